@@ -1,0 +1,32 @@
+# What the project is built on. Required parts fail here with the package to install; optional ones are
+# left out and listed in the summary.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)                 # libfmt-dev
+find_package(nlohmann_json REQUIRED)       # nlohmann-json3-dev
+find_package(yaml-cpp REQUIRED)            # libyaml-cpp-dev
+find_package(Boost REQUIRED COMPONENTS program_options)  # libboost-program-options-dev
+find_package(GTest REQUIRED)               # libgtest-dev, libgmock-dev
+find_package(benchmark REQUIRED)           # libbenchmark-dev
+pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)  # libsodium-dev
+
+set(WEFT_FOUND "")
+set(WEFT_LEFT_OUT "")
+
+# Notes in the summary whether an optional part is there.
+function(weft_note found name what_is_lost)
+  if(found)
+    list(APPEND WEFT_FOUND ${name})
+    set(WEFT_FOUND ${WEFT_FOUND} PARENT_SCOPE)
+  else()
+    list(APPEND WEFT_LEFT_OUT "${name} (${what_is_lost})")
+    set(WEFT_LEFT_OUT ${WEFT_LEFT_OUT} PARENT_SCOPE)
+  endif()
+endfunction()
+
+pkg_check_modules(NETFILTER_QUEUE IMPORTED_TARGET libnetfilter_queue)
+set(WEFT_NETFILTER_QUEUE "")
+if(NETFILTER_QUEUE_FOUND)
+  set(WEFT_NETFILTER_QUEUE PkgConfig::NETFILTER_QUEUE)
+endif()
+weft_note("${NETFILTER_QUEUE_FOUND}" "libnetfilter-queue" "the lab's delay fault")

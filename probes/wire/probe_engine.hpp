@@ -1,0 +1,109 @@
+// ProbeEngine: the seam for small datagrams. One engine serves one NIC of one host; an adapter (raw sockets,
+// DPDK, verbs, the simulator) implements it. Calls block until done, until the deadline, or until a stop is
+// requested; an engine is used by one thread at a time, except that a Responder runs beside it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "topology/base/ids.hpp"
+#include "topology/base/ip.hpp"
+#include "topology/base/result.hpp"
+#include "topology/base/units.hpp"
+#include "topology/findings/observation.hpp"
+#include "topology/model/path.hpp"
+
+namespace weft {
+
+/// The far end of a probe. `nic` is the coordinator's id of that NIC and is only echoed back.
+struct Peer {
+  PortId nic;
+  IpAddress address;
+  friend bool operator==(const Peer&, const Peer&) = default;
+};
+
+/// How fast, how long: shared by all requests.
+struct Pace {
+  double packets_per_second = 1000;                          // over the whole request
+  Nanoseconds answer_wait = std::chrono::milliseconds(200);  // after the last packet
+  friend bool operator==(const Pace&, const Pace&) = default;
+};
+
+/// TTL-limited probes of the flow (source NIC, peer, label): hops 1..max_hops; the answer to the hop beyond
+/// the last switch is the peer's own echo.
+struct TraceSpec {
+  std::uint32_t peer = 0;  // index into TraceRequest::peers
+  PathLabel label;
+  std::uint8_t max_hops = 5;
+  friend bool operator==(const TraceSpec&, const TraceSpec&) = default;
+};
+struct TraceRequest {
+  RunId run;
+  BatchId batch;
+  std::vector<Peer> peers;
+  std::vector<TraceSpec> specs;
+  std::uint8_t attempts = 2;  // a hop that does not answer is asked this often in all
+  Pace pace;
+  friend bool operator==(const TraceRequest&, const TraceRequest&) = default;
+};
+struct HopAnswer {
+  std::uint32_t spec = 0;  // index into TraceRequest::specs
+  std::uint8_t hop = 0;    // from 1
+  bool is_peer = false;    // the echo of the peer itself, not a switch
+  IpAddress from;          // the interface that the probe came in by
+  Nanoseconds rtt{};
+  friend bool operator==(const HopAnswer&, const HopAnswer&) = default;
+};
+
+/// Echoed probes: `count` packets of `size` with `label`; the peer counts them and answers with `back_label`.
+struct PingSpec {
+  std::uint32_t peer = 0;
+  PathLabel label;
+  PathLabel back_label;
+  std::uint32_t count = 100;
+  Bytes size = Bytes(128);  // of the IP packet; the echo has the same size
+  friend bool operator==(const PingSpec&, const PingSpec&) = default;
+};
+struct PingRequest {
+  RunId run;
+  BatchId batch;
+  std::vector<Peer> peers;
+  std::vector<PingSpec> specs;
+  Pace pace;
+  friend bool operator==(const PingRequest&, const PingRequest&) = default;
+};
+struct PingTally {
+  std::uint32_t spec = 0;
+  std::uint32_t sent = 0;      // really handed to the wire
+  std::uint32_t answered = 0;  // distinct echoes that came back
+  std::uint32_t corrupt = 0;   // echoes with a wrong ICRC
+  std::optional<RttQuantiles> rtt = std::nullopt;
+  friend bool operator==(const PingTally&, const PingTally&) = default;
+};
+
+/// What a responder received of one batch from one source NIC with one spec, counted without repeats.
+struct ReceivedTally {
+  BatchId batch;
+  PortId from;             // the sender's NIC id, as carried (and authenticated) in the probe
+  std::uint32_t spec = 0;  // the sender's spec index, as carried
+  std::uint64_t packets = 0;
+  std::uint64_t bytes = 0;    // of IP packets
+  std::uint64_t corrupt = 0;  // wrong ICRC: counted here only
+  Nanoseconds first{};        // receive time of the first and the last packet, on the responder's clock
+  Nanoseconds last{};
+  friend bool operator==(const ReceivedTally&, const ReceivedTally&) = default;
+};
+
+class ProbeEngine {
+ public:
+  virtual ~ProbeEngine() = default;
+  virtual Result<std::vector<HopAnswer>> trace(const TraceRequest& request, std::stop_token stop) = 0;
+  virtual Result<std::vector<PingTally>> ping(const PingRequest& request, std::stop_token stop) = 0;
+  /// What the responder of this NIC received in `batch`; it goes on counting.
+  virtual Result<std::vector<ReceivedTally>> received(BatchId batch) = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,73 @@
+// Observations: what happened to the probes and flows of a run, path by path, and what else is known of a
+// channel or a host. All paths live in one PathTable beside them. Plain values; produced by a session or read
+// from a file, consumed by the diagnosis.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "topology/base/units.hpp"
+#include "topology/findings/verdict.hpp"
+#include "topology/model/path.hpp"
+
+namespace weft {
+
+struct RttQuantiles {
+  Nanoseconds p50{};
+  Nanoseconds p99{};
+  friend bool operator==(const RttQuantiles&, const RttQuantiles&) = default;
+};
+
+/// Probes of one size that took one path (or one of a set of paths). Without `back`, sent and lost count one
+/// way: the receiver's own count. With `back`, they count round trips: the answer came back over that path
+/// set. A delay is always of the round trip; where `back` is absent it is measured over the forward path
+/// alone.
+struct Observation {
+  PathSetId path;
+  std::optional<PathSetId> back = std::nullopt;
+  std::uint64_t sent = 0;
+  std::uint64_t lost = 0;  // at most sent
+  Bytes size;              // of one packet, from the IP header on; zero: not stated
+  std::optional<RttQuantiles> rtt = std::nullopt;
+  std::uint64_t corrupt = 0;  // of the packets received, those whose ICRC or pattern was wrong
+};
+
+/// One flow of one load round: what its sender really put on the wire and what arrived, of real-size packets.
+struct LoadObservation {
+  PathSetId path;
+  std::uint32_t round = 0;      // flows of one round ran at the same time
+  Bandwidth wanted;             // what the plan asked for
+  Bandwidth offered;            // what the sender achieved
+  Bandwidth delivered;          // what the receiver counted
+  bool sender_stalled = false;  // the host, not the fabric, held the flow back: no evidence about channels
+};
+
+/// A further sign about one channel, as a likelihood: `log_ratio` = ln P(sign | this cause here) - ln P(sign
+/// | healthy), in nats. A link state, an error counter, a cable's age: whatever a collector can put so.
+struct ChannelEvidence {
+  ChannelId channel;
+  Cause cause = Cause::counter;
+  double log_ratio = 0.0;
+  std::string text;
+};
+
+/// A fault of a host or its NIC, known without inference: its agent died, its NIC is misconfigured.
+struct HostEvidence {
+  NodeId host;
+  std::optional<PortId> nic = std::nullopt;
+  Verdict verdict = Verdict::failed;
+  std::optional<Cause> cause = std::nullopt;
+  std::string text;
+};
+
+struct Observations {
+  PathTable paths;
+  std::vector<Observation> probes;
+  std::vector<LoadObservation> loads;
+  std::vector<ChannelEvidence> channels;
+  std::vector<HostEvidence> hosts;
+};
+
+}  // namespace weft

@@ -1,0 +1,179 @@
+#include "topology/model/fabric.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace weft {
+namespace {
+
+struct PortName {
+  std::string_view node;
+  std::optional<PortNumber> port;
+};
+
+/// "leaf1/p3" or "leaf1"; absent when what follows the slash is no port.
+std::optional<PortName> split_port(std::string_view name) {
+  const auto slash = name.find('/');
+  if (slash == std::string_view::npos) return PortName{name, std::nullopt};
+  const auto tail = name.substr(slash + 1);
+  std::uint16_t number = 0;
+  if (tail.size() < 2 || tail.front() != 'p') return std::nullopt;
+  const auto [end, error] = std::from_chars(tail.data() + 1, tail.data() + tail.size(), number);
+  if (error != std::errc{} || end != tail.data() + tail.size()) return std::nullopt;
+  return PortName{name.substr(0, slash), PortNumber(number)};
+}
+
+}  // namespace
+
+std::span<const PortId> Fabric::ports_of(NodeId node) const { return ports_of_[node.value()]; }
+
+std::optional<ChannelId> Fabric::channel_from(PortId id) const {
+  const auto& link_id = port(id).link;
+  if (!link_id) return std::nullopt;
+  return link(*link_id).a == id ? a_to_b(*link_id) : b_to_a(*link_id);
+}
+
+std::optional<ChannelId> Fabric::channel_into(PortId id) const {
+  const auto leaving = channel_from(id);
+  return leaving ? std::optional(reverse(*leaving)) : std::nullopt;
+}
+
+PortId Fabric::source(ChannelId channel) const {
+  const Link& l = link(link_of(channel));
+  return channel.value() % 2 == 0 ? l.a : l.b;
+}
+
+PortId Fabric::target(ChannelId channel) const { return source(reverse(channel)); }
+
+bool Fabric::between_switches(LinkId id) const {
+  return !is_host(port(link(id).a).node) && !is_host(port(link(id).b).node);
+}
+
+std::string Fabric::name_of(LinkId id) const {
+  const Port& a = port(link(id).a);
+  const Port& b = port(link(id).b);
+  if (!is_bundle_member(id)) return fmt::format("{}--{}", node(a.node).name, node(b.node).name);
+  return fmt::format("{}/p{}--{}/p{}", node(a.node).name, a.number.value(), node(b.node).name,
+                     b.number.value());
+}
+
+std::string Fabric::name_of(ChannelId id) const {
+  const Port& from = port(source(id));
+  const Port& to = port(target(id));
+  if (!is_bundle_member(link_of(id))) return fmt::format("{}->{}", node(from.node).name, node(to.node).name);
+  return fmt::format("{}/p{}->{}/p{}", node(from.node).name, from.number.value(), node(to.node).name,
+                     to.number.value());
+}
+
+std::string Fabric::name_of_nic(PortId id) const {
+  const Port& p = port(id);
+  if (ports_of(p.node).size() == 1) return node(p.node).name;
+  return fmt::format("{}/p{}", node(p.node).name, p.number.value());
+}
+
+Result<NodeId> Fabric::find_node(std::string_view name) const {
+  const auto found = by_name_.find(std::string(name));
+  if (found == by_name_.end()) return fail(ErrorKind::not_found, "fabric {} has no node '{}'", name_, name);
+  return found->second;
+}
+
+Result<PortId> Fabric::find_port(std::string_view name) const {
+  const auto parts = split_port(name);
+  if (!parts || !parts->port)
+    return fail(ErrorKind::invalid_input, "'{}' is no port: expected NODE/pN, as in leaf1/p3", name);
+  const auto owner = find_node(parts->node);
+  if (!owner) return pass_on(owner);
+  for (const PortId candidate : ports_of(*owner))
+    if (port(candidate).number == *parts->port) return candidate;
+  return fail(ErrorKind::not_found, "{} has no port p{}; it has {}", parts->node, parts->port->value(),
+              ports_of(*owner).size());
+}
+
+std::vector<LinkId> Fabric::links_between(NodeId a, NodeId b) const {
+  std::vector<LinkId> found;
+  for (const PortId mine : ports_of(a))
+    if (const auto leaving = channel_from(mine); leaving && target_node(*leaving) == b)
+      found.push_back(link_of(*leaving));
+  return found;
+}
+
+Result<LinkId> Fabric::find_between(std::string_view whole, std::string_view a, std::string_view b) const {
+  const auto first = split_port(a);
+  const auto second = split_port(b);
+  if (!first || !second)
+    return fail(ErrorKind::invalid_input,
+                "'{}' is no link: expected NODE--NODE or NODE/pN--NODE/pN, as in leaf1--spine2", whole);
+  const auto from = find_node(first->node);
+  if (!from) return pass_on(from, fmt::format("link '{}'", whole));
+  const auto to = find_node(second->node);
+  if (!to) return pass_on(to, fmt::format("link '{}'", whole));
+  auto candidates = links_between(*from, *to);
+  const auto has_other_port = [&](LinkId id) {
+    const bool in_order = port(link(id).a).node == *from;
+    const PortNumber near = port(in_order ? link(id).a : link(id).b).number;
+    const PortNumber far = port(in_order ? link(id).b : link(id).a).number;
+    return (first->port && *first->port != near) || (second->port && *second->port != far);
+  };
+  std::erase_if(candidates, has_other_port);
+  if (candidates.empty()) return fail(ErrorKind::not_found, "fabric {} has no link '{}'", name_, whole);
+  if (candidates.size() > 1)
+    return fail(ErrorKind::invalid_input, "'{}' names {} parallel links: give the ports, as in {}", whole,
+                candidates.size(), name_of(candidates.front()));
+  return candidates.front();
+}
+
+Result<LinkId> Fabric::find_link(std::string_view name) const {
+  const auto middle = name.find("--");
+  if (middle == std::string_view::npos)
+    return fail(ErrorKind::invalid_input, "'{}' is no link: expected NODE--NODE, as in leaf1--spine2", name);
+  return find_between(name, name.substr(0, middle), name.substr(middle + 2));
+}
+
+Result<ChannelId> Fabric::find_channel(std::string_view name) const {
+  const auto middle = name.find("->");
+  if (middle == std::string_view::npos)
+    return fail(ErrorKind::invalid_input, "'{}' is no channel: expected NODE->NODE, as in leaf1->spine2",
+                name);
+  const auto found = find_between(name, name.substr(0, middle), name.substr(middle + 2));
+  if (!found) return pass_on(found);
+  const auto from = split_port(name.substr(0, middle))->node;
+  return node(source_node(a_to_b(*found))).name == from ? a_to_b(*found) : b_to_a(*found);
+}
+
+Result<PortId> Fabric::find_nic(std::string_view name) const {
+  const auto parts = split_port(name);
+  if (!parts)
+    return fail(ErrorKind::invalid_input, "'{}' is no NIC: expected HOST or HOST/pN, as in host1/p2", name);
+  const auto owner = find_node(parts->node);
+  if (!owner) return pass_on(owner);
+  if (!is_host(*owner)) return fail(ErrorKind::invalid_input, "'{}' is a switch: expected a host", name);
+  for (const PortId candidate : ports_of(*owner))
+    if (port(candidate).link && (!parts->port || port(candidate).number == *parts->port)) return candidate;
+  return fail(ErrorKind::not_found, "host '{}' has no such NIC with a cable: '{}'", parts->node, name);
+}
+
+std::string_view to_string(FabricKind kind) {
+  switch (kind) {
+    case FabricKind::roce:
+      return "roce";
+    case FabricKind::infiniband:
+      return "infiniband";
+  }
+  return "";
+}
+
+std::string_view to_string(Tier tier) {
+  switch (tier) {
+    case Tier::host:
+      return "host";
+    case Tier::leaf:
+      return "leaf";
+    case Tier::spine:
+      return "spine";
+    case Tier::core:
+      return "core";
+  }
+  return "";
+}
+
+}  // namespace weft

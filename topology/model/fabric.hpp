@@ -1,0 +1,128 @@
+// Fabric: nodes, ports, links and channels of one training fabric. Immutable once built (FabricBuilder), so
+// it is freely shared between threads. Ids are dense indices: nodes, ports, links from 0; channel 2*l leaves
+// port a of link l, channel 2*l+1 leaves port b. A NIC is a port of a host.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "topology/base/ids.hpp"
+#include "topology/base/result.hpp"
+#include "topology/base/units.hpp"
+
+namespace weft {
+
+enum class FabricKind { roce, infiniband };
+enum class NodeKind { host, switch_ };
+enum class Tier : std::uint8_t { host = 0, leaf = 1, spine = 2, core = 3 };
+
+struct Node {
+  std::string name;
+  NodeKind kind = NodeKind::switch_;
+  Tier tier = Tier::leaf;
+  std::optional<std::uint32_t> pod = std::nullopt;  // from 1; three-tier fabrics
+  std::optional<std::uint32_t> plane =
+      std::nullopt;                         // from 1; spines and cores joined to one share of the cores
+  std::optional<Guid> guid = std::nullopt;  // InfiniBand node GUID
+};
+
+struct Port {
+  NodeId node;
+  PortNumber number;                          // from 1, unique within the node
+  std::optional<LinkId> link = std::nullopt;  // absent: no cable
+};
+
+struct Link {
+  PortId a;
+  PortId b;
+  Bandwidth rate;  // of each direction, as designed
+};
+
+class Fabric {
+ public:
+  const std::string& name() const { return name_; }
+  FabricKind kind() const { return kind_; }
+
+  std::size_t node_count() const { return nodes_.size(); }
+  std::size_t port_count() const { return ports_.size(); }
+  std::size_t link_count() const { return links_.size(); }
+  std::size_t channel_count() const { return links_.size() * 2; }
+
+  const Node& node(NodeId id) const { return nodes_[id.value()]; }
+  const Port& port(PortId id) const { return ports_[id.value()]; }
+  const Link& link(LinkId id) const { return links_[id.value()]; }
+  std::span<const Node> nodes() const { return nodes_; }
+  std::span<const Port> ports() const { return ports_; }
+  std::span<const Link> links() const { return links_; }
+
+  /// The ports of a node in the order of their numbers.
+  std::span<const PortId> ports_of(NodeId node) const;
+  /// All NICs (ports of hosts that have a cable), in the order of hosts, then port numbers.
+  std::span<const PortId> nics() const { return nics_; }
+  /// The hosts, in the order of the file or builder.
+  std::span<const NodeId> hosts() const { return hosts_; }
+  bool is_host(NodeId node) const { return this->node(node).kind == NodeKind::host; }
+
+  // Channels.
+  static LinkId link_of(ChannelId channel) { return LinkId(channel.value() / 2); }
+  static ChannelId reverse(ChannelId channel) { return ChannelId(channel.value() ^ 1U); }
+  /// The two directions of a link: leaving port a, leaving port b.
+  static ChannelId a_to_b(LinkId link) { return ChannelId(link.value() * 2); }
+  static ChannelId b_to_a(LinkId link) { return ChannelId(link.value() * 2 + 1); }
+  /// The channel that leaves a port; absent where it has no cable.
+  std::optional<ChannelId> channel_from(PortId port) const;
+  /// The channel that arrives at a port; absent where it has no cable.
+  std::optional<ChannelId> channel_into(PortId port) const;
+  PortId source(ChannelId channel) const;
+  PortId target(ChannelId channel) const;
+  NodeId source_node(ChannelId channel) const { return port(source(channel)).node; }
+  NodeId target_node(ChannelId channel) const { return port(target(channel)).node; }
+  Bandwidth rate(ChannelId channel) const { return link(link_of(channel)).rate; }
+  /// True when neither end is a host.
+  bool between_switches(LinkId link) const;
+  bool between_switches(ChannelId channel) const { return between_switches(link_of(channel)); }
+
+  // Names. `leaf1--spine2`, with `/pN` on both sides where two nodes share several links; `leaf1->spine2`;
+  // a NIC is `host1`, or `host1/p2` where its host has several ports.
+  std::string name_of(LinkId link) const;
+  std::string name_of(ChannelId channel) const;
+  std::string name_of_nic(PortId port) const;
+  const std::string& name_of(NodeId id) const { return node(id).name; }
+
+  // Look-ups; an Error says what was not found, where the name goes wrong and how such a name looks.
+  Result<NodeId> find_node(std::string_view name) const;
+  Result<PortId> find_port(std::string_view name) const;  // node/pN
+  Result<LinkId> find_link(
+      std::string_view name) const;  // either order of the ends; ports may be given always
+  Result<ChannelId> find_channel(std::string_view name) const;
+  Result<PortId> find_nic(std::string_view name) const;  // host alone: its first NIC
+
+ private:
+  friend class FabricBuilder;
+  Fabric() = default;
+  /// All links between two nodes.
+  std::vector<LinkId> links_between(NodeId a, NodeId b) const;
+  Result<LinkId> find_between(std::string_view whole, std::string_view a, std::string_view b) const;
+  bool is_bundle_member(LinkId link) const { return shares_nodes_[link.value()]; }
+
+  std::string name_;
+  FabricKind kind_ = FabricKind::roce;
+  std::vector<Node> nodes_;
+  std::vector<Port> ports_;
+  std::vector<Link> links_;
+  std::vector<std::vector<PortId>> ports_of_;
+  std::vector<PortId> nics_;
+  std::vector<NodeId> hosts_;
+  std::vector<bool> shares_nodes_;  // per link: another link joins the same two nodes
+  std::unordered_map<std::string, NodeId> by_name_;
+};
+
+std::string_view to_string(FabricKind kind);  // roce | infiniband
+std::string_view to_string(Tier tier);        // host | leaf | spine | core
+
+}  // namespace weft

@@ -1,0 +1,36 @@
+// FabricBuilder: the one way to make a Fabric. Add nodes, ports and links in any order that names what
+// exists, then build() once. Every add_* refuses what would contradict what is there and says why.
+#pragma once
+
+#include <string>
+
+#include "topology/model/fabric.hpp"
+
+namespace weft {
+
+class FabricBuilder {
+ public:
+  FabricBuilder(std::string name, FabricKind kind);
+
+  /// A node name is letters, digits, '.', '_', ':' and '-' (not "--" nor "->"), 1 to 64 characters, unique.
+  Result<NodeId> add_node(Node node);
+  /// A port with a number not yet used on that node, without a cable.
+  Result<PortId> add_port(NodeId node, PortNumber number);
+  /// The port after the highest number of that node.
+  PortId add_next_port(NodeId node);
+  /// A cable between two ports that have none, on different nodes; the rate above zero.
+  Result<LinkId> add_link(PortId a, PortId b, Bandwidth rate);
+  /// A cable on the next free port number of both nodes. Precondition: a != b.
+  LinkId connect(NodeId a, NodeId b, Bandwidth rate);
+
+  std::optional<NodeId> find_node(std::string_view name) const;
+  std::optional<PortId> find_port(NodeId node, PortNumber number) const;
+  const Node& node(NodeId id) const { return fabric_.nodes_[id.value()]; }
+
+  Fabric build() &&;
+
+ private:
+  Fabric fabric_;
+};
+
+}  // namespace weft
