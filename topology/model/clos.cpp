@@ -42,11 +42,11 @@ Result<void> check_size(const Shape& shape, std::string_view what) {
   if (shape.cores % shape.spines != 0)
     return fail(ErrorKind::invalid_input, "{}: cores ({}) must be a multiple of spines ({})", what,
                 shape.cores, shape.spines);
-  // In 128 bits, so that no product of 32-bit numbers wraps.
-  using Wide = unsigned __int128;
-  const Wide leaves = Wide(shape.pods) * shape.groups * shape.rails;
-  const Wide links = leaves * shape.hosts + leaves * shape.spines + Wide(shape.pods) * shape.cores;
-  if (links > kMostLinks)
+  // In double, so that no product of 32-bit numbers wraps.
+  const auto wide = [](std::uint64_t n) { return static_cast<double>(n); };
+  const double leaves = wide(shape.pods) * wide(shape.groups) * wide(shape.rails);
+  const double links = leaves * wide(shape.hosts + shape.spines) + wide(shape.pods) * wide(shape.cores);
+  if (links > wide(kMostLinks))
     return fail(ErrorKind::invalid_input, "{}: the fabric would have more than {} links", what, kMostLinks);
   constexpr std::uint64_t kMostPorts = 65'535;  // PortNumber
   if (shape.hosts + shape.spines > kMostPorts || shape.groups * shape.rails + shape.cores > kMostPorts ||
