@@ -1,0 +1,27 @@
+// LabSettings: how a fabric is built on this machine (the `lab:` part of a fabric file).
+#pragma once
+
+#include <optional>
+
+#include "topology/model/addressing.hpp"
+#include "topology/model/fabric.hpp"
+
+namespace weft {
+
+struct LabSettings {
+  /// What the fabric's fastest links are shaped to, slower ones in proportion; absent: not shaped (`none` in
+  /// the file). Two cores carry 16 hosts of 4 KB frames at 50 Mbit/s a link without a stall; at 200 they do
+  /// not.
+  std::optional<Bandwidth> link_rate = Bandwidth::mbit(50);
+  IpFamily family = IpFamily::v4;
+  Bytes mtu = Bytes(4200);  // of IP packets; RoCE frames of 4096 bytes and their headers pass
+};
+
+/// What a lab with these settings shapes each direction of `link` to; absent: not shaped.
+std::optional<Bandwidth> lab_rate(const Fabric& fabric, const LabSettings& settings, LinkId link);
+
+/// `fabric` with the rates of its links replaced by those of the lab: what a sweep of the lab has to expect.
+/// Ids and names are the same. Unshaped links keep their rate.
+Fabric with_lab_rates(const Fabric& fabric, const LabSettings& settings);
+
+}  // namespace weft
