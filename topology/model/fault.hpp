@@ -1,0 +1,48 @@
+// FaultSpec: a fault to put on one link, in the words of `weft lab fault` and `weft simulate --fault`. The
+// lab makes it with the kernel, the simulator by arithmetic; both read it here, so that it means the same.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "topology/model/fabric.hpp"
+
+namespace weft {
+
+/// At least one of loss ... mtu is set. Several at once add up.
+struct FaultSpec {
+  LinkId link;
+  /// Only this channel of the link; absent: both directions.
+  std::optional<ChannelId> channel = std::nullopt;
+  std::optional<Fraction> loss = std::nullopt;        // share of packets dropped at random
+  std::optional<Bandwidth> rate = std::nullopt;       // the channel carries no more than this
+  std::optional<Bandwidth> load = std::nullopt;       // other traffic of this rate is sent over the channel
+  std::optional<Nanoseconds> delay = std::nullopt;    // added to every packet, one way
+  std::optional<Bytes> mtu = std::nullopt;            // larger IP packets vanish without an ICMP answer
+  std::optional<Fraction> corruption = std::nullopt;  // share of packets whose payload is changed
+  bool down = false;                                  // nothing passes
+  friend bool operator==(const FaultSpec&, const FaultSpec&) = default;
+};
+
+/// The size from which every IP path must carry a packet (RFC 791, section 3.1); an mtu fault below it is
+/// refused.
+inline constexpr Bytes kSmallestMtu = Bytes(68);
+
+/// 'LINK:loss=0.5%,from=NODE': a link's name, a colon, then settings parted by commas, each once: loss=PCT,
+/// rate=BW, load=BW, delay=TIME, mtu=BYTES, corruption=PCT, down, from=NODE.
+Result<FaultSpec> parse_fault(const Fabric& fabric, std::string_view text);
+
+/// Puts one setting (all of the above but `from`) into `fault`; `down` takes no value.
+Result<void> set_fault(FaultSpec& fault, std::string_view setting, std::string_view value);
+
+/// Limits `fault` to the channel of its link that leaves the node of that name.
+Result<void> set_fault_from(const Fabric& fabric, FaultSpec& fault, std::string_view node);
+
+/// An error when `fault` changes nothing.
+Result<void> check_fault(const Fabric& fabric, const FaultSpec& fault);
+
+/// The text that parse_fault reads back.
+std::string to_string(const Fabric& fabric, const FaultSpec& fault);
+
+}  // namespace weft
