@@ -1,7 +1,76 @@
 #include "cli/commands.hpp"
 
-namespace weft {
+#include <fmt/format.h>
 
-int run_command_line(int, char**) { return 64; }
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <exception>
+
+#include "cli/exit_status.hpp"
+#include "cli/options.hpp"
+#include "topology/base/closest.hpp"
+
+namespace weft {
+namespace {
+
+// A new command: one line here, one declaration in its own header or in commands.hpp.
+constexpr std::array<Command, 0> kCommands{};
+
+constexpr std::string_view kHelp =
+    "weft tests, explains and balances the fabrics under GPU training jobs, RoCE and InfiniBand alike.\n"
+    "\n"
+    "usage: weft COMMAND [OPTIONS]\n"
+    "       weft COMMAND --help\n"
+    "       weft --version\n"
+    "\n"
+    "commands:\n";
+
+void print_help() {
+  fmt::print("{}", kHelp);
+  for (const Command& command : commands())
+    if (!command.hidden) fmt::print("  {:<12}{}\n", command.name, command.summary);
+  fmt::print(
+      "\nexit status: 0 healthy, 1 degraded or congested, 2 failed, 3 unknown; 64 usage, 69 something is "
+      "absent, 70 internal\n");
+}
+
+int unknown_command(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Command& command : commands())
+    if (!command.hidden) names.push_back(command.name);
+  fmt::print(stderr, "weft: unknown command '{}'{}\ntry: weft --help\n", name, did_you_mean(name, names));
+  return kExitUsage;
+}
+
+int dispatch(const Arguments& words) {
+  if (words.empty()) {
+    fmt::print(stderr, "weft: no command given\ntry: weft --help\n");
+    return kExitUsage;
+  }
+  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") return print_help(), kExitHealthy;
+  if (words[0] == "--version") return fmt::print("weft {}\n", tool_version()), kExitHealthy;
+  const auto all = commands();
+  const auto found = std::ranges::find(all, words[0], &Command::name);
+  if (found == all.end()) return unknown_command(words[0]);
+  return found->run(Arguments(words.begin() + 1, words.end()));
+}
+
+}  // namespace
+
+std::span<const Command> commands() { return kCommands; }
+
+std::string_view tool_version() { return WEFT_VERSION; }
+
+int run_command_line(int argc, char** argv) {
+  try {
+    const int status = dispatch(Arguments(argv + 1, argv + std::max(argc, 1)));
+    if (std::fflush(stdout) != 0) return kExitInternal;
+    return status;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "weft: internal error: {}\n", error.what());
+    return kExitInternal;
+  }
+}
 
 }  // namespace weft

@@ -1,0 +1,45 @@
+#include "cli/exit_status.hpp"
+
+#include <cstdio>
+
+namespace weft {
+
+int exit_status(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::healthy:
+      return kExitHealthy;
+    case Verdict::unknown:
+      return kExitUnknown;
+    case Verdict::congested:
+    case Verdict::degraded:
+      return kExitDegraded;
+    case Verdict::failed:
+      return kExitFailed;
+  }
+  return kExitInternal;
+}
+
+int exit_status(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::usage:
+    case ErrorKind::invalid_input:
+    case ErrorKind::not_found:
+      return kExitUsage;
+    case ErrorKind::absent:
+    case ErrorKind::permission:
+    case ErrorKind::not_supported:
+    case ErrorKind::timeout:
+    case ErrorKind::conflict:
+      return kExitAbsent;
+    case ErrorKind::internal:
+      return kExitInternal;
+  }
+  return kExitInternal;
+}
+
+int report(const Error& error) {
+  fmt::print(stderr, "weft: {}\n", error.message);
+  return exit_status(error.kind);
+}
+
+}  // namespace weft

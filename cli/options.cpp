@@ -1,0 +1,70 @@
+#include "cli/options.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/program_options/errors.hpp>
+#include <boost/program_options/parsers.hpp>
+#include <sstream>
+
+#include "topology/base/closest.hpp"
+
+namespace weft {
+namespace {
+
+constexpr unsigned kTerminalColumns = 80;
+
+/// "--lodd" for the unknown option of a program_options error, with the nearest known one.
+std::string describe_unknown(const po::unknown_option& error, const po::options_description& options) {
+  std::vector<std::string_view> names;
+  for (const auto& option : options.options()) names.push_back(option->long_name());
+  std::string given = error.get_option_name();
+  given.erase(0, given.find_first_not_of('-'));
+  const auto best = closest(given, names);
+  return fmt::format("unknown option '--{}'{}", given,
+                     best ? fmt::format(": did you mean '--{}'?", *best) : "");
+}
+
+}  // namespace
+
+OptionParser::OptionParser(std::string usage, std::string summary, std::string examples)
+    : usage_(std::move(usage)),
+      summary_(std::move(summary)),
+      examples_(std::move(examples)),
+      options_("options", kTerminalColumns) {}
+
+Result<po::variables_map> OptionParser::parse(const Arguments& arguments) {
+  if (!options_.find_nothrow("help", false)) options_.add_options()("help,h", "print this page");
+  po::variables_map values;
+  try {
+    po::store(po::command_line_parser(arguments).options(options_).positional(positional_).run(), values);
+    po::notify(values);
+  } catch (const po::unknown_option& error) {
+    return fail(ErrorKind::usage, "{}\nusage: {}", describe_unknown(error, options_), usage_);
+  } catch (const po::error& error) {
+    return fail(ErrorKind::usage, "{}\nusage: {}", error.what(), usage_);
+  }
+  if (help_was_asked(values)) {
+    std::ostringstream table;
+    table << options_;
+    fmt::print("{}\n\nusage: {}\n\n{}\nexamples:\n{}", summary_, usage_, table.str(), examples_);
+  }
+  return values;
+}
+
+std::optional<std::string> text_option(const po::variables_map& values, const char* name) {
+  return values.count(name) ? std::optional(values[name].as<std::string>()) : std::nullopt;
+}
+
+void add_output_option(po::options_description& options) {
+  options.add_options()("output,o", po::value<std::string>()->value_name("FORMAT")->default_value("table"),
+                        "table for people, json for programs");
+}
+
+Result<bool> wants_json(const po::variables_map& values) {
+  const auto format = values["output"].as<std::string>();
+  if (format != "table" && format != "json")
+    return fail(ErrorKind::usage, "-o {}: expected table or json", format);
+  return format == "json";
+}
+
+}  // namespace weft

@@ -1,0 +1,44 @@
+#include "topology/base/closest.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace weft {
+namespace {
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({substituted, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::optional<std::string_view> closest(std::string_view word, std::span<const std::string_view> candidates) {
+  constexpr std::size_t kLongestWord = 64;  // nothing longer is a typing mistake of a known word
+  if (word.size() > kLongestWord) return std::nullopt;
+  std::optional<std::string_view> best;
+  std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const std::string_view candidate : candidates)
+    if (const auto distance = edit_distance(word, candidate); distance < least) {
+      least = distance;
+      best = candidate;
+    }
+  return best;
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates) {
+  const auto best = closest(word, candidates);
+  return best ? ": did you mean '" + std::string(*best) + "'?" : std::string();
+}
+
+}  // namespace weft
