@@ -1,11 +1,35 @@
 // diagnose: from observations to a diagnosis. Pure and deterministic: the same input gives the same answer.
+// assess() gives more: the suspicions that the data leave open and the further probes that would settle them,
+// for a second, targeted round; feed its observations in together with those of the first.
 #pragma once
+
+#include <cstdint>
+#include <vector>
 
 #include "topology/findings/diagnosis.hpp"
 #include "topology/findings/observation.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft {
+
+/// A suspicion the data neither confirm nor dismiss. To settle it, send `packets` packets of `size` over each
+/// of `channels`, by paths that cross that channel and, where such paths exist, none of the others. Where the
+/// cause is rate or congestion, run load rounds instead: one flow alone over each channel, then two at a
+/// time.
+struct Doubt {
+  std::vector<ChannelId> channels;  // ids ascending
+  Cause cause = Cause::loss;
+  double probability = 0;     // that the fault is real and among `channels`
+  std::uint64_t packets = 0;  // over each channel; 0 where load rounds are asked for
+  Bytes size;                 // of one packet; zero: any
+};
+
+struct Assessment {
+  Diagnosis diagnosis;
+  std::vector<Doubt> doubts;  // likeliest first
+};
+
+Assessment assess(const Fabric& fabric, const Observations& observations);
 
 /// Findings about every channel and host that `observations` can speak of; one that they cannot is not named.
 /// Fills all of Diagnosis except coverage.complete and the run's verdict, which depend on what was asked:
