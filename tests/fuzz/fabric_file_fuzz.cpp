@@ -1,0 +1,16 @@
+// Whatever the bytes: an error, or a fabric that is written and read back the same.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "topology/files/fabric_file.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto file = weft::parse_fabric_file(text, "fuzz");
+  if (!file || file->fabric.link_count() > 1000 || file->fabric.node_count() > 1000) return 0;
+  const auto written = weft::write_fabric_file(file->fabric, file->lab);
+  const auto again = weft::parse_fabric_file(written, "written");
+  if (!again || weft::write_fabric_file(again->fabric, again->lab) != written) std::abort();
+  return 0;
+}

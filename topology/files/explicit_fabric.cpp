@@ -1,0 +1,244 @@
+#include "topology/files/explicit_fabric.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+
+#include "topology/files/yaml_fields.hpp"
+#include "topology/model/clos.hpp"
+#include "topology/model/fabric_builder.hpp"
+#include "topology/model/port_name.hpp"
+
+namespace weft {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::array kNodeKeys{"name"sv, "kind"sv, "tier"sv, "pod"sv, "plane"sv, "guid"sv, "ports"sv};
+constexpr std::array kLinkKeys{"a"sv, "b"sv, "rate"sv};
+constexpr std::array kTiers{Tier::host, Tier::leaf, Tier::spine, Tier::core};
+
+struct NodeEntry {
+  YamlView where;
+  Node node = {};
+  bool has_tier = false;
+  std::vector<PortNumber> ports = {};
+};
+
+struct End {
+  std::uint32_t node = 0;  // index of the NodeEntry
+  std::optional<PortNumber> port;
+};
+
+struct LinkEntry {
+  YamlView where;
+  End a = {};
+  End b = {};
+  Bandwidth rate = Bandwidth::gbit(400);  // as in the builders of clos.hpp
+};
+
+Result<NodeKind> yaml_node_kind(YamlView value, std::string_view key) {
+  if (value.text() == "host") return NodeKind::host;
+  if (value.text() == "switch") return NodeKind::switch_;
+  return value.error("{}: expected host or switch, found {}", key, value.described());
+}
+
+Result<Tier> yaml_tier(YamlView value, std::string_view key) {
+  for (const Tier tier : kTiers)
+    if (value.text() == to_string(tier)) return tier;
+  return value.error("{}: expected host, leaf, spine or core, found {}", key, value.described());
+}
+
+Result<Guid> yaml_guid(YamlView value, std::string_view key) {
+  auto text = value.text();
+  if (text.starts_with("0x")) text.remove_prefix(2);
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
+  if (error != std::errc{} || end != text.data() + text.size())
+    return value.error("{}: expected a GUID as in 0x0002c90300a1b2c3, found {}", key, value.described());
+  return Guid(number);
+}
+
+Result<PortNumber> yaml_port_number(YamlView value) {
+  const auto number = yaml_count(value, "ports");
+  if (!number) return pass_on(number);
+  if (*number == 0 || *number > std::numeric_limits<std::uint16_t>::max())
+    return value.error("ports: expected numbers from 1 to 65535, found {}", value.described());
+  return PortNumber(static_cast<std::uint16_t>(*number));
+}
+
+Result<std::vector<PortNumber>> yaml_ports(YamlView list, std::string_view key) {
+  if (const auto checked = yaml_sequence(list, key); !checked) return pass_on(checked);
+  std::vector<PortNumber> ports;
+  for (auto item = list.first(); item; item = item->next()) {
+    const auto number = yaml_port_number(*item);
+    if (!number) return pass_on(number);
+    ports.push_back(*number);
+  }
+  return ports;
+}
+
+Result<NodeEntry> read_node(YamlView where) {
+  const auto fields = YamlFields::read(where, "a node", kNodeKeys);
+  if (!fields) return pass_on(fields);
+  NodeEntry entry{.where = where};
+  Node& node = entry.node;
+  std::optional<Tier> tier;
+  const auto done = in_turn([&] { return fields->need_into("name", node.name, yaml_text); },
+                            [&] { return fields->read_into("kind", node.kind, yaml_node_kind); },
+                            [&] { return fields->read_into("tier", tier, yaml_tier); },
+                            [&] { return fields->read_into("pod", node.pod, yaml_count); },
+                            [&] { return fields->read_into("plane", node.plane, yaml_count); },
+                            [&] { return fields->read_into("guid", node.guid, yaml_guid); },
+                            [&] { return fields->read_into("ports", entry.ports, yaml_ports); });
+  if (!done) return pass_on(done);
+  const bool is_host = node.kind == NodeKind::host;
+  if (tier && is_host != (*tier == Tier::host))
+    return where.error("node '{}': a {} cannot be of tier {}", node.name, is_host ? "host" : "switch",
+                       to_string(*tier));
+  entry.has_tier = tier || is_host;
+  node.tier = tier.value_or(is_host ? Tier::host : Tier::leaf);
+  return entry;
+}
+
+/// Reads the file's entries, then builds: ports that the file numbers come first, so that the others do not
+/// take their numbers.
+class ExplicitReader {
+ public:
+  ExplicitReader(std::string name, FabricKind kind) : builder_(std::move(name), kind) {}
+
+  Result<Fabric> read(YamlView nodes, YamlView links) && {
+    const auto done =
+        in_turn([&] { return read_nodes(nodes); }, [&] { return read_links(links); },
+                [&] { return fill_tiers(); }, [&] { return add_nodes(); }, [&] { return add_links(); });
+    if (!done) return pass_on(done);
+    return std::move(builder_).build();
+  }
+
+ private:
+  Result<void> read_nodes(YamlView list) {
+    if (const auto checked = yaml_sequence(list, "nodes"); !checked) return pass_on(checked);
+    for (auto item = list.first(); item; item = item->next()) {
+      auto entry = read_node(*item);
+      if (!entry) return pass_on(entry);
+      const auto index = static_cast<std::uint32_t>(nodes_.size());
+      if (const auto [at, is_new] = index_.emplace(entry->node.name, index); !is_new)
+        return item->error("node '{}' stands twice, first in line {}", at->first,
+                           nodes_[at->second].where.line());
+      nodes_.push_back(std::move(*entry));
+    }
+    if (nodes_.empty()) return list.error("nodes: expected at least one node");
+    return {};
+  }
+
+  Result<End> read_end(YamlView value, std::string_view key) const {
+    const auto name = split_port(value.text());
+    if (!name || name->node.empty() || (name->port && name->port->value() == 0))
+      return value.error("{}: expected NODE/pN as in leaf1/p3, found {}", key, value.described());
+    const auto at = index_.find(std::string(name->node));
+    if (at == index_.end()) return value.error("{}: no node '{}' stands under nodes", key, name->node);
+    return End{at->second, name->port};
+  }
+
+  Result<void> read_links(YamlView list) {
+    if (const auto checked = yaml_sequence(list, "links"); !checked) return pass_on(checked);
+    for (auto item = list.first(); item; item = item->next()) {
+      if (links_.size() >= kMostLinks) return item->error("links: more than {} links", kMostLinks);
+      auto entry = read_link(*item);
+      if (!entry) return pass_on(entry);
+      links_.push_back(*entry);
+    }
+    return {};
+  }
+
+  Result<LinkEntry> read_link(YamlView where) const {
+    const auto fields = YamlFields::read(where, "a link", kLinkKeys);
+    if (!fields) return pass_on(fields);
+    LinkEntry entry{.where = where};
+    const auto end = [this](YamlView value, std::string_view key) { return read_end(value, key); };
+    const auto done = in_turn([&] { return fields->need_into("a", entry.a, end); },
+                              [&] { return fields->need_into("b", entry.b, end); },
+                              [&] { return fields->read_into("rate", entry.rate, yaml_bandwidth); });
+    if (!done) return pass_on(done);
+    return entry;
+  }
+
+  /// Breadth first from the hosts: a switch next to one is a leaf, the next a spine, all beyond are core.
+  Result<void> fill_tiers() {
+    std::vector<std::vector<std::uint32_t>> neighbours(nodes_.size());
+    for (const auto& link : links_) {
+      neighbours[link.a.node].push_back(link.b.node);
+      neighbours[link.b.node].push_back(link.a.node);
+    }
+    std::vector<std::optional<std::size_t>> distance(nodes_.size());
+    std::vector<std::uint32_t> queue;
+    for (std::uint32_t n = 0; n < nodes_.size(); ++n)
+      if (nodes_[n].node.kind == NodeKind::host) {
+        distance[n] = 0;
+        queue.push_back(n);
+      }
+    for (std::size_t at = 0; at < queue.size(); ++at)
+      for (const auto next : neighbours[queue[at]])
+        if (!distance[next]) {
+          distance[next] = *distance[queue[at]] + 1;
+          queue.push_back(next);
+        }
+    for (std::uint32_t n = 0; n < nodes_.size(); ++n)
+      if (!nodes_[n].has_tier && distance[n])
+        nodes_[n].node.tier = kTiers[std::min(*distance[n], kTiers.size() - 1)];
+    return {};
+  }
+
+  Result<void> add_nodes() {
+    for (auto& entry : nodes_) {
+      const auto id = builder_.add_node(std::move(entry.node));  // ids are the indices of nodes_
+      if (!id) return entry.where.error("{}", id.error().message);
+      for (const PortNumber number : entry.ports)
+        if (const auto port = builder_.add_port(*id, number); !port)
+          return entry.where.error("{}", port.error().message);
+    }
+    return {};
+  }
+
+  Result<void> add_numbered_port(const End& end, YamlView where) {
+    if (!end.port || builder_.find_port(NodeId(end.node), *end.port)) return {};
+    const auto port = builder_.add_port(NodeId(end.node), *end.port);
+    return port ? Result<void>() : where.error("{}", port.error().message);
+  }
+
+  Result<PortId> port_of(const End& end, YamlView where) {
+    if (end.port) return *builder_.find_port(NodeId(end.node), *end.port);
+    if (builder_.find_port(NodeId(end.node), PortNumber(std::numeric_limits<std::uint16_t>::max())))
+      return where.error("node '{}' has no port number left", builder_.node(NodeId(end.node)).name);
+    return builder_.add_next_port(NodeId(end.node));
+  }
+
+  Result<void> add_links() {
+    for (const auto& link : links_)
+      for (const End& end : {link.a, link.b})
+        if (const auto added = add_numbered_port(end, link.where); !added) return pass_on(added);
+    for (const auto& link : links_) {
+      const auto a = port_of(link.a, link.where);
+      if (!a) return pass_on(a);
+      const auto b = port_of(link.b, link.where);
+      if (!b) return pass_on(b);
+      if (const auto id = builder_.add_link(*a, *b, link.rate); !id)
+        return link.where.error("{}", id.error().message);
+    }
+    return {};
+  }
+
+  FabricBuilder builder_;
+  std::vector<NodeEntry> nodes_;
+  std::vector<LinkEntry> links_;
+  std::unordered_map<std::string, std::uint32_t> index_;
+};
+
+}  // namespace
+
+Result<Fabric> read_explicit_fabric(std::string name, FabricKind kind, YamlView nodes, YamlView links) {
+  return ExplicitReader(std::move(name), kind).read(nodes, links);
+}
+
+}  // namespace weft

@@ -1,0 +1,177 @@
+#include "topology/files/fabric_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "topology/files/explicit_fabric.hpp"
+#include "topology/files/file_text.hpp"
+#include "topology/files/yaml_fields.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::array kFileKeys{"fabric"sv, "kind"sv,  "lab"sv,   "clos"sv,
+                               "rails"sv,  "nodes"sv, "links"sv, "import"sv};
+constexpr std::array kClosKeys{"pods"sv, "leaves"sv, "spines"sv, "cores"sv, "hosts_per_leaf"sv, "link"sv};
+constexpr std::array kRailsKeys{"groups"sv, "hosts_per_group"sv, "rails"sv, "spines"sv,
+                                "pods"sv,   "cores"sv,           "link"sv};
+constexpr std::array kLabKeys{"link_rate"sv, "family"sv, "mtu"sv};
+constexpr std::array kImportKeys{"ibnetdiscover"sv};
+
+constexpr std::size_t kLongestName = 128;
+// What 2,000,000 links take, written out with long names.
+constexpr Bytes kLargestFabricFile = Bytes(512'000'000);
+// The smallest MTU that IPv6 allows (RFC 8200, section 5), and the largest IP packet.
+constexpr Bytes kSmallestLabMtu = Bytes(1280);
+constexpr Bytes kLargestLabMtu = Bytes(65535);
+
+Result<std::string> yaml_fabric_name(YamlView value, std::string_view key) {
+  const auto name = value.text();
+  const bool printable = std::ranges::none_of(name, [](unsigned char c) { return std::iscntrl(c) != 0; });
+  if (name.empty() || name.size() > kLongestName || !printable)
+    return value.error("{}: expected a name of 1 to {} printable characters, found {}", key, kLongestName,
+                       value.described());
+  return std::string(name);
+}
+
+Result<FabricKind> yaml_kind(YamlView value, std::string_view key) {
+  for (const auto kind : {FabricKind::roce, FabricKind::infiniband})
+    if (value.text() == to_string(kind)) return kind;
+  return value.error("{}: expected roce or infiniband, found {}", key, value.described());
+}
+
+/// Adds the file's place to what a builder said.
+Result<Fabric> located(Result<Fabric> built, YamlView where) {
+  if (!built) return where.error("{}", built.error().message);
+  return built;
+}
+
+Result<Fabric> read_clos(std::string name, FabricKind kind, YamlView where) {
+  const auto fields = YamlFields::read(where, "clos", kClosKeys);
+  if (!fields) return pass_on(fields);
+  PodClosSpec spec{.name = std::move(name), .kind = kind};
+  const auto done =
+      in_turn([&] { return fields->need_into("leaves", spec.leaves, yaml_count); },
+              [&] { return fields->need_into("spines", spec.spines, yaml_count); },
+              [&] { return fields->need_into("hosts_per_leaf", spec.hosts_per_leaf, yaml_count); },
+              [&] { return fields->read_into("pods", spec.pods, yaml_count); },
+              [&] { return fields->read_into("cores", spec.cores, yaml_count); },
+              [&] { return fields->read_into("link", spec.link, yaml_bandwidth); });
+  if (!done) return pass_on(done);
+  if (fields->find("pods") || fields->find("cores")) return located(make_pod_clos(spec), where);
+  return located(make_clos({.name = spec.name,
+                            .kind = kind,
+                            .leaves = spec.leaves,
+                            .spines = spec.spines,
+                            .hosts_per_leaf = spec.hosts_per_leaf,
+                            .link = spec.link}),
+                 where);
+}
+
+Result<Fabric> read_rails(std::string name, FabricKind kind, YamlView where) {
+  const auto fields = YamlFields::read(where, "rails", kRailsKeys);
+  if (!fields) return pass_on(fields);
+  RailsSpec spec{.name = std::move(name), .kind = kind};
+  const auto done =
+      in_turn([&] { return fields->need_into("groups", spec.groups, yaml_count); },
+              [&] { return fields->need_into("hosts_per_group", spec.hosts_per_group, yaml_count); },
+              [&] { return fields->need_into("rails", spec.rails, yaml_count); },
+              [&] { return fields->need_into("spines", spec.spines, yaml_count); },
+              [&] { return fields->read_into("pods", spec.pods, yaml_count); },
+              [&] { return fields->read_into("cores", spec.cores, yaml_count); },
+              [&] { return fields->read_into("link", spec.link, yaml_bandwidth); });
+  if (!done) return pass_on(done);
+  return located(make_rails(spec), where);
+}
+
+Result<Fabric> read_import(YamlView where) {
+  const auto fields = YamlFields::read(where, "import", kImportKeys);
+  if (!fields) return pass_on(fields);
+  auto refused = where.error("import: reading another program's file is not supported yet");
+  refused.value().kind = ErrorKind::not_supported;
+  return refused;
+}
+
+/// The one part of the file that says what the fabric consists of.
+Result<Fabric> read_body(const YamlFields& file, std::string name, FabricKind kind) {
+  const auto clos = file.find("clos");
+  const auto rails = file.find("rails");
+  const auto nodes = file.find("nodes");
+  const auto links = file.find("links");
+  const auto import = file.find("import");
+  const int forms = (clos ? 1 : 0) + (rails ? 1 : 0) + (nodes || links ? 1 : 0) + (import ? 1 : 0);
+  if (forms != 1)
+    return file.map().error("expected one of clos, rails, nodes with links, or import; found {}",
+                            forms == 0 ? "none" : "more than one");
+  if (clos) return read_clos(std::move(name), kind, *clos);
+  if (rails) return read_rails(std::move(name), kind, *rails);
+  if (import) return read_import(*import);
+  if (!nodes || !links)
+    return file.map().error("'{}' is missing beside '{}'", nodes ? "links" : "nodes",
+                            nodes ? "nodes" : "links");
+  return read_explicit_fabric(std::move(name), kind, *nodes, *links);
+}
+
+Result<std::optional<Bandwidth>> yaml_lab_rate(YamlView value, std::string_view key) {
+  if (value.text() == "none") return std::nullopt;
+  const auto rate = parse_bandwidth(value.text());
+  if (!rate)
+    return value.error("{}: expected a bandwidth as in 50M, or none, found {}", key, value.described());
+  return *rate;
+}
+
+Result<IpFamily> yaml_family(YamlView value, std::string_view key) {
+  for (const auto family : {IpFamily::v4, IpFamily::v6})
+    if (value.text() == to_string(family)) return family;
+  return value.error("{}: expected ipv4 or ipv6, found {}", key, value.described());
+}
+
+Result<Bytes> yaml_lab_mtu(YamlView value, std::string_view key) {
+  const auto size = parse_bytes(value.text());
+  if (!size || *size < kSmallestLabMtu || *size > kLargestLabMtu)
+    return value.error("{}: expected {} to {} bytes, found {}", key, kSmallestLabMtu.count(),
+                       kLargestLabMtu.count(), value.described());
+  return *size;
+}
+
+Result<LabSettings> yaml_lab(YamlView where, std::string_view key) {
+  const auto fields = YamlFields::read(where, key, kLabKeys);
+  if (!fields) return pass_on(fields);
+  LabSettings lab;
+  const auto done = in_turn([&] { return fields->read_into("link_rate", lab.link_rate, yaml_lab_rate); },
+                            [&] { return fields->read_into("family", lab.family, yaml_family); },
+                            [&] { return fields->read_into("mtu", lab.mtu, yaml_lab_mtu); });
+  if (!done) return pass_on(done);
+  return lab;
+}
+
+}  // namespace
+
+Result<FabricFile> parse_fabric_file(std::string_view text, std::string_view file) {
+  const auto tree = YamlTree::parse(text, file);
+  if (!tree) return pass_on(tree);
+  const auto fields = YamlFields::read(tree->root(), "a fabric file", kFileKeys);
+  if (!fields) return pass_on(fields);
+  std::string name;
+  FabricKind kind = FabricKind::roce;
+  LabSettings lab;
+  const auto done = in_turn([&] { return fields->need_into("fabric", name, yaml_fabric_name); },
+                            [&] { return fields->read_into("kind", kind, yaml_kind); },
+                            [&] { return fields->read_into("lab", lab, yaml_lab); });
+  if (!done) return pass_on(done);
+  auto fabric = read_body(*fields, std::move(name), kind);
+  if (!fabric) return pass_on(fabric);
+  return FabricFile{std::move(*fabric), lab};
+}
+
+Result<FabricFile> read_fabric_file(const std::filesystem::path& path) {
+  const auto text = read_text_file(path, kLargestFabricFile);
+  if (!text) return pass_on(text, "fabric file");
+  return parse_fabric_file(*text, path.string());
+}
+
+}  // namespace weft

@@ -1,0 +1,88 @@
+#include <algorithm>
+#include <cctype>
+
+#include "topology/files/fabric_file.hpp"
+
+namespace weft {
+namespace {
+
+using Text = fmt::memory_buffer;
+
+template <class... Args>
+void put(Text& out, fmt::format_string<Args...> format, Args&&... args) {
+  fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
+}
+
+/// Words that YAML gives a meaning of their own.
+constexpr std::string_view kMeaningful[] = {"null",  "Null", "NULL", "true", "True", "TRUE", "false", "False",
+                                            "FALSE", "yes",  "no",   "on",   "off",  "y",    "n"};
+
+bool reads_as_itself(std::string_view text) {
+  const auto plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.' || c == '/';
+  };
+  return !text.empty() && std::isalpha(static_cast<unsigned char>(text.front())) != 0 &&
+         std::ranges::all_of(text, plain) && std::ranges::find(kMeaningful, text) == std::end(kMeaningful);
+}
+
+/// The text as a YAML scalar: bare where that is safe, otherwise in double quotes.
+std::string scalar(std::string_view text) {
+  if (reads_as_itself(text)) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+/// The short form of a rate where it reads back exactly, otherwise all its digits.
+std::string exact(Bandwidth rate) {
+  auto text = to_string(rate);
+  return parse_bandwidth(text) == rate ? text : fmt::format("{}", rate.bits_per_second());
+}
+
+void put_node(Text& out, const Fabric& fabric, NodeId id) {
+  const Node& node = fabric.node(id);
+  put(out, "  - {{name: {}, kind: {}, tier: {}", scalar(node.name),
+      node.kind == NodeKind::host ? "host" : "switch", to_string(node.tier));
+  if (node.pod) put(out, ", pod: {}", *node.pod);
+  if (node.plane) put(out, ", plane: {}", *node.plane);
+  if (node.guid) put(out, ", guid: 0x{:016x}", node.guid->value());
+  const auto ports = fabric.ports_of(id);
+  const auto has_cable = [&](PortId port) { return fabric.port(port).link.has_value(); };
+  if (!std::ranges::all_of(ports, has_cable)) {
+    put(out, ", ports: [");
+    for (const PortId port : ports)
+      put(out, "{}{}", port == ports.front() ? "" : ", ", fabric.port(port).number.value());
+    put(out, "]");
+  }
+  put(out, "}}\n");
+}
+
+std::string end_name(const Fabric& fabric, PortId id) {
+  const Port& port = fabric.port(id);
+  return scalar(fmt::format("{}/p{}", fabric.name_of(port.node), port.number.value()));
+}
+
+void put_lab(Text& out, const LabSettings& lab) {
+  put(out, "lab: {{link_rate: {}, family: {}, mtu: {}}}\n", lab.link_rate ? exact(*lab.link_rate) : "none",
+      to_string(lab.family), lab.mtu.count());
+}
+
+}  // namespace
+
+std::string write_fabric_file(const Fabric& fabric, const LabSettings& lab) {
+  Text out;
+  put(out, "fabric: {}\nkind: {}\n", scalar(fabric.name()), to_string(fabric.kind()));
+  put_lab(out, lab);
+  put(out, "nodes:\n");
+  for (std::uint32_t n = 0; n < fabric.node_count(); ++n) put_node(out, fabric, NodeId(n));
+  put(out, "links:{}\n", fabric.link_count() == 0 ? " []" : "");
+  for (const Link& link : fabric.links())
+    put(out, "  - {{a: {}, b: {}, rate: {}}}\n", end_name(fabric, link.a), end_name(fabric, link.b),
+        exact(link.rate));
+  return fmt::to_string(out);
+}
+
+}  // namespace weft
