@@ -4,9 +4,17 @@
 #include <charconv>
 
 #include "topology/base/check.hpp"
-#include "topology/base/nearest.hpp"
+#include "topology/base/closest.hpp"
 
 namespace weft {
+namespace {
+
+/// "a, b, c".
+std::string listed(std::span<const std::string_view> words) {
+  return fmt::format("{}", fmt::join(words.begin(), words.end(), ", "));
+}
+
+}  // namespace
 
 Result<YamlFields> YamlFields::read(YamlView map, std::string_view what,
                                     std::span<const std::string_view> known) {

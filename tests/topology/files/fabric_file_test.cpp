@@ -146,7 +146,7 @@ TEST(FabricFile, AMistypedKeyIsNamedWithItsLineAndTheWordMeant) {
   EXPECT_EQ(
       refusal("fabric: a\nclos:\n  leaves: 4\n  spine: 4\n  hosts_per_leaf: 4\n"),
       "f.yaml:4: clos: 'spine' is not known here; expected pods, leaves, spines, cores, hosts_per_leaf, "
-      "link; did you mean 'spines'?");
+      "link: did you mean 'spines'?");
   EXPECT_THAT(refusal("fabrik: a\n"), HasSubstr("did you mean 'fabric'?"));
 }
 
