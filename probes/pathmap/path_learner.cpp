@@ -1,0 +1,121 @@
+#include "probes/pathmap/path_learner.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "topology/base/check.hpp"
+
+namespace weft {
+namespace {
+
+/// A route known only as more paths than this says nothing about any channel.
+constexpr std::size_t kMostAlternatives = 64;
+/// No shortest path of a three-tier fabric has more channels than this.
+constexpr std::size_t kMostHops = 16;
+
+std::uint64_t pair_key(PortId src, PortId dst) {
+  return static_cast<std::uint64_t>(src.value()) << 32 | dst.value();
+}
+
+}  // namespace
+
+/// What one trace says: by hop (index 0: hop 1) the ports by which the probe came in. More than one where the
+/// fabric sprays; none where the hop was silent.
+struct PathLearner::Seen {
+  PortId src;
+  PortId dst;
+  std::vector<std::vector<PortId>> ports;
+};
+
+bool PathLearner::learn(PortId src, PortId dst, PathLabel label, std::span<const HopAnswer> answers) {
+  Seen seen{src, dst, {}};
+  bool reached = false;
+  std::uint8_t last = 0;
+  for (const HopAnswer& answer : answers) {
+    reached |= answer.is_peer;
+    if (answer.is_peer || answer.hop == 0 || answer.hop > kMostHops) continue;
+    const auto port = addresses_->port_of(answer.from);
+    if (!port || fabric_->is_host(fabric_->port(*port).node)) continue;
+    if (seen.ports.size() < answer.hop) seen.ports.resize(answer.hop);
+    auto& here = seen.ports[answer.hop - 1u];
+    if (std::ranges::find(here, *port) == here.end()) here.push_back(*port);
+    last = std::max(last, answer.hop);
+  }
+  if (!reached && last == 0) return false;
+  const auto channels = paths_that_fit(seen);
+  if (channels.empty()) {
+    ++contradictions_;
+    return false;
+  }
+  std::vector<PathId> ids;
+  for (const auto& path : channels) ids.push_back(table_.intern(path));
+  const Route route{label, table_.intern_set(ids), reached, last};
+  auto& routes = pair(src, dst).routes;
+  const auto known = std::ranges::find(routes, label, &Route::label);
+  if (known == routes.end())
+    routes.push_back(route);
+  else
+    *known = route;
+  return true;
+}
+
+/// All shortest paths that pass, hop by hop, one of the ports seen there. Depth first, bounded by
+/// kMostAlternatives.
+std::vector<std::vector<ChannelId>> PathLearner::paths_that_fit(const Seen& seen) {
+  std::vector<std::vector<ChannelId>> found;
+  const NodeId goal = edge_switch(*fabric_, seen.dst);
+  ShortestPaths& way = ways_.to(goal);
+  const auto arrived_as_seen = [&](ChannelId channel, std::size_t hop) {
+    if (hop >= seen.ports.size() || seen.ports[hop].empty()) return true;
+    return std::ranges::find(seen.ports[hop], fabric_->target(channel)) != seen.ports[hop].end();
+  };
+  std::vector<std::vector<ChannelId>> open{{*fabric_->channel_from(seen.src)}};
+  if (!arrived_as_seen(open.front().front(), 0)) return found;
+  while (!open.empty()) {
+    auto path = std::move(open.back());
+    open.pop_back();
+    const NodeId here = fabric_->target_node(path.back());
+    if (here == goal) {
+      path.push_back(*fabric_->channel_into(seen.dst));
+      found.push_back(std::move(path));
+    } else {
+      for (const ChannelId next : way.next(here))
+        if (arrived_as_seen(next, path.size())) {
+          open.push_back(path);
+          open.back().push_back(next);
+        }
+    }
+    if (found.size() + open.size() > kMostAlternatives) return {};
+  }
+  return found;
+}
+
+PairRoutes& PathLearner::pair(PortId src, PortId dst) {
+  const auto [at, is_new] = pair_index_.try_emplace(pair_key(src, dst), pairs_.size());
+  if (is_new) pairs_.push_back({src, dst, {}});
+  return pairs_[at->second];
+}
+
+const PairRoutes* PathLearner::find(PortId src, PortId dst) const {
+  const auto at = pair_index_.find(pair_key(src, dst));
+  return at == pair_index_.end() ? nullptr : &pairs_[at->second];
+}
+
+PathMap PathLearner::path_map() const {
+  PathMap map{table_, {}};
+  for (const PairRoutes& known : pairs_) {
+    std::map<PathId, std::vector<PathLabel>> by_path;
+    for (const Route& route : known.routes)
+      if (route.reached)
+        for (const PathId path : table_.paths(route.paths)) by_path[path].push_back(route.label);
+    if (by_path.empty()) continue;
+    PairPaths& pair = map.pairs.emplace_back(PairPaths{known.src, known.dst, {}});
+    for (auto& [path, labels] : by_path) {
+      std::ranges::sort(labels);
+      pair.paths.push_back({path, std::move(labels)});
+    }
+  }
+  return map;
+}
+
+}  // namespace weft

@@ -1,0 +1,70 @@
+// PathLearner: turns the answers to TTL-limited probes into paths. For every (source NIC, destination NIC,
+// label) that was traced it knows one Route: the path, or the set of paths that fit what was seen, and
+// whether the peer answered. A silent hop is filled in where the fabric leaves one way only; where it leaves
+// several, the route is their set. Pure; not thread-safe. The fabric and the addresses must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "probes/wire/probe_engine.hpp"
+#include "topology/model/addressing.hpp"
+#include "topology/model/fabric.hpp"
+#include "topology/model/path_map.hpp"
+#include "topology/routing/shortest_paths.hpp"
+
+namespace weft {
+
+struct Route {
+  PathLabel label;
+  PathSetId paths;
+  /// The peer's echo came back. When false the paths are those the probe would have taken on from the last
+  /// hop that answered (`answered_hops` of them).
+  bool reached = false;
+  std::uint8_t answered_hops = 0;
+};
+
+struct PairRoutes {
+  PortId src;
+  PortId dst;
+  std::vector<Route> routes;  // in the order traced; a label at most once
+};
+
+class PathLearner {
+ public:
+  PathLearner(const Fabric& fabric, const AddressBook& addresses)
+      : fabric_(&fabric), addresses_(&addresses), ways_(fabric) {}
+
+  /// All answers to one trace (of one spec; a spec that was traced again gives all of them). False when
+  /// nothing could be learned: no answer at all, or answers that fit no path of the fabric (counted in
+  /// contradictions()).
+  bool learn(PortId src, PortId dst, PathLabel label, std::span<const HopAnswer> answers);
+
+  const std::vector<PairRoutes>& pairs() const { return pairs_; }
+  const PairRoutes* find(PortId src, PortId dst) const;
+  PathTable& table() { return table_; }
+  const PathTable& table() const { return table_; }
+  ShortestPathCache& ways() { return ways_; }
+  std::size_t contradictions() const { return contradictions_; }
+
+  /// The routes whose peer answered, by pair and path, as the document `weft.pathmap/1` has them.
+  PathMap path_map() const;
+
+ private:
+  struct Seen;
+  std::vector<std::vector<ChannelId>> paths_that_fit(const Seen& seen);
+  PairRoutes& pair(PortId src, PortId dst);
+
+  const Fabric* fabric_;
+  const AddressBook* addresses_;
+  ShortestPathCache ways_;
+  PathTable table_;
+  std::vector<PairRoutes> pairs_;
+  std::unordered_map<std::uint64_t, std::size_t> pair_index_;
+  std::size_t contradictions_ = 0;
+};
+
+}  // namespace weft

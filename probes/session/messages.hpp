@@ -1,0 +1,97 @@
+// What a coordinator and its agents say to each other. Values; messages_json turns them into bytes and back.
+// A run goes: Hello (agent) -> StartRun -> Ready (agent) -> any number of Task / TaskResult -> StopRun.
+// Both sides send Alive once a second; silence means a dead or hung peer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "probes/wire/flow_engine.hpp"
+#include "probes/wire/probe_engine.hpp"
+#include "probes/wire/run_secrets.hpp"
+
+namespace weft {
+
+// From the coordinator.
+
+/// A NIC of the agent's host by the name of its interface, and the id by which this run speaks of it.
+struct NicAssignment {
+  std::string interface;
+  PortId nic;
+  friend bool operator==(const NicAssignment&, const NicAssignment&) = default;
+};
+struct StartRun {
+  RunSecrets secrets;
+  std::vector<NicAssignment> nics;
+  friend bool operator==(const StartRun&, const StartRun&) = default;
+};
+/// Asks a NIC's responder what it received.
+struct ReceivedQuery {
+  BatchId batch;
+  friend bool operator==(const ReceivedQuery&, const ReceivedQuery&) = default;
+};
+using TaskWork = std::variant<TraceRequest, PingRequest, FlowRequest, ReceivedQuery>;
+struct Task {
+  TaskId id;
+  PortId nic;           // whose engine does it
+  Nanoseconds limit{};  // the agent gives up after this; the coordinator a little later
+  TaskWork work;
+  friend bool operator==(const Task&, const Task&) = default;
+};
+struct StopRun {
+  friend bool operator==(const StopRun&, const StopRun&) = default;
+};
+
+// From an agent.
+
+struct NicReport {
+  std::string interface;
+  IpAddress address;
+  friend bool operator==(const NicReport&, const NicReport&) = default;
+};
+struct Hello {
+  std::string host;
+  std::string version;  // of weft
+  std::string engine;   // raw, ...
+  std::vector<NicReport> nics;
+  friend bool operator==(const Hello&, const Hello&) = default;
+};
+struct NicTrouble {
+  PortId nic;
+  std::string text;
+  friend bool operator==(const NicTrouble&, const NicTrouble&) = default;
+};
+/// The engines are open, except those that could not be.
+struct Ready {
+  RunId run;
+  std::vector<NicTrouble> troubles;
+  friend bool operator==(const Ready&, const Ready&) = default;
+};
+/// The answer to each kind of work, in the order of TaskWork.
+using TaskAnswer = std::variant<std::vector<HopAnswer>, std::vector<PingTally>, std::vector<FlowTally>,
+                                std::vector<ReceivedTally>>;
+struct TaskResult {
+  TaskId id;
+  std::optional<std::string> error = std::nullopt;  // the work failed; the answer is then empty
+  TaskAnswer answer;
+  friend bool operator==(const TaskResult&, const TaskResult&) = default;
+};
+
+// From both.
+
+struct Alive {
+  friend bool operator==(const Alive&, const Alive&) = default;
+};
+/// An agent goes, or tells why it cannot take part.
+struct Bye {
+  std::string why;
+  friend bool operator==(const Bye&, const Bye&) = default;
+};
+
+using ToAgent = std::variant<StartRun, Task, StopRun, Alive>;
+using ToCoordinator = std::variant<Hello, Ready, TaskResult, Alive, Bye>;
+
+}  // namespace weft

@@ -1,0 +1,144 @@
+#include "probes/session/messages_json.hpp"
+
+#include <sodium.h>
+
+#include "probes/session/json_fields.hpp"
+#include "probes/session/work_json.hpp"
+
+namespace weft {
+namespace {
+
+using namespace json_fields;
+
+std::string key_text(const RunKey& key) {
+  std::string hex(key.size() * 2 + 1, '\0');
+  sodium_bin2hex(hex.data(), hex.size(), reinterpret_cast<const unsigned char*>(key.data()), key.size());
+  hex.pop_back();
+  return hex;
+}
+
+RunKey key_from(const std::string& hex) {
+  RunKey key{};
+  std::size_t length = 0;
+  auto* bytes = reinterpret_cast<unsigned char*>(key.data());
+  if (sodium_hex2bin(bytes, key.size(), hex.data(), hex.size(), nullptr, &length, nullptr) != 0 ||
+      length != key.size())
+    throw BadField("the run's key is not 16 bytes in hexadecimal");
+  return key;
+}
+
+Json message_json(const StartRun& m) {
+  const auto nic = [](const NicAssignment& n) { return Json::array({n.interface, n.nic.value()}); };
+  return {{"type", "start"},
+          {"run", m.secrets.run.value()},
+          {"key", key_text(m.secrets.key)},
+          {"nics", rows(m.nics, nic)}};
+}
+Json message_json(const Task& m) {
+  return {{"type", "task"},
+          {"id", m.id.value()},
+          {"nic", m.nic.value()},
+          {"limit", m.limit.count()},
+          {"work", to_json_value(m.work)}};
+}
+Json message_json(const StopRun&) { return {{"type", "stop"}}; }
+Json message_json(const Alive&) { return {{"type", "alive"}}; }
+Json message_json(const Bye& m) { return {{"type", "bye"}, {"why", m.why}}; }
+Json message_json(const Hello& m) {
+  const auto nic = [](const NicReport& n) { return Json::array({n.interface, to_string(n.address)}); };
+  return {{"type", "hello"},
+          {"host", m.host},
+          {"version", m.version},
+          {"engine", m.engine},
+          {"nics", rows(m.nics, nic)}};
+}
+Json message_json(const Ready& m) {
+  const auto trouble = [](const NicTrouble& t) { return Json::array({t.nic.value(), t.text}); };
+  return {{"type", "ready"}, {"run", m.run.value()}, {"troubles", rows(m.troubles, trouble)}};
+}
+Json message_json(const TaskResult& m) {
+  Json value{{"type", "result"}, {"id", m.id.value()}, {"answer", to_json_value(m.answer)}};
+  if (m.error) value["error"] = *m.error;
+  return value;
+}
+
+StartRun start_from(const Json& v) {
+  const auto nic = [](const Json& row) {
+    return NicAssignment{text(element(row, 0)), id<PortId>(element(row, 1))};
+  };
+  return {{id<RunId>(field(v, "run")), key_from(text(field(v, "key")))},
+          list<NicAssignment>(field(v, "nics"), nic)};
+}
+
+Hello hello_from(const Json& v) {
+  const auto nic = [](const Json& row) { return NicReport{text(element(row, 0)), address(element(row, 1))}; };
+  return {text(field(v, "host")), text(field(v, "version")), text(field(v, "engine")),
+          list<NicReport>(field(v, "nics"), nic)};
+}
+
+Ready ready_from(const Json& v) {
+  const auto trouble = [](const Json& row) {
+    return NicTrouble{id<PortId>(element(row, 0)), text(element(row, 1))};
+  };
+  return {id<RunId>(field(v, "run")), list<NicTrouble>(field(v, "troubles"), trouble)};
+}
+
+TaskResult result_from(const Json& v) {
+  TaskResult result{.id = id<TaskId>(field(v, "id")), .answer = answer_from_json(field(v, "answer"))};
+  if (v.contains("error")) result.error = text(v["error"]);
+  return result;
+}
+
+ToAgent to_agent_from(const Json& v) {
+  const auto type = text(field(v, "type"));
+  if (type == "start") return start_from(v);
+  if (type == "task")
+    return Task{id<TaskId>(field(v, "id")), id<PortId>(field(v, "nic")), time(field(v, "limit")),
+                work_from_json(field(v, "work"))};
+  if (type == "stop") return StopRun{};
+  if (type == "alive") return Alive{};
+  throw BadField("unknown message '" + type + "'");
+}
+
+ToCoordinator to_coordinator_from(const Json& v) {
+  const auto type = text(field(v, "type"));
+  if (type == "hello") return hello_from(v);
+  if (type == "ready") return ready_from(v);
+  if (type == "result") return result_from(v);
+  if (type == "alive") return Alive{};
+  if (type == "bye") return Bye{text(field(v, "why"))};
+  throw BadField("unknown message '" + type + "'");
+}
+
+/// Bytes that are no UTF-8 (a message may quote what came from outside) are replaced, never thrown at.
+template <class Message>
+std::string encode_any(const Message& message) {
+  const Json value = std::visit([](const auto& m) { return message_json(m); }, message);
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+template <class Message>
+Result<Message> decode_any(std::string_view bytes, Message (*read)(const Json&)) {
+  if (bytes.size() > kMostMessageBytes)
+    return fail(ErrorKind::invalid_input, "a message of {} bytes is longer than {}", bytes.size(),
+                kMostMessageBytes);
+  const Json value = Json::parse(bytes, nullptr, false);
+  if (value.is_discarded())
+    return fail(ErrorKind::invalid_input, "a message of {} bytes is no JSON", bytes.size());
+  try {
+    return read(value);
+  } catch (const BadField& bad) {
+    return fail(ErrorKind::invalid_input, "a message does not fit: {}", bad.what());
+  }
+}
+
+}  // namespace
+
+std::string encode(const ToAgent& message) { return encode_any(message); }
+std::string encode(const ToCoordinator& message) { return encode_any(message); }
+Result<ToAgent> decode_to_agent(std::string_view text) { return decode_any<ToAgent>(text, to_agent_from); }
+Result<ToCoordinator> decode_to_coordinator(std::string_view text) {
+  return decode_any<ToCoordinator>(text, to_coordinator_from);
+}
+
+}  // namespace weft

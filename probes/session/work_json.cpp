@@ -1,0 +1,206 @@
+#include "probes/session/work_json.hpp"
+
+#include "probes/session/json_fields.hpp"
+
+namespace weft {
+namespace {
+
+using namespace json_fields;
+
+Json peers_json(const std::vector<Peer>& peers) {
+  return rows(peers, [](const Peer& p) { return Json::array({p.nic.value(), to_string(p.address)}); });
+}
+
+std::vector<Peer> peers_from(const Json& value) {
+  return list<Peer>(value, [](const Json& row) {
+    return Peer{id<PortId>(element(row, 0)), address(element(row, 1))};
+  });
+}
+
+Json pace_json(const Pace& pace) { return Json::array({pace.packets_per_second, pace.answer_wait.count()}); }
+Pace pace_from(const Json& value) { return {amount(element(value, 0)), time(element(value, 1))}; }
+
+/// What a spec may point at: an index into the peers of its request.
+std::uint32_t peer_index(const Json& value, const std::vector<Peer>& peers) {
+  const auto index = whole<std::uint32_t>(value);
+  if (index >= peers.size()) throw BadField(fmt::format("peer {} of {}", index, peers.size()));
+  return index;
+}
+
+Bytes packet_size(const Json& value) { return Bytes(whole<std::uint16_t>(value)); }
+
+Json request_json(const TraceRequest& r) {
+  return {{"kind", "trace"},
+          {"run", r.run.value()},
+          {"batch", r.batch.value()},
+          {"peers", peers_json(r.peers)},
+          {"attempts", r.attempts},
+          {"pace", pace_json(r.pace)},
+          {"specs", rows(r.specs, [](const TraceSpec& s) {
+             return Json::array({s.peer, s.label.value(), s.max_hops});
+           })}};
+}
+
+TraceRequest trace_from(const Json& v) {
+  TraceRequest r{.run = id<RunId>(field(v, "run")),
+                 .batch = id<BatchId>(field(v, "batch")),
+                 .peers = peers_from(field(v, "peers")),
+                 .specs = {},
+                 .attempts = whole<std::uint8_t>(field(v, "attempts")),
+                 .pace = pace_from(field(v, "pace"))};
+  r.specs = list<TraceSpec>(field(v, "specs"), [&r](const Json& row) {
+    return TraceSpec{peer_index(element(row, 0), r.peers), id<PathLabel>(element(row, 1)),
+                     whole<std::uint8_t>(element(row, 2))};
+  });
+  return r;
+}
+
+Json request_json(const PingRequest& r) {
+  const auto row = [](const PingSpec& s) {
+    return Json::array({s.peer, s.label.value(), s.back_label.value(), s.count, s.size.count()});
+  };
+  return {{"kind", "ping"},
+          {"run", r.run.value()},
+          {"batch", r.batch.value()},
+          {"peers", peers_json(r.peers)},
+          {"pace", pace_json(r.pace)},
+          {"specs", rows(r.specs, row)}};
+}
+
+PingRequest ping_from(const Json& v) {
+  PingRequest r{.run = id<RunId>(field(v, "run")),
+                .batch = id<BatchId>(field(v, "batch")),
+                .peers = peers_from(field(v, "peers")),
+                .specs = {},
+                .pace = pace_from(field(v, "pace"))};
+  r.specs = list<PingSpec>(field(v, "specs"), [&r](const Json& row) {
+    return PingSpec{peer_index(element(row, 0), r.peers), id<PathLabel>(element(row, 1)),
+                    id<PathLabel>(element(row, 2)), whole<std::uint32_t>(element(row, 3)),
+                    packet_size(element(row, 4))};
+  });
+  return r;
+}
+
+Json request_json(const FlowRequest& r) {
+  const auto row = [](const FlowSpec& s) {
+    return Json::array({s.peer, s.label.value(), s.rate.bits_per_second(), s.size.count()});
+  };
+  return {{"kind", "flow"},
+          {"run", r.run.value()},
+          {"batch", r.batch.value()},
+          {"peers", peers_json(r.peers)},
+          {"duration", r.duration.count()},
+          {"specs", rows(r.specs, row)}};
+}
+
+FlowRequest flow_from(const Json& v) {
+  FlowRequest r{.run = id<RunId>(field(v, "run")),
+                .batch = id<BatchId>(field(v, "batch")),
+                .peers = peers_from(field(v, "peers")),
+                .specs = {},
+                .duration = time(field(v, "duration"))};
+  r.specs = list<FlowSpec>(field(v, "specs"), [&r](const Json& row) {
+    return FlowSpec{peer_index(element(row, 0), r.peers), id<PathLabel>(element(row, 1)),
+                    Bandwidth::bit(amount(element(row, 2))), packet_size(element(row, 3))};
+  });
+  return r;
+}
+
+Json request_json(const ReceivedQuery& q) { return {{"kind", "received"}, {"batch", q.batch.value()}}; }
+
+Json rtt_json(const std::optional<RttQuantiles>& rtt) {
+  return rtt ? Json::array({rtt->p50.count(), rtt->p99.count()}) : Json();
+}
+
+std::optional<RttQuantiles> rtt_from(const Json& value) {
+  if (value.is_null()) return std::nullopt;
+  return RttQuantiles{time(element(value, 0)), time(element(value, 1))};
+}
+
+Json answer_json(const std::vector<HopAnswer>& answers) {
+  return {{"kind", "hops"},
+          {"rows", rows(answers, [](const HopAnswer& a) {
+             return Json::array({a.spec, a.hop, a.is_peer, to_string(a.from), a.rtt.count()});
+           })}};
+}
+
+Json answer_json(const std::vector<PingTally>& tallies) {
+  return {{"kind", "pings"}, {"rows", rows(tallies, [](const PingTally& t) {
+                                return Json::array({t.spec, t.sent, t.answered, t.corrupt, rtt_json(t.rtt)});
+                              })}};
+}
+
+Json answer_json(const std::vector<FlowTally>& tallies) {
+  return {{"kind", "flows"},
+          {"rows", rows(tallies, [](const FlowTally& t) {
+             return Json::array({t.spec, t.packets, t.bytes, t.elapsed.count(), t.longest_gap.count()});
+           })}};
+}
+
+Json answer_json(const std::vector<ReceivedTally>& tallies) {
+  return {{"kind", "received"}, {"rows", rows(tallies, [](const ReceivedTally& t) {
+                                   return Json::array({t.batch.value(), t.from.value(), t.spec, t.packets,
+                                                       t.bytes, t.corrupt, t.first.count(), t.last.count()});
+                                 })}};
+}
+
+HopAnswer hop_from(const Json& row) {
+  return {whole<std::uint32_t>(element(row, 0)), whole<std::uint8_t>(element(row, 1)), truth(element(row, 2)),
+          address(element(row, 3)), time(element(row, 4))};
+}
+
+PingTally ping_tally_from(const Json& row) {
+  const PingTally tally{whole<std::uint32_t>(element(row, 0)), whole<std::uint32_t>(element(row, 1)),
+                        whole<std::uint32_t>(element(row, 2)), whole<std::uint32_t>(element(row, 3)),
+                        rtt_from(element(row, 4))};
+  if (tally.answered > tally.sent)
+    throw BadField(fmt::format("{} of {} probes answered", tally.answered, tally.sent));
+  return tally;
+}
+
+FlowTally flow_tally_from(const Json& row) {
+  return {whole<std::uint32_t>(element(row, 0)), whole<std::uint64_t>(element(row, 1)),
+          whole<std::uint64_t>(element(row, 2)), time(element(row, 3)), time(element(row, 4))};
+}
+
+ReceivedTally received_from(const Json& row) {
+  return {id<BatchId>(element(row, 0)),
+          id<PortId>(element(row, 1)),
+          whole<std::uint32_t>(element(row, 2)),
+          whole<std::uint64_t>(element(row, 3)),
+          whole<std::uint64_t>(element(row, 4)),
+          whole<std::uint64_t>(element(row, 5)),
+          time(element(row, 6)),
+          time(element(row, 7))};
+}
+
+}  // namespace
+
+nlohmann::json to_json_value(const TaskWork& work) {
+  return std::visit([](const auto& request) { return request_json(request); }, work);
+}
+
+nlohmann::json to_json_value(const TaskAnswer& answer) {
+  return std::visit([](const auto& tallies) { return answer_json(tallies); }, answer);
+}
+
+TaskWork work_from_json(const nlohmann::json& value) {
+  const auto kind = text(field(value, "kind"));
+  if (kind == "trace") return trace_from(value);
+  if (kind == "ping") return ping_from(value);
+  if (kind == "flow") return flow_from(value);
+  if (kind == "received") return ReceivedQuery{id<BatchId>(field(value, "batch"))};
+  throw BadField("unknown work '" + kind + "'");
+}
+
+TaskAnswer answer_from_json(const nlohmann::json& value) {
+  const auto kind = text(field(value, "kind"));
+  const Json& all = field(value, "rows");
+  if (kind == "hops") return list<HopAnswer>(all, hop_from);
+  if (kind == "pings") return list<PingTally>(all, ping_tally_from);
+  if (kind == "flows") return list<FlowTally>(all, flow_tally_from);
+  if (kind == "received") return list<ReceivedTally>(all, received_from);
+  throw BadField("unknown answer '" + kind + "'");
+}
+
+}  // namespace weft

@@ -1,0 +1,15 @@
+// The work of a task and the answer to it as JSON. Part of messages_json; throws json_fields::BadField.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "probes/session/messages.hpp"
+
+namespace weft {
+
+nlohmann::json to_json_value(const TaskWork& work);
+nlohmann::json to_json_value(const TaskAnswer& answer);
+TaskWork work_from_json(const nlohmann::json& value);
+TaskAnswer answer_from_json(const nlohmann::json& value);
+
+}  // namespace weft
