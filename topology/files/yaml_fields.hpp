@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <span>
 
+#include "topology/base/in_turn.hpp"
 #include "topology/base/units.hpp"
 #include "topology/files/yaml_tree.hpp"
 
@@ -52,14 +53,6 @@ class YamlFields {
   std::span<const std::string_view> known_;
   std::array<std::optional<YamlView>, kMostKeys> values_;  // in the order of known_
 };
-
-/// Runs steps, each a function that gives Result<void>, until one fails.
-template <class... Steps>
-Result<void> in_turn(Steps... steps) {
-  Result<void> done;
-  static_cast<void>((static_cast<bool>(done = steps()) && ...));
-  return done;
-}
 
 // Readers of one value; `key` stands in their messages.
 Result<std::string> yaml_text(YamlView value, std::string_view key);

@@ -19,7 +19,8 @@ TEST(ShortestPaths, LeadUpToEverySpineAndDownByOneChannel) {
 TEST(ShortestPaths, DoNotPassThroughHosts) {
   const auto fabric = *make_rails({.groups = 1, .hosts_per_group = 1, .rails = 2, .spines = 1});
   ShortestPaths paths(fabric, *fabric.find_node("leaf2"));
-  EXPECT_EQ(paths.hops(*fabric.find_node("leaf1")), 2u);  // over spine1, not through host1, which has a NIC on both
+  EXPECT_EQ(paths.hops(*fabric.find_node("leaf1")),
+            2u);  // over spine1, not through host1, which has a NIC on both
   EXPECT_EQ(fabric.name_of(edge_switch(fabric, *fabric.find_nic("host1/p2"))), "leaf2");
 }
 

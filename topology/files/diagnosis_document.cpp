@@ -1,0 +1,67 @@
+#include "topology/files/diagnosis_document.hpp"
+
+namespace weft {
+namespace {
+
+template <class Ids>
+std::vector<std::string> names_of(const Fabric& fabric, const Ids& ids) {
+  std::vector<std::string> names;
+  names.reserve(ids.size());
+  for (const auto id : ids) names.push_back(fabric.name_of(id));
+  return names;
+}
+
+LinkReport report_of(const Fabric& fabric, const LinkFinding& finding) {
+  LinkReport report{.link = fabric.name_of(finding.link),
+                    .ends = refer_to(fabric, finding.link),
+                    .verdict = finding.verdict,
+                    .cause = finding.cause,
+                    .estimate = finding.estimate,
+                    .confidence = finding.confidence,
+                    .evidence = finding.evidence};
+  if (finding.channel) report.from = fabric.name_of(fabric.source_node(*finding.channel));
+  return report;
+}
+
+HostReport report_of(const Fabric& fabric, const HostFinding& finding) {
+  HostReport report{.host = fabric.name_of(finding.host),
+                    .verdict = finding.verdict,
+                    .cause = finding.cause,
+                    .evidence = finding.evidence};
+  if (!finding.nic) return report;
+  report.nic = fabric.name_of_nic(*finding.nic);
+  if (const auto& link = fabric.port(*finding.nic).link) report.ends = refer_to(fabric, *link);
+  return report;
+}
+
+GroupReport report_of(const Fabric& fabric, const GroupFinding& finding) {
+  return {.nodes = names_of(fabric, finding.nodes),
+          .channels = names_of(fabric, finding.channels),
+          .cause = finding.cause,
+          .verdict = finding.verdict,
+          .confidence = finding.confidence,
+          .evidence = finding.evidence};
+}
+
+}  // namespace
+
+DiagnosisDocument diagnosis_document(const Fabric& fabric, const Diagnosis& diagnosis, const RunReport& run,
+                                     const DocumentStamp& stamp) {
+  DiagnosisDocument document{.stamp = stamp,
+                             .fabric = fabric.name(),
+                             .kind = fabric.kind(),
+                             .verdict = diagnosis.verdict,
+                             .run = run};
+  for (const auto& finding : diagnosis.links) document.links.push_back(report_of(fabric, finding));
+  for (const auto& finding : diagnosis.hosts) document.hosts.push_back(report_of(fabric, finding));
+  for (const auto& finding : diagnosis.groups) document.groups.push_back(report_of(fabric, finding));
+  for (const auto& channels : diagnosis.ambiguous) document.ambiguous.push_back(names_of(fabric, channels));
+  document.coverage = {.channels = diagnosis.coverage.channels,
+                       .probed = diagnosis.coverage.probed,
+                       .paths = diagnosis.coverage.paths,
+                       .missing = names_of(fabric, diagnosis.coverage.missing),
+                       .complete = diagnosis.coverage.complete};
+  return document;
+}
+
+}  // namespace weft

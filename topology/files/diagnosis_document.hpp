@@ -1,0 +1,83 @@
+// The diagnosis as a document, `weft.diagnosis/1` (docs/schema/diagnosis.schema.json): names instead of ids,
+// so that it can be read without its fabric. Made from a Diagnosis, or read back from JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "topology/files/document.hpp"
+#include "topology/files/link_reference.hpp"
+#include "topology/findings/diagnosis.hpp"
+#include "topology/model/fabric.hpp"
+
+namespace weft {
+
+struct LinkReport {
+  std::string link;
+  std::optional<std::string> from;    // the node that the faulty channel leaves
+  std::optional<LinkReference> ends;  // absent in documents of programs that leave it out
+  Verdict verdict = Verdict::unknown;
+  Cause cause = Cause::loss;
+  std::optional<Estimate> estimate = std::nullopt;
+  double confidence = 0;
+  std::vector<std::string> evidence;
+};
+
+struct HostReport {
+  std::string host;
+  std::optional<std::string> nic;
+  std::optional<LinkReference> ends;  // the NIC's cable
+  Verdict verdict = Verdict::unknown;
+  std::optional<Cause> cause;
+  std::vector<std::string> evidence;
+};
+
+struct GroupReport {
+  std::vector<std::string> nodes;
+  std::vector<std::string> channels;
+  Cause cause = Cause::loss;
+  Verdict verdict = Verdict::unknown;
+  double confidence = 0;
+  std::vector<std::string> evidence;
+};
+
+struct CoverageReport {
+  std::uint64_t channels = 0;
+  std::uint64_t probed = 0;
+  std::uint64_t paths = 0;
+  std::vector<std::string> missing;
+  bool complete = true;
+};
+
+/// What a run did, beside what it found.
+struct RunReport {
+  std::uint64_t sent = 0;
+  std::uint64_t lost = 0;
+  std::vector<std::pair<std::string, Nanoseconds>> timings;  // by stage, in the order they ran
+};
+
+struct DiagnosisDocument {
+  DocumentStamp stamp;
+  std::string fabric;
+  FabricKind kind = FabricKind::roce;
+  Verdict verdict = Verdict::unknown;
+  std::vector<LinkReport> links;
+  std::vector<HostReport> hosts;
+  std::vector<GroupReport> groups;
+  std::vector<std::vector<std::string>> ambiguous;  // channels
+  CoverageReport coverage;
+  RunReport run;
+};
+
+DiagnosisDocument diagnosis_document(const Fabric& fabric, const Diagnosis& diagnosis, const RunReport& run,
+                                     const DocumentStamp& stamp);
+
+std::string diagnosis_json(const DiagnosisDocument& document);
+/// Members it does not know are passed over; `what` names the document in messages.
+Result<DiagnosisDocument> parse_diagnosis(std::string_view text, std::string_view what);
+
+}  // namespace weft

@@ -1,0 +1,117 @@
+#include "topology/files/diagnosis_document.hpp"
+#include "topology/files/json_fields.hpp"
+
+namespace weft {
+namespace {
+
+const auto as_verdict = as_word(&parse_verdict, "healthy, unknown, congested, degraded or failed");
+const auto as_cause =
+    as_word(&parse_cause, "loss, rate, congestion, delay, down, mtu, corruption or counter");
+
+std::optional<FabricKind> parse_kind(std::string_view text) {
+  for (const auto kind : {FabricKind::roce, FabricKind::infiniband})
+    if (to_string(kind) == text) return kind;
+  return std::nullopt;
+}
+const auto as_kind = as_word(&parse_kind, "roce or infiniband");
+
+Result<Estimate> as_estimate(const JsonView& view) {
+  Estimate estimate;
+  const auto done = in_turn([&] { return need_member(view, "value", estimate.value, as_number); },
+                            [&] { return need_member(view, "low", estimate.low, as_number); },
+                            [&] { return need_member(view, "high", estimate.high, as_number); });
+  if (!done) return pass_on(done);
+  return estimate;
+}
+
+Result<LinkReport> as_link(const JsonView& view) {
+  LinkReport link;
+  const auto ends = [&](const JsonView&) { return read_ends(view, link.link); };
+  const auto done = in_turn([&] { return need_member(view, "link", link.link, as_text); },
+                            [&] { return read_member(view, "from", link.from, as_text); },
+                            [&] { return need_member(view, "verdict", link.verdict, as_verdict); },
+                            [&] { return need_member(view, "cause", link.cause, as_cause); },
+                            [&] { return read_member(view, "estimate", link.estimate, as_estimate); },
+                            [&] { return need_member(view, "confidence", link.confidence, as_share); },
+                            [&] { return read_member(view, "evidence", link.evidence, read_texts); },
+                            [&] { return read_member(view, "a", link.ends, ends); });
+  if (!done) return pass_on(done);
+  return link;
+}
+
+Result<HostReport> as_host(const JsonView& view) {
+  HostReport host;
+  std::string link;
+  const auto ends = [&](const JsonView&) { return read_ends(view, link); };
+  const auto done = in_turn([&] { return need_member(view, "host", host.host, as_text); },
+                            [&] { return read_member(view, "nic", host.nic, as_text); },
+                            [&] { return need_member(view, "verdict", host.verdict, as_verdict); },
+                            [&] { return read_member(view, "cause", host.cause, as_cause); },
+                            [&] { return read_member(view, "evidence", host.evidence, read_texts); },
+                            [&] { return read_member(view, "link", link, as_text); },
+                            [&] { return read_member(view, "a", host.ends, ends); });
+  if (!done) return pass_on(done);
+  return host;
+}
+
+Result<GroupReport> as_group(const JsonView& view) {
+  GroupReport group;
+  const auto done = in_turn([&] { return need_member(view, "cause", group.cause, as_cause); },
+                            [&] { return read_member(view, "verdict", group.verdict, as_verdict); },
+                            [&] { return need_member(view, "nodes", group.nodes, read_texts); },
+                            [&] { return need_member(view, "channels", group.channels, read_texts); },
+                            [&] { return read_member(view, "confidence", group.confidence, as_share); },
+                            [&] { return read_member(view, "evidence", group.evidence, read_texts); });
+  if (!done) return pass_on(done);
+  return group;
+}
+
+Result<CoverageReport> as_coverage(const JsonView& view) {
+  CoverageReport coverage;
+  const auto done = in_turn([&] { return need_member(view, "channels", coverage.channels, as_count); },
+                            [&] { return need_member(view, "probed", coverage.probed, as_count); },
+                            [&] { return need_member(view, "paths", coverage.paths, as_count); },
+                            [&] { return read_member(view, "missing", coverage.missing, read_texts); },
+                            [&] { return read_member(view, "complete", coverage.complete, as_boolean); });
+  if (!done) return pass_on(done);
+  return coverage;
+}
+
+Result<void> read_probes(const JsonView& view, RunReport& run) {
+  const auto probes = view.find("probes");
+  if (!probes) return {};
+  return in_turn([&] { return need_member(*probes, "sent", run.sent, as_count); },
+                 [&] { return need_member(*probes, "lost", run.lost, as_count); });
+}
+
+/// An array of what `read_item` reads.
+template <class T>
+auto list_of(Result<T> (*read_item)(const JsonView&)) {
+  return [read_item](const JsonView& view) { return read_array<T>(view, read_item); };
+}
+
+}  // namespace
+
+Result<DiagnosisDocument> parse_diagnosis(std::string_view text, std::string_view what) {
+  const auto json = parse_json(text, what);
+  if (!json) return pass_on(json);
+  const JsonView root(*json, what);
+  if (const auto checked = check_schema(root, "weft.diagnosis/1"); !checked) return pass_on(checked);
+  DiagnosisDocument document;
+  const auto done =
+      in_turn([&] { return need_member(root, "generated_at", document.stamp.generated_at, as_time); },
+              [&] { return need_member(root, "tool_version", document.stamp.tool_version, as_text); },
+              [&] { return need_member(root, "fabric", document.fabric, as_text); },
+              [&] { return read_member(root, "kind", document.kind, as_kind); },
+              [&] { return need_member(root, "verdict", document.verdict, as_verdict); },
+              [&] { return need_member(root, "links", document.links, list_of(&as_link)); },
+              [&] { return need_member(root, "hosts", document.hosts, list_of(&as_host)); },
+              [&] { return read_member(root, "groups", document.groups, list_of(&as_group)); },
+              [&] { return read_member(root, "ambiguous", document.ambiguous, list_of(&read_texts)); },
+              [&] { return need_member(root, "coverage", document.coverage, as_coverage); },
+              [&] { return read_probes(root, document.run); });
+  if (!done) return pass_on(done);
+  return document;
+}
+
+}  // namespace weft

@@ -1,0 +1,15 @@
+// What every document carries besides its content.
+#pragma once
+
+#include <string>
+
+#include "topology/base/utc.hpp"
+
+namespace weft {
+
+struct DocumentStamp {
+  UtcTime generated_at{};
+  std::string tool_version;
+};
+
+}  // namespace weft

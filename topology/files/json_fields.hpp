@@ -1,0 +1,53 @@
+// Reading the members of a JSON object into values, for readers in .cpp files.
+#pragma once
+
+#include "topology/base/in_turn.hpp"
+#include "topology/base/utc.hpp"
+#include "topology/files/json_view.hpp"
+
+namespace weft {
+
+/// Puts what `read` makes of a member into `place`; without the member `place` keeps what it has.
+template <class T, class Read>
+Result<void> read_member(const JsonView& object, std::string_view key, T& place, Read read) {
+  const auto member = object.find(key);
+  if (!member) return {};
+  auto value = read(*member);
+  if (!value) return pass_on(value);
+  place = T(std::move(*value));
+  return {};
+}
+
+/// As read_member, but the member must be there.
+template <class T, class Read>
+Result<void> need_member(const JsonView& object, std::string_view key, T& place, Read read) {
+  const auto member = object.need(key);
+  if (!member) return pass_on(member);
+  auto value = read(*member);
+  if (!value) return pass_on(value);
+  place = T(std::move(*value));
+  return {};
+}
+
+// Readers of one value.
+Result<std::string> as_text(const JsonView& view);
+Result<double> as_number(const JsonView& view);
+Result<double> as_share(const JsonView& view);  // 0 to 1
+Result<std::uint64_t> as_count(const JsonView& view);
+Result<std::uint16_t> as_short(const JsonView& view);
+Result<bool> as_boolean(const JsonView& view);
+Result<UtcTime> as_time(const JsonView& view);
+
+/// A reader of a word that `parse` knows.
+template <class T>
+auto as_word(std::optional<T> (*parse)(std::string_view), std::string_view expected) {
+  return [parse, expected](const JsonView& view) -> Result<T> {
+    const auto text = view.text();
+    if (!text) return pass_on(text);
+    const auto value = parse(*text);
+    if (!value) return view.error("expected {}, found '{}'", expected, text->substr(0, 40));
+    return *value;
+  };
+}
+
+}  // namespace weft

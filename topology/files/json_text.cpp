@@ -1,0 +1,31 @@
+#include "topology/files/json_text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace weft {
+namespace {
+
+bool stands_as_is(char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; }
+
+}  // namespace
+
+void put_string(JsonText& out, std::string_view text) {
+  if (std::ranges::all_of(text, stands_as_is)) return put(out, "\"{}\"", text);
+  put(out, "{}", nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void put_number(JsonText& out, double number) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  put(out, "{}", std::isnan(number) ? 0.0 : std::clamp(number, -kMost, kMost));
+}
+
+void put_stamp(JsonText& out, std::string_view schema, const DocumentStamp& stamp) {
+  put(out, "\"schema\":\"{}\",\"generated_at\":\"{}\",\"tool_version\":", schema,
+      to_string(stamp.generated_at));
+  put_string(out, stamp.tool_version);
+}
+
+}  // namespace weft

@@ -1,0 +1,84 @@
+#include "topology/files/json_view.hpp"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+/// nlohmann's message without its own prefix "[json.exception.parse_error.101] parse error ".
+std::string_view reason(const nlohmann::json::parse_error& error) {
+  const std::string_view whole = error.what();
+  const auto at = whole.find("parse error");
+  return at == std::string_view::npos ? whole : whole.substr(at);
+}
+
+}  // namespace
+
+Result<nlohmann::json> parse_json(std::string_view text, std::string_view what) {
+  try {
+    return nlohmann::json::parse(text);
+  } catch (const nlohmann::json::parse_error& error) {
+    return fail(ErrorKind::invalid_input, "{}: not JSON: {}", what, reason(error));
+  } catch (const nlohmann::json::exception& error) {
+    return fail(ErrorKind::invalid_input, "{}: not JSON: {}", what, error.what());
+  }
+}
+
+Result<JsonView> JsonView::need(std::string_view key) const {
+  if (!value_->is_object()) return error("expected an object, found {}", value_->type_name());
+  const auto found = value_->find(key);
+  if (found == value_->end()) return error("'{}' is missing", key);
+  return JsonView(*found, *this, key, 0);
+}
+
+std::optional<JsonView> JsonView::find(std::string_view key) const {
+  if (!value_->is_object()) return std::nullopt;
+  const auto found = value_->find(key);
+  if (found == value_->end() || found->is_null()) return std::nullopt;
+  return JsonView(*found, *this, key, 0);
+}
+
+Result<std::size_t> JsonView::size() const {
+  if (!value_->is_array()) return error("expected an array, found {}", value_->type_name());
+  return value_->size();
+}
+
+JsonView JsonView::at(std::size_t index) const { return JsonView((*value_)[index], *this, {}, index); }
+
+Result<std::string_view> JsonView::text() const {
+  if (!value_->is_string()) return error("expected a text, found {}", value_->type_name());
+  return std::string_view(value_->get_ref<const std::string&>());
+}
+
+Result<double> JsonView::number() const {
+  if (!value_->is_number()) return error("expected a number, found {}", value_->type_name());
+  return value_->get<double>();
+}
+
+Result<bool> JsonView::boolean() const {
+  if (!value_->is_boolean()) return error("expected true or false, found {}", value_->type_name());
+  return value_->get<bool>();
+}
+
+std::string JsonView::place() const {
+  if (parent_ == nullptr) return std::string(key_);
+  const auto before = parent_->place();
+  if (key_.empty()) return fmt::format("{}[{}]", before, index_);
+  return parent_->parent_ == nullptr ? fmt::format("{}: {}", before, key_)
+                                     : fmt::format("{}.{}", before, key_);
+}
+
+Result<JsonView> check_schema(const JsonView& root, std::string_view schema) {
+  const auto member = root.need("schema");
+  if (!member) return pass_on(member);
+  const auto text = member->text();
+  if (!text) return pass_on(text);
+  if (*text != schema) return member->error("expected '{}', found '{}'", schema, text->substr(0, 40));
+  return root;
+}
+
+Result<std::vector<std::string>> read_texts(const JsonView& array) {
+  return read_array<std::string>(array, [](const JsonView& item) { return item.text(); });
+}
+
+}  // namespace weft

@@ -1,0 +1,16 @@
+// Observations as JSON Lines (docs/schema/observation.schema.json): one probe, load, channel or host
+// observation a line. `weft diagnose` reads them.
+#pragma once
+
+#include <string>
+
+#include "topology/findings/observation.hpp"
+#include "topology/model/fabric.hpp"
+
+namespace weft {
+
+/// All of `observations`, probes first, each line ended by a newline. Rates are in bits per second, times in
+/// microseconds.
+std::string observation_lines(const Fabric& fabric, const Observations& observations);
+
+}  // namespace weft

@@ -1,0 +1,130 @@
+#include "topology/files/path_map_json.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "topology/files/json_text.hpp"
+#include "topology/files/json_view.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::string_view kSchema = "weft.pathmap/1";
+
+void put_path(JsonText& out, const Fabric& fabric, const PathMap& map, const LabelledPath& labelled) {
+  put(out, "{{\"path\":");
+  put_array(out, map.table.channels(labelled.path),
+            [&](ChannelId channel) { put(out, "\"{}\"", fabric.name_of(channel)); });
+  put(out, ",\"labels\":");
+  put_array(out, labelled.labels, [&](PathLabel label) { put(out, "{}", label.value()); });
+  put(out, "}}");
+}
+
+void put_pair(JsonText& out, const Fabric& fabric, const PathMap& map, const PairPaths& pair) {
+  put(out, "\n{{\"src\":\"{}\",\"dst\":\"{}\",\"paths\":", fabric.name_of_nic(pair.src),
+      fabric.name_of_nic(pair.dst));
+  put_array(out, pair.paths, [&](const LabelledPath& path) { put_path(out, fabric, map, path); });
+  put(out, "}}");
+}
+
+class PathMapReader {
+ public:
+  explicit PathMapReader(const Fabric& fabric) : fabric_(fabric) {}
+
+  Result<PathMap> read(const JsonView& root) && {
+    if (const auto checked = check_schema(root, kSchema); !checked) return pass_on(checked);
+    const auto list = root.need("pairs");
+    if (!list) return pass_on(list);
+    auto pairs = read_array<PairPaths>(*list, [this](const JsonView& pair) { return read_pair(pair); });
+    if (!pairs) return pass_on(pairs);
+    map_.pairs = std::move(*pairs);
+    return std::move(map_);
+  }
+
+ private:
+  Result<PortId> read_nic(const JsonView& pair, std::string_view key) const {
+    const auto member = pair.need(key);
+    if (!member) return pass_on(member);
+    const auto name = member->text();
+    if (!name) return pass_on(name);
+    const auto nic = fabric_.find_nic(*name);
+    if (!nic) return member->error("{}", nic.error().message);
+    return *nic;
+  }
+
+  Result<PairPaths> read_pair(const JsonView& view) {
+    const auto src = read_nic(view, "src");
+    if (!src) return pass_on(src);
+    const auto dst = read_nic(view, "dst");
+    if (!dst) return pass_on(dst);
+    if (!pairs_.insert(std::uint64_t{src->value()} << 32 | dst->value()).second)
+      return view.error("the pair {} to {} stands twice", fabric_.name_of_nic(*src),
+                        fabric_.name_of_nic(*dst));
+    const auto list = view.need("paths");
+    if (!list) return pass_on(list);
+    auto paths =
+        read_array<LabelledPath>(*list, [&](const JsonView& path) { return read_path(path, *src, *dst); });
+    if (!paths) return pass_on(paths);
+    return PairPaths{*src, *dst, std::move(*paths)};
+  }
+
+  Result<ChannelId> read_channel(const JsonView& view) const {
+    const auto name = view.text();
+    if (!name) return pass_on(name);
+    const auto channel = fabric_.find_channel(*name);
+    if (!channel) return view.error("{}", channel.error().message);
+    return *channel;
+  }
+
+  bool leads(const std::vector<ChannelId>& channels, PortId src, PortId dst) const {
+    if (channels.empty()) return src == dst;
+    for (std::size_t i = 1; i < channels.size(); ++i)
+      if (fabric_.source_node(channels[i]) != fabric_.target_node(channels[i - 1])) return false;
+    return fabric_.source(channels.front()) == src && fabric_.target(channels.back()) == dst;
+  }
+
+  Result<LabelledPath> read_path(const JsonView& view, PortId src, PortId dst) {
+    const auto list = view.need("path");
+    if (!list) return pass_on(list);
+    const auto channels =
+        read_array<ChannelId>(*list, [this](const JsonView& channel) { return read_channel(channel); });
+    if (!channels) return pass_on(channels);
+    if (!leads(*channels, src, dst))
+      return list->error("the path does not lead from {} to {}", fabric_.name_of_nic(src),
+                         fabric_.name_of_nic(dst));
+    const auto numbers = view.need("labels");
+    if (!numbers) return pass_on(numbers);
+    auto labels =
+        read_array<PathLabel>(*numbers, [](const JsonView& label) { return label.count<std::uint32_t>(); });
+    if (!labels) return pass_on(labels);
+    std::ranges::sort(*labels);
+    if (std::ranges::adjacent_find(*labels) != labels->end()) return numbers->error("a label stands twice");
+    return LabelledPath{map_.table.intern(*channels), std::move(*labels)};
+  }
+
+  const Fabric& fabric_;
+  PathMap map_;
+  std::unordered_set<std::uint64_t> pairs_;
+};
+
+}  // namespace
+
+std::string path_map_json(const Fabric& fabric, const PathMap& map, const DocumentStamp& stamp) {
+  JsonText out;
+  put(out, "{{");
+  put_stamp(out, kSchema, stamp);
+  put(out, ",\"fabric\":");
+  put_string(out, fabric.name());
+  put(out, ",\"pairs\":");
+  put_array(out, map.pairs, [&](const PairPaths& pair) { put_pair(out, fabric, map, pair); });
+  put(out, "}}\n");
+  return fmt::to_string(out);
+}
+
+Result<PathMap> parse_path_map(const Fabric& fabric, std::string_view text, std::string_view what) {
+  const auto json = parse_json(text, what);
+  if (!json) return pass_on(json);
+  return PathMapReader(fabric).read(JsonView(*json, what));
+}
+
+}  // namespace weft
