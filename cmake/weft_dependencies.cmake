@@ -30,3 +30,10 @@ if(NETFILTER_QUEUE_FOUND)
   set(WEFT_NETFILTER_QUEUE PkgConfig::NETFILTER_QUEUE)
 endif()
 weft_note("${NETFILTER_QUEUE_FOUND}" "libnetfilter-queue" "the lab's delay fault")
+
+pkg_check_modules(IBUMAD IMPORTED_TARGET libibumad)  # libibumad-dev
+set(WEFT_IBUMAD "")
+if(IBUMAD_FOUND)
+  set(WEFT_IBUMAD PkgConfig::IBUMAD)
+endif()
+weft_note("${IBUMAD_FOUND}" "libibumad" "management datagrams on InfiniBand")

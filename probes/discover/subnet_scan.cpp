@@ -1,0 +1,197 @@
+#include "probes/discover/subnet_scan.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::uint32_t kNobody = 0xFFFFFFFF;
+
+}  // namespace
+
+SubnetScan::SubnetScan() { explorations_.push_back({Kind::explore, 0, kNobody}); }
+
+std::optional<MadQuestion> SubnetScan::next() {
+  while (!attributes_.empty() || !explorations_.empty()) {
+    auto& queue = attributes_.empty() ? explorations_ : attributes_;
+    const Tag tag = queue.front();
+    queue.pop_front();
+    if (!needless(tag)) return question_of(tag);
+  }
+  return std::nullopt;
+}
+
+bool SubnetScan::needless(const Tag& tag) const {
+  if (tag.kind != Kind::explore || tag.node == kNobody) return false;
+  const auto& ports = known_[tag.node].node.ports;
+  const auto port = ports.find(tag.port);
+  return port != ports.end() && port->second.peer.has_value();  // known from its other end
+}
+
+MadQuestion SubnetScan::question_of(const Tag& tag) const {
+  MadQuestion question{.tag = std::uint64_t{tag.node} << 16 | std::uint64_t{tag.port} << 8 |
+                              static_cast<std::uint64_t>(tag.kind)};
+  const DirectedRoute route = tag.node == kNobody ? DirectedRoute() : known_[tag.node].route;
+  question.to = route;
+  switch (tag.kind) {
+    case Kind::explore:
+      if (tag.node != kNobody) question.to = route.then(tag.port);
+      question.attribute = MadAttribute::node_info;
+      break;
+    case Kind::description:
+      question.attribute = MadAttribute::node_description;
+      break;
+    case Kind::switch_info:
+      question.attribute = MadAttribute::switch_info;
+      break;
+    case Kind::port_info:
+      question.attribute = MadAttribute::port_info;
+      question.modifier = tag.port;
+      break;
+  }
+  return question;
+}
+
+void SubnetScan::answered(const MadQuestion& question, const MadAnswer& answer) {
+  const Tag tag{static_cast<Kind>(question.tag & 0xFF), static_cast<std::uint8_t>(question.tag >> 8),
+                static_cast<std::uint32_t>(question.tag >> 16)};
+  if (answer.outcome == MadOutcome::answered) return take(tag, answer.data);
+  unanswered(tag, answer);
+}
+
+void SubnetScan::take(const Tag& tag, ByteSpan data) {
+  switch (tag.kind) {
+    case Kind::explore:
+      if (const auto info = sane(tag, decode_node_info(data))) met(tag, *info);
+      return;
+    case Kind::description:
+      known_[tag.node].node.about.description = decode_node_description(data);
+      return;
+    case Kind::switch_info:
+      if (const auto info = sane(tag, decode_switch_info(data)))
+        known_[tag.node].table_top = info->linear_table_top;
+      return;
+    case Kind::port_info:
+      if (const auto info = sane(tag, decode_port_info(data))) take_port_info(tag, *info);
+      return;
+  }
+}
+
+template <class T>
+std::optional<T> SubnetScan::sane(const Tag& tag, const Result<T>& decoded) {
+  if (decoded) return *decoded;
+  remark("{}: {}", place(tag), decoded.error().message);
+  return std::nullopt;
+}
+
+std::string SubnetScan::place(const Tag& tag) const {
+  if (tag.node == kNobody) return "our own port";
+  const auto& node = known_[tag.node].node;
+  const auto name = node.about.description.empty()
+                        ? fmt::format("0x{:x}", node.guid.value())
+                        : fmt::format("0x{:x} '{}'", node.guid.value(), node.about.description);
+  return tag.kind == Kind::explore || tag.port != 0 ? fmt::format("{} port {}", name, tag.port) : name;
+}
+
+void SubnetScan::unanswered(const Tag& tag, const MadAnswer& answer) {
+  const auto how = answer.outcome == MadOutcome::silent
+                       ? std::string("no answer")
+                       : fmt::format("a refusal (status 0x{:x})", answer.status);
+  if (tag.kind != Kind::explore || tag.node == kNobody)
+    remark("{}: {}", place(tag), how);
+  else if (!needless(tag))
+    remark("{}: the link is up, but what is behind it gives {}", place(tag), how);
+}
+
+void SubnetScan::met(const Tag& from, const NodeInfo& info) {
+  const bool own = from.node == kNobody;
+  const auto found = index_.find(info.node_guid);
+  if (found == index_.end()) {
+    first_met(info, own ? DirectedRoute() : known_[from.node].route.then(from.port));
+  } else if (const NodeInfo& first = known_[found->second].info;
+             first.type != info.type || first.port_count != info.port_count) {
+    return remark("{}: 0x{:x} answers there too, as another kind of node: a GUID used twice?", place(from),
+                  info.node_guid.value());
+  } else if (info.type != IbNodeType::switch_ &&
+             !known_[found->second].node.ports.contains(info.local_port)) {
+    // Another port of an adapter that is known: only that port answers for itself.
+    known_[found->second].node.ports[info.local_port].guid = info.port_guid;
+    attributes_.push_back({Kind::port_info, info.local_port, found->second});
+  }
+  if (!own) join(from.node, from.port, index_.at(info.node_guid), info.local_port);
+}
+
+void SubnetScan::first_met(const NodeInfo& info, const DirectedRoute& route) {
+  const auto index = static_cast<std::uint32_t>(known_.size());
+  const bool is_switch = info.type == IbNodeType::switch_;
+  index_.emplace(info.node_guid, index);
+  known_.push_back(Known{.node = {.is_switch = is_switch,
+                                  .guid = info.node_guid,
+                                  .about = {.system_guid = info.system_guid,
+                                            .vendor = info.vendor,
+                                            .device = info.device,
+                                            .revision = info.revision,
+                                            .port_count = info.port_count}},
+                         .info = info,
+                         .route = route});
+  attributes_.push_back({Kind::description, 0, index});
+  if (is_switch) {
+    attributes_.push_back({Kind::switch_info, 0, index});
+    for (unsigned port = 0; port <= info.port_count; ++port)
+      attributes_.push_back({Kind::port_info, static_cast<std::uint8_t>(port), index});
+  } else {
+    known_.back().node.ports[info.local_port].guid = info.port_guid;
+    attributes_.push_back({Kind::port_info, info.local_port, index});
+  }
+}
+
+void SubnetScan::join(std::uint32_t near, std::uint8_t near_port, std::uint32_t far, std::uint8_t far_port) {
+  const IbSubnetPort::Peer to_far{known_[far].node.guid, far_port};
+  const IbSubnetPort::Peer to_near{known_[near].node.guid, near_port};
+  auto& here = known_[near].node.ports[near_port];
+  auto& there = known_[far].node.ports[far_port];
+  if ((here.peer && *here.peer != to_far) || (there.peer && *there.peer != to_near))
+    return remark("0x{:x} port {} and 0x{:x} port {}: one of them answers at two cables: a GUID used twice?",
+                  to_near.node.value(), near_port, to_far.node.value(), far_port);
+  here.peer = to_far;
+  there.peer = to_near;
+}
+
+void SubnetScan::take_port_info(const Tag& tag, const PortInfo& info) {
+  Known& known = known_[tag.node];
+  const auto lids = info.lid ? std::optional(LidRange{*info.lid, info.lmc}) : std::nullopt;
+  const bool own = tag.node == 0 && tag.port == known_[0].info.local_port;
+  if (own) sm_lid_ = info.sm_lid;
+  if (known.node.is_switch && tag.port == 0) {
+    known.node.about.lids = lids;
+    return;
+  }
+  if (!info.link_up && !known.node.ports.contains(tag.port)) return;  // no cable, or it is dead
+  auto& port = known.node.ports[tag.port];
+  port.width = info.width;
+  port.speed = info.speed;
+  port.state = info.state;
+  if (known.node.is_switch)
+    port.guid = known.node.guid;
+  else
+    port.lids = lids;
+  const bool leads_on = known.node.is_switch || own;
+  if (info.link_up && leads_on && !known.route.full())
+    explorations_.push_back({Kind::explore, tag.port, tag.node});
+}
+
+Result<SubnetDiscovery> SubnetScan::result() && {
+  if (known_.empty())
+    return fail(ErrorKind::absent, "our own InfiniBand port does not answer: {}",
+                remarks_.empty() ? "nothing was asked" : remarks_.front());
+  SubnetDiscovery discovery{.sm_lid = sm_lid_};
+  discovery.routes.own_node = known_[0].node.guid;
+  discovery.routes.own_port = known_[0].info.local_port;
+  for (auto& known : known_) {
+    discovery.routes.to.emplace(known.node.guid, known.route);
+    if (known.node.is_switch) discovery.routes.table_top.emplace(known.node.guid, known.table_top);
+    discovery.subnet.nodes.push_back(std::move(known.node));
+  }
+  discovery.subnet.remarks = std::move(remarks_);
+  return discovery;
+}
+
+}  // namespace weft

@@ -1,0 +1,60 @@
+// SubnetScan: the dialogue of one scan. Attributes of known nodes are asked first; a port whose cable is not
+// yet known is explored when nothing else is left, so that most cables are known from their first end by
+// then. Internal to discover/.
+#pragma once
+
+#include <deque>
+
+#include "probes/discover/subnet_discovery.hpp"
+#include "probes/wire/mad_attributes.hpp"
+
+namespace weft {
+
+class SubnetScan : public MadDialogue {
+ public:
+  SubnetScan();
+  std::optional<MadQuestion> next() override;
+  void answered(const MadQuestion& question, const MadAnswer& answer) override;
+
+  /// Of a finished scan. An Error: our own port does not answer.
+  Result<SubnetDiscovery> result() &&;
+
+ private:
+  enum class Kind : std::uint8_t { explore, description, switch_info, port_info };
+  struct Tag {
+    Kind kind = Kind::explore;
+    std::uint8_t port = 0;
+    std::uint32_t node = 0;  // index; kNobody: our own port's first question
+  };
+  struct Known {
+    IbSubnetNode node;
+    NodeInfo info;
+    DirectedRoute route;
+    std::uint16_t table_top = 0;
+  };
+
+  MadQuestion question_of(const Tag& tag) const;
+  bool needless(const Tag& tag) const;
+  void met(const Tag& from, const NodeInfo& info);
+  void first_met(const NodeInfo& info, const DirectedRoute& route);
+  void join(std::uint32_t near, std::uint8_t near_port, std::uint32_t far, std::uint8_t far_port);
+  void take_port_info(const Tag& tag, const PortInfo& info);
+  void unanswered(const Tag& tag, const MadAnswer& answer);
+  void take(const Tag& tag, ByteSpan data);
+  template <class T>
+  std::optional<T> sane(const Tag& tag, const Result<T>& decoded);
+  template <class... Args>
+  void remark(fmt::format_string<Args...> format, Args&&... args) {
+    remarks_.push_back(fmt::format(format, std::forward<Args>(args)...));
+  }
+  std::string place(const Tag& tag) const;
+
+  std::vector<Known> known_;
+  std::unordered_map<Guid, std::uint32_t> index_;
+  std::deque<Tag> attributes_;
+  std::deque<Tag> explorations_;
+  std::vector<std::string> remarks_;
+  std::optional<Lid> sm_lid_;
+};
+
+}  // namespace weft

@@ -1,0 +1,119 @@
+#include "probes/engine/umad/umad_mads.hpp"
+
+#include <infiniband/umad.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <vector>
+
+namespace weft {
+namespace {
+
+constexpr int kGsiQueueKey = static_cast<int>(0x80010000);  // IBTA vol. 1, 3.5.3: Q_Key of QP1
+constexpr int kPermissiveLid = 0xFFFF;
+constexpr std::uint8_t kOui[3] = {0x77, 0x65, 0x66};  // "wef": names weft's messages in the vendor class
+
+std::string what_errno_says(int error) { return std::strerror(error < 0 ? -error : error); }
+
+/// The methods a registration takes unasked: none but SEND of our own class.
+struct Methods {
+  long mask[16 / sizeof(long)] = {};
+};
+
+class Umad : public Mads {
+ public:
+  explicit Umad(int port) : port_(port), buffer_(umad_size() + kMadSize) {}
+  ~Umad() override {
+    for (const auto& [mad_class, agent] : agents_) umad_unregister(port_, agent);
+    umad_close_port(port_);
+  }
+  Umad(const Umad&) = delete;
+  Umad& operator=(const Umad&) = delete;
+
+  Result<void> register_class(MadClass mad_class, bool takes_requests) {
+    Methods methods;
+    if (takes_requests) methods.mask[0] = 1L << static_cast<int>(MadMethod::send);
+    std::uint8_t oui[3] = {kOui[0], kOui[1], kOui[2]};
+    const int number = static_cast<int>(mad_class);
+    auto* wanted = takes_requests ? methods.mask : nullptr;
+    const int agent = mad_class == MadClass::probe ? umad_register_oui(port_, number, 0, oui, wanted)
+                                                   : umad_register(port_, number, 1, 0, wanted);
+    if (agent < 0)
+      return fail(ErrorKind::absent, "registering for MADs of class 0x{:x}: {}", number,
+                  what_errno_says(agent));
+    agents_[mad_class] = agent;
+    return {};
+  }
+
+  Result<void> send(const MadPacket& packet) override {
+    const auto mad_class = static_cast<MadClass>(load_u8(packet.bytes, 1));
+    const auto agent = agents_.find(mad_class);
+    if (agent == agents_.end())
+      return fail(ErrorKind::internal, "no agent for MADs of class 0x{:x}", static_cast<int>(mad_class));
+    std::memset(buffer_.data(), 0, buffer_.size());
+    std::memcpy(umad_get_mad(buffer_.data()), packet.bytes.data(), kMadSize);
+    address(packet, mad_class);
+    const int wait =
+        static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(packet.answer_wait).count());
+    const int error = umad_send(port_, agent->second, buffer_.data(), static_cast<int>(kMadSize), wait, 0);
+    if (error < 0) return fail(ErrorKind::absent, "umad_send: {}", what_errno_says(error));
+    return {};
+  }
+
+  Result<std::optional<MadArrival>> receive(Nanoseconds at_most) override {
+    int length = static_cast<int>(kMadSize);
+    const int wait = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(at_most).count());
+    const int agent = umad_recv(port_, buffer_.data(), &length, wait);
+    if (agent == -ETIMEDOUT || agent == -EWOULDBLOCK || agent == -EINTR) return std::nullopt;
+    // A longer message than one MAD (RMPP): none of ours, and read off in pieces by nobody here.
+    if (agent == -ENOSPC) return std::nullopt;
+    if (agent < 0) return fail(ErrorKind::absent, "umad_recv: {}", what_errno_says(agent));
+    MadArrival arrival{.undelivered = umad_status(buffer_.data()) != 0,
+                       .from = Lid(be16toh(umad_get_mad_addr(buffer_.data())->lid))};
+    std::memcpy(arrival.bytes.data(), umad_get_mad(buffer_.data()), kMadSize);
+    return arrival;
+  }
+
+  Nanoseconds now() override {
+    return std::chrono::duration_cast<Nanoseconds>(std::chrono::steady_clock::now().time_since_epoch());
+  }
+
+ private:
+  void address(const MadPacket& packet, MadClass mad_class) {
+    const bool is_smp = mad_class == MadClass::subnet || mad_class == MadClass::subnet_directed;
+    const auto* lid = std::get_if<Lid>(&packet.to);
+    umad_set_addr(buffer_.data(), lid ? lid->value() : kPermissiveLid, is_smp ? 0 : 1, 0,
+                  is_smp ? 0 : kGsiQueueKey);
+    umad_set_grh(buffer_.data(), nullptr);
+    umad_set_pkey(buffer_.data(), 0);
+  }
+
+  int port_;
+  std::vector<char> buffer_;
+  std::map<MadClass, int> agents_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Mads>> open_umad(const UmadPort& port) {
+  if (umad_init() < 0)
+    return fail(ErrorKind::absent, "no InfiniBand management device: is the ib_umad module loaded?");
+  const char* device = port.device.empty() ? nullptr : port.device.c_str();
+  const int opened = umad_open_port(device, port.port);
+  if (opened == -EACCES || opened == -EPERM)
+    return fail(ErrorKind::permission, "opening the InfiniBand management device: {}",
+                what_errno_says(opened));
+  if (opened < 0)
+    return fail(ErrorKind::absent, "no InfiniBand management device{}: {}",
+                port.device.empty() ? "" : " for " + port.device, what_errno_says(opened));
+  auto umad = std::make_unique<Umad>(opened);
+  for (const auto mad_class : {MadClass::subnet, MadClass::subnet_directed, MadClass::performance})
+    if (const auto done = umad->register_class(mad_class, false); !done) return pass_on(done);
+  if (const auto done = umad->register_class(MadClass::probe, port.answers_probes); !done)
+    return pass_on(done);
+  return umad;
+}
+
+}  // namespace weft

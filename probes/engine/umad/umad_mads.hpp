@@ -1,0 +1,21 @@
+// Mads over libibumad: one port of one local HCA (/dev/infiniband/umadN), or of ibsim when its preload
+// library stands in. The kernel matches answers to what was sent and reports what got none.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "probes/wire/mads.hpp"
+
+namespace weft {
+
+struct UmadPort {
+  std::string device;           // empty: the first with an active InfiniBand port
+  std::uint8_t port = 0;        // 0: the device's first active port
+  bool answers_probes = false;  // takes the requests of weft's own class that others send here
+};
+
+/// An Error names what is missing: no device, no right to open it, a build without libibumad.
+Result<std::unique_ptr<Mads>> open_umad(const UmadPort& port);
+
+}  // namespace weft

@@ -1,0 +1,127 @@
+#include "probes/wire/mad_attributes.hpp"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+constexpr std::size_t kSmpData = 64;
+constexpr std::uint32_t kExtendedSpeeds = 1U << 14;  // PortInfo.CapabilityMask (14.2.5.6)
+constexpr std::uint8_t kPhysLinkUp = 5;
+constexpr std::uint16_t kFirstMulticastLid = 0xC000;
+
+Result<void> check_size(ByteSpan data, const char* attribute) {
+  if (data.size() >= kSmpData) return {};
+  return fail(ErrorKind::invalid_input, "{} of {} bytes: expected {}", attribute, data.size(), kSmpData);
+}
+
+std::optional<Lid> unicast(std::uint16_t lid) {
+  return lid == 0 || lid >= kFirstMulticastLid ? std::nullopt : std::optional(Lid(lid));
+}
+
+std::optional<LinkWidth> width_of(std::uint8_t active) {
+  switch (active) {
+    case 1:
+      return LinkWidth::x1;
+    case 2:
+      return LinkWidth::x4;
+    case 4:
+      return LinkWidth::x8;
+    case 8:
+      return LinkWidth::x12;
+    case 16:
+      return LinkWidth::x2;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<LinkSpeed> extended_speed(std::uint8_t active) {
+  switch (active) {
+    case 1:
+      return LinkSpeed::fdr;
+    case 2:
+      return LinkSpeed::edr;
+    case 4:
+      return LinkSpeed::hdr;
+    case 8:
+      return LinkSpeed::ndr;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<LinkSpeed> basic_speed(std::uint8_t active) {
+  switch (active) {
+    case 1:
+      return LinkSpeed::sdr;
+    case 2:
+      return LinkSpeed::ddr;
+    case 4:
+      return LinkSpeed::qdr;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Result<NodeInfo> decode_node_info(ByteSpan data) {
+  if (const auto size = check_size(data, "NodeInfo"); !size) return pass_on(size);
+  const std::uint8_t type = load_u8(data, 2);
+  if (type < 1 || type > 3)
+    return fail(ErrorKind::invalid_input, "NodeInfo names node type {}: expected 1 to 3", type);
+  const NodeInfo info{.type = static_cast<IbNodeType>(type),
+                      .port_count = load_u8(data, 3),
+                      .system_guid = Guid(load_be64(data, 4)),
+                      .node_guid = Guid(load_be64(data, 12)),
+                      .port_guid = Guid(load_be64(data, 20)),
+                      .device = load_be16(data, 30),
+                      .revision = load_be32(data, 32),
+                      .local_port = load_u8(data, 36),
+                      .vendor = load_be24(data, 37)};
+  if (info.node_guid == Guid(0)) return fail(ErrorKind::invalid_input, "NodeInfo with node GUID 0");
+  if (info.port_count == 0 || info.port_count == 255)
+    return fail(ErrorKind::invalid_input, "NodeInfo of 0x{:x} with {} ports: expected 1 to 254",
+                info.node_guid.value(), info.port_count);
+  if (info.local_port > info.port_count)
+    return fail(ErrorKind::invalid_input, "NodeInfo of 0x{:x}: asked through port {} of {}",
+                info.node_guid.value(), info.local_port, info.port_count);
+  return info;
+}
+
+std::string decode_node_description(ByteSpan data) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(data.size(), kSmpData); ++i) {
+    const auto c = static_cast<char>(load_u8(data, i));
+    if (c == '\0') break;
+    text += c >= ' ' && c <= '~' ? c : ' ';
+  }
+  const auto last = text.find_last_not_of(' ');
+  text.resize(last == std::string::npos ? 0 : last + 1);
+  return text;
+}
+
+Result<SwitchInfo> decode_switch_info(ByteSpan data) {
+  if (const auto size = check_size(data, "SwitchInfo"); !size) return pass_on(size);
+  const std::uint16_t top = load_be16(data, 6);
+  if (top >= kFirstMulticastLid)
+    return fail(ErrorKind::invalid_input, "SwitchInfo.LinearFDBTop is {}: expected a unicast LID", top);
+  return SwitchInfo{.linear_table_top = top};
+}
+
+Result<PortInfo> decode_port_info(ByteSpan data) {
+  if (const auto size = check_size(data, "PortInfo"); !size) return pass_on(size);
+  PortInfo info{.lid = unicast(load_be16(data, 16)),
+                .lmc = static_cast<std::uint8_t>(load_u8(data, 34) & 0x07),
+                .sm_lid = unicast(load_be16(data, 18)),
+                .link_up = load_u8(data, 33) >> 4 == kPhysLinkUp,
+                .width = width_of(load_u8(data, 31))};
+  const std::uint8_t state = load_u8(data, 32) & 0x0F;
+  if (state >= 1 && state <= 4) info.state = static_cast<IbPortState>(state);
+  if ((load_be32(data, 20) & kExtendedSpeeds) != 0) info.speed = extended_speed(load_u8(data, 62) >> 4);
+  if (!info.speed) info.speed = basic_speed(load_u8(data, 35) >> 4);
+  return info;
+}
+
+}  // namespace weft

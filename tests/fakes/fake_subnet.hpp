@@ -1,0 +1,68 @@
+// FakeSubnet: an InfiniBand subnet that answers MADs, in virtual time: nodes, cables, LIDs, forwarding tables
+// and counters are data a test may change. It can be unruly: drop, delay, reorder and repeat answers, stay
+// silent at a node, report an undelivered MAD at once as ibsim does.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <random>
+#include <set>
+
+#include "probes/wire/mad_counters.hpp"
+#include "probes/wire/mads.hpp"
+#include "topology/model/ib_subnet.hpp"
+
+namespace weft::testing {
+
+struct Unruliness {
+  double drop = 0;    // share of the MADs that are lost without a word
+  double repeat = 0;  // share of the answers that come twice
+  Nanoseconds least_delay = std::chrono::microseconds(5);
+  Nanoseconds most_delay = std::chrono::microseconds(5);  // of an answer; unequal: they overtake each other
+  bool reports_undelivered = false;
+};
+
+class FakeSubnet : public Mads {
+ public:
+  explicit FakeSubnet(IbSubnet subnet, Unruliness unruliness = {}, std::uint32_t seed = 1);
+
+  Result<void> send(const MadPacket& packet) override;
+  Result<std::optional<MadArrival>> receive(Nanoseconds at_most) override;
+  Nanoseconds now() override { return now_; }
+
+  IbSubnetNode& node(Guid guid);
+  const IbSubnet& subnet() const { return subnet_; }
+
+  std::set<Guid> silent;                                         // nodes that never answer
+  std::map<Guid, Guid> claims;                                   // nodes that tell another GUID
+  std::map<std::pair<Guid, std::uint8_t>, IbCounters> counters;  // by node and port
+  std::map<Guid, std::vector<std::uint8_t>> tables;              // linear forwarding tables, by LID
+  std::function<void(std::uint64_t sent)> on_send;               // called with the number of MADs so far
+  std::uint64_t sent = 0;
+  std::uint64_t most_in_flight = 0;
+  std::map<std::uint16_t, std::uint64_t> asked;  // by attribute
+
+ private:
+  struct Place {
+    std::size_t node;
+    std::uint8_t port;
+  };
+  std::optional<Place> walk(const DirectedRoute& route) const;
+  std::optional<Place> find(Lid lid) const;
+  std::optional<MadBytes> answer(const MadPacket& packet);
+  bool fill(MadBytes& reply, const MadHeader& header, const Place& at, const MadPacket& packet);
+  void arrive(const MadBytes& bytes, bool undelivered);
+
+  IbSubnet subnet_;
+  Unruliness unruliness_;
+  std::mt19937 random_;
+  Nanoseconds now_{};
+  std::multimap<Nanoseconds, MadArrival> coming_;
+  std::map<Guid, std::size_t> index_;
+};
+
+/// `leaves` x `spines`, `hosts` per leaf; GUIDs 0x1000 + n (hosts), 0x2000 + n (leaves), 0x3000 + n (spines);
+/// LIDs from 1 with this LMC for hosts.
+IbSubnet make_subnet(unsigned leaves, unsigned spines, unsigned hosts, std::uint8_t lmc = 0);
+
+}  // namespace weft::testing

@@ -1,0 +1,154 @@
+#include "probes/discover/subnet_discovery.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/fakes/fake_subnet.hpp"
+
+namespace weft {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using ::testing::Contains;
+using testing::FakeSubnet;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::make_subnet;
+using testing::Unruliness;
+
+InfinibandFabric built(const SubnetDiscovery& discovery) {
+  return build_infiniband_fabric(discovery.subnet, "found").value();
+}
+
+std::set<std::string> link_names(const Fabric& fabric) {
+  std::set<std::string> names;
+  for (std::uint32_t l = 0; l < fabric.link_count(); ++l) names.insert(fabric.name_of(LinkId(l)));
+  return names;
+}
+
+TEST(SubnetDiscovery, FindsEveryNodeLinkNameTierAndLid) {
+  FakeSubnet subnet(make_subnet(3, 2, 2, 2));
+  const auto found = discover_subnet(subnet);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_THAT(found->subnet.remarks, IsEmpty());
+  const auto [fabric, inventory, remarks] = built(*found);
+  EXPECT_THAT(remarks, IsEmpty());
+  EXPECT_EQ(fabric.hosts().size(), 6u);
+  EXPECT_EQ(fabric.link_count(), 12u);
+  EXPECT_EQ(fabric.node(*fabric.find_node("leaf2")).tier, Tier::leaf);
+  EXPECT_EQ(fabric.node(*fabric.find_node("spine1")).tier, Tier::spine);
+  EXPECT_TRUE(fabric.find_link("host4--leaf2"));
+  const auto nic = fabric.find_nic("host4");
+  ASSERT_TRUE(nic);
+  EXPECT_EQ(inventory.ports[nic->value()].lids, subnet.node(Guid(0x1004)).ports.at(1).lids);
+  EXPECT_EQ(fabric.link(LinkId(0)).rate, Bandwidth::gbit(200));
+}
+
+TEST(SubnetDiscovery, AsksEachLinkAndEachPortOnce) {
+  FakeSubnet subnet(make_subnet(8, 4, 4));
+  const auto found = discover_subnet(subnet, {.window = 8});
+  ASSERT_TRUE(found);
+  const unsigned nodes = 32 + 8 + 4;
+  const unsigned links = 32 + 32;
+  // One NodeInfo of our own and one through each link; a few cables are asked from both ends at the same
+  // time.
+  EXPECT_LE(subnet.asked[0x11], 1 + links + 8);
+  EXPECT_EQ(subnet.asked[0x10], nodes);
+  EXPECT_EQ(subnet.asked[0x15], 32 + 8 * (1 + 8) + 4 * (1 + 10) + (12 + 1));  // and the check of the LIDs
+}
+
+TEST(SubnetDiscovery, IsTheSameWhenAnswersAreLostAndOvertakeEachOther) {
+  FakeSubnet orderly(make_subnet(4, 3, 3));
+  FakeSubnet unruly(
+      make_subnet(4, 3, 3),
+      {.drop = 0.1, .repeat = 0.1, .least_delay = microseconds(1), .most_delay = milliseconds(2)});
+  const auto expected = built(discover_subnet(orderly).value());
+  const auto found = built(discover_subnet(unruly, {.timeout = milliseconds(350), .attempts = 7}).value());
+  EXPECT_EQ(link_names(found.fabric), link_names(expected.fabric));
+}
+
+TEST(SubnetDiscovery, AnAdapterThatNeverAnswersIsOneRemarkAndOneTimeout) {
+  FakeSubnet whole(make_subnet(3, 2, 2));
+  FakeSubnet subnet(make_subnet(3, 2, 2));
+  subnet.silent.insert(Guid(0x1003));
+  ASSERT_TRUE(discover_subnet(whole));
+  const auto found = discover_subnet(subnet, {.timeout = milliseconds(300)});
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->subnet.remarks,
+              Contains(HasSubstr("the link is up, but what is behind it gives no answer")));
+  EXPECT_EQ(built(*found).fabric.hosts().size(), 5u);
+  EXPECT_LE(subnet.now() - whole.now(), milliseconds(301));
+}
+
+TEST(SubnetDiscovery, LidsThatChangeMeanwhileAreReadAgain) {
+  FakeSubnet subnet(make_subnet(3, 2, 2));
+  subnet.on_send = [&](std::uint64_t sent) {
+    if (sent != 60) return;
+    for (const std::uint64_t guid : {0x2001, 0x2002, 0x2003, 0x3001, 0x3002}) {
+      auto& lids = subnet.node(Guid(guid)).about.lids;
+      lids->base = Lid(static_cast<std::uint16_t>(lids->base.value() + 100));
+    }
+  };
+  const auto found = discover_subnet(subnet);
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->subnet.remarks, Contains(HasSubstr("read 2 times")));
+  const auto result = built(*found);
+  const auto leaf = result.fabric.find_node("leaf3");
+  EXPECT_EQ(result.inventory.nodes[leaf->value()].lids, subnet.node(Guid(0x2003)).about.lids);
+}
+
+TEST(SubnetDiscovery, ParallelTrunksAreBundlesAndATrunkToNowhereIsNone) {
+  auto truth = make_subnet(2, 1, 1);
+  auto& leaf = truth.nodes[2];
+  auto& spine = truth.nodes[4];
+  leaf.about.port_count = 3;
+  leaf.ports[3] = {.guid = leaf.guid,
+                   .width = LinkWidth::x2,
+                   .speed = LinkSpeed::hdr,
+                   .peer = IbSubnetPort::Peer{spine.guid, 4}};
+  spine.ports[4] = {.guid = spine.guid,
+                    .width = LinkWidth::x2,
+                    .speed = LinkSpeed::hdr,
+                    .peer = IbSubnetPort::Peer{leaf.guid, 3}};
+  FakeSubnet subnet(truth);
+  const auto found = built(discover_subnet(subnet).value());
+  const auto second = found.fabric.find_link("leaf1/p3--spine1/p4");
+  ASSERT_TRUE(second);
+  EXPECT_EQ(found.fabric.link(*second).rate, Bandwidth::gbit(100));
+  EXPECT_EQ(found.fabric.link_count(), 5u);
+}
+
+TEST(SubnetDiscovery, AnAggregationNodeIsNoHost) {
+  auto truth = make_subnet(2, 1, 1);
+  truth.nodes.push_back({false,
+                         Guid(0x9000),
+                         {.description = "Mellanox Technologies Aggregation Node", .port_count = 1},
+                         {{1, {.guid = Guid(0x9001), .peer = IbSubnetPort::Peer{Guid(0x3001), 4}}}}});
+  truth.nodes[4].ports[4] = {.guid = Guid(0x3001), .peer = IbSubnetPort::Peer{Guid(0x9000), 1}};
+  FakeSubnet subnet(truth);
+  const auto found = built(discover_subnet(subnet).value());
+  EXPECT_EQ(found.fabric.hosts().size(), 2u);
+  EXPECT_EQ(found.fabric.node(*found.fabric.find_node("spine1")).tier, Tier::spine);
+  ASSERT_EQ(found.inventory.aggregation_nodes.size(), 1u);
+  EXPECT_EQ(found.inventory.aggregation_nodes[0].at_switch, Guid(0x3001));
+}
+
+TEST(SubnetDiscovery, AGuidUsedTwiceIsARemarkAndNoEndlessScan) {
+  FakeSubnet subnet(make_subnet(2, 1, 2));
+  subnet.claims[Guid(0x1002)] = Guid(0x1003);
+  const auto found = discover_subnet(subnet);
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->subnet.remarks, Contains(HasSubstr("a GUID used twice?")));
+  EXPECT_EQ(built(*found).fabric.hosts().size(), 3u);
+  EXPECT_LT(subnet.sent, 200u);
+}
+
+TEST(SubnetDiscovery, ASilentPortOfOurOwnIsAnError) {
+  FakeSubnet subnet(make_subnet(1, 1, 1), {.drop = 1.0});
+  const auto found = discover_subnet(subnet);
+  ASSERT_FALSE(found);
+  EXPECT_THAT(found.error().message, HasSubstr("our own InfiniBand port does not answer"));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,119 @@
+#include "topology/files/ibnetdiscover.hpp"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "tests/fakes/fake_subnet.hpp"
+
+namespace weft {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string small_dump() {
+  std::ifstream file(WEFT_SOURCE_DIR "/tests/data/small.ibnetdiscover");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+InfinibandFabric fabric_of(std::string_view text) {
+  const auto subnet = parse_ibnetdiscover(text);
+  if (!subnet) ADD_FAILURE() << subnet.error().message;
+  return build_infiniband_fabric(*subnet, "dump").value();
+}
+
+TEST(Ibnetdiscover, ReadsHostsOfTwoAdaptersManagedSwitchesAndAnySpeed) {
+  const auto [fabric, inventory, remarks] = fabric_of(small_dump());
+  EXPECT_THAT(remarks, IsEmpty());
+  ASSERT_EQ(fabric.hosts().size(), 1u);
+  EXPECT_EQ(fabric.nics().size(), 2u);
+  EXPECT_EQ(fabric.link(*fabric.find_link("host1--leaf2")).rate, Bandwidth::gbit(400));
+  EXPECT_EQ(fabric.link(*fabric.find_link("leaf1--spine1")).rate, Bandwidth::gbit(200));
+  EXPECT_EQ(fabric.link(*fabric.find_link("leaf2--spine1")).rate, Bandwidth::gbit(800));
+  const auto nic = *fabric.find_nic("host1/p2");
+  EXPECT_EQ(inventory.ports[nic.value()].lids, (LidRange{Lid(12), 2}));
+  EXPECT_EQ(inventory.ports[nic.value()].node_guid, Guid(0x1011));
+  EXPECT_EQ(inventory.nodes[fabric.find_node("leaf2")->value()].lids, (LidRange{Lid(5), 0}));
+  EXPECT_EQ(inventory.aggregation_nodes.size(), 1u);
+}
+
+TEST(Ibnetdiscover, WhatIsWrittenReadsAsTheSameFabric) {
+  const auto first = fabric_of(small_dump());
+  const auto text = write_ibnetdiscover(first.fabric, first.inventory);
+  const auto second = fabric_of(text);
+  EXPECT_THAT(second.remarks, IsEmpty());
+  ASSERT_EQ(second.fabric.link_count(), first.fabric.link_count());
+  for (std::uint32_t l = 0; l < first.fabric.link_count(); ++l) {
+    EXPECT_EQ(second.fabric.name_of(LinkId(l)), first.fabric.name_of(LinkId(l)));
+    EXPECT_EQ(second.fabric.link(LinkId(l)).rate, first.fabric.link(LinkId(l)).rate);
+  }
+  EXPECT_EQ(write_ibnetdiscover(second.fabric, second.inventory), text);
+}
+
+TEST(Ibnetdiscover, ADumpCutAnywhereNeverFailsWithoutSayingWhere) {
+  const auto whole = small_dump();
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    const auto subnet = parse_ibnetdiscover(std::string_view(whole).substr(0, length));
+    if (!subnet) {
+      EXPECT_EQ(subnet.error().message, "no node: expected the output of ibnetdiscover");
+      continue;
+    }
+    EXPECT_TRUE(build_infiniband_fabric(*subnet, "cut")) << length;
+  }
+}
+
+TEST(Ibnetdiscover, ANodeKnownFromItsNeighboursAloneIsThereWithARemark) {
+  auto text = small_dump();
+  text.resize(text.find("vendid=0x2c9\ndevid=0x1021"));  // no channel adapters at the end
+  const auto found = fabric_of(text);
+  EXPECT_TRUE(found.fabric.find_link("host1--leaf1"));
+  EXPECT_THAT(found.remarks, Contains(HasSubstr("'host1 mlx5_0' is known from its neighbours alone")));
+}
+
+TEST(Ibnetdiscover, ALinkWhoseEndsDisagreeIsLeftOutWithARemark) {
+  auto text = small_dump();
+  const std::string line = "[2]\t\"S-0000000000003001\"[2]";
+  text.replace(text.find(line), line.size(), "[2]\t\"S-0000000000003001\"[7]");
+  const auto found = fabric_of(text);
+  EXPECT_THAT(found.remarks, Contains(HasSubstr("disagree on where their cable goes")));
+  EXPECT_FALSE(found.fabric.find_link("leaf2/p2--spine1/p2"));
+}
+
+TEST(Ibnetdiscover, EndsThatDisagreeOnSpeedGiveTheSlowerAndARemark) {
+  auto text = small_dump();
+  const std::string line = "\"leaf2\" lid 5 4xXDR";
+  text.replace(text.find(line), line.size(), "\"leaf2\" lid 5 4xNDR");
+  const auto found = fabric_of(text);
+  EXPECT_THAT(found.remarks, Contains(HasSubstr("disagree on width or speed")));
+  EXPECT_EQ(found.fabric.link(*found.fabric.find_link("leaf2--spine1")).rate, Bandwidth::gbit(400));
+}
+
+TEST(Ibnetdiscover, NodesOfOneNameAreToldApartByTheirGuids) {
+  auto text = small_dump();
+  for (std::size_t at = 0; (at = text.find("\"leaf2\"", at)) != std::string::npos;)
+    text.replace(at, 7, "\"leaf1\"");
+  const auto found = fabric_of(text);
+  EXPECT_TRUE(found.fabric.find_node("leaf1-0x0000000000002001"));
+  EXPECT_TRUE(found.fabric.find_node("leaf1-0x0000000000002002"));
+}
+
+TEST(Ibnetdiscover, WrongLinesAreNamed) {
+  EXPECT_THAT(parse_ibnetdiscover("hello\nworld\n").error().message, HasSubstr("line 1"));
+  EXPECT_THAT(parse_ibnetdiscover("Switch\t4 \"S-00zz\"\n\n").error().message, HasSubstr("node id"));
+  EXPECT_THAT(parse_ibnetdiscover("Switch\t4 \"S-0001\"\n[9]\t\"S-0002\"[1]\n\n").error().message,
+              HasSubstr("expected a port number from 1 to 4"));
+}
+
+TEST(NodeNames, AMapNamesNodesByGuid) {
+  const auto names = parse_node_names("# our names\n0x2001 \"rack1 leaf\"\n\n 0x3001\t\"core-a\" # old\n");
+  ASSERT_TRUE(names) << names.error().message;
+  const auto found = build_infiniband_fabric(*parse_ibnetdiscover(small_dump()), "named", *names);
+  EXPECT_TRUE(found->fabric.find_link("rack1-leaf--core-a"));
+  EXPECT_THAT(parse_node_names("0xzz \"a\"").error().message, HasSubstr("line 1"));
+}
+
+}  // namespace
+}  // namespace weft
