@@ -1,0 +1,172 @@
+#include "probes/engine/raw/kernel_next_hops.hpp"
+
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+#include <poll.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <thread>
+
+#include "probes/engine/raw/socket_address.hpp"
+
+namespace weft {
+namespace {
+
+constexpr UdpPort kDiscard{9};  // RFC 863
+constexpr int kNudges = 4;      // datagrams that make the kernel look for a neighbour, 250 ms apart
+constexpr int kLooks = 25;      // after each, 10 ms apart
+constexpr std::size_t kReplySize = 4096;
+
+/// One rtnetlink request: header, a fixed part, attributes.
+class Request {
+ public:
+  template <class Body>
+  Request(std::uint16_t type, const Body& body) {
+    nlmsghdr header{};
+    header.nlmsg_type = type;
+    header.nlmsg_flags = NLM_F_REQUEST;
+    std::memcpy(bytes_.data(), &header, sizeof header);
+    size_ = NLMSG_HDRLEN;
+    append(&body, sizeof body);
+  }
+  void attribute(std::uint16_t type, const void* data, std::size_t size) {
+    const rtattr attribute{static_cast<std::uint16_t>(RTA_LENGTH(size)), type};
+    append(&attribute, sizeof attribute);
+    append(data, size);
+  }
+  ByteSpan finish() {
+    const auto size = static_cast<std::uint32_t>(size_);
+    std::memcpy(bytes_.data() + offsetof(nlmsghdr, nlmsg_len), &size, sizeof size);
+    return ByteSpan(bytes_).first(size_);
+  }
+
+ private:
+  void append(const void* data, std::size_t size) {
+    WEFT_CHECK(size_ + size <= bytes_.size());
+    std::memcpy(bytes_.data() + size_, data, size);
+    size_ += NLMSG_ALIGN(size);
+  }
+  alignas(nlmsghdr) std::array<std::byte, 256> bytes_{};
+  std::size_t size_ = 0;
+};
+
+struct Reply {
+  alignas(nlmsghdr) std::array<std::byte, kReplySize> bytes;
+  std::size_t size = 0;
+};
+
+/// The kernel's answer; an Error with its errno in words where it refuses.
+Result<Reply> converse(const FileDescriptor& netlink, ByteSpan request) {
+  if (::send(netlink.get(), request.data(), request.size(), 0) < 0)
+    return fail(ErrorKind::internal, "cannot ask the kernel: {}", std::strerror(errno));
+  pollfd ready{.fd = netlink.get(), .events = POLLIN, .revents = 0};
+  if (::poll(&ready, 1, 1000) <= 0) return fail(ErrorKind::timeout, "the kernel does not answer");
+  Reply reply;
+  const auto size = ::recv(netlink.get(), reply.bytes.data(), reply.bytes.size(), 0);
+  nlmsghdr header{};
+  if (size < static_cast<ssize_t>(sizeof header)) return fail(ErrorKind::internal, "cut short");
+  reply.size = static_cast<std::size_t>(size);
+  std::memcpy(&header, reply.bytes.data(), sizeof header);
+  if (header.nlmsg_type != NLMSG_ERROR) return reply;
+  nlmsgerr error{};
+  std::memcpy(&error, reply.bytes.data() + NLMSG_HDRLEN, std::min(sizeof error, reply.size - NLMSG_HDRLEN));
+  return fail(ErrorKind::absent, "{}", std::strerror(-error.error));
+}
+
+/// The value of the first attribute of `type` behind the fixed part of `body` bytes.
+std::optional<ByteSpan> attribute_of(const Reply& reply, std::size_t body, std::uint16_t type) {
+  const auto bytes = ByteSpan(reply.bytes).first(reply.size);
+  std::size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(body);
+  while (at + sizeof(rtattr) <= bytes.size()) {
+    rtattr attribute{};
+    std::memcpy(&attribute, bytes.data() + at, sizeof attribute);
+    if (attribute.rta_len < sizeof attribute || at + attribute.rta_len > bytes.size()) break;
+    if (attribute.rta_type == type)
+      return bytes.subspan(at + RTA_LENGTH(0), attribute.rta_len - RTA_LENGTH(0));
+    at += RTA_ALIGN(attribute.rta_len);
+  }
+  return std::nullopt;
+}
+
+std::size_t address_size(const IpAddress& address) { return address.is_v6() ? 16 : 4; }
+std::uint8_t family_of(const IpAddress& address) { return address.is_v6() ? AF_INET6 : AF_INET; }
+
+std::optional<IpAddress> to_address(ByteSpan bytes) {
+  if (bytes.size() == 4) {
+    IpAddress::V4 v4;
+    std::memcpy(v4.data(), bytes.data(), 4);
+    return IpAddress(v4);
+  }
+  if (bytes.size() != 16) return std::nullopt;
+  IpAddress::V6 v6;
+  std::memcpy(v6.data(), bytes.data(), 16);
+  return IpAddress(v6);
+}
+
+}  // namespace
+
+Result<KernelNextHops> KernelNextHops::open(const RawNic& nic, const KernelNic& kernel) {
+  FileDescriptor netlink(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  if (!netlink.valid()) return fail(ErrorKind::absent, "no rtnetlink socket: {}", std::strerror(errno));
+  FileDescriptor nudge(::socket(family_of(nic.address), SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!nudge.valid()) return fail(ErrorKind::absent, "no UDP socket: {}", std::strerror(errno));
+  ::setsockopt(nudge.get(), SOL_SOCKET, SO_BINDTODEVICE, nic.interface.data(),
+               static_cast<socklen_t>(nic.interface.size()));
+  return KernelNextHops(std::move(netlink), std::move(nudge), nic, kernel.index);
+}
+
+Result<IpAddress> KernelNextHops::gateway_to(const IpAddress& destination) {
+  const auto bits = static_cast<unsigned char>(address_size(destination) * 8);
+  rtmsg body{};
+  body.rtm_family = family_of(destination);
+  body.rtm_dst_len = bits;
+  body.rtm_src_len = bits;
+  Request request(RTM_GETROUTE, body);
+  request.attribute(RTA_DST, destination.bytes().data(), address_size(destination));
+  request.attribute(RTA_SRC, nic_.address.bytes().data(), address_size(nic_.address));
+  request.attribute(RTA_OIF, &index_, sizeof index_);
+  const auto reply = converse(netlink_, request.finish());
+  if (!reply)
+    return fail(ErrorKind::absent, "no route from {} ({}) to {}: {}", nic_.interface, to_string(nic_.address),
+                to_string(destination), reply.error().message);
+  const auto gateway = attribute_of(*reply, sizeof body, RTA_GATEWAY);
+  return gateway ? to_address(*gateway).value_or(destination) : destination;
+}
+
+std::optional<MacAddress> KernelNextHops::neighbour(const IpAddress& address) {
+  constexpr int known = NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY;
+  ndmsg body{};
+  body.ndm_family = family_of(address);
+  body.ndm_ifindex = index_;
+  Request request(RTM_GETNEIGH, body);
+  request.attribute(NDA_DST, address.bytes().data(), address_size(address));
+  const auto reply = converse(netlink_, request.finish());
+  if (!reply || reply->size < NLMSG_HDRLEN + sizeof body) return std::nullopt;
+  std::memcpy(&body, reply->bytes.data() + NLMSG_HDRLEN, sizeof body);
+  const auto mac = attribute_of(*reply, sizeof body, NDA_LLADDR);
+  if ((body.ndm_state & known) == 0 || !mac || mac->size() != 6) return std::nullopt;
+  MacAddress found;
+  std::memcpy(found.bytes.data(), mac->data(), 6);
+  return found;
+}
+
+Result<MacAddress> KernelNextHops::next_hop(const IpAddress& destination) {
+  const auto gateway = gateway_to(destination);
+  if (!gateway) return pass_on(gateway);
+  if (const auto mac = neighbour(*gateway)) return *mac;
+  const auto target = socket_address(*gateway, kDiscard, index_);
+  for (int nudge = 0; nudge < kNudges; ++nudge) {
+    ::sendto(nudge_.get(), nullptr, 0, MSG_DONTWAIT, target.get(), target.size);
+    for (int look = 0; look < kLooks; ++look) {
+      if (const auto mac = neighbour(*gateway)) return *mac;
+      std::this_thread::sleep_for(std::chrono::milliseconds(look == 0 ? 1 : 10));
+    }
+  }
+  return fail(ErrorKind::absent, "{} does not answer on {}: the way to {} is down at its first hop",
+              to_string(*gateway), nic_.interface, to_string(destination));
+}
+
+}  // namespace weft

@@ -1,0 +1,29 @@
+// KernelNextHops: asks this host's kernel (rtnetlink) which gateway a packet of this NIC goes to and which
+// MAC address that has; where the kernel does not know yet, an empty datagram to the gateway makes it ask.
+// Starts no process. Needs no privilege. One thread at a time.
+#pragma once
+
+#include "probes/engine/raw/nic_lookup.hpp"
+
+namespace weft {
+
+class KernelNextHops : public NextHops {
+ public:
+  static Result<KernelNextHops> open(const RawNic& nic, const KernelNic& kernel);
+  /// Waits a second at most.
+  Result<MacAddress> next_hop(const IpAddress& destination) override;
+
+ private:
+  KernelNextHops(FileDescriptor netlink, FileDescriptor nudge, RawNic nic, int index)
+      : netlink_(std::move(netlink)), nudge_(std::move(nudge)), nic_(std::move(nic)), index_(index) {}
+  /// The gateway; the destination itself where it is on the link.
+  Result<IpAddress> gateway_to(const IpAddress& destination);
+  std::optional<MacAddress> neighbour(const IpAddress& address);
+
+  FileDescriptor netlink_;
+  FileDescriptor nudge_;
+  RawNic nic_;
+  int index_;
+};
+
+}  // namespace weft

@@ -1,0 +1,86 @@
+#include "probes/engine/raw/nic_lookup.hpp"
+
+#include <net/if.h>
+#include <net/if_arp.h>
+#include <sys/ioctl.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "probes/engine/raw/packet_filter.hpp"
+#include "probes/engine/raw/socket_address.hpp"
+#include "probes/wire/udp.hpp"
+
+namespace weft {
+namespace {
+
+/// One question about an interface by ioctl.
+Result<ifreq> ask(const FileDescriptor& socket, const std::string& interface, unsigned long question) {
+  ifreq request{};
+  if (interface.empty() || interface.size() >= sizeof request.ifr_name)
+    return fail(ErrorKind::usage, "'{}' is no interface name: expected 1 to {} characters", interface,
+                sizeof request.ifr_name - 1);
+  std::memcpy(request.ifr_name, interface.data(), interface.size());
+  if (::ioctl(socket.get(), question, &request) == 0) return request;
+  if (errno == ENODEV)
+    return fail(ErrorKind::absent, "no interface {} on this host: 'ip link' lists those there are",
+                interface);
+  return fail(ErrorKind::absent, "cannot ask the kernel about {}: {}", interface, std::strerror(errno));
+}
+
+Result<void> check_state(const FileDescriptor& socket, const std::string& interface) {
+  const auto flags = ask(socket, interface, SIOCGIFFLAGS);
+  if (!flags) return pass_on(flags);
+  const auto state = static_cast<unsigned>(flags->ifr_flags);
+  if ((state & IFF_UP) == 0)
+    return fail(ErrorKind::absent, "{} is down: 'ip link set {} up'", interface, interface);
+  if ((state & IFF_RUNNING) == 0)
+    return fail(ErrorKind::absent, "{} has no carrier: its cable or its far end is down", interface);
+  return {};
+}
+
+}  // namespace
+
+Result<KernelNic> look_up_nic(const RawNic& nic) {
+  const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket.valid()) return fail(ErrorKind::internal, "cannot open a socket: {}", std::strerror(errno));
+  const auto index = ask(socket, nic.interface, SIOCGIFINDEX);
+  if (!index) return pass_on(index);
+  if (auto up = check_state(socket, nic.interface); !up) return pass_on(up);
+  const auto mtu = ask(socket, nic.interface, SIOCGIFMTU);
+  if (!mtu) return pass_on(mtu);
+  const auto hardware = ask(socket, nic.interface, SIOCGIFHWADDR);
+  if (!hardware) return pass_on(hardware);
+  if (hardware->ifr_hwaddr.sa_family != ARPHRD_ETHER)
+    return fail(ErrorKind::not_supported, "{} is no Ethernet interface: the raw engine needs one",
+                nic.interface);
+  KernelNic found{.index = index->ifr_ifindex,
+                  .local = {.address = nic.address,
+                            .mtu = static_cast<std::size_t>(mtu->ifr_mtu),
+                            .traffic_class = nic.traffic_class}};
+  std::memcpy(found.local.mac.bytes.data(), hardware->ifr_hwaddr.sa_data, 6);
+  return found;
+}
+
+Result<FileDescriptor> own_roce_port(const RawNic& nic) {
+  const int family = nic.address.is_v6() ? AF_INET6 : AF_INET;
+  FileDescriptor socket(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket.valid()) return fail(ErrorKind::internal, "cannot open a socket: {}", std::strerror(errno));
+  auto program = drop_all_filter();
+  const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
+  const auto address = socket_address(nic.address, kRocePort);
+  if (::bind(socket.get(), address.get(), address.size) == 0) return socket;
+  if (errno == EADDRINUSE)
+    return fail(ErrorKind::conflict,
+                "UDP port 4791 on {} is in use: end the other weft agent (or soft-RoCE) there",
+                to_string(nic.address));
+  if (errno == EADDRNOTAVAIL)
+    return fail(ErrorKind::absent, "{} is no address of this host: give the address of {}",
+                to_string(nic.address), nic.interface);
+  return fail(ErrorKind::absent, "cannot take UDP port 4791 on {}: {}", to_string(nic.address),
+              std::strerror(errno));
+}
+
+}  // namespace weft

@@ -1,0 +1,31 @@
+// What the kernel says of an interface. Every socket here belongs to the network namespace it was opened in
+// and serves from any thread.
+#pragma once
+
+#include <string>
+
+#include "probes/engine/raw/file_descriptor.hpp"
+#include "probes/wire/packet_port.hpp"
+
+namespace weft {
+
+/// A NIC of this host: its interface and the address probes come from.
+struct RawNic {
+  std::string interface;
+  IpAddress address;
+  std::uint8_t traffic_class = 0;  // of every packet sent
+};
+
+struct KernelNic {
+  int index = 0;
+  LocalNic local;
+};
+
+/// An error where there is no such interface, it is down, or it is no Ethernet.
+Result<KernelNic> look_up_nic(const RawNic& nic);
+
+/// Owns UDP 4791 on the NIC's address, so that the kernel does not answer probes with "port unreachable";
+/// takes no packet. An error where another program owns it, or the address is not this host's.
+Result<FileDescriptor> own_roce_port(const RawNic& nic);
+
+}  // namespace weft

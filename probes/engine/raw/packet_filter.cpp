@@ -1,0 +1,64 @@
+#include "probes/engine/raw/packet_filter.hpp"
+
+#include <netinet/in.h>
+
+#include "probes/wire/probe_frame.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::uint32_t kTakeAll = 0x40000;                             // bytes of a frame to hand over
+constexpr std::uint32_t kKindAt = kUdpSize + kBthSize + kDethSize + 5;  // from the UDP header; docs/wire.md
+constexpr auto kEcho = static_cast<std::uint32_t>(ProbeKind::echo);
+
+sock_filter load_byte(std::uint32_t at) { return BPF_STMT(BPF_LD | BPF_B | BPF_ABS, at); }
+sock_filter load_half(std::uint32_t at) { return BPF_STMT(BPF_LD | BPF_H | BPF_ABS, at); }
+/// Relative to X.
+sock_filter load_byte_behind(std::uint32_t at) { return BPF_STMT(BPF_LD | BPF_B | BPF_IND, at); }
+sock_filter load_half_behind(std::uint32_t at) { return BPF_STMT(BPF_LD | BPF_H | BPF_IND, at); }
+/// Jumps count the instructions to skip.
+sock_filter equal(std::uint32_t value, std::uint8_t if_so, std::uint8_t if_not) {
+  return BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, if_so, if_not);
+}
+sock_filter any_bit(std::uint32_t bits, std::uint8_t if_so, std::uint8_t if_not) {
+  return BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, if_so, if_not);
+}
+sock_filter give(std::uint32_t bytes) { return BPF_STMT(BPF_RET | BPF_K, bytes); }
+
+/// Both families alike: X holds the size of the IP header, A its protocol.
+std::vector<sock_filter> transport_part(PacketRole role, std::uint32_t icmp, std::uint32_t ran_out) {
+  constexpr auto ip = static_cast<std::uint32_t>(kEthernetSize);
+  const bool prober = role == PacketRole::prober;
+  return {
+      equal(IPPROTO_UDP, 0, 4),                      // 0: else to 5
+      load_half_behind(ip + 2),                      // 1: destination port
+      equal(kRocePort.value(), 0, 6),                // 2: else drop
+      load_byte_behind(ip + kKindAt),                // 3
+      equal(kEcho, prober ? 3 : 4, prober ? 4 : 3),  // 4: to 8 or 9
+      equal(icmp, 0, 3),                             // 5: else drop
+      load_byte_behind(ip),                          // 6: ICMP type
+      equal(ran_out, prober ? 0 : 1, 1),             // 7
+      give(kTakeAll),                                // 8
+      give(0),                                       // 9
+  };
+}
+
+}  // namespace
+
+std::vector<sock_filter> drop_all_filter() { return {give(0)}; }
+
+std::vector<sock_filter> packet_filter(PacketRole role, bool v6) {
+  if (role == PacketRole::sender) return drop_all_filter();
+  constexpr auto ip = static_cast<std::uint32_t>(kEthernetSize);
+  std::vector<sock_filter> program;
+  if (v6)
+    program = {BPF_STMT(BPF_LDX | BPF_W | BPF_IMM, kIpv6Size), load_byte(ip + 6)};
+  else
+    program = {load_half(ip + 6), any_bit(0x3FFF, 0, 1), give(0),  // a fragment
+               BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, ip), load_byte(ip + 9)};
+  const auto rest = v6 ? transport_part(role, IPPROTO_ICMPV6, 3) : transport_part(role, IPPROTO_ICMP, 11);
+  program.insert(program.end(), rest.begin(), rest.end());
+  return program;
+}
+
+}  // namespace weft

@@ -1,0 +1,38 @@
+// PacketSocket: a PacketPort over AF_PACKET: batches by sendmmsg and recvmmsg, a socket filter by role,
+// receive times from the kernel. Needs CAP_NET_RAW. One thread at a time.
+#pragma once
+
+#include <memory>
+
+#include "probes/engine/raw/nic_lookup.hpp"
+#include "probes/engine/raw/packet_filter.hpp"
+#include "probes/wire/packet_port.hpp"
+
+namespace weft {
+
+class PacketSocket : public PacketPort {
+ public:
+  static Result<std::unique_ptr<PacketSocket>> open(const RawNic& nic, const KernelNic& kernel,
+                                                    PacketRole role);
+  ~PacketSocket() override;
+
+  Nanoseconds now() const override;
+  Result<SendOutcome> send(std::span<const ByteSpan> frames) override;
+  Result<std::span<const Arrival>> receive(Nanoseconds until) override;
+  /// Frames that the kernel dropped since the last call because this host did not read fast enough: no loss
+  /// of the fabric. Any thread.
+  std::uint64_t overruns() const;
+
+ private:
+  struct Buffers;
+  PacketSocket(FileDescriptor socket, std::string interface, PacketRole role, std::size_t frame_size);
+  /// True when there is something to read.
+  bool wait(Nanoseconds until) const;
+
+  FileDescriptor socket_;
+  std::string interface_;
+  PacketRole role_;
+  std::unique_ptr<Buffers> buffers_;
+};
+
+}  // namespace weft

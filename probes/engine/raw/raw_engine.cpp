@@ -1,0 +1,85 @@
+#include "probes/engine/raw/raw_engine.hpp"
+
+#include <thread>
+
+#include "probes/engine/raw/kernel_next_hops.hpp"
+#include "probes/engine/raw/packet_socket.hpp"
+#include "probes/wire/flow_sender.hpp"
+#include "probes/wire/prober.hpp"
+#include "probes/wire/responder_loop.hpp"
+
+namespace weft {
+namespace {
+
+/// What has been opened, before there is an engine to hold it.
+struct Parts {
+  LocalNic nic;
+  FileDescriptor roce_port;
+  std::unique_ptr<PacketSocket> prober;
+  std::unique_ptr<PacketSocket> sender;
+  std::unique_ptr<PacketSocket> responder;
+  KernelNextHops prober_hops;
+  KernelNextHops sender_hops;
+};
+
+Result<Parts> open_parts(const RawNic& nic) {
+  const auto kernel = look_up_nic(nic);
+  if (!kernel) return pass_on(kernel);
+  auto prober = PacketSocket::open(nic, *kernel, PacketRole::prober);
+  if (!prober) return pass_on(prober);
+  auto sender = PacketSocket::open(nic, *kernel, PacketRole::sender);
+  if (!sender) return pass_on(sender);
+  auto port = own_roce_port(nic);
+  if (!port) return pass_on(port);
+  auto responder = PacketSocket::open(nic, *kernel, PacketRole::responder);
+  if (!responder) return pass_on(responder);
+  auto prober_hops = KernelNextHops::open(nic, *kernel);
+  if (!prober_hops) return pass_on(prober_hops);
+  auto sender_hops = KernelNextHops::open(nic, *kernel);
+  if (!sender_hops) return pass_on(sender_hops);
+  return Parts{kernel->local,         std::move(*port),        std::move(*prober),     std::move(*sender),
+               std::move(*responder), std::move(*prober_hops), std::move(*sender_hops)};
+}
+
+class AfPacketEngine final : public RawEngine {
+ public:
+  AfPacketEngine(Parts parts, const RunSecrets& secrets, PortId self)
+      : parts_(std::move(parts)),
+        secrets_(secrets),
+        prober_(*parts_.prober, parts_.prober_hops, parts_.nic, secrets_, self),
+        sender_(*parts_.sender, parts_.sender_hops, parts_.nic, secrets_, self),
+        responder_(*parts_.responder, parts_.nic, secrets_),
+        thread_([this](std::stop_token stop) { responder_.run(stop); }) {}
+
+  Result<std::vector<HopAnswer>> trace(const TraceRequest& request, std::stop_token stop) override {
+    return prober_.trace(request, stop);
+  }
+  Result<std::vector<PingTally>> ping(const PingRequest& request, std::stop_token stop) override {
+    return prober_.ping(request, stop);
+  }
+  Result<std::vector<ReceivedTally>> received(BatchId batch) override { return responder_.received(batch); }
+  Result<std::vector<FlowTally>> run(const FlowRequest& request, std::stop_token stop) override {
+    return sender_.run(request, stop);
+  }
+  ResponderRejects rejects() const override { return responder_.rejects(); }
+  std::uint64_t overruns() const override { return parts_.prober->overruns() + parts_.responder->overruns(); }
+
+ private:
+  Parts parts_;
+  RunSecrets secrets_;
+  Prober prober_;
+  FlowSender sender_;
+  ResponderLoop responder_;
+  std::jthread thread_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<RawEngine>> open_raw_engine(const RawNic& nic, const RunSecrets& secrets,
+                                                   PortId self) {
+  auto parts = open_parts(nic);
+  if (!parts) return pass_on(parts);
+  return std::make_unique<AfPacketEngine>(std::move(*parts), secrets, self);
+}
+
+}  // namespace weft

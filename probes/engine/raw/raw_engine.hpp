@@ -1,0 +1,30 @@
+// RawEngine: probes, flows and the responder of one NIC over AF_PACKET sockets. Needs CAP_NET_RAW and an
+// Ethernet interface that is up; it stays in the network namespace it was opened in, whichever thread uses
+// it. The responder runs in a thread of its own from opening to destruction; trace, ping and run are each for
+// one thread at a time.
+#pragma once
+
+#include <memory>
+
+#include "probes/engine/raw/nic_lookup.hpp"
+#include "probes/wire/flow_engine.hpp"
+#include "probes/wire/probe_engine.hpp"
+#include "probes/wire/responder.hpp"
+#include "probes/wire/run_secrets.hpp"
+
+namespace weft {
+
+class RawEngine : public ProbeEngine, public FlowEngine {
+ public:
+  /// Packets that reached this host and were not counted; see ResponderRejects. Any thread.
+  virtual ResponderRejects rejects() const = 0;
+  /// Frames this host was too slow to read since the last call: a sign about the host, no loss of the fabric.
+  virtual std::uint64_t overruns() const = 0;
+};
+
+/// An engine for `nic`, which the coordinator calls `self`, in the run of `secrets`. Errors: permission (no
+/// CAP_NET_RAW), absent (no such interface, it is down, the address is not its own), conflict (UDP 4791 is
+/// taken).
+Result<std::unique_ptr<RawEngine>> open_raw_engine(const RawNic& nic, const RunSecrets& secrets, PortId self);
+
+}  // namespace weft

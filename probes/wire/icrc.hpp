@@ -1,0 +1,23 @@
+// The invariant CRC of RoCEv2 (InfiniBand vol. 1, annex A17, 17.3.3): CRC-32 (the Ethernet polynomial, seed
+// all ones) over eight bytes of ones, the IP, UDP and BTH headers with the fields that change on the way set
+// to ones, and the payload. Sent with the low byte first. Pure.
+#pragma once
+
+#include <cstdint>
+
+#include "topology/base/bytes.hpp"
+
+namespace weft {
+
+inline constexpr std::size_t kIcrcSize = 4;
+
+/// The ICRC of an IPv4 or IPv6 RoCEv2 packet. `packet` runs from the IP header to the end of the payload,
+/// without the ICRC itself; its transport headers stand behind `ip_header_size` bytes, and it holds UDP and
+/// BTH at least.
+std::uint32_t compute_icrc(ByteSpan packet, std::size_t ip_header_size);
+
+/// The ICRC in the last four bytes of `bytes`, and where to put it.
+std::uint32_t load_icrc(ByteSpan bytes);
+void store_icrc(MutableByteSpan bytes, std::uint32_t icrc);
+
+}  // namespace weft

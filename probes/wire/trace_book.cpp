@@ -1,0 +1,128 @@
+#include "probes/wire/trace_book.hpp"
+
+#include <algorithm>
+
+namespace weft {
+
+TraceBook::TraceBook(const TraceRequest& request) : request_(request), by_identification_(0x10000) {
+  std::size_t total = 0;
+  for (std::uint32_t spec = 0; spec < request.specs.size(); ++spec) {
+    first_hop_.push_back(total);
+    total += request.specs[spec].max_hops;
+    for (std::uint8_t hop = 1; hop <= request.specs[spec].max_hops; ++hop)
+      hops_.push_back({.answer = {.spec = spec, .hop = hop}});
+  }
+  sent_at_.resize(total * request.attempts);
+}
+
+std::uint8_t TraceBook::hop_of(const Shot& shot) const {
+  return static_cast<std::uint8_t>(shot.sequence % request_.specs[shot.spec].max_hops + 1);
+}
+
+Nanoseconds& TraceBook::sent_at(const Shot& shot) {
+  return sent_at_[first_hop_[shot.spec] * request_.attempts + shot.sequence];
+}
+
+std::optional<Outgoing> TraceBook::next() {
+  const auto wanted = attempt_ == 0 ? State::unsent : State::waiting;
+  for (; spec_ < request_.specs.size(); ++spec_, hop_ = 1) {
+    const auto& spec = request_.specs[spec_];
+    while (hop_ <= spec.max_hops) {
+      const auto hop = hop_++;
+      if (hop_at(spec_, hop).state != wanted) continue;
+      const auto label = UdpPort(static_cast<std::uint16_t>(spec.label.value()));
+      return Outgoing{.peer = spec.peer,
+                      .label = label,
+                      .back_label = label,
+                      .hop_limit = hop,
+                      .spec = spec_,
+                      .sequence = static_cast<std::uint32_t>(attempt_ * spec.max_hops + hop - 1)};
+    }
+  }
+  return std::nullopt;
+}
+
+void TraceBook::sent(const Outgoing& probe, std::uint16_t identification, Nanoseconds at) {
+  const Shot shot{probe.spec, probe.sequence};
+  sent_at(shot) = at;
+  by_identification_[identification] = shot;
+  auto& hop = hop_at(probe.spec, probe.hop_limit);
+  if (hop.state != State::unsent) return;
+  hop.state = State::waiting;
+  ++waiting_;
+}
+
+void TraceBook::refused(const Outgoing& probe) { settle(hop_at(probe.spec, probe.hop_limit), State::moot); }
+
+void TraceBook::settle(Hop& hop, State state) {
+  if (hop.state == State::answered) return;
+  if (hop.state == State::waiting) --waiting_;
+  hop.state = state;
+}
+
+/// The shot a header names, if this request sent it.
+std::optional<TraceBook::Shot> TraceBook::checked(const ProbeHeader& header) const {
+  if (header.batch != request_.batch || header.spec >= request_.specs.size()) return std::nullopt;
+  if (header.sequence >= request_.specs[header.spec].max_hops * std::uint32_t{request_.attempts})
+    return std::nullopt;
+  return Shot{header.spec, header.sequence};
+}
+
+std::optional<TraceBook::Shot> TraceBook::shot_of(const Answer& answer) const {
+  if (const auto* echo = std::get_if<Echo>(&answer)) {
+    const auto shot = echo->intact ? checked(echo->header) : std::nullopt;
+    const bool from_peer = shot && request_.peers[request_.specs[shot->spec].peer].address == echo->from;
+    return from_peer ? shot : std::nullopt;
+  }
+  const auto& ran_out = std::get<HopsRanOut>(answer);
+  std::optional<Shot> shot;
+  if (ran_out.header)
+    shot = checked(*ran_out.header);
+  else if (ran_out.identification)
+    shot = by_identification_[*ran_out.identification];
+  if (!shot) return std::nullopt;
+  const auto& spec = request_.specs[shot->spec];
+  const bool same_flow =
+      request_.peers[spec.peer].address == ran_out.destination && spec.label.value() == ran_out.label.value();
+  return same_flow ? shot : std::nullopt;
+}
+
+void TraceBook::answered(const Answer& answer, Nanoseconds at) {
+  const auto shot = shot_of(answer);
+  if (!shot || sent_at(*shot) == Nanoseconds(0)) return;
+  auto& hop = hop_at(shot->spec, hop_of(*shot));
+  if (hop.state != State::waiting) return;
+  settle(hop, State::answered);
+  hop.answer.rtt = at - sent_at(*shot);
+  if (const auto* ran_out = std::get_if<HopsRanOut>(&answer)) {
+    hop.answer.from = ran_out->from;
+    return;
+  }
+  const auto& echo = std::get<Echo>(answer);
+  hop.answer.is_peer = true;
+  hop.answer.from = echo.from;
+  hop.answer.rtt -= echo.header.turnaround;
+  for (unsigned beyond = hop.answer.hop + 1u; beyond <= request_.specs[shot->spec].max_hops; ++beyond)
+    settle(hop_at(shot->spec, static_cast<std::uint8_t>(beyond)), State::moot);
+}
+
+bool TraceBook::again() {
+  if (waiting_ == 0 || attempt_ + 1 >= request_.attempts) return false;
+  ++attempt_;
+  spec_ = 0;
+  hop_ = 1;
+  return true;
+}
+
+std::vector<HopAnswer> TraceBook::answers() const {
+  std::vector<HopAnswer> result;
+  std::optional<std::uint32_t> reached;  // the spec whose peer has answered already
+  for (const auto& hop : hops_) {
+    if (hop.state != State::answered || reached == hop.answer.spec) continue;
+    result.push_back(hop.answer);
+    if (hop.answer.is_peer) reached = hop.answer.spec;
+  }
+  return result;
+}
+
+}  // namespace weft
