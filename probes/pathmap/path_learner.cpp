@@ -48,8 +48,8 @@ bool PathLearner::learn(PortId src, PortId dst, PathLabel label, std::span<const
     return false;
   }
   std::vector<PathId> ids;
-  for (const auto& path : channels) ids.push_back(table_.intern(path));
-  const Route route{label, table_.intern_set(ids), reached, last};
+  for (const auto& path : channels) ids.push_back(table_->intern(path));
+  const Route route{label, table_->intern_set(ids), reached, last};
   auto& routes = pair(src, dst).routes;
   const auto known = std::ranges::find(routes, label, &Route::label);
   if (known == routes.end())
@@ -102,12 +102,12 @@ const PairRoutes* PathLearner::find(PortId src, PortId dst) const {
 }
 
 PathMap PathLearner::path_map() const {
-  PathMap map{table_, {}};
+  PathMap map{*table_, {}};
   for (const PairRoutes& known : pairs_) {
     std::map<PathId, std::vector<PathLabel>> by_path;
     for (const Route& route : known.routes)
       if (route.reached)
-        for (const PathId path : table_.paths(route.paths)) by_path[path].push_back(route.label);
+        for (const PathId path : table_->paths(route.paths)) by_path[path].push_back(route.label);
     if (by_path.empty()) continue;
     PairPaths& pair = map.pairs.emplace_back(PairPaths{known.src, known.dst, {}});
     for (auto& [path, labels] : by_path) {

@@ -1,7 +1,8 @@
 // PathLearner: turns the answers to TTL-limited probes into paths. For every (source NIC, destination NIC,
 // label) that was traced it knows one Route: the path, or the set of paths that fit what was seen, and
 // whether the peer answered. A silent hop is filled in where the fabric leaves one way only; where it leaves
-// several, the route is their set. Pure; not thread-safe. The fabric and the addresses must outlive it.
+// several, the route is their set. Pure; not thread-safe. Paths go into the table given. Fabric, addresses
+// and table must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +36,8 @@ struct PairRoutes {
 
 class PathLearner {
  public:
-  PathLearner(const Fabric& fabric, const AddressBook& addresses)
-      : fabric_(&fabric), addresses_(&addresses), ways_(fabric) {}
+  PathLearner(const Fabric& fabric, const AddressBook& addresses, PathTable& table)
+      : fabric_(&fabric), addresses_(&addresses), ways_(fabric), table_(&table) {}
 
   /// All answers to one trace (of one spec; a spec that was traced again gives all of them). False when
   /// nothing could be learned: no answer at all, or answers that fit no path of the fabric (counted in
@@ -45,8 +46,7 @@ class PathLearner {
 
   const std::vector<PairRoutes>& pairs() const { return pairs_; }
   const PairRoutes* find(PortId src, PortId dst) const;
-  PathTable& table() { return table_; }
-  const PathTable& table() const { return table_; }
+  const PathTable& table() const { return *table_; }
   ShortestPathCache& ways() { return ways_; }
   std::size_t contradictions() const { return contradictions_; }
 
@@ -61,7 +61,7 @@ class PathLearner {
   const Fabric* fabric_;
   const AddressBook* addresses_;
   ShortestPathCache ways_;
-  PathTable table_;
+  PathTable* table_;
   std::vector<PairRoutes> pairs_;
   std::unordered_map<std::uint64_t, std::size_t> pair_index_;
   std::size_t contradictions_ = 0;

@@ -1,0 +1,23 @@
+// Channels that no traced flow took although many could have: what a down link looks like to those who hash
+// over the rest.
+#pragma once
+
+#include <vector>
+
+#include "probes/pathmap/path_learner.hpp"
+
+namespace weft {
+
+struct Sight {
+  std::uint32_t seen = 0;  // reached flows that crossed the channel
+  std::uint32_t chances =
+      0;  // flows that came by its near end, and for which it was one of the equal next hops
+  /// ln of the probability that none of these flows takes it, if all next hops are equally likely. 0: no
+  /// chances.
+  double log_missed = 0;
+};
+
+/// Indexed by channel. A flow of a route that is a set of paths counts for none of them.
+std::vector<Sight> sights(const Fabric& fabric, PathLearner& learner);
+
+}  // namespace weft

@@ -1,0 +1,158 @@
+#include "probes/plan/load_plan.hpp"
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+namespace weft {
+namespace {
+
+/// A reached route over one known path, by place in the learner.
+struct Candidate {
+  std::uint32_t pair;
+  std::uint32_t route;
+};
+
+/// So many candidates of a channel are tried in a round before the channel waits for the next.
+constexpr std::size_t kMostTries = 256;
+
+class RoundPlanner {
+ public:
+  RoundPlanner(const Fabric& fabric, const PathLearner& learner, std::uint32_t times, std::uint64_t seed)
+      : fabric_(&fabric),
+        learner_(&learner),
+        random_(seed),
+        by_channel_(fabric.channel_count()),
+        need_(fabric.channel_count(), 0) {
+    for (std::uint32_t p = 0; p < learner.pairs().size(); ++p)
+      for (std::uint32_t r = 0; r < learner.pairs()[p].routes.size(); ++r) add({p, r});
+    for (std::uint32_t c = 0; c < need_.size(); ++c)
+      if (!by_channel_[c].empty()) {
+        need_[c] = times;
+        wanted_.push_back(ChannelId(c));
+        std::ranges::shuffle(by_channel_[c], random_);
+      }
+  }
+
+  bool is_done() const { return wanted_.empty(); }
+
+  LoadRound next() {
+    LoadRound round;
+    std::vector<bool> busy(fabric_->channel_count(), false);
+    std::ranges::shuffle(wanted_, random_);
+    // The channels between switches first: they are harder to fit in than those of the NICs, which come
+    // along.
+    std::ranges::stable_partition(wanted_, [this](ChannelId c) { return fabric_->between_switches(c); });
+    for (const ChannelId channel : wanted_)
+      if (!busy[channel.value()] && need_[channel.value()] > 0) add_flow_over(channel, busy, round);
+    std::erase_if(wanted_, [this](ChannelId c) { return need_[c.value()] == 0; });
+    return round;
+  }
+
+ private:
+  const Route& route(const Candidate& c) const { return learner_->pairs()[c.pair].routes[c.route]; }
+  std::span<const ChannelId> channels(const Candidate& c) const {
+    return learner_->table().channels(learner_->table().paths(route(c).paths)[0]);
+  }
+
+  void add(const Candidate& candidate) {
+    if (!route(candidate).reached || learner_->table().paths(route(candidate).paths).size() != 1) return;
+    for (const ChannelId channel : channels(candidate)) by_channel_[channel.value()].push_back(candidate);
+  }
+
+  void add_flow_over(ChannelId channel, std::vector<bool>& busy, LoadRound& round) {
+    auto& candidates = by_channel_[channel.value()];
+    std::size_t best = candidates.size();
+    std::size_t best_gain = 0;
+    for (std::size_t i = 0; i < std::min(candidates.size(), kMostTries); ++i) {
+      const auto path = channels(candidates[i]);
+      if (std::ranges::any_of(path, [&](ChannelId c) { return busy[c.value()]; })) continue;
+      const auto gain = static_cast<std::size_t>(
+          std::ranges::count_if(path, [this](ChannelId c) { return need_[c.value()] > 0; }));
+      if (gain > best_gain) best_gain = gain, best = i;
+    }
+    if (best == candidates.size()) return;
+    const Candidate chosen = candidates[best];
+    const PairRoutes& pair = learner_->pairs()[chosen.pair];
+    Bandwidth rate = fabric_->rate(channel);
+    for (const ChannelId c : channels(chosen)) {
+      busy[c.value()] = true;
+      if (need_[c.value()] > 0) --need_[c.value()];
+      rate = std::min(rate, fabric_->rate(c));
+    }
+    round.push_back({{pair.src, pair.dst}, route(chosen).label, route(chosen).paths, rate});
+    std::rotate(candidates.begin() + static_cast<std::ptrdiff_t>(best),
+                candidates.begin() + static_cast<std::ptrdiff_t>(best) + 1, candidates.end());
+  }
+
+  const Fabric* fabric_;
+  const PathLearner* learner_;
+  std::mt19937_64 random_;
+  std::vector<std::vector<Candidate>> by_channel_;
+  std::vector<std::uint32_t> need_;
+  std::vector<ChannelId> wanted_;
+};
+
+/// All reached single-path flows over `channel`, one a pair.
+std::vector<PlannedFlow> flows_over(const Fabric& fabric, const PathLearner& learner, ChannelId channel) {
+  std::vector<PlannedFlow> flows;
+  for (const PairRoutes& pair : learner.pairs())
+    for (const Route& route : pair.routes) {
+      const auto paths = learner.table().paths(route.paths);
+      if (!route.reached || paths.size() != 1) continue;
+      const auto path = learner.table().channels(paths[0]);
+      if (std::ranges::find(path, channel) == path.end()) continue;
+      Bandwidth rate = fabric.rate(channel);
+      for (const ChannelId c : path) rate = std::min(rate, fabric.rate(c));
+      flows.push_back({{pair.src, pair.dst}, route.label, route.paths, rate});
+      break;
+    }
+  return flows;
+}
+
+std::size_t shared_channels(const PathTable& table, const PlannedFlow& a, const PlannedFlow& b) {
+  const auto first = table.channels(table.paths(a.path)[0]);
+  const auto second = table.channels(table.paths(b.path)[0]);
+  return static_cast<std::size_t>(std::ranges::count_if(
+      first, [&](ChannelId c) { return std::ranges::find(second, c) != second.end(); }));
+}
+
+}  // namespace
+
+std::vector<LoadRound> plan_load_rounds(const Fabric& fabric, const PathLearner& learner, std::uint32_t times,
+                                        std::size_t most_rounds, std::uint64_t seed) {
+  RoundPlanner planner(fabric, learner, times, seed);
+  std::vector<LoadRound> rounds;
+  while (!planner.is_done() && rounds.size() < most_rounds) {
+    rounds.push_back(planner.next());
+    if (rounds.back().empty()) {
+      rounds.pop_back();
+      break;
+    }
+  }
+  return rounds;
+}
+
+std::vector<LoadRound> plan_press_rounds(const Fabric& fabric, const PathLearner& learner, ChannelId channel,
+                                         std::size_t alone, std::size_t together) {
+  const auto flows = flows_over(fabric, learner, channel);
+  std::vector<LoadRound> rounds;
+  for (std::size_t i = 0; i < std::min(alone, flows.size()); ++i)
+    rounds.push_back({flows[i * flows.size() / alone % flows.size()]});
+  struct Two {
+    std::size_t shared, a, b;
+    auto operator<=>(const Two&) const = default;
+  };
+  std::set<Two> couples;
+  constexpr std::size_t kEnough = 64;  // flows to pick couples from
+  for (std::size_t a = 0; a < std::min(flows.size(), kEnough); ++a)
+    for (std::size_t b = a + 1; b < std::min(flows.size(), kEnough); ++b)
+      couples.insert({shared_channels(learner.table(), flows[a], flows[b]), a, b});
+  for (const Two& two : couples) {
+    if (together-- == 0) break;
+    rounds.push_back({flows[two.a], flows[two.b]});
+  }
+  return rounds;
+}
+
+}  // namespace weft

@@ -1,0 +1,32 @@
+// Load rounds: sets of flows that run at the same time, each at the full rate of its path, no two over one
+// channel, so that each flow has a right to its rate and what it does not get tells of a channel.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "probes/pathmap/path_learner.hpp"
+#include "probes/plan/pairs.hpp"
+
+namespace weft {
+
+struct PlannedFlow {
+  NicPair pair;
+  PathLabel label;
+  PathSetId path;
+  Bandwidth rate;  // of the slowest link of the path, as designed
+};
+
+using LoadRound = std::vector<PlannedFlow>;
+
+/// Rounds that load every channel some reached route crosses at least `times` times, with different flows
+/// where there are, at most `most_rounds`. Deterministic by seed.
+std::vector<LoadRound> plan_load_rounds(const Fabric& fabric, const PathLearner& learner, std::uint32_t times,
+                                        std::size_t most_rounds, std::uint64_t seed);
+
+/// Rounds that press one channel: `alone` rounds with a single flow over it, then `together` rounds with two
+/// flows of different NICs that share as few other channels as can be; fewer where there are no such flows.
+std::vector<LoadRound> plan_press_rounds(const Fabric& fabric, const PathLearner& learner, ChannelId channel,
+                                         std::size_t alone, std::size_t together);
+
+}  // namespace weft

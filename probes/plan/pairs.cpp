@@ -1,0 +1,76 @@
+#include "probes/plan/pairs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <unordered_set>
+
+#include "topology/routing/shortest_paths.hpp"
+
+namespace weft {
+namespace {
+
+/// A sweep of so many pairs of a lab or a small cluster is done in seconds.
+constexpr std::uint64_t kMostSmallPairs = 4096;
+
+using EdgeGroups = std::vector<std::vector<PortId>>;
+
+EdgeGroups nics_by_edge_switch(const Fabric& fabric, const std::vector<PortId>& without) {
+  const std::unordered_set<PortId> left_out(without.begin(), without.end());
+  std::map<NodeId, std::vector<PortId>> by_switch;
+  for (const PortId nic : fabric.nics())
+    if (!left_out.contains(nic) && !fabric.is_host(edge_switch(fabric, nic)))
+      by_switch[edge_switch(fabric, nic)].push_back(nic);
+  EdgeGroups groups;
+  for (auto& [node, nics] : by_switch) groups.push_back(std::move(nics));
+  return groups;
+}
+
+void add_both_ways(std::vector<NicPair>& pairs, PortId a, PortId b) {
+  if (a == b) return;
+  pairs.push_back({a, b});
+  pairs.push_back({b, a});
+}
+
+void pair_within(std::vector<NicPair>& pairs, const std::vector<PortId>& nics, std::uint32_t partners) {
+  for (std::size_t j = 0; j < nics.size(); ++j)
+    for (std::uint32_t r = 1; r <= partners && r < nics.size(); ++r)
+      add_both_ways(pairs, nics[j], nics[(j + r) % nics.size()]);
+}
+
+}  // namespace
+
+std::vector<NicPair> choose_pairs(const Fabric& fabric, std::uint32_t partners,
+                                  const std::vector<PortId>& without) {
+  const EdgeGroups groups = nics_by_edge_switch(fabric, without);
+  std::vector<NicPair> pairs;
+  if (groups.size() == 1) pair_within(pairs, groups[0], partners);
+  const std::size_t others = groups.size() - 1;
+  constexpr double kGoldenRatio = 0.6180339887498949;  // spreads the phases of the groups evenly (Weyl)
+  for (std::size_t g = 0; groups.size() > 1 && g < groups.size(); ++g) {
+    const std::size_t wanted = groups[g].size() * partners;
+    const double phase = std::fmod(static_cast<double>(g) * kGoldenRatio, 1.0);
+    for (std::size_t k = 0; k < wanted; ++k) {
+      const std::size_t j = k / partners;
+      const double spread =
+          (static_cast<double>(k) + phase) * static_cast<double>(others) / static_cast<double>(wanted);
+      const std::size_t offset = wanted >= others ? k % others : static_cast<std::size_t>(spread) % others;
+      const auto& far = groups[(g + 1 + offset) % groups.size()];
+      add_both_ways(pairs, groups[g][j], far[j % far.size()]);
+    }
+  }
+  std::ranges::sort(pairs);
+  pairs.erase(std::ranges::unique(pairs).begin(), pairs.end());
+  return pairs;
+}
+
+std::uint32_t default_partners(const Fabric& fabric) {
+  const auto groups = nics_by_edge_switch(fabric, {});
+  if (groups.empty()) return 1;
+  const std::uint64_t all = std::max<std::uint64_t>(groups.size() - 1, 1);
+  const std::uint64_t affordable = kMostSmallPairs / std::max<std::uint64_t>(fabric.nics().size(), 1);
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(affordable, 1, std::max<std::uint64_t>(all, groups.size() == 1 ? 3 : 1)));
+}
+
+}  // namespace weft

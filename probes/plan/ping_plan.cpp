@@ -1,0 +1,107 @@
+#include "probes/plan/ping_plan.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace weft {
+namespace {
+
+/// The first label of each distinct way of a pair, in the order of the ways' ids.
+std::vector<Route> one_route_a_path(const PairRoutes& pair) {
+  std::map<PathSetId, Route> by_path;
+  for (const Route& route : pair.routes) {
+    const auto [at, is_new] = by_path.try_emplace(route.paths, route);
+    if (!is_new && route.reached && !at->second.reached) at->second = route;
+  }
+  std::vector<Route> routes;
+  for (const auto& [path, route] : by_path) routes.push_back(route);
+  return routes;
+}
+
+template <class Visit>
+void for_each_channel(const PathTable& table, const PlannedPing& ping, Visit visit) {
+  for (const auto& ways : {std::optional(ping.path), ping.back}) {
+    if (!ways) continue;
+    for (const PathId path : table.paths(*ways))
+      for (const ChannelId channel : table.channels(path)) visit(channel);
+  }
+}
+
+bool crosses(const PathTable& table, const PlannedPing& ping, ChannelId wanted) {
+  bool found = false;
+  for_each_channel(table, ping, [&](ChannelId channel) { found |= channel == wanted; });
+  return found;
+}
+
+}  // namespace
+
+std::vector<PlannedPing> plan_pings(const PathLearner& learner) {
+  std::vector<PlannedPing> pings;
+  for (std::size_t p = 0; p < learner.pairs().size(); ++p) {
+    const PairRoutes& there = learner.pairs()[p];
+    const PairRoutes* reverse = learner.find(there.dst, there.src);
+    auto back = reverse ? one_route_a_path(*reverse) : std::vector<Route>();
+    std::erase_if(back, [](const Route& route) { return !route.reached; });
+    std::size_t turn = p;  // so that pairs do not all combine the same ways
+    for (const Route& route : one_route_a_path(there)) {
+      PlannedPing ping{{there.src, there.dst}, route.label, route.paths,
+                       route.reached,          route.label, std::nullopt};
+      if (!back.empty()) {
+        const Route& answer = back[turn++ % back.size()];
+        ping.back_label = answer.label;
+        ping.back = answer.paths;
+      }
+      pings.push_back(ping);
+    }
+  }
+  return pings;
+}
+
+std::vector<std::uint32_t> crossings(const Fabric& fabric, const PathTable& table,
+                                     const std::vector<PlannedPing>& pings) {
+  std::vector<std::uint32_t> count(fabric.channel_count(), 0);
+  for (const PlannedPing& ping : pings)
+    for_each_channel(table, ping, [&](ChannelId channel) { ++count[channel.value()]; });
+  return count;
+}
+
+std::uint32_t packets_per_ping(const Fabric& fabric, const std::vector<std::uint32_t>& crossings,
+                               std::uint64_t per_channel, std::uint32_t fewest, std::uint32_t most) {
+  std::uint64_t least = 0;  // crossings of the least crossed channel between switches
+  for (std::uint32_t c = 0; c < crossings.size(); ++c)
+    if (crossings[c] > 0 && fabric.between_switches(ChannelId(c)) && (least == 0 || crossings[c] < least))
+      least = crossings[c];
+  if (least == 0) least = 1;
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>((per_channel + least - 1) / least, fewest, most));
+}
+
+std::vector<PlannedPing> pings_over(const PathTable& table, const std::vector<PlannedPing>& all,
+                                    ChannelId channel, const std::vector<ChannelId>& others,
+                                    std::size_t most) {
+  std::vector<PlannedPing> clean;
+  std::vector<PlannedPing> mixed;
+  for (const PlannedPing& ping : all) {
+    if (!crosses(table, ping, channel)) continue;
+    const bool crosses_others =
+        std::ranges::any_of(others, [&](ChannelId c) { return c != channel && crosses(table, ping, c); });
+    (crosses_others ? mixed : clean).push_back(ping);
+  }
+  std::vector<PlannedPing>& usable = clean.empty() ? mixed : clean;
+  std::map<ChannelId, std::size_t> used;  // how often the chosen cross each channel
+  std::vector<PlannedPing> chosen;
+  while (chosen.size() < most && !usable.empty()) {
+    const auto shared = [&](const PlannedPing& ping) {
+      std::size_t n = 0;
+      for_each_channel(table, ping, [&](ChannelId c) { n += used.contains(c) ? used[c] : 0; });
+      return n;
+    };
+    const auto best = std::ranges::min_element(usable, {}, shared);
+    for_each_channel(table, *best, [&](ChannelId c) { ++used[c]; });
+    chosen.push_back(*best);
+    usable.erase(best);
+  }
+  return chosen;
+}
+
+}  // namespace weft

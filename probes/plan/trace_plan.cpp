@@ -1,0 +1,119 @@
+#include "probes/plan/trace_plan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <unordered_map>
+
+#include "probes/plan/coverage.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::uint32_t kFirstLabel =
+    49152;  // RoCEv2 source ports: 0xC000 and above (ibv_flow_label_to_udp_sport)
+constexpr std::uint32_t kLabels = 16384;
+constexpr std::uint32_t kMostPaths = 65'535;
+/// Up to so many traces every pair sees all its paths: seconds of work, and a label known for every path.
+constexpr std::uint64_t kMostSmallTraces = 50'000;
+constexpr std::uint64_t kFewestLabels = 4;
+
+/// Paths between edge switches, remembered: all pairs of one couple of switches have the same number.
+class PathCounts {
+ public:
+  PathCounts(const Fabric& fabric, ShortestPathCache& ways) : fabric_(&fabric), ways_(&ways) {}
+
+  std::uint32_t of(const NicPair& pair) {
+    const NodeId from = edge_switch(*fabric_, pair.src);
+    const NodeId to = edge_switch(*fabric_, pair.dst);
+    const auto key = static_cast<std::uint64_t>(from.value()) << 32 | to.value();
+    const auto [at, is_new] = known_.try_emplace(key, 0);
+    if (is_new) at->second = count(from, to);
+    return at->second;
+  }
+
+ private:
+  std::uint32_t count(NodeId from, NodeId to) {
+    ShortestPaths& way = ways_->to(to);
+    std::map<NodeId, std::uint64_t> wave{{from, 1}};  // ways to reach each node of one distance from `from`
+    while (!wave.empty() && !wave.contains(to)) {
+      std::map<NodeId, std::uint64_t> next;
+      for (const auto& [node, paths] : wave)
+        for (const ChannelId channel : way.next(node)) {
+          auto& there = next[fabric_->target_node(channel)];
+          there = std::min<std::uint64_t>(there + paths, kMostPaths);
+        }
+      wave = std::move(next);
+    }
+    return wave.empty() ? 0 : static_cast<std::uint32_t>(wave[to]);
+  }
+
+  const Fabric* fabric_;
+  ShortestPathCache* ways_;
+  std::unordered_map<std::uint64_t, std::uint32_t> known_;
+};
+
+std::vector<PathLabel> random_labels(std::uint64_t count, std::mt19937_64& random) {
+  std::set<std::uint32_t> chosen;
+  while (chosen.size() < std::min<std::uint64_t>(count, kLabels))
+    chosen.insert(kFirstLabel + static_cast<std::uint32_t>(random() % kLabels));
+  std::vector<PathLabel> labels;
+  for (const auto label : chosen) labels.emplace_back(label);
+  return labels;
+}
+
+}  // namespace
+
+std::uint32_t count_paths(const Fabric& fabric, ShortestPathCache& ways, const NicPair& pair) {
+  return PathCounts(fabric, ways).of(pair);
+}
+
+std::vector<TracePlan> plan_traces(const Fabric& fabric, ShortestPathCache& ways,
+                                   const std::vector<NicPair>& pairs, const TraceOptions& options) {
+  PathCounts counts(fabric, ways);
+  std::map<std::uint32_t, std::uint64_t> needed;  // labels by number of paths
+  std::map<NodeId, std::uint64_t> pairs_from;     // by edge switch
+  std::uint64_t all = 0;
+  for (const NicPair& pair : pairs) {
+    const auto paths = counts.of(pair);
+    if (!needed.contains(paths)) needed[paths] = labels_to_see_all(paths, options.confidence);
+    all += needed[paths];
+    ++pairs_from[edge_switch(fabric, pair.src)];
+  }
+  std::mt19937_64 random(options.seed);
+  std::vector<TracePlan> plan;
+  for (const NicPair& pair : pairs) {
+    std::uint64_t labels = std::max(needed[counts.of(pair)], kFewestLabels);
+    // Twice the need, shared: each of the switch's own channels is then seen with the stated confidence many
+    // times over.
+    if (all > kMostSmallTraces)
+      labels = std::max(kFewestLabels, 2 * labels / pairs_from[edge_switch(fabric, pair.src)] + 1);
+    plan.push_back({pair, random_labels(labels, random)});
+  }
+  return plan;
+}
+
+Nanoseconds least_trace_time(const Fabric& fabric, ShortestPathCache& ways,
+                             const std::vector<TracePlan>& plan, double answers_per_second) {
+  std::vector<double> answers(fabric.node_count(), 0.0);
+  for (const TracePlan& trace : plan) {
+    ShortestPaths& way = ways.to(edge_switch(fabric, trace.pair.dst));
+    std::map<NodeId, double> wave{
+        {edge_switch(fabric, trace.pair.src), static_cast<double>(trace.labels.size())}};
+    while (!wave.empty()) {
+      std::map<NodeId, double> next;
+      for (const auto& [node, share] : wave) {
+        answers[node.value()] += share;
+        const auto out = way.next(node);
+        for (const ChannelId channel : out)
+          next[fabric.target_node(channel)] += share / static_cast<double>(out.size());
+      }
+      wave = std::move(next);
+    }
+  }
+  const double most = answers.empty() ? 0 : *std::ranges::max_element(answers);
+  return Nanoseconds(static_cast<std::int64_t>(most / answers_per_second * 1e9));
+}
+
+}  // namespace weft

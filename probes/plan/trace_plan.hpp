@@ -1,0 +1,37 @@
+// Which labels to trace between which pairs, and how fast, so that every path is seen with a stated
+// confidence and no switch is asked for more answers than it gives.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "probes/plan/pairs.hpp"
+#include "probes/wire/probe_engine.hpp"
+#include "topology/routing/shortest_paths.hpp"
+
+namespace weft {
+
+struct TracePlan {
+  NicPair pair;
+  std::vector<PathLabel> labels;  // distinct, random
+};
+
+struct TraceOptions {
+  Fraction confidence{0.99};
+  std::uint64_t seed = 1;
+};
+
+/// The number of shortest paths between the edge switches of two NICs, at most 65,535.
+std::uint32_t count_paths(const Fabric& fabric, ShortestPathCache& ways, const NicPair& pair);
+
+/// In a small fabric every pair gets the labels that show all its paths; in a large one the NICs of an edge
+/// switch share them. Labels are of the dynamic port range that RoCE uses (49152 to 65535).
+std::vector<TracePlan> plan_traces(const Fabric& fabric, ShortestPathCache& ways,
+                                   const std::vector<NicPair>& pairs, const TraceOptions& options);
+
+/// How long the traces must take at least, so that no switch answers more than `answers_per_second` hop
+/// probes.
+Nanoseconds least_trace_time(const Fabric& fabric, ShortestPathCache& ways,
+                             const std::vector<TracePlan>& plan, double answers_per_second);
+
+}  // namespace weft

@@ -1,0 +1,96 @@
+#include "probes/session/agent_loop.hpp"
+
+#include <chrono>
+#include <map>
+#include <memory>
+
+#include "probes/session/messages_json.hpp"
+#include "probes/session/nic_worker.hpp"
+
+namespace weft {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kPoll = std::chrono::milliseconds(50);
+
+class AgentLoop {
+ public:
+  AgentLoop(Bus& bus, const Hello& hello, const OpenEngines& open, AgentTiming timing)
+      : bus_(bus), hello_(hello), open_(open), timing_(timing) {}
+
+  Result<void> run(std::stop_token stop) {
+    while (!over_) {
+      if (stop.stop_requested()) return send(Bye{"it was told to stop"});
+      if (const auto spoken = speak(); !spoken) return spoken;
+      const auto incoming = bus_.receive(kPoll);
+      if (!incoming) return pass_on(incoming);
+      if (*incoming && (*incoming)->from == kCoordinator) handle(**incoming);
+      if (Clock::now() - last_heard_ > (started_ ? timing_.coordinator_silence : timing_.wait_for_start))
+        return fail(ErrorKind::timeout, "the coordinator has been silent for {} s: ending",
+                    std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - last_heard_).count());
+    }
+    return {};
+  }
+
+ private:
+  Result<void> send(const ToCoordinator& message) { return bus_.send(kCoordinator, encode(message)); }
+
+  /// Hello until the run starts, then signs of life.
+  Result<void> speak() {
+    const auto now = Clock::now();
+    if (now - last_spoken_ < (started_ ? timing_.alive_interval : timing_.hello_interval)) return {};
+    last_spoken_ = now;
+    return started_ ? send(Alive{}) : send(hello_);
+  }
+
+  void handle(const Incoming& incoming) {
+    const auto message = decode_to_agent(incoming.bytes);
+    if (!message) return;  // not of our making: as if it had not come
+    last_heard_ = Clock::now();
+    std::visit([this](const auto& m) { on(m); }, *message);
+  }
+
+  void on(const StartRun& start) {
+    if (started_) return;
+    started_ = true;
+    Ready ready{start.secrets.run, {}};
+    for (const NicAssignment& nic : start.nics) {
+      auto engines = open_(nic, start.secrets);
+      if (engines)
+        workers_.emplace(nic.nic, std::make_unique<NicWorker>(std::move(*engines), bus_));
+      else
+        ready.troubles.push_back({nic.nic, engines.error().message});
+    }
+    [[maybe_unused]] const auto sent = send(ready);
+  }
+
+  void on(const Task& task) {
+    const auto worker = workers_.find(task.nic);
+    if (worker != workers_.end()) return worker->second->add(task);
+    const Result<TaskAnswer> unknown =
+        fail(ErrorKind::invalid_input, "this agent serves no NIC {}", task.nic.value());
+    [[maybe_unused]] const auto sent = send(result_of(task.id, task.work, unknown));
+  }
+
+  void on(const StopRun&) { over_ = true; }
+  void on(const Alive&) {}
+
+  Bus& bus_;
+  const Hello& hello_;
+  const OpenEngines& open_;
+  AgentTiming timing_;
+  bool started_ = false;
+  bool over_ = false;
+  Clock::time_point last_spoken_{};
+  Clock::time_point last_heard_ = Clock::now();
+  std::map<PortId, std::unique_ptr<NicWorker>> workers_;
+};
+
+}  // namespace
+
+Result<void> run_agent(Bus& bus, const Hello& hello, const OpenEngines& open, std::stop_token stop,
+                       AgentTiming timing) {
+  return AgentLoop(bus, hello, open, timing).run(std::move(stop));
+}
+
+}  // namespace weft

@@ -1,0 +1,173 @@
+#include "probes/session/coordinator.hpp"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+constexpr auto kAliveInterval = std::chrono::seconds(1);
+
+}  // namespace
+
+Coordinator::Coordinator(const Fabric& fabric, const AddressBook& addresses, const SweepOptions& options,
+                         RunSecrets secrets, std::vector<ExpectedHost> hosts, CoordinatorTiming timing)
+    : fabric_(fabric), secrets_(secrets), timing_(timing), sweep_(fabric, addresses, options, secrets.run) {
+  std::set<PortId> expected;
+  for (ExpectedHost& host : hosts) {
+    const std::string name = fabric.name_of(host.host);
+    for (const NicAssignment& nic : host.nics) {
+      expected.insert(nic.nic);
+      host_of_nic_[nic.nic] = name;
+    }
+    agents_.emplace(name, Agent{std::move(host)});
+  }
+  for (const PortId nic : fabric.nics())
+    if (!expected.contains(nic)) sweep_.exclude(nic);
+}
+
+Coordinator::Actions Coordinator::start(TimePoint now) {
+  now_ = now;
+  gather_until_ = now + timing_.gather;
+  last_alive_sent_ = now;
+  return {Progress{"gathering agents", 0, agents_.size()}};
+}
+
+Coordinator::Actions Coordinator::on_message(const std::string& host, const ToCoordinator& message,
+                                             TimePoint now) {
+  now_ = now;
+  Actions actions;
+  const auto found = agents_.find(host);
+  if (found == agents_.end() || found->second.state == AgentState::lost || phase_ == Phase::done)
+    return actions;
+  found->second.last_heard = now;
+  std::visit([&](const auto& m) { on(found->second, host, m, actions); }, message);
+  return actions;
+}
+
+void Coordinator::on(Agent& agent, const std::string& name, const Hello&, Actions& actions) {
+  // A second hello is an agent that began anew: what it was doing is lost.
+  if (agent.state == AgentState::ready)
+    return lose(name, "its agent was started again during the sweep", actions);
+  agent.state = AgentState::starting;
+  actions.push_back(SendToAgent{name, StartRun{secrets_, agent.expected.nics}});
+}
+
+void Coordinator::on(Agent& agent, const std::string& name, const Ready& ready, Actions& actions) {
+  if (agent.state != AgentState::starting || ready.run != secrets_.run) return;
+  agent.state = AgentState::ready;
+  for (const NicTrouble& trouble : ready.troubles) {
+    const auto owner = host_of_nic_.find(trouble.nic);
+    if (owner == host_of_nic_.end() || owner->second != name) continue;
+    sweep_.exclude(trouble.nic);
+    sweep_.blame({agent.expected.host, trouble.nic, Verdict::failed, std::nullopt, trouble.text});
+  }
+  const auto is_ready = [](const auto& entry) { return entry.second.state == AgentState::ready; };
+  actions.push_back(Progress{"gathering agents",
+                             static_cast<std::size_t>(std::ranges::count_if(agents_, is_ready)),
+                             agents_.size()});
+  if (phase_ == Phase::gathering && all_gathered()) begin_wave(actions);
+}
+
+void Coordinator::on(Agent&, const std::string& name, const TaskResult& result, Actions& actions) {
+  const auto found = outstanding_.find(result.id);
+  if (found == outstanding_.end() || found->second.host != name) return;
+  const WorkItem& item = wave_[found->second.item];
+  if (result.error)
+    sweep_.blame({fabric_.port(item.nic).node, item.nic, Verdict::failed, std::nullopt, *result.error});
+  // An answer of another kind than the work's is no answer.
+  const bool fits = !result.error && result.answer.index() == item.work.index();
+  if (result.error) sweep_.exclude(item.nic);
+  take(result.id, fits ? &result.answer : nullptr, actions);
+}
+
+void Coordinator::on(Agent&, const std::string&, const Alive&, Actions&) {}
+
+void Coordinator::on(Agent&, const std::string& name, const Bye& bye, Actions& actions) {
+  lose(name, "its agent left: " + bye.why, actions);
+}
+
+bool Coordinator::all_gathered() const {
+  return std::ranges::all_of(agents_, [](const auto& entry) {
+    return entry.second.state == AgentState::ready || entry.second.state == AgentState::lost;
+  });
+}
+
+void Coordinator::lose(const std::string& name, const std::string& why, Actions& actions) {
+  Agent& agent = agents_.at(name);
+  if (agent.state == AgentState::lost) return;
+  agent.state = AgentState::lost;
+  sweep_.blame({agent.expected.host, std::nullopt, Verdict::failed, std::nullopt, why});
+  for (const NicAssignment& nic : agent.expected.nics) sweep_.exclude(nic.nic);
+  actions.push_back(SendToAgent{name, StopRun{}});
+  std::vector<TaskId> given_up;
+  for (const auto& [task, work] : outstanding_)
+    if (work.host == name) given_up.push_back(task);
+  for (const TaskId task : given_up) take(task, nullptr, actions);
+  if (phase_ == Phase::gathering && all_gathered()) begin_wave(actions);
+}
+
+void Coordinator::take(TaskId task, const TaskAnswer* answer, Actions& actions) {
+  const auto found = outstanding_.find(task);
+  if (found == outstanding_.end()) return;
+  const std::size_t item = found->second.item;
+  outstanding_.erase(found);
+  sweep_.take(wave_[item], answer);
+  actions.push_back(Progress{sweep_.doing(), wave_.size() - outstanding_.size(), wave_.size()});
+  if (outstanding_.empty()) begin_wave(actions);
+}
+
+void Coordinator::begin_wave(Actions& actions) {
+  phase_ = Phase::running;
+  wave_ = sweep_.next_wave();
+  if (wave_.empty()) return finish(actions);
+  for (std::size_t i = 0; i < wave_.size(); ++i) {
+    const TaskId id(++last_task_);
+    const std::string& host = host_of_nic_.at(wave_[i].nic);
+    outstanding_.emplace(
+        id,
+        Outstanding{i, host,
+                    now_ + std::chrono::duration_cast<TimePoint::duration>(wave_[i].limit + timing_.grace)});
+    actions.push_back(SendToAgent{host, Task{id, wave_[i].nic, wave_[i].limit, wave_[i].work}});
+  }
+  actions.push_back(Progress{sweep_.doing(), 0, wave_.size()});
+}
+
+Coordinator::Actions Coordinator::stop_all() {
+  phase_ = Phase::done;
+  Actions actions;
+  for (const auto& [name, agent] : agents_)
+    if (agent.state != AgentState::lost) actions.push_back(SendToAgent{name, StopRun{}});
+  return actions;
+}
+
+void Coordinator::finish(Actions& actions) {
+  for (auto& action : stop_all()) actions.push_back(std::move(action));
+  actions.push_back(SweepDone{});
+}
+
+Coordinator::Actions Coordinator::on_tick(TimePoint now) {
+  now_ = now;
+  Actions actions;
+  if (phase_ == Phase::done) return actions;
+  if (now - last_alive_sent_ >= kAliveInterval) {
+    last_alive_sent_ = now;
+    for (const auto& [name, agent] : agents_)
+      if (agent.state == AgentState::ready) actions.push_back(SendToAgent{name, Alive{}});
+  }
+  std::vector<std::pair<std::string, std::string>> gone;
+  for (const auto& [name, agent] : agents_) {
+    if (agent.state == AgentState::awaited && now >= gather_until_)
+      gone.emplace_back(name, "its agent did not come");
+    if (agent.state == AgentState::starting && now >= gather_until_)
+      gone.emplace_back(name, "its agent did not get ready");
+    if (agent.state == AgentState::ready && now - agent.last_heard > timing_.silence)
+      gone.emplace_back(name, fmt::format("its agent fell silent while {}", sweep_.doing()));
+  }
+  for (const auto& [task, work] : outstanding_)
+    if (now > work.deadline)
+      gone.emplace_back(work.host, fmt::format("its agent did not finish {} in time", sweep_.doing()));
+  for (const auto& [name, why] : gone) lose(name, why, actions);
+  return actions;
+}
+
+}  // namespace weft

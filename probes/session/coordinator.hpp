@@ -1,0 +1,104 @@
+// Coordinator: runs a Sweep over agents, one per host. A state machine: messages and the time go in, actions
+// come out; it knows no bus and no clock. Agents gather, get their NICs' ids and the run's key, work wave by
+// wave, and are told to stop. A host whose agent never comes, falls silent, or does not finish in time is a
+// finding, and the rest goes on without it.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "probes/session/sweep.hpp"
+
+namespace weft {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+
+struct CoordinatorTiming {
+  Nanoseconds gather = std::chrono::seconds(10);  // for all agents to be ready
+  Nanoseconds silence = std::chrono::seconds(5);  // five missed signs of life: a dead agent
+  Nanoseconds grace = std::chrono::seconds(2);    // beyond a task's own limit, for its answer to travel
+};
+
+/// What is expected of one host: its NICs by the name of their interface.
+struct ExpectedHost {
+  NodeId host;
+  std::vector<NicAssignment> nics;
+};
+
+struct SendToAgent {
+  std::string host;
+  ToAgent message;
+};
+/// For a progress line: `done` of `total` pieces of the current wave.
+struct Progress {
+  std::string_view doing;
+  std::size_t done = 0;
+  std::size_t total = 0;
+};
+struct SweepDone {};
+using CoordinatorAction = std::variant<SendToAgent, Progress, SweepDone>;
+
+class Coordinator {
+ public:
+  Coordinator(const Fabric& fabric, const AddressBook& addresses, const SweepOptions& options,
+              RunSecrets secrets, std::vector<ExpectedHost> hosts, CoordinatorTiming timing = {});
+
+  using Actions = std::vector<CoordinatorAction>;
+  /// Call first.
+  Actions start(TimePoint now);
+  Actions on_message(const std::string& host, const ToCoordinator& message, TimePoint now);
+  /// Call at least ten times a second.
+  Actions on_tick(TimePoint now);
+
+  /// Tells every agent to stop; nothing more is done.
+  Actions stop_all();
+
+  bool is_done() const { return phase_ == Phase::done; }
+  SweepReport report() { return sweep_.finish(); }
+  const Sweep& sweep() const { return sweep_; }
+
+ private:
+  enum class Phase { gathering, running, done };
+  enum class AgentState { awaited, starting, ready, lost };
+  struct Agent {
+    ExpectedHost expected;
+    AgentState state = AgentState::awaited;
+    TimePoint last_heard{};
+  };
+  struct Outstanding {
+    std::size_t item;
+    std::string host;
+    TimePoint deadline;
+  };
+
+  void on(Agent& agent, const std::string& name, const Hello& hello, Actions& actions);
+  void on(Agent& agent, const std::string& name, const Ready& ready, Actions& actions);
+  void on(Agent& agent, const std::string& name, const TaskResult& result, Actions& actions);
+  void on(Agent& agent, const std::string& name, const Alive& alive, Actions& actions);
+  void on(Agent& agent, const std::string& name, const Bye& bye, Actions& actions);
+  void lose(const std::string& name, const std::string& why, Actions& actions);
+  void take(TaskId task, const TaskAnswer* answer, Actions& actions);
+  bool all_gathered() const;
+  void begin_wave(Actions& actions);
+  void finish(Actions& actions);
+
+  const Fabric& fabric_;
+  RunSecrets secrets_;
+  CoordinatorTiming timing_;
+  Sweep sweep_;
+  std::map<std::string, Agent> agents_;
+  std::map<PortId, std::string> host_of_nic_;
+  Phase phase_ = Phase::gathering;
+  TimePoint now_{};
+  TimePoint gather_until_{};
+  TimePoint last_alive_sent_{};
+  std::vector<WorkItem> wave_;
+  std::map<TaskId, Outstanding> outstanding_;
+  std::uint32_t last_task_ = 0;
+};
+
+}  // namespace weft

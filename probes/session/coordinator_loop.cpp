@@ -1,0 +1,101 @@
+#include "probes/session/coordinator_loop.hpp"
+
+#include <deque>
+#include <map>
+
+#include "probes/session/messages_json.hpp"
+
+namespace weft {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kPoll = std::chrono::milliseconds(20);
+constexpr std::string_view kInterrupted = "interrupted";
+
+Result<void> act(Bus& bus, const Coordinator::Actions& actions, const OnProgress& on_progress) {
+  for (const CoordinatorAction& action : actions) {
+    if (const auto* message = std::get_if<SendToAgent>(&action))
+      if (const auto sent = bus.send(message->host, encode(message->message)); !sent) return sent;
+    if (const auto* progress = std::get_if<Progress>(&action)) on_progress(*progress);
+  }
+  return {};
+}
+
+/// The agents of one process: what run_agent does, without threads or a bus.
+class LocalAgents {
+ public:
+  explicit LocalAgents(const OpenEngines& open) : open_(open) {}
+
+  ToCoordinator answer(const std::string&, const StartRun& start) {
+    Ready ready{start.secrets.run, {}};
+    for (const NicAssignment& nic : start.nics) {
+      auto engines = open_(nic, start.secrets);
+      if (engines)
+        engines_.emplace(nic.nic, std::move(*engines));
+      else
+        ready.troubles.push_back({nic.nic, engines.error().message});
+    }
+    return ready;
+  }
+  ToCoordinator answer(const std::string&, const Task& task) {
+    const auto engines = engines_.find(task.nic);
+    if (engines == engines_.end()) {
+      const Result<TaskAnswer> unknown = fail(ErrorKind::internal, "no engine for NIC {}", task.nic.value());
+      return result_of(task.id, task.work, unknown);
+    }
+    return result_of(task.id, task.work, do_work(engines->second, task.work, {}));
+  }
+  ToCoordinator answer(const std::string&, const StopRun&) { return Alive{}; }
+  ToCoordinator answer(const std::string&, const Alive&) { return Alive{}; }
+
+ private:
+  const OpenEngines& open_;
+  std::map<PortId, NicEngines> engines_;
+};
+
+}  // namespace
+
+Result<void> coordinate(Bus& bus, Coordinator& coordinator, const OnProgress& on_progress,
+                        std::stop_token stop) {
+  auto acted = act(bus, coordinator.start(Clock::now()), on_progress);
+  while (acted && !coordinator.is_done()) {
+    if (stop.stop_requested()) {
+      acted = act(bus, coordinator.stop_all(), on_progress);
+      return fail(ErrorKind::conflict, "{}", kInterrupted);
+    }
+    const auto incoming = bus.receive(kPoll);
+    if (!incoming) return pass_on(incoming);
+    if (*incoming)
+      if (const auto message = decode_to_coordinator((*incoming)->bytes))
+        acted = act(bus, coordinator.on_message((*incoming)->from, *message, Clock::now()), on_progress);
+    if (acted) acted = act(bus, coordinator.on_tick(Clock::now()), on_progress);
+  }
+  return acted;
+}
+
+Result<void> coordinate_in_process(Coordinator& coordinator, const std::vector<std::string>& hosts,
+                                   const OpenEngines& open, const OnProgress& on_progress,
+                                   std::stop_token stop) {
+  LocalAgents agents(open);
+  const TimePoint now{};
+  std::deque<CoordinatorAction> todo;
+  const auto add = [&todo](Coordinator::Actions actions) {
+    for (auto& action : actions) todo.push_back(std::move(action));
+  };
+  add(coordinator.start(now));
+  for (const std::string& host : hosts) add(coordinator.on_message(host, Hello{.host = host}, now));
+  while (!todo.empty()) {
+    if (stop.stop_requested()) return fail(ErrorKind::conflict, "{}", kInterrupted);
+    const CoordinatorAction action = std::move(todo.front());
+    todo.pop_front();
+    if (const auto* message = std::get_if<SendToAgent>(&action)) {
+      const auto answer =
+          std::visit([&](const auto& m) { return agents.answer(message->host, m); }, message->message);
+      add(coordinator.on_message(message->host, answer, now));
+    }
+    if (const auto* progress = std::get_if<Progress>(&action)) on_progress(*progress);
+  }
+  return {};
+}
+
+}  // namespace weft

@@ -1,0 +1,27 @@
+// Drives a Coordinator: over a bus with agents on other machines or in other processes, or with agents of
+// this process.
+#pragma once
+
+#include <functional>
+#include <stop_token>
+
+#include "probes/session/bus.hpp"
+#include "probes/session/coordinator.hpp"
+#include "probes/session/work.hpp"
+
+namespace weft {
+
+using OnProgress = std::function<void(const Progress&)>;
+
+/// Blocks until the sweep is done. Error: the bus was lost, or `stop` was requested (agents are told to stop
+/// first).
+Result<void> coordinate(Bus& bus, Coordinator& coordinator, const OnProgress& on_progress,
+                        std::stop_token stop);
+
+/// The same with every agent in this process, one task after the other and no time passing: for engines that
+/// simulate. The engines of a NIC are opened when its host is told to start.
+Result<void> coordinate_in_process(Coordinator& coordinator, const std::vector<std::string>& hosts,
+                                   const OpenEngines& open, const OnProgress& on_progress,
+                                   std::stop_token stop);
+
+}  // namespace weft

@@ -1,0 +1,112 @@
+#include "probes/session/map_stage.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "probes/pathmap/dark_channels.hpp"
+#include "probes/session/peer_list.hpp"
+
+namespace weft {
+namespace {
+
+constexpr int kMostRounds = 3;
+constexpr std::uint8_t kAttempts = 3;  // a hop that is silent three times is silent, not unlucky
+constexpr std::uint32_t kMoreLabels = 32;
+/// A lab answers as fast as it is asked; this keeps 16 agents on two cores from losing answers to their own
+/// speed.
+constexpr double kMostTracesPerSecond = 2000;
+constexpr auto kSlack = std::chrono::seconds(5);
+
+/// The channels between two NICs, both hosts' cables included: hops a trace must ask for.
+std::uint8_t hops_between(const Fabric& fabric, ShortestPathCache& ways, const NicPair& pair) {
+  const auto between = ways.to(edge_switch(fabric, pair.dst)).hops(edge_switch(fabric, pair.src));
+  return static_cast<std::uint8_t>(std::min<std::uint32_t>(between.value_or(0) + 2, 32));
+}
+
+}  // namespace
+
+std::vector<WorkItem> MapStage::next_wave() {
+  SweepState& s = *state_;
+  if (round_++ >= kMostRounds) return {};
+  if (round_ == 1) {
+    const std::vector<PortId> out(s.out.begin(), s.out.end());
+    const auto pairs = choose_pairs(s.fabric, default_partners(s.fabric), out);
+    return work_for(plan_traces(s.fabric, s.learner.ways(), pairs, {s.options.confidence, s.options.seed}));
+  }
+  // Enough chances: so unlikely to be missed by all that not one channel of the whole fabric would be, by
+  // chance.
+  const double enough =
+      std::log((1 - s.options.confidence.value()) / static_cast<double>(s.fabric.channel_count()));
+  std::vector<ChannelId> unseen;
+  const auto seen = sights(s.fabric, s.learner);
+  for (std::uint32_t c = 0; c < seen.size(); ++c)
+    if (seen[c].seen == 0 && seen[c].log_missed > enough && s.fabric.between_switches(ChannelId(c)))
+      unseen.emplace_back(c);
+  return work_for(more_traces(unseen));
+}
+
+/// New labels for every pair whose flows pass the near end of an unseen channel.
+std::vector<TracePlan> MapStage::more_traces(const std::vector<ChannelId>& unseen) {
+  if (unseen.empty()) return {};
+  SweepState& s = *state_;
+  std::set<NodeId> near;
+  for (const ChannelId channel : unseen) near.insert(s.fabric.source_node(channel));
+  std::vector<NicPair> pairs;
+  for (const PairRoutes& pair : s.learner.pairs()) {
+    bool passes = false;
+    for (const Route& route : pair.routes)
+      for (const PathId path : s.learner.table().paths(route.paths))
+        for (const ChannelId channel : s.learner.table().channels(path))
+          passes |= near.contains(s.fabric.target_node(channel));
+    if (passes) pairs.push_back({pair.src, pair.dst});
+  }
+  auto plan = plan_traces(s.fabric, s.learner.ways(), pairs,
+                          {s.options.confidence, s.options.seed + static_cast<std::uint64_t>(round_)});
+  for (TracePlan& trace : plan)
+    if (trace.labels.size() > kMoreLabels) trace.labels.resize(kMoreLabels);
+  return plan;
+}
+
+std::vector<WorkItem> MapStage::work_for(const std::vector<TracePlan>& plan) {
+  SweepState& s = *state_;
+  const auto least_time = least_trace_time(s.fabric, s.learner.ways(), plan, s.options.answers_per_second);
+  std::map<PortId, std::vector<const TracePlan*>> by_nic;
+  for (const TracePlan& trace : plan)
+    if (s.takes_part(trace.pair.src) && s.takes_part(trace.pair.dst))
+      by_nic[trace.pair.src].push_back(&trace);
+  const BatchId batch = s.next_batch();
+  std::vector<WorkItem> work;
+  for (const auto& [nic, traces] : by_nic) {
+    TraceRequest request{.run = s.run, .batch = batch, .attempts = kAttempts};
+    PeerList peers;
+    double packets = 0;
+    for (const TracePlan* trace : traces) {
+      const auto peer = peers.index_of(trace->pair.dst, s.addresses);
+      const auto hops = hops_between(s.fabric, s.learner.ways(), trace->pair);
+      for (const PathLabel label : trace->labels) request.specs.push_back({peer, label, hops});
+      packets += static_cast<double>(hops) * static_cast<double>(trace->labels.size());
+    }
+    request.peers = std::move(peers).take();
+    const double seconds =
+        std::max(std::chrono::duration<double>(least_time).count(), packets / kMostTracesPerSecond);
+    request.pace.packets_per_second = packets / seconds;
+    const Nanoseconds expected(static_cast<std::int64_t>(seconds * 1e9));
+    work.push_back({nic, (expected + request.pace.answer_wait) * kAttempts + kSlack, std::move(request)});
+  }
+  return work;
+}
+
+void MapStage::take(const WorkItem& item, const TaskAnswer* answer) {
+  const auto* hops = answer ? std::get_if<std::vector<HopAnswer>>(answer) : nullptr;
+  if (!hops) return;
+  const auto& request = std::get<TraceRequest>(item.work);
+  std::vector<std::vector<HopAnswer>> by_spec(request.specs.size());
+  for (const HopAnswer& hop : *hops)
+    if (hop.spec < by_spec.size()) by_spec[hop.spec].push_back(hop);
+  for (std::size_t i = 0; i < by_spec.size(); ++i)
+    state_->learner.learn(item.nic, request.peers[request.specs[i].peer].nic, request.specs[i].label,
+                          by_spec[i]);
+}
+
+}  // namespace weft

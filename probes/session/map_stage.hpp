@@ -1,0 +1,25 @@
+// MapStage: traces labels until every channel was seen, or was given enough chances to be seen that its
+// silence means something; then says which channels stay dark.
+#pragma once
+
+#include "probes/plan/trace_plan.hpp"
+#include "probes/session/stage.hpp"
+
+namespace weft {
+
+class MapStage : public Stage {
+ public:
+  explicit MapStage(SweepState& state) : state_(&state) {}
+  std::string_view name() const override { return "mapping paths"; }
+  std::vector<WorkItem> next_wave() override;
+  void take(const WorkItem& item, const TaskAnswer* answer) override;
+
+ private:
+  std::vector<WorkItem> work_for(const std::vector<TracePlan>& plan);
+  std::vector<TracePlan> more_traces(const std::vector<ChannelId>& unseen);
+
+  SweepState* state_;
+  int round_ = 0;
+};
+
+}  // namespace weft

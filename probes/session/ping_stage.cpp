@@ -1,0 +1,123 @@
+#include "probes/session/ping_stage.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "probes/session/peer_list.hpp"
+
+namespace weft {
+namespace {
+
+constexpr auto kSlack = std::chrono::seconds(5);
+constexpr auto kReceiptLimit = std::chrono::seconds(5);
+
+/// The tallies of one receiver by who sent and which spec.
+using ReceiptIndex = std::unordered_map<std::uint64_t, const ReceivedTally*>;
+std::uint64_t receipt_key(PortId from, std::uint32_t spec) {
+  return static_cast<std::uint64_t>(from.value()) << 32 | spec;
+}
+
+}  // namespace
+
+std::vector<WorkItem> PingStage::next_wave() {
+  switch (wave_) {
+    case Wave::pings:
+      wave_ = Wave::receipts;
+      return ping_work();
+    case Wave::receipts:
+      wave_ = Wave::done;
+      return receipt_work();
+    case Wave::done:
+      conclude();
+      break;
+  }
+  return {};
+}
+
+std::vector<WorkItem> PingStage::ping_work() {
+  SweepState& s = *state_;
+  batch_ = s.next_batch();
+  for (std::size_t i = 0; i < pings_.size(); ++i)
+    if (s.takes_part(pings_[i].ping.pair.src) && s.takes_part(pings_[i].ping.pair.dst))
+      by_nic_[pings_[i].ping.pair.src].push_back(i);
+  std::vector<WorkItem> work;
+  for (const auto& [nic, indices] : by_nic_) {
+    PingRequest request{.run = s.run, .batch = batch_};
+    PeerList peers;
+    double packets = 0;
+    for (const std::size_t i : indices) {
+      const auto& [ping, count] = pings_[i];
+      request.specs.push_back(
+          {peers.index_of(ping.pair.dst, s.addresses), ping.label, ping.back_label, count, size_});
+      packets += count;
+    }
+    request.peers = std::move(peers).take();
+    request.pace.packets_per_second = packets_per_second_;
+    const Nanoseconds expected(static_cast<std::int64_t>(packets / packets_per_second_ * 1e9));
+    work.push_back({nic, expected + request.pace.answer_wait + kSlack, std::move(request)});
+  }
+  return work;
+}
+
+std::vector<WorkItem> PingStage::receipt_work() {
+  std::set<PortId> receivers;
+  for (const auto& [nic, tallies] : tallies_)
+    for (const std::size_t i : by_nic_[nic]) receivers.insert(pings_[i].ping.pair.dst);
+  std::vector<WorkItem> work;
+  for (const PortId nic : receivers)
+    if (state_->takes_part(nic)) work.push_back({nic, kReceiptLimit, ReceivedQuery{batch_}});
+  return work;
+}
+
+void PingStage::take(const WorkItem& item, const TaskAnswer* answer) {
+  if (!answer) return;
+  if (const auto* tallies = std::get_if<std::vector<PingTally>>(answer)) tallies_[item.nic] = *tallies;
+  if (const auto* receipts = std::get_if<std::vector<ReceivedTally>>(answer)) receipts_[item.nic] = *receipts;
+}
+
+void PingStage::conclude() {
+  std::map<PortId, ReceiptIndex> index;
+  for (const auto& [receiver, receipts] : receipts_) {
+    auto& by_key = index[receiver];
+    for (const ReceivedTally& tally : receipts)
+      if (tally.batch == batch_) by_key[receipt_key(tally.from, tally.spec)] = &tally;
+  }
+  for (const auto& [nic, tallies] : tallies_)
+    for (const PingTally& tally : tallies) {
+      if (tally.spec >= by_nic_[nic].size()) continue;
+      const PlannedPing& ping = pings_[by_nic_[nic][tally.spec]].ping;
+      const auto receiver = index.find(ping.pair.dst);
+      if (receiver == index.end()) continue;  // nobody to say what arrived: no evidence
+      const auto at = receiver->second.find(receipt_key(nic, tally.spec));
+      observe(ping, tally, at == receiver->second.end() ? nullptr : at->second);
+    }
+  tallies_.clear();
+  receipts_.clear();
+}
+
+void PingStage::observe(const PlannedPing& ping, const PingTally& tally, const ReceivedTally* received) {
+  SweepState& s = *state_;
+  if (tally.sent == 0) return;
+  const std::uint64_t arrived = received ? std::min<std::uint64_t>(received->packets, tally.sent) : 0;
+  const std::uint64_t corrupt = received ? received->corrupt : 0;
+  s.observations.probes.push_back({.path = ping.path,
+                                   .sent = tally.sent,
+                                   .lost = tally.sent - arrived,
+                                   .size = size_,
+                                   .corrupt = corrupt});
+  s.sent += tally.sent;
+  s.lost += tally.sent - arrived;
+  if (!ping.back || arrived == 0) return;
+  const std::uint64_t answered = std::min<std::uint64_t>(tally.answered, arrived);
+  s.observations.probes.push_back({.path = *ping.back,
+                                   .sent = arrived,
+                                   .lost = arrived - answered,
+                                   .size = size_,
+                                   .corrupt = tally.corrupt});
+  s.sent += arrived;
+  s.lost += arrived - answered;
+  if (tally.rtt)
+    s.observations.probes.push_back({.path = ping.path, .back = ping.back, .size = size_, .rtt = tally.rtt});
+}
+
+}  // namespace weft

@@ -1,0 +1,47 @@
+// PingStage: sends planned pings of one size from all NICs at once, then asks every peer what arrived. Loss
+// is counted one way: there by the receiver's count, back by the echoes that are missing from what it
+// answered.
+#pragma once
+
+#include <map>
+
+#include "probes/plan/ping_plan.hpp"
+#include "probes/session/stage.hpp"
+
+namespace weft {
+
+struct CountedPing {
+  PlannedPing ping;
+  std::uint32_t packets = 0;
+};
+
+class PingStage : public Stage {
+ public:
+  /// All packets of one NIC go out at `packets_per_second`.
+  PingStage(SweepState& state, std::vector<CountedPing> pings, Bytes size, double packets_per_second)
+      : state_(&state), pings_(std::move(pings)), size_(size), packets_per_second_(packets_per_second) {}
+  std::string_view name() const override { return "probing"; }
+  std::vector<WorkItem> next_wave() override;
+  void take(const WorkItem& item, const TaskAnswer* answer) override;
+
+ private:
+  enum class Wave { pings, receipts, done };
+  std::vector<WorkItem> ping_work();
+  std::vector<WorkItem> receipt_work();
+  void conclude();
+  void observe(const PlannedPing& ping, const PingTally& tally, const ReceivedTally* received);
+
+  SweepState* state_;
+  std::vector<CountedPing> pings_;
+  Bytes size_;
+  double packets_per_second_;
+  Wave wave_ = Wave::pings;
+  BatchId batch_;
+  std::map<PortId, std::vector<std::size_t>>
+      by_nic_;  // the spec index of a NIC's request -> index into pings_
+  std::map<PortId, std::vector<PingTally>> tallies_;
+  std::map<PortId, std::vector<ReceivedTally>>
+      receipts_;  // by receiver; a receiver that did not answer is absent
+};
+
+}  // namespace weft

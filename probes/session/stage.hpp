@@ -1,0 +1,61 @@
+// A sweep is a row of stages; a stage is a row of waves; a wave is work for many NICs at once, and ends when
+// every piece is answered or given up. Stages are pure: they say what to do and take what came of it, and
+// know no clock, bus or engine.
+#pragma once
+
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "probes/pathmap/path_learner.hpp"
+#include "probes/session/messages.hpp"
+#include "probes/session/sweep_options.hpp"
+#include "topology/findings/observation.hpp"
+
+namespace weft {
+
+/// One piece of a wave.
+struct WorkItem {
+  PortId nic;
+  Nanoseconds limit{};  // it is done long before this, or something is wrong
+  TaskWork work;
+};
+
+/// What the stages of one sweep share.
+struct SweepState {
+  SweepState(const Fabric& the_fabric, const AddressBook& the_addresses, const SweepOptions& the_options)
+      : fabric(the_fabric),
+        addresses(the_addresses),
+        options(the_options),
+        learner(the_fabric, the_addresses, observations.paths) {}
+
+  SweepState(const SweepState&) = delete;
+  SweepState& operator=(const SweepState&) = delete;
+
+  const Fabric& fabric;
+  const AddressBook& addresses;
+  SweepOptions options;
+  RunId run;
+  Observations observations;
+  PathLearner learner;     // its paths are those of the observations
+  std::set<PortId> out;    // NICs that take no part (any more)
+  std::uint64_t sent = 0;  // small and large probes, one way
+  std::uint64_t lost = 0;
+  std::uint32_t last_batch = 0;
+
+  BatchId next_batch() { return BatchId(++last_batch); }
+  bool takes_part(PortId nic) const { return !out.contains(nic); }
+};
+
+class Stage {
+ public:
+  virtual ~Stage() = default;
+  /// What the progress line calls it.
+  virtual std::string_view name() const = 0;
+  /// The next wave; empty: the stage is over.
+  virtual std::vector<WorkItem> next_wave() = 0;
+  /// The answer to one piece of the current wave; null: it failed or was given up.
+  virtual void take(const WorkItem& item, const TaskAnswer* answer) = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,206 @@
+#include "probes/session/sweep.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "probes/pathmap/dark_channels.hpp"
+#include "probes/session/load_stage.hpp"
+#include "probes/session/map_stage.hpp"
+#include "probes/session/ping_stage.hpp"
+
+namespace weft {
+namespace {
+
+// Small probes carry no payload to speak of; large ones are what a 4096-byte RoCE MTU makes; the sizes
+// between say where a black hole begins (the usual path MTUs 1024, 1500 and 2048, and the headers of IP, UDP,
+// BTH and DETH).
+constexpr Bytes kSmall(128);
+constexpr Bytes kLarge(4160);
+constexpr std::array kBetween{Bytes(576), Bytes(1500), Bytes(2112)};
+
+// Shares of the budget. The load rounds take what is left.
+constexpr double kSmallShare = 0.35;
+constexpr double kLargeShare = 0.10;
+constexpr double kBetweenShare = 0.03;  // each
+constexpr double kLoadShare = 0.30;
+constexpr double kSettlingShare = 0.12;
+
+constexpr std::uint32_t kFewestPackets = 10;
+constexpr std::uint32_t kMostPackets = 20'000;
+constexpr std::uint32_t kPacketsOverDeadWays = 50;  // all of them lost: more would say no more
+constexpr std::uint32_t kTimesLoaded = 2;
+constexpr std::size_t kMostDoubts = 16;
+constexpr std::size_t kPingsPerDoubt = 8;
+constexpr double kLightLoad = 0.25;
+
+}  // namespace
+
+Sweep::Sweep(const Fabric& fabric, const AddressBook& addresses, const SweepOptions& options, RunId run)
+    : state_(fabric, addresses, options) {
+  state_.run = run;
+  stages_.push_back(std::make_unique<MapStage>(state_));
+}
+
+Sweep::~Sweep() = default;
+
+std::vector<WorkItem> Sweep::next_wave() {
+  while (part_ != Part::done) {
+    while (!stages_.empty()) {
+      auto wave = stages_.front()->next_wave();
+      if (!wave.empty()) return wave;
+      stages_.pop_front();
+    }
+    begin_next_part();
+  }
+  return {};
+}
+
+void Sweep::take(const WorkItem& item, const TaskAnswer* answer) {
+  if (!stages_.empty()) stages_.front()->take(item, answer);
+}
+
+std::string_view Sweep::doing() const { return stages_.empty() ? "diagnosing" : stages_.front()->name(); }
+
+void Sweep::begin_next_part() {
+  switch (part_) {
+    case Part::mapping:
+      part_ = Part::probing;
+      note_dark_channels();
+      plan_probing();
+      break;
+    case Part::probing:
+      part_ = Part::loading;
+      plan_loading();
+      break;
+    case Part::loading:
+      part_ = Part::settling;
+      plan_settling();
+      break;
+    case Part::settling:
+    case Part::done:
+      part_ = Part::done;
+      break;
+  }
+}
+
+double Sweep::budget_seconds(double share) const {
+  return std::chrono::duration<double>(state_.options.budget).count() * share;
+}
+
+double Sweep::large_probes_per_second() const {
+  Bandwidth slowest = Bandwidth::gbit(1'000'000);
+  for (const Link& link : state_.fabric.links()) slowest = std::min(slowest, link.rate);
+  const double affordable = slowest.bits_per_second() * state_.options.large_probe_share.value() /
+                            (static_cast<double>(kLarge.count()) * 8);
+  return std::min(affordable, state_.options.probes_per_second);
+}
+
+/// Packets each ping may send so that the busiest NIC is done in `seconds`.
+std::uint32_t Sweep::packets_for(const std::vector<PlannedPing>& pings, double packets_per_second,
+                                 double seconds) {
+  std::map<PortId, std::uint64_t> per_nic;
+  std::uint64_t most = 1;
+  for (const PlannedPing& ping : pings) most = std::max(most, ++per_nic[ping.pair.src]);
+  const double packets = packets_per_second * seconds / static_cast<double>(most);
+  return static_cast<std::uint32_t>(std::clamp(packets, double{kFewestPackets}, double{kMostPackets}));
+}
+
+void Sweep::plan_probing() {
+  pings_ = plan_pings(state_.learner);
+  const auto add = [this](Bytes size, double packets_per_second, double share) {
+    const auto packets = packets_for(pings_, packets_per_second, budget_seconds(share));
+    std::vector<CountedPing> counted;
+    for (const PlannedPing& ping : pings_)
+      counted.push_back({ping, ping.reached ? packets : std::min(packets, kPacketsOverDeadWays)});
+    stages_.push_back(std::make_unique<PingStage>(state_, std::move(counted), size, packets_per_second));
+  };
+  add(kSmall, state_.options.probes_per_second, kSmallShare);
+  add(kLarge, large_probes_per_second(), kLargeShare);
+  for (const Bytes size : kBetween) add(size, large_probes_per_second(), kBetweenShare);
+}
+
+void Sweep::plan_loading() {
+  if (state_.options.load == LoadLevel::none) return;
+  const double seconds_a_round =
+      std::chrono::duration<double>(state_.options.load_round + state_.options.drain).count();
+  const auto most = static_cast<std::size_t>(std::max(2.0, budget_seconds(kLoadShare) / seconds_a_round));
+  auto rounds = plan_load_rounds(state_.fabric, state_.learner, kTimesLoaded, most, state_.options.seed);
+  const double share = state_.options.load == LoadLevel::light ? kLightLoad : 1.0;
+  rounds_run_ = static_cast<std::uint32_t>(rounds.size());
+  stages_.push_back(std::make_unique<LoadStage>(state_, std::move(rounds), 0, share));
+}
+
+void Sweep::plan_settling() {
+  auto doubts = assess(state_.fabric, state_.observations).doubts;
+  if (doubts.size() > kMostDoubts) doubts.resize(kMostDoubts);
+  std::map<Bytes, std::vector<CountedPing>> pings;  // by size
+  std::vector<LoadRound> rounds;
+  for (const Doubt& doubt : doubts)
+    for (const ChannelId channel : doubt.channels) {
+      if (doubt.packets == 0) {
+        if (state_.options.load == LoadLevel::none) continue;
+        for (auto& round : plan_press_rounds(state_.fabric, state_.learner, channel, 2, 2))
+          rounds.push_back(std::move(round));
+        continue;
+      }
+      const auto chosen = pings_over(state_.learner.table(), pings_, channel, doubt.channels, kPingsPerDoubt);
+      const double affordable = budget_seconds(kSettlingShare) * state_.options.probes_per_second;
+      for (const PlannedPing& ping : chosen) {
+        const double packets =
+            std::min(static_cast<double>(doubt.packets) / static_cast<double>(chosen.size()), affordable);
+        pings[doubt.size == Bytes() ? kSmall : doubt.size].push_back(
+            {ping, static_cast<std::uint32_t>(packets) + 1});
+      }
+    }
+  for (auto& [size, counted] : pings) {
+    const double speed = size > kSmall ? large_probes_per_second() : state_.options.probes_per_second;
+    stages_.push_back(std::make_unique<PingStage>(state_, std::move(counted), size, speed));
+  }
+  if (!rounds.empty()) stages_.push_back(std::make_unique<LoadStage>(state_, std::move(rounds), rounds_run_));
+}
+
+/// A channel that none of many flows took, though each could have: its near end does not use it.
+void Sweep::note_dark_channels() {
+  const auto seen = sights(state_.fabric, state_.learner);
+  const double sure =
+      std::log((1 - state_.options.confidence.value()) / static_cast<double>(state_.fabric.channel_count()));
+  for (std::uint32_t c = 0; c < seen.size(); ++c) {
+    if (seen[c].seen > 0 || seen[c].log_missed > sure) continue;
+    state_.observations.channels.push_back(
+        {ChannelId(c), Cause::down, -seen[c].log_missed,
+         fmt::format("none of {} traced flows took it, though each could have", seen[c].chances)});
+  }
+}
+
+Coverage Sweep::coverage() {
+  Coverage covered{.channels = state_.fabric.channel_count()};
+  std::vector<bool> crossed(state_.fabric.channel_count(), false);
+  std::set<PathId> paths;
+  for (const Observation& seen : state_.observations.probes)
+    for (const auto& ways : {std::optional(seen.path), seen.back}) {
+      if (!ways || (seen.sent == 0 && !seen.back)) continue;
+      for (const PathId path : state_.learner.table().paths(*ways)) {
+        paths.insert(path);
+        for (const ChannelId channel : state_.learner.table().channels(path)) crossed[channel.value()] = true;
+      }
+    }
+  for (std::uint32_t c = 0; c < crossed.size(); ++c)
+    if (crossed[c])
+      ++covered.probed;
+    else
+      covered.missing.emplace_back(c);
+  covered.paths = paths.size();
+  covered.complete = covered.missing.empty();
+  return covered;
+}
+
+SweepReport Sweep::finish() {
+  SweepReport report{assess(state_.fabric, state_.observations).diagnosis, state_.sent, state_.lost};
+  report.diagnosis.coverage = coverage();
+  report.diagnosis.verdict = run_verdict(report.diagnosis);
+  return report;
+}
+
+}  // namespace weft

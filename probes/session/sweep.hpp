@@ -1,0 +1,64 @@
+// Sweep: the whole of a sweep as a pure script: waves of work out, answers in, a diagnosis at the end. First
+// the paths are mapped, then every channel is probed with small and with large packets, then loaded (if
+// asked); a first diagnosis names its doubts, and a second, targeted round settles what it can.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "probes/diagnosis/diagnose.hpp"
+#include "probes/plan/ping_plan.hpp"
+#include "probes/session/stage.hpp"
+#include "topology/findings/diagnosis.hpp"
+
+namespace weft {
+
+struct SweepReport {
+  Diagnosis diagnosis;
+  std::uint64_t sent = 0;  // probes, one way
+  std::uint64_t lost = 0;
+};
+
+class Sweep {
+ public:
+  /// `fabric` and `addresses` outlive the sweep; every NIC that takes part has an address.
+  Sweep(const Fabric& fabric, const AddressBook& addresses, const SweepOptions& options, RunId run);
+  ~Sweep();
+
+  /// The next wave of work; empty: the sweep is over.
+  std::vector<WorkItem> next_wave();
+  /// The answer to one item of the current wave; null: failed or given up.
+  void take(const WorkItem& item, const TaskAnswer* answer);
+  /// This NIC takes no part any more.
+  void exclude(PortId nic) { state_.out.insert(nic); }
+  void blame(HostEvidence evidence) { state_.observations.hosts.push_back(std::move(evidence)); }
+
+  /// What the sweep is doing now, for a progress line.
+  std::string_view doing() const;
+
+  /// May be called at any time: what is known so far.
+  SweepReport finish();
+  const PathLearner& learner() const { return state_.learner; }
+  const Observations& observations() const { return state_.observations; }
+
+ private:
+  enum class Part { mapping, probing, loading, settling, done };
+  void begin_next_part();
+  void plan_probing();
+  void plan_loading();
+  void plan_settling();
+  void note_dark_channels();
+  Coverage coverage();
+  std::uint32_t packets_for(const std::vector<PlannedPing>& pings, double packets_per_second, double seconds);
+  double large_probes_per_second() const;
+  double budget_seconds(double share) const;
+
+  SweepState state_;
+  Part part_ = Part::mapping;
+  std::deque<std::unique_ptr<Stage>> stages_;  // of the current part
+  std::vector<PlannedPing> pings_;
+  std::uint32_t rounds_run_ = 0;
+};
+
+}  // namespace weft

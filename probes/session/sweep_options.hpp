@@ -1,0 +1,31 @@
+// What a sweep is asked to do. Validated by the command; the rest of the session takes it as it is.
+#pragma once
+
+#include <cstdint>
+
+#include "topology/base/units.hpp"
+
+namespace weft {
+
+enum class LoadLevel { none, light, full };
+
+struct SweepOptions {
+  LoadLevel load = LoadLevel::none;
+  /// Time for probes and load together; the number of packets follows from it.
+  Nanoseconds budget = std::chrono::seconds(15);
+  /// That every path of a pair was seen.
+  Fraction confidence{0.99};
+  std::uint64_t seed = 1;
+  /// Hop answers a switch is asked for per second. 100: what the control-plane policing of switches commonly
+  /// lets pass unharmed (the contract's default on live fabrics).
+  double answers_per_second = 100;
+  /// Small probes a NIC sends per second.
+  double probes_per_second = 1000;
+  /// Share of a link that large probes of one NIC may take.
+  Fraction large_probe_share{0.2};
+  Nanoseconds load_round = std::chrono::milliseconds(500);
+  /// Between a round's last packet and the questions what arrived: longer than queues take to drain.
+  Nanoseconds drain = std::chrono::milliseconds(100);
+};
+
+}  // namespace weft

@@ -1,0 +1,54 @@
+#include "probes/session/work.hpp"
+
+namespace weft {
+namespace {
+
+template <class T>
+Result<TaskAnswer> as_answer(Result<std::vector<T>> tallies) {
+  if (!tallies) return pass_on(tallies);
+  return TaskAnswer(std::move(*tallies));
+}
+
+struct Worker {
+  const NicEngines& engines;
+  std::stop_token stop;
+  Result<TaskAnswer> operator()(const TraceRequest& request) const {
+    return as_answer(engines.probes->trace(request, stop));
+  }
+  Result<TaskAnswer> operator()(const PingRequest& request) const {
+    return as_answer(engines.probes->ping(request, stop));
+  }
+  Result<TaskAnswer> operator()(const FlowRequest& request) const {
+    return as_answer(engines.flows->run(request, stop));
+  }
+  Result<TaskAnswer> operator()(const ReceivedQuery& query) const {
+    return as_answer(engines.probes->received(query.batch));
+  }
+};
+
+/// No answer, of the kind that belongs to the work.
+TaskAnswer empty_answer(const TaskWork& work) {
+  switch (work.index()) {
+    case 0:
+      return std::vector<HopAnswer>();
+    case 1:
+      return std::vector<PingTally>();
+    case 2:
+      return std::vector<FlowTally>();
+    default:
+      return std::vector<ReceivedTally>();
+  }
+}
+
+}  // namespace
+
+Result<TaskAnswer> do_work(const NicEngines& engines, const TaskWork& work, std::stop_token stop) {
+  return std::visit(Worker{engines, std::move(stop)}, work);
+}
+
+TaskResult result_of(TaskId id, const TaskWork& work, const Result<TaskAnswer>& answer) {
+  if (!answer) return {.id = id, .error = answer.error().message, .answer = empty_answer(work)};
+  return {.id = id, .answer = *answer};
+}
+
+}  // namespace weft

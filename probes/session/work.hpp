@@ -1,0 +1,28 @@
+// Doing a task's work with the engines of one NIC: what every agent does, in a lab, on a cluster and in the
+// simulator.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+
+#include "probes/session/messages.hpp"
+
+namespace weft {
+
+/// The engines of one NIC. `probes` runs the NIC's responder as long as it lives.
+struct NicEngines {
+  std::shared_ptr<ProbeEngine> probes;
+  std::shared_ptr<FlowEngine> flows;
+};
+
+/// Opens the engines of a NIC for one run.
+using OpenEngines = std::function<Result<NicEngines>(const NicAssignment&, const RunSecrets&)>;
+
+/// Blocks until the work is done or `stop` is requested.
+Result<TaskAnswer> do_work(const NicEngines& engines, const TaskWork& work, std::stop_token stop);
+
+/// The message that tells the coordinator what came of a task.
+TaskResult result_of(TaskId id, const TaskWork& work, const Result<TaskAnswer>& answer);
+
+}  // namespace weft
