@@ -1,0 +1,151 @@
+#include "collectors/bus/nats_bus.hpp"
+
+#include <nats/nats.h>
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+
+#include "collectors/bus/subject.hpp"
+
+namespace weft {
+namespace {
+
+constexpr int kConnectTimeoutMs = 3000;
+constexpr int kReconnects = 10;
+constexpr int kReconnectWaitMs = 300;
+/// More than a wave of results of the largest lab; beyond it messages are dropped and tasks time out.
+constexpr std::size_t kMostWaiting = 100'000;
+
+template <auto Destroy>
+struct Destroyer {
+  template <class T>
+  void operator()(T* object) const {
+    Destroy(object);
+  }
+};
+using Options = std::unique_ptr<natsOptions, Destroyer<natsOptions_Destroy>>;
+using Connection = std::unique_ptr<natsConnection, Destroyer<natsConnection_Destroy>>;
+using Subscription = std::unique_ptr<natsSubscription, Destroyer<natsSubscription_Destroy>>;
+
+/// What the library's threads hand over to receive().
+class Inbox {
+ public:
+  void add(Incoming message) {
+    const std::lock_guard lock(mutex_);
+    if (messages_.size() < kMostWaiting) messages_.push_back(std::move(message));
+    arrived_.notify_one();
+  }
+  void close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    arrived_.notify_all();
+  }
+  Result<std::optional<Incoming>> next(Nanoseconds limit) {
+    std::unique_lock lock(mutex_);
+    arrived_.wait_for(lock, limit, [this] { return closed_ || !messages_.empty(); });
+    if (!messages_.empty()) {
+      std::optional<Incoming> first(std::move(messages_.front()));
+      messages_.pop_front();
+      return first;
+    }
+    if (closed_)
+      return fail(ErrorKind::absent,
+                  "the connection to the NATS server is lost: is nats-server still running?");
+    return std::optional<Incoming>();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::deque<Incoming> messages_;
+  bool closed_ = false;
+};
+
+void on_message(natsConnection*, natsSubscription*, natsMsg* message, void* inbox) {
+  if (auto from = sender_of(natsMsg_GetSubject(message)))
+    static_cast<Inbox*>(inbox)->add(
+        {std::move(*from),
+         std::string(natsMsg_GetData(message), static_cast<std::size_t>(natsMsg_GetDataLength(message)))});
+  natsMsg_Destroy(message);
+}
+
+void on_closed(natsConnection*, void* inbox) { static_cast<Inbox*>(inbox)->close(); }
+
+class NatsBus : public Bus {
+ public:
+  NatsBus(RunId run, std::string self) : run_(run), self_(std::move(self)) {}
+
+  ~NatsBus() override {
+    // Let what was said last still leave; then no callback runs any more when the inbox goes.
+    if (connection_) natsConnection_FlushTimeout(connection_.get(), 500);
+    subscription_.reset();
+    if (connection_) natsConnection_Close(connection_.get());
+    connection_.reset();
+    nats_ReleaseThreadMemory();
+  }
+
+  Result<void> connect(const NatsAddress& address) {
+    natsOptions* raw = nullptr;
+    if (natsOptions_Create(&raw) != NATS_OK)
+      return fail(ErrorKind::internal, "no memory for a NATS connection");
+    const Options options(raw);
+    natsOptions_SetURL(raw, address.url.c_str());
+    if (!address.token.empty()) natsOptions_SetToken(raw, address.token.c_str());
+    natsOptions_SetTimeout(raw, kConnectTimeoutMs);
+    natsOptions_SetMaxReconnect(raw, kReconnects);
+    natsOptions_SetReconnectWait(raw, kReconnectWaitMs);
+    natsOptions_SetClosedCB(raw, on_closed, &inbox_);
+    natsOptions_SetName(raw, self_.c_str());
+    natsConnection* connection = nullptr;
+    if (const auto status = natsConnection_Connect(&connection, raw); status != NATS_OK)
+      return refused(address, status);
+    connection_.reset(connection);
+    natsSubscription* subscription = nullptr;
+    const auto status = natsConnection_Subscribe(&subscription, connection,
+                                                 subscription_of(run_, self_).c_str(), on_message, &inbox_);
+    if (status != NATS_OK) return refused(address, status);
+    subscription_.reset(subscription);
+    // The server knows the subscription before anyone is told that we are here.
+    if (const auto flushed = natsConnection_FlushTimeout(connection, kConnectTimeoutMs); flushed != NATS_OK)
+      return refused(address, flushed);
+    return {};
+  }
+
+  Result<void> send(std::string_view to, std::string_view bytes) override {
+    const auto status = natsConnection_Publish(connection_.get(), subject_of(run_, to, self_).c_str(),
+                                               bytes.data(), static_cast<int>(bytes.size()));
+    if (status == NATS_OK) return {};
+    if (status == NATS_CONNECTION_CLOSED)
+      return fail(ErrorKind::absent,
+                  "the connection to the NATS server is lost: is nats-server still running?");
+    return fail(ErrorKind::internal, "a message of {} bytes to {} was not sent: {}", bytes.size(), to,
+                natsStatus_GetText(status));
+  }
+
+  Result<std::optional<Incoming>> receive(Nanoseconds limit) override { return inbox_.next(limit); }
+
+ private:
+  static tl::unexpected<Error> refused(const NatsAddress& address, natsStatus status) {
+    const auto kind = status == NATS_CONNECTION_AUTH_FAILED || status == NATS_NOT_PERMITTED
+                          ? ErrorKind::permission
+                          : ErrorKind::absent;
+    return fail(kind, "no connection to the NATS server at {}: {}", address.url, natsStatus_GetText(status));
+  }
+
+  RunId run_;
+  std::string self_;
+  Inbox inbox_;
+  Connection connection_;
+  Subscription subscription_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Bus>> connect_nats(const NatsAddress& address, RunId run, const std::string& self) {
+  auto bus = std::make_unique<NatsBus>(run, self);
+  if (const auto connected = bus->connect(address); !connected) return pass_on(connected);
+  return std::unique_ptr<Bus>(std::move(bus));
+}
+
+}  // namespace weft

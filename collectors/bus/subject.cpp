@@ -1,0 +1,55 @@
+#include "collectors/bus/subject.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace weft {
+namespace {
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+}
+
+/// Letters, digits, '-' and '_' as they are; every other byte as =XX.
+std::string token_of(std::string_view name) {
+  std::string token;
+  for (const char c : name)
+    token += is_plain(c) ? std::string(1, c) : fmt::format("={:02X}", static_cast<unsigned char>(c));
+  return token;
+}
+
+std::optional<std::string> name_of(std::string_view token) {
+  std::string name;
+  for (std::size_t i = 0; i < token.size(); ++i) {
+    if (token[i] != '=') {
+      name += token[i];
+      continue;
+    }
+    unsigned byte = 0;
+    if (i + 2 >= token.size()) return std::nullopt;
+    const auto [end, error] = std::from_chars(token.data() + i + 1, token.data() + i + 3, byte, 16);
+    if (error != std::errc{} || end != token.data() + i + 3) return std::nullopt;
+    name += static_cast<char>(byte);
+    i += 2;
+  }
+  return name;
+}
+
+}  // namespace
+
+std::string subject_of(RunId run, std::string_view to, std::string_view from) {
+  return fmt::format("weft.{:016x}.{}.{}", run.value(), token_of(to), token_of(from));
+}
+
+std::string subscription_of(RunId run, std::string_view to) {
+  return fmt::format("weft.{:016x}.{}.*", run.value(), token_of(to));
+}
+
+std::optional<std::string> sender_of(std::string_view subject) {
+  const auto last = subject.rfind('.');
+  if (last == std::string_view::npos || !subject.starts_with("weft.")) return std::nullopt;
+  return name_of(subject.substr(last + 1));
+}
+
+}  // namespace weft
