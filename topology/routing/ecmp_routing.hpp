@@ -1,0 +1,79 @@
+// EcmpRouting: label -> path, as a fabric of ECMP routers would take it: shortest paths to the switch of the
+// destination NIC, one of the equal next hops by each device's own hash. For the simulator and for
+// prediction. A forwarding column (all switches towards one destination switch) is computed when first asked
+// for and kept: a few bytes a switch, one bit a port. The fabric must outlive the routing; path_of may be
+// called by several threads.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "topology/model/fabric.hpp"
+#include "topology/model/path.hpp"
+#include "topology/routing/ecmp_hash.hpp"
+#include "topology/routing/switch_graph.hpp"
+
+namespace weft {
+
+/// What the devices know of a dead link.
+enum class Convergence {
+  full,   // all of them: routes follow the shortest paths over live links
+  local,  // its two ends only: they hash over what they have left, while others still send to a device that
+          // may have no way on (static routes, as in the lab; the moments before a routing protocol reacts)
+};
+
+struct RoutingOptions {
+  std::uint64_t seed = 1;
+  std::vector<LinkId> dead = {};
+  Convergence convergence = Convergence::full;
+};
+
+class EcmpRouting {
+ public:
+  EcmpRouting(const Fabric& fabric, const RoutingOptions& options);
+
+  const Fabric& fabric() const { return *fabric_; }
+
+  /// Puts the channels that a packet of this flow crosses into `path` (what it held is lost). True when it
+  /// arrives; false when a device on its way, or its own host, has no live channel on: `path` then ends
+  /// there. Preconditions: src and dst are NICs.
+  bool path_of(PortId src, PortId dst, PathLabel label, std::vector<ChannelId>& path) const;
+
+  /// The same for a packet that a switch itself sends, as an ICMP answer; the label is what its headers
+  /// amount to.
+  bool path_from(NodeId device, PortId dst, PathLabel label, std::vector<ChannelId>& path) const;
+
+  /// The equal next hops of a switch towards a NIC, in the order of its ports; empty: it has no way on.
+  std::vector<ChannelId> next_hops(NodeId device, PortId dst) const;
+
+  /// How many equal paths lead from src to dst. In double: it may exceed any integer in a deep fabric.
+  double path_count(PortId src, PortId dst) const;
+
+ private:
+  /// For every switch a bit per edge: set where the edge is a next hop towards one switch.
+  using Column = std::unique_ptr<std::uint64_t[]>;
+
+  const std::uint64_t* column(SwitchIndex towards) const;
+  Column compute(SwitchIndex towards) const;
+  std::span<const std::uint64_t> hops(const std::uint64_t* column, SwitchIndex at) const;
+  /// From `at` to the destination's switch and down to the NIC.
+  bool walk(SwitchIndex at, PortId dst, FlowKey key, std::vector<ChannelId>& path) const;
+  bool is_live(ChannelId channel) const { return !dead_[Fabric::link_of(channel).value()]; }
+
+  const Fabric* fabric_;
+  SwitchGraph graph_;
+  Convergence convergence_;
+  std::vector<bool> dead_;                   // by link
+  std::vector<std::uint64_t> seeds_;         // by switch
+  std::vector<std::uint32_t> words_before_;  // by switch: where its bits begin in a column
+  mutable std::mutex computing_;
+  mutable std::vector<Column> owned_;                                     // by switch; guarded by computing_
+  mutable std::unique_ptr<std::atomic<const std::uint64_t*>[]> columns_;  // by switch; null: not yet computed
+};
+
+}  // namespace weft
