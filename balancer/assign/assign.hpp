@@ -1,0 +1,67 @@
+// assign: gives every QP of a demand a route, so that no channel between switches carries more than it must.
+// Pure and deterministic: the same input and seed give the same assignment.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "balancer/assign/bounds.hpp"
+#include "balancer/assign/instance.hpp"
+
+namespace weft {
+
+inline constexpr std::uint32_t kMostQps = 1024;  // of one flow
+
+struct AssignOptions {
+  std::uint32_t qps = 1;              // K: QPs of every flow, 1 to kMostQps
+  bool weighted = false;              // QPs of a flow may carry different shares
+  std::vector<Avoided> avoid;         // channels to avoid or to load less
+  const PathMap* paths = nullptr;     // restricts every pair to paths with known labels
+  std::uint64_t seed = 1;
+};
+
+/// One QP of one flow.
+struct SteeredQp {
+  std::uint32_t flow = 0;  // index into the phase's flows
+  std::uint32_t qp = 0;    // 0 to K - 1
+  double bytes = 0;
+  Route route;  // between the leaves
+  std::optional<PathLabel> label;
+};
+
+/// How the loads came out; bytes on channels between switches, scaled to the reference rate.
+struct LoadReport {
+  double busiest = 0;
+  std::optional<ChannelId> channel;  // the busiest
+  double ratio = 1;                  // busiest / integral bound; 1 where nothing crosses leaves
+  std::uint32_t leaves_over_own_bound = 0;
+};
+
+struct PhaseAssignment {
+  std::string name;
+  std::vector<SteeredQp> qps;  // by flow, then QP
+  std::vector<Unassigned> unassigned;
+  Bounds bounds;
+  LoadReport load;
+};
+
+struct Assignment {
+  std::vector<PhaseAssignment> phases;
+  /// Phases follow one another: sums of the bounds and of the busiest channels.
+  double bound() const;
+  double fractional_bound() const;
+  double busiest() const;
+  double ratio() const;
+};
+
+PhaseAssignment assign(const Fabric& fabric, const Phase& phase, const AssignOptions& options);
+Assignment assign(const Fabric& fabric, const Demand& demand, const AssignOptions& options);
+
+/// Loads of routes given per QP, against `bounds` of the same flows.
+LoadReport load_report(const Fabric& fabric, const Capacities& capacities, const Routes& routes,
+                       std::span<const SteeredQp> qps, const Bounds& bounds);
+
+}  // namespace weft

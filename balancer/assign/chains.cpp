@@ -1,0 +1,148 @@
+#include "balancer/assign/chains.hpp"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+constexpr std::uint32_t kNoParent = std::numeric_limits<std::uint32_t>::max();
+/// Steps looked at before a search gives up: well beyond what any solvable case measured here needed.
+constexpr std::size_t kMostSteps = 200'000;
+
+}  // namespace
+
+Chains::Chains(Placement& placement, std::uint64_t seed)
+    : placement_(placement),
+      state_(seed * 0x9E3779B97F4A7C15ull + 1),
+      seen_(placement.instance().item_count(), 0),
+      change_(placement.instance().weight.size(), 0),
+      forced_before_(placement.instance().item_count(), 0) {}
+
+/// splitmix64.
+std::uint32_t Chains::random() {
+  std::uint64_t z = state_ += 0x9E3779B97F4A7C15ull;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+  return static_cast<std::uint32_t>((z ^ z >> 31) >> 32);
+}
+
+std::optional<std::uint32_t> Chains::place(ItemId item) {
+  if (place_directly(item)) return 0;
+  ++search_;
+  steps_.clear();
+  steps_.push_back({item, kNoParent, 0});
+  seen_[item] = search_;
+  for (std::uint32_t at = 0; at < steps_.size() && steps_.size() < kMostSteps; ++at) {
+    if (!expand(at)) continue;
+    std::uint32_t moves = 0;
+    for (std::uint32_t s = at; steps_[s].parent != kNoParent; s = steps_[s].parent) ++moves;
+    return moves;
+  }
+  return std::nullopt;
+}
+
+bool Chains::place_directly(ItemId item) {
+  const auto& routes = placement_.instance().routes_of(item);
+  if (routes.empty()) return false;
+  const auto count = static_cast<std::uint32_t>(routes.size());
+  const std::uint32_t start = random() % count;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t r = start + i < count ? start + i : start + i - count;
+    if (!placement_.has_room(routes[r])) continue;
+    placement_.put(item, r);
+    return true;
+  }
+  return false;
+}
+
+void Chains::add_changes(std::uint32_t at, std::int32_t sign) {
+  const auto& instance = placement_.instance();
+  for (std::uint32_t s = at; s != kNoParent; s = steps_[s].parent) {
+    const Step& step = steps_[s];
+    if (placement_.placed(step.item))
+      for (const ChannelId c : placement_.route(step.item).channels()) change_[c.value()] -= sign;
+    if (step.parent != kNoParent)
+      for (const ChannelId c : instance.routes_of(steps_[step.parent].item)[step.route].channels())
+        change_[c.value()] += sign;
+  }
+}
+
+bool Chains::expand(std::uint32_t at) {
+  const ItemId item = steps_[at].item;
+  const auto& routes = placement_.instance().routes_of(item);
+  const auto count = static_cast<std::uint32_t>(routes.size());
+  const std::uint32_t current = placement_.route_index(item);
+  add_changes(at, 1);
+  const std::uint32_t start = count > 0 ? random() % count : 0;
+  std::optional<std::uint32_t> end;
+  for (std::uint32_t i = 0; i < count && !end; ++i) {
+    const std::uint32_t r = start + i < count ? start + i : start + i - count;
+    if (r == current) continue;
+    std::uint32_t blocked = 0;
+    ChannelId where;
+    for (const ChannelId c : routes[r].channels()) {
+      const std::int32_t left = room_left(c);
+      if (left > 0) continue;
+      blocked += left == 0 ? 1 : 2;  // beyond its room already: one item less makes no room
+      where = c;
+    }
+    if (blocked == 0) end = r;
+    if (blocked != 1) continue;
+    for (const ItemId other : placement_.items_on(where)) {
+      if (seen_[other] == search_) continue;
+      seen_[other] = search_;
+      steps_.push_back({other, at, r});
+    }
+  }
+  add_changes(at, -1);
+  if (end) apply(at, *end);
+  return end.has_value();
+}
+
+void Chains::apply(std::uint32_t at, std::uint32_t route) {
+  for (std::uint32_t s = at; s != kNoParent; s = steps_[s].parent) {
+    placement_.move(steps_[s].item, route);
+    route = steps_[s].route;
+  }
+}
+
+void Chains::force(ItemId item, std::vector<ItemId>& loose) {
+  const auto& routes = placement_.instance().routes_of(item);
+  forced_before_[item] = ++forced_;
+  // Of all ways to eject, the one whose newest victim was forced longest ago; ties by the fewest victims.
+  std::vector<ItemId> best;
+  std::uint32_t best_route = kUnplaced;
+  std::uint32_t best_age = kNoParent;
+  const auto count = static_cast<std::uint32_t>(routes.size());
+  const std::uint32_t start = random() % count;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t r = start + i < count ? start + i : start + i - count;
+    std::vector<ItemId> victims;
+    std::uint32_t newest = 0;
+    bool possible = true;
+    for (const ChannelId c : routes[r].channels()) {
+      if (!placement_.full(c)) continue;
+      const auto& items = placement_.items_on(c);
+      if (items.empty()) {
+        possible = false;
+        break;
+      }
+      const ItemId oldest = *std::ranges::min_element(items, {}, [&](ItemId o) { return forced_before_[o]; });
+      newest = std::max(newest, forced_before_[oldest]);
+      if (std::ranges::find(victims, oldest) == victims.end()) victims.push_back(oldest);
+    }
+    if (!possible || newest > best_age || (newest == best_age && victims.size() >= best.size())) continue;
+    best = std::move(victims);
+    best_route = r;
+    best_age = newest;
+  }
+  if (best_route == kUnplaced) {
+    loose.push_back(item);
+    return;
+  }
+  for (const ItemId victim : best) placement_.take(victim);
+  placement_.put(item, best_route);
+  loose.insert(loose.end(), best.begin(), best.end());
+}
+
+}  // namespace weft

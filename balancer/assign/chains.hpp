@@ -1,0 +1,57 @@
+// Chains: finding room for one more item where every route is full somewhere. The item takes a route on which
+// a single channel is full, an item of that channel moves elsewhere, and so on until one finds room: in a
+// bipartite graph these are the alternating paths of Koenig's proof, and with lists of allowed routes (missing
+// links, known labels) they still find a way where one exists near by. Breadth first, so the chain with the
+// fewest moves is found. Deterministic.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "balancer/assign/placement.hpp"
+
+namespace weft {
+
+class Chains {
+ public:
+  /// Holds a reference. `seed` picks among equal routes.
+  Chains(Placement& placement, std::uint64_t seed);
+
+  /// Places `item`, which is not placed, within every channel's room. Answers how many placed items moved, or
+  /// nothing when no chain was found (the placement is then unchanged).
+  std::optional<std::uint32_t> place(ItemId item);
+
+  /// Places `item` although no chain was found: on the route with the fewest full channels, ejecting items
+  /// into `loose`. For a search that goes on with those.
+  void force(ItemId item, std::vector<ItemId>& loose);
+
+ private:
+  struct Step {
+    ItemId item;
+    std::uint32_t parent;  // index into steps_
+    std::uint32_t route;   // what the parent's item takes, ejecting this one
+  };
+
+  bool place_directly(ItemId item);
+  /// Tries to end a chain at steps_[at], else appends the steps that go on from it. True: ended and applied.
+  bool expand(std::uint32_t at);
+  void apply(std::uint32_t at, std::uint32_t route);
+  /// Adds the changes that the chain up to steps_[at] makes to loads, times `sign`.
+  void add_changes(std::uint32_t at, std::int32_t sign);
+  std::int32_t room_left(ChannelId channel) const {
+    return placement_.room(channel) - placement_.load(channel) - change_[channel.value()];
+  }
+  std::uint32_t random();
+
+  Placement& placement_;
+  std::uint64_t state_;
+  std::vector<Step> steps_;
+  std::vector<std::uint32_t> seen_;  // per item: the search that reached it
+  std::uint32_t search_ = 0;
+  std::vector<std::int32_t> change_;          // per channel; zero between calls
+  std::vector<std::uint32_t> forced_before_;  // per item: when it was last forced
+  std::uint32_t forced_ = 0;
+};
+
+}  // namespace weft

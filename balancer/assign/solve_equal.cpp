@@ -1,0 +1,141 @@
+#include "balancer/assign/solve_equal.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "balancer/assign/chains.hpp"
+#include "balancer/assign/construct.hpp"
+
+namespace weft {
+namespace {
+
+constexpr double kTiny = 1e-9;
+/// Ejections tried for items without a chain before the rooms are raised.
+constexpr std::size_t kForcedAtLeast = 200;
+
+std::int32_t room_for(double bytes, double weight, double quantum) {
+  const double quanta = bytes / quantum * weight;
+  return static_cast<std::int32_t>(std::min(std::floor(quanta * (1 + kTiny) + kTiny), 1e9));
+}
+
+bool within_bounds(const Instance& instance, const Routes& routes, const Bounds& bounds,
+                   const std::vector<Route>& taken) {
+  const auto room = rooms_by_leaf(instance, routes, bounds);
+  std::vector<std::int32_t> load(room.size());
+  for (const Route& route : taken)
+    for (const ChannelId channel : route.channels())
+      if (++load[channel.value()] > room[channel.value()]) return false;
+  return true;
+}
+
+/// Puts every item on the route named for it, as far as it may take that; answers the others.
+std::vector<ItemId> start_from(Placement& placement, const std::vector<Route>& wanted) {
+  std::vector<ItemId> loose;
+  for (ItemId item = 0; item < wanted.size(); ++item) {
+    const auto& routes = placement.instance().routes_of(item);
+    const auto at = std::ranges::find(routes, wanted[item]);
+    if (at == routes.end()) {
+      loose.push_back(item);
+    } else {
+      placement.put(item, static_cast<std::uint32_t>(at - routes.begin()));
+    }
+  }
+  return loose;
+}
+
+std::vector<ItemId> all_items(const Instance& instance) {
+  std::vector<ItemId> items(instance.item_count());
+  for (ItemId i = 0; i < items.size(); ++i) items[i] = i;
+  return items;
+}
+
+/// Places what chains can; answers the rest.
+std::vector<ItemId> place_by_chains(Chains& chains, const std::vector<ItemId>& loose, std::uint64_t& moves) {
+  std::vector<ItemId> left;
+  for (const ItemId item : loose) {
+    const auto moved = chains.place(item);
+    if (moved) moves += *moved;
+    else left.push_back(item);
+  }
+  return left;
+}
+
+/// The bound of the next quantum: the least bytes above `bytes` at which some used channel has more room.
+double next_bound(const Instance& instance, double bytes) {
+  double next = bytes * 2 + instance.quantum;
+  for (const double w : instance.weight)
+    if (w > 0) next = std::min(next, (room_for(bytes, w, instance.quantum) + 1) * instance.quantum / w);
+  return next;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> rooms_of(const Instance& instance, double bytes) {
+  std::vector<std::int32_t> room;
+  room.reserve(instance.weight.size());
+  for (const double w : instance.weight) room.push_back(room_for(bytes, w, instance.quantum));
+  return room;
+}
+
+std::vector<std::int32_t> rooms_by_leaf(const Instance& instance, const Routes& routes, const Bounds& bounds) {
+  auto room = rooms_of(instance, bounds.integral);
+  for (std::uint32_t l = 0; l < routes.leaf_count(); ++l) {
+    for (const ChannelId c : routes.uplinks(LeafId(l)))
+      room[c.value()] = room_for(bounds.leaf_out[l], instance.weight[c.value()], instance.quantum);
+    for (const ChannelId c : routes.downlinks(LeafId(l)))
+      room[c.value()] = room_for(bounds.leaf_in[l], instance.weight[c.value()], instance.quantum);
+  }
+  return room;
+}
+
+std::vector<ItemId> shed(Placement& placement) {
+  std::vector<ItemId> loose;
+  for (std::uint32_t c = 0; c < placement.instance().weight.size(); ++c)
+    while (placement.load(ChannelId(c)) > placement.room(ChannelId(c))) {
+      loose.push_back(placement.items_on(ChannelId(c)).back());
+      placement.take(loose.back());
+    }
+  return loose;
+}
+
+std::uint64_t place_all(Placement& placement, std::vector<ItemId> loose, double bound, std::uint64_t seed) {
+  Chains chains(placement, seed);
+  std::uint64_t moves = 0;
+  bool raised = false;
+  while (true) {
+    loose = place_by_chains(chains, loose, moves);
+    for (std::size_t tries = kForcedAtLeast + loose.size(); !loose.empty() && tries > 0; --tries) {
+      const ItemId item = loose.back();
+      loose.pop_back();
+      chains.force(item, loose);
+      loose = place_by_chains(chains, loose, moves);
+      ++moves;
+    }
+    if (loose.empty()) return moves;
+    if (raised) bound = next_bound(placement.instance(), bound);
+    placement.set_room(rooms_of(placement.instance(), bound));
+    raised = true;
+  }
+}
+
+std::vector<Route> solve_equal(Instance& instance, const Routes& routes,
+                               const std::optional<Skeleton>& skeleton, const Bounds& bounds,
+                               std::uint64_t seed) {
+  std::vector<Route> wanted;
+  if (skeleton) wanted = construct(instance, routes, *skeleton);
+  if (skeleton && skeleton->whole() && !instance.labelled && within_bounds(instance, routes, bounds, wanted))
+    return wanted;
+  instance.fill_routes(routes);
+  Placement placement(instance);
+  placement.set_room(rooms_by_leaf(instance, routes, bounds));
+  auto loose = skeleton ? start_from(placement, wanted) : all_items(instance);
+  const auto over = shed(placement);
+  loose.insert(loose.end(), over.begin(), over.end());
+  place_all(placement, std::move(loose), bounds.integral, seed);
+  std::vector<Route> taken;
+  taken.reserve(instance.item_count());
+  for (ItemId item = 0; item < instance.item_count(); ++item) taken.push_back(placement.route(item));
+  return taken;
+}
+
+}  // namespace weft

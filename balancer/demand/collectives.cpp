@@ -1,0 +1,193 @@
+#include "balancer/demand/collectives.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace weft {
+namespace {
+
+struct Named {
+  Collective collective;
+  std::string_view name;
+};
+constexpr std::array<Named, 8> kNames{{{Collective::ring, "ring"},
+                                       {Collective::recursive_doubling, "recursive-doubling"},
+                                       {Collective::halving_doubling, "halving-doubling"},
+                                       {Collective::tree, "tree"},
+                                       {Collective::all_to_all, "all-to-all"},
+                                       {Collective::reduce_scatter, "reduce-scatter"},
+                                       {Collective::all_gather, "all-gather"},
+                                       {Collective::pipeline, "pipeline"}}};
+
+using Ranks = std::span<const PortId>;
+
+/// `numerator / denominator` of `size`, at least one byte.
+Bytes share(Bytes size, std::size_t numerator, std::size_t denominator) {
+  const double exact =
+      static_cast<double>(size.count()) * static_cast<double>(numerator) / static_cast<double>(denominator);
+  return Bytes(std::max<std::int64_t>(1, static_cast<std::int64_t>(exact)));
+}
+
+Demand one_phase(std::string_view name, std::vector<Flow> flows) {
+  return Demand{{Phase{std::string(name), std::move(flows)}}};
+}
+
+Demand pass_round(std::string_view name, Ranks ranks, Bytes bytes) {
+  auto demand = make_shift(ranks, 1, bytes);
+  demand.phases.front().name = name;
+  return demand;
+}
+
+/// Every rank below the greatest power of two exchanges `bytes` with the rank `distance` away.
+Phase exchange(Ranks ranks, std::size_t distance, Bytes bytes) {
+  Phase phase{fmt::format("exchange at distance {}", distance), {}};
+  const std::size_t core = std::bit_floor(ranks.size());
+  for (std::size_t i = 0; i < core; ++i) phase.flows.push_back({ranks[i], ranks[i ^ distance], bytes});
+  return phase;
+}
+
+/// Ranks past the greatest power of two hand their buffer to a rank below it, or get the result from there.
+void fold(Demand& demand, Ranks ranks, Bytes size, bool before) {
+  const std::size_t core = std::bit_floor(ranks.size());
+  if (core == ranks.size()) return;
+  Phase phase{before ? "fold in" : "hand out", {}};
+  for (std::size_t i = core; i < ranks.size(); ++i)
+    phase.flows.push_back(before ? Flow{ranks[i], ranks[i - core], size}
+                                 : Flow{ranks[i - core], ranks[i], size});
+  demand.phases.push_back(std::move(phase));
+}
+
+Demand recursive_doubling(Ranks ranks, Bytes size) {
+  Demand demand;
+  fold(demand, ranks, size, true);
+  for (std::size_t d = 1; d < std::bit_floor(ranks.size()); d *= 2)
+    demand.phases.push_back(exchange(ranks, d, size));
+  fold(demand, ranks, size, false);
+  return demand;
+}
+
+Demand halving_doubling(Ranks ranks, Bytes size) {
+  Demand demand;
+  fold(demand, ranks, size, true);
+  const std::size_t core = std::bit_floor(ranks.size());
+  for (std::size_t d = core / 2, part = 2; d >= 1; d /= 2, part *= 2)
+    demand.phases.push_back(exchange(ranks, d, share(size, 1, part)));
+  for (std::size_t d = 1, part = core; d < core; d *= 2, part /= 2)
+    demand.phases.push_back(exchange(ranks, d, share(size, 1, part)));
+  fold(demand, ranks, size, false);
+  return demand;
+}
+
+/// Child and parent of every edge of an in-order binary tree over the ranks [low, high). Its leaves are the
+/// even ranks, so that a shift by one gives a second tree in which they are inner nodes.
+void tree_edges(std::size_t low, std::size_t high, std::optional<std::size_t> parent,
+                std::vector<std::pair<std::size_t, std::size_t>>& edges) {
+  if (low >= high) return;
+  const std::size_t half = std::bit_floor(high - low);
+  const std::size_t root = low + half - 1;
+  if (parent) edges.emplace_back(root, *parent);
+  tree_edges(low, root, root, edges);
+  tree_edges(root + 1, high, root, edges);
+}
+
+Demand double_tree(Ranks ranks, Bytes size) {
+  std::vector<std::pair<std::size_t, std::size_t>> edges;
+  const std::size_t n = ranks.size();
+  tree_edges(0, n, std::nullopt, edges);
+  std::vector<Flow> flows;
+  const Bytes half = share(size, 1, 2);
+  for (const std::size_t shift : {std::size_t{0}, std::size_t{1}})
+    for (const auto& [child, parent] : edges) {
+      const PortId a = ranks[(child + shift) % n];
+      const PortId b = ranks[(parent + shift) % n];
+      flows.push_back({a, b, half});
+      flows.push_back({b, a, half});
+    }
+  return one_phase("tree", std::move(flows));
+}
+
+Demand all_to_all(Ranks ranks, Bytes size) {
+  std::vector<Flow> flows;
+  const Bytes part = share(size, 1, ranks.size());
+  for (const PortId src : ranks)
+    for (const PortId dst : ranks)
+      if (src != dst) flows.push_back({src, dst, part});
+  return one_phase("all-to-all", std::move(flows));
+}
+
+Demand pipeline(Ranks ranks, Bytes size) {
+  std::vector<Flow> flows;
+  for (std::size_t i = 0; i + 1 < ranks.size(); ++i) {
+    flows.push_back({ranks[i], ranks[i + 1], size});
+    flows.push_back({ranks[i + 1], ranks[i], size});
+  }
+  return one_phase("pipeline", std::move(flows));
+}
+
+}  // namespace
+
+std::string_view to_string(Collective collective) {
+  for (const Named& named : kNames)
+    if (named.collective == collective) return named.name;
+  return "";
+}
+
+std::optional<Collective> parse_collective(std::string_view text) {
+  for (const Named& named : kNames)
+    if (named.name == text) return named.collective;
+  return std::nullopt;
+}
+
+std::string collective_names() {
+  std::string all;
+  for (const Named& named : kNames) all += (all.empty() ? "" : "|") + std::string(named.name);
+  return all;
+}
+
+Demand make_collective(Collective collective, std::span<const PortId> ranks, Bytes size) {
+  const std::size_t n = ranks.size();
+  if (n < 2) return {};
+  switch (collective) {
+    case Collective::ring:
+      return pass_round("ring", ranks, share(size, 2 * (n - 1), n));
+    case Collective::recursive_doubling:
+      return recursive_doubling(ranks, size);
+    case Collective::halving_doubling:
+      return halving_doubling(ranks, size);
+    case Collective::tree:
+      return double_tree(ranks, size);
+    case Collective::all_to_all:
+      return all_to_all(ranks, size);
+    case Collective::reduce_scatter:
+      return pass_round("reduce-scatter", ranks, share(size, n - 1, n));
+    case Collective::all_gather:
+      return pass_round("all-gather", ranks, share(size, n - 1, n));
+    case Collective::pipeline:
+      return pipeline(ranks, size);
+  }
+  return {};
+}
+
+Demand make_shift(std::span<const PortId> ranks, std::size_t distance, Bytes bytes) {
+  std::vector<Flow> flows;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const PortId to = ranks[(i + distance) % ranks.size()];
+    if (to != ranks[i]) flows.push_back({ranks[i], to, bytes});
+  }
+  return one_phase(fmt::format("shift by {}", distance), std::move(flows));
+}
+
+Demand make_hierarchical(const Fabric& fabric, std::span<const NodeId> hosts, Collective collective,
+                         Bytes size) {
+  const auto rails = rails_of(fabric, hosts);
+  std::vector<Demand> jobs;
+  for (const auto& rail : rails) jobs.push_back(make_collective(collective, rail, share(size, 1, rails.size())));
+  Demand all = combine(jobs);
+  if (!jobs.empty())
+    for (std::size_t i = 0; i < all.phases.size() && i < jobs.front().phases.size(); ++i)
+      all.phases[i].name = jobs.front().phases[i].name;
+  return all;
+}
+
+}  // namespace weft
