@@ -9,7 +9,6 @@
 namespace weft {
 namespace {
 
-
 /// What all phases of a demand share.
 struct Ground {
   Ground(const Fabric& on, const AssignOptions& options)
@@ -26,7 +25,8 @@ struct Ground {
 };
 
 /// Bounds are of the fabric, not of the labels that happen to be known: made without them.
-Bounds bounds_for(const Ground& ground, const Phase& phase, const AssignOptions& options, Instance& instance) {
+Bounds bounds_for(const Ground& ground, const Phase& phase, const AssignOptions& options,
+                  Instance& instance) {
   if (!instance.labelled) {
     if (!ground.regular()) instance.fill_routes(ground.routes);
     return bounds_of(instance, ground.routes, ground.regular());
@@ -44,7 +44,8 @@ double nic_bound(const Ground& ground, const Phase& phase) {
     for (const ChannelId channel :
          {*ground.fabric.channel_from(flow.src), *ground.fabric.channel_into(flow.dst)}) {
       load[channel.value()] += static_cast<double>(flow.bytes.count());
-      most = std::max(most, load[channel.value()] * (ground.capacities.reference() / ground.fabric.rate(channel)));
+      most = std::max(most,
+                      load[channel.value()] * (ground.capacities.reference() / ground.fabric.rate(channel)));
     }
   return most;
 }
@@ -55,7 +56,8 @@ std::vector<SteeredQp> steer(const Phase& phase, const Instance& instance, const
   const auto add_local = [&](std::uint32_t flow) {
     const double bytes =
         static_cast<double>(phase.flows[flow].bytes.count()) / static_cast<double>(instance.qps);
-    for (std::uint32_t qp = 0; qp < instance.qps; ++qp) qps.push_back({flow, qp, bytes, Route(), std::nullopt});
+    for (std::uint32_t qp = 0; qp < instance.qps; ++qp)
+      qps.push_back({flow, qp, bytes, Route(), std::nullopt});
   };
   auto local = instance.local.begin();
   for (ItemId item = 0; item < taken.size(); ++item) {
@@ -75,8 +77,7 @@ PhaseAssignment assign_on(const Ground& ground, const Phase& phase, const Assign
   answer.bounds = bounds_for(ground, phase, options, instance);
   answer.bounds.nic = nic_bound(ground, phase);
   answer.unassigned = instance.unassigned;
-  const auto taken =
-      solve_equal(instance, ground.routes, ground.skeleton, answer.bounds, options.seed);
+  const auto taken = solve_equal(instance, ground.routes, ground.skeleton, answer.bounds, options.seed);
   answer.qps = steer(phase, instance, taken);
   answer.load = load_report(ground.fabric, ground.capacities, ground.routes, answer.qps, answer.bounds);
   return answer;

@@ -1,6 +1,6 @@
 // Bounds: what no assignment can beat, in bytes on the busiest channel between switches (scaled to the
-// reference rate). The integral bound is for K equal QPs a flow: with K QPs a pair of leaves, d flows out of a
-// leaf and so on, max(ceil(K d_leaf / live uplinks), ceil(K n_ab / common spines), ceil(K d_pod / live core
+// reference rate). The integral bound is for K equal QPs a flow: with K QPs a pair of leaves, d flows out of
+// a leaf and so on, max(ceil(K d_leaf / live uplinks), ceil(K n_ab / common spines), ceil(K d_pod / live core
 // links)) / K, in and out; where speeds differ, the least T for which the channels' whole quanta,
 // sum floor(T c / q), hold the demand. The fractional bound is the same without rounding: a set of cuts, so
 // never above the optimum of the linear programme (lp_bound.hpp). Hosts' cables are reported, never part of a
@@ -21,8 +21,8 @@ struct Bounds {
   std::vector<double> leaf_in;
 };
 
-/// Needs the routes of every group filled, unless `regular`: every pair of leaves in a pod has routes over all
-/// uplinks, so that no pair can be the bottleneck.
+/// Needs the routes of every group filled, unless `regular`: every pair of leaves in a pod has routes over
+/// all uplinks, so that no pair can be the bottleneck.
 Bounds bounds_of(const Instance& instance, const Routes& routes, bool regular);
 
 /// The least t for which channels of these weights hold n whole quanta: sum floor(t w) >= n. No channel:

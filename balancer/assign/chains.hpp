@@ -1,8 +1,8 @@
 // Chains: finding room for one more item where every route is full somewhere. The item takes a route on which
 // a single channel is full, an item of that channel moves elsewhere, and so on until one finds room: in a
-// bipartite graph these are the alternating paths of Koenig's proof, and with lists of allowed routes (missing
-// links, known labels) they still find a way where one exists near by. Breadth first, so the chain with the
-// fewest moves is found. Deterministic.
+// bipartite graph these are the alternating paths of Koenig's proof, and with lists of allowed routes
+// (missing links, known labels) they still find a way where one exists near by. Breadth first, so the chain
+// with the fewest moves is found. Deterministic.
 #pragma once
 
 #include <cstdint>

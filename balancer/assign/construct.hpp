@@ -1,5 +1,6 @@
 // Construct: the exact assignment of equal flows on a healthy Clos, by edge colouring: leaves are vertices,
-// spines (planes) colours; in three tiers a second colouring per plane gives the cores, pods being the vertices.
+// spines (planes) colours; in three tiers a second colouring per plane gives the cores, pods being the
+// vertices.
 #pragma once
 
 #include <vector>
@@ -10,8 +11,8 @@
 namespace weft {
 
 /// A route for every item. Two tiers: every uplink and downlink of a leaf within ceil(d / uplinks). Three
-/// tiers: the same at the leaves, and every core link within ceil(n / cores) of the n flows its pod sends over
-/// that plane. Items of like size should be next to each other in the instance.
+/// tiers: the same at the leaves, and every core link within ceil(n / cores) of the n flows its pod sends
+/// over that plane. Items of like size should be next to each other in the instance.
 std::vector<Route> construct(const Instance& instance, const Routes& routes, const Skeleton& skeleton);
 
 }  // namespace weft

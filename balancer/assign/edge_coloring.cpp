@@ -43,8 +43,10 @@ std::uint32_t cut(std::span<const BipartiteEdge> edges, std::uint32_t colours, s
 class Colouring {
  public:
   Colouring(std::span<const BipartiteEdge> edges, std::uint32_t colours) : colour_(edges.size()) {
-    const auto rights = cut(edges, colours, 0, [](const BipartiteEdge& e) { return e.left; }, parts_.left);
-    parts_.count = cut(edges, colours, rights, [](const BipartiteEdge& e) { return e.right; }, parts_.right);
+    const auto rights = cut(
+        edges, colours, 0, [](const BipartiteEdge& e) { return e.left; }, parts_.left);
+    parts_.count = cut(
+        edges, colours, rights, [](const BipartiteEdge& e) { return e.right; }, parts_.right);
     degree_.resize(parts_.count);
     start_.resize(parts_.count + 1);
     std::vector<std::uint32_t> all(edges.size());
@@ -133,8 +135,8 @@ class Colouring {
   }
 
   /// Two halves, each with at most ceil(d / 2) of the d edges at every part: walks through the graph, edges
-  /// dealt in turn. A walk that starts where the degree is odd ends at another such part; a closed walk has an
-  /// even length, as the graph is bipartite.
+  /// dealt in turn. A walk that starts where the degree is odd ends at another such part; a closed walk has
+  /// an even length, as the graph is bipartite.
   std::pair<Edges, Edges> split(const Edges& edges) {
     index(edges);
     std::pair<Edges, Edges> halves;

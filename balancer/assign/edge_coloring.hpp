@@ -1,8 +1,8 @@
 // Edge colouring of bipartite multigraphs, the theory behind the balancer: leaves (or pods) are the vertices,
-// flows the edges, spines (or cores) the colours. By Koenig's theorem the edges of a bipartite graph of degree
-// D can be coloured with D colours so that no two edges of one colour meet; cutting every vertex into parts
-// of at most C edges extends that to any number of colours: each of C colours then stands at a vertex of
-// degree d at most ceil(d / C) times (de Werra 1971). Pure and deterministic.
+// flows the edges, spines (or cores) the colours. By Koenig's theorem the edges of a bipartite graph of
+// degree D can be coloured with D colours so that no two edges of one colour meet; cutting every vertex into
+// parts of at most C edges extends that to any number of colours: each of C colours then stands at a vertex
+// of degree d at most ceil(d / C) times (de Werra 1971). Pure and deterministic.
 #pragma once
 
 #include <cstdint>

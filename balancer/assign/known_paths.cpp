@@ -11,7 +11,8 @@ std::uint64_t key_of(PortId src, PortId dst) { return std::uint64_t{src.value()}
 
 KnownPaths::KnownPaths(const Fabric& fabric, const Capacities& capacities, const PathMap& map)
     : fabric_(fabric), capacities_(capacities), map_(map) {
-  for (std::size_t i = 0; i < map.pairs.size(); ++i) pair_.emplace(key_of(map.pairs[i].src, map.pairs[i].dst), i);
+  for (std::size_t i = 0; i < map.pairs.size(); ++i)
+    pair_.emplace(key_of(map.pairs[i].src, map.pairs[i].dst), i);
 }
 
 const PairPaths* KnownPaths::find(PortId src, PortId dst) const {
@@ -35,7 +36,9 @@ std::optional<Route> KnownPaths::route_of(const PairPaths& pair, PathId path) co
 }
 
 Result<std::vector<Route>> KnownPaths::routes(PortId src, PortId dst) const {
-  const auto name = [&] { return fmt::format("{} to {}", fabric_.name_of_nic(src), fabric_.name_of_nic(dst)); };
+  const auto name = [&] {
+    return fmt::format("{} to {}", fabric_.name_of_nic(src), fabric_.name_of_nic(dst));
+  };
   const PairPaths* pair = find(src, dst);
   if (!pair) return fail(ErrorKind::not_found, "the path map has no paths from {}: sweep that pair", name());
   std::vector<Route> usable;
@@ -50,10 +53,11 @@ Result<std::vector<Route>> KnownPaths::routes(PortId src, PortId dst) const {
     }
   }
   if (usable.empty() && misfits > 0)
-    return fail(ErrorKind::invalid_input, "the path map does not fit the fabric: {} paths from {} do not join them",
-                misfits, name());
+    return fail(ErrorKind::invalid_input,
+                "the path map does not fit the fabric: {} paths from {} do not join them", misfits, name());
   if (usable.empty())
-    return fail(ErrorKind::not_found, "no label known from {} takes a usable path: probe more labels", name());
+    return fail(ErrorKind::not_found, "no label known from {} takes a usable path: probe more labels",
+                name());
   return usable;
 }
 

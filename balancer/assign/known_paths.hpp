@@ -1,5 +1,5 @@
-// KnownPaths: a path map as the balancer sees it: for a pair of NICs, the routes that some label takes, and the
-// labels of each. Paths that do not fit the fabric, use channels to avoid or have no label are left out.
+// KnownPaths: a path map as the balancer sees it: for a pair of NICs, the routes that some label takes, and
+// the labels of each. Paths that do not fit the fabric, use channels to avoid or have no label are left out.
 #pragma once
 
 #include <span>

@@ -21,8 +21,7 @@ bool Placement::has_room(const Route& route) const {
 
 std::int64_t Placement::excess() const {
   std::int64_t sum = 0;
-  for (std::uint32_t c = 0; c < room_.size(); ++c)
-    sum += std::max(0, load(ChannelId(c)) - room_[c]);
+  for (std::uint32_t c = 0; c < room_.size(); ++c) sum += std::max(0, load(ChannelId(c)) - room_[c]);
   return sum;
 }
 

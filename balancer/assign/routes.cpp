@@ -54,7 +54,8 @@ Routes::Routes(const Fabric& fabric, const Capacities& capacities) {
 void Routes::find_leaves(const Fabric& fabric) {
   std::vector<std::optional<LeafId>> leaf_of_node(fabric.node_count());
   std::vector<bool> has_hosts(fabric.node_count());
-  for (const PortId nic : fabric.nics()) has_hosts[fabric.target_node(*fabric.channel_from(nic)).value()] = true;
+  for (const PortId nic : fabric.nics())
+    has_hosts[fabric.target_node(*fabric.channel_from(nic)).value()] = true;
   for (std::uint32_t n = 0; n < fabric.node_count(); ++n) {
     if (!has_hosts[n] || fabric.is_host(NodeId(n))) continue;
     leaf_of_node[n] = LeafId(static_cast<std::uint32_t>(leaves_.size()));

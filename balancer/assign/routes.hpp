@@ -1,6 +1,7 @@
 // Routes: the ways through the switches between two leaves. A leaf is any switch with hosts; a route goes up
-// to a switch both leaves reach and down again, by usable channels alone; of all such ways the shortest count,
-// as routing protocols see it. Made once for a fabric and its capacities; holds no reference to either.
+// to a switch both leaves reach and down again, by usable channels alone; of all such ways the shortest
+// count, as routing protocols see it. Made once for a fabric and its capacities; holds no reference to
+// either.
 #pragma once
 
 #include <array>

@@ -18,7 +18,8 @@ std::vector<Cable> cables_up(const Fabric& fabric, NodeId node) {
     const auto up = fabric.channel_from(port);
     if (!up) continue;
     const NodeId above = fabric.target_node(*up);
-    if (!fabric.is_host(above) && fabric.node(above).tier > fabric.node(node).tier) found.push_back({above, *up});
+    if (!fabric.is_host(above) && fabric.node(above).tier > fabric.node(node).tier)
+      found.push_back({above, *up});
   }
   std::ranges::stable_sort(found, {}, &Cable::above);
   return found;
@@ -56,7 +57,8 @@ class SkeletonFinder {
       if (!pod_seen[pod]) spines_[pod] = nodes_above(cables);
       pod_seen[pod] = true;
       if (l == 0) found_.colours_ = static_cast<std::uint32_t>(cables.size());
-      if (cables.empty() || cables.size() != found_.colours_ || nodes_above(cables) != spines_[pod]) return false;
+      if (cables.empty() || cables.size() != found_.colours_ || nodes_above(cables) != spines_[pod])
+        return false;
       for (const Cable& cable : cables) found_.up_.push_back(cable.up);
     }
     return true;
@@ -110,7 +112,8 @@ class SkeletonFinder {
   void check_whole(const std::vector<ChannelId>& tier) {
     for (const ChannelId channel : tier)
       for (const ChannelId each : {channel, Fabric::reverse(channel)})
-        found_.whole_ = found_.whole_ && capacities_.usable(each) && capacities_[each] == capacities_[tier.front()];
+        found_.whole_ =
+            found_.whole_ && capacities_.usable(each) && capacities_[each] == capacities_[tier.front()];
   }
 
   const Fabric& fabric_;

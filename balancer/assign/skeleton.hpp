@@ -1,6 +1,7 @@
-// Skeleton: the regular shape of a Clos fabric, as cabled (a cable to avoid still belongs to it): every leaf has
-// the same number of uplinks, and "uplink i" means the same spine, or the same plane, at every leaf. Colours of
-// an edge colouring are these numbers. Found from the cables, so that names and annotations do not matter.
+// Skeleton: the regular shape of a Clos fabric, as cabled (a cable to avoid still belongs to it): every leaf
+// has the same number of uplinks, and "uplink i" means the same spine, or the same plane, at every leaf.
+// Colours of an edge colouring are these numbers. Found from the cables, so that names and annotations do not
+// matter.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ class Skeleton {
   static std::optional<Skeleton> find(const Fabric& fabric, const Capacities& capacities,
                                       const Routes& routes);
 
-  std::uint32_t colours() const { return colours_; }           // uplinks of every leaf
-  std::uint32_t cores_per_plane() const { return cores_; }     // 0: all leaves are in one pod
+  std::uint32_t colours() const { return colours_; }        // uplinks of every leaf
+  std::uint32_t cores_per_plane() const { return cores_; }  // 0: all leaves are in one pod
   /// Every channel usable, and all of a tier with the same capacity: an exact colouring meets the bound.
   bool whole() const { return whole_; }
 

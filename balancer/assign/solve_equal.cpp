@@ -54,8 +54,10 @@ std::vector<ItemId> place_by_chains(Chains& chains, const std::vector<ItemId>& l
   std::vector<ItemId> left;
   for (const ItemId item : loose) {
     const auto moved = chains.place(item);
-    if (moved) moves += *moved;
-    else left.push_back(item);
+    if (moved)
+      moves += *moved;
+    else
+      left.push_back(item);
   }
   return left;
 }
@@ -77,7 +79,8 @@ std::vector<std::int32_t> rooms_of(const Instance& instance, double bytes) {
   return room;
 }
 
-std::vector<std::int32_t> rooms_by_leaf(const Instance& instance, const Routes& routes, const Bounds& bounds) {
+std::vector<std::int32_t> rooms_by_leaf(const Instance& instance, const Routes& routes,
+                                        const Bounds& bounds) {
   auto room = rooms_of(instance, bounds.integral);
   for (std::uint32_t l = 0; l < routes.leaf_count(); ++l) {
     for (const ChannelId c : routes.uplinks(LeafId(l)))

@@ -1,6 +1,6 @@
 // The solver for equal items: exact by colouring where the fabric is whole, else colouring as a start and
-// chains to mend it. Rooms rise in three steps: every leaf's own bound, the fabric's bound, and then the least
-// that lets every item in.
+// chains to mend it. Rooms rise in three steps: every leaf's own bound, the fabric's bound, and then the
+// least that lets every item in.
 #pragma once
 
 #include <optional>
@@ -22,8 +22,8 @@ std::vector<std::int32_t> rooms_by_leaf(const Instance& instance, const Routes& 
 /// The same when no channel goes beyond `bytes` (on the reference rate).
 std::vector<std::int32_t> rooms_of(const Instance& instance, double bytes);
 
-/// Places all of `loose`, raising the rooms from what they are now to rooms_of(bound) and further as far as it
-/// takes. Answers how many items that were placed before had to move.
+/// Places all of `loose`, raising the rooms from what they are now to rooms_of(bound) and further as far as
+/// it takes. Answers how many items that were placed before had to move.
 std::uint64_t place_all(Placement& placement, std::vector<ItemId> loose, double bound, std::uint64_t seed);
 
 /// Takes items off every channel that holds more than its room; answers which.

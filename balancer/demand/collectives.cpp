@@ -182,7 +182,8 @@ Demand make_hierarchical(const Fabric& fabric, std::span<const NodeId> hosts, Co
                          Bytes size) {
   const auto rails = rails_of(fabric, hosts);
   std::vector<Demand> jobs;
-  for (const auto& rail : rails) jobs.push_back(make_collective(collective, rail, share(size, 1, rails.size())));
+  for (const auto& rail : rails)
+    jobs.push_back(make_collective(collective, rail, share(size, 1, rails.size())));
   Demand all = combine(jobs);
   if (!jobs.empty())
     for (std::size_t i = 0; i < all.phases.size() && i < jobs.front().phases.size(); ++i)

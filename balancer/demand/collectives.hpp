@@ -31,8 +31,8 @@ std::string collective_names();
 /// The flows of one collective over `ranks`, NICs in rank order. Fewer than two ranks: no flows.
 Demand make_collective(Collective collective, std::span<const PortId> ranks, Bytes size);
 
-/// Rank i sends `bytes` to rank i + distance (round the end): with the hosts of a leaf as distance, every flow
-/// crosses leaves.
+/// Rank i sends `bytes` to rank i + distance (round the end): with the hosts of a leaf as distance, every
+/// flow crosses leaves.
 Demand make_shift(std::span<const PortId> ranks, std::size_t distance, Bytes bytes);
 
 /// The NICs of `hosts` in rail order: element r holds NIC r of every host (hosts with fewer NICs are left out

@@ -10,7 +10,8 @@ using nlohmann::json;
 Result<PortId> nic(const Fabric& fabric, const json& line, const char* key) {
   const auto found = line.find(key);
   if (found == line.end() || !found->is_string())
-    return fail(ErrorKind::invalid_input, "\"{}\" is missing or no text: expected a NIC, as in host1/p1", key);
+    return fail(ErrorKind::invalid_input, "\"{}\" is missing or no text: expected a NIC, as in host1/p1",
+                key);
   return fabric.find_nic(found->get_ref<const std::string&>());
 }
 

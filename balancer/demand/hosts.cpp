@@ -36,7 +36,8 @@ Result<std::vector<NodeId>> parse_hosts(const Fabric& fabric, std::string_view t
     const auto name = text.substr(0, comma);
     const auto node = fabric.find_node(name);
     if (!node) return pass_on(node, "hosts");
-    if (!fabric.is_host(*node)) return fail(ErrorKind::usage, "hosts: '{}' is a switch: expected a host", name);
+    if (!fabric.is_host(*node))
+      return fail(ErrorKind::usage, "hosts: '{}' is a switch: expected a host", name);
     if (seen[node->value()]) return fail(ErrorKind::usage, "hosts: '{}' stands twice", name);
     seen[node->value()] = true;
     hosts.push_back(*node);

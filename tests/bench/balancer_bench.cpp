@@ -1,0 +1,96 @@
+// The balancer's figures: how near to the bound, how fast, how few moves. Traffic is a random permutation in
+// which every flow crosses leaves, unless said otherwise; ratios are the worst of 20 seeds, times the median
+// of five runs without reading or writing files.
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "balancer/assign/assign.hpp"
+#include "balancer/demand/collectives.hpp"
+#include "tests/bench/support/figures.hpp"
+#include "tests/support/traffic.hpp"
+#include "topology/base/check.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::uint64_t kSeeds = 20;
+constexpr double kShareDown = 0.02;
+
+struct Worst {
+  double ratio = 0;
+  double over = 0;
+  void see(const PhaseAssignment& answer) {
+    ratio = std::max(ratio, answer.load.ratio);
+    over = std::max(over, static_cast<double>(answer.load.leaves_over_own_bound));
+    WEFT_CHECK(answer.unassigned.empty());
+  }
+};
+
+Worst over_seeds(const Fabric& fabric, std::uint32_t qps, double share_down) {
+  Worst worst;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    AssignOptions options{.qps = qps, .seed = seed};
+    options.avoid = without(random_uplinks(fabric, share_down, seed));
+    worst.see(assign(fabric, cross_leaf_permutation(fabric, seed), options));
+  }
+  return worst;
+}
+
+void healthy(bench::Figures& figures) {
+  const auto two = *make_clos({.leaves = 32, .spines = 32, .hosts_per_leaf = 32});
+  figures.add("ratio_2tier", over_seeds(two, 1, 0).ratio, "1.000");
+  const auto three = *make_pod_clos({.pods = 8, .leaves = 8, .spines = 8, .cores = 64, .hosts_per_leaf = 8});
+  figures.add("ratio_3tier", over_seeds(three, 1, 0).ratio, "1.000");
+}
+
+void degraded(bench::Figures& figures) {
+  double over = 0;
+  for (const std::uint32_t qps : {1U, 4U, 16U}) {
+    Worst worst;
+    for (const std::uint32_t hosts : {30U, 32U}) {
+      const auto fabric = *make_clos({.leaves = 32, .spines = 32, .hosts_per_leaf = hosts});
+      const auto one = over_seeds(fabric, qps, kShareDown);
+      worst.ratio = std::max(worst.ratio, one.ratio);
+      over = std::max(over, one.over);
+    }
+    figures.add(fmt::format("ratio_degraded_{}qp", qps), worst.ratio, "1.000");
+  }
+  figures.add("leaves_over_own_bound", over, "0");
+}
+
+double median_ms(const Fabric& fabric, std::uint32_t qps, double share_down, int runs = 5) {
+  std::vector<double> times;
+  for (int run = 0; run < runs; ++run) {
+    const auto seed = static_cast<std::uint64_t>(run) + 1;
+    const auto phase = cross_leaf_permutation(fabric, seed);
+    AssignOptions options{.qps = qps, .seed = seed};
+    options.avoid = without(random_uplinks(fabric, share_down, seed));
+    times.push_back(bench::milliseconds([&] {
+      const auto answer = assign(fabric, phase, options);
+      WEFT_CHECK(answer.load.ratio < 1.0 + 1e-9);
+    }));
+  }
+  std::ranges::sort(times);
+  return times[times.size() / 2];
+}
+
+void times(bench::Figures& figures) {
+  const auto middle = *make_clos({.leaves = 128, .spines = 64, .hosts_per_leaf = 64});
+  figures.add("assign_131072_ms", median_ms(middle, 16, 0), "at most 100");
+  figures.add("assign_131072_degraded_ms", median_ms(middle, 16, kShareDown), "at most 250");
+  const auto large = *make_clos({.leaves = 512, .spines = 128, .hosts_per_leaf = 128});
+  figures.add("assign_1048576_s", median_ms(large, 16, 0, 3) / 1000, "at most 2");
+}
+
+}  // namespace
+}  // namespace weft
+
+int main() {
+  weft::bench::Figures figures("balancer");
+  weft::healthy(figures);
+  weft::degraded(figures);
+  weft::times(figures);
+  return figures.write();
+}

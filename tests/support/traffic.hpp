@@ -1,0 +1,18 @@
+// Traffic and failures for tests and benchmarks of the balancer: random, but the same for the same seed.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "balancer/demand/demand.hpp"
+#include "topology/model/path_map.hpp"
+
+namespace weft {
+
+/// Every NIC sends 1 MB to one NIC of another leaf and receives as much. Needs two leaves and more.
+Phase cross_leaf_permutation(const Fabric& fabric, std::uint64_t seed);
+
+/// `share` of the cables between switches (rounded), at random.
+std::vector<LinkId> random_uplinks(const Fabric& fabric, double share, std::uint64_t seed);
+
+}  // namespace weft
