@@ -15,7 +15,9 @@ namespace weft {
 namespace {
 
 // A new command: one line here, one declaration in its own header or in commands.hpp.
-constexpr std::array<Command, 0> kCommands{};
+constexpr auto kCommands = std::to_array<Command>({
+    {"balance", "give every QP of a job a path, so that every link stays at the bound", balance_command},
+});
 
 constexpr std::string_view kHelp =
     "weft tests, explains and balances the fabrics under GPU training jobs, RoCE and InfiniBand alike.\n"

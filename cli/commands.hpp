@@ -19,6 +19,8 @@ struct Command {
   bool hidden = false;  // started by weft itself: not listed
 };
 
+int balance_command(const Arguments& arguments);
+
 /// All commands, in the order in which --help lists them.
 std::span<const Command> commands();
 

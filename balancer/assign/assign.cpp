@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "balancer/assign/known_paths.hpp"
+#include "balancer/assign/labels.hpp"
 #include "balancer/assign/solve_equal.hpp"
 #include "topology/base/check.hpp"
 
@@ -57,19 +58,20 @@ std::vector<SteeredQp> steer(const Phase& phase, const Instance& instance, const
     const double bytes =
         static_cast<double>(phase.flows[flow].bytes.count()) / static_cast<double>(instance.qps);
     for (std::uint32_t qp = 0; qp < instance.qps; ++qp)
-      qps.push_back({flow, qp, bytes, Route(), std::nullopt});
+      qps.push_back({flow, qp, bytes, Route(), std::nullopt, std::nullopt});
   };
   auto local = instance.local.begin();
   for (ItemId item = 0; item < taken.size(); ++item) {
     const Crossing& crossing = instance.crossing_of(item);
     while (local != instance.local.end() && *local < crossing.flow) add_local(*local++);
-    qps.push_back({crossing.flow, item % instance.qps, crossing.bytes, taken[item], std::nullopt});
+    qps.push_back(
+        {crossing.flow, item % instance.qps, crossing.bytes, taken[item], std::nullopt, std::nullopt});
   }
   while (local != instance.local.end()) add_local(*local++);
   return qps;
 }
 
-PhaseAssignment assign_on(const Ground& ground, const Phase& phase, const AssignOptions& options) {
+PhaseAssignment assign_forward(const Ground& ground, const Phase& phase, const AssignOptions& options) {
   Instance instance =
       make_instance(ground.fabric, ground.capacities, ground.routes, phase.flows, options.qps, options.paths);
   PhaseAssignment answer;
@@ -79,7 +81,34 @@ PhaseAssignment assign_on(const Ground& ground, const Phase& phase, const Assign
   answer.unassigned = instance.unassigned;
   const auto taken = solve_equal(instance, ground.routes, ground.skeleton, answer.bounds, options.seed);
   answer.qps = steer(phase, instance, taken);
+  if (options.paths)
+    choose_labels(answer.qps, phase.flows, KnownPaths(ground.fabric, ground.capacities, *options.paths));
   answer.load = load_report(ground.fabric, ground.capacities, ground.routes, answer.qps, answer.bounds);
+  return answer;
+}
+
+Phase reversed(const Phase& phase) {
+  Phase back{phase.name, {}};
+  for (const Flow& flow : phase.flows) back.flows.push_back({flow.dst, flow.src, flow.bytes});
+  return back;
+}
+
+/// What the receivers send back, flow by flow and QP by QP, joined to the QPs it belongs to.
+void join_reverse(PhaseAssignment& answer, PhaseAssignment back) {
+  answer.reverse_load = back.load;
+  for (const Unassigned& item : back.unassigned)
+    answer.unassigned.push_back({item.flow, "the way back: " + item.why});
+  auto at = back.qps.begin();
+  for (SteeredQp& qp : answer.qps) {
+    while (at != back.qps.end() && std::pair(at->flow, at->qp) < std::pair(qp.flow, qp.qp)) ++at;
+    if (at != back.qps.end() && at->flow == qp.flow && at->qp == qp.qp)
+      qp.reverse = Way{at->route, at->label};
+  }
+}
+
+PhaseAssignment assign_on(const Ground& ground, const Phase& phase, const AssignOptions& options) {
+  PhaseAssignment answer = assign_forward(ground, phase, options);
+  if (options.reverse) join_reverse(answer, assign_forward(ground, reversed(phase), options));
   return answer;
 }
 
@@ -94,6 +123,7 @@ Assignment assign(const Fabric& fabric, const Demand& demand, const AssignOption
   WEFT_CHECK(options.qps >= 1 && options.qps <= kMostQps);
   const Ground ground(fabric, options);
   Assignment all;
+  all.reference = ground.capacities.reference();
   for (const Phase& phase : demand.phases) all.phases.push_back(assign_on(ground, phase, options));
   return all;
 }

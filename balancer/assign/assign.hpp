@@ -20,7 +20,14 @@ struct AssignOptions {
   bool weighted = false;           // QPs of a flow may carry different shares
   std::vector<Avoided> avoid;      // channels to avoid or to load less
   const PathMap* paths = nullptr;  // restricts every pair to paths with known labels
+  bool reverse = false;            // steer the receivers' ACKs and CTS too, with labels of their own
   std::uint64_t seed = 1;
+};
+
+/// A route between the leaves and, where a path map tells, a label that takes it.
+struct Way {
+  Route route;
+  std::optional<PathLabel> label;
 };
 
 /// One QP of one flow.
@@ -28,8 +35,9 @@ struct SteeredQp {
   std::uint32_t flow = 0;  // index into the phase's flows
   std::uint32_t qp = 0;    // 0 to K - 1
   double bytes = 0;
-  Route route;  // between the leaves
+  Route route;
   std::optional<PathLabel> label;
+  std::optional<Way> reverse;  // what the receiver sends back (ACKs, CTS), when asked for
 };
 
 /// How the loads came out; bytes on channels between switches, scaled to the reference rate.
@@ -46,9 +54,11 @@ struct PhaseAssignment {
   std::vector<Unassigned> unassigned;
   Bounds bounds;
   LoadReport load;
+  std::optional<LoadReport> reverse_load;  // the same for the way back, as if it carried as much
 };
 
 struct Assignment {
+  Bandwidth reference;  // the rate that loads and bounds are scaled to
   std::vector<PhaseAssignment> phases;
   /// Phases follow one another: sums of the bounds and of the busiest channels.
   double bound() const;

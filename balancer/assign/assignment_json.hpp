@@ -1,0 +1,16 @@
+// Assignments as JSON, `weft.assignment/1` (docs/schema/assignment.schema.json).
+#pragma once
+
+#include <string>
+
+#include "balancer/assign/assign.hpp"
+#include "balancer/demand/flow_file.hpp"
+#include "topology/files/document.hpp"
+
+namespace weft {
+
+/// `demand` is what `assignment` was made for; `refused` (lines of its file) join what is unassigned.
+std::string assignment_json(const Fabric& fabric, const Demand& demand, const Assignment& assignment,
+                            const std::vector<RefusedFlow>& refused, const DocumentStamp& stamp);
+
+}  // namespace weft

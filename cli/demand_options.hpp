@@ -1,0 +1,23 @@
+// The options with which `balance` and `simulate` are told what a job sends.
+#pragma once
+
+#include <string>
+
+#include "balancer/demand/flow_file.hpp"
+#include "cli/options.hpp"
+
+namespace weft {
+
+/// --flows, --collective, --hosts, --bytes, --shift.
+void add_demand_options(po::options_description& options);
+
+struct AskedDemand {
+  std::string name;  // "ring over 16 hosts", "flows.jsonl"
+  Demand demand;
+  std::vector<RefusedFlow> refused;
+};
+
+/// An Error where neither flows nor a collective are given, or both.
+Result<AskedDemand> read_demand(const Fabric& fabric, const po::variables_map& values);
+
+}  // namespace weft
