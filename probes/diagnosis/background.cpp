@@ -1,0 +1,127 @@
+// How CountModel learns the background: its mean, its spread over channels, stray bursts.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "probes/diagnosis/count_model.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::array kShapes{0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0, 12.0};
+/// What is believed of the spread before any data: backgrounds uniform from zero have shape 3, exponential
+/// ones 1.
+double log_prior_of_shape(double shape) {
+  const double z = std::log(shape / 2.5) / 0.7;
+  return -0.5 * z * z;
+}
+constexpr std::size_t kMostSampled = 4000;  // channels enough to learn a spread from
+constexpr std::size_t kLargestClass = 16;   // beyond it the sum of backgrounds is as good as known
+/// Of channels, those that may be faulty and not yet known to be: one of them says nothing of the spread.
+constexpr double kUnseenFaults = 0.002;
+constexpr int kSweeps = 4;
+
+}  // namespace
+
+void CountModel::make_healthy_priors(const std::vector<double>& shape_weights) {
+  healthy_.clear();
+  healthy_.emplace_back(grid_.size(), 0.0);
+  healthy_.front()[0] = 1.0;
+  std::size_t largest = 1;
+  for (const Suspect& suspect : problem_.suspects)
+    if (suspect.is_channel()) largest = std::max(largest, suspect.channels.size());
+  for (std::size_t channels = 1; channels <= std::min(largest, kLargestClass); ++channels) {
+    std::vector<double> mass(grid_.size(), 0.0);
+    const auto add = [&](double shape, double weight) {
+      const auto part =
+          grid_.healthy(learned_.mean * static_cast<double>(channels), shape * static_cast<double>(channels));
+      for (std::size_t g = 0; g < mass.size(); ++g) mass[g] += weight * part[g];
+    };
+    if (shape_weights.empty()) add(learned_.shape, 1.0);
+    for (std::size_t i = 0; i < shape_weights.size(); ++i) add(kShapes[i], shape_weights[i]);
+    healthy_.push_back(std::move(mass));
+  }
+}
+
+/// Expectation-maximisation for Poisson streams that are seen only as sums (as in Vardi, JASA 1996): each
+/// lost packet is shared out among the channels of its path by their hazards.
+void CountModel::share_out(const std::vector<bool>& faulty) {
+  std::vector<double> lost(problem_.suspects.size(), 0.0);
+  std::vector<double> exposed(problem_.suspects.size(), 0.0);
+  for (std::uint32_t s = 0; s < problem_.suspects.size(); ++s)
+    for (std::size_t share = 0; share < problem_.shares.size(); ++share)
+      exposed[s] += problem_.shares[share] * problem_.survivors(s, share);
+  for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
+    const double d = std::max(row_hazard_[row], kSmallestHazard);
+    const double from_channels = problem_.k[row] * (1.0 - burst_weight(row));
+    // A lost packet was exposed until it was lost: the mean of an exponential cut at 1.
+    const double exposure = d < 1e-6 ? 0.5 : 1.0 / d - 1.0 / std::expm1(d);
+    for (const auto& cell : problem_.suspects_of(row)) {
+      const double share = problem_.shares[cell.share];
+      lost[cell.index] += from_channels * share * hazard_[cell.index] / d;
+      exposed[cell.index] += problem_.k[row] * exposure * share;
+    }
+  }
+  double all_lost = 0.5;
+  double all_exposed = 0;
+  for (std::uint32_t s = 0; s < problem_.suspects.size(); ++s)
+    if (problem_.suspects[s].is_channel() && !faulty[s]) {
+      all_lost += lost[s];
+      all_exposed += exposed[s] * static_cast<double>(problem_.suspects[s].channels.size());
+    }
+  if (all_exposed > 0) learned_.mean = std::max(all_lost / all_exposed, 1e-9);
+  for (std::uint32_t s = 0; s < problem_.suspects.size(); ++s)
+    if (problem_.suspects[s].is_channel() && !faulty[s]) {
+      const double shape = learned_.shape * static_cast<double>(problem_.suspects[s].channels.size());
+      hazard_[s] = (shape + lost[s]) / (learned_.shape / learned_.mean + exposed[s]);
+    }
+  sum_rows();
+}
+
+void CountModel::learn_spread(const std::vector<bool>& faulty) {
+  std::vector<std::uint32_t> sampled;
+  for (std::uint32_t s = 0; s < problem_.suspects.size(); ++s)
+    if (problem_.suspects[s].is_channel() && !faulty[s] && problem_.suspects[s].channels.size() == 1)
+      sampled.push_back(s);
+  const std::size_t stride = sampled.size() / kMostSampled + 1;
+  std::array<double, kShapes.size()> log_weight{};
+  std::array<std::vector<double>, kShapes.size()> priors;
+  for (std::size_t i = 0; i < kShapes.size(); ++i) {
+    log_weight[i] = log_prior_of_shape(kShapes[i]);
+    priors[i] = grid_.healthy(learned_.mean, kShapes[i]);
+  }
+  const std::vector<double> faults = grid_.faulty(10 * learned_.mean);
+  std::vector<double> likelihood(grid_.size());
+  for (std::size_t at = 0; at < sampled.size(); at += stride) {
+    const auto log_likelihood = profile(sampled[at]);
+    const double top = std::ranges::max(log_likelihood);
+    for (std::size_t g = 0; g < likelihood.size(); ++g) likelihood[g] = std::exp(log_likelihood[g] - top);
+    for (std::size_t i = 0; i < kShapes.size(); ++i) {
+      double sum = 0;
+      for (std::size_t g = 0; g < likelihood.size(); ++g) sum += kUnseenFaults * likelihood[g] * faults[g];
+      for (std::size_t g = 0; g < likelihood.size(); ++g) sum += likelihood[g] * priors[i][g];
+      log_weight[i] += static_cast<double>(stride) * std::log(sum);
+    }
+  }
+  const double top = std::ranges::max(log_weight);
+  std::vector<double> weights;
+  double total = 0;
+  for (const double w : log_weight) total += weights.emplace_back(std::exp(w - top));
+  learned_.shape = 0;
+  for (std::size_t i = 0; i < kShapes.size(); ++i) learned_.shape += (weights[i] /= total) * kShapes[i];
+  make_healthy_priors(weights);
+}
+
+void CountModel::learn_bursts() {
+  double bursts = 0.5;
+  for (std::uint32_t row = 0; row < problem_.row_count(); ++row) bursts += burst_weight(row);
+  learned_.burst = std::min(bursts / (static_cast<double>(problem_.observations) + 1000.0), 0.5);
+}
+
+void CountModel::learn_background(const std::vector<bool>& faulty) {
+  for (int sweep = 0; sweep < kSweeps; ++sweep) share_out(faulty);
+  learn_bursts();
+  learn_spread(faulty);
+}
+
+}  // namespace weft

@@ -1,0 +1,169 @@
+#include "probes/diagnosis/count_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft {
+namespace {
+
+constexpr std::uint32_t kDirectLosses = 8;  // up to here powers are multiplied out
+constexpr double kLargestChoose = 1e60;     // and binomial coefficients kept as numbers
+constexpr double kFoldAbove = 1e120;
+
+/// Hazard of a packet of which `share` of the paths crosses a suspect of this hazard.
+double spread(double share, double hazard) {
+  return share >= 1.0 ? hazard : -std::log1p(share * std::expm1(-hazard));
+}
+
+/// Of stray bursts that lose k packets: heavy-tailed, every size possible; sums to 1.
+double stray(std::uint32_t k) { return 1.0 / (static_cast<double>(k) * (k + 1.0)); }
+
+double power(double base, std::uint32_t exponent) {
+  double result = base;
+  for (std::uint32_t i = 1; i < exponent; ++i) result *= base;
+  return result;
+}
+
+double log_add(double a, double b) {
+  const double high = std::max(a, b);
+  return high + std::log1p(std::exp(std::min(a, b) - high));
+}
+
+/// What a channel loses, from the better half of the channels alone: most faults lie in the other half. Too
+/// low rather than too high, for a high one would hide faults before the search has seen them.
+double first_background(const CountProblem& problem) {
+  std::vector<std::pair<double, std::uint32_t>> by_rate;
+  double crossings = 0;
+  for (std::uint32_t s = 0; s < problem.suspects.size(); ++s) {
+    const Suspect& suspect = problem.suspects[s];
+    if (!suspect.is_channel()) continue;
+    by_rate.emplace_back(static_cast<double>(suspect.lost) / static_cast<double>(suspect.sent), s);
+    crossings += static_cast<double>(suspect.sent) * static_cast<double>(suspect.channels.size());
+  }
+  std::ranges::sort(by_rate);
+  double lost = 0.5;
+  double sent = 1;
+  for (std::size_t i = 0; i < (by_rate.size() + 1) / 2; ++i) {
+    lost += static_cast<double>(problem.suspects[by_rate[i].second].lost);
+    sent += static_cast<double>(problem.suspects[by_rate[i].second].sent);
+  }
+  const double channels_a_path = std::max(crossings / std::max(static_cast<double>(problem.sent), 1.0), 1.0);
+  return std::clamp(lost / sent / channels_a_path, 1e-8, 0.1);
+}
+
+}  // namespace
+
+CountModel::CountModel(const CountProblem& problem)
+    : problem_(problem),
+      learned_{.mean = first_background(problem), .shape = 2.0, .burst = 0.0},
+      grid_(learned_.mean) {
+  learned_.burst = 0.5 / (static_cast<double>(problem.observations) + 1000.0);
+  hazard_.resize(problem.suspects.size(), 0.0);
+  for (std::uint32_t s = 0; s < problem.suspects.size(); ++s)
+    if (problem.suspects[s].is_channel())
+      hazard_[s] = learned_.mean * static_cast<double>(problem.suspects[s].channels.size());
+  for (std::uint32_t row = 0; row < problem.row_count(); ++row) {
+    const double n = problem.n[row];
+    const double k = problem.k[row];
+    log_choose_.push_back(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1));
+    const double direct = std::exp(std::min(log_choose_.back(), 700.0));
+    choose_.push_back(problem.k[row] <= kDirectLosses && direct < kLargestChoose ? direct : 0.0);
+  }
+  for (const double share : problem.shares)
+    for (const double d : grid_.hazards()) {
+      spread_.push_back(spread(share, d));
+      passed_.push_back(std::exp(-spread_.back()));
+    }
+  profile_.resize(grid_.size());
+  product_.resize(grid_.size());
+  sum_rows();
+  make_healthy_priors({});
+}
+
+void CountModel::sum_rows() {
+  row_hazard_.assign(problem_.row_count(), 0.0);
+  for (std::uint32_t row = 0; row < problem_.row_count(); ++row)
+    for (const auto& cell : problem_.suspects_of(row))
+      row_hazard_[row] += spread(problem_.shares[cell.share], hazard_[cell.index]);
+}
+
+void CountModel::set_hazard(std::uint32_t suspect, double hazard) {
+  for (const auto& cell : problem_.rows_of(suspect)) {
+    const double share = problem_.shares[cell.share];
+    row_hazard_[cell.index] += spread(share, hazard) - spread(share, hazard_[suspect]);
+  }
+  hazard_[suspect] = hazard;
+}
+
+double CountModel::others(std::uint32_t row, double share, double own) const {
+  return std::max(row_hazard_[row] - spread(share, own), kSmallestHazard);
+}
+
+std::span<const double> CountModel::profile(std::uint32_t suspect) const {
+  const std::size_t points = grid_.size();
+  std::ranges::fill(profile_, 0.0);
+  std::ranges::fill(product_, 1.0);
+  const double odds = learned_.burst / (1.0 - learned_.burst);
+  const auto fold = [&] {
+    for (std::size_t g = 0; g < points; ++g) {
+      profile_[g] += std::log(product_[g]);
+      product_[g] = 1.0;
+    }
+  };
+  for (const auto& cell : problem_.rows_of(suspect)) {
+    const std::uint32_t row = cell.index;
+    const std::uint32_t k = problem_.k[row];
+    const double pass = std::exp(-others(row, problem_.shares[cell.share], hazard_[suspect]));
+    const double* passed = &passed_[cell.share * points];
+    const double burst = odds * stray(k);
+    const double choose = choose_[row];
+    if (choose > 0 && k == 1) {
+      for (std::size_t g = 0; g < points; ++g) product_[g] *= choose * (1.0 - pass * passed[g]) + burst;
+    } else if (choose > 0) {
+      for (std::size_t g = 0; g < points; ++g)
+        product_[g] *= choose * power(1.0 - pass * passed[g], k) + burst;
+    } else {
+      const double log_burst = std::log(burst);
+      for (std::size_t g = 0; g < points; ++g)
+        profile_[g] += log_add(log_choose_[row] + k * std::log(1.0 - pass * passed[g]), log_burst);
+    }
+    // Every factor rises with the hazard: the ends bound all.
+    if (product_[points - 1] > kFoldAbove || product_[0] < 1.0 / kFoldAbove) fold();
+  }
+  fold();
+  for (std::size_t share = 0; share < problem_.shares.size(); ++share)
+    if (const double survivors = problem_.survivors(suspect, share); survivors > 0)
+      for (std::size_t g = 0; g < points; ++g) profile_[g] -= survivors * spread_[share * points + g];
+  return profile_;
+}
+
+double CountModel::value(std::uint32_t suspect, double hazard) const {
+  const double odds = learned_.burst / (1.0 - learned_.burst);
+  double sum = 0;
+  for (const auto& cell : problem_.rows_of(suspect)) {
+    const std::uint32_t row = cell.index;
+    const double share = problem_.shares[cell.share];
+    const double d = others(row, share, hazard_[suspect]) + spread(share, hazard);
+    sum += log_add(log_choose_[row] + problem_.k[row] * std::log(-std::expm1(-d)),
+                   std::log(odds * stray(problem_.k[row])));
+  }
+  for (std::size_t share = 0; share < problem_.shares.size(); ++share)
+    if (const double survivors = problem_.survivors(suspect, share); survivors > 0)
+      sum -= survivors * spread(problem_.shares[share], hazard);
+  return sum;
+}
+
+double CountModel::burst_weight(std::uint32_t row) const {
+  const std::uint32_t k = problem_.k[row];
+  const double d = std::max(row_hazard_[row], kSmallestHazard);
+  const double log_odds = std::log(learned_.burst / (1.0 - learned_.burst) * stray(k)) - log_choose_[row] -
+                          k * std::log(-std::expm1(-d));
+  return 1.0 / (1.0 + std::exp(-log_odds));
+}
+
+const std::vector<double>& CountModel::healthy_prior(std::uint32_t suspect) const {
+  const Suspect& it = problem_.suspects[suspect];
+  return healthy_[it.is_channel() ? std::min(it.channels.size(), healthy_.size() - 1) : 0];
+}
+
+}  // namespace weft

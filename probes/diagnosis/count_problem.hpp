@@ -1,0 +1,75 @@
+// CountProblem: losses (or corrupt packets) over paths as a sparse table of observations and suspects. A
+// suspect is whatever one cause could sit in: a channel, a switch or host as a whole, or a channel that harms
+// only packets of some size and more. Suspects crossed by exactly the same probes are one suspect, a class:
+// the data cannot tell its members apart. Only observations that lost something are kept as rows; for all
+// others the likelihood is linear in the hazards and the sums `survived` say all there is.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "topology/findings/observation.hpp"
+#include "topology/model/fabric.hpp"
+
+namespace weft {
+
+struct Suspect {
+  std::vector<ChannelId> channels;    // ids ascending
+  std::vector<NodeId> nodes;          // with channels: the node cannot be told from them
+  std::optional<Bytes> from_size{};   // harms packets of this size and more only
+  std::optional<Bytes> below_size{};  // with from_size: the largest size sent below it
+  std::uint64_t sent = 0;             // packets that crossed it
+  std::uint64_t lost = 0;             // of these, lost (on any channel of their path)
+  std::uint32_t observations = 0;
+  bool is_channel() const { return !channels.empty() && !from_size; }
+};
+
+/// What is counted of one observation.
+struct Counts {
+  std::uint64_t n = 0;
+  std::uint64_t k = 0;
+};
+enum class Counted { loss, corruption };
+Counts counts_of(const Observation& observation, Counted counted);
+
+struct CountProblem {
+  struct Cell {
+    std::uint32_t index;  // of the row or of the suspect, as the table goes
+    std::uint8_t share;   // index into shares
+  };
+  std::vector<Suspect> suspects;
+  /// Distinct shares of an observation's paths that cross a suspect, in (0, 1]; 1 where the path is known.
+  std::vector<double> shares;
+  /// suspects x shares: packets not lost, of the observations crossing the suspect with that share.
+  std::vector<double> survived;
+
+  // Rows: the observations with k > 0.
+  std::vector<double> n;
+  std::vector<std::uint32_t> k;
+  std::vector<std::uint32_t> row_offsets{0};
+  std::vector<Cell> row_cells;  // suspects of a row
+  std::vector<std::uint32_t> suspect_offsets{0};
+  std::vector<Cell> suspect_cells;  // rows of a suspect
+
+  std::size_t observations = 0;  // all, rows or not
+  std::uint64_t sent = 0;
+  std::uint64_t lost = 0;
+
+  std::size_t row_count() const { return n.size(); }
+  std::span<const Cell> suspects_of(std::uint32_t row) const {
+    return std::span(row_cells).subspan(row_offsets[row], row_offsets[row + 1] - row_offsets[row]);
+  }
+  std::span<const Cell> rows_of(std::uint32_t suspect) const {
+    return std::span(suspect_cells)
+        .subspan(suspect_offsets[suspect], suspect_offsets[suspect + 1] - suspect_offsets[suspect]);
+  }
+  double survivors(std::uint32_t suspect, std::size_t share) const {
+    return survived[suspect * shares.size() + share];
+  }
+};
+
+CountProblem count_problem(const Fabric& fabric, const Observations& observations, Counted counted);
+
+}  // namespace weft

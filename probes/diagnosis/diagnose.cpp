@@ -1,0 +1,28 @@
+#include "probes/diagnosis/diagnose.hpp"
+
+#include "probes/diagnosis/count_findings.hpp"
+#include "probes/diagnosis/coverage.hpp"
+#include "probes/diagnosis/delay.hpp"
+#include "probes/diagnosis/load.hpp"
+#include "probes/diagnosis/report.hpp"
+#include "probes/diagnosis/sign_findings.hpp"
+
+namespace weft {
+
+Assessment assess(const Fabric& fabric, const Observations& observations) {
+  Report report(fabric);
+  for (const HostEvidence& evidence : observations.hosts) report.add(evidence);
+  report_counts(fabric, observations, Counted::loss, report);
+  report_counts(fabric, observations, Counted::corruption, report);
+  const DelayShifts shifts = report_delays(fabric, observations, report);
+  report_loads(fabric, observations, shifts, report);
+  report.explain_by_congestion();
+  report_signs(fabric, observations, report);
+  return std::move(report).finish(coverage_of(fabric, observations));
+}
+
+Diagnosis diagnose(const Fabric& fabric, const Observations& observations) {
+  return assess(fabric, observations).diagnosis;
+}
+
+}  // namespace weft

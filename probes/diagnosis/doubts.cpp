@@ -1,0 +1,48 @@
+#include "probes/diagnosis/doubts.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft {
+namespace {
+
+constexpr double kSettlingNats = 12.0;  // from even odds to one in 160,000
+
+/// Expected nats per packet that tell a hazard from a background, the worse of both directions.
+double nats_per_packet(double hazard, double background) {
+  const double whole = hazard + background;
+  const double if_faulty = whole * std::log(whole / background) - hazard;
+  const double if_healthy = hazard - background * std::log(whole / background);
+  return std::min(if_faulty, if_healthy);
+}
+
+}  // namespace
+
+Doubt doubt_of(const Fabric& fabric, const CountProblem& problem, const CountResult& result,
+               const std::vector<std::uint32_t>& rivals, Counted counted) {
+  Doubt doubt{.cause = counted == Counted::corruption ? Cause::corruption : Cause::loss};
+  double weakest = 1.0;
+  for (const std::uint32_t i : rivals) {
+    const Suspicion& suspicion = result.suspicions[i];
+    const Suspect& suspect = problem.suspects[suspicion.suspect];
+    doubt.probability += suspicion.probability;
+    doubt.channels.insert(doubt.channels.end(), suspect.channels.begin(), suspect.channels.end());
+    if (suspect.channels.empty())
+      for (const NodeId node : suspect.nodes)
+        for (const PortId port : fabric.ports_of(node))
+          if (const auto channel = fabric.channel_from(port))
+            doubt.channels.insert(doubt.channels.end(), {*channel, Fabric::reverse(*channel)});
+    if (suspect.from_size && *suspect.from_size > doubt.size) doubt.size = *suspect.from_size;
+    weakest = std::min(weakest, suspicion.hazard);
+  }
+  std::ranges::sort(doubt.channels);
+  const auto repeats = std::ranges::unique(doubt.channels);
+  doubt.channels.erase(repeats.begin(), repeats.end());
+  doubt.probability = std::min(doubt.probability, 1.0);
+  const double path_background = 6.0 * std::max(result.background.mean, 1e-8);
+  doubt.packets =
+      static_cast<std::uint64_t>(std::ceil(kSettlingNats / nats_per_packet(weakest, path_background)));
+  return doubt;
+}
+
+}  // namespace weft

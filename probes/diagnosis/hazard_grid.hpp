@@ -1,0 +1,31 @@
+// HazardGrid: the values of a hazard at which likelihoods are tabulated, and the priors over them. A hazard d
+// is the loss of a suspect on the scale on which losses along a path add: loss = 1 - exp(-d). Point 0 is no
+// loss at all, the last one is a loss of everything; the others rise geometrically.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace weft {
+
+class HazardGrid {
+ public:
+  /// Fine enough for backgrounds around `background` (above zero).
+  explicit HazardGrid(double background);
+
+  std::size_t size() const { return hazards_.size(); }
+  double hazard(std::size_t point) const { return hazards_[point]; }
+  const std::vector<double>& hazards() const { return hazards_; }
+
+  /// Prior mass of a healthy hazard: gamma of this mean and shape (variance mean^2 / shape).
+  std::vector<double> healthy(double mean, double shape) const;
+  /// Prior mass of a faulty hazard: every order of magnitude from `floor` up is as likely as every other
+  /// (measured loss rates of data-centre links spread so: Zhuo et al., SIGCOMM 2017, table 1), and a share of
+  /// it stands for a cable that carries nothing.
+  std::vector<double> faulty(double floor) const;
+
+ private:
+  std::vector<double> hazards_;
+};
+
+}  // namespace weft

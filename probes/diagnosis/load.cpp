@@ -1,0 +1,218 @@
+#include "probes/diagnosis/load.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "probes/diagnosis/load_rounds.hpp"
+#include "probes/diagnosis/robust.hpp"
+
+namespace weft {
+namespace {
+
+constexpr double kFaultyChannels = 4.0;  // prior number in a fabric
+constexpr std::size_t kMostFaults = 64;
+constexpr double kAlike = 3.0;    // nats: a channel this close to the best is not told from it
+constexpr double kLongest = 1e6;  // microseconds: a queue holds less
+constexpr double kLostToo =
+    3.0;  // nats: a queue that overflows loses small probes too, a slow cable does not
+constexpr double kLeastEffect = 0.9;  // a fault passes at most this share of a capacity, or it is none
+
+/// One way in which a channel may pass load: at most `capacity`, `other` of it taken by other traffic.
+struct Passing {
+  double capacity = 0;
+  double other = 0;
+  double share(double offered) const { return std::min(1.0, capacity / (offered + other)); }
+};
+
+struct Hypothesis {
+  Cause cause = Cause::rate;
+  Passing best;
+  double evidence = -1e300;  // log marginal likelihood over the ways, against the flows' predictions
+};
+
+std::vector<Passing> ways_of(Cause cause, double capacity) {
+  std::vector<Passing> ways;
+  if (cause == Cause::rate) {
+    for (double part = 0.01; part < kLeastEffect; part *= 1.04) ways.push_back({part * capacity, 0.0});
+    return ways;
+  }
+  // Capacity is known to within a few per cent (headers, shaping); other traffic up to five times of it.
+  for (const double tuned : {0.92, 0.96, 1.0, 1.04})
+    for (double part = 0.1; part < 5.0; part *= 1.08) ways.push_back({tuned * capacity, part * capacity});
+  return ways;
+}
+
+class LoadSearch {
+ public:
+  LoadSearch(const Fabric& fabric, const Observations& observations, const DelayShifts& shifts,
+             Report& report)
+      : fabric_(fabric), rounds_(fabric, observations), shifts_(shifts), report_(report) {
+    prior_ = std::log(kFaultyChannels / static_cast<double>(fabric.channel_count()));
+  }
+
+  void run() {
+    for (std::size_t found = 0; found < kMostFaults; ++found) {
+      const auto candidates = suspects();
+      if (candidates.empty()) return;
+      name(candidates);
+    }
+  }
+
+ private:
+  struct Candidate {
+    ChannelId channel;
+    Hypothesis rate;
+    Hypothesis congestion;
+    double log_odds = 0;
+    const Hypothesis& best() const { return rate.evidence >= congestion.evidence ? rate : congestion; }
+    double cause_probability() const {
+      return 1.0 / (1.0 + std::exp(-std::abs(rate.evidence - congestion.evidence)));
+    }
+  };
+
+  double gain(ChannelId channel, const Passing& way) const {
+    double sum = 0;
+    for (const std::uint32_t i : rounds_.flows_over(channel)) {
+      const LoadFlow& flow = rounds_.flows()[i];
+      const double share = std::min(flow.predicted, way.share(rounds_.offered_to(channel, flow.round)));
+      sum += log_student(flow.share - share, rounds_.noise()) -
+             log_student(flow.share - flow.predicted, rounds_.noise());
+    }
+    return sum;
+  }
+
+  Hypothesis weigh(ChannelId channel, Cause cause) const {
+    Hypothesis hypothesis{.cause = cause};
+    const auto ways = ways_of(cause, rounds_.capacity(channel));
+    std::vector<double> gains;
+    double top = -1e300;
+    for (const Passing& way : ways) {
+      gains.push_back(gain(channel, way));
+      if (gains.back() <= top) continue;
+      top = gains.back();
+      hypothesis.best = way;
+    }
+    double sum = 0;
+    for (const double value : gains) sum += std::exp(value - top);
+    hypothesis.evidence = top + std::log(sum / static_cast<double>(ways.size()));
+    return hypothesis;
+  }
+
+  /// What small probes met on the channel while there was no load of ours, for congestion against rate.
+  double idle_evidence(ChannelId channel) const {
+    double nats = report_.has(channel, Cause::loss) ? kLostToo : 0.0;
+    if (!shifts_.measured()) return nats;
+    const double shift = shifts_.of_channel[channel.value()];
+    if (std::isnan(shift)) return nats;
+    // Under congestion a queue stands (any length) or, as likely, does not.
+    const double queue =
+        shift > shifts_.spread ? -std::log(shift * std::log(kLongest / shifts_.spread)) : -1e300;
+    return nats + std::log(0.5 + 0.5 * std::exp(std::min(queue - log_student(shift, shifts_.spread), 30.0)));
+  }
+
+  bool is_worth_weighing(ChannelId channel) const {
+    const auto over = rounds_.flows_over(channel);
+    return std::ranges::any_of(over, [this](std::uint32_t i) {
+      const LoadFlow& flow = rounds_.flows()[i];
+      return flow.share < flow.predicted - 3 * rounds_.noise();
+    });
+  }
+
+  /// Channels with odds above even of holding flows back, best first, and those not told from the best.
+  std::vector<Candidate> suspects() const {
+    std::vector<Candidate> all;
+    double best = 0;
+    for (std::uint32_t c = 0; c < fabric_.channel_count(); ++c) {
+      const ChannelId channel(c);
+      if (done_.contains(c) || !is_worth_weighing(channel)) continue;
+      Candidate candidate{channel, weigh(channel, Cause::rate), weigh(channel, Cause::congestion)};
+      candidate.congestion.evidence += idle_evidence(channel);
+      const double either = std::max(candidate.rate.evidence, candidate.congestion.evidence);
+      candidate.log_odds = prior_ + either +
+                           std::log(0.5 * (std::exp(candidate.rate.evidence - either) +
+                                           std::exp(candidate.congestion.evidence - either)));
+      best = std::max(best, candidate.log_odds);
+      if (candidate.log_odds > 0) all.push_back(candidate);
+    }
+    std::erase_if(all, [best](const Candidate& c) { return c.log_odds < best - kAlike; });
+    std::ranges::stable_sort(all, std::ranges::greater{}, &Candidate::log_odds);
+    return all;
+  }
+
+  void name(const std::vector<Candidate>& alike) {
+    const Candidate& first = alike.front();
+    Found found{.cause = first.best().cause};
+    double total = 0;
+    for (const Candidate& candidate : alike) {
+      found.channels.push_back(candidate.channel);
+      total += std::exp(candidate.log_odds - first.log_odds);
+      done_.insert(candidate.channel.value());
+    }
+    std::ranges::sort(found.channels);
+    found.probability = 1.0 / (1.0 + std::exp(-first.log_odds - std::log(total)));
+    for (const std::uint32_t i : rounds_.flows_over(first.channel)) {
+      LoadFlow& flow = rounds_.flows()[i];
+      flow.predicted =
+          std::min(flow.predicted, first.best().best.share(rounds_.offered_to(first.channel, flow.round)));
+    }
+    describe(first, found);
+    const double sure_of_cause = first.cause_probability();
+    if (found.channels.size() > 1 || sure_of_cause < kNamed || found.probability < kNamed)
+      report_.add(Doubt{.channels = found.channels, .cause = found.cause, .probability = found.probability});
+    if (sure_of_cause < kNamed)
+      found.evidence.push_back(fmt::format("{} is as good as {} here: press it with one flow, then two",
+                                           to_string(Cause::rate), to_string(Cause::congestion)));
+    report_.add(std::move(found));
+  }
+
+  void describe(const Candidate& first, Found& found) const {
+    const Hypothesis& best = first.best();
+    const double capacity = rounds_.capacity(first.channel);
+    const double value =
+        best.cause == Cause::rate ? best.best.capacity / capacity : best.best.share(0.95 * capacity);
+    found.estimate = Estimate{value, std::max(value - 2 * rounds_.noise(), 0.0),
+                              std::min(value + 2 * rounds_.noise(), 1.0)};
+    std::map<std::uint32_t, std::pair<int, double>> by_round;  // flows, what they got
+    for (const std::uint32_t i : rounds_.flows_over(first.channel)) {
+      auto& [flows, got] = by_round[rounds_.flows()[i].round];
+      ++flows;
+      got += rounds_.flows()[i].share * rounds_.flows()[i].offered;
+    }
+    std::map<int, std::pair<double, int>> by_flows;  // what that many flows got, in how many rounds
+    for (const auto& [round, entry] : by_round) {
+      by_flows[entry.first].first += entry.second;
+      ++by_flows[entry.first].second;
+    }
+    std::string text;
+    for (const auto& [flows, got] : by_flows)
+      text +=
+          fmt::format("{}{} flow{} got {} together", text.empty() ? "" : "; ", flows, flows == 1 ? "" : "s",
+                      to_string(Bandwidth::bit(std::round(got.first / got.second / 1e4) * 1e4)));
+    found.evidence.push_back(fmt::format("{} of {}; flows elsewhere get what they offer to within {:.0f} %",
+                                         text, to_string(Bandwidth::bit(capacity)), 100 * rounds_.noise()));
+    const double shift = shifts_.measured() ? shifts_.of_channel[first.channel.value()] : 0.0;
+    if (best.cause == Cause::congestion && shift > 3 * shifts_.spread)
+      found.evidence.push_back(
+          fmt::format("small probes wait {:.0f} us there while weft sends no load", shift));
+  }
+
+  const Fabric& fabric_;
+  LoadRounds rounds_;
+  const DelayShifts& shifts_;
+  Report& report_;
+  double prior_ = 0;
+  std::set<std::uint32_t> done_;
+};
+
+}  // namespace
+
+void report_loads(const Fabric& fabric, const Observations& observations, const DelayShifts& shifts,
+                  Report& report) {
+  if (observations.loads.empty()) return;
+  LoadSearch(fabric, observations, shifts, report).run();
+}
+
+}  // namespace weft

@@ -1,0 +1,201 @@
+#include "probes/diagnosis/report.hpp"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+template <class T>
+void append(std::vector<T>& to, const std::vector<T>& from) {
+  for (const T& value : from)
+    if (std::ranges::find(to, value) == to.end()) to.push_back(value);
+}
+
+bool same_fault(const LinkFinding& a, const LinkFinding& b) {
+  return a.link == b.link && a.cause == b.cause && a.channel && b.channel && *a.channel != *b.channel;
+}
+
+}  // namespace
+
+Verdict Report::verdict_of_found(const Found& found) const {
+  if (found.probability < kNamed) return Verdict::unknown;
+  return verdict_of(found.cause, found.estimate ? found.estimate->value : 0.0);
+}
+
+std::optional<NodeId> Report::host_of(const Found& found) const {
+  std::optional<NodeId> host;
+  for (const NodeId node : found.nodes) {
+    if (!fabric_.is_host(node) || (host && *host != node)) return std::nullopt;
+    host = node;
+  }
+  for (const ChannelId channel : found.channels) {
+    const NodeId from = fabric_.source_node(channel);
+    const NodeId end = fabric_.is_host(from) ? from : fabric_.target_node(channel);
+    if (!fabric_.is_host(end) || (host && *host != end)) return std::nullopt;
+    host = end;
+  }
+  return host;
+}
+
+void Report::add(Found found) {
+  if (const auto host = host_of(found)) return add_host(*host, std::move(found));
+  const auto link_of = [](ChannelId channel) { return Fabric::link_of(channel); };
+  const bool one_link =
+      !found.channels.empty() && found.nodes.empty() && std::ranges::all_of(found.channels, [&](ChannelId c) {
+        return link_of(c) == link_of(found.channels.front());
+      });
+  if (one_link) return add_link(std::move(found));
+  add_group(std::move(found));
+}
+
+void Report::add_host(NodeId host, Found found) {
+  HostFinding finding{.host = host, .verdict = verdict_of_found(found), .cause = found.cause};
+  finding.evidence = std::move(found.evidence);
+  std::vector<PortId> nics;
+  for (const ChannelId channel : found.channels) {
+    const PortId from = fabric_.source(channel);
+    append(nics, {fabric_.port(from).node == host ? from : fabric_.target(channel)});
+  }
+  if (nics.size() == 1) finding.nic = nics.front();
+  if (!found.channels.empty()) diagnosis_.ambiguous.push_back(std::move(found.channels));
+  diagnosis_.hosts.push_back(std::move(finding));
+}
+
+void Report::add_link(Found found) {
+  LinkFinding finding{.link = Fabric::link_of(found.channels.front()),
+                      .verdict = verdict_of_found(found),
+                      .cause = found.cause,
+                      .estimate = found.estimate,
+                      .confidence = found.probability};
+  finding.evidence = std::move(found.evidence);
+  if (found.channels.size() == 1) {
+    finding.channel = found.channels.front();
+  } else {
+    finding.evidence.push_back("the probes cannot tell its two directions apart");
+    diagnosis_.ambiguous.push_back(std::move(found.channels));
+  }
+  diagnosis_.links.push_back(std::move(finding));
+}
+
+void Report::add_group(Found found) {
+  GroupFinding finding{.nodes = found.nodes, .channels = found.channels, .cause = found.cause};
+  finding.verdict = verdict_of_found(found);
+  finding.confidence = found.probability;
+  finding.evidence = std::move(found.evidence);
+  if (!found.channels.empty()) {
+    finding.evidence.push_back(fmt::format("one of {} channels: the probes cannot tell which",
+                                           found.channels.size() + found.nodes.size()));
+    diagnosis_.ambiguous.push_back(std::move(found.channels));
+  }
+  for (const NodeId node : found.nodes)
+    for (const PortId port : fabric_.ports_of(node))
+      if (const auto channel = fabric_.channel_from(port); channel && found.channels.empty())
+        finding.channels.insert(finding.channels.end(), {*channel, Fabric::reverse(*channel)});
+  std::ranges::sort(finding.channels);
+  diagnosis_.groups.push_back(std::move(finding));
+}
+
+void Report::add(const HostEvidence& evidence) {
+  diagnosis_.hosts.push_back({.host = evidence.host,
+                              .nic = evidence.nic,
+                              .verdict = evidence.verdict,
+                              .cause = evidence.cause,
+                              .evidence = {evidence.text}});
+}
+
+bool Report::has(ChannelId channel, Cause cause) const {
+  return std::ranges::any_of(diagnosis_.links, [&](const LinkFinding& finding) {
+    return finding.cause == cause && finding.link == Fabric::link_of(channel) &&
+           (!finding.channel || *finding.channel == channel);
+  });
+}
+
+bool Report::explains(ChannelId channel) const {
+  for (const LinkFinding& finding : diagnosis_.links)
+    if (finding.link == Fabric::link_of(channel) && (!finding.channel || *finding.channel == channel) &&
+        finding.verdict != Verdict::unknown)
+      return true;
+  for (const auto& members : diagnosis_.ambiguous)
+    if (std::ranges::find(members, channel) != members.end()) return true;
+  return false;
+}
+
+void Report::explain_by_congestion() {
+  auto& links = diagnosis_.links;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    if (links[i].cause != Cause::congestion) continue;
+    for (std::size_t j = 0; j < links.size();) {
+      const bool explained = links[j].link == links[i].link && links[j].channel == links[i].channel &&
+                             (links[j].cause == Cause::delay || links[j].cause == Cause::loss);
+      if (!explained) {
+        ++j;
+        continue;
+      }
+      append(links[i].evidence, links[j].evidence);
+      links.erase(links.begin() + static_cast<std::ptrdiff_t>(j));
+      if (j < i) --i;
+    }
+  }
+}
+
+/// Both directions of a cable with the same fault are one finding without a direction.
+void Report::join_directions() {
+  auto& links = diagnosis_.links;
+  for (std::size_t i = 0; i < links.size(); ++i)
+    for (std::size_t j = i + 1; j < links.size(); ++j) {
+      if (!same_fault(links[i], links[j])) continue;
+      if (links[i].verdict == Verdict::unknown || links[j].verdict == Verdict::unknown) continue;
+      for (LinkFinding* finding : {&links[i], &links[j]})
+        for (std::string& text : finding->evidence)
+          text = fmt::format("{}: {}", fabric_.name_of(*finding->channel), text);
+      LinkFinding& worse = links[j].verdict > links[i].verdict ? links[j] : links[i];
+      const LinkFinding other = &worse == &links[i] ? links[j] : links[i];
+      append(worse.evidence, other.evidence);
+      worse.confidence = std::min(worse.confidence, other.confidence);
+      worse.channel = std::nullopt;
+      if (&worse != &links[i]) links[i] = worse;
+      links.erase(links.begin() + static_cast<std::ptrdiff_t>(j));
+      break;
+    }
+}
+
+/// One entry a host and NIC: what is known of it first, then what was measured.
+void Report::join_hosts() {
+  auto& hosts = diagnosis_.hosts;
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    for (std::size_t j = i + 1; j < hosts.size();) {
+      const bool one = hosts[i].host == hosts[j].host &&
+                       (!hosts[i].nic || !hosts[j].nic || *hosts[i].nic == *hosts[j].nic);
+      if (!one) {
+        ++j;
+        continue;
+      }
+      if (hosts[j].verdict > hosts[i].verdict || !hosts[i].cause) hosts[i].cause = hosts[j].cause;
+      hosts[i].verdict = std::max(hosts[i].verdict, hosts[j].verdict);
+      if (!hosts[i].nic) hosts[i].nic = hosts[j].nic;
+      append(hosts[i].evidence, hosts[j].evidence);
+      hosts.erase(hosts.begin() + static_cast<std::ptrdiff_t>(j));
+    }
+}
+
+Assessment Report::finish(Coverage coverage) && {
+  join_directions();
+  join_hosts();
+  const auto worst_first = [](const LinkFinding& a, const LinkFinding& b) {
+    if (a.verdict != b.verdict) return a.verdict > b.verdict;
+    if (a.confidence != b.confidence) return a.confidence > b.confidence;
+    return a.link < b.link;
+  };
+  std::ranges::stable_sort(diagnosis_.links, worst_first);
+  std::ranges::stable_sort(diagnosis_.hosts, std::ranges::greater{}, &HostFinding::verdict);
+  std::ranges::stable_sort(diagnosis_.groups, std::ranges::greater{}, &GroupFinding::verdict);
+  std::ranges::sort(diagnosis_.ambiguous);
+  const auto repeats = std::ranges::unique(diagnosis_.ambiguous);
+  diagnosis_.ambiguous.erase(repeats.begin(), repeats.end());
+  std::ranges::stable_sort(doubts_, std::ranges::greater{}, &Doubt::probability);
+  diagnosis_.coverage = std::move(coverage);
+  diagnosis_.verdict = run_verdict(diagnosis_);
+  return {std::move(diagnosis_), std::move(doubts_)};
+}
+
+}  // namespace weft

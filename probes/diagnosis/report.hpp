@@ -1,0 +1,62 @@
+// Report: collects what the engines of the single causes found, puts it into the words of a Diagnosis (link,
+// host, group, class that cannot be told apart) and joins what belongs together: both directions of a cable,
+// a host's cable and the host.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "probes/diagnosis/diagnose.hpp"
+
+namespace weft {
+
+/// From this posterior probability on a fault is named. Below it, down to one half, the verdict is `unknown`:
+/// a wrong name drains a good cable, so ten are to be right for one that is not.
+inline constexpr double kNamed = 0.9;
+inline constexpr double kSuspected = 0.5;
+
+/// A cause found, not yet put into words. One channel; or several that cannot be told apart; or a whole node.
+struct Found {
+  std::vector<ChannelId> channels;  // ids ascending
+  std::vector<NodeId> nodes;        // a node that is the cause as a whole, or cannot be told from channels
+  Cause cause = Cause::loss;
+  std::optional<Estimate> estimate = std::nullopt;
+  double probability = 0;
+  std::vector<std::string> evidence;
+};
+
+class Report {
+ public:
+  /// The fabric must outlive this.
+  explicit Report(const Fabric& fabric) : fabric_(fabric) {}
+
+  void add(Found found);
+  void add(const HostEvidence& evidence);
+  void add(Doubt doubt) { doubts_.push_back(std::move(doubt)); }
+  /// Other traffic on a channel makes small probes wait and get lost: delay and loss found on a channel with
+  /// a congestion finding are evidence of that, no faults of their own. Call when all findings are in.
+  void explain_by_congestion();
+  /// True when `channel` has a finding of this cause.
+  bool has(ChannelId channel, Cause cause) const;
+  /// True when any finding with a name (no mere suspicion) is about `channel`, alone or as one of a class.
+  bool explains(ChannelId channel) const;
+
+  /// Sorted, joined; `coverage` goes in as it is.
+  Assessment finish(Coverage coverage) &&;
+
+ private:
+  Verdict verdict_of_found(const Found& found) const;
+  /// The host all channels (and nodes) touch with one and the same cable end, if so.
+  std::optional<NodeId> host_of(const Found& found) const;
+  void add_host(NodeId host, Found found);
+  void add_link(Found found);
+  void add_group(Found found);
+  void join_directions();
+  void join_hosts();
+
+  const Fabric& fabric_;
+  Diagnosis diagnosis_;
+  std::vector<Doubt> doubts_;
+};
+
+}  // namespace weft
