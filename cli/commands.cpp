@@ -8,6 +8,7 @@
 #include <exception>
 
 #include "cli/exit_status.hpp"
+#include "cli/lab.hpp"
 #include "cli/options.hpp"
 #include "topology/base/closest.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 // A new command: one line here, one declaration in its own header or in commands.hpp.
 constexpr auto kCommands = std::to_array<Command>({
     {"balance", "give every QP of a job a path, so that every link stays at the bound", balance_command},
+    {"lab", "a fabric on this machine: up, down, status, fault, heal, exec", lab_command},
 });
 
 constexpr std::string_view kHelp =

@@ -39,17 +39,22 @@ struct ToNothing {};
 struct ToFile {
   std::filesystem::path path;  // created or cut to nothing, mode 0600
 };
-using OutputTo = std::variant<Inherit, ToNothing, ToFile>;
+struct ToDescriptor {
+  int fd;  // stays the caller's
+};
+using OutputTo = std::variant<Inherit, ToNothing, ToFile, ToDescriptor>;
 
 struct ChildSpec {
   std::vector<std::string> argv;      // argv[0] is looked up in PATH unless it has a '/'
   std::vector<std::string> env = {};  // NAME=value, added to the caller's environment
+  bool with_stdin = false;            // the caller's stdin, for programs that a person runs
+  std::string input = {};             // otherwise this is what it reads
   OutputTo output = Inherit{};        // stdout
   OutputTo errors = Inherit{};        // stderr
-  bool with_stdin = false;            // the caller's stdin; otherwise nothing to read
   bool dies_with_parent = true;
   bool own_session = false;  // a session of its own: the terminal's Ctrl-C does not reach it
-  std::optional<std::filesystem::path> network_namespace = std::nullopt;  // with its own view of /sys
+  /// The namespace to run in, with its own view of /sys; absent: the calling thread's.
+  std::optional<std::filesystem::path> network_namespace = std::nullopt;
 };
 
 /// How a child ended.
@@ -90,8 +95,9 @@ class ChildProcess {
   std::optional<ExitStatus> ended_;
 };
 
-/// Runs a program to its end with `input` on its stdin and gives what it wrote. An exit status other than 0,
-/// or no end within `limit` (it is then killed), is an Error with the program's own words.
+/// Runs a program to its end with `input` on its stdin and gives what it wrote on stdout. An exit status
+/// other than 0, or no end within `limit` (it is then killed), is an Error with the first lines of its
+/// stderr.
 Result<std::string> run_program(const std::vector<std::string>& argv, std::string_view input,
                                 Nanoseconds limit);
 

@@ -1,0 +1,17 @@
+#include "cli/lab_place.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace weft {
+
+std::filesystem::path lab_state_root() {
+  if (geteuid() == 0) return "/run/weft/labs";
+  if (const char* runtime = std::getenv("XDG_RUNTIME_DIR"); runtime != nullptr && *runtime == '/')
+    return std::filesystem::path(runtime) / "weft/labs";
+  return fmt::format("/tmp/weft-{}/labs", geteuid());
+}
+
+}  // namespace weft

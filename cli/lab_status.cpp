@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "cli/exit_status.hpp"
+#include "cli/lab.hpp"
+#include "cli/lab_place.hpp"
+#include "cli/options.hpp"
+#include "topology/base/utc.hpp"
+#include "topology/lab/lab_control.hpp"
+
+namespace weft {
+namespace {
+
+/// One line per faulty channel or cable, in the words of `weft lab fault`.
+std::vector<std::string> fault_lines(const LabStatus& status) {
+  std::vector<std::string> lines;
+  const Fabric& fabric = status.lab.fabric();
+  for (const ActiveFault& active : status.faults)
+    lines.push_back(to_string(fabric, as_spec(active.fault, active.channel)) +
+                    (active.load_ended ? " (the load has ended)" : ""));
+  for (const LinkId link : status.down)
+    lines.push_back(to_string(fabric, FaultSpec{.link = link, .down = true}));
+  return lines;
+}
+
+void print_table(const LabStatus& status) {
+  const Fabric& fabric = status.lab.fabric();
+  const auto lines = fault_lines(status);
+  fmt::print("lab {:<16} {:<8} fabric {}, {} hosts, {} links, {} faults\n", status.name,
+             to_string(status.phase), fabric.name(), fabric.hosts().size(), fabric.link_count(),
+             lines.size());
+  for (const std::string& line : lines) fmt::print("  {}\n", line);
+}
+
+nlohmann::json to_json(const Fabric& fabric, const ActiveFault& active) {
+  const ChannelFault& fault = active.fault;
+  nlohmann::json out = {{"link", fabric.name_of(Fabric::link_of(active.channel))},
+                        {"from", fabric.name_of(fabric.source_node(active.channel))}};
+  if (fault.loss) out["loss"] = fault.loss->value();
+  if (fault.rate) out["rate"] = fault.rate->bits_per_second();
+  if (fault.load) out["load"] = fault.load->bits_per_second();
+  if (fault.load) out["load_ended"] = active.load_ended;
+  if (fault.delay) out["delay"] = std::chrono::duration<double>(*fault.delay).count();
+  if (fault.mtu) out["mtu"] = fault.mtu->count();
+  if (fault.corruption) out["corruption"] = fault.corruption->value();
+  return out;
+}
+
+nlohmann::json to_json(const LabStatus& status) {
+  const Fabric& fabric = status.lab.fabric();
+  nlohmann::json out = {{"name", status.name},
+                        {"phase", to_string(status.phase)},
+                        {"owner", status.lab.owner() == LabOwner::root ? "root" : "user"},
+                        {"fabric", fabric.name()},
+                        {"family", to_string(status.lab.settings().family)},
+                        {"hosts", fabric.hosts().size()},
+                        {"switches", fabric.node_count() - fabric.hosts().size()},
+                        {"links", fabric.link_count()},
+                        {"faults", nlohmann::json::array()},
+                        {"down", nlohmann::json::array()}};
+  for (const ActiveFault& active : status.faults) out["faults"].push_back(to_json(fabric, active));
+  for (const LinkId link : status.down) out["down"].push_back(fabric.name_of(link));
+  return out;
+}
+
+void print_document(const std::vector<LabStatus>& all) {
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  nlohmann::json out = {{"schema", "weft.lab/1"},
+                        {"generated_at", to_string(now)},
+                        {"tool_version", tool_version()},
+                        {"labs", nlohmann::json::array()}};
+  for (const LabStatus& status : all) out["labs"].push_back(to_json(status));
+  fmt::print("{}\n", out.dump());
+}
+
+Result<std::vector<LabStatus>> read_all(const po::variables_map& values) {
+  const auto root = lab_state_root();
+  const auto name = text_option(values, "name");
+  std::vector<LabStatus> all;
+  for (const std::string& one : name ? std::vector{*name} : lab_names(root)) {
+    auto status = lab_status(one, root);
+    if (!status) return pass_on(status);
+    all.push_back(std::move(*status));
+  }
+  return all;
+}
+
+int status(const po::variables_map& values) {
+  const auto json = wants_json(values);
+  if (!json) return report(json.error());
+  const auto all = read_all(values);
+  if (!all) return report(all.error());
+  if (*json) return print_document(*all), kExitHealthy;
+  for (const LabStatus& one : *all) print_table(one);
+  if (all->empty()) fmt::print("no lab is up\n");
+  return kExitHealthy;
+}
+
+}  // namespace
+
+int lab_status_command(const Arguments& arguments) {
+  OptionParser parser("weft lab status [--name N] [-o table|json]", "the labs of this user and their faults",
+                      "  weft lab status\n  weft lab status --name demo -o json\n");
+  parser.options().add_options()("name", po::value<std::string>()->value_name("N"), "only this lab");
+  add_output_option(parser.options());
+  const auto values = parser.parse(arguments);
+  if (!values) return report(values.error());
+  return OptionParser::help_was_asked(*values) ? kExitHealthy : status(*values);
+}
+
+}  // namespace weft

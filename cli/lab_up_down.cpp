@@ -1,0 +1,81 @@
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <stop_token>
+
+#include "cli/exit_status.hpp"
+#include "cli/lab.hpp"
+#include "cli/lab_place.hpp"
+#include "cli/options.hpp"
+#include "topology/files/fabric_file.hpp"
+#include "topology/lab/lab_control.hpp"
+
+namespace weft {
+namespace {
+
+void add_name_option(po::options_description& options) {
+  options.add_options()("name", po::value<std::string>()->value_name("N")->default_value(kDefaultLabName),
+                        "the lab's name: several can stand side by side");
+}
+
+// Ctrl-C while a lab is being built ends the building, and what was built is removed.
+std::stop_source interrupted;
+void on_interrupt(int) { interrupted.request_stop(); }
+
+std::string describe(const Lab& lab) {
+  const Fabric& fabric = lab.fabric();
+  const auto rate = lab.settings().link_rate;
+  return fmt::format("fabric {}, {} hosts, {} switches, {} links at {}, {}", fabric.name(),
+                     fabric.hosts().size(), fabric.node_count() - fabric.hosts().size(), fabric.link_count(),
+                     rate ? to_string(*rate) : "full speed", to_string(lab.settings().family));
+}
+
+int up(const po::variables_map& values) {
+  if (!values.count("fabric"))
+    return report({ErrorKind::usage, "lab up: expected a fabric file, as in: weft lab up fabric.yaml"});
+  const auto file = read_fabric_file(values["fabric"].as<std::string>());
+  if (!file) return report(file.error());
+  const auto name = values["name"].as<std::string>();
+  signal(SIGINT, on_interrupt);
+  signal(SIGTERM, on_interrupt);
+  const auto made = lab_up(name, file->fabric, file->lab, lab_state_root(), interrupted.get_token());
+  if (!made && interrupted.stop_requested()) return kExitInterrupted;
+  if (!made) return report(made.error());
+  fmt::print("lab {} {}: {}\n", name, made->was_up ? "was up already" : "is up", describe(made->lab));
+  return kExitHealthy;
+}
+
+int down(const po::variables_map& values) {
+  const auto name = values["name"].as<std::string>();
+  const auto ended = lab_down(name, lab_state_root());
+  if (!ended) return report(ended.error());
+  fmt::print("lab {} {}\n", name, *ended ? "is down" : "was not up");
+  return kExitHealthy;
+}
+
+}  // namespace
+
+int lab_up_command(const Arguments& arguments) {
+  OptionParser parser("weft lab up FABRIC.yaml [--name N]",
+                      "builds the lab of a fabric file; done twice it is no error",
+                      "  weft lab up fabric.yaml\n  weft lab up fabric.yaml --name demo\n");
+  parser.options().add_options()("fabric", po::value<std::string>()->value_name("FABRIC.yaml"),
+                                 "the fabric file");
+  parser.positional("fabric", 1);
+  add_name_option(parser.options());
+  const auto values = parser.parse(arguments);
+  if (!values) return report(values.error());
+  return OptionParser::help_was_asked(*values) ? kExitHealthy : up(*values);
+}
+
+int lab_down_command(const Arguments& arguments) {
+  OptionParser parser("weft lab down [--name N]",
+                      "ends a lab and all that runs in it, also after a crash half way up",
+                      "  weft lab down\n  weft lab down --name demo\n");
+  add_name_option(parser.options());
+  const auto values = parser.parse(arguments);
+  if (!values) return report(values.error());
+  return OptionParser::help_was_asked(*values) ? kExitHealthy : down(*values);
+}
+
+}  // namespace weft
