@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 
+#include "topology/base/check.hpp"
 #include "topology/base/ip.hpp"
 #include "topology/base/result.hpp"
 
@@ -126,8 +127,7 @@ class RouterChain {
   void set_router(const std::string& node) const {
     const InNamespace here(name(node));
     set("ipv4/ip_forward", "1");
-    set("ipv4/icmp_ratelimit", "0");
-    set("ipv4/icmp_msgs_per_sec", "1000000");
+    set("ipv4/icmp_ratemask", "0");  // else no more than icmp_msgs_burst (50) go at once
     set("ipv4/icmp_errors_use_inbound_ifaddr", "1");
     set("ipv6/conf/all/forwarding", "1");
     set("ipv6/icmp/ratelimit", "0");

@@ -1,0 +1,69 @@
+// FakeWire: a fabric of one path on a virtual clock: a prober's PacketPort (and NextHops) whose frames cross
+// a chain of routers to a Responder. It drops, delays, damages, doubles and cuts frames as it is told;
+// routers may be silent or quote little; a hop may have a small MTU; the NIC may go down. Time passes only
+// when the prober sends or waits.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "probes/wire/packet_port.hpp"
+#include "probes/wire/responder.hpp"
+
+namespace weft::testing {
+
+using Frame = std::vector<std::byte>;
+using Frames = std::vector<Frame>;
+
+class FakeWire : public PacketPort, public NextHops {
+ public:
+  FakeWire(const RunSecrets& secrets, bool v6, std::size_t routers);
+
+  // What the fabric does. Change at will between calls, or from the hooks.
+  std::set<int> silent_hops;                              // from 1: these routers do not answer
+  std::size_t quote = 1024;                               // bytes that a router quotes of an IPv4 packet
+  std::size_t path_mtu = 9000;                            // larger packets vanish behind the first router
+  std::size_t queue_room = SIZE_MAX;                      // frames one send takes
+  bool down = false;                                      // the NIC: send and receive fail
+  bool reachable = true;                                  // a next hop is found
+  Nanoseconds hop_time = std::chrono::microseconds(10);   // one way over one hop
+  Nanoseconds peer_busy = std::chrono::microseconds(50);  // from receipt at the peer to its echo
+  /// What becomes of a frame on its way out, and of one on its way back: itself, several, none.
+  std::function<Frames(Frame)> outward = [](Frame frame) { return Frames{std::move(frame)}; };
+  std::function<Frames(Frame)> homeward = [](Frame frame) { return Frames{std::move(frame)}; };
+
+  const LocalNic& nic() const { return near_; }
+  const LocalNic& peer_nic() const { return far_; }
+  IpAddress router(int hop) const;
+  Responder& responder() { return responder_; }
+  /// Every frame sent, as it left.
+  const Frames& sent() const { return sent_; }
+  /// Lets a frame arrive at the prober after `delay`.
+  void inject(Frame frame, Nanoseconds delay);
+
+  Nanoseconds now() const override { return now_; }
+  Result<SendOutcome> send(std::span<const ByteSpan> frames) override;
+  Result<std::span<const Arrival>> receive(Nanoseconds until) override;
+  Result<MacAddress> next_hop(const IpAddress& destination) override;
+
+ private:
+  void travel(const Frame& frame);
+  void answer_from_router(const Frame& frame, int hop);
+  void come_home(Frame frame, Nanoseconds at);
+
+  bool v6_;
+  std::size_t routers_;
+  LocalNic near_;
+  LocalNic far_;
+  RunSecrets secrets_;
+  Responder responder_;
+  Nanoseconds now_ = std::chrono::seconds(1000);
+  std::multimap<Nanoseconds, Frame> coming_;
+  Frames handed_;
+  std::vector<Arrival> arrivals_;
+  Frames sent_;
+};
+
+}  // namespace weft::testing
