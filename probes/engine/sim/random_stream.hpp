@@ -1,0 +1,41 @@
+// RandomStream: random numbers of one purpose, named by a key. The same key gives the same numbers whatever
+// else was drawn before, so the simulator's answers do not depend on the order of its calls.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+
+#include "topology/routing/ecmp_hash.hpp"
+
+namespace weft {
+
+/// SplitMix64 (Steele, Lea and Flood 2014): a counter through mix_bits. Meets uniform_random_bit_generator.
+class RandomStream {
+ public:
+  using result_type = std::uint64_t;
+
+  explicit RandomStream(std::initializer_list<std::uint64_t> key) {
+    for (const auto part : key) state_ = mix_bits(state_ + kStep) ^ part;
+  }
+  static constexpr result_type min() { return 0; }
+  static constexpr result_type max() { return std::numeric_limits<result_type>::max(); }
+  result_type operator()() { return mix_bits(state_ += kStep); }
+
+  /// 0 <= x < 1.
+  double uniform() { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
+  /// Mean 1.
+  double exponential();
+  /// Mean 0, standard deviation 1.
+  double normal();
+  /// How many of `trials` succeed, each with `probability`.
+  std::uint64_t binomial(std::uint64_t trials, double probability);
+
+ private:
+  static constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15ull;
+  std::uint64_t rare(std::uint64_t trials, double probability);
+
+  std::uint64_t state_ = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,51 @@
+// SimFabric: the simulator. Hands out engines for its NICs that share one fabric in arithmetic; any number of
+// them, each a few bytes. Nothing sleeps: time is simulated. Answers follow from the seed and the requests
+// alone, not from the order of calls, except that the flows of a load round share the fabric with those that
+// ran before someone asked what arrived: run the senders of a round first, then ask the receivers. Engines
+// may be used by several threads.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "probes/engine/sim/sim_ledger.hpp"
+#include "probes/wire/flow_engine.hpp"
+#include "probes/wire/probe_engine.hpp"
+
+namespace weft {
+
+/// The engine of one simulated NIC, for probes and for load.
+class SimNic final : public ProbeEngine, public FlowEngine {
+ public:
+  SimNic(std::shared_ptr<class SimFabric> fabric, PortId nic) : fabric_(std::move(fabric)), nic_(nic) {}
+  Result<std::vector<HopAnswer>> trace(const TraceRequest& request, std::stop_token stop) override;
+  Result<std::vector<PingTally>> ping(const PingRequest& request, std::stop_token stop) override;
+  Result<std::vector<ReceivedTally>> received(BatchId batch) override;
+  Result<std::vector<FlowTally>> run(const FlowRequest& request, std::stop_token stop) override;
+
+ private:
+  std::shared_ptr<SimFabric> fabric_;
+  PortId nic_;
+};
+
+class SimFabric : public std::enable_shared_from_this<SimFabric> {
+ public:
+  /// `fabric` and `addresses` must outlive the simulator and its engines.
+  static std::shared_ptr<SimFabric> make(const Fabric& fabric, const AddressBook& addresses,
+                                         const SimOptions& options);
+
+  /// Precondition: `nic` is a NIC of the fabric.
+  std::shared_ptr<SimNic> engine(PortId nic);
+  const SimWorld& world() const { return world_; }
+
+ private:
+  friend class SimNic;
+  SimFabric(const Fabric& fabric, const AddressBook& addresses, const SimOptions& options)
+      : world_(fabric, addresses, options), ledger_(world_) {}
+
+  SimWorld world_;
+  std::mutex mutex_;  // guards ledger_
+  SimLedger ledger_;
+};
+
+}  // namespace weft

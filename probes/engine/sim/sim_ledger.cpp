@@ -1,0 +1,86 @@
+#include "probes/engine/sim/sim_ledger.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace weft {
+namespace {
+
+/// Batches are asked for soon after they ran, if at all; older ones make room.
+constexpr std::size_t kMostBatches = 16;
+constexpr Nanoseconds kBetweenBatches = std::chrono::seconds(1);
+
+ReceivedTally tally_of(BatchId batch, const SimReceipt& receipt) {
+  const Nanoseconds begin = kBetweenBatches * static_cast<std::int64_t>(batch.value());
+  return {.batch = batch,
+          .from = receipt.from,
+          .spec = receipt.spec,
+          .packets = receipt.packets,
+          .bytes = receipt.packets * static_cast<std::uint64_t>(receipt.size.count()),
+          .corrupt = receipt.corrupt,
+          .first = begin,
+          .last = begin + receipt.span};
+}
+
+/// Adds a tally to the one before it where both are of one stream.
+void append(std::vector<ReceivedTally>& tallies, const ReceivedTally& next) {
+  if (tallies.empty() || tallies.back().from != next.from || tallies.back().spec != next.spec) {
+    tallies.push_back(next);
+    return;
+  }
+  auto& same = tallies.back();
+  same.packets += next.packets;
+  same.bytes += next.bytes;
+  same.corrupt += next.corrupt;
+  same.last = std::max(same.last, next.last);
+}
+
+}  // namespace
+
+SimLedger::Batch& SimLedger::open(BatchId id) {
+  const auto [at, is_new] = batches_.try_emplace(id);
+  if (!is_new) return at->second;
+  oldest_first_.push_back(id);
+  if (oldest_first_.size() > kMostBatches) {
+    batches_.erase(oldest_first_.front());
+    oldest_first_.pop_front();
+  }
+  return batches_.at(id);
+}
+
+void SimLedger::add(BatchId batch, std::vector<SimReceipt> receipts) {
+  auto& probes = open(batch).probes;
+  for (auto& receipt : receipts) probes[receipt.to].push_back(receipt);
+}
+
+void SimLedger::add(BatchId id, std::vector<SimFlow> flows) {
+  auto& batch = open(id);
+  batch.flows.insert(batch.flows.end(), flows.begin(), flows.end());
+  batch.settled = false;
+}
+
+void SimLedger::settle(BatchId id, Batch& batch) const {
+  batch.delivered.clear();
+  for (auto& receipt : simulate_load(*world_, id, batch.flows))
+    batch.delivered[receipt.to].push_back(receipt);
+  batch.settled = true;
+}
+
+std::vector<ReceivedTally> SimLedger::received(BatchId id, PortId at) {
+  const auto found = batches_.find(id);
+  if (found == batches_.end()) return {};
+  auto& batch = found->second;
+  if (!batch.settled) settle(id, batch);
+  std::vector<SimReceipt> mine;
+  for (const auto* part : {&batch.probes, &batch.delivered})
+    if (const auto here = part->find(at); here != part->end())
+      mine.insert(mine.end(), here->second.begin(), here->second.end());
+  std::ranges::sort(mine, {},
+                    [](const SimReceipt& r) { return std::tuple(r.from, r.spec, r.packets, r.span); });
+  std::vector<ReceivedTally> tallies;
+  for (const auto& receipt : mine)
+    if (receipt.packets + receipt.corrupt > 0) append(tallies, tally_of(id, receipt));
+  return tallies;
+}
+
+}  // namespace weft

@@ -1,0 +1,34 @@
+// simulate_load: the flows of one round, which run at the same time and share the fabric.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "probes/engine/sim/sim_world.hpp"
+#include "probes/wire/flow_engine.hpp"
+
+namespace weft {
+
+/// One flow as its sender ran it.
+struct SimFlow {
+  PortId from;
+  PortId to;
+  std::uint32_t spec = 0;
+  PathLabel label;
+  Bandwidth rate;
+  Bytes size;
+  std::uint64_t packets = 0;
+  Nanoseconds duration{};
+};
+
+/// The flows of a request. Tallies of all specs; of flows to nobody, only that.
+struct SimFlows {
+  std::vector<FlowTally> tallies;
+  std::vector<SimFlow> flows;
+};
+SimFlows start_flows(const SimWorld& world, PortId from, const FlowRequest& request);
+
+/// What their receivers count. The order of `flows` does not matter.
+std::vector<SimReceipt> simulate_load(const SimWorld& world, BatchId batch, std::span<const SimFlow> flows);
+
+}  // namespace weft

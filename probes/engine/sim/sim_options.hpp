@@ -1,0 +1,29 @@
+// What a simulated fabric is like.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "topology/model/fault.hpp"
+#include "topology/routing/ecmp_routing.hpp"
+
+namespace weft {
+
+struct SimOptions {
+  std::uint64_t seed = 1;
+  std::vector<FaultSpec> faults = {};
+  /// Who knows of a link that is down. `local` is what a lab does: some traffic is lost until someone acts.
+  Convergence convergence = Convergence::local;
+  /// Loss that every channel has: log-normal over the channels, with this median and this standard deviation
+  /// of its natural logarithm. No two cables are alike.
+  Fraction background_loss;
+  double background_spread = 1.0;
+  /// Hop answers a switch gives per second (control-plane policing), of those that one request asks it for;
+  /// absent: all.
+  std::optional<double> answers_per_second = std::nullopt;
+  /// Switches that never answer a hop probe.
+  std::vector<NodeId> silent = {};
+};
+
+}  // namespace weft

@@ -1,0 +1,15 @@
+// simulate_trace: which hops answer TTL-limited probes.
+#pragma once
+
+#include <stop_token>
+#include <vector>
+
+#include "probes/engine/sim/sim_world.hpp"
+#include "probes/wire/probe_engine.hpp"
+
+namespace weft {
+
+std::vector<HopAnswer> simulate_trace(const SimWorld& world, PortId from, const TraceRequest& request,
+                                      std::stop_token stop);
+
+}  // namespace weft
