@@ -19,7 +19,9 @@ struct Command {
   bool hidden = false;  // started by weft itself: not listed
 };
 
+int agent_command(const Arguments& arguments);
 int balance_command(const Arguments& arguments);
+int sweep_command(const Arguments& arguments);
 
 /// All commands, in the order in which --help lists them.
 std::span<const Command> commands();

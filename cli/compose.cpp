@@ -1,0 +1,36 @@
+#include "cli/compose.hpp"
+
+#include <sodium.h>
+
+#include <algorithm>
+
+#include "probes/engine/raw/raw_engine.hpp"
+#include "topology/base/check.hpp"
+
+namespace weft {
+
+OpenEngines raw_engines(std::vector<NicReport> nics) {
+  return [nics = std::move(nics)](const NicAssignment& assigned,
+                                  const RunSecrets& secrets) -> Result<NicEngines> {
+    const auto nic = std::ranges::find(nics, assigned.interface, &NicReport::interface);
+    if (nic == nics.end())
+      return fail(ErrorKind::not_found, "this host has no NIC '{}' to probe from", assigned.interface);
+    auto opened =
+        open_raw_engine({.interface = nic->interface, .address = nic->address}, secrets, assigned.nic);
+    if (!opened) return pass_on(opened);
+    const std::shared_ptr<RawEngine> engine(std::move(*opened));
+    return NicEngines{engine, engine};
+  };
+}
+
+RunSecrets new_run_secrets() {
+  WEFT_CHECK(sodium_init() >= 0);
+  RunSecrets secrets;
+  std::uint64_t run = 0;
+  randombytes_buf(&run, sizeof run);
+  randombytes_buf(secrets.key.data(), secrets.key.size());
+  secrets.run = RunId(run);
+  return secrets;
+}
+
+}  // namespace weft

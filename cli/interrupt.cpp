@@ -1,0 +1,54 @@
+#include "cli/interrupt.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+
+#include "topology/base/check.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
+std::atomic<int> wake_fd{-1};  // a signal handler reaches nothing else
+
+void wake(int) {
+  const char byte = 1;
+  // The first signal matters; a full pipe means it was told already.
+  [[maybe_unused]] const auto written = write(wake_fd.load(), &byte, 1);
+}
+
+void set_handlers(void (*handler)(int), int flags) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  for (const int signal : kSignals) sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
+Interrupt::Interrupt() {
+  WEFT_CHECK(pipe2(pipe_, O_CLOEXEC) == 0);
+  WEFT_CHECK(fcntl(pipe_[1], F_SETFL, O_NONBLOCK) == 0);
+  wake_fd = pipe_[1];
+  set_handlers(wake, SA_RESTART);
+  watcher_ = std::jthread([this] {
+    char byte = 0;
+    if (read(pipe_[0], &byte, 1) == 1 && byte == 1) source_.request_stop();
+  });
+}
+
+Interrupt::~Interrupt() {
+  set_handlers(SIG_DFL, 0);
+  const char byte = 0;
+  [[maybe_unused]] const auto written = write(pipe_[1], &byte, 1);
+  watcher_.join();
+  wake_fd = -1;
+  close(pipe_[0]);
+  close(pipe_[1]);
+}
+
+}  // namespace weft

@@ -1,0 +1,26 @@
+// Ctrl-C, SIGTERM and SIGHUP as a stop token. One at a time in a process; starts a thread, so make it after a
+// lab was opened.
+#pragma once
+
+#include <stop_token>
+#include <thread>
+
+namespace weft {
+
+class Interrupt {
+ public:
+  Interrupt();
+  ~Interrupt();
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+
+  std::stop_token token() const { return source_.get_token(); }
+  bool happened() const { return source_.stop_requested(); }
+
+ private:
+  std::stop_source source_;
+  int pipe_[2];
+  std::jthread watcher_;
+};
+
+}  // namespace weft

@@ -1,0 +1,27 @@
+// A nats-server of our own: on a free port, with a credential for this run, ended with the object.
+#pragma once
+
+#include "cli/scratch_directory.hpp"
+#include "collectors/bus/nats_bus.hpp"
+#include "topology/base/ip.hpp"
+#include "topology/lab/child_process.hpp"
+
+namespace weft {
+
+class NatsServer {
+ public:
+  /// Listens on `address` in the network namespace of the calling thread. Errors: absent (no nats-server
+  /// installed, or it ended at once: with its own words), timeout.
+  static Result<NatsServer> start(const IpAddress& address);
+  const NatsAddress& address() const { return address_; }
+
+ private:
+  NatsServer(ScratchDirectory scratch, ChildProcess child, NatsAddress address)
+      : scratch_(std::move(scratch)), child_(std::move(child)), address_(std::move(address)) {}
+
+  ScratchDirectory scratch_;
+  ChildProcess child_;
+  NatsAddress address_;
+};
+
+}  // namespace weft

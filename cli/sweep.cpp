@@ -1,0 +1,72 @@
+#include "cli/commands.hpp"
+#include "cli/compose.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/lab_agents.hpp"
+#include "cli/nats_server.hpp"
+#include "cli/options.hpp"
+#include "cli/lab_place.hpp"
+#include "cli/sweep_answer.hpp"
+#include "cli/sweep_arguments.hpp"
+#include "probes/session/coordinator_loop.hpp"
+
+namespace weft {
+namespace {
+
+constexpr const char* kExamples =
+    "  weft sweep --lab                       the lab named 'default', loaded in full\n"
+    "  weft sweep --lab=mine --load none -o json\n"
+    "  weft sweep --lab --budget 60s --save diagnosis.json\n";
+
+int sweep_lab(const po::variables_map& values, const SweepOptions& options) {
+  const auto lab = Lab::open(values["lab"].as<std::string>(), lab_state_root());
+  if (!lab) return report(lab.error());
+  if (const auto entered = lab->enter_management(); !entered) return report(entered.error());
+  const Interrupt interrupt;
+  const Fabric fabric = lab->fabric_as_built();
+  const auto secrets = new_run_secrets();
+  const auto server = NatsServer::start(lab->coordinator_address());
+  if (!server) return report(server.error());
+  const auto bus = connect_nats(server->address(), secrets.run, std::string(kCoordinator));
+  if (!bus) return report(bus.error());
+  const auto agents = LabAgents::start(*lab, server->address(), secrets.run);
+  if (!agents) return report(agents.error());
+  Coordinator coordinator(fabric, lab->addresses().book, options, secrets, expected_hosts(*lab));
+  ProgressLine progress;
+  const auto done = coordinate(
+      **bus, coordinator, [&](const Progress& p) { progress.show(p); }, interrupt.token());
+  if (interrupt.happened()) return kExitInterrupted;
+  if (!done) return report(done.error());
+  const auto result = coordinator.report();
+  return answer(values, fabric, coordinator.sweep(), result, progress);
+}
+
+}  // namespace
+
+int sweep_command(const Arguments& arguments) {
+  OptionParser parser(
+      "weft sweep --lab[=NAME] [options]",
+      "Maps every path of a fabric, probes every link in both directions, and names what is not healthy.",
+      kExamples);
+  parser.options().add_options()("lab",
+                                 po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
+                                 "the lab to sweep (see weft lab)")(
+      "engine", po::value<std::string>()->value_name("NAME")->default_value("auto"),
+      "how packets are sent: auto or raw");
+  add_sweep_options(parser.options(), "full");
+  add_answer_options(parser.options());
+  const auto values = parser.parse(arguments);
+  if (!values) return report(values.error());
+  if (parser.help_was_asked(*values)) return kExitHealthy;
+  if (const auto json = wants_json(*values); !json) return report(json.error());
+  if (const auto engine = (*values)["engine"].as<std::string>(); engine != "auto" && engine != "raw")
+    return report({ErrorKind::not_supported,
+                   fmt::format("--engine {}: not supported by this build; there is: raw", engine)});
+  if (!values->count("lab"))
+    return report({ErrorKind::usage, "nothing to sweep: give --lab=NAME\ntry: weft sweep --help"});
+  const auto options = read_sweep_options(*values, false);
+  if (!options) return report(options.error());
+  return sweep_lab(*values, *options);
+}
+
+}  // namespace weft

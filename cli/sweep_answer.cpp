@@ -1,0 +1,108 @@
+#include "cli/sweep_answer.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "cli/exit_status.hpp"
+#include "collectors/report/table.hpp"
+#include "topology/files/diagnosis_document.hpp"
+#include "topology/files/observation_json.hpp"
+#include "topology/files/path_map_json.hpp"
+
+namespace weft {
+namespace {
+
+constexpr auto kShowInterval = std::chrono::milliseconds(100);
+constexpr std::size_t kPipeColumns = 80;
+
+std::size_t terminal_columns() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kPipeColumns;
+  return size.ws_col;
+}
+
+Result<void> write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file)
+    return fail(ErrorKind::absent, "cannot write {}: does its directory exist, and may you write there?",
+                path);
+  return {};
+}
+
+}  // namespace
+
+ProgressLine::ProgressLine() : on_terminal_(isatty(STDERR_FILENO) == 1) {}
+
+ProgressLine::~ProgressLine() {
+  if (on_terminal_) fmt::print(stderr, "\r\033[K");
+}
+
+void ProgressLine::begin(std::string_view part) {
+  const auto now = Clock::now();
+  if (!part_.empty()) {
+    // A part that comes again (a second round of probes) adds to its first time.
+    auto known =
+        std::find_if(timings_.begin(), timings_.end(), [this](const auto& t) { return t.first == part_; });
+    if (known == timings_.end()) known = timings_.insert(timings_.end(), {part_, Nanoseconds(0)});
+    known->second += now - part_began_;
+  }
+  part_ = part;
+  part_began_ = now;
+}
+
+void ProgressLine::show(const Progress& progress) {
+  if (progress.doing != part_) begin(progress.doing);
+  const auto now = Clock::now();
+  if (!on_terminal_ || (now - shown_ < kShowInterval && progress.done != progress.total)) return;
+  shown_ = now;
+  fmt::print(stderr, "\r\033[K{}: {} of {}  {:.0f} s", progress.doing, progress.done, progress.total,
+             std::chrono::duration<double>(now - began_).count());
+  std::fflush(stderr);
+}
+
+std::vector<std::pair<std::string, Nanoseconds>> ProgressLine::timings() {
+  begin("");
+  return timings_;
+}
+
+void add_answer_options(po::options_description& options) {
+  add_output_option(options);
+  options.add_options()("save", po::value<std::string>()->value_name("FILE"),
+                        "write the JSON document to a file too")(
+      "paths", po::value<std::string>()->value_name("FILE"), "write the path map (weft.pathmap/1) to a file")(
+      "observations", po::value<std::string>()->value_name("FILE"),
+      "write the observations (JSON Lines) to a file, for weft diagnose");
+}
+
+int answer(const po::variables_map& values, const Fabric& fabric, const Sweep& sweep,
+           const SweepReport& report, ProgressLine& progress) {
+  const DocumentStamp stamp{std::chrono::time_point_cast<UtcTime::duration>(std::chrono::system_clock::now()),
+                            std::string(tool_version())};
+  progress.show({"diagnosing", 1, 1});
+  const auto document =
+      diagnosis_document(fabric, report.diagnosis, {report.sent, report.lost, progress.timings()}, stamp);
+  const auto json = wants_json(values);
+  if (!json) return weft::report(json.error());
+  if (*json)
+    fmt::print("{}\n", diagnosis_json(document));
+  else
+    fmt::print("{}", diagnosis_table(document, terminal_columns()));
+  const auto save = [&](const char* option, auto text) -> Result<void> {
+    const auto path = text_option(values, option);
+    return path ? write_file(*path, text()) : Result<void>();
+  };
+  for (const auto& saved :
+       {save("save", [&] { return diagnosis_json(document) + "\n"; }),
+        save("paths", [&] { return path_map_json(fabric, sweep.learner().path_map(), stamp) + "\n"; }),
+        save("observations", [&] { return observation_lines(fabric, sweep.observations()); })})
+    if (!saved) return weft::report(saved.error());
+  return exit_status(report.diagnosis.verdict);
+}
+
+}  // namespace weft

@@ -1,0 +1,74 @@
+#include "cli/sweep_arguments.hpp"
+
+#include <cmath>
+
+namespace weft {
+namespace {
+
+/// 16 agents with a responder each carry this on two cores without losing packets of their own.
+constexpr double kLabProbesPerSecond = 1500;
+/// As fast as a lab's namespaces answer: far above what a trace asks.
+constexpr double kLabAnswersPerSecond = 100'000;
+
+Result<LoadLevel> parse_load(const std::string& text) {
+  if (text == "none") return LoadLevel::none;
+  if (text == "light") return LoadLevel::light;
+  if (text == "full") return LoadLevel::full;
+  return fail(ErrorKind::usage, "--load {}: expected none, light or full", text);
+}
+
+Result<Fraction> parse_confidence(std::string_view text) {
+  auto share = parse_percent(text);
+  // 0.99 and 99% mean the same; a bare number of at most 1 is a probability.
+  if (share && text.find('%') == std::string_view::npos && share->as_percent() <= 1)
+    share = Fraction(share->as_percent());
+  if (!share || share->value() <= 0 || share->value() >= 1)
+    return fail(ErrorKind::usage,
+                "'{}' is no confidence: expected a probability between 0 and 1, as in 0.99 or 99%", text);
+  return share;
+}
+
+}  // namespace
+
+void add_sweep_options(po::options_description& options, const char* default_load) {
+  options.add_options()("load", po::value<std::string>()->value_name("LEVEL")->default_value(default_load),
+                        "load every link with real-size flows: none, light (a quarter of its rate) or full")(
+      "budget", po::value<std::string>()->value_name("TIME"),
+      "time for probes and load together (default 15s)")("confidence",
+                                                         po::value<std::string>()->value_name("P"),
+                                                         "that every path of a pair was seen (default 0.99)")(
+      "answer-rate", po::value<double>()->value_name("N"),
+      "hop answers asked of one switch per second (default 100 on a live fabric)")(
+      "probe-rate", po::value<double>()->value_name("N"),
+      "small probes one NIC sends per second (default 1000, in a lab 1500)")(
+      "seed", po::value<std::uint64_t>()->value_name("N"),
+      "of the choice of pairs, labels and rounds (default 1)");
+}
+
+Result<SweepOptions> read_sweep_options(const po::variables_map& values, bool live) {
+  SweepOptions options;
+  const auto load = parse_load(values["load"].as<std::string>());
+  if (!load) return pass_on(load);
+  options.load = *load;
+  const auto budget = read_option(values, "budget", parse_duration);
+  if (!budget) return pass_on(budget);
+  if (*budget) options.budget = **budget;
+  if (options.budget < std::chrono::seconds(1) || options.budget > std::chrono::hours(24))
+    return fail(ErrorKind::usage, "--budget {}: expected 1s to 24h", to_string(options.budget));
+  const auto confidence = read_option(values, "confidence", parse_confidence);
+  if (!confidence) return pass_on(confidence);
+  if (*confidence) options.confidence = **confidence;
+  if (!live) options.answers_per_second = kLabAnswersPerSecond;
+  if (!live) options.probes_per_second = kLabProbesPerSecond;
+  for (const auto& [name, place] :
+       {std::pair{"answer-rate", &options.answers_per_second}, {"probe-rate", &options.probes_per_second}}) {
+    if (!values.count(name)) continue;
+    *place = values[name].as<double>();
+    if (!std::isfinite(*place) || *place < 1 || *place > 1e7)
+      return fail(ErrorKind::usage, "--{} {}: expected 1 to 10000000 per second", name, *place);
+  }
+  if (values.count("seed")) options.seed = values["seed"].as<std::uint64_t>();
+  return options;
+}
+
+}  // namespace weft

@@ -1,0 +1,154 @@
+#include "collectors/report/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+constexpr std::size_t kIndent = 4;
+
+/// `text` broken at spaces into lines of at most `columns`, each after `indent` spaces.
+std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns) {
+  std::string lines;
+  const std::size_t room = columns > indent + 20 ? columns - indent : 20;
+  while (!text.empty()) {
+    std::size_t end = text.size();
+    if (end > room) {
+      end = text.rfind(' ', room);
+      if (end == std::string_view::npos || end == 0) end = std::min(text.find(' '), text.size());
+    }
+    lines += std::string(indent, ' ') + std::string(text.substr(0, end)) + "\n";
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+std::string share_range(const Estimate& e) {
+  return fmt::format("{:.3g}% ({:.3g} to {:.3g})", e.value * 100, e.low * 100, e.high * 100);
+}
+
+std::string milliseconds_range(const Estimate& e) {
+  return fmt::format("+{:.3g} ms ({:.3g} to {:.3g})", e.value * 1e3, e.low * 1e3, e.high * 1e3);
+}
+
+std::string estimate_text(Cause cause, const std::optional<Estimate>& estimate) {
+  if (!estimate) return "";
+  switch (cause) {
+    case Cause::loss:
+    case Cause::corruption:
+      return share_range(*estimate);
+    case Cause::rate:
+    case Cause::congestion:
+      return "at " + share_range(*estimate) + " of its rate";
+    case Cause::delay:
+      return milliseconds_range(*estimate);
+    case Cause::mtu:
+      return fmt::format("passes up to {:.0f} bytes", estimate->value);
+    case Cause::down:
+    case Cause::counter:
+      break;
+  }
+  return "";
+}
+
+std::string link_name(const LinkReport& finding) {
+  return finding.from ? fmt::format("{} (from {})", finding.link, *finding.from) : finding.link;
+}
+
+std::string confidence_text(double confidence) {
+  return confidence > 0.999 ? ">.999" : fmt::format("{:.3f}", confidence).substr(1);
+}
+
+std::string evidence_lines(const std::vector<std::string>& evidence, std::size_t columns) {
+  std::string lines;
+  for (const std::string& line : evidence) lines += wrapped(line, kIndent, columns);
+  return lines;
+}
+
+std::string links_part(const DiagnosisDocument& document, std::size_t columns) {
+  if (document.links.empty()) return "";
+  std::size_t width = 4;
+  for (const LinkReport& finding : document.links) width = std::max(width, link_name(finding).size());
+  std::string part = fmt::format("\n{:<{}}  {:<9}  {:<10}  {:<5}  {}\n", "LINK", width, "VERDICT", "CAUSE",
+                                 "SURE", "ESTIMATE");
+  for (const LinkReport& finding : document.links) {
+    auto line =
+        fmt::format("{:<{}}  {:<9}  {:<10}  {:<5}  {}", link_name(finding), width, to_string(finding.verdict),
+                    to_string(finding.cause), confidence_text(finding.confidence),
+                    estimate_text(finding.cause, finding.estimate));
+    line.erase(line.find_last_not_of(' ') + 1);
+    part += line + "\n" + evidence_lines(finding.evidence, columns);
+  }
+  return part;
+}
+
+std::string hosts_part(const DiagnosisDocument& document, std::size_t columns) {
+  std::string part;
+  for (const HostReport& finding : document.hosts) {
+    const auto name = finding.nic && *finding.nic != finding.host ? *finding.nic : finding.host;
+    part += fmt::format("\nhost {}: {}{}\n", name, to_string(finding.verdict),
+                        finding.cause ? fmt::format(", {}", to_string(*finding.cause)) : "");
+    part += evidence_lines(finding.evidence, columns);
+  }
+  return part;
+}
+
+std::string joined(const std::vector<std::string>& names, std::string_view separator) {
+  return fmt::format("{}", fmt::join(names, separator));
+}
+
+std::string groups_part(const DiagnosisDocument& document, std::size_t columns) {
+  std::string part;
+  for (const GroupReport& finding : document.groups) {
+    part += fmt::format("\n{}: {}, {} on {} channels at once\n", joined(finding.nodes, ", "),
+                        to_string(finding.verdict), to_string(finding.cause), finding.channels.size());
+    part += evidence_lines(finding.evidence, columns);
+  }
+  return part;
+}
+
+std::string ambiguous_part(const DiagnosisDocument& document, std::size_t columns) {
+  std::string part;
+  for (const auto& channels : document.ambiguous)
+    part += wrapped("cannot be told apart by these probes: " + joined(channels, ", "), 0, columns);
+  return part.empty() ? "" : "\n" + part;
+}
+
+std::string coverage_part(const DiagnosisDocument& document, std::size_t columns) {
+  constexpr std::size_t kMostNamed = 8;
+  const CoverageReport& covered = document.coverage;
+  std::string part =
+      fmt::format("\ncoverage: {} of {} channels over {} paths; probes: {} sent, {} lost\n", covered.probed,
+                  covered.channels, covered.paths, document.run.sent, document.run.lost);
+  if (covered.missing.empty()) return part;
+  std::vector<std::string> named(
+      covered.missing.begin(),
+      covered.missing.begin() + static_cast<std::ptrdiff_t>(std::min(kMostNamed, covered.missing.size())));
+  const auto more = covered.missing.size() - named.size();
+  return part +
+         wrapped("not crossed: " + joined(named, ", ") + (more ? fmt::format(" and {} more", more) : ""), 0,
+                 columns);
+}
+
+std::string timings_part(const DiagnosisDocument& document) {
+  if (document.run.timings.empty()) return "";
+  std::string part = "time:";
+  Nanoseconds total{};
+  for (const auto& [stage, time] : document.run.timings) {
+    part += fmt::format(" {} {:.1f} s,", stage, std::chrono::duration<double>(time).count());
+    total += time;
+  }
+  return part + fmt::format(" {:.1f} s in all\n", std::chrono::duration<double>(total).count());
+}
+
+}  // namespace
+
+std::string diagnosis_table(const DiagnosisDocument& document, std::size_t columns) {
+  return fmt::format("fabric {}: {}\n", document.fabric, to_string(document.verdict)) +
+         links_part(document, columns) + groups_part(document, columns) + hosts_part(document, columns) +
+         ambiguous_part(document, columns) + coverage_part(document, columns) + timings_part(document);
+}
+
+}  // namespace weft

@@ -1,0 +1,122 @@
+#include "probes/pathmap/path_learner.hpp"
+
+#include <gtest/gtest.h>
+
+#include "probes/pathmap/dark_channels.hpp"
+#include "tests/support/traced_fabric.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft {
+namespace {
+
+/// Four leaves, four spines, one host a leaf; one learner.
+struct Rig {
+  Fabric fabric = *make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 1});
+  AddressPlan addresses = *plan_addresses(fabric, IpFamily::v4);
+  PathTable table;
+  PathLearner learner{fabric, addresses.book, table};
+  PortId src = *fabric.find_nic("host1");
+  PortId dst = *fabric.find_nic("host2");
+
+  std::vector<ChannelId> over(std::size_t spine) {
+    return path_by_choice(fabric, learner.ways(), src, dst, spine);
+  }
+  bool learn(PathLabel label, const std::vector<HopAnswer>& answers) {
+    return learner.learn(src, dst, label, answers);
+  }
+  std::vector<HopAnswer> answers(const std::vector<ChannelId>& path, std::size_t hops) {
+    return answers_along(fabric, addresses.book, path, hops);
+  }
+  const Route& only_route() const { return learner.pairs().at(0).routes.at(0); }
+};
+
+TEST(PathLearner, LearnsThePathThatTheAnswersName) {
+  Rig rig;
+  const auto path = rig.over(2);
+  ASSERT_TRUE(rig.learn(PathLabel(50000), rig.answers(path, path.size())));
+  const auto learned = rig.table.channels(rig.table.paths(rig.only_route().paths)[0]);
+  EXPECT_TRUE(std::ranges::equal(learned, path));
+  EXPECT_TRUE(rig.only_route().reached);
+}
+
+TEST(PathLearner, FillsInASilentSpineByTheLeafThatTheProbeCameInByAfterwards) {
+  Rig rig;
+  const auto path = rig.over(1);
+  auto answers = rig.answers(path, path.size());
+  answers.erase(answers.begin() + 1);  // hop 2, the spine
+  ASSERT_TRUE(rig.learn(PathLabel(50000), answers));
+  ASSERT_EQ(rig.table.paths(rig.only_route().paths).size(), 1u);
+  EXPECT_TRUE(std::ranges::equal(rig.table.channels(rig.table.paths(rig.only_route().paths)[0]), path));
+}
+
+TEST(PathLearner, KeepsASetWhereSeveralWaysFit) {
+  Rig rig;
+  const auto path = rig.over(1);
+  auto answers = rig.answers(path, path.size());
+  answers.erase(answers.begin() + 1, answers.begin() + 3);  // neither the spine nor the far leaf answered
+  ASSERT_TRUE(rig.learn(PathLabel(50000), answers));
+  EXPECT_EQ(rig.table.paths(rig.only_route().paths).size(), 4u);
+}
+
+TEST(PathLearner, SaysWhereAProbeWasLastSeenWhenThePeerIsSilent) {
+  Rig rig;
+  const auto path = rig.over(3);
+  ASSERT_TRUE(rig.learn(PathLabel(50000), rig.answers(path, 2)));
+  EXPECT_FALSE(rig.only_route().reached);
+  EXPECT_EQ(rig.only_route().answered_hops, 2);
+  EXPECT_EQ(rig.table.paths(rig.only_route().paths).size(), 1u);  // from the spine one way only leads on
+}
+
+TEST(PathLearner, TwoAnswersForOneHopAreAFabricThatSprays) {
+  Rig rig;
+  auto answers = rig.answers(rig.over(0), 4);
+  for (const HopAnswer& answer : rig.answers(rig.over(1), 4)) answers.push_back(answer);
+  ASSERT_TRUE(rig.learn(PathLabel(50000), answers));
+  EXPECT_EQ(rig.table.paths(rig.only_route().paths).size(), 2u);
+}
+
+TEST(PathLearner, AnswersThatFitNoPathAreCountedAndTeachNothing) {
+  Rig rig;
+  auto answers = rig.answers(rig.over(0), 4);
+  answers[1].from =
+      *rig.addresses.book.address_of(rig.fabric.target(*rig.fabric.find_channel("leaf3->spine1")));
+  EXPECT_FALSE(rig.learn(PathLabel(50000), answers));
+  EXPECT_FALSE(rig.learn(PathLabel(50001), {}));
+  EXPECT_EQ(rig.learner.contradictions(), 1u);
+  EXPECT_TRUE(rig.learner.pairs().empty());
+}
+
+TEST(PathLearner, AddressesOfNoOneAndOfHostsAreNoHops) {
+  Rig rig;
+  auto answers = rig.answers(rig.over(0), 4);
+  answers[1].from = *IpAddress::parse("203.0.113.9");
+  answers[2].from = *rig.addresses.book.address_of(rig.src);
+  ASSERT_TRUE(rig.learn(PathLabel(50000), answers));
+  EXPECT_EQ(rig.table.paths(rig.only_route().paths).size(), 4u);
+}
+
+TEST(PathLearner, ThePathMapListsTheLabelsOfEachPath) {
+  Rig rig;
+  for (std::uint32_t i = 0; i < 8; ++i) rig.learn(PathLabel(50000 + i), rig.answers(rig.over(i % 2), 4));
+  rig.learn(PathLabel(60000), rig.answers(rig.over(2), 2));  // its peer did not answer
+  const PathMap map = rig.learner.path_map();
+  ASSERT_EQ(map.pairs.size(), 1u);
+  ASSERT_EQ(map.pairs[0].paths.size(), 2u);
+  EXPECT_EQ(map.pairs[0].paths[0].labels.size(), 4u);
+}
+
+TEST(Sights, AChannelThatManyFlowsCouldTakeAndNoneTookIsDark) {
+  Rig rig;
+  for (std::uint32_t i = 0; i < 90; ++i)
+    rig.learn(PathLabel(50000 + i), rig.answers(rig.over(i % 3), 4));  // never spine4
+  const auto seen = sights(rig.fabric, rig.learner);
+  const Sight& dark = seen[rig.fabric.find_channel("leaf1->spine4")->value()];
+  EXPECT_EQ(dark.seen, 0u);
+  EXPECT_EQ(dark.chances, 90u);
+  EXPECT_NEAR(dark.log_missed, 90 * std::log(0.75), 1e-9);
+  EXPECT_EQ(seen[rig.fabric.find_channel("leaf1->spine1")->value()].seen, 30u);
+  EXPECT_EQ(seen[rig.fabric.find_channel("spine4->leaf2")->value()].chances, 0u);  // nobody came by spine4
+}
+
+}  // namespace
+}  // namespace weft

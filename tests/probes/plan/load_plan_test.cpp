@@ -1,0 +1,109 @@
+#include "probes/plan/load_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "probes/plan/ping_plan.hpp"
+#include "tests/support/traced_fabric.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft {
+namespace {
+
+/// The lab of the demo, every pair with a label for each of the four paths.
+struct Rig {
+  Fabric fabric = *make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 4});
+  AddressPlan addresses = *plan_addresses(fabric, IpFamily::v4);
+  PathTable table;
+  PathLearner learner{fabric, addresses.book, table};
+
+  Rig() {
+    for (const NicPair& pair : choose_pairs(fabric, default_partners(fabric)))
+      for (std::uint32_t spine = 0; spine < 4; ++spine)
+        learner.learn(pair.src, pair.dst, PathLabel(50000 + spine),
+                      answers_along(fabric, addresses.book,
+                                    path_by_choice(fabric, learner.ways(), pair.src, pair.dst, spine), 4));
+  }
+  std::span<const ChannelId> channels(const PlannedFlow& flow) const {
+    return table.channels(table.paths(flow.path)[0]);
+  }
+};
+
+TEST(LoadPlan, LoadsEveryChannelAsOftenAsAskedAndNoneTwiceInARound) {
+  const Rig rig;
+  const auto rounds = plan_load_rounds(rig.fabric, rig.learner, 2, 100, 1);
+  std::map<ChannelId, int> loaded;
+  for (const LoadRound& round : rounds) {
+    std::set<ChannelId> busy;
+    for (const PlannedFlow& flow : round)
+      for (const ChannelId channel : rig.channels(flow)) {
+        EXPECT_TRUE(busy.insert(channel).second) << rig.fabric.name_of(channel);
+        ++loaded[channel];
+      }
+  }
+  EXPECT_EQ(loaded.size(), rig.fabric.channel_count());
+  for (const auto& [channel, times] : loaded) EXPECT_GE(times, 2) << rig.fabric.name_of(channel);
+  EXPECT_LE(rounds.size(), 8u);  // two would do; greedy packing needs a few more
+}
+
+TEST(LoadPlan, AFlowHasARightToTheRateOfItsSlowestLink) {
+  const Rig rig;
+  for (const auto& round : plan_load_rounds(rig.fabric, rig.learner, 1, 2, 1))
+    for (const PlannedFlow& flow : round) EXPECT_EQ(flow.rate, Bandwidth::gbit(400));
+}
+
+TEST(LoadPlan, TheSameSeedGivesTheSameRounds) {
+  const Rig rig;
+  const auto one = plan_load_rounds(rig.fabric, rig.learner, 1, 10, 7);
+  const auto other = plan_load_rounds(rig.fabric, rig.learner, 1, 10, 7);
+  ASSERT_EQ(one.size(), other.size());
+  for (std::size_t r = 0; r < one.size(); ++r) {
+    ASSERT_EQ(one[r].size(), other[r].size());
+    for (std::size_t f = 0; f < one[r].size(); ++f) EXPECT_EQ(one[r][f].pair, other[r][f].pair);
+  }
+}
+
+TEST(LoadPlan, PressesAChannelByOneFlowAndByTwoThatShareNothingElse) {
+  const Rig rig;
+  const auto channel = *rig.fabric.find_channel("leaf1->spine2");
+  const auto rounds = plan_press_rounds(rig.fabric, rig.learner, channel, 2, 2);
+  ASSERT_EQ(rounds.size(), 4u);
+  EXPECT_EQ(rounds[0].size(), 1u);
+  ASSERT_EQ(rounds[2].size(), 2u);
+  for (const PlannedFlow& flow : rounds[2])
+    EXPECT_NE(std::ranges::find(rig.channels(flow), channel), rig.channels(flow).end());
+  std::size_t shared = 0;
+  for (const ChannelId c : rig.channels(rounds[2][0]))
+    shared += std::ranges::count(rig.channels(rounds[2][1]), c);
+  EXPECT_EQ(shared, 1u);
+}
+
+TEST(PingPlan, CrossesEveryChannelBothWaysByManyCombinations) {
+  const Rig rig;
+  const auto pings = plan_pings(rig.learner);
+  EXPECT_EQ(pings.size(), 48u * 4u);
+  const auto crossed = crossings(rig.fabric, rig.table, pings);
+  for (std::uint32_t c = 0; c < crossed.size(); ++c)
+    EXPECT_GE(crossed[c], 24u) << rig.fabric.name_of(ChannelId(c));
+  for (const PlannedPing& ping : pings) ASSERT_TRUE(ping.back);
+}
+
+TEST(PingPlan, ADoubtIsProbedByPathsThatCrossNoneOfTheOtherSuspects) {
+  const Rig rig;
+  const auto pings = plan_pings(rig.learner);
+  const auto suspect = *rig.fabric.find_channel("leaf1->spine2");
+  const auto other = *rig.fabric.find_channel("spine2->leaf2");
+  const auto chosen = pings_over(rig.table, pings, suspect, {suspect, other}, 4);
+  ASSERT_EQ(chosen.size(), 4u);
+  for (const PlannedPing& ping : chosen) {
+    const auto there = rig.table.channels(rig.table.paths(ping.path)[0]);
+    const auto back = rig.table.channels(rig.table.paths(*ping.back)[0]);
+    EXPECT_EQ(std::ranges::count(there, other) + std::ranges::count(back, other), 0);
+    EXPECT_EQ(std::ranges::count(there, suspect) + std::ranges::count(back, suspect), 1);
+  }
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,108 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "probes/session/messages_json.hpp"
+
+namespace weft {
+namespace {
+
+const std::vector<Peer> kPeers{{PortId(7), *IpAddress::parse("10.0.1.1")},
+                               {PortId(9), *IpAddress::parse("fd00::9")}};
+
+std::vector<ToAgent> all_to_agent() {
+  RunKey key;
+  for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::byte>(i * 17);
+  return {
+      StartRun{{RunId(~0ull), key}, {{"p1", PortId(3)}, {"p2", PortId(4)}}},
+      Task{TaskId(1), PortId(3), std::chrono::seconds(5),
+           TraceRequest{RunId(5),
+                        BatchId(6),
+                        kPeers,
+                        {{1, PathLabel(50000), 4}},
+                        3,
+                        {500.5, std::chrono::milliseconds(7)}}},
+      Task{TaskId(2), PortId(3), std::chrono::seconds(5),
+           PingRequest{
+               RunId(5), BatchId(6), kPeers, {{0, PathLabel(50000), PathLabel(50001), 100, Bytes(128)}}, {}}},
+      Task{TaskId(3), PortId(3), std::chrono::seconds(5),
+           FlowRequest{RunId(5),
+                       BatchId(6),
+                       kPeers,
+                       {{1, PathLabel(50000), Bandwidth::gbit(400), Bytes(4096)}},
+                       std::chrono::seconds(1)}},
+      Task{TaskId(4), PortId(3), std::chrono::seconds(5), ReceivedQuery{BatchId(6)}},
+      StopRun{},
+      Alive{}};
+}
+
+std::vector<ToCoordinator> all_to_coordinator() {
+  using std::chrono::microseconds;
+  return {Hello{"host1", "0.1.0", "raw", {{"p1", *IpAddress::parse("10.0.1.1")}}},
+          Ready{RunId(5), {{PortId(3), "interface p1 is down"}}},
+          TaskResult{TaskId(1), std::nullopt,
+                     std::vector<HopAnswer>{{2, 3, true, *IpAddress::parse("10.0.1.1"), microseconds(12)}}},
+          TaskResult{TaskId(2), std::nullopt,
+                     std::vector<PingTally>{{0, 10, 9, 1, RttQuantiles{microseconds(3), microseconds(4)}},
+                                            {1, 5, 0, 0}}},
+          TaskResult{TaskId(3), std::nullopt,
+                     std::vector<FlowTally>{{0, 100, 409600, microseconds(500), microseconds(6)}}},
+          TaskResult{TaskId(4), "no such batch",
+                     std::vector<ReceivedTally>{
+                         {BatchId(6), PortId(3), 1, 2, 3, 4, microseconds(5), microseconds(6)}}},
+          Alive{},
+          Bye{"told to stop"}};
+}
+
+TEST(Messages, EveryKindSurvivesTheWay) {
+  for (const ToAgent& message : all_to_agent()) EXPECT_EQ(decode_to_agent(encode(message)), message);
+  for (const ToCoordinator& message : all_to_coordinator())
+    EXPECT_EQ(decode_to_coordinator(encode(message)), message);
+}
+
+TEST(Messages, ATruncatedMessageIsAnErrorWhereverItIsCut) {
+  for (const ToAgent& message : all_to_agent()) {
+    const auto whole = encode(message);
+    for (std::size_t length = 0; length < whole.size(); ++length)
+      EXPECT_FALSE(decode_to_agent(whole.substr(0, length)));
+  }
+}
+
+/// `text` with the value at `pointer` replaced.
+std::string with(const std::string& text, const char* pointer, const nlohmann::json& value) {
+  auto json = nlohmann::json::parse(text);
+  json[nlohmann::json::json_pointer(pointer)] = value;
+  return json.dump();
+}
+
+TEST(Messages, ValuesOutOfRangeAreRefused) {
+  const auto trace = encode(all_to_agent()[1]);
+  EXPECT_FALSE(decode_to_agent(with(trace, "/id", -1)));
+  EXPECT_FALSE(decode_to_agent(with(trace, "/id", 4294967296)));
+  EXPECT_FALSE(decode_to_agent(with(trace, "/limit", 18446744073709551615ull)));
+  EXPECT_FALSE(decode_to_agent(with(trace, "/work/specs/0/0", 2)));  // two peers: 0 and 1
+  EXPECT_FALSE(decode_to_agent(with(trace, "/work/peers/0/1", "10.0.1.1.1")));
+  EXPECT_FALSE(decode_to_agent(with(trace, "/work/pace/0", -3.0)));
+  EXPECT_FALSE(decode_to_agent(with(trace, "/work/kind", "dance")));
+  EXPECT_FALSE(decode_to_agent(with(encode(all_to_agent()[0]), "/key", "00ff")));
+  const auto pings = encode(all_to_coordinator()[3]);
+  EXPECT_FALSE(decode_to_coordinator(with(pings, "/answer/rows/0/2", 11)));  // 11 of 10 answered
+  EXPECT_FALSE(decode_to_coordinator(with(pings, "/answer/rows/0/4", "fast")));
+}
+
+TEST(Messages, WhatIsNoMessageIsRefused) {
+  for (const auto* text : {"", "null", "[]", "{}", "{\"type\":\"sing\"}", "\xff\xfe", "{\"type\":7}"}) {
+    EXPECT_FALSE(decode_to_agent(text)) << text;
+    EXPECT_FALSE(decode_to_coordinator(text)) << text;
+  }
+  EXPECT_FALSE(decode_to_agent(std::string(kMostMessageBytes + 1, ' ')));
+  EXPECT_FALSE(decode_to_agent(std::string(900'000, '[')));
+}
+
+TEST(Messages, TextThatIsNoUtf8IsMendedNotThrownAt) {
+  const auto bytes = encode(ToCoordinator(Bye{"caf\xe9"}));
+  ASSERT_TRUE(decode_to_coordinator(bytes));
+}
+
+}  // namespace
+}  // namespace weft
