@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "probes/pathmap/dark_channels.hpp"
 #include "tests/support/traced_fabric.hpp"
 #include "topology/model/clos.hpp"
