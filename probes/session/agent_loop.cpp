@@ -24,7 +24,8 @@ class AgentLoop {
       if (const auto spoken = speak(); !spoken) return spoken;
       const auto incoming = bus_.receive(kPoll);
       if (!incoming) return pass_on(incoming);
-      if (*incoming && (*incoming)->from == kCoordinator) handle(**incoming);
+      if (*incoming && (*incoming)->from == kCoordinator)
+        if (const auto handled = handle(**incoming); !handled) return handled;
       if (Clock::now() - last_heard_ > (started_ ? timing_.coordinator_silence : timing_.wait_for_start))
         return fail(ErrorKind::timeout, "the coordinator has been silent for {} s: ending",
                     std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - last_heard_).count());
@@ -43,11 +44,15 @@ class AgentLoop {
     return started_ ? send(Alive{}) : send(hello_);
   }
 
-  void handle(const Incoming& incoming) {
+  Result<void> handle(const Incoming& incoming) {
     const auto message = decode_to_agent(incoming.bytes);
-    if (!message) return;  // not of our making: as if it had not come
+    if (!message) {
+      [[maybe_unused]] const auto sent = send(Bye{message.error().message});
+      return pass_on(message, "from the coordinator");
+    }
     last_heard_ = Clock::now();
     std::visit([this](const auto& m) { on(m); }, *message);
+    return {};
   }
 
   void on(const StartRun& start) {

@@ -44,6 +44,13 @@ Coordinator::Actions Coordinator::on_message(const std::string& host, const ToCo
   return actions;
 }
 
+Coordinator::Actions Coordinator::on_garbage(const std::string& host, const std::string& why, TimePoint now) {
+  now_ = now;
+  Actions actions;
+  if (agents_.contains(host) && phase_ != Phase::done) lose(host, why, actions);
+  return actions;
+}
+
 void Coordinator::on(Agent& agent, const std::string& name, const Hello&, Actions& actions) {
   // A second hello is an agent that began anew: what it was doing is lost.
   if (agent.state == AgentState::ready)

@@ -51,6 +51,8 @@ class Coordinator {
   /// Call first.
   Actions start(TimePoint now);
   Actions on_message(const std::string& host, const ToCoordinator& message, TimePoint now);
+  /// A message of this host that could not be read: its agent is of no use to this run.
+  Actions on_garbage(const std::string& host, const std::string& why, TimePoint now);
   /// Call at least ten times a second.
   Actions on_tick(TimePoint now);
 

@@ -65,9 +65,14 @@ Result<void> coordinate(Bus& bus, Coordinator& coordinator, const OnProgress& on
     }
     const auto incoming = bus.receive(kPoll);
     if (!incoming) return pass_on(incoming);
-    if (*incoming)
-      if (const auto message = decode_to_coordinator((*incoming)->bytes))
-        acted = act(bus, coordinator.on_message((*incoming)->from, *message, Clock::now()), on_progress);
+    if (*incoming) {
+      const auto message = decode_to_coordinator((*incoming)->bytes);
+      const auto now = Clock::now();
+      acted = act(bus,
+                  message ? coordinator.on_message((*incoming)->from, *message, now)
+                          : coordinator.on_garbage((*incoming)->from, message.error().message, now),
+                  on_progress);
+    }
     if (acted) acted = act(bus, coordinator.on_tick(Clock::now()), on_progress);
   }
   return acted;

@@ -53,7 +53,9 @@ void PingBook::answered(const Answer& answer, Nanoseconds at) {
     return;
   }
   ++tallies_[index].answered;
-  rtts_[index].push_back(at - shot.sent_at - echo->header.turnaround);
+  // Stamps of sending and receiving come from two places of one host: a very short way may look shorter than
+  // nothing.
+  rtts_[index].push_back(std::max(Nanoseconds(0), at - shot.sent_at - echo->header.turnaround));
 }
 
 std::vector<PingTally> PingBook::tallies() const {

@@ -93,7 +93,8 @@ void TraceBook::answered(const Answer& answer, Nanoseconds at) {
   auto& hop = hop_at(shot->spec, hop_of(*shot));
   if (hop.state != State::waiting) return;
   settle(hop, State::answered);
-  hop.answer.rtt = at - sent_at(*shot);
+  // The two stamps come from two places of one host; the shorter way may look shorter than nothing.
+  hop.answer.rtt = std::max(Nanoseconds(0), at - sent_at(*shot));
   if (const auto* ran_out = std::get_if<HopsRanOut>(&answer)) {
     hop.answer.from = ran_out->from;
     return;
@@ -101,7 +102,7 @@ void TraceBook::answered(const Answer& answer, Nanoseconds at) {
   const auto& echo = std::get<Echo>(answer);
   hop.answer.is_peer = true;
   hop.answer.from = echo.from;
-  hop.answer.rtt -= echo.header.turnaround;
+  hop.answer.rtt = std::max(Nanoseconds(0), hop.answer.rtt - echo.header.turnaround);
   for (unsigned beyond = hop.answer.hop + 1u; beyond <= request_.specs[shot->spec].max_hops; ++beyond)
     settle(hop_at(shot->spec, static_cast<std::uint8_t>(beyond)), State::moot);
 }
