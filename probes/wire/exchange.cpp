@@ -10,7 +10,9 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kBatch = 32;  // frames a send: enough to make system calls cheap
+constexpr std::size_t kBatch = 32;  // frames of one send at high pace: enough to make system calls cheap
+// Up to this pace every probe is sent by itself, so that its send time is its own; above it, see note_sent.
+constexpr double kSinglePace = 20'000;
 constexpr Nanoseconds kStopCheck = std::chrono::milliseconds(20);  // how late a stop may be seen
 constexpr Nanoseconds kCatchUp = std::chrono::milliseconds(5);     // of lost time that may be sent at once
 constexpr Nanoseconds kQueueFull =
@@ -23,6 +25,11 @@ Pacer pacer_of(const Pace& pace, Nanoseconds now) {
   return Pacer(interval, std::clamp<std::size_t>(late, 1, kBatch), now);
 }
 
+std::size_t batch_of(const Pace& pace) {
+  const bool slow = pace.packets_per_second > 0 && pace.packets_per_second <= kSinglePace;
+  return slow ? 1 : kBatch;
+}
+
 class Exchange {
  public:
   Exchange(const ExchangeContext& context, const ExchangeRequest& request, ProbeBook& book)
@@ -30,6 +37,7 @@ class Exchange {
         request_(request),
         book_(book),
         pacer_(pacer_of(request.pace, context.port.now())),
+        batch_(batch_of(request.pace)),
         identification_(first_identification(request.batch, context.secrets.key)) {}
 
   Result<void> run(const std::stop_token& stop) {
@@ -83,7 +91,7 @@ class Exchange {
 
   Result<void> send_due() {
     const auto now = context_.port.now();
-    const auto wanted = std::min(pacer_.allowance(now), kBatch);
+    const auto wanted = std::min(pacer_.allowance(now), batch_);
     blocked_ = false;
     if (wanted == 0) return {};
     fill(wanted);
@@ -138,6 +146,7 @@ class Exchange {
   const ExchangeRequest& request_;
   ProbeBook& book_;
   Pacer pacer_;
+  std::size_t batch_;
   std::deque<Outgoing> queue_;
   std::array<std::vector<std::byte>, kBatch> frames_;
   std::uint16_t identification_;

@@ -1,7 +1,13 @@
 #include "probes/engine/raw/raw_engine.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 
+#include <thread>
+
+#include "probes/engine/raw/kernel_next_hops.hpp"
+#include "probes/engine/raw/packet_socket.hpp"
+#include "probes/wire/probe_frame.hpp"
 #include "tests/support/router_chain.hpp"
 
 namespace weft {
@@ -41,6 +47,18 @@ void build(Rig& rig, bool v6) {
 }
 
 Peer second_peer(bool v6) { return {kSecond, RouterChain::address(2, v6)}; }
+
+/// What the responder has of a batch once `packets` of the last of `specs` are there; flow packets may still
+/// be on their way when their sender is done.
+std::vector<ReceivedTally> received_in_time(RawEngine& engine, BatchId batch, std::size_t specs,
+                                            std::uint64_t packets) {
+  for (int look = 0; look < 100; ++look) {
+    const auto received = engine.received(batch);
+    if (received && received->size() == specs && received->back().packets >= packets) return *received;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return *engine.received(batch);
+}
 
 class RawEngineTest : public ::testing::TestWithParam<bool> {
  protected:
@@ -105,6 +123,205 @@ TEST_P(RawEngineTest, APingIsAnsweredAndCountedAtTheFarEnd) {
   EXPECT_EQ((*received)[1].bytes, 50u * 4096);
   EXPECT_GT((*received)[0].last, (*received)[0].first);
   EXPECT_TRUE(rig_.second->received(BatchId(3))->empty());
+}
+
+PingRequest ping_of(BatchId batch, bool v6, std::uint32_t count, Bytes size = Bytes(128)) {
+  return {
+      .run = kSecrets.run,
+      .batch = batch,
+      .peers = {second_peer(v6)},
+      .specs = {{.label = PathLabel(50001), .back_label = PathLabel(50002), .count = count, .size = size}},
+      .pace = {.packets_per_second = 5000}};
+}
+
+TEST_P(RawEngineTest, FlowsArriveAndTheirBytesAreCounted) {
+  const FlowRequest request{
+      .run = kSecrets.run,
+      .batch = BatchId(9),
+      .peers = {second_peer(v6())},
+      .specs = {{.label = PathLabel(50001), .rate = Bandwidth::mbit(40)},
+                {.label = PathLabel(50002), .rate = Bandwidth::mbit(10)},
+                {.label = PathLabel(50003), .rate = Bandwidth::mbit(10), .size = Bytes(1024)}},
+      .duration = std::chrono::milliseconds(200)};
+  const auto sent = rig_.first->run(request, {});
+  ASSERT_TRUE(sent) << sent.error().message;
+  ASSERT_EQ(sent->size(), 3u);
+  const auto received = received_in_time(*rig_.second, BatchId(9), 3, (*sent)[2].packets);
+  ASSERT_EQ(received.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_GT((*sent)[i].packets, 10u);
+    EXPECT_EQ(received[i].packets, (*sent)[i].packets);
+    EXPECT_EQ(received[i].bytes, (*sent)[i].bytes);
+    EXPECT_EQ(received[i].corrupt, 0u);
+    EXPECT_GT(received[i].last, received[i].first);
+  }
+}
+
+TEST_P(RawEngineTest, OneWayLossIsSeenByTheFarEndAlone) {
+  // r1 drops every fourth probe towards h2, and none of the echoes.
+  ASSERT_TRUE(
+      rig_.chain->shell("r1",
+                        "nft 'add table inet t; add chain inet t c { type filter hook forward priority 0; };"
+                        " add rule inet t c oifname r2 udp dport 4791 numgen inc mod 4 0 drop'"));
+  const auto tallies = rig_.first->ping(ping_of(BatchId(1), v6(), 400), {});
+  ASSERT_TRUE(tallies) << tallies.error().message;
+  EXPECT_EQ((*tallies)[0].sent, 400u);
+  EXPECT_EQ((*tallies)[0].answered, 300u);
+  EXPECT_EQ(rig_.second->received(BatchId(1))->at(0).packets, 300u);
+}
+
+TEST_P(RawEngineTest, CorruptionOnTheWayIsCountedByTheFarEnd) {
+  // r1 overwrites two bytes of padding in every second probe: 150 bytes behind the UDP header's start.
+  ASSERT_TRUE(
+      rig_.chain->shell("r1",
+                        "nft 'add table inet t; add chain inet t c { type filter hook forward priority 0; };"
+                        " add rule inet t c oifname r2 udp dport 4791 numgen inc mod 2 0"
+                        " @th,1200,16 set 0xdead'"));
+  const auto tallies = rig_.first->ping(ping_of(BatchId(1), v6(), 100, Bytes(512)), {});
+  ASSERT_TRUE(tallies) << tallies.error().message;
+  EXPECT_EQ((*tallies)[0].answered, 50u);
+  const auto received = rig_.second->received(BatchId(1));
+  EXPECT_EQ(received->at(0).packets, 50u);
+  EXPECT_EQ(received->at(0).corrupt, 50u);
+}
+
+TEST_P(RawEngineTest, AnMtuBlackHoleSwallowsLargeProbesAndNotSmallOnes) {
+  ASSERT_TRUE(rig_.chain->ip("r1", "link set r2 mtu 1400"));
+  auto request = ping_of(BatchId(1), v6(), 50, Bytes(4096));
+  request.specs.push_back(request.specs[0]);
+  request.specs[1].size = Bytes(1400);
+  const auto tallies = rig_.first->ping(request, {});
+  ASSERT_TRUE(tallies) << tallies.error().message;
+  EXPECT_EQ((*tallies)[0].sent, 50u);
+  EXPECT_EQ((*tallies)[0].answered, 0u);
+  EXPECT_EQ((*tallies)[1].answered, 50u);
+}
+
+TEST_P(RawEngineTest, WithoutAnEngineAtTheFarEndTheSwitchesAnswerAndThePeerDoesNot) {
+  rig_.second.reset();
+  const TraceRequest request{.run = kSecrets.run,
+                             .batch = BatchId(1),
+                             .peers = {second_peer(v6())},
+                             .specs = {{.label = PathLabel(50000)}},
+                             .pace = {.answer_wait = std::chrono::milliseconds(50)}};
+  const auto answers = rig_.first->trace(request, {});
+  ASSERT_TRUE(answers) << answers.error().message;
+  ASSERT_EQ(answers->size(), 2u);
+  EXPECT_FALSE((*answers)[0].is_peer || (*answers)[1].is_peer);
+}
+
+TEST_P(RawEngineTest, ReplayedAndForgedProbesAreNotCounted) {
+  ASSERT_TRUE(rig_.first->ping(ping_of(BatchId(1), v6(), 10), {}));
+  const auto before = *rig_.second->received(BatchId(1));
+  const InNamespace here(rig_.chain->name("h1"));
+  const RawNic nic{.interface = "r1", .address = RouterChain::address(1, v6())};
+  const auto kernel = look_up_nic(nic);
+  ASSERT_TRUE(kernel);
+  const auto hops = KernelNextHops::open(nic, *kernel)->next_hop(RouterChain::address(2, v6()));
+  ASSERT_TRUE(hops);
+  const auto socket = PacketSocket::open(nic, *kernel, PacketRole::sender);
+  ASSERT_TRUE(socket);
+  const ProbeRoute route{.from_mac = kernel->local.mac,
+                         .to_mac = *hops,
+                         .from = nic.address,
+                         .to = RouterChain::address(2, v6()),
+                         .label = UdpPort(50001)};
+  const auto inject = [&](std::uint32_t sequence, const RunKey& key) {
+    std::vector<std::byte> frame(kEthernetSize + 128);
+    encode_probe_frame(route, {.run = kSecrets.run, .batch = BatchId(1), .nic = kFirst, .sequence = sequence},
+                       key, 128, frame);
+    const ByteSpan frames[] = {frame};
+    ASSERT_EQ((*socket)->send(frames)->taken, 1u);
+  };
+  for (std::uint32_t i = 0; i < 10; ++i) inject(i, kSecrets.key);  // as one who recorded the probes
+  for (std::uint32_t i = 10; i < 20; ++i) inject(i, RunKey{});     // as one without the key
+  for (int look = 0; look < 100 && rig_.second->rejects().foreign < 10; ++look)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(rig_.second->rejects().repeated, 10u);
+  EXPECT_EQ(rig_.second->rejects().foreign, 10u);
+  EXPECT_EQ(*rig_.second->received(BatchId(1)), before);
+}
+
+TEST_P(RawEngineTest, AStopEndsARunThatWouldTakeAMinute) {
+  auto request = ping_of(BatchId(1), v6(), 60'000);
+  request.pace.packets_per_second = 1000;
+  std::stop_source stop;
+  std::jthread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    stop.request_stop();
+  });
+  const auto tallies = rig_.first->ping(request, stop.get_token());
+  ASSERT_TRUE(tallies);
+  EXPECT_GT((*tallies)[0].sent, 0u);
+  EXPECT_LT((*tallies)[0].sent, 10'000u);
+}
+
+TEST_P(RawEngineTest, AnInterfaceThatGoesAwayDuringARunIsAnErrorThatNamesIt) {
+  std::jthread remover([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    (void)rig_.chain->ip("h1", "link del r1");
+  });
+  const auto tallies = rig_.first->ping(ping_of(BatchId(1), v6(), 10'000), {});
+  ASSERT_FALSE(tallies);
+  EXPECT_NE(tallies.error().message.find("r1"), std::string::npos) << tallies.error().message;
+}
+
+TEST_P(RawEngineTest, TwoEnginesOfOneNicAreAConflictAndTheErrorSaysOverWhat) {
+  const auto again = open_at(*rig_.chain, 1, v6(), kSecrets);
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().kind, ErrorKind::conflict);
+  EXPECT_NE(again.error().message.find("4791"), std::string::npos);
+}
+
+TEST_P(RawEngineTest, WhatCannotBeOpenedSaysWhy) {
+  rig_.first.reset();
+  const InNamespace here(rig_.chain->name("h1"));
+  const auto opened = [&](const std::string& interface, const IpAddress& address) {
+    return open_raw_engine({.interface = interface, .address = address}, kSecrets, kFirst);
+  };
+  const auto mine = RouterChain::address(1, v6());
+  const auto gone = opened("eth7", mine);
+  ASSERT_FALSE(gone);
+  EXPECT_NE(gone.error().message.find("no interface eth7"), std::string::npos) << gone.error().message;
+  const auto loopback = opened("lo", mine);
+  ASSERT_FALSE(loopback);
+  EXPECT_NE(loopback.error().message.find("no Ethernet"), std::string::npos) << loopback.error().message;
+  const auto foreign = opened("r1", RouterChain::address(2, v6()));
+  ASSERT_FALSE(foreign);
+  EXPECT_NE(foreign.error().message.find("no address of this host"), std::string::npos)
+      << foreign.error().message;
+  ASSERT_TRUE(rig_.chain->ip("h1", "link set r1 down"));
+  const auto down = opened("r1", mine);
+  ASSERT_FALSE(down);
+  EXPECT_NE(down.error().message.find("r1 is down"), std::string::npos) << down.error().message;
+}
+
+TEST_P(RawEngineTest, WithoutARouteTheErrorNamesTheDestination) {
+  ASSERT_TRUE(rig_.chain->ip("h1", v6() ? "route del default via fd77:1::1" : "route del default"));
+  const auto tallies = rig_.first->ping(ping_of(BatchId(1), v6(), 1), {});
+  ASSERT_FALSE(tallies);
+  EXPECT_NE(tallies.error().message.find("no route"), std::string::npos) << tallies.error().message;
+  EXPECT_NE(tallies.error().message.find(to_string(RouterChain::address(2, v6()))), std::string::npos);
+}
+
+TEST_P(RawEngineTest, WithoutTheRightToRawSocketsTheErrorSaysWhichAndWhatWorks) {
+  rig_.first.reset();
+  std::string message;
+  ErrorKind kind = ErrorKind::internal;
+  std::thread([&] {
+    const InNamespace here(rig_.chain->name("h1"));
+    // The system call changes this thread alone; the library's function would change the whole program.
+    ASSERT_EQ(::syscall(SYS_setresuid, -1, 65534, -1), 0);
+    const auto engine =
+        open_raw_engine({.interface = "r1", .address = RouterChain::address(1, v6())}, kSecrets, kFirst);
+    ASSERT_EQ(::syscall(SYS_setresuid, -1, 0, -1), 0);
+    ASSERT_FALSE(engine);
+    kind = engine.error().kind;
+    message = engine.error().message;
+  }).join();
+  EXPECT_EQ(kind, ErrorKind::permission);
+  EXPECT_NE(message.find("CAP_NET_RAW"), std::string::npos) << message;
+  EXPECT_NE(message.find("simulate"), std::string::npos) << message;
 }
 
 }  // namespace

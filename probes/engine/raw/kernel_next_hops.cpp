@@ -118,7 +118,7 @@ Result<KernelNextHops> KernelNextHops::open(const RawNic& nic, const KernelNic& 
   return KernelNextHops(std::move(netlink), std::move(nudge), nic, kernel.index);
 }
 
-Result<IpAddress> KernelNextHops::gateway_to(const IpAddress& destination) {
+Result<KernelNextHops::Way> KernelNextHops::ask_route(const IpAddress& destination, bool through_nic) {
   const auto bits = static_cast<unsigned char>(address_size(destination) * 8);
   rtmsg body{};
   body.rtm_family = family_of(destination);
@@ -127,13 +127,27 @@ Result<IpAddress> KernelNextHops::gateway_to(const IpAddress& destination) {
   Request request(RTM_GETROUTE, body);
   request.attribute(RTA_DST, destination.bytes().data(), address_size(destination));
   request.attribute(RTA_SRC, nic_.address.bytes().data(), address_size(nic_.address));
-  request.attribute(RTA_OIF, &index_, sizeof index_);
+  if (through_nic) request.attribute(RTA_OIF, &index_, sizeof index_);
   const auto reply = converse(netlink_, request.finish());
   if (!reply)
     return fail(ErrorKind::absent, "no route from {} ({}) to {}: {}", nic_.interface, to_string(nic_.address),
                 to_string(destination), reply.error().message);
-  const auto gateway = attribute_of(*reply, sizeof body, RTA_GATEWAY);
-  return gateway ? to_address(*gateway).value_or(destination) : destination;
+  Way way{.gateway = destination};
+  if (const auto gateway = attribute_of(*reply, sizeof body, RTA_GATEWAY))
+    way.gateway = to_address(*gateway).value_or(destination);
+  const auto interface = attribute_of(*reply, sizeof body, RTA_OIF);
+  if (interface && interface->size() == sizeof way.interface)
+    std::memcpy(&way.interface, interface->data(), sizeof way.interface);
+  return way;
+}
+
+Result<IpAddress> KernelNextHops::gateway_to(const IpAddress& destination) {
+  // Asked for one interface, the kernel takes what has no route there for a neighbour; so that is not asked
+  // first.
+  auto way = ask_route(destination, false);
+  if (way && way->interface != index_) way = ask_route(destination, true);
+  if (!way) return pass_on(way);
+  return way->gateway;
 }
 
 std::optional<MacAddress> KernelNextHops::neighbour(const IpAddress& address) {

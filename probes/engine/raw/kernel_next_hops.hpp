@@ -3,6 +3,8 @@
 // Starts no process. Needs no privilege. One thread at a time.
 #pragma once
 
+#include <optional>
+
 #include "probes/engine/raw/nic_lookup.hpp"
 
 namespace weft {
@@ -16,7 +18,12 @@ class KernelNextHops : public NextHops {
  private:
   KernelNextHops(FileDescriptor netlink, FileDescriptor nudge, RawNic nic, int index)
       : netlink_(std::move(netlink)), nudge_(std::move(nudge)), nic_(std::move(nic)), index_(index) {}
-  /// The gateway; the destination itself where it is on the link.
+  struct Way {
+    IpAddress gateway;  // the destination itself where it is on the link
+    int interface = 0;
+  };
+  /// The route that packets from this NIC's address take; `through_nic`: if they had to leave by it.
+  Result<Way> ask_route(const IpAddress& destination, bool through_nic);
   Result<IpAddress> gateway_to(const IpAddress& destination);
   std::optional<MacAddress> neighbour(const IpAddress& address);
 

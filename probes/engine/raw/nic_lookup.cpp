@@ -6,7 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
-#include <vector>
+#include <thread>
 
 #include "probes/engine/raw/packet_filter.hpp"
 #include "probes/engine/raw/socket_address.hpp"
@@ -14,6 +14,9 @@
 
 namespace weft {
 namespace {
+
+constexpr int kCarrierLooks = 100;  // two seconds in all
+constexpr auto kCarrierLook = std::chrono::milliseconds(20);
 
 /// One question about an interface by ioctl.
 Result<ifreq> ask(const FileDescriptor& socket, const std::string& interface, unsigned long question) {
@@ -29,13 +32,24 @@ Result<ifreq> ask(const FileDescriptor& socket, const std::string& interface, un
   return fail(ErrorKind::absent, "cannot ask the kernel about {}: {}", interface, std::strerror(errno));
 }
 
+/// The interface's flags, once it has a carrier or the wait for one is over: the kernel says so a little
+/// later than its cable is there.
+Result<unsigned> settled_flags(const FileDescriptor& socket, const std::string& interface) {
+  for (int look = 0;; ++look) {
+    const auto answer = ask(socket, interface, SIOCGIFFLAGS);
+    if (!answer) return pass_on(answer);
+    const auto flags = static_cast<unsigned>(static_cast<unsigned short>(answer->ifr_flags));
+    if ((flags & IFF_UP) == 0 || (flags & IFF_RUNNING) != 0 || look == kCarrierLooks) return flags;
+    std::this_thread::sleep_for(kCarrierLook);
+  }
+}
+
 Result<void> check_state(const FileDescriptor& socket, const std::string& interface) {
-  const auto flags = ask(socket, interface, SIOCGIFFLAGS);
+  const auto flags = settled_flags(socket, interface);
   if (!flags) return pass_on(flags);
-  const auto state = static_cast<unsigned>(flags->ifr_flags);
-  if ((state & IFF_UP) == 0)
+  if ((*flags & IFF_UP) == 0)
     return fail(ErrorKind::absent, "{} is down: 'ip link set {} up'", interface, interface);
-  if ((state & IFF_RUNNING) == 0)
+  if ((*flags & IFF_RUNNING) == 0)
     return fail(ErrorKind::absent, "{} has no carrier: its cable or its far end is down", interface);
   return {};
 }

@@ -21,7 +21,8 @@ struct KernelNic {
   LocalNic local;
 };
 
-/// An error where there is no such interface, it is down, or it is no Ethernet.
+/// Waits two seconds at most for a carrier. An error where there is no such interface, it is down, it has no
+/// carrier or it is no Ethernet.
 Result<KernelNic> look_up_nic(const RawNic& nic);
 
 /// Owns UDP 4791 on the NIC's address, so that the kernel does not answer probes with "port unreachable";
