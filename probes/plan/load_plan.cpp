@@ -155,4 +155,25 @@ std::vector<LoadRound> plan_press_rounds(const Fabric& fabric, const PathLearner
   return rounds;
 }
 
+std::vector<LoadRound> merge_rounds(const PathTable& table, const std::vector<LoadRound>& rounds) {
+  std::vector<LoadRound> merged;
+  std::vector<std::set<ChannelId>> busy;
+  for (const LoadRound& round : rounds) {
+    std::set<ChannelId> channels;
+    for (const PlannedFlow& flow : round)
+      for (const ChannelId channel : table.channels(table.paths(flow.path)[0])) channels.insert(channel);
+    const auto is_free = [&](const std::set<ChannelId>& taken) {
+      return std::ranges::none_of(channels, [&](ChannelId c) { return taken.contains(c); });
+    };
+    auto at = static_cast<std::size_t>(std::ranges::find_if(busy, is_free) - busy.begin());
+    if (at == merged.size()) {
+      merged.emplace_back();
+      busy.emplace_back();
+    }
+    merged[at].insert(merged[at].end(), round.begin(), round.end());
+    busy[at].insert(channels.begin(), channels.end());
+  }
+  return merged;
+}
+
 }  // namespace weft

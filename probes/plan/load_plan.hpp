@@ -29,4 +29,7 @@ std::vector<LoadRound> plan_load_rounds(const Fabric& fabric, const PathLearner&
 std::vector<LoadRound> plan_press_rounds(const Fabric& fabric, const PathLearner& learner, ChannelId channel,
                                          std::size_t alone, std::size_t together);
 
+/// The same rounds, those that share no channel put into one, in order of first fit.
+std::vector<LoadRound> merge_rounds(const PathTable& table, const std::vector<LoadRound>& rounds);
+
 }  // namespace weft

@@ -30,6 +30,7 @@ constexpr double kSettlingShare = 0.12;
 constexpr std::uint32_t kFewestPackets = 10;
 constexpr std::uint32_t kMostPackets = 20'000;
 constexpr std::uint32_t kPacketsOverDeadWays = 50;  // all of them lost: more would say no more
+constexpr std::size_t kMostSized = 64;              // ways on which sizes are tried
 constexpr std::uint32_t kTimesLoaded = 2;
 constexpr std::size_t kMostDoubts = 16;
 constexpr std::size_t kPingsPerDoubt = 8;
@@ -71,6 +72,10 @@ void Sweep::begin_next_part() {
       plan_probing();
       break;
     case Part::probing:
+      part_ = Part::sizing;
+      plan_sizing();
+      break;
+    case Part::sizing:
       part_ = Part::loading;
       plan_loading();
       break;
@@ -107,18 +112,41 @@ std::uint32_t Sweep::packets_for(const std::vector<PlannedPing>& pings, double p
   return static_cast<std::uint32_t>(std::clamp(packets, double{kFewestPackets}, double{kMostPackets}));
 }
 
+void Sweep::add_pings(const std::vector<PlannedPing>& pings, Bytes size, double packets_per_second,
+                      double share) {
+  const auto packets = packets_for(pings, packets_per_second, budget_seconds(share));
+  std::vector<CountedPing> counted;
+  for (const PlannedPing& ping : pings)
+    counted.push_back({ping, ping.reached ? packets : std::min(packets, kPacketsOverDeadWays)});
+  stages_.push_back(std::make_unique<PingStage>(state_, std::move(counted), size, packets_per_second));
+}
+
 void Sweep::plan_probing() {
   pings_ = plan_pings(state_.learner);
-  const auto add = [this](Bytes size, double packets_per_second, double share) {
-    const auto packets = packets_for(pings_, packets_per_second, budget_seconds(share));
-    std::vector<CountedPing> counted;
-    for (const PlannedPing& ping : pings_)
-      counted.push_back({ping, ping.reached ? packets : std::min(packets, kPacketsOverDeadWays)});
-    stages_.push_back(std::make_unique<PingStage>(state_, std::move(counted), size, packets_per_second));
-  };
-  add(kSmall, state_.options.probes_per_second, kSmallShare);
-  add(kLarge, large_probes_per_second(), kLargeShare);
-  for (const Bytes size : kBetween) add(size, large_probes_per_second(), kBetweenShare);
+  add_pings(pings_, kSmall, state_.options.probes_per_second, kSmallShare);
+  auto alive = pings_;
+  std::erase_if(alive, [](const PlannedPing& ping) { return !ping.reached; });
+  add_pings(alive, kLarge, large_probes_per_second(), kLargeShare);
+}
+
+/// Where large packets all vanished on a way that small ones pass, the sizes between say where the black hole
+/// begins.
+void Sweep::plan_sizing() {
+  std::set<PathSetId> passed;
+  std::set<PathSetId> swallowed;
+  for (const Observation& seen : state_.observations.probes) {
+    if (seen.sent == 0) continue;
+    if (seen.size == kSmall && seen.lost < seen.sent) passed.insert(seen.path);
+    if (seen.size == kLarge && seen.lost == seen.sent && seen.sent >= kFewestPackets)
+      swallowed.insert(seen.path);
+  }
+  std::vector<PlannedPing> pings;
+  for (const PlannedPing& ping : pings_)
+    if (pings.size() < kMostSized && ping.reached && passed.contains(ping.path) &&
+        swallowed.contains(ping.path))
+      pings.push_back(ping);
+  if (pings.empty()) return;
+  for (const Bytes size : kBetween) add_pings(pings, size, large_probes_per_second(), kBetweenShare);
 }
 
 void Sweep::plan_loading() {
@@ -158,7 +186,9 @@ void Sweep::plan_settling() {
     const double speed = size > kSmall ? large_probes_per_second() : state_.options.probes_per_second;
     stages_.push_back(std::make_unique<PingStage>(state_, std::move(counted), size, speed));
   }
-  if (!rounds.empty()) stages_.push_back(std::make_unique<LoadStage>(state_, std::move(rounds), rounds_run_));
+  if (rounds.empty()) return;
+  rounds = merge_rounds(state_.learner.table(), rounds);
+  stages_.push_back(std::make_unique<LoadStage>(state_, std::move(rounds), rounds_run_));
 }
 
 /// A channel that none of many flows took, though each could have: its near end does not use it.

@@ -43,9 +43,11 @@ class Sweep {
   const Observations& observations() const { return state_.observations; }
 
  private:
-  enum class Part { mapping, probing, loading, settling, done };
+  enum class Part { mapping, probing, sizing, loading, settling, done };
   void begin_next_part();
   void plan_probing();
+  void plan_sizing();
+  void add_pings(const std::vector<PlannedPing>& pings, Bytes size, double packets_per_second, double share);
   void plan_loading();
   void plan_settling();
   void note_dark_channels();

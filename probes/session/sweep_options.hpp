@@ -21,8 +21,9 @@ struct SweepOptions {
   double answers_per_second = 100;
   /// Small probes a NIC sends per second.
   double probes_per_second = 1000;
-  /// Share of a link that large probes of one NIC may take.
-  Fraction large_probe_share{0.2};
+  /// Share of a link that large probes of one NIC may take: little, so that they fit through a link held to a
+  /// tenth of its rate and tell loss by size from loss by load.
+  Fraction large_probe_share{0.05};
   Nanoseconds load_round = std::chrono::milliseconds(500);
   /// Between a round's last packet and the questions what arrived: longer than queues take to drain.
   Nanoseconds drain = std::chrono::milliseconds(100);

@@ -81,6 +81,17 @@ TEST(LoadPlan, PressesAChannelByOneFlowAndByTwoThatShareNothingElse) {
   EXPECT_EQ(shared, 1u);
 }
 
+TEST(LoadPlan, RoundsThatShareNoChannelBecomeOne) {
+  const Rig rig;
+  auto rounds = plan_press_rounds(rig.fabric, rig.learner, *rig.fabric.find_channel("leaf1->spine2"), 1, 0);
+  const auto more = plan_press_rounds(rig.fabric, rig.learner, *rig.fabric.find_channel("leaf3->spine4"), 1, 0);
+  rounds.insert(rounds.end(), more.begin(), more.end());
+  rounds.push_back(rounds.front());
+  const auto merged = merge_rounds(rig.table, rounds);
+  ASSERT_EQ(merged.size(), 2u);
+  EXPECT_EQ(merged[0].size() + merged[1].size(), 3u);
+}
+
 TEST(PingPlan, CrossesEveryChannelBothWaysByManyCombinations) {
   const Rig rig;
   const auto pings = plan_pings(rig.learner);
