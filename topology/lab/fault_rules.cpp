@@ -8,20 +8,24 @@
 namespace weft {
 namespace {
 
-constexpr double kLots = 1'000'000;  // a share is drawn out of so many: 0.0001 % is the smallest
+constexpr std::int64_t kLots = 1'000'000;  // a share is drawn out of so many: 0.0001 % is the smallest
 
-std::int64_t lots(Fraction share) { return std::llround(share.value() * kLots); }
+std::int64_t lots(Fraction share) { return std::llround(share.value() * static_cast<double>(kLots)); }
 
-std::string drawn(Fraction share) { return fmt::format("numgen random mod {:.0f} < {}", kLots, lots(share)); }
+/// True for that share of the packets; for all of them there is nothing to draw.
+std::string drawn(Fraction share) {
+  if (lots(share) >= kLots) return "";
+  return fmt::format("numgen random mod {} < {} ", kLots, lots(share));
+}
 
 /// The statements for one channel, in the order in which they apply.
 std::string statements(const std::string& match, const ChannelFault& fault) {
   std::string lines;
   if (fault.mtu) lines += fmt::format("  {} meta length > {} drop\n", match, fault.mtu->count());
-  if (fault.loss && lots(*fault.loss) > 0) lines += fmt::format("  {} {} drop\n", match, drawn(*fault.loss));
+  if (fault.loss && lots(*fault.loss) > 0) lines += fmt::format("  {} {}drop\n", match, drawn(*fault.loss));
   // Two bytes behind BTH (12) and DETH (8), which follow the 8 of UDP: payload, and nothing but payload.
   if (fault.corruption && lots(*fault.corruption) > 0)
-    lines += fmt::format("  {} udp dport 4791 {} @th,224,16 set 0xdead\n", match, drawn(*fault.corruption));
+    lines += fmt::format("  {} udp dport 4791 {}@th,224,16 set 0xdead\n", match, drawn(*fault.corruption));
   return lines;
 }
 

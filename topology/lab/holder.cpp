@@ -104,10 +104,4 @@ bool is_inside(const ProcessMark& holder) {
   return theirs && mark_of(holder.pid) == holder && theirs == namespace_inode(user_namespace_of(getpid()));
 }
 
-void end_holder(const ProcessMark& holder) {
-  if (mark_of(holder.pid) != holder) return;
-  if (const auto inode = namespace_inode(user_namespace_of(holder.pid))) end_processes_in("user", {*inode});
-  end_process(holder);
-}
-
 }  // namespace weft

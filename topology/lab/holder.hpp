@@ -20,7 +20,4 @@ Result<void> join_holder(const ProcessMark& holder);
 /// True when the calling process is in the holder's user namespace.
 bool is_inside(const ProcessMark& holder);
 
-/// Ends every process in the holder's user namespace, the holder last.
-void end_holder(const ProcessMark& holder);
-
 }  // namespace weft

@@ -44,7 +44,7 @@ Result<bool> remove_all(const std::vector<std::filesystem::path>& files) {
   std::set<std::uint64_t> inodes;
   for (const auto& file : files)
     if (const auto inode = namespace_inode(file)) inodes.insert(*inode);
-  if (!inodes.empty()) end_processes_in("net", inodes);
+  if (!inodes.empty()) end_processes_in_networks(inodes);
   bool any = false;
   for (const auto& file : files) {
     const auto removed = remove_namespace(file);
@@ -54,9 +54,11 @@ Result<bool> remove_all(const std::vector<std::filesystem::path>& files) {
   return any;
 }
 
+/// What is left of a lab whose state is lost or damaged.
 Result<bool> remove_orphans(std::string_view name, const std::filesystem::path& state_root) {
   std::error_code error;
   const bool had_state = std::filesystem::exists(state_directory(state_root, name), error);
+  if (had_state) end_processes_with_mount(user_namespace_directory(state_root, name));
   const auto removed = may_build_as_root() ? remove_all(orphans_of(name, state_root)) : Result<bool>(false);
   if (!removed) return pass_on(removed);
   if (const auto gone = remove_state(state_root, name); !gone) return pass_on(gone);
@@ -106,7 +108,8 @@ Result<void> clear_kernel(const LabState& state, const std::filesystem::path& st
       (void)remove_all(namespace_files(state, state_root));
       (void)umount2(namespace_directory(state_root, state).c_str(), MNT_DETACH);
     }
-    if (state.holder) end_holder(*state.holder);
+    end_processes_with_mount(namespace_directory(state_root, state));
+    if (state.holder) end_process(*state.holder);
     return {};
   }
   const auto removed = remove_all(namespace_files(state, state_root));

@@ -45,6 +45,20 @@ bool kill_and_wait(const FileDescriptor& process) {
   return poll(&ended, 1, kEndWaitMs) == 1;
 }
 
+/// Kills every process but the caller of which `meant` is true.
+void end_processes_where(const std::function<bool(pid_t)>& meant) {
+  // What one of them starts while it is being killed is found in the next round.
+  for (int round = 0; round < kRounds; ++round) {
+    bool found = false;
+    for (const pid_t pid : all_pids()) {
+      if (pid == getpid()) continue;
+      const FileDescriptor handle(pidfd_open(pid, 0));
+      if (meant(pid)) found |= kill_and_wait(handle);
+    }
+    if (!found) return;
+  }
+}
+
 /// Between fork and the work: away from the parent's terminal and files, but for `keep`.
 void detach(const char* name, int keep) {
   setsid();
@@ -135,18 +149,29 @@ std::optional<std::uint64_t> namespace_inode(const std::filesystem::path& file) 
   return info.st_ino;
 }
 
-void end_processes_in(const char* kind, const std::set<std::uint64_t>& inodes) {
-  // What one of them starts while it is being killed is found in the next round.
-  for (int round = 0; round < kRounds; ++round) {
-    bool found = false;
-    for (const pid_t pid : all_pids()) {
-      if (pid == getpid()) continue;
-      const FileDescriptor handle(pidfd_open(pid, 0));
-      const auto inode = namespace_inode(proc(pid) / "ns" / kind);
-      if (inode && inodes.contains(*inode)) found |= kill_and_wait(handle);
-    }
-    if (!found) return;
+void end_processes_in_networks(const std::set<std::uint64_t>& inodes) {
+  end_processes_where([&](pid_t pid) {
+    const auto inode = namespace_inode(proc(pid) / "ns" / "net");
+    return inode && inodes.contains(*inode);
+  });
+}
+
+void end_processes_with_mount(const std::filesystem::path& mount_point) {
+  end_processes_where([&](pid_t pid) {
+    std::ifstream file(proc(pid) / "mountinfo");
+    return has_mount(std::string(std::istreambuf_iterator<char>(file), {}), mount_point);
+  });
+}
+
+bool has_mount(std::string_view mountinfo, const std::filesystem::path& mount_point) {
+  std::istringstream lines{std::string(mountinfo)};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string field;
+    for (int i = 0; i < 5; ++i) fields >> field;
+    if (field == mount_point) return true;
   }
+  return false;
 }
 
 Result<ProcessMark> start_worker(const char* name, const std::function<Result<void>()>& prepare,

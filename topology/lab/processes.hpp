@@ -31,8 +31,14 @@ bool end_process(const ProcessMark& process);
 
 /// The inode that names a namespace of a process, as /proc/PID/ns/`kind`; absent when it may not be read.
 std::optional<std::uint64_t> namespace_inode(const std::filesystem::path& file);
-/// Kills every process, but the caller, whose namespace of `kind` ("net", "user") is one of these.
-void end_processes_in(const char* kind, const std::set<std::uint64_t>& inodes);
+/// Kills every process, but the caller, whose network namespace is one of these.
+void end_processes_in_networks(const std::set<std::uint64_t>& inodes);
+/// Kills every process, but the caller, that sees a mount at this very path. Those of other users, whose
+/// mounts the caller may not read, stay.
+void end_processes_with_mount(const std::filesystem::path& mount_point);
+
+/// True when the text of a /proc/PID/mountinfo has a mount at this path, proc(5) field 5.
+bool has_mount(std::string_view mountinfo, const std::filesystem::path& mount_point);
 
 /// Starts a process that goes on after its parent, in a session of its own with none of the parent's files
 /// open and the namespaces of the calling thread. There `prepare` is called and its error given back here

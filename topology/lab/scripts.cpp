@@ -56,6 +56,8 @@ std::vector<Sysctl> LabScripts::sysctls(NodeId node) const {
   std::vector<Sysctl> all = {{"net/ipv4/conf/all/rp_filter", "0"}, {"net/ipv4/conf/default/rp_filter", "0"}};
   const bool v6 = plan_->family == IpFamily::v6;
   if (v6) {
+    // With automatic flow labels a socket hashes by a value of its own, and every device on the way with it.
+    all.push_back({"net/ipv6/auto_flowlabels", "0"});
     all.push_back({"net/ipv6/conf/default/accept_dad", "0"});
     all.push_back({"net/ipv6/conf/default/accept_ra", "0"});
     all.push_back({"net/ipv6/conf/default/addr_gen_mode", "1"});  // no link-local addresses
@@ -74,6 +76,7 @@ std::vector<Sysctl> LabScripts::sysctls(NodeId node) const {
     all.push_back({"net/ipv6/conf/all/forwarding", "1"});
     all.push_back({"net/ipv6/fib_multipath_hash_policy", "1"});
     all.push_back({"net/ipv6/icmp/ratelimit", "0"});
+    all.push_back({"net/ipv6/icmp/ratemask", "\n"});  // the empty set
   }
   return all;
 }

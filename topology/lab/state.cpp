@@ -37,10 +37,15 @@ std::filesystem::path state_directory(const std::filesystem::path& state_root, s
   return state_root / name;
 }
 
+std::filesystem::path user_namespace_directory(const std::filesystem::path& state_root,
+                                               std::string_view name) {
+  return state_directory(state_root, name) / "netns";
+}
+
 std::filesystem::path namespace_directory(const std::filesystem::path& state_root, const LabState& state) {
   // Where `ip netns` looks; an ordinary user cannot write there, not even in a namespace of his own.
   if (state.owner == LabOwner::root) return "/run/netns";
-  return state_directory(state_root, state.name) / "netns";
+  return user_namespace_directory(state_root, state.name);
 }
 
 Result<void> write_lab_state(const std::filesystem::path& state_root, const LabState& state) {

@@ -44,7 +44,9 @@ Result<LabState> lab_state_from_json(const nlohmann::json& document);
 bool same_fabric(const LabState& a, const LabState& b);
 
 std::filesystem::path state_directory(const std::filesystem::path& state_root, std::string_view name);
-/// Where the files of the lab's namespaces lie.
+/// Where the files of the lab's namespaces lie: of an ordinary user's, and of any lab.
+std::filesystem::path user_namespace_directory(const std::filesystem::path& state_root,
+                                               std::string_view name);
 std::filesystem::path namespace_directory(const std::filesystem::path& state_root, const LabState& state);
 
 Result<void> write_lab_state(const std::filesystem::path& state_root, const LabState& state);

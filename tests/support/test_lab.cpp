@@ -1,0 +1,182 @@
+#include "tests/support/test_lab.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "topology/base/check.hpp"
+#include "topology/lab/names.hpp"
+#include "topology/lab/network_namespace.hpp"
+
+namespace weft {
+namespace {
+
+constexpr int kIpHeader[2] = {20, 40};
+constexpr int kUdpHeader = 8;
+constexpr std::chrono::milliseconds kQuiet{60};  // no packet for so long: no more will come
+constexpr std::chrono::seconds kLongestSettle{5};
+constexpr std::chrono::seconds kLongestProgram{10};
+
+int next_number() {
+  static std::atomic<int> counter = 0;
+  return counter++;
+}
+
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+};
+
+SocketAddress socket_address(const IpAddress& address, std::uint16_t port) {
+  SocketAddress out;
+  if (address.is_v6()) {
+    auto& v6 = reinterpret_cast<sockaddr_in6&>(out.storage);
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(port);
+    std::memcpy(&v6.sin6_addr, address.bytes().data(), 16);
+    out.size = sizeof v6;
+  } else {
+    auto& v4 = reinterpret_cast<sockaddr_in&>(out.storage);
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(port);
+    std::memcpy(&v4.sin_addr, address.bytes().data(), 4);
+    out.size = sizeof v4;
+  }
+  return out;
+}
+
+/// Unconnected: a connected socket hashes by its own value, not by its ports.
+void send_datagrams(const Lab& lab, PortId from, PortId to, const Datagrams& datagrams) {
+  const auto visit = NamespaceVisit::enter(lab.namespace_of(lab.fabric().port(from).node));
+  WEFT_CHECK(visit.has_value());
+  const IpAddress source = lab.nic(from).address;
+  const FileDescriptor socket_fd(socket(source.is_v6() ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const auto here = socket_address(source, datagrams.label);
+  const auto there = socket_address(lab.nic(to).address, 4791);
+  WEFT_CHECK(bind(socket_fd.get(), reinterpret_cast<const sockaddr*>(&here.storage), here.size) == 0);
+  const std::string payload(
+      static_cast<std::size_t>(datagrams.size - kUdpHeader - kIpHeader[source.is_v6() ? 1 : 0]), 'x');
+  for (int i = 0; i < datagrams.count; ++i) {
+    (void)sendto(socket_fd.get(), payload.data(), payload.size(), 0,
+                 reinterpret_cast<const sockaddr*>(&there.storage), there.size);
+    if (datagrams.gap > Nanoseconds(0)) std::this_thread::sleep_for(datagrams.gap);
+  }
+}
+
+/// bytes in, packets in, bytes out, packets out: proc(5), /proc/net/dev.
+std::array<std::uint64_t, 4> counters_at(const TestLab& lab, PortId id) {
+  const Port& port = lab.fabric().port(id);
+  const auto visit = NamespaceVisit::enter(lab->namespace_of(port.node));
+  WEFT_CHECK(visit.has_value());
+  const std::string wanted = interface_name(port.number) + ":";
+  std::ifstream file("/proc/thread-self/net/dev");
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream fields(line);
+    std::string name;
+    std::array<std::uint64_t, 16> values{};
+    fields >> name;
+    if (name != wanted) continue;
+    for (auto& value : values) fields >> value;
+    return {values[0], values[1], values[8], values[9]};
+  }
+  WEFT_CHECK(false);
+}
+
+}  // namespace
+
+ScratchDirectory::ScratchDirectory()
+    : path_(std::filesystem::temp_directory_path() /
+            fmt::format("weft-test-{}-{}", getpid(), next_number())) {
+  std::filesystem::create_directories(path_);
+}
+
+ScratchDirectory::~ScratchDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string unique_lab_name() { return fmt::format("t{}-{}", getpid(), next_number()); }
+
+TestLab::TestLab(const Fabric& fabric, const LabSettings& settings) {
+  auto up = lab_up(unique_lab_name(), fabric, settings, root());
+  if (!up) fmt::print(stderr, "test lab: {}\n", up.error().message);
+  WEFT_CHECK(up.has_value());
+  lab_ = std::move(up->lab);
+}
+
+TestLab::~TestLab() {
+  const auto down = lab_down(lab_->name(), root());
+  EXPECT_TRUE(down) << down.error().message;
+}
+
+Result<void> TestLab::fault(std::string_view text) const {
+  const auto spec = parse_fault(fabric(), text);
+  if (!spec) return pass_on(spec);
+  return lab_fault(**this, *spec, root());
+}
+
+Result<std::string> TestLab::run_in(std::string_view name, const std::vector<std::string>& argv) const {
+  const auto visit = NamespaceVisit::enter(lab_->namespace_of(node(name)));
+  if (!visit) return pass_on(visit);
+  return run_program(argv, "", kLongestProgram);
+}
+
+int arrived(const TestLab& lab, const Datagrams& datagrams) {
+  const PortId to = lab.nic(datagrams.to);
+  const auto before = packets_at(lab, to).in;
+  send_datagrams(*lab, lab.nic(datagrams.from), to, datagrams);
+  const auto start = std::chrono::steady_clock::now();
+  auto last = start;
+  auto count = packets_at(lab, to).in;
+  while (count - before < static_cast<std::uint64_t>(datagrams.count)) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last > kQuiet || now - start > kLongestSettle) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const auto again = packets_at(lab, to).in;
+    if (again != count) last = now;
+    count = again;
+  }
+  return static_cast<int>(count - before);
+}
+
+PacketCounts packets_at(const TestLab& lab, PortId port) {
+  const auto counters = counters_at(lab, port);
+  return {.in = counters[1], .out = counters[3]};
+}
+
+std::uint64_t bytes_into(const TestLab& lab, PortId port) { return counters_at(lab, port)[0]; }
+
+ChannelId kernel_choice(const TestLab& lab, std::string_view node, std::string_view from, std::string_view to,
+                        std::uint16_t label) {
+  const auto said = lab.run_in(node, {"ip", "route", "get", to_string(lab->nic(lab.nic(to)).address), "from",
+                                      to_string(lab->nic(lab.nic(from)).address), "iif", "lo", "ipproto",
+                                      "udp", "sport", std::to_string(label), "dport", "4791"});
+  if (!said) fmt::print(stderr, "{}\n", said.error().message);
+  WEFT_CHECK(said.has_value());
+  std::istringstream words(*said);
+  std::string word;
+  while (words >> word && word != "dev") {
+  }
+  words >> word;
+  const PortId port = lab.fabric().find_port(fmt::format("{}/{}", node, word)).value();
+  return lab.fabric().channel_from(port).value();
+}
+
+std::vector<ChannelId> kernel_path(const TestLab& lab, std::string_view from, std::string_view to,
+                                   std::uint16_t label) {
+  std::vector<ChannelId> path = {lab.fabric().channel_from(lab.nic(from)).value()};
+  while (lab.fabric().target(path.back()) != lab.nic(to)) {
+    WEFT_CHECK(path.size() < 8);
+    path.push_back(
+        kernel_choice(lab, lab.fabric().name_of(lab.fabric().target_node(path.back())), from, to, label));
+  }
+  return path;
+}
+
+}  // namespace weft
