@@ -18,6 +18,7 @@ namespace {
 // A new command: one line here, one declaration in its own header or in commands.hpp.
 constexpr auto kCommands = std::to_array<Command>({
     {"sweep", "find what is wrong with a fabric, link by link", sweep_command},
+    {"simulate", "the same on a simulated fabric: any size, any fault, no privileges", simulate_command},
     {"balance", "give every QP of a job a path, so that every link stays at the bound", balance_command},
     {"lab", "a fabric on this machine: up, down, status, fault, heal, exec", lab_command},
     {"agent", "probe from this host for a coordinator", agent_command},

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "probes/engine/raw/raw_engine.hpp"
+#include "probes/engine/sim/sim_fabric.hpp"
 #include "topology/base/check.hpp"
 
 namespace weft {
@@ -19,6 +20,18 @@ OpenEngines raw_engines(std::vector<NicReport> nics) {
         open_raw_engine({.interface = nic->interface, .address = nic->address}, secrets, assigned.nic);
     if (!opened) return pass_on(opened);
     const std::shared_ptr<RawEngine> engine(std::move(*opened));
+    return NicEngines{engine, engine};
+  };
+}
+
+OpenEngines simulated_engines(const Fabric& fabric, const AddressBook& addresses,
+                              const std::vector<FaultSpec>& faults, std::uint64_t seed) {
+  SimOptions options;
+  options.seed = seed;
+  options.faults = faults;
+  return [world = SimFabric::make(fabric, addresses, options)](const NicAssignment& assigned,
+                                                               const RunSecrets&) -> Result<NicEngines> {
+    const auto engine = world->engine(assigned.nic);
     return NicEngines{engine, engine};
   };
 }

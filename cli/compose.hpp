@@ -5,11 +5,17 @@
 
 #include "collectors/bus/nats_bus.hpp"
 #include "probes/session/work.hpp"
+#include "topology/model/addressing.hpp"
+#include "topology/model/fault.hpp"
 
 namespace weft {
 
 /// Opens AF_PACKET engines for NICs that go by the interfaces and addresses of `nics`.
 OpenEngines raw_engines(std::vector<NicReport> nics);
+
+/// Engines of a simulated fabric; what is given must outlive them.
+OpenEngines simulated_engines(const Fabric& fabric, const AddressBook& addresses,
+                              const std::vector<FaultSpec>& faults, std::uint64_t seed);
 
 /// A new run's id and key, from the system's random source.
 RunSecrets new_run_secrets();

@@ -3,9 +3,9 @@
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/lab_agents.hpp"
+#include "cli/lab_place.hpp"
 #include "cli/nats_server.hpp"
 #include "cli/options.hpp"
-#include "cli/lab_place.hpp"
 #include "cli/sweep_answer.hpp"
 #include "cli/sweep_arguments.hpp"
 #include "probes/session/coordinator_loop.hpp"
@@ -48,11 +48,11 @@ int sweep_command(const Arguments& arguments) {
       "weft sweep --lab[=NAME] [options]",
       "Maps every path of a fabric, probes every link in both directions, and names what is not healthy.",
       kExamples);
-  parser.options().add_options()("lab",
-                                 po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
-                                 "the lab to sweep (see weft lab)")(
-      "engine", po::value<std::string>()->value_name("NAME")->default_value("auto"),
-      "how packets are sent: auto or raw");
+  parser.options().add_options()(
+      "lab", po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
+      "the lab to sweep (see weft lab)")("engine",
+                                         po::value<std::string>()->value_name("NAME")->default_value("auto"),
+                                         "how packets are sent: auto or raw");
   add_sweep_options(parser.options(), "full");
   add_answer_options(parser.options());
   const auto values = parser.parse(arguments);

@@ -1,0 +1,89 @@
+#include "cli/commands.hpp"
+#include "cli/compose.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/options.hpp"
+#include "cli/sweep_answer.hpp"
+#include "cli/sweep_arguments.hpp"
+#include "probes/session/coordinator_loop.hpp"
+#include "topology/files/fabric_file.hpp"
+
+namespace weft {
+namespace {
+
+constexpr const char* kExamples =
+    "  weft simulate fabric.yaml --fault 'leaf1--spine2:loss=0.5%,from=leaf1'\n"
+    "  weft simulate fabric.yaml --fault leaf1--spine2:rate=100G --fault leaf2--spine1:down -o json\n"
+    "  weft simulate fabric.yaml --seed 7 --load none\n";
+
+Result<std::vector<FaultSpec>> read_faults(const po::variables_map& values, const Fabric& fabric) {
+  std::vector<FaultSpec> faults;
+  if (!values.count("fault")) return faults;
+  for (const auto& text : values["fault"].as<std::vector<std::string>>()) {
+    const auto fault = parse_fault(fabric, text);
+    if (!fault) return pass_on(fault, fmt::format("--fault '{}'", text));
+    faults.push_back(*fault);
+  }
+  return faults;
+}
+
+/// Every host with all its NICs: in a simulation nobody is missing.
+std::vector<ExpectedHost> all_hosts(const Fabric& fabric) {
+  std::vector<ExpectedHost> hosts;
+  for (const NodeId host : fabric.hosts()) {
+    ExpectedHost expected{host, {}};
+    for (const PortId port : fabric.ports_of(host))
+      if (fabric.port(port).link) expected.nics.push_back({fabric.name_of_nic(port), port});
+    if (!expected.nics.empty()) hosts.push_back(std::move(expected));
+  }
+  return hosts;
+}
+
+int simulate_sweep(const po::variables_map& values, const FabricFile& file, const SweepOptions& options) {
+  const Fabric& fabric = file.fabric;
+  const auto addresses = plan_addresses(fabric, file.lab.family);
+  if (!addresses) return report(addresses.error());
+  const auto faults = read_faults(values, fabric);
+  if (!faults) return report(faults.error());
+  const Interrupt interrupt;
+  const auto hosts = all_hosts(fabric);
+  std::vector<std::string> names;
+  for (const ExpectedHost& host : hosts) names.push_back(fabric.name_of(host.host));
+  Coordinator coordinator(fabric, addresses->book, options, {RunId(options.seed), {}}, hosts);
+  ProgressLine progress;
+  const auto open = simulated_engines(fabric, addresses->book, *faults, options.seed);
+  const auto done = coordinate_in_process(
+      coordinator, names, open, [&](const Progress& p) { progress.show(p); }, interrupt.token());
+  if (interrupt.happened()) return kExitInterrupted;
+  if (!done) return report(done.error());
+  return answer(values, fabric, coordinator.sweep(), coordinator.report(), progress);
+}
+
+}  // namespace
+
+int simulate_command(const Arguments& arguments) {
+  OptionParser parser("weft simulate FABRIC.yaml [--fault 'LINK:loss=0.5%,from=NODE']... [options]",
+                      "Sweeps a simulated fabric with the faults you choose: any size, no privileges.",
+                      kExamples);
+  parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"),
+                                 "the fabric file; may stand without --fabric")(
+      "fault", po::value<std::vector<std::string>>()->value_name("FAULT")->composing(),
+      "LINK:SETTINGS, of loss=PCT, rate=BW, load=BW, delay=TIME, mtu=BYTES, corruption=PCT, down, from=NODE; "
+      "may be given several times");
+  parser.positional("fabric", 1);
+  add_sweep_options(parser.options(), "full");
+  add_answer_options(parser.options());
+  const auto values = parser.parse(arguments);
+  if (!values) return report(values.error());
+  if (parser.help_was_asked(*values)) return kExitHealthy;
+  if (const auto json = wants_json(*values); !json) return report(json.error());
+  if (!values->count("fabric"))
+    return report({ErrorKind::usage, "no fabric file given\ntry: weft simulate --help"});
+  const auto options = read_sweep_options(*values, false);
+  if (!options) return report(options.error());
+  const auto file = read_fabric_file((*values)["fabric"].as<std::string>());
+  if (!file) return report(file.error());
+  return simulate_sweep(*values, *file, *options);
+}
+
+}  // namespace weft
