@@ -37,7 +37,7 @@ class Place {
   const std::string name = unique_lab_name();
 
  private:
-  ScratchDirectory scratch_;
+  TestDirectory scratch_;
 };
 
 /// A directory with a program `tc` of our own, for PATH.
@@ -111,7 +111,7 @@ TEST(LabLife, DownOfNoLabIsNoError) {
 
 TEST(LabLife, LeavesNothingAfterAnErrorHalfWayUp) {
   const Place place;
-  const ScratchDirectory programs;
+  const TestDirectory programs;
   const auto path = path_with_tc(programs.path(), "echo 'no such qdisc' >&2; exit 2");
   const int status = in_child(path, [&] {
     const auto up = place.up(small_clos());
@@ -131,7 +131,7 @@ TEST(LabLife, LeavesNothingAfterAStopHalfWayUp) {
 
 /// Dies, as by a crash, when the first interface is shaped.
 void crash_half_way_up(const Place& place) {
-  const ScratchDirectory programs;
+  const TestDirectory programs;
   const auto path = path_with_tc(programs.path(), "kill -9 $PPID");
   const int status = in_child(path, [&] { return place.up(small_clos()) ? 0 : 1; });
   ASSERT_TRUE(WIFSIGNALED(status));

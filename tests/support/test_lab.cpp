@@ -90,13 +90,13 @@ std::array<std::uint64_t, 4> counters_at(const TestLab& lab, PortId id) {
 
 }  // namespace
 
-ScratchDirectory::ScratchDirectory()
+TestDirectory::TestDirectory()
     : path_(std::filesystem::temp_directory_path() /
             fmt::format("weft-test-{}-{}", getpid(), next_number())) {
   std::filesystem::create_directories(path_);
 }
 
-ScratchDirectory::~ScratchDirectory() {
+TestDirectory::~TestDirectory() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
 }

@@ -11,12 +11,12 @@
 namespace weft {
 
 /// A directory that goes with the object.
-class ScratchDirectory {
+class TestDirectory {
  public:
-  ScratchDirectory();
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-  ~ScratchDirectory();
+  TestDirectory();
+  TestDirectory(const TestDirectory&) = delete;
+  TestDirectory& operator=(const TestDirectory&) = delete;
+  ~TestDirectory();
   const std::filesystem::path& path() const { return path_; }
 
  private:
@@ -54,7 +54,7 @@ class TestLab {
   Result<std::string> run_in(std::string_view node, const std::vector<std::string>& argv) const;
 
  private:
-  ScratchDirectory scratch_;
+  TestDirectory scratch_;
   std::optional<Lab> lab_;
 };
 
