@@ -7,9 +7,11 @@
 #include <cstdio>
 #include <exception>
 
+#include "cli/blacklist.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/lab.hpp"
 #include "cli/options.hpp"
+#include "cli/topology.hpp"
 #include "topology/base/closest.hpp"
 
 namespace weft {
@@ -20,6 +22,8 @@ constexpr auto kCommands = std::to_array<Command>({
     {"sweep", "find what is wrong with a fabric, link by link", sweep_command},
     {"simulate", "the same on a simulated fabric: any size, any fault, no privileges", simulate_command},
     {"balance", "give every QP of a job a path, so that every link stays at the bound", balance_command},
+    {"blacklist", "which links to keep work away from", blacklist_command},
+    {"topology", "look at, check and write fabric files", topology_command},
     {"lab", "a fabric on this machine: up, down, status, fault, heal, exec", lab_command},
     {"agent", "probe from this host for a coordinator", agent_command},
 });

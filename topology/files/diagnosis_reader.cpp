@@ -8,12 +8,7 @@ const auto as_verdict = as_word(&parse_verdict, "healthy, unknown, congested, de
 const auto as_cause =
     as_word(&parse_cause, "loss, rate, congestion, delay, down, mtu, corruption or counter");
 
-std::optional<FabricKind> parse_kind(std::string_view text) {
-  for (const auto kind : {FabricKind::roce, FabricKind::infiniband})
-    if (to_string(kind) == text) return kind;
-  return std::nullopt;
-}
-const auto as_kind = as_word(&parse_kind, "roce or infiniband");
+const auto as_kind = as_word(&parse_fabric_kind, "roce or infiniband");
 
 Result<Estimate> as_estimate(const JsonView& view) {
   Estimate estimate;

@@ -60,6 +60,12 @@ std::optional<LinkClass> parse_link_class(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<FabricKind> parse_fabric_kind(std::string_view text) {
+  for (const auto kind : {FabricKind::roce, FabricKind::infiniband})
+    if (to_string(kind) == text) return kind;
+  return std::nullopt;
+}
+
 LinkReference refer_to(const Fabric& fabric, LinkId link) {
   return {.name = fabric.name_of(link),
           .a = end_of(fabric, fabric.link(link).a),

@@ -17,6 +17,7 @@ class JsonView;
 enum class LinkClass { host_leaf, switch_switch };
 std::string_view to_string(LinkClass kind);  // host-leaf | switch-switch
 std::optional<LinkClass> parse_link_class(std::string_view text);
+std::optional<FabricKind> parse_fabric_kind(std::string_view text);  // roce | infiniband
 
 struct LinkEnd {
   std::string node;

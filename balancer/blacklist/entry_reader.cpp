@@ -1,0 +1,58 @@
+#include "balancer/blacklist/entry.hpp"
+#include "topology/files/json_fields.hpp"
+
+namespace weft {
+namespace {
+
+const auto as_verdict = as_word(&parse_verdict, "healthy, unknown, congested, degraded or failed");
+const auto as_layer = as_word(&parse_fabric_kind, "roce or infiniband");
+
+Result<LinkReference> as_link(const JsonView& root) {
+  if (const auto end = root.need("a"); !end) return pass_on(end);
+  auto link = read_ends(root, {});
+  if (!link) return pass_on(link);
+  const auto& [a, b] = std::tie((*link)->a, (*link)->b);
+  (*link)->name = fmt::format("{}/p{}--{}/p{}", a.node, a.port.value(), b.node, b.port.value());
+  return std::move(**link);
+}
+
+Result<BlacklistEntry> parse_entry(std::string_view line, std::string_view what) {
+  const auto json = parse_json(line, what);
+  if (!json) return pass_on(json);
+  const JsonView root(*json, what);
+  if (const auto checked = check_schema(root, "weft.blacklist/1"); !checked) return pass_on(checked);
+  auto link = as_link(root);
+  if (!link) return pass_on(link);
+  BlacklistEntry entry{.link = std::move(*link)};
+  const auto done = in_turn([&] { return need_member(root, "id", entry.id, as_text); },
+                            [&] { return need_member(root, "fabric", entry.fabric, as_text); },
+                            [&] { return need_member(root, "layer", entry.layer, as_layer); },
+                            [&] { return need_member(root, "verdict", entry.verdict, as_verdict); },
+                            [&] { return need_member(root, "confidence", entry.confidence, as_share); },
+                            [&] { return read_member(root, "evidence", entry.evidence, read_texts); },
+                            [&] { return need_member(root, "first_seen", entry.first_seen, as_time); },
+                            [&] { return need_member(root, "last_seen", entry.last_seen, as_time); },
+                            [&] { return need_member(root, "expires", entry.expires, as_time); },
+                            [&] { return need_member(root, "owner", entry.owner, as_text); },
+                            [&] { return read_member(root, "actions", entry.actions, read_texts); });
+  if (!done) return pass_on(done);
+  return entry;
+}
+
+}  // namespace
+
+Result<std::vector<BlacklistEntry>> parse_blacklist(std::string_view text, std::string_view what) {
+  std::vector<BlacklistEntry> entries;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const auto end = text.find('\n');
+    const auto line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    auto entry = parse_entry(line, fmt::format("{}:{}", what, number));
+    if (!entry) return pass_on(entry);
+    entries.push_back(std::move(*entry));
+  }
+  return entries;
+}
+
+}  // namespace weft

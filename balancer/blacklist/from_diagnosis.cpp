@@ -1,0 +1,102 @@
+#include "balancer/blacklist/from_diagnosis.hpp"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+/// What both kinds of findings say of a link.
+struct Sign {
+  const std::optional<LinkReference>& ends;
+  Verdict verdict;
+  double confidence;
+  std::string summary;
+  const std::vector<std::string>& evidence;
+};
+
+bool is_fault(Verdict verdict) { return verdict == Verdict::degraded || verdict == Verdict::failed; }
+
+class BlacklistMaker {
+ public:
+  BlacklistMaker(const DiagnosisDocument& document, const BlacklistOptions& options)
+      : document_(document), options_(options) {}
+
+  void add(const Sign& sign) {
+    auto& entry = entry_of(*sign.ends);
+    entry.verdict = std::max(entry.verdict, sign.verdict);
+    entry.confidence = std::max(entry.confidence, sign.confidence);
+    entry.evidence.push_back(sign.summary);
+    entry.evidence.insert(entry.evidence.end(), sign.evidence.begin(), sign.evidence.end());
+  }
+  std::vector<BlacklistEntry> take() && { return std::move(entries_); }
+
+ private:
+  BlacklistEntry& entry_of(const LinkReference& link) {
+    const auto known = std::ranges::find(entries_, link, &BlacklistEntry::link);
+    if (known != entries_.end()) return *known;
+    const auto seen = document_.stamp.generated_at;
+    entries_.push_back({.id = fmt::format("{}:{}", document_.fabric, link.name),
+                        .fabric = document_.fabric,
+                        .layer = document_.kind,
+                        .link = link,
+                        .first_seen = seen,
+                        .last_seen = seen,
+                        .expires = seen + options_.lifetime,
+                        .owner = std::string(kOwner)});
+    return entries_.back();
+  }
+
+  const DiagnosisDocument& document_;
+  const BlacklistOptions& options_;
+  std::vector<BlacklistEntry> entries_;
+};
+
+std::string summary_of(const LinkReport& report) {
+  return report.from ? fmt::format("{} leaving {}", to_string(report.cause), *report.from)
+                     : fmt::format("{}", to_string(report.cause));
+}
+
+std::string summary_of(const HostReport& report) {
+  return fmt::format("{} at {}, the cable or its NIC", report.cause ? to_string(*report.cause) : "fault",
+                     report.nic.value_or(report.host));
+}
+
+}  // namespace
+
+Result<std::vector<BlacklistEntry>> blacklist_of(const DiagnosisDocument& document,
+                                                 const BlacklistOptions& options) {
+  // What a host finding is worth: it names a cable or its NIC, without a probability of its own.
+  constexpr double kHostConfidence = 1.0;
+  BlacklistMaker maker(document, options);
+  for (const auto& report : document.links) {
+    if (!is_fault(report.verdict)) continue;
+    if (!report.ends)
+      return fail(ErrorKind::invalid_input,
+                  "the diagnosis does not say what link {} joins: it lacks a, b and class, and the fabric "
+                  "file is needed",
+                  report.link);
+    maker.add({report.ends, report.verdict, report.confidence, summary_of(report), report.evidence});
+  }
+  for (const auto& report : document.hosts)
+    if (is_fault(report.verdict) && report.ends)
+      maker.add({report.ends, report.verdict, kHostConfidence, summary_of(report), report.evidence});
+  return std::move(maker).take();
+}
+
+Result<void> complete_ends(DiagnosisDocument& document, const Fabric& fabric) {
+  for (auto& report : document.links) {
+    if (report.ends) continue;
+    const auto link = fabric.find_link(report.link);
+    if (!link) return pass_on(link);
+    report.ends = refer_to(fabric, *link);
+  }
+  for (auto& report : document.hosts) {
+    if (report.ends || !report.nic) continue;
+    const auto nic = fabric.find_nic(*report.nic);
+    if (!nic) return pass_on(nic);
+    report.ends = refer_to(fabric, *fabric.port(*nic).link);
+  }
+  return {};
+}
+
+}  // namespace weft

@@ -1,0 +1,14 @@
+// The blacklist as JSON Lines, `weft.blacklist/1`: what other programs, and weft itself, read.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "balancer/blacklist/entry.hpp"
+
+namespace weft {
+
+/// One entry a line, each ended by a newline.
+std::string blacklist_jsonl(std::span<const BlacklistEntry> entries);
+
+}  // namespace weft

@@ -1,0 +1,112 @@
+#include "cli/blacklist.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "balancer/blacklist/from_diagnosis.hpp"
+#include "balancer/export/jsonl.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/options.hpp"
+#include "cli/words.hpp"
+#include "topology/files/fabric_file.hpp"
+#include "topology/files/file_text.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::array<std::string_view, 6> kOtherTargets{"slurm",  "kubernetes", "ufm",
+                                                        "opensm", "sonic",      "nccl"};
+constexpr Bytes kLargestDiagnosis = Bytes(1'000'000'000);
+
+int not_yet(const Arguments&) {
+  return report(
+      Error{ErrorKind::not_supported, "blacklist list, add and release are not supported yet: export is"});
+}
+
+constexpr std::array<Command, 4> kWords{{
+    {"export", "the blacklist of a diagnosis, for other programs", blacklist_export_command},
+    {"list", "not supported yet", not_yet},
+    {"add", "not supported yet", not_yet},
+    {"release", "not supported yet", not_yet},
+}};
+
+Result<void> check_target(const po::variables_map& values) {
+  const auto target = text_option(values, "to");
+  if (!target) return fail(ErrorKind::usage, "to what? expected --to jsonl");
+  if (std::ranges::find(kOtherTargets, *target) != kOtherTargets.end())
+    return fail(ErrorKind::not_supported, "--to {} is not supported yet: --to jsonl is", *target);
+  if (*target != "jsonl") return fail(ErrorKind::usage, "--to {}: expected jsonl", *target);
+  if (values.count("apply"))
+    return fail(ErrorKind::usage, "--apply: jsonl goes to stdout, there is nothing to apply it to");
+  return {};
+}
+
+Result<BlacklistOptions> read_blacklist_options(const po::variables_map& values) {
+  const auto lifetime = read_option(values, "expires", parse_duration);
+  if (!lifetime) return pass_on(lifetime);
+  BlacklistOptions options;
+  if (*lifetime) options.lifetime = std::chrono::floor<std::chrono::seconds>(**lifetime);
+  if (options.lifetime <= std::chrono::seconds(0))
+    return fail(ErrorKind::usage, "--expires: expected at least 1s, as in 24h");
+  return options;
+}
+
+Result<DiagnosisDocument> read_diagnosis(const po::variables_map& values) {
+  const auto path = values["diagnosis"].as<std::string>();
+  const auto text = read_text_file(path == "-" ? "/dev/stdin" : path, kLargestDiagnosis);
+  if (!text) return pass_on(text, "diagnosis");
+  auto document = parse_diagnosis(*text, path == "-" ? "stdin" : path);
+  const auto fabric_path = text_option(values, "fabric");
+  if (!document || !fabric_path) return document;
+  const auto file = read_fabric_file(*fabric_path);
+  if (!file) return pass_on(file);
+  if (const auto done = complete_ends(*document, file->fabric); !done) return pass_on(done, *fabric_path);
+  return document;
+}
+
+Result<std::string> export_blacklist(const po::variables_map& values) {
+  if (const auto target = check_target(values); !target) return pass_on(target);
+  const auto options = read_blacklist_options(values);
+  if (!options) return pass_on(options);
+  const auto document = read_diagnosis(values);
+  if (!document) return pass_on(document);
+  const auto entries = blacklist_of(*document, *options);
+  if (!entries) return pass_on(entries, "--fabric");
+  return blacklist_jsonl(*entries);
+}
+
+}  // namespace
+
+int blacklist_export_command(const Arguments& arguments) {
+  OptionParser parser("weft blacklist export --to jsonl [DIAGNOSIS.json]",
+                      "Prints the links that a diagnosis found degraded or failed, one JSON line each. Reads "
+                      "the document that\n"
+                      "sweep, simulate and diagnose write with -o json, from a file or from stdin.",
+                      "  weft sweep --lab=demo -o json | weft blacklist export --to jsonl > blacklist.jsonl\n"
+                      "  weft blacklist export --to jsonl --expires 168h diagnosis.json\n");
+  parser.options().add_options()("to", po::value<std::string>()->value_name("TARGET"), "jsonl")(
+      "diagnosis", po::value<std::string>()->value_name("FILE")->default_value("-"),
+      "the diagnosis document; - is stdin")("fabric", po::value<std::string>()->value_name("FABRIC.yaml"),
+                                            "for documents that do not say what their links join")(
+      "expires", po::value<std::string>()->value_name("TIME"),
+      "how long an entry holds after the diagnosis (24h)")("apply",
+                                                           "for targets that change a scheduler or a fabric");
+  parser.positional("diagnosis", 1);
+  const auto values = parser.parse(arguments);
+  if (!values) return report(values.error());
+  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
+  const auto lines = export_blacklist(*values);
+  if (!lines) return report(lines.error());
+  fmt::print("{}", *lines);
+  return kExitHealthy;
+}
+
+int blacklist_command(const Arguments& arguments) {
+  return run_word({"blacklist", "which links to keep work away from", kWords,
+                   "  weft sweep --lab=demo -o json | weft blacklist export --to jsonl > blacklist.jsonl\n"},
+                  arguments);
+}
+
+}  // namespace weft

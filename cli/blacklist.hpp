@@ -1,0 +1,11 @@
+// `weft blacklist`: which links to keep work away from, for schedulers and fabric managers.
+#pragma once
+
+#include "cli/commands.hpp"
+
+namespace weft {
+
+int blacklist_command(const Arguments& arguments);
+int blacklist_export_command(const Arguments& arguments);
+
+}  // namespace weft

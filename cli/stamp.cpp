@@ -1,0 +1,14 @@
+#include "cli/stamp.hpp"
+
+#include <chrono>
+
+#include "cli/options.hpp"
+
+namespace weft {
+
+DocumentStamp stamp_now() {
+  return {std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()),
+          std::string(tool_version())};
+}
+
+}  // namespace weft

@@ -1,0 +1,10 @@
+// The stamp of documents written now.
+#pragma once
+
+#include "topology/files/document.hpp"
+
+namespace weft {
+
+DocumentStamp stamp_now();
+
+}  // namespace weft

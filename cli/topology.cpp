@@ -1,0 +1,113 @@
+#include "cli/topology.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "cli/exit_status.hpp"
+#include "cli/options.hpp"
+#include "cli/stamp.hpp"
+#include "cli/words.hpp"
+#include "topology/files/fabric_file.hpp"
+#include "topology/files/fabric_json.hpp"
+#include "topology/model/fabric_check.hpp"
+
+namespace weft {
+namespace {
+
+int topology_discover_command(const Arguments&) {
+  return report(Error{ErrorKind::not_supported,
+                      "topology discover is not supported yet: show, check and generate are"});
+}
+
+constexpr std::array<Command, 4> kWords{{
+    {"show", "print the fabric of a file: what it consists of, or all of it", topology_show_command},
+    {"check", "say whether a file is sound, and what is odd about its fabric", topology_check_command},
+    {"generate", "write the file of a fabric of a usual shape", topology_generate_command},
+    {"discover", "not supported yet", topology_discover_command},
+}};
+
+Result<FabricFile> read_file(const po::variables_map& values) {
+  const auto path = text_option(values, "fabric");
+  if (!path) return fail(ErrorKind::usage, "which fabric file? expected FABRIC.yaml");
+  return read_fabric_file(*path);
+}
+
+void print_summary(const Fabric& fabric) {
+  const auto summary = summarise(fabric);
+  fmt::print("fabric {} ({}): {} nodes, {} NICs, {} links, {} channels\n", fabric.name(),
+             to_string(fabric.kind()), fabric.node_count(), summary.nics, fabric.link_count(),
+             fabric.channel_count());
+  for (const auto& part : summary.nodes) fmt::print("  {:<24}{:>9}\n", part.what, part.count);
+  for (const auto& part : summary.links) fmt::print("  {:<24}{:>9}\n", part.what, part.count);
+}
+
+int show(const po::variables_map& values) {
+  const auto format = values["output"].as<std::string>();
+  if (format != "table" && format != "json" && format != "yaml")
+    return report(Error{ErrorKind::usage, fmt::format("-o {}: expected table, json or yaml", format)});
+  const auto file = read_file(values);
+  if (!file) return report(file.error());
+  if (format == "json") fmt::print("{}", fabric_json(file->fabric, stamp_now()));
+  if (format == "yaml") fmt::print("{}", write_fabric_file(file->fabric, file->lab));
+  if (format == "table") print_summary(file->fabric);
+  return kExitHealthy;
+}
+
+int check(const po::variables_map& values) {
+  const auto file = read_file(values);
+  if (!file) return report(file.error());
+  print_summary(file->fabric);
+  const auto odd = oddities(file->fabric);
+  for (const auto& line : odd) fmt::print("odd: {}\n", line);
+  if (odd.empty()) fmt::print("nothing odd\n");
+  return odd.empty() ? kExitHealthy : kExitDegraded;
+}
+
+/// A parser with the file as its one word.
+OptionParser parser_of_file(std::string usage, std::string summary, std::string examples) {
+  OptionParser parser(std::move(usage), std::move(summary), std::move(examples));
+  parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"), "the fabric file");
+  parser.positional("fabric", 1);
+  return parser;
+}
+
+int run(OptionParser& parser, const Arguments& arguments, int (*command)(const po::variables_map&)) {
+  const auto values = parser.parse(arguments);
+  if (!values) return report(values.error());
+  return OptionParser::help_was_asked(*values) ? kExitHealthy : command(*values);
+}
+
+}  // namespace
+
+int topology_show_command(const Arguments& arguments) {
+  auto parser =
+      parser_of_file("weft topology show FABRIC.yaml [-o table|json|yaml]",
+                     "Prints the fabric of a file: what it consists of, or every node and link.",
+                     "  weft topology show fabric.yaml\n  weft topology show fabric.yaml -o json\n");
+  parser.options().add_options()(
+      "output,o", po::value<std::string>()->value_name("FORMAT")->default_value("table"),
+      "table for people, json for programs, yaml: the file with every node and link");
+  return run(parser, arguments, show);
+}
+
+int topology_check_command(const Arguments& arguments) {
+  auto parser = parser_of_file("weft topology check FABRIC.yaml",
+                               "Says whether a fabric file is sound, and what is odd about its fabric: parts "
+                               "that are not joined, nodes\n"
+                               "without a cable, switches with fewer or slower uplinks than their fellows. "
+                               "Exit status 0 when nothing is, 1\n"
+                               "when something is, 64 when the file cannot be read.",
+                               "  weft topology check fabric.yaml\n");
+  return run(parser, arguments, check);
+}
+
+int topology_command(const Arguments& arguments) {
+  return run_word({"topology", "look at, check and write fabric files", kWords,
+                   "  weft topology generate --clos leaves=4,spines=4,hosts=4 > fabric.yaml\n"
+                   "  weft topology check fabric.yaml\n"
+                   "  weft topology show fabric.yaml -o json\n"},
+                  arguments);
+}
+
+}  // namespace weft

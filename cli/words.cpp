@@ -1,0 +1,38 @@
+#include "cli/words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/exit_status.hpp"
+#include "topology/base/closest.hpp"
+
+namespace weft {
+namespace {
+
+void print_help(const WordGroup& group) {
+  fmt::print("{}\n\nusage: weft {} WORD [OPTIONS]\n       weft {} WORD --help\n\nwords:\n", group.summary,
+             group.name, group.name);
+  for (const Command& word : group.words) fmt::print("  {:<12}{}\n", word.name, word.summary);
+  fmt::print("\nexamples:\n{}", group.examples);
+}
+
+}  // namespace
+
+int run_word(const WordGroup& group, const Arguments& arguments) {
+  std::vector<std::string_view> names;
+  for (const Command& word : group.words) names.push_back(word.name);
+  if (arguments.empty()) {
+    fmt::print(stderr, "weft: {}: expected one of {}\ntry: weft {} --help\n", group.name,
+               fmt::join(names, ", "), group.name);
+    return kExitUsage;
+  }
+  if (arguments[0] == "--help" || arguments[0] == "-h") return print_help(group), kExitHealthy;
+  const auto word = std::ranges::find(group.words, arguments[0], &Command::name);
+  if (word != group.words.end()) return word->run(Arguments(arguments.begin() + 1, arguments.end()));
+  fmt::print(stderr, "weft: unknown word '{} {}'{}\ntry: weft {} --help\n", group.name, arguments[0],
+             did_you_mean(arguments[0], names), group.name);
+  return kExitUsage;
+}
+
+}  // namespace weft

@@ -1,0 +1,18 @@
+// Calling a command as a user does, within the test's own process: its exit status and what it printed.
+#pragma once
+
+#include <string>
+
+#include "cli/commands.hpp"
+
+namespace weft {
+
+struct Outcome {
+  int status = 0;
+  std::string out;
+  std::string err;
+};
+
+Outcome call(int (*command)(const Arguments&), const Arguments& words);
+
+}  // namespace weft
