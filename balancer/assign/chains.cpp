@@ -6,14 +6,13 @@ namespace weft {
 namespace {
 
 constexpr std::uint32_t kNoParent = std::numeric_limits<std::uint32_t>::max();
-/// Steps looked at before a search gives up: well beyond what any solvable case measured here needed.
-constexpr std::size_t kMostSteps = 200'000;
 
 }  // namespace
 
-Chains::Chains(Placement& placement, std::uint64_t seed)
+Chains::Chains(Placement& placement, std::uint64_t seed, std::size_t most_steps)
     : placement_(placement),
       state_(seed * 0x9E3779B97F4A7C15ull + 1),
+      most_steps_(most_steps),
       seen_(placement.instance().item_count(), 0),
       change_(placement.instance().weight.size(), 0),
       forced_before_(placement.instance().item_count(), 0) {}
@@ -32,7 +31,8 @@ std::optional<std::uint32_t> Chains::place(ItemId item) {
   steps_.clear();
   steps_.push_back({item, kNoParent, 0});
   seen_[item] = search_;
-  for (std::uint32_t at = 0; at < steps_.size() && steps_.size() < kMostSteps; ++at) {
+  for (std::uint32_t at = 0; at < steps_.size() && at < most_steps_; ++at) {
+    ++steps_taken_;
     if (!expand(at)) continue;
     std::uint32_t moves = 0;
     for (std::uint32_t s = at; steps_[s].parent != kNoParent; s = steps_[s].parent) ++moves;
@@ -48,28 +48,32 @@ bool Chains::place_directly(ItemId item) {
   const std::uint32_t start = random() % count;
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t r = start + i < count ? start + i : start + i - count;
-    if (!placement_.has_room(routes[r])) continue;
+    if (!placement_.has_room(routes[r], placement_.instance().bytes_of(item))) continue;
     placement_.put(item, r);
     return true;
   }
   return false;
 }
 
-void Chains::add_changes(std::uint32_t at, std::int32_t sign) {
+void Chains::add_changes(std::uint32_t at, double sign) {
   const auto& instance = placement_.instance();
   for (std::uint32_t s = at; s != kNoParent; s = steps_[s].parent) {
     const Step& step = steps_[s];
     if (placement_.placed(step.item))
-      for (const ChannelId c : placement_.route(step.item).channels()) change_[c.value()] -= sign;
-    if (step.parent != kNoParent)
-      for (const ChannelId c : instance.routes_of(steps_[step.parent].item)[step.route].channels())
-        change_[c.value()] += sign;
+      for (const ChannelId c : placement_.route(step.item).channels())
+        change_[c.value()] -= sign * instance.bytes_of(step.item);
+    if (step.parent == kNoParent) return;
+    const ItemId above = steps_[step.parent].item;
+    for (const ChannelId c : instance.routes_of(above)[step.route].channels())
+      change_[c.value()] += sign * instance.bytes_of(above);
   }
 }
 
 bool Chains::expand(std::uint32_t at) {
   const ItemId item = steps_[at].item;
-  const auto& routes = placement_.instance().routes_of(item);
+  const Instance& instance = placement_.instance();
+  const auto& routes = instance.routes_of(item);
+  const double bytes = instance.bytes_of(item);
   const auto count = static_cast<std::uint32_t>(routes.size());
   const std::uint32_t current = placement_.route_index(item);
   add_changes(at, 1);
@@ -80,16 +84,18 @@ bool Chains::expand(std::uint32_t at) {
     if (r == current) continue;
     std::uint32_t blocked = 0;
     ChannelId where;
+    double short_by = 0;
     for (const ChannelId c : routes[r].channels()) {
-      const std::int32_t left = room_left(c);
-      if (left > 0) continue;
-      blocked += left == 0 ? 1 : 2;  // beyond its room already: one item less makes no room
+      const double lacking = lack(c, bytes);
+      if (lacking <= 0) continue;
+      ++blocked;
       where = c;
+      short_by = lacking;
     }
     if (blocked == 0) end = r;
     if (blocked != 1) continue;
     for (const ItemId other : placement_.items_on(where)) {
-      if (seen_[other] == search_) continue;
+      if (seen_[other] == search_ || instance.bytes_of(other) < short_by) continue;
       seen_[other] = search_;
       steps_.push_back({other, at, r});
     }
@@ -106,10 +112,27 @@ void Chains::apply(std::uint32_t at, std::uint32_t route) {
   }
 }
 
+std::optional<std::vector<ItemId>> Chains::victims(ItemId item, const Route& route) const {
+  std::vector<ItemId> found;
+  for (const ChannelId c : route.channels()) {
+    double lacking = placement_.lack(c, placement_.instance().bytes_of(item));
+    if (lacking <= 0) continue;
+    auto candidates = placement_.items_on(c);
+    std::ranges::stable_sort(candidates, {}, [this](ItemId o) { return forced_before_[o]; });
+    for (const ItemId other : candidates) {
+      if (lacking <= 0) break;
+      lacking -= placement_.instance().bytes_of(other);
+      if (std::ranges::find(found, other) == found.end()) found.push_back(other);
+    }
+    if (lacking > 0) return std::nullopt;
+  }
+  return found;
+}
+
 void Chains::force(ItemId item, std::vector<ItemId>& loose) {
   const auto& routes = placement_.instance().routes_of(item);
   forced_before_[item] = ++forced_;
-  // Of all ways to eject, the one whose newest victim was forced longest ago; ties by the fewest victims.
+  // Of all ways to eject, the one whose newest victim was forced longest ago; then the fewest victims.
   std::vector<ItemId> best;
   std::uint32_t best_route = kUnplaced;
   std::uint32_t best_age = kNoParent;
@@ -117,22 +140,12 @@ void Chains::force(ItemId item, std::vector<ItemId>& loose) {
   const std::uint32_t start = random() % count;
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t r = start + i < count ? start + i : start + i - count;
-    std::vector<ItemId> victims;
+    auto ejected = victims(item, routes[r]);
+    if (!ejected) continue;
     std::uint32_t newest = 0;
-    bool possible = true;
-    for (const ChannelId c : routes[r].channels()) {
-      if (!placement_.full(c)) continue;
-      const auto& items = placement_.items_on(c);
-      if (items.empty()) {
-        possible = false;
-        break;
-      }
-      const ItemId oldest = *std::ranges::min_element(items, {}, [&](ItemId o) { return forced_before_[o]; });
-      newest = std::max(newest, forced_before_[oldest]);
-      if (std::ranges::find(victims, oldest) == victims.end()) victims.push_back(oldest);
-    }
-    if (!possible || newest > best_age || (newest == best_age && victims.size() >= best.size())) continue;
-    best = std::move(victims);
+    for (const ItemId victim : *ejected) newest = std::max(newest, forced_before_[victim]);
+    if (newest > best_age || (newest == best_age && ejected->size() >= best.size())) continue;
+    best = std::move(*ejected);
     best_route = r;
     best_age = newest;
   }

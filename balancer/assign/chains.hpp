@@ -15,8 +15,11 @@ namespace weft {
 
 class Chains {
  public:
+  /// Steps looked at before a search gives up: well beyond what any solvable case measured here needed.
+  static constexpr std::size_t kMostSteps = 200'000;
+
   /// Holds a reference. `seed` picks among equal routes.
-  Chains(Placement& placement, std::uint64_t seed);
+  Chains(Placement& placement, std::uint64_t seed, std::size_t most_steps = kMostSteps);
 
   /// Places `item`, which is not placed, within every channel's room. Answers how many placed items moved, or
   /// nothing when no chain was found (the placement is then unchanged).
@@ -25,6 +28,9 @@ class Chains {
   /// Places `item` although no chain was found: on the route with the fewest full channels, ejecting items
   /// into `loose`. For a search that goes on with those.
   void force(ItemId item, std::vector<ItemId>& loose);
+
+  /// Steps looked at so far, by all searches: what a bounded effort is counted in.
+  std::uint64_t steps_taken() const { return steps_taken_; }
 
  private:
   struct Step {
@@ -38,18 +44,25 @@ class Chains {
   bool expand(std::uint32_t at);
   void apply(std::uint32_t at, std::uint32_t route);
   /// Adds the changes that the chain up to steps_[at] makes to loads, times `sign`.
-  void add_changes(std::uint32_t at, std::int32_t sign);
-  std::int32_t room_left(ChannelId channel) const {
-    return placement_.room(channel) - placement_.load(channel) - change_[channel.value()];
+  void add_changes(std::uint32_t at, double sign);
+  /// How far `channel` would be beyond its room with `bytes` more, the chain under way counted.
+  double lack(ChannelId channel, double bytes) const {
+    return placement_.lack(channel, change_[channel.value()] + bytes);
   }
   std::uint32_t random();
 
+  /// The items to eject from `route` so that `item` fits, those forced longest ago first; absent: not even
+  /// so.
+  std::optional<std::vector<ItemId>> victims(ItemId item, const Route& route) const;
+
   Placement& placement_;
   std::uint64_t state_;
+  std::size_t most_steps_;
+  std::uint64_t steps_taken_ = 0;
   std::vector<Step> steps_;
   std::vector<std::uint32_t> seen_;  // per item: the search that reached it
   std::uint32_t search_ = 0;
-  std::vector<std::int32_t> change_;          // per channel; zero between calls
+  std::vector<double> change_;                // per channel, bytes; zero between calls
   std::vector<std::uint32_t> forced_before_;  // per item: when it was last forced
   std::uint32_t forced_ = 0;
 };

@@ -8,21 +8,17 @@ namespace weft {
 
 Placement::Placement(const Instance& instance)
     : instance_(instance),
+      tolerance_(instance.quantum * 1e-6),
       room_(instance.weight.size(), 0),
+      load_(instance.weight.size(), 0),
       route_(instance.item_count(), kUnplaced),
       items_on_(instance.weight.size()),
       slot_(instance.item_count()) {}
 
-bool Placement::has_room(const Route& route) const {
+bool Placement::has_room(const Route& route, double bytes) const {
   for (const ChannelId channel : route.channels())
-    if (full(channel)) return false;
+    if (lack(channel, bytes) > 0) return false;
   return true;
-}
-
-std::int64_t Placement::excess() const {
-  std::int64_t sum = 0;
-  for (std::uint32_t c = 0; c < room_.size(); ++c) sum += std::max(0, load(ChannelId(c)) - room_[c]);
-  return sum;
 }
 
 void Placement::put(ItemId item, std::uint32_t route_index) {
@@ -33,6 +29,7 @@ void Placement::put(ItemId item, std::uint32_t route_index) {
     auto& items = items_on_[channels[k].value()];
     slot_[item][k] = static_cast<std::uint32_t>(items.size());
     items.push_back(item);
+    load_[channels[k].value()] += instance_.bytes_of(item);
   }
 }
 
@@ -41,6 +38,7 @@ void Placement::take(ItemId item) {
   for (std::size_t k = 0; k < channels.size(); ++k) {
     const ChannelId channel = channels[k];
     auto& items = items_on_[channel.value()];
+    load_[channel.value()] -= instance_.bytes_of(item);
     const std::uint32_t at = slot_[item][k];
     const ItemId last = items.back();
     items[at] = last;

@@ -1,6 +1,5 @@
-// Placement: which route every item of an instance takes now, and what that puts on every channel, counted in
-// items. For instances of equal items: a channel's room is a whole number of them. Mutable scratch of one
-// assignment; never shared between threads.
+// Placement: which route every item of an instance takes now, and what that puts on every channel, in bytes,
+// against the room each channel has. Mutable scratch of one assignment; never shared between threads.
 #pragma once
 
 #include <array>
@@ -20,16 +19,17 @@ class Placement {
   /// All items unplaced, no room anywhere. Holds a reference to `instance`, whose routes must be filled.
   explicit Placement(const Instance& instance);
 
-  void set_room(std::vector<std::int32_t> items_per_channel) { room_ = std::move(items_per_channel); }
-  std::int32_t room(ChannelId channel) const { return room_[channel.value()]; }
-  std::int32_t load(ChannelId channel) const {
-    return static_cast<std::int32_t>(items_on_[channel.value()].size());
+  /// Bytes that each channel may carry, indexed by channel.
+  void set_room(std::vector<double> bytes_per_channel) { room_ = std::move(bytes_per_channel); }
+  double room(ChannelId channel) const { return room_[channel.value()]; }
+  double load(ChannelId channel) const { return load_[channel.value()]; }
+  /// How far `channel` would be beyond its room with `bytes` more; zero or less: it fits.
+  double lack(ChannelId channel, double bytes) const {
+    return load(channel) + bytes - room(channel) - tolerance_;
   }
-  bool full(ChannelId channel) const { return load(channel) >= room(channel); }
-  /// True when every channel of `route` has room for one more.
-  bool has_room(const Route& route) const;
-  /// How many items lie on channels beyond their room, summed over channels.
-  std::int64_t excess() const;
+  bool over(ChannelId channel) const { return lack(channel, 0) > 0; }
+  /// True when every channel of `route` has room for `bytes` more.
+  bool has_room(const Route& route, double bytes) const;
 
   std::uint32_t route_index(ItemId item) const { return route_[item]; }
   bool placed(ItemId item) const { return route_[item] != kUnplaced; }
@@ -49,7 +49,9 @@ class Placement {
 
  private:
   const Instance& instance_;
-  std::vector<std::int32_t> room_;
+  double tolerance_;  // what the rounding of sums may cost
+  std::vector<double> room_;
+  std::vector<double> load_;
   std::vector<std::uint32_t> route_;
   std::vector<std::vector<ItemId>> items_on_;
   std::vector<std::array<std::uint32_t, Route::kMost>> slot_;  // where in items_on_ an item stands

@@ -20,6 +20,15 @@ std::vector<ChannelId> climbing(const Fabric& fabric, const Capacities& capaciti
   return found;
 }
 
+/// The same for every switch, indexed by node.
+std::vector<std::vector<ChannelId>> climbing_of_all(const Fabric& fabric, const Capacities& capacities,
+                                                    bool reversed) {
+  std::vector<std::vector<ChannelId>> all(fabric.node_count());
+  for (std::uint32_t n = 0; n < fabric.node_count(); ++n)
+    if (!fabric.is_host(NodeId(n))) all[n] = climbing(fabric, capacities, NodeId(n), reversed);
+  return all;
+}
+
 /// Disjoint sets of nodes.
 class Groups {
  public:
@@ -40,13 +49,29 @@ bool is_below_core(const Fabric& fabric, NodeId node) {
 
 }  // namespace
 
+template <class FarEnd>
+std::vector<Routes::Half> Routes::halves(NodeId leaf, const std::vector<std::vector<ChannelId>>& climbs,
+                                         FarEnd far_end) {
+  std::vector<Half> found{Half{.apex = leaf}};
+  for (const ChannelId first : climbs[leaf.value()]) {
+    const NodeId spine = far_end(first);
+    found.push_back({spine, 1, {first, {}}});
+    for (const ChannelId second : climbs[spine.value()])
+      found.push_back({far_end(second), 2, {first, second}});
+  }
+  std::ranges::stable_sort(found, {}, &Half::apex);
+  return found;
+}
+
 Routes::Routes(const Fabric& fabric, const Capacities& capacities) {
   find_leaves(fabric);
+  const auto up = climbing_of_all(fabric, capacities, false);
+  const auto down = climbing_of_all(fabric, capacities, true);
   for (Leaf& leaf : leaves_) {
-    leaf.uplinks = climbing(fabric, capacities, leaf.node, false);
-    leaf.downlinks = climbing(fabric, capacities, leaf.node, true);
-    leaf.up = halves(fabric, capacities, leaf.node, true);
-    leaf.down = halves(fabric, capacities, leaf.node, false);
+    leaf.uplinks = up[leaf.node.value()];
+    leaf.downlinks = down[leaf.node.value()];
+    leaf.up = halves(leaf.node, up, [&](ChannelId c) { return fabric.target_node(c); });
+    leaf.down = halves(leaf.node, down, [&](ChannelId c) { return fabric.source_node(c); });
   }
   find_pods(fabric, capacities);
 }
@@ -97,20 +122,6 @@ void Routes::find_pods(const Fabric& fabric, const Capacities& capacities) {
     if (fabric.node(fabric.source_node(channel)).tier != Tier::core) continue;
     if (const auto pod = pod_of_root[groups.root(to.value())]) pods_[*pod].down.push_back(channel);
   }
-}
-
-std::vector<Routes::Half> Routes::halves(const Fabric& fabric, const Capacities& capacities, NodeId leaf,
-                                         bool up) {
-  std::vector<Half> found{Half{.apex = leaf}};
-  const auto far_end = [&](ChannelId c) { return up ? fabric.target_node(c) : fabric.source_node(c); };
-  for (const ChannelId first : climbing(fabric, capacities, leaf, !up)) {
-    const NodeId spine = far_end(first);
-    found.push_back({spine, 1, {first, {}}});
-    for (const ChannelId second : climbing(fabric, capacities, spine, !up))
-      found.push_back({far_end(second), 2, {first, second}});
-  }
-  std::ranges::stable_sort(found, {}, &Half::apex);
-  return found;
 }
 
 std::optional<LeafId> Routes::leaf_of(PortId nic) const { return leaf_of_nic_[nic.value()]; }

@@ -75,7 +75,10 @@ class Routes {
 
   void find_leaves(const Fabric& fabric);
   void find_pods(const Fabric& fabric, const Capacities& capacities);
-  static std::vector<Half> halves(const Fabric& fabric, const Capacities& capacities, NodeId leaf, bool up);
+  /// `climbs`: per switch, its channels upwards (or those that come down), towards `far_end`.
+  template <class FarEnd>
+  static std::vector<Half> halves(NodeId leaf, const std::vector<std::vector<ChannelId>>& climbs,
+                                  FarEnd far_end);
 
   std::vector<Leaf> leaves_;
   std::vector<Pod> pods_;

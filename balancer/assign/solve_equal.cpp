@@ -13,18 +13,22 @@ constexpr double kTiny = 1e-9;
 /// Ejections tried for items without a chain before the rooms are raised.
 constexpr std::size_t kForcedAtLeast = 200;
 
-std::int32_t room_for(double bytes, double weight, double quantum) {
-  const double quanta = bytes / quantum * weight;
-  return static_cast<std::int32_t>(std::min(std::floor(quanta * (1 + kTiny) + kTiny), 1e9));
+double whole_items(double bytes, double weight, double quantum) {
+  return std::floor(bytes / quantum * weight * (1 + kTiny) + kTiny);
+}
+
+double room_for(double bytes, double weight, double quantum) {
+  return whole_items(bytes, weight, quantum) * quantum;
 }
 
 bool within_bounds(const Instance& instance, const Routes& routes, const Bounds& bounds,
                    const std::vector<Route>& taken) {
   const auto room = rooms_by_leaf(instance, routes, bounds);
-  std::vector<std::int32_t> load(room.size());
+  std::vector<double> load(room.size());
+  const double tolerance = instance.quantum / 2;
   for (const Route& route : taken)
     for (const ChannelId channel : route.channels())
-      if (++load[channel.value()] > room[channel.value()]) return false;
+      if ((load[channel.value()] += instance.quantum) > room[channel.value()] + tolerance) return false;
   return true;
 }
 
@@ -66,21 +70,20 @@ std::vector<ItemId> place_by_chains(Chains& chains, const std::vector<ItemId>& l
 double next_bound(const Instance& instance, double bytes) {
   double next = bytes * 2 + instance.quantum;
   for (const double w : instance.weight)
-    if (w > 0) next = std::min(next, (room_for(bytes, w, instance.quantum) + 1) * instance.quantum / w);
+    if (w > 0) next = std::min(next, (whole_items(bytes, w, instance.quantum) + 1) * instance.quantum / w);
   return next;
 }
 
 }  // namespace
 
-std::vector<std::int32_t> rooms_of(const Instance& instance, double bytes) {
-  std::vector<std::int32_t> room;
+std::vector<double> rooms_of(const Instance& instance, double bytes) {
+  std::vector<double> room;
   room.reserve(instance.weight.size());
   for (const double w : instance.weight) room.push_back(room_for(bytes, w, instance.quantum));
   return room;
 }
 
-std::vector<std::int32_t> rooms_by_leaf(const Instance& instance, const Routes& routes,
-                                        const Bounds& bounds) {
+std::vector<double> rooms_by_leaf(const Instance& instance, const Routes& routes, const Bounds& bounds) {
   auto room = rooms_of(instance, bounds.integral);
   for (std::uint32_t l = 0; l < routes.leaf_count(); ++l) {
     for (const ChannelId c : routes.uplinks(LeafId(l)))
@@ -94,7 +97,7 @@ std::vector<std::int32_t> rooms_by_leaf(const Instance& instance, const Routes& 
 std::vector<ItemId> shed(Placement& placement) {
   std::vector<ItemId> loose;
   for (std::uint32_t c = 0; c < placement.instance().weight.size(); ++c)
-    while (placement.load(ChannelId(c)) > placement.room(ChannelId(c))) {
+    while (placement.over(ChannelId(c))) {
       loose.push_back(placement.items_on(ChannelId(c)).back());
       placement.take(loose.back());
     }

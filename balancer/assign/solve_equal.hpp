@@ -17,10 +17,10 @@ std::vector<Route> solve_equal(Instance& instance, const Routes& routes,
                                const std::optional<Skeleton>& skeleton, const Bounds& bounds,
                                std::uint64_t seed);
 
-/// Items that each channel has room for when no leaf goes beyond its own bound.
-std::vector<std::int32_t> rooms_by_leaf(const Instance& instance, const Routes& routes, const Bounds& bounds);
+/// Bytes that each channel has room for when no leaf goes beyond its own bound: whole items.
+std::vector<double> rooms_by_leaf(const Instance& instance, const Routes& routes, const Bounds& bounds);
 /// The same when no channel goes beyond `bytes` (on the reference rate).
-std::vector<std::int32_t> rooms_of(const Instance& instance, double bytes);
+std::vector<double> rooms_of(const Instance& instance, double bytes);
 
 /// Places all of `loose`, raising the rooms from what they are now to rooms_of(bound) and further as far as
 /// it takes. Answers how many items that were placed before had to move.

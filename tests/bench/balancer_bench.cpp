@@ -60,6 +60,41 @@ void degraded(bench::Figures& figures) {
   figures.add("leaves_over_own_bound", over, "0");
 }
 
+struct Labelled {
+  double ratio = 0;
+  double reverse = 0;
+};
+
+Labelled with_labels(const Fabric& fabric, std::uint32_t qps, std::uint32_t labels, bool back,
+                     std::uint64_t seeds) {
+  Labelled worst;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    const auto phase = cross_leaf_permutation(fabric, seed);
+    const auto map = probed_path_map(fabric, phase, labels, back, seed);
+    const auto answer = assign(fabric, phase, {.qps = qps, .paths = &map, .reverse = back, .seed = seed});
+    WEFT_CHECK(answer.unassigned.empty());
+    worst.ratio = std::max(worst.ratio, answer.load.ratio);
+    if (back) worst.reverse = std::max(worst.reverse, answer.reverse_load->ratio);
+  }
+  return worst;
+}
+
+void labels(bench::Figures& figures) {
+  const auto two = *make_clos({.leaves = 32, .spines = 32, .hosts_per_leaf = 32});
+  double reverse = 0;
+  for (const std::uint32_t qps : {1U, 4U, 16U}) {
+    const auto worst = with_labels(two, qps, 64, true, kSeeds);
+    figures.add(fmt::format("ratio_64labels_{}qp", qps), worst.ratio, "1.000");
+    reverse = std::max(reverse, worst.reverse);
+  }
+  figures.add("ratio_64labels_reverse", reverse, "1.000");
+  // 256 paths a pair, of which 256 random labels know about 162; and 64 paths, of which they know 63.
+  const auto wide = *make_pod_clos({.pods = 4, .leaves = 16, .spines = 16, .cores = 256, .hosts_per_leaf = 16});
+  figures.add("ratio_3tier_256labels_16qp", with_labels(wide, 16, 256, false, 5).ratio, "1.0625");
+  const auto pods = *make_pod_clos({.pods = 8, .leaves = 8, .spines = 8, .cores = 64, .hosts_per_leaf = 8});
+  figures.add("ratio_3tier_64paths_16qp", with_labels(pods, 16, 256, false, kSeeds).ratio, "1.0625");
+}
+
 double median_ms(const Fabric& fabric, std::uint32_t qps, double share_down, int runs = 5) {
   std::vector<double> times;
   for (int run = 0; run < runs; ++run) {
@@ -91,6 +126,7 @@ int main() {
   weft::bench::Figures figures("balancer");
   weft::healthy(figures);
   weft::degraded(figures);
+  weft::labels(figures);
   weft::times(figures);
   return figures.write();
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 
+#include "balancer/assign/routes.hpp"
 #include "topology/base/check.hpp"
 
 namespace weft {
@@ -33,6 +34,32 @@ Phase cross_leaf_permutation(const Fabric& fabric, std::uint64_t seed) {
   Phase phase{"permutation", {}};
   for (std::size_t i = 0; i < from.size(); ++i) phase.flows.push_back({from[i], to[i], kFlow});
   return phase;
+}
+
+PathMap probed_path_map(const Fabric& fabric, const Phase& phase, std::uint32_t labels, bool back,
+                        std::uint64_t seed) {
+  const Routes routes(fabric, Capacities(fabric));
+  std::mt19937_64 random(seed ^ 0x1AB31ull);
+  PathMap map;
+  const auto probe = [&](PortId src, PortId dst) {
+    const auto ways = routes.between(*routes.leaf_of(src), *routes.leaf_of(dst));
+    std::vector<std::vector<PathLabel>> found(ways.size());
+    for (std::uint32_t label = 0; label < labels; ++label)
+      found[random() % ways.size()].push_back(PathLabel(0xC000 + label));
+    PairPaths& pair = map.pairs.emplace_back(PairPaths{src, dst, {}});
+    for (std::size_t w = 0; w < ways.size(); ++w) {
+      if (found[w].empty()) continue;
+      std::vector<ChannelId> channels{*fabric.channel_from(src)};
+      channels.insert(channels.end(), ways[w].channels().begin(), ways[w].channels().end());
+      channels.push_back(*fabric.channel_into(dst));
+      pair.paths.push_back({map.table.intern(channels), std::move(found[w])});
+    }
+  };
+  for (const Flow& flow : phase.flows) {
+    probe(flow.src, flow.dst);
+    if (back) probe(flow.dst, flow.src);
+  }
+  return map;
 }
 
 std::vector<LinkId> random_uplinks(const Fabric& fabric, double share, std::uint64_t seed) {

@@ -15,4 +15,9 @@ Phase cross_leaf_permutation(const Fabric& fabric, std::uint64_t seed);
 /// `share` of the cables between switches (rounded), at random.
 std::vector<LinkId> random_uplinks(const Fabric& fabric, double share, std::uint64_t seed);
 
+/// What probing `labels` random labels of every pair of `phase` (and, with `back`, of every pair's way back)
+/// over a fabric whose switches hash evenly would learn.
+PathMap probed_path_map(const Fabric& fabric, const Phase& phase, std::uint32_t labels, bool back,
+                        std::uint64_t seed);
+
 }  // namespace weft
