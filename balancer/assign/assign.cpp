@@ -5,6 +5,7 @@
 #include "balancer/assign/known_paths.hpp"
 #include "balancer/assign/labels.hpp"
 #include "balancer/assign/solve_equal.hpp"
+#include "balancer/assign/solve_unequal.hpp"
 #include "topology/base/check.hpp"
 
 namespace weft {
@@ -79,7 +80,8 @@ PhaseAssignment assign_forward(const Ground& ground, const Phase& phase, const A
   answer.bounds = bounds_for(ground, phase, options, instance);
   answer.bounds.nic = nic_bound(ground, phase);
   answer.unassigned = instance.unassigned;
-  const auto taken = solve_equal(instance, ground.routes, ground.skeleton, answer.bounds, options.seed);
+  const auto solve = instance.equal ? solve_equal : solve_unequal;
+  const auto taken = solve(instance, ground.routes, ground.skeleton, answer.bounds, options.seed);
   answer.qps = steer(phase, instance, taken);
   if (options.paths)
     choose_labels(answer.qps, phase.flows, KnownPaths(ground.fabric, ground.capacities, *options.paths));

@@ -21,6 +21,20 @@ bool Placement::has_room(const Route& route, double bytes) const {
   return true;
 }
 
+std::vector<Route> Placement::routes() const {
+  std::vector<Route> taken;
+  taken.reserve(route_.size());
+  for (ItemId item = 0; item < route_.size(); ++item) taken.push_back(route(item));
+  return taken;
+}
+
+void Placement::restore(const std::vector<std::uint32_t>& wanted) {
+  for (ItemId item = 0; item < route_.size(); ++item)
+    if (placed(item) && route_[item] != wanted[item]) take(item);
+  for (ItemId item = 0; item < route_.size(); ++item)
+    if (!placed(item) && wanted[item] != kUnplaced) put(item, wanted[item]);
+}
+
 void Placement::put(ItemId item, std::uint32_t route_index) {
   WEFT_CHECK(!placed(item));
   route_[item] = route_index;

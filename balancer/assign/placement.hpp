@@ -35,6 +35,11 @@ class Placement {
   bool placed(ItemId item) const { return route_[item] != kUnplaced; }
   /// Precondition: placed.
   const Route& route(ItemId item) const { return instance_.routes_of(item)[route_[item]]; }
+  /// The routes of all items. Precondition: all placed.
+  std::vector<Route> routes() const;
+  /// The route index of every item, to restore() later.
+  const std::vector<std::uint32_t>& routes_taken() const { return route_; }
+  void restore(const std::vector<std::uint32_t>& routes_taken);
   const std::vector<ItemId>& items_on(ChannelId channel) const { return items_on_[channel.value()]; }
   const Instance& instance() const { return instance_; }
 

@@ -5,6 +5,7 @@
 
 #include "balancer/assign/chains.hpp"
 #include "balancer/assign/construct.hpp"
+#include "balancer/assign/mend.hpp"
 
 namespace weft {
 namespace {
@@ -32,38 +33,10 @@ bool within_bounds(const Instance& instance, const Routes& routes, const Bounds&
   return true;
 }
 
-/// Puts every item on the route named for it, as far as it may take that; answers the others.
-std::vector<ItemId> start_from(Placement& placement, const std::vector<Route>& wanted) {
-  std::vector<ItemId> loose;
-  for (ItemId item = 0; item < wanted.size(); ++item) {
-    const auto& routes = placement.instance().routes_of(item);
-    const auto at = std::ranges::find(routes, wanted[item]);
-    if (at == routes.end()) {
-      loose.push_back(item);
-    } else {
-      placement.put(item, static_cast<std::uint32_t>(at - routes.begin()));
-    }
-  }
-  return loose;
-}
-
 std::vector<ItemId> all_items(const Instance& instance) {
   std::vector<ItemId> items(instance.item_count());
   for (ItemId i = 0; i < items.size(); ++i) items[i] = i;
   return items;
-}
-
-/// Places what chains can; answers the rest.
-std::vector<ItemId> place_by_chains(Chains& chains, const std::vector<ItemId>& loose, std::uint64_t& moves) {
-  std::vector<ItemId> left;
-  for (const ItemId item : loose) {
-    const auto moved = chains.place(item);
-    if (moved)
-      moves += *moved;
-    else
-      left.push_back(item);
-  }
-  return left;
 }
 
 /// The bound of the next quantum: the least bytes above `bytes` at which some used channel has more room.
@@ -94,29 +67,12 @@ std::vector<double> rooms_by_leaf(const Instance& instance, const Routes& routes
   return room;
 }
 
-std::vector<ItemId> shed(Placement& placement) {
-  std::vector<ItemId> loose;
-  for (std::uint32_t c = 0; c < placement.instance().weight.size(); ++c)
-    while (placement.over(ChannelId(c))) {
-      loose.push_back(placement.items_on(ChannelId(c)).back());
-      placement.take(loose.back());
-    }
-  return loose;
-}
-
 std::uint64_t place_all(Placement& placement, std::vector<ItemId> loose, double bound, std::uint64_t seed) {
   Chains chains(placement, seed);
   std::uint64_t moves = 0;
   bool raised = false;
   while (true) {
-    loose = place_by_chains(chains, loose, moves);
-    for (std::size_t tries = kForcedAtLeast + loose.size(); !loose.empty() && tries > 0; --tries) {
-      const ItemId item = loose.back();
-      loose.pop_back();
-      chains.force(item, loose);
-      loose = place_by_chains(chains, loose, moves);
-      ++moves;
-    }
+    loose = mend(chains, std::move(loose), kForcedAtLeast, moves);
     if (loose.empty()) return moves;
     if (raised) bound = next_bound(placement.instance(), bound);
     placement.set_room(rooms_of(placement.instance(), bound));
@@ -128,20 +84,19 @@ std::vector<Route> solve_equal(Instance& instance, const Routes& routes,
                                const std::optional<Skeleton>& skeleton, const Bounds& bounds,
                                std::uint64_t seed) {
   std::vector<Route> wanted;
-  if (skeleton) wanted = construct(instance, routes, *skeleton);
+  const auto all = all_items(instance);
+  if (skeleton) wanted = construct(instance, routes, *skeleton, all);
   if (skeleton && skeleton->whole() && !instance.labelled && within_bounds(instance, routes, bounds, wanted))
     return wanted;
   instance.fill_routes(routes);
   Placement placement(instance);
   placement.set_room(rooms_by_leaf(instance, routes, bounds));
-  auto loose = skeleton ? start_from(placement, wanted) : all_items(instance);
+  auto loose = all;
+  if (skeleton) loose = put_wanted(placement, loose, wanted);
   const auto over = shed(placement);
   loose.insert(loose.end(), over.begin(), over.end());
   place_all(placement, std::move(loose), bounds.integral, seed);
-  std::vector<Route> taken;
-  taken.reserve(instance.item_count());
-  for (ItemId item = 0; item < instance.item_count(); ++item) taken.push_back(placement.route(item));
-  return taken;
+  return placement.routes();
 }
 
 }  // namespace weft

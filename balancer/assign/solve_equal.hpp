@@ -26,7 +26,4 @@ std::vector<double> rooms_of(const Instance& instance, double bytes);
 /// it takes. Answers how many items that were placed before had to move.
 std::uint64_t place_all(Placement& placement, std::vector<ItemId> loose, double bound, std::uint64_t seed);
 
-/// Takes items off every channel that holds more than its room; answers which.
-std::vector<ItemId> shed(Placement& placement);
-
 }  // namespace weft

@@ -60,6 +60,25 @@ void degraded(bench::Figures& figures) {
   figures.add("leaves_over_own_bound", over, "0");
 }
 
+void mixed(bench::Figures& figures) {
+  const auto fabric = *make_clos({.leaves = 32, .spines = 32, .hosts_per_leaf = 32});
+  double slowest = 0;
+  const auto worst = [&](std::uint32_t flows, std::uint32_t qps) {
+    double ratio = 0;
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      const auto phase = mixed_traffic(fabric, flows, seed);
+      slowest = std::max(slowest, bench::milliseconds([&] {
+                           ratio =
+                               std::max(ratio, assign(fabric, phase, {.qps = qps, .seed = seed}).load.ratio);
+                         }));
+    }
+    return ratio;
+  };
+  figures.add("ratio_mixed_f4", worst(4, 1), "at most 1.02");
+  figures.add("ratio_mixed_k4", worst(1, 4), "at most 1.03");
+  figures.add("mixed_slowest_s", slowest / 1000, "at most 1");
+}
+
 struct Labelled {
   double ratio = 0;
   double reverse = 0;
@@ -89,7 +108,8 @@ void labels(bench::Figures& figures) {
   }
   figures.add("ratio_64labels_reverse", reverse, "1.000");
   // 256 paths a pair, of which 256 random labels know about 162; and 64 paths, of which they know 63.
-  const auto wide = *make_pod_clos({.pods = 4, .leaves = 16, .spines = 16, .cores = 256, .hosts_per_leaf = 16});
+  const auto wide =
+      *make_pod_clos({.pods = 4, .leaves = 16, .spines = 16, .cores = 256, .hosts_per_leaf = 16});
   figures.add("ratio_3tier_256labels_16qp", with_labels(wide, 16, 256, false, 5).ratio, "1.0625");
   const auto pods = *make_pod_clos({.pods = 8, .leaves = 8, .spines = 8, .cores = 64, .hosts_per_leaf = 8});
   figures.add("ratio_3tier_64paths_16qp", with_labels(pods, 16, 256, false, kSeeds).ratio, "1.0625");
@@ -127,6 +147,7 @@ int main() {
   weft::healthy(figures);
   weft::degraded(figures);
   weft::labels(figures);
+  weft::mixed(figures);
   weft::times(figures);
   return figures.write();
 }

@@ -36,6 +36,18 @@ Phase cross_leaf_permutation(const Fabric& fabric, std::uint64_t seed) {
   return phase;
 }
 
+Phase mixed_traffic(const Fabric& fabric, std::uint32_t flows, std::uint64_t seed) {
+  std::mt19937_64 random(seed ^ 0x517Eull);
+  std::uniform_int_distribution<std::int64_t> size(1'000'000, 10'000'000);
+  Phase phase{"mixed", {}};
+  for (std::uint32_t f = 0; f < flows; ++f)
+    for (Flow flow : cross_leaf_permutation(fabric, seed * 100 + f).flows) {
+      flow.bytes = Bytes(size(random));
+      phase.flows.push_back(flow);
+    }
+  return phase;
+}
+
 PathMap probed_path_map(const Fabric& fabric, const Phase& phase, std::uint32_t labels, bool back,
                         std::uint64_t seed) {
   const Routes routes(fabric, Capacities(fabric));

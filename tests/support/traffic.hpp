@@ -12,6 +12,10 @@ namespace weft {
 /// Every NIC sends 1 MB to one NIC of another leaf and receives as much. Needs two leaves and more.
 Phase cross_leaf_permutation(const Fabric& fabric, std::uint64_t seed);
 
+/// `flows` flows a NIC to random NICs of other leaves (each NIC receives as many), sizes uniform from 1 to 10
+/// MB.
+Phase mixed_traffic(const Fabric& fabric, std::uint32_t flows, std::uint64_t seed);
+
 /// `share` of the cables between switches (rounded), at random.
 std::vector<LinkId> random_uplinks(const Fabric& fabric, double share, std::uint64_t seed);
 
