@@ -48,6 +48,16 @@ struct LoadReport {
   std::uint32_t leaves_over_own_bound = 0;
 };
 
+/// A QP as it was steered before a change.
+struct KeptQp {
+  PortId src;
+  PortId dst;
+  std::uint32_t qp = 0;
+  Route route;
+  std::optional<PathLabel> label;
+  std::optional<Way> reverse;
+};
+
 struct PhaseAssignment {
   std::string name;
   std::vector<SteeredQp> qps;  // by flow, then QP
@@ -55,6 +65,7 @@ struct PhaseAssignment {
   Bounds bounds;
   LoadReport load;
   std::optional<LoadReport> reverse_load;  // the same for the way back, as if it carried as much
+  std::uint32_t moves = 0;  // after a change: QPs that were steered before and now take another route
 };
 
 struct Assignment {
@@ -69,6 +80,14 @@ struct Assignment {
 
 PhaseAssignment assign(const Fabric& fabric, const Phase& phase, const AssignOptions& options);
 Assignment assign(const Fabric& fabric, const Demand& demand, const AssignOptions& options);
+
+/// What `answer` holds, in the form that reassign() starts from.
+std::vector<KeptQp> kept(const Phase& phase, const PhaseAssignment& answer);
+
+/// The assignment after a change of fabric, demand or both: QPs with the same ends and number as in `before`
+/// keep route and label where they can, few move, and the bound is met again.
+PhaseAssignment reassign(const Fabric& fabric, const Phase& phase, const AssignOptions& options,
+                         std::span<const KeptQp> before);
 
 /// Loads of routes given per QP, against `bounds` of the same flows.
 LoadReport load_report(const Fabric& fabric, const Capacities& capacities, const Routes& routes,

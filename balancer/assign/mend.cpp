@@ -2,8 +2,12 @@
 
 #include <algorithm>
 
+#include "balancer/assign/rooms.hpp"
+
 namespace weft {
 namespace {
+
+constexpr std::size_t kForcedBeforeRoomsRise = 200;
 
 /// Of the items on a channel, the least that is large enough to bring it within its room, or the greatest.
 ItemId to_shed(const Placement& placement, ChannelId channel) {
@@ -20,15 +24,10 @@ ItemId to_shed(const Placement& placement, ChannelId channel) {
 }
 
 /// Places what chains can; answers the rest.
-std::vector<ItemId> place_by_chains(Chains& chains, const std::vector<ItemId>& loose, std::uint64_t& moves) {
+std::vector<ItemId> place_by_chains(Chains& chains, const std::vector<ItemId>& loose) {
   std::vector<ItemId> left;
-  for (const ItemId item : loose) {
-    if (const auto moved = chains.place(item)) {
-      moves += *moved;
-    } else {
-      left.push_back(item);
-    }
-  }
+  for (const ItemId item : loose)
+    if (!chains.place(item)) left.push_back(item);
   return left;
 }
 
@@ -61,17 +60,24 @@ std::vector<ItemId> shed(Placement& placement) {
   return loose;
 }
 
-std::vector<ItemId> mend(Chains& chains, std::vector<ItemId> loose, std::size_t forced,
-                         std::uint64_t& moves) {
-  loose = place_by_chains(chains, loose, moves);
+std::vector<ItemId> mend(Chains& chains, std::vector<ItemId> loose, std::size_t forced) {
+  loose = place_by_chains(chains, loose);
   for (; !loose.empty() && forced > 0; --forced) {
     const ItemId item = loose.back();
     loose.pop_back();
     chains.force(item, loose);
-    loose = place_by_chains(chains, loose, moves);
-    ++moves;
+    loose = place_by_chains(chains, loose);
   }
   return loose;
+}
+
+void place_all(Placement& placement, std::vector<ItemId> loose, double bytes, std::uint64_t seed) {
+  Chains chains(placement, seed);
+  loose = mend(chains, std::move(loose), kForcedBeforeRoomsRise);
+  for (; !loose.empty(); bytes = next_rooms(placement.instance(), bytes)) {
+    placement.set_room(rooms_of(placement.instance(), bytes));
+    loose = mend(chains, std::move(loose), kForcedBeforeRoomsRise);
+  }
 }
 
 }  // namespace weft

@@ -17,8 +17,12 @@ std::vector<ItemId> put_wanted(Placement& placement, const std::vector<ItemId>& 
 /// greatest first.
 std::vector<ItemId> shed(Placement& placement);
 
-/// Places `loose` by chains; items without one force others out, `forced` times at most. Adds the moves of
-/// items that were placed to `moves`. Answers what could not be placed.
-std::vector<ItemId> mend(Chains& chains, std::vector<ItemId> loose, std::size_t forced, std::uint64_t& moves);
+/// Places `loose` by chains; items without one force others out, `forced` times at most. Answers what could
+/// not be placed.
+std::vector<ItemId> mend(Chains& chains, std::vector<ItemId> loose, std::size_t forced);
+
+/// Places all of `loose`: within the rooms as they are, else within rooms_of(bytes), else in the least rooms
+/// beyond that which take them.
+void place_all(Placement& placement, std::vector<ItemId> loose, double bytes, std::uint64_t seed);
 
 }  // namespace weft

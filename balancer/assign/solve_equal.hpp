@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "balancer/assign/bounds.hpp"
-#include "balancer/assign/placement.hpp"
 #include "balancer/assign/skeleton.hpp"
 
 namespace weft {
@@ -16,14 +15,5 @@ namespace weft {
 std::vector<Route> solve_equal(Instance& instance, const Routes& routes,
                                const std::optional<Skeleton>& skeleton, const Bounds& bounds,
                                std::uint64_t seed);
-
-/// Bytes that each channel has room for when no leaf goes beyond its own bound: whole items.
-std::vector<double> rooms_by_leaf(const Instance& instance, const Routes& routes, const Bounds& bounds);
-/// The same when no channel goes beyond `bytes` (on the reference rate).
-std::vector<double> rooms_of(const Instance& instance, double bytes);
-
-/// Places all of `loose`, raising the rooms from what they are now to rooms_of(bound) and further as far as
-/// it takes. Answers how many items that were placed before had to move.
-std::uint64_t place_all(Placement& placement, std::vector<ItemId> loose, double bound, std::uint64_t seed);
 
 }  // namespace weft

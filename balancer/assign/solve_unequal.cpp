@@ -6,6 +6,7 @@
 #include "balancer/assign/chains.hpp"
 #include "balancer/assign/construct.hpp"
 #include "balancer/assign/mend.hpp"
+#include "balancer/assign/rooms.hpp"
 
 namespace weft {
 namespace {
@@ -13,8 +14,8 @@ namespace {
 constexpr double kGoodEnough = 1.001;     // of the bound
 constexpr double kShrink = 0.5;           // of the way to the bound that each try goes
 constexpr double kSmallestGain = 0.0005;  // of the bound: a try for less is not worth its time
-constexpr std::size_t kStepsAChain = 3000;
-constexpr std::size_t kForced = 400;
+constexpr std::size_t kStepsAChain = 300;
+constexpr std::size_t kForced = 800;
 
 double busiest(const Placement& placement) {
   const auto& weight = placement.instance().weight;
@@ -22,13 +23,6 @@ double busiest(const Placement& placement) {
   for (std::uint32_t c = 0; c < weight.size(); ++c)
     if (weight[c] > 0) most = std::max(most, placement.load(ChannelId(c)) / weight[c]);
   return most;
-}
-
-std::vector<double> rooms(const Instance& instance, double bytes) {
-  std::vector<double> room;
-  room.reserve(instance.weight.size());
-  for (const double w : instance.weight) room.push_back(bytes * w);
-  return room;
 }
 
 /// On the route whose busiest channel is the least busy with it.
@@ -72,9 +66,8 @@ void start(Placement& placement, const Routes& routes, const std::optional<Skele
 /// Shrinks the rooms to `bytes`; false, and all as before, when the items do not fit in.
 bool squeeze(Placement& placement, Chains& chains, double bytes) {
   const auto before = placement.routes_taken();
-  placement.set_room(rooms(placement.instance(), bytes));
-  std::uint64_t moves = 0;
-  if (mend(chains, shed(placement), kForced, moves).empty()) return true;
+  placement.set_room(rooms_of(placement.instance(), bytes));
+  if (mend(chains, shed(placement), kForced).empty()) return true;
   placement.restore(before);
   return false;
 }

@@ -115,6 +115,71 @@ void labels(bench::Figures& figures) {
   figures.add("ratio_3tier_64paths_16qp", with_labels(pods, 16, 256, false, kSeeds).ratio, "1.0625");
 }
 
+/// QPs over either channel of a cable.
+double crossing(const PhaseAssignment& answer, LinkId link) {
+  double count = 0;
+  for (const SteeredQp& qp : answer.qps)
+    for (const ChannelId channel : qp.route.channels()) count += Fabric::link_of(channel) == link ? 1 : 0;
+  return count;
+}
+
+struct Repair {
+  double moves = 0;  // per QP that crossed the cable, mean
+  double slowest_ms = 0;
+};
+
+/// 30 times: one cable of a healthy fabric goes down.
+Repair one_cable_down(std::uint32_t hosts, std::uint32_t qps) {
+  constexpr std::size_t kLinks = 30;
+  const auto fabric = *make_clos({.leaves = 32, .spines = 32, .hosts_per_leaf = hosts});
+  const auto phase = cross_leaf_permutation(fabric, 1);
+  const auto healthy = assign(fabric, phase, {.qps = qps});
+  const auto before = kept(phase, healthy);
+  auto links = random_uplinks(fabric, 1.0, 1);
+  std::erase_if(links, [&](LinkId link) { return crossing(healthy, link) == 0; });
+  links.resize(kLinks);
+  Repair repair;
+  for (const LinkId link : links) {
+    AssignOptions options{.qps = qps};
+    options.avoid = without({&link, 1});
+    PhaseAssignment after;
+    repair.slowest_ms = std::max(
+        repair.slowest_ms, bench::milliseconds([&] { after = reassign(fabric, phase, options, before); }));
+    WEFT_CHECK(after.load.ratio < 1 + 1e-9);
+    repair.moves += after.moves / crossing(healthy, link) / static_cast<double>(kLinks);
+  }
+  return repair;
+}
+
+/// The worst ratio while 20 cables fail one after another, each repaired from the assignment before.
+double failures_in_succession() {
+  const auto fabric = *make_clos({.leaves = 32, .spines = 32, .hosts_per_leaf = 30});
+  double worst = 0;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const auto phase = cross_leaf_permutation(fabric, seed);
+    AssignOptions options{.qps = 4};
+    auto answer = assign(fabric, phase, options);
+    auto links = random_uplinks(fabric, 1.0, seed);
+    for (std::size_t failed = 1; failed <= 20; ++failed) {
+      options.avoid = without(std::span(links).first(failed));
+      answer = reassign(fabric, phase, options, kept(phase, answer));
+      worst = std::max(worst, answer.load.ratio);
+    }
+  }
+  return worst;
+}
+
+void repairs(bench::Figures& figures) {
+  const auto tight = one_cable_down(30, 4);
+  const auto single = one_cable_down(30, 1);
+  const auto roomy = one_cable_down(28, 4);
+  figures.add("repair_ms", std::max({tight.slowest_ms, single.slowest_ms, roomy.slowest_ms}), "at most 50");
+  figures.add("repair_moves_30_4qp", tight.moves, "at most 1.7");
+  figures.add("repair_moves_30_1qp", single.moves, "at most 2.5");
+  figures.add("repair_moves_28_4qp", roomy.moves, "at most 1.2");
+  figures.add("ratio_after_20_failures", failures_in_succession(), "1.000");
+}
+
 double median_ms(const Fabric& fabric, std::uint32_t qps, double share_down, int runs = 5) {
   std::vector<double> times;
   for (int run = 0; run < runs; ++run) {
@@ -148,6 +213,7 @@ int main() {
   weft::degraded(figures);
   weft::labels(figures);
   weft::mixed(figures);
+  weft::repairs(figures);
   weft::times(figures);
   return figures.write();
 }

@@ -1,0 +1,104 @@
+#include <algorithm>
+#include <unordered_map>
+
+#include "balancer/assign/known_paths.hpp"
+#include "balancer/assign/phase_solver.hpp"
+#include "balancer/assign/solve_again.hpp"
+#include "topology/base/check.hpp"
+
+namespace weft {
+namespace {
+
+/// Finds, for the QPs of a phase in order, what they were before; of several flows with the same ends the
+/// first takes the first.
+class Memory {
+ public:
+  explicit Memory(std::span<const KeptQp> before) : before_(before), used_(before.size()) {
+    for (std::size_t i = 0; i < before.size(); ++i) by_ends_[key(before[i].src, before[i].dst)].push_back(i);
+  }
+
+  const KeptQp* take(const Flow& flow, std::uint32_t qp) {
+    const auto at = by_ends_.find(key(flow.src, flow.dst));
+    if (at == by_ends_.end()) return nullptr;
+    for (const std::size_t i : at->second)
+      if (!used_[i] && before_[i].qp == qp) {
+        used_[i] = true;
+        return &before_[i];
+      }
+    return nullptr;
+  }
+
+ private:
+  static std::uint64_t key(PortId src, PortId dst) { return std::uint64_t{src.value()} << 32 | dst.value(); }
+
+  std::span<const KeptQp> before_;
+  std::vector<bool> used_;
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> by_ends_;
+};
+
+/// Counts who moved; those that stayed keep their label where it still takes their route.
+void compare(PhaseAssignment& answer, const Ground& ground, const Phase& phase, const AssignOptions& options,
+             std::span<const KeptQp> before) {
+  Memory memory(before);
+  std::optional<KnownPaths> known;
+  if (options.paths) known.emplace(ground.fabric, ground.capacities, *options.paths);
+  for (SteeredQp& qp : answer.qps) {
+    const Flow& flow = phase.flows[qp.flow];
+    const KeptQp* was = memory.take(flow, qp.qp);
+    if (!was) continue;
+    if (!(was->route == qp.route)) {
+      ++answer.moves;
+    } else if (known && was->label) {
+      const auto labels = known->labels(flow.src, flow.dst, qp.route);
+      if (std::ranges::find(labels, *was->label) != labels.end()) qp.label = was->label;
+    }
+  }
+}
+
+PhaseAssignment reassign_one_way(const Ground& ground, const Phase& phase, const AssignOptions& options,
+                                 std::span<const KeptQp> before) {
+  const auto solve = [&](Instance& instance, const Bounds& bounds) {
+    Memory memory(before);
+    std::vector<std::optional<Route>> routes(instance.item_count());
+    for (ItemId item = 0; item < routes.size(); ++item)
+      if (const KeptQp* was = memory.take(phase.flows[instance.crossing_of(item).flow], item % instance.qps))
+        routes[item] = was->route;
+    return solve_again(instance, ground.routes, bounds, routes, options.seed);
+  };
+  PhaseAssignment answer = assign_phase(ground, phase, options, solve);
+  compare(answer, ground, phase, options, before);
+  return answer;
+}
+
+std::vector<KeptQp> ways_back(std::span<const KeptQp> before) {
+  std::vector<KeptQp> back;
+  for (const KeptQp& qp : before)
+    if (qp.reverse)
+      back.push_back({qp.dst, qp.src, qp.qp, qp.reverse->route, qp.reverse->label, std::nullopt});
+  return back;
+}
+
+}  // namespace
+
+std::vector<KeptQp> kept(const Phase& phase, const PhaseAssignment& answer) {
+  std::vector<KeptQp> all;
+  all.reserve(answer.qps.size());
+  for (const SteeredQp& qp : answer.qps)
+    all.push_back(
+        {phase.flows[qp.flow].src, phase.flows[qp.flow].dst, qp.qp, qp.route, qp.label, qp.reverse});
+  return all;
+}
+
+PhaseAssignment reassign(const Fabric& fabric, const Phase& phase, const AssignOptions& options,
+                         std::span<const KeptQp> before) {
+  WEFT_CHECK(options.qps >= 1 && options.qps <= kMostQps);
+  const Ground ground(fabric, options);
+  PhaseAssignment answer = reassign_one_way(ground, phase, options, before);
+  if (!options.reverse) return answer;
+  const auto back = reassign_one_way(ground, reversed(phase), options, ways_back(before));
+  join_reverse(answer, back);
+  answer.moves += back.moves;
+  return answer;
+}
+
+}  // namespace weft

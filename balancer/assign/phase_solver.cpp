@@ -1,0 +1,99 @@
+#include "balancer/assign/phase_solver.hpp"
+
+#include <algorithm>
+
+#include "balancer/assign/known_paths.hpp"
+#include "balancer/assign/labels.hpp"
+
+namespace weft {
+namespace {
+
+/// Bounds are of the fabric, not of the labels that happen to be known: made without them.
+Bounds bounds_for(const Ground& ground, const Phase& phase, const AssignOptions& options,
+                  Instance& instance) {
+  if (!instance.labelled) {
+    if (!ground.regular()) instance.fill_routes(ground.routes);
+    return bounds_of(instance, ground.routes, ground.regular());
+  }
+  Instance free =
+      make_instance(ground.fabric, ground.capacities, ground.routes, phase.flows, options.qps, nullptr);
+  if (!ground.regular()) free.fill_routes(ground.routes);
+  return bounds_of(free, ground.routes, ground.regular());
+}
+
+double nic_bound(const Ground& ground, const Phase& phase) {
+  std::vector<double> load(ground.fabric.channel_count());
+  double most = 0;
+  for (const Flow& flow : phase.flows)
+    for (const ChannelId channel :
+         {*ground.fabric.channel_from(flow.src), *ground.fabric.channel_into(flow.dst)}) {
+      load[channel.value()] += static_cast<double>(flow.bytes.count());
+      most = std::max(most,
+                      load[channel.value()] * (ground.capacities.reference() / ground.fabric.rate(channel)));
+    }
+  return most;
+}
+
+std::vector<SteeredQp> steer(const Phase& phase, const Instance& instance, const std::vector<Route>& taken) {
+  std::vector<SteeredQp> qps;
+  qps.reserve(taken.size() + instance.local.size() * instance.qps);
+  const auto add_local = [&](std::uint32_t flow) {
+    const double bytes =
+        static_cast<double>(phase.flows[flow].bytes.count()) / static_cast<double>(instance.qps);
+    for (std::uint32_t qp = 0; qp < instance.qps; ++qp)
+      qps.push_back({flow, qp, bytes, Route(), std::nullopt, std::nullopt});
+  };
+  auto local = instance.local.begin();
+  for (ItemId item = 0; item < taken.size(); ++item) {
+    const Crossing& crossing = instance.crossing_of(item);
+    while (local != instance.local.end() && *local < crossing.flow) add_local(*local++);
+    qps.push_back(
+        {crossing.flow, item % instance.qps, crossing.bytes, taken[item], std::nullopt, std::nullopt});
+  }
+  while (local != instance.local.end()) add_local(*local++);
+  return qps;
+}
+
+}  // namespace
+
+Ground::Ground(const Fabric& on, const AssignOptions& options)
+    : fabric(on),
+      capacities(on, options.avoid),
+      routes(on, capacities),
+      skeleton(Skeleton::find(on, capacities, routes)) {}
+
+PhaseAssignment assign_phase(const Ground& ground, const Phase& phase, const AssignOptions& options,
+                             const Solve& solve) {
+  Instance instance =
+      make_instance(ground.fabric, ground.capacities, ground.routes, phase.flows, options.qps, options.paths);
+  PhaseAssignment answer;
+  answer.name = phase.name;
+  answer.bounds = bounds_for(ground, phase, options, instance);
+  answer.bounds.nic = nic_bound(ground, phase);
+  answer.unassigned = instance.unassigned;
+  answer.qps = steer(phase, instance, solve(instance, answer.bounds));
+  if (options.paths)
+    choose_labels(answer.qps, phase.flows, KnownPaths(ground.fabric, ground.capacities, *options.paths));
+  answer.load = load_report(ground.fabric, ground.capacities, ground.routes, answer.qps, answer.bounds);
+  return answer;
+}
+
+Phase reversed(const Phase& phase) {
+  Phase back{phase.name, {}};
+  for (const Flow& flow : phase.flows) back.flows.push_back({flow.dst, flow.src, flow.bytes});
+  return back;
+}
+
+void join_reverse(PhaseAssignment& answer, const PhaseAssignment& back) {
+  answer.reverse_load = back.load;
+  for (const Unassigned& item : back.unassigned)
+    answer.unassigned.push_back({item.flow, "the way back: " + item.why});
+  auto at = back.qps.begin();
+  for (SteeredQp& qp : answer.qps) {
+    while (at != back.qps.end() && std::pair(at->flow, at->qp) < std::pair(qp.flow, qp.qp)) ++at;
+    if (at != back.qps.end() && at->flow == qp.flow && at->qp == qp.qp)
+      qp.reverse = Way{at->route, at->label};
+  }
+}
+
+}  // namespace weft

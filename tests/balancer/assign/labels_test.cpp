@@ -1,0 +1,110 @@
+// Labels: every one used takes the path it stands for, and only known ones are used.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "balancer/assign/assign.hpp"
+#include "balancer/demand/collectives.hpp"
+#include "tests/support/traffic.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft {
+namespace {
+
+/// The switch channels that `label` takes from src to dst, by the map.
+std::vector<ChannelId> path_of(const PathMap& map, PortId src, PortId dst, PathLabel label) {
+  for (const PairPaths& pair : map.pairs) {
+    if (pair.src != src || pair.dst != dst) continue;
+    for (const LabelledPath& path : pair.paths) {
+      const auto channels = map.table.channels(path.path);
+      if (std::ranges::find(path.labels, label) != path.labels.end())
+        return {channels.begin() + 1, channels.end() - 1};
+    }
+  }
+  return {};
+}
+
+void expect_every_label_takes_its_route(const PathMap& map, const Phase& phase,
+                                        const PhaseAssignment& answer) {
+  for (const SteeredQp& qp : answer.qps) {
+    const Flow& flow = phase.flows[qp.flow];
+    ASSERT_TRUE(qp.label);
+    EXPECT_TRUE(std::ranges::equal(path_of(map, flow.src, flow.dst, *qp.label), qp.route.channels()));
+    if (!qp.reverse) continue;
+    EXPECT_TRUE(std::ranges::equal(path_of(map, flow.dst, flow.src, *qp.reverse->label),
+                                   qp.reverse->route.channels()));
+  }
+}
+
+TEST(Labels, EveryLabelTakesItsRouteBothWaysAndTheBoundIsMet) {
+  const auto fabric = *make_clos({.leaves = 8, .spines = 8, .hosts_per_leaf = 8});
+  for (std::uint64_t seed = 1; seed <= 5; ++seed)
+    for (const std::uint32_t qps : {1U, 4U}) {
+      const auto phase = cross_leaf_permutation(fabric, seed);
+      const auto map = probed_path_map(fabric, phase, 24, true, seed);
+      const auto answer = assign(fabric, phase, {.qps = qps, .paths = &map, .reverse = true});
+      EXPECT_DOUBLE_EQ(answer.load.ratio, 1);
+      EXPECT_DOUBLE_EQ(answer.reverse_load->ratio, 1);
+      expect_every_label_takes_its_route(map, phase, answer);
+    }
+}
+
+TEST(Labels, WhatAShortListCostsShowsInTheRatio) {
+  const auto fabric = *make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 4});
+  const auto phase = make_shift(fabric.nics(), 4, Bytes(1000)).phases[0];
+  const auto map = probed_path_map(fabric, phase, 1, false, 1);  // one label a pair: no choice at all
+  const auto answer = assign(fabric, phase, {.paths = &map});
+  EXPECT_DOUBLE_EQ(answer.bounds.integral, 1000);
+  EXPECT_GE(answer.load.ratio, 2);
+  expect_every_label_takes_its_route(map, phase, answer);
+}
+
+TEST(Labels, QpsOfOneFlowOnOneRouteGetDifferentLabels) {
+  const auto fabric = *make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1});
+  const auto phase = make_shift(fabric.nics(), 1, Bytes(1000)).phases[0];
+  const auto map = probed_path_map(fabric, phase, 8, false, 1);
+  const auto answer = assign(fabric, phase, {.qps = 4, .paths = &map});
+  std::set<std::pair<std::uint32_t, PathLabel>> labels;
+  for (const SteeredQp& qp : answer.qps) labels.emplace(qp.flow, *qp.label);
+  EXPECT_EQ(labels.size(), 8u);
+}
+
+TEST(Labels, APairTheMapDoesNotKnowIsNamedAndTheRestIsAssigned) {
+  const auto fabric = *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2});
+  const auto phase = make_shift(fabric.nics(), 2, Bytes(1000)).phases[0];
+  auto map = probed_path_map(fabric, phase, 8, false, 1);
+  map.pairs.erase(map.pairs.begin());
+  const auto answer = assign(fabric, phase, {.paths = &map});
+  ASSERT_EQ(answer.unassigned.size(), 1u);
+  EXPECT_EQ(answer.unassigned[0].why, "the path map has no paths from host1 to host3: sweep that pair");
+  EXPECT_EQ(answer.qps.size(), 3u);
+}
+
+TEST(Labels, AMapOfAnotherFabricIsSaidToBe) {
+  const auto fabric = *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 1});
+  const auto nics = fabric.nics();
+  PathMap map;
+  const auto path =
+      map.table.intern({*fabric.channel_from(nics[0]), ChannelId(10'000), *fabric.channel_into(nics[1])});
+  map.pairs.push_back({nics[0], nics[1], {{path, {PathLabel(1)}}}});
+  const auto answer = assign(fabric, Phase{"", {{nics[0], nics[1], Bytes(5)}}}, {.paths = &map});
+  ASSERT_EQ(answer.unassigned.size(), 1u);
+  EXPECT_EQ(answer.unassigned[0].why,
+            "the path map does not fit the fabric: 1 paths from host1 to host2 do not join them");
+}
+
+TEST(Labels, PathsOverChannelsToAvoidAreNotUsed) {
+  const auto fabric = *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 1});
+  const auto phase = make_shift(fabric.nics(), 1, Bytes(5)).phases[0];
+  const auto map = probed_path_map(fabric, phase, 32, false, 1);
+  AssignOptions options{.paths = &map};
+  options.avoid = {{*fabric.find_channel("leaf1->spine1")}};
+  const auto answer = assign(fabric, phase, options);
+  ASSERT_EQ(answer.qps.size(), 2u);
+  EXPECT_EQ(answer.qps[0].route.channels()[0], *fabric.find_channel("leaf1->spine2"));
+}
+
+}  // namespace
+}  // namespace weft
