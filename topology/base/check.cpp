@@ -5,9 +5,8 @@
 
 namespace weft {
 
-void check_failed(const char* condition, std::source_location where) {
-  std::fprintf(stderr, "weft: internal error: %s does not hold at %s:%u\n", condition, where.file_name(),
-               static_cast<unsigned>(where.line()));
+void check_failed(const char* condition, const char* file, int line) {
+  std::fprintf(stderr, "weft: internal error: %s does not hold at %s:%d\n", condition, file, line);
   std::abort();
 }
 
