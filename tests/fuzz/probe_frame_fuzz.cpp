@@ -1,0 +1,59 @@
+// Any frame at the prober's and the responder's door. Then a true probe whose fields come from the input,
+// damaged where the input says: it is counted at most once and answered with no more than it brought.
+#include <cstdint>
+#include <vector>
+
+#include "probes/wire/answer.hpp"
+#include "probes/wire/responder.hpp"
+
+namespace {
+
+using namespace weft;
+
+const RunSecrets kSecrets{.run = RunId(0x1122334455667788), .key = {std::byte{1}}};
+const LocalNic kNic{.mac = {{2, 0, 0, 0, 0, 2}}, .address = IpAddress(IpAddress::V4{10, 0, 0, 2})};
+
+std::size_t take(Responder& responder, ByteSpan frame) {
+  std::vector<std::byte> reply(frame.size());
+  const auto size = responder.take(frame, Nanoseconds(5), Nanoseconds(9), reply);
+  WEFT_CHECK(size <= frame.size());
+  return size;
+}
+
+void any_frame(ByteSpan frame) {
+  Responder responder(kNic, kSecrets);
+  take(responder, frame);
+  (void)read_answer(frame, kNic, kSecrets);
+  (void)decode_probe_frame(frame, kSecrets.key);
+  (void)decode_probe_header(frame);
+}
+
+void damaged_probe(ByteSpan input) {
+  if (input.size() < 24) return;
+  const std::size_t size = probe_size(load_be16(input, 0) % 4096, false);
+  std::vector<std::byte> frame(kEthernetSize + size);
+  const ProbeHeader header{.kind = static_cast<ProbeKind>(1 + load_u8(input, 2) % 3),
+                           .back_label = UdpPort(load_be16(input, 3)),
+                           .run = kSecrets.run,
+                           .batch = BatchId(load_u8(input, 5)),
+                           .nic = PortId(load_be32(input, 6)),
+                           .spec = load_be32(input, 10),
+                           .sequence = load_be32(input, 14)};
+  encode_probe_frame({.from = IpAddress(IpAddress::V4{10, 0, 0, 1}), .to = kNic.address, .label = UdpPort(1)},
+                     header, kSecrets.key, size, frame);
+  frame[load_be16(input, 18) % frame.size()] ^= std::byte{load_u8(input, 20)};
+  frame.resize(frame.size() - std::min<std::size_t>(load_u8(input, 21), frame.size()));
+  Responder responder(kNic, kSecrets, {.batches = 2, .streams = 2});
+  take(responder, frame);
+  WEFT_CHECK(take(responder, frame) == 0);  // a replay
+  for (const auto& tally : responder.received(header.batch)) WEFT_CHECK(tally.packets + tally.corrupt == 1);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto input = std::as_bytes(std::span(data, size));
+  any_frame(input);
+  damaged_probe(input);
+  return 0;
+}
