@@ -23,6 +23,7 @@ int agent_command(const Arguments& arguments);
 int balance_command(const Arguments& arguments);
 int simulate_command(const Arguments& arguments);
 int sweep_command(const Arguments& arguments);
+int trace_command(const Arguments& arguments);
 
 /// All commands, in the order in which --help lists them.
 std::span<const Command> commands();

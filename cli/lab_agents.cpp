@@ -10,14 +10,15 @@ constexpr const char* kSelf = "/proc/self/exe";
 
 }  // namespace
 
-Result<LabAgents> LabAgents::start(const Lab& lab, const NatsAddress& bus, RunId run) {
+Result<LabAgents> LabAgents::start(const Lab& lab, const std::vector<NodeId>& chosen, const NatsAddress& bus,
+                                   RunId run) {
   auto logs = ScratchDirectory::make();
   if (!logs) return pass_on(logs);
   std::error_code error;
   const auto program = std::filesystem::read_symlink(kSelf, error);
   if (error) return fail(ErrorKind::internal, "cannot read {}: {}", kSelf, error.message());
   std::vector<ChildProcess> agents;
-  for (const NodeId host : lab.fabric().hosts()) {
+  for (const NodeId host : chosen) {
     AgentWords words{bus.url, run, lab.fabric().name_of(host), {}};
     for (const LabNic& nic : lab.nics_of(host)) words.nics.push_back({nic.interface, nic.address});
     ChildSpec spec{.argv = {program.string()}};
@@ -33,9 +34,9 @@ Result<LabAgents> LabAgents::start(const Lab& lab, const NatsAddress& bus, RunId
   return LabAgents(std::move(*logs), std::move(agents));
 }
 
-std::vector<ExpectedHost> expected_hosts(const Lab& lab) {
+std::vector<ExpectedHost> expected_hosts(const Lab& lab, const std::vector<NodeId>& chosen) {
   std::vector<ExpectedHost> hosts;
-  for (const NodeId host : lab.fabric().hosts()) {
+  for (const NodeId host : chosen) {
     ExpectedHost expected{host, {}};
     for (const LabNic& nic : lab.nics_of(host)) expected.nics.push_back({nic.interface, nic.port});
     hosts.push_back(std::move(expected));

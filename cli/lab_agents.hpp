@@ -12,8 +12,9 @@ namespace weft {
 
 class LabAgents {
  public:
-  /// Starts them all; their stderr goes to files in a scratch directory.
-  static Result<LabAgents> start(const Lab& lab, const NatsAddress& bus, RunId run);
+  /// Starts one on each of `hosts`; their stderr goes to files in a scratch directory.
+  static Result<LabAgents> start(const Lab& lab, const std::vector<NodeId>& hosts, const NatsAddress& bus,
+                                 RunId run);
 
  private:
   LabAgents(ScratchDirectory logs, std::vector<ChildProcess> agents)
@@ -22,7 +23,7 @@ class LabAgents {
   std::vector<ChildProcess> agents_;
 };
 
-/// What the coordinator expects of the hosts of a lab.
-std::vector<ExpectedHost> expected_hosts(const Lab& lab);
+/// What the coordinator expects of these hosts of a lab.
+std::vector<ExpectedHost> expected_hosts(const Lab& lab, const std::vector<NodeId>& hosts);
 
 }  // namespace weft

@@ -21,7 +21,7 @@ Result<std::vector<FaultSpec>> read_faults(const po::variables_map& values, cons
   if (!values.count("fault")) return faults;
   for (const auto& text : values["fault"].as<std::vector<std::string>>()) {
     const auto fault = parse_fault(fabric, text);
-    if (!fault) return pass_on(fault, fmt::format("--fault '{}'", text));
+    if (!fault) return pass_on(fault);
     faults.push_back(*fault);
   }
   return faults;
@@ -49,14 +49,15 @@ int simulate_sweep(const po::variables_map& values, const FabricFile& file, cons
   const auto hosts = all_hosts(fabric);
   std::vector<std::string> names;
   for (const ExpectedHost& host : hosts) names.push_back(fabric.name_of(host.host));
-  Coordinator coordinator(fabric, addresses->book, options, {RunId(options.seed), {}}, hosts);
+  Sweep sweep(fabric, addresses->book, options, RunId(options.seed));
+  Coordinator coordinator(fabric, sweep, {RunId(options.seed), {}}, hosts);
   ProgressLine progress;
   const auto open = simulated_engines(fabric, addresses->book, *faults, options.seed);
   const auto done = coordinate_in_process(
       coordinator, names, open, [&](const Progress& p) { progress.show(p); }, interrupt.token());
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return report(done.error());
-  return answer(values, fabric, coordinator.sweep(), coordinator.report(), progress);
+  return answer(values, fabric, sweep, progress);
 }
 
 }  // namespace

@@ -2,13 +2,11 @@
 #include "cli/compose.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
-#include "cli/lab_agents.hpp"
 #include "cli/lab_place.hpp"
-#include "cli/nats_server.hpp"
+#include "cli/lab_session.hpp"
 #include "cli/options.hpp"
 #include "cli/sweep_answer.hpp"
 #include "cli/sweep_arguments.hpp"
-#include "probes/session/coordinator_loop.hpp"
 
 namespace weft {
 namespace {
@@ -19,26 +17,18 @@ constexpr const char* kExamples =
     "  weft sweep --lab --budget 60s --save diagnosis.json\n";
 
 int sweep_lab(const po::variables_map& values, const SweepOptions& options) {
-  const auto lab = Lab::open(values["lab"].as<std::string>(), lab_state_root());
+  const auto lab = open_lab_for_run(values["lab"].as<std::string>());
   if (!lab) return report(lab.error());
-  if (const auto entered = lab->enter_management(); !entered) return report(entered.error());
   const Interrupt interrupt;
   const Fabric fabric = lab->fabric_as_built();
   const auto secrets = new_run_secrets();
-  const auto server = NatsServer::start(lab->coordinator_address());
-  if (!server) return report(server.error());
-  const auto bus = connect_nats(server->address(), secrets.run, std::string(kCoordinator));
-  if (!bus) return report(bus.error());
-  const auto agents = LabAgents::start(*lab, server->address(), secrets.run);
-  if (!agents) return report(agents.error());
-  Coordinator coordinator(fabric, lab->addresses().book, options, secrets, expected_hosts(*lab));
+  Sweep sweep(fabric, lab->addresses().book, options, secrets.run);
   ProgressLine progress;
-  const auto done = coordinate(
-      **bus, coordinator, [&](const Progress& p) { progress.show(p); }, interrupt.token());
+  const auto done = run_in_lab(
+      *lab, sweep, secrets, {}, [&](const Progress& p) { progress.show(p); }, interrupt.token());
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return report(done.error());
-  const auto result = coordinator.report();
-  return answer(values, fabric, coordinator.sweep(), result, progress);
+  return answer(values, fabric, sweep, progress);
 }
 
 }  // namespace

@@ -80,11 +80,11 @@ void add_answer_options(po::options_description& options) {
       "write the observations (JSON Lines) to a file, for weft diagnose");
 }
 
-int answer(const po::variables_map& values, const Fabric& fabric, const Sweep& sweep,
-           const SweepReport& report, ProgressLine& progress) {
+int answer(const po::variables_map& values, const Fabric& fabric, Sweep& sweep, ProgressLine& progress) {
   const DocumentStamp stamp{std::chrono::time_point_cast<UtcTime::duration>(std::chrono::system_clock::now()),
                             std::string(tool_version())};
-  progress.show({"diagnosing", 1, 1});
+  progress.show({"diagnosing", 0, 1});
+  const SweepReport report = sweep.finish();
   const auto document =
       diagnosis_document(fabric, report.diagnosis, {report.sent, report.lost, progress.timings()}, stamp);
   const auto json = wants_json(values);

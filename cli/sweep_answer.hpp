@@ -9,6 +9,7 @@
 
 #include "cli/options.hpp"
 #include "probes/session/coordinator.hpp"
+#include "probes/session/sweep.hpp"
 
 namespace weft {
 
@@ -40,7 +41,6 @@ void add_answer_options(po::options_description& options);
 
 /// Prints the table or the JSON document and writes the files that were asked for; the exit status of the
 /// verdict.
-int answer(const po::variables_map& values, const Fabric& fabric, const Sweep& sweep,
-           const SweepReport& report, ProgressLine& progress);
+int answer(const po::variables_map& values, const Fabric& fabric, Sweep& sweep, ProgressLine& progress);
 
 }  // namespace weft

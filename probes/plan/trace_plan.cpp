@@ -65,6 +65,13 @@ std::vector<PathLabel> random_labels(std::uint64_t count, std::mt19937_64& rando
 
 }  // namespace
 
+std::vector<PathLabel> spread_labels(std::uint32_t count) {
+  std::vector<PathLabel> labels;
+  for (std::uint32_t i = 0; i < std::min(count, kLabels); ++i)
+    labels.emplace_back(kFirstLabel + static_cast<std::uint32_t>(std::uint64_t{i} * kLabels / count));
+  return labels;
+}
+
 std::uint32_t count_paths(const Fabric& fabric, ShortestPathCache& ways, const NicPair& pair) {
   return PathCounts(fabric, ways).of(pair);
 }

@@ -21,6 +21,9 @@ struct TraceOptions {
   std::uint64_t seed = 1;
 };
 
+/// `count` labels (at most 16,384) spread evenly over the range, ascending.
+std::vector<PathLabel> spread_labels(std::uint32_t count);
+
 /// The number of shortest paths between the edge switches of two NICs, at most 65,535.
 std::uint32_t count_paths(const Fabric& fabric, ShortestPathCache& ways, const NicPair& pair);
 

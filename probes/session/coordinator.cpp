@@ -1,6 +1,7 @@
 #include "probes/session/coordinator.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace weft {
 namespace {
@@ -9,9 +10,9 @@ constexpr auto kAliveInterval = std::chrono::seconds(1);
 
 }  // namespace
 
-Coordinator::Coordinator(const Fabric& fabric, const AddressBook& addresses, const SweepOptions& options,
-                         RunSecrets secrets, std::vector<ExpectedHost> hosts, CoordinatorTiming timing)
-    : fabric_(fabric), secrets_(secrets), timing_(timing), sweep_(fabric, addresses, options, secrets.run) {
+Coordinator::Coordinator(const Fabric& fabric, Script& script, RunSecrets secrets,
+                         std::vector<ExpectedHost> hosts, CoordinatorTiming timing)
+    : fabric_(fabric), secrets_(secrets), timing_(timing), script_(script) {
   std::set<PortId> expected;
   for (ExpectedHost& host : hosts) {
     const std::string name = fabric.name_of(host.host);
@@ -22,7 +23,7 @@ Coordinator::Coordinator(const Fabric& fabric, const AddressBook& addresses, con
     agents_.emplace(name, Agent{std::move(host)});
   }
   for (const PortId nic : fabric.nics())
-    if (!expected.contains(nic)) sweep_.exclude(nic);
+    if (!expected.contains(nic)) script_.exclude(nic);
 }
 
 Coordinator::Actions Coordinator::start(TimePoint now) {
@@ -65,8 +66,8 @@ void Coordinator::on(Agent& agent, const std::string& name, const Ready& ready, 
   for (const NicTrouble& trouble : ready.troubles) {
     const auto owner = host_of_nic_.find(trouble.nic);
     if (owner == host_of_nic_.end() || owner->second != name) continue;
-    sweep_.exclude(trouble.nic);
-    sweep_.blame({agent.expected.host, trouble.nic, Verdict::failed, std::nullopt, trouble.text});
+    script_.exclude(trouble.nic);
+    script_.blame({agent.expected.host, trouble.nic, Verdict::failed, std::nullopt, trouble.text});
   }
   const auto is_ready = [](const auto& entry) { return entry.second.state == AgentState::ready; };
   actions.push_back(Progress{"gathering agents",
@@ -80,10 +81,10 @@ void Coordinator::on(Agent&, const std::string& name, const TaskResult& result, 
   if (found == outstanding_.end() || found->second.host != name) return;
   const WorkItem& item = wave_[found->second.item];
   if (result.error)
-    sweep_.blame({fabric_.port(item.nic).node, item.nic, Verdict::failed, std::nullopt, *result.error});
+    script_.blame({fabric_.port(item.nic).node, item.nic, Verdict::failed, std::nullopt, *result.error});
   // An answer of another kind than the work's is no answer.
   const bool fits = !result.error && result.answer.index() == item.work.index();
-  if (result.error) sweep_.exclude(item.nic);
+  if (result.error) script_.exclude(item.nic);
   take(result.id, fits ? &result.answer : nullptr, actions);
 }
 
@@ -103,8 +104,8 @@ void Coordinator::lose(const std::string& name, const std::string& why, Actions&
   Agent& agent = agents_.at(name);
   if (agent.state == AgentState::lost) return;
   agent.state = AgentState::lost;
-  sweep_.blame({agent.expected.host, std::nullopt, Verdict::failed, std::nullopt, why});
-  for (const NicAssignment& nic : agent.expected.nics) sweep_.exclude(nic.nic);
+  script_.blame({agent.expected.host, std::nullopt, Verdict::failed, std::nullopt, why});
+  for (const NicAssignment& nic : agent.expected.nics) script_.exclude(nic.nic);
   actions.push_back(SendToAgent{name, StopRun{}});
   std::vector<TaskId> given_up;
   for (const auto& [task, work] : outstanding_)
@@ -118,14 +119,14 @@ void Coordinator::take(TaskId task, const TaskAnswer* answer, Actions& actions) 
   if (found == outstanding_.end()) return;
   const std::size_t item = found->second.item;
   outstanding_.erase(found);
-  sweep_.take(wave_[item], answer);
-  actions.push_back(Progress{sweep_.doing(), wave_.size() - outstanding_.size(), wave_.size()});
+  script_.take(wave_[item], answer);
+  actions.push_back(Progress{script_.doing(), wave_.size() - outstanding_.size(), wave_.size()});
   if (outstanding_.empty()) begin_wave(actions);
 }
 
 void Coordinator::begin_wave(Actions& actions) {
   phase_ = Phase::running;
-  wave_ = sweep_.next_wave();
+  wave_ = script_.next_wave();
   if (wave_.empty()) return finish(actions);
   for (std::size_t i = 0; i < wave_.size(); ++i) {
     const TaskId id(++last_task_);
@@ -136,7 +137,7 @@ void Coordinator::begin_wave(Actions& actions) {
                     now_ + std::chrono::duration_cast<TimePoint::duration>(wave_[i].limit + timing_.grace)});
     actions.push_back(SendToAgent{host, Task{id, wave_[i].nic, wave_[i].limit, wave_[i].work}});
   }
-  actions.push_back(Progress{sweep_.doing(), 0, wave_.size()});
+  actions.push_back(Progress{script_.doing(), 0, wave_.size()});
 }
 
 Coordinator::Actions Coordinator::stop_all() {
@@ -149,7 +150,7 @@ Coordinator::Actions Coordinator::stop_all() {
 
 void Coordinator::finish(Actions& actions) {
   for (auto& action : stop_all()) actions.push_back(std::move(action));
-  actions.push_back(SweepDone{});
+  actions.push_back(AllDone{});
 }
 
 Coordinator::Actions Coordinator::on_tick(TimePoint now) {
@@ -168,11 +169,11 @@ Coordinator::Actions Coordinator::on_tick(TimePoint now) {
     if (agent.state == AgentState::starting && now >= gather_until_)
       gone.emplace_back(name, "its agent did not get ready");
     if (agent.state == AgentState::ready && now - agent.last_heard > timing_.silence)
-      gone.emplace_back(name, fmt::format("its agent fell silent while {}", sweep_.doing()));
+      gone.emplace_back(name, fmt::format("its agent fell silent while {}", script_.doing()));
   }
   for (const auto& [task, work] : outstanding_)
     if (now > work.deadline)
-      gone.emplace_back(work.host, fmt::format("its agent did not finish {} in time", sweep_.doing()));
+      gone.emplace_back(work.host, fmt::format("its agent did not finish {} in time", script_.doing()));
   for (const auto& [name, why] : gone) lose(name, why, actions);
   return actions;
 }

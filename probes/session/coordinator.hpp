@@ -1,7 +1,7 @@
-// Coordinator: runs a Sweep over agents, one per host. A state machine: messages and the time go in, actions
-// come out; it knows no bus and no clock. Agents gather, get their NICs' ids and the run's key, work wave by
-// wave, and are told to stop. A host whose agent never comes, falls silent, or does not finish in time is a
-// finding, and the rest goes on without it.
+// Coordinator: runs a Script (a sweep, a trace) over agents, one per host. A state machine: messages and the
+// time go in, actions come out; it knows no bus and no clock. Agents gather, get their NICs' ids and the
+// run's key, work wave by wave, and are told to stop. A host whose agent never comes, falls silent, or does
+// not finish in time is a finding, and the rest goes on without it.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "probes/session/sweep.hpp"
+#include "probes/session/script.hpp"
 
 namespace weft {
 
@@ -39,13 +39,14 @@ struct Progress {
   std::size_t done = 0;
   std::size_t total = 0;
 };
-struct SweepDone {};
-using CoordinatorAction = std::variant<SendToAgent, Progress, SweepDone>;
+struct AllDone {};
+using CoordinatorAction = std::variant<SendToAgent, Progress, AllDone>;
 
 class Coordinator {
  public:
-  Coordinator(const Fabric& fabric, const AddressBook& addresses, const SweepOptions& options,
-              RunSecrets secrets, std::vector<ExpectedHost> hosts, CoordinatorTiming timing = {});
+  /// `fabric` and `script` outlive it. NICs of the fabric that no host is expected to serve are excluded at once.
+  Coordinator(const Fabric& fabric, Script& script, RunSecrets secrets, std::vector<ExpectedHost> hosts,
+              CoordinatorTiming timing = {});
 
   using Actions = std::vector<CoordinatorAction>;
   /// Call first.
@@ -60,8 +61,6 @@ class Coordinator {
   Actions stop_all();
 
   bool is_done() const { return phase_ == Phase::done; }
-  SweepReport report() { return sweep_.finish(); }
-  const Sweep& sweep() const { return sweep_; }
 
  private:
   enum class Phase { gathering, running, done };
@@ -91,7 +90,7 @@ class Coordinator {
   const Fabric& fabric_;
   RunSecrets secrets_;
   CoordinatorTiming timing_;
-  Sweep sweep_;
+  Script& script_;
   std::map<std::string, Agent> agents_;
   std::map<PortId, std::string> host_of_nic_;
   Phase phase_ = Phase::gathering;

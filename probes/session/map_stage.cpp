@@ -28,7 +28,8 @@ std::uint8_t hops_between(const Fabric& fabric, ShortestPathCache& ways, const N
 
 std::vector<WorkItem> MapStage::next_wave() {
   SweepState& s = *state_;
-  if (round_++ >= kMostRounds) return {};
+  if (round_++ >= (only_ ? 1 : kMostRounds)) return {};
+  if (only_) return work_for(*only_);
   if (round_ == 1) {
     const std::vector<PortId> out(s.out.begin(), s.out.end());
     const auto pairs = choose_pairs(s.fabric, default_partners(s.fabric), out);

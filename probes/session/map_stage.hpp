@@ -10,6 +10,8 @@ namespace weft {
 class MapStage : public Stage {
  public:
   explicit MapStage(SweepState& state) : state_(&state) {}
+  /// Traces just this plan, once.
+  MapStage(SweepState& state, std::vector<TracePlan> plan) : state_(&state), only_(std::move(plan)) {}
   std::string_view name() const override { return "mapping paths"; }
   std::vector<WorkItem> next_wave() override;
   void take(const WorkItem& item, const TaskAnswer* answer) override;
@@ -19,6 +21,7 @@ class MapStage : public Stage {
   std::vector<TracePlan> more_traces(const std::vector<ChannelId>& unseen);
 
   SweepState* state_;
+  std::optional<std::vector<TracePlan>> only_;
   int round_ = 0;
 };
 

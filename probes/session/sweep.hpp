@@ -9,7 +9,7 @@
 
 #include "probes/diagnosis/diagnose.hpp"
 #include "probes/plan/ping_plan.hpp"
-#include "probes/session/stage.hpp"
+#include "probes/session/script.hpp"
 #include "topology/findings/diagnosis.hpp"
 
 namespace weft {
@@ -20,22 +20,17 @@ struct SweepReport {
   std::uint64_t lost = 0;
 };
 
-class Sweep {
+class Sweep final : public Script {
  public:
   /// `fabric` and `addresses` outlive the sweep; every NIC that takes part has an address.
   Sweep(const Fabric& fabric, const AddressBook& addresses, const SweepOptions& options, RunId run);
-  ~Sweep();
+  ~Sweep() override;
 
-  /// The next wave of work; empty: the sweep is over.
-  std::vector<WorkItem> next_wave();
-  /// The answer to one item of the current wave; null: failed or given up.
-  void take(const WorkItem& item, const TaskAnswer* answer);
-  /// This NIC takes no part any more.
-  void exclude(PortId nic) { state_.out.insert(nic); }
-  void blame(HostEvidence evidence) { state_.observations.hosts.push_back(std::move(evidence)); }
-
-  /// What the sweep is doing now, for a progress line.
-  std::string_view doing() const;
+  std::vector<WorkItem> next_wave() override;
+  void take(const WorkItem& item, const TaskAnswer* answer) override;
+  void exclude(PortId nic) override { state_.out.insert(nic); }
+  void blame(HostEvidence evidence) override { state_.observations.hosts.push_back(std::move(evidence)); }
+  std::string_view doing() const override;
 
   /// May be called at any time: what is known so far.
   SweepReport finish();

@@ -1,0 +1,127 @@
+#include <fmt/format.h>
+
+#include "cli/commands.hpp"
+#include "cli/compose.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/lab_place.hpp"
+#include "cli/lab_session.hpp"
+#include "cli/options.hpp"
+#include "collectors/report/path_table.hpp"
+#include "probes/session/trace_script.hpp"
+#include "topology/files/fabric_file.hpp"
+#include "topology/files/path_map_json.hpp"
+
+namespace weft {
+namespace {
+
+constexpr const char* kExamples =
+    "  weft trace host1 host5 --lab                     every path, and the labels that take it\n"
+    "  weft trace host1/p2 host9/p2 --labels 256 --lab=mine -o json\n"
+    "  weft trace host1 host5 --fabric fabric.yaml      simulated: needs no privileges\n";
+
+constexpr double kAnswersPerSecond = 100'000;  // labs and simulations answer as fast as they are asked
+constexpr std::uint32_t kMostLabels = 16384;   // the dynamic ports that RoCE uses
+
+struct TraceWords {
+  std::string src;
+  std::string dst;
+  std::uint32_t labels;
+  bool json;
+};
+
+Result<TraceWords> read_words(const po::variables_map& values) {
+  const auto json = wants_json(values);
+  if (!json) return pass_on(json);
+  if (!values.count("src") || !values.count("dst"))
+    return fail(ErrorKind::usage, "two hosts are needed: weft trace SRC DST");
+  const auto labels = values["labels"].as<std::uint32_t>();
+  if (labels < 1 || labels > kMostLabels)
+    return fail(ErrorKind::usage, "--labels {}: expected 1 to {}", labels, kMostLabels);
+  if (values.count("lab") + values.count("fabric") != 1)
+    return fail(ErrorKind::usage, "give either --lab=NAME or --fabric FABRIC.yaml");
+  return TraceWords{values["src"].as<std::string>(), values["dst"].as<std::string>(), labels, *json};
+}
+
+Result<NicPair> find_pair(const Fabric& fabric, const TraceWords& words) {
+  const auto src = fabric.find_nic(words.src);
+  if (!src) return pass_on(src);
+  const auto dst = fabric.find_nic(words.dst);
+  if (!dst) return pass_on(dst);
+  if (*src == *dst) return fail(ErrorKind::usage, "{} and {} are the same NIC", words.src, words.dst);
+  return NicPair{*src, *dst};
+}
+
+TracePlan plan_for(const NicPair& pair, std::uint32_t labels) { return {pair, spread_labels(labels)}; }
+
+int print(const Fabric& fabric, const TraceScript& script, const TraceWords& words) {
+  for (const HostEvidence& trouble : script.troubles())
+    fmt::print(stderr, "weft: {}: {}\n", fabric.name_of(trouble.host), trouble.text);
+  const DocumentStamp stamp{std::chrono::time_point_cast<UtcTime::duration>(std::chrono::system_clock::now()),
+                            std::string(tool_version())};
+  if (words.json)
+    fmt::print("{}\n", path_map_json(fabric, script.learner().path_map(), stamp));
+  else
+    fmt::print("{}", path_table(fabric, script.learner(), words.labels));
+  return script.troubles().empty() && !script.learner().pairs().empty() ? kExitHealthy : kExitUnknown;
+}
+
+int trace_lab(const po::variables_map& values, const TraceWords& words) {
+  const auto lab = open_lab_for_run(values["lab"].as<std::string>());
+  if (!lab) return report(lab.error());
+  const auto pair = find_pair(lab->fabric(), words);
+  if (!pair) return report(pair.error());
+  const Interrupt interrupt;
+  const auto secrets = new_run_secrets();
+  TraceScript script(lab->fabric(), lab->addresses().book, {.answers_per_second = kAnswersPerSecond},
+                     secrets.run, plan_for(*pair, words.labels));
+  std::vector<NodeId> hosts{lab->fabric().port(pair->src).node};
+  if (const NodeId far = lab->fabric().port(pair->dst).node; far != hosts[0]) hosts.push_back(far);
+  const auto done = run_in_lab(
+      *lab, script, secrets, hosts, [](const Progress&) {}, interrupt.token());
+  if (interrupt.happened()) return kExitInterrupted;
+  return done ? print(lab->fabric(), script, words) : report(done.error());
+}
+
+int trace_simulated(const po::variables_map& values, const TraceWords& words) {
+  const auto file = read_fabric_file(values["fabric"].as<std::string>());
+  if (!file) return report(file.error());
+  const auto pair = find_pair(file->fabric, words);
+  if (!pair) return report(pair.error());
+  const auto addresses = plan_addresses(file->fabric, file->lab.family);
+  if (!addresses) return report(addresses.error());
+  TraceScript script(file->fabric, addresses->book, {.answers_per_second = kAnswersPerSecond}, RunId(1),
+                     plan_for(*pair, words.labels));
+  const NodeId host = file->fabric.port(pair->src).node;
+  Coordinator coordinator(file->fabric, script, {RunId(1), {}},
+                          {{host, {{words.src, pair->src}, {words.dst, pair->dst}}}});
+  const auto open = simulated_engines(file->fabric, addresses->book, {}, 1);
+  const auto done =
+      coordinate_in_process(coordinator, {file->fabric.name_of(host)}, open, [](const Progress&) {}, {});
+  return done ? print(file->fabric, script, words) : report(done.error());
+}
+
+}  // namespace
+
+int trace_command(const Arguments& arguments) {
+  OptionParser parser("weft trace SRC DST [--labels N] (--lab=NAME | --fabric FABRIC.yaml) [-o json]",
+                      "Shows every path between two NICs and the labels (UDP source ports) that select it.",
+                      kExamples);
+  parser.options().add_options()("src", po::value<std::string>()->value_name("NIC"),
+                                 "from this NIC: HOST or HOST/pN")(
+      "dst", po::value<std::string>()->value_name("NIC"), "to this NIC")(
+      "labels", po::value<std::uint32_t>()->value_name("N")->default_value(64), "labels to try")(
+      "lab", po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
+      "trace with packets in this lab")("fabric", po::value<std::string>()->value_name("FILE"),
+                                        "trace in a simulation of this fabric");
+  parser.positional("src", 1);
+  parser.positional("dst", 1);
+  add_output_option(parser.options());
+  const auto values = parser.parse(arguments);
+  if (!values) return report(values.error());
+  if (parser.help_was_asked(*values)) return kExitHealthy;
+  const auto words = read_words(*values);
+  if (!words) return report(words.error());
+  return values->count("lab") ? trace_lab(*values, *words) : trace_simulated(*values, *words);
+}
+
+}  // namespace weft

@@ -1,0 +1,62 @@
+#include "collectors/report/path_table.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+namespace weft {
+namespace {
+
+constexpr std::size_t kMostNamed = 10;
+
+/// host1->leaf1->spine2->leaf2->host5, with ports where nodes share several links.
+std::string chain(const Fabric& fabric, std::span<const ChannelId> path) {
+  std::string text;
+  for (const ChannelId channel : path) {
+    const std::string name = fabric.name_of(channel);
+    const auto arrow = name.find("->");
+    if (text.empty()) text = name.substr(0, arrow);
+    text += name.substr(arrow);
+  }
+  return text;
+}
+
+std::string labels_text(const std::vector<PathLabel>& labels) {
+  std::string text = fmt::format("{} labels:", labels.size());
+  for (std::size_t i = 0; i < std::min(labels.size(), kMostNamed); ++i)
+    text += fmt::format(" {}", labels[i].value());
+  return text + (labels.size() > kMostNamed ? " ..." : "");
+}
+
+std::string pair_table(const Fabric& fabric, const PathTable& table, const PairRoutes& pair,
+                       std::uint32_t tried) {
+  std::map<PathSetId, std::vector<PathLabel>> reached;
+  std::map<PathSetId, std::vector<PathLabel>> lost;
+  for (const Route& route : pair.routes) (route.reached ? reached : lost)[route.paths].push_back(route.label);
+  std::string text = fmt::format("{} to {}: {} paths seen with {} labels\n", fabric.name_of_nic(pair.src),
+                                 fabric.name_of_nic(pair.dst), reached.size(), tried);
+  const auto add = [&](const auto& ways, std::string_view note) {
+    for (const auto& [ways_id, labels] : ways) {
+      const auto paths = table.paths(ways_id);
+      if (paths.size() > 1)
+        text += fmt::format("one of {} paths (sprayed, or hops that were silent):\n", paths.size());
+      for (const PathId path : paths)
+        text += fmt::format("  {}{}\n", chain(fabric, table.channels(path)), note);
+      text += fmt::format("      {}\n", labels_text(labels));
+    }
+  };
+  add(reached, "");
+  add(lost, "  (the peer did not answer)");
+  return text;
+}
+
+}  // namespace
+
+std::string path_table(const Fabric& fabric, const PathLearner& learner, std::uint32_t tried) {
+  if (learner.pairs().empty()) return fmt::format("no answers to {} labels\n", tried);
+  std::string text;
+  for (const PairRoutes& pair : learner.pairs()) text += pair_table(fabric, learner.table(), pair, tried);
+  return text;
+}
+
+}  // namespace weft
