@@ -75,27 +75,23 @@ void print_document(const std::vector<LabStatus>& all) {
   fmt::print("{}\n", out.dump());
 }
 
-Result<std::vector<LabStatus>> read_all(const po::variables_map& values) {
-  const auto root = lab_state_root();
-  const auto name = text_option(values, "name");
-  std::vector<LabStatus> all;
-  for (const std::string& one : name ? std::vector{*name} : lab_names(root)) {
-    auto status = lab_status(one, root);
-    if (!status) return pass_on(status);
-    all.push_back(std::move(*status));
-  }
-  return all;
-}
-
 int status(const po::variables_map& values) {
   const auto json = wants_json(values);
   if (!json) return report(json.error());
-  const auto all = read_all(values);
-  if (!all) return report(all.error());
-  if (*json) return print_document(*all), kExitHealthy;
-  for (const LabStatus& one : *all) print_table(one);
-  if (all->empty()) fmt::print("no lab is up\n");
-  return kExitHealthy;
+  const auto root = lab_state_root();
+  const auto name = text_option(values, "name");
+  std::vector<LabStatus> all;
+  int exit = kExitHealthy;
+  // One that cannot be read does not hide the others.
+  for (const std::string& one : name ? std::vector{*name} : lab_names(root)) {
+    auto read = lab_status(one, root);
+    if (read) all.push_back(std::move(*read));
+    if (!read) exit = report(read.error());
+  }
+  if (*json) return print_document(all), exit;
+  for (const LabStatus& one : all) print_table(one);
+  if (all.empty() && exit == kExitHealthy) fmt::print("no lab is up\n");
+  return exit;
 }
 
 }  // namespace

@@ -80,7 +80,9 @@ class FaultChange {
     });
     if (!started) return pass_on(started);
     state_.workers.push_back({LabWorker::Kind::delay, channel, *started});
-    return rule("-A");
+    auto added = rule("-A");
+    if (!added) end_worker(LabWorker::Kind::delay, channel);
+    return added;
   }
 
   Result<void> load(ChannelId channel, std::optional<Bandwidth> rate) {

@@ -26,10 +26,13 @@ json to_json(const Node& node) {
   return out;
 }
 
-Node node_from(const json& in) {
+Result<Node> node_from(const json& in) {
+  const int tier = in.at("tier").get<int>();
+  if (tier < static_cast<int>(Tier::host) || tier > static_cast<int>(Tier::core))
+    return fail(ErrorKind::invalid_input, "a node of tier {}", tier);
   Node node{.name = in.at("name"),
             .kind = in.at("host").get<bool>() ? NodeKind::host : NodeKind::switch_,
-            .tier = static_cast<Tier>(in.at("tier").get<int>() & 3)};
+            .tier = static_cast<Tier>(tier)};
   if (in.contains("pod")) node.pod = in.at("pod").get<std::uint32_t>();
   if (in.contains("plane")) node.plane = in.at("plane").get<std::uint32_t>();
   if (in.contains("guid")) node.guid = Guid(in.at("guid").get<std::uint64_t>());
@@ -53,8 +56,11 @@ Result<Fabric> fabric_from(const json& in) {
   FabricBuilder builder(in.at("name"),
                         in.at("infiniband").get<bool>() ? FabricKind::infiniband : FabricKind::roce);
   std::size_t ports = 0;
-  for (const json& node : in.at("nodes"))
-    if (const auto added = builder.add_node(node_from(node)); !added) return pass_on(added);
+  for (const json& one : in.at("nodes")) {
+    auto node = node_from(one);
+    if (!node) return pass_on(node);
+    if (const auto added = builder.add_node(std::move(*node)); !added) return pass_on(added);
+  }
   for (const json& port : in.at("ports")) {
     const NodeId node(port.at(0).get<std::uint32_t>());
     if (node.value() >= in.at("nodes").size()) return fail(ErrorKind::invalid_input, "a port of no node");
@@ -78,11 +84,13 @@ json to_json(const LabSettings& settings) {
   return out;
 }
 
-LabSettings settings_from(const json& in) {
+Result<LabSettings> settings_from(const json& in) {
   LabSettings settings{.link_rate = std::nullopt,
                        .family = in.at("ipv6").get<bool>() ? IpFamily::v6 : IpFamily::v4,
                        .mtu = Bytes(in.at("mtu").get<std::int64_t>())};
-  if (in.contains("link_rate")) settings.link_rate = Bandwidth::bit(in.at("link_rate").get<double>());
+  if (!in.contains("link_rate")) return settings;
+  settings.link_rate = Bandwidth::bit(in.at("link_rate").get<double>());
+  if (*settings.link_rate <= Bandwidth()) return fail(ErrorKind::invalid_input, "a link rate of nothing");
   return settings;
 }
 
@@ -146,11 +154,13 @@ Result<LabState> state_from(const json& in) {
   if (in.at("schema") != kSchema) return fail(ErrorKind::invalid_input, "expected schema {}", kSchema);
   auto fabric = fabric_from(in.at("fabric"));
   if (!fabric) return pass_on(fabric);
+  const auto settings = settings_from(in.at("settings"));
+  if (!settings) return pass_on(settings);
   LabState state{.name = in.at("name"),
                  .owner = in.at("root").get<bool>() ? LabOwner::root : LabOwner::user,
                  .complete = in.at("complete").get<bool>(),
                  .fabric = std::move(*fabric),
-                 .settings = settings_from(in.at("settings"))};
+                 .settings = *settings};
   if (in.contains("holder")) state.holder = process_from(in.at("holder"));
   if (const auto read = read_faults(in, state); !read) return pass_on(read);
   return state;

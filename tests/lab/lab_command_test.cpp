@@ -1,0 +1,176 @@
+// `weft lab` as people run it, as root and as an ordinary user.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "tests/support/schema.hpp"
+#include "tests/support/test_lab.hpp"
+#include "topology/lab/processes.hpp"
+#include "topology/lab/state.hpp"
+
+namespace weft {
+namespace {
+
+constexpr const char* kUid = "65534";  // nobody
+constexpr const char* kFabric =
+    "fabric: small\nkind: roce\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 1}\n";
+
+struct Answer {
+  int status = -1;
+  std::string output;
+  std::string errors;
+};
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// A user with the program, a fabric file and a run-time directory of his own; his labs end with the object.
+class User {
+ public:
+  /// `before` stands before the program on its command line.
+  explicit User(std::vector<std::string> before = {}) : before_(std::move(before)) {
+    chmod(scratch_.path().c_str(), 0777);
+    std::filesystem::copy_file(WEFT_BINARY_DIR "/weft", program());
+    std::ofstream(fabric_file()) << kFabric;
+  }
+  User(const User&) = delete;
+  User& operator=(const User&) = delete;
+  ~User() { weft({"lab", "down", "--name", lab}); }
+
+  Answer weft(std::vector<std::string> words) const {
+    std::vector<std::string> argv = before_;
+    argv.push_back(program());
+    argv.insert(argv.end(), words.begin(), words.end());
+    auto child = ChildProcess::start({.argv = argv,
+                                      .env = {"XDG_RUNTIME_DIR=" + scratch_.path().string()},
+                                      .output = ToFile{scratch_.path() / "out"},
+                                      .errors = ToFile{scratch_.path() / "err"}});
+    EXPECT_TRUE(child) << child.error().message;
+    const auto ended = child->wait_for(std::chrono::seconds(60));
+    EXPECT_TRUE(ended && *ended) << "it hangs";
+    return {(*ended)->shell_status(), text_of(scratch_.path() / "out"), text_of(scratch_.path() / "err")};
+  }
+  Answer up() const { return weft({"lab", "up", fabric_file(), "--name", lab}); }
+  std::filesystem::path state_root() const { return scratch_.path() / "weft/labs"; }
+  std::string fabric_file() const { return scratch_.path() / "fabric.yaml"; }
+
+  const std::string lab = unique_lab_name();
+
+ private:
+  std::string program() const { return scratch_.path() / "program"; }
+  TestDirectory scratch_;
+  std::vector<std::string> before_;
+};
+
+std::vector<std::string> as_nobody() {
+  return {"setpriv", std::string("--reuid=") + kUid, std::string("--regid=") + kUid, "--clear-groups",
+          "--inh-caps=-all"};
+}
+
+TEST(LabOfAnOrdinaryUser, IsBuiltBrokenMendedAndEnded) {
+  const User user(as_nobody());
+  const auto up = user.up();
+  ASSERT_EQ(up.status, 0) << up.errors;
+  EXPECT_EQ(user.up().output.find("is up:"), std::string::npos) << "the second time it was up already";
+  EXPECT_EQ(
+      user.weft({"lab", "exec", "host1", "--name", user.lab, "--", "ping", "-c1", "-W2", "10.0.2.1"}).status,
+      0);
+  const auto fault = user.weft({"lab", "fault", "host1--leaf1", "--name", user.lab, "--loss", "100", "--load",
+                                "1M", "--delay", "1ms"});
+  ASSERT_EQ(fault.status, 0) << fault.errors;
+  EXPECT_NE(
+      user.weft({"lab", "exec", "host1", "--name", user.lab, "--", "ping", "-c1", "-W1", "10.0.2.1"}).status,
+      0);
+  const auto status = user.weft({"lab", "status", "--name", user.lab, "-o", "json"});
+  expect_matches_schema(status.output, "lab");
+  EXPECT_NE(status.output.find("\"owner\":\"user\""), std::string::npos) << status.output;
+  ASSERT_EQ(user.weft({"lab", "heal", "--name", user.lab}).status, 0);
+  EXPECT_EQ(
+      user.weft({"lab", "exec", "host1", "--name", user.lab, "--", "ping", "-c1", "-W2", "10.0.2.1"}).status,
+      0);
+}
+
+TEST(LabOfAnOrdinaryUser, LeavesNothingBehind) {
+  const User user(as_nobody());
+  ASSERT_EQ(user.up().status, 0);
+  ASSERT_EQ(user.weft({"lab", "fault", "leaf1--spine1", "--name", user.lab, "--load", "1M"}).status, 0);
+  const auto state = read_lab_state(user.state_root(), user.lab);
+  ASSERT_TRUE(state && state->holder);
+  ASSERT_EQ(user.weft({"lab", "down", "--name", user.lab}).status, 0);
+  EXPECT_FALSE(is_running(*state->holder));
+  for (const LabWorker& worker : state->workers) EXPECT_FALSE(is_running(worker.process));
+  EXPECT_TRUE(std::filesystem::is_empty(user.state_root()));
+}
+
+TEST(LabOfAnOrdinaryUser, ThatLostItsHolderIsGoneAndComesUpAnew) {
+  const User user(as_nobody());
+  ASSERT_EQ(user.up().status, 0);
+  ASSERT_TRUE(end_process(*read_lab_state(user.state_root(), user.lab)->holder));
+  EXPECT_NE(user.weft({"lab", "status"}).output.find("gone"), std::string::npos);
+  EXPECT_EQ(user.weft({"lab", "exec", "host1", "--name", user.lab, "--", "true"}).status, 69);
+  EXPECT_EQ(user.up().status, 0);
+  EXPECT_EQ(user.weft({"lab", "exec", "host1", "--name", user.lab, "--", "true"}).status, 0);
+}
+
+TEST(LabOfAnOrdinaryUser, WithADamagedStateFileStillEnds) {
+  const User user(as_nobody());
+  ASSERT_EQ(user.up().status, 0);
+  const auto holder = read_lab_state(user.state_root(), user.lab)->holder;
+  std::ofstream(user.state_root() / user.lab / "state.json") << "{";
+  EXPECT_EQ(user.weft({"lab", "down", "--name", user.lab}).status, 0);
+  EXPECT_FALSE(is_running(*holder));
+  EXPECT_TRUE(std::filesystem::is_empty(user.state_root()));
+}
+
+TEST(LabOfAnOrdinaryUser, SaysWhatIsNeededWhereUserNamespacesAreRefused) {
+  // Root of a user namespace that allows no further ones, and no privileges left.
+  const User user({"unshare", "-Ur", "sh", "-c",
+                   "echo 0 > /proc/sys/user/max_user_namespaces; exec setpriv --inh-caps=-all "
+                   "--bounding-set=-all \"$0\" \"$@\""});
+  const auto up = user.up();
+  EXPECT_EQ(up.status, 69);
+  EXPECT_NE(up.errors.find("user namespaces"), std::string::npos) << up.errors;
+  EXPECT_NE(up.errors.find("max_user_namespaces is 0"), std::string::npos) << up.errors;
+  EXPECT_NE(up.errors.find("weft simulate"), std::string::npos) << up.errors;
+}
+
+TEST(LabCommand, AnswersMistakesWithWhatWasExpected) {
+  const User user(as_nobody());
+  const auto expect = [&](std::vector<std::string> words, int status, const char* part) {
+    const auto answer = user.weft(std::move(words));
+    EXPECT_EQ(answer.status, status) << answer.errors;
+    EXPECT_NE(answer.errors.find(part), std::string::npos) << answer.errors;
+  };
+  expect({"lab"}, 64, "expected one of");
+  expect({"lab", "stats"}, 64, "did you mean");
+  expect({"lab", "up"}, 64, "fabric file");
+  expect({"lab", "up", "/no/such.yaml"}, 64, "/no/such.yaml");
+  expect({"lab", "up", user.fabric_file(), "--name", "a/b"}, 64, "a/b");
+  expect({"lab", "exec", "host1", "--name", "none", "--", "true"}, 64, "no lab 'none'");
+  ASSERT_EQ(user.up().status, 0);
+  expect({"lab", "exec", "host9", "--name", user.lab, "--", "true"}, 64, "host9");
+  expect({"lab", "exec", "host1", "--name", user.lab}, 64, "command");
+  expect({"lab", "exec", "host1", "--name", user.lab, "--", "no-such-program"}, 69, "no-such-program");
+  expect({"lab", "fault", "leaf1--spine9", "--name", user.lab, "--loss", "1"}, 64, "spine9");
+  expect({"lab", "fault", "leaf1--spine1", "--name", user.lab}, 64, "says nothing");
+  expect({"lab", "fault", "leaf1--spine1", "--name", user.lab, "--loss", "200"}, 64, "200");
+  expect({"lab", "fault", "leaf1--spine1", "--name", user.lab, "--counter", "x=1"}, 69, "InfiniBand");
+}
+
+TEST(LabCommand, ExecGivesTheProgramsOwnStatusOutputAndInput) {
+  const User user;
+  ASSERT_EQ(user.up().status, 0);
+  const auto exec = [&](const char* script) {
+    return user.weft({"lab", "exec", "host1", "--name", user.lab, "--", "sh", "-c", script});
+  };
+  EXPECT_EQ(exec("exit 7").status, 7);
+  EXPECT_EQ(exec("kill -9 $$").status, 128 + 9);
+  EXPECT_EQ(exec("ls /sys/class/net").output, "lo\nmgmt\np1\n") << "the host's own view of /sys";
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,19 @@
+// The tests of this folder make network namespaces. As an ordinary user run them under
+// `unshare -Urnm --propagation private`, with a tmpfs on /run/netns.
+#include <gtest/gtest.h>
+
+#include "topology/lab/holder.hpp"
+
+namespace weft {
+namespace {
+
+class NeedsRoot : public testing::Environment {
+  void SetUp() override {
+    if (!may_build_as_root()) GTEST_SKIP() << "needs root, or a user namespace of its own, to build labs";
+  }
+};
+
+const auto* const kNeedsRoot = testing::AddGlobalTestEnvironment(new NeedsRoot);
+
+}  // namespace
+}  // namespace weft

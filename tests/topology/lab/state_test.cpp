@@ -1,0 +1,115 @@
+#include "topology/lab/state.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "topology/lab/kernel.hpp"
+#include "topology/lab/names.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft {
+namespace {
+
+LabState full_state() {
+  LabState state{
+      .name = "demo",
+      .owner = LabOwner::user,
+      .complete = true,
+      .holder = ProcessMark{.pid = 4711, .start = 99},
+      .fabric = make_pod_clos({.pods = 2, .leaves = 1, .spines = 1, .cores = 2, .hosts_per_leaf = 1}).value(),
+      .settings = {.link_rate = Bandwidth::mbit(20), .family = IpFamily::v6, .mtu = Bytes(9000)}};
+  state.faults[ChannelId(3)] = {.loss = Fraction::percent(0.5),
+                                .rate = Bandwidth::mbit(1),
+                                .load = Bandwidth::mbit(2),
+                                .delay = std::chrono::microseconds(1500),
+                                .mtu = Bytes(1000),
+                                .corruption = Fraction::percent(3)};
+  state.down.insert(LinkId(2));
+  state.workers.push_back({LabWorker::Kind::delay, ChannelId(3), {.pid = 12, .start = 34}});
+  return state;
+}
+
+TEST(LabStateJson, ReadsBackWhatItWrote) {
+  const LabState before = full_state();
+  const auto after = lab_state_from_json(to_json(before));
+  ASSERT_TRUE(after) << after.error().message;
+  EXPECT_EQ(to_json(*after), to_json(before));
+  EXPECT_TRUE(same_fabric(*after, before));
+  EXPECT_EQ(after->faults, before.faults);
+  EXPECT_EQ(after->holder, before.holder);
+  EXPECT_EQ(after->fabric.node(NodeId(0)).pod, before.fabric.node(NodeId(0)).pod);
+}
+
+TEST(LabStateJson, KeepsAnUnshapedLabUnshaped) {
+  LabState state = full_state();
+  state.settings.link_rate.reset();
+  EXPECT_FALSE(lab_state_from_json(to_json(state))->settings.link_rate);
+}
+
+TEST(LabStateJson, TellsFabricsApartThatDifferInOneLinkOrOneSetting) {
+  const LabState one = full_state();
+  LabState other = full_state();
+  other.settings.mtu = Bytes(1500);
+  EXPECT_FALSE(same_fabric(one, other));
+  other = full_state();
+  other.fabric =
+      make_pod_clos({.pods = 2, .leaves = 1, .spines = 1, .cores = 1, .hosts_per_leaf = 1}).value();
+  EXPECT_FALSE(same_fabric(one, other));
+}
+
+TEST(LabStateJson, RefusesWhateverPartIsMissingOrWrong) {
+  const auto good = to_json(full_state());
+  for (const auto& [key, value] : good.items()) {
+    if (key == "holder") continue;
+    auto without = good;
+    without.erase(key);
+    EXPECT_FALSE(lab_state_from_json(without)) << "without " << key;
+    auto wrong = good;
+    wrong[key] = nlohmann::json::array({nlohmann::json::array({-1})});
+    EXPECT_FALSE(lab_state_from_json(wrong)) << "with another " << key;
+  }
+}
+
+TEST(LabStateJson, RefusesFaultsOnChannelsThatAreNotThere) {
+  auto document = to_json(full_state());
+  document["faults"][0]["channel"] = 1000;
+  EXPECT_EQ(lab_state_from_json(document).error().kind, ErrorKind::invalid_input);
+}
+
+TEST(LabNames, AreLettersDigitsDashesAndUnderscores) {
+  for (const char* good : {"a", "demo", "A-1_b"}) EXPECT_TRUE(check_lab_name(good)) << good;
+  for (const char* bad : {"", "-a", "a/b", "..", "a b", "a~"}) EXPECT_FALSE(check_lab_name(bad)) << bad;
+  EXPECT_FALSE(check_lab_name(std::string(33, 'a')));
+}
+
+TEST(LabNames, GiveEveryPortItsOwnLocalMac) {
+  EXPECT_EQ(mac_of(PortId(0x01020304)), "02:77:01:02:03:04");
+  EXPECT_EQ(to_string(host_management_address(0)), "172.31.0.2");
+  EXPECT_EQ(to_string(host_management_address(300)), "172.31.1.46");
+}
+
+TEST(LabFits, TwoTiersOnAnyKernelThreeOnlyWhereEveryDeviceHasASeed) {
+  const Fabric two = make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 1}).value();
+  const Fabric three = full_state().fabric;
+  EXPECT_TRUE(check_lab_fits(two, {}, {.has_hash_seed = false}));
+  EXPECT_TRUE(check_lab_fits(three, {}, {.has_hash_seed = true}));
+  const auto refused = check_lab_fits(three, {}, {.has_hash_seed = false});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::not_supported);
+  EXPECT_NE(refused.error().message.find("6.11"), std::string::npos) << refused.error().message;
+}
+
+TEST(LabFits, RefusesInfinibandTooManyHostsAndSizesNoInterfaceTakes) {
+  const auto fabric = [](FabricKind kind, std::uint32_t hosts) {
+    return make_clos({.kind = kind, .leaves = 2, .spines = 1, .hosts_per_leaf = hosts}).value();
+  };
+  EXPECT_FALSE(check_lab_fits(fabric(FabricKind::infiniband, 1), {}, {true}));
+  EXPECT_FALSE(check_lab_fits(fabric(FabricKind::roce, 501), {}, {true}));
+  EXPECT_TRUE(check_lab_fits(fabric(FabricKind::roce, 500), {}, {true}));
+  EXPECT_FALSE(check_lab_fits(fabric(FabricKind::roce, 1), {.mtu = Bytes(600)}, {true}));
+  EXPECT_FALSE(check_lab_fits(fabric(FabricKind::roce, 1), {.mtu = Bytes(70'000)}, {true}));
+}
+
+}  // namespace
+}  // namespace weft
