@@ -179,20 +179,6 @@ int poll_timeout(Nanoseconds limit) {
 
 }  // namespace
 
-FileDescriptor::FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-
-FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
-  if (this != &other) {
-    if (fd_ >= 0) close(fd_);
-    fd_ = std::exchange(other.fd_, -1);
-  }
-  return *this;
-}
-
-FileDescriptor::~FileDescriptor() {
-  if (fd_ >= 0) close(fd_);
-}
-
 std::string to_string(const ExitStatus& status) {
   return status.code ? fmt::format("exit status {}", *status.code)
                      : fmt::format("signal {}", status.signal.value_or(0));

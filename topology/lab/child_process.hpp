@@ -13,25 +13,11 @@
 #include <variant>
 #include <vector>
 
+#include "topology/base/file_descriptor.hpp"
 #include "topology/base/result.hpp"
 #include "topology/base/units.hpp"
 
 namespace weft {
-
-/// A file descriptor that is closed with the object.
-class FileDescriptor {
- public:
-  FileDescriptor() = default;
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  FileDescriptor(FileDescriptor&& other) noexcept;
-  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
-  ~FileDescriptor();
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
 
 /// Where a child's output goes.
 struct Inherit {};

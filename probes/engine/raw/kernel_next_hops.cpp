@@ -110,9 +110,9 @@ std::optional<IpAddress> to_address(ByteSpan bytes) {
 
 Result<KernelNextHops> KernelNextHops::open(const RawNic& nic, const KernelNic& kernel) {
   FileDescriptor netlink(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-  if (!netlink.valid()) return fail(ErrorKind::absent, "no rtnetlink socket: {}", std::strerror(errno));
+  if (!netlink) return fail(ErrorKind::absent, "no rtnetlink socket: {}", std::strerror(errno));
   FileDescriptor nudge(::socket(family_of(nic.address), SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!nudge.valid()) return fail(ErrorKind::absent, "no UDP socket: {}", std::strerror(errno));
+  if (!nudge) return fail(ErrorKind::absent, "no UDP socket: {}", std::strerror(errno));
   ::setsockopt(nudge.get(), SOL_SOCKET, SO_BINDTODEVICE, nic.interface.data(),
                static_cast<socklen_t>(nic.interface.size()));
   return KernelNextHops(std::move(netlink), std::move(nudge), nic, kernel.index);

@@ -58,7 +58,7 @@ Result<void> check_state(const FileDescriptor& socket, const std::string& interf
 
 Result<KernelNic> look_up_nic(const RawNic& nic) {
   const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket.valid()) return fail(ErrorKind::internal, "cannot open a socket: {}", std::strerror(errno));
+  if (!socket) return fail(ErrorKind::internal, "cannot open a socket: {}", std::strerror(errno));
   const auto index = ask(socket, nic.interface, SIOCGIFINDEX);
   if (!index) return pass_on(index);
   if (auto up = check_state(socket, nic.interface); !up) return pass_on(up);
@@ -80,7 +80,7 @@ Result<KernelNic> look_up_nic(const RawNic& nic) {
 Result<FileDescriptor> own_roce_port(const RawNic& nic) {
   const int family = nic.address.is_v6() ? AF_INET6 : AF_INET;
   FileDescriptor socket(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket.valid()) return fail(ErrorKind::internal, "cannot open a socket: {}", std::strerror(errno));
+  if (!socket) return fail(ErrorKind::internal, "cannot open a socket: {}", std::strerror(errno));
   auto program = drop_all_filter();
   const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
   ::setsockopt(socket.get(), SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);

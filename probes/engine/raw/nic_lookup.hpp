@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "probes/engine/raw/file_descriptor.hpp"
 #include "probes/wire/packet_port.hpp"
+#include "topology/base/file_descriptor.hpp"
 
 namespace weft {
 

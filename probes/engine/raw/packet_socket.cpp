@@ -104,11 +104,11 @@ PacketSocket::~PacketSocket() = default;
 Result<std::unique_ptr<PacketSocket>> PacketSocket::open(const RawNic& nic, const KernelNic& kernel,
                                                          PacketRole role) {
   FileDescriptor socket(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket.valid() && (errno == EPERM || errno == EACCES))
+  if (!socket && (errno == EPERM || errno == EACCES))
     return fail(ErrorKind::permission,
                 "no raw sockets for this user: they need CAP_NET_RAW (root, or an ordinary user's lab); "
                 "'weft simulate' works without");
-  if (!socket.valid()) return fail(ErrorKind::absent, "no packet sockets here: {}", std::strerror(errno));
+  if (!socket) return fail(ErrorKind::absent, "no packet sockets here: {}", std::strerror(errno));
   size_buffers(socket);
   const int on = 1;
   if (::setsockopt(socket.get(), SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) != 0)
