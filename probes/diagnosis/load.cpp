@@ -18,6 +18,7 @@ constexpr double kAlike = 3.0;    // nats: a channel this close to the best is n
 constexpr double kLongest = 1e6;  // microseconds: a queue holds less
 constexpr double kLostToo =
     3.0;  // nats: a queue that overflows loses small probes too, a slow cable does not
+constexpr double kMostIdle = 4.0;     // nats: what is seen without load never outweighs two load rounds
 constexpr double kLeastEffect = 0.9;  // a fault passes at most this share of a capacity, or it is none
 
 /// One way in which a channel may pass load: at most `capacity`, `other` of it taken by other traffic.
@@ -110,7 +111,11 @@ class LoadSearch {
     // Under congestion a queue stands (any length) or, as likely, does not.
     const double queue =
         shift > shifts_.spread ? -std::log(shift * std::log(kLongest / shifts_.spread)) : -1e300;
-    return nats + std::log(0.5 + 0.5 * std::exp(std::min(queue - log_student(shift, shifts_.spread), 30.0)));
+    // A slow cable holds small probes up too, by their longer time on it: a wait is a sign of a queue, no
+    // proof.
+    const double waits =
+        std::log(0.5 + 0.5 * std::exp(std::min(queue - log_student(shift, shifts_.spread), 30.0)));
+    return std::min(nats + waits, kMostIdle);
   }
 
   bool is_worth_weighing(ChannelId channel) const {

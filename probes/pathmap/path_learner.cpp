@@ -31,11 +31,16 @@ bool PathLearner::learn(PortId src, PortId dst, PathLabel label, std::span<const
   Seen seen{src, dst, {}};
   bool reached = false;
   std::uint8_t last = 0;
-  for (const HopAnswer& answer : answers) {
+  std::vector<HopAnswer> by_hop(answers.begin(), answers.end());
+  std::ranges::stable_sort(by_hop, {}, &HopAnswer::hop);
+  std::unordered_map<PortId, std::uint8_t>
+      first_at;  // a router with no way on answers for all hops beyond it too
+  for (const HopAnswer& answer : by_hop) {
     reached |= answer.is_peer;
     if (answer.is_peer || answer.hop == 0 || answer.hop > kMostHops) continue;
     const auto port = addresses_->port_of(answer.from);
     if (!port || fabric_->is_host(fabric_->port(*port).node)) continue;
+    if (first_at.try_emplace(*port, answer.hop).first->second != answer.hop) continue;
     if (seen.ports.size() < answer.hop) seen.ports.resize(answer.hop);
     auto& here = seen.ports[answer.hop - 1u];
     if (std::ranges::find(here, *port) == here.end()) here.push_back(*port);

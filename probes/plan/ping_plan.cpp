@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace weft {
 namespace {
@@ -33,10 +34,34 @@ bool crosses(const PathTable& table, const PlannedPing& ping, ChannelId wanted) 
   return found;
 }
 
+/// The channels behind the last hop that answered, of routes whose peer never did.
+std::set<ChannelId> dead_ends(const PathLearner& learner) {
+  std::set<ChannelId> ends;
+  for (const PairRoutes& pair : learner.pairs())
+    for (const Route& route : pair.routes) {
+      const auto paths = learner.table().paths(route.paths);
+      if (route.reached || paths.size() != 1) continue;
+      const auto path = learner.table().channels(paths[0]);
+      if (route.answered_hops < path.size()) ends.insert(path[route.answered_hops]);
+    }
+  return ends;
+}
+
+/// A route that ended nobody knows where, while one of the ways it may have taken has a known end: it says
+/// nothing new, and would throw suspicion on its other ways.
+bool is_explained(const PathLearner& learner, const Route& route, const std::set<ChannelId>& ends) {
+  const auto paths = learner.table().paths(route.paths);
+  if (route.reached || paths.size() == 1) return false;
+  return std::ranges::any_of(paths, [&](PathId path) {
+    return std::ranges::any_of(learner.table().channels(path), [&](ChannelId c) { return ends.contains(c); });
+  });
+}
+
 }  // namespace
 
 std::vector<PlannedPing> plan_pings(const PathLearner& learner) {
   std::vector<PlannedPing> pings;
+  const auto ends = dead_ends(learner);
   for (std::size_t p = 0; p < learner.pairs().size(); ++p) {
     const PairRoutes& there = learner.pairs()[p];
     const PairRoutes* reverse = learner.find(there.dst, there.src);
@@ -44,6 +69,7 @@ std::vector<PlannedPing> plan_pings(const PathLearner& learner) {
     std::erase_if(back, [](const Route& route) { return !route.reached; });
     std::size_t turn = p;  // so that pairs do not all combine the same ways
     for (const Route& route : one_route_a_path(there)) {
+      if (is_explained(learner, route, ends)) continue;
       PlannedPing ping{{there.src, there.dst}, route.label, route.paths,
                        route.reached,          route.label, std::nullopt};
       if (!back.empty()) {

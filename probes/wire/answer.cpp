@@ -29,9 +29,22 @@ QuotedHeader read_quoted_header(const IpPacket& quoted, UdpPort label, const Run
   return {ours, ours ? std::optional(*header) : std::nullopt};
 }
 
+/// The router that had the probe in hand speaks of itself: hops ran out, or no route (RFC 792: net and host
+/// unreachable; RFC 4443: no route, address unreachable). Port and administrative refusals come from others.
+bool names_a_hop(const IcmpError& error, bool is_v6) {
+  if (error.kind == IcmpKind::time_exceeded) return true;
+  constexpr std::uint8_t kNetUnreachable = 0;
+  constexpr std::uint8_t kHostUnreachable = 1;
+  constexpr std::uint8_t kNoRoute6 = 0;
+  constexpr std::uint8_t kAddressUnreachable6 = 3;
+  if (error.kind != IcmpKind::unreachable) return false;
+  return is_v6 ? error.code == kNoRoute6 || error.code == kAddressUnreachable6
+               : error.code == kNetUnreachable || error.code == kHostUnreachable;
+}
+
 std::optional<Answer> read_hop(const IpPacket& packet, const LocalNic& nic, const RunSecrets& secrets) {
   const auto error = decode_icmp(packet);
-  if (!error || error->kind != IcmpKind::time_exceeded) return std::nullopt;
+  if (!error || !names_a_hop(*error, packet.source.is_v6())) return std::nullopt;
   const auto quoted = decode_ip(error->quoted, IpInput::quoted);
   if (!quoted || quoted->source != nic.address || quoted->protocol != kProtocolUdp) return std::nullopt;
   const auto udp = decode_udp(quoted->payload);

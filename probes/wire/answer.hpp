@@ -18,7 +18,8 @@ struct Echo {
   bool intact = true;  // false: its ICRC is wrong
 };
 
-/// A router says that the probe's hops ran out. A router may quote no more than the IP header and eight bytes
+/// A router says that the probe's hops ran out, or that it knows no way on (it looks for the way before it
+/// counts the hops): either names the router. A router may quote no more than the IP header and eight bytes
 /// (RFC 792): then `header` is absent and the probe is known by its addresses, label and identification.
 struct HopsRanOut {
   IpAddress from;

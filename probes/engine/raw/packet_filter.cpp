@@ -26,20 +26,22 @@ sock_filter any_bit(std::uint32_t bits, std::uint8_t if_so, std::uint8_t if_not)
 sock_filter give(std::uint32_t bytes) { return BPF_STMT(BPF_RET | BPF_K, bytes); }
 
 /// Both families alike: X holds the size of the IP header, A its protocol.
-std::vector<sock_filter> transport_part(PacketRole role, std::uint32_t icmp, std::uint32_t ran_out) {
+std::vector<sock_filter> transport_part(PacketRole role, std::uint32_t icmp, std::uint32_t ran_out,
+                                        std::uint32_t unreachable) {
   constexpr auto ip = static_cast<std::uint32_t>(kEthernetSize);
   const bool prober = role == PacketRole::prober;
   return {
       equal(IPPROTO_UDP, 0, 4),                      // 0: else to 5
       load_half_behind(ip + 2),                      // 1: destination port
-      equal(kRocePort.value(), 0, 6),                // 2: else drop
+      equal(kRocePort.value(), 0, 7),                // 2: else drop
       load_byte_behind(ip + kKindAt),                // 3
-      equal(kEcho, prober ? 3 : 4, prober ? 4 : 3),  // 4: to 8 or 9
-      equal(icmp, 0, 3),                             // 5: else drop
+      equal(kEcho, prober ? 4 : 5, prober ? 5 : 4),  // 4: to 9 or 10
+      equal(icmp, 0, 4),                             // 5: else drop
       load_byte_behind(ip),                          // 6: ICMP type
-      equal(ran_out, prober ? 0 : 1, 1),             // 7
-      give(kTakeAll),                                // 8
-      give(0),                                       // 9
+      equal(ran_out, prober ? 1 : 2, 0),             // 7: to 9 or 10, else on
+      equal(unreachable, prober ? 0 : 1, 1),         // 8
+      give(kTakeAll),                                // 9
+      give(0),                                       // 10
   };
 }
 
@@ -56,7 +58,8 @@ std::vector<sock_filter> packet_filter(PacketRole role, bool v6) {
   else
     program = {load_half(ip + 6), any_bit(0x3FFF, 0, 1), give(0),  // a fragment
                BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, ip), load_byte(ip + 9)};
-  const auto rest = v6 ? transport_part(role, IPPROTO_ICMPV6, 3) : transport_part(role, IPPROTO_ICMP, 11);
+  const auto rest =
+      v6 ? transport_part(role, IPPROTO_ICMPV6, 3, 1) : transport_part(role, IPPROTO_ICMP, 11, 3);
   program.insert(program.end(), rest.begin(), rest.end());
   return program;
 }

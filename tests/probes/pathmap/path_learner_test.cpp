@@ -70,6 +70,20 @@ TEST(PathLearner, SaysWhereAProbeWasLastSeenWhenThePeerIsSilent) {
   EXPECT_EQ(rig.table.paths(rig.only_route().paths).size(), 1u);  // from the spine one way only leads on
 }
 
+TEST(PathLearner, ARouterThatKnowsNoWayOnAnswersForEveryHopBeyondIt) {
+  Rig rig;
+  const auto path = rig.over(3);
+  auto answers = rig.answers(path, 2);
+  for (std::uint8_t hop = 3; hop <= 4; ++hop) {
+    answers.push_back(answers[1]);
+    answers.back().hop = hop;
+  }
+  ASSERT_TRUE(rig.learn(PathLabel(50000), answers));
+  EXPECT_FALSE(rig.only_route().reached);
+  EXPECT_EQ(rig.only_route().answered_hops, 2);
+  EXPECT_EQ(rig.table.paths(rig.only_route().paths).size(), 1u);
+}
+
 TEST(PathLearner, TwoAnswersForOneHopAreAFabricThatSprays) {
   Rig rig;
   auto answers = rig.answers(rig.over(0), 4);
