@@ -161,6 +161,15 @@ TEST(LabCommand, AnswersMistakesWithWhatWasExpected) {
   expect({"lab", "fault", "leaf1--spine1", "--name", user.lab, "--counter", "x=1"}, 69, "InfiniBand");
 }
 
+TEST(LabCommand, TakesNoStateThatAnotherUserLaidOut) {
+  const User user(as_nobody());
+  std::filesystem::create_directories(user.state_root() / user.lab);
+  ASSERT_EQ(chown(user.state_root().c_str(), 12345, 12345), 0);
+  const auto up = user.up();
+  EXPECT_EQ(up.status, 69);
+  EXPECT_NE(up.errors.find("another user"), std::string::npos) << up.errors;
+}
+
 TEST(LabCommand, ExecGivesTheProgramsOwnStatusOutputAndInput) {
   const User user;
   ASSERT_EQ(user.up().status, 0);

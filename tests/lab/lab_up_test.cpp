@@ -2,6 +2,7 @@
 
 #include <map>
 #include <set>
+#include <thread>
 
 #include "tests/support/test_lab.hpp"
 #include "topology/model/clos.hpp"
@@ -141,13 +142,30 @@ TEST(Lab, TellsAnAgentWhatItsNicIs) {
 }
 
 TEST(Lab, AnswersTraceProbesWithTheAddressOfTheInterfaceTheyCameInBy) {
-  const TestLab lab(small_clos());
-  const auto said = lab.run_in("host1", {"ping", "-c1", "-W2", "-t1", "10.0.2.1"});
-  // The first hop: the probe expires, so ping fails, and the error names no address; ask again in words.
-  EXPECT_FALSE(said);
-  const auto words = lab.run_in("host1", {"sh", "-c", "ping -c1 -W2 -t1 10.0.2.1 || true"});
-  ASSERT_TRUE(words);
-  EXPECT_NE(words->find("From 10.0.1.0 "), std::string::npos) << *words;
+  for (const IpFamily family : {IpFamily::v4, IpFamily::v6}) {
+    const TestLab lab(small_clos(), {.family = family});
+    for (std::uint16_t label = 49152; label < 49152 + 16; ++label) {
+      const auto path = kernel_path(lab, "host1", "host4", label);
+      for (int hops = 1; hops <= 3; ++hops) {
+        const auto expected = lab->addresses().book.address_of(lab.fabric().target(path[hops - 1]));
+        const auto answer = answer_after(lab, {.from = "host1", .to = "host4", .label = label}, hops);
+        ASSERT_TRUE(answer) << "label " << label << ", hop " << hops;
+        EXPECT_EQ(to_string(*answer), to_string(*expected)) << "label " << label << ", hop " << hops;
+      }
+    }
+  }
+}
+
+TEST(Lab, AnswersAsManyTraceProbesAsAreAsked) {
+  for (const IpFamily family : {IpFamily::v4, IpFamily::v6}) {
+    const TestLab lab(small_clos(), {.link_rate = std::nullopt, .family = family});
+    const auto before = packets_at(lab, lab.nic("host1")).in;
+    ASSERT_TRUE(answer_after(lab, {.from = "host1", .to = "host4", .count = 3000}, 2));
+    for (int i = 0; i < 200 && packets_at(lab, lab.nic("host1")).in < before + 3000; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_GE(packets_at(lab, lab.nic("host1")).in, before + 3000)
+        << "the kernel's own limit is 1,000 a second";
+  }
 }
 
 }  // namespace

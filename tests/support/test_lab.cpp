@@ -52,7 +52,8 @@ SocketAddress socket_address(const IpAddress& address, std::uint16_t port) {
 }
 
 /// Unconnected: a connected socket hashes by its own value, not by its ports.
-void send_datagrams(const Lab& lab, PortId from, PortId to, const Datagrams& datagrams) {
+void send_datagrams(const Lab& lab, PortId from, PortId to, const Datagrams& datagrams,
+                    std::optional<int> hops = std::nullopt) {
   const auto visit = NamespaceVisit::enter(lab.namespace_of(lab.fabric().port(from).node));
   WEFT_CHECK(visit.has_value());
   const IpAddress source = lab.nic(from).address;
@@ -60,6 +61,9 @@ void send_datagrams(const Lab& lab, PortId from, PortId to, const Datagrams& dat
   const auto here = socket_address(source, datagrams.label);
   const auto there = socket_address(lab.nic(to).address, 4791);
   WEFT_CHECK(bind(socket_fd.get(), reinterpret_cast<const sockaddr*>(&here.storage), here.size) == 0);
+  if (hops && source.is_v6())
+    setsockopt(socket_fd.get(), IPPROTO_IPV6, IPV6_UNICAST_HOPS, &*hops, sizeof(int));
+  if (hops && !source.is_v6()) setsockopt(socket_fd.get(), IPPROTO_IP, IP_TTL, &*hops, sizeof(int));
   const std::string payload(
       static_cast<std::size_t>(datagrams.size - kUdpHeader - kIpHeader[source.is_v6() ? 1 : 0]), 'x');
   for (int i = 0; i < datagrams.count; ++i) {
@@ -177,6 +181,28 @@ std::vector<ChannelId> kernel_path(const TestLab& lab, std::string_view from, st
         kernel_choice(lab, lab.fabric().name_of(lab.fabric().target_node(path.back())), from, to, label));
   }
   return path;
+}
+
+std::optional<IpAddress> answer_after(const TestLab& lab, const Datagrams& datagrams, int hops) {
+  const PortId from = lab.nic(datagrams.from);
+  const bool v6 = lab->settings().family == IpFamily::v6;
+  const auto visit = NamespaceVisit::enter(lab->namespace_of(lab.fabric().port(from).node));
+  const FileDescriptor errors(
+      socket(v6 ? AF_INET6 : AF_INET, SOCK_RAW | SOCK_CLOEXEC, v6 ? int{IPPROTO_ICMPV6} : int{IPPROTO_ICMP}));
+  const timeval limit{.tv_sec = 1, .tv_usec = 0};
+  setsockopt(errors.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  send_datagrams(*lab, from, lab.nic(datagrams.to), datagrams, hops);
+  std::array<char, 2048> packet{};
+  sockaddr_storage sender{};
+  socklen_t size = sizeof sender;
+  if (recvfrom(errors.get(), packet.data(), packet.size(), 0, reinterpret_cast<sockaddr*>(&sender), &size) <=
+      0)
+    return std::nullopt;
+  char text[INET6_ADDRSTRLEN];
+  const void* address = v6 ? static_cast<const void*>(&reinterpret_cast<sockaddr_in6&>(sender).sin6_addr)
+                           : &reinterpret_cast<sockaddr_in&>(sender).sin_addr;
+  inet_ntop(sender.ss_family, address, text, sizeof text);
+  return IpAddress::parse(text).value();
 }
 
 }  // namespace weft

@@ -86,4 +86,7 @@ ChannelId kernel_choice(const TestLab& lab, std::string_view node, std::string_v
 std::vector<ChannelId> kernel_path(const TestLab& lab, std::string_view from, std::string_view to,
                                    std::uint16_t label);
 
+/// Who says that a datagram's TTL ran out after `hops` hops; absent: nobody within a second.
+std::optional<IpAddress> answer_after(const TestLab& lab, const Datagrams& datagrams, int hops);
+
 }  // namespace weft

@@ -2,6 +2,7 @@
 // computes.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <span>

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -29,6 +31,19 @@ tl::unexpected<Error> no_such_lab(const std::filesystem::path& root, std::string
   return fail(ErrorKind::not_found,
               "there is no lab '{}' ({}); make one with: weft lab up FABRIC.yaml --name {}", name, there,
               name);
+}
+
+/// In /tmp another user may have made the directories first, with a state of his own in them. Root's place
+/// and the inside of a user namespace, where only its user gets, need no check.
+Result<void> check_is_ours(const std::filesystem::path& state_root) {
+  if (geteuid() == 0) return {};
+  for (const auto& path : {state_root.parent_path(), state_root}) {
+    struct stat info {};
+    if (stat(path.c_str(), &info) != 0 || info.st_uid == geteuid() || info.st_uid == 0) continue;
+    return fail(ErrorKind::permission,
+                "{} belongs to another user: set XDG_RUNTIME_DIR to a directory of your own", path.string());
+  }
+  return {};
 }
 
 }  // namespace
@@ -64,6 +79,7 @@ Result<void> write_lab_state(const std::filesystem::path& state_root, const LabS
 }
 
 Result<LabState> read_lab_state(const std::filesystem::path& state_root, std::string_view name) {
+  if (const auto ours = check_is_ours(state_root); !ours) return pass_on(ours);
   const auto path = state_directory(state_root, name) / kFile;
   const auto text = read_file(path);
   if (!text) return no_such_lab(state_root, name);
@@ -84,6 +100,7 @@ std::vector<std::string> lab_names(const std::filesystem::path& state_root) {
 Result<StateLock> StateLock::take(const std::filesystem::path& state_root) {
   std::error_code error;
   std::filesystem::create_directories(state_root, error);
+  if (const auto ours = check_is_ours(state_root); !ours) return pass_on(ours);
   FileDescriptor root(open(state_root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root)
     return fail(ErrorKind::permission, "cannot use {} for the state of labs: {}", state_root.string(),
