@@ -15,7 +15,7 @@ double log_prior_of_shape(double shape) {
   const double z = std::log(shape / 2.5) / 0.7;
   return -0.5 * z * z;
 }
-constexpr std::size_t kMostSampled = 4000;  // channels enough to learn a spread from
+constexpr std::size_t kMostSampled = 1500;  // channels enough to learn a spread from
 constexpr std::size_t kLargestClass = 16;   // beyond it the sum of backgrounds is as good as known
 /// Of channels, those that may be faulty and not yet known to be: one of them says nothing of the spread.
 constexpr double kUnseenFaults = 0.002;
@@ -100,7 +100,7 @@ void CountModel::learn_spread(const std::vector<bool>& faulty) {
       double sum = 0;
       for (std::size_t g = 0; g < likelihood.size(); ++g) sum += kUnseenFaults * likelihood[g] * faults[g];
       for (std::size_t g = 0; g < likelihood.size(); ++g) sum += likelihood[g] * priors[i][g];
-      log_weight[i] += static_cast<double>(stride) * std::log(sum);
+      log_weight[i] += std::log(sum);
     }
   }
   const double top = std::ranges::max(log_weight);

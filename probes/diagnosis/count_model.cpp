@@ -29,26 +29,37 @@ double log_add(double a, double b) {
   return high + std::log1p(std::exp(std::min(a, b) - high));
 }
 
-/// What a channel loses, from the better half of the channels alone: most faults lie in the other half. Too
-/// low rather than too high, for a high one would hide faults before the search has seen them.
-double first_background(const CountProblem& problem) {
-  std::vector<std::pair<double, std::uint32_t>> by_rate;
-  double crossings = 0;
-  for (std::uint32_t s = 0; s < problem.suspects.size(); ++s) {
-    const Suspect& suspect = problem.suspects[s];
-    if (!suspect.is_channel()) continue;
-    by_rate.emplace_back(static_cast<double>(suspect.lost) / static_cast<double>(suspect.sent), s);
-    crossings += static_cast<double>(suspect.sent) * static_cast<double>(suspect.channels.size());
-  }
-  std::ranges::sort(by_rate);
+/// Losses per packet of the paths over a channel, pooled over the channels that show no more than `usual`
+/// leads one to expect (three standard deviations and three packets of grace).
+double pooled_loss(const CountProblem& problem, double usual) {
   double lost = 0.5;
   double sent = 1;
-  for (std::size_t i = 0; i < (by_rate.size() + 1) / 2; ++i) {
-    lost += static_cast<double>(problem.suspects[by_rate[i].second].lost);
-    sent += static_cast<double>(problem.suspects[by_rate[i].second].sent);
+  for (const Suspect& suspect : problem.suspects) {
+    if (!suspect.is_channel()) continue;
+    const double expected = usual * static_cast<double>(suspect.sent);
+    if (static_cast<double>(suspect.lost) > expected + 3 * std::sqrt(expected) + 3) continue;
+    lost += static_cast<double>(suspect.lost);
+    sent += static_cast<double>(suspect.sent);
   }
+  return lost / sent;
+}
+
+/// What a channel loses: first from the better half of the channels, for most faults harm the other half;
+/// then from all that fit in with these.
+double first_background(const CountProblem& problem) {
+  std::vector<double> rates;
+  double crossings = 0;
+  for (const Suspect& suspect : problem.suspects) {
+    if (!suspect.is_channel()) continue;
+    rates.push_back(static_cast<double>(suspect.lost) / static_cast<double>(suspect.sent));
+    crossings += static_cast<double>(suspect.sent) * static_cast<double>(suspect.channels.size());
+  }
+  if (rates.empty()) return 1e-8;
+  std::ranges::nth_element(rates, rates.begin() + std::ssize(rates) / 4);
+  double usual = rates[rates.size() / 4];
+  for (int i = 0; i < 8; ++i) usual = pooled_loss(problem, usual);
   const double channels_a_path = std::max(crossings / std::max(static_cast<double>(problem.sent), 1.0), 1.0);
-  return std::clamp(lost / sent / channels_a_path, 1e-8, 0.1);
+  return std::clamp(usual / channels_a_path, 1e-8, 0.1);
 }
 
 }  // namespace
@@ -135,6 +146,21 @@ std::span<const double> CountModel::profile(std::uint32_t suspect) const {
     if (const double survivors = problem_.survivors(suspect, share); survivors > 0)
       for (std::size_t g = 0; g < points; ++g) profile_[g] -= survivors * spread_[share * points + g];
   return profile_;
+}
+
+/// The best hazard is below lost / survived, where it alone explains every loss, and (1 - exp(-e - d)) /
+/// (1 - exp(-e)) <= 1 + d / e.
+double CountModel::most_gained(std::uint32_t suspect) const {
+  double survivors = 0;
+  for (std::size_t share = 0; share < problem_.shares.size(); ++share)
+    survivors += problem_.shares[share] * problem_.survivors(suspect, share);
+  const double most = static_cast<double>(problem_.suspects[suspect].lost) / std::max(survivors, 1e-9);
+  double sum = 0;
+  for (const auto& cell : problem_.rows_of(suspect)) {
+    const double rest = others(cell.index, problem_.shares[cell.share], hazard_[suspect]);
+    sum += problem_.k[cell.index] * std::log1p(most / rest);
+  }
+  return sum;
 }
 
 double CountModel::value(std::uint32_t suspect, double hazard) const {

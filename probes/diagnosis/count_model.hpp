@@ -30,7 +30,9 @@ class CountModel {
   /// Log-likelihood of all counts as a function of this suspect's hazard, the others held, at every grid
   /// point; up to a constant. Valid until the next call.
   std::span<const double> profile(std::uint32_t suspect) const;
-  /// The same at one hazard; the constant is another one.
+  /// No hazard of this suspect raises the log-likelihood above that of none by more than this; cheap.
+  double most_gained(std::uint32_t suspect) const;
+  /// The same as profile at one hazard; the constant is another one.
   double value(std::uint32_t suspect, double hazard) const;
 
   struct Learned {

@@ -1,25 +1,20 @@
 #include "probes/diagnosis/count_search.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
 namespace weft {
 namespace {
 
-// Prior numbers of faults in a whole fabric. What matters is their order: a large fabric has a few faulty
-// channels, a small one seldom any; more rarely a switch or a host harms all that crosses it, or a channel
-// harms large packets only. Tuned once, for calibration, on seeds apart from those of the benchmark
-// (docs/diagnosis.md).
-constexpr double kFaultyChannels = 8.0;
-constexpr double kMostOfChannels = 0.005;
-constexpr double kFaultyNodes = 0.5;
-constexpr double kSizesToChannels = 0.1;
 /// A fault is a loss this many times the usual one of a channel.
 constexpr double kFaultOverBackground = 10.0;
 /// and no less than this: below it a link is what specifications allow (1e-5 at 4 KB is a bit error rate of
 /// 3e-10, above any that forward error correction leaves).
 constexpr double kLeastFault = 1e-5;
+constexpr std::size_t kLargestCrowd = 8;
+constexpr double kHopeless = -6.0;  // log-odds below which a suspect is not looked at closely
 constexpr int kMostRounds = 8;
 constexpr int kMostMoves = 400;
 constexpr std::size_t kMostSwapped = 64;
@@ -72,9 +67,17 @@ class Search {
     double weight = -1e9;
   };
 
+  /// Faults come in crowds: how many a fabric has is unknown, so each one found makes another of its kind
+  /// likelier (as in Polya's urn: the k-th is k times as likely as the first).
+  double log_of_others(std::uint32_t suspect) const {
+    const std::uint8_t kind = priors_.kind[suspect];
+    const std::size_t others = crowd_[kind] - (faulty_[suspect] ? 1 : 0);
+    return std::log1p(static_cast<double>(std::min(others, kLargestCrowd)));
+  }
+
   Score score_of(std::uint32_t suspect) {
     const auto profile = model_.profile(suspect);
-    const double faulty = log_dot(profile, fault_prior_) + priors_.log_odds[suspect];
+    const double faulty = log_dot(profile, fault_prior_) + priors_.log_odds[suspect] + log_of_others(suspect);
     return {faulty - log_dot(profile, model_.healthy_prior(suspect)),
             faulty - at_hazard(profile, model_.hazard(suspect))};
   }
@@ -90,9 +93,10 @@ class Search {
   }
 
   const Score& refreshed(std::uint32_t suspect) {
-    if (stale_[suspect] && !problem_.rows_of(suspect).empty()) score_[suspect] = score_of(suspect);
+    if (!stale_[suspect]) return score_[suspect];
     stale_[suspect] = false;
-    return score_[suspect];
+    const bool hopeless = model_.most_gained(suspect) + priors_.log_odds[suspect] < kHopeless;
+    return score_[suspect] = hopeless ? Score{} : score_of(suspect);
   }
 
   void set_hazard(std::uint32_t suspect, double hazard) {
@@ -127,11 +131,13 @@ class Search {
 
   void add(std::uint32_t suspect) {
     faulty_[suspect] = true;
+    ++crowd_[priors_.kind[suspect]];
     set_hazard(suspect, best_hazard(suspect));
     faults_.push_back(suspect);
   }
   void remove(std::uint32_t suspect) {
     faulty_[suspect] = false;
+    --crowd_[priors_.kind[suspect]];
     std::erase(faults_, suspect);
     set_hazard(suspect, healthy_hazard(suspect));
   }
@@ -141,7 +147,7 @@ class Search {
       const bool added = add_best();
       for (int sweep = 0; sweep < 2; ++sweep)
         for (const std::uint32_t fault : faults_) set_hazard(fault, best_hazard(fault));
-      const bool removed = remove_worst();
+      const bool removed = remove_refuted();
       if (!added && !removed) return;
     }
   }
@@ -167,16 +173,19 @@ class Search {
     return added;
   }
 
-  bool remove_worst() {
-    std::uint32_t worst = 0;
-    double least = 0;
-    for (const std::uint32_t fault : faults_)
-      if (const double gain = refreshed(fault).gain; gain < least) {
-        least = gain;
-        worst = fault;
-      }
-    if (least < 0) remove(worst);
-    return least < 0;
+  /// Removes every fault that is one no more, the weakest first, each judged with the ones before it gone.
+  bool remove_refuted() {
+    std::vector<std::pair<double, std::uint32_t>> by_gain;
+    for (const std::uint32_t fault : faults_) by_gain.emplace_back(refreshed(fault).gain, fault);
+    std::ranges::sort(by_gain);
+    bool removed = false;
+    for (const auto& [gain, fault] : by_gain) {
+      if (gain >= 0) break;
+      if (refreshed(fault).gain >= 0) continue;
+      remove(fault);
+      removed = true;
+    }
+    return removed;
   }
 
   struct StandIn {
@@ -241,7 +250,7 @@ class Search {
       groups.push_back(std::move(group));
     }
     for (std::uint32_t s = 0; s < faulty_.size(); ++s)
-      if (!faulty_[s] && refreshed(s).gain > -6.0) {
+      if (!faulty_[s] && refreshed(s).gain > kHopeless) {
         const double p = logistic(score_[s].gain);
         const bool rival = probability.contains(s);
         probability[s] = 1.0 - (1.0 - probability[s]) * (1.0 - p);
@@ -293,6 +302,7 @@ class Search {
   std::vector<double> fault_prior_;
   std::vector<bool> faulty_;
   std::vector<std::uint32_t> faults_;
+  std::array<std::size_t, kSuspectKinds> crowd_{};  // faults by kind
   std::vector<Score> score_;
   std::vector<bool> stale_;
   std::vector<std::uint32_t> row_taken_;
@@ -300,21 +310,6 @@ class Search {
 };
 
 }  // namespace
-
-CountPriors count_priors(const Fabric& fabric, const CountProblem& problem) {
-  const double channels = static_cast<double>(fabric.channel_count());
-  const double nodes = static_cast<double>(fabric.node_count());
-  const double channel_odds = std::min(kFaultyChannels / channels, kMostOfChannels);
-  CountPriors priors;
-  for (const Suspect& suspect : problem.suspects) {
-    const double members = static_cast<double>(suspect.channels.size());
-    const double odds = suspect.from_size      ? members * channel_odds * kSizesToChannels
-                        : suspect.is_channel() ? members * channel_odds
-                                               : std::min(kFaultyNodes / nodes, kMostOfChannels);
-    priors.log_odds.push_back(std::log(std::min(odds, 0.5)));
-  }
-  return priors;
-}
 
 CountResult search_counts(const CountProblem& problem, const CountPriors& priors) {
   return Search(problem, priors).run();

@@ -12,11 +12,13 @@
 
 namespace weft {
 
-/// Log of prior odds of a fault by kind of suspect; see prior_odds in count_search.cpp.
+/// Log of prior odds of a fault by kind of suspect; see count_priors.cpp.
 struct CountPriors {
-  std::vector<double> log_odds;  // by suspect, further evidence included
+  std::vector<double> log_odds;    // by suspect, further evidence included
+  std::vector<std::uint8_t> kind;  // by suspect: one of kSuspectKinds; faults of one kind come in crowds
 };
-/// Priors without further evidence. `hosts` by node id.
+inline constexpr std::size_t kSuspectKinds = 4;  // switch channels, host channels, nodes, sizes
+/// Priors without further evidence.
 CountPriors count_priors(const Fabric& fabric, const CountProblem& problem);
 
 /// One suspect that is faulty, or may be.

@@ -1,5 +1,7 @@
 #include "probes/diagnosis/diagnose.hpp"
 
+#include <algorithm>
+
 #include "probes/diagnosis/count_findings.hpp"
 #include "probes/diagnosis/coverage.hpp"
 #include "probes/diagnosis/delay.hpp"
@@ -13,7 +15,9 @@ Assessment assess(const Fabric& fabric, const Observations& observations) {
   Report report(fabric);
   for (const HostEvidence& evidence : observations.hosts) report.add(evidence);
   report_counts(fabric, observations, Counted::loss, report);
-  report_counts(fabric, observations, Counted::corruption, report);
+  const auto is_corrupt = [](const Observation& probe) { return probe.corrupt > 0; };
+  if (std::ranges::any_of(observations.probes, is_corrupt))
+    report_counts(fabric, observations, Counted::corruption, report);
   const DelayShifts shifts = report_delays(fabric, observations, report);
   report_loads(fabric, observations, shifts, report);
   report.explain_by_congestion();

@@ -9,7 +9,8 @@ namespace {
 constexpr double kStep = 1.4;      // finer than the width of a likelihood of ten losses (30 %)
 constexpr double kAll = 20.0;      // exp(-20): nothing passes
 constexpr double kLowest = 1e-8;   // no run sends enough to see less
-constexpr double kDownMass = 0.2;  // of faults, those that carry nothing
+constexpr double kDownMass = 0.1;  // of faults, those that carry nothing
+constexpr double kThinning = 0.5;  // prior mass of an order of magnitude falls with loss^-kThinning
 
 void normalise(std::vector<double>& mass) {
   double total = 0;
@@ -41,7 +42,8 @@ std::vector<double> HazardGrid::healthy(double mean, double shape) const {
 std::vector<double> HazardGrid::faulty(double floor) const {
   std::vector<double> mass(size(), 0.0);
   for (std::size_t g = 1; g + 1 < size(); ++g)
-    mass[g] = std::clamp(std::log(hazards_[g] / floor) / std::log(kStep) + 0.5, 0.0, 1.0);
+    mass[g] = std::clamp(std::log(hazards_[g] / floor) / std::log(2.0), 0.0, 1.0) *
+              std::pow(hazards_[g] / floor, -kThinning);
   normalise(mass);
   for (double& m : mass) m *= 1.0 - kDownMass;
   mass.back() += kDownMass;

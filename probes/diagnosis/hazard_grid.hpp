@@ -19,9 +19,9 @@ class HazardGrid {
 
   /// Prior mass of a healthy hazard: gamma of this mean and shape (variance mean^2 / shape).
   std::vector<double> healthy(double mean, double shape) const;
-  /// Prior mass of a faulty hazard: every order of magnitude from `floor` up is as likely as every other
-  /// (measured loss rates of data-centre links spread so: Zhuo et al., SIGCOMM 2017, table 1), and a share of
-  /// it stands for a cable that carries nothing.
+  /// Prior mass of a faulty hazard: from `floor` up, small losses likelier than large ones (of the links with
+  /// loss in data centres, few lose more than one in a thousand: Zhuo et al., SIGCOMM 2017, table 1), and a
+  /// share of it stands for a cable that carries nothing.
   std::vector<double> faulty(double floor) const;
 
  private:
