@@ -22,6 +22,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"sweep", "find what is wrong with a fabric, link by link", sweep_command},
     {"simulate", "the same on a simulated fabric: any size, any fault, no privileges", simulate_command},
     {"trace", "show every path between two NICs and the labels that select it", trace_command},
+    {"diagnose", "name what is wrong from a file of observations", diagnose_command},
     {"balance", "give every QP of a job a path, so that every link stays at the bound", balance_command},
     {"blacklist", "which links to keep work away from", blacklist_command},
     {"topology", "look at, check and write fabric files", topology_command},

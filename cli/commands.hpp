@@ -21,6 +21,7 @@ struct Command {
 
 int agent_command(const Arguments& arguments);
 int balance_command(const Arguments& arguments);
+int diagnose_command(const Arguments& arguments);
 int simulate_command(const Arguments& arguments);
 int sweep_command(const Arguments& arguments);
 int trace_command(const Arguments& arguments);

@@ -1,17 +1,22 @@
 #include "tests/bench/support/figures.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 namespace weft::bench {
+namespace {
 
+/// "model name" of the first CPU and how many there are.
 std::string machine() {
-  std::ifstream file("/proc/cpuinfo");
-  std::string line;
-  std::string model = "unknown processor";
-  while (std::getline(file, line))
+  std::ifstream cpus("/proc/cpuinfo");
+  std::string model = "unknown CPU";
+  for (std::string line; std::getline(cpus, line);)
     if (line.starts_with("model name")) {
       model = line.substr(std::min(line.find(':') + 2, line.size()));
       break;
@@ -19,19 +24,32 @@ std::string machine() {
   return fmt::format("{}, {} cores", model, std::thread::hardware_concurrency());
 }
 
-Result<std::string> write_figures(std::string_view name, const Figures& figures) {
-  namespace fs = std::filesystem;
-  const fs::path folder = fs::path(WEFT_BINARY_DIR).parent_path() / "bench";
-  std::error_code error;
-  fs::create_directories(folder, error);
+}  // namespace
+
+Figures::Figures(std::string name) : name_(std::move(name)) {
+  fmt::print("{:<34} {:>12}   {}\n", "figure", "measured", "to reach");
+}
+
+void Figures::add(std::string_view figure, double value, std::string_view target) {
+  figures_.emplace_back(figure, value);
+  fmt::print("{:<34} {:>12.4g}   {}\n", figure, value, target);
+  std::fflush(stdout);
+}
+
+int Figures::write() const {
   nlohmann::ordered_json document{{"schema", "weft.bench/1"}, {"machine", machine()}};
-  document["figures"] = nlohmann::ordered_json::object();
-  for (const auto& [key, value] : figures) document["figures"][key] = value;
-  const fs::path path = folder / (std::string(name) + ".json");
-  std::ofstream file(path);
+  auto& figures = document["figures"] = nlohmann::ordered_json::object();
+  for (const auto& [figure, value] : figures_) figures[figure] = value;
+  // build/bench of the project, wherever under build/ this program stands.
+  const auto folder = std::filesystem::path(WEFT_BINARY_DIR).parent_path() / "bench";
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
+  std::ofstream file(folder / (name_ + ".json"));
   file << document.dump(2) << '\n';
-  if (!file.flush()) return fail(ErrorKind::internal, "cannot write {}", path.string());
-  return path.string();
+  file.flush();
+  if (file) return 0;
+  fmt::print(stderr, "cannot write {}\n", (folder / (name_ + ".json")).string());
+  return 70;
 }
 
 }  // namespace weft::bench

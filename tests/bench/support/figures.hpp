@@ -1,22 +1,35 @@
-// Figures: what a benchmark measured, as build/bench/NAME.json:
-// {"schema":"weft.bench/1","machine":...,"figures":{name: number}}.
+// Figures: what a benchmark measured. Prints one line a figure as it comes, and writes build/bench/NAME.json
+// at the end: {"schema":"weft.bench/1","machine":...,"figures":{name: number}}.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "topology/base/result.hpp"
-
 namespace weft::bench {
 
-using Figures = std::vector<std::pair<std::string, double>>;
+class Figures {
+ public:
+  /// `name`: the benchmark's, as in `./bootstrap bench NAME`.
+  explicit Figures(std::string name);
+  /// `target` is what to reach, as people read it ("1.000", "at most 250"); empty: none stated.
+  void add(std::string_view figure, double value, std::string_view target = "");
+  /// Writes the file; answers the exit status of the benchmark: 0, or 70 when it could not be written.
+  int write() const;
 
-/// Processor and number of cores.
-std::string machine();
+ private:
+  std::string name_;
+  std::vector<std::pair<std::string, double>> figures_;
+};
 
-/// Writes build/bench/NAME.json beside the build folder this program came from; gives its path.
-Result<std::string> write_figures(std::string_view name, const Figures& figures);
+/// Milliseconds that `work` takes.
+template <class Work>
+double milliseconds(Work work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
 
 }  // namespace weft::bench

@@ -1,0 +1,153 @@
+// Reading observation lines: what the writer writes comes back; what is broken is named, counted and left
+// out.
+#include "topology/files/observation_lines.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/scratch_file.hpp"
+#include "topology/files/observation_json.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft {
+namespace {
+
+Fabric small() { return *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2}); }
+
+ReadObservations read(const Fabric& fabric, std::string_view text, std::size_t piece = 1 << 20) {
+  ObservationReader reader(fabric);
+  for (; !text.empty(); text.remove_prefix(std::min(piece, text.size()))) reader.feed(text.substr(0, piece));
+  return std::move(reader).finish();
+}
+
+const std::string kPath = R"("path":["host1->leaf1","leaf1->spine2","spine2->leaf2","leaf2->host3"])";
+const std::string kBack = R"("back":["host3->leaf2","leaf2->spine1","spine1->leaf1","leaf1->host1"])";
+
+std::string line(const std::string& rest) { return "{" + kPath + "," + rest + "}\n"; }
+
+TEST(ObservationLines, AProbeLineIsRead) {
+  const Fabric fabric = small();
+  const auto result =
+      read(fabric, line(R"("sent":100,"lost":3,"bytes":4096,"corrupt":2,"rtt_us":{"p50":81.5,"p99":240})"));
+  EXPECT_EQ(result.lines, 1u);
+  EXPECT_EQ(result.broken, 0u);
+  ASSERT_EQ(result.observations.probes.size(), 1u);
+  const Observation& seen = result.observations.probes[0];
+  EXPECT_EQ(seen.sent, 100u);
+  EXPECT_EQ(seen.lost, 3u);
+  EXPECT_EQ(seen.size, Bytes(4096));
+  EXPECT_EQ(seen.corrupt, 2u);
+  EXPECT_EQ(seen.rtt->p50, Nanoseconds(81500));
+  EXPECT_FALSE(seen.back);
+  const PathTable& paths = result.observations.paths;
+  EXPECT_EQ(paths.channels(paths.paths(seen.path)[0]).size(), 4u);
+}
+
+TEST(ObservationLines, WhatTheWriterWritesComesBackTheSame) {
+  const Fabric fabric = small();
+  const std::string text =
+      line("\"sent\":100,\"lost\":3,\"bytes\":128,\"corrupt\":1,\"rtt_us\":{\"p50\":81.5,\"p99\":240}") +
+      line(kBack + ",\"sent\":7,\"lost\":0") +
+      R"({"paths":[["host1->leaf1","leaf1->spine1","spine1->leaf2","leaf2->host3"],)"
+      R"(["host1->leaf1","leaf1->spine2","spine2->leaf2","leaf2->host3"]],"sent":9,"lost":9})"
+      "\n" +
+      line(R"("load":{"round":3,"wanted":50000000,"offered":48000000,"delivered":12000000,"stalled":true})") +
+      R"({"channel":"leaf1->spine1","cause":"counter","log_ratio":4.5,"text":"77 symbol \"errors\""})"
+      "\n"
+      R"({"host":"host2","nic":"host2","verdict":"failed","cause":"down","text":"its agent died"})"
+      "\n";
+  const auto first = read(fabric, text);
+  EXPECT_EQ(first.broken, 0u) << (first.first_broken.empty() ? "" : first.first_broken[0].message);
+  const std::string written = observation_lines(fabric, first.observations);
+  const auto second = read(fabric, written);
+  EXPECT_EQ(second.broken, 0u);
+  EXPECT_EQ(observation_lines(fabric, second.observations), written);
+  EXPECT_EQ(second.observations.loads.size(), 1u);
+  EXPECT_TRUE(second.observations.loads[0].sender_stalled);
+  EXPECT_EQ(second.observations.channels[0].text, "77 symbol \"errors\"");
+  EXPECT_EQ(second.observations.hosts[0].cause, Cause::down);
+}
+
+TEST(ObservationLines, TheAnswerDoesNotDependOnHowTheBytesAreCut) {
+  const Fabric fabric = small();
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += line(fmt::format("\"sent\":{},\"lost\":{}", 10 + i, i % 3));
+  text += line("\"sent\":1") + "\n \r\n" + "{" + kPath + ",\"sent\":5,\"lost\":5}";  // no newline at the end
+  const std::string whole = observation_lines(fabric, read(fabric, text).observations);
+  for (const std::size_t piece : {1u, 2u, 3u, 7u, 64u, 100u}) {
+    const auto cut = read(fabric, text, piece);
+    EXPECT_EQ(observation_lines(fabric, cut.observations), whole) << piece;
+    EXPECT_EQ(cut.lines, 22u);
+    EXPECT_EQ(cut.broken, 1u);
+    EXPECT_EQ(cut.first_broken[0].line, 21u);
+  }
+}
+
+TEST(ObservationLines, BrokenLinesAreNamedCountedAndLeftOut) {
+  const Fabric fabric = small();
+  const std::vector<std::pair<std::string, std::string>> broken{
+      {line("\"sent\":10,\"lost\":12"), "12 lost of 10 sent"},
+      {line("\"sent\":-1,\"lost\":0"), "expected a whole number"},
+      {line("\"sent\":1.5,\"lost\":0"), "expected a whole number"},
+      {line("\"sent\":99999999999999999,\"lost\":0"), "more than any run"},
+      {line("\"sent\":10,\"lost\":1,\"corrupt\":10"), "10 corrupt of 9 received"},
+      {line("\"sent\":10"), "lost"},
+      {R"({"path":["host1->leaf1","leaf9->spine1"],"sent":1,"lost":0})"
+       "\n",
+       "leaf9"},
+      {R"({"path":["host1->leaf1","spine1->leaf2"],"sent":1,"lost":0})"
+       "\n",
+       "'spine1->leaf2' does not go on where 'host1->leaf1' ends"},
+      {R"({"path":[],"sent":1,"lost":0})"
+       "\n",
+       "without a channel"},
+      {R"({"sent":1,"lost":0})"
+       "\n",
+       "expected 'path' or 'paths'"},
+      {"{\"path\":[\n", "line"},
+      {"[1,2]\n", "path"},
+      {R"({"channel":"leaf1->spine1","cause":"gremlins","log_ratio":1,"text":""})"
+       "\n",
+       "no such cause: 'gremlins'"},
+      {R"({"host":"leaf1","verdict":"failed","text":""})"
+       "\n",
+       "'leaf1' is no host"},
+  };
+  for (const auto& [text, message] : broken) {
+    const auto result = read(fabric, line("\"sent\":1,\"lost\":0") + text + line("\"sent\":2,\"lost\":0"));
+    EXPECT_EQ(result.lines, 3u);
+    EXPECT_EQ(result.observations.probes.size(), 2u) << text;
+    ASSERT_EQ(result.first_broken.size(), 1u) << text;
+    EXPECT_EQ(result.first_broken[0].line, 2u);
+    EXPECT_NE(result.first_broken[0].message.find(message), std::string::npos)
+        << result.first_broken[0].message;
+  }
+}
+
+TEST(ObservationLines, ALineWithoutEndIsLeftOutWithoutBeingKept) {
+  const Fabric fabric = small();
+  ObservationReader reader(fabric);
+  for (int i = 0; i < 40; ++i) reader.feed(std::string(100000, 'x'));
+  reader.feed("\n" + line("\"sent\":1,\"lost\":0"));
+  const auto result = std::move(reader).finish();
+  EXPECT_EQ(result.broken, 1u);
+  EXPECT_EQ(result.observations.probes.size(), 1u);
+}
+
+TEST(ObservationLines, OfManyBrokenLinesTheFirstAreNamed) {
+  const Fabric fabric = small();
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "nonsense\n";
+  const auto result = read(fabric, text);
+  EXPECT_EQ(result.broken, 100u);
+  EXPECT_EQ(result.first_broken.size(), ObservationReader::kNamed);
+}
+
+TEST(ObservationLines, AnEmptyFileIsNoErrorAndAMissingOneIs) {
+  const Fabric fabric = small();
+  const ScratchFile empty("");
+  EXPECT_EQ(read_observation_file(fabric, empty.path())->lines, 0u);
+  EXPECT_EQ(read_observation_file(fabric, "/nowhere.jsonl").error().kind, ErrorKind::not_found);
+}
+
+}  // namespace
+}  // namespace weft

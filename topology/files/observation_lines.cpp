@@ -1,0 +1,363 @@
+#include "topology/files/observation_lines.hpp"
+
+#include <cmath>
+#include <fstream>
+#include <unordered_map>
+
+#include "topology/files/json_view.hpp"
+#include "topology/files/observation_scanner.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::uint64_t kMostPackets = 1'000'000'000'000'000;  // a year at a link's full rate is fewer
+constexpr double kMostMicros = 1e9;                            // a quarter of an hour
+constexpr std::size_t kChunk = 1 << 20;
+
+template <class... Args>
+tl::unexpected<Error> broken(fmt::format_string<Args...> format, Args&&... args) {
+  return fail(ErrorKind::invalid_input, format, std::forward<Args>(args)...);
+}
+
+Nanoseconds from_micros(double micros) {
+  return Nanoseconds(static_cast<std::int64_t>(micros * 1000.0 + 0.5));
+}
+
+}  // namespace
+
+class ObservationReader::Impl {
+ public:
+  explicit Impl(const Fabric& fabric) : fabric_(fabric) {
+    names_.reserve(fabric.channel_count());
+    for (std::uint32_t c = 0; c < fabric.channel_count(); ++c) names_.push_back(fabric.name_of(ChannelId(c)));
+    channels_.reserve(names_.size());
+    for (std::uint32_t c = 0; c < names_.size(); ++c) channels_.emplace(names_[c], ChannelId(c));
+  }
+
+  void feed(std::string_view bytes) {
+    while (true) {
+      const auto end = bytes.find('\n');
+      if (end == std::string_view::npos) return keep(bytes);
+      if (rest_.empty() && !overlong_) {
+        add_line(bytes.substr(0, end));
+      } else {
+        keep(bytes.substr(0, end));
+        end_kept_line();
+      }
+      bytes.remove_prefix(end + 1);
+    }
+  }
+
+  ReadObservations finish() {
+    if (!rest_.empty() || overlong_) end_kept_line();
+    return std::move(read_);
+  }
+
+ private:
+  /// Half a line, until its end comes; of one that is too long nothing is kept.
+  void keep(std::string_view bytes) {
+    if (rest_.size() + bytes.size() > kLongestLine) overlong_ = true;
+    if (overlong_) {
+      rest_.clear();
+    } else {
+      rest_ += bytes;
+    }
+  }
+  void end_kept_line() {
+    if (overlong_) {
+      ++number_;
+      ++read_.lines;
+      note(fmt::format("longer than {} bytes", kLongestLine));
+    } else {
+      add_line(rest_);
+    }
+    rest_.clear();
+    overlong_ = false;
+  }
+
+  void add_line(std::string_view line) {
+    ++number_;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
+    ++read_.lines;
+    const Result<void> added = line.size() > kLongestLine      ? broken("longer than {} bytes", kLongestLine)
+                               : scan_probe_line(line, probe_) ? add_probe()
+                                                               : add_unusual(line);
+    if (!added) note(added.error().message);
+  }
+  void note(std::string message) {
+    ++read_.broken;
+    if (read_.first_broken.size() < kNamed) read_.first_broken.push_back({number_, std::move(message)});
+  }
+
+  Result<ChannelId> channel(std::string_view name) const {
+    const auto found = channels_.find(name);
+    if (found != channels_.end()) return found->second;
+    return fabric_.find_channel(name);  // with ports though they may be left out
+  }
+
+  template <class Names>
+  Result<PathId> path(const Names& names) {
+    path_.clear();
+    for (const std::string_view name : names) {
+      const auto next = channel(name);
+      if (!next) return pass_on(next);
+      if (!path_.empty() && fabric_.target_node(path_.back()) != fabric_.source_node(*next))
+        return broken("'{}' does not go on where '{}' ends", name, fabric_.name_of(path_.back()));
+      path_.push_back(*next);
+    }
+    if (path_.empty()) return broken("a path without a channel");
+    if (path_.size() > fabric_.node_count()) return broken("a path that goes in circles");
+    return read_.observations.paths.intern(path_);
+  }
+
+  static Result<void> check_counts(std::uint64_t sent, std::uint64_t lost, std::uint64_t corrupt) {
+    if (sent > kMostPackets) return broken("{} packets sent: more than any run sends", sent);
+    if (lost > sent) return broken("{} lost of {} sent", lost, sent);
+    if (corrupt > sent - lost) return broken("{} corrupt of {} received", corrupt, sent - lost);
+    return {};
+  }
+
+  Result<void> add_probe() {
+    const auto forward = path(probe_.path);
+    if (!forward) return pass_on(forward);
+    std::optional<PathId> back;
+    if (probe_.has_back) {
+      const auto way = path(probe_.back);
+      if (!way) return pass_on(way, "back");
+      back = *way;
+    }
+    if (auto checked = check_counts(*probe_.sent, *probe_.lost, probe_.corrupt); !checked) return checked;
+    if (probe_.bytes > kMostPackets) return broken("a packet of {} bytes", probe_.bytes);
+    PathTable& table = read_.observations.paths;
+    Observation seen{.path = table.only(*forward), .sent = *probe_.sent, .lost = *probe_.lost};
+    if (back) seen.back = table.only(*back);
+    seen.size = Bytes(static_cast<std::int64_t>(probe_.bytes));
+    seen.corrupt = probe_.corrupt;
+    if (probe_.p50_us) {
+      if (*probe_.p50_us > kMostMicros || *probe_.p99_us > kMostMicros)
+        return broken("a round trip of {} us", std::max(*probe_.p50_us, *probe_.p99_us));
+      seen.rtt = RttQuantiles{from_micros(*probe_.p50_us), from_micros(*probe_.p99_us)};
+    }
+    read_.observations.probes.push_back(seen);
+    return {};
+  }
+
+  Result<void> add_unusual(std::string_view line) {
+    const auto json = parse_json(line, "line");
+    if (!json) return pass_on(json);
+    const JsonView view(*json, "line");
+    if (view.find("load")) return add_load(view);
+    if (view.find("channel")) return add_channel_sign(view);
+    if (view.find("host")) return add_host_sign(view);
+    return add_probes(view);
+  }
+
+  /// `one` or, as a set, `several`; absent where the line has neither.
+  Result<std::optional<PathSetId>> path_set(const JsonView& view, std::string_view one,
+                                            std::string_view several) {
+    std::vector<PathId> members;
+    const auto add = [&](const JsonView& item) -> Result<void> {
+      const auto names = read_texts(item);
+      if (!names) return pass_on(names);
+      const auto id = path(*names);
+      if (!id) return pass_on(id);
+      members.push_back(*id);
+      return {};
+    };
+    if (const auto single = view.find(one)) {
+      if (auto added = add(*single); !added) return pass_on(added);
+    } else if (const auto set = view.find(several)) {
+      const auto size = set->size();
+      if (!size) return pass_on(size);
+      for (std::size_t i = 0; i < *size; ++i) {
+        const JsonView item = set->at(i);
+        if (auto added = add(item); !added) return pass_on(added);
+      }
+      if (members.empty()) return set->error("expected at least one path");
+    } else {
+      return std::optional<PathSetId>();
+    }
+    return std::optional(read_.observations.paths.intern_set(members));
+  }
+
+  Result<PathSetId> needed_path(const JsonView& view) {
+    const auto set = path_set(view, "path", "paths");
+    if (!set) return pass_on(set);
+    if (!*set) return view.error("expected 'path' or 'paths'");
+    return **set;
+  }
+
+  static Result<std::uint64_t> count(const JsonView& view, std::string_view key,
+                                     std::optional<std::uint64_t> otherwise) {
+    const auto member = view.find(key);
+    if (!member && otherwise) return *otherwise;
+    const auto needed = view.need(key);
+    if (!needed) return pass_on(needed);
+    const auto value = needed->count<std::uint64_t>();
+    if (value && *value > kMostPackets) return needed->error("{} is more than any run counts", *value);
+    return value;
+  }
+
+  static Result<double> number(const JsonView& view, std::string_view key, double most) {
+    const auto needed = view.need(key);
+    if (!needed) return pass_on(needed);
+    const auto value = needed->number();
+    if (value && !(*value >= 0 && *value <= most))
+      return needed->error("expected a number from 0 to {}", most);
+    return value;
+  }
+
+  Result<void> add_probes(const JsonView& view) {
+    const auto set = needed_path(view);
+    if (!set) return pass_on(set);
+    const auto back = path_set(view, "back", "backs");
+    if (!back) return pass_on(back);
+    const auto sent = count(view, "sent", std::nullopt);
+    if (!sent) return pass_on(sent);
+    const auto lost = count(view, "lost", std::nullopt);
+    if (!lost) return pass_on(lost);
+    const auto bytes = count(view, "bytes", 0);
+    if (!bytes) return pass_on(bytes);
+    const auto corrupt = count(view, "corrupt", 0);
+    if (!corrupt) return pass_on(corrupt);
+    if (auto checked = check_counts(*sent, *lost, *corrupt); !checked) return checked;
+    Observation seen{.path = *set, .back = *back, .sent = *sent, .lost = *lost, .corrupt = *corrupt};
+    seen.size = Bytes(static_cast<std::int64_t>(*bytes));
+    if (const auto rtt = view.find("rtt_us")) {
+      const auto p50 = number(*rtt, "p50", kMostMicros);
+      if (!p50) return pass_on(p50);
+      const auto p99 = number(*rtt, "p99", kMostMicros);
+      if (!p99) return pass_on(p99);
+      seen.rtt = RttQuantiles{from_micros(*p50), from_micros(*p99)};
+    }
+    read_.observations.probes.push_back(seen);
+    return {};
+  }
+
+  Result<void> add_load(const JsonView& view) {
+    constexpr double kMostBits = 1e15;
+    const auto set = needed_path(view);
+    if (!set) return pass_on(set);
+    const auto load = view.need("load");
+    if (!load) return pass_on(load);
+    const auto round = load->need("round");
+    if (!round) return pass_on(round);
+    const auto number_of_round = round->count<std::uint32_t>();
+    if (!number_of_round) return pass_on(number_of_round);
+    double rates[3];
+    constexpr std::string_view kKeys[] = {"wanted", "offered", "delivered"};
+    for (int i = 0; i < 3; ++i) {
+      const auto rate = number(*load, kKeys[i], kMostBits);
+      if (!rate) return pass_on(rate);
+      rates[i] = *rate;
+    }
+    LoadObservation seen{.path = *set, .round = *number_of_round};
+    seen.wanted = Bandwidth::bit(rates[0]);
+    seen.offered = Bandwidth::bit(rates[1]);
+    seen.delivered = Bandwidth::bit(rates[2]);
+    if (const auto stalled = load->find("stalled")) {
+      const auto value = stalled->boolean();
+      if (!value) return pass_on(value);
+      seen.sender_stalled = *value;
+    }
+    read_.observations.loads.push_back(seen);
+    return {};
+  }
+
+  static Result<std::string_view> text(const JsonView& view, std::string_view key) {
+    const auto member = view.need(key);
+    if (!member) return pass_on(member);
+    return member->text();
+  }
+
+  static Result<Cause> cause(const JsonView& view) {
+    const auto word = text(view, "cause");
+    if (!word) return pass_on(word);
+    const auto value = parse_cause(*word);
+    if (!value) return view.error("no such cause: '{}'", *word);
+    return *value;
+  }
+
+  Result<void> add_channel_sign(const JsonView& view) {
+    const auto name = text(view, "channel");
+    if (!name) return pass_on(name);
+    const auto id = channel(*name);
+    if (!id) return pass_on(id);
+    const auto why = cause(view);
+    if (!why) return pass_on(why);
+    const auto ratio = view.need("log_ratio");
+    if (!ratio) return pass_on(ratio);
+    const auto nats = ratio->number();
+    if (!nats) return pass_on(nats);
+    if (!std::isfinite(*nats)) return ratio->error("expected a finite number");
+    const auto words = text(view, "text");
+    if (!words) return pass_on(words);
+    read_.observations.channels.push_back(
+        {.channel = *id, .cause = *why, .log_ratio = *nats, .text = std::string(*words)});
+    return {};
+  }
+
+  Result<void> add_host_sign(const JsonView& view) {
+    const auto name = text(view, "host");
+    if (!name) return pass_on(name);
+    const auto node = fabric_.find_node(*name);
+    if (!node) return pass_on(node);
+    if (!fabric_.is_host(*node)) return view.error("'{}' is no host", *name);
+    HostEvidence sign{.host = *node};
+    if (const auto nic = view.find("nic")) {
+      const auto word = nic->text();
+      if (!word) return pass_on(word);
+      const auto port = fabric_.find_nic(*word);
+      if (!port) return pass_on(port);
+      if (fabric_.port(*port).node != *node) return nic->error("'{}' is no NIC of {}", *word, *name);
+      sign.nic = *port;
+    }
+    const auto word = text(view, "verdict");
+    if (!word) return pass_on(word);
+    const auto verdict = parse_verdict(*word);
+    if (!verdict) return view.error("no such verdict: '{}'", *word);
+    sign.verdict = *verdict;
+    if (view.find("cause")) {
+      const auto why = cause(view);
+      if (!why) return pass_on(why);
+      sign.cause = *why;
+    }
+    const auto words = text(view, "text");
+    if (!words) return pass_on(words);
+    sign.text = std::string(*words);
+    read_.observations.hosts.push_back(std::move(sign));
+    return {};
+  }
+
+  const Fabric& fabric_;
+  std::vector<std::string> names_;
+  std::unordered_map<std::string_view, ChannelId> channels_;
+  ReadObservations read_;
+  std::uint64_t number_ = 0;  // of the line last read
+  std::string rest_;
+  bool overlong_ = false;
+  ProbeLine probe_;
+  std::vector<ChannelId> path_;
+};
+
+ObservationReader::ObservationReader(const Fabric& fabric) : impl_(std::make_unique<Impl>(fabric)) {}
+ObservationReader::~ObservationReader() = default;
+void ObservationReader::feed(std::string_view bytes) { impl_->feed(bytes); }
+ReadObservations ObservationReader::finish() && { return impl_->finish(); }
+
+Result<ReadObservations> read_observation_file(const Fabric& fabric, const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path))
+    return fail(ErrorKind::not_found, "cannot open {}: is there such a file, and may you read it?",
+                path.string());
+  ObservationReader reader(fabric);
+  std::string chunk(kChunk, '\0');
+  while (file) {
+    file.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
+    reader.feed({chunk.data(), static_cast<std::size_t>(file.gcount())});
+  }
+  if (file.bad()) return fail(ErrorKind::absent, "reading {} failed", path.string());
+  return std::move(reader).finish();
+}
+
+}  // namespace weft
