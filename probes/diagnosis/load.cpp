@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "probes/diagnosis/load_rounds.hpp"
@@ -74,13 +75,36 @@ class LoadSearch {
     }
   };
 
-  double gain(ChannelId channel, const Passing& way) const {
-    double sum = 0;
+  /// What the flows over a channel offered and got in one round. Together: a queue that overflows does not
+  /// drop from all flows alike, so only their sum tells what the channel passes.
+  struct RoundOnChannel {
+    double offered = 0;
+    double got = 0;
+    double predicted = 0;
+    int flows = 0;
+  };
+
+  std::map<std::uint32_t, RoundOnChannel> rounds_on(ChannelId channel) const {
+    std::map<std::uint32_t, RoundOnChannel> rounds;
     for (const std::uint32_t i : rounds_.flows_over(channel)) {
       const LoadFlow& flow = rounds_.flows()[i];
-      const double share = std::min(flow.predicted, way.share(rounds_.offered_to(channel, flow.round)));
-      sum += log_student(flow.share - share, rounds_.noise()) -
-             log_student(flow.share - flow.predicted, rounds_.noise());
+      RoundOnChannel& round = rounds[flow.round];
+      round.offered += flow.offered;
+      round.got += flow.share * flow.offered;
+      round.predicted += flow.predicted * flow.offered;
+      ++round.flows;
+    }
+    return rounds;
+  }
+
+  double gain(ChannelId channel, const std::map<std::uint32_t, RoundOnChannel>& rounds,
+              const Passing& way) const {
+    double sum = 0;
+    for (const auto& [number, round] : rounds) {
+      const double without = round.predicted / round.offered;
+      const double with = std::min(without, way.share(rounds_.offered_to(channel, number)));
+      const double share = round.got / round.offered;
+      sum += log_student(share - with, rounds_.noise()) - log_student(share - without, rounds_.noise());
     }
     return sum;
   }
@@ -88,10 +112,11 @@ class LoadSearch {
   Hypothesis weigh(ChannelId channel, Cause cause) const {
     Hypothesis hypothesis{.cause = cause};
     const auto ways = ways_of(cause, rounds_.capacity(channel));
+    const auto rounds = rounds_on(channel);
     std::vector<double> gains;
     double top = -1e300;
     for (const Passing& way : ways) {
-      gains.push_back(gain(channel, way));
+      gains.push_back(gain(channel, rounds, way));
       if (gains.back() <= top) continue;
       top = gains.back();
       hypothesis.best = way;
@@ -126,29 +151,51 @@ class LoadSearch {
     });
   }
 
-  /// Channels with odds above even of holding flows back, best first, and those not told from the best.
+  std::optional<Candidate> weighed(ChannelId channel) const {
+    if (done_.contains(channel.value()) || !is_worth_weighing(channel)) return std::nullopt;
+    Candidate candidate{channel, weigh(channel, Cause::rate), weigh(channel, Cause::congestion)};
+    candidate.congestion.evidence += idle_evidence(channel);
+    const double either = std::max(candidate.rate.evidence, candidate.congestion.evidence);
+    candidate.log_odds = prior_ + either +
+                         std::log(0.5 * (std::exp(candidate.rate.evidence - either) +
+                                         std::exp(candidate.congestion.evidence - either)));
+    return candidate.log_odds > 0 ? std::optional(candidate) : std::nullopt;
+  }
+
+  /// Channels with odds above even of holding flows back, best first, and those about as good as the best.
   std::vector<Candidate> suspects() const {
     std::vector<Candidate> all;
     double best = 0;
-    for (std::uint32_t c = 0; c < fabric_.channel_count(); ++c) {
-      const ChannelId channel(c);
-      if (done_.contains(c) || !is_worth_weighing(channel)) continue;
-      Candidate candidate{channel, weigh(channel, Cause::rate), weigh(channel, Cause::congestion)};
-      candidate.congestion.evidence += idle_evidence(channel);
-      const double either = std::max(candidate.rate.evidence, candidate.congestion.evidence);
-      candidate.log_odds = prior_ + either +
-                           std::log(0.5 * (std::exp(candidate.rate.evidence - either) +
-                                           std::exp(candidate.congestion.evidence - either)));
-      best = std::max(best, candidate.log_odds);
-      if (candidate.log_odds > 0) all.push_back(candidate);
-    }
+    for (std::uint32_t c = 0; c < fabric_.channel_count(); ++c)
+      if (const auto candidate = weighed(ChannelId(c))) {
+        best = std::max(best, candidate->log_odds);
+        all.push_back(*candidate);
+      }
     std::erase_if(all, [best](const Candidate& c) { return c.log_odds < best - kAlike; });
     std::ranges::stable_sort(all, std::ranges::greater{}, &Candidate::log_odds);
     return all;
   }
 
-  void name(const std::vector<Candidate>& alike) {
-    const Candidate& first = alike.front();
+  /// Takes the flows over a channel as explained by what was found there.
+  void explain(const Candidate& first) {
+    done_.insert(first.channel.value());
+    const auto rounds = rounds_on(first.channel);
+    for (const std::uint32_t i : rounds_.flows_over(first.channel)) {
+      LoadFlow& flow = rounds_.flows()[i];
+      const double share = first.best().best.share(rounds_.offered_to(first.channel, flow.round));
+      // How the flows split what the channel passes is the queue's whim: no other channel is to answer for
+      // it.
+      const bool shared = rounds.at(flow.round).flows > 1;
+      flow.predicted = std::min(flow.predicted, shared ? std::min(share, flow.share) : share);
+    }
+  }
+
+  void name(std::vector<Candidate> alike) {
+    const Candidate first = alike.front();
+    explain(first);
+    // A channel that is still suspect when the first has explained its flows is a fault of its own, no rival.
+    std::erase_if(alike,
+                  [&](const Candidate& c) { return c.channel != first.channel && weighed(c.channel); });
     Found found{.cause = first.best().cause};
     double total = 0;
     for (const Candidate& candidate : alike) {
@@ -158,11 +205,6 @@ class LoadSearch {
     }
     std::ranges::sort(found.channels);
     found.probability = 1.0 / (1.0 + std::exp(-first.log_odds - std::log(total)));
-    for (const std::uint32_t i : rounds_.flows_over(first.channel)) {
-      LoadFlow& flow = rounds_.flows()[i];
-      flow.predicted =
-          std::min(flow.predicted, first.best().best.share(rounds_.offered_to(first.channel, flow.round)));
-    }
     describe(first, found);
     const double sure_of_cause = first.cause_probability();
     if (found.channels.size() > 1 || sure_of_cause < kNamed || found.probability < kNamed)
@@ -180,16 +222,10 @@ class LoadSearch {
         best.cause == Cause::rate ? best.best.capacity / capacity : best.best.share(0.95 * capacity);
     found.estimate = Estimate{value, std::max(value - 2 * rounds_.noise(), 0.0),
                               std::min(value + 2 * rounds_.noise(), 1.0)};
-    std::map<std::uint32_t, std::pair<int, double>> by_round;  // flows, what they got
-    for (const std::uint32_t i : rounds_.flows_over(first.channel)) {
-      auto& [flows, got] = by_round[rounds_.flows()[i].round];
-      ++flows;
-      got += rounds_.flows()[i].share * rounds_.flows()[i].offered;
-    }
     std::map<int, std::pair<double, int>> by_flows;  // what that many flows got, in how many rounds
-    for (const auto& [round, entry] : by_round) {
-      by_flows[entry.first].first += entry.second;
-      ++by_flows[entry.first].second;
+    for (const auto& [number, round] : rounds_on(first.channel)) {
+      by_flows[round.flows].first += round.got;
+      ++by_flows[round.flows].second;
     }
     std::string text;
     for (const auto& [flows, got] : by_flows)
