@@ -27,7 +27,7 @@ struct Peer {
 
 /// How fast, how long: shared by all requests.
 struct Pace {
-  double packets_per_second = 1000;                          // over the whole request
+  double packets_per_second = 1000;                          // over the whole request; 0: as fast as it goes
   Nanoseconds answer_wait = std::chrono::milliseconds(200);  // after the last packet
   friend bool operator==(const Pace&, const Pace&) = default;
 };
