@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "probes/wire/icmp.hpp"
-
 namespace weft::testing {
 namespace {
 
@@ -51,7 +49,9 @@ Result<SendOutcome> FakeWire::send(std::span<const ByteSpan> frames) {
 void FakeWire::travel(const Frame& frame) {
   const auto ip = decode_ip(ByteSpan(frame).subspan(kEthernetSize));
   if (!ip) return;  // as a router would
-  if (ip->hop_limit <= routers_) return answer_from_router(frame, ip->hop_limit);
+  if (dead_end && ip->hop_limit >= *dead_end)
+    return answer_from_router(frame, *dead_end, IcmpKind::unreachable);
+  if (ip->hop_limit <= routers_) return answer_from_router(frame, ip->hop_limit, IcmpKind::time_exceeded);
   if (ip->bytes.size() > path_mtu) return;
   const auto there = now_ + hop_time * (routers_ + 1);
   Frame reply(frame.size());
@@ -61,14 +61,15 @@ void FakeWire::travel(const Frame& frame) {
   come_home(std::move(reply), there + peer_busy + hop_time * (routers_ + 1));
 }
 
-void FakeWire::answer_from_router(const Frame& frame, int hop) {
+void FakeWire::answer_from_router(const Frame& frame, int hop, IcmpKind kind) {
   if (silent_hops.contains(hop)) return;
   const auto whole = ByteSpan(frame).subspan(kEthernetSize);
   const auto quoted = whole.first(std::min(whole.size(), v6_ ? 1232 : quote));
   Frame answer(kEthernetSize + ip_header_size(v6_) + kIcmpErrorSize + quoted.size());
   const auto out = MutableByteSpan(answer);
+  const std::uint8_t code = kind == IcmpKind::unreachable ? dead_end_code : std::uint8_t{0};
   encode_ethernet({near_.mac, {{2, 0, 0, 0, 1, 1}}, v6_ ? kEtherTypeIpv6 : kEtherTypeIpv4}, out);
-  const auto message = encode_icmp({.quoted = quoted}, router(hop), near_.address,
+  const auto message = encode_icmp({.kind = kind, .code = code, .quoted = quoted}, router(hop), near_.address,
                                    out.subspan(kEthernetSize + ip_header_size(v6_)));
   if (v6_)
     encode_ipv6({.payload_length = static_cast<std::uint16_t>(message),

@@ -6,9 +6,11 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
+#include "probes/wire/icmp.hpp"
 #include "probes/wire/packet_port.hpp"
 #include "probes/wire/responder.hpp"
 
@@ -22,12 +24,14 @@ class FakeWire : public PacketPort, public NextHops {
   FakeWire(const RunSecrets& secrets, bool v6, std::size_t routers);
 
   // What the fabric does. Change at will between calls, or from the hooks.
-  std::set<int> silent_hops;                              // from 1: these routers do not answer
-  std::size_t quote = 1024;                               // bytes that a router quotes of an IPv4 packet
-  std::size_t path_mtu = 9000;                            // larger packets vanish behind the first router
-  std::size_t queue_room = SIZE_MAX;                      // frames one send takes
-  bool down = false;                                      // the NIC: send and receive fail
-  bool reachable = true;                                  // a next hop is found
+  std::set<int> silent_hops;          // from 1: these routers do not answer
+  std::optional<int> dead_end;        // the router of this hop knows no way on, and says so
+  std::uint8_t dead_end_code = 0;     // of its ICMP "unreachable": no route, in both families
+  std::size_t quote = 1024;           // bytes that a router quotes of an IPv4 packet
+  std::size_t path_mtu = 9000;        // larger packets vanish behind the first router
+  std::size_t queue_room = SIZE_MAX;  // frames one send takes
+  bool down = false;                  // the NIC: send and receive fail
+  bool reachable = true;              // a next hop is found
   Nanoseconds hop_time = std::chrono::microseconds(10);   // one way over one hop
   Nanoseconds peer_busy = std::chrono::microseconds(50);  // from receipt at the peer to its echo
   /// What becomes of a frame on its way out, and of one on its way back: itself, several, none.
@@ -50,7 +54,7 @@ class FakeWire : public PacketPort, public NextHops {
 
  private:
   void travel(const Frame& frame);
-  void answer_from_router(const Frame& frame, int hop);
+  void answer_from_router(const Frame& frame, int hop, IcmpKind kind);
   void come_home(Frame frame, Nanoseconds at);
 
   bool v6_;

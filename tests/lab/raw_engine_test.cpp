@@ -210,6 +210,20 @@ TEST_P(RawEngineTest, WithoutAnEngineAtTheFarEndTheSwitchesAnswerAndThePeerDoesN
   EXPECT_FALSE((*answers)[0].is_peer || (*answers)[1].is_peer);
 }
 
+TEST_P(RawEngineTest, ARouterWithoutARouteNamesItself) {
+  ASSERT_TRUE(rig_.chain->ip("r2", v6() ? "route del fd77:2::/64 dev h2" : "route del 10.77.2.0/24 dev h2"));
+  const TraceRequest request{.run = kSecrets.run,
+                             .batch = BatchId(1),
+                             .peers = {second_peer(v6())},
+                             .specs = {{.label = PathLabel(50000), .max_hops = 3}},
+                             .pace = {.answer_wait = std::chrono::milliseconds(50)}};
+  const auto answers = rig_.first->trace(request, {});
+  ASSERT_TRUE(answers) << answers.error().message;
+  ASSERT_EQ(answers->size(), 3u);
+  EXPECT_FALSE((*answers)[2].is_peer);
+  EXPECT_NE((*answers)[1].from, (*answers)[0].from);
+}
+
 TEST_P(RawEngineTest, ReplayedAndForgedProbesAreNotCounted) {
   ASSERT_TRUE(rig_.first->ping(ping_of(BatchId(1), v6(), 10), {}));
   const auto before = *rig_.second->received(BatchId(1));

@@ -98,6 +98,26 @@ TEST_P(ProberTest, WithoutAPeerATraceStillNamesTheSwitches) {
   EXPECT_EQ(hops_by_spec(*answers, 1)[0], (std::vector{1, 2, 3}));
 }
 
+TEST_P(ProberTest, ARouterThatKnowsNoWayOnNamesItselfForEveryHopFromThere) {
+  wire.dead_end = 2;
+  const auto answers = prober.trace(bench.trace(), {});
+  ASSERT_TRUE(answers);
+  EXPECT_EQ(hops_by_spec(*answers, 1)[0], (std::vector{1, 2, 3, 4, 5}));
+  for (std::size_t i = 1; i < 5; ++i) {
+    EXPECT_EQ((*answers)[i].from, wire.router(2));
+    EXPECT_FALSE((*answers)[i].is_peer);
+  }
+  EXPECT_EQ((*prober.ping(bench.ping(5), {}))[0].answered, 0u);
+}
+
+TEST_P(ProberTest, ARefusalForOtherReasonsNamesNoHop) {
+  wire.dead_end = 2;
+  wire.dead_end_code = GetParam() ? 1 : 13;  // administratively prohibited
+  const auto answers = prober.trace(bench.trace(), {});
+  ASSERT_TRUE(answers);
+  EXPECT_EQ(hops_by_spec(*answers, 1)[0], (std::vector{1}));
+}
+
 TEST_P(ProberTest, ATraceThatIsAnsweredDoesNotWait) {
   const auto start = wire.now();
   auto request = bench.trace(64);
