@@ -13,14 +13,15 @@ constexpr double kFaultOverBackground = 10.0;
 /// and no less than this: below it a link is what specifications allow (1e-5 at 4 KB is a bit error rate of
 /// 3e-10, above any that forward error correction leaves).
 constexpr double kLeastFault = 1e-5;
-constexpr std::size_t kLargestCrowd = 8;
+constexpr std::size_t kLargestCrowd = 16;
+constexpr double kAlike = 0.7;      // log-hazard: faults within a factor of two of each other are alike
 constexpr double kHopeless = -6.0;  // log-odds below which a suspect is not looked at closely
 constexpr int kMostRounds = 8;
 constexpr int kMostMoves = 400;
 constexpr std::size_t kMostSwapped = 64;
 constexpr double kLeastProbability = 0.01;  // suspicions below it are not listed
 
-double log_dot(std::span<const double> log_values, const std::vector<double>& mass) {
+double log_dot(std::span<const double> log_values, std::span<const double> mass) {
   const double top = std::ranges::max(log_values);
   double sum = 0;
   for (std::size_t g = 0; g < mass.size(); ++g) sum += mass[g] * std::exp(log_values[g] - top);
@@ -57,6 +58,7 @@ class Search {
   void start_round() {
     const double floor = std::max(kFaultOverBackground * model_.learned().mean, kLeastFault);
     fault_prior_ = model_.grid().faulty(floor);
+    gather_crowds();
     std::fill(stale_.begin(), stale_.end(), true);
   }
 
@@ -67,17 +69,45 @@ class Search {
     double weight = -1e9;
   };
 
-  /// Faults come in crowds: how many a fabric has is unknown, so each one found makes another of its kind
-  /// likelier (as in Polya's urn: the k-th is k times as likely as the first).
-  double log_of_others(std::uint32_t suspect) const {
-    const std::uint8_t kind = priors_.kind[suspect];
-    const std::size_t others = crowd_[kind] - (faulty_[suspect] ? 1 : 0);
-    return std::log1p(static_cast<double>(std::min(others, kLargestCrowd)));
+  /// Prior of a fault of this suspect over the grid. How many faults a fabric has, and of what size, is
+  /// unknown: each one found makes another of its kind and of about its size likelier, by as much as the
+  /// first was (a Dirichlet process; the k-th of a size is k times as likely as the first). Sums to 1 where
+  /// none is known.
+  std::span<const double> prior_of(std::uint32_t suspect) {
+    const auto& crowd = crowds_[priors_.kind[suspect]];
+    const auto own = std::ranges::find(in_crowd_, suspect, &std::pair<std::uint32_t, double>::first);
+    if (own == in_crowd_.end()) return crowd;
+    own_prior_ = crowd;
+    add_alike(own_prior_, own->second, -1.0);
+    return own_prior_;
+  }
+
+  void add_alike(std::vector<double>& prior, double hazard, double weight) const {
+    const HazardGrid& grid = model_.grid();
+    double total = 0;
+    std::vector<double> mass(grid.size(), 0.0);
+    for (std::size_t g = 1; g < grid.size(); ++g) {
+      const double z = std::log(grid.hazard(g) / hazard) / kAlike;
+      total += mass[g] = fault_prior_[g] > 0 ? std::exp(-0.5 * z * z) : 0.0;
+    }
+    for (std::size_t g = 1; g < grid.size(); ++g)
+      prior[g] = std::max(prior[g] + weight * mass[g] / total, fault_prior_[g]);
+  }
+
+  void gather_crowds() {
+    crowds_.fill(fault_prior_);
+    std::array<std::size_t, kSuspectKinds> known{};
+    in_crowd_.clear();
+    for (const std::uint32_t fault : faults_) {
+      if (known[priors_.kind[fault]]++ >= kLargestCrowd) continue;
+      in_crowd_.emplace_back(fault, model_.hazard(fault));
+      add_alike(crowds_[priors_.kind[fault]], in_crowd_.back().second, 1.0);
+    }
   }
 
   Score score_of(std::uint32_t suspect) {
     const auto profile = model_.profile(suspect);
-    const double faulty = log_dot(profile, fault_prior_) + priors_.log_odds[suspect] + log_of_others(suspect);
+    const double faulty = log_dot(profile, prior_of(suspect)) + priors_.log_odds[suspect];
     return {faulty - log_dot(profile, model_.healthy_prior(suspect)),
             faulty - at_hazard(profile, model_.hazard(suspect))};
   }
@@ -131,13 +161,11 @@ class Search {
 
   void add(std::uint32_t suspect) {
     faulty_[suspect] = true;
-    ++crowd_[priors_.kind[suspect]];
     set_hazard(suspect, best_hazard(suspect));
     faults_.push_back(suspect);
   }
   void remove(std::uint32_t suspect) {
     faulty_[suspect] = false;
-    --crowd_[priors_.kind[suspect]];
     std::erase(faults_, suspect);
     set_hazard(suspect, healthy_hazard(suspect));
   }
@@ -147,7 +175,9 @@ class Search {
       const bool added = add_best();
       for (int sweep = 0; sweep < 2; ++sweep)
         for (const std::uint32_t fault : faults_) set_hazard(fault, best_hazard(fault));
+      gather_crowds();
       const bool removed = remove_refuted();
+      if (removed) gather_crowds();
       if (!added && !removed) return;
     }
   }
@@ -229,6 +259,8 @@ class Search {
   }
 
   CountResult answer() {
+    gather_crowds();
+    std::fill(stale_.begin(), stale_.end(), true);
     CountResult result;
     result.background = model_.learned();
     std::map<std::uint32_t, double> probability;
@@ -302,7 +334,9 @@ class Search {
   std::vector<double> fault_prior_;
   std::vector<bool> faulty_;
   std::vector<std::uint32_t> faults_;
-  std::array<std::size_t, kSuspectKinds> crowd_{};  // faults by kind
+  std::array<std::vector<double>, kSuspectKinds> crowds_;   // prior of a fault by kind, with those known
+  std::vector<std::pair<std::uint32_t, double>> in_crowd_;  // those in crowds_, with their hazards there
+  std::vector<double> own_prior_;
   std::vector<Score> score_;
   std::vector<bool> stale_;
   std::vector<std::uint32_t> row_taken_;
