@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kIpHeader[2] = {20, 40};
 constexpr int kUdpHeader = 8;
-constexpr std::chrono::milliseconds kQuiet{60};  // no packet for so long: no more will come
+constexpr std::chrono::milliseconds kQuiet{200};  // no packet for so long: no more will come
 constexpr std::chrono::seconds kLongestSettle{5};
 constexpr std::chrono::seconds kLongestProgram{10};
 
