@@ -24,16 +24,19 @@ void expect_all_reach_all(const TestLab& lab) {
 }
 
 /// Sends with each label where the kernel says it goes, and looks whether every channel counted it.
+/// Interfaces of IPv6 say a little of their own (multicast listeners), so eight packets tell, not one.
 void expect_packets_follow_the_kernels_word(const TestLab& lab, std::string_view from, std::string_view to,
                                             std::set<std::vector<ChannelId>>& paths) {
   for (std::uint16_t label = 49152; label < 49152 + 64; ++label) {
     const auto path = kernel_path(lab, from, to, label);
     std::vector<std::uint64_t> before;
     for (const ChannelId channel : path) before.push_back(packets_at(lab, lab.fabric().target(channel)).in);
-    ASSERT_EQ(arrived(lab, {.from = from, .to = to, .label = label}), 1);
-    for (std::size_t i = 0; i < path.size(); ++i)
-      EXPECT_EQ(packets_at(lab, lab.fabric().target(path[i])).in, before[i] + 1)
-          << "label " << label << " at " << lab.fabric().name_of(path[i]);
+    ASSERT_EQ(arrived(lab, {.from = from, .to = to, .label = label, .count = 8}), 8);
+    for (std::size_t i = 0; i < path.size(); ++i) {
+      const auto counted = packets_at(lab, lab.fabric().target(path[i])).in - before[i];
+      EXPECT_TRUE(counted >= 8 && counted < 16)
+          << "label " << label << " at " << lab.fabric().name_of(path[i]) << ": " << counted;
+    }
     paths.insert(path);
   }
 }

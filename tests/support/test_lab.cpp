@@ -1,7 +1,11 @@
 #include "tests/support/test_lab.hpp"
 
 #include <arpa/inet.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,6 +14,7 @@
 #include <sstream>
 #include <thread>
 
+#include "topology/base/bytes.hpp"
 #include "topology/base/check.hpp"
 #include "topology/lab/names.hpp"
 #include "topology/lab/network_namespace.hpp"
@@ -73,6 +78,36 @@ void send_datagrams(const Lab& lab, PortId from, PortId to, const Datagrams& dat
   }
 }
 
+/// Sees all packets of the lab's family that come in at a NIC.
+FileDescriptor open_tap(const TestLab& lab, PortId nic) {
+  const auto visit = NamespaceVisit::enter(lab->namespace_of(lab.fabric().port(nic).node));
+  WEFT_CHECK(visit.has_value());
+  const std::uint16_t protocol = htons(lab->settings().family == IpFamily::v4 ? ETH_P_IP : ETH_P_IPV6);
+  FileDescriptor tap(socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol));
+  sockaddr_ll at{};
+  at.sll_family = AF_PACKET;
+  at.sll_protocol = protocol;
+  at.sll_ifindex = static_cast<int>(if_nametoindex(lab->nic(nic).interface.c_str()));
+  WEFT_CHECK(bind(tap.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0);
+  const int room = 32 << 20;  // bytes: some thousand packets
+  WEFT_CHECK(setsockopt(tap.get(), SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room) == 0);
+  return tap;
+}
+
+/// Reads what there is to read; how many of it go to UDP port 4791.
+int take_roce_packets(const FileDescriptor& tap, IpFamily family) {
+  const bool v6 = family == IpFamily::v6;
+  const std::size_t udp = v6 ? 40 : 20;
+  std::array<std::byte, 128> packet{};
+  int count = 0;
+  for (ssize_t got = 0; (got = recv(tap.get(), packet.data(), packet.size(), 0)) > 0;) {
+    const ByteSpan bytes(packet.data(), static_cast<std::size_t>(got));
+    if (bytes.size() < udp + 4) continue;
+    if (load_u8(bytes, v6 ? 6 : 9) == IPPROTO_UDP && load_be16(bytes, udp + 2) == 4791) ++count;
+  }
+  return count;
+}
+
 /// bytes in, packets in, bytes out, packets out: proc(5), /proc/net/dev.
 std::array<std::uint64_t, 4> counters_at(const TestLab& lab, PortId id) {
   const Port& port = lab.fabric().port(id);
@@ -133,20 +168,15 @@ Result<std::string> TestLab::run_in(std::string_view name, const std::vector<std
 
 int arrived(const TestLab& lab, const Datagrams& datagrams) {
   const PortId to = lab.nic(datagrams.to);
-  const auto before = packets_at(lab, to).in;
+  const FileDescriptor tap = open_tap(lab, to);
   send_datagrams(*lab, lab.nic(datagrams.from), to, datagrams);
-  const auto start = std::chrono::steady_clock::now();
-  auto last = start;
-  auto count = packets_at(lab, to).in;
-  while (count - before < static_cast<std::uint64_t>(datagrams.count)) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last > kQuiet || now - start > kLongestSettle) break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    const auto again = packets_at(lab, to).in;
-    if (again != count) last = now;
-    count = again;
-  }
-  return static_cast<int>(count - before);
+  const auto deadline = std::chrono::steady_clock::now() + kLongestSettle;
+  int count = 0;
+  pollfd readable{.fd = tap.get(), .events = POLLIN, .revents = 0};
+  while (count < datagrams.count && std::chrono::steady_clock::now() < deadline &&
+         poll(&readable, 1, kQuiet.count()) == 1)
+    count += take_roce_packets(tap, lab->settings().family);
+  return count;
 }
 
 PacketCounts packets_at(const TestLab& lab, PortId port) {
