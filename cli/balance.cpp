@@ -5,6 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/demand_options.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/stamp.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/path_map_json.hpp"
@@ -135,11 +136,9 @@ int balance_command(const Arguments& arguments) {
   if (options->paths) options->assign.paths = &*options->paths;
   const Fabric& fabric = options->fabric.fabric;
   const Assignment assignment = assign(fabric, options->asked.demand, options->assign);
-  const DocumentStamp stamp{std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()),
-                            std::string(tool_version())};
   if (options->json)
-    fmt::print("{}",
-               assignment_json(fabric, options->asked.demand, assignment, options->asked.refused, stamp));
+    fmt::print("{}", assignment_json(fabric, options->asked.demand, assignment, options->asked.refused,
+                                     stamp_now()));
   else
     print_table(*options, assignment);
   return print_unassigned(options->asked, assignment) > 0 ? kExitDegraded : kExitHealthy;

@@ -3,6 +3,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/options.hpp"
+#include "cli/simulate_collective.hpp"
 #include "cli/sweep_answer.hpp"
 #include "cli/sweep_arguments.hpp"
 #include "probes/session/coordinator_loop.hpp"
@@ -14,7 +15,8 @@ namespace {
 constexpr const char* kExamples =
     "  weft simulate fabric.yaml --fault 'leaf1--spine2:loss=0.5%,from=leaf1'\n"
     "  weft simulate fabric.yaml --fault leaf1--spine2:rate=100G --fault leaf2--spine1:down -o json\n"
-    "  weft simulate fabric.yaml --seed 7 --load none\n";
+    "  weft simulate fabric.yaml --seed 7 --load none\n"
+    "  weft simulate fabric.yaml --collective ring --hosts 64 --bytes 256MB\n";
 
 Result<std::vector<FaultSpec>> read_faults(const po::variables_map& values, const Fabric& fabric) {
   std::vector<FaultSpec> faults;
@@ -39,12 +41,11 @@ std::vector<ExpectedHost> all_hosts(const Fabric& fabric) {
   return hosts;
 }
 
-int simulate_sweep(const po::variables_map& values, const FabricFile& file, const SweepOptions& options) {
+int simulate_sweep(const po::variables_map& values, const FabricFile& file, const SweepOptions& options,
+                   const std::vector<FaultSpec>& faults) {
   const Fabric& fabric = file.fabric;
   const auto addresses = plan_addresses(fabric, file.lab.family);
   if (!addresses) return report(addresses.error());
-  const auto faults = read_faults(values, fabric);
-  if (!faults) return report(faults.error());
   const Interrupt interrupt;
   const auto hosts = all_hosts(fabric);
   std::vector<std::string> names;
@@ -52,7 +53,7 @@ int simulate_sweep(const po::variables_map& values, const FabricFile& file, cons
   Sweep sweep(fabric, addresses->book, options, RunId(options.seed));
   Coordinator coordinator(fabric, sweep, {RunId(options.seed), {}}, hosts);
   ProgressLine progress;
-  const auto open = simulated_engines(fabric, addresses->book, *faults, options.seed);
+  const auto open = simulated_engines(fabric, addresses->book, faults, options.seed);
   const auto done = coordinate_in_process(
       coordinator, names, open, [&](const Progress& p) { progress.show(p); }, interrupt.token());
   if (interrupt.happened()) return kExitInterrupted;
@@ -63,9 +64,12 @@ int simulate_sweep(const po::variables_map& values, const FabricFile& file, cons
 }  // namespace
 
 int simulate_command(const Arguments& arguments) {
-  OptionParser parser("weft simulate FABRIC.yaml [--fault 'LINK:loss=0.5%,from=NODE']... [options]",
-                      "Sweeps a simulated fabric with the faults you choose: any size, no privileges.",
-                      kExamples);
+  OptionParser parser(
+      "weft simulate FABRIC.yaml [--fault 'LINK:loss=0.5%,from=NODE']... [options]\n"
+      "       weft simulate FABRIC.yaml (--collective NAME --hosts N | --flows FILE) [--plot FILE]",
+      "Sweeps a simulated fabric with the faults you choose: any size, no privileges. With a\n"
+      "collective or flows: how long they take, hashed, sprayed and balanced.",
+      kExamples);
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"),
                                  "the fabric file; may stand without --fabric")(
       "fault", po::value<std::vector<std::string>>()->value_name("FAULT")->composing(),
@@ -74,6 +78,7 @@ int simulate_command(const Arguments& arguments) {
   parser.positional("fabric", 1);
   add_sweep_options(parser.options(), "full");
   add_answer_options(parser.options());
+  add_collective_options(parser.options());
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (parser.help_was_asked(*values)) return kExitHealthy;
@@ -84,7 +89,10 @@ int simulate_command(const Arguments& arguments) {
   if (!options) return report(options.error());
   const auto file = read_fabric_file((*values)["fabric"].as<std::string>());
   if (!file) return report(file.error());
-  return simulate_sweep(*values, *file, *options);
+  const auto faults = read_faults(*values, file->fabric);
+  if (!faults) return report(faults.error());
+  if (collective_was_asked(*values)) return simulate_collective(*values, file->fabric, *faults);
+  return simulate_sweep(*values, *file, *options, *faults);
 }
 
 }  // namespace weft

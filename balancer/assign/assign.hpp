@@ -44,7 +44,8 @@ struct SteeredQp {
 struct LoadReport {
   double busiest = 0;
   std::optional<ChannelId> channel;  // the busiest
-  double ratio = 1;                  // busiest / integral bound; 1 where nothing crosses leaves
+  /// busiest / integral bound (with weighted QPs: fractional bound); 1 where nothing crosses leaves.
+  double ratio = 1;
   std::uint32_t leaves_over_own_bound = 0;
 };
 

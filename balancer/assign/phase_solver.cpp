@@ -4,6 +4,7 @@
 
 #include "balancer/assign/known_paths.hpp"
 #include "balancer/assign/labels.hpp"
+#include "balancer/assign/weigh.hpp"
 
 namespace weft {
 namespace {
@@ -34,24 +35,33 @@ double nic_bound(const Ground& ground, const Phase& phase) {
   return most;
 }
 
-std::vector<SteeredQp> steer(const Phase& phase, const Instance& instance, const std::vector<Route>& taken) {
+std::vector<SteeredQp> steer(const Phase& phase, const Instance& instance, const std::vector<Route>& taken,
+                             const std::vector<double>& bytes) {
   std::vector<SteeredQp> qps;
   qps.reserve(taken.size() + instance.local.size() * instance.qps);
   const auto add_local = [&](std::uint32_t flow) {
-    const double bytes =
+    const double share =
         static_cast<double>(phase.flows[flow].bytes.count()) / static_cast<double>(instance.qps);
     for (std::uint32_t qp = 0; qp < instance.qps; ++qp)
-      qps.push_back({flow, qp, bytes, Route(), std::nullopt, std::nullopt});
+      qps.push_back({flow, qp, share, Route(), std::nullopt, std::nullopt});
   };
   auto local = instance.local.begin();
   for (ItemId item = 0; item < taken.size(); ++item) {
     const Crossing& crossing = instance.crossing_of(item);
     while (local != instance.local.end() && *local < crossing.flow) add_local(*local++);
-    qps.push_back(
-        {crossing.flow, item % instance.qps, crossing.bytes, taken[item], std::nullopt, std::nullopt});
+    qps.push_back({crossing.flow, item % instance.qps, bytes[item], taken[item], std::nullopt, std::nullopt});
   }
   while (local != instance.local.end()) add_local(*local++);
   return qps;
+}
+
+std::vector<double> shares(const Instance& instance, const std::vector<Route>& taken, const Bounds& bounds,
+                           bool weighted) {
+  if (weighted) return weigh(instance, taken, bounds.fractional);
+  std::vector<double> bytes;
+  bytes.reserve(taken.size());
+  for (ItemId item = 0; item < taken.size(); ++item) bytes.push_back(instance.bytes_of(item));
+  return bytes;
 }
 
 }  // namespace
@@ -71,10 +81,13 @@ PhaseAssignment assign_phase(const Ground& ground, const Phase& phase, const Ass
   answer.bounds = bounds_for(ground, phase, options, instance);
   answer.bounds.nic = nic_bound(ground, phase);
   answer.unassigned = instance.unassigned;
-  answer.qps = steer(phase, instance, solve(instance, answer.bounds));
+  const auto taken = solve(instance, answer.bounds);
+  answer.qps = steer(phase, instance, taken, shares(instance, taken, answer.bounds, options.weighted));
   if (options.paths)
     choose_labels(answer.qps, phase.flows, KnownPaths(ground.fabric, ground.capacities, *options.paths));
   answer.load = load_report(ground.fabric, ground.capacities, ground.routes, answer.qps, answer.bounds);
+  if (options.weighted && answer.bounds.fractional > 0)
+    answer.load.ratio = answer.load.busiest / answer.bounds.fractional;
   return answer;
 }
 

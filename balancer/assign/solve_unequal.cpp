@@ -1,10 +1,10 @@
 #include "balancer/assign/solve_unequal.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "balancer/assign/chains.hpp"
 #include "balancer/assign/construct.hpp"
+#include "balancer/assign/greedy.hpp"
 #include "balancer/assign/mend.hpp"
 #include "balancer/assign/rooms.hpp"
 
@@ -23,36 +23,6 @@ double busiest(const Placement& placement) {
   for (std::uint32_t c = 0; c < weight.size(); ++c)
     if (weight[c] > 0) most = std::max(most, placement.load(ChannelId(c)) / weight[c]);
   return most;
-}
-
-/// On the route whose busiest channel is the least busy with it.
-void place_least_loaded(Placement& placement, ItemId item) {
-  const Instance& instance = placement.instance();
-  const auto& routes = instance.routes_of(item);
-  const double bytes = instance.bytes_of(item);
-  const auto cost = [&](const Route& route) {
-    double most = 0;
-    double sum = 0;
-    for (const ChannelId c : route.channels()) {
-      const double load = (placement.load(c) + bytes) / instance.weight[c.value()];
-      most = std::max(most, load);
-      sum += load;
-    }
-    return std::pair(most, sum);
-  };
-  std::uint32_t best = 0;
-  auto least = cost(routes[0]);
-  for (std::uint32_t r = 1; r < routes.size(); ++r)
-    if (const auto each = cost(routes[r]); each < least) least = each, best = r;
-  placement.put(item, best);
-}
-
-/// Items by size, the greatest first; of one flow together.
-std::vector<ItemId> by_size(const Instance& instance) {
-  std::vector<ItemId> items(instance.item_count());
-  std::iota(items.begin(), items.end(), 0U);
-  std::ranges::stable_sort(items, std::greater{}, [&](ItemId i) { return instance.bytes_of(i); });
-  return items;
 }
 
 /// The start: coloured in order of size where the fabric has the shape for it, the rest as it fits best.

@@ -7,6 +7,7 @@
 
 #include "balancer/assign/assign.hpp"
 #include "balancer/demand/collectives.hpp"
+#include "balancer/flowsim/strategies.hpp"
 #include "tests/bench/support/figures.hpp"
 #include "tests/support/traffic.hpp"
 #include "topology/base/check.hpp"
@@ -28,10 +29,10 @@ struct Worst {
   }
 };
 
-Worst over_seeds(const Fabric& fabric, std::uint32_t qps, double share_down) {
+Worst over_seeds(const Fabric& fabric, std::uint32_t qps, double share_down, bool weighted = false) {
   Worst worst;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    AssignOptions options{.qps = qps, .seed = seed};
+    AssignOptions options{.qps = qps, .weighted = weighted, .seed = seed};
     options.avoid = without(random_uplinks(fabric, share_down, seed));
     worst.see(assign(fabric, cross_leaf_permutation(fabric, seed), options));
   }
@@ -58,6 +59,13 @@ void degraded(bench::Figures& figures) {
     figures.add(fmt::format("ratio_degraded_{}qp", qps), worst.ratio, "1.000");
   }
   figures.add("leaves_over_own_bound", over, "0");
+  double weighted = 0;
+  for (const std::uint32_t hosts : {30U, 32U})
+    weighted = std::max(
+        weighted,
+        over_seeds(*make_clos({.leaves = 32, .spines = 32, .hosts_per_leaf = hosts}), 4, kShareDown, true)
+            .ratio);
+  figures.add("ratio_degraded_4qp_weighted", weighted, "at most 1.02");
 }
 
 void mixed(bench::Figures& figures) {
@@ -180,6 +188,24 @@ void repairs(bench::Figures& figures) {
   figures.add("ratio_after_20_failures", failures_in_succession(), "1.000");
 }
 
+/// A shift by one leaf on 8x8x8, 10 MB a host, in a fluid model.
+void makespans(bench::Figures& figures) {
+  const auto fabric = *make_clos({.leaves = 8, .spines = 8, .hosts_per_leaf = 8});
+  const auto demand = make_shift(fabric.nics(), 8, Bytes(10'000'000));
+  const auto ours = simulate(fabric, demand, {Spread::weft, 1}, {});
+  figures.add("makespan_vs_bound", ours.over_bound, "at most 1.005");
+  for (const std::uint32_t qps : {16U, 4U, 1U}) {
+    double mean = 0;
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed)
+      mean +=
+          simulate(fabric, demand, {Spread::ecmp, qps}, {.seed = seed}).seconds / static_cast<double>(kSeeds);
+    figures.add(fmt::format("ecmp{}_vs_ours", qps), mean / ours.seconds,
+                qps == 16  ? "at least 1.5"
+                : qps == 4 ? "at least 2.1"
+                           : "at least 3.3");
+  }
+}
+
 double median_ms(const Fabric& fabric, std::uint32_t qps, double share_down, int runs = 5) {
   std::vector<double> times;
   for (int run = 0; run < runs; ++run) {
@@ -214,6 +240,7 @@ int main() {
   weft::labels(figures);
   weft::mixed(figures);
   weft::repairs(figures);
+  weft::makespans(figures);
   weft::times(figures);
   return figures.write();
 }

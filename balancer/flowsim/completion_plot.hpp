@@ -1,0 +1,14 @@
+// Completion times as a picture: horizontal bars, one a strategy, in an SVG file that needs nothing else.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "balancer/flowsim/strategies.hpp"
+
+namespace weft {
+
+std::string completion_plot(std::string_view title, const std::vector<Outcome>& outcomes);
+
+}  // namespace weft

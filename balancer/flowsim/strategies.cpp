@@ -1,0 +1,151 @@
+#include "balancer/flowsim/strategies.hpp"
+
+#include <algorithm>
+#include <random>
+
+#include "balancer/assign/greedy.hpp"
+#include "balancer/assign/phase_solver.hpp"
+#include "balancer/flowsim/fair_share.hpp"
+
+namespace weft {
+namespace {
+
+/// A route for every item, drawn evenly.
+std::vector<Route> hashed(Instance& instance, const Routes& routes, std::uint64_t seed) {
+  instance.fill_routes(routes);
+  std::mt19937_64 random(seed);
+  std::vector<Route> taken;
+  for (ItemId item = 0; item < instance.item_count(); ++item) {
+    const auto& choices = instance.routes_of(item);
+    taken.push_back(choices[random() % choices.size()]);
+  }
+  return taken;
+}
+
+class PhaseSimulation {
+ public:
+  PhaseSimulation(const Ground& ground, const Phase& phase) : ground_(ground), phase_(phase) {
+    for (std::uint32_t c = 0; c < ground.fabric.channel_count(); ++c)
+      capacity_.push_back(ground.capacities[ChannelId(c)] / 8);
+  }
+
+  /// Seconds until each flow is through.
+  std::vector<double> run(std::span<const SteeredQp> qps, double resolution) const {
+    std::vector<Stream> streams;
+    for (const SteeredQp& qp : qps) {
+      streams.push_back(on_host_cables(qp.flow, qp.bytes));
+      for (const ChannelId channel : qp.route.channels()) streams.back().uses.push_back({channel, 1});
+    }
+    const auto times = completion_times(streams, capacity_, resolution);
+    std::vector<double> of_flow(phase_.flows.size());
+    for (std::size_t i = 0; i < qps.size(); ++i)
+      of_flow[qps[i].flow] = std::max(of_flow[qps[i].flow], times[i]);
+    return of_flow;
+  }
+
+  std::vector<double> run_sprayed(std::span<const SteeredQp> one_qp_a_flow, double resolution) const {
+    std::vector<Stream> streams;
+    std::vector<double> share(capacity_.size());
+    for (const SteeredQp& qp : one_qp_a_flow) {
+      Stream& stream = streams.emplace_back(on_host_cables(qp.flow, qp.bytes));
+      const auto routes = ground_.routes.between(*ground_.routes.leaf_of(phase_.flows[qp.flow].src),
+                                                 *ground_.routes.leaf_of(phase_.flows[qp.flow].dst));
+      std::vector<ChannelId> touched;
+      for (const Route& route : routes)
+        for (const ChannelId channel : route.channels()) {
+          if (share[channel.value()] == 0) touched.push_back(channel);
+          share[channel.value()] += 1.0 / static_cast<double>(routes.size());
+        }
+      for (const ChannelId channel : touched) {
+        stream.uses.push_back({channel, share[channel.value()]});
+        share[channel.value()] = 0;
+      }
+    }
+    const auto times = completion_times(streams, capacity_, resolution);
+    std::vector<double> of_flow(phase_.flows.size());
+    for (std::size_t i = 0; i < times.size(); ++i) of_flow[one_qp_a_flow[i].flow] = times[i];
+    return of_flow;
+  }
+
+ private:
+  Stream on_host_cables(std::uint32_t flow, double bytes) const {
+    return {bytes,
+            {{*ground_.fabric.channel_from(phase_.flows[flow].src), 1},
+             {*ground_.fabric.channel_into(phase_.flows[flow].dst), 1}}};
+  }
+
+  const Ground& ground_;
+  const Phase& phase_;
+  std::vector<double> capacity_;  // bytes per second, per channel
+};
+
+PhaseAssignment spread(const Ground& ground, const Phase& phase, const Strategy& strategy,
+                       const AssignOptions& options) {
+  AssignOptions own{.qps = strategy.spread == Spread::spray ? 1 : strategy.qps,
+                    .avoid = options.avoid,
+                    .seed = options.seed};
+  switch (strategy.spread) {
+    case Spread::ecmp:
+    case Spread::spray:  // routes do not matter: only which flows there are, and their bounds
+      return assign_phase(ground, phase, own, [&](Instance& instance, const Bounds&) {
+        return hashed(instance, ground.routes, options.seed);
+      });
+    case Spread::greedy:
+      return assign_phase(ground, phase, own, [&](Instance& instance, const Bounds&) {
+        return solve_greedy(instance, ground.routes);
+      });
+    case Spread::weft:
+      return assign(ground.fabric, phase, own);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string describe(const Strategy& strategy) {
+  const auto qps = [&] { return fmt::format("{} QP{}", strategy.qps, strategy.qps == 1 ? "" : "s"); };
+  switch (strategy.spread) {
+    case Spread::ecmp:
+      return "ECMP, " + qps();
+    case Spread::spray:
+      return "round-robin spray";
+    case Spread::greedy:
+      return "greedy, " + qps();
+    case Spread::weft:
+      return "weft, " + qps();
+  }
+  return "";
+}
+
+std::vector<Strategy> usual_strategies() {
+  return {{Spread::ecmp, 1},   {Spread::ecmp, 4}, {Spread::ecmp, 16}, {Spread::spray, 1}, {Spread::greedy, 1},
+          {Spread::greedy, 4}, {Spread::weft, 1}, {Spread::weft, 4},  {Spread::weft, 16}};
+}
+
+Outcome simulate(const Fabric& fabric, const Demand& demand, const Strategy& strategy,
+                 const AssignOptions& options, double resolution) {
+  const Ground ground(fabric, options);
+  Outcome outcome{.strategy = strategy};
+  double bound = 0;
+  std::size_t flows = 0;
+  for (const Phase& phase : demand.phases) {
+    const auto answer = spread(ground, phase, strategy, options);
+    const PhaseSimulation simulation(ground, phase);
+    const auto times = strategy.spread == Spread::spray ? simulation.run_sprayed(answer.qps, resolution)
+                                                        : simulation.run(answer.qps, resolution);
+    double last = 0;
+    for (const double time : times) {
+      last = std::max(last, time);
+      outcome.mean_flow += time;
+    }
+    flows += times.size();
+    outcome.seconds += last;
+    bound += std::max(answer.bounds.fractional, answer.bounds.nic) * 8 /
+             ground.capacities.reference().bits_per_second();
+  }
+  if (flows > 0) outcome.mean_flow /= static_cast<double>(flows);
+  if (bound > 0) outcome.over_bound = outcome.seconds / bound;
+  return outcome;
+}
+
+}  // namespace weft

@@ -1,0 +1,41 @@
+// Ways to spread a job's flows over a fabric, simulated side by side: what hashing does, what spraying could
+// do, and what the balancer does. Completion times by fair sharing (fair_share.hpp), host cables included.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "balancer/assign/assign.hpp"
+
+namespace weft {
+
+enum class Spread {
+  ecmp,    // every QP on a random one of its routes
+  spray,   // every flow in equal shares over all its routes
+  greedy,  // QPs one by one, the greatest first, each on the route least loaded so far
+  weft,    // the balancer's assignment
+};
+
+struct Strategy {
+  Spread spread = Spread::ecmp;
+  std::uint32_t qps = 1;  // a flow; spray has no use for more
+};
+std::string describe(const Strategy& strategy);  // "ECMP, 4 QPs"
+
+/// What one strategy made of a demand. Phases follow one another.
+struct Outcome {
+  Strategy strategy;
+  double seconds = 0;     // until the last flow of the last phase is through
+  double mean_flow = 0;   // seconds a flow takes, mean over all flows
+  double over_bound = 1;  // seconds over what no assignment of any shares can beat, host cables included
+};
+
+/// The usual table: ECMP and weft at 1, 4 and 16 QPs, greedy at 1 and 4, spraying.
+std::vector<Strategy> usual_strategies();
+
+/// Simulates one strategy; `options.seed` picks ECMP's hashes; options.qps, .paths and .reverse are not used.
+/// `resolution` as in completion_times().
+Outcome simulate(const Fabric& fabric, const Demand& demand, const Strategy& strategy,
+                 const AssignOptions& options, double resolution = 0);
+
+}  // namespace weft

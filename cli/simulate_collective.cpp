@@ -1,0 +1,133 @@
+#include "cli/simulate_collective.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "balancer/flowsim/completion_plot.hpp"
+#include "balancer/flowsim/strategies.hpp"
+#include "cli/demand_options.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/stamp.hpp"
+#include "topology/files/file_text.hpp"
+
+namespace weft {
+namespace {
+
+/// What ECMP's hashes do differs from run to run: the mean of so many.
+constexpr std::uint64_t kDraws = 10;
+/// Above so many QPs the simulation ends streams together that are a thousandth apart.
+constexpr std::size_t kExactUpTo = 20'000;
+constexpr std::size_t kBarColumns = 28;
+
+Result<std::vector<Avoided>> avoided_by_faults(const Fabric& fabric, const std::vector<FaultSpec>& faults) {
+  std::vector<Avoided> avoided;
+  for (const FaultSpec& fault : faults) {
+    if (!fault.down && !fault.rate && !fault.load)
+      return fail(ErrorKind::usage, "--fault {}: completion times know only down, rate and load",
+                  to_string(fabric, fault));
+    double share = fault.down ? 0.0 : 1.0;
+    const Bandwidth full = fabric.link(fault.link).rate;
+    if (fault.rate) share = std::min(share, *fault.rate / full);
+    if (fault.load) share = std::min(share, std::max(0.0, (full - *fault.load) / full));
+    for (const ChannelId channel : {Fabric::a_to_b(fault.link), Fabric::b_to_a(fault.link)})
+      if (!fault.channel || *fault.channel == channel) avoided.push_back({channel, share});
+  }
+  return avoided;
+}
+
+Outcome mean_outcome(const Fabric& fabric, const Demand& demand, const Strategy& strategy,
+                     AssignOptions options) {
+  std::size_t flows = 0;
+  for (const Phase& phase : demand.phases) flows += phase.flows.size();
+  const double resolution = flows * strategy.qps > kExactUpTo ? 1e-3 : 0;
+  const std::uint64_t draws = strategy.spread == Spread::ecmp ? kDraws : 1;
+  Outcome mean{.strategy = strategy, .over_bound = 0};
+  const auto first = options.seed;
+  for (std::uint64_t draw = 0; draw < draws; ++draw) {
+    options.seed = first + draw;
+    const auto one = simulate(fabric, demand, strategy, options, resolution);
+    mean.seconds += one.seconds / static_cast<double>(draws);
+    mean.mean_flow += one.mean_flow / static_cast<double>(draws);
+    mean.over_bound += one.over_bound / static_cast<double>(draws);
+  }
+  return mean;
+}
+
+std::string time_of(double seconds) {
+  if (!(seconds < 9e9)) return "never";
+  return to_string(Nanoseconds(std::llround(seconds * 1e9)));
+}
+
+void print_table(const Fabric& fabric, const AskedDemand& asked, const std::vector<Outcome>& outcomes) {
+  fmt::print("{} on {}; fluid model, max-min fair shares; ECMP: mean of {} draws\n\n", asked.name,
+             fabric.name(), kDraws);
+  fmt::print("{:<18} {:>12} {:>10} {:>12}\n", "spread by", "done after", "x optimum", "mean flow");
+  double longest = 0;
+  for (const Outcome& outcome : outcomes) longest = std::max(longest, outcome.seconds);
+  for (const Outcome& outcome : outcomes) {
+    const double part = longest > 0 ? outcome.seconds / longest : 0;
+    const auto bar = static_cast<std::size_t>(part * static_cast<double>(kBarColumns) + 0.5);
+    fmt::print("{:<18} {:>12} {:>10.3f} {:>12}  {}\n", describe(outcome.strategy), time_of(outcome.seconds),
+               outcome.over_bound, time_of(outcome.mean_flow), std::string(std::min(bar, kBarColumns), '#'));
+  }
+}
+
+std::string document(const Fabric& fabric, const AskedDemand& asked, const std::vector<Outcome>& outcomes) {
+  const DocumentStamp stamp = stamp_now();
+  nlohmann::ordered_json json{{"schema", "weft.completion/1"},
+                              {"generated_at", to_string(stamp.generated_at)},
+                              {"tool_version", stamp.tool_version},
+                              {"fabric", fabric.name()},
+                              {"demand", asked.name}};
+  auto& list = json["strategies"] = nlohmann::ordered_json::array();
+  for (const Outcome& outcome : outcomes)
+    list.push_back({{"name", describe(outcome.strategy)},
+                    {"qps", outcome.strategy.qps},
+                    {"seconds", outcome.seconds},
+                    {"over_optimum", outcome.over_bound},
+                    {"mean_flow_seconds", outcome.mean_flow}});
+  auto& refused = json["unassigned"] = nlohmann::ordered_json::array();
+  for (const RefusedFlow& line : asked.refused) refused.push_back({{"flow", line.flow}, {"why", line.why}});
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace
+
+void add_collective_options(po::options_description& options) {
+  add_demand_options(options);
+  options.add_options()("plot", po::value<std::string>()->value_name("FILE"),
+                        "with --collective or --flows: the table as bars, an SVG file");
+}
+
+bool collective_was_asked(const po::variables_map& values) {
+  return values.count("collective") != 0 || values.count("flows") != 0;
+}
+
+int simulate_collective(const po::variables_map& values, const Fabric& fabric,
+                        const std::vector<FaultSpec>& faults) {
+  const auto json = wants_json(values);
+  if (!json) return report(json.error());
+  const auto asked = read_demand(fabric, values);
+  if (!asked) return report(asked.error());
+  const auto avoided = avoided_by_faults(fabric, faults);
+  if (!avoided) return report(avoided.error());
+  AssignOptions options{.avoid = *avoided};
+  if (values.count("seed")) options.seed = values["seed"].as<std::uint64_t>();
+  std::vector<Outcome> outcomes;
+  for (const Strategy& strategy : usual_strategies())
+    outcomes.push_back(mean_outcome(fabric, asked->demand, strategy, options));
+  if (*json)
+    fmt::print("{}\n", document(fabric, *asked, outcomes));
+  else
+    print_table(fabric, *asked, outcomes);
+  for (const RefusedFlow& line : asked->refused)
+    fmt::print(stderr, "weft: not simulated: {}: {}\n", line.flow, line.why);
+  if (const auto plot = text_option(values, "plot"))
+    if (const auto written = write_text_file(*plot, completion_plot(asked->name, outcomes)); !written)
+      return report(written.error());
+  return asked->refused.empty() ? kExitHealthy : kExitDegraded;
+}
+
+}  // namespace weft
