@@ -2,10 +2,13 @@
 #include <cstdio>
 
 #include "balancer/assign/assignment_json.hpp"
+#include "balancer/assign/assignment_reader.hpp"
+#include "balancer/assign/avoid.hpp"
 #include "cli/commands.hpp"
 #include "cli/demand_options.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/stamp.hpp"
+#include "topology/base/in_turn.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/path_map_json.hpp"
@@ -14,7 +17,11 @@ namespace weft {
 namespace {
 
 constexpr Bytes kLargestPathMap(4'000'000'000);
+constexpr Bytes kLargestAssignment(4'000'000'000);
+constexpr Bytes kLargestBlacklist(100'000'000);
 constexpr std::size_t kRowsForPeople = 64;
+/// The linear programme is solved up to this size: below a second.
+constexpr std::size_t kLpVariables = 5000;
 
 constexpr const char* kExamples =
     "  weft balance --fabric roce-a.yaml --collective ring --hosts 16\n"
@@ -25,6 +32,7 @@ struct BalanceOptions {
   AskedDemand asked;
   AssignOptions assign;
   std::optional<PathMap> paths;
+  std::optional<std::vector<std::vector<KeptQp>>> previous;
   bool json = false;
 };
 
@@ -39,13 +47,37 @@ Result<void> read_paths(BalanceOptions& options, const po::variables_map& values
   return {};
 }
 
+Result<void> read_previous(BalanceOptions& options, const po::variables_map& values) {
+  const auto path = text_option(values, "previous");
+  if (!path) return {};
+  const auto text = read_text_file(*path, kLargestAssignment);
+  if (!text) return pass_on(text);
+  auto previous = parse_assignment(options.fabric.fabric, *text, *path);
+  if (!previous) return pass_on(previous);
+  options.previous = std::move(*previous);
+  return {};
+}
+
+Result<void> read_avoid(BalanceOptions& options, const po::variables_map& values) {
+  const auto path = text_option(values, "avoid");
+  if (!path) return {};
+  const auto text = read_text_file(*path, kLargestBlacklist);
+  if (!text) return pass_on(text);
+  const auto entries = parse_blacklist(*text, *path);
+  if (!entries) return pass_on(entries);
+  const auto avoided = avoided_by(options.fabric.fabric, *entries, stamp_now().generated_at);
+  for (const std::string& unknown : avoided.unknown) fmt::print(stderr, "weft: {}: {}\n", *path, unknown);
+  options.assign.avoid = avoided.channels;
+  return {};
+}
+
 Result<BalanceOptions> read_options(const po::variables_map& values) {
   if (!values.count("fabric")) return fail(ErrorKind::usage, "--fabric FABRIC.yaml is missing");
   auto fabric = read_fabric_file(values["fabric"].as<std::string>());
   if (!fabric) return pass_on(fabric);
   auto asked = read_demand(fabric->fabric, values);
   if (!asked) return pass_on(asked);
-  BalanceOptions options{std::move(*fabric), std::move(*asked), {}, {}, false};
+  BalanceOptions options{std::move(*fabric), std::move(*asked), {}, {}, {}, false};
   const auto json = wants_json(values);
   if (!json) return pass_on(json);
   options.json = *json;
@@ -54,7 +86,12 @@ Result<BalanceOptions> read_options(const po::variables_map& values) {
     return fail(ErrorKind::usage, "--qps {}: expected 1 to {}", options.assign.qps, kMostQps);
   options.assign.seed = values["seed"].as<std::uint64_t>();
   options.assign.reverse = values.count("reverse") != 0;
-  if (const auto read = read_paths(options, values); !read) return pass_on(read);
+  options.assign.weighted = values.count("weighted") != 0;
+  options.assign.lp_variables = kLpVariables;
+  const auto files =
+      in_turn([&] { return read_paths(options, values); }, [&] { return read_previous(options, values); },
+              [&] { return read_avoid(options, values); });
+  if (!files) return pass_on(files);
   return options;
 }
 
@@ -104,11 +141,18 @@ std::size_t print_unassigned(const AskedDemand& asked, const Assignment& assignm
   return all.size();
 }
 
+void print_moves(const Assignment& assignment) {
+  std::uint64_t moves = 0;
+  for (const PhaseAssignment& phase : assignment.phases) moves += phase.moves;
+  fmt::print("\n{} QPs take another path than before\n", moves);
+}
+
 void print_table(const BalanceOptions& options, const Assignment& assignment) {
   const Fabric& fabric = options.fabric.fabric;
   fmt::print("{} on {}, {} QP{} a flow; bytes on a link of {}\n\n", options.asked.name, fabric.name(),
              options.assign.qps, options.assign.qps == 1 ? "" : "s", to_string(assignment.reference));
   print_phases(fabric, assignment);
+  if (options.previous) print_moves(assignment);
   print_qps(fabric, options.asked.demand, assignment);
 }
 
@@ -124,6 +168,11 @@ int balance_command(const Arguments& arguments) {
                                  "queue pairs a flow")(
       "paths", po::value<std::string>()->value_name("FILE"),
       "a path map: only paths with known labels are used, and every QP gets its label")(
+      "avoid", po::value<std::string>()->value_name("FILE"),
+      "a blacklist (weft.blacklist/1): links not to use")(
+      "previous", po::value<std::string>()->value_name("FILE"),
+      "an assignment made before: change it as little as the bound allows")(
+      "weighted", "let the QPs of a flow carry different shares: lower than the bound for equal ones")(
       "reverse", "give the receivers' ACKs and CTS labels of their own")(
       "seed", po::value<std::uint64_t>()->value_name("N")->default_value(1),
       "the same seed gives the same answer");
@@ -135,7 +184,10 @@ int balance_command(const Arguments& arguments) {
   if (!options) return report(options.error());
   if (options->paths) options->assign.paths = &*options->paths;
   const Fabric& fabric = options->fabric.fabric;
-  const Assignment assignment = assign(fabric, options->asked.demand, options->assign);
+  const Demand& demand = options->asked.demand;
+  const Assignment assignment = options->previous
+                                    ? reassign(fabric, demand, options->assign, *options->previous)
+                                    : assign(fabric, demand, options->assign);
   if (options->json)
     fmt::print("{}", assignment_json(fabric, options->asked.demand, assignment, options->asked.refused,
                                      stamp_now()));

@@ -40,3 +40,12 @@ if(IBUMAD_FOUND)
   set(WEFT_IBUMAD PkgConfig::IBUMAD)
 endif()
 weft_note("${IBUMAD_FOUND}" "libibumad" "management datagrams on InfiniBand")
+
+pkg_check_modules(CLP IMPORTED_TARGET clp)  # coinor-libclp-dev
+set(WEFT_CLP "")
+set(WEFT_LP_BOUND_LEFT_OUT lp_bound_clp.cpp)
+if(CLP_FOUND)
+  set(WEFT_CLP PkgConfig::CLP)
+  set(WEFT_LP_BOUND_LEFT_OUT lp_bound_absent.cpp)
+endif()
+weft_note("${CLP_FOUND}" "CLP" "the linear programme beside the balancer's bounds by cuts")

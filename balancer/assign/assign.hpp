@@ -21,6 +21,9 @@ struct AssignOptions {
   std::vector<Avoided> avoid;      // channels to avoid or to load less
   const PathMap* paths = nullptr;  // restricts every pair to paths with known labels
   bool reverse = false;            // steer the receivers' ACKs and CTS too, with labels of their own
+  /// Solve the linear programme for the fractional bound where the cuts may be below it and it has no more
+  /// than this many variables (routes of pairs of leaves); 0: the cuts alone.
+  std::size_t lp_variables = 0;
   std::uint64_t seed = 1;
 };
 
@@ -89,6 +92,9 @@ std::vector<KeptQp> kept(const Phase& phase, const PhaseAssignment& answer);
 /// keep route and label where they can, few move, and the bound is met again.
 PhaseAssignment reassign(const Fabric& fabric, const Phase& phase, const AssignOptions& options,
                          std::span<const KeptQp> before);
+/// The same for all phases; before[i]: phase i as it was, absent phases count as empty.
+Assignment reassign(const Fabric& fabric, const Demand& demand, const AssignOptions& options,
+                    const std::vector<std::vector<KeptQp>>& before);
 
 /// Loads of routes given per QP, against `bounds` of the same flows.
 LoadReport load_report(const Fabric& fabric, const Capacities& capacities, const Routes& routes,

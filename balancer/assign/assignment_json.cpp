@@ -117,7 +117,9 @@ std::string assignment_json(const Fabric& fabric, const Demand& demand, const As
   writer.put_bounds(assignment.bound(), assignment.busiest(), assignment.ratio(),
                     assignment.fractional_bound());
   put(out, ",\"reference_rate\":\"{}\"", to_string(assignment.reference));
-  put(out, ",\"phases\":");
+  std::uint64_t moves = 0;
+  for (const PhaseAssignment& phase : assignment.phases) moves += phase.moves;
+  put(out, ",\"moves\":{},\"phases\":", moves);
   writer.put_phases();
   put(out, ",\"unassigned\":");
   writer.put_unassigned(refused);

@@ -7,8 +7,6 @@
 namespace weft {
 namespace {
 
-constexpr double kShareOfDegraded = 0.5;
-
 Bandwidth greatest_rate(const Fabric& fabric) {
   Bandwidth between_switches;
   Bandwidth any;
@@ -18,13 +16,6 @@ Bandwidth greatest_rate(const Fabric& fabric) {
     if (fabric.between_switches(LinkId(l))) between_switches = std::max(between_switches, rate);
   }
   return between_switches > Bandwidth() ? between_switches : any;
-}
-
-double share_left(const LinkFinding& finding) {
-  if (finding.verdict == Verdict::failed) return 0.0;
-  const bool measured = finding.cause == Cause::rate || finding.cause == Cause::congestion;
-  if (measured && finding.estimate) return std::clamp(finding.estimate->value, 0.0, 1.0);
-  return kShareOfDegraded;
 }
 
 }  // namespace
@@ -50,27 +41,6 @@ std::vector<Avoided> without(std::span<const LinkId> links) {
     avoided.push_back({Fabric::a_to_b(link)});
     avoided.push_back({Fabric::b_to_a(link)});
   }
-  return avoided;
-}
-
-std::vector<Avoided> avoided_by(const Diagnosis& diagnosis) {
-  std::vector<Avoided> avoided;
-  const auto avoid = [&avoided](ChannelId channel, double share) {
-    if (share < 1.0) avoided.push_back({channel, share});
-  };
-  for (const LinkFinding& finding : diagnosis.links) {
-    if (finding.verdict == Verdict::healthy || finding.verdict == Verdict::unknown) continue;
-    const double share = share_left(finding);
-    if (finding.channel && finding.cause != Cause::down) {
-      avoid(*finding.channel, share);
-    } else {
-      avoid(Fabric::a_to_b(finding.link), share);
-      avoid(Fabric::b_to_a(finding.link), share);
-    }
-  }
-  for (const GroupFinding& group : diagnosis.groups)
-    if (group.verdict == Verdict::failed)
-      for (const ChannelId channel : group.channels) avoid(channel, 0.0);
   return avoided;
 }
 

@@ -5,7 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "topology/findings/diagnosis.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft {
@@ -35,10 +34,5 @@ class Capacities {
 
 /// Both channels of a link, as a cable that is down.
 std::vector<Avoided> without(std::span<const LinkId> links);
-
-/// What a diagnosis asks for: failed channels are avoided (both directions of a cable that is down); a
-/// channel at a lower rate, or that other traffic holds, counts for the share measured; any other degraded
-/// channel for half, so that traffic prefers its neighbours and still uses it when they do not suffice.
-std::vector<Avoided> avoided_by(const Diagnosis& diagnosis);
 
 }  // namespace weft

@@ -78,6 +78,16 @@ std::vector<KeptQp> ways_back(std::span<const KeptQp> before) {
   return back;
 }
 
+PhaseAssignment reassign_on(const Ground& ground, const Phase& phase, const AssignOptions& options,
+                            std::span<const KeptQp> before) {
+  PhaseAssignment answer = reassign_one_way(ground, phase, options, before);
+  if (!options.reverse) return answer;
+  const auto back = reassign_one_way(ground, reversed(phase), options, ways_back(before));
+  join_reverse(answer, back);
+  answer.moves += back.moves;
+  return answer;
+}
+
 }  // namespace
 
 std::vector<KeptQp> kept(const Phase& phase, const PhaseAssignment& answer) {
@@ -92,13 +102,19 @@ std::vector<KeptQp> kept(const Phase& phase, const PhaseAssignment& answer) {
 PhaseAssignment reassign(const Fabric& fabric, const Phase& phase, const AssignOptions& options,
                          std::span<const KeptQp> before) {
   WEFT_CHECK(options.qps >= 1 && options.qps <= kMostQps);
+  return reassign_on(Ground(fabric, options), phase, options, before);
+}
+
+Assignment reassign(const Fabric& fabric, const Demand& demand, const AssignOptions& options,
+                    const std::vector<std::vector<KeptQp>>& before) {
+  WEFT_CHECK(options.qps >= 1 && options.qps <= kMostQps);
   const Ground ground(fabric, options);
-  PhaseAssignment answer = reassign_one_way(ground, phase, options, before);
-  if (!options.reverse) return answer;
-  const auto back = reassign_one_way(ground, reversed(phase), options, ways_back(before));
-  join_reverse(answer, back);
-  answer.moves += back.moves;
-  return answer;
+  Assignment all;
+  all.reference = ground.capacities.reference();
+  for (std::size_t p = 0; p < demand.phases.size(); ++p)
+    all.phases.push_back(reassign_on(ground, demand.phases[p], options,
+                                     p < before.size() ? before[p] : std::vector<KeptQp>()));
+  return all;
 }
 
 }  // namespace weft

@@ -1,5 +1,6 @@
 // KnownPaths: a path map as the balancer sees it: for a pair of NICs, the routes that some label takes, and
-// the labels of each. Paths that do not fit the fabric, use channels to avoid or have no label are left out.
+// the labels of each. Paths that do not fit the fabric, use channels to avoid or have no label are left out,
+// and so are labels that take several paths, as where a fabric sprays: they choose nothing.
 #pragma once
 
 #include <span>
@@ -11,9 +12,14 @@
 
 namespace weft {
 
+/// The switch part of a path; absent when the channels do not lead from src to dst in this fabric, or are
+/// more than a Route holds.
+std::optional<Route> route_between(const Fabric& fabric, PortId src, PortId dst,
+                                   std::span<const ChannelId> channels);
+
 class KnownPaths {
  public:
-  /// Holds references to all three.
+  /// Reads all pairs of the map; holds a reference to the fabric alone.
   KnownPaths(const Fabric& fabric, const Capacities& capacities, const PathMap& map);
 
   /// The usable routes between two NICs for which a label is known; an Error that says what is missing.
@@ -22,14 +28,20 @@ class KnownPaths {
   std::span<const PathLabel> labels(PortId src, PortId dst, const Route& route) const;
 
  private:
-  /// The switch part of a path; absent when it does not lead from src to dst.
-  std::optional<Route> route_of(const PairPaths& pair, PathId path) const;
-  const PairPaths* find(PortId src, PortId dst) const;
+  struct Choice {
+    Route route;
+    std::vector<PathLabel> labels;
+  };
+  struct Pair {
+    std::vector<Choice> choices;
+    std::size_t misfits = 0;  // paths that do not lead from src to dst in this fabric
+    bool sprays = false;      // some label takes several paths
+  };
+
+  Pair read(const Capacities& capacities, const PathMap& map, const PairPaths& pair) const;
 
   const Fabric& fabric_;
-  const Capacities& capacities_;
-  const PathMap& map_;
-  std::unordered_map<std::uint64_t, std::size_t> pair_;
+  std::unordered_map<std::uint64_t, Pair> pairs_;
 };
 
 }  // namespace weft

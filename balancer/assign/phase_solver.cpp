@@ -4,22 +4,37 @@
 
 #include "balancer/assign/known_paths.hpp"
 #include "balancer/assign/labels.hpp"
+#include "balancer/assign/lp_bound.hpp"
+#include "balancer/assign/rooms.hpp"
 #include "balancer/assign/weigh.hpp"
 
 namespace weft {
 namespace {
+
+constexpr double kTiny = 1e-7;  // relative: the precision of the linear programme
+
+/// Beside the cuts the optimum of the linear programme; where that is above the integral bound, the next load
+/// that whole items can make is the bound.
+Bounds with_optimum(Bounds bounds, const Instance& instance, std::size_t lp_variables) {
+  const auto optimum = lp_optimum(instance, lp_variables);
+  if (!optimum || *optimum <= bounds.fractional) return bounds;
+  bounds.fractional = *optimum;
+  if (*optimum > bounds.integral * (1 + kTiny))
+    bounds.integral = instance.equal ? next_rooms(instance, *optimum * (1 - kTiny)) : *optimum;
+  return bounds;
+}
 
 /// Bounds are of the fabric, not of the labels that happen to be known: made without them.
 Bounds bounds_for(const Ground& ground, const Phase& phase, const AssignOptions& options,
                   Instance& instance) {
   if (!instance.labelled) {
     if (!ground.regular()) instance.fill_routes(ground.routes);
-    return bounds_of(instance, ground.routes, ground.regular());
+    return with_optimum(bounds_of(instance, ground.routes, ground.regular()), instance, options.lp_variables);
   }
   Instance free =
       make_instance(ground.fabric, ground.capacities, ground.routes, phase.flows, options.qps, nullptr);
   if (!ground.regular()) free.fill_routes(ground.routes);
-  return bounds_of(free, ground.routes, ground.regular());
+  return with_optimum(bounds_of(free, ground.routes, ground.regular()), free, options.lp_variables);
 }
 
 double nic_bound(const Ground& ground, const Phase& phase) {
