@@ -19,8 +19,10 @@ constexpr double kAlike = 3.0;    // nats: a channel this close to the best is n
 constexpr double kLongest = 1e6;  // microseconds: a queue holds less
 constexpr double kLostToo =
     3.0;  // nats: a queue that overflows loses small probes too, a slow cable does not
-constexpr double kMostIdle = 4.0;     // nats: what is seen without load never outweighs two load rounds
-constexpr double kLeastEffect = 0.9;  // a fault passes at most this share of a capacity, or it is none
+constexpr double kMostIdle = 12.0;      // nats: what is seen without load counts as much as a few load rounds
+constexpr double kSmallProbe = 1024.0;  // bits of a small probe
+constexpr double kSlowWait = 3.0;       // a shaper lets a probe wait for some of those before it
+constexpr double kLeastEffect = 0.9;    // a fault passes at most this share of a capacity, or it is none
 
 /// One way in which a channel may pass load: at most `capacity`, `other` of it taken by other traffic.
 struct Passing {
@@ -53,6 +55,7 @@ class LoadSearch {
              Report& report)
       : fabric_(fabric), rounds_(fabric, observations), shifts_(shifts), report_(report) {
     prior_ = std::log(kFaultyChannels / static_cast<double>(fabric.channel_count()));
+    explain_what_passes_nothing();
   }
 
   void run() {
@@ -128,16 +131,17 @@ class LoadSearch {
   }
 
   /// What small probes met on the channel while there was no load of ours, for congestion against rate.
-  double idle_evidence(ChannelId channel) const {
+  /// `slow`: the rate, in bits per second, that the channel would be held to if it were no congestion.
+  double idle_evidence(ChannelId channel, double slow) const {
     double nats = report_.has(channel, Cause::loss) ? kLostToo : 0.0;
     if (!shifts_.measured()) return nats;
-    const double shift = shifts_.of_channel[channel.value()];
+    // A slow cable holds small probes up too, by their longer time on it; only a wait beyond that is a queue.
+    const double longer = kSmallProbe * (1e6 / slow - 1e6 / rounds_.capacity(channel));
+    const double shift = shifts_.of_channel[channel.value()] - kSlowWait * longer;
     if (std::isnan(shift)) return nats;
     // Under congestion a queue stands (any length) or, as likely, does not.
     const double queue =
         shift > shifts_.spread ? -std::log(shift * std::log(kLongest / shifts_.spread)) : -1e300;
-    // A slow cable holds small probes up too, by their longer time on it: a wait is a sign of a queue, no
-    // proof.
     const double waits =
         std::log(0.5 + 0.5 * std::exp(std::min(queue - log_student(shift, shifts_.spread), 30.0)));
     return std::min(nats + waits, kMostIdle);
@@ -151,10 +155,23 @@ class LoadSearch {
     });
   }
 
+  /// A channel that is down, or swallows packets of the size that load has, passes no flow: that is known
+  /// already.
+  void explain_what_passes_nothing() {
+    for (std::uint32_t c = 0; c < fabric_.channel_count(); ++c) {
+      if (!report_.has(ChannelId(c), Cause::mtu) && !report_.has(ChannelId(c), Cause::down)) continue;
+      done_.insert(c);
+      for (const std::uint32_t i : rounds_.flows_over(ChannelId(c))) {
+        LoadFlow& flow = rounds_.flows()[i];
+        flow.predicted = std::min(flow.predicted, flow.share);
+      }
+    }
+  }
+
   std::optional<Candidate> weighed(ChannelId channel) const {
     if (done_.contains(channel.value()) || !is_worth_weighing(channel)) return std::nullopt;
     Candidate candidate{channel, weigh(channel, Cause::rate), weigh(channel, Cause::congestion)};
-    candidate.congestion.evidence += idle_evidence(channel);
+    candidate.congestion.evidence += idle_evidence(channel, candidate.rate.best.capacity);
     const double either = std::max(candidate.rate.evidence, candidate.congestion.evidence);
     candidate.log_odds = prior_ + either +
                          std::log(0.5 * (std::exp(candidate.rate.evidence - either) +

@@ -32,6 +32,7 @@ constexpr std::uint32_t kMostPackets = 20'000;
 constexpr std::uint32_t kPacketsOverDeadWays = 50;  // all of them lost: more would say no more
 constexpr std::size_t kMostSized = 64;              // ways on which sizes are tried
 constexpr std::uint32_t kTimesLoaded = 2;
+constexpr std::size_t kTimesPressed = 3;  // alone, and again by two
 constexpr std::size_t kMostDoubts = 16;
 constexpr std::size_t kPingsPerDoubt = 8;
 constexpr double kLightLoad = 0.25;
@@ -169,7 +170,8 @@ void Sweep::plan_settling() {
     for (const ChannelId channel : doubt.channels) {
       if (doubt.packets == 0) {
         if (state_.options.load == LoadLevel::none) continue;
-        for (auto& round : plan_press_rounds(state_.fabric, state_.learner, channel, 2, 2))
+        for (auto& round :
+             plan_press_rounds(state_.fabric, state_.learner, channel, kTimesPressed, kTimesPressed))
           rounds.push_back(std::move(round));
         continue;
       }

@@ -1,0 +1,130 @@
+// Acceptance: sweeps of a real lab with one fault each, on channels between switches drawn by seed, and of
+// the healthy lab. Counts the sweeps that name exactly that channel with that cause and nothing else. usage:
+// bench_acceptance [RUNS_PER_KIND (100)] [KIND...]
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "tests/bench/support/figures.hpp"
+#include "topology/lab/child_process.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft::bench {
+namespace {
+
+constexpr auto kLimit = std::chrono::minutes(2);  // for one command
+
+struct Kind {
+  std::string name;
+  std::vector<std::string> fault;  // options of `weft lab fault`
+  bool one_way = true;
+};
+
+const std::vector<Kind> kKinds{
+    {"loss", {"--loss", "0.5%"}},  {"rate", {"--rate", "25M"}}, {"congestion", {"--load", "40M"}},
+    {"delay", {"--delay", "2ms"}}, {"mtu", {"--mtu", "1000"}},  {"down", {"--down"}, false},
+    {"healthy", {}, false},
+};
+
+struct Words {
+  std::string weft = WEFT_BINARY_DIR "/weft";
+  std::string lab = fmt::format("accept{}", getpid());
+};
+
+/// Runs weft; its stdout, whatever its exit status.
+std::string weft(const Words& words, const std::vector<std::string>& arguments) {
+  const auto scratch = std::filesystem::temp_directory_path() / (words.lab + ".out");
+  ChildSpec spec{.argv = {words.weft}, .output = ToFile{scratch}};
+  spec.argv.insert(spec.argv.end(), arguments.begin(), arguments.end());
+  auto child = ChildProcess::start(spec);
+  if (!child) {
+    fmt::print(stderr, "{}\n", child.error().message);
+    std::exit(70);
+  }
+  [[maybe_unused]] const auto ended = child->wait_for(kLimit);
+  std::string text;
+  if (std::FILE* file = std::fopen(scratch.c_str(), "rb")) {
+    char buffer[4096];
+    for (std::size_t n = 0; (n = std::fread(buffer, 1, sizeof buffer, file)) > 0;) text.append(buffer, n);
+    std::fclose(file);
+  }
+  std::filesystem::remove(scratch);
+  return text;
+}
+
+/// The one finding is the fault, and there is no other.
+bool is_right(const nlohmann::json& found, const Kind& kind, const std::string& link,
+              const std::string& from) {
+  if (!found.is_object() || !found["hosts"].empty() || !found["groups"].empty()) return false;
+  if (kind.name == "healthy") return found["links"].empty() && found["verdict"] == "healthy";
+  if (found["links"].size() != 1) return false;
+  const auto& finding = found["links"][0];
+  const bool way = !kind.one_way || finding.value("from", "") == from;
+  return finding["link"] == link && finding["cause"] == kind.name && finding["verdict"] != "unknown" && way;
+}
+
+int measure(const Kind& kind, int runs, const Words& words, const Fabric& fabric, Figures& figures) {
+  std::mt19937_64 random(std::hash<std::string>{}(kind.name));
+  std::vector<ChannelId> channels;
+  for (std::uint32_t c = 0; c < fabric.channel_count(); ++c)
+    if (fabric.between_switches(ChannelId(c))) channels.emplace_back(c);
+  int right = 0;
+  for (int run = 0; run < runs; ++run) {
+    const ChannelId channel = channels[random() % channels.size()];
+    const std::string link = fabric.name_of(Fabric::link_of(channel));
+    const std::string from = fabric.name_of(fabric.source_node(channel));
+    if (!kind.fault.empty()) {
+      std::vector<std::string> arguments{"lab", "fault", link, "--name", words.lab};
+      arguments.insert(arguments.end(), kind.fault.begin(), kind.fault.end());
+      if (kind.one_way) arguments.insert(arguments.end(), {"--from", from});
+      weft(words, arguments);
+    }
+    const auto seed = std::to_string(run + 1);
+    const auto text =
+        weft(words, {"sweep", "--lab=" + words.lab, "--budget", "5s", "--seed", seed, "-o", "json"});
+    const auto found = nlohmann::json::parse(text, nullptr, false);
+    const bool ok = is_right(found, kind, link, from);
+    right += ok;
+    if (!ok)
+      fmt::print(stderr, "{} {} from {}: {}\n", kind.name, link, from,
+                 found.is_object() ? found["links"].dump() + found["hosts"].dump() + found["groups"].dump()
+                                   : "no answer: " + text);
+    weft(words, {"lab", "heal", "--name", words.lab});
+  }
+  if (kind.name == "healthy")
+    figures.add("false_healthy", runs - right, "0");
+  else
+    figures.add("right_" + kind.name, 100.0 * right / runs, "97 of 100");
+  return right;
+}
+
+}  // namespace
+}  // namespace weft::bench
+
+int main(int argc, char** argv) {
+  using namespace weft;
+  using namespace weft::bench;
+  const int runs = argc > 1 ? std::max(1, std::atoi(argv[1])) : 100;
+  const std::vector<std::string> only(argv + std::min(argc, 2), argv + argc);
+  const auto fabric = make_clos({.name = "roce-a", .leaves = 4, .spines = 4, .hosts_per_leaf = 4});
+  const Words words;
+  const auto file = std::filesystem::temp_directory_path() / (words.lab + ".yaml");
+  if (std::FILE* out = std::fopen(file.c_str(), "w")) {
+    fmt::print(out,
+               "fabric: roce-a\nkind: roce\nclos: {{leaves: 4, spines: 4, hosts_per_leaf: 4, link: "
+               "400G}}\nlab: {{link_rate: 50M}}\n");
+    std::fclose(out);
+  }
+  weft::bench::weft(words, {"lab", "up", file, "--name", words.lab});
+  Figures figures("acceptance");
+  figures.add("runs_per_kind", runs);
+  for (const Kind& kind : kKinds)
+    if (only.empty() || std::find(only.begin(), only.end(), kind.name) != only.end())
+      measure(kind, runs, words, *fabric, figures);
+  weft::bench::weft(words, {"lab", "down", "--name", words.lab});
+  std::filesystem::remove(file);
+  return figures.write();
+}
