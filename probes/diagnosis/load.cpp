@@ -9,6 +9,7 @@
 
 #include "probes/diagnosis/load_rounds.hpp"
 #include "probes/diagnosis/robust.hpp"
+#include "probes/diagnosis/waits.hpp"
 
 namespace weft {
 namespace {
@@ -53,7 +54,11 @@ class LoadSearch {
  public:
   LoadSearch(const Fabric& fabric, const Observations& observations, const DelayShifts& shifts,
              Report& report)
-      : fabric_(fabric), rounds_(fabric, observations), shifts_(shifts), report_(report) {
+      : fabric_(fabric),
+        rounds_(fabric, observations),
+        shifts_(shifts),
+        waits_(observations),
+        report_(report) {
     prior_ = std::log(kFaultyChannels / static_cast<double>(fabric.channel_count()));
     explain_what_passes_nothing();
   }
@@ -171,7 +176,8 @@ class LoadSearch {
   std::optional<Candidate> weighed(ChannelId channel) const {
     if (done_.contains(channel.value()) || !is_worth_weighing(channel)) return std::nullopt;
     Candidate candidate{channel, weigh(channel, Cause::rate), weigh(channel, Cause::congestion)};
-    candidate.congestion.evidence += idle_evidence(channel, candidate.rate.best.capacity);
+    candidate.congestion.evidence +=
+        idle_evidence(channel, candidate.rate.best.capacity) + waits_.log_ratio(channel);
     const double either = std::max(candidate.rate.evidence, candidate.congestion.evidence);
     candidate.log_odds = prior_ + either +
                          std::log(0.5 * (std::exp(candidate.rate.evidence - either) +
@@ -260,6 +266,7 @@ class LoadSearch {
   const Fabric& fabric_;
   LoadRounds rounds_;
   const DelayShifts& shifts_;
+  Waits waits_;
   Report& report_;
   double prior_ = 0;
   std::set<std::uint32_t> done_;
