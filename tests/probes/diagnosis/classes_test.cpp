@@ -1,0 +1,90 @@
+// Classes: what the probes cannot tell apart is named together, never one member of it; and what would.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "made_up_run.hpp"
+
+namespace weft {
+namespace {
+
+bool crosses(const std::vector<ChannelId>& path, ChannelId channel) {
+  return std::ranges::find(path, channel) != path.end();
+}
+
+TEST(Classes, MirroredRoundTripsLeaveTheDirectionOpen) {
+  MadeUpRun run(1);
+  const ChannelId broken = run.channel("leaf1->spine2");
+  for (int i = 0; i < 600; ++i) {
+    const auto forward = run.random_path();
+    std::vector<ChannelId> back;
+    for (auto at = forward.rbegin(); at != forward.rend(); ++at) back.push_back(Fabric::reverse(*at));
+    const bool hit = crosses(forward, broken) || crosses(back, broken);
+    run.seen.probes.push_back({.path = run.seen.paths.only(run.seen.paths.intern(forward)),
+                               .back = run.seen.paths.only(run.seen.paths.intern(back)),
+                               .sent = 100,
+                               .lost = hit ? 2u : 0u});
+  }
+  const Diagnosis diagnosis = run.diagnosed();
+  ASSERT_EQ(diagnosis.links.size(), 1u);
+  EXPECT_EQ(diagnosis.links[0].link, Fabric::link_of(broken));
+  EXPECT_FALSE(diagnosis.links[0].channel);
+  const std::vector<std::vector<ChannelId>> both{{broken, Fabric::reverse(broken)}};
+  EXPECT_EQ(diagnosis.ambiguous, both);
+}
+
+TEST(Classes, WherePathsAreKnownAsSetsAllUplinksOfALeafAreOneClass) {
+  MadeUpRun run(2);
+  const ChannelId broken = run.channel("leaf1->spine2");
+  for (int i = 0; i < 1000; ++i) {
+    const auto from = static_cast<std::uint32_t>(i % 16);
+    const auto to = static_cast<std::uint32_t>((i * 7 + i / 16 * 3 + 5) % 16);
+    if (from / 4 == to / 4) continue;
+    std::vector<PathId> members;
+    for (std::uint32_t spine = 0; spine < 4; ++spine)
+      members.push_back(run.seen.paths.intern(run.path(from, to, spine)));
+    run.seen.probes.push_back(
+        {.path = run.seen.paths.intern_set(members), .sent = 400, .lost = from / 4 == 0 ? 2u : 0u});
+  }
+  const Assessment assessment = assess(run.fabric, run.seen);
+  ASSERT_EQ(assessment.diagnosis.ambiguous.size(), 1u);
+  std::vector<ChannelId> uplinks;
+  for (int spine = 1; spine <= 4; ++spine)
+    uplinks.push_back(run.channel(fmt::format("leaf1->spine{}", spine)));
+  std::ranges::sort(uplinks);
+  EXPECT_EQ(assessment.diagnosis.ambiguous[0], uplinks);
+  EXPECT_TRUE(crosses(uplinks, broken));
+  EXPECT_TRUE(assessment.diagnosis.links.empty());
+  ASSERT_EQ(assessment.doubts.size(), 1u);
+  EXPECT_EQ(assessment.doubts[0].channels, uplinks);
+}
+
+TEST(Classes, ASecondRoundThatSendsWhatADoubtAsksForSettlesIt) {
+  MadeUpRun run(3);
+  const ChannelId broken = run.channel("leaf2->spine3");
+  const auto send = [&](std::uint32_t from, std::uint32_t to, std::uint32_t spine, std::uint64_t packets) {
+    const auto path = run.path(from, to, spine);
+    run.seen.probes.push_back({.path = run.seen.paths.only(run.seen.paths.intern(path)),
+                               .sent = packets,
+                               .lost = crosses(path, broken) ? packets / 100 : 0});
+  };
+  // leaf2->spine3 and spine3->leaf4 are always crossed together.
+  for (std::uint32_t host = 4; host < 8; ++host) send(host, 12 + host % 4, 2, 1000);
+  for (std::uint32_t i = 0; i < 64; ++i)
+    if (i % 4 != 2) send(i % 16, (i % 16 + 4 + i / 16 % 2 * 4) % 16, i % 4, 1000);
+  const Assessment open = assess(run.fabric, run.seen);
+  ASSERT_FALSE(open.doubts.empty());
+  const Doubt& doubt = open.doubts[0];
+  EXPECT_TRUE(crosses(doubt.channels, broken));
+  EXPECT_GT(doubt.channels.size(), 1u);
+  EXPECT_GT(doubt.packets, 0u);
+  send(5, 1, 2, doubt.packets);   // leaf2->spine3 without spine3->leaf4
+  send(0, 13, 2, doubt.packets);  // and the other way about
+  const Assessment settled = assess(run.fabric, run.seen);
+  EXPECT_TRUE(settled.doubts.empty());
+  ASSERT_EQ(settled.diagnosis.links.size(), 1u);
+  EXPECT_EQ(settled.diagnosis.links[0].channel, broken);
+}
+
+}  // namespace
+}  // namespace weft
