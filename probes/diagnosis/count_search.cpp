@@ -14,6 +14,8 @@ constexpr double kFaultOverBackground = 10.0;
 /// 3e-10, above any that forward error correction leaves).
 constexpr double kLeastFault = 1e-5;
 constexpr std::size_t kLargestCrowd = 16;
+constexpr double kMostCrowd = 2.9;  // log of one more than that
+constexpr double kFarBehind = 9.0;  // nats: a stand-in this much worse is none
 constexpr double kAlike = 0.7;      // log-hazard: faults within a factor of two of each other are alike
 constexpr double kHopeless = -6.0;  // log-odds below which a suspect is not looked at closely
 constexpr int kMostRounds = 8;
@@ -232,9 +234,11 @@ class Search {
       for (const auto& other : problem_.suspects_of(cell.index)) near.push_back(other.index);
     std::ranges::sort(near);
     near.erase(std::ranges::unique(near).begin(), near.end());
-    std::vector<StandIn> found;
+    std::vector<StandIn> found{{score_of(fault), fault}};
+    const double least = found.front().score.weight - kFarBehind;
     for (const std::uint32_t s : near)
-      if (!faulty_[s] || s == fault) found.push_back({score_of(s), s});
+      if (!faulty_[s] && model_.most_gained(s) + priors_.log_odds[s] + kMostCrowd > least)
+        found.push_back({score_of(s), s});
     model_.set_hazard(fault, hazard);
     const auto weight = [](const StandIn& it) { return it.score.weight; };
     std::ranges::stable_sort(found, std::ranges::greater{}, weight);
