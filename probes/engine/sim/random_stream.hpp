@@ -34,6 +34,7 @@ class RandomStream {
  private:
   static constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15ull;
   std::uint64_t rare(std::uint64_t trials, double probability);
+  std::uint64_t common(std::uint64_t trials, double probability);
 
   std::uint64_t state_ = 0;
 };

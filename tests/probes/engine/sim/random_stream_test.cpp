@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 namespace weft {
 namespace {
@@ -40,6 +41,27 @@ TEST(RandomStream, BinomialHasItsMeanAndVarianceInEveryRegime) {
     EXPECT_NEAR(seen.mean, mean, 5 * std::sqrt(variance / 20'000)) << trials << " x " << p;
     EXPECT_NEAR(seen.variance, variance, 0.1 * variance) << trials << " x " << p;
   }
+}
+
+TEST(RandomStream, BinomialHasTheRightShapeWhereRejectionBegins) {
+  constexpr int kDraws = 200'000;
+  constexpr std::uint64_t kTrials = 40;
+  constexpr double kP = 0.3;
+  RandomStream random({9});
+  std::vector<double> seen(kTrials + 1);
+  for (int i = 0; i < kDraws; ++i) seen[random.binomial(kTrials, kP)] += 1;
+  double mass = std::pow(1 - kP, kTrials);  // of 0; the next by their ratio
+  double chi_squared = 0;
+  int cells = 0;
+  for (std::uint64_t k = 0; k <= kTrials; ++k) {
+    if (mass * kDraws > 10) {
+      chi_squared += std::pow(seen[k] - mass * kDraws, 2) / (mass * kDraws);
+      ++cells;
+    }
+    mass *= static_cast<double>(kTrials - k) / static_cast<double>(k + 1) * kP / (1 - kP);
+  }
+  EXPECT_GT(cells, 18);
+  EXPECT_LT(chi_squared, cells + 5 * std::sqrt(2.0 * cells));
 }
 
 TEST(RandomStream, BinomialKeepsToItsLimits) {
