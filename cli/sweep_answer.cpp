@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "cli/exit_status.hpp"
+#include "cli/stamp.hpp"
 #include "collectors/report/table.hpp"
 #include "topology/files/diagnosis_document.hpp"
 #include "topology/files/observation_json.hpp"
@@ -81,8 +82,7 @@ void add_answer_options(po::options_description& options) {
 }
 
 int answer(const po::variables_map& values, const Fabric& fabric, Sweep& sweep, ProgressLine& progress) {
-  const DocumentStamp stamp{std::chrono::time_point_cast<UtcTime::duration>(std::chrono::system_clock::now()),
-                            std::string(tool_version())};
+  const DocumentStamp stamp = stamp_now();
   progress.show({"diagnosing", 0, 1});
   const SweepReport report = sweep.finish();
   const auto document =

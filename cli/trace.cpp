@@ -6,6 +6,7 @@
 #include "cli/lab_place.hpp"
 #include "cli/lab_session.hpp"
 #include "cli/options.hpp"
+#include "cli/stamp.hpp"
 #include "collectors/report/path_table.hpp"
 #include "probes/session/trace_script.hpp"
 #include "topology/files/fabric_file.hpp"
@@ -56,8 +57,7 @@ TracePlan plan_for(const NicPair& pair, std::uint32_t labels) { return {pair, sp
 int print(const Fabric& fabric, const TraceScript& script, const TraceWords& words) {
   for (const HostEvidence& trouble : script.troubles())
     fmt::print(stderr, "weft: {}: {}\n", fabric.name_of(trouble.host), trouble.text);
-  const DocumentStamp stamp{std::chrono::time_point_cast<UtcTime::duration>(std::chrono::system_clock::now()),
-                            std::string(tool_version())};
+  const DocumentStamp stamp = stamp_now();
   if (words.json)
     fmt::print("{}\n", path_map_json(fabric, script.learner().path_map(), stamp));
   else
