@@ -91,9 +91,11 @@ Result<void> complete_ends(DiagnosisDocument& document, const Fabric& fabric) {
     report.ends = refer_to(fabric, *link);
   }
   for (auto& report : document.hosts) {
-    if (report.ends || !report.nic) continue;
-    const auto nic = fabric.find_nic(*report.nic);
+    if (report.ends || (!report.nic && !report.cause)) continue;
+    const auto nic = fabric.find_nic(report.nic.value_or(report.host));
     if (!nic) return pass_on(nic);
+    if (!report.nic && fabric.ports_of(fabric.port(*nic).node).size() > 1)
+      continue;  // which of them, nobody knows
     report.ends = refer_to(fabric, *fabric.port(*nic).link);
   }
   return {};

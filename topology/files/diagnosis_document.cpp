@@ -23,14 +23,21 @@ LinkReport report_of(const Fabric& fabric, const LinkFinding& finding) {
   return report;
 }
 
+/// The cable a host finding is about: its NIC's, or the only one of a host whose packets suffer (a cause is
+/// named). A host that is at fault itself (its agent died) has no cause and blames no cable.
+std::optional<LinkId> cable_of(const Fabric& fabric, const HostFinding& finding) {
+  if (finding.nic) return fabric.port(*finding.nic).link;
+  const auto ports = fabric.ports_of(finding.host);
+  return finding.cause && ports.size() == 1 ? fabric.port(ports.front()).link : std::nullopt;
+}
+
 HostReport report_of(const Fabric& fabric, const HostFinding& finding) {
   HostReport report{.host = fabric.name_of(finding.host),
                     .verdict = finding.verdict,
                     .cause = finding.cause,
                     .evidence = finding.evidence};
-  if (!finding.nic) return report;
-  report.nic = fabric.name_of_nic(*finding.nic);
-  if (const auto& link = fabric.port(*finding.nic).link) report.ends = refer_to(fabric, *link);
+  if (finding.nic) report.nic = fabric.name_of_nic(*finding.nic);
+  if (const auto cable = cable_of(fabric, finding)) report.ends = refer_to(fabric, *cable);
   return report;
 }
 

@@ -30,7 +30,7 @@ struct LinkReport {
 struct HostReport {
   std::string host;
   std::optional<std::string> nic;
-  std::optional<LinkReference> ends;  // the NIC's cable
+  std::optional<LinkReference> ends;  // the cable of that NIC, or of the host's only one
   Verdict verdict = Verdict::unknown;
   std::optional<Cause> cause;
   std::vector<std::string> evidence;

@@ -72,6 +72,19 @@ TEST(Blacklist, ANicAtFaultIsItsCableAndADeadAgentIsNoLink) {
   EXPECT_EQ(entries[0].link.kind, LinkClass::host_leaf);
 }
 
+TEST(Blacklist, AHostWithOneNicThatLosesPacketsIsItsCableToo) {
+  Diagnosis diagnosis;
+  diagnosis.hosts = {
+      {.host = *fabric().find_node("host2"), .verdict = Verdict::degraded, .cause = Cause::loss}};
+  auto document = document_of(diagnosis);
+  const auto entries = *blacklist_of(document);
+  ASSERT_EQ(entries.size(), 1u);
+  EXPECT_EQ(entries[0].id, "roce-a:host2--leaf2");
+  document.hosts[0].ends.reset();
+  ASSERT_TRUE(complete_ends(document, fabric()));
+  EXPECT_EQ(*blacklist_of(document), entries);
+}
+
 TEST(Blacklist, IdsStayTheSameFromRunToRun) {
   Diagnosis diagnosis;
   diagnosis.links = {finding("leaf1->spine2", Verdict::degraded, Cause::loss)};
