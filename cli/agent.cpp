@@ -46,6 +46,9 @@ Result<AgentWords> read_words(const po::variables_map& values) {
       if (!nic) return pass_on(nic);
       words.nics.push_back(*nic);
     }
+  words.engine = values["engine"].as<std::string>();
+  if (words.engine != "raw" && words.engine != "umad" && words.engine != "ibsim")
+    return fail(ErrorKind::usage, "--engine {}: expected raw, umad or ibsim", words.engine);
   if (words.nics.empty())
     return fail(ErrorKind::usage, "--nic is missing: name at least one INTERFACE=ADDRESS");
   return words;
@@ -55,16 +58,18 @@ Result<void> serve(const AgentWords& words, std::stop_token stop) {
   const char* token = std::getenv(kBusTokenVariable);
   const auto bus = connect_nats({words.nats_url, token ? token : ""}, words.run, words.host);
   if (!bus) return pass_on(bus);
-  const Hello hello{words.host, std::string(tool_version()), "raw", words.nics};
-  return run_agent(**bus, hello, raw_engines(words.nics), std::move(stop));
+  const Hello hello{words.host, std::string(tool_version()), words.engine, words.nics};
+  const auto engines =
+      words.engine == "raw" ? raw_engines(words.nics) : umad_engines(words.nics, words.engine == "ibsim");
+  return run_agent(**bus, hello, engines, std::move(stop));
 }
 
 }  // namespace
 
 std::vector<std::string> agent_arguments(const AgentWords& words) {
   std::vector<std::string> arguments{
-      "agent",  "--nats",  words.nats_url, "--run", fmt::format("{:x}", words.run.value()),
-      "--host", words.host};
+      "agent",  "--nats",   words.nats_url, "--run",     fmt::format("{:x}", words.run.value()),
+      "--host", words.host, "--engine",     words.engine};
   for (const NicReport& nic : words.nics) {
     arguments.push_back("--nic");
     arguments.push_back(fmt::format("{}={}", nic.interface, to_string(nic.address)));
@@ -81,6 +86,8 @@ int agent_command(const Arguments& arguments) {
       "run", po::value<std::string>()->value_name("ID"),
       "the run to take part in, as the coordinator gives it")(
       "host", po::value<std::string>()->value_name("NAME"), "this host's name in the fabric")(
+      "engine", po::value<std::string>()->value_name("NAME")->default_value("raw"),
+      "raw: RoCEv2 datagrams; umad: InfiniBand management datagrams; ibsim: these in a lab")(
       "nic", po::value<std::vector<std::string>>()->value_name("IF=ADDR"),
       "a NIC to probe from; may be given several times");
   const auto values = parser.parse(arguments);

@@ -16,6 +16,7 @@ struct AgentWords {
   RunId run;
   std::string host;
   std::vector<NicReport> nics;
+  std::string engine = "raw";  // or umad, ibsim
 };
 
 std::vector<std::string> agent_arguments(const AgentWords& words);

@@ -6,6 +6,7 @@
 
 #include "probes/engine/raw/raw_engine.hpp"
 #include "probes/engine/sim/sim_fabric.hpp"
+#include "probes/engine/umad/umad_engine.hpp"
 #include "topology/base/check.hpp"
 
 namespace weft {
@@ -21,6 +22,18 @@ OpenEngines raw_engines(std::vector<NicReport> nics) {
     if (!opened) return pass_on(opened);
     const std::shared_ptr<RawEngine> engine(std::move(*opened));
     return NicEngines{engine, engine};
+  };
+}
+
+OpenEngines umad_engines(std::vector<NicReport> nics, bool in_ibsim) {
+  return [nics = std::move(nics), in_ibsim](const NicAssignment& assigned,
+                                            const RunSecrets& secrets) -> Result<NicEngines> {
+    const auto nic = std::ranges::find(nics, assigned.interface, &NicReport::interface);
+    if (nic == nics.end())
+      return fail(ErrorKind::not_found, "this host has no adapter '{}' to probe from", assigned.interface);
+    auto opened = open_umad_engine({.device = nic->interface, .in_ibsim = in_ibsim}, secrets, assigned.nic);
+    if (!opened) return pass_on(opened);
+    return NicEngines{std::shared_ptr<ProbeEngine>(std::move(*opened)), nullptr};
   };
 }
 

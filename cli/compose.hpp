@@ -13,6 +13,9 @@ namespace weft {
 /// Opens AF_PACKET engines for NICs that go by the interfaces and addresses of `nics`.
 OpenEngines raw_engines(std::vector<NicReport> nics);
 
+/// Opens InfiniBand management engines; a NIC's interface is its adapter's name, its first port is served.
+OpenEngines umad_engines(std::vector<NicReport> nics, bool in_ibsim);
+
 /// Engines of a simulated fabric; what is given must outlive them.
 OpenEngines simulated_engines(const Fabric& fabric, const AddressBook& addresses,
                               const std::vector<FaultSpec>& faults, std::uint64_t seed);

@@ -6,6 +6,7 @@
 #include "cli/lab.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
+#include "topology/lab/ib_lab.hpp"
 #include "topology/lab/lab_control.hpp"
 
 namespace weft {
@@ -39,10 +40,45 @@ Result<FaultSpec> read_fault(const po::variables_map& values, const Fabric& fabr
   return fault;
 }
 
+int fault_infiniband(const po::variables_map& values, const std::string& name) {
+  const auto lab = ib_lab_open(name, ib_lab_root());
+  if (!lab) return report(lab.error());
+  const auto spec = read_fault(values, lab->fabric);
+  if (!spec) return report(spec.error());
+  std::optional<CounterFault> counter;
+  if (const auto text = text_option(values, "counter")) {
+    const auto read = parse_counter_fault(*text);
+    if (!read) return report(read.error());
+    counter = *read;
+  } else if (const auto changes = check_fault(lab->fabric, *spec); !changes) {
+    return report(changes.error());
+  }
+  if (const auto done = ib_lab_fault(*lab, *spec, counter); !done) return report(done.error());
+  fmt::print("fault in force on {}\n", lab->fabric.name_of(spec->link));
+  return kExitHealthy;
+}
+
+int heal_infiniband(const po::variables_map& values, const std::string& name) {
+  const auto lab = ib_lab_open(name, ib_lab_root());
+  if (!lab) return report(lab.error());
+  std::optional<LinkId> link;
+  if (const auto text = text_option(values, "link")) {
+    const auto found = lab->fabric.find_link(*text);
+    if (!found) return report(found.error());
+    link = *found;
+  }
+  const auto healed = ib_lab_heal(*lab, link);
+  if (!healed) return report(healed.error());
+  fmt::print("{} {}\n", link ? lab->fabric.name_of(*link) : "all links", *healed ? "healed" : "had no fault");
+  return kExitHealthy;
+}
+
 int fault(const po::variables_map& values) {
   if (!values.count("link"))
     return report(
         {ErrorKind::usage, "lab fault: expected a link, as in: weft lab fault leaf1--spine2 --loss 0.5"});
+  if (const auto name = values["name"].as<std::string>(); ib_lab_exists(name, ib_lab_root()))
+    return fault_infiniband(values, name);
   if (values.count("counter"))
     return report(
         {ErrorKind::not_supported,
@@ -58,6 +94,8 @@ int fault(const po::variables_map& values) {
 }
 
 int heal(const po::variables_map& values) {
+  if (const auto name = values["name"].as<std::string>(); ib_lab_exists(name, ib_lab_root()))
+    return heal_infiniband(values, name);
   const auto root = lab_state_root();
   const auto lab = Lab::open(values["name"].as<std::string>(), root);
   if (!lab) return report(lab.error());

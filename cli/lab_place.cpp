@@ -14,4 +14,6 @@ std::filesystem::path lab_state_root() {
   return fmt::format("/tmp/weft-{}/labs", geteuid());
 }
 
+std::filesystem::path ib_lab_root() { return lab_state_root().parent_path() / "ib-labs"; }
+
 }  // namespace weft

@@ -8,6 +8,7 @@
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
 #include "topology/base/utc.hpp"
+#include "topology/lab/ib_lab.hpp"
 #include "topology/lab/lab_control.hpp"
 
 namespace weft {
@@ -65,13 +66,44 @@ nlohmann::json to_json(const LabStatus& status) {
   return out;
 }
 
-void print_document(const std::vector<LabStatus>& all) {
+/// What is known of an InfiniBand lab, also when it is half up or gone.
+nlohmann::json describe_infiniband(const std::string& name) {
+  const auto lab = ib_lab_open(name, ib_lab_root());
+  nlohmann::json out = {{"name", name}, {"phase", lab ? "up" : "gone"}, {"kind", "infiniband"}};
+  if (!lab) return out;
+  out["fabric"] = lab->fabric.name();
+  out["hosts"] = lab->fabric.hosts().size();
+  out["switches"] = lab->fabric.node_count() - lab->fabric.hosts().size();
+  out["links"] = lab->fabric.link_count();
+  out["faults"] = ib_lab_faults(*lab);
+  return out;
+}
+
+void print_infiniband(const std::string& name) {
+  const auto lab = ib_lab_open(name, ib_lab_root());
+  if (!lab) return fmt::print("lab {:<16} {}\n", name, lab.error().message);
+  const auto faults = ib_lab_faults(*lab);
+  fmt::print("lab {:<16} {:<8} fabric {} (InfiniBand), {} hosts, {} links, {} faults\n", name, "up",
+             lab->fabric.name(), lab->fabric.hosts().size(), lab->fabric.link_count(), faults.size());
+  for (const auto& line : faults) fmt::print("  {}\n", line);
+}
+
+/// The InfiniBand labs that the options mean.
+std::vector<std::string> infiniband_labs(const po::variables_map& values) {
+  auto names = ib_lab_names(ib_lab_root());
+  if (const auto name = text_option(values, "name"))
+    std::erase_if(names, [&](const auto& n) { return n != *name; });
+  return names;
+}
+
+void print_document(const std::vector<LabStatus>& all, const std::vector<std::string>& infiniband) {
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   nlohmann::json out = {{"schema", "weft.lab/1"},
                         {"generated_at", to_string(now)},
                         {"tool_version", tool_version()},
                         {"labs", nlohmann::json::array()}};
   for (const LabStatus& status : all) out["labs"].push_back(to_json(status));
+  for (const auto& name : infiniband) out["labs"].push_back(describe_infiniband(name));
   fmt::print("{}\n", out.dump());
 }
 
@@ -79,18 +111,22 @@ int status(const po::variables_map& values) {
   const auto json = wants_json(values);
   if (!json) return report(json.error());
   const auto root = lab_state_root();
-  const auto name = text_option(values, "name");
+  const auto infiniband = infiniband_labs(values);
+  auto names = lab_names(root);
+  if (const auto name = text_option(values, "name"))
+    names = infiniband.empty() ? std::vector{*name} : std::vector<std::string>();
   std::vector<LabStatus> all;
   int exit = kExitHealthy;
   // One that cannot be read does not hide the others.
-  for (const std::string& one : name ? std::vector{*name} : lab_names(root)) {
+  for (const std::string& one : names) {
     auto read = lab_status(one, root);
     if (read) all.push_back(std::move(*read));
     if (!read) exit = report(read.error());
   }
-  if (*json) return print_document(all), exit;
+  if (*json) return print_document(all, infiniband), exit;
   for (const LabStatus& one : all) print_table(one);
-  if (all.empty() && exit == kExitHealthy) fmt::print("no lab is up\n");
+  for (const auto& name : infiniband) print_infiniband(name);
+  if (all.empty() && infiniband.empty() && exit == kExitHealthy) fmt::print("no lab is up\n");
   return exit;
 }
 

@@ -8,6 +8,7 @@
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
 #include "topology/files/fabric_file.hpp"
+#include "topology/lab/ib_lab.hpp"
 #include "topology/lab/lab_control.hpp"
 
 namespace weft {
@@ -30,6 +31,16 @@ std::string describe(const Lab& lab) {
                      rate ? to_string(*rate) : "full speed", to_string(lab.settings().family));
 }
 
+int up_infiniband(const std::string& name, const FabricFile& file) {
+  const auto lab = ib_lab_up(name, file.fabric, file.lab, ib_lab_root(), interrupted.get_token());
+  if (!lab && interrupted.stop_requested()) return kExitInterrupted;
+  if (!lab) return report(lab.error());
+  fmt::print("lab {} is up: fabric {} in ibsim under OpenSM, {} hosts, {} switches, {} links, LMC {}\n", name,
+             lab->fabric.name(), lab->fabric.hosts().size(),
+             lab->fabric.node_count() - lab->fabric.hosts().size(), lab->fabric.link_count(), file.lab.lmc);
+  return kExitHealthy;
+}
+
 int up(const po::variables_map& values) {
   if (!values.count("fabric"))
     return report({ErrorKind::usage, "lab up: expected a fabric file, as in: weft lab up fabric.yaml"});
@@ -38,6 +49,7 @@ int up(const po::variables_map& values) {
   const auto name = values["name"].as<std::string>();
   signal(SIGINT, on_interrupt);
   signal(SIGTERM, on_interrupt);
+  if (file->fabric.kind() == FabricKind::infiniband) return up_infiniband(name, *file);
   const auto made = lab_up(name, file->fabric, file->lab, lab_state_root(), interrupted.get_token());
   if (!made && interrupted.stop_requested()) return kExitInterrupted;
   if (!made) return report(made.error());
@@ -47,6 +59,11 @@ int up(const po::variables_map& values) {
 
 int down(const po::variables_map& values) {
   const auto name = values["name"].as<std::string>();
+  if (ib_lab_exists(name, ib_lab_root())) {
+    ib_lab_down(name, ib_lab_root());
+    fmt::print("lab {} is down\n", name);
+    return kExitHealthy;
+  }
   const auto ended = lab_down(name, lab_state_root());
   if (!ended) return report(ended.error());
   fmt::print("lab {} {}\n", name, *ended ? "is down" : "was not up");

@@ -7,6 +7,8 @@
 #include "cli/options.hpp"
 #include "cli/sweep_answer.hpp"
 #include "cli/sweep_arguments.hpp"
+#include "cli/sweep_infiniband.hpp"
+#include "topology/lab/ib_lab.hpp"
 
 namespace weft {
 namespace {
@@ -56,6 +58,11 @@ int sweep_command(const Arguments& arguments) {
     return report({ErrorKind::usage, "nothing to sweep: give --lab=NAME\ntry: weft sweep --help"});
   const auto options = read_sweep_options(*values, false);
   if (!options) return report(options.error());
+  if (const auto name = (*values)["lab"].as<std::string>(); ib_lab_exists(name, ib_lab_root())) {
+    Arguments words{"sweep"};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return sweep_infiniband_lab(*values, *options, name, words);
+  }
   return sweep_lab(*values, *options);
 }
 

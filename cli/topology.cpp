@@ -7,6 +7,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
+#include "cli/topology_discover.hpp"
 #include "cli/words.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/fabric_json.hpp"
@@ -15,16 +16,19 @@
 namespace weft {
 namespace {
 
-int topology_discover_command(const Arguments&) {
-  return report(Error{ErrorKind::not_supported,
-                      "topology discover is not supported yet: show, check and generate are"});
+/// A file alone is checked for itself; with a fabric beside it, the fabric is checked against the file.
+int topology_check_or_compare(const Arguments& arguments) {
+  return names_a_live_fabric(arguments) ? topology_cabling_command(arguments)
+                                        : topology_check_command(arguments);
 }
 
 constexpr std::array<Command, 4> kWords{{
     {"show", "print the fabric of a file: what it consists of, or all of it", topology_show_command},
-    {"check", "say whether a file is sound, and what is odd about its fabric", topology_check_command},
+    {"check", "say whether a file is sound, or where an InfiniBand fabric differs from it",
+     topology_check_or_compare},
     {"generate", "write the file of a fabric of a usual shape", topology_generate_command},
-    {"discover", "not supported yet", topology_discover_command},
+    {"discover", "read the InfiniBand fabric that this host is on, or a dump of one",
+     topology_discover_command},
 }};
 
 Result<FabricFile> read_file(const po::variables_map& values) {

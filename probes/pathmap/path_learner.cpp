@@ -54,14 +54,22 @@ bool PathLearner::learn(PortId src, PortId dst, PathLabel label, std::span<const
   }
   std::vector<PathId> ids;
   for (const auto& path : channels) ids.push_back(table_->intern(path));
-  const Route route{label, table_->intern_set(ids), reached, last};
+  put(src, dst, {label, table_->intern_set(ids), reached, last});
+  return true;
+}
+
+void PathLearner::adopt(PortId src, PortId dst, PathLabel label, std::span<const ChannelId> path) {
+  const auto hops = static_cast<std::uint8_t>(path.size());
+  put(src, dst, {label, table_->only(table_->intern(path)), true, hops});
+}
+
+void PathLearner::put(PortId src, PortId dst, const Route& route) {
   auto& routes = pair(src, dst).routes;
-  const auto known = std::ranges::find(routes, label, &Route::label);
+  const auto known = std::ranges::find(routes, route.label, &Route::label);
   if (known == routes.end())
     routes.push_back(route);
   else
     *known = route;
-  return true;
 }
 
 /// All shortest paths that pass, hop by hop, one of the ports seen there. Depth first, bounded by

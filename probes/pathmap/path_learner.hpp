@@ -44,6 +44,9 @@ class PathLearner {
   /// contradictions()).
   bool learn(PortId src, PortId dst, PathLabel label, std::span<const HopAnswer> answers);
 
+  /// A path that is known without a trace (InfiniBand: from the switches' tables).
+  void adopt(PortId src, PortId dst, PathLabel label, std::span<const ChannelId> path);
+
   const std::vector<PairRoutes>& pairs() const { return pairs_; }
   const PairRoutes* find(PortId src, PortId dst) const;
   const PathTable& table() const { return *table_; }
@@ -56,6 +59,7 @@ class PathLearner {
  private:
   struct Seen;
   std::vector<std::vector<ChannelId>> paths_that_fit(const Seen& seen);
+  void put(PortId src, PortId dst, const Route& route);
   PairRoutes& pair(PortId src, PortId dst);
 
   const Fabric* fabric_;

@@ -9,6 +9,7 @@
 #include "probes/session/load_stage.hpp"
 #include "probes/session/map_stage.hpp"
 #include "probes/session/ping_stage.hpp"
+#include "probes/wire/mad_probe.hpp"
 
 namespace weft {
 namespace {
@@ -21,6 +22,7 @@ constexpr Bytes kLarge(4160);
 constexpr std::array kBetween{Bytes(576), Bytes(1500), Bytes(2112)};
 
 // Shares of the budget. The load rounds take what is left.
+constexpr double kMadShare = 0.7;  // where all probes are management datagrams
 constexpr double kSmallShare = 0.35;
 constexpr double kLargeShare = 0.10;
 constexpr double kBetweenShare = 0.03;  // each
@@ -65,11 +67,16 @@ void Sweep::take(const WorkItem& item, const TaskAnswer* answer) {
 
 std::string_view Sweep::doing() const { return stages_.empty() ? "diagnosing" : stages_.front()->name(); }
 
+void Sweep::skip_mapping() {
+  stages_.clear();
+  paths_known_ = true;
+}
+
 void Sweep::begin_next_part() {
   switch (part_) {
     case Part::mapping:
       part_ = Part::probing;
-      note_dark_channels();
+      if (!paths_known_) note_dark_channels();
       plan_probing();
       break;
     case Part::probing:
@@ -124,6 +131,7 @@ void Sweep::add_pings(const std::vector<PlannedPing>& pings, Bytes size, double 
 
 void Sweep::plan_probing() {
   pings_ = plan_pings(state_.learner);
+  if (paths_known_) return add_pings(pings_, kMadProbeSize, state_.options.probes_per_second, kMadShare);
   add_pings(pings_, kSmall, state_.options.probes_per_second, kSmallShare);
   auto alive = pings_;
   std::erase_if(alive, [](const PlannedPing& ping) { return !ping.reached; });
@@ -151,7 +159,7 @@ void Sweep::plan_sizing() {
 }
 
 void Sweep::plan_loading() {
-  if (state_.options.load == LoadLevel::none) return;
+  if (state_.options.load == LoadLevel::none || paths_known_) return;
   const double seconds_a_round =
       std::chrono::duration<double>(state_.options.load_round + state_.options.drain).count();
   const auto most = static_cast<std::size_t>(std::max(2.0, budget_seconds(kLoadShare) / seconds_a_round));
@@ -169,7 +177,7 @@ void Sweep::plan_settling() {
   for (const Doubt& doubt : doubts)
     for (const ChannelId channel : doubt.channels) {
       if (doubt.packets == 0) {
-        if (state_.options.load == LoadLevel::none) continue;
+        if (state_.options.load == LoadLevel::none || paths_known_) continue;
         for (auto& round :
              plan_press_rounds(state_.fabric, state_.learner, channel, kTimesPressed, kTimesPressed))
           rounds.push_back(std::move(round));
@@ -180,12 +188,15 @@ void Sweep::plan_settling() {
       for (const PlannedPing& ping : chosen) {
         const double packets =
             std::min(static_cast<double>(doubt.packets) / static_cast<double>(chosen.size()), affordable);
-        pings[doubt.size == Bytes() ? kSmall : doubt.size].push_back(
-            {ping, static_cast<std::uint32_t>(packets) + 1});
+        pings[paths_known_            ? kMadProbeSize
+              : doubt.size == Bytes() ? kSmall
+                                      : doubt.size]
+            .push_back({ping, static_cast<std::uint32_t>(packets) + 1});
       }
     }
   for (auto& [size, counted] : pings) {
-    const double speed = size > kSmall ? large_probes_per_second() : state_.options.probes_per_second;
+    const double speed =
+        size > kSmall && !paths_known_ ? large_probes_per_second() : state_.options.probes_per_second;
     stages_.push_back(std::make_unique<PingStage>(state_, std::move(counted), size, speed));
   }
   if (rounds.empty()) return;
@@ -218,10 +229,14 @@ Coverage Sweep::coverage() {
         for (const ChannelId channel : state_.learner.table().channels(path)) crossed[channel.value()] = true;
       }
     }
+  const auto left_out = [this](ChannelId channel) {
+    return left_out_.contains(state_.fabric.source(channel)) ||
+           left_out_.contains(state_.fabric.target(channel));
+  };
   for (std::uint32_t c = 0; c < crossed.size(); ++c)
     if (crossed[c])
       ++covered.probed;
-    else
+    else if (!left_out(ChannelId(c)))
       covered.missing.emplace_back(c);
   covered.paths = paths.size();
   covered.complete = covered.missing.empty();

@@ -32,6 +32,21 @@ class Sweep final : public Script {
   void blame(HostEvidence evidence) override { state_.observations.hosts.push_back(std::move(evidence)); }
   std::string_view doing() const override;
 
+  /// The paths are known (read from an InfiniBand fabric's tables): nothing is traced, and probes have the
+  /// one size of a management datagram. Call before the first wave; `learn` adopts the paths.
+  template <class Learn>
+  void know_paths(Learn learn) {
+    learn(state_.learner);
+    skip_mapping();
+  }
+  /// What else is known of a channel: counters, a cable that is not there.
+  void note(ChannelEvidence evidence) { state_.observations.channels.push_back(std::move(evidence)); }
+  /// This NIC was never to take part: that its cable was not probed is no gap.
+  void leave_out(PortId nic) {
+    exclude(nic);
+    left_out_.insert(nic);
+  }
+
   /// May be called at any time: what is known so far.
   SweepReport finish();
   const PathLearner& learner() const { return state_.learner; }
@@ -39,6 +54,7 @@ class Sweep final : public Script {
 
  private:
   enum class Part { mapping, probing, sizing, loading, settling, done };
+  void skip_mapping();
   void begin_next_part();
   void plan_probing();
   void plan_sizing();
@@ -53,6 +69,8 @@ class Sweep final : public Script {
 
   SweepState state_;
   Part part_ = Part::mapping;
+  bool paths_known_ = false;
+  std::set<PortId> left_out_;
   std::deque<std::unique_ptr<Stage>> stages_;  // of the current part
   std::vector<PlannedPing> pings_;
   std::uint32_t rounds_run_ = 0;

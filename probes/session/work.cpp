@@ -19,6 +19,7 @@ struct Worker {
     return as_answer(engines.probes->ping(request, stop));
   }
   Result<TaskAnswer> operator()(const FlowRequest& request) const {
+    if (!engines.flows) return fail(ErrorKind::not_supported, "this engine sends no load");
     return as_answer(engines.flows->run(request, stop));
   }
   Result<TaskAnswer> operator()(const ReceivedQuery& query) const {

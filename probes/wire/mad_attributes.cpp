@@ -6,7 +6,6 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kSmpData = 64;
-constexpr std::uint32_t kExtendedSpeeds = 1U << 14;  // PortInfo.CapabilityMask (14.2.5.6)
 constexpr std::uint8_t kPhysLinkUp = 5;
 constexpr std::uint16_t kFirstMulticastLid = 0xC000;
 
@@ -119,7 +118,8 @@ Result<PortInfo> decode_port_info(ByteSpan data) {
                 .width = width_of(load_u8(data, 31))};
   const std::uint8_t state = load_u8(data, 32) & 0x0F;
   if (state >= 1 && state <= 4) info.state = static_cast<IbPortState>(state);
-  if ((load_be32(data, 20) & kExtendedSpeeds) != 0) info.speed = extended_speed(load_u8(data, 62) >> 4);
+  // A switch tells only of its port 0 whether it knows extended speeds; without them the field is 0.
+  info.speed = extended_speed(load_u8(data, 62) >> 4);
   if (!info.speed) info.speed = basic_speed(load_u8(data, 35) >> 4);
   return info;
 }

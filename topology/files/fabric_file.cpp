@@ -1,11 +1,14 @@
 #include "topology/files/fabric_file.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
 
 #include "topology/files/explicit_fabric.hpp"
 #include "topology/files/file_text.hpp"
+#include "topology/files/ibnetdiscover.hpp"
 #include "topology/files/yaml_fields.hpp"
 #include "topology/model/clos.hpp"
 
@@ -19,7 +22,11 @@ constexpr std::array kFileKeys{"fabric"sv, "kind"sv,  "lab"sv,   "clos"sv,
 constexpr std::array kClosKeys{"pods"sv, "leaves"sv, "spines"sv, "cores"sv, "hosts_per_leaf"sv, "link"sv};
 constexpr std::array kRailsKeys{"groups"sv, "hosts_per_group"sv, "rails"sv, "spines"sv,
                                 "pods"sv,   "cores"sv,           "link"sv};
-constexpr std::array kLabKeys{"link_rate"sv, "family"sv, "mtu"sv};
+constexpr std::array kLabKeys{"link_rate"sv, "family"sv, "mtu"sv, "routing"sv, "lmc"sv, "slow_links"sv};
+// What OpenSM calls its engines (opensm(8), -R).
+constexpr std::array kRoutingEngines{"minhop"sv, "updn"sv,   "dnup"sv, "ftree"sv,
+                                     "lash"sv,   "dfsssp"sv, "sssp"sv, "dor"sv};
+constexpr std::uint32_t kLargestLmc = 7;
 constexpr std::array kImportKeys{"ibnetdiscover"sv};
 
 constexpr std::size_t kLongestName = 128;
@@ -88,16 +95,25 @@ Result<Fabric> read_rails(std::string name, FabricKind kind, YamlView where) {
   return located(make_rails(spec), where);
 }
 
-Result<Fabric> read_import(YamlView where) {
+/// A relative file lies beside the fabric file.
+Result<Fabric> read_import(YamlView where, std::string name, std::string_view file) {
   const auto fields = YamlFields::read(where, "import", kImportKeys);
   if (!fields) return pass_on(fields);
-  auto refused = where.error("import: reading another program's file is not supported yet");
-  refused.value().kind = ErrorKind::not_supported;
-  return refused;
+  const auto dump = fields->need("ibnetdiscover");
+  if (!dump) return pass_on(dump);
+  const auto path = std::filesystem::path(file).parent_path() / std::filesystem::path(dump->text());
+  const auto text = read_text_file(path, kLargestFabricFile);
+  if (!text) return located(Result<Fabric>(pass_on(text)), *dump);
+  const auto subnet = parse_ibnetdiscover(*text);
+  if (!subnet) return located(Result<Fabric>(pass_on(subnet, path.string())), *dump);
+
+  auto built = build_infiniband_fabric(*subnet, std::move(name));
+  if (!built) return located(Result<Fabric>(pass_on(built, path.string())), *dump);
+  return std::move(built->fabric);
 }
 
 /// The one part of the file that says what the fabric consists of.
-Result<Fabric> read_body(const YamlFields& file, std::string name, FabricKind kind) {
+Result<Fabric> read_body(const YamlFields& file, std::string name, FabricKind kind, std::string_view path) {
   const auto clos = file.find("clos");
   const auto rails = file.find("rails");
   const auto nodes = file.find("nodes");
@@ -109,7 +125,7 @@ Result<Fabric> read_body(const YamlFields& file, std::string name, FabricKind ki
                             forms == 0 ? "none" : "more than one");
   if (clos) return read_clos(std::move(name), kind, *clos);
   if (rails) return read_rails(std::move(name), kind, *rails);
-  if (import) return read_import(*import);
+  if (import) return read_import(*import, std::move(name), path);
   if (!nodes || !links)
     return file.map().error("'{}' is missing beside '{}'", nodes ? "links" : "nodes",
                             nodes ? "nodes" : "links");
@@ -138,13 +154,47 @@ Result<Bytes> yaml_lab_mtu(YamlView value, std::string_view key) {
   return *size;
 }
 
+Result<std::string> yaml_routing(YamlView value, std::string_view key) {
+  if (std::ranges::find(kRoutingEngines, value.text()) != kRoutingEngines.end())
+    return std::string(value.text());
+  return value.error("{}: expected one of {}, found {}", key, fmt::join(kRoutingEngines, ", "),
+                     value.described());
+}
+
+Result<std::uint8_t> yaml_lmc(YamlView value, std::string_view key) {
+  const auto lmc = yaml_count(value, key);
+  if (!lmc) return pass_on(lmc);
+  if (*lmc > kLargestLmc) return value.error("{}: expected 0 to {}, found {}", key, kLargestLmc, *lmc);
+  return static_cast<std::uint8_t>(*lmc);
+}
+
+/// A map of link names to rates; whether such links exist is for those to say who know the fabric.
+Result<std::vector<std::pair<std::string, Bandwidth>>> yaml_slow_links(YamlView value, std::string_view key) {
+  if (value.kind() != YamlKind::map)
+    return value.error("{}: expected a map of links to rates, as in {{leaf1--spine2: 200G}}, found {}", key,
+                       value.described());
+  std::vector<std::pair<std::string, Bandwidth>> links;
+  for (auto name = value.first(); name;) {
+    const auto rate_at = name->next();
+    if (!rate_at) break;
+    const auto rate = yaml_bandwidth(*rate_at, key);
+    if (!rate) return pass_on(rate);
+    links.emplace_back(std::string(name->text()), *rate);
+    name = rate_at->next();
+  }
+  return links;
+}
+
 Result<LabSettings> yaml_lab(YamlView where, std::string_view key) {
   const auto fields = YamlFields::read(where, key, kLabKeys);
   if (!fields) return pass_on(fields);
   LabSettings lab;
   const auto done = in_turn([&] { return fields->read_into("link_rate", lab.link_rate, yaml_lab_rate); },
                             [&] { return fields->read_into("family", lab.family, yaml_family); },
-                            [&] { return fields->read_into("mtu", lab.mtu, yaml_lab_mtu); });
+                            [&] { return fields->read_into("mtu", lab.mtu, yaml_lab_mtu); },
+                            [&] { return fields->read_into("routing", lab.routing, yaml_routing); },
+                            [&] { return fields->read_into("lmc", lab.lmc, yaml_lmc); },
+                            [&] { return fields->read_into("slow_links", lab.slow_links, yaml_slow_links); });
   if (!done) return pass_on(done);
   return lab;
 }
@@ -163,7 +213,7 @@ Result<FabricFile> parse_fabric_file(std::string_view text, std::string_view fil
                             [&] { return fields->read_into("kind", kind, yaml_kind); },
                             [&] { return fields->read_into("lab", lab, yaml_lab); });
   if (!done) return pass_on(done);
-  auto fabric = read_body(*fields, std::move(name), kind);
+  auto fabric = read_body(*fields, std::move(name), kind, file);
   if (!fabric) return pass_on(fabric);
   return FabricFile{std::move(*fabric), lab};
 }

@@ -66,8 +66,14 @@ std::string end_name(const Fabric& fabric, PortId id) {
 }
 
 void put_lab(Text& out, const LabSettings& lab) {
-  put(out, "lab: {{link_rate: {}, family: {}, mtu: {}}}\n", lab.link_rate ? exact(*lab.link_rate) : "none",
+  put(out, "lab: {{link_rate: {}, family: {}, mtu: {}", lab.link_rate ? exact(*lab.link_rate) : "none",
       to_string(lab.family), lab.mtu.count());
+  if (lab.routing != LabSettings().routing || lab.lmc != 0)
+    put(out, ", routing: {}, lmc: {}", lab.routing, lab.lmc);
+  if (!lab.slow_links.empty()) put(out, ", slow_links: {{");
+  for (std::size_t i = 0; i < lab.slow_links.size(); ++i)
+    put(out, "{}{}: {}", i > 0 ? ", " : "", lab.slow_links[i].first, exact(lab.slow_links[i].second));
+  put(out, "{}}}\n", lab.slow_links.empty() ? "" : "}");
 }
 
 }  // namespace

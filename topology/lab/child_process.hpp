@@ -70,6 +70,8 @@ class ChildProcess {
   Result<std::optional<ExitStatus>> wait_for(Nanoseconds limit);
   Result<ExitStatus> wait();  // no limit: for programs that a person runs
   Result<void> send_signal(int signal);
+  /// Gives the child up: it goes on when this object ends.
+  void release() && { pid_ = -1; }
   /// SIGTERM, then SIGKILL when it has not ended within `grace`; reaps it.
   ExitStatus stop(Nanoseconds grace);
 

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "topology/model/addressing.hpp"
 #include "topology/model/fabric.hpp"
@@ -15,6 +18,12 @@ struct LabSettings {
   std::optional<Bandwidth> link_rate = Bandwidth::mbit(50);
   IpFamily family = IpFamily::v4;
   Bytes mtu = Bytes(4200);  // of IP packets; RoCE frames of 4096 bytes and their headers pass
+
+  // InfiniBand labs.
+  std::string routing = "minhop";  // OpenSM's routing engine
+  std::uint8_t lmc = 0;            // 2^lmc LIDs, so as many path labels, a NIC
+  /// Links that run slower than designed, by name: fewer lanes where that gives the rate.
+  std::vector<std::pair<std::string, Bandwidth>> slow_links = {};
 };
 
 /// What a lab with these settings shapes each direction of `link` to; absent: not shaped.

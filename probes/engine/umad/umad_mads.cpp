@@ -1,7 +1,10 @@
 #include "probes/engine/umad/umad_mads.hpp"
 
+#include <fcntl.h>
 #include <infiniband/umad.h>
+#include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -26,6 +29,7 @@ class Umad : public Mads {
  public:
   explicit Umad(int port) : port_(port), buffer_(umad_size() + kMadSize) {}
   ~Umad() override {
+    if (manager_ >= 0) close(manager_);
     for (const auto& [mad_class, agent] : agents_) umad_unregister(port_, agent);
     umad_close_port(port_);
   }
@@ -44,6 +48,16 @@ class Umad : public Mads {
       return fail(ErrorKind::absent, "registering for MADs of class 0x{:x}: {}", number,
                   what_errno_says(agent));
     agents_[mad_class] = agent;
+    return {};
+  }
+
+  Result<void> claim_manager(const UmadPort& port) {
+    std::array<char, 256> path{};
+    const char* device = port.device.empty() ? nullptr : port.device.c_str();
+    if (umad_get_issm_path(device, port.port, path.data(), static_cast<int>(path.size())) < 0)
+      return fail(ErrorKind::absent, "no issm device beside the management device");
+    manager_ = open(path.data(), O_NONBLOCK);
+    if (manager_ < 0) return fail(ErrorKind::absent, "opening {}: {}", path.data(), what_errno_says(errno));
     return {};
   }
 
@@ -91,6 +105,7 @@ class Umad : public Mads {
   }
 
   int port_;
+  int manager_ = -1;  // the issm device
   std::vector<char> buffer_;
   std::map<MadClass, int> agents_;
 };
@@ -113,6 +128,8 @@ Result<std::unique_ptr<Mads>> open_umad(const UmadPort& port) {
     if (const auto done = umad->register_class(mad_class, false); !done) return pass_on(done);
   if (const auto done = umad->register_class(MadClass::probe, port.answers_probes); !done)
     return pass_on(done);
+  if (port.in_ibsim)
+    if (const auto done = umad->claim_manager(port); !done) return pass_on(done);
   return umad;
 }
 

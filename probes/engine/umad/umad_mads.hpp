@@ -13,6 +13,9 @@ struct UmadPort {
   std::string device;           // empty: the first with an active InfiniBand port
   std::uint8_t port = 0;        // 0: the device's first active port
   bool answers_probes = false;  // takes the requests of weft's own class that others send here
+  /// Says that a subnet manager is here, for as long as it is open: ibsim hands requests to those alone (and
+  /// crashes its preload library when one comes before the classes are registered). Never on a real fabric.
+  bool in_ibsim = false;
 };
 
 /// An Error names what is missing: no device, no right to open it, a build without libibumad.

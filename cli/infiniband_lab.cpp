@@ -1,0 +1,57 @@
+#include "cli/infiniband_lab.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "probes/engine/umad/umad_mads.hpp"
+
+namespace weft {
+namespace {
+
+constexpr const char* kEntered = "WEFT_INFINIBAND_LAB";
+constexpr const char* kSelf = "/proc/self/exe";
+
+std::string& lab_directory() {
+  static std::string directory;
+  return directory;
+}
+
+/// The preload library removes its files at exit, by a name relative to the directory it was started in.
+void return_to_lab() { [[maybe_unused]] const int done = chdir(lab_directory().c_str()); }
+
+}  // namespace
+
+Result<void> enter_infiniband_lab(const IbLab& lab, const Arguments& words) {
+  const char* entered = std::getenv(kEntered);
+  if (entered != nullptr && lab.sockets == entered) return {};
+  for (const auto& variable : lab.environment_for_commands()) {
+    const auto middle = variable.find('=');
+    setenv(variable.substr(0, middle).c_str(), variable.substr(middle + 1).c_str(), 1);
+  }
+  setenv(kEntered, lab.sockets.c_str(), 1);
+  std::vector<std::string> copy{"weft"};
+  copy.insert(copy.end(), words.begin(), words.end());
+  std::vector<char*> argv;
+  for (auto& word : copy) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  execv(kSelf, argv.data());
+  return fail(ErrorKind::internal, "starting weft again in the lab: {}", std::strerror(errno));
+}
+
+Result<std::unique_ptr<Mads>> open_lab_mads(const IbLab& lab) {
+  std::error_code error;
+  const auto here = std::filesystem::current_path(error);
+  if (error || chdir(lab.directory.c_str()) != 0)
+    return fail(ErrorKind::absent, "the lab's directory {} is gone", lab.directory.string());
+  auto mads = open_umad({});
+  lab_directory() = lab.directory.string();
+  std::atexit(return_to_lab);  // runs before the library's own, which was registered earlier
+  std::filesystem::current_path(here, error);
+  return mads;
+}
+
+}  // namespace weft

@@ -1,0 +1,20 @@
+// Reaching an InfiniBand lab: ibsim is behind a preload library, so a command that talks to it starts itself
+// again with that library loaded.
+#pragma once
+
+#include "cli/commands.hpp"
+#include "probes/wire/mads.hpp"
+#include "topology/lab/ib_lab.hpp"
+
+#include <memory>
+
+namespace weft {
+
+/// Starts `weft words...` again in the lab's environment, in place of this process; returns at once where
+/// that was done already.
+Result<void> enter_infiniband_lab(const IbLab& lab, const Arguments& words);
+
+/// The management port of a process that has entered. The preload library keeps files in the lab's directory.
+Result<std::unique_ptr<Mads>> open_lab_mads(const IbLab& lab);
+
+}  // namespace weft

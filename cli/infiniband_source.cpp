@@ -1,0 +1,99 @@
+#include "cli/infiniband_source.hpp"
+
+#include "cli/infiniband_lab.hpp"
+#include "cli/lab_place.hpp"
+#include "probes/engine/umad/umad_mads.hpp"
+#include "topology/files/file_text.hpp"
+#include "topology/files/ibnetdiscover.hpp"
+
+namespace weft {
+namespace {
+
+constexpr Bytes kLargestDump = Bytes(512'000'000);  // 100,000 adapters take about 60 MB
+constexpr unsigned kLargestWindow = 128;            // see MadLimits
+
+}  // namespace
+
+void add_infiniband_options(po::options_description& options) {
+  options.add_options()("lab", po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
+                        "an InfiniBand lab")(
+      "device", po::value<std::string>()->value_name("HCA")->default_value(""),
+      "the adapter to ask through (default: the first with an active port)")(
+      "port", po::value<unsigned>()->value_name("N")->default_value(0),
+      "its port (default: the first active)")("window",
+                                              po::value<unsigned>()->value_name("N")->default_value(64),
+                                              "questions in flight at once, 1 to 128")(
+      "timeout", po::value<std::string>()->value_name("TIME")->default_value("600ms"),
+      "for one question with its repeats")("node-names", po::value<std::string>()->value_name("FILE"),
+                                           "names by GUID: lines of 0xGUID \"name\"")(
+      "dump", po::value<std::string>()->value_name("FILE"), "read this ibnetdiscover dump and ask nobody");
+}
+
+namespace {
+
+/// The management datagrams of the port that the options name.
+Result<std::unique_ptr<Mads>> open_mads(const po::variables_map& values, const Arguments& words) {
+  if (const auto name = text_option(values, "lab")) {
+    const auto lab = ib_lab_open(*name, ib_lab_root());
+    if (!lab) return pass_on(lab);
+    if (const auto entered = enter_infiniband_lab(*lab, words); !entered) return pass_on(entered);
+    return open_lab_mads(*lab);
+  }
+  return open_umad({.device = values["device"].as<std::string>(),
+                    .port = static_cast<std::uint8_t>(values["port"].as<unsigned>())});
+}
+
+}  // namespace
+
+Result<MadLimits> mad_limits(const po::variables_map& values) {
+  const auto window = values["window"].as<unsigned>();
+  if (window < 1 || window > kLargestWindow)
+    return fail(ErrorKind::usage, "--window {}: expected 1 to {}", window, kLargestWindow);
+  const auto timeout = read_option<Nanoseconds>(values, "timeout", parse_duration);
+  if (!timeout) return pass_on(timeout);
+  if (**timeout < std::chrono::milliseconds(10))
+    return fail(ErrorKind::usage, "--timeout: expected 10ms or more");
+  return MadLimits{.window = window, .timeout = **timeout};
+}
+
+Result<IbNodeNames> node_names(const po::variables_map& values) {
+  const auto file = text_option(values, "node-names");
+  if (!file) return IbNodeNames();
+  const auto text = read_text_file(*file, kLargestDump);
+  if (!text) return pass_on(text);
+  const auto names = parse_node_names(*text);
+  if (!names) return pass_on(names, *file);
+  return *names;
+}
+
+Result<FoundFabric> find_fabric(const po::variables_map& values, const std::string& name,
+                                const Arguments& words) {
+  const auto names = node_names(values);
+  if (!names) return pass_on(names);
+  IbSubnet subnet;
+  MadTally tally;
+  Nanoseconds took{};
+  if (const auto dump = text_option(values, "dump")) {
+    const auto text = read_text_file(*dump, kLargestDump);
+    if (!text) return pass_on(text);
+    auto read = parse_ibnetdiscover(*text);
+    if (!read) return pass_on(read, *dump);
+    subnet = std::move(*read);
+  } else {
+    const auto limits = mad_limits(values);
+    if (!limits) return pass_on(limits);
+    const auto mads = open_mads(values, words);
+    if (!mads) return pass_on(mads);
+    const auto start = (*mads)->now();
+    auto found = discover_subnet(**mads, *limits);
+    if (!found) return pass_on(found);
+    took = (*mads)->now() - start;
+    subnet = std::move(found->subnet);
+    tally = found->tally;
+  }
+  auto fabric = build_infiniband_fabric(subnet, name, *names);
+  if (!fabric) return pass_on(fabric);
+  return FoundFabric{std::move(*fabric), tally, took};
+}
+
+}  // namespace weft

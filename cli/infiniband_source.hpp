@@ -1,0 +1,26 @@
+// Where a command reads an InfiniBand fabric from: a port of this host, a lab, or a dump in a file.
+#pragma once
+
+#include <memory>
+
+#include "cli/options.hpp"
+#include "probes/discover/subnet_discovery.hpp"
+
+namespace weft {
+
+void add_infiniband_options(po::options_description& options);
+
+Result<MadLimits> mad_limits(const po::variables_map& values);
+Result<IbNodeNames> node_names(const po::variables_map& values);
+
+/// The subnet of the options: a dump's, else discovered. `name` names the fabric; `words` are those of the
+/// program, with which it starts itself again to reach a lab.
+struct FoundFabric {
+  InfinibandFabric fabric;
+  MadTally tally;  // of a discovery
+  Nanoseconds took{};
+};
+Result<FoundFabric> find_fabric(const po::variables_map& values, const std::string& name,
+                                const Arguments& words);
+
+}  // namespace weft

@@ -1,0 +1,176 @@
+#include "cli/sweep_infiniband.hpp"
+
+#include <algorithm>
+
+#include "cli/agent.hpp"
+#include "cli/compose.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/infiniband_lab.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/lab_place.hpp"
+#include "cli/nats_server.hpp"
+#include "cli/sweep_answer.hpp"
+#include "collectors/counters/counter_evidence.hpp"
+#include "probes/discover/matching.hpp"
+#include "probes/discover/subnet_tables.hpp"
+#include "probes/session/coordinator_loop.hpp"
+
+namespace weft {
+namespace {
+
+constexpr const char* kAdapter = "ibsim0";  // what the preload library calls every adapter
+constexpr auto kSignOff = std::chrono::seconds(2);
+constexpr IpAddress::V4 kLoopback{127, 0, 0, 1};
+
+/// The fabric as it is, beside the one that should be.
+struct Reading {
+  InfinibandFabric found;
+  FabricMatch match;
+  TableReading tables;
+  CounterReading counters;
+};
+
+Result<Reading> read_fabric(Mads& mads, const Fabric& expected) {
+  auto discovery = discover_subnet(mads);
+  if (!discovery) return pass_on(discovery);
+  auto found = build_infiniband_fabric(discovery->subnet, expected.name());
+  if (!found) return pass_on(found);
+  auto match = match_fabrics(expected, found->fabric);
+  auto tables = read_tables(mads, *found, discovery->routes);
+  if (!tables) return pass_on(tables);
+  auto counters = read_counters(mads, *found);
+  if (!counters) return pass_on(counters);
+  return Reading{std::move(*found), std::move(match), std::move(*tables), std::move(*counters)};
+}
+
+/// The channels of the fabric file that a route of the fabric found takes; empty when one of them is not in
+/// it.
+std::vector<ChannelId> expected_path(const LidRoute& route, const FabricMatch& match) {
+  std::vector<ChannelId> path;
+  for (const ChannelId channel : route.path()) {
+    const auto expected = match.expected[channel.value()];
+    if (!expected) return {};
+    path.push_back(*expected);
+  }
+  return path;
+}
+
+void adopt_paths(PathLearner& learner, const Reading& reading, const std::vector<PortId>& nics) {
+  for (const PortId src : nics)
+    for (const PortId dst : nics) {
+      const auto from = reading.match.found_nic[src.value()];
+      const auto to = reading.match.found_nic[dst.value()];
+      const auto lids = to ? reading.tables.tables.lids_of(*to) : std::nullopt;
+      if (src == dst || !from || !lids) continue;
+      for (std::uint32_t i = 0; i < lids->count(); ++i) {
+        const Lid lid(static_cast<std::uint16_t>(lids->base.value() + i));
+        const LidRoute route = reading.tables.tables.walk(*from, lid);
+        if (route.end != RouteEnd::arrived) continue;
+        if (const auto path = expected_path(route, reading.match); !path.empty())
+          learner.adopt(src, dst, PathLabel(lid.value()), path);
+      }
+    }
+}
+
+void note_counters(Sweep& sweep, const Reading& reading, const CounterReading& after) {
+  for (ChannelEvidence& sign : counter_evidence(reading.found, &reading.counters, after))
+    if (const auto channel = reading.match.expected[sign.channel.value()]) {
+      sign.channel = *channel;
+      sweep.note(std::move(sign));
+    }
+}
+
+struct Agents {
+  ScratchDirectory logs;
+  std::vector<ChildProcess> processes;
+};
+
+Result<Agents> start_agents(const IbLab& lab, const std::vector<PortId>& nics, const AddressBook& addresses,
+                            const NatsAddress& bus, RunId run) {
+  auto logs = ScratchDirectory::make();
+  if (!logs) return pass_on(logs);
+  Agents agents{std::move(*logs), {}};
+  const auto program = std::filesystem::read_symlink("/proc/self/exe");
+  for (const PortId nic : nics) {
+    AgentWords words{bus.url,
+                     run,
+                     lab.fabric.name_of(lab.fabric.port(nic).node),
+                     {{kAdapter, addresses.address_of(nic).value_or(IpAddress())}},
+                     "ibsim"};
+    std::vector<std::string> argv{program.string()};
+    for (auto& word : agent_arguments(words)) argv.push_back(std::move(word));
+    auto env = lab.environment_at(nic);
+    env.push_back(fmt::format("{}={}", kBusTokenVariable, bus.token));
+    auto agent = ChildProcess::start({.argv = in_directory(lab.directory, std::move(argv)),
+                                      .env = std::move(env),
+                                      .output = ToNothing{},
+                                      .errors = ToFile{agents.logs.path() / (words.host + ".log")},
+                                      .own_session = true});
+    if (!agent) return pass_on(agent, "the agent of " + words.host);
+    agents.processes.push_back(std::move(*agent));
+  }
+  return agents;
+}
+
+std::vector<ExpectedHost> expected_hosts(const IbLab& lab, const std::vector<PortId>& nics) {
+  std::vector<ExpectedHost> hosts;
+  for (const PortId nic : nics) hosts.push_back({lab.fabric.port(nic).node, {{kAdapter, nic}}});
+  return hosts;
+}
+
+/// Runs the sweep with agents of our own over a server of our own; all have ended when it returns.
+Result<void> run(const IbLab& lab, Sweep& sweep, const RunSecrets& secrets, const std::vector<PortId>& nics,
+                 const AddressBook& addresses, ProgressLine& progress, std::stop_token stop) {
+  const auto server = NatsServer::start(IpAddress(kLoopback));
+  if (!server) return pass_on(server);
+  const auto bus = connect_nats(server->address(), secrets.run, std::string(kCoordinator));
+  if (!bus) return pass_on(bus);
+  auto agents = start_agents(lab, nics, addresses, server->address(), secrets.run);
+  if (!agents) return pass_on(agents);
+  Coordinator coordinator(lab.fabric, sweep, secrets, expected_hosts(lab, nics));
+  const auto done = coordinate(
+      **bus, coordinator, [&](const Progress& p) { progress.show(p); }, std::move(stop));
+  // ibsim has room for ten clients: each must have the time to sign off.
+  for (ChildProcess& agent : agents->processes)
+    if (const auto ended = agent.wait_for(kSignOff); !ended || !*ended) agent.stop(kSignOff);
+  return done;
+}
+
+Result<int> sweep_lab(const po::variables_map& values, const SweepOptions& options, const IbLab& lab) {
+  const auto mads = open_lab_mads(lab);
+  if (!mads) return pass_on(mads);
+  const auto reading = read_fabric(**mads, lab.fabric);
+  if (!reading) return pass_on(reading);
+  const auto addresses = plan_addresses(lab.fabric, IpFamily::v4);
+  if (!addresses) return pass_on(addresses);
+  const auto nics = lab.agents();
+  const auto secrets = new_run_secrets();
+  Sweep sweep(lab.fabric, addresses->book, options, secrets.run);
+  for (const PortId nic : lab.fabric.nics())
+    if (std::find(nics.begin(), nics.end(), nic) == nics.end()) sweep.leave_out(nic);
+  sweep.know_paths([&](PathLearner& learner) { adopt_paths(learner, *reading, nics); });
+  for (ChannelEvidence& sign : match_evidence(lab.fabric, reading->found, reading->match))
+    sweep.note(std::move(sign));
+  ProgressLine progress;
+  const Interrupt interrupt;
+  const auto done = run(lab, sweep, secrets, nics, addresses->book, progress, interrupt.token());
+  if (interrupt.happened()) return kExitInterrupted;
+  if (!done) return pass_on(done);
+  const auto after = read_counters(**mads, reading->found);
+  if (!after) return pass_on(after);
+  note_counters(sweep, *reading, *after);
+  return answer(values, lab.fabric, sweep, progress);
+}
+
+}  // namespace
+
+int sweep_infiniband_lab(const po::variables_map& values, const SweepOptions& options,
+                         const std::string& name, const Arguments& words) {
+  const auto lab = ib_lab_open(name, ib_lab_root());
+  if (!lab) return report(lab.error());
+  if (const auto entered = enter_infiniband_lab(*lab, words); !entered) return report(entered.error());
+  const auto status = sweep_lab(values, options, *lab);
+  return status ? *status : report(status.error());
+}
+
+}  // namespace weft

@@ -1,0 +1,136 @@
+#include "cli/topology_discover.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/exit_status.hpp"
+#include "cli/infiniband_source.hpp"
+#include "probes/discover/cabling.hpp"
+#include "topology/files/fabric_file.hpp"
+#include "topology/files/ibnetdiscover.hpp"
+#include "topology/lab/ib_lab.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::string_view kDiscoverExamples =
+    "  weft topology discover                         what is there, counted\n"
+    "  weft topology discover -o yaml > fabric.yaml   the fabric as a fabric file\n"
+    "  weft topology discover --dump net.txt -o yaml  the same, out of an ibnetdiscover dump\n";
+constexpr std::string_view kCheckExamples =
+    "  weft topology check fabric.yaml                what differs from the file, as a list to work "
+    "through\n";
+
+unsigned count_tier(const Fabric& fabric, Tier tier) {
+  unsigned count = 0;
+  for (const Node& node : fabric.nodes()) count += node.tier == tier ? 1 : 0;
+  return count;
+}
+
+/// The links by width and speed: "8192 at 4xHDR".
+std::map<std::string, unsigned> shapes(const InfinibandFabric& found) {
+  std::map<std::string, unsigned> result;
+  for (const Link& link : found.fabric.links()) {
+    const IbPort& port = found.inventory.ports[link.a.value()];
+    result[port.width && port.speed ? fmt::format("{}{}", to_string(*port.width), to_string(*port.speed))
+                                    : std::string("unknown")]++;
+  }
+  return result;
+}
+
+void print_remarks(const std::vector<std::string>& remarks, FILE* to) {
+  for (const auto& remark : remarks) fmt::print(to, "note: {}\n", remark);
+}
+
+void print_summary(const FoundFabric& found) {
+  const Fabric& fabric = found.fabric.fabric;
+  fmt::print("fabric {}: {} hosts with {} ports, {} leaves, {} spines, {} cores, {} links\n", fabric.name(),
+             fabric.hosts().size(), fabric.nics().size(), count_tier(fabric, Tier::leaf),
+             count_tier(fabric, Tier::spine), count_tier(fabric, Tier::core), fabric.link_count());
+  for (const auto& [shape, count] : shapes(found.fabric)) fmt::print("  {} at {}\n", count, shape);
+  for (const auto& node : found.fabric.inventory.aggregation_nodes)
+    fmt::print("  aggregation node 0x{:x}\n", node.guid.value());
+  if (found.tally.questions > 0)
+    fmt::print("asked {} questions in {} ({} sent, {} unanswered)\n", found.tally.questions,
+               to_string(std::chrono::round<std::chrono::milliseconds>(found.took)), found.tally.sent,
+               found.tally.silent);
+  print_remarks(found.fabric.remarks, stdout);
+}
+
+Arguments program_words(const char* word, const Arguments& arguments) {
+  Arguments words{"topology", word};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return words;
+}
+
+}  // namespace
+
+bool names_a_live_fabric(const Arguments& arguments) {
+  return std::any_of(arguments.begin(), arguments.end(), [](const std::string& word) {
+    return word.starts_with("--lab") || word.starts_with("--device") || word.starts_with("--dump");
+  });
+}
+
+int topology_discover_command(const Arguments& arguments) {
+  OptionParser parser("weft topology discover [options]",
+                      "Reads the InfiniBand fabric that this host is on, or a dump of one.",
+                      std::string(kDiscoverExamples));
+  add_infiniband_options(parser.options());
+  parser.options().add_options()(
+      "name", po::value<std::string>()->value_name("NAME")->default_value("discovered"), "the fabric's name")(
+      "output,o", po::value<std::string>()->value_name("FORMAT")->default_value("table"),
+      "table: counts and notes; yaml: a fabric file; ibnetdiscover: a dump");
+  const auto values = parser.parse(arguments);
+  if (!values) return report(values.error());
+  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
+  const auto format = (*values)["output"].as<std::string>();
+  if (format != "table" && format != "yaml" && format != "ibnetdiscover")
+    return report({ErrorKind::usage, fmt::format("-o {}: expected table, yaml or ibnetdiscover", format)});
+  const auto found =
+      find_fabric(*values, (*values)["name"].as<std::string>(), program_words("discover", arguments));
+  if (!found) return report(found.error());
+  if (format == "table") return print_summary(*found), kExitHealthy;
+  print_remarks(found->fabric.remarks, stderr);
+  if (format == "yaml")
+    fmt::print("{}", write_fabric_file(found->fabric.fabric));
+  else
+    fmt::print("{}", write_ibnetdiscover(found->fabric.fabric, found->fabric.inventory));
+  return kExitHealthy;
+}
+
+int topology_cabling_command(const Arguments& arguments) {
+  OptionParser parser(
+      "weft topology check FABRIC.yaml [options]",
+      "Compares the InfiniBand fabric that this host is on with the file that says how it should be.",
+      std::string(kCheckExamples));
+  add_infiniband_options(parser.options());
+  parser.options().add_options()("fabric", po::value<std::string>()->value_name("FABRIC.yaml"),
+                                 "what it should be");
+  parser.positional("fabric", 1);
+  const auto values = parser.parse(arguments);
+  if (!values) return report(values.error());
+  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
+  const auto path = text_option(*values, "fabric");
+  if (!path) return report({ErrorKind::usage, "no fabric file given: weft topology check FABRIC.yaml --lab"});
+  const auto file = read_fabric_file(*path);
+  if (!file) return report(file.error());
+  const auto found = find_fabric(*values, file->fabric.name(), program_words("check", arguments));
+  if (!found) return report(found.error());
+  const Fabric expected = values->count("lab") ? at_ibsim_rates(file->fabric) : file->fabric;
+  const auto faults = check_cabling(expected, found->fabric);
+  if (!faults.empty()) fmt::print("{:<14} {:<24} {:<32} {}\n", "WHAT", "WHERE", "SHOULD BE", "IS");
+  bool failed = false;
+  for (const auto& fault : faults) {
+    fmt::print("{:<14} {:<24} {:<32} {}\n", to_string(fault.kind), fault.where, fault.should, fault.is);
+    failed = failed || fault.kind == CablingKind::missing_node || fault.kind == CablingKind::missing_cable ||
+             fault.kind == CablingKind::miswired;
+  }
+  print_remarks(found->fabric.remarks, stderr);
+  fmt::print("{} of {} links as they should be, {} to look at\n",
+             expected.link_count() - std::min(faults.size(), expected.link_count()), expected.link_count(),
+             faults.size());
+  return failed ? kExitFailed : faults.empty() ? kExitHealthy : kExitDegraded;
+}
+
+}  // namespace weft

@@ -1,0 +1,16 @@
+// `weft topology discover` and `weft topology check`: the InfiniBand fabric that this host's port is on, read
+// by management datagrams or from a dump.
+#pragma once
+
+#include "cli/commands.hpp"
+
+namespace weft {
+
+/// The words after `topology discover`.
+int topology_discover_command(const Arguments& arguments);
+/// The words after `topology check`, where they name a fabric to compare the file with: --lab, --device,
+/// --dump.
+bool names_a_live_fabric(const Arguments& arguments);
+int topology_cabling_command(const Arguments& arguments);
+
+}  // namespace weft

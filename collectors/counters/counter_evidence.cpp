@@ -1,0 +1,214 @@
+#include "collectors/counters/counter_evidence.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+namespace weft {
+namespace {
+
+// Symbol errors are counted behind the forward error correction where there is one: a healthy link makes
+// fewer than 1e-15 a bit (IBTA vol. 2, effective BER); a cable is looked at from 1e-14 on (the threshold of
+// UFM's port health, over 12 minutes).
+constexpr double kHealthyBer = 1e-15;
+constexpr double kBadBer = 1e-14;
+// A healthy link goes down, retrains or overruns less than once in 1,000 hours.
+constexpr double kHealthyEventsPerHour = 1e-3;
+constexpr double kBadEventsPerHour = 1.0;
+// Waiting for credits: a tenth of the time it had something to send is more than bursts make; fewer ticks
+// than these are a moment (1,000 words are 20 ns at 200 Gb/s).
+constexpr double kWaits = 0.1;
+constexpr std::uint64_t kFewTicks = 1000;
+constexpr double kNatsOfFullWait = 30;
+constexpr double kMostNats = 50;
+
+std::uint64_t value(const PortReading& reading, IbCounter counter) {
+  return reading.values[static_cast<std::size_t>(counter)];
+}
+
+const PortReading* reading_of(const CounterReading* reading, PortId port) {
+  if (reading == nullptr || port.value() >= reading->ports.size()) return nullptr;
+  const auto& found = reading->ports[port.value()];
+  return found ? &*found : nullptr;
+}
+
+/// ln of how much likelier `count` is where `bad` are expected (or as many as there are) than where `healthy`
+/// are: Poisson.
+double log_ratio(double count, double healthy, double bad) {
+  const double expected = std::max(count, bad);
+  return std::clamp(count * std::log(expected / healthy) - (expected - healthy), 0.0, kMostNats);
+}
+
+struct ErrorCounter {
+  IbCounter counter;
+  bool by_bits;  // grows with the bits carried; otherwise an event in time
+};
+constexpr std::array kCableErrors{
+    ErrorCounter{IbCounter::symbol_error, true}, ErrorCounter{IbCounter::link_error_recovery, false},
+    ErrorCounter{IbCounter::link_downed, false}, ErrorCounter{IbCounter::local_link_integrity, false},
+    ErrorCounter{IbCounter::excessive_buffer_overrun, false}};
+
+class Evidence {
+ public:
+  Evidence(const InfinibandFabric& whole, const CounterReading* before, const CounterReading& after)
+      : whole_(whole), before_(before), after_(after) {}
+
+  std::vector<ChannelEvidence> run() {
+    for (std::uint32_t p = 0; p < whole_.fabric.port_count(); ++p) {
+      const PortId port(p);
+      const auto* now = reading_of(&after_, port);
+      if (now == nullptr || !whole_.fabric.port(port).link) continue;
+      weigh_cable(port, *now);
+      weigh_received(port, *now);
+      weigh_waiting(port, *now);
+      follow_remote_errors(port, *now);
+    }
+    return std::move(evidence_);
+  }
+
+ private:
+  double seconds() const {
+    return before_ ? std::chrono::duration<double>(after_.at - before_->at).count() : 0.0;
+  }
+  double rate(PortId port) const {
+    return whole_.fabric.link(*whole_.fabric.port(port).link).rate.bits_per_second();
+  }
+
+  /// What the counter grew by between the readings; absent without an earlier one, after a reset, or stuck.
+  std::optional<std::uint64_t> growth(PortId port, const PortReading& now, IbCounter counter) const {
+    const auto* then = reading_of(before_, port);
+    if (then == nullptr) return std::nullopt;
+    const auto step = counter_step(value(*then, counter), value(now, counter), classic_limit(counter));
+    const auto* advanced = std::get_if<Advanced>(&step);
+    return advanced ? std::optional(advanced->by) : std::nullopt;
+  }
+
+  double weigh(const ErrorCounter& error, PortId port, std::uint64_t count, double window_seconds) const {
+    if (count == 0 || window_seconds <= 0) return 0;
+    const double amount = error.by_bits ? rate(port) * window_seconds : window_seconds / 3600.0;
+    const double healthy = amount * (error.by_bits ? kHealthyBer : kHealthyEventsPerHour);
+    const double bad = amount * (error.by_bits ? kBadBer : kBadEventsPerHour);
+    return log_ratio(static_cast<double>(count), healthy, bad);
+  }
+
+  void accuse_incoming(PortId port, Cause cause, double nats, std::string text) {
+    if (const auto channel = whole_.fabric.channel_into(port); channel && nats > 0)
+      evidence_.push_back({*channel, cause, nats, std::move(text)});
+  }
+
+  std::string place(PortId port) const {
+    return fmt::format("{}/p{}", whole_.fabric.name_of(whole_.fabric.port(port).node),
+                       whole_.fabric.port(port).number.value());
+  }
+
+  void weigh_cable(PortId port, const PortReading& now) {
+    for (const ErrorCounter& error : kCableErrors) {
+      const auto count = value(now, error.counter);
+      if (count == 0) continue;
+      const double in_all = weigh(error, port, count, std::chrono::duration<double>(kUnknownWindow).count());
+      const auto grown = growth(port, now, error.counter);
+      const double just_now = weigh(error, port, grown.value_or(0), seconds());
+      const bool stuck = count >= classic_limit(error.counter);
+      auto text = fmt::format("{} of {} is {}{}", to_string(error.counter), place(port), count,
+                              stuck ? " (its maximum: really more)" : "");
+      if (grown && *grown > 0) text += fmt::format(", {} of them in the last {:.0f} s", *grown, seconds());
+      accuse_incoming(port, Cause::counter, std::max(in_all, just_now), std::move(text));
+    }
+  }
+
+  /// Packets that came in damaged, against those that came in whole: only what was counted between two
+  /// readings, as a fabric that is set up or cabled makes some.
+  void weigh_received(PortId port, const PortReading& now) {
+    const auto errors = growth(port, now, IbCounter::rcv_errors);
+    const auto packets = growth(port, now, IbCounter::rcv_packets);
+    if (!errors || *errors == 0) return;
+    const double all = static_cast<double>(packets.value_or(0) + *errors);
+    const double nats = log_ratio(static_cast<double>(*errors), 0.1 + all * 1e-7, all * 1e-4);
+    accuse_incoming(port, Cause::counter, nats,
+                    fmt::format("PortRcvErrors of {} grew by {} while {} packets arrived", place(port),
+                                *errors, packets.value_or(0)));
+  }
+
+  /// A tick of XmitWait and a word of XmitData take the same time, so their ratio needs no clock.
+  void weigh_waiting(PortId port, const PortReading& now) {
+    const auto channel = whole_.fabric.channel_from(port);
+    const auto grown = growth(port, now, IbCounter::xmit_wait);
+    const auto sent = growth(port, now, IbCounter::xmit_data);
+    const bool by_steps = grown && sent && *grown >= kFewTicks;
+    const auto ticks = by_steps ? *grown : value(now, IbCounter::xmit_wait);
+    const auto words = by_steps ? *sent : value(now, IbCounter::xmit_data);
+    if (!channel || ticks < kFewTicks) return;
+    const double share =
+        static_cast<double>(ticks) / (static_cast<double>(ticks) + static_cast<double>(words));
+    if (share < kWaits) return;
+    evidence_.push_back(
+        {*channel, Cause::congestion, kNatsOfFullWait * std::min(1.0, 2 * share),
+         fmt::format("PortXmitWait of {}: it waited {:.0f} % of the time it had something to send",
+                     place(port), 100 * share)});
+  }
+
+  /// A packet marked bad upstream is counted at every hop after: the port that damaged it is found by going
+  /// back to where errors of the cable itself are counted.
+  void follow_remote_errors(PortId port, const PortReading& now) {
+    const auto remote = value(now, IbCounter::rcv_remote_physical_errors);
+    if (remote == 0) return;
+    std::set<NodeId> seen;
+    follow(port, port, remote, seen);
+  }
+
+  void follow(PortId first, PortId port, std::uint64_t count, std::set<NodeId>& seen) {
+    const auto in = whole_.fabric.channel_into(port);
+    if (!in) return;
+    const NodeId upstream = whole_.fabric.source_node(*in);
+    if (whole_.fabric.is_host(upstream) || !seen.insert(upstream).second) return;
+    for (const PortId other : whole_.fabric.ports_of(upstream)) {
+      const auto* reading = reading_of(&after_, other);
+      if (reading == nullptr || other == whole_.fabric.source(*in)) continue;
+      if (value(*reading, IbCounter::symbol_error) + value(*reading, IbCounter::rcv_errors) > 0)
+        accuse_incoming(other, Cause::counter, std::min(kMostNats, std::log1p(static_cast<double>(count))),
+                        fmt::format("PortRcvRemotePhysicalErrors of {} ({}) lead back to {}", place(first),
+                                    count, place(other)));
+      else if (value(*reading, IbCounter::rcv_remote_physical_errors) > 0)
+        follow(first, other, count, seen);
+    }
+  }
+
+  const InfinibandFabric& whole_;
+  const CounterReading* before_;
+  const CounterReading& after_;
+  std::vector<ChannelEvidence> evidence_;
+};
+
+}  // namespace
+
+std::optional<PortRates> port_rates(const CounterReading& before, const CounterReading& after, PortId port) {
+  const auto* then = reading_of(&before, port);
+  const auto* now = reading_of(&after, port);
+  if (then == nullptr || now == nullptr || then->wide != now->wide || after.at <= before.at)
+    return std::nullopt;
+  const auto grown = [&](IbCounter counter) -> std::optional<std::uint64_t> {
+    const std::uint64_t limit = now->wide ? ~std::uint64_t{0} : classic_limit(counter);
+    const auto step = counter_step(value(*then, counter), value(*now, counter), limit);
+    const auto* advanced = std::get_if<Advanced>(&step);
+    return advanced ? std::optional(advanced->by) : std::nullopt;
+  };
+  const auto sent = grown(IbCounter::xmit_data);
+  const auto received = grown(IbCounter::rcv_data);
+  const auto ticks = counter_step(value(*then, IbCounter::xmit_wait), value(*now, IbCounter::xmit_wait),
+                                  classic_limit(IbCounter::xmit_wait));
+  if (!sent || !received || !std::holds_alternative<Advanced>(ticks)) return std::nullopt;
+  const double waited = static_cast<double>(std::get<Advanced>(ticks).by);
+  const double busy = waited + static_cast<double>(*sent);
+  const auto time = after.at - before.at;
+  return PortRates{Bandwidth::over(Bytes::from_ib_words(static_cast<std::int64_t>(*sent)), time),
+                   Bandwidth::over(Bytes::from_ib_words(static_cast<std::int64_t>(*received)), time),
+                   busy > 0 ? waited / busy : 0.0};
+}
+
+std::vector<ChannelEvidence> counter_evidence(const InfinibandFabric& fabric, const CounterReading* before,
+                                              const CounterReading& after) {
+  return Evidence(fabric, before, after).run();
+}
+
+}  // namespace weft

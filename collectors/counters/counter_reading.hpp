@@ -1,0 +1,30 @@
+// Reads the counters of every cabled port of an InfiniBand fabric, by performance MADs to the LIDs of its end
+// ports; what does not answer is absent.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "probes/wire/mad_counters.hpp"
+#include "probes/wire/mad_exchange.hpp"
+#include "topology/model/infiniband.hpp"
+
+namespace weft {
+
+struct PortReading {
+  IbCounters values{};
+  /// Data and packets came from the 64-bit counters, which do not stick.
+  bool wide = false;
+};
+
+struct CounterReading {
+  Nanoseconds at{};                               // when the reading began, on the Mads' clock
+  std::vector<std::optional<PortReading>> ports;  // by PortId; absent: no cable, no LID, no answer
+  std::size_t unread = 0;                         // cabled ports without a reading
+  MadTally tally;
+};
+
+Result<CounterReading> read_counters(Mads& mads, const InfinibandFabric& fabric, const MadLimits& limits = {},
+                                     std::stop_token stop = {});
+
+}  // namespace weft

@@ -1,0 +1,34 @@
+// Compares a fabric as it is with the fabric it should be and says what a technician has to change. Nodes are
+// matched by name; two nodes are joined rightly when as many cables run between them as there should,
+// whatever ports these are on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "topology/model/infiniband.hpp"
+
+namespace weft {
+
+enum class CablingKind {
+  missing_node,
+  extra_node,
+  missing_cable,
+  extra_cable,
+  miswired,     // a cable that should go elsewhere
+  wrong_rate,   // fewer lanes or slower lanes than it should have
+  mixed_model,  // an adapter or a switch of another model or revision than most of its tier
+};
+std::string_view to_string(CablingKind kind);
+
+struct CablingFault {
+  CablingKind kind = CablingKind::missing_cable;
+  std::string where;   // the node, or the port: host3/p1
+  std::string should;  // what should be there; empty: nothing
+  std::string is;      // what is there; empty: nothing
+};
+
+/// In the order of nodes, so that a technician walks the aisle once. Empty: it is built as designed.
+std::vector<CablingFault> check_cabling(const Fabric& expected, const InfinibandFabric& found);
+
+}  // namespace weft

@@ -1,0 +1,25 @@
+// Puts what was found beside what should be there: for each link of a fabric file the link that was found
+// between the same two nodes.
+#pragma once
+
+#include "topology/findings/observation.hpp"
+#include "topology/model/infiniband.hpp"
+
+namespace weft {
+
+/// Ids of the expected fabric to ids of the found one and back; absent where the other has no such thing.
+struct FabricMatch {
+  std::vector<std::optional<ChannelId>> found;     // by expected channel
+  std::vector<std::optional<ChannelId>> expected;  // by found channel
+  std::vector<std::optional<PortId>> found_nic;    // by expected port, NICs only
+};
+
+/// Nodes by name; of several links between two nodes the first to the first. A host's NIC is known by its
+/// switch, where it has one, else by its number.
+FabricMatch match_fabrics(const Fabric& expected, const Fabric& found);
+
+/// What the match alone says of channels: cables that are not there, links slower than they should be.
+std::vector<ChannelEvidence> match_evidence(const Fabric& expected, const InfinibandFabric& found,
+                                            const FabricMatch& match);
+
+}  // namespace weft

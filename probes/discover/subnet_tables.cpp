@@ -1,0 +1,80 @@
+#include "probes/discover/subnet_tables.hpp"
+
+#include <algorithm>
+
+#include "probes/wire/mad_attributes.hpp"
+
+namespace weft {
+namespace {
+
+class TableQuestions : public MadDialogue {
+ public:
+  TableQuestions(const InfinibandFabric& fabric, const SubnetRoutes& routes, ForwardingTables& tables)
+      : fabric_(fabric.fabric), routes_(routes), tables_(tables), unread_(tables.switch_count()) {
+    for (const auto& [guid, top] : routes.table_top)
+      last_block_ = std::max<std::uint32_t>(last_block_, top / kLidsPerBlock);
+  }
+
+  /// The first block of every switch, then the second: no switch is asked for all its blocks at once.
+  std::optional<MadQuestion> next() override {
+    for (; block_ <= last_block_; ++block_, switch_ = 0)
+      while (switch_ < tables_.switch_count())
+        if (auto question = block_of(switch_++)) return question;
+    return std::nullopt;
+  }
+
+  void answered(const MadQuestion& question, const MadAnswer& answer) override {
+    const auto index = static_cast<std::size_t>(question.tag >> 16);
+    const auto block = static_cast<std::uint32_t>(question.tag & 0xFFFF);
+    if (answer.outcome != MadOutcome::answered) {
+      ++unread_[index];
+      return;
+    }
+    std::array<std::uint8_t, kLidsPerBlock> ports;
+    for (std::size_t i = 0; i < ports.size(); ++i) ports[i] = load_u8(answer.data, i);
+    tables_.set(tables_.switch_at(index), block * static_cast<std::uint32_t>(kLidsPerBlock), ports);
+  }
+
+  std::vector<std::string> remarks() const {
+    std::vector<std::string> result;
+    for (std::size_t i = 0; i < unread_.size(); ++i)
+      if (unread_[i] > 0)
+        result.push_back(fmt::format("{}: {} blocks of its forwarding table could not be read",
+                                     fabric_.name_of(tables_.switch_at(i)), unread_[i]));
+    return result;
+  }
+
+ private:
+  std::optional<MadQuestion> block_of(std::size_t index) const {
+    const auto guid = fabric_.node(tables_.switch_at(index)).guid;
+    const auto top = guid ? routes_.table_top.find(*guid) : routes_.table_top.end();
+    if (top == routes_.table_top.end() || block_ > top->second / kLidsPerBlock) return std::nullopt;
+    return MadQuestion{.to = routes_.to.at(*guid),
+                       .attribute = MadAttribute::linear_forwarding_table,
+                       .modifier = block_,
+                       .tag = std::uint64_t{index} << 16 | block_};
+  }
+
+  const Fabric& fabric_;
+  const SubnetRoutes& routes_;
+  ForwardingTables& tables_;
+  std::vector<unsigned> unread_;
+  std::size_t switch_ = 0;
+  std::uint32_t block_ = 0;
+  std::uint32_t last_block_ = 0;
+};
+
+}  // namespace
+
+Result<TableReading> read_tables(Mads& mads, const InfinibandFabric& fabric, const SubnetRoutes& routes,
+                                 const MadLimits& limits, std::stop_token stop) {
+  TableReading reading{.tables = ForwardingTables(fabric)};
+  TableQuestions questions(fabric, routes, reading.tables);
+  const auto tally = converse(mads, questions, limits, stop);
+  if (!tally) return pass_on(tally, "reading the forwarding tables");
+  reading.tally = *tally;
+  reading.remarks = questions.remarks();
+  return reading;
+}
+
+}  // namespace weft

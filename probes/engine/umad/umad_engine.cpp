@@ -1,0 +1,63 @@
+#include "probes/engine/umad/umad_engine.hpp"
+
+#include <sodium.h>
+
+#include <mutex>
+#include <thread>
+
+#include "probes/wire/mad_prober.hpp"
+
+namespace weft {
+namespace {
+
+constexpr auto kServe = std::chrono::milliseconds(2);  // how long a call waits for the responder
+
+class UmadEngine : public ProbeEngine {
+ public:
+  UmadEngine(std::unique_ptr<Mads> mads, const RunSecrets& secrets, PortId own)
+      : mads_(std::move(mads)),
+        prober_(*mads_, secrets, own),
+        responder_([this](std::stop_token stop) { answer(stop); }) {}
+
+  Result<std::vector<HopAnswer>> trace(const TraceRequest&, std::stop_token) override {
+    return fail(ErrorKind::not_supported, "InfiniBand paths are read from the switches, not traced");
+  }
+  Result<std::vector<PingTally>> ping(const PingRequest& request, std::stop_token stop) override {
+    const std::lock_guard lock(mutex_);
+    return prober_.ping(request, std::move(stop));
+  }
+  Result<std::vector<ReceivedTally>> received(BatchId batch) override {
+    const std::lock_guard lock(mutex_);
+    return prober_.received(batch);
+  }
+
+ private:
+  void answer(std::stop_token stop) {
+    while (!stop.stop_requested()) {
+      {
+        const std::lock_guard lock(mutex_);
+        if (!prober_.serve(kServe)) return;  // the device is gone: pings say so
+      }
+      std::this_thread::yield();
+    }
+  }
+
+  std::unique_ptr<Mads> mads_;
+  std::mutex mutex_;  // prober_ and mads_
+  MadProber prober_;
+  std::jthread responder_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ProbeEngine>> open_umad_engine(const UmadPort& port, const RunSecrets& secrets,
+                                                      PortId own) {
+  if (sodium_init() < 0) return fail(ErrorKind::internal, "libsodium does not start");
+  UmadPort answering = port;
+  answering.answers_probes = true;
+  auto mads = open_umad(answering);
+  if (!mads) return pass_on(mads);
+  return std::make_unique<UmadEngine>(std::move(*mads), secrets, own);
+}
+
+}  // namespace weft

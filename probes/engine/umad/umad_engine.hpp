@@ -1,0 +1,17 @@
+// The ProbeEngine of an InfiniBand NIC: probes are management datagrams, a path label is the destination LID.
+// A thread of its own answers others' probes as long as the engine lives.
+#pragma once
+
+#include <memory>
+
+#include "probes/engine/umad/umad_mads.hpp"
+#include "probes/wire/probe_engine.hpp"
+#include "probes/wire/run_secrets.hpp"
+
+namespace weft {
+
+/// trace() is not supported: on InfiniBand the paths are read from the switches' tables.
+Result<std::unique_ptr<ProbeEngine>> open_umad_engine(const UmadPort& port, const RunSecrets& secrets,
+                                                      PortId own);
+
+}  // namespace weft

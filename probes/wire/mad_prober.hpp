@@ -1,0 +1,46 @@
+// MadProber: sends probes over one Mads, answers those of others, and counts. Used by one thread, which calls
+// serve() whenever nothing else is to do; ping() serves the others' probes while its own are on their way.
+#pragma once
+
+#include <map>
+#include <stop_token>
+#include <vector>
+
+#include "probes/wire/mad_probe.hpp"
+#include "probes/wire/mads.hpp"
+#include "probes/wire/probe_engine.hpp"
+
+namespace weft {
+
+class MadProber {
+ public:
+  MadProber(Mads& mads, const RunSecrets& secrets, PortId own) : mads_(&mads), secrets_(secrets), own_(own) {}
+
+  /// Takes what arrives for up to `at_most`; returns after each arrival.
+  Result<void> serve(Nanoseconds at_most);
+  Result<std::vector<PingTally>> ping(const PingRequest& request, std::stop_token stop);
+  std::vector<ReceivedTally> received(BatchId batch) const;
+
+ private:
+  struct Pending {  // of the ping at hand, by spec
+    std::vector<bool> echoed;
+    std::vector<Nanoseconds> round_trips;
+  };
+  struct Count {
+    std::vector<bool> seen;  // by sequence number: a repeat counts once
+    ReceivedTally tally;
+  };
+  void take(const MadArrival& arrival);
+  void take_probe(const MadProbe& probe);
+  void take_echo(const MadProbe& probe);
+  Result<void> send(const MadProbe& probe, Lid to);
+
+  Mads* mads_;
+  RunSecrets secrets_;
+  PortId own_;
+  BatchId batch_;
+  std::vector<Pending> pending_;
+  std::map<BatchId, std::map<std::pair<PortId, std::uint32_t>, Count>> counts_;
+};
+
+}  // namespace weft

@@ -1,0 +1,245 @@
+// InfiniBand at size, side by side with infiniband-diags: one ibsim with OpenSM, the tools and weft in turn.
+// `bench_infiniband [small] [alternations]`: small is 1,024 adapters and 96 switches; the default is 8,192
+// and 640. Each timed run is a process of its own; ours is this program again, as `--worker JOB`.
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+
+#include "collectors/counters/counter_reading.hpp"
+#include "probes/discover/subnet_tables.hpp"
+#include "probes/engine/umad/umad_mads.hpp"
+#include "tests/bench/support/figures.hpp"
+#include "topology/files/ibnetdiscover.hpp"
+#include "topology/lab/ib_simulator.hpp"
+#include "topology/model/fabric_builder.hpp"
+#include "topology/model/ib_design.hpp"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+using Seconds = std::chrono::duration<double>;
+using std::chrono::steady_clock;
+
+constexpr auto kToolLimit = std::chrono::minutes(10);
+constexpr unsigned kPaths = 2'000'000;
+
+struct Size {
+  unsigned pods, leaves, spines, cores, hosts_per_leaf;
+};
+constexpr Size kFull{8, 32, 32, 128, 32};  // 8,192 adapters, 256 + 256 + 128 switches of 64 ports
+constexpr Size kSmall{4, 16, 16, 32, 16};  // 1,024 adapters, 64 + 64 + 32 switches
+
+/// A fat tree without oversubscription: spine s of each pod joins the cores of group s mod (cores / spine's
+/// uplinks), so that a core has hosts_per_leaf... ports as a leaf has.
+Fabric fat_tree(const Size& size) {
+  FabricBuilder builder("bench", FabricKind::infiniband);
+  const auto rate = Bandwidth::gbit(200);
+  std::vector<NodeId> hosts, leaves, spines, cores;
+  const auto add = [&](std::vector<NodeId>& to, const char* name, unsigned count, NodeKind kind, Tier tier) {
+    for (unsigned i = 1; i <= count; ++i)
+      to.push_back(
+          builder.add_node({.name = fmt::format("{}{}", name, i), .kind = kind, .tier = tier}).value());
+  };
+  add(hosts, "host", size.pods * size.leaves * size.hosts_per_leaf, NodeKind::host, Tier::host);
+  add(leaves, "leaf", size.pods * size.leaves, NodeKind::switch_, Tier::leaf);
+  add(spines, "spine", size.pods * size.spines, NodeKind::switch_, Tier::spine);
+  add(cores, "core", size.cores, NodeKind::switch_, Tier::core);
+  for (std::size_t h = 0; h < hosts.size(); ++h)
+    builder.connect(hosts[h], leaves[h / size.hosts_per_leaf], rate);
+  const unsigned uplinks = size.leaves;  // of a spine: as many as it has leaves
+  const unsigned groups = size.cores / uplinks;
+  for (unsigned p = 0; p < size.pods; ++p)
+    for (unsigned s = 0; s < size.spines; ++s) {
+      const NodeId spine = spines[p * size.spines + s];
+      for (unsigned l = 0; l < size.leaves; ++l) builder.connect(leaves[p * size.leaves + l], spine, rate);
+      for (unsigned c = 0; c < uplinks; ++c) builder.connect(spine, cores[s % groups * uplinks + c], rate);
+    }
+  return std::move(builder).build();
+}
+
+double peak_gb() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1e6;
+}
+
+template <class T>
+T must(Result<T> result) {
+  if (result) return std::move(*result);
+  fmt::print(stderr, "bench: {}\n", result.error().message);
+  std::exit(70);
+}
+
+/// Two million walks between random pairs.
+double walk_paths(const InfinibandFabric& fabric, const ForwardingTables& tables) {
+  std::mt19937 random(1);
+  const auto nics = fabric.fabric.nics();
+  std::uniform_int_distribution<std::size_t> pick(0, nics.size() - 1);
+  std::vector<std::pair<PortId, Lid>> asked;
+  for (unsigned i = 0; i < kPaths; ++i) {
+    const auto lids = tables.lids_of(nics[pick(random)]);
+    if (!lids) std::exit(70);
+    asked.emplace_back(nics[pick(random)], lids->base);
+  }
+  std::size_t hops = 0;
+  const auto start = steady_clock::now();
+  for (const auto& [source, lid] : asked) {
+    const LidRoute route = tables.walk(source, lid);
+    if (route.end != RouteEnd::arrived) std::exit(70);
+    hops += route.hops;
+  }
+  const double seconds = Seconds(steady_clock::now() - start).count();
+  fmt::print(stderr, "{} hops\n", hops);
+  return seconds;
+}
+
+/// Writes "mads paths_s peak_gb unread" to stdout; the dump goes to stderr's file, as the tools write theirs.
+int work(const std::string& job) {
+  const auto mads = must(open_umad({}));
+  const auto found = must(discover_subnet(*mads));
+  const auto fabric = must(build_infiniband_fabric(found.subnet, "bench"));
+  double paths = 0;
+  std::size_t unread = 0;
+  std::uint64_t sent = found.tally.sent;
+  if (job == "discovery") {
+    std::ofstream("weft.dump") << write_ibnetdiscover(fabric.fabric, fabric.inventory);
+  } else if (job == "counters") {
+    const auto counters = must(read_counters(*mads, fabric));
+    unread = counters.unread;
+    sent += counters.tally.sent;
+  } else if (job == "tables" || job == "paths") {
+    const auto tables = must(read_tables(*mads, fabric, found.routes));
+    sent += tables.tally.sent;
+    unread = tables.remarks.size();
+    if (job == "paths") paths = walk_paths(fabric, tables.tables);
+  }
+  fmt::print("{} {} {} {} {}\n", sent, paths, peak_gb(), unread, fabric.fabric.link_count());
+  return 0;
+}
+
+/// One timed process in the simulated fabric.
+struct Run {
+  double seconds = 0;
+  std::string output;
+};
+
+class Bench {
+ public:
+  Bench(const Fabric& fabric, const fs::path& directory, std::string name)
+      : fabric_(fabric),
+        inventory_(design_inventory(fabric, kFastestInIbsim)),
+        directory_(directory),
+        name_(std::move(name)),
+        simulator_(must(IbSimulator::start(
+            fabric_, inventory_,
+            {.directory = directory_, .name = name_, .limit = std::chrono::minutes(20)}))) {}
+
+  Run run(std::vector<std::string> argv, bool dead = false) {
+    const auto out = directory_ / "out.txt";
+    const auto start = steady_clock::now();
+    auto child = must(ChildProcess::start(
+        {.argv = in_directory(directory_, argv),
+         .env = ibsim_environment(name_, inventory_.ports[fabric_.nics()[0].value()].node_guid, false),
+         .output = ToFile{out},
+         .errors = ToFile{directory_ / "err.txt"}}));
+    const auto status = must(child.wait_for(kToolLimit));
+    const double seconds = Seconds(steady_clock::now() - start).count();
+    if (!status || (!status->success() && !dead)) fmt::print(stderr, "bench: {} did not succeed\n", argv[0]);
+    std::ifstream file(out);
+    return {seconds, {std::istreambuf_iterator<char>(file), {}}};
+  }
+  Run ours(const char* job) { return run({fs::read_symlink("/proc/self/exe").string(), "--worker", job}); }
+
+  /// Requests that left our adapter so far, by its own counter.
+  void command(const std::string& text) {
+    if (const auto done = ibsim_command(directory_, text); !done) must(Result<int>(pass_on(done)));
+  }
+  std::string adapter(std::size_t nic) const {
+    return fmt::format("\"H-{:016x}\"[1]", inventory_.ports[fabric_.nics()[nic].value()].node_guid.value());
+  }
+
+ private:
+  const Fabric& fabric_;
+  InfinibandInventory inventory_;
+  fs::path directory_;
+  std::string name_;
+  IbSimulator simulator_;
+};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+double worker_figure(const Run& run, unsigned index) {
+  std::istringstream words(run.output);
+  double value = 0;
+  for (unsigned i = 0; i <= index; ++i) words >> value;
+  return value;
+}
+
+int measure(const Size& size, unsigned alternations) {
+  const Fabric fabric = fat_tree(size);
+  const auto directory = fs::temp_directory_path() / fmt::format("weft-bench-ib-{}", getpid());
+  bench::Figures figures("infiniband");
+  {
+    const auto start = steady_clock::now();
+    Bench bench(fabric, directory, fmt::format("weft-bench-{}", getpid()));
+    fmt::print("{} adapters, {} links up under OpenSM in {:.1f} s\n", fabric.nics().size(),
+               fabric.link_count(), Seconds(steady_clock::now() - start).count());
+    std::vector<double> serial, o64, ours, errors, counters, dump, tables, paths;
+    double peak = 0;
+    for (unsigned i = 0; i < alternations; ++i) {
+      o64.push_back(bench.run({"ibnetdiscover", "-o", "64"}).seconds);
+      ours.push_back(bench.ours("discovery").seconds);
+      errors.push_back(bench.run({"ibqueryerrors"}, true).seconds);
+      const auto counted = bench.ours("counters");
+      counters.push_back(counted.seconds);
+      dump.push_back(bench.run({"dump_fts"}).seconds);
+      tables.push_back(bench.ours("tables").seconds);
+      const auto walked = bench.ours("paths");
+      paths.push_back(worker_figure(walked, 1));
+      peak = std::max({peak, worker_figure(walked, 2), worker_figure(counted, 2)});
+      if (worker_figure(counted, 3) > 0) fmt::print("{} ports without counters\n", worker_figure(counted, 3));
+      fmt::print(
+          "o64 {:.2f} ours {:.2f} | ibqueryerrors {:.2f} ours {:.2f} | dump_fts {:.2f} ours {:.2f} s\n",
+          o64.back(), ours.back(), errors.back(), counters.back(), dump.back(), tables.back());
+    }
+    serial.push_back(bench.run({"ibnetdiscover"}).seconds);
+    bench.command("Error " + bench.adapter(fabric.nics().size() / 2) + " 100");
+    std::vector<double> dead;
+    for (unsigned i = 0; i < std::max(alternations / 2, 1U); ++i)
+      dead.push_back(bench.ours("discovery").seconds);
+    figures.add("adapters", static_cast<double>(fabric.nics().size()));
+    figures.add("discovery_s", median(ours));
+    figures.add("discovery_vs_ibnetdiscover_o64", median(o64) / median(ours), "2.5");
+    figures.add("discovery_vs_ibnetdiscover", median(serial) / median(ours));
+    figures.add("counters_vs_ibqueryerrors", median(errors) / median(counters), "6");
+    figures.add("tables_vs_dump_fts", median(dump) / median(tables), "8");
+    figures.add("paths_2m_s", median(paths), "at most 0.3");
+    figures.add("peak_gb", peak, "at most 1");
+    figures.add("dead_node_extra_s", median(dead) - median(ours), "at most one timeout, 0.6");
+  }
+  std::error_code ignored;
+  fs::remove_all(directory, ignored);
+  return figures.write();
+}
+
+}  // namespace
+}  // namespace weft
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() == 2 && words[0] == "--worker") return weft::work(words[1]);
+  const bool small = !words.empty() && words[0] == "small";
+  const unsigned alternations = words.size() > 1 ? static_cast<unsigned>(std::atoi(words[1].c_str())) : 5;
+  return weft::measure(small ? weft::kSmall : weft::kFull, std::max(alternations, 1U));
+}

@@ -1,0 +1,123 @@
+#include "probes/discover/cabling.hpp"
+
+#include <gmock/gmock.h>
+
+#include "topology/files/ibnetdiscover.hpp"
+#include "topology/model/clos.hpp"
+#include "topology/model/fabric_builder.hpp"
+#include "topology/model/ib_design.hpp"
+
+namespace weft {
+namespace {
+
+using ::testing::IsEmpty;
+
+Fabric designed() {
+  return make_clos({.name = "d",
+                    .kind = FabricKind::infiniband,
+                    .leaves = 3,
+                    .spines = 2,
+                    .hosts_per_leaf = 2,
+                    .link = Bandwidth::gbit(200)})
+      .value();
+}
+
+/// `fabric` as its own dump reads.
+InfinibandFabric built(std::string text) {
+  return build_infiniband_fabric(parse_ibnetdiscover(text).value(), "found").value();
+}
+std::string dump(const Fabric& fabric) { return write_ibnetdiscover(fabric, design_inventory(fabric)); }
+
+/// The links of `fabric`, each as `change` leaves it; nullopt: not there.
+template <class Change>
+Fabric changed(const Fabric& fabric, Change change) {
+  FabricBuilder builder("c", FabricKind::infiniband);
+  for (const Node& node : fabric.nodes()) (void)builder.add_node(node);
+  for (std::uint32_t l = 0; l < fabric.link_count(); ++l) {
+    const Link& link = fabric.link(LinkId(l));
+    auto a = fabric.name_of(fabric.port(link.a).node);
+    auto b = fabric.name_of(fabric.port(link.b).node);
+    auto rate = link.rate;
+    if (change(fabric.name_of(LinkId(l)), a, b, rate))
+      builder.connect(*builder.find_node(a), *builder.find_node(b), rate);
+  }
+  return std::move(builder).build();
+}
+
+std::vector<std::string> lines(const std::vector<CablingFault>& faults) {
+  std::vector<std::string> result;
+  for (const auto& f : faults)
+    result.push_back(fmt::format("{}: {}: {} / {}", to_string(f.kind), f.where, f.should, f.is));
+  return result;
+}
+
+TEST(Cabling, AFabricBuiltAsDesignedHasNoFault) {
+  EXPECT_THAT(lines(check_cabling(designed(), built(dump(designed())))), IsEmpty());
+}
+
+TEST(Cabling, NamesAMissingCableWithBothItsEnds) {
+  const auto is =
+      changed(designed(), [](const auto& name, auto&, auto&, auto&) { return name != "leaf2--spine1"; });
+  const auto faults = check_cabling(designed(), built(dump(is)));
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[0].kind, CablingKind::missing_cable);
+  EXPECT_EQ(faults[0].where, "leaf2/p3");
+  EXPECT_EQ(faults[0].should, "a cable to spine1/p2");
+}
+
+TEST(Cabling, TwoHostsWithTheirCablesCrossedAreTwoMiswiredCables) {
+  const auto is = changed(designed(), [](const auto&, auto& a, auto& b, auto&) {
+    if (a == "host1")
+      b = "leaf2";
+    else if (a == "host3")
+      b = "leaf1";
+    return true;
+  });
+  const auto faults = check_cabling(designed(), built(dump(is)));
+  ASSERT_EQ(faults.size(), 2u);
+  EXPECT_EQ(faults[0].kind, CablingKind::miswired);
+  EXPECT_EQ(faults[0].where, "host1/p1");
+  EXPECT_EQ(faults[0].should, "a cable to leaf1");
+  EXPECT_EQ(faults[1].where, "host3/p1");
+}
+
+TEST(Cabling, ALinkAtHalfItsWidthIsAWrongRate) {
+  const auto is = changed(designed(), [](const auto& name, auto&, auto&, auto& rate) {
+    if (name == "leaf1--spine2") rate = Bandwidth::gbit(100);
+    return true;
+  });
+  const auto faults = check_cabling(designed(), built(dump(is)));
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[0].kind, CablingKind::wrong_rate);
+  EXPECT_EQ(faults[0].where, "leaf1--spine2");
+  EXPECT_EQ(faults[0].is, "100G (2xHDR)");
+}
+
+TEST(Cabling, AnAdapterOfAnotherModelIsNamed) {
+  auto text = dump(designed());
+  const auto at = text.find("devid=0x1\n");
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, 10, "devid=0x9\n");
+  const auto faults = check_cabling(designed(), built(text));
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[0].kind, CablingKind::mixed_model);
+  EXPECT_EQ(faults[0].where, "host1");
+}
+
+TEST(Cabling, NodesThatAreNotThereOrNotWantedAreNamed) {
+  const auto bigger = make_clos({.name = "b",
+                                 .kind = FabricKind::infiniband,
+                                 .leaves = 3,
+                                 .spines = 3,
+                                 .hosts_per_leaf = 2,
+                                 .link = Bandwidth::gbit(200)})
+                          .value();
+  const auto missing = check_cabling(bigger, built(dump(designed())));
+  EXPECT_EQ(missing.front().kind, CablingKind::missing_node);
+  EXPECT_EQ(missing.front().where, "spine3");
+  EXPECT_EQ(missing.size(), 1u + 3u);  // and its cables
+  EXPECT_EQ(check_cabling(designed(), built(dump(bigger))).front().kind, CablingKind::extra_node);
+}
+
+}  // namespace
+}  // namespace weft

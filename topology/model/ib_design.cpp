@@ -1,0 +1,90 @@
+#include "topology/model/ib_design.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft {
+namespace {
+
+// Made-up GUIDs: the locally administered bit is set, so that no maker's numbers are met.
+constexpr std::uint64_t kAdapters = 0x0277'6501'0000'0000;
+constexpr std::uint64_t kSwitches = 0x0277'6502'0000'0000;
+constexpr std::uint64_t kStep = 0x10;  // room for the port GUIDs of an adapter
+constexpr std::uint32_t kVendor = 0x7765;
+
+struct Shape {
+  LinkWidth width = LinkWidth::x4;
+  LinkSpeed speed = LinkSpeed::hdr;
+};
+
+class Design {
+ public:
+  Design(const Fabric& fabric, LinkSpeed fastest) : fabric_(fabric) {
+    for (const Link& link : fabric.links()) top_rate_ = std::max(top_rate_, link.rate);
+    top_speed_ = std::min(speed_of_4x(top_rate_).value_or(LinkSpeed::hdr), fastest);
+  }
+
+  InfinibandInventory run() {
+    inventory_.nodes.resize(fabric_.node_count());
+    inventory_.ports.resize(fabric_.port_count());
+    for (std::uint32_t n = 0; n < fabric_.node_count(); ++n) describe(NodeId(n));
+    return std::move(inventory_);
+  }
+
+ private:
+  void describe(NodeId node) {
+    const bool is_host = fabric_.is_host(node);
+    const auto ports = fabric_.ports_of(node);
+    std::uint16_t highest = 1;
+    for (const PortId port : ports) highest = std::max(highest, fabric_.port(port).number.value());
+    const std::uint64_t guid =
+        fabric_.node(node).guid ? fabric_.node(node).guid->value() : kSwitches + node.value() * kStep;
+    inventory_.nodes[node.value()] = {.description = fabric_.name_of(node),
+                                      .system_guid = Guid(guid),
+                                      .vendor = kVendor,
+                                      .device = static_cast<std::uint16_t>(is_host ? 1 : 2),
+                                      .port_count = static_cast<std::uint8_t>(is_host ? 1 : highest)};
+    for (const PortId port : ports) describe_port(port, is_host, guid);
+  }
+
+  void describe_port(PortId port, bool is_host, std::uint64_t switch_guid) {
+    const std::uint64_t guid = is_host ? kAdapters + port.value() * kStep : switch_guid;
+    IbPort& about = inventory_.ports[port.value()];
+    about = {.node_guid = Guid(guid),
+             .port_guid = Guid(is_host ? guid + 1 : guid),
+             .hardware_port = static_cast<std::uint8_t>(is_host ? 1 : fabric_.port(port).number.value()),
+             .state = IbPortState::active};
+    if (const auto link = fabric_.port(port).link) {
+      const auto [width, speed] = shape(fabric_.link(*link).rate);
+      about.width = width;
+      about.speed = speed;
+    }
+  }
+
+  /// Fewer lanes of the fabric's speed where that gives the rate, else four slower ones.
+  Shape shape(Bandwidth rate) const {
+    const double share = rate / top_rate_;
+    const auto wanted = link_rate(LinkWidth::x4, top_speed_) * share;
+    for (const auto width : {LinkWidth::x4, LinkWidth::x2, LinkWidth::x1})
+      if (std::abs(link_rate(width, top_speed_) / wanted - 1) < 0.01) return {width, top_speed_};
+    Shape best{LinkWidth::x4, LinkSpeed::sdr};
+    for (int s = 0; s <= static_cast<int>(top_speed_); ++s)
+      if (const auto speed = static_cast<LinkSpeed>(s);
+          speed != LinkSpeed::fdr10 && link_rate(LinkWidth::x4, speed) <= wanted)
+        best.speed = speed;
+    return best;
+  }
+
+  const Fabric& fabric_;
+  Bandwidth top_rate_ = Bandwidth::bit(1);
+  LinkSpeed top_speed_ = LinkSpeed::hdr;
+  InfinibandInventory inventory_;
+};
+
+}  // namespace
+
+InfinibandInventory design_inventory(const Fabric& fabric, LinkSpeed fastest) {
+  return Design(fabric, fastest).run();
+}
+
+}  // namespace weft

@@ -1,0 +1,13 @@
+// What an InfiniBand fabric would say of itself if it were built as designed: for the lab, which needs GUIDs,
+// port numbers, widths and speeds where a fabric file has names and rates.
+#pragma once
+
+#include "topology/model/infiniband.hpp"
+
+namespace weft {
+
+/// Each NIC an adapter of its own; GUIDs count in the order of nodes and ports. The fabric's fastest links
+/// are 4x of their speed, `fastest` at most; slower ones as many lanes fewer, or slower lanes.
+InfinibandInventory design_inventory(const Fabric& fabric, LinkSpeed fastest = LinkSpeed::xdr);
+
+}  // namespace weft

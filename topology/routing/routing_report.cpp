@@ -1,0 +1,227 @@
+#include "topology/routing/routing_report.hpp"
+
+#include <algorithm>
+#include <bitset>
+
+namespace weft {
+namespace {
+
+using Ports = std::bitset<256>;
+
+/// The routes to one LID form a forest over the switches: each sends to one next switch. Weights (source
+/// NICs) flow down it from the leaves.
+class Analysis {
+ public:
+  Analysis(const InfinibandFabric& whole, const ForwardingTables& tables)
+      : fabric_(whole.fabric),
+        tables_(tables),
+        own_(tables.switch_count()),
+        weight_(tables.switch_count()),
+        degree_(tables.switch_count()),
+        climbs_(tables.switch_count()) {
+    report_.load.assign(fabric_.channel_count(), 0);
+    waits_for_.resize(fabric_.channel_count());
+    for (const PortId nic : fabric_.nics())
+      if (const auto leaf = leaf_of(nic)) ++own_[*leaf];
+  }
+
+  RoutingReport run() {
+    for (const PortId nic : fabric_.nics()) {
+      const auto lids = tables_.lids_of(nic);
+      if (!lids) continue;
+      measure_distances(nic);
+      for (std::uint32_t i = 0; i < lids->count(); ++i)
+        follow(nic, Lid(static_cast<std::uint16_t>(lids->base.value() + i)));
+    }
+    find_credit_loop();
+    rank_top_tier();
+    return std::move(report_);
+  }
+
+ private:
+  std::optional<std::size_t> leaf_of(PortId nic) const {
+    const auto out = fabric_.channel_from(nic);
+    return out ? tables_.index_of(fabric_.target_node(*out)) : std::nullopt;
+  }
+  unsigned tier(std::size_t index) const {
+    return static_cast<unsigned>(fabric_.node(tables_.switch_at(index)).tier);
+  }
+
+  /// Hops from every switch to the NIC, by the cables alone. The same for all NICs of a leaf.
+  void measure_distances(PortId nic) {
+    const auto leaf = leaf_of(nic);
+    if (leaf == measured_from_) return;
+    measured_from_ = leaf;
+    distance_.assign(tables_.switch_count(), kFar);
+    if (!leaf) return;
+    std::vector<std::size_t> frontier{*leaf};
+    distance_[*leaf] = 1;
+    while (!frontier.empty()) {
+      std::vector<std::size_t> further;
+      for (const std::size_t at : frontier)
+        for (unsigned port = 1; port < 255; ++port)
+          if (const auto to = tables_.behind(at, static_cast<std::uint8_t>(port)).to;
+              to >= 0 && distance_[static_cast<std::size_t>(to)] == kFar) {
+            distance_[static_cast<std::size_t>(to)] = distance_[at] + 1;
+            further.push_back(static_cast<std::size_t>(to));
+          }
+      frontier = std::move(further);
+    }
+  }
+
+  ForwardingTables::Behind next(std::size_t at, Lid lid) const {
+    const auto port = tables_.entry(at, lid);
+    return port == ForwardingTables::kNone || port == 0 ? ForwardingTables::Behind{}
+                                                        : tables_.behind(at, port);
+  }
+
+  void follow(PortId nic, Lid lid) {
+    const std::size_t n = tables_.switch_count();
+    std::fill(degree_.begin(), degree_.end(), 0U);
+    for (std::size_t s = 0; s < n; ++s)
+      if (const auto to = next(s, lid).to; to >= 0) ++degree_[static_cast<std::size_t>(to)];
+    weight_ = own_;
+    if (const auto leaf = leaf_of(nic)) --weight_[*leaf];  // it does not send to itself
+    report_.routes += fabric_.nics().size() - 1;
+    order_.clear();
+    for (std::size_t s = 0; s < n; ++s)
+      if (degree_[s] == 0) order_.push_back(s);
+    for (std::size_t i = 0; i < order_.size(); ++i) pass_on_weight(order_[i], nic, lid);
+    for (std::size_t s = 0; s < n; ++s)
+      if (degree_[s] > 0) lose(s, lid, RouteEnd::loop);
+    mark_turns(lid);
+  }
+
+  void pass_on_weight(std::size_t at, PortId nic, Lid lid) {
+    const auto behind = next(at, lid);
+    if (behind.to < 0) {
+      const bool home = behind.to == ForwardingTables::host_end(nic);
+      if (!home)
+        lose(at, lid,
+             behind.to != ForwardingTables::kNowhere             ? RouteEnd::strayed
+             : tables_.entry(at, lid) == ForwardingTables::kNone ? RouteEnd::no_entry
+                                                                 : RouteEnd::dead_port);
+      if (home) report_.load[behind.channel] += weight_[at];
+      return;
+    }
+    const auto to = static_cast<std::size_t>(behind.to);
+    report_.load[behind.channel] += weight_[at];
+    weight_[to] += weight_[at];
+    if (--degree_[to] == 0) order_.push_back(to);
+    if (weight_[at] == 0) return;
+    report_.shortest = report_.shortest && distance_[to] < distance_[at];
+    wait(behind.channel, tables_.entry(to, lid));
+  }
+
+  /// Up again after down: from the destination backwards, whether a switch's route still climbs.
+  void mark_turns(Lid lid) {
+    for (std::size_t i = order_.size(); i-- > 0;) {
+      const std::size_t at = order_[i];
+      const auto to = next(at, lid).to;
+      if (to < 0) {
+        climbs_[at] = false;
+        continue;
+      }
+      const auto up = tier(static_cast<std::size_t>(to)) > tier(at);
+      const bool later = climbs_[static_cast<std::size_t>(to)];
+      if (!up && later && weight_[at] > 0) report_.up_down = false;
+      climbs_[at] = up || later;
+    }
+  }
+
+  void lose(std::size_t at, Lid lid, RouteEnd end) {
+    if (weight_[at] == 0) return;
+    report_.unreachable += weight_[at];
+    if (end == RouteEnd::loop) report_.looping += weight_[at];
+    if (report_.broken.size() < kMostExamples) report_.broken.push_back({tables_.switch_at(at), lid, end});
+  }
+
+  void wait(std::uint32_t channel, std::uint8_t out) { waits_for_[channel].set(out); }
+
+  /// Depth-first over "a packet in this channel waits for room in that one".
+  void find_credit_loop() {
+    std::vector<std::uint8_t> state(fabric_.channel_count(), 0);  // 0 new, 1 on the way, 2 done
+    for (std::uint32_t start = 0; start < fabric_.channel_count(); ++start)
+      if (state[start] == 0 && descend(start, state)) return;
+  }
+
+  bool descend(std::uint32_t start, std::vector<std::uint8_t>& state) {
+    std::vector<std::pair<std::uint32_t, unsigned>> stack{{start, 0}};
+    state[start] = 1;
+    while (!stack.empty()) {
+      auto& [channel, port] = stack.back();
+      const auto at = tables_.index_of(fabric_.target_node(ChannelId(channel)));
+      while (at && port < 255 && !waits_for_[channel].test(port)) ++port;
+      if (!at || port >= 255) {
+        state[channel] = 2;
+        stack.pop_back();
+        continue;
+      }
+      const auto behind = tables_.behind(*at, static_cast<std::uint8_t>(port++));
+      if (behind.to < 0) continue;
+      if (state[behind.channel] == 1) {
+        auto from = std::find_if(stack.begin(), stack.end(),
+                                 [&](const auto& s) { return s.first == behind.channel; });
+        for (; from != stack.end(); ++from) report_.credit_loop.push_back(ChannelId(from->first));
+        return true;
+      }
+      if (state[behind.channel] == 0) {
+        state[behind.channel] = 1;
+        stack.emplace_back(behind.channel, 0U);
+      }
+    }
+    return false;
+  }
+
+  void rank_top_tier() {
+    unsigned top = 0;
+    for (std::size_t s = 0; s < tables_.switch_count(); ++s) top = std::max(top, tier(s));
+    std::uint64_t sum = 0;
+    std::uint64_t most = 0;
+    for (std::size_t s = 0; s < tables_.switch_count(); ++s) {
+      if (tier(s) != top) continue;
+      std::uint64_t through = 0;
+      for (const PortId port : fabric_.ports_of(tables_.switch_at(s)))
+        if (const auto in = fabric_.channel_into(port)) through += report_.load[in->value()];
+      report_.top.switches.emplace_back(tables_.switch_at(s), through);
+      sum += through;
+      most = std::max(most, through);
+    }
+    if (sum > 0)
+      report_.top.busiest_over_mean = static_cast<double>(most) *
+                                      static_cast<double>(report_.top.switches.size()) /
+                                      static_cast<double>(sum);
+  }
+
+  static constexpr unsigned kFar = 0xFFFF;
+
+  const Fabric& fabric_;
+  const ForwardingTables& tables_;
+  RoutingReport report_;
+  std::vector<std::uint64_t> own_;     // NICs at each switch
+  std::vector<std::uint64_t> weight_;  // NICs whose route to the LID at hand passes each switch
+  std::vector<unsigned> degree_;
+  std::vector<bool> climbs_;  // the route from this switch on goes up somewhere
+  std::vector<std::size_t> order_;
+  std::vector<unsigned> distance_;
+  std::optional<std::size_t> measured_from_;
+  std::vector<Ports> waits_for_;  // by channel: the ports at its end that its packets go on to
+};
+
+}  // namespace
+
+RoutingReport report_routing(const InfinibandFabric& fabric, const ForwardingTables& tables) {
+  return Analysis(fabric, tables).run();
+}
+
+std::string describe_engine(const RoutingReport& report) {
+  if (report.routes == report.unreachable) return "no routes: no subnet manager has set the tables";
+  if (report.shortest && report.up_down)
+    return "shortest paths, up then down: as minhop, updn and ftree route";
+  if (report.shortest)
+    return "shortest paths, with turns from down to up: as minhop routes where cables are missing";
+  if (report.up_down) return "up then down, with detours: as updn routes where cables are missing";
+  return "detours and turns: none of minhop, updn, ftree on a tiered fabric";
+}
+
+}  // namespace weft
