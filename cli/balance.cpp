@@ -4,6 +4,7 @@
 #include "balancer/assign/assignment_json.hpp"
 #include "balancer/assign/assignment_reader.hpp"
 #include "balancer/assign/avoid.hpp"
+#include "balancer/assign/linear_labels.hpp"
 #include "cli/commands.hpp"
 #include "cli/demand_options.hpp"
 #include "cli/exit_status.hpp"
@@ -36,6 +37,17 @@ struct BalanceOptions {
   bool json = false;
 };
 
+/// The source ports of RoCE: 0xC000 and up (ibv_flow_label_to_udp_sport).
+constexpr LabelRange kRocePorts{PathLabel(0xC000), PathLabel(0xFFFF)};
+
+void predict(PathMap& map) {
+  const auto pairs = map.pairs.size();
+  auto predicted = predict_labels(map, kRocePorts);
+  fmt::print(stderr, "weft: {} of {} pairs have linear hashes: {} labels predicted\n", predicted.pairs_linear,
+             pairs, predicted.labels_added);
+  map = std::move(predicted.map);
+}
+
 Result<void> read_paths(BalanceOptions& options, const po::variables_map& values) {
   const auto path = text_option(values, "paths");
   if (!path) return {};
@@ -44,6 +56,7 @@ Result<void> read_paths(BalanceOptions& options, const po::variables_map& values
   auto map = parse_path_map(options.fabric.fabric, *text, *path);
   if (!map) return pass_on(map);
   options.paths = std::move(*map);
+  if (values.count("predict")) predict(*options.paths);
   return {};
 }
 
@@ -168,6 +181,7 @@ int balance_command(const Arguments& arguments) {
                                  "queue pairs a flow")(
       "paths", po::value<std::string>()->value_name("FILE"),
       "a path map: only paths with known labels are used, and every QP gets its label")(
+      "predict", "where the switches' hashes prove linear, use labels that were not probed too (RoCE)")(
       "avoid", po::value<std::string>()->value_name("FILE"),
       "a blacklist (weft.blacklist/1): links not to use")(
       "previous", po::value<std::string>()->value_name("FILE"),

@@ -1,5 +1,6 @@
 #include "cli/demand_options.hpp"
 
+#include "balancer/assign/rank_order.hpp"
 #include "balancer/demand/collectives.hpp"
 #include "topology/files/file_text.hpp"
 
@@ -34,9 +35,7 @@ Result<Demand> collective_demand(const Fabric& fabric, std::span<const NodeId> h
 
 Result<AskedDemand> from_collective(const Fabric& fabric, const po::variables_map& values) {
   const auto name = values["collective"].as<std::string>();
-  if (!values.count("hosts"))
-    return fail(ErrorKind::usage, "--collective {} needs --hosts: how many, or which (host1,host5)", name);
-  const auto hosts = parse_hosts(fabric, values["hosts"].as<std::string>());
+  const auto hosts = asked_hosts(fabric, values);
   if (!hosts) return pass_on(hosts);
   const auto size = read_option(values, "bytes", parse_bytes);
   if (!size) return pass_on(size);
@@ -51,6 +50,15 @@ Result<AskedDemand> from_collective(const Fabric& fabric, const po::variables_ma
 
 }  // namespace
 
+Result<std::vector<NodeId>> asked_hosts(const Fabric& fabric, const po::variables_map& values) {
+  if (!values.count("hosts"))
+    return fail(ErrorKind::usage, "--collective {} needs --hosts: how many, or which (host1,host5)",
+                values["collective"].as<std::string>());
+  auto hosts = parse_hosts(fabric, values["hosts"].as<std::string>());
+  if (!hosts) return pass_on(hosts);
+  return values.count("reorder") ? rank_order(fabric, *hosts) : std::move(*hosts);
+}
+
 void add_demand_options(po::options_description& options) {
   const auto text = [] { return po::value<std::string>(); };
   options.add_options()("flows", text()->value_name("FILE"),
@@ -59,6 +67,7 @@ void add_demand_options(po::options_description& options) {
       ("a collective instead: " + collective_names() + ", or shift-N (host i sends to host i+N)").c_str())(
       "hosts", text()->value_name("HOSTS"),
       "who takes part: a number (the first so many) or names with commas")(
+      "reorder", "put the hosts in the order that crosses the fewest leaves and pods")(
       "bytes", text()->value_name("SIZE")->default_value("1GB"), "the buffer of one rank, as 64MB");
 }
 

@@ -8,7 +8,7 @@
 
 namespace weft {
 
-/// --flows, --collective, --hosts, --bytes, --shift.
+/// --flows, --collective, --hosts, --reorder, --bytes.
 void add_demand_options(po::options_description& options);
 
 struct AskedDemand {
@@ -16,6 +16,9 @@ struct AskedDemand {
   Demand demand;
   std::vector<RefusedFlow> refused;
 };
+
+/// The hosts of --hosts, in the order that is to be used.
+Result<std::vector<NodeId>> asked_hosts(const Fabric& fabric, const po::variables_map& values);
 
 /// An Error where neither flows nor a collective are given, or both.
 Result<AskedDemand> read_demand(const Fabric& fabric, const po::variables_map& values);

@@ -7,6 +7,7 @@
 
 #include "balancer/flowsim/completion_plot.hpp"
 #include "balancer/flowsim/strategies.hpp"
+#include "cli/all_reduce_table.hpp"
 #include "cli/demand_options.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/stamp.hpp"
@@ -97,8 +98,11 @@ std::string document(const Fabric& fabric, const AskedDemand& asked, const std::
 
 void add_collective_options(po::options_description& options) {
   add_demand_options(options);
-  options.add_options()("plot", po::value<std::string>()->value_name("FILE"),
-                        "with --collective or --flows: the table as bars, an SVG file");
+  options.add_options()(
+      "latency", po::value<std::string>()->value_name("TIME")->default_value("5us"),
+      "with --collective all-reduce (which algorithm wins at which size): of one step, as measured")(
+      "plot", po::value<std::string>()->value_name("FILE"),
+      "with --collective or --flows: the table as bars, an SVG file");
 }
 
 bool collective_was_asked(const po::variables_map& values) {
@@ -109,10 +113,11 @@ int simulate_collective(const po::variables_map& values, const Fabric& fabric,
                         const std::vector<FaultSpec>& faults) {
   const auto json = wants_json(values);
   if (!json) return report(json.error());
-  const auto asked = read_demand(fabric, values);
-  if (!asked) return report(asked.error());
   const auto avoided = avoided_by_faults(fabric, faults);
   if (!avoided) return report(avoided.error());
+  if (text_option(values, "collective") == "all-reduce") return all_reduce_table(values, fabric, *avoided);
+  const auto asked = read_demand(fabric, values);
+  if (!asked) return report(asked.error());
   AssignOptions options{.avoid = *avoided};
   if (values.count("seed")) options.seed = values["seed"].as<std::uint64_t>();
   std::vector<Outcome> outcomes;
