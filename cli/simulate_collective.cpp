@@ -38,13 +38,13 @@ Result<std::vector<Avoided>> avoided_by_faults(const Fabric& fabric, const std::
   return avoided;
 }
 
-Outcome mean_outcome(const Fabric& fabric, const Demand& demand, const Strategy& strategy,
-                     AssignOptions options) {
+SpreadOutcome mean_outcome(const Fabric& fabric, const Demand& demand, const Strategy& strategy,
+                           AssignOptions options) {
   std::size_t flows = 0;
   for (const Phase& phase : demand.phases) flows += phase.flows.size();
   const double resolution = flows * strategy.qps > kExactUpTo ? 1e-3 : 0;
   const std::uint64_t draws = strategy.spread == Spread::ecmp ? kDraws : 1;
-  Outcome mean{.strategy = strategy, .over_bound = 0};
+  SpreadOutcome mean{.strategy = strategy, .over_bound = 0};
   const auto first = options.seed;
   for (std::uint64_t draw = 0; draw < draws; ++draw) {
     options.seed = first + draw;
@@ -61,13 +61,13 @@ std::string time_of(double seconds) {
   return to_string(Nanoseconds(std::llround(seconds * 1e9)));
 }
 
-void print_table(const Fabric& fabric, const AskedDemand& asked, const std::vector<Outcome>& outcomes) {
+void print_table(const Fabric& fabric, const AskedDemand& asked, const std::vector<SpreadOutcome>& outcomes) {
   fmt::print("{} on {}; fluid model, max-min fair shares; ECMP: mean of {} draws\n\n", asked.name,
              fabric.name(), kDraws);
   fmt::print("{:<18} {:>12} {:>10} {:>12}\n", "spread by", "done after", "x optimum", "mean flow");
   double longest = 0;
-  for (const Outcome& outcome : outcomes) longest = std::max(longest, outcome.seconds);
-  for (const Outcome& outcome : outcomes) {
+  for (const SpreadOutcome& outcome : outcomes) longest = std::max(longest, outcome.seconds);
+  for (const SpreadOutcome& outcome : outcomes) {
     const double part = longest > 0 ? outcome.seconds / longest : 0;
     const auto bar = static_cast<std::size_t>(part * static_cast<double>(kBarColumns) + 0.5);
     fmt::print("{:<18} {:>12} {:>10.3f} {:>12}  {}\n", describe(outcome.strategy), time_of(outcome.seconds),
@@ -75,7 +75,8 @@ void print_table(const Fabric& fabric, const AskedDemand& asked, const std::vect
   }
 }
 
-std::string document(const Fabric& fabric, const AskedDemand& asked, const std::vector<Outcome>& outcomes) {
+std::string document(const Fabric& fabric, const AskedDemand& asked,
+                     const std::vector<SpreadOutcome>& outcomes) {
   const DocumentStamp stamp = stamp_now();
   nlohmann::ordered_json json{{"schema", "weft.completion/1"},
                               {"generated_at", to_string(stamp.generated_at)},
@@ -83,7 +84,7 @@ std::string document(const Fabric& fabric, const AskedDemand& asked, const std::
                               {"fabric", fabric.name()},
                               {"demand", asked.name}};
   auto& list = json["strategies"] = nlohmann::ordered_json::array();
-  for (const Outcome& outcome : outcomes)
+  for (const SpreadOutcome& outcome : outcomes)
     list.push_back({{"name", describe(outcome.strategy)},
                     {"qps", outcome.strategy.qps},
                     {"seconds", outcome.seconds},
@@ -120,7 +121,7 @@ int simulate_collective(const po::variables_map& values, const Fabric& fabric,
   if (!asked) return report(asked.error());
   AssignOptions options{.avoid = *avoided};
   if (values.count("seed")) options.seed = values["seed"].as<std::uint64_t>();
-  std::vector<Outcome> outcomes;
+  std::vector<SpreadOutcome> outcomes;
   for (const Strategy& strategy : usual_strategies())
     outcomes.push_back(mean_outcome(fabric, asked->demand, strategy, options));
   if (*json)

@@ -29,7 +29,7 @@ struct AssignOptions {
 
 /// A route between the leaves and, where a path map tells, a label that takes it.
 struct Way {
-  Route route;
+  SwitchRoute route;
   std::optional<PathLabel> label;
 };
 
@@ -38,7 +38,7 @@ struct SteeredQp {
   std::uint32_t flow = 0;  // index into the phase's flows
   std::uint32_t qp = 0;    // 0 to K - 1
   double bytes = 0;
-  Route route;
+  SwitchRoute route;
   std::optional<PathLabel> label;
   std::optional<Way> reverse;  // what the receiver sends back (ACKs, CTS), when asked for
 };
@@ -57,7 +57,7 @@ struct KeptQp {
   PortId src;
   PortId dst;
   std::uint32_t qp = 0;
-  Route route;
+  SwitchRoute route;
   std::optional<PathLabel> label;
   std::optional<Way> reverse;
 };

@@ -87,7 +87,7 @@ class AssignmentWriter {
     put(out_, "}}");
   }
 
-  void put_way(const Flow& flow, const std::optional<PathLabel>& label, const Route& route) {
+  void put_way(const Flow& flow, const std::optional<PathLabel>& label, const SwitchRoute& route) {
     if (label)
       put(out_, ",\"label\":{}", label->value());
     else

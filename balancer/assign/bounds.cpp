@@ -35,10 +35,10 @@ double next_step(const std::vector<double>& weights, double t) {
 /// Capacity between two leaves, cut at every stage of the routes over each of the near leaf's spines.
 class PairCut {
  public:
-  PairCut(const std::vector<Route>& routes, const std::vector<double>& weight) {
-    std::vector<std::pair<std::uint32_t, const Route*>> sorted;
-    for (const Route& route : routes) sorted.emplace_back(route.channels()[0].value(), &route);
-    std::ranges::stable_sort(sorted, {}, &std::pair<std::uint32_t, const Route*>::first);
+  PairCut(const std::vector<SwitchRoute>& routes, const std::vector<double>& weight) {
+    std::vector<std::pair<std::uint32_t, const SwitchRoute*>> sorted;
+    for (const SwitchRoute& route : routes) sorted.emplace_back(route.channels()[0].value(), &route);
+    std::ranges::stable_sort(sorted, {}, &std::pair<std::uint32_t, const SwitchRoute*>::first);
     for (std::size_t i = 0; i < sorted.size();) {
       std::size_t end = i;
       while (end < sorted.size() && sorted[end].first == sorted[i].first) ++end;
@@ -65,7 +65,7 @@ class PairCut {
  private:
   using Stages = std::vector<std::vector<double>>;
 
-  void add_group(std::span<const std::pair<std::uint32_t, const Route*>> routes,
+  void add_group(std::span<const std::pair<std::uint32_t, const SwitchRoute*>> routes,
                  const std::vector<double>& weight) {
     Stages stages(routes.front().second->size());
     for (std::size_t k = 0; k < stages.size(); ++k) {
@@ -184,7 +184,7 @@ class BoundsMaker {
     ++epoch_;
     double quanta_held = 0;
     double bytes_held = 0;
-    for (const Route& route : group.routes) {
+    for (const SwitchRoute& route : group.routes) {
       double least = kInfinite;
       bool fresh = true;
       for (const ChannelId channel : route.channels()) {
@@ -204,7 +204,7 @@ class BoundsMaker {
   void raise_to_greatest_item() {
     double fastest = 0;
     for (const FlowGroup& group : in_.groups)
-      for (const Route& route : group.routes)
+      for (const SwitchRoute& route : group.routes)
         for (const ChannelId channel : route.channels())
           fastest = std::max(fastest, in_.weight[channel.value()]);
     raise(in_.quantum / (fastest > 0 ? fastest : 1.0));

@@ -112,7 +112,7 @@ void Chains::apply(std::uint32_t at, std::uint32_t route) {
   }
 }
 
-std::optional<std::vector<ItemId>> Chains::victims(ItemId item, const Route& route) const {
+std::optional<std::vector<ItemId>> Chains::victims(ItemId item, const SwitchRoute& route) const {
   std::vector<ItemId> found;
   for (const ChannelId c : route.channels()) {
     double lacking = placement_.lack(c, placement_.instance().bytes_of(item));

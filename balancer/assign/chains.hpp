@@ -53,7 +53,7 @@ class Chains {
 
   /// The items to eject from `route` so that `item` fits, those forced longest ago first; absent: not even
   /// so.
-  std::optional<std::vector<ItemId>> victims(ItemId item, const Route& route) const;
+  std::optional<std::vector<ItemId>> victims(ItemId item, const SwitchRoute& route) const;
 
   Placement& placement_;
   std::uint64_t state_;

@@ -59,7 +59,7 @@ PhaseAssignment reassign_one_way(const Ground& ground, const Phase& phase, const
                                  std::span<const KeptQp> before) {
   const auto solve = [&](Instance& instance, const Bounds& bounds) {
     Memory memory(before);
-    std::vector<std::optional<Route>> routes(instance.item_count());
+    std::vector<std::optional<SwitchRoute>> routes(instance.item_count());
     for (ItemId item = 0; item < routes.size(); ++item)
       if (const KeptQp* was = memory.take(phase.flows[instance.crossing_of(item).flow], item % instance.qps))
         routes[item] = was->route;

@@ -27,7 +27,7 @@ class PhaseTimes {
 
   Nanoseconds phase(const Phase& phase, std::size_t steps) const {
     const auto bounds = assign_phase(ground_, phase, {}, [](Instance& instance, const Bounds&) {
-                          return std::vector<Route>(instance.item_count());
+                          return std::vector<SwitchRoute>(instance.item_count());
                         }).bounds;
     const double bytes = std::max(bounds.integral, bounds.nic);
     const double seconds = bytes * 8 / ground_.capacities.reference().bits_per_second();

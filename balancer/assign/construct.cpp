@@ -28,8 +28,8 @@ std::vector<std::uint32_t> cores_of(const Instance& instance, const Routes& rout
 
 }  // namespace
 
-std::vector<Route> construct(const Instance& instance, const Routes& routes, const Skeleton& skeleton,
-                             const std::vector<ItemId>& order) {
+std::vector<SwitchRoute> construct(const Instance& instance, const Routes& routes, const Skeleton& skeleton,
+                                   const std::vector<ItemId>& order) {
   std::vector<BipartiteEdge> edges;
   edges.reserve(order.size());
   for (const ItemId item : order) {
@@ -41,7 +41,7 @@ std::vector<Route> construct(const Instance& instance, const Routes& routes, con
   for (std::size_t i = 0; i < order.size(); ++i) colour[order[i]] = colour_in_order[i];
   std::vector<std::uint32_t> core;
   if (skeleton.cores_per_plane() > 0) core = cores_of(instance, routes, skeleton, order, colour);
-  std::vector<Route> taken;
+  std::vector<SwitchRoute> taken;
   taken.reserve(order.size());
   for (ItemId item = 0; item < order.size(); ++item) {
     const FlowGroup& group = instance.groups[instance.crossing_of(item).group];

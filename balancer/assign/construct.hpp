@@ -14,7 +14,7 @@ namespace weft {
 /// within ceil(d / uplinks). Three tiers: the same at the leaves, and every core link within ceil(n / cores)
 /// of the n flows its pod sends over that plane. Items of like size, and those of one flow, should be next to
 /// each other in `order`: each link then gets about as many of each size.
-std::vector<Route> construct(const Instance& instance, const Routes& routes, const Skeleton& skeleton,
-                             const std::vector<ItemId>& order);
+std::vector<SwitchRoute> construct(const Instance& instance, const Routes& routes, const Skeleton& skeleton,
+                                   const std::vector<ItemId>& order);
 
 }  // namespace weft

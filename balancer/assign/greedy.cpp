@@ -16,7 +16,7 @@ void place_least_loaded(Placement& placement, ItemId item) {
   const Instance& instance = placement.instance();
   const auto& routes = instance.routes_of(item);
   const double bytes = instance.bytes_of(item);
-  const auto cost = [&](const Route& route) {
+  const auto cost = [&](const SwitchRoute& route) {
     double most = 0;
     double sum = 0;
     for (const ChannelId c : route.channels()) {
@@ -33,7 +33,7 @@ void place_least_loaded(Placement& placement, ItemId item) {
   placement.put(item, best);
 }
 
-std::vector<Route> solve_greedy(Instance& instance, const Routes& routes) {
+std::vector<SwitchRoute> solve_greedy(Instance& instance, const Routes& routes) {
   instance.fill_routes(routes);
   Placement placement(instance);
   for (const ItemId item : by_size(instance)) place_least_loaded(placement, item);

@@ -14,6 +14,6 @@ std::vector<ItemId> by_size(const Instance& instance);
 void place_least_loaded(Placement& placement, ItemId item);
 
 /// The greatest first, each on the least loaded route. Fills the instance's routes.
-std::vector<Route> solve_greedy(Instance& instance, const Routes& routes);
+std::vector<SwitchRoute> solve_greedy(Instance& instance, const Routes& routes);
 
 }  // namespace weft

@@ -28,7 +28,7 @@ class InstanceMaker {
     for (std::uint32_t f = 0; f < flows_.size(); ++f)
       if (const auto why = add(f); !why.empty())
         instance_.unassigned.push_back({describe(fabric_, flows_[f]), why});
-    for (const Crossing& crossing : instance_.crossings) {
+    for (const CrossingFlow& crossing : instance_.crossings) {
       instance_.equal = instance_.equal && crossing.bytes == instance_.crossings.front().bytes;
       instance_.quantum = std::max(instance_.quantum, crossing.bytes);
     }

@@ -26,11 +26,11 @@ struct FlowGroup {
   LeafId to;
   std::uint32_t flows = 0;
   double bytes = 0;
-  std::vector<Route> routes;  // filled by Instance::fill_routes, or from a path map
+  std::vector<SwitchRoute> routes;  // filled by Instance::fill_routes, or from a path map
 };
 
 /// A flow that crosses leaves.
-struct Crossing {
+struct CrossingFlow {
   std::uint32_t flow = 0;   // index into the phase's flows
   std::uint32_t group = 0;  // index into groups
   double bytes = 0;         // of one QP
@@ -43,7 +43,7 @@ struct Instance {
   std::uint32_t qps = 1;
   std::vector<double> weight;  // per channel: its capacity over the reference rate
   std::vector<FlowGroup> groups;
-  std::vector<Crossing> crossings;
+  std::vector<CrossingFlow> crossings;
   std::vector<std::uint32_t> local;  // flows within one leaf: a path, but no choice
   std::vector<Unassigned> unassigned;
   bool equal = true;   // all items have the same size
@@ -51,8 +51,10 @@ struct Instance {
   bool labelled = false;
 
   std::size_t item_count() const { return crossings.size() * qps; }
-  const Crossing& crossing_of(ItemId item) const { return crossings[item / qps]; }
-  const std::vector<Route>& routes_of(ItemId item) const { return groups[crossing_of(item).group].routes; }
+  const CrossingFlow& crossing_of(ItemId item) const { return crossings[item / qps]; }
+  const std::vector<SwitchRoute>& routes_of(ItemId item) const {
+    return groups[crossing_of(item).group].routes;
+  }
   double bytes_of(ItemId item) const { return crossing_of(item).bytes; }
   /// Routes for every group that has none yet. Not needed where an exact construction names them itself.
   void fill_routes(const Routes& routes);

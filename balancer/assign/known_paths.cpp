@@ -20,13 +20,13 @@ std::vector<PathLabel> sprayed_labels(const PairPaths& pair) {
 
 }  // namespace
 
-std::optional<Route> route_between(const Fabric& fabric, PortId src, PortId dst,
-                                   std::span<const ChannelId> channels) {
-  if (channels.size() < 2 || channels.size() > Route::kMost + 2) return std::nullopt;
+std::optional<SwitchRoute> route_between(const Fabric& fabric, PortId src, PortId dst,
+                                         std::span<const ChannelId> channels) {
+  if (channels.size() < 2 || channels.size() > SwitchRoute::kMost + 2) return std::nullopt;
   for (const ChannelId channel : channels)
     if (channel.value() >= fabric.channel_count()) return std::nullopt;
   if (fabric.source(channels.front()) != src || fabric.target(channels.back()) != dst) return std::nullopt;
-  Route route;
+  SwitchRoute route;
   for (std::size_t i = 1; i < channels.size(); ++i) {
     if (fabric.target_node(channels[i - 1]) != fabric.source_node(channels[i])) return std::nullopt;
     if (i + 1 < channels.size()) route.push(channels[i]);
@@ -61,7 +61,7 @@ KnownPaths::Pair KnownPaths::read(const Capacities& capacities, const PathMap& m
   return known;
 }
 
-Result<std::vector<Route>> KnownPaths::routes(PortId src, PortId dst) const {
+Result<std::vector<SwitchRoute>> KnownPaths::routes(PortId src, PortId dst) const {
   const auto name = [&] {
     return fmt::format("{} to {}", fabric_.name_of_nic(src), fabric_.name_of_nic(dst));
   };
@@ -69,7 +69,7 @@ Result<std::vector<Route>> KnownPaths::routes(PortId src, PortId dst) const {
   if (at == pairs_.end())
     return fail(ErrorKind::not_found, "the path map has no paths from {}: sweep that pair", name());
   const Pair& pair = at->second;
-  std::vector<Route> usable;
+  std::vector<SwitchRoute> usable;
   for (const Choice& choice : pair.choices) usable.push_back(choice.route);
   if (!usable.empty()) return usable;
   if (pair.misfits > 0)
@@ -83,7 +83,7 @@ Result<std::vector<Route>> KnownPaths::routes(PortId src, PortId dst) const {
   return fail(ErrorKind::not_found, "no label known from {} takes a usable path: probe more labels", name());
 }
 
-std::span<const PathLabel> KnownPaths::labels(PortId src, PortId dst, const Route& route) const {
+std::span<const PathLabel> KnownPaths::labels(PortId src, PortId dst, const SwitchRoute& route) const {
   const auto at = pairs_.find(key_of(src, dst));
   if (at == pairs_.end()) return {};
   const auto found = std::ranges::find(at->second.choices, route, &Choice::route);

@@ -13,9 +13,9 @@
 namespace weft {
 
 /// The switch part of a path; absent when the channels do not lead from src to dst in this fabric, or are
-/// more than a Route holds.
-std::optional<Route> route_between(const Fabric& fabric, PortId src, PortId dst,
-                                   std::span<const ChannelId> channels);
+/// more than a SwitchRoute holds.
+std::optional<SwitchRoute> route_between(const Fabric& fabric, PortId src, PortId dst,
+                                         std::span<const ChannelId> channels);
 
 class KnownPaths {
  public:
@@ -23,13 +23,13 @@ class KnownPaths {
   KnownPaths(const Fabric& fabric, const Capacities& capacities, const PathMap& map);
 
   /// The usable routes between two NICs for which a label is known; an Error that says what is missing.
-  Result<std::vector<Route>> routes(PortId src, PortId dst) const;
+  Result<std::vector<SwitchRoute>> routes(PortId src, PortId dst) const;
   /// The labels known to take `route`, ascending; empty: none.
-  std::span<const PathLabel> labels(PortId src, PortId dst, const Route& route) const;
+  std::span<const PathLabel> labels(PortId src, PortId dst, const SwitchRoute& route) const;
 
  private:
   struct Choice {
-    Route route;
+    SwitchRoute route;
     std::vector<PathLabel> labels;
   };
   struct Pair {

@@ -40,7 +40,7 @@ class Programme {
  private:
   void add_group(const FlowGroup& group) {
     const int own = add_row(group.bytes / scale_, group.bytes / scale_);
-    for (const Route& route : group.routes) {
+    for (const SwitchRoute& route : group.routes) {
       starts_.push_back(static_cast<int>(indices_.size()));
       put(own, 1);
       for (const ChannelId channel : route.channels()) {

@@ -34,7 +34,7 @@ std::vector<ItemId> place_by_chains(Chains& chains, const std::vector<ItemId>& l
 }  // namespace
 
 std::vector<ItemId> put_wanted(Placement& placement, const std::vector<ItemId>& items,
-                               const std::vector<Route>& wanted) {
+                               const std::vector<SwitchRoute>& wanted) {
   std::vector<ItemId> loose;
   for (const ItemId item : items) {
     const auto& routes = placement.instance().routes_of(item);

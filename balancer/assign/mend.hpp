@@ -11,7 +11,7 @@ namespace weft {
 /// Puts each of `items` on the route named for it (wanted[item]), as far as it may take that; answers the
 /// others, in order.
 std::vector<ItemId> put_wanted(Placement& placement, const std::vector<ItemId>& items,
-                               const std::vector<Route>& wanted);
+                               const std::vector<SwitchRoute>& wanted);
 
 /// Takes items off every channel that is beyond its room, as few bytes as will do; answers which, the
 /// greatest first.

@@ -50,19 +50,19 @@ double nic_bound(const Ground& ground, const Phase& phase) {
   return most;
 }
 
-std::vector<SteeredQp> steer(const Phase& phase, const Instance& instance, const std::vector<Route>& taken,
-                             const std::vector<double>& bytes) {
+std::vector<SteeredQp> steer(const Phase& phase, const Instance& instance,
+                             const std::vector<SwitchRoute>& taken, const std::vector<double>& bytes) {
   std::vector<SteeredQp> qps;
   qps.reserve(taken.size() + instance.local.size() * instance.qps);
   const auto add_local = [&](std::uint32_t flow) {
     const double share =
         static_cast<double>(phase.flows[flow].bytes.count()) / static_cast<double>(instance.qps);
     for (std::uint32_t qp = 0; qp < instance.qps; ++qp)
-      qps.push_back({flow, qp, share, Route(), std::nullopt, std::nullopt});
+      qps.push_back({flow, qp, share, SwitchRoute(), std::nullopt, std::nullopt});
   };
   auto local = instance.local.begin();
   for (ItemId item = 0; item < taken.size(); ++item) {
-    const Crossing& crossing = instance.crossing_of(item);
+    const CrossingFlow& crossing = instance.crossing_of(item);
     while (local != instance.local.end() && *local < crossing.flow) add_local(*local++);
     qps.push_back({crossing.flow, item % instance.qps, bytes[item], taken[item], std::nullopt, std::nullopt});
   }
@@ -70,8 +70,8 @@ std::vector<SteeredQp> steer(const Phase& phase, const Instance& instance, const
   return qps;
 }
 
-std::vector<double> shares(const Instance& instance, const std::vector<Route>& taken, const Bounds& bounds,
-                           bool weighted) {
+std::vector<double> shares(const Instance& instance, const std::vector<SwitchRoute>& taken,
+                           const Bounds& bounds, bool weighted) {
   if (weighted) return weigh(instance, taken, bounds.fractional);
   std::vector<double> bytes;
   bytes.reserve(taken.size());

@@ -23,7 +23,7 @@ struct Ground {
 };
 
 /// A route for every item of the instance, given the bounds.
-using Solve = std::function<std::vector<Route>(Instance&, const Bounds&)>;
+using Solve = std::function<std::vector<SwitchRoute>(Instance&, const Bounds&)>;
 
 /// Bounds, routes by `solve`, labels and loads of one phase, one way.
 PhaseAssignment assign_phase(const Ground& ground, const Phase& phase, const AssignOptions& options,

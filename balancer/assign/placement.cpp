@@ -15,14 +15,14 @@ Placement::Placement(const Instance& instance)
       items_on_(instance.weight.size()),
       slot_(instance.item_count()) {}
 
-bool Placement::has_room(const Route& route, double bytes) const {
+bool Placement::has_room(const SwitchRoute& route, double bytes) const {
   for (const ChannelId channel : route.channels())
     if (lack(channel, bytes) > 0) return false;
   return true;
 }
 
-std::vector<Route> Placement::routes() const {
-  std::vector<Route> taken;
+std::vector<SwitchRoute> Placement::routes() const {
+  std::vector<SwitchRoute> taken;
   taken.reserve(route_.size());
   for (ItemId item = 0; item < route_.size(); ++item) taken.push_back(route(item));
   return taken;

@@ -29,14 +29,14 @@ class Placement {
   }
   bool over(ChannelId channel) const { return lack(channel, 0) > 0; }
   /// True when every channel of `route` has room for `bytes` more.
-  bool has_room(const Route& route, double bytes) const;
+  bool has_room(const SwitchRoute& route, double bytes) const;
 
   std::uint32_t route_index(ItemId item) const { return route_[item]; }
   bool placed(ItemId item) const { return route_[item] != kUnplaced; }
   /// Precondition: placed.
-  const Route& route(ItemId item) const { return instance_.routes_of(item)[route_[item]]; }
+  const SwitchRoute& route(ItemId item) const { return instance_.routes_of(item)[route_[item]]; }
   /// The routes of all items. Precondition: all placed.
-  std::vector<Route> routes() const;
+  std::vector<SwitchRoute> routes() const;
   /// The route index of every item, to restore() later.
   const std::vector<std::uint32_t>& routes_taken() const { return route_; }
   void restore(const std::vector<std::uint32_t>& routes_taken);
@@ -59,7 +59,7 @@ class Placement {
   std::vector<double> load_;
   std::vector<std::uint32_t> route_;
   std::vector<std::vector<ItemId>> items_on_;
-  std::vector<std::array<std::uint32_t, Route::kMost>> slot_;  // where in items_on_ an item stands
+  std::vector<std::array<std::uint32_t, SwitchRoute::kMost>> slot_;  // where in items_on_ an item stands
 };
 
 }  // namespace weft

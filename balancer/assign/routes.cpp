@@ -138,18 +138,18 @@ bool Routes::connected(LeafId from, LeafId to) const {
   return false;
 }
 
-std::vector<Route> Routes::between(LeafId from, LeafId to) const {
-  if (from == to) return {Route()};
+std::vector<SwitchRoute> Routes::between(LeafId from, LeafId to) const {
+  if (from == to) return {SwitchRoute()};
   const auto& ups = leaves_[from.value()].up;
   const auto& downs = leaves_[to.value()].down;
-  std::vector<Route> found;
-  std::uint32_t shortest = Route::kMost + 1;
+  std::vector<SwitchRoute> found;
+  std::uint32_t shortest = SwitchRoute::kMost + 1;
   const auto add = [&](const Half& up, const Half& down) {
     const std::uint32_t length = up.size + down.size;
     if (length > shortest) return;
     if (length < shortest) found.clear();
     shortest = length;
-    Route& route = found.emplace_back();
+    SwitchRoute& route = found.emplace_back();
     for (std::uint32_t i = 0; i < up.size; ++i) route.push(up.channels[i]);
     for (std::uint32_t i = down.size; i > 0; --i) route.push(down.channels[i - 1]);
   };

@@ -14,14 +14,14 @@
 namespace weft {
 
 /// Up to four channels between switches: leaf, spine, core, spine, leaf. None where both NICs share a leaf.
-class Route {
+class SwitchRoute {
  public:
   static constexpr std::size_t kMost = 4;
-  Route() = default;
+  SwitchRoute() = default;
   std::span<const ChannelId> channels() const { return {channels_.data(), size_}; }
   std::size_t size() const { return size_; }
   void push(ChannelId channel) { channels_[size_++] = channel; }
-  friend bool operator==(const Route&, const Route&) = default;
+  friend bool operator==(const SwitchRoute&, const SwitchRoute&) = default;
 
  private:
   std::array<ChannelId, kMost> channels_{};
@@ -40,7 +40,7 @@ class Routes {
   /// The leaf of a NIC; absent where its cable leads to no switch.
   std::optional<LeafId> leaf_of(PortId nic) const;
   /// All shortest routes from one leaf to another; empty: cut off. One route of no channel within a leaf.
-  std::vector<Route> between(LeafId from, LeafId to) const;
+  std::vector<SwitchRoute> between(LeafId from, LeafId to) const;
   /// Whether there is any such route.
   bool connected(LeafId from, LeafId to) const;
   /// The usable channels of a leaf towards higher tiers, and from there.

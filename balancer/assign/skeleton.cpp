@@ -128,16 +128,16 @@ std::optional<Skeleton> Skeleton::find(const Fabric& fabric, const Capacities& c
   return SkeletonFinder(fabric, capacities, routes).find();
 }
 
-Route Skeleton::inside(LeafId from, LeafId to, std::uint32_t colour) const {
-  Route route;
+SwitchRoute Skeleton::inside(LeafId from, LeafId to, std::uint32_t colour) const {
+  SwitchRoute route;
   route.push(up(from, colour));
   route.push(Fabric::reverse(up(to, colour)));
   return route;
 }
 
-Route Skeleton::across(const Routes& routes, LeafId from, LeafId to, std::uint32_t colour,
-                       std::uint32_t core) const {
-  Route route;
+SwitchRoute Skeleton::across(const Routes& routes, LeafId from, LeafId to, std::uint32_t colour,
+                             std::uint32_t core) const {
+  SwitchRoute route;
   route.push(up(from, colour));
   route.push(core_up(routes.pod_of(from), colour, core));
   route.push(Fabric::reverse(core_up(routes.pod_of(to), colour, core)));

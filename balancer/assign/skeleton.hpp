@@ -25,9 +25,10 @@ class Skeleton {
   bool whole() const { return whole_; }
 
   /// The route between two leaves of one pod that takes `colour`.
-  Route inside(LeafId from, LeafId to, std::uint32_t colour) const;
+  SwitchRoute inside(LeafId from, LeafId to, std::uint32_t colour) const;
   /// The route between leaves of different pods that takes plane `colour` and the plane's core `core`.
-  Route across(const Routes& routes, LeafId from, LeafId to, std::uint32_t colour, std::uint32_t core) const;
+  SwitchRoute across(const Routes& routes, LeafId from, LeafId to, std::uint32_t colour,
+                     std::uint32_t core) const;
 
  private:
   friend class SkeletonFinder;

@@ -12,7 +12,8 @@ namespace weft {
 
 /// A route for every item, the fabric's bound restored; before[item]: the route it had, absent for a new one.
 /// The instance's routes are filled.
-std::vector<Route> solve_again(Instance& instance, const Routes& routes, const Bounds& bounds,
-                               const std::vector<std::optional<Route>>& before, std::uint64_t seed);
+std::vector<SwitchRoute> solve_again(Instance& instance, const Routes& routes, const Bounds& bounds,
+                                     const std::vector<std::optional<SwitchRoute>>& before,
+                                     std::uint64_t seed);
 
 }  // namespace weft

@@ -9,10 +9,11 @@
 namespace weft {
 namespace {
 
-bool within(const Instance& instance, const std::vector<double>& room, const std::vector<Route>& taken) {
+bool within(const Instance& instance, const std::vector<double>& room,
+            const std::vector<SwitchRoute>& taken) {
   std::vector<double> load(room.size());
   const double tolerance = instance.quantum / 2;
-  for (const Route& route : taken)
+  for (const SwitchRoute& route : taken)
     for (const ChannelId channel : route.channels())
       if ((load[channel.value()] += instance.quantum) > room[channel.value()] + tolerance) return false;
   return true;
@@ -20,13 +21,13 @@ bool within(const Instance& instance, const std::vector<double>& room, const std
 
 }  // namespace
 
-std::vector<Route> solve_equal(Instance& instance, const Routes& routes,
-                               const std::optional<Skeleton>& skeleton, const Bounds& bounds,
-                               std::uint64_t seed) {
+std::vector<SwitchRoute> solve_equal(Instance& instance, const Routes& routes,
+                                     const std::optional<Skeleton>& skeleton, const Bounds& bounds,
+                                     std::uint64_t seed) {
   std::vector<ItemId> loose(instance.item_count());
   std::iota(loose.begin(), loose.end(), 0U);
   const auto room = rooms_by_leaf(instance, routes, bounds);
-  std::vector<Route> wanted;
+  std::vector<SwitchRoute> wanted;
   if (skeleton) wanted = construct(instance, routes, *skeleton, loose);
   if (skeleton && skeleton->whole() && !instance.labelled && within(instance, room, wanted)) return wanted;
   instance.fill_routes(routes);

@@ -12,8 +12,8 @@
 namespace weft {
 
 /// A route for every item. `instance.equal` must hold; its routes are filled as needed.
-std::vector<Route> solve_equal(Instance& instance, const Routes& routes,
-                               const std::optional<Skeleton>& skeleton, const Bounds& bounds,
-                               std::uint64_t seed);
+std::vector<SwitchRoute> solve_equal(Instance& instance, const Routes& routes,
+                                     const std::optional<Skeleton>& skeleton, const Bounds& bounds,
+                                     std::uint64_t seed);
 
 }  // namespace weft

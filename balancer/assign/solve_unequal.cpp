@@ -44,9 +44,9 @@ bool squeeze(Placement& placement, Chains& chains, double bytes) {
 
 }  // namespace
 
-std::vector<Route> solve_unequal(Instance& instance, const Routes& routes,
-                                 const std::optional<Skeleton>& skeleton, const Bounds& bounds,
-                                 std::uint64_t seed) {
+std::vector<SwitchRoute> solve_unequal(Instance& instance, const Routes& routes,
+                                       const std::optional<Skeleton>& skeleton, const Bounds& bounds,
+                                       std::uint64_t seed) {
   instance.fill_routes(routes);
   Placement placement(instance);
   start(placement, routes, skeleton);

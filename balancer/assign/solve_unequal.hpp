@@ -16,8 +16,8 @@ namespace weft {
 inline constexpr std::uint64_t kSearchSteps = 1'500'000;
 
 /// A route for every item; the instance's routes are filled.
-std::vector<Route> solve_unequal(Instance& instance, const Routes& routes,
-                                 const std::optional<Skeleton>& skeleton, const Bounds& bounds,
-                                 std::uint64_t seed);
+std::vector<SwitchRoute> solve_unequal(Instance& instance, const Routes& routes,
+                                       const std::optional<Skeleton>& skeleton, const Bounds& bounds,
+                                       std::uint64_t seed);
 
 }  // namespace weft

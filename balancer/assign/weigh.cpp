@@ -13,7 +13,7 @@ constexpr int kSweepsEach = 12;
 
 class Weighing {
  public:
-  Weighing(const Instance& instance, const std::vector<Route>& taken, double bound)
+  Weighing(const Instance& instance, const std::vector<SwitchRoute>& taken, double bound)
       : instance_(instance),
         taken_(taken),
         bound_(bound),
@@ -88,7 +88,7 @@ class Weighing {
   }
 
   const Instance& instance_;
-  const std::vector<Route>& taken_;
+  const std::vector<SwitchRoute>& taken_;
   double bound_;
   std::vector<double> load_;   // per channel: bytes over weight
   std::vector<double> bytes_;  // per item
@@ -98,7 +98,7 @@ class Weighing {
 
 }  // namespace
 
-std::vector<double> weigh(const Instance& instance, const std::vector<Route>& taken, double bound) {
+std::vector<double> weigh(const Instance& instance, const std::vector<SwitchRoute>& taken, double bound) {
   std::vector<double> bytes;
   if (instance.qps > 1 && bound > 0 && !taken.empty()) return Weighing(instance, taken, bound).solve();
   for (ItemId item = 0; item < taken.size(); ++item) bytes.push_back(instance.bytes_of(item));

@@ -11,6 +11,6 @@ namespace weft {
 
 /// The bytes of every item, those of a flow's items adding up to the flow; taken[item]: its route. `bound` is
 /// the least the busiest channel can carry (fractional): the search ends when it comes within a thousandth.
-std::vector<double> weigh(const Instance& instance, const std::vector<Route>& taken, double bound);
+std::vector<double> weigh(const Instance& instance, const std::vector<SwitchRoute>& taken, double bound);
 
 }  // namespace weft

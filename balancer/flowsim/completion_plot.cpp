@@ -27,13 +27,13 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-std::string number_of(const Outcome& outcome) {
+std::string number_of(const SpreadOutcome& outcome) {
   if (!std::isfinite(outcome.seconds)) return "never";
   const auto time = Nanoseconds(std::llround(outcome.seconds * 1e9));
   return fmt::format("{}, {:.2f} x optimum", to_string(time), outcome.over_bound);
 }
 
-std::string row(const Outcome& outcome, int y, double longest) {
+std::string row(const SpreadOutcome& outcome, int y, double longest) {
   const double part = std::isfinite(outcome.seconds) && longest > 0 ? outcome.seconds / longest : 1;
   const char* fill = outcome.strategy.spread == Spread::weft ? "#1a7f5a" : "#8a94a6";
   const int text = y + kBar - 5;
@@ -47,9 +47,9 @@ std::string row(const Outcome& outcome, int y, double longest) {
 
 }  // namespace
 
-std::string completion_plot(std::string_view title, const std::vector<Outcome>& outcomes) {
+std::string completion_plot(std::string_view title, const std::vector<SpreadOutcome>& outcomes) {
   double longest = 0;
-  for (const Outcome& outcome : outcomes)
+  for (const SpreadOutcome& outcome : outcomes)
     if (std::isfinite(outcome.seconds)) longest = std::max(longest, outcome.seconds);
   const int height = kTop + kRow * static_cast<int>(outcomes.size()) + 12;
   std::string svg = fmt::format(

@@ -9,6 +9,6 @@
 
 namespace weft {
 
-std::string completion_plot(std::string_view title, const std::vector<Outcome>& outcomes);
+std::string completion_plot(std::string_view title, const std::vector<SpreadOutcome>& outcomes);
 
 }  // namespace weft

@@ -11,10 +11,10 @@ namespace weft {
 namespace {
 
 /// A route for every item, drawn evenly.
-std::vector<Route> hashed(Instance& instance, const Routes& routes, std::uint64_t seed) {
+std::vector<SwitchRoute> hashed(Instance& instance, const Routes& routes, std::uint64_t seed) {
   instance.fill_routes(routes);
   std::mt19937_64 random(seed);
-  std::vector<Route> taken;
+  std::vector<SwitchRoute> taken;
   for (ItemId item = 0; item < instance.item_count(); ++item) {
     const auto& choices = instance.routes_of(item);
     taken.push_back(choices[random() % choices.size()]);
@@ -51,7 +51,7 @@ class PhaseSimulation {
       const auto routes = ground_.routes.between(*ground_.routes.leaf_of(phase_.flows[qp.flow].src),
                                                  *ground_.routes.leaf_of(phase_.flows[qp.flow].dst));
       std::vector<ChannelId> touched;
-      for (const Route& route : routes)
+      for (const SwitchRoute& route : routes)
         for (const ChannelId channel : route.channels()) {
           if (share[channel.value()] == 0) touched.push_back(channel);
           share[channel.value()] += 1.0 / static_cast<double>(routes.size());
@@ -122,10 +122,10 @@ std::vector<Strategy> usual_strategies() {
           {Spread::greedy, 4}, {Spread::weft, 1}, {Spread::weft, 4},  {Spread::weft, 16}};
 }
 
-Outcome simulate(const Fabric& fabric, const Demand& demand, const Strategy& strategy,
-                 const AssignOptions& options, double resolution) {
+SpreadOutcome simulate(const Fabric& fabric, const Demand& demand, const Strategy& strategy,
+                       const AssignOptions& options, double resolution) {
   const Ground ground(fabric, options);
-  Outcome outcome{.strategy = strategy};
+  SpreadOutcome outcome{.strategy = strategy};
   double bound = 0;
   std::size_t flows = 0;
   for (const Phase& phase : demand.phases) {

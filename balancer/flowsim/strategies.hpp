@@ -23,7 +23,7 @@ struct Strategy {
 std::string describe(const Strategy& strategy);  // "ECMP, 4 QPs"
 
 /// What one strategy made of a demand. Phases follow one another.
-struct Outcome {
+struct SpreadOutcome {
   Strategy strategy;
   double seconds = 0;     // until the last flow of the last phase is through
   double mean_flow = 0;   // seconds a flow takes, mean over all flows
@@ -35,7 +35,7 @@ std::vector<Strategy> usual_strategies();
 
 /// Simulates one strategy; `options.seed` picks ECMP's hashes; options.qps, .paths and .reverse are not used.
 /// `resolution` as in completion_times().
-Outcome simulate(const Fabric& fabric, const Demand& demand, const Strategy& strategy,
-                 const AssignOptions& options, double resolution = 0);
+SpreadOutcome simulate(const Fabric& fabric, const Demand& demand, const Strategy& strategy,
+                       const AssignOptions& options, double resolution = 0);
 
 }  // namespace weft

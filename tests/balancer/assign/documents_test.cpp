@@ -31,7 +31,6 @@ struct Labelled {
   Labelled() {
     std::vector<PathMap> maps;
     for (const Phase& phase : demand.phases) {
-      Phase crossing{phase.name, {}};
       maps.push_back(probed_path_map(fabric, phase, 16, true, 1));
       AssignOptions options{.qps = 3, .paths = &maps.back(), .reverse = true};
       assignment.phases.push_back(assign(fabric, phase, options));

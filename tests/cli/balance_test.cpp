@@ -1,0 +1,146 @@
+// `weft balance`, and `weft simulate` for completion times, as a user calls them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "balancer/demand/flow_file.hpp"
+#include "cli/commands.hpp"
+#include "tests/support/command.hpp"
+#include "tests/support/schema.hpp"
+#include "tests/support/scratch_file.hpp"
+#include "tests/support/traffic.hpp"
+#include "topology/files/fabric_file.hpp"
+#include "topology/files/path_map_json.hpp"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+using json = nlohmann::json;
+
+const std::string kClos = "fabric: a\nclos: {leaves: 4, spines: 4, hosts_per_leaf: 4, link: 400G}\n";
+
+TEST(Balance, ARingOnAHealthyFabricIsAtTheBound) {
+  const ScratchFile fabric(kClos);
+  const auto outcome = call(balance_command, {"--fabric", fabric.path(), "--collective", "ring", "--hosts",
+                                              "16", "--bytes", "16MB", "-o", "json"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  expect_matches_schema(outcome.out, "assignment");
+  const auto document = json::parse(outcome.out);
+  EXPECT_EQ(document["ratio"], 1.0);
+  EXPECT_EQ(document["bound"], 30'000'000);
+  EXPECT_EQ(document["assignments"].size(), 16u);
+  EXPECT_THAT(call(balance_command, {"--fabric", fabric.path(), "--collective", "ring", "--hosts", "16"}).out,
+              HasSubstr("ring over 16 hosts"));
+}
+
+TEST(Balance, FlowsThatCannotBeAssignedAreNamedAndTheRestIs) {
+  const ScratchFile fabric(kClos);
+  const ScratchFile flows(
+      "{\"src\":\"host1\",\"dst\":\"host5\",\"bytes\":100}\n{\"src\":\"host1\",\"dst\":\"host77\",\"bytes\":"
+      "100}\n");
+  const auto outcome =
+      call(balance_command, {"--fabric", fabric.path(), "--flows", flows.path(), "-o", "json"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("not assigned: line 2: host1 -> host77: fabric a has no node 'host77'"));
+  const auto document = json::parse(outcome.out);
+  EXPECT_EQ(document["assignments"].size(), 1u);
+  EXPECT_EQ(document["unassigned"].size(), 1u);
+}
+
+TEST(Balance, WithAPathMapEveryQpHasALabelThatTakesItsPath) {
+  const ScratchFile file(kClos);
+  const auto fabric = parse_fabric_file(kClos, "a")->fabric;
+  const auto phase = cross_leaf_permutation(fabric, 1);
+  const ScratchFile map(path_map_json(fabric, probed_path_map(fabric, phase, 32, true, 1), {}));
+  const ScratchFile flows(write_flows(fabric, Demand{{phase}}));
+  const auto outcome = call(balance_command, {"--fabric", file.path(), "--flows", flows.path(), "--qps", "2",
+                                              "--paths", map.path(), "--reverse", "-o", "json"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const auto document = json::parse(outcome.out);
+  EXPECT_EQ(document["ratio"], 1.0);
+  for (const auto& qp : document["assignments"]) {
+    EXPECT_TRUE(qp["label"].is_number());
+    EXPECT_TRUE(qp["reverse"]["label"].is_number());
+  }
+}
+
+TEST(Balance, ABlacklistedLinkIsLeftWithFewMoves) {
+  const ScratchFile fabric(kClos);
+  const Arguments words{"--fabric", fabric.path(), "--collective", "shift-4", "--hosts", "16",
+                        "--qps",    "4",           "-o",           "json"};
+  const auto before = call(balance_command, words);
+  const ScratchFile previous(before.out);
+  const ScratchFile blacklist(
+      "{\"schema\":\"weft.blacklist/1\",\"id\":\"a:leaf1--spine1\",\"fabric\":\"a\",\"layer\":\"roce\","
+      "\"a\":{\"node\":\"leaf1\",\"port\":5},\"b\":{\"node\":\"spine1\",\"port\":1},\"class\":\"switch-"
+      "switch\","
+      "\"verdict\":\"failed\",\"confidence\":1,\"evidence\":[],\"first_seen\":\"2026-01-01T00:00:00Z\","
+      "\"last_seen\":\"2026-01-01T00:00:00Z\",\"expires\":\"2999-01-01T00:00:00Z\",\"owner\":\"weft\","
+      "\"actions\":[]}\n");
+  Arguments again = words;
+  again.insert(again.end(), {"--previous", previous.path(), "--avoid", blacklist.path()});
+  const auto after = call(balance_command, again);
+  EXPECT_EQ(after.status, 0) << after.err;
+  const auto document = json::parse(after.out);
+  EXPECT_NEAR(document["ratio"].get<double>(), 1.0, 1e-9);
+  EXPECT_GE(document["moves"], 8);
+  EXPECT_LE(document["moves"], 24);
+  EXPECT_EQ(after.out.find("leaf1->spine1"), std::string::npos);
+  EXPECT_EQ(after.out.find("spine1->leaf1"), std::string::npos);
+}
+
+TEST(Balance, RefusesWhatMakesNoDemand) {
+  const ScratchFile fabric(kClos);
+  for (const Arguments& words :
+       std::vector<Arguments>{{},
+                              {"--collective", "ring"},
+                              {"--collective", "rong", "--hosts", "4"},
+                              {"--collective", "ring", "--hosts", "1"},
+                              {"--collective", "ring", "--hosts", "17"},
+                              {"--collective", "ring", "--hosts", "4", "--bytes", "0"},
+                              {"--collective", "ring", "--hosts", "4", "--qps", "0"},
+                              {"--collective", "shift-0", "--hosts", "4"},
+                              {"--flows", "/nowhere/flows.jsonl"}}) {
+    Arguments all{"--fabric", fabric.path()};
+    all.insert(all.end(), words.begin(), words.end());
+    const auto outcome = call(balance_command, all);
+    EXPECT_EQ(outcome.status, 64) << outcome.out << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("weft: "));
+  }
+}
+
+TEST(SimulateCollective, ShowsHashingBehindTheBalancer) {
+  const ScratchFile fabric(kClos);
+  const Arguments words{fabric.path(), "--collective", "shift-4", "--hosts", "16", "--bytes", "10MB"};
+  EXPECT_THAT(call(simulate_command, words).out, HasSubstr("ECMP, 16 QPs"));
+  Arguments as_json = words;
+  as_json.insert(as_json.end(), {"-o", "json"});
+  const auto outcome = call(simulate_command, as_json);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  expect_matches_schema(outcome.out, "completion");
+  const auto strategies = json::parse(outcome.out)["strategies"];
+  EXPECT_GT(strategies[0]["over_optimum"], 1.5);
+  EXPECT_NEAR(strategies.back()["over_optimum"].get<double>(), 1.0, 1e-9);
+}
+
+TEST(SimulateCollective, AFaultThatNoFluidModelKnowsIsRefused) {
+  const ScratchFile fabric(kClos);
+  const auto outcome = call(simulate_command, {fabric.path(), "--collective", "ring", "--hosts", "16",
+                                               "--fault", "leaf1--spine1:loss=1%"});
+  EXPECT_EQ(outcome.status, 64);
+  EXPECT_THAT(outcome.err, HasSubstr("completion times know only down, rate and load"));
+}
+
+TEST(SimulateCollective, TellsWhichAllReduceWinsAtWhichSize) {
+  const ScratchFile fabric(kClos);
+  const auto outcome =
+      call(simulate_command, {fabric.path(), "--collective", "all-reduce", "--hosts", "16", "-o", "json"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  expect_matches_schema(outcome.out, "algorithms");
+  EXPECT_EQ(json::parse(outcome.out)["sizes"][0]["quickest"], "recursive-doubling");
+}
+
+}  // namespace
+}  // namespace weft
