@@ -1,6 +1,7 @@
 #include "tests/bench/support/figures.hpp"
 
 #include <fmt/format.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -50,6 +51,17 @@ int Figures::write() const {
   if (file) return 0;
   fmt::print(stderr, "cannot write {}\n", (folder / (name_ + ".json")).string());
   return 70;
+}
+
+double cpu_milliseconds(const std::function<void()>& work) {
+  const auto now = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
+  };
+  const double start = now();
+  work();
+  return now() - start;
 }
 
 }  // namespace weft::bench

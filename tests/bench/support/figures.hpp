@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,5 +32,9 @@ double milliseconds(Work work) {
   work();
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
+
+/// Milliseconds of CPU time that `work` takes in this thread: what it takes by the clock on a machine that
+/// does nothing else, if it neither waits nor starts threads.
+double cpu_milliseconds(const std::function<void()>& work);
 
 }  // namespace weft::bench
