@@ -102,8 +102,14 @@ std::string joined(const std::vector<std::string>& names, std::string_view separ
 std::string groups_part(const DiagnosisDocument& document, std::size_t columns) {
   std::string part;
   for (const GroupReport& finding : document.groups) {
-    part += fmt::format("\n{}: {}, {} on {} channels at once\n", joined(finding.nodes, ", "),
-                        to_string(finding.verdict), to_string(finding.cause), finding.channels.size());
+    const auto what = fmt::format("{}, {}", to_string(finding.verdict), to_string(finding.cause));
+    part += "\n";
+    if (finding.nodes.empty())
+      part += wrapped(fmt::format("one of {}: {}", joined(finding.channels, ", "), what), 0, columns);
+    else
+      part += wrapped(fmt::format("{}: {} on {} channels at once", joined(finding.nodes, ", "), what,
+                                  finding.channels.size()),
+                      0, columns);
     part += evidence_lines(finding.evidence, columns);
   }
   return part;

@@ -103,20 +103,27 @@ std::vector<TracePlan> plan_traces(const Fabric& fabric, ShortestPathCache& ways
 
 Nanoseconds least_trace_time(const Fabric& fabric, ShortestPathCache& ways,
                              const std::vector<TracePlan>& plan, double answers_per_second) {
+  // All traces to one edge switch flow together, so that the fabric is walked once a switch and not once a
+  // pair.
+  std::map<NodeId, std::map<NodeId, double>> labels;  // to, from
+  for (const TracePlan& trace : plan)
+    labels[edge_switch(fabric, trace.pair.dst)][edge_switch(fabric, trace.pair.src)] +=
+        static_cast<double>(trace.labels.size());
   std::vector<double> answers(fabric.node_count(), 0.0);
-  for (const TracePlan& trace : plan) {
-    ShortestPaths& way = ways.to(edge_switch(fabric, trace.pair.dst));
-    std::map<NodeId, double> wave{
-        {edge_switch(fabric, trace.pair.src), static_cast<double>(trace.labels.size())}};
-    while (!wave.empty()) {
-      std::map<NodeId, double> next;
+  for (const auto& [to, from] : labels) {
+    ShortestPaths& way = ways.to(to);
+    std::map<std::uint32_t, std::map<NodeId, double>> waves;  // by hops to go
+    for (const auto& [node, count] : from)
+      if (const auto hops = way.hops(node)) waves[*hops][node] += count;
+    while (!waves.empty()) {
+      const auto [hops, wave] = *waves.rbegin();
+      waves.erase(hops);
       for (const auto& [node, share] : wave) {
         answers[node.value()] += share;
         const auto out = way.next(node);
         for (const ChannelId channel : out)
-          next[fabric.target_node(channel)] += share / static_cast<double>(out.size());
+          waves[hops - 1][fabric.target_node(channel)] += share / static_cast<double>(out.size());
       }
-      wave = std::move(next);
     }
   }
   const double most = answers.empty() ? 0 : *std::ranges::max_element(answers);
