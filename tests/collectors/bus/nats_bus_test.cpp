@@ -1,0 +1,69 @@
+// The bus over a real nats-server on loopback.
+#include "collectors/bus/nats_bus.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cli/nats_server.hpp"
+
+namespace weft {
+namespace {
+
+constexpr auto kSoon = std::chrono::seconds(10);
+
+Result<NatsServer> server() { return NatsServer::start(*IpAddress::parse("127.0.0.1")); }
+
+TEST(NatsBus, CarriesMessagesBothWaysAndSaysWhoSentThem) {
+  const auto nats = server();
+  ASSERT_TRUE(nats) << nats.error().message;
+  const auto coordinator = connect_nats(nats->address(), RunId(1), "coordinator");
+  const auto agent = connect_nats(nats->address(), RunId(1), "host1.cluster");
+  ASSERT_TRUE(coordinator && agent);
+  ASSERT_TRUE((*agent)->send("coordinator", "hello"));
+  const auto heard = (*coordinator)->receive(kSoon);
+  ASSERT_TRUE(heard && *heard);
+  EXPECT_EQ((*heard)->from, "host1.cluster");
+  EXPECT_EQ((*heard)->bytes, "hello");
+  ASSERT_TRUE((*coordinator)->send("host1.cluster", "start"));
+  const auto answered = (*agent)->receive(kSoon);
+  ASSERT_TRUE(answered && *answered);
+  EXPECT_EQ((*answered)->bytes, "start");
+}
+
+TEST(NatsBus, ARunDoesNotHearAnother) {
+  const auto nats = server();
+  ASSERT_TRUE(nats);
+  const auto one = connect_nats(nats->address(), RunId(1), "coordinator");
+  const auto other = connect_nats(nats->address(), RunId(2), "host1");
+  ASSERT_TRUE(one && other);
+  ASSERT_TRUE((*other)->send("coordinator", "hello"));
+  const auto heard = (*one)->receive(std::chrono::milliseconds(200));
+  ASSERT_TRUE(heard);
+  EXPECT_FALSE(*heard);
+}
+
+TEST(NatsBus, AWrongTokenIsRefused) {
+  const auto nats = server();
+  ASSERT_TRUE(nats);
+  EXPECT_FALSE(connect_nats({nats->address().url, "guess"}, RunId(1), "host1"));
+}
+
+TEST(NatsBus, NoServerIsAnErrorThatNamesTheUrl) {
+  const auto refused = connect_nats({"nats://127.0.0.1:1", ""}, RunId(1), "host1");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("nats://127.0.0.1:1"), std::string::npos);
+}
+
+TEST(NatsBus, ALostServerIsAnErrorAndNoHang) {
+  auto nats = std::make_unique<Result<NatsServer>>(server());
+  ASSERT_TRUE(*nats);
+  const auto bus = connect_nats((*nats)->address(), RunId(1), "host1");
+  ASSERT_TRUE(bus);
+  nats.reset();
+  Result<std::optional<Incoming>> heard = std::optional<Incoming>();
+  for (int i = 0; i < 60 && heard; ++i) heard = (*bus)->receive(std::chrono::milliseconds(500));
+  ASSERT_FALSE(heard);
+  EXPECT_NE(heard.error().message.find("nats-server"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace weft

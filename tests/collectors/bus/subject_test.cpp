@@ -1,0 +1,30 @@
+#include "collectors/bus/subject.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+TEST(Subject, EveryNameComesBackWholeAndStaysOneToken) {
+  for (const std::string name : {"host1", "gpu-01.cluster.example", "a b", "x*>", "caf\xc3\xa9", "="}) {
+    const auto subject = subject_of(RunId(7), "coordinator", name);
+    EXPECT_EQ(sender_of(subject), name);
+    EXPECT_EQ(std::count(subject.begin(), subject.end(), '.'), 3);
+    EXPECT_EQ(subject.find_first_of("*> "), std::string::npos);
+  }
+}
+
+TEST(Subject, RunsDoNotHearEachOther) {
+  EXPECT_EQ(subscription_of(RunId(7), "host1"), "weft.0000000000000007.host1.*");
+  EXPECT_NE(subscription_of(RunId(7), "host1"), subscription_of(RunId(8), "host1"));
+}
+
+TEST(Subject, WhatIsNoneOfOursHasNoSender) {
+  for (const auto* subject : {"", "host1", "other.1.a.b", "weft.1.a.=G0", "weft.1.a.=4"})
+    EXPECT_EQ(sender_of(subject), std::nullopt) << subject;
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,76 @@
+#include "collectors/report/table.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+DiagnosisDocument lossy() {
+  DiagnosisDocument document;
+  document.fabric = "roce-a";
+  document.verdict = Verdict::degraded;
+  document.links.push_back(
+      {.link = "leaf1--spine2",
+       .from = "leaf1",
+       .verdict = Verdict::degraded,
+       .cause = Cause::loss,
+       .estimate = Estimate{0.005, 0.004, 0.006},
+       .confidence = 0.9999,
+       .evidence = {"38 of 4,096 lost over 12 paths; the other paths 2 of 131,072, which is what all "
+                    "channels of this run have in common"}});
+  document.coverage = {
+      .channels = 64, .probed = 63, .paths = 192, .missing = {"leaf4->spine4"}, .complete = false};
+  document.run = {4096, 38, {{"probing", std::chrono::milliseconds(2500)}}};
+  return document;
+}
+
+TEST(DiagnosisTable, SaysWhichCableWhichWayHowMuchAndWhy) {
+  const auto text = diagnosis_table(lossy());
+  EXPECT_THAT(text, HasSubstr("fabric roce-a: degraded"));
+  EXPECT_THAT(text, HasSubstr("leaf1--spine2 (from leaf1)"));
+  EXPECT_THAT(text, HasSubstr("0.5% (0.4 to 0.6)"));
+  EXPECT_THAT(text, HasSubstr("38 of 4,096 lost"));
+  EXPECT_THAT(text, HasSubstr("63 of 64 channels"));
+  EXPECT_THAT(text, HasSubstr("not crossed: leaf4->spine4"));
+  EXPECT_THAT(text, HasSubstr("probing 2.5 s"));
+}
+
+TEST(DiagnosisTable, KeepsEvidenceWithinTheTerminal) {
+  std::istringstream lines(diagnosis_table(lossy(), 60));
+  std::size_t longest = 0;
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("    ")) longest = std::max(longest, line.size());
+  EXPECT_GT(longest, 40u);
+  EXPECT_LE(longest, 60u);
+}
+
+TEST(DiagnosisTable, AHealthyFabricIsTwoLinesAndNoHeadings) {
+  DiagnosisDocument document;
+  document.fabric = "roce-a";
+  document.verdict = Verdict::healthy;
+  EXPECT_THAT(diagnosis_table(document), Not(HasSubstr("LINK")));
+}
+
+TEST(DiagnosisTable, NamesAClassAndNeverOneOfItsMembers) {
+  DiagnosisDocument document;
+  document.groups.push_back(
+      {.channels = {"leaf1->spine2", "spine2->leaf2"}, .cause = Cause::loss, .verdict = Verdict::degraded});
+  EXPECT_THAT(diagnosis_table(document), HasSubstr("one of leaf1->spine2, spine2->leaf2: degraded, loss"));
+  document.groups[0].nodes = {"spine2"};
+  EXPECT_THAT(diagnosis_table(document), HasSubstr("spine2: degraded, loss on 2 channels at once"));
+}
+
+TEST(DiagnosisTable, ManyChannelsThatWereNotCrossedAreCountedNotListed) {
+  DiagnosisDocument document;
+  for (int i = 0; i < 100; ++i) document.coverage.missing.push_back("leaf" + std::to_string(i) + "->spine1");
+  EXPECT_THAT(diagnosis_table(document), HasSubstr("and 92 more"));
+}
+
+}  // namespace
+}  // namespace weft
