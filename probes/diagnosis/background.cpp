@@ -9,10 +9,10 @@ namespace weft {
 namespace {
 
 constexpr std::array kShapes{0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0, 12.0};
-/// What is believed of the spread before any data: backgrounds uniform from zero have shape 3, exponential
-/// ones 1.
+/// What is believed of the spread before any data, for where they are few: backgrounds uniform from zero have
+/// shape 3 and a shorter tail than that gamma, exponential ones 1.
 double log_prior_of_shape(double shape) {
-  const double z = std::log(shape / 2.5) / 0.7;
+  const double z = std::log(shape / 5.0) / 0.6;
   return -0.5 * z * z;
 }
 constexpr std::size_t kMostSampled = 1500;  // channels enough to learn a spread from

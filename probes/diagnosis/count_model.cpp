@@ -66,7 +66,7 @@ double first_background(const CountProblem& problem) {
 
 CountModel::CountModel(const CountProblem& problem)
     : problem_(problem),
-      learned_{.mean = first_background(problem), .shape = 2.0, .burst = 0.0},
+      learned_{.mean = first_background(problem), .shape = 4.0, .burst = 0.0},
       grid_(learned_.mean) {
   learned_.burst = 0.5 / (static_cast<double>(problem.observations) + 1000.0);
   hazard_.resize(problem.suspects.size(), 0.0);

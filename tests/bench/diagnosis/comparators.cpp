@@ -220,17 +220,4 @@ BestOfAll Pool::best() const {
   return best;
 }
 
-BestOfAll Pool::at(const std::string& setting, double threshold) const {
-  double right = 0;
-  double named = 0;
-  if (const auto found = entries_.find(setting); found != entries_.end())
-    for (const auto& [score, is_fault] : found->second)
-      if (score >= threshold) {
-        named += 1;
-        right += is_fault ? 1 : 0;
-      }
-  return {named > 0 ? right / named : 1.0, right / static_cast<double>(std::max<std::size_t>(faults_, 1)),
-          setting, threshold};
-}
-
 }  // namespace weft::bench

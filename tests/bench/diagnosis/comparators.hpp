@@ -35,8 +35,6 @@ class Pool {
  public:
   void add(const std::map<std::string, Ranking>& rankings, const Run& run);
   BestOfAll best() const;
-  /// At one setting and threshold.
-  BestOfAll at(const std::string& setting, double threshold) const;
 
  private:
   std::map<std::string, std::vector<std::pair<double, bool>>> entries_;

@@ -25,7 +25,7 @@ double share(std::size_t part, std::size_t whole) {
 
 }  // namespace
 
-Names names_of(const Fabric&, const Diagnosis& diagnosis) {
+Names names_of(const Diagnosis& diagnosis) {
   Names names;
   for (const LinkFinding& finding : diagnosis.links) {
     std::vector<ChannelId> channels{Fabric::a_to_b(finding.link), Fabric::b_to_a(finding.link)};

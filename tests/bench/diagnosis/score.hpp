@@ -15,7 +15,7 @@ struct Names {
   std::size_t others = 0;                            // hosts and groups named
   std::vector<std::pair<ChannelId, double>> stated;  // every finding of .5 and more, unknown ones too
 };
-Names names_of(const Fabric& fabric, const Diagnosis& diagnosis);
+Names names_of(const Diagnosis& diagnosis);
 
 /// Nats by which the data tell each fault from its absence or its being in another channel, at the true
 /// rates: the least, over removing it or swapping it for another channel, of sum n (l1 ln(l1/l0) - (l1 -

@@ -26,6 +26,26 @@ Word word_on(ChannelId channel, const Diagnosis& diagnosis) {
   return Word::dropped;
 }
 
+/// Of every finding with a name, the channels it may be about.
+std::vector<std::vector<ChannelId>> named_classes(const Fabric& fabric, const Diagnosis& diagnosis) {
+  std::vector<std::vector<ChannelId>> named;
+  for (const LinkFinding& finding : diagnosis.links)
+    if (finding.verdict != Verdict::unknown)
+      named.push_back(finding.channel
+                          ? std::vector{*finding.channel}
+                          : std::vector{Fabric::a_to_b(finding.link), Fabric::b_to_a(finding.link)});
+  for (const GroupFinding& finding : diagnosis.groups)
+    if (finding.verdict != Verdict::unknown) named.push_back(finding.channels);
+  for (const HostFinding& finding : diagnosis.hosts)
+    if (finding.verdict != Verdict::unknown) {
+      auto& channels = named.emplace_back();
+      for (const PortId port : fabric.ports_of(finding.host))
+        if (const auto channel = fabric.channel_from(port); channel && finding.nic.value_or(port) == port)
+          channels.insert(channels.end(), {*channel, Fabric::reverse(*channel)});
+    }
+  return named;
+}
+
 bool is_settled(const Run& run, const Doubt& doubt, const Diagnosis& diagnosis) {
   return std::ranges::all_of(doubt.channels, [&](ChannelId channel) {
     return word_on(channel, diagnosis) == (is_fault(run, channel) ? Word::faulty : Word::dropped);
@@ -78,14 +98,7 @@ ClassScore score_classes(const Fabric& fabric, const Scenario& scenario, std::si
     World world(fabric, scenario, base + i);
     const Run& run = world.run();
     const Diagnosis diagnosis = diagnose(fabric, run.observations);
-    std::vector<std::vector<ChannelId>> named = diagnosis.ambiguous;
-    for (const LinkFinding& finding : diagnosis.links)
-      if (finding.verdict != Verdict::unknown)
-        named.push_back(finding.channel
-                            ? std::vector{*finding.channel}
-                            : std::vector{Fabric::a_to_b(finding.link), Fabric::b_to_a(finding.link)});
-    for (const GroupFinding& finding : diagnosis.groups)
-      if (finding.verdict != Verdict::unknown) named.push_back(finding.channels);
+    auto named = named_classes(fabric, diagnosis);
     std::ranges::sort(named);
     named.erase(std::ranges::unique(named).begin(), named.end());
     std::vector<ChannelId> found;
