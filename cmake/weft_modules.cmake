@@ -132,6 +132,10 @@ function(weft_all_benchmarks)
     target_compile_definitions(${name} PRIVATE WEFT_BINARY_DIR="${CMAKE_BINARY_DIR}")
     add_dependencies(${name} weft)
   endforeach()
+  # A few sweeps of each kind in every test run. A busy machine may spoil one: five of seven must be right.
+  set_target_properties(bench_acceptance PROPERTIES EXCLUDE_FROM_ALL FALSE)
+  add_test(NAME "tests/bench: one sweep of each kind names its fault" COMMAND bench_acceptance 1 --at-least 5)
+  set_tests_properties("tests/bench: one sweep of each kind names its fault" PROPERTIES RUN_SERIAL TRUE TIMEOUT 600 LABELS lab)
 endfunction()
 
 function(weft_summary)

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -45,12 +48,8 @@ std::string weft(const Words& words, const std::vector<std::string>& arguments) 
     std::exit(70);
   }
   [[maybe_unused]] const auto ended = child->wait_for(kLimit);
-  std::string text;
-  if (std::FILE* file = std::fopen(scratch.c_str(), "rb")) {
-    char buffer[4096];
-    for (std::size_t n = 0; (n = std::fread(buffer, 1, sizeof buffer, file)) > 0;) text.append(buffer, n);
-    std::fclose(file);
-  }
+  std::ifstream file(scratch, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
   std::filesystem::remove(scratch);
   return text;
 }
@@ -107,24 +106,32 @@ int measure(const Kind& kind, int runs, const Words& words, const Fabric& fabric
 int main(int argc, char** argv) {
   using namespace weft;
   using namespace weft::bench;
-  const int runs = argc > 1 ? std::max(1, std::atoi(argv[1])) : 100;
-  const std::vector<std::string> only(argv + std::min(argc, 2), argv + argc);
+  const std::vector<std::string> given(argv + 1, argv + argc);
+  const int runs = given.empty() ? 100 : std::max(1, std::atoi(given[0].c_str()));
+  int at_least = 0;
+  std::vector<std::string> only;
+  for (std::size_t i = 1; i < given.size(); ++i) {
+    if (given[i] == "--at-least" && i + 1 < given.size())
+      at_least = std::atoi(given[++i].c_str());
+    else
+      only.push_back(given[i]);
+  }
   const auto fabric = make_clos({.name = "roce-a", .leaves = 4, .spines = 4, .hosts_per_leaf = 4});
   const Words words;
   const auto file = std::filesystem::temp_directory_path() / (words.lab + ".yaml");
-  if (std::FILE* out = std::fopen(file.c_str(), "w")) {
-    fmt::print(out,
-               "fabric: roce-a\nkind: roce\nclos: {{leaves: 4, spines: 4, hosts_per_leaf: 4, link: "
-               "400G}}\nlab: {{link_rate: 50M}}\n");
-    std::fclose(out);
-  }
+  std::ofstream(file) << "fabric: roce-a\nkind: roce\nclos: {leaves: 4, spines: 4, hosts_per_leaf: 4, link: "
+                         "400G}\nlab: {link_rate: 50M}\n";
   weft::bench::weft(words, {"lab", "up", file, "--name", words.lab});
   Figures figures("acceptance");
   figures.add("runs_per_kind", runs);
+  int right = 0;
   for (const Kind& kind : kKinds)
-    if (only.empty() || std::find(only.begin(), only.end(), kind.name) != only.end())
-      measure(kind, runs, words, *fabric, figures);
+    if (only.empty() || std::ranges::find(only, kind.name) != only.end())
+      right += measure(kind, runs, words, *fabric, figures);
   weft::bench::weft(words, {"lab", "down", "--name", words.lab});
   std::filesystem::remove(file);
-  return figures.write();
+  const int status = figures.write();
+  if (right >= at_least) return status;
+  fmt::print(stderr, "only {} sweeps were right; at least {} were to be\n", right, at_least);
+  return 1;
 }
