@@ -1,0 +1,122 @@
+// Holds the code to docs/architecture.md: who includes whom, who touches the world outside, how long a file
+// is.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/style/rules.hpp"
+
+namespace weft::style {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::string lines_of(const Violations& found) {
+  std::string text;
+  for (const std::string& line : found) text += line + "\n";
+  return text;
+}
+
+const std::vector<SourceFile>& code() {
+  static const auto files = read_code(WEFT_SOURCE_DIR);
+  return files;
+}
+
+SourceFile file(const std::string& path, std::vector<std::string> lines) {
+  SourceFile source{path, std::filesystem::path(path).parent_path().generic_string(), std::move(lines), {}};
+  for (std::size_t i = 0; i < source.lines.size(); ++i)
+    if (auto include = include_of(source.lines[i], i + 1); !include.what.empty())
+      source.includes.push_back(std::move(include));
+  return source;
+}
+
+TEST(Style, TheTreeIsThere) {
+  EXPECT_GT(code().size(), 200u);
+  for (const std::string_view folder : kCodeFolders)
+    EXPECT_TRUE(std::ranges::any_of(code(), [&](const auto& f) { return f.path.starts_with(folder); }))
+        << folder;
+}
+
+TEST(Style, FoldersIncludeOnlyWhatIsBelowThem) { EXPECT_EQ(lines_of(wrong_includes(code())), ""); }
+
+TEST(Style, DeviceHeadersStayInAdapters) { EXPECT_EQ(lines_of(device_headers_outside_adapters(code())), ""); }
+
+TEST(Style, PureCodeKnowsNoClockAndNoFileAndLibrariesNoEnvironmentAndNoOutput) {
+  EXPECT_EQ(lines_of(outside_world(code())), "");
+}
+
+TEST(Style, EveryExceptionIsNeeded) { EXPECT_EQ(lines_of(stale_exceptions(code())), ""); }
+
+TEST(Style, FilesStayShort) {
+  EXPECT_EQ(lines_of(too_long(code(), 400)), "");
+  EXPECT_EQ(lines_of(too_long(read_tree(WEFT_SOURCE_DIR, "tests"), 600)), "");
+}
+
+TEST(Style, EachSourceIncludesItsOwnHeaderFirst) { EXPECT_EQ(lines_of(own_header_not_first(code())), ""); }
+
+TEST(StyleRules, AnIncludeFromAboveIsNamedByFileAndLine) {
+  EXPECT_THAT(wrong_includes(
+                  {file("topology/base/x.hpp", {"#pragma once", "", "#include \"topology/model/y.hpp\""})}),
+              ElementsAre("topology/base/x.hpp:3: topology/base may not include \"topology/model/y.hpp\""));
+  EXPECT_THAT(
+      wrong_includes({file("probes/wire/x.cpp", {"  #  include \"probes/session/bus.hpp\"  // why"})}),
+      ElementsAre(testing::HasSubstr("probes/wire/x.cpp:1: ")));
+}
+
+TEST(StyleRules, NoAdapterIncludesAnotherAndNothingPureIncludesOne) {
+  for (const char* folder : {"probes/engine/raw", "probes/session", "topology/files", "balancer/assign"})
+    EXPECT_THAT(wrong_includes({file(folder + std::string("/x.cpp"), {"#include \"topology/lab/lab.hpp\""})}),
+                testing::SizeIs(1))
+        << folder;
+  for (const auto& [folder, allowed] : allowed_includes())
+    for (const std::string& other : allowed) EXPECT_FALSE(is_adapter(other)) << folder << " -> " << other;
+}
+
+TEST(StyleRules, EveryFolderMayIncludeAllThatItsIncludesMay) {
+  const auto& rules = allowed_includes();
+  for (const auto& [folder, allowed] : rules)
+    for (const std::string& next : allowed) {
+      if (next == "probes/session") continue;  // its messages need no more than probes/wire
+      for (const std::string& far : rules.at(next))
+        EXPECT_TRUE(allowed.contains(far)) << folder << " " << far;
+      EXPECT_FALSE(rules.at(next).contains(folder)) << folder << " and " << next << " in a circle";
+    }
+}
+
+TEST(StyleRules, AFolderWithoutARuleIsRefused) {
+  EXPECT_THAT(wrong_includes({file("balancer/magic/x.cpp", {})}), testing::SizeIs(1));
+}
+
+TEST(StyleRules, EnginesAreNamedInOnePlace) {
+  const std::vector<std::string> lines{"#include \"probes/engine/raw/raw_engine.hpp\""};
+  EXPECT_THAT(wrong_includes({file("cli/compose.cpp", lines)}), IsEmpty());
+  EXPECT_THAT(wrong_includes({file("cli/sweep.cpp", lines)}), testing::SizeIs(1));
+}
+
+TEST(StyleRules, ADeviceHeaderIsAllowedInAnAdaptersSourceOnly) {
+  const std::vector<std::string> lines{"#include <infiniband/verbs.h>"};
+  EXPECT_THAT(device_headers_outside_adapters({file("probes/engine/verbs/x.cpp", lines)}), IsEmpty());
+  EXPECT_THAT(device_headers_outside_adapters({file("probes/engine/verbs/x.hpp", lines),
+                                               file("probes/wire/x.cpp", lines), file("cli/x.cpp", lines)}),
+              testing::SizeIs(3));
+}
+
+TEST(StyleRules, AClockInPureCodeIsFoundUnderAnyName) {
+  EXPECT_THAT(outside_world({file("probes/plan/x.cpp", {"auto t = Clock::now();"}),
+                             file("probes/plan/y.cpp", {"std::chrono::steady_clock::now();"}),
+                             file("topology/lab/z.cpp", {"Clock::now(); std::getenv(\"HOME\");"}),
+                             file("probes/plan/c.cpp", {"// Clock::now() is not for here"})}),
+              ElementsAre(testing::HasSubstr("probes/plan/x.cpp:1: 'lock::now('"),
+                          testing::HasSubstr("probes/plan/y.cpp:1: 'lock::now('"),
+                          testing::HasSubstr("topology/lab/z.cpp:1: 'getenv('")));
+}
+
+TEST(StyleRules, ALongFileAndALateHeaderAreFound) {
+  EXPECT_THAT(too_long({file("cli/x.cpp", std::vector<std::string>(401))}, 400),
+              ElementsAre("cli/x.cpp:401: the file has 401 lines"));
+  EXPECT_THAT(own_header_not_first({file("cli/x.hpp", {}), file("cli/x.cpp", {"#include <vector>"})}),
+              testing::SizeIs(1));
+}
+
+}  // namespace
+}  // namespace weft::style

@@ -1,0 +1,226 @@
+// Who may include whom, and where the world outside may be touched: the rules of docs/architecture.md as
+// data, and functions from source files to the violations in them. A violation reads "FILE:LINE: what".
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "tests/style/source_tree.hpp"
+
+namespace weft::style {
+
+using Violations = std::vector<std::string>;
+using Folders = std::set<std::string>;
+
+inline Folders operator+(Folders a, const Folders& b) {
+  a.insert(b.begin(), b.end());
+  return a;
+}
+
+/// What each folder may include, beside itself. Folders that do not exist yet have their rule already.
+inline const std::map<std::string, Folders>& allowed_includes() {
+  static const Folders topology{"topology/base", "topology/model", "topology/findings", "topology/routing",
+                                "topology/files"};
+  static const Folders wire = topology + Folders{"probes/wire"};
+  static const Folders map = wire + Folders{"probes/pathmap"};
+  static const Folders parts =
+      map + Folders{"probes/plan", "probes/discover", "probes/diagnosis", "probes/hostcheck"};
+  static const Folders session = wire + Folders{"probes/session"};
+  static const Folders counters = session + Folders{"collectors/counters"};
+  static const Folders balancer = topology + Folders{"balancer/demand", "balancer/blacklist"};
+  static const std::map<std::string, Folders> rules{
+      {"topology/base", {}},
+      {"topology/model", {"topology/base"}},
+      {"topology/findings", {"topology/base", "topology/model"}},
+      {"topology/routing", {"topology/base", "topology/model", "topology/findings"}},
+      {"topology/files", {"topology/base", "topology/model", "topology/findings", "topology/routing"}},
+      {"topology/host", topology},
+      {"topology/lab", topology},
+      {"probes/wire", topology},
+      {"probes/pathmap", wire},
+      {"probes/plan", map},
+      {"probes/discover", map},
+      {"probes/diagnosis", map},
+      {"probes/hostcheck", map},
+      {"probes/session", parts},
+      {"probes/engine/raw", wire},
+      {"probes/engine/dpdk", wire},
+      {"probes/engine/verbs", wire},
+      {"probes/engine/umad", wire},
+      {"probes/engine/sim", wire},
+      {"probes/gpu", wire},
+      {"collectors/counters", session},
+      {"collectors/counters/sysfs", counters},
+      {"collectors/counters/ethtool", counters},
+      {"collectors/store", session},
+      {"collectors/bus", session},
+      {"collectors/nccl", session},
+      {"collectors/compare", session},
+      {"collectors/report", counters + Folders{"probes/pathmap", "collectors/compare"}},
+      {"balancer/demand", topology},
+      {"balancer/blacklist", topology},
+      {"balancer/assign", balancer},
+      {"balancer/flowsim", balancer + Folders{"balancer/assign"}},
+      {"balancer/export", balancer + Folders{"balancer/assign"}},
+      {"balancer/nccl", balancer + Folders{"balancer/assign"}},
+  };
+  return rules;
+}
+
+/// The folders that touch the world; all others are pure.
+inline bool is_adapter(std::string_view folder) {
+  constexpr auto kAdapters = std::to_array<std::string_view>(
+      {"topology/host", "topology/lab", "probes/engine/raw", "probes/engine/dpdk", "probes/engine/verbs",
+       "probes/engine/umad", "probes/gpu", "collectors/counters/sysfs", "collectors/counters/ethtool",
+       "collectors/store", "collectors/bus", "collectors/nccl", "balancer/export", "balancer/nccl"});
+  return std::ranges::count(kAdapters, folder) > 0;
+}
+
+/// Files that may do what their folder may not, each with the word it needs. docs/architecture.md says why.
+struct Exception {
+  std::string file;
+  std::string word;
+};
+inline const std::vector<Exception>& exceptions() {
+  static const std::vector<Exception> all{
+      {"probes/session/agent_loop.cpp", "lock::now("},        // drives the agent: bus in, engines out
+      {"probes/session/coordinator_loop.cpp", "lock::now("},  // drives the coordinator over a bus
+      {"topology/files/file_text.cpp", "ifstream"},           // the folder's own job: whole files in
+      {"topology/files/file_text.cpp", "ofstream"},           // and out
+      {"topology/files/observation_lines.cpp", "ifstream"},   // too large to hold: read line by line
+      {"topology/base/check.cpp", "fprintf("},                // a broken precondition's last words
+      {"probes/engine/raw/packet_filter.hpp", "linux/"},      // sock_filter, a value, in an inner header
+  };
+  return all;
+}
+inline bool is_excepted(std::string_view file, std::string_view word) {
+  return std::ranges::any_of(exceptions(),
+                             [&](const Exception& e) { return e.file == file && e.word == word; });
+}
+
+inline std::string at(const SourceFile& file, std::size_t line, const std::string& what) {
+  return file.path + ":" + std::to_string(line) + ": " + what;
+}
+
+/// The files of cli/ that name engines: which one serves is decided there and nowhere else.
+inline bool composes(std::string_view file) {
+  constexpr auto kComposers = std::to_array<std::string_view>(
+      {"cli/compose.cpp", "cli/infiniband_lab.cpp", "cli/infiniband_source.cpp"});
+  return std::ranges::count(kComposers, file) > 0;
+}
+
+/// A quoted include that the folder may not have, or a folder that no rule knows. Only cli/compose.cpp names
+/// engines.
+inline Violations wrong_includes(const std::vector<SourceFile>& files) {
+  Violations found;
+  for (const SourceFile& file : files) {
+    const auto rule = allowed_includes().find(file.folder);
+    if (file.folder != "cli" && rule == allowed_includes().end()) {
+      found.push_back(at(file, 1, file.folder + " has no rule: add it here and to docs/architecture.md"));
+      continue;
+    }
+    for (const Include& include : file.includes) {
+      if (!include.quoted) continue;
+      const auto of = std::filesystem::path(include.what).parent_path().generic_string();
+      const bool allowed =
+          file.folder == "cli"
+              ? !of.starts_with("tests") && (!of.starts_with("probes/engine") || composes(file.path))
+              : of == file.folder || rule->second.contains(of);
+      if (!allowed)
+        found.push_back(at(file, include.line, file.folder + " may not include \"" + include.what + "\""));
+    }
+  }
+  return found;
+}
+
+/// A driver's, device's or server's header outside an adapter's .cpp or .cu.
+inline Violations device_headers_outside_adapters(const std::vector<SourceFile>& files) {
+  constexpr auto kDevices = std::to_array<std::string_view>(
+      {"infiniband/", "rdma/", "rte_", "cuda", "nccl", "hwloc", "nats/", "linux/", "libnetfilter_queue/",
+       "net/if", "netpacket/", "sqlite3", "httplib"});
+  Violations found;
+  for (const SourceFile& file : files)
+    for (const Include& include : file.includes)
+      for (const std::string_view device : kDevices) {
+        if (include.quoted || !include.what.starts_with(device)) continue;
+        const bool header = file.path.ends_with(".hpp") || file.path.ends_with(".h");
+        if ((is_adapter(file.folder) && !header) || is_excepted(file.path, device)) continue;
+        found.push_back(at(file, include.line, "<" + include.what + "> belongs in an adapter's .cpp"));
+      }
+  return found;
+}
+
+/// Words that reach outside, for pure folders and (the first ones) for every library.
+inline constexpr auto kNoLibrary =
+    std::to_array<std::string_view>({"getenv(", "std::cout", "std::cerr", "fmt::print(", " printf(",
+                                     "std::printf(", "fprintf(", " puts(", "<iostream>", "spdlog"});
+inline constexpr auto kNotPure = std::to_array<std::string_view>(
+    {"lock::now(", "clock_gettime(", "time(nullptr)", "sleep_for(", "sleep_until(", "random_device",
+     "std::rand(", "ifstream", "ofstream", "fopen("});
+
+/// A clock, file, sleep or random device in a pure folder; the environment or output in any library.
+inline Violations outside_world(const std::vector<SourceFile>& files) {
+  Violations found;
+  for (const SourceFile& file : files) {
+    if (file.folder == "cli") continue;
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      const auto code = without_comment(file.lines[i]);
+      const auto look_for = [&](std::string_view word, const char* where) {
+        if (code.find(word) != std::string_view::npos && !is_excepted(file.path, word))
+          found.push_back(at(file, i + 1, "'" + std::string(word) + "' in " + where));
+      };
+      for (const auto word : kNoLibrary) look_for(word, "a library: cli/ reads the environment and prints");
+      if (is_adapter(file.folder)) continue;
+      for (const auto word : kNotPure) look_for(word, "pure code: take it as a parameter");
+    }
+  }
+  return found;
+}
+
+/// Exceptions that nothing needs any more.
+inline Violations stale_exceptions(const std::vector<SourceFile>& files) {
+  Violations stale;
+  for (const Exception& exception : exceptions()) {
+    const auto file = std::ranges::find(files, exception.file, &SourceFile::path);
+    const bool needed = file != files.end() && std::ranges::any_of(file->lines, [&](const std::string& line) {
+                          return without_comment(line).find(exception.word) != std::string_view::npos;
+                        });
+    if (!needed) stale.push_back(exception.file + ": no '" + exception.word + "' there: drop its exception");
+  }
+  return stale;
+}
+
+inline Violations too_long(const std::vector<SourceFile>& files, std::size_t most) {
+  Violations found;
+  for (const SourceFile& file : files)
+    if (file.lines.size() > most)
+      found.push_back(at(file, most + 1, "the file has " + std::to_string(file.lines.size()) + " lines"));
+  return found;
+}
+
+/// A .cpp with a header of its name that does not include it first.
+inline Violations own_header_not_first(const std::vector<SourceFile>& files) {
+  Violations found;
+  for (const SourceFile& file : files) {
+    if (!file.path.ends_with(".cpp")) continue;
+    const auto header = file.path.substr(0, file.path.size() - 4) + ".hpp";
+    if (std::ranges::find(files, header, &SourceFile::path) == files.end()) continue;
+    if (file.includes.empty() || file.includes.front().what != header)
+      found.push_back(at(file, file.includes.empty() ? 1 : file.includes.front().line,
+                         "its own header " + header + " does not come first"));
+  }
+  return found;
+}
+
+/// Headers that are no .cpp's first include: nothing in the build shows that they compile alone.
+inline std::vector<std::string> headers_never_first(const std::vector<SourceFile>& files) {
+  std::set<std::string> first;
+  for (const SourceFile& file : files)
+    if (file.path.ends_with(".cpp") && !file.includes.empty()) first.insert(file.includes.front().what);
+  std::vector<std::string> headers;
+  for (const SourceFile& file : files)
+    if (file.path.ends_with(".hpp") && !first.contains(file.path)) headers.push_back(file.path);
+  return headers;
+}
+
+}  // namespace weft::style
