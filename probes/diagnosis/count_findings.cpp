@@ -140,8 +140,7 @@ class CountFindings {
       if (sum >= kCredible * total) break;
     }
     std::ranges::sort(all.channels);
-    const auto repeats = std::ranges::unique(all.channels);
-    all.channels.erase(repeats.begin(), repeats.end());
+    all.channels.erase(std::unique(all.channels.begin(), all.channels.end()), all.channels.end());
     all.probability = std::min(total, 1.0);
     all.evidence.push_back("not enough evidence to tell which");
     return all;

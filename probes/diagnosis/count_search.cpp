@@ -233,7 +233,7 @@ class Search {
     for (const auto& cell : problem_.rows_of(fault))
       for (const auto& other : problem_.suspects_of(cell.index)) near.push_back(other.index);
     std::ranges::sort(near);
-    near.erase(std::ranges::unique(near).begin(), near.end());
+    near.erase(std::unique(near.begin(), near.end()), near.end());
     std::vector<StandIn> found{{score_of(fault), fault}};
     const double least = found.front().score.weight - kFarBehind;
     for (const std::uint32_t s : near)

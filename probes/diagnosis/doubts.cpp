@@ -36,8 +36,7 @@ Doubt doubt_of(const Fabric& fabric, const CountProblem& problem, const CountRes
     weakest = std::min(weakest, suspicion.hazard);
   }
   std::ranges::sort(doubt.channels);
-  const auto repeats = std::ranges::unique(doubt.channels);
-  doubt.channels.erase(repeats.begin(), repeats.end());
+  doubt.channels.erase(std::unique(doubt.channels.begin(), doubt.channels.end()), doubt.channels.end());
   doubt.probability = std::min(doubt.probability, 1.0);
   const double path_background = 6.0 * std::max(result.background.mean, 1e-8);
   doubt.packets =

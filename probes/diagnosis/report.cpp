@@ -190,8 +190,8 @@ Assessment Report::finish(Coverage coverage) && {
   std::ranges::stable_sort(diagnosis_.hosts, std::ranges::greater{}, &HostFinding::verdict);
   std::ranges::stable_sort(diagnosis_.groups, std::ranges::greater{}, &GroupFinding::verdict);
   std::ranges::sort(diagnosis_.ambiguous);
-  const auto repeats = std::ranges::unique(diagnosis_.ambiguous);
-  diagnosis_.ambiguous.erase(repeats.begin(), repeats.end());
+  diagnosis_.ambiguous.erase(std::unique(diagnosis_.ambiguous.begin(), diagnosis_.ambiguous.end()),
+                             diagnosis_.ambiguous.end());
   std::ranges::stable_sort(doubts_, std::ranges::greater{}, &Doubt::probability);
   diagnosis_.coverage = std::move(coverage);
   diagnosis_.verdict = run_verdict(diagnosis_);

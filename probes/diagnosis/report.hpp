@@ -11,8 +11,8 @@
 namespace weft {
 
 /// From this posterior probability on a fault is named. Below it, down to one half, the verdict is `unknown`:
-/// a wrong name drains a good cable, so ten are to be right for one that is not.
-inline constexpr double kNamed = 0.9;
+/// a wrong name drains a good cable, so twenty are to be right for one that is not.
+inline constexpr double kNamed = 0.95;
 inline constexpr double kSuspected = 0.5;
 
 /// A cause found, not yet put into words. One channel; or several that cannot be told apart; or a whole node.

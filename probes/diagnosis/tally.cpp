@@ -65,7 +65,7 @@ Tally tally(const Fabric& fabric, const Observations& observations, Counted coun
     marks.collect(observation, observation.path, observations.paths, crossed);
     if (observation.back) marks.collect(observation, *observation.back, observations.paths, crossed);
     std::ranges::sort(crossed);
-    crossed.erase(std::ranges::unique(crossed).begin(), crossed.end());
+    crossed.erase(std::unique(crossed.begin(), crossed.end()), crossed.end());
     for (const std::uint32_t i : crossed) {
       result.of[i].lost += counts.k;
       result.of[i].sent += counts.n;

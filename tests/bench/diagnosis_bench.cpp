@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "probes/diagnosis/report.hpp"
 #include "tests/bench/diagnosis/comparators.hpp"
 #include "tests/bench/diagnosis/score.hpp"
 #include "tests/bench/diagnosis/special.hpp"
@@ -94,7 +95,9 @@ class Evaluation {
                  : name == "pareto" ? "0.95"
                  : name == "low"    ? "0.99"
                                     : "0.995");
-    if (at_limit) figures_.add("recall_at_090", score.recall());
+    if (at_limit)
+      figures_.add("recall_at_090",
+                   static_cast<double>(score.right_at_090) / static_cast<double>(score.faults));
     if (name != "pareto") compare(name, scenario);
   }
 
@@ -110,7 +113,7 @@ class Evaluation {
       flock.add(rank_flock(k10_, world.run()), world.run());
       Names names;
       for (const auto& [channel, odds] : rank_oracle(k10_, world.run(), scenario).at(""))
-        if (odds >= std::log(0.9 / 0.1)) names.channels.push_back(channel);
+        if (odds >= std::log(kNamed / (1 - kNamed))) names.channels.push_back(channel);
       bound.add(world.run(), names, information(k10_, world.run()));
     }
     print_best("weft, its best too", weft.best());

@@ -47,7 +47,7 @@ PathSetId PathTable::intern_set(std::span<const PathId> paths) {
   if (paths.size() == 1) return intern_row<PathSetId>(paths, members_, set_offsets_, set_index_);
   std::vector<PathId> sorted(paths.begin(), paths.end());
   std::ranges::sort(sorted);
-  sorted.erase(std::ranges::unique(sorted).begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
   return intern_row<PathSetId>(std::span<const PathId>(sorted), members_, set_offsets_, set_index_);
 }
 

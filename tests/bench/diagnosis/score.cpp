@@ -104,6 +104,7 @@ void Score::add(const Run& run, const Names& names, const std::vector<double>& i
     ++in_bin[bin];
     true_in_bin[bin] += is_fault(channel) ? 1 : 0;
     stated_in_bin[bin] += stated;
+    right_at_090 += stated >= 0.9 && is_fault(channel) ? 1 : 0;
   }
 }
 

@@ -35,7 +35,7 @@ struct Score {
   std::array<std::size_t, 4> in_bin{};
   std::array<std::size_t, 4> true_in_bin{};
   std::array<double, 4> stated_in_bin{};
-  double seconds = 0;
+  std::size_t right_at_090 = 0;  // faults among what was stated with .9 and more, named or not
 
   void add(const Run& run, const Names& names, const std::vector<double>& nats);
   double precision() const;

@@ -100,7 +100,7 @@ ClassScore score_classes(const Fabric& fabric, const Scenario& scenario, std::si
     const Diagnosis diagnosis = diagnose(fabric, run.observations);
     auto named = named_classes(fabric, diagnosis);
     std::ranges::sort(named);
-    named.erase(std::ranges::unique(named).begin(), named.end());
+    named.erase(std::unique(named.begin(), named.end()), named.end());
     std::vector<ChannelId> found;
     for (const auto& members : named) {
       const auto hits = std::ranges::count_if(members, [&](ChannelId c) { return is_fault(run, c); });
@@ -111,7 +111,7 @@ ClassScore score_classes(const Fabric& fabric, const Scenario& scenario, std::si
         if (is_fault(run, c)) found.push_back(c);
     }
     std::ranges::sort(found);
-    found.erase(std::ranges::unique(found).begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
     score.right += found.size();
     score.faults += run.faults.size();
   }
