@@ -25,6 +25,7 @@ constexpr IpAddress::V4 kLoopback{127, 0, 0, 1};
 /// The fabric as it is, beside the one that should be.
 struct Reading {
   InfinibandFabric found;
+  SubnetRoutes routes;
   FabricMatch match;
   TableReading tables;
   CounterReading counters;
@@ -40,7 +41,8 @@ Result<Reading> read_fabric(Mads& mads, const Fabric& expected) {
   if (!tables) return pass_on(tables);
   auto counters = read_counters(mads, *found);
   if (!counters) return pass_on(counters);
-  return Reading{std::move(*found), std::move(match), std::move(*tables), std::move(*counters)};
+  return Reading{std::move(*found), std::move(discovery->routes), std::move(match), std::move(*tables),
+                 std::move(*counters)};
 }
 
 /// The channels of the fabric file that a route of the fabric found takes; empty when one of them is not in
@@ -70,6 +72,25 @@ void adopt_paths(PathLearner& learner, const Reading& reading, const std::vector
           learner.adopt(src, dst, PathLabel(lid.value()), path);
       }
     }
+}
+
+/// How many of the routes between these NICs are no longer those that the probes were counted for.
+std::size_t changed_routes(const Reading& reading, const ForwardingTables& now,
+                           const std::vector<PortId>& nics) {
+  std::size_t changed = 0;
+  for (const PortId src : nics)
+    for (const PortId dst : nics) {
+      const auto from = reading.match.found_nic[src.value()];
+      const auto to = reading.match.found_nic[dst.value()];
+      const auto lids = to ? now.lids_of(*to) : std::nullopt;
+      for (std::uint32_t i = 0; src != dst && from && lids && i < lids->count(); ++i) {
+        const Lid lid(static_cast<std::uint16_t>(lids->base.value() + i));
+        const LidRoute before = reading.tables.tables.walk(*from, lid);
+        const LidRoute after = now.walk(*from, lid);
+        if (!std::ranges::equal(before.path(), after.path())) ++changed;
+      }
+    }
+  return changed;
 }
 
 void note_counters(Sweep& sweep, const Reading& reading, const CounterReading& after) {
@@ -159,6 +180,13 @@ Result<int> sweep_lab(const po::variables_map& values, const SweepOptions& optio
   const auto after = read_counters(**mads, reading->found);
   if (!after) return pass_on(after);
   note_counters(sweep, *reading, *after);
+  const auto tables = read_tables(**mads, reading->found, reading->routes);
+  if (!tables) return pass_on(tables);
+  if (const auto changed = changed_routes(*reading, tables->tables, nics); changed > 0)
+    fmt::print(stderr,
+               "weft: the subnet manager changed {} routes during the sweep: what was lost may be on others; "
+               "sweep again\n",
+               changed);
   return answer(values, lab.fabric, sweep, progress);
 }
 

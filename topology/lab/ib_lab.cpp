@@ -156,6 +156,11 @@ Result<IbLab> ib_lab_open(const std::string& name, const fs::path& root) {
   return describe(name, directory, file->fabric, file->lab);
 }
 
+std::optional<pid_t> ib_lab_manager(const fs::path& directory) {
+  const auto processes = kept_processes(directory);  // ibsim, OpenSM
+  return processes.size() == 2 && is_running(processes[1]) ? std::optional(processes[1].pid) : std::nullopt;
+}
+
 bool ib_lab_down(const std::string& name, const fs::path& root) {
   const auto directory = place(name, root);
   if (!fs::exists(directory)) return false;

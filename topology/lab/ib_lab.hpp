@@ -39,6 +39,8 @@ Result<IbLab> ib_lab_up(const std::string& name, const Fabric& fabric, const Lab
                         const std::filesystem::path& root, std::stop_token stop = {});
 /// Errors: not_found; conflict when its processes are gone: says to take it down.
 Result<IbLab> ib_lab_open(const std::string& name, const std::filesystem::path& root);
+/// OpenSM's process; absent when it has ended.
+std::optional<pid_t> ib_lab_manager(const std::filesystem::path& directory);
 /// True: there was something to remove.
 bool ib_lab_down(const std::string& name, const std::filesystem::path& root);
 

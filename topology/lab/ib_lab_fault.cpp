@@ -1,3 +1,5 @@
+#include <signal.h>
+
 #include <charconv>
 #include <cmath>
 #include <fstream>
@@ -48,8 +50,9 @@ std::size_t sweeps_done(const IbLab& lab) {
   return count;
 }
 
-/// After a cable was plugged or unplugged: until the subnet manager has routed anew.
+/// After a cable was plugged or unplugged: has the subnet manager look, and waits until it has routed anew.
 void wait_for_manager(const IbLab& lab, std::size_t sweeps_before) {
+  if (const auto manager = ib_lab_manager(lab.directory)) kill(*manager, SIGHUP);
   const auto end = std::chrono::steady_clock::now() + kSettle;
   while (sweeps_done(lab) <= sweeps_before && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(kPoll);

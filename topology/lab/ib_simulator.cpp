@@ -26,6 +26,8 @@ constexpr std::array kPreloads{"/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.s
 // slow.
 constexpr unsigned kManagerWindow = 32;
 
+constexpr std::string_view kManagerSettings = "sweep_on_trap FALSE\nsweep_interval 0\n";
+
 std::string read_all(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -77,6 +79,7 @@ Result<void> make_directory(const fs::path& directory, const std::string& net) {
   if (error) return fail(ErrorKind::permission, "making {}: {}", directory.string(), error.message());
   std::ofstream file(directory / "net", std::ios::binary);
   file << net;
+  std::ofstream(directory / "opensm.conf") << kManagerSettings;
   if (!file.flush()) return fail(ErrorKind::permission, "writing {}", (directory / "net").string());
   fs::remove(directory / "console", error);
   if (mkfifo((directory / "console").c_str(), 0600) != 0)
@@ -98,17 +101,30 @@ Result<ChildProcess> start_ibsim(const IbSimulatorSpec& spec, const Sizes& sizes
        .own_session = spec.outlives_us});
 }
 
-// -d 0: other subnet managers are ignored. Agents claim to be one (ibsim hands them no probes otherwise),
-// answer no manager's question, and OpenSM waits for good for an answer that ibsim's preload library never
-// times out.
+// OpenSM sweeps when it is told to (SIGHUP), not on traps nor by the clock: agents come and go, and on a link
+// that loses packets it would lose its own and route around what is to be found. -d 0: other subnet managers
+// are ignored: agents claim to be one (ibsim hands them no probes otherwise) and answer no manager's
+// question, and OpenSM waits for good for an answer that ibsim's preload library never times out. -A: routes
+// stay as they are while the cables do.
+
 Result<ChildProcess> start_opensm(const IbSimulatorSpec& spec, Guid at) {
-  std::vector<std::string> argv{"opensm", "-d",
-                                "0",      "-d",
-                                "2",      "-e",
-                                "-f",     (spec.directory / "opensm.log").string(),
-                                "-R",     spec.routing,
-                                "-l",     std::to_string(spec.lmc),
-                                "-n",     std::to_string(kManagerWindow)};
+  std::vector<std::string> argv{"opensm",
+                                "-F",
+                                (spec.directory / "opensm.conf").string(),
+                                "-d",
+                                "0",
+                                "-d",
+                                "2",
+                                "-e",
+                                "-f",
+                                (spec.directory / "opensm.log").string(),
+                                "-R",
+                                spec.routing,
+                                "-A",
+                                "-l",
+                                std::to_string(spec.lmc),
+                                "-n",
+                                std::to_string(kManagerWindow)};
   if (spec.one_sm_sweep) argv.emplace_back("-o");
   auto env = ibsim_environment(spec.name, at, true);
   env.push_back("OSM_CACHE_DIR=" + spec.directory.string());

@@ -1,0 +1,118 @@
+#include "collectors/counters/counter_evidence.hpp"
+
+#include <gmock/gmock.h>
+
+#include "probes/discover/subnet_discovery.hpp"
+#include "tests/fakes/fake_subnet.hpp"
+
+namespace weft {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::FakeSubnet;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+struct Counted {
+  FakeSubnet subnet{testing::make_subnet(3, 2, 2)};
+  InfinibandFabric fabric = build_infiniband_fabric(discover_subnet(subnet)->subnet, "counted").value();
+
+  std::uint64_t& counter(std::uint64_t guid, std::uint8_t port, IbCounter which) {
+    return subnet.counters[{Guid(guid), port}][static_cast<std::size_t>(which)];
+  }
+  CounterReading read(Nanoseconds at) {
+    auto reading = read_counters(subnet, fabric).value();
+    reading.at = at;
+    return reading;
+  }
+  std::string name(ChannelId channel) const { return fabric.fabric.name_of(channel); }
+};
+
+TEST(Counters, EveryCabledPortIsReadAndASilentNodeLeavesOnlyItsOwnOut) {
+  Counted c;
+  c.counter(0x2001, 1, IbCounter::xmit_data) = 77;
+  const auto whole = c.read(seconds(1));
+  EXPECT_EQ(whole.unread, 0u);
+  c.subnet.silent.insert(Guid(0x1002));
+  const auto start = c.subnet.now();
+  const auto part = read_counters(c.subnet, c.fabric, {.timeout = milliseconds(300)});
+  EXPECT_EQ(part->unread, 1u);
+  EXPECT_LE(c.subnet.now() - start, milliseconds(310));
+}
+
+TEST(Counters, AHealthyFabricGivesNoEvidence) {
+  Counted c;
+  const auto before = c.read(seconds(1));
+  c.counter(0x2001, 1, IbCounter::xmit_data) = 4'000'000'000;
+  c.counter(0x2001, 1, IbCounter::vl15_dropped) = 9;
+  EXPECT_THAT(counter_evidence(c.fabric, &before, c.read(seconds(11))), IsEmpty());
+}
+
+TEST(Counters, SymbolErrorsAccuseTheChannelThatEntersThePort) {
+  Counted c;
+  c.counter(0x3001, 1, IbCounter::symbol_error) = 77;  // spine1's port to leaf1
+  const auto evidence = counter_evidence(c.fabric, nullptr, c.read(seconds(1)));
+  ASSERT_EQ(evidence.size(), 1u);
+  EXPECT_EQ(c.name(evidence[0].channel), "leaf1->spine1");
+  EXPECT_EQ(evidence[0].cause, Cause::counter);
+  EXPECT_GT(evidence[0].log_ratio, 20);
+  EXPECT_EQ(evidence[0].text, "SymbolErrorCounter of spine1/p1 is 77");
+}
+
+TEST(Counters, OneSymbolErrorInAnHourIsNoMoreThanAHint) {
+  Counted c;
+  c.counter(0x3001, 1, IbCounter::symbol_error) = 1;
+  for (const auto& sign : counter_evidence(c.fabric, nullptr, c.read(seconds(1))))
+    EXPECT_LT(sign.log_ratio, 3);
+}
+
+TEST(Counters, WaitingIsCongestionOfTheChannelThatLeavesThePort) {
+  Counted c;
+  const auto before = c.read(seconds(1));
+  c.counter(0x2001, 3, IbCounter::xmit_wait) = 600'000;  // leaf1's port to spine1
+  c.counter(0x2001, 3, IbCounter::xmit_data) = 400'000;
+  c.counter(0x2002, 3, IbCounter::xmit_wait) = 5'000;  // a burst
+  c.counter(0x2002, 3, IbCounter::xmit_data) = 900'000;
+  const auto after = c.read(seconds(11));
+  const auto evidence = counter_evidence(c.fabric, &before, after);
+  ASSERT_EQ(evidence.size(), 1u);
+  EXPECT_EQ(c.name(evidence[0].channel), "leaf1->spine1");
+  EXPECT_EQ(evidence[0].cause, Cause::congestion);
+  EXPECT_THAT(evidence[0].text, HasSubstr("60 %"));
+}
+
+TEST(Counters, RemotePhysicalErrorsAreFollowedToThePortThatMadeThem) {
+  Counted c;
+  c.counter(0x2003, 3, IbCounter::rcv_remote_physical_errors) = 40;  // leaf3, from spine1
+  c.counter(0x3001, 1, IbCounter::rcv_errors) = 40;                  // spine1, from leaf1
+  const auto evidence = counter_evidence(c.fabric, nullptr, c.read(seconds(1)));
+  ASSERT_FALSE(evidence.empty());
+  for (const auto& sign : evidence) EXPECT_EQ(c.name(sign.channel), "leaf1->spine1") << sign.text;
+}
+
+TEST(Counters, RatesComeFromTwoReadingsAndNeverOverAResetOrAStuckCounter) {
+  Counted c;
+  const auto port = *c.fabric.fabric.find_port("leaf1/p3");
+  c.counter(0x2001, 3, IbCounter::xmit_data) = 1000;
+  const auto before = c.read(seconds(1));
+  c.counter(0x2001, 3, IbCounter::xmit_data) = 251'000'000 + 1000;
+  auto after = c.read(seconds(2));
+  const auto rates = port_rates(before, after, port);
+  ASSERT_TRUE(rates);
+  EXPECT_EQ(rates->sent, Bandwidth::gbit(8.032));
+  EXPECT_FALSE(port_rates(after, before, port));
+  c.counter(0x2001, 3, IbCounter::xmit_data) = 10;
+  EXPECT_FALSE(port_rates(after, c.read(seconds(3)), port));
+  c.counter(0x2001, 3, IbCounter::xmit_data) = 0xFFFFFFFF;
+  EXPECT_FALSE(port_rates(before, c.read(seconds(3)), port));
+}
+
+TEST(CounterStep, KnowsAdvanceSaturationAndReset) {
+  EXPECT_EQ(counter_step(5, 9, 255), CounterStep(Advanced{4}));
+  EXPECT_EQ(counter_step(5, 255, 255), CounterStep(Saturated{}));
+  EXPECT_EQ(counter_step(9, 2, 255), CounterStep(WentBack{2}));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,146 @@
+// An InfiniBand lab end to end: ibsim, OpenSM, the program's own commands.
+#include "topology/lab/ib_lab.hpp"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <fstream>
+
+#include "cli/lab_place.hpp"
+
+namespace weft {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr auto kLimit = std::chrono::seconds(90);
+
+bool has_program(const char* name) {
+  for (const char* folder : {"/usr/bin/", "/usr/sbin/"})
+    if (access((std::string(folder) + name).c_str(), X_OK) == 0) return true;
+  return false;
+}
+
+/// A lab of our own, gone with the object, and `weft` to command it.
+class InfinibandLab {
+ public:
+  explicit InfinibandLab(std::string_view lab_part) {
+    std::ofstream file(path_);
+    file << "fabric: ib-test\nkind: infiniband\nclos: {leaves: 3, spines: 2, hosts_per_leaf: 2, link: "
+            "400G}\nlab: "
+         << lab_part << "\n";
+    file.close();
+    up = weft({"lab", "up", path_, "--name", name_});
+  }
+  ~InfinibandLab() {
+    ib_lab_down(name_, ib_lab_root());
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+    std::filesystem::remove(out_, ignored);
+  }
+
+  struct Answer {
+    int status = -1;
+    std::string text;
+  };
+  Answer weft(std::vector<std::string> words) {
+    words.insert(words.begin(), WEFT_BINARY_DIR "/weft");
+    auto child = ChildProcess::start({.argv = words, .output = ToFile{out_}, .errors = ToNothing{}});
+    const auto ended = child ? child->wait_for(kLimit) : Result<std::optional<ExitStatus>>(std::nullopt);
+    std::ifstream file(out_);
+    Answer answer{-1, {std::istreambuf_iterator<char>(file), {}}};
+    if (ended && *ended) answer.status = (*ended)->shell_status();
+    return answer;
+  }
+  Answer sweep() { return weft({"sweep", "--lab=" + name_, "--budget", "3s"}); }
+  Answer fault(std::vector<std::string> words) {
+    words.insert(words.begin(), {"lab", "fault", "--name", name_});
+    return weft(words);
+  }
+  Answer heal() { return weft({"lab", "heal", "--name", name_}); }
+  const std::string& file() const { return path_; }
+  const std::string& name() const { return name_; }
+
+  Answer up;
+
+ private:
+  std::string name_ = "ibtest-" + std::to_string(getpid());
+  std::string path_ = "/tmp/weft-" + name_ + ".yaml";
+  std::string out_ = "/tmp/weft-" + name_ + ".out";
+};
+
+class InfinibandLabTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_program("ibsim") || !has_program("opensm")) GTEST_SKIP() << "ibsim or opensm is not installed";
+    if (!has_program("nats-server")) GTEST_SKIP() << "nats-server is not installed";
+  }
+};
+
+TEST_F(InfinibandLabTest, ASweepIsCleanThenNamesEachFaultAndIsCleanAgain) {
+  InfinibandLab lab("{routing: minhop, lmc: 1}");
+  ASSERT_EQ(lab.up.status, 0) << lab.up.text;
+  const auto clean = lab.sweep();
+  EXPECT_EQ(clean.status, 0) << clean.text;
+  EXPECT_THAT(clean.text, HasSubstr("healthy"));
+
+  EXPECT_EQ(lab.fault({"leaf1--spine2", "--loss", "10", "--from", "leaf1"}).status, 0);
+  EXPECT_EQ(lab.fault({"leaf2--spine1", "--counter", "SymbolErrorCounter=300", "--from", "spine1"}).status,
+            0);
+  const auto two = lab.sweep();
+  EXPECT_EQ(two.status, 2) << two.text;
+  EXPECT_THAT(two.text, AllOf(HasSubstr("leaf1--spine2 (from leaf1)"),
+                              HasSubstr("leaf2--spine1 (from spine1)"), Not(HasSubstr("leaf3--"))));
+
+  EXPECT_EQ(lab.heal().status, 0);
+  EXPECT_EQ(lab.fault({"leaf3--spine1", "--down"}).status, 0);
+  const auto down = lab.sweep();
+  EXPECT_EQ(down.status, 2) << down.text;
+  EXPECT_THAT(down.text, AllOf(HasSubstr("leaf3--spine1  failed"), Not(HasSubstr("leaf1--"))));
+  const auto check = lab.weft({"topology", "check", lab.file(), "--lab=" + lab.name()});
+  EXPECT_EQ(check.status, 2) << check.text;
+  EXPECT_THAT(check.text, HasSubstr("missing cable  leaf3/p3"));
+
+  EXPECT_EQ(lab.heal().status, 0);
+  const auto healed = lab.sweep();
+  EXPECT_EQ(healed.status, 0) << healed.text;
+}
+
+TEST_F(InfinibandLabTest, ALinkOfHalfItsWidthIsNamedAndWaitingIsCongestion) {
+  InfinibandLab lab("{lmc: 1, slow_links: {leaf2--spine2: 200G}}");
+  ASSERT_EQ(lab.up.status, 0) << lab.up.text;
+  EXPECT_EQ(lab.fault({"leaf1--spine1", "--counter", "PortXmitWait=500000", "--from", "leaf1"}).status, 0);
+  const auto swept = lab.sweep();
+  EXPECT_EQ(swept.status, 1) << swept.text;
+  EXPECT_THAT(swept.text, AllOf(HasSubstr("leaf2--spine2"), HasSubstr("2xHDR"),
+                                HasSubstr("leaf1--spine1 (from leaf1)"), HasSubstr("congest")));
+}
+
+TEST_F(InfinibandLabTest, TheFileOfADiscoveredFabricLoadsAsTheSameFabric) {
+  InfinibandLab lab("{lmc: 0}");
+  ASSERT_EQ(lab.up.status, 0) << lab.up.text;
+  const auto yaml = lab.weft({"topology", "discover", "--lab=" + lab.name(), "-o", "yaml"});
+  EXPECT_EQ(yaml.status, 0);
+  const std::string path = lab.file() + ".found";
+  std::ofstream(path) << yaml.text;
+  const auto check = lab.weft({"topology", "check", path, "--lab=" + lab.name()});
+  std::filesystem::remove(path);
+  EXPECT_EQ(check.status, 0) << check.text;
+  EXPECT_THAT(check.text, HasSubstr("12 of 12 links as they should be, 0 to look at"));
+}
+
+TEST_F(InfinibandLabTest, WhatIbsimCannotDoIsSaid) {
+  InfinibandLab lab("{lmc: 0}");
+  ASSERT_EQ(lab.up.status, 0) << lab.up.text;
+  EXPECT_EQ(lab.fault({"leaf1--spine1", "--rate", "10M"}).status, 69);
+  EXPECT_EQ(lab.fault({"leaf1--spine1", "--loss", "0.5"}).status, 69);
+  EXPECT_NE(lab.fault({"leaf1--spine1", "--counter", "NoSuchCounter=1"}).status, 0);
+  EXPECT_EQ(lab.weft({"lab", "up", lab.file(), "--name", lab.name()}).status, 69);  // it is up already
+}
+
+}  // namespace
+}  // namespace weft
