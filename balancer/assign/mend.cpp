@@ -2,12 +2,8 @@
 
 #include <algorithm>
 
-#include "balancer/assign/rooms.hpp"
-
 namespace weft {
 namespace {
-
-constexpr std::size_t kForcedBeforeRoomsRise = 200;
 
 /// Of the items on a channel, the least that is large enough to bring it within its room, or the greatest.
 ItemId to_shed(const Placement& placement, ChannelId channel) {
@@ -21,14 +17,6 @@ ItemId to_shed(const Placement& placement, ChannelId channel) {
     if (least < lacking ? bytes > least : bytes >= lacking && bytes < least) best = item;
   }
   return best;
-}
-
-/// Places what chains can; answers the rest.
-std::vector<ItemId> place_by_chains(Chains& chains, const std::vector<ItemId>& loose) {
-  std::vector<ItemId> left;
-  for (const ItemId item : loose)
-    if (!chains.place(item)) left.push_back(item);
-  return left;
 }
 
 }  // namespace
@@ -60,24 +48,21 @@ std::vector<ItemId> shed(Placement& placement) {
   return loose;
 }
 
-std::vector<ItemId> mend(Chains& chains, std::vector<ItemId> loose, std::size_t forced) {
-  loose = place_by_chains(chains, loose);
-  for (; !loose.empty() && forced > 0; --forced) {
-    const ItemId item = loose.back();
-    loose.pop_back();
-    chains.force(item, loose);
-    loose = place_by_chains(chains, loose);
+std::vector<ItemId> mend(Chains& chains, std::vector<ItemId> loose, const Effort& effort) {
+  const std::uint64_t last_step = chains.steps_taken() + effort.steps;
+  std::vector<ItemId> left;
+  for (const ItemId item : loose)
+    if (chains.steps_taken() > last_step || !chains.place(item)) left.push_back(item);
+  if (left.size() > effort.forced) return left;
+  for (std::size_t forced = 0;
+       !left.empty() && forced < effort.forced && chains.steps_taken() <= last_step;) {
+    const ItemId item = left.back();
+    left.pop_back();
+    if (chains.place(item)) continue;
+    chains.force(item, left);
+    ++forced;
   }
-  return loose;
-}
-
-void place_all(Placement& placement, std::vector<ItemId> loose, double bytes, std::uint64_t seed) {
-  Chains chains(placement, seed);
-  loose = mend(chains, std::move(loose), kForcedBeforeRoomsRise);
-  for (; !loose.empty(); bytes = next_rooms(placement.instance(), bytes)) {
-    placement.set_room(rooms_of(placement.instance(), bytes));
-    loose = mend(chains, std::move(loose), kForcedBeforeRoomsRise);
-  }
+  return left;
 }
 
 }  // namespace weft

@@ -17,12 +17,14 @@ std::vector<ItemId> put_wanted(Placement& placement, const std::vector<ItemId>& 
 /// greatest first.
 std::vector<ItemId> shed(Placement& placement);
 
-/// Places `loose` by chains; items without one force others out, `forced` times at most. Answers what could
-/// not be placed.
-std::vector<ItemId> mend(Chains& chains, std::vector<ItemId> loose, std::size_t forced);
+/// How long a search may go on.
+struct Effort {
+  std::size_t forced = 0;   // items that may force others out; as many may lack a chain before it is hopeless
+  std::uint64_t steps = 0;  // of chains
+};
 
-/// Places all of `loose`: within the rooms as they are, else within rooms_of(bytes), else in the least rooms
-/// beyond that which take them.
-void place_all(Placement& placement, std::vector<ItemId> loose, double bytes, std::uint64_t seed);
+/// Places `loose` by chains; an item without one forces others out, which look for a place in turn. Answers
+/// what could not be placed.
+std::vector<ItemId> mend(Chains& chains, std::vector<ItemId> loose, const Effort& effort);
 
 }  // namespace weft

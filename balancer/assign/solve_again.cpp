@@ -4,6 +4,7 @@
 
 #include "balancer/assign/mend.hpp"
 #include "balancer/assign/rooms.hpp"
+#include "balancer/assign/squeeze.hpp"
 
 namespace weft {
 namespace {

@@ -5,6 +5,7 @@
 #include "balancer/assign/construct.hpp"
 #include "balancer/assign/mend.hpp"
 #include "balancer/assign/rooms.hpp"
+#include "balancer/assign/squeeze.hpp"
 
 namespace weft {
 namespace {

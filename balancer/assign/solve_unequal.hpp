@@ -12,9 +12,6 @@
 
 namespace weft {
 
-/// How long the search goes on, in steps of chains: about a second on one core for a thousand hosts.
-inline constexpr std::uint64_t kSearchSteps = 1'500'000;
-
 /// A route for every item; the instance's routes are filled.
 std::vector<SwitchRoute> solve_unequal(Instance& instance, const Routes& routes,
                                        const std::optional<Skeleton>& skeleton, const Bounds& bounds,

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "balancer/assign/assign.hpp"
+#include "balancer/assign/greedy.hpp"
 #include "balancer/demand/collectives.hpp"
 #include "tests/support/traffic.hpp"
 #include "topology/model/clos.hpp"
@@ -58,6 +59,25 @@ TEST(Labels, WhatAShortListCostsShowsInTheRatio) {
   const auto answer = assign(fabric, phase, {.paths = &map});
   EXPECT_DOUBLE_EQ(answer.bounds.integral, 1000);
   EXPECT_GE(answer.load.ratio, 2);
+  expect_every_label_takes_its_route(map, phase, answer);
+}
+
+TEST(Labels, WhereTheyCannotMeetTheBoundAllIsAssignedAndNoWorseThanGreedy) {
+  const auto fabric = *make_clos({.leaves = 16, .spines = 16, .hosts_per_leaf = 16});
+  const auto phase = cross_leaf_permutation(fabric, 1);
+  const auto map = probed_path_map(fabric, phase, 2, false, 1);
+  const auto answer = assign(fabric, phase, {.qps = 8, .paths = &map});
+  EXPECT_EQ(answer.qps.size(), phase.flows.size() * 8);
+  EXPECT_GT(answer.load.ratio, 1);
+  const Capacities capacities(fabric);
+  const Routes routes(fabric, capacities);
+  auto instance = make_instance(fabric, capacities, routes, phase.flows, 8, &map);
+  const auto greedy = solve_greedy(instance, routes);
+  std::map<ChannelId, double> load;
+  double busiest = 0;
+  for (const SwitchRoute& route : greedy)
+    for (const ChannelId channel : route.channels()) busiest = std::max(busiest, load[channel] += 125'000);
+  EXPECT_LE(answer.load.busiest, busiest);
   expect_every_label_takes_its_route(map, phase, answer);
 }
 
