@@ -2,6 +2,7 @@
 
 #include <sodium.h>
 
+#include <atomic>
 #include <mutex>
 #include <thread>
 
@@ -10,6 +11,7 @@
 namespace weft {
 namespace {
 
+constexpr auto kGiveWay = std::chrono::microseconds(200);
 constexpr auto kServe = std::chrono::milliseconds(2);  // how long a call waits for the responder
 
 class UmadEngine : public ProbeEngine {
@@ -23,27 +25,44 @@ class UmadEngine : public ProbeEngine {
     return fail(ErrorKind::not_supported, "InfiniBand paths are read from the switches, not traced");
   }
   Result<std::vector<PingTally>> ping(const PingRequest& request, std::stop_token stop) override {
-    const std::lock_guard lock(mutex_);
+    const Turn turn(*this);
     return prober_.ping(request, std::move(stop));
   }
   Result<std::vector<ReceivedTally>> received(BatchId batch) override {
-    const std::lock_guard lock(mutex_);
+    const Turn turn(*this);
     return prober_.received(batch);
   }
 
  private:
+  /// The lock, ahead of the responder: it would take a mutex again and again before anyone who waits for it.
+  class Turn {
+   public:
+    explicit Turn(UmadEngine& engine) : engine_(engine) {
+      ++engine_.waiting_;
+      engine_.mutex_.lock();
+      --engine_.waiting_;
+    }
+    ~Turn() { engine_.mutex_.unlock(); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    UmadEngine& engine_;
+  };
+
   void answer(std::stop_token stop) {
     while (!stop.stop_requested()) {
       {
         const std::lock_guard lock(mutex_);
         if (!prober_.serve(kServe)) return;  // the device is gone: pings say so
       }
-      std::this_thread::yield();
+      while (waiting_ > 0 && !stop.stop_requested()) std::this_thread::sleep_for(kGiveWay);
     }
   }
 
   std::unique_ptr<Mads> mads_;
   std::mutex mutex_;  // prober_ and mads_
+  std::atomic<int> waiting_ = 0;
   MadProber prober_;
   std::jthread responder_;
 };
