@@ -12,6 +12,9 @@ namespace {
 
 /// A sweep of so many pairs of a lab or a small cluster is done in seconds.
 constexpr std::uint64_t kMostSmallPairs = 4096;
+/// With one partner, a NIC's cable cannot be told from its partner's.
+constexpr std::uint64_t kFewestSmallPartners = 2;
+constexpr std::uint64_t kPartnersOnOneSwitch = 3;
 
 using EdgeGroups = std::vector<std::vector<PortId>>;
 
@@ -56,7 +59,8 @@ std::vector<NicPair> choose_pairs(const Fabric& fabric, std::uint32_t partners,
           (static_cast<double>(k) + phase) * static_cast<double>(others) / static_cast<double>(wanted);
       const std::size_t offset = wanted >= others ? k % others : static_cast<std::size_t>(spread) % others;
       const auto& far = groups[(g + 1 + offset) % groups.size()];
-      add_both_ways(pairs, groups[g][j], far[j % far.size()]);
+      const std::size_t lap = k % partners / others;  // of a NIC with more partners than there are groups
+      add_both_ways(pairs, groups[g][j], far[(j + lap) % far.size()]);
     }
   }
   std::ranges::sort(pairs);
@@ -67,10 +71,10 @@ std::vector<NicPair> choose_pairs(const Fabric& fabric, std::uint32_t partners,
 std::uint32_t default_partners(const Fabric& fabric) {
   const auto groups = nics_by_edge_switch(fabric, {});
   if (groups.empty()) return 1;
-  const std::uint64_t all = std::max<std::uint64_t>(groups.size() - 1, 1);
+  const std::uint64_t all =
+      groups.size() == 1 ? kPartnersOnOneSwitch : std::max(groups.size() - 1, kFewestSmallPartners);
   const std::uint64_t affordable = kMostSmallPairs / std::max<std::uint64_t>(fabric.nics().size(), 1);
-  return static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(affordable, 1, std::max<std::uint64_t>(all, groups.size() == 1 ? 3 : 1)));
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(affordable, 1, all));
 }
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "topology/model/clos.hpp"
@@ -24,6 +25,14 @@ TEST(Pairs, OfASmallFabricJoinEveryTwoLeavesInBothDirections) {
   const auto pairs = choose_pairs(fabric, default_partners(fabric));
   EXPECT_EQ(pairs.size(), 48u);
   EXPECT_EQ(edge_switch_pairs(fabric, pairs).size(), 12u);
+}
+
+TEST(Pairs, OfTwoLeavesGiveEveryNicTwoPartnersSoThatItsCableStandsOut) {
+  const auto fabric = *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 3});
+  std::map<PortId, std::set<PortId>> partners;
+  for (const NicPair& pair : choose_pairs(fabric, default_partners(fabric)))
+    partners[pair.src].insert(pair.dst);
+  for (const PortId nic : fabric.nics()) EXPECT_GE(partners[nic].size(), 2u);
 }
 
 TEST(Pairs, EachHasItsReverseAndNeverTheSameSwitch) {
