@@ -1,78 +1,22 @@
 // `weft lab` as people run it, as root and as an ordinary user.
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
 
+#include "tests/support/lab_user.hpp"
 #include "tests/support/schema.hpp"
-#include "tests/support/test_lab.hpp"
 #include "topology/lab/processes.hpp"
 #include "topology/lab/state.hpp"
 
 namespace weft {
 namespace {
 
-constexpr const char* kUid = "65534";  // nobody
 constexpr const char* kFabric =
     "fabric: small\nkind: roce\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 1}\n";
 
-struct Answer {
-  int status = -1;
-  std::string output;
-  std::string errors;
-};
-
-std::string text_of(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-/// A user with the program, a fabric file and a run-time directory of his own; his labs end with the object.
-class User {
- public:
-  /// `before` stands before the program on its command line.
-  explicit User(std::vector<std::string> before = {}) : before_(std::move(before)) {
-    chmod(scratch_.path().c_str(), 0777);
-    std::filesystem::copy_file(WEFT_BINARY_DIR "/weft", program());
-    std::ofstream(fabric_file()) << kFabric;
-  }
-  User(const User&) = delete;
-  User& operator=(const User&) = delete;
-  ~User() { weft({"lab", "down", "--name", lab}); }
-
-  Answer weft(std::vector<std::string> words) const {
-    std::vector<std::string> argv = before_;
-    argv.push_back(program());
-    argv.insert(argv.end(), words.begin(), words.end());
-    auto child = ChildProcess::start({.argv = argv,
-                                      .env = {"XDG_RUNTIME_DIR=" + scratch_.path().string()},
-                                      .output = ToFile{scratch_.path() / "out"},
-                                      .errors = ToFile{scratch_.path() / "err"}});
-    EXPECT_TRUE(child) << child.error().message;
-    const auto ended = child->wait_for(std::chrono::seconds(60));
-    EXPECT_TRUE(ended && *ended) << "it hangs";
-    return {(*ended)->shell_status(), text_of(scratch_.path() / "out"), text_of(scratch_.path() / "err")};
-  }
-  Answer up() const { return weft({"lab", "up", fabric_file(), "--name", lab}); }
-  std::filesystem::path state_root() const { return scratch_.path() / "weft/labs"; }
-  std::string fabric_file() const { return scratch_.path() / "fabric.yaml"; }
-
-  const std::string lab = unique_lab_name();
-
- private:
-  std::string program() const { return scratch_.path() / "program"; }
-  TestDirectory scratch_;
-  std::vector<std::string> before_;
-};
-
-std::vector<std::string> as_nobody() {
-  return {"setpriv", std::string("--reuid=") + kUid, std::string("--regid=") + kUid, "--clear-groups",
-          "--inh-caps=-all"};
-}
-
 TEST(LabOfAnOrdinaryUser, IsBuiltBrokenMendedAndEnded) {
-  const User user(as_nobody());
+  const LabUser user(kFabric, as_nobody());
   const auto up = user.up();
   ASSERT_EQ(up.status, 0) << up.errors;
   EXPECT_EQ(user.up().output.find("is up:"), std::string::npos) << "the second time it was up already";
@@ -95,7 +39,7 @@ TEST(LabOfAnOrdinaryUser, IsBuiltBrokenMendedAndEnded) {
 }
 
 TEST(LabOfAnOrdinaryUser, LeavesNothingBehind) {
-  const User user(as_nobody());
+  const LabUser user(kFabric, as_nobody());
   ASSERT_EQ(user.up().status, 0);
   ASSERT_EQ(user.weft({"lab", "fault", "leaf1--spine1", "--name", user.lab, "--load", "1M"}).status, 0);
   const auto state = read_lab_state(user.state_root(), user.lab);
@@ -107,7 +51,7 @@ TEST(LabOfAnOrdinaryUser, LeavesNothingBehind) {
 }
 
 TEST(LabOfAnOrdinaryUser, ThatLostItsHolderIsGoneAndComesUpAnew) {
-  const User user(as_nobody());
+  const LabUser user(kFabric, as_nobody());
   ASSERT_EQ(user.up().status, 0);
   ASSERT_TRUE(end_process(*read_lab_state(user.state_root(), user.lab)->holder));
   EXPECT_NE(user.weft({"lab", "status"}).output.find("gone"), std::string::npos);
@@ -117,7 +61,7 @@ TEST(LabOfAnOrdinaryUser, ThatLostItsHolderIsGoneAndComesUpAnew) {
 }
 
 TEST(LabOfAnOrdinaryUser, WithADamagedStateFileStillEnds) {
-  const User user(as_nobody());
+  const LabUser user(kFabric, as_nobody());
   ASSERT_EQ(user.up().status, 0);
   const auto holder = read_lab_state(user.state_root(), user.lab)->holder;
   std::ofstream(user.state_root() / user.lab / "state.json") << "{";
@@ -128,9 +72,9 @@ TEST(LabOfAnOrdinaryUser, WithADamagedStateFileStillEnds) {
 
 TEST(LabOfAnOrdinaryUser, SaysWhatIsNeededWhereUserNamespacesAreRefused) {
   // Root of a user namespace that allows no further ones, and no privileges left.
-  const User user({"unshare", "-Ur", "sh", "-c",
-                   "echo 0 > /proc/sys/user/max_user_namespaces; exec setpriv --inh-caps=-all "
-                   "--bounding-set=-all \"$0\" \"$@\""});
+  const LabUser user(kFabric, {"unshare", "-Ur", "sh", "-c",
+                               "echo 0 > /proc/sys/user/max_user_namespaces; exec setpriv --inh-caps=-all "
+                               "--bounding-set=-all \"$0\" \"$@\""});
   const auto up = user.up();
   EXPECT_EQ(up.status, 69);
   EXPECT_NE(up.errors.find("user namespaces"), std::string::npos) << up.errors;
@@ -139,7 +83,7 @@ TEST(LabOfAnOrdinaryUser, SaysWhatIsNeededWhereUserNamespacesAreRefused) {
 }
 
 TEST(LabCommand, AnswersMistakesWithWhatWasExpected) {
-  const User user(as_nobody());
+  const LabUser user(kFabric, as_nobody());
   const auto expect = [&](std::vector<std::string> words, int status, const char* part) {
     const auto answer = user.weft(std::move(words));
     EXPECT_EQ(answer.status, status) << answer.errors;
@@ -162,7 +106,7 @@ TEST(LabCommand, AnswersMistakesWithWhatWasExpected) {
 }
 
 TEST(LabCommand, TakesNoStateThatAnotherUserLaidOut) {
-  const User user(as_nobody());
+  const LabUser user(kFabric, as_nobody());
   std::filesystem::create_directories(user.state_root() / user.lab);
   ASSERT_EQ(chown(user.state_root().c_str(), 12345, 12345), 0);
   const auto up = user.up();
@@ -171,7 +115,7 @@ TEST(LabCommand, TakesNoStateThatAnotherUserLaidOut) {
 }
 
 TEST(LabCommand, ExecGivesTheProgramsOwnStatusOutputAndInput) {
-  const User user;
+  const LabUser user(kFabric);
   ASSERT_EQ(user.up().status, 0);
   const auto exec = [&](const char* script) {
     return user.weft({"lab", "exec", "host1", "--name", user.lab, "--", "sh", "-c", script});

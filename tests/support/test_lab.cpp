@@ -142,7 +142,10 @@ TestDirectory::~TestDirectory() {
 
 std::string unique_lab_name() { return fmt::format("t{}-{}", getpid(), next_number()); }
 
-TestLab::TestLab(const Fabric& fabric, const LabSettings& settings) {
+TestLab::TestLab(const Fabric& fabric, const LabSettings& settings) : TestLab(fabric, settings, {}) {}
+
+TestLab::TestLab(const Fabric& fabric, const LabSettings& settings, std::filesystem::path state_root) {
+  if (!state_root.empty()) root_ = std::move(state_root);
   auto up = lab_up(unique_lab_name(), fabric, settings, root());
   if (!up) fmt::print(stderr, "test lab: {}\n", up.error().message);
   WEFT_CHECK(up.has_value());

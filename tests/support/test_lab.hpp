@@ -30,13 +30,15 @@ std::string unique_lab_name();
 class TestLab {
  public:
   explicit TestLab(const Fabric& fabric, const LabSettings& settings = {});
+  /// In this state root, as where the program itself keeps its labs.
+  TestLab(const Fabric& fabric, const LabSettings& settings, std::filesystem::path root);
   TestLab(const TestLab&) = delete;
   TestLab& operator=(const TestLab&) = delete;
   ~TestLab();
 
   const Lab& operator*() const { return *lab_; }
   const Lab* operator->() const { return &*lab_; }
-  const std::filesystem::path& root() const { return scratch_.path(); }
+  const std::filesystem::path& root() const { return root_; }
   const Fabric& fabric() const { return lab_->fabric(); }
 
   NodeId node(std::string_view name) const { return fabric().find_node(name).value(); }
@@ -55,6 +57,7 @@ class TestLab {
 
  private:
   TestDirectory scratch_;
+  std::filesystem::path root_ = scratch_.path();
   std::optional<Lab> lab_;
 };
 

@@ -1,0 +1,191 @@
+// `weft sweep` as people run it, in a lab: what it finds, and what becomes of it when its agents, its server
+// or its user go away.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/lab_user.hpp"
+#include "tests/support/schema.hpp"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+using Json = nlohmann::json;
+
+constexpr const char* kFabric =
+    "fabric: small\nkind: roce\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 2}\n";
+constexpr std::chrono::seconds kLimit{40};
+
+/// A lab that is up.
+class SweepLab : public LabUser {
+ public:
+  SweepLab() : LabUser(kFabric) {
+    const auto answer = up();
+    EXPECT_EQ(answer.status, 0) << answer.errors;
+  }
+  std::vector<std::string> sweep_words(const char* load = "none", const char* budget = "2s") const {
+    return {"sweep", "--lab=" + lab, "--load", load, "--budget", budget, "-o", "json"};
+  }
+  Answer sweep(const char* load = "none") const { return weft(sweep_words(load)); }
+  /// `weft lab status`, without the time it was asked.
+  Json status() const {
+    auto json = Json::parse(weft({"lab", "status", "--name", lab, "-o", "json"}).output);
+    json.erase("generated_at");
+    return json;
+  }
+};
+
+Json document_of(const Answer& answer) {
+  expect_matches_schema(answer.output, "diagnosis");
+  return Json::parse(answer.output, nullptr, false);
+}
+
+bool names_a_switch_link(const Json& document) {
+  for (const auto& link : document["links"])
+    if (link["link"].get<std::string>().find("host") == std::string::npos) return true;
+  return false;
+}
+
+/// What the sweep says of a host, as one text; empty: nothing.
+std::string said_of(const Json& document, const std::string& host) {
+  for (const auto& finding : document["hosts"])
+    if (finding["host"] == host) return finding.dump();
+  return "";
+}
+
+/// A sweep that probes, with all its agents at work.
+struct Probing {
+  RunningCommand command;
+  std::vector<pid_t> children;
+  pid_t agent_of_host2 = 0;
+};
+
+Probing start_probing(const SweepLab& lab) {
+  Probing probing{lab.start(lab.sweep_words("none", "6s")), {}};
+  const auto agent = child_with_word(probing.command.pid(), "host2");
+  EXPECT_TRUE(agent) << "no agent of host2";
+  probing.agent_of_host2 = agent.value_or(0);
+  // Beyond what mapping the paths sends: these are probes.
+  EXPECT_TRUE(probes_from(probing.agent_of_host2, 400));
+  probing.children = children_of(probing.command.pid());
+  EXPECT_EQ(probing.children.size(), 5u) << "4 agents, nats-server";
+  return probing;
+}
+
+TEST(Sweep, FindsNothingInAHealthyLab) {
+  const SweepLab lab;
+  // On a machine that is busy, packets may be lost for want of processor time: once is enough.
+  Answer answer;
+  for (int attempt = 0; attempt < 3 && answer.status != 0; ++attempt) answer = lab.sweep("full");
+  EXPECT_EQ(answer.status, 0) << answer.output << answer.errors;
+  const auto document = document_of(answer);
+  EXPECT_EQ(document["verdict"], "healthy");
+  EXPECT_EQ(document["coverage"]["probed"], 16);
+  EXPECT_EQ(document["coverage"]["complete"], true);
+  EXPECT_EQ(answer.errors, "") << "no progress line where nobody watches";
+  EXPECT_TRUE(std::filesystem::is_empty(lab.temporary()));
+}
+
+TEST(Sweep, NamesACableBetweenSwitchesThatIsDown) {
+  const SweepLab lab;
+  lab.fault("leaf1--spine2", {"--down"});
+  const auto answer = lab.sweep();
+  EXPECT_EQ(answer.status, 2) << answer.errors;
+  const auto document = document_of(answer);
+  EXPECT_EQ(document["verdict"], "failed");
+  ASSERT_FALSE(document["links"].empty()) << answer.output;
+  EXPECT_EQ(document["links"][0]["link"], "leaf1--spine2") << answer.output;
+  EXPECT_EQ(document["links"][0]["cause"], "down") << answer.output;
+}
+
+TEST(Sweep, BlamesAHostsCableOrNicAndNoLinkBetweenSwitches) {
+  const SweepLab lab;
+  lab.fault("host1--leaf1", {"--loss", "5"});
+  const auto answer = lab.sweep();
+  EXPECT_THAT(answer.status, testing::AnyOf(1, 2)) << answer.output << answer.errors;
+  const auto document = document_of(answer);
+  EXPECT_FALSE(names_a_switch_link(document)) << answer.output;
+  EXPECT_TRUE(document["groups"].empty()) << answer.output;
+  EXPECT_THAT(said_of(document, "host1"), HasSubstr("loss")) << answer.output;
+}
+
+TEST(Sweep, GoesOnWithoutAnAgentThatIsKilled) {
+  const SweepLab lab;
+  auto probing = start_probing(lab);
+  ASSERT_EQ(kill(probing.agent_of_host2, SIGKILL), 0);
+  const auto answer = probing.command.wait(kLimit);
+  EXPECT_EQ(answer.status, 2) << answer.errors;
+  const auto document = document_of(answer);
+  EXPECT_THAT(said_of(document, "host2"), HasSubstr("agent")) << answer.output;
+  EXPECT_FALSE(names_a_switch_link(document)) << answer.output;
+  EXPECT_EQ(said_of(document, "host3"), "") << answer.output;
+  EXPECT_TRUE(all_gone(probing.children));
+}
+
+TEST(Sweep, GoesOnWithoutAnAgentThatHangs) {
+  const SweepLab lab;
+  auto probing = start_probing(lab);
+  ASSERT_EQ(kill(probing.agent_of_host2, SIGSTOP), 0);
+  const auto answer = probing.command.wait(kLimit);
+  EXPECT_EQ(answer.status, 2) << answer.errors;
+  const auto document = document_of(answer);
+  EXPECT_THAT(said_of(document, "host2"), HasSubstr("agent")) << answer.output;
+  EXPECT_FALSE(names_a_switch_link(document)) << answer.output;
+  EXPECT_TRUE(all_gone(probing.children)) << "also the one that hung";
+}
+
+TEST(Sweep, SaysThatItsServerIsLost) {
+  const SweepLab lab;
+  auto probing = start_probing(lab);
+  const auto server = child_with_word(probing.command.pid(), "nats-server");
+  ASSERT_TRUE(server);
+  ASSERT_EQ(kill(*server, SIGKILL), 0);
+  const auto answer = probing.command.wait(std::chrono::seconds(15));
+  EXPECT_EQ(answer.status, 69);
+  EXPECT_THAT(answer.errors, HasSubstr("nats-server"));
+  EXPECT_EQ(answer.output, "");
+  EXPECT_TRUE(all_gone(probing.children));
+}
+
+TEST(Sweep, SaysWhatToInstallWhereThereIsNoServer) {
+  const SweepLab lab;
+  const auto answer = lab.weft(lab.sweep_words(), {"PATH=" + lab.temporary().string()});
+  EXPECT_EQ(answer.status, 69);
+  EXPECT_THAT(answer.errors, HasSubstr("apt-get install nats-server"));
+}
+
+TEST(Sweep, InterruptedWhileItGathersLeavesTheLabAsItWas) {
+  const SweepLab lab;
+  lab.fault("leaf1--spine1", {"--loss", "1"});
+  const auto before = lab.status();
+  auto command = lab.start(lab.sweep_words());
+  ASSERT_TRUE(child_with_word(command.pid(), "nats-server"));
+  const auto children = children_of(command.pid());
+  command.signal(SIGINT);
+  const auto answer = command.wait(kLimit);
+  EXPECT_EQ(answer.status, 130) << answer.errors;
+  EXPECT_EQ(answer.output, "");
+  EXPECT_TRUE(all_gone(children));
+  EXPECT_TRUE(std::filesystem::is_empty(lab.temporary()));
+  EXPECT_EQ(lab.status(), before);
+}
+
+TEST(Sweep, InterruptedWhileItProbesLeavesTheLabAsItWas) {
+  const SweepLab lab;
+  lab.fault("leaf1--spine1", {"--loss", "1"});
+  const auto before = lab.status();
+  auto probing = start_probing(lab);
+  probing.command.signal(SIGINT);
+  const auto answer = probing.command.wait(kLimit);
+  EXPECT_EQ(answer.status, 130) << answer.errors;
+  EXPECT_EQ(answer.output, "");
+  EXPECT_TRUE(all_gone(probing.children));
+  EXPECT_TRUE(std::filesystem::is_empty(lab.temporary()));
+  EXPECT_EQ(lab.status(), before);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,62 @@
+// `weft trace` against the kernel's own word for where it sends each label.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/lab_place.hpp"
+#include "tests/support/schema.hpp"
+#include "tests/support/test_lab.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::json;
+constexpr int kLabels = 24;
+constexpr std::chrono::seconds kLimit{60};
+
+std::vector<std::string> names_of(const Fabric& fabric, const std::vector<ChannelId>& path) {
+  std::vector<std::string> names;
+  for (const ChannelId channel : path) names.push_back(fabric.name_of(channel));
+  return names;
+}
+
+/// Traces host1 to host2 in a lab of two leaves and four spines, and asks the kernel about every label.
+void expect_the_kernels_paths(IpFamily family) {
+  const auto fabric = make_clos({.leaves = 2, .spines = 4, .hosts_per_leaf = 1}).value();
+  const TestLab lab(fabric, {.family = family}, lab_state_root());
+  const auto traced = run_program({WEFT_BINARY_DIR "/weft", "trace", "host1", "host2", "--labels",
+                                   std::to_string(kLabels), "--lab=" + lab->name(), "-o", "json"},
+                                  "", kLimit);
+  ASSERT_TRUE(traced) << traced.error().message;
+  expect_matches_schema(*traced, "pathmap");
+  const auto document = Json::parse(*traced);
+  ASSERT_EQ(document["pairs"].size(), 1u) << *traced;
+  int labels = 0;
+  for (const auto& way : document["pairs"][0]["paths"])
+    for (const auto& label : way["labels"]) {
+      const auto kernels = kernel_path(lab, "host1", "host2", label.get<std::uint16_t>());
+      EXPECT_EQ(way["path"].get<std::vector<std::string>>(), names_of(fabric, kernels)) << label;
+      ++labels;
+    }
+  EXPECT_EQ(labels, kLabels) << "every label has a path: " << *traced;
+  EXPECT_GE(document["pairs"][0]["paths"].size(), 3u) << "of four spines";
+}
+
+TEST(Trace, GivesEveryLabelThePathThatTheKernelGivesIt) { expect_the_kernels_paths(IpFamily::v4); }
+
+TEST(Trace, GivesEveryLabelThePathThatTheKernelGivesItOverIpv6) { expect_the_kernels_paths(IpFamily::v6); }
+
+TEST(Trace, ShowsAPersonThePathsAndTheirLabels) {
+  const auto fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
+  const TestLab lab(fabric, {}, lab_state_root());
+  const auto traced = run_program(
+      {WEFT_BINARY_DIR "/weft", "trace", "host1", "host2", "--labels", "4", "--lab=" + lab->name()}, "",
+      kLimit);
+  ASSERT_TRUE(traced) << traced.error().message;
+  for (const char* part : {"host1", "leaf1", "spine1", "leaf2", "host2"})
+    EXPECT_NE(traced->find(part), std::string::npos) << *traced;
+}
+
+}  // namespace
+}  // namespace weft
