@@ -80,12 +80,14 @@ void Coordinator::on(Agent&, const std::string& name, const TaskResult& result, 
   const auto found = outstanding_.find(result.id);
   if (found == outstanding_.end() || found->second.host != name) return;
   const WorkItem& item = wave_[found->second.item];
-  if (result.error)
+  if (result.error) {
     script_.blame({fabric_.port(item.nic).node, item.nic, Verdict::failed, std::nullopt, *result.error});
-  // An answer of another kind than the work's is no answer.
-  const bool fits = !result.error && result.answer.index() == item.work.index();
-  if (result.error) script_.exclude(item.nic);
-  take(result.id, fits ? &result.answer : nullptr, actions);
+    script_.exclude(item.nic);
+    return take(result.id, nullptr, actions);
+  }
+  if (result.answer.index() != item.work.index())
+    return lose(name, fmt::format("its agent answered something else while {}", script_.doing()), actions);
+  take(result.id, &result.answer, actions);
 }
 
 void Coordinator::on(Agent&, const std::string&, const Alive&, Actions&) {}

@@ -1,0 +1,52 @@
+#include "tests/fakes/fake_bus.hpp"
+
+#include "topology/base/check.hpp"
+
+namespace weft::testing {
+namespace {
+
+tl::unexpected<Error> lost() { return fail(ErrorKind::absent, "the connection is lost"); }
+
+}  // namespace
+
+void FakeBus::deliver(std::string from, std::string bytes) {
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back({std::move(from), std::move(bytes)});
+  arrived_.notify_one();
+}
+
+void FakeBus::lose_connection() {
+  const std::lock_guard lock(mutex_);
+  lost_ = true;
+  arrived_.notify_one();
+}
+
+std::vector<ToCoordinator> FakeBus::said() const {
+  const std::lock_guard lock(mutex_);
+  return said_;
+}
+
+Result<void> FakeBus::send(std::string_view to, std::string_view bytes) {
+  WEFT_CHECK(to == kCoordinator);
+  const auto message = decode_to_coordinator(bytes);
+  WEFT_CHECK(message.has_value());
+  {
+    const std::lock_guard lock(mutex_);
+    if (lost_) return lost();
+    said_.push_back(*message);
+  }
+  for (const ToAgent& answer : coordinator(*message)) deliver(std::string(kCoordinator), encode(answer));
+  return {};
+}
+
+Result<std::optional<Incoming>> FakeBus::receive(Nanoseconds limit) {
+  std::unique_lock lock(mutex_);
+  arrived_.wait_for(lock, limit, [this] { return lost_ || !waiting_.empty(); });
+  if (lost_) return lost();
+  if (waiting_.empty()) return std::optional<Incoming>();
+  std::optional<Incoming> first(std::move(waiting_.front()));
+  waiting_.pop_front();
+  return first;
+}
+
+}  // namespace weft::testing

@@ -1,0 +1,39 @@
+// FakeBus: a Bus in memory, as one agent sees it. The test plays the coordinator: it answers what the agent
+// says, may fall silent, speak nonsense, or lose the connection. Thread-safe, as a Bus is.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "probes/session/bus.hpp"
+#include "probes/session/messages_json.hpp"
+
+namespace weft::testing {
+
+class FakeBus : public Bus {
+ public:
+  using Answers = std::vector<ToAgent>;
+  /// What the coordinator answers to each message; nothing by default.
+  std::function<Answers(const ToCoordinator&)> coordinator = [](const ToCoordinator&) { return Answers(); };
+
+  void deliver(std::string from, std::string bytes);
+  /// From now on every call fails.
+  void lose_connection();
+  /// All that the agent said, in order.
+  std::vector<ToCoordinator> said() const;
+
+  Result<void> send(std::string_view to, std::string_view bytes) override;
+  Result<std::optional<Incoming>> receive(Nanoseconds limit) override;
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::deque<Incoming> waiting_;
+  std::vector<ToCoordinator> said_;
+  bool lost_ = false;
+};
+
+}  // namespace weft::testing

@@ -1,0 +1,38 @@
+// FakeScript: a Script of some waves, each one piece of work for every NIC that still takes part; it keeps
+// what it was told.
+#pragma once
+
+#include <set>
+#include <vector>
+
+#include "probes/session/script.hpp"
+
+namespace weft::testing {
+
+class FakeScript : public Script {
+ public:
+  FakeScript(std::vector<PortId> nics, int waves) : nics_(std::move(nics)), waves_left_(waves) {}
+
+  std::vector<WorkItem> next_wave() override {
+    std::vector<WorkItem> wave;
+    if (waves_left_-- <= 0) return wave;
+    for (const PortId nic : nics_)
+      if (!excluded.contains(nic)) wave.push_back({nic, std::chrono::seconds(1), ReceivedQuery{BatchId(1)}});
+    return wave;
+  }
+  void take(const WorkItem&, const TaskAnswer* answer) override { ++(answer ? answered : given_up); }
+  void exclude(PortId nic) override { excluded.insert(nic); }
+  void blame(HostEvidence evidence) override { blamed.push_back(std::move(evidence)); }
+  std::string_view doing() const override { return "asking"; }
+
+  int answered = 0;
+  int given_up = 0;
+  std::set<PortId> excluded;
+  std::vector<HostEvidence> blamed;
+
+ private:
+  std::vector<PortId> nics_;
+  int waves_left_;
+};
+
+}  // namespace weft::testing

@@ -1,0 +1,267 @@
+// The coordinator: driven by hand, with agents that misbehave; and over the simulator, for what a whole sweep
+// finds.
+#include "probes/session/coordinator.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/compose.hpp"
+#include "probes/session/coordinator_loop.hpp"
+#include "probes/session/sweep.hpp"
+#include "tests/fakes/fake_script.hpp"
+#include "topology/files/diagnosis_document.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+
+const RunSecrets kSecrets{RunId(7), {}};
+constexpr TimePoint kBegin{};
+
+/// A coordinator of two hosts and a script of some waves, at the times the test makes up.
+class TwoHosts {
+ public:
+  explicit TwoHosts(int waves = 1) : script({host(0), host(1)}, waves) { keep(coordinator.start(kBegin)); }
+  PortId host(std::size_t i) const { return fabric_.nics()[i]; }
+  void says(const char* name, const ToCoordinator& message, TimePoint at = kBegin) {
+    keep(coordinator.on_message(name, message, at));
+  }
+  void joins(const char* name) {
+    says(name, Hello{.host = name});
+    says(name, Ready{kSecrets.run, {}});
+  }
+  void speaks_garbage(const char* name) { keep(coordinator.on_garbage(name, "not JSON", kBegin)); }
+  /// Ticks ten times a second; the agents `alive` give signs of life.
+  void time_passes(TimePoint from, Nanoseconds span, std::vector<const char*> alive) {
+    for (auto t = from; t < from + span; t += std::chrono::milliseconds(100)) {
+      for (const char* name : alive) says(name, Alive{}, t);
+      keep(coordinator.on_tick(t));
+    }
+  }
+  /// The tasks given to a host so far.
+  std::vector<Task> tasks_of(const char* name) const {
+    std::vector<Task> tasks;
+    for (const SendToAgent& sent : sent_)
+      if (const auto* task = std::get_if<Task>(&sent.message); task && sent.host == name)
+        tasks.push_back(*task);
+    return tasks;
+  }
+  bool was_stopped(const char* name) const {
+    for (const SendToAgent& sent : sent_)
+      if (sent.host == name && std::holds_alternative<StopRun>(sent.message)) return true;
+    return false;
+  }
+  void answers(const char* name, TaskResult result = {.id = {}, .answer = std::vector<ReceivedTally>()}) {
+    result.id = tasks_of(name).back().id;
+    says(name, result);
+  }
+  /// Who is blamed, and what for.
+  std::string blame() const {
+    std::string text;
+    for (const HostEvidence& evidence : script.blamed)
+      text += fabric_.name_of(evidence.host) + ": " + evidence.text + "\n";
+    return text;
+  }
+
+ private:
+  void keep(const Coordinator::Actions& actions) {
+    for (const CoordinatorAction& action : actions)
+      if (const auto* sent = std::get_if<SendToAgent>(&action)) sent_.push_back(*sent);
+  }
+  Fabric fabric_ = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
+  std::vector<SendToAgent> sent_;
+
+ public:
+  testing::FakeScript script;
+  Coordinator coordinator{
+      fabric_,
+      script,
+      kSecrets,
+      {{*fabric_.find_node("host1"), {{"p1", host(0)}}}, {*fabric_.find_node("host2"), {{"p1", host(1)}}}}};
+};
+
+TEST(Coordinator, WorksThroughTheWavesAndStopsItsAgents) {
+  TwoHosts run(2);
+  run.joins("host1");
+  EXPECT_TRUE(run.tasks_of("host1").empty()) << "not before all have come";
+  run.joins("host2");
+  for (int wave = 0; wave < 2; ++wave) {
+    EXPECT_FALSE(run.coordinator.is_done());
+    run.answers("host1");
+    run.answers("host2");
+  }
+  EXPECT_TRUE(run.coordinator.is_done());
+  EXPECT_EQ(run.script.answered, 4);
+  EXPECT_EQ(run.blame(), "");
+  EXPECT_TRUE(run.was_stopped("host1") && run.was_stopped("host2"));
+}
+
+TEST(Coordinator, GoesOnWithoutAnAgentThatNeverComes) {
+  TwoHosts run;
+  run.joins("host1");
+  run.time_passes(kBegin, seconds(11), {"host1"});
+  EXPECT_EQ(run.blame(), "host2: its agent did not come\n");
+  ASSERT_EQ(run.tasks_of("host1").size(), 1u);
+  run.answers("host1");
+  EXPECT_TRUE(run.coordinator.is_done());
+  EXPECT_TRUE(run.tasks_of("host2").empty());
+}
+
+TEST(Coordinator, GoesOnWithoutAnAgentThatNeverGetsReady) {
+  TwoHosts run;
+  run.joins("host1");
+  run.says("host2", Hello{.host = "host2"});
+  run.time_passes(kBegin, seconds(11), {"host1", "host2"});
+  EXPECT_EQ(run.blame(), "host2: its agent did not get ready\n");
+  EXPECT_EQ(run.tasks_of("host1").size(), 1u);
+}
+
+TEST(Coordinator, EndsWhereNoAgentComes) {
+  TwoHosts run;
+  run.time_passes(kBegin, seconds(11), {});
+  EXPECT_TRUE(run.coordinator.is_done());
+  EXPECT_EQ(run.script.blamed.size(), 2u);
+}
+
+TEST(Coordinator, GivesUpAnAgentThatFallsSilent) {
+  TwoHosts run;
+  run.joins("host1");
+  run.joins("host2");
+  run.answers("host1");
+  run.time_passes(kBegin, seconds(6), {"host1"});
+  EXPECT_TRUE(run.coordinator.is_done());
+  EXPECT_EQ(run.script.given_up, 1);
+  EXPECT_NE(run.blame().find("host2: its agent"), std::string::npos) << run.blame();
+  EXPECT_EQ(run.blame().find("host1"), std::string::npos) << run.blame();
+}
+
+TEST(Coordinator, GivesUpAnAgentThatLivesButDoesNotFinish) {
+  TwoHosts run;
+  run.joins("host1");
+  run.joins("host2");
+  run.answers("host1");
+  run.time_passes(kBegin, seconds(4), {"host1", "host2"});
+  EXPECT_TRUE(run.coordinator.is_done());
+  EXPECT_EQ(run.blame(), "host2: its agent did not finish asking in time\n");
+}
+
+TEST(Coordinator, TakesAnAnswerOfAnotherKindForNone) {
+  TwoHosts run;
+  run.joins("host1");
+  run.joins("host2");
+  run.answers("host1");
+  run.answers("host2", {.id = {}, .answer = std::vector<PingTally>{{0, 1, 1, 0}}});
+  EXPECT_TRUE(run.coordinator.is_done());
+  EXPECT_EQ(run.script.answered, 1);
+  EXPECT_EQ(run.script.given_up, 1);
+  EXPECT_NE(run.blame().find("host2: "), std::string::npos) << "it is said, not passed over";
+}
+
+TEST(Coordinator, BlamesTheNicWhoseTaskFailedAndAsksItNoMore) {
+  TwoHosts run(2);
+  run.joins("host1");
+  run.joins("host2");
+  run.answers("host1");
+  run.answers("host2", {.id = {}, .error = "interface p1 is down", .answer = std::vector<ReceivedTally>()});
+  EXPECT_EQ(run.blame(), "host2: interface p1 is down\n");
+  EXPECT_EQ(run.script.blamed[0].nic, run.host(1));
+  EXPECT_EQ(run.tasks_of("host1").size(), 2u);
+  EXPECT_EQ(run.tasks_of("host2").size(), 1u);
+}
+
+TEST(Coordinator, LosesAnAgentThatSpeaksGarbageOrLeavesOrBeginsAnew) {
+  for (const int how : {0, 1, 2}) {
+    TwoHosts run;
+    run.joins("host1");
+    run.joins("host2");
+    if (how == 0) run.speaks_garbage("host2");
+    if (how == 1) run.says("host2", Bye{"it was told to stop"});
+    if (how == 2) run.says("host2", Hello{.host = "host2"});
+    run.answers("host1");
+    EXPECT_TRUE(run.coordinator.is_done()) << how;
+    EXPECT_NE(run.blame().find("host2: "), std::string::npos) << how;
+    EXPECT_TRUE(run.was_stopped("host2")) << how;
+  }
+}
+
+TEST(Coordinator, HeedsNoStrangersNorAnswersToOthersTasks) {
+  TwoHosts run;
+  run.joins("host1");
+  run.says("host9", Hello{.host = "host9"});
+  run.speaks_garbage("host9");
+  run.joins("host2");
+  TaskResult stolen{.id = run.tasks_of("host2").back().id, .answer = std::vector<ReceivedTally>()};
+  run.says("host1", stolen);
+  stolen.id = TaskId(4711);
+  run.says("host1", stolen);
+  EXPECT_EQ(run.script.answered + run.script.given_up, 0);
+  EXPECT_EQ(run.blame(), "");
+}
+
+/// The document of a whole sweep of a simulated fabric, without times.
+std::string swept(const Fabric& fabric, const std::vector<std::string>& fault_texts, std::uint64_t seed) {
+  std::vector<FaultSpec> faults;
+  for (const std::string& text : fault_texts) faults.push_back(parse_fault(fabric, text).value());
+  const auto addresses = plan_addresses(fabric, IpFamily::v4).value();
+  std::vector<ExpectedHost> hosts;
+  std::vector<std::string> names;
+  for (const NodeId host : fabric.hosts()) {
+    const PortId nic = fabric.find_nic(fabric.name_of(host)).value();
+    hosts.push_back({host, {{"p1", nic}}});
+    names.push_back(fabric.name_of(host));
+  }
+  Sweep sweep(fabric, addresses.book,
+              {.load = LoadLevel::full, .answers_per_second = 1e5, .probes_per_second = 1500}, RunId(seed));
+  Coordinator coordinator(fabric, sweep, {RunId(seed), {}}, hosts);
+  const auto open = simulated_engines(fabric, addresses.book, faults, seed);
+  EXPECT_TRUE(coordinate_in_process(coordinator, names, open, [](const Progress&) {}, {}));
+  const auto report = sweep.finish();
+  return diagnosis_json(
+      diagnosis_document(fabric, report.diagnosis, {report.sent, report.lost, {}}, {{}, "1"}));
+}
+
+Fabric three_tiers() {
+  return make_pod_clos({.pods = 4, .leaves = 2, .spines = 2, .cores = 4, .hosts_per_leaf = 4}).value();
+}
+
+/// "LINK from NODE: CAUSE" of every finding of a document.
+std::set<std::string> findings_of(const std::string& document) {
+  const auto json = nlohmann::json::parse(document);
+  std::set<std::string> findings;
+  for (const auto& link : json["links"])
+    findings.insert(fmt::format("{} from {}: {}", link["link"].get<std::string>(),
+                                link.value("from", "either end"), link["cause"].get<std::string>()));
+  for (const auto& host : json["hosts"]) findings.insert(host.dump());
+  for (const auto& group : json["groups"]) findings.insert(group.dump());
+  return findings;
+}
+
+TEST(SimulatedSweep, NamesFourFaultsOfDifferentKindsInThreeTiersAndNothingElse) {
+  const auto found = swept(three_tiers(),
+                           {"leaf1--spine1:loss=1%,from=leaf1", "leaf4--spine4:rate=100G,from=leaf4",
+                            "spine5--core1:down", "leaf7--spine8:delay=2ms,from=spine8"},
+                           1);
+  EXPECT_THAT(findings_of(found),
+              ElementsAre("leaf1--spine1 from leaf1: loss", "leaf4--spine4 from leaf4: rate",
+                          "leaf7--spine8 from spine8: delay", "spine5--core1 from either end: down"));
+}
+
+TEST(SimulatedSweep, FindsNothingWhereNothingIsWrong) {
+  const auto found = swept(three_tiers(), {}, 3);
+  EXPECT_NE(found.find("\"verdict\":\"healthy\""), std::string::npos) << found;
+}
+
+TEST(SimulatedSweep, GivesTheSameDocumentForTheSameSeed) {
+  const std::vector<std::string> faults{"leaf1--spine1:loss=0.5%,from=leaf1"};
+  EXPECT_EQ(swept(three_tiers(), faults, 5), swept(three_tiers(), faults, 5));
+  EXPECT_NE(swept(three_tiers(), faults, 5), swept(three_tiers(), faults, 6));
+}
+
+}  // namespace
+}  // namespace weft
