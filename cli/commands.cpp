@@ -9,6 +9,7 @@
 
 #include "cli/blacklist.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/help_text.hpp"
 #include "cli/lab.hpp"
 #include "cli/options.hpp"
 #include "cli/topology.hpp"
@@ -30,6 +31,8 @@ constexpr auto kCommands = std::to_array<Command>({
     {"agent", "probe from this host for a coordinator", agent_command},
 });
 
+constexpr unsigned kSummaryColumn = 14;
+
 constexpr std::string_view kHelp =
     "weft tests, explains and balances the fabrics under GPU training jobs, RoCE and InfiniBand alike.\n"
     "\n"
@@ -40,12 +43,13 @@ constexpr std::string_view kHelp =
     "commands:\n";
 
 void print_help() {
-  fmt::print("{}", kHelp);
+  fmt::print("{}", fit_prose(kHelp));
   for (const Command& command : commands())
-    if (!command.hidden) fmt::print("  {:<12}{}\n", command.name, command.summary);
+    if (!command.hidden)
+      fmt::print("{}\n", fit_prose(fmt::format("  {:<12}{}", command.name, command.summary), kSummaryColumn));
   fmt::print(
-      "\nexit status: 0 healthy, 1 degraded or congested, 2 failed, 3 unknown; 64 usage, 69 something is "
-      "absent, 70 internal\n");
+      "\nexit status: 0 healthy, 1 degraded or congested, 2 failed, 3 unknown; 64 usage,\n"
+      "69 something is absent, 70 internal\n");
 }
 
 int unknown_command(std::string_view name) {

@@ -6,12 +6,13 @@
 #include <boost/program_options/parsers.hpp>
 #include <sstream>
 
+#include "cli/help_text.hpp"
 #include "topology/base/closest.hpp"
 
 namespace weft {
 namespace {
 
-constexpr unsigned kTerminalColumns = 80;
+constexpr unsigned kUsageIndent = 9;
 
 /// "--lodd" for the unknown option of a program_options error, with the nearest known one.
 std::string describe_unknown(const po::unknown_option& error, const po::options_description& options) {
@@ -30,7 +31,7 @@ OptionParser::OptionParser(std::string usage, std::string summary, std::string e
     : usage_(std::move(usage)),
       summary_(std::move(summary)),
       examples_(std::move(examples)),
-      options_("options", kTerminalColumns) {}
+      options_("options", kHelpColumns) {}
 
 Result<po::variables_map> OptionParser::parse(const Arguments& arguments) {
   if (!options_.find_nothrow("help", false)) options_.add_options()("help,h", "print this page");
@@ -46,7 +47,8 @@ Result<po::variables_map> OptionParser::parse(const Arguments& arguments) {
   if (help_was_asked(values)) {
     std::ostringstream table;
     table << options_;
-    fmt::print("{}\n\nusage: {}\n\n{}\nexamples:\n{}", summary_, usage_, table.str(), examples_);
+    fmt::print("{}\n\n{}\n\n{}\nexamples:\n{}", fit_prose(summary_),
+               fit_prose("usage: " + usage_, kUsageIndent), table.str(), fit_commands(examples_));
   }
   return values;
 }

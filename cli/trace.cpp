@@ -16,9 +16,9 @@ namespace weft {
 namespace {
 
 constexpr const char* kExamples =
-    "  weft trace host1 host5 --lab                     every path, and the labels that take it\n"
+    "  weft trace host1 host5 --lab                   every path, and its labels\n"
     "  weft trace host1/p2 host9/p2 --labels 256 --lab=mine -o json\n"
-    "  weft trace host1 host5 --fabric fabric.yaml      simulated: needs no privileges\n";
+    "  weft trace host1 host5 --fabric fabric.yaml    simulated: needs no privileges\n";
 
 constexpr double kAnswersPerSecond = 100'000;  // labs and simulations answer as fast as they are asked
 constexpr std::uint32_t kMostLabels = 16384;   // the dynamic ports that RoCE uses

@@ -5,16 +5,20 @@
 #include <algorithm>
 
 #include "cli/exit_status.hpp"
+#include "cli/help_text.hpp"
 #include "topology/base/closest.hpp"
 
 namespace weft {
 namespace {
 
+constexpr unsigned kSummaryColumn = 14;
+
 void print_help(const WordGroup& group) {
-  fmt::print("{}\n\nusage: weft {} WORD [OPTIONS]\n       weft {} WORD --help\n\nwords:\n", group.summary,
-             group.name, group.name);
-  for (const Command& word : group.words) fmt::print("  {:<12}{}\n", word.name, word.summary);
-  fmt::print("\nexamples:\n{}", group.examples);
+  fmt::print("{}\n\nusage: weft {} WORD [OPTIONS]\n       weft {} WORD --help\n\nwords:\n",
+             fit_prose(group.summary), group.name, group.name);
+  for (const Command& word : group.words)
+    fmt::print("{}\n", fit_prose(fmt::format("  {:<12}{}", word.name, word.summary), kSummaryColumn));
+  fmt::print("\nexamples:\n{}", fit_commands(group.examples));
 }
 
 }  // namespace

@@ -1,0 +1,149 @@
+// The command line as people meet it: help, version, and mistakes, each answered with what to do.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "cli/commands.hpp"
+#include "cli/help_text.hpp"
+#include "tests/support/command.hpp"
+#include "tests/support/schema.hpp"
+#include "tests/support/scratch_file.hpp"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kClos = "fabric: a\nkind: roce\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 2}\n";
+
+int run_words(const Arguments& words) {
+  std::string program = "weft";
+  Arguments copy = words;
+  std::vector<char*> argv{program.data()};
+  for (std::string& word : copy) argv.push_back(word.data());
+  return run_command_line(static_cast<int>(argv.size()), argv.data());
+}
+
+Outcome weft_called(const Arguments& words) { return call(run_words, words); }
+
+std::size_t longest_line(const std::string& text) {
+  std::size_t longest = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) longest = std::max(longest, line.size());
+  return longest;
+}
+
+void expect_refused(const Arguments& words, const std::string& part) {
+  const auto outcome = weft_called(words);
+  EXPECT_EQ(outcome.status, 64) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr(part));
+  EXPECT_THAT(outcome.err, testing::StartsWith("weft: "));
+  EXPECT_EQ(outcome.out, "");
+}
+
+TEST(CommandLine, WithoutACommandSaysWhereHelpIs) { expect_refused({}, "weft --help"); }
+
+TEST(CommandLine, AnswersATypoWithTheNearestCommand) {
+  expect_refused({"swep"}, "did you mean 'sweep'");
+  expect_refused({"sweep", "--budgt", "3s"}, "did you mean '--budget'");
+  expect_refused({"simulate", "--zzz"}, "unknown option '--zzz'");
+}
+
+TEST(CommandLine, SaysItsVersion) {
+  const auto outcome = weft_called({"--version"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.out, testing::MatchesRegex("weft [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+}
+
+TEST(CommandLine, HelpListsEveryCommandAndFitsATerminal) {
+  const auto outcome = weft_called({"--help"});
+  EXPECT_EQ(outcome.status, 0);
+  for (const Command& command : commands())
+    EXPECT_TRUE(command.hidden || outcome.out.find(std::string(command.name)) != std::string::npos)
+        << command.name;
+  EXPECT_LE(longest_line(outcome.out), kHelpColumns) << outcome.out;
+}
+
+TEST(CommandLine, EveryCommandHasAHelpPageWithAnExampleThatFitsATerminal) {
+  std::vector<Arguments> pages;
+  for (const Command& command : commands()) pages.push_back({std::string(command.name), "--help"});
+  for (const char* word : {"up", "down", "status", "fault", "heal", "exec"})
+    pages.push_back({"lab", word, "--help"});
+  for (const char* word : {"show", "check", "generate"}) pages.push_back({"topology", word, "--help"});
+  pages.push_back({"blacklist", "export", "--help"});
+  for (const Arguments& page : pages) {
+    const auto outcome = weft_called(page);
+    EXPECT_EQ(outcome.status, 0) << page[0];
+    EXPECT_THAT(outcome.out, HasSubstr("usage: weft " + page[0])) << outcome.err;
+    EXPECT_THAT(outcome.out, testing::ContainsRegex("examples:\n +.*weft " + page[0]));
+    EXPECT_LE(longest_line(outcome.out), kHelpColumns) << outcome.out;
+  }
+}
+
+TEST(CommandLine, RefusesBadArgumentsOfASweep) {
+  expect_refused({"sweep"}, "--lab=NAME");
+  expect_refused({"sweep", "--lab=no-such-lab"}, "no-such-lab");
+  expect_refused({"sweep", "--lab", "--load", "much"}, "expected none, light or full");
+  expect_refused({"sweep", "--lab", "--budget", "soon"}, "--budget");
+  expect_refused({"sweep", "--lab", "--budget", "1ms"}, "expected 1s to 24h");
+  expect_refused({"sweep", "--lab", "--confidence", "1.5"}, "between 0 and 1");
+  expect_refused({"sweep", "--lab", "--probe-rate", "0"}, "--probe-rate");
+  expect_refused({"sweep", "--lab", "-o", "xml"}, "expected table or json");
+}
+
+TEST(CommandLine, RefusesBadArgumentsOfASimulation) {
+  const ScratchFile fabric(kClos);
+  expect_refused({"simulate"}, "no fabric file given");
+  expect_refused({"simulate", "/no/such.yaml"}, "/no/such.yaml");
+  for (const auto& [fault, part] :
+       std::vector<std::pair<std::string, std::string>>{{"leaf1--spine9:down", "spine9"},
+                                                        {"leaf1--spine1:loss=200%", "200"},
+                                                        {"leaf1--spine1:fire=1", "fire"},
+                                                        {"leaf1--spine1", "leaf1--spine1"},
+                                                        {"leaf1--spine1:loss=1%,from=leaf2", "leaf2"},
+                                                        {"", "fault"}})
+    expect_refused({"simulate", fabric.path(), "--fault", fault}, part);
+  expect_refused({"simulate", fabric.path(), "--load", "9"}, "expected none, light or full");
+}
+
+TEST(CommandLine, RefusesBadArgumentsOfATrace) {
+  const ScratchFile fabric(kClos);
+  expect_refused({"trace"}, "weft trace SRC DST");
+  expect_refused({"trace", "host1", "host9", "--fabric", fabric.path()}, "host9");
+  expect_refused({"trace", "host1", "host1", "--fabric", fabric.path()}, "same");
+  expect_refused({"trace", "host1", "host3", "--fabric", fabric.path(), "--labels", "0"}, "--labels");
+  expect_refused({"trace", "host1", "host3"}, "--lab");
+  expect_refused({"trace", "host1", "host3", "--lab=no-such-lab"}, "no-such-lab");
+}
+
+TEST(Simulate, GivesADocumentOfTheSchemaAndTheStatusOfItsVerdict) {
+  const ScratchFile fabric(kClos);
+  const auto healthy = weft_called({"simulate", fabric.path(), "-o", "json"});
+  EXPECT_EQ(healthy.status, 0) << healthy.out;
+  expect_matches_schema(healthy.out, "diagnosis");
+  EXPECT_EQ(healthy.err, "");
+  const auto broken = weft_called({"simulate", fabric.path(), "--fault", "leaf1--spine2:down", "-o", "json"});
+  EXPECT_EQ(broken.status, 2) << broken.out;
+  expect_matches_schema(broken.out, "diagnosis");
+  EXPECT_THAT(broken.out, HasSubstr("leaf1--spine2"));
+}
+
+TEST(Simulate, BlamesAHostsCableOrNicAndNoLinkBetweenSwitches) {
+  const ScratchFile fabric(kClos);
+  const auto outcome = weft_called({"simulate", fabric.path(), "--fault", "host1--leaf1:loss=5%"});
+  EXPECT_THAT(outcome.out, HasSubstr("host host1"));
+  EXPECT_THAT(outcome.out, testing::Not(HasSubstr("spine")));
+}
+
+TEST(HelpText, BreaksLinesAtSpacesAndCommandsWithABackslash) {
+  const std::string word(30, 'x');
+  const std::string line = "  " + word + " " + word + " " + word;
+  EXPECT_EQ(fit_prose(line, 3), "  " + word + " " + word + "\n   " + word);
+  EXPECT_EQ(fit_commands(line + "\nshort\n"), "  " + word + " " + word + " \\\n      " + word + "\nshort\n");
+  EXPECT_EQ(fit_prose(std::string(200, 'y')), std::string(200, 'y'));
+}
+
+}  // namespace
+}  // namespace weft
