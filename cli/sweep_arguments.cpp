@@ -1,5 +1,6 @@
 #include "cli/sweep_arguments.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace weft {
@@ -19,9 +20,8 @@ Result<LoadLevel> parse_load(const std::string& text) {
 
 Result<Fraction> parse_confidence(std::string_view text) {
   auto share = parse_percent(text);
-  // 0.99 and 99% mean the same; a bare number of at most 1 is a probability.
-  if (share && text.find('%') == std::string_view::npos && share->as_percent() <= 1)
-    share = Fraction(share->as_percent());
+  // 0.99 and 99% mean the same: a bare number is a probability.
+  if (share && text.find('%') == std::string_view::npos) share = Fraction(std::min(share->as_percent(), 1.0));
   if (!share || share->value() <= 0 || share->value() >= 1)
     return fail(ErrorKind::usage,
                 "'{}' is no confidence: expected a probability between 0 and 1, as in 0.99 or 99%", text);
