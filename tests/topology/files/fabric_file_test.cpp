@@ -236,10 +236,10 @@ TEST(FabricFile, AFileThatCannotBeReadIsNamed) {
   EXPECT_THAT(read_fabric_file("/").error().message, HasSubstr("is a folder"));
 }
 
-TEST(FabricFile, ImportSaysThatItIsNotSupported) {
-  const auto file = parse_fabric_file("fabric: a\nimport: {ibnetdiscover: x}\n", "f.yaml");
+TEST(FabricFile, AnImportedDumpThatIsNotThereIsNamed) {
+  const auto file = parse_fabric_file("fabric: a\nimport: {ibnetdiscover: /nonexistent/x.dump}\n", "f.yaml");
   ASSERT_FALSE(file);
-  EXPECT_EQ(file.error().kind, ErrorKind::not_supported);
+  EXPECT_THAT(file.error().message, HasSubstr("/nonexistent/x.dump"));
 }
 
 }  // namespace
