@@ -10,7 +10,7 @@ namespace {
 // channels, a small one seldom any; host cables are short and mostly copper; more rarely a switch or a host
 // harms all that crosses it, or a channel harms large packets only. Tuned once, for calibration, on seeds
 // apart from those of the benchmark (docs/diagnosis.md).
-constexpr double kFaultyBetweenSwitches = 1.3;
+constexpr double kFaultyBetweenSwitches = 1.1;
 constexpr double kFaultyAtHosts = 0.5;
 constexpr double kFaultyNodes = 0.3;
 constexpr double kMostOfAll = 0.005;
