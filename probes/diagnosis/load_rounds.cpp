@@ -64,15 +64,18 @@ void LoadRounds::keep(std::vector<LoadFlow> flows) {
   for (auto& [round, values] : shares)
     usual[round] = values.size() < std::max<std::size_t>(wide, 4) ? 1.0 : median(values);
   std::vector<double> all;
+  std::vector<double> pressed;
   for (LoadFlow& flow : flows) {
     if (usual[flow.round] < kPoorRound) continue;
     flow.share = std::clamp(flow.share / std::min(usual[flow.round], 1.0), 0.0, 1.2);
-    all.push_back(flow.share / flow.predicted);
+    // Rounds of few flows press suspects: what is usual shows where all take part.
+    (shares[flow.round].size() >= std::max<std::size_t>(wide, 4) ? all : pressed)
+        .push_back(flow.share / flow.predicted);
     for (const ChannelId channel : flow.channels)
       over_[channel.value()].push_back(static_cast<std::uint32_t>(flows_.size()));
     flows_.push_back(std::move(flow));
   }
-  noise_ = std::max(spread_about(all, 1.0), kLeastNoise);
+  noise_ = std::max(spread_about(all.empty() ? pressed : all, 1.0), kLeastNoise);
 }
 
 double LoadRounds::offered_to(ChannelId channel, std::uint32_t round) const {

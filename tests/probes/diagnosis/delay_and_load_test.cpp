@@ -61,6 +61,17 @@ TEST(Load, AChannelHeldToAQuarterIsARateFaultHoweverHardItIsPressed) {
   EXPECT_NEAR(diagnosis.links[0].estimate->value, 0.25, 0.02);
 }
 
+TEST(Load, AFaultIsNotLostInTheRoundsThatPressIt) {
+  MadeUpRun run(2);
+  run.fault("leaf1->spine2").rate = 0.25;
+  for (std::uint32_t round = 0; round < 4; ++round) run.load(round, one_flow_a_channel(run, round), 0.95);
+  for (std::uint32_t round = 4; round < 124; ++round) press(run, round);  // most flows now cross the fault
+  const Diagnosis diagnosis = run.diagnosed();
+  ASSERT_EQ(diagnosis.links.size(), 1u);
+  EXPECT_EQ(diagnosis.links[0].channel, run.channel("leaf1->spine2"));
+  EXPECT_EQ(diagnosis.links[0].cause, Cause::rate);
+}
+
 TEST(Load, OtherTrafficOnAChannelIsCongestion) {
   for (const double traffic : {0.5, 1.0, 2.0}) {
     MadeUpRun run(3);
