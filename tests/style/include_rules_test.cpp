@@ -54,6 +54,19 @@ TEST(Style, FilesStayShort) {
 
 TEST(Style, EachSourceIncludesItsOwnHeaderFirst) { EXPECT_EQ(lines_of(own_header_not_first(code())), ""); }
 
+TEST(Style, ATypesNameStandsForOneType) {
+  auto all = code();
+  for (SourceFile& file : read_tree(WEFT_SOURCE_DIR, "tests")) all.push_back(std::move(file));
+  EXPECT_EQ(lines_of(types_defined_twice(all)), "");
+}
+
+TEST(StyleRules, ATypeOfTwoHeadersIsNamedAndADeclarationOrASpecialisationIsNot) {
+  EXPECT_THAT(types_defined_twice({file("cli/a.hpp", {"struct Fault {", "class Lab;", "enum class Kind {"}),
+                                   file("cli/b.hpp", {"class Fault final : public Base {", "class Lab;"}),
+                                   file("cli/c.cpp", {"struct Fault {"})}),
+              ElementsAre("cli/b.hpp:1: Fault is defined in cli/a.hpp too"));
+}
+
 TEST(StyleRules, AnIncludeFromAboveIsNamedByFileAndLine) {
   EXPECT_THAT(wrong_includes(
                   {file("topology/base/x.hpp", {"#pragma once", "", "#include \"topology/model/y.hpp\""})}),

@@ -223,4 +223,34 @@ inline std::vector<std::string> headers_never_first(const std::vector<SourceFile
   return headers;
 }
 
+/// The name of the type that this line of a header defines in the project's namespace, where the formatter
+/// sets it at the start of the line; empty otherwise (nothing, a forward declaration, a member).
+inline std::string type_defined_in(std::string_view line) {
+  constexpr auto kKinds = std::to_array<std::string_view>({"struct ", "class ", "enum class ", "enum "});
+  line = without_comment(line);
+  line = line.substr(0, line.find_last_not_of(" \t") + 1);
+  for (const auto kind : kKinds) {
+    if (!line.starts_with(kind) || line.ends_with(';')) continue;
+    line.remove_prefix(kind.size());
+    return std::string(line.substr(0, line.find_first_of(" :<{")));
+  }
+  return {};
+}
+
+/// Two headers that define a type of the same name: in one namespace they link silently to either.
+inline Violations types_defined_twice(const std::vector<SourceFile>& files) {
+  std::map<std::string, std::string> first;
+  Violations found;
+  for (const SourceFile& file : files) {
+    if (!file.path.ends_with(".hpp")) continue;
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      const auto type = type_defined_in(file.lines[i]);
+      if (type.empty() || type == "std") continue;
+      const auto [seen, is_new] = first.emplace(type, file.path);
+      if (!is_new) found.push_back(at(file, i + 1, type + " is defined in " + seen->second + " too"));
+    }
+  }
+  return found;
+}
+
 }  // namespace weft::style

@@ -10,7 +10,7 @@
 
 namespace weft {
 
-struct ChannelFault {
+struct MadeUpFault {
   double loss = 0;
   double corrupt = 0;
   Bytes largest = Bytes(1 << 30);  // larger packets are lost
@@ -28,7 +28,7 @@ class MadeUpRun {
   Observations seen;
   double background = 0;
 
-  ChannelFault& fault(std::string_view channel) { return faults_[fabric.find_channel(channel)->value()]; }
+  MadeUpFault& fault(std::string_view channel) { return faults_[fabric.find_channel(channel)->value()]; }
   ChannelId channel(std::string_view name) const { return *fabric.find_channel(name); }
 
   std::vector<ChannelId> path(std::uint32_t from, std::uint32_t to, std::uint32_t spine) const {
@@ -54,7 +54,7 @@ class MadeUpRun {
       Observation it{.path = seen.paths.only(seen.paths.intern(forward)), .sent = packets, .size = size};
       double pass = 1, clean = 1;
       for (const ChannelId c : forward) {
-        const ChannelFault& f = faults_[c.value()];
+        const MadeUpFault& f = faults_[c.value()];
         pass *= size > f.largest ? 0.0 : (1 - f.loss) * (1 - background);
         clean *= 1 - f.corrupt;
       }
@@ -73,7 +73,7 @@ class MadeUpRun {
     for (const auto& p : paths) {
       double share = 1;
       for (const ChannelId c : p) {
-        const ChannelFault& f = faults_[c.value()];
+        const MadeUpFault& f = faults_[c.value()];
         share = std::min(share, std::min(1.0, f.rate) / (on[c.value()] + f.traffic));
       }
       const double noisy = share * std::normal_distribution(1.0, 0.01)(random_);
@@ -101,7 +101,7 @@ class MadeUpRun {
 
   ClosSpec spec_;
   std::mt19937_64 random_;
-  std::map<std::uint32_t, ChannelFault> faults_;
+  std::map<std::uint32_t, MadeUpFault> faults_;
 };
 
 }  // namespace weft
