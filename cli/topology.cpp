@@ -53,7 +53,7 @@ int show(const po::variables_map& values) {
   const auto file = read_file(values);
   if (!file) return report(file.error());
   if (format == "json") fmt::print("{}", fabric_json(file->fabric, stamp_now()));
-  if (format == "yaml") fmt::print("{}", write_fabric_file(file->fabric, file->lab));
+  if (format == "yaml") fmt::print("{}", write_fabric_file(file->fabric, file->lab, file->addresses));
   if (format == "table") print_summary(file->fabric);
   return kExitHealthy;
 }

@@ -13,6 +13,16 @@ constexpr std::size_t kMostAlternatives = 64;
 /// No shortest path of a three-tier fabric has more channels than this.
 constexpr std::size_t kMostHops = 16;
 
+/// The ports of switches that answer from this address: one, or all of a switch that has one for itself.
+std::vector<PortId> ports_behind(const Fabric& fabric, const AddressBook& addresses, const IpAddress& from) {
+  if (const auto port = addresses.port_of(from))
+    return fabric.is_host(fabric.port(*port).node) ? std::vector<PortId>() : std::vector<PortId>{*port};
+  const auto node = addresses.node_of(from);
+  if (!node || fabric.is_host(*node)) return {};
+  const auto ports = fabric.ports_of(*node);
+  return {ports.begin(), ports.end()};
+}
+
 std::uint64_t pair_key(PortId src, PortId dst) {
   return static_cast<std::uint64_t>(src.value()) << 32 | dst.value();
 }
@@ -38,13 +48,13 @@ bool PathLearner::learn(PortId src, PortId dst, PathLabel label, std::span<const
   for (const HopAnswer& answer : by_hop) {
     reached |= answer.is_peer;
     if (answer.is_peer || answer.hop == 0 || answer.hop > kMostHops) continue;
-    const auto port = addresses_->port_of(answer.from);
-    if (!port || fabric_->is_host(fabric_->port(*port).node)) continue;
-    if (first_at.try_emplace(*port, answer.hop).first->second != answer.hop) continue;
-    if (seen.ports.size() < answer.hop) seen.ports.resize(answer.hop);
-    auto& here = seen.ports[answer.hop - 1u];
-    if (std::ranges::find(here, *port) == here.end()) here.push_back(*port);
-    last = std::max(last, answer.hop);
+    for (const PortId port : ports_behind(*fabric_, *addresses_, answer.from)) {
+      if (first_at.try_emplace(port, answer.hop).first->second != answer.hop) continue;
+      if (seen.ports.size() < answer.hop) seen.ports.resize(answer.hop);
+      auto& here = seen.ports[answer.hop - 1u];
+      if (std::ranges::find(here, port) == here.end()) here.push_back(port);
+      last = std::max(last, answer.hop);
+    }
   }
   if (!reached && last == 0) return false;
   const auto channels = paths_that_fit(seen);

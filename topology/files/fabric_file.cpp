@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 
+#include "topology/files/address_section.hpp"
 #include "topology/files/explicit_fabric.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/ibnetdiscover.hpp"
@@ -17,8 +18,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array kFileKeys{"fabric"sv, "kind"sv,  "lab"sv,   "clos"sv,
-                               "rails"sv,  "nodes"sv, "links"sv, "import"sv};
+constexpr std::array kFileKeys{"fabric"sv, "kind"sv,  "lab"sv,    "clos"sv,     "rails"sv,
+                               "nodes"sv,  "links"sv, "import"sv, "addresses"sv};
 constexpr std::array kClosKeys{"pods"sv, "leaves"sv, "spines"sv, "cores"sv, "hosts_per_leaf"sv, "link"sv};
 constexpr std::array kRailsKeys{"groups"sv, "hosts_per_group"sv, "rails"sv, "spines"sv,
                                 "pods"sv,   "cores"sv,           "link"sv};
@@ -140,12 +141,6 @@ Result<std::optional<Bandwidth>> yaml_lab_rate(YamlView value, std::string_view 
   return *rate;
 }
 
-Result<IpFamily> yaml_family(YamlView value, std::string_view key) {
-  for (const auto family : {IpFamily::v4, IpFamily::v6})
-    if (value.text() == to_string(family)) return family;
-  return value.error("{}: expected ipv4 or ipv6, found {}", key, value.described());
-}
-
 Result<Bytes> yaml_lab_mtu(YamlView value, std::string_view key) {
   const auto size = parse_bytes(value.text());
   if (!size || *size < kSmallestLabMtu || *size > kLargestLabMtu)
@@ -215,7 +210,13 @@ Result<FabricFile> parse_fabric_file(std::string_view text, std::string_view fil
   if (!done) return pass_on(done);
   auto fabric = read_body(*fields, std::move(name), kind, file);
   if (!fabric) return pass_on(fabric);
-  return FabricFile{std::move(*fabric), lab};
+  FabricFile read{std::move(*fabric), lab};
+  const auto addresses = [&](YamlView value, std::string_view) {
+    return read_addresses(value, read.fabric, file);
+  };
+  if (const auto added = fields->read_into("addresses", read.addresses, addresses); !added)
+    return pass_on(added);
+  return read;
 }
 
 Result<FabricFile> read_fabric_file(const std::filesystem::path& path) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "topology/model/addressing.hpp"
 #include "topology/model/fabric.hpp"
 #include "topology/model/lab_settings.hpp"
 
@@ -14,6 +15,7 @@ namespace weft {
 struct FabricFile {
   Fabric fabric;
   LabSettings lab;
+  AddressBook addresses = {};  // empty: the file says nothing of addresses
 };
 
 /// `file` stands in messages, and a relative `import` is looked for beside it.
@@ -22,6 +24,7 @@ Result<FabricFile> read_fabric_file(const std::filesystem::path& path);
 
 /// The fabric node by node and link by link; parse_fabric_file reads the same names, ids and rates back, as
 /// long as every port has a cable or was added before those that have.
-std::string write_fabric_file(const Fabric& fabric, const LabSettings& lab = {});
+std::string write_fabric_file(const Fabric& fabric, const LabSettings& lab = {},
+                              const AddressBook& addresses = {});
 
 }  // namespace weft

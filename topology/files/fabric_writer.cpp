@@ -76,9 +76,19 @@ void put_lab(Text& out, const LabSettings& lab) {
   put(out, "{}}}\n", lab.slow_links.empty() ? "" : "}");
 }
 
+void put_addresses(Text& out, const Fabric& fabric, const AddressBook& addresses) {
+  put(out, "addresses:\n  ports:\n");
+  for (std::uint32_t p = 0; p < fabric.port_count(); ++p)
+    if (const auto address = addresses.address_of(PortId(p)))
+      put(out, "    {}: \"{}\"\n", end_name(fabric, PortId(p)), to_string(*address));
+  for (std::uint32_t n = 0; n < fabric.node_count(); ++n)
+    if (const auto address = addresses.address_of(NodeId(n)))
+      put(out, "    {}: \"{}\"\n", scalar(fabric.name_of(NodeId(n))), to_string(*address));
+}
+
 }  // namespace
 
-std::string write_fabric_file(const Fabric& fabric, const LabSettings& lab) {
+std::string write_fabric_file(const Fabric& fabric, const LabSettings& lab, const AddressBook& addresses) {
   Text out;
   put(out, "fabric: {}\nkind: {}\n", scalar(fabric.name()), to_string(fabric.kind()));
   put_lab(out, lab);
@@ -88,6 +98,7 @@ std::string write_fabric_file(const Fabric& fabric, const LabSettings& lab) {
   for (const Link& link : fabric.links())
     put(out, "  - {{a: {}, b: {}, rate: {}}}\n", end_name(fabric, link.a), end_name(fabric, link.b),
         exact(link.rate));
+  if (!addresses.empty()) put_addresses(out, fabric, addresses);
   return fmt::to_string(out);
 }
 

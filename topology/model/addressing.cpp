@@ -122,11 +122,19 @@ std::string to_string(const IpPrefix& prefix) {
   return fmt::format("{}/{}", to_string(prefix.base), prefix.length);
 }
 
-AddressBook::AddressBook(std::vector<std::optional<IpAddress>> by_port) : by_port_(std::move(by_port)) {
-  by_address_.reserve(by_port_.size());
+AddressBook::AddressBook(std::vector<std::optional<IpAddress>> by_port,
+                         std::vector<std::optional<IpAddress>> by_node)
+    : by_port_(std::move(by_port)), by_node_(std::move(by_node)) {
+  port_at_.reserve(by_port_.size());
   for (std::uint32_t port = 0; port < by_port_.size(); ++port) {
     if (!by_port_[port]) continue;
-    const bool is_new = by_address_.emplace(*by_port_[port], PortId(port)).second;
+    const bool is_new = port_at_.emplace(*by_port_[port], PortId(port)).second;
+    WEFT_CHECK(is_new);
+  }
+  for (std::uint32_t node = 0; node < by_node_.size(); ++node) {
+    if (!by_node_[node]) continue;
+    const bool is_new =
+        !port_at_.contains(*by_node_[node]) && node_at_.emplace(*by_node_[node], NodeId(node)).second;
     WEFT_CHECK(is_new);
   }
 }
@@ -135,9 +143,18 @@ std::optional<IpAddress> AddressBook::address_of(PortId port) const {
   return port.value() < by_port_.size() ? by_port_[port.value()] : std::nullopt;
 }
 
+std::optional<IpAddress> AddressBook::address_of(NodeId node) const {
+  return node.value() < by_node_.size() ? by_node_[node.value()] : std::nullopt;
+}
+
 std::optional<PortId> AddressBook::port_of(const IpAddress& address) const {
-  const auto found = by_address_.find(address);
-  return found == by_address_.end() ? std::nullopt : std::optional(found->second);
+  const auto found = port_at_.find(address);
+  return found == port_at_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<NodeId> AddressBook::node_of(const IpAddress& address) const {
+  const auto found = node_at_.find(address);
+  return found == node_at_.end() ? std::nullopt : std::optional(found->second);
 }
 
 Result<AddressPlan> plan_addresses(const Fabric& fabric, IpFamily family) {

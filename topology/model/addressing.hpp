@@ -26,19 +26,26 @@ struct IpPrefix {
 };
 std::string to_string(const IpPrefix& prefix);  // 10.0.1.0/24
 
-/// Port -> address and address -> port, each in constant time.
+/// Port -> address and address -> port, each in constant time. A switch may have an address of its own
+/// besides: one from which it answers whichever port a packet came in by.
 class AddressBook {
  public:
   AddressBook() = default;
-  /// Indexed by port; absent: that port has no address. Precondition: no address twice.
-  explicit AddressBook(std::vector<std::optional<IpAddress>> by_port);
+  /// Indexed by port, and by node; absent: that port or node has no address. Precondition: no address twice.
+  explicit AddressBook(std::vector<std::optional<IpAddress>> by_port,
+                       std::vector<std::optional<IpAddress>> by_node = {});
 
+  bool empty() const { return port_at_.empty() && node_at_.empty(); }
   std::optional<IpAddress> address_of(PortId port) const;
+  std::optional<IpAddress> address_of(NodeId node) const;
   std::optional<PortId> port_of(const IpAddress& address) const;
+  std::optional<NodeId> node_of(const IpAddress& address) const;
 
  private:
   std::vector<std::optional<IpAddress>> by_port_;
-  std::unordered_map<IpAddress, PortId> by_address_;
+  std::vector<std::optional<IpAddress>> by_node_;
+  std::unordered_map<IpAddress, PortId> port_at_;
+  std::unordered_map<IpAddress, NodeId> node_at_;
 };
 
 struct AddressPlan {

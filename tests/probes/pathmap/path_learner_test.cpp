@@ -52,6 +52,24 @@ TEST(PathLearner, FillsInASilentSpineByTheLeafThatTheProbeCameInByAfterwards) {
   EXPECT_TRUE(std::ranges::equal(rig.table.channels(rig.table.paths(rig.only_route().paths)[0]), path));
 }
 
+TEST(PathLearner, TakesTheOwnAddressOfASwitchForAnyOfItsPorts) {
+  Rig rig;
+  const auto path = rig.over(2);
+  const NodeId spine = rig.fabric.target_node(path[1]);
+  const IpAddress own = IpAddress::parse("10.255.0.3").value();
+  std::vector<std::optional<IpAddress>> by_port(rig.fabric.port_count());
+  std::vector<std::optional<IpAddress>> by_node(rig.fabric.node_count());
+  by_node[spine.value()] = own;
+  const AddressBook book(by_port, by_node);
+  PathLearner learner(rig.fabric, book, rig.table);
+  const std::vector<HopAnswer> answers{{.spec = 0, .hop = 2, .is_peer = false, .from = own},
+                                       {.spec = 0, .hop = 4, .is_peer = true, .from = IpAddress()}};
+  ASSERT_TRUE(learner.learn(rig.src, rig.dst, PathLabel(50000), answers));
+  const auto paths = rig.table.paths(learner.pairs().at(0).routes.at(0).paths);
+  ASSERT_EQ(paths.size(), 1u);
+  EXPECT_TRUE(std::ranges::equal(rig.table.channels(paths[0]), path));
+}
+
 TEST(PathLearner, KeepsASetWhereSeveralWaysFit) {
   Rig rig;
   const auto path = rig.over(1);
