@@ -49,3 +49,5 @@ if(CLP_FOUND)
   set(WEFT_LP_BOUND_LEFT_OUT lp_bound_absent.cpp)
 endif()
 weft_note("${CLP_FOUND}" "CLP" "the linear programme beside the balancer's bounds by cuts")
+
+weft_note("${WEFT_CUDA}" "CUDA toolkit" "memory of GPUs; nvcc was not found")

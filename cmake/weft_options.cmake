@@ -11,17 +11,24 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2")  # without NDEBUG: preconditions stay on
 
-add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual
-                    -Wno-sign-conversion -Werror)
+# For C++ alone: nvcc has its own words.
+function(weft_cxx_options)
+  foreach(option IN LISTS ARGN)
+    add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${option}>")
+  endforeach()
+endfunction()
+
+weft_cxx_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual
+                 -Wno-sign-conversion -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  add_compile_options(-Wno-missing-field-initializers)
+  weft_cxx_options(-Wno-missing-field-initializers)
   # g++ 12 sees overlaps and null dereferences in the standard library that are not there (GCC bugs 105651, 107852).
-  add_compile_options(-Wno-restrict -Wno-stringop-overflow -Wno-array-bounds -Wno-maybe-uninitialized)
+  weft_cxx_options(-Wno-restrict -Wno-stringop-overflow -Wno-array-bounds -Wno-maybe-uninitialized)
 endif()
 
 set(WEFT_SANITIZE "" CACHE STRING "Sanitizers for every target, as in address,undefined")
 if(WEFT_SANITIZE)
-  add_compile_options(-fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g)
+  weft_cxx_options(-fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g)
   add_link_options(-fsanitize=${WEFT_SANITIZE})
 endif()
 

@@ -1,0 +1,126 @@
+#include "probes/gpu/cuda_buffer.hpp"
+
+namespace weft {
+namespace {
+
+// A dma-buf covers whole pages; CUDA aligns whole 2 MiB to 2 MiB, which every host page size divides.
+constexpr std::int64_t kGranule = std::int64_t{2} << 20;
+
+std::int64_t whole_granules(Bytes size) { return (size.count() + kGranule - 1) / kGranule * kGranule; }
+
+}  // namespace
+
+Result<std::shared_ptr<const CudaContext>> CudaContext::open(std::shared_ptr<const CudaLibrary> library,
+                                                             int device) {
+  WeftCudaError error{};
+  WeftCudaDevice described{};
+  if (const auto read = cuda_result(library->describe(device, &described, &error), error); !read)
+    return pass_on(read);
+  WeftCudaContext* context = nullptr;
+  if (const auto opened = cuda_result(library->open(device, &context, &error), error); !opened)
+    return pass_on(opened);
+  return std::shared_ptr<const CudaContext>(
+      new CudaContext(std::move(library), context, described.exports_dma_buf != 0));
+}
+
+Result<std::unique_ptr<CudaBuffer>> CudaBuffer::allocate(std::shared_ptr<const CudaContext> context,
+                                                         Bytes size, const std::filesystem::path& sysfs) {
+  if (size.count() <= 0)
+    return fail(ErrorKind::usage, "a buffer of {} bytes: expected at least 1", size.count());
+  WeftCudaError error{};
+  void* memory = nullptr;
+  const auto bytes = static_cast<std::uint64_t>(whole_granules(size));
+  const auto allocated =
+      cuda_result(context->library().allocate(context->get(), bytes, &memory, &error), error);
+  if (!allocated) return pass_on(allocated, fmt::format("a buffer of {} bytes on the GPU", size.count()));
+  std::error_code ignored;
+  const bool has_peer_memory = std::filesystem::exists(sysfs / "module/nvidia_peermem", ignored);
+  return std::unique_ptr<CudaBuffer>(
+      new CudaBuffer(std::move(context), static_cast<std::byte*>(memory), size, has_peer_memory));
+}
+
+std::vector<MemoryPath> CudaBuffer::paths() const {
+  std::vector<MemoryPath> paths;
+  if (context_->exports_dma_buf()) paths.push_back(MemoryPath::dma_buf);
+  if (has_peer_memory_) paths.push_back(MemoryPath::peer_memory);
+  paths.push_back(MemoryPath::staged);
+  return paths;
+}
+
+Result<MemoryReach> CudaBuffer::take(MemoryPath path) {
+  dma_buf_ = FileDescriptor();
+  staging_.reset();
+  path_ = path;
+  switch (path) {
+    case MemoryPath::dma_buf:
+      return take_dma_buf();
+    case MemoryPath::peer_memory:
+      if (!has_peer_memory_)
+        return fail(ErrorKind::not_supported, "nvidia_peermem is not loaded: modprobe nvidia_peermem");
+      return MemoryReach{memory_};
+    case MemoryPath::staged:
+      return take_staged();
+    case MemoryPath::host:
+    case MemoryPath::host_huge_pages:
+      break;
+  }
+  return fail(ErrorKind::not_supported, "this is memory of a GPU, not {}", to_string(path));
+}
+
+Result<MemoryReach> CudaBuffer::take_dma_buf() {
+  WeftCudaError error{};
+  int descriptor = -1;
+  const auto given = cuda_result(
+      context_->library().dma_buf(context_->get(), memory_, static_cast<std::uint64_t>(whole_granules(size_)),
+                                  &descriptor, &error),
+      error);
+  if (!given) return pass_on(given);
+  dma_buf_ = FileDescriptor(descriptor);
+  return MemoryReach{memory_, descriptor};
+}
+
+Result<MemoryReach> CudaBuffer::take_staged() {
+  auto staging = HostBuffer::allocate(size_);
+  if (!staging) return pass_on(staging, "a staged copy of GPU memory");
+  staging_ = std::move(*staging);
+  return MemoryReach{staging_->memory().data()};
+}
+
+Result<void> CudaBuffer::copy(void* to, const void* from, std::uint64_t bytes) {
+  WeftCudaError error{};
+  return cuda_result(context_->library().copy(context_->get(), to, from, bytes, &error), error);
+}
+
+Result<void> CudaBuffer::before_send(BufferRange range) {
+  if (const auto fits = check_range(range, size_); !fits || !staging_) return fits;
+  return copy(staging_->memory().data() + range.start, memory_ + range.start, range.bytes);
+}
+
+Result<void> CudaBuffer::after_receive(BufferRange range) {
+  if (const auto fits = check_range(range, size_); !fits || !staging_) return fits;
+  return copy(memory_ + range.start, staging_->memory().data() + range.start, range.bytes);
+}
+
+Result<void> CudaBuffer::fill(BufferRange range, std::uint64_t seed, std::uint64_t offset) {
+  if (const auto fits = check_range(range, size_); !fits) return fits;
+  WeftCudaError error{};
+  return cuda_result(
+      context_->library().fill(context_->get(), memory_ + range.start, range.bytes, seed, offset, &error),
+      error);
+}
+
+Result<PatternDifference> CudaBuffer::verify(BufferRange range, std::uint64_t seed, std::uint64_t offset) {
+  if (const auto fits = check_range(range, size_); !fits) return pass_on(fits);
+  WeftCudaError error{};
+  WeftCudaDifference raw{};
+  const auto verified = cuda_result(context_->library().verify(context_->get(), memory_ + range.start,
+                                                               range.bytes, seed, offset, &raw, &error),
+                                    error);
+  if (!verified) return pass_on(verified);
+  PatternDifference difference{.bytes = raw.bytes};
+  for (std::size_t i = 0; i < kFirstDifferences && i < raw.bytes; ++i)
+    difference.first.push_back(raw.first[i]);
+  return difference;
+}
+
+}  // namespace weft

@@ -1,0 +1,67 @@
+#include "probes/gpu/host_buffer.hpp"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace weft {
+namespace {
+
+// The huge page of x86-64 and of most arm64 kernels.
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+/// A zeroed mapping, or null.
+void* map(std::size_t bytes, int flags) {
+  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+  return address == MAP_FAILED ? nullptr : address;
+}
+
+}  // namespace
+
+Result<void> check_range(BufferRange range, Bytes size) {
+  const auto end = static_cast<std::uint64_t>(size.count());
+  if (range.start <= end && range.bytes <= end - range.start) return {};
+  return fail(ErrorKind::usage, "bytes {} to {} do not lie in a buffer of {}", range.start,
+              range.start + range.bytes, end);
+}
+
+Result<std::unique_ptr<HostBuffer>> HostBuffer::allocate(Bytes size) {
+  if (size.count() <= 0)
+    return fail(ErrorKind::usage, "a buffer of {} bytes: expected at least 1", size.count());
+  const auto bytes = static_cast<std::size_t>(size.count());
+  const auto make = [&](void* address, std::size_t mapped, MemoryPath path) {
+    return std::unique_ptr<HostBuffer>(
+        new HostBuffer({static_cast<std::byte*>(address), bytes}, mapped, path));
+  };
+  const auto whole = (bytes + kHugePage - 1) / kHugePage * kHugePage;
+  if (bytes >= kHugePage)
+    if (void* huge = map(whole, MAP_HUGETLB)) return make(huge, whole, MemoryPath::host_huge_pages);
+  void* address = map(bytes, 0);
+  if (address == nullptr)
+    return fail(ErrorKind::absent, "no host memory for a buffer of {} bytes: {}", bytes,
+                std::strerror(errno));
+  madvise(address, bytes, MADV_HUGEPAGE);  // a wish; the kernel may not have it
+  return make(address, bytes, MemoryPath::host);
+}
+
+HostBuffer::~HostBuffer() { munmap(memory_.data(), mapped_); }
+
+Result<MemoryReach> HostBuffer::take(MemoryPath path) {
+  if (path != path_)
+    return fail(ErrorKind::not_supported, "this is {}, not {}", to_string(path_), to_string(path));
+  return MemoryReach{memory_.data()};
+}
+
+Result<void> HostBuffer::fill(BufferRange range, std::uint64_t seed, std::uint64_t offset) {
+  if (const auto fits = check_range(range, size()); !fits) return fits;
+  fill_pattern(memory_.subspan(range.start, range.bytes), seed, offset);
+  return {};
+}
+
+Result<PatternDifference> HostBuffer::verify(BufferRange range, std::uint64_t seed, std::uint64_t offset) {
+  if (const auto fits = check_range(range, size()); !fits) return pass_on(fits);
+  return verify_pattern(memory_.subspan(range.start, range.bytes), seed, offset);
+}
+
+}  // namespace weft
