@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "probes/diagnosis/load_cause.hpp"
 #include "probes/diagnosis/load_rounds.hpp"
 #include "probes/diagnosis/robust.hpp"
 #include "probes/diagnosis/waits.hpp"
@@ -23,14 +24,9 @@ constexpr double kLostToo =
 constexpr double kMostIdle = 12.0;      // nats: what is seen without load counts as much as a few load rounds
 constexpr double kSmallProbe = 1024.0;  // bits of a small probe
 constexpr double kSlowWait = 3.0;       // a shaper lets a probe wait for some of those before it
+constexpr double kFull = 1.02;          // an offer beyond a capacity, by more than headers make
+constexpr double kMostUnpressed = 0.9;  // how sure a cause may be while its channel had one offer only
 constexpr double kLeastEffect = 0.9;    // a fault passes at most this share of a capacity, or it is none
-
-/// One way in which a channel may pass load: at most `capacity`, `other` of it taken by other traffic.
-struct Passing {
-  double capacity = 0;
-  double other = 0;
-  double share(double offered) const { return std::min(1.0, capacity / (offered + other)); }
-};
 
 struct Hypothesis {
   Cause cause = Cause::rate;
@@ -76,10 +72,13 @@ class LoadSearch {
     ChannelId channel;
     Hypothesis rate;
     Hypothesis congestion;
-    double log_odds = 0;
-    const Hypothesis& best() const { return rate.evidence >= congestion.evidence ? rate : congestion; }
+    double log_odds = 0;        // of being at fault, either way
+    double for_congestion = 0;  // log odds, against rate
+    bool pressed = false;       // by offers that differ: before that its cause is a guess
+    const Hypothesis& best() const { return for_congestion > 0 ? congestion : rate; }
     double cause_probability() const {
-      return 1.0 / (1.0 + std::exp(-std::abs(rate.evidence - congestion.evidence)));
+      const double sure = 1.0 / (1.0 + std::exp(-std::abs(for_congestion)));
+      return pressed ? sure : std::min(sure, kMostUnpressed);
     }
   };
 
@@ -173,11 +172,51 @@ class LoadSearch {
     }
   }
 
+  /// The rounds that were held back by nothing but `channel`, if by anything: none of their flows shared
+  /// another channel with more than that passes, or crosses a fault that is known already, and none was
+  /// stalled.
+  std::vector<PressedRound> pressed_rounds(ChannelId channel) const {
+    const double capacity = rounds_.capacity(channel);
+    std::vector<PressedRound> pressed;
+    for (const auto& [number, round] : rounds_on(channel)) {
+      const auto over = rounds_.flows_over(channel);
+      const bool clean = std::ranges::all_of(over, [&](std::uint32_t i) {
+        const LoadFlow& flow = rounds_.flows()[i];
+        return flow.round != number || std::ranges::all_of(flow.channels, [&](ChannelId c) {
+                 return c == channel || (!done_.contains(c.value()) &&
+                                         rounds_.offered_to(c, number) < kFull * rounds_.capacity(c));
+               });
+      });
+      const bool whole = rounds_.offered_to(channel, number) < round.offered * kFull;
+      if (clean && whole) pressed.push_back({round.offered / capacity, round.got / capacity});
+    }
+    return pressed;
+  }
+
+  /// Which of the two it is, by the rounds that show the channel alone and by what was seen without load.
+  void judge_cause(Candidate& candidate) const {
+    const auto rounds = pressed_rounds(candidate.channel);
+    candidate.pressed = offers_differ(rounds);
+    candidate.for_congestion = candidate.congestion.evidence - candidate.rate.evidence;
+    if (!rounds.empty()) {
+      const double capacity = rounds_.capacity(candidate.channel);
+      const auto fit = [&](Hypothesis& hypothesis) {
+        const CauseFit best = fit_cause(hypothesis.cause, rounds, rounds_.noise());
+        hypothesis.best = {best.best.capacity * capacity, best.best.other * capacity};
+        return best.log_likelihood;
+      };
+      candidate.for_congestion = fit(candidate.congestion) - fit(candidate.rate);
+    }
+    const double unloaded =
+        idle_evidence(candidate.channel, candidate.rate.best.capacity) + waits_.log_ratio(candidate.channel);
+    candidate.congestion.evidence += unloaded;
+    candidate.for_congestion += unloaded;
+  }
+
   std::optional<Candidate> weighed(ChannelId channel) const {
     if (done_.contains(channel.value()) || !is_worth_weighing(channel)) return std::nullopt;
     Candidate candidate{channel, weigh(channel, Cause::rate), weigh(channel, Cause::congestion)};
-    candidate.congestion.evidence +=
-        idle_evidence(channel, candidate.rate.best.capacity) + waits_.log_ratio(channel);
+    judge_cause(candidate);
     const double either = std::max(candidate.rate.evidence, candidate.congestion.evidence);
     candidate.log_odds = prior_ + either +
                          std::log(0.5 * (std::exp(candidate.rate.evidence - either) +
@@ -206,9 +245,9 @@ class LoadSearch {
     for (const std::uint32_t i : rounds_.flows_over(first.channel)) {
       LoadFlow& flow = rounds_.flows()[i];
       const double share = first.best().best.share(rounds_.offered_to(first.channel, flow.round));
-      // How the flows split what the channel passes is the queue's whim: no other channel is to answer for
-      // it.
-      const bool shared = rounds.at(flow.round).flows > 1;
+      // How flows, or they and other traffic, split what the channel passes is the queue's whim: no other
+      // channel is to answer for it.
+      const bool shared = first.best().cause == Cause::congestion || rounds.at(flow.round).flows > 1;
       flow.predicted = std::min(flow.predicted, shared ? std::min(share, flow.share) : share);
     }
   }
@@ -231,9 +270,12 @@ class LoadSearch {
     describe(first, found);
     const double sure_of_cause = first.cause_probability();
     if (found.channels.size() > 1 || sure_of_cause < kNamed || found.probability < kNamed)
-      report_.add(Doubt{.channels = found.channels, .cause = found.cause, .probability = found.probability});
+      report_.add(Doubt{.channels = found.channels,
+                        .cause = found.cause,
+                        .probability = found.probability,
+                        .passes = first.rate.best.capacity / rounds_.capacity(first.channel)});
     if (sure_of_cause < kNamed)
-      found.evidence.push_back(fmt::format("{} is as good as {} here: press it with one flow, then two",
+      found.evidence.push_back(fmt::format("{} is as good as {} here: press it with less, then with more",
                                            to_string(Cause::rate), to_string(Cause::congestion)));
     report_.add(std::move(found));
   }

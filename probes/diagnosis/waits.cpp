@@ -8,6 +8,7 @@
 namespace weft {
 namespace {
 
+constexpr Bytes kSmall(1024);         // a large probe may wait for its own time on a slow cable
 constexpr std::size_t kFewest = 4;    // round trips over a channel to speak of
 constexpr double kLeastSpread = 0.2;  // of ln p99: what a scheduler's whims do to the slowest probe
 constexpr double kMostNats = 12.0;    // as much as a few load rounds
@@ -16,6 +17,8 @@ constexpr double kWidest = 7.0;  // waits up to e^7, a thousand times the usual,
 double log_p99(const Observation& seen) {
   return std::log(std::max(static_cast<double>(seen.rtt->p99.count()) / 1000.0, 0.1));
 }
+
+bool counts(const Observation& seen) { return seen.rtt && seen.size <= kSmall; }
 
 bool crosses(const PathTable& table, const Observation& seen, ChannelId channel) {
   for (const auto& ways : {std::optional(seen.path), seen.back}) {
@@ -33,7 +36,7 @@ bool crosses(const PathTable& table, const Observation& seen, ChannelId channel)
 Waits::Waits(const Observations& observations) : observations_(observations) {
   std::vector<double> all;
   for (const Observation& seen : observations.probes)
-    if (seen.rtt) all.push_back(log_p99(seen));
+    if (counts(seen)) all.push_back(log_p99(seen));
   if (all.empty()) return;
   usual_ = median(all);
   spread_ = std::max(spread_about(all, usual_), kLeastSpread);
@@ -45,7 +48,7 @@ double Waits::log_ratio(ChannelId channel) const {
   if (!is_new) return at->second;
   std::vector<double> over;
   for (const Observation& seen : observations_.probes)
-    if (seen.rtt && crosses(observations_.paths, seen, channel)) over.push_back(log_p99(seen));
+    if (counts(seen) && crosses(observations_.paths, seen, channel)) over.push_back(log_p99(seen));
   if (over.size() < kFewest) return 0;
   const double shift = median(over) - usual_;
   // Congested half of the time it is seen: a wait of any length, or none. The median's own scatter is far

@@ -134,11 +134,16 @@ std::vector<LoadRound> plan_load_rounds(const Fabric& fabric, const PathLearner&
 }
 
 std::vector<LoadRound> plan_press_rounds(const Fabric& fabric, const PathLearner& learner, ChannelId channel,
-                                         std::size_t alone, std::size_t together) {
+                                         const Press& press) {
   const auto flows = flows_over(fabric, learner, channel);
+  const auto offering = [&](std::size_t index, double share) {
+    PlannedFlow flow = flows[index];
+    flow.rate = flow.rate * share;
+    return flow;
+  };
   std::vector<LoadRound> rounds;
-  for (std::size_t i = 0; i < std::min(alone, flows.size()); ++i)
-    rounds.push_back({flows[i * flows.size() / alone % flows.size()]});
+  for (std::size_t i = 0; i < (flows.empty() ? 0 : press.alone.size()); ++i)
+    rounds.push_back({offering(i * flows.size() / press.alone.size(), press.alone[i])});
   struct Two {
     std::size_t shared, a, b;
     auto operator<=>(const Two&) const = default;
@@ -148,9 +153,10 @@ std::vector<LoadRound> plan_press_rounds(const Fabric& fabric, const PathLearner
   for (std::size_t a = 0; a < std::min(flows.size(), kEnough); ++a)
     for (std::size_t b = a + 1; b < std::min(flows.size(), kEnough); ++b)
       couples.insert({shared_channels(learner.table(), flows[a], flows[b]), a, b});
-  for (const Two& two : couples) {
-    if (together-- == 0) break;
-    rounds.push_back({flows[two.a], flows[two.b]});
+  auto two = couples.begin();
+  for (std::size_t i = 0; i < (couples.empty() ? 0 : press.together.size()); ++i) {
+    rounds.push_back({offering(two->a, press.together[i]), offering(two->b, press.together[i])});
+    if (++two == couples.end()) two = couples.begin();
   }
   return rounds;
 }

@@ -14,7 +14,7 @@ struct PlannedFlow {
   NicPair pair;
   PathLabel label;
   PathSetId path;
-  Bandwidth rate;  // of the slowest link of the path, as designed
+  Bandwidth rate;  // it offers: all, or a share, of what the slowest link of the path has by design
 };
 
 using LoadRound = std::vector<PlannedFlow>;
@@ -24,10 +24,17 @@ using LoadRound = std::vector<PlannedFlow>;
 std::vector<LoadRound> plan_load_rounds(const Fabric& fabric, const PathLearner& learner, std::uint32_t times,
                                         std::size_t most_rounds, std::uint64_t seed);
 
-/// Rounds that press one channel: `alone` rounds with a single flow over it, then `together` rounds with two
-/// flows of different NICs that share as few other channels as can be; fewer where there are no such flows.
+/// What the flows of the rounds that press a channel offer, as shares of what they have a right to: a round
+/// each.
+struct Press {
+  std::vector<double> alone;     // by one flow
+  std::vector<double> together;  // by each of two
+};
+
+/// Rounds that press one channel: with a single flow over it, then with two flows of different NICs that
+/// share as few other channels as can be; different flows in each round where there are so many.
 std::vector<LoadRound> plan_press_rounds(const Fabric& fabric, const PathLearner& learner, ChannelId channel,
-                                         std::size_t alone, std::size_t together);
+                                         const Press& press);
 
 /// The same rounds, those that share no channel put into one, in order of first fit.
 std::vector<LoadRound> merge_rounds(const PathTable& table, const std::vector<LoadRound>& rounds);

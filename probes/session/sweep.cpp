@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <utility>
 
 #include "probes/pathmap/dark_channels.hpp"
 #include "probes/session/load_stage.hpp"
@@ -34,10 +36,21 @@ constexpr std::uint32_t kMostPackets = 20'000;
 constexpr std::uint32_t kPacketsOverDeadWays = 50;  // all of them lost: more would say no more
 constexpr std::size_t kMostSized = 64;              // ways on which sizes are tried
 constexpr std::uint32_t kTimesLoaded = 2;
-constexpr std::size_t kTimesPressed = 3;  // alone, and again by two
 constexpr std::size_t kMostDoubts = 16;
 constexpr std::size_t kPingsPerDoubt = 8;
+// Of what a flow has a right to. Not all of it: headers would overfill a link that a healthy path crosses,
+// and packets that leave one full link at its own pace meet the next full one always at the same moment of
+// its turn, where one flow of several may win them all.
+constexpr double kFullLoad = 0.95;
 constexpr double kLightLoad = 0.25;
+constexpr int kMostSettlings = 3;  // load rounds may fall to stalled senders; pings need no second try
+
+/// Offers that set a slow channel, which passes all that is below its ceiling and never more, apart from one
+/// that is shared: just below what it passed, and up to twice a link.
+Press press_for(double passes) {
+  const double below = std::clamp(0.85 * passes, 0.1, 0.85);
+  return {.alone = {below, 1.0, std::midpoint(below, 1.0)}, .together = {1.0, 0.75, 0.5}};
+}
 
 }  // namespace
 
@@ -92,8 +105,10 @@ void Sweep::begin_next_part() {
       plan_settling();
       break;
     case Part::settling:
+      if (settlings_ < kMostSettlings) plan_settling();
+      if (stages_.empty()) part_ = Part::done;
+      break;
     case Part::done:
-      part_ = Part::done;
       break;
   }
 }
@@ -164,27 +179,30 @@ void Sweep::plan_loading() {
       std::chrono::duration<double>(state_.options.load_round + state_.options.drain).count();
   const auto most = static_cast<std::size_t>(std::max(2.0, budget_seconds(kLoadShare) / seconds_a_round));
   auto rounds = plan_load_rounds(state_.fabric, state_.learner, kTimesLoaded, most, state_.options.seed);
-  const double share = state_.options.load == LoadLevel::light ? kLightLoad : 1.0;
-  rounds_run_ = static_cast<std::uint32_t>(rounds.size());
-  stages_.push_back(std::make_unique<LoadStage>(state_, std::move(rounds), 0, share));
+  add_load(std::move(rounds));
+}
+
+void Sweep::add_load(std::vector<LoadRound> rounds) {
+  if (rounds.empty()) return;
+  const double share = state_.options.load == LoadLevel::light ? kLightLoad : kFullLoad;
+  const auto first = std::exchange(rounds_run_, rounds_run_ + static_cast<std::uint32_t>(rounds.size()));
+  stages_.push_back(std::make_unique<LoadStage>(state_, std::move(rounds), first, share));
 }
 
 void Sweep::plan_settling() {
   auto doubts = assess(state_.fabric, state_.observations).doubts;
   if (doubts.size() > kMostDoubts) doubts.resize(kMostDoubts);
+  if (settlings_++ == 0) ping_doubts(doubts);
+  press_doubts(doubts);
+}
+
+void Sweep::ping_doubts(const std::vector<Doubt>& doubts) {
   std::map<Bytes, std::vector<CountedPing>> pings;  // by size
-  std::vector<LoadRound> rounds;
+  const double affordable = budget_seconds(kSettlingShare) * state_.options.probes_per_second;
   for (const Doubt& doubt : doubts)
     for (const ChannelId channel : doubt.channels) {
-      if (doubt.packets == 0) {
-        if (state_.options.load == LoadLevel::none || paths_known_) continue;
-        for (auto& round :
-             plan_press_rounds(state_.fabric, state_.learner, channel, kTimesPressed, kTimesPressed))
-          rounds.push_back(std::move(round));
-        continue;
-      }
+      if (doubt.packets == 0) continue;
       const auto chosen = pings_over(state_.learner.table(), pings_, channel, doubt.channels, kPingsPerDoubt);
-      const double affordable = budget_seconds(kSettlingShare) * state_.options.probes_per_second;
       for (const PlannedPing& ping : chosen) {
         const double packets =
             std::min(static_cast<double>(doubt.packets) / static_cast<double>(chosen.size()), affordable);
@@ -199,9 +217,18 @@ void Sweep::plan_settling() {
         size > kSmall && !paths_known_ ? large_probes_per_second() : state_.options.probes_per_second;
     stages_.push_back(std::make_unique<PingStage>(state_, std::move(counted), size, speed));
   }
-  if (rounds.empty()) return;
-  rounds = merge_rounds(state_.learner.table(), rounds);
-  stages_.push_back(std::make_unique<LoadStage>(state_, std::move(rounds), rounds_run_));
+}
+
+void Sweep::press_doubts(const std::vector<Doubt>& doubts) {
+  if (state_.options.load == LoadLevel::none || paths_known_) return;
+  std::vector<LoadRound> rounds;
+  for (const Doubt& doubt : doubts)
+    for (const ChannelId channel : doubt.channels) {
+      if (doubt.packets > 0) continue;
+      auto pressing = plan_press_rounds(state_.fabric, state_.learner, channel, press_for(doubt.passes));
+      std::ranges::move(pressing, std::back_inserter(rounds));
+    }
+  add_load(merge_rounds(state_.learner.table(), rounds));
 }
 
 /// A channel that none of many flows took, though each could have: its near end does not use it.

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "probes/diagnosis/diagnose.hpp"
+#include "probes/plan/load_plan.hpp"
 #include "probes/plan/ping_plan.hpp"
 #include "probes/session/script.hpp"
 #include "topology/findings/diagnosis.hpp"
@@ -60,7 +61,10 @@ class Sweep final : public Script {
   void plan_sizing();
   void add_pings(const std::vector<PlannedPing>& pings, Bytes size, double packets_per_second, double share);
   void plan_loading();
+  void add_load(std::vector<LoadRound> rounds);
   void plan_settling();
+  void ping_doubts(const std::vector<Doubt>& doubts);
+  void press_doubts(const std::vector<Doubt>& doubts);
   void note_dark_channels();
   Coverage coverage();
   std::uint32_t packets_for(const std::vector<PlannedPing>& pings, double packets_per_second, double seconds);
@@ -74,6 +78,7 @@ class Sweep final : public Script {
   std::deque<std::unique_ptr<Stage>> stages_;  // of the current part
   std::vector<PlannedPing> pings_;
   std::uint32_t rounds_run_ = 0;
+  int settlings_ = 0;
 };
 
 }  // namespace weft

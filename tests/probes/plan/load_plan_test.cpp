@@ -69,7 +69,8 @@ TEST(LoadPlan, TheSameSeedGivesTheSameRounds) {
 TEST(LoadPlan, PressesAChannelByOneFlowAndByTwoThatShareNothingElse) {
   const Rig rig;
   const auto channel = *rig.fabric.find_channel("leaf1->spine2");
-  const auto rounds = plan_press_rounds(rig.fabric, rig.learner, channel, 2, 2);
+  const auto rounds =
+      plan_press_rounds(rig.fabric, rig.learner, channel, {.alone = {0.4, 1.0}, .together = {1.0, 0.5}});
   ASSERT_EQ(rounds.size(), 4u);
   EXPECT_EQ(rounds[0].size(), 1u);
   ASSERT_EQ(rounds[2].size(), 2u);
@@ -79,12 +80,17 @@ TEST(LoadPlan, PressesAChannelByOneFlowAndByTwoThatShareNothingElse) {
   for (const ChannelId c : rig.channels(rounds[2][0]))
     shared += std::ranges::count(rig.channels(rounds[2][1]), c);
   EXPECT_EQ(shared, 1u);
+  EXPECT_EQ(rounds[0][0].rate, Bandwidth::gbit(160));
+  EXPECT_EQ(rounds[1][0].rate, Bandwidth::gbit(400));
+  EXPECT_EQ(rounds[3][1].rate, Bandwidth::gbit(200));
 }
 
 TEST(LoadPlan, RoundsThatShareNoChannelBecomeOne) {
   const Rig rig;
-  auto rounds = plan_press_rounds(rig.fabric, rig.learner, *rig.fabric.find_channel("leaf1->spine2"), 1, 0);
-  const auto more = plan_press_rounds(rig.fabric, rig.learner, *rig.fabric.find_channel("leaf3->spine4"), 1, 0);
+  auto rounds = plan_press_rounds(rig.fabric, rig.learner, *rig.fabric.find_channel("leaf1->spine2"),
+                                  {.alone = {1.0}, .together = {}});
+  const auto more = plan_press_rounds(rig.fabric, rig.learner, *rig.fabric.find_channel("leaf3->spine4"),
+                                      {.alone = {1.0}, .together = {}});
   rounds.insert(rounds.end(), more.begin(), more.end());
   rounds.push_back(rounds.front());
   const auto merged = merge_rounds(rig.table, rounds);

@@ -1,0 +1,45 @@
+// Load cause: whether a channel that holds flows back is itself slow, or shared with other traffic. A slow
+// one passes min(o, r) in every round, to within the noise of the measurement, whatever is offered. Of one of
+// capacity C that carries other traffic x besides, flows that offer o get about o C / (o + x), which grows
+// with o; and only about: whose packets a full queue drops is a matter of phase (Floyd and Jacobson, "Traffic
+// phase effects in packet-switched gateways", 1991), so rounds scatter far more than a slow channel's do.
+#pragma once
+
+#include <algorithm>
+#include <span>
+
+#include "topology/findings/verdict.hpp"
+
+namespace weft {
+
+/// One way in which a channel may pass load: at most `capacity`, `other` of it taken by other traffic.
+struct Passing {
+  double capacity = 0;
+  double other = 0;
+  double share(double offered) const {
+    return offered > 0 ? std::min(1.0, capacity / (offered + other)) : 1.0;
+  }
+};
+
+/// What all flows over a channel offered and got in one round in which nothing else held them back, as shares
+/// of the channel's capacity. Together: a queue that overflows does not drop from all flows alike, so only
+/// their sum tells what the channel passes.
+struct PressedRound {
+  double offered = 0;
+  double got = 0;
+};
+
+struct CauseFit {
+  double log_likelihood =
+      0;         // nats; of the rounds' `got`, averaged over the ways that the cause can pass load
+  Passing best;  // as shares of the capacity
+};
+
+/// `cause`: rate or congestion. `noise`: scale of the scatter of what a flow gets, as a share of the
+/// capacity.
+CauseFit fit_cause(Cause cause, std::span<const PressedRound> rounds, double noise);
+
+/// True when the offers of the rounds differ enough for the two causes to predict different things.
+bool offers_differ(std::span<const PressedRound> rounds);
+
+}  // namespace weft
