@@ -16,7 +16,7 @@ double log_prior_of_shape(double shape) {
   return -0.5 * z * z;
 }
 constexpr std::size_t kMostSampled = 1500;  // channels enough to learn a spread from
-constexpr std::size_t kLargestClass = 16;   // beyond it the sum of backgrounds is as good as known
+constexpr std::size_t kSharpestClass = 16;  // beyond it a sum's spread is below the grid's step
 /// Of channels, those that may be faulty and not yet known to be: one of them says nothing of the spread.
 constexpr double kUnseenFaults = 0.002;
 constexpr int kSweeps = 4;
@@ -24,22 +24,21 @@ constexpr int kSweeps = 4;
 }  // namespace
 
 void CountModel::make_healthy_priors(const std::vector<double>& shape_weights) {
-  healthy_.clear();
-  healthy_.emplace_back(grid_.size(), 0.0);
+  healthy_.assign(1, std::vector<double>(grid_.size(), 0.0));
   healthy_.front()[0] = 1.0;
-  std::size_t largest = 1;
-  for (const Suspect& suspect : problem_.suspects)
-    if (suspect.is_channel()) largest = std::max(largest, suspect.channels.size());
-  for (std::size_t channels = 1; channels <= std::min(largest, kLargestClass); ++channels) {
-    std::vector<double> mass(grid_.size(), 0.0);
+  for (const Suspect& suspect : problem_.suspects) {
+    const std::size_t channels = suspect.is_channel() ? suspect.channels.size() : 0;
+    if (channels >= healthy_.size()) healthy_.resize(channels + 1);
+    if (!healthy_[channels].empty()) continue;
+    std::vector<double>& mass = healthy_[channels];
+    mass.assign(grid_.size(), 0.0);
     const auto add = [&](double shape, double weight) {
-      const auto part =
-          grid_.healthy(learned_.mean * static_cast<double>(channels), shape * static_cast<double>(channels));
+      const double summed = shape * static_cast<double>(std::min(channels, kSharpestClass));
+      const auto part = grid_.healthy(learned_.mean * static_cast<double>(channels), summed);
       for (std::size_t g = 0; g < mass.size(); ++g) mass[g] += weight * part[g];
     };
     if (shape_weights.empty()) add(learned_.shape, 1.0);
     for (std::size_t i = 0; i < shape_weights.size(); ++i) add(kShapes[i], shape_weights[i]);
-    healthy_.push_back(std::move(mass));
   }
 }
 

@@ -49,10 +49,13 @@ double pooled_loss(const CountProblem& problem, double usual) {
 double first_background(const CountProblem& problem) {
   std::vector<double> rates;
   double crossings = 0;
-  for (const Suspect& suspect : problem.suspects) {
+  for (std::uint32_t s = 0; s < problem.suspects.size(); ++s) {
+    const Suspect& suspect = problem.suspects[s];
     if (!suspect.is_channel()) continue;
     rates.push_back(static_cast<double>(suspect.lost) / static_cast<double>(suspect.sent));
-    crossings += static_cast<double>(suspect.sent) * static_cast<double>(suspect.channels.size());
+    for (std::size_t share = 0; share < problem.shares.size(); ++share)
+      crossings +=
+          problem.shares[share] * problem.survivors(s, share) * static_cast<double>(suspect.channels.size());
   }
   if (rates.empty()) return 1e-8;
   std::ranges::nth_element(rates, rates.begin() + std::ssize(rates) / 4);
@@ -189,7 +192,7 @@ double CountModel::burst_weight(std::uint32_t row) const {
 
 const std::vector<double>& CountModel::healthy_prior(std::uint32_t suspect) const {
   const Suspect& it = problem_.suspects[suspect];
-  return healthy_[it.is_channel() ? std::min(it.channels.size(), healthy_.size() - 1) : 0];
+  return healthy_[it.is_channel() ? it.channels.size() : 0];
 }
 
 }  // namespace weft

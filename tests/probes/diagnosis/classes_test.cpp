@@ -59,6 +59,27 @@ TEST(Classes, WherePathsAreKnownAsSetsAllUplinksOfALeafAreOneClass) {
   EXPECT_EQ(assessment.doubts[0].channels, uplinks);
 }
 
+TEST(Classes, OrdinaryLossOverPathSetsIsNobodysFault) {
+  for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+    MadeUpRun run(seed, {.leaves = 8, .spines = 16, .hosts_per_leaf = 4});
+    std::mt19937_64 random(seed);
+    for (int i = 0; i < 2000; ++i) {
+      const auto from = static_cast<std::uint32_t>(random() % 32);
+      const auto to = static_cast<std::uint32_t>((from + 4 + random() % 24) % 32);
+      if (from / 4 == to / 4) continue;
+      std::vector<PathId> members;
+      for (std::uint32_t spine = 0; spine < 16; ++spine)
+        members.push_back(run.seen.paths.intern(run.path(from, to, spine)));
+      const std::uint64_t lost = std::binomial_distribution<std::uint64_t>(400, 4e-4)(random);
+      run.seen.probes.push_back({.path = run.seen.paths.intern_set(members), .sent = 400, .lost = lost});
+    }
+    const Diagnosis diagnosis = run.diagnosed();
+    EXPECT_TRUE(diagnosis.links.empty()) << seed;
+    EXPECT_TRUE(diagnosis.groups.empty()) << seed;
+    EXPECT_TRUE(diagnosis.hosts.empty()) << seed;
+  }
+}
+
 TEST(Classes, ASecondRoundThatSendsWhatADoubtAsksForSettlesIt) {
   MadeUpRun run(3);
   const ChannelId broken = run.channel("leaf2->spine3");
