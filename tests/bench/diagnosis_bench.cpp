@@ -1,16 +1,15 @@
-// The evaluation of the diagnosis: `./bootstrap bench diagnosis [--seeds N] [--only NAME] [--base SEED]`.
-// Names of --only: mid, low, limit, pareto, healthy, nics, removed, 120x90, rails, classes, switch, doubts,
-// causes, calibration, speed.
+// The evaluation of the diagnosis: `./bootstrap bench diagnosis [--seeds N] [--only NAME,NAME...] [--base
+// SEED]
+// [--threads N]`. Run in pieces, it keeps the figures of the earlier pieces. The pieces are the names of
+// kPieces below.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <string>
 
-#include "probes/diagnosis/report.hpp"
-#include "tests/bench/diagnosis/comparators.hpp"
-#include "tests/bench/diagnosis/score.hpp"
+#include "tests/bench/diagnosis/evaluate.hpp"
+#include "tests/bench/diagnosis/plots.hpp"
 #include "tests/bench/diagnosis/special.hpp"
 #include "tests/bench/support/figures.hpp"
 
@@ -18,164 +17,129 @@ namespace weft::bench {
 namespace {
 
 struct Options {
-  std::size_t seeds = 100;
+  Seeds seeds{.threads = std::max(std::thread::hardware_concurrency(), 1u)};
   std::string only;
-  std::uint64_t base = 1;
-  bool wants(std::string_view name) const { return only.empty() || only == name; }
+  bool wants(std::string_view name) const {
+    return only.empty() || fmt::format(",{},", only).find(fmt::format(",{},", name)) != std::string::npos;
+  }
 };
 
 const Scenario kMid{};
 const Scenario kLow{.probes = 100000, .least_loss = 0.001, .most_loss = 0.002};
 const Scenario kLimit{.least_loss = 0.001, .most_loss = 0.002};
 const Scenario kPareto{.sizes = {.packets = 56, .shape = 1.05, .cap = 10000}};
-
-void print_header() {
-  fmt::print("{:<26} {:>6} {:>7} {:>9} {:>7}   {}\n", "scenario", "seeds", "faults", "precision", "recall",
-             "recall by nats: <6, 6-10, 10-16, >=16 (faults)");
-}
-
-void print_row(const std::string& name, const Score& score) {
-  std::string bands;
-  for (std::size_t band = 0; band < Score::kBands.size(); ++band)
-    bands += score.in_band[band] == 0
-                 ? "  -"
-                 : fmt::format("  {:.3f} ({})", score.recall_in_band(band), score.in_band[band]);
-  fmt::print("{:<26} {:>6} {:>7} {:>9.4f} {:>7.4f} {}\n", name, score.seeds, score.faults, score.precision(),
-             score.recall(), bands);
-  std::fflush(stdout);
-}
+constexpr std::size_t kSeedsAWorld = 10;   // in the large fabrics, whose paths take longest to draw
+constexpr std::uint64_t kFresh = 1000000;  // apart from the seeds that any other piece uses
+constexpr std::array kPrecisions{0.999, 0.995, 0.99, 0.98, 0.95};
 
 class Evaluation {
  public:
-  explicit Evaluation(Options options) : options_(std::move(options)), k10_(fat_tree_k10()) {}
-
-  int run() {
-    print_header();
-    headline("mid", kMid);
-    headline("low", kLow);
-    headline("limit", kLimit);
-    headline("pareto", kPareto);
-    other_fabrics();
-    healthy();
-    calibration();
-    if (in_sixteen_ > 0) figures_.add("recall_16nats", right_in_sixteen_ / in_sixteen_, "0.99");
-    if (options_.wants("switch"))
-      figures_.add("switch_as_one", switch_as_one(k10_, options_.seeds, options_.base), "0.95");
-    doubts();
-    classes();
-    causes();
-    speed();
-    return figures_.write();
+  explicit Evaluation(Options options) : options_(std::move(options)), k10_(fat_tree_k10()) {
+    figures_.keep_earlier();
   }
+
+  int run();
 
  private:
-  Score evaluate(const Fabric& fabric, const Scenario& scenario, std::size_t seeds, bool bound = true) {
-    Score score;
-    for (std::size_t i = 0; i < seeds; ++i) {
-      World world(fabric, scenario, options_.base + i);
-      const Diagnosis diagnosis = diagnose(fabric, world.run().observations);
-      const auto nats = bound ? information(fabric, world.run()) : std::vector<double>();
-      score.add(world.run(), names_of(diagnosis), nats);
-    }
-    if (bound) {
-      in_sixteen_ += static_cast<double>(score.in_band.back());
-      right_in_sixteen_ += static_cast<double>(score.right_in_band.back());
-    }
-    return score;
+  void headline(const std::string& name, const Scenario& scenario, const char* precision,
+                const char* recall) {
+    const bool compared = name != "pareto";
+    const auto judged =
+        evaluate(k10_, scenario, options_.seeds, {.comparators = compared, .oracles = compared});
+    row(name, "k=10 " + name, score_of(judged), precision, recall);
+    if (compared) compare(name, judged);
   }
 
-  void headline(const std::string& name, const Scenario& scenario) {
-    if (!options_.wants(name)) return;
-    const Score score = evaluate(k10_, scenario, options_.seeds);
-    print_row("k=10 " + name, score);
-    const bool at_limit = name == "limit";
-    figures_.add("precision_" + name, score.precision(), at_limit || name == "pareto" ? "0.99" : "0.995");
-    figures_.add("recall_" + name, score.recall(),
-                 at_limit           ? "0.65"
-                 : name == "pareto" ? "0.95"
-                 : name == "low"    ? "0.99"
-                                    : "0.995");
-    if (at_limit)
-      figures_.add("recall_at_090",
-                   static_cast<double>(score.right_at_090) / static_cast<double>(score.faults));
-    if (name != "pareto") compare(name, scenario);
-  }
-
-  void compare(const std::string& name, const Scenario& scenario) {
-    Pool vote, bouncer, flock, weft;
-    Score bound;
-    for (std::size_t i = 0; i < options_.seeds; ++i) {
-      World world(k10_, scenario, options_.base + i);
-      const Names own = names_of(diagnose(k10_, world.run().observations));
-      weft.add({{"", own.stated}}, world.run());
-      vote.add(rank_007(k10_, world.run()), world.run());
-      bouncer.add(rank_netbouncer(k10_, world.run()), world.run());
-      flock.add(rank_flock(k10_, world.run()), world.run());
-      Names names;
-      for (const auto& [channel, odds] : rank_oracle(k10_, world.run(), scenario).at(""))
-        if (odds >= std::log(kNamed / (1 - kNamed))) names.channels.push_back(channel);
-      bound.add(world.run(), names, information(k10_, world.run()));
-    }
-    print_best("weft, its best too", weft.best());
-    const std::pair<const char*, const Pool*> pools[] = {
-        {"007", &vote}, {"netbouncer", &bouncer}, {"flock", &flock}};
-    for (const auto& [who, pool] : pools) {
-      const BestOfAll best = pool->best();
+  void compare(const std::string& name, const std::vector<Judged>& judged) {
+    print_best("weft, its best threshold", pool_of(judged, kWeft).best());
+    for (const char* who : kComparators) {
+      const Pool pool = pool_of(judged, who);
+      const BestOfAll best = pool.best();
       print_best(who, best);
-      if (name == "mid") figures_.add(fmt::format("precision_mid_{}", who), best.precision);
+      if (name == "mid") {
+        figures_.add(fmt::format("precision_mid_{}", who), best.precision);
+        tuned_at_mid_[who] = best;
+      } else if (tuned_at_mid_.contains(who)) {
+        print_best(fmt::format("{} as tuned at mid", who), pool.with(tuned_at_mid_[who]));
+      }
       figures_.add(fmt::format("recall_{}_{}", name, who), best.recall);
     }
-    print_row("  bound: knows all else", bound);
-    in_sixteen_bound_ += static_cast<double>(bound.in_band.back());
-    right_in_sixteen_bound_ += static_cast<double>(bound.right_in_band.back());
+    const Score oracle = score_of_oracle(judged);
+    print_row("  bound: knows all else", oracle);
+    figures_.note("recall_" + name + "_bound", oracle.recall());
+    figures_.note("recall_16nats_" + name + "_bound", oracle.recall_in_band(3));
   }
 
-  static void print_best(const std::string& who, const BestOfAll& best) {
-    fmt::print("  {:<24} {:>24.4f} {:>7.4f}   {} from {:.4g}\n", who, best.precision, best.recall,
-               best.setting, best.threshold);
+  void mid() { headline("mid", kMid, "0.995", "0.995"); }
+  void low() { headline("low", kLow, "0.995", "0.99"); }
+  void limit() { headline("limit", kLimit, "0.99", "0.65"); }
+  void pareto() { headline("pareto", kPareto, "0.99", "0.95"); }
+
+  /// At equal precision, where thresholds do not matter: how far weft and Flock, with the best of its
+  /// settings for each precision, are from what the data can show.
+  void bound() {
+    Seeds fresh = options_.seeds;
+    fresh.base += kFresh;
+    fresh.count *= 4;
+    const auto judged = evaluate(k10_, kLimit, fresh, {.nats = false, .comparators = true, .oracles = true});
+    fmt::print("limit, {} fresh seeds: recall at a precision of", fresh.count);
+    for (const double precision : kPrecisions) fmt::print(" {:>6}", precision);
+    fmt::print("\n");
+    for (const char* who : {kOracle, kHumbleOracle, kWeft, "flock", "007", "netbouncer"}) {
+      const Pool pool = pool_of(judged, who);
+      fmt::print("  {:<48}", who);
+      for (const double precision : kPrecisions) fmt::print(" {:>6.3f}", pool.recall_at(precision));
+      fmt::print("\n");
+      if (who == kOracle) figures_.note("recall_limit_at_p99_bound", pool.recall_at(0.99));
+      if (who == kWeft) figures_.note("recall_limit_at_p99", pool.recall_at(0.99));
+      if (who == std::string("flock")) figures_.note("recall_limit_at_p99_flock", pool.recall_at(0.99));
+    }
+    std::fflush(stdout);
   }
 
-  void other_fabrics() {
-    const std::size_t few = std::max<std::size_t>(options_.seeds / 5, 1);
-    if (options_.wants("removed"))
-      for (const auto& [name, base] :
-           {std::pair("mid", kMid), std::pair("low", kLow), std::pair("limit", kLimit)}) {
-        Scenario scenario = base;
-        scenario.removed = 0.02;
-        print_row(fmt::format("k=10 less 2 % {}", name), evaluate(k10_, scenario, options_.seeds));
-      }
-    if (options_.wants("nics"))
-      for (const auto& [name, base] : {std::pair("mid", kMid), std::pair("low", kLow)}) nic_row(name, base);
-    if (options_.wants("120x90")) large("120x90", leaf_spine_120x90(), 1080000, few);
-    if (options_.wants("rails")) large("rails", rails_24576(), 1500000, few);
+  void removed() {
+    for (const auto& [name, base] :
+         {std::pair("mid", kMid), std::pair("low", kLow), std::pair("limit", kLimit)}) {
+      Scenario scenario = base;
+      scenario.removed = 0.02;
+      row(fmt::format("{}_removed", name), fmt::format("k=10 less 2 % {}", name),
+          score_of(evaluate(k10_, scenario, options_.seeds, {})));
+    }
   }
 
-  void large(const std::string& name, const Fabric& fabric, std::size_t probes, std::size_t seeds) {
+  void large(const std::string& name, const Fabric& fabric, std::size_t probes) {
     for (const double removed : {0.0, 0.02}) {
       Scenario scenario = kMid;
       scenario.probes = probes;
       scenario.removed = removed;
-      print_row(name + (removed > 0 ? " less 2 % mid" : " mid"), evaluate(fabric, scenario, seeds));
+      const auto judged = evaluate(fabric, scenario, options_.seeds, {.a_world = kSeedsAWorld});
+      row(name + (removed > 0 ? "_removed" : ""), name + (removed > 0 ? " less 2 % mid" : " mid"),
+          score_of(judged));
+    }
+  }
+  void leaf_spine() { large("120x90", leaf_spine_120x90(), 1080000); }
+  void rails() { large("rails", rails_24576(), 1500000); }
+
+  void nics() {
+    for (const auto& [name, base] : {std::pair("mid", kMid), std::pair("low", kLow)}) {
+      Scenario scenario = base;
+      scenario.kind = FaultyKind::nic_channels;
+      class_row(fmt::format("nics_{}", name), fmt::format("k=10 NICs {}", name), scenario);
     }
   }
 
-  void nic_row(const std::string& name, Scenario scenario) {
-    scenario.kind = FaultyKind::nic_channels;
-    const ClassScore score = score_classes(k10_, scenario, options_.seeds, options_.base);
-    print_classes("k=10 NICs " + name, score);
-  }
-
-  static void print_classes(const std::string& name, const ClassScore& score) {
-    const double named = static_cast<double>(score.right + score.wrong);
-    fmt::print("{:<26} {:>14} {:>9.4f} {:>7.4f}   {:.1f} channels an answer\n", name, score.faults,
-               named > 0 ? static_cast<double>(score.right) / named : 1.0,
-               score.faults > 0 ? static_cast<double>(score.right) / static_cast<double>(score.faults) : 1.0,
-               score.members);
-    std::fflush(stdout);
+  void classes() {
+    Scenario scenario = kMid;
+    scenario.seen = Seen::sets;
+    class_row("sets_mid", "k=10 path sets mid", scenario);
+    scenario.seen = Seen::round_trips;
+    class_row("trips_mid", "k=10 round trips mid", scenario);
+    scenario = kLow;
+    scenario.seen = Seen::round_trips;
+    class_row("trips_low", "k=10 round trips low", scenario);
   }
 
   void healthy() {
-    if (!options_.wants("healthy")) return;
     const std::vector<std::pair<std::string, Scenario>> all{
         {"25 k", {.most_faults = 0}},
         {"100 k", {.probes = 100000, .most_faults = 0}},
@@ -183,28 +147,29 @@ class Evaluation {
         {"Pareto", {.sizes = kPareto.sizes, .most_faults = 0}},
         {"zero and 20 strays", {.most_faults = 0, .background = 0, .stray = 20}},
         {"background x 10", {.most_faults = 0, .background = 1e-3}}};
+    Seeds half = options_.seeds;
+    half.count = (half.count + 1) / 2;
     std::size_t wrong = 0;
-    std::size_t seeds = 0;
     for (const auto& [name, scenario] : all) {
-      const Score score = evaluate(k10_, scenario, (options_.seeds + 1) / 2, false);
+      const Score score = score_of(evaluate(k10_, scenario, half, {.nats = false}));
       fmt::print("{:<26} {:>6} {:>7} false names {}\n", "healthy " + name, score.seeds, 0, score.wrong);
       std::fflush(stdout);
       wrong += score.wrong;
-      seeds += score.seeds;
     }
-    figures_.add("false_names_per_300", 300.0 * static_cast<double>(wrong) / static_cast<double>(seeds),
+    figures_.add("false_names_per_300",
+                 300.0 * static_cast<double>(wrong) / static_cast<double>(half.count * all.size()),
                  "at most 1");
   }
 
   void calibration() {
-    if (!options_.wants("calibration")) return;
-    Score score;
-    for (std::size_t i = 0; i < 16 * options_.seeds; ++i) {
-      World world(k10_, kLimit, options_.base + 1000000 + i);
-      score.add(world.run(), names_of(diagnose(k10_, world.run().observations)), {});
-    }
+    Seeds fresh = options_.seeds;
+    fresh.base += 2 * kFresh;
+    fresh.count *= 16;
+    const Score score = score_of(evaluate(k10_, kLimit, fresh, {.nats = false}));
     double gap = 0;
+    std::size_t fewest = ~std::size_t{0};
     for (std::size_t bin = 0; bin < Score::kBins.size(); ++bin) {
+      fewest = std::min(fewest, score.in_bin[bin]);
       if (score.in_bin[bin] == 0) continue;
       const double count = static_cast<double>(score.in_bin[bin]);
       const double stated = score.stated_in_bin[bin] / count;
@@ -214,40 +179,37 @@ class Evaluation {
       gap = std::max(gap, std::abs(stated - truly));
     }
     figures_.add("calibration_gap", gap, "at most 0.05");
+    figures_.add("calibration_fewest_verdicts", static_cast<double>(fewest), "100");
   }
 
+  void switches() { figures_.add("switch_as_one", switch_as_one(k10_, options_.seeds), "0.95"); }
+
   void doubts() {
-    if (!options_.wants("doubts")) return;
-    const Settled settled = settle_doubts(k10_, options_.seeds, options_.base);
+    const Settled settled = settle_doubts(k10_, options_.seeds);
     fmt::print("doubts: {} in {} seeds, settled {}, second round {:.1f} % of the first\n", settled.doubts,
-               options_.seeds, settled.settled, 100 * settled.packets);
+               options_.seeds.count, settled.settled, 100 * settled.packets);
     if (settled.doubts > 0)
       figures_.add("doubts_settled",
                    static_cast<double>(settled.settled) / static_cast<double>(settled.doubts), "0.95");
   }
 
-  void classes() {
-    if (!options_.wants("classes")) return;
-    const std::size_t few = std::max<std::size_t>(options_.seeds / 5, 1);
-    Scenario trips = kMid;
-    trips.seen = Seen::round_trips;
-    print_classes("k=10 round trips mid", score_classes(k10_, trips, few, options_.base));
-    Scenario sets = kMid;
-    sets.seen = Seen::sets;
-    print_classes("k=10 path sets mid", score_classes(k10_, sets, few, options_.base));
-  }
-
   void causes() {
-    if (!options_.wants("causes")) return;
-    for (const auto& [cause, named] : confuse_causes(options_.seeds, options_.base)) {
-      fmt::print("{:<12}", cause);
+    fmt::print("true cause, and how often what was named\n");
+    for (const auto& [cause, named] : confuse_causes(options_.seeds)) {
+      fmt::print("  {:<12}", cause);
       for (const auto& [what, count] : named) fmt::print("  {} {}", what, count);
       fmt::print("\n");
+      const auto right = named.find(cause == "none" ? "nothing" : cause);
+      figures_.note("right_" + cause, right == named.end() ? 0.0
+                                                           : static_cast<double>(right->second) /
+                                                                 static_cast<double>(options_.seeds.count));
     }
+    std::fflush(stdout);
   }
 
+  void plots() { drawn_ = plot_loss_rates(k10_, options_.seeds) && plot_probes(k10_, options_.seeds); }
+
   void speed() {
-    if (!options_.wants("speed")) return;
     const Speed speed = measure_speed();
     figures_.add("seconds_k10", speed.seconds_k10, "0.1");
     figures_.add("seconds_24576", speed.seconds_24576, "3");
@@ -256,14 +218,105 @@ class Evaluation {
     figures_.add("read_lines_per_s", speed.read_lines_per_s, "500000");
   }
 
+  static void print_header() {
+    fmt::print("{:<26} {:>6} {:>7} {:>9} {:>7}   {}\n", "scenario", "seeds", "faults", "precision", "recall",
+               "recall by nats: <6, 6-10, 10-16, >=16 (faults)");
+  }
+  template <class Counts>
+  static std::string bands(const Counts& right, const Counts& all) {
+    std::string text;
+    for (std::size_t band = 0; band < all.size(); ++band)
+      text += all[band] == 0
+                  ? "  -"
+                  : fmt::format("  {:.3f} ({})",
+                                static_cast<double>(right[band]) / static_cast<double>(all[band]), all[band]);
+    return text;
+  }
+  static void print_row(const std::string& name, const Score& score) {
+    fmt::print("{:<26} {:>6} {:>7} {:>9.4f} {:>7.4f} {}\n", name, score.seeds, score.faults,
+               score.precision(), score.recall(), bands(score.right_in_band, score.in_band));
+    std::fflush(stdout);
+  }
+  static void print_best(const std::string& who, const BestOfAll& best) {
+    fmt::print("  {:<24} {:>24.4f} {:>7.4f}   {} from {:.4g}\n", who, best.precision, best.recall,
+               best.setting, best.threshold);
+  }
+
+  void row(const std::string& key, const std::string& name, const Score& score, const char* precision = "",
+           const char* recall = "") {
+    print_row(name, score);
+    figures_.add("precision_" + key, score.precision(), precision);
+    figures_.add("recall_" + key, score.recall(), recall);
+    if (key == "limit")
+      figures_.add("recall_at_090",
+                   static_cast<double>(score.right_at_090) / static_cast<double>(score.faults));
+    figures_.note("faults_16nats_" + key, static_cast<double>(score.in_band.back()));
+    figures_.note("found_16nats_" + key, static_cast<double>(score.right_in_band.back()));
+  }
+
+  void class_row(const std::string& key, const std::string& name, const Scenario& scenario) {
+    const ClassScore score = score_classes(k10_, scenario, options_.seeds);
+    const auto share = [](std::size_t part, std::size_t whole) {
+      return whole == 0 ? 1.0 : static_cast<double>(part) / static_cast<double>(whole);
+    };
+    const double precision = share(score.answers, score.answers + score.wrong);
+    const double recall = share(score.right, score.faults);
+    fmt::print("{:<26} {:>6} {:>7} {:>9.4f} {:>7.4f} {}   {:.1f} channels an answer\n", name,
+               options_.seeds.count, score.faults, precision, recall,
+               bands(score.right_in_band, score.in_band), share(score.members, score.answers));
+    std::fflush(stdout);
+    figures_.note("precision_" + key, precision);
+    figures_.note("recall_" + key, recall);
+  }
+
+  /// Over all pieces that have been run, and of each alone.
+  void sixteen_nats() {
+    double faults = 0;
+    double found = 0;
+    for (const char* key : {"mid", "low", "limit", "pareto", "mid_removed", "low_removed", "limit_removed",
+                            "120x90", "120x90_removed", "rails", "rails_removed"}) {
+      const auto all = figures_.find(fmt::format("faults_16nats_{}", key));
+      const auto right = figures_.find(fmt::format("found_16nats_{}", key));
+      if (!all || !right || *all == 0) continue;
+      figures_.note(fmt::format("recall_16nats_{}", key), *right / *all);
+      faults += *all;
+      found += *right;
+    }
+    if (faults > 0) figures_.add("recall_16nats", found / faults, "0.99");
+  }
+
+  struct Piece {
+    const char* name;
+    void (Evaluation::*run)();
+  };
+  static constexpr Piece kPieces[] = {
+      {"mid", &Evaluation::mid},           {"low", &Evaluation::low},
+      {"limit", &Evaluation::limit},       {"pareto", &Evaluation::pareto},
+      {"bound", &Evaluation::bound},       {"removed", &Evaluation::removed},
+      {"120x90", &Evaluation::leaf_spine}, {"rails", &Evaluation::rails},
+      {"nics", &Evaluation::nics},         {"classes", &Evaluation::classes},
+      {"healthy", &Evaluation::healthy},   {"calibration", &Evaluation::calibration},
+      {"switch", &Evaluation::switches},   {"doubts", &Evaluation::doubts},
+      {"causes", &Evaluation::causes},     {"plots", &Evaluation::plots},
+      {"speed", &Evaluation::speed},
+  };
+
   Options options_;
   Fabric k10_;
   Figures figures_{"diagnosis"};
-  double in_sixteen_ = 0;
-  double right_in_sixteen_ = 0;
-  double in_sixteen_bound_ = 0;  // of one who knows everything else
-  double right_in_sixteen_bound_ = 0;
+  std::map<std::string, BestOfAll> tuned_at_mid_;
+  bool drawn_ = true;
 };
+
+int Evaluation::run() {
+  print_header();
+  for (const Piece& piece : kPieces)
+    if (options_.wants(piece.name)) (this->*piece.run)();
+  sixteen_nats();
+  const int status = figures_.write();
+  if (!drawn_) fmt::print(stderr, "cannot write the plots to {}\n", bench_folder().string());
+  return drawn_ ? status : 70;
+}
 
 }  // namespace
 }  // namespace weft::bench
@@ -272,8 +325,9 @@ int main(int argc, char** argv) {
   weft::bench::Options options;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string word = argv[i];
-    if (word == "--seeds") options.seeds = std::max(std::strtoul(argv[i + 1], nullptr, 10), 1ul);
-    if (word == "--base") options.base = std::strtoull(argv[i + 1], nullptr, 10);
+    if (word == "--seeds") options.seeds.count = std::max(std::strtoul(argv[i + 1], nullptr, 10), 1ul);
+    if (word == "--base") options.seeds.base = std::strtoull(argv[i + 1], nullptr, 10);
+    if (word == "--threads") options.seeds.threads = std::max(std::strtoul(argv[i + 1], nullptr, 10), 1ul);
     if (word == "--only") options.only = argv[i + 1];
   }
   return weft::bench::Evaluation(options).run();

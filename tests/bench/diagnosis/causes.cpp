@@ -44,12 +44,11 @@ std::string named(const MadeUpRun& run, const Diagnosis& diagnosis, const std::s
 
 }  // namespace
 
-std::map<std::string, std::map<std::string, std::size_t>> confuse_causes(std::size_t seeds,
-                                                                         std::uint64_t base) {
+std::map<std::string, std::map<std::string, std::size_t>> confuse_causes(const Seeds& seeds) {
   std::map<std::string, std::map<std::string, std::size_t>> table;
   for (const auto& [cause, fault] : kFaults)
-    for (std::size_t i = 0; i < seeds; ++i) {
-      MadeUpRun run(base + i);
+    for (std::size_t i = 0; i < seeds.count; ++i) {
+      MadeUpRun run(seeds.base + i);
       const auto leaf = static_cast<std::uint32_t>(i % 4);
       const auto spine = static_cast<std::uint32_t>(i / 4 % 4);
       const std::string channel = fmt::format("leaf{}->spine{}", leaf + 1, spine + 1);

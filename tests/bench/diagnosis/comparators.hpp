@@ -19,10 +19,6 @@ using Ranking = std::vector<std::pair<ChannelId, double>>;
 std::map<std::string, Ranking> rank_007(const Fabric& fabric, const Run& run);
 std::map<std::string, Ranking> rank_netbouncer(const Fabric& fabric, const Run& run);
 std::map<std::string, Ranking> rank_flock(const Fabric& fabric, const Run& run);
-/// What the data can show at most: each channel's log posterior odds by one who knows everything else, the
-/// true loss of every other channel, the law of the faults' sizes and how many there are on average.
-std::map<std::string, Ranking> rank_oracle(const Fabric& fabric, const Run& run, const Scenario& scenario);
-
 /// Precision and recall at the setting and threshold with the best F1 over all seeds: an advantage the
 /// comparators have over weft, which keeps its defaults.
 struct BestOfAll {
@@ -33,8 +29,12 @@ struct BestOfAll {
 };
 class Pool {
  public:
-  void add(const std::map<std::string, Ranking>& rankings, const Run& run);
+  void add(const std::map<std::string, Ranking>& rankings, const std::vector<ChannelId>& faults);
   BestOfAll best() const;
+  /// With the setting and threshold that were best on other seeds.
+  BestOfAll with(const BestOfAll& other) const;
+  /// The most recall at any setting and threshold at which at least `precision` of what is named is right.
+  double recall_at(double precision) const;
 
  private:
   std::map<std::string, std::vector<std::pair<double, bool>>> entries_;

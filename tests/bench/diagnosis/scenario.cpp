@@ -66,7 +66,7 @@ RandomPaths::RandomPaths(const Fabric& fabric, double removed_share, Random& ran
   for (std::uint32_t c = 0; c < fabric.channel_count(); ++c) {
     const ChannelId channel(c);
     if (!fabric.between_switches(channel) || !is_there(channel)) continue;
-    out_[fabric.source_node(channel).value()].push_back(channel);
+    out_[fabric.source_node(channel).value()].push_back({channel, fabric.target_node(channel)});
     switch_channels_.push_back(channel);
   }
 }
@@ -80,21 +80,22 @@ const std::vector<std::uint8_t>& RandomPaths::distances_to(NodeId leaf) {
   for (std::uint8_t d = 1; !ring.empty(); ++d) {
     std::vector<NodeId> next;
     for (const NodeId node : ring)
-      for (const ChannelId channel : out_[node.value()])
-        if (auto& at = distance[fabric_.target_node(channel).value()]; at == 255) {
+      for (const Hop& hop : out_[node.value()])
+        if (auto& at = distance[hop.target.value()]; at == 255) {
           at = d;
-          next.push_back(fabric_.target_node(channel));
+          next.push_back(hop.target);
         }
     ring = std::move(next);
   }
   return distance;
 }
 
-std::vector<ChannelId> RandomPaths::next_hops(NodeId at, const std::vector<std::uint8_t>& distance) const {
-  std::vector<ChannelId> hops;
-  for (const ChannelId channel : out_[at.value()])
-    if (distance[fabric_.target_node(channel).value()] + 1 == distance[at.value()]) hops.push_back(channel);
-  return hops;
+const std::vector<ChannelId>& RandomPaths::next_hops(NodeId at, const std::vector<std::uint8_t>& distance) {
+  hops_.clear();
+  const int nearer = distance[at.value()] - 1;
+  for (const Hop& hop : out_[at.value()])
+    if (distance[hop.target.value()] == nearer) hops_.push_back(hop.channel);
+  return hops_;
 }
 
 std::vector<ChannelId> RandomPaths::draw(PortId from, PortId to, Random& random) {
@@ -104,7 +105,7 @@ std::vector<ChannelId> RandomPaths::draw(PortId from, PortId to, Random& random)
   std::vector<ChannelId> path{first};
   for (NodeId at = fabric_.target_node(first); at != fabric_.source_node(last);) {
     if (distance[at.value()] == 255) return {};
-    const auto hops = next_hops(at, distance);
+    const auto& hops = next_hops(at, distance);
     path.push_back(hops[pick(random, hops.size())]);
     at = fabric_.target_node(path.back());
   }
@@ -163,13 +164,23 @@ std::uint64_t FlowSizes::draw(Random& random) const {
 
 World::World(const Fabric& fabric, const Scenario& scenario, std::uint64_t seed)
     : fabric_(fabric), scenario_(scenario), random_(seed), paths_(fabric, scenario.removed, random_) {
-  run_.rate.resize(fabric.channel_count());
-  for (double& rate : run_.rate) rate = uniform(random_, 0, scenario.background);
-  break_things();
   run_.observations.probes.reserve(scenario.probes);
-  for (std::size_t i = 0; i < scenario.probes; ++i) probe_once();
-  for (std::size_t i = 0; i < scenario.stray; ++i) {
-    Observation& hit = run_.observations.probes[pick(random_, scenario.probes)];
+  for (std::size_t i = 0; i < scenario.probes; ++i) plan_probe();
+  redraw(seed);
+}
+
+void World::redraw(std::uint64_t seed) {
+  std::seed_seq words{seed, seed >> 32, std::uint64_t{0x1055}};  // apart from the stream that drew the paths
+  random_.seed(words);
+  run_.rate.assign(fabric_.channel_count(), 0.0);
+  run_.faults.clear();
+  run_.switches.clear();
+  for (double& rate : run_.rate) rate = uniform(random_, 0, scenario_.background);
+  break_things();
+  auto& probes = run_.observations.probes;
+  for (Observation& probe : probes) lose(probe);
+  for (std::size_t i = 0; i < scenario_.stray; ++i) {
+    Observation& hit = probes[pick(random_, probes.size())];
     if (hit.lost < hit.sent) ++hit.lost;
   }
 }
@@ -200,43 +211,39 @@ void World::break_things() {
   std::ranges::sort(run_.faults);
 }
 
-double World::passes(const std::vector<ChannelId>& path) const {
-  double pass = 1;
-  for (const ChannelId channel : path) pass *= 1 - run_.rate[channel.value()];
-  return pass;
+/// A path of a set is as likely as the others.
+double World::passes(PathSetId paths) const {
+  const PathTable& table = run_.observations.paths;
+  double sum = 0;
+  for (const PathId path : table.paths(paths)) {
+    double pass = 1;
+    for (const ChannelId channel : table.channels(path)) pass *= 1 - run_.rate[channel.value()];
+    sum += pass;
+  }
+  return sum / static_cast<double>(table.paths(paths).size());
 }
 
-void World::observe(const std::vector<ChannelId>& path, std::uint64_t packets) {
-  PathTable& table = run_.observations.paths;
-  Observation seen{.path = table.only(table.intern(path)), .sent = packets};
-  seen.lost = binomial(random_, packets, 1 - passes(path));
-  run_.observations.probes.push_back(seen);
+void World::lose(Observation& probe) {
+  const double pass = passes(probe.path) * (probe.back ? passes(*probe.back) : 1.0);
+  probe.lost = binomial(random_, probe.sent, 1 - pass);
 }
 
-void World::probe_once() {
+void World::plan_probe() {
   const auto path = paths_.draw(random_);
-  const std::uint64_t packets = scenario_.sizes.draw(random_);
-  if (scenario_.seen == Seen::one_way) return observe(path, packets);
   PathTable& table = run_.observations.paths;
-  Observation seen{.path = table.only(table.intern(path)), .sent = packets};
+  Observation probe{.sent = scenario_.sizes.draw(random_)};
   const PortId from = fabric_.source(path.front());
   const PortId to = fabric_.target(path.back());
-  if (scenario_.seen == Seen::round_trips) {
-    const auto back = paths_.draw(to, from, random_);
-    seen.back = table.only(table.intern(back));
-    seen.lost = binomial(random_, packets, 1 - passes(path) * passes(back));
-  } else {
+  if (scenario_.seen == Seen::sets) {
     std::vector<PathId> members;
-    double pass = 0;
-    const auto all = paths_.all(from, to, 64);
-    for (const auto& one : all) {
-      members.push_back(table.intern(one));
-      pass += passes(one) / static_cast<double>(all.size());
-    }
-    seen.path = table.intern_set(members);
-    seen.lost = binomial(random_, packets, 1 - pass);
+    for (const auto& one : paths_.all(from, to, 64)) members.push_back(table.intern(one));
+    probe.path = table.intern_set(members);
+  } else {
+    probe.path = table.only(table.intern(path));
   }
-  run_.observations.probes.push_back(seen);
+  if (scenario_.seen == Seen::round_trips)
+    probe.back = table.only(table.intern(paths_.draw(to, from, random_)));
+  run_.observations.probes.push_back(probe);
 }
 
 bool World::probe_through(ChannelId through, const std::vector<ChannelId>& around, std::uint64_t packets,
@@ -250,7 +257,11 @@ bool World::probe_through(ChannelId through, const std::vector<ChannelId>& aroun
     const bool clean = std::ranges::none_of(
         around, [&](ChannelId other) { return other != through && crosses(path, other); });
     if (!clean) continue;
-    observe(path, packets);
+    PathTable& table = run_.observations.paths;
+    Observation& probe = run_.observations.probes.emplace_back();
+    probe.path = table.only(table.intern(path));
+    probe.sent = packets;
+    lose(probe);
     return true;
   }
   return false;

@@ -34,13 +34,19 @@ class RandomPaths {
 
  private:
   const std::vector<std::uint8_t>& distances_to(NodeId leaf);
-  std::vector<ChannelId> next_hops(NodeId at, const std::vector<std::uint8_t>& distance) const;
+  /// Valid until the next call.
+  const std::vector<ChannelId>& next_hops(NodeId at, const std::vector<std::uint8_t>& distance);
   bool is_there(ChannelId channel) const { return !removed_[Fabric::link_of(channel).value()]; }
 
+  struct Hop {
+    ChannelId channel;
+    NodeId target;
+  };
   const Fabric& fabric_;
   std::vector<bool> removed_;
-  std::vector<std::vector<ChannelId>> out_;          // by node: channels to switches
+  std::vector<std::vector<Hop>> out_;                // by node: to switches
   std::vector<std::vector<std::uint8_t>> distance_;  // by leaf node, made when asked for
+  std::vector<ChannelId> hops_;
   std::vector<ChannelId> switch_channels_;
 };
 
@@ -73,13 +79,14 @@ struct Run {
   std::vector<double> rate;       // true loss by channel
   std::vector<ChannelId> faults;  // ids ascending
   std::vector<NodeId> switches;   // that fail as a whole
-  /// Of each observation: the paths its packets may have taken, for the information bound.
 };
 
 class World {
  public:
   World(const Fabric& fabric, const Scenario& scenario, std::uint64_t seed);
   Run& run() { return run_; }
+  /// Other backgrounds, faults and losses, by this seed, over the same paths.
+  void redraw(std::uint64_t seed);
   /// Sends `packets` over a random path that crosses `through` and none of `around`; false where there is
   /// none among `tries`.
   bool probe_through(ChannelId through, const std::vector<ChannelId>& around, std::uint64_t packets,
@@ -87,9 +94,9 @@ class World {
 
  private:
   void break_things();
-  void probe_once();
-  void observe(const std::vector<ChannelId>& path, std::uint64_t packets);
-  double passes(const std::vector<ChannelId>& path) const;
+  void plan_probe();
+  void lose(Observation& probe);
+  double passes(PathSetId paths) const;
 
   const Fabric& fabric_;
   const Scenario scenario_;

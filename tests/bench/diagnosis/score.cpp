@@ -6,14 +6,8 @@
 namespace weft::bench {
 namespace {
 
-double nats(double n, double with, double without) {
-  const double l1 = std::max(with, 1e-12);
-  const double l0 = std::max(without, 1e-12);
-  return n * (l1 * std::log(l1 / l0) - (l1 - l0));
-}
-
 template <std::size_t N>
-std::size_t band_of(const std::array<double, N>& from, double value) {
+std::size_t place_in(const std::array<double, N>& from, double value) {
   std::size_t band = 0;
   while (band + 1 < N && value >= from[band + 1]) ++band;
   return band;
@@ -40,67 +34,27 @@ Names names_of(const Diagnosis& diagnosis) {
   return names;
 }
 
-std::vector<double> information(const Fabric& fabric, const Run& run) {
-  const Observations& seen = run.observations;
-  std::vector<std::vector<std::uint32_t>> over(fabric.channel_count());
-  std::vector<double> loss(seen.probes.size(), 0.0);
-  for (std::uint32_t i = 0; i < seen.probes.size(); ++i)
-    for (const ChannelId channel : seen.paths.channels(seen.paths.paths(seen.probes[i].path).front())) {
-      over[channel.value()].push_back(i);
-      loss[i] += run.rate[channel.value()];
-    }
-  std::vector<double> result;
-  std::vector<double> saved(fabric.channel_count(),
-                            0.0);  // of the cost of removal, where the other crosses too
-  std::vector<std::uint32_t> common(fabric.channel_count(), 0);
-  for (const ChannelId fault : run.faults) {
-    const double rate = run.rate[fault.value()];
-    double removal = 0;
-    std::vector<ChannelId> near;
-    for (const std::uint32_t i : over[fault.value()]) {
-      const double cost = nats(static_cast<double>(seen.probes[i].sent), loss[i], loss[i] - rate);
-      removal += cost;
-      for (const ChannelId other : seen.paths.channels(seen.paths.paths(seen.probes[i].path).front())) {
-        if (common[other.value()]++ == 0) near.push_back(other);
-        saved[other.value()] += cost;
-      }
-    }
-    double least = removal;
-    std::vector<char> mine(seen.probes.size(), 0);
-    for (const std::uint32_t i : over[fault.value()]) mine[i] = 1;
-    for (const ChannelId other : near) {
-      double swap = removal - saved[other.value()];
-      if (other != fault && swap < least) {
-        for (const std::uint32_t i : over[other.value()])
-          if (mine[i] == 0) swap += nats(static_cast<double>(seen.probes[i].sent), loss[i], loss[i] + rate);
-        least = std::min(least, swap);
-      }
-      saved[other.value()] = 0;
-      common[other.value()] = 0;
-    }
-    result.push_back(least);
-  }
-  return result;
-}
+std::size_t Score::band_of(double nats) { return place_in(kBands, nats); }
 
-void Score::add(const Run& run, const Names& names, const std::vector<double>& information) {
+void Score::add(const std::vector<ChannelId>& truth, const Names& names,
+                const std::vector<double>& information) {
   ++seeds;
-  const auto is_fault = [&](ChannelId c) { return std::ranges::binary_search(run.faults, c); };
+  const auto is_fault = [&](ChannelId c) { return std::ranges::binary_search(truth, c); };
   std::size_t missed_names = names.others;
   for (const ChannelId channel : names.channels) missed_names += is_fault(channel) ? 0 : 1;
   wrong += missed_names;
   wrong_seeds += missed_names > 0 ? 1 : 0;
-  for (std::size_t i = 0; i < run.faults.size(); ++i) {
-    const bool found = std::ranges::find(names.channels, run.faults[i]) != names.channels.end();
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    const bool found = std::ranges::find(names.channels, truth[i]) != names.channels.end();
     ++faults;
     right += found ? 1 : 0;
     if (information.empty()) continue;
-    const std::size_t band = band_of(kBands, information[i]);
+    const std::size_t band = band_of(information[i]);
     ++in_band[band];
     right_in_band[band] += found ? 1 : 0;
   }
   for (const auto& [channel, stated] : names.stated) {
-    const std::size_t bin = band_of(kBins, stated);
+    const std::size_t bin = place_in(kBins, stated);
     ++in_bin[bin];
     true_in_bin[bin] += is_fault(channel) ? 1 : 0;
     stated_in_bin[bin] += stated;

@@ -19,7 +19,9 @@ Names names_of(const Diagnosis& diagnosis);
 
 /// Nats by which the data tell each fault from its absence or its being in another channel, at the true
 /// rates: the least, over removing it or swapping it for another channel, of sum n (l1 ln(l1/l0) - (l1 -
-/// l0)), l the loss of an observation as it is (1) and as it would be (0). One-way known paths.
+/// l0)), l the loss of an observation as it is (1) and as it would be (0). Of paths known as a set, a channel
+/// counts with its share of them; channels that all observations cross alike are one class, and the swap is
+/// for another class.
 std::vector<double> information(const Fabric& fabric, const Run& run);
 
 struct Score {
@@ -37,7 +39,9 @@ struct Score {
   std::array<double, 4> stated_in_bin{};
   std::size_t right_at_090 = 0;  // faults among what was stated with .9 and more, named or not
 
-  void add(const Run& run, const Names& names, const std::vector<double>& nats);
+  /// `faults` by id, ascending, and the nats of each, or none.
+  void add(const std::vector<ChannelId>& faults, const Names& names, const std::vector<double>& nats);
+  static std::size_t band_of(double nats);
   double precision() const;
   double recall() const;
   double recall_in_band(std::size_t band) const;

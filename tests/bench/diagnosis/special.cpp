@@ -1,9 +1,6 @@
 #include "tests/bench/diagnosis/special.hpp"
 
 #include <algorithm>
-#include <cmath>
-
-#include "tests/bench/diagnosis/score.hpp"
 
 namespace weft::bench {
 namespace {
@@ -54,69 +51,101 @@ bool is_settled(const Run& run, const Doubt& doubt, const Diagnosis& diagnosis) 
 
 }  // namespace
 
-double switch_as_one(const Fabric& fabric, std::size_t seeds, std::uint64_t base) {
-  std::size_t right = 0;
-  for (std::size_t i = 0; i < seeds; ++i) {
-    World world(fabric, {.kind = FaultyKind::whole_switch}, base + i);
+double switch_as_one(const Fabric& fabric, const Seeds& seeds) {
+  const auto right = for_each_index(seeds.count, seeds.threads, [&](std::size_t i) {
+    World world(fabric, {.kind = FaultyKind::whole_switch}, seeds.base + i);
     const Diagnosis diagnosis = diagnose(fabric, world.run().observations);
     const auto named = [](const auto& finding) { return finding.verdict != Verdict::unknown; };
     const bool only =
         std::ranges::none_of(diagnosis.links, named) && std::ranges::none_of(diagnosis.hosts, named);
-    right +=
-        only && diagnosis.groups.size() == 1 && diagnosis.groups[0].nodes == world.run().switches ? 1 : 0;
-  }
-  return static_cast<double>(right) / static_cast<double>(seeds);
+    return only && diagnosis.groups.size() == 1 && diagnosis.groups[0].nodes == world.run().switches ? 1 : 0;
+  });
+  return static_cast<double>(std::ranges::count(right, 1)) / static_cast<double>(seeds.count);
 }
 
-Settled settle_doubts(const Fabric& fabric, std::size_t seeds, std::uint64_t base) {
+namespace {
+
+const Scenario kLimit{.least_loss = 0.001, .most_loss = 0.002};
+
+Settled settle(World& world, const Fabric& fabric) {
   Settled result;
-  const Scenario limit{.least_loss = 0.001, .most_loss = 0.002};
-  for (std::size_t i = 0; i < seeds; ++i) {
-    World world(fabric, limit, base + i);
-    const auto first = assess(fabric, world.run().observations);
-    const double budget = 0.1 * static_cast<double>(limit.probes) * limit.sizes.packets;
-    double used = 0;
-    for (const Doubt& doubt : first.doubts)
-      for (const ChannelId channel : doubt.channels)
-        for (std::uint64_t sent = 0; sent < doubt.packets && used < budget; sent += 100, used += 100)
-          if (!world.probe_through(channel, doubt.channels, 100, 20000)) break;
-    const Diagnosis second = diagnose(fabric, world.run().observations);
-    for (const Doubt& doubt : first.doubts) {
-      ++result.doubts;
-      result.settled += is_settled(world.run(), doubt, second) ? 1 : 0;
-    }
-    result.packets +=
-        used / (static_cast<double>(limit.probes) * limit.sizes.packets * static_cast<double>(seeds));
+  const auto first = assess(fabric, world.run().observations);
+  const double packets = static_cast<double>(kLimit.probes) * kLimit.sizes.packets;
+  double used = 0;
+  for (const Doubt& doubt : first.doubts)
+    for (const ChannelId channel : doubt.channels)
+      for (std::uint64_t sent = 0; sent < doubt.packets && used < 0.1 * packets; sent += 100, used += 100)
+        if (!world.probe_through(channel, doubt.channels, 100, 20000)) break;
+  const Diagnosis second = diagnose(fabric, world.run().observations);
+  for (const Doubt& doubt : first.doubts) {
+    ++result.doubts;
+    result.settled += is_settled(world.run(), doubt, second) ? 1 : 0;
   }
+  result.packets = used / packets;
   return result;
 }
 
-ClassScore score_classes(const Fabric& fabric, const Scenario& scenario, std::size_t seeds,
-                         std::uint64_t base) {
+ClassScore class_score(const Fabric& fabric, const Run& run) {
   ClassScore score;
-  for (std::size_t i = 0; i < seeds; ++i) {
-    World world(fabric, scenario, base + i);
-    const Run& run = world.run();
-    const Diagnosis diagnosis = diagnose(fabric, run.observations);
-    auto named = named_classes(fabric, diagnosis);
-    std::ranges::sort(named);
-    named.erase(std::unique(named.begin(), named.end()), named.end());
-    std::vector<ChannelId> found;
-    for (const auto& members : named) {
-      const auto hits = std::ranges::count_if(members, [&](ChannelId c) { return is_fault(run, c); });
-      score.wrong += hits == 0 ? 1 : 0;
-      if (hits == 0) continue;
-      score.members += static_cast<double>(members.size());
-      for (const ChannelId c : members)
-        if (is_fault(run, c)) found.push_back(c);
-    }
-    std::ranges::sort(found);
-    found.erase(std::unique(found.begin(), found.end()), found.end());
-    score.right += found.size();
-    score.faults += run.faults.size();
+  auto named = named_classes(fabric, diagnose(fabric, run.observations));
+  std::ranges::sort(named);
+  named.erase(std::unique(named.begin(), named.end()), named.end());
+  std::vector<ChannelId> found;
+  for (const auto& members : named) {
+    const auto hits = std::ranges::count_if(members, [&](ChannelId c) { return is_fault(run, c); });
+    score.wrong += hits == 0 ? 1 : 0;
+    if (hits == 0) continue;
+    ++score.answers;
+    score.members += members.size();
+    for (const ChannelId c : members)
+      if (is_fault(run, c)) found.push_back(c);
   }
-  if (score.right > 0) score.members /= static_cast<double>(score.right);
+  const auto nats = information(fabric, run);
+  for (std::size_t i = 0; i < run.faults.size(); ++i) {
+    const std::size_t right = std::ranges::find(found, run.faults[i]) != found.end() ? 1 : 0;
+    const std::size_t band = Score::band_of(nats[i]);
+    ++score.faults;
+    score.right += right;
+    ++score.in_band[band];
+    score.right_in_band[band] += right;
+  }
   return score;
+}
+
+}  // namespace
+
+Settled settle_doubts(const Fabric& fabric, const Seeds& seeds) {
+  const auto all = for_each_index(seeds.count, seeds.threads, [&](std::size_t i) {
+    World world(fabric, kLimit, seeds.base + i);
+    return settle(world, fabric);
+  });
+  Settled sum;
+  for (const Settled& one : all) {
+    sum.doubts += one.doubts;
+    sum.settled += one.settled;
+    sum.packets += one.packets / static_cast<double>(seeds.count);
+  }
+  return sum;
+}
+
+ClassScore score_classes(const Fabric& fabric, const Scenario& scenario, const Seeds& seeds) {
+  const auto all = for_each_index(seeds.count, seeds.threads, [&](std::size_t i) {
+    World world(fabric, scenario, seeds.base + i);
+    return class_score(fabric, world.run());
+  });
+  ClassScore sum;
+  for (const ClassScore& one : all) {
+    sum.faults += one.faults;
+    sum.right += one.right;
+    sum.wrong += one.wrong;
+    sum.answers += one.answers;
+    sum.members += one.members;
+    for (std::size_t band = 0; band < sum.in_band.size(); ++band) {
+      sum.in_band[band] += one.in_band[band];
+      sum.right_in_band[band] += one.right_in_band[band];
+    }
+  }
+  return sum;
 }
 
 }  // namespace weft::bench

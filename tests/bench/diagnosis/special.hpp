@@ -8,11 +8,13 @@
 
 #include "probes/diagnosis/diagnose.hpp"
 #include "tests/bench/diagnosis/scenario.hpp"
+#include "tests/bench/diagnosis/score.hpp"
+#include "tests/bench/diagnosis/seeds.hpp"
 
 namespace weft::bench {
 
 /// Share of seeds in which a switch that loses packets of all its ports is named, and nothing else.
-double switch_as_one(const Fabric& fabric, std::size_t seeds, std::uint64_t base);
+double switch_as_one(const Fabric& fabric, const Seeds& seeds);
 
 struct Settled {
   std::size_t doubts = 0;
@@ -20,20 +22,21 @@ struct Settled {
   double packets = 0;       // of the second round, against the first
 };
 /// Doubts of the scenario at the limit, after a second round of at most a tenth of the first one's packets.
-Settled settle_doubts(const Fabric& fabric, std::size_t seeds, std::uint64_t base);
+Settled settle_doubts(const Fabric& fabric, const Seeds& seeds);
 
 struct ClassScore {
   std::size_t faults = 0;
-  std::size_t right = 0;  // the fault stands in a named channel or class
-  std::size_t wrong = 0;  // named channels and classes without a fault
-  double members = 0;     // mean channels of a right answer
+  std::size_t right = 0;                 // the fault stands in a named channel or class
+  std::size_t wrong = 0;                 // named channels and classes without a fault
+  std::size_t members = 0;               // channels of all right answers together
+  std::size_t answers = 0;               // right ones
+  std::array<std::size_t, 4> in_band{};  // as in Score
+  std::array<std::size_t, 4> right_in_band{};
 };
-ClassScore score_classes(const Fabric& fabric, const Scenario& scenario, std::size_t seeds,
-                         std::uint64_t base);
+ClassScore score_classes(const Fabric& fabric, const Scenario& scenario, const Seeds& seeds);
 
 /// By true cause: by what was named (cause, "nothing", "wrong channel"), how often. A lab-sized fabric.
-std::map<std::string, std::map<std::string, std::size_t>> confuse_causes(std::size_t seeds,
-                                                                         std::uint64_t base);
+std::map<std::string, std::map<std::string, std::size_t>> confuse_causes(const Seeds& seeds);
 
 struct Speed {
   double seconds_k10 = 0;

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,8 +17,15 @@ class Figures {
  public:
   /// `name`: the benchmark's, as in `./bootstrap bench NAME`.
   explicit Figures(std::string name);
+  /// Takes over what an earlier run on this machine wrote, where this one does not measure it anew: for a
+  /// benchmark that is run in pieces.
+  void keep_earlier();
+  /// What is known of `figure` so far, kept figures included.
+  std::optional<double> find(std::string_view figure) const;
   /// `target` is what to reach, as people read it ("1.000", "at most 250"); empty: none stated.
   void add(std::string_view figure, double value, std::string_view target = "");
+  /// The same, without a line of its own: for what a table shows already.
+  void note(std::string_view figure, double value);
   /// Writes the file; answers the exit status of the benchmark: 0, or 70 when it could not be written.
   int write() const;
 
@@ -24,6 +33,9 @@ class Figures {
   std::string name_;
   std::vector<std::pair<std::string, double>> figures_;
 };
+
+/// build/bench of the project, made where it is not there.
+std::filesystem::path bench_folder();
 
 /// Milliseconds that `work` takes.
 template <class Work>
