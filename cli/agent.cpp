@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <iostream>
 
 #include "cli/compose.hpp"
 #include "cli/exit_status.hpp"
@@ -13,7 +14,8 @@ namespace weft {
 namespace {
 
 constexpr const char* kExamples =
-    "  WEFT_BUS_TOKEN=... weft agent --nats nats://10.0.0.1:4222 --run 1f00ba11 --host gpu001 --nic "
+    "  weft agent --server nats://10.0.0.1:4222 --run 1f00ba11 --host gpu001 --nic 10.1.0.1 --token-stdin\n"
+    "  WEFT_BUS_TOKEN=... weft agent --server nats://10.0.0.1:4222 --run 1f00ba11 --host gpu001 --nic "
     "eth0=10.1.0.1\n";
 
 Result<RunId> parse_run(const std::string& text) {
@@ -26,20 +28,20 @@ Result<RunId> parse_run(const std::string& text) {
 
 Result<NicReport> parse_nic(const std::string& text) {
   const auto middle = text.find('=');
-  if (middle == std::string::npos || middle == 0)
-    return fail(ErrorKind::usage, "--nic {}: expected INTERFACE=ADDRESS, as in eth0=10.1.0.1", text);
-  const auto address = IpAddress::parse(text.substr(middle + 1));
-  if (!address) return fail(ErrorKind::usage, "--nic {}: {}", text, address.error().message);
-  return NicReport{text.substr(0, middle), *address};
+  const auto address = IpAddress::parse(middle == std::string::npos ? text : text.substr(middle + 1));
+  if (!address || middle == 0)
+    return fail(ErrorKind::usage, "--nic {}: expected ADDRESS or INTERFACE=ADDRESS, as in eth0=10.1.0.1",
+                text);
+  return NicReport{middle == std::string::npos ? to_string(*address) : text.substr(0, middle), *address};
 }
 
 Result<AgentWords> read_words(const po::variables_map& values) {
   AgentWords words;
-  for (const char* name : {"nats", "run", "host"})
+  for (const char* name : {"server", "run", "host"})
     if (!values.count(name)) return fail(ErrorKind::usage, "--{} is missing", name);
   const auto run = parse_run(values["run"].as<std::string>());
   if (!run) return pass_on(run);
-  words = {values["nats"].as<std::string>(), *run, values["host"].as<std::string>(), {}};
+  words = {values["server"].as<std::string>(), *run, values["host"].as<std::string>(), {}};
   if (values.count("nic"))
     for (const auto& text : values["nic"].as<std::vector<std::string>>()) {
       const auto nic = parse_nic(text);
@@ -50,13 +52,24 @@ Result<AgentWords> read_words(const po::variables_map& values) {
   if (words.engine != "raw" && words.engine != "umad" && words.engine != "ibsim")
     return fail(ErrorKind::usage, "--engine {}: expected raw, umad or ibsim", words.engine);
   if (words.nics.empty())
-    return fail(ErrorKind::usage, "--nic is missing: name at least one INTERFACE=ADDRESS");
+    return fail(ErrorKind::usage, "--nic is missing: name at least one ADDRESS or INTERFACE=ADDRESS");
+  words.token_on_stdin = values.count("token-stdin") != 0;
   return words;
 }
 
+/// The first line of the input, or what the environment has; empty: the server asks for none.
+std::string read_token(bool from_stdin) {
+  std::string token;
+  if (from_stdin) {
+    std::getline(std::cin, token);
+  } else if (const char* given = std::getenv(kBusTokenVariable)) {
+    token = given;
+  }
+  return token;
+}
+
 Result<void> serve(const AgentWords& words, std::stop_token stop) {
-  const char* token = std::getenv(kBusTokenVariable);
-  const auto bus = connect_nats({words.nats_url, token ? token : ""}, words.run, words.host);
+  const auto bus = connect_nats({words.server, read_token(words.token_on_stdin)}, words.run, words.host);
   if (!bus) return pass_on(bus);
   const Hello hello{words.host, std::string(tool_version()), words.engine, words.nics};
   const auto engines =
@@ -68,28 +81,33 @@ Result<void> serve(const AgentWords& words, std::stop_token stop) {
 
 std::vector<std::string> agent_arguments(const AgentWords& words) {
   std::vector<std::string> arguments{
-      "agent",  "--nats",   words.nats_url, "--run",     fmt::format("{:x}", words.run.value()),
-      "--host", words.host, "--engine",     words.engine};
+      "agent",  "--server", words.server, "--run",     fmt::format("{:x}", words.run.value()),
+      "--host", words.host, "--engine",   words.engine};
+  if (words.token_on_stdin) arguments.push_back("--token-stdin");
   for (const NicReport& nic : words.nics) {
     arguments.push_back("--nic");
-    arguments.push_back(fmt::format("{}={}", nic.interface, to_string(nic.address)));
+    const auto address = to_string(nic.address);
+    arguments.push_back(nic.interface == address ? address : nic.interface + "=" + address);
   }
   return arguments;
 }
 
 int agent_command(const Arguments& arguments) {
-  OptionParser parser("weft agent --nats URL --run ID --host NAME --nic INTERFACE=ADDRESS...",
-                      "Probes from this host for a coordinator (weft sweep starts its agents itself).",
-                      kExamples);
-  parser.options().add_options()("nats", po::value<std::string>()->value_name("URL"),
+  OptionParser parser(
+      "weft agent --server URL --run ID --host NAME --nic ADDRESS... [options]",
+      "Probes from this host for a coordinator. weft sweep and weft trace start their agents themselves.",
+      kExamples);
+  parser.options().add_options()("server", po::value<std::string>()->value_name("URL"),
                                  "the coordinator's NATS server")(
       "run", po::value<std::string>()->value_name("ID"),
       "the run to take part in, as the coordinator gives it")(
       "host", po::value<std::string>()->value_name("NAME"), "this host's name in the fabric")(
       "engine", po::value<std::string>()->value_name("NAME")->default_value("raw"),
       "raw: RoCEv2 datagrams; umad: InfiniBand management datagrams; ibsim: these in a lab")(
-      "nic", po::value<std::vector<std::string>>()->value_name("IF=ADDR"),
-      "a NIC to probe from; may be given several times");
+      "nic", po::value<std::vector<std::string>>()->value_name("NIC"),
+      "a NIC to probe from: its ADDRESS or INTERFACE=ADDRESS; may be given several times")(
+      "token-stdin",
+      "read the server's credential from the first line of the input (else from WEFT_BUS_TOKEN)");
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (parser.help_was_asked(*values)) return kExitHealthy;

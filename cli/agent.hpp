@@ -1,5 +1,5 @@
-// The words on an agent's command line, as weft writes and reads them. The bus credential travels in the
-// environment.
+// The words on an agent's command line, as weft writes and reads them. The bus credential is never among
+// them: an agent reads it from its input (one line), or finds it in the environment.
 #pragma once
 
 #include <string>
@@ -12,11 +12,12 @@ namespace weft {
 inline constexpr const char* kBusTokenVariable = "WEFT_BUS_TOKEN";
 
 struct AgentWords {
-  std::string nats_url;
+  std::string server;  // nats://HOST:PORT
   RunId run;
   std::string host;
   std::vector<NicReport> nics;
   std::string engine = "raw";  // or umad, ibsim
+  bool token_on_stdin = true;  // else in kBusTokenVariable
 };
 
 std::vector<std::string> agent_arguments(const AgentWords& words);

@@ -17,8 +17,10 @@ OpenEngines raw_engines(std::vector<NicReport> nics) {
     const auto nic = std::ranges::find(nics, assigned.interface, &NicReport::interface);
     if (nic == nics.end())
       return fail(ErrorKind::not_found, "this host has no NIC '{}' to probe from", assigned.interface);
-    auto opened =
-        open_raw_engine({.interface = nic->interface, .address = nic->address}, secrets, assigned.nic);
+    const bool by_address = nic->interface == to_string(nic->address);
+    const auto interface = by_address ? interface_with(nic->address) : Result<std::string>(nic->interface);
+    if (!interface) return pass_on(interface);
+    auto opened = open_raw_engine({.interface = *interface, .address = nic->address}, secrets, assigned.nic);
     if (!opened) return pass_on(opened);
     const std::shared_ptr<RawEngine> engine(std::move(*opened));
     return NicEngines{engine, engine};

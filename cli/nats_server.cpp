@@ -22,12 +22,12 @@ std::string random_token() {
 }
 
 /// The configuration holds the credential: only we may read it.
-Result<void> write_config(const std::filesystem::path& path, const IpAddress& address,
+Result<void> write_config(const std::filesystem::path& path, const ListenAddress& listen,
                           const std::string& token) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return fail(ErrorKind::permission, "cannot write {}", path.string());
-  const auto text =
-      fmt::format("host: \"{}\"\nport: -1\nauthorization {{ token: \"{}\" }}\n", to_string(address), token);
+  const auto text = fmt::format("host: \"{}\"\nport: {}\nauthorization {{ token: \"{}\" }}\n",
+                                to_string(listen.address), listen.port ? int{*listen.port} : -1, token);
   const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   close(fd);
   if (!written) return fail(ErrorKind::absent, "cannot write {}: is the disk full?", path.string());
@@ -49,13 +49,13 @@ std::string url_from(const std::filesystem::path& ports_file) {
 
 }  // namespace
 
-Result<NatsServer> NatsServer::start(const IpAddress& address) {
+Result<NatsServer> NatsServer::start(const ListenAddress& listen) {
   auto scratch = ScratchDirectory::make();
   if (!scratch) return pass_on(scratch);
   const auto config = scratch->path() / "nats.conf";
   const auto log = scratch->path() / "nats.log";
   const std::string token = random_token();
-  if (const auto written = write_config(config, address, token); !written) return pass_on(written);
+  if (const auto written = write_config(config, listen, token); !written) return pass_on(written);
   ChildSpec spec{.argv = {"nats-server", "-c", config, "--ports_file_dir", scratch->path()}};
   spec.output = ToNothing{};
   spec.errors = ToFile{log};
@@ -73,8 +73,8 @@ Result<NatsServer> NatsServer::start(const IpAddress& address) {
       return fail(ErrorKind::absent, "nats-server ended at once ({}):\n{}", to_string(**ended),
                   read_all(log));
   }
-  return fail(ErrorKind::timeout, "nats-server did not listen on {} within 10 s:\n{}", to_string(address),
-              read_all(log));
+  return fail(ErrorKind::timeout, "nats-server did not listen on {} within 10 s:\n{}",
+              to_string(listen.address), read_all(log));
 }
 
 }  // namespace weft

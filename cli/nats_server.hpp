@@ -1,18 +1,18 @@
-// A nats-server of our own: on a free port, with a credential for this run, ended with the object.
+// A nats-server of our own: with a credential for this run, ended with the object.
 #pragma once
 
+#include "cli/listen_address.hpp"
 #include "cli/scratch_directory.hpp"
 #include "collectors/bus/nats_bus.hpp"
-#include "topology/base/ip.hpp"
 #include "topology/lab/child_process.hpp"
 
 namespace weft {
 
 class NatsServer {
  public:
-  /// Listens on `address` in the network namespace of the calling thread. Errors: absent (no nats-server
-  /// installed, or it ended at once: with its own words), timeout.
-  static Result<NatsServer> start(const IpAddress& address);
+  /// Listens in the network namespace of the calling thread. Errors: absent (no nats-server installed, or it
+  /// ended at once: with its own words), timeout.
+  static Result<NatsServer> start(const ListenAddress& listen);
   const NatsAddress& address() const { return address_; }
 
  private:

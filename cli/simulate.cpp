@@ -76,7 +76,7 @@ int simulate_command(const Arguments& arguments) {
       "LINK:SETTINGS, of loss=PCT, rate=BW, load=BW, delay=TIME, mtu=BYTES, corruption=PCT, down, from=NODE; "
       "may be given several times");
   parser.positional("fabric", 1);
-  add_sweep_options(parser.options(), "full");
+  add_sweep_options(parser.options());
   add_answer_options(parser.options());
   add_collective_options(parser.options());
   const auto values = parser.parse(arguments);

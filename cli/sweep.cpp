@@ -1,9 +1,10 @@
+#include "cli/agent_session.hpp"
+#include "cli/cluster.hpp"
 #include "cli/commands.hpp"
 #include "cli/compose.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/lab_place.hpp"
-#include "cli/lab_session.hpp"
 #include "cli/options.hpp"
 #include "cli/sweep_answer.hpp"
 #include "cli/sweep_arguments.hpp"
@@ -14,50 +15,96 @@ namespace weft {
 namespace {
 
 constexpr const char* kExamples =
-    "  weft sweep --lab                       the lab named 'default', loaded in full\n"
+    "  weft sweep --fabric fabric.yaml                    every host, agents by ssh\n"
+    "  weft sweep --fabric fabric.yaml --hosts 'gpu[001-064],gpu100' --load light\n"
+    "  weft sweep --fabric fabric.yaml --hosts \"$SLURM_JOB_NODELIST\" --launcher srun\n"
+    "  weft sweep --lab                                   the lab named 'default'\n"
     "  weft sweep --lab=mine --load none -o json\n"
     "  weft sweep --lab --budget 60s --save diagnosis.json\n";
 
 int sweep_lab(const po::variables_map& values, const SweepOptions& options) {
   const auto lab = open_lab_for_run(values["lab"].as<std::string>());
   if (!lab) return report(lab.error());
+  const auto site = lab_site(*lab, {});
+  if (!site) return report(site.error());
   const Interrupt interrupt;
   const Fabric fabric = lab->fabric_as_built();
   const auto secrets = new_run_secrets();
   Sweep sweep(fabric, lab->addresses().book, options, secrets.run);
   ProgressLine progress;
-  const auto done = run_in_lab(
-      *lab, sweep, secrets, {}, [&](const Progress& p) { progress.show(p); }, interrupt.token());
+  const auto done = run_with_agents(
+      *site, ListenAddress{lab->coordinator_address()}, fabric, sweep, secrets,
+      [&](const Progress& p) { progress.show(p); }, interrupt.token());
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return report(done.error());
   return answer(values, fabric, sweep, progress);
+}
+
+int sweep_cluster(const po::variables_map& values, const SweepOptions& options) {
+  const auto file = read_live_fabric(values["fabric"].as<std::string>());
+  if (!file) return report(file.error());
+  const auto hosts = chosen_hosts(values, *file);
+  if (!hosts) return report(hosts.error());
+  if (hosts->size() < 2)
+    return report({ErrorKind::usage, "a sweep needs two hosts at least: probes go from one to another"});
+  const auto cluster = cluster_of(values, *file, *hosts);
+  if (!cluster) return report(cluster.error());
+  const Interrupt interrupt;
+  const auto secrets = new_run_secrets();
+  Sweep sweep(file->fabric, file->addresses, options, secrets.run);
+  for (const PortId nic : nics_without_agent(cluster->site, file->fabric)) sweep.leave_out(nic);
+  ProgressLine progress;
+  const auto done = run_with_agents(
+      cluster->site, cluster->bus, file->fabric, sweep, secrets, [&](const Progress& p) { progress.show(p); },
+      interrupt.token(), cluster->timing);
+  if (interrupt.happened()) return kExitInterrupted;
+  if (!done) return report(done.error());
+  return answer(values, file->fabric, sweep, progress);
+}
+
+/// A lab or a fabric, not both; a list of hosts says nothing of the cables between them.
+Result<void> check_place(const po::variables_map& values) {
+  if (const auto engine = values["engine"].as<std::string>(); engine != "auto" && engine != "raw")
+    return fail(ErrorKind::not_supported, "--engine {}: not supported by this build; there is: raw", engine);
+  const bool lab = values.count("lab") != 0;
+  const bool fabric = values.count("fabric") != 0;
+  if (lab && (fabric || values.count("hosts")))
+    return fail(ErrorKind::usage, "--lab stands alone: the lab knows its fabric and its hosts");
+  if (values.count("hosts") && !fabric)
+    return fail(ErrorKind::usage,
+                "--hosts needs --fabric FABRIC.yaml: which cables join these hosts, and their addresses");
+  if (!lab && !fabric)
+    return fail(ErrorKind::usage,
+                "nothing to sweep: give --fabric FABRIC.yaml or --lab=NAME\ntry: weft sweep --help");
+  return {};
 }
 
 }  // namespace
 
 int sweep_command(const Arguments& arguments) {
   OptionParser parser(
-      "weft sweep --lab[=NAME] [options]",
+      "weft sweep (--fabric FABRIC.yaml [--hosts LIST] | --lab[=NAME]) [options]",
       "Maps every path of a fabric, probes every link in both directions, and names what is not healthy.",
       kExamples);
-  parser.options().add_options()(
+  parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"),
+                                 "the live fabric to sweep: its file, with addresses")(
+      "hosts", po::value<std::string>()->value_name("LIST"),
+      "probe from these hosts, as gpu[001-064],login2 or @FILE (default: all)")(
       "lab", po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
       "the lab to sweep (see weft lab)")("engine",
                                          po::value<std::string>()->value_name("NAME")->default_value("auto"),
                                          "how packets are sent: auto or raw");
-  add_sweep_options(parser.options(), "full");
+  add_sweep_options(parser.options());
+  add_launch_options(parser.options());
   add_answer_options(parser.options());
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (parser.help_was_asked(*values)) return kExitHealthy;
   if (const auto json = wants_json(*values); !json) return report(json.error());
-  if (const auto engine = (*values)["engine"].as<std::string>(); engine != "auto" && engine != "raw")
-    return report({ErrorKind::not_supported,
-                   fmt::format("--engine {}: not supported by this build; there is: raw", engine)});
-  if (!values->count("lab"))
-    return report({ErrorKind::usage, "nothing to sweep: give --lab=NAME\ntry: weft sweep --help"});
-  const auto options = read_sweep_options(*values, false);
+  if (const auto place = check_place(*values); !place) return report(place.error());
+  const auto options = read_sweep_options(*values, values->count("fabric") != 0);
   if (!options) return report(options.error());
+  if (values->count("fabric")) return sweep_cluster(*values, *options);
   if (const auto name = (*values)["lab"].as<std::string>(); ib_lab_exists(name, ib_lab_root())) {
     Arguments words{"sweep"};
     words.insert(words.end(), arguments.begin(), arguments.end());

@@ -30,9 +30,10 @@ Result<Fraction> parse_confidence(std::string_view text) {
 
 }  // namespace
 
-void add_sweep_options(po::options_description& options, const char* default_load) {
-  options.add_options()("load", po::value<std::string>()->value_name("LEVEL")->default_value(default_load),
-                        "load every link with real-size flows: none, light (a quarter of its rate) or full")(
+void add_sweep_options(po::options_description& options) {
+  options.add_options()("load", po::value<std::string>()->value_name("LEVEL"),
+                        "load every link with real-size flows: none, light (a quarter of its rate) or full "
+                        "(default none on a live fabric, else full)")(
       "budget", po::value<std::string>()->value_name("TIME"),
       "time for probes and load together (default 15s)")("confidence",
                                                          po::value<std::string>()->value_name("P"),
@@ -47,7 +48,7 @@ void add_sweep_options(po::options_description& options, const char* default_loa
 
 Result<SweepOptions> read_sweep_options(const po::variables_map& values, bool live) {
   SweepOptions options;
-  const auto load = parse_load(values["load"].as<std::string>());
+  const auto load = parse_load(text_option(values, "load").value_or(live ? "none" : "full"));
   if (!load) return pass_on(load);
   options.load = *load;
   const auto budget = read_option(values, "budget", parse_duration);

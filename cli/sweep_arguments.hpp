@@ -6,9 +6,10 @@
 
 namespace weft {
 
-void add_sweep_options(po::options_description& options, const char* default_load);
+void add_sweep_options(po::options_description& options);
 
-/// `live`: a fabric that jobs run on; labs and simulations answer as fast as they are asked.
+/// `live`: a fabric that jobs run on: not loaded unless asked for, and its switches are asked gently; labs
+/// and simulations are loaded in full and answer as fast as they are asked.
 Result<SweepOptions> read_sweep_options(const po::variables_map& values, bool live);
 
 }  // namespace weft

@@ -2,24 +2,21 @@
 
 #include <algorithm>
 
-#include "cli/agent.hpp"
+#include "cli/agent_session.hpp"
 #include "cli/compose.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/infiniband_lab.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/lab_place.hpp"
-#include "cli/nats_server.hpp"
 #include "cli/sweep_answer.hpp"
 #include "collectors/counters/counter_evidence.hpp"
 #include "probes/discover/matching.hpp"
 #include "probes/discover/subnet_tables.hpp"
-#include "probes/session/coordinator_loop.hpp"
 
 namespace weft {
 namespace {
 
 constexpr const char* kAdapter = "ibsim0";  // what the preload library calls every adapter
-constexpr auto kSignOff = std::chrono::seconds(2);
 constexpr IpAddress::V4 kLoopback{127, 0, 0, 1};
 
 /// The fabric as it is, beside the one that should be.
@@ -101,60 +98,21 @@ void note_counters(Sweep& sweep, const Reading& reading, const CounterReading& a
     }
 }
 
-struct Agents {
-  ScratchDirectory logs;
-  std::vector<ChildProcess> processes;
-};
-
-Result<Agents> start_agents(const IbLab& lab, const std::vector<PortId>& nics, const AddressBook& addresses,
-                            const NatsAddress& bus, RunId run) {
-  auto logs = ScratchDirectory::make();
-  if (!logs) return pass_on(logs);
-  Agents agents{std::move(*logs), {}};
-  const auto program = std::filesystem::read_symlink("/proc/self/exe");
-  for (const PortId nic : nics) {
-    AgentWords words{bus.url,
-                     run,
-                     lab.fabric.name_of(lab.fabric.port(nic).node),
-                     {{kAdapter, addresses.address_of(nic).value_or(IpAddress())}},
-                     "ibsim"};
-    std::vector<std::string> argv{program.string()};
-    for (auto& word : agent_arguments(words)) argv.push_back(std::move(word));
-    auto env = lab.environment_at(nic);
-    env.push_back(fmt::format("{}={}", kBusTokenVariable, bus.token));
-    auto agent = ChildProcess::start({.argv = in_directory(lab.directory, std::move(argv)),
-                                      .env = std::move(env),
-                                      .output = ToNothing{},
-                                      .errors = ToFile{agents.logs.path() / (words.host + ".log")},
-                                      .own_session = true});
-    if (!agent) return pass_on(agent, "the agent of " + words.host);
-    agents.processes.push_back(std::move(*agent));
-  }
-  return agents;
-}
-
-std::vector<ExpectedHost> expected_hosts(const IbLab& lab, const std::vector<PortId>& nics) {
-  std::vector<ExpectedHost> hosts;
-  for (const PortId nic : nics) hosts.push_back({lab.fabric.port(nic).node, {{kAdapter, nic}}});
-  return hosts;
-}
-
-/// Runs the sweep with agents of our own over a server of our own; all have ended when it returns.
-Result<void> run(const IbLab& lab, Sweep& sweep, const RunSecrets& secrets, const std::vector<PortId>& nics,
-                 const AddressBook& addresses, ProgressLine& progress, std::stop_token stop) {
-  const auto server = NatsServer::start(IpAddress(kLoopback));
-  if (!server) return pass_on(server);
-  const auto bus = connect_nats(server->address(), secrets.run, std::string(kCoordinator));
-  if (!bus) return pass_on(bus);
-  auto agents = start_agents(lab, nics, addresses, server->address(), secrets.run);
-  if (!agents) return pass_on(agents);
-  Coordinator coordinator(lab.fabric, sweep, secrets, expected_hosts(lab, nics));
-  const auto done = coordinate(
-      **bus, coordinator, [&](const Progress& p) { progress.show(p); }, std::move(stop));
-  // ibsim has room for ten clients: each must have the time to sign off.
-  for (ChildProcess& agent : agents->processes)
-    if (const auto ended = agent.wait_for(kSignOff); !ended || !*ended) agent.stop(kSignOff);
-  return done;
+/// An agent beside each of `nics`; the lab must outlive the site.
+Result<AgentSite> site_of(const IbLab& lab, const std::vector<PortId>& nics, const AddressBook& addresses) {
+  auto program = own_program();
+  if (!program) return pass_on(program);
+  AgentSite site{.program = std::move(*program), .engine = "ibsim"};
+  for (const PortId nic : nics)
+    site.hosts.push_back(
+        {lab.fabric.port(nic).node, {{{kAdapter, addresses.address_of(nic).value_or(IpAddress())}, nic}}});
+  site.launch = [&lab, nics](NodeId host, ChildSpec agent) {
+    const auto on_host = [&](PortId nic) { return lab.fabric.port(nic).node == host; };
+    agent.argv = in_directory(lab.directory, std::move(agent.argv));
+    agent.env = lab.environment_at(*std::ranges::find_if(nics, on_host));
+    return ChildProcess::start(agent);
+  };
+  return site;
 }
 
 Result<int> sweep_lab(const po::variables_map& values, const SweepOptions& options, const IbLab& lab) {
@@ -172,9 +130,13 @@ Result<int> sweep_lab(const po::variables_map& values, const SweepOptions& optio
   sweep.know_paths([&](PathLearner& learner) { adopt_paths(learner, *reading, nics); });
   for (ChannelEvidence& sign : match_evidence(lab.fabric, reading->found, reading->match))
     sweep.note(std::move(sign));
+  const auto site = site_of(lab, nics, addresses->book);
+  if (!site) return pass_on(site);
   ProgressLine progress;
   const Interrupt interrupt;
-  const auto done = run(lab, sweep, secrets, nics, addresses->book, progress, interrupt.token());
+  const auto done = run_with_agents(
+      *site, ListenAddress{IpAddress(kLoopback)}, lab.fabric, sweep, secrets,
+      [&](const Progress& p) { progress.show(p); }, interrupt.token());
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return pass_on(done);
   const auto after = read_counters(**mads, reading->found);

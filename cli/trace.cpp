@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
+#include "cli/agent_session.hpp"
+#include "cli/cluster.hpp"
 #include "cli/commands.hpp"
 #include "cli/compose.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/lab_place.hpp"
-#include "cli/lab_session.hpp"
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
 #include "collectors/report/path_table.hpp"
@@ -18,8 +20,10 @@ namespace {
 constexpr const char* kExamples =
     "  weft trace host1 host5 --lab                   every path, and its labels\n"
     "  weft trace host1/p2 host9/p2 --labels 256 --lab=mine -o json\n"
-    "  weft trace host1 host5 --fabric fabric.yaml    simulated: needs no privileges\n";
+    "  weft trace gpu001 gpu064 --fabric fabric.yaml  live: agents on both, by ssh\n"
+    "  weft trace host1 host5 --fabric fabric.yaml --simulate\n";
 
+constexpr double kLiveAnswersPerSecond = 100;  // as a sweep's default
 constexpr double kAnswersPerSecond = 100'000;  // labs and simulations answer as fast as they are asked
 constexpr std::uint32_t kMostLabels = 16384;   // the dynamic ports that RoCE uses
 
@@ -52,6 +56,13 @@ Result<NicPair> find_pair(const Fabric& fabric, const TraceWords& words) {
   return NicPair{*src, *dst};
 }
 
+/// Both ends; one where a host probes itself.
+std::vector<NodeId> hosts_of(const Fabric& fabric, const NicPair& pair) {
+  std::vector<NodeId> hosts{fabric.port(pair.src).node};
+  if (const NodeId far = fabric.port(pair.dst).node; far != hosts[0]) hosts.push_back(far);
+  return hosts;
+}
+
 TracePlan plan_for(const NicPair& pair, std::uint32_t labels) { return {pair, spread_labels(labels)}; }
 
 int print(const Fabric& fabric, const TraceScript& script, const TraceWords& words) {
@@ -74,30 +85,65 @@ int trace_lab(const po::variables_map& values, const TraceWords& words) {
   const auto secrets = new_run_secrets();
   TraceScript script(lab->fabric(), lab->addresses().book, {.answers_per_second = kAnswersPerSecond},
                      secrets.run, plan_for(*pair, words.labels));
-  std::vector<NodeId> hosts{lab->fabric().port(pair->src).node};
-  if (const NodeId far = lab->fabric().port(pair->dst).node; far != hosts[0]) hosts.push_back(far);
-  const auto done = run_in_lab(
-      *lab, script, secrets, hosts, [](const Progress&) {}, interrupt.token());
+  const auto site = lab_site(*lab, hosts_of(lab->fabric(), *pair));
+  if (!site) return report(site.error());
+  const auto done = run_with_agents(
+      *site, ListenAddress{lab->coordinator_address()}, lab->fabric(), script, secrets,
+      [](const Progress&) {}, interrupt.token());
   if (interrupt.happened()) return kExitInterrupted;
   return done ? print(lab->fabric(), script, words) : report(done.error());
 }
 
-int trace_simulated(const po::variables_map& values, const TraceWords& words) {
-  const auto file = read_fabric_file(values["fabric"].as<std::string>());
-  if (!file) return report(file.error());
-  const auto pair = find_pair(file->fabric, words);
+int trace_cluster(const po::variables_map& values, const TraceWords& words, const FabricFile& file) {
+  const auto pair = find_pair(file.fabric, words);
   if (!pair) return report(pair.error());
-  const auto addresses = plan_addresses(file->fabric, file->lab.family);
-  if (!addresses) return report(addresses.error());
-  TraceScript script(file->fabric, addresses->book, {.answers_per_second = kAnswersPerSecond}, RunId(1),
+  for (const PortId nic : {pair->src, pair->dst})
+    if (!file.addresses.address_of(nic))
+      return report({ErrorKind::usage, fmt::format("{} has no address in the fabric file: add it under "
+                                                   "addresses, ports",
+                                                   file.fabric.name_of_nic(nic))});
+  const auto cluster = cluster_of(values, file, hosts_of(file.fabric, *pair));
+  if (!cluster) return report(cluster.error());
+  const Interrupt interrupt;
+  const auto secrets = new_run_secrets();
+  TraceScript script(file.fabric, file.addresses, {.answers_per_second = kLiveAnswersPerSecond}, secrets.run,
                      plan_for(*pair, words.labels));
-  const NodeId host = file->fabric.port(pair->src).node;
-  Coordinator coordinator(file->fabric, script, {RunId(1), {}},
+  const auto done = run_with_agents(
+      cluster->site, cluster->bus, file.fabric, script, secrets, [](const Progress&) {}, interrupt.token(),
+      cluster->timing);
+  if (interrupt.happened()) return kExitInterrupted;
+  return done ? print(file.fabric, script, words) : report(done.error());
+}
+
+int trace_simulated(const TraceWords& words, const FabricFile& file) {
+  const auto pair = find_pair(file.fabric, words);
+  if (!pair) return report(pair.error());
+  const auto addresses = plan_addresses(file.fabric, file.lab.family);
+  if (!addresses) return report(addresses.error());
+  TraceScript script(file.fabric, addresses->book, {.answers_per_second = kAnswersPerSecond}, RunId(1),
+                     plan_for(*pair, words.labels));
+  const NodeId host = file.fabric.port(pair->src).node;
+  Coordinator coordinator(file.fabric, script, {RunId(1), {}},
                           {{host, {{words.src, pair->src}, {words.dst, pair->dst}}}});
-  const auto open = simulated_engines(file->fabric, addresses->book, {}, 1);
+  const auto open = simulated_engines(file.fabric, addresses->book, {}, 1);
   const auto done =
-      coordinate_in_process(coordinator, {file->fabric.name_of(host)}, open, [](const Progress&) {}, {});
-  return done ? print(file->fabric, script, words) : report(done.error());
+      coordinate_in_process(coordinator, {file.fabric.name_of(host)}, open, [](const Progress&) {}, {});
+  return done ? print(file.fabric, script, words) : report(done.error());
+}
+
+/// With packets where the file has addresses to send them to; else in a simulation, and that is said.
+int trace_fabric(const po::variables_map& values, const TraceWords& words) {
+  const auto path = values["fabric"].as<std::string>();
+  const auto file = read_fabric_file(path);
+  if (!file) return report(file.error());
+  const bool simulated = values.count("simulate") != 0;
+  if (!simulated && !file->addresses.empty()) {
+    const auto live = read_live_fabric(path);
+    return live ? trace_cluster(values, words, *live) : report(live.error());
+  }
+  if (!simulated)
+    fmt::print(stderr, "weft: {} gives no addresses: traced in a simulation, no packet was sent\n", path);
+  return trace_simulated(words, *file);
 }
 
 }  // namespace
@@ -111,8 +157,11 @@ int trace_command(const Arguments& arguments) {
       "dst", po::value<std::string>()->value_name("NIC"), "to this NIC")(
       "labels", po::value<std::uint32_t>()->value_name("N")->default_value(64), "labels to try")(
       "lab", po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
-      "trace with packets in this lab")("fabric", po::value<std::string>()->value_name("FILE"),
-                                        "trace in a simulation of this fabric");
+      "trace with packets in this lab")(
+      "fabric", po::value<std::string>()->value_name("FILE"),
+      "trace in this fabric: live where the file has addresses, else simulated")(
+      "simulate", "simulate the fabric in any case: needs no hosts and no privileges");
+  add_launch_options(parser.options());
   parser.positional("src", 1);
   parser.positional("dst", 1);
   add_output_option(parser.options());
@@ -121,7 +170,7 @@ int trace_command(const Arguments& arguments) {
   if (parser.help_was_asked(*values)) return kExitHealthy;
   const auto words = read_words(*values);
   if (!words) return report(words.error());
-  return values->count("lab") ? trace_lab(*values, *words) : trace_simulated(*values, *words);
+  return values->count("lab") ? trace_lab(*values, *words) : trace_fabric(*values, *words);
 }
 
 }  // namespace weft

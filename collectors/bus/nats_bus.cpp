@@ -127,10 +127,11 @@ class NatsBus : public Bus {
 
  private:
   static tl::unexpected<Error> refused(const NatsAddress& address, natsStatus status) {
-    const auto kind = status == NATS_CONNECTION_AUTH_FAILED || status == NATS_NOT_PERMITTED
-                          ? ErrorKind::permission
-                          : ErrorKind::absent;
-    return fail(kind, "no connection to the NATS server at {}: {}", address.url, natsStatus_GetText(status));
+    if (status == NATS_CONNECTION_AUTH_FAILED || status == NATS_NOT_PERMITTED)
+      return fail(ErrorKind::permission, "the NATS server at {} refuses the credential ({})", address.url,
+                  natsStatus_GetText(status));
+    return fail(ErrorKind::absent, "no connection to the NATS server at {}: {}", address.url,
+                natsStatus_GetText(status));
   }
 
   RunId run_;

@@ -45,7 +45,7 @@ Coordinator::Actions Coordinator::on_message(const std::string& host, const ToCo
   return actions;
 }
 
-Coordinator::Actions Coordinator::on_garbage(const std::string& host, const std::string& why, TimePoint now) {
+Coordinator::Actions Coordinator::give_up(const std::string& host, const std::string& why, TimePoint now) {
   now_ = now;
   Actions actions;
   if (agents_.contains(host) && phase_ != Phase::done) lose(host, why, actions);

@@ -44,7 +44,8 @@ using CoordinatorAction = std::variant<SendToAgent, Progress, AllDone>;
 
 class Coordinator {
  public:
-  /// `fabric` and `script` outlive it. NICs of the fabric that no host is expected to serve are excluded at once.
+  /// `fabric` and `script` outlive it. NICs of the fabric that no host is expected to serve are excluded at
+  /// once.
   Coordinator(const Fabric& fabric, Script& script, RunSecrets secrets, std::vector<ExpectedHost> hosts,
               CoordinatorTiming timing = {});
 
@@ -52,8 +53,8 @@ class Coordinator {
   /// Call first.
   Actions start(TimePoint now);
   Actions on_message(const std::string& host, const ToCoordinator& message, TimePoint now);
-  /// A message of this host that could not be read: its agent is of no use to this run.
-  Actions on_garbage(const std::string& host, const std::string& why, TimePoint now);
+  /// The agent of this host is of no use to this run: it ended, or speaks what cannot be read.
+  Actions give_up(const std::string& host, const std::string& why, TimePoint now);
   /// Call at least ten times a second.
   Actions on_tick(TimePoint now);
 

@@ -10,6 +10,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kPoll = std::chrono::milliseconds(20);
+constexpr auto kWatchInterval = std::chrono::milliseconds(200);
 constexpr std::string_view kInterrupted = "interrupted";
 
 Result<void> act(Bus& bus, const Coordinator::Actions& actions, const OnProgress& on_progress) {
@@ -56,8 +57,9 @@ class LocalAgents {
 }  // namespace
 
 Result<void> coordinate(Bus& bus, Coordinator& coordinator, const OnProgress& on_progress,
-                        std::stop_token stop) {
+                        std::stop_token stop, const WatchAgents& watch) {
   auto acted = act(bus, coordinator.start(Clock::now()), on_progress);
+  auto watched = Clock::now();
   while (acted && !coordinator.is_done()) {
     if (stop.stop_requested()) {
       acted = act(bus, coordinator.stop_all(), on_progress);
@@ -70,10 +72,14 @@ Result<void> coordinate(Bus& bus, Coordinator& coordinator, const OnProgress& on
       const auto now = Clock::now();
       acted = act(bus,
                   message ? coordinator.on_message((*incoming)->from, *message, now)
-                          : coordinator.on_garbage((*incoming)->from, message.error().message, now),
+                          : coordinator.give_up((*incoming)->from, message.error().message, now),
                   on_progress);
     }
     if (acted) acted = act(bus, coordinator.on_tick(Clock::now()), on_progress);
+    if (!watch || Clock::now() - watched < kWatchInterval) continue;
+    watched = Clock::now();
+    for (const GoneAgent& gone : watch())
+      if (acted) acted = act(bus, coordinator.give_up(gone.host, gone.why, watched), on_progress);
   }
   return acted;
 }

@@ -13,10 +13,18 @@ namespace weft {
 
 using OnProgress = std::function<void(const Progress&)>;
 
+/// An agent that is known to be gone, before its silence tells.
+struct GoneAgent {
+  std::string host;
+  std::string why;
+};
+/// Those that went since it was called last; called a few times a second.
+using WatchAgents = std::function<std::vector<GoneAgent>()>;
+
 /// Blocks until the sweep is done. Error: the bus was lost, or `stop` was requested (agents are told to stop
 /// first).
 Result<void> coordinate(Bus& bus, Coordinator& coordinator, const OnProgress& on_progress,
-                        std::stop_token stop);
+                        std::stop_token stop, const WatchAgents& watch = {});
 
 /// The same with every agent in this process, one task after the other and no time passing: for engines that
 /// simulate. The engines of a NIC are opened when its host is told to start.

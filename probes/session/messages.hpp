@@ -48,7 +48,7 @@ struct StopRun {
 // From an agent.
 
 struct NicReport {
-  std::string interface;
+  std::string interface;  // its name; or its address, where the agent finds the interface by that
   IpAddress address;
   friend bool operator==(const NicReport&, const NicReport&) = default;
 };

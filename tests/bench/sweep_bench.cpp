@@ -106,8 +106,8 @@ Ran simulate_24576(const Scratch& scratch) {
 
 /// Proportional set size of an agent that has said hello and waits, in MB.
 double agent_idle_mb() {
-  const auto server = must(NatsServer::start(must(IpAddress::parse("127.0.0.1"))));
-  ChildSpec spec{.argv = {kWeft, "agent", "--nats", server.address().url, "--run", "1", "--host", "h",
+  const auto server = must(NatsServer::start({must(IpAddress::parse("127.0.0.1"))}));
+  ChildSpec spec{.argv = {kWeft, "agent", "--server", server.address().url, "--run", "1", "--host", "h",
                           "--nic", "lo=127.0.0.1"}};
   spec.env = {"WEFT_BUS_TOKEN=" + server.address().token};
   spec.output = ToNothing{};

@@ -92,7 +92,11 @@ LabUser::~LabUser() { weft({"lab", "down", "--name", lab}); }
 
 RunningCommand LabUser::start(const std::vector<std::string>& words,
                               std::vector<std::string> environment) const {
-  std::vector<std::string> argv = before_;
+  return start_after(before_, words, std::move(environment));
+}
+
+RunningCommand LabUser::start_after(std::vector<std::string> argv, const std::vector<std::string>& words,
+                                    std::vector<std::string> environment) const {
   argv.push_back(program());
   argv.insert(argv.end(), words.begin(), words.end());
   environment.push_back("XDG_RUNTIME_DIR=" + scratch_.path().string());

@@ -44,6 +44,9 @@ class LabUser {
 
   RunningCommand start(const std::vector<std::string>& words,
                        std::vector<std::string> environment = {}) const;
+  /// With these words before the program instead of its own.
+  RunningCommand start_after(std::vector<std::string> before, const std::vector<std::string>& words,
+                             std::vector<std::string> environment = {}) const;
   /// Runs it to its end, a minute at most.
   Answer weft(const std::vector<std::string>& words, std::vector<std::string> environment = {}) const;
   Answer up() const { return weft({"lab", "up", fabric_file(), "--name", lab}); }
@@ -53,13 +56,16 @@ class LabUser {
   /// Where the labs of an ordinary user are kept.
   std::filesystem::path state_root() const { return scratch_.path() / "weft/labs"; }
   std::string fabric_file() const { return scratch_.path() / "fabric.yaml"; }
+  /// The program itself: a copy that every user may run.
+  std::string program() const { return scratch_.path() / "program"; }
+  /// For files of the test's own; gone with the object.
+  std::filesystem::path directory() const { return scratch_.path(); }
   /// Where the program puts its scratch files.
   std::filesystem::path temporary() const { return scratch_.path() / "tmp"; }
 
   const std::string lab = unique_lab_name();
 
  private:
-  std::string program() const { return scratch_.path() / "program"; }
   TestDirectory scratch_;
   std::vector<std::string> before_;
   mutable int commands_ = 0;

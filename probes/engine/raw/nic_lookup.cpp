@@ -1,11 +1,13 @@
 #include "probes/engine/raw/nic_lookup.hpp"
 
+#include <ifaddrs.h>
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <sys/ioctl.h>
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <thread>
 
 #include "probes/engine/raw/packet_filter.hpp"
@@ -75,6 +77,19 @@ Result<KernelNic> look_up_nic(const RawNic& nic) {
                             .traffic_class = nic.traffic_class}};
   std::memcpy(found.local.mac.bytes.data(), hardware->ifr_hwaddr.sa_data, 6);
   return found;
+}
+
+Result<std::string> interface_with(const IpAddress& address) {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0)
+    return fail(ErrorKind::internal, "cannot list this host's addresses: {}", std::strerror(errno));
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(list, ::freeifaddrs);
+  for (const ifaddrs* each = list; each != nullptr; each = each->ifa_next)
+    if (each->ifa_addr != nullptr && address_in(*each->ifa_addr) == address)
+      return std::string(each->ifa_name);
+  return fail(ErrorKind::absent,
+              "no interface of this host has the address {}: 'ip address' lists those there are",
+              to_string(address));
 }
 
 Result<FileDescriptor> own_roce_port(const RawNic& nic) {

@@ -25,6 +25,9 @@ struct KernelNic {
 /// carrier or it is no Ethernet.
 Result<KernelNic> look_up_nic(const RawNic& nic);
 
+/// The name of the interface that has this address. An error where none has.
+Result<std::string> interface_with(const IpAddress& address);
+
 /// Owns UDP 4791 on the NIC's address, so that the kernel does not answer probes with "port unreachable";
 /// takes no packet. An error where another program owns it, or the address is not this host's.
 Result<FileDescriptor> own_roce_port(const RawNic& nic);

@@ -1,10 +1,12 @@
-// IpAddress to the kernel's sockaddr.
+// IpAddress to the kernel's sockaddr, and back.
 #pragma once
 
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <cstddef>
 #include <cstring>
+#include <optional>
 
 #include "topology/base/ids.hpp"
 #include "topology/base/ip.hpp"
@@ -37,6 +39,21 @@ inline SocketAddress socket_address(const IpAddress& address, UdpPort port, int 
     out.size = sizeof v4;
   }
   return out;
+}
+
+/// Absent: it is no IP address.
+inline std::optional<IpAddress> address_in(const sockaddr& given) {
+  if (given.sa_family == AF_INET) {
+    IpAddress::V4 bytes;
+    std::memcpy(bytes.data(), reinterpret_cast<const std::byte*>(&given) + offsetof(sockaddr_in, sin_addr),
+                bytes.size());
+    return IpAddress(bytes);
+  }
+  if (given.sa_family != AF_INET6) return std::nullopt;
+  IpAddress::V6 bytes;
+  std::memcpy(bytes.data(), reinterpret_cast<const std::byte*>(&given) + offsetof(sockaddr_in6, sin6_addr),
+              bytes.size());
+  return IpAddress(bytes);
 }
 
 }  // namespace weft

@@ -10,7 +10,7 @@ namespace {
 
 constexpr auto kSoon = std::chrono::seconds(10);
 
-Result<NatsServer> server() { return NatsServer::start(*IpAddress::parse("127.0.0.1")); }
+Result<NatsServer> server() { return NatsServer::start({*IpAddress::parse("127.0.0.1")}); }
 
 TEST(NatsBus, CarriesMessagesBothWaysAndSaysWhoSentThem) {
   const auto nats = server();

@@ -36,7 +36,7 @@ class TwoHosts {
     says(name, Hello{.host = name});
     says(name, Ready{kSecrets.run, {}});
   }
-  void speaks_garbage(const char* name) { keep(coordinator.on_garbage(name, "not JSON", kBegin)); }
+  void speaks_garbage(const char* name) { keep(coordinator.give_up(name, "not JSON", kBegin)); }
   /// Ticks ten times a second; the agents `alive` give signs of life.
   void time_passes(TimePoint from, Nanoseconds span, std::vector<const char*> alive) {
     for (auto t = from; t < from + span; t += std::chrono::milliseconds(100)) {

@@ -1,0 +1,59 @@
+#include "cli/agent_session.hpp"
+
+#include "cli/lab_place.hpp"
+
+namespace weft {
+namespace {
+
+/// The bus's address; holds the server where that is our own.
+struct Server {
+  std::optional<NatsServer> own;
+  NatsAddress address;
+};
+
+Result<Server> open_server(const BusPlace& place) {
+  if (const auto* running = std::get_if<NatsAddress>(&place)) return Server{std::nullopt, *running};
+  auto own = NatsServer::start(std::get<ListenAddress>(place));
+  if (!own) return pass_on(own);
+  const NatsAddress address = own->address();
+  return Server{std::move(*own), address};
+}
+
+}  // namespace
+
+Result<void> run_with_agents(const AgentSite& site, const BusPlace& place, const Fabric& fabric,
+                             Script& script, const RunSecrets& secrets, const OnProgress& on_progress,
+                             std::stop_token stop, CoordinatorTiming timing) {
+  const auto server = open_server(place);
+  if (!server) return pass_on(server);
+  const auto bus = connect_nats(server->address, secrets.run, std::string(kCoordinator));
+  if (!bus) return pass_on(bus);
+  auto agents = Agents::start(fabric, site, server->address, secrets.run, stop);
+  if (!agents) return pass_on(agents);
+  Coordinator coordinator(fabric, script, secrets, expected_hosts(site), timing);
+  return coordinate(**bus, coordinator, on_progress, std::move(stop), [&] { return agents->gone(); });
+}
+
+Result<Lab> open_lab_for_run(const std::string& name) {
+  auto lab = Lab::open(name, lab_state_root());
+  if (!lab) return lab;
+  if (const auto entered = lab->enter_management(); !entered) return pass_on(entered);
+  return lab;
+}
+
+Result<AgentSite> lab_site(const Lab& lab, const std::vector<NodeId>& hosts) {
+  auto program = own_program();
+  if (!program) return pass_on(program);
+  AgentSite site{.program = std::move(*program)};
+  const auto all = lab.fabric().hosts();
+  for (const NodeId host : hosts.empty() ? std::vector<NodeId>(all.begin(), all.end()) : hosts) {
+    AgentHost agent{host, {}};
+    for (const LabNic& nic : lab.nics_of(host))
+      agent.nics.push_back({{nic.interface, nic.address}, nic.port});
+    site.hosts.push_back(std::move(agent));
+  }
+  site.launch = [&lab](NodeId host, ChildSpec agent) { return spawn_in(lab, host, std::move(agent)); };
+  return site;
+}
+
+}  // namespace weft

@@ -1,0 +1,30 @@
+// A run over agents: the server between them and us, the agents themselves, and the coordinator that drives a
+// script. The same for a lab and a cluster; they differ in their AgentSite.
+#pragma once
+
+#include <variant>
+
+#include "cli/agents.hpp"
+#include "cli/nats_server.hpp"
+#include "topology/lab/lab.hpp"
+
+namespace weft {
+
+/// A server of our own that listens there, or one that runs.
+using BusPlace = std::variant<ListenAddress, NatsAddress>;
+
+/// Runs `script` with an agent on each host of the site; blocks until it is over, interrupted, or the bus is
+/// lost. Everything it started here has ended when it returns; agents elsewhere end by themselves, at the
+/// coordinator's word or its silence.
+Result<void> run_with_agents(const AgentSite& site, const BusPlace& bus, const Fabric& fabric, Script& script,
+                             const RunSecrets& secrets, const OnProgress& on_progress, std::stop_token stop,
+                             CoordinatorTiming timing = {});
+
+/// Opens the lab `name` for a run: moves this process to where the agents can reach it. Call before any
+/// thread starts.
+Result<Lab> open_lab_for_run(const std::string& name);
+
+/// These hosts of a lab (all of them when empty), which must outlive the site.
+Result<AgentSite> lab_site(const Lab& lab, const std::vector<NodeId>& hosts);
+
+}  // namespace weft

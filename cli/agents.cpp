@@ -1,0 +1,116 @@
+#include "cli/agents.hpp"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "cli/agent.hpp"
+
+namespace weft {
+namespace {
+
+constexpr const char* kSelf = "/proc/self/exe";  // also after the file was replaced
+/// Longer than an agent needs that was told to stop: it looks twenty times a second.
+constexpr auto kSignOff = std::chrono::seconds(2);
+constexpr auto kTermination = std::chrono::seconds(1);
+constexpr std::size_t kLongestLine = 300;
+
+AgentWords words_of(const Fabric& fabric, const AgentHost& host, const std::string& url, RunId run,
+                    const std::string& engine) {
+  AgentWords words{url, run, fabric.name_of(host.host), {}, engine};
+  for (const AgentNic& nic : host.nics) words.nics.push_back(nic.report);
+  return words;
+}
+
+/// Names may have characters that a file's name may not.
+std::string file_name(const std::string& host) {
+  std::string name = host;
+  std::ranges::replace(name, '/', '_');
+  return name + ".log";
+}
+
+}  // namespace
+
+Result<std::string> own_program() {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink(kSelf, error);
+  if (error) return fail(ErrorKind::internal, "cannot read {}: {}", kSelf, error.message());
+  return program.string();
+}
+
+std::vector<ExpectedHost> expected_hosts(const AgentSite& site) {
+  std::vector<ExpectedHost> hosts;
+  for (const AgentHost& host : site.hosts) {
+    ExpectedHost expected{host.host, {}};
+    for (const AgentNic& nic : host.nics) expected.nics.push_back({nic.report.interface, nic.nic});
+    hosts.push_back(std::move(expected));
+  }
+  return hosts;
+}
+
+Result<Agents> Agents::start(const Fabric& fabric, const AgentSite& site, const NatsAddress& bus, RunId run,
+                             std::stop_token stop) {
+  auto logs = ScratchDirectory::make();
+  if (!logs) return pass_on(logs);
+  Agents agents(std::move(*logs));
+  for (const AgentHost& host : site.hosts) {
+    if (stop.stop_requested()) break;
+    const auto words = words_of(fabric, host, bus.url, run, site.engine);
+    ChildSpec spec{.argv = {site.program}};
+    for (auto& argument : agent_arguments(words)) spec.argv.push_back(std::move(argument));
+    spec.input = bus.token + "\n";
+    spec.output = ToNothing{};
+    spec.errors = ToFile{agents.log_of(words.host)};
+    spec.own_session = true;
+    auto agent = site.launch(host.host, std::move(spec));
+    if (!agent) return pass_on(agent, "the agent of " + words.host);
+    agents.agents_.push_back({words.host, std::move(*agent)});
+  }
+  return agents;
+}
+
+Agents::~Agents() {
+  const auto until = [](auto limit, std::vector<Agent>& agents) {
+    const auto deadline = std::chrono::steady_clock::now() + limit;
+    for (Agent& agent : agents) {
+      const auto left = deadline - std::chrono::steady_clock::now();
+      [[maybe_unused]] const auto ended = agent.process.wait_for(std::max<Nanoseconds>(left, Nanoseconds(0)));
+    }
+  };
+  until(kSignOff, agents_);
+  for (Agent& agent : agents_) {
+    [[maybe_unused]] const auto sent = agent.process.send_signal(SIGTERM);
+  }
+  until(kTermination, agents_);
+}
+
+std::vector<GoneAgent> Agents::gone() {
+  std::vector<GoneAgent> gone;
+  for (Agent& agent : agents_) {
+    if (agent.ended) continue;
+    const auto end = agent.process.wait_for(Nanoseconds(0));
+    if (!end || !*end) continue;
+    agent.ended = true;
+    // A launcher that starts its program in the background has ended well; silence tells whether it came.
+    if ((*end)->success()) continue;
+    const auto words = last_words_of(agent.host);
+    gone.push_back({agent.host, words.empty() ? fmt::format("its agent ended ({})", to_string(**end))
+                                              : fmt::format("its agent ended: {}", words)});
+  }
+  return gone;
+}
+
+std::filesystem::path Agents::log_of(const std::string& host) const { return logs_.path() / file_name(host); }
+
+std::string Agents::last_words_of(const std::string& host) const {
+  std::ifstream log(log_of(host));
+  std::string last;
+  for (std::string line; std::getline(log, line);) {
+    while (!line.empty() && static_cast<unsigned char>(line.back()) <= ' ') line.pop_back();
+    if (!line.empty()) last = line.substr(0, kLongestLine);
+  }
+  return last;
+}
+
+}  // namespace weft

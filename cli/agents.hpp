@@ -1,0 +1,69 @@
+// The agents of a run: one process a host, started by whatever reaches its hosts, ended with the object.
+#pragma once
+
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "cli/scratch_directory.hpp"
+#include "collectors/bus/nats_bus.hpp"
+#include "probes/session/coordinator_loop.hpp"
+#include "topology/lab/child_process.hpp"
+
+namespace weft {
+
+/// Starts `agent`, a program with its words and its input, on a host.
+using Launcher = std::function<Result<ChildProcess>(NodeId host, ChildSpec agent)>;
+
+struct AgentNic {
+  NicReport report;  // as its host knows it
+  PortId nic;        // as the fabric does
+};
+struct AgentHost {
+  NodeId host;
+  std::vector<AgentNic> nics;
+};
+
+/// Hosts, and how agents come to run on them.
+struct AgentSite {
+  std::vector<AgentHost> hosts;
+  Launcher launch;
+  std::string program;         // weft, as the hosts know it
+  std::string engine = "raw";  // or ibsim
+};
+
+/// The path of this very program, for hosts that have the same files.
+Result<std::string> own_program();
+
+std::vector<ExpectedHost> expected_hosts(const AgentSite& site);
+
+class Agents {
+ public:
+  /// Starts one on each host, until `stop` is requested. Each reads the bus's credential from its input; what
+  /// it says on stderr is kept. An Error: the launcher itself cannot be run.
+  static Result<Agents> start(const Fabric& fabric, const AgentSite& site, const NatsAddress& bus, RunId run,
+                              std::stop_token stop);
+  Agents(Agents&&) = default;
+  Agents& operator=(Agents&&) = delete;
+  /// Waits a little for those that end by themselves, for they were told to; then ends what is left.
+  ~Agents();
+
+  /// Those that have ended by failing since this was asked last, with their last words.
+  std::vector<GoneAgent> gone();
+
+ private:
+  struct Agent {
+    std::string host;
+    ChildProcess process;
+    bool ended = false;
+  };
+  explicit Agents(ScratchDirectory logs) : logs_(std::move(logs)) {}
+  std::filesystem::path log_of(const std::string& host) const;
+  std::string last_words_of(const std::string& host) const;
+
+  ScratchDirectory logs_;
+  std::vector<Agent> agents_;
+};
+
+}  // namespace weft

@@ -1,0 +1,34 @@
+// A live fabric, as sweep and trace are told of it: its file with addresses, its hosts, and how agents are
+// started on them.
+#pragma once
+
+#include "cli/agent_session.hpp"
+#include "cli/options.hpp"
+#include "topology/files/fabric_file.hpp"
+
+namespace weft {
+
+/// --launcher, --listen, --server, --agent-program, --gather.
+void add_launch_options(po::options_description& options);
+
+/// A RoCE fabric with addresses; an Error says what is missing.
+Result<FabricFile> read_live_fabric(const std::string& path);
+
+struct Cluster {
+  AgentSite site;
+  BusPlace bus;
+  CoordinatorTiming timing;
+};
+
+/// The hosts that --hosts names (a list, or @FILE); without it, all with an address. Errors: a name that is
+/// no host of the fabric, or a host without an address.
+Result<std::vector<NodeId>> chosen_hosts(const po::variables_map& values, const FabricFile& file);
+
+/// Agents on these hosts, started and reached as the launch options say.
+Result<Cluster> cluster_of(const po::variables_map& values, const FabricFile& file,
+                           const std::vector<NodeId>& hosts);
+
+/// The NICs of the fabric that no agent of the site serves.
+std::vector<PortId> nics_without_agent(const AgentSite& site, const Fabric& fabric);
+
+}  // namespace weft

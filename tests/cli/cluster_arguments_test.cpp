@@ -1,0 +1,114 @@
+// What `weft sweep --fabric` and `weft trace --fabric` answer to mistakes, before anything is started.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/listen_address.hpp"
+#include "tests/support/command.hpp"
+#include "tests/support/scratch_file.hpp"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kFabric =
+    "fabric: a\nclos: {leaves: 2, spines: 1, hosts_per_leaf: 1}\naddresses: {plan: ipv4}\n";
+
+TEST(ClusterArguments, ASweepIsOfALabOrOfAFabric) {
+  const ScratchFile file(kFabric);
+  EXPECT_THAT(call(sweep_command, {}).err, HasSubstr("give --fabric FABRIC.yaml or --lab=NAME"));
+  EXPECT_THAT(call(sweep_command, {"--hosts", "host1"}).err, HasSubstr("--hosts needs --fabric"));
+  const auto both = call(sweep_command, {"--lab=x", "--fabric", file.path()});
+  EXPECT_EQ(both.status, 64);
+  EXPECT_THAT(both.err, HasSubstr("--lab stands alone"));
+}
+
+TEST(ClusterArguments, HostsMustBeHostsOfTheFabric) {
+  const ScratchFile file(kFabric);
+  const auto said = [&](const char* hosts) {
+    const auto outcome =
+        call(sweep_command, {"--fabric", file.path(), "--hosts", hosts, "--listen", "127.0.0.1"});
+    EXPECT_EQ(outcome.status, 64) << hosts;
+    EXPECT_EQ(outcome.out, "");
+    return outcome.err;
+  };
+  EXPECT_THAT(said("host[1-3]"), HasSubstr("host3"));
+  EXPECT_THAT(said("host1,leaf1"), HasSubstr("leaf1 is a switch"));
+  EXPECT_THAT(said("host[1"), HasSubstr("']' is missing"));
+  EXPECT_THAT(said("host1"), HasSubstr("two hosts at least"));
+  EXPECT_THAT(said("@/nonexistent/hosts"), HasSubstr("/nonexistent/hosts"));
+}
+
+TEST(ClusterArguments, AListOfHostsMayStandInAFileWithComments) {
+  const ScratchFile file(kFabric);
+  const ScratchFile list("# rack one\nhost1\nleaf1  # no host\n");
+  const auto outcome =
+      call(sweep_command, {"--fabric", file.path(), "--hosts", "@" + list.path(), "--listen", "127.0.0.1"});
+  EXPECT_THAT(outcome.err, HasSubstr("leaf1 is a switch"));
+}
+
+TEST(ClusterArguments, AFabricWithoutAddressesCannotBeSweptLive) {
+  const ScratchFile none("fabric: a\nclos: {leaves: 2, spines: 1, hosts_per_leaf: 1}\n");
+  const auto outcome = call(sweep_command, {"--fabric", none.path()});
+  EXPECT_EQ(outcome.status, 64);
+  EXPECT_THAT(outcome.err, HasSubstr("gives no addresses"));
+  const ScratchFile some(
+      "fabric: a\nclos: {leaves: 2, spines: 1, hosts_per_leaf: 1}\naddresses: {ports: {host1: 10.0.0.1}}\n");
+  EXPECT_THAT(call(sweep_command, {"--fabric", some.path(), "--hosts", "host[1-2]"}).err,
+              HasSubstr("host2 has no address"));
+  EXPECT_THAT(call(trace_command, {"host1", "host2", "--fabric", some.path()}).err,
+              HasSubstr("host2 has no address"));
+  const ScratchFile infiniband(
+      "fabric: a\nkind: infiniband\nclos: {leaves: 2, spines: 1, hosts_per_leaf: 1}\naddresses: {plan: "
+      "ipv4}\n");
+  EXPECT_EQ(call(sweep_command, {"--fabric", infiniband.path()}).status, 69);
+}
+
+TEST(ClusterArguments, WrongLaunchOptionsAreNamed) {
+  const ScratchFile file(kFabric);
+  const auto said = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"--fabric", file.path()});
+    const auto outcome = call(sweep_command, words);
+    EXPECT_EQ(outcome.status, 64) << outcome.err;
+    return outcome.err;
+  };
+  EXPECT_THAT(said({"--launcher", "pdsh"}), HasSubstr("with {host} in it"));
+  EXPECT_THAT(said({"--listen", "here"}), HasSubstr("--listen here: expected an address of this machine"));
+  EXPECT_THAT(said({"--listen", "127.0.0.1", "--server", "nats://x"}), HasSubstr("not both"));
+  EXPECT_THAT(said({"--gather", "5h", "--listen", "127.0.0.1"}), HasSubstr("expected 1s to 1h"));
+}
+
+TEST(ClusterArguments, WithoutAddressesATraceIsSimulatedAndSaysSo) {
+  const ScratchFile file("fabric: a\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 1}\n");
+  const auto outcome = call(trace_command, {"host1", "host2", "--fabric", file.path()});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("traced in a simulation, no packet was sent"));
+  const ScratchFile live(kFabric);
+  const auto asked = call(trace_command, {"host1", "host2", "--fabric", live.path(), "--simulate"});
+  EXPECT_EQ(asked.status, 0);
+  EXPECT_EQ(asked.err, "");
+}
+
+TEST(ListenAddress, ReadsAddressesWithAndWithoutAPort) {
+  const auto said = [](const char* text) {
+    const auto listen = parse_listen_address(text);
+    return listen ? fmt::format("{} {}", to_string(listen->address), listen->port.value_or(0)) : "refused";
+  };
+  EXPECT_EQ(said("10.0.0.5"), "10.0.0.5 0");
+  EXPECT_EQ(said("10.0.0.5:4222"), "10.0.0.5 4222");
+  EXPECT_EQ(said("fd00::5"), "fd00::5 0");
+  EXPECT_EQ(said("[fd00::5]:4222"), "fd00::5 4222");
+  for (const char* wrong :
+       {"", "10.0.0.5:", "10.0.0.5:0", "10.0.0.5:99999", "[10.0.0.5]:1", "head:1", "[fd00::5]"})
+    EXPECT_EQ(said(wrong), "refused") << wrong;
+}
+
+TEST(ListenAddress, IsTheOneOnTheWayToTheHosts) {
+  EXPECT_EQ(address_towards({"127.0.0.2"}).value(), IpAddress::parse("127.0.0.1").value());
+  const auto none = address_towards({"no-such-host.invalid"});
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message, HasSubstr("--listen"));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,228 @@
+// `weft sweep --fabric` and `weft trace --fabric` over hosts that are reached by a launcher, as on a cluster.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/schema.hpp"
+#include "tests/support/test_cluster.hpp"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+constexpr std::chrono::seconds kLimit{60};
+
+Json document_of(const Answer& answer) {
+  expect_matches_schema(answer.output, "diagnosis");
+  return Json::parse(answer.output, nullptr, false);
+}
+
+bool names_a_switch_link(const Json& document) {
+  for (const auto& link : document["links"])
+    if (link["link"].get<std::string>().find("host") == std::string::npos) return true;
+  return false;
+}
+
+std::string said_of(const Json& document, const std::string& host) {
+  for (const auto& finding : document["hosts"])
+    if (finding["host"] == host) return finding.dump();
+  return "";
+}
+
+TEST(Cluster, IsSweptByAgentsThatALauncherStarts) {
+  const TestCluster cluster;
+  cluster.fault("leaf1--spine2", {"--down"});
+  const auto answer = cluster.on_head(cluster.sweep_words(cluster.launcher()));
+  EXPECT_EQ(answer.status, 2) << answer.errors;
+  const auto document = document_of(answer);
+  ASSERT_EQ(document["links"].size(), 1u) << answer.output;
+  EXPECT_EQ(document["links"][0]["link"], "leaf1--spine2");
+  EXPECT_EQ(document["links"][0]["cause"], "down");
+  EXPECT_TRUE(document["hosts"].empty()) << answer.output;
+  EXPECT_EQ(answer.errors, "");
+  EXPECT_TRUE(std::filesystem::is_empty(cluster.temporary()));
+}
+
+TEST(Cluster, AHostThatCannotBeReachedIsAFindingAndTheRestIsSwept) {
+  const TestCluster cluster;
+  const auto launch = cluster.launcher_with("[ $1 = host3 ] && { echo 'no route to host3' >&2; exit 255; }");
+  const auto answer = cluster.on_head(cluster.sweep_words(launch));
+  EXPECT_EQ(answer.status, 2) << answer.errors;
+  const auto document = document_of(answer);
+  EXPECT_THAT(said_of(document, "host3"), HasSubstr("no route to host3"));
+  for (const char* other : {"host1", "host2", "host4"})
+    EXPECT_EQ(said_of(document, other), "") << answer.output;
+  EXPECT_FALSE(names_a_switch_link(document)) << answer.output;
+  EXPECT_GE(document["coverage"]["probed"], 14) << "all but the cable of host3: " << answer.output;
+}
+
+TEST(Cluster, AHostThatHangsIsWaitedForAsLongAsAsked) {
+  const TestCluster cluster;
+  auto words = cluster.sweep_words(cluster.launcher_with("[ $1 = host2 ] && exec sleep 600"));
+  words.insert(words.end(), {"--gather", "3s"});
+  const auto answer = cluster.on_head(words);
+  EXPECT_EQ(answer.status, 2) << answer.errors;
+  EXPECT_THAT(said_of(document_of(answer), "host2"), HasSubstr("did not come"));
+  EXPECT_FALSE(names_a_switch_link(document_of(answer))) << answer.output;
+}
+
+TEST(Cluster, HostsThatAreLeftOutAreNoGap) {
+  const TestCluster cluster;
+  auto words = cluster.sweep_words(cluster.launcher());
+  words[4] = "host[1,3]";
+  const auto answer = cluster.on_head(words);
+  EXPECT_EQ(answer.status, 0) << answer.output << answer.errors;
+  EXPECT_EQ(document_of(answer)["coverage"]["complete"], true) << answer.output;
+}
+
+TEST(Cluster, ANicWhoseAddressItsHostDoesNotHaveIsAFinding) {
+  const TestCluster cluster;
+  auto words = cluster.sweep_words(cluster.launcher());
+  std::ifstream in(cluster.live_file());
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  text.replace(text.find("\"10.0.1.1\""), 10, "\"10.7.7.7\"");
+  std::ofstream(cluster.live_file()) << text;
+  const auto answer = cluster.on_head(words);
+  EXPECT_EQ(answer.status, 2) << answer.errors;
+  EXPECT_THAT(said_of(document_of(answer), "host1"),
+              HasSubstr("no interface of this host has the address 10.7.7.7"))
+      << answer.output;
+}
+
+/// The one nats-server's credential, from the file that only we may read.
+std::string token_of(const TestCluster& cluster) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(cluster.temporary())) {
+    if (entry.path().filename() != "nats.conf") continue;
+    std::ifstream file(entry.path());
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto begin = text.find("token: \"") + 8;
+    return text.substr(begin, text.find('"', begin) - begin);
+  }
+  return "";
+}
+
+std::string text_of_process(pid_t process, const char* file) {
+  std::ifstream in(fmt::format("/proc/{}/{}", process, file), std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// A sweep that probes: its launchers, and below them the agents.
+struct Probing {
+  RunningCommand command;
+  std::vector<pid_t> processes;
+};
+
+Probing start_probing(const TestCluster& cluster) {
+  Probing probing{cluster.start_on_head(cluster.sweep_words(cluster.launcher(), "6s")), {}};
+  const auto launcher = child_with_word(probing.command.pid(), "host2");
+  EXPECT_TRUE(launcher);
+  const auto agent = child_with_word(launcher.value_or(0), "agent");
+  EXPECT_TRUE(agent);
+  EXPECT_TRUE(probes_from(agent.value_or(0), 400));
+  probing.processes = children_of(probing.command.pid());
+  for (const pid_t child : children_of(probing.command.pid()))
+    for (const pid_t grandchild : children_of(child)) probing.processes.push_back(grandchild);
+  EXPECT_EQ(probing.processes.size(), 9u) << "4 launchers, 4 agents, nats-server";
+  return probing;
+}
+
+TEST(Cluster, TheCredentialIsOnNoCommandLineAndInNoEnvironment) {
+  const TestCluster cluster;
+  auto probing = start_probing(cluster);
+  const auto token = token_of(cluster);
+  EXPECT_GE(token.size(), 32u);
+  for (const pid_t process : probing.processes)
+    for (const char* file : {"cmdline", "environ"})
+      EXPECT_THAT(text_of_process(process, file), Not(HasSubstr(token))) << file;
+  probing.command.signal(SIGINT);
+  EXPECT_EQ(probing.command.wait(kLimit).status, 130);
+}
+
+TEST(Cluster, CtrlCEndsTheAgentsEverywhere) {
+  const TestCluster cluster;
+  auto probing = start_probing(cluster);
+  probing.command.signal(SIGINT);
+  const auto answer = probing.command.wait(kLimit);
+  EXPECT_EQ(answer.status, 130) << answer.errors;
+  EXPECT_EQ(answer.output, "");
+  EXPECT_TRUE(all_gone(probing.processes));
+  EXPECT_TRUE(std::filesystem::is_empty(cluster.temporary()));
+}
+
+TEST(Cluster, AgentsEndWhenTheirCoordinatorIsKilled) {
+  const TestCluster cluster;
+  auto probing = start_probing(cluster);
+  probing.command.signal(SIGKILL);
+  probing.command.wait(kLimit);
+  EXPECT_TRUE(all_gone(probing.processes));
+}
+
+TEST(Cluster, UsesAServerThatRunsAndRefusesAWrongCredential) {
+  const TestCluster cluster;
+  const auto place = "--net=" + cluster.opened().management_namespace().string();
+  auto server = ChildProcess::start({.argv = {"nsenter", place, "nats-server", "-a", cluster.head_address(),
+                                              "-p", "4222", "--auth", "sesame"},
+                                     .output = ToNothing{},
+                                     .errors = ToNothing{}});
+  ASSERT_TRUE(server);
+  const auto url = "nats://" + cluster.head_address() + ":4222";
+  auto words = cluster.sweep_words(cluster.launcher());
+  words[7] = "--server";
+  words[8] = url;
+  // The server may need a moment to listen.
+  Answer answer;
+  for (int attempt = 0; attempt < 20 && answer.output.empty(); ++attempt) {
+    answer = cluster.on_head(words, {"WEFT_BUS_TOKEN=sesame"});
+    if (answer.output.empty()) usleep(100'000);
+  }
+  EXPECT_EQ(answer.status, 0) << answer.errors << answer.output;
+  const auto refused = cluster.on_head(words, {"WEFT_BUS_TOKEN=wrong"});
+  EXPECT_EQ(refused.status, 69);
+  EXPECT_THAT(refused.errors, HasSubstr("refuses the credential"));
+  const auto agent =
+      cluster.on_head({"agent", "--server", url, "--run", "1", "--host", "host1", "--nic", "10.0.1.1"},
+                      {"WEFT_BUS_TOKEN=wrong"});
+  EXPECT_EQ(agent.status, 69);
+  EXPECT_THAT(agent.errors, HasSubstr("refuses the credential"));
+}
+
+TEST(Cluster, SaysThatTheLauncherIsMissing) {
+  const TestCluster cluster;
+  const auto answer = cluster.on_head(cluster.sweep_words("/nonexistent/launch {host}"));
+  EXPECT_EQ(answer.status, 69);
+  EXPECT_THAT(answer.errors, HasSubstr("cannot run '/nonexistent/launch': no such program"));
+  EXPECT_EQ(answer.output, "");
+}
+
+TEST(Cluster, SaysThatItCannotListenThere) {
+  const TestCluster cluster;
+  auto words = cluster.sweep_words(cluster.launcher());
+  words[8] = "192.0.2.1";
+  const auto answer = cluster.on_head(words);
+  EXPECT_EQ(answer.status, 69);
+  EXPECT_THAT(answer.errors, HasSubstr("192.0.2.1"));
+}
+
+TEST(Cluster, IsTracedOverTheTwoHostsOfThePair) {
+  const TestCluster cluster;
+  const Words common{"trace", "host1", "host4", "--labels", "16", "-o", "json"};
+  auto words = common;
+  words.insert(words.end(), {"--fabric", cluster.live_file(), "--launcher", cluster.launcher(), "--listen",
+                             cluster.head_address()});
+  const auto live = cluster.on_head(words);
+  EXPECT_EQ(live.status, 0) << live.errors;
+  expect_matches_schema(live.output, "pathmap");
+  auto in_lab = common;
+  in_lab.push_back("--lab=" + cluster.lab);
+  const auto expected = cluster.weft(in_lab);
+  EXPECT_EQ(Json::parse(live.output)["pairs"], Json::parse(expected.output)["pairs"]);
+}
+
+}  // namespace
+}  // namespace weft
