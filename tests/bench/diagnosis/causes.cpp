@@ -7,7 +7,7 @@
 namespace weft::bench {
 namespace {
 
-const std::vector<std::pair<std::string, ChannelFault>> kFaults{
+const std::vector<std::pair<std::string, MadeUpFault>> kFaults{
     {"none", {}},
     {"loss", {.loss = 0.005}},
     {"down", {.loss = 1.0}},
