@@ -32,6 +32,7 @@ struct Shift {
   double micros = 0;
   double error = 0;  // standard error
   double log_odds = 0;
+  double explained = 0;  // nats: how much better the samples over the channel fit than with no shift
 };
 
 class DelaySearch {
@@ -59,7 +60,7 @@ class DelaySearch {
     return shifts;
   }
 
-  /// Takes out the likeliest shift until none is left; then asks of each whether another does better.
+  /// Takes out the likeliest shift until none is left.
   std::vector<Shift> search(const DelayShifts& shifts) {
     std::vector<double> current = shifts.of_channel;
     std::vector<Shift> faults;
@@ -165,20 +166,23 @@ class DelaySearch {
   Shift weigh(ChannelId channel, double shift) const {
     const double own = static_cast<double>(samples_of(channel).size());
     const double error = noise_ * 1.25 / std::sqrt(own);
-    const double peak = log_likelihood(channel, shift) + std::log(2.5066 * error);
+    const double shifted = log_likelihood(channel, shift);
+    const double unshifted = log_likelihood(channel, 0.0);
+    const double peak = shifted + std::log(2.5066 * error);
     const double prior = std::log(kFaultyChannels / static_cast<double>(fabric_.channel_count()));
     const double fault = peak - std::log(shift * std::log(kLongest / spread_));
-    const double healthy =
-        std::max(log_likelihood(channel, 0.0), peak + log_student(shift, std::hypot(spread_, error)));
-    return {channel, shift, error, prior + fault - healthy};
+    const double healthy = std::max(unshifted, peak + log_student(shift, std::hypot(spread_, error)));
+    return {channel, shift, error, prior + fault - healthy, shifted - unshifted};
   }
 
+  /// Of the channels that are likelier shifted than not, the one that explains most. The odds alone cannot
+  /// choose: a neighbour, half of whose samples cross the fault, is no healthy channel either.
   std::optional<Shift> likeliest(const std::vector<double>& shifts) const {
     std::optional<Shift> best;
     for (std::uint32_t c = 0; c < shifts.size(); ++c) {
       if (!(shifts[c] > 3.0 * spread_)) continue;  // also when it is not a number
       const Shift found = weigh(ChannelId(c), shifts[c]);
-      if (found.log_odds > 0 && (!best || found.log_odds > best->log_odds)) best = found;
+      if (found.log_odds > 0 && (!best || found.explained > best->explained)) best = found;
     }
     return best;
   }

@@ -19,6 +19,18 @@ TEST(Delay, TwoMillisecondsOnOneChannelAreFoundThroughHeavyTails) {
   }
 }
 
+TEST(Delay, OfAHostsCableIsNotBlamedOnTheLinkThatHalfOfItsProbesShare) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    MadeUpRun run(seed, {.leaves = 4, .spines = 2, .hosts_per_leaf = 2});
+    run.fault("leaf4->host8").delay_us = 200'000;
+    run.probe(100, 20, Bytes(128), true);
+    const Diagnosis diagnosis = run.diagnosed();
+    EXPECT_TRUE(diagnosis.links.empty()) << seed;
+    ASSERT_EQ(diagnosis.hosts.size(), 1u) << seed;
+    EXPECT_EQ(run.fabric.node(diagnosis.hosts[0].host).name, "host8");
+  }
+}
+
 TEST(Delay, NoneIsFoundWhereTheTailsAreTheSameEverywhere) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     MadeUpRun run(seed);
