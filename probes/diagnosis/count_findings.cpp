@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "probes/diagnosis/count_search.hpp"
 #include "probes/diagnosis/doubts.hpp"
@@ -15,6 +16,8 @@ namespace {
 /// A set of rivals is named by those that make up this share of its probability.
 constexpr double kCredible = 0.95;
 constexpr double kWorthAsking = 0.1;  // suspicions this likely are doubts to settle
+
+constexpr double kSureSign = 9.0;  // nats: a prior of one in 200, the most of any, becomes 40 to 1
 
 double loss_of(double hazard) { return -std::expm1(-hazard); }
 
@@ -104,9 +107,25 @@ class CountFindings {
       found.estimate = Estimate{loss_of(suspicion.hazard), loss_of(suspicion.low), loss_of(suspicion.high)};
     }
     found.evidence = evidence_of(i, suspect);
+    if (found.cause == Cause::down) prefer_dead_cable(found);
     for (const ChannelEvidence& sign : observations_.channels)
-      if (std::ranges::binary_search(suspect.channels, sign.channel)) found.evidence.push_back(sign.text);
+      if (std::ranges::binary_search(found.channels, sign.channel)) found.evidence.push_back(sign.text);
     return found;
+  }
+
+  /// Of a class, the channels whose other direction is down by signs of its own: one dead cable explains
+  /// both. (A switch that is dead as a whole would too, but then all its neighbours would have stopped
+  /// sending to it.)
+  void prefer_dead_cable(Found& found) const {
+    const auto dead = [this](ChannelId channel) {
+      double nats = 0;
+      for (const ChannelEvidence& sign : observations_.channels)
+        if (sign.channel == Fabric::reverse(channel) && sign.cause == Cause::down) nats += sign.log_ratio;
+      return nats > kSureSign;
+    };
+    if (std::ranges::none_of(found.channels, dead)) return;
+    std::erase_if(found.channels, std::not_fn(dead));
+    found.nodes.clear();
   }
 
   std::vector<std::string> evidence_of(std::uint32_t i, const Suspect& suspect) const {

@@ -22,7 +22,7 @@ std::vector<Sight> sights(const Fabric& fabric, PathLearner& learner) {
       const auto path = learner.table().channels(paths[0]);
       const auto end = walked(route, path);
       for (std::size_t i = 0; i < end; ++i) {
-        if (route.reached) ++all[path[i].value()].seen;
+        ++all[path[i].value()].seen;
         if (i + 1 >= end) continue;  // the choice made at the last node that answered was not seen
         const auto choices = way.next(fabric.target_node(path[i]));
         if (choices.size() < 2) continue;

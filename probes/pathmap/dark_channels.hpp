@@ -9,7 +9,7 @@
 namespace weft {
 
 struct Sight {
-  std::uint32_t seen = 0;  // reached flows that crossed the channel
+  std::uint32_t seen = 0;  // flows that crossed the channel: what comes behind it answered
   std::uint32_t chances =
       0;  // flows that came by its near end, and for which it was one of the equal next hops
   /// ln of the probability that none of these flows takes it, if all next hops are equally likely. 0: no

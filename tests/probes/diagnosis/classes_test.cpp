@@ -33,6 +33,31 @@ TEST(Classes, MirroredRoundTripsLeaveTheDirectionOpen) {
   EXPECT_EQ(diagnosis.ambiguous, both);
 }
 
+TEST(Classes, WithTwoLeavesADeadCableIsNamedNotTheSpineThatItLeadsTo) {
+  // leaf1 has noticed and uses the other spine; what leaf2 sends by spine1 ends there. By the losses alone it
+  // could be leaf2->spine1, spine1->leaf1, or spine1 as a whole.
+  MadeUpRun run(1, {.leaves = 2, .spines = 2, .hosts_per_leaf = 2});
+  const auto add = [&](std::uint32_t from, std::uint32_t to, std::uint32_t spine, std::uint64_t lost) {
+    run.seen.probes.push_back({.path = run.seen.paths.only(run.seen.paths.intern(run.path(from, to, spine))),
+                               .sent = 50,
+                               .lost = lost});
+  };
+  for (const std::uint32_t a : {0u, 1u})
+    for (const std::uint32_t b : {2u, 3u}) {
+      add(a, b, 1, 0);
+      add(b, a, 1, 0);
+      add(b, a, 0, 50);
+    }
+  run.seen.channels.push_back({run.channel("leaf1->spine1"), Cause::down, 22.0, "no flow took it"});
+  const Diagnosis diagnosis = run.diagnosed();
+  ASSERT_EQ(diagnosis.links.size(), 1u);
+  EXPECT_EQ(diagnosis.links[0].link, Fabric::link_of(run.channel("leaf1->spine1")));
+  EXPECT_FALSE(diagnosis.links[0].channel);  // both directions
+  EXPECT_EQ(diagnosis.links[0].cause, Cause::down);
+  EXPECT_TRUE(diagnosis.groups.empty());
+  EXPECT_TRUE(diagnosis.ambiguous.empty());
+}
+
 TEST(Classes, WherePathsAreKnownAsSetsAllUplinksOfALeafAreOneClass) {
   MadeUpRun run(2);
   const ChannelId broken = run.channel("leaf1->spine2");

@@ -153,5 +153,13 @@ TEST(Sights, AChannelThatManyFlowsCouldTakeAndNoneTookIsDark) {
   EXPECT_EQ(seen[rig.fabric.find_channel("spine4->leaf2")->value()].chances, 0u);  // nobody came by spine4
 }
 
+TEST(Sights, AChannelIsSeenThoughItsFlowsEndBehindIt) {
+  Rig rig;
+  for (std::uint32_t i = 0; i < 20; ++i) rig.learn(PathLabel(50000 + i), rig.answers(rig.over(0), 2));
+  const auto seen = sights(rig.fabric, rig.learner);
+  EXPECT_EQ(seen[rig.fabric.find_channel("leaf1->spine1")->value()].seen, 20u);
+  EXPECT_EQ(seen[rig.fabric.find_channel("spine1->leaf2")->value()].seen, 0u);
+}
+
 }  // namespace
 }  // namespace weft
