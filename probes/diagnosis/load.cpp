@@ -8,6 +8,7 @@
 #include <set>
 
 #include "probes/diagnosis/load_cause.hpp"
+#include "probes/diagnosis/load_evidence.hpp"
 #include "probes/diagnosis/load_rounds.hpp"
 #include "probes/diagnosis/robust.hpp"
 #include "probes/diagnosis/waits.hpp"
@@ -25,7 +26,7 @@ constexpr double kMostIdle = 12.0;      // nats: what is seen without load count
 constexpr double kSmallProbe = 1024.0;  // bits of a small probe
 constexpr double kSlowWait = 3.0;       // a shaper lets a probe wait for some of those before it
 constexpr double kFull = 1.02;          // an offer beyond a capacity, by more than headers make
-constexpr double kMostUnpressed = 0.9;  // how sure a cause may be while its channel had one offer only
+constexpr double kMostUnpressed = 2.0;  // nats: what rounds of one offer alone say of the cause is a guess
 constexpr double kLeastEffect = 0.9;    // a fault passes at most this share of a capacity, or it is none
 
 struct Hypothesis {
@@ -74,12 +75,9 @@ class LoadSearch {
     Hypothesis congestion;
     double log_odds = 0;        // of being at fault, either way
     double for_congestion = 0;  // log odds, against rate
-    bool pressed = false;       // by offers that differ: before that its cause is a guess
+    bool pressed = false;       // by offers that differ
     const Hypothesis& best() const { return for_congestion > 0 ? congestion : rate; }
-    double cause_probability() const {
-      const double sure = 1.0 / (1.0 + std::exp(-std::abs(for_congestion)));
-      return pressed ? sure : std::min(sure, kMostUnpressed);
-    }
+    double cause_probability() const { return 1.0 / (1.0 + std::exp(-std::abs(for_congestion))); }
   };
 
   /// What the flows over a channel offered and got in one round. Together: a queue that overflows does not
@@ -207,6 +205,8 @@ class LoadSearch {
       };
       candidate.for_congestion = fit(candidate.congestion) - fit(candidate.rate);
     }
+    if (!candidate.pressed)
+      candidate.for_congestion = std::clamp(candidate.for_congestion, -kMostUnpressed, kMostUnpressed);
     const double unloaded =
         idle_evidence(candidate.channel, candidate.rate.best.capacity) + waits_.log_ratio(candidate.channel);
     candidate.congestion.evidence += unloaded;
@@ -266,10 +266,10 @@ class LoadSearch {
       done_.insert(candidate.channel.value());
     }
     std::ranges::sort(found.channels);
-    found.probability = 1.0 / (1.0 + std::exp(-first.log_odds - std::log(total)));
-    describe(first, found);
     const double sure_of_cause = first.cause_probability();
-    if (found.channels.size() > 1 || sure_of_cause < kNamed || found.probability < kNamed)
+    found.probability = sure_of_cause / (1.0 + std::exp(-first.log_odds - std::log(total)));
+    describe(first, found);
+    if (found.channels.size() > 1 || !first.pressed || found.probability < kNamed)
       report_.add(Doubt{.channels = found.channels,
                         .cause = found.cause,
                         .probability = found.probability,
@@ -287,18 +287,14 @@ class LoadSearch {
         best.cause == Cause::rate ? best.best.capacity / capacity : best.best.share(0.95 * capacity);
     found.estimate = Estimate{value, std::max(value - 2 * rounds_.noise(), 0.0),
                               std::min(value + 2 * rounds_.noise(), 1.0)};
-    std::map<int, std::pair<double, int>> by_flows;  // what that many flows got, in how many rounds
-    for (const auto& [number, round] : rounds_on(first.channel)) {
-      by_flows[round.flows].first += round.got;
-      ++by_flows[round.flows].second;
-    }
-    std::string text;
-    for (const auto& [flows, got] : by_flows)
-      text +=
-          fmt::format("{}{} flow{} got {} together", text.empty() ? "" : "; ", flows, flows == 1 ? "" : "s",
-                      to_string(Bandwidth::bit(std::round(got.first / got.second / 1e4) * 1e4)));
-    found.evidence.push_back(fmt::format("{} of {}; flows elsewhere get what they offer to within {:.0f} %",
-                                         text, to_string(Bandwidth::bit(capacity)), 100 * rounds_.noise()));
+    auto rounds = pressed_rounds(first.channel);
+    if (rounds.empty())
+      for (const auto& [number, round] : rounds_on(first.channel))
+        rounds.push_back({round.offered / capacity, round.got / capacity});
+    const auto designed = Bandwidth::bit(capacity);
+    found.evidence.push_back(fmt::format(
+        "{}, where {} should pass; flows elsewhere get what they offer to within {:.0f} %",
+        offers_in_words(std::move(rounds), designed), to_string(designed), 100 * rounds_.noise()));
     const double shift = shifts_.measured() ? shifts_.of_channel[first.channel.value()] : 0.0;
     if (best.cause == Cause::congestion && shift > 3 * shifts_.spread)
       found.evidence.push_back(

@@ -106,6 +106,9 @@ TEST(Load, WithOneLoadLevelTheCauseIsADoubtThatLoadRoundsSettle) {
   ASSERT_EQ(assessment.doubts.size(), 1u);
   EXPECT_EQ(assessment.doubts[0].channels, std::vector{run.channel("leaf1->spine2")});
   EXPECT_EQ(assessment.doubts[0].packets, 0u);
+  EXPECT_NEAR(assessment.doubts[0].passes, 0.5, 0.02);
+  ASSERT_EQ(assessment.diagnosis.links.size(), 1u);
+  EXPECT_EQ(assessment.diagnosis.links[0].verdict, Verdict::unknown);
 }
 
 TEST(Load, AStalledSenderIsNoEvidence) {

@@ -6,6 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "probes/diagnosis/load_evidence.hpp"
+
 namespace weft {
 namespace {
 
@@ -68,6 +70,16 @@ TEST(LoadCause, NoRoundsSayNothing) {
 TEST(LoadCause, OffersDifferWhenOneIsWellAboveAnother) {
   EXPECT_FALSE(offers_differ(std::vector<PressedRound>{{0.95, 0.5}, {1.0, 0.5}}));
   EXPECT_TRUE(offers_differ(std::vector<PressedRound>{{0.95, 0.5}, {0.6, 0.5}}));
+}
+
+TEST(LoadEvidence, TellsTheLeastTheMiddleAndTheMostThatWasOffered) {
+  const std::vector<PressedRound> rounds{{1.9, 0.5}, {0.95, 0.49}, {0.4, 0.4}, {0.96, 0.51}};
+  EXPECT_EQ(offers_in_words(rounds, Bandwidth::mbit(50)),
+            "of 20M offered 20M arrived, of 47.8M 25M, of 95M 25M");
+  const std::vector<PressedRound> many{{0.4, 0.4}, {0.7, 0.5}, {0.95, 0.5}, {1.4, 0.5}, {1.9, 0.5}};
+  EXPECT_EQ(offers_in_words(many, Bandwidth::gbit(400)),
+            "of 160G offered 160G arrived, of 380G 200G, of 760G 200G");
+  EXPECT_EQ(offers_in_words({}, Bandwidth::gbit(400)), "");
 }
 
 }  // namespace
