@@ -2,11 +2,15 @@
 
 #include <nats/nats.h>
 
+#include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 
+#include "collectors/bus/parts.hpp"
 #include "collectors/bus/subject.hpp"
+#include "probes/session/messages_json.hpp"
 
 namespace weft {
 namespace {
@@ -14,6 +18,8 @@ namespace {
 constexpr int kConnectTimeoutMs = 3000;
 constexpr int kReconnects = 10;
 constexpr int kReconnectWaitMs = 300;
+/// Of a server's limit: room for the subject and what the protocol adds.
+constexpr std::size_t kEnvelope = 10'000;
 /// More than a wave of results of the largest lab; beyond it messages are dropped and tasks time out.
 constexpr std::size_t kMostWaiting = 100'000;
 
@@ -33,6 +39,9 @@ class Inbox {
  public:
   void add(Incoming message) {
     const std::lock_guard lock(mutex_);
+    auto whole = joiner_.add(message.from, std::move(message.bytes));
+    if (!whole) return;
+    message.bytes = std::move(*whole);
     if (messages_.size() < kMostWaiting) messages_.push_back(std::move(message));
     arrived_.notify_one();
   }
@@ -59,6 +68,7 @@ class Inbox {
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<Incoming> messages_;
+  PartJoiner joiner_{kMostMessageBytes};
   bool closed_ = false;
 };
 
@@ -113,19 +123,33 @@ class NatsBus : public Bus {
   }
 
   Result<void> send(std::string_view to, std::string_view bytes) override {
-    const auto status = natsConnection_Publish(connection_.get(), subject_of(run_, to, self_).c_str(),
-                                               bytes.data(), static_cast<int>(bytes.size()));
-    if (status == NATS_OK) return {};
-    if (status == NATS_CONNECTION_CLOSED)
-      return fail(ErrorKind::absent,
-                  "the connection to the NATS server is lost: is nats-server still running?");
-    return fail(ErrorKind::internal, "a message of {} bytes to {} was not sent: {}", bytes.size(), to,
-                natsStatus_GetText(status));
+    if (bytes.size() > kMostMessageBytes)
+      return fail(ErrorKind::internal, "a message of {} bytes to {} is longer than {}", bytes.size(), to,
+                  kMostMessageBytes);
+    const auto subject = subject_of(run_, to, self_);
+    for (const std::string& part : cut_into_parts(bytes, ++last_number_, most_at_once())) {
+      const auto status = natsConnection_Publish(connection_.get(), subject.c_str(), part.data(),
+                                                 static_cast<int>(part.size()));
+      if (status == NATS_OK) continue;
+      if (status == NATS_CONNECTION_CLOSED)
+        return fail(ErrorKind::absent,
+                    "the connection to the NATS server is lost: is nats-server still running?");
+      return fail(ErrorKind::internal, "a message of {} bytes to {} was not sent: {}", bytes.size(), to,
+                  natsStatus_GetText(status));
+    }
+    return {};
   }
 
   Result<std::optional<Incoming>> receive(Nanoseconds limit) override { return inbox_.next(limit); }
 
  private:
+  /// The server's own limit, 1 MB unless it was set otherwise.
+  std::size_t most_at_once() const {
+    const auto limit =
+        static_cast<std::size_t>(std::max<std::int64_t>(natsConnection_GetMaxPayload(connection_.get()), 0));
+    return limit > 2 * kEnvelope ? limit - kEnvelope : kEnvelope;
+  }
+
   static tl::unexpected<Error> refused(const NatsAddress& address, natsStatus status) {
     if (status == NATS_CONNECTION_AUTH_FAILED || status == NATS_NOT_PERMITTED)
       return fail(ErrorKind::permission, "the NATS server at {} refuses the credential ({})", address.url,
@@ -136,6 +160,7 @@ class NatsBus : public Bus {
 
   RunId run_;
   std::string self_;
+  std::atomic<std::uint32_t> last_number_ = 0;
   Inbox inbox_;
   Connection connection_;
   Subscription subscription_;

@@ -1,5 +1,5 @@
 // Messages as JSON text and back. Decoding trusts nothing: sizes, ranges and kinds are checked, and what does
-// not fit is an Error. A message is at most kMostMessageBytes long (the default limit of a NATS server).
+// not fit is an Error. A message is at most kMostMessageBytes long.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@
 
 namespace weft {
 
-inline constexpr std::size_t kMostMessageBytes = 1'000'000;
+/// The answers to some two million probes: far more than a task asks for. A bus may carry it in parts.
+inline constexpr std::size_t kMostMessageBytes = 64'000'000;
 
 std::string encode(const ToAgent& message);
 std::string encode(const ToCoordinator& message);

@@ -29,6 +29,23 @@ TEST(NatsBus, CarriesMessagesBothWaysAndSaysWhoSentThem) {
   EXPECT_EQ((*answered)->bytes, "start");
 }
 
+TEST(NatsBus, CarriesWhatIsLongerThanTheServerTakesAtOnce) {
+  const auto nats = server();
+  ASSERT_TRUE(nats) << nats.error().message;
+  const auto coordinator = connect_nats(nats->address(), RunId(1), "coordinator");
+  const auto agent = connect_nats(nats->address(), RunId(1), "host1");
+  ASSERT_TRUE(coordinator && agent);
+  std::string message;
+  for (int i = 0; message.size() < 5'000'000; ++i) message += std::to_string(i);
+  ASSERT_TRUE((*agent)->send("coordinator", message));
+  const auto heard = (*coordinator)->receive(kSoon);
+  ASSERT_TRUE(heard && *heard);
+  EXPECT_TRUE((*heard)->bytes == message);
+  const auto too_long = (*agent)->send("coordinator", std::string(70'000'000, 'x'));
+  ASSERT_FALSE(too_long);
+  EXPECT_NE(too_long.error().message.find("70000000 bytes"), std::string::npos);
+}
+
 TEST(NatsBus, ARunDoesNotHearAnother) {
   const auto nats = server();
   ASSERT_TRUE(nats);
