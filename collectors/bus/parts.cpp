@@ -48,6 +48,7 @@ std::optional<std::string> PartJoiner::add(const std::string& from, std::string 
   const auto index = load_be32(raw, kIndexAt);
   const auto count = load_be32(raw, kCountAt);
   const Key key(from, load_be32(raw, kNumberAt));
+  if (index >= count) return std::nullopt;
   if (index == 0) {
     if (!begun_.contains(key)) forget_others_of(from);
     begun_[key] = Begun{count, 0, {}};

@@ -1,0 +1,160 @@
+// Agents started by a real Slurm: its controller on the management network of a lab, one slurmd in the
+// namespace of each host.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/schema.hpp"
+#include "tests/support/test_cluster.hpp"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+constexpr std::chrono::seconds kLimit{60};
+constexpr const char* kHosts[] = {"host1", "host2", "host3", "host4"};
+
+std::string host_name() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+class SlurmCluster : public TestCluster {
+ public:
+  SlurmCluster() {
+    write_configuration();
+    start({"munged", "--force", "--foreground", "--num-threads=1", "--key-file=" + here("key"),
+           "--socket=" + here("munge"), "--pid-file=" + here("munged.pid"),
+           "--log-file=" + here("munged.log"), "--seed-file=" + here("munged.seed")},
+          "munged");
+    start({"nsenter", on_head_network(), "slurmctld", "-D", "-i", "-f", here("slurm.conf")}, "slurmctld");
+    for (const char* host : kHosts)
+      start({"nsenter", "--net=" + opened().namespace_of(node(host)).string(), "slurmd", "-D", "-N", host,
+             "-f", here("slurm.conf")},
+            host);
+  }
+
+  /// Waits until all nodes take jobs.
+  testing::AssertionResult is_ready() const {
+    Answer said;
+    for (int look = 0; look < 100; ++look) {
+      said = slurm({"sinfo", "-h", "-r", "-t", "idle", "-o", "%D"});
+      if (said.output == "4\n") return testing::AssertionSuccess();
+      usleep(200'000);
+    }
+    return testing::AssertionFailure() << said.output << said.errors;
+  }
+  Words environment() const { return {"SLURM_CONF=" + here("slurm.conf")}; }
+  std::string on_head_network() const { return "--net=" + opened().management_namespace().string(); }
+  void kill_slurmd_of(const std::string& host) {
+    for (auto& [name, process] : processes_)
+      if (name == host) process.stop(std::chrono::seconds(2));
+  }
+  /// One of Slurm's own commands.
+  Answer slurm(Words command) const {
+    command.insert(command.begin(), {"env", environment()[0], "nsenter", on_head_network()});
+    const auto done = run_program(command, "", std::chrono::seconds(10));
+    return done ? Answer{0, *done, ""} : Answer{1, "", done.error().message};
+  }
+
+ private:
+  std::string here(const char* name) const { return slurm_.path() / name; }
+  NodeId node(const std::string& host) const { return opened().fabric().find_node(host).value(); }
+
+  void start(Words argv, const std::string& name) {
+    argv.insert(argv.begin(), {"env", environment()[0]});
+    auto child = ChildProcess::start({.argv = argv,
+                                      .output = ToNothing{},
+                                      .errors = ToFile{slurm_.path() / (name + ".err")},
+                                      .own_session = true});
+    ASSERT_TRUE(child) << child.error().message;
+    processes_.emplace_back(name, std::move(*child));
+  }
+
+  void write_configuration() {
+    std::ofstream(here("key"), std::ios::binary) << std::string(128, 'k');
+    std::filesystem::permissions(here("key"), std::filesystem::perms::owner_read);
+    std::filesystem::create_directories(here("state"));
+    std::string text = fmt::format(
+        "ClusterName=weft\nSlurmctldHost={}({})\nSlurmUser=root\nSlurmdUser=root\nAuthType=auth/munge\n"
+        "CredType=cred/munge\nProctrackType=proctrack/pgid\nTaskPlugin=task/none\nMpiDefault=none\n"
+        "JobAcctGatherType=jobacct_gather/none\nAccountingStorageType=accounting_storage/none\n"
+        "SelectType=select/cons_tres\nSwitchType=switch/none\nSlurmdParameters=config_overrides\n"
+        "ReturnToService=2\n",
+        host_name(), head_address());
+    const auto path = slurm_.path().string();
+    text += fmt::format(
+        "AuthInfo=socket={0}/munge\nStateSaveLocation={0}/state\nSlurmdSpoolDir={0}/spool.%n\n"
+        "SlurmctldPidFile={0}/slurmctld.pid\nSlurmdPidFile={0}/slurmd.%n.pid\n"
+        "SlurmctldLogFile={0}/slurmctld.log\nSlurmdLogFile={0}/slurmd.%n.log\n",
+        path);
+    for (const char* host : kHosts) {
+      std::filesystem::create_directories(slurm_.path() / fmt::format("spool.{}", host));
+      text += fmt::format("NodeName={} NodeAddr={} CPUs=2 RealMemory=500\n", host,
+                          to_string(opened().management_address(node(host))));
+    }
+    text += "PartitionName=all Nodes=host[1-4] Default=YES State=UP OverSubscribe=FORCE\n";
+    std::ofstream(here("slurm.conf")) << text;
+  }
+
+  TestDirectory slurm_;
+  std::vector<std::pair<std::string, ChildProcess>> processes_;
+};
+
+std::string why_not_here() {
+  std::ifstream map("/proc/self/uid_map");
+  const std::string ids{std::istreambuf_iterator<char>(map), {}};
+  if (ids.find("4294967295") == std::string::npos) return "Slurm must be root outside a user namespace";
+  if (std::filesystem::is_empty("/sys/fs/cgroup")) return "slurmd needs /sys/fs/cgroup";
+  return "";
+}
+
+TEST(ClusterBySlurm, IsSweptWithoutAndWithinAnAllocation) {
+  if (const auto why = why_not_here(); !why.empty()) GTEST_SKIP() << why;
+  const SlurmCluster cluster;
+  ASSERT_TRUE(cluster.is_ready());
+  const auto alone = cluster.on_head(cluster.sweep_words("srun"), cluster.environment());
+  EXPECT_EQ(alone.status, 0) << alone.errors << alone.output;
+  auto words = cluster.sweep_words("srun");
+  words.erase(words.begin() + 3, words.begin() + 5);  // --hosts and its list
+  auto command = cluster.start_after({"nsenter", cluster.on_head_network(), "salloc", "--quiet", "-N4", "sh",
+                                      "-c", "exec \"$0\" \"$@\" --hosts \"$SLURM_JOB_NODELIST\""},
+                                     words, cluster.environment());
+  const auto inside = command.wait(kLimit);
+  EXPECT_EQ(inside.status, 0) << inside.errors << inside.output;
+  for (const auto& answer : {alone, inside}) {
+    expect_matches_schema(answer.output, "diagnosis");
+    EXPECT_EQ(Json::parse(answer.output, nullptr, false)["coverage"]["probed"], 16) << answer.output;
+  }
+}
+
+TEST(ClusterBySlurm, ANodeWhoseSlurmdIsGoneIsAFindingAndNoJobIsLeft) {
+  if (const auto why = why_not_here(); !why.empty()) GTEST_SKIP() << why;
+  SlurmCluster cluster;
+  ASSERT_TRUE(cluster.is_ready());
+  cluster.kill_slurmd_of("host3");
+  auto words = cluster.sweep_words("srun");
+  words.insert(words.end(), {"--gather", "5s"});
+  const auto answer = cluster.on_head(words, cluster.environment());
+  EXPECT_EQ(answer.status, 2) << answer.errors;
+  const auto document = Json::parse(answer.output, nullptr, false);
+  ASSERT_EQ(document["hosts"].size(), 1u) << answer.output;
+  EXPECT_EQ(document["hosts"][0]["host"], "host3");
+  EXPECT_TRUE(document["links"].empty()) << answer.output;
+  Answer left;
+  for (int look = 0; look < 50; ++look) {
+    left = cluster.slurm({"squeue", "-h", "-w", "host[1-2,4]"});
+    if (left.output.empty()) break;
+    usleep(200'000);
+  }
+  EXPECT_EQ(left.output, "");
+}
+
+}  // namespace
+}  // namespace weft
