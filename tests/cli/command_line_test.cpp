@@ -137,6 +137,17 @@ TEST(Simulate, BlamesAHostsCableOrNicAndNoLinkBetweenSwitches) {
   EXPECT_THAT(outcome.out, testing::Not(HasSubstr("spine")));
 }
 
+TEST(Simulate, FindsALossOfOneInAThousandWithAMinutesProbes) {
+  const ScratchFile fabric("fabric: a\nkind: roce\nclos: {leaves: 4, spines: 4, hosts_per_leaf: 4}\n");
+  for (const char* seed : {"1", "2", "3"}) {
+    const auto outcome =
+        weft_called({"simulate", fabric.path(), "--fault", "leaf1--spine2:loss=0.1%,from=leaf1", "--budget",
+                     "60s", "--seed", seed});
+    EXPECT_EQ(outcome.status, 1) << outcome.out;
+    EXPECT_THAT(outcome.out, HasSubstr("leaf1--spine2 (from leaf1)  degraded   loss"));
+  }
+}
+
 TEST(HelpText, BreaksLinesAtSpacesAndCommandsWithABackslash) {
   const std::string word(30, 'x');
   const std::string line = "  " + word + " " + word + " " + word;

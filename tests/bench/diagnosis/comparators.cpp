@@ -36,6 +36,8 @@ Table table_of(const Fabric& fabric, const Run& run) {
 }
 
 constexpr std::size_t kMostNamed = 60;
+constexpr int kMostSweeps = 25;    // of NetBouncer's coordinate descent
+constexpr double kSettled = 1e-7;  // below any difference between its thresholds
 
 /// Greedy: names the channel that explains most of what is not yet explained, until none gains `cost`.
 Ranking flock(const Table& table, double good, double bad, double cost) {
@@ -88,7 +90,9 @@ std::vector<double> netbouncer(const Table& table, double lambda) {
   }
   for (std::size_t i = 0; i < y.size(); ++i)
     for (const ChannelId channel : table.path[i]) product[i] *= x[channel.value()];
-  for (int sweep = 0; sweep < 25; ++sweep)
+  double moved = 1;
+  for (int sweep = 0; sweep < kMostSweeps && moved > kSettled; ++sweep) {
+    moved = 0;
     for (std::size_t c = 0; c < x.size(); ++c) {
       double numerator = -0.5 * lambda;
       double denominator = -lambda;
@@ -99,9 +103,12 @@ std::vector<double> netbouncer(const Table& table, double lambda) {
       }
       double next = denominator > 0 ? std::clamp(numerator / denominator, 1e-6, 1.0) : 1.0;
       if (table.over[c].empty()) next = 1.0;
+      if (next == x[c]) continue;
       for (const std::uint32_t i : table.over[c]) product[i] *= next / x[c];
+      moved = std::max(moved, std::abs(next - x[c]));
       x[c] = next;
     }
+  }
   return x;
 }
 

@@ -133,6 +133,23 @@ TEST(ObservationLines, ALineWithoutEndIsLeftOutWithoutBeingKept) {
   EXPECT_EQ(result.observations.probes.size(), 1u);
 }
 
+TEST(ObservationLines, OneBrokenLineInAMillionIsNamedAndTheOthersAreUsed) {
+  constexpr std::size_t kLines = 1'000'000;
+  constexpr std::size_t kBroken = 654'321;
+  const Fabric fabric = small();
+  const std::string good = line("\"sent\":3,\"lost\":1");
+  const std::string bad = line("\"sent\":3,\"lost\":4");
+  ObservationReader reader(fabric);
+  for (std::size_t i = 1; i <= kLines; ++i) reader.feed(i == kBroken ? bad : good);
+  const auto result = std::move(reader).finish();
+  EXPECT_EQ(result.lines, kLines);
+  EXPECT_EQ(result.broken, 1u);
+  ASSERT_EQ(result.first_broken.size(), 1u);
+  EXPECT_EQ(result.first_broken[0].line, kBroken);
+  EXPECT_NE(result.first_broken[0].message.find("4 lost of 3 sent"), std::string::npos);
+  EXPECT_EQ(result.observations.probes.size(), kLines - 1);
+}
+
 TEST(ObservationLines, OfManyBrokenLinesTheFirstAreNamed) {
   const Fabric fabric = small();
   std::string text;
