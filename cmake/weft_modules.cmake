@@ -141,6 +141,10 @@ function(weft_all_benchmarks)
   set_target_properties(bench_acceptance PROPERTIES EXCLUDE_FROM_ALL FALSE)
   add_test(NAME "tests/bench: one sweep of each kind names its fault" COMMAND bench_acceptance 1 --at-least 5)
   set_tests_properties("tests/bench: one sweep of each kind names its fault" PROPERTIES RUN_SERIAL TRUE TIMEOUT 600 LABELS lab)
+  set_target_properties(bench_ib_acceptance PROPERTIES EXCLUDE_FROM_ALL FALSE)
+  add_test(NAME "tests/bench: InfiniBand sweeps are clean or name each fault" COMMAND bench_ib_acceptance 2 few)
+  set_tests_properties("tests/bench: InfiniBand sweeps are clean or name each fault"
+                       PROPERTIES RUN_SERIAL TRUE TIMEOUT 600 LABELS lab SKIP_RETURN_CODE 77)
 endfunction()
 
 function(weft_summary)

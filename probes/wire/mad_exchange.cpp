@@ -29,6 +29,7 @@ MadPacket MadExchange::attempt(std::uint32_t index, Nanoseconds now) {
   const auto spacing = limits_.timeout / limits_.attempts;
   slot.resend = false;
   slot.retry_at = now + spacing;
+  wake_at_ = std::min(wake_at_.value_or(slot.retry_at), slot.retry_at);
   const std::uint32_t id =
       slot.generation << (kAttemptBits + kSlotBits) | std::uint32_t{slot.attempts} << kSlotBits | index;
   ++slot.attempts;
@@ -113,9 +114,10 @@ void MadExchange::elapsed(Nanoseconds now) {
     else if (now >= slot.retry_at && slot.attempts < limits_.attempts)
       missed(i);
   }
+  wake_at_ = soonest();
 }
 
-std::optional<Nanoseconds> MadExchange::wake_at() const {
+std::optional<Nanoseconds> MadExchange::soonest() const {
   std::optional<Nanoseconds> soonest;
   for (const Slot& slot : slots_) {
     if (!slot.in_use) continue;
@@ -136,8 +138,11 @@ Result<MadTally> converse(Mads& mads, MadDialogue& dialogue, const MadLimits& li
     if (exchange.done()) return exchange.tally();
     const auto wait = std::clamp(exchange.wake_at().value_or(now) - now, Nanoseconds(0), kLongestWait);
     auto arrival = mads.receive(wait);
+    for (unsigned taken = 0; arrival && *arrival && taken < limits.window; ++taken) {
+      exchange.arrived(**arrival);
+      arrival = mads.receive(Nanoseconds(0));
+    }
     if (!arrival) return pass_on(arrival, "receiving a MAD");
-    if (*arrival) exchange.arrived(**arrival);
   }
   return exchange.tally();
 }

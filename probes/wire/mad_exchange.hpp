@@ -52,8 +52,9 @@ class MadExchange {
   void arrived(const MadArrival& arrival);
   /// Gives up on, or asks again, what has waited too long.
   void elapsed(Nanoseconds now);
-  /// When elapsed() has something to do next; absent when nothing is in flight.
-  std::optional<Nanoseconds> wake_at() const;
+  /// When elapsed() may have something to do next, not later than it has; absent: never yet. An answer does
+  /// not move it: that would mean a look at all questions for each.
+  std::optional<Nanoseconds> wake_at() const { return in_flight_ == 0 ? std::nullopt : wake_at_; }
   bool done() const { return in_flight_ == 0 && exhausted_; }
   const MadTally& tally() const { return tally_; }
 
@@ -71,6 +72,7 @@ class MadExchange {
   void conclude(std::uint32_t index, const MadAnswer& answer);
   Slot* find(MadTransaction transaction);
   void missed(std::uint32_t index);
+  std::optional<Nanoseconds> soonest() const;
 
   MadDialogue* dialogue_;
   MadLimits limits_;
@@ -79,6 +81,7 @@ class MadExchange {
   std::vector<std::uint32_t> resend_;
   std::uint32_t in_flight_ = 0;
   bool exhausted_ = false;
+  std::optional<Nanoseconds> wake_at_;
   MadTally tally_;
 };
 

@@ -1,6 +1,7 @@
 // InfiniBand at size, side by side with infiniband-diags: one ibsim with OpenSM, the tools and weft in turn.
 // `bench_infiniband [small] [alternations]`: small is 1,024 adapters and 96 switches; the default is 8,192
-// and 640. Each timed run is a process of its own; ours is this program again, as `--worker JOB`.
+// and 640; `hold` instead of a number keeps the fabric up for a profiler. Each timed run is a process of its
+// own; ours is this program again, as `--worker JOB`.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "collectors/counters/counter_reading.hpp"
 #include "probes/discover/subnet_tables.hpp"
 #include "probes/engine/umad/umad_mads.hpp"
+#include "probes/wire/mad_attributes.hpp"
 #include "tests/bench/support/figures.hpp"
 #include "topology/files/ibnetdiscover.hpp"
 #include "topology/lab/ib_simulator.hpp"
@@ -30,6 +32,7 @@ using std::chrono::steady_clock;
 
 constexpr auto kToolLimit = std::chrono::minutes(10);
 constexpr unsigned kPaths = 2'000'000;
+constexpr unsigned kBareQuestions = 200'000;
 
 struct Size {
   unsigned pods, leaves, spines, cores, hosts_per_leaf;
@@ -101,9 +104,59 @@ double walk_paths(const InfinibandFabric& fabric, const ForwardingTables& tables
   return seconds;
 }
 
-/// Writes "mads paths_s peak_gb unread" to stdout; the dump goes to stderr's file, as the tools write theirs.
+/// One question, asked again and again.
+class Again : public MadDialogue {
+ public:
+  Again(MadQuestion question, unsigned times) : question_(std::move(question)), left_(times) {}
+  std::optional<MadQuestion> next() override {
+    if (left_ == 0) return std::nullopt;
+    --left_;
+    return question_;
+  }
+  void answered(const MadQuestion&, const MadAnswer& answer) override {
+    if (answer.outcome != MadOutcome::answered) return;
+    ++answered_;
+    if (const auto info = decode_port_info(answer.data); info && info->lid) lid_ = *info->lid;
+    if (const auto counters = decode_port_counters(answer.data)) counters_ = *counters;
+  }
+  unsigned answers() const { return answered_; }
+  Lid lid() const { return lid_; }
+  std::uint64_t counter(IbCounter which) const { return counters_[static_cast<std::size_t>(which)]; }
+
+ private:
+  MadQuestion question_;
+  unsigned left_;
+  unsigned answered_ = 0;
+  Lid lid_;
+  IbCounters counters_{};
+};
+
+/// MADs that left our adapter so far, by its own counter; it does not count the one that asks.
+std::uint64_t count_sent(Mads& mads) {
+  Again lid({.attribute = MadAttribute::port_info, .modifier = 1}, 1);
+  must(converse(mads, lid));
+  Again counters({.to = lid.lid(),
+                  .mad_class = MadClass::performance,
+                  .attribute = MadAttribute::port_counters,
+                  .port = 1},
+                 1);
+  must(converse(mads, counters));
+  return counters.counter(IbCounter::xmit_packets);
+}
+
+/// What ibsim answers at most: the same question over one hop, time after time, with nothing else to do.
+double most_per_second(Mads& mads) {
+  Again again({.to = DirectedRoute().then(1), .attribute = MadAttribute::node_info}, kBareQuestions);
+  const auto start = steady_clock::now();
+  must(converse(mads, again));
+  return again.answers() / Seconds(steady_clock::now() - start).count();
+}
+
+/// Writes "mads paths_s peak_gb unread links" to stdout, or one number.
 int work(const std::string& job) {
   const auto mads = must(open_umad({}));
+  if (job == "sent") return fmt::print("{}\n", count_sent(*mads)), 0;
+  if (job == "most") return fmt::print("{}\n", most_per_second(*mads)), 0;
   const auto found = must(discover_subnet(*mads));
   const auto fabric = must(build_infiniband_fabric(found.subnet, "bench"));
   double paths = 0;
@@ -145,20 +198,31 @@ class Bench {
   Run run(std::vector<std::string> argv, bool dead = false) {
     const auto out = directory_ / "out.txt";
     const auto start = steady_clock::now();
-    auto child = must(ChildProcess::start(
-        {.argv = in_directory(directory_, argv),
-         .env = ibsim_environment(name_, inventory_.ports[fabric_.nics()[0].value()].node_guid, false),
-         .output = ToFile{out},
-         .errors = ToFile{directory_ / "err.txt"}}));
+    auto child = must(ChildProcess::start({.argv = in_directory(directory_, argv),
+                                           .env = environment(),
+                                           .output = ToFile{out},
+                                           .errors = ToFile{directory_ / "err.txt"}}));
     const auto status = must(child.wait_for(kToolLimit));
     const double seconds = Seconds(steady_clock::now() - start).count();
     if (!status || (!status->success() && !dead)) fmt::print(stderr, "bench: {} did not succeed\n", argv[0]);
     std::ifstream file(out);
     return {seconds, {std::istreambuf_iterator<char>(file), {}}};
   }
-  Run ours(const char* job) { return run({fs::read_symlink("/proc/self/exe").string(), "--worker", job}); }
+  std::vector<std::string> environment() const {
+    return ibsim_environment(name_, inventory_.ports[fabric_.nics()[0].value()].node_guid, false);
+  }
+  static std::vector<std::string> our_words(const char* job) {
+    return {fs::read_symlink("/proc/self/exe").string(), "--worker", job};
+  }
+  Run ours(const char* job) { return run(our_words(job)); }
 
-  /// Requests that left our adapter so far, by its own counter.
+  /// MADs that this sends from our adapter, by the adapter's own counter.
+  double mads_of(const std::vector<std::string>& argv) {
+    const double before = std::stod(ours("sent").output);
+    run(argv);
+    return std::stod(ours("sent").output) - before;
+  }
+
   void command(const std::string& text) {
     if (const auto done = ibsim_command(directory_, text); !done) must(Result<int>(pass_on(done)));
   }
@@ -186,6 +250,22 @@ double worker_figure(const Run& run, unsigned index) {
   return value;
 }
 
+/// Keeps the fabric up until standard input ends, for who wants to profile: says how to reach it.
+int hold(const Size& size) {
+  const Fabric fabric = fat_tree(size);
+  const auto directory = fs::temp_directory_path() / fmt::format("weft-bench-ib-{}", getpid());
+  {
+    Bench bench(fabric, directory, fmt::format("weft-bench-{}", getpid()));
+    fmt::print("cd {} && {}\n", directory.string(), fmt::join(bench.environment(), " "));
+    std::fflush(stdout);
+    while (std::getchar() != EOF) {
+    }
+  }
+  std::error_code ignored;
+  fs::remove_all(directory, ignored);
+  return 0;
+}
+
 int measure(const Size& size, unsigned alternations) {
   const Fabric fabric = fat_tree(size);
   const auto directory = fs::temp_directory_path() / fmt::format("weft-bench-ib-{}", getpid());
@@ -196,13 +276,14 @@ int measure(const Size& size, unsigned alternations) {
     fmt::print("{} adapters, {} links up under OpenSM in {:.1f} s\n", fabric.nics().size(),
                fabric.link_count(), Seconds(steady_clock::now() - start).count());
     std::vector<double> serial, o64, ours, errors, counters, dump, tables, paths;
-    double peak = 0;
+    double peak = 0, counters_sent = 0;
     for (unsigned i = 0; i < alternations; ++i) {
       o64.push_back(bench.run({"ibnetdiscover", "-o", "64"}).seconds);
       ours.push_back(bench.ours("discovery").seconds);
       errors.push_back(bench.run({"ibqueryerrors"}, true).seconds);
       const auto counted = bench.ours("counters");
       counters.push_back(counted.seconds);
+      counters_sent = worker_figure(counted, 0);
       dump.push_back(bench.run({"dump_fts"}).seconds);
       tables.push_back(bench.ours("tables").seconds);
       const auto walked = bench.ours("paths");
@@ -218,12 +299,19 @@ int measure(const Size& size, unsigned alternations) {
     std::vector<double> dead;
     for (unsigned i = 0; i < std::max(alternations / 2, 1U); ++i)
       dead.push_back(bench.ours("discovery").seconds);
+    const double theirs_sent = bench.mads_of({"ibnetdiscover", "-o", "64"});
+    const double ours_sent = bench.mads_of(bench.our_words("discovery"));
+    const double most = std::stod(bench.ours("most").output);
     figures.add("adapters", static_cast<double>(fabric.nics().size()));
     figures.add("discovery_s", median(ours));
     figures.add("discovery_vs_ibnetdiscover_o64", median(o64) / median(ours), "2.5");
+    figures.add("discovery_mads_vs_ibnetdiscover", ours_sent / theirs_sent, "at most 0.85");
     figures.add("discovery_vs_ibnetdiscover", median(serial) / median(ours));
     figures.add("counters_vs_ibqueryerrors", median(errors) / median(counters), "6");
     figures.add("tables_vs_dump_fts", median(dump) / median(tables), "8");
+    figures.add("counters_kmads", counters_sent / 1e3);
+    figures.add("ibsim_kmads_per_s", most / 1e3);
+    figures.add("counters_vs_ibqueryerrors_if_only_ibsim_took_time", median(errors) / (counters_sent / most));
     figures.add("paths_2m_s", median(paths), "at most 0.3");
     figures.add("peak_gb", peak, "at most 1");
     figures.add("dead_node_extra_s", median(dead) - median(ours), "at most one timeout, 0.6");
@@ -240,6 +328,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() == 2 && words[0] == "--worker") return weft::work(words[1]);
   const bool small = !words.empty() && words[0] == "small";
+  if (words.size() == 2 && words[1] == "hold") return weft::hold(small ? weft::kSmall : weft::kFull);
   const unsigned alternations = words.size() > 1 ? static_cast<unsigned>(std::atoi(words[1].c_str())) : 5;
   return weft::measure(small ? weft::kSmall : weft::kFull, std::max(alternations, 1U));
 }
