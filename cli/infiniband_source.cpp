@@ -96,4 +96,25 @@ Result<FoundFabric> find_fabric(const po::variables_map& values, const std::stri
   return FoundFabric{std::move(*fabric), tally, took};
 }
 
+Result<FoundRoutes> find_routes(const po::variables_map& values, const Arguments& words) {
+  if (text_option(values, "dump"))
+    return fail(ErrorKind::usage, "--dump: a dump of the cables has no forwarding tables to read");
+  const auto names = node_names(values);
+  if (!names) return pass_on(names);
+  const auto limits = mad_limits(values);
+  if (!limits) return pass_on(limits);
+  const auto mads = open_mads(values, words);
+  if (!mads) return pass_on(mads);
+  const auto found = discover_subnet(**mads, *limits);
+  if (!found) return pass_on(found);
+  auto fabric = build_infiniband_fabric(found->subnet, "discovered", *names);
+  if (!fabric) return pass_on(fabric);
+  auto tables = read_tables(**mads, *fabric, found->routes, *limits);
+  if (!tables) return pass_on(tables);
+  std::optional<std::string> engine;
+  if (const auto name = text_option(values, "lab"))
+    if (const auto lab = ib_lab_open(*name, ib_lab_root())) engine = ib_lab_engine(*lab);
+  return FoundRoutes{std::move(*fabric), std::move(*tables), std::move(engine)};
+}
+
 }  // namespace weft

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "cli/options.hpp"
-#include "probes/discover/subnet_discovery.hpp"
+#include "probes/discover/subnet_tables.hpp"
 
 namespace weft {
 
@@ -22,5 +22,13 @@ struct FoundFabric {
 };
 Result<FoundFabric> find_fabric(const po::variables_map& values, const std::string& name,
                                 const Arguments& words);
+
+/// The same with every switch's forwarding table; a dump has none.
+struct FoundRoutes {
+  InfinibandFabric fabric;
+  TableReading tables;
+  std::optional<std::string> engine;  // that a lab's OpenSM says it ran; elsewhere nobody tells
+};
+Result<FoundRoutes> find_routes(const po::variables_map& values, const Arguments& words);
 
 }  // namespace weft

@@ -6,12 +6,11 @@
 #include "cli/compose.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/infiniband_lab.hpp"
+#include "cli/infiniband_reading.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/sweep_answer.hpp"
 #include "collectors/counters/counter_evidence.hpp"
-#include "probes/discover/matching.hpp"
-#include "probes/discover/subnet_tables.hpp"
 
 namespace weft {
 namespace {
@@ -19,78 +18,7 @@ namespace {
 constexpr const char* kAdapter = "ibsim0";  // what the preload library calls every adapter
 constexpr IpAddress::V4 kLoopback{127, 0, 0, 1};
 
-/// The fabric as it is, beside the one that should be.
-struct Reading {
-  InfinibandFabric found;
-  SubnetRoutes routes;
-  FabricMatch match;
-  TableReading tables;
-  CounterReading counters;
-};
-
-Result<Reading> read_fabric(Mads& mads, const Fabric& expected) {
-  auto discovery = discover_subnet(mads);
-  if (!discovery) return pass_on(discovery);
-  auto found = build_infiniband_fabric(discovery->subnet, expected.name());
-  if (!found) return pass_on(found);
-  auto match = match_fabrics(expected, found->fabric);
-  auto tables = read_tables(mads, *found, discovery->routes);
-  if (!tables) return pass_on(tables);
-  auto counters = read_counters(mads, *found);
-  if (!counters) return pass_on(counters);
-  return Reading{std::move(*found), std::move(discovery->routes), std::move(match), std::move(*tables),
-                 std::move(*counters)};
-}
-
-/// The channels of the fabric file that a route of the fabric found takes; empty when one of them is not in
-/// it.
-std::vector<ChannelId> expected_path(const LidRoute& route, const FabricMatch& match) {
-  std::vector<ChannelId> path;
-  for (const ChannelId channel : route.path()) {
-    const auto expected = match.expected[channel.value()];
-    if (!expected) return {};
-    path.push_back(*expected);
-  }
-  return path;
-}
-
-void adopt_paths(PathLearner& learner, const Reading& reading, const std::vector<PortId>& nics) {
-  for (const PortId src : nics)
-    for (const PortId dst : nics) {
-      const auto from = reading.match.found_nic[src.value()];
-      const auto to = reading.match.found_nic[dst.value()];
-      const auto lids = to ? reading.tables.tables.lids_of(*to) : std::nullopt;
-      if (src == dst || !from || !lids) continue;
-      for (std::uint32_t i = 0; i < lids->count(); ++i) {
-        const Lid lid(static_cast<std::uint16_t>(lids->base.value() + i));
-        const LidRoute route = reading.tables.tables.walk(*from, lid);
-        if (route.end != RouteEnd::arrived) continue;
-        if (const auto path = expected_path(route, reading.match); !path.empty())
-          learner.adopt(src, dst, PathLabel(lid.value()), path);
-      }
-    }
-}
-
-/// How many of the routes between these NICs are no longer those that the probes were counted for.
-std::size_t changed_routes(const Reading& reading, const ForwardingTables& now,
-                           const std::vector<PortId>& nics) {
-  std::size_t changed = 0;
-  for (const PortId src : nics)
-    for (const PortId dst : nics) {
-      const auto from = reading.match.found_nic[src.value()];
-      const auto to = reading.match.found_nic[dst.value()];
-      const auto lids = to ? now.lids_of(*to) : std::nullopt;
-      for (std::uint32_t i = 0; src != dst && from && lids && i < lids->count(); ++i) {
-        const Lid lid(static_cast<std::uint16_t>(lids->base.value() + i));
-        const LidRoute before = reading.tables.tables.walk(*from, lid);
-        const LidRoute after = now.walk(*from, lid);
-        if (!std::ranges::equal(before.path(), after.path())) ++changed;
-      }
-    }
-  return changed;
-}
-
-void note_counters(Sweep& sweep, const Reading& reading, const CounterReading& after) {
+void note_counters(Sweep& sweep, const InfinibandReading& reading, const CounterReading& after) {
   for (ChannelEvidence& sign : counter_evidence(reading.found, &reading.counters, after))
     if (const auto channel = reading.match.expected[sign.channel.value()]) {
       sign.channel = *channel;
@@ -118,7 +46,7 @@ Result<AgentSite> site_of(const IbLab& lab, const std::vector<PortId>& nics, con
 Result<int> sweep_lab(const po::variables_map& values, const SweepOptions& options, const IbLab& lab) {
   const auto mads = open_lab_mads(lab);
   if (!mads) return pass_on(mads);
-  const auto reading = read_fabric(**mads, lab.fabric);
+  const auto reading = read_infiniband(**mads, lab.fabric);
   if (!reading) return pass_on(reading);
   const auto addresses = plan_addresses(lab.fabric, IpFamily::v4);
   if (!addresses) return pass_on(addresses);
@@ -127,6 +55,7 @@ Result<int> sweep_lab(const po::variables_map& values, const SweepOptions& optio
   Sweep sweep(lab.fabric, addresses->book, options, secrets.run);
   for (const PortId nic : lab.fabric.nics())
     if (std::find(nics.begin(), nics.end(), nic) == nics.end()) sweep.leave_out(nic);
+  for (const auto& note : routing_notes(*reading, lab)) fmt::print(stderr, "weft: {}\n", note);
   sweep.know_paths([&](PathLearner& learner) { adopt_paths(learner, *reading, nics); });
   for (ChannelEvidence& sign : match_evidence(lab.fabric, reading->found, reading->match))
     sweep.note(std::move(sign));

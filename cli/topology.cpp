@@ -8,6 +8,7 @@
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
 #include "cli/topology_discover.hpp"
+#include "cli/topology_routes.hpp"
 #include "cli/words.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/fabric_json.hpp"
@@ -22,13 +23,14 @@ int topology_check_or_compare(const Arguments& arguments) {
                                         : topology_check_command(arguments);
 }
 
-constexpr std::array<Command, 4> kWords{{
+constexpr std::array<Command, 5> kWords{{
     {"show", "print the fabric of a file: what it consists of, or all of it", topology_show_command},
     {"check", "say whether a file is sound, or where an InfiniBand fabric differs from it",
      topology_check_or_compare},
     {"generate", "write the file of a fabric of a usual shape", topology_generate_command},
     {"discover", "read the InfiniBand fabric that this host is on, or a dump of one",
      topology_discover_command},
+    {"routes", "say what an InfiniBand fabric's forwarding tables amount to", topology_routes_command},
 }};
 
 Result<FabricFile> read_file(const po::variables_map& values) {

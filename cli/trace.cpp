@@ -9,6 +9,7 @@
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
+#include "cli/trace_infiniband.hpp"
 #include "collectors/report/path_table.hpp"
 #include "probes/session/trace_script.hpp"
 #include "topology/files/fabric_file.hpp"
@@ -65,14 +66,17 @@ std::vector<NodeId> hosts_of(const Fabric& fabric, const NicPair& pair) {
 
 TracePlan plan_for(const NicPair& pair, std::uint32_t labels) { return {pair, spread_labels(labels)}; }
 
+void print(const Fabric& fabric, const PathLearner& learner, const TraceWords& words, std::uint32_t tried) {
+  if (words.json)
+    fmt::print("{}\n", path_map_json(fabric, learner.path_map(), stamp_now()));
+  else
+    fmt::print("{}", path_table(fabric, learner, tried));
+}
+
 int print(const Fabric& fabric, const TraceScript& script, const TraceWords& words) {
   for (const HostEvidence& trouble : script.troubles())
     fmt::print(stderr, "weft: {}: {}\n", fabric.name_of(trouble.host), trouble.text);
-  const DocumentStamp stamp = stamp_now();
-  if (words.json)
-    fmt::print("{}\n", path_map_json(fabric, script.learner().path_map(), stamp));
-  else
-    fmt::print("{}", path_table(fabric, script.learner(), words.labels));
+  print(fabric, script.learner(), words, words.labels);
   return script.troubles().empty() && !script.learner().pairs().empty() ? kExitHealthy : kExitUnknown;
 }
 
@@ -92,6 +96,21 @@ int trace_lab(const po::variables_map& values, const TraceWords& words) {
       [](const Progress&) {}, interrupt.token());
   if (interrupt.happened()) return kExitInterrupted;
   return done ? print(lab->fabric(), script, words) : report(done.error());
+}
+
+/// On InfiniBand nothing is traced: the switches' tables tell the path of each of the target's LIDs.
+int trace_infiniband_lab(const std::string& name, const TraceWords& words, const Arguments& all) {
+  const auto lab = ib_lab_open(name, ib_lab_root());
+  if (!lab) return report(lab.error());
+  const auto pair = find_pair(lab->fabric, words);
+  if (!pair) return report(pair.error());
+  PathTable table;
+  const auto traced = trace_infiniband(*lab, *pair, table, all);
+  if (!traced) return report(traced.error());
+  for (const auto& [lid, why] : traced->lost)
+    fmt::print(stderr, "weft: label {}: {}\n", lid.value(), to_string(why));
+  print(lab->fabric, traced->learner, words, traced->labels);
+  return traced->lost.empty() && !traced->learner.pairs().empty() ? kExitHealthy : kExitUnknown;
 }
 
 int trace_cluster(const po::variables_map& values, const TraceWords& words, const FabricFile& file) {
@@ -149,9 +168,11 @@ int trace_fabric(const po::variables_map& values, const TraceWords& words) {
 }  // namespace
 
 int trace_command(const Arguments& arguments) {
-  OptionParser parser("weft trace SRC DST [--labels N] (--lab=NAME | --fabric FABRIC.yaml) [-o json]",
-                      "Shows every path between two NICs and the labels (UDP source ports) that select it.",
-                      kExamples);
+  OptionParser parser(
+      "weft trace SRC DST [--labels N] (--lab=NAME | --fabric FABRIC.yaml) [-o json]",
+      "Shows every path between two NICs and the labels (UDP source ports; on InfiniBand destination\n"
+      "LIDs) that select it.",
+      kExamples);
   parser.options().add_options()("src", po::value<std::string>()->value_name("NIC"),
                                  "from this NIC: HOST or HOST/pN")(
       "dst", po::value<std::string>()->value_name("NIC"), "to this NIC")(
@@ -170,7 +191,12 @@ int trace_command(const Arguments& arguments) {
   if (parser.help_was_asked(*values)) return kExitHealthy;
   const auto words = read_words(*values);
   if (!words) return report(words.error());
-  return values->count("lab") ? trace_lab(*values, *words) : trace_fabric(*values, *words);
+  if (!values->count("lab")) return trace_fabric(*values, *words);
+  const auto lab = (*values)["lab"].as<std::string>();
+  if (!ib_lab_exists(lab, ib_lab_root())) return trace_lab(*values, *words);
+  Arguments all{"trace"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  return trace_infiniband_lab(lab, *words, all);
 }
 
 }  // namespace weft

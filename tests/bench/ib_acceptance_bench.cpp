@@ -32,7 +32,7 @@ struct Fault {
 const std::vector<Fault> kFaults{
     {"loss", "leaf2--spine3", "leaf2", "loss", {"--loss", "5"}},
     {"symbols", "leaf4--spine1", "spine1", "counter", {"--counter", "SymbolErrorCounter=300"}},
-    {"waiting", "leaf5--spine4", "leaf5", "congestion", {"--counter", "PortXmitWait=500000"}},
+    {"waiting", "leaf5--spine4", "leaf5", "congestion", {"--counter", "PortXmitWait=2000000000"}},
     {"unlinked", "leaf6--spine2", "", "down", {"--down"}},
     {"half_width", "leaf1--spine2", "", "rate", {}},
 };

@@ -133,6 +133,23 @@ TEST_F(InfinibandLabTest, TheFileOfADiscoveredFabricLoadsAsTheSameFabric) {
   EXPECT_THAT(check.text, HasSubstr("12 of 12 links as they should be, 0 to look at"));
 }
 
+TEST_F(InfinibandLabTest, TraceTellsThePathOfEachLabelAndRoutesTellHowTheyWereMade) {
+  InfinibandLab lab("{routing: ftree, lmc: 1}");  // which ftree refuses: OpenSM falls back without a word
+  ASSERT_EQ(lab.up.status, 0) << lab.up.text;
+  const auto trace = lab.weft({"trace", "host1", "host5", "--lab=" + lab.name()});
+  EXPECT_EQ(trace.status, 0) << trace.text;
+  EXPECT_THAT(trace.text, AllOf(HasSubstr("host1 to host5: 2 paths seen with 2 labels"),
+                                HasSubstr("host1->leaf1->spine1->leaf3->host5"),
+                                HasSubstr("host1->leaf1->spine2->leaf3->host5")));
+  const auto map = lab.weft({"trace", "host1", "host5", "--lab=" + lab.name(), "-o", "json"});
+  EXPECT_THAT(map.text, HasSubstr("\"schema\":\"weft.pathmap/1\""));
+  const auto routes = lab.weft({"topology", "routes", "--lab=" + lab.name()});
+  EXPECT_EQ(routes.status, 0) << routes.text;
+  EXPECT_THAT(routes.text,
+              AllOf(HasSubstr("60 of 60 routes"), HasSubstr("routing engine: minhop"),
+                    HasSubstr("wait for each other: none"), HasSubstr("times the mean of 2 switches")));
+}
+
 TEST_F(InfinibandLabTest, WhatIbsimCannotDoIsSaid) {
   InfinibandLab lab("{lmc: 0}");
   ASSERT_EQ(lab.up.status, 0) << lab.up.text;

@@ -107,6 +107,11 @@ std::vector<PortId> IbLab::agents() const {
   return chosen;
 }
 
+std::optional<std::string> ib_lab_engine(const IbLab& lab) {
+  const auto log = read_text_file(lab.directory / "opensm.log", kLargestState);
+  return log ? engine_in_log(*log) : std::nullopt;
+}
+
 bool ib_lab_exists(const std::string& name, const fs::path& root) { return fs::exists(place(name, root)); }
 
 std::vector<std::string> ib_lab_names(const fs::path& root) {

@@ -41,6 +41,8 @@ Result<IbLab> ib_lab_up(const std::string& name, const Fabric& fabric, const Lab
 Result<IbLab> ib_lab_open(const std::string& name, const std::filesystem::path& root);
 /// OpenSM's process; absent when it has ended.
 std::optional<pid_t> ib_lab_manager(const std::filesystem::path& directory);
+/// The routing engine that OpenSM's log names last; it may be another than the one asked for.
+std::optional<std::string> ib_lab_engine(const IbLab& lab);
 /// True: there was something to remove.
 bool ib_lab_down(const std::string& name, const std::filesystem::path& root);
 

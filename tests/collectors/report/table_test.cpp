@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <sstream>
 
+#include "collectors/report/routing_table.hpp"
+#include "topology/model/clos.hpp"
+
 namespace weft {
 namespace {
 
@@ -70,6 +73,23 @@ TEST(DiagnosisTable, ManyChannelsThatWereNotCrossedAreCountedNotListed) {
   DiagnosisDocument document;
   for (int i = 0; i < 100; ++i) document.coverage.missing.push_back("leaf" + std::to_string(i) + "->spine1");
   EXPECT_THAT(diagnosis_table(document), HasSubstr("and 92 more"));
+}
+
+TEST(RoutingTable, NamesTheEngineWhatIsBrokenTheRingAndTheUseOfTheTopTier) {
+  const auto fabric = make_clos({.name = "ib", .leaves = 2, .spines = 2, .hosts_per_leaf = 1});
+  RoutingReport report{.routes = 10, .unreachable = 2, .looping = 1};
+  report.broken.push_back({*fabric->find_node("leaf1"), Lid(5), RouteEnd::no_entry});
+  report.credit_loop.push_back(*fabric->find_channel("leaf1->spine1"));
+  report.top.switches.emplace_back(*fabric->find_node("spine1"), 2);
+  report.top.switches.emplace_back(*fabric->find_node("spine2"), 6);
+  report.top.busiest_over_mean = 1.5;
+  const auto text = routing_table(*fabric, report, "updn");
+  for (const char* part :
+       {"8 of 10 routes", "routing engine: updn", "2 do not arrive, 1 of them loop",
+        "LID 5: no entry at leaf1", "in a ring:\n  leaf1->spine1", "1.50 times the mean", "75.0 %"})
+    EXPECT_THAT(text, testing::HasSubstr(part));
+  EXPECT_LT(text.find("spine2  "), text.find("spine1  "));
+  EXPECT_THAT(routing_table(*fabric, {}, std::nullopt), testing::HasSubstr("routing engine: not known"));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "topology/files/fabric_json.hpp"
 #include "topology/files/observation_json.hpp"
 #include "topology/files/path_map_json.hpp"
+#include "topology/files/routing_json.hpp"
 #include "topology/model/clos.hpp"
 #include "topology/model/fabric_builder.hpp"
 
@@ -223,6 +224,21 @@ TEST(Schemas, CatchADocumentThatBreaksThem) {
   auto document = json::parse(diagnosis_json(document_of_everything(two_by_two())));
   document["links"][0]["confidence"] = 1.5;
   EXPECT_FALSE(matches_schema(document.dump(), "diagnosis"));
+}
+
+TEST(Documents, TheRoutingReportFitsItsSchemaAndNamesWhatIsBroken) {
+  const Fabric fabric = two_by_two();
+  RoutingReport report{.routes = 10, .unreachable = 2, .looping = 1};
+  report.broken.push_back({*fabric.find_node("leaf1"), Lid(5), RouteEnd::loop});
+  report.credit_loop = channels(fabric, {"leaf1->spine1", "spine1->leaf1"});
+  report.top.switches.emplace_back(*fabric.find_node("spine2"), 8);
+  const auto text = routing_json(fabric, report, "updn", stamp());
+  expect_matches_schema(text, "routing");
+  const auto document = json::parse(text);
+  EXPECT_EQ(document["engine"], "updn");
+  EXPECT_EQ(document["broken"][0]["at"], "leaf1");
+  EXPECT_EQ(document["credit_loop"][1], "spine1->leaf1");
+  EXPECT_FALSE(json::parse(routing_json(fabric, report, std::nullopt, stamp())).contains("engine"));
 }
 
 }  // namespace

@@ -1,0 +1,83 @@
+#include "cli/infiniband_reading.hpp"
+
+#include <algorithm>
+
+namespace weft {
+std::vector<ChannelId> expected_path(const LidRoute& route, const FabricMatch& match) {
+  std::vector<ChannelId> path;
+  for (const ChannelId channel : route.path()) {
+    const auto expected = match.expected[channel.value()];
+    if (!expected) return {};
+    path.push_back(*expected);
+  }
+  return path;
+}
+
+Result<InfinibandReading> read_infiniband(Mads& mads, const Fabric& expected) {
+  auto discovery = discover_subnet(mads);
+  if (!discovery) return pass_on(discovery);
+  auto found = build_infiniband_fabric(discovery->subnet, expected.name());
+  if (!found) return pass_on(found);
+  auto match = match_fabrics(expected, found->fabric);
+  auto tables = read_tables(mads, *found, discovery->routes);
+  if (!tables) return pass_on(tables);
+  auto counters = read_counters(mads, *found);
+  if (!counters) return pass_on(counters);
+  return InfinibandReading{std::move(*found), std::move(discovery->routes), std::move(match),
+                           std::move(*tables), std::move(*counters)};
+}
+
+void adopt_paths(PathLearner& learner, const InfinibandReading& reading, const std::vector<PortId>& nics) {
+  for (const PortId src : nics)
+    for (const PortId dst : nics) {
+      const auto from = reading.match.found_nic[src.value()];
+      const auto to = reading.match.found_nic[dst.value()];
+      const auto lids = to ? reading.tables.tables.lids_of(*to) : std::nullopt;
+      if (src == dst || !from || !lids) continue;
+      for (std::uint32_t i = 0; i < lids->count(); ++i) {
+        const Lid lid(static_cast<std::uint16_t>(lids->base.value() + i));
+        const LidRoute route = reading.tables.tables.walk(*from, lid);
+        if (route.end != RouteEnd::arrived) continue;
+        if (const auto path = expected_path(route, reading.match); !path.empty())
+          learner.adopt(src, dst, PathLabel(lid.value()), path);
+      }
+    }
+}
+
+std::size_t changed_routes(const InfinibandReading& reading, const ForwardingTables& now,
+                           const std::vector<PortId>& nics) {
+  std::size_t changed = 0;
+  for (const PortId src : nics)
+    for (const PortId dst : nics) {
+      const auto from = reading.match.found_nic[src.value()];
+      const auto to = reading.match.found_nic[dst.value()];
+      const auto lids = to ? now.lids_of(*to) : std::nullopt;
+      for (std::uint32_t i = 0; src != dst && from && lids && i < lids->count(); ++i) {
+        const Lid lid(static_cast<std::uint16_t>(lids->base.value() + i));
+        const LidRoute before = reading.tables.tables.walk(*from, lid);
+        const LidRoute after = now.walk(*from, lid);
+        if (!std::ranges::equal(before.path(), after.path())) ++changed;
+      }
+    }
+  return changed;
+}
+
+std::vector<std::string> routing_notes(const InfinibandReading& reading, const IbLab& lab) {
+  std::vector<std::string> notes;
+  const RoutingReport report = report_routing(reading.found, reading.tables.tables);
+  if (report.unreachable > 0)
+    notes.push_back(
+        fmt::format("{} of {} routes do not arrive, {} of them run in circles: weft topology "
+                    "routes --lab={} tells which",
+                    report.unreachable, report.routes, report.looping, lab.name));
+  if (!report.credit_loop.empty())
+    notes.push_back(
+        fmt::format("{} channels wait for each other in a ring: full buffers would stop it for good",
+                    report.credit_loop.size()));
+  const auto ran = ib_lab_engine(lab);
+  if (ran && *ran != lab.settings.routing)
+    notes.push_back(fmt::format("OpenSM was asked for {} and fell back to {}", lab.settings.routing, *ran));
+  return notes;
+}
+
+}  // namespace weft

@@ -1,0 +1,36 @@
+// An InfiniBand fabric as it is, beside the one that its file describes: what sweep, trace and routes ask.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "collectors/counters/counter_reading.hpp"
+#include "probes/discover/matching.hpp"
+#include "probes/discover/subnet_tables.hpp"
+#include "probes/pathmap/path_learner.hpp"
+#include "topology/lab/ib_lab.hpp"
+#include "topology/routing/routing_report.hpp"
+
+namespace weft {
+
+struct InfinibandReading {
+  InfinibandFabric found;
+  SubnetRoutes routes;
+  FabricMatch match;
+  TableReading tables;
+  CounterReading counters;
+};
+Result<InfinibandReading> read_infiniband(Mads& mads, const Fabric& expected);
+
+/// The channels of the fabric file that a route of the fabric found takes; empty when one of them is not in
+/// it.
+std::vector<ChannelId> expected_path(const LidRoute& route, const FabricMatch& match);
+/// What the tables say of the paths between these NICs of the fabric file: every label of each.
+void adopt_paths(PathLearner& learner, const InfinibandReading& reading, const std::vector<PortId>& nics);
+/// How many of the routes between these NICs are no longer those of the reading.
+std::size_t changed_routes(const InfinibandReading& reading, const ForwardingTables& now,
+                           const std::vector<PortId>& nics);
+/// Sentences on what is wrong with the routing, and on an engine that is not the one asked for.
+std::vector<std::string> routing_notes(const InfinibandReading& reading, const IbLab& lab);
+
+}  // namespace weft

@@ -1,0 +1,10 @@
+// `weft topology routes`: what the forwarding tables of an InfiniBand fabric amount to.
+#pragma once
+
+#include "cli/words.hpp"
+
+namespace weft {
+
+int topology_routes_command(const Arguments& arguments);
+
+}  // namespace weft

@@ -1,0 +1,37 @@
+#include "cli/trace_infiniband.hpp"
+
+#include "cli/infiniband_lab.hpp"
+#include "cli/infiniband_reading.hpp"
+
+namespace weft {
+
+Result<InfinibandTrace> trace_infiniband(const IbLab& lab, const NicPair& pair, PathTable& table,
+                                         const Arguments& words) {
+  if (const auto entered = enter_infiniband_lab(lab, words); !entered) return pass_on(entered);
+  const auto mads = open_lab_mads(lab);
+  if (!mads) return pass_on(mads);
+  const auto reading = read_infiniband(**mads, lab.fabric);
+  if (!reading) return pass_on(reading);
+  const auto from = reading->match.found_nic[pair.src.value()];
+  const auto to = reading->match.found_nic[pair.dst.value()];
+  if (!from || !to)
+    return fail(ErrorKind::not_found, "{} is not in the fabric: is its cable in?",
+                lab.fabric.name_of_nic(from ? pair.dst : pair.src));
+  const auto lids = reading->tables.tables.lids_of(*to);
+  if (!lids)
+    return fail(ErrorKind::absent, "{} has no LID: does a subnet manager run?",
+                lab.fabric.name_of_nic(pair.dst));
+  static const AddressBook kNoAddresses;
+  InfinibandTrace trace{.learner = PathLearner(lab.fabric, kNoAddresses, table), .labels = lids->count()};
+  for (std::uint32_t i = 0; i < lids->count(); ++i) {
+    const Lid lid(static_cast<std::uint16_t>(lids->base.value() + i));
+    const LidRoute route = reading->tables.tables.walk(*from, lid);
+    if (route.end != RouteEnd::arrived)
+      trace.lost.emplace_back(lid, route.end);
+    else if (const auto path = expected_path(route, reading->match); !path.empty())
+      trace.learner.adopt(pair.src, pair.dst, PathLabel(lid.value()), path);
+  }
+  return trace;
+}
+
+}  // namespace weft

@@ -1,0 +1,15 @@
+// The report on forwarding tables as a text for people.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "topology/routing/routing_report.hpp"
+
+namespace weft {
+
+/// `engine`: what the subnet manager says it ran, where that is known.
+std::string routing_table(const Fabric& fabric, const RoutingReport& report,
+                          const std::optional<std::string>& engine);
+
+}  // namespace weft
