@@ -13,6 +13,7 @@ namespace weft {
 namespace {
 
 constexpr Bytes kLargestHostFile(10'000'000);
+constexpr std::size_t kStrangersShown = 8;
 /// A login takes a second; on a cluster's first contact ssh may have to wait for name servers.
 constexpr auto kGather = std::chrono::seconds(30);
 /// Starting one agent more costs the coordinator this much (a fork and a key exchange).
@@ -158,6 +159,20 @@ Result<Cluster> cluster_of(const po::variables_map& values, const FabricFile& fi
     return ChildProcess::start(agent);
   };
   return cluster;
+}
+
+void report_strangers(const Fabric& fabric, const PathLearner& learner) {
+  const auto& strangers = learner.strangers();
+  if (strangers.empty()) return;
+  std::string examples;
+  for (std::size_t i = 0; i < std::min(strangers.size(), kStrangersShown); ++i)
+    examples +=
+        fmt::format("\n  {} (hop {} from {} to {})", to_string(strangers[i].address), strangers[i].hop,
+                    fabric.name_of_nic(strangers[i].src), fabric.name_of_nic(strangers[i].dst));
+  fmt::print(stderr,
+             "weft: hops answered from {} that the fabric file does not list, so paths are less certain; "
+             "add them under addresses:{}\n",
+             strangers.size() == 1 ? "one address" : fmt::format("{} addresses", strangers.size()), examples);
 }
 
 std::vector<PortId> nics_without_agent(const AgentSite& site, const Fabric& fabric) {

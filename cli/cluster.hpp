@@ -4,6 +4,7 @@
 
 #include "cli/agent_session.hpp"
 #include "cli/options.hpp"
+#include "probes/pathmap/path_learner.hpp"
 #include "topology/files/fabric_file.hpp"
 
 namespace weft {
@@ -27,6 +28,10 @@ Result<std::vector<NodeId>> chosen_hosts(const po::variables_map& values, const 
 /// Agents on these hosts, started and reached as the launch options say.
 Result<Cluster> cluster_of(const po::variables_map& values, const FabricFile& file,
                            const std::vector<NodeId>& hosts);
+
+/// One line on stderr about hops that answered from addresses the fabric file does not list, where there are
+/// any: paths are then less certain than they could be.
+void report_strangers(const Fabric& fabric, const PathLearner& learner);
 
 /// The NICs of the fabric that no agent of the site serves.
 std::vector<PortId> nics_without_agent(const AgentSite& site, const Fabric& fabric);

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 #include "cli/blacklist.hpp"
@@ -82,7 +84,10 @@ std::string_view tool_version() { return WEFT_VERSION; }
 int run_command_line(int argc, char** argv) {
   try {
     const int status = dispatch(Arguments(argv + 1, argv + std::max(argc, 1)));
-    if (std::fflush(stdout) != 0) return kExitInternal;
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      fmt::print(stderr, "weft: the output cannot be written: {}\n", std::strerror(errno));
+      return kExitAbsent;
+    }
     return status;
   } catch (const std::exception& error) {
     fmt::print(stderr, "weft: internal error: {}\n", error.what());

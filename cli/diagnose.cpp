@@ -62,7 +62,7 @@ Result<int> run(const po::variables_map& values) {
       run_report(read->observations, {{"reading", parsed - began}, {"diagnosing", done - parsed}}),
       stamp_now());
   if (*json)
-    fmt::print("{}\n", diagnosis_json(document));
+    fmt::print("{}", diagnosis_json(document));
   else
     fmt::print("{}", diagnosis_table(document));
   return exit_status(diagnosis.verdict);

@@ -59,6 +59,8 @@ int sweep_cluster(const po::variables_map& values, const SweepOptions& options) 
       interrupt.token(), cluster->timing);
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return report(done.error());
+  progress.clear();
+  report_strangers(file->fabric, sweep.learner());
   return answer(values, file->fabric, sweep, progress);
 }
 
@@ -86,14 +88,16 @@ int sweep_command(const Arguments& arguments) {
       "weft sweep (--fabric FABRIC.yaml [--hosts LIST] | --lab[=NAME]) [options]",
       "Maps every path of a fabric, probes every link in both directions, and names what is not healthy.",
       kExamples);
-  parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"),
-                                 "the live fabric to sweep: its file, with addresses")(
+  parser.options().add_options()(
+      "fabric", po::value<std::string>()->value_name("FILE"),
+      "the live fabric to sweep: its file, with addresses; may stand without --fabric")(
       "hosts", po::value<std::string>()->value_name("LIST"),
       "probe from these hosts, as gpu[001-064],login2 or @FILE (default: all)")(
       "lab", po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
       "the lab to sweep (see weft lab)")("engine",
                                          po::value<std::string>()->value_name("NAME")->default_value("auto"),
                                          "how packets are sent: auto or raw");
+  parser.positional("fabric", 1);
   add_sweep_options(parser.options());
   add_launch_options(parser.options());
   add_answer_options(parser.options());

@@ -40,7 +40,9 @@ Result<void> write_file(const std::string& path, const std::string& text) {
 
 ProgressLine::ProgressLine() : on_terminal_(isatty(STDERR_FILENO) == 1) {}
 
-ProgressLine::~ProgressLine() {
+ProgressLine::~ProgressLine() { clear(); }
+
+void ProgressLine::clear() {
   if (on_terminal_) fmt::print(stderr, "\r\033[K");
 }
 
@@ -90,7 +92,7 @@ int answer(const po::variables_map& values, const Fabric& fabric, Sweep& sweep, 
   const auto json = wants_json(values);
   if (!json) return weft::report(json.error());
   if (*json)
-    fmt::print("{}\n", diagnosis_json(document));
+    fmt::print("{}", diagnosis_json(document));
   else
     fmt::print("{}", diagnosis_table(document, terminal_columns()));
   const auto save = [&](const char* option, auto text) -> Result<void> {
@@ -98,8 +100,8 @@ int answer(const po::variables_map& values, const Fabric& fabric, Sweep& sweep, 
     return path ? write_file(*path, text()) : Result<void>();
   };
   for (const auto& saved :
-       {save("save", [&] { return diagnosis_json(document) + "\n"; }),
-        save("paths", [&] { return path_map_json(fabric, sweep.learner().path_map(), stamp) + "\n"; }),
+       {save("save", [&] { return diagnosis_json(document); }),
+        save("paths", [&] { return path_map_json(fabric, sweep.learner().path_map(), stamp); }),
         save("observations", [&] { return observation_lines(fabric, sweep.observations()); })})
     if (!saved) return weft::report(saved.error());
   return exit_status(report.diagnosis.verdict);

@@ -22,6 +22,8 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void show(const Progress& progress);
+  /// Takes the line away, for something else to stand there.
+  void clear();
   /// By part, in the order in which they began. Ends the part in hand.
   std::vector<std::pair<std::string, Nanoseconds>> timings();
 

@@ -14,6 +14,7 @@
 #include "probes/session/trace_script.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/path_map_json.hpp"
+#include "topology/lab/ib_lab.hpp"
 
 namespace weft {
 namespace {
@@ -68,7 +69,7 @@ TracePlan plan_for(const NicPair& pair, std::uint32_t labels) { return {pair, sp
 
 void print(const Fabric& fabric, const PathLearner& learner, const TraceWords& words, std::uint32_t tried) {
   if (words.json)
-    fmt::print("{}\n", path_map_json(fabric, learner.path_map(), stamp_now()));
+    fmt::print("{}", path_map_json(fabric, learner.path_map(), stamp_now()));
   else
     fmt::print("{}", path_table(fabric, learner, tried));
 }
@@ -131,7 +132,9 @@ int trace_cluster(const po::variables_map& values, const TraceWords& words, cons
       cluster->site, cluster->bus, file.fabric, script, secrets, [](const Progress&) {}, interrupt.token(),
       cluster->timing);
   if (interrupt.happened()) return kExitInterrupted;
-  return done ? print(file.fabric, script, words) : report(done.error());
+  if (!done) return report(done.error());
+  report_strangers(file.fabric, script.learner());
+  return print(file.fabric, script, words);
 }
 
 int trace_simulated(const TraceWords& words, const FabricFile& file) {
@@ -160,9 +163,10 @@ int trace_fabric(const po::variables_map& values, const TraceWords& words) {
     const auto live = read_live_fabric(path);
     return live ? trace_cluster(values, words, *live) : report(live.error());
   }
-  if (!simulated)
+  const int status = trace_simulated(words, *file);
+  if (!simulated && status == kExitHealthy)
     fmt::print(stderr, "weft: {} gives no addresses: traced in a simulation, no packet was sent\n", path);
-  return trace_simulated(words, *file);
+  return status;
 }
 
 }  // namespace

@@ -33,8 +33,9 @@ std::string pair_table(const Fabric& fabric, const PathTable& table, const PairR
   std::map<PathSetId, std::vector<PathLabel>> reached;
   std::map<PathSetId, std::vector<PathLabel>> lost;
   for (const Route& route : pair.routes) (route.reached ? reached : lost)[route.paths].push_back(route.label);
-  std::string text = fmt::format("{} to {}: {} paths seen with {} labels\n", fabric.name_of_nic(pair.src),
-                                 fabric.name_of_nic(pair.dst), reached.size(), tried);
+  std::string text =
+      fmt::format("{} to {}: {} path{} seen with {} labels\n", fabric.name_of_nic(pair.src),
+                  fabric.name_of_nic(pair.dst), reached.size(), reached.size() == 1 ? "" : "s", tried);
   const auto add = [&](const auto& ways, std::string_view note) {
     for (const auto& [ways_id, labels] : ways) {
       const auto paths = table.paths(ways_id);

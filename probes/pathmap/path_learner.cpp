@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t kMostAlternatives = 64;
 /// No shortest path of a three-tier fabric has more channels than this.
 constexpr std::size_t kMostHops = 16;
+constexpr std::size_t kMostStrangers = 1000;
 
 /// The ports of switches that answer from this address: one, or all of a switch that has one for itself.
 std::vector<PortId> ports_behind(const Fabric& fabric, const AddressBook& addresses, const IpAddress& from) {
@@ -48,7 +49,9 @@ bool PathLearner::learn(PortId src, PortId dst, PathLabel label, std::span<const
   for (const HopAnswer& answer : by_hop) {
     reached |= answer.is_peer;
     if (answer.is_peer || answer.hop == 0 || answer.hop > kMostHops) continue;
-    for (const PortId port : ports_behind(*fabric_, *addresses_, answer.from)) {
+    const auto ports = ports_behind(*fabric_, *addresses_, answer.from);
+    if (ports.empty()) note_stranger(src, dst, answer);
+    for (const PortId port : ports) {
       if (first_at.try_emplace(port, answer.hop).first->second != answer.hop) continue;
       if (seen.ports.size() < answer.hop) seen.ports.resize(answer.hop);
       auto& here = seen.ports[answer.hop - 1u];
@@ -71,6 +74,12 @@ bool PathLearner::learn(PortId src, PortId dst, PathLabel label, std::span<const
 void PathLearner::adopt(PortId src, PortId dst, PathLabel label, std::span<const ChannelId> path) {
   const auto hops = static_cast<std::uint8_t>(path.size());
   put(src, dst, {label, table_->only(table_->intern(path)), true, hops});
+}
+
+void PathLearner::note_stranger(PortId src, PortId dst, const HopAnswer& answer) {
+  if (addresses_->port_of(answer.from) || addresses_->node_of(answer.from)) return;
+  const bool known = std::ranges::find(strangers_, answer.from, &Stranger::address) != strangers_.end();
+  if (!known && strangers_.size() < kMostStrangers) strangers_.push_back({answer.from, src, dst, answer.hop});
 }
 
 void PathLearner::put(PortId src, PortId dst, const Route& route) {

@@ -28,6 +28,14 @@ struct Route {
   std::uint8_t answered_hops = 0;
 };
 
+/// A hop that answered from an address that no port and no switch of the fabric has.
+struct Stranger {
+  IpAddress address;
+  PortId src;  // of the trace that met it first
+  PortId dst;
+  std::uint8_t hop = 0;
+};
+
 struct PairRoutes {
   PortId src;
   PortId dst;
@@ -53,12 +61,16 @@ class PathLearner {
   ShortestPathCache& ways() { return ways_; }
   std::size_t contradictions() const { return contradictions_; }
 
+  /// Each address once, at most a thousand.
+  const std::vector<Stranger>& strangers() const { return strangers_; }
+
   /// The routes whose peer answered, by pair and path, as the document `weft.pathmap/1` has them.
   PathMap path_map() const;
 
  private:
   struct Seen;
   std::vector<std::vector<ChannelId>> paths_that_fit(const Seen& seen);
+  void note_stranger(PortId src, PortId dst, const HopAnswer& answer);
   void put(PortId src, PortId dst, const Route& route);
   PairRoutes& pair(PortId src, PortId dst);
 
@@ -69,6 +81,7 @@ class PathLearner {
   std::vector<PairRoutes> pairs_;
   std::unordered_map<std::uint64_t, std::size_t> pair_index_;
   std::size_t contradictions_ = 0;
+  std::vector<Stranger> strangers_;
 };
 
 }  // namespace weft

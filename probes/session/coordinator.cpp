@@ -52,7 +52,10 @@ Coordinator::Actions Coordinator::give_up(const std::string& host, const std::st
   return actions;
 }
 
-void Coordinator::on(Agent& agent, const std::string& name, const Hello&, Actions& actions) {
+void Coordinator::on(Agent& agent, const std::string& name, const Hello& hello, Actions& actions) {
+  if (!version_.empty() && hello.version != version_)
+    return lose(name, fmt::format("its weft is version {}, this one is {}", hello.version, version_),
+                actions);
   // A second hello is an agent that began anew: what it was doing is lost.
   if (agent.state == AgentState::ready)
     return lose(name, "its agent was started again during the sweep", actions);

@@ -49,6 +49,9 @@ class Coordinator {
   Coordinator(const Fabric& fabric, Script& script, RunSecrets secrets, std::vector<ExpectedHost> hosts,
               CoordinatorTiming timing = {});
 
+  /// Agents of another version are given up: their messages may mean something else. Call before start.
+  void expect_version(std::string version) { version_ = std::move(version); }
+
   using Actions = std::vector<CoordinatorAction>;
   /// Call first.
   Actions start(TimePoint now);
@@ -92,6 +95,7 @@ class Coordinator {
   RunSecrets secrets_;
   CoordinatorTiming timing_;
   Script& script_;
+  std::string version_;  // empty: any
   std::map<std::string, Agent> agents_;
   std::map<PortId, std::string> host_of_nic_;
   Phase phase_ = Phase::gathering;

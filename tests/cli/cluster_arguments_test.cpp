@@ -23,6 +23,10 @@ TEST(ClusterArguments, ASweepIsOfALabOrOfAFabric) {
   EXPECT_THAT(both.err, HasSubstr("--lab stands alone"));
 }
 
+TEST(ClusterArguments, TheFabricFileMayStandWithoutItsOption) {
+  EXPECT_THAT(call(sweep_command, {"/nonexistent/f.yaml"}).err, HasSubstr("/nonexistent/f.yaml"));
+}
+
 TEST(ClusterArguments, HostsMustBeHostsOfTheFabric) {
   const ScratchFile file(kFabric);
   const auto said = [&](const char* hosts) {

@@ -95,6 +95,22 @@ TEST(Cluster, ANicWhoseAddressItsHostDoesNotHaveIsAFinding) {
       << answer.output;
 }
 
+TEST(Cluster, HopsWithAddressesThatTheFileDoesNotListAreNamed) {
+  const TestCluster cluster;
+  std::ifstream in(cluster.live_file());
+  std::string kept;
+  for (std::string line; std::getline(in, line);)
+    if (line.find("    spine1/") == std::string::npos) kept += line + "\n";
+  std::ofstream(cluster.live_file()) << kept;
+  auto words = cluster.sweep_words(cluster.launcher());
+  words.insert(words.end(), {"--save", cluster.directory() / "saved.json"});
+  const auto answer = cluster.on_head(words);
+  EXPECT_EQ(answer.status, 0) << answer.output << answer.errors;
+  EXPECT_THAT(answer.errors, HasSubstr("2 addresses that the fabric file does not list"));
+  EXPECT_THAT(answer.errors, HasSubstr("(hop 2 from host"));
+  EXPECT_TRUE(answer.output.ends_with("}\n") && !answer.output.ends_with("\n\n"));
+}
+
 /// The one nats-server's credential, from the file that only we may read.
 std::string token_of(const TestCluster& cluster) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(cluster.temporary())) {

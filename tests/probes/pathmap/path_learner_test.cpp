@@ -70,6 +70,20 @@ TEST(PathLearner, TakesTheOwnAddressOfASwitchForAnyOfItsPorts) {
   EXPECT_TRUE(std::ranges::equal(rig.table.channels(paths[0]), path));
 }
 
+TEST(PathLearner, RemembersAddressesThatNobodyHasOnce) {
+  Rig rig;
+  const auto path = rig.over(1);
+  auto answers = rig.answers(path, path.size());
+  EXPECT_TRUE(rig.learn(PathLabel(50000), answers));
+  EXPECT_TRUE(rig.learner.strangers().empty());
+  answers[1].from = IpAddress::parse("192.0.2.7").value();
+  EXPECT_TRUE(rig.learn(PathLabel(50001), answers));
+  EXPECT_TRUE(rig.learn(PathLabel(50002), answers));
+  ASSERT_EQ(rig.learner.strangers().size(), 1u);
+  EXPECT_EQ(rig.learner.strangers()[0].address, answers[1].from);
+  EXPECT_EQ(rig.learner.strangers()[0].hop, answers[1].hop);
+}
+
 TEST(PathLearner, KeepsASetWhereSeveralWaysFit) {
   Rig rig;
   const auto path = rig.over(1);
