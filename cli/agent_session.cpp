@@ -1,6 +1,7 @@
 #include "cli/agent_session.hpp"
 
 #include "cli/lab_place.hpp"
+#include "cli/options.hpp"
 
 namespace weft {
 namespace {
@@ -31,6 +32,7 @@ Result<void> run_with_agents(const AgentSite& site, const BusPlace& place, const
   auto agents = Agents::start(fabric, site, server->address, secrets.run, stop);
   if (!agents) return pass_on(agents);
   Coordinator coordinator(fabric, script, secrets, expected_hosts(site), timing);
+  coordinator.expect_version(std::string(tool_version()));
   return coordinate(**bus, coordinator, on_progress, std::move(stop), [&] { return agents->gone(); });
 }
 

@@ -22,7 +22,7 @@ std::string chain(const Fabric& fabric, std::span<const ChannelId> path) {
 }
 
 std::string labels_text(const std::vector<PathLabel>& labels) {
-  std::string text = fmt::format("{} labels:", labels.size());
+  std::string text = fmt::format("{} label{}:", labels.size(), labels.size() == 1 ? "" : "s");
   for (std::size_t i = 0; i < std::min(labels.size(), kMostNamed); ++i)
     text += fmt::format(" {}", labels[i].value());
   return text + (labels.size() > kMostNamed ? " ..." : "");

@@ -49,6 +49,13 @@ TEST(Cluster, IsSweptByAgentsThatALauncherStarts) {
   EXPECT_TRUE(std::filesystem::is_empty(cluster.temporary()));
 }
 
+TEST(Cluster, IsSweptOverIpv6) {
+  const TestCluster cluster("ipv6");
+  const auto answer = cluster.on_head(cluster.sweep_words(cluster.launcher()));
+  EXPECT_EQ(answer.status, 0) << answer.errors << answer.output;
+  EXPECT_EQ(document_of(answer)["coverage"]["probed"], 16) << answer.output;
+}
+
 TEST(Cluster, AHostThatCannotBeReachedIsAFindingAndTheRestIsSwept) {
   const TestCluster cluster;
   const auto launch = cluster.launcher_with("[ $1 = host3 ] && { echo 'no route to host3' >&2; exit 255; }");

@@ -14,16 +14,18 @@
 namespace weft {
 
 inline constexpr const char* kClusterFabric =
-    "fabric: small\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 2, link: 50M}\naddresses: {plan: ipv4}\n";
+    "fabric: small\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 2, link: 50M}\n";
 
 /// A lab that is up, without agents, and a fabric file that gives the address of every port.
 class TestCluster : public LabUser {
  public:
-  TestCluster() : LabUser(kClusterFabric) {
+  explicit TestCluster(const std::string& family = "ipv4")
+      : LabUser(
+            fmt::format("{}lab: {{family: {}}}\naddresses: {{plan: {}}}\n", kClusterFabric, family, family)) {
     const auto answer = up();
     EXPECT_EQ(answer.status, 0) << answer.errors;
     const auto written = weft({"topology", "show", fabric_file(), "-o", "yaml"});
-    EXPECT_THAT(written.output, testing::HasSubstr("host1/p1: \"10.0.1.1\""));
+    EXPECT_THAT(written.output, testing::HasSubstr("host1/p1: \""));
     std::ofstream(live_file()) << written.output;
     opened_ = Lab::open(lab, lab_state_root()).value();
   }

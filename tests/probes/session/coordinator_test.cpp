@@ -113,6 +113,17 @@ TEST(Coordinator, GoesOnWithoutAnAgentThatNeverComes) {
   EXPECT_TRUE(run.tasks_of("host2").empty());
 }
 
+TEST(Coordinator, GoesOnWithoutAnAgentOfAnotherVersion) {
+  TwoHosts run;
+  run.coordinator.expect_version("1.2");
+  run.says("host2", Hello{.host = "host2", .version = "1.1"});
+  run.says("host1", Hello{.host = "host1", .version = "1.2"});
+  run.says("host1", Ready{kSecrets.run, {}});
+  EXPECT_EQ(run.blame(), "host2: its weft is version 1.1, this one is 1.2\n");
+  ASSERT_EQ(run.tasks_of("host1").size(), 1u);
+  EXPECT_TRUE(run.tasks_of("host2").empty());
+}
+
 TEST(Coordinator, GoesOnWithoutAnAgentThatNeverGetsReady) {
   TwoHosts run;
   run.joins("host1");
