@@ -37,8 +37,8 @@ std::vector<Avoided> avoided_by(const Diagnosis& diagnosis) {
   return avoided;
 }
 
-BlacklistAvoided avoided_by(const Fabric& fabric, std::span<const BlacklistEntry> entries, UtcTime now) {
-  BlacklistAvoided avoided;
+DocumentAvoided avoided_by(const Fabric& fabric, std::span<const BlacklistEntry> entries, UtcTime now) {
+  DocumentAvoided avoided;
   for (const BlacklistEntry& entry : entries) {
     if (entry.fabric != fabric.name() || !is_active(entry, now)) continue;
     const auto link = fabric.find_link(entry.link.name);
@@ -49,6 +49,61 @@ BlacklistAvoided avoided_by(const Fabric& fabric, std::span<const BlacklistEntry
     avoided.channels.push_back({Fabric::a_to_b(*link)});
     avoided.channels.push_back({Fabric::b_to_a(*link)});
   }
+  return avoided;
+}
+
+namespace {
+
+/// The findings of a document by this fabric's ids; what it does not have goes to `unknown`.
+class Resolver {
+ public:
+  Resolver(const Fabric& fabric, std::vector<std::string>& unknown) : fabric_(fabric), unknown_(unknown) {}
+
+  std::optional<LinkFinding> link(const LinkReport& report) {
+    const auto id = fabric_.find_link(report.link);
+    if (!id) return miss<LinkFinding>(id.error());
+    LinkFinding finding{
+        .link = *id, .verdict = report.verdict, .cause = report.cause, .estimate = report.estimate};
+    if (!report.from) return finding;
+    const auto from = fabric_.find_node(*report.from);
+    if (!from) return miss<LinkFinding>(from.error());
+    for (const ChannelId channel : {Fabric::a_to_b(*id), Fabric::b_to_a(*id)})
+      if (fabric_.source_node(channel) == *from) finding.channel = channel;
+    return finding;
+  }
+
+  std::optional<GroupFinding> group(const GroupReport& report) {
+    GroupFinding finding{.cause = report.cause, .verdict = report.verdict};
+    for (const std::string& name : report.channels) {
+      const auto channel = fabric_.find_channel(name);
+      if (!channel) return miss<GroupFinding>(channel.error());
+      finding.channels.push_back(*channel);
+    }
+    return finding;
+  }
+
+ private:
+  template <class T>
+  std::optional<T> miss(const Error& error) {
+    unknown_.push_back(error.message);
+    return std::nullopt;
+  }
+
+  const Fabric& fabric_;
+  std::vector<std::string>& unknown_;
+};
+
+}  // namespace
+
+DocumentAvoided avoided_by(const Fabric& fabric, const DiagnosisDocument& document) {
+  DocumentAvoided avoided;
+  Resolver resolver(fabric, avoided.unknown);
+  Diagnosis diagnosis;
+  for (const LinkReport& report : document.links)
+    if (auto finding = resolver.link(report)) diagnosis.links.push_back(std::move(*finding));
+  for (const GroupReport& report : document.groups)
+    if (auto finding = resolver.group(report)) diagnosis.groups.push_back(std::move(*finding));
+  avoided.channels = avoided_by(diagnosis);
   return avoided;
 }
 

@@ -7,7 +7,7 @@
 
 #include "balancer/assign/capacities.hpp"
 #include "balancer/blacklist/entry.hpp"
-#include "topology/findings/diagnosis.hpp"
+#include "topology/files/diagnosis_document.hpp"
 
 namespace weft {
 
@@ -16,12 +16,15 @@ namespace weft {
 /// channel for half, so that traffic prefers its neighbours and still uses it when they do not suffice.
 std::vector<Avoided> avoided_by(const Diagnosis& diagnosis);
 
-struct BlacklistAvoided {
+struct DocumentAvoided {
   std::vector<Avoided> channels;
-  std::vector<std::string> unknown;  // links that this fabric has not, each with what is wrong
+  std::vector<std::string> unknown;  // links and NICs that this fabric has not, each with what is wrong
 };
 
 /// Both channels of every link with an entry that has not expired. Entries of other fabrics are passed over.
-BlacklistAvoided avoided_by(const Fabric& fabric, std::span<const BlacklistEntry> entries, UtcTime now);
+DocumentAvoided avoided_by(const Fabric& fabric, std::span<const BlacklistEntry> entries, UtcTime now);
+
+/// A diagnosis read from a file, by the rules of avoided_by(diagnosis).
+DocumentAvoided avoided_by(const Fabric& fabric, const DiagnosisDocument& document);
 
 }  // namespace weft

@@ -33,7 +33,7 @@ struct ReceivedQuery {
   BatchId batch;
   friend bool operator==(const ReceivedQuery&, const ReceivedQuery&) = default;
 };
-using TaskWork = std::variant<TraceRequest, PingRequest, FlowRequest, ReceivedQuery>;
+using TaskWork = std::variant<TraceRequest, PingRequest, FlowRequest, ReceivedQuery, TransferRequest>;
 struct Task {
   TaskId id;
   PortId nic;           // whose engine does it
@@ -72,7 +72,7 @@ struct Ready {
 };
 /// The answer to each kind of work, in the order of TaskWork.
 using TaskAnswer = std::variant<std::vector<HopAnswer>, std::vector<PingTally>, std::vector<FlowTally>,
-                                std::vector<ReceivedTally>>;
+                                std::vector<ReceivedTally>, std::vector<TransferTally>>;
 struct TaskResult {
   TaskId id;
   std::optional<std::string> error = std::nullopt;  // the work failed; the answer is then empty

@@ -22,6 +22,10 @@ struct Worker {
     if (!engines.flows) return fail(ErrorKind::not_supported, "this engine sends no load");
     return as_answer(engines.flows->run(request, stop));
   }
+  Result<TaskAnswer> operator()(const TransferRequest& request) const {
+    if (!engines.flows) return fail(ErrorKind::not_supported, "this engine sends no load");
+    return as_answer(engines.flows->transfer(request, stop));
+  }
   Result<TaskAnswer> operator()(const ReceivedQuery& query) const {
     return as_answer(engines.probes->received(query.batch));
   }
@@ -36,8 +40,10 @@ TaskAnswer empty_answer(const TaskWork& work) {
       return std::vector<PingTally>();
     case 2:
       return std::vector<FlowTally>();
-    default:
+    case 3:
       return std::vector<ReceivedTally>();
+    default:
+      return std::vector<TransferTally>();
   }
 }
 

@@ -106,6 +106,30 @@ FlowRequest flow_from(const Json& v) {
   return r;
 }
 
+Json request_json(const TransferRequest& r) {
+  const auto row = [](const TransferSpec& s) {
+    return Json::array({s.peer, s.label.value(), s.back_label.value(), s.packets});
+  };
+  return {{"kind", "transfer"},           {"run", r.run.value()},       {"batch", r.batch.value()},
+          {"peers", peers_json(r.peers)}, {"size", r.size.count()},     {"window", r.window},
+          {"limit", r.limit.count()},     {"specs", rows(r.specs, row)}};
+}
+
+TransferRequest transfer_from(const Json& v) {
+  TransferRequest r{.run = id<RunId>(field(v, "run")),
+                    .batch = id<BatchId>(field(v, "batch")),
+                    .peers = peers_from(field(v, "peers")),
+                    .specs = {},
+                    .size = packet_size(field(v, "size")),
+                    .window = whole<std::uint32_t>(field(v, "window")),
+                    .limit = time(field(v, "limit"))};
+  r.specs = list<TransferSpec>(field(v, "specs"), [&r](const Json& row) {
+    return TransferSpec{peer_index(element(row, 0), r.peers), id<PathLabel>(element(row, 1)),
+                        id<PathLabel>(element(row, 2)), whole<std::uint32_t>(element(row, 3))};
+  });
+  return r;
+}
+
 Json request_json(const ReceivedQuery& q) { return {{"kind", "received"}, {"batch", q.batch.value()}}; }
 
 Json rtt_json(const std::optional<RttQuantiles>& rtt) {
@@ -144,6 +168,12 @@ Json answer_json(const std::vector<ReceivedTally>& tallies) {
                                  })}};
 }
 
+Json answer_json(const std::vector<TransferTally>& tallies) {
+  return {{"kind", "transfers"}, {"rows", rows(tallies, [](const TransferTally& t) {
+                                    return Json::array({t.spec, t.sent, t.delivered, t.elapsed.count()});
+                                  })}};
+}
+
 HopAnswer hop_from(const Json& row) {
   return {whole<std::uint32_t>(element(row, 0)), whole<std::uint8_t>(element(row, 1)), truth(element(row, 2)),
           address(element(row, 3)), time(element(row, 4))};
@@ -161,6 +191,11 @@ PingTally ping_tally_from(const Json& row) {
 FlowTally flow_tally_from(const Json& row) {
   return {whole<std::uint32_t>(element(row, 0)), whole<std::uint64_t>(element(row, 1)),
           whole<std::uint64_t>(element(row, 2)), time(element(row, 3)), time(element(row, 4))};
+}
+
+TransferTally transfer_tally_from(const Json& row) {
+  return {whole<std::uint32_t>(element(row, 0)), whole<std::uint64_t>(element(row, 1)),
+          whole<std::uint64_t>(element(row, 2)), time(element(row, 3))};
 }
 
 ReceivedTally received_from(const Json& row) {
@@ -190,6 +225,7 @@ TaskWork work_from_json(const nlohmann::json& value) {
   if (kind == "ping") return ping_from(value);
   if (kind == "flow") return flow_from(value);
   if (kind == "received") return ReceivedQuery{id<BatchId>(field(value, "batch"))};
+  if (kind == "transfer") return transfer_from(value);
   throw BadField("unknown work '" + kind + "'");
 }
 
@@ -200,6 +236,7 @@ TaskAnswer answer_from_json(const nlohmann::json& value) {
   if (kind == "pings") return list<PingTally>(all, ping_tally_from);
   if (kind == "flows") return list<FlowTally>(all, flow_tally_from);
   if (kind == "received") return list<ReceivedTally>(all, received_from);
+  if (kind == "transfers") return list<TransferTally>(all, transfer_tally_from);
   throw BadField("unknown answer '" + kind + "'");
 }
 

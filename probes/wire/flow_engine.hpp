@@ -1,5 +1,6 @@
 // FlowEngine: the seam for load. Sends flows of real-size packets for a stated time, all at once, each paced
-// to its own rate. What arrived is counted by the peer's responder (ProbeEngine::received of the same batch).
+// to its own rate; or transfers of a stated size, as fast as their acknowledgements come. What arrived is
+// counted by the peer's responder (ProbeEngine::received of the same batch).
 #pragma once
 
 #include "probes/wire/probe_engine.hpp"
@@ -30,10 +31,45 @@ struct FlowTally {
   friend bool operator==(const FlowTally&, const FlowTally&) = default;
 };
 
+/// A QP of a job: so many packets are to reach the peer, whatever is lost on the way.
+struct TransferSpec {
+  std::uint32_t peer = 0;
+  PathLabel label;
+  PathLabel back_label;       // of the acknowledgements
+  std::uint32_t packets = 0;  // to be delivered
+  friend bool operator==(const TransferSpec&, const TransferSpec&) = default;
+};
+/// All specs at once, until the peers have acknowledged everything or `limit` is over. At most `window`
+/// packets of the request are on their way at a time, in equal parts for the QPs that still send (each may
+/// always have one): what is too fast for its path waits for its acknowledgements.
+struct TransferRequest {
+  RunId run;
+  BatchId batch;
+  std::vector<Peer> peers;
+  std::vector<TransferSpec> specs;
+  Bytes size = Bytes(4096);  // of one IP packet
+  std::uint32_t window = 8;
+  Nanoseconds limit = std::chrono::seconds(30);
+  friend bool operator==(const TransferRequest&, const TransferRequest&) = default;
+};
+struct TransferTally {
+  std::uint32_t spec = 0;
+  std::uint64_t sent = 0;       // packets, those sent again included
+  std::uint64_t delivered = 0;  // acknowledged; fewer than asked for: the limit was over
+  Nanoseconds elapsed{};        // from the start of the request to the last acknowledgement
+  friend bool operator==(const TransferTally&, const TransferTally&) = default;
+};
+
 class FlowEngine {
  public:
   virtual ~FlowEngine() = default;
   virtual Result<std::vector<FlowTally>> run(const FlowRequest& request, std::stop_token stop) = 0;
+  /// One tally for each spec, in their order. Engines that cannot say so.
+  virtual Result<std::vector<TransferTally>> transfer(const TransferRequest& request, std::stop_token stop);
 };
+
+inline Result<std::vector<TransferTally>> FlowEngine::transfer(const TransferRequest&, std::stop_token) {
+  return fail(ErrorKind::not_supported, "this engine delivers no transfers");
+}
 
 }  // namespace weft

@@ -48,7 +48,7 @@ Result<ProbeHeader> decode_probe_header(ByteSpan payload) {
   if (load_be32(payload, 0) != kMagic || load_u8(payload, 4) != kVersion)
     return fail(ErrorKind::invalid_input, "no probe header of version {}", kVersion);
   const auto kind = load_u8(payload, 5);
-  if (kind < 1 || kind > 3) return fail(ErrorKind::invalid_input, "probe of unknown kind {}", kind);
+  if (kind < 1 || kind > 4) return fail(ErrorKind::invalid_input, "probe of unknown kind {}", kind);
   return ProbeHeader{.kind = static_cast<ProbeKind>(kind),
                      .back_label = UdpPort(load_be16(payload, 6)),
                      .run = RunId(load_be64(payload, 8)),

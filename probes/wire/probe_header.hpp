@@ -14,9 +14,10 @@
 namespace weft {
 
 enum class ProbeKind : std::uint8_t {
-  probe = 1,  // asks for an echo
-  echo = 2,   // the answer
-  flow = 3,   // load: counted, never answered
+  probe = 1,   // asks for an echo
+  echo = 2,    // the answer
+  flow = 3,    // load: counted, never answered
+  parcel = 4,  // part of a transfer: counted, and acknowledged by an echo of the smallest size
 };
 
 struct ProbeHeader {

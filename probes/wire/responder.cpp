@@ -24,7 +24,7 @@ std::size_t Responder::take(ByteSpan frame, Nanoseconds at, Nanoseconds now, Mut
     ++(packet && !packet->authentic && !packet->intact ? rejects_.damaged : rejects_.foreign);
     return 0;
   }
-  const bool answer_it = count(*packet, at) && packet->header.kind == ProbeKind::probe;
+  const bool answer_it = count(*packet, at) && packet->header.kind != ProbeKind::flow;
   return answer_it ? answer(*packet, now - at, reply) : 0;
 }
 
@@ -86,8 +86,9 @@ bool Responder::make_room(const Batch& keep) {
 std::size_t Responder::answer(const ProbePacket& packet, Nanoseconds turnaround,
                               MutableByteSpan reply) const {
   const bool v6 = packet.ip.source.is_v6();
-  const auto size = packet.ip.bytes.size();
-  if (size != probe_size(size, v6)) return 0;  // nothing that our prober sends
+  const auto asked = packet.ip.bytes.size();
+  if (asked != probe_size(asked, v6)) return 0;  // nothing that our prober sends
+  const auto size = packet.header.kind == ProbeKind::parcel ? min_probe_size(v6) : asked;
   const ProbeRoute route{.from_mac = nic_.mac,
                          .to_mac = packet.ethernet.source,
                          .from = nic_.address,

@@ -1,7 +1,7 @@
 // Responder: the far end of probes and flows. Counts what it received, without repeats, by batch, sender NIC
 // and spec, and says what to answer. It answers only authenticated probes of its run, each once, with a
-// packet of the same size; flows are counted and not answered. Memory is bounded: the oldest batches make
-// room. Pure; one thread.
+// packet of the same size, and parcels of a transfer with the smallest; flows are counted and not answered.
+// Memory is bounded: the oldest batches make room. Pure; one thread.
 #pragma once
 
 #include <list>

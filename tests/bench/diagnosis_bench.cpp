@@ -125,9 +125,6 @@ class Evaluation {
       Scenario scenario = base;
       scenario.kind = FaultyKind::nic_channels;
       class_row(fmt::format("nics_{}", name), fmt::format("k=10 NICs {}", name), scenario);
-      const Score oracle = score_of_oracle(evaluate(k10_, scenario, options_.seeds, {.oracles = true}));
-      print_row("  bound: knows all else", oracle);
-      figures_.note(fmt::format("recall_nics_{}_bound", name), oracle.recall());
     }
   }
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "balancer/demand/flow_file.hpp"
@@ -10,6 +11,7 @@
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
 #include "tests/support/traffic.hpp"
+#include "topology/files/diagnosis_document.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/path_map_json.hpp"
 
@@ -64,6 +66,70 @@ TEST(Balance, WithAPathMapEveryQpHasALabelThatTakesItsPath) {
     EXPECT_TRUE(qp["label"].is_number());
     EXPECT_TRUE(qp["reverse"]["label"].is_number());
   }
+}
+
+/// QPs over each channel when a shift by a leaf, 16 QPs a flow, is balanced by this diagnosis.
+std::map<std::string, int> qps_by(const LinkFinding& finding) {
+  const ScratchFile file(kClos);
+  const auto fabric = parse_fabric_file(kClos, "a")->fabric;
+  Diagnosis diagnosis;
+  diagnosis.links = {finding};
+  const ScratchFile findings(diagnosis_json(diagnosis_document(fabric, diagnosis, {}, {})));
+  const auto outcome =
+      call(balance_command, {"--fabric", file.path(), "--collective", "shift-4", "--hosts", "16", "--qps",
+                             "16", "--diagnosis", findings.path(), "-o", "json"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  std::map<std::string, int> over;
+  const auto document = json::parse(outcome.out);
+  for (const auto& qp : document["assignments"])
+    for (const auto& channel : qp["path"]) ++over[channel];
+  return over;
+}
+
+TEST(Balance, ADiagnosisKeepsFlowsOffWhatFailedAndPutsLessOnWhatIsSlow) {
+  const auto fabric = parse_fabric_file(kClos, "a")->fabric;
+  const auto down =
+      qps_by({.link = *fabric.find_link("leaf1--spine1"), .verdict = Verdict::failed, .cause = Cause::down});
+  EXPECT_FALSE(down.contains("leaf1->spine1"));
+  EXPECT_FALSE(down.contains("spine1->leaf1"));
+  EXPECT_LE(down.at("leaf1->spine2"), 22);
+  const auto slow = qps_by({.link = *fabric.find_link("leaf2--spine2"),
+                            .channel = *fabric.find_channel("leaf2->spine2"),
+                            .verdict = Verdict::degraded,
+                            .cause = Cause::rate,
+                            .estimate = Estimate{0.25, 0.2, 0.3}});
+  // 64 QPs over three whole links and a quarter: 20 on each of those, 5 at most here.
+  EXPECT_GE(slow.at("leaf2->spine2"), 4);
+  EXPECT_LE(slow.at("leaf2->spine2"), 5);
+}
+
+TEST(Balance, ADiagnosisOfAnotherFabricIsRefusedAndLinksItHasNotAreNamed) {
+  const ScratchFile file(kClos);
+  const auto with = [&](const std::string& name, const std::string& link) {
+    const ScratchFile findings(
+        R"({"schema":"weft.diagnosis/1","generated_at":"2026-01-01T00:00:00Z","tool_version":"1","fabric":")" +
+        name + R"(","verdict":"failed","links":[{"link":")" + link +
+        R"(","verdict":"failed","cause":"down","confidence":1}],"hosts":[],"groups":[],)"
+        R"("ambiguous":[],"coverage":{"channels":1,"probed":1,"paths":1,"missing":[]},)"
+        R"("probes":{"sent":1,"lost":0},"timings":{}})");
+    return call(balance_command, {"--fabric", file.path(), "--collective", "ring", "--hosts", "4",
+                                  "--diagnosis", findings.path()});
+  };
+  const auto other = with("b", "leaf1--spine1");
+  EXPECT_EQ(other.status, 64);
+  EXPECT_THAT(other.err, HasSubstr("a diagnosis of fabric 'b', not of 'a'"));
+  const auto unknown = with("a", "leaf1--spine9");
+  EXPECT_EQ(unknown.status, 0) << unknown.err;
+  EXPECT_THAT(unknown.err, HasSubstr("spine9"));
+}
+
+TEST(Balance, OptionsOfTheLabAndOfFilesAreKeptApart) {
+  const ScratchFile file(kClos);
+  EXPECT_EQ(call(balance_command, {"--collective", "ring", "--hosts", "4"}).status, 64);
+  const auto run =
+      call(balance_command, {"--fabric", file.path(), "--collective", "ring", "--hosts", "4", "--run"});
+  EXPECT_EQ(run.status, 64);
+  EXPECT_THAT(run.err, HasSubstr("--run"));
 }
 
 TEST(Balance, ABlacklistedLinkIsLeftWithFewMoves) {

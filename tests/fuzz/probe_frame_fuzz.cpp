@@ -32,7 +32,7 @@ void damaged_probe(ByteSpan input) {
   if (input.size() < 24) return;
   const std::size_t size = probe_size(load_be16(input, 0) % 4096, false);
   std::vector<std::byte> frame(kEthernetSize + size);
-  const ProbeHeader header{.kind = static_cast<ProbeKind>(1 + load_u8(input, 2) % 3),
+  const ProbeHeader header{.kind = static_cast<ProbeKind>(1 + load_u8(input, 2) % 4),
                            .back_label = UdpPort(load_be16(input, 3)),
                            .run = kSecrets.run,
                            .batch = BatchId(load_u8(input, 5)),

@@ -17,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr Bytes kLargestState(512'000'000);
+
 /// `fabric` with other rates; the same ids.
 template <class Rate>
 Fabric with_rates(const Fabric& fabric, Rate rate_of) {

@@ -7,6 +7,7 @@
 #include "probes/wire/flow_sender.hpp"
 #include "probes/wire/prober.hpp"
 #include "probes/wire/responder_loop.hpp"
+#include "probes/wire/transfer_sender.hpp"
 
 namespace weft {
 namespace {
@@ -48,6 +49,7 @@ class AfPacketEngine final : public RawEngine {
         secrets_(secrets),
         prober_(*parts_.prober, parts_.prober_hops, parts_.nic, secrets_, self),
         sender_(*parts_.sender, parts_.sender_hops, parts_.nic, secrets_, self),
+        transfers_(*parts_.prober, parts_.prober_hops, parts_.nic, secrets_, self),
         responder_(*parts_.responder, parts_.nic, secrets_),
         thread_([this](std::stop_token stop) { responder_.run(stop); }) {}
 
@@ -61,6 +63,9 @@ class AfPacketEngine final : public RawEngine {
   Result<std::vector<FlowTally>> run(const FlowRequest& request, std::stop_token stop) override {
     return sender_.run(request, stop);
   }
+  Result<std::vector<TransferTally>> transfer(const TransferRequest& request, std::stop_token stop) override {
+    return transfers_.run(request, stop);
+  }
   ResponderRejects rejects() const override { return responder_.rejects(); }
   std::uint64_t overruns() const override { return parts_.prober->overruns() + parts_.responder->overruns(); }
 
@@ -69,6 +74,7 @@ class AfPacketEngine final : public RawEngine {
   RunSecrets secrets_;
   Prober prober_;
   FlowSender sender_;
+  TransferSender transfers_;  // on the prober's socket, which takes echoes
   ResponderLoop responder_;
   std::jthread thread_;
 };

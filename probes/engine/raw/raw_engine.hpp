@@ -1,7 +1,7 @@
 // RawEngine: probes, flows and the responder of one NIC over AF_PACKET sockets. Needs CAP_NET_RAW and an
 // Ethernet interface that is up; it stays in the network namespace it was opened in, whichever thread uses
-// it. The responder runs in a thread of its own from opening to destruction; trace, ping and run are each for
-// one thread at a time.
+// it. The responder runs in a thread of its own from opening to destruction; trace, ping and transfer share a
+// socket and are for one thread at a time, run for one beside it.
 #pragma once
 
 #include <memory>

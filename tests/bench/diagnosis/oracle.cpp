@@ -50,16 +50,13 @@ Ranking rank_oracle(const Fabric& fabric, const Run& run, const Scenario& scenar
     for (const ChannelId c : path)
       rows[c.value()].push_back({std::max(loss - known(c), 1e-12), static_cast<double>(probe.lost)});
   }
-  const auto may_fail = [&](ChannelId c) {
-    return fabric.between_switches(c) == (scenario.kind == FaultyKind::switch_channels);
-  };
   double candidates = 0;
-  for (std::uint32_t c = 0; c < rows.size(); ++c) candidates += may_fail(ChannelId(c)) ? 1 : 0;
+  for (std::uint32_t c = 0; c < rows.size(); ++c) candidates += fabric.between_switches(ChannelId(c)) ? 1 : 0;
   const double faults = 0.5 * static_cast<double>(scenario.most_faults);
   const double prior = std::log(faults / (candidates - faults));
   Ranking ranking;
   for (std::uint32_t c = 0; c < rows.size(); ++c)
-    if (may_fail(ChannelId(c)))
+    if (fabric.between_switches(ChannelId(c)))
       ranking.emplace_back(
           ChannelId(c),
           prior + mean_likelihood(rows[c], sent[c], usual + scenario.least_loss, usual + scenario.most_loss) -

@@ -59,7 +59,7 @@ bool draw(const std::string& file, Plot plot, const std::vector<Point>& points, 
 
 bool plot_loss_rates(const Fabric& fabric, const Seeds& seeds) {
   std::vector<Point> points;
-  for (const double loss : {0.0005, 0.0007, 0.001, 0.0014, 0.002, 0.005, 0.01, 0.02})
+  for (const double loss : {0.0005, 0.001, 0.0015, 0.002, 0.005, 0.01, 0.02})
     points.push_back({loss, fmt::format("{:g} %", 100 * loss), {.least_loss = loss, .most_loss = loss}});
   return draw("diagnosis_loss.svg",
               {.title = "k=10 fat tree, 25,000 probes of 100 packets", .x_title = "loss of a faulty channel"},

@@ -9,7 +9,7 @@
 namespace weft::bench {
 namespace {
 
-constexpr double kWidth = 420;  // of a panel's drawing, in pixels
+constexpr double kWidth = 320;  // of a panel's drawing, in pixels
 constexpr double kHeight = 220;
 constexpr double kLeft = 52;
 constexpr double kTop = 52;

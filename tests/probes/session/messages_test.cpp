@@ -32,6 +32,14 @@ std::vector<ToAgent> all_to_agent() {
                        {{1, PathLabel(50000), Bandwidth::gbit(400), Bytes(4096)}},
                        std::chrono::seconds(1)}},
       Task{TaskId(4), PortId(3), std::chrono::seconds(5), ReceivedQuery{BatchId(6)}},
+      Task{TaskId(5), PortId(3), std::chrono::seconds(40),
+           TransferRequest{RunId(5),
+                           BatchId(7),
+                           kPeers,
+                           {{1, PathLabel(50000), PathLabel(60000), 1500}},
+                           Bytes(2048),
+                           12,
+                           std::chrono::seconds(30)}},
       StopRun{},
       Alive{}};
 }
@@ -47,6 +55,8 @@ std::vector<ToCoordinator> all_to_coordinator() {
                                             {1, 5, 0, 0}}},
           TaskResult{TaskId(3), std::nullopt,
                      std::vector<FlowTally>{{0, 100, 409600, microseconds(500), microseconds(6)}}},
+          TaskResult{TaskId(5), std::nullopt,
+                     std::vector<TransferTally>{{1, 1502, 1500, std::chrono::seconds(1)}}},
           TaskResult{TaskId(4), "no such batch",
                      std::vector<ReceivedTally>{
                          {BatchId(6), PortId(3), 1, 2, 3, 4, microseconds(5), microseconds(6)}}},

@@ -159,7 +159,7 @@ TEST(ProbeHeader, UnknownVersionsAndKindsAreRefused) {
   std::vector<std::byte> out(kProbeHeaderSize);
   encode_probe_header(golden_header(), {}, golden_key(), out);
   ASSERT_TRUE(decode_probe_header(out));
-  for (const auto& [at, value] : {std::pair{0, 'w'}, {4, '\2'}, {5, '\0'}, {5, '\4'}}) {
+  for (const auto& [at, value] : {std::pair{0, 'w'}, {4, '\2'}, {5, '\0'}, {5, '\5'}}) {
     auto changed = out;
     changed[static_cast<std::size_t>(at)] = static_cast<std::byte>(value);
     EXPECT_FALSE(decode_probe_header(changed));

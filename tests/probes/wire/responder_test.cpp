@@ -132,6 +132,14 @@ TEST(Responder, AHeaderTooDamagedToAttributeIsCountedApart) {
   EXPECT_EQ(responder.rejects(), (ResponderRejects{.damaged = 1}));
 }
 
+TEST(Responder, AParcelIsAcknowledgedOnceByTheSmallestEcho) {
+  Responder responder(kNic, kSecrets);
+  const auto frame = frame_of({.kind = ProbeKind::parcel, .sequence = 3, .size = 4096});
+  EXPECT_EQ(take(responder, frame).size(), kEthernetSize + min_probe_size(false));
+  EXPECT_TRUE(take(responder, frame).empty());
+  EXPECT_EQ(responder.received(BatchId(1)).at(0).bytes, 4096u);
+}
+
 TEST(Responder, FlowPacketsAreCountedAndNotAnswered) {
   Responder responder(kNic, kSecrets);
   for (std::uint32_t i = 0; i < 100; ++i)

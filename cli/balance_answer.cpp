@@ -1,0 +1,85 @@
+#include "cli/balance_answer.hpp"
+
+#include <cstdio>
+
+#include "balancer/assign/assignment_json.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/stamp.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::size_t kRowsForPeople = 64;
+
+std::string size_of(double bytes) { return to_string(Bytes(static_cast<std::int64_t>(bytes + 0.5))); }
+
+void print_phases(const Fabric& fabric, const Assignment& assignment) {
+  fmt::print("{:<24} {:>10} {:>10} {:>7} {:>10} {:>10}  {}\n", "phase", "bound", "busiest", "ratio",
+             "fractional", "NIC", "busiest channel");
+  for (const PhaseAssignment& phase : assignment.phases)
+    fmt::print("{:<24} {:>10} {:>10} {:>7.3f} {:>10} {:>10}  {}\n", phase.name,
+               size_of(phase.bounds.integral), size_of(phase.load.busiest), phase.load.ratio,
+               size_of(phase.bounds.fractional), size_of(phase.bounds.nic),
+               phase.load.channel ? fabric.name_of(*phase.load.channel) : "none");
+}
+
+void print_qp(const Fabric& fabric, const Flow& flow, const SteeredQp& qp) {
+  std::string path;
+  for (const ChannelId channel : qp.route.channels())
+    path += (path.empty() ? "" : " ") + fabric.name_of(channel);
+  fmt::print("{:<12} {:<12} {:>4} {:>10} {:>8}  {}\n", fabric.name_of_nic(flow.src),
+             fabric.name_of_nic(flow.dst), qp.qp, size_of(qp.bytes),
+             qp.label ? fmt::to_string(qp.label->value()) : "-", path.empty() ? "within its leaf" : path);
+}
+
+void print_qps(const Fabric& fabric, const Demand& demand, const Assignment& assignment) {
+  std::size_t left = kRowsForPeople;
+  std::size_t more = 0;
+  fmt::print("\n{:<12} {:<12} {:>4} {:>10} {:>8}  {}\n", "from", "to", "QP", "bytes", "label", "path");
+  for (std::size_t p = 0; p < assignment.phases.size(); ++p)
+    for (const SteeredQp& qp : assignment.phases[p].qps) {
+      if (left == 0) {
+        ++more;
+        continue;
+      }
+      --left;
+      print_qp(fabric, demand.phases[p].flows[qp.flow], qp);
+    }
+  if (more > 0) fmt::print("... and {} more: -o json lists all\n", more);
+}
+
+void print_moves(const Assignment& assignment) {
+  std::uint64_t moves = 0;
+  for (const PhaseAssignment& phase : assignment.phases) moves += phase.moves;
+  fmt::print("\n{} QPs take another path than before\n", moves);
+}
+
+void print_table(const Fabric& fabric, const BalanceOptions& options, const Assignment& assignment) {
+  fmt::print("{} on {}, {} QP{} a flow; bytes on a link of {}\n\n", options.asked.name, fabric.name(),
+             options.assign.qps, options.assign.qps == 1 ? "" : "s", to_string(assignment.reference));
+  print_phases(fabric, assignment);
+  if (options.previous) print_moves(assignment);
+  print_qps(fabric, options.asked.demand, assignment);
+}
+
+}  // namespace
+
+std::size_t print_unassigned(const AskedDemand& asked, const Assignment& assignment) {
+  std::vector<Unassigned> all;
+  for (const RefusedFlow& line : asked.refused) all.push_back({line.flow, line.why});
+  for (const PhaseAssignment& phase : assignment.phases)
+    all.insert(all.end(), phase.unassigned.begin(), phase.unassigned.end());
+  for (const Unassigned& item : all) fmt::print(stderr, "weft: not assigned: {}: {}\n", item.flow, item.why);
+  return all.size();
+}
+
+int answer_balance(const Fabric& fabric, const BalanceOptions& options, const Assignment& assignment) {
+  if (options.json)
+    fmt::print("{}",
+               assignment_json(fabric, options.asked.demand, assignment, options.asked.refused, stamp_now()));
+  else
+    print_table(fabric, options, assignment);
+  return print_unassigned(options.asked, assignment) > 0 ? kExitDegraded : kExitHealthy;
+}
+
+}  // namespace weft

@@ -1,0 +1,131 @@
+#include "cli/balance_options.hpp"
+
+#include <cstdio>
+
+#include "balancer/assign/assignment_reader.hpp"
+#include "balancer/assign/avoid.hpp"
+#include "balancer/assign/linear_labels.hpp"
+#include "cli/stamp.hpp"
+#include "topology/base/in_turn.hpp"
+#include "topology/files/file_text.hpp"
+#include "topology/files/path_map_json.hpp"
+
+namespace weft {
+namespace {
+
+constexpr Bytes kLargestPathMap(4'000'000'000);
+constexpr Bytes kLargestAssignment(4'000'000'000);
+constexpr Bytes kLargestBlacklist(100'000'000);
+constexpr Bytes kLargestDiagnosis(1'000'000'000);
+/// The linear programme is solved up to this size: below a second.
+constexpr std::size_t kLpVariables = 5000;
+
+/// The source ports of RoCE: 0xC000 and up (ibv_flow_label_to_udp_sport).
+constexpr LabelRange kRocePorts{PathLabel(0xC000), PathLabel(0xFFFF)};
+
+void predict(PathMap& map) {
+  const auto pairs = map.pairs.size();
+  auto predicted = predict_labels(map, kRocePorts);
+  fmt::print(stderr, "weft: {} of {} pairs have linear hashes: {} labels predicted\n", predicted.pairs_linear,
+             pairs, predicted.labels_added);
+  map = std::move(predicted.map);
+}
+
+Result<void> read_paths(const Fabric& fabric, BalanceOptions& options, const po::variables_map& values) {
+  const auto path = text_option(values, "paths");
+  if (!path) return {};
+  const auto text = read_text_file(*path, kLargestPathMap);
+  if (!text) return pass_on(text);
+  auto map = parse_path_map(fabric, *text, *path);
+  if (!map) return pass_on(map);
+  options.paths = std::move(*map);
+  if (values.count("predict")) predict(*options.paths);
+  return {};
+}
+
+Result<void> read_previous(const Fabric& fabric, BalanceOptions& options, const po::variables_map& values) {
+  const auto path = text_option(values, "previous");
+  if (!path) return {};
+  const auto text = read_text_file(*path, kLargestAssignment);
+  if (!text) return pass_on(text);
+  auto previous = parse_assignment(fabric, *text, *path);
+  if (!previous) return pass_on(previous);
+  options.previous = std::move(*previous);
+  return {};
+}
+
+/// A channel that several sources speak of counts for the least of what they leave it.
+void avoid(BalanceOptions& options, const DocumentAvoided& avoided, const std::string& path) {
+  for (const std::string& unknown : avoided.unknown) fmt::print(stderr, "weft: {}: {}\n", path, unknown);
+  options.assign.avoid.insert(options.assign.avoid.end(), avoided.channels.begin(), avoided.channels.end());
+}
+
+Result<void> read_avoid(const Fabric& fabric, BalanceOptions& options, const po::variables_map& values) {
+  const auto path = text_option(values, "avoid");
+  if (!path) return {};
+  const auto text = read_text_file(*path, kLargestBlacklist);
+  if (!text) return pass_on(text);
+  const auto entries = parse_blacklist(*text, *path);
+  if (!entries) return pass_on(entries);
+  avoid(options, avoided_by(fabric, *entries, stamp_now().generated_at), *path);
+  return {};
+}
+
+Result<void> read_diagnosis(const Fabric& fabric, BalanceOptions& options, const po::variables_map& values) {
+  const auto path = text_option(values, "diagnosis");
+  if (!path) return {};
+  const auto text = read_text_file(*path, kLargestDiagnosis);
+  if (!text) return pass_on(text);
+  const auto document = parse_diagnosis(*text, *path);
+  if (!document) return pass_on(document);
+  if (document->fabric != fabric.name())
+    return fail(ErrorKind::invalid_input, "{}: a diagnosis of fabric '{}', not of '{}'", *path,
+                document->fabric, fabric.name());
+  avoid(options, avoided_by(fabric, *document), *path);
+  return {};
+}
+
+}  // namespace
+
+void add_balance_options(po::options_description& options) {
+  add_demand_options(options);
+  options.add_options()("qps", po::value<std::uint32_t>()->value_name("K")->default_value(1),
+                        "queue pairs a flow")(
+      "paths", po::value<std::string>()->value_name("FILE"),
+      "a path map: only paths with known labels are used, and every QP gets its label")(
+      "predict", "where the switches' hashes prove linear, use labels that were not probed too (RoCE)")(
+      "avoid", po::value<std::string>()->value_name("FILE"),
+      "a blacklist (weft.blacklist/1): links not to use")(
+      "diagnosis", po::value<std::string>()->value_name("FILE"),
+      "a diagnosis (weft.diagnosis/1): failed channels are not used, degraded and congested ones less")(
+      "previous", po::value<std::string>()->value_name("FILE"),
+      "an assignment made before: change it as little as the bound allows")(
+      "weighted", "let the QPs of a flow carry different shares: lower than the bound for equal ones")(
+      "reverse", "give the receivers' ACKs and CTS labels of their own")(
+      "seed", po::value<std::uint64_t>()->value_name("N")->default_value(1),
+      "the same seed gives the same answer");
+}
+
+Result<BalanceOptions> read_balance_options(const Fabric& fabric, const po::variables_map& values) {
+  auto asked = read_demand(fabric, values);
+  if (!asked) return pass_on(asked);
+  BalanceOptions options{std::move(*asked), {}, {}, {}, false};
+  const auto json = wants_json(values);
+  if (!json) return pass_on(json);
+  options.json = *json;
+  options.assign.qps = values["qps"].as<std::uint32_t>();
+  if (options.assign.qps < 1 || options.assign.qps > kMostQps)
+    return fail(ErrorKind::usage, "--qps {}: expected 1 to {}", options.assign.qps, kMostQps);
+  options.assign.seed = values["seed"].as<std::uint64_t>();
+  options.assign.reverse = values.count("reverse") != 0;
+  options.assign.weighted = values.count("weighted") != 0;
+  options.assign.lp_variables = kLpVariables;
+  const auto files = in_turn([&] { return read_paths(fabric, options, values); },
+                             [&] { return read_previous(fabric, options, values); },
+                             [&] { return read_avoid(fabric, options, values); },
+                             [&] { return read_diagnosis(fabric, options, values); });
+  if (!files) return pass_on(files);
+  return options;
+}
+
+}  // namespace weft

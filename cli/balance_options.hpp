@@ -1,0 +1,24 @@
+// The options of `weft balance`, read and checked, with the files they name.
+#pragma once
+
+#include "balancer/assign/assign.hpp"
+#include "cli/demand_options.hpp"
+#include "topology/files/fabric_file.hpp"
+
+namespace weft {
+
+/// --qps, --paths, --avoid, --diagnosis, --previous and the rest that fabric and lab share.
+void add_balance_options(po::options_description& options);
+
+struct BalanceOptions {
+  AskedDemand asked;
+  AssignOptions assign;  // .paths is set by the caller, to `paths` below
+  std::optional<PathMap> paths;
+  std::optional<std::vector<std::vector<KeptQp>>> previous;
+  bool json = false;
+};
+
+/// Prints on stderr which links of a blacklist the fabric has not, and what was predicted.
+Result<BalanceOptions> read_balance_options(const Fabric& fabric, const po::variables_map& values);
+
+}  // namespace weft

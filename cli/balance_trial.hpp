@@ -1,0 +1,139 @@
+// BalanceTrial: sends a job's flows over a fabric's agents, by the labels that the balancer gives and by
+// random ones in turn, and compares what the links' counters and the clock say with the plan and the fluid
+// model. On request a link is then taken down, the fabric diagnosed, and the flows steered around it. A pure
+// script: what it must know of the world it asks TrialWorld.
+#pragma once
+
+#include <memory>
+
+#include "balancer/flowsim/sending.hpp"
+#include "probes/plan/trace_plan.hpp"
+#include "probes/session/map_stage.hpp"
+#include "probes/session/sweep.hpp"
+#include "probes/session/transfer_stage.hpp"
+
+namespace weft {
+
+class TrialWorld {
+ public:
+  virtual ~TrialWorld() = default;
+  /// Bytes that each channel has carried so far, by the counters of the interfaces; indexed by channel.
+  virtual Result<std::vector<std::uint64_t>> carried() = 0;
+  /// On the clock of the receivers' stamps.
+  virtual Nanoseconds now() = 0;
+  virtual Result<void> take_down(LinkId link) = 0;
+};
+
+struct TrialOptions {
+  AssignOptions assign;       // qps, seed, avoid; paths are mapped by the trial
+  std::uint32_t labels = 64;  // traced for each pair, each way
+  std::uint32_t repeats = 0;  // how often both are sent; 0: paths are mapped and nothing is sent
+  TransferSettings transfer;  // its limit holds for each sending
+  FrameSizes frames;          // of `transfer.size`
+  std::optional<LinkId> fail = std::nullopt;
+  SweepOptions sweep;  // of the diagnosis after the failure
+};
+
+/// One phase, or all phases of a demand one after the other, sent once.
+struct TrialSending {
+  bool steered = true;
+  double measured = 0;   // seconds until the last QP was through
+  double predicted = 0;  // by the fluid model, over these very paths
+  std::uint64_t qps = 0;
+  std::uint64_t unfinished = 0;  // QPs that delivered less than they had to
+  std::uint64_t wanted = 0;      // packets
+  std::uint64_t sent = 0;        // those sent again included
+  std::uint64_t received = 0;    // as the receivers counted
+  std::vector<double> planned;   // bytes, by channel
+  std::vector<double> counted;
+};
+
+/// After the link went down.
+struct TrialAfterFailure {
+  TrialSending stuck;  // by the labels of before
+  Verdict verdict = Verdict::unknown;
+  std::vector<LinkId> blamed;
+  double mapping = 0;     // seconds
+  double diagnosing = 0;  // seconds
+  std::uint32_t moved = 0;
+  double assigning = 0;   // seconds from the diagnosis to the new assignment
+  double first_byte = 0;  // seconds from the diagnosis until the first QP's first byte arrived
+  double in_force = 0;    // seconds from the diagnosis until every QP's first byte had arrived
+  TrialSending again;     // by the new labels
+};
+
+class BalanceTrial final : public Script {
+ public:
+  /// All references outlive it. `fabric` has the rates that the links really have.
+  BalanceTrial(const Fabric& fabric, const AddressBook& addresses, const Demand& demand, RunId run,
+               TrialOptions options, TrialWorld& world);
+
+  std::vector<WorkItem> next_wave() override;
+  void take(const WorkItem& item, const TaskAnswer* answer) override;
+  void exclude(PortId nic) override;
+  void blame(HostEvidence evidence) override;
+  std::string_view doing() const override;
+
+  // When it is over.
+  /// The world failed, or a host could not take part.
+  const Result<void>& outcome() const { return outcome_; }
+  /// As mapped, before any failure.
+  const PathMap& paths() const { return paths_; }
+  const Assignment& assignment() const { return assignment_; }
+  const std::vector<TrialSending>& sendings() const { return sendings_; }
+  const std::optional<TrialAfterFailure>& after_failure() const { return after_; }
+
+ private:
+  enum class Part { mapping, sending, failing, mapping_again, diagnosing, sending_again, done };
+  /// The phases of a sending that still wait, and what has come of it so far.
+  struct Current {
+    std::vector<std::vector<Sending>> phases;
+    std::size_t phase = 0;
+    TrialSending sum;
+    std::vector<std::uint64_t> before;
+    double first_byte = 0;
+    double last_first_byte = 0;
+  };
+
+  void begin_mapping();
+  std::vector<WorkItem> ask();
+  bool advance();
+  void adopt_map();
+  void begin_sending(bool steered, std::vector<std::vector<Sending>> phases, Nanoseconds limit);
+  void begin_phase();
+  void end_phase();
+  bool end_sending();
+  void begin_repeat();
+  void fail_link();
+  void steer_around();
+  std::vector<std::vector<Sending>> steered() const;
+  std::vector<std::vector<Sending>> hashed(std::uint64_t seed) const;
+  bool give_up(Error error);
+
+  const Fabric& fabric_;
+  const AddressBook& addresses_;
+  const Demand& demand_;
+  RunId run_;
+  TrialOptions options_;
+  TrialWorld& world_;
+  Result<void> outcome_;
+  Part part_ = Part::mapping;
+  std::set<PortId> out_;
+  BatchId last_batch_;
+  std::unique_ptr<SweepState> state_;
+  std::unique_ptr<MapStage> map_;
+  std::unique_ptr<TransferStage> transfer_;
+  std::unique_ptr<Sweep> sweep_;
+  PathMap paths_;
+  PathMap new_paths_;
+  std::optional<LabelledPaths> labelled_;
+  Assignment assignment_;
+  std::vector<TrialSending> sendings_;
+  std::optional<TrialAfterFailure> after_;
+  std::optional<Current> current_;
+  Nanoseconds limit_{};
+  Nanoseconds since_{};  // when the part began
+  Nanoseconds diagnosed_{};
+};
+
+}  // namespace weft

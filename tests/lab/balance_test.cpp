@@ -1,0 +1,98 @@
+// `weft balance --lab`: assigned flows as packets through the kernel's ECMP. Needs root.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/lab_user.hpp"
+#include "tests/support/schema.hpp"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+using Json = nlohmann::json;
+
+// Slow links: what is tested is where bytes go, on machines that do other things as well.
+constexpr const char* kFabric =
+    "fabric: small\nkind: roce\nclos: {leaves: 2, spines: 4, hosts_per_leaf: 4}\nlab: {link_rate: 20M}\n";
+
+class BalanceLab : public LabUser {
+ public:
+  explicit BalanceLab(const char* fabric = kFabric) : LabUser(fabric) {
+    const auto answer = up();
+    EXPECT_EQ(answer.status, 0) << answer.errors;
+  }
+  Answer balance(std::vector<std::string> more) const {
+    std::vector<std::string> words{"balance", "--lab=" + lab, "--hosts", "8", "-o", "json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return weft(words);
+  }
+};
+
+/// No packet was sent again: on a busy machine one that is late may be taken for lost.
+bool undisturbed(const Json& sending) { return sending["sent"] == sending["packets"]; }
+
+void expect_as_planned(const Json& sending) {
+  EXPECT_EQ(sending["unfinished"], 0);
+  EXPECT_EQ(sending["received"], sending["packets"]);
+  for (const auto& link : sending["links"]) EXPECT_EQ(link["counted"], link["planned"]) << link;
+}
+
+TEST(BalanceLab, EveryLinkCountsWhatWasPlannedAlsoAfterOneFailed) {
+  const BalanceLab lab;
+  Json document;
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    const auto answer = lab.balance({"--collective", "shift-4", "--qps", "4", "--bytes", "1500KB", "--run",
+                                     "--repeat", "1", "--fail", "leaf1--spine2"});
+    ASSERT_LE(answer.status, 1) << answer.errors;
+    expect_matches_schema(answer.output, "trial");
+    document = Json::parse(answer.output);
+    if (undisturbed(document["sendings"][0]) && undisturbed(document["after_failure"]["sending"])) break;
+  }
+  EXPECT_EQ(document["ratio"], 1.0);
+  EXPECT_GT(document["gain"]["measured"], 1.0);
+  ASSERT_EQ(document["sendings"].size(), 2u);
+  expect_as_planned(document["sendings"][0]);
+  const auto& after = document["after_failure"];
+  EXPECT_GT(after["stuck"], 0);
+  EXPECT_EQ(after["blamed"], Json::parse(R"(["leaf1--spine2"])"));
+  EXPECT_LT(after["in_force_seconds"], 1.0);
+  EXPECT_EQ(after["bytes_over_link"], 0);
+  expect_as_planned(after["sending"]);
+  EXPECT_THAT(lab.weft({"lab", "status", "--name", lab.lab}).output, Not(HasSubstr("leaf1--spine2")))
+      << "healed at the end";
+}
+
+TEST(BalanceLab, WithoutRunItMapsThePathsAndGivesEveryQpItsLabel) {
+  const BalanceLab lab("fabric: small\nkind: roce\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 4}\n");
+  const auto answer = lab.balance({"--collective", "ring", "--qps", "2"});
+  EXPECT_EQ(answer.status, 0) << answer.errors;
+  expect_matches_schema(answer.output, "assignment");
+  int steered = 0;
+  const auto document = Json::parse(answer.output);
+  for (const auto& qp : document["assignments"])
+    if (qp["path"].size() == 4) {
+      EXPECT_TRUE(qp["label"].is_number());
+      ++steered;
+    }
+  EXPECT_EQ(steered, 4);
+}
+
+TEST(BalanceLab, WhatMakesNoSenseIsRefusedBeforeAPacketIsSent) {
+  const BalanceLab lab("fabric: small\nkind: roce\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 4}\n");
+  const auto refusal = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"--collective", "ring"});
+    const auto answer = lab.balance(more);
+    EXPECT_EQ(answer.status, 64) << answer.output;
+    return answer.errors;
+  };
+  EXPECT_THAT(refusal({"--run", "--bytes", "100GB"}), HasSubstr("fewer --bytes"));
+  EXPECT_THAT(refusal({"--fail", "leaf1--spine1"}), HasSubstr("--fail needs --run"));
+  EXPECT_THAT(refusal({"--run", "--fail", "host1--leaf1"}), HasSubstr("only cable"));
+  EXPECT_THAT(refusal({"--run", "--fail", "leaf1--spine7"}), HasSubstr("spine7"));
+  EXPECT_THAT(refusal({"--weighted"}), HasSubstr("--weighted goes with --fabric"));
+}
+
+}  // namespace
+}  // namespace weft
