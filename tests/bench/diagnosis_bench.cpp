@@ -34,9 +34,7 @@ constexpr std::array kPrecisions{0.999, 0.995, 0.99, 0.98, 0.95};
 
 class Evaluation {
  public:
-  explicit Evaluation(Options options) : options_(std::move(options)), k10_(fat_tree_k10()) {
-    figures_.keep_earlier();
-  }
+  explicit Evaluation(Options options) : options_(std::move(options)), k10_(fat_tree_k10()) {}
 
   int run();
 
@@ -312,6 +310,7 @@ int Evaluation::run() {
   print_header();
   for (const Piece& piece : kPieces)
     if (options_.wants(piece.name)) (this->*piece.run)();
+  figures_.keep_earlier();
   sixteen_nats();
   const int status = figures_.write();
   if (!drawn_) fmt::print(stderr, "cannot write the plots to {}\n", bench_folder().string());

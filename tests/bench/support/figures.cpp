@@ -37,7 +37,7 @@ void Figures::keep_earlier() {
   const auto figures = document.find("figures");
   if (figures == document.end() || !figures->is_object()) return;
   for (const auto& [figure, value] : figures->items())
-    if (value.is_number()) note(figure, value.get<double>());
+    if (value.is_number() && !find(figure)) note(figure, value.get<double>());
 }
 
 std::optional<double> Figures::find(std::string_view figure) const {

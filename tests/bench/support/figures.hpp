@@ -17,8 +17,8 @@ class Figures {
  public:
   /// `name`: the benchmark's, as in `./bootstrap bench NAME`.
   explicit Figures(std::string name);
-  /// Takes over what an earlier run on this machine wrote, where this one does not measure it anew: for a
-  /// benchmark that is run in pieces.
+  /// Takes over what an earlier run on this machine wrote and this one has not measured (so far): for a
+  /// benchmark that is run in pieces. Call it late: pieces may run side by side.
   void keep_earlier();
   /// What is known of `figure` so far, kept figures included.
   std::optional<double> find(std::string_view figure) const;
