@@ -8,6 +8,7 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kIndent = 4;
+constexpr char kNoBreak = '\x01';  // a space at which no line ends
 
 /// `text` broken at spaces into lines of at most `columns`, each after `indent` spaces.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns) {
@@ -126,8 +127,10 @@ std::string coverage_part(const DiagnosisDocument& document, std::size_t columns
   constexpr std::size_t kMostNamed = 8;
   const CoverageReport& covered = document.coverage;
   std::string part =
-      fmt::format("\ncoverage: {} of {} channels over {} paths; probes: {} sent, {} lost\n", covered.probed,
-                  covered.channels, covered.paths, document.run.sent, document.run.lost);
+      "\n" + wrapped(fmt::format("coverage: {} of {} channels over {} paths; probes: {} sent, {} lost",
+                                 covered.probed, covered.channels, covered.paths, document.run.sent,
+                                 document.run.lost),
+                     0, columns);
   if (covered.missing.empty()) return part;
   std::vector<std::string> named(
       covered.missing.begin(),
@@ -138,15 +141,18 @@ std::string coverage_part(const DiagnosisDocument& document, std::size_t columns
                  columns);
 }
 
-std::string timings_part(const DiagnosisDocument& document) {
+std::string timings_part(const DiagnosisDocument& document, std::size_t columns) {
   if (document.run.timings.empty()) return "";
   std::string part = "time:";
   Nanoseconds total{};
   for (const auto& [stage, time] : document.run.timings) {
-    part += fmt::format(" {} {:.1f} s,", stage, std::chrono::duration<double>(time).count());
+    part += fmt::format(" {} {:.1f}{}s,", stage, std::chrono::duration<double>(time).count(), kNoBreak);
     total += time;
   }
-  return part + fmt::format(" {:.1f} s in all\n", std::chrono::duration<double>(total).count());
+  part += fmt::format(" {:.1f}{}s in all", std::chrono::duration<double>(total).count(), kNoBreak);
+  std::string lines = wrapped(part, 0, columns);
+  std::ranges::replace(lines, kNoBreak, ' ');
+  return lines;
 }
 
 }  // namespace
@@ -154,7 +160,8 @@ std::string timings_part(const DiagnosisDocument& document) {
 std::string diagnosis_table(const DiagnosisDocument& document, std::size_t columns) {
   return fmt::format("fabric {}: {}\n", document.fabric, to_string(document.verdict)) +
          links_part(document, columns) + groups_part(document, columns) + hosts_part(document, columns) +
-         ambiguous_part(document, columns) + coverage_part(document, columns) + timings_part(document);
+         ambiguous_part(document, columns) + coverage_part(document, columns) +
+         timings_part(document, columns);
 }
 
 }  // namespace weft

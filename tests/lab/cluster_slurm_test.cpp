@@ -111,7 +111,9 @@ std::string why_not_here() {
   std::ifstream map("/proc/self/uid_map");
   const std::string ids{std::istreambuf_iterator<char>(map), {}};
   if (ids.find("4294967295") == std::string::npos) return "Slurm must be root outside a user namespace";
-  if (std::filesystem::is_empty("/sys/fs/cgroup")) return "slurmd needs /sys/fs/cgroup";
+  std::error_code absent;
+  if (!std::filesystem::exists("/sys/fs/cgroup/freezer", absent))
+    return "slurmd without systemd needs control groups of version 1";
   return "";
 }
 

@@ -53,6 +53,21 @@ TEST(DiagnosisTable, KeepsEvidenceWithinTheTerminal) {
   EXPECT_LE(longest, 60u);
 }
 
+TEST(DiagnosisTable, KeepsCoverageAndTimesWithinEightyColumnsAndNumbersBesideTheirUnits) {
+  auto document = lossy();
+  document.coverage.channels = 147'456;
+  document.coverage.paths = 1'048'576;
+  document.run.sent = 224'340'000;
+  for (const char* stage : {"gathering agents", "mapping paths", "loading", "settling", "diagnosing"})
+    document.run.timings.emplace_back(stage, std::chrono::milliseconds(12'300));
+  std::istringstream lines(diagnosis_table(document, 80));
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 80u) << line;
+    EXPECT_FALSE(line.starts_with("s,")) << line;
+    EXPECT_EQ(line.find('\x01'), std::string::npos) << line;
+  }
+}
+
 TEST(DiagnosisTable, AHealthyFabricIsTwoLinesAndNoHeadings) {
   DiagnosisDocument document;
   document.fabric = "roce-a";
