@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace weft {
 namespace {
@@ -85,19 +86,37 @@ std::string links_part(const DiagnosisDocument& document, std::size_t columns) {
   return part;
 }
 
-std::string hosts_part(const DiagnosisDocument& document, std::size_t columns) {
-  std::string part;
-  for (const HostReport& finding : document.hosts) {
-    const auto name = finding.nic && *finding.nic != finding.host ? *finding.nic : finding.host;
-    part += fmt::format("\nhost {}: {}{}\n", name, to_string(finding.verdict),
-                        finding.cause ? fmt::format(", {}", to_string(*finding.cause)) : "");
-    part += evidence_lines(finding.evidence, columns);
-  }
-  return part;
-}
-
 std::string joined(const std::vector<std::string>& names, std::string_view separator) {
   return fmt::format("{}", fmt::join(names, separator));
+}
+
+/// What a host finding says, without whom it says it of.
+std::string host_heading(const HostReport& finding) {
+  return fmt::format("{}{}", to_string(finding.verdict),
+                     finding.cause ? fmt::format(", {}", to_string(*finding.cause)) : "");
+}
+
+/// Hosts of which the same is said stand together: a cluster without weft is one entry, not a thousand.
+std::string hosts_part(const DiagnosisDocument& document, std::size_t columns) {
+  using Said = std::pair<std::string, std::vector<std::string>>;  // heading, evidence
+  std::map<Said, std::size_t> places;
+  std::vector<std::pair<Said, std::vector<std::string>>> entries;  // with names, in the order of the findings
+  for (const HostReport& finding : document.hosts) {
+    const Said said(host_heading(finding), finding.evidence);
+    const auto [at, is_new] = places.try_emplace(said, entries.size());
+    if (is_new) entries.push_back({said, {}});
+    entries[at->second].second.push_back(finding.nic && *finding.nic != finding.host ? *finding.nic
+                                                                                     : finding.host);
+  }
+  std::string part;
+  for (auto& [said, names] : entries) {
+    std::ranges::sort(names, {}, [](const std::string& name) { return std::pair(name.size(), name); });
+    part += "\n" + wrapped(fmt::format("host{} {}: {}", names.size() > 1 ? "s" : "", joined(names, ", "),
+                                       said.first),
+                           0, columns);
+    part += evidence_lines(said.second, columns);
+  }
+  return part;
 }
 
 std::string groups_part(const DiagnosisDocument& document, std::size_t columns) {

@@ -68,6 +68,16 @@ TEST(DiagnosisTable, KeepsCoverageAndTimesWithinEightyColumnsAndNumbersBesideThe
   }
 }
 
+TEST(DiagnosisTable, HostsOfWhichTheSameIsSaidStandTogether) {
+  DiagnosisDocument document;
+  for (const char* host : {"host10", "host2", "host1"})
+    document.hosts.push_back({.host = host, .verdict = Verdict::failed, .evidence = {"no weft there"}});
+  document.hosts.push_back({.host = "host3", .verdict = Verdict::failed, .evidence = {"no route"}});
+  const auto text = diagnosis_table(document);
+  EXPECT_THAT(text, HasSubstr("\nhosts host1, host2, host10: failed\n    no weft there\n"));
+  EXPECT_THAT(text, HasSubstr("\nhost host3: failed\n    no route\n"));
+}
+
 TEST(DiagnosisTable, AHealthyFabricIsTwoLinesAndNoHeadings) {
   DiagnosisDocument document;
   document.fabric = "roce-a";
