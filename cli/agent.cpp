@@ -9,6 +9,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/options.hpp"
 #include "probes/session/agent_loop.hpp"
+#include "topology/host/host_reader.hpp"
 
 namespace weft {
 namespace {
@@ -49,6 +50,7 @@ Result<AgentWords> read_words(const po::variables_map& values) {
       words.nics.push_back(*nic);
     }
   words.engine = values["engine"].as<std::string>();
+  words.shares_machine = values.count("shared-machine") != 0;
   if (words.engine != "raw" && words.engine != "umad" && words.engine != "ibsim")
     return fail(ErrorKind::usage, "--engine {}: expected raw, umad or ibsim", words.engine);
   if (words.nics.empty())
@@ -68,10 +70,19 @@ std::string read_token(bool from_stdin) {
   return token;
 }
 
+/// What the coordinator is to know of this host; it is of use, but nothing depends on it.
+std::optional<HostInventory> inventory_of(const AgentWords& words) {
+  if (words.engine == "ibsim") return std::nullopt;  // its adapters are not this machine's
+  HostSource source{.shares_machine = words.shares_machine};
+  for (const NicReport& nic : words.nics) source.serves.push_back(nic.interface);
+  auto inventory = read_host(source);
+  return inventory ? std::optional(std::move(*inventory)) : std::nullopt;
+}
+
 Result<void> serve(const AgentWords& words, std::stop_token stop) {
   const auto bus = connect_nats({words.server, read_token(words.token_on_stdin)}, words.run, words.host);
   if (!bus) return pass_on(bus);
-  const Hello hello{words.host, std::string(tool_version()), words.engine, words.nics};
+  const Hello hello{words.host, std::string(tool_version()), words.engine, words.nics, inventory_of(words)};
   const auto engines =
       words.engine == "raw" ? raw_engines(words.nics) : umad_engines(words.nics, words.engine == "ibsim");
   return run_agent(**bus, hello, engines, std::move(stop));
@@ -84,6 +95,7 @@ std::vector<std::string> agent_arguments(const AgentWords& words) {
       "agent",  "--server", words.server, "--run",     fmt::format("{:x}", words.run.value()),
       "--host", words.host, "--engine",   words.engine};
   if (words.token_on_stdin) arguments.push_back("--token-stdin");
+  if (words.shares_machine) arguments.push_back("--shared-machine");
   for (const NicReport& nic : words.nics) {
     arguments.push_back("--nic");
     const auto address = to_string(nic.address);
@@ -107,7 +119,8 @@ int agent_command(const Arguments& arguments) {
       "nic", po::value<std::vector<std::string>>()->value_name("NIC"),
       "a NIC to probe from: its ADDRESS or INTERFACE=ADDRESS; may be given several times")(
       "token-stdin",
-      "read the server's credential from the first line of the input (else from WEFT_BUS_TOKEN)");
+      "read the server's credential from the first line of the input (else from WEFT_BUS_TOKEN)")(
+      "shared-machine", "other hosts are this same machine (a lab): tell of the NICs alone");
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (parser.help_was_asked(*values)) return kExitHealthy;

@@ -16,8 +16,9 @@ struct AgentWords {
   RunId run;
   std::string host;
   std::vector<NicReport> nics;
-  std::string engine = "raw";  // or umad, ibsim
-  bool token_on_stdin = true;  // else in kBusTokenVariable
+  std::string engine = "raw";   // or umad, ibsim
+  bool token_on_stdin = true;   // else in kBusTokenVariable
+  bool shares_machine = false;  // with other hosts: a lab
 };
 
 std::vector<std::string> agent_arguments(const AgentWords& words);

@@ -46,7 +46,7 @@ Result<Lab> open_lab_for_run(const std::string& name) {
 Result<AgentSite> lab_site(const Lab& lab, const std::vector<NodeId>& hosts) {
   auto program = own_program();
   if (!program) return pass_on(program);
-  AgentSite site{.program = std::move(*program)};
+  AgentSite site{.program = std::move(*program), .one_machine = true};
   const auto all = lab.fabric().hosts();
   for (const NodeId host : hosts.empty() ? std::vector<NodeId>(all.begin(), all.end()) : hosts) {
     AgentHost agent{host, {}};

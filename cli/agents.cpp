@@ -17,8 +17,9 @@ constexpr auto kTermination = std::chrono::seconds(1);
 constexpr std::size_t kLongestLine = 300;
 
 AgentWords words_of(const Fabric& fabric, const AgentHost& host, const std::string& url, RunId run,
-                    const std::string& engine) {
-  AgentWords words{url, run, fabric.name_of(host.host), {}, engine};
+                    const AgentSite& site) {
+  AgentWords words{url, run, fabric.name_of(host.host), {}, site.engine};
+  words.shares_machine = site.one_machine;
   for (const AgentNic& nic : host.nics) words.nics.push_back(nic.report);
   return words;
 }
@@ -56,7 +57,7 @@ Result<Agents> Agents::start(const Fabric& fabric, const AgentSite& site, const 
   Agents agents(std::move(*logs));
   for (const AgentHost& host : site.hosts) {
     if (stop.stop_requested()) break;
-    const auto words = words_of(fabric, host, bus.url, run, site.engine);
+    const auto words = words_of(fabric, host, bus.url, run, site);
     ChildSpec spec{.argv = {site.program}};
     for (auto& argument : agent_arguments(words)) spec.argv.push_back(std::move(argument));
     spec.input = bus.token + "\n";

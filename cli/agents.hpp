@@ -31,6 +31,7 @@ struct AgentSite {
   Launcher launch;
   std::string program;         // weft, as the hosts know it
   std::string engine = "raw";  // or ibsim
+  bool one_machine = false;    // all hosts are this machine: a lab
 };
 
 /// The path of this very program, for hosts that have the same files.

@@ -31,6 +31,7 @@ int sweep_lab(const po::variables_map& values, const SweepOptions& options) {
   const Fabric fabric = lab->fabric_as_built();
   const auto secrets = new_run_secrets();
   Sweep sweep(fabric, lab->addresses().book, options, secrets.run);
+  sweep.expect_of_hosts({.mtu = lab->settings().mtu});
   ProgressLine progress;
   const auto done = run_with_agents(
       *site, ListenAddress{lab->coordinator_address()}, fabric, sweep, secrets,

@@ -8,6 +8,7 @@
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
 #include "cli/topology_discover.hpp"
+#include "cli/topology_host.hpp"
 #include "cli/topology_routes.hpp"
 #include "cli/words.hpp"
 #include "topology/files/fabric_file.hpp"
@@ -49,6 +50,7 @@ void print_summary(const Fabric& fabric) {
 }
 
 int show(const po::variables_map& values) {
+  if (values.count("host")) return show_host(values);
   const auto format = values["output"].as<std::string>();
   if (format != "table" && format != "json" && format != "yaml")
     return report(Error{ErrorKind::usage, fmt::format("-o {}: expected table, json or yaml", format)});
@@ -87,13 +89,18 @@ int run(OptionParser& parser, const Arguments& arguments, int (*command)(const p
 }  // namespace
 
 int topology_show_command(const Arguments& arguments) {
-  auto parser =
-      parser_of_file("weft topology show FABRIC.yaml [-o table|json|yaml]",
-                     "Prints the fabric of a file: what it consists of, or every node and link.",
-                     "  weft topology show fabric.yaml\n  weft topology show fabric.yaml -o json\n");
+  auto parser = parser_of_file(
+      "weft topology show (FABRIC.yaml | --host[=ROOT]) [-o table|json|yaml]",
+      "Prints the fabric of a file: what it consists of, or every node and link. With --host, "
+      "what this host has: GPUs, NICs,\nPCIe links and the settings that RoCE depends on; exit "
+      "status 1 when something is odd about it.",
+      "  weft topology show fabric.yaml\n  weft topology show fabric.yaml -o json\n  weft topology show "
+      "--host\n");
   parser.options().add_options()(
       "output,o", po::value<std::string>()->value_name("FORMAT")->default_value("table"),
-      "table for people, json for programs, yaml: the file with every node and link");
+      "table for people, json for programs, yaml: the file with every node and link")(
+      "host", po::value<std::string>()->implicit_value("/")->value_name("ROOT"),
+      "this host, or one captured under ROOT (its sys/ and hwloc.xml), instead of a file");
   return run(parser, arguments, show);
 }
 

@@ -50,4 +50,13 @@ if(CLP_FOUND)
 endif()
 weft_note("${CLP_FOUND}" "CLP" "the linear programme beside the balancer's bounds by cuts")
 
+pkg_check_modules(HWLOC IMPORTED_TARGET hwloc)  # libhwloc-dev
+set(WEFT_HWLOC "")
+set(WEFT_PCIE_TREE_LEFT_OUT pcie_tree_hwloc.cpp)
+if(HWLOC_FOUND)
+  set(WEFT_HWLOC PkgConfig::HWLOC)
+  set(WEFT_PCIE_TREE_LEFT_OUT pcie_tree_absent.cpp)
+endif()
+weft_note("${HWLOC_FOUND}" "hwloc" "GPUs and PCIe links of hosts")
+
 weft_note("${WEFT_CUDA}" "CUDA toolkit" "memory of GPUs; nvcc was not found")

@@ -60,6 +60,7 @@ void Coordinator::on(Agent& agent, const std::string& name, const Hello& hello, 
   if (agent.state == AgentState::ready)
     return lose(name, "its agent was started again during the sweep", actions);
   agent.state = AgentState::starting;
+  agent.inventory = hello.inventory;
   actions.push_back(SendToAgent{name, StartRun{secrets_, agent.expected.nics}});
 }
 
@@ -129,7 +130,19 @@ void Coordinator::take(TaskId task, const TaskAnswer* answer, Actions& actions) 
   if (outstanding_.empty()) begin_wave(actions);
 }
 
+std::vector<JoinedHost> Coordinator::joined_hosts() const {
+  std::vector<JoinedHost> hosts;
+  for (const auto& [name, agent] : agents_) {
+    if (!agent.inventory || agent.state == AgentState::lost) continue;
+    JoinedHost host{agent.expected.host, {}, *agent.inventory};
+    for (const NicAssignment& nic : agent.expected.nics) host.nics.push_back({nic.nic, nic.interface});
+    hosts.push_back(std::move(host));
+  }
+  return hosts;
+}
+
 void Coordinator::begin_wave(Actions& actions) {
+  if (phase_ == Phase::gathering) script_.meet(joined_hosts());
   phase_ = Phase::running;
   wave_ = script_.next_wave();
   if (wave_.empty()) return finish(actions);

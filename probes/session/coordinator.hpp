@@ -73,6 +73,7 @@ class Coordinator {
     ExpectedHost expected;
     AgentState state = AgentState::awaited;
     TimePoint last_heard{};
+    std::optional<HostInventory> inventory = std::nullopt;
   };
   struct Outstanding {
     std::size_t item;
@@ -88,6 +89,7 @@ class Coordinator {
   void lose(const std::string& name, const std::string& why, Actions& actions);
   void take(TaskId task, const TaskAnswer* answer, Actions& actions);
   bool all_gathered() const;
+  std::vector<JoinedHost> joined_hosts() const;
   void begin_wave(Actions& actions);
   void finish(Actions& actions);
 

@@ -12,6 +12,7 @@
 #include "probes/wire/flow_engine.hpp"
 #include "probes/wire/probe_engine.hpp"
 #include "probes/wire/run_secrets.hpp"
+#include "topology/findings/host_inventory.hpp"
 
 namespace weft {
 
@@ -57,6 +58,7 @@ struct Hello {
   std::string version;  // of weft
   std::string engine;   // raw, ...
   std::vector<NicReport> nics;
+  std::optional<HostInventory> inventory = std::nullopt;
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 struct NicTrouble {

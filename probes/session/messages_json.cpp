@@ -4,6 +4,7 @@
 
 #include "probes/session/json_fields.hpp"
 #include "probes/session/work_json.hpp"
+#include "topology/files/host_inventory_json.hpp"
 
 namespace weft {
 namespace {
@@ -46,11 +47,13 @@ Json message_json(const Alive&) { return {{"type", "alive"}}; }
 Json message_json(const Bye& m) { return {{"type", "bye"}, {"why", m.why}}; }
 Json message_json(const Hello& m) {
   const auto nic = [](const NicReport& n) { return Json::array({n.interface, to_string(n.address)}); };
-  return {{"type", "hello"},
-          {"host", m.host},
-          {"version", m.version},
-          {"engine", m.engine},
-          {"nics", rows(m.nics, nic)}};
+  Json value{{"type", "hello"},
+             {"host", m.host},
+             {"version", m.version},
+             {"engine", m.engine},
+             {"nics", rows(m.nics, nic)}};
+  if (m.inventory) value["inventory"] = host_inventory_value(*m.inventory);
+  return value;
 }
 Json message_json(const Ready& m) {
   const auto trouble = [](const NicTrouble& t) { return Json::array({t.nic.value(), t.text}); };
@@ -72,8 +75,13 @@ StartRun start_from(const Json& v) {
 
 Hello hello_from(const Json& v) {
   const auto nic = [](const Json& row) { return NicReport{text(element(row, 0)), address(element(row, 1))}; };
-  return {text(field(v, "host")), text(field(v, "version")), text(field(v, "engine")),
-          list<NicReport>(field(v, "nics"), nic)};
+  Hello hello{text(field(v, "host")), text(field(v, "version")), text(field(v, "engine")),
+              list<NicReport>(field(v, "nics"), nic)};
+  if (!v.contains("inventory")) return hello;
+  auto inventory = host_inventory_from(v["inventory"]);
+  if (!inventory) throw BadField(inventory.error().message);
+  hello.inventory = std::move(*inventory);
+  return hello;
 }
 
 Ready ready_from(const Json& v) {

@@ -99,23 +99,25 @@ void PingStage::observe(const PlannedPing& ping, const PingTally& tally, const R
   SweepState& s = *state_;
   if (tally.sent == 0) return;
   const std::uint64_t arrived = received ? std::min<std::uint64_t>(received->packets, tally.sent) : 0;
-  const std::uint64_t corrupt = received ? received->corrupt : 0;
+  // A packet that came damaged came: it is no loss, and no one answers it.
+  const std::uint64_t corrupt = received ? std::min(received->corrupt, tally.sent - arrived) : 0;
   s.observations.probes.push_back({.path = ping.path,
                                    .sent = tally.sent,
-                                   .lost = tally.sent - arrived,
+                                   .lost = tally.sent - arrived - corrupt,
                                    .size = size_,
                                    .corrupt = corrupt});
   s.sent += tally.sent;
-  s.lost += tally.sent - arrived;
+  s.lost += tally.sent - arrived - corrupt;
   if (!ping.back || arrived == 0) return;
   const std::uint64_t answered = std::min<std::uint64_t>(tally.answered, arrived);
+  const std::uint64_t damaged = std::min<std::uint64_t>(tally.corrupt, arrived - answered);
   s.observations.probes.push_back({.path = *ping.back,
                                    .sent = arrived,
-                                   .lost = arrived - answered,
+                                   .lost = arrived - answered - damaged,
                                    .size = size_,
-                                   .corrupt = tally.corrupt});
+                                   .corrupt = damaged});
   s.sent += arrived;
-  s.lost += arrived - answered;
+  s.lost += arrived - answered - damaged;
   if (tally.rtt)
     s.observations.probes.push_back({.path = ping.path, .back = ping.back, .size = size_, .rtt = tally.rtt});
 }

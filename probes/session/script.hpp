@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "probes/hostcheck/host_check.hpp"
 #include "probes/session/stage.hpp"
 
 namespace weft {
@@ -18,6 +19,8 @@ class Script {
   virtual void take(const WorkItem& item, const TaskAnswer* answer) = 0;
   /// This NIC takes no part any more.
   virtual void exclude(PortId nic) = 0;
+  /// The hosts that joined and told what they have; called once, before the first wave.
+  virtual void meet(const std::vector<JoinedHost>&) {}
   /// What went wrong with a host, apart from what the work shows.
   virtual void blame(HostEvidence evidence) = 0;
   /// What is being done now, for a progress line.

@@ -78,6 +78,10 @@ void Sweep::take(const WorkItem& item, const TaskAnswer* answer) {
   if (!stages_.empty()) stages_.front()->take(item, answer);
 }
 
+void Sweep::meet(const std::vector<JoinedHost>& hosts) {
+  for (HostEvidence& evidence : check_hosts(state_.fabric, hosts, expectations_)) blame(std::move(evidence));
+}
+
 std::string_view Sweep::doing() const { return stages_.empty() ? "diagnosing" : stages_.front()->name(); }
 
 void Sweep::skip_mapping() {

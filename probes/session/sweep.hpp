@@ -31,8 +31,11 @@ class Sweep final : public Script {
   void take(const WorkItem& item, const TaskAnswer* answer) override;
   void exclude(PortId nic) override { state_.out.insert(nic); }
   void blame(HostEvidence evidence) override { state_.observations.hosts.push_back(std::move(evidence)); }
+  void meet(const std::vector<JoinedHost>& hosts) override;
   std::string_view doing() const override;
 
+  /// What the hosts must be like, beyond what most of them are. Call before the run.
+  void expect_of_hosts(const HostExpectations& expectations) { expectations_ = expectations; }
   /// The paths are known (read from an InfiniBand fabric's tables): nothing is traced, and probes have the
   /// one size of a management datagram. Call before the first wave; `learn` adopts the paths.
   template <class Learn>
@@ -75,6 +78,7 @@ class Sweep final : public Script {
   Part part_ = Part::mapping;
   bool paths_known_ = false;
   std::set<PortId> left_out_;
+  HostExpectations expectations_;
   std::deque<std::unique_ptr<Stage>> stages_;  // of the current part
   std::vector<PlannedPing> pings_;
   std::uint32_t rounds_run_ = 0;

@@ -21,12 +21,18 @@ class FakeScript : public Script {
     return wave;
   }
   void take(const WorkItem&, const TaskAnswer* answer) override { ++(answer ? answered : given_up); }
+  void meet(const std::vector<JoinedHost>& hosts) override {
+    met = hosts;
+    ++meetings;
+  }
   void exclude(PortId nic) override { excluded.insert(nic); }
   void blame(HostEvidence evidence) override { blamed.push_back(std::move(evidence)); }
   std::string_view doing() const override { return "asking"; }
 
   int answered = 0;
   int given_up = 0;
+  std::vector<JoinedHost> met;
+  int meetings = 0;
   std::set<PortId> excluded;
   std::vector<HostEvidence> blamed;
 

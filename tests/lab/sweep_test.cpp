@@ -22,7 +22,7 @@ constexpr std::chrono::seconds kLimit{40};
 /// A lab that is up.
 class SweepLab : public LabUser {
  public:
-  SweepLab() : LabUser(kFabric) {
+  explicit SweepLab(const char* fabric = kFabric) : LabUser(fabric) {
     const auto answer = up();
     EXPECT_EQ(answer.status, 0) << answer.errors;
   }
@@ -99,6 +99,30 @@ TEST(Sweep, NamesACableBetweenSwitchesThatIsDown) {
   ASSERT_FALSE(document["links"].empty()) << answer.output;
   EXPECT_EQ(document["links"][0]["link"], "leaf1--spine2") << answer.output;
   EXPECT_EQ(document["links"][0]["cause"], "down") << answer.output;
+}
+
+TEST(Sweep, NamesAChannelThatChangesWhatItCarries) {
+  const SweepLab lab("fabric: three\nkind: roce\nclos: {leaves: 3, spines: 2, hosts_per_leaf: 1}\n");
+  lab.fault("leaf1--spine2", {"--corruption", "5", "--from", "leaf1"});
+  const auto answer = lab.sweep();
+  EXPECT_THAT(answer.status, testing::AnyOf(1, 2)) << answer.output << answer.errors;
+  const auto document = document_of(answer);
+  ASSERT_FALSE(document["links"].empty()) << answer.output;
+  EXPECT_EQ(document["links"][0]["link"], "leaf1--spine2") << answer.output;
+  EXPECT_EQ(document["links"][0]["cause"], "corruption") << answer.output;
+  EXPECT_EQ(document["links"][0]["from"], "leaf1") << answer.output;
+  EXPECT_NEAR(document["links"][0]["estimate"]["value"].get<double>(), 0.05, 0.03) << answer.output;
+  for (const auto& link : document["links"]) EXPECT_NE(link["cause"], "loss") << answer.output;
+}
+
+TEST(Sweep, SaysThatAHostsInterfaceHasASmallerMtuThanTheFabric) {
+  const SweepLab lab;
+  const auto set =
+      lab.weft({"lab", "exec", "host3", "--name", lab.lab, "--", "ip", "link", "set", "p1", "mtu", "2000"});
+  ASSERT_EQ(set.status, 0) << set.errors;
+  const auto document = document_of(lab.sweep());
+  EXPECT_THAT(said_of(document, "host3"), HasSubstr("the MTU of p1 is 2000, the fabric's is 4200"));
+  EXPECT_EQ(said_of(document, "host1"), "") << document;
 }
 
 TEST(Sweep, BlamesAHostsCableOrNicAndNoLinkBetweenSwitches) {

@@ -41,7 +41,7 @@ inline const std::map<std::string, Folders>& allowed_includes() {
       {"probes/plan", map},
       {"probes/discover", map},
       {"probes/diagnosis", map},
-      {"probes/hostcheck", map},
+      {"probes/hostcheck", topology},
       {"probes/session", parts},
       {"probes/engine/raw", wire},
       {"probes/engine/dpdk", wire},

@@ -18,14 +18,23 @@ std::string drawn(Fraction share) {
   return fmt::format("numgen random mod {} < {} ", kLots, lots(share));
 }
 
+/// Two bytes of payload: behind a probe's own header, as most bytes of real packets are, so that the receiver
+/// can say whose packet it was; right behind UDP, BTH and DETH (28 bytes) in packets too short for that.
+std::string corruption(const std::string& match, Fraction share) {
+  constexpr const char* kRule = "  {} udp dport 4791 meta length {} {} {}@th,{},16 set 0xdead\n";
+  constexpr int kLong = 128;  // bytes: the smallest probe, which has 4 of padding over IPv6
+  constexpr int kPadding =
+      (28 + 52) * 8;  // bits behind the start of UDP; 52: kProbeHeaderSize of probes/wire
+  return fmt::format(kRule, match, ">=", kLong, drawn(share), kPadding) +
+         fmt::format(kRule, match, "<", kLong, drawn(share), 28 * 8);
+}
+
 /// The statements for one channel, in the order in which they apply.
 std::string statements(const std::string& match, const ChannelFault& fault) {
   std::string lines;
   if (fault.mtu) lines += fmt::format("  {} meta length > {} drop\n", match, fault.mtu->count());
   if (fault.loss && lots(*fault.loss) > 0) lines += fmt::format("  {} {}drop\n", match, drawn(*fault.loss));
-  // Two bytes behind BTH (12) and DETH (8), which follow the 8 of UDP: payload, and nothing but payload.
-  if (fault.corruption && lots(*fault.corruption) > 0)
-    lines += fmt::format("  {} udp dport 4791 {}@th,224,16 set 0xdead\n", match, drawn(*fault.corruption));
+  if (fault.corruption && lots(*fault.corruption) > 0) lines += corruption(match, *fault.corruption);
   return lines;
 }
 

@@ -263,6 +263,11 @@ TEST(SimulatedSweep, NamesFourFaultsOfDifferentKindsInThreeTiersAndNothingElse) 
                           "leaf7--spine8 from spine8: delay", "spine5--core1 from either end: down"));
 }
 
+TEST(SimulatedSweep, PacketsThatComeDamagedAreCorruptionAndNoLoss) {
+  const auto found = swept(three_tiers(), {"leaf1--spine1:corruption=2%,from=leaf1"}, 2);
+  EXPECT_THAT(findings_of(found), ElementsAre("leaf1--spine1 from leaf1: corruption"));
+}
+
 TEST(SimulatedSweep, FindsNothingWhereNothingIsWrong) {
   const auto found = swept(three_tiers(), {}, 3);
   EXPECT_NE(found.find("\"verdict\":\"healthy\""), std::string::npos) << found;
@@ -272,6 +277,38 @@ TEST(SimulatedSweep, GivesTheSameDocumentForTheSameSeed) {
   const std::vector<std::string> faults{"leaf1--spine1:loss=0.5%,from=leaf1"};
   EXPECT_EQ(swept(three_tiers(), faults, 5), swept(three_tiers(), faults, 5));
   EXPECT_NE(swept(three_tiers(), faults, 5), swept(three_tiers(), faults, 6));
+}
+
+TEST(Coordinator, TheScriptMeetsTheHostsOnceBeforeItsFirstWave) {
+  TwoHosts run(2);
+  HostInventory told{.shares_machine = true};
+  told.nics.push_back({.interface = "p1", .serves = true, .mtu = Bytes(1500)});
+  run.says("host1", Hello{.host = "host1", .inventory = told});
+  EXPECT_EQ(run.script.meetings, 0);
+  run.says("host1", Ready{kSecrets.run, {}});
+  run.joins("host2");  // an agent that tells nothing
+  EXPECT_EQ(run.script.meetings, 1);
+  ASSERT_EQ(run.script.met.size(), 1u);
+  EXPECT_EQ(run.script.met[0].inventory, told);
+  ASSERT_EQ(run.script.met[0].nics.size(), 1u);
+  EXPECT_EQ(run.script.met[0].nics[0].nic, run.host(0));
+  run.answers("host1");
+  run.answers("host2");
+  EXPECT_EQ(run.script.meetings, 1);
+}
+
+TEST(Coordinator, ASweepSaysWhatIsWrongWithAHostThatJoined) {
+  const Fabric fabric = *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 1});
+  const AddressPlan addresses = *plan_addresses(fabric, IpFamily::v4);
+  Sweep sweep(fabric, addresses.book, {}, kSecrets.run);
+  sweep.expect_of_hosts({.mtu = Bytes(4200)});
+  JoinedHost host{fabric.hosts()[0], {{fabric.nics()[0], "p1"}}, {.shares_machine = true}};
+  host.inventory.nics.push_back({.interface = "p1", .serves = true, .mtu = Bytes(1500)});
+  sweep.meet({host});
+  const auto hosts = sweep.finish().diagnosis.hosts;
+  ASSERT_EQ(hosts.size(), 1u);
+  EXPECT_EQ(hosts[0].cause, Cause::mtu);
+  EXPECT_EQ(hosts[0].verdict, Verdict::degraded);
 }
 
 }  // namespace

@@ -44,9 +44,17 @@ std::vector<ToAgent> all_to_agent() {
       Alive{}};
 }
 
+HostInventory inventory() {
+  HostInventory told{.shares_machine = true};
+  told.nics.push_back({.interface = "p1", .serves = true, .mtu = Bytes(4200), .up = true});
+  told.nics[0].settings["trust"] = "dscp";
+  return told;
+}
+
 std::vector<ToCoordinator> all_to_coordinator() {
   using std::chrono::microseconds;
   return {Hello{"host1", "0.1.0", "raw", {{"p1", *IpAddress::parse("10.0.1.1")}}},
+          Hello{"host2", "0.1.0", "raw", {}, inventory()},
           Ready{RunId(5), {{PortId(3), "interface p1 is down"}}},
           TaskResult{TaskId(1), std::nullopt,
                      std::vector<HopAnswer>{{2, 3, true, *IpAddress::parse("10.0.1.1"), microseconds(12)}}},
@@ -112,6 +120,17 @@ TEST(Messages, WhatIsNoMessageIsRefused) {
 TEST(Messages, TextThatIsNoUtf8IsMendedNotThrownAt) {
   const auto bytes = encode(ToCoordinator(Bye{"caf\xe9"}));
   ASSERT_TRUE(decode_to_coordinator(bytes));
+}
+
+TEST(Messages, AnInventoryThatNoHostTellsIsRefused) {
+  const auto hello = [](const std::string& told) {
+    return decode_to_coordinator(R"({"type":"hello","host":"h","version":"1","engine":"raw","nics":[],)" +
+                                 told + "}");
+  };
+  EXPECT_TRUE(hello(R"("inventory":{"nics":[]})"));
+  EXPECT_FALSE(hello(R"("inventory":null)"));
+  EXPECT_FALSE(hello(R"("inventory":{"nics":[{"serves":true,"mtu":-1}]})"));
+  EXPECT_FALSE(hello(R"("inventory":{"nics":[],"gaps":["two\nlines"]})"));
 }
 
 }  // namespace

@@ -1,0 +1,23 @@
+// The faults that a device shows by itself: a port that is down, a PCIe link below what both its ends can.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "topology/findings/host_inventory.hpp"
+#include "topology/findings/verdict.hpp"
+
+namespace weft {
+
+struct LoneFault {
+  Verdict verdict = Verdict::degraded;
+  std::optional<Cause> cause = std::nullopt;
+  std::string text;
+};
+
+std::vector<LoneFault> lone_faults(const NicInventory& nic);
+/// Of a GPU only the width of its link counts: an idle GPU lowers the speed to save power.
+std::vector<LoneFault> lone_faults(const GpuInventory& gpu);
+
+}  // namespace weft

@@ -1,0 +1,110 @@
+#include "topology/host/interfaces.hpp"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "topology/base/file_descriptor.hpp"
+#include "topology/base/ip.hpp"
+#include "topology/host/sysfs_values.hpp"
+
+namespace weft {
+namespace {
+
+bool ask(const FileDescriptor& socket, const std::string& name, unsigned long question, ifreq& request) {
+  if (name.empty() || name.size() >= sizeof request.ifr_name) return false;
+  std::memcpy(request.ifr_name, name.c_str(), name.size() + 1);
+  return ::ioctl(socket.get(), question, &request) == 0;
+}
+
+std::optional<std::string> text_of(const char* bytes, std::size_t most) {
+  const std::string text(bytes, strnlen(bytes, most));
+  if (text.empty() || text == "N/A" || text == "n/a") return std::nullopt;
+  return text;
+}
+
+/// The kernel notices a carrier up to a second late; an interface that is up and shows none has told nothing
+/// yet. (Whoever opens it waits for the carrier, and says so when there is none.)
+std::optional<bool> carrier_of(unsigned flags) {
+  if ((flags & IFF_UP) == 0) return false;
+  return (flags & IFF_RUNNING) != 0 ? std::optional(true) : std::nullopt;
+}
+
+NetworkInterface ask_kernel(const FileDescriptor& socket, const std::string& name) {
+  NetworkInterface found{.name = name};
+  ifreq request{};
+  if (ask(socket, name, SIOCGIFMTU, request)) found.mtu = Bytes(request.ifr_mtu);
+  if (ask(socket, name, SIOCGIFFLAGS, request))
+    found.up = carrier_of(static_cast<unsigned>(static_cast<unsigned short>(request.ifr_flags)));
+  ethtool_drvinfo driver{};
+  driver.cmd = ETHTOOL_GDRVINFO;
+  request.ifr_data = reinterpret_cast<char*>(&driver);
+  if (!ask(socket, name, SIOCETHTOOL, request)) return found;
+  found.driver = text_of(driver.driver, sizeof driver.driver);
+  found.firmware = text_of(driver.fw_version, sizeof driver.fw_version);
+  // Of a PCI device the bus information is its address; a virtual interface has none.
+  const auto bus = text_of(driver.bus_info, sizeof driver.bus_info);
+  if (bus && std::ranges::count(*bus, ':') == 2) found.pci = bus;
+  return found;
+}
+
+std::optional<std::string> text_of(const sockaddr* address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const void* bytes = nullptr;
+  if (address->sa_family == AF_INET) bytes = &reinterpret_cast<const sockaddr_in*>(address)->sin_addr;
+  if (address->sa_family == AF_INET6) bytes = &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr;
+  if (bytes == nullptr || inet_ntop(address->sa_family, bytes, text.data(), text.size()) == nullptr)
+    return std::nullopt;
+  const auto parsed = IpAddress::parse(text.data());
+  return parsed ? std::optional(to_string(*parsed)) : std::nullopt;
+}
+
+void add_addresses(std::vector<NetworkInterface>& interfaces) {
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) return;
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    const auto owner = std::ranges::find(interfaces, one->ifa_name, &NetworkInterface::name);
+    if (owner == interfaces.end() || one->ifa_addr == nullptr) continue;
+    if (auto text = text_of(one->ifa_addr)) owner->addresses.push_back(std::move(*text));
+  }
+  freeifaddrs(all);
+}
+
+}  // namespace
+
+std::vector<NetworkInterface> interfaces_of_kernel() {
+  std::vector<NetworkInterface> found;
+  const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  struct if_nameindex* all = if_nameindex();
+  for (const struct if_nameindex* one = all; one != nullptr && one->if_index != 0; ++one)
+    found.push_back(ask_kernel(socket, one->if_name));
+  if (all != nullptr) if_freenameindex(all);
+  std::ranges::sort(found, {}, &NetworkInterface::name);
+  add_addresses(found);
+  return found;
+}
+
+std::vector<NetworkInterface> interfaces_of_sysfs(const std::filesystem::path& sys) {
+  std::vector<NetworkInterface> found;
+  for (const std::string& name : sysfs_names(sys / "class/net")) {
+    const auto folder = sys / "class/net" / name;
+    NetworkInterface one{.name = name};
+    if (const auto mtu = sysfs_number(folder / "mtu"); mtu && *mtu <= 1'000'000'000)
+      one.mtu = Bytes(static_cast<std::int64_t>(*mtu));
+    if (const auto state = sysfs_line(folder / "operstate")) one.up = *state == "up";
+    one.pci = sysfs_target(folder / "device");
+    one.driver = sysfs_target(folder / "device/driver");
+    found.push_back(std::move(one));
+  }
+  return found;
+}
+
+}  // namespace weft
