@@ -6,7 +6,8 @@
 
 #include "cli/exit_status.hpp"
 #include "cli/infiniband_source.hpp"
-#include "probes/discover/cabling.hpp"
+#include "cli/stamp.hpp"
+#include "probes/discover/cabling_json.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/ibnetdiscover.hpp"
 #include "topology/lab/ib_lab.hpp"
@@ -19,8 +20,9 @@ constexpr std::string_view kDiscoverExamples =
     "  weft topology discover -o yaml > fabric.yaml   the fabric as a fabric file\n"
     "  weft topology discover --dump net.txt -o yaml  the same, out of an ibnetdiscover dump\n";
 constexpr std::string_view kCheckExamples =
-    "  weft topology check fabric.yaml                what differs from the file, as a list to work "
-    "through\n";
+    "  weft topology check fabric.yaml --lab          what differs from the file, as a list to work "
+    "through\n"
+    "  weft topology check fabric.yaml --device mlx5_0 -o json\n";
 
 unsigned count_tier(const Fabric& fabric, Tier tier) {
   unsigned count = 0;
@@ -56,6 +58,17 @@ void print_summary(const FoundFabric& found) {
                to_string(std::chrono::round<std::chrono::milliseconds>(found.took)), found.tally.sent,
                found.tally.silent);
   print_remarks(found.fabric.remarks, stdout);
+}
+
+void print_cabling(const Fabric& expected, const std::vector<CablingFault>& faults,
+                   const std::vector<std::string>& remarks) {
+  if (!faults.empty()) fmt::print("{:<14} {:<24} {:<32} {}\n", "WHAT", "WHERE", "SHOULD BE", "IS");
+  for (const auto& fault : faults)
+    fmt::print("{:<14} {:<24} {:<32} {}\n", to_string(fault.kind), fault.where, fault.should, fault.is);
+  print_remarks(remarks, stderr);
+  fmt::print("{} of {} links as they should be, {} to look at\n",
+             expected.link_count() - std::min(faults.size(), expected.link_count()), expected.link_count(),
+             faults.size());
 }
 
 Arguments program_words(const char* word, const Arguments& arguments) {
@@ -107,10 +120,13 @@ int topology_cabling_command(const Arguments& arguments) {
   add_infiniband_options(parser.options());
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FABRIC.yaml"),
                                  "what it should be");
+  add_output_option(parser.options());
   parser.positional("fabric", 1);
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (OptionParser::help_was_asked(*values)) return kExitHealthy;
+  const auto json = wants_json(*values);
+  if (!json) return report(json.error());
   const auto path = text_option(*values, "fabric");
   if (!path) return report({ErrorKind::usage, "no fabric file given: weft topology check FABRIC.yaml --lab"});
   const auto file = read_fabric_file(*path);
@@ -119,17 +135,14 @@ int topology_cabling_command(const Arguments& arguments) {
   if (!found) return report(found.error());
   const Fabric expected = values->count("lab") ? at_ibsim_rates(file->fabric) : file->fabric;
   const auto faults = check_cabling(expected, found->fabric);
-  if (!faults.empty()) fmt::print("{:<14} {:<24} {:<32} {}\n", "WHAT", "WHERE", "SHOULD BE", "IS");
-  bool failed = false;
-  for (const auto& fault : faults) {
-    fmt::print("{:<14} {:<24} {:<32} {}\n", to_string(fault.kind), fault.where, fault.should, fault.is);
-    failed = failed || fault.kind == CablingKind::missing_node || fault.kind == CablingKind::missing_cable ||
-             fault.kind == CablingKind::miswired;
-  }
-  print_remarks(found->fabric.remarks, stderr);
-  fmt::print("{} of {} links as they should be, {} to look at\n",
-             expected.link_count() - std::min(faults.size(), expected.link_count()), expected.link_count(),
-             faults.size());
+  if (*json)
+    fmt::print("{}", cabling_json(expected, faults, found->fabric.remarks, stamp_now()));
+  else
+    print_cabling(expected, faults, found->fabric.remarks);
+  const bool failed = std::any_of(faults.begin(), faults.end(), [](const CablingFault& fault) {
+    return fault.kind == CablingKind::missing_node || fault.kind == CablingKind::missing_cable ||
+           fault.kind == CablingKind::miswired;
+  });
   return failed ? kExitFailed : faults.empty() ? kExitHealthy : kExitDegraded;
 }
 

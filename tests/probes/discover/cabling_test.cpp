@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "probes/discover/cabling_json.hpp"
+#include "tests/support/schema.hpp"
 #include "topology/files/ibnetdiscover.hpp"
 #include "topology/model/clos.hpp"
 #include "topology/model/fabric_builder.hpp"
@@ -117,6 +119,17 @@ TEST(Cabling, NodesThatAreNotThereOrNotWantedAreNamed) {
   EXPECT_EQ(missing.front().where, "spine3");
   EXPECT_EQ(missing.size(), 1u + 3u);  // and its cables
   EXPECT_EQ(check_cabling(designed(), built(dump(bigger))).front().kind, CablingKind::extra_node);
+}
+
+TEST(Cabling, TheListAsADocumentFitsItsSchemaAndLeavesOutWhatIsNotThere) {
+  const std::vector<CablingFault> faults{
+      {CablingKind::missing_cable, "leaf1/p3", "a cable to spine1/p1", "no link"},
+      {CablingKind::extra_node, "host\"9", "", "a node of this name"}};
+  const auto text = cabling_json(designed(), faults, {"0x2: no answer"}, {UtcTime{}, "0.1.0"});
+  expect_matches_schema(text, "cabling");
+  EXPECT_THAT(text, ::testing::HasSubstr("{\"what\":\"missing cable\",\"where\":\"leaf1/p3\","
+                                         "\"should\":\"a cable to spine1/p1\",\"is\":\"no link\"}"));
+  EXPECT_THAT(text, ::testing::HasSubstr("\"where\":\"host\\\"9\",\"is\":"));
 }
 
 }  // namespace
