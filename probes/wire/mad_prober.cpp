@@ -7,6 +7,9 @@ namespace {
 
 constexpr std::uint32_t kMostSequence = 1'000'000;  // a number beyond it is not of our making
 constexpr Nanoseconds kLongestWait = std::chrono::milliseconds(20);
+// How late sending may run before the rest is left out: who waits for the tallies allows for some seconds,
+// and fewer probes are worth more than none.
+constexpr Nanoseconds kMostLate = std::chrono::seconds(2);
 
 std::optional<RttQuantiles> quantiles(std::vector<Nanoseconds> times) {
   if (times.empty()) return std::nullopt;
@@ -82,6 +85,7 @@ Result<std::vector<PingTally>> MadProber::ping(const PingRequest& request, std::
       if (round >= spec.count) continue;
       for (auto now = mads_->now(); now < due && !stop.stop_requested(); now = mads_->now())
         if (const auto served = serve(std::min(due - now, kLongestWait)); !served) return pass_on(served);
+      if (mads_->now() > due + kMostLate) return finish(request, std::move(tallies), stop);
       due += gap;
       const MadProbe probe{.run = secrets_.run,
                            .batch = request.batch,
@@ -94,6 +98,11 @@ Result<std::vector<PingTally>> MadProber::ping(const PingRequest& request, std::
       if (!sent) return pass_on(sent);
       ++tallies[s].sent;
     }
+  return finish(request, std::move(tallies), stop);
+}
+
+Result<std::vector<PingTally>> MadProber::finish(const PingRequest& request, std::vector<PingTally> tallies,
+                                                 const std::stop_token& stop) {
   const auto end = mads_->now() + request.pace.answer_wait;
   for (auto now = mads_->now(); now < end && !stop.stop_requested(); now = mads_->now())
     if (const auto served = serve(std::min(end - now, kLongestWait)); !served) return pass_on(served);

@@ -18,6 +18,8 @@ class MadProber {
 
   /// Takes what arrives for up to `at_most`; returns after each arrival.
   Result<void> serve(Nanoseconds at_most);
+  /// Where sending falls seconds behind its pace (a starved machine), the last rounds are left out: the
+  /// tallies say how many were sent.
   Result<std::vector<PingTally>> ping(const PingRequest& request, std::stop_token stop);
   std::vector<ReceivedTally> received(BatchId batch) const;
 
@@ -34,6 +36,9 @@ class MadProber {
   void take_probe(const MadProbe& probe);
   void take_echo(const MadProbe& probe);
   Result<void> send(const MadProbe& probe, Lid to);
+  /// Waits for the last echoes and counts them.
+  Result<std::vector<PingTally>> finish(const PingRequest& request, std::vector<PingTally> tallies,
+                                        const std::stop_token& stop);
 
   Mads* mads_;
   RunSecrets secrets_;

@@ -17,6 +17,7 @@ class Wire {
     explicit End(Wire& wire, bool left) : wire_(&wire), left_(left) {}
     Result<void> send(const MadPacket& packet) override {
       const auto lid = std::get<Lid>(packet.to);
+      wire_->now += wire_->send_takes;
       if (lid == Lid(7) && ++wire_->to_seven % wire_->lose_each == 0) return {};
       wire_->way(!left_).push_back({packet.bytes, false, Lid()});
       if (wire_->repeat) wire_->way(!left_).push_back({packet.bytes, false, Lid()});
@@ -43,6 +44,7 @@ class Wire {
   std::deque<MadArrival>& way(bool to_left) { return to_left ? left : right; }
   std::deque<MadArrival> left, right;
   Nanoseconds now{};
+  Nanoseconds send_takes{};
   unsigned to_seven = 0;
   unsigned lose_each = 10;
   bool repeat = false;
@@ -107,6 +109,20 @@ TEST(MadProbe, RoundTripsAndIsRefusedWithAnotherKeyRunOrAnyBitChanged) {
     changed[i] ^= std::byte{4};
     EXPECT_FALSE(decode_mad_probe(changed, RunId(9), kSecrets.key)) << i;
   }
+}
+
+TEST(MadProber, LeavesTheLastRoundsOutWhereSendingFallsSecondsBehindItsPace) {
+  Wire wire;
+  wire.send_takes = milliseconds(20);  // twenty times what the pace allows for
+  Wire::End left(wire, true), right(wire, false);
+  MadProber here(left, kSecrets, PortId(1)), there(right, kSecrets, PortId(2));
+  wire.other = &there;
+  const auto tallies = here.ping(request(2000), {});  // 4 s by its pace, 80 s by its wire
+  ASSERT_TRUE(tallies);
+  EXPECT_LT(wire.now, milliseconds(4500));
+  EXPECT_GT((*tallies)[0].sent, 20u);
+  EXPECT_LT((*tallies)[0].sent, 200u);
+  EXPECT_NEAR((*tallies)[1].sent, (*tallies)[0].sent, 1);
 }
 
 }  // namespace
