@@ -27,6 +27,11 @@ std::uint64_t value(const PortReading& reading, IbCounter counter) {
   return reading.values[static_cast<std::size_t>(counter)];
 }
 
+/// Where a counter of the errors, or of the waiting, sticks.
+std::uint64_t limit_of(const PortReading& reading, IbCounter counter) {
+  return reading.wide_errors ? ~std::uint64_t{0} : classic_limit(counter);
+}
+
 const PortReading* reading_of(const CounterReading* reading, PortId port) {
   if (reading == nullptr || port.value() >= reading->ports.size()) return nullptr;
   const auto& found = reading->ports[port.value()];
@@ -79,7 +84,7 @@ class Evidence {
   std::optional<std::uint64_t> growth(PortId port, const PortReading& now, IbCounter counter) const {
     const auto* then = reading_of(before_, port);
     if (then == nullptr) return std::nullopt;
-    const auto step = counter_step(value(*then, counter), value(now, counter), classic_limit(counter));
+    const auto step = counter_step(value(*then, counter), value(now, counter), limit_of(now, counter));
     const auto* advanced = std::get_if<Advanced>(&step);
     return advanced ? std::optional(advanced->by) : std::nullopt;
   }
@@ -109,7 +114,7 @@ class Evidence {
       const double in_all = weigh(error, port, count, std::chrono::duration<double>(kUnknownWindow).count());
       const auto grown = growth(port, now, error.counter);
       const double just_now = weigh(error, port, grown.value_or(0), seconds());
-      const bool stuck = count >= classic_limit(error.counter);
+      const bool stuck = count >= limit_of(now, error.counter);
       auto text = fmt::format("{} of {} is {}{}", to_string(error.counter), place(port), count,
                               stuck ? " (its maximum: really more)" : "");
       if (grown && *grown > 0) text += fmt::format(", {} of them in the last {:.0f} s", *grown, seconds());

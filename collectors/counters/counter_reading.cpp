@@ -1,5 +1,7 @@
 #include "collectors/counters/counter_reading.hpp"
 
+#include <map>
+
 namespace weft {
 namespace {
 
@@ -17,26 +19,35 @@ class CounterQuestions : public MadDialogue {
 
   /// The 64-bit counters are asked only of ports whose narrow ones stick: elsewhere those say the same.
   std::optional<MadQuestion> next() override {
-    while (!sticking_.empty() || at_ < order_.size()) {
-      const bool wide = !sticking_.empty();
-      const PortId port = wide ? sticking_.back() : order_[at_];
-      if (wide)
-        sticking_.pop_back();
-      else
-        ++at_;
-      if (const auto lid = lid_of(port)) return question(port, *lid, wide);
+    while (!more_.empty() || at_ < order_.size()) {
+      Ask ask{.port = PortId(0)};
+      if (more_.empty()) {
+        ask.port = order_[at_++];
+      } else {
+        ask = more_.back();
+        more_.pop_back();
+      }
+      if (const auto lid = lid_of(ask.port)) return question(ask, *lid);
     }
     return std::nullopt;
   }
 
   void answered(const MadQuestion& question, const MadAnswer& answer) override {
     if (answer.outcome != MadOutcome::answered) return;
-    const auto port = static_cast<std::uint32_t>(question.tag >> 1);
-    if ((question.tag & 1) != 0) {
-      if (const auto counters = decode_extended_counters(answer.data)) wide_[port] = *counters;
-    } else if (const auto counters = decode_port_counters(answer.data)) {
-      reading_.ports[port] = PortReading{.values = *counters};
-      if (sticks(*counters)) sticking_.emplace_back(port);
+    const PortId port(static_cast<std::uint32_t>(question.tag >> 2));
+    switch (static_cast<What>(question.tag & 3)) {
+      case What::narrow:
+        return take_narrow(port, answer.data);
+      case What::traffic:
+        if (const auto counters = decode_extended_counters(answer.data)) wide_[port.value()] = *counters;
+        return;
+      case What::capability:
+        if (const auto has = decode_has_wide_errors(answer.data); has && *has)
+          more_.push_back({port, What::errors});
+        return;
+      case What::errors:
+        if (const auto errors = decode_wide_errors(answer.data)) wide_errors_[port.value()] = *errors;
+        return;
     }
   }
 
@@ -45,6 +56,11 @@ class CounterQuestions : public MadDialogue {
     for (const PortId port : order_) {
       auto& read = reading_.ports[port.value()];
       if (!read) ++reading_.unread;
+      if (const auto found = wide_errors_.find(port.value()); read && found != wide_errors_.end()) {
+        read->wide_errors = true;
+        for (std::size_t i = 0; i < kIbCounters; ++i)
+          if (!is_traffic(static_cast<IbCounter>(i))) read->values[i] = found->second[i];
+      }
       if (!read || !wide_[port.value()]) continue;
       const ExtendedCounters& wide = *wide_[port.value()];
       read->wide = true;
@@ -62,19 +78,49 @@ class CounterQuestions : public MadDialogue {
     return read.values[static_cast<std::size_t>(counter)];
   }
 
-  static bool sticks(const IbCounters& counters) {
-    for (const auto counter :
-         {IbCounter::xmit_data, IbCounter::rcv_data, IbCounter::xmit_packets, IbCounter::rcv_packets})
-      if (counters[static_cast<std::size_t>(counter)] >= classic_limit(counter)) return true;
-    return false;
+  enum class What : std::uint8_t { narrow, traffic, capability, errors };
+  struct Ask {
+    PortId port;
+    What what = What::narrow;
+  };
+
+  static bool is_traffic(IbCounter counter) {
+    return counter == IbCounter::xmit_data || counter == IbCounter::rcv_data ||
+           counter == IbCounter::xmit_packets || counter == IbCounter::rcv_packets;
   }
 
-  MadQuestion question(PortId port, Lid lid, bool wide) const {
+  void take_narrow(PortId port, ByteSpan data) {
+    const auto counters = decode_port_counters(data);
+    if (!counters) return;
+    reading_.ports[port.value()] = PortReading{.values = *counters};
+    bool traffic = false, errors = false;
+    for (std::size_t i = 0; i < kIbCounters; ++i) {
+      const auto counter = static_cast<IbCounter>(i);
+      if ((*counters)[i] >= classic_limit(counter)) (is_traffic(counter) ? traffic : errors) = true;
+    }
+    if (traffic) more_.push_back({port, What::traffic});
+    if (errors) more_.push_back({port, What::capability});
+  }
+
+  static MadAttribute attribute_of(What what) {
+    switch (what) {
+      case What::narrow:
+        return MadAttribute::port_counters;
+      case What::capability:
+        return MadAttribute::class_port_info;
+      case What::traffic:
+      case What::errors:
+        break;
+    }
+    return MadAttribute::port_counters_extended;
+  }
+
+  MadQuestion question(const Ask& ask, Lid lid) const {
     return {.to = lid,
             .mad_class = MadClass::performance,
-            .attribute = wide ? MadAttribute::port_counters_extended : MadAttribute::port_counters,
-            .port = whole_.inventory.ports[port.value()].hardware_port,
-            .tag = std::uint64_t{port.value()} << 1 | (wide ? 1U : 0U)};
+            .attribute = attribute_of(ask.what),
+            .port = whole_.inventory.ports[ask.port.value()].hardware_port,
+            .tag = std::uint64_t{ask.port.value()} << 2 | static_cast<std::uint64_t>(ask.what)};
   }
 
   std::optional<Lid> lid_of(PortId port) const {
@@ -88,7 +134,8 @@ class CounterQuestions : public MadDialogue {
   CounterReading& reading_;
   std::vector<std::optional<ExtendedCounters>> wide_;
   std::vector<PortId> order_;
-  std::vector<PortId> sticking_;
+  std::vector<Ask> more_;  // to ask before the next port
+  std::map<std::uint32_t, IbCounters> wide_errors_;
   std::size_t at_ = 0;
 };
 

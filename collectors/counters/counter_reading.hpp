@@ -15,6 +15,8 @@ struct PortReading {
   IbCounters values{};
   /// Data and packets came from the 64-bit counters, which do not stick.
   bool wide = false;
+  /// So did the error counters: the node keeps those 64 bits wide too, and one of the narrow ones stuck.
+  bool wide_errors = false;
 };
 
 struct CounterReading {

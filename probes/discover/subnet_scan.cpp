@@ -46,6 +46,10 @@ MadQuestion SubnetScan::question_of(const Tag& tag) const {
       question.attribute = MadAttribute::port_info;
       question.modifier = tag.port;
       break;
+    case Kind::vendor_speed:
+      question.attribute = MadAttribute::vendor_port_info;
+      question.modifier = tag.port;
+      break;
   }
   return question;
 }
@@ -72,6 +76,10 @@ void SubnetScan::take(const Tag& tag, ByteSpan data) {
     case Kind::port_info:
       if (const auto info = sane(tag, decode_port_info(data))) take_port_info(tag, *info);
       return;
+    case Kind::vendor_speed:
+      if (const auto faster = decode_is_fdr10(data); faster && *faster)
+        known_[tag.node].node.ports[tag.port].speed = LinkSpeed::fdr10;
+      return;
   }
 }
 
@@ -92,6 +100,7 @@ std::string SubnetScan::place(const Tag& tag) const {
 }
 
 void SubnetScan::unanswered(const Tag& tag, const MadAnswer& answer) {
+  if (tag.kind == Kind::vendor_speed) return;  // older firmware does not know it: QDR, then
   const auto how = answer.outcome == MadOutcome::silent
                        ? std::string("no answer")
                        : fmt::format("a refusal (status 0x{:x})", answer.status);
@@ -169,6 +178,8 @@ void SubnetScan::take_port_info(const Tag& tag, const PortInfo& info) {
   port.width = info.width;
   port.speed = info.speed;
   port.state = info.state;
+  if (info.speed == LinkSpeed::qdr && known.node.about.vendor == kMellanox)
+    attributes_.push_back({Kind::vendor_speed, tag.port, tag.node});
   if (known.node.is_switch)
     port.guid = known.node.guid;
   else

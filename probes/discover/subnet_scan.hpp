@@ -20,7 +20,7 @@ class SubnetScan : public MadDialogue {
   Result<SubnetDiscovery> result() &&;
 
  private:
-  enum class Kind : std::uint8_t { explore, description, switch_info, port_info };
+  enum class Kind : std::uint8_t { explore, description, switch_info, port_info, vendor_speed };
   struct Tag {
     Kind kind = Kind::explore;
     std::uint8_t port = 0;

@@ -32,6 +32,7 @@ enum class MadAttribute : std::uint16_t {
   switch_info = 0x0012,
   port_info = 0x0015,
   linear_forwarding_table = 0x0019,
+  vendor_port_info = 0xFF90,        // Mellanox's ExtendedPortInfo: tells FDR10 from QDR
   port_counters = 0x0012,           // of the performance class
   port_counters_extended = 0x001D,  // of the performance class
   probe = 0x0051,                   // of weft's class

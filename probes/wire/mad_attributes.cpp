@@ -124,4 +124,9 @@ Result<PortInfo> decode_port_info(ByteSpan data) {
   return info;
 }
 
+Result<bool> decode_is_fdr10(ByteSpan data) {
+  if (const auto size = check_size(data, "ExtendedPortInfo"); !size) return pass_on(size);
+  return load_u8(data, 15) == 1;
+}
+
 }  // namespace weft

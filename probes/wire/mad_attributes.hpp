@@ -46,6 +46,11 @@ struct PortInfo {
 };
 Result<PortInfo> decode_port_info(ByteSpan data);
 
+/// Whether a port that PortInfo says runs at QDR runs at FDR10: LinkSpeedActive of Mellanox's
+/// ExtendedPortInfo (byte 15, as libibmad's fields have it).
+inline constexpr std::uint32_t kMellanox = 0x0002C9;  // the vendor that answers it
+Result<bool> decode_is_fdr10(ByteSpan data);
+
 /// A LinearForwardingTable block (14.2.5.9): the ports of 64 LIDs in order; the modifier counts blocks.
 inline constexpr std::size_t kLidsPerBlock = 64;
 

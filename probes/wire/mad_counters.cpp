@@ -31,6 +31,8 @@ constexpr std::array<Field, kIbCounters> kFields{{{"SymbolErrorCounter", 4, 16},
 
 constexpr std::size_t kClassicSize = 44;
 constexpr std::size_t kExtendedSize = 40;
+constexpr std::size_t kWideErrorsSize = 176;
+constexpr std::size_t kClassPortInfoHead = 8;
 
 const Field& field(IbCounter counter) { return kFields[static_cast<std::size_t>(counter)]; }
 
@@ -89,6 +91,25 @@ Result<ExtendedCounters> decode_extended_counters(ByteSpan data) {
                           .rcv_data = load_be64(data, 16),
                           .xmit_packets = load_be64(data, 24),
                           .rcv_packets = load_be64(data, 32)};
+}
+
+Result<bool> decode_has_wide_errors(ByteSpan class_port_info) {
+  if (class_port_info.size() < kClassPortInfoHead)
+    return fail(ErrorKind::invalid_input, "ClassPortInfo of {} bytes: expected {} or more",
+                class_port_info.size(), kClassPortInfoHead);
+  return (load_u8(class_port_info, 7) & 0x40U) != 0;  // CapabilityMask2 is 27 bits from byte 4
+}
+
+Result<IbCounters> decode_wide_errors(ByteSpan data) {
+  if (data.size() < kWideErrorsSize)
+    return fail(ErrorKind::invalid_input, "PortCountersExtended of {} bytes: expected {}", data.size(),
+                kWideErrorsSize);
+  IbCounters counters{};
+  // In the order of PortCounters, from byte 72 on, XmitWait behind VL15Dropped (16.1.4.11).
+  for (std::size_t i = 0; i <= static_cast<std::size_t>(IbCounter::vl15_dropped); ++i)
+    counters[i] = load_be64(data, 72 + 8 * i);
+  counters[static_cast<std::size_t>(IbCounter::xmit_wait)] = load_be64(data, 168);
+  return counters;
 }
 
 std::array<std::byte, 192> encode_port_counters(std::uint8_t port, const IbCounters& counters) {

@@ -48,6 +48,12 @@ struct ExtendedCounters {
 };
 Result<ExtendedCounters> decode_extended_counters(ByteSpan data);
 
+/// Whether a node's performance agent keeps the error counters 64 bits wide too (ClassPortInfo, 16.1.3.1:
+/// bit 1 of CapabilityMask2).
+Result<bool> decode_has_wide_errors(ByteSpan class_port_info);
+/// The error counters and the waiting of PortCountersExtended, where an agent has them; traffic is 0.
+Result<IbCounters> decode_wide_errors(ByteSpan data);
+
 /// The data of a PortCounters answer, for simulated fabrics; values above a limit stick there.
 std::array<std::byte, 192> encode_port_counters(std::uint8_t port, const IbCounters& counters);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "probes/wire/mad_attributes.hpp"
+
 namespace weft::testing {
 namespace {
 
@@ -49,7 +51,29 @@ void put_port_info(MutableByteSpan data, const IbSubnetNode& node, std::uint8_t 
   store_u8(data, 31, width_code(found->second.width.value_or(LinkWidth::x4)));
   store_be32(data, 20, 1U << 14);
   const auto speed = found->second.speed.value_or(LinkSpeed::hdr);
+  if (speed == LinkSpeed::qdr || speed == LinkSpeed::fdr10) return store_u8(data, 35, 0x40);
   store_u8(data, 62, speed == LinkSpeed::ndr ? 0x80 : speed == LinkSpeed::hdr ? 0x40 : 0x20);
+}
+
+/// As 16.1.4.11 has them: traffic from byte 8 on, errors from byte 72 on, waiting at 168.
+void put_extended_counters(MutableByteSpan data, const IbCounters& counted) {
+  const auto value = [&](IbCounter counter) { return counted[static_cast<std::size_t>(counter)]; };
+  store_be64(data, 8, value(IbCounter::xmit_data));
+  store_be64(data, 16, value(IbCounter::rcv_data));
+  store_be64(data, 24, value(IbCounter::xmit_packets));
+  store_be64(data, 32, value(IbCounter::rcv_packets));
+  store_be64(data, 72, value(IbCounter::symbol_error));
+  store_be64(data, 80, value(IbCounter::link_error_recovery));
+  store_be64(data, 88, value(IbCounter::link_downed));
+  store_be64(data, 168, value(IbCounter::xmit_wait));
+}
+
+/// FDR10 is told by the vendor's own attribute alone; PortInfo says QDR.
+bool put_vendor_port_info(MutableByteSpan data, const IbSubnetNode& node, std::uint8_t number) {
+  const auto found = node.ports.find(number);
+  if (node.about.vendor != kMellanox || found == node.ports.end()) return false;
+  store_u8(data, 15, found->second.speed == LinkSpeed::fdr10 ? 1 : 0);
+  return true;
 }
 
 }  // namespace
@@ -90,7 +114,16 @@ bool FakeSubnet::fill(MadBytes& reply, const MadHeader& header, const Place& at,
   const auto data = MutableByteSpan(reply).subspan(mad_data_offset(header.mad_class));
   if (header.mad_class == MadClass::performance) {
     const auto port = load_u8(packet.bytes, 65);
-    const auto encoded = encode_port_counters(port, counters[{node.guid, port}]);
+    if (header.attribute == MadAttribute::class_port_info) {
+      store_u8(data, 7, wide_errors.contains(node.guid) ? 0x40 : 0);
+      return true;
+    }
+    const auto& counted = counters[{node.guid, port}];
+    if (header.attribute == MadAttribute::port_counters_extended && wide_errors.contains(node.guid)) {
+      put_extended_counters(data, counted);
+      return true;
+    }
+    const auto encoded = encode_port_counters(port, counted);
     if (header.attribute != MadAttribute::port_counters) return false;
     std::copy(encoded.begin(), encoded.end(), data.begin());
     return true;
@@ -106,6 +139,8 @@ bool FakeSubnet::fill(MadBytes& reply, const MadHeader& header, const Place& at,
     case MadAttribute::port_info:
       put_port_info(data, node, static_cast<std::uint8_t>(header.modifier));
       return true;
+    case MadAttribute::vendor_port_info:
+      return put_vendor_port_info(data, node, static_cast<std::uint8_t>(header.modifier));
     case MadAttribute::linear_forwarding_table: {
       const auto& table = tables[node.guid];
       for (std::size_t i = 0; i < 64; ++i) {

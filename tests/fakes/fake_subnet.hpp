@@ -36,8 +36,9 @@ class FakeSubnet : public Mads {
   std::set<Guid> silent;                                         // nodes that never answer
   std::map<Guid, Guid> claims;                                   // nodes that tell another GUID
   std::map<std::pair<Guid, std::uint8_t>, IbCounters> counters;  // by node and port
-  std::map<Guid, std::vector<std::uint8_t>> tables;              // linear forwarding tables, by LID
-  std::function<void(std::uint64_t sent)> on_send;               // called with the number of MADs so far
+  std::set<Guid> wide_errors;                        // nodes that keep the error counters 64 bits wide too
+  std::map<Guid, std::vector<std::uint8_t>> tables;  // linear forwarding tables, by LID
+  std::function<void(std::uint64_t sent)> on_send;   // called with the number of MADs so far
   std::uint64_t sent = 0;
   std::uint64_t most_in_flight = 0;
   std::map<std::uint16_t, std::uint64_t> asked;  // by attribute

@@ -13,5 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)weft::decode_port_info(bytes);
   (void)weft::decode_port_counters(bytes);
   (void)weft::decode_extended_counters(bytes);
+  (void)weft::decode_wide_errors(bytes);
+  (void)weft::decode_has_wide_errors(bytes);
+  (void)weft::decode_is_fdr10(bytes);
   return 0;
 }

@@ -10,6 +10,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using ::testing::AllOf;
 using testing::FakeSubnet;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -112,6 +113,20 @@ TEST(CounterStep, KnowsAdvanceSaturationAndReset) {
   EXPECT_EQ(counter_step(5, 9, 255), CounterStep(Advanced{4}));
   EXPECT_EQ(counter_step(5, 255, 255), CounterStep(Saturated{}));
   EXPECT_EQ(counter_step(9, 2, 255), CounterStep(WentBack{2}));
+}
+
+TEST(Counters, AnErrorCounterThatSticksIsReadWideWhereTheNodeHasItAndSaidToStickElsewhere) {
+  Counted c;
+  c.subnet.wide_errors.insert(Guid(0x3001));
+  c.counter(0x3001, 1, IbCounter::symbol_error) = 70'000;  // beyond the 16 bits of the narrow counter
+  c.counter(0x3002, 1, IbCounter::symbol_error) = 70'000;
+  const auto before = c.read(seconds(1));
+  c.counter(0x3001, 1, IbCounter::symbol_error) = 70'500;
+  const auto evidence = counter_evidence(c.fabric, &before, c.read(seconds(11)));
+  ASSERT_EQ(evidence.size(), 2u);
+  EXPECT_THAT(evidence[0].text + evidence[1].text,
+              AllOf(HasSubstr("spine1/p1 is 70500, 500 of them in the last 10 s"),
+                    HasSubstr("spine2/p1 is 65535 (its maximum: really more)")));
 }
 
 }  // namespace

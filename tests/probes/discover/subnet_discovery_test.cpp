@@ -150,5 +150,24 @@ TEST(SubnetDiscovery, ASilentPortOfOurOwnIsAnError) {
   EXPECT_THAT(found.error().message, HasSubstr("our own InfiniBand port does not answer"));
 }
 
+TEST(SubnetDiscovery, FDR10IsToldFromQDRByTheVendorsOwnAttribute) {
+  FakeSubnet subnet(testing::make_subnet(2, 2, 1));
+  const auto set = [&](std::uint64_t guid, std::uint8_t port, LinkSpeed speed) {
+    subnet.node(Guid(guid)).ports.at(port).speed = speed;
+  };
+  set(0x2001, 2, LinkSpeed::fdr10);
+  set(0x3001, 1, LinkSpeed::fdr10);
+  set(0x2001, 3, LinkSpeed::qdr);
+  const auto found = discover_subnet(subnet);
+  ASSERT_TRUE(found);
+  std::map<LinkSpeed, unsigned> speeds;
+  for (const auto& node : found->subnet.nodes)
+    for (const auto& [number, port] : node.ports)
+      if (port.speed) ++speeds[*port.speed];
+  EXPECT_EQ(speeds[LinkSpeed::fdr10], 2u);
+  EXPECT_EQ(speeds[LinkSpeed::qdr], 1u);
+  EXPECT_EQ(subnet.asked[0xFF90], 3u);  // only of ports that say QDR
+}
+
 }  // namespace
 }  // namespace weft
