@@ -1,8 +1,10 @@
 #include "probes/plan/load_plan.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <random>
 #include <set>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -15,6 +17,8 @@ struct Candidate {
 
 /// So many candidates of a channel are tried in a round before the channel waits for the next.
 constexpr std::size_t kMostTries = 256;
+/// So many times the rounds that were asked for may be run until each channel was loaded once.
+constexpr std::size_t kMostForCoverage = 3;
 
 class RoundPlanner {
  public:
@@ -23,7 +27,8 @@ class RoundPlanner {
         learner_(&learner),
         random_(seed),
         by_channel_(fabric.channel_count()),
-        need_(fabric.channel_count(), 0) {
+        need_(fabric.channel_count(), 0),
+        times_(times) {
     for (std::uint32_t p = 0; p < learner.pairs().size(); ++p)
       for (std::uint32_t r = 0; r < learner.pairs()[p].routes.size(); ++r) add({p, r});
     for (std::uint32_t c = 0; c < need_.size(); ++c)
@@ -35,14 +40,21 @@ class RoundPlanner {
   }
 
   bool is_done() const { return wanted_.empty(); }
+  /// Every channel between switches was loaded by some round.
+  bool has_covered() const {
+    return std::ranges::none_of(
+        wanted_, [this](ChannelId c) { return need_[c.value()] == times_ && fabric_->between_switches(c); });
+  }
 
   LoadRound next() {
     LoadRound round;
     std::vector<bool> busy(fabric_->channel_count(), false);
     std::ranges::shuffle(wanted_, random_);
     // The channels between switches first: they are harder to fit in than those of the NICs, which come
-    // along.
-    std::ranges::stable_partition(wanted_, [this](ChannelId c) { return fabric_->between_switches(c); });
+    // along. Of these the ones that no round has loaded yet.
+    std::ranges::stable_sort(wanted_, std::ranges::greater{}, [this](ChannelId c) {
+      return std::pair(fabric_->between_switches(c), need_[c.value()]);
+    });
     for (const ChannelId channel : wanted_)
       if (!busy[channel.value()] && need_[channel.value()] > 0) add_flow_over(channel, busy, round);
     std::erase_if(wanted_, [this](ChannelId c) { return need_[c.value()] == 0; });
@@ -90,6 +102,7 @@ class RoundPlanner {
   std::mt19937_64 random_;
   std::vector<std::vector<Candidate>> by_channel_;
   std::vector<std::uint32_t> need_;
+  std::uint32_t times_;
   std::vector<ChannelId> wanted_;
 };
 
@@ -123,7 +136,8 @@ std::vector<LoadRound> plan_load_rounds(const Fabric& fabric, const PathLearner&
                                         std::size_t most_rounds, std::uint64_t seed) {
   RoundPlanner planner(fabric, learner, times, seed);
   std::vector<LoadRound> rounds;
-  while (!planner.is_done() && rounds.size() < most_rounds) {
+  const auto last = [&] { return planner.has_covered() ? most_rounds : kMostForCoverage * most_rounds; };
+  while (!planner.is_done() && rounds.size() < last()) {
     rounds.push_back(planner.next());
     if (rounds.back().empty()) {
       rounds.pop_back();

@@ -20,7 +20,8 @@ struct PlannedFlow {
 using LoadRound = std::vector<PlannedFlow>;
 
 /// Rounds that load every channel some reached route crosses at least `times` times, with different flows
-/// where there are, at most `most_rounds`. Deterministic by seed.
+/// where there are, at most `most_rounds`: more only, three times as many at most, until every channel
+/// between switches was loaded once. Deterministic by seed.
 std::vector<LoadRound> plan_load_rounds(const Fabric& fabric, const PathLearner& learner, std::uint32_t times,
                                         std::size_t most_rounds, std::uint64_t seed);
 

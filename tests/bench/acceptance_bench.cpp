@@ -1,5 +1,6 @@
 // Acceptance: sweeps of a real lab with one fault each, on channels between switches drawn by seed, and of
-// the healthy lab. Counts the sweeps that name exactly that channel with that cause and nothing else. usage:
+// the healthy lab. Counts the sweeps that name exactly that channel with that cause and nothing else; of the
+// others the observations stay beside the figures, for `weft diagnose`. usage:
 // bench_acceptance [RUNS_PER_KIND (100)] [KIND...]; the kind loss01 (0.1 % with a budget of a minute) runs
 // when it is named.
 #include <fmt/format.h>
@@ -92,13 +93,16 @@ int measure(const Kind& kind, int runs, const Words& words, const Fabric& fabric
       weft(words, arguments);
     }
     const auto seed = std::to_string(run + 1);
-    const auto text =
-        weft(words, {"sweep", "--lab=" + words.lab, "--budget", kind.budget, "--seed", seed, "-o", "json"});
+    const auto seen = bench_folder() / fmt::format("acceptance-{}-{}.jsonl", kind.name, seed);
+    const auto text = weft(words, {"sweep", "--lab=" + words.lab, "--budget", kind.budget, "--seed", seed,
+                                   "-o", "json", "--observations", seen});
     const auto found = nlohmann::json::parse(text, nullptr, false);
     const bool ok = is_right(found, kind, link, from);
     right += ok;
-    if (!ok)
-      fmt::print(stderr, "{} {} from {}: {}\n", kind.name, link, from,
+    if (ok)
+      std::filesystem::remove(seen);
+    else
+      fmt::print(stderr, "{} {} from {}, seen as in {}: {}\n", kind.name, link, from, seen.string(),
                  found.is_object() ? found["links"].dump() + found["hosts"].dump() + found["groups"].dump()
                                    : "no answer: " + text);
     weft(words, {"lab", "heal", "--name", words.lab});

@@ -49,6 +49,22 @@ TEST(LoadPlan, LoadsEveryChannelAsOftenAsAskedAndNoneTwiceInARound) {
   EXPECT_LE(rounds.size(), 8u);  // two would do; greedy packing needs a few more
 }
 
+TEST(LoadPlan, LoadsEveryChannelBetweenSwitchesOnceHoweverFewRoundsThereMayBe) {
+  const Rig rig;
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    const auto rounds = plan_load_rounds(rig.fabric, rig.learner, 2, 2, seed);
+    std::set<ChannelId> loaded;
+    for (const LoadRound& round : rounds)
+      for (const PlannedFlow& flow : round)
+        loaded.insert(rig.channels(flow).begin(), rig.channels(flow).end());
+    for (std::uint32_t c = 0; c < rig.fabric.channel_count(); ++c) {
+      if (!rig.fabric.between_switches(ChannelId(c))) continue;
+      EXPECT_TRUE(loaded.contains(ChannelId(c))) << seed << " " << rig.fabric.name_of(ChannelId(c));
+    }
+    EXPECT_LE(rounds.size(), 4u);
+  }
+}
+
 TEST(LoadPlan, AFlowHasARightToTheRateOfItsSlowestLink) {
   const Rig rig;
   for (const auto& round : plan_load_rounds(rig.fabric, rig.learner, 1, 2, 1))
