@@ -3,6 +3,7 @@
 #include "cli/balance_lab.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/place_groups.hpp"
 
 namespace weft {
 namespace {
@@ -10,6 +11,7 @@ namespace {
 constexpr const char* kExamples =
     "  weft balance --fabric roce-a.yaml --collective ring --hosts 16\n"
     "  weft balance --fabric roce-a.yaml --flows job.jsonl --qps 4 --paths map.json -o json\n"
+    "  weft balance --fabric roce-a.yaml --place tensor:8:10GB --place data:16:2GB\n"
     "  weft balance --lab=mine --collective shift-4 --hosts 16 --qps 4 --run\n"
     "  weft balance --lab=mine --collective ring --hosts 16 --qps 4 --run --fail leaf1--spine2\n";
 
@@ -20,6 +22,7 @@ int balance_fabric(const po::variables_map& values) {
   const auto file = read_fabric_file(values["fabric"].as<std::string>());
   if (!file) return report(file.error());
   const Fabric& fabric = file->fabric;
+  if (values.count("place")) return place_groups_of(values, fabric);
   auto options = read_balance_options(fabric, values);
   if (!options) return report(options.error());
   if (options->paths) options->assign.paths = &*options->paths;
@@ -39,6 +42,7 @@ int balance_command(const Arguments& arguments) {
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"), "the fabric file");
   add_balance_lab_options(parser.options());
   add_balance_options(parser.options());
+  add_place_options(parser.options());
   add_output_option(parser.options());
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());

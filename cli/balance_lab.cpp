@@ -45,7 +45,7 @@ Result<RunWords> read_run_words(const Fabric& fabric, const po::variables_map& v
   words.labels = values["labels"].as<std::uint32_t>();
   if (words.labels < 1 || words.labels > kMostLabels)
     return fail(ErrorKind::usage, "--labels {}: expected 1 to {}", words.labels, kMostLabels);
-  for (const char* name : {"paths", "previous", "weighted", "predict"})
+  for (const char* name : {"paths", "previous", "weighted", "predict", "place"})
     if (values.count(name)) return fail(ErrorKind::usage, "--{} goes with --fabric, not with --lab", name);
   if (!values.count("run")) {
     if (values.count("fail")) return fail(ErrorKind::usage, "--fail needs --run");

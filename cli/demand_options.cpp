@@ -33,19 +33,61 @@ Result<Demand> collective_demand(const Fabric& fabric, std::span<const NodeId> h
   return fail(ErrorKind::usage, "--collective {}: expected {} or shift-N", name, collective_names());
 }
 
+Result<Bytes> checked_size(std::string_view option, Bytes size) {
+  if (size.count() < 1 || size.count() > kMostFlowBytes)
+    return fail(ErrorKind::usage, "--{} {}: expected 1 to {} bytes", option, to_string(size), kMostFlowBytes);
+  return size;
+}
+
+Result<Bytes> asked_size(const po::variables_map& values) {
+  const auto size = read_option(values, "bytes", parse_bytes);
+  if (!size) return pass_on(size);
+  return checked_size("bytes", **size);
+}
+
 Result<AskedDemand> from_collective(const Fabric& fabric, const po::variables_map& values) {
   const auto name = values["collective"].as<std::string>();
   const auto hosts = asked_hosts(fabric, values);
   if (!hosts) return pass_on(hosts);
-  const auto size = read_option(values, "bytes", parse_bytes);
+  const auto size = asked_size(values);
   if (!size) return pass_on(size);
-  if ((*size)->count() < 1 || (*size)->count() > kMostFlowBytes)
-    return fail(ErrorKind::usage, "--bytes {}: expected 1 to {}", to_string(**size), kMostFlowBytes);
-  auto demand = collective_demand(fabric, *hosts, name, **size);
+  auto demand = collective_demand(fabric, *hosts, name, *size);
   if (!demand) return pass_on(demand);
-  return AskedDemand{fmt::format("{} over {} hosts, {} a rank", name, hosts->size(), to_string(**size)),
+  return AskedDemand{fmt::format("{} over {} hosts, {} a rank", name, hosts->size(), to_string(*size)),
                      std::move(*demand),
                      {}};
+}
+
+/// "ring:host1,host5:64MB"; the size may be left out.
+Result<Demand> read_job(const Fabric& fabric, const po::variables_map& values, const std::string& text) {
+  const auto first = text.find(':');
+  if (first == std::string::npos)
+    return fail(ErrorKind::usage, "--job {}: expected COLLECTIVE:HOSTS or COLLECTIVE:HOSTS:SIZE", text);
+  const auto second = text.find(':', first + 1);
+  auto hosts = parse_hosts(fabric, std::string_view(text).substr(first + 1, second - first - 1));
+  if (!hosts) return pass_on(hosts, "--job " + text);
+  if (hosts->size() < 2) return fail(ErrorKind::usage, "--job {}: a job has two hosts at least", text);
+  if (values.count("reorder")) *hosts = rank_order(fabric, *hosts);
+  Result<Bytes> size = asked_size(values);
+  if (second != std::string::npos) {
+    size = parse_bytes(std::string_view(text).substr(second + 1));
+    if (size) size = checked_size("job", *size);
+  }
+  if (!size) return pass_on(size, "--job " + text);
+  return collective_demand(fabric, *hosts, text.substr(0, first), *size);
+}
+
+Result<AskedDemand> from_jobs(const Fabric& fabric, const po::variables_map& values) {
+  const auto jobs = values["job"].as<std::vector<std::string>>();
+  std::vector<Demand> demands;
+  std::string name;
+  for (const std::string& job : jobs) {
+    auto demand = read_job(fabric, values, job);
+    if (!demand) return pass_on(demand);
+    demands.push_back(std::move(*demand));
+    name += (name.empty() ? "" : " + ") + job;
+  }
+  return AskedDemand{name, combine(demands), {}};
 }
 
 }  // namespace
@@ -65,6 +107,8 @@ void add_demand_options(po::options_description& options) {
                         "flows to carry, one JSON object a line: src, dst, bytes")(
       "collective", text()->value_name("NAME"),
       ("a collective instead: " + collective_names() + ", or shift-N (host i sends to host i+N)").c_str())(
+      "job", po::value<std::vector<std::string>>()->value_name("JOB"),
+      "several jobs at once: COLLECTIVE:HOSTS[:SIZE], as ring:host1,host5:64MB; may be given several times")(
       "hosts", text()->value_name("HOSTS"),
       "who takes part: a number (the first so many) or names with commas")(
       "reorder", "put the hosts in the order that crosses the fewest leaves and pods")(
@@ -72,10 +116,11 @@ void add_demand_options(po::options_description& options) {
 }
 
 Result<AskedDemand> read_demand(const Fabric& fabric, const po::variables_map& values) {
-  const bool flows = values.count("flows") != 0;
-  if (flows == (values.count("collective") != 0))
-    return fail(ErrorKind::usage, "give either --flows FILE or --collective NAME --hosts N");
-  return flows ? from_file(fabric, values["flows"].as<std::string>()) : from_collective(fabric, values);
+  if (values.count("flows") + values.count("collective") + (values.count("job") ? 1 : 0) != 1)
+    return fail(ErrorKind::usage, "give one of --flows FILE, --collective NAME --hosts N, --job NAME:HOSTS");
+  if (values.count("job")) return from_jobs(fabric, values);
+  return values.count("flows") ? from_file(fabric, values["flows"].as<std::string>())
+                               : from_collective(fabric, values);
 }
 
 }  // namespace weft

@@ -8,7 +8,7 @@
 
 namespace weft {
 
-/// --flows, --collective, --hosts, --reorder, --bytes.
+/// --flows, --collective, --job, --hosts, --reorder, --bytes.
 void add_demand_options(po::options_description& options);
 
 struct AskedDemand {
@@ -20,7 +20,7 @@ struct AskedDemand {
 /// The hosts of --hosts, in the order that is to be used.
 Result<std::vector<NodeId>> asked_hosts(const Fabric& fabric, const po::variables_map& values);
 
-/// An Error where neither flows nor a collective are given, or both.
+/// An Error where none of flows, a collective and jobs is given, or more than one.
 Result<AskedDemand> read_demand(const Fabric& fabric, const po::variables_map& values);
 
 }  // namespace weft

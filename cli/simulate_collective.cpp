@@ -107,7 +107,7 @@ void add_collective_options(po::options_description& options) {
 }
 
 bool collective_was_asked(const po::variables_map& values) {
-  return values.count("collective") != 0 || values.count("flows") != 0;
+  return values.count("collective") != 0 || values.count("flows") != 0 || values.count("job") != 0;
 }
 
 int simulate_collective(const po::variables_map& values, const Fabric& fabric,

@@ -123,6 +123,43 @@ TEST(Balance, ADiagnosisOfAnotherFabricIsRefusedAndLinksItHasNotAreNamed) {
   EXPECT_THAT(unknown.err, HasSubstr("spine9"));
 }
 
+TEST(Balance, JobsAtOnceShareTheFabricAndKeepTheBoundOfAllTogether) {
+  const ScratchFile fabric(kClos);
+  const auto outcome =
+      call(balance_command, {"--fabric", fabric.path(), "--job", "ring:host1,host5,host9,host13:16MB",
+                             "--job", "recursive-doubling:host2,host6,host10,host14:8MB", "-o", "json"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  expect_matches_schema(outcome.out, "assignment");
+  const auto document = json::parse(outcome.out);
+  EXPECT_EQ(document["ratio"], 1.0);
+  EXPECT_EQ(document["phases"].size(), 2u) << "the ring runs through both steps of the other";
+  EXPECT_EQ(document["assignments"].size(), 2u * (4 + 4));
+  for (const std::string job : {"ring", "ring:host1", "ring:host1,host99", "ring:4:0", "ring:4:x", "knot:4"})
+    EXPECT_EQ(call(balance_command, {"--fabric", fabric.path(), "--job", job}).status, 64) << job;
+}
+
+TEST(Balance, WhatTalksMostIsPlacedInsideTheHostAndMistakesAreNamed) {
+  const ScratchFile fabric(kClos);
+  const Arguments words{"--fabric",      fabric.path(), "--place",          "data:4:1GB", "--place",
+                        "tensor:8:10GB", "--place",     "pipeline:4:100MB", "-o",         "json"};
+  const auto outcome = call(balance_command, words);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  expect_matches_schema(outcome.out, "placement");
+  const auto document = json::parse(outcome.out);
+  ASSERT_EQ(document["groups"].size(), 3u);
+  EXPECT_EQ(document["groups"][0]["name"], "tensor");
+  EXPECT_EQ(document["groups"][0]["within"], "host");
+  EXPECT_EQ(document["groups"][1]["stride"], 8);
+  const auto table = call(balance_command, {"--fabric", fabric.path(), "--place", "tensor:8:10GB"});
+  EXPECT_THAT(table.out, HasSubstr("tensor"));
+  for (const std::string group :
+       {"tensor", "tensor:0:1GB", "tensor:8", "tensor:x:1GB", ":8:1GB", "tensor:999:1"}) {
+    const auto refused = call(balance_command, {"--fabric", fabric.path(), "--place", group});
+    EXPECT_EQ(refused.status, 64) << group;
+    EXPECT_NE(refused.err, "") << group;
+  }
+}
+
 TEST(Balance, OptionsOfTheLabAndOfFilesAreKeptApart) {
   const ScratchFile file(kClos);
   EXPECT_EQ(call(balance_command, {"--collective", "ring", "--hosts", "4"}).status, 64);
