@@ -7,6 +7,7 @@
 #include "cli/compose.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/near_nics.hpp"
 #include "cli/options.hpp"
 #include "probes/session/agent_loop.hpp"
 #include "topology/host/host_reader.hpp"
@@ -85,7 +86,7 @@ Result<void> serve(const AgentWords& words, std::stop_token stop) {
   const Hello hello{words.host, std::string(tool_version()), words.engine, words.nics, inventory_of(words)};
   const auto engines =
       words.engine == "raw" ? raw_engines(words.nics) : umad_engines(words.nics, words.engine == "ibsim");
-  return run_agent(**bus, hello, engines, std::move(stop));
+  return run_agent(**bus, hello, near_nics(engines, hello.inventory), std::move(stop));
 }
 
 }  // namespace
