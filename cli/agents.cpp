@@ -80,10 +80,10 @@ Agents::~Agents() {
     }
   };
   until(kSignOff, agents_);
-  for (Agent& agent : agents_) {
-    [[maybe_unused]] const auto sent = agent.process.send_signal(SIGTERM);
-  }
+  // A launcher may be a script: what it started goes with it.
+  for (Agent& agent : agents_) agent.process.send_signal_to_group(SIGTERM);
   until(kTermination, agents_);
+  for (Agent& agent : agents_) agent.process.send_signal_to_group(SIGKILL);
 }
 
 std::vector<GoneAgent> Agents::gone() {

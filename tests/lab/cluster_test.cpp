@@ -178,6 +178,19 @@ TEST(Cluster, CtrlCEndsTheAgentsEverywhere) {
   EXPECT_TRUE(std::filesystem::is_empty(cluster.temporary()));
 }
 
+TEST(Cluster, CtrlCEndsALauncherThatHangsAndWhatItStarted) {
+  const TestCluster cluster;
+  auto command = cluster.start_on_head(
+      cluster.sweep_words(cluster.launcher_with("trap '' TERM; sleep 600; sleep 600; exit 1")));
+  const auto launcher = child_with_word(command.pid(), "host4");
+  ASSERT_TRUE(launcher);
+  const auto below = child_with_word(*launcher, "600");
+  ASSERT_TRUE(below);
+  command.signal(SIGINT);
+  EXPECT_EQ(command.wait(kLimit).status, 130);
+  EXPECT_TRUE(all_gone({*launcher, *below}));
+}
+
 TEST(Cluster, AgentsEndWhenTheirCoordinatorIsKilled) {
   const TestCluster cluster;
   auto probing = start_probing(cluster);

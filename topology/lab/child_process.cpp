@@ -258,6 +258,11 @@ Result<void> ChildProcess::send_signal(int signal) {
   return fail(ErrorKind::internal, "signal {} to process {}: {}", signal, pid_, std::strerror(errno));
 }
 
+void ChildProcess::send_signal_to_group(int signal) {
+  // Not waited for yet, so its number is still its own: no other group can have it. ESRCH: none is left.
+  if (pid_ > 0 && !ended_) kill(-pid_, signal);
+}
+
 ExitStatus ChildProcess::stop(Nanoseconds grace) {
   if (grace > Nanoseconds(0)) {
     (void)send_signal(SIGTERM);

@@ -70,6 +70,8 @@ class ChildProcess {
   Result<std::optional<ExitStatus>> wait_for(Nanoseconds limit);
   Result<ExitStatus> wait();  // no limit: for programs that a person runs
   Result<void> send_signal(int signal);
+  /// To a child with own_session and what it started in its own process group; nothing once it has ended.
+  void send_signal_to_group(int signal);
   /// Gives the child up: it goes on when this object ends.
   void release() && { pid_ = -1; }
   /// SIGTERM, then SIGKILL when it has not ended within `grace`; reaps it.
