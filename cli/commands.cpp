@@ -31,6 +31,8 @@ constexpr auto kCommands = std::to_array<Command>({
     {"topology", "look at, check and write fabric files", topology_command},
     {"lab", "a fabric on this machine: up, down, status, fault, heal, exec", lab_command},
     {"agent", "probe from this host for a coordinator", agent_command},
+    {"guest-run", "run a program in a guest of a lab", guest_run_command, true},
+    {"guest-serve", "take commands, inside a guest of a lab", guest_serve_command, true},
 });
 
 constexpr unsigned kSummaryColumn = 14;

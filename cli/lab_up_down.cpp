@@ -31,6 +31,12 @@ std::string describe(const Lab& lab) {
                      rate ? to_string(*rate) : "full speed", to_string(lab.settings().family));
 }
 
+/// Where tests/rdma/build_guest_image puts what guests boot.
+std::string image_beside_program() {
+  std::error_code error;
+  return (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "guest").string();
+}
+
 int up_infiniband(const std::string& name, const FabricFile& file) {
   const auto lab = ib_lab_up(name, file.fabric, file.lab, ib_lab_root(), interrupted.get_token());
   if (!lab && interrupted.stop_requested()) return kExitInterrupted;
@@ -50,7 +56,9 @@ int up(const po::variables_map& values) {
   signal(SIGINT, on_interrupt);
   signal(SIGTERM, on_interrupt);
   if (file->fabric.kind() == FabricKind::infiniband) return up_infiniband(name, *file);
-  const auto made = lab_up(name, file->fabric, file->lab, lab_state_root(), interrupted.get_token());
+  LabSettings settings = file->lab;
+  if (!settings.guests.empty() && settings.guest_image.empty()) settings.guest_image = image_beside_program();
+  const auto made = lab_up(name, file->fabric, settings, lab_state_root(), interrupted.get_token());
   if (!made && interrupted.stop_requested()) return kExitInterrupted;
   if (!made) return report(made.error());
   fmt::print("lab {} {}: {}\n", name, made->was_up ? "was up already" : "is up", describe(made->lab));

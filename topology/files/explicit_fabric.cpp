@@ -15,7 +15,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array kNodeKeys{"name"sv, "kind"sv, "tier"sv, "pod"sv, "plane"sv, "guid"sv, "ports"sv};
+constexpr std::array kNodeKeys{"name"sv,  "kind"sv, "tier"sv,  "pod"sv,
+                               "plane"sv, "guid"sv, "ports"sv, "guest"sv};
 constexpr std::array kLinkKeys{"a"sv, "b"sv, "rate"sv};
 constexpr std::array kTiers{Tier::host, Tier::leaf, Tier::spine, Tier::core};
 
@@ -24,6 +25,7 @@ struct NodeEntry {
   Node node = {};
   bool has_tier = false;
   std::vector<PortNumber> ports = {};
+  bool guest = false;  // of the lab
 };
 
 struct End {
@@ -79,6 +81,12 @@ Result<std::vector<PortNumber>> yaml_ports(YamlView list, std::string_view key) 
   return ports;
 }
 
+Result<bool> yaml_truth(YamlView value, std::string_view key) {
+  if (value.text() == "true") return true;
+  if (value.text() == "false") return false;
+  return value.error("{}: expected true or false, found {}", key, value.described());
+}
+
 Result<NodeEntry> read_node(YamlView where) {
   const auto fields = YamlFields::read(where, "a node", kNodeKeys);
   if (!fields) return pass_on(fields);
@@ -91,9 +99,11 @@ Result<NodeEntry> read_node(YamlView where) {
                             [&] { return fields->read_into("pod", node.pod, yaml_count); },
                             [&] { return fields->read_into("plane", node.plane, yaml_count); },
                             [&] { return fields->read_into("guid", node.guid, yaml_guid); },
-                            [&] { return fields->read_into("ports", entry.ports, yaml_ports); });
+                            [&] { return fields->read_into("ports", entry.ports, yaml_ports); },
+                            [&] { return fields->read_into("guest", entry.guest, yaml_truth); });
   if (!done) return pass_on(done);
   const bool is_host = node.kind == NodeKind::host;
+  if (entry.guest && !is_host) return where.error("node '{}': only a host can be a guest", node.name);
   if (tier && is_host != (*tier == Tier::host))
     return where.error("node '{}': a {} cannot be of tier {}", node.name, is_host ? "host" : "switch",
                        to_string(*tier));
@@ -108,12 +118,12 @@ class ExplicitReader {
  public:
   ExplicitReader(std::string name, FabricKind kind) : builder_(std::move(name), kind) {}
 
-  Result<Fabric> read(YamlView nodes, YamlView links) && {
+  Result<ExplicitFabric> read(YamlView nodes, YamlView links) && {
     const auto done =
         in_turn([&] { return read_nodes(nodes); }, [&] { return read_links(links); },
                 [&] { return fill_tiers(); }, [&] { return add_nodes(); }, [&] { return add_links(); });
     if (!done) return pass_on(done);
-    return std::move(builder_).build();
+    return ExplicitFabric{std::move(builder_).build(), std::move(guests_)};
   }
 
  private:
@@ -126,6 +136,7 @@ class ExplicitReader {
       if (const auto [at, is_new] = index_.emplace(entry->node.name, index); !is_new)
         return item->error("node '{}' stands twice, first in line {}", at->first,
                            nodes_[at->second].where.line());
+      if (entry->guest) guests_.push_back(entry->node.name);
       nodes_.push_back(std::move(*entry));
     }
     if (nodes_.empty()) return list.error("nodes: expected at least one node");
@@ -232,12 +243,14 @@ class ExplicitReader {
   FabricBuilder builder_;
   std::vector<NodeEntry> nodes_;
   std::vector<LinkEntry> links_;
+  std::vector<std::string> guests_;
   std::unordered_map<std::string, std::uint32_t> index_;
 };
 
 }  // namespace
 
-Result<Fabric> read_explicit_fabric(std::string name, FabricKind kind, YamlView nodes, YamlView links) {
+Result<ExplicitFabric> read_explicit_fabric(std::string name, FabricKind kind, YamlView nodes,
+                                            YamlView links) {
   return ExplicitReader(std::move(name), kind).read(nodes, links);
 }
 

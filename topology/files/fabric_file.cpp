@@ -23,7 +23,8 @@ constexpr std::array kFileKeys{"fabric"sv, "kind"sv,  "lab"sv,    "clos"sv,     
 constexpr std::array kClosKeys{"pods"sv, "leaves"sv, "spines"sv, "cores"sv, "hosts_per_leaf"sv, "link"sv};
 constexpr std::array kRailsKeys{"groups"sv, "hosts_per_group"sv, "rails"sv, "spines"sv,
                                 "pods"sv,   "cores"sv,           "link"sv};
-constexpr std::array kLabKeys{"link_rate"sv, "family"sv, "mtu"sv, "routing"sv, "lmc"sv, "slow_links"sv};
+constexpr std::array kLabKeys{"link_rate"sv, "family"sv,     "mtu"sv,    "routing"sv,
+                              "lmc"sv,       "slow_links"sv, "guests"sv, "guest_image"sv};
 // What OpenSM calls its engines (opensm(8), -R).
 constexpr std::array kRoutingEngines{"minhop"sv, "updn"sv,   "dnup"sv, "ftree"sv,
                                      "lash"sv,   "dfsssp"sv, "sssp"sv, "dor"sv};
@@ -114,7 +115,8 @@ Result<Fabric> read_import(YamlView where, std::string name, std::string_view fi
 }
 
 /// The one part of the file that says what the fabric consists of.
-Result<Fabric> read_body(const YamlFields& file, std::string name, FabricKind kind, std::string_view path) {
+Result<Fabric> read_body(const YamlFields& file, std::string name, FabricKind kind, std::string_view path,
+                         LabSettings& lab) {
   const auto clos = file.find("clos");
   const auto rails = file.find("rails");
   const auto nodes = file.find("nodes");
@@ -130,7 +132,10 @@ Result<Fabric> read_body(const YamlFields& file, std::string name, FabricKind ki
   if (!nodes || !links)
     return file.map().error("'{}' is missing beside '{}'", nodes ? "links" : "nodes",
                             nodes ? "nodes" : "links");
-  return read_explicit_fabric(std::move(name), kind, *nodes, *links);
+  auto read = read_explicit_fabric(std::move(name), kind, *nodes, *links);
+  if (!read) return pass_on(read);
+  lab.guests = std::move(read->guests);
+  return std::move(read->fabric);
 }
 
 Result<std::optional<Bandwidth>> yaml_lab_rate(YamlView value, std::string_view key) {
@@ -180,6 +185,41 @@ Result<std::vector<std::pair<std::string, Bandwidth>>> yaml_slow_links(YamlView 
   return links;
 }
 
+/// `all`, or a list of hosts. An Error names what is no host.
+Result<std::vector<std::string>> yaml_guests(YamlView value, const Fabric& fabric) {
+  std::vector<std::string> guests;
+  if (value.text() == "all") {
+    for (const NodeId host : fabric.hosts()) guests.push_back(fabric.name_of(host));
+    return guests;
+  }
+  if (value.kind() != YamlKind::sequence)
+    return value.error("guests: expected all, or a list of hosts, found {}", value.described());
+  for (auto item = value.first(); item; item = item->next()) {
+    const auto node = fabric.find_node(item->text());
+    if (!node || !fabric.is_host(*node))
+      return item->error("guests: expected the name of a host, found {}", item->described());
+    guests.emplace_back(item->text());
+  }
+  return guests;
+}
+
+/// The hosts of `lab: {guests: ...}`, beside those that say so themselves.
+Result<void> add_guests(const YamlFields& file, const Fabric& fabric, LabSettings& lab) {
+  if (const auto where = file.find("lab")) {
+    const auto fields = YamlFields::read(*where, "lab", kLabKeys);
+    if (!fields) return pass_on(fields);
+    if (const auto value = fields->find("guests")) {
+      const auto guests = yaml_guests(*value, fabric);
+      if (!guests) return pass_on(guests);
+      lab.guests.insert(lab.guests.end(), guests->begin(), guests->end());
+    }
+  }
+  std::ranges::sort(lab.guests);
+  const auto repeated = std::ranges::unique(lab.guests);
+  lab.guests.erase(repeated.begin(), repeated.end());
+  return {};
+}
+
 Result<LabSettings> yaml_lab(YamlView where, std::string_view key) {
   const auto fields = YamlFields::read(where, key, kLabKeys);
   if (!fields) return pass_on(fields);
@@ -189,7 +229,8 @@ Result<LabSettings> yaml_lab(YamlView where, std::string_view key) {
                             [&] { return fields->read_into("mtu", lab.mtu, yaml_lab_mtu); },
                             [&] { return fields->read_into("routing", lab.routing, yaml_routing); },
                             [&] { return fields->read_into("lmc", lab.lmc, yaml_lmc); },
-                            [&] { return fields->read_into("slow_links", lab.slow_links, yaml_slow_links); });
+                            [&] { return fields->read_into("slow_links", lab.slow_links, yaml_slow_links); },
+                            [&] { return fields->read_into("guest_image", lab.guest_image, yaml_text); });
   if (!done) return pass_on(done);
   return lab;
 }
@@ -208,8 +249,9 @@ Result<FabricFile> parse_fabric_file(std::string_view text, std::string_view fil
                             [&] { return fields->read_into("kind", kind, yaml_kind); },
                             [&] { return fields->read_into("lab", lab, yaml_lab); });
   if (!done) return pass_on(done);
-  auto fabric = read_body(*fields, std::move(name), kind, file);
+  auto fabric = read_body(*fields, std::move(name), kind, file, lab);
   if (!fabric) return pass_on(fabric);
+  if (const auto added = add_guests(*fields, *fabric, lab); !added) return pass_on(added);
   FabricFile read{std::move(*fabric), lab};
   const auto addresses = [&](YamlView value, std::string_view) {
     return read_addresses(value, read.fabric, file);

@@ -4,6 +4,7 @@
 
 #include "topology/base/check.hpp"
 #include "topology/lab/access.hpp"
+#include "topology/lab/guests.hpp"
 #include "topology/lab/holder.hpp"
 #include "topology/lab/names.hpp"
 #include "topology/lab/network_namespace.hpp"
@@ -76,8 +77,16 @@ IpAddress Lab::management_address(NodeId host) const {
 
 Result<void> Lab::enter_management() const { return enter_for_good(management_namespace()); }
 
+bool Lab::is_guest(NodeId node) const {
+  return std::ranges::find(settings_.guests, fabric_.name_of(node)) != settings_.guests.end();
+}
+
 Result<ChildProcess> spawn_in(const Lab& lab, NodeId node, ChildSpec spec) {
-  spec.network_namespace = lab.namespace_of(node);
+  if (lab.is_guest(node)) {
+    spec = in_guest(lab, node, std::move(spec));
+  } else {
+    spec.network_namespace = lab.namespace_of(node);
+  }
   auto child = ChildProcess::start(spec);
   if (!child) return pass_on(child, fmt::format("in {}", lab.fabric().name_of(node)));
   return child;

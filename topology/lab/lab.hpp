@@ -51,6 +51,8 @@ class Lab {
   std::filesystem::path management_namespace() const;
   LabNic nic(PortId port) const;  // a port of a host with a cable
   std::vector<LabNic> nics_of(NodeId host) const;
+  /// True: a machine of its own, whose network is not that of its namespace.
+  bool is_guest(NodeId node) const;
 
   /// Where the coordinator's server listens (in the management namespace) and where hosts reach it.
   IpAddress coordinator_address() const;
@@ -79,7 +81,9 @@ class Lab {
   AddressPlan addresses_;
 };
 
-/// Starts a program in the namespace of `node` (spec.network_namespace is set by this call).
+/// Starts a program in the namespace of `node` (spec.network_namespace is set by this call). On a guest it
+/// runs in the guest: the child is then a stand-in here that ends with the program there, and takes it along
+/// when it is killed; of the caller's environment only spec.env goes along.
 Result<ChildProcess> spawn_in(const Lab& lab, NodeId node, ChildSpec spec);
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 #include <sys/mount.h>
 
 #include "topology/lab/access.hpp"
+#include "topology/lab/guests.hpp"
 #include "topology/lab/holder.hpp"
 #include "topology/lab/kernel.hpp"
 #include "topology/lab/names.hpp"
@@ -36,6 +37,12 @@ Result<void> build(const Lab& lab, std::stop_token stop) {
   return done;
 }
 
+/// The folder for what the guests leave behind: their consoles and pid files.
+Result<void> boot(const Lab& lab, const std::filesystem::path& state_root, std::stop_token stop) {
+  if (lab.settings().guests.empty()) return {};
+  return boot_guests(lab, state_directory(state_root, lab.name()) / "guests", std::move(stop));
+}
+
 /// Where the namespaces will lie; for an ordinary user inside a new holder, which the process joins.
 Result<void> prepare(LabState& state, const std::filesystem::path& state_root) {
   if (state.owner == LabOwner::user) {
@@ -64,6 +71,7 @@ Result<Lab> make(LabState& state, const std::filesystem::path& state_root, std::
   if (!lab) return pass_on(lab);
   if (const auto prepared = prepare(state, state_root); !prepared) return pass_on(prepared);
   if (const auto built = build(*lab, stop); !built) return pass_on(built);
+  if (const auto booted = boot(*lab, state_root, stop); !booted) return pass_on(booted);
   state.complete = true;
   if (const auto written = write_lab_state(state_root, state); !written) return pass_on(written);
   return lab;

@@ -26,11 +26,21 @@ std::string management_namespace_name(std::string_view lab) { return fmt::format
 
 std::string interface_name(PortNumber number) { return fmt::format("p{}", number.value()); }
 
-std::string mac_of(PortId port) {
-  const std::uint32_t id = port.value();
-  return fmt::format("02:77:{:02x}:{:02x}:{:02x}:{:02x}", id >> 24U, id >> 16U & 0xFFU, id >> 8U & 0xFFU,
-                     id & 0xFFU);
+namespace {
+
+std::string mac_with(std::uint8_t kind, std::uint32_t id) {
+  return fmt::format("02:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", kind, id >> 24U, id >> 16U & 0xFFU,
+                     id >> 8U & 0xFFU, id & 0xFFU);
 }
+
+}  // namespace
+
+std::string mac_of(PortId port) { return mac_with(0x77, port.value()); }
+std::string bridged_mac_of(PortId port) { return mac_with(0x7a, port.value()); }
+std::string management_mac_of(std::size_t host) { return mac_with(0x78, static_cast<std::uint32_t>(host)); }
+
+std::string guest_tap_name(std::string_view interface) { return fmt::format("tap-{}", interface); }
+std::string guest_bridge_name(std::string_view interface) { return fmt::format("br-{}", interface); }
 
 IpAddress coordinator_management_address() { return IpAddress(IpAddress::V4{172, 31, 0, 1}); }
 

@@ -18,6 +18,11 @@ std::string management_namespace_name(std::string_view lab);              // wef
 /// An interface is named after its port, in every namespace: p1, p2, ...
 std::string interface_name(PortNumber number);
 std::string mac_of(PortId port);  // 02:77:..., locally administered
+/// A guest's NIC has mac_of its port; the near end of its cable, which only bridges, has this one.
+std::string bridged_mac_of(PortId port);                    // 02:7a:...
+std::string management_mac_of(std::size_t host);            // of a guest: 02:78:...
+std::string guest_tap_name(std::string_view interface);     // tap-p1, in the host's namespace
+std::string guest_bridge_name(std::string_view interface);  // br-p1
 
 /// Management network: 172.31.0.0/16, the coordinator at 172.31.0.1, host number i (from 0) after it.
 inline constexpr std::string_view kManagementInterface = "mgmt";

@@ -85,7 +85,8 @@ std::string LabScripts::cables(const NamespacePath& path) const {
   const auto end = [&](PortId id) {
     const Port& port = fabric_->port(id);
     return fmt::format("name {} address {} mtu {} numtxqueues 1 numrxqueues 1 netns {}",
-                       interface_name(port.number), mac_of(id), settings_.mtu.count(), path(port.node));
+                       interface_name(port.number), is_guest(port.node) ? bridged_mac_of(id) : mac_of(id),
+                       settings_.mtu.count(), path(port.node));
   };
   std::string lines;
   for (const Link& link : fabric_->links())
@@ -108,7 +109,12 @@ std::string LabScripts::management() const {
   return lines;
 }
 
+bool LabScripts::is_guest(NodeId node) const {
+  return std::ranges::find(settings_.guests, fabric_->name_of(node)) != settings_.guests.end();
+}
+
 std::string LabScripts::management_end(NodeId host) const {
+  if (is_guest(host)) return fmt::format("link set {} up\n", kManagementInterface);
   const auto hosts = fabric_->hosts();
   const auto index = static_cast<std::size_t>(std::ranges::find(hosts, host) - hosts.begin());
   return fmt::format("address add {}/{} dev {}\nlink set {} up\n", to_string(host_management_address(index)),
@@ -118,6 +124,7 @@ std::string LabScripts::management_end(NodeId host) const {
 std::string LabScripts::node(NodeId node) const {
   std::string lines = "link set lo up\n";
   if (!fabric_->is_host(node)) return lines;
+  if (is_guest(node)) return lines + guest_bridges(node);
   // UDP 4791 belongs to the RDMA NIC: the host's own stack neither takes it nor answers port-unreachable. The
   // local table has to come after the rules that say so.
   lines += "rule add pref 20 lookup local\n";
@@ -132,8 +139,30 @@ std::string LabScripts::node(NodeId node) const {
   return lines + "rule del pref 0\n";
 }
 
+/// The guest itself has the addresses; its host's namespace joins each cable to a tap that the guest's NIC
+/// is.
+std::string LabScripts::guest_bridges(NodeId host) const {
+  const auto bridge = [](const std::string& interface, std::int64_t mtu) {
+    return fmt::format(
+        "link add name {bridge} type bridge mcast_snooping 0\n"
+        "tuntap add dev {tap} mode tap\n"
+        "link set {tap} mtu {mtu} master {bridge} up\n"
+        "link set {interface} master {bridge}\n"
+        "link set {bridge} up\n",
+        fmt::arg("bridge", guest_bridge_name(interface)), fmt::arg("tap", guest_tap_name(interface)),
+        fmt::arg("interface", interface), fmt::arg("mtu", mtu));
+  };
+  constexpr std::int64_t kManagementMtu = 1500;
+  std::string lines = bridge(std::string(kManagementInterface), kManagementMtu);
+  for (const PortId id : fabric_->ports_of(host))
+    if (fabric_->port(id).link)
+      lines += bridge(interface_name(fabric_->port(id).number), settings_.mtu.count());
+  return lines;
+}
+
 std::string LabScripts::port(PortId id) const {
   const Port& port = fabric_->port(id);
+  if (is_guest(port.node)) return fmt::format("link set {} up\n", interface_name(port.number));
   const PortId other = other_end(id);
   const std::string interface = interface_name(port.number);
   // A neighbour that is known for good: no resolution that a fault could disturb.

@@ -58,6 +58,8 @@ class LabScripts {
              std::vector<std::vector<HostRoute>> routes)
       : fabric_(&fabric), settings_(settings), plan_(&plan), routes_(std::move(routes)) {}
   std::string host_port_routes(PortId port) const;
+  bool is_guest(NodeId node) const;
+  std::string guest_bridges(NodeId host) const;
   PortId other_end(PortId port) const;
   std::string address_text(PortId port) const;
 

@@ -81,6 +81,8 @@ Result<Fabric> fabric_from(const json& in) {
 json to_json(const LabSettings& settings) {
   json out = {{"ipv6", settings.family == IpFamily::v6}, {"mtu", settings.mtu.count()}};
   if (settings.link_rate) out["link_rate"] = settings.link_rate->bits_per_second();
+  if (!settings.guests.empty()) out["guests"] = settings.guests;
+  if (!settings.guest_image.empty()) out["guest_image"] = settings.guest_image;
   return out;
 }
 
@@ -88,6 +90,8 @@ Result<LabSettings> settings_from(const json& in) {
   LabSettings settings{.link_rate = std::nullopt,
                        .family = in.at("ipv6").get<bool>() ? IpFamily::v6 : IpFamily::v4,
                        .mtu = Bytes(in.at("mtu").get<std::int64_t>())};
+  if (in.contains("guests")) settings.guests = in.at("guests").get<std::vector<std::string>>();
+  if (in.contains("guest_image")) settings.guest_image = in.at("guest_image").get<std::string>();
   if (!in.contains("link_rate")) return settings;
   settings.link_rate = Bandwidth::bit(in.at("link_rate").get<double>());
   if (*settings.link_rate <= Bandwidth()) return fail(ErrorKind::invalid_input, "a link rate of nothing");

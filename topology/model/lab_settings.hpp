@@ -19,6 +19,11 @@ struct LabSettings {
   IpFamily family = IpFamily::v4;
   Bytes mtu = Bytes(4200);  // of IP packets; RoCE frames of 4096 bytes and their headers pass
 
+  /// Hosts (by name) that are guests with a kernel and an RDMA device of their own instead of namespaces.
+  std::vector<std::string> guests = {};
+  /// The folder of what they boot (kernel, initrd, weft); empty: `guest` beside the program.
+  std::string guest_image = {};
+
   // InfiniBand labs.
   std::string routing = "minhop";  // OpenSM's routing engine
   std::uint8_t lmc = 0;            // 2^lmc LIDs, so as many path labels, a NIC

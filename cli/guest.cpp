@@ -1,0 +1,38 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "cli/commands.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/options.hpp"
+#include "topology/lab/guest_commands.hpp"
+#include "topology/lab/guests.hpp"
+
+namespace weft {
+
+int guest_serve_command(const Arguments&) {
+  const auto served = serve_guest_commands(kGuestCommandPort);
+  return served ? kExitHealthy : report(served.error());
+}
+
+// As topology/lab writes it: ADDRESS [--env NAME]... [--stdin] -- PROGRAM...
+int guest_run_command(const Arguments& arguments) {
+  const auto dashes = std::ranges::find(arguments, "--");
+  if (arguments.empty() || dashes == arguments.end())
+    return report({ErrorKind::usage, "guest-run: expected ADDRESS [--env NAME]... [--stdin] -- PROGRAM..."});
+  const auto address = IpAddress::parse(arguments[0]);
+  if (!address) return report(address.error());
+  GuestCommand command{.argv = Arguments(dashes + 1, arguments.end())};
+  for (auto word = arguments.begin() + 1; word < dashes; ++word) {
+    if (*word == "--stdin") command.with_stdin = true;
+    if (*word != "--env" || word + 1 >= dashes) continue;
+    const std::string& name = *++word;
+    if (const char* value = std::getenv(name.c_str()))
+      command.env.push_back(fmt::format("{}={}", name, value));
+  }
+  const auto status = run_in_guest(*address, kGuestCommandPort, command);
+  return status ? *status : report(status.error());
+}
+
+}  // namespace weft
