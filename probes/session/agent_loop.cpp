@@ -6,6 +6,7 @@
 
 #include "probes/session/messages_json.hpp"
 #include "probes/session/nic_worker.hpp"
+#include "probes/session/peer_line.hpp"
 
 namespace weft {
 namespace {
@@ -61,10 +62,12 @@ class AgentLoop {
     Ready ready{start.secrets.run, {}};
     for (const NicAssignment& nic : start.nics) {
       auto engines = open_(nic, start.secrets);
-      if (engines)
-        workers_.emplace(nic.nic, std::make_unique<NicWorker>(std::move(*engines), bus_));
-      else
+      if (!engines) {
         ready.troubles.push_back({nic.nic, engines.error().message});
+        continue;
+      }
+      if (engines->peers) meet(nic.nic, engines->peers);
+      workers_.emplace(nic.nic, std::make_unique<NicWorker>(std::move(*engines), bus_));
     }
     [[maybe_unused]] const auto sent = send(ready);
   }
@@ -77,7 +80,31 @@ class AgentLoop {
     [[maybe_unused]] const auto sent = send(result_of(task.id, task.work, unknown));
   }
 
-  void on(const StopRun&) { over_ = true; }
+  void meet(PortId nic, const std::shared_ptr<PeerService>& service) {
+    services_[nic] = service;
+    lines_[nic] = std::make_unique<PeerLine>(nic, bus_);
+    service->meet(*lines_[nic]);
+  }
+
+  void on(const PeerQuestion& question) {
+    const auto service = services_.find(question.to);
+    const Result<std::string> answer =
+        service == services_.end()
+            ? fail(ErrorKind::not_supported, "this agent's engine does not speak to others")
+            : service->second->answer(question.from, question.text);
+    const PeerReply reply{question.to, question.from, question.id, !answer,
+                          answer ? *answer : answer.error().message};
+    [[maybe_unused]] const auto sent = send(reply);
+  }
+
+  void on(const PeerReply& reply) {
+    if (const auto line = lines_.find(reply.to); line != lines_.end()) line->second->take(reply);
+  }
+
+  void on(const StopRun&) {
+    over_ = true;
+    for (const auto& [nic, line] : lines_) line->close();
+  }
   void on(const Alive&) {}
 
   Bus& bus_;
@@ -88,6 +115,8 @@ class AgentLoop {
   bool over_ = false;
   Clock::time_point last_spoken_{};
   Clock::time_point last_heard_ = Clock::now();
+  std::map<PortId, std::unique_ptr<PeerLine>> lines_;
+  std::map<PortId, std::shared_ptr<PeerService>> services_;
   std::map<PortId, std::unique_ptr<NicWorker>> workers_;
 };
 

@@ -100,6 +100,29 @@ void Coordinator::on(Agent&, const std::string& name, const Bye& bye, Actions& a
   lose(name, "its agent left: " + bye.why, actions);
 }
 
+const std::string* Coordinator::working_host_of(PortId nic) const {
+  const auto host = host_of_nic_.find(nic);
+  if (host == host_of_nic_.end()) return nullptr;
+  return agents_.at(host->second).state == AgentState::ready ? &host->second : nullptr;
+}
+
+void Coordinator::on(Agent&, const std::string& name, const PeerQuestion& question, Actions& actions) {
+  const std::string* asking = working_host_of(question.from);
+  if (!asking || *asking != name) return;
+  if (const std::string* host = working_host_of(question.to)) {
+    actions.push_back(SendToAgent{*host, question});
+    return;
+  }
+  actions.push_back(SendToAgent{
+      name, PeerReply{question.to, question.from, question.id, true, "no agent serves that NIC any more"}});
+}
+
+void Coordinator::on(Agent&, const std::string& name, const PeerReply& reply, Actions& actions) {
+  const std::string* answering = working_host_of(reply.from);
+  if (!answering || *answering != name) return;
+  if (const std::string* host = working_host_of(reply.to)) actions.push_back(SendToAgent{*host, reply});
+}
+
 bool Coordinator::all_gathered() const {
   return std::ranges::all_of(agents_, [](const auto& entry) {
     return entry.second.state == AgentState::ready || entry.second.state == AgentState::lost;

@@ -86,6 +86,10 @@ class Coordinator {
   void on(Agent& agent, const std::string& name, const TaskResult& result, Actions& actions);
   void on(Agent& agent, const std::string& name, const Alive& alive, Actions& actions);
   void on(Agent& agent, const std::string& name, const Bye& bye, Actions& actions);
+  void on(Agent& agent, const std::string& name, const PeerQuestion& question, Actions& actions);
+  void on(Agent& agent, const std::string& name, const PeerReply& reply, Actions& actions);
+  /// The host that serves a NIC, if its agent is at work.
+  const std::string* working_host_of(PortId nic) const;
   void lose(const std::string& name, const std::string& why, Actions& actions);
   void take(TaskId task, const TaskAnswer* answer, Actions& actions);
   bool all_gathered() const;

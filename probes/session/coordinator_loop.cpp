@@ -47,6 +47,10 @@ class LocalAgents {
     return result_of(task.id, task.work, do_work(engines->second, task.work, {}));
   }
   ToCoordinator answer(const std::string&, const StopRun&) { return Alive{}; }
+  ToCoordinator answer(const std::string&, const PeerQuestion& question) {
+    return PeerReply{question.to, question.from, question.id, true, "engines of one process do not ask"};
+  }
+  ToCoordinator answer(const std::string&, const PeerReply&) { return Alive{}; }
   ToCoordinator answer(const std::string&, const Alive&) { return Alive{}; }
 
  private:

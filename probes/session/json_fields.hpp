@@ -52,9 +52,10 @@ inline bool truth(const Json& value) {
   return value.get<bool>();
 }
 
-inline std::string text(const Json& value) {
-  constexpr std::size_t kLongest = 4096;
-  if (!value.is_string() || value.get_ref<const std::string&>().size() > kLongest)
+inline constexpr std::size_t kLongestText = 4096;
+
+inline std::string text(const Json& value, std::size_t longest = kLongestText) {
+  if (!value.is_string() || value.get_ref<const std::string&>().size() > longest)
     throw BadField("a short text is expected");
   return value.get<std::string>();
 }

@@ -93,7 +93,24 @@ struct Bye {
   friend bool operator==(const Bye&, const Bye&) = default;
 };
 
-using ToAgent = std::variant<StartRun, Task, StopRun, Alive>;
-using ToCoordinator = std::variant<Hello, Ready, TaskResult, Alive, Bye>;
+/// Between the engines of two NICs (probes/wire/peer_exchange.hpp); the coordinator passes both on.
+struct PeerQuestion {
+  PortId from;
+  PortId to;
+  std::uint32_t id = 0;  // chosen by who asks
+  std::string text;
+  friend bool operator==(const PeerQuestion&, const PeerQuestion&) = default;
+};
+struct PeerReply {
+  PortId from;  // who answers
+  PortId to;    // who asked
+  std::uint32_t id = 0;
+  bool failed = false;  // the text then says why
+  std::string text;
+  friend bool operator==(const PeerReply&, const PeerReply&) = default;
+};
+
+using ToAgent = std::variant<StartRun, Task, StopRun, Alive, PeerQuestion, PeerReply>;
+using ToCoordinator = std::variant<Hello, Ready, TaskResult, Alive, Bye, PeerQuestion, PeerReply>;
 
 }  // namespace weft

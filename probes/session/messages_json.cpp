@@ -65,6 +65,23 @@ Json message_json(const TaskResult& m) {
   return value;
 }
 
+Json message_json(const PeerQuestion& m) {
+  return {{"type", "ask"}, {"from", m.from.value()}, {"to", m.to.value()}, {"id", m.id}, {"text", m.text}};
+}
+Json message_json(const PeerReply& m) {
+  return {{"type", "reply"}, {"from", m.from.value()}, {"to", m.to.value()},
+          {"id", m.id},      {"failed", m.failed},     {"text", m.text}};
+}
+
+PeerQuestion question_from(const Json& v) {
+  return {id<PortId>(field(v, "from")), id<PortId>(field(v, "to")), whole<std::uint32_t>(field(v, "id")),
+          text(field(v, "text"), kMostMessageBytes)};
+}
+PeerReply reply_from(const Json& v) {
+  return {id<PortId>(field(v, "from")), id<PortId>(field(v, "to")), whole<std::uint32_t>(field(v, "id")),
+          truth(field(v, "failed")), text(field(v, "text"), kMostMessageBytes)};
+}
+
 StartRun start_from(const Json& v) {
   const auto nic = [](const Json& row) {
     return NicAssignment{text(element(row, 0)), id<PortId>(element(row, 1))};
@@ -104,6 +121,8 @@ ToAgent to_agent_from(const Json& v) {
     return Task{id<TaskId>(field(v, "id")), id<PortId>(field(v, "nic")), time(field(v, "limit")),
                 work_from_json(field(v, "work"))};
   if (type == "stop") return StopRun{};
+  if (type == "ask") return question_from(v);
+  if (type == "reply") return reply_from(v);
   if (type == "alive") return Alive{};
   throw BadField("unknown message '" + type + "'");
 }
@@ -115,6 +134,8 @@ ToCoordinator to_coordinator_from(const Json& v) {
   if (type == "result") return result_from(v);
   if (type == "alive") return Alive{};
   if (type == "bye") return Bye{text(field(v, "why"))};
+  if (type == "ask") return question_from(v);
+  if (type == "reply") return reply_from(v);
   throw BadField("unknown message '" + type + "'");
 }
 

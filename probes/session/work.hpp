@@ -7,6 +7,7 @@
 #include <stop_token>
 
 #include "probes/session/messages.hpp"
+#include "probes/wire/peer_exchange.hpp"
 
 namespace weft {
 
@@ -14,6 +15,7 @@ namespace weft {
 struct NicEngines {
   std::shared_ptr<ProbeEngine> probes;
   std::shared_ptr<FlowEngine> flows;
+  std::shared_ptr<PeerService> peers = nullptr;  // engines that must speak to each other first
 };
 
 /// Opens the engines of a NIC for one run.

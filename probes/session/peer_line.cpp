@@ -1,0 +1,42 @@
+#include "probes/session/peer_line.hpp"
+
+#include "probes/session/messages_json.hpp"
+
+namespace weft {
+
+Result<std::string> PeerLine::ask(PortId to, std::string_view question, Nanoseconds limit) {
+  std::unique_lock lock(mutex_);
+  const std::uint32_t id = ++last_;
+  open_[id];
+  lock.unlock();
+  const auto sent =
+      bus_.send(kCoordinator, encode(ToCoordinator(PeerQuestion{self_, to, id, std::string(question)})));
+  lock.lock();
+  if (!sent) {
+    open_.erase(id);
+    return pass_on(sent);
+  }
+  arrived_.wait_for(lock, limit, [&] { return closed_ || open_[id].has_value(); });
+  const auto reply = std::move(open_[id]);
+  open_.erase(id);
+  if (!reply && closed_) return fail(ErrorKind::conflict, "the run is over");
+  if (!reply) return fail(ErrorKind::timeout, "the peer did not answer in time");
+  if (reply->failed) return fail(ErrorKind::absent, "the peer: {}", reply->text);
+  return reply->text;
+}
+
+void PeerLine::take(const PeerReply& reply) {
+  const std::lock_guard lock(mutex_);
+  const auto found = open_.find(reply.id);
+  if (found == open_.end() || found->second) return;
+  found->second = reply;
+  arrived_.notify_all();
+}
+
+void PeerLine::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  arrived_.notify_all();
+}
+
+}  // namespace weft
