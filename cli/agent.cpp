@@ -52,8 +52,8 @@ Result<AgentWords> read_words(const po::variables_map& values) {
     }
   words.engine = values["engine"].as<std::string>();
   words.shares_machine = values.count("shared-machine") != 0;
-  if (words.engine != "raw" && words.engine != "umad" && words.engine != "ibsim")
-    return fail(ErrorKind::usage, "--engine {}: expected raw, umad or ibsim", words.engine);
+  if (words.engine != "raw" && words.engine != "verbs" && words.engine != "umad" && words.engine != "ibsim")
+    return fail(ErrorKind::usage, "--engine {}: expected raw, verbs, umad or ibsim", words.engine);
   if (words.nics.empty())
     return fail(ErrorKind::usage, "--nic is missing: name at least one ADDRESS or INTERFACE=ADDRESS");
   words.token_on_stdin = values.count("token-stdin") != 0;
@@ -84,8 +84,9 @@ Result<void> serve(const AgentWords& words, std::stop_token stop) {
   const auto bus = connect_nats({words.server, read_token(words.token_on_stdin)}, words.run, words.host);
   if (!bus) return pass_on(bus);
   const Hello hello{words.host, std::string(tool_version()), words.engine, words.nics, inventory_of(words)};
-  const auto engines =
-      words.engine == "raw" ? raw_engines(words.nics) : umad_engines(words.nics, words.engine == "ibsim");
+  const auto engines = words.engine == "raw"     ? raw_engines(words.nics)
+                       : words.engine == "verbs" ? verbs_engines(words.nics)
+                                                 : umad_engines(words.nics, words.engine == "ibsim");
   return run_agent(**bus, hello, near_nics(engines, hello.inventory), std::move(stop));
 }
 
@@ -116,9 +117,9 @@ int agent_command(const Arguments& arguments) {
       "the run to take part in, as the coordinator gives it")(
       "host", po::value<std::string>()->value_name("NAME"), "this host's name in the fabric")(
       "engine", po::value<std::string>()->value_name("NAME")->default_value("raw"),
-      "raw: RoCEv2 datagrams; umad: InfiniBand management datagrams; ibsim: these in a lab")(
-      "nic", po::value<std::vector<std::string>>()->value_name("NIC"),
-      "a NIC to probe from: its ADDRESS or INTERFACE=ADDRESS; may be given several times")(
+      "raw: RoCEv2 datagrams; verbs: RDMA queue pairs; umad: InfiniBand management datagrams; ibsim: these "
+      "in a lab")("nic", po::value<std::vector<std::string>>()->value_name("NIC"),
+                  "a NIC to probe from: its ADDRESS or INTERFACE=ADDRESS; may be given several times")(
       "token-stdin",
       "read the server's credential from the first line of the input (else from WEFT_BUS_TOKEN)")(
       "shared-machine", "other hosts are this same machine (a lab): tell of the NICs alone");

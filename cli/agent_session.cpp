@@ -1,5 +1,7 @@
 #include "cli/agent_session.hpp"
 
+#include <algorithm>
+
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
 
@@ -54,7 +56,13 @@ Result<AgentSite> lab_site(const Lab& lab, const std::vector<NodeId>& hosts) {
       agent.nics.push_back({{nic.interface, nic.address}, nic.port});
     site.hosts.push_back(std::move(agent));
   }
-  site.launch = [&lab](NodeId host, ChildSpec agent) { return spawn_in(lab, host, std::move(agent)); };
+  // Their RDMA devices take what raw probes are answered by.
+  if (std::ranges::all_of(site.hosts, [&](const AgentHost& host) { return lab.is_guest(host.host); }))
+    site.engine = "verbs";
+  site.launch = [&lab](NodeId host, ChildSpec agent) {
+    if (lab.is_guest(host)) agent.argv[0] = "weft";  // as its own files have it
+    return spawn_in(lab, host, std::move(agent));
+  };
   return site;
 }
 

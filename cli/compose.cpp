@@ -7,23 +7,71 @@
 #include "probes/engine/raw/raw_engine.hpp"
 #include "probes/engine/sim/sim_fabric.hpp"
 #include "probes/engine/umad/umad_engine.hpp"
+#include "probes/engine/verbs/verbs_engine.hpp"
+#include "probes/gpu/host_buffer.hpp"
+#include "probes/wire/echoless_trace.hpp"
 #include "topology/base/check.hpp"
 
 namespace weft {
+namespace {
+
+/// Traces by raw packets, all else by another engine.
+class TracedEngine final : public ProbeEngine {
+ public:
+  TracedEngine(std::unique_ptr<ProbeEngine> tracer, std::shared_ptr<ProbeEngine> other)
+      : tracer_(std::move(tracer)), other_(std::move(other)) {}
+  Result<std::vector<HopAnswer>> trace(const TraceRequest& request, std::stop_token stop) override {
+    return trace_without_echo(*tracer_, request, std::move(stop));
+  }
+  Result<std::vector<PingTally>> ping(const PingRequest& request, std::stop_token stop) override {
+    return other_->ping(request, std::move(stop));
+  }
+  Result<std::vector<ReceivedTally>> received(BatchId batch) override { return other_->received(batch); }
+
+ private:
+  std::unique_ptr<ProbeEngine> tracer_;
+  std::shared_ptr<ProbeEngine> other_;
+};
+
+/// A NIC goes by its interface, or by its address alone.
+Result<RawNic> raw_nic(const std::vector<NicReport>& nics, const NicAssignment& assigned) {
+  const auto nic = std::ranges::find(nics, assigned.interface, &NicReport::interface);
+  if (nic == nics.end())
+    return fail(ErrorKind::not_found, "this host has no NIC '{}' to probe from", assigned.interface);
+  const bool by_address = nic->interface == to_string(nic->address);
+  const auto interface = by_address ? interface_with(nic->address) : Result<std::string>(nic->interface);
+  if (!interface) return pass_on(interface);
+  return RawNic{.interface = *interface, .address = nic->address};
+}
+
+}  // namespace
 
 OpenEngines raw_engines(std::vector<NicReport> nics) {
   return [nics = std::move(nics)](const NicAssignment& assigned,
                                   const RunSecrets& secrets) -> Result<NicEngines> {
-    const auto nic = std::ranges::find(nics, assigned.interface, &NicReport::interface);
-    if (nic == nics.end())
-      return fail(ErrorKind::not_found, "this host has no NIC '{}' to probe from", assigned.interface);
-    const bool by_address = nic->interface == to_string(nic->address);
-    const auto interface = by_address ? interface_with(nic->address) : Result<std::string>(nic->interface);
-    if (!interface) return pass_on(interface);
-    auto opened = open_raw_engine({.interface = *interface, .address = nic->address}, secrets, assigned.nic);
+    const auto nic = raw_nic(nics, assigned);
+    if (!nic) return pass_on(nic);
+    auto opened = open_raw_engine(*nic, secrets, assigned.nic);
     if (!opened) return pass_on(opened);
     const std::shared_ptr<RawEngine> engine(std::move(*opened));
     return NicEngines{engine, engine};
+  };
+}
+
+OpenEngines verbs_engines(std::vector<NicReport> nics) {
+  return [nics = std::move(nics)](const NicAssignment& assigned,
+                                  const RunSecrets& secrets) -> Result<NicEngines> {
+    const auto nic = raw_nic(nics, assigned);
+    if (!nic) return pass_on(nic);
+    auto tracer = open_raw_tracer(*nic, secrets, assigned.nic);
+    if (!tracer) return pass_on(tracer);
+    const BufferFactory host_memory = [](Bytes size) -> Result<std::unique_ptr<TransferBuffer>> {
+      return HostBuffer::allocate(size);
+    };
+    auto opened = open_verbs_engine({.address = nic->address, .traffic = {}, .buffers = host_memory});
+    if (!opened) return pass_on(opened);
+    const auto probes = std::make_shared<TracedEngine>(std::move(*tracer), *opened);
+    return NicEngines{probes, *opened, *opened};
   };
 }
 

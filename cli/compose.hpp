@@ -13,6 +13,9 @@ namespace weft {
 /// Opens AF_PACKET engines for NICs that go by the interfaces and addresses of `nics`.
 OpenEngines raw_engines(std::vector<NicReport> nics);
 
+/// Opens queue pairs for probes and flows, and raw sockets for traces. RDMA libraries are loaded only here.
+OpenEngines verbs_engines(std::vector<NicReport> nics);
+
 /// Opens InfiniBand management engines; a NIC's interface is its adapter's name, its first port is served.
 OpenEngines umad_engines(std::vector<NicReport> nics, bool in_ibsim);
 

@@ -22,16 +22,49 @@ constexpr const char* kExamples =
     "  weft sweep --lab=mine --load none -o json\n"
     "  weft sweep --lab --budget 60s --save diagnosis.json\n";
 
-int sweep_lab(const po::variables_map& values, const SweepOptions& options) {
+/// What four emulated guests on two cores carry beside the fabric: each probe costs them two system calls and
+/// four emulated interrupts.
+constexpr double kGuestProbesPerSecond = 250;
+
+std::vector<NodeId> guests_of(const Lab& lab) {
+  std::vector<NodeId> guests;
+  for (const NodeId host : lab.fabric().hosts())
+    if (lab.is_guest(host)) guests.push_back(host);
+  return guests;
+}
+
+/// `auto`: queue pairs where the hosts have RDMA devices, which only guests do.
+Result<std::string> choose_engine(const std::string& asked, const Lab& lab) {
+  const bool has_guests = !guests_of(lab).empty();
+  if (asked == "raw" && has_guests)
+    return fail(ErrorKind::not_supported,
+                "--engine raw: the RDMA devices of this lab's guests take the probes; use --engine verbs");
+  if (asked == "verbs" && !has_guests)
+    return fail(ErrorKind::absent,
+                "--engine verbs: no host of lab '{}' has an RDMA device; say `lab: {{guests: all}}` in its "
+                "fabric file",
+                lab.name());
+  return has_guests ? "verbs" : "raw";
+}
+
+int sweep_lab(const po::variables_map& values, SweepOptions options) {
   const auto lab = open_lab_for_run(values["lab"].as<std::string>());
   if (!lab) return report(lab.error());
-  const auto site = lab_site(*lab, {});
+  const auto engine = choose_engine(values["engine"].as<std::string>(), *lab);
+  if (!engine) return report(engine.error());
+  if (*engine == "verbs" && !values.count("probe-rate")) options.probes_per_second = kGuestProbesPerSecond;
+  auto site = lab_site(*lab, guests_of(*lab));
   if (!site) return report(site.error());
+  site->engine = *engine;
   const Interrupt interrupt;
   const Fabric fabric = lab->fabric_as_built();
   const auto secrets = new_run_secrets();
   Sweep sweep(fabric, lab->addresses().book, options, secrets.run);
   sweep.expect_of_hosts({.mtu = lab->settings().mtu});
+  if (*engine == "verbs")
+    for (const NodeId host : fabric.hosts())
+      if (!lab->is_guest(host))
+        for (const LabNic& nic : lab->nics_of(host)) sweep.leave_out(nic.port);
   ProgressLine progress;
   const auto done = run_with_agents(
       *site, ListenAddress{lab->coordinator_address()}, fabric, sweep, secrets,
@@ -48,8 +81,9 @@ int sweep_cluster(const po::variables_map& values, const SweepOptions& options) 
   if (!hosts) return report(hosts.error());
   if (hosts->size() < 2)
     return report({ErrorKind::usage, "a sweep needs two hosts at least: probes go from one to another"});
-  const auto cluster = cluster_of(values, *file, *hosts);
+  auto cluster = cluster_of(values, *file, *hosts);
   if (!cluster) return report(cluster.error());
+  if (values["engine"].as<std::string>() == "verbs") cluster->site.engine = "verbs";
   const Interrupt interrupt;
   const auto secrets = new_run_secrets();
   Sweep sweep(file->fabric, file->addresses, options, secrets.run);
@@ -67,8 +101,10 @@ int sweep_cluster(const po::variables_map& values, const SweepOptions& options) 
 
 /// A lab or a fabric, not both; a list of hosts says nothing of the cables between them.
 Result<void> check_place(const po::variables_map& values) {
-  if (const auto engine = values["engine"].as<std::string>(); engine != "auto" && engine != "raw")
-    return fail(ErrorKind::not_supported, "--engine {}: not supported by this build; there is: raw", engine);
+  if (const auto engine = values["engine"].as<std::string>();
+      engine != "auto" && engine != "raw" && engine != "verbs")
+    return fail(ErrorKind::not_supported, "--engine {}: not supported by this build; there are: raw, verbs",
+                engine);
   const bool lab = values.count("lab") != 0;
   const bool fabric = values.count("fabric") != 0;
   if (lab && (fabric || values.count("hosts")))
@@ -97,7 +133,7 @@ int sweep_command(const Arguments& arguments) {
       "lab", po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
       "the lab to sweep (see weft lab)")("engine",
                                          po::value<std::string>()->value_name("NAME")->default_value("auto"),
-                                         "how packets are sent: auto or raw");
+                                         "how packets are sent: auto, raw or verbs (RDMA queue pairs)");
   parser.positional("fabric", 1);
   add_sweep_options(parser.options());
   add_launch_options(parser.options());

@@ -60,3 +60,6 @@ endif()
 weft_note("${HWLOC_FOUND}" "hwloc" "GPUs and PCIe links of hosts")
 
 weft_note("${WEFT_CUDA}" "CUDA toolkit" "memory of GPUs; nvcc was not found")
+
+pkg_check_modules(IBVERBS libibverbs)  # libibverbs-dev
+weft_note("${IBVERBS_FOUND}" "libibverbs" "RDMA probes and flows")

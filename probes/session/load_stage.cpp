@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "probes/session/peer_list.hpp"
+#include "probes/wire/flow_words.hpp"
 
 namespace weft {
 namespace {
@@ -88,9 +89,37 @@ void LoadStage::conclude(const LoadRound& round) {
       seen.sender_stalled = seen.offered < seen.wanted * kLeastOffered ||
                             tally.longest_gap > std::chrono::duration<double>(span) * kLongestPause;
       s.observations.loads.push_back(seen);
+      if (tally.error && tally.error->starts_with(kSilentCorruption))
+        note_corruption(nic, flow, *tally.error);
+      else if (tally.error)
+        note_death(nic, flow, *tally.error);
     }
   tallies_.clear();
   receipts_.clear();
+}
+
+/// The network's checksums passed it: the bytes changed in a host, most likely where they were received.
+void LoadStage::note_corruption(PortId nic, const PlannedFlow& flow, const std::string& what) {
+  SweepState& s = *state_;
+  s.observations.hosts.push_back(
+      {s.fabric.port(flow.pair.dst).node, flow.pair.dst, Verdict::failed, Cause::corruption,
+       fmt::format("{} (written by {})", what, s.fabric.name_of(s.fabric.port(nic).node))});
+}
+
+/// A queue pair that died says that its path is bad, not which channel of it: the diagnosis decides that.
+void LoadStage::note_death(PortId nic, const PlannedFlow& flow, const std::string& why) {
+  SweepState& s = *state_;
+  std::string path;
+  for (const PathId each : s.learner.table().paths(flow.path)) {
+    path += path.empty() ? "" : " or ";
+    const auto channels = s.learner.table().channels(each);
+    for (std::size_t i = 0; i < channels.size(); ++i)
+      path += (i == 0 ? "" : ", ") + s.fabric.name_of(channels[i]);
+  }
+  s.observations.hosts.push_back(
+      {s.fabric.port(nic).node, nic, Verdict::unknown, std::nullopt,
+       fmt::format("its queue pair to {} with label {} (by {}) ended: {}",
+                   s.fabric.name_of(s.fabric.port(flow.pair.dst).node), flow.label.value(), path, why)});
 }
 
 }  // namespace weft

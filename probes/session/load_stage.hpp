@@ -21,6 +21,8 @@ class LoadStage : public Stage {
   std::vector<WorkItem> flow_work(const LoadRound& round);
   std::vector<WorkItem> receipt_work(const LoadRound& round);
   void conclude(const LoadRound& round);
+  void note_corruption(PortId nic, const PlannedFlow& flow, const std::string& what);
+  void note_death(PortId nic, const PlannedFlow& flow, const std::string& why);
 
   SweepState* state_;
   std::vector<LoadRound> rounds_;

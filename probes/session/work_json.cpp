@@ -149,15 +149,23 @@ Json answer_json(const std::vector<HopAnswer>& answers) {
 }
 
 Json answer_json(const std::vector<PingTally>& tallies) {
-  return {{"kind", "pings"}, {"rows", rows(tallies, [](const PingTally& t) {
-                                return Json::array({t.spec, t.sent, t.answered, t.corrupt, rtt_json(t.rtt)});
-                              })}};
+  return {{"kind", "pings"},
+          {"rows", rows(tallies, [](const PingTally& t) {
+             Json row = Json::array({t.spec, t.sent, t.answered, t.corrupt, rtt_json(t.rtt)});
+             if (t.delays)
+               row.push_back({{"prober", rtt_json(t.delays->prober)},
+                              {"responder", rtt_json(t.delays->responder)},
+                              {"hardware", t.delays->by_hardware}});
+             return row;
+           })}};
 }
 
 Json answer_json(const std::vector<FlowTally>& tallies) {
   return {{"kind", "flows"},
           {"rows", rows(tallies, [](const FlowTally& t) {
-             return Json::array({t.spec, t.packets, t.bytes, t.elapsed.count(), t.longest_gap.count()});
+             Json row = Json::array({t.spec, t.packets, t.bytes, t.elapsed.count(), t.longest_gap.count()});
+             if (t.error) row.push_back(*t.error);
+             return row;
            })}};
 }
 
@@ -179,18 +187,28 @@ HopAnswer hop_from(const Json& row) {
           address(element(row, 3)), time(element(row, 4))};
 }
 
+PingDelays delays_from(const Json& value) {
+  const auto prober = rtt_from(field(value, "prober"));
+  const auto responder = rtt_from(field(value, "responder"));
+  if (!prober || !responder) throw BadField("delays without quantiles");
+  return {*prober, *responder, truth(field(value, "hardware"))};
+}
+
 PingTally ping_tally_from(const Json& row) {
-  const PingTally tally{whole<std::uint32_t>(element(row, 0)), whole<std::uint32_t>(element(row, 1)),
-                        whole<std::uint32_t>(element(row, 2)), whole<std::uint32_t>(element(row, 3)),
-                        rtt_from(element(row, 4))};
+  PingTally tally{whole<std::uint32_t>(element(row, 0)), whole<std::uint32_t>(element(row, 1)),
+                  whole<std::uint32_t>(element(row, 2)), whole<std::uint32_t>(element(row, 3)),
+                  rtt_from(element(row, 4))};
   if (tally.answered > tally.sent)
     throw BadField(fmt::format("{} of {} probes answered", tally.answered, tally.sent));
+  if (row.size() > 5) tally.delays = delays_from(row[5]);
   return tally;
 }
 
 FlowTally flow_tally_from(const Json& row) {
-  return {whole<std::uint32_t>(element(row, 0)), whole<std::uint64_t>(element(row, 1)),
-          whole<std::uint64_t>(element(row, 2)), time(element(row, 3)), time(element(row, 4))};
+  FlowTally tally{whole<std::uint32_t>(element(row, 0)), whole<std::uint64_t>(element(row, 1)),
+                  whole<std::uint64_t>(element(row, 2)), time(element(row, 3)), time(element(row, 4))};
+  if (row.size() > 5) tally.error = text(row[5]);
+  return tally;
 }
 
 TransferTally transfer_tally_from(const Json& row) {

@@ -3,6 +3,8 @@
 // counted by the peer's responder (ProbeEngine::received of the same batch).
 #pragma once
 
+#include <string>
+
 #include "probes/wire/probe_engine.hpp"
 
 namespace weft {
@@ -28,6 +30,7 @@ struct FlowTally {
   std::uint64_t bytes = 0;    // of IP packets, handed to the wire
   Nanoseconds elapsed{};      // from the first packet to the last
   Nanoseconds longest_gap{};  // between two packets: a sender that was not scheduled shows here
+  std::optional<std::string> error = std::nullopt;  // it ended early: what its queue pair said
   friend bool operator==(const FlowTally&, const FlowTally&) = default;
 };
 

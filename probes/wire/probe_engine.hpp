@@ -75,12 +75,20 @@ struct PingRequest {
   Pace pace;
   friend bool operator==(const PingRequest&, const PingRequest&) = default;
 };
+/// The hosts' own shares of a round trip, told apart from the network's by the timestamps of both ends.
+struct PingDelays {
+  RttQuantiles prober;
+  RttQuantiles responder;
+  bool by_hardware = false;  // stamped by the device; else by the host's clock as completions were seen
+  friend bool operator==(const PingDelays&, const PingDelays&) = default;
+};
 struct PingTally {
   std::uint32_t spec = 0;
   std::uint32_t sent = 0;      // really handed to the wire
   std::uint32_t answered = 0;  // distinct echoes that came back
   std::uint32_t corrupt = 0;   // echoes with a wrong ICRC
   std::optional<RttQuantiles> rtt = std::nullopt;
+  std::optional<PingDelays> delays = std::nullopt;  // with it, `rtt` is the network's share alone
   friend bool operator==(const PingTally&, const PingTally&) = default;
 };
 

@@ -79,7 +79,45 @@ class AfPacketEngine final : public RawEngine {
   std::jthread thread_;
 };
 
+class RawTracer final : public ProbeEngine {
+ public:
+  RawTracer(const LocalNic& nic, std::unique_ptr<PacketSocket> socket, KernelNextHops hops,
+            const RunSecrets& secrets, PortId self)
+      : nic_(nic),
+        socket_(std::move(socket)),
+        hops_(std::move(hops)),
+        secrets_(secrets),
+        prober_(*socket_, hops_, nic_, secrets_, self) {}
+
+  Result<std::vector<HopAnswer>> trace(const TraceRequest& request, std::stop_token stop) override {
+    return prober_.trace(request, std::move(stop));
+  }
+  Result<std::vector<PingTally>> ping(const PingRequest&, std::stop_token) override { return only_traces(); }
+  Result<std::vector<ReceivedTally>> received(BatchId) override { return only_traces(); }
+
+ private:
+  static tl::unexpected<Error> only_traces() {
+    return fail(ErrorKind::not_supported, "this engine only traces");
+  }
+  LocalNic nic_;
+  std::unique_ptr<PacketSocket> socket_;
+  KernelNextHops hops_;
+  RunSecrets secrets_;
+  Prober prober_;
+};
+
 }  // namespace
+
+Result<std::unique_ptr<ProbeEngine>> open_raw_tracer(const RawNic& nic, const RunSecrets& secrets,
+                                                     PortId self) {
+  const auto kernel = look_up_nic(nic);
+  if (!kernel) return pass_on(kernel);
+  auto socket = PacketSocket::open(nic, *kernel, PacketRole::prober);
+  if (!socket) return pass_on(socket);
+  auto hops = KernelNextHops::open(nic, *kernel);
+  if (!hops) return pass_on(hops);
+  return std::make_unique<RawTracer>(kernel->local, std::move(*socket), std::move(*hops), secrets, self);
+}
 
 Result<std::unique_ptr<RawEngine>> open_raw_engine(const RawNic& nic, const RunSecrets& secrets,
                                                    PortId self) {

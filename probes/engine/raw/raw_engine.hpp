@@ -27,4 +27,8 @@ class RawEngine : public ProbeEngine, public FlowEngine {
 /// taken).
 Result<std::unique_ptr<RawEngine>> open_raw_engine(const RawNic& nic, const RunSecrets& secrets, PortId self);
 
+/// Only traces, for a NIC whose RDMA device takes UDP 4791 itself: neither answers nor needs the port.
+Result<std::unique_ptr<ProbeEngine>> open_raw_tracer(const RawNic& nic, const RunSecrets& secrets,
+                                                     PortId self);
+
 }  // namespace weft

@@ -1,0 +1,224 @@
+#include "probes/engine/verbs/ping_run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <thread>
+
+#include "probes/engine/verbs/ping_times.hpp"
+#include "probes/wire/pacer.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::uint64_t kSendBit = 1ULL << 63U;  // of a work number: our probe, not an echo
+constexpr std::size_t kBurst = 8;  // probes that a sender who came late may catch up with at once
+/// After a probe it looks on without sleeping for so long: waking up would count as delay.
+constexpr Nanoseconds kAlert = std::chrono::microseconds(500);
+constexpr Nanoseconds kSendPatience = std::chrono::microseconds(50);
+
+Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+/// Probes under way per queue pair: many small ones, few large ones, so that memory stays small.
+std::uint32_t depth_for(std::size_t payload) { return payload <= 512 ? 64 : 16; }
+
+/// One spec: its queue pair and its share of the memory.
+struct Line {
+  QueuePair* qp = nullptr;
+  std::size_t first_slot = 0;  // depth slots to receive into, then depth to send from
+  std::uint32_t posted = 0;
+  PingTimes times;
+  std::uint32_t busy = 0;  // sends not yet completed
+};
+
+class PingRun {
+ public:
+  PingRun(const PingRequest& request, std::size_t payload)
+      : request_(request), payload_(payload), depth_(depth_for(payload)) {}
+
+  Result<void> open(const std::shared_ptr<const VerbsDevice>& device, const BufferFactory& buffers,
+                    VerbsTraffic traffic, PeerExchange& exchange) {
+    const auto entries =
+        static_cast<int>(std::min<std::size_t>(2 * request_.specs.size() * depth_ + 16, 32'000));
+    auto queue = CompletionQueue::make(device, entries);
+    if (!queue) return pass_on(queue);
+    queue_ = std::move(*queue);
+    auto slots = Slots::make(device, buffers, 2 * depth_ * request_.specs.size(),
+                             Bytes(static_cast<std::int64_t>(payload_)));
+    if (!slots) return pass_on(slots);
+    slots_ = std::move(*slots);
+    for (std::size_t i = 0; i < request_.specs.size(); ++i)
+      lines_.push_back({.first_slot = 2 * depth_ * i, .times = PingTimes(request_.specs[i].count)});
+    std::map<std::uint32_t, std::vector<std::uint32_t>> by_peer;
+    for (std::uint32_t i = 0; i < request_.specs.size(); ++i) by_peer[request_.specs[i].peer].push_back(i);
+    for (const auto& [peer, specs] : by_peer)
+      if (const auto done = connect(device, traffic, exchange, peer, specs); !done) return done;
+    return {};
+  }
+
+  Result<void> run(const std::stop_token& stop) {
+    const Nanoseconds interval =
+        request_.pace.packets_per_second > 0
+            ? Nanoseconds(static_cast<std::int64_t>(1e9 / request_.pace.packets_per_second))
+            : Nanoseconds(0);
+    Pacer pacer(interval, kBurst, now());
+    while (!stop.stop_requested() && next_ < order_end()) {
+      for (auto allowed = pacer.allowance(now()); allowed > 0 && next_ < order_end(); --allowed) {
+        if (const auto sent = send_next(); !sent) return sent;
+        pacer.sent(1);
+      }
+      if (const auto taken = take(std::max(Nanoseconds(0), pacer.next() - now())); !taken) return taken;
+    }
+    const Nanoseconds until = now() + request_.pace.answer_wait;
+    while (!stop.stop_requested() && now() < until && !settled())
+      if (const auto taken = take(until - now()); !taken) return taken;
+    return {};
+  }
+
+  std::vector<PingTally> tallies() const {
+    std::vector<PingTally> all;
+    for (std::uint32_t i = 0; i < lines_.size(); ++i) {
+      const PingTimes& times = lines_[i].times;
+      PingTally tally{
+          .spec = i, .sent = times.sent_count(), .answered = times.answered_count(), .rtt = times.network()};
+      const auto prober = times.prober();
+      const auto responder = times.responder();
+      if (prober && responder) tally.delays = PingDelays{*prober, *responder, false};
+      all.push_back(tally);
+    }
+    return all;
+  }
+
+ private:
+  Result<void> connect(const std::shared_ptr<const VerbsDevice>& device, VerbsTraffic traffic,
+                       PeerExchange& exchange, std::uint32_t peer, const std::vector<std::uint32_t>& specs) {
+    std::vector<WantedQp> wanted;
+    for (const auto i : specs) {
+      const PingSpec& spec = request_.specs[i];
+      wanted.push_back({i, spec.label, spec.back_label.value() != 0 ? spec.back_label : spec.label});
+    }
+    auto set = QpSet::connect(device, *queue_, *queue_, exchange,
+                              {.batch = request_.batch,
+                               .peer = request_.peers[peer].nic,
+                               .kind = QpKind::unreliable,
+                               .message = Bytes(static_cast<std::int64_t>(payload_)),
+                               .depth = depth_,
+                               .traffic = traffic},
+                              wanted);
+    if (!set) return pass_on(set, fmt::format("queue pairs to {}", to_string(request_.peers[peer].address)));
+    for (std::size_t at = 0; at < specs.size(); ++at) {
+      Line& line = lines_[specs[at]];
+      line.qp = &(*set)->qp(at);
+      line_of_[line.qp->number()] = specs[at];
+      for (std::size_t slot = line.first_slot; slot < line.first_slot + depth_; ++slot)
+        if (const auto posted = line.qp->post_receive(slot, slots_->piece(slot, payload_)); !posted)
+          return posted;
+    }
+    sets_.push_back(std::move(*set));
+    return {};
+  }
+
+  std::uint64_t order_end() const {
+    std::uint32_t most = 0;
+    for (const PingSpec& spec : request_.specs) most = std::max(most, spec.count);
+    return std::uint64_t{most} * request_.specs.size();
+  }
+
+  /// Specs take turns, so that a burst of loss hits all alike.
+  Result<void> send_next() {
+    while (next_ < order_end()) {
+      const auto spec = static_cast<std::size_t>(next_ % request_.specs.size());
+      const auto sequence = static_cast<std::uint32_t>(next_ / request_.specs.size());
+      ++next_;
+      if (sequence < request_.specs[spec].count) return send(lines_[spec], sequence);
+    }
+    return {};
+  }
+
+  Result<void> send(Line& line, std::uint32_t sequence) {
+    if (line.busy >= depth_) return {};  // the device does not keep up: this one is not sent
+    const std::size_t slot = line.first_slot + depth_ + sequence % depth_;
+    store(slots_->bytes(slot), ProbeNote{.sequence = sequence});
+    line.times.posted(sequence, now());
+    alert_until_ = now() + kAlert;
+    const auto posted = line.qp->post(Operation::send, kSendBit | sequence, slots_->piece(slot, payload_));
+    if (!posted) return posted;
+    ++line.busy;
+    // The device sends within microseconds: its completion, seen at once, is T2.
+    for (const Nanoseconds until = now() + kSendPatience; line.busy > 0 && now() < until;)
+      if (const auto polled = poll(); !polled) return polled;
+    return {};
+  }
+
+  Result<void> poll() {
+    const auto done = queue_->poll();
+    if (!done) return pass_on(done);
+    const Nanoseconds at = now();
+    for (const Completion& completion : *done) take(completion, at);
+    taken_ = done->size();
+    return {};
+  }
+
+  void take(const Completion& completion, Nanoseconds at) {
+    const auto found = line_of_.find(completion.qp);
+    if (found == line_of_.end()) return;
+    Line& line = lines_[found->second];
+    if ((completion.work & kSendBit) != 0) {
+      --line.busy;
+      if (completion.status == 0) line.times.sent(static_cast<std::uint32_t>(completion.work), at);
+      return;
+    }
+    if (completion.status != 0) return;
+    const auto slot = static_cast<std::size_t>(completion.work);
+    const ProbeNote note = load_note(slots_->bytes(slot));
+    line.times.answered(static_cast<std::uint32_t>(note.sequence), at, now());
+    if (note.previous_delay > 0)
+      line.times.turned_around(static_cast<std::uint32_t>(note.previous),
+                               Nanoseconds(static_cast<std::int64_t>(note.previous_delay)));
+    (void)line.qp->post_receive(slot, slots_->piece(slot, payload_));
+  }
+
+  Result<void> take(Nanoseconds limit) {
+    if (const auto polled = poll(); !polled) return polled;
+    if (taken_ > 0 || limit <= Nanoseconds(0)) return {};
+    if (now() < alert_until_) return std::this_thread::yield(), Result<void>();
+    return queue_->wait(limit);
+  }
+
+  bool settled() const {
+    return std::ranges::all_of(lines_, [](const Line& line) { return line.times.settled(); });
+  }
+
+  const PingRequest& request_;
+  std::size_t payload_;
+  std::uint32_t depth_;
+  std::unique_ptr<CompletionQueue> queue_;
+  std::unique_ptr<Slots> slots_;
+  std::vector<Line> lines_;
+  std::map<QpNum, std::uint32_t> line_of_;
+  std::uint64_t next_ = 0;
+  std::size_t taken_ = 0;
+  Nanoseconds alert_until_{};
+  std::vector<std::unique_ptr<QpSet>> sets_;  // their queue pairs go before the queue
+};
+
+}  // namespace
+
+Result<std::vector<PingTally>> run_pings(const std::shared_ptr<const VerbsDevice>& device,
+                                         const BufferFactory& buffers, VerbsTraffic traffic,
+                                         PeerExchange& exchange, const PingRequest& request,
+                                         const std::stop_token& stop) {
+  if (request.specs.empty()) return std::vector<PingTally>();
+  // One packet a probe: what is larger than the path's MTU would be several, and any lost one would be its
+  // loss.
+  std::int64_t size = 0;
+  for (const PingSpec& spec : request.specs) size = std::max(size, spec.size.count());
+  const auto headers = static_cast<std::int64_t>(headers_of(request.peers[0].address.is_v6()));
+  const auto payload = std::clamp<std::int64_t>(size - headers, ProbeNote::kSize, device->path_mtu().count());
+  PingRun run(request, static_cast<std::size_t>(payload));
+  if (const auto opened = run.open(device, buffers, traffic, exchange); !opened) return pass_on(opened);
+  if (const auto done = run.run(stop); !done) return pass_on(done);
+  return run.tallies();
+}
+
+}  // namespace weft

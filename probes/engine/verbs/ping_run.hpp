@@ -1,0 +1,17 @@
+// One ping request over queue pairs: connects one for each spec, sends at the request's pace, takes the
+// echoes.
+#pragma once
+
+#include <stop_token>
+
+#include "probes/engine/verbs/qp_set.hpp"
+#include "probes/wire/probe_engine.hpp"
+
+namespace weft {
+
+Result<std::vector<PingTally>> run_pings(const std::shared_ptr<const VerbsDevice>& device,
+                                         const BufferFactory& buffers, VerbsTraffic traffic,
+                                         PeerExchange& exchange, const PingRequest& request,
+                                         const std::stop_token& stop);
+
+}  // namespace weft

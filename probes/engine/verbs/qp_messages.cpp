@@ -1,0 +1,123 @@
+#include "probes/engine/verbs/qp_messages.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace weft {
+namespace {
+
+using nlohmann::json;
+
+json to_json(const PortAddress& address) { return {{"gid", address.gid}, {"lid", address.lid.value()}}; }
+
+PortAddress address_from(const json& in) {
+  return {in.at("gid").get<Gid>(), Lid(in.at("lid").get<std::uint16_t>())};
+}
+
+json to_json(const ConnectQps& m) {
+  json qps = json::array();
+  for (const OfferedQp& qp : m.qps) {
+    qps.push_back({qp.spec, qp.qp.value(), qp.first_psn});
+    if (qp.back_label) qps.back().push_back(qp.back_label->value());
+  }
+  return {{"do", "connect"},         {"batch", m.batch.value()}, {"reliable", m.kind == QpKind::reliable},
+          {"from", to_json(m.from)}, {"mtu", m.mtu.count()},     {"message", m.message.count()},
+          {"depth", m.depth},        {"qps", std::move(qps)}};
+}
+
+json to_json(const CloseQps& m) {
+  json moved = json::array();
+  for (const FlowMoved& flow : m.moved)
+    moved.push_back({flow.spec, flow.packets, flow.bytes, flow.elapsed.count()});
+  return {{"do", "close"}, {"batch", m.batch.value()}, {"moved", std::move(moved)}};
+}
+
+const json& list_of(const json& in, const char* name) {
+  const json& list = in.at(name);
+  if (!list.is_array() || list.size() > kMostQps)
+    throw json::other_error::create(501, "too many queue pairs", &in);
+  return list;
+}
+
+Bytes size_from(const json& in) {
+  const auto bytes = in.get<std::int64_t>();
+  constexpr std::int64_t kMost = 1LL << 30;
+  if (bytes < 0 || bytes > kMost) throw json::other_error::create(501, "a size that makes no sense", &in);
+  return Bytes(bytes);
+}
+
+ConnectQps connect_from(const json& in) {
+  ConnectQps m{.batch = BatchId(in.at("batch").get<std::uint32_t>()),
+               .kind = in.at("reliable").get<bool>() ? QpKind::reliable : QpKind::unreliable,
+               .from = address_from(in.at("from")),
+               .mtu = size_from(in.at("mtu")),
+               .message = size_from(in.at("message")),
+               .depth = in.at("depth").get<std::uint32_t>()};
+  for (const json& qp : list_of(in, "qps")) {
+    OfferedQp offered{qp.at(0).get<std::uint32_t>(), QpNum(qp.at(1).get<std::uint32_t>()),
+                      qp.at(2).get<std::uint32_t>(), std::nullopt};
+    if (qp.size() > 3) offered.back_label = PathLabel(qp.at(3).get<std::uint32_t>());
+    m.qps.push_back(offered);
+  }
+  return m;
+}
+
+CloseQps close_from(const json& in) {
+  CloseQps m{.batch = BatchId(in.at("batch").get<std::uint32_t>())};
+  for (const json& flow : list_of(in, "moved"))
+    m.moved.push_back({flow.at(0).get<std::uint32_t>(), flow.at(1).get<std::uint64_t>(),
+                       flow.at(2).get<std::uint64_t>(), Nanoseconds(flow.at(3).get<std::int64_t>())});
+  return m;
+}
+
+template <class T, class Read>
+Result<T> read_with(std::string_view text, Read read) {
+  try {
+    return T(read(json::parse(text)));
+  } catch (const json::exception& error) {
+    return fail(ErrorKind::invalid_input, "a peer's message about queue pairs does not fit: {}",
+                error.what());
+  }
+}
+
+}  // namespace
+
+std::string encode(const QpQuestion& question) {
+  return std::visit([](const auto& m) { return to_json(m).dump(); }, question);
+}
+
+std::string encode(const QpsConnected& m) {
+  json qps = json::array();
+  for (const MatchingQp& qp : m.qps) qps.push_back({qp.qp.value(), qp.first_psn});
+  return json{{"from", to_json(m.from)}, {"memory", m.memory}, {"key", m.memory_key}, {"qps", std::move(qps)}}
+      .dump();
+}
+
+std::string encode_differing(const std::vector<std::uint32_t>& specs) {
+  return json{{"differing", specs}}.dump();
+}
+
+Result<std::vector<std::uint32_t>> decode_differing(std::string_view text) {
+  return read_with<std::vector<std::uint32_t>>(
+      text, [](const json& in) { return list_of(in, "differing").get<std::vector<std::uint32_t>>(); });
+}
+
+Result<QpQuestion> decode_qp_question(std::string_view text) {
+  return read_with<QpQuestion>(text, [](const json& in) -> QpQuestion {
+    if (in.at("do") == "connect") return connect_from(in);
+    if (in.at("do") == "close") return close_from(in);
+    throw json::other_error::create(501, "an unknown question", &in);
+  });
+}
+
+Result<QpsConnected> decode_qps_connected(std::string_view text) {
+  return read_with<QpsConnected>(text, [](const json& in) {
+    QpsConnected m{.from = address_from(in.at("from")),
+                   .memory = in.at("memory").get<std::uint64_t>(),
+                   .memory_key = in.at("key").get<std::uint32_t>()};
+    for (const json& qp : list_of(in, "qps"))
+      m.qps.push_back({QpNum(qp.at(0).get<std::uint32_t>()), qp.at(1).get<std::uint32_t>()});
+    return m;
+  });
+}
+
+}  // namespace weft

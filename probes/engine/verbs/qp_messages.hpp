@@ -1,0 +1,71 @@
+// What two engines say to each other (over PeerExchange) before queue pairs are connected and after they were
+// used. Values, and their JSON. Pure.
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include "probes/engine/verbs/queue_pair.hpp"
+
+namespace weft {
+
+/// One queue pair of the asking side and what the other side must make to match.
+struct OfferedQp {
+  std::uint32_t spec = 0;  // of the request it serves
+  QpNum qp;
+  std::uint32_t first_psn = 0;
+  std::optional<PathLabel> back_label;  // for the queue pair of the other side; absent: the device chooses
+  friend bool operator==(const OfferedQp&, const OfferedQp&) = default;
+};
+/// "Make queue pairs to match these": of probes (unreliable, echoed and counted) or of flows (reliable).
+struct ConnectQps {
+  BatchId batch;
+  QpKind kind = QpKind::reliable;
+  PortAddress from;
+  Bytes mtu;
+  Bytes message;            // largest message
+  std::uint32_t depth = 0;  // messages that may be under way
+  std::vector<OfferedQp> qps;
+  friend bool operator==(const ConnectQps&, const ConnectQps&) = default;
+};
+struct MatchingQp {
+  QpNum qp;
+  std::uint32_t first_psn = 0;
+  friend bool operator==(const MatchingQp&, const MatchingQp&) = default;
+};
+struct QpsConnected {
+  PortAddress from;
+  std::uint64_t memory = 0;  // where a flow may write; one area for all
+  std::uint32_t memory_key = 0;
+  std::vector<MatchingQp> qps;  // in the order of the offer
+  friend bool operator==(const QpsConnected&, const QpsConnected&) = default;
+};
+/// What one flow moved, as acknowledged by the responder's device.
+struct FlowMoved {
+  std::uint32_t spec = 0;
+  std::uint64_t packets = 0;
+  std::uint64_t bytes = 0;
+  Nanoseconds elapsed{};
+  friend bool operator==(const FlowMoved&, const FlowMoved&) = default;
+};
+/// "I am done with the queue pairs of this batch."
+struct CloseQps {
+  BatchId batch;
+  std::vector<FlowMoved> moved;  // of flows
+  friend bool operator==(const CloseQps&, const CloseQps&) = default;
+};
+
+using QpQuestion = std::variant<ConnectQps, CloseQps>;
+
+std::string encode(const QpQuestion& question);
+std::string encode(const QpsConnected& answer);
+/// The answer to CloseQps: the specs of flows that differ in memory from what was sent.
+std::string encode_differing(const std::vector<std::uint32_t>& specs);
+Result<std::vector<std::uint32_t>> decode_differing(std::string_view text);
+/// Errors: invalid_input, naming what does not fit; at most kMostQps queue pairs.
+Result<QpQuestion> decode_qp_question(std::string_view text);
+Result<QpsConnected> decode_qps_connected(std::string_view text);
+
+inline constexpr std::size_t kMostQps = 4096;
+
+}  // namespace weft

@@ -1,0 +1,63 @@
+#include "probes/engine/verbs/qp_set.hpp"
+
+namespace weft {
+namespace {
+
+// Hundreds of queue pairs on an emulated machine take a second.
+constexpr std::chrono::seconds kLongestAnswer{10};
+
+}  // namespace
+
+Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsDevice>& device,
+                                              CompletionQueue& sends, CompletionQueue& receives,
+                                              PeerExchange& exchange, const QpSetSpec& spec,
+                                              const std::vector<WantedQp>& wanted) {
+  std::unique_ptr<QpSet> set(new QpSet(exchange, spec));
+  ConnectQps offer{.batch = spec.batch,
+                   .kind = spec.kind,
+                   .from = device->address(),
+                   .mtu = device->path_mtu(),
+                   .message = spec.message,
+                   .depth = spec.depth};
+  for (const WantedQp& one : wanted) {
+    auto qp = QueuePair::make(device, sends, receives, {spec.kind, spec.depth, spec.depth});
+    if (!qp) return pass_on(qp);
+    offer.qps.push_back({one.spec, (*qp)->number(), (*qp)->first_psn(), one.back_label});
+    set->qps_.push_back(std::move(*qp));
+  }
+  const auto text = exchange.ask(spec.peer, encode(QpQuestion(offer)), kLongestAnswer);
+  if (!text) return pass_on(text);
+  auto answer = decode_qps_connected(*text);
+  if (!answer) return pass_on(answer);
+  if (answer->qps.size() != wanted.size())
+    return fail(ErrorKind::invalid_input, "asked for {} queue pairs, the peer made {}", wanted.size(),
+                answer->qps.size());
+  set->peer_ = std::move(*answer);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const auto connected = set->qps_[i]->connect({.to = set->peer_.from,
+                                                  .qp = set->peer_.qps[i].qp,
+                                                  .first_psn = set->peer_.qps[i].first_psn,
+                                                  .label = wanted[i].label,
+                                                  .traffic_class = spec.traffic.traffic_class,
+                                                  .service_level = spec.traffic.service_level,
+                                                  .mtu = device->path_mtu()});
+    if (!connected) return pass_on(connected);
+  }
+  return set;
+}
+
+Result<std::vector<std::uint32_t>> QpSet::close(std::vector<FlowMoved> moved) {
+  qps_.clear();
+  closed_ = true;
+  if (peer_.qps.empty()) return std::vector<std::uint32_t>();
+  const auto answer =
+      exchange_.ask(spec_.peer, encode(QpQuestion(CloseQps{spec_.batch, std::move(moved)})), kLongestAnswer);
+  if (!answer) return pass_on(answer);
+  return decode_differing(*answer);
+}
+
+QpSet::~QpSet() {
+  if (!closed_) (void)close({});
+}
+
+}  // namespace weft

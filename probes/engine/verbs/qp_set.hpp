@@ -1,0 +1,55 @@
+// QpSet: the queue pairs of one request towards one peer, connected, each with its label; and the peer's news
+// of them.
+#pragma once
+
+#include "probes/engine/verbs/qp_messages.hpp"
+#include "probes/engine/verbs/slots.hpp"
+#include "probes/engine/verbs/verbs_responder.hpp"
+#include "probes/wire/peer_exchange.hpp"
+
+namespace weft {
+
+struct WantedQp {
+  std::uint32_t spec = 0;
+  PathLabel label;
+  std::optional<PathLabel> back_label;
+};
+
+struct QpSetSpec {
+  BatchId batch;
+  PortId peer;
+  QpKind kind = QpKind::reliable;
+  Bytes message;
+  std::uint32_t depth = 16;
+  VerbsTraffic traffic;
+};
+
+class QpSet {
+ public:
+  /// `sends`, `receives` and `exchange` outlive it. Errors: what either device refused, timeout (the peer
+  /// does not answer).
+  static Result<std::unique_ptr<QpSet>> connect(const std::shared_ptr<const VerbsDevice>& device,
+                                                CompletionQueue& sends, CompletionQueue& receives,
+                                                PeerExchange& exchange, const QpSetSpec& spec,
+                                                const std::vector<WantedQp>& wanted);
+  /// Closes what is still open.
+  ~QpSet();
+  QpSet(const QpSet&) = delete;
+  QpSet& operator=(const QpSet&) = delete;
+
+  QueuePair& qp(std::size_t index) { return *qps_[index]; }
+  std::uint64_t memory() const { return peer_.memory; }
+  std::uint32_t memory_key() const { return peer_.memory_key; }
+  /// Ends the queue pairs and tells the peer what they moved; the specs that differ in its memory.
+  Result<std::vector<std::uint32_t>> close(std::vector<FlowMoved> moved);
+
+ private:
+  QpSet(PeerExchange& exchange, const QpSetSpec& spec) : exchange_(exchange), spec_(spec) {}
+  PeerExchange& exchange_;
+  QpSetSpec spec_;
+  std::vector<std::unique_ptr<QueuePair>> qps_;
+  QpsConnected peer_;
+  bool closed_ = false;
+};
+
+}  // namespace weft

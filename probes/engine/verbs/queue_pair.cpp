@@ -1,0 +1,179 @@
+#include "probes/engine/verbs/queue_pair.hpp"
+
+#include <infiniband/verbs.h>
+
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include "probes/wire/roce_label.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::uint32_t kPsnMask = 0xFFFFFF;
+constexpr std::uint8_t kHopLimit = 64;
+constexpr std::uint8_t kRetries =
+    6;  // 7 means for ever to soft-RoCE (rxe_comp.c), whatever the standard says
+constexpr std::uint8_t kReceiverRetries = 7;  // for ever
+constexpr std::uint8_t kReceiverTimer = 12;   // 0.64 ms, ibv_modify_qp(3)
+constexpr std::uint8_t kReadsInFlight = 4;
+constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+
+ibv_mtu mtu_of(Bytes size) {
+  const auto bytes = static_cast<std::uint64_t>(size.count());
+  return static_cast<ibv_mtu>(std::bit_width(std::clamp<std::uint64_t>(bytes, 256, 4096)) - 8);
+}
+
+ibv_ah_attr address_vector(const VerbsDevice& device, const QpRoute& route) {
+  ibv_ah_attr to{};
+  to.port_num = device.port();
+  to.sl = route.service_level;
+  to.grh.hop_limit = kHopLimit;
+  to.grh.sgid_index = device.gid_index();
+  to.grh.traffic_class = route.traffic_class;
+  std::memcpy(to.grh.dgid.raw, route.to.gid.data(), route.to.gid.size());
+  if (!device.is_infiniband()) {
+    to.is_global = 1;
+    if (route.label)
+      to.grh.flow_label = flow_label_for(UdpPort(static_cast<std::uint16_t>(route.label->value())));
+    return to;
+  }
+  to.dlid = route.label ? static_cast<std::uint16_t>(route.label->value()) : route.to.lid.value();
+  to.src_path_bits = 0;
+  return to;
+}
+
+tl::unexpected<Error> not_posted(const VerbsDevice& device, int error) {
+  if (error == ENOMEM) return fail(ErrorKind::conflict, "{}: the queue is full", device.name());
+  return fail(ErrorKind::internal, "{}: work is refused: {}", device.name(), std::strerror(error));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<QueuePair>> QueuePair::make(std::shared_ptr<const VerbsDevice> device,
+                                                   CompletionQueue& sends, CompletionQueue& receives,
+                                                   const QpShape& shape) {
+  ibv_qp_init_attr wanted{};
+  wanted.send_cq = sends.get();
+  wanted.recv_cq = receives.get();
+  wanted.cap = {shape.send_depth, shape.receive_depth, 1, 1, 0};
+  wanted.qp_type = shape.kind == QpKind::reliable ? IBV_QPT_RC : IBV_QPT_UC;
+  ibv_qp* qp = device->library().create_qp(device->pd(), &wanted);
+  if (qp == nullptr)
+    return fail(ErrorKind::absent, "{}: no queue pair: {}", device->name(), std::strerror(errno));
+  std::unique_ptr<QueuePair> made(new QueuePair(std::move(device), qp, shape.kind));
+  ibv_qp_attr start{};
+  start.qp_state = IBV_QPS_INIT;
+  start.port_num = made->device_->port();
+  start.qp_access_flags = kAccess;
+  const auto done =
+      made->modify(start, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, "initial");
+  if (!done) return pass_on(done);
+  return made;
+}
+
+QueuePair::~QueuePair() { device_->library().destroy_qp(qp_); }
+
+QpNum QueuePair::number() const { return QpNum(qp_->qp_num); }
+std::uint32_t QueuePair::first_psn() const { return (qp_->qp_num * 0x9E3779B9U >> 8U) & kPsnMask; }
+
+Result<void> QueuePair::modify(ibv_qp_attr& attributes, int mask, const char* to) {
+  const int error = device_->library().modify_qp(qp_, &attributes, mask);
+  if (error == 0) return {};
+  return fail(ErrorKind::not_supported, "{}: queue pair {} does not become {}: {}", device_->name(),
+              qp_->qp_num, to, std::strerror(error));
+}
+
+Result<void> QueuePair::connect(const QpRoute& route) {
+  route_ = route;
+  const bool reliable = kind_ == QpKind::reliable;
+  ibv_qp_attr receive{};
+  receive.qp_state = IBV_QPS_RTR;
+  receive.path_mtu = mtu_of(std::min(route.mtu, device_->path_mtu()));
+  receive.dest_qp_num = route.qp.value();
+  receive.rq_psn = route.first_psn;
+  receive.ah_attr = address_vector(*device_, route);
+  receive.max_dest_rd_atomic = kReadsInFlight;
+  receive.min_rnr_timer = kReceiverTimer;
+  int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+  if (reliable) mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+  if (const auto done = modify(receive, mask, "ready to receive"); !done) return done;
+  ibv_qp_attr send{};
+  send.qp_state = IBV_QPS_RTS;
+  send.sq_psn = first_psn();
+  send.timeout = route.timeout_exponent;
+  send.retry_cnt = kRetries;
+  send.rnr_retry = kReceiverRetries;
+  send.max_rd_atomic = kReadsInFlight;
+  mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+  if (reliable) mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+  return modify(send, mask, "ready to send");
+}
+
+Result<void> QueuePair::relabel(PathLabel label) {
+  const auto port = static_cast<std::uint16_t>(label.value());
+  const auto by_device = device_->library().modify_qp_udp_sport;
+  if (by_device != nullptr && kind_ == QpKind::reliable && !device_->is_infiniband() &&
+      device_->name().starts_with("mlx5") && by_device(qp_, port) == 0) {
+    route_.label = label;
+    return {};
+  }
+  ibv_qp_attr drained{};
+  drained.qp_state = IBV_QPS_SQD;
+  if (const auto done = modify(drained, IBV_QP_STATE, "drained"); !done) return done;
+  route_.label = label;
+  ibv_qp_attr moved{};
+  moved.qp_state = IBV_QPS_SQD;
+  moved.ah_attr = address_vector(*device_, route_);
+  const auto done = modify(moved, IBV_QP_STATE | IBV_QP_AV, "drained with another label");
+  ibv_qp_attr send{};
+  send.qp_state = IBV_QPS_RTS;
+  const auto back = modify(send, IBV_QP_STATE, "ready to send again");
+  return done ? back : done;
+}
+
+Result<std::optional<UdpPort>> QueuePair::source_port() const {
+  ibv_qp_attr now{};
+  ibv_qp_init_attr made_with{};
+  if (const int error = device_->library().query_qp(qp_, &now, IBV_QP_AV, &made_with); error != 0)
+    return fail(ErrorKind::internal, "{}: cannot ask queue pair {}: {}", device_->name(), qp_->qp_num,
+                std::strerror(error));
+  const std::uint32_t label = now.ah_attr.grh.flow_label;
+  return label == 0 ? std::nullopt : std::optional(udp_port_of(label));
+}
+
+Result<void> QueuePair::post_receive(std::uint64_t work, const MemoryPiece& into) {
+  ibv_sge piece{reinterpret_cast<std::uintptr_t>(into.address), into.bytes, into.key};
+  ibv_recv_wr request{};
+  request.wr_id = work;
+  request.sg_list = &piece;
+  request.num_sge = 1;
+  ibv_recv_wr* bad = nullptr;
+  const int error = ibv_post_recv(qp_, &request, &bad);
+  if (error != 0) return not_posted(*device_, error);
+  return {};
+}
+
+Result<void> QueuePair::post(Operation operation, std::uint64_t work, const MemoryPiece& from,
+                             std::uint64_t remote_address, std::uint32_t remote_key) {
+  ibv_sge piece{reinterpret_cast<std::uintptr_t>(from.address), from.bytes, from.key};
+  ibv_send_wr request{};
+  request.wr_id = work;
+  request.sg_list = &piece;
+  request.num_sge = 1;
+  request.send_flags = IBV_SEND_SIGNALED;
+  request.opcode = operation == Operation::send    ? IBV_WR_SEND
+                   : operation == Operation::write ? IBV_WR_RDMA_WRITE
+                                                   : IBV_WR_RDMA_READ;
+  if (operation != Operation::send) {
+    request.wr.rdma.remote_addr = remote_address;
+    request.wr.rdma.rkey = remote_key;
+  }
+  ibv_send_wr* bad = nullptr;
+  const int error = ibv_post_send(qp_, &request, &bad);
+  if (error != 0) return not_posted(*device_, error);
+  return {};
+}
+
+}  // namespace weft

@@ -1,0 +1,115 @@
+// Queue pairs and the completions of their work. A QueuePair is connected once, with the path label it is to
+// use, and serves until it is destroyed. One thread at a time per completion queue.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "probes/engine/verbs/verbs_device.hpp"
+#include "topology/model/path.hpp"
+
+namespace weft {
+
+/// What became of one work request.
+struct Completion {
+  std::uint64_t work = 0;  // as given
+  QpNum qp;
+  int status = 0;  // ibv_wc_status; 0: success, 12: the peer never acknowledged
+  std::uint32_t bytes = 0;
+  bool received = false;
+};
+/// "transport retry counter exceeded (status 12)".
+std::string describe_status(int status);
+
+class CompletionQueue {
+ public:
+  static Result<std::unique_ptr<CompletionQueue>> make(std::shared_ptr<const VerbsDevice> device,
+                                                       int entries);
+  ~CompletionQueue();
+  CompletionQueue(const CompletionQueue&) = delete;
+  CompletionQueue& operator=(const CompletionQueue&) = delete;
+
+  /// What is done by now; valid until the next call. Error: internal (the queue overran, the device is gone).
+  Result<std::span<const Completion>> poll();
+  /// Sleeps until something is done or `limit` is over. Poll until empty before.
+  Result<void> wait(Nanoseconds limit);
+  ibv_cq* get() const { return cq_; }
+
+ private:
+  CompletionQueue(std::shared_ptr<const VerbsDevice> device, ibv_comp_channel* channel, ibv_cq* cq)
+      : device_(std::move(device)), channel_(channel), cq_(cq) {}
+  std::shared_ptr<const VerbsDevice> device_;
+  ibv_comp_channel* channel_;
+  ibv_cq* cq_;
+  std::vector<Completion> done_;
+};
+
+enum class QpKind : std::uint8_t { reliable, unreliable };  // connected: RC, UC
+
+struct QpShape {
+  QpKind kind = QpKind::reliable;
+  std::uint32_t send_depth = 16;
+  std::uint32_t receive_depth = 16;
+};
+
+/// The far end, and how to get there.
+struct QpRoute {
+  PortAddress to;
+  QpNum qp;
+  std::uint32_t first_psn = 0;
+  /// RoCE: the UDP source port; InfiniBand: the DLID, of which only the path bits are ours. Absent: the
+  /// device chooses.
+  std::optional<PathLabel> label;
+  std::uint8_t traffic_class = 0;
+  std::uint8_t service_level = 0;
+  Bytes mtu = Bytes(1024);
+  /// 4.096 us * 2^this until a packet counts as lost (ibv_modify_qp(3)).
+  std::uint8_t timeout_exponent = 14;
+};
+
+/// What one work request moves.
+struct MemoryPiece {
+  std::byte* address = nullptr;
+  std::uint32_t bytes = 0;
+  std::uint32_t key = 0;
+};
+enum class Operation : std::uint8_t { send, write, read };
+
+class QueuePair {
+ public:
+  static Result<std::unique_ptr<QueuePair>> make(std::shared_ptr<const VerbsDevice> device,
+                                                 CompletionQueue& sends, CompletionQueue& receives,
+                                                 const QpShape& shape);
+  ~QueuePair();
+  QueuePair(const QueuePair&) = delete;
+  QueuePair& operator=(const QueuePair&) = delete;
+
+  QpNum number() const;
+  std::uint32_t first_psn() const;
+  /// To ready-to-receive and ready-to-send.
+  Result<void> connect(const QpRoute& route);
+  /// Moves a connected queue pair to another label while it lives: by the device's own call where there is
+  /// one, else by way of the drained state (SQD).
+  Result<void> relabel(PathLabel label);
+  /// The UDP source port that its flow label gives, as the device says when asked; absent where the device
+  /// chose.
+  Result<std::optional<UdpPort>> source_port() const;
+
+  Result<void> post_receive(std::uint64_t work, const MemoryPiece& into);
+  /// `remote_*` only for write and read.
+  Result<void> post(Operation operation, std::uint64_t work, const MemoryPiece& piece,
+                    std::uint64_t remote_address = 0, std::uint32_t remote_key = 0);
+
+ private:
+  QueuePair(std::shared_ptr<const VerbsDevice> device, ibv_qp* qp, QpKind kind)
+      : device_(std::move(device)), qp_(qp), kind_(kind) {}
+  Result<void> modify(ibv_qp_attr& attributes, int mask, const char* to);
+
+  std::shared_ptr<const VerbsDevice> device_;
+  ibv_qp* qp_;
+  QpKind kind_;
+  QpRoute route_;
+};
+
+}  // namespace weft

@@ -1,0 +1,70 @@
+// Slots: registered memory cut into equal pieces, one for each message that may be under way.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+
+#include "probes/engine/verbs/queue_pair.hpp"
+#include "topology/base/bytes.hpp"
+
+namespace weft {
+
+/// Makes the memory that queue pairs use: of the host or of a GPU.
+using BufferFactory = std::function<Result<std::unique_ptr<TransferBuffer>>(Bytes size)>;
+
+class Slots {
+ public:
+  static Result<std::unique_ptr<Slots>> make(std::shared_ptr<const VerbsDevice> device,
+                                             const BufferFactory& buffers, std::size_t count, Bytes size) {
+    const auto each = static_cast<std::size_t>(size.count());
+    auto buffer = buffers(Bytes(static_cast<std::int64_t>(std::max<std::size_t>(count, 1) * each)));
+    if (!buffer) return pass_on(buffer);
+    auto region = MemoryRegion::register_buffer(std::move(device), **buffer);
+    if (!region) return pass_on(region);
+    return std::unique_ptr<Slots>(new Slots(std::move(*buffer), std::move(*region), each));
+  }
+
+  MemoryPiece piece(std::size_t slot, std::size_t bytes) const {
+    return {region_->address() + slot * each_, static_cast<std::uint32_t>(std::min(bytes, each_)),
+            region_->local_key()};
+  }
+  std::span<std::byte> bytes(std::size_t slot) const { return {region_->address() + slot * each_, each_}; }
+  TransferBuffer& buffer() { return *buffer_; }
+  const MemoryRegion& region() const { return *region_; }
+
+ private:
+  Slots(std::unique_ptr<TransferBuffer> buffer, std::unique_ptr<MemoryRegion> region, std::size_t each)
+      : buffer_(std::move(buffer)), region_(std::move(region)), each_(each) {}
+  std::unique_ptr<TransferBuffer> buffer_;
+  std::unique_ptr<MemoryRegion> region_;
+  std::size_t each_;
+};
+
+/// The first bytes of a probe and of its answer.
+struct ProbeNote {
+  std::uint64_t sequence = 0;
+  std::uint64_t previous = 0;        // of an answer: the probe that the next field speaks of
+  std::uint64_t previous_delay = 0;  // ns from its arrival to its answer's departure
+  static constexpr std::size_t kSize = 24;
+};
+inline void store(MutableByteSpan to, const ProbeNote& note) {
+  store_be64(to, 0, note.sequence);
+  store_be64(to, 8, note.previous);
+  store_be64(to, 16, note.previous_delay);
+}
+inline ProbeNote load_note(ByteSpan from) {
+  return {load_be64(from, 0), load_be64(from, 8), load_be64(from, 16)};
+}
+
+/// Flows carry this pattern (probes/wire/pattern.hpp), each from an offset of its own, so that the receiver
+/// can tell what it should have got.
+inline constexpr std::uint64_t kFlowPattern = 0x77656674;
+inline std::uint64_t flow_pattern_offset(std::uint32_t spec, std::size_t depth, std::size_t message) {
+  return std::uint64_t{spec} * depth * message;
+}
+
+/// Headers of a RoCE v2 packet around its payload: IP, UDP, BTH, ICRC.
+inline std::size_t headers_of(bool v6) { return (v6 ? 40U : 20U) + 8 + 12 + 4; }
+
+}  // namespace weft

@@ -1,0 +1,86 @@
+// VerbsDevice: the RDMA device and port that serve one address of this host, opened. Queue pairs, completion
+// queues and memory made of it keep it open. Freely shared between threads.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "probes/engine/verbs/verbs_library.hpp"
+#include "probes/wire/transfer_buffer.hpp"
+#include "topology/base/ids.hpp"
+#include "topology/base/ip.hpp"
+#include "topology/base/units.hpp"
+
+namespace weft {
+
+using Gid = std::array<std::uint8_t, 16>;
+
+/// What a peer must know of a port to reach it.
+struct PortAddress {
+  Gid gid{};
+  Lid lid;  // InfiniBand; 0 on RoCE
+  friend bool operator==(const PortAddress&, const PortAddress&) = default;
+};
+
+/// The RoCE v2 GID of an address: of IPv4, the IPv4-mapped one.
+Gid gid_of(const IpAddress& address);
+
+class VerbsDevice {
+ public:
+  /// Errors: absent (no libibverbs, no RDMA device at all, none with this address as a RoCE v2 GID: says what
+  /// there is), permission (its device file).
+  static Result<std::shared_ptr<const VerbsDevice>> open(const IpAddress& address);
+  ~VerbsDevice();
+  VerbsDevice(const VerbsDevice&) = delete;
+  VerbsDevice& operator=(const VerbsDevice&) = delete;
+
+  const VerbsLibrary& library() const { return *library_; }
+  ibv_context* context() const { return context_; }
+  ibv_pd* pd() const { return pd_; }
+  const std::string& name() const { return name_; }
+  std::uint8_t port() const { return port_; }
+  std::uint8_t gid_index() const { return gid_index_; }
+  const PortAddress& address() const { return address_; }
+  Bytes path_mtu() const { return path_mtu_; }
+  bool is_infiniband() const { return address_.lid != Lid(0); }
+
+ private:
+  VerbsDevice() = default;
+  Result<void> find_port(const IpAddress& address);
+  Result<void> read_port();
+
+  std::shared_ptr<const VerbsLibrary> library_;
+  ibv_context* context_ = nullptr;
+  ibv_pd* pd_ = nullptr;
+  std::string name_;
+  std::uint8_t port_ = 1;
+  std::uint8_t gid_index_ = 0;
+  PortAddress address_;
+  Bytes path_mtu_ = Bytes(1024);
+};
+
+/// Memory that the device may read and write, by whichever path its owner offers and the device accepts.
+class MemoryRegion {
+ public:
+  /// `buffer` outlives it. Errors: permission (locked memory: says the limit and how to raise it),
+  /// not_supported (no path that the device accepts: with every reason).
+  static Result<std::unique_ptr<MemoryRegion>> register_buffer(std::shared_ptr<const VerbsDevice> device,
+                                                               TransferBuffer& buffer);
+  ~MemoryRegion();
+  MemoryRegion(const MemoryRegion&) = delete;
+  MemoryRegion& operator=(const MemoryRegion&) = delete;
+
+  std::byte* address() const { return address_; }
+  std::uint32_t local_key() const;
+  std::uint32_t remote_key() const;
+
+ private:
+  MemoryRegion(std::shared_ptr<const VerbsDevice> device, ibv_mr* mr, std::byte* address)
+      : device_(std::move(device)), mr_(mr), address_(address) {}
+  std::shared_ptr<const VerbsDevice> device_;
+  ibv_mr* mr_;
+  std::byte* address_;
+};
+
+}  // namespace weft

@@ -1,0 +1,62 @@
+#include "probes/engine/verbs/verbs_engine.hpp"
+
+#include "probes/engine/verbs/flow_run.hpp"
+#include "probes/engine/verbs/ping_run.hpp"
+
+namespace weft {
+namespace {
+
+class QueuePairEngine final : public VerbsEngine {
+ public:
+  QueuePairEngine(std::shared_ptr<const VerbsDevice> device, std::unique_ptr<VerbsResponder> responder,
+                  VerbsOptions options)
+      : device_(std::move(device)), responder_(std::move(responder)), options_(std::move(options)) {}
+
+  void meet(PeerExchange& exchange) override { exchange_ = &exchange; }
+
+  Result<std::string> answer(PortId from, std::string_view question) override {
+    const auto asked = decode_qp_question(question);
+    if (!asked) return pass_on(asked);
+    if (const auto* done = std::get_if<CloseQps>(&*asked))
+      return encode_differing(responder_->close(from, *done));
+    const auto connected = responder_->connect(from, std::get<ConnectQps>(*asked));
+    if (!connected) return pass_on(connected);
+    return encode(*connected);
+  }
+
+  Result<std::vector<HopAnswer>> trace(const TraceRequest&, std::stop_token) override {
+    return fail(ErrorKind::not_supported, "queue pairs carry no TTL: traces go by raw packets");
+  }
+  Result<std::vector<PingTally>> ping(const PingRequest& request, std::stop_token stop) override {
+    if (const auto ready = check_met(); !ready) return pass_on(ready);
+    return run_pings(device_, options_.buffers, options_.traffic, *exchange_, request, stop);
+  }
+  Result<std::vector<ReceivedTally>> received(BatchId batch) override { return responder_->received(batch); }
+  Result<std::vector<FlowTally>> run(const FlowRequest& request, std::stop_token stop) override {
+    if (const auto ready = check_met(); !ready) return pass_on(ready);
+    return run_flows(device_, options_.buffers, options_.traffic, *exchange_, request, stop);
+  }
+
+ private:
+  Result<void> check_met() const {
+    if (exchange_ != nullptr) return {};
+    return fail(ErrorKind::internal, "an RDMA engine was asked to probe before it could speak to its peers");
+  }
+
+  std::shared_ptr<const VerbsDevice> device_;
+  std::unique_ptr<VerbsResponder> responder_;
+  VerbsOptions options_;
+  PeerExchange* exchange_ = nullptr;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(const VerbsOptions& options) {
+  auto device = VerbsDevice::open(options.address);
+  if (!device) return pass_on(device);
+  auto responder = VerbsResponder::start(*device, options.buffers, options.traffic);
+  if (!responder) return pass_on(responder);
+  return std::make_shared<QueuePairEngine>(std::move(*device), std::move(*responder), options);
+}
+
+}  // namespace weft

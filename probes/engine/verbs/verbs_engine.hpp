@@ -1,0 +1,24 @@
+// VerbsEngine: probes and flows of one NIC over queue pairs, RoCE and InfiniBand alike. Probes are messages
+// of one packet over unreliable connected queue pairs, one a label, echoed and counted by the far engine;
+// flows are RDMA writes over reliable ones. Needs a PeerExchange (meet) before ping or run; does not trace: a
+// queue pair has no TTL.
+#pragma once
+
+#include "probes/engine/verbs/verbs_responder.hpp"
+#include "probes/wire/flow_engine.hpp"
+#include "probes/wire/peer_exchange.hpp"
+
+namespace weft {
+
+struct VerbsOptions {
+  IpAddress address;  // of the NIC
+  VerbsTraffic traffic;
+  BufferFactory buffers;
+};
+
+class VerbsEngine : public ProbeEngine, public FlowEngine, public PeerService {};
+
+/// Errors: those of VerbsDevice::open.
+Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(const VerbsOptions& options);
+
+}  // namespace weft

@@ -1,0 +1,57 @@
+// VerbsResponder: the far end of other NICs' queue pairs. Makes matching ones when asked, echoes and counts
+// probes in a thread of its own, gives flows memory to write into, and keeps the counts after the queue pairs
+// have gone.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "probes/engine/verbs/qp_messages.hpp"
+#include "probes/engine/verbs/slots.hpp"
+#include "probes/wire/probe_engine.hpp"
+
+namespace weft {
+
+struct VerbsTraffic {
+  std::uint8_t traffic_class = 0;
+  std::uint8_t service_level = 0;
+};
+
+class VerbsResponder {
+ public:
+  static Result<std::unique_ptr<VerbsResponder>> start(std::shared_ptr<const VerbsDevice> device,
+                                                       BufferFactory buffers, VerbsTraffic traffic);
+  ~VerbsResponder();
+
+  /// Any thread. Errors say what the device refused; conflict: more messages under way than its completion
+  /// queue holds.
+  Result<QpsConnected> connect(PortId from, const ConnectQps& offer);
+  /// The specs of flows whose bytes in memory are not those that were sent.
+  std::vector<std::uint32_t> close(PortId from, const CloseQps& done);
+  std::vector<ReceivedTally> received(BatchId batch) const;
+
+ private:
+  struct Group;  // the queue pairs of one offer
+  struct Served;
+  VerbsResponder(std::shared_ptr<const VerbsDevice> device, BufferFactory buffers, VerbsTraffic traffic,
+                 std::unique_ptr<CompletionQueue> queue);
+  Result<void> add(Group& group, const ConnectQps& offer, const OfferedQp& offered, std::size_t index);
+  void serve(const std::stop_token& stop);
+  void take(const Completion& completion);
+  void echo(Served& served, const Completion& completion);
+  void drop(PortId from, BatchId batch);
+
+  std::shared_ptr<const VerbsDevice> device_;
+  BufferFactory buffers_;
+  VerbsTraffic traffic_;
+  std::unique_ptr<CompletionQueue> queue_;
+  mutable std::mutex mutex_;
+  std::size_t under_way_ = 0;  // messages that may complete at once
+  std::vector<std::unique_ptr<Group>> groups_;
+  std::map<QpNum, Served*> served_;
+  std::map<BatchId, std::vector<std::unique_ptr<ReceivedTally>>> tallies_;
+  std::jthread thread_;
+};
+
+}  // namespace weft

@@ -1,0 +1,69 @@
+#include "probes/engine/verbs/ping_times.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+using std::chrono::microseconds;
+
+/// Probe `n` leaves 5 us after it was posted, is away `network` and `responder`, and is seen 3 us after it is
+/// back.
+void probe(PingTimes& times, std::uint32_t n, microseconds network, microseconds responder) {
+  const Nanoseconds start = microseconds(1000 * n);
+  const Nanoseconds back = start + microseconds(5) + network + responder;
+  times.posted(n, start);
+  times.sent(n, start + microseconds(5));
+  EXPECT_TRUE(times.answered(n, back, back + microseconds(3)));
+  times.turned_around(n, responder);
+}
+
+TEST(PingTimes, TellTheNetworkTheProberAndTheResponderApart) {
+  PingTimes times(3);
+  for (std::uint32_t n = 0; n < 3; ++n) probe(times, n, microseconds(20), microseconds(400));
+  EXPECT_EQ(times.network()->p50, microseconds(20));
+  EXPECT_EQ(times.responder()->p50, microseconds(400));
+  EXPECT_EQ(times.prober()->p50, microseconds(8));
+  EXPECT_TRUE(times.settled());
+}
+
+TEST(PingTimes, ASlowHostDoesNotMakeTheNetworkLookSlow) {
+  PingTimes times(2);
+  probe(times, 0, microseconds(20), microseconds(10));
+  probe(times, 1, microseconds(20), microseconds(90'000));
+  EXPECT_EQ(times.network()->p99, microseconds(20));
+  EXPECT_EQ(times.responder()->p99, microseconds(90'000));
+}
+
+TEST(PingTimes, CountEachProbeOnceAndOnlyThoseThatWereSent) {
+  PingTimes times(4);
+  times.posted(0, microseconds(1));
+  times.posted(1, microseconds(2));
+  EXPECT_TRUE(times.answered(1, microseconds(9), microseconds(9)));
+  EXPECT_FALSE(times.answered(1, microseconds(10), microseconds(10))) << "a repeat";
+  EXPECT_FALSE(times.answered(3, microseconds(9), microseconds(9))) << "never sent";
+  EXPECT_FALSE(times.answered(99, microseconds(9), microseconds(9))) << "not ours";
+  EXPECT_EQ(times.sent_count(), 2u);
+  EXPECT_EQ(times.answered_count(), 1u);
+  EXPECT_FALSE(times.settled());
+}
+
+TEST(PingTimes, WithoutTheRespondersShareNothingIsSaidOfTheNetwork) {
+  PingTimes times(1);
+  times.posted(0, microseconds(1));
+  times.sent(0, microseconds(2));
+  times.answered(0, microseconds(30), microseconds(31));
+  EXPECT_FALSE(times.network());
+}
+
+TEST(PingTimes, ASendWhoseCompletionWasSeenAfterTheAnswerCountsFromItsPosting) {
+  PingTimes times(1);
+  times.posted(0, microseconds(10));
+  times.answered(0, microseconds(40), microseconds(41));
+  times.sent(0, microseconds(42));
+  times.turned_around(0, microseconds(5));
+  EXPECT_GE(times.network()->p50, Nanoseconds(0));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,70 @@
+#include "probes/engine/verbs/qp_messages.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "probes/engine/verbs/verbs_engine.hpp"
+
+namespace weft {
+namespace {
+
+ConnectQps offer() {
+  ConnectQps made{.batch = BatchId(7),
+                  .kind = QpKind::unreliable,
+                  .from = {gid_of(IpAddress(IpAddress::V4{10, 0, 1, 1})), Lid(0)},
+                  .mtu = Bytes(4096),
+                  .message = Bytes(84),
+                  .depth = 64};
+  made.qps = {{0, QpNum(17), 99, PathLabel(50152)}, {1, QpNum(18), 100, std::nullopt}};
+  return made;
+}
+
+TEST(QpMessages, ReadBackAsTheyWereWritten) {
+  const QpQuestion connect = offer();
+  EXPECT_EQ(decode_qp_question(encode(connect)).value(), connect);
+  const QpQuestion close = CloseQps{BatchId(7), {{3, 10, 41'400, std::chrono::milliseconds(500)}}};
+  EXPECT_EQ(decode_qp_question(encode(close)).value(), close);
+  const QpsConnected answer{
+      {gid_of(IpAddress(IpAddress::V4{10, 0, 2, 1})), Lid(4)}, 0x7f00'0000'1000, 0xABCD, {{QpNum(40), 5}}};
+  EXPECT_EQ(decode_qps_connected(encode(answer)).value(), answer);
+}
+
+TEST(QpMessages, WhatDoesNotFitIsAnErrorThatSaysSo) {
+  for (const char* text :
+       {"", "{}", "[1]", R"({"do":"connect"})", R"({"do":"dance","batch":1})",
+        R"({"do":"close","batch":1,"moved":[[1]]})", R"({"do":"close","batch":-1,"moved":[]})",
+        R"({"do":"close","batch":1,"moved":7})"}) {
+    const auto read = decode_qp_question(text);
+    ASSERT_FALSE(read) << text;
+    EXPECT_EQ(read.error().kind, ErrorKind::invalid_input);
+  }
+  EXPECT_FALSE(decode_qps_connected(R"({"from":{"gid":[1,2],"lid":0},"memory":1,"key":1,"qps":[]})"));
+}
+
+TEST(QpMessages, MoreQueuePairsThanAnyRequestNeedsAreRefused) {
+  ConnectQps many = offer();
+  many.qps.resize(kMostQps + 1, many.qps[0]);
+  EXPECT_FALSE(decode_qp_question(encode(QpQuestion(many))));
+}
+
+TEST(Gid, OfAnIpv4AddressIsItsMappedForm) {
+  const Gid gid = gid_of(IpAddress(IpAddress::V4{10, 0, 1, 2}));
+  EXPECT_EQ(gid, (Gid{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 10, 0, 1, 2}));
+}
+
+TEST(CompletionStatus, IsSpokenInWordsWithItsNumber) {
+  EXPECT_EQ(describe_status(12), "transport retry counter exceeded (status 12)");
+  EXPECT_EQ(describe_status(99), "unknown (status 99)");
+}
+
+// Runs where there is no RDMA device and where there is one: no device has this address.
+TEST(VerbsEngine, WithoutADeviceForTheAddressSaysWhatIsMissing) {
+  const auto opened =
+      open_verbs_engine({.address = IpAddress(IpAddress::V4{192, 0, 2, 77}), .traffic = {}, .buffers = {}});
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().kind, testing::AnyOf(ErrorKind::absent, ErrorKind::not_supported));
+  EXPECT_THAT(opened.error().message, testing::HasSubstr("RDMA"));
+}
+
+}  // namespace
+}  // namespace weft
