@@ -1,0 +1,197 @@
+// Queue pairs over real packets: four guests with soft-RoCE on the 4x4 lab. The guests are booted once for
+// all tests.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/support/rdma_rig.hpp"
+#include "tests/support/schema.hpp"
+
+namespace weft {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+using Json = nlohmann::json;
+
+constexpr const char* kFabric =
+    "fabric: rig\nkind: roce\nclos: {leaves: 4, spines: 4, hosts_per_leaf: 1}\nlab: {link_rate: 10M, guests: "
+    "all, "
+    "guest_image: " WEFT_BINARY_DIR "/guest}\n";
+
+class QueuePairs : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    missing_ = new std::string(missing_for_guests());
+    if (missing_->empty()) rig_ = new RdmaRig(kFabric);
+  }
+  static void TearDownTestSuite() {
+    delete rig_;
+    delete missing_;
+  }
+  void SetUp() override {
+    if (!missing_->empty()) GTEST_SKIP() << *missing_;
+    ASSERT_EQ(rig_->trouble(), "");
+  }
+
+  Json sweep(const char* load, const char* budget) {
+    const auto answer = rig().weft({"sweep", "--lab=" + rig().name(), "--engine", "verbs", "--load", load,
+                                    "--budget", budget, "-o", "json"});
+    said_ = answer.output + answer.errors;
+    expect_matches_schema(answer.output, "diagnosis");
+    return Json::parse(answer.output, nullptr, false);
+  }
+  /// Writes from host1 to host3 with these labels, each at 1 Mbit/s.
+  WorkItem flows(const std::vector<std::uint32_t>& labels, Nanoseconds duration) {
+    FlowRequest request{
+        .run = RunId(1), .batch = BatchId(1), .peers = {rig().peer("host3")}, .duration = duration};
+    for (const auto label : labels)
+      request.specs.push_back({0, PathLabel(label), Bandwidth::mbit(1), Bytes(4096)});
+    return {rig().nic("host1"), duration + seconds(20), request};
+  }
+  WorkItem pings(std::uint32_t count, std::uint32_t specs) {
+    PingRequest request{.run = RunId(1), .batch = BatchId(2), .peers = {rig().peer("host3")}};
+    for (std::uint32_t i = 0; i < specs; ++i)
+      request.specs.push_back({0, PathLabel(50'000 + i), PathLabel(60'000 + i), count, Bytes(128)});
+    request.pace.packets_per_second = 200;
+    return {rig().nic("host1"), seconds(30), request};
+  }
+  WorkItem asked(const char* host, std::uint32_t batch) {
+    return {rig().nic(host), seconds(5), ReceivedQuery{BatchId(batch)}};
+  }
+
+  RdmaRig& rig() { return *rig_; }
+  static inline std::string* missing_ = nullptr;
+  static inline RdmaRig* rig_ = nullptr;
+  std::string said_;
+};
+
+TEST_F(QueuePairs, FindNothingInAHealthyFabric) {
+  Json document;
+  // Emulated on a machine that is busy, a guest may stall: once is enough.
+  for (int attempt = 0; attempt < 2 && document["verdict"] != "healthy"; ++attempt)
+    document = sweep("none", "6s");
+  EXPECT_EQ(document["verdict"], "healthy") << said_;
+  EXPECT_EQ(document["coverage"]["complete"], true);
+  EXPECT_EQ(document["coverage"]["probed"], 40);
+}
+
+TEST_F(QueuePairs, NameTheChannelThatOnlyTheLabelsOfSomeCross) {
+  rig().user().fault("leaf1--spine2", {"--loss", "1", "--from", "leaf1"});
+  bool named = false;
+  for (int attempt = 0; attempt < 2 && !named; ++attempt) {
+    const auto document = sweep("full", "15s");
+    for (const auto& link : document["links"])
+      named |= link["link"] == "leaf1--spine2" && link["from"] == "leaf1" && link["cause"] == "loss";
+    for (const auto& link : document["links"]) EXPECT_EQ(link["link"], "leaf1--spine2") << said_;
+  }
+  rig().weft({"lab", "heal", "--name", rig().name()});
+  EXPECT_TRUE(named) << said_;
+}
+
+TEST_F(QueuePairs, UseThePortTheyWereGivenAndNoOther) {
+  const std::vector<std::uint32_t> labels{49152, 49153, 50152, 51000, 57345, 60001, 65000, 65535};
+  RigAnswers done;
+  const auto seen = rig().ports_used("host1", [&] {
+    done = rig().run({"host1", "host3"}, {{flows(labels, seconds(1))}});
+  });
+  ASSERT_EQ(done.error, "");
+  ASSERT_TRUE(done.blamed.empty()) << done.blamed[0].text;
+  std::set<UdpPort> ports;
+  for (const auto& [qp, used] : seen) {
+    EXPECT_EQ(used.size(), 1u) << "queue pair " << qp.value() << " changed its port";
+    ports.insert(used.begin(), used.end());
+  }
+  EXPECT_EQ(seen.size(), labels.size());
+  std::set<UdpPort> given;
+  for (const auto label : labels) given.insert(UdpPort(static_cast<std::uint16_t>(label)));
+  EXPECT_EQ(ports, given);
+}
+
+TEST_F(QueuePairs, CountPingsOneWayAndTellTheHostsDelaysFromTheNetworks) {
+  const auto done = rig().run({"host1", "host3"}, {{pings(50, 4)}, {asked("host3", 2)}});
+  ASSERT_EQ(done.answers.size(), 2u) << done.error;
+  const auto tallies = std::get<std::vector<PingTally>>(done.answers[0].value());
+  ASSERT_EQ(tallies.size(), 4u);
+  for (const auto& tally : tallies) {
+    EXPECT_EQ(tally.sent, 50u);
+    EXPECT_GE(tally.answered, 45u);
+    ASSERT_TRUE(tally.rtt && tally.delays);
+    EXPECT_GT(tally.delays->responder.p50, Nanoseconds(0));
+    EXPECT_FALSE(tally.delays->by_hardware) << "soft-RoCE stamps nothing";
+  }
+  const auto receipts = std::get<std::vector<ReceivedTally>>(done.answers[1].value());
+  ASSERT_EQ(receipts.size(), 4u);
+  for (const auto& receipt : receipts) {
+    EXPECT_EQ(receipt.from, rig().nic("host1"));
+    EXPECT_GE(receipt.packets, 45u);
+    EXPECT_LE(receipt.packets, 50u);
+    EXPECT_EQ(receipt.bytes, receipt.packets * 128);
+  }
+}
+
+TEST_F(QueuePairs, ReportWhatAFlowMovedAndThatItArrivedAsSent) {
+  const auto done =
+      rig().run({"host1", "host3"}, {{flows({50'000, 51'000}, seconds(2))}, {asked("host3", 1)}});
+  ASSERT_EQ(done.answers.size(), 2u) << done.error;
+  const auto tallies = std::get<std::vector<FlowTally>>(done.answers[0].value());
+  const auto receipts = std::get<std::vector<ReceivedTally>>(done.answers[1].value());
+  ASSERT_EQ(receipts.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_FALSE(tallies[i].error) << *tallies[i].error;
+    // 1 Mbit/s for two seconds.
+    EXPECT_NEAR(static_cast<double>(receipts[i].bytes), 250'000, 60'000);
+  }
+}
+
+TEST_F(QueuePairs, ThatLoseTheirPathMidFlowEndWithTheReason) {
+  RigAnswers done;
+  std::jthread fault([&] {
+    std::this_thread::sleep_for(seconds(4));
+    rig().user().fault("host3--leaf3", {"--loss", "100", "--from", "leaf3"});
+  });
+  done = rig().run({"host1", "host3"}, {{flows({50'000}, seconds(9))}});
+  fault.join();
+  rig().weft({"lab", "heal", "--name", rig().name()});
+  ASSERT_EQ(done.answers.size(), 1u) << done.error;
+  ASSERT_TRUE(done.answers[0]) << done.blamed.at(0).text;
+  const auto tallies = std::get<std::vector<FlowTally>>(*done.answers[0]);
+  ASSERT_TRUE(tallies.at(0).error);
+  EXPECT_THAT(*tallies[0].error, HasSubstr("status 12"));
+}
+
+TEST_F(QueuePairs, WhosePeerDiesEndTooAndTheDeadAgentIsBlamed) {
+  RigAnswers done;
+  std::jthread killer([&] {
+    const auto agent = child_with_word(getpid(), "host3");
+    std::this_thread::sleep_for(seconds(4));
+    if (agent) kill(*agent, SIGKILL);
+  });
+  done = rig().run({"host1", "host3"}, {{flows({50'000}, seconds(12))}});
+  killer.join();
+  ASSERT_EQ(done.answers.size(), 1u) << done.error;
+  EXPECT_TRUE(done.blames("its agent"));
+  ASSERT_TRUE(done.answers[0]);
+  EXPECT_TRUE(std::get<std::vector<FlowTally>>(*done.answers[0]).at(0).error);
+}
+
+TEST_F(QueuePairs, MoreThanTheCompletionQueueHoldsAreRefusedBeforeItOverruns) {
+  const auto done = rig().run({"host1", "host3"}, {{pings(1, 150)}});
+  EXPECT_TRUE(done.blames("would overrun"))
+      << (done.blamed.empty() ? "nothing was blamed" : done.blamed[0].text);
+}
+
+TEST_F(QueuePairs, OfAHostWithoutADeviceAreAFindingThatSaysSo) {
+  ASSERT_EQ(rig().in("host4", {"rdma", "link", "delete", "rxe_p1"}).status, 0);
+  const auto done = rig().run({"host1", "host4"}, {{asked("host1", 9)}});
+  const auto back = rig().in("host4", {"rdma", "link", "add", "rxe_p1", "type", "rxe", "netdev", "p1"});
+  EXPECT_EQ(back.status, 0) << back.errors;
+  EXPECT_TRUE(done.blames("no RDMA device")) << done.error;
+}
+
+}  // namespace
+}  // namespace weft
