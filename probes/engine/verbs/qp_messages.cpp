@@ -1,5 +1,6 @@
 #include "probes/engine/verbs/qp_messages.hpp"
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace weft {
@@ -8,10 +9,6 @@ namespace {
 using nlohmann::json;
 
 json to_json(const PortAddress& address) { return {{"gid", address.gid}, {"lid", address.lid.value()}}; }
-
-PortAddress address_from(const json& in) {
-  return {in.at("gid").get<Gid>(), Lid(in.at("lid").get<std::uint16_t>())};
-}
 
 json to_json(const ConnectQps& m) {
   json qps = json::array();
@@ -31,6 +28,18 @@ json to_json(const CloseQps& m) {
   return {{"do", "close"}, {"batch", m.batch.value()}, {"moved", std::move(moved)}};
 }
 
+/// A whole number that fits: what does not is refused, never cut.
+template <class T>
+T whole(const json& in) {
+  if (!in.is_number_unsigned() || in.get<std::uint64_t>() > std::numeric_limits<T>::max())
+    throw json::other_error::create(501, "not a whole number of the size it should have", &in);
+  return static_cast<T>(in.get<std::uint64_t>());
+}
+
+PortAddress address_from(const json& in) {
+  return {in.at("gid").get<Gid>(), Lid(whole<std::uint16_t>(in.at("lid")))};
+}
+
 const json& list_of(const json& in, const char* name) {
   const json& list = in.at(name);
   if (!list.is_array() || list.size() > kMostQps)
@@ -46,26 +55,26 @@ Bytes size_from(const json& in) {
 }
 
 ConnectQps connect_from(const json& in) {
-  ConnectQps m{.batch = BatchId(in.at("batch").get<std::uint32_t>()),
+  ConnectQps m{.batch = BatchId(whole<std::uint32_t>(in.at("batch"))),
                .kind = in.at("reliable").get<bool>() ? QpKind::reliable : QpKind::unreliable,
                .from = address_from(in.at("from")),
                .mtu = size_from(in.at("mtu")),
                .message = size_from(in.at("message")),
-               .depth = in.at("depth").get<std::uint32_t>()};
+               .depth = whole<std::uint32_t>(in.at("depth"))};
   for (const json& qp : list_of(in, "qps")) {
-    OfferedQp offered{qp.at(0).get<std::uint32_t>(), QpNum(qp.at(1).get<std::uint32_t>()),
-                      qp.at(2).get<std::uint32_t>(), std::nullopt};
-    if (qp.size() > 3) offered.back_label = PathLabel(qp.at(3).get<std::uint32_t>());
+    OfferedQp offered{whole<std::uint32_t>(qp.at(0)), QpNum(whole<std::uint32_t>(qp.at(1))),
+                      whole<std::uint32_t>(qp.at(2)), std::nullopt};
+    if (qp.size() > 3) offered.back_label = PathLabel(whole<std::uint32_t>(qp.at(3)));
     m.qps.push_back(offered);
   }
   return m;
 }
 
 CloseQps close_from(const json& in) {
-  CloseQps m{.batch = BatchId(in.at("batch").get<std::uint32_t>())};
+  CloseQps m{.batch = BatchId(whole<std::uint32_t>(in.at("batch")))};
   for (const json& flow : list_of(in, "moved"))
-    m.moved.push_back({flow.at(0).get<std::uint32_t>(), flow.at(1).get<std::uint64_t>(),
-                       flow.at(2).get<std::uint64_t>(), Nanoseconds(flow.at(3).get<std::int64_t>())});
+    m.moved.push_back({whole<std::uint32_t>(flow.at(0)), whole<std::uint64_t>(flow.at(1)),
+                       whole<std::uint64_t>(flow.at(2)), Nanoseconds(flow.at(3).get<std::int64_t>())});
   return m;
 }
 
@@ -112,10 +121,10 @@ Result<QpQuestion> decode_qp_question(std::string_view text) {
 Result<QpsConnected> decode_qps_connected(std::string_view text) {
   return read_with<QpsConnected>(text, [](const json& in) {
     QpsConnected m{.from = address_from(in.at("from")),
-                   .memory = in.at("memory").get<std::uint64_t>(),
-                   .memory_key = in.at("key").get<std::uint32_t>()};
+                   .memory = whole<std::uint64_t>(in.at("memory")),
+                   .memory_key = whole<std::uint32_t>(in.at("key"))};
     for (const json& qp : list_of(in, "qps"))
-      m.qps.push_back({QpNum(qp.at(0).get<std::uint32_t>()), qp.at(1).get<std::uint32_t>()});
+      m.qps.push_back({QpNum(whole<std::uint32_t>(qp.at(0))), whole<std::uint32_t>(qp.at(1))});
     return m;
   });
 }
