@@ -11,7 +11,13 @@
 
 namespace weft {
 
-int guest_serve_command(const Arguments&) {
+int guest_serve_command(const Arguments& arguments) {
+  OptionParser parser("weft guest-serve",
+                      "Takes commands inside a guest of a lab; its first process starts it.",
+                      "  weft guest-serve\n");
+  const auto values = parser.parse(arguments);
+  if (!values) return report(values.error());
+  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
   const auto served = serve_guest_commands(kGuestCommandPort);
   return served ? kExitHealthy : report(served.error());
 }
@@ -19,6 +25,13 @@ int guest_serve_command(const Arguments&) {
 // As topology/lab writes it: ADDRESS [--env NAME]... [--stdin] -- PROGRAM...
 int guest_run_command(const Arguments& arguments) {
   const auto dashes = std::ranges::find(arguments, "--");
+  OptionParser parser("weft guest-run ADDRESS [--env NAME]... [--stdin] -- PROGRAM...",
+                      "Runs a program in a guest of a lab; weft lab exec and sweeps start it.",
+                      "  weft guest-run 172.31.0.2 -- rdma link\n");
+  if (std::find(arguments.begin(), dashes, "--help") != dashes) {
+    const auto values = parser.parse({"--help"});
+    return values && OptionParser::help_was_asked(*values) ? kExitHealthy : kExitInternal;
+  }
   if (arguments.empty() || dashes == arguments.end())
     return report({ErrorKind::usage, "guest-run: expected ADDRESS [--env NAME]... [--stdin] -- PROGRAM..."});
   const auto address = IpAddress::parse(arguments[0]);
