@@ -38,7 +38,11 @@ ForwardingTables::ForwardingTables(const InfinibandFabric& whole) {
     index_of_[n] = static_cast<std::int32_t>(switches_.size());
     switches_.push_back(NodeId(n));
   }
-  behind_.resize(switches_.size() * kPorts);
+  const auto number_of = [&fabric](PortId port) { return std::size_t{fabric.port(port).number.value()}; };
+  for (std::uint32_t p = 0; p < fabric.port_count(); ++p)
+    if (!fabric.is_host(fabric.port(PortId(p)).node) && number_of(PortId(p)) < kMostPorts)
+      ports_ = std::max(ports_, number_of(PortId(p)) + 1);
+  behind_.resize(switches_.size() * ports_);
   from_nic_.resize(fabric.port_count());
   holder_.assign(kLids, kNobody);
   lids_of_.resize(fabric.port_count());
@@ -58,9 +62,8 @@ ForwardingTables::ForwardingTables(const InfinibandFabric& whole) {
       from_nic_[p] = next;
       lids_of_[p] = whole.inventory.ports[p].lids;
       if (lids_of_[p]) hold(*lids_of_[p], static_cast<std::int32_t>(p));
-    } else if (fabric.port(port).number.value() < kPorts) {
-      behind_[static_cast<std::size_t>(index_of_[node.value()]) * kPorts + fabric.port(port).number.value()] =
-          next;
+    } else if (number_of(port) < ports_) {
+      behind_[static_cast<std::size_t>(index_of_[node.value()]) * ports_ + number_of(port)] = next;
     }
   }
   for (const NodeId node : switches_)
@@ -78,7 +81,7 @@ void ForwardingTables::set(NodeId node, std::uint32_t first, std::span<const std
   WEFT_CHECK(index.has_value());
   if (first >= lids_) return;  // LIDs that nobody holds
   const auto count = std::min(ports.size(), lids_ - first);
-  std::copy_n(ports.begin(), count, table_.begin() + static_cast<std::ptrdiff_t>(*index * lids_ + first));
+  for (std::size_t i = 0; i < count; ++i) table_[(first + i) * switches_.size() + *index] = ports[i];
 }
 
 std::optional<std::uint8_t> ForwardingTables::port(NodeId node, Lid lid) const {

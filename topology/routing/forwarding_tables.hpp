@@ -59,21 +59,25 @@ class ForwardingTables {
   NodeId switch_at(std::size_t index) const { return switches_[index]; }
   std::optional<std::size_t> index_of(NodeId node) const;
   std::uint8_t entry(std::size_t index, Lid lid) const {
-    return lid.value() < lids_ ? table_[index * lids_ + lid.value()] : kNone;
+    return lid.value() < lids_ ? table_[lid.value() * switches_.size() + index] : kNone;
   }
-  const Behind& behind(std::size_t index, std::uint8_t port) const { return behind_[index * kPorts + port]; }
+  Behind behind(std::size_t index, std::uint8_t port) const {
+    return port < ports_ ? behind_[index * ports_ + port] : Behind{};
+  }
 
   static constexpr std::size_t kLids = 0xC000;  // unicast LIDs end there (IBTA vol. 1, 4.1.3)
   static constexpr std::uint8_t kNone = 0xFF;
 
  private:
-  static constexpr std::size_t kPorts = 256;
+  static constexpr std::size_t kMostPorts = 256;
 
   std::vector<NodeId> switches_;
-  std::vector<std::int32_t> index_of_;            // by node; -1: no switch
-  std::size_t lids_ = 0;                          // LIDs a table keeps: up to the highest that anyone holds
-  std::vector<std::uint8_t> table_;               // switch * lids_ + lid
-  std::vector<Behind> behind_;                    // switch * kPorts + port
+  std::vector<std::int32_t> index_of_;  // by node; -1: no switch
+  std::size_t ports_ = 0;               // rows of behind_: the highest port number of a switch, and 0
+  std::size_t lids_ = 0;                // LIDs a table keeps: up to the highest that anyone holds
+  // By LID first: the entries that a path reads lie within one row of a byte a switch, not a table apart.
+  std::vector<std::uint8_t> table_;               // lid * switches + switch
+  std::vector<Behind> behind_;                    // switch * ports_ + port
   std::vector<Behind> from_nic_;                  // by port
   std::vector<std::int32_t> holder_;              // by lid: a NIC's PortId; -1: nobody, -2: a switch
   std::vector<std::optional<LidRange>> lids_of_;  // by port
