@@ -80,12 +80,12 @@ std::optional<HostInventory> inventory_of(const AgentWords& words) {
   return inventory ? std::optional(std::move(*inventory)) : std::nullopt;
 }
 
-Result<void> serve(const AgentWords& words, std::stop_token stop) {
+Result<void> serve(const AgentWords& words, const BufferFactory& memory, std::stop_token stop) {
   const auto bus = connect_nats({words.server, read_token(words.token_on_stdin)}, words.run, words.host);
   if (!bus) return pass_on(bus);
   const Hello hello{words.host, std::string(tool_version()), words.engine, words.nics, inventory_of(words)};
   const auto engines = words.engine == "raw"     ? raw_engines(words.nics)
-                       : words.engine == "verbs" ? verbs_engines(words.nics)
+                       : words.engine == "verbs" ? verbs_engines(words.nics, memory)
                                                  : umad_engines(words.nics, words.engine == "ibsim");
   return run_agent(**bus, hello, near_nics(engines, hello.inventory), std::move(stop));
 }
@@ -106,7 +106,9 @@ std::vector<std::string> agent_arguments(const AgentWords& words) {
   return arguments;
 }
 
-int agent_command(const Arguments& arguments) {
+int agent_command(const Arguments& arguments) { return run_agent_command(arguments, host_memory); }
+
+int run_agent_command(const Arguments& arguments, const BufferFactory& memory) {
   OptionParser parser(
       "weft agent --server URL --run ID --host NAME --nic ADDRESS... [options]",
       "Probes from this host for a coordinator. weft sweep and weft trace start their agents themselves.",
@@ -129,7 +131,7 @@ int agent_command(const Arguments& arguments) {
   const auto words = read_words(*values);
   if (!words) return report(words.error());
   const Interrupt interrupt;
-  const auto served = serve(*words, interrupt.token());
+  const auto served = serve(*words, memory, interrupt.token());
   return served ? kExitHealthy : report(served.error());
 }
 

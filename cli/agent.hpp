@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "probes/session/messages.hpp"
+#include "probes/wire/transfer_buffer.hpp"
 
 namespace weft {
 
@@ -22,5 +23,8 @@ struct AgentWords {
 };
 
 std::vector<std::string> agent_arguments(const AgentWords& words);
+
+/// `weft agent`, its queue pairs in memory that `memory` makes; agent_command takes the host's.
+int run_agent_command(const std::vector<std::string>& arguments, const BufferFactory& memory);
 
 }  // namespace weft

@@ -58,17 +58,16 @@ OpenEngines raw_engines(std::vector<NicReport> nics) {
   };
 }
 
-OpenEngines verbs_engines(std::vector<NicReport> nics) {
-  return [nics = std::move(nics)](const NicAssignment& assigned,
-                                  const RunSecrets& secrets) -> Result<NicEngines> {
+Result<std::unique_ptr<TransferBuffer>> host_memory(Bytes size) { return HostBuffer::allocate(size); }
+
+OpenEngines verbs_engines(std::vector<NicReport> nics, BufferFactory memory) {
+  return [nics = std::move(nics), memory = std::move(memory)](
+             const NicAssignment& assigned, const RunSecrets& secrets) -> Result<NicEngines> {
     const auto nic = raw_nic(nics, assigned);
     if (!nic) return pass_on(nic);
     auto tracer = open_raw_tracer(*nic, secrets, assigned.nic);
     if (!tracer) return pass_on(tracer);
-    const BufferFactory host_memory = [](Bytes size) -> Result<std::unique_ptr<TransferBuffer>> {
-      return HostBuffer::allocate(size);
-    };
-    auto opened = open_verbs_engine({.address = nic->address, .traffic = {}, .buffers = host_memory});
+    auto opened = open_verbs_engine({.address = nic->address, .traffic = {}, .buffers = memory});
     if (!opened) return pass_on(opened);
     const auto probes = std::make_shared<TracedEngine>(std::move(*tracer), *opened);
     return NicEngines{probes, *opened, *opened};

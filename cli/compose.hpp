@@ -5,6 +5,7 @@
 
 #include "collectors/bus/nats_bus.hpp"
 #include "probes/session/work.hpp"
+#include "probes/wire/transfer_buffer.hpp"
 #include "topology/model/addressing.hpp"
 #include "topology/model/fault.hpp"
 
@@ -13,8 +14,11 @@ namespace weft {
 /// Opens AF_PACKET engines for NICs that go by the interfaces and addresses of `nics`.
 OpenEngines raw_engines(std::vector<NicReport> nics);
 
+/// Memory of this host, for queue pairs.
+Result<std::unique_ptr<TransferBuffer>> host_memory(Bytes size);
+
 /// Opens queue pairs for probes and flows, and raw sockets for traces. RDMA libraries are loaded only here.
-OpenEngines verbs_engines(std::vector<NicReport> nics);
+OpenEngines verbs_engines(std::vector<NicReport> nics, BufferFactory memory);
 
 /// Opens InfiniBand management engines; a NIC's interface is its adapter's name, its first port is served.
 OpenEngines umad_engines(std::vector<NicReport> nics, bool in_ibsim);

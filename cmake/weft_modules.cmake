@@ -95,6 +95,10 @@ function(weft_all_tests)
       list(APPEND properties RESOURCE_LOCK ${name} LABELS lab)
     endif()
     if(folder STREQUAL "tests/rdma")
+      # An agent for guests, in memory that changes a byte.
+      add_executable(flipping_agent tests/rdma/flipping_agent.cpp)
+      target_link_libraries(flipping_agent PRIVATE weft_cli)
+      add_dependencies(${name} flipping_agent)
       # One run of the whole program: its tests share guests that take half a minute to boot.
       add_test(NAME "tests/rdma: queue pairs between guests" COMMAND ${name})
       set_tests_properties("tests/rdma: queue pairs between guests" PROPERTIES RUN_SERIAL TRUE TIMEOUT 900 LABELS lab)

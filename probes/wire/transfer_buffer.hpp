@@ -4,6 +4,8 @@
 // copy moves the bytes there, the other paths do nothing. Not thread-safe.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -55,5 +57,8 @@ class TransferBuffer {
   virtual Result<void> fill(BufferRange range, std::uint64_t seed, std::uint64_t offset) = 0;
   virtual Result<PatternDifference> verify(BufferRange range, std::uint64_t seed, std::uint64_t offset) = 0;
 };
+
+/// Makes the memory that queue pairs use: of the host or of a GPU.
+using BufferFactory = std::function<Result<std::unique_ptr<TransferBuffer>>(Bytes size)>;
 
 }  // namespace weft

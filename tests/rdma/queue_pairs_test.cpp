@@ -93,6 +93,21 @@ TEST_F(QueuePairs, NameTheChannelThatOnlyTheLabelsOfSomeCross) {
   EXPECT_TRUE(named) << said_;
 }
 
+TEST_F(QueuePairs, NameTheHostInWhoseMemoryAReceivedByteChanged) {
+  const RdmaRig::BadMemory bad(rig(), "host3");
+  const auto document = sweep("full", "6s");
+  EXPECT_EQ(document["verdict"], "failed") << said_;
+  std::set<std::string> corrupted;
+  for (const auto& host : document["hosts"])
+    if (host["cause"] == "corruption") {
+      corrupted.insert(host["host"]);
+      EXPECT_EQ(host["verdict"], "failed");
+      EXPECT_THAT(host["evidence"].dump(), HasSubstr("silent corruption"));
+    }
+  EXPECT_EQ(corrupted, std::set<std::string>{"host3"}) << said_;
+  for (const auto& link : document["links"]) EXPECT_NE(link["cause"], "corruption") << said_;
+}
+
 TEST_F(QueuePairs, UseThePortTheyWereGivenAndNoOther) {
   const std::vector<std::uint32_t> labels{49152, 49153, 50152, 51000, 57345, 60001, 65000, 65535};
   RigAnswers done;

@@ -23,6 +23,7 @@ namespace weft {
 namespace {
 
 constexpr std::chrono::seconds kLongestBoot{200};
+constexpr std::chrono::seconds kLongestCopy{60};
 constexpr std::uint16_t kRocePort = 4791;
 constexpr int kCaptureBuffer = 16 << 20;
 
@@ -113,6 +114,21 @@ Answer RdmaRig::in(const std::string& host, std::vector<std::string> argv) const
   std::vector<std::string> words{"lab", "exec", host, "--name", name(), "--"};
   words.insert(words.end(), argv.begin(), argv.end());
   return weft(words);
+}
+
+RdmaRig::BadMemory::BadMemory(const RdmaRig& rig, std::string host) : rig_(rig), host_(std::move(host)) {
+  // Its file is the input of `weft lab exec`. Beside the old one first: that one runs.
+  auto put = rig_.user().start_after({"sh", "-c", "exec \"$@\" <" WEFT_BINARY_DIR "/flipping_agent", "sh"},
+                                     {"lab", "exec", host_, "--name", rig_.name(), "--", "sh", "-c",
+                                      "cat >/bin/flipping && chmod 755 /bin/flipping && mv /bin/weft "
+                                      "/bin/kept && mv /bin/flipping /bin/weft"});
+  const auto answer = put.wait(kLongestCopy);
+  EXPECT_EQ(answer.status, 0) << answer.errors;
+}
+
+RdmaRig::BadMemory::~BadMemory() {
+  const auto answer = rig_.in(host_, {"sh", "-c", "test ! -e /bin/kept || mv /bin/kept /bin/weft"});
+  EXPECT_EQ(answer.status, 0) << answer.errors;
 }
 
 RigAnswers RdmaRig::run(const std::vector<std::string>& hosts,

@@ -43,6 +43,20 @@ class RdmaRig {
   /// A program in a guest.
   Answer in(const std::string& host, std::vector<std::string> argv) const;
 
+  /// The agent of `host` runs in memory where a byte of what a flow wrote changes, while the object lives: it
+  /// is another program in the place of the guest's own.
+  class BadMemory {
+   public:
+    BadMemory(const RdmaRig& rig, std::string host);
+    ~BadMemory();
+    BadMemory(const BadMemory&) = delete;
+    BadMemory& operator=(const BadMemory&) = delete;
+
+   private:
+    const RdmaRig& rig_;
+    std::string host_;
+  };
+
   /// Runs waves of work over the agents of `hosts`, with queue pairs.
   RigAnswers run(const std::vector<std::string>& hosts, std::vector<std::vector<WorkItem>> waves) const;
   /// The RDMA packets that leave the NIC of `host` while `during` runs.

@@ -43,9 +43,10 @@ class FlowRun {
     auto slots = Slots::make(device, buffers, request_.specs.size() * kDepth, message);
     if (!slots) return pass_on(slots);
     slots_ = std::move(*slots);
-    const auto filled = slots_->buffer().fill(
-        {0, static_cast<std::uint64_t>(slots_->buffer().size().count())}, kFlowPattern, 0);
-    if (!filled) return filled;
+    // Every message carries what stands in its place: it is written once.
+    const BufferRange all{0, static_cast<std::uint64_t>(slots_->buffer().size().count())};
+    if (const auto filled = slots_->buffer().fill(all, kFlowPattern, 0); !filled) return filled;
+    if (const auto ready = slots_->buffer().before_send(all); !ready) return ready;
     for (std::size_t i = 0; i < request_.specs.size(); ++i) {
       flows_.push_back({.first_slot = i * kDepth, .pacer = Pacer(Nanoseconds(0), kDepth, Nanoseconds(0))});
     }

@@ -2,16 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
 #include <memory>
 
 #include "probes/engine/verbs/queue_pair.hpp"
 #include "topology/base/bytes.hpp"
 
 namespace weft {
-
-/// Makes the memory that queue pairs use: of the host or of a GPU.
-using BufferFactory = std::function<Result<std::unique_ptr<TransferBuffer>>(Bytes size)>;
 
 class Slots {
  public:

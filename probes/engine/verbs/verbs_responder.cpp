@@ -137,11 +137,9 @@ std::vector<std::uint32_t> VerbsResponder::close(PortId from, const CloseQps& do
       const FlowMoved& flow = done.moved[i];
       if (i >= group->served.size()) break;
       // In the order of the offer; a flow fills its messages' places in turn.
-      const std::uint64_t start = i * group->depth * group->message;
-      const std::uint64_t filled = std::min<std::uint64_t>(flow.packets, group->depth) * group->message;
-      const auto difference = group->slots->buffer().verify(
-          {start, filled}, kFlowPattern, flow_pattern_offset(flow.spec, group->depth, group->message));
-      if (difference && difference->bytes > 0) differing.push_back(flow.spec);
+      const BufferRange filled{i * group->depth * group->message,
+                               std::min<std::uint64_t>(flow.packets, group->depth) * group->message};
+      if (differs(*group, filled, flow.spec)) differing.push_back(flow.spec);
       tallies_[done.batch].push_back(std::make_unique<ReceivedTally>(ReceivedTally{.batch = done.batch,
                                                                                    .from = from,
                                                                                    .spec = flow.spec,
@@ -153,6 +151,14 @@ std::vector<std::uint32_t> VerbsResponder::close(PortId from, const CloseQps& do
   }
   drop(from, done.batch);
   return differing;
+}
+
+bool VerbsResponder::differs(const Group& group, BufferRange filled, std::uint32_t spec) {
+  TransferBuffer& buffer = group.slots->buffer();
+  if (!buffer.after_receive(filled)) return false;  // nobody saw what came
+  const auto difference =
+      buffer.verify(filled, kFlowPattern, flow_pattern_offset(spec, group.depth, group.message));
+  return difference && difference->bytes > 0;
 }
 
 void VerbsResponder::drop(PortId from, BatchId batch) {

@@ -40,6 +40,8 @@ class VerbsResponder {
   void serve(const std::stop_token& stop);
   void take(const Completion& completion);
   void echo(Served& served, const Completion& completion);
+  /// What a flow wrote there is not what was sent.
+  static bool differs(const Group& group, BufferRange filled, std::uint32_t spec);
   void drop(PortId from, BatchId batch);
 
   std::shared_ptr<const VerbsDevice> device_;

@@ -1,0 +1,17 @@
+// `weft agent` in a guest whose memory changes a byte of what it received; put in the place of the guest's
+// weft by RdmaRig::BadMemory. It knows no other command.
+#include <algorithm>
+
+#include "cli/agent.hpp"
+#include "cli/compose.hpp"
+#include "tests/fakes/flipping_buffer.hpp"
+
+int main(int argc, char** argv) {
+  const auto bad_memory = [](weft::Bytes size) -> weft::Result<std::unique_ptr<weft::TransferBuffer>> {
+    auto memory = weft::host_memory(size);
+    if (!memory) return weft::pass_on(memory);
+    return std::make_unique<weft::FlippingBuffer>(std::move(*memory));
+  };
+  // Its first word is the command: `agent`.
+  return weft::run_agent_command(std::vector<std::string>(argv + std::min(argc, 2), argv + argc), bad_memory);
+}
