@@ -4,7 +4,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "balancer/assign/choose_algorithm.hpp"
+#include "balancer/assign/measured_cost.hpp"
+#include "cli/broken_lines.hpp"
 #include "cli/demand_options.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/stamp.hpp"
@@ -20,9 +21,27 @@ struct Row {
   std::vector<AlgorithmTime> times;  // the quickest first
 };
 
-void print_rows(const Fabric& fabric, std::size_t hosts, Nanoseconds latency, const std::vector<Row>& rows) {
-  fmt::print("all-reduce over {} hosts of {}, {} a step; every algorithm balanced\n\n", hosts, fabric.name(),
-             to_string(latency));
+/// What --measured says, or else --latency.
+Result<MeasuredCost> read_cost(const po::variables_map& values, const Fabric& fabric) {
+  if (const auto file = text_option(values, "measured")) {
+    const auto read = read_observation_file(fabric, *file);
+    if (!read) return pass_on(read);
+    name_broken_lines(*read, *file);
+    return measured_cost(fabric, read->observations);
+  }
+  const auto latency = read_option(values, "latency", parse_duration);
+  if (!latency) return pass_on(latency);
+  return MeasuredCost{**latency, **latency};
+}
+
+void print_rows(const Fabric& fabric, std::size_t hosts, const MeasuredCost& cost,
+                const std::vector<Row>& rows) {
+  fmt::print("all-reduce over {} hosts of {}, {} a step", hosts, fabric.name(),
+             to_string(cost.latency_across));
+  if (cost.latency_in_leaf != cost.latency_across)
+    fmt::print(" ({} in a leaf)", to_string(cost.latency_in_leaf));
+  if (cost.link) fmt::print(", {} over a link", to_string(*cost.link));
+  fmt::print("; every algorithm balanced\n\n");
   fmt::print("{:>8}  {:<20} {:>12}  {}\n", "bytes", "quickest", "takes", "the others");
   for (const Row& row : rows) {
     std::string others;
@@ -59,19 +78,18 @@ int all_reduce_table(const po::variables_map& values, const Fabric& fabric,
                      const std::vector<Avoided>& avoided) {
   const auto json = wants_json(values);
   if (!json) return report(json.error());
-  const auto latency = read_option(values, "latency", parse_duration);
-  if (!latency) return report(latency.error());
+  const auto cost = read_cost(values, fabric);
+  if (!cost) return report(cost.error());
   const auto hosts = asked_hosts(fabric, values);
   if (!hosts) return report(hosts.error());
   const auto ranks = rails_of(fabric, *hosts).front();
   std::vector<Row> rows;
   for (const std::int64_t size : kSizes)
-    rows.push_back(
-        {Bytes(size), all_reduce_times(fabric, avoided, ranks, Bytes(size), {**latency, **latency})});
+    rows.push_back({Bytes(size), all_reduce_times(fabric, avoided, ranks, Bytes(size), *cost)});
   if (*json)
     fmt::print("{}\n", document(fabric, hosts->size(), rows));
   else
-    print_rows(fabric, hosts->size(), **latency, rows);
+    print_rows(fabric, hosts->size(), *cost, rows);
   return kExitHealthy;
 }
 

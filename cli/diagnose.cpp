@@ -1,6 +1,7 @@
 // weft diagnose: the answer of a sweep from a file of observations.
 #include <chrono>
 
+#include "cli/broken_lines.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
@@ -9,7 +10,6 @@
 #include "probes/diagnosis/diagnose.hpp"
 #include "topology/files/diagnosis_document.hpp"
 #include "topology/files/fabric_file.hpp"
-#include "topology/files/observation_lines.hpp"
 
 namespace weft {
 namespace {
@@ -18,13 +18,6 @@ constexpr const char* kExamples =
     "  weft diagnose --fabric roce-a.yaml --observations run.jsonl\n"
     "  weft sweep --fabric roce-a.yaml --observations run.jsonl; weft diagnose --fabric roce-a.yaml \\\n"
     "      --observations run.jsonl -o json\n";
-
-void name_broken_lines(const ReadObservations& read, const std::string& file) {
-  for (const BrokenLine& broken : read.first_broken)
-    fmt::print(stderr, "weft: {}:{}: {}\n", file, broken.line, broken.message);
-  if (read.broken > 0)
-    fmt::print(stderr, "weft: {}: {} of {} lines left out\n", file, read.broken, read.lines);
-}
 
 RunReport run_report(const Observations& observations,
                      std::vector<std::pair<std::string, Nanoseconds>> timings) {

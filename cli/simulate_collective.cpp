@@ -102,6 +102,8 @@ void add_collective_options(po::options_description& options) {
   options.add_options()(
       "latency", po::value<std::string>()->value_name("TIME")->default_value("5us"),
       "with --collective all-reduce (which algorithm wins at which size): of one step, as measured")(
+      "measured", po::value<std::string>()->value_name("FILE"),
+      "instead of --latency and the rates of the fabric file: what a sweep saw (its --observations)")(
       "plot", po::value<std::string>()->value_name("FILE"),
       "with --collective or --flows: the table as bars, an SVG file");
 }

@@ -30,7 +30,7 @@ class PhaseTimes {
                           return std::vector<SwitchRoute>(instance.item_count());
                         }).bounds;
     const double bytes = std::max(bounds.integral, bounds.nic);
-    const double seconds = bytes * 8 / ground_.capacities.reference().bits_per_second();
+    const double seconds = bytes * 8 / cost_.link.value_or(ground_.capacities.reference()).bits_per_second();
     return Nanoseconds(std::llround(seconds * 1e9)) + latency(phase) * static_cast<std::int64_t>(steps);
   }
 

@@ -12,10 +12,11 @@
 
 namespace weft {
 
-/// As measured on the fabric (a sweep's round trips over two).
+/// As measured on the fabric: measured_cost() takes it from a sweep.
 struct MeasuredCost {
   Nanoseconds latency_in_leaf{};  // one step, one way, between hosts of one leaf, software included
   Nanoseconds latency_across{};   // the same across leaves
+  std::optional<Bandwidth> link = std::nullopt;  // what one of the fastest links carries; absent: its rate
 };
 
 struct AlgorithmTime {

@@ -1,0 +1,12 @@
+// Lines of a file of observations that could not be used, said on standard error.
+#pragma once
+
+#include <string>
+
+#include "topology/files/observation_lines.hpp"
+
+namespace weft {
+
+void name_broken_lines(const ReadObservations& read, const std::string& file);
+
+}  // namespace weft
