@@ -10,6 +10,7 @@
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
 #include "cli/trace_infiniband.hpp"
+#include "collectors/report/audit_table.hpp"
 #include "collectors/report/path_table.hpp"
 #include "probes/session/trace_script.hpp"
 #include "topology/files/fabric_file.hpp"
@@ -23,17 +24,20 @@ constexpr const char* kExamples =
     "  weft trace host1 host5 --lab                   every path, and its labels\n"
     "  weft trace host1/p2 host9/p2 --labels 256 --lab=mine -o json\n"
     "  weft trace gpu001 gpu064 --fabric fabric.yaml  live: agents on both, by ssh\n"
-    "  weft trace host1 host5 --fabric fabric.yaml --simulate\n";
+    "  weft trace host1 host5 --fabric fabric.yaml --simulate\n"
+    "  weft trace gpu001 gpu064 --fabric fabric.yaml --audit 64   where default queue pairs go\n";
 
 constexpr double kLiveAnswersPerSecond = 100;  // as a sweep's default
 constexpr double kAnswersPerSecond = 100'000;  // labs and simulations answer as fast as they are asked
-constexpr std::uint32_t kMostLabels = 16384;   // the dynamic ports that RoCE uses
+constexpr std::uint32_t kMostAudited = 1024;
+constexpr std::uint32_t kMostLabels = 16384;  // the dynamic ports that RoCE uses
 
 struct TraceWords {
   std::string src;
   std::string dst;
   std::uint32_t labels;
   bool json;
+  std::uint32_t audit;  // queue pairs; 0: none
 };
 
 Result<TraceWords> read_words(const po::variables_map& values) {
@@ -46,7 +50,13 @@ Result<TraceWords> read_words(const po::variables_map& values) {
     return fail(ErrorKind::usage, "--labels {}: expected 1 to {}", labels, kMostLabels);
   if (values.count("lab") + values.count("fabric") != 1)
     return fail(ErrorKind::usage, "give either --lab=NAME or --fabric FABRIC.yaml");
-  return TraceWords{values["src"].as<std::string>(), values["dst"].as<std::string>(), labels, *json};
+  const auto audit = values.count("audit") ? values["audit"].as<std::uint32_t>() : 0;
+  if (values.count("audit") && (audit < 1 || audit > kMostAudited))
+    return fail(ErrorKind::usage, "--audit {}: expected 1 to {} queue pairs", audit, kMostAudited);
+  if (audit > 0 && (*json || values.count("simulate")))
+    return fail(ErrorKind::usage, "--audit needs RDMA devices and prints a table: leave out {}",
+                *json ? "-o json" : "--simulate");
+  return TraceWords{values["src"].as<std::string>(), values["dst"].as<std::string>(), labels, *json, audit};
 }
 
 Result<NicPair> find_pair(const Fabric& fabric, const TraceWords& words) {
@@ -77,6 +87,10 @@ void print(const Fabric& fabric, const PathLearner& learner, const TraceWords& w
 int print(const Fabric& fabric, const TraceScript& script, const TraceWords& words) {
   for (const HostEvidence& trouble : script.troubles())
     fmt::print(stderr, "weft: {}: {}\n", fabric.name_of(trouble.host), trouble.text);
+  if (words.audit > 0) {
+    fmt::print("{}", audit_table(fabric, script.learner(), script.chosen()));
+    return script.troubles().empty() && !script.chosen().empty() ? kExitHealthy : kExitUnknown;
+  }
   print(fabric, script.learner(), words, words.labels);
   return script.troubles().empty() && !script.learner().pairs().empty() ? kExitHealthy : kExitUnknown;
 }
@@ -89,9 +103,10 @@ int trace_lab(const po::variables_map& values, const TraceWords& words) {
   const Interrupt interrupt;
   const auto secrets = new_run_secrets();
   TraceScript script(lab->fabric(), lab->addresses().book, {.answers_per_second = kAnswersPerSecond},
-                     secrets.run, plan_for(*pair, words.labels));
-  const auto site = lab_site(*lab, hosts_of(lab->fabric(), *pair));
+                     secrets.run, plan_for(*pair, words.labels), words.audit);
+  auto site = lab_site(*lab, hosts_of(lab->fabric(), *pair));
   if (!site) return report(site.error());
+  if (words.audit > 0) site->engine = "verbs";
   const auto done = run_with_agents(
       *site, ListenAddress{lab->coordinator_address()}, lab->fabric(), script, secrets,
       [](const Progress&) {}, interrupt.token());
@@ -122,12 +137,13 @@ int trace_cluster(const po::variables_map& values, const TraceWords& words, cons
       return report({ErrorKind::usage, fmt::format("{} has no address in the fabric file: add it under "
                                                    "addresses, ports",
                                                    file.fabric.name_of_nic(nic))});
-  const auto cluster = cluster_of(values, file, hosts_of(file.fabric, *pair));
+  auto cluster = cluster_of(values, file, hosts_of(file.fabric, *pair));
   if (!cluster) return report(cluster.error());
+  if (words.audit > 0) cluster->site.engine = "verbs";
   const Interrupt interrupt;
   const auto secrets = new_run_secrets();
   TraceScript script(file.fabric, file.addresses, {.answers_per_second = kLiveAnswersPerSecond}, secrets.run,
-                     plan_for(*pair, words.labels));
+                     plan_for(*pair, words.labels), words.audit);
   const auto done = run_with_agents(
       cluster->site, cluster->bus, file.fabric, script, secrets, [](const Progress&) {}, interrupt.token(),
       cluster->timing);
@@ -159,6 +175,9 @@ int trace_fabric(const po::variables_map& values, const TraceWords& words) {
   const auto file = read_fabric_file(path);
   if (!file) return report(file.error());
   const bool simulated = values.count("simulate") != 0;
+  if (words.audit > 0 && file->addresses.empty())
+    return report(
+        {ErrorKind::usage, fmt::format("--audit: {} gives no addresses to reach RDMA devices at", path)});
   if (!simulated && !file->addresses.empty()) {
     const auto live = read_live_fabric(path);
     return live ? trace_cluster(values, words, *live) : report(live.error());
@@ -185,6 +204,8 @@ int trace_command(const Arguments& arguments) {
       "trace with packets in this lab")(
       "fabric", po::value<std::string>()->value_name("FILE"),
       "trace in this fabric: live where the file has addresses, else simulated")(
+      "audit", po::value<std::uint32_t>()->value_name("N"),
+      "also connect N queue pairs with default settings: the ports they use, and how they spread over paths")(
       "simulate", "simulate the fabric in any case: needs no hosts and no privileges");
   add_launch_options(parser.options());
   parser.positional("src", 1);

@@ -9,18 +9,6 @@ namespace {
 
 constexpr std::size_t kMostNamed = 10;
 
-/// host1->leaf1->spine2->leaf2->host5, with ports where nodes share several links.
-std::string chain(const Fabric& fabric, std::span<const ChannelId> path) {
-  std::string text;
-  for (const ChannelId channel : path) {
-    const std::string name = fabric.name_of(channel);
-    const auto arrow = name.find("->");
-    if (text.empty()) text = name.substr(0, arrow);
-    text += name.substr(arrow);
-  }
-  return text;
-}
-
 std::string labels_text(const std::vector<PathLabel>& labels) {
   std::string text = fmt::format("{} label{}:", labels.size(), labels.size() == 1 ? "" : "s");
   for (std::size_t i = 0; i < std::min(labels.size(), kMostNamed); ++i)
@@ -42,7 +30,7 @@ std::string pair_table(const Fabric& fabric, const PathTable& table, const PairR
       if (paths.size() > 1)
         text += fmt::format("one of {} paths (sprayed, or hops that were silent):\n", paths.size());
       for (const PathId path : paths)
-        text += fmt::format("  {}{}\n", chain(fabric, table.channels(path)), note);
+        text += fmt::format("  {}{}\n", path_chain(fabric, table.channels(path)), note);
       text += fmt::format("      {}\n", labels_text(labels));
     }
   };
@@ -52,6 +40,17 @@ std::string pair_table(const Fabric& fabric, const PathTable& table, const PairR
 }
 
 }  // namespace
+
+std::string path_chain(const Fabric& fabric, std::span<const ChannelId> path) {
+  std::string text;
+  for (const ChannelId channel : path) {
+    const std::string name = fabric.name_of(channel);
+    const auto arrow = name.find("->");
+    if (text.empty()) text = name.substr(0, arrow);
+    text += name.substr(arrow);
+  }
+  return text;
+}
 
 std::string path_table(const Fabric& fabric, const PathLearner& learner, std::uint32_t tried) {
   if (learner.pairs().empty()) return fmt::format("no answers to {} labels\n", tried);

@@ -7,6 +7,9 @@
 
 namespace weft {
 
+/// host1->leaf1->spine2->leaf2->host5, with ports where nodes share several links.
+std::string path_chain(const Fabric& fabric, std::span<const ChannelId> path);
+
 /// `tried`: the labels that were traced, for the headline.
 std::string path_table(const Fabric& fabric, const PathLearner& learner, std::uint32_t tried);
 

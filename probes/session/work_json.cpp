@@ -81,9 +81,14 @@ PingRequest ping_from(const Json& v) {
   return r;
 }
 
+Json label_json(const std::optional<PathLabel>& label) { return label ? Json(label->value()) : Json(); }
+std::optional<PathLabel> label_from(const Json& value) {
+  return value.is_null() ? std::nullopt : std::optional(id<PathLabel>(value));
+}
+
 Json request_json(const FlowRequest& r) {
   const auto row = [](const FlowSpec& s) {
-    return Json::array({s.peer, s.label.value(), s.rate.bits_per_second(), s.size.count()});
+    return Json::array({s.peer, label_json(s.label), s.rate.bits_per_second(), s.size.count()});
   };
   return {{"kind", "flow"},
           {"run", r.run.value()},
@@ -100,7 +105,7 @@ FlowRequest flow_from(const Json& v) {
                 .specs = {},
                 .duration = time(field(v, "duration"))};
   r.specs = list<FlowSpec>(field(v, "specs"), [&r](const Json& row) {
-    return FlowSpec{peer_index(element(row, 0), r.peers), id<PathLabel>(element(row, 1)),
+    return FlowSpec{peer_index(element(row, 0), r.peers), label_from(element(row, 1)),
                     Bandwidth::bit(amount(element(row, 2))), packet_size(element(row, 3))};
   });
   return r;
@@ -164,7 +169,8 @@ Json answer_json(const std::vector<FlowTally>& tallies) {
   return {{"kind", "flows"},
           {"rows", rows(tallies, [](const FlowTally& t) {
              Json row = Json::array({t.spec, t.packets, t.bytes, t.elapsed.count(), t.longest_gap.count()});
-             if (t.error) row.push_back(*t.error);
+             if (t.error || t.chosen) row.push_back(t.error ? Json(*t.error) : Json());
+             if (t.chosen) row.push_back(t.chosen->value());
              return row;
            })}};
 }
@@ -207,7 +213,8 @@ PingTally ping_tally_from(const Json& row) {
 FlowTally flow_tally_from(const Json& row) {
   FlowTally tally{whole<std::uint32_t>(element(row, 0)), whole<std::uint64_t>(element(row, 1)),
                   whole<std::uint64_t>(element(row, 2)), time(element(row, 3)), time(element(row, 4))};
-  if (row.size() > 5) tally.error = text(row[5]);
+  if (row.size() > 5 && !row[5].is_null()) tally.error = text(row[5]);
+  if (row.size() > 6) tally.chosen = id<PathLabel>(row[6]);
   return tally;
 }
 

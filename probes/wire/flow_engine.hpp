@@ -11,9 +11,9 @@ namespace weft {
 
 struct FlowSpec {
   std::uint32_t peer = 0;
-  PathLabel label;
-  Bandwidth rate;            // of IP packets
-  Bytes size = Bytes(4096);  // of one IP packet
+  std::optional<PathLabel> label;  // absent: the device's own choice; only queue pairs have one
+  Bandwidth rate;                  // of IP packets
+  Bytes size = Bytes(4096);        // of one IP packet
   friend bool operator==(const FlowSpec&, const FlowSpec&) = default;
 };
 struct FlowRequest {
@@ -31,6 +31,7 @@ struct FlowTally {
   Nanoseconds elapsed{};      // from the first packet to the last
   Nanoseconds longest_gap{};  // between two packets: a sender that was not scheduled shows here
   std::optional<std::string> error = std::nullopt;  // it ended early: what its queue pair said
+  std::optional<PathLabel> chosen = std::nullopt;   // by the device, where the spec left the label to it
   friend bool operator==(const FlowTally&, const FlowTally&) = default;
 };
 

@@ -103,7 +103,8 @@ Result<void> check_flows(const FlowRequest& request) {
                 kMaxFlows);
   for (std::size_t i = 0; i < request.specs.size(); ++i) {
     const auto& spec = request.specs[i];
-    if (auto ok = check_spec(i, spec.peer, request.peers.size(), spec.label); !ok) return ok;
+    if (!spec.label) return fail(ErrorKind::not_supported, "flow {}: only queue pairs go without a label", i);
+    if (auto ok = check_spec(i, spec.peer, request.peers.size(), *spec.label); !ok) return ok;
     if (spec.rate <= Bandwidth() || spec.size.count() <= 0 || spec.size.count() > 0xFFFF)
       return fail(ErrorKind::usage, "flow {}: expected a rate above zero and a size of 1 to 65535 bytes", i);
   }
@@ -131,7 +132,7 @@ Result<std::vector<FlowTally>> FlowSender::run(const FlowRequest& request, std::
                    .to_mac = mac.value_or(MacAddress{}),
                    .from = nic_.address,
                    .to = request.peers[spec.peer].address,
-                   .label = UdpPort(static_cast<std::uint16_t>(spec.label.value())),
+                   .label = UdpPort(static_cast<std::uint16_t>(spec.label->value())),
                    .traffic_class = nic_.traffic_class},
          .header =
              {.kind = ProbeKind::flow, .run = secrets_.run, .batch = request.batch, .nic = self_, .spec = i},

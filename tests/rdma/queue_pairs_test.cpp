@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "tests/support/rdma_rig.hpp"
@@ -125,6 +126,42 @@ TEST_F(QueuePairs, UseThePortTheyWereGivenAndNoOther) {
   std::set<UdpPort> given;
   for (const auto label : labels) given.insert(UdpPort(static_cast<std::uint16_t>(label)));
   EXPECT_EQ(ports, given);
+}
+
+TEST_F(QueuePairs, WithoutALabelUseThePortsThatTheirNumbersGive) {
+  constexpr std::size_t kCount = 12;
+  auto work = flows(std::vector<std::uint32_t>(kCount, 0), milliseconds(500));
+  for (FlowSpec& spec : std::get<FlowRequest>(work.work).specs)
+    spec = {0, std::nullopt, Bandwidth::mbit(0.2), Bytes(256)};
+  RigAnswers done;
+  const auto seen = rig().ports_used("host1", [&] { done = rig().run({"host1", "host3"}, {{work}}); });
+  ASSERT_EQ(done.answers.size(), 1u) << done.error;
+  ASSERT_TRUE(done.answers[0]);
+  std::multiset<std::uint32_t> told;
+  for (const FlowTally& tally : std::get<std::vector<FlowTally>>(*done.answers[0]))
+    if (tally.chosen) told.insert(tally.chosen->value());
+  std::multiset<std::uint32_t> captured;
+  for (const auto& [qp, ports] : seen)
+    for (const UdpPort port : ports) captured.insert(port.value());
+  EXPECT_EQ(captured.size(), kCount);
+  EXPECT_EQ(told, captured);
+}
+
+TEST_F(QueuePairs, WithDefaultSettingsAreAuditedPathByPath) {
+  const auto answer = rig().weft({"trace", "host1", "host3", "--lab=" + rig().name(), "--audit", "12"});
+  EXPECT_EQ(answer.status, 0) << answer.errors;
+  EXPECT_THAT(answer.output, HasSubstr("12 queue pairs with default settings use "));
+  int on_paths = 0;
+  std::set<std::string> paths;
+  std::istringstream lines(answer.output);
+  for (std::string line; std::getline(lines, line);) {
+    const auto at = line.find("host1->leaf1->");
+    if (at == std::string::npos) continue;
+    on_paths += std::stoi(line);
+    paths.insert(line.substr(at));
+  }
+  EXPECT_EQ(on_paths, 12) << answer.output;
+  EXPECT_EQ(paths.size(), 4u) << "all paths are listed, used or not";
 }
 
 TEST_F(QueuePairs, CountPingsOneWayAndTellTheHostsDelaysFromTheNetworks) {

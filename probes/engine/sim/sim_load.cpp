@@ -73,10 +73,10 @@ SimFlows start_flows(const SimWorld& world, PortId from, const FlowRequest& requ
                                .bytes = packets * static_cast<std::uint64_t>(spec.size.count()),
                                .elapsed = request.duration,
                                .longest_gap = request.duration / static_cast<std::int64_t>(packets)});
-    if (spec.peer >= request.peers.size()) continue;
+    if (spec.peer >= request.peers.size() || !spec.label) continue;
     if (const auto to = world.nic_at(request.peers[spec.peer].address))
       started.flows.push_back(
-          {from, *to, index, spec.label, spec.rate, spec.size, packets, request.duration});
+          {from, *to, index, *spec.label, spec.rate, spec.size, packets, request.duration});
   }
   return started;
 }

@@ -27,6 +27,7 @@ struct Flow {
   std::uint64_t acknowledged = 0;
   Nanoseconds last_acknowledged{};
   std::optional<int> error = std::nullopt;
+  std::optional<PathLabel> chosen = std::nullopt;
 };
 
 class FlowRun {
@@ -89,7 +90,8 @@ class FlowRun {
                      .bytes = flow.due * packet_,
                      .elapsed = elapsed_,
                      .longest_gap = longest_gap_,
-                     .error = flow.error ? std::optional(describe_status(*flow.error)) : std::nullopt});
+                     .error = flow.error ? std::optional(describe_status(*flow.error)) : std::nullopt,
+                     .chosen = flow.chosen});
       moved[set_of_[i]].push_back({i, flow.acknowledged, flow.acknowledged * packet_, elapsed_});
     }
     for (auto& [set, flows] : moved) {
@@ -130,6 +132,11 @@ class FlowRun {
       flow.qp = &(*set)->qp(at);
       flow.remote = (*set)->memory() + at * kDepth * payload_;
       flow.remote_key = (*set)->memory_key();
+      if (!request_.specs[specs[at]].label && !device->is_infiniband()) {
+        const auto port = flow.qp->source_port();
+        if (!port) return pass_on(port);
+        flow.chosen = PathLabel(port->value());
+      }
       flow_of_[flow.qp->number()] = specs[at];
       set_of_[specs[at]] = set->get();
     }

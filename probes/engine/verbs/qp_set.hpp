@@ -11,7 +11,7 @@ namespace weft {
 
 struct WantedQp {
   std::uint32_t spec = 0;
-  PathLabel label;
+  std::optional<PathLabel> label;
   std::optional<PathLabel> back_label;
 };
 

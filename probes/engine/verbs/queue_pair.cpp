@@ -133,14 +133,14 @@ Result<void> QueuePair::relabel(PathLabel label) {
   return done ? back : done;
 }
 
-Result<std::optional<UdpPort>> QueuePair::source_port() const {
+Result<UdpPort> QueuePair::source_port() const {
   ibv_qp_attr now{};
   ibv_qp_init_attr made_with{};
   if (const int error = device_->library().query_qp(qp_, &now, IBV_QP_AV, &made_with); error != 0)
     return fail(ErrorKind::internal, "{}: cannot ask queue pair {}: {}", device_->name(), qp_->qp_num,
                 std::strerror(error));
   const std::uint32_t label = now.ah_attr.grh.flow_label;
-  return label == 0 ? std::nullopt : std::optional(udp_port_of(label));
+  return udp_port_of(label != 0 ? label : default_flow_label(number(), route_.qp));
 }
 
 Result<void> QueuePair::post_receive(std::uint64_t work, const MemoryPiece& into) {

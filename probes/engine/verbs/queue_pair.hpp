@@ -92,9 +92,10 @@ class QueuePair {
   /// Moves a connected queue pair to another label while it lives: by the device's own call where there is
   /// one, else by way of the drained state (SQD).
   Result<void> relabel(PathLabel label);
-  /// The UDP source port that its flow label gives, as the device says when asked; absent where the device
-  /// chose.
-  Result<std::optional<UdpPort>> source_port() const;
+  /// The UDP source port of a connected one: that its flow label gives, as the device says when asked; where
+  /// that was left to the device, by the rule of Linux's drivers (default_flow_label), soft-RoCE's among
+  /// them.
+  Result<UdpPort> source_port() const;
 
   Result<void> post_receive(std::uint64_t work, const MemoryPiece& into);
   /// `remote_*` only for write and read.

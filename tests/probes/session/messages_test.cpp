@@ -62,7 +62,10 @@ std::vector<ToCoordinator> all_to_coordinator() {
                      std::vector<PingTally>{{0, 10, 9, 1, RttQuantiles{microseconds(3), microseconds(4)}},
                                             {1, 5, 0, 0}}},
           TaskResult{TaskId(3), std::nullopt,
-                     std::vector<FlowTally>{{0, 100, 409600, microseconds(500), microseconds(6)}}},
+                     std::vector<FlowTally>{
+                         {0, 100, 409600, microseconds(500), microseconds(6)},
+                         {1, 1, 4096, microseconds(5), microseconds(6), std::nullopt, PathLabel(50000)},
+                         {2, 1, 4096, microseconds(5), microseconds(6), "it ended", PathLabel(50001)}}},
           TaskResult{TaskId(5), std::nullopt,
                      std::vector<TransferTally>{{1, 1502, 1500, std::chrono::seconds(1)}}},
           TaskResult{TaskId(4), "no such batch",
