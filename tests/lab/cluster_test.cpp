@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/schema.hpp"
+#include "tests/support/sweep_document.hpp"
 #include "tests/support/test_cluster.hpp"
 
 namespace weft {
@@ -17,23 +18,6 @@ using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
 constexpr std::chrono::seconds kLimit{60};
-
-Json document_of(const Answer& answer) {
-  expect_matches_schema(answer.output, "diagnosis");
-  return Json::parse(answer.output, nullptr, false);
-}
-
-bool names_a_switch_link(const Json& document) {
-  for (const auto& link : document["links"])
-    if (link["link"].get<std::string>().find("host") == std::string::npos) return true;
-  return false;
-}
-
-std::string said_of(const Json& document, const std::string& host) {
-  for (const auto& finding : document["hosts"])
-    if (finding["host"] == host) return finding.dump();
-  return "";
-}
 
 TEST(Cluster, IsSweptByAgentsThatALauncherStarts) {
   const TestCluster cluster;

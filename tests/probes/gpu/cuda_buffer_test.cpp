@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 namespace weft {
 namespace {
@@ -20,15 +22,14 @@ std::shared_ptr<const CudaContext> fake_gpu(int device) {
   return *context;
 }
 
-/// A /sys in which nvidia_peermem is loaded, or not.
-std::filesystem::path sysfs_with_peermem(bool loaded) {
-  const auto root = std::filesystem::path(testing::TempDir()) / (loaded ? "weft_peermem" : "weft_no_peermem");
-  std::filesystem::create_directories(root / (loaded ? "module/nvidia_peermem" : "module"));
-  return root;
-}
-
+/// A buffer on a host whose /sys says that nvidia_peermem is loaded, or not. It is read as the buffer is
+/// made.
 std::unique_ptr<CudaBuffer> buffer_of(int device, bool peermem) {
-  auto buffer = CudaBuffer::allocate(fake_gpu(device), kSize, sysfs_with_peermem(peermem));
+  std::string sysfs = (std::filesystem::temp_directory_path() / "weft-test-XXXXXX").string();
+  EXPECT_NE(mkdtemp(sysfs.data()), nullptr);
+  std::filesystem::create_directories(sysfs + (peermem ? "/module/nvidia_peermem" : "/module"));
+  auto buffer = CudaBuffer::allocate(fake_gpu(device), kSize, sysfs);
+  std::filesystem::remove_all(sysfs);
   EXPECT_TRUE(buffer) << buffer.error().message;
   return std::move(*buffer);
 }
