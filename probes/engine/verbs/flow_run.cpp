@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 
+#include "probes/engine/verbs/request_qps.hpp"
 #include "probes/wire/flow_words.hpp"
 #include "probes/wire/pacer.hpp"
 
@@ -17,9 +17,6 @@ constexpr Nanoseconds kDrain = std::chrono::milliseconds(500);
 Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
 struct Flow {
-  QueuePair* qp = nullptr;
-  std::uint64_t remote = 0;  // where it may write
-  std::uint32_t remote_key = 0;
   std::size_t first_slot = 0;
   Pacer pacer;
   std::uint64_t due = 0;  // messages its rate allowed
@@ -51,11 +48,7 @@ class FlowRun {
     for (std::size_t i = 0; i < request_.specs.size(); ++i) {
       flows_.push_back({.first_slot = i * kDepth, .pacer = Pacer(Nanoseconds(0), kDepth, Nanoseconds(0))});
     }
-    std::map<std::uint32_t, std::vector<std::uint32_t>> by_peer;
-    for (std::uint32_t i = 0; i < request_.specs.size(); ++i) by_peer[request_.specs[i].peer].push_back(i);
-    for (const auto& [peer, specs] : by_peer)
-      if (const auto done = connect(device, traffic, exchange, peer, specs); !done) return done;
-    return {};
+    return connect(device, traffic, exchange);
   }
 
   Result<void> run(const std::stop_token& stop) {
@@ -67,9 +60,9 @@ class FlowRun {
       longest_gap_ = std::max(longest_gap_, now() - last);
       last = now();
       Nanoseconds next = end;
-      for (Flow& flow : flows_) {
-        if (const auto sent = send_due(flow); !sent) return sent;
-        next = std::min(next, flow.pacer.next());
+      for (std::uint32_t i = 0; i < flows_.size(); ++i) {
+        if (const auto sent = send_due(i); !sent) return sent;
+        next = std::min(next, flows_[i].pacer.next());
       }
       if (const auto taken = take(next - now()); !taken) return taken;
     }
@@ -82,7 +75,7 @@ class FlowRun {
 
   std::vector<FlowTally> tallies() {
     std::vector<FlowTally> all;
-    std::map<QpSet*, std::vector<FlowMoved>> moved;
+    std::vector<FlowMoved> moved;
     for (std::uint32_t i = 0; i < flows_.size(); ++i) {
       const Flow& flow = flows_[i];
       all.push_back({.spec = i,
@@ -92,18 +85,12 @@ class FlowRun {
                      .longest_gap = longest_gap_,
                      .error = flow.error ? std::optional(describe_status(*flow.error)) : std::nullopt,
                      .chosen = flow.chosen});
-      moved[set_of_[i]].push_back({i, flow.acknowledged, flow.acknowledged * packet_, elapsed_});
+      moved.push_back({i, flow.acknowledged, flow.acknowledged * packet_, elapsed_});
     }
-    for (auto& [set, flows] : moved) {
-      // A peer that has gone says nothing; its agent is a finding of its own.
-      const auto differing = set->close(std::move(flows));
-      if (!differing) continue;
-      for (const std::uint32_t spec : *differing)
-        if (spec < all.size())
-          all[spec].error =
-              fmt::format("{}: what was written into memory passed every checksum and is not what was sent",
-                          kSilentCorruption);
-    }
+    for (const std::uint32_t spec : qps_->close(moved))
+      all[spec].error =
+          fmt::format("{}: what was written into memory passed every checksum and is not what was sent",
+                      kSilentCorruption);
     return all;
   }
 
@@ -115,45 +102,38 @@ class FlowRun {
   }
 
   Result<void> connect(const std::shared_ptr<const VerbsDevice>& device, VerbsTraffic traffic,
-                       PeerExchange& exchange, std::uint32_t peer, const std::vector<std::uint32_t>& specs) {
-    std::vector<WantedQp> wanted;
-    for (const auto i : specs) wanted.push_back({i, request_.specs[i].label, request_.specs[i].label});
-    auto set = QpSet::connect(device, *queue_, *queue_, exchange,
-                              {.batch = request_.batch,
-                               .peer = request_.peers[peer].nic,
-                               .kind = QpKind::reliable,
-                               .message = Bytes(static_cast<std::int64_t>(payload_)),
-                               .depth = kDepth,
-                               .traffic = traffic},
-                              wanted);
-    if (!set) return pass_on(set, fmt::format("queue pairs to {}", to_string(request_.peers[peer].address)));
-    for (std::size_t at = 0; at < specs.size(); ++at) {
-      Flow& flow = flows_[specs[at]];
-      flow.qp = &(*set)->qp(at);
-      flow.remote = (*set)->memory() + at * kDepth * payload_;
-      flow.remote_key = (*set)->memory_key();
-      if (!request_.specs[specs[at]].label && !device->is_infiniband()) {
-        const auto port = flow.qp->source_port();
-        if (!port) return pass_on(port);
-        flow.chosen = PathLabel(port->value());
-      }
-      flow_of_[flow.qp->number()] = specs[at];
-      set_of_[specs[at]] = set->get();
+                       PeerExchange& exchange) {
+    std::vector<RequestedQp> wanted;
+    for (const FlowSpec& spec : request_.specs) wanted.push_back({spec.peer, spec.label, spec.label});
+    auto qps = RequestQps::connect(device, *queue_, exchange, request_.peers,
+                                   {.batch = request_.batch,
+                                    .kind = QpKind::reliable,
+                                    .message = Bytes(static_cast<std::int64_t>(payload_)),
+                                    .depth = kDepth,
+                                    .traffic = traffic},
+                                   wanted);
+    if (!qps) return pass_on(qps);
+    qps_ = std::move(*qps);
+    for (std::uint32_t i = 0; i < flows_.size(); ++i) {
+      if (request_.specs[i].label || device->is_infiniband()) continue;
+      const auto port = qps_->qp(i).source_port();
+      if (!port) return pass_on(port);
+      flows_[i].chosen = PathLabel(port->value());
     }
-    sets_.push_back(std::move(*set));
     return {};
   }
 
-  Result<void> send_due(Flow& flow) {
+  Result<void> send_due(std::uint32_t spec) {
+    Flow& flow = flows_[spec];
     for (auto allowed = flow.pacer.allowance(now()); allowed > 0; --allowed) {
       flow.pacer.sent(1);
       ++flow.due;
     }
     while (!flow.error && flow.posted < flow.due && flow.posted - flow.acknowledged < kDepth) {
       const std::size_t slot = flow.posted % kDepth;
-      const auto posted = flow.qp->post(Operation::write, flow.first_slot + slot,
-                                        slots_->piece(flow.first_slot + slot, payload_),
-                                        flow.remote + slot * payload_, flow.remote_key);
+      const auto posted =
+          qps_->qp(spec).post(Operation::write, spec, slots_->piece(flow.first_slot + slot, payload_),
+                              qps_->memory(spec) + slot * payload_, qps_->memory_key(spec));
       if (!posted) return posted;
       ++flow.posted;
     }
@@ -164,7 +144,7 @@ class FlowRun {
     const auto done = queue_->poll();
     if (!done) return pass_on(done);
     for (const Completion& completion : *done) {
-      Flow& flow = flows_[flow_of_.at(completion.qp)];
+      Flow& flow = flows_[completion.work];
       if (completion.status != 0) {
         if (!flow.error) flow.error = completion.status;
         continue;
@@ -192,12 +172,10 @@ class FlowRun {
   std::unique_ptr<CompletionQueue> queue_;
   std::unique_ptr<Slots> slots_;
   std::vector<Flow> flows_;
-  std::map<QpNum, std::uint32_t> flow_of_;
-  std::map<std::uint32_t, QpSet*> set_of_;
   Nanoseconds elapsed_{};
   Nanoseconds longest_gap_{};
   std::uint64_t drained_ = 0;
-  std::vector<std::unique_ptr<QpSet>> sets_;  // their queue pairs go before the queue
+  std::unique_ptr<RequestQps> qps_;  // they go before the queue
 };
 
 }  // namespace

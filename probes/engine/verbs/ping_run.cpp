@@ -2,16 +2,20 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <thread>
 
 #include "probes/engine/verbs/ping_times.hpp"
+#include "probes/engine/verbs/request_qps.hpp"
 #include "probes/wire/pacer.hpp"
 
 namespace weft {
 namespace {
 
-constexpr std::uint64_t kSendBit = 1ULL << 63U;  // of a work number: our probe, not an echo
+/// A work number is our probe's (this bit, spec, sequence) or an echo's (spec, slot).
+constexpr std::uint64_t kSendBit = 1ULL << 63U;
+constexpr std::uint64_t work_number(std::uint32_t spec, std::uint64_t low) {
+  return std::uint64_t{spec} << 32U | low;
+}
 constexpr std::size_t kBurst = 8;  // probes that a sender who came late may catch up with at once
 /// After a probe it looks on without sleeping for so long: waking up would count as delay.
 constexpr Nanoseconds kAlert = std::chrono::microseconds(500);
@@ -24,7 +28,6 @@ std::uint32_t depth_for(std::size_t payload) { return payload <= 512 ? 64 : 16; 
 
 /// One spec: its queue pair and its share of the memory.
 struct Line {
-  QueuePair* qp = nullptr;
   std::size_t first_slot = 0;  // depth slots to receive into, then depth to send from
   std::uint32_t posted = 0;
   PingTimes times;
@@ -49,11 +52,7 @@ class PingRun {
     slots_ = std::move(*slots);
     for (std::size_t i = 0; i < request_.specs.size(); ++i)
       lines_.push_back({.first_slot = 2 * depth_ * i, .times = PingTimes(request_.specs[i].count)});
-    std::map<std::uint32_t, std::vector<std::uint32_t>> by_peer;
-    for (std::uint32_t i = 0; i < request_.specs.size(); ++i) by_peer[request_.specs[i].peer].push_back(i);
-    for (const auto& [peer, specs] : by_peer)
-      if (const auto done = connect(device, traffic, exchange, peer, specs); !done) return done;
-    return {};
+    return connect(device, traffic, exchange);
   }
 
   Result<void> run(const std::stop_token& stop) {
@@ -91,31 +90,27 @@ class PingRun {
 
  private:
   Result<void> connect(const std::shared_ptr<const VerbsDevice>& device, VerbsTraffic traffic,
-                       PeerExchange& exchange, std::uint32_t peer, const std::vector<std::uint32_t>& specs) {
-    std::vector<WantedQp> wanted;
-    for (const auto i : specs) {
-      const PingSpec& spec = request_.specs[i];
-      wanted.push_back({i, spec.label, spec.back_label.value() != 0 ? spec.back_label : spec.label});
-    }
-    auto set = QpSet::connect(device, *queue_, *queue_, exchange,
-                              {.batch = request_.batch,
-                               .peer = request_.peers[peer].nic,
-                               .kind = QpKind::unreliable,
-                               .message = Bytes(static_cast<std::int64_t>(payload_)),
-                               .depth = depth_,
-                               .traffic = traffic},
-                              wanted);
-    if (!set) return pass_on(set, fmt::format("queue pairs to {}", to_string(request_.peers[peer].address)));
-    for (std::size_t at = 0; at < specs.size(); ++at) {
-      Line& line = lines_[specs[at]];
-      line.qp = &(*set)->qp(at);
-      line_of_[line.qp->number()] = specs[at];
-      for (std::size_t slot = line.first_slot; slot < line.first_slot + depth_; ++slot)
-        if (const auto posted = line.qp->post_receive(slot, slots_->piece(slot, payload_)); !posted)
-          return posted;
-    }
-    sets_.push_back(std::move(*set));
+                       PeerExchange& exchange) {
+    std::vector<RequestedQp> wanted;
+    for (const PingSpec& spec : request_.specs)
+      wanted.push_back({spec.peer, spec.label, spec.back_label.value() != 0 ? spec.back_label : spec.label});
+    auto qps = RequestQps::connect(device, *queue_, exchange, request_.peers,
+                                   {.batch = request_.batch,
+                                    .kind = QpKind::unreliable,
+                                    .message = Bytes(static_cast<std::int64_t>(payload_)),
+                                    .depth = depth_,
+                                    .traffic = traffic},
+                                   wanted);
+    if (!qps) return pass_on(qps);
+    qps_ = std::move(*qps);
+    for (std::uint32_t spec = 0; spec < lines_.size(); ++spec)
+      for (std::size_t slot = lines_[spec].first_slot; slot < lines_[spec].first_slot + depth_; ++slot)
+        if (const auto posted = post_receive(spec, slot); !posted) return posted;
     return {};
+  }
+
+  Result<void> post_receive(std::uint32_t spec, std::size_t slot) {
+    return qps_->qp(spec).post_receive(work_number(spec, slot), slots_->piece(slot, payload_));
   }
 
   std::uint64_t order_end() const {
@@ -127,21 +122,23 @@ class PingRun {
   /// Specs take turns, so that a burst of loss hits all alike.
   Result<void> send_next() {
     while (next_ < order_end()) {
-      const auto spec = static_cast<std::size_t>(next_ % request_.specs.size());
+      const auto spec = static_cast<std::uint32_t>(next_ % request_.specs.size());
       const auto sequence = static_cast<std::uint32_t>(next_ / request_.specs.size());
       ++next_;
-      if (sequence < request_.specs[spec].count) return send(lines_[spec], sequence);
+      if (sequence < request_.specs[spec].count) return send(spec, sequence);
     }
     return {};
   }
 
-  Result<void> send(Line& line, std::uint32_t sequence) {
+  Result<void> send(std::uint32_t spec, std::uint32_t sequence) {
+    Line& line = lines_[spec];
     if (line.busy >= depth_) return {};  // the device does not keep up: this one is not sent
     const std::size_t slot = line.first_slot + depth_ + sequence % depth_;
     store(slots_->bytes(slot), ProbeNote{.sequence = sequence});
     line.times.posted(sequence, now());
     alert_until_ = now() + kAlert;
-    const auto posted = line.qp->post(Operation::send, kSendBit | sequence, slots_->piece(slot, payload_));
+    const auto posted = qps_->qp(spec).post(Operation::send, kSendBit | work_number(spec, sequence),
+                                            slots_->piece(slot, payload_));
     if (!posted) return posted;
     ++line.busy;
     // The device sends within microseconds: its completion, seen at once, is T2.
@@ -160,22 +157,21 @@ class PingRun {
   }
 
   void take(const Completion& completion, Nanoseconds at) {
-    const auto found = line_of_.find(completion.qp);
-    if (found == line_of_.end()) return;
-    Line& line = lines_[found->second];
+    const auto spec = static_cast<std::uint32_t>((completion.work & ~kSendBit) >> 32U);
+    Line& line = lines_[spec];
     if ((completion.work & kSendBit) != 0) {
       --line.busy;
       if (completion.status == 0) line.times.sent(static_cast<std::uint32_t>(completion.work), at);
       return;
     }
     if (completion.status != 0) return;
-    const auto slot = static_cast<std::size_t>(completion.work);
+    const std::size_t slot = static_cast<std::uint32_t>(completion.work);
     const ProbeNote note = load_note(slots_->bytes(slot));
     line.times.answered(static_cast<std::uint32_t>(note.sequence), at, now());
     if (note.previous_delay > 0)
       line.times.turned_around(static_cast<std::uint32_t>(note.previous),
                                Nanoseconds(static_cast<std::int64_t>(note.previous_delay)));
-    (void)line.qp->post_receive(slot, slots_->piece(slot, payload_));
+    (void)post_receive(spec, slot);
   }
 
   Result<void> take(Nanoseconds limit) {
@@ -195,11 +191,10 @@ class PingRun {
   std::unique_ptr<CompletionQueue> queue_;
   std::unique_ptr<Slots> slots_;
   std::vector<Line> lines_;
-  std::map<QpNum, std::uint32_t> line_of_;
   std::uint64_t next_ = 0;
   std::size_t taken_ = 0;
   Nanoseconds alert_until_{};
-  std::vector<std::unique_ptr<QpSet>> sets_;  // their queue pairs go before the queue
+  std::unique_ptr<RequestQps> qps_;  // they go before the queue
 };
 
 }  // namespace

@@ -62,11 +62,10 @@ Gid gid_of(const IpAddress& address) {
   return gid;
 }
 
-Result<std::shared_ptr<const VerbsDevice>> VerbsDevice::open(const IpAddress& address) {
-  auto library = VerbsLibrary::load();
-  if (!library) return pass_on(library);
+Result<std::shared_ptr<const VerbsDevice>> VerbsDevice::open(std::shared_ptr<const VerbsLibrary> library,
+                                                             const IpAddress& address) {
   std::shared_ptr<VerbsDevice> device(new VerbsDevice);
-  device->library_ = std::move(*library);
+  device->library_ = std::move(library);
   if (const auto found = device->find_port(address); !found) return pass_on(found);
   if (const auto read = device->read_port(); !read) return pass_on(read);
   device->pd_ = device->library_->alloc_pd(device->context_);

@@ -28,9 +28,10 @@ Gid gid_of(const IpAddress& address);
 
 class VerbsDevice {
  public:
-  /// Errors: absent (no libibverbs, no RDMA device at all, none with this address as a RoCE v2 GID: says what
+  /// Errors: absent (no RDMA device at all, none with this address as a RoCE v2 GID: says what
   /// there is), permission (its device file).
-  static Result<std::shared_ptr<const VerbsDevice>> open(const IpAddress& address);
+  static Result<std::shared_ptr<const VerbsDevice>> open(std::shared_ptr<const VerbsLibrary> library,
+                                                         const IpAddress& address);
   ~VerbsDevice();
   VerbsDevice(const VerbsDevice&) = delete;
   VerbsDevice& operator=(const VerbsDevice&) = delete;

@@ -52,7 +52,14 @@ class QueuePairEngine final : public VerbsEngine {
 }  // namespace
 
 Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(const VerbsOptions& options) {
-  auto device = VerbsDevice::open(options.address);
+  auto library = VerbsLibrary::load();
+  if (!library) return pass_on(library);
+  return open_verbs_engine(std::move(*library), options);
+}
+
+Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(std::shared_ptr<const VerbsLibrary> library,
+                                                       const VerbsOptions& options) {
+  auto device = VerbsDevice::open(std::move(library), options.address);
   if (!device) return pass_on(device);
   auto responder = VerbsResponder::start(*device, options.buffers, options.traffic);
   if (!responder) return pass_on(responder);

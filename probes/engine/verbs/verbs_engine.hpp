@@ -18,7 +18,9 @@ struct VerbsOptions {
 
 class VerbsEngine : public ProbeEngine, public FlowEngine, public PeerService {};
 
-/// Errors: those of VerbsDevice::open.
+/// By the libibverbs of this host. Errors: absent (there is none), and those of VerbsDevice::open.
 Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(const VerbsOptions& options);
+Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(std::shared_ptr<const VerbsLibrary> library,
+                                                       const VerbsOptions& options);
 
 }  // namespace weft

@@ -1,0 +1,46 @@
+// FakeVerbs: RDMA devices in this process, behind the functions of libibverbs, so that engines meet queue
+// pairs where no device is. What is posted arrives at once and is a real copy between the memories. A device
+// can be cut off, a call refused, and what is not given back is counted. One at a time; thread-safe.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "probes/engine/verbs/verbs_library.hpp"
+#include "topology/base/ip.hpp"
+
+namespace weft::testing {
+
+class FakeVerbs {
+ public:
+  enum class Call { alloc_pd, reg_mr, create_comp_channel, create_cq, create_qp, modify_qp, post_send };
+
+  /// One device for each address, with it as its RoCE v2 GID: fake0, fake1, ...
+  explicit FakeVerbs(std::vector<IpAddress> addresses);
+  ~FakeVerbs();
+  FakeVerbs(const FakeVerbs&) = delete;
+  FakeVerbs& operator=(const FakeVerbs&) = delete;
+
+  std::shared_ptr<const VerbsLibrary> library() const;
+
+  /// After so many more messages nothing passes to or from the device: a reliable queue pair that sends
+  /// there ends with status 12, what an unreliable one sends is lost.
+  void cut(std::size_t device, std::size_t after = 0);
+  /// After `after` more calls of the kind, one fails with this error number.
+  void refuse(Call call, int error, std::size_t after = 0);
+  /// Completion queues hold so many entries at most, whatever was asked for: one more and they overrun.
+  void shrink_queues(std::size_t entries);
+  /// Contexts, protection domains, memory, channels, queues and queue pairs that were made and not given
+  /// back.
+  std::size_t held() const;
+  /// Of all devices so far: messages that arrived, and calls that posted some.
+  std::size_t messages() const;
+  std::size_t doorbells() const;
+
+  struct State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace weft::testing

@@ -1,0 +1,60 @@
+// Two NICs with an RDMA device each, over FakeVerbs: engines as agents open them, which speak to each other
+// directly.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "cli/compose.hpp"
+#include "probes/engine/verbs/verbs_engine.hpp"
+#include "tests/fakes/fake_exchange.hpp"
+#include "tests/fakes/fake_verbs.hpp"
+
+namespace weft {
+
+struct FakeHosts {
+  static constexpr std::size_t kHere = 0;
+  static constexpr std::size_t kThere = 1;
+  std::vector<IpAddress> addresses{IpAddress(IpAddress::V4{10, 0, 1, 1}),
+                                   IpAddress(IpAddress::V4{10, 0, 2, 1})};
+  testing::FakeVerbs fake{addresses};
+  testing::FakeExchange exchange;
+  std::shared_ptr<VerbsEngine> here = open(kHere);
+  std::shared_ptr<VerbsEngine> there = open(kThere);
+
+  static PortId nic(std::size_t host) { return PortId(static_cast<std::uint32_t>(10 + host)); }
+
+  std::shared_ptr<VerbsEngine> open(std::size_t host, const BufferFactory& memory = host_memory) {
+    auto engine =
+        open_verbs_engine(fake.library(), {.address = addresses[host], .traffic = {}, .buffers = memory});
+    EXPECT_TRUE(engine) << engine.error().message;
+    exchange.join(nic(host), **engine);
+    return *engine;
+  }
+  /// The far end dies: it answers nobody, and its queue pairs are gone.
+  void kill_peer() {
+    exchange.kill(nic(kThere));
+    there.reset();
+  }
+  /// All engines go; what the devices still hold then was leaked.
+  std::size_t leaked() {
+    here.reset();
+    there.reset();
+    return fake.held();
+  }
+
+  FlowRequest flows(std::vector<std::uint32_t> labels, Bandwidth rate = Bandwidth::mbit(200)) const {
+    FlowRequest request{.run = RunId(1), .batch = BatchId(1), .peers = {{nic(kThere), addresses[kThere]}}};
+    for (const auto label : labels) request.specs.push_back({0, PathLabel(label), rate, Bytes(4096)});
+    request.duration = std::chrono::milliseconds(30);
+    return request;
+  }
+  PingRequest pings(std::uint32_t count, std::uint32_t specs = 1) const {
+    PingRequest request{.run = RunId(1), .batch = BatchId(2), .peers = {{nic(kThere), addresses[kThere]}}};
+    for (std::uint32_t i = 0; i < specs; ++i)
+      request.specs.push_back({0, PathLabel(50'000 + i), PathLabel(60'000 + i), count, Bytes(128)});
+    request.pace.packets_per_second = 10'000;
+    return request;
+  }
+};
+
+}  // namespace weft
