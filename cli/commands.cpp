@@ -53,7 +53,7 @@ void print_help() {
       fmt::print("{}\n", fit_prose(fmt::format("  {:<12}{}", command.name, command.summary), kSummaryColumn));
   fmt::print(
       "\nexit status: 0 healthy, 1 degraded or congested, 2 failed, 3 unknown; 64 usage,\n"
-      "69 something is absent, 70 internal\n");
+      "69 something is absent, 70 internal, 130 interrupted\n");
 }
 
 int unknown_command(std::string_view name) {
@@ -86,6 +86,8 @@ std::string_view tool_version() { return WEFT_VERSION; }
 int run_command_line(int argc, char** argv) {
   try {
     const int status = dispatch(Arguments(argv + 1, argv + std::max(argc, 1)));
+    if (status == kExitInterrupted)
+      fmt::print(stderr, "weft: interrupted before it was done\n");
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       fmt::print(stderr, "weft: the output cannot be written: {}\n", std::strerror(errno));
       return kExitAbsent;

@@ -166,6 +166,7 @@ TEST(Sweep, InterruptedWhileItGathersLeavesTheLabAsItWas) {
   command.signal(SIGINT);
   const auto answer = command.wait(kLimit);
   EXPECT_EQ(answer.status, 130) << answer.errors;
+  EXPECT_THAT(answer.errors, HasSubstr("interrupted"));
   EXPECT_EQ(answer.output, "");
   EXPECT_TRUE(all_gone(children));
   EXPECT_TRUE(std::filesystem::is_empty(lab.temporary()));
@@ -180,6 +181,7 @@ TEST(Sweep, InterruptedWhileItProbesLeavesTheLabAsItWas) {
   probing.command.signal(SIGINT);
   const auto answer = probing.command.wait(kLimit);
   EXPECT_EQ(answer.status, 130) << answer.errors;
+  EXPECT_THAT(answer.errors, HasSubstr("interrupted"));
   EXPECT_EQ(answer.output, "");
   EXPECT_TRUE(all_gone(probing.children));
   EXPECT_TRUE(std::filesystem::is_empty(lab.temporary()));
