@@ -10,8 +10,8 @@ constexpr std::uint32_t kNobody = 0xFFFFFFFF;
 SubnetScan::SubnetScan() { explorations_.push_back({Kind::explore, 0, kNobody}); }
 
 std::optional<MadQuestion> SubnetScan::next() {
-  while (!attributes_.empty() || !explorations_.empty()) {
-    auto& queue = attributes_.empty() ? explorations_ : attributes_;
+  while (!attributes_.empty() || !explorations_.empty() || !visits_.empty()) {
+    auto& queue = !attributes_.empty() ? attributes_ : !explorations_.empty() ? explorations_ : visits_;
     const Tag tag = queue.front();
     queue.pop_front();
     if (!needless(tag)) return question_of(tag);
@@ -20,10 +20,20 @@ std::optional<MadQuestion> SubnetScan::next() {
 }
 
 bool SubnetScan::needless(const Tag& tag) const {
-  if (tag.kind != Kind::explore || tag.node == kNobody) return false;
-  const auto& ports = known_[tag.node].node.ports;
-  const auto port = ports.find(tag.port);
-  return port != ports.end() && port->second.peer.has_value();  // known from its other end
+  if (tag.node == kNobody) return false;
+  const auto& node = known_[tag.node].node;
+  if (tag.kind == Kind::explore) return peer_of(node, tag.port) != nullptr;
+  if (tag.kind != Kind::port_info || !node.is_switch || tag.port == 0) return false;
+  // A port that its manager has not activated is worth a question at both ends.
+  const IbSubnetPort* peer = peer_of(node, tag.port);
+  return peer != nullptr && peer->state == IbPortState::active;
+}
+
+/// The other end of the port's cable, where it is known.
+const IbSubnetPort* SubnetScan::peer_of(const IbSubnetNode& node, std::uint8_t number) const {
+  const auto port = node.ports.find(number);
+  if (port == node.ports.end() || !port->second.peer) return nullptr;
+  return &known_[index_.at(port->second.peer->node)].node.ports.at(port->second.peer->port);
 }
 
 MadQuestion SubnetScan::question_of(const Tag& tag) const {
@@ -144,8 +154,9 @@ void SubnetScan::first_met(const NodeInfo& info, const DirectedRoute& route) {
   attributes_.push_back({Kind::description, 0, index});
   if (is_switch) {
     attributes_.push_back({Kind::switch_info, 0, index});
-    for (unsigned port = 0; port <= info.port_count; ++port)
-      attributes_.push_back({Kind::port_info, static_cast<std::uint8_t>(port), index});
+    attributes_.push_back({Kind::port_info, 0, index});
+    for (unsigned port = 1; port <= info.port_count; ++port)
+      visits_.push_back({Kind::port_info, static_cast<std::uint8_t>(port), index});
   } else {
     known_.back().node.ports[info.local_port].guid = info.port_guid;
     attributes_.push_back({Kind::port_info, info.local_port, index});
@@ -189,10 +200,24 @@ void SubnetScan::take_port_info(const Tag& tag, const PortInfo& info) {
     explorations_.push_back({Kind::explore, tag.port, tag.node});
 }
 
+/// The ends of a cable train together (IBTA vol. 1, 5.6): what one said holds at the end that was not asked.
+void SubnetScan::complete_from_peers() {
+  for (auto& known : known_)
+    for (auto& [number, port] : known.node.ports) {
+      const IbSubnetPort* peer = known.node.is_switch && !port.state ? peer_of(known.node, number) : nullptr;
+      if (peer == nullptr) continue;
+      port.guid = known.node.guid;
+      port.width = peer->width;
+      port.speed = peer->speed;
+      port.state = peer->state;
+    }
+}
+
 Result<SubnetDiscovery> SubnetScan::result() && {
   if (known_.empty())
     return fail(ErrorKind::absent, "our own InfiniBand port does not answer: {}",
                 remarks_.empty() ? "nothing was asked" : remarks_.front());
+  complete_from_peers();
   SubnetDiscovery discovery{.sm_lid = sm_lid_};
   discovery.routes.own_node = known_[0].node.guid;
   discovery.routes.own_port = known_[0].info.local_port;

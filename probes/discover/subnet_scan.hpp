@@ -1,6 +1,6 @@
-// SubnetScan: the dialogue of one scan. Attributes of known nodes are asked first; a port whose cable is not
-// yet known is explored when nothing else is left, so that most cables are known from their first end by
-// then. Internal to discover/.
+// SubnetScan: the dialogue of one scan. Attributes of known nodes are asked first, then what is behind a port
+// whose link is up, and ports of switches last: the ends of a cable train together, so that a port whose
+// cable was met from its other end by then needs no question of its own. Internal to discover/.
 #pragma once
 
 #include <deque>
@@ -39,6 +39,8 @@ class SubnetScan : public MadDialogue {
   void first_met(const NodeInfo& info, const DirectedRoute& route);
   void join(std::uint32_t near, std::uint8_t near_port, std::uint32_t far, std::uint8_t far_port);
   void take_port_info(const Tag& tag, const PortInfo& info);
+  const IbSubnetPort* peer_of(const IbSubnetNode& node, std::uint8_t number) const;
+  void complete_from_peers();
   void unanswered(const Tag& tag, const MadAnswer& answer);
   void take(const Tag& tag, ByteSpan data);
   template <class T>
@@ -53,6 +55,7 @@ class SubnetScan : public MadDialogue {
   std::unordered_map<Guid, std::uint32_t> index_;
   std::deque<Tag> attributes_;
   std::deque<Tag> explorations_;
+  std::deque<Tag> visits_;  // ports of switches
   std::vector<std::string> remarks_;
   std::optional<Lid> sm_lid_;
 };

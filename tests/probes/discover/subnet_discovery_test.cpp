@@ -44,7 +44,7 @@ TEST(SubnetDiscovery, FindsEveryNodeLinkNameTierAndLid) {
   EXPECT_EQ(fabric.link(LinkId(0)).rate, Bandwidth::gbit(200));
 }
 
-TEST(SubnetDiscovery, AsksEachLinkAndEachPortOnce) {
+TEST(SubnetDiscovery, AsksEachNodeAndEachLinkOnce) {
   FakeSubnet subnet(make_subnet(8, 4, 4));
   const auto found = discover_subnet(subnet, {.window = 8});
   ASSERT_TRUE(found);
@@ -54,7 +54,25 @@ TEST(SubnetDiscovery, AsksEachLinkAndEachPortOnce) {
   // time.
   EXPECT_LE(subnet.asked[0x11], 1 + links + 8);
   EXPECT_EQ(subnet.asked[0x10], nodes);
-  EXPECT_EQ(subnet.asked[0x15], 32 + 8 * (1 + 8) + 4 * (1 + 10) + (12 + 1));  // and the check of the LIDs
+  // Every adapter, every switch, and one end of each link; ports without a cable; and the check of the LIDs.
+  const unsigned dark = 4 * 2;
+  EXPECT_LE(subnet.asked[0x15], 32 + 12 + links + dark + (12 + 1) + 8);
+  for (const auto& node : found->subnet.nodes)
+    for (const auto& [number, port] : node.ports)
+      EXPECT_TRUE(port.state == IbPortState::active && port.width && port.speed)
+          << node.guid.value() << ' ' << +number;
+}
+
+TEST(SubnetDiscovery, APortNotActivatedIsAskedAtBothEnds) {
+  FakeSubnet subnet(make_subnet(2, 2, 1));
+  subnet.node(Guid(0x2001)).ports.at(3).state = IbPortState::init;
+  const auto found = discover_subnet(subnet);
+  ASSERT_TRUE(found);
+  std::map<IbPortState, unsigned> states;
+  for (const auto& node : found->subnet.nodes)
+    for (const auto& [number, port] : node.ports)
+      if (port.state) ++states[*port.state];
+  EXPECT_EQ(states[IbPortState::init], 1u);
 }
 
 TEST(SubnetDiscovery, IsTheSameWhenAnswersAreLostAndOvertakeEachOther) {
@@ -155,9 +173,10 @@ TEST(SubnetDiscovery, FDR10IsToldFromQDRByTheVendorsOwnAttribute) {
   const auto set = [&](std::uint64_t guid, std::uint8_t port, LinkSpeed speed) {
     subnet.node(Guid(guid)).ports.at(port).speed = speed;
   };
-  set(0x2001, 2, LinkSpeed::fdr10);
-  set(0x3001, 1, LinkSpeed::fdr10);
-  set(0x2001, 3, LinkSpeed::qdr);
+  for (const auto& [guid, port] : {std::pair{0x2001, 2}, {0x3001, 1}})
+    set(static_cast<std::uint64_t>(guid), static_cast<std::uint8_t>(port), LinkSpeed::fdr10);
+  for (const auto& [guid, port] : {std::pair{0x2001, 3}, {0x3002, 1}})
+    set(static_cast<std::uint64_t>(guid), static_cast<std::uint8_t>(port), LinkSpeed::qdr);
   const auto found = discover_subnet(subnet);
   ASSERT_TRUE(found);
   std::map<LinkSpeed, unsigned> speeds;
@@ -165,8 +184,8 @@ TEST(SubnetDiscovery, FDR10IsToldFromQDRByTheVendorsOwnAttribute) {
     for (const auto& [number, port] : node.ports)
       if (port.speed) ++speeds[*port.speed];
   EXPECT_EQ(speeds[LinkSpeed::fdr10], 2u);
-  EXPECT_EQ(speeds[LinkSpeed::qdr], 1u);
-  EXPECT_EQ(subnet.asked[0xFF90], 3u);  // only of ports that say QDR
+  EXPECT_EQ(speeds[LinkSpeed::qdr], 2u);
+  EXPECT_EQ(subnet.asked[0xFF90], 2u);  // only of links that say QDR, at one end
 }
 
 }  // namespace
