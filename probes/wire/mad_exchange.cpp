@@ -13,6 +13,9 @@ constexpr std::uint32_t kLargestWindow = 1U << kSlotBits;
 
 constexpr std::uint16_t kBusy = 0x0001;  // 13.4.7: "busy, MAD discarded"
 
+constexpr unsigned kMostMoments = 4;                 // without an arrival, before more is asked
+constexpr unsigned kMostLooks = 4 * kLargestWindow;  // at a time: strays must not keep questions from leaving
+
 constexpr Nanoseconds kLongestWait = std::chrono::milliseconds(100);  // so that a stop request is seen
 
 }  // namespace
@@ -128,6 +131,31 @@ std::optional<Nanoseconds> MadExchange::soonest() const {
   return soonest;
 }
 
+namespace {
+
+/// Takes what arrives within `wait` and, while more than half of the window is out, what follows it within a
+/// few moments: a full round of questions and answers costs far less in bunches than one by one.
+Result<void> take_bunch(Mads& mads, MadExchange& exchange, Nanoseconds wait) {
+  if (exchange.busy()) mads.gather();
+  auto arrival = mads.receive(wait);
+  unsigned moments = 0;
+  for (unsigned looks = 0; arrival && looks < kMostLooks; ++looks) {
+    if (*arrival) {
+      exchange.arrived(**arrival);
+      moments = 0;
+    } else if (exchange.busy() && moments++ < kMostMoments) {
+      mads.gather();
+    } else {
+      break;
+    }
+    arrival = mads.receive(Nanoseconds(0));
+  }
+  if (!arrival) return pass_on(arrival);
+  return {};
+}
+
+}  // namespace
+
 Result<MadTally> converse(Mads& mads, MadDialogue& dialogue, const MadLimits& limits, std::stop_token stop) {
   MadExchange exchange(dialogue, limits);
   while (!stop.stop_requested()) {
@@ -137,12 +165,7 @@ Result<MadTally> converse(Mads& mads, MadDialogue& dialogue, const MadLimits& li
       if (const auto sent = mads.send(*packet); !sent) return pass_on(sent, "sending a MAD");
     if (exchange.done()) return exchange.tally();
     const auto wait = std::clamp(exchange.wake_at().value_or(now) - now, Nanoseconds(0), kLongestWait);
-    auto arrival = mads.receive(wait);
-    for (unsigned taken = 0; arrival && *arrival && taken < limits.window; ++taken) {
-      exchange.arrived(**arrival);
-      arrival = mads.receive(Nanoseconds(0));
-    }
-    if (!arrival) return pass_on(arrival, "receiving a MAD");
+    if (const auto taken = take_bunch(mads, exchange, wait); !taken) return pass_on(taken, "receiving a MAD");
   }
   return exchange.tally();
 }

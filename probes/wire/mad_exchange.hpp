@@ -56,6 +56,8 @@ class MadExchange {
   /// not move it: that would mean a look at all questions for each.
   std::optional<Nanoseconds> wake_at() const { return in_flight_ == 0 ? std::nullopt : wake_at_; }
   bool done() const { return in_flight_ == 0 && exhausted_; }
+  /// More than half of the window is in flight: there are answers enough to take them in one go.
+  bool busy() const { return in_flight_ > limits_.window / 2; }
   const MadTally& tally() const { return tally_; }
 
  private:

@@ -28,6 +28,8 @@ class Mads {
   virtual Result<void> send(const MadPacket& packet) = 0;
   /// The next arrival, waiting `at_most` for it; nothing when none came.
   virtual Result<std::optional<MadArrival>> receive(Nanoseconds at_most) = 0;
+  /// Lets arrivals gather for a moment, where taking them one by one costs more than the moment.
+  virtual void gather() {}
   /// A clock that only goes forward; the fabric's own where it is simulated.
   virtual Nanoseconds now() = 0;
 };
