@@ -3,6 +3,7 @@
 #include "cli/commands.hpp"
 #include "cli/compose.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/flow_arguments.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
@@ -52,6 +53,7 @@ int sweep_lab(const po::variables_map& values, SweepOptions options) {
   if (!lab) return report(lab.error());
   const auto engine = choose_engine(values["engine"].as<std::string>(), *lab);
   if (!engine) return report(engine.error());
+  if (const auto read = read_flow_options(values, *engine, options); !read) return report(read.error());
   if (*engine == "verbs" && !values.count("probe-rate")) options.probes_per_second = kGuestProbesPerSecond;
   auto site = lab_site(*lab, guests_of(*lab));
   if (!site) return report(site.error());
@@ -74,7 +76,9 @@ int sweep_lab(const po::variables_map& values, SweepOptions options) {
   return answer(values, fabric, sweep, progress);
 }
 
-int sweep_cluster(const po::variables_map& values, const SweepOptions& options) {
+int sweep_cluster(const po::variables_map& values, SweepOptions options) {
+  if (const auto read = read_flow_options(values, values["engine"].as<std::string>(), options); !read)
+    return report(read.error());
   const auto file = read_live_fabric(values["fabric"].as<std::string>());
   if (!file) return report(file.error());
   const auto hosts = chosen_hosts(values, *file);
@@ -136,6 +140,7 @@ int sweep_command(const Arguments& arguments) {
                                          "how packets are sent: auto, raw or verbs (RDMA queue pairs)");
   parser.positional("fabric", 1);
   add_sweep_options(parser.options());
+  add_flow_options(parser.options());
   add_launch_options(parser.options());
   add_answer_options(parser.options());
   const auto values = parser.parse(arguments);

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 
@@ -34,6 +35,13 @@ Result<void> write_file(const std::string& path, const std::string& text) {
     return fail(ErrorKind::absent, "cannot write {}: does its directory exist, and may you write there?",
                 path);
   return {};
+}
+
+/// Of more than what the observations say: who got how much of a pattern, what queue pairs measured.
+bool has_news(const FlowResults& results) {
+  return !results.flows.empty() &&
+         (results.pattern != LoadPattern::links ||
+          std::ranges::any_of(results.flows, [](const FlowResult& flow) { return !flow.qps.empty(); }));
 }
 
 }  // namespace
@@ -87,8 +95,10 @@ int answer(const po::variables_map& values, const Fabric& fabric, Sweep& sweep, 
   const DocumentStamp stamp = stamp_now();
   progress.show({"diagnosing", 0, 1});
   const SweepReport report = sweep.finish();
-  const auto document =
+  auto document =
       diagnosis_document(fabric, report.diagnosis, {report.sent, report.lost, progress.timings()}, stamp);
+  if (has_news(sweep.flows()))
+    document.flows = flows_report(fabric, sweep.observations().paths, sweep.flows());
   const auto json = wants_json(values);
   if (!json) return weft::report(json.error());
   if (*json)

@@ -18,6 +18,11 @@ Result<LoadLevel> parse_load(const std::string& text) {
   return fail(ErrorKind::usage, "--load {}: expected none, light or full", text);
 }
 
+Result<LoadPattern> parse_pattern(const std::string& text) {
+  if (const auto pattern = parse_load_pattern(text)) return *pattern;
+  return fail(ErrorKind::usage, "--pattern {}: expected links, incast or all-pairs", text);
+}
+
 Result<Fraction> parse_confidence(std::string_view text) {
   auto share = parse_percent(text);
   // 0.99 and 99% mean the same: a bare number is a probability.
@@ -34,6 +39,10 @@ void add_sweep_options(po::options_description& options) {
   options.add_options()("load", po::value<std::string>()->value_name("LEVEL"),
                         "load every link with real-size flows: none, light (a quarter of its rate) or full "
                         "(default none on a live fabric, else full)")(
+      "pattern", po::value<std::string>()->value_name("NAME"),
+      "which flows load together: links (no two over one channel, every channel in turn), incast (all to "
+      "one, "
+      "every NIC in turn) or all-pairs (every NIC to another, all in turn; default links)")(
       "budget", po::value<std::string>()->value_name("TIME"),
       "time for probes and load together (default 15s)")("confidence",
                                                          po::value<std::string>()->value_name("P"),
@@ -51,6 +60,12 @@ Result<SweepOptions> read_sweep_options(const po::variables_map& values, bool li
   const auto load = parse_load(text_option(values, "load").value_or(live ? "none" : "full"));
   if (!load) return pass_on(load);
   options.load = *load;
+  const auto pattern = parse_pattern(text_option(values, "pattern").value_or("links"));
+  if (!pattern) return pass_on(pattern);
+  options.pattern = *pattern;
+  if (options.load == LoadLevel::none && options.pattern != LoadPattern::links)
+    return fail(ErrorKind::usage, "--pattern {} loads the fabric: say --load light or --load full",
+                to_string(options.pattern));
   const auto budget = read_option(values, "budget", parse_duration);
   if (!budget) return pass_on(budget);
   if (*budget) options.budget = **budget;

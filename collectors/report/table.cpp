@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "collectors/report/flow_table.hpp"
+
 namespace weft {
 namespace {
 
@@ -179,8 +181,8 @@ std::string timings_part(const DiagnosisDocument& document, std::size_t columns)
 std::string diagnosis_table(const DiagnosisDocument& document, std::size_t columns) {
   return fmt::format("fabric {}: {}\n", document.fabric, to_string(document.verdict)) +
          links_part(document, columns) + groups_part(document, columns) + hosts_part(document, columns) +
-         ambiguous_part(document, columns) + coverage_part(document, columns) +
-         timings_part(document, columns);
+         ambiguous_part(document, columns) + (document.flows ? flow_table(*document.flows) : "") +
+         coverage_part(document, columns) + timings_part(document, columns);
 }
 
 }  // namespace weft

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "probes/diagnosis/robust.hpp"
 
@@ -24,19 +25,39 @@ std::vector<ChannelId> channels_of(const PathTable& paths, PathSetId set) {
   return shared;
 }
 
+/// Rounds more than half of whose flows cross one channel (an incast): all of them may cross its fault, and
+/// then what is usual in the round is the fault.
+std::set<std::uint32_t> rounds_that_meet(const std::vector<LoadFlow>& flows) {
+  std::map<std::uint32_t, std::size_t> all;
+  std::map<std::pair<std::uint32_t, ChannelId>, std::size_t> over;
+  for (const LoadFlow& flow : flows) {
+    ++all[flow.round];
+    for (const ChannelId channel : flow.channels) ++over[{flow.round, channel}];
+  }
+  std::set<std::uint32_t> meeting;
+  for (const auto& [at, count] : over)
+    if (2 * count > all[at.first]) meeting.insert(at.first);
+  return meeting;
+}
+
 }  // namespace
 
 LoadRounds::LoadRounds(const Fabric& fabric, const Observations& observations) : fabric_(fabric) {
   over_.resize(fabric.channel_count());
   offered_.resize(fabric.channel_count());
   std::vector<LoadFlow> flows;
+  std::map<std::pair<ChannelId, std::uint32_t>, double> carried;  // by channel and round
   for (const LoadObservation& load : observations.loads) {
     if (load.offered <= Bandwidth()) continue;
     LoadFlow flow{.round = load.round, .offered = load.offered.bits_per_second()};
     flow.channels = channels_of(observations.paths, load.path);
     for (const ChannelId channel : flow.channels) note_offer(channel, load.round, flow.offered);
     flow.share = load.delivered / load.offered;
-    if (flow.share > 0.9) most_carried_ = std::max(most_carried_, flow.offered * flow.share);
+    if (flow.share > 0.9)
+      for (const ChannelId channel : flow.channels) {
+        const double all = carried[{channel, load.round}] += flow.offered * flow.share;
+        most_carried_ = std::max(most_carried_, all);
+      }
     if (!load.sender_stalled) flows.push_back(std::move(flow));
   }
   for (LoadFlow& flow : flows)
@@ -60,17 +81,19 @@ void LoadRounds::keep(std::vector<LoadFlow> flows) {
   std::map<std::uint32_t, std::vector<double>> shares;
   for (const LoadFlow& flow : flows) shares[flow.round].push_back(flow.share / flow.predicted);
   const std::size_t wide = fabric_.nics().size() / 2;  // of so many flows not most can cross a fault
+  const auto meeting = rounds_that_meet(flows);
+  const auto tells_the_usual = [&](std::uint32_t round) {
+    return shares[round].size() >= std::max<std::size_t>(wide, 4) && !meeting.contains(round);
+  };
   std::map<std::uint32_t, double> usual;
-  for (auto& [round, values] : shares)
-    usual[round] = values.size() < std::max<std::size_t>(wide, 4) ? 1.0 : median(values);
+  for (auto& [round, values] : shares) usual[round] = tells_the_usual(round) ? median(values) : 1.0;
   std::vector<double> all;
   std::vector<double> pressed;
   for (LoadFlow& flow : flows) {
     if (usual[flow.round] < kPoorRound) continue;
     flow.share = std::clamp(flow.share / std::min(usual[flow.round], 1.0), 0.0, 1.2);
     // Rounds of few flows press suspects: what is usual shows where all take part.
-    (shares[flow.round].size() >= std::max<std::size_t>(wide, 4) ? all : pressed)
-        .push_back(flow.share / flow.predicted);
+    (tells_the_usual(flow.round) ? all : pressed).push_back(flow.share / flow.predicted);
     for (const ChannelId channel : flow.channels)
       over_[channel.value()].push_back(static_cast<std::uint32_t>(flows_.size()));
     flows_.push_back(std::move(flow));

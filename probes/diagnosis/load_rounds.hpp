@@ -45,7 +45,7 @@ class LoadRounds {
   std::vector<std::vector<std::uint32_t>> over_;
   std::vector<std::vector<std::pair<std::uint32_t, double>>> offered_;  // by channel: round, bits per second
   double noise_ = 0;
-  double most_carried_ = 0;
+  double most_carried_ = 0;  // by a channel in a round, of flows that got what they offered
 };
 
 }  // namespace weft

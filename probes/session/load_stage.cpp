@@ -9,13 +9,23 @@ namespace weft {
 namespace {
 
 constexpr auto kSlack = std::chrono::seconds(5);
-constexpr Bytes kPacket(4096);  // of IP: a RoCE packet of a 4096-byte MTU, nearly
+constexpr auto kToConnect = std::chrono::milliseconds(20);  // a queue pair, both ends, on an emulated machine
+constexpr Bytes kPacket(4096);                              // of IP: a RoCE packet of a 4096-byte MTU, nearly
 /// Below this share of what was wanted, or with a pause above this share of the round, it was the sender that
 /// held the flow back. A sender that is scheduled stays within a few per cent.
 constexpr double kLeastOffered = 0.9;
 constexpr double kLongestPause = 0.2;
 
 }  // namespace
+
+/// What the queue pairs of one flow came to together.
+struct LoadStage::Gathered {
+  Bandwidth offered;
+  Bandwidth delivered;
+  Nanoseconds longest_gap{};
+  bool has_receiver = true;  // who could be asked what arrived
+  std::vector<QpResult> qps;
+};
 
 std::vector<WorkItem> LoadStage::next_wave() {
   const std::size_t round = wave_ / 2;
@@ -29,22 +39,41 @@ std::vector<WorkItem> LoadStage::next_wave() {
   return flow_work(rounds_[round]);
 }
 
+/// Labels of the flow's path, its own first: queue pairs that share a path need not share a port.
+std::vector<PathLabel> LoadStage::labels_for(const PlannedFlow& flow) const {
+  std::vector<PathLabel> labels{flow.label};
+  const PairRoutes* known = state_->learner.find(flow.pair.src, flow.pair.dst);
+  for (std::size_t r = 0; known != nullptr && r < known->routes.size(); ++r) {
+    const Route& route = known->routes[r];
+    if (labels.size() < state_->options.qps && route.reached && route.paths == flow.path &&
+        route.label != flow.label)
+      labels.push_back(route.label);
+  }
+  return labels;
+}
+
 std::vector<WorkItem> LoadStage::flow_work(const LoadRound& round) {
   SweepState& s = *state_;
   batch_ = s.next_batch();
   by_nic_.clear();
-  for (std::size_t i = 0; i < round.size(); ++i)
-    if (s.takes_part(round[i].pair.src) && s.takes_part(round[i].pair.dst))
-      by_nic_[round[i].pair.src].push_back(i);
+  for (std::size_t i = 0; i < round.size(); ++i) {
+    if (!s.takes_part(round[i].pair.src) || !s.takes_part(round[i].pair.dst)) continue;
+    const auto labels = labels_for(round[i]);
+    for (std::uint32_t q = 0; q < s.options.qps; ++q)
+      by_nic_[poster(round[i])].push_back({i, labels[q % labels.size()]});
+  }
   std::vector<WorkItem> work;
-  for (const auto& [nic, indices] : by_nic_) {
-    FlowRequest request{.run = s.run, .batch = batch_, .duration = s.options.load_round};
+  for (const auto& [nic, posted] : by_nic_) {
+    FlowRequest request{
+        .run = s.run, .batch = batch_, .duration = s.options.load_round, .manner = s.options.manner};
     PeerList peers;
-    for (const std::size_t i : indices)
-      request.specs.push_back(
-          {peers.index_of(round[i].pair.dst, s.addresses), round[i].label, round[i].rate * share_, kPacket});
+    for (const Posted& qp : posted)
+      request.specs.push_back({peers.index_of(peer(round[qp.flow]), s.addresses), qp.label,
+                               round[qp.flow].rate * (share_ / s.options.qps), kPacket});
     request.peers = std::move(peers).take();
-    work.push_back({nic, s.options.load_round + kSlack, std::move(request)});
+    const auto count = static_cast<std::int64_t>(posted.size());
+    work.push_back(
+        {nic, request.manner.warm_up + request.duration + kSlack + kToConnect * count, std::move(request)});
   }
   return work;
 }
@@ -52,7 +81,7 @@ std::vector<WorkItem> LoadStage::flow_work(const LoadRound& round) {
 std::vector<WorkItem> LoadStage::receipt_work(const LoadRound& round) {
   std::set<PortId> receivers;
   for (const auto& [nic, tallies] : tallies_)
-    for (const std::size_t i : by_nic_[nic]) receivers.insert(round[i].pair.dst);
+    for (const Posted& qp : by_nic_[nic]) receivers.insert(round[qp.flow].pair.dst);
   std::vector<WorkItem> work;
   for (const PortId nic : receivers)
     if (state_->takes_part(nic)) work.push_back({nic, kSlack, ReceivedQuery{batch_}});
@@ -66,48 +95,85 @@ void LoadStage::take(const WorkItem& item, const TaskAnswer* answer) {
 }
 
 void LoadStage::conclude(const LoadRound& round) {
-  SweepState& s = *state_;
-  const auto number = first_round_ + static_cast<std::uint32_t>((wave_ / 2) - 1);
+  std::map<std::size_t, Gathered> flows;
   for (const auto& [nic, tallies] : tallies_)
     for (const FlowTally& tally : tallies) {
       if (tally.spec >= by_nic_[nic].size()) continue;
-      const PlannedFlow& flow = round[by_nic_[nic][tally.spec]];
-      const auto receiver = receipts_.find(flow.pair.dst);
-      if (receiver == receipts_.end()) continue;
-      const auto mine = [&](const ReceivedTally& t) {
-        return t.batch == batch_ && t.from == nic && t.spec == tally.spec;
-      };
-      const auto received = std::ranges::find_if(receiver->second, mine);
-      const Nanoseconds span = s.options.load_round;
-      LoadObservation seen{.path = flow.path, .round = number, .wanted = flow.rate * share_};
-      seen.offered =
-          Bandwidth::over(Bytes(static_cast<std::int64_t>(tally.bytes)), std::max(span, tally.elapsed));
-      if (received != receiver->second.end()) {
-        const Nanoseconds arriving = std::max({span, tally.elapsed, received->last - received->first});
-        seen.delivered = Bandwidth::over(Bytes(static_cast<std::int64_t>(received->bytes)), arriving);
-      }
-      seen.sender_stalled = seen.offered < seen.wanted * kLeastOffered ||
-                            tally.longest_gap > std::chrono::duration<double>(span) * kLongestPause;
-      s.observations.loads.push_back(seen);
-      if (tally.error && tally.error->starts_with(kSilentCorruption))
-        note_corruption(nic, flow, *tally.error);
-      else if (tally.error)
-        note_death(nic, flow, *tally.error);
+      const auto [flow, label] = by_nic_[nic][tally.spec];
+      gather(flows[flow], round[flow], tally, label);
     }
+  const auto number = first_round_ + static_cast<std::uint32_t>((wave_ / 2) - 1);
+  for (auto& [flow, gathered] : flows)
+    if (gathered.has_receiver) observe(round[flow], std::move(gathered), number);
   tallies_.clear();
   receipts_.clear();
 }
 
+/// Null where the receiver says nothing of it.
+const ReceivedTally* LoadStage::receipt_of(const PlannedFlow& flow, std::uint32_t spec) const {
+  const auto& receipts = receipts_.at(flow.pair.dst);
+  const auto mine = [&](const ReceivedTally& t) {
+    return t.batch == batch_ && t.from == flow.pair.src && t.spec == spec;
+  };
+  const auto found = std::ranges::find_if(receipts, mine);
+  return found == receipts.end() ? nullptr : &*found;
+}
+
+void LoadStage::gather(Gathered& into, const PlannedFlow& flow, const FlowTally& tally, PathLabel label) {
+  into.has_receiver = receipts_.contains(flow.pair.dst);
+  if (!into.has_receiver) return;
+  // A flow of a stated volume ends when it is done; one of a stated time that is cut short counts as if it
+  // had gone on without moving anything.
+  const auto& options = state_->options;
+  const Nanoseconds span =
+      options.manner.volume ? tally.elapsed : std::max(options.load_round, tally.elapsed);
+  const auto over = [](std::uint64_t bytes, Nanoseconds time) {
+    return Bandwidth::over(Bytes(static_cast<std::int64_t>(bytes)), time);
+  };
+  into.offered = into.offered + over(tally.bytes, span);
+  into.longest_gap = std::max(into.longest_gap, tally.longest_gap);
+  if (const ReceivedTally* received = receipt_of(flow, tally.spec))
+    into.delivered = into.delivered + over(received->bytes, std::max(span, received->last - received->first));
+  if (tally.measure)
+    into.qps.push_back({label, over(tally.measure->bytes, span), tally.measure->messages, tally.error});
+  if (tally.error && tally.error->starts_with(kSilentCorruption))
+    note_corruption(flow, *tally.error);
+  else if (tally.error)
+    note_death(flow, label, *tally.error);
+}
+
+void LoadStage::observe(const PlannedFlow& flow, Gathered gathered, std::uint32_t round) {
+  SweepState& s = *state_;
+  LoadObservation seen{.path = flow.path,
+                       .round = round,
+                       .wanted = flow.rate * share_,
+                       .offered = gathered.offered,
+                       .delivered = gathered.delivered};
+  seen.sender_stalled =
+      seen.offered < seen.wanted * kLeastOffered ||
+      gathered.longest_gap > std::chrono::duration<double>(s.options.load_round) * kLongestPause;
+  s.observations.loads.push_back(seen);
+  if (keeps_results_)
+    s.flows.flows.push_back({.round = round,
+                             .src = flow.pair.src,
+                             .dst = flow.pair.dst,
+                             .path = flow.path,
+                             .wanted = seen.wanted,
+                             .delivered = seen.delivered,
+                             .sender_stalled = seen.sender_stalled,
+                             .qps = std::move(gathered.qps)});
+}
+
 /// The network's checksums passed it: the bytes changed in a host, most likely where they were received.
-void LoadStage::note_corruption(PortId nic, const PlannedFlow& flow, const std::string& what) {
+void LoadStage::note_corruption(const PlannedFlow& flow, const std::string& what) {
   SweepState& s = *state_;
   s.observations.hosts.push_back(
       {s.fabric.port(flow.pair.dst).node, flow.pair.dst, Verdict::failed, Cause::corruption,
-       fmt::format("{} (written by {})", what, s.fabric.name_of(s.fabric.port(nic).node))});
+       fmt::format("{} (sent by {})", what, s.fabric.name_of(s.fabric.port(flow.pair.src).node))});
 }
 
 /// A queue pair that died says that its path is bad, not which channel of it: the diagnosis decides that.
-void LoadStage::note_death(PortId nic, const PlannedFlow& flow, const std::string& why) {
+void LoadStage::note_death(const PlannedFlow& flow, PathLabel label, const std::string& why) {
   SweepState& s = *state_;
   std::string path;
   for (const PathId each : s.learner.table().paths(flow.path)) {
@@ -116,10 +182,11 @@ void LoadStage::note_death(PortId nic, const PlannedFlow& flow, const std::strin
     for (std::size_t i = 0; i < channels.size(); ++i)
       path += (i == 0 ? "" : ", ") + s.fabric.name_of(channels[i]);
   }
+  const PortId nic = poster(flow);
   s.observations.hosts.push_back(
       {s.fabric.port(nic).node, nic, Verdict::unknown, std::nullopt,
        fmt::format("its queue pair to {} with label {} (by {}) ended: {}",
-                   s.fabric.name_of(s.fabric.port(flow.pair.dst).node), flow.label.value(), path, why)});
+                   s.fabric.name_of(s.fabric.port(peer(flow)).node), label.value(), path, why)});
 }
 
 }  // namespace weft

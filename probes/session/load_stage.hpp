@@ -1,4 +1,5 @@
-// LoadStage: runs load rounds one after the other and asks after each what arrived.
+// LoadStage: runs load rounds one after the other and asks after each what arrived. Over queue pairs, several
+// may share the rate and the path of a flow, and who receives may be the one to post (reads).
 #pragma once
 
 #include <map>
@@ -10,27 +11,47 @@ namespace weft {
 
 class LoadStage : public Stage {
  public:
-  /// `share`: of the rate a flow has a right to; 1 for full load.
-  LoadStage(SweepState& state, std::vector<LoadRound> rounds, std::uint32_t first_round, double share = 1.0)
-      : state_(&state), rounds_(std::move(rounds)), first_round_(first_round), share_(share) {}
+  /// `share`: of the rate a flow has a right to; 1 for full load. `keeps_results`: what each flow got is a
+  /// result of the run.
+  LoadStage(SweepState& state, std::vector<LoadRound> rounds, std::uint32_t first_round, double share = 1.0,
+            bool keeps_results = false)
+      : state_(&state),
+        rounds_(std::move(rounds)),
+        first_round_(first_round),
+        share_(share),
+        keeps_results_(keeps_results) {}
   std::string_view name() const override { return "loading"; }
   std::vector<WorkItem> next_wave() override;
   void take(const WorkItem& item, const TaskAnswer* answer) override;
 
  private:
+  struct Gathered;
+  /// One spec of a request: which flow of the round it serves, and by which label.
+  struct Posted {
+    std::size_t flow = 0;
+    PathLabel label;
+  };
+  bool reads() const { return state_->options.manner.operation == FlowOperation::read; }
+  PortId poster(const PlannedFlow& flow) const { return reads() ? flow.pair.dst : flow.pair.src; }
+  PortId peer(const PlannedFlow& flow) const { return reads() ? flow.pair.src : flow.pair.dst; }
+  std::vector<PathLabel> labels_for(const PlannedFlow& flow) const;
   std::vector<WorkItem> flow_work(const LoadRound& round);
   std::vector<WorkItem> receipt_work(const LoadRound& round);
+  const ReceivedTally* receipt_of(const PlannedFlow& flow, std::uint32_t spec) const;
   void conclude(const LoadRound& round);
-  void note_corruption(PortId nic, const PlannedFlow& flow, const std::string& what);
-  void note_death(PortId nic, const PlannedFlow& flow, const std::string& why);
+  void gather(Gathered& into, const PlannedFlow& flow, const FlowTally& tally, PathLabel label);
+  void observe(const PlannedFlow& flow, Gathered gathered, std::uint32_t round);
+  void note_corruption(const PlannedFlow& flow, const std::string& what);
+  void note_death(const PlannedFlow& flow, PathLabel label, const std::string& why);
 
   SweepState* state_;
   std::vector<LoadRound> rounds_;
   std::uint32_t first_round_;
   double share_;
+  bool keeps_results_;
   std::size_t wave_ = 0;  // two a round: flows, receipts
   BatchId batch_;
-  std::map<PortId, std::vector<std::size_t>> by_nic_;  // spec index -> index into the round
+  std::map<PortId, std::vector<Posted>> by_nic_;  // by spec
   std::map<PortId, std::vector<FlowTally>> tallies_;
   std::map<PortId, std::vector<ReceivedTally>> receipts_;
 };

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "probes/pathmap/dark_channels.hpp"
+#include "probes/plan/pattern_plan.hpp"
 #include "probes/session/peer_list.hpp"
 
 namespace weft {
@@ -13,6 +15,7 @@ namespace {
 constexpr int kMostRounds = 3;
 constexpr std::uint8_t kAttempts = 3;  // a hop that is silent three times is silent, not unlucky
 constexpr std::uint32_t kMoreLabels = 32;
+constexpr std::uint32_t kPatternLabels = 8;
 /// A lab answers as fast as it is asked; this keeps 16 agents on two cores from losing answers to their own
 /// speed.
 constexpr double kMostTracesPerSecond = 2000;
@@ -33,7 +36,9 @@ std::vector<WorkItem> MapStage::next_wave() {
   if (round_ == 1) {
     const std::vector<PortId> out(s.out.begin(), s.out.end());
     const auto pairs = choose_pairs(s.fabric, default_partners(s.fabric), out);
-    return work_for(plan_traces(s.fabric, s.learner.ways(), pairs, {s.options.confidence, s.options.seed}));
+    auto plan = plan_traces(s.fabric, s.learner.ways(), pairs, {s.options.confidence, s.options.seed});
+    std::ranges::move(traces_of_pattern(pairs, out), std::back_inserter(plan));
+    return work_for(plan);
   }
   // Enough chances: so unlikely to be missed by all that not one channel of the whole fabric would be, by
   // chance.
@@ -45,6 +50,20 @@ std::vector<WorkItem> MapStage::next_wave() {
     if (seen[c].seen == 0 && seen[c].log_missed > enough && s.fabric.between_switches(ChannelId(c)))
       unseen.emplace_back(c);
   return work_for(more_traces(unseen));
+}
+
+/// A few labels for each pair that the load needs and the map does not: enough to choose paths that meet few
+/// others.
+std::vector<TracePlan> MapStage::traces_of_pattern(const std::vector<NicPair>& mapped,
+                                                   const std::vector<PortId>& out) {
+  SweepState& s = *state_;
+  if (s.options.load == LoadLevel::none) return {};
+  auto pairs = pattern_pairs(s.fabric, s.options.pattern, out);
+  std::erase_if(pairs, [&](const NicPair& pair) { return std::ranges::binary_search(mapped, pair); });
+  auto plan = plan_traces(s.fabric, s.learner.ways(), pairs, {s.options.confidence, s.options.seed});
+  for (TracePlan& trace : plan)
+    if (trace.labels.size() > kPatternLabels) trace.labels.resize(kPatternLabels);
+  return plan;
 }
 
 /// New labels for every pair whose flows pass the near end of an unseen channel.

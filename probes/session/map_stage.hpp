@@ -18,6 +18,8 @@ class MapStage : public Stage {
 
  private:
   std::vector<WorkItem> work_for(const std::vector<TracePlan>& plan);
+  std::vector<TracePlan> traces_of_pattern(const std::vector<NicPair>& mapped,
+                                           const std::vector<PortId>& out);
   std::vector<TracePlan> more_traces(const std::vector<ChannelId>& unseen);
 
   SweepState* state_;

@@ -42,7 +42,7 @@ std::vector<WorkItem> PingStage::ping_work() {
       by_nic_[pings_[i].ping.pair.src].push_back(i);
   std::vector<WorkItem> work;
   for (const auto& [nic, indices] : by_nic_) {
-    PingRequest request{.run = s.run, .batch = batch_};
+    PingRequest request{.run = s.run, .batch = batch_, .busy_poll = s.options.busy_poll};
     PeerList peers;
     double packets = 0;
     for (const std::size_t i : indices) {

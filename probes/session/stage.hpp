@@ -10,6 +10,7 @@
 #include "probes/pathmap/path_learner.hpp"
 #include "probes/session/messages.hpp"
 #include "probes/session/sweep_options.hpp"
+#include "topology/findings/flow_result.hpp"
 #include "topology/findings/observation.hpp"
 
 namespace weft {
@@ -27,7 +28,8 @@ struct SweepState {
       : fabric(the_fabric),
         addresses(the_addresses),
         options(the_options),
-        learner(the_fabric, the_addresses, observations.paths) {}
+        learner(the_fabric, the_addresses, observations.paths),
+        flows{the_options.pattern, the_options.manner.operation, {}} {}
 
   SweepState(const SweepState&) = delete;
   SweepState& operator=(const SweepState&) = delete;
@@ -39,6 +41,7 @@ struct SweepState {
   Observations observations;
   PathLearner learner;     // its paths are those of the observations
   std::set<PortId> out;    // NICs that take no part (any more)
+  FlowResults flows;       // of the load's own rounds, not of those that press a suspect
   std::uint64_t sent = 0;  // small and large probes, one way
   std::uint64_t lost = 0;
   std::uint32_t last_batch = 0;

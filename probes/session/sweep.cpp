@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "probes/pathmap/dark_channels.hpp"
+#include "probes/plan/pattern_plan.hpp"
 #include "probes/session/load_stage.hpp"
 #include "probes/session/map_stage.hpp"
 #include "probes/session/ping_stage.hpp"
@@ -182,15 +183,20 @@ void Sweep::plan_loading() {
   const double seconds_a_round =
       std::chrono::duration<double>(state_.options.load_round + state_.options.drain).count();
   const auto most = static_cast<std::size_t>(std::max(2.0, budget_seconds(kLoadShare) / seconds_a_round));
-  auto rounds = plan_load_rounds(state_.fabric, state_.learner, kTimesLoaded, most, state_.options.seed);
-  add_load(std::move(rounds));
+  if (state_.options.pattern == LoadPattern::links)
+    return add_load(plan_load_rounds(state_.fabric, state_.learner, kTimesLoaded, most, state_.options.seed),
+                    true);
+  // Who asks for a pattern wants every receiver, or every pair, of a small fabric, whatever the budget.
+  add_load(plan_pattern_rounds(state_.fabric, state_.learner, state_.options.pattern,
+                               std::max(most, kMostPatternNics), state_.options.seed),
+           true);
 }
 
-void Sweep::add_load(std::vector<LoadRound> rounds) {
+void Sweep::add_load(std::vector<LoadRound> rounds, bool keeps_results) {
   if (rounds.empty()) return;
   const double share = state_.options.load == LoadLevel::light ? kLightLoad : kFullLoad;
   const auto first = std::exchange(rounds_run_, rounds_run_ + static_cast<std::uint32_t>(rounds.size()));
-  stages_.push_back(std::make_unique<LoadStage>(state_, std::move(rounds), first, share));
+  stages_.push_back(std::make_unique<LoadStage>(state_, std::move(rounds), first, share, keeps_results));
 }
 
 void Sweep::plan_settling() {
@@ -232,7 +238,7 @@ void Sweep::press_doubts(const std::vector<Doubt>& doubts) {
       auto pressing = plan_press_rounds(state_.fabric, state_.learner, channel, press_for(doubt.passes));
       std::ranges::move(pressing, std::back_inserter(rounds));
     }
-  add_load(merge_rounds(state_.learner.table(), rounds));
+  add_load(merge_rounds(state_.learner.table(), rounds), false);
 }
 
 /// A channel that none of many flows took, though each could have: its near end does not use it.

@@ -55,6 +55,7 @@ class Sweep final : public Script {
   SweepReport finish();
   const PathLearner& learner() const { return state_.learner; }
   const Observations& observations() const { return state_.observations; }
+  const FlowResults& flows() const { return state_.flows; }
 
  private:
   enum class Part { mapping, probing, sizing, loading, settling, done };
@@ -64,7 +65,7 @@ class Sweep final : public Script {
   void plan_sizing();
   void add_pings(const std::vector<PlannedPing>& pings, Bytes size, double packets_per_second, double share);
   void plan_loading();
-  void add_load(std::vector<LoadRound> rounds);
+  void add_load(std::vector<LoadRound> rounds, bool keeps_results);
   void plan_settling();
   void ping_doubts(const std::vector<Doubt>& doubts);
   void press_doubts(const std::vector<Doubt>& doubts);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "probes/wire/flow_engine.hpp"
 #include "topology/base/units.hpp"
 
 namespace weft {
@@ -24,7 +25,12 @@ struct SweepOptions {
   /// Share of a link that large probes of one NIC may take: little, so that they fit through a link held to a
   /// tenth of its rate and tell loss by size from loss by load.
   Fraction large_probe_share{0.05};
+  LoadPattern pattern = LoadPattern::links;
+  /// Of a round; where flows have a volume, the longest that one may take.
   Nanoseconds load_round = std::chrono::milliseconds(500);
+  FlowManner manner;       // of flows over queue pairs
+  std::uint32_t qps = 1;   // that share the rate and the path of each flow
+  bool busy_poll = false;  // PingRequest::busy_poll
   /// Between a round's last packet and the questions what arrived: longer than queues take to drain.
   Nanoseconds drain = std::chrono::milliseconds(100);
 };

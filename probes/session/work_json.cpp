@@ -1,6 +1,6 @@
 #include "probes/session/work_json.hpp"
 
-#include "probes/session/json_fields.hpp"
+#include "probes/session/flow_json.hpp"
 
 namespace weft {
 namespace {
@@ -64,6 +64,7 @@ Json request_json(const PingRequest& r) {
           {"batch", r.batch.value()},
           {"peers", peers_json(r.peers)},
           {"pace", pace_json(r.pace)},
+          {"busy", r.busy_poll},
           {"specs", rows(r.specs, row)}};
 }
 
@@ -72,7 +73,8 @@ PingRequest ping_from(const Json& v) {
                 .batch = id<BatchId>(field(v, "batch")),
                 .peers = peers_from(field(v, "peers")),
                 .specs = {},
-                .pace = pace_from(field(v, "pace"))};
+                .pace = pace_from(field(v, "pace")),
+                .busy_poll = truth(field(v, "busy"))};
   r.specs = list<PingSpec>(field(v, "specs"), [&r](const Json& row) {
     return PingSpec{peer_index(element(row, 0), r.peers), id<PathLabel>(element(row, 1)),
                     id<PathLabel>(element(row, 2)), whole<std::uint32_t>(element(row, 3)),
@@ -90,12 +92,14 @@ Json request_json(const FlowRequest& r) {
   const auto row = [](const FlowSpec& s) {
     return Json::array({s.peer, label_json(s.label), s.rate.bits_per_second(), s.size.count()});
   };
-  return {{"kind", "flow"},
-          {"run", r.run.value()},
-          {"batch", r.batch.value()},
-          {"peers", peers_json(r.peers)},
-          {"duration", r.duration.count()},
-          {"specs", rows(r.specs, row)}};
+  Json json{{"kind", "flow"},
+            {"run", r.run.value()},
+            {"batch", r.batch.value()},
+            {"peers", peers_json(r.peers)},
+            {"duration", r.duration.count()},
+            {"specs", rows(r.specs, row)}};
+  if (r.manner != FlowManner()) json["manner"] = manner_json(r.manner);
+  return json;
 }
 
 FlowRequest flow_from(const Json& v) {
@@ -104,6 +108,7 @@ FlowRequest flow_from(const Json& v) {
                 .peers = peers_from(field(v, "peers")),
                 .specs = {},
                 .duration = time(field(v, "duration"))};
+  if (v.contains("manner")) r.manner = manner_from(v["manner"]);
   r.specs = list<FlowSpec>(field(v, "specs"), [&r](const Json& row) {
     return FlowSpec{peer_index(element(row, 0), r.peers), label_from(element(row, 1)),
                     Bandwidth::bit(amount(element(row, 2))), packet_size(element(row, 3))};
@@ -169,8 +174,9 @@ Json answer_json(const std::vector<FlowTally>& tallies) {
   return {{"kind", "flows"},
           {"rows", rows(tallies, [](const FlowTally& t) {
              Json row = Json::array({t.spec, t.packets, t.bytes, t.elapsed.count(), t.longest_gap.count()});
-             if (t.error || t.chosen) row.push_back(t.error ? Json(*t.error) : Json());
-             if (t.chosen) row.push_back(t.chosen->value());
+             if (t.error || t.chosen || t.measure) row.push_back(t.error ? Json(*t.error) : Json());
+             if (t.chosen || t.measure) row.push_back(label_json(t.chosen));
+             if (t.measure) row.push_back(measure_json(*t.measure));
              return row;
            })}};
 }
@@ -214,7 +220,8 @@ FlowTally flow_tally_from(const Json& row) {
   FlowTally tally{whole<std::uint32_t>(element(row, 0)), whole<std::uint64_t>(element(row, 1)),
                   whole<std::uint64_t>(element(row, 2)), time(element(row, 3)), time(element(row, 4))};
   if (row.size() > 5 && !row[5].is_null()) tally.error = text(row[5]);
-  if (row.size() > 6) tally.chosen = id<PathLabel>(row[6]);
+  if (row.size() > 6) tally.chosen = label_from(row[6]);
+  if (row.size() > 7) tally.measure = measure_from(row[7]);
   return tally;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "probes/wire/probe_engine.hpp"
+#include "topology/findings/flow_result.hpp"
 
 namespace weft {
 
@@ -16,13 +17,33 @@ struct FlowSpec {
   Bytes size = Bytes(4096);        // of one IP packet
   friend bool operator==(const FlowSpec&, const FlowSpec&) = default;
 };
+inline constexpr std::uint32_t kDeepestFlow = 64;
+inline constexpr std::uint64_t kLargestMessage = 1 << 20;
+inline constexpr std::uint64_t kLargestVolume = 1ULL << 50;
+/// How queue pairs move the bytes of flows. Engines of raw packets know only the default.
+struct FlowManner {
+  FlowOperation operation = FlowOperation::write;  // read: the peer's bytes come here, with the same label
+  std::optional<Bytes> message = std::nullopt;     // of one; absent: what fills one packet of FlowSpec::size
+  std::uint32_t depth = 8;                         // messages of a flow under way
+  Nanoseconds warm_up{};                           // before `duration`, left out of all figures
+  std::optional<Bytes> volume = std::nullopt;  // of a flow, in IP packets: it ends then, or with `duration`
+  friend bool operator==(const FlowManner&, const FlowManner&) = default;
+};
 struct FlowRequest {
   RunId run;
   BatchId batch;  // one load round
   std::vector<Peer> peers;
   std::vector<FlowSpec> specs;
   Nanoseconds duration = std::chrono::milliseconds(500);
+  FlowManner manner = {};
   friend bool operator==(const FlowRequest&, const FlowRequest&) = default;
+};
+/// What the queue pair of a flow acknowledged.
+struct FlowMeasure {
+  std::uint64_t packets = 0;
+  std::uint64_t bytes = 0;    // of IP packets
+  LatencyHistogram messages;  // of each, from its posting to its completion
+  friend bool operator==(const FlowMeasure&, const FlowMeasure&) = default;
 };
 struct FlowTally {
   std::uint32_t spec = 0;
@@ -32,6 +53,7 @@ struct FlowTally {
   Nanoseconds longest_gap{};  // between two packets: a sender that was not scheduled shows here
   std::optional<std::string> error = std::nullopt;  // it ended early: what its queue pair said
   std::optional<PathLabel> chosen = std::nullopt;   // by the device, where the spec left the label to it
+  std::optional<FlowMeasure> measure = std::nullopt;
   friend bool operator==(const FlowTally&, const FlowTally&) = default;
 };
 

@@ -73,6 +73,9 @@ struct PingRequest {
   std::vector<Peer> peers;
   std::vector<PingSpec> specs;
   Pace pace;
+  /// Both ends look for packets without ever sleeping: no waking up in the figures, at the price of a core
+  /// each.
+  bool busy_poll = false;
   friend bool operator==(const PingRequest&, const PingRequest&) = default;
 };
 /// The hosts' own shares of a round trip, told apart from the network's by the timestamps of both ends.

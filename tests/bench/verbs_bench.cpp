@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::uint32_t kMessage = 4096;
-constexpr int kDepth = 8;               // messages under way, of both
+constexpr std::uint32_t kDepth = 8;     // messages under way, of both
 constexpr std::uint32_t kHeaders = 60;  // IP, UDP, BTH, RETH, ICRC around a message
 constexpr int kPingBytes = 84;          // of payload
 
@@ -77,6 +77,7 @@ double our_bandwidth(const RdmaRig& rig) {
   const auto duration = seconds(4);
   FlowRequest request{
       .run = RunId(1), .batch = BatchId(1), .peers = {rig.peer("host2")}, .duration = duration};
+  request.manner = {.message = Bytes(kMessage), .depth = kDepth, .warm_up = milliseconds(300)};
   request.specs = {{0, PathLabel(50'000), Bandwidth::gbit(100), Bytes(kMessage + kHeaders)}};
   const auto done =
       rig.run({"host1", "host2"}, {{{rig.nic("host1"), seconds(30), request}},
@@ -103,7 +104,9 @@ struct OurLatency {
 OurLatency our_latency(const RdmaRig& rig) {
   PingRequest request{.run = RunId(1), .batch = BatchId(2), .peers = {rig.peer("host2")}};
   request.specs = {{0, PathLabel(50'000), PathLabel(50'000), 1000, Bytes(128)}};
-  request.pace.packets_per_second = 250;
+  // As ib_send_lat does: both ends look without sleeping, and their processors stay awake.
+  request.pace.packets_per_second = 500;
+  request.busy_poll = true;
   const auto done = rig.run({"host1", "host2"}, {{{rig.nic("host1"), seconds(30), request}}});
   if (done.answers.empty() || !done.answers[0]) give_up("our pings: " + done.error);
   const auto& tally = std::get<std::vector<PingTally>>(*done.answers[0]).at(0);

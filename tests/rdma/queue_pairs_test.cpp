@@ -200,6 +200,56 @@ TEST_F(QueuePairs, ReportWhatAFlowMovedAndThatItArrivedAsSent) {
   }
 }
 
+TEST_F(QueuePairs, MoveAVolumeByEachOperationToWhoReceives) {
+  constexpr std::uint64_t kVolume = 400'000;
+  for (const auto operation : {FlowOperation::write, FlowOperation::read, FlowOperation::send}) {
+    const auto name = std::string(to_string(operation));
+    auto work = flows({50'000, 51'000, 52'000}, seconds(20));
+    auto& request = std::get<FlowRequest>(work.work);
+    request.manner = {.operation = operation,
+                      .message = Bytes(16'384),
+                      .depth = 4,
+                      .warm_up = milliseconds(200),
+                      .volume = Bytes(kVolume)};
+    const char* receiver = operation == FlowOperation::read ? "host1" : "host3";
+    const auto done = rig().run({"host1", "host3"}, {{work}, {asked(receiver, 1)}});
+    ASSERT_EQ(done.answers.size(), 2u) << name << done.error;
+    ASSERT_TRUE(done.answers[0]) << name << (done.blamed.empty() ? "" : done.blamed[0].text);
+    const auto tallies = std::get<std::vector<FlowTally>>(*done.answers[0]);
+    const auto receipts = std::get<std::vector<ReceivedTally>>(done.answers[1].value());
+    ASSERT_EQ(receipts.size(), 3u) << name;
+    for (const FlowTally& tally : tallies) {
+      EXPECT_FALSE(tally.error) << name << *tally.error;
+      ASSERT_TRUE(tally.measure) << name;
+      EXPECT_GE(tally.measure->bytes, kVolume) << name;
+      EXPECT_LT(tally.measure->bytes, kVolume + 20'000) << name << ": it ends with its volume";
+      EXPECT_EQ(receipts[tally.spec].bytes, tally.measure->bytes) << name;
+      EXPECT_EQ(tally.measure->messages.count(), tally.measure->packets / 4) << name;
+    }
+  }
+}
+
+TEST_F(QueuePairs, LoadAsAnIncastAndGiveEachSenderItsRight) {
+  Json document;
+  for (int attempt = 0; attempt < 2 && document["verdict"] != "healthy"; ++attempt) {
+    const auto answer = rig().weft({"sweep", "--lab=" + rig().name(), "--engine", "verbs", "--load", "light",
+                                    "--pattern", "incast", "--qps", "2", "--load-time", "2s", "--warm-up",
+                                    "300ms", "--budget", "6s", "-o", "json"});
+    said_ = answer.output + answer.errors;
+    expect_matches_schema(answer.output, "diagnosis");
+    document = Json::parse(answer.output, nullptr, false);
+  }
+  EXPECT_EQ(document["verdict"], "healthy") << said_;
+  const auto& flows = document["flows"];
+  EXPECT_EQ(flows["receivers"].size(), 4u) << said_;
+  for (const auto& receiver : flows["receivers"]) EXPECT_EQ(receiver["senders"], 3);
+  for (const auto& flow : flows["flows"]) {
+    EXPECT_EQ(flow["qps"].size(), 2u);
+    for (const auto& qp : flow["qps"]) EXPECT_GT(qp["latency_us"]["count"].get<int>(), 10);
+  }
+  EXPECT_TRUE(flows["slow"].empty()) << said_;
+}
+
 TEST_F(QueuePairs, ThatLoseTheirPathMidFlowEndWithTheReason) {
   RigAnswers done;
   std::jthread fault([&] {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "topology/files/document.hpp"
+#include "topology/files/flows_report.hpp"
 #include "topology/files/link_reference.hpp"
 #include "topology/findings/diagnosis.hpp"
 #include "topology/model/fabric.hpp"
@@ -71,6 +72,7 @@ struct DiagnosisDocument {
   std::vector<std::vector<std::string>> ambiguous;  // channels
   CoverageReport coverage;
   RunReport run;
+  std::optional<FlowsReport> flows = std::nullopt;  // written, not read back
 };
 
 DiagnosisDocument diagnosis_document(const Fabric& fabric, const Diagnosis& diagnosis, const RunReport& run,

@@ -102,6 +102,10 @@ std::string diagnosis_json(const DiagnosisDocument& document) {
   });
   put_coverage(out, document.coverage);
   put_run(out, document.run);
+  if (document.flows) {
+    put(out, ",\n\"flows\":");
+    put_flows(out, *document.flows);
+  }
   put(out, "}}\n");
   return fmt::to_string(out);
 }

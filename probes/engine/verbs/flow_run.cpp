@@ -3,102 +3,134 @@
 #include <algorithm>
 #include <chrono>
 
+#include "probes/engine/verbs/flow_progress.hpp"
 #include "probes/engine/verbs/request_qps.hpp"
 #include "probes/wire/flow_words.hpp"
-#include "probes/wire/pacer.hpp"
+#include "probes/wire/roce_message.hpp"
 
 namespace weft {
 namespace {
 
-constexpr std::uint32_t kDepth = 8;       // messages under way: 32 KB, less than a shallow switch port queues
-constexpr std::size_t kWriteHeader = 16;  // RETH
 constexpr Nanoseconds kDrain = std::chrono::milliseconds(500);
+/// A flow that its device holds back, not its pace, is watched without sleeping for so long after the last
+/// completion: waking up would cost more than a message takes.
+constexpr Nanoseconds kAlert = std::chrono::milliseconds(2);
+/// Who receives sends offers so many times the messages under way, so that its thread may be late with new
+/// places without holding the flow back.
+constexpr std::uint32_t kPlacesToReceive = 4;
 
 Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
-struct Flow {
-  std::size_t first_slot = 0;
-  Pacer pacer;
-  std::uint64_t due = 0;  // messages its rate allowed
-  std::uint64_t posted = 0;
-  std::uint64_t acknowledged = 0;
-  Nanoseconds last_acknowledged{};
-  std::optional<int> error = std::nullopt;
-  std::optional<PathLabel> chosen = std::nullopt;
+/// What is the same for all flows of a request.
+struct FlowShape {
+  FlowOperation operation = FlowOperation::write;
+  std::size_t message = 0;   // bytes of payload
+  std::uint32_t depth = 0;   // messages under way
+  std::uint32_t places = 0;  // for messages in memory, filled in turn
+  MessageOnWire on_wire;
 };
+
+FlowShape shape_of(const FlowRequest& request, Bytes mtu) {
+  const FlowManner& manner = request.manner;
+  const bool v6 = request.peers[0].address.is_v6();
+  const std::int64_t headers = roce_headers(v6) + operation_header(manner.operation);
+  const std::int64_t in_one_packet =
+      std::clamp<std::int64_t>(request.specs[0].size.count() - headers, 64, mtu.count());
+  const Bytes message = manner.message.value_or(Bytes(in_one_packet));
+  return {.operation = manner.operation,
+          .message = static_cast<std::size_t>(message.count()),
+          .depth = manner.depth,
+          .places = manner.operation == FlowOperation::send ? kPlacesToReceive * manner.depth : manner.depth,
+          .on_wire = message_on_wire(manner.operation, message, mtu, v6)};
+}
 
 class FlowRun {
  public:
-  FlowRun(const FlowRequest& request, std::size_t payload, std::size_t packet)
-      : request_(request), payload_(payload), packet_(packet) {}
+  FlowRun(const FlowRequest& request, const FlowShape& shape)
+      : request_(request), shape_(shape), chain_(shape.depth) {
+    const auto volume = request.manner.volume;
+    const auto each = static_cast<std::int64_t>(shape.on_wire.bytes);
+    for (const FlowSpec& spec : request.specs)
+      flows_.emplace_back(spec.rate.time_for(Bytes(each)), shape.depth,
+                          volume ? std::optional((volume->count() + each - 1) / each) : std::nullopt);
+  }
 
   Result<void> open(const std::shared_ptr<const VerbsDevice>& device, const BufferFactory& buffers,
                     VerbsTraffic traffic, PeerExchange& exchange) {
-    auto queue = CompletionQueue::make(device, static_cast<int>(request_.specs.size() * kDepth + 16));
+    auto queue = CompletionQueue::make(device, static_cast<int>(flows_.size() * shape_.depth + 16));
     if (!queue) return pass_on(queue);
     queue_ = std::move(*queue);
-    const auto message = Bytes(static_cast<std::int64_t>(payload_));
-    auto slots = Slots::make(device, buffers, request_.specs.size() * kDepth, message);
+    auto slots = Slots::make(device, buffers, flows_.size() * shape_.places,
+                             Bytes(static_cast<std::int64_t>(shape_.message)));
     if (!slots) return pass_on(slots);
     slots_ = std::move(*slots);
-    // Every message carries what stands in its place: it is written once.
-    const BufferRange all{0, static_cast<std::uint64_t>(slots_->buffer().size().count())};
-    if (const auto filled = slots_->buffer().fill(all, kFlowPattern, 0); !filled) return filled;
-    if (const auto ready = slots_->buffer().before_send(all); !ready) return ready;
-    for (std::size_t i = 0; i < request_.specs.size(); ++i) {
-      flows_.push_back({.first_slot = i * kDepth, .pacer = Pacer(Nanoseconds(0), kDepth, Nanoseconds(0))});
-    }
+    if (shape_.operation != FlowOperation::read)
+      if (const auto filled = fill(); !filled) return filled;
     return connect(device, traffic, exchange);
   }
 
   Result<void> run(const std::stop_token& stop) {
     const Nanoseconds start = now();
-    const Nanoseconds end = start + request_.duration;
-    for (Flow& flow : flows_) flow.pacer = Pacer(interval(flow), kDepth, start);
-    Nanoseconds last = start;
-    while (!stop.stop_requested() && now() < end) {
-      longest_gap_ = std::max(longest_gap_, now() - last);
-      last = now();
+    measured_from_ = start + request_.manner.warm_up;
+    const Nanoseconds end = measured_from_ + request_.duration;
+    bool warming = request_.manner.warm_up > Nanoseconds(0);
+    for (FlowProgress& flow : flows_) flow.start(start, warming);
+    last_completion_ = start;
+    Nanoseconds at = start;
+    for (Nanoseconds last = start; !stop.stop_requested() && at < end && !all_ended(); last = at) {
+      at = now();
+      if (warming && at >= measured_from_) {
+        for (FlowProgress& flow : flows_) flow.measure_from(at);
+        measured_from_ = at;
+        longest_gap_ = Nanoseconds(0);
+        warming = false;
+      } else {
+        longest_gap_ = std::max(longest_gap_, at - last);
+      }
       Nanoseconds next = end;
       for (std::uint32_t i = 0; i < flows_.size(); ++i) {
-        if (const auto sent = send_due(i); !sent) return sent;
-        next = std::min(next, flows_[i].pacer.next());
+        if (const auto sent = send_due(i, at); !sent) return sent;
+        next = std::min(next, flows_[i].next());
       }
-      if (const auto taken = take(next - now()); !taken) return taken;
+      const bool alert = any_held_back() && at - last_completion_ < kAlert;
+      if (const auto taken = take(alert ? Nanoseconds(0) : next - at); !taken) return taken;
     }
-    elapsed_ = now() - start;
-    // What is under way is not counted any more, but its queue pair should not be torn down under it.
-    for (const Nanoseconds until = now() + kDrain; !stop.stop_requested() && now() < until && under_way();)
-      if (const auto taken = take(until - now(), false); !taken) return taken;
-    return {};
+    elapsed_ = std::max(Nanoseconds(0), now() - measured_from_);
+    return drain(stop);
   }
 
   std::vector<FlowTally> tallies() {
     std::vector<FlowTally> all;
     std::vector<FlowMoved> moved;
     for (std::uint32_t i = 0; i < flows_.size(); ++i) {
-      const Flow& flow = flows_[i];
-      all.push_back({.spec = i,
-                     .packets = flow.due,
-                     .bytes = flow.due * packet_,
-                     .elapsed = elapsed_,
-                     .longest_gap = longest_gap_,
-                     .error = flow.error ? std::optional(describe_status(*flow.error)) : std::nullopt,
-                     .chosen = flow.chosen});
-      moved.push_back({i, flow.acknowledged, flow.acknowledged * packet_, elapsed_});
+      const FlowProgress& flow = flows_[i];
+      const auto [packets, bytes] = shape_.on_wire;
+      const Nanoseconds elapsed = flow.has_moved_its_volume() ? flow.last_done() - measured_from_ : elapsed_;
+      all.push_back(
+          {.spec = i,
+           .packets = flow.due() * packets,
+           .bytes = flow.due() * bytes,
+           .elapsed = elapsed,
+           .longest_gap = longest_gap_,
+           .error = flow.error() ? std::optional(describe_status(*flow.error())) : std::nullopt,
+           .chosen = flow.chosen,
+           .measure = FlowMeasure{flow.counted() * packets, flow.counted() * bytes, flow.latency()}});
+      moved.push_back({i, flow.done(), flow.counted() * packets, flow.counted() * bytes, elapsed});
     }
-    for (const std::uint32_t spec : qps_->close(moved))
-      all[spec].error =
-          fmt::format("{}: what was written into memory passed every checksum and is not what was sent",
-                      kSilentCorruption);
+    auto differing = qps_->close(moved);
+    if (shape_.operation == FlowOperation::read) differing = differing_here();
+    for (const std::uint32_t spec : differing)
+      all[spec].error = fmt::format(
+          "{}: what came into memory passed every checksum and is not what was sent", kSilentCorruption);
     return all;
   }
 
  private:
-  Nanoseconds interval(const Flow& flow) const {
-    const auto& spec = request_.specs[flow.first_slot / kDepth];
-    return Nanoseconds(
-        static_cast<std::int64_t>(static_cast<double>(packet_) * 8e9 / spec.rate.bits_per_second()));
+  /// Every message carries what stands in its place: it is written once.
+  Result<void> fill() {
+    const BufferRange all{0, static_cast<std::uint64_t>(slots_->buffer().size().count())};
+    if (const auto filled = slots_->buffer().fill(all, kFlowPattern, 0); !filled) return filled;
+    return slots_->buffer().before_send(all);
   }
 
   Result<void> connect(const std::shared_ptr<const VerbsDevice>& device, VerbsTraffic traffic,
@@ -108,8 +140,9 @@ class FlowRun {
     auto qps = RequestQps::connect(device, *queue_, exchange, request_.peers,
                                    {.batch = request_.batch,
                                     .kind = QpKind::reliable,
-                                    .message = Bytes(static_cast<std::int64_t>(payload_)),
-                                    .depth = kDepth,
+                                    .operation = shape_.operation,
+                                    .message = Bytes(static_cast<std::int64_t>(shape_.message)),
+                                    .depth = shape_.places,
                                     .traffic = traffic},
                                    wanted);
     if (!qps) return pass_on(qps);
@@ -123,58 +156,74 @@ class FlowRun {
     return {};
   }
 
-  Result<void> send_due(std::uint32_t spec) {
-    Flow& flow = flows_[spec];
-    for (auto allowed = flow.pacer.allowance(now()); allowed > 0; --allowed) {
-      flow.pacer.sent(1);
-      ++flow.due;
+  Result<void> send_due(std::uint32_t spec, Nanoseconds at) {
+    FlowProgress& flow = flows_[spec];
+    const auto [first, count] = flow.post_due(at);
+    if (count == 0) return {};
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::size_t place = (first + i) % shape_.places;
+      chain_[i] = {.work = std::uint64_t{spec} << 32U | (first + i) % shape_.depth,
+                   .piece = slots_->piece(spec * shape_.places + place, shape_.message),
+                   .remote_address = qps_->memory(spec) + place * shape_.message,
+                   .remote_key = qps_->memory_key(spec)};
     }
-    while (!flow.error && flow.posted < flow.due && flow.posted - flow.acknowledged < kDepth) {
-      const std::size_t slot = flow.posted % kDepth;
-      const auto posted =
-          qps_->qp(spec).post(Operation::write, spec, slots_->piece(flow.first_slot + slot, payload_),
-                              qps_->memory(spec) + slot * payload_, qps_->memory_key(spec));
-      if (!posted) return posted;
-      ++flow.posted;
+    return qps_->qp(spec).post(shape_.operation, std::span(chain_).first(count));
+  }
+
+  Result<void> take(Nanoseconds limit) {
+    const auto done = queue_->poll();
+    if (!done) return pass_on(done);
+    if (!done->empty()) {
+      const Nanoseconds at = last_completion_ = now();
+      for (const Completion& completion : *done)
+        flows_[completion.work >> 32U].completed(static_cast<std::uint32_t>(completion.work),
+                                                 completion.status, at);
+      return {};
     }
+    return limit > Nanoseconds(0) ? queue_->wait(limit) : Result<void>();
+  }
+
+  /// What is under way is not counted any more, but its queue pair should not be torn down under it.
+  Result<void> drain(const std::stop_token& stop) {
+    for (FlowProgress& flow : flows_) flow.stop_counting();
+    const auto under_way = [](const FlowProgress& flow) { return flow.is_under_way(); };
+    for (const Nanoseconds until = now() + kDrain;
+         !stop.stop_requested() && now() < until && std::ranges::any_of(flows_, under_way);)
+      if (const auto taken = take(until - now()); !taken) return taken;
     return {};
   }
 
-  Result<void> take(Nanoseconds limit, bool counts = true) {
-    const auto done = queue_->poll();
-    if (!done) return pass_on(done);
-    for (const Completion& completion : *done) {
-      Flow& flow = flows_[completion.work];
-      if (completion.status != 0) {
-        if (!flow.error) flow.error = completion.status;
-        continue;
-      }
-      if (counts)
-        ++flow.acknowledged;
-      else
-        ++drained_;
-      flow.last_acknowledged = now();
-    }
-    if (!done->empty() || limit <= Nanoseconds(0)) return {};
-    return queue_->wait(limit);
+  bool any_held_back() const {
+    return std::ranges::any_of(flows_, [](const FlowProgress& flow) { return flow.is_held_back(); });
+  }
+  bool all_ended() const {
+    return std::ranges::all_of(flows_, [](const FlowProgress& flow) { return flow.ended(); });
   }
 
-  bool under_way() const {
-    std::uint64_t open = 0;
-    for (const Flow& flow : flows_)
-      if (!flow.error) open += flow.posted - flow.acknowledged;
-    return open > drained_;
+  /// The specs of reads that brought something else than the peer's memory holds.
+  std::vector<std::uint32_t> differing_here() {
+    std::vector<std::uint32_t> differing;
+    for (std::uint32_t i = 0; i < flows_.size(); ++i) {
+      const std::uint64_t start = flow_pattern_offset(i, shape_.places, shape_.message);
+      const BufferRange filled{start,
+                               std::min<std::uint64_t>(flows_[i].done(), shape_.places) * shape_.message};
+      if (!slots_->buffer().after_receive(filled)) continue;
+      const auto difference = slots_->buffer().verify(filled, kFlowPattern, start);
+      if (difference && difference->bytes > 0) differing.push_back(i);
+    }
+    return differing;
   }
 
   const FlowRequest& request_;
-  std::size_t payload_;
-  std::size_t packet_;  // IP bytes of one message
+  FlowShape shape_;
+  std::vector<Message> chain_;  // of one flow, to post at once
   std::unique_ptr<CompletionQueue> queue_;
   std::unique_ptr<Slots> slots_;
-  std::vector<Flow> flows_;
+  std::vector<FlowProgress> flows_;  // by spec
+  Nanoseconds measured_from_{};
   Nanoseconds elapsed_{};
   Nanoseconds longest_gap_{};
-  std::uint64_t drained_ = 0;
+  Nanoseconds last_completion_{};
   std::unique_ptr<RequestQps> qps_;  // they go before the queue
 };
 
@@ -185,11 +234,10 @@ Result<std::vector<FlowTally>> run_flows(const std::shared_ptr<const VerbsDevice
                                          PeerExchange& exchange, const FlowRequest& request,
                                          const std::stop_token& stop) {
   if (request.specs.empty()) return std::vector<FlowTally>();
-  const std::size_t headers = headers_of(request.peers[0].address.is_v6()) + kWriteHeader;
-  const auto wanted = static_cast<std::size_t>(request.specs[0].size.count());
-  const auto mtu = static_cast<std::size_t>(device->path_mtu().count());
-  const std::size_t payload = std::clamp<std::size_t>(wanted > headers ? wanted - headers : 0, 64, mtu);
-  FlowRun run(request, payload, payload + headers);
+  const auto no_rate = [](const FlowSpec& spec) { return spec.rate <= Bandwidth(); };
+  if (std::ranges::any_of(request.specs, no_rate) || request.manner.depth == 0)
+    return fail(ErrorKind::invalid_input, "a flow without a rate, or with no message under way");
+  FlowRun run(request, shape_of(request, device->path_mtu()));
   if (const auto opened = run.open(device, buffers, traffic, exchange); !opened) return pass_on(opened);
   if (const auto done = run.run(stop); !done) return pass_on(done);
   return run.tallies();

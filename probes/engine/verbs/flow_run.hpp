@@ -1,5 +1,5 @@
-// One flow request over reliable queue pairs: RDMA writes, each flow paced to its rate, a few messages under
-// way.
+// One flow request over reliable queue pairs, one a spec: writes, reads or sends, each flow paced to its
+// rate, so many messages under way as the request says.
 #pragma once
 
 #include <stop_token>

@@ -7,6 +7,7 @@
 #include "probes/engine/verbs/ping_times.hpp"
 #include "probes/engine/verbs/request_qps.hpp"
 #include "probes/wire/pacer.hpp"
+#include "probes/wire/roce_message.hpp"
 
 namespace weft {
 namespace {
@@ -97,6 +98,7 @@ class PingRun {
     auto qps = RequestQps::connect(device, *queue_, exchange, request_.peers,
                                    {.batch = request_.batch,
                                     .kind = QpKind::unreliable,
+                                    .busy_poll = request_.busy_poll,
                                     .message = Bytes(static_cast<std::int64_t>(payload_)),
                                     .depth = depth_,
                                     .traffic = traffic},
@@ -137,8 +139,8 @@ class PingRun {
     store(slots_->bytes(slot), ProbeNote{.sequence = sequence});
     line.times.posted(sequence, now());
     alert_until_ = now() + kAlert;
-    const auto posted = qps_->qp(spec).post(Operation::send, kSendBit | work_number(spec, sequence),
-                                            slots_->piece(slot, payload_));
+    const Message probe{kSendBit | work_number(spec, sequence), slots_->piece(slot, payload_)};
+    const auto posted = qps_->qp(spec).post(FlowOperation::send, {&probe, 1});
     if (!posted) return posted;
     ++line.busy;
     // The device sends within microseconds: its completion, seen at once, is T2.
@@ -177,7 +179,7 @@ class PingRun {
   Result<void> take(Nanoseconds limit) {
     if (const auto polled = poll(); !polled) return polled;
     if (taken_ > 0 || limit <= Nanoseconds(0)) return {};
-    if (now() < alert_until_) return std::this_thread::yield(), Result<void>();
+    if (request_.busy_poll || now() < alert_until_) return std::this_thread::yield(), Result<void>();
     return queue_->wait(limit);
   }
 
@@ -208,7 +210,7 @@ Result<std::vector<PingTally>> run_pings(const std::shared_ptr<const VerbsDevice
   // loss.
   std::int64_t size = 0;
   for (const PingSpec& spec : request.specs) size = std::max(size, spec.size.count());
-  const auto headers = static_cast<std::int64_t>(headers_of(request.peers[0].address.is_v6()));
+  const auto headers = roce_headers(request.peers[0].address.is_v6());
   const auto payload = std::clamp<std::int64_t>(size - headers, ProbeNote::kSize, device->path_mtu().count());
   PingRun run(request, static_cast<std::size_t>(payload));
   if (const auto opened = run.open(device, buffers, traffic, exchange); !opened) return pass_on(opened);

@@ -16,15 +16,22 @@ json to_json(const ConnectQps& m) {
     qps.push_back({qp.spec, qp.qp.value(), qp.first_psn});
     if (qp.back_label) qps.back().push_back(qp.back_label->value());
   }
-  return {{"do", "connect"},         {"batch", m.batch.value()}, {"reliable", m.kind == QpKind::reliable},
-          {"from", to_json(m.from)}, {"mtu", m.mtu.count()},     {"message", m.message.count()},
-          {"depth", m.depth},        {"qps", std::move(qps)}};
+  return {{"do", "connect"},
+          {"batch", m.batch.value()},
+          {"reliable", m.kind == QpKind::reliable},
+          {"operation", to_string(m.operation)},
+          {"busy", m.busy_poll},
+          {"from", to_json(m.from)},
+          {"mtu", m.mtu.count()},
+          {"message", m.message.count()},
+          {"depth", m.depth},
+          {"qps", std::move(qps)}};
 }
 
 json to_json(const CloseQps& m) {
   json moved = json::array();
   for (const FlowMoved& flow : m.moved)
-    moved.push_back({flow.spec, flow.packets, flow.bytes, flow.elapsed.count()});
+    moved.push_back({flow.spec, flow.messages, flow.packets, flow.bytes, flow.elapsed.count()});
   return {{"do", "close"}, {"batch", m.batch.value()}, {"moved", std::move(moved)}};
 }
 
@@ -54,9 +61,17 @@ Bytes size_from(const json& in) {
   return Bytes(bytes);
 }
 
+FlowOperation operation_from(const json& in) {
+  const auto operation = parse_flow_operation(in.get_ref<const std::string&>());
+  if (!operation) throw json::other_error::create(501, "an unknown operation", &in);
+  return *operation;
+}
+
 ConnectQps connect_from(const json& in) {
   ConnectQps m{.batch = BatchId(whole<std::uint32_t>(in.at("batch"))),
                .kind = in.at("reliable").get<bool>() ? QpKind::reliable : QpKind::unreliable,
+               .operation = operation_from(in.at("operation")),
+               .busy_poll = in.at("busy").get<bool>(),
                .from = address_from(in.at("from")),
                .mtu = size_from(in.at("mtu")),
                .message = size_from(in.at("message")),
@@ -74,7 +89,8 @@ CloseQps close_from(const json& in) {
   CloseQps m{.batch = BatchId(whole<std::uint32_t>(in.at("batch")))};
   for (const json& flow : list_of(in, "moved"))
     m.moved.push_back({whole<std::uint32_t>(flow.at(0)), whole<std::uint64_t>(flow.at(1)),
-                       whole<std::uint64_t>(flow.at(2)), Nanoseconds(flow.at(3).get<std::int64_t>())});
+                       whole<std::uint64_t>(flow.at(2)), whole<std::uint64_t>(flow.at(3)),
+                       Nanoseconds(flow.at(4).get<std::int64_t>())});
   return m;
 }
 

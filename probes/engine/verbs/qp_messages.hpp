@@ -21,10 +21,12 @@ struct OfferedQp {
 struct ConnectQps {
   BatchId batch;
   QpKind kind = QpKind::reliable;
+  FlowOperation operation = FlowOperation::write;  // of flows
+  bool busy_poll = false;                          // of probes: PingRequest::busy_poll
   PortAddress from;
   Bytes mtu;
   Bytes message;            // largest message
-  std::uint32_t depth = 0;  // messages that may be under way
+  std::uint32_t depth = 0;  // places for messages, filled in turn; no more are under way
   std::vector<OfferedQp> qps;
   friend bool operator==(const ConnectQps&, const ConnectQps&) = default;
 };
@@ -35,14 +37,16 @@ struct MatchingQp {
 };
 struct QpsConnected {
   PortAddress from;
-  std::uint64_t memory = 0;  // where a flow may write; one area for all
+  std::uint64_t memory = 0;  // where flows may write or read; one area for all
   std::uint32_t memory_key = 0;
   std::vector<MatchingQp> qps;  // in the order of the offer
   friend bool operator==(const QpsConnected&, const QpsConnected&) = default;
 };
-/// What one flow moved, as acknowledged by the responder's device.
+/// What one flow moved, as acknowledged by the responder's device: messages ever, which says what of its
+/// places is filled; packets, bytes of these and their time, those of the warm-up left out.
 struct FlowMoved {
   std::uint32_t spec = 0;
+  std::uint64_t messages = 0;
   std::uint64_t packets = 0;
   std::uint64_t bytes = 0;
   Nanoseconds elapsed{};

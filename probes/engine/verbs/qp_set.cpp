@@ -15,6 +15,8 @@ Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsD
   std::unique_ptr<QpSet> set(new QpSet(exchange, spec));
   ConnectQps offer{.batch = spec.batch,
                    .kind = spec.kind,
+                   .operation = spec.operation,
+                   .busy_poll = spec.busy_poll,
                    .from = device->address(),
                    .mtu = device->path_mtu(),
                    .message = spec.message,

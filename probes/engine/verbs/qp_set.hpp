@@ -19,8 +19,10 @@ struct QpSetSpec {
   BatchId batch;
   PortId peer;
   QpKind kind = QpKind::reliable;
+  FlowOperation operation = FlowOperation::write;
+  bool busy_poll = false;
   Bytes message;
-  std::uint32_t depth = 16;
+  std::uint32_t depth = 16;  // places for messages
   VerbsTraffic traffic;
 };
 

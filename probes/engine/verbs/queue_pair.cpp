@@ -2,6 +2,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -18,6 +19,7 @@ constexpr std::uint8_t kRetries =
 constexpr std::uint8_t kReceiverRetries = 7;  // for ever
 constexpr std::uint8_t kReceiverTimer = 12;   // 0.64 ms, ibv_modify_qp(3)
 constexpr std::uint8_t kReadsInFlight = 4;
+constexpr std::size_t kMostAtOnce = 16;  // messages in one call of the device
 constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
 ibv_mtu mtu_of(Bytes size) {
@@ -42,6 +44,18 @@ ibv_ah_attr address_vector(const VerbsDevice& device, const QpRoute& route) {
   to.dlid = route.label ? static_cast<std::uint16_t>(route.label->value()) : route.to.lid.value();
   to.src_path_bits = 0;
   return to;
+}
+
+ibv_wr_opcode opcode_of(FlowOperation operation) {
+  switch (operation) {
+    case FlowOperation::write:
+      return IBV_WR_RDMA_WRITE;
+    case FlowOperation::read:
+      return IBV_WR_RDMA_READ;
+    case FlowOperation::send:
+      return IBV_WR_SEND;
+  }
+  return IBV_WR_SEND;
 }
 
 tl::unexpected<Error> not_posted(const VerbsDevice& device, int error) {
@@ -155,24 +169,33 @@ Result<void> QueuePair::post_receive(std::uint64_t work, const MemoryPiece& into
   return {};
 }
 
-Result<void> QueuePair::post(Operation operation, std::uint64_t work, const MemoryPiece& from,
-                             std::uint64_t remote_address, std::uint32_t remote_key) {
-  ibv_sge piece{reinterpret_cast<std::uintptr_t>(from.address), from.bytes, from.key};
-  ibv_send_wr request{};
-  request.wr_id = work;
-  request.sg_list = &piece;
-  request.num_sge = 1;
-  request.send_flags = IBV_SEND_SIGNALED;
-  request.opcode = operation == Operation::send    ? IBV_WR_SEND
-                   : operation == Operation::write ? IBV_WR_RDMA_WRITE
-                                                   : IBV_WR_RDMA_READ;
-  if (operation != Operation::send) {
-    request.wr.rdma.remote_addr = remote_address;
-    request.wr.rdma.rkey = remote_key;
+Result<void> QueuePair::post(FlowOperation operation, std::span<const Message> messages) {
+  struct Request {
+    ibv_send_wr work{};
+    ibv_sge piece{};
+  };
+  std::array<Request, kMostAtOnce> chain;
+  while (!messages.empty()) {
+    const std::size_t count = std::min(messages.size(), chain.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      const Message& message = messages[i];
+      Request& request = chain[i];
+      request = {};
+      request.piece = {reinterpret_cast<std::uintptr_t>(message.piece.address), message.piece.bytes,
+                       message.piece.key};
+      request.work.wr_id = message.work;
+      request.work.next = i + 1 < count ? &chain[i + 1].work : nullptr;
+      request.work.sg_list = &request.piece;
+      request.work.num_sge = 1;
+      request.work.opcode = opcode_of(operation);
+      request.work.send_flags = IBV_SEND_SIGNALED;
+      request.work.wr.rdma = {message.remote_address, message.remote_key};
+    }
+    ibv_send_wr* bad = nullptr;
+    if (const int error = ibv_post_send(qp_, &chain[0].work, &bad); error != 0)
+      return not_posted(*device_, error);
+    messages = messages.subspan(count);
   }
-  ibv_send_wr* bad = nullptr;
-  const int error = ibv_post_send(qp_, &request, &bad);
-  if (error != 0) return not_posted(*device_, error);
   return {};
 }
 

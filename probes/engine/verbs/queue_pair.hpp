@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "probes/engine/verbs/verbs_device.hpp"
+#include "topology/findings/flow_result.hpp"
 #include "topology/model/path.hpp"
 
 namespace weft {
@@ -74,7 +75,13 @@ struct MemoryPiece {
   std::uint32_t bytes = 0;
   std::uint32_t key = 0;
 };
-enum class Operation : std::uint8_t { send, write, read };
+/// One message: `work` comes back with its completion.
+struct Message {
+  std::uint64_t work = 0;
+  MemoryPiece piece;
+  std::uint64_t remote_address = 0;  // only for write and read
+  std::uint32_t remote_key = 0;
+};
 
 class QueuePair {
  public:
@@ -98,9 +105,8 @@ class QueuePair {
   Result<UdpPort> source_port() const;
 
   Result<void> post_receive(std::uint64_t work, const MemoryPiece& into);
-  /// `remote_*` only for write and read.
-  Result<void> post(Operation operation, std::uint64_t work, const MemoryPiece& piece,
-                    std::uint64_t remote_address = 0, std::uint32_t remote_key = 0);
+  /// All with one call of the device. Error: the first that it refused; those before it are under way.
+  Result<void> post(FlowOperation operation, std::span<const Message> messages);
 
  private:
   QueuePair(std::shared_ptr<const VerbsDevice> device, ibv_qp* qp, QpKind kind)

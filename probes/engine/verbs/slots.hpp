@@ -60,7 +60,4 @@ inline std::uint64_t flow_pattern_offset(std::uint32_t spec, std::size_t depth, 
   return std::uint64_t{spec} * depth * message;
 }
 
-/// Headers of a RoCE v2 packet around its payload: IP, UDP, BTH, ICRC.
-inline std::size_t headers_of(bool v6) { return (v6 ? 40U : 20U) + 8 + 12 + 4; }
-
 }  // namespace weft

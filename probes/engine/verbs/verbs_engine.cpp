@@ -34,10 +34,22 @@ class QueuePairEngine final : public VerbsEngine {
   Result<std::vector<ReceivedTally>> received(BatchId batch) override { return responder_->received(batch); }
   Result<std::vector<FlowTally>> run(const FlowRequest& request, std::stop_token stop) override {
     if (const auto ready = check_met(); !ready) return pass_on(ready);
-    return run_flows(device_, options_.buffers, options_.traffic, *exchange_, request, stop);
+    auto tallies = run_flows(device_, options_.buffers, options_.traffic, *exchange_, request, stop);
+    if (tallies && request.manner.operation == FlowOperation::read) note_reads(request, *tallies);
+    return tallies;
   }
 
  private:
+  void note_reads(const FlowRequest& request, const std::vector<FlowTally>& tallies) {
+    for (const FlowTally& tally : tallies)
+      if (tally.measure)
+        responder_->note({.batch = request.batch,
+                          .from = request.peers[request.specs[tally.spec].peer].nic,
+                          .spec = tally.spec,
+                          .packets = tally.measure->packets,
+                          .bytes = tally.measure->bytes,
+                          .last = tally.elapsed});
+  }
   Result<void> check_met() const {
     if (exchange_ != nullptr) return {};
     return fail(ErrorKind::internal, "an RDMA engine was asked to probe before it could speak to its peers");

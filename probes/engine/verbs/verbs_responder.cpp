@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "probes/wire/roce_message.hpp"
+
 namespace weft {
 namespace {
 
@@ -33,11 +35,16 @@ struct VerbsResponder::Group {
   PortId from;
   BatchId batch;
   QpKind kind = QpKind::reliable;
+  FlowOperation operation = FlowOperation::write;
+  bool busy_poll = false;
   std::size_t depth = 0;
   std::size_t message = 0;
   std::size_t slots_in = 0;
   std::unique_ptr<Slots> slots;
+  std::size_t completions = 0;  // that may come at once
   std::vector<std::unique_ptr<Served>> served;
+  bool is_probes() const { return kind == QpKind::unreliable; }
+  bool receives() const { return is_probes() || operation == FlowOperation::send; }
 };
 
 Result<std::unique_ptr<VerbsResponder>> VerbsResponder::start(std::shared_ptr<const VerbsDevice> device,
@@ -64,24 +71,26 @@ VerbsResponder::~VerbsResponder() {
 }
 
 Result<QpsConnected> VerbsResponder::connect(PortId from, const ConnectQps& offer) {
-  const bool probes = offer.kind == QpKind::unreliable;
   if (offer.depth == 0 || offer.depth > kDeepest || offer.message.count() < std::int64_t{ProbeNote::kSize})
     return fail(ErrorKind::invalid_input, "queue pairs of depth {} for messages of {} bytes make no sense",
                 offer.depth, offer.message.count());
   const std::lock_guard lock(mutex_);
-  const std::size_t needed = probes ? 2 * offer.qps.size() * offer.depth : 0;
-  if (under_way_ + needed > kQueueEntries)
-    return fail(ErrorKind::conflict,
-                "{}: the completion queue would overrun: {} messages under way, at most {}", device_->name(),
-                under_way_ + needed, kQueueEntries);
   auto group = std::make_unique<Group>();
   *group = {.from = from,
             .batch = offer.batch,
             .kind = offer.kind,
+            .operation = offer.operation,
+            .busy_poll = offer.busy_poll,
             .depth = offer.depth,
             .message = static_cast<std::size_t>(offer.message.count()),
             .slots_in = offer.qps.size() * offer.depth};
-  auto slots = Slots::make(device_, buffers_, probes ? 2 * group->slots_in : group->slots_in, offer.message);
+  const std::size_t answers = group->is_probes() ? group->slots_in : 0;
+  group->completions = group->receives() ? group->slots_in + answers : 0;
+  if (under_way_ + group->completions > kQueueEntries)
+    return fail(ErrorKind::conflict,
+                "{}: the completion queue would overrun: {} messages under way, at most {}", device_->name(),
+                under_way_ + group->completions, kQueueEntries);
+  auto slots = Slots::make(device_, buffers_, group->slots_in + answers, offer.message);
   if (!slots) return pass_on(slots);
   group->slots = std::move(*slots);
   QpsConnected answer{.from = device_->address(),
@@ -93,7 +102,8 @@ Result<QpsConnected> VerbsResponder::connect(PortId from, const ConnectQps& offe
     answer.qps.push_back({qp.number(), qp.first_psn()});
   }
   for (const auto& served : group->served) served_[served->qp->number()] = served.get();
-  under_way_ += needed;
+  under_way_ += group->completions;
+  busy_groups_ += group->busy_poll ? 1 : 0;
   groups_.push_back(std::move(group));
   return answer;
 }
@@ -106,15 +116,13 @@ Result<void> VerbsResponder::add(Group& group, const ConnectQps& offer, const Of
   auto served = std::make_unique<Served>();
   served->group = &group;
   served->first_slot = index * group.depth;
-  if (group.kind == QpKind::unreliable) {
-    auto& tallies = tallies_[offer.batch];
-    tallies.push_back(std::make_unique<ReceivedTally>(
-        ReceivedTally{.batch = offer.batch, .from = group.from, .spec = offered.spec}));
-    served->tally = tallies.back().get();
+  if (group.is_probes()) served->tally = &new_tally({offer.batch, group.from, offered.spec});
+  if (!group.is_probes() && group.operation == FlowOperation::read)
+    if (const auto filled = fill(group, served->first_slot, offered.spec); !filled) return filled;
+  if (group.receives())
     for (std::size_t slot = served->first_slot; slot < served->first_slot + group.depth; ++slot)
       if (const auto posted = (*qp)->post_receive(slot, group.slots->piece(slot, group.message)); !posted)
         return posted;
-  }
   const auto connected = (*qp)->connect({.to = offer.from,
                                          .qp = offered.qp,
                                          .first_psn = offered.first_psn,
@@ -138,19 +146,33 @@ std::vector<std::uint32_t> VerbsResponder::close(PortId from, const CloseQps& do
       if (i >= group->served.size()) break;
       // In the order of the offer; a flow fills its messages' places in turn.
       const BufferRange filled{i * group->depth * group->message,
-                               std::min<std::uint64_t>(flow.packets, group->depth) * group->message};
+                               std::min<std::uint64_t>(flow.messages, group->depth) * group->message};
+      if (group->operation == FlowOperation::read) continue;  // what it moved came to the one who asks
       if (differs(*group, filled, flow.spec)) differing.push_back(flow.spec);
-      tallies_[done.batch].push_back(std::make_unique<ReceivedTally>(ReceivedTally{.batch = done.batch,
-                                                                                   .from = from,
-                                                                                   .spec = flow.spec,
-                                                                                   .packets = flow.packets,
-                                                                                   .bytes = flow.bytes,
-                                                                                   .last = flow.elapsed}));
+      ReceivedTally& tally = new_tally({done.batch, from, flow.spec, flow.packets, flow.bytes});
+      tally.last = flow.elapsed;
     }
     break;
   }
   drop(from, done.batch);
   return differing;
+}
+
+ReceivedTally& VerbsResponder::new_tally(const ReceivedTally& tally) {
+  return *tallies_[tally.batch].emplace_back(std::make_unique<ReceivedTally>(tally));
+}
+
+void VerbsResponder::note(const ReceivedTally& tally) {
+  const std::lock_guard lock(mutex_);
+  new_tally(tally);
+}
+
+/// What a flow will read.
+Result<void> VerbsResponder::fill(Group& group, std::size_t first_slot, std::uint32_t spec) {
+  const BufferRange place{first_slot * group.message, group.depth * group.message};
+  TransferBuffer& buffer = group.slots->buffer();
+  const auto filled = buffer.fill(place, kFlowPattern, flow_pattern_offset(spec, group.depth, group.message));
+  return filled ? buffer.before_send(place) : filled;
 }
 
 bool VerbsResponder::differs(const Group& group, BufferRange filled, std::uint32_t spec) {
@@ -165,7 +187,8 @@ void VerbsResponder::drop(PortId from, BatchId batch) {
   std::erase_if(groups_, [&](const std::unique_ptr<Group>& group) {
     if (group->from != from || group->batch != batch) return false;
     for (const auto& served : group->served) served_.erase(served->qp->number());
-    if (group->kind == QpKind::unreliable) under_way_ -= 2 * group->slots_in;
+    under_way_ -= group->completions;
+    busy_groups_ -= group->busy_poll ? 1 : 0;
     return true;
   });
 }
@@ -189,7 +212,9 @@ void VerbsResponder::serve(const std::stop_token& stop) {
       for (const Completion& completion : *done) take(completion);
       idle = done->empty();
     }
-    if (!idle)
+    if (busy_groups_ > 0) {
+      if (idle) std::this_thread::yield();
+    } else if (!idle)
       alert_until = now() + kAlert;
     else if (now() < alert_until)
       std::this_thread::yield();
@@ -207,7 +232,9 @@ void VerbsResponder::take(const Completion& completion) {
     served.turnaround = now() - served.arrived;
     return;
   }
-  if (served.tally != nullptr) echo(served, completion);
+  if (served.tally != nullptr) return echo(served, completion);
+  const auto slot = static_cast<std::size_t>(completion.work);
+  (void)served.qp->post_receive(slot, served.group->slots->piece(slot, served.group->message));
 }
 
 void VerbsResponder::echo(Served& served, const Completion& completion) {
@@ -216,7 +243,7 @@ void VerbsResponder::echo(Served& served, const Completion& completion) {
   ReceivedTally& tally = *served.tally;
   if (tally.packets++ == 0) tally.first = at;
   tally.last = at;
-  tally.bytes += completion.bytes + headers_of(false);
+  tally.bytes += completion.bytes + static_cast<std::uint64_t>(roce_headers(false));
   const auto slot = static_cast<std::size_t>(completion.work);
   if (completion.bytes < ProbeNote::kSize || slot >= group.slots_in) return;
   const std::uint64_t sequence = load_note(group.slots->bytes(slot)).sequence;
@@ -226,7 +253,8 @@ void VerbsResponder::echo(Served& served, const Completion& completion) {
   served.answering = sequence;
   served.arrived = at;
   // A full send queue loses the answer, as a full switch would: the prober sees it missing.
-  (void)served.qp->post(Operation::send, kAnswerBit | slot, group.slots->piece(answer, completion.bytes));
+  const Message message{kAnswerBit | slot, group.slots->piece(answer, completion.bytes)};
+  (void)served.qp->post(FlowOperation::send, {&message, 1});
   (void)served.qp->post_receive(slot, group.slots->piece(slot, group.message));
 }
 

@@ -3,6 +3,7 @@
 // have gone.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -30,6 +31,8 @@ class VerbsResponder {
   /// The specs of flows whose bytes in memory are not those that were sent.
   std::vector<std::uint32_t> close(PortId from, const CloseQps& done);
   std::vector<ReceivedTally> received(BatchId batch) const;
+  /// What came to this NIC because its own engine read it.
+  void note(const ReceivedTally& tally);
 
  private:
   struct Group;  // the queue pairs of one offer
@@ -40,6 +43,8 @@ class VerbsResponder {
   void serve(const std::stop_token& stop);
   void take(const Completion& completion);
   void echo(Served& served, const Completion& completion);
+  ReceivedTally& new_tally(const ReceivedTally& tally);
+  static Result<void> fill(Group& group, std::size_t first_slot, std::uint32_t spec);
   /// What a flow wrote there is not what was sent.
   static bool differs(const Group& group, BufferRange filled, std::uint32_t spec);
   void drop(PortId from, BatchId batch);
@@ -50,6 +55,7 @@ class VerbsResponder {
   std::unique_ptr<CompletionQueue> queue_;
   mutable std::mutex mutex_;
   std::size_t under_way_ = 0;  // messages that may complete at once
+  std::atomic<int> busy_groups_ = 0;
   std::vector<std::unique_ptr<Group>> groups_;
   std::map<QpNum, Served*> served_;
   std::map<BatchId, std::vector<std::unique_ptr<ReceivedTally>>> tallies_;

@@ -44,6 +44,18 @@ TEST(DiagnosisTable, SaysWhichCableWhichWayHowMuchAndWhy) {
   EXPECT_THAT(text, HasSubstr("probing 2.5 s"));
 }
 
+TEST(DiagnosisTable, SaysWhatEachReceiverGotAndWhoIsSlow) {
+  auto document = lossy();
+  document.flows = FlowsReport{.pattern = LoadPattern::incast};
+  document.flows->receivers = {{"host1", 3, Bandwidth::mbit(9.5), Bandwidth::mbit(6.1), "host3", 0.21}};
+  document.flows->slow = {{"host3", false, 3, 3}};
+  document.flows->latency.add(std::chrono::microseconds(90));
+  const auto text = diagnosis_table(document);
+  EXPECT_THAT(text, HasSubstr("host1     3        6.1M       64%           host3, 21%"));
+  EXPECT_THAT(text, HasSubstr("slow in sending: host3, 3 of its 3 flows"));
+  EXPECT_THAT(text, HasSubstr("us (p99.9)"));
+}
+
 TEST(DiagnosisTable, KeepsEvidenceWithinTheTerminal) {
   std::istringstream lines(diagnosis_table(lossy(), 60));
   std::size_t longest = 0;

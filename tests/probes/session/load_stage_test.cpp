@@ -81,5 +81,100 @@ TEST(LoadStage, BytesThatChangedBehindEveryChecksumAreAFaultOfTheReceivingHost) 
   EXPECT_EQ(said.cause, Cause::corruption);
 }
 
+/// A flow over two labels of one path.
+struct SharedFlow : OneFlow {
+  std::vector<LoadRound> rounds() {
+    const auto path = path_by_choice(fabric, state.learner.ways(), from, to, 0);
+    for (const std::uint32_t label : {50'000, 50'001})
+      state.learner.learn(from, to, PathLabel(label),
+                          answers_along(fabric, addresses.book, path, path.size()));
+    const PathSetId known = state.learner.find(from, to)->routes.at(0).paths;
+    return {{{{from, to}, PathLabel(50'000), known, Bandwidth::mbit(10)}}};
+  }
+};
+
+FlowTally moved(std::uint32_t spec, std::uint64_t bytes, Nanoseconds latency) {
+  FlowTally tally{.spec = spec, .packets = bytes / 4096, .bytes = bytes};
+  tally.elapsed = std::chrono::milliseconds(500);
+  tally.measure = FlowMeasure{bytes / 4096, bytes, {}};
+  tally.measure->messages.add(latency);
+  return tally;
+}
+
+TEST(LoadStage, QueuePairsShareTheRateThePathAndTheResultOfAFlow) {
+  SharedFlow shared;
+  shared.state.options.qps = 3;
+  LoadStage stage(shared.state, shared.rounds(), 4, 0.5, true);
+  const auto work = stage.next_wave();
+  const auto& request = std::get<FlowRequest>(work.at(0).work);
+  ASSERT_EQ(request.specs.size(), 3u);
+  std::set<PathLabel> labels;
+  for (const FlowSpec& spec : request.specs) {
+    labels.insert(*spec.label);
+    EXPECT_NEAR(spec.rate.bits_per_second(), 10e6 * 0.5 / 3, 1);
+  }
+  EXPECT_EQ(labels.size(), 2u) << "both labels of the path, the first one twice";
+  std::vector<FlowTally> tallies;
+  std::vector<ReceivedTally> receipts;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    tallies.push_back(moved(i, 104'000, std::chrono::microseconds(10 + i)));
+    receipts.push_back({.batch = request.batch, .from = shared.from, .spec = i, .bytes = 104'000});
+  }
+  const TaskAnswer sent = tallies;
+  stage.take(work[0], &sent);
+  const auto questions = stage.next_wave();
+  const TaskAnswer arrived = receipts;
+  stage.take(questions.at(0), &arrived);
+  EXPECT_TRUE(stage.next_wave().empty());
+  ASSERT_EQ(shared.state.observations.loads.size(), 1u) << "one observation a flow, however many queue pairs";
+  EXPECT_NEAR(shared.state.observations.loads[0].delivered.bits_per_second(), 3 * 104'000 * 8 / 0.5, 1);
+  ASSERT_EQ(shared.state.flows.flows.size(), 1u);
+  const FlowResult& result = shared.state.flows.flows[0];
+  EXPECT_EQ(result.round, 4u);
+  EXPECT_EQ(result.qps.size(), 3u);
+  EXPECT_EQ(result.qps[2].latency.count(), 1u);
+}
+
+TEST(LoadStage, AReadIsPostedByWhoReceives) {
+  SharedFlow shared;
+  shared.state.options.manner.operation = FlowOperation::read;
+  LoadStage stage(shared.state, shared.rounds(), 0, 1.0, true);
+  const auto work = stage.next_wave();
+  ASSERT_EQ(work.size(), 1u);
+  EXPECT_EQ(work[0].nic, shared.to);
+  EXPECT_EQ(std::get<FlowRequest>(work[0].work).peers.at(0).nic, shared.from);
+  const TaskAnswer sent = std::vector{moved(0, 600'000, std::chrono::microseconds(9))};
+  stage.take(work[0], &sent);
+  const auto questions = stage.next_wave();
+  ASSERT_EQ(questions.size(), 1u);
+  EXPECT_EQ(questions[0].nic, shared.to);
+  const BatchId batch = std::get<ReceivedQuery>(questions[0].work).batch;
+  const TaskAnswer arrived =
+      std::vector<ReceivedTally>{{.batch = batch, .from = shared.from, .spec = 0, .bytes = 600'000}};
+  stage.take(questions[0], &arrived);
+  EXPECT_TRUE(stage.next_wave().empty());
+  ASSERT_EQ(shared.state.flows.flows.size(), 1u);
+  EXPECT_EQ(shared.state.flows.flows[0].src, shared.from);
+  EXPECT_GT(shared.state.flows.flows[0].delivered, Bandwidth::mbit(9));
+}
+
+TEST(LoadStage, AFlowOfAVolumeIsJudgedByTheTimeItTook) {
+  SharedFlow shared;
+  shared.state.options.manner.volume = Bytes(600'000);
+  shared.state.options.load_round = std::chrono::seconds(30);
+  LoadStage stage(shared.state, shared.rounds(), 0);
+  const auto work = stage.next_wave();
+  const TaskAnswer sent = std::vector{moved(0, 600'000, std::chrono::microseconds(9))};
+  stage.take(work.at(0), &sent);
+  const auto questions = stage.next_wave();
+  const BatchId batch = std::get<ReceivedQuery>(questions.at(0).work).batch;
+  const TaskAnswer arrived =
+      std::vector<ReceivedTally>{{.batch = batch, .from = shared.from, .spec = 0, .bytes = 600'000}};
+  stage.take(questions[0], &arrived);
+  EXPECT_TRUE(stage.next_wave().empty());
+  EXPECT_NEAR(shared.state.observations.loads.at(0).delivered.bits_per_second(), 9.6e6, 1);
+  EXPECT_TRUE(shared.state.flows.flows.empty()) << "a round that presses a suspect is no result";
+}
+
 }  // namespace
 }  // namespace weft

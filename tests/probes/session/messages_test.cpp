@@ -13,35 +13,49 @@ const std::vector<Peer> kPeers{{PortId(7), *IpAddress::parse("10.0.1.1")},
 std::vector<ToAgent> all_to_agent() {
   RunKey key;
   for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::byte>(i * 17);
-  return {
-      StartRun{{RunId(~0ull), key}, {{"p1", PortId(3)}, {"p2", PortId(4)}}},
-      Task{TaskId(1), PortId(3), std::chrono::seconds(5),
-           TraceRequest{RunId(5),
-                        BatchId(6),
-                        kPeers,
-                        {{1, PathLabel(50000), 4}},
-                        3,
-                        {500.5, std::chrono::milliseconds(7)}}},
-      Task{TaskId(2), PortId(3), std::chrono::seconds(5),
-           PingRequest{
-               RunId(5), BatchId(6), kPeers, {{0, PathLabel(50000), PathLabel(50001), 100, Bytes(128)}}, {}}},
-      Task{TaskId(3), PortId(3), std::chrono::seconds(5),
-           FlowRequest{RunId(5),
-                       BatchId(6),
-                       kPeers,
-                       {{1, PathLabel(50000), Bandwidth::gbit(400), Bytes(4096)}},
-                       std::chrono::seconds(1)}},
-      Task{TaskId(4), PortId(3), std::chrono::seconds(5), ReceivedQuery{BatchId(6)}},
-      Task{TaskId(5), PortId(3), std::chrono::seconds(40),
-           TransferRequest{RunId(5),
-                           BatchId(7),
+  return {StartRun{{RunId(~0ull), key}, {{"p1", PortId(3)}, {"p2", PortId(4)}}},
+          Task{TaskId(1), PortId(3), std::chrono::seconds(5),
+               TraceRequest{RunId(5),
+                            BatchId(6),
+                            kPeers,
+                            {{1, PathLabel(50000), 4}},
+                            3,
+                            {500.5, std::chrono::milliseconds(7)}}},
+          Task{TaskId(2), PortId(3), std::chrono::seconds(5),
+               PingRequest{RunId(5),
+                           BatchId(6),
                            kPeers,
-                           {{1, PathLabel(50000), PathLabel(60000), 1500}},
-                           Bytes(2048),
-                           12,
-                           std::chrono::seconds(30)}},
-      StopRun{},
-      Alive{}};
+                           {{0, PathLabel(50000), PathLabel(50001), 100, Bytes(128)}},
+                           {},
+                           true}},
+          Task{TaskId(3), PortId(3), std::chrono::seconds(5),
+               FlowRequest{RunId(5),
+                           BatchId(6),
+                           kPeers,
+                           {{1, PathLabel(50000), Bandwidth::gbit(400), Bytes(4096)}},
+                           std::chrono::seconds(1)}},
+          Task{TaskId(3), PortId(3), std::chrono::seconds(5),
+               FlowRequest{RunId(5),
+                           BatchId(6),
+                           kPeers,
+                           {{1, std::nullopt, Bandwidth::gbit(400), Bytes(4096)}},
+                           std::chrono::seconds(1),
+                           {.operation = FlowOperation::read,
+                            .message = Bytes(65536),
+                            .depth = 16,
+                            .warm_up = std::chrono::milliseconds(20),
+                            .volume = Bytes(1 << 30)}}},
+          Task{TaskId(4), PortId(3), std::chrono::seconds(5), ReceivedQuery{BatchId(6)}},
+          Task{TaskId(5), PortId(3), std::chrono::seconds(40),
+               TransferRequest{RunId(5),
+                               BatchId(7),
+                               kPeers,
+                               {{1, PathLabel(50000), PathLabel(60000), 1500}},
+                               Bytes(2048),
+                               12,
+                               std::chrono::seconds(30)}},
+          StopRun{},
+          Alive{}};
 }
 
 HostInventory inventory() {
@@ -49,6 +63,12 @@ HostInventory inventory() {
   told.nics.push_back({.interface = "p1", .serves = true, .mtu = Bytes(4200), .up = true});
   told.nics[0].settings["trust"] = "dscp";
   return told;
+}
+
+LatencyHistogram latencies(std::initializer_list<Nanoseconds> all) {
+  LatencyHistogram histogram;
+  for (const Nanoseconds latency : all) histogram.add(latency);
+  return histogram;
 }
 
 std::vector<ToCoordinator> all_to_coordinator() {
@@ -65,7 +85,9 @@ std::vector<ToCoordinator> all_to_coordinator() {
                      std::vector<FlowTally>{
                          {0, 100, 409600, microseconds(500), microseconds(6)},
                          {1, 1, 4096, microseconds(5), microseconds(6), std::nullopt, PathLabel(50000)},
-                         {2, 1, 4096, microseconds(5), microseconds(6), "it ended", PathLabel(50001)}}},
+                         {2, 1, 4096, microseconds(5), microseconds(6), "it ended", PathLabel(50001)},
+                         {3, 1, 4096, microseconds(5), microseconds(6), std::nullopt, std::nullopt,
+                          FlowMeasure{9, 36'864, latencies({microseconds(5), microseconds(700)})}}}},
           TaskResult{TaskId(5), std::nullopt,
                      std::vector<TransferTally>{{1, 1502, 1500, std::chrono::seconds(1)}}},
           TaskResult{TaskId(4), "no such batch",

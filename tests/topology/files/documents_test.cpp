@@ -104,6 +104,30 @@ TEST(DiagnosisJson, HasTheContractsShape) {
   EXPECT_EQ(document["timings"]["plan"], 1.5);
 }
 
+TEST(DiagnosisJson, SaysWhatTheLoadMovedWithHistogramsThatMerge) {
+  const auto fabric = two_by_two();
+  PathTable paths;
+  FlowResults results{.pattern = LoadPattern::incast};
+  FlowResult flow{.src = *fabric.find_nic("host1"), .dst = *fabric.find_nic("host2")};
+  flow.path = paths.only(paths.intern(channels(fabric, {"host1->leaf1", "leaf1->spine1"})));
+  flow.wanted = Bandwidth::mbit(10);
+  flow.delivered = Bandwidth::mbit(4);
+  flow.qps.push_back({.label = PathLabel(50'000), .error = "it ended"});
+  flow.qps[0].latency.add(std::chrono::microseconds(100));
+  results.flows.push_back(flow);
+  auto document = document_of_everything(fabric);
+  document.flows = flows_report(fabric, paths, results);
+  const auto text = diagnosis_json(document);
+  expect_matches_schema(text, "diagnosis");
+  const auto flows = json::parse(text)["flows"];
+  EXPECT_EQ(flows["pattern"], "incast");
+  EXPECT_EQ(flows["flows"][0]["path"][0], "host1->leaf1");
+  EXPECT_EQ(flows["flows"][0]["qps"][0]["latency_us"]["count"], 1);
+  EXPECT_NEAR(flows["latency_us"]["p99"].get<double>(), 100, 7);
+  EXPECT_EQ(flows["receivers"][0]["slowest"], "host1");
+  EXPECT_NEAR(flows["receivers"][0]["slowest_share"].get<double>(), 0.4, 1e-9);
+}
+
 TEST(DiagnosisJson, AnEmptyDiagnosisIsADocumentToo) {
   expect_matches_schema(diagnosis_json(diagnosis_document(two_by_two(), {}, {}, stamp())), "diagnosis");
 }

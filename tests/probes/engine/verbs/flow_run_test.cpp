@@ -38,13 +38,75 @@ TEST(Flows, MoveWhatTheyOfferAndTheReceiverSaysSo) {
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
-TEST(Flows, InWhoseReceiversMemoryAByteChangedAreSilentCorruption) {
+class FlowsBy : public ::testing::TestWithParam<FlowOperation> {};
+INSTANTIATE_TEST_SUITE_P(Operations, FlowsBy,
+                         ::testing::Values(FlowOperation::write, FlowOperation::read, FlowOperation::send),
+                         [](const auto& tested) { return std::string(to_string(tested.param)); });
+
+TEST_P(FlowsBy, MoveAVolumeToWhoReceivesWhoCountsIt) {
   FakeHosts hosts;
-  hosts.there = hosts.open(FakeHosts::kThere, bad_memory);
-  const auto tallies = hosts.here->run(hosts.flows({50'000}), {});
+  auto request = hosts.flows({50'000, 51'000}, Bandwidth::gbit(10));
+  request.duration = std::chrono::seconds(20);
+  request.manner = {.operation = GetParam(), .message = Bytes(16'384), .depth = 4, .volume = Bytes(1 << 20)};
+  const auto tallies = hosts.here->run(request, {});
+  ASSERT_TRUE(tallies) << tallies.error().message;
+  const bool reads = GetParam() == FlowOperation::read;
+  const auto receipts = (reads ? hosts.here : hosts.there)->received(BatchId(1)).value();
+  ASSERT_EQ(receipts.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const FlowTally& tally = (*tallies)[i];
+    EXPECT_FALSE(tally.error) << *tally.error;
+    ASSERT_TRUE(tally.measure);
+    const std::uint64_t each = 4 * (4096 + 44) + (GetParam() == FlowOperation::write ? 16 : reads ? 8 : 0);
+    const std::uint64_t messages = ((1 << 20) + each - 1) / each;
+    EXPECT_EQ(tally.measure->messages.count(), messages);
+    EXPECT_EQ(tally.measure->bytes, messages * each);
+    EXPECT_EQ(receipts[i].bytes, messages * each);
+    EXPECT_EQ(receipts[i].packets, messages * 4);
+    EXPECT_EQ(receipts[i].from, FakeHosts::nic(reads ? FakeHosts::kThere : FakeHosts::kHere));
+    EXPECT_LT(tally.elapsed, std::chrono::seconds(15)) << "it ends with its volume";
+  }
+  EXPECT_EQ(hosts.leaked(), 0u);
+}
+
+TEST_P(FlowsBy, WhereAReceivedByteChangesAreSilentCorruption) {
+  FakeHosts hosts;
+  const auto receiver = GetParam() == FlowOperation::read ? FakeHosts::kHere : FakeHosts::kThere;
+  (receiver == FakeHosts::kHere ? hosts.here : hosts.there) = hosts.open(receiver, bad_memory);
+  auto request = hosts.flows({50'000});
+  request.manner.operation = GetParam();
+  const auto tallies = hosts.here->run(request, {});
+  ASSERT_TRUE(tallies) << tallies.error().message;
+  EXPECT_THAT(tallies->at(0).error.value_or(""), HasSubstr(std::string(kSilentCorruption)));
+}
+
+TEST(Flows, LeaveTheirWarmUpOutOfAllFigures) {
+  FakeHosts hosts;
+  auto request = hosts.flows({50'000}, Bandwidth::mbit(40));
+  request.duration = std::chrono::seconds(20);
+  request.manner.warm_up = std::chrono::milliseconds(100);
+  request.manner.volume = Bytes(40'960);  // ten messages
+  const auto tallies = hosts.here->run(request, {});
   ASSERT_TRUE(tallies);
-  ASSERT_TRUE(tallies->at(0).error);
-  EXPECT_THAT(*tallies->at(0).error, HasSubstr(std::string(kSilentCorruption)));
+  EXPECT_EQ(tallies->at(0).measure->messages.count(), 10u);
+  EXPECT_EQ(tallies->at(0).packets, 10u);
+  EXPECT_GT(hosts.fake.messages(), 20u) << "the warm-up is sent too";
+  EXPECT_EQ(hosts.there->received(BatchId(1)).value().at(0).packets, 10u);
+}
+
+TEST(Flows, ThatAreDueTogetherArePostedWithOneCall) {
+  FakeHosts hosts;
+  auto request = hosts.flows({50'000}, Bandwidth::gbit(100));
+  request.manner.volume = Bytes(8 * 4096 * 20);
+  const auto before = hosts.fake.doorbells();
+  const auto tallies = hosts.here->run(request, {});
+  ASSERT_TRUE(tallies);
+  EXPECT_LE(hosts.fake.doorbells() - before, tallies->at(0).measure->messages.count() / 2);
+}
+
+TEST(Flows, WithoutARateAreRefused) {
+  FakeHosts hosts;
+  EXPECT_FALSE(hosts.here->run(hosts.flows({50'000}, Bandwidth()), {}));
 }
 
 TEST(Flows, WhosePathIsCutEndWithStatus12AndTheOthersGoOn) {

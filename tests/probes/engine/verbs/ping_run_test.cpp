@@ -27,6 +27,16 @@ TEST(Pings, AreCountedAtBothEndsAndTimed) {
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
+TEST(Pings, ThatBothEndsPollForAreCountedAlike) {
+  FakeHosts hosts;
+  auto request = hosts.pings(20, 3);
+  request.busy_poll = true;
+  const auto tallies = hosts.here->ping(request, {});
+  ASSERT_TRUE(tallies) << tallies.error().message;
+  for (const PingTally& tally : *tallies) EXPECT_EQ(tally.answered, 20u);
+  EXPECT_EQ(hosts.leaked(), 0u);
+}
+
 TEST(Pings, OverACutPathAreLostAndNothingEnds) {
   FakeHosts hosts;
   hosts.fake.cut(FakeHosts::kThere, 9);

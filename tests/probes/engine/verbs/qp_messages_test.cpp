@@ -11,6 +11,8 @@ namespace {
 ConnectQps offer() {
   ConnectQps made{.batch = BatchId(7),
                   .kind = QpKind::unreliable,
+                  .operation = FlowOperation::read,
+                  .busy_poll = true,
                   .from = {gid_of(IpAddress(IpAddress::V4{10, 0, 1, 1})), Lid(0)},
                   .mtu = Bytes(4096),
                   .message = Bytes(84),
@@ -22,7 +24,7 @@ ConnectQps offer() {
 TEST(QpMessages, ReadBackAsTheyWereWritten) {
   const QpQuestion connect = offer();
   EXPECT_EQ(decode_qp_question(encode(connect)).value(), connect);
-  const QpQuestion close = CloseQps{BatchId(7), {{3, 10, 41'400, std::chrono::milliseconds(500)}}};
+  const QpQuestion close = CloseQps{BatchId(7), {{3, 12, 10, 41'400, std::chrono::milliseconds(500)}}};
   EXPECT_EQ(decode_qp_question(encode(close)).value(), close);
   const QpsConnected answer{
       {gid_of(IpAddress(IpAddress::V4{10, 0, 2, 1})), Lid(4)}, 0x7f00'0000'1000, 0xABCD, {{QpNum(40), 5}}};

@@ -1,0 +1,98 @@
+#include "cli/flow_arguments.hpp"
+
+#include <array>
+
+namespace weft {
+namespace {
+
+constexpr std::uint32_t kMostQpsPerFlow = 64;
+constexpr std::int64_t kSmallestMessage = 64;
+constexpr Nanoseconds kLongestLoad = std::chrono::minutes(10);
+/// Where flows have a volume, a round may take so long unless --load-time says otherwise.
+constexpr Nanoseconds kTimeForVolume = std::chrono::seconds(30);
+
+constexpr std::array kOfQueuePairs{"operation", "qps", "message", "depth", "warm-up", "volume", "busy-poll"};
+
+template <class T>
+Result<void> read_count(const po::variables_map& values, const char* name, T most, T& into) {
+  if (!values.count(name)) return {};
+  const auto value = values[name].as<std::int64_t>();
+  if (value < 1 || value > static_cast<std::int64_t>(most))
+    return fail(ErrorKind::usage, "--{} {}: expected 1 to {}", name, value, most);
+  into = static_cast<T>(value);
+  return {};
+}
+
+Result<std::optional<Bytes>> read_size(const po::variables_map& values, const char* name, std::int64_t least,
+                                       std::uint64_t most) {
+  const auto size = read_option(values, name, parse_bytes);
+  if (!size || !*size) return size;
+  if ((*size)->count() < least || static_cast<std::uint64_t>((*size)->count()) > most)
+    return fail(ErrorKind::usage, "--{} {}: expected {} to {} bytes", name, to_string(**size), least, most);
+  return size;
+}
+
+Result<void> read_time(const po::variables_map& values, const char* name, Nanoseconds& into) {
+  const auto time = read_option(values, name, parse_duration);
+  if (!time) return pass_on(time);
+  if (*time && **time > kLongestLoad)
+    return fail(ErrorKind::usage, "--{} {}: expected at most {}", name, to_string(**time),
+                to_string(kLongestLoad));
+  if (*time) into = **time;
+  return {};
+}
+
+Result<void> read_manner(const po::variables_map& values, SweepOptions& options) {
+  FlowManner& manner = options.manner;
+  if (const auto text = text_option(values, "operation")) {
+    const auto operation = parse_flow_operation(*text);
+    if (!operation) return fail(ErrorKind::usage, "--operation {}: expected write, read or send", *text);
+    manner.operation = *operation;
+  }
+  const auto message = read_size(values, "message", kSmallestMessage, kLargestMessage);
+  if (!message) return pass_on(message);
+  manner.message = *message;
+  const auto volume = read_size(values, "volume", 1, kLargestVolume);
+  if (!volume) return pass_on(volume);
+  manner.volume = *volume;
+  if (const auto read = read_count(values, "qps", kMostQpsPerFlow, options.qps); !read) return read;
+  if (const auto read = read_count(values, "depth", kDeepestFlow, manner.depth); !read) return read;
+  return read_time(values, "warm-up", manner.warm_up);
+}
+
+}  // namespace
+
+void add_flow_options(po::options_description& options) {
+  options.add_options()("operation", po::value<std::string>()->value_name("NAME"),
+                        "what queue pairs load with: write, read or send (default write)")(
+      "qps", po::value<std::int64_t>()->value_name("N"),
+      "queue pairs that share the rate and the path of each flow (default 1)")(
+      "message", po::value<std::string>()->value_name("SIZE"),
+      "of one message, up to 1MiB (default: one packet)")("depth", po::value<std::int64_t>()->value_name("N"),
+                                                          "messages of a queue pair under way (default 8)")(
+      "warm-up", po::value<std::string>()->value_name("TIME"),
+      "load for so long before each round counts (default 0s)")(
+      "volume", po::value<std::string>()->value_name("SIZE"),
+      "a queue pair of a round ends when it has moved so much (default: it goes on for --load-time)")(
+      "load-time", po::value<std::string>()->value_name("TIME"),
+      "of a round of load (default 500ms; with --volume at most 30s)")(
+      "busy-poll",
+      "queue pairs are watched without ever sleeping while they are probed: latencies without "
+      "waking up, at the price of a core on each host");
+}
+
+Result<void> read_flow_options(const po::variables_map& values, std::string_view engine,
+                               SweepOptions& options) {
+  for (const char* name : kOfQueuePairs)
+    if (values.count(name) && engine != "verbs")
+      return fail(ErrorKind::usage, "--{} is of queue pairs: it needs --engine verbs", name);
+  if (const auto read = read_manner(values, options); !read) return read;
+  options.busy_poll = values.count("busy-poll") != 0;
+  if (options.manner.volume) options.load_round = kTimeForVolume;
+  if (const auto read = read_time(values, "load-time", options.load_round); !read) return read;
+  if (options.load_round < std::chrono::milliseconds(100))
+    return fail(ErrorKind::usage, "--load-time {}: expected 100ms at least", to_string(options.load_round));
+  return {};
+}
+
+}  // namespace weft

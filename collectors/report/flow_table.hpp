@@ -1,0 +1,12 @@
+// What a run's load moved, as lines for people: how long messages took, what each receiver got, who was slow.
+#pragma once
+
+#include <string>
+
+#include "topology/files/flows_report.hpp"
+
+namespace weft {
+
+std::string flow_table(const FlowsReport& report);
+
+}  // namespace weft

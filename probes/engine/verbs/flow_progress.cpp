@@ -1,0 +1,50 @@
+#include "probes/engine/verbs/flow_progress.hpp"
+
+namespace weft {
+
+FlowProgress::FlowProgress(Nanoseconds interval, std::uint32_t depth, std::optional<std::uint64_t> volume)
+    : interval_(interval),
+      depth_(depth),
+      volume_(volume),
+      pacer_(interval, depth, Nanoseconds(0)),
+      posted_at_(depth) {}
+
+void FlowProgress::start(Nanoseconds at, bool warming) {
+  pacer_ = Pacer(interval_, depth_, at);
+  warming_ = warming;
+}
+
+void FlowProgress::measure_from(Nanoseconds at) {
+  warming_ = false;
+  due_before_ = due_;
+  counted_ = 0;
+  latency_.clear();
+  last_done_ = at;
+}
+
+FlowProgress::ToPost FlowProgress::post_due(Nanoseconds at) {
+  if (error_) return {};
+  const std::uint64_t allowed = pacer_.allowance(at);
+  pacer_.sent(allowed);
+  due_ += allowed;
+  if (volume_ && !warming_) due_ = std::min(due_, due_before_ + *volume_);
+  const std::uint64_t count = std::min(due_ - posted_, depth_ - (posted_ - done_));
+  const ToPost posting{posted_, count};
+  for (std::uint64_t i = 0; i < count; ++i) posted_at_[(posted_ + i) % depth_] = at;
+  posted_ += count;
+  return posting;
+}
+
+void FlowProgress::completed(std::uint32_t place, int status, Nanoseconds at) {
+  if (status != 0) {
+    if (!error_) error_ = status;
+    return;
+  }
+  ++done_;
+  if (!counting_) return;
+  ++counted_;
+  last_done_ = at;
+  latency_.add(at - posted_at_[place]);
+}
+
+}  // namespace weft

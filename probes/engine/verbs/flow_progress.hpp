@@ -1,0 +1,68 @@
+// FlowProgress: what one flow may post, has posted, and got acknowledged; which of it counts and how long
+// each message took. Pure: the caller brings the time.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "probes/wire/pacer.hpp"
+#include "topology/findings/latency_histogram.hpp"
+#include "topology/model/path.hpp"
+
+namespace weft {
+
+class FlowProgress {
+ public:
+  /// A message every `interval`, at most `depth` under way; with `volume` it ends after so many that count.
+  FlowProgress(Nanoseconds interval, std::uint32_t depth, std::optional<std::uint64_t> volume);
+
+  /// `warming`: nothing counts until measure_from.
+  void start(Nanoseconds at, bool warming);
+  /// The warm-up is over: only what becomes due and is acknowledged from now on counts.
+  void measure_from(Nanoseconds at);
+  /// The time is over: what is acknowledged from now on does not count.
+  void stop_counting() { counting_ = false; }
+
+  struct ToPost {
+    std::uint64_t first = 0;  // number of the message
+    std::uint64_t count = 0;  // at most `depth`
+  };
+  /// What is to be posted now; counts as posted.
+  ToPost post_due(Nanoseconds at);
+  /// `place` is the message's number modulo `depth`. A status other than zero ends the flow.
+  void completed(std::uint32_t place, int status, Nanoseconds at);
+
+  Nanoseconds next() const { return pacer_.next(); }
+  bool has_moved_its_volume() const { return !warming_ && volume_ && counted_ >= *volume_; }
+  bool ended() const { return error_ || has_moved_its_volume(); }
+  /// Its pace allows more than may be under way.
+  bool is_held_back() const { return !error_ && due_ > posted_; }
+  bool is_under_way() const { return !error_ && done_ < posted_; }
+  std::uint64_t due() const { return due_ - due_before_; }
+  std::uint64_t counted() const { return counted_; }
+  std::uint64_t done() const { return done_; }  // ever
+  Nanoseconds last_done() const { return last_done_; }
+  const LatencyHistogram& latency() const { return latency_; }
+  std::optional<int> error() const { return error_; }
+
+  std::optional<PathLabel> chosen = std::nullopt;  // by the device
+
+ private:
+  Nanoseconds interval_;
+  std::uint32_t depth_;
+  std::optional<std::uint64_t> volume_;
+  Pacer pacer_;
+  std::uint64_t due_ = 0;  // its rate allowed so many
+  std::uint64_t due_before_ = 0;
+  std::uint64_t posted_ = 0;
+  std::uint64_t done_ = 0;
+  std::uint64_t counted_ = 0;
+  bool warming_ = false;
+  bool counting_ = true;
+  std::vector<Nanoseconds> posted_at_;  // by place
+  Nanoseconds last_done_{};
+  LatencyHistogram latency_;
+  std::optional<int> error_;
+};
+
+}  // namespace weft

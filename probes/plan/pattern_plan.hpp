@@ -1,0 +1,24 @@
+// Load rounds in which flows share channels as those of jobs do: many to one receiver, or every NIC to
+// another. Each flow offers what it has a right to: its part of every channel of its path, divided evenly, so
+// that no channel is offered more than it carries and a flow that gets less was held back by somebody.
+#pragma once
+
+#include "probes/plan/load_plan.hpp"
+#include "probes/plan/trace_plan.hpp"
+#include "topology/findings/flow_result.hpp"
+
+namespace weft {
+
+/// The pairs whose paths a pattern needs, beside those of the map: all of a fabric of at most
+/// kMostPatternNics NICs; none in a larger one, whose patterns run over the pairs that the map has.
+std::vector<NicPair> pattern_pairs(const Fabric& fabric, LoadPattern pattern,
+                                   const std::vector<PortId>& without);
+inline constexpr std::size_t kMostPatternNics = 64;  // 4,032 pairs
+
+/// Rounds over the reached routes of one known path, of the flows' routes those that meet fewest others; at
+/// most `most_rounds`, chosen by seed. Incast: a round a receiver, all its known partners send.
+/// All-pairs: in each round every NIC sends to one other and receives of one. Links: none, see load_plan.
+std::vector<LoadRound> plan_pattern_rounds(const Fabric& fabric, const PathLearner& learner,
+                                           LoadPattern pattern, std::size_t most_rounds, std::uint64_t seed);
+
+}  // namespace weft

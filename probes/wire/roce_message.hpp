@@ -1,0 +1,44 @@
+// How many packets a message of a queue pair is, and how large they are together. Sizes of headers: IBTA vol.
+// 1, 9.2 to 9.3; RoCE v2 adds IP and UDP. Pure.
+#pragma once
+
+#include <cstdint>
+
+#include "topology/base/check.hpp"
+#include "topology/base/units.hpp"
+#include "topology/findings/flow_result.hpp"
+
+namespace weft {
+
+/// Around the payload of every packet: IP, UDP, BTH, ICRC.
+constexpr std::int64_t roce_headers(bool v6) { return (v6 ? 40 : 20) + 8 + 12 + 4; }
+
+/// The largest extra header of a message's packets: RETH of the first (write), AETH of the first and of the
+/// last (answers to a read), none (send).
+constexpr std::int64_t operation_header(FlowOperation operation) {
+  switch (operation) {
+    case FlowOperation::write:
+      return 16;
+    case FlowOperation::read:
+      return 4;
+    case FlowOperation::send:
+      return 0;
+  }
+  return 0;
+}
+
+struct MessageOnWire {
+  std::uint64_t packets = 0;
+  std::uint64_t bytes = 0;  // of IP packets
+};
+
+constexpr MessageOnWire message_on_wire(FlowOperation operation, Bytes message, Bytes mtu, bool v6) {
+  WEFT_CHECK(message.count() > 0 && mtu.count() > 0);
+  const std::int64_t packets = (message.count() + mtu.count() - 1) / mtu.count();
+  const std::int64_t extra = operation == FlowOperation::read && packets > 1 ? 2 * operation_header(operation)
+                                                                             : operation_header(operation);
+  return {static_cast<std::uint64_t>(packets),
+          static_cast<std::uint64_t>(message.count() + packets * roce_headers(v6) + extra)};
+}
+
+}  // namespace weft

@@ -1,0 +1,83 @@
+#include "probes/engine/verbs/flow_progress.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+using std::chrono::microseconds;
+
+/// A message every 10 us, four under way.
+FlowProgress flow(std::optional<std::uint64_t> volume = std::nullopt) {
+  FlowProgress made(microseconds(10), 4, volume);
+  made.start(microseconds(0), false);
+  return made;
+}
+
+TEST(FlowProgress, PostsAtItsPaceAndNeverMoreThanMayBeUnderWay) {
+  auto paced = flow();
+  EXPECT_EQ(paced.post_due(microseconds(0)).count, 1u);
+  EXPECT_EQ(paced.post_due(microseconds(5)).count, 0u);
+  EXPECT_EQ(paced.post_due(microseconds(20)).count, 2u);
+  EXPECT_EQ(paced.post_due(microseconds(60)).count, 1u) << "four are under way";
+  EXPECT_TRUE(paced.is_held_back());
+  EXPECT_EQ(paced.due(), 7u) << "what the pace allowed is what it offers";
+  paced.completed(0, 0, microseconds(61));
+  const auto next = paced.post_due(microseconds(61));
+  EXPECT_EQ(next.first, 4u);
+  EXPECT_EQ(next.count, 1u);
+}
+
+TEST(FlowProgress, TimesEachMessageFromItsPostingToItsCompletion) {
+  auto timed = flow();
+  timed.post_due(microseconds(0));
+  timed.completed(0, 0, microseconds(7));
+  timed.post_due(microseconds(10));
+  timed.completed(1, 0, microseconds(40));
+  EXPECT_EQ(timed.latency().count(), 2u);
+  EXPECT_LE(*timed.latency().quantile(0.5), microseconds(8));
+  EXPECT_GE(*timed.latency().quantile(1.0), microseconds(30));
+}
+
+TEST(FlowProgress, WhatTheWarmUpMovedDoesNotCount) {
+  FlowProgress warmed(microseconds(10), 4, 2);
+  warmed.start(microseconds(0), true);
+  for (int i = 0; i < 5; ++i) {
+    warmed.post_due(microseconds(10 * i));
+    warmed.completed(static_cast<std::uint32_t>(i) % 4, 0, microseconds(10 * i + 1));
+  }
+  EXPECT_FALSE(warmed.ended()) << "its volume has not begun";
+  warmed.measure_from(microseconds(50));
+  EXPECT_EQ(warmed.due(), 0u);
+  EXPECT_EQ(warmed.counted(), 0u);
+  EXPECT_EQ(warmed.latency().count(), 0u);
+  EXPECT_EQ(warmed.done(), 5u) << "but it was moved";
+}
+
+TEST(FlowProgress, EndsWithItsVolumeOrItsError) {
+  auto small = flow(2);
+  EXPECT_EQ(small.post_due(microseconds(1000)).count, 2u) << "no more than its volume";
+  small.completed(0, 0, microseconds(1001));
+  EXPECT_FALSE(small.ended());
+  small.completed(1, 0, microseconds(1002));
+  EXPECT_TRUE(small.has_moved_its_volume());
+  auto broken = flow();
+  broken.post_due(microseconds(0));
+  broken.completed(0, 12, microseconds(9));
+  broken.completed(1, 5, microseconds(9));
+  EXPECT_EQ(broken.error(), 12) << "the first word is the reason, the others are its consequence";
+  EXPECT_TRUE(broken.ended());
+  EXPECT_EQ(broken.post_due(microseconds(90)).count, 0u);
+}
+
+TEST(FlowProgress, AfterTheTimeIsOverNothingCountsAnyMore) {
+  auto over = flow();
+  over.post_due(microseconds(0));
+  over.stop_counting();
+  over.completed(0, 0, microseconds(1));
+  EXPECT_EQ(over.counted(), 0u);
+  EXPECT_FALSE(over.is_under_way());
+}
+
+}  // namespace
+}  // namespace weft

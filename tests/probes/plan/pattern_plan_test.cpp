@@ -1,0 +1,98 @@
+#include "probes/plan/pattern_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "tests/support/traced_fabric.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft {
+namespace {
+
+/// A fabric whose every pair was traced, each path with a label.
+struct Mapped {
+  Fabric fabric = make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 2}).value();
+  AddressPlan addresses = plan_addresses(fabric, IpFamily::v4).value();
+  PathTable table;
+  PathLearner learner{fabric, addresses.book, table};
+
+  Mapped() {
+    for (const NicPair& pair : pattern_pairs(fabric, LoadPattern::all_pairs, {}))
+      for (std::uint32_t spine = 0; spine < 4; ++spine) {
+        const auto path = path_by_choice(fabric, learner.ways(), pair.src, pair.dst, spine);
+        learner.learn(pair.src, pair.dst, PathLabel(50'000 + spine),
+                      answers_along(fabric, addresses.book, path, path.size()));
+      }
+  }
+  std::map<ChannelId, Bandwidth> offered(const LoadRound& round) const {
+    std::map<ChannelId, Bandwidth> sums;
+    for (const PlannedFlow& flow : round)
+      for (const ChannelId c : table.channels(table.paths(flow.path)[0])) sums[c] = sums[c] + flow.rate;
+    return sums;
+  }
+};
+
+class Patterns : public testing::TestWithParam<LoadPattern> {};
+INSTANTIATE_TEST_SUITE_P(Both, Patterns, testing::Values(LoadPattern::incast, LoadPattern::all_pairs));
+
+TEST_P(Patterns, TakeEveryPairOnceAndOfferNoChannelMoreThanItCarries) {
+  const Mapped mapped;
+  std::set<NicPair> seen;
+  for (const LoadRound& round : plan_pattern_rounds(mapped.fabric, mapped.learner, GetParam(), 100, 1)) {
+    for (const PlannedFlow& flow : round) EXPECT_TRUE(seen.insert(flow.pair).second);
+    for (const auto& [channel, rate] : mapped.offered(round))
+      EXPECT_LE(rate / mapped.fabric.rate(channel), 1 + 1e-9);
+  }
+  EXPECT_EQ(seen.size(), 8u * 7u);
+}
+
+TEST_P(Patterns, AreTheSameForTheSameSeedAndAsFewAsAskedFor) {
+  const Mapped mapped;
+  const auto some = plan_pattern_rounds(mapped.fabric, mapped.learner, GetParam(), 3, 5);
+  const auto again = plan_pattern_rounds(mapped.fabric, mapped.learner, GetParam(), 3, 5);
+  ASSERT_EQ(some.size(), 3u);
+  for (std::size_t i = 0; i < some.size(); ++i) EXPECT_EQ(some[i].size(), again[i].size());
+}
+
+TEST(Incast, FillsTheReceiversLinkWithEqualParts) {
+  const Mapped mapped;
+  for (const LoadRound& round :
+       plan_pattern_rounds(mapped.fabric, mapped.learner, LoadPattern::incast, 100, 1)) {
+    ASSERT_EQ(round.size(), 7u);
+    const ChannelId into = *mapped.fabric.channel_into(round[0].pair.dst);
+    EXPECT_NEAR(mapped.offered(round).at(into) / mapped.fabric.rate(into), 1, 1e-9);
+    for (const PlannedFlow& flow : round) EXPECT_EQ(flow.rate, round[0].rate);
+  }
+}
+
+TEST(AllPairs, InARoundEveryNicSendsOnceAndReceivesOnceAndGetsNearlyAllOfItsLink) {
+  const Mapped mapped;
+  for (const LoadRound& round :
+       plan_pattern_rounds(mapped.fabric, mapped.learner, LoadPattern::all_pairs, 100, 1)) {
+    std::set<PortId> senders;
+    std::set<PortId> receivers;
+    for (const PlannedFlow& flow : round) {
+      senders.insert(flow.pair.src);
+      receivers.insert(flow.pair.dst);
+      EXPECT_GE(flow.rate / mapped.fabric.rate(*mapped.fabric.channel_from(flow.pair.src)), 0.5);
+    }
+    EXPECT_EQ(senders.size(), 8u);
+    EXPECT_EQ(receivers.size(), 8u);
+  }
+}
+
+TEST(PatternPairs, LeaveOutWhoTakesNoPartAndAreNotAskedOfALargeFabric) {
+  const Mapped mapped;
+  const PortId out = mapped.fabric.nics()[2];
+  const auto pairs = pattern_pairs(mapped.fabric, LoadPattern::incast, {out});
+  EXPECT_EQ(pairs.size(), 7u * 6u);
+  for (const NicPair& pair : pairs) EXPECT_TRUE(pair.src != out && pair.dst != out);
+  EXPECT_TRUE(pattern_pairs(mapped.fabric, LoadPattern::links, {}).empty());
+  const auto large = make_clos({.leaves = 9, .spines = 2, .hosts_per_leaf = 8}).value();
+  EXPECT_TRUE(pattern_pairs(large, LoadPattern::all_pairs, {}).empty());
+}
+
+}  // namespace
+}  // namespace weft
