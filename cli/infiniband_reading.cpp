@@ -3,14 +3,17 @@
 #include <algorithm>
 
 namespace weft {
-std::vector<ChannelId> expected_path(const LidRoute& route, const FabricMatch& match) {
-  std::vector<ChannelId> path;
-  for (const ChannelId channel : route.path()) {
-    const auto expected = match.expected[channel.value()];
-    if (!expected) return {};
-    path.push_back(*expected);
+std::vector<std::vector<ChannelId>> expected_paths(const LabelPaths& label, const FabricMatch& match) {
+  std::vector<std::vector<ChannelId>> paths;
+  for (const auto& found : label.paths) {
+    auto& path = paths.emplace_back();
+    for (const ChannelId channel : found) {
+      const auto expected = match.expected[channel.value()];
+      if (!expected) return {};
+      path.push_back(*expected);
+    }
   }
-  return path;
+  return paths;
 }
 
 Result<InfinibandReading> read_infiniband(Mads& mads, const Fabric& expected) {
@@ -28,6 +31,7 @@ Result<InfinibandReading> read_infiniband(Mads& mads, const Fabric& expected) {
 }
 
 void adopt_paths(PathLearner& learner, const InfinibandReading& reading, const std::vector<PortId>& nics) {
+  AdaptiveRoutes routes(reading.found.fabric, reading.tables.tables);
   for (const PortId src : nics)
     for (const PortId dst : nics) {
       const auto from = reading.match.found_nic[src.value()];
@@ -36,10 +40,8 @@ void adopt_paths(PathLearner& learner, const InfinibandReading& reading, const s
       if (src == dst || !from || !lids) continue;
       for (std::uint32_t i = 0; i < lids->count(); ++i) {
         const Lid lid(static_cast<std::uint16_t>(lids->base.value() + i));
-        const LidRoute route = reading.tables.tables.walk(*from, lid);
-        if (route.end != RouteEnd::arrived) continue;
-        if (const auto path = expected_path(route, reading.match); !path.empty())
-          learner.adopt(src, dst, PathLabel(lid.value()), path);
+        if (const auto paths = expected_paths(routes.walk(*from, lid), reading.match); !paths.empty())
+          learner.adopt(src, dst, PathLabel(lid.value()), paths);
       }
     }
 }
@@ -74,6 +76,7 @@ std::vector<std::string> routing_notes(const InfinibandReading& reading, const I
     notes.push_back(
         fmt::format("{} channels wait for each other in a ring: full buffers would stop it for good",
                     report.credit_loop.size()));
+  if (report.adaptive.on > 0) notes.push_back("adaptive routing is " + describe_adaptive(report.adaptive));
   const auto ran = ib_lab_engine(lab);
   if (ran && *ran != lab.settings.routing)
     notes.push_back(fmt::format("OpenSM was asked for {} and fell back to {}", lab.settings.routing, *ran));

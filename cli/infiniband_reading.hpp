@@ -9,6 +9,7 @@
 #include "probes/discover/subnet_tables.hpp"
 #include "probes/pathmap/path_learner.hpp"
 #include "topology/lab/ib_lab.hpp"
+#include "topology/routing/adaptive_routes.hpp"
 #include "topology/routing/routing_report.hpp"
 
 namespace weft {
@@ -22,9 +23,9 @@ struct InfinibandReading {
 };
 Result<InfinibandReading> read_infiniband(Mads& mads, const Fabric& expected);
 
-/// The channels of the fabric file that a route of the fabric found takes; empty when one of them is not in
-/// it.
-std::vector<ChannelId> expected_path(const LidRoute& route, const FabricMatch& match);
+/// The ways of a label in the channels of the fabric file; empty where it does not arrive, or where one of
+/// its ways is not in the file: a part of them would be no answer.
+std::vector<std::vector<ChannelId>> expected_paths(const LabelPaths& label, const FabricMatch& match);
 /// What the tables say of the paths between these NICs of the fabric file: every label of each.
 void adopt_paths(PathLearner& learner, const InfinibandReading& reading, const std::vector<PortId>& nics);
 /// How many of the routes between these NICs are no longer those of the reading.

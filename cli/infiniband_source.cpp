@@ -66,34 +66,42 @@ Result<IbNodeNames> node_names(const po::variables_map& values) {
   return *names;
 }
 
+namespace {
+
+Result<FoundFabric> fabric_of_dump(const std::string& dump, const std::string& name,
+                                   const IbNodeNames& names) {
+  const auto text = read_text_file(dump, kLargestDump);
+  if (!text) return pass_on(text);
+  const auto subnet = parse_ibnetdiscover(*text);
+  if (!subnet) return pass_on(subnet, dump);
+  auto fabric = build_infiniband_fabric(*subnet, name, names);
+  if (!fabric) return pass_on(fabric, dump);
+  return FoundFabric{.fabric = std::move(*fabric), .firmware = {}, .tally = {}};
+}
+
+}  // namespace
+
 Result<FoundFabric> find_fabric(const po::variables_map& values, const std::string& name,
-                                const Arguments& words) {
+                                const Arguments& words, bool with_firmware) {
   const auto names = node_names(values);
   if (!names) return pass_on(names);
-  IbSubnet subnet;
-  MadTally tally;
-  Nanoseconds took{};
-  if (const auto dump = text_option(values, "dump")) {
-    const auto text = read_text_file(*dump, kLargestDump);
-    if (!text) return pass_on(text);
-    auto read = parse_ibnetdiscover(*text);
-    if (!read) return pass_on(read, *dump);
-    subnet = std::move(*read);
-  } else {
-    const auto limits = mad_limits(values);
-    if (!limits) return pass_on(limits);
-    const auto mads = open_mads(values, words);
-    if (!mads) return pass_on(mads);
-    const auto start = (*mads)->now();
-    auto found = discover_subnet(**mads, *limits);
-    if (!found) return pass_on(found);
-    took = (*mads)->now() - start;
-    subnet = std::move(found->subnet);
-    tally = found->tally;
-  }
-  auto fabric = build_infiniband_fabric(subnet, name, *names);
+  if (const auto dump = text_option(values, "dump")) return fabric_of_dump(*dump, name, *names);
+  const auto limits = mad_limits(values);
+  if (!limits) return pass_on(limits);
+  const auto mads = open_mads(values, words);
+  if (!mads) return pass_on(mads);
+  const auto start = (*mads)->now();
+  const auto found = discover_subnet(**mads, *limits);
+  if (!found) return pass_on(found);
+  const auto took = (*mads)->now() - start;
+  auto fabric = build_infiniband_fabric(found->subnet, name, *names);
   if (!fabric) return pass_on(fabric);
-  return FoundFabric{std::move(*fabric), tally, took};
+  FoundFabric result{.fabric = std::move(*fabric), .firmware = {}, .tally = found->tally, .took = took};
+  if (!with_firmware) return result;
+  auto firmware = read_firmware(**mads, result.fabric, *limits);
+  if (!firmware) return pass_on(firmware);
+  result.firmware = std::move(*firmware);
+  return result;
 }
 
 Result<FoundRoutes> find_routes(const po::variables_map& values, const Arguments& words) {

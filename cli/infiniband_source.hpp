@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/options.hpp"
+#include "probes/discover/subnet_firmware.hpp"
 #include "probes/discover/subnet_tables.hpp"
 
 namespace weft {
@@ -17,11 +18,12 @@ Result<IbNodeNames> node_names(const po::variables_map& values);
 /// program, with which it starts itself again to reach a lab.
 struct FoundFabric {
   InfinibandFabric fabric;
-  MadTally tally;  // of a discovery
+  FirmwareReading firmware;  // where it was asked for, and not of a dump
+  MadTally tally;            // of a discovery
   Nanoseconds took{};
 };
 Result<FoundFabric> find_fabric(const po::variables_map& values, const std::string& name,
-                                const Arguments& words);
+                                const Arguments& words, bool with_firmware = false);
 
 /// The same with every switch's forwarding table; a dump has none.
 struct FoundRoutes {

@@ -131,10 +131,14 @@ int topology_cabling_command(const Arguments& arguments) {
   if (!path) return report({ErrorKind::usage, "no fabric file given: weft topology check FABRIC.yaml --lab"});
   const auto file = read_fabric_file(*path);
   if (!file) return report(file.error());
-  const auto found = find_fabric(*values, file->fabric.name(), program_words("check", arguments));
+  auto found = find_fabric(*values, file->fabric.name(), program_words("check", arguments), true);
   if (!found) return report(found.error());
+  if (const auto unread = found->firmware.unread; unread > 0)
+    found->fabric.remarks.push_back(fmt::format("{} devices do not tell their firmware version", unread));
   const Fabric expected = values->count("lab") ? at_ibsim_rates(file->fabric) : file->fabric;
-  const auto faults = check_cabling(expected, found->fabric);
+  auto faults = check_cabling(expected, found->fabric);
+  std::ranges::move(check_firmware(found->fabric.fabric, found->firmware.devices),
+                    std::back_inserter(faults));
   if (*json)
     fmt::print("{}", cabling_json(expected, faults, found->fabric.remarks, stamp_now()));
   else

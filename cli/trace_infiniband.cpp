@@ -23,13 +23,14 @@ Result<InfinibandTrace> trace_infiniband(const IbLab& lab, const NicPair& pair, 
                 lab.fabric.name_of_nic(pair.dst));
   static const AddressBook kNoAddresses;
   InfinibandTrace trace{.learner = PathLearner(lab.fabric, kNoAddresses, table), .labels = lids->count()};
+  AdaptiveRoutes routes(reading->found.fabric, reading->tables.tables);
   for (std::uint32_t i = 0; i < lids->count(); ++i) {
     const Lid lid(static_cast<std::uint16_t>(lids->base.value() + i));
-    const LidRoute route = reading->tables.tables.walk(*from, lid);
-    if (route.end != RouteEnd::arrived)
-      trace.lost.emplace_back(lid, route.end);
-    else if (const auto path = expected_path(route, reading->match); !path.empty())
-      trace.learner.adopt(pair.src, pair.dst, PathLabel(lid.value()), path);
+    const LabelPaths label = routes.walk(*from, lid);
+    if (label.end != RouteEnd::arrived)
+      trace.lost.emplace_back(lid, label.end);
+    else if (const auto paths = expected_paths(label, reading->match); !paths.empty())
+      trace.learner.adopt(pair.src, pair.dst, PathLabel(lid.value()), paths);
   }
   return trace;
 }

@@ -65,6 +65,7 @@ class Evidence {
       const auto* now = reading_of(&after_, port);
       if (now == nullptr || !whole_.fabric.port(port).link) continue;
       weigh_cable(port, *now);
+      weigh_unrepaired(port, *now);
       weigh_received(port, *now);
       weigh_waiting(port, *now);
       follow_remote_errors(port, *now);
@@ -118,8 +119,26 @@ class Evidence {
       auto text = fmt::format("{} of {} is {}{}", to_string(error.counter), place(port), count,
                               stuck ? " (its maximum: really more)" : "");
       if (grown && *grown > 0) text += fmt::format(", {} of them in the last {:.0f} s", *grown, seconds());
+      if (error.by_bits && now.fec) text += "; " + fec_text(*now.fec);
       accuse_incoming(port, Cause::counter, std::max(in_all, just_now), std::move(text));
     }
+  }
+
+  static std::string fec_text(const FecCounters& fec) {
+    auto text = fmt::format("its error correction repaired {} blocks and could not repair {}",
+                            fec.corrected_blocks, fec.uncorrected_blocks);
+    const auto worst = std::ranges::max_element(fec.corrected_by_lane);
+    if (*worst > 0) text += fmt::format(" (most on lane {})", worst - fec.corrected_by_lane.begin());
+    return text;
+  }
+
+  /// A block that was not repaired is a symbol error behind the correction; where the port counts those too,
+  /// they are the same ones.
+  void weigh_unrepaired(PortId port, const PortReading& now) {
+    if (!now.fec || value(now, IbCounter::symbol_error) > 0) return;
+    const double nats = weigh({IbCounter::symbol_error, true}, port, now.fec->uncorrected_blocks,
+                              std::chrono::duration<double>(kUnknownWindow).count());
+    accuse_incoming(port, Cause::counter, nats, fmt::format("{}: {}", place(port), fec_text(*now.fec)));
   }
 
   /// Packets that came in damaged, against those that came in whole: only what was counted between two

@@ -33,9 +33,10 @@ class CounterQuestions : public MadDialogue {
   }
 
   void answered(const MadQuestion& question, const MadAnswer& answer) override {
-    if (answer.outcome != MadOutcome::answered) return;
-    const PortId port(static_cast<std::uint32_t>(question.tag >> 2));
-    switch (static_cast<What>(question.tag & 3)) {
+    if (answer.outcome != MadOutcome::answered) return unanswered(question, answer);
+    const PortId port(static_cast<std::uint32_t>(question.tag >> kWhatBits));
+    const auto what = static_cast<What>(question.tag & ((1U << kWhatBits) - 1));
+    switch (what) {
       case What::narrow:
         return take_narrow(port, answer.data);
       case What::traffic:
@@ -47,6 +48,16 @@ class CounterQuestions : public MadDialogue {
         return;
       case What::errors:
         if (const auto errors = decode_wide_errors(answer.data)) wide_errors_[port.value()] = *errors;
+        return;
+      case What::fec_mode:
+        if (const auto mode = decode_fec_mode(answer.data))
+          more_.push_back({port, *mode == FecMode::over_port ? What::fec_over_port : What::fec_by_lane});
+        return;
+      case What::fec_by_lane:
+      case What::fec_over_port:
+        if (const auto fec = decode_fec_counters(
+                answer.data, what == What::fec_over_port ? FecMode::over_port : FecMode::by_lane))
+          reading_.ports[port.value()]->fec = *fec;
         return;
     }
   }
@@ -78,7 +89,16 @@ class CounterQuestions : public MadDialogue {
     return read.values[static_cast<std::size_t>(counter)];
   }
 
-  enum class What : std::uint8_t { narrow, traffic, capability, errors };
+  enum class What : std::uint8_t {
+    narrow,
+    traffic,
+    capability,
+    errors,
+    fec_mode,
+    fec_by_lane,
+    fec_over_port
+  };
+  static constexpr unsigned kWhatBits = 3;
   struct Ask {
     PortId port;
     What what = What::narrow;
@@ -87,6 +107,26 @@ class CounterQuestions : public MadDialogue {
   static bool is_traffic(IbCounter counter) {
     return counter == IbCounter::xmit_data || counter == IbCounter::rcv_data ||
            counter == IbCounter::xmit_packets || counter == IbCounter::rcv_packets;
+  }
+
+  /// A node without PortInfoExtended has its counters by lane.
+  void unanswered(const MadQuestion& question, const MadAnswer& answer) {
+    const PortId port(static_cast<std::uint32_t>(question.tag >> kWhatBits));
+    const auto what = static_cast<What>(question.tag & ((1U << kWhatBits) - 1));
+    if (what == What::fec_mode && answer.outcome == MadOutcome::refused)
+      more_.push_back({port, What::fec_by_lane});
+  }
+
+  /// FDR and faster have forward error correction; it is asked where the cable already made itself noticed:
+  /// of all ports it would double the questions.
+  bool wants_fec(PortId port, const IbCounters& counters) const {
+    const auto& speed = whole_.inventory.ports[port.value()].speed;
+    if (!speed || *speed < LinkSpeed::fdr) return false;
+    for (const auto counter :
+         {IbCounter::symbol_error, IbCounter::link_error_recovery, IbCounter::link_downed,
+          IbCounter::rcv_errors, IbCounter::local_link_integrity})
+      if (counters[static_cast<std::size_t>(counter)] > 0) return true;
+    return false;
   }
 
   void take_narrow(PortId port, ByteSpan data) {
@@ -100,6 +140,7 @@ class CounterQuestions : public MadDialogue {
     }
     if (traffic) more_.push_back({port, What::traffic});
     if (errors) more_.push_back({port, What::capability});
+    if (wants_fec(port, *counters)) more_.push_back({port, What::fec_mode});
   }
 
   static MadAttribute attribute_of(What what) {
@@ -108,6 +149,11 @@ class CounterQuestions : public MadDialogue {
         return MadAttribute::port_counters;
       case What::capability:
         return MadAttribute::class_port_info;
+      case What::fec_mode:
+        return MadAttribute::port_info_extended;
+      case What::fec_by_lane:
+      case What::fec_over_port:
+        return MadAttribute::port_extended_speeds;
       case What::traffic:
       case What::errors:
         break;
@@ -116,11 +162,13 @@ class CounterQuestions : public MadDialogue {
   }
 
   MadQuestion question(const Ask& ask, Lid lid) const {
+    const auto port = whole_.inventory.ports[ask.port.value()].hardware_port;
     return {.to = lid,
-            .mad_class = MadClass::performance,
+            .mad_class = ask.what == What::fec_mode ? MadClass::subnet : MadClass::performance,
             .attribute = attribute_of(ask.what),
-            .port = whole_.inventory.ports[ask.port.value()].hardware_port,
-            .tag = std::uint64_t{ask.port.value()} << 2 | static_cast<std::uint64_t>(ask.what)};
+            .modifier = ask.what == What::fec_mode ? port : 0U,
+            .port = port,
+            .tag = std::uint64_t{ask.port.value()} << kWhatBits | static_cast<std::uint64_t>(ask.what)};
   }
 
   std::optional<Lid> lid_of(PortId port) const {

@@ -17,6 +17,8 @@ struct PortReading {
   bool wide = false;
   /// So did the error counters: the node keeps those 64 bits wide too, and one of the narrow ones stuck.
   bool wide_errors = false;
+  /// Read where the port counted errors of its cable and its speed has forward error correction.
+  std::optional<FecCounters> fec = std::nullopt;
 };
 
 struct CounterReading {

@@ -49,6 +49,7 @@ std::string routing_table(const Fabric& fabric, const RoutingReport& report,
   std::string text = fmt::format("fabric {}: {} of {} routes (source NIC, destination LID) arrive\n",
                                  fabric.name(), report.routes - report.unreachable, report.routes);
   text += fmt::format("routing engine: {}; {}\n", engine.value_or("not known"), describe_engine(report));
+  text += fmt::format("adaptive routing: {}\n", describe_adaptive(report.adaptive));
   if (report.unreachable > 0)
     text += fmt::format("{} do not arrive, {} of them loop; the first:\n{}", report.unreachable,
                         report.looping, broken_text(fabric, report));

@@ -180,12 +180,37 @@ std::string_view to_string(CablingKind kind) {
       return "wrong rate";
     case CablingKind::mixed_model:
       return "mixed model";
+    case CablingKind::mixed_firmware:
+      return "mixed firmware";
   }
   return "";
 }
 
 std::vector<CablingFault> check_cabling(const Fabric& expected, const InfinibandFabric& found) {
   return Comparison(expected, found).run();
+}
+
+std::vector<CablingFault> check_firmware(const Fabric& found, const std::vector<DeviceFirmware>& devices) {
+  std::map<std::uint16_t, std::map<FirmwareVersion, std::size_t>> counts;  // by model
+  std::map<NodeId, std::size_t> of_node;
+  for (const auto& device : devices) {
+    ++counts[device.device][device.version];
+    ++of_node[device.node];
+  }
+  std::vector<CablingFault> faults;
+  for (const auto& device : devices) {
+    const auto& versions = counts.at(device.device);
+    const auto most = std::ranges::max_element(versions, [](const auto& a, const auto& b) {
+      return a.second != b.second ? a.second < b.second : a.first < b.first;
+    });
+    if (device.version == most->first) continue;
+    auto where = found.name_of(device.node);
+    if (of_node.at(device.node) > 1) where += fmt::format(" (0x{:x})", device.guid.value());
+    faults.push_back({CablingKind::mixed_firmware, std::move(where),
+                      fmt::format("as most of its model: {}", to_string(most->first)),
+                      to_string(device.version)});
+  }
+  return faults;
 }
 
 }  // namespace weft

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "topology/model/infiniband.hpp"
+#include "probes/discover/subnet_firmware.hpp"
 
 namespace weft {
 
@@ -15,9 +15,10 @@ enum class CablingKind {
   extra_node,
   missing_cable,
   extra_cable,
-  miswired,     // a cable that should go elsewhere
-  wrong_rate,   // fewer lanes or slower lanes than it should have
-  mixed_model,  // an adapter or a switch of another model or revision than most of its tier
+  miswired,        // a cable that should go elsewhere
+  wrong_rate,      // fewer lanes or slower lanes than it should have
+  mixed_model,     // an adapter or a switch of another model or revision than most of its tier
+  mixed_firmware,  // other firmware than most devices of its model have
 };
 std::string_view to_string(CablingKind kind);
 
@@ -30,5 +31,8 @@ struct CablingFault {
 
 /// In the order of nodes, so that a technician walks the aisle once. Empty: it is built as designed.
 std::vector<CablingFault> check_cabling(const Fabric& expected, const InfinibandFabric& found);
+/// The devices of `found` that have other firmware than most of their model; of as many, the newest counts as
+/// what they should have.
+std::vector<CablingFault> check_firmware(const Fabric& found, const std::vector<DeviceFirmware>& devices);
 
 }  // namespace weft

@@ -88,6 +88,7 @@ Result<SubnetDiscovery> discover_subnet(Mads& mads, const MadLimits& limits, std
     if (!settled && scan_number < kMostScans && !stop.stop_requested()) continue;
     found->tally = tally;
     auto& remarks = found->subnet.remarks;
+    if (!found->sm_lid) remarks.push_back("our own port knows no subnet manager: does one run?");
     if (twice) remarks.push_back(*twice);
     if (check.changed()) remarks.push_back("LIDs changed during the scan, time and again");
     if (settled && scan_number > 1)

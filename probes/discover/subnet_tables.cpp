@@ -7,16 +7,25 @@
 namespace weft {
 namespace {
 
+constexpr std::uint32_t kAdaptive = 0xFFFF;  // in a tag, in place of a block
+
 class TableQuestions : public MadDialogue {
  public:
   TableQuestions(const InfinibandFabric& fabric, const SubnetRoutes& routes, ForwardingTables& tables)
-      : fabric_(fabric.fabric), routes_(routes), tables_(tables), unread_(tables.switch_count()) {
+      : fabric_(fabric.fabric),
+        inventory_(fabric.inventory),
+        routes_(routes),
+        tables_(tables),
+        unread_(tables.switch_count()) {
     for (const auto& [guid, top] : routes.table_top)
       last_block_ = std::max<std::uint32_t>(last_block_, top / kLidsPerBlock);
   }
 
-  /// The first block of every switch, then the second: no switch is asked for all its blocks at once.
+  /// Whether each switch is adaptive, then the first block of every switch, then the second: no switch is
+  /// asked for all its blocks at once.
   std::optional<MadQuestion> next() override {
+    while (adaptive_ < tables_.switch_count())
+      if (auto question = adaptive_of(adaptive_++)) return question;
     for (; block_ <= last_block_; ++block_, switch_ = 0)
       while (switch_ < tables_.switch_count())
         if (auto question = block_of(switch_++)) return question;
@@ -26,6 +35,7 @@ class TableQuestions : public MadDialogue {
   void answered(const MadQuestion& question, const MadAnswer& answer) override {
     const auto index = static_cast<std::size_t>(question.tag >> 16);
     const auto block = static_cast<std::uint32_t>(question.tag & 0xFFFF);
+    if (block == kAdaptive) return take_adaptive(tables_.switch_at(index), answer);
     if (answer.outcome != MadOutcome::answered) {
       ++unread_[index];
       return;
@@ -45,6 +55,27 @@ class TableQuestions : public MadDialogue {
   }
 
  private:
+  /// Asked of that vendor's switches alone: others would refuse, or keep silent for a timeout.
+  std::optional<MadQuestion> adaptive_of(std::size_t index) const {
+    const NodeId node = tables_.switch_at(index);
+    const auto guid = fabric_.node(node).guid;
+    if (inventory_.nodes[node.value()].vendor != kMellanox || !guid || !routes_.table_top.contains(*guid))
+      return std::nullopt;
+    return MadQuestion{.to = routes_.to.at(*guid),
+                       .attribute = MadAttribute::adaptive_routing,
+                       .tag = std::uint64_t{index} << 16 | kAdaptive};
+  }
+
+  void take_adaptive(NodeId node, const MadAnswer& answer) {
+    if (answer.outcome == MadOutcome::refused) return tables_.set_adaptive(node, AdaptiveRouting::off);
+    if (answer.outcome != MadOutcome::answered) return;  // unknown, as it was
+    const auto info = decode_adaptive_routing(answer.data);
+    if (!info) return;
+    tables_.set_adaptive(node, !info->enabled                    ? AdaptiveRouting::off
+                               : (info->service_levels & 1) != 0 ? AdaptiveRouting::on
+                                                                 : AdaptiveRouting::other_service_levels);
+  }
+
   std::optional<MadQuestion> block_of(std::size_t index) const {
     const auto guid = fabric_.node(tables_.switch_at(index)).guid;
     const auto top = guid ? routes_.table_top.find(*guid) : routes_.table_top.end();
@@ -56,9 +87,11 @@ class TableQuestions : public MadDialogue {
   }
 
   const Fabric& fabric_;
+  const InfinibandInventory& inventory_;
   const SubnetRoutes& routes_;
   ForwardingTables& tables_;
   std::vector<unsigned> unread_;
+  std::size_t adaptive_ = 0;  // the next switch to ask whether it is
   std::size_t switch_ = 0;
   std::uint32_t block_ = 0;
   std::uint32_t last_block_ = 0;

@@ -1,5 +1,5 @@
-// Reads the forwarding tables of all switches of a discovered subnet, by directed routes, so that it works
-// also where the tables are wrong.
+// Reads the forwarding tables of all switches of a discovered subnet, and which of them route adaptively, by
+// directed routes, so that it works also where the tables are wrong.
 #pragma once
 
 #include "probes/discover/subnet_discovery.hpp"

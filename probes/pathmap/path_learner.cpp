@@ -71,9 +71,11 @@ bool PathLearner::learn(PortId src, PortId dst, PathLabel label, std::span<const
   return true;
 }
 
-void PathLearner::adopt(PortId src, PortId dst, PathLabel label, std::span<const ChannelId> path) {
-  const auto hops = static_cast<std::uint8_t>(path.size());
-  put(src, dst, {label, table_->only(table_->intern(path)), true, hops});
+void PathLearner::adopt(PortId src, PortId dst, PathLabel label,
+                        std::span<const std::vector<ChannelId>> paths) {
+  std::vector<PathId> ids;
+  for (const auto& path : paths) ids.push_back(table_->intern(path));
+  put(src, dst, {label, table_->intern_set(ids), true, static_cast<std::uint8_t>(paths.front().size())});
 }
 
 void PathLearner::note_stranger(PortId src, PortId dst, const HopAnswer& answer) {

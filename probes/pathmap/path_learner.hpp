@@ -52,8 +52,9 @@ class PathLearner {
   /// contradictions()).
   bool learn(PortId src, PortId dst, PathLabel label, std::span<const HopAnswer> answers);
 
-  /// A path that is known without a trace (InfiniBand: from the switches' tables).
-  void adopt(PortId src, PortId dst, PathLabel label, std::span<const ChannelId> path);
+  /// Paths that are known without a trace (InfiniBand: from the switches' tables); several: switches on the
+  /// way choose. Precondition: not empty.
+  void adopt(PortId src, PortId dst, PathLabel label, std::span<const std::vector<ChannelId>> paths);
 
   const std::vector<PairRoutes>& pairs() const { return pairs_; }
   const PairRoutes* find(PortId src, PortId dst) const;

@@ -26,7 +26,9 @@ DirectedRoute DirectedRoute::then(std::uint8_t port) const {
   return longer;
 }
 
-std::size_t mad_data_offset(MadClass mad_class) { return mad_class == MadClass::probe ? 40 : 64; }
+std::size_t mad_data_offset(MadClass mad_class) {
+  return mad_class == MadClass::probe ? 40 : mad_class == MadClass::mellanox ? 24 : 64;
+}
 
 MadBytes encode_mad(const MadQuestion& question, MadTransaction transaction) {
   MadBytes mad{};

@@ -22,7 +22,8 @@ enum class MadClass : std::uint8_t {
   subnet = 0x01,           // LID routed
   subnet_directed = 0x81,  // directed route
   performance = 0x04,
-  probe = 0x32,  // weft's own class, in the vendor range 0x30..0x4F
+  mellanox = 0x0A,  // that vendor's own
+  probe = 0x32,     // weft's own class, in the vendor range 0x30..0x4F
 };
 enum class MadMethod : std::uint8_t { get = 0x01, send = 0x03, get_response = 0x81 };
 enum class MadAttribute : std::uint16_t {
@@ -32,9 +33,13 @@ enum class MadAttribute : std::uint16_t {
   switch_info = 0x0012,
   port_info = 0x0015,
   linear_forwarding_table = 0x0019,
+  port_info_extended = 0x0033,
+  adaptive_routing = 0xFF20,        // Mellanox's AdaptiveRoutingInfo
   vendor_port_info = 0xFF90,        // Mellanox's ExtendedPortInfo: tells FDR10 from QDR
   port_counters = 0x0012,           // of the performance class
   port_counters_extended = 0x001D,  // of the performance class
+  port_extended_speeds = 0x001F,    // of the performance class: PortExtendedSpeedsCounters
+  general_info = 0x0017,            // of Mellanox's class
   probe = 0x0051,                   // of weft's class
 };
 
@@ -86,7 +91,8 @@ struct MadHeader {
 };
 Result<MadHeader> decode_mad_header(ByteSpan mad);
 
-/// Offset of the attribute's data in a MAD: 64 for subnet and performance management, 40 for vendor classes.
+/// Offset of the attribute's data in a MAD: 64 for subnet and performance management; 24 for vendor classes
+/// 0x09 to 0x0F, 40 for those from 0x30 on.
 std::size_t mad_data_offset(MadClass mad_class);
 
 }  // namespace weft

@@ -119,7 +119,10 @@ Result<PortInfo> decode_port_info(ByteSpan data) {
   const std::uint8_t state = load_u8(data, 32) & 0x0F;
   if (state >= 1 && state <= 4) info.state = static_cast<IbPortState>(state);
   // A switch tells only of its port 0 whether it knows extended speeds; without them the field is 0.
-  info.speed = extended_speed(load_u8(data, 62) >> 4);
+  // LinkSpeedExtActive2 (byte 56, reserved and 0 before XDR; as Linux' mlx5 driver reads it).
+  constexpr std::uint8_t kXdr = 2;
+  info.speed = (load_u8(data, 56) >> 4 & 0x06) == kXdr ? std::optional(LinkSpeed::xdr)
+                                                       : extended_speed(load_u8(data, 62) >> 4);
   if (!info.speed) info.speed = basic_speed(load_u8(data, 35) >> 4);
   return info;
 }
@@ -127,6 +130,37 @@ Result<PortInfo> decode_port_info(ByteSpan data) {
 Result<bool> decode_is_fdr10(ByteSpan data) {
   if (const auto size = check_size(data, "ExtendedPortInfo"); !size) return pass_on(size);
   return load_u8(data, 15) == 1;
+}
+
+Result<GeneralInfo> decode_general_info(ByteSpan data) {
+  constexpr std::size_t kHardware = 8;  // behind eight reserved bytes
+  constexpr std::size_t kFirmware = 40;
+  constexpr std::size_t kSize = 88;
+  if (data.size() < kSize)
+    return fail(ErrorKind::invalid_input, "GeneralInfo of {} bytes: expected {}", data.size(), kSize);
+  GeneralInfo info{.device = load_be16(data, kHardware + 2)};
+  // The same version in three words, where a byte is too small for its parts; older firmware leaves them 0.
+  info.firmware = {load_be32(data, kFirmware + 36), load_be32(data, kFirmware + 40),
+                   load_be32(data, kFirmware + 44)};
+  if (info.firmware == FirmwareVersion{})
+    info.firmware = {load_u8(data, kFirmware + 1), load_u8(data, kFirmware + 2),
+                     load_u8(data, kFirmware + 3)};
+  if (info.firmware == FirmwareVersion{})
+    return fail(ErrorKind::invalid_input, "GeneralInfo names firmware 0.0.0");
+  return info;
+}
+
+Result<FecMode> decode_fec_mode(ByteSpan data) {
+  if (const auto size = check_size(data, "PortInfoExtended"); !size) return pass_on(size);
+  const bool told = (load_u8(data, 3) & 0x01) != 0;  // CapabilityMask.IsFECModeSupported
+  return told && load_be16(data, 4) >= 2 ? FecMode::over_port : FecMode::by_lane;
+}
+
+Result<AdaptiveRoutingInfo> decode_adaptive_routing(ByteSpan data) {
+  if (const auto size = check_size(data, "AdaptiveRoutingInfo"); !size) return pass_on(size);
+  AdaptiveRoutingInfo info{.enabled = (load_u8(data, 3) & 0x01) != 0};
+  if ((load_u8(data, 0) & 0x10) != 0) info.service_levels = load_be16(data, 8);  // enabled by service level
+  return info;
 }
 
 }  // namespace weft

@@ -51,6 +51,27 @@ Result<PortInfo> decode_port_info(ByteSpan data);
 inline constexpr std::uint32_t kMellanox = 0x0002C9;  // the vendor that answers it
 Result<bool> decode_is_fdr10(ByteSpan data);
 
+/// AdaptiveRoutingInfo, Mellanox's own; the layout is ib_ar_info_t of the OpenSM that NVIDIA publishes.
+struct AdaptiveRoutingInfo {
+  bool enabled = false;
+  std::uint16_t service_levels = 0xFFFF;  // bit n: it applies to service level n
+};
+Result<AdaptiveRoutingInfo> decode_adaptive_routing(ByteSpan data);
+
+/// GeneralInfo of Mellanox's class, what weft needs of it (the layout is that of infiniband-diags' vendstat).
+struct GeneralInfo {
+  std::uint16_t device = 0;  // the chip's, not the board's
+  FirmwareVersion firmware;
+};
+Result<GeneralInfo> decode_general_info(ByteSpan data);
+
+/// How the forward error correction of a port's counters is told (PortInfoExtended, FECModeActive).
+enum class FecMode : std::uint8_t {
+  by_lane,    // none, or a code for each lane (fire code)
+  over_port,  // a Reed-Solomon code over all lanes
+};
+Result<FecMode> decode_fec_mode(ByteSpan data);
+
 /// A LinearForwardingTable block (14.2.5.9): the ports of 64 LIDs in order; the modifier counts blocks.
 inline constexpr std::size_t kLidsPerBlock = 64;
 

@@ -112,6 +112,28 @@ Result<IbCounters> decode_wide_errors(ByteSpan data) {
   return counters;
 }
 
+Result<FecCounters> decode_fec_counters(ByteSpan data, FecMode mode) {
+  constexpr std::size_t kCorrected = 44;    // a word a lane
+  constexpr std::size_t kUncorrected = 92;  // likewise
+  constexpr std::size_t kOverPort = 140;    // corrected blocks, uncorrected blocks
+  constexpr std::size_t kSize = 152;
+  if (data.size() < kSize)
+    return fail(ErrorKind::invalid_input, "PortExtendedSpeedsCounters of {} bytes: expected {}", data.size(),
+                kSize);
+  FecCounters counters;
+  for (std::size_t lane = 0; lane < kMostLanes; ++lane) {
+    counters.corrected_by_lane[lane] = load_be32(data, kCorrected + 4 * lane);
+    if (mode == FecMode::over_port) continue;
+    counters.corrected_blocks += counters.corrected_by_lane[lane];
+    counters.uncorrected_blocks += load_be32(data, kUncorrected + 4 * lane);
+  }
+  if (mode == FecMode::over_port) {
+    counters.corrected_blocks = load_be32(data, kOverPort);
+    counters.uncorrected_blocks = load_be32(data, kOverPort + 4);
+  }
+  return counters;
+}
+
 std::array<std::byte, 192> encode_port_counters(std::uint8_t port, const IbCounters& counters) {
   std::array<std::byte, 192> data{};
   store_u8(data, 1, port);

@@ -6,7 +6,7 @@
 #include <array>
 #include <string_view>
 
-#include "probes/wire/mad.hpp"
+#include "probes/wire/mad_attributes.hpp"
 
 namespace weft {
 
@@ -53,6 +53,17 @@ Result<ExtendedCounters> decode_extended_counters(ByteSpan data);
 Result<bool> decode_has_wide_errors(ByteSpan class_port_info);
 /// The error counters and the waiting of PortCountersExtended, where an agent has them; traffic is 0.
 Result<IbCounters> decode_wide_errors(ByteSpan data);
+
+/// What the forward error correction of a port counted (PortExtendedSpeedsCounters, 16.1.4.16; 32 bits wide,
+/// they stick at their maximum). By lane: blocks, or symbols where one code spans the lanes.
+inline constexpr std::size_t kMostLanes = 12;
+struct FecCounters {
+  std::uint64_t corrected_blocks = 0;
+  std::uint64_t uncorrected_blocks = 0;
+  std::array<std::uint32_t, kMostLanes> corrected_by_lane{};
+  friend bool operator==(const FecCounters&, const FecCounters&) = default;
+};
+Result<FecCounters> decode_fec_counters(ByteSpan data, FecMode mode);
 
 /// The data of a PortCounters answer, for simulated fabrics; values above a limit stick there.
 std::array<std::byte, 192> encode_port_counters(std::uint8_t port, const IbCounters& counters);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "probes/wire/mad_attributes.hpp"
-
 namespace weft::testing {
 namespace {
 
@@ -35,7 +33,7 @@ void put_node_info(MutableByteSpan data, const IbSubnetNode& node, Guid guid, st
   store_be24(data, 37, node.about.vendor);
 }
 
-void put_port_info(MutableByteSpan data, const IbSubnetNode& node, std::uint8_t number) {
+void put_port_info(MutableByteSpan data, const IbSubnetNode& node, std::uint8_t number, bool has_manager) {
   const auto found = node.ports.find(number);
   const bool linked = found != node.ports.end() && found->second.peer;
   const auto lids = node.is_switch ? (number == 0 ? node.about.lids : std::nullopt)
@@ -44,7 +42,7 @@ void put_port_info(MutableByteSpan data, const IbSubnetNode& node, std::uint8_t 
     store_be16(data, 16, lids->base.value());
     store_u8(data, 34, lids->lmc);
   }
-  store_be16(data, 18, 1);
+  store_be16(data, 18, has_manager ? 1 : 0);
   const auto state = linked ? found->second.state.value_or(IbPortState::active) : IbPortState::down;
   store_u8(data, 32, static_cast<std::uint8_t>(number == 0 ? IbPortState::active : state));
   store_u8(data, 33, linked || number == 0 ? 0x50 : 0x20);
@@ -53,6 +51,7 @@ void put_port_info(MutableByteSpan data, const IbSubnetNode& node, std::uint8_t 
   store_be32(data, 20, 1U << 14);
   const auto speed = found->second.speed.value_or(LinkSpeed::hdr);
   if (speed == LinkSpeed::qdr || speed == LinkSpeed::fdr10) return store_u8(data, 35, 0x40);
+  if (speed == LinkSpeed::xdr) return store_u8(data, 56, 0x20);
   store_u8(data, 62, speed == LinkSpeed::ndr ? 0x80 : speed == LinkSpeed::hdr ? 0x40 : 0x20);
 }
 
@@ -75,6 +74,25 @@ bool put_vendor_port_info(MutableByteSpan data, const IbSubnetNode& node, std::u
   if (node.about.vendor != kMellanox || found == node.ports.end()) return false;
   store_u8(data, 15, found->second.speed == LinkSpeed::fdr10 ? 1 : 0);
   return true;
+}
+
+/// The version's parts in three words, and cut to bytes before them, as devices have it.
+void put_general_info(MutableByteSpan data, const IbSubnetNode& node, const FirmwareVersion& version) {
+  store_be16(data, 10, node.about.device);
+  store_u8(data, 41, static_cast<std::uint8_t>(version.major));
+  store_u8(data, 42, static_cast<std::uint8_t>(version.minor));
+  store_u8(data, 43, static_cast<std::uint8_t>(version.sub_minor));
+  store_be32(data, 76, version.major);
+  store_be32(data, 80, version.minor);
+  store_be32(data, 84, version.sub_minor);
+}
+
+void put_fec_counters(MutableByteSpan data, const FecCounters& fec, FecMode mode) {
+  for (std::size_t lane = 0; lane < kMostLanes; ++lane)
+    store_be32(data, 44 + 4 * lane, fec.corrected_by_lane[lane]);
+  const bool over_port = mode == FecMode::over_port;
+  if (over_port) store_be32(data, 140, static_cast<std::uint32_t>(fec.corrected_blocks));
+  store_be32(data, over_port ? 144 : 92, static_cast<std::uint32_t>(fec.uncorrected_blocks));
 }
 
 }  // namespace
@@ -110,23 +128,35 @@ std::optional<FakeSubnet::Place> FakeSubnet::find(Lid lid) const {
   return std::nullopt;
 }
 
+bool FakeSubnet::fill_counters(MutableByteSpan data, const MadHeader& header, Guid guid, std::uint8_t port) {
+  if (header.attribute == MadAttribute::class_port_info) {
+    store_u8(data, 7, wide_errors.contains(guid) ? 0x40 : 0);
+    return true;
+  }
+  const auto& counted = counters[{guid, port}];
+  if (header.attribute == MadAttribute::port_counters_extended && wide_errors.contains(guid)) {
+    put_extended_counters(data, counted);
+    return true;
+  }
+  if (header.attribute == MadAttribute::port_extended_speeds && fec.contains({guid, port})) {
+    put_fec_counters(data, fec.at({guid, port}),
+                     fec_mode.contains(guid) ? fec_mode.at(guid) : FecMode::by_lane);
+    return true;
+  }
+  const auto encoded = encode_port_counters(port, counted);
+  if (header.attribute != MadAttribute::port_counters) return false;
+  std::copy(encoded.begin(), encoded.end(), data.begin());
+  return true;
+}
+
 bool FakeSubnet::fill(MadBytes& reply, const MadHeader& header, const Place& at, const MadPacket& packet) {
   const auto& node = subnet_.nodes[at.node];
   const auto data = MutableByteSpan(reply).subspan(mad_data_offset(header.mad_class));
-  if (header.mad_class == MadClass::performance) {
-    const auto port = load_u8(packet.bytes, 65);
-    if (header.attribute == MadAttribute::class_port_info) {
-      store_u8(data, 7, wide_errors.contains(node.guid) ? 0x40 : 0);
-      return true;
-    }
-    const auto& counted = counters[{node.guid, port}];
-    if (header.attribute == MadAttribute::port_counters_extended && wide_errors.contains(node.guid)) {
-      put_extended_counters(data, counted);
-      return true;
-    }
-    const auto encoded = encode_port_counters(port, counted);
-    if (header.attribute != MadAttribute::port_counters) return false;
-    std::copy(encoded.begin(), encoded.end(), data.begin());
+  if (header.mad_class == MadClass::performance)
+    return fill_counters(data, header, node.guid, load_u8(packet.bytes, 65));
+  if (header.mad_class == MadClass::mellanox) {
+    if (!firmware.contains(node.guid)) return false;
+    put_general_info(data, node, firmware.at(node.guid));
     return true;
   }
   switch (header.attribute) {
@@ -138,10 +168,21 @@ bool FakeSubnet::fill(MadBytes& reply, const MadHeader& header, const Place& at,
         store_u8(data, i, static_cast<std::uint8_t>(node.about.description[i]));
       return true;
     case MadAttribute::port_info:
-      put_port_info(data, node, static_cast<std::uint8_t>(header.modifier));
+      put_port_info(data, node, static_cast<std::uint8_t>(header.modifier), has_manager);
       return true;
     case MadAttribute::vendor_port_info:
       return put_vendor_port_info(data, node, static_cast<std::uint8_t>(header.modifier));
+    case MadAttribute::port_info_extended:
+      if (!fec_mode.contains(node.guid)) return false;
+      store_u8(data, 3, 1);
+      store_be16(data, 4, fec_mode.at(node.guid) == FecMode::over_port ? 2 : 1);
+      return true;
+    case MadAttribute::adaptive_routing:
+      if (!adaptive.contains(node.guid)) return false;
+      store_u8(data, 0, 0x10);  // by service level
+      store_u8(data, 3, adaptive.at(node.guid).enabled ? 1 : 0);
+      store_be16(data, 8, adaptive.at(node.guid).service_levels);
+      return true;
     case MadAttribute::linear_forwarding_table: {
       const auto& table = tables[node.guid];
       for (std::size_t i = 0; i < 64; ++i) {
@@ -163,11 +204,13 @@ std::optional<MadBytes> FakeSubnet::answer(const MadPacket& packet) {
   ++asked[static_cast<std::uint16_t>(header->attribute)];
   const auto* route = std::get_if<DirectedRoute>(&packet.to);
   const auto at = route ? walk(*route) : find(std::get<Lid>(packet.to));
-  if (!at) return std::nullopt;
+  if (!at || ignored.contains({subnet_.nodes[at->node].guid, header->attribute})) return std::nullopt;
   MadBytes reply = packet.bytes;
   store_u8(reply, 3, 0x81);
   store_be16(reply, 4, header->mad_class == MadClass::subnet_directed ? 0x8000 : 0);
   if (!fill(reply, *header, *at, packet)) store_be16(reply, 4, 3U << 2);  // attribute not supported
+  if (garbled.contains({subnet_.nodes[at->node].guid, header->attribute}))
+    std::fill_n(reply.begin() + mad_data_offset(header->mad_class), 64, std::byte{0xFF});
   return reply;
 }
 

@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "probes/wire/mad_attributes.hpp"
 #include "probes/wire/mad_counters.hpp"
 #include "probes/wire/mads.hpp"
 #include "topology/model/ib_subnet.hpp"
@@ -34,6 +35,13 @@ class FakeSubnet : public Mads {
   const IbSubnet& subnet() const { return subnet_; }
 
   std::set<Guid> silent;                                         // nodes that never answer
+  bool has_manager = true;                                       // false: ports know no subnet manager
+  std::set<std::pair<Guid, MadAttribute>> garbled;               // answers that are all ones
+  std::set<std::pair<Guid, MadAttribute>> ignored;               // questions a node keeps silent on
+  std::map<Guid, AdaptiveRoutingInfo> adaptive;                  // others refuse the question
+  std::map<Guid, FirmwareVersion> firmware;                      // others refuse the question
+  std::map<Guid, FecMode> fec_mode;                              // likewise
+  std::map<std::pair<Guid, std::uint8_t>, FecCounters> fec;      // likewise, by node and port
   std::map<Guid, Guid> claims;                                   // nodes that tell another GUID
   std::map<std::pair<Guid, std::uint8_t>, IbCounters> counters;  // by node and port
   std::set<Guid> wide_errors;                        // nodes that keep the error counters 64 bits wide too
@@ -51,6 +59,7 @@ class FakeSubnet : public Mads {
   std::optional<Place> walk(const DirectedRoute& route) const;
   std::optional<Place> find(Lid lid) const;
   std::optional<MadBytes> answer(const MadPacket& packet);
+  bool fill_counters(MutableByteSpan data, const MadHeader& header, Guid guid, std::uint8_t port);
   bool fill(MadBytes& reply, const MadHeader& header, const Place& at, const MadPacket& packet);
   void arrive(const MadBytes& bytes, bool undelivered);
 

@@ -16,5 +16,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)weft::decode_wide_errors(bytes);
   (void)weft::decode_has_wide_errors(bytes);
   (void)weft::decode_is_fdr10(bytes);
+  (void)weft::decode_adaptive_routing(bytes);
+  (void)weft::decode_general_info(bytes);
+  (void)weft::decode_fec_mode(bytes);
+  (void)weft::decode_fec_counters(bytes, weft::FecMode::by_lane);
+  (void)weft::decode_fec_counters(bytes, weft::FecMode::over_port);
   return 0;
 }

@@ -28,6 +28,9 @@ std::string routing_json(const Fabric& fabric, const RoutingReport& report,
   put(out, ",\"shortest\":{},\"up_down\":{}", report.shortest, report.up_down);
   put(out, ",\"routes\":{},\"unreachable\":{},\"looping\":{}", report.routes, report.unreachable,
       report.looping);
+  const auto& adaptive = report.adaptive;
+  put(out, ",\"adaptive\":{{\"on\":{},\"other_service_levels\":{},\"off\":{},\"unknown\":{}}}", adaptive.on,
+      adaptive.other_service_levels, adaptive.off, adaptive.unknown);
   put(out, ",\n\"broken\":");
   put_array(out, report.broken, [&](const auto& broken) { put_broken(out, fabric, broken); });
   put(out, ",\n\"credit_loop\":");

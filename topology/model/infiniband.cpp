@@ -1,5 +1,7 @@
 #include "topology/model/infiniband.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace weft {
@@ -32,6 +34,10 @@ constexpr std::array kWidths{WidthName{LinkWidth::x1, "1x", 1}, WidthName{LinkWi
 Bandwidth link_rate(LinkWidth width, LinkSpeed speed) {
   return Bandwidth::gbit(kSpeeds[static_cast<std::size_t>(speed)].lane_gbit *
                          kWidths[static_cast<std::size_t>(width)].lanes);
+}
+
+std::string to_string(const FirmwareVersion& version) {
+  return fmt::format("{}.{}.{}", version.major, version.minor, version.sub_minor);
 }
 
 std::string_view to_string(LinkWidth width) { return kWidths[static_cast<std::size_t>(width)].name; }

@@ -37,6 +37,15 @@ struct LidRange {
   friend bool operator==(const LidRange&, const LidRange&) = default;
 };
 
+/// "20.31.2006"; ordered as versions are.
+struct FirmwareVersion {
+  std::uint32_t major = 0;
+  std::uint32_t minor = 0;
+  std::uint32_t sub_minor = 0;
+  friend auto operator<=>(const FirmwareVersion&, const FirmwareVersion&) = default;
+};
+std::string to_string(const FirmwareVersion& version);
+
 struct IbNode {
   std::string description;  // as the node tells it, unedited
   Guid system_guid;

@@ -38,6 +38,7 @@ ForwardingTables::ForwardingTables(const InfinibandFabric& whole) {
     index_of_[n] = static_cast<std::int32_t>(switches_.size());
     switches_.push_back(NodeId(n));
   }
+  adaptive_.resize(switches_.size(), AdaptiveRouting::unknown);
   const auto number_of = [&fabric](PortId port) { return std::size_t{fabric.port(port).number.value()}; };
   for (std::uint32_t p = 0; p < fabric.port_count(); ++p)
     if (!fabric.is_host(fabric.port(PortId(p)).node) && number_of(PortId(p)) < kMostPorts)
@@ -84,6 +85,12 @@ void ForwardingTables::set(NodeId node, std::uint32_t first, std::span<const std
   for (std::size_t i = 0; i < count; ++i) table_[(first + i) * switches_.size() + *index] = ports[i];
 }
 
+void ForwardingTables::set_adaptive(NodeId node, AdaptiveRouting adaptive) {
+  const auto index = index_of(node);
+  WEFT_CHECK(index.has_value());
+  adaptive_[*index] = adaptive;
+}
+
 std::optional<std::uint8_t> ForwardingTables::port(NodeId node, Lid lid) const {
   const auto index = index_of(node);
   if (!index || entry(*index, lid) == kNone) return std::nullopt;
@@ -128,26 +135,6 @@ LidRoute ForwardingTables::walk(PortId source, Lid lid) const {
   }
   route.end = RouteEnd::loop;
   return route;
-}
-
-PathMap path_map_of(const ForwardingTables& tables, std::span<const std::pair<PortId, PortId>> pairs) {
-  PathMap map;
-  for (const auto& [src, dst] : pairs) {
-    PairPaths found{.src = src, .dst = dst};
-    const auto lids = tables.lids_of(dst);
-    for (std::uint32_t i = 0; lids && i < lids->count(); ++i) {
-      const Lid lid(static_cast<std::uint16_t>(lids->base.value() + i));
-      const LidRoute route = tables.walk(src, lid);
-      if (route.end != RouteEnd::arrived) continue;
-      const PathId path = map.table.intern(route.path());
-      auto at = std::find_if(found.paths.begin(), found.paths.end(),
-                             [path](const LabelledPath& known) { return known.path == path; });
-      if (at == found.paths.end()) at = found.paths.insert(at, LabelledPath{.path = path});
-      at->labels.push_back(PathLabel(lid.value()));
-    }
-    map.pairs.push_back(std::move(found));
-  }
-  return map;
 }
 
 }  // namespace weft

@@ -7,7 +7,6 @@
 #include <span>
 
 #include "topology/model/infiniband.hpp"
-#include "topology/model/path_map.hpp"
 
 namespace weft {
 
@@ -23,6 +22,14 @@ enum class RouteEnd : std::uint8_t {
   strayed,      // it arrives at another host
 };
 std::string_view to_string(RouteEnd end);
+
+/// Whether a switch picks the port itself, by load, out of those that lead on.
+enum class AdaptiveRouting : std::uint8_t {
+  unknown,  // nobody can be asked, or it did not answer
+  off,
+  on,                    // for packets of service level 0, which jobs and probes use unless told otherwise
+  other_service_levels,  // not for those
+};
 
 /// One walk; the channels stand in `channels[0..hops)`, as far as it came.
 struct LidRoute {
@@ -41,7 +48,12 @@ class ForwardingTables {
   /// The port by which a switch sends to a LID; absent: no entry.
   std::optional<std::uint8_t> port(NodeId node, Lid lid) const;
 
+  /// The way that the tables alone give; where a switch on it is adaptive, one of several (AdaptiveRoutes).
   LidRoute walk(PortId source, Lid lid) const;
+
+  /// Precondition: a switch of the fabric.
+  void set_adaptive(NodeId node, AdaptiveRouting adaptive);
+  AdaptiveRouting adaptive(std::size_t index) const { return adaptive_[index]; }
 
   /// Who holds a LID: a NIC; absent: a switch or nobody.
   std::optional<PortId> nic_of(Lid lid) const;
@@ -73,8 +85,9 @@ class ForwardingTables {
 
   std::vector<NodeId> switches_;
   std::vector<std::int32_t> index_of_;  // by node; -1: no switch
-  std::size_t ports_ = 0;               // rows of behind_: the highest port number of a switch, and 0
-  std::size_t lids_ = 0;                // LIDs a table keeps: up to the highest that anyone holds
+  std::vector<AdaptiveRouting> adaptive_;
+  std::size_t ports_ = 0;  // rows of behind_: the highest port number of a switch, and 0
+  std::size_t lids_ = 0;   // LIDs a table keeps: up to the highest that anyone holds
   // By LID first: the entries that a path reads lie within one row of a byte a switch, not a table apart.
   std::vector<std::uint8_t> table_;               // lid * switches + switch
   std::vector<Behind> behind_;                    // switch * ports_ + port
@@ -82,9 +95,5 @@ class ForwardingTables {
   std::vector<std::int32_t> holder_;              // by lid: a NIC's PortId; -1: nobody, -2: a switch
   std::vector<std::optional<LidRange>> lids_of_;  // by port
 };
-
-/// Every path between these pairs of NICs, with the labels (DLIDs) that take it. Labels without a route are
-/// left out.
-PathMap path_map_of(const ForwardingTables& tables, std::span<const std::pair<PortId, PortId>> pairs);
 
 }  // namespace weft

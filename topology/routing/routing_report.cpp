@@ -35,6 +35,7 @@ class Analysis {
     }
     find_credit_loop();
     rank_top_tier();
+    count_adaptive();
     return std::move(report_);
   }
 
@@ -193,6 +194,23 @@ class Analysis {
                                       static_cast<double>(sum);
   }
 
+  void count_adaptive() {
+    for (std::size_t s = 0; s < tables_.switch_count(); ++s) switch (tables_.adaptive(s)) {
+        case AdaptiveRouting::on:
+          ++report_.adaptive.on;
+          break;
+        case AdaptiveRouting::other_service_levels:
+          ++report_.adaptive.other_service_levels;
+          break;
+        case AdaptiveRouting::off:
+          ++report_.adaptive.off;
+          break;
+        case AdaptiveRouting::unknown:
+          ++report_.adaptive.unknown;
+          break;
+      }
+  }
+
   static constexpr unsigned kFar = 0xFFFF;
 
   const Fabric& fabric_;
@@ -212,6 +230,20 @@ class Analysis {
 
 RoutingReport report_routing(const InfinibandFabric& fabric, const ForwardingTables& tables) {
   return Analysis(fabric, tables).run();
+}
+
+std::string describe_adaptive(const RoutingReport::Adaptive& adaptive) {
+  const auto all = adaptive.on + adaptive.other_service_levels + adaptive.off + adaptive.unknown;
+  if (adaptive.unknown == all) return "not known: only switches of Mellanox and NVIDIA are asked";
+  std::string text = adaptive.on == 0 ? "off"
+                                      : fmt::format(
+                                            "on at {} of {} switches: there a label takes any of the "
+                                            "shortest ways",
+                                            adaptive.on, all);
+  if (adaptive.other_service_levels > 0)
+    text += fmt::format("; at {} not for service level 0", adaptive.other_service_levels);
+  if (adaptive.unknown > 0) text += fmt::format("; not known of {}", adaptive.unknown);
+  return text;
 }
 
 std::string describe_engine(const RoutingReport& report) {

@@ -29,6 +29,15 @@ struct RoutingReport {
   };
   TierUse top;
 
+  /// Switches by what is known of their adaptive routing. All of this report is of the tables alone.
+  struct Adaptive {
+    std::size_t on = 0;
+    std::size_t other_service_levels = 0;
+    std::size_t off = 0;
+    std::size_t unknown = 0;
+  };
+  Adaptive adaptive;
+
   bool shortest = true;  // every route is as short as the fabric allows
   bool up_down = true;   // no route goes up again after it went down
 };
@@ -39,5 +48,8 @@ RoutingReport report_routing(const InfinibandFabric& fabric, const ForwardingTab
 /// What the promises kept tell of the engine: "shortest paths, up then down: as minhop, updn and ftree
 /// route".
 std::string describe_engine(const RoutingReport& report);
+
+/// "on at 8 of 10 switches: there a label takes any of the shortest ways; not known of 2".
+std::string describe_adaptive(const RoutingReport::Adaptive& adaptive);
 
 }  // namespace weft

@@ -68,9 +68,9 @@ class Umad : public Mads {
 
   Result<void> send(const MadPacket& packet) override {
     const auto mad_class = static_cast<MadClass>(load_u8(packet.bytes, 1));
+    if (!agents_.contains(mad_class))  // a vendor's: few ask that, so it is not registered beforehand
+      if (const auto done = register_class(mad_class, false); !done) return done;
     const auto agent = agents_.find(mad_class);
-    if (agent == agents_.end())
-      return fail(ErrorKind::internal, "no agent for MADs of class 0x{:x}", static_cast<int>(mad_class));
     std::memset(buffer_.data(), 0, buffer_.size());
     std::memcpy(umad_get_mad(buffer_.data()), packet.bytes.data(), kMadSize);
     address(packet, mad_class);

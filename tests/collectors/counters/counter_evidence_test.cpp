@@ -129,5 +129,45 @@ TEST(Counters, AnErrorCounterThatSticksIsReadWideWhereTheNodeHasItAndSaidToStick
                     HasSubstr("spine2/p1 is 65535 (its maximum: really more)")));
 }
 
+TEST(Counters, WhatErrorCorrectionCountedIsReadOnlyWhereTheCableMadeItselfNoticed) {
+  Counted c;
+  c.counter(0x3001, 1, IbCounter::symbol_error) = 77;
+  c.subnet.fec_mode[Guid(0x3001)] = FecMode::over_port;
+  c.subnet.fec[{Guid(0x3001), 1}] = {40'112, 12, {10, 20, 9'000, 5}};
+  const auto evidence = counter_evidence(c.fabric, nullptr, c.read(seconds(1)));
+  ASSERT_EQ(evidence.size(), 1u);
+  EXPECT_EQ(evidence[0].text,
+            "SymbolErrorCounter of spine1/p1 is 77; its error correction repaired 40112 blocks and could not "
+            "repair 12 (most on lane 2)");
+  EXPECT_EQ(c.subnet.asked[0x1F], 1u);
+  EXPECT_EQ(c.subnet.asked[0x33], 1u);
+}
+
+TEST(Counters, ANodeThatDoesNotTellItsFecModeHasItsBlocksByLane) {
+  Counted c;
+  c.counter(0x3001, 1, IbCounter::link_downed) = 1;
+  c.subnet.fec[{Guid(0x3001), 1}] = {30, 4'000, {10, 20}};
+  const auto read = c.read(seconds(1));
+  const auto port = c.fabric.fabric.find_channel("spine1->leaf1");
+  const auto& fec = read.ports[c.fabric.fabric.source(*port).value()]->fec;
+  ASSERT_TRUE(fec);
+  EXPECT_EQ(fec->corrected_blocks, 30u);
+  EXPECT_EQ(fec->uncorrected_blocks, 4'000u);
+  EXPECT_THAT(
+      counter_evidence(c.fabric, nullptr, read),
+      ::testing::Contains(::testing::Field(&ChannelEvidence::text, HasSubstr("could not repair 4000"))));
+}
+
+TEST(Counters, APortThatRefusesOrIsTooSlowForErrorCorrectionHasNone) {
+  Counted c;
+  c.counter(0x3001, 1, IbCounter::symbol_error) = 77;
+  c.fabric.inventory.ports[c.fabric.fabric.source(*c.fabric.fabric.find_channel("spine2->leaf1")).value()]
+      .speed = LinkSpeed::qdr;
+  c.counter(0x3002, 1, IbCounter::symbol_error) = 77;
+  const auto read = c.read(seconds(1));
+  EXPECT_EQ(c.subnet.asked[0x33], 1u);
+  for (const auto& port : read.ports) EXPECT_FALSE(port && port->fec);
+}
+
 }  // namespace
 }  // namespace weft

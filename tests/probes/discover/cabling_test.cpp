@@ -132,5 +132,46 @@ TEST(Cabling, TheListAsADocumentFitsItsSchemaAndLeavesOutWhatIsNotThere) {
   EXPECT_THAT(text, ::testing::HasSubstr("\"where\":\"host\\\"9\",\"is\":"));
 }
 
+std::vector<DeviceFirmware> devices(const Fabric& fabric, std::initializer_list<const char*> hosts,
+                                    FirmwareVersion version, std::uint16_t device = 4123) {
+  std::vector<DeviceFirmware> result;
+  for (const char* host : hosts)
+    result.push_back({fabric.find_node(host).value(), Guid(result.size() + 1), device, version});
+  return result;
+}
+
+TEST(Firmware, TheFewOfAModelWithAnotherVersionAreNamed) {
+  const Fabric fabric = designed();
+  auto all = devices(fabric, {"host1", "host2", "host4"}, {20, 31, 2006});
+  for (auto more :
+       {devices(fabric, {"host3"}, {20, 29, 1016}), devices(fabric, {"leaf1"}, {27, 2008, 3328}, 54000)})
+    all.insert(all.end(), more.begin(), more.end());
+  EXPECT_THAT(lines(check_firmware(fabric, all)),
+              ::testing::ElementsAre("mixed firmware: host3: as most of its model: 20.31.2006 / 20.29.1016"));
+}
+
+TEST(Firmware, OfTwoVersionsAsOftenTheNewerIsTheOneToHave) {
+  const Fabric fabric = designed();
+  auto all = devices(fabric, {"host1"}, {20, 31, 2006});
+  all.push_back(devices(fabric, {"host2"}, {20, 31, 1014})[0]);
+  EXPECT_THAT(lines(check_firmware(fabric, all)),
+              ::testing::ElementsAre("mixed firmware: host2: as most of its model: 20.31.2006 / 20.31.1014"));
+}
+
+TEST(Firmware, AHostOfSeveralAdaptersHasTheGuidOfTheOneNamed) {
+  const Fabric fabric = designed();
+  auto all = devices(fabric, {"host1", "host1", "host2"}, {20, 31, 2006});
+  all[1].version = {20, 30, 1};
+  EXPECT_THAT(lines(check_firmware(fabric, all)),
+              ::testing::ElementsAre(::testing::HasSubstr("host1 (0x2)")));
+}
+
+TEST(Firmware, OneVersionOfEachModelIsNoFault) {
+  const Fabric fabric = designed();
+  auto all = devices(fabric, {"host1", "host2"}, {20, 31, 2006});
+  all.push_back(devices(fabric, {"leaf1"}, {27, 2008, 3328}, 54000)[0]);
+  EXPECT_THAT(check_firmware(fabric, all), IsEmpty());
+}
+
 }  // namespace
 }  // namespace weft

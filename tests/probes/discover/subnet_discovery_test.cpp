@@ -188,5 +188,48 @@ TEST(SubnetDiscovery, FDR10IsToldFromQDRByTheVendorsOwnAttribute) {
   EXPECT_EQ(subnet.asked[0xFF90], 2u);  // only of links that say QDR, at one end
 }
 
+TEST(SubnetDiscovery, XDRIsReadFromTheSecondExtendedSpeed) {
+  auto truth = make_subnet(1, 1, 1);
+  for (auto& node : truth.nodes)
+    for (auto& [number, port] : node.ports) port.speed = LinkSpeed::xdr;
+  FakeSubnet subnet(truth);
+  const auto found = built(discover_subnet(subnet).value());
+  EXPECT_EQ(found.fabric.link(LinkId(0)).rate, Bandwidth::gbit(800));
+}
+
+TEST(SubnetDiscovery, NonsenseFromANodeIsARemarkAndTheRestIsFound) {
+  for (const auto attribute : {MadAttribute::node_info, MadAttribute::node_description,
+                               MadAttribute::switch_info, MadAttribute::port_info}) {
+    FakeSubnet subnet(make_subnet(2, 2, 2));
+    subnet.garbled.insert({Guid(0x2002), attribute});
+    const auto found = discover_subnet(subnet);
+    ASSERT_TRUE(found) << found.error().message;
+    const auto result = built(*found);
+    EXPECT_TRUE(result.fabric.find_link("host1--leaf1"));
+    EXPECT_TRUE(result.fabric.find_link("leaf1--spine2"));
+    if (attribute == MadAttribute::node_info || attribute == MadAttribute::switch_info) {
+      EXPECT_THAT(found->subnet.remarks, Contains(HasSubstr("expected")));
+    }
+    EXPECT_LT(subnet.sent, 400u);
+  }
+}
+
+TEST(SubnetDiscovery, WithoutASubnetManagerTheCablesAreFoundAndNobodyHasALid) {
+  auto truth = make_subnet(2, 2, 1);
+  for (auto& node : truth.nodes) {
+    node.about.lids.reset();
+    for (auto& [number, port] : node.ports) port.lids.reset();
+  }
+  FakeSubnet subnet(truth);
+  subnet.has_manager = false;
+  const auto found = discover_subnet(subnet);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_FALSE(found->sm_lid);
+  EXPECT_THAT(found->subnet.remarks, Contains(HasSubstr("no subnet manager")));
+  const auto result = built(*found);
+  EXPECT_EQ(result.fabric.link_count(), 6u);
+  for (const auto& port : result.inventory.ports) EXPECT_FALSE(port.lids);
+}
+
 }  // namespace
 }  // namespace weft

@@ -115,5 +115,14 @@ TEST(NodeNames, AMapNamesNodesByGuid) {
   EXPECT_THAT(parse_node_names("0xzz \"a\"").error().message, HasSubstr("line 1"));
 }
 
+TEST(Ibnetdiscover, ANodeOrAPortThatStandsTwiceIsAnErrorWithItsLine) {
+  const std::string leaf = "Switch\t4 \"S-0001\"\n";
+  EXPECT_THAT(parse_ibnetdiscover(leaf + "\n" + leaf + "\n").error().message,
+              HasSubstr("line 3: node 0x1 stands twice"));
+  EXPECT_THAT(parse_ibnetdiscover(leaf + "[1]\t\"S-0002\"[1]\n[1]\t\"S-0003\"[1]\n\n").error().message,
+              HasSubstr("line 3: port 1 stands twice"));
+  EXPECT_THAT(parse_ibnetdiscover("vendid=zz\n").error().message, HasSubstr("hexadecimal"));
+}
+
 }  // namespace
 }  // namespace weft

@@ -1,8 +1,9 @@
 #include "topology/routing/forwarding_tables.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "tests/fakes/fake_subnet.hpp"
+#include "topology/routing/adaptive_routes.hpp"
 #include "topology/routing/routing_report.hpp"
 
 namespace weft {
@@ -57,17 +58,6 @@ TEST(ForwardingTables, TheLabelChoosesTheSpine) {
     EXPECT_EQ(f.name_of(route.path()[1]), fmt::format("leaf1->spine{}", i + 1));
     EXPECT_EQ(f.name_of(route.path()[3]), "leaf3->host5");
   }
-}
-
-TEST(ForwardingTables, ThePathMapListsEveryPathWithItsLabels) {
-  const Routed routed;
-  const std::vector<std::pair<PortId, PortId>> pairs{{routed.nic("host1"), routed.nic("host5")},
-                                                     {routed.nic("host1"), routed.nic("host2")}};
-  const auto map = path_map_of(routed.tables, pairs);
-  ASSERT_EQ(map.pairs.size(), 2u);
-  EXPECT_EQ(map.pairs[0].paths.size(), 2u);
-  EXPECT_EQ(map.pairs[1].paths.size(), 1u);  // within the leaf: one path, two labels
-  EXPECT_EQ(map.pairs[1].paths[0].labels.size(), 2u);
 }
 
 TEST(ForwardingTables, WalksThatDoNotArriveSayWhy) {
@@ -130,6 +120,70 @@ TEST(RoutingReport, ARingOfDetoursIsALoopWhereItLoopsAndACreditLoopWhereItDoesNo
   EXPECT_FALSE(report.credit_loop.empty());
   routed.set("spine1", routed.lid("host3"), routed.port_to(routed.node("spine1"), routed.node("leaf1")));
   EXPECT_GT(report_routing(routed.fabric, routed.tables).looping, 0u);
+}
+
+TEST(AdaptiveRoutes, WithoutAnAdaptiveSwitchALabelHasTheOneWayOfTheTables) {
+  const Routed routed;
+  AdaptiveRoutes routes(routed.fabric.fabric, routed.tables);
+  for (const char* host : {"host2", "host5"}) {
+    const auto lid = routed.lid(host, 1);
+    const auto label = routes.walk(routed.nic("host1"), lid);
+    ASSERT_EQ(label.paths.size(), 1u);
+    const auto route = routed.tables.walk(routed.nic("host1"), lid);
+    EXPECT_TRUE(std::ranges::equal(label.paths[0], route.path()));
+  }
+}
+
+TEST(AdaptiveRoutes, AnAdaptiveLeafSpreadsItsLabelsOverEverySpine) {
+  Routed routed;
+  routed.tables.set_adaptive(routed.node("leaf1"), AdaptiveRouting::on);
+  AdaptiveRoutes routes(routed.fabric.fabric, routed.tables);
+  const auto away = routes.walk(routed.nic("host1"), routed.lid("host5"));
+  EXPECT_EQ(away.end, RouteEnd::arrived);
+  ASSERT_EQ(away.paths.size(), 2u);
+  const auto spine = [&](std::size_t path) { return routed.fabric.fabric.name_of(away.paths[path][1]); };
+  EXPECT_EQ(spine(0), "leaf1->spine1");  // as its table has it
+  EXPECT_EQ(spine(1), "leaf1->spine2");
+  EXPECT_EQ(routes.walk(routed.nic("host5"), routed.lid("host1")).paths.size(), 1u);  // leaf3 is not adaptive
+  EXPECT_EQ(routes.walk(routed.nic("host1"), routed.lid("host2")).paths.size(), 1u);  // within the leaf
+}
+
+TEST(AdaptiveRoutes, AServiceLevelThatIsNotOursLeavesTheTablesWay) {
+  Routed routed;
+  routed.tables.set_adaptive(routed.node("leaf1"), AdaptiveRouting::other_service_levels);
+  AdaptiveRoutes routes(routed.fabric.fabric, routed.tables);
+  EXPECT_EQ(routes.walk(routed.nic("host1"), routed.lid("host5")).paths.size(), 1u);
+}
+
+TEST(AdaptiveRoutes, ALabelThatTheTablesLoseIsLostAndALoopBesideIsNoWay) {
+  Routed routed;
+  for (const char* name : {"leaf1", "leaf2", "leaf3", "spine1", "spine2"})
+    routed.tables.set_adaptive(routed.node(name), AdaptiveRouting::on);
+  routed.set("leaf1", routed.lid("host5"), ForwardingTables::kNone);
+  AdaptiveRoutes routes(routed.fabric.fabric, routed.tables);
+  EXPECT_EQ(routes.walk(routed.nic("host1"), routed.lid("host5")).end, RouteEnd::no_entry);
+  EXPECT_TRUE(routes.walk(routed.nic("host1"), routed.lid("host5")).paths.empty());
+  // spine2's table leads back: of its ways only the one that its group has arrives.
+  routed.set("spine2", routed.lid("host6"), routed.port_to(routed.node("spine2"), routed.node("leaf1")));
+  const auto label = routes.walk(routed.nic("host1"), routed.lid("host6"));
+  EXPECT_FALSE(label.paths.empty() && !label.too_many);
+  for (const auto& path : label.paths) EXPECT_EQ(path.back(), label.paths.front().back());
+}
+
+TEST(RoutingReport, CountsTheAdaptiveSwitchesAndSaysWhereNobodyKnows) {
+  Routed routed;
+  EXPECT_THAT(describe_adaptive(report_routing(routed.fabric, routed.tables).adaptive),
+              ::testing::HasSubstr("not known"));
+  routed.tables.set_adaptive(routed.node("leaf1"), AdaptiveRouting::on);
+  routed.tables.set_adaptive(routed.node("leaf2"), AdaptiveRouting::other_service_levels);
+  routed.tables.set_adaptive(routed.node("leaf3"), AdaptiveRouting::off);
+  const auto report = report_routing(routed.fabric, routed.tables);
+  EXPECT_EQ(report.adaptive.on, 1u);
+  EXPECT_EQ(report.adaptive.unknown, 2u);
+  EXPECT_EQ(
+      describe_adaptive(report.adaptive),
+      "on at 1 of 5 switches: there a label takes any of the shortest ways; at 1 not for service level 0; "
+      "not known of 2");
 }
 
 }  // namespace

@@ -1,0 +1,80 @@
+#include "probes/discover/subnet_firmware.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "probes/wire/mad_attributes.hpp"
+
+namespace weft {
+namespace {
+
+struct Device {
+  NodeId node;
+  Guid guid;
+  Lid lid;
+};
+
+/// One LID of each device of the vendor, in the order of nodes.
+std::vector<Device> devices_of(const InfinibandFabric& whole) {
+  std::vector<Device> devices;
+  std::set<Guid> seen;
+  for (std::uint32_t n = 0; n < whole.fabric.node_count(); ++n) {
+    const NodeId node(n);
+    const IbNode& about = whole.inventory.nodes[n];
+    if (about.vendor != kMellanox) continue;
+    for (const PortId port : whole.fabric.ports_of(node)) {
+      const IbPort& at = whole.inventory.ports[port.value()];
+      const auto& lids = whole.fabric.is_host(node) ? at.lids : about.lids;
+      if (lids && seen.insert(at.node_guid).second) devices.push_back({node, at.node_guid, lids->base});
+    }
+  }
+  return devices;
+}
+
+class FirmwareQuestions : public MadDialogue {
+ public:
+  explicit FirmwareQuestions(std::vector<Device> devices)
+      : devices_(std::move(devices)), found_(devices_.size()) {}
+
+  std::optional<MadQuestion> next() override {
+    if (at_ == devices_.size()) return std::nullopt;
+    const auto index = at_++;
+    return MadQuestion{.to = devices_[index].lid,
+                       .mad_class = MadClass::mellanox,
+                       .attribute = MadAttribute::general_info,
+                       .tag = index};
+  }
+
+  void answered(const MadQuestion& question, const MadAnswer& answer) override {
+    if (answer.outcome != MadOutcome::answered) return;
+    if (const auto info = decode_general_info(answer.data)) found_[question.tag] = *info;
+  }
+
+  FirmwareReading result() const {
+    FirmwareReading reading;
+    for (std::size_t i = 0; i < devices_.size(); ++i)
+      if (const auto& info = found_[i])
+        reading.devices.push_back({devices_[i].node, devices_[i].guid, info->device, info->firmware});
+    reading.unread = devices_.size() - reading.devices.size();
+    return reading;
+  }
+
+ private:
+  std::vector<Device> devices_;
+  std::vector<std::optional<GeneralInfo>> found_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+Result<FirmwareReading> read_firmware(Mads& mads, const InfinibandFabric& fabric, const MadLimits& limits,
+                                      std::stop_token stop) {
+  FirmwareQuestions questions(devices_of(fabric));
+  const auto tally = converse(mads, questions, limits, stop);
+  if (!tally) return pass_on(tally, "reading firmware versions");
+  auto reading = questions.result();
+  reading.tally = *tally;
+  return reading;
+}
+
+}  // namespace weft

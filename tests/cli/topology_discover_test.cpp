@@ -1,0 +1,68 @@
+// `weft topology discover` and `check` on what they cannot read, as a user calls them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "cli/topology_discover.hpp"
+#include "cli/topology_routes.hpp"
+#include "tests/support/command.hpp"
+#include "tests/support/scratch_file.hpp"
+
+namespace weft {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string small_dump() {
+  std::ifstream file(WEFT_SOURCE_DIR "/tests/data/small.ibnetdiscover");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(TopologyDiscover, WithoutAManagementDeviceSaysSoAndNothingElse) {
+  std::error_code error;
+  if (std::filesystem::exists("/sys/class/infiniband_mad/umad0", error)) GTEST_SKIP() << "this host has one";
+  for (const auto& command : {topology_discover_command, topology_routes_command}) {
+    const auto outcome = call(command, {});
+    EXPECT_EQ(outcome.status, 69);
+    EXPECT_THAT(outcome.err, HasSubstr("no InfiniBand management device"));
+    EXPECT_EQ(outcome.out, "");
+  }
+}
+
+TEST(TopologyDiscover, ADumpCutInTheMiddleIsReadAndSaidToBeCut) {
+  const auto whole = small_dump();
+  const ScratchFile dump(whole.substr(0, whole.size() / 2));
+  const auto outcome = call(topology_discover_command, {"--dump", dump.path()});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("note: "));
+}
+
+TEST(TopologyDiscover, WhatIsNoDumpIsNamedWithItsFile) {
+  const ScratchFile dump("fabric: a\n");
+  const auto outcome = call(topology_discover_command, {"--dump", dump.path()});
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.err, HasSubstr(dump.path()));
+  EXPECT_THAT(outcome.err, HasSubstr("line 1"));
+  EXPECT_NE(call(topology_discover_command, {"--dump", "/no/such.net"}).status, 0);
+}
+
+TEST(TopologyDiscover, AWindowThatWouldLockTheSimulatorIsRefused) {
+  EXPECT_EQ(call(topology_discover_command, {"--window", "129"}).status, 64);
+  EXPECT_EQ(call(topology_discover_command, {"--timeout", "1ms"}).status, 64);
+}
+
+TEST(TopologyCheck, ADumpIsComparedWithTheFileAndHasNoFirmware) {
+  const ScratchFile dump(small_dump());
+  const auto yaml = call(topology_discover_command, {"--dump", dump.path(), "-o", "yaml"});
+  ASSERT_EQ(yaml.status, 0);
+  const ScratchFile fabric(yaml.out);
+  const auto check = call(topology_cabling_command, {fabric.path(), "--dump", dump.path()});
+  EXPECT_EQ(check.status, 0) << check.out << check.err;
+  EXPECT_THAT(check.out, HasSubstr("0 to look at"));
+}
+
+}  // namespace
+}  // namespace weft
