@@ -87,10 +87,12 @@ OpenEngines umad_engines(std::vector<NicReport> nics, bool in_ibsim) {
 }
 
 OpenEngines simulated_engines(const Fabric& fabric, const AddressBook& addresses,
-                              const std::vector<FaultSpec>& faults, std::uint64_t seed) {
+                              const std::vector<FaultSpec>& faults, std::uint64_t seed,
+                              std::shared_ptr<const ForwardingTables> tables) {
   SimOptions options;
   options.seed = seed;
   options.faults = faults;
+  options.tables = std::move(tables);
   return [world = SimFabric::make(fabric, addresses, options)](const NicAssignment& assigned,
                                                                const RunSecrets&) -> Result<NicEngines> {
     const auto engine = world->engine(assigned.nic);

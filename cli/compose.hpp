@@ -1,6 +1,7 @@
 // Where adapters meet the session: the only place that names them.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "collectors/bus/nats_bus.hpp"
@@ -8,6 +9,7 @@
 #include "probes/wire/transfer_buffer.hpp"
 #include "topology/model/addressing.hpp"
 #include "topology/model/fault.hpp"
+#include "topology/routing/forwarding_tables.hpp"
 
 namespace weft {
 
@@ -23,9 +25,10 @@ OpenEngines verbs_engines(std::vector<NicReport> nics, BufferFactory memory);
 /// Opens InfiniBand management engines; a NIC's interface is its adapter's name, its first port is served.
 OpenEngines umad_engines(std::vector<NicReport> nics, bool in_ibsim);
 
-/// Engines of a simulated fabric; what is given must outlive them.
+/// Engines of a simulated fabric; what is given must outlive them. `tables` as SimOptions has them.
 OpenEngines simulated_engines(const Fabric& fabric, const AddressBook& addresses,
-                              const std::vector<FaultSpec>& faults, std::uint64_t seed);
+                              const std::vector<FaultSpec>& faults, std::uint64_t seed,
+                              std::shared_ptr<const ForwardingTables> tables = nullptr);
 
 /// A new run's id and key, from the system's random source.
 RunSecrets new_run_secrets();

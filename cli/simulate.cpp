@@ -4,6 +4,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/options.hpp"
 #include "cli/simulate_collective.hpp"
+#include "cli/simulate_infiniband.hpp"
 #include "cli/sweep_answer.hpp"
 #include "cli/sweep_arguments.hpp"
 #include "probes/session/coordinator_loop.hpp"
@@ -50,10 +51,17 @@ int simulate_sweep(const po::variables_map& values, const FabricFile& file, cons
   const auto hosts = all_hosts(fabric);
   std::vector<std::string> names;
   for (const ExpectedHost& host : hosts) names.push_back(fabric.name_of(host.host));
+  std::shared_ptr<const ForwardingTables> tables;
+  if (fabric.kind() == FabricKind::infiniband) {
+    const auto filled = simulated_tables(fabric, file.lab.lmc, faults);
+    if (!filled) return report(filled.error());
+    tables = *filled;
+  }
   Sweep sweep(fabric, addresses->book, options, RunId(options.seed));
+  if (tables) know_simulated_subnet(sweep, fabric, *tables, faults);
   Coordinator coordinator(fabric, sweep, {RunId(options.seed), {}}, hosts);
   ProgressLine progress;
-  const auto open = simulated_engines(fabric, addresses->book, faults, options.seed);
+  const auto open = simulated_engines(fabric, addresses->book, faults, options.seed, tables);
   const auto done = coordinate_in_process(
       coordinator, names, open, [&](const Progress& p) { progress.show(p); }, interrupt.token());
   if (interrupt.happened()) return kExitInterrupted;
@@ -67,8 +75,9 @@ int simulate_command(const Arguments& arguments) {
   OptionParser parser(
       "weft simulate FABRIC.yaml [--fault 'LINK:loss=0.5%,from=NODE']... [options]\n"
       "       weft simulate FABRIC.yaml (--collective NAME --hosts N | --flows FILE) [--plot FILE]",
-      "Sweeps a simulated fabric with the faults you choose: any size, no privileges. With a\n"
-      "collective or flows: how long they take, hashed, sprayed and balanced.",
+      "Sweeps a simulated fabric with the faults you choose: any size, no privileges. InfiniBand\n"
+      "is routed by LIDs over min-hop tables. With a collective or flows: how long they take, hashed,\n"
+      "sprayed and balanced.",
       kExamples);
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"),
                                  "the fabric file; may stand without --fabric")(

@@ -8,6 +8,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
+#include "cli/simulate_infiniband.hpp"
 #include "cli/stamp.hpp"
 #include "cli/trace_infiniband.hpp"
 #include "collectors/report/audit_table.hpp"
@@ -153,9 +154,22 @@ int trace_cluster(const po::variables_map& values, const TraceWords& words, cons
   return print(file.fabric, script, words);
 }
 
+/// The labels are the target's LIDs; the tables are those that a subnet manager would fill.
+int trace_simulated_infiniband(const TraceWords& words, const FabricFile& file, const NicPair& pair) {
+  const auto tables = simulated_tables(file.fabric, file.lab.lmc, {});
+  if (!tables) return report(tables.error());
+  PathTable table;
+  const AddressBook addresses;
+  PathLearner learner(file.fabric, addresses, table);
+  adopt_labels(learner, **tables, pair);
+  print(file.fabric, learner, words, 1U << file.lab.lmc);
+  return learner.pairs().empty() ? kExitUnknown : kExitHealthy;
+}
+
 int trace_simulated(const TraceWords& words, const FabricFile& file) {
   const auto pair = find_pair(file.fabric, words);
   if (!pair) return report(pair.error());
+  if (file.fabric.kind() == FabricKind::infiniband) return trace_simulated_infiniband(words, file, *pair);
   const auto addresses = plan_addresses(file.fabric, file.lab.family);
   if (!addresses) return report(addresses.error());
   TraceScript script(file.fabric, addresses->book, {.answers_per_second = kAnswersPerSecond}, RunId(1),

@@ -87,4 +87,32 @@ InfinibandInventory design_inventory(const Fabric& fabric, LinkSpeed fastest) {
   return Design(fabric, fastest).run();
 }
 
+Result<void> assign_lids(const Fabric& fabric, std::uint8_t lmc, InfinibandInventory& inventory) {
+  constexpr std::uint32_t kEnd = 0xC000;       // of unicast LIDs (IBTA vol. 1, 4.1.3)
+  constexpr std::uint16_t kHighestPort = 254;  // 255: no entry
+  std::uint32_t next = 1;
+  const auto take = [&next](std::uint8_t bits) {
+    const std::uint32_t count = 1U << bits;
+    const std::uint32_t base = (next + count - 1) / count * count;
+    next = base + count;
+    return LidRange{Lid(static_cast<std::uint16_t>(base)), bits};
+  };
+  const std::uint64_t nics = fabric.nics().size();
+  const std::uint64_t switches = fabric.node_count() - fabric.hosts().size();
+  const std::uint64_t aligned = (switches >> lmc) + 1 + nics;  // blocks of 2^lmc
+  if (aligned << lmc > kEnd)
+    return fail(ErrorKind::invalid_input,
+                "{} NICs with {} LIDs each and {} switches take more than the {} that there are", nics,
+                1U << lmc, switches, kEnd - 1);
+  for (std::uint32_t n = 0; n < fabric.node_count(); ++n)
+    if (!fabric.is_host(NodeId(n))) inventory.nodes[n].lids = take(0);
+  for (const PortId nic : fabric.nics()) inventory.ports[nic.value()].lids = take(lmc);
+  for (std::uint32_t p = 0; p < fabric.port_count(); ++p)
+    if (const auto& port = fabric.port(PortId(p));
+        !fabric.is_host(port.node) && port.number.value() > kHighestPort)
+      return fail(ErrorKind::invalid_input, "{} has a port {}: an InfiniBand switch has at most {}",
+                  fabric.name_of(port.node), port.number.value(), kHighestPort);
+  return {};
+}
+
 }  // namespace weft

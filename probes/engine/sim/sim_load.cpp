@@ -29,7 +29,7 @@ FlowPaths find_paths(const SimWorld& world, std::span<const SimFlow> flows) {
   FlowPaths paths;
   std::vector<ChannelId> path;
   for (const auto& flow : flows) {
-    paths.arrives.push_back(world.routing().path_of(flow.from, flow.to, flow.label, path));
+    paths.arrives.push_back(world.path_of(flow.from, flow.to, flow.label, path));
     paths.channels.insert(paths.channels.end(), path.begin(), path.end());
     paths.ends.push_back(paths.channels.size());
   }

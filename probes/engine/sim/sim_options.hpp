@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "topology/model/fault.hpp"
 #include "topology/routing/ecmp_routing.hpp"
+#include "topology/routing/forwarding_tables.hpp"
 
 namespace weft {
 
@@ -22,6 +24,8 @@ struct SimOptions {
   /// Hop answers a switch gives per second (control-plane policing), of those that one request asks it for;
   /// absent: all.
   std::optional<double> answers_per_second = std::nullopt;
+  /// InfiniBand: what the switches' tables make of a label, which is a LID; null: labels are hashed.
+  std::shared_ptr<const ForwardingTables> tables = nullptr;
   /// Switches that never answer a hop probe.
   std::vector<NodeId> silent = {};
 };

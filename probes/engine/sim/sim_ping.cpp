@@ -44,7 +44,7 @@ class PingSimulation {
  private:
   Passage pass(PortId src, PortId dst, PathLabel label, std::uint64_t packets, Bytes size,
                std::vector<ChannelId>& path, RandomStream& random) const {
-    if (packets == 0 || !world_.routing().path_of(src, dst, label, path)) return {};
+    if (packets == 0 || !world_.path_of(src, dst, label, path)) return {};
     const auto came = packets - random.binomial(packets, 1 - world_.channels().probe_survival(path, size));
     const auto corrupt = random.binomial(came, world_.channels().corruption(path));
     return {came - corrupt, corrupt};

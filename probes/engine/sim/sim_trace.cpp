@@ -24,7 +24,7 @@ class TraceSimulation {
     const TraceSpec& spec = request_.specs[index];
     const auto to = nic_of(spec);
     if (!to || !world_.can_send(from_)) return;
-    const bool arrives = world_.routing().path_of(from_, *to, spec.label, forward_);
+    const bool arrives = world_.path_of(from_, *to, spec.label, forward_);
     RandomStream random({world_.options().seed, kTraceKey, request_.batch.value(), from_.value(), index,
                          to->value(), spec.label.value()});
     for (std::size_t hop = 1; hop <= std::min<std::size_t>(spec.max_hops, forward_.size()); ++hop) {
@@ -50,7 +50,7 @@ class TraceSimulation {
       const auto to = nic_of(spec);
       probes += spec.max_hops;
       if (!to) continue;
-      world_.routing().path_of(from_, *to, spec.label, forward_);
+      world_.path_of(from_, *to, spec.label, forward_);
       for (std::size_t hop = 1; hop <= std::min<std::size_t>(spec.max_hops, forward_.size()); ++hop)
         askings_[world_.fabric().target_node(forward_[hop - 1])] += 1;
     }
@@ -69,7 +69,7 @@ class TraceSimulation {
                                  RandomStream& random) {
     const auto there = std::span(forward_).first(hop);
     const NodeId node = world_.fabric().target_node(there.back());
-    const bool has_way = is_peer ? world_.routing().path_of(to, from_, spec.label, backward_)
+    const bool has_way = is_peer ? world_.path_of(to, from_, spec.label, backward_)
                                  : world_.routing().path_from(node, from_, kIcmp, backward_);
     if (!has_way) return std::nullopt;
     const auto& channels = world_.channels();

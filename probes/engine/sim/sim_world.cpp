@@ -23,6 +23,16 @@ SimWorld::SimWorld(const Fabric& fabric, const AddressBook& addresses, const Sim
   for (const LinkId link : dead_links(options)) dead_[link.value()] = true;
 }
 
+bool SimWorld::path_of(PortId src, PortId dst, PathLabel label, std::vector<ChannelId>& path) const {
+  if (!options_.tables) return routing_.path_of(src, dst, label, path);
+  path.clear();
+  if (label.value() >= ForwardingTables::kLids) return false;
+  const Lid lid(static_cast<std::uint16_t>(label.value()));
+  const LidRoute route = options_.tables->walk(src, lid);
+  path.assign(route.path().begin(), route.path().end());
+  return route.end == RouteEnd::arrived && options_.tables->nic_of(lid) == dst;
+}
+
 std::optional<PortId> SimWorld::nic_at(const IpAddress& address) const {
   const auto port = addresses_->port_of(address);
   return port && fabric_->is_host(fabric_->port(*port).node) ? port : std::nullopt;

@@ -20,6 +20,9 @@ class SimWorld {
   const EcmpRouting& routing() const { return routing_; }
   const ChannelStates& channels() const { return channels_; }
 
+  /// As EcmpRouting::path_of, by tables where there are any.
+  bool path_of(PortId src, PortId dst, PathLabel label, std::vector<ChannelId>& path) const;
+
   /// Absent: nobody has this address.
   std::optional<PortId> nic_at(const IpAddress& address) const;
   /// The address of the port that a channel arrives at; absent: it has none, or its switch does not answer.

@@ -1,0 +1,93 @@
+#include "cli/simulate_infiniband.hpp"
+
+#include "topology/model/ib_design.hpp"
+#include "topology/routing/min_hop_tables.hpp"
+
+namespace weft {
+namespace {
+
+constexpr double kCertain = 50;               // nats: as of a port that says it
+constexpr std::size_t kMostRoutes = 200'000;  // a few seconds of probing; more partners would add little
+
+/// Links that are down in both directions: a subnet manager routes around them.
+std::vector<LinkId> unplugged(const std::vector<FaultSpec>& faults) {
+  std::vector<LinkId> links;
+  for (const FaultSpec& fault : faults)
+    if (fault.down && !fault.channel) links.push_back(fault.link);
+  return links;
+}
+
+/// Whether these pairs cross every channel between switches that any route could use: all but the dead.
+bool cross_everything(const Fabric& fabric, const ForwardingTables& tables, const std::vector<NicPair>& pairs,
+                      const std::vector<LinkId>& dead) {
+  std::vector<bool> crossed(fabric.channel_count(), false);
+  for (const NicPair& pair : pairs) {
+    const auto lids = tables.lids_of(pair.dst);
+    for (std::uint32_t lid = lids ? lids->base.value() : 0; lids && lid < lids->end(); ++lid) {
+      const LidRoute route = tables.walk(pair.src, Lid(static_cast<std::uint16_t>(lid)));
+      for (const ChannelId channel : route.path()) crossed[channel.value()] = true;
+    }
+  }
+  for (const LinkId link : dead)
+    for (const ChannelId channel : {Fabric::a_to_b(link), Fabric::b_to_a(link)})
+      crossed[channel.value()] = true;
+  for (std::uint32_t c = 0; c < crossed.size(); ++c)
+    if (!crossed[c] && fabric.between_switches(ChannelId(c))) return false;
+  return true;
+}
+
+/// Few pairs, and more of them until every channel is crossed.
+std::vector<NicPair> pairs_for(const Fabric& fabric, const ForwardingTables& tables,
+                               const std::vector<LinkId>& dead) {
+  std::size_t labels = 1;
+  for (const PortId nic : fabric.nics())
+    if (const auto lids = tables.lids_of(nic)) labels = lids->count();
+  auto partners = default_partners(fabric);
+  auto pairs = choose_pairs(fabric, partners);
+  while (partners < fabric.nics().size() && 2 * pairs.size() * labels <= kMostRoutes &&
+         !cross_everything(fabric, tables, pairs, dead)) {
+    partners *= 2;
+    pairs = choose_pairs(fabric, partners);
+  }
+  return pairs;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const ForwardingTables>> simulated_tables(const Fabric& fabric, std::uint8_t lmc,
+                                                                 const std::vector<FaultSpec>& faults) {
+  InfinibandFabric whole{.fabric = fabric, .inventory = design_inventory(fabric), .remarks = {}};
+  if (const auto assigned = assign_lids(fabric, lmc, whole.inventory); !assigned) return pass_on(assigned);
+  return std::make_shared<const ForwardingTables>(fill_min_hop(whole, unplugged(faults)));
+}
+
+void adopt_labels(PathLearner& learner, const ForwardingTables& tables, const NicPair& pair) {
+  const auto lids = tables.lids_of(pair.dst);
+  for (std::uint32_t lid = lids ? lids->base.value() : 0; lids && lid < lids->end(); ++lid) {
+    const LidRoute route = tables.walk(pair.src, Lid(static_cast<std::uint16_t>(lid)));
+    if (route.end != RouteEnd::arrived) continue;
+    const std::vector<ChannelId> path(route.path().begin(), route.path().end());
+    learner.adopt(pair.src, pair.dst, PathLabel(lid), std::span(&path, 1));
+  }
+}
+
+void know_simulated_subnet(Sweep& sweep, const Fabric& fabric, const ForwardingTables& tables,
+                           const std::vector<FaultSpec>& faults) {
+  sweep.know_paths([&](PathLearner& learner) {
+    for (const NicPair& pair : pairs_for(fabric, tables, unplugged(faults)))
+      adopt_labels(learner, tables, pair);
+  });
+  for (const FaultSpec& fault : faults) {
+    if (fault.channel) continue;  // a port tells of its link, not of one direction
+    for (const ChannelId channel : {Fabric::a_to_b(fault.link), Fabric::b_to_a(fault.link)}) {
+      if (fault.down)
+        sweep.note({channel, Cause::down, kCertain, "no such link was found: unplugged, down or miswired"});
+      else if (fault.rate && *fault.rate < fabric.rate(channel))
+        sweep.note({channel, Cause::rate, kCertain,
+                    fmt::format("the link runs at {} instead of {}", to_string(*fault.rate),
+                                to_string(fabric.rate(channel)))});
+    }
+  }
+}
+
+}  // namespace weft

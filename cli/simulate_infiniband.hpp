@@ -1,0 +1,29 @@
+// A simulated InfiniBand fabric: its LIDs, the tables that a subnet manager would fill, and what one would
+// read off the fabric without a probe.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "probes/plan/pairs.hpp"
+#include "probes/session/sweep.hpp"
+#include "topology/model/fault.hpp"
+#include "topology/model/lab_settings.hpp"
+#include "topology/routing/forwarding_tables.hpp"
+
+namespace weft {
+
+/// The tables of `fabric` with 2^lmc LIDs a NIC, min-hop over the links that no fault takes down. An Error:
+/// InfiniBand cannot number it.
+Result<std::shared_ptr<const ForwardingTables>> simulated_tables(const Fabric& fabric, std::uint8_t lmc,
+                                                                 const std::vector<FaultSpec>& faults);
+
+/// The ways of every label between two NICs.
+void adopt_labels(PathLearner& learner, const ForwardingTables& tables, const NicPair& pair);
+
+/// What a sweep of such a fabric knows before it probes: enough paths to cross every channel that is used,
+/// cables that are not there and links that are slower than they should be.
+void know_simulated_subnet(Sweep& sweep, const Fabric& fabric, const ForwardingTables& tables,
+                           const std::vector<FaultSpec>& faults);
+
+}  // namespace weft

@@ -1,0 +1,83 @@
+// `weft simulate` and `weft trace` on a fabric file of kind infiniband, as a user calls them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.hpp"
+#include "tests/support/command.hpp"
+#include "tests/support/schema.hpp"
+#include "tests/support/scratch_file.hpp"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kFabric =
+    "fabric: ib\nkind: infiniband\nclos: {leaves: 4, spines: 4, hosts_per_leaf: 2, link: 400G}\nlab: {lmc: "
+    "2}\n";
+
+nlohmann::json swept(const std::vector<std::string>& more, int status) {
+  const ScratchFile fabric(kFabric);
+  Arguments words{fabric.path(), "-o", "json"};
+  words.insert(words.end(), more.begin(), more.end());
+  const auto outcome = call(simulate_command, words);
+  EXPECT_EQ(outcome.status, status) << outcome.out << outcome.err;
+  expect_matches_schema(outcome.out, "diagnosis");
+  return nlohmann::json::parse(outcome.out);
+}
+
+TEST(SimulateInfiniband, AHealthyFabricIsHealthyAndEveryChannelIsCrossed) {
+  const auto document = swept({}, 0);
+  EXPECT_TRUE(document["links"].empty());
+  EXPECT_TRUE(document["coverage"]["missing"].empty());
+  EXPECT_EQ(document["coverage"]["probed"], 2 * (4 * 4 + 8));
+}
+
+TEST(SimulateInfiniband, ALossyChannelIsNamedAlone) {
+  const auto document = swept({"--fault", "leaf2--spine3:loss=2%,from=spine3"}, 1);
+  ASSERT_EQ(document["links"].size(), 1u);
+  EXPECT_EQ(document["links"][0]["link"], "leaf2--spine3");
+  EXPECT_EQ(document["links"][0]["from"], "spine3");
+  EXPECT_EQ(document["links"][0]["cause"], "loss");
+}
+
+TEST(SimulateInfiniband, ACableThatIsOutIsNamedAndRoutedAround) {
+  const auto document = swept({"--fault", "leaf2--spine3:down"}, 2);
+  ASSERT_EQ(document["links"].size(), 1u);
+  EXPECT_EQ(document["links"][0]["link"], "leaf2--spine3");
+  EXPECT_EQ(document["links"][0]["cause"], "down");
+  EXPECT_EQ(document["probes"]["lost"], 0);
+}
+
+TEST(SimulateInfiniband, ALinkThatRunsSlowerThanItShouldIsNamed) {
+  const auto document = swept({"--fault", "leaf1--spine1:rate=200G"}, 1);
+  ASSERT_EQ(document["links"].size(), 1u);
+  EXPECT_EQ(document["links"][0]["link"], "leaf1--spine1");
+  EXPECT_EQ(document["links"][0]["cause"], "rate");
+}
+
+TEST(SimulateInfiniband, LabelsAreLidsAndEachTakesItsOwnPath) {
+  const ScratchFile fabric(kFabric);
+  const auto outcome = call(trace_command, {"host1", "host8", "--fabric", fabric.path(), "-o", "json"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  expect_matches_schema(outcome.out, "pathmap");
+  const auto document = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(document["pairs"][0]["paths"].size(), 4u);
+  for (const auto& path : document["pairs"][0]["paths"]) {
+    ASSERT_EQ(path["labels"].size(), 1u);
+    EXPECT_LT(path["labels"][0], 0xC000);
+  }
+}
+
+TEST(SimulateInfiniband, MoreLidsThanThereAreIsSaid) {
+  const ScratchFile fabric(
+      "fabric: ib\nkind: infiniband\nclos: {leaves: 200, spines: 4, hosts_per_leaf: 40}\nlab: {lmc: 3}\n");
+  const auto outcome = call(simulate_command, {fabric.path()});
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("8000 NICs with 8 LIDs each"));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,106 @@
+#include "topology/routing/min_hop_tables.hpp"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "topology/model/clos.hpp"
+#include "topology/model/ib_design.hpp"
+#include "topology/routing/routing_report.hpp"
+
+namespace weft {
+namespace {
+
+InfinibandFabric numbered(Fabric fabric, std::uint8_t lmc) {
+  InfinibandFabric whole{.fabric = std::move(fabric), .inventory = {}, .remarks = {}};
+  whole.inventory = design_inventory(whole.fabric);
+  EXPECT_TRUE(assign_lids(whole.fabric, lmc, whole.inventory));
+  return whole;
+}
+InfinibandFabric numbered(const ClosSpec& spec, std::uint8_t lmc) {
+  return numbered(make_clos(spec).value(), lmc);
+}
+
+std::size_t paths_between(const InfinibandFabric& whole, const ForwardingTables& tables, const char* from,
+                          const char* to) {
+  std::set<std::vector<ChannelId>> paths;
+  const auto lids = *tables.lids_of(whole.fabric.find_nic(to).value());
+  for (std::uint32_t lid = lids.base.value(); lid < lids.end(); ++lid) {
+    const auto route = tables.walk(whole.fabric.find_nic(from).value(), Lid(static_cast<std::uint16_t>(lid)));
+    EXPECT_EQ(route.end, RouteEnd::arrived);
+    paths.emplace(route.path().begin(), route.path().end());
+  }
+  return paths.size();
+}
+
+TEST(MinHopTables, EveryRouteIsShortGoesUpThenDownAndTheSpinesAreUsedAlike) {
+  const auto whole = numbered({.leaves = 4, .spines = 4, .hosts_per_leaf = 4}, 0);
+  const auto report = report_routing(whole, fill_min_hop(whole));
+  EXPECT_EQ(report.routes, 16u * 15u);
+  EXPECT_EQ(report.unreachable, 0u);
+  EXPECT_TRUE(report.shortest);
+  EXPECT_TRUE(report.up_down);
+  EXPECT_TRUE(report.credit_loop.empty());
+  EXPECT_DOUBLE_EQ(report.top.busiest_over_mean, 1.0);
+}
+
+/// As measured with OpenSM 3.3.23: minhop gives exactly 2, 4 and 8 paths.
+TEST(MinHopTables, TheLidsOfANicTakeAsManyPathsAsThereAre) {
+  for (const std::uint8_t lmc : {1, 2, 3}) {
+    const auto whole = numbered({.leaves = 3, .spines = 8, .hosts_per_leaf = 3}, lmc);
+    EXPECT_EQ(paths_between(whole, fill_min_hop(whole), "host1", "host9"), 1u << lmc);
+  }
+  const auto few = numbered({.leaves = 3, .spines = 3, .hosts_per_leaf = 2}, 2);
+  EXPECT_EQ(paths_between(few, fill_min_hop(few), "host1", "host5"), 3u);
+}
+
+TEST(MinHopTables, InThreeTiersAllIsReachedOverTheCores) {
+  const auto whole = numbered(
+      make_pod_clos({.pods = 3, .leaves = 2, .spines = 2, .cores = 4, .hosts_per_leaf = 2}).value(), 1);
+  const auto report = report_routing(whole, fill_min_hop(whole));
+  EXPECT_EQ(report.unreachable, 0u);
+  EXPECT_TRUE(report.shortest);
+  EXPECT_TRUE(report.up_down);
+  EXPECT_EQ(paths_between(whole, fill_min_hop(whole), "host1", "host12"), 2u);
+}
+
+TEST(MinHopTables, ADeadCableIsRoutedAroundAndWhatItCutsOffHasNoEntry) {
+  const auto whole = numbered({.leaves = 3, .spines = 2, .hosts_per_leaf = 2}, 1);
+  const std::vector<LinkId> dead{*whole.fabric.find_link("leaf1--spine2"),
+                                 *whole.fabric.find_link("host6--leaf3")};
+  const auto tables = fill_min_hop(whole, dead);
+  EXPECT_EQ(paths_between(whole, tables, "host1", "host3"), 1u);
+  EXPECT_EQ(paths_between(whole, tables, "host3", "host1"), 1u);
+  EXPECT_EQ(paths_between(whole, tables, "host3", "host5"), 2u);
+  const auto lost = tables.lids_of(whole.fabric.find_nic("host6").value())->base;
+  EXPECT_EQ(tables.walk(whole.fabric.find_nic("host1").value(), lost).end, RouteEnd::no_entry);
+}
+
+TEST(AssignLids, NicsBeginAtAMultipleOfTheirNumberAndNobodySharesOne) {
+  const auto whole = numbered({.leaves = 2, .spines = 1, .hosts_per_leaf = 2}, 2);
+  std::set<std::uint32_t> held;
+  const auto hold = [&](const LidRange& lids) {
+    EXPECT_EQ(lids.base.value() % lids.count(), 0u);
+    for (std::uint32_t lid = lids.base.value(); lid < lids.end(); ++lid) EXPECT_TRUE(held.insert(lid).second);
+  };
+  for (const PortId nic : whole.fabric.nics()) hold(*whole.inventory.ports[nic.value()].lids);
+  for (const auto& node : whole.inventory.nodes)
+    if (node.lids) hold(*node.lids);
+  EXPECT_EQ(held.size(), 4u * 4u + 3u);
+  EXPECT_FALSE(held.contains(0));
+}
+
+TEST(AssignLids, MoreThanThereAreAndPortsWithoutANameAreErrors) {
+  const auto big = make_clos({.leaves = 200, .spines = 4, .hosts_per_leaf = 40}).value();
+  auto inventory = design_inventory(big);
+  EXPECT_TRUE(assign_lids(big, 2, inventory));
+  const auto refused = assign_lids(big, 3, inventory);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, ::testing::HasSubstr("8000 NICs with 8 LIDs each"));
+  const auto wide = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 300}).value();
+  inventory = design_inventory(wide);
+  EXPECT_THAT(assign_lids(wide, 0, inventory).error().message, ::testing::HasSubstr("at most 254"));
+}
+
+}  // namespace
+}  // namespace weft
