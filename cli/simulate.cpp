@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "cli/commands.hpp"
 #include "cli/compose.hpp"
 #include "cli/exit_status.hpp"
@@ -55,7 +57,13 @@ int simulate_sweep(const po::variables_map& values, const FabricFile& file, cons
   if (fabric.kind() == FabricKind::infiniband) {
     const auto filled = simulated_tables(fabric, file.lab.lmc, faults);
     if (!filled) return report(filled.error());
-    tables = *filled;
+    tables = filled->tables;
+    if (filled->idle > 0)
+      fmt::print(
+          stderr,
+          "weft: no route takes {} of the channels between switches: they cannot be probed; with more labels "
+          "(lab: lmc) more are used\n",
+          filled->idle);
   }
   Sweep sweep(fabric, addresses->book, options, RunId(options.seed));
   if (tables) know_simulated_subnet(sweep, fabric, *tables, faults);

@@ -1,7 +1,10 @@
 #include "cli/simulate_infiniband.hpp"
 
+#include <algorithm>
+
 #include "topology/model/ib_design.hpp"
 #include "topology/routing/min_hop_tables.hpp"
+#include "topology/routing/routing_report.hpp"
 
 namespace weft {
 namespace {
@@ -54,11 +57,19 @@ std::vector<NicPair> pairs_for(const Fabric& fabric, const ForwardingTables& tab
 
 }  // namespace
 
-Result<std::shared_ptr<const ForwardingTables>> simulated_tables(const Fabric& fabric, std::uint8_t lmc,
-                                                                 const std::vector<FaultSpec>& faults) {
+Result<SimulatedTables> simulated_tables(const Fabric& fabric, std::uint8_t lmc,
+                                         const std::vector<FaultSpec>& faults) {
   InfinibandFabric whole{.fabric = fabric, .inventory = design_inventory(fabric), .remarks = {}};
   if (const auto assigned = assign_lids(fabric, lmc, whole.inventory); !assigned) return pass_on(assigned);
-  return std::make_shared<const ForwardingTables>(fill_min_hop(whole, unplugged(faults)));
+  const auto dead = unplugged(faults);
+  auto tables = std::make_shared<const ForwardingTables>(fill_min_hop(whole, dead));
+  const auto load = report_routing(whole, *tables).load;
+  SimulatedTables result{std::move(tables)};
+  for (std::uint32_t c = 0; c < load.size(); ++c)
+    if (load[c] == 0 && fabric.between_switches(ChannelId(c)) &&
+        std::ranges::find(dead, Fabric::link_of(ChannelId(c))) == dead.end())
+      ++result.idle;
+  return result;
 }
 
 void adopt_labels(PathLearner& learner, const ForwardingTables& tables, const NicPair& pair) {

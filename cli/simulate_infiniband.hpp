@@ -13,10 +13,14 @@
 
 namespace weft {
 
+struct SimulatedTables {
+  std::shared_ptr<const ForwardingTables> tables;
+  std::size_t idle = 0;  // channels between switches that no route takes: nothing can probe them
+};
 /// The tables of `fabric` with 2^lmc LIDs a NIC, min-hop over the links that no fault takes down. An Error:
 /// InfiniBand cannot number it.
-Result<std::shared_ptr<const ForwardingTables>> simulated_tables(const Fabric& fabric, std::uint8_t lmc,
-                                                                 const std::vector<FaultSpec>& faults);
+Result<SimulatedTables> simulated_tables(const Fabric& fabric, std::uint8_t lmc,
+                                         const std::vector<FaultSpec>& faults);
 
 /// The ways of every label between two NICs.
 void adopt_labels(PathLearner& learner, const ForwardingTables& tables, const NicPair& pair);

@@ -161,7 +161,7 @@ int trace_simulated_infiniband(const TraceWords& words, const FabricFile& file, 
   PathTable table;
   const AddressBook addresses;
   PathLearner learner(file.fabric, addresses, table);
-  adopt_labels(learner, **tables, pair);
+  adopt_labels(learner, *tables->tables, pair);
   print(file.fabric, learner, words, 1U << file.lab.lmc);
   return learner.pairs().empty() ? kExitUnknown : kExitHealthy;
 }

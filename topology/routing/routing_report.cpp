@@ -234,7 +234,7 @@ RoutingReport report_routing(const InfinibandFabric& fabric, const ForwardingTab
 
 std::string describe_adaptive(const RoutingReport::Adaptive& adaptive) {
   const auto all = adaptive.on + adaptive.other_service_levels + adaptive.off + adaptive.unknown;
-  if (adaptive.unknown == all) return "not known: only switches of Mellanox and NVIDIA are asked";
+  if (adaptive.unknown == all) return "not known (switches of Mellanox and NVIDIA can tell)";
   std::string text = adaptive.on == 0 ? "off"
                                       : fmt::format(
                                             "on at {} of {} switches: there a label takes any of the "

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <set>
 
 #include "topology/model/clos.hpp"
@@ -46,7 +47,7 @@ TEST(MinHopTables, EveryRouteIsShortGoesUpThenDownAndTheSpinesAreUsedAlike) {
 
 /// As measured with OpenSM 3.3.23: minhop gives exactly 2, 4 and 8 paths.
 TEST(MinHopTables, TheLidsOfANicTakeAsManyPathsAsThereAre) {
-  for (const std::uint8_t lmc : {1, 2, 3}) {
+  for (const std::uint8_t lmc : std::to_array<std::uint8_t>({1, 2, 3})) {
     const auto whole = numbered({.leaves = 3, .spines = 8, .hosts_per_leaf = 3}, lmc);
     EXPECT_EQ(paths_between(whole, fill_min_hop(whole), "host1", "host9"), 1u << lmc);
   }
