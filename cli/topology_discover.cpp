@@ -115,7 +115,8 @@ int topology_discover_command(const Arguments& arguments) {
 int topology_cabling_command(const Arguments& arguments) {
   OptionParser parser(
       "weft topology check FABRIC.yaml [options]",
-      "Compares the InfiniBand fabric that this host is on with the file that says how it should be.",
+      "Compares the InfiniBand fabric that this host is on with the file that says how it should be, and\n"
+      "names devices of another model or firmware than most beside them.",
       std::string(kCheckExamples));
   add_infiniband_options(parser.options());
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FABRIC.yaml"),

@@ -7,8 +7,13 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "cli/lab_place.hpp"
+#include "topology/files/fabric_file.hpp"
+#include "topology/model/ib_design.hpp"
+#include "topology/routing/min_hop_tables.hpp"
+#include "topology/routing/routing_report.hpp"
 
 namespace weft {
 namespace {
@@ -157,6 +162,24 @@ TEST_F(InfinibandLabTest, WhatIbsimCannotDoIsSaid) {
   EXPECT_EQ(lab.fault({"leaf1--spine1", "--loss", "0.5"}).status, 69);
   EXPECT_NE(lab.fault({"leaf1--spine1", "--counter", "NoSuchCounter=1"}).status, 0);
   EXPECT_EQ(lab.weft({"lab", "up", lab.file(), "--name", lab.name()}).status, 69);  // it is up already
+}
+
+/// Ties are broken otherwise, so entries differ; what they amount to does not.
+TEST_F(InfinibandLabTest, ASimulationsTablesReachAsFarAndAsEvenlyAsOpenSMs) {
+  InfinibandLab lab("{routing: minhop, lmc: 1}");
+  ASSERT_EQ(lab.up.status, 0) << lab.up.text;
+  const auto answer = lab.weft({"topology", "routes", "--lab=" + lab.name(), "-o", "json"});
+  ASSERT_EQ(answer.status, 0);
+  const auto theirs = nlohmann::json::parse(answer.text);
+  const auto file = read_fabric_file(lab.file()).value();
+  InfinibandFabric whole{.fabric = file.fabric, .inventory = design_inventory(file.fabric), .remarks = {}};
+  ASSERT_TRUE(assign_lids(whole.fabric, file.lab.lmc, whole.inventory));
+  const auto ours = report_routing(whole, fill_min_hop(whole));
+  EXPECT_EQ(ours.routes, theirs["routes"]);
+  EXPECT_EQ(ours.unreachable, theirs["unreachable"]);
+  EXPECT_EQ(ours.shortest, theirs["shortest"]);
+  EXPECT_EQ(ours.up_down, theirs["up_down"]);
+  EXPECT_NEAR(ours.top.busiest_over_mean, theirs["top_tier"]["busiest_over_mean"].get<double>(), 0.01);
 }
 
 }  // namespace

@@ -154,6 +154,18 @@ TEST(PathLearner, ThePathMapListsTheLabelsOfEachPath) {
   EXPECT_EQ(map.pairs[0].paths[0].labels.size(), 4u);
 }
 
+TEST(PathLearner, AnAdoptedLabelOfSeveralWaysIsTheirSetAndIsListedUnderEach) {
+  Rig rig;
+  const std::vector<std::vector<ChannelId>> ways{rig.over(0), rig.over(1), rig.over(3)};
+  rig.learner.adopt(rig.src, rig.dst, PathLabel(44), ways);
+  rig.learner.adopt(rig.src, rig.dst, PathLabel(45), std::span(ways).first(1));
+  EXPECT_EQ(rig.table.paths(rig.only_route().paths).size(), 3u);
+  const PathMap map = rig.learner.path_map();
+  ASSERT_EQ(map.pairs[0].paths.size(), 3u);
+  EXPECT_EQ(map.pairs[0].paths[0].labels, (std::vector{PathLabel(44), PathLabel(45)}));
+  EXPECT_EQ(map.pairs[0].paths[2].labels, std::vector{PathLabel(44)});
+}
+
 TEST(Sights, AChannelThatManyFlowsCouldTakeAndNoneTookIsDark) {
   Rig rig;
   for (std::uint32_t i = 0; i < 90; ++i)
