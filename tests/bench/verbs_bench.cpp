@@ -1,6 +1,7 @@
 // Queue pairs of weft beside perftest, in the same guests (soft-RoCE, emulated): bandwidth and latency by
 // turns, paired ratios; and how long a lab of four guests takes, booted and swept. Needs root and QEMU.
-// usage: bench_verbs [ALTERNATIONS]
+// usage: bench_verbs [ALTERNATIONS [beside|sweep]]: one part alone keeps the other's figures of an earlier
+// run
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -166,15 +167,18 @@ void rig_sweep(Figures& figures) {
   }
 }
 
-int run(int alternations) {
+int run(int alternations, std::string_view part) {
   if (const auto missing = missing_for_guests(); !missing.empty()) give_up(missing);
   Figures figures("verbs");
-  rig_sweep(figures);
-  beside_perftest(figures, alternations);
+  if (part != "beside") rig_sweep(figures);
+  if (part != "sweep") beside_perftest(figures, alternations);
+  figures.keep_earlier();
   return figures.write();
 }
 
 }  // namespace
 }  // namespace weft::bench
 
-int main(int argc, char** argv) { return weft::bench::run(argc > 1 ? std::max(std::atoi(argv[1]), 1) : 10); }
+int main(int argc, char** argv) {
+  return weft::bench::run(argc > 1 ? std::max(std::atoi(argv[1]), 1) : 10, argc > 2 ? argv[2] : "");
+}
