@@ -75,6 +75,7 @@ Result<QpsConnected> VerbsResponder::connect(PortId from, const ConnectQps& offe
     return fail(ErrorKind::invalid_input, "queue pairs of depth {} for messages of {} bytes make no sense",
                 offer.depth, offer.message.count());
   const std::lock_guard lock(mutex_);
+  if (broken_) return tl::unexpected(*broken_);
   auto group = std::make_unique<Group>();
   *group = {.from = from,
             .batch = offer.batch,
@@ -193,8 +194,9 @@ void VerbsResponder::drop(PortId from, BatchId batch) {
   });
 }
 
-std::vector<ReceivedTally> VerbsResponder::received(BatchId batch) const {
+Result<std::vector<ReceivedTally>> VerbsResponder::received(BatchId batch) const {
   const std::lock_guard lock(mutex_);
+  if (broken_) return tl::unexpected(*broken_);
   std::vector<ReceivedTally> result;
   if (const auto found = tallies_.find(batch); found != tallies_.end())
     for (const auto& tally : found->second) result.push_back(*tally);
@@ -208,7 +210,10 @@ void VerbsResponder::serve(const std::stop_token& stop) {
     {
       const std::lock_guard lock(mutex_);
       const auto done = queue_->poll();
-      if (!done) return;  // the prober's own queue tells the same
+      if (!done) {
+        broken_ = done.error();
+        return;
+      }
       for (const Completion& completion : *done) take(completion);
       idle = done->empty();
     }

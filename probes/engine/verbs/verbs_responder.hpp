@@ -6,6 +6,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "probes/engine/verbs/qp_messages.hpp"
@@ -30,7 +31,8 @@ class VerbsResponder {
   Result<QpsConnected> connect(PortId from, const ConnectQps& offer);
   /// The specs of flows whose bytes in memory are not those that were sent.
   std::vector<std::uint32_t> close(PortId from, const CloseQps& done);
-  std::vector<ReceivedTally> received(BatchId batch) const;
+  /// Error: its completion queue failed, so that nothing was counted or echoed from then on.
+  Result<std::vector<ReceivedTally>> received(BatchId batch) const;
   /// What came to this NIC because its own engine read it.
   void note(const ReceivedTally& tally);
 
@@ -56,6 +58,7 @@ class VerbsResponder {
   mutable std::mutex mutex_;
   std::size_t under_way_ = 0;  // messages that may complete at once
   std::atomic<int> busy_groups_ = 0;
+  std::optional<Error> broken_;  // why it serves no longer
   std::vector<std::unique_ptr<Group>> groups_;
   std::map<QpNum, Served*> served_;
   std::map<BatchId, std::vector<std::unique_ptr<ReceivedTally>>> tallies_;

@@ -173,6 +173,20 @@ TEST_P(RefusedFlows, AreAnErrorAndGiveBackWhatTheyHeld) {
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
+TEST(Flows, ForWhichNoMemoryIsLeftAtEitherEndAreAnErrorThatSaysSo) {
+  const auto no_memory = [](Bytes size) -> Result<std::unique_ptr<TransferBuffer>> {
+    return fail(ErrorKind::absent, "no {} of memory are left", to_string(size));
+  };
+  for (const std::size_t host : {FakeHosts::kHere, FakeHosts::kThere}) {
+    FakeHosts hosts;
+    (host == FakeHosts::kHere ? hosts.here : hosts.there) = hosts.open(host, no_memory);
+    const auto tallies = hosts.here->run(hosts.flows({50'000}), {});
+    ASSERT_FALSE(tallies);
+    EXPECT_THAT(tallies.error().message, HasSubstr("of memory are left"));
+    EXPECT_EQ(hosts.leaked(), 0u);
+  }
+}
+
 TEST(Flows, OfAnEngineThatCouldNotOpenLeaveNothingBehind) {
   for (const auto call :
        {FakeVerbs::Call::alloc_pd, FakeVerbs::Call::create_comp_channel, FakeVerbs::Call::create_cq}) {

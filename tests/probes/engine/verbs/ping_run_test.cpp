@@ -67,6 +67,21 @@ TEST(Pings, ThatWouldOverrunTheFarQueueAreRefusedBefore) {
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
+TEST(Pings, WhoseFarQueueOverranAreNoLossButAnErrorOfWhoShouldHaveCounted) {
+  FakeHosts hosts;
+  hosts.fake.shrink_queues(0);
+  hosts.there = hosts.open(FakeHosts::kThere);
+  hosts.fake.shrink_queues(1000);
+  auto request = hosts.pings(3);
+  request.pace.answer_wait = std::chrono::milliseconds(20);
+  ASSERT_TRUE(hosts.here->ping(request, {}));
+  const auto receipts = hosts.there->received(BatchId(2));
+  ASSERT_FALSE(receipts) << "a count that stopped must not be taken for what arrived";
+  EXPECT_THAT(receipts.error().message, HasSubstr("overran"));
+  EXPECT_FALSE(hosts.here->ping(hosts.pings(3), {})) << "nobody is left to echo";
+  EXPECT_EQ(hosts.leaked(), 0u);
+}
+
 TEST(Pings, GiveBackWhatTheyHeldWhenACallIsRefused) {
   for (const auto call : {FakeVerbs::Call::reg_mr, FakeVerbs::Call::create_cq, FakeVerbs::Call::create_qp,
                           FakeVerbs::Call::modify_qp, FakeVerbs::Call::post_send}) {
