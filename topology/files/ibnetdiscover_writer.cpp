@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include "topology/files/ibnetdiscover.hpp"
 
@@ -40,14 +41,20 @@ class Writer {
     return devices;
   }
 
-  static std::string lids(const std::optional<LidRange>& range) {
-    return fmt::format("lid {} lmc {}", range ? range->base.value() : 0, range ? range->lmc : 0);
+  void put_lids(const std::optional<LidRange>& range) {
+    put("lid {} lmc {}", range ? range->base.value() : 0, range ? range->lmc : 0);
+  }
+
+  template <class... Args>
+  void put(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
   }
 
   /// How the node describes itself; a host numbers its adapters, as drivers do.
-  std::string description(NodeId node, std::size_t device) const {
-    const auto& name = fabric_.name_of(node);
-    return fabric_.is_host(node) ? fmt::format("{} mlx5_{}", name, device) : name;
+  void put_description(NodeId node, std::size_t device) {
+    put("\"{}", fabric_.name_of(node));
+    if (fabric_.is_host(node)) put(" mlx5_{}", device);
+    text_ += '"';
   }
 
   void write_device(NodeId id, const Device& device, std::size_t index) {
@@ -56,14 +63,18 @@ class Writer {
     unsigned count = std::max<unsigned>(node.port_count, 1);
     for (const PortId port : device.ports) count = std::max<unsigned>(count, about(port).hardware_port);
     const auto guid = device.guid.value();
-    text_ += fmt::format("vendid=0x{:x}\ndevid=0x{:x}\nsysimgguid=0x{:x}\n", node.vendor, node.device,
-                         node.system_guid.value());
+    put("vendid=0x{:x}\ndevid=0x{:x}\nsysimgguid=0x{:x}\n", node.vendor, node.device,
+        node.system_guid.value());
     if (is_switch)
-      text_ += fmt::format("switchguid=0x{:x}({:x})\nSwitch\t{} \"S-{:016x}\"\t\t# \"{}\" base port 0 {}\n",
-                           guid, guid, count, guid, description(id, index), lids(node.lids));
+      put("switchguid=0x{:x}({:x})\nSwitch\t{} \"S-{:016x}\"\t\t# ", guid, guid, count, guid);
     else
-      text_ += fmt::format("caguid=0x{:x}\nCa\t{} \"H-{:016x}\"\t\t# \"{}\"\n", guid, count, guid,
-                           description(id, index));
+      put("caguid=0x{:x}\nCa\t{} \"H-{:016x}\"\t\t# ", guid, count, guid);
+    put_description(id, index);
+    if (is_switch) {
+      text_ += " base port 0 ";
+      put_lids(node.lids);
+    }
+    text_ += '\n';
     for (const PortId port : device.ports) write_port(port);
     text_ += '\n';
   }
@@ -76,26 +87,33 @@ class Writer {
     const bool at_host = fabric_.is_host(node_of(port));
     const auto far_lids =
         fabric_.is_host(node_of(far)) ? about(far).lids : inventory_.nodes[node_of(far).value()].lids;
-    const auto shape = own.width && own.speed
-                           ? fmt::format(" {}{}", to_string(*own.width), to_string(*own.speed))
-                           : std::string();
-    text_ += fmt::format("[{}]{}\t\"{}-{:016x}\"[{}]{}\t\t# {}\"{}\" lid {}{}\n", own.hardware_port,
-                         guid(port), letter(far), about(far).node_guid.value(), about(far).hardware_port,
-                         guid(far), at_host ? lids(own.lids) + ' ' : std::string(),
-                         description(node_of(far), device_index(far)), far_lids ? far_lids->base.value() : 0,
-                         shape);
+    put("[{}]", own.hardware_port);
+    put_guid(port);
+    put("\t\"{}-{:016x}\"[{}]", letter(far), about(far).node_guid.value(), about(far).hardware_port);
+    put_guid(far);
+    text_ += "\t\t# ";
+    if (at_host) {
+      put_lids(own.lids);
+      text_ += ' ';
+    }
+    put_description(node_of(far), device_index(far));
+    put(" lid {}", far_lids ? far_lids->base.value() : 0);
+    if (own.width && own.speed) put(" {}{}", to_string(*own.width), to_string(*own.speed));
+    text_ += '\n';
   }
 
-  std::string guid(PortId port) const {
-    return fabric_.is_host(node_of(port)) ? fmt::format("({:x})", about(port).port_guid.value())
-                                          : std::string();
+  void put_guid(PortId port) {
+    if (fabric_.is_host(node_of(port))) put("({:x})", about(port).port_guid.value());
   }
 
-  /// Which of its node's adapters this port belongs to.
+  /// Which of its node's adapters this port belongs to: devices_of() without the devices.
   std::size_t device_index(PortId port) const {
-    const auto devices = devices_of(node_of(port));
-    const auto has = [&](const Device& d) { return d.guid == about(port).node_guid; };
-    return static_cast<std::size_t>(std::find_if(devices.begin(), devices.end(), has) - devices.begin());
+    if (!fabric_.is_host(node_of(port))) return 0;
+    const auto ports = fabric_.ports_of(node_of(port));
+    std::size_t index = 0;
+    for (std::size_t i = 1; i < ports.size() && ports[i - 1] != port; ++i)
+      index += about(ports[i]).node_guid != about(ports[i - 1]).node_guid ? 1 : 0;
+    return index;
   }
 
   const Fabric& fabric_;

@@ -16,9 +16,8 @@ namespace weft {
 namespace {
 
 constexpr int kGsiQueueKey = static_cast<int>(0x80010000);  // IBTA vol. 1, 3.5.3: Q_Key of QP1
-// The shortest sleep: some 55 us in all by the kernel's usual timer slack. Twice as long is too long: a
-// window of 64 takes ibsim 200 us.
-constexpr auto kGather = std::chrono::microseconds(1);
+// Between 50 and 100 us by the kernel's usual timer slack; a window of 64 takes ibsim 200 us.
+constexpr auto kGather = std::chrono::microseconds(50);
 constexpr auto kSpin = std::chrono::microseconds(200);  // ten times a round trip over four switches
 constexpr int kPermissiveLid = 0xFFFF;
 constexpr std::uint8_t kOui[3] = {0x77, 0x65, 0x66};  // "wef": names weft's messages in the vendor class
