@@ -1,5 +1,7 @@
 #include "probes/discover/subnet_scan.hpp"
 
+#include <utility>
+
 namespace weft {
 namespace {
 
@@ -7,7 +9,9 @@ constexpr std::uint32_t kNobody = 0xFFFFFFFF;
 
 }  // namespace
 
-SubnetScan::SubnetScan() { explorations_.push_back({Kind::explore, 0, kNobody}); }
+SubnetScan::SubnetScan(std::size_t most_nodes) : most_nodes_(most_nodes) {
+  explorations_.push_back({Kind::explore, 0, kNobody});
+}
 
 std::optional<MadQuestion> SubnetScan::next() {
   while (!attributes_.empty() || !explorations_.empty() || !visits_.empty()) {
@@ -22,7 +26,7 @@ std::optional<MadQuestion> SubnetScan::next() {
 bool SubnetScan::needless(const Tag& tag) const {
   if (tag.node == kNobody) return false;
   const auto& node = known_[tag.node].node;
-  if (tag.kind == Kind::explore) return peer_of(node, tag.port) != nullptr;
+  if (tag.kind == Kind::explore) return full_ || peer_of(node, tag.port) != nullptr;
   if (tag.kind != Kind::port_info || !node.is_switch || tag.port == 0) return false;
   // A port that its manager has not activated is worth a question at both ends.
   const IbSubnetPort* peer = peer_of(node, tag.port);
@@ -123,6 +127,12 @@ void SubnetScan::unanswered(const Tag& tag, const MadAnswer& answer) {
 void SubnetScan::met(const Tag& from, const NodeInfo& info) {
   const bool own = from.node == kNobody;
   const auto found = index_.find(info.node_guid);
+  if (found == index_.end() && known_.size() == most_nodes_) {
+    if (!std::exchange(full_, true))
+      remark("{}: there are more than {} nodes: what is behind further ports is left out", place(from),
+             most_nodes_);
+    return;
+  }
   if (found == index_.end()) {
     first_met(info, own ? DirectedRoute() : known_[from.node].route.then(from.port));
   } else if (const NodeInfo& first = known_[found->second].info;

@@ -10,9 +10,12 @@
 
 namespace weft {
 
+/// More nodes than a subnet has LIDs for: whoever shows more makes them up.
+inline constexpr std::size_t kMostNodes = 0xC000;
+
 class SubnetScan : public MadDialogue {
  public:
-  SubnetScan();
+  explicit SubnetScan(std::size_t most_nodes = kMostNodes);
   std::optional<MadQuestion> next() override;
   void answered(const MadQuestion& question, const MadAnswer& answer) override;
 
@@ -51,6 +54,8 @@ class SubnetScan : public MadDialogue {
   }
   std::string place(const Tag& tag) const;
 
+  std::size_t most_nodes_;
+  bool full_ = false;  // most_nodes_ are known: no port is explored any more
   std::vector<Known> known_;
   std::unordered_map<Guid, std::uint32_t> index_;
   std::deque<Tag> attributes_;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "probes/discover/subnet_scan.hpp"
 #include "tests/fakes/fake_subnet.hpp"
 
 namespace weft {
@@ -229,6 +230,51 @@ TEST(SubnetDiscovery, WithoutASubnetManagerTheCablesAreFoundAndNobodyHasALid) {
   const auto result = built(*found);
   EXPECT_EQ(result.fabric.link_count(), 6u);
   for (const auto& port : result.inventory.ports) EXPECT_FALSE(port.lids);
+}
+
+/// Every port leads to a switch that nobody has seen before.
+class EndlessSubnet : public Mads {
+ public:
+  Result<void> send(const MadPacket& packet) override {
+    MadArrival arrival{packet.bytes, false, Lid()};
+    const auto data = MutableByteSpan(arrival.bytes).subspan(64);
+    store_u8(arrival.bytes, 3, 0x81);
+    if (decode_mad_header(packet.bytes)->attribute == MadAttribute::node_info) {
+      store_u8(data, 2, 2);   // a switch
+      store_u8(data, 3, 40);  // of 40 ports
+      store_be64(data, 12, ++guid_);
+      store_u8(data, 36, 1);
+    }
+    if (decode_mad_header(packet.bytes)->attribute == MadAttribute::port_info)
+      store_u8(data, 33, 0x50);  // up
+    ++sent;
+    coming_.push_back(arrival);
+    return {};
+  }
+  Result<std::optional<MadArrival>> receive(Nanoseconds) override {
+    if (coming_.empty()) return std::nullopt;
+    const auto arrival = coming_.front();
+    coming_.pop_front();
+    return arrival;
+  }
+  Nanoseconds now() override { return now_ += Nanoseconds(1); }
+  std::uint64_t sent = 0;
+
+ private:
+  std::uint64_t guid_ = 0;
+  std::deque<MadArrival> coming_;
+  Nanoseconds now_{};
+};
+
+TEST(SubnetDiscovery, ASubnetWithoutEndIsCutWithARemark) {
+  EndlessSubnet subnet;
+  SubnetScan scan(100);
+  ASSERT_TRUE(converse(subnet, scan));
+  const auto found = std::move(scan).result();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->subnet.nodes.size(), 100u);
+  EXPECT_THAT(found->subnet.remarks, Contains(HasSubstr("more than 100 nodes")));
+  EXPECT_LT(subnet.sent, 100u * 50u);
 }
 
 }  // namespace
