@@ -79,7 +79,7 @@ class CountFindings {
     } else if (total >= kSuspected) {
       report_.add(found_among(rivals, total));
     }
-    if (total < kWorthAsking || (likeliest.probability >= kNamed && is_settled(likeliest))) return;
+    if (total < kWorthAsking || (likeliest.probability >= kSure && is_settled(likeliest))) return;
     report_.add(doubt_of(fabric_, problem_, result_, rivals, counted_));
   }
 

@@ -269,12 +269,12 @@ class LoadSearch {
     const double sure_of_cause = first.cause_probability();
     found.probability = sure_of_cause / (1.0 + std::exp(-first.log_odds - std::log(total)));
     describe(first, found);
-    if (found.channels.size() > 1 || !first.pressed || found.probability < kNamed)
+    if (found.channels.size() > 1 || !first.pressed || found.probability < kSure)
       report_.add(Doubt{.channels = found.channels,
                         .cause = found.cause,
                         .probability = found.probability,
                         .passes = first.rate.best.capacity / rounds_.capacity(first.channel)});
-    if (sure_of_cause < kNamed)
+    if (sure_of_cause < kSure)
       found.evidence.push_back(fmt::format("{} is as good as {} here: press it with less, then with more",
                                            to_string(Cause::rate), to_string(Cause::congestion)));
     report_.add(std::move(found));

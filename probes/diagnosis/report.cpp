@@ -17,8 +17,24 @@ bool same_fault(const LinkFinding& a, const LinkFinding& b) {
 
 }  // namespace
 
+double named_from(Cause cause) {
+  switch (cause) {
+    case Cause::loss:
+    case Cause::down:
+    case Cause::mtu:
+    case Cause::corruption:
+      return 0.9;
+    case Cause::rate:
+    case Cause::congestion:
+    case Cause::delay:
+    case Cause::counter:
+      return kSure;
+  }
+  return kSure;
+}
+
 Verdict Report::verdict_of_found(const Found& found) const {
-  if (found.probability < kNamed) return Verdict::unknown;
+  if (found.probability < named_from(found.cause)) return Verdict::unknown;
   return verdict_of(found.cause, found.estimate ? found.estimate->value : 0.0);
 }
 

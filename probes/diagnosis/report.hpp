@@ -10,10 +10,14 @@
 
 namespace weft {
 
-/// From this posterior probability on a fault is named. Below it, down to one half, the verdict is `unknown`:
-/// a wrong name drains a good cable, so twenty are to be right for one that is not.
-inline constexpr double kNamed = 0.95;
+/// From `named_from` on a fault is named; below it, down to one half, the verdict is `unknown`. A wrong name
+/// drains a good cable: nine are to be right for one that is not where all that count is counted packets,
+/// whose law is known and whose stated probabilities hold (docs/diagnosis.md: of all names so given, no more
+/// than one in a hundred is wrong even at the limit of the data); where a model of noise decides, twenty.
+/// Below kSure further probes are asked for, named or not.
+inline constexpr double kSure = 0.95;
 inline constexpr double kSuspected = 0.5;
+double named_from(Cause cause);
 
 /// A cause found, not yet put into words. One channel; or several that cannot be told apart; or a whole node.
 struct Found {

@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 
 #include "tests/bench/diagnosis/evaluate.hpp"
 #include "tests/bench/diagnosis/plots.hpp"
 #include "tests/bench/diagnosis/special.hpp"
+#include "tests/bench/diagnosis/tables.hpp"
 #include "tests/bench/support/figures.hpp"
 
 namespace weft::bench {
@@ -42,9 +44,8 @@ class Evaluation {
   void headline(const std::string& name, const Scenario& scenario, const char* precision,
                 const char* recall) {
     const bool compared = name != "pareto";
-    const auto judged =
-        evaluate(k10_, scenario, options_.seeds, {.comparators = compared, .oracles = compared});
-    row(name, "k=10 " + name, score_of(judged), precision, recall);
+    const auto judged = evaluate(k10_, scenario, options_.seeds, {.comparators = compared, .oracles = true});
+    row(name, "k=10 " + name, judged, precision, recall);
     if (compared) compare(name, judged);
   }
 
@@ -54,18 +55,15 @@ class Evaluation {
       const Pool pool = pool_of(judged, who);
       const BestOfAll best = pool.best();
       print_best(who, best);
-      if (name == "mid") {
-        figures_.add(fmt::format("precision_mid_{}", who), best.precision);
-        tuned_at_mid_[who] = best;
-      } else if (tuned_at_mid_.contains(who)) {
-        print_best(fmt::format("{} as tuned at mid", who), pool.with(tuned_at_mid_[who]));
-      }
-      figures_.add(fmt::format("recall_{}_{}", name, who), best.recall);
+      figures_.note(fmt::format("precision_{}_{}", name, who), best.precision);
+      figures_.note(fmt::format("recall_{}_{}", name, who), best.recall);
+      if (name == "mid") tuned_at_mid_[who] = best;
+      if (name == "mid" || !tuned_at_mid_.contains(who)) continue;
+      const BestOfAll kept = pool.with(tuned_at_mid_[who]);
+      print_best(fmt::format("{} as tuned at mid", who), kept);
+      figures_.note(fmt::format("precision_{}_{}_as_mid", name, who), kept.precision);
+      figures_.note(fmt::format("recall_{}_{}_as_mid", name, who), kept.recall);
     }
-    const Score oracle = score_of_oracle(judged);
-    print_row("  bound: knows all else", oracle);
-    figures_.note("recall_" + name + "_bound", oracle.recall());
-    figures_.note("recall_16nats_" + name + "_bound", oracle.recall_in_band(3));
   }
 
   void mid() { headline("mid", kMid, "0.995", "0.995"); }
@@ -83,14 +81,16 @@ class Evaluation {
     fmt::print("limit, {} fresh seeds: recall at a precision of", fresh.count);
     for (const double precision : kPrecisions) fmt::print(" {:>6}", precision);
     fmt::print("\n");
-    for (const char* who : {kOracle, kHumbleOracle, kWeft, "flock", "007", "netbouncer"}) {
+    for (const auto& [who, key] :
+         {std::pair(kOracle, "bound"), std::pair(kHumbleOracle, "usual"), std::pair(kWeft, kWeft),
+          std::pair("flock", "flock"), std::pair("007", "007"), std::pair("netbouncer", "netbouncer")}) {
       const Pool pool = pool_of(judged, who);
       fmt::print("  {:<48}", who);
-      for (const double precision : kPrecisions) fmt::print(" {:>6.3f}", pool.recall_at(precision));
+      for (const double precision : kPrecisions) {
+        fmt::print(" {:>6.3f}", pool.recall_at(precision));
+        figures_.note(fmt::format("recall_limit_at_{}_{}", precision, key), pool.recall_at(precision));
+      }
       fmt::print("\n");
-      if (who == kOracle) figures_.note("recall_limit_at_p99_bound", pool.recall_at(0.99));
-      if (who == kWeft) figures_.note("recall_limit_at_p99", pool.recall_at(0.99));
-      if (who == std::string("flock")) figures_.note("recall_limit_at_p99_flock", pool.recall_at(0.99));
     }
     std::fflush(stdout);
   }
@@ -101,7 +101,7 @@ class Evaluation {
       Scenario scenario = base;
       scenario.removed = 0.02;
       row(fmt::format("{}_removed", name), fmt::format("k=10 less 2 % {}", name),
-          score_of(evaluate(k10_, scenario, options_.seeds, {})));
+          evaluate(k10_, scenario, options_.seeds, {.oracles = true}));
     }
   }
 
@@ -110,9 +110,8 @@ class Evaluation {
       Scenario scenario = kMid;
       scenario.probes = probes;
       scenario.removed = removed;
-      const auto judged = evaluate(fabric, scenario, options_.seeds, {.a_world = kSeedsAWorld});
       row(name + (removed > 0 ? "_removed" : ""), name + (removed > 0 ? " less 2 % mid" : " mid"),
-          score_of(judged));
+          evaluate(fabric, scenario, options_.seeds, {.oracles = true, .a_world = kSeedsAWorld}));
     }
   }
   void leaf_spine() { large("120x90", leaf_spine_120x90(), 1080000); }
@@ -123,6 +122,7 @@ class Evaluation {
       Scenario scenario = base;
       scenario.kind = FaultyKind::nic_channels;
       class_row(fmt::format("nics_{}", name), fmt::format("k=10 NICs {}", name), scenario);
+      bounds(fmt::format("nics_{}", name), evaluate(k10_, scenario, options_.seeds, {.oracles = true}));
     }
   }
 
@@ -175,6 +175,9 @@ class Evaluation {
       fmt::print("stated from {:.2f}: {:>5} verdicts, stated {:.3f}, true {:.3f}\n", Score::kBins[bin],
                  score.in_bin[bin], stated, truly);
       gap = std::max(gap, std::abs(stated - truly));
+      figures_.note(fmt::format("stated_{}", Score::kBins[bin]), stated);
+      figures_.note(fmt::format("true_{}", Score::kBins[bin]), truly);
+      figures_.note(fmt::format("verdicts_{}", Score::kBins[bin]), count);
     }
     figures_.add("calibration_gap", gap, "at most 0.05");
     figures_.add("calibration_fewest_verdicts", static_cast<double>(fewest), "100");
@@ -186,6 +189,9 @@ class Evaluation {
     const Settled settled = settle_doubts(k10_, options_.seeds);
     fmt::print("doubts: {} in {} seeds, settled {}, second round {:.1f} % of the first\n", settled.doubts,
                options_.seeds.count, settled.settled, 100 * settled.packets);
+    figures_.note("doubts", static_cast<double>(settled.doubts));
+    figures_.note("doubts_settled_right", static_cast<double>(settled.settled));
+    figures_.note("second_round_share", settled.packets);
     if (settled.doubts > 0)
       figures_.add("doubts_settled",
                    static_cast<double>(settled.settled) / static_cast<double>(settled.doubts), "0.95");
@@ -240,16 +246,42 @@ class Evaluation {
                best.setting, best.threshold);
   }
 
-  void row(const std::string& key, const std::string& name, const Score& score, const char* precision = "",
-           const char* recall = "") {
+  /// What weft reached, and below it what the oracles would name of the same data at the same probability.
+  void row(const std::string& key, const std::string& name, const std::vector<Judged>& judged,
+           const char* precision = "", const char* recall = "") {
+    const Score score = score_of(judged);
     print_row(name, score);
+    bounds(key, judged);
     figures_.add("precision_" + key, score.precision(), precision);
     figures_.add("recall_" + key, score.recall(), recall);
     if (key == "limit")
       figures_.add("recall_at_090",
                    static_cast<double>(score.right_at_090) / static_cast<double>(score.faults));
-    figures_.note("faults_16nats_" + key, static_cast<double>(score.in_band.back()));
-    figures_.note("found_16nats_" + key, static_cast<double>(score.right_in_band.back()));
+    note_bands(key, score.in_band, score.right_in_band);
+  }
+
+  void bounds(const std::string& key, const std::vector<Judged>& judged) {
+    for (const auto& [oracle, bound] : {std::pair(kOracle, "_bound"), std::pair(kHumbleOracle, "_usual")}) {
+      const Score score = score_of_oracle(judged, oracle);
+      print_row(fmt::format("  {}", oracle), score);
+      figures_.note("recall_" + key + bound, score.recall());
+      note_bands(key + bound, score.in_band, score.right_in_band);
+    }
+  }
+
+  using Bands = std::array<std::size_t, Score::kBands.size()>;
+  /// Of each band the faults and those found, so that pieces of a run add up.
+  void note_bands(const std::string& key, const Bands& all, const Bands& right) {
+    for (std::size_t band = 0; band < all.size(); ++band) {
+      const auto faults = static_cast<double>(all[band]);
+      const auto found = static_cast<double>(right[band]);
+      const auto note = [&](const char* what, double value) {
+        figures_.note(fmt::format("{}_{}nats_{}", what, Score::kBands[band], key), value);
+      };
+      note("faults", faults);
+      note("found", found);
+      if (faults > 0) note("recall", found / faults);
+    }
   }
 
   void class_row(const std::string& key, const std::string& name, const Scenario& scenario) {
@@ -265,22 +297,29 @@ class Evaluation {
     std::fflush(stdout);
     figures_.note("precision_" + key, precision);
     figures_.note("recall_" + key, recall);
+    note_bands(key, score.in_band, score.right_in_band);
   }
 
-  /// Over all pieces that have been run, and of each alone.
-  void sixteen_nats() {
+  /// Of this bound, or of weft, over all pieces that have been run.
+  std::optional<double> sixteen_nats(const std::string& bound) {
     double faults = 0;
     double found = 0;
     for (const char* key : {"mid", "low", "limit", "pareto", "mid_removed", "low_removed", "limit_removed",
                             "120x90", "120x90_removed", "rails", "rails_removed"}) {
-      const auto all = figures_.find(fmt::format("faults_16nats_{}", key));
-      const auto right = figures_.find(fmt::format("found_16nats_{}", key));
+      const auto all = figures_.find(fmt::format("faults_16nats_{}{}", key, bound));
+      const auto right = figures_.find(fmt::format("found_16nats_{}{}", key, bound));
       if (!all || !right || *all == 0) continue;
-      figures_.note(fmt::format("recall_16nats_{}", key), *right / *all);
       faults += *all;
       found += *right;
     }
-    if (faults > 0) figures_.add("recall_16nats", found / faults, "0.99");
+    return faults > 0 ? std::optional(found / faults) : std::nullopt;
+  }
+
+  void sixteen_nats() {
+    if (const auto recall = sixteen_nats("")) figures_.add("recall_16nats", *recall, "0.99");
+    for (const char* bound : {"_bound", "_usual"})
+      if (const auto recall = sixteen_nats(bound))
+        figures_.add(std::string("recall_16nats") + bound, *recall);
   }
 
   struct Piece {
@@ -312,9 +351,13 @@ int Evaluation::run() {
     if (options_.wants(piece.name)) (this->*piece.run)();
   figures_.keep_earlier();
   sixteen_nats();
+  std::ofstream tables(bench_folder() / "diagnosis_tables.md");
+  tables << diagnosis_tables(figures_);
+  tables.flush();
   const int status = figures_.write();
-  if (!drawn_) fmt::print(stderr, "cannot write the plots to {}\n", bench_folder().string());
-  return drawn_ ? status : 70;
+  if (!drawn_ || !tables)
+    fmt::print(stderr, "cannot write the plots and tables to {}\n", bench_folder().string());
+  return drawn_ && tables ? status : 70;
 }
 
 }  // namespace

@@ -60,12 +60,13 @@ Pool pool_of(const std::vector<Judged>& judged, const std::string& who) {
   return pool;
 }
 
-Score score_of_oracle(const std::vector<Judged>& judged) {
+Score score_of_oracle(const std::vector<Judged>& judged, const std::string& oracle) {
+  const double named = named_from(Cause::loss);
   Score score;
   for (const Judged& one : judged) {
     Names names;
-    for (const auto& [channel, odds] : one.rankings.at(kOracle).at(""))
-      if (odds >= std::log(kNamed / (1 - kNamed))) names.channels.push_back(channel);
+    for (const auto& [channel, odds] : one.rankings.at(oracle).at(""))
+      if (odds >= std::log(named / (1 - named))) names.channels.push_back(channel);
     score.add(one.faults, names, one.nats);
   }
   return score;

@@ -22,8 +22,8 @@ struct Judged {
 };
 
 inline constexpr const char* kComparators[] = {"007", "netbouncer", "flock"};
-inline constexpr const char* kOracle = "bound";
-inline constexpr const char* kHumbleOracle = "bound, backgrounds unknown";
+inline constexpr const char* kOracle = "bound: knows all else";
+inline constexpr const char* kHumbleOracle = "bound: faults, the usual";
 inline constexpr const char* kWeft = "weft";
 
 /// By seed. "weft" is among the rankings, by what it states of each channel.
@@ -33,7 +33,7 @@ std::vector<Judged> evaluate(const Fabric& fabric, const Scenario& scenario, con
 Score score_of(const std::vector<Judged>& judged);
 /// Of one who ranks: by name; without a setting of that name an empty pool.
 Pool pool_of(const std::vector<Judged>& judged, const std::string& who);
-/// What the oracle would name where weft does: at the same posterior probability.
-Score score_of_oracle(const std::vector<Judged>& judged);
+/// What this oracle would name where weft does: at the same posterior probability.
+Score score_of_oracle(const std::vector<Judged>& judged, const std::string& oracle);
 
 }  // namespace weft::bench

@@ -18,7 +18,7 @@ struct Crossing {
   double share;         // of the observation's packets that cross the channel
 };
 
-/// Who crosses whom, both ways, and the true loss of every observation.
+/// Who crosses whom, both ways, and the true loss, of the observations that cross a channel near a fault.
 struct Crossings {
   std::vector<std::vector<Crossing>> over;      // by channel
   std::vector<std::vector<Crossing>> channels;  // by observation
@@ -39,21 +39,49 @@ std::uint64_t mixed(std::uint64_t sum, const Crossing& crossing) {
   return (sum ^ (share << 32 | crossing.index)) * 0x9E3779B97F4A7C15ull;
 }
 
+/// Calls `visit(channel, share)`; a channel of several paths comes once for each.
+template <class Visit>
+void for_each_crossing(const Observations& seen, const Observation& probe, Visit visit) {
+  for (const auto& ways : {std::optional(probe.path), probe.back}) {
+    if (!ways) continue;
+    const auto members = seen.paths.paths(*ways);
+    for (const PathId path : members)
+      for (const ChannelId channel : seen.paths.channels(path))
+        visit(channel.value(), 1.0 / static_cast<double>(members.size()));
+  }
+}
+
+bool crosses_any(const Observations& seen, const Observation& probe, const std::vector<bool>& marked) {
+  bool any = false;
+  for_each_crossing(seen, probe, [&](std::uint32_t channel, double) { any = any || marked[channel]; });
+  return any;
+}
+
+/// The faults, and the channels that an observation crosses together with one: all that matter.
+std::vector<bool> near_faults(const Fabric& fabric, const Run& run) {
+  const Observations& seen = run.observations;
+  std::vector<bool> faulty(fabric.channel_count(), false);
+  for (const ChannelId fault : run.faults) faulty[fault.value()] = true;
+  std::vector<bool> near = faulty;
+  for (const Observation& probe : seen.probes)
+    if (crosses_any(seen, probe, faulty))
+      for_each_crossing(seen, probe, [&](std::uint32_t channel, double) { near[channel] = true; });
+  return near;
+}
+
 Crossings crossings_of(const Fabric& fabric, const Run& run) {
   const Observations& seen = run.observations;
+  const std::vector<bool> near = near_faults(fabric, run);
   Crossings all;
   all.over.resize(fabric.channel_count());
   all.channels.resize(seen.probes.size());
   all.loss.assign(seen.probes.size(), 0.0);
   all.crossed_by.assign(fabric.channel_count(), 0);
   for (std::uint32_t i = 0; i < seen.probes.size(); ++i) {
-    for (const auto& ways : {std::optional(seen.probes[i].path), seen.probes[i].back}) {
-      if (!ways) continue;
-      const auto members = seen.paths.paths(*ways);
-      for (const PathId path : members)
-        for (const ChannelId channel : seen.paths.channels(path))
-          add_share(all.channels[i], channel.value(), 1.0 / static_cast<double>(members.size()));
-    }
+    if (!crosses_any(seen, seen.probes[i], near)) continue;
+    for_each_crossing(seen, seen.probes[i], [&](std::uint32_t channel, double share) {
+      add_share(all.channels[i], channel, share);
+    });
     for (const Crossing& crossing : all.channels[i]) {
       all.over[crossing.index].push_back({i, crossing.share});
       all.crossed_by[crossing.index] = mixed(all.crossed_by[crossing.index], {i, crossing.share});

@@ -7,6 +7,7 @@ namespace weft::bench {
 namespace {
 
 constexpr int kSteps = 24;
+constexpr double kLeastOdds = -7;  // log: below one in a thousand nobody names anything
 
 struct Lossy {
   double others;  // loss by the other channels
@@ -50,17 +51,22 @@ Ranking rank_oracle(const Fabric& fabric, const Run& run, const Scenario& scenar
     for (const ChannelId c : path)
       rows[c.value()].push_back({std::max(loss - known(c), 1e-12), static_cast<double>(probe.lost)});
   }
+  const auto may_fail = [&](std::uint32_t c) {  // what is removed, nothing crosses
+    return sent[c] > 0 &&
+           fabric.between_switches(ChannelId(c)) == (scenario.kind == FaultyKind::switch_channels);
+  };
   double candidates = 0;
-  for (std::uint32_t c = 0; c < rows.size(); ++c) candidates += fabric.between_switches(ChannelId(c)) ? 1 : 0;
+  for (std::uint32_t c = 0; c < rows.size(); ++c) candidates += may_fail(c) ? 1 : 0;
   const double faults = 0.5 * static_cast<double>(scenario.most_faults);
   const double prior = std::log(faults / (candidates - faults));
   Ranking ranking;
-  for (std::uint32_t c = 0; c < rows.size(); ++c)
-    if (fabric.between_switches(ChannelId(c)))
-      ranking.emplace_back(
-          ChannelId(c),
-          prior + mean_likelihood(rows[c], sent[c], usual + scenario.least_loss, usual + scenario.most_loss) -
-              mean_likelihood(rows[c], sent[c], 0, scenario.background));
+  for (std::uint32_t c = 0; c < rows.size(); ++c) {
+    if (!may_fail(c)) continue;
+    const double odds =
+        prior + mean_likelihood(rows[c], sent[c], usual + scenario.least_loss, usual + scenario.most_loss) -
+        mean_likelihood(rows[c], sent[c], 0, scenario.background);
+    if (odds > kLeastOdds) ranking.emplace_back(ChannelId(c), odds);
+  }
   return ranking;
 }
 
