@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -325,18 +326,28 @@ class Evaluation {
   struct Piece {
     const char* name;
     void (Evaluation::*run)();
+    double seconds;  // of one core, at 100 seeds
   };
   static constexpr Piece kPieces[] = {
-      {"mid", &Evaluation::mid},           {"low", &Evaluation::low},
-      {"limit", &Evaluation::limit},       {"pareto", &Evaluation::pareto},
-      {"bound", &Evaluation::bound},       {"removed", &Evaluation::removed},
-      {"120x90", &Evaluation::leaf_spine}, {"rails", &Evaluation::rails},
-      {"nics", &Evaluation::nics},         {"classes", &Evaluation::classes},
-      {"healthy", &Evaluation::healthy},   {"calibration", &Evaluation::calibration},
-      {"switch", &Evaluation::switches},   {"doubts", &Evaluation::doubts},
-      {"causes", &Evaluation::causes},     {"plots", &Evaluation::plots},
-      {"speed", &Evaluation::speed},
+      {"mid", &Evaluation::mid, 7},
+      {"low", &Evaluation::low, 30},
+      {"limit", &Evaluation::limit, 7},
+      {"pareto", &Evaluation::pareto, 9},
+      {"bound", &Evaluation::bound, 25},
+      {"removed", &Evaluation::removed, 30},
+      {"120x90", &Evaluation::leaf_spine, 300},
+      {"rails", &Evaluation::rails, 500},
+      {"nics", &Evaluation::nics, 50},
+      {"classes", &Evaluation::classes, 160},
+      {"healthy", &Evaluation::healthy, 150},
+      {"calibration", &Evaluation::calibration, 110},
+      {"switch", &Evaluation::switches, 4},
+      {"doubts", &Evaluation::doubts, 12},
+      {"causes", &Evaluation::causes, 4},
+      {"plots", &Evaluation::plots, 120},
+      {"speed", &Evaluation::speed, 25},
   };
+  double expected_minutes() const;
 
   Options options_;
   Fabric k10_;
@@ -345,10 +356,23 @@ class Evaluation {
   bool drawn_ = true;
 };
 
+double Evaluation::expected_minutes() const {
+  double seconds = 0;
+  for (const Piece& piece : kPieces)
+    if (options_.wants(piece.name)) seconds += piece.seconds;
+  return seconds / 60 * static_cast<double>(options_.seeds.count) / 100 /
+         static_cast<double>(options_.seeds.threads);
+}
+
 int Evaluation::run() {
+  const auto began = std::chrono::steady_clock::now();
+  fmt::print("about {:.0f} min, if {} of this machine's cores are free\n", expected_minutes(),
+             options_.seeds.threads);
   print_header();
   for (const Piece& piece : kPieces)
     if (options_.wants(piece.name)) (this->*piece.run)();
+  const std::chrono::duration<double, std::ratio<60>> took = std::chrono::steady_clock::now() - began;
+  fmt::print("took {:.1f} min\n", took.count());
   figures_.keep_earlier();
   sixteen_nats();
   std::ofstream tables(bench_folder() / "diagnosis_tables.md");
