@@ -74,13 +74,18 @@ class CountFindings {
     const std::uint32_t first = *std::ranges::max_element(
         rivals, {}, [this](std::uint32_t i) { return result_.suspicions[i].probability; });
     const Suspicion& likeliest = result_.suspicions[first];
-    if (likeliest.probability >= kSuspected) {
-      report_.add(found(first));
-    } else if (total >= kSuspected) {
-      report_.add(found_among(rivals, total));
-    }
+    if (total >= kSuspected) report_.add(worded(rivals, total, first));
     if (total < kWorthAsking || (likeliest.probability >= kSure && is_settled(likeliest))) return;
     report_.add(doubt_of(fabric_, problem_, result_, rivals, counted_));
+  }
+
+  /// The likeliest, but where it does not stand out; or where it and its rivals are all one host's: which
+  /// part of a host is at fault matters less than that it is this host.
+  Found worded(const std::vector<std::uint32_t>& rivals, double total, std::uint32_t first) const {
+    const Suspicion& likeliest = result_.suspicions[first];
+    if (rivals.size() == 1 || likeliest.probability >= named_from(cause_of(likeliest))) return found(first);
+    Found all = found_among(rivals, total);
+    return likeliest.probability < kSuspected || report_.host_of(all) ? std::move(all) : found(first);
   }
 
   bool is_settled(const Suspicion& suspicion) const {

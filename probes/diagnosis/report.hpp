@@ -40,6 +40,8 @@ class Report {
   /// Other traffic on a channel makes small probes wait and get lost: delay and loss found on a channel with
   /// a congestion finding are evidence of that, no faults of their own. Call when all findings are in.
   void explain_by_congestion();
+  /// The host that all channels (and nodes) of it touch, if so.
+  std::optional<NodeId> host_of(const Found& found) const;
   /// True when `channel` has a finding of this cause.
   bool has(ChannelId channel, Cause cause) const;
   /// True when any finding with a name (no mere suspicion) is about `channel`, alone or as one of a class.
@@ -50,8 +52,6 @@ class Report {
 
  private:
   Verdict verdict_of_found(const Found& found) const;
-  /// The host all channels (and nodes) touch with one and the same cable end, if so.
-  std::optional<NodeId> host_of(const Found& found) const;
   void add_host(NodeId host, Found found);
   void add_link(Found found);
   void add_group(Found found);

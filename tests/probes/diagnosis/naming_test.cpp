@@ -48,5 +48,28 @@ TEST(Naming, WhatIsNamedAndNotYetSureIsStillAsked) {
   EXPECT_EQ(met, 3u);
 }
 
+TEST(Naming, AHostIsNamedWhereItsCableOrAllOfItIsAtFaultAndNobodyCanTellWhich) {
+  MadeUpRun run(1);
+  const auto add = [&](std::uint32_t from, std::uint32_t to, std::uint32_t spine, std::uint64_t lost) {
+    run.seen.probes.push_back({.path = run.seen.paths.only(run.seen.paths.intern(run.path(from, to, spine))),
+                               .sent = 100,
+                               .lost = lost});
+  };
+  for (std::uint32_t from = 1; from < 16; ++from)
+    for (std::uint32_t to = 1; to < 16; ++to)
+      for (std::uint32_t spine = 0; from / 4 != to / 4 && spine < 4; ++spine) add(from, to, spine, 0);
+  // host1 sends 4,800 packets, of which 16 are lost; that it got all of 300 says little.
+  for (std::uint32_t to = 4; to < 16; ++to)
+    for (std::uint32_t spine = 0; spine < 4; ++spine) add(0, to, spine, (to + spine) % 3 == 0 ? 1 : 0);
+  for (const std::uint32_t from : {4u, 8u, 12u}) add(from, 0, 0, 0);
+  const Diagnosis diagnosis = run.diagnosed();
+  ASSERT_EQ(diagnosis.hosts.size(), 1u);
+  EXPECT_EQ(diagnosis.hosts[0].host, *run.fabric.find_node("host1"));
+  EXPECT_EQ(diagnosis.hosts[0].verdict, Verdict::degraded);
+  EXPECT_EQ(diagnosis.hosts[0].cause, Cause::loss);
+  EXPECT_EQ(diagnosis.hosts[0].evidence.back(), "not enough evidence to tell which");
+  EXPECT_TRUE(diagnosis.links.empty() && diagnosis.groups.empty());
+}
+
 }  // namespace
 }  // namespace weft
