@@ -66,7 +66,11 @@ int simulate_sweep(const po::variables_map& values, const FabricFile& file, cons
           filled->idle);
   }
   Sweep sweep(fabric, addresses->book, options, RunId(options.seed));
-  if (tables) know_simulated_subnet(sweep, fabric, *tables, faults);
+  if (tables) {
+    know_simulated_subnet(sweep, fabric, *tables, faults);
+    if (values.count("load") && options.load != LoadLevel::none)
+      fmt::print(stderr, "weft: --load: InfiniBand is swept by probes alone, without load\n");
+  }
   Coordinator coordinator(fabric, sweep, {RunId(options.seed), {}}, hosts);
   ProgressLine progress;
   const auto open = simulated_engines(fabric, addresses->book, faults, options.seed, tables);

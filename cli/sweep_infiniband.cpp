@@ -50,6 +50,8 @@ Result<int> sweep_lab(const po::variables_map& values, const SweepOptions& optio
   if (!reading) return pass_on(reading);
   const auto addresses = plan_addresses(lab.fabric, IpFamily::v4);
   if (!addresses) return pass_on(addresses);
+  if (values.count("load") && options.load != LoadLevel::none)
+    fmt::print(stderr, "weft: --load: InfiniBand is swept by probes alone, without load\n");
   const auto nics = lab.agents();
   const auto secrets = new_run_secrets();
   Sweep sweep(lab.fabric, addresses->book, options, secrets.run);
