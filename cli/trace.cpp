@@ -11,7 +11,7 @@
 #include "cli/simulate_infiniband.hpp"
 #include "cli/stamp.hpp"
 #include "cli/trace_infiniband.hpp"
-#include "collectors/report/audit_table.hpp"
+#include "collectors/report/audit.hpp"
 #include "collectors/report/path_table.hpp"
 #include "probes/session/trace_script.hpp"
 #include "topology/files/fabric_file.hpp"
@@ -54,9 +54,8 @@ Result<TraceWords> read_words(const po::variables_map& values) {
   const auto audit = values.count("audit") ? values["audit"].as<std::uint32_t>() : 0;
   if (values.count("audit") && (audit < 1 || audit > kMostAudited))
     return fail(ErrorKind::usage, "--audit {}: expected 1 to {} queue pairs", audit, kMostAudited);
-  if (audit > 0 && (*json || values.count("simulate")))
-    return fail(ErrorKind::usage, "--audit needs RDMA devices and prints a table: leave out {}",
-                *json ? "-o json" : "--simulate");
+  if (audit > 0 && values.count("simulate"))
+    return fail(ErrorKind::usage, "--audit needs RDMA devices: leave out --simulate");
   return TraceWords{values["src"].as<std::string>(), values["dst"].as<std::string>(), labels, *json, audit};
 }
 
@@ -85,11 +84,14 @@ void print(const Fabric& fabric, const PathLearner& learner, const TraceWords& w
     fmt::print("{}", path_table(fabric, learner, tried));
 }
 
-int print(const Fabric& fabric, const TraceScript& script, const TraceWords& words) {
+int print(const Fabric& fabric, const TraceScript& script, const NicPair& pair, const TraceWords& words) {
   for (const HostEvidence& trouble : script.troubles())
     fmt::print(stderr, "weft: {}: {}\n", fabric.name_of(trouble.host), trouble.text);
   if (words.audit > 0) {
-    fmt::print("{}", audit_table(fabric, script.learner(), script.chosen()));
+    const Audit audit = audit_of(pair.src, pair.dst, script.learner(), script.chosen());
+    const PathTable& table = script.learner().table();
+    fmt::print(
+        "{}", words.json ? audit_json(fabric, table, audit, stamp_now()) : audit_table(fabric, table, audit));
     return script.troubles().empty() && !script.chosen().empty() ? kExitHealthy : kExitUnknown;
   }
   print(fabric, script.learner(), words, words.labels);
@@ -112,7 +114,7 @@ int trace_lab(const po::variables_map& values, const TraceWords& words) {
       *site, ListenAddress{lab->coordinator_address()}, lab->fabric(), script, secrets,
       [](const Progress&) {}, interrupt.token());
   if (interrupt.happened()) return kExitInterrupted;
-  return done ? print(lab->fabric(), script, words) : report(done.error());
+  return done ? print(lab->fabric(), script, *pair, words) : report(done.error());
 }
 
 /// On InfiniBand nothing is traced: the switches' tables tell the path of each of the target's LIDs.
@@ -151,7 +153,7 @@ int trace_cluster(const po::variables_map& values, const TraceWords& words, cons
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return report(done.error());
   report_strangers(file.fabric, script.learner());
-  return print(file.fabric, script, words);
+  return print(file.fabric, script, *pair, words);
 }
 
 /// The labels are the target's LIDs; the tables are those that a subnet manager would fill.
@@ -180,7 +182,7 @@ int trace_simulated(const TraceWords& words, const FabricFile& file) {
   const auto open = simulated_engines(file.fabric, addresses->book, {}, 1);
   const auto done =
       coordinate_in_process(coordinator, {file.fabric.name_of(host)}, open, [](const Progress&) {}, {});
-  return done ? print(file.fabric, script, words) : report(done.error());
+  return done ? print(file.fabric, script, *pair, words) : report(done.error());
 }
 
 /// With packets where the file has addresses to send them to; else in a simulation, and that is said.
