@@ -5,23 +5,10 @@
 #include <cmath>
 #include <set>
 
+#include "topology/findings/counter_weight.hpp"
+
 namespace weft {
 namespace {
-
-// Symbol errors are counted behind the forward error correction where there is one: a healthy link makes
-// fewer than 1e-15 a bit (IBTA vol. 2, effective BER); a cable is looked at from 1e-14 on (the threshold of
-// UFM's port health, over 12 minutes).
-constexpr double kHealthyBer = 1e-15;
-constexpr double kBadBer = 1e-14;
-// A healthy link goes down, retrains or overruns less than once in 1,000 hours.
-constexpr double kHealthyEventsPerHour = 1e-3;
-constexpr double kBadEventsPerHour = 1.0;
-// Waiting for credits: a tenth of the time it had something to send is more than bursts make; fewer ticks
-// than these are a moment (1,000 words are 20 ns at 200 Gb/s).
-constexpr double kWaits = 0.1;
-constexpr std::uint64_t kFewTicks = 1000;
-constexpr double kNatsOfFullWait = 30;
-constexpr double kMostNats = 50;
 
 std::uint64_t value(const PortReading& reading, IbCounter counter) {
   return reading.values[static_cast<std::size_t>(counter)];
@@ -36,13 +23,6 @@ const PortReading* reading_of(const CounterReading* reading, PortId port) {
   if (reading == nullptr || port.value() >= reading->ports.size()) return nullptr;
   const auto& found = reading->ports[port.value()];
   return found ? &*found : nullptr;
-}
-
-/// ln of how much likelier `count` is where `bad` are expected (or as many as there are) than where `healthy`
-/// are: Poisson.
-double log_ratio(double count, double healthy, double bad) {
-  const double expected = std::max(count, bad);
-  return std::clamp(count * std::log(expected / healthy) - (expected - healthy), 0.0, kMostNats);
 }
 
 struct ErrorCounter {
@@ -67,19 +47,15 @@ class Evidence {
       weigh_cable(port, *now);
       weigh_unrepaired(port, *now);
       weigh_received(port, *now);
-      weigh_waiting(port, *now);
+      weigh_unsent(port, *now);
       follow_remote_errors(port, *now);
     }
     return std::move(evidence_);
   }
 
  private:
-  double seconds() const {
-    return before_ ? std::chrono::duration<double>(after_.at - before_->at).count() : 0.0;
-  }
-  double rate(PortId port) const {
-    return whole_.fabric.link(*whole_.fabric.port(port).link).rate.bits_per_second();
-  }
+  Nanoseconds window() const { return before_ ? after_.at - before_->at : Nanoseconds(0); }
+  Bandwidth rate(PortId port) const { return whole_.fabric.link(*whole_.fabric.port(port).link).rate; }
 
   /// What the counter grew by between the readings; absent without an earlier one, after a reset, or stuck.
   std::optional<std::uint64_t> growth(PortId port, const PortReading& now, IbCounter counter) const {
@@ -90,12 +66,9 @@ class Evidence {
     return advanced ? std::optional(advanced->by) : std::nullopt;
   }
 
-  double weigh(const ErrorCounter& error, PortId port, std::uint64_t count, double window_seconds) const {
-    if (count == 0 || window_seconds <= 0) return 0;
-    const double amount = error.by_bits ? rate(port) * window_seconds : window_seconds / 3600.0;
-    const double healthy = amount * (error.by_bits ? kHealthyBer : kHealthyEventsPerHour);
-    const double bad = amount * (error.by_bits ? kBadBer : kBadEventsPerHour);
-    return log_ratio(static_cast<double>(count), healthy, bad);
+  double weigh(const ErrorCounter& error, PortId port, std::uint64_t count, Nanoseconds watched) const {
+    return error.by_bits ? weigh_symbol_errors(count, rate(port), watched)
+                         : weigh_link_events(count, watched);
   }
 
   void accuse_incoming(PortId port, Cause cause, double nats, std::string text) {
@@ -112,13 +85,15 @@ class Evidence {
     for (const ErrorCounter& error : kCableErrors) {
       const auto count = value(now, error.counter);
       if (count == 0) continue;
-      const double in_all = weigh(error, port, count, std::chrono::duration<double>(kUnknownWindow).count());
+      const double in_all = weigh(error, port, count, kUnknownWindow);
       const auto grown = growth(port, now, error.counter);
-      const double just_now = weigh(error, port, grown.value_or(0), seconds());
+      const double just_now = weigh(error, port, grown.value_or(0), window());
       const bool stuck = count >= limit_of(now, error.counter);
       auto text = fmt::format("{} of {} is {}{}", to_string(error.counter), place(port), count,
                               stuck ? " (its maximum: really more)" : "");
-      if (grown && *grown > 0) text += fmt::format(", {} of them in the last {:.0f} s", *grown, seconds());
+      if (grown && *grown > 0)
+        text += fmt::format(", {} of them in the last {:.0f} s", *grown,
+                            std::chrono::duration<double>(window()).count());
       if (error.by_bits && now.fec) text += "; " + fec_text(*now.fec);
       accuse_incoming(port, Cause::counter, std::max(in_all, just_now), std::move(text));
     }
@@ -136,8 +111,8 @@ class Evidence {
   /// they are the same ones.
   void weigh_unrepaired(PortId port, const PortReading& now) {
     if (!now.fec || value(now, IbCounter::symbol_error) > 0) return;
-    const double nats = weigh({IbCounter::symbol_error, true}, port, now.fec->uncorrected_blocks,
-                              std::chrono::duration<double>(kUnknownWindow).count());
+    const double nats =
+        weigh({IbCounter::symbol_error, true}, port, now.fec->uncorrected_blocks, kUnknownWindow);
     accuse_incoming(port, Cause::counter, nats, fmt::format("{}: {}", place(port), fec_text(*now.fec)));
   }
 
@@ -147,29 +122,27 @@ class Evidence {
     const auto errors = growth(port, now, IbCounter::rcv_errors);
     const auto packets = growth(port, now, IbCounter::rcv_packets);
     if (!errors || *errors == 0) return;
-    const double all = static_cast<double>(packets.value_or(0) + *errors);
-    const double nats = log_ratio(static_cast<double>(*errors), 0.1 + all * 1e-7, all * 1e-4);
+    const double nats = weigh_damaged(*errors, packets.value_or(0) + *errors);
     accuse_incoming(port, Cause::counter, nats,
                     fmt::format("PortRcvErrors of {} grew by {} while {} packets arrived", place(port),
                                 *errors, packets.value_or(0)));
   }
 
-  /// A tick of XmitWait and a word of XmitData take the same time, so their ratio needs no clock.
-  void weigh_waiting(PortId port, const PortReading& now) {
+  void weigh_unsent(PortId port, const PortReading& now) {
     const auto channel = whole_.fabric.channel_from(port);
     const auto grown = growth(port, now, IbCounter::xmit_wait);
     const auto sent = growth(port, now, IbCounter::xmit_data);
-    const bool by_steps = grown && sent && *grown >= kFewTicks;
+    const bool by_steps = grown && sent && *grown >= kFewestWaitTicks;
     const auto ticks = by_steps ? *grown : value(now, IbCounter::xmit_wait);
     const auto words = by_steps ? *sent : value(now, IbCounter::xmit_data);
-    if (!channel || ticks < kFewTicks) return;
+    const double nats = weigh_waiting(ticks, words);
+    if (!channel || nats <= 0) return;
     const double share =
         static_cast<double>(ticks) / (static_cast<double>(ticks) + static_cast<double>(words));
-    if (share < kWaits) return;
-    evidence_.push_back(
-        {*channel, Cause::congestion, kNatsOfFullWait * std::min(1.0, 2 * share),
-         fmt::format("PortXmitWait of {}: it waited {:.0f} % of the time it had something to send",
-                     place(port), 100 * share)});
+    evidence_.push_back({*channel, Cause::congestion, nats,
+                         fmt::format("PortXmitWait of {}: it waited {:.0f} % of the time it had something to "
+                                     "send",
+                                     place(port), 100 * share)});
   }
 
   /// A packet marked bad upstream is counted at every hop after: the port that damaged it is found by going
@@ -190,7 +163,8 @@ class Evidence {
       const auto* reading = reading_of(&after_, other);
       if (reading == nullptr || other == whole_.fabric.source(*in)) continue;
       if (value(*reading, IbCounter::symbol_error) + value(*reading, IbCounter::rcv_errors) > 0)
-        accuse_incoming(other, Cause::counter, std::min(kMostNats, std::log1p(static_cast<double>(count))),
+        accuse_incoming(other, Cause::counter,
+                        std::min(kMostCounterNats, std::log1p(static_cast<double>(count))),
                         fmt::format("PortRcvRemotePhysicalErrors of {} ({}) lead back to {}", place(first),
                                     count, place(other)));
       else if (value(*reading, IbCounter::rcv_remote_physical_errors) > 0)

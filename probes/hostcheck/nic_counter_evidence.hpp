@@ -1,0 +1,24 @@
+// What the counters of NICs say of the fabric, from two readings of each: errors of the cable accuse the
+// channel into the NIC, notes of congestion the same, what it could not send the channel out of it. What has
+// several meanings (a packet missing from a sequence, an acknowledgement that came late) is no evidence here:
+// the probes themselves tell loss better. Pure.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "topology/findings/nic_counters.hpp"
+#include "topology/findings/observation.hpp"
+#include "topology/model/fabric.hpp"
+
+namespace weft {
+
+struct NicEvidence {
+  std::vector<ChannelEvidence> channels;
+  std::vector<HostEvidence> hosts;
+};
+
+/// In the order given. Nothing is made of a counter that was reset.
+NicEvidence nic_counter_evidence(const Fabric& fabric, const std::vector<NicCounterSteps>& nics);
+
+}  // namespace weft
