@@ -1,8 +1,10 @@
 #include "cli/agent.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <iostream>
+#include <iterator>
 
 #include "cli/compose.hpp"
 #include "cli/exit_status.hpp"
@@ -57,6 +59,12 @@ Result<AgentWords> read_words(const po::variables_map& values) {
   if (words.nics.empty())
     return fail(ErrorKind::usage, "--nic is missing: name at least one ADDRESS or INTERFACE=ADDRESS");
   words.token_on_stdin = values.count("token-stdin") != 0;
+  const auto packets = read_packet_class(values);
+  if (!packets) return pass_on(packets);
+  words.packets = *packets;
+  const auto exchange = check_exchange(values["exchange"].as<std::string>());
+  if (!exchange) return pass_on(exchange);
+  words.exchange = *exchange;
   return words;
 }
 
@@ -84,13 +92,27 @@ Result<void> serve(const AgentWords& words, const BufferFactory& memory, std::st
   const auto bus = connect_nats({words.server, read_token(words.token_on_stdin)}, words.run, words.host);
   if (!bus) return pass_on(bus);
   const Hello hello{words.host, std::string(tool_version()), words.engine, words.nics, inventory_of(words)};
-  const auto engines = words.engine == "raw"     ? raw_engines(words.nics)
-                       : words.engine == "verbs" ? verbs_engines(words.nics, memory)
-                                                 : umad_engines(words.nics, words.engine == "ibsim");
+  const auto packets = choose_packet_class(words.packets, [](const char* name) { return std::getenv(name); });
+  if (!packets) return pass_on(packets);
+  const auto engines = words.engine == "raw" ? raw_engines(words.nics, *packets)
+                       : words.engine == "verbs"
+                           ? verbs_engines(words.nics, memory, *packets, words.exchange == kByAddress)
+                           : umad_engines(words.nics, words.engine == "ibsim");
   return run_agent(**bus, hello, near_nics(engines, hello.inventory), std::move(stop));
 }
 
 }  // namespace
+
+Result<std::string> check_exchange(const std::string& given) {
+  if (given == kByCoordinator || given == kByAddress) return given;
+  return fail(ErrorKind::usage, "--exchange {}: expected nats or rdmacm", given);
+}
+
+void add_exchange_option(po::options_description& options) {
+  options.add_options()(
+      "exchange", po::value<std::string>()->value_name("HOW")->default_value(kByCoordinator),
+      "how queue pairs find their peers: nats (by way of the coordinator) or rdmacm (by address)");
+}
 
 std::vector<std::string> agent_arguments(const AgentWords& words) {
   std::vector<std::string> arguments{
@@ -98,6 +120,8 @@ std::vector<std::string> agent_arguments(const AgentWords& words) {
       "--host", words.host, "--engine",   words.engine};
   if (words.token_on_stdin) arguments.push_back("--token-stdin");
   if (words.shares_machine) arguments.push_back("--shared-machine");
+  if (words.exchange != kByCoordinator) arguments.insert(arguments.end(), {"--exchange", words.exchange});
+  std::ranges::move(packet_class_words(words.packets), std::back_inserter(arguments));
   for (const NicReport& nic : words.nics) {
     arguments.push_back("--nic");
     const auto address = to_string(nic.address);
@@ -125,6 +149,8 @@ int run_agent_command(const Arguments& arguments, const BufferFactory& memory) {
       "token-stdin",
       "read the server's credential from the first line of the input (else from WEFT_BUS_TOKEN)")(
       "shared-machine", "other hosts are this same machine (a lab): tell of the NICs alone");
+  add_exchange_option(parser.options());
+  add_packet_class_options(parser.options());
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (parser.help_was_asked(*values)) return kExitHealthy;

@@ -5,12 +5,19 @@
 #include <string>
 #include <vector>
 
+#include "cli/packet_class.hpp"
 #include "probes/session/messages.hpp"
 #include "probes/wire/transfer_buffer.hpp"
 
 namespace weft {
 
 inline constexpr const char* kBusTokenVariable = "WEFT_BUS_TOKEN";
+
+inline constexpr const char* kByCoordinator = "nats";
+inline constexpr const char* kByAddress = "rdmacm";
+/// Error: usage, where it is neither.
+Result<std::string> check_exchange(const std::string& given);
+void add_exchange_option(po::options_description& options);
 
 struct AgentWords {
   std::string server;  // nats://HOST:PORT
@@ -20,6 +27,8 @@ struct AgentWords {
   std::string engine = "raw";   // or umad, ibsim
   bool token_on_stdin = true;   // else in kBusTokenVariable
   bool shares_machine = false;  // with other hosts: a lab
+  PacketClass packets = {};
+  std::string exchange = kByCoordinator;  // how queue pairs find their peers
 };
 
 std::vector<std::string> agent_arguments(const AgentWords& words);

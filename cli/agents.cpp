@@ -20,6 +20,8 @@ AgentWords words_of(const Fabric& fabric, const AgentHost& host, const std::stri
                     const AgentSite& site) {
   AgentWords words{url, run, fabric.name_of(host.host), {}, site.engine};
   words.shares_machine = site.one_machine;
+  words.packets = site.packets;
+  words.exchange = site.exchange;
   for (const AgentNic& nic : host.nics) words.nics.push_back(nic.report);
   return words;
 }

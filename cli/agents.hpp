@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/packet_class.hpp"
 #include "cli/scratch_directory.hpp"
 #include "collectors/bus/nats_bus.hpp"
 #include "probes/session/coordinator_loop.hpp"
@@ -29,9 +30,11 @@ struct AgentHost {
 struct AgentSite {
   std::vector<AgentHost> hosts;
   Launcher launch;
-  std::string program;         // weft, as the hosts know it
-  std::string engine = "raw";  // or ibsim
-  bool one_machine = false;    // all hosts are this machine: a lab
+  std::string program;            // weft, as the hosts know it
+  std::string engine = "raw";     // or ibsim
+  bool one_machine = false;       // all hosts are this machine: a lab
+  PacketClass packets = {};       // as asked for
+  std::string exchange = "nats";  // or rdmacm
 };
 
 /// The path of this very program, for hosts that have the same files.

@@ -3,6 +3,7 @@
 #include <sodium.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "probes/engine/raw/raw_engine.hpp"
 #include "probes/engine/sim/sim_fabric.hpp"
@@ -11,6 +12,7 @@
 #include "probes/gpu/host_buffer.hpp"
 #include "probes/wire/echoless_trace.hpp"
 #include "topology/base/check.hpp"
+#include "topology/host/rdma_counters.hpp"
 
 namespace weft {
 namespace {
@@ -34,43 +36,58 @@ class TracedEngine final : public ProbeEngine {
 };
 
 /// A NIC goes by its interface, or by its address alone.
-Result<RawNic> raw_nic(const std::vector<NicReport>& nics, const NicAssignment& assigned) {
+Result<RawNic> raw_nic(const std::vector<NicReport>& nics, const NicAssignment& assigned,
+                       const ChosenClass& packets) {
   const auto nic = std::ranges::find(nics, assigned.interface, &NicReport::interface);
   if (nic == nics.end())
     return fail(ErrorKind::not_found, "this host has no NIC '{}' to probe from", assigned.interface);
   const bool by_address = nic->interface == to_string(nic->address);
   const auto interface = by_address ? interface_with(nic->address) : Result<std::string>(nic->interface);
   if (!interface) return pass_on(interface);
-  return RawNic{.interface = *interface, .address = nic->address};
+  return RawNic{.interface = *interface, .address = nic->address, .traffic_class = packets.traffic_class};
+}
+
+/// What the RDMA device of an interface counts, where it has one.
+std::function<std::optional<NicCounters>()> counters_of(const std::string& interface) {
+  return [interface] {
+    return rdma_counters("/sys", interface, std::chrono::steady_clock::now().time_since_epoch());
+  };
 }
 
 }  // namespace
 
-OpenEngines raw_engines(std::vector<NicReport> nics) {
-  return [nics = std::move(nics)](const NicAssignment& assigned,
-                                  const RunSecrets& secrets) -> Result<NicEngines> {
-    const auto nic = raw_nic(nics, assigned);
+OpenEngines raw_engines(std::vector<NicReport> nics, const ChosenClass& packets) {
+  return [nics = std::move(nics), packets](const NicAssignment& assigned,
+                                           const RunSecrets& secrets) -> Result<NicEngines> {
+    const auto nic = raw_nic(nics, assigned, packets);
     if (!nic) return pass_on(nic);
     auto opened = open_raw_engine(*nic, secrets, assigned.nic);
     if (!opened) return pass_on(opened);
     const std::shared_ptr<RawEngine> engine(std::move(*opened));
-    return NicEngines{engine, engine};
+    return NicEngines{engine, engine, nullptr, counters_of(nic->interface)};
   };
 }
 
 Result<std::unique_ptr<TransferBuffer>> host_memory(Bytes size) { return HostBuffer::allocate(size); }
 
-OpenEngines verbs_engines(std::vector<NicReport> nics, BufferFactory memory) {
-  return [nics = std::move(nics), memory = std::move(memory)](
+OpenEngines verbs_engines(std::vector<NicReport> nics, BufferFactory memory, const ChosenClass& packets,
+                          bool by_address) {
+  return [nics = std::move(nics), memory = std::move(memory), packets, by_address](
              const NicAssignment& assigned, const RunSecrets& secrets) -> Result<NicEngines> {
-    const auto nic = raw_nic(nics, assigned);
+    const auto nic = raw_nic(nics, assigned, packets);
     if (!nic) return pass_on(nic);
     auto tracer = open_raw_tracer(*nic, secrets, assigned.nic);
     if (!tracer) return pass_on(tracer);
-    auto opened = open_verbs_engine({.address = nic->address, .traffic = {}, .buffers = memory});
+    auto opened = open_verbs_engine(
+        {.gid = {nic->address, nic->interface, packets.gid_index},
+         .traffic = {packets.traffic_class, packets.service_level},
+         .buffers = memory,
+         .by_address =
+             by_address ? std::optional(ExchangeByAddress{assigned.nic, secrets.key}) : std::nullopt});
     if (!opened) return pass_on(opened);
     const auto probes = std::make_shared<TracedEngine>(std::move(*tracer), *opened);
-    return NicEngines{probes, *opened, *opened};
+    return NicEngines{probes, *opened, *opened, counters_of(nic->interface),
+                      (*opened)->uses() + "; " + packets.said};
   };
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "cli/packet_class.hpp"
 #include "collectors/bus/nats_bus.hpp"
 #include "probes/session/work.hpp"
 #include "probes/wire/transfer_buffer.hpp"
@@ -14,13 +15,15 @@
 namespace weft {
 
 /// Opens AF_PACKET engines for NICs that go by the interfaces and addresses of `nics`.
-OpenEngines raw_engines(std::vector<NicReport> nics);
+OpenEngines raw_engines(std::vector<NicReport> nics, const ChosenClass& packets);
 
 /// Memory of this host, for queue pairs.
 Result<std::unique_ptr<TransferBuffer>> host_memory(Bytes size);
 
 /// Opens queue pairs for probes and flows, and raw sockets for traces. RDMA libraries are loaded only here.
-OpenEngines verbs_engines(std::vector<NicReport> nics, BufferFactory memory);
+/// `by_address`: peers are found by librdmacm instead of by way of the coordinator.
+OpenEngines verbs_engines(std::vector<NicReport> nics, BufferFactory memory, const ChosenClass& packets,
+                          bool by_address);
 
 /// Opens InfiniBand management engines; a NIC's interface is its adapter's name, its first port is served.
 OpenEngines umad_engines(std::vector<NicReport> nics, bool in_ibsim);

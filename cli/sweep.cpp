@@ -1,3 +1,4 @@
+#include "cli/agent.hpp"
 #include "cli/agent_session.hpp"
 #include "cli/cluster.hpp"
 #include "cli/commands.hpp"
@@ -58,6 +59,15 @@ int sweep_lab(const po::variables_map& values, SweepOptions options) {
   auto site = lab_site(*lab, guests_of(*lab));
   if (!site) return report(site.error());
   site->engine = *engine;
+  options.nic_counters = *engine == "verbs";
+  if (const auto packets = read_packet_class(values))
+    site->packets = *packets;
+  else
+    return report(packets.error());
+  if (const auto exchange = check_exchange(values["exchange"].as<std::string>()))
+    site->exchange = *exchange;
+  else
+    return report(exchange.error());
   const Interrupt interrupt;
   const Fabric fabric = lab->fabric_as_built();
   const auto secrets = new_run_secrets();
@@ -79,6 +89,7 @@ int sweep_lab(const po::variables_map& values, SweepOptions options) {
 int sweep_cluster(const po::variables_map& values, SweepOptions options) {
   if (const auto read = read_flow_options(values, values["engine"].as<std::string>(), options); !read)
     return report(read.error());
+  options.nic_counters = true;
   const auto file = read_live_fabric(values["fabric"].as<std::string>());
   if (!file) return report(file.error());
   const auto hosts = chosen_hosts(values, *file);
@@ -88,6 +99,14 @@ int sweep_cluster(const po::variables_map& values, SweepOptions options) {
   auto cluster = cluster_of(values, *file, *hosts);
   if (!cluster) return report(cluster.error());
   if (values["engine"].as<std::string>() == "verbs") cluster->site.engine = "verbs";
+  if (const auto packets = read_packet_class(values))
+    cluster->site.packets = *packets;
+  else
+    return report(packets.error());
+  if (const auto exchange = check_exchange(values["exchange"].as<std::string>()))
+    cluster->site.exchange = *exchange;
+  else
+    return report(exchange.error());
   const Interrupt interrupt;
   const auto secrets = new_run_secrets();
   Sweep sweep(file->fabric, file->addresses, options, secrets.run);
@@ -142,6 +161,8 @@ int sweep_command(const Arguments& arguments) {
   add_sweep_options(parser.options());
   add_flow_options(parser.options());
   add_launch_options(parser.options());
+  add_packet_class_options(parser.options());
+  add_exchange_option(parser.options());
   add_answer_options(parser.options());
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());

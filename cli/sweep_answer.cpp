@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <map>
 
 #include "cli/exit_status.hpp"
 #include "cli/stamp.hpp"
@@ -42,6 +43,25 @@ bool has_news(const FlowResults& results) {
   return !results.flows.empty() &&
          (results.pattern != LoadPattern::links ||
           std::ranges::any_of(results.flows, [](const FlowResult& flow) { return !flow.qps.empty(); }));
+}
+
+CounterReport counted(const NicCounterSteps& nic) {
+  CounterReport read{nic.device, nic.port, nic.window, {}};
+  for (const auto& [name, step] : nic.steps)
+    if (const auto* grown = std::get_if<Advanced>(&step); grown && grown->by > 0) read.grew[name] = grown->by;
+  return read;
+}
+
+std::vector<NicUseReport> nics_of(const Fabric& fabric, const Sweep& sweep) {
+  std::map<PortId, NicUseReport> all;
+  for (const auto& [nic, text] : sweep.uses()) all[nic].uses = text;
+  for (const NicCounterSteps& nic : sweep.nic_counters()) all[nic.nic].counters = counted(nic);
+  std::vector<NicUseReport> reports;
+  for (auto& [nic, report] : all) {
+    report.nic = fabric.name_of_nic(nic);
+    reports.push_back(std::move(report));
+  }
+  return reports;
 }
 
 }  // namespace
@@ -96,7 +116,8 @@ int answer(const po::variables_map& values, const Fabric& fabric, Sweep& sweep, 
   progress.show({"diagnosing", 0, 1});
   const SweepReport report = sweep.finish();
   auto document =
-      diagnosis_document(fabric, report.diagnosis, {report.sent, report.lost, progress.timings()}, stamp);
+      diagnosis_document(fabric, report.diagnosis,
+                         {report.sent, report.lost, progress.timings(), nics_of(fabric, sweep)}, stamp);
   if (has_news(sweep.flows()))
     document.flows = flows_report(fabric, sweep.observations().paths, sweep.flows());
   const auto json = wants_json(values);

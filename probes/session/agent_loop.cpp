@@ -59,7 +59,7 @@ class AgentLoop {
   void on(const StartRun& start) {
     if (started_) return;
     started_ = true;
-    Ready ready{start.secrets.run, {}};
+    Ready ready{start.secrets.run, {}, {}};
     for (const NicAssignment& nic : start.nics) {
       auto engines = open_(nic, start.secrets);
       if (!engines) {
@@ -67,6 +67,7 @@ class AgentLoop {
         continue;
       }
       if (engines->peers) meet(nic.nic, engines->peers);
+      if (!engines->uses.empty()) ready.uses.push_back({nic.nic, engines->uses});
       workers_.emplace(nic.nic, std::make_unique<NicWorker>(std::move(*engines), bus_));
     }
     [[maybe_unused]] const auto sent = send(ready);

@@ -67,9 +67,14 @@ void Coordinator::on(Agent& agent, const std::string& name, const Hello& hello, 
 void Coordinator::on(Agent& agent, const std::string& name, const Ready& ready, Actions& actions) {
   if (agent.state != AgentState::starting || ready.run != secrets_.run) return;
   agent.state = AgentState::ready;
+  const auto is_its_own = [&](PortId nic) {
+    const auto owner = host_of_nic_.find(nic);
+    return owner != host_of_nic_.end() && owner->second == name;
+  };
+  for (const NicUse& use : ready.uses)
+    if (is_its_own(use.nic)) script_.note_use(use.nic, use.text);
   for (const NicTrouble& trouble : ready.troubles) {
-    const auto owner = host_of_nic_.find(trouble.nic);
-    if (owner == host_of_nic_.end() || owner->second != name) continue;
+    if (!is_its_own(trouble.nic)) continue;
     script_.exclude(trouble.nic);
     script_.blame({agent.expected.host, trouble.nic, Verdict::failed, std::nullopt, trouble.text});
   }

@@ -13,6 +13,7 @@
 #include "probes/wire/probe_engine.hpp"
 #include "probes/wire/run_secrets.hpp"
 #include "topology/findings/host_inventory.hpp"
+#include "topology/findings/nic_counters.hpp"
 
 namespace weft {
 
@@ -34,7 +35,12 @@ struct ReceivedQuery {
   BatchId batch;
   friend bool operator==(const ReceivedQuery&, const ReceivedQuery&) = default;
 };
-using TaskWork = std::variant<TraceRequest, PingRequest, FlowRequest, ReceivedQuery, TransferRequest>;
+/// Asks what a NIC's device has counted so far.
+struct CounterQuery {
+  friend bool operator==(const CounterQuery&, const CounterQuery&) = default;
+};
+using TaskWork =
+    std::variant<TraceRequest, PingRequest, FlowRequest, ReceivedQuery, TransferRequest, CounterQuery>;
 struct Task {
   TaskId id;
   PortId nic;           // whose engine does it
@@ -66,15 +72,23 @@ struct NicTrouble {
   std::string text;
   friend bool operator==(const NicTrouble&, const NicTrouble&) = default;
 };
+/// What the engine of a NIC goes by: its device, its address there, how its packets are marked.
+struct NicUse {
+  PortId nic;
+  std::string text;
+  friend bool operator==(const NicUse&, const NicUse&) = default;
+};
 /// The engines are open, except those that could not be.
 struct Ready {
   RunId run;
   std::vector<NicTrouble> troubles;
+  std::vector<NicUse> uses = {};
   friend bool operator==(const Ready&, const Ready&) = default;
 };
-/// The answer to each kind of work, in the order of TaskWork.
-using TaskAnswer = std::variant<std::vector<HopAnswer>, std::vector<PingTally>, std::vector<FlowTally>,
-                                std::vector<ReceivedTally>, std::vector<TransferTally>>;
+/// The answer to each kind of work, in the order of TaskWork. Counters: of one device, or none.
+using TaskAnswer =
+    std::variant<std::vector<HopAnswer>, std::vector<PingTally>, std::vector<FlowTally>,
+                 std::vector<ReceivedTally>, std::vector<TransferTally>, std::vector<NicCounters>>;
 struct TaskResult {
   TaskId id;
   std::optional<std::string> error = std::nullopt;  // the work failed; the answer is then empty

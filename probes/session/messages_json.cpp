@@ -56,8 +56,11 @@ Json message_json(const Hello& m) {
   return value;
 }
 Json message_json(const Ready& m) {
-  const auto trouble = [](const NicTrouble& t) { return Json::array({t.nic.value(), t.text}); };
-  return {{"type", "ready"}, {"run", m.run.value()}, {"troubles", rows(m.troubles, trouble)}};
+  const auto row = [](const auto& said) { return Json::array({said.nic.value(), said.text}); };
+  return {{"type", "ready"},
+          {"run", m.run.value()},
+          {"troubles", rows(m.troubles, row)},
+          {"uses", rows(m.uses, row)}};
 }
 Json message_json(const TaskResult& m) {
   Json value{{"type", "result"}, {"id", m.id.value()}, {"answer", to_json_value(m.answer)}};
@@ -105,7 +108,9 @@ Ready ready_from(const Json& v) {
   const auto trouble = [](const Json& row) {
     return NicTrouble{id<PortId>(element(row, 0)), text(element(row, 1))};
   };
-  return {id<RunId>(field(v, "run")), list<NicTrouble>(field(v, "troubles"), trouble)};
+  const auto use = [](const Json& row) { return NicUse{id<PortId>(element(row, 0)), text(element(row, 1))}; };
+  return {id<RunId>(field(v, "run")), list<NicTrouble>(field(v, "troubles"), trouble),
+          list<NicUse>(field(v, "uses"), use)};
 }
 
 TaskResult result_from(const Json& v) {

@@ -21,6 +21,8 @@ class Script {
   virtual void exclude(PortId nic) = 0;
   /// The hosts that joined and told what they have; called once, before the first wave.
   virtual void meet(const std::vector<JoinedHost>&) {}
+  /// What the engine of a NIC goes by, in words.
+  virtual void note_use(PortId, std::string_view) {}
   /// What went wrong with a host, apart from what the work shows.
   virtual void blame(HostEvidence evidence) = 0;
   /// What is being done now, for a progress line.

@@ -7,8 +7,10 @@
 #include <numeric>
 #include <utility>
 
+#include "probes/hostcheck/nic_counter_evidence.hpp"
 #include "probes/pathmap/dark_channels.hpp"
 #include "probes/plan/pattern_plan.hpp"
+#include "probes/session/counter_stage.hpp"
 #include "probes/session/load_stage.hpp"
 #include "probes/session/map_stage.hpp"
 #include "probes/session/ping_stage.hpp"
@@ -58,6 +60,7 @@ Press press_for(double passes) {
 Sweep::Sweep(const Fabric& fabric, const AddressBook& addresses, const SweepOptions& options, RunId run)
     : state_(fabric, addresses, options) {
   state_.run = run;
+  if (options.nic_counters) stages_.push_back(std::make_unique<CounterStage>(state_, counters_before_));
   stages_.push_back(std::make_unique<MapStage>(state_));
 }
 
@@ -106,7 +109,13 @@ void Sweep::begin_next_part() {
       plan_loading();
       break;
     case Part::loading:
+      part_ = Part::counting;
+      if (state_.options.nic_counters)
+        stages_.push_back(std::make_unique<CounterStage>(state_, counters_after_));
+      break;
+    case Part::counting:
       part_ = Part::settling;
+      note_counters();
       plan_settling();
       break;
     case Part::settling:
@@ -252,6 +261,15 @@ void Sweep::note_dark_channels() {
         {ChannelId(c), Cause::down, -seen[c].log_missed,
          fmt::format("none of {} traced flows took it, though each could have", seen[c].chances)});
   }
+}
+
+void Sweep::note_counters() {
+  for (const auto& [nic, after] : counters_after_)
+    if (const auto before = counters_before_.find(nic); before != counters_before_.end())
+      if (auto steps = steps_between(nic, before->second, after)) nic_counters_.push_back(std::move(*steps));
+  auto evidence = nic_counter_evidence(state_.fabric, nic_counters_);
+  for (ChannelEvidence& sign : evidence.channels) note(std::move(sign));
+  for (HostEvidence& sign : evidence.hosts) blame(std::move(sign));
 }
 
 Coverage Sweep::coverage() {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -32,6 +33,7 @@ class Sweep final : public Script {
   void exclude(PortId nic) override { state_.out.insert(nic); }
   void blame(HostEvidence evidence) override { state_.observations.hosts.push_back(std::move(evidence)); }
   void meet(const std::vector<JoinedHost>& hosts) override;
+  void note_use(PortId nic, std::string_view text) override { uses_[nic] = text; }
   std::string_view doing() const override;
 
   /// What the hosts must be like, beyond what most of them are. Call before the run.
@@ -56,9 +58,13 @@ class Sweep final : public Script {
   const PathLearner& learner() const { return state_.learner; }
   const Observations& observations() const { return state_.observations; }
   const FlowResults& flows() const { return state_.flows; }
+  /// What the NICs' devices counted from before the first packet until the load was over.
+  const std::vector<NicCounterSteps>& nic_counters() const { return nic_counters_; }
+  /// What the engines of the NICs went by, in words.
+  const std::map<PortId, std::string>& uses() const { return uses_; }
 
  private:
-  enum class Part { mapping, probing, sizing, loading, settling, done };
+  enum class Part { mapping, probing, sizing, loading, counting, settling, done };
   void skip_mapping();
   void begin_next_part();
   void plan_probing();
@@ -70,6 +76,7 @@ class Sweep final : public Script {
   void ping_doubts(const std::vector<Doubt>& doubts);
   void press_doubts(const std::vector<Doubt>& doubts);
   void note_dark_channels();
+  void note_counters();
   Coverage coverage();
   std::uint32_t packets_for(const std::vector<PlannedPing>& pings, double packets_per_second, double seconds);
   double large_probes_per_second() const;
@@ -84,6 +91,9 @@ class Sweep final : public Script {
   std::vector<PlannedPing> pings_;
   std::uint32_t rounds_run_ = 0;
   int settlings_ = 0;
+  std::map<PortId, NicCounters> counters_before_, counters_after_;
+  std::vector<NicCounterSteps> nic_counters_;
+  std::map<PortId, std::string> uses_;
 };
 
 }  // namespace weft

@@ -31,6 +31,8 @@ struct SweepOptions {
   FlowManner manner;       // of flows over queue pairs
   std::uint32_t qps = 1;   // that share the rate and the path of each flow
   bool busy_poll = false;  // PingRequest::busy_poll
+  /// Read the counters of the NICs' devices before and after, as evidence.
+  bool nic_counters = false;
   /// Between a round's last packet and the questions what arrived: longer than queues take to drain.
   Nanoseconds drain = std::chrono::milliseconds(100);
 };

@@ -29,6 +29,12 @@ struct Worker {
   Result<TaskAnswer> operator()(const ReceivedQuery& query) const {
     return as_answer(engines.probes->received(query.batch));
   }
+  Result<TaskAnswer> operator()(const CounterQuery&) const {
+    std::vector<NicCounters> read;
+    if (engines.counters)
+      if (auto counters = engines.counters()) read.push_back(std::move(*counters));
+    return TaskAnswer(std::move(read));
+  }
 };
 
 /// No answer, of the kind that belongs to the work.
@@ -42,8 +48,10 @@ TaskAnswer empty_answer(const TaskWork& work) {
       return std::vector<FlowTally>();
     case 3:
       return std::vector<ReceivedTally>();
-    default:
+    case 4:
       return std::vector<TransferTally>();
+    default:
+      return std::vector<NicCounters>();
   }
 }
 

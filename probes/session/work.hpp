@@ -16,6 +16,9 @@ struct NicEngines {
   std::shared_ptr<ProbeEngine> probes;
   std::shared_ptr<FlowEngine> flows;
   std::shared_ptr<PeerService> peers = nullptr;  // engines that must speak to each other first
+  /// What its device has counted; null, or absent: it tells nothing.
+  std::function<std::optional<NicCounters>()> counters = nullptr;
+  std::string uses = {};  // what they go by, in words: for the result
 };
 
 /// Opens the engines of a NIC for one run.

@@ -7,6 +7,9 @@ namespace {
 
 using namespace json_fields;
 
+constexpr std::size_t kMostCounters = 1024;  // a ConnectX has about a hundred
+constexpr std::size_t kLongestName = 128;
+
 Json peers_json(const std::vector<Peer>& peers) {
   return rows(peers, [](const Peer& p) { return Json::array({p.nic.value(), to_string(p.address)}); });
 }
@@ -90,7 +93,8 @@ std::optional<PathLabel> label_from(const Json& value) {
 
 Json request_json(const FlowRequest& r) {
   const auto row = [](const FlowSpec& s) {
-    return Json::array({s.peer, label_json(s.label), s.rate.bits_per_second(), s.size.count()});
+    return Json::array(
+        {s.peer, label_json(s.label), s.rate.bits_per_second(), s.size.count(), label_json(s.then)});
   };
   Json json{{"kind", "flow"},
             {"run", r.run.value()},
@@ -111,7 +115,8 @@ FlowRequest flow_from(const Json& v) {
   if (v.contains("manner")) r.manner = manner_from(v["manner"]);
   r.specs = list<FlowSpec>(field(v, "specs"), [&r](const Json& row) {
     return FlowSpec{peer_index(element(row, 0), r.peers), label_from(element(row, 1)),
-                    Bandwidth::bit(amount(element(row, 2))), packet_size(element(row, 3))};
+                    Bandwidth::bit(amount(element(row, 2))), packet_size(element(row, 3)),
+                    label_from(element(row, 4))};
   });
   return r;
 }
@@ -141,6 +146,8 @@ TransferRequest transfer_from(const Json& v) {
 }
 
 Json request_json(const ReceivedQuery& q) { return {{"kind", "received"}, {"batch", q.batch.value()}}; }
+
+Json request_json(const CounterQuery&) { return {{"kind", "counters"}}; }
 
 Json rtt_json(const std::optional<RttQuantiles>& rtt) {
   return rtt ? Json::array({rtt->p50.count(), rtt->p99.count()}) : Json();
@@ -174,9 +181,11 @@ Json answer_json(const std::vector<FlowTally>& tallies) {
   return {{"kind", "flows"},
           {"rows", rows(tallies, [](const FlowTally& t) {
              Json row = Json::array({t.spec, t.packets, t.bytes, t.elapsed.count(), t.longest_gap.count()});
-             if (t.error || t.chosen || t.measure) row.push_back(t.error ? Json(*t.error) : Json());
-             if (t.chosen || t.measure) row.push_back(label_json(t.chosen));
-             if (t.measure) row.push_back(measure_json(*t.measure));
+             const bool more = t.moved || t.measure;
+             if (t.error || t.chosen || more) row.push_back(t.error ? Json(*t.error) : Json());
+             if (t.chosen || more) row.push_back(label_json(t.chosen));
+             if (more) row.push_back(t.measure ? measure_json(*t.measure) : Json());
+             if (t.moved) row.push_back(*t.moved);
              return row;
            })}};
 }
@@ -192,6 +201,12 @@ Json answer_json(const std::vector<TransferTally>& tallies) {
   return {{"kind", "transfers"}, {"rows", rows(tallies, [](const TransferTally& t) {
                                     return Json::array({t.spec, t.sent, t.delivered, t.elapsed.count()});
                                   })}};
+}
+
+Json answer_json(const std::vector<NicCounters>& readings) {
+  return {{"kind", "counters"}, {"rows", rows(readings, [](const NicCounters& c) {
+                                   return Json::array({c.device, c.port, c.at.count(), c.values});
+                                 })}};
 }
 
 HopAnswer hop_from(const Json& row) {
@@ -221,13 +236,24 @@ FlowTally flow_tally_from(const Json& row) {
                   whole<std::uint64_t>(element(row, 2)), time(element(row, 3)), time(element(row, 4))};
   if (row.size() > 5 && !row[5].is_null()) tally.error = text(row[5]);
   if (row.size() > 6) tally.chosen = label_from(row[6]);
-  if (row.size() > 7) tally.measure = measure_from(row[7]);
+  if (row.size() > 7 && !row[7].is_null()) tally.measure = measure_from(row[7]);
+  if (row.size() > 8) tally.moved = text(row[8]);
   return tally;
 }
 
 TransferTally transfer_tally_from(const Json& row) {
   return {whole<std::uint32_t>(element(row, 0)), whole<std::uint64_t>(element(row, 1)),
           whole<std::uint64_t>(element(row, 2)), time(element(row, 3))};
+}
+
+NicCounters counters_from(const Json& row) {
+  NicCounters read{
+      text(element(row, 0), kLongestName), whole<std::uint32_t>(element(row, 1)), time(element(row, 2)), {}};
+  const Json& values = element(row, 3);
+  if (!values.is_object() || values.size() > kMostCounters) throw BadField("counters by name are expected");
+  for (const auto& [name, value] : values.items())
+    read.values.emplace(text(Json(name), kLongestName), whole<std::uint64_t>(value));
+  return read;
 }
 
 ReceivedTally received_from(const Json& row) {
@@ -258,6 +284,7 @@ TaskWork work_from_json(const nlohmann::json& value) {
   if (kind == "flow") return flow_from(value);
   if (kind == "received") return ReceivedQuery{id<BatchId>(field(value, "batch"))};
   if (kind == "transfer") return transfer_from(value);
+  if (kind == "counters") return CounterQuery{};
   throw BadField("unknown work '" + kind + "'");
 }
 
@@ -269,6 +296,7 @@ TaskAnswer answer_from_json(const nlohmann::json& value) {
   if (kind == "flows") return list<FlowTally>(all, flow_tally_from);
   if (kind == "received") return list<ReceivedTally>(all, received_from);
   if (kind == "transfers") return list<TransferTally>(all, transfer_tally_from);
+  if (kind == "counters") return list<NicCounters>(all, counters_from);
   throw BadField("unknown answer '" + kind + "'");
 }
 

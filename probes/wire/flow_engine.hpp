@@ -15,6 +15,8 @@ struct FlowSpec {
   std::optional<PathLabel> label;  // absent: the device's own choice; only queue pairs have one
   Bandwidth rate;                  // of IP packets
   Bytes size = Bytes(4096);        // of one IP packet
+  /// Half way through the flow moves to this label, its queue pair alive; only queue pairs can.
+  std::optional<PathLabel> then = std::nullopt;
   friend bool operator==(const FlowSpec&, const FlowSpec&) = default;
 };
 inline constexpr std::uint32_t kDeepestFlow = 64;
@@ -54,6 +56,7 @@ struct FlowTally {
   std::optional<std::string> error = std::nullopt;  // it ended early: what its queue pair said
   std::optional<PathLabel> chosen = std::nullopt;   // by the device, where the spec left the label to it
   std::optional<FlowMeasure> measure = std::nullopt;
+  std::optional<std::string> moved = std::nullopt;  // by which way it went to its second label, or why not
   friend bool operator==(const FlowTally&, const FlowTally&) = default;
 };
 

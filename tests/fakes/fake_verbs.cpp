@@ -27,7 +27,9 @@ struct Device {
   ibv_device device{};
   std::string name;
   Gid gid{};
-  std::optional<std::size_t> passes;  // messages until it is cut off
+  bool has_gid = true;
+  std::optional<std::chrono::nanoseconds> ahead;  // of the clock by which it stamps
+  std::optional<std::size_t> passes;              // messages until it is cut off
   bool is_cut() const { return passes && *passes == 0; }
 };
 
@@ -37,7 +39,9 @@ struct Context {
 };
 
 struct Queue {
-  ibv_cq cq{};
+  ibv_cq_ex cq{};  // begins as an ibv_cq does
+  Device* stamped_by = nullptr;
+  ibv_wc now{};  // of a queue that stamps: what is being read
   std::deque<ibv_wc> done;
   std::size_t entries = 0;
   bool overran = false;
@@ -249,12 +253,62 @@ ibv_device** get_device_list(int* count) {
 void free_device_list(ibv_device**) {}
 const char* get_device_name(ibv_device* device) { return reinterpret_cast<Device*>(device)->name.c_str(); }
 
+// Queues that stamp are read entry by entry.
+Queue& queue_of(ibv_cq_ex* cq) { return *reinterpret_cast<Queue*>(cq); }
+int next_poll(ibv_cq_ex* cq) {
+  const auto guard = lock();
+  Queue& queue = queue_of(cq);
+  if (queue.overran) return EIO;
+  if (queue.done.empty()) return ENOENT;
+  queue.now = queue.done.front();
+  queue.done.pop_front();
+  cq->wr_id = queue.now.wr_id;
+  cq->status = queue.now.status;
+  return 0;
+}
+int start_poll(ibv_cq_ex* cq, ibv_poll_cq_attr*) { return next_poll(cq); }
+void end_poll(ibv_cq_ex*) {}
+std::uint32_t read_qp_num(ibv_cq_ex* cq) { return queue_of(cq).now.qp_num; }
+std::uint32_t read_byte_len(ibv_cq_ex* cq) { return queue_of(cq).now.byte_len; }
+ibv_wc_opcode read_opcode(ibv_cq_ex* cq) { return queue_of(cq).now.opcode; }
+std::uint64_t read_completion_ts(ibv_cq_ex* cq) {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch() + *queue_of(cq).stamped_by->ahead;
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(since).count());
+}
+ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* wanted) {
+  const auto guard = lock();
+  auto* made = make<Queue>();
+  made->cq.context = context;
+  made->cq.channel = wanted->channel;
+  made->cq.start_poll = start_poll;
+  made->cq.next_poll = next_poll;
+  made->cq.end_poll = end_poll;
+  made->cq.read_qp_num = read_qp_num;
+  made->cq.read_byte_len = read_byte_len;
+  made->cq.read_opcode = read_opcode;
+  made->cq.read_completion_ts = read_completion_ts;
+  made->entries = current->entries.value_or(wanted->cqe);
+  made->stamped_by = &device_of(context);
+  return &made->cq;
+}
+int query_device_ex(ibv_context* context, const ibv_query_device_ex_input*, ibv_device_attr_ex* told,
+                    std::size_t) {
+  const auto guard = lock();
+  if (!device_of(context).ahead) return 0;
+  told->hca_core_clock = 1'000'000;  // kHz
+  told->completion_timestamp_mask = ~0ULL;
+  return 0;
+}
+
 ibv_context* open_device(ibv_device* device) {
   const auto guard = lock();
+  if (current->refused(Call::open_device)) return nullptr;
   auto* made = make<Context>();
   made->device = reinterpret_cast<Device*>(device);
   made->verbs.sz = sizeof(verbs_context);
   made->verbs.query_port = query_port;
+  made->verbs.query_device_ex = query_device_ex;
+  made->verbs.create_cq_ex = create_cq_ex;
   ibv_context& context = made->verbs.context;
   context.device = device;
   context.abi_compat = __VERBS_ABI_IS_EXTENDED;
@@ -272,7 +326,8 @@ int close_device(ibv_context* context) {
 
 long query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t most, std::uint32_t,
                      std::size_t) {
-  if (most == 0) return 0;
+  const auto guard = lock();
+  if (most == 0 || !device_of(context).has_gid) return 0;
   entries[0] = {};
   entries[0].port_num = 1;
   entries[0].gid_type = IBV_GID_TYPE_ROCE_V2;
@@ -331,7 +386,7 @@ ibv_cq* create_cq(ibv_context* context, int entries, void* user, ibv_comp_channe
   made->cq.cq_context = user;
   made->cq.channel = channel;
   made->entries = current->entries.value_or(static_cast<std::size_t>(entries));
-  return &made->cq;
+  return ibv_cq_ex_to_cq(&made->cq);
 }
 int destroy_cq(ibv_cq* cq) {
   const auto guard = lock();
@@ -397,6 +452,24 @@ FakeVerbs::FakeVerbs(std::vector<IpAddress> addresses) : state_(std::make_unique
 }
 
 FakeVerbs::~FakeVerbs() { current = nullptr; }
+
+void FakeVerbs::forget_gid(std::size_t device) {
+  const auto guard = lock();
+  state_->devices[device]->has_gid = false;
+}
+
+void FakeVerbs::stamp(std::size_t device, std::chrono::nanoseconds ahead) {
+  const auto guard = lock();
+  state_->devices[device]->ahead = ahead;
+}
+
+std::vector<FakeVerbs::Marks> FakeVerbs::marks() const {
+  const auto guard = lock();
+  std::vector<Marks> all;
+  for (const auto& [number, pair] : state_->pairs)
+    all.push_back({pair->route.grh.flow_label, pair->route.grh.traffic_class, pair->route.sl});
+  return all;
+}
 
 std::shared_ptr<const VerbsLibrary> FakeVerbs::library() const {
   auto made = std::make_shared<VerbsLibrary>();

@@ -3,6 +3,7 @@
 // can be cut off, a call refused, and what is not given back is counted. One at a time; thread-safe.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -13,7 +14,16 @@ namespace weft::testing {
 
 class FakeVerbs {
  public:
-  enum class Call { alloc_pd, reg_mr, create_comp_channel, create_cq, create_qp, modify_qp, post_send };
+  enum class Call {
+    open_device,
+    alloc_pd,
+    reg_mr,
+    create_comp_channel,
+    create_cq,
+    create_qp,
+    modify_qp,
+    post_send
+  };
 
   /// One device for each address, with it as its RoCE v2 GID: fake0, fake1, ...
   explicit FakeVerbs(std::vector<IpAddress> addresses);
@@ -28,11 +38,23 @@ class FakeVerbs {
   void cut(std::size_t device, std::size_t after = 0);
   /// After `after` more calls of the kind, one fails with this error number.
   void refuse(Call call, int error, std::size_t after = 0);
+  /// The device's GID is in its table no more; queue pairs that have it go on.
+  void forget_gid(std::size_t device);
+  /// The device stamps completions from now on, by a clock of its own of 1 GHz that is `ahead` of the host's.
+  void stamp(std::size_t device, std::chrono::nanoseconds ahead);
   /// Completion queues hold so many entries at most, whatever was asked for: one more and they overrun.
   void shrink_queues(std::size_t entries);
   /// Contexts, protection domains, memory, channels, queues and queue pairs that were made and not given
   /// back.
   std::size_t held() const;
+  /// How the queue pairs that there are mark what they send.
+  struct Marks {
+    std::uint32_t flow_label = 0;
+    std::uint8_t traffic_class = 0;
+    std::uint8_t service_level = 0;
+    friend auto operator<=>(const Marks&, const Marks&) = default;
+  };
+  std::vector<Marks> marks() const;
   /// Of all devices so far: messages that arrived, and calls that posted some.
   std::size_t messages() const;
   std::size_t doorbells() const;

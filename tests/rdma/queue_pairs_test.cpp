@@ -8,8 +8,7 @@
 #include <sstream>
 #include <thread>
 
-#include "tests/support/rdma_rig.hpp"
-#include "tests/support/schema.hpp"
+#include "tests/rdma/queue_pairs_rig.hpp"
 
 namespace weft {
 namespace {
@@ -19,58 +18,6 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 using Json = nlohmann::json;
 
-constexpr const char* kFabric =
-    "fabric: rig\nkind: roce\nclos: {leaves: 4, spines: 4, hosts_per_leaf: 1}\nlab: {link_rate: 10M, guests: "
-    "all, "
-    "guest_image: " WEFT_BINARY_DIR "/guest}\n";
-
-class QueuePairs : public testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    missing_ = new std::string(missing_for_guests());
-    if (missing_->empty()) rig_ = new RdmaRig(kFabric);
-  }
-  static void TearDownTestSuite() {
-    delete rig_;
-    delete missing_;
-  }
-  void SetUp() override {
-    if (!missing_->empty()) GTEST_SKIP() << *missing_;
-    ASSERT_EQ(rig_->trouble(), "");
-  }
-
-  Json sweep(const char* load, const char* budget) {
-    const auto answer = rig().weft({"sweep", "--lab=" + rig().name(), "--engine", "verbs", "--load", load,
-                                    "--budget", budget, "-o", "json"});
-    said_ = answer.output + answer.errors;
-    expect_matches_schema(answer.output, "diagnosis");
-    return Json::parse(answer.output, nullptr, false);
-  }
-  /// Writes from host1 to host3 with these labels, each at 1 Mbit/s.
-  WorkItem flows(const std::vector<std::uint32_t>& labels, Nanoseconds duration) {
-    FlowRequest request{
-        .run = RunId(1), .batch = BatchId(1), .peers = {rig().peer("host3")}, .duration = duration};
-    for (const auto label : labels)
-      request.specs.push_back({0, PathLabel(label), Bandwidth::mbit(1), Bytes(4096)});
-    return {rig().nic("host1"), duration + seconds(20), request};
-  }
-  WorkItem pings(std::uint32_t count, std::uint32_t specs) {
-    PingRequest request{.run = RunId(1), .batch = BatchId(2), .peers = {rig().peer("host3")}};
-    for (std::uint32_t i = 0; i < specs; ++i)
-      request.specs.push_back({0, PathLabel(50'000 + i), PathLabel(60'000 + i), count, Bytes(128)});
-    request.pace.packets_per_second = 200;
-    return {rig().nic("host1"), seconds(30), request};
-  }
-  WorkItem asked(const char* host, std::uint32_t batch) {
-    return {rig().nic(host), seconds(5), ReceivedQuery{BatchId(batch)}};
-  }
-
-  RdmaRig& rig() { return *rig_; }
-  static inline std::string* missing_ = nullptr;
-  static inline RdmaRig* rig_ = nullptr;
-  std::string said_;
-};
-
 TEST_F(QueuePairs, FindNothingInAHealthyFabric) {
   Json document;
   // Emulated on a machine that is busy, a guest may stall: once is enough.
@@ -79,6 +26,11 @@ TEST_F(QueuePairs, FindNothingInAHealthyFabric) {
   EXPECT_EQ(document["verdict"], "healthy") << said_;
   EXPECT_EQ(document["coverage"]["complete"], true);
   EXPECT_EQ(document["coverage"]["probed"], 40);
+  ASSERT_EQ(document["nics"].size(), 4u);
+  for (const auto& nic : document["nics"]) {
+    EXPECT_THAT(nic["uses"].get<std::string>(), HasSubstr("(RoCE v2, ::ffff:"));
+    EXPECT_GT(nic["counters"]["grew"]["sent_pkts"], 0);
+  }
 }
 
 TEST_F(QueuePairs, NameTheChannelThatOnlyTheLabelsOfSomeCross) {
@@ -89,6 +41,11 @@ TEST_F(QueuePairs, NameTheChannelThatOnlyTheLabelsOfSomeCross) {
     for (const auto& link : document["links"])
       named |= link["link"] == "leaf1--spine2" && link["from"] == "leaf1" && link["cause"] == "loss";
     for (const auto& link : document["links"]) EXPECT_EQ(link["link"], "leaf1--spine2") << said_;
+    bool sent_again = false;
+    for (const auto& nic : document["nics"])
+      for (const auto& [counter, by] : nic["counters"]["grew"].items())
+        sent_again |= counter.find("retry") != std::string::npos || counter.find("seq") != std::string::npos;
+    EXPECT_TRUE(sent_again) << "devices count what was lost: " << document["nics"].dump();
   }
   rig().weft({"lab", "heal", "--name", rig().name()});
   EXPECT_TRUE(named) << said_;
@@ -162,6 +119,10 @@ TEST_F(QueuePairs, WithDefaultSettingsAreAuditedPathByPath) {
   }
   EXPECT_EQ(on_paths, 12) << answer.output;
   EXPECT_EQ(paths.size(), 4u) << "all paths are listed, used or not";
+  const auto document =
+      rig().weft({"trace", "host1", "host3", "--lab=" + rig().name(), "--audit", "5", "-o", "json"});
+  expect_matches_schema(document.output, "audit");
+  EXPECT_EQ(Json::parse(document.output, nullptr, false)["queue_pairs"], 5) << document.errors;
 }
 
 TEST_F(QueuePairs, CountPingsOneWayAndTellTheHostsDelaysFromTheNetworks) {

@@ -41,6 +41,7 @@ class GivenWork final : public Script {
     seen.answers.push_back(answer ? std::optional(*answer) : std::nullopt);
   }
   void exclude(PortId nic) override { excluded_.insert(nic); }
+  void note_use(PortId nic, std::string_view text) override { seen.uses[nic] = text; }
   void blame(HostEvidence evidence) override { seen.blamed.push_back(std::move(evidence)); }
   std::string_view doing() const override { return "working"; }
   RigAnswers seen;
@@ -52,26 +53,44 @@ class GivenWork final : public Script {
 };
 
 FileDescriptor capture_on(const std::string& interface) {
-  FileDescriptor fd(socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, htons(ETH_P_IP)));
+  FileDescriptor fd(socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, htons(ETH_P_ALL)));
   sockaddr_ll at{};
   at.sll_family = AF_PACKET;
-  at.sll_protocol = htons(ETH_P_IP);
+  at.sll_protocol = htons(ETH_P_ALL);
   at.sll_ifindex = static_cast<int>(if_nametoindex(interface.c_str()));
   WEFT_CHECK(bind(fd.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0);
   setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUFFORCE, &kCaptureBuffer, sizeof kCaptureBuffer);
   return fd;
 }
 
-PortsByQp read_ports(const FileDescriptor& fd) {
-  PortsByQp seen;
+/// Of packets without IPv4 options and IPv6 extensions: what soft-RoCE sends. UDP stands behind the IP
+/// header, the BTH 8 bytes on, its destination queue pair 5 bytes into it.
+std::optional<SeenPacket> read_packet(ByteSpan bytes) {
+  constexpr std::size_t kV4 = 20;
+  constexpr std::size_t kV6 = 40;
+  constexpr std::uint8_t kUdp = 17;
+  if (bytes.size() < kV6 + 20) return std::nullopt;
+  const bool v6 = load_u8(bytes, 0) >> 4U == 6;
+  const std::size_t udp = v6 ? kV6 : kV4;
+  if (load_u8(bytes, v6 ? 6 : 9) != kUdp || load_be16(bytes, udp + 2) != kRocePort) return std::nullopt;
+  const auto traffic_class = v6 ? static_cast<std::uint8_t>(load_be16(bytes, 0) >> 4U) : load_u8(bytes, 1);
+  return SeenPacket{QpNum(load_be24(bytes, udp + 13)), UdpPort(load_be16(bytes, udp)), traffic_class, v6};
+}
+
+/// What came in to the interface: the capture also sees what leaves it.
+std::vector<SeenPacket> read_packets(const FileDescriptor& fd) {
+  std::vector<SeenPacket> seen;
   std::array<std::byte, 128> packet{};
-  for (ssize_t got = 0; (got = recv(fd.get(), packet.data(), packet.size(), 0)) > 0;) {
+  sockaddr_ll from{};
+  socklen_t length = sizeof from;
+  while (true) {
+    const ssize_t got =
+        recvfrom(fd.get(), packet.data(), packet.size(), 0, reinterpret_cast<sockaddr*>(&from), &length);
+    if (got <= 0) return seen;
+    if (from.sll_pkttype == PACKET_OUTGOING) continue;
     const ByteSpan bytes(packet.data(), std::min(static_cast<std::size_t>(got), packet.size()));
-    if (bytes.size() < 40 || load_u8(bytes, 9) != 17 || load_be16(bytes, 22) != kRocePort) continue;
-    // IPv4 without options: UDP at 20, BTH at 28, its destination queue pair at 28 + 5.
-    seen[QpNum(load_be24(bytes, 33))].insert(UdpPort(load_be16(bytes, 20)));
+    if (const auto one = read_packet(bytes)) seen.push_back(*one);
   }
-  return seen;
 }
 
 }  // namespace
@@ -84,6 +103,12 @@ std::string missing_for_guests() {
   const auto image = run_program({WEFT_SOURCE_DIR "/tests/rdma/build_guest_image", WEFT_BINARY_DIR}, "",
                                  std::chrono::minutes(5));
   return image ? "" : image.error().message;
+}
+
+PortsByQp ports_by_qp(const std::vector<SeenPacket>& packets) {
+  PortsByQp ports;
+  for (const SeenPacket& packet : packets) ports[packet.qp].insert(packet.source_port);
+  return ports;
 }
 
 bool RigAnswers::blames(const std::string& text) const {
@@ -116,7 +141,7 @@ Answer RdmaRig::in(const std::string& host, std::vector<std::string> argv) const
   return weft(words);
 }
 
-RdmaRig::BadMemory::BadMemory(const RdmaRig& rig, std::string host) : rig_(rig), host_(std::move(host)) {
+RdmaRig::BadMemory::BadMemory(const RdmaRig& rig, std::string host) : OtherAgent(rig, std::move(host)) {
   // Its file is the input of `weft lab exec`. Beside the old one first: that one runs.
   auto put = rig_.user().start_after({"sh", "-c", "exec \"$@\" <" WEFT_BINARY_DIR "/flipping_agent", "sh"},
                                      {"lab", "exec", host_, "--name", rig_.name(), "--", "sh", "-c",
@@ -126,13 +151,35 @@ RdmaRig::BadMemory::BadMemory(const RdmaRig& rig, std::string host) : rig_(rig),
   EXPECT_EQ(answer.status, 0) << answer.errors;
 }
 
-RdmaRig::BadMemory::~BadMemory() {
+RdmaRig::Restricted::Restricted(const RdmaRig& rig, std::string host, const std::string& words)
+    : OtherAgent(rig, std::move(host)) {
+  const auto answer = rig_.in(host_, {"sh", "-c",
+                                      "mv /bin/weft /bin/kept && { echo '#!/bin/sh'; echo '" + words +
+                                          " /bin/kept \"$@\"'; } >/bin/weft && chmod 755 /bin/weft"});
+  EXPECT_EQ(answer.status, 0) << answer.errors;
+}
+
+void RdmaRig::restore_nic(const std::string& host) const {
+  const LabNic nic = lab_->nics_of(lab_->fabric().find_node(host).value()).front();
+  constexpr int kTable = 1001;  // of its first NIC (tests/rdma/guest_init)
+  const auto script = fmt::format(
+      "/bin/ip link set {0} up; /bin/ip address replace {1}/{2} dev {0};"
+      "/bin/ip neighbour replace {3} lladdr {4} dev {0} nud permanent;"
+      "/bin/ip route replace default via {3} dev {0} table {5};"
+      "/bin/ip route replace default via {3} dev {0} src {1}",
+      nic.interface, to_string(nic.address), lab_->addresses().link_prefix_length(), to_string(nic.gateway),
+      nic.gateway_mac, kTable);
+  const auto answer = in(host, {"sh", "-c", script});
+  EXPECT_EQ(answer.status, 0) << answer.errors;
+}
+
+RdmaRig::OtherAgent::~OtherAgent() {
   const auto answer = rig_.in(host_, {"sh", "-c", "test ! -e /bin/kept || mv /bin/kept /bin/weft"});
   EXPECT_EQ(answer.status, 0) << answer.errors;
 }
 
-RigAnswers RdmaRig::run(const std::vector<std::string>& hosts,
-                        std::vector<std::vector<WorkItem>> waves) const {
+RigAnswers RdmaRig::run(const std::vector<std::string>& hosts, std::vector<std::vector<WorkItem>> waves,
+                        const PacketClass& packets, const char* exchange) const {
   const auto visit = NamespaceVisit::enter(lab_->management_namespace());
   WEFT_CHECK(visit.has_value());
   GivenWork work(std::move(waves));
@@ -141,13 +188,16 @@ RigAnswers RdmaRig::run(const std::vector<std::string>& hosts,
   auto site = lab_site(*lab_, nodes);
   WEFT_CHECK(site.has_value());
   site->engine = "verbs";
+  site->packets = packets;
+  site->exchange = exchange;
   const auto done = run_with_agents(*site, ListenAddress{lab_->coordinator_address()}, lab_->fabric(), work,
                                     new_run_secrets(), [](const Progress&) {}, {});
   if (!done) work.seen.error = done.error().message;
   return work.seen;
 }
 
-PortsByQp RdmaRig::ports_used(std::string_view host, const std::function<void()>& during) const {
+std::vector<SeenPacket> RdmaRig::packets_of(std::string_view host,
+                                            const std::function<void()>& during) const {
   const Fabric& fabric = lab_->fabric();
   const Port& leaf = fabric.port(fabric.target(*fabric.channel_from(nic(host))));
   auto visit = NamespaceVisit::enter(lab_->namespace_of(leaf.node));
@@ -156,7 +206,7 @@ PortsByQp RdmaRig::ports_used(std::string_view host, const std::function<void()>
   const auto capture = capture_on(fmt::format("p{}", leaf.number.value()));
   inside.reset();
   during();
-  return read_ports(capture);
+  return read_packets(capture);
 }
 
 }  // namespace weft

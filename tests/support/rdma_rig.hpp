@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "cli/packet_class.hpp"
 #include "probes/session/script.hpp"
 #include "tests/support/lab_user.hpp"
 
@@ -19,12 +20,21 @@ std::string missing_for_guests();
 struct RigAnswers {
   std::vector<std::optional<TaskAnswer>> answers;  // in the order of the items, wave by wave
   std::vector<HostEvidence> blamed;
+  std::map<PortId, std::string> uses;
   std::string error;  // of the run itself
   bool blames(const std::string& text) const;
 };
 
+/// An RDMA packet as it left a NIC.
+struct SeenPacket {
+  QpNum qp;  // it goes to
+  UdpPort source_port;
+  std::uint8_t traffic_class = 0;
+  bool v6 = false;
+};
 /// Source ports by destination queue pair, as packets carried them.
 using PortsByQp = std::map<QpNum, std::set<UdpPort>>;
+PortsByQp ports_by_qp(const std::vector<SeenPacket>& packets);
 
 class RdmaRig {
  public:
@@ -43,24 +53,38 @@ class RdmaRig {
   /// A program in a guest.
   Answer in(const std::string& host, std::vector<std::string> argv) const;
 
-  /// The agent of `host` runs in memory where a byte of what a flow wrote changes, while the object lives: it
-  /// is another program in the place of the guest's own.
-  class BadMemory {
+  /// While the object lives another program stands in the place of the weft of `host`, and is its agent.
+  class OtherAgent {
    public:
-    BadMemory(const RdmaRig& rig, std::string host);
-    ~BadMemory();
-    BadMemory(const BadMemory&) = delete;
-    BadMemory& operator=(const BadMemory&) = delete;
+    ~OtherAgent();
+    OtherAgent(const OtherAgent&) = delete;
+    OtherAgent& operator=(const OtherAgent&) = delete;
 
-   private:
+   protected:
+    OtherAgent(const RdmaRig& rig, std::string host) : rig_(rig), host_(std::move(host)) {}
     const RdmaRig& rig_;
     std::string host_;
   };
+  /// One in whose memory a byte of what a flow wrote changes.
+  struct BadMemory : OtherAgent {
+    BadMemory(const RdmaRig& rig, std::string host);
+  };
+  /// The guest's own, after these words of a shell, as `ulimit -l 64; exec`.
+  struct Restricted : OtherAgent {
+    Restricted(const RdmaRig& rig, std::string host, const std::string& words);
+  };
+
+  /// Gives a guest's first NIC its address, neighbour and routes again, after it lost them.
+  void restore_nic(const std::string& host) const;
 
   /// Runs waves of work over the agents of `hosts`, with queue pairs.
-  RigAnswers run(const std::vector<std::string>& hosts, std::vector<std::vector<WorkItem>> waves) const;
+  RigAnswers run(const std::vector<std::string>& hosts, std::vector<std::vector<WorkItem>> waves,
+                 const PacketClass& packets = {}, const char* exchange = "nats") const;
   /// The RDMA packets that leave the NIC of `host` while `during` runs.
-  PortsByQp ports_used(std::string_view host, const std::function<void()>& during) const;
+  std::vector<SeenPacket> packets_of(std::string_view host, const std::function<void()>& during) const;
+  PortsByQp ports_used(std::string_view host, const std::function<void()>& during) const {
+    return ports_by_qp(packets_of(host, during));
+  }
 
  private:
   LabUser user_;

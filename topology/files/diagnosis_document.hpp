@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,11 +55,27 @@ struct CoverageReport {
   bool complete = true;
 };
 
+/// What the device of a NIC counted during the run.
+struct CounterReport {
+  std::string device;
+  std::uint32_t port = 1;
+  Nanoseconds window{};
+  std::map<std::string, std::uint64_t> grew;  // counters that did
+};
+
+/// A NIC of the run.
+struct NicUseReport {
+  std::string nic;                  // host1, or host1/p2
+  std::optional<std::string> uses;  // what its engine went by, in words
+  std::optional<CounterReport> counters;
+};
+
 /// What a run did, beside what it found.
 struct RunReport {
   std::uint64_t sent = 0;
   std::uint64_t lost = 0;
   std::vector<std::pair<std::string, Nanoseconds>> timings;  // by stage, in the order they ran
+  std::vector<NicUseReport> nics = {};
 };
 
 struct DiagnosisDocument {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "topology/files/diagnosis_document.hpp"
 #include "topology/files/json_text.hpp"
@@ -81,6 +82,28 @@ void put_run(JsonText& out, const RunReport& run) {
   put(out, "}}");
 }
 
+void put_counters(JsonText& out, const CounterReport& read) {
+  put(out, ",\"counters\":{{\"device\":");
+  put_string(out, read.device);
+  put(out, ",\"port\":{}", read.port);
+  put_member(out, "seconds", static_cast<double>(read.window.count()) / 1e9);
+  put(out, ",\"grew\":{{");
+  for (const char* comma = ""; const auto& [name, by] : read.grew) {
+    put(out, "{}", std::exchange(comma, ","));
+    put_string(out, name);
+    put(out, ":{}", by);
+  }
+  put(out, "}}}}");
+}
+
+void put_nic(JsonText& out, const NicUseReport& nic) {
+  put(out, "\n{{\"nic\":");
+  put_string(out, nic.nic);
+  if (nic.uses) put_member(out, "uses", *nic.uses);
+  if (nic.counters) put_counters(out, *nic.counters);
+  put(out, "}}");
+}
+
 }  // namespace
 
 std::string diagnosis_json(const DiagnosisDocument& document) {
@@ -102,6 +125,10 @@ std::string diagnosis_json(const DiagnosisDocument& document) {
   });
   put_coverage(out, document.coverage);
   put_run(out, document.run);
+  if (!document.run.nics.empty()) {
+    put(out, ",\n\"nics\":");
+    put_array(out, document.run.nics, [&](const NicUseReport& nic) { put_nic(out, nic); });
+  }
   if (document.flows) {
     put(out, ",\n\"flows\":");
     put_flows(out, *document.flows);

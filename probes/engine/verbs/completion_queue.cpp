@@ -39,6 +39,28 @@ std::string describe_status(int status) {
   return fmt::format("{} (status {})", known ? kWords[static_cast<std::size_t>(status)] : "unknown", status);
 }
 
+namespace {
+
+constexpr std::size_t kAtOnce = 32;
+
+/// Null where the device stamps nothing, or refuses.
+ibv_cq_ex* make_stamped(const VerbsDevice& device, ibv_comp_channel* channel, int entries) {
+  if (!device.clock()) return nullptr;
+  verbs_context* ops = verbs_get_ctx_op(device.context(), create_cq_ex);
+  if (ops == nullptr) return nullptr;
+  ibv_cq_init_attr_ex wanted{};
+  wanted.cqe = static_cast<std::uint32_t>(entries);
+  wanted.channel = channel;
+  wanted.wc_flags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_QP_NUM | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
+  return ops->create_cq_ex(device.context(), &wanted);
+}
+
+tl::unexpected<Error> overran(const VerbsDevice& device) {
+  return fail(ErrorKind::internal, "{}: the completion queue overran or its device has gone", device.name());
+}
+
+}  // namespace
+
 Result<std::unique_ptr<CompletionQueue>> CompletionQueue::make(std::shared_ptr<const VerbsDevice> device,
                                                                int entries) {
   const VerbsLibrary& library = device->library();
@@ -46,14 +68,19 @@ Result<std::unique_ptr<CompletionQueue>> CompletionQueue::make(std::shared_ptr<c
   if (channel == nullptr)
     return fail(ErrorKind::absent, "{}: no completion channel: {}", device->name(), std::strerror(errno));
   fcntl(channel->fd, F_SETFL, fcntl(channel->fd, F_GETFL) | O_NONBLOCK);
-  ibv_cq* cq = library.create_cq(device->context(), entries, nullptr, channel, 0);
+  ibv_cq_ex* stamped = make_stamped(*device, channel, entries);
+  ibv_cq* cq = stamped != nullptr ? ibv_cq_ex_to_cq(stamped)
+                                  : library.create_cq(device->context(), entries, nullptr, channel, 0);
   if (cq == nullptr) {
     const int error = errno;
     library.destroy_comp_channel(channel);
     return fail(ErrorKind::absent, "{}: no completion queue of {} entries: {}", device->name(), entries,
                 std::strerror(error));
   }
-  return std::unique_ptr<CompletionQueue>(new CompletionQueue(std::move(device), channel, cq));
+  std::unique_ptr<CompletionQueue> made(new CompletionQueue(std::move(device), channel, cq));
+  made->stamped_ = stamped;
+  if (stamped != nullptr) made->clock_ = made->device_->clock();
+  return made;
 }
 
 CompletionQueue::~CompletionQueue() {
@@ -62,12 +89,14 @@ CompletionQueue::~CompletionQueue() {
 }
 
 Result<std::span<const Completion>> CompletionQueue::poll() {
-  std::array<ibv_wc, 32> entries{};
-  const int count = ibv_poll_cq(cq_, static_cast<int>(entries.size()), entries.data());
-  if (count < 0)
-    return fail(ErrorKind::internal, "{}: the completion queue overran or its device has gone",
-                device_->name());
   done_.clear();
+  if (stamped_ != nullptr) {
+    if (const auto polled = poll_stamped(); !polled) return pass_on(polled);
+    return std::span<const Completion>(done_);
+  }
+  std::array<ibv_wc, kAtOnce> entries{};
+  const int count = ibv_poll_cq(cq_, static_cast<int>(entries.size()), entries.data());
+  if (count < 0) return overran(*device_);
   for (int i = 0; i < count; ++i) {
     const ibv_wc& entry = entries[static_cast<std::size_t>(i)];
     done_.push_back({.work = entry.wr_id,
@@ -77,6 +106,28 @@ Result<std::span<const Completion>> CompletionQueue::poll() {
                      .received = (entry.opcode & IBV_WC_RECV) != 0});
   }
   return std::span<const Completion>(done_);
+}
+
+Result<void> CompletionQueue::poll_stamped() {
+  ibv_poll_cq_attr none{};
+  int state = ibv_start_poll(stamped_, &none);
+  if (state == ENOENT) return {};
+  if (state != 0) return overran(*device_);
+  while (state == 0) {
+    Completion one{
+        .work = stamped_->wr_id, .qp = QpNum(ibv_wc_read_qp_num(stamped_)), .status = stamped_->status};
+    if (one.status == IBV_WC_SUCCESS) {  // of others nothing else may be read
+      one.bytes = ibv_wc_read_byte_len(stamped_);
+      one.received = (ibv_wc_read_opcode(stamped_) & IBV_WC_RECV) != 0;
+      one.stamp = clock_->read(ibv_wc_read_completion_ts(stamped_));
+    }
+    done_.push_back(one);
+    if (done_.size() == kAtOnce) break;
+    state = ibv_next_poll(stamped_);
+  }
+  ibv_end_poll(stamped_);
+  if (state != 0 && state != ENOENT) return overran(*device_);
+  return {};
 }
 
 Result<void> CompletionQueue::wait(Nanoseconds limit) {

@@ -87,6 +87,7 @@ class FlowRun {
       } else {
         longest_gap_ = std::max(longest_gap_, at - last);
       }
+      if (!warming && at >= measured_from_ + request_.duration / 2) change_labels();
       Nanoseconds next = end;
       for (std::uint32_t i = 0; i < flows_.size(); ++i) {
         if (const auto sent = send_due(i, at); !sent) return sent;
@@ -106,15 +107,15 @@ class FlowRun {
       const FlowProgress& flow = flows_[i];
       const auto [packets, bytes] = shape_.on_wire;
       const Nanoseconds elapsed = flow.has_moved_its_volume() ? flow.last_done() - measured_from_ : elapsed_;
-      all.push_back(
-          {.spec = i,
-           .packets = flow.due() * packets,
-           .bytes = flow.due() * bytes,
-           .elapsed = elapsed,
-           .longest_gap = longest_gap_,
-           .error = flow.error() ? std::optional(describe_status(*flow.error())) : std::nullopt,
-           .chosen = flow.chosen,
-           .measure = FlowMeasure{flow.counted() * packets, flow.counted() * bytes, flow.latency()}});
+      all.push_back({.spec = i,
+                     .packets = flow.due() * packets,
+                     .bytes = flow.due() * bytes,
+                     .elapsed = elapsed,
+                     .longest_gap = longest_gap_,
+                     .error = flow.error() ? std::optional(describe_status(*flow.error())) : std::nullopt,
+                     .chosen = flow.chosen,
+                     .measure = FlowMeasure{flow.counted() * packets, flow.counted() * bytes, flow.latency()},
+                     .moved = moved_[i]});
       moved.push_back({i, flow.done(), flow.counted() * packets, flow.counted() * bytes, elapsed});
     }
     auto differing = qps_->close(moved);
@@ -154,6 +155,16 @@ class FlowRun {
       flows_[i].chosen = PathLabel(port->value());
     }
     return {};
+  }
+
+  /// Of the flows that are to go another way from now on, once.
+  void change_labels() {
+    for (std::uint32_t i = 0; i < flows_.size(); ++i) {
+      const auto& then = request_.specs[i].then;
+      if (!then || moved_[i] || flows_[i].error()) continue;
+      const auto way = qps_->qp(i).relabel(*then);
+      moved_[i] = way ? *way : way.error().message;
+    }
   }
 
   Result<void> send_due(std::uint32_t spec, Nanoseconds at) {
@@ -222,6 +233,7 @@ class FlowRun {
   std::vector<FlowProgress> flows_;  // by spec
   Nanoseconds measured_from_{};
   Nanoseconds elapsed_{};
+  std::vector<std::optional<std::string>> moved_{request_.specs.size()};  // to their second labels
   Nanoseconds longest_gap_{};
   Nanoseconds last_completion_{};
   std::unique_ptr<RequestQps> qps_;  // they go before the queue

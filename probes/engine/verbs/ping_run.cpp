@@ -52,7 +52,8 @@ class PingRun {
     if (!slots) return pass_on(slots);
     slots_ = std::move(*slots);
     for (std::size_t i = 0; i < request_.specs.size(); ++i)
-      lines_.push_back({.first_slot = 2 * depth_ * i, .times = PingTimes(request_.specs[i].count)});
+      lines_.push_back(
+          {.first_slot = 2 * depth_ * i, .times = PingTimes(request_.specs[i].count, !queue_->stamps())});
     return connect(device, traffic, exchange);
   }
 
@@ -83,7 +84,8 @@ class PingRun {
           .spec = i, .sent = times.sent_count(), .answered = times.answered_count(), .rtt = times.network()};
       const auto prober = times.prober();
       const auto responder = times.responder();
-      if (prober && responder) tally.delays = PingDelays{*prober, *responder, false};
+      if (prober && responder)
+        tally.delays = PingDelays{*prober, *responder, queue_->stamps() && qps_->peer_stamps(i)};
       all.push_back(tally);
     }
     return all;
@@ -163,13 +165,14 @@ class PingRun {
     Line& line = lines_[spec];
     if ((completion.work & kSendBit) != 0) {
       --line.busy;
-      if (completion.status == 0) line.times.sent(static_cast<std::uint32_t>(completion.work), at);
+      if (completion.status == 0)
+        line.times.sent(static_cast<std::uint32_t>(completion.work), completion.stamp.value_or(at));
       return;
     }
     if (completion.status != 0) return;
     const std::size_t slot = static_cast<std::uint32_t>(completion.work);
     const ProbeNote note = load_note(slots_->bytes(slot));
-    line.times.answered(static_cast<std::uint32_t>(note.sequence), at, now());
+    line.times.answered(static_cast<std::uint32_t>(note.sequence), completion.stamp.value_or(at), now());
     if (note.previous_delay > 0)
       line.times.turned_around(static_cast<std::uint32_t>(note.previous),
                                Nanoseconds(static_cast<std::int64_t>(note.previous_delay)));

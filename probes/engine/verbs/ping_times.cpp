@@ -23,7 +23,7 @@ bool PingTimes::answered(std::uint32_t sequence, Nanoseconds t5, Nanoseconds t6)
   probe->t5 = t5;
   probe->t6 = t6;
   // Seen in one poll with the answer, the send's completion came late: what is certain is that it was posted.
-  if (!probe->t2 || *probe->t2 > t5) probe->t2 = probe->t1;
+  if (one_clock_ && (!probe->t2 || *probe->t2 > t5)) probe->t2 = probe->t1;
   ++answered_;
   return true;
 }

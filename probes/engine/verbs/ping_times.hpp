@@ -14,7 +14,8 @@ namespace weft {
 
 class PingTimes {
  public:
-  explicit PingTimes(std::uint32_t count) : probes_(count) {}
+  /// `one_clock`: T2 and T5 are of the clock of T1 and T6, not the device's.
+  explicit PingTimes(std::uint32_t count, bool one_clock = true) : one_clock_(one_clock), probes_(count) {}
 
   void posted(std::uint32_t sequence, Nanoseconds t1);
   void sent(std::uint32_t sequence, Nanoseconds t2);
@@ -40,6 +41,7 @@ class PingTimes {
   std::optional<RttQuantiles> quantiles(F value) const;
   Probe* at(std::uint32_t sequence) { return sequence < probes_.size() ? &probes_[sequence] : nullptr; }
 
+  bool one_clock_;
   std::vector<Probe> probes_;
   std::uint32_t sent_ = 0;
   std::uint32_t answered_ = 0;

@@ -8,13 +8,15 @@ namespace {
 
 using nlohmann::json;
 
-json to_json(const PortAddress& address) { return {{"gid", address.gid}, {"lid", address.lid.value()}}; }
+json to_json(const PortAddress& address) {
+  return {{"gid", address.gid}, {"lid", address.lid.value()}, {"lmc", address.lmc}};
+}
+json to_json(const std::optional<PathLabel>& label) { return label ? json(label->value()) : json(); }
 
 json to_json(const ConnectQps& m) {
   json qps = json::array();
   for (const OfferedQp& qp : m.qps) {
-    qps.push_back({qp.spec, qp.qp.value(), qp.first_psn});
-    if (qp.back_label) qps.back().push_back(qp.back_label->value());
+    qps.push_back({qp.spec, qp.qp.value(), qp.first_psn, to_json(qp.back_label), to_json(qp.label)});
   }
   return {{"do", "connect"},
           {"batch", m.batch.value()},
@@ -44,7 +46,12 @@ T whole(const json& in) {
 }
 
 PortAddress address_from(const json& in) {
-  return {in.at("gid").get<Gid>(), Lid(whole<std::uint16_t>(in.at("lid")))};
+  return {in.at("gid").get<Gid>(), Lid(whole<std::uint16_t>(in.at("lid"))),
+          whole<std::uint8_t>(in.at("lmc"))};
+}
+
+std::optional<PathLabel> label_from(const json& in) {
+  return in.is_null() ? std::nullopt : std::optional(PathLabel(whole<std::uint32_t>(in)));
 }
 
 const json& list_of(const json& in, const char* name) {
@@ -77,10 +84,8 @@ ConnectQps connect_from(const json& in) {
                .message = size_from(in.at("message")),
                .depth = whole<std::uint32_t>(in.at("depth"))};
   for (const json& qp : list_of(in, "qps")) {
-    OfferedQp offered{whole<std::uint32_t>(qp.at(0)), QpNum(whole<std::uint32_t>(qp.at(1))),
-                      whole<std::uint32_t>(qp.at(2)), std::nullopt};
-    if (qp.size() > 3) offered.back_label = PathLabel(whole<std::uint32_t>(qp.at(3)));
-    m.qps.push_back(offered);
+    m.qps.push_back({whole<std::uint32_t>(qp.at(0)), QpNum(whole<std::uint32_t>(qp.at(1))),
+                     whole<std::uint32_t>(qp.at(2)), label_from(qp.at(3)), label_from(qp.at(4))});
   }
   return m;
 }
@@ -113,7 +118,11 @@ std::string encode(const QpQuestion& question) {
 std::string encode(const QpsConnected& m) {
   json qps = json::array();
   for (const MatchingQp& qp : m.qps) qps.push_back({qp.qp.value(), qp.first_psn});
-  return json{{"from", to_json(m.from)}, {"memory", m.memory}, {"key", m.memory_key}, {"qps", std::move(qps)}}
+  return json{{"from", to_json(m.from)},
+              {"memory", m.memory},
+              {"key", m.memory_key},
+              {"qps", std::move(qps)},
+              {"stamps", m.stamps}}
       .dump();
 }
 
@@ -138,7 +147,8 @@ Result<QpsConnected> decode_qps_connected(std::string_view text) {
   return read_with<QpsConnected>(text, [](const json& in) {
     QpsConnected m{.from = address_from(in.at("from")),
                    .memory = whole<std::uint64_t>(in.at("memory")),
-                   .memory_key = whole<std::uint32_t>(in.at("key"))};
+                   .memory_key = whole<std::uint32_t>(in.at("key")),
+                   .stamps = in.at("stamps").get<bool>()};
     for (const json& qp : list_of(in, "qps"))
       m.qps.push_back({QpNum(whole<std::uint32_t>(qp.at(0))), whole<std::uint32_t>(qp.at(1))});
     return m;

@@ -15,6 +15,7 @@ struct OfferedQp {
   QpNum qp;
   std::uint32_t first_psn = 0;
   std::optional<PathLabel> back_label;  // for the queue pair of the other side; absent: the device chooses
+  std::optional<PathLabel> label = std::nullopt;  // of this side's
   friend bool operator==(const OfferedQp&, const OfferedQp&) = default;
 };
 /// "Make queue pairs to match these": of probes (unreliable, echoed and counted) or of flows (reliable).
@@ -40,6 +41,7 @@ struct QpsConnected {
   std::uint64_t memory = 0;  // where flows may write or read; one area for all
   std::uint32_t memory_key = 0;
   std::vector<MatchingQp> qps;  // in the order of the offer
+  bool stamps = false;          // what it says of its own delay is by its device's clock
   friend bool operator==(const QpsConnected&, const QpsConnected&) = default;
 };
 /// What one flow moved, as acknowledged by the responder's device: messages ever, which says what of its

@@ -24,7 +24,7 @@ Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsD
   for (const WantedQp& one : wanted) {
     auto qp = QueuePair::make(device, sends, receives, {spec.kind, spec.depth, spec.depth});
     if (!qp) return pass_on(qp);
-    offer.qps.push_back({one.spec, (*qp)->number(), (*qp)->first_psn(), one.back_label});
+    offer.qps.push_back({one.spec, (*qp)->number(), (*qp)->first_psn(), one.back_label, one.label});
     set->qps_.push_back(std::move(*qp));
   }
   const auto text = exchange.ask(spec.peer, encode(QpQuestion(offer)), kLongestAnswer);
@@ -40,6 +40,7 @@ Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsD
                                                   .qp = set->peer_.qps[i].qp,
                                                   .first_psn = set->peer_.qps[i].first_psn,
                                                   .label = wanted[i].label,
+                                                  .back_label = wanted[i].back_label,
                                                   .traffic_class = spec.traffic.traffic_class,
                                                   .service_level = spec.traffic.service_level,
                                                   .mtu = device->path_mtu()});

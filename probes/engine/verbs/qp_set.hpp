@@ -42,6 +42,7 @@ class QpSet {
   QueuePair& qp(std::size_t index) { return *qps_[index]; }
   std::uint64_t memory() const { return peer_.memory; }
   std::uint32_t memory_key() const { return peer_.memory_key; }
+  bool peer_stamps() const { return peer_.stamps; }
   /// Ends the queue pairs and tells the peer what they moved; the specs that differ in its memory.
   Result<std::vector<std::uint32_t>> close(std::vector<FlowMoved> moved);
 

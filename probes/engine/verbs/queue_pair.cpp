@@ -5,7 +5,9 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "probes/wire/roce_label.hpp"
 
@@ -20,6 +22,8 @@ constexpr std::uint8_t kReceiverRetries = 7;  // for ever
 constexpr std::uint8_t kReceiverTimer = 12;   // 0.64 ms, ibv_modify_qp(3)
 constexpr std::uint8_t kReadsInFlight = 4;
 constexpr std::size_t kMostAtOnce = 16;  // messages in one call of the device
+constexpr std::chrono::milliseconds kLongestDrain{1000};
+constexpr std::chrono::milliseconds kDrainPoll{1};
 constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
 ibv_mtu mtu_of(Bytes size) {
@@ -27,7 +31,7 @@ ibv_mtu mtu_of(Bytes size) {
   return static_cast<ibv_mtu>(std::bit_width(std::clamp<std::uint64_t>(bytes, 256, 4096)) - 8);
 }
 
-ibv_ah_attr address_vector(const VerbsDevice& device, const QpRoute& route) {
+Result<ibv_ah_attr> address_vector(const VerbsDevice& device, const QpRoute& route) {
   ibv_ah_attr to{};
   to.port_num = device.port();
   to.sl = route.service_level;
@@ -41,8 +45,10 @@ ibv_ah_attr address_vector(const VerbsDevice& device, const QpRoute& route) {
       to.grh.flow_label = flow_label_for(UdpPort(static_cast<std::uint16_t>(route.label->value())));
     return to;
   }
-  to.dlid = route.label ? static_cast<std::uint16_t>(route.label->value()) : route.to.lid.value();
-  to.src_path_bits = 0;
+  const auto lids = dlid_route(route.to.lids(), route.label, device.address().lids(), route.back_label);
+  if (!lids) return pass_on(lids);
+  to.dlid = lids->dlid.value();
+  to.src_path_bits = lids->src_path_bits;
   return to;
 }
 
@@ -95,11 +101,14 @@ std::uint32_t QueuePair::first_psn() const { return (qp_->qp_num * 0x9E3779B9U >
 Result<void> QueuePair::modify(ibv_qp_attr& attributes, int mask, const char* to) {
   const int error = device_->library().modify_qp(qp_, &attributes, mask);
   if (error == 0) return {};
+  if (const auto stands = device_->check_gid(); !stands) return stands;
   return fail(ErrorKind::not_supported, "{}: queue pair {} does not become {}: {}", device_->name(),
               qp_->qp_num, to, std::strerror(error));
 }
 
 Result<void> QueuePair::connect(const QpRoute& route) {
+  const auto to = address_vector(*device_, route);
+  if (!to) return pass_on(to);
   route_ = route;
   const bool reliable = kind_ == QpKind::reliable;
   ibv_qp_attr receive{};
@@ -107,7 +116,7 @@ Result<void> QueuePair::connect(const QpRoute& route) {
   receive.path_mtu = mtu_of(std::min(route.mtu, device_->path_mtu()));
   receive.dest_qp_num = route.qp.value();
   receive.rq_psn = route.first_psn;
-  receive.ah_attr = address_vector(*device_, route);
+  receive.ah_attr = *to;
   receive.max_dest_rd_atomic = kReadsInFlight;
   receive.min_rnr_timer = kReceiverTimer;
   int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
@@ -125,26 +134,45 @@ Result<void> QueuePair::connect(const QpRoute& route) {
   return modify(send, mask, "ready to send");
 }
 
-Result<void> QueuePair::relabel(PathLabel label) {
-  const auto port = static_cast<std::uint16_t>(label.value());
+Result<std::string> QueuePair::relabel(PathLabel label) {
+  QpRoute route = route_;
+  route.label = label;
+  const auto to = address_vector(*device_, route);
+  if (!to) return pass_on(to);
   const auto by_device = device_->library().modify_qp_udp_sport;
-  if (by_device != nullptr && kind_ == QpKind::reliable && !device_->is_infiniband() &&
-      device_->name().starts_with("mlx5") && by_device(qp_, port) == 0) {
-    route_.label = label;
-    return {};
+  if (by_device != nullptr && !device_->is_infiniband() && device_->name().starts_with("mlx5") &&
+      by_device(qp_, static_cast<std::uint16_t>(label.value())) == 0) {
+    route_ = route;
+    return "by the device's own call";
   }
   ibv_qp_attr drained{};
   drained.qp_state = IBV_QPS_SQD;
-  if (const auto done = modify(drained, IBV_QP_STATE, "drained"); !done) return done;
-  route_.label = label;
-  ibv_qp_attr moved{};
-  moved.qp_state = IBV_QPS_SQD;
-  moved.ah_attr = address_vector(*device_, route_);
-  const auto done = modify(moved, IBV_QP_STATE | IBV_QP_AV, "drained with another label");
+  if (const auto done = modify(drained, IBV_QP_STATE, "drained"); !done) return pass_on(done);
+  auto moved = await_drained();
+  ibv_qp_attr with_label{};
+  with_label.ah_attr = *to;
+  if (moved) moved = modify(with_label, IBV_QP_AV, "one with another label");
   ibv_qp_attr send{};
   send.qp_state = IBV_QPS_RTS;
-  const auto back = modify(send, IBV_QP_STATE, "ready to send again");
-  return done ? back : done;
+  if (const auto back = modify(send, IBV_QP_STATE, "ready to send again"); !back) return pass_on(back);
+  if (!moved) return pass_on(moved);
+  route_ = route;
+  return "by the drained state";
+}
+
+/// Nothing else may change before what was under way has ended.
+Result<void> QueuePair::await_drained() {
+  const auto until = std::chrono::steady_clock::now() + kLongestDrain;
+  while (std::chrono::steady_clock::now() < until) {
+    ibv_qp_attr now{};
+    ibv_qp_init_attr made_with{};
+    if (const int error = device_->library().query_qp(qp_, &now, IBV_QP_STATE, &made_with); error != 0)
+      return fail(ErrorKind::internal, "{}: cannot ask queue pair {}: {}", device_->name(), qp_->qp_num,
+                  std::strerror(error));
+    if (now.sq_draining == 0) return {};
+    std::this_thread::sleep_for(kDrainPoll);
+  }
+  return fail(ErrorKind::timeout, "{}: queue pair {} does not drain", device_->name(), qp_->qp_num);
 }
 
 Result<UdpPort> QueuePair::source_port() const {

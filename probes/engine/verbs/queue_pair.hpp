@@ -19,12 +19,14 @@ struct Completion {
   int status = 0;  // ibv_wc_status; 0: success, 12: the peer never acknowledged
   std::uint32_t bytes = 0;
   bool received = false;
+  std::optional<Nanoseconds> stamp = std::nullopt;  // of the device's clock, where it stamps
 };
 /// "transport retry counter exceeded (status 12)".
 std::string describe_status(int status);
 
 class CompletionQueue {
  public:
+  /// With the device's own time stamps where it has them.
   static Result<std::unique_ptr<CompletionQueue>> make(std::shared_ptr<const VerbsDevice> device,
                                                        int entries);
   ~CompletionQueue();
@@ -36,13 +38,18 @@ class CompletionQueue {
   /// Sleeps until something is done or `limit` is over. Poll until empty before.
   Result<void> wait(Nanoseconds limit);
   ibv_cq* get() const { return cq_; }
+  /// Completions that succeeded carry the device's time stamp.
+  bool stamps() const { return stamped_ != nullptr; }
 
  private:
+  Result<void> poll_stamped();
   CompletionQueue(std::shared_ptr<const VerbsDevice> device, ibv_comp_channel* channel, ibv_cq* cq)
       : device_(std::move(device)), channel_(channel), cq_(cq) {}
   std::shared_ptr<const VerbsDevice> device_;
   ibv_comp_channel* channel_;
   ibv_cq* cq_;
+  ibv_cq_ex* stamped_ = nullptr;  // the same queue, where it stamps
+  std::optional<DeviceClock> clock_;
   std::vector<Completion> done_;
 };
 
@@ -62,6 +69,7 @@ struct QpRoute {
   /// RoCE: the UDP source port; InfiniBand: the DLID, of which only the path bits are ours. Absent: the
   /// device chooses.
   std::optional<PathLabel> label;
+  std::optional<PathLabel> back_label;  // of what the far end sends us
   std::uint8_t traffic_class = 0;
   std::uint8_t service_level = 0;
   Bytes mtu = Bytes(1024);
@@ -96,9 +104,10 @@ class QueuePair {
   std::uint32_t first_psn() const;
   /// To ready-to-receive and ready-to-send.
   Result<void> connect(const QpRoute& route);
-  /// Moves a connected queue pair to another label while it lives: by the device's own call where there is
-  /// one, else by way of the drained state (SQD).
-  Result<void> relabel(PathLabel label);
+  /// Moves a connected queue pair to another label while it lives, and says by which way: by the device's own
+  /// call where there is one, else by the drained state (SQD), which waits for what is under way. Errors:
+  /// not_supported (the device does neither), timeout (it does not drain).
+  Result<std::string> relabel(PathLabel label);
   /// The UDP source port of a connected one: that its flow label gives, as the device says when asked; where
   /// that was left to the device, by the rule of Linux's drivers (default_flow_label), soft-RoCE's among
   /// them.
@@ -112,6 +121,7 @@ class QueuePair {
   QueuePair(std::shared_ptr<const VerbsDevice> device, ibv_qp* qp, QpKind kind)
       : device_(std::move(device)), qp_(qp), kind_(kind) {}
   Result<void> modify(ibv_qp_attr& attributes, int mask, const char* to);
+  Result<void> await_drained();
 
   std::shared_ptr<const VerbsDevice> device_;
   ibv_qp* qp_;

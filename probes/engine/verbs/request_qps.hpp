@@ -27,6 +27,8 @@ class RequestQps {
   /// Of the memory that the peer keeps for this spec.
   std::uint64_t memory(std::uint32_t spec) const;
   std::uint32_t memory_key(std::uint32_t spec) const { return places_[spec].set->memory_key(); }
+  /// The peer of this spec takes its times from its device.
+  bool peer_stamps(std::uint32_t spec) const { return places_[spec].set->peer_stamps(); }
   /// Ends all queue pairs and tells each peer what its own moved; the specs that differ in a peer's memory. A
   /// peer that has gone says nothing: its agent is a finding of its own.
   std::vector<std::uint32_t> close(const std::vector<FlowMoved>& moved);

@@ -1,31 +1,43 @@
 #include "probes/engine/verbs/verbs_device.hpp"
 
 #include <infiniband/verbs.h>
+#include <net/if.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
+#include <map>
 #include <vector>
 
 namespace weft {
 namespace {
 
 constexpr std::size_t kMostGids = 1024;
+constexpr std::uint32_t kHighestIndex = 255;  // an address vector has eight bits for it
 constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
-/// All GIDs of a device.
-std::vector<ibv_gid_entry> gids_of(const VerbsLibrary& library, ibv_context* context) {
-  std::vector<ibv_gid_entry> entries(kMostGids);
-  const long count =
-      library.query_gid_table(context, entries.data(), entries.size(), 0, sizeof(ibv_gid_entry));
-  entries.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
-  return entries;
+GidKind kind_of(const ibv_gid_entry& entry) {
+  if (entry.gid_type == IBV_GID_TYPE_IB) return GidKind::infiniband;
+  return entry.gid_type == IBV_GID_TYPE_ROCE_V1 ? GidKind::roce_v1 : GidKind::roce_v2;
 }
 
-bool serves(const ibv_gid_entry& entry, const Gid& gid) {
-  const bool kind = entry.gid_type == IBV_GID_TYPE_ROCE_V2 || entry.gid_type == IBV_GID_TYPE_IB;
-  return kind && std::memcmp(entry.gid.raw, gid.data(), gid.size()) == 0;
+/// The GIDs of a device that are in use.
+std::vector<GidEntry> gids_of(const VerbsLibrary& library, ibv_context* context, const std::string& device) {
+  std::vector<ibv_gid_entry> table(kMostGids);
+  const long count = library.query_gid_table(context, table.data(), table.size(), 0, sizeof(ibv_gid_entry));
+  std::vector<GidEntry> entries;
+  for (long i = 0; i < count; ++i) {
+    const ibv_gid_entry& one = table[static_cast<std::size_t>(i)];
+    if (one.gid_index > kHighestIndex) continue;
+    GidEntry entry{device, static_cast<std::uint8_t>(one.port_num), one.gid_index, {}, kind_of(one), {}};
+    std::memcpy(entry.gid.data(), one.gid.raw, entry.gid.size());
+    if (char name[IF_NAMESIZE]; if_indextoname(one.ndev_ifindex, name) != nullptr) entry.netdev = name;
+    entries.push_back(std::move(entry));
+  }
+  return entries;
 }
 
 class DeviceList {
@@ -46,6 +58,14 @@ class DeviceList {
   ibv_device** list_;
 };
 
+/// libibverbs looks for the file in several ways and keeps the last error, which hides that it may not be
+/// opened.
+std::string refusal_of(const std::string& device, const char* file, int error) {
+  const auto path = fmt::format("/dev/infiniband/{}", file);
+  if (access(path.c_str(), R_OK | W_OK) != 0 && errno == EACCES) error = EACCES;
+  return fmt::format("{} ({}): {}", device, path, std::strerror(error));
+}
+
 std::string memory_limit() {
   rlimit limit{};
   getrlimit(RLIMIT_MEMLOCK, &limit);
@@ -54,67 +74,85 @@ std::string memory_limit() {
 
 }  // namespace
 
-Gid gid_of(const IpAddress& address) {
-  if (address.is_v6()) return address.bytes();
-  Gid gid{};
-  gid[10] = gid[11] = 0xFF;
-  std::copy_n(address.bytes().begin(), 4, gid.begin() + 12);
-  return gid;
-}
-
 Result<std::shared_ptr<const VerbsDevice>> VerbsDevice::open(std::shared_ptr<const VerbsLibrary> library,
-                                                             const IpAddress& address) {
+                                                             const GidWish& wish) {
   std::shared_ptr<VerbsDevice> device(new VerbsDevice);
   device->library_ = std::move(library);
-  if (const auto found = device->find_port(address); !found) return pass_on(found);
+  if (const auto found = device->find_port(wish); !found) return pass_on(found);
   if (const auto read = device->read_port(); !read) return pass_on(read);
+  device->read_clock();
   device->pd_ = device->library_->alloc_pd(device->context_);
   if (device->pd_ == nullptr)
     return fail(ErrorKind::permission, "{}: no protection domain: {}", device->name_, std::strerror(errno));
   return device;
 }
 
-/// The first device one of whose ports has the address as a GID of RoCE v2.
-Result<void> VerbsDevice::find_port(const IpAddress& address) {
+/// Opens every device: only an open one tells its GIDs; those that are not chosen are closed again.
+Result<void> VerbsDevice::find_port(const GidWish& wish) {
   const DeviceList list(*library_);
   if (list.count() == 0)
     return fail(ErrorKind::absent, "this host has no RDMA device: is its driver loaded? (rdma link)");
-  std::string seen;
+  std::map<std::string, ibv_context*> opened;
+  std::vector<GidEntry> gids;
+  std::string refused;
   for (int i = 0; i < list.count(); ++i) {
     const std::string name = library_->get_device_name(list.at(i));
     ibv_context* context = library_->open_device(list.at(i));
     if (context == nullptr) {
-      seen += fmt::format("; {}: {}", name, std::strerror(errno));
+      refused += "; " + refusal_of(name, list.at(i)->dev_name, errno);
       continue;
     }
-    const auto gids = gids_of(*library_, context);
-    const auto found =
-        std::ranges::find_if(gids, [gid = gid_of(address)](const auto& g) { return serves(g, gid); });
-    if (found != gids.end()) {
-      context_ = context;
-      name_ = name;
-      port_ = static_cast<std::uint8_t>(found->port_num);
-      gid_index_ = static_cast<std::uint8_t>(found->gid_index);
-      address_.gid = gid_of(address);
-      return {};
-    }
-    seen += fmt::format("; {}: {} GIDs, none of it", name, gids.size());
-    library_->close_device(context);
+    opened[name] = context;
+    std::ranges::move(gids_of(*library_, context, name), std::back_inserter(gids));
   }
-  return fail(ErrorKind::absent, "no RDMA device has {} as a RoCE v2 GID{}", to_string(address), seen);
+  const auto choice = choose_gid(gids, wish);
+  for (const auto& [name, context] : opened) {
+    if (choice && name == choice->entry.device)
+      context_ = context;
+    else
+      library_->close_device(context);
+  }
+  if (!choice && opened.empty())
+    return fail(ErrorKind::permission,
+                "no RDMA device may be opened{}: run as root, or give this user the device files", refused);
+  if (!choice) return fail(choice.error().kind, "{}{}", choice.error().message, refused);
+  gid_ = *choice;
+  name_ = gid_.entry.device;
+  address_.gid = gid_.entry.gid;
+  return {};
+}
+
+Result<void> VerbsDevice::check_gid() const {
+  const auto now = gids_of(*library_, context_, name_);
+  const bool stands = std::ranges::any_of(now, [this](const GidEntry& entry) {
+    return entry.port == gid_.entry.port && entry.index == gid_.entry.index && entry.gid == gid_.entry.gid;
+  });
+  if (stands) return {};
+  return fail(ErrorKind::absent, "{} port {}: GID {} ({}) has gone: its address was removed from {}", name_,
+              port(), gid_.entry.index, gid_text(gid_.entry.gid),
+              gid_.entry.netdev.empty() ? "its interface" : gid_.entry.netdev);
 }
 
 Result<void> VerbsDevice::read_port() {
   ibv_port_attr port{};
   verbs_context* ops = verbs_get_ctx_op(context_, query_port);
-  const int error = ops != nullptr ? ops->query_port(context_, port_, &port, sizeof port) : ENOSYS;
+  const int error = ops != nullptr ? ops->query_port(context_, this->port(), &port, sizeof port) : ENOSYS;
   if (error != 0)
-    return fail(ErrorKind::absent, "{}: cannot read port {}: {}", name_, port_, std::strerror(error));
+    return fail(ErrorKind::absent, "{}: cannot read port {}: {}", name_, this->port(), std::strerror(error));
   if (port.state != IBV_PORT_ACTIVE)
-    return fail(ErrorKind::absent, "{}: port {} is not active", name_, port_);
+    return fail(ErrorKind::absent, "{}: port {} is not active", name_, this->port());
   path_mtu_ = Bytes(128 << port.active_mtu);
-  if (port.link_layer == IBV_LINK_LAYER_INFINIBAND) address_.lid = Lid(port.lid);
+  if (port.link_layer != IBV_LINK_LAYER_INFINIBAND) return {};
+  address_.lid = Lid(port.lid);
+  address_.lmc = port.lmc;
   return {};
+}
+
+void VerbsDevice::read_clock() {
+  ibv_device_attr_ex attributes{};
+  verbs_context* ops = verbs_get_ctx_op(context_, query_device_ex);
+  if (ops == nullptr || ops->query_device_ex(context_, nullptr, &attributes, sizeof attributes) != 0) return;
+  clock_ = DeviceClock::make(attributes.hca_core_clock, attributes.completion_timestamp_mask);
 }
 
 VerbsDevice::~VerbsDevice() {

@@ -2,10 +2,12 @@
 // queues and memory made of it keep it open. Freely shared between threads.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <string>
 
+#include "probes/engine/verbs/device_clock.hpp"
+#include "probes/engine/verbs/dlid_route.hpp"
+#include "probes/engine/verbs/gid_choice.hpp"
 #include "probes/engine/verbs/verbs_library.hpp"
 #include "probes/wire/transfer_buffer.hpp"
 #include "topology/base/ids.hpp"
@@ -14,24 +16,21 @@
 
 namespace weft {
 
-using Gid = std::array<std::uint8_t, 16>;
-
 /// What a peer must know of a port to reach it.
 struct PortAddress {
   Gid gid{};
-  Lid lid;  // InfiniBand; 0 on RoCE
+  Lid lid;               // InfiniBand: the base LID; 0 on RoCE
+  std::uint8_t lmc = 0;  // InfiniBand: it has 2^lmc LIDs
+  LidRange lids() const { return {lid, lmc}; }
   friend bool operator==(const PortAddress&, const PortAddress&) = default;
 };
 
-/// The RoCE v2 GID of an address: of IPv4, the IPv4-mapped one.
-Gid gid_of(const IpAddress& address);
-
 class VerbsDevice {
  public:
-  /// Errors: absent (no RDMA device at all, none with this address as a RoCE v2 GID: says what
-  /// there is), permission (its device file).
+  /// Errors: absent (no RDMA device at all) and those of choose_gid; permission (the device files: none of
+  /// them may be opened).
   static Result<std::shared_ptr<const VerbsDevice>> open(std::shared_ptr<const VerbsLibrary> library,
-                                                         const IpAddress& address);
+                                                         const GidWish& wish);
   ~VerbsDevice();
   VerbsDevice(const VerbsDevice&) = delete;
   VerbsDevice& operator=(const VerbsDevice&) = delete;
@@ -40,25 +39,31 @@ class VerbsDevice {
   ibv_context* context() const { return context_; }
   ibv_pd* pd() const { return pd_; }
   const std::string& name() const { return name_; }
-  std::uint8_t port() const { return port_; }
-  std::uint8_t gid_index() const { return gid_index_; }
+  std::uint8_t port() const { return gid_.entry.port; }
+  std::uint8_t gid_index() const { return static_cast<std::uint8_t>(gid_.entry.index); }
+  const GidChoice& gid() const { return gid_; }
+  /// Error: absent, when the GID that was chosen is not in the table any more (its address was removed).
+  Result<void> check_gid() const;
   const PortAddress& address() const { return address_; }
   Bytes path_mtu() const { return path_mtu_; }
+  /// The clock by which it stamps completions; absent: it stamps none.
+  const std::optional<DeviceClock>& clock() const { return clock_; }
   bool is_infiniband() const { return address_.lid != Lid(0); }
 
  private:
   VerbsDevice() = default;
-  Result<void> find_port(const IpAddress& address);
+  Result<void> find_port(const GidWish& wish);
   Result<void> read_port();
+  void read_clock();
 
   std::shared_ptr<const VerbsLibrary> library_;
   ibv_context* context_ = nullptr;
   ibv_pd* pd_ = nullptr;
   std::string name_;
-  std::uint8_t port_ = 1;
-  std::uint8_t gid_index_ = 0;
+  GidChoice gid_;
   PortAddress address_;
   Bytes path_mtu_ = Bytes(1024);
+  std::optional<DeviceClock> clock_;
 };
 
 /// Memory that the device may read and write, by whichever path its owner offers and the device accepts.

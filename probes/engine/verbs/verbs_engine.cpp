@@ -1,5 +1,6 @@
 #include "probes/engine/verbs/verbs_engine.hpp"
 
+#include "probes/engine/verbs/addressed_exchange.hpp"
 #include "probes/engine/verbs/flow_run.hpp"
 #include "probes/engine/verbs/ping_run.hpp"
 
@@ -12,7 +13,28 @@ class QueuePairEngine final : public VerbsEngine {
                   VerbsOptions options)
       : device_(std::move(device)), responder_(std::move(responder)), options_(std::move(options)) {}
 
-  void meet(PeerExchange& exchange) override { exchange_ = &exchange; }
+  std::string uses() const override {
+    return fmt::format("{}; time stamps of the {}{}", describe(device_->gid()),
+                       responder_->stamps() ? "device" : "host",
+                       by_address_ ? "; peers found by address (librdmacm)" : "");
+  }
+
+  void meet(PeerExchange& exchange) override {
+    if (!by_address_) exchange_ = &exchange;
+  }
+
+  /// From now on peers are asked, and answered, at the addresses of their NICs.
+  Result<void> exchange_by_address(const IpAddress& own, const ExchangeByAddress& how) {
+    const auto calls = load_rdma_streams();
+    if (!calls) return pass_on(calls);
+    auto opened = AddressedExchange::open(
+        *calls, own, how.self, how.key,
+        [this](PortId from, std::string_view question) { return answer(from, question); });
+    if (!opened) return pass_on(opened);
+    by_address_ = std::move(*opened);
+    exchange_ = by_address_.get();
+    return {};
+  }
 
   Result<std::string> answer(PortId from, std::string_view question) override {
     const auto asked = decode_qp_question(question);
@@ -29,12 +51,17 @@ class QueuePairEngine final : public VerbsEngine {
   }
   Result<std::vector<PingTally>> ping(const PingRequest& request, std::stop_token stop) override {
     if (const auto ready = check_met(); !ready) return pass_on(ready);
-    return run_pings(device_, options_.buffers, options_.traffic, *exchange_, request, stop);
+    if (by_address_) by_address_->meet(request.peers);
+    auto tallies = run_pings(device_, options_.buffers, options_.traffic, *exchange_, request, stop);
+    if (const auto stands = device_->check_gid(); !stands) return pass_on(stands);
+    return tallies;
   }
   Result<std::vector<ReceivedTally>> received(BatchId batch) override { return responder_->received(batch); }
   Result<std::vector<FlowTally>> run(const FlowRequest& request, std::stop_token stop) override {
     if (const auto ready = check_met(); !ready) return pass_on(ready);
+    if (by_address_) by_address_->meet(request.peers);
     auto tallies = run_flows(device_, options_.buffers, options_.traffic, *exchange_, request, stop);
+    if (const auto stands = device_->check_gid(); !stands) return pass_on(stands);
     if (tallies && request.manner.operation == FlowOperation::read) note_reads(request, *tallies);
     return tallies;
   }
@@ -59,6 +86,7 @@ class QueuePairEngine final : public VerbsEngine {
   std::unique_ptr<VerbsResponder> responder_;
   VerbsOptions options_;
   PeerExchange* exchange_ = nullptr;
+  std::unique_ptr<AddressedExchange> by_address_;  // its thread asks all of the above
 };
 
 }  // namespace
@@ -71,11 +99,15 @@ Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(const VerbsOptions& optio
 
 Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(std::shared_ptr<const VerbsLibrary> library,
                                                        const VerbsOptions& options) {
-  auto device = VerbsDevice::open(std::move(library), options.address);
+  auto device = VerbsDevice::open(std::move(library), options.gid);
   if (!device) return pass_on(device);
   auto responder = VerbsResponder::start(*device, options.buffers, options.traffic);
   if (!responder) return pass_on(responder);
-  return std::make_shared<QueuePairEngine>(std::move(*device), std::move(*responder), options);
+  auto engine = std::make_shared<QueuePairEngine>(std::move(*device), std::move(*responder), options);
+  if (options.by_address)
+    if (const auto ready = engine->exchange_by_address(options.gid.address, *options.by_address); !ready)
+      return pass_on(ready);
+  return engine;
 }
 
 }  // namespace weft

@@ -7,16 +7,29 @@
 #include "probes/engine/verbs/verbs_responder.hpp"
 #include "probes/wire/flow_engine.hpp"
 #include "probes/wire/peer_exchange.hpp"
+#include "probes/wire/run_secrets.hpp"
 
 namespace weft {
 
-struct VerbsOptions {
-  IpAddress address;  // of the NIC
-  VerbsTraffic traffic;
-  BufferFactory buffers;
+/// Engines that find each other by address (librdmacm), with no coordinator between them.
+struct ExchangeByAddress {
+  PortId self;
+  RunKey key;
 };
 
-class VerbsEngine : public ProbeEngine, public FlowEngine, public PeerService {};
+struct VerbsOptions {
+  GidWish gid;
+  VerbsTraffic traffic;
+  BufferFactory buffers;
+  /// Absent: what meet() gives is used.
+  std::optional<ExchangeByAddress> by_address = std::nullopt;
+};
+
+class VerbsEngine : public ProbeEngine, public FlowEngine, public PeerService {
+ public:
+  /// The device, its GID and why, in words.
+  virtual std::string uses() const = 0;
+};
 
 /// By the libibverbs of this host. Errors: absent (there is none), and those of VerbsDevice::open.
 Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(const VerbsOptions& options);

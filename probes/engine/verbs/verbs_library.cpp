@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include "probes/engine/verbs/library_symbol.hpp"
+
 namespace weft {
 
 struct VerbsLibrary::Handle {
@@ -11,16 +13,6 @@ struct VerbsLibrary::Handle {
     // The library starts no thread, but providers register themselves with it for good: it stays loaded.
   }
 };
-
-namespace {
-
-template <class F>
-bool find(void* library, const char* name, F& place) {
-  place = reinterpret_cast<F>(dlsym(library, name));
-  return place != nullptr;
-}
-
-}  // namespace
 
 Result<std::shared_ptr<const VerbsLibrary>> VerbsLibrary::load() {
   auto made = std::make_shared<VerbsLibrary>();
@@ -32,25 +24,28 @@ Result<std::shared_ptr<const VerbsLibrary>> VerbsLibrary::load() {
   made->handle_->verbs = lib;
   VerbsLibrary& v = *made;
   const bool all =
-      find(lib, "ibv_get_device_list", v.get_device_list) &&
-      find(lib, "ibv_free_device_list", v.free_device_list) &&
-      find(lib, "ibv_get_device_name", v.get_device_name) && find(lib, "ibv_open_device", v.open_device) &&
-      find(lib, "ibv_close_device", v.close_device) && find(lib, "_ibv_query_gid_table", v.query_gid_table) &&
-      find(lib, "ibv_alloc_pd", v.alloc_pd) && find(lib, "ibv_dealloc_pd", v.dealloc_pd) &&
-      find(lib, "ibv_reg_mr", v.reg_mr) && find(lib, "ibv_dereg_mr", v.dereg_mr) &&
-      find(lib, "ibv_create_comp_channel", v.create_comp_channel) &&
-      find(lib, "ibv_destroy_comp_channel", v.destroy_comp_channel) &&
-      find(lib, "ibv_create_cq", v.create_cq) && find(lib, "ibv_destroy_cq", v.destroy_cq) &&
-      find(lib, "ibv_get_cq_event", v.get_cq_event) && find(lib, "ibv_ack_cq_events", v.ack_cq_events) &&
-      find(lib, "ibv_create_qp", v.create_qp) && find(lib, "ibv_modify_qp", v.modify_qp) &&
-      find(lib, "ibv_query_qp", v.query_qp) && find(lib, "ibv_destroy_qp", v.destroy_qp);
+      find_symbol(lib, "ibv_get_device_list", v.get_device_list) &&
+      find_symbol(lib, "ibv_free_device_list", v.free_device_list) &&
+      find_symbol(lib, "ibv_get_device_name", v.get_device_name) &&
+      find_symbol(lib, "ibv_open_device", v.open_device) &&
+      find_symbol(lib, "ibv_close_device", v.close_device) &&
+      find_symbol(lib, "_ibv_query_gid_table", v.query_gid_table) &&
+      find_symbol(lib, "ibv_alloc_pd", v.alloc_pd) && find_symbol(lib, "ibv_dealloc_pd", v.dealloc_pd) &&
+      find_symbol(lib, "ibv_reg_mr", v.reg_mr) && find_symbol(lib, "ibv_dereg_mr", v.dereg_mr) &&
+      find_symbol(lib, "ibv_create_comp_channel", v.create_comp_channel) &&
+      find_symbol(lib, "ibv_destroy_comp_channel", v.destroy_comp_channel) &&
+      find_symbol(lib, "ibv_create_cq", v.create_cq) && find_symbol(lib, "ibv_destroy_cq", v.destroy_cq) &&
+      find_symbol(lib, "ibv_get_cq_event", v.get_cq_event) &&
+      find_symbol(lib, "ibv_ack_cq_events", v.ack_cq_events) &&
+      find_symbol(lib, "ibv_create_qp", v.create_qp) && find_symbol(lib, "ibv_modify_qp", v.modify_qp) &&
+      find_symbol(lib, "ibv_query_qp", v.query_qp) && find_symbol(lib, "ibv_destroy_qp", v.destroy_qp);
   if (!all)
     return fail(ErrorKind::not_supported, "libibverbs on this host is older than rdma-core 32: {}",
                 dlerror());
-  find(lib, "ibv_reg_dmabuf_mr", v.reg_dmabuf_mr);
+  find_symbol(lib, "ibv_reg_dmabuf_mr", v.reg_dmabuf_mr);
   if (void* mlx5 = dlopen("libmlx5.so.1", RTLD_NOW | RTLD_LOCAL); mlx5 != nullptr) {
     v.handle_->mlx5 = mlx5;
-    find(mlx5, "mlx5dv_modify_qp_udp_sport", v.modify_qp_udp_sport);
+    find_symbol(mlx5, "mlx5dv_modify_qp_udp_sport", v.modify_qp_udp_sport);
   }
   return made;
 }

@@ -11,6 +11,7 @@
 struct ibv_comp_channel;
 struct ibv_context;
 struct ibv_cq;
+struct ibv_cq_ex;
 struct ibv_device;
 struct ibv_gid_entry;
 struct ibv_mr;

@@ -96,7 +96,9 @@ Result<QpsConnected> VerbsResponder::connect(PortId from, const ConnectQps& offe
   group->slots = std::move(*slots);
   QpsConnected answer{.from = device_->address(),
                       .memory = reinterpret_cast<std::uintptr_t>(group->slots->region().address()),
-                      .memory_key = group->slots->region().remote_key()};
+                      .memory_key = group->slots->region().remote_key(),
+                      .qps = {},
+                      .stamps = queue_->stamps()};
   for (std::size_t i = 0; i < offer.qps.size(); ++i) {
     if (const auto added = add(*group, offer, offer.qps[i], i); !added) return pass_on(added);
     const QueuePair& qp = *group->served.back()->qp;
@@ -128,6 +130,7 @@ Result<void> VerbsResponder::add(Group& group, const ConnectQps& offer, const Of
                                          .qp = offered.qp,
                                          .first_psn = offered.first_psn,
                                          .label = offered.back_label,
+                                         .back_label = offered.label,
                                          .traffic_class = traffic_.traffic_class,
                                          .service_level = traffic_.service_level,
                                          .mtu = offer.mtu});
@@ -234,7 +237,7 @@ void VerbsResponder::take(const Completion& completion) {
   Served& served = *found->second;
   if ((completion.work & kAnswerBit) != 0) {
     served.answered = served.answering;
-    served.turnaround = now() - served.arrived;
+    served.turnaround = completion.stamp.value_or(now()) - served.arrived;
     return;
   }
   if (served.tally != nullptr) return echo(served, completion);
@@ -256,7 +259,7 @@ void VerbsResponder::echo(Served& served, const Completion& completion) {
   store(group.slots->bytes(answer),
         {sequence, served.answered, static_cast<std::uint64_t>(served.turnaround.count())});
   served.answering = sequence;
-  served.arrived = at;
+  served.arrived = completion.stamp.value_or(at);
   // A full send queue loses the answer, as a full switch would: the prober sees it missing.
   const Message message{kAnswerBit | slot, group.slots->piece(answer, completion.bytes)};
   (void)served.qp->post(FlowOperation::send, {&message, 1});

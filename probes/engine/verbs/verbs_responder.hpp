@@ -35,6 +35,8 @@ class VerbsResponder {
   Result<std::vector<ReceivedTally>> received(BatchId batch) const;
   /// What came to this NIC because its own engine read it.
   void note(const ReceivedTally& tally);
+  /// Its times are the device's, not the host's.
+  bool stamps() const { return queue_->stamps(); }
 
  private:
   struct Group;  // the queue pairs of one offer

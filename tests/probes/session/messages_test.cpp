@@ -32,7 +32,7 @@ std::vector<ToAgent> all_to_agent() {
                FlowRequest{RunId(5),
                            BatchId(6),
                            kPeers,
-                           {{1, PathLabel(50000), Bandwidth::gbit(400), Bytes(4096)}},
+                           {{1, PathLabel(50000), Bandwidth::gbit(400), Bytes(4096), PathLabel(50001)}},
                            std::chrono::seconds(1)}},
           Task{TaskId(3), PortId(3), std::chrono::seconds(5),
                FlowRequest{RunId(5),
@@ -54,6 +54,7 @@ std::vector<ToAgent> all_to_agent() {
                                Bytes(2048),
                                12,
                                std::chrono::seconds(30)}},
+          Task{TaskId(6), PortId(3), std::chrono::seconds(5), CounterQuery{}},
           StopRun{},
           Alive{}};
 }
@@ -75,7 +76,7 @@ std::vector<ToCoordinator> all_to_coordinator() {
   using std::chrono::microseconds;
   return {Hello{"host1", "0.1.0", "raw", {{"p1", *IpAddress::parse("10.0.1.1")}}},
           Hello{"host2", "0.1.0", "raw", {}, inventory()},
-          Ready{RunId(5), {{PortId(3), "interface p1 is down"}}},
+          Ready{RunId(5), {{PortId(3), "interface p1 is down"}}, {{PortId(4), "mlx5_0 port 1"}}},
           TaskResult{TaskId(1), std::nullopt,
                      std::vector<HopAnswer>{{2, 3, true, *IpAddress::parse("10.0.1.1"), microseconds(12)}}},
           TaskResult{TaskId(2), std::nullopt,
@@ -87,9 +88,14 @@ std::vector<ToCoordinator> all_to_coordinator() {
                          {1, 1, 4096, microseconds(5), microseconds(6), std::nullopt, PathLabel(50000)},
                          {2, 1, 4096, microseconds(5), microseconds(6), "it ended", PathLabel(50001)},
                          {3, 1, 4096, microseconds(5), microseconds(6), std::nullopt, std::nullopt,
-                          FlowMeasure{9, 36'864, latencies({microseconds(5), microseconds(700)})}}}},
+                          FlowMeasure{9, 36'864, latencies({microseconds(5), microseconds(700)})}},
+                         {4, 1, 4096, microseconds(5), microseconds(6), std::nullopt, std::nullopt,
+                          std::nullopt, "by the drained state"}}},
           TaskResult{TaskId(5), std::nullopt,
                      std::vector<TransferTally>{{1, 1502, 1500, std::chrono::seconds(1)}}},
+          TaskResult{TaskId(6), std::nullopt,
+                     std::vector<NicCounters>{
+                         {"mlx5_0", 1, std::chrono::seconds(9), {{"symbol_error", 1}, {"lifespan", ~0ull}}}}},
           TaskResult{TaskId(4), "no such batch",
                      std::vector<ReceivedTally>{
                          {BatchId(6), PortId(3), 1, 2, 3, 4, microseconds(5), microseconds(6)}}},

@@ -60,7 +60,12 @@ Diagnosis everything(const Fabric& fabric) {
 }
 
 DiagnosisDocument document_of_everything(const Fabric& fabric) {
-  const RunReport run{.sent = 1000, .lost = 3, .timings = {{"plan", std::chrono::milliseconds(1500)}}};
+  const RunReport run{
+      .sent = 1000,
+      .lost = 3,
+      .timings = {{"plan", std::chrono::milliseconds(1500)}},
+      .nics = {{"host1", "mlx5_0 port 1", CounterReport{"mlx5_0", 1, std::chrono::seconds(3), {{"a_b", 2}}}},
+               {"host2", std::nullopt, std::nullopt}}};
   return diagnosis_document(fabric, everything(fabric), run, stamp());
 }
 
@@ -102,6 +107,8 @@ TEST(DiagnosisJson, HasTheContractsShape) {
   EXPECT_EQ(document["hosts"][0]["class"], "host-leaf");
   EXPECT_EQ(document["coverage"]["missing"][0], "leaf1->spine2");
   EXPECT_EQ(document["timings"]["plan"], 1.5);
+  EXPECT_EQ(document["nics"][0], json::parse(R"({"nic":"host1","uses":"mlx5_0 port 1",
+      "counters":{"device":"mlx5_0","port":1,"seconds":3.0,"grew":{"a_b":2}}})"));
 }
 
 TEST(DiagnosisJson, SaysWhatTheLoadMovedWithHistogramsThatMerge) {
@@ -138,7 +145,9 @@ TEST(DiagnosisJson, WhatIsWrittenReadsBackTheSame) {
   const auto again = parse_diagnosis(text, "d.json");
   ASSERT_TRUE(again) << again.error().message;
   auto written = *again;
-  written.run.timings = document_of_everything(fabric).run.timings;  // for people: not read back
+  const auto run = document_of_everything(fabric).run;
+  written.run.timings = run.timings;  // for people, as what the NICs counted: not read back
+  written.run.nics = run.nics;
   EXPECT_EQ(diagnosis_json(written), text);
   EXPECT_EQ(again->links[0].ends->a.node, "leaf1");
 }

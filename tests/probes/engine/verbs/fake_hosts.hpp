@@ -18,14 +18,15 @@ struct FakeHosts {
                                    IpAddress(IpAddress::V4{10, 0, 2, 1})};
   testing::FakeVerbs fake{addresses};
   testing::FakeExchange exchange;
+  VerbsTraffic traffic;  // of engines opened from then on
   std::shared_ptr<VerbsEngine> here = open(kHere);
   std::shared_ptr<VerbsEngine> there = open(kThere);
 
   static PortId nic(std::size_t host) { return PortId(static_cast<std::uint32_t>(10 + host)); }
 
   std::shared_ptr<VerbsEngine> open(std::size_t host, const BufferFactory& memory = host_memory) {
-    auto engine =
-        open_verbs_engine(fake.library(), {.address = addresses[host], .traffic = {}, .buffers = memory});
+    auto engine = open_verbs_engine(fake.library(),
+                                    {.gid = {addresses[host], ""}, .traffic = traffic, .buffers = memory});
     EXPECT_TRUE(engine) << engine.error().message;
     exchange.join(nic(host), **engine);
     return *engine;

@@ -194,7 +194,7 @@ TEST(Flows, OfAnEngineThatCouldNotOpenLeaveNothingBehind) {
     FakeVerbs fake({address});
     fake.refuse(call, ENOMEM);
     EXPECT_FALSE(
-        open_verbs_engine(fake.library(), {.address = address, .traffic = {}, .buffers = host_memory}));
+        open_verbs_engine(fake.library(), {.gid = {address, ""}, .traffic = {}, .buffers = host_memory}));
     EXPECT_EQ(fake.held(), 0u);
   }
 }

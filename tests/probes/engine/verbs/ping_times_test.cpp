@@ -56,6 +56,18 @@ TEST(PingTimes, WithoutTheRespondersShareNothingIsSaidOfTheNetwork) {
   EXPECT_FALSE(times.network());
 }
 
+TEST(PingTimes, OfADevicesClockAreNotMixedWithTheHosts) {
+  PingTimes times(2, false);
+  const Nanoseconds apart = std::chrono::hours(5);  // the device's clock, ahead
+  times.posted(0, microseconds(10));
+  times.answered(0, apart + microseconds(40), microseconds(41));
+  times.turned_around(0, microseconds(5));
+  EXPECT_FALSE(times.network()) << "nobody knows yet when it was sent";
+  times.sent(0, apart + microseconds(15));
+  EXPECT_EQ(times.network()->p50, microseconds(20));
+  EXPECT_EQ(times.prober()->p50, microseconds(6));
+}
+
 TEST(PingTimes, ASendWhoseCompletionWasSeenAfterTheAnswerCountsFromItsPosting) {
   PingTimes times(1);
   times.posted(0, microseconds(10));

@@ -1,0 +1,82 @@
+#include "probes/engine/verbs/addressed_exchange.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace weft {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kLook{50};
+constexpr std::chrono::seconds kLongestQuestion{10};  // to come in, and its answer to go out
+constexpr std::chrono::seconds kLongestGoodbye{1};
+constexpr char kFailed = '!';
+constexpr char kAnswered = '=';
+
+/// "12 question": from NIC 12.
+std::optional<std::pair<PortId, std::string_view>> read_question(std::string_view text) {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end == text.data() + text.size() || *end != ' ') return std::nullopt;
+  return std::pair(PortId(number), text.substr(static_cast<std::size_t>(end - text.data()) + 1));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AddressedExchange>> AddressedExchange::open(const StreamCalls& calls,
+                                                                   const IpAddress& own, PortId self,
+                                                                   const RunKey& key, Answer answer,
+                                                                   std::uint16_t port) {
+  std::unique_ptr<AddressedExchange> made(new AddressedExchange(calls, self, key, std::move(answer), port));
+  auto door = MessageStream::listen(made->calls_, own, port);
+  if (!door) return pass_on(door);
+  made->door_.emplace(std::move(*door));
+  made->thread_ = std::jthread([raw = made.get()](const std::stop_token& stop) { raw->serve(stop); });
+  return made;
+}
+
+void AddressedExchange::meet(const std::vector<Peer>& peers) {
+  const std::lock_guard lock(mutex_);
+  for (const Peer& peer : peers) addresses_[peer.nic] = peer.address;
+}
+
+Result<std::string> AddressedExchange::ask(PortId to, std::string_view question, Nanoseconds limit) {
+  std::optional<IpAddress> address;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = addresses_.find(to); known != addresses_.end()) address = known->second;
+  }
+  if (!address) return fail(ErrorKind::internal, "nobody said where NIC {} is", to.value());
+  const auto until = Clock::now() + limit;
+  const auto stream = MessageStream::connect(calls_, *address, port_, until);
+  if (!stream) return pass_on(stream);
+  const auto text = fmt::format("{} {}", self_.value(), question);
+  const auto asked = stream->send(key_, text, {}, until);
+  if (!asked) return pass_on(asked, to_string(*address));
+  auto answer = stream->receive(key_, *asked, until);
+  if (!answer) return pass_on(answer, to_string(*address));
+  if (answer->text.empty() || answer->text[0] != kAnswered)
+    return fail(ErrorKind::absent, "{}", answer->text.substr(std::min<std::size_t>(1, answer->text.size())));
+  return answer->text.substr(1);
+}
+
+void AddressedExchange::serve(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    const auto stream = door_->take(kLook);
+    if (!stream) return;  // those who ask are told that nobody answers
+    if (*stream) serve_one(**stream);
+  }
+}
+
+void AddressedExchange::serve_one(const MessageStream& stream) const {
+  const auto until = Clock::now() + kLongestQuestion;
+  const auto message = stream.receive(key_, {}, until);
+  if (!message) return;  // a stranger gets no answer
+  const auto question = read_question(message->text);
+  if (!question) return;
+  const auto answer = answer_(question->first, question->second);
+  const std::string text = answer ? kAnswered + *answer : kFailed + answer.error().message;
+  if (stream.send(key_, text, message->tag, until)) stream.await_end(Clock::now() + kLongestGoodbye);
+}
+
+}  // namespace weft

@@ -1,0 +1,51 @@
+// AddressedExchange: engines that find each other by the addresses of their NICs alone, through librdmacm,
+// with no coordinator between them. A question and its answer are two messages of a stream of their own. A
+// thread answers what comes to the NIC's address.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "probes/engine/verbs/message_stream.hpp"
+#include "probes/wire/peer_exchange.hpp"
+#include "probes/wire/probe_engine.hpp"
+
+namespace weft {
+
+class AddressedExchange final : public PeerExchange {
+ public:
+  /// What the engine here says to the question of the engine of NIC `from`. Any thread.
+  using Answer = std::function<Result<std::string>(PortId from, std::string_view question)>;
+  inline static constexpr std::uint16_t kPort = 47'910;  // free of what IANA assigns
+
+  /// Errors: absent (the address is none of an RDMA device's, or its port is taken).
+  static Result<std::unique_ptr<AddressedExchange>> open(const StreamCalls& calls, const IpAddress& own,
+                                                         PortId self, const RunKey& key, Answer answer,
+                                                         std::uint16_t port = kPort);
+
+  /// Where the NICs are that will be asked.
+  void meet(const std::vector<Peer>& peers);
+  Result<std::string> ask(PortId to, std::string_view question, Nanoseconds limit) override;
+
+ private:
+  AddressedExchange(const StreamCalls& calls, PortId self, const RunKey& key, Answer answer,
+                    std::uint16_t port)
+      : calls_(calls), self_(self), key_(key), answer_(std::move(answer)), port_(port) {}
+  void serve(const std::stop_token& stop);
+  void serve_one(const MessageStream& stream) const;
+
+  StreamCalls calls_;
+  PortId self_;
+  RunKey key_;
+  Answer answer_;
+  std::uint16_t port_;
+  std::mutex mutex_;
+  std::map<PortId, IpAddress> addresses_;
+  std::optional<MessageStream> door_;
+  std::jthread thread_;
+};
+
+}  // namespace weft

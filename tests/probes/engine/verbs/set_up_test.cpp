@@ -1,0 +1,136 @@
+// How queue pairs come to be over fake devices: their GID, how their packets are marked, whose clock they go
+// by, a change of label; and what is said where the host refuses.
+#include <gmock/gmock.h>
+
+#include "probes/wire/roce_label.hpp"
+#include "tests/probes/engine/verbs/fake_hosts.hpp"
+
+namespace weft {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using ::testing::Contains;
+using ::testing::Each;
+using testing::FakeVerbs;
+using ::testing::Field;
+using ::testing::HasSubstr;
+
+std::string refusal_of(FakeHosts& hosts, const IpAddress& address) {
+  const auto opened =
+      open_verbs_engine(hosts.fake.library(), {.gid = {address, ""}, .traffic = {}, .buffers = host_memory});
+  return opened ? "" : opened.error().message;
+}
+
+TEST(SetUp, TheDeviceItsGidAndWhyAreSaid) {
+  FakeHosts hosts;
+  EXPECT_EQ(hosts.here->uses(),
+            "fake0 port 1, GID 0 (RoCE v2, ::ffff:10.0.1.1): the NIC's address; time stamps of the host");
+}
+
+TEST(SetUp, PacketsAreMarkedAsAskedForAtBothEnds) {
+  FakeHosts hosts;
+  hosts.traffic = {.traffic_class = 104, .service_level = 3};
+  hosts.here = hosts.open(FakeHosts::kHere);
+  hosts.there = hosts.open(FakeHosts::kThere);
+  auto request = hosts.flows({50'000});
+  request.duration = milliseconds(100);
+  std::vector<FakeVerbs::Marks> seen;
+  std::jthread watcher([&] {
+    while (hosts.fake.messages() == 0) std::this_thread::yield();
+    seen = hosts.fake.marks();
+  });
+  ASSERT_TRUE(hosts.here->run(request, {}));
+  watcher.join();
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_THAT(seen, Each(FakeVerbs::Marks{flow_label_for(UdpPort(50'000)), 104, 3}));
+}
+
+TEST(SetUp, ALiveFlowMovesToItsSecondLabelHalfWay) {
+  FakeHosts hosts;
+  auto request = hosts.flows({50'000});
+  request.duration = milliseconds(200);
+  request.specs[0].then = PathLabel(61'000);
+  std::vector<FakeVerbs::Marks> late;
+  std::jthread watcher([&] {
+    std::this_thread::sleep_for(milliseconds(160));
+    late = hosts.fake.marks();
+  });
+  const auto tallies = hosts.here->run(request, {});
+  watcher.join();
+  ASSERT_TRUE(tallies);
+  EXPECT_EQ(tallies->at(0).moved, "by the drained state");
+  EXPECT_FALSE(tallies->at(0).error);
+  EXPECT_THAT(late, Contains(Field(&FakeVerbs::Marks::flow_label, flow_label_for(UdpPort(61'000)))));
+}
+
+TEST(SetUp, AGidThatVanishedIsSaidOfTheHostThatLostIt) {
+  FakeHosts hosts;
+  hosts.fake.forget_gid(FakeHosts::kHere);
+  const auto flows = hosts.here->run(hosts.flows({50'000}), {});
+  ASSERT_FALSE(flows);
+  EXPECT_THAT(flows.error().message,
+              HasSubstr("GID 0 (::ffff:10.0.1.1) has gone: its address was removed from its interface"));
+  const auto pings = hosts.here->ping(hosts.pings(3), {});
+  ASSERT_FALSE(pings);
+  EXPECT_THAT(pings.error().message, HasSubstr("has gone"));
+  EXPECT_EQ(hosts.leaked(), 0u);
+}
+
+TEST(SetUp, PingsGoByTheDevicesClocksWhereBothEndsHaveOne) {
+  FakeHosts hosts;
+  hosts.fake.stamp(FakeHosts::kHere, hours(5));
+  hosts.fake.stamp(FakeHosts::kThere, -hours(7));
+  hosts.here = hosts.open(FakeHosts::kHere);
+  hosts.there = hosts.open(FakeHosts::kThere);
+  EXPECT_THAT(hosts.here->uses(), HasSubstr("time stamps of the device"));
+  const auto tallies = hosts.here->ping(hosts.pings(20), {});
+  ASSERT_TRUE(tallies) << tallies.error().message;
+  ASSERT_TRUE(tallies->at(0).delays);
+  EXPECT_TRUE(tallies->at(0).delays->by_hardware);
+  EXPECT_EQ(tallies->at(0).answered, 20u);
+  EXPECT_LT(tallies->at(0).rtt->p99, hours(1)) << "no two clocks were mixed";
+  EXPECT_LT(tallies->at(0).delays->prober.p99, hours(1));
+  EXPECT_EQ(hosts.leaked(), 0u);
+}
+
+TEST(SetUp, PingsWhosePeerStampsNothingDoNotClaimTheDevicesClocks) {
+  FakeHosts hosts;
+  hosts.fake.stamp(FakeHosts::kHere, hours(5));
+  hosts.here = hosts.open(FakeHosts::kHere);
+  const auto tallies = hosts.here->ping(hosts.pings(20), {});
+  ASSERT_TRUE(tallies);
+  ASSERT_TRUE(tallies->at(0).delays);
+  EXPECT_FALSE(tallies->at(0).delays->by_hardware);
+}
+
+TEST(SetUp, MemoryThatMayNotBeLockedSaysTheLimitAndHowToRaiseIt) {
+  FakeHosts hosts;
+  hosts.fake.refuse(FakeVerbs::Call::reg_mr, ENOMEM);
+  const auto flows = hosts.here->run(hosts.flows({50'000}), {});
+  ASSERT_FALSE(flows);
+  EXPECT_EQ(flows.error().kind, ErrorKind::permission);
+  EXPECT_THAT(flows.error().message, HasSubstr("cannot lock"));
+  EXPECT_THAT(flows.error().message, HasSubstr("ulimit -l unlimited"));
+  EXPECT_EQ(hosts.leaked(), 0u);
+}
+
+TEST(SetUp, DevicesThatMayNotBeOpenedAreNamedWithTheirFiles) {
+  FakeHosts hosts;
+  hosts.fake.refuse(FakeVerbs::Call::open_device, EACCES);
+  hosts.fake.refuse(FakeVerbs::Call::open_device, EACCES);
+  const auto said = refusal_of(hosts, hosts.addresses[0]);
+  EXPECT_THAT(said, HasSubstr("no RDMA device may be opened; fake0 (/dev/infiniband/"));
+  EXPECT_THAT(said, HasSubstr("Permission denied"));
+}
+
+TEST(SetUp, ADeviceThatMayNotBeOpenedIsNamedWhereTheOthersLackTheAddress) {
+  FakeHosts hosts;
+  hosts.fake.refuse(FakeVerbs::Call::open_device, EACCES);
+  const auto said = refusal_of(hosts, hosts.addresses[0]);
+  EXPECT_THAT(said, HasSubstr("no RDMA device has 10.0.1.1 as a RoCE v2 GID"));
+  EXPECT_THAT(said, HasSubstr("fake0 (/dev/infiniband/"));
+}
+
+}  // namespace
+}  // namespace weft
