@@ -116,6 +116,7 @@ void Sweep::begin_next_part() {
     case Part::counting:
       part_ = Part::settling;
       note_counters();
+      note_slow_nics();
       plan_settling();
       break;
     case Part::settling:
@@ -248,6 +249,17 @@ void Sweep::press_doubts(const std::vector<Doubt>& doubts) {
       std::ranges::move(pressing, std::back_inserter(rounds));
     }
   add_load(merge_rounds(state_.learner.table(), rounds), false);
+}
+
+/// Who held a pattern back. Flows that stalled in their own sender count for nothing, as everywhere.
+void Sweep::note_slow_nics() {
+  if (state_.options.pattern == LoadPattern::links) return;
+  auto flows = state_.flows.flows;
+  std::erase_if(flows, [](const FlowResult& flow) { return flow.sender_stalled; });
+  for (const SlowNic& slow : slow_nics(flows))
+    blame({state_.fabric.port(slow.nic).node, slow.nic, Verdict::degraded, Cause::rate,
+           fmt::format("slow in {}: {} of its {} flows got less than {:.0f} % of what is usual",
+                       slow.receives ? "receiving" : "sending", slow.slow, slow.flows, kSlowFlow * 100)});
 }
 
 /// A channel that none of many flows took, though each could have: its near end does not use it.

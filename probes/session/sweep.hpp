@@ -77,6 +77,7 @@ class Sweep final : public Script {
   void press_doubts(const std::vector<Doubt>& doubts);
   void note_dark_channels();
   void note_counters();
+  void note_slow_nics();
   Coverage coverage();
   std::uint32_t packets_for(const std::vector<PlannedPing>& pings, double packets_per_second, double seconds);
   double large_probes_per_second() const;

@@ -71,6 +71,8 @@ TEST_P(Pattern, NamesTheHostWhoseCableIsSlowAndNotItsPartners) {
   ASSERT_EQ(document["flows"]["slow"].size(), 1u) << document["flows"]["slow"];
   EXPECT_EQ(document["flows"]["slow"][0]["nic"], "host3");
   EXPECT_EQ(document["flows"]["slow"][0]["receives"], true);
+  EXPECT_EQ(document["verdict"], "degraded");
+  for (const auto& host : document["hosts"]) EXPECT_EQ(host["host"], "host3") << host;
   for (const auto& link : document["links"]) EXPECT_EQ(link["link"], "host3--leaf2") << link;
 }
 

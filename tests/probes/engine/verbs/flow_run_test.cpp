@@ -96,8 +96,8 @@ TEST(Flows, LeaveTheirWarmUpOutOfAllFigures) {
 
 TEST(Flows, ThatAreDueTogetherArePostedWithOneCall) {
   FakeHosts hosts;
-  auto request = hosts.flows({50'000}, Bandwidth::gbit(100));
-  request.manner.volume = Bytes(8 * 4096 * 20);
+  auto request = hosts.flows({50'000}, Bandwidth::gbit(1e9));
+  request.manner.volume = Bytes(8 * 4096 * 20);  // without a pace: always as many as may be under way
   const auto before = hosts.fake.doorbells();
   const auto tallies = hosts.here->run(request, {});
   ASSERT_TRUE(tallies);
@@ -109,7 +109,7 @@ TEST(Flows, WithoutARateAreRefused) {
   EXPECT_FALSE(hosts.here->run(hosts.flows({50'000}, Bandwidth()), {}));
 }
 
-TEST(Flows, WhosePathIsCutEndWithStatus12AndTheOthersGoOn) {
+TEST(Flows, WhosePathIsCutEndWithStatus12) {
   FakeHosts hosts;
   hosts.fake.cut(FakeHosts::kThere, 20);
   const auto tallies = hosts.here->run(hosts.flows({50'000}), {});
