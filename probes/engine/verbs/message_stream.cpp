@@ -102,6 +102,8 @@ Result<MessageStream> MessageStream::listen(const StreamCalls& calls, const IpAd
                                             std::uint16_t port) {
   MessageStream stream(calls, calls.socket(at.is_v6() ? AF_INET6 : AF_INET, SOCK_STREAM, 0));
   const SocketAddress address = socket_address(at, port);
+  const int again = 1;  // an agent that was here a minute ago must not stand in the way of this one
+  if (stream.stream_ >= 0) calls.set_option(stream.stream_, SOL_SOCKET, SO_REUSEADDR, &again, sizeof again);
   if (stream.stream_ < 0 || calls.bind(stream.stream_, address.get(), address.length) != 0 ||
       calls.listen(stream.stream_, kBacklog) != 0)
     return fail(ErrorKind::absent, "librdmacm takes no streams at {} port {}: {}", to_string(at), port,

