@@ -56,6 +56,13 @@ struct FakeHosts {
     request.pace.packets_per_second = 10'000;
     return request;
   }
+  /// Over 50 ms and more: a host that does not run for a while takes some of them at once, and tells of such a bunch
+  /// no time that it held them; never all.
+  PingRequest spread_pings(std::uint32_t specs = 1) const {
+    auto request = pings(100, specs);
+    request.pace.packets_per_second = 2'000;
+    return request;
+  }
 };
 
 }  // namespace weft

@@ -13,17 +13,17 @@ using ::testing::HasSubstr;
 
 TEST(Pings, AreCountedAtBothEndsAndTimed) {
   FakeHosts hosts;
-  const auto tallies = hosts.here->ping(hosts.pings(20, 3), {});
+  const auto tallies = hosts.here->ping(hosts.spread_pings(3), {});
   ASSERT_TRUE(tallies) << tallies.error().message;
   ASSERT_EQ(tallies->size(), 3u);
   for (const PingTally& tally : *tallies) {
-    EXPECT_EQ(tally.sent, 20u);
-    EXPECT_EQ(tally.answered, 20u);
+    EXPECT_EQ(tally.sent, 100u);
+    EXPECT_EQ(tally.answered, 100u);
     EXPECT_TRUE(tally.rtt && tally.delays);
   }
   const auto receipts = hosts.there->received(BatchId(2)).value();
   ASSERT_EQ(receipts.size(), 3u);
-  for (const ReceivedTally& receipt : receipts) EXPECT_EQ(receipt.packets, 20u);
+  for (const ReceivedTally& receipt : receipts) EXPECT_EQ(receipt.packets, 100u);
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
