@@ -75,6 +75,7 @@ class LoadSearch {
     Hypothesis congestion;
     double log_odds = 0;        // of being at fault, either way
     double for_congestion = 0;  // log odds, against rate
+    double unloaded = 0;        // nats for congestion, of what was seen without load of ours
     bool pressed = false;       // by offers that differ
     const Hypothesis& best() const { return for_congestion > 0 ? congestion : rate; }
     double cause_probability() const { return 1.0 / (1.0 + std::exp(-std::abs(for_congestion))); }
@@ -207,10 +208,10 @@ class LoadSearch {
     }
     if (!candidate.pressed)
       candidate.for_congestion = std::clamp(candidate.for_congestion, -kMostUnpressed, kMostUnpressed);
-    const double unloaded =
+    candidate.unloaded =
         idle_evidence(candidate.channel, candidate.rate.best.capacity) + waits_.log_ratio(candidate.channel);
-    candidate.congestion.evidence += unloaded;
-    candidate.for_congestion += unloaded;
+    candidate.congestion.evidence += candidate.unloaded;
+    candidate.for_congestion += candidate.unloaded;
   }
 
   std::optional<Candidate> weighed(ChannelId channel) const {
@@ -218,9 +219,13 @@ class LoadSearch {
     Candidate candidate{channel, weigh(channel, Cause::rate), weigh(channel, Cause::congestion)};
     judge_cause(candidate);
     const double either = std::max(candidate.rate.evidence, candidate.congestion.evidence);
+    // Against a healthy channel, and against one that only delays: it makes small probes wait as well, and
+    // passes what is offered. So waiting alone makes no congestion of a channel that holds no flow back.
+    const double neither = std::log1p(std::exp(prior_ + candidate.unloaded));
     candidate.log_odds = prior_ + either +
                          std::log(0.5 * (std::exp(candidate.rate.evidence - either) +
-                                         std::exp(candidate.congestion.evidence - either)));
+                                         std::exp(candidate.congestion.evidence - either))) -
+                         neither;
     return candidate.log_odds > 0 ? std::optional(candidate) : std::nullopt;
   }
 
