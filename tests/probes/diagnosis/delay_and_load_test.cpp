@@ -1,6 +1,8 @@
 // Delay, rate and congestion.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "made_up_run.hpp"
 
 namespace weft {
@@ -132,6 +134,22 @@ TEST(Load, QueueSeenByIdleProbesIsPartOfTheCongestion) {
   const Diagnosis diagnosis = run.diagnosed();
   ASSERT_EQ(diagnosis.links.size(), 1u);
   EXPECT_EQ(diagnosis.links[0].cause, Cause::congestion);
+}
+
+TEST(Load, OfADelayedChannelThatDipsOnceIsNoCongestion) {
+  MadeUpRun run(7);
+  run.fault("leaf1->spine2").delay_us = 2000;
+  run.probe(400, 20, Bytes(128), true);
+  for (std::uint32_t round = 0; round < 4; ++round) run.load(round, one_flow_a_channel(run, round), 0.95);
+  const ChannelId delayed = run.channel("leaf1->spine2");
+  for (LoadObservation& load : run.seen.loads) {
+    const auto channels = run.seen.paths.channels(run.seen.paths.paths(load.path)[0]);
+    if (load.round == 2 && std::ranges::count(channels, delayed) > 0) load.delivered = load.delivered * 0.94;
+  }
+  const Diagnosis diagnosis = run.diagnosed();
+  ASSERT_EQ(diagnosis.links.size(), 1u);
+  EXPECT_EQ(diagnosis.links[0].channel, delayed);
+  EXPECT_EQ(diagnosis.links[0].cause, Cause::delay);
 }
 
 }  // namespace
