@@ -86,8 +86,7 @@ std::string_view tool_version() { return WEFT_VERSION; }
 int run_command_line(int argc, char** argv) {
   try {
     const int status = dispatch(Arguments(argv + 1, argv + std::max(argc, 1)));
-    if (status == kExitInterrupted)
-      fmt::print(stderr, "weft: interrupted before it was done\n");
+    if (status == kExitInterrupted) fmt::print(stderr, "weft: interrupted before it was done\n");
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       fmt::print(stderr, "weft: the output cannot be written: {}\n", std::strerror(errno));
       return kExitAbsent;

@@ -68,8 +68,7 @@ int simulate_sweep(const po::variables_map& values, const FabricFile& file, cons
   Sweep sweep(fabric, addresses->book, options, RunId(options.seed));
   if (tables) {
     know_simulated_subnet(sweep, fabric, *tables, faults);
-    if (values.count("load") && options.load != LoadLevel::none)
-      fmt::print(stderr, "weft: --load: InfiniBand is swept by probes alone, without load\n");
+    note_missing_load(values);
   }
   Coordinator coordinator(fabric, sweep, {RunId(options.seed), {}}, hosts);
   ProgressLine progress;
@@ -92,7 +91,7 @@ int simulate_command(const Arguments& arguments) {
       "sprayed and balanced.",
       kExamples);
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"),
-                                 "the fabric file; may stand without --fabric")(
+                                 "the fabric file; `weft simulate FILE` does as well")(
       "fault", po::value<std::vector<std::string>>()->value_name("FAULT")->composing(),
       "LINK:SETTINGS, of loss=PCT, rate=BW, load=BW, delay=TIME, mtu=BYTES, corruption=PCT, down, from=NODE; "
       "may be given several times");

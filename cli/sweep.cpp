@@ -150,7 +150,7 @@ int sweep_command(const Arguments& arguments) {
       kExamples);
   parser.options().add_options()(
       "fabric", po::value<std::string>()->value_name("FILE"),
-      "the live fabric to sweep: its file, with addresses; may stand without --fabric")(
+      "the live fabric to sweep: its file, with addresses; `weft sweep FILE` does as well")(
       "hosts", po::value<std::string>()->value_name("LIST"),
       "probe from these hosts, as gpu[001-064],login2 or @FILE (default: all)")(
       "lab", po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
@@ -173,6 +173,11 @@ int sweep_command(const Arguments& arguments) {
   if (!options) return report(options.error());
   if (values->count("fabric")) return sweep_cluster(*values, *options);
   if (const auto name = (*values)["lab"].as<std::string>(); ib_lab_exists(name, ib_lab_root())) {
+    if (const auto engine = (*values)["engine"].as<std::string>(); engine != "auto")
+      return report({ErrorKind::usage,
+                     fmt::format("--engine {}: an InfiniBand lab moves management datagrams alone", engine)});
+    SweepOptions of_load = *options;
+    if (const auto read = read_flow_options(*values, "mads", of_load); !read) return report(read.error());
     Arguments words{"sweep"};
     words.insert(words.end(), arguments.begin(), arguments.end());
     return sweep_infiniband_lab(*values, *options, name, words);

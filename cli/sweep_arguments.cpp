@@ -87,4 +87,10 @@ Result<SweepOptions> read_sweep_options(const po::variables_map& values, bool li
   return options;
 }
 
+void note_missing_load(const po::variables_map& values) {
+  for (const char* name : {"load", "pattern"})
+    if (values.count(name) && values[name].as<std::string>() != "none")
+      fmt::print(stderr, "weft: --{}: InfiniBand is swept by probes alone, without load\n", name);
+}
+
 }  // namespace weft

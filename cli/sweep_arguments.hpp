@@ -12,4 +12,7 @@ void add_sweep_options(po::options_description& options);
 /// and simulations are loaded in full and answer as fast as they are asked.
 Result<SweepOptions> read_sweep_options(const po::variables_map& values, bool live);
 
+/// On InfiniBand nothing is loaded: says so on stderr where load was asked for.
+void note_missing_load(const po::variables_map& values);
+
 }  // namespace weft

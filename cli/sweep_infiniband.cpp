@@ -10,6 +10,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/sweep_answer.hpp"
+#include "cli/sweep_arguments.hpp"
 #include "collectors/counters/counter_evidence.hpp"
 
 namespace weft {
@@ -50,8 +51,7 @@ Result<int> sweep_lab(const po::variables_map& values, const SweepOptions& optio
   if (!reading) return pass_on(reading);
   const auto addresses = plan_addresses(lab.fabric, IpFamily::v4);
   if (!addresses) return pass_on(addresses);
-  if (values.count("load") && options.load != LoadLevel::none)
-    fmt::print(stderr, "weft: --load: InfiniBand is swept by probes alone, without load\n");
+  note_missing_load(values);
   const auto nics = lab.agents();
   const auto secrets = new_run_secrets();
   Sweep sweep(lab.fabric, addresses->book, options, secrets.run);

@@ -8,7 +8,7 @@ namespace weft {
 namespace {
 
 /// Asks every switch, and our own port, whether its LIDs are still those of the scan. Adapters are not asked
-/// again: one question per switch is 1 in 130 of a scan's, one per adapter would be 1 in 10; where a subnet
+/// again: one question per switch is 1 in 100 of a scan's, one per adapter would be 1 in 8; where a subnet
 /// manager renumbers adapters alone, two of them soon hold one LID (lid_held_twice).
 class LidCheck : public MadDialogue {
  public:

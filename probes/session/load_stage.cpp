@@ -23,6 +23,7 @@ struct LoadStage::Gathered {
   Bandwidth offered;
   Bandwidth delivered;
   Nanoseconds longest_gap{};
+  Nanoseconds span{};
   bool has_receiver = true;  // who could be asked what arrived
   std::vector<QpResult> qps;
 };
@@ -130,7 +131,10 @@ void LoadStage::gather(Gathered& into, const PlannedFlow& flow, const FlowTally&
   const auto over = [](std::uint64_t bytes, Nanoseconds time) {
     return Bandwidth::over(Bytes(static_cast<std::int64_t>(bytes)), time);
   };
-  into.offered = into.offered + over(tally.bytes, span);
+  // What a volume was offered at is its pace: the time it took is the network's.
+  into.offered =
+      into.offered + (options.manner.volume ? flow.rate * (share_ / options.qps) : over(tally.bytes, span));
+  into.span = std::max(into.span, span);
   into.longest_gap = std::max(into.longest_gap, tally.longest_gap);
   if (const ReceivedTally* received = receipt_of(flow, tally.spec))
     into.delivered = into.delivered + over(received->bytes, std::max(span, received->last - received->first));
@@ -149,9 +153,8 @@ void LoadStage::observe(const PlannedFlow& flow, Gathered gathered, std::uint32_
                        .wanted = flow.rate * share_,
                        .offered = gathered.offered,
                        .delivered = gathered.delivered};
-  seen.sender_stalled =
-      seen.offered < seen.wanted * kLeastOffered ||
-      gathered.longest_gap > std::chrono::duration<double>(s.options.load_round) * kLongestPause;
+  seen.sender_stalled = seen.offered < seen.wanted * kLeastOffered ||
+                        gathered.longest_gap > std::chrono::duration<double>(gathered.span) * kLongestPause;
   s.observations.loads.push_back(seen);
   if (keeps_results_)
     s.flows.flows.push_back({.round = round,

@@ -251,12 +251,10 @@ void Sweep::press_doubts(const std::vector<Doubt>& doubts) {
   add_load(merge_rounds(state_.learner.table(), rounds), false);
 }
 
-/// Who held a pattern back. Flows that stalled in their own sender count for nothing, as everywhere.
+/// Who held a pattern back.
 void Sweep::note_slow_nics() {
   if (state_.options.pattern == LoadPattern::links) return;
-  auto flows = state_.flows.flows;
-  std::erase_if(flows, [](const FlowResult& flow) { return flow.sender_stalled; });
-  for (const SlowNic& slow : slow_nics(flows))
+  for (const SlowNic& slow : slow_nics(state_.flows.flows))
     blame({state_.fabric.port(slow.nic).node, slow.nic, Verdict::degraded, Cause::rate,
            fmt::format("slow in {}: {} of its {} flows got less than {:.0f} % of what is usual",
                        slow.receives ? "receiving" : "sending", slow.slow, slow.flows, kSlowFlow * 100)});

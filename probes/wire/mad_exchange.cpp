@@ -139,7 +139,7 @@ Result<void> take_bunch(Mads& mads, MadExchange& exchange, Nanoseconds wait) {
   if (exchange.busy()) mads.gather();
   auto arrival = mads.receive(wait);
   unsigned moments = 0;
-  for (unsigned looks = 0; arrival && looks < kMostLooks; ++looks) {
+  for (unsigned looks = 0; arrival; ++looks) {
     if (*arrival) {
       exchange.arrived(**arrival);
       moments = 0;
@@ -148,6 +148,7 @@ Result<void> take_bunch(Mads& mads, MadExchange& exchange, Nanoseconds wait) {
     } else {
       break;
     }
+    if (looks == kMostLooks) break;
     arrival = mads.receive(Nanoseconds(0));
   }
   if (!arrival) return pass_on(arrival);

@@ -4,6 +4,7 @@
 // Legal order: fill() and send what it gives, arrived() and elapsed() as time goes, until done().
 #pragma once
 
+#include <algorithm>
 #include <stop_token>
 #include <vector>
 
@@ -57,7 +58,7 @@ class MadExchange {
   std::optional<Nanoseconds> wake_at() const { return in_flight_ == 0 ? std::nullopt : wake_at_; }
   bool done() const { return in_flight_ == 0 && exhausted_; }
   /// More than half of the window is in flight: there are answers enough to take them in one go.
-  bool busy() const { return in_flight_ > limits_.window / 2; }
+  bool busy() const { return in_flight_ > std::max(limits_.window / 2, kFewest); }
   const MadTally& tally() const { return tally_; }
 
  private:
@@ -72,6 +73,7 @@ class MadExchange {
   };
   MadPacket attempt(std::uint32_t index, Nanoseconds now);
   void conclude(std::uint32_t index, const MadAnswer& answer);
+  static constexpr std::uint32_t kFewest = 4;  // a bunch that is worth a pause
   Slot* find(MadTransaction transaction);
   void missed(std::uint32_t index);
   std::optional<Nanoseconds> soonest() const;

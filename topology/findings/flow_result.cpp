@@ -22,7 +22,6 @@ double share_of_right(const FlowResult& flow) {
   return flow.wanted > Bandwidth() ? flow.delivered / flow.wanted : 1.0;
 }
 
-/// Flows that were slow although their hosts did not hold them back by being busy elsewhere.
 std::vector<const FlowResult*> slow_flows(const std::vector<FlowResult>& flows) {
   std::vector<double> shares;
   for (const FlowResult& flow : flows) shares.push_back(share_of_right(flow));
@@ -47,7 +46,8 @@ std::optional<LoadPattern> parse_load_pattern(std::string_view text) {
   return parse_word<LoadPattern>(kPatterns, text);
 }
 
-std::vector<SlowNic> slow_nics(const std::vector<FlowResult>& flows) {
+std::vector<SlowNic> slow_nics(std::vector<FlowResult> flows) {
+  std::erase_if(flows, [](const FlowResult& flow) { return flow.sender_stalled; });
   std::vector<SlowNic> named;
   if (flows.empty()) return named;
   auto open = slow_flows(flows);

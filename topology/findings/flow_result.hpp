@@ -67,6 +67,6 @@ inline constexpr double kSlowFlow = 0.8;
 
 /// The fewest NICs that explain the slow flows, worst first: each with at least two flows of which half or
 /// more are slow; the flows of one that was named count against nobody else.
-std::vector<SlowNic> slow_nics(const std::vector<FlowResult>& flows);
+std::vector<SlowNic> slow_nics(std::vector<FlowResult> flows);
 
 }  // namespace weft

@@ -1,5 +1,7 @@
 #include "topology/routing/adaptive_routes.hpp"
 
+#include <algorithm>
+
 namespace weft {
 namespace {
 
@@ -32,6 +34,12 @@ LabelPaths AdaptiveRoutes::walk(PortId source, Lid lid) {
   return found;
 }
 
+/// Whether the way, but for its last channel, has entered that switch before: a loop is no way.
+bool AdaptiveRoutes::came_through(std::span<const ChannelId> way, NodeId node) const {
+  return std::ranges::any_of(way.first(way.size() - 1),
+                             [&](ChannelId channel) { return fabric_->target_node(channel) == node; });
+}
+
 void AdaptiveRoutes::descend(Search& search, ForwardingTables::Behind next) {
   LabelPaths& found = search.found;
   found.too_many = found.too_many || ++search.steps > kMostSteps;
@@ -40,7 +48,8 @@ void AdaptiveRoutes::descend(Search& search, ForwardingTables::Behind next) {
   if (next.to == ForwardingTables::host_end(search.goal)) {
     found.too_many = found.paths.size() == kMostPathsOfLabel;
     if (!found.too_many) found.paths.push_back(search.way);
-  } else if (next.to >= 0) {
+  } else if (next.to >= 0 &&
+             !came_through(search.way, tables_->switch_at(static_cast<std::size_t>(next.to)))) {
     const auto at = static_cast<std::size_t>(next.to);
     const std::uint8_t out = tables_->entry(at, search.lid);
     const bool has_entry = out != ForwardingTables::kNone && out != 0;

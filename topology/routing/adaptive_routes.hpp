@@ -28,6 +28,7 @@ class AdaptiveRoutes {
  private:
   struct Search;
   void descend(Search& search, ForwardingTables::Behind next);
+  bool came_through(std::span<const ChannelId> way, NodeId node) const;
 
   const Fabric* fabric_;
   const ForwardingTables* tables_;

@@ -8,7 +8,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kLook{50};
-constexpr std::chrono::seconds kLongestQuestion{10};  // to come in, and its answer to go out
+constexpr std::chrono::seconds kLongestQuestion{1};  // to come in: others wait meanwhile
+constexpr std::chrono::seconds kLongestAnswer{10};   // to go out
 constexpr std::chrono::seconds kLongestGoodbye{1};
 constexpr char kFailed = '!';
 constexpr char kAnswered = '=';
@@ -63,20 +64,23 @@ Result<std::string> AddressedExchange::ask(PortId to, std::string_view question,
 void AddressedExchange::serve(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const auto stream = door_->take(kLook);
-    if (!stream) return;  // those who ask are told that nobody answers
-    if (*stream) serve_one(**stream);
+    if (!stream)
+      std::this_thread::sleep_for(
+          kLook);  // one that could not be taken does not close the door to the others
+    else if (*stream)
+      serve_one(**stream);
   }
 }
 
 void AddressedExchange::serve_one(const MessageStream& stream) const {
-  const auto until = Clock::now() + kLongestQuestion;
-  const auto message = stream.receive(key_, {}, until);
+  const auto message = stream.receive(key_, {}, Clock::now() + kLongestQuestion);
   if (!message) return;  // a stranger gets no answer
   const auto question = read_question(message->text);
   if (!question) return;
   const auto answer = answer_(question->first, question->second);
   const std::string text = answer ? kAnswered + *answer : kFailed + answer.error().message;
-  if (stream.send(key_, text, message->tag, until)) stream.await_end(Clock::now() + kLongestGoodbye);
+  if (stream.send(key_, text, message->tag, Clock::now() + kLongestAnswer))
+    stream.await_end(Clock::now() + kLongestGoodbye);
 }
 
 }  // namespace weft

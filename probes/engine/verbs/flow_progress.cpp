@@ -16,18 +16,18 @@ void FlowProgress::start(Nanoseconds at, bool warming) {
 
 void FlowProgress::measure_from(Nanoseconds at) {
   warming_ = false;
-  due_before_ = due_;
+  due_ = due_before_ = posted_;  // what was not posted in time belongs to the warm-up
   counted_ = 0;
   latency_.clear();
   last_done_ = at;
 }
 
 FlowProgress::ToPost FlowProgress::post_due(Nanoseconds at) {
-  if (error_) return {};
   const std::uint64_t allowed = pacer_.allowance(at);
   pacer_.sent(allowed);
   due_ += allowed;
   if (volume_ && !warming_) due_ = std::min(due_, due_before_ + *volume_);
+  if (error_) return {};  // what its rate allows goes on: nothing of it arrives
   const std::uint64_t count = std::min(due_ - posted_, depth_ - (posted_ - done_));
   const ToPost posting{posted_, count};
   for (std::uint64_t i = 0; i < count; ++i) posted_at_[(posted_ + i) % depth_] = at;
@@ -41,7 +41,7 @@ void FlowProgress::completed(std::uint32_t place, int status, Nanoseconds at) {
     return;
   }
   ++done_;
-  if (!counting_) return;
+  if (!counting_ || warming_ || done_ <= due_before_) return;
   ++counted_;
   last_done_ = at;
   latency_.add(at - posted_at_[place]);

@@ -29,12 +29,13 @@ class FlowProgress {
   };
   /// What is to be posted now; counts as posted.
   ToPost post_due(Nanoseconds at);
-  /// `place` is the message's number modulo `depth`. A status other than zero ends the flow.
+  /// `place` is the message's number modulo `depth`. After a status other than zero nothing is posted.
   void completed(std::uint32_t place, int status, Nanoseconds at);
 
   Nanoseconds next() const { return pacer_.next(); }
   bool has_moved_its_volume() const { return !warming_ && volume_ && counted_ >= *volume_; }
-  bool ended() const { return error_ || has_moved_its_volume(); }
+  /// A flow without a volume goes on for its time, also where it broke: what it should have moved is lost.
+  bool ended() const { return has_moved_its_volume() || (volume_ && error_); }
   /// Its pace allows more than may be under way.
   bool is_held_back() const { return !error_ && due_ > posted_; }
   bool is_under_way() const { return !error_ && done_ < posted_; }

@@ -114,7 +114,10 @@ Result<MessageStream> MessageStream::listen(const StreamCalls& calls, const IpAd
 
 Result<std::optional<MessageStream>> MessageStream::take(std::chrono::milliseconds limit) const {
   pollfd waiting{stream_, POLLIN, 0};
-  if (calls_->poll(&waiting, 1, static_cast<int>(limit.count())) <= 0) return std::optional<MessageStream>();
+  const int ready = calls_->poll(&waiting, 1, static_cast<int>(limit.count()));
+  if (ready < 0 && errno != EINTR)
+    return fail(ErrorKind::absent, "librdmacm: poll: {}", std::strerror(errno));
+  if (ready <= 0) return std::optional<MessageStream>();
   const int taken = calls_->accept(stream_, nullptr, nullptr);
   if (taken < 0 && would_wait(errno)) return std::optional<MessageStream>();
   if (taken < 0) return fail(ErrorKind::absent, "librdmacm takes no more streams: {}", std::strerror(errno));

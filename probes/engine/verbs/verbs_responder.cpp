@@ -226,8 +226,11 @@ void VerbsResponder::serve(const std::stop_token& stop) {
       alert_until = now() + kAlert;
     else if (now() < alert_until)
       std::this_thread::yield();
-    else if (!queue_->wait(kIdle))
+    else if (const auto waited = queue_->wait(kIdle); !waited) {
+      const std::lock_guard lock(mutex_);
+      broken_ = waited.error();
       return;
+    }
   }
 }
 

@@ -172,7 +172,10 @@ TEST(LoadStage, AFlowOfAVolumeIsJudgedByTheTimeItTook) {
       std::vector<ReceivedTally>{{.batch = batch, .from = shared.from, .spec = 0, .bytes = 600'000}};
   stage.take(questions[0], &arrived);
   EXPECT_TRUE(stage.next_wave().empty());
-  EXPECT_NEAR(shared.state.observations.loads.at(0).delivered.bits_per_second(), 9.6e6, 1);
+  const LoadObservation& seen = shared.state.observations.loads.at(0);
+  EXPECT_NEAR(seen.delivered.bits_per_second(), 9.6e6, 1);
+  EXPECT_EQ(seen.offered, seen.wanted) << "however long the network took over it";
+  EXPECT_FALSE(seen.sender_stalled);
   EXPECT_TRUE(shared.state.flows.flows.empty()) << "a round that presses a suspect is no result";
 }
 

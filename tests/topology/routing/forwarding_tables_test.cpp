@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+
 #include "tests/fakes/fake_subnet.hpp"
 #include "topology/routing/adaptive_routes.hpp"
 #include "topology/routing/routing_report.hpp"
@@ -166,8 +168,13 @@ TEST(AdaptiveRoutes, ALabelThatTheTablesLoseIsLostAndALoopBesideIsNoWay) {
   // spine2's table leads back: of its ways only the one that its group has arrives.
   routed.set("spine2", routed.lid("host6"), routed.port_to(routed.node("spine2"), routed.node("leaf1")));
   const auto label = routes.walk(routed.nic("host1"), routed.lid("host6"));
-  EXPECT_FALSE(label.paths.empty() && !label.too_many);
-  for (const auto& path : label.paths) EXPECT_EQ(path.back(), label.paths.front().back());
+  EXPECT_FALSE(label.too_many);
+  EXPECT_FALSE(label.paths.empty());
+  for (const auto& path : label.paths) {
+    std::set<NodeId> met;
+    for (const ChannelId channel : path)
+      EXPECT_TRUE(met.insert(routed.fabric.fabric.target_node(channel)).second);
+  }
 }
 
 TEST(RoutingReport, CountsTheAdaptiveSwitchesAndSaysWhereNobodyKnows) {

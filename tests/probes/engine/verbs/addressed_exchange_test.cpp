@@ -87,6 +87,16 @@ TEST(AddressedExchange, WhereNobodyListensSaysSoInTime) {
   EXPECT_FALSE(here->ask(PortId(99), "connect", seconds(1))) << "nobody said where it is";
 }
 
+TEST(AddressedExchange, WhoSaysNothingDoesNotKeepTheOthersOut) {
+  const auto here = open(1, kHere);
+  const auto there = open(2, kThere);
+  const auto silent = MessageStream::connect(sockets(), own_address(2), AddressedExchange::kPort,
+                                             std::chrono::steady_clock::now() + seconds(5));
+  ASSERT_TRUE(silent);
+  here->meet({{kThere, own_address(2)}});
+  EXPECT_TRUE(here->ask(kThere, "connect", seconds(8)));
+}
+
 TEST(AddressedExchange, TwoOfOneAddressAreRefused) {
   const auto here = open(1, kHere);
   EXPECT_FALSE(AddressedExchange::open(sockets(), own_address(1), kThere, kKey, nullptr));

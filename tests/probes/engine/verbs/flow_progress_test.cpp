@@ -54,6 +54,25 @@ TEST(FlowProgress, WhatTheWarmUpMovedDoesNotCount) {
   EXPECT_EQ(warmed.done(), 5u) << "but it was moved";
 }
 
+TEST(FlowProgress, WhatIsUnderWayWhenTheWarmUpEndsDoesNotCount) {
+  auto held = flow(3);
+  held.start(microseconds(0), true);
+  EXPECT_EQ(held.post_due(microseconds(1000)).count, 4u) << "as many as may be under way";
+  held.measure_from(microseconds(1000));
+  for (std::uint32_t place = 0; place < 4; ++place) held.completed(place, 0, microseconds(1001));
+  EXPECT_EQ(held.counted(), 0u);
+  std::uint64_t posted = 0;
+  for (int i = 0; i < 8; ++i) {
+    const auto next = held.post_due(microseconds(2000 + 100 * i));
+    for (std::uint64_t k = 0; k < next.count; ++k)
+      held.completed(static_cast<std::uint32_t>((next.first + k) % 4), 0, microseconds(2001 + 100 * i));
+    posted += next.count;
+  }
+  EXPECT_EQ(posted, 3u) << "its volume, and none of the backlog";
+  EXPECT_EQ(held.counted(), 3u);
+  EXPECT_TRUE(held.ended());
+}
+
 TEST(FlowProgress, EndsWithItsVolumeOrItsError) {
   auto small = flow(2);
   EXPECT_EQ(small.post_due(microseconds(1000)).count, 2u) << "no more than its volume";
@@ -66,8 +85,15 @@ TEST(FlowProgress, EndsWithItsVolumeOrItsError) {
   broken.completed(0, 12, microseconds(9));
   broken.completed(1, 5, microseconds(9));
   EXPECT_EQ(broken.error(), 12) << "the first word is the reason, the others are its consequence";
-  EXPECT_TRUE(broken.ended());
+  const auto due = broken.due();
   EXPECT_EQ(broken.post_due(microseconds(90)).count, 0u);
+  EXPECT_GT(broken.due(), due) << "what its rate allows is what was offered: none of it arrives";
+  EXPECT_GT(broken.next(), microseconds(90)) << "nobody is to look again and again";
+  EXPECT_FALSE(broken.ended()) << "its time goes on";
+  auto half = flow(2);
+  half.post_due(microseconds(0));
+  half.completed(0, 12, microseconds(9));
+  EXPECT_TRUE(half.ended()) << "its volume will never be moved";
 }
 
 TEST(FlowProgress, AfterTheTimeIsOverNothingCountsAnyMore) {
