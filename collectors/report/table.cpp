@@ -144,22 +144,29 @@ std::string ambiguous_part(const DiagnosisDocument& document, std::size_t column
   return part.empty() ? "" : "\n" + part;
 }
 
-std::string coverage_part(const DiagnosisDocument& document, std::size_t columns) {
+/// "WHAT: a, b and 3 more", or nothing.
+std::string first_of(std::string_view what, const std::vector<std::string>& channels, std::size_t columns) {
   constexpr std::size_t kMostNamed = 8;
+  if (channels.empty()) return "";
+  const auto shown = std::min(kMostNamed, channels.size());
+  const std::vector<std::string> named(channels.begin(),
+                                       channels.begin() + static_cast<std::ptrdiff_t>(shown));
+  const auto more = channels.size() - shown;
+  return wrapped(
+      fmt::format("{}: {}{}", what, joined(named, ", "), more > 0 ? fmt::format(" and {} more", more) : ""),
+      0, columns);
+}
+
+std::string coverage_part(const DiagnosisDocument& document, std::size_t columns) {
   const CoverageReport& covered = document.coverage;
-  std::string part =
-      "\n" + wrapped(fmt::format("coverage: {} of {} channels over {} paths; probes: {} sent, {} lost",
-                                 covered.probed, covered.channels, covered.paths, document.run.sent,
-                                 document.run.lost),
-                     0, columns);
-  if (covered.missing.empty()) return part;
-  std::vector<std::string> named(
-      covered.missing.begin(),
-      covered.missing.begin() + static_cast<std::ptrdiff_t>(std::min(kMostNamed, covered.missing.size())));
-  const auto more = covered.missing.size() - named.size();
-  return part +
-         wrapped("not crossed: " + joined(named, ", ") + (more ? fmt::format(" and {} more", more) : ""), 0,
-                 columns);
+  return "\n" +
+         wrapped(fmt::format("coverage: {} of {} channels over {} paths; probes: {} sent, {} lost",
+                             covered.probed, covered.channels, covered.paths, document.run.sent,
+                             document.run.lost),
+                 0, columns) +
+         first_of("not crossed", covered.missing, columns) +
+         first_of("not loaded, the senders of all flows were held back (busy hosts?)", covered.unloaded,
+                  columns);
 }
 
 std::string timings_part(const DiagnosisDocument& document, std::size_t columns) {

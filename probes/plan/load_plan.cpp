@@ -175,6 +175,30 @@ std::vector<LoadRound> plan_press_rounds(const Fabric& fabric, const PathLearner
   return rounds;
 }
 
+std::vector<ChannelId> channels_not_loaded(const PathTable& table, const std::vector<LoadRound>& rounds,
+                                           const std::vector<LoadObservation>& seen) {
+  std::set<ChannelId> open;
+  const auto channels_of = [&table](PathSetId path) { return table.channels(table.paths(path)[0]); };
+  for (const LoadRound& round : rounds)
+    for (const PlannedFlow& flow : round)
+      for (const ChannelId channel : channels_of(flow.path)) open.insert(channel);
+  for (const LoadObservation& load : seen)
+    for (const ChannelId channel : channels_of(load.path))
+      if (!load.sender_stalled) open.erase(channel);
+  return {open.begin(), open.end()};
+}
+
+std::vector<LoadRound> rounds_over(const PathTable& table, const std::vector<LoadRound>& rounds,
+                                   const std::vector<ChannelId>& channels) {
+  std::vector<LoadRound> over;
+  for (const LoadRound& round : rounds)
+    for (const PlannedFlow& flow : round)
+      if (std::ranges::any_of(table.channels(table.paths(flow.path)[0]),
+                              [&](ChannelId c) { return std::ranges::binary_search(channels, c); }))
+        over.push_back({flow});
+  return over;
+}
+
 std::vector<LoadRound> merge_rounds(const PathTable& table, const std::vector<LoadRound>& rounds) {
   std::vector<LoadRound> merged;
   std::vector<std::set<ChannelId>> busy;

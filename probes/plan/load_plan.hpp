@@ -7,6 +7,7 @@
 
 #include "probes/pathmap/path_learner.hpp"
 #include "probes/plan/pairs.hpp"
+#include "topology/findings/observation.hpp"
 
 namespace weft {
 
@@ -36,6 +37,15 @@ struct Press {
 /// share as few other channels as can be; different flows in each round where there are so many.
 std::vector<LoadRound> plan_press_rounds(const Fabric& fabric, const PathLearner& learner, ChannelId channel,
                                          const Press& press);
+
+/// The channels that the rounds were to load and that no flow seen has loaded: its sender was held back, or
+/// nobody could say what arrived. Ascending.
+std::vector<ChannelId> channels_not_loaded(const PathTable& table, const std::vector<LoadRound>& rounds,
+                                           const std::vector<LoadObservation>& seen);
+
+/// Of the rounds, the flows over any of the channels (ascending), a round each.
+std::vector<LoadRound> rounds_over(const PathTable& table, const std::vector<LoadRound>& rounds,
+                                   const std::vector<ChannelId>& channels);
 
 /// The same rounds, those that share no channel put into one, in order of first fit.
 std::vector<LoadRound> merge_rounds(const PathTable& table, const std::vector<LoadRound>& rounds);

@@ -46,6 +46,7 @@ constexpr std::size_t kPingsPerDoubt = 8;
 // its turn, where one flow of several may win them all.
 constexpr double kFullLoad = 0.95;
 constexpr double kLightLoad = 0.25;
+constexpr int kMostLoadings = 3;   // of a channel whose flows their senders held back
 constexpr int kMostSettlings = 3;  // load rounds may fall to stalled senders; pings need no second try
 
 /// Offers that set a slow channel, which passes all that is below its ceiling and never more, apart from one
@@ -109,6 +110,7 @@ void Sweep::begin_next_part() {
       plan_loading();
       break;
     case Part::loading:
+      if (load_again()) break;
       part_ = Part::counting;
       if (state_.options.nic_counters)
         stages_.push_back(std::make_unique<CounterStage>(state_, counters_after_));
@@ -193,13 +195,28 @@ void Sweep::plan_loading() {
   const double seconds_a_round =
       std::chrono::duration<double>(state_.options.load_round + state_.options.drain).count();
   const auto most = static_cast<std::size_t>(std::max(2.0, budget_seconds(kLoadShare) / seconds_a_round));
-  if (state_.options.pattern == LoadPattern::links)
-    return add_load(plan_load_rounds(state_.fabric, state_.learner, kTimesLoaded, most, state_.options.seed),
-                    true);
-  // Who asks for a pattern wants every receiver, or every pair, of a small fabric, whatever the budget.
-  add_load(plan_pattern_rounds(state_.fabric, state_.learner, state_.options.pattern,
-                               std::max(most, kMostPatternNics), state_.options.seed),
-           true);
+  to_load_ = state_.options.pattern == LoadPattern::links
+                 ? plan_load_rounds(state_.fabric, state_.learner, kTimesLoaded, most, state_.options.seed)
+                 // Who asks for a pattern wants every receiver, or every pair, of a small fabric, whatever
+                 // the budget.
+                 : plan_pattern_rounds(state_.fabric, state_.learner, state_.options.pattern,
+                                       std::max(most, kMostPatternNics), state_.options.seed);
+  add_load(to_load_, true);
+}
+
+/// Flows that their senders held back tell nothing of the channels they cross. Those of a pattern belong
+/// together and are not repeated one by one. False: nothing is to be loaded again.
+bool Sweep::load_again() {
+  for (LoadRound& round : to_load_)
+    std::erase_if(round, [this](const PlannedFlow& flow) {
+      return !state_.takes_part(flow.pair.src) || !state_.takes_part(flow.pair.dst);
+    });
+  const PathTable& table = state_.learner.table();
+  unloaded_ = channels_not_loaded(table, to_load_, state_.observations.loads);
+  if (unloaded_.empty() || state_.options.pattern != LoadPattern::links || ++loadings_ == kMostLoadings)
+    return false;
+  add_load(merge_rounds(table, rounds_over(table, to_load_, unloaded_)), true);
+  return true;
 }
 
 void Sweep::add_load(std::vector<LoadRound> rounds, bool keeps_results) {
@@ -304,7 +321,8 @@ Coverage Sweep::coverage() {
     else if (!left_out(ChannelId(c)))
       covered.missing.emplace_back(c);
   covered.paths = paths.size();
-  covered.complete = covered.missing.empty();
+  covered.unloaded = unloaded_;
+  covered.complete = covered.missing.empty() && covered.unloaded.empty();
   return covered;
 }
 

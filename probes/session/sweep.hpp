@@ -71,6 +71,7 @@ class Sweep final : public Script {
   void plan_sizing();
   void add_pings(const std::vector<PlannedPing>& pings, Bytes size, double packets_per_second, double share);
   void plan_loading();
+  bool load_again();
   void add_load(std::vector<LoadRound> rounds, bool keeps_results);
   void plan_settling();
   void ping_doubts(const std::vector<Doubt>& doubts);
@@ -90,6 +91,9 @@ class Sweep final : public Script {
   HostExpectations expectations_;
   std::deque<std::unique_ptr<Stage>> stages_;  // of the current part
   std::vector<PlannedPing> pings_;
+  std::vector<LoadRound> to_load_;
+  std::vector<ChannelId> unloaded_;
+  int loadings_ = 0;
   std::uint32_t rounds_run_ = 0;
   int settlings_ = 0;
   std::map<PortId, NicCounters> counters_before_, counters_after_;

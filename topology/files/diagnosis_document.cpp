@@ -67,6 +67,7 @@ DiagnosisDocument diagnosis_document(const Fabric& fabric, const Diagnosis& diag
                        .probed = diagnosis.coverage.probed,
                        .paths = diagnosis.coverage.paths,
                        .missing = names_of(fabric, diagnosis.coverage.missing),
+                       .unloaded = names_of(fabric, diagnosis.coverage.unloaded),
                        .complete = diagnosis.coverage.complete};
   return document;
 }

@@ -52,6 +52,7 @@ struct CoverageReport {
   std::uint64_t probed = 0;
   std::uint64_t paths = 0;
   std::vector<std::string> missing;
+  std::vector<std::string> unloaded;
   bool complete = true;
 };
 

@@ -68,6 +68,7 @@ void put_coverage(JsonText& out, const CoverageReport& coverage) {
   put(out, ",\n\"coverage\":{{\"channels\":{},\"probed\":{},\"paths\":{},\"complete\":{}", coverage.channels,
       coverage.probed, coverage.paths, coverage.complete);
   put_strings(out, "missing", coverage.missing);
+  put_strings(out, "unloaded", coverage.unloaded);
   put(out, "}}");
 }
 

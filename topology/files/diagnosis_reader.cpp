@@ -67,6 +67,7 @@ Result<CoverageReport> as_coverage(const JsonView& view) {
                             [&] { return need_member(view, "probed", coverage.probed, as_count); },
                             [&] { return need_member(view, "paths", coverage.paths, as_count); },
                             [&] { return read_member(view, "missing", coverage.missing, read_texts); },
+                            [&] { return read_member(view, "unloaded", coverage.unloaded, read_texts); },
                             [&] { return read_member(view, "complete", coverage.complete, as_boolean); });
   if (!done) return pass_on(done);
   return coverage;

@@ -52,11 +52,12 @@ struct GroupFinding {
 };
 
 struct Coverage {
-  std::size_t channels = 0;        // of the fabric
-  std::size_t probed = 0;          // of these, crossed by enough probes
-  std::size_t paths = 0;           // distinct paths used
-  std::vector<ChannelId> missing;  // not crossed, in the order of their ids
-  bool complete = true;            // false when the run fell short of what was asked
+  std::size_t channels = 0;         // of the fabric
+  std::size_t probed = 0;           // of these, crossed by enough probes
+  std::size_t paths = 0;            // distinct paths used
+  std::vector<ChannelId> missing;   // not crossed, in the order of their ids
+  std::vector<ChannelId> unloaded;  // were to be loaded, and all their flows were held back by their senders
+  bool complete = true;             // false when the run fell short of what was asked
 };
 
 struct Diagnosis {

@@ -27,8 +27,12 @@ DiagnosisDocument lossy() {
        .confidence = 0.9999,
        .evidence = {"38 of 4,096 lost over 12 paths; the other paths 2 of 131,072, which is what all "
                     "channels of this run have in common"}});
-  document.coverage = {
-      .channels = 64, .probed = 63, .paths = 192, .missing = {"leaf4->spine4"}, .complete = false};
+  document.coverage = {.channels = 64,
+                       .probed = 63,
+                       .paths = 192,
+                       .missing = {"leaf4->spine4"},
+                       .unloaded = {"host3->leaf1"},
+                       .complete = false};
   document.run = {4096, 38, {{"probing", std::chrono::milliseconds(2500)}}};
   return document;
 }
@@ -41,6 +45,7 @@ TEST(DiagnosisTable, SaysWhichCableWhichWayHowMuchAndWhy) {
   EXPECT_THAT(text, HasSubstr("38 of 4,096 lost"));
   EXPECT_THAT(text, HasSubstr("63 of 64 channels"));
   EXPECT_THAT(text, HasSubstr("not crossed: leaf4->spine4"));
+  EXPECT_THAT(text, HasSubstr("held back (busy hosts?): host3->leaf1"));
   EXPECT_THAT(text, HasSubstr("probing 2.5 s"));
 }
 

@@ -82,6 +82,28 @@ TEST(LoadPlan, TheSameSeedGivesTheSameRounds) {
   }
 }
 
+TEST(LoadPlan, WhatOnlyStalledFlowsCrossedIsNotLoaded) {
+  const Rig rig;
+  const auto rounds = plan_load_rounds(rig.fabric, rig.learner, 1, 100, 7);
+  const PlannedFlow& stalled = rounds[0][0];
+  std::vector<LoadObservation> seen;
+  for (const LoadRound& round : rounds)
+    for (const PlannedFlow& flow : round)
+      seen.push_back({.path = flow.path, .sender_stalled = flow.pair == stalled.pair});
+  const auto open = channels_not_loaded(rig.table, rounds, seen);
+  EXPECT_EQ(std::ranges::count(open, rig.channels(stalled).front()), 1);
+  for (const auto& load : seen) {
+    if (load.sender_stalled) continue;
+    for (const ChannelId channel : rig.table.channels(rig.table.paths(load.path)[0]))
+      EXPECT_EQ(std::ranges::count(open, channel), 0);
+  }
+  for (const LoadRound& again : rounds_over(rig.table, rounds, open)) {
+    ASSERT_EQ(again.size(), 1u);
+    EXPECT_EQ(again[0].pair, stalled.pair);
+  }
+  EXPECT_EQ(channels_not_loaded(rig.table, rounds, {}).size(), rig.fabric.channel_count());
+}
+
 TEST(LoadPlan, PressesAChannelByOneFlowAndByTwoThatShareNothingElse) {
   const Rig rig;
   const auto channel = *rig.fabric.find_channel("leaf1->spine2");

@@ -215,8 +215,25 @@ TEST(Coordinator, HeedsNoStrangersNorAnswersToOthersTasks) {
   EXPECT_EQ(run.blame(), "");
 }
 
-/// The document of a whole sweep of a simulated fabric, without times.
-std::string swept(const Fabric& fabric, const std::vector<std::string>& fault_texts, std::uint64_t seed) {
+/// A NIC whose host lets its flows pause for a while in each of the first `stalls` rounds.
+class StallingFlows : public FlowEngine {
+ public:
+  StallingFlows(std::shared_ptr<FlowEngine> real, int stalls) : real_(std::move(real)), stalls_(stalls) {}
+  Result<std::vector<FlowTally>> run(const FlowRequest& request, std::stop_token stop) override {
+    auto tallies = real_->run(request, stop);
+    if (tallies && stalls_-- > 0)
+      for (FlowTally& tally : *tallies) tally.longest_gap = request.duration;
+    return tallies;
+  }
+
+ private:
+  std::shared_ptr<FlowEngine> real_;
+  int stalls_;
+};
+
+/// The document of a whole sweep of a simulated fabric, without times. The first NIC stalls `stalls` times.
+std::string swept(const Fabric& fabric, const std::vector<std::string>& fault_texts, std::uint64_t seed,
+                  int stalls = 0) {
   std::vector<FaultSpec> faults;
   for (const std::string& text : fault_texts) faults.push_back(parse_fault(fabric, text).value());
   const auto addresses = plan_addresses(fabric, IpFamily::v4).value();
@@ -230,7 +247,13 @@ std::string swept(const Fabric& fabric, const std::vector<std::string>& fault_te
   Sweep sweep(fabric, addresses.book,
               {.load = LoadLevel::full, .answers_per_second = 1e5, .probes_per_second = 1500}, RunId(seed));
   Coordinator coordinator(fabric, sweep, {RunId(seed), {}}, hosts);
-  const auto open = simulated_engines(fabric, addresses.book, faults, seed);
+  const auto simulated = simulated_engines(fabric, addresses.book, faults, seed);
+  const auto open = [&](const NicAssignment& nic, const RunSecrets& secrets) {
+    auto engines = simulated(nic, secrets);
+    if (engines && nic.nic == fabric.nics()[0])
+      engines->flows = std::make_shared<StallingFlows>(engines->flows, stalls);
+    return engines;
+  };
   EXPECT_TRUE(coordinate_in_process(coordinator, names, open, [](const Progress&) {}, {}));
   const auto report = sweep.finish();
   return diagnosis_json(
@@ -271,6 +294,21 @@ TEST(SimulatedSweep, PacketsThatComeDamagedAreCorruptionAndNoLoss) {
 TEST(SimulatedSweep, FindsNothingWhereNothingIsWrong) {
   const auto found = swept(three_tiers(), {}, 3);
   EXPECT_NE(found.find("\"verdict\":\"healthy\""), std::string::npos) << found;
+}
+
+TEST(SimulatedSweep, LoadsAgainWhatAStalledSenderLeftUnloaded) {
+  const auto found = swept(three_tiers(), {"host1--leaf1:rate=100G,from=host1"}, 4, 4);
+  const auto json = nlohmann::json::parse(found);
+  EXPECT_TRUE(json["coverage"]["unloaded"].empty()) << found;
+  ASSERT_EQ(json["hosts"].size(), 1u) << found;
+  EXPECT_EQ(json["hosts"][0]["cause"], "rate");
+}
+
+TEST(SimulatedSweep, SaysWhatStalledSendersLeftUnloaded) {
+  const auto json = nlohmann::json::parse(swept(three_tiers(), {}, 4, 1000));
+  EXPECT_EQ(json["coverage"]["unloaded"], nlohmann::json{"host1->leaf1"});
+  EXPECT_EQ(json["coverage"]["complete"], false);
+  EXPECT_EQ(json["verdict"], "unknown") << "nobody knows what that cable carries";
 }
 
 TEST(SimulatedSweep, GivesTheSameDocumentForTheSameSeed) {
