@@ -53,26 +53,27 @@ int simulate_sweep(const po::variables_map& values, const FabricFile& file, cons
   const auto hosts = all_hosts(fabric);
   std::vector<std::string> names;
   for (const ExpectedHost& host : hosts) names.push_back(fabric.name_of(host.host));
-  std::shared_ptr<const ForwardingTables> tables;
+  std::optional<SimulatedTables> subnet;
   if (fabric.kind() == FabricKind::infiniband) {
-    const auto filled = simulated_tables(fabric, file.lab.lmc, faults);
+    auto filled = simulated_tables(fabric, file.lab.lmc, faults);
     if (!filled) return report(filled.error());
-    tables = filled->tables;
-    if (filled->idle > 0)
+    subnet = std::move(*filled);
+    if (subnet->idle > 0)
       fmt::print(
           stderr,
           "weft: no route takes {} of the channels between switches: they cannot be probed; with more labels "
           "(lab: lmc) more are used\n",
-          filled->idle);
+          subnet->idle);
   }
   Sweep sweep(fabric, addresses->book, options, RunId(options.seed));
-  if (tables) {
-    know_simulated_subnet(sweep, fabric, *tables, faults);
+  if (subnet) {
+    know_simulated_subnet(sweep, fabric, *subnet, faults);
     note_missing_load(values);
   }
   Coordinator coordinator(fabric, sweep, {RunId(options.seed), {}}, hosts);
   ProgressLine progress;
-  const auto open = simulated_engines(fabric, addresses->book, faults, options.seed, tables);
+  const auto open =
+      simulated_engines(fabric, addresses->book, faults, options.seed, subnet ? subnet->tables : nullptr);
   const auto done = coordinate_in_process(
       coordinator, names, open, [&](const Progress& p) { progress.show(p); }, interrupt.token());
   if (interrupt.happened()) return kExitInterrupted;

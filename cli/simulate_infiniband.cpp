@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "probes/discover/matching.hpp"
 #include "topology/model/ib_design.hpp"
 #include "topology/routing/min_hop_tables.hpp"
 #include "topology/routing/routing_report.hpp"
@@ -9,7 +10,6 @@
 namespace weft {
 namespace {
 
-constexpr double kCertain = 50;               // nats: as of a port that says it
 constexpr std::size_t kMostRoutes = 200'000;  // a few seconds of probing; more partners would add little
 
 /// Links that are down in both directions: a subnet manager routes around them.
@@ -20,9 +20,10 @@ std::vector<LinkId> unplugged(const std::vector<FaultSpec>& faults) {
   return links;
 }
 
-/// Whether these pairs cross every channel between switches that any route could use: all but the dead.
-bool cross_everything(const Fabric& fabric, const ForwardingTables& tables, const std::vector<NicPair>& pairs,
-                      const std::vector<LinkId>& dead) {
+/// Whether these pairs cross every channel between switches that some route takes.
+bool cross_everything(const Fabric& fabric, const SimulatedTables& simulated,
+                      const std::vector<NicPair>& pairs) {
+  const ForwardingTables& tables = *simulated.tables;
   std::vector<bool> crossed(fabric.channel_count(), false);
   for (const NicPair& pair : pairs) {
     const auto lids = tables.lids_of(pair.dst);
@@ -31,24 +32,20 @@ bool cross_everything(const Fabric& fabric, const ForwardingTables& tables, cons
       for (const ChannelId channel : route.path()) crossed[channel.value()] = true;
     }
   }
-  for (const LinkId link : dead)
-    for (const ChannelId channel : {Fabric::a_to_b(link), Fabric::b_to_a(link)})
-      crossed[channel.value()] = true;
   for (std::uint32_t c = 0; c < crossed.size(); ++c)
-    if (!crossed[c] && fabric.between_switches(ChannelId(c))) return false;
+    if (simulated.used[c] && !crossed[c] && fabric.between_switches(ChannelId(c))) return false;
   return true;
 }
 
-/// Few pairs, and more of them until every channel is crossed.
-std::vector<NicPair> pairs_for(const Fabric& fabric, const ForwardingTables& tables,
-                               const std::vector<LinkId>& dead) {
+/// Few pairs, and more of them until every channel that is used is crossed.
+std::vector<NicPair> pairs_for(const Fabric& fabric, const SimulatedTables& simulated) {
   std::size_t labels = 1;
   for (const PortId nic : fabric.nics())
-    if (const auto lids = tables.lids_of(nic)) labels = lids->count();
+    if (const auto lids = simulated.tables->lids_of(nic)) labels = lids->count();
   auto partners = default_partners(fabric);
   auto pairs = choose_pairs(fabric, partners);
   while (partners < fabric.nics().size() && 2 * pairs.size() * labels <= kMostRoutes &&
-         !cross_everything(fabric, tables, pairs, dead)) {
+         !cross_everything(fabric, simulated, pairs)) {
     partners *= 2;
     pairs = choose_pairs(fabric, partners);
   }
@@ -64,11 +61,13 @@ Result<SimulatedTables> simulated_tables(const Fabric& fabric, std::uint8_t lmc,
   const auto dead = unplugged(faults);
   auto tables = std::make_shared<const ForwardingTables>(fill_min_hop(whole, dead));
   const auto load = report_routing(whole, *tables).load;
-  SimulatedTables result{std::move(tables)};
-  for (std::uint32_t c = 0; c < load.size(); ++c)
-    if (load[c] == 0 && fabric.between_switches(ChannelId(c)) &&
+  SimulatedTables result{.tables = std::move(tables), .used = std::vector<bool>(load.size())};
+  for (std::uint32_t c = 0; c < load.size(); ++c) {
+    result.used[c] = load[c] > 0;
+    if (!result.used[c] && fabric.between_switches(ChannelId(c)) &&
         std::ranges::find(dead, Fabric::link_of(ChannelId(c))) == dead.end())
       ++result.idle;
+  }
   return result;
 }
 
@@ -82,21 +81,18 @@ void adopt_labels(PathLearner& learner, const ForwardingTables& tables, const Ni
   }
 }
 
-void know_simulated_subnet(Sweep& sweep, const Fabric& fabric, const ForwardingTables& tables,
+void know_simulated_subnet(Sweep& sweep, const Fabric& fabric, const SimulatedTables& simulated,
                            const std::vector<FaultSpec>& faults) {
   sweep.know_paths([&](PathLearner& learner) {
-    for (const NicPair& pair : pairs_for(fabric, tables, unplugged(faults)))
-      adopt_labels(learner, tables, pair);
+    for (const NicPair& pair : pairs_for(fabric, simulated)) adopt_labels(learner, *simulated.tables, pair);
   });
   for (const FaultSpec& fault : faults) {
     if (fault.channel) continue;  // a port tells of its link, not of one direction
     for (const ChannelId channel : {Fabric::a_to_b(fault.link), Fabric::b_to_a(fault.link)}) {
       if (fault.down)
-        sweep.note({channel, Cause::down, kCertain, "no such link was found: unplugged, down or miswired"});
+        sweep.note(evidence_of_no_link(channel));
       else if (fault.rate && *fault.rate < fabric.rate(channel))
-        sweep.note({channel, Cause::rate, kCertain,
-                    fmt::format("the link runs at {} instead of {}", to_string(*fault.rate),
-                                to_string(fabric.rate(channel)))});
+        sweep.note(evidence_of_slow_link(channel, to_string(*fault.rate), fabric.rate(channel)));
     }
   }
 }

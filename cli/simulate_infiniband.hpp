@@ -15,7 +15,8 @@ namespace weft {
 
 struct SimulatedTables {
   std::shared_ptr<const ForwardingTables> tables;
-  std::size_t idle = 0;  // channels between switches that no route takes: nothing can probe them
+  std::vector<bool> used;  // by channel: some route takes it; nothing can probe the others
+  std::size_t idle = 0;    // channels between switches that no route takes, the dead not counted
 };
 /// The tables of `fabric` with 2^lmc LIDs a NIC, min-hop over the links that no fault takes down. An Error:
 /// InfiniBand cannot number it.
@@ -27,7 +28,7 @@ void adopt_labels(PathLearner& learner, const ForwardingTables& tables, const Ni
 
 /// What a sweep of such a fabric knows before it probes: enough paths to cross every channel that is used,
 /// cables that are not there and links that are slower than they should be.
-void know_simulated_subnet(Sweep& sweep, const Fabric& fabric, const ForwardingTables& tables,
+void know_simulated_subnet(Sweep& sweep, const Fabric& fabric, const SimulatedTables& simulated,
                            const std::vector<FaultSpec>& faults);
 
 }  // namespace weft

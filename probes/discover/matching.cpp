@@ -45,6 +45,15 @@ FabricMatch match_fabrics(const Fabric& expected, const Fabric& found) {
   return match;
 }
 
+ChannelEvidence evidence_of_no_link(ChannelId channel) {
+  return {channel, Cause::down, kCertain, "no such link was found: unplugged, down or miswired"};
+}
+
+ChannelEvidence evidence_of_slow_link(ChannelId channel, std::string_view rate, Bandwidth expected) {
+  return {channel, Cause::rate, kCertain,
+          fmt::format("the link runs at {} instead of {}", rate, to_string(expected))};
+}
+
 std::vector<ChannelEvidence> match_evidence(const Fabric& expected, const InfinibandFabric& found,
                                             const FabricMatch& match) {
   std::vector<ChannelEvidence> evidence;
@@ -52,20 +61,17 @@ std::vector<ChannelEvidence> match_evidence(const Fabric& expected, const Infini
     const ChannelId channel(c);
     const auto& there = match.found[c];
     if (!there) {
-      evidence.push_back(
-          {channel, Cause::down, kCertain, "no such link was found: unplugged, down or miswired"});
+      evidence.push_back(evidence_of_no_link(channel));
       continue;
     }
-    const auto& state = found.inventory.ports[found.fabric.source(*there).value()].state;
-    if (state && *state != IbPortState::active)
+    const IbPort& port = found.inventory.ports[found.fabric.source(*there).value()];
+    if (port.state && *port.state != IbPortState::active)
       evidence.push_back({channel, Cause::down, kCertain,
                           "the cable is there, but the subnet manager has not activated the port"});
     const auto rate = found.fabric.rate(*there);
     if (rate < expected.rate(channel) * 0.99)
-      evidence.push_back({channel, Cause::rate, kCertain,
-                          fmt::format("the link runs at {}{} instead of {}", to_string(rate),
-                                      shape_of(found.inventory.ports[found.fabric.source(*there).value()]),
-                                      to_string(expected.rate(channel)))});
+      evidence.push_back(
+          evidence_of_slow_link(channel, to_string(rate) + shape_of(port), expected.rate(channel)));
   }
   return evidence;
 }

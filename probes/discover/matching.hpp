@@ -18,6 +18,11 @@ struct FabricMatch {
 /// switch, where it has one, else by its number.
 FabricMatch match_fabrics(const Fabric& expected, const Fabric& found);
 
+/// The signs of a link that is not there, and of one that runs at `rate` instead of what it should: certain,
+/// for they are seen and not inferred.
+ChannelEvidence evidence_of_no_link(ChannelId channel);
+ChannelEvidence evidence_of_slow_link(ChannelId channel, std::string_view rate, Bandwidth expected);
+
 /// What the match alone says of channels: cables that are not there, links slower than they should be.
 std::vector<ChannelEvidence> match_evidence(const Fabric& expected, const InfinibandFabric& found,
                                             const FabricMatch& match);

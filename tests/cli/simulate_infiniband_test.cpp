@@ -18,8 +18,8 @@ constexpr const char* kFabric =
     "fabric: ib\nkind: infiniband\nclos: {leaves: 4, spines: 4, hosts_per_leaf: 2, link: 400G}\nlab: {lmc: "
     "2}\n";
 
-nlohmann::json swept(const std::vector<std::string>& more, int status) {
-  const ScratchFile fabric(kFabric);
+nlohmann::json swept(const std::vector<std::string>& more, int status, const char* text = kFabric) {
+  const ScratchFile fabric(text);
   Arguments words{fabric.path(), "-o", "json"};
   words.insert(words.end(), more.begin(), more.end());
   const auto outcome = call(simulate_command, words);
@@ -56,6 +56,16 @@ TEST(SimulateInfiniband, ALinkThatRunsSlowerThanItShouldIsNamed) {
   ASSERT_EQ(document["links"].size(), 1u);
   EXPECT_EQ(document["links"][0]["link"], "leaf1--spine1");
   EXPECT_EQ(document["links"][0]["cause"], "rate");
+}
+
+TEST(SimulateInfiniband, ChannelsThatNoRouteTakesAskForNoMorePairs) {
+  // Three tiers polarise: 12 of 16 cores carry nothing. 32 NICs on 8 leaves have 7 partners each.
+  const auto document = swept({}, 3,
+                              "fabric: ib\nkind: infiniband\n"
+                              "clos: {pods: 4, leaves: 2, spines: 4, cores: 16, hosts_per_leaf: 4}\n"
+                              "lab: {lmc: 2}\n");
+  EXPECT_EQ(document["coverage"]["missing"].size(), 96u);
+  EXPECT_EQ(document["coverage"]["paths"], 32 * 7 * 4);
 }
 
 TEST(SimulateInfiniband, LabelsAreLidsAndEachTakesItsOwnPath) {
