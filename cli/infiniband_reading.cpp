@@ -3,13 +3,18 @@
 #include <algorithm>
 
 namespace weft {
-std::vector<std::vector<ChannelId>> expected_paths(const LabelPaths& label, const FabricMatch& match) {
+
+Result<std::vector<std::vector<ChannelId>>> expected_paths(const LabelPaths& label,
+                                                           const FabricMatch& match) {
+  if (label.end != RouteEnd::arrived) return fail(ErrorKind::absent, "{}", to_string(label.end));
+  if (label.too_many)
+    return fail(ErrorKind::not_supported, "adaptive routing gives it more than {} paths", kMostPathsOfLabel);
   std::vector<std::vector<ChannelId>> paths;
   for (const auto& found : label.paths) {
     auto& path = paths.emplace_back();
     for (const ChannelId channel : found) {
       const auto expected = match.expected[channel.value()];
-      if (!expected) return {};
+      if (!expected) return fail(ErrorKind::not_found, "it takes links that are not in the fabric file");
       path.push_back(*expected);
     }
   }
@@ -30,7 +35,9 @@ Result<InfinibandReading> read_infiniband(Mads& mads, const Fabric& expected) {
                            std::move(*tables), std::move(*counters)};
 }
 
-void adopt_paths(PathLearner& learner, const InfinibandReading& reading, const std::vector<PortId>& nics) {
+std::map<std::string, std::size_t> adopt_paths(PathLearner& learner, const InfinibandReading& reading,
+                                               const std::vector<PortId>& nics) {
+  std::map<std::string, std::size_t> without;
   AdaptiveRoutes routes(reading.found.fabric, reading.tables.tables);
   for (const PortId src : nics)
     for (const PortId dst : nics) {
@@ -40,10 +47,13 @@ void adopt_paths(PathLearner& learner, const InfinibandReading& reading, const s
       if (src == dst || !from || !lids) continue;
       for (std::uint32_t i = 0; i < lids->count(); ++i) {
         const Lid lid(static_cast<std::uint16_t>(lids->base.value() + i));
-        if (const auto paths = expected_paths(routes.walk(*from, lid), reading.match); !paths.empty())
-          learner.adopt(src, dst, PathLabel(lid.value()), paths);
+        if (const auto paths = expected_paths(routes.walk(*from, lid), reading.match))
+          learner.adopt(src, dst, PathLabel(lid.value()), *paths);
+        else
+          ++without[paths.error().message];
       }
     }
+  return without;
 }
 
 std::size_t changed_routes(const InfinibandReading& reading, const ForwardingTables& now,

@@ -1,6 +1,7 @@
 // An InfiniBand fabric as it is, beside the one that its file describes: what sweep, trace and routes ask.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,11 +24,13 @@ struct InfinibandReading {
 };
 Result<InfinibandReading> read_infiniband(Mads& mads, const Fabric& expected);
 
-/// The ways of a label in the channels of the fabric file; empty where it does not arrive, or where one of
-/// its ways is not in the file: a part of them would be no answer.
-std::vector<std::vector<ChannelId>> expected_paths(const LabelPaths& label, const FabricMatch& match);
-/// What the tables say of the paths between these NICs of the fabric file: every label of each.
-void adopt_paths(PathLearner& learner, const InfinibandReading& reading, const std::vector<PortId>& nics);
+/// The ways of a label in the channels of the fabric file. An Error says why there is no answer: it does not
+/// arrive, has too many ways, or one of them is not in the file (a part of them would be no answer).
+Result<std::vector<std::vector<ChannelId>>> expected_paths(const LabelPaths& label, const FabricMatch& match);
+/// What the tables say of the paths between these NICs of the fabric file: every label of each. Gives how
+/// many (source, label) have none, by the reason.
+std::map<std::string, std::size_t> adopt_paths(PathLearner& learner, const InfinibandReading& reading,
+                                               const std::vector<PortId>& nics);
 /// How many of the routes between these NICs are no longer those of the reading.
 std::size_t changed_routes(const InfinibandReading& reading, const ForwardingTables& now,
                            const std::vector<PortId>& nics);

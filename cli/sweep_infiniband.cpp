@@ -58,7 +58,10 @@ Result<int> sweep_lab(const po::variables_map& values, const SweepOptions& optio
   for (const PortId nic : lab.fabric.nics())
     if (std::find(nics.begin(), nics.end(), nic) == nics.end()) sweep.leave_out(nic);
   for (const auto& note : routing_notes(*reading, lab)) fmt::print(stderr, "weft: {}\n", note);
-  sweep.know_paths([&](PathLearner& learner) { adopt_paths(learner, *reading, nics); });
+  sweep.know_paths([&](PathLearner& learner) {
+    for (const auto& [why, labels] : adopt_paths(learner, *reading, nics))
+      fmt::print(stderr, "weft: {} labels cannot be probed: {}\n", labels, why);
+  });
   for (ChannelEvidence& sign : match_evidence(lab.fabric, reading->found, reading->match))
     sweep.note(std::move(sign));
   const auto site = site_of(lab, nics, addresses->book);

@@ -126,10 +126,9 @@ int trace_infiniband_lab(const std::string& name, const TraceWords& words, const
   PathTable table;
   const auto traced = trace_infiniband(*lab, *pair, table, all);
   if (!traced) return report(traced.error());
-  for (const auto& [lid, why] : traced->lost)
-    fmt::print(stderr, "weft: label {}: {}\n", lid.value(), to_string(why));
+  for (const auto& [lid, why] : traced->without) fmt::print(stderr, "weft: label {}: {}\n", lid.value(), why);
   print(lab->fabric, traced->learner, words, traced->labels);
-  return traced->lost.empty() && !traced->learner.pairs().empty() ? kExitHealthy : kExitUnknown;
+  return traced->without.empty() && !traced->learner.pairs().empty() ? kExitHealthy : kExitUnknown;
 }
 
 int trace_cluster(const po::variables_map& values, const TraceWords& words, const FabricFile& file) {

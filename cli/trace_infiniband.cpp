@@ -26,11 +26,10 @@ Result<InfinibandTrace> trace_infiniband(const IbLab& lab, const NicPair& pair, 
   AdaptiveRoutes routes(reading->found.fabric, reading->tables.tables);
   for (std::uint32_t i = 0; i < lids->count(); ++i) {
     const Lid lid(static_cast<std::uint16_t>(lids->base.value() + i));
-    const LabelPaths label = routes.walk(*from, lid);
-    if (label.end != RouteEnd::arrived)
-      trace.lost.emplace_back(lid, label.end);
-    else if (const auto paths = expected_paths(label, reading->match); !paths.empty())
-      trace.learner.adopt(pair.src, pair.dst, PathLabel(lid.value()), paths);
+    if (const auto paths = expected_paths(routes.walk(*from, lid), reading->match))
+      trace.learner.adopt(pair.src, pair.dst, PathLabel(lid.value()), *paths);
+    else
+      trace.without.emplace_back(lid, paths.error().message);
   }
   return trace;
 }

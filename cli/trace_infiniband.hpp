@@ -1,6 +1,7 @@
 // The paths between two NICs of an InfiniBand lab, from the switches' forwarding tables.
 #pragma once
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,8 +15,8 @@ namespace weft {
 
 struct InfinibandTrace {
   PathLearner learner;
-  std::uint32_t labels = 0;                    // the target's LIDs
-  std::vector<std::pair<Lid, RouteEnd>> lost;  // those that do not lead there
+  std::uint32_t labels = 0;                          // the target's LIDs
+  std::vector<std::pair<Lid, std::string>> without;  // those whose paths are not known, and why
 };
 
 /// `words` are those of the program, with which it starts itself again inside the lab. The learner keeps its
