@@ -16,6 +16,7 @@ struct PlannedFlow {
   PathLabel label;
   PathSetId path;
   Bandwidth rate;  // it offers: all, or a share, of what the slowest link of the path has by design
+  friend bool operator==(const PlannedFlow&, const PlannedFlow&) = default;
 };
 
 using LoadRound = std::vector<PlannedFlow>;

@@ -29,6 +29,7 @@ class FakeSubnet : public Mads {
 
   Result<void> send(const MadPacket& packet) override;
   Result<std::optional<MadArrival>> receive(Nanoseconds at_most) override;
+  void gather() override { ++gathered; }
   Nanoseconds now() override { return now_; }
 
   IbSubnetNode& node(Guid guid);
@@ -49,6 +50,7 @@ class FakeSubnet : public Mads {
   std::function<void(std::uint64_t sent)> on_send;   // called with the number of MADs so far
   std::uint64_t sent = 0;
   std::uint64_t most_in_flight = 0;
+  std::uint64_t gathered = 0;                    // times that arrivals were let gather
   std::map<std::uint16_t, std::uint64_t> asked;  // by attribute
 
  private:

@@ -19,13 +19,14 @@ Verdict verdict_at(double probability, Cause cause) {
   return std::move(report).finish({}).diagnosis.links.front().verdict;
 }
 
-TEST(Naming, CountedPacketsNameFromNineInTenOnAndModelsOfNoiseFromNineteenInTwenty) {
-  EXPECT_EQ(verdict_at(0.89, Cause::loss), Verdict::unknown);
-  EXPECT_EQ(verdict_at(0.91, Cause::loss), Verdict::degraded);
-  EXPECT_EQ(verdict_at(0.91, Cause::corruption), Verdict::degraded);
-  for (const Cause cause : {Cause::delay, Cause::rate, Cause::congestion}) {
+TEST(Naming, CountedPacketsNameFromNineInTenOnAndModelsOfNoiseAndCountersFromNineteenInTwenty) {
+  for (const Cause cause : {Cause::loss, Cause::down, Cause::mtu, Cause::corruption}) {
+    EXPECT_EQ(verdict_at(0.89, cause), Verdict::unknown) << to_string(cause);
+    EXPECT_EQ(verdict_at(0.91, cause), verdict_of(cause, 0.01)) << to_string(cause);
+  }
+  for (const Cause cause : {Cause::delay, Cause::rate, Cause::congestion, Cause::counter}) {
     EXPECT_EQ(verdict_at(0.91, cause), Verdict::unknown) << to_string(cause);
-    EXPECT_NE(verdict_at(0.96, cause), Verdict::unknown) << to_string(cause);
+    EXPECT_EQ(verdict_at(0.96, cause), verdict_of(cause, 0.01)) << to_string(cause);
   }
 }
 

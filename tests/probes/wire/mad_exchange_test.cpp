@@ -104,6 +104,24 @@ TEST(MadExchange, ARefusalIsNoSilence) {
   EXPECT_EQ(tally->sent, 1u);
 }
 
+/// How often a dialogue of so many questions, all out at once, lets its answers gather.
+std::uint64_t gathered(std::uint64_t questions, Nanoseconds most_delay) {
+  auto subnet = unruly({.least_delay = microseconds(50), .most_delay = most_delay});
+  ManyQuestions dialogue(questions);
+  EXPECT_TRUE(converse(subnet, dialogue, {.window = 64}));
+  return subnet.gathered;
+}
+
+TEST(MadExchange, LetsAnswersGatherOnlyWhileMoreThanHalfItsWindowIsOut) {
+  EXPECT_EQ(gathered(32, milliseconds(1)), 0u);
+  EXPECT_EQ(gathered(33, microseconds(50)), 1u) << "before the first; then it is busy no more";
+}
+
+TEST(MadExchange, WhileItIsBusyWaitsAFewMomentsForTheNextAnswer) {
+  // Of 64 answers, none at the same time, 32 come while it is busy: one moment before each, four after.
+  EXPECT_GT(gathered(64, milliseconds(100)), 3u * 32);
+}
+
 TEST(MadExchange, AStopRequestEndsItEarly) {
   auto subnet = unruly({});
   std::stop_source stop;
