@@ -70,11 +70,9 @@ class FirmwareQuestions : public MadDialogue {
 Result<FirmwareReading> read_firmware(Mads& mads, const InfinibandFabric& fabric, const MadLimits& limits,
                                       std::stop_token stop) {
   FirmwareQuestions questions(devices_of(fabric));
-  const auto tally = converse(mads, questions, limits, stop);
-  if (!tally) return pass_on(tally, "reading firmware versions");
-  auto reading = questions.result();
-  reading.tally = *tally;
-  return reading;
+  const auto done = converse(mads, questions, limits, stop);
+  if (!done) return pass_on(done, "reading firmware versions");
+  return questions.result();
 }
 
 }  // namespace weft

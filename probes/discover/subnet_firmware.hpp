@@ -17,7 +17,6 @@ struct DeviceFirmware {
 struct FirmwareReading {
   std::vector<DeviceFirmware> devices;  // in the order of nodes; those that answered
   std::size_t unread = 0;               // devices of that vendor that did not
-  MadTally tally;
 };
 
 Result<FirmwareReading> read_firmware(Mads& mads, const InfinibandFabric& fabric,

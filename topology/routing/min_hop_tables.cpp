@@ -88,14 +88,18 @@ class Filler {
   /// of them take, then by the one that fewest of all do.
   std::uint8_t choose(std::size_t s) {
     auto& taken = taken_[s];
-    const auto rank = [&](const Way& way) {
+    const auto rank_of = [&](const Way& way) {
       const auto same_switch = std::ranges::count(taken, way.to, &Way::to);
       const auto same_port = std::ranges::count(taken, way.port, &Way::port);
       return std::tuple(same_switch, same_port, way.load, way.port);
     };
     Way* best = nullptr;
-    for (Way& way : ways_[s])
-      if (distance_[way.to] + 1 == distance_[s] && (best == nullptr || rank(way) < rank(*best))) best = &way;
+    decltype(rank_of(*best)) lowest;
+    for (Way& way : ways_[s]) {
+      if (distance_[way.to] + 1 != distance_[s]) continue;
+      const auto rank = rank_of(way);
+      if (best == nullptr || rank < lowest) best = &way, lowest = rank;
+    }
     ++best->load;  // there is one: this switch has a distance
     taken.push_back(*best);
     return best->port;
