@@ -5,6 +5,7 @@
 #include <boost/program_options/errors.hpp>
 #include <boost/program_options/parsers.hpp>
 #include <sstream>
+#include <typeinfo>
 
 #include "cli/help_text.hpp"
 #include "topology/base/closest.hpp"
@@ -25,6 +26,21 @@ std::string describe_unknown(const po::unknown_option& error, const po::options_
                      best ? fmt::format(": did you mean '--{}'?", *best) : "");
 }
 
+/// "--qps -1", where an option that counts was given a number below zero: program_options would wrap it
+/// around.
+std::optional<std::string> below_zero(const po::parsed_options& words,
+                                      const po::options_description& options) {
+  for (const auto& word : words.options) {
+    const auto* option = options.find_nothrow(word.string_key, false);
+    const auto* kind = option ? dynamic_cast<const po::typed_value_base*>(option->semantic().get()) : nullptr;
+    const bool counts =
+        kind && (kind->value_type() == typeid(std::uint32_t) || kind->value_type() == typeid(std::uint64_t));
+    if (counts && !word.value.empty() && word.value[0].starts_with('-'))
+      return fmt::format("--{} {}", word.string_key, word.value[0]);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 OptionParser::OptionParser(std::string usage, std::string summary, std::string examples)
@@ -37,7 +53,10 @@ Result<po::variables_map> OptionParser::parse(const Arguments& arguments) {
   if (!options_.find_nothrow("help", false)) options_.add_options()("help,h", "print this page");
   po::variables_map values;
   try {
-    po::store(po::command_line_parser(arguments).options(options_).positional(positional_).run(), values);
+    const auto words = po::command_line_parser(arguments).options(options_).positional(positional_).run();
+    if (const auto wrong = below_zero(words, options_))
+      return fail(ErrorKind::usage, "{}: expected a number from 0 on", *wrong);
+    po::store(words, values);
     po::notify(values);
   } catch (const po::unknown_option& error) {
     return fail(ErrorKind::usage, "{}\nusage: {}", describe_unknown(error, options_), usage_);

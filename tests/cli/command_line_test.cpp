@@ -51,6 +51,12 @@ TEST(CommandLine, AnswersATypoWithTheNearestCommand) {
   expect_refused({"simulate", "--zzz"}, "unknown option '--zzz'");
 }
 
+TEST(CommandLine, ANumberBelowZeroIsRefusedAsItWasTyped) {
+  expect_refused({"sweep", "--service-level", "-1"}, "--service-level -1: expected a number from 0 on");
+  expect_refused({"simulate", "--seed=-7"}, "--seed -7");
+  expect_refused({"topology", "discover", "--window", "-1"}, "--window -1");
+}
+
 TEST(CommandLine, SaysItsVersion) {
   const auto outcome = weft_called({"--version"});
   EXPECT_EQ(outcome.status, 0);

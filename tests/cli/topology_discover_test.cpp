@@ -24,10 +24,13 @@ std::string small_dump() {
 TEST(TopologyDiscover, WithoutAManagementDeviceSaysSoAndNothingElse) {
   std::error_code error;
   if (std::filesystem::exists("/sys/class/infiniband_mad/umad0", error)) GTEST_SKIP() << "this host has one";
+  const bool has_module = std::filesystem::exists("/sys/class/infiniband_mad", error);
+  const char* what_to_do = has_module ? "" : "modprobe ib_umad";
   for (const auto& command : {topology_discover_command, topology_routes_command}) {
     const auto outcome = call(command, {});
     EXPECT_EQ(outcome.status, 69);
     EXPECT_THAT(outcome.err, HasSubstr("no InfiniBand management device"));
+    EXPECT_THAT(outcome.err, HasSubstr(what_to_do));
     EXPECT_EQ(outcome.out, "");
   }
 }

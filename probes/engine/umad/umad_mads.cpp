@@ -20,6 +20,8 @@ constexpr int kGsiQueueKey = static_cast<int>(0x80010000);  // IBTA vol. 1, 3.5.
 constexpr auto kGather = std::chrono::microseconds(50);
 constexpr auto kSpin = std::chrono::microseconds(200);  // ten times a round trip over four switches
 constexpr int kPermissiveLid = 0xFFFF;
+constexpr int kNoManagement = -EOPNOTSUPP;  // libibumad's, where sysfs has no infiniband_mad
+constexpr const char* kLoadModule = "the kernel module ib_umad is not loaded (modprobe ib_umad)";
 constexpr std::uint8_t kOui[3] = {0x77, 0x65, 0x66};  // "wef": names weft's messages in the vendor class
 
 std::string what_errno_says(int error) { return std::strerror(error < 0 ? -error : error); }
@@ -134,16 +136,15 @@ class Umad : public Mads {
 }  // namespace
 
 Result<std::unique_ptr<Mads>> open_umad(const UmadPort& port) {
-  if (umad_init() < 0)
-    return fail(ErrorKind::absent, "no InfiniBand management device: is the ib_umad module loaded?");
   const char* device = port.device.empty() ? nullptr : port.device.c_str();
-  const int opened = umad_open_port(device, port.port);
+  const int opened = umad_init() < 0 ? kNoManagement : umad_open_port(device, port.port);
   if (opened == -EACCES || opened == -EPERM)
     return fail(ErrorKind::permission, "opening the InfiniBand management device: {}",
                 what_errno_says(opened));
   if (opened < 0)
     return fail(ErrorKind::absent, "no InfiniBand management device{}: {}",
-                port.device.empty() ? "" : " for " + port.device, what_errno_says(opened));
+                port.device.empty() ? "" : " for " + port.device,
+                opened == kNoManagement ? kLoadModule : what_errno_says(opened));
   auto umad = std::make_unique<Umad>(opened);
   for (const auto mad_class : {MadClass::subnet, MadClass::subnet_directed, MadClass::performance})
     if (const auto done = umad->register_class(mad_class, false); !done) return pass_on(done);
