@@ -18,32 +18,51 @@
 namespace weft {
 namespace {
 
+using testing::AnyOf;
 using testing::HasSubstr;
+using testing::Not;
 using json = nlohmann::json;
 
 const std::string kClos = "fabric: a\nclos: {leaves: 4, spines: 4, hosts_per_leaf: 4, link: 400G}\n";
 
-TEST(Balance, ARingOnAHealthyFabricIsAtTheBound) {
+/// `weft balance`, and `weft simulate`, of the Clos.
+Outcome balance(const Arguments& more) {
   const ScratchFile fabric(kClos);
-  const auto outcome = call(balance_command, {"--fabric", fabric.path(), "--collective", "ring", "--hosts",
-                                              "16", "--bytes", "16MB", "-o", "json"});
+  Arguments words{"--fabric", fabric.path()};
+  words.insert(words.end(), more.begin(), more.end());
+  return call(balance_command, words);
+}
+Outcome simulate(const Arguments& more) {
+  const ScratchFile fabric(kClos);
+  Arguments words{fabric.path()};
+  words.insert(words.end(), more.begin(), more.end());
+  return call(simulate_command, words);
+}
+
+/// The document that either answers with, of this schema.
+json document_of(Outcome (*command)(const Arguments&), Arguments words, const char* schema) {
+  words.insert(words.end(), {"-o", "json"});
+  const auto outcome = command(words);
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  expect_matches_schema(outcome.out, "assignment");
-  const auto document = json::parse(outcome.out);
+  expect_matches_schema(outcome.out, schema);
+  return json::parse(outcome.out, nullptr, false);
+}
+json assigned(const Arguments& words) { return document_of(balance, words, "assignment"); }
+
+TEST(Balance, ARingOnAHealthyFabricIsAtTheBound) {
+  const Arguments words{"--collective", "ring", "--hosts", "16", "--bytes", "16MB"};
+  const auto document = assigned(words);
   EXPECT_EQ(document["ratio"], 1.0);
   EXPECT_EQ(document["bound"], 30'000'000);
   EXPECT_EQ(document["assignments"].size(), 16u);
-  EXPECT_THAT(call(balance_command, {"--fabric", fabric.path(), "--collective", "ring", "--hosts", "16"}).out,
-              HasSubstr("ring over 16 hosts"));
+  EXPECT_THAT(balance(words).out, HasSubstr("ring over 16 hosts"));
 }
 
 TEST(Balance, FlowsThatCannotBeAssignedAreNamedAndTheRestIs) {
-  const ScratchFile fabric(kClos);
   const ScratchFile flows(
       "{\"src\":\"host1\",\"dst\":\"host5\",\"bytes\":100}\n{\"src\":\"host1\",\"dst\":\"host77\",\"bytes\":"
       "100}\n");
-  const auto outcome =
-      call(balance_command, {"--fabric", fabric.path(), "--flows", flows.path(), "-o", "json"});
+  const auto outcome = balance({"--flows", flows.path(), "-o", "json"});
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.err, HasSubstr("not assigned: line 2: host1 -> host77: fabric a has no node 'host77'"));
   const auto document = json::parse(outcome.out);
@@ -52,15 +71,11 @@ TEST(Balance, FlowsThatCannotBeAssignedAreNamedAndTheRestIs) {
 }
 
 TEST(Balance, WithAPathMapEveryQpHasALabelThatTakesItsPath) {
-  const ScratchFile file(kClos);
   const auto fabric = parse_fabric_file(kClos, "a")->fabric;
   const auto phase = cross_leaf_permutation(fabric, 1);
   const ScratchFile map(path_map_json(fabric, probed_path_map(fabric, phase, 32, true, 1), {}));
   const ScratchFile flows(write_flows(fabric, Demand{{phase}}));
-  const auto outcome = call(balance_command, {"--fabric", file.path(), "--flows", flows.path(), "--qps", "2",
-                                              "--paths", map.path(), "--reverse", "-o", "json"});
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
-  const auto document = json::parse(outcome.out);
+  const auto document = assigned({"--flows", flows.path(), "--qps", "2", "--paths", map.path(), "--reverse"});
   EXPECT_EQ(document["ratio"], 1.0);
   for (const auto& qp : document["assignments"]) {
     EXPECT_TRUE(qp["label"].is_number());
@@ -70,17 +85,13 @@ TEST(Balance, WithAPathMapEveryQpHasALabelThatTakesItsPath) {
 
 /// QPs over each channel when a shift by a leaf, 16 QPs a flow, is balanced by this diagnosis.
 std::map<std::string, int> qps_by(const LinkFinding& finding) {
-  const ScratchFile file(kClos);
   const auto fabric = parse_fabric_file(kClos, "a")->fabric;
   Diagnosis diagnosis;
   diagnosis.links = {finding};
   const ScratchFile findings(diagnosis_json(diagnosis_document(fabric, diagnosis, {}, {})));
-  const auto outcome =
-      call(balance_command, {"--fabric", file.path(), "--collective", "shift-4", "--hosts", "16", "--qps",
-                             "16", "--diagnosis", findings.path(), "-o", "json"});
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
   std::map<std::string, int> over;
-  const auto document = json::parse(outcome.out);
+  const auto document =
+      assigned({"--collective", "shift-4", "--hosts", "16", "--qps", "16", "--diagnosis", findings.path()});
   for (const auto& qp : document["assignments"])
     for (const auto& channel : qp["path"]) ++over[channel];
   return over;
@@ -104,7 +115,6 @@ TEST(Balance, ADiagnosisKeepsFlowsOffWhatFailedAndPutsLessOnWhatIsSlow) {
 }
 
 TEST(Balance, ADiagnosisOfAnotherFabricIsRefusedAndLinksItHasNotAreNamed) {
-  const ScratchFile file(kClos);
   const auto with = [&](const std::string& name, const std::string& link) {
     const ScratchFile findings(
         R"({"schema":"weft.diagnosis/1","generated_at":"2026-01-01T00:00:00Z","tool_version":"1","fabric":")" +
@@ -112,8 +122,7 @@ TEST(Balance, ADiagnosisOfAnotherFabricIsRefusedAndLinksItHasNotAreNamed) {
         R"(","verdict":"failed","cause":"down","confidence":1}],"hosts":[],"groups":[],)"
         R"("ambiguous":[],"coverage":{"channels":1,"probed":1,"paths":1,"missing":[]},)"
         R"("probes":{"sent":1,"lost":0},"timings":{}})");
-    return call(balance_command, {"--fabric", file.path(), "--collective", "ring", "--hosts", "4",
-                                  "--diagnosis", findings.path()});
+    return balance({"--collective", "ring", "--hosts", "4", "--diagnosis", findings.path()});
   };
   const auto other = with("b", "leaf1--spine1");
   EXPECT_EQ(other.status, 64);
@@ -124,57 +133,42 @@ TEST(Balance, ADiagnosisOfAnotherFabricIsRefusedAndLinksItHasNotAreNamed) {
 }
 
 TEST(Balance, JobsAtOnceShareTheFabricAndKeepTheBoundOfAllTogether) {
-  const ScratchFile fabric(kClos);
-  const auto outcome =
-      call(balance_command, {"--fabric", fabric.path(), "--job", "ring:host1,host5,host9,host13:16MB",
-                             "--job", "recursive-doubling:host2,host6,host10,host14:8MB", "-o", "json"});
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
-  expect_matches_schema(outcome.out, "assignment");
-  const auto document = json::parse(outcome.out);
+  const auto document = assigned({"--job", "ring:host1,host5,host9,host13:16MB", "--job",
+                                  "recursive-doubling:host2,host6,host10,host14:8MB"});
   EXPECT_EQ(document["ratio"], 1.0);
   EXPECT_EQ(document["phases"].size(), 2u) << "the ring runs through both steps of the other";
   EXPECT_EQ(document["assignments"].size(), 2u * (4 + 4));
   for (const std::string job : {"ring", "ring:host1", "ring:host1,host99", "ring:4:0", "ring:4:x", "knot:4"})
-    EXPECT_EQ(call(balance_command, {"--fabric", fabric.path(), "--job", job}).status, 64) << job;
+    EXPECT_EQ(balance({"--job", job}).status, 64) << job;
 }
 
 TEST(Balance, WhatTalksMostIsPlacedInsideTheHostAndMistakesAreNamed) {
-  const ScratchFile fabric(kClos);
-  const Arguments words{"--fabric",      fabric.path(), "--place",          "data:4:1GB", "--place",
-                        "tensor:8:10GB", "--place",     "pipeline:4:100MB", "-o",         "json"};
-  const auto outcome = call(balance_command, words);
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
-  expect_matches_schema(outcome.out, "placement");
-  const auto document = json::parse(outcome.out);
+  const auto document = document_of(
+      balance, {"--place", "data:4:1GB", "--place", "tensor:8:10GB", "--place", "pipeline:4:100MB"},
+      "placement");
   ASSERT_EQ(document["groups"].size(), 3u);
   EXPECT_EQ(document["groups"][0]["name"], "tensor");
   EXPECT_EQ(document["groups"][0]["within"], "host");
   EXPECT_EQ(document["groups"][1]["stride"], 8);
-  const auto table = call(balance_command, {"--fabric", fabric.path(), "--place", "tensor:8:10GB"});
-  EXPECT_THAT(table.out, HasSubstr("tensor"));
+  EXPECT_THAT(balance({"--place", "tensor:8:10GB"}).out, HasSubstr("tensor"));
   for (const std::string group :
        {"tensor", "tensor:0:1GB", "tensor:8", "tensor:x:1GB", ":8:1GB", "tensor:999:1"}) {
-    const auto refused = call(balance_command, {"--fabric", fabric.path(), "--place", group});
+    const auto refused = balance({"--place", group});
     EXPECT_EQ(refused.status, 64) << group;
     EXPECT_NE(refused.err, "") << group;
   }
 }
 
 TEST(Balance, OptionsOfTheLabAndOfFilesAreKeptApart) {
-  const ScratchFile file(kClos);
   EXPECT_EQ(call(balance_command, {"--collective", "ring", "--hosts", "4"}).status, 64);
-  const auto run =
-      call(balance_command, {"--fabric", file.path(), "--collective", "ring", "--hosts", "4", "--run"});
+  const auto run = balance({"--collective", "ring", "--hosts", "4", "--run"});
   EXPECT_EQ(run.status, 64);
   EXPECT_THAT(run.err, HasSubstr("--run"));
 }
 
 TEST(Balance, ABlacklistedLinkIsLeftWithFewMoves) {
-  const ScratchFile fabric(kClos);
-  const Arguments words{"--fabric", fabric.path(), "--collective", "shift-4", "--hosts", "16",
-                        "--qps",    "4",           "-o",           "json"};
-  const auto before = call(balance_command, words);
-  const ScratchFile previous(before.out);
+  Arguments words{"--collective", "shift-4", "--hosts", "16", "--qps", "4"};
+  const ScratchFile previous(assigned(words).dump());
   const ScratchFile blacklist(
       "{\"schema\":\"weft.blacklist/1\",\"id\":\"a:leaf1--spine1\",\"fabric\":\"a\",\"layer\":\"roce\","
       "\"a\":{\"node\":\"leaf1\",\"port\":5},\"b\":{\"node\":\"spine1\",\"port\":1},\"class\":\"switch-"
@@ -182,20 +176,15 @@ TEST(Balance, ABlacklistedLinkIsLeftWithFewMoves) {
       "\"verdict\":\"failed\",\"confidence\":1,\"evidence\":[],\"first_seen\":\"2026-01-01T00:00:00Z\","
       "\"last_seen\":\"2026-01-01T00:00:00Z\",\"expires\":\"2999-01-01T00:00:00Z\",\"owner\":\"weft\","
       "\"actions\":[]}\n");
-  Arguments again = words;
-  again.insert(again.end(), {"--previous", previous.path(), "--avoid", blacklist.path()});
-  const auto after = call(balance_command, again);
-  EXPECT_EQ(after.status, 0) << after.err;
-  const auto document = json::parse(after.out);
+  words.insert(words.end(), {"--previous", previous.path(), "--avoid", blacklist.path()});
+  const auto document = assigned(words);
   EXPECT_NEAR(document["ratio"].get<double>(), 1.0, 1e-9);
   EXPECT_GE(document["moves"], 8);
   EXPECT_LE(document["moves"], 24);
-  EXPECT_EQ(after.out.find("leaf1->spine1"), std::string::npos);
-  EXPECT_EQ(after.out.find("spine1->leaf1"), std::string::npos);
+  EXPECT_THAT(document.dump(), Not(AnyOf(HasSubstr("leaf1->spine1"), HasSubstr("spine1->leaf1"))));
 }
 
 TEST(Balance, RefusesWhatMakesNoDemand) {
-  const ScratchFile fabric(kClos);
   for (const Arguments& words :
        std::vector<Arguments>{{},
                               {"--collective", "ring"},
@@ -206,43 +195,30 @@ TEST(Balance, RefusesWhatMakesNoDemand) {
                               {"--collective", "ring", "--hosts", "4", "--qps", "0"},
                               {"--collective", "shift-0", "--hosts", "4"},
                               {"--flows", "/nowhere/flows.jsonl"}}) {
-    Arguments all{"--fabric", fabric.path()};
-    all.insert(all.end(), words.begin(), words.end());
-    const auto outcome = call(balance_command, all);
+    const auto outcome = balance(words);
     EXPECT_EQ(outcome.status, 64) << outcome.out << outcome.err;
     EXPECT_THAT(outcome.err, HasSubstr("weft: "));
   }
 }
 
 TEST(SimulateCollective, ShowsHashingBehindTheBalancer) {
-  const ScratchFile fabric(kClos);
-  const Arguments words{fabric.path(), "--collective", "shift-4", "--hosts", "16", "--bytes", "10MB"};
-  EXPECT_THAT(call(simulate_command, words).out, HasSubstr("ECMP, 16 QPs"));
-  Arguments as_json = words;
-  as_json.insert(as_json.end(), {"-o", "json"});
-  const auto outcome = call(simulate_command, as_json);
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
-  expect_matches_schema(outcome.out, "completion");
-  const auto strategies = json::parse(outcome.out)["strategies"];
+  const Arguments words{"--collective", "shift-4", "--hosts", "16", "--bytes", "10MB"};
+  EXPECT_THAT(simulate(words).out, HasSubstr("ECMP, 16 QPs"));
+  const auto strategies = document_of(simulate, words, "completion")["strategies"];
   EXPECT_GT(strategies[0]["over_optimum"], 1.5);
   EXPECT_NEAR(strategies.back()["over_optimum"].get<double>(), 1.0, 1e-9);
 }
 
 TEST(SimulateCollective, AFaultThatNoFluidModelKnowsIsRefused) {
-  const ScratchFile fabric(kClos);
-  const auto outcome = call(simulate_command, {fabric.path(), "--collective", "ring", "--hosts", "16",
-                                               "--fault", "leaf1--spine1:loss=1%"});
+  const auto outcome =
+      simulate({"--collective", "ring", "--hosts", "16", "--fault", "leaf1--spine1:loss=1%"});
   EXPECT_EQ(outcome.status, 64);
   EXPECT_THAT(outcome.err, HasSubstr("completion times know only down, rate and load"));
 }
 
 TEST(SimulateCollective, TellsWhichAllReduceWinsAtWhichSize) {
-  const ScratchFile fabric(kClos);
-  const auto outcome =
-      call(simulate_command, {fabric.path(), "--collective", "all-reduce", "--hosts", "16", "-o", "json"});
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
-  expect_matches_schema(outcome.out, "algorithms");
-  EXPECT_EQ(json::parse(outcome.out)["sizes"][0]["quickest"], "recursive-doubling");
+  const auto document = document_of(simulate, {"--collective", "all-reduce", "--hosts", "16"}, "algorithms");
+  EXPECT_EQ(document["sizes"][0]["quickest"], "recursive-doubling");
 }
 
 }  // namespace
