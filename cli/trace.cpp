@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "cli/agent.hpp"
 #include "cli/agent_session.hpp"
 #include "cli/cluster.hpp"
 #include "cli/commands.hpp"
@@ -38,7 +39,8 @@ struct TraceWords {
   std::string dst;
   std::uint32_t labels;
   bool json;
-  std::uint32_t audit;  // queue pairs; 0: none
+  std::uint32_t audit;   // queue pairs; 0: none
+  std::string exchange;  // by which they find their peers
 };
 
 Result<TraceWords> read_words(const po::variables_map& values) {
@@ -56,7 +58,12 @@ Result<TraceWords> read_words(const po::variables_map& values) {
     return fail(ErrorKind::usage, "--audit {}: expected 1 to {} queue pairs", audit, kMostAudited);
   if (audit > 0 && values.count("simulate"))
     return fail(ErrorKind::usage, "--audit needs RDMA devices: leave out --simulate");
-  return TraceWords{values["src"].as<std::string>(), values["dst"].as<std::string>(), labels, *json, audit};
+  const auto exchange = check_exchange(values["exchange"].as<std::string>());
+  if (!exchange) return pass_on(exchange);
+  if (audit == 0 && !values["exchange"].defaulted())
+    return fail(ErrorKind::usage, "--exchange is how audited queue pairs find their peers: add --audit N");
+  return TraceWords{
+      values["src"].as<std::string>(), values["dst"].as<std::string>(), labels, *json, audit, *exchange};
 }
 
 Result<NicPair> find_pair(const Fabric& fabric, const TraceWords& words) {
@@ -73,6 +80,12 @@ std::vector<NodeId> hosts_of(const Fabric& fabric, const NicPair& pair) {
   std::vector<NodeId> hosts{fabric.port(pair.src).node};
   if (const NodeId far = fabric.port(pair.dst).node; far != hosts[0]) hosts.push_back(far);
   return hosts;
+}
+
+void serve_audit(AgentSite& site, const TraceWords& words) {
+  if (words.audit == 0) return;
+  site.engine = "verbs";
+  site.exchange = words.exchange;
 }
 
 TracePlan plan_for(const NicPair& pair, std::uint32_t labels) { return {pair, spread_labels(labels)}; }
@@ -109,7 +122,7 @@ int trace_lab(const po::variables_map& values, const TraceWords& words) {
                      secrets.run, plan_for(*pair, words.labels), words.audit);
   auto site = lab_site(*lab, hosts_of(lab->fabric(), *pair));
   if (!site) return report(site.error());
-  if (words.audit > 0) site->engine = "verbs";
+  serve_audit(*site, words);
   const auto done = run_with_agents(
       *site, ListenAddress{lab->coordinator_address()}, lab->fabric(), script, secrets,
       [](const Progress&) {}, interrupt.token());
@@ -141,7 +154,7 @@ int trace_cluster(const po::variables_map& values, const TraceWords& words, cons
                                                    file.fabric.name_of_nic(nic))});
   auto cluster = cluster_of(values, file, hosts_of(file.fabric, *pair));
   if (!cluster) return report(cluster.error());
-  if (words.audit > 0) cluster->site.engine = "verbs";
+  serve_audit(cluster->site, words);
   const Interrupt interrupt;
   const auto secrets = new_run_secrets();
   TraceScript script(file.fabric, file.addresses, {.answers_per_second = kLiveAnswersPerSecond}, secrets.run,
@@ -222,6 +235,7 @@ int trace_command(const Arguments& arguments) {
       "audit", po::value<std::uint32_t>()->value_name("N"),
       "also connect N queue pairs with default settings: the ports they use, and how they spread over paths")(
       "simulate", "simulate the fabric in any case: needs no hosts and no privileges");
+  add_exchange_option(parser.options());
   add_launch_options(parser.options());
   parser.positional("src", 1);
   parser.positional("dst", 1);

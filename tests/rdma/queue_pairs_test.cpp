@@ -119,10 +119,21 @@ TEST_F(QueuePairs, WithDefaultSettingsAreAuditedPathByPath) {
   }
   EXPECT_EQ(on_paths, 12) << answer.output;
   EXPECT_EQ(paths.size(), 4u) << "all paths are listed, used or not";
-  const auto document =
-      rig().weft({"trace", "host1", "host3", "--lab=" + rig().name(), "--audit", "5", "-o", "json"});
-  expect_matches_schema(document.output, "audit");
-  EXPECT_EQ(Json::parse(document.output, nullptr, false)["queue_pairs"], 5) << document.errors;
+}
+
+TEST_F(QueuePairs, AuditedFindTheirPeersByTheCoordinatorOrByAddress) {
+  constexpr QpNum kConnectionManagers(1);  // where librdmacm's own messages go
+  for (const std::string exchange : {"nats", "rdmacm"}) {
+    Answer answer;
+    const auto seen = rig().ports_used("host1", [&] {
+      answer = rig().weft({"trace", "host1", "host3", "--lab=" + rig().name(), "--audit", "5", "--exchange",
+                           exchange, "-o", "json"});
+    });
+    EXPECT_EQ(answer.status, 0) << answer.errors;
+    expect_matches_schema(answer.output, "audit");
+    EXPECT_EQ(Json::parse(answer.output, nullptr, false)["queue_pairs"], 5) << answer.errors;
+    EXPECT_EQ(seen.contains(kConnectionManagers), exchange == "rdmacm") << exchange;
+  }
 }
 
 TEST_F(QueuePairs, CountPingsOneWayAndTellTheHostsDelaysFromTheNetworks) {
