@@ -21,7 +21,8 @@ std::map<std::string, std::uint64_t> counted(const RigAnswers& done) {
 TEST_F(QueuePairs, MarkTheirPacketsWithTheTrafficClassThatWasAskedFor) {
   RigAnswers done;
   const auto seen = rig().packets_of("host1", [&] {
-    done = rig().run({"host1", "host3"}, {{flows({50'000}, seconds(1))}}, {.traffic_class = 104});
+    done =
+        rig().run({"host1", "host3"}, {{flows({50'000}, seconds(1))}}, {.packets = {.traffic_class = 104}});
   });
   ASSERT_EQ(done.error, "");
   EXPECT_THAT(done.uses[rig().nic("host1")], HasSubstr("traffic class 104"));
@@ -60,8 +61,9 @@ TEST_F(QueuePairs, MoveToAnotherLabelWhileTheyLive) {
 }
 
 TEST_F(QueuePairs, FindTheirPeersByAddressAlone) {
-  const auto done = rig().run({"host1", "host3"},
-                              {{flows({50'000, 51'000}, seconds(1))}, {asked("host3", 1)}}, {}, "rdmacm");
+  const auto done =
+      rig().run({"host1", "host3"}, {{flows({50'000, 51'000}, seconds(1))}, {asked("host3", 1)}},
+                {.exchange = "rdmacm"});
   ASSERT_EQ(done.error, "");
   ASSERT_TRUE(done.blamed.empty()) << done.blamed[0].text;
   EXPECT_THAT(done.uses.at(rig().nic("host1")), HasSubstr("peers found by address (librdmacm)"));
@@ -137,7 +139,7 @@ TEST_F(QueuePairsOverIpv6, GoByTheGidOfTheAddressAndKeepTheirLabels) {
   RigAnswers done;
   const auto seen = rig.packets_of("host1", [&] {
     done = rig.run({"host1", "host2"}, {{WorkItem{rig.nic("host1"), seconds(20), request}}},
-                   {.traffic_class = 104});
+                   {.packets = {.traffic_class = 104}});
   });
   ASSERT_EQ(done.error, "");
   ASSERT_TRUE(done.blamed.empty()) << done.blamed[0].text;

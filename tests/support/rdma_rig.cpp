@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "cli/agent_session.hpp"
 #include "cli/compose.hpp"
@@ -60,6 +61,8 @@ FileDescriptor capture_on(const std::string& interface) {
   at.sll_ifindex = static_cast<int>(if_nametoindex(interface.c_str()));
   WEFT_CHECK(bind(fd.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0);
   setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUFFORCE, &kCaptureBuffer, sizeof kCaptureBuffer);
+  const int with_tags = 1;
+  WEFT_CHECK(setsockopt(fd.get(), SOL_PACKET, PACKET_AUXDATA, &with_tags, sizeof with_tags) == 0);
   return fd;
 }
 
@@ -77,19 +80,35 @@ std::optional<SeenPacket> read_packet(ByteSpan bytes) {
   return SeenPacket{QpNum(load_be24(bytes, udp + 13)), UdpPort(load_be16(bytes, udp)), traffic_class, v6};
 }
 
+/// The kernel takes the tag off a frame and tells it beside the packet.
+std::optional<std::uint16_t> vlan_of(msghdr& message) {
+  constexpr std::uint16_t kNumber = 0x0FFF;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_PACKET || part->cmsg_type != PACKET_AUXDATA) continue;
+    tpacket_auxdata told{};
+    std::memcpy(&told, CMSG_DATA(part), sizeof told);
+    if (told.tp_status & TP_STATUS_VLAN_VALID) return told.tp_vlan_tci & kNumber;
+  }
+  return std::nullopt;
+}
+
 /// What came in to the interface: the capture also sees what leaves it.
 std::vector<SeenPacket> read_packets(const FileDescriptor& fd) {
   std::vector<SeenPacket> seen;
   std::array<std::byte, 128> packet{};
   sockaddr_ll from{};
-  socklen_t length = sizeof from;
+  alignas(cmsghdr) std::array<std::byte, 128> told{};
+  iovec into{packet.data(), packet.size()};
   while (true) {
-    const ssize_t got =
-        recvfrom(fd.get(), packet.data(), packet.size(), 0, reinterpret_cast<sockaddr*>(&from), &length);
+    msghdr message{&from, sizeof from, &into, 1, told.data(), told.size(), 0};
+    const ssize_t got = recvmsg(fd.get(), &message, 0);
     if (got <= 0) return seen;
     if (from.sll_pkttype == PACKET_OUTGOING) continue;
     const ByteSpan bytes(packet.data(), std::min(static_cast<std::size_t>(got), packet.size()));
-    if (const auto one = read_packet(bytes)) seen.push_back(*one);
+    auto one = read_packet(bytes);
+    if (!one) continue;
+    one->vlan = vlan_of(message);
+    seen.push_back(*one);
   }
 }
 
@@ -179,7 +198,7 @@ RdmaRig::OtherAgent::~OtherAgent() {
 }
 
 RigAnswers RdmaRig::run(const std::vector<std::string>& hosts, std::vector<std::vector<WorkItem>> waves,
-                        const PacketClass& packets, const char* exchange) const {
+                        const RigOrders& orders) const {
   const auto visit = NamespaceVisit::enter(lab_->management_namespace());
   WEFT_CHECK(visit.has_value());
   GivenWork work(std::move(waves));
@@ -188,8 +207,11 @@ RigAnswers RdmaRig::run(const std::vector<std::string>& hosts, std::vector<std::
   auto site = lab_site(*lab_, nodes);
   WEFT_CHECK(site.has_value());
   site->engine = "verbs";
-  site->packets = packets;
-  site->exchange = exchange;
+  site->packets = orders.packets;
+  site->exchange = orders.exchange;
+  for (AgentHost& host : site->hosts)
+    if (const auto other = orders.nics.find(lab_->fabric().name_of(host.host)); other != orders.nics.end())
+      host.nics.front().report = other->second;
   const auto done = run_with_agents(*site, ListenAddress{lab_->coordinator_address()}, lab_->fabric(), work,
                                     new_run_secrets(), [](const Progress&) {}, {});
   if (!done) work.seen.error = done.error().message;

@@ -31,10 +31,19 @@ struct SeenPacket {
   UdpPort source_port;
   std::uint8_t traffic_class = 0;
   bool v6 = false;
+  std::optional<std::uint16_t> vlan = std::nullopt;  // of its tag
 };
 /// Source ports by destination queue pair, as packets carried them.
 using PortsByQp = std::map<QpNum, std::set<UdpPort>>;
 PortsByQp ports_by_qp(const std::vector<SeenPacket>& packets);
+
+/// How agents are told to work.
+struct RigOrders {
+  PacketClass packets = {};
+  const char* exchange = "nats";
+  /// By host: the NIC it is to use instead of its first.
+  std::map<std::string, NicReport> nics = {};
+};
 
 class RdmaRig {
  public:
@@ -79,7 +88,7 @@ class RdmaRig {
 
   /// Runs waves of work over the agents of `hosts`, with queue pairs.
   RigAnswers run(const std::vector<std::string>& hosts, std::vector<std::vector<WorkItem>> waves,
-                 const PacketClass& packets = {}, const char* exchange = "nats") const;
+                 const RigOrders& orders = {}) const;
   /// The RDMA packets that leave the NIC of `host` while `during` runs.
   std::vector<SeenPacket> packets_of(std::string_view host, const std::function<void()>& during) const;
   PortsByQp ports_used(std::string_view host, const std::function<void()>& during) const {
