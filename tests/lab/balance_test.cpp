@@ -16,6 +16,8 @@ using Json = nlohmann::json;
 // Slow links: what is tested is where bytes go, on machines that do other things as well.
 constexpr const char* kFabric =
     "fabric: small\nkind: roce\nclos: {leaves: 2, spines: 4, hosts_per_leaf: 4}\nlab: {link_rate: 20M}\n";
+constexpr const char* kTwoSpines =
+    "fabric: small\nkind: roce\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 4}\n";
 
 class BalanceLab : public LabUser {
  public:
@@ -65,7 +67,7 @@ TEST(BalanceLab, EveryLinkCountsWhatWasPlannedAlsoAfterOneFailed) {
 }
 
 TEST(BalanceLab, WithoutRunItMapsThePathsAndGivesEveryQpItsLabel) {
-  const BalanceLab lab("fabric: small\nkind: roce\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 4}\n");
+  const BalanceLab lab(kTwoSpines);
   const auto answer = lab.balance({"--collective", "ring", "--qps", "2"});
   EXPECT_EQ(answer.status, 0) << answer.errors;
   expect_matches_schema(answer.output, "assignment");
@@ -80,7 +82,7 @@ TEST(BalanceLab, WithoutRunItMapsThePathsAndGivesEveryQpItsLabel) {
 }
 
 TEST(BalanceLab, WhatMakesNoSenseIsRefusedBeforeAPacketIsSent) {
-  const BalanceLab lab("fabric: small\nkind: roce\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 4}\n");
+  const BalanceLab lab(kTwoSpines);
   const auto refusal = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"--collective", "ring"});
     const auto answer = lab.balance(more);
