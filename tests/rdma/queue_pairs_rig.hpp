@@ -35,6 +35,8 @@ class QueuePairs : public testing::Test {
     ASSERT_EQ(rig_->trouble(), "");
   }
 
+  /// Keep what it gives non-const: a member that is not there then reads as null. Read from a const document
+  /// it would abort the program, whose guests would be left behind.
   Json sweep(const char* load, const char* budget) {
     const auto answer = rig().weft({"sweep", "--lab=" + rig().name(), "--engine", "verbs", "--load", load,
                                     "--budget", budget, "-o", "json"});

@@ -27,7 +27,7 @@ TEST_F(QueuePairs, FindNothingInAHealthyFabric) {
   EXPECT_EQ(document["coverage"]["complete"], true);
   EXPECT_EQ(document["coverage"]["probed"], 40);
   ASSERT_EQ(document["nics"].size(), 4u);
-  for (const auto& nic : document["nics"]) {
+  for (auto& nic : document["nics"]) {
     EXPECT_THAT(nic["uses"].get<std::string>(), HasSubstr("(RoCE v2, ::ffff:"));
     EXPECT_GT(nic["counters"]["grew"]["sent_pkts"], 0);
   }
@@ -37,12 +37,12 @@ TEST_F(QueuePairs, NameTheChannelThatOnlyTheLabelsOfSomeCross) {
   rig().user().fault("leaf1--spine2", {"--loss", "1", "--from", "leaf1"});
   bool named = false;
   for (int attempt = 0; attempt < 2 && !named; ++attempt) {
-    const auto document = sweep("full", "15s");
-    for (const auto& link : document["links"])
+    auto document = sweep("full", "15s");
+    for (auto& link : document["links"])
       named |= link["link"] == "leaf1--spine2" && link["from"] == "leaf1" && link["cause"] == "loss";
-    for (const auto& link : document["links"]) EXPECT_EQ(link["link"], "leaf1--spine2") << said_;
+    for (auto& link : document["links"]) EXPECT_EQ(link["link"], "leaf1--spine2") << said_;
     bool sent_again = false;
-    for (const auto& nic : document["nics"])
+    for (auto& nic : document["nics"])
       for (const auto& [counter, by] : nic["counters"]["grew"].items())
         sent_again |= counter.find("retry") != std::string::npos || counter.find("seq") != std::string::npos;
     EXPECT_TRUE(sent_again) << "devices count what was lost: " << document["nics"].dump();
@@ -53,17 +53,17 @@ TEST_F(QueuePairs, NameTheChannelThatOnlyTheLabelsOfSomeCross) {
 
 TEST_F(QueuePairs, NameTheHostInWhoseMemoryAReceivedByteChanged) {
   const RdmaRig::BadMemory bad(rig(), "host3");
-  const auto document = sweep("full", "6s");
+  auto document = sweep("full", "6s");
   EXPECT_EQ(document["verdict"], "failed") << said_;
   std::set<std::string> corrupted;
-  for (const auto& host : document["hosts"])
+  for (auto& host : document["hosts"])
     if (host["cause"] == "corruption") {
       corrupted.insert(host["host"]);
       EXPECT_EQ(host["verdict"], "failed");
       EXPECT_THAT(host["evidence"].dump(), HasSubstr("silent corruption"));
     }
   EXPECT_EQ(corrupted, std::set<std::string>{"host3"}) << said_;
-  for (const auto& link : document["links"]) EXPECT_NE(link["cause"], "corruption") << said_;
+  for (auto& link : document["links"]) EXPECT_NE(link["cause"], "corruption") << said_;
 }
 
 TEST_F(QueuePairs, UseThePortTheyWereGivenAndNoOther) {
@@ -212,12 +212,12 @@ TEST_F(QueuePairs, LoadAsAnIncastAndGiveEachSenderItsRight) {
     document = Json::parse(answer.output, nullptr, false);
   }
   EXPECT_EQ(document["verdict"], "healthy") << said_;
-  const auto& flows = document["flows"];
+  auto& flows = document["flows"];
   EXPECT_EQ(flows["receivers"].size(), 4u) << said_;
-  for (const auto& receiver : flows["receivers"]) EXPECT_EQ(receiver["senders"], 3);
-  for (const auto& flow : flows["flows"]) {
+  for (auto& receiver : flows["receivers"]) EXPECT_EQ(receiver["senders"], 3);
+  for (auto& flow : flows["flows"]) {
     EXPECT_EQ(flow["qps"].size(), 2u);
-    for (const auto& qp : flow["qps"]) EXPECT_GT(qp["latency_us"]["count"].get<int>(), 10);
+    for (auto& qp : flow["qps"]) EXPECT_GT(qp["latency_us"]["count"].get<int>(), 10);
   }
   EXPECT_TRUE(flows["slow"].empty()) << said_;
 }
