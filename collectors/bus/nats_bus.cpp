@@ -6,6 +6,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 
 #include "collectors/bus/parts.hpp"
@@ -72,22 +73,31 @@ class Inbox {
   bool closed_ = false;
 };
 
-void on_message(natsConnection*, natsSubscription*, natsMsg* message, void* inbox) {
+/// The library's threads call back also after the connection was closed: a subscription's callbacks and the
+/// connection's have a share of the inbox each, until the last of them.
+using InboxShare = std::shared_ptr<Inbox>;
+
+void on_message(natsConnection*, natsSubscription*, natsMsg* message, void* share) {
   if (auto from = sender_of(natsMsg_GetSubject(message)))
-    static_cast<Inbox*>(inbox)->add(
-        {std::move(*from),
-         std::string(natsMsg_GetData(message), static_cast<std::size_t>(natsMsg_GetDataLength(message)))});
+    (*static_cast<InboxShare*>(share))
+        ->add({std::move(*from), std::string(natsMsg_GetData(message),
+                                             static_cast<std::size_t>(natsMsg_GetDataLength(message)))});
   natsMsg_Destroy(message);
 }
 
-void on_closed(natsConnection*, void* inbox) { static_cast<Inbox*>(inbox)->close(); }
+void on_last_message(void* share) { delete static_cast<InboxShare*>(share); }
+
+void on_closed(natsConnection*, void* share) {
+  const std::unique_ptr<InboxShare> last(static_cast<InboxShare*>(share));
+  (*last)->close();
+}
 
 class NatsBus : public Bus {
  public:
   NatsBus(RunId run, std::string self) : run_(run), self_(std::move(self)) {}
 
   ~NatsBus() override {
-    // Let what was said last still leave; then no callback runs any more when the inbox goes.
+    // Let what was said last still leave.
     if (connection_) natsConnection_FlushTimeout(connection_.get(), 500);
     subscription_.reset();
     if (connection_) natsConnection_Close(connection_.get());
@@ -105,17 +115,21 @@ class NatsBus : public Bus {
     natsOptions_SetTimeout(raw, kConnectTimeoutMs);
     natsOptions_SetMaxReconnect(raw, kReconnects);
     natsOptions_SetReconnectWait(raw, kReconnectWaitMs);
-    natsOptions_SetClosedCB(raw, on_closed, &inbox_);
+    auto for_closing = std::make_unique<InboxShare>(inbox_);
+    natsOptions_SetClosedCB(raw, on_closed, for_closing.get());
     natsOptions_SetName(raw, self_.c_str());
     natsConnection* connection = nullptr;
     if (const auto status = natsConnection_Connect(&connection, raw); status != NATS_OK)
       return refused(address, status);
     connection_.reset(connection);
+    (void)for_closing.release();  // to on_closed: closing calls it once
+    auto for_messages = std::make_unique<InboxShare>(inbox_);
     natsSubscription* subscription = nullptr;
-    const auto status = natsConnection_Subscribe(&subscription, connection,
-                                                 subscription_of(run_, self_).c_str(), on_message, &inbox_);
+    const auto status = natsConnection_Subscribe(
+        &subscription, connection, subscription_of(run_, self_).c_str(), on_message, for_messages.get());
     if (status != NATS_OK) return refused(address, status);
     subscription_.reset(subscription);
+    natsSubscription_SetOnCompleteCB(subscription, on_last_message, for_messages.release());
     // The server knows the subscription before anyone is told that we are here.
     if (const auto flushed = natsConnection_FlushTimeout(connection, kConnectTimeoutMs); flushed != NATS_OK)
       return refused(address, flushed);
@@ -140,7 +154,7 @@ class NatsBus : public Bus {
     return {};
   }
 
-  Result<std::optional<Incoming>> receive(Nanoseconds limit) override { return inbox_.next(limit); }
+  Result<std::optional<Incoming>> receive(Nanoseconds limit) override { return inbox_->next(limit); }
 
  private:
   /// The server's own limit, 1 MB unless it was set otherwise.
@@ -161,7 +175,7 @@ class NatsBus : public Bus {
   RunId run_;
   std::string self_;
   std::atomic<std::uint32_t> last_number_ = 0;
-  Inbox inbox_;
+  InboxShare inbox_ = std::make_shared<Inbox>();
   Connection connection_;
   Subscription subscription_;
 };

@@ -46,6 +46,16 @@ TEST(NatsBus, CarriesWhatIsLongerThanTheServerTakesAtOnce) {
   EXPECT_NE(too_long.error().message.find("70000000 bytes"), std::string::npos);
 }
 
+TEST(NatsBus, MayBeGivenUpWhileMessagesStillCome) {
+  const auto nats = server();
+  ASSERT_TRUE(nats) << nats.error().message;
+  for (int i = 0; i < 100; ++i) {  // a sanitizer sees a call back into what has gone
+    const auto bus = connect_nats(nats->address(), RunId(1), "coordinator");
+    ASSERT_TRUE(bus) << bus.error().message;
+    for (int message = 0; message < 20; ++message) ASSERT_TRUE((*bus)->send("coordinator", "to myself"));
+  }
+}
+
 TEST(NatsBus, ARunDoesNotHearAnother) {
   const auto nats = server();
   ASSERT_TRUE(nats);
