@@ -94,7 +94,7 @@ Result<std::span<const Completion>> CompletionQueue::poll() {
     if (const auto polled = poll_stamped(); !polled) return pass_on(polled);
     return std::span<const Completion>(done_);
   }
-  std::array<ibv_wc, kAtOnce> entries{};
+  std::array<ibv_wc, kAtOnce> entries;  // as many as are counted are written
   const int count = ibv_poll_cq(cq_, static_cast<int>(entries.size()), entries.data());
   if (count < 0) return overran(*device_);
   for (int i = 0; i < count; ++i) {
@@ -131,18 +131,23 @@ Result<void> CompletionQueue::poll_stamped() {
 }
 
 Result<void> CompletionQueue::wait(Nanoseconds limit) {
-  if (const int error = ibv_req_notify_cq(cq_, 0); error != 0)
-    return fail(ErrorKind::internal, "{}: cannot ask for completions: {}", device_->name(),
-                std::strerror(error));
-  // One may have come between the last poll and the request: the next poll finds it, so do not sleep long.
+  if (!asked_) {
+    if (const int error = ibv_req_notify_cq(cq_, 0); error != 0)
+      return fail(ErrorKind::internal, "{}: cannot ask for completions: {}", device_->name(),
+                  std::strerror(error));
+    asked_ = true;
+    return {};
+  }
   pollfd waiting{channel_->fd, POLLIN, 0};
-  constexpr Nanoseconds kLongest = std::chrono::milliseconds(5);
-  const auto time = std::clamp(limit, Nanoseconds(0), kLongest);
-  const timespec until{0, time.count()};
+  constexpr Nanoseconds kLongest = std::chrono::milliseconds(100);
+  const timespec until{0, std::clamp(limit, Nanoseconds(0), kLongest).count()};
   if (ppoll(&waiting, 1, &until, nullptr) <= 0) return {};
   ibv_cq* cq = nullptr;
   void* user = nullptr;
-  while (device_->library().get_cq_event(channel_, &cq, &user) == 0) device_->library().ack_cq_events(cq, 1);
+  while (device_->library().get_cq_event(channel_, &cq, &user) == 0) {
+    device_->library().ack_cq_events(cq, 1);
+    asked_ = false;
+  }
   return {};
 }
 

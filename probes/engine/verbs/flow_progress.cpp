@@ -40,9 +40,9 @@ void FlowProgress::completed(std::uint32_t place, int status, Nanoseconds at) {
     if (!error_) error_ = status;
     return;
   }
-  ++done_;
+  done_ += (place + depth_ - done_ % depth_) % depth_ + 1;
   if (!counting_ || warming_ || done_ <= due_before_) return;
-  ++counted_;
+  counted_ = done_ - due_before_;
   last_done_ = at;
   latency_.add(at - posted_at_[place]);
 }

@@ -29,7 +29,13 @@ class FlowProgress {
   };
   /// What is to be posted now; counts as posted.
   ToPost post_due(Nanoseconds at);
-  /// `place` is the message's number modulo `depth`. After a status other than zero nothing is posted.
+  /// Whether the completion of `message` of what is posted is to be asked for: of the last, and every half of
+  /// `depth`. So what a device holds back goes on in bunches of half the depth.
+  bool asks(const ToPost& posting, std::uint64_t message) const {
+    return message + 1 == posting.first + posting.count || (message + 1) % ((depth_ + 1) / 2) == 0;
+  }
+  /// `place`: of a message whose completion was asked for, its number modulo `depth`. Those posted before it
+  /// have ended too: a queue pair completes in order. After a status other than zero nothing is posted.
   void completed(std::uint32_t place, int status, Nanoseconds at);
 
   Nanoseconds next() const { return pacer_.next(); }

@@ -87,7 +87,7 @@ class FlowRun {
       } else {
         longest_gap_ = std::max(longest_gap_, at - last);
       }
-      if (!warming && at >= measured_from_ + request_.duration / 2) change_labels();
+      if (!warming && at >= measured_from_ + request_.duration / 2 && change_labels()) at = now();
       Nanoseconds next = end;
       for (std::uint32_t i = 0; i < flows_.size(); ++i) {
         if (const auto sent = send_due(i, at); !sent) return sent;
@@ -157,28 +157,33 @@ class FlowRun {
     return {};
   }
 
-  /// Of the flows that are to go another way from now on, once.
-  void change_labels() {
+  /// Of the flows that are to go another way from now on, once; whether there were any.
+  bool change_labels() {
+    bool changed = false;
     for (std::uint32_t i = 0; i < flows_.size(); ++i) {
       const auto& then = request_.specs[i].then;
       if (!then || moved_[i] || flows_[i].error()) continue;
       const auto way = qps_->qp(i).relabel(*then);
       moved_[i] = way ? *way : way.error().message;
+      changed = true;
     }
+    return changed;
   }
 
   Result<void> send_due(std::uint32_t spec, Nanoseconds at) {
     FlowProgress& flow = flows_[spec];
-    const auto [first, count] = flow.post_due(at);
-    if (count == 0) return {};
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const std::size_t place = (first + i) % shape_.places;
-      chain_[i] = {.work = std::uint64_t{spec} << 32U | (first + i) % shape_.depth,
+    const auto posting = flow.post_due(at);
+    if (posting.count == 0) return {};
+    for (std::uint64_t i = 0; i < posting.count; ++i) {
+      const std::uint64_t message = posting.first + i;
+      const std::size_t place = message % shape_.places;
+      chain_[i] = {.work = std::uint64_t{spec} << 32U | message % shape_.depth,
                    .piece = slots_->piece(spec * shape_.places + place, shape_.message),
                    .remote_address = qps_->memory(spec) + place * shape_.message,
-                   .remote_key = qps_->memory_key(spec)};
+                   .remote_key = qps_->memory_key(spec),
+                   .asks = flow.asks(posting, message)};
     }
-    return qps_->qp(spec).post(shape_.operation, std::span(chain_).first(count));
+    return qps_->qp(spec).post(shape_.operation, std::span(chain_).first(posting.count));
   }
 
   Result<void> take(Nanoseconds limit) {

@@ -22,6 +22,7 @@ constexpr std::uint8_t kReceiverRetries = 7;  // for ever
 constexpr std::uint8_t kReceiverTimer = 12;   // 0.64 ms, ibv_modify_qp(3)
 constexpr std::uint8_t kReadsInFlight = 4;
 constexpr std::size_t kMostAtOnce = 16;  // messages in one call of the device
+constexpr std::uint32_t kCopied = 128;   // bytes of a small probe
 constexpr std::chrono::milliseconds kLongestDrain{1000};
 constexpr std::chrono::milliseconds kDrainPoll{1};
 constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
@@ -77,12 +78,18 @@ Result<std::unique_ptr<QueuePair>> QueuePair::make(std::shared_ptr<const VerbsDe
   ibv_qp_init_attr wanted{};
   wanted.send_cq = sends.get();
   wanted.recv_cq = receives.get();
-  wanted.cap = {shape.send_depth, shape.receive_depth, 1, 1, 0};
+  // Probes are copied as they are posted. Not flows: their memory may be a GPU's.
+  wanted.cap = {shape.send_depth, shape.receive_depth, 1, 1, shape.kind == QpKind::unreliable ? kCopied : 0};
   wanted.qp_type = shape.kind == QpKind::reliable ? IBV_QPT_RC : IBV_QPT_UC;
   ibv_qp* qp = device->library().create_qp(device->pd(), &wanted);
+  if (qp == nullptr && errno == EINVAL && wanted.cap.max_inline_data > 0) {  // no device says how much it would copy
+    wanted.cap = {shape.send_depth, shape.receive_depth, 1, 1, 0};
+    qp = device->library().create_qp(device->pd(), &wanted);
+  }
   if (qp == nullptr)
     return fail(ErrorKind::absent, "{}: no queue pair: {}", device->name(), std::strerror(errno));
   std::unique_ptr<QueuePair> made(new QueuePair(std::move(device), qp, shape.kind));
+  if (shape.kind == QpKind::unreliable) made->copies_ = std::min(kCopied, wanted.cap.max_inline_data);
   ibv_qp_attr start{};
   start.qp_state = IBV_QPS_INIT;
   start.port_num = made->device_->port();
@@ -199,10 +206,10 @@ Result<void> QueuePair::post_receive(std::uint64_t work, const MemoryPiece& into
 
 Result<void> QueuePair::post(FlowOperation operation, std::span<const Message> messages) {
   struct Request {
-    ibv_send_wr work{};
-    ibv_sge piece{};
+    ibv_send_wr work;
+    ibv_sge piece;
   };
-  std::array<Request, kMostAtOnce> chain;
+  std::array<Request, kMostAtOnce> chain;  // filled as far as it is used
   while (!messages.empty()) {
     const std::size_t count = std::min(messages.size(), chain.size());
     for (std::size_t i = 0; i < count; ++i) {
@@ -216,7 +223,8 @@ Result<void> QueuePair::post(FlowOperation operation, std::span<const Message> m
       request.work.sg_list = &request.piece;
       request.work.num_sge = 1;
       request.work.opcode = opcode_of(operation);
-      request.work.send_flags = IBV_SEND_SIGNALED;
+      if (message.asks) request.work.send_flags |= IBV_SEND_SIGNALED;
+      if (message.piece.bytes <= copies_) request.work.send_flags |= IBV_SEND_INLINE;
       request.work.wr.rdma = {message.remote_address, message.remote_key};
     }
     ibv_send_wr* bad = nullptr;

@@ -35,7 +35,9 @@ class CompletionQueue {
 
   /// What is done by now; valid until the next call. Error: internal (the queue overran, the device is gone).
   Result<std::span<const Completion>> poll();
-  /// Sleeps until something is done or `limit` is over. Poll until empty before.
+  /// Sleeps until something is done, `limit` is over, or a tenth of a second. Returns at once where the
+  /// device had to be asked first to tell of it: poll until empty before each call, for nobody tells of what
+  /// came before that.
   Result<void> wait(Nanoseconds limit);
   ibv_cq* get() const { return cq_; }
   /// Completions that succeeded carry the device's time stamp.
@@ -50,6 +52,7 @@ class CompletionQueue {
   ibv_cq* cq_;
   ibv_cq_ex* stamped_ = nullptr;  // the same queue, where it stamps
   std::optional<DeviceClock> clock_;
+  bool asked_ = false;  // to be told of the next
   std::vector<Completion> done_;
 };
 
@@ -89,6 +92,7 @@ struct Message {
   MemoryPiece piece;
   std::uint64_t remote_address = 0;  // only for write and read
   std::uint32_t remote_key = 0;
+  bool asks = true;  // for its completion; those that do not are done when one posted after them is
 };
 
 class QueuePair {
@@ -114,7 +118,7 @@ class QueuePair {
   Result<UdpPort> source_port() const;
 
   Result<void> post_receive(std::uint64_t work, const MemoryPiece& into);
-  /// All with one call of the device. Error: the first that it refused; those before it are under way.
+  /// Sixteen with one call of the device. Error: the first that it refused; those before it are under way.
   Result<void> post(FlowOperation operation, std::span<const Message> messages);
 
  private:
@@ -126,6 +130,7 @@ class QueuePair {
   std::shared_ptr<const VerbsDevice> device_;
   ibv_qp* qp_;
   QpKind kind_;
+  std::uint32_t copies_ = 0;  // messages up to this size
   QpRoute route_;
 };
 

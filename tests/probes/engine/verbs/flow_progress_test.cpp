@@ -28,6 +28,28 @@ TEST(FlowProgress, PostsAtItsPaceAndNeverMoreThanMayBeUnderWay) {
   EXPECT_EQ(next.count, 1u);
 }
 
+TEST(FlowProgress, AsksForTheLastOfABunchAndForEveryHalfDepthAndOneAnswersForAllBeforeIt) {
+  auto held = flow();
+  const auto first = held.post_due(microseconds(1000));
+  ASSERT_EQ(first.count, 4u);
+  EXPECT_FALSE(held.asks(first, 0));
+  EXPECT_TRUE(held.asks(first, 1));
+  EXPECT_FALSE(held.asks(first, 2));
+  EXPECT_TRUE(held.asks(first, 3));
+  held.completed(1, 0, microseconds(1001));
+  EXPECT_EQ(held.done(), 2u);
+  EXPECT_EQ(held.counted(), 2u);
+  EXPECT_EQ(held.latency().count(), 1u);
+  const auto next = held.post_due(microseconds(1100));
+  EXPECT_EQ(next.first, 4u);
+  ASSERT_EQ(next.count, 2u);
+  EXPECT_TRUE(held.asks(next, 5));
+  held.completed(3, 0, microseconds(1101));
+  held.completed(1, 0, microseconds(1102));
+  EXPECT_EQ(held.done(), 6u);
+  EXPECT_FALSE(held.is_under_way());
+}
+
 TEST(FlowProgress, TimesEachMessageFromItsPostingToItsCompletion) {
   auto timed = flow();
   timed.post_due(microseconds(0));

@@ -82,6 +82,14 @@ TEST(Pings, WhoseFarQueueOverranAreNoLossButAnErrorOfWhoShouldHaveCounted) {
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
+TEST(Pings, DoWithoutCopyingWhereADeviceCannot) {
+  FakeHosts hosts;
+  hosts.fake.refuse(FakeVerbs::Call::create_qp, EINVAL);
+  const auto tallies = hosts.here->ping(hosts.pings(3, 2), {});
+  ASSERT_TRUE(tallies) << tallies.error().message;
+  EXPECT_EQ((*tallies)[0].answered, 3u);
+}
+
 TEST(Pings, GiveBackWhatTheyHeldWhenACallIsRefused) {
   for (const auto call : {FakeVerbs::Call::reg_mr, FakeVerbs::Call::create_cq, FakeVerbs::Call::create_qp,
                           FakeVerbs::Call::modify_qp, FakeVerbs::Call::post_send}) {
