@@ -17,13 +17,17 @@
 namespace weft {
 namespace {
 
-/// Traces by raw packets, all else by another engine.
+/// Traces by raw packets, all else by another engine. The raw socket is open only while it traces: the kernel
+/// looks at every packet of the NIC for it, which soft-RoCE's would pay for.
 class TracedEngine final : public ProbeEngine {
  public:
-  TracedEngine(std::unique_ptr<ProbeEngine> tracer, std::shared_ptr<ProbeEngine> other)
-      : tracer_(std::move(tracer)), other_(std::move(other)) {}
+  using OpenTracer = std::function<Result<std::unique_ptr<ProbeEngine>>()>;
+  TracedEngine(OpenTracer open, std::shared_ptr<ProbeEngine> other)
+      : open_(std::move(open)), other_(std::move(other)) {}
   Result<std::vector<HopAnswer>> trace(const TraceRequest& request, std::stop_token stop) override {
-    return trace_without_echo(*tracer_, request, std::move(stop));
+    const auto tracer = open_();
+    if (!tracer) return pass_on(tracer);
+    return trace_without_echo(**tracer, request, std::move(stop));
   }
   Result<std::vector<PingTally>> ping(const PingRequest& request, std::stop_token stop) override {
     return other_->ping(request, std::move(stop));
@@ -31,7 +35,7 @@ class TracedEngine final : public ProbeEngine {
   Result<std::vector<ReceivedTally>> received(BatchId batch) override { return other_->received(batch); }
 
  private:
-  std::unique_ptr<ProbeEngine> tracer_;
+  OpenTracer open_;
   std::shared_ptr<ProbeEngine> other_;
 };
 
@@ -76,8 +80,10 @@ OpenEngines verbs_engines(std::vector<NicReport> nics, BufferFactory memory, con
              const NicAssignment& assigned, const RunSecrets& secrets) -> Result<NicEngines> {
     const auto nic = raw_nic(nics, assigned, packets);
     if (!nic) return pass_on(nic);
-    auto tracer = open_raw_tracer(*nic, secrets, assigned.nic);
-    if (!tracer) return pass_on(tracer);
+    const auto tracer = [nic = *nic, secrets, self = assigned.nic] {
+      return open_raw_tracer(nic, secrets, self);
+    };
+    if (const auto can = tracer(); !can) return pass_on(can);
     auto opened = open_verbs_engine(
         {.gid = {nic->address, nic->interface, packets.gid_index},
          .traffic = {packets.traffic_class, packets.service_level},
@@ -85,7 +91,7 @@ OpenEngines verbs_engines(std::vector<NicReport> nics, BufferFactory memory, con
          .by_address =
              by_address ? std::optional(ExchangeByAddress{assigned.nic, secrets.key}) : std::nullopt});
     if (!opened) return pass_on(opened);
-    const auto probes = std::make_shared<TracedEngine>(std::move(*tracer), *opened);
+    const auto probes = std::make_shared<TracedEngine>(tracer, *opened);
     return NicEngines{probes, *opened, *opened, counters_of(nic->interface),
                       (*opened)->uses() + "; " + packets.said};
   };

@@ -221,7 +221,7 @@ void VerbsResponder::serve(const std::stop_token& stop) {
       idle = done->empty();
     }
     if (busy_groups_ > 0) {
-      if (idle) std::this_thread::yield();
+      continue;
     } else if (!idle)
       alert_until = now() + kAlert;
     else if (now() < alert_until)
