@@ -118,6 +118,14 @@ void PingStage::observe(const PlannedPing& ping, const PingTally& tally, const R
                                    .corrupt = damaged});
   s.sent += arrived;
   s.lost += arrived - answered - damaged;
+  if (tally.delays) {
+    HostDelays& prober = s.delays[ping.pair.src];
+    HostDelays& responder = s.delays[ping.pair.dst];
+    prober.prober.push_back(tally.delays->prober);
+    responder.responder.push_back(tally.delays->responder);
+    for (HostDelays* host : {&prober, &responder})
+      host->by_hardware = host->by_hardware && tally.delays->by_hardware;
+  }
   if (tally.rtt)
     s.observations.probes.push_back({.path = ping.path, .back = ping.back, .size = size_, .rtt = tally.rtt});
 }

@@ -3,6 +3,7 @@
 // know no clock, bus or engine.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "probes/session/messages.hpp"
 #include "probes/session/sweep_options.hpp"
 #include "topology/findings/flow_result.hpp"
+#include "topology/findings/host_delays.hpp"
 #include "topology/findings/observation.hpp"
 
 namespace weft {
@@ -39,10 +41,11 @@ struct SweepState {
   SweepOptions options;
   RunId run;
   Observations observations;
-  PathLearner learner;     // its paths are those of the observations
-  std::set<PortId> out;    // NICs that take no part (any more)
-  FlowResults flows;       // of the load's own rounds, not of those that press a suspect
-  std::uint64_t sent = 0;  // small and large probes, one way
+  PathLearner learner;                  // its paths are those of the observations
+  std::set<PortId> out;                 // NICs that take no part (any more)
+  FlowResults flows;                    // of the load's own rounds, not of those that press a suspect
+  std::map<PortId, HostDelays> delays;  // what the hosts at the NICs added to round trips
+  std::uint64_t sent = 0;               // small and large probes, one way
   std::uint64_t lost = 0;
   std::uint32_t last_batch = 0;
 

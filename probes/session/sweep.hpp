@@ -60,6 +60,8 @@ class Sweep final : public Script {
   const FlowResults& flows() const { return state_.flows; }
   /// What the NICs' devices counted from before the first packet until the load was over.
   const std::vector<NicCounterSteps>& nic_counters() const { return nic_counters_; }
+  /// What the hosts at the NICs added to the round trips of probes, where engines can tell.
+  const std::map<PortId, HostDelays>& host_delays() const { return state_.delays; }
   /// What the engines of the NICs went by, in words.
   const std::map<PortId, std::string>& uses() const { return uses_; }
 

@@ -172,6 +172,7 @@ Json answer_json(const std::vector<PingTally>& tallies) {
              if (t.delays)
                row.push_back({{"prober", rtt_json(t.delays->prober)},
                               {"responder", rtt_json(t.delays->responder)},
+                              {"whole", rtt_json(t.delays->whole)},
                               {"hardware", t.delays->by_hardware}});
              return row;
            })}};
@@ -217,8 +218,9 @@ HopAnswer hop_from(const Json& row) {
 PingDelays delays_from(const Json& value) {
   const auto prober = rtt_from(field(value, "prober"));
   const auto responder = rtt_from(field(value, "responder"));
-  if (!prober || !responder) throw BadField("delays without quantiles");
-  return {*prober, *responder, truth(field(value, "hardware"))};
+  const auto whole = rtt_from(field(value, "whole"));
+  if (!prober || !responder || !whole) throw BadField("delays without quantiles");
+  return {*prober, *responder, *whole, truth(field(value, "hardware"))};
 }
 
 PingTally ping_tally_from(const Json& row) {

@@ -74,7 +74,7 @@ struct PingRequest {
   std::vector<PingSpec> specs;
   Pace pace;
   /// Both ends look for packets without ever sleeping: no waking up in the figures, at the price of a core
-  /// each.
+  /// each. At a pace of 0, each probe goes as the one before it is answered, or `answer_wait` after it.
   bool busy_poll = false;
   friend bool operator==(const PingRequest&, const PingRequest&) = default;
 };
@@ -82,6 +82,7 @@ struct PingRequest {
 struct PingDelays {
   RttQuantiles prober;
   RttQuantiles responder;
+  RttQuantiles whole;        // as the prober's program sees it, hosts included
   bool by_hardware = false;  // stamped by the device; else by the host's clock as completions were seen
   friend bool operator==(const PingDelays&, const PingDelays&) = default;
 };

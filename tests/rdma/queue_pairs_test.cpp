@@ -30,6 +30,9 @@ TEST_F(QueuePairs, FindNothingInAHealthyFabric) {
   for (auto& nic : document["nics"]) {
     EXPECT_THAT(nic["uses"].get<std::string>(), HasSubstr("(RoCE v2, ::ffff:"));
     EXPECT_GT(nic["counters"]["grew"]["sent_pkts"], 0);
+    EXPECT_GT(nic["delays"]["prober"]["p50"], 0) << nic.dump();
+    EXPECT_GT(nic["delays"]["responder"]["p99"], 0);
+    EXPECT_EQ(nic["delays"]["by_device"], false) << "soft-RoCE stamps nothing";
   }
 }
 

@@ -14,6 +14,7 @@
 #include "topology/files/flows_report.hpp"
 #include "topology/files/link_reference.hpp"
 #include "topology/findings/diagnosis.hpp"
+#include "topology/findings/host_delays.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft {
@@ -64,11 +65,19 @@ struct CounterReport {
   std::map<std::string, std::uint64_t> grew;  // counters that did
 };
 
+/// What the host at a NIC added to the round trips of probes.
+struct DelayReport {
+  std::optional<RttQuantiles> prober;
+  std::optional<RttQuantiles> responder;
+  bool by_device = false;  // stamped by devices; else by the hosts' clocks
+};
+
 /// A NIC of the run.
 struct NicUseReport {
   std::string nic;                  // host1, or host1/p2
   std::optional<std::string> uses;  // what its engine went by, in words
   std::optional<CounterReport> counters;
+  std::optional<DelayReport> delays = std::nullopt;
 };
 
 /// What a run did, beside what it found.

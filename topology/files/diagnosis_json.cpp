@@ -97,11 +97,26 @@ void put_counters(JsonText& out, const CounterReport& read) {
   put(out, "}}}}");
 }
 
+void put_quantiles(JsonText& out, std::string_view name, const RttQuantiles& delay) {
+  put(out, ",\"{}\":{{\"p50\":", name);
+  put_number(out, std::chrono::duration<double>(delay.p50).count());
+  put_member(out, "p99", std::chrono::duration<double>(delay.p99).count());
+  put(out, "}}");
+}
+
+void put_delays(JsonText& out, const DelayReport& delays) {
+  put(out, ",\"delays\":{{\"by_device\":{}", delays.by_device);
+  if (delays.prober) put_quantiles(out, "prober", *delays.prober);
+  if (delays.responder) put_quantiles(out, "responder", *delays.responder);
+  put(out, "}}");
+}
+
 void put_nic(JsonText& out, const NicUseReport& nic) {
   put(out, "\n{{\"nic\":");
   put_string(out, nic.nic);
   if (nic.uses) put_member(out, "uses", *nic.uses);
   if (nic.counters) put_counters(out, *nic.counters);
+  if (nic.delays) put_delays(out, *nic.delays);
   put(out, "}}");
 }
 

@@ -68,11 +68,13 @@ class PingRun {
     // Who looks all the time measures the network, not the queue that its own catching up would make.
     Pacer pacer(interval, request_.busy_poll ? 1 : kBurst, now());
     while (!stop.stop_requested() && next_ < order_end_) {
-      for (auto allowed = pacer.allowance(now()); allowed > 0 && next_ < order_end_; --allowed) {
+      const Nanoseconds at = now();
+      auto allowed = at < turn_ ? 0 : pacer.allowance(at);
+      for (; allowed > 0 && next_ < order_end_; --allowed) {
         if (const auto sent = send_next(); !sent) return sent;
         pacer.sent(1);
       }
-      if (const auto taken = take(std::max(Nanoseconds(0), pacer.next() - now())); !taken) return taken;
+      if (const auto taken = take(std::max(Nanoseconds(0), pacer.next() - at)); !taken) return taken;
     }
     const Nanoseconds until = now() + request_.pace.answer_wait;
     while (!stop.stop_requested() && now() < until && !settled())
@@ -88,8 +90,9 @@ class PingRun {
           .spec = i, .sent = times.sent_count(), .answered = times.answered_count(), .rtt = times.network()};
       const auto prober = times.prober();
       const auto responder = times.responder();
-      if (prober && responder)
-        tally.delays = PingDelays{*prober, *responder, queue_->stamps() && qps_->peer_stamps(i)};
+      const auto whole = times.whole();
+      if (prober && responder && whole)
+        tally.delays = PingDelays{*prober, *responder, *whole, queue_->stamps() && qps_->peer_stamps(i)};
       all.push_back(tally);
     }
     return all;
@@ -137,8 +140,10 @@ class PingRun {
     if (line.busy >= depth_) return {};  // the device does not keep up: this one is not sent
     const std::size_t slot = line.first_slot + depth_ + sequence % depth_;
     store(slots_->bytes(slot), ProbeNote{.sequence = sequence});
-    line.times.posted(sequence, now());
-    alert_until_ = now() + kAlert;
+    const Nanoseconds at = now();
+    line.times.posted(sequence, at);
+    alert_until_ = at + kAlert;
+    if (in_turn_) turn_ = at + request_.pace.answer_wait;
     const Message probe{kSendBit | work_number(spec, sequence), slots_->piece(slot, payload_)};
     const auto posted = qps_->qp(spec).post(FlowOperation::send, {&probe, 1});
     if (!posted) return posted;
@@ -152,9 +157,10 @@ class PingRun {
   Result<void> poll() {
     const auto done = queue_->poll();
     if (!done) return pass_on(done);
+    taken_ = done->size();
+    if (taken_ == 0) return {};
     const Nanoseconds at = now();
     for (const Completion& completion : *done) take(completion, at);
-    taken_ = done->size();
     return {};
   }
 
@@ -169,6 +175,7 @@ class PingRun {
     }
     if (completion.status != 0) return;
     const std::size_t slot = static_cast<std::uint32_t>(completion.work);
+    turn_ = {};
     const ProbeNote note = load_note(slots_->bytes(slot));
     line.times.answered(static_cast<std::uint32_t>(note.sequence), completion.stamp.value_or(at), now());
     if (note.previous_delay > 0)
@@ -199,6 +206,8 @@ class PingRun {
   std::uint64_t order_end_ = 0;
   std::size_t taken_ = 0;
   Nanoseconds alert_until_{};
+  bool in_turn_ = request_.busy_poll && request_.pace.packets_per_second <= 0;
+  Nanoseconds turn_{};               // of the next probe: not before
   std::unique_ptr<RequestQps> qps_;  // they go before the queue
 };
 

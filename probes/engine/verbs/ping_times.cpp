@@ -46,6 +46,9 @@ std::optional<RttQuantiles> PingTimes::network() const {
 std::optional<RttQuantiles> PingTimes::prober() const {
   return quantiles([](const Probe& p) { return (*p.t6 - *p.t1) - (*p.t5 - *p.t2); });
 }
+std::optional<RttQuantiles> PingTimes::whole() const {
+  return quantiles([](const Probe& p) { return *p.t6 - *p.t1; });
+}
 std::optional<RttQuantiles> PingTimes::responder() const {
   return quantiles([](const Probe& p) { return *p.turnaround; });
 }

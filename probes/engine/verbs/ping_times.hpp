@@ -31,6 +31,7 @@ class PingTimes {
   std::optional<RttQuantiles> network() const;
   std::optional<RttQuantiles> prober() const;
   std::optional<RttQuantiles> responder() const;
+  std::optional<RttQuantiles> whole() const;
 
  private:
   struct Probe {

@@ -82,6 +82,22 @@ TEST(Pings, WhoseFarQueueOverranAreNoLossButAnErrorOfWhoShouldHaveCounted) {
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
+TEST(Pings, OfWhoNeverSleepsAndHasNoPaceGoInTurnAndWaitForALostOne) {
+  FakeHosts hosts;
+  auto request = hosts.pings(3);
+  request.busy_poll = true;
+  request.pace = {.packets_per_second = 0, .answer_wait = std::chrono::milliseconds(20)};
+  EXPECT_EQ(hosts.here->ping(request, {}).value().at(0).answered, 3u);
+  hosts.fake.cut(FakeHosts::kHere);
+  request.batch = BatchId(3);
+  const auto began = std::chrono::steady_clock::now();
+  const auto lost = hosts.here->ping(request, {});
+  ASSERT_TRUE(lost) << lost.error().message;
+  EXPECT_EQ(lost->at(0).sent, 3u);
+  EXPECT_EQ(lost->at(0).answered, 0u);
+  EXPECT_GE(std::chrono::steady_clock::now() - began, 3 * request.pace.answer_wait);
+}
+
 TEST(Pings, DoWithoutCopyingWhereADeviceCannot) {
   FakeHosts hosts;
   hosts.fake.refuse(FakeVerbs::Call::create_qp, EINVAL);

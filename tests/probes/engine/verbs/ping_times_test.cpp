@@ -24,6 +24,7 @@ TEST(PingTimes, TellTheNetworkTheProberAndTheResponderApart) {
   EXPECT_EQ(times.network()->p50, microseconds(20));
   EXPECT_EQ(times.responder()->p50, microseconds(400));
   EXPECT_EQ(times.prober()->p50, microseconds(8));
+  EXPECT_EQ(times.whole()->p50, microseconds(428));
   EXPECT_TRUE(times.settled());
 }
 

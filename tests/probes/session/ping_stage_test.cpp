@@ -1,0 +1,52 @@
+// What a stage of pings keeps of the hosts' own share of round trips.
+#include "probes/session/ping_stage.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/traced_fabric.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft {
+namespace {
+
+using std::chrono::microseconds;
+
+RttQuantiles quantiles(int p50, int p99) { return {microseconds(p50), microseconds(p99)}; }
+
+TEST(PingStage, KeepsWhatEachHostAddedToRoundTrips) {
+  const Fabric fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
+  const AddressPlan addresses = plan_addresses(fabric, IpFamily::v4).value();
+  SweepState state{fabric, addresses.book, {}};
+  const PortId from = *fabric.find_nic("host1");
+  const PortId to = *fabric.find_nic("host2");
+  const auto path = path_by_choice(fabric, state.learner.ways(), from, to, 0);
+  const PathLabel label(50'000);
+  ASSERT_TRUE(state.learner.learn(from, to, label, answers_along(fabric, addresses.book, path, path.size())));
+  const PathSetId known = state.learner.find(from, to)->routes.at(0).paths;
+  const PlannedPing ping{
+      .pair = {from, to}, .label = label, .path = known, .back_label = label, .back = known};
+  PingStage stage(state, {{ping, 10}, {ping, 10}}, Bytes(128), 1000);
+  const auto pings = stage.next_wave();
+  ASSERT_EQ(pings.size(), 1u);
+  const TaskAnswer answered =
+      std::vector<PingTally>{{0, 10, 10, 0, quantiles(9, 11),
+                              PingDelays{quantiles(2, 3), quantiles(40, 70), quantiles(51, 90), true}},
+                             {1, 10, 10, 0, quantiles(9, 11),
+                              PingDelays{quantiles(4, 8), quantiles(30, 60), quantiles(43, 80), false}}};
+  stage.take(pings[0], &answered);
+  const auto questions = stage.next_wave();
+  ASSERT_EQ(questions.size(), 1u);
+  const BatchId batch = std::get<ReceivedQuery>(questions[0].work).batch;
+  const TaskAnswer arrived =
+      std::vector<ReceivedTally>{{.batch = batch, .from = from, .spec = 0, .packets = 10},
+                                 {.batch = batch, .from = from, .spec = 1, .packets = 10}};
+  stage.take(questions[0], &arrived);
+  EXPECT_TRUE(stage.next_wave().empty());
+  EXPECT_EQ(over_paths(state.delays.at(from).prober), quantiles(4, 8));
+  EXPECT_EQ(over_paths(state.delays.at(to).responder), quantiles(40, 70)) << "the larger median of two";
+  EXPECT_FALSE(over_paths(state.delays.at(from).responder)) << "nobody probed it";
+  EXPECT_FALSE(state.delays.at(from).by_hardware) << "one of the two was not";
+}
+
+}  // namespace
+}  // namespace weft
