@@ -8,6 +8,7 @@
 
 #include "cli/compose.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/gpu_memory.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/near_nics.hpp"
 #include "cli/options.hpp"
@@ -65,6 +66,9 @@ Result<AgentWords> read_words(const po::variables_map& values) {
   const auto exchange = check_exchange(values["exchange"].as<std::string>());
   if (!exchange) return pass_on(exchange);
   words.exchange = *exchange;
+  const auto memory = read_memory(values);
+  if (!memory) return pass_on(memory);
+  words.memory = *memory;
   return words;
 }
 
@@ -88,6 +92,12 @@ std::optional<HostInventory> inventory_of(const AgentWords& words) {
   return inventory ? std::optional(std::move(*inventory)) : std::nullopt;
 }
 
+MemoryOfNic memory_for(const AgentWords& words, const BufferFactory& of_host,
+                       const std::optional<HostInventory>& inventory) {
+  if (words.memory == kGpuMemory) return gpu_memory(inventory, cuda_module_file());
+  return [of_host](const std::string&) -> Result<FlowMemory> { return FlowMemory{of_host, {}}; };
+}
+
 Result<void> serve(const AgentWords& words, const BufferFactory& memory, std::stop_token stop) {
   const auto bus = connect_nats({words.server, read_token(words.token_on_stdin)}, words.run, words.host);
   if (!bus) return pass_on(bus);
@@ -96,7 +106,8 @@ Result<void> serve(const AgentWords& words, const BufferFactory& memory, std::st
   if (!packets) return pass_on(packets);
   const auto engines = words.engine == "raw" ? raw_engines(words.nics, *packets)
                        : words.engine == "verbs"
-                           ? verbs_engines(words.nics, memory, *packets, words.exchange == kByAddress)
+                           ? verbs_engines(words.nics, memory_for(words, memory, hello.inventory), *packets,
+                                           words.exchange == kByAddress)
                            : umad_engines(words.nics, words.engine == "ibsim");
   return run_agent(**bus, hello, near_nics(engines, hello.inventory), std::move(stop));
 }
@@ -114,6 +125,20 @@ void add_exchange_option(po::options_description& options) {
       "how queue pairs find their peers: nats (by way of the coordinator) or rdmacm (by address)");
 }
 
+Result<std::string> read_memory(const po::variables_map& values) {
+  if (!values.count("memory")) return kHostMemory;
+  const auto given = values["memory"].as<std::string>();
+  if (given == kHostMemory || given == kGpuMemory) return given;
+  return fail(ErrorKind::usage, "--memory {}: expected host or gpu", given);
+}
+
+void add_memory_option(po::options_description& options) {
+  options.add_options()(
+      "memory", po::value<std::string>()->value_name("WHOSE"),
+      "what flows of queue pairs move: memory of the host, or of the gpu nearest to each NIC "
+      "(GPUDirect RDMA where driver and NIC can, else a staged copy; default host)");
+}
+
 std::vector<std::string> agent_arguments(const AgentWords& words) {
   std::vector<std::string> arguments{
       "agent",  "--server", words.server, "--run",     fmt::format("{:x}", words.run.value()),
@@ -121,6 +146,7 @@ std::vector<std::string> agent_arguments(const AgentWords& words) {
   if (words.token_on_stdin) arguments.push_back("--token-stdin");
   if (words.shares_machine) arguments.push_back("--shared-machine");
   if (words.exchange != kByCoordinator) arguments.insert(arguments.end(), {"--exchange", words.exchange});
+  if (words.memory != kHostMemory) arguments.insert(arguments.end(), {"--memory", words.memory});
   std::ranges::move(packet_class_words(words.packets), std::back_inserter(arguments));
   for (const NicReport& nic : words.nics) {
     arguments.push_back("--nic");
@@ -150,6 +176,7 @@ int run_agent_command(const Arguments& arguments, const BufferFactory& memory) {
       "read the server's credential from the first line of the input (else from WEFT_BUS_TOKEN)")(
       "shared-machine", "other hosts are this same machine (a lab): tell of the NICs alone");
   add_exchange_option(parser.options());
+  add_memory_option(parser.options());
   add_packet_class_options(parser.options());
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());

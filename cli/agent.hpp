@@ -19,6 +19,12 @@ inline constexpr const char* kByAddress = "rdmacm";
 Result<std::string> check_exchange(const std::string& given);
 void add_exchange_option(po::options_description& options);
 
+inline constexpr const char* kHostMemory = "host";
+inline constexpr const char* kGpuMemory = "gpu";
+/// Whose memory flows move. Error: usage, where it is neither.
+Result<std::string> read_memory(const po::variables_map& values);
+void add_memory_option(po::options_description& options);
+
 struct AgentWords {
   std::string server;  // nats://HOST:PORT
   RunId run;
@@ -29,11 +35,12 @@ struct AgentWords {
   bool shares_machine = false;  // with other hosts: a lab
   PacketClass packets = {};
   std::string exchange = kByCoordinator;  // how queue pairs find their peers
+  std::string memory = kHostMemory;       // that their flows move
 };
 
 std::vector<std::string> agent_arguments(const AgentWords& words);
 
-/// `weft agent`, its queue pairs in memory that `memory` makes; agent_command takes the host's.
+/// `weft agent`, with `memory` for what is the host's; agent_command takes just that.
 int run_agent_command(const std::vector<std::string>& arguments, const BufferFactory& memory);
 
 }  // namespace weft

@@ -22,6 +22,7 @@ AgentWords words_of(const Fabric& fabric, const AgentHost& host, const std::stri
   words.shares_machine = site.one_machine;
   words.packets = site.packets;
   words.exchange = site.exchange;
+  words.memory = site.memory;
   for (const AgentNic& nic : host.nics) words.nics.push_back(nic.report);
   return words;
 }

@@ -35,6 +35,7 @@ struct AgentSite {
   bool one_machine = false;       // all hosts are this machine: a lab
   PacketClass packets = {};       // as asked for
   std::string exchange = "nats";  // or rdmacm
+  std::string memory = "host";    // or gpu
 };
 
 /// The path of this very program, for hosts that have the same files.

@@ -74,7 +74,7 @@ OpenEngines raw_engines(std::vector<NicReport> nics, const ChosenClass& packets)
 
 Result<std::unique_ptr<TransferBuffer>> host_memory(Bytes size) { return HostBuffer::allocate(size); }
 
-OpenEngines verbs_engines(std::vector<NicReport> nics, BufferFactory memory, const ChosenClass& packets,
+OpenEngines verbs_engines(std::vector<NicReport> nics, MemoryOfNic memory, const ChosenClass& packets,
                           bool by_address) {
   return [nics = std::move(nics), memory = std::move(memory), packets, by_address](
              const NicAssignment& assigned, const RunSecrets& secrets) -> Result<NicEngines> {
@@ -84,16 +84,18 @@ OpenEngines verbs_engines(std::vector<NicReport> nics, BufferFactory memory, con
       return open_raw_tracer(nic, secrets, self);
     };
     if (const auto can = tracer(); !can) return pass_on(can);
+    const auto flows = memory(assigned.interface);
+    if (!flows) return pass_on(flows);
     auto opened = open_verbs_engine(
         {.gid = {nic->address, nic->interface, packets.gid_index},
          .traffic = {packets.traffic_class, packets.service_level},
-         .buffers = memory,
+         .memory = {flows->buffers, host_memory},
          .by_address =
              by_address ? std::optional(ExchangeByAddress{assigned.nic, secrets.key}) : std::nullopt});
     if (!opened) return pass_on(opened);
     const auto probes = std::make_shared<TracedEngine>(tracer, *opened);
     return NicEngines{probes, *opened, *opened, counters_of(nic->interface),
-                      (*opened)->uses() + "; " + packets.said};
+                      (*opened)->uses() + (flows->of.empty() ? "" : ", " + flows->of) + "; " + packets.said};
   };
 }
 

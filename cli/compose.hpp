@@ -20,9 +20,16 @@ OpenEngines raw_engines(std::vector<NicReport> nics, const ChosenClass& packets)
 /// Memory of this host, for queue pairs.
 Result<std::unique_ptr<TransferBuffer>> host_memory(Bytes size);
 
+/// Memory for the flows of a NIC, which goes by `interface`.
+struct FlowMemory {
+  BufferFactory buffers;
+  std::string of;  // whose it is, in words; empty: the host's
+};
+using MemoryOfNic = std::function<Result<FlowMemory>(const std::string& interface)>;
+
 /// Opens queue pairs for probes and flows, and raw sockets for traces. RDMA libraries are loaded only here.
 /// `by_address`: peers are found by librdmacm instead of by way of the coordinator.
-OpenEngines verbs_engines(std::vector<NicReport> nics, BufferFactory memory, const ChosenClass& packets,
+OpenEngines verbs_engines(std::vector<NicReport> nics, MemoryOfNic memory, const ChosenClass& packets,
                           bool by_address);
 
 /// Opens InfiniBand management engines; a NIC's interface is its adapter's name, its first port is served.

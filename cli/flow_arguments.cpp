@@ -7,11 +7,13 @@ namespace {
 
 constexpr std::uint32_t kMostQpsPerFlow = 64;
 constexpr std::int64_t kSmallestMessage = 64;
+constexpr std::int64_t kGpuUnit = 16;  // cuda_buffer.hpp
 constexpr Nanoseconds kLongestLoad = std::chrono::minutes(10);
 /// Where flows have a volume, a round may take so long unless --load-time says otherwise.
 constexpr Nanoseconds kTimeForVolume = std::chrono::seconds(30);
 
-constexpr std::array kOfQueuePairs{"operation", "qps", "message", "depth", "warm-up", "volume", "busy-poll"};
+constexpr std::array kOfQueuePairs{"operation", "qps",    "message",   "depth",
+                                   "warm-up",   "volume", "busy-poll", "memory"};
 
 template <class T>
 Result<void> read_count(const po::variables_map& values, const char* name, T most, T& into) {
@@ -87,6 +89,10 @@ Result<void> read_flow_options(const po::variables_map& values, std::string_view
     if (values.count(name) && engine != "verbs")
       return fail(ErrorKind::usage, "--{} is of queue pairs: it needs --engine verbs", name);
   if (const auto read = read_manner(values, options); !read) return read;
+  if (const auto message = options.manner.message;
+      message && text_option(values, "memory") == "gpu" && message->count() % kGpuUnit != 0)
+    return fail(ErrorKind::usage, "--message {}: GPUs fill and check memory in units of {} bytes",
+                values["message"].as<std::string>(), kGpuUnit);
   options.busy_poll = values.count("busy-poll") != 0;
   if (options.manner.volume) options.load_round = kTimeForVolume;
   if (const auto read = read_time(values, "load-time", options.load_round); !read) return read;

@@ -68,6 +68,10 @@ int sweep_lab(const po::variables_map& values, SweepOptions options) {
     site->exchange = *exchange;
   else
     return report(exchange.error());
+  if (const auto memory = read_memory(values))
+    site->memory = *memory;
+  else
+    return report(memory.error());
   const Interrupt interrupt;
   const Fabric fabric = lab->fabric_as_built();
   const auto secrets = new_run_secrets();
@@ -107,6 +111,10 @@ int sweep_cluster(const po::variables_map& values, SweepOptions options) {
     cluster->site.exchange = *exchange;
   else
     return report(exchange.error());
+  if (const auto memory = read_memory(values))
+    cluster->site.memory = *memory;
+  else
+    return report(memory.error());
   const Interrupt interrupt;
   const auto secrets = new_run_secrets();
   Sweep sweep(file->fabric, file->addresses, options, secrets.run);
@@ -163,6 +171,7 @@ int sweep_command(const Arguments& arguments) {
   add_launch_options(parser.options());
   add_packet_class_options(parser.options());
   add_exchange_option(parser.options());
+  add_memory_option(parser.options());
   add_answer_options(parser.options());
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());

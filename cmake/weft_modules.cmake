@@ -93,7 +93,7 @@ function(weft_all_tests)
     target_compile_definitions(${name} PRIVATE WEFT_SOURCE_DIR="${CMAKE_SOURCE_DIR}" WEFT_BINARY_DIR="${CMAKE_BINARY_DIR}"
                                WEFT_CXX="${CMAKE_CXX_COMPILER}")
     add_dependencies(${name} weft)
-    if(folder STREQUAL "tests/probes/gpu")
+    if(folder MATCHES "^tests/(probes/gpu|cli|probes/engine/verbs)$")
       weft_gpu_test_needs(${name})
     endif()
     set(properties TIMEOUT 300)

@@ -10,7 +10,7 @@ namespace weft {
 
 class FlippingBuffer final : public TransferBuffer {
  public:
-  /// Only what lies in this host's memory can change: not for GPU buffers.
+  /// Only what lies in this host's memory can change: of a GPU's buffer, its staged copy.
   explicit FlippingBuffer(std::unique_ptr<TransferBuffer> memory) : memory_(std::move(memory)) {}
 
   Bytes size() const override { return memory_->size(); }
@@ -23,9 +23,8 @@ class FlippingBuffer final : public TransferBuffer {
   MemoryPath path() const override { return memory_->path(); }
   Result<void> before_send(BufferRange range) override { return memory_->before_send(range); }
   Result<void> after_receive(BufferRange range) override {
-    const auto arrived = memory_->after_receive(range);
-    if (arrived && range.bytes > 0) start_[range.start + range.bytes / 2] ^= std::byte{0x10};
-    return arrived;
+    if (range.bytes > 0) start_[range.start + range.bytes / 2] ^= std::byte{0x10};
+    return memory_->after_receive(range);
   }
   Result<void> fill(BufferRange range, std::uint64_t seed, std::uint64_t offset) override {
     return memory_->fill(range, seed, offset);

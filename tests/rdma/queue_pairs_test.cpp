@@ -36,6 +36,13 @@ TEST_F(QueuePairs, FindNothingInAHealthyFabric) {
   }
 }
 
+TEST_F(QueuePairs, AskedForMemoryOfGpusThatAreNotThereSayWhatIsMissing) {
+  const auto answer = rig().weft({"sweep", "--lab=" + rig().name(), "--engine", "verbs", "--memory", "gpu",
+                                  "--budget", "6s", "-o", "json"});
+  EXPECT_EQ(answer.status, 2) << answer.errors;
+  EXPECT_THAT(answer.output, HasSubstr("memory of a GPU")) << "a finding of every host";
+}
+
 TEST_F(QueuePairs, NameTheChannelThatOnlyTheLabelsOfSomeCross) {
   rig().user().fault("leaf1--spine2", {"--loss", "1", "--from", "leaf1"});
   bool named = false;

@@ -9,6 +9,13 @@
 
 namespace weft {
 
+/// What queue pairs send from and receive into. The host writes and reads the notes of probes, so their
+/// memory is its own.
+struct VerbsMemory {
+  BufferFactory flows;
+  BufferFactory probes;
+};
+
 class Slots {
  public:
   static Result<std::unique_ptr<Slots>> make(std::shared_ptr<const VerbsDevice> device,

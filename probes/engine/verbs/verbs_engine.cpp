@@ -10,12 +10,15 @@ namespace {
 class QueuePairEngine final : public VerbsEngine {
  public:
   QueuePairEngine(std::shared_ptr<const VerbsDevice> device, std::unique_ptr<VerbsResponder> responder,
-                  VerbsOptions options)
-      : device_(std::move(device)), responder_(std::move(responder)), options_(std::move(options)) {}
+                  VerbsOptions options, MemoryPath path)
+      : device_(std::move(device)),
+        responder_(std::move(responder)),
+        options_(std::move(options)),
+        path_(path) {}
 
   std::string uses() const override {
-    return fmt::format("{}; time stamps of the {}{}", describe(device_->gid()),
-                       responder_->stamps() ? "device" : "host",
+    return fmt::format("{}; time stamps of the {}; flows in {}{}", describe(device_->gid()),
+                       responder_->stamps() ? "device" : "host", to_string(path_),
                        by_address_ ? "; peers found by address (librdmacm)" : "");
   }
 
@@ -52,7 +55,7 @@ class QueuePairEngine final : public VerbsEngine {
   Result<std::vector<PingTally>> ping(const PingRequest& request, std::stop_token stop) override {
     if (const auto ready = check_met(); !ready) return pass_on(ready);
     if (by_address_) by_address_->meet(request.peers);
-    auto tallies = run_pings(device_, options_.buffers, options_.traffic, *exchange_, request, stop);
+    auto tallies = run_pings(device_, options_.memory.probes, options_.traffic, *exchange_, request, stop);
     if (const auto stands = device_->check_gid(); !stands) return pass_on(stands);
     return tallies;
   }
@@ -60,7 +63,7 @@ class QueuePairEngine final : public VerbsEngine {
   Result<std::vector<FlowTally>> run(const FlowRequest& request, std::stop_token stop) override {
     if (const auto ready = check_met(); !ready) return pass_on(ready);
     if (by_address_) by_address_->meet(request.peers);
-    auto tallies = run_flows(device_, options_.buffers, options_.traffic, *exchange_, request, stop);
+    auto tallies = run_flows(device_, options_.memory.flows, options_.traffic, *exchange_, request, stop);
     if (const auto stands = device_->check_gid(); !stands) return pass_on(stands);
     if (tallies && request.manner.operation == FlowOperation::read) note_reads(request, *tallies);
     return tallies;
@@ -85,6 +88,7 @@ class QueuePairEngine final : public VerbsEngine {
   std::shared_ptr<const VerbsDevice> device_;
   std::unique_ptr<VerbsResponder> responder_;
   VerbsOptions options_;
+  MemoryPath path_;  // of flows
   PeerExchange* exchange_ = nullptr;
   std::unique_ptr<AddressedExchange> by_address_;  // its thread asks all of the above
 };
@@ -101,9 +105,14 @@ Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(std::shared_ptr<const Ver
                                                        const VerbsOptions& options) {
   auto device = VerbsDevice::open(std::move(library), options.gid);
   if (!device) return pass_on(device);
-  auto responder = VerbsResponder::start(*device, options.buffers, options.traffic);
+  // A page of it tells whether, and how, the device takes the memory of flows: before the first flow.
+  constexpr Bytes kPage(4096);
+  const auto trial = Slots::make(*device, options.memory.flows, 1, kPage);
+  if (!trial) return pass_on(trial);
+  auto responder = VerbsResponder::start(*device, options.memory, options.traffic);
   if (!responder) return pass_on(responder);
-  auto engine = std::make_shared<QueuePairEngine>(std::move(*device), std::move(*responder), options);
+  auto engine = std::make_shared<QueuePairEngine>(std::move(*device), std::move(*responder), options,
+                                                  (*trial)->buffer().path());
   if (options.by_address)
     if (const auto ready = engine->exchange_by_address(options.gid.address, *options.by_address); !ready)
       return pass_on(ready);

@@ -20,14 +20,14 @@ struct ExchangeByAddress {
 struct VerbsOptions {
   GidWish gid;
   VerbsTraffic traffic;
-  BufferFactory buffers;
+  VerbsMemory memory;
   /// Absent: what meet() gives is used.
   std::optional<ExchangeByAddress> by_address = std::nullopt;
 };
 
 class VerbsEngine : public ProbeEngine, public FlowEngine, public PeerService {
  public:
-  /// The device, its GID and why, in words.
+  /// The device, its GID and why, how it reaches the memory of flows; in words.
   virtual std::string uses() const = 0;
 };
 

@@ -48,17 +48,17 @@ struct VerbsResponder::Group {
 };
 
 Result<std::unique_ptr<VerbsResponder>> VerbsResponder::start(std::shared_ptr<const VerbsDevice> device,
-                                                              BufferFactory buffers, VerbsTraffic traffic) {
+                                                              VerbsMemory memory, VerbsTraffic traffic) {
   auto queue = CompletionQueue::make(device, kQueueEntries);
   if (!queue) return pass_on(queue);
   return std::unique_ptr<VerbsResponder>(
-      new VerbsResponder(std::move(device), std::move(buffers), traffic, std::move(*queue)));
+      new VerbsResponder(std::move(device), std::move(memory), traffic, std::move(*queue)));
 }
 
-VerbsResponder::VerbsResponder(std::shared_ptr<const VerbsDevice> device, BufferFactory buffers,
+VerbsResponder::VerbsResponder(std::shared_ptr<const VerbsDevice> device, VerbsMemory memory,
                                VerbsTraffic traffic, std::unique_ptr<CompletionQueue> queue)
     : device_(std::move(device)),
-      buffers_(std::move(buffers)),
+      memory_(std::move(memory)),
       traffic_(traffic),
       queue_(std::move(queue)),
       thread_([this](const std::stop_token& stop) { serve(stop); }) {}
@@ -91,7 +91,8 @@ Result<QpsConnected> VerbsResponder::connect(PortId from, const ConnectQps& offe
     return fail(ErrorKind::conflict,
                 "{}: the completion queue would overrun: {} messages under way, at most {}", device_->name(),
                 under_way_ + group->completions, kQueueEntries);
-  auto slots = Slots::make(device_, buffers_, group->slots_in + answers, offer.message);
+  const BufferFactory& memory = group->is_probes() ? memory_.probes : memory_.flows;
+  auto slots = Slots::make(device_, memory, group->slots_in + answers, offer.message);
   if (!slots) return pass_on(slots);
   group->slots = std::move(*slots);
   QpsConnected answer{.from = device_->address(),

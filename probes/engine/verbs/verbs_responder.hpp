@@ -23,7 +23,7 @@ struct VerbsTraffic {
 class VerbsResponder {
  public:
   static Result<std::unique_ptr<VerbsResponder>> start(std::shared_ptr<const VerbsDevice> device,
-                                                       BufferFactory buffers, VerbsTraffic traffic);
+                                                       VerbsMemory memory, VerbsTraffic traffic);
   ~VerbsResponder();
 
   /// Any thread. Errors say what the device refused; conflict: more messages under way than its completion
@@ -41,7 +41,7 @@ class VerbsResponder {
  private:
   struct Group;  // the queue pairs of one offer
   struct Served;
-  VerbsResponder(std::shared_ptr<const VerbsDevice> device, BufferFactory buffers, VerbsTraffic traffic,
+  VerbsResponder(std::shared_ptr<const VerbsDevice> device, VerbsMemory memory, VerbsTraffic traffic,
                  std::unique_ptr<CompletionQueue> queue);
   Result<void> add(Group& group, const ConnectQps& offer, const OfferedQp& offered, std::size_t index);
   void serve(const std::stop_token& stop);
@@ -54,7 +54,7 @@ class VerbsResponder {
   void drop(PortId from, BatchId batch);
 
   std::shared_ptr<const VerbsDevice> device_;
-  BufferFactory buffers_;
+  VerbsMemory memory_;
   VerbsTraffic traffic_;
   std::unique_ptr<CompletionQueue> queue_;
   mutable std::mutex mutex_;

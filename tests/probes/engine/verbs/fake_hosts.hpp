@@ -26,7 +26,7 @@ struct FakeHosts {
 
   std::shared_ptr<VerbsEngine> open(std::size_t host, const BufferFactory& memory = host_memory) {
     auto engine = open_verbs_engine(fake.library(),
-                                    {.gid = {addresses[host], ""}, .traffic = traffic, .buffers = memory});
+                                    {.gid = {addresses[host], ""}, .traffic = traffic, .memory = {memory, host_memory}});
     EXPECT_TRUE(engine) << engine.error().message;
     exchange.join(nic(host), **engine);
     return *engine;

@@ -61,7 +61,7 @@ TEST(CompletionStatus, IsSpokenInWordsWithItsNumber) {
 // Runs where there is no RDMA device and where there is one: no device has this address.
 TEST(VerbsEngine, WithoutADeviceForTheAddressSaysWhatIsMissing) {
   const auto opened =
-      open_verbs_engine({.gid = {IpAddress(IpAddress::V4{192, 0, 2, 77}), ""}, .traffic = {}, .buffers = {}});
+      open_verbs_engine({.gid = {IpAddress(IpAddress::V4{192, 0, 2, 77}), ""}, .traffic = {}, .memory = {}});
   ASSERT_FALSE(opened);
   EXPECT_THAT(opened.error().kind,
               testing::AnyOf(ErrorKind::absent, ErrorKind::not_supported, ErrorKind::permission));

@@ -17,15 +17,17 @@ using ::testing::Field;
 using ::testing::HasSubstr;
 
 std::string refusal_of(FakeHosts& hosts, const IpAddress& address) {
-  const auto opened =
-      open_verbs_engine(hosts.fake.library(), {.gid = {address, ""}, .traffic = {}, .buffers = host_memory});
+  const auto opened = open_verbs_engine(
+      hosts.fake.library(), {.gid = {address, ""}, .traffic = {}, .memory = {host_memory, host_memory}});
   return opened ? "" : opened.error().message;
 }
 
 TEST(SetUp, TheDeviceItsGidAndWhyAreSaid) {
   FakeHosts hosts;
-  EXPECT_EQ(hosts.here->uses(),
-            "fake0 port 1, GID 0 (RoCE v2, ::ffff:10.0.1.1): the NIC's address; time stamps of the host");
+  EXPECT_EQ(
+      hosts.here->uses(),
+      "fake0 port 1, GID 0 (RoCE v2, ::ffff:10.0.1.1): the NIC's address; time stamps of the host; flows in "
+      "host memory");
 }
 
 TEST(SetUp, PacketsAreMarkedAsAskedForAtBothEnds) {

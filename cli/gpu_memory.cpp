@@ -1,0 +1,46 @@
+#include "cli/gpu_memory.hpp"
+
+#include <algorithm>
+
+#include "cli/agents.hpp"
+#include "probes/gpu/cuda_buffer.hpp"
+#include "topology/findings/near_gpu.hpp"
+
+namespace weft {
+namespace {
+
+/// The inventory's GPU as CUDA counts it; its first where the inventory knows none of CUDA's.
+const CudaDevice& device_for(const std::vector<CudaDevice>& devices, const GpuInventory* near) {
+  const auto same = std::ranges::find_if(
+      devices, [&](const CudaDevice& device) { return near != nullptr && device.pci == near->pci; });
+  return same == devices.end() ? devices.front() : *same;
+}
+
+}  // namespace
+
+std::filesystem::path cuda_module_file() {
+  const auto program = own_program();
+  return (program ? std::filesystem::path(*program).parent_path() : std::filesystem::path()) /
+         kCudaModuleName;
+}
+
+MemoryOfNic gpu_memory(std::optional<HostInventory> inventory, std::filesystem::path module) {
+  return [inventory = std::move(inventory),
+          module = std::move(module)](const std::string& interface) -> Result<FlowMemory> {
+    const auto library = CudaLibrary::load(module);
+    if (!library) return pass_on(library, "memory of a GPU");
+    const auto devices = (*library)->devices();
+    if (!devices) return pass_on(devices, "memory of a GPU");
+    const CudaDevice& device = device_for(*devices, inventory ? gpu_near(*inventory, interface) : nullptr);
+    const auto context = CudaContext::open(*library, device.index);
+    if (!context) return pass_on(context, device.name);
+    return FlowMemory{[context = *context](Bytes size) -> Result<std::unique_ptr<TransferBuffer>> {
+                        auto buffer = CudaBuffer::allocate(context, size);
+                        if (!buffer) return pass_on(buffer);
+                        return std::unique_ptr<TransferBuffer>(std::move(*buffer));
+                      },
+                      fmt::format("of GPU {} ({})", device.pci, device.name)};
+  };
+}
+
+}  // namespace weft
