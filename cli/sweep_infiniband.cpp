@@ -60,7 +60,7 @@ Result<int> sweep_lab(const po::variables_map& values, const SweepOptions& optio
   for (const auto& note : routing_notes(*reading, lab)) fmt::print(stderr, "weft: {}\n", note);
   sweep.know_paths([&](PathLearner& learner) {
     for (const auto& [why, labels] : adopt_paths(learner, *reading, nics))
-      fmt::print(stderr, "weft: {} labels cannot be probed: {}\n", labels, why);
+      fmt::print(stderr, "weft: {} labels, counted for each source, cannot be probed: {}\n", labels, why);
   });
   for (ChannelEvidence& sign : match_evidence(lab.fabric, reading->found, reading->match))
     sweep.note(std::move(sign));

@@ -129,7 +129,8 @@ class NatsBus : public Bus {
         &subscription, connection, subscription_of(run_, self_).c_str(), on_message, for_messages.get());
     if (status != NATS_OK) return refused(address, status);
     subscription_.reset(subscription);
-    natsSubscription_SetOnCompleteCB(subscription, on_last_message, for_messages.release());
+    const auto told = natsSubscription_SetOnCompleteCB(subscription, on_last_message, for_messages.release());
+    if (told != NATS_OK) return refused(address, told);
     // The server knows the subscription before anyone is told that we are here.
     if (const auto flushed = natsConnection_FlushTimeout(connection, kConnectTimeoutMs); flushed != NATS_OK)
       return refused(address, flushed);

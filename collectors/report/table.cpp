@@ -165,8 +165,7 @@ std::string coverage_part(const DiagnosisDocument& document, std::size_t columns
                              document.run.lost),
                  0, columns) +
          first_of("not crossed", covered.missing, columns) +
-         first_of("not loaded, the senders of all flows were held back (busy hosts?)", covered.unloaded,
-                  columns);
+         first_of("not loaded (senders held back, or nobody said what arrived)", covered.unloaded, columns);
 }
 
 std::string timings_part(const DiagnosisDocument& document, std::size_t columns) {

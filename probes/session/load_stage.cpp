@@ -15,6 +15,7 @@ constexpr Bytes kPacket(4096);                              // of IP: a RoCE pac
 /// held the flow back. A sender that is scheduled stays within a few per cent.
 constexpr double kLeastOffered = 0.9;
 constexpr double kLongestPause = 0.2;
+constexpr Nanoseconds kLeastPause = std::chrono::milliseconds(10);  // shorter ones are how hosts schedule
 
 }  // namespace
 
@@ -154,7 +155,8 @@ void LoadStage::observe(const PlannedFlow& flow, Gathered gathered, std::uint32_
                        .offered = gathered.offered,
                        .delivered = gathered.delivered};
   seen.sender_stalled = seen.offered < seen.wanted * kLeastOffered ||
-                        gathered.longest_gap > std::chrono::duration<double>(gathered.span) * kLongestPause;
+                        gathered.longest_gap > std::max<std::chrono::duration<double>>(
+                                                   kLeastPause, gathered.span * kLongestPause);
   s.observations.loads.push_back(seen);
   if (keeps_results_)
     s.flows.flows.push_back({.round = round,

@@ -44,7 +44,7 @@ struct FlowRequest {
 struct FlowMeasure {
   std::uint64_t packets = 0;
   std::uint64_t bytes = 0;    // of IP packets
-  LatencyHistogram messages;  // of each, from its posting to its completion
+  LatencyHistogram messages;  // from posting to completion, of those whose completion was asked for
   friend bool operator==(const FlowMeasure&, const FlowMeasure&) = default;
 };
 struct FlowTally {
@@ -52,8 +52,8 @@ struct FlowTally {
   std::uint64_t packets = 0;
   std::uint64_t bytes = 0;    // of IP packets, handed to the wire
   Nanoseconds elapsed{};      // from the first packet to the last
-  Nanoseconds longest_gap{};  // between two packets: a sender that was not scheduled shows here
-  std::optional<std::string> error = std::nullopt;  // it ended early: what its queue pair said
+  Nanoseconds longest_gap{};  // that no pace asked for: a sender that was not scheduled shows here
+  std::optional<std::string> error = std::nullopt;  // what its queue pair said as it broke
   std::optional<PathLabel> chosen = std::nullopt;   // by the device, where the spec left the label to it
   std::optional<FlowMeasure> measure = std::nullopt;
   std::optional<std::string> moved = std::nullopt;  // by which way it went to its second label, or why not

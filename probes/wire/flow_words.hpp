@@ -5,7 +5,8 @@
 
 namespace weft {
 
-/// The flow arrived by every checksum's word, and the receiver's memory still holds something else: a fault of a host.
+/// The flow arrived by every checksum's word, and the receiver's memory still holds something else: a fault
+/// of a host.
 inline constexpr std::string_view kSilentCorruption = "silent corruption";
 
 }  // namespace weft

@@ -73,8 +73,9 @@ struct PingRequest {
   std::vector<Peer> peers;
   std::vector<PingSpec> specs;
   Pace pace;
-  /// Both ends look for packets without ever sleeping: no waking up in the figures, at the price of a core
-  /// each. At a pace of 0, each probe goes as the one before it is answered, or `answer_wait` after it.
+  /// Queue pairs only. Both ends look for packets without ever sleeping: no waking up in the figures, at the
+  /// price of a core each. At a pace of 0, each probe goes as the one before it is answered, or `answer_wait`
+  /// after it.
   bool busy_poll = false;
   friend bool operator==(const PingRequest&, const PingRequest&) = default;
 };

@@ -77,6 +77,7 @@ struct FakeVerbs::State {
   std::size_t held = 0;
   std::size_t messages = 0;
   std::size_t doorbells = 0;
+  std::size_t copied = 0;
   std::optional<std::size_t> entries;
   struct Refusal {
     Call call;
@@ -227,6 +228,10 @@ int post_send(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad) {
   ++current->doorbells;
   for (; request != nullptr; request = request->next) {
     if (const int error = current->refused(Call::post_send)) return *bad = request, error;
+    if ((request->send_flags & IBV_SEND_INLINE) != 0) {
+      if (request->sg_list->length > from.cap.max_inline_data) return *bad = request, EINVAL;
+      ++current->copied;
+    }
     Work work{*request, *request->sg_list};
     if (!from.waiting.empty() || !current->carry(from, work)) from.waiting.push_back(work);
   }
@@ -515,6 +520,10 @@ std::size_t FakeVerbs::held() const {
 std::size_t FakeVerbs::messages() const {
   const std::lock_guard guard(state_->mutex);
   return state_->messages;
+}
+std::size_t FakeVerbs::copied() const {
+  const std::lock_guard guard(state_->mutex);
+  return state_->copied;
 }
 std::size_t FakeVerbs::doorbells() const {
   const std::lock_guard guard(state_->mutex);

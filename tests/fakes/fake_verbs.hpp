@@ -55,9 +55,11 @@ class FakeVerbs {
     friend auto operator<=>(const Marks&, const Marks&) = default;
   };
   std::vector<Marks> marks() const;
-  /// Of all devices so far: messages that arrived, and calls that posted some.
+  /// Of all devices so far: messages that arrived, calls that posted some, and messages copied as they were
+  /// posted. A device refuses to copy more than its queue pair was given.
   std::size_t messages() const;
   std::size_t doorbells() const;
+  std::size_t copied() const;
 
   struct State;
 

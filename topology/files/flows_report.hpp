@@ -44,7 +44,7 @@ struct FlowsReport {
   std::vector<FlowReport> flows;
   std::vector<ReceiverReport> receivers;  // of incast and all-pairs
   std::vector<SlowNicReport> slow;
-  LatencyHistogram latency;  // of all messages of all queue pairs
+  LatencyHistogram latency;  // of the timed messages of all queue pairs
 };
 
 FlowsReport flows_report(const Fabric& fabric, const PathTable& paths, const FlowResults& results);

@@ -56,7 +56,7 @@ struct Coverage {
   std::size_t probed = 0;           // of these, crossed by enough probes
   std::size_t paths = 0;            // distinct paths used
   std::vector<ChannelId> missing;   // not crossed, in the order of their ids
-  std::vector<ChannelId> unloaded;  // were to be loaded, and all their flows were held back by their senders
+  std::vector<ChannelId> unloaded;  // were to be loaded; all flows were held back by senders, or not counted
   bool complete = true;             // false when the run fell short of what was asked
 };
 

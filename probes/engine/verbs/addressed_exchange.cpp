@@ -8,7 +8,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kLook{50};
-constexpr std::chrono::seconds kLongestQuestion{1};  // to come in: others wait meanwhile
+constexpr std::chrono::seconds kLongestQuestion{3};  // to come in: others wait meanwhile
 constexpr std::chrono::seconds kLongestAnswer{10};   // to go out
 constexpr std::chrono::seconds kLongestGoodbye{1};
 constexpr char kFailed = '!';

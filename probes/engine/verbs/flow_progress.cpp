@@ -17,6 +17,7 @@ void FlowProgress::start(Nanoseconds at, bool warming) {
 void FlowProgress::measure_from(Nanoseconds at) {
   warming_ = false;
   due_ = due_before_ = posted_;  // what was not posted in time belongs to the warm-up
+  counted_from_ = volume_ ? due_before_ : done_;
   counted_ = 0;
   latency_.clear();
   last_done_ = at;
@@ -36,14 +37,13 @@ FlowProgress::ToPost FlowProgress::post_due(Nanoseconds at) {
 }
 
 void FlowProgress::completed(std::uint32_t place, int status, Nanoseconds at) {
-  if (status != 0) {
-    if (!error_) error_ = status;
-    return;
-  }
-  done_ += (place + depth_ - done_ % depth_) % depth_ + 1;
-  if (!counting_ || warming_ || done_ <= due_before_) return;
-  counted_ = done_ - due_before_;
+  if (error_) return;  // the others are its consequence
+  done_ += (place + depth_ - done_ % depth_) % depth_ + (status == 0 ? 1 : 0);
+  if (status != 0) error_ = status;
+  if (!counting_ || warming_ || done_ <= counted_from_) return;
+  counted_ = done_ - counted_from_;
   last_done_ = at;
+  if (status != 0) return;
   latency_.add(at - posted_at_[place]);
 }
 

@@ -18,7 +18,7 @@ class FlowProgress {
 
   /// `warming`: nothing counts until measure_from.
   void start(Nanoseconds at, bool warming);
-  /// The warm-up is over: only what becomes due and is acknowledged from now on counts.
+  /// The warm-up is over: only what is acknowledged from now on counts, and of a volume only what is posted.
   void measure_from(Nanoseconds at);
   /// The time is over: what is acknowledged from now on does not count.
   void stop_counting() { counting_ = false; }
@@ -63,6 +63,7 @@ class FlowProgress {
   std::uint64_t due_before_ = 0;
   std::uint64_t posted_ = 0;
   std::uint64_t done_ = 0;
+  std::uint64_t counted_from_ = 0;  // of a volume, only what was posted for it; else what ends from then on
   std::uint64_t counted_ = 0;
   bool warming_ = false;
   bool counting_ = true;

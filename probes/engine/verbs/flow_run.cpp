@@ -79,6 +79,7 @@ class FlowRun {
     for (FlowProgress& flow : flows_) flow.start(start, warming);
     last_completion_ = start;
     Nanoseconds at = start;
+    Nanoseconds meant = start;  // to be awake again by then
     for (Nanoseconds last = start; !stop.stop_requested() && at < end && !all_ended(); last = at) {
       at = now();
       if (warming && at >= measured_from_) {
@@ -87,14 +88,15 @@ class FlowRun {
         longest_gap_ = Nanoseconds(0);
         warming = false;
       } else {
-        longest_gap_ = std::max(longest_gap_, at - last);
+        longest_gap_ = std::max(longest_gap_, at - std::max(last, meant));
       }
       if (!warming && at >= measured_from_ + request_.duration / 2 && change_labels()) at = now();
-      Nanoseconds next = end;
+      Nanoseconds next = warming ? measured_from_ : end;
       for (std::uint32_t i = 0; i < flows_.size(); ++i) {
         if (const auto sent = send_due(i, at); !sent) return sent;
         next = std::min(next, flows_[i].next());
       }
+      meant = next;
       const bool alert = any_held_back() && at - last_completion_ < kAlert;
       if (const auto taken = take(alert ? Nanoseconds(0) : next - at); !taken) return taken;
     }

@@ -144,6 +144,7 @@ class PingRun {
     line.times.posted(sequence, at);
     alert_until_ = at + kAlert;
     if (in_turn_) turn_ = at + request_.pace.answer_wait;
+    newest_ = work_number(spec, sequence);
     const Message probe{kSendBit | work_number(spec, sequence), slots_->piece(slot, payload_)};
     const auto posted = qps_->qp(spec).post(FlowOperation::send, {&probe, 1});
     if (!posted) return posted;
@@ -175,8 +176,8 @@ class PingRun {
     }
     if (completion.status != 0) return;
     const std::size_t slot = static_cast<std::uint32_t>(completion.work);
-    turn_ = {};
     const ProbeNote note = load_note(slots_->bytes(slot));
+    if (work_number(spec, note.sequence) == newest_) turn_ = {};
     line.times.answered(static_cast<std::uint32_t>(note.sequence), completion.stamp.value_or(at), now());
     if (note.previous_delay > 0)
       line.times.turned_around(static_cast<std::uint32_t>(note.previous),
@@ -207,7 +208,8 @@ class PingRun {
   std::size_t taken_ = 0;
   Nanoseconds alert_until_{};
   bool in_turn_ = request_.busy_poll && request_.pace.packets_per_second <= 0;
-  Nanoseconds turn_{};               // of the next probe: not before
+  Nanoseconds turn_{};        // of the next probe: not before
+  std::uint64_t newest_ = 0;  // the probe sent last
   std::unique_ptr<RequestQps> qps_;  // they go before the queue
 };
 

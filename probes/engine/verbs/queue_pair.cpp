@@ -82,8 +82,8 @@ Result<std::unique_ptr<QueuePair>> QueuePair::make(std::shared_ptr<const VerbsDe
   wanted.cap = {shape.send_depth, shape.receive_depth, 1, 1, shape.kind == QpKind::unreliable ? kCopied : 0};
   wanted.qp_type = shape.kind == QpKind::reliable ? IBV_QPT_RC : IBV_QPT_UC;
   ibv_qp* qp = device->library().create_qp(device->pd(), &wanted);
-  if (qp == nullptr && errno == EINVAL &&
-      wanted.cap.max_inline_data > 0) {  // no device says how much it would copy
+  // No device says how much it would copy: one that refuses is asked for none.
+  if (qp == nullptr && errno == EINVAL && wanted.cap.max_inline_data > 0) {
     wanted.cap = {shape.send_depth, shape.receive_depth, 1, 1, 0};
     qp = device->library().create_qp(device->pd(), &wanted);
   }

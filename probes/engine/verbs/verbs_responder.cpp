@@ -11,7 +11,7 @@ namespace {
 constexpr int kQueueEntries = 16'384;
 constexpr std::uint64_t kAnswerBit = 1ULL << 63U;  // of a work number: our answer, not a probe that came in
 constexpr std::uint32_t kDeepest = 256;
-constexpr Nanoseconds kIdle = std::chrono::milliseconds(100);  // then it looks whether it is to stop
+constexpr Nanoseconds kIdle = std::chrono::milliseconds(50);  // then it looks whether it is to stop
 /// After something came it looks on without sleeping for so long: waking up would count as the network's
 /// delay.
 constexpr Nanoseconds kAlert = std::chrono::microseconds(200);

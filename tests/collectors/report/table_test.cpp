@@ -45,7 +45,7 @@ TEST(DiagnosisTable, SaysWhichCableWhichWayHowMuchAndWhy) {
   EXPECT_THAT(text, HasSubstr("38 of 4,096 lost"));
   EXPECT_THAT(text, HasSubstr("63 of 64 channels"));
   EXPECT_THAT(text, HasSubstr("not crossed: leaf4->spine4"));
-  EXPECT_THAT(text, HasSubstr("held back (busy hosts?): host3->leaf1"));
+  EXPECT_THAT(text, HasSubstr("nobody said what arrived): host3->leaf1"));
   EXPECT_THAT(text, HasSubstr("probing 2.5 s"));
 }
 

@@ -50,6 +50,26 @@ TEST(FlowProgress, AsksForTheLastOfABunchAndForEveryHalfDepthAndOneAnswersForAll
   EXPECT_FALSE(held.is_under_way());
 }
 
+TEST(FlowProgress, WhatEndedBeforeAnErrorWasMoved) {
+  auto broken = flow();
+  ASSERT_EQ(broken.post_due(microseconds(1000)).count, 4u);
+  broken.completed(1, 12, microseconds(1001));
+  broken.completed(3, 5, microseconds(1001));
+  EXPECT_EQ(broken.done(), 1u) << "the one before the message that failed";
+  EXPECT_EQ(broken.counted(), 1u);
+  EXPECT_EQ(broken.latency().count(), 0u);
+}
+
+TEST(FlowProgress, WithoutAVolumeAllThatEndsAfterTheWarmUpCounts) {
+  auto held = flow();
+  held.start(microseconds(0), true);
+  EXPECT_EQ(held.post_due(microseconds(1000)).count, 4u);
+  held.completed(1, 0, microseconds(1001));
+  held.measure_from(microseconds(1002));
+  held.completed(3, 0, microseconds(1003));
+  EXPECT_EQ(held.counted(), 2u);
+}
+
 TEST(FlowProgress, TimesEachMessageFromItsPostingToItsCompletion) {
   auto timed = flow();
   timed.post_due(microseconds(0));
@@ -105,6 +125,7 @@ TEST(FlowProgress, EndsWithItsVolumeOrItsError) {
   auto broken = flow();
   broken.post_due(microseconds(0));
   broken.completed(0, 12, microseconds(9));
+  EXPECT_EQ(broken.done(), 0u);
   broken.completed(1, 5, microseconds(9));
   EXPECT_EQ(broken.error(), 12) << "the first word is the reason, the others are its consequence";
   const auto due = broken.due();

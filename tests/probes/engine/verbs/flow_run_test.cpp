@@ -88,7 +88,9 @@ TEST(Flows, LeaveTheirWarmUpOutOfAllFigures) {
   request.manner.volume = Bytes(40'920);  // ten messages
   const auto tallies = hosts.here->run(request, {});
   ASSERT_TRUE(tallies);
-  EXPECT_EQ(tallies->at(0).measure->messages.count(), 10u);
+  EXPECT_EQ(tallies->at(0).measure->packets, 10u);
+  EXPECT_LE(tallies->at(0).measure->messages.count(), 10u);
+  EXPECT_EQ(hosts.fake.copied(), 0u) << "the memory of flows may be a GPU's";
   EXPECT_EQ(tallies->at(0).packets, 10u);
   EXPECT_GT(hosts.fake.messages(), 20u) << "the warm-up is sent too";
   EXPECT_EQ(hosts.there->received(BatchId(1)).value().at(0).packets, 10u);

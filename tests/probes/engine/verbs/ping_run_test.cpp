@@ -86,8 +86,10 @@ TEST(Pings, OfWhoNeverSleepsAndHasNoPaceGoInTurnAndWaitForALostOne) {
   FakeHosts hosts;
   auto request = hosts.pings(3);
   request.busy_poll = true;
-  request.pace = {.packets_per_second = 0, .answer_wait = std::chrono::milliseconds(20)};
+  request.pace = {.packets_per_second = 0, .answer_wait = std::chrono::seconds(5)};
   EXPECT_EQ(hosts.here->ping(request, {}).value().at(0).answered, 3u);
+  EXPECT_EQ(hosts.fake.copied(), 6u) << "small ones, there and back";
+  request.pace.answer_wait = std::chrono::milliseconds(20);
   hosts.fake.cut(FakeHosts::kHere);
   request.batch = BatchId(3);
   const auto began = std::chrono::steady_clock::now();
