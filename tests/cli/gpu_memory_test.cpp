@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "probes/gpu/cuda_library.hpp"
 #include "topology/findings/near_gpu.hpp"
 
@@ -40,6 +42,15 @@ TEST(GpuMemory, IsOfTheGpuNearTheNicAndTheResultNamesIt) {
   ASSERT_TRUE(buffer) << buffer.error().message;
   EXPECT_EQ((*buffer)->paths().back(), MemoryPath::staged);
   EXPECT_EQ(gpu_memory(std::nullopt, WEFT_FAKE_CUDA)("eth1")->of, "of GPU 0000:18:00.0 (fake GPU 0)");
+}
+
+TEST(GpuMemory, OfADriverThatIsTooOldIsAnErrorThatSaysSo) {
+  setenv("WEFT_FAKE_CUDA_DRIVER", "old", 1);
+  const auto old = gpu_memory(two_gpus(), WEFT_FAKE_CUDA)("eth0");
+  unsetenv("WEFT_FAKE_CUDA_DRIVER");
+  ASSERT_FALSE(old);
+  EXPECT_EQ(old.error().kind, ErrorKind::not_supported);
+  EXPECT_THAT(old.error().message, HasSubstr("too old"));
 }
 
 TEST(GpuMemory, ThatIsNotThereIsAnErrorThatSaysWhatIsMissing) {

@@ -45,7 +45,11 @@ Stretch stretch_of(const void* memory, std::uint64_t bytes, std::uint64_t seed, 
 
 int weft_cuda_interface(void) { return WEFT_CUDA_INTERFACE; }
 
-int weft_cuda_device_count(int* count, WeftCudaError*) {
+/// WEFT_FAKE_CUDA_DRIVER=old: this machine's driver is too old for the module.
+int weft_cuda_device_count(int* count, WeftCudaError* error) {
+  if (const char* driver = std::getenv("WEFT_FAKE_CUDA_DRIVER");
+      driver != nullptr && std::strcmp(driver, "old") == 0)
+    return say(error, WEFT_CUDA_OLD_DRIVER, "the NVIDIA driver is too old");
   *count = 2;
   return WEFT_CUDA_DONE;
 }
