@@ -248,6 +248,9 @@ int trace_command(const Arguments& arguments) {
   if (!values->count("lab")) return trace_fabric(*values, *words);
   const auto lab = (*values)["lab"].as<std::string>();
   if (!ib_lab_exists(lab, ib_lab_root())) return trace_lab(*values, *words);
+  if (words->audit > 0)
+    return report(
+        {ErrorKind::usage, "--audit: an InfiniBand lab has no queue pairs, only management datagrams"});
   Arguments all{"trace"};
   all.insert(all.end(), arguments.begin(), arguments.end());
   return trace_infiniband_lab(lab, *words, all);

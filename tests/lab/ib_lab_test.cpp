@@ -146,6 +146,7 @@ TEST_F(InfinibandLabTest, TraceTellsThePathOfEachLabelAndRoutesTellHowTheyWereMa
   EXPECT_THAT(trace.text, AllOf(HasSubstr("host1 to host5: 2 paths seen with 2 labels"),
                                 HasSubstr("host1->leaf1->spine1->leaf3->host5"),
                                 HasSubstr("host1->leaf1->spine2->leaf3->host5")));
+  EXPECT_EQ(lab.weft({"trace", "host1", "host5", "--lab=" + lab.name(), "--audit", "8"}).status, 64);
   const auto map = lab.weft({"trace", "host1", "host5", "--lab=" + lab.name(), "-o", "json"});
   EXPECT_THAT(map.text, HasSubstr("\"schema\":\"weft.pathmap/1\""));
   const auto routes = lab.weft({"topology", "routes", "--lab=" + lab.name()});
