@@ -90,7 +90,8 @@ TEST(AddressedExchange, WhereNobodyListensSaysSoInTime) {
 TEST(AddressedExchange, WhoSaysNothingDoesNotKeepTheOthersOut) {
   const auto here = open(1, kHere);
   const auto there = open(2, kThere);
-  const auto silent = MessageStream::connect(sockets(), own_address(2), AddressedExchange::kPort,
+  const StreamCalls calls = sockets();
+  const auto silent = MessageStream::connect(calls, own_address(2), AddressedExchange::kPort,
                                              std::chrono::steady_clock::now() + seconds(5));
   ASSERT_TRUE(silent);
   here->meet({{kThere, own_address(2)}});
