@@ -2,12 +2,13 @@
 
 #include <array>
 
+#include "probes/wire/transfer_buffer.hpp"
+
 namespace weft {
 namespace {
 
 constexpr std::uint32_t kMostQpsPerFlow = 64;
 constexpr std::int64_t kSmallestMessage = 64;
-constexpr std::int64_t kGpuUnit = 16;  // cuda_buffer.hpp
 constexpr Nanoseconds kLongestLoad = std::chrono::minutes(10);
 /// Where flows have a volume, a round may take so long unless --load-time says otherwise.
 constexpr Nanoseconds kTimeForVolume = std::chrono::seconds(30);
@@ -90,9 +91,9 @@ Result<void> read_flow_options(const po::variables_map& values, std::string_view
       return fail(ErrorKind::usage, "--{} is of queue pairs: it needs --engine verbs", name);
   if (const auto read = read_manner(values, options); !read) return read;
   if (const auto message = options.manner.message;
-      message && text_option(values, "memory") == "gpu" && message->count() % kGpuUnit != 0)
+      message && text_option(values, "memory") == "gpu" && message->count() % kMemoryUnit.count() != 0)
     return fail(ErrorKind::usage, "--message {}: GPUs fill and check memory in units of {} bytes",
-                values["message"].as<std::string>(), kGpuUnit);
+                values["message"].as<std::string>(), kMemoryUnit.count());
   options.busy_poll = values.count("busy-poll") != 0;
   if (options.manner.volume) options.load_round = kTimeForVolume;
   if (const auto read = read_time(values, "load-time", options.load_round); !read) return read;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/program_options/errors.hpp>
 #include <boost/program_options/parsers.hpp>
 #include <sstream>
@@ -47,7 +48,9 @@ OptionParser::OptionParser(std::string usage, std::string summary, std::string e
     : usage_(std::move(usage)),
       summary_(std::move(summary)),
       examples_(std::move(examples)),
-      options_("options", kHelpColumns) {}
+      options_("options", kHelpColumns) {
+  std::ranges::replace(summary_, '\n', ' ');  // the page breaks it, not the source
+}
 
 Result<po::variables_map> OptionParser::parse(const Arguments& arguments) {
   if (!options_.find_nothrow("help", false)) options_.add_options()("help,h", "print this page");

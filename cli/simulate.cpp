@@ -87,9 +87,10 @@ int simulate_command(const Arguments& arguments) {
   OptionParser parser(
       "weft simulate FABRIC.yaml [--fault 'LINK:loss=0.5%,from=NODE']... [options]\n"
       "       weft simulate FABRIC.yaml (--collective NAME --hosts N | --flows FILE) [--plot FILE]",
-      "Sweeps a simulated fabric with the faults you choose: any size, no privileges. InfiniBand\n"
-      "is routed by LIDs over min-hop tables. With a collective or flows: how long they take, hashed,\n"
-      "sprayed and balanced.",
+      "Sweeps a simulated fabric with the faults you choose: any size, no privileges. InfiniBand is routed "
+      "by "
+      "LIDs over min-hop tables. With a collective or flows: how long they take, hashed, sprayed and "
+      "balanced.",
       kExamples);
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"),
                                  "the fabric file; `weft simulate FILE` does as well")(

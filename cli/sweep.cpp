@@ -49,6 +49,20 @@ Result<std::string> choose_engine(const std::string& asked, const Lab& lab) {
   return has_guests ? "verbs" : "raw";
 }
 
+/// What is the same on every host: the class of packets, how peers are found, whose memory is moved.
+Result<void> read_how_agents_work(const po::variables_map& values, AgentSite& site) {
+  const auto packets = read_packet_class(values);
+  if (!packets) return pass_on(packets);
+  const auto exchange = check_exchange(values["exchange"].as<std::string>());
+  if (!exchange) return pass_on(exchange);
+  const auto memory = read_memory(values);
+  if (!memory) return pass_on(memory);
+  site.packets = *packets;
+  site.exchange = *exchange;
+  site.memory = *memory;
+  return {};
+}
+
 int sweep_lab(const po::variables_map& values, SweepOptions options) {
   const auto lab = open_lab_for_run(values["lab"].as<std::string>());
   if (!lab) return report(lab.error());
@@ -60,18 +74,7 @@ int sweep_lab(const po::variables_map& values, SweepOptions options) {
   if (!site) return report(site.error());
   site->engine = *engine;
   options.nic_counters = *engine == "verbs";
-  if (const auto packets = read_packet_class(values))
-    site->packets = *packets;
-  else
-    return report(packets.error());
-  if (const auto exchange = check_exchange(values["exchange"].as<std::string>()))
-    site->exchange = *exchange;
-  else
-    return report(exchange.error());
-  if (const auto memory = read_memory(values))
-    site->memory = *memory;
-  else
-    return report(memory.error());
+  if (const auto read = read_how_agents_work(values, *site); !read) return report(read.error());
   const Interrupt interrupt;
   const Fabric fabric = lab->fabric_as_built();
   const auto secrets = new_run_secrets();
@@ -103,18 +106,7 @@ int sweep_cluster(const po::variables_map& values, SweepOptions options) {
   auto cluster = cluster_of(values, *file, *hosts);
   if (!cluster) return report(cluster.error());
   if (values["engine"].as<std::string>() == "verbs") cluster->site.engine = "verbs";
-  if (const auto packets = read_packet_class(values))
-    cluster->site.packets = *packets;
-  else
-    return report(packets.error());
-  if (const auto exchange = check_exchange(values["exchange"].as<std::string>()))
-    cluster->site.exchange = *exchange;
-  else
-    return report(exchange.error());
-  if (const auto memory = read_memory(values))
-    cluster->site.memory = *memory;
-  else
-    return report(memory.error());
+  if (const auto read = read_how_agents_work(values, cluster->site); !read) return report(read.error());
   const Interrupt interrupt;
   const auto secrets = new_run_secrets();
   Sweep sweep(file->fabric, file->addresses, options, secrets.run);

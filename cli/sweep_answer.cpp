@@ -57,7 +57,8 @@ std::vector<NicUseReport> nics_of(const Fabric& fabric, const Sweep& sweep) {
   for (const auto& [nic, text] : sweep.uses()) all[nic].uses = text;
   for (const NicCounterSteps& nic : sweep.nic_counters()) all[nic.nic].counters = counted(nic);
   for (const auto& [nic, delays] : sweep.host_delays())
-    all[nic].delays = {over_paths(delays.prober), over_paths(delays.responder), delays.by_hardware};
+    all[nic].delays = {over_paths(delays.prober), over_paths(delays.responder), over_paths(delays.whole),
+                       delays.by_hardware};
   std::vector<NicUseReport> reports;
   for (auto& [nic, report] : all) {
     report.nic = fabric.name_of_nic(nic);

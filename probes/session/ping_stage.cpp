@@ -124,6 +124,7 @@ void PingStage::observe(const PlannedPing& ping, const PingTally& tally, const R
     HostDelays& prober = s.delays[ping.pair.src];
     HostDelays& responder = s.delays[ping.pair.dst];
     prober.prober.push_back(tally.delays->prober);
+    prober.whole.push_back(tally.delays->whole);
     responder.responder.push_back(tally.delays->responder);
     for (HostDelays* host : {&prober, &responder})
       host->by_hardware = host->by_hardware && tally.delays->by_hardware;

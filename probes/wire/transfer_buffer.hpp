@@ -32,6 +32,9 @@ struct MemoryReach {
   std::optional<int> dma_buf = std::nullopt;  // the memory stands at its offset 0
 };
 
+/// GPUs fill and verify in units of this: ranges of their memory and offsets of the pattern are multiples.
+inline constexpr Bytes kMemoryUnit(16);
+
 /// A part of a buffer.
 struct BufferRange {
   std::uint64_t start = 0;
@@ -52,7 +55,7 @@ class TransferBuffer {
   virtual Result<void> after_receive(BufferRange range) = 0;
 
   /// Writes the pattern to the range, from `offset` of the pattern on, or compares the range with it. GPU
-  /// memory wants range.start and offset to be multiples of 16. Offsets of differences count from
+  /// memory wants range.start and offset to be multiples of kMemoryUnit. Offsets of differences count from
   /// range.start.
   virtual Result<void> fill(BufferRange range, std::uint64_t seed, std::uint64_t offset) = 0;
   virtual Result<PatternDifference> verify(BufferRange range, std::uint64_t seed, std::uint64_t offset) = 0;

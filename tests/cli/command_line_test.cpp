@@ -72,6 +72,16 @@ TEST(CommandLine, HelpListsEveryCommandAndFitsATerminal) {
   EXPECT_LE(longest_line(outcome.out), kHelpColumns) << outcome.out;
 }
 
+/// Whether each line of the first paragraph is as full as the next one's first word lets it be.
+bool is_filled(const std::string& page) {
+  std::istringstream lines(page.substr(0, page.find("\n\n")));
+  std::string line;
+  std::getline(lines, line);
+  for (std::string next; std::getline(lines, next); line = next)
+    if (line.size() + 1 + next.substr(0, next.find(' ')).size() <= kHelpColumns) return false;
+  return true;
+}
+
 TEST(CommandLine, EveryCommandHasAHelpPageWithAnExampleThatFitsATerminal) {
   std::vector<Arguments> pages;
   for (const Command& command : commands()) pages.push_back({std::string(command.name), "--help"});
@@ -85,6 +95,7 @@ TEST(CommandLine, EveryCommandHasAHelpPageWithAnExampleThatFitsATerminal) {
     EXPECT_THAT(outcome.out, HasSubstr("usage: weft " + page[0])) << outcome.err;
     EXPECT_THAT(outcome.out, testing::ContainsRegex("examples:\n +.*weft " + page[0]));
     EXPECT_LE(longest_line(outcome.out), kHelpColumns) << outcome.out;
+    EXPECT_TRUE(is_filled(outcome.out)) << outcome.out;
   }
 }
 

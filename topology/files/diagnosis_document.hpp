@@ -69,7 +69,8 @@ struct CounterReport {
 struct DelayReport {
   std::optional<RttQuantiles> prober;
   std::optional<RttQuantiles> responder;
-  bool by_device = false;  // stamped by devices; else by the hosts' clocks
+  std::optional<RttQuantiles> whole;  // round trips as the program on the host sees them
+  bool by_device = false;             // stamped by devices; else by the hosts' clocks
 };
 
 /// A NIC of the run.

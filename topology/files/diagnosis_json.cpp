@@ -108,6 +108,7 @@ void put_delays(JsonText& out, const DelayReport& delays) {
   put(out, ",\"delays\":{{\"by_device\":{}", delays.by_device);
   if (delays.prober) put_quantiles(out, "prober", *delays.prober);
   if (delays.responder) put_quantiles(out, "responder", *delays.responder);
+  if (delays.whole) put_quantiles(out, "whole", *delays.whole);
   put(out, "}}");
 }
 

@@ -13,6 +13,7 @@ namespace weft {
 struct HostDelays {
   std::vector<RttQuantiles> prober;     // from the program to the wire and back again, the two together
   std::vector<RttQuantiles> responder;  // from a probe's arrival until its answer was sent
+  std::vector<RttQuantiles> whole;      // round trips as the prober's program sees them, hosts included
   bool by_hardware = true;              // stamped by devices, all of them
 };
 

@@ -64,9 +64,8 @@ Result<std::string> AddressedExchange::ask(PortId to, std::string_view question,
 void AddressedExchange::serve(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const auto stream = door_->take(kLook);
-    if (!stream)
-      std::this_thread::sleep_for(
-          kLook);  // one that could not be taken does not close the door to the others
+    if (!stream)  // one that could not be taken does not close the door to the others
+      std::this_thread::sleep_for(kLook);
     else if (*stream)
       serve_one(**stream);
   }

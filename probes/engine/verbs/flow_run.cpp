@@ -11,7 +11,6 @@
 namespace weft {
 namespace {
 
-constexpr Bytes kMessageUnit(16);  // GPUs write and check patterns in these (cuda_buffer.hpp)
 constexpr Nanoseconds kDrain = std::chrono::milliseconds(500);
 /// A flow that its device holds back, not its pace, is watched without sleeping for so long after the last
 /// completion: waking up would cost more than a message takes.
@@ -38,7 +37,7 @@ FlowShape shape_of(const FlowRequest& request, Bytes mtu) {
   const std::int64_t in_one_packet =
       std::clamp<std::int64_t>(request.specs[0].size.count() - headers, 64, mtu.count());
   const Bytes message =
-      manner.message.value_or(Bytes(in_one_packet / kMessageUnit.count() * kMessageUnit.count()));
+      manner.message.value_or(Bytes(in_one_packet / kMemoryUnit.count() * kMemoryUnit.count()));
   return {.operation = manner.operation,
           .message = static_cast<std::size_t>(message.count()),
           .depth = manner.depth,

@@ -208,8 +208,8 @@ class PingRun {
   std::size_t taken_ = 0;
   Nanoseconds alert_until_{};
   bool in_turn_ = request_.busy_poll && request_.pace.packets_per_second <= 0;
-  Nanoseconds turn_{};        // of the next probe: not before
-  std::uint64_t newest_ = 0;  // the probe sent last
+  Nanoseconds turn_{};               // of the next probe: not before
+  std::uint64_t newest_ = 0;         // the probe sent last
   std::unique_ptr<RequestQps> qps_;  // they go before the queue
 };
 

@@ -44,6 +44,7 @@ TEST(PingStage, KeepsWhatEachHostAddedToRoundTrips) {
   EXPECT_TRUE(stage.next_wave().empty());
   EXPECT_EQ(over_paths(state.delays.at(from).prober), quantiles(4, 8));
   EXPECT_EQ(over_paths(state.delays.at(to).responder), quantiles(40, 70)) << "the larger median of two";
+  EXPECT_EQ(over_paths(state.delays.at(from).whole), quantiles(51, 90));
   EXPECT_FALSE(over_paths(state.delays.at(from).responder)) << "nobody probed it";
   EXPECT_FALSE(state.delays.at(from).by_hardware) << "one of the two was not";
 }

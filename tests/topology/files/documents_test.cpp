@@ -65,10 +65,11 @@ DiagnosisDocument document_of_everything(const Fabric& fabric) {
       .sent = 1000,
       .lost = 3,
       .timings = {{"plan", std::chrono::milliseconds(1500)}},
-      .nics = {{"host1", "mlx5_0 port 1", CounterReport{"mlx5_0", 1, std::chrono::seconds(3), {{"a_b", 2}}}},
-               {"host2", std::nullopt, std::nullopt,
-                DelayReport{RttQuantiles{std::chrono::microseconds(5), std::chrono::microseconds(9)},
-                            std::nullopt, true}}}};
+      .nics = {
+          {"host1", "mlx5_0 port 1", CounterReport{"mlx5_0", 1, std::chrono::seconds(3), {{"a_b", 2}}}},
+          {"host2", std::nullopt, std::nullopt,
+           DelayReport{RttQuantiles{std::chrono::microseconds(5), std::chrono::microseconds(9)}, std::nullopt,
+                       RttQuantiles{std::chrono::microseconds(50), std::chrono::microseconds(90)}, true}}}};
   return diagnosis_document(fabric, everything(fabric), run, stamp());
 }
 

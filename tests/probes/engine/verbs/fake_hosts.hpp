@@ -25,8 +25,8 @@ struct FakeHosts {
   static PortId nic(std::size_t host) { return PortId(static_cast<std::uint32_t>(10 + host)); }
 
   std::shared_ptr<VerbsEngine> open(std::size_t host, const BufferFactory& memory = host_memory) {
-    auto engine = open_verbs_engine(fake.library(),
-                                    {.gid = {addresses[host], ""}, .traffic = traffic, .memory = {memory, host_memory}});
+    auto engine = open_verbs_engine(
+        fake.library(), {.gid = {addresses[host], ""}, .traffic = traffic, .memory = {memory, host_memory}});
     EXPECT_TRUE(engine) << engine.error().message;
     exchange.join(nic(host), **engine);
     return *engine;
@@ -56,13 +56,21 @@ struct FakeHosts {
     request.pace.packets_per_second = 10'000;
     return request;
   }
-  /// Over 50 ms and more: a host that does not run for a while takes some of them at once, and tells of such a bunch
-  /// no time that it held them; never all.
+  /// Over 50 ms and more: a host that does not run for a while takes some of them at once, and tells of such
+  /// a bunch no time that it held them; never all.
   PingRequest spread_pings(std::uint32_t specs = 1) const {
     auto request = pings(100, specs);
     request.pace.packets_per_second = 2'000;
     return request;
   }
 };
+
+/// For tests of every operation, called by its name.
+inline auto every_operation() {
+  return ::testing::Values(FlowOperation::write, FlowOperation::read, FlowOperation::send);
+}
+inline std::string name_of_operation(const ::testing::TestParamInfo<FlowOperation>& tested) {
+  return std::string(to_string(tested.param));
+}
 
 }  // namespace weft

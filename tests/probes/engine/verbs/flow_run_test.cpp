@@ -39,9 +39,7 @@ TEST(Flows, MoveWhatTheyOfferAndTheReceiverSaysSo) {
 }
 
 class FlowsBy : public ::testing::TestWithParam<FlowOperation> {};
-INSTANTIATE_TEST_SUITE_P(Operations, FlowsBy,
-                         ::testing::Values(FlowOperation::write, FlowOperation::read, FlowOperation::send),
-                         [](const auto& tested) { return std::string(to_string(tested.param)); });
+INSTANTIATE_TEST_SUITE_P(Operations, FlowsBy, every_operation(), name_of_operation);
 
 TEST_P(FlowsBy, MoveAVolumeToWhoReceivesWhoCountsIt) {
   FakeHosts hosts;

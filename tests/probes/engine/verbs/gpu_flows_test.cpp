@@ -26,9 +26,7 @@ Result<std::unique_ptr<TransferBuffer>> of_bad_gpu(Bytes size) {
 }
 
 class GpuFlows : public ::testing::TestWithParam<FlowOperation> {};
-INSTANTIATE_TEST_SUITE_P(Operations, GpuFlows,
-                         ::testing::Values(FlowOperation::write, FlowOperation::read, FlowOperation::send),
-                         [](const auto& tested) { return std::string(to_string(tested.param)); });
+INSTANTIATE_TEST_SUITE_P(Operations, GpuFlows, every_operation(), name_of_operation);
 
 TEST_P(GpuFlows, CarryThePatternAndProbesStayInTheHostsMemory) {
   FakeHosts hosts;
