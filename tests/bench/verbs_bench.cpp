@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 
@@ -22,6 +23,10 @@ constexpr std::uint32_t kMessage = 4096;
 constexpr std::uint32_t kDepth = 8;     // messages under way, of both
 constexpr std::uint32_t kHeaders = 60;  // IP, UDP, BTH, RETH, ICRC around a message
 constexpr int kPingBytes = 84;          // of payload
+/// Where a kernel and its programs lie decides how the emulators' caches suit them: by some per cent, by
+/// boot.
+constexpr int kTurnsPerBoot = 2;
+constexpr std::uint32_t kPings = 10'000;  // 4 s: in the first of them the emulators still translate
 
 std::string fabric(const char* rate, int leaves) {
   return fmt::format(
@@ -98,7 +103,8 @@ double our_bandwidth(const RdmaRig& rig) {
 
 /// Microseconds, half a round trip: "t_typical" of ib_send_lat, column 5.
 double perftest_latency(const RdmaRig& rig) {
-  return perftest(rig, {"ib_send_lat", "-c", "UC", "-s", std::to_string(kPingBytes), "-n", "1000"}, 4)[4];
+  return perftest(
+      rig, {"ib_send_lat", "-c", "UC", "-s", std::to_string(kPingBytes), "-n", std::to_string(kPings)}, 4)[4];
 }
 
 struct OurLatency {
@@ -107,7 +113,7 @@ struct OurLatency {
 };
 OurLatency our_latency(const RdmaRig& rig) {
   PingRequest request{.run = RunId(1), .batch = BatchId(2), .peers = {rig.peer("host2")}};
-  request.specs = {{0, PathLabel(50'000), PathLabel(50'000), 1000, Bytes(128)}};
+  request.specs = {{0, PathLabel(50'000), PathLabel(50'000), kPings, Bytes(128)}};
   // As ib_send_lat does: both ends look without sleeping, and a probe goes as the one before it is answered.
   request.pace.packets_per_second = 0;
   request.busy_poll = true;
@@ -131,12 +137,17 @@ void add_ratio(Figures& figures, const std::string& name, std::vector<double> ra
 }
 
 void beside_perftest(Figures& figures, int alternations) {
-  const RdmaRig rig(fabric("none", 2));
-  if (!rig.trouble().empty()) give_up(rig.trouble());
   std::vector<double> bandwidths;
   std::vector<double> latencies;
   std::vector<double> whole;
+  std::unique_ptr<const RdmaRig> booted;
   for (int i = 0; i < alternations; ++i) {
+    if (i % kTurnsPerBoot == 0) {
+      booted.reset();  // the old one goes before the new one comes
+      booted = std::make_unique<const RdmaRig>(fabric("none", 2));
+      if (!booted->trouble().empty()) give_up(booted->trouble());
+    }
+    const RdmaRig& rig = *booted;
     const double theirs = perftest_bandwidth(rig);
     const double ours = our_bandwidth(rig);
     const double their_latency = perftest_latency(rig);
@@ -151,7 +162,7 @@ void beside_perftest(Figures& figures, int alternations) {
   }
   add_ratio(figures, "bandwidth_vs_perftest", bandwidths, "at least 0.97");
   add_ratio(figures, "latency_vs_perftest", latencies, "at most 1.05");
-  add_ratio(figures, "latency_with_hosts_vs_perftest", whole, "");
+  add_ratio(figures, "latency_with_hosts_vs_perftest", whole, "at most 1.05");
 }
 
 void rig_sweep(Figures& figures) {

@@ -140,14 +140,13 @@ class PingRun {
     if (line.busy >= depth_) return {};  // the device does not keep up: this one is not sent
     const std::size_t slot = line.first_slot + depth_ + sequence % depth_;
     store(slots_->bytes(slot), ProbeNote{.sequence = sequence});
+    newest_ = work_number(spec, sequence);
+    const Message probe{kSendBit | newest_, slots_->piece(slot, payload_)};
     const Nanoseconds at = now();
+    if (const auto posted = qps_->qp(spec).post(FlowOperation::send, {&probe, 1}); !posted) return posted;
     line.times.posted(sequence, at);
     alert_until_ = at + kAlert;
     if (in_turn_) turn_ = at + request_.pace.answer_wait;
-    newest_ = work_number(spec, sequence);
-    const Message probe{kSendBit | work_number(spec, sequence), slots_->piece(slot, payload_)};
-    const auto posted = qps_->qp(spec).post(FlowOperation::send, {&probe, 1});
-    if (!posted) return posted;
     ++line.busy;
     // The device sends within microseconds: its completion, seen at once, is T2.
     for (const Nanoseconds until = now() + kSendPatience; line.busy > 0 && now() < until;)
@@ -156,7 +155,7 @@ class PingRun {
   }
 
   Result<void> poll() {
-    const auto done = queue_->poll();
+    const auto done = queue_->poll(request_.busy_poll ? kBusyLooks : 1);
     if (!done) return pass_on(done);
     taken_ = done->size();
     if (taken_ == 0) return {};

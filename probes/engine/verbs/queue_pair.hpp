@@ -24,6 +24,10 @@ struct Completion {
 /// "transport retry counter exceeded (status 12)".
 std::string describe_status(int status);
 
+/// Looks of somebody who never sleeps before it does anything else: what it does in between delays what it
+/// looks for.
+inline constexpr int kBusyLooks = 64;
+
 class CompletionQueue {
  public:
   /// With the device's own time stamps where it has them.
@@ -33,8 +37,9 @@ class CompletionQueue {
   CompletionQueue(const CompletionQueue&) = delete;
   CompletionQueue& operator=(const CompletionQueue&) = delete;
 
-  /// What is done by now; valid until the next call. Error: internal (the queue overran, the device is gone).
-  Result<std::span<const Completion>> poll();
+  /// What is done by now; valid until the next call. Looks up to `looks` times while nothing is. Error:
+  /// internal (the queue overran, the device is gone).
+  Result<std::span<const Completion>> poll(int looks = 1);
   /// Sleeps until something is done, `limit` is over, or a tenth of a second. Returns at once where the
   /// device had to be asked first to tell of it: poll until empty before each call, for nobody tells of what
   /// came before that.
@@ -44,6 +49,7 @@ class CompletionQueue {
   bool stamps() const { return stamped_ != nullptr; }
 
  private:
+  Result<void> poll_once();
   Result<void> poll_stamped();
   CompletionQueue(std::shared_ptr<const VerbsDevice> device, ibv_comp_channel* channel, ibv_cq* cq)
       : device_(std::move(device)), channel_(channel), cq_(cq) {}

@@ -213,7 +213,7 @@ void VerbsResponder::serve(const std::stop_token& stop) {
     bool idle = false;
     {
       const std::lock_guard lock(mutex_);
-      const auto done = queue_->poll();
+      const auto done = queue_->poll(busy_groups_ > 0 ? kBusyLooks : 1);
       if (!done) {
         broken_ = done.error();
         return;
