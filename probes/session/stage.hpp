@@ -41,7 +41,9 @@ struct SweepState {
   SweepOptions options;
   RunId run;
   Observations observations;
-  PathLearner learner;                  // its paths are those of the observations
+  PathLearner learner;  // its paths are those of the observations
+  /// From an InfiniBand fabric's tables: nothing is traced or loaded, all probes are management datagrams.
+  bool paths_known = false;
   std::set<PortId> out;                 // NICs that take no part (any more)
   FlowResults flows;                    // of the load's own rounds, not of those that press a suspect
   std::map<PortId, HostDelays> delays;  // what the hosts at the NICs added to round trips

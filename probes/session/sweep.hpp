@@ -9,9 +9,9 @@
 #include <string>
 
 #include "probes/diagnosis/diagnose.hpp"
-#include "probes/plan/load_plan.hpp"
-#include "probes/plan/ping_plan.hpp"
 #include "probes/session/script.hpp"
+#include "probes/session/sweep_load.hpp"
+#include "probes/session/sweep_pings.hpp"
 #include "topology/findings/diagnosis.hpp"
 
 namespace weft {
@@ -69,34 +69,21 @@ class Sweep final : public Script {
   enum class Part { mapping, probing, sizing, loading, counting, settling, done };
   void skip_mapping();
   void begin_next_part();
-  void plan_probing();
-  void plan_sizing();
-  void add_pings(const std::vector<PlannedPing>& pings, Bytes size, double packets_per_second, double share);
-  void plan_loading();
-  bool load_again();
-  void add_load(std::vector<LoadRound> rounds, bool keeps_results);
+  void add(std::unique_ptr<Stage> stage);
+  void add(std::vector<std::unique_ptr<Stage>> stages);
   void plan_settling();
-  void ping_doubts(const std::vector<Doubt>& doubts);
-  void press_doubts(const std::vector<Doubt>& doubts);
   void note_dark_channels();
   void note_counters();
   void note_slow_nics();
   Coverage coverage();
-  std::uint32_t packets_for(const std::vector<PlannedPing>& pings, double packets_per_second, double seconds);
-  double large_probes_per_second() const;
-  double budget_seconds(double share) const;
 
   SweepState state_;
+  SweepPings pings_;
+  SweepLoad load_;
   Part part_ = Part::mapping;
-  bool paths_known_ = false;
   std::set<PortId> left_out_;
   HostExpectations expectations_;
   std::deque<std::unique_ptr<Stage>> stages_;  // of the current part
-  std::vector<PlannedPing> pings_;
-  std::vector<LoadRound> to_load_;
-  std::vector<ChannelId> unloaded_;
-  int loadings_ = 0;
-  std::uint32_t rounds_run_ = 0;
   int settlings_ = 0;
   std::map<PortId, NicCounters> counters_before_, counters_after_;
   std::vector<NicCounterSteps> nic_counters_;

@@ -14,6 +14,7 @@ struct SweepOptions {
   LoadLevel load = LoadLevel::none;
   /// Time for probes and load together; the number of packets follows from it.
   Nanoseconds budget = std::chrono::seconds(15);
+  double budget_seconds(double share) const { return std::chrono::duration<double>(budget).count() * share; }
   /// That every path of a pair was seen.
   Fraction confidence{0.99};
   std::uint64_t seed = 1;

@@ -1,0 +1,39 @@
+// SweepLoad: which flows a sweep loads the fabric with: rounds over every channel (or a pattern), once more
+// those that their senders held back, and rounds that press a suspect.
+#pragma once
+
+#include <memory>
+
+#include "probes/diagnosis/diagnose.hpp"
+#include "probes/plan/load_plan.hpp"
+#include "probes/session/stage.hpp"
+
+namespace weft {
+
+class SweepLoad {
+ public:
+  /// `state` outlives this and its stages.
+  explicit SweepLoad(SweepState& state) : state_(&state) {}
+
+  // Each null where nothing is to be loaded.
+  std::unique_ptr<Stage> load();
+  /// Flows that their senders held back tell nothing of the channels they cross; twice at most. Those of a
+  /// pattern belong together and are not repeated one by one.
+  std::unique_ptr<Stage> load_again();
+  std::unique_ptr<Stage> press(const std::vector<Doubt>& doubts);
+
+  /// As of the last call of load_again.
+  const std::vector<ChannelId>& unloaded() const { return unloaded_; }
+
+ private:
+  bool wanted() const { return state_->options.load != LoadLevel::none && !state_->paths_known; }
+  std::unique_ptr<Stage> stage(std::vector<LoadRound> rounds, bool keeps_results);
+
+  SweepState* state_;
+  std::vector<LoadRound> rounds_;
+  std::vector<ChannelId> unloaded_;
+  int loadings_ = 0;
+  std::uint32_t rounds_run_ = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,124 @@
+#include "probes/session/sweep_pings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "probes/session/ping_stage.hpp"
+#include "probes/wire/mad_probe.hpp"
+
+namespace weft {
+namespace {
+
+// Small probes carry no payload to speak of; large ones are what a 4096-byte RoCE MTU makes; the sizes
+// between say where a black hole begins (the usual path MTUs 1024, 1500 and 2048, and the headers of IP, UDP,
+// BTH and DETH).
+constexpr Bytes kSmall(128);
+constexpr Bytes kLarge(4160);
+constexpr std::array kBetween{Bytes(576), Bytes(1500), Bytes(2112)};
+
+// Shares of the budget.
+constexpr double kMadShare = 0.7;  // where all probes are management datagrams
+constexpr double kSmallShare = 0.35;
+constexpr double kLargeShare = 0.10;
+constexpr double kBetweenShare = 0.03;  // each
+constexpr double kSettlingShare = 0.12;
+
+constexpr std::uint32_t kFewestPackets = 10;
+constexpr std::uint32_t kMostPackets = 20'000;
+constexpr std::uint32_t kPacketsOverDeadWays = 50;  // all of them lost: more would say no more
+constexpr std::size_t kMostSized = 64;              // ways on which sizes are tried
+constexpr std::size_t kPingsPerDoubt = 8;
+
+/// Packets each ping may send so that the busiest NIC is done in `seconds`.
+std::uint32_t packets_for(const std::vector<PlannedPing>& pings, double packets_per_second, double seconds) {
+  std::map<PortId, std::uint64_t> per_nic;
+  std::uint64_t most = 1;
+  for (const PlannedPing& ping : pings) most = std::max(most, ++per_nic[ping.pair.src]);
+  const double packets = packets_per_second * seconds / static_cast<double>(most);
+  return static_cast<std::uint32_t>(std::clamp(packets, double{kFewestPackets}, double{kMostPackets}));
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<Stage>> SweepPings::probe() {
+  pings_ = plan_pings(state_->learner);
+  const double small_per_second = state_->options.probes_per_second;
+  std::vector<std::unique_ptr<Stage>> stages;
+  if (state_->paths_known) {
+    stages.push_back(stage(pings_, kMadProbeSize, small_per_second, kMadShare));
+    return stages;
+  }
+  stages.push_back(stage(pings_, kSmall, small_per_second, kSmallShare));
+  auto alive = pings_;
+  std::erase_if(alive, [](const PlannedPing& ping) { return !ping.reached; });
+  stages.push_back(stage(alive, kLarge, large_probes_per_second(), kLargeShare));
+  return stages;
+}
+
+std::vector<std::unique_ptr<Stage>> SweepPings::size() {
+  std::set<PathSetId> passed;
+  std::set<PathSetId> swallowed;
+  for (const Observation& seen : state_->observations.probes) {
+    if (seen.sent == 0) continue;
+    if (seen.size == kSmall && seen.lost < seen.sent) passed.insert(seen.path);
+    if (seen.size == kLarge && seen.lost == seen.sent && seen.sent >= kFewestPackets)
+      swallowed.insert(seen.path);
+  }
+  std::vector<PlannedPing> pings;
+  for (const PlannedPing& ping : pings_)
+    if (pings.size() < kMostSized && ping.reached && passed.contains(ping.path) &&
+        swallowed.contains(ping.path))
+      pings.push_back(ping);
+  std::vector<std::unique_ptr<Stage>> stages;
+  if (pings.empty()) return stages;
+  for (const Bytes size : kBetween)
+    stages.push_back(stage(pings, size, large_probes_per_second(), kBetweenShare));
+  return stages;
+}
+
+std::vector<std::unique_ptr<Stage>> SweepPings::settle(const std::vector<Doubt>& doubts) {
+  std::map<Bytes, std::vector<CountedPing>> pings;  // by size
+  const double affordable =
+      state_->options.budget_seconds(kSettlingShare) * state_->options.probes_per_second;
+  for (const Doubt& doubt : doubts)
+    for (const ChannelId channel : doubt.channels) {
+      if (doubt.packets == 0) continue;
+      const auto chosen =
+          pings_over(state_->learner.table(), pings_, channel, doubt.channels, kPingsPerDoubt);
+      for (const PlannedPing& ping : chosen) {
+        const double packets =
+            std::min(static_cast<double>(doubt.packets) / static_cast<double>(chosen.size()), affordable);
+        pings[state_->paths_known     ? kMadProbeSize
+              : doubt.size == Bytes() ? kSmall
+                                      : doubt.size]
+            .push_back({ping, static_cast<std::uint32_t>(packets) + 1});
+      }
+    }
+  std::vector<std::unique_ptr<Stage>> stages;
+  for (auto& [size, counted] : pings) {
+    const double speed =
+        size > kSmall && !state_->paths_known ? large_probes_per_second() : state_->options.probes_per_second;
+    stages.push_back(std::make_unique<PingStage>(*state_, std::move(counted), size, speed));
+  }
+  return stages;
+}
+
+std::unique_ptr<Stage> SweepPings::stage(const std::vector<PlannedPing>& pings, Bytes size,
+                                         double packets_per_second, double share) const {
+  const auto packets = packets_for(pings, packets_per_second, state_->options.budget_seconds(share));
+  std::vector<CountedPing> counted;
+  for (const PlannedPing& ping : pings)
+    counted.push_back({ping, ping.reached ? packets : std::min(packets, kPacketsOverDeadWays)});
+  return std::make_unique<PingStage>(*state_, std::move(counted), size, packets_per_second);
+}
+
+double SweepPings::large_probes_per_second() const {
+  Bandwidth slowest = Bandwidth::gbit(1'000'000);
+  for (const Link& link : state_->fabric.links()) slowest = std::min(slowest, link.rate);
+  const double affordable = slowest.bits_per_second() * state_->options.large_probe_share.value() /
+                            (static_cast<double>(kLarge.count()) * 8);
+  return std::min(affordable, state_->options.probes_per_second);
+}
+
+}  // namespace weft

@@ -1,0 +1,36 @@
+// SweepPings: which pings a sweep sends, how large and how many: over every known path, then of sizes between
+// where large ones vanish, then more over what is in doubt.
+#pragma once
+
+#include <memory>
+
+#include "probes/diagnosis/diagnose.hpp"
+#include "probes/plan/ping_plan.hpp"
+#include "probes/session/stage.hpp"
+
+namespace weft {
+
+class SweepPings {
+ public:
+  /// `state` outlives this and its stages.
+  explicit SweepPings(SweepState& state) : state_(&state) {}
+
+  /// Every path that is known by now, with small and with large packets.
+  std::vector<std::unique_ptr<Stage>> probe();
+  /// Where large packets all vanished on a way that small ones pass: the sizes between, which say where the
+  /// black hole begins.
+  std::vector<std::unique_ptr<Stage>> size();
+  /// As many over each doubtful channel as the doubt asks for, by pings that cross no other of its channels
+  /// where there are such.
+  std::vector<std::unique_ptr<Stage>> settle(const std::vector<Doubt>& doubts);
+
+ private:
+  std::unique_ptr<Stage> stage(const std::vector<PlannedPing>& pings, Bytes size, double packets_per_second,
+                               double share) const;
+  double large_probes_per_second() const;
+
+  SweepState* state_;
+  std::vector<PlannedPing> pings_;
+};
+
+}  // namespace weft
