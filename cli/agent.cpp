@@ -53,22 +53,14 @@ Result<AgentWords> read_words(const po::variables_map& values) {
       if (!nic) return pass_on(nic);
       words.nics.push_back(*nic);
     }
-  words.engine = values["engine"].as<std::string>();
+  const auto& engine = words.manner.engine = values["engine"].as<std::string>();
   words.shares_machine = values.count("shared-machine") != 0;
-  if (words.engine != "raw" && words.engine != "verbs" && words.engine != "umad" && words.engine != "ibsim")
-    return fail(ErrorKind::usage, "--engine {}: expected raw, verbs, umad or ibsim", words.engine);
+  if (engine != "raw" && engine != "verbs" && engine != "umad" && engine != "ibsim")
+    return fail(ErrorKind::usage, "--engine {}: expected raw, verbs, umad or ibsim", engine);
   if (words.nics.empty())
     return fail(ErrorKind::usage, "--nic is missing: name at least one ADDRESS or INTERFACE=ADDRESS");
   words.token_on_stdin = values.count("token-stdin") != 0;
-  const auto packets = read_packet_class(values);
-  if (!packets) return pass_on(packets);
-  words.packets = *packets;
-  const auto exchange = check_exchange(values["exchange"].as<std::string>());
-  if (!exchange) return pass_on(exchange);
-  words.exchange = *exchange;
-  const auto memory = read_memory(values);
-  if (!memory) return pass_on(memory);
-  words.memory = *memory;
+  if (const auto read = read_agent_manner(values, words.manner); !read) return pass_on(read);
   return words;
 }
 
@@ -85,7 +77,7 @@ std::string read_token(bool from_stdin) {
 
 /// What the coordinator is to know of this host; it is of use, but nothing depends on it.
 std::optional<HostInventory> inventory_of(const AgentWords& words) {
-  if (words.engine == "ibsim") return std::nullopt;  // its adapters are not this machine's
+  if (words.manner.engine == "ibsim") return std::nullopt;  // its adapters are not this machine's
   HostSource source{.shares_machine = words.shares_machine};
   for (const NicReport& nic : words.nics) source.serves.push_back(nic.interface);
   auto inventory = read_host(source);
@@ -94,60 +86,35 @@ std::optional<HostInventory> inventory_of(const AgentWords& words) {
 
 MemoryOfNic memory_for(const AgentWords& words, const BufferFactory& of_host,
                        const std::optional<HostInventory>& inventory) {
-  if (words.memory == kGpuMemory) return gpu_memory(inventory, cuda_module_file());
+  if (words.manner.memory == kGpuMemory) return gpu_memory(inventory, cuda_module_file());
   return [of_host](const std::string&) -> Result<FlowMemory> { return FlowMemory{of_host, {}}; };
 }
 
 Result<void> serve(const AgentWords& words, const BufferFactory& memory, std::stop_token stop) {
   const auto bus = connect_nats({words.server, read_token(words.token_on_stdin)}, words.run, words.host);
   if (!bus) return pass_on(bus);
-  const Hello hello{words.host, std::string(tool_version()), words.engine, words.nics, inventory_of(words)};
-  const auto packets = choose_packet_class(words.packets, [](const char* name) { return std::getenv(name); });
+  const AgentManner& manner = words.manner;
+  const Hello hello{words.host, std::string(tool_version()), manner.engine, words.nics, inventory_of(words)};
+  const auto packets =
+      choose_packet_class(manner.packets, [](const char* name) { return std::getenv(name); });
   if (!packets) return pass_on(packets);
-  const auto engines = words.engine == "raw" ? raw_engines(words.nics, *packets)
-                       : words.engine == "verbs"
+  const auto engines = manner.engine == "raw" ? raw_engines(words.nics, *packets)
+                       : manner.engine == "verbs"
                            ? verbs_engines(words.nics, memory_for(words, memory, hello.inventory), *packets,
-                                           words.exchange == kByAddress)
-                           : umad_engines(words.nics, words.engine == "ibsim");
+                                           manner.exchange == kByAddress)
+                           : umad_engines(words.nics, manner.engine == "ibsim");
   return run_agent(**bus, hello, near_nics(engines, hello.inventory), std::move(stop));
 }
 
 }  // namespace
 
-Result<std::string> check_exchange(const std::string& given) {
-  if (given == kByCoordinator || given == kByAddress) return given;
-  return fail(ErrorKind::usage, "--exchange {}: expected nats or rdmacm", given);
-}
-
-void add_exchange_option(po::options_description& options) {
-  options.add_options()(
-      "exchange", po::value<std::string>()->value_name("HOW")->default_value(kByCoordinator),
-      "how queue pairs find their peers: nats (by way of the coordinator) or rdmacm (by address)");
-}
-
-Result<std::string> read_memory(const po::variables_map& values) {
-  if (!values.count("memory")) return kHostMemory;
-  const auto given = values["memory"].as<std::string>();
-  if (given == kHostMemory || given == kGpuMemory) return given;
-  return fail(ErrorKind::usage, "--memory {}: expected host or gpu", given);
-}
-
-void add_memory_option(po::options_description& options) {
-  options.add_options()(
-      "memory", po::value<std::string>()->value_name("WHOSE"),
-      "what flows of queue pairs move: memory of the host, or of the gpu nearest to each NIC "
-      "(GPUDirect RDMA where driver and NIC can, else a staged copy; default host)");
-}
-
 std::vector<std::string> agent_arguments(const AgentWords& words) {
   std::vector<std::string> arguments{
-      "agent",  "--server", words.server, "--run",     fmt::format("{:x}", words.run.value()),
-      "--host", words.host, "--engine",   words.engine};
+      "agent",  "--server", words.server, "--run", fmt::format("{:x}", words.run.value()),
+      "--host", words.host};
   if (words.token_on_stdin) arguments.push_back("--token-stdin");
   if (words.shares_machine) arguments.push_back("--shared-machine");
-  if (words.exchange != kByCoordinator) arguments.insert(arguments.end(), {"--exchange", words.exchange});
-  if (words.memory != kHostMemory) arguments.insert(arguments.end(), {"--memory", words.memory});
-  std::ranges::move(packet_class_words(words.packets), std::back_inserter(arguments));
+  std::ranges::move(agent_manner_words(words.manner), std::back_inserter(arguments));
   for (const NicReport& nic : words.nics) {
     arguments.push_back("--nic");
     const auto address = to_string(nic.address);
@@ -175,9 +142,7 @@ int run_agent_command(const Arguments& arguments, const BufferFactory& memory) {
       "token-stdin",
       "read the server's credential from the first line of the input (else from WEFT_BUS_TOKEN)")(
       "shared-machine", "other hosts are this same machine (a lab): tell of the NICs alone");
-  add_exchange_option(parser.options());
-  add_memory_option(parser.options());
-  add_packet_class_options(parser.options());
+  add_agent_manner_options(parser.options());
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (parser.help_was_asked(*values)) return kExitHealthy;

@@ -58,7 +58,7 @@ Result<AgentSite> lab_site(const Lab& lab, const std::vector<NodeId>& hosts) {
   }
   // Their RDMA devices take what raw probes are answered by.
   if (std::ranges::all_of(site.hosts, [&](const AgentHost& host) { return lab.is_guest(host.host); }))
-    site.engine = "verbs";
+    site.manner.engine = "verbs";
   site.launch = [&lab](NodeId host, ChildSpec agent) {
     if (lab.is_guest(host)) agent.argv[0] = "weft";  // as its own files have it
     return spawn_in(lab, host, std::move(agent));

@@ -18,11 +18,9 @@ constexpr std::size_t kLongestLine = 300;
 
 AgentWords words_of(const Fabric& fabric, const AgentHost& host, const std::string& url, RunId run,
                     const AgentSite& site) {
-  AgentWords words{url, run, fabric.name_of(host.host), {}, site.engine};
+  AgentWords words{url, run, fabric.name_of(host.host), {}};
   words.shares_machine = site.one_machine;
-  words.packets = site.packets;
-  words.exchange = site.exchange;
-  words.memory = site.memory;
+  words.manner = site.manner;
   for (const AgentNic& nic : host.nics) words.nics.push_back(nic.report);
   return words;
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/packet_class.hpp"
+#include "cli/agent_manner.hpp"
 #include "cli/scratch_directory.hpp"
 #include "collectors/bus/nats_bus.hpp"
 #include "probes/session/coordinator_loop.hpp"
@@ -30,12 +30,9 @@ struct AgentHost {
 struct AgentSite {
   std::vector<AgentHost> hosts;
   Launcher launch;
-  std::string program;            // weft, as the hosts know it
-  std::string engine = "raw";     // or ibsim
-  bool one_machine = false;       // all hosts are this machine: a lab
-  PacketClass packets = {};       // as asked for
-  std::string exchange = "nats";  // or rdmacm
-  std::string memory = "host";    // or gpu
+  std::string program;       // weft, as the hosts know it
+  bool one_machine = false;  // all hosts are this machine: a lab
+  AgentManner manner = {};
 };
 
 /// The path of this very program, for hosts that have the same files.

@@ -49,20 +49,6 @@ Result<std::string> choose_engine(const std::string& asked, const Lab& lab) {
   return has_guests ? "verbs" : "raw";
 }
 
-/// What is the same on every host: the class of packets, how peers are found, whose memory is moved.
-Result<void> read_how_agents_work(const po::variables_map& values, AgentSite& site) {
-  const auto packets = read_packet_class(values);
-  if (!packets) return pass_on(packets);
-  const auto exchange = check_exchange(values["exchange"].as<std::string>());
-  if (!exchange) return pass_on(exchange);
-  const auto memory = read_memory(values);
-  if (!memory) return pass_on(memory);
-  site.packets = *packets;
-  site.exchange = *exchange;
-  site.memory = *memory;
-  return {};
-}
-
 int sweep_lab(const po::variables_map& values, SweepOptions options) {
   const auto lab = open_lab_for_run(values["lab"].as<std::string>());
   if (!lab) return report(lab.error());
@@ -72,9 +58,9 @@ int sweep_lab(const po::variables_map& values, SweepOptions options) {
   if (*engine == "verbs" && !values.count("probe-rate")) options.probes_per_second = kGuestProbesPerSecond;
   auto site = lab_site(*lab, guests_of(*lab));
   if (!site) return report(site.error());
-  site->engine = *engine;
+  site->manner.engine = *engine;
   options.nic_counters = *engine == "verbs";
-  if (const auto read = read_how_agents_work(values, *site); !read) return report(read.error());
+  if (const auto read = read_agent_manner(values, site->manner); !read) return report(read.error());
   const Interrupt interrupt;
   const Fabric fabric = lab->fabric_as_built();
   const auto secrets = new_run_secrets();
@@ -105,8 +91,8 @@ int sweep_cluster(const po::variables_map& values, SweepOptions options) {
     return report({ErrorKind::usage, "a sweep needs two hosts at least: probes go from one to another"});
   auto cluster = cluster_of(values, *file, *hosts);
   if (!cluster) return report(cluster.error());
-  if (values["engine"].as<std::string>() == "verbs") cluster->site.engine = "verbs";
-  if (const auto read = read_how_agents_work(values, cluster->site); !read) return report(read.error());
+  if (values["engine"].as<std::string>() == "verbs") cluster->site.manner.engine = "verbs";
+  if (const auto read = read_agent_manner(values, cluster->site.manner); !read) return report(read.error());
   const Interrupt interrupt;
   const auto secrets = new_run_secrets();
   Sweep sweep(file->fabric, file->addresses, options, secrets.run);
@@ -161,9 +147,7 @@ int sweep_command(const Arguments& arguments) {
   add_sweep_options(parser.options());
   add_flow_options(parser.options());
   add_launch_options(parser.options());
-  add_packet_class_options(parser.options());
-  add_exchange_option(parser.options());
-  add_memory_option(parser.options());
+  add_agent_manner_options(parser.options());
   add_answer_options(parser.options());
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());

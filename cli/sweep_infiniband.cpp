@@ -31,7 +31,7 @@ void note_counters(Sweep& sweep, const InfinibandReading& reading, const Counter
 Result<AgentSite> site_of(const IbLab& lab, const std::vector<PortId>& nics, const AddressBook& addresses) {
   auto program = own_program();
   if (!program) return pass_on(program);
-  AgentSite site{.program = std::move(*program), .engine = "ibsim"};
+  AgentSite site{.program = std::move(*program), .manner = {.engine = "ibsim"}};
   for (const PortId nic : nics)
     site.hosts.push_back(
         {lab.fabric.port(nic).node, {{{kAdapter, addresses.address_of(nic).value_or(IpAddress())}, nic}}});

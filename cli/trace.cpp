@@ -58,7 +58,7 @@ Result<TraceWords> read_words(const po::variables_map& values) {
     return fail(ErrorKind::usage, "--audit {}: expected 1 to {} queue pairs", audit, kMostAudited);
   if (audit > 0 && values.count("simulate"))
     return fail(ErrorKind::usage, "--audit needs RDMA devices: leave out --simulate");
-  const auto exchange = check_exchange(values["exchange"].as<std::string>());
+  const auto exchange = read_exchange(values);
   if (!exchange) return pass_on(exchange);
   if (audit == 0 && !values["exchange"].defaulted())
     return fail(ErrorKind::usage, "--exchange is how audited queue pairs find their peers: add --audit N");
@@ -84,8 +84,8 @@ std::vector<NodeId> hosts_of(const Fabric& fabric, const NicPair& pair) {
 
 void serve_audit(AgentSite& site, const TraceWords& words) {
   if (words.audit == 0) return;
-  site.engine = "verbs";
-  site.exchange = words.exchange;
+  site.manner.engine = "verbs";
+  site.manner.exchange = words.exchange;
 }
 
 TracePlan plan_for(const NicPair& pair, std::uint32_t labels) { return {pair, spread_labels(labels)}; }

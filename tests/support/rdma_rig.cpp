@@ -206,9 +206,7 @@ RigAnswers RdmaRig::run(const std::vector<std::string>& hosts, std::vector<std::
   for (const auto& host : hosts) nodes.push_back(lab_->fabric().find_node(host).value());
   auto site = lab_site(*lab_, nodes);
   WEFT_CHECK(site.has_value());
-  site->engine = "verbs";
-  site->packets = orders.packets;
-  site->exchange = orders.exchange;
+  site->manner = {.engine = "verbs", .packets = orders.packets, .exchange = orders.exchange};
   for (AgentHost& host : site->hosts)
     if (const auto other = orders.nics.find(lab_->fabric().name_of(host.host)); other != orders.nics.end())
       host.nics.front().report = other->second;

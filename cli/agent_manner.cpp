@@ -1,0 +1,66 @@
+#include "cli/agent_manner.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "cli/options.hpp"
+
+namespace weft {
+namespace {
+
+Result<std::string> read_memory(const po::variables_map& values) {
+  if (!values.count("memory")) return kHostMemory;
+  const auto given = values["memory"].as<std::string>();
+  if (given == kHostMemory || given == kGpuMemory) return given;
+  return fail(ErrorKind::usage, "--memory {}: expected host or gpu", given);
+}
+
+void add_memory_option(po::options_description& options) {
+  options.add_options()(
+      "memory", po::value<std::string>()->value_name("WHOSE"),
+      "what flows of queue pairs move: memory of the host, or of the gpu nearest to each NIC "
+      "(GPUDirect RDMA where driver and NIC can, else a staged copy; default host)");
+}
+
+}  // namespace
+
+Result<std::string> read_exchange(const po::variables_map& values) {
+  const auto given = values["exchange"].as<std::string>();
+  if (given == kByCoordinator || given == kByAddress) return given;
+  return fail(ErrorKind::usage, "--exchange {}: expected nats or rdmacm", given);
+}
+
+void add_exchange_option(po::options_description& options) {
+  options.add_options()(
+      "exchange", po::value<std::string>()->value_name("HOW")->default_value(kByCoordinator),
+      "how queue pairs find their peers: nats (by way of the coordinator) or rdmacm (by address)");
+}
+
+void add_agent_manner_options(po::options_description& options) {
+  add_packet_class_options(options);
+  add_exchange_option(options);
+  add_memory_option(options);
+}
+
+Result<void> read_agent_manner(const po::variables_map& values, AgentManner& into) {
+  const auto packets = read_packet_class(values);
+  if (!packets) return pass_on(packets);
+  const auto exchange = read_exchange(values);
+  if (!exchange) return pass_on(exchange);
+  const auto memory = read_memory(values);
+  if (!memory) return pass_on(memory);
+  into.packets = *packets;
+  into.exchange = *exchange;
+  into.memory = *memory;
+  return {};
+}
+
+std::vector<std::string> agent_manner_words(const AgentManner& manner) {
+  std::vector<std::string> words{"--engine", manner.engine};
+  if (manner.exchange != kByCoordinator) words.insert(words.end(), {"--exchange", manner.exchange});
+  if (manner.memory != kHostMemory) words.insert(words.end(), {"--memory", manner.memory});
+  std::ranges::move(packet_class_words(manner.packets), std::back_inserter(words));
+  return words;
+}
+
+}  // namespace weft
