@@ -13,7 +13,8 @@
 
 struct WeftCudaContext {
   int device = 0;
-  unsigned blocks = 0;
+  unsigned fill_blocks = 0;  // of each kernel, as many as the device holds at once
+  unsigned verify_blocks = 0;
   weft::gpu::Mismatch* found = nullptr;  // of the last verification, in device memory
 };
 
@@ -25,8 +26,6 @@ using weft::gpu::Stretch;
 using weft::gpu::Vector;
 
 constexpr unsigned kThreads = 256;
-// Eight blocks of 256 threads fill a multiprocessor (2,048 threads, compute capability 8.0 and 9.0).
-constexpr unsigned kBlocksPerProcessor = 8;
 
 __device__ Place this_place() { return {blockIdx.x, gridDim.x, threadIdx.x, blockDim.x}; }
 
@@ -105,11 +104,21 @@ int enter(const WeftCudaContext* context, WeftCudaError* error) {
   return done(cudaSetDevice(context->device), "choosing the device", error);
 }
 
-/// Not more blocks than there are tiles, nor than the device holds at once.
-unsigned blocks_for(const WeftCudaContext* context, std::uint64_t bytes) {
+/// How many blocks of a kernel the device holds at once, by the registers it takes. A grid of more would end
+/// with a rest of blocks that leaves most of the device idle.
+template <class Kernel>
+cudaError_t blocks_held(Kernel kernel, int processors, unsigned* blocks) {
+  int of_one = 0;
+  const auto status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_one, kernel, kThreads, 0);
+  *blocks = static_cast<unsigned>(of_one * processors);
+  return status;
+}
+
+/// Not more blocks than there are tiles.
+unsigned blocks_for(unsigned most, std::uint64_t bytes) {
   const std::uint64_t tile = std::uint64_t{kThreads} * weft::gpu::kInFlight * sizeof(Vector);
   const std::uint64_t tiles = bytes / tile + 1;
-  return tiles < context->blocks ? static_cast<unsigned>(tiles) : context->blocks;
+  return tiles < most ? static_cast<unsigned>(tiles) : most;
 }
 
 int check_alignment(const void* memory, std::uint64_t offset, WeftCudaError* error) {
@@ -119,12 +128,12 @@ int check_alignment(const void* memory, std::uint64_t offset, WeftCudaError* err
 }
 
 cudaError_t launch_fill(const WeftCudaContext* context, const Stretch& stretch) {
-  fill_kernel<<<blocks_for(context, stretch.bytes), kThreads>>>(stretch);
+  fill_kernel<<<blocks_for(context->fill_blocks, stretch.bytes), kThreads>>>(stretch);
   return cudaGetLastError();
 }
 
 cudaError_t launch_verify(const WeftCudaContext* context, const Stretch& stretch) {
-  verify_kernel<<<blocks_for(context, stretch.bytes), kThreads>>>(stretch, context->found);
+  verify_kernel<<<blocks_for(context->verify_blocks, stretch.bytes), kThreads>>>(stretch, context->found);
   return cudaGetLastError();
 }
 
@@ -214,8 +223,10 @@ int weft_cuda_open(int device, WeftCudaContext** context, WeftCudaError* error) 
   auto* opened = new (std::nothrow) WeftCudaContext;
   if (opened == nullptr) return say(error, WEFT_CUDA_OUT_OF_MEMORY, "opening the device", "no host memory");
   opened->device = device;
-  opened->blocks = static_cast<unsigned>(described.processors) * kBlocksPerProcessor;
   auto status = cudaSetDevice(device);
+  if (status == cudaSuccess) status = blocks_held(fill_kernel, described.processors, &opened->fill_blocks);
+  if (status == cudaSuccess)
+    status = blocks_held(verify_kernel, described.processors, &opened->verify_blocks);
   if (status == cudaSuccess) status = cudaMalloc(&opened->found, sizeof *opened->found);
   if (status != cudaSuccess) {
     delete opened;
