@@ -146,6 +146,7 @@ void beside_perftest(Figures& figures, int alternations) {
       booted.reset();  // the old one goes before the new one comes
       booted = std::make_unique<const RdmaRig>(fabric("none", 2));
       if (!booted->trouble().empty()) give_up(booted->trouble());
+      booted->keep_apart();
     }
     const RdmaRig& rig = *booted;
     const double theirs = perftest_bandwidth(rig);

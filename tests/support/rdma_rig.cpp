@@ -4,6 +4,7 @@
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <net/if.h>
+#include <sched.h>
 #include <sys/socket.h>
 
 #include <netinet/in.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <fstream>
 
 #include "cli/agent_session.hpp"
 #include "cli/compose.hpp"
@@ -19,6 +21,7 @@
 #include "topology/base/bytes.hpp"
 #include "topology/base/check.hpp"
 #include "topology/lab/network_namespace.hpp"
+#include "topology/lab/state.hpp"
 
 namespace weft {
 namespace {
@@ -148,6 +151,23 @@ RdmaRig::RdmaRig(std::string_view fabric) : user_(fabric) {
 
 Peer RdmaRig::peer(std::string_view host) const {
   return {nic(host), lab_->addresses().book.address_of(nic(host)).value()};
+}
+
+void RdmaRig::keep_apart() const {
+  const auto processors = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
+  long processor = 0;
+  for (const NodeId host : lab_->fabric().hosts()) {
+    const auto pid_file =
+        state_directory(lab_state_root(), name()) / "guests" / (lab_->fabric().name_of(host) + ".pid");
+    pid_t pid = 0;
+    std::ifstream(pid_file) >> pid;
+    WEFT_CHECK(pid > 0);
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(static_cast<std::size_t>(processor++ % processors), &set);
+    for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid)))
+      sched_setaffinity(std::stoi(thread.path().filename()), sizeof set, &set);
+  }
 }
 
 Answer RdmaRig::weft(const std::vector<std::string>& words, Nanoseconds limit) const {

@@ -59,6 +59,10 @@ class RdmaRig {
   Peer peer(std::string_view host) const;
 
   Answer weft(const std::vector<std::string>& words, Nanoseconds limit = std::chrono::seconds(100)) const;
+  /// Keeps each guest, what emulates its devices included, on one processor: which threads share one is then
+  /// no matter of luck.
+  void keep_apart() const;
+
   /// A program in a guest.
   Answer in(const std::string& host, std::vector<std::string> argv) const;
 
