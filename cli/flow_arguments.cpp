@@ -88,7 +88,9 @@ Result<void> read_flow_options(const po::variables_map& values, std::string_view
                                SweepOptions& options) {
   for (const char* name : kOfQueuePairs)
     if (values.count(name) && engine != "verbs")
-      return fail(ErrorKind::usage, "--{} is of queue pairs: it needs --engine verbs", name);
+      return fail(ErrorKind::usage, "--{} is of queue pairs: {}", name,
+                  engine == kMadEngine ? "an InfiniBand lab moves management datagrams alone"
+                                       : "it needs --engine verbs");
   if (const auto read = read_manner(values, options); !read) return read;
   if (const auto message = options.manner.message;
       message && text_option(values, "memory") == "gpu" && message->count() % kMemoryUnit.count() != 0)

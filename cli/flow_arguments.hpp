@@ -6,6 +6,9 @@
 
 namespace weft {
 
+/// Not one to ask for: how an InfiniBand lab is probed.
+inline constexpr const char* kMadEngine = "mads";
+
 void add_flow_options(po::options_description& options);
 
 /// Into `options`. Errors: usage (out of range; given although `engine` is not verbs, the only one with queue

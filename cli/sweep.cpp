@@ -162,7 +162,7 @@ int sweep_command(const Arguments& arguments) {
       return report({ErrorKind::usage,
                      fmt::format("--engine {}: an InfiniBand lab moves management datagrams alone", engine)});
     SweepOptions of_load = *options;
-    if (const auto read = read_flow_options(*values, "mads", of_load); !read) return report(read.error());
+    if (const auto read = read_flow_options(*values, kMadEngine, of_load); !read) return report(read.error());
     Arguments words{"sweep"};
     words.insert(words.end(), arguments.begin(), arguments.end());
     return sweep_infiniband_lab(*values, *options, name, words);

@@ -1,0 +1,65 @@
+#include "cli/flow_arguments.hpp"
+
+#include <gmock/gmock.h>
+
+#include <boost/program_options.hpp>
+
+#include "cli/agent_manner.hpp"
+
+namespace weft {
+namespace {
+
+using ::testing::HasSubstr;
+
+po::variables_map parsed(const std::vector<std::string>& words) {
+  po::options_description options;
+  add_flow_options(options);
+  add_agent_manner_options(options);
+  po::variables_map values;
+  po::store(po::command_line_parser(words).options(options).run(), values);
+  return values;
+}
+
+std::string refusal(const std::vector<std::string>& words, const char* engine) {
+  SweepOptions options;
+  const auto read = read_flow_options(parsed(words), engine, options);
+  return read ? "" : read.error().message;
+}
+
+TEST(FlowArguments, OfQueuePairsAreRefusedWhereThereAreNoneWithWhatWouldHelp) {
+  EXPECT_THAT(refusal({"--qps", "2"}, "raw"), HasSubstr("--qps is of queue pairs: it needs --engine verbs"));
+  EXPECT_THAT(refusal({"--qps", "2"}, kMadEngine), HasSubstr("moves management datagrams alone"));
+  EXPECT_EQ(refusal({"--qps", "2"}, "verbs"), "");
+}
+
+TEST(FlowArguments, OutOfRangeAreNamed) {
+  EXPECT_THAT(refusal({"--qps", "65"}, "verbs"), HasSubstr("--qps 65: expected 1 to 64"));
+  EXPECT_THAT(refusal({"--operation", "push"}, "verbs"), HasSubstr("--operation push"));
+  EXPECT_THAT(refusal({"--load-time", "1h"}, "verbs"), HasSubstr("--load-time"));
+  EXPECT_THAT(refusal({"--memory", "gpu", "--message", "100B"}, "verbs"), HasSubstr("units of 16 bytes"));
+}
+
+TEST(AgentManner, ReachesAnAgentInWordsThatItReads) {
+  const AgentManner wanted{
+      .engine = "verbs", .packets = {.traffic_class = 104}, .exchange = kByAddress, .memory = kGpuMemory};
+  auto words = agent_manner_words(wanted);
+  ASSERT_GE(words.size(), 2u);
+  EXPECT_EQ(words[1], "verbs");
+  words.erase(words.begin(), words.begin() + 2);  // the engine is the command's own option
+  AgentManner read;
+  ASSERT_TRUE(read_agent_manner(parsed(words), read));
+  EXPECT_EQ(read.packets, wanted.packets);
+  EXPECT_EQ(read.exchange, wanted.exchange);
+  EXPECT_EQ(read.memory, wanted.memory);
+}
+
+TEST(AgentManner, UnknownWordsAreRefused) {
+  AgentManner read;
+  EXPECT_THAT(read_agent_manner(parsed({"--exchange", "mail"}), read).error().message,
+              HasSubstr("--exchange mail: expected nats or rdmacm"));
+  EXPECT_THAT(read_agent_manner(parsed({"--memory", "disk"}), read).error().message,
+              HasSubstr("--memory disk: expected host or gpu"));
+}
+
+}  // namespace
+}  // namespace weft
