@@ -208,30 +208,27 @@ Result<std::vector<ReceivedTally>> VerbsResponder::received(BatchId batch) const
 }
 
 void VerbsResponder::serve(const std::stop_token& stop) {
+  const auto give_up = [this](const Error& why) {
+    const std::lock_guard lock(mutex_);
+    broken_ = why;
+  };
   Nanoseconds alert_until{};
   while (!stop.stop_requested()) {
-    bool idle = false;
-    {
+    // Without the lock: nobody else looks, and who connects is not to wait until a busy look is over.
+    const auto done = queue_->poll(busy_groups_ > 0 ? kBusyLooks : 1);
+    if (!done) return give_up(done.error());
+    if (!done->empty()) {
       const std::lock_guard lock(mutex_);
-      const auto done = queue_->poll(busy_groups_ > 0 ? kBusyLooks : 1);
-      if (!done) {
-        broken_ = done.error();
-        return;
-      }
       for (const Completion& completion : *done) take(completion);
-      idle = done->empty();
     }
-    if (busy_groups_ > 0) {
+    if (busy_groups_ > 0)
       continue;
-    } else if (!idle)
+    else if (!done->empty())
       alert_until = now() + kAlert;
     else if (now() < alert_until)
       std::this_thread::yield();
-    else if (const auto waited = queue_->wait(kIdle); !waited) {
-      const std::lock_guard lock(mutex_);
-      broken_ = waited.error();
-      return;
-    }
+    else if (const auto waited = queue_->wait(kIdle); !waited)
+      return give_up(waited.error());
   }
 }
 
