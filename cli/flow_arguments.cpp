@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "cli/agent_manner.hpp"
 #include "probes/wire/transfer_buffer.hpp"
 
 namespace weft {
@@ -93,7 +94,7 @@ Result<void> read_flow_options(const po::variables_map& values, std::string_view
                                        : "it needs --engine verbs");
   if (const auto read = read_manner(values, options); !read) return read;
   if (const auto message = options.manner.message;
-      message && text_option(values, "memory") == "gpu" && message->count() % kMemoryUnit.count() != 0)
+      message && text_option(values, "memory") == kGpuMemory && message->count() % kMemoryUnit.count() != 0)
     return fail(ErrorKind::usage, "--message {}: GPUs fill and check memory in units of {} bytes",
                 values["message"].as<std::string>(), kMemoryUnit.count());
   options.busy_poll = values.count("busy-poll") != 0;
