@@ -30,6 +30,8 @@ struct Device {
   bool has_gid = true;
   std::optional<std::chrono::nanoseconds> ahead;  // of the clock by which it stamps
   std::optional<std::size_t> passes;              // messages until it is cut off
+  ReadLimits reads{16, 16};
+  ReadLimits reads_given;
   bool is_cut() const { return passes && *passes == 0; }
 };
 
@@ -299,6 +301,8 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* wanted) {
 int query_device_ex(ibv_context* context, const ibv_query_device_ex_input*, ibv_device_attr_ex* told,
                     std::size_t) {
   const auto guard = lock();
+  told->orig_attr.max_qp_init_rd_atom = device_of(context).reads.asks;
+  told->orig_attr.max_qp_rd_atom = device_of(context).reads.serves;
   if (!device_of(context).ahead) return 0;
   told->hca_core_clock = 1'000'000;  // kHz
   told->completion_timestamp_mask = ~0ULL;
@@ -427,6 +431,9 @@ int modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
   if ((mask & IBV_QP_STATE) != 0) pair.state = attributes->qp_state;
   if ((mask & IBV_QP_DEST_QPN) != 0) pair.to = attributes->dest_qp_num;
   if ((mask & IBV_QP_AV) != 0) pair.route = attributes->ah_attr;
+  if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0) pair.device->reads_given.asks = attributes->max_rd_atomic;
+  if ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) != 0)
+    pair.device->reads_given.serves = attributes->max_dest_rd_atomic;
   return 0;
 }
 int query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int, ibv_qp_init_attr*) {
@@ -466,6 +473,16 @@ void FakeVerbs::forget_gid(std::size_t device) {
 void FakeVerbs::stamp(std::size_t device, std::chrono::nanoseconds ahead) {
   const auto guard = lock();
   state_->devices[device]->ahead = ahead;
+}
+
+void FakeVerbs::limit_reads(std::size_t device, const ReadLimits& limits) {
+  const auto guard = lock();
+  state_->devices[device]->reads = limits;
+}
+
+ReadLimits FakeVerbs::reads_given(std::size_t device) const {
+  const auto guard = lock();
+  return state_->devices[device]->reads_given;
 }
 
 std::vector<FakeVerbs::Marks> FakeVerbs::marks() const {

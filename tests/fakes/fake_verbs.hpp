@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "probes/engine/verbs/read_limits.hpp"
 #include "probes/engine/verbs/verbs_library.hpp"
 #include "topology/base/ip.hpp"
 
@@ -42,6 +43,10 @@ class FakeVerbs {
   void forget_gid(std::size_t device);
   /// The device stamps completions from now on, by a clock of its own of 1 GHz that is `ahead` of the host's.
   void stamp(std::size_t device, std::chrono::nanoseconds ahead);
+  /// What the device tells of RDMA reads to who opens it from now on; before: 16 and 16.
+  void limit_reads(std::size_t device, const ReadLimits& limits);
+  /// With what its queue pair that was connected last was: the numbers given to modify_qp.
+  ReadLimits reads_given(std::size_t device) const;
   /// Completion queues hold so many entries at most, whatever was asked for: one more and they overrun.
   void shrink_queues(std::size_t entries);
   /// Contexts, protection domains, memory, channels, queues and queue pairs that were made and not given

@@ -13,6 +13,8 @@ json to_json(const PortAddress& address) {
 }
 json to_json(const std::optional<PathLabel>& label) { return label ? json(label->value()) : json(); }
 
+json to_json(const ReadLimits& reads) { return {{"asks", reads.asks}, {"serves", reads.serves}}; }
+
 json to_json(const ConnectQps& m) {
   json qps = json::array();
   for (const OfferedQp& qp : m.qps) {
@@ -27,6 +29,7 @@ json to_json(const ConnectQps& m) {
           {"mtu", m.mtu.count()},
           {"message", m.message.count()},
           {"depth", m.depth},
+          {"reads", to_json(m.reads)},
           {"qps", std::move(qps)}};
 }
 
@@ -48,6 +51,10 @@ T whole(const json& in) {
 PortAddress address_from(const json& in) {
   return {in.at("gid").get<Gid>(), Lid(whole<std::uint16_t>(in.at("lid"))),
           whole<std::uint8_t>(in.at("lmc"))};
+}
+
+ReadLimits reads_from(const json& in) {
+  return {whole<std::uint8_t>(in.at("asks")), whole<std::uint8_t>(in.at("serves"))};
 }
 
 std::optional<PathLabel> label_from(const json& in) {
@@ -82,7 +89,8 @@ ConnectQps connect_from(const json& in) {
                .from = address_from(in.at("from")),
                .mtu = size_from(in.at("mtu")),
                .message = size_from(in.at("message")),
-               .depth = whole<std::uint32_t>(in.at("depth"))};
+               .depth = whole<std::uint32_t>(in.at("depth")),
+               .reads = reads_from(in.at("reads"))};
   for (const json& qp : list_of(in, "qps")) {
     m.qps.push_back({whole<std::uint32_t>(qp.at(0)), QpNum(whole<std::uint32_t>(qp.at(1))),
                      whole<std::uint32_t>(qp.at(2)), label_from(qp.at(3)), label_from(qp.at(4))});
@@ -118,11 +126,8 @@ std::string encode(const QpQuestion& question) {
 std::string encode(const QpsConnected& m) {
   json qps = json::array();
   for (const MatchingQp& qp : m.qps) qps.push_back({qp.qp.value(), qp.first_psn});
-  return json{{"from", to_json(m.from)},
-              {"memory", m.memory},
-              {"key", m.memory_key},
-              {"qps", std::move(qps)},
-              {"stamps", m.stamps}}
+  return json{{"from", to_json(m.from)}, {"memory", m.memory}, {"key", m.memory_key},
+              {"qps", std::move(qps)},   {"stamps", m.stamps}, {"reads", to_json(m.reads)}}
       .dump();
 }
 
@@ -148,7 +153,8 @@ Result<QpsConnected> decode_qps_connected(std::string_view text) {
     QpsConnected m{.from = address_from(in.at("from")),
                    .memory = whole<std::uint64_t>(in.at("memory")),
                    .memory_key = whole<std::uint32_t>(in.at("key")),
-                   .stamps = in.at("stamps").get<bool>()};
+                   .stamps = in.at("stamps").get<bool>(),
+                   .reads = reads_from(in.at("reads"))};
     for (const json& qp : list_of(in, "qps"))
       m.qps.push_back({QpNum(whole<std::uint32_t>(qp.at(0))), whole<std::uint32_t>(qp.at(1))});
     return m;

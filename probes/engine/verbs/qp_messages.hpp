@@ -28,6 +28,7 @@ struct ConnectQps {
   Bytes mtu;
   Bytes message;            // largest message
   std::uint32_t depth = 0;  // places for messages, filled in turn; no more are under way
+  ReadLimits reads;         // of the asking side
   std::vector<OfferedQp> qps;
   friend bool operator==(const ConnectQps&, const ConnectQps&) = default;
 };
@@ -42,6 +43,7 @@ struct QpsConnected {
   std::uint32_t memory_key = 0;
   std::vector<MatchingQp> qps;  // in the order of the offer
   bool stamps = false;          // what it says of its own delay is by its device's clock
+  ReadLimits reads;
   friend bool operator==(const QpsConnected&, const QpsConnected&) = default;
 };
 /// What one flow moved, as acknowledged by the responder's device: messages ever, which says what of its

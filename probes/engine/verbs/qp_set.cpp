@@ -20,7 +20,8 @@ Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsD
                    .from = device->address(),
                    .mtu = device->path_mtu(),
                    .message = spec.message,
-                   .depth = spec.depth};
+                   .depth = spec.depth,
+                   .reads = device->reads()};
   for (const WantedQp& one : wanted) {
     auto qp = QueuePair::make(device, sends, receives, {spec.kind, spec.depth, spec.depth});
     if (!qp) return pass_on(qp);
@@ -35,6 +36,10 @@ Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsD
     return fail(ErrorKind::invalid_input, "asked for {} queue pairs, the peer made {}", wanted.size(),
                 answer->qps.size());
   set->peer_ = std::move(*answer);
+  const ReadLimits reads = agree(device->reads(), set->peer_.reads, spec.depth);
+  if (spec.operation == FlowOperation::read && reads.asks == 0)
+    return fail(ErrorKind::not_supported, "{} asks for {} RDMA reads at a time, its peer serves {}: write",
+                device->name(), device->reads().asks, set->peer_.reads.serves);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const auto connected = set->qps_[i]->connect({.to = set->peer_.from,
                                                   .qp = set->peer_.qps[i].qp,
@@ -43,7 +48,8 @@ Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsD
                                                   .back_label = wanted[i].back_label,
                                                   .traffic_class = spec.traffic.traffic_class,
                                                   .service_level = spec.traffic.service_level,
-                                                  .mtu = device->path_mtu()});
+                                                  .mtu = device->path_mtu(),
+                                                  .reads = reads});
     if (!connected) return pass_on(connected);
   }
   return set;

@@ -20,9 +20,8 @@ constexpr std::uint8_t kRetries =
     6;  // 7 means for ever to soft-RoCE (rxe_comp.c), whatever the standard says
 constexpr std::uint8_t kReceiverRetries = 7;  // for ever
 constexpr std::uint8_t kReceiverTimer = 12;   // 0.64 ms, ibv_modify_qp(3)
-constexpr std::uint8_t kReadsInFlight = 4;
-constexpr std::size_t kMostAtOnce = 16;  // messages in one call of the device
-constexpr std::uint32_t kCopied = 128;   // bytes of a small probe
+constexpr std::size_t kMostAtOnce = 16;       // messages in one call of the device
+constexpr std::uint32_t kCopied = 128;        // bytes of a small probe
 constexpr std::chrono::milliseconds kLongestDrain{1000};
 constexpr std::chrono::milliseconds kDrainPoll{1};
 constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
@@ -125,7 +124,7 @@ Result<void> QueuePair::connect(const QpRoute& route) {
   receive.dest_qp_num = route.qp.value();
   receive.rq_psn = route.first_psn;
   receive.ah_attr = *to;
-  receive.max_dest_rd_atomic = kReadsInFlight;
+  receive.max_dest_rd_atomic = route.reads.serves;
   receive.min_rnr_timer = kReceiverTimer;
   int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
   if (reliable) mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
@@ -136,7 +135,7 @@ Result<void> QueuePair::connect(const QpRoute& route) {
   send.timeout = route.timeout_exponent;
   send.retry_cnt = kRetries;
   send.rnr_retry = kReceiverRetries;
-  send.max_rd_atomic = kReadsInFlight;
+  send.max_rd_atomic = route.reads.asks;
   mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
   if (reliable) mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
   return modify(send, mask, "ready to send");

@@ -82,6 +82,7 @@ struct QpRoute {
   std::uint8_t traffic_class = 0;
   std::uint8_t service_level = 0;
   Bytes mtu = Bytes(1024);
+  ReadLimits reads = {};  // agreed with the far end
   /// 4.096 us * 2^this until a packet counts as lost (ibv_modify_qp(3)).
   std::uint8_t timeout_exponent = 14;
 };

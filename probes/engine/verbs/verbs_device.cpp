@@ -66,6 +66,9 @@ std::string refusal_of(const std::string& device, const char* file, int error) {
   return fmt::format("{} ({}): {}", device, path, std::strerror(error));
 }
 
+/// A queue pair is given the number in eight bits.
+std::uint8_t reads_of(int told) { return static_cast<std::uint8_t>(std::clamp(told, 0, 255)); }
+
 std::string memory_limit() {
   rlimit limit{};
   getrlimit(RLIMIT_MEMLOCK, &limit);
@@ -80,7 +83,7 @@ Result<std::shared_ptr<const VerbsDevice>> VerbsDevice::open(std::shared_ptr<con
   device->library_ = std::move(library);
   if (const auto found = device->find_port(wish); !found) return pass_on(found);
   if (const auto read = device->read_port(); !read) return pass_on(read);
-  device->read_clock();
+  device->read_abilities();
   device->pd_ = device->library_->alloc_pd(device->context_);
   if (device->pd_ == nullptr)
     return fail(ErrorKind::permission, "{}: no protection domain: {}", device->name_, std::strerror(errno));
@@ -148,11 +151,13 @@ Result<void> VerbsDevice::read_port() {
   return {};
 }
 
-void VerbsDevice::read_clock() {
+void VerbsDevice::read_abilities() {
   ibv_device_attr_ex attributes{};
   verbs_context* ops = verbs_get_ctx_op(context_, query_device_ex);
   if (ops == nullptr || ops->query_device_ex(context_, nullptr, &attributes, sizeof attributes) != 0) return;
   clock_ = DeviceClock::make(attributes.hca_core_clock, attributes.completion_timestamp_mask);
+  reads_ = {.asks = reads_of(attributes.orig_attr.max_qp_init_rd_atom),
+            .serves = reads_of(attributes.orig_attr.max_qp_rd_atom)};
 }
 
 VerbsDevice::~VerbsDevice() {

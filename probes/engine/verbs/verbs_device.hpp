@@ -8,6 +8,7 @@
 #include "probes/engine/verbs/device_clock.hpp"
 #include "probes/engine/verbs/dlid_route.hpp"
 #include "probes/engine/verbs/gid_choice.hpp"
+#include "probes/engine/verbs/read_limits.hpp"
 #include "probes/engine/verbs/verbs_library.hpp"
 #include "probes/wire/transfer_buffer.hpp"
 #include "topology/base/ids.hpp"
@@ -48,13 +49,15 @@ class VerbsDevice {
   Bytes path_mtu() const { return path_mtu_; }
   /// The clock by which it stamps completions; absent: it stamps none.
   const std::optional<DeviceClock>& clock() const { return clock_; }
+  /// Of each of its queue pairs; where it does not say, one read at a time, which every device does.
+  const ReadLimits& reads() const { return reads_; }
   bool is_infiniband() const { return address_.lid != Lid(0); }
 
  private:
   VerbsDevice() = default;
   Result<void> find_port(const GidWish& wish);
   Result<void> read_port();
-  void read_clock();
+  void read_abilities();
 
   std::shared_ptr<const VerbsLibrary> library_;
   ibv_context* context_ = nullptr;
@@ -64,6 +67,7 @@ class VerbsDevice {
   PortAddress address_;
   Bytes path_mtu_ = Bytes(1024);
   std::optional<DeviceClock> clock_;
+  ReadLimits reads_;
 };
 
 /// Memory that the device may read and write, by whichever path its owner offers and the device accepts.

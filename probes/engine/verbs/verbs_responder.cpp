@@ -99,7 +99,8 @@ Result<QpsConnected> VerbsResponder::connect(PortId from, const ConnectQps& offe
                       .memory = reinterpret_cast<std::uintptr_t>(group->slots->region().address()),
                       .memory_key = group->slots->region().remote_key(),
                       .qps = {},
-                      .stamps = queue_->stamps()};
+                      .stamps = queue_->stamps(),
+                      .reads = device_->reads()};
   for (std::size_t i = 0; i < offer.qps.size(); ++i) {
     if (const auto added = add(*group, offer, offer.qps[i], i); !added) return pass_on(added);
     const QueuePair& qp = *group->served.back()->qp;
@@ -134,7 +135,8 @@ Result<void> VerbsResponder::add(Group& group, const ConnectQps& offer, const Of
                                          .back_label = offered.label,
                                          .traffic_class = traffic_.traffic_class,
                                          .service_level = traffic_.service_level,
-                                         .mtu = offer.mtu});
+                                         .mtu = offer.mtu,
+                                         .reads = agree(device_->reads(), offer.reads, offer.depth)});
   if (!connected) return connected;
   served->qp = std::move(*qp);
   group.served.push_back(std::move(served));

@@ -16,7 +16,8 @@ ConnectQps offer() {
                   .from = {gid_of(IpAddress(IpAddress::V4{10, 0, 1, 1})), Lid(0), 0},
                   .mtu = Bytes(4096),
                   .message = Bytes(84),
-                  .depth = 64};
+                  .depth = 64,
+                  .reads = {.asks = 16, .serves = 12}};
   made.qps = {{0, QpNum(17), 99, PathLabel(50152), PathLabel(50153)}, {1, QpNum(18), 100, std::nullopt}};
   return made;
 }
@@ -30,7 +31,8 @@ TEST(QpMessages, ReadBackAsTheyWereWritten) {
                             0x7f00'0000'1000,
                             0xABCD,
                             {{QpNum(40), 5}},
-                            true};
+                            true,
+                            {.asks = 0, .serves = 255}};
   EXPECT_EQ(decode_qps_connected(encode(answer)).value(), answer);
 }
 
@@ -45,6 +47,15 @@ TEST(QpMessages, WhatDoesNotFitIsAnErrorThatSaysSo) {
   }
   EXPECT_FALSE(
       decode_qps_connected(R"({"from":{"gid":[1,2],"lid":0},"memory":1,"key":1,"qps":[],"stamps":false})"));
+}
+
+TEST(QpMessages, MoreReadsThanAnyDeviceCanBeToldAreRefused) {
+  const auto text = encode(QpQuestion(offer()));
+  for (const char* instead : {"256", "-1", "1.5", "null", "[]"}) {
+    auto changed = text;
+    changed.replace(changed.find(R"("asks":16)") + 7, 2, instead);
+    EXPECT_FALSE(decode_qp_question(changed)) << instead;
+  }
 }
 
 TEST(QpMessages, MoreQueuePairsThanAnyRequestNeedsAreRefused) {

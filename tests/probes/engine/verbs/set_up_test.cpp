@@ -66,6 +66,45 @@ TEST(SetUp, ALiveFlowMovesToItsSecondLabelHalfWay) {
   EXPECT_THAT(late, Contains(Field(&FakeVerbs::Marks::flow_label, flow_label_for(UdpPort(61'000)))));
 }
 
+/// Over devices with these limits, with so many messages under way: what either end was connected with.
+std::pair<ReadLimits, ReadLimits> connected(const ReadLimits& here, const ReadLimits& there,
+                                            std::uint32_t depth) {
+  FakeHosts hosts;
+  hosts.fake.limit_reads(FakeHosts::kHere, here);
+  hosts.fake.limit_reads(FakeHosts::kThere, there);
+  hosts.here = hosts.open(FakeHosts::kHere);
+  hosts.there = hosts.open(FakeHosts::kThere);
+  auto request = hosts.flows({50'000});
+  request.manner = {.operation = FlowOperation::read, .depth = depth};
+  EXPECT_TRUE(hosts.here->run(request, {}));
+  return {hosts.fake.reads_given(FakeHosts::kHere), hosts.fake.reads_given(FakeHosts::kThere)};
+}
+
+TEST(SetUp, AsManyReadsAreUnderWayAsOneEndAsksForAndTheOtherServes) {
+  using Both = std::pair<ReadLimits, ReadLimits>;
+  EXPECT_EQ(connected({.asks = 16, .serves = 7}, {.asks = 5, .serves = 12}, 64),
+            (Both{{.asks = 12, .serves = 5}, {.asks = 5, .serves = 12}}));
+  EXPECT_EQ(connected({.asks = 9, .serves = 3}, {.asks = 5, .serves = 12}, 64),
+            (Both{{.asks = 9, .serves = 3}, {.asks = 3, .serves = 9}}));
+  EXPECT_EQ(connected({.asks = 128, .serves = 128}, {.asks = 128, .serves = 128}, 16),
+            (Both{{.asks = 16, .serves = 16}, {.asks = 16, .serves = 16}}))
+      << "no more than there are messages";
+}
+
+TEST(SetUp, ReadsFromAPeerThatServesNoneAreRefused) {
+  FakeHosts hosts;
+  hosts.fake.limit_reads(FakeHosts::kThere, {.asks = 0, .serves = 0});
+  hosts.there = hosts.open(FakeHosts::kThere);
+  auto request = hosts.flows({50'000});
+  EXPECT_TRUE(hosts.here->run(request, {})) << "writes go";
+  request.manner.operation = FlowOperation::read;
+  const auto refused = hosts.here->run(request, {});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("fake0 asks for 16 RDMA reads at a time, its peer serves 0"));
+  EXPECT_EQ(hosts.leaked(), 0u);
+}
+
 TEST(SetUp, AGidThatVanishedIsSaidOfTheHostThatLostIt) {
   FakeHosts hosts;
   hosts.fake.forget_gid(FakeHosts::kHere);
