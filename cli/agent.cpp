@@ -6,7 +6,6 @@
 #include <iostream>
 #include <iterator>
 
-#include "cli/compose.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/gpu_memory.hpp"
 #include "cli/interrupt.hpp"
@@ -90,19 +89,24 @@ MemoryOfNic memory_for(const AgentWords& words, const BufferFactory& of_host,
   return [of_host](const std::string&) -> Result<FlowMemory> { return FlowMemory{of_host, {}}; };
 }
 
-Result<void> serve(const AgentWords& words, const BufferFactory& memory, std::stop_token stop) {
+OpenEngines engines_for(const AgentWords& words, const AgentParts& parts, const ChosenClass& packets,
+                        const std::optional<HostInventory>& inventory) {
+  const AgentManner& manner = words.manner;
+  if (manner.engine == "raw") return raw_engines(words.nics, packets);
+  if (manner.engine != "verbs") return umad_engines(words.nics, manner.engine == "ibsim");
+  return verbs_engines(words.nics, memory_for(words, parts.memory, inventory),
+                       {packets, manner.probes, manner.exchange == kByAddress}, parts.open_verbs);
+}
+
+Result<void> serve(const AgentWords& words, const AgentParts& parts, std::stop_token stop) {
   const auto bus = connect_nats({words.server, read_token(words.token_on_stdin)}, words.run, words.host);
   if (!bus) return pass_on(bus);
-  const AgentManner& manner = words.manner;
-  const Hello hello{words.host, std::string(tool_version()), manner.engine, words.nics, inventory_of(words)};
+  const Hello hello{words.host, std::string(tool_version()), words.manner.engine, words.nics,
+                    inventory_of(words)};
   const auto packets =
-      choose_packet_class(manner.packets, [](const char* name) { return std::getenv(name); });
+      choose_packet_class(words.manner.packets, [](const char* name) { return std::getenv(name); });
   if (!packets) return pass_on(packets);
-  const auto engines = manner.engine == "raw" ? raw_engines(words.nics, *packets)
-                       : manner.engine == "verbs"
-                           ? verbs_engines(words.nics, memory_for(words, memory, hello.inventory), *packets,
-                                           manner.exchange == kByAddress)
-                           : umad_engines(words.nics, manner.engine == "ibsim");
+  const auto engines = engines_for(words, parts, *packets, hello.inventory);
   return run_agent(**bus, hello, near_nics(engines, hello.inventory), std::move(stop));
 }
 
@@ -123,9 +127,9 @@ std::vector<std::string> agent_arguments(const AgentWords& words) {
   return arguments;
 }
 
-int agent_command(const Arguments& arguments) { return run_agent_command(arguments, host_memory); }
+int agent_command(const Arguments& arguments) { return run_agent_command(arguments, {}); }
 
-int run_agent_command(const Arguments& arguments, const BufferFactory& memory) {
+int run_agent_command(const Arguments& arguments, const AgentParts& parts) {
   OptionParser parser(
       "weft agent --server URL --run ID --host NAME --nic ADDRESS... [options]",
       "Probes from this host for a coordinator. weft sweep and weft trace start their agents themselves.",
@@ -149,7 +153,7 @@ int run_agent_command(const Arguments& arguments, const BufferFactory& memory) {
   const auto words = read_words(*values);
   if (!words) return report(words.error());
   const Interrupt interrupt;
-  const auto served = serve(*words, memory, interrupt.token());
+  const auto served = serve(*words, parts, interrupt.token());
   return served ? kExitHealthy : report(served.error());
 }
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cli/agent_manner.hpp"
+#include "cli/compose.hpp"
 #include "probes/session/messages.hpp"
-#include "probes/wire/transfer_buffer.hpp"
 
 namespace weft {
 
@@ -25,7 +25,11 @@ struct AgentWords {
 
 std::vector<std::string> agent_arguments(const AgentWords& words);
 
-/// `weft agent`, with `memory` for what is the host's; agent_command takes just that.
-int run_agent_command(const std::vector<std::string>& arguments, const BufferFactory& memory);
+/// What an agent makes of its host; agent_command's is the host's own.
+struct AgentParts {
+  BufferFactory memory = host_memory;
+  OpenVerbsEngine open_verbs = verbs_of_host();
+};
+int run_agent_command(const std::vector<std::string>& arguments, const AgentParts& parts);
 
 }  // namespace weft

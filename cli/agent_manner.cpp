@@ -15,11 +15,27 @@ Result<std::string> read_memory(const po::variables_map& values) {
   return fail(ErrorKind::usage, "--memory {}: expected host or gpu", given);
 }
 
+Result<ProbeTransport> read_probe_transport(const po::variables_map& values) {
+  if (!values.count("probe-transport")) return ProbeTransport::by_device;
+  const auto given = values["probe-transport"].as<std::string>();
+  const auto wish = parse_probe_transport(given);
+  if (!wish) return fail(ErrorKind::usage, "--probe-transport {}: expected auto, ud or uc", given);
+  return *wish;
+}
+
 void add_memory_option(po::options_description& options) {
   options.add_options()(
       "memory", po::value<std::string>()->value_name("WHOSE"),
       "what flows of queue pairs move: memory of the host, or of the gpu nearest to each NIC "
       "(GPUDirect RDMA where driver and NIC can, else a staged copy; default host)");
+}
+
+void add_probe_transport_option(po::options_description& options) {
+  options.add_options()(
+      "probe-transport", po::value<std::string>()->value_name("HOW"),
+      "probes of queue pairs: ud (datagrams, one queue pair for all labels), uc (unreliable "
+      "connections, one a label) or auto (ud where the NIC is known to label datagrams, "
+      "else uc; the default)");
 }
 
 }  // namespace
@@ -40,6 +56,7 @@ void add_agent_manner_options(po::options_description& options) {
   add_packet_class_options(options);
   add_exchange_option(options);
   add_memory_option(options);
+  add_probe_transport_option(options);
 }
 
 Result<void> read_agent_manner(const po::variables_map& values, AgentManner& into) {
@@ -49,9 +66,12 @@ Result<void> read_agent_manner(const po::variables_map& values, AgentManner& int
   if (!exchange) return pass_on(exchange);
   const auto memory = read_memory(values);
   if (!memory) return pass_on(memory);
+  const auto probes = read_probe_transport(values);
+  if (!probes) return pass_on(probes);
   into.packets = *packets;
   into.exchange = *exchange;
   into.memory = *memory;
+  into.probes = *probes;
   return {};
 }
 
@@ -59,6 +79,8 @@ std::vector<std::string> agent_manner_words(const AgentManner& manner) {
   std::vector<std::string> words{"--engine", manner.engine};
   if (manner.exchange != kByCoordinator) words.insert(words.end(), {"--exchange", manner.exchange});
   if (manner.memory != kHostMemory) words.insert(words.end(), {"--memory", manner.memory});
+  if (manner.probes != ProbeTransport::by_device)
+    words.insert(words.end(), {"--probe-transport", std::string(to_string(manner.probes))});
   std::ranges::move(packet_class_words(manner.packets), std::back_inserter(words));
   return words;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/packet_class.hpp"
+#include "probes/wire/probe_transport.hpp"
 
 namespace weft {
 
@@ -15,13 +16,15 @@ inline constexpr const char* kHostMemory = "host";
 inline constexpr const char* kGpuMemory = "gpu";
 
 struct AgentManner {
-  std::string engine = "raw";             // or verbs, umad, ibsim
-  PacketClass packets = {};               // as asked for
-  std::string exchange = kByCoordinator;  // how queue pairs find their peers
-  std::string memory = kHostMemory;       // that their flows move
+  std::string engine = "raw";                         // or verbs, umad, ibsim
+  PacketClass packets = {};                           // as asked for
+  std::string exchange = kByCoordinator;              // how queue pairs find their peers
+  std::string memory = kHostMemory;                   // that their flows move
+  ProbeTransport probes = ProbeTransport::by_device;  // by which queue pairs
 };
 
-/// All but the engine, whose choice is a command's own: --exchange, --memory and the class of packets.
+/// All but the engine, whose choice is a command's own: --exchange, --memory, --probe-transport and the class
+/// of packets.
 void add_agent_manner_options(po::options_description& options);
 /// Those options. Error: usage.
 Result<void> read_agent_manner(const po::variables_map& values, AgentManner& into);

@@ -74,10 +74,15 @@ OpenEngines raw_engines(std::vector<NicReport> nics, const ChosenClass& packets)
 
 Result<std::unique_ptr<TransferBuffer>> host_memory(Bytes size) { return HostBuffer::allocate(size); }
 
-OpenEngines verbs_engines(std::vector<NicReport> nics, MemoryOfNic memory, const ChosenClass& packets,
-                          bool by_address) {
-  return [nics = std::move(nics), memory = std::move(memory), packets, by_address](
+OpenVerbsEngine verbs_of_host() {
+  return [](const VerbsOptions& options) { return open_verbs_engine(options); };
+}
+
+OpenEngines verbs_engines(std::vector<NicReport> nics, MemoryOfNic memory, const VerbsManner& manner,
+                          OpenVerbsEngine open) {
+  return [nics = std::move(nics), memory = std::move(memory), manner, open = std::move(open)](
              const NicAssignment& assigned, const RunSecrets& secrets) -> Result<NicEngines> {
+    const ChosenClass& packets = manner.packets;
     const auto nic = raw_nic(nics, assigned, packets);
     if (!nic) return pass_on(nic);
     const auto tracer = [nic = *nic, secrets, self = assigned.nic] {
@@ -86,12 +91,13 @@ OpenEngines verbs_engines(std::vector<NicReport> nics, MemoryOfNic memory, const
     if (const auto can = tracer(); !can) return pass_on(can);
     const auto flows = memory(assigned.interface);
     if (!flows) return pass_on(flows);
-    auto opened = open_verbs_engine(
-        {.gid = {nic->address, nic->interface, packets.gid_index},
-         .traffic = {packets.traffic_class, packets.service_level},
-         .memory = {flows->buffers, host_memory},
-         .by_address =
-             by_address ? std::optional(ExchangeByAddress{assigned.nic, secrets.key}) : std::nullopt});
+    auto opened =
+        open({.gid = {nic->address, nic->interface, packets.gid_index},
+              .traffic = {packets.traffic_class, packets.service_level},
+              .memory = {flows->buffers, host_memory},
+              .probes = manner.probes,
+              .by_address = manner.by_address ? std::optional(ExchangeByAddress{assigned.nic, secrets.key})
+                                              : std::nullopt});
     if (!opened) return pass_on(opened);
     const auto probes = std::make_shared<TracedEngine>(tracer, *opened);
     return NicEngines{probes, *opened, *opened, counters_of(nic->interface),

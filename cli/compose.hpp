@@ -7,6 +7,7 @@
 #include "cli/packet_class.hpp"
 #include "collectors/bus/nats_bus.hpp"
 #include "probes/session/work.hpp"
+#include "probes/wire/probe_transport.hpp"
 #include "probes/wire/transfer_buffer.hpp"
 #include "topology/model/addressing.hpp"
 #include "topology/model/fault.hpp"
@@ -27,10 +28,22 @@ struct FlowMemory {
 };
 using MemoryOfNic = std::function<Result<FlowMemory>(const std::string& interface)>;
 
-/// Opens queue pairs for probes and flows, and raw sockets for traces. RDMA libraries are loaded only here.
-/// `by_address`: peers are found by librdmacm instead of by way of the coordinator.
-OpenEngines verbs_engines(std::vector<NicReport> nics, MemoryOfNic memory, const ChosenClass& packets,
-                          bool by_address);
+class VerbsEngine;
+struct VerbsOptions;
+using OpenVerbsEngine = std::function<Result<std::shared_ptr<VerbsEngine>>(const VerbsOptions&)>;
+
+/// By the RDMA libraries of this host, loaded only then.
+OpenVerbsEngine verbs_of_host();
+
+struct VerbsManner {
+  ChosenClass packets;
+  ProbeTransport probes = ProbeTransport::by_device;
+  bool by_address = false;  // peers are found by librdmacm, not by way of the coordinator
+};
+
+/// Opens queue pairs for probes and flows, and raw sockets for traces.
+OpenEngines verbs_engines(std::vector<NicReport> nics, MemoryOfNic memory, const VerbsManner& manner,
+                          OpenVerbsEngine open);
 
 /// Opens InfiniBand management engines; a NIC's interface is its adapter's name, its first port is served.
 OpenEngines umad_engines(std::vector<NicReport> nics, bool in_ibsim);

@@ -14,8 +14,8 @@ constexpr Nanoseconds kLongestLoad = std::chrono::minutes(10);
 /// Where flows have a volume, a round may take so long unless --load-time says otherwise.
 constexpr Nanoseconds kTimeForVolume = std::chrono::seconds(30);
 
-constexpr std::array kOfQueuePairs{"operation", "qps",    "message",   "depth",
-                                   "warm-up",   "volume", "busy-poll", "memory"};
+constexpr std::array kOfQueuePairs{"operation", "qps",    "message",   "depth",          "warm-up",
+                                   "volume",    "memory", "busy-poll", "probe-transport"};
 
 template <class T>
 Result<void> read_count(const po::variables_map& values, const char* name, T most, T& into) {

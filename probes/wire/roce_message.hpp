@@ -13,6 +13,9 @@ namespace weft {
 /// Around the payload of every packet: IP, UDP, BTH, ICRC.
 constexpr std::int64_t roce_headers(bool v6) { return (v6 ? 40 : 20) + 8 + 12 + 4; }
 
+/// DETH, of a datagram.
+inline constexpr std::int64_t kDatagramHeader = 8;
+
 /// The largest extra header of a message's packets: RETH of the first (write), AETH of the first and of the
 /// last (answers to a read), none (send).
 constexpr std::int64_t operation_header(FlowOperation operation) {

@@ -29,6 +29,7 @@ std::string refusal(const std::vector<std::string>& words, const char* engine) {
 TEST(FlowArguments, OfQueuePairsAreRefusedWhereThereAreNoneWithWhatWouldHelp) {
   EXPECT_THAT(refusal({"--qps", "2"}, "raw"), HasSubstr("--qps is of queue pairs: it needs --engine verbs"));
   EXPECT_THAT(refusal({"--qps", "2"}, kMadEngine), HasSubstr("moves management datagrams alone"));
+  EXPECT_THAT(refusal({"--probe-transport", "ud"}, "raw"), HasSubstr("it needs --engine verbs"));
   EXPECT_EQ(refusal({"--qps", "2"}, "verbs"), "");
 }
 
@@ -40,8 +41,11 @@ TEST(FlowArguments, OutOfRangeAreNamed) {
 }
 
 TEST(AgentManner, ReachesAnAgentInWordsThatItReads) {
-  const AgentManner wanted{
-      .engine = "verbs", .packets = {.traffic_class = 104}, .exchange = kByAddress, .memory = kGpuMemory};
+  const AgentManner wanted{.engine = "verbs",
+                           .packets = {.traffic_class = 104},
+                           .exchange = kByAddress,
+                           .memory = kGpuMemory,
+                           .probes = ProbeTransport::datagram};
   auto words = agent_manner_words(wanted);
   ASSERT_GE(words.size(), 2u);
   EXPECT_EQ(words[1], "verbs");
@@ -51,6 +55,7 @@ TEST(AgentManner, ReachesAnAgentInWordsThatItReads) {
   EXPECT_EQ(read.packets, wanted.packets);
   EXPECT_EQ(read.exchange, wanted.exchange);
   EXPECT_EQ(read.memory, wanted.memory);
+  EXPECT_EQ(read.probes, wanted.probes);
 }
 
 TEST(AgentManner, UnknownWordsAreRefused) {
@@ -59,6 +64,8 @@ TEST(AgentManner, UnknownWordsAreRefused) {
               HasSubstr("--exchange mail: expected nats or rdmacm"));
   EXPECT_THAT(read_agent_manner(parsed({"--memory", "disk"}), read).error().message,
               HasSubstr("--memory disk: expected host or gpu"));
+  EXPECT_THAT(read_agent_manner(parsed({"--probe-transport", "rc"}), read).error().message,
+              HasSubstr("--probe-transport rc: expected auto, ud or uc"));
 }
 
 }  // namespace

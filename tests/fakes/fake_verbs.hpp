@@ -7,11 +7,12 @@
 #include <memory>
 #include <vector>
 
-#include "probes/engine/verbs/read_limits.hpp"
-#include "probes/engine/verbs/verbs_library.hpp"
+#include "probes/engine/verbs/verbs_device.hpp"
 #include "topology/base/ip.hpp"
 
 namespace weft::testing {
+
+struct FakeVerbsState;
 
 class FakeVerbs {
  public:
@@ -22,6 +23,7 @@ class FakeVerbs {
     create_comp_channel,
     create_cq,
     create_qp,
+    create_ah,
     modify_qp,
     post_send
   };
@@ -41,6 +43,8 @@ class FakeVerbs {
   void refuse(Call call, int error, std::size_t after = 0);
   /// The device's GID is in its table no more; queue pairs that have it go on.
   void forget_gid(std::size_t device);
+  /// The device opened next is by this driver; before, by none that is known.
+  void drive(std::size_t device, RdmaDriver driver);
   /// The device stamps completions from now on, by a clock of its own of 1 GHz that is `ahead` of the host's.
   void stamp(std::size_t device, std::chrono::nanoseconds ahead);
   /// What the device tells of RDMA reads to who opens it from now on; before: 16 and 16.
@@ -52,7 +56,8 @@ class FakeVerbs {
   /// Contexts, protection domains, memory, channels, queues and queue pairs that were made and not given
   /// back.
   std::size_t held() const;
-  /// How the queue pairs that there are mark what they send.
+  std::size_t queue_pairs() const;  // that there are
+  /// How the queue pairs and address handles that there are mark what is sent by them.
   struct Marks {
     std::uint32_t flow_label = 0;
     std::uint8_t traffic_class = 0;
@@ -66,10 +71,8 @@ class FakeVerbs {
   std::size_t doorbells() const;
   std::size_t copied() const;
 
-  struct State;
-
  private:
-  std::unique_ptr<State> state_;
+  std::unique_ptr<FakeVerbsState> state_;
 };
 
 }  // namespace weft::testing

@@ -1,5 +1,5 @@
 // `weft agent` in a guest whose memory changes a byte of what it received; put in the place of the guest's
-// weft by RdmaRig::BadMemory. It knows no other command.
+// weft by RdmaRig::TestAgent. It knows no other command.
 #include <algorithm>
 
 #include "cli/agent.hpp"
@@ -13,5 +13,6 @@ int main(int argc, char** argv) {
     return std::make_unique<weft::FlippingBuffer>(std::move(*memory));
   };
   // Its first word is the command: `agent`.
-  return weft::run_agent_command(std::vector<std::string>(argv + std::min(argc, 2), argv + argc), bad_memory);
+  return weft::run_agent_command(std::vector<std::string>(argv + std::min(argc, 2), argv + argc),
+                                 {.memory = bad_memory});
 }

@@ -62,7 +62,7 @@ TEST_F(QueuePairs, NameTheChannelThatOnlyTheLabelsOfSomeCross) {
 }
 
 TEST_F(QueuePairs, NameTheHostInWhoseMemoryAReceivedByteChanged) {
-  const RdmaRig::BadMemory bad(rig(), "host3");
+  const RdmaRig::TestAgent bad(rig(), "host3", "flipping_agent");
   auto document = sweep("full", "6s");
   EXPECT_EQ(document["verdict"], "failed") << said_;
   std::set<std::string> corrupted;

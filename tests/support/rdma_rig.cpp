@@ -180,12 +180,13 @@ Answer RdmaRig::in(const std::string& host, std::vector<std::string> argv) const
   return weft(words);
 }
 
-RdmaRig::BadMemory::BadMemory(const RdmaRig& rig, std::string host) : OtherAgent(rig, std::move(host)) {
+RdmaRig::TestAgent::TestAgent(const RdmaRig& rig, std::string host, const std::string& program)
+    : OtherAgent(rig, std::move(host)) {
   // Its file is the input of `weft lab exec`. Beside the old one first: that one runs.
-  auto put = rig_.user().start_after({"sh", "-c", "exec \"$@\" <" WEFT_BINARY_DIR "/flipping_agent", "sh"},
+  auto put = rig_.user().start_after({"sh", "-c", "exec \"$@\" <" WEFT_BINARY_DIR "/" + program, "sh"},
                                      {"lab", "exec", host_, "--name", rig_.name(), "--", "sh", "-c",
-                                      "cat >/bin/flipping && chmod 755 /bin/flipping && mv /bin/weft "
-                                      "/bin/kept && mv /bin/flipping /bin/weft"});
+                                      "cat >/bin/other && chmod 755 /bin/other && mv /bin/weft /bin/kept && "
+                                      "mv /bin/other /bin/weft"});
   const auto answer = put.wait(kLongestCopy);
   EXPECT_EQ(answer.status, 0) << answer.errors;
 }
@@ -226,7 +227,8 @@ RigAnswers RdmaRig::run(const std::vector<std::string>& hosts, std::vector<std::
   for (const auto& host : hosts) nodes.push_back(lab_->fabric().find_node(host).value());
   auto site = lab_site(*lab_, nodes);
   WEFT_CHECK(site.has_value());
-  site->manner = {.engine = "verbs", .packets = orders.packets, .exchange = orders.exchange};
+  site->manner = {
+      .engine = "verbs", .packets = orders.packets, .exchange = orders.exchange, .probes = orders.probes};
   for (AgentHost& host : site->hosts)
     if (const auto other = orders.nics.find(lab_->fabric().name_of(host.host)); other != orders.nics.end())
       host.nics.front().report = other->second;

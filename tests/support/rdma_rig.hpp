@@ -8,6 +8,7 @@
 #include <set>
 
 #include "cli/packet_class.hpp"
+#include "probes/wire/probe_transport.hpp"
 #include "probes/session/script.hpp"
 #include "tests/support/lab_user.hpp"
 
@@ -41,6 +42,7 @@ PortsByQp ports_by_qp(const std::vector<SeenPacket>& packets);
 struct RigOrders {
   PacketClass packets = {};
   const char* exchange = "nats";
+  ProbeTransport probes = ProbeTransport::by_device;
   /// By host: the NIC it is to use instead of its first.
   std::map<std::string, NicReport> nics = {};
 };
@@ -78,9 +80,10 @@ class RdmaRig {
     const RdmaRig& rig_;
     std::string host_;
   };
-  /// One in whose memory a byte of what a flow wrote changes.
-  struct BadMemory : OtherAgent {
-    BadMemory(const RdmaRig& rig, std::string host);
+  /// A program of the tests: flipping_agent, in whose memory a byte of what a flow wrote changes, or
+  /// datagram_agent.
+  struct TestAgent : OtherAgent {
+    TestAgent(const RdmaRig& rig, std::string host, const std::string& program);
   };
   /// The guest's own, after these words of a shell, as `ulimit -l 64; exec`.
   struct Restricted : OtherAgent {

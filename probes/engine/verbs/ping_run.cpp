@@ -12,11 +12,8 @@
 namespace weft {
 namespace {
 
-/// A work number is our probe's (this bit, spec, sequence) or an echo's (spec, slot).
+/// A work number is our probe's (this bit, spec, sequence) or an echo's (the spec whose place it is, slot).
 constexpr std::uint64_t kSendBit = 1ULL << 63U;
-constexpr std::uint64_t work_number(std::uint32_t spec, std::uint64_t low) {
-  return std::uint64_t{spec} << 32U | low;
-}
 constexpr std::size_t kBurst = 8;  // probes that a sender who came late may catch up with at once
 /// After a probe it looks on without sleeping for so long: waking up would count as delay.
 constexpr Nanoseconds kAlert = std::chrono::microseconds(500);
@@ -37,8 +34,12 @@ struct Line {
 
 class PingRun {
  public:
-  PingRun(const PingRequest& request, std::size_t payload)
-      : request_(request), payload_(payload), depth_(depth_for(payload)) {
+  PingRun(const PingRequest& request, QpKind kind, std::size_t payload)
+      : request_(request),
+        kind_(kind),
+        headroom_(receive_headroom(kind)),
+        payload_(payload),
+        depth_(depth_for(payload)) {
     for (const PingSpec& spec : request.specs)
       order_end_ = std::max(order_end_, std::uint64_t{spec.count} * request.specs.size());
   }
@@ -51,7 +52,7 @@ class PingRun {
     if (!queue) return pass_on(queue);
     queue_ = std::move(*queue);
     auto slots = Slots::make(device, buffers, 2 * depth_ * request_.specs.size(),
-                             Bytes(static_cast<std::int64_t>(payload_)));
+                             Bytes(static_cast<std::int64_t>(headroom_ + payload_)));
     if (!slots) return pass_on(slots);
     slots_ = std::move(*slots);
     for (std::size_t i = 0; i < request_.specs.size(); ++i)
@@ -106,7 +107,7 @@ class PingRun {
       wanted.push_back({spec.peer, spec.label, spec.back_label.value() != 0 ? spec.back_label : spec.label});
     auto qps = RequestQps::connect(device, *queue_, exchange, request_.peers,
                                    {.batch = request_.batch,
-                                    .kind = QpKind::unreliable,
+                                    .kind = kind_,
                                     .busy_poll = request_.busy_poll,
                                     .message = Bytes(static_cast<std::int64_t>(payload_)),
                                     .depth = depth_,
@@ -121,7 +122,7 @@ class PingRun {
   }
 
   Result<void> post_receive(std::uint32_t spec, std::size_t slot) {
-    return qps_->qp(spec).post_receive(work_number(spec, slot), slots_->piece(slot, payload_));
+    return qps_->qp(spec).post_receive(spec_number(spec, slot), slots_->piece(slot, headroom_ + payload_));
   }
 
   /// Specs take turns, so that a burst of loss hits all alike.
@@ -139,11 +140,11 @@ class PingRun {
     Line& line = lines_[spec];
     if (line.busy >= depth_) return {};  // the device does not keep up: this one is not sent
     const std::size_t slot = line.first_slot + depth_ + sequence % depth_;
-    store(slots_->bytes(slot), ProbeNote{.sequence = sequence});
-    newest_ = work_number(spec, sequence);
+    newest_ = spec_number(spec, sequence);
+    store(slots_->bytes(slot), ProbeNote{.sequence = newest_});
     const Message probe{kSendBit | newest_, slots_->piece(slot, payload_)};
     const Nanoseconds at = now();
-    if (const auto posted = qps_->qp(spec).post(FlowOperation::send, {&probe, 1}); !posted) return posted;
+    if (const auto posted = qps_->send(spec, probe); !posted) return posted;
     line.times.posted(sequence, at);
     alert_until_ = at + kAlert;
     if (in_turn_) turn_ = at + request_.pace.answer_wait;
@@ -165,9 +166,9 @@ class PingRun {
   }
 
   void take(const Completion& completion, Nanoseconds at) {
-    const auto spec = static_cast<std::uint32_t>((completion.work & ~kSendBit) >> 32U);
-    Line& line = lines_[spec];
+    const std::uint32_t spec = spec_of(completion.work & ~kSendBit);
     if ((completion.work & kSendBit) != 0) {
+      Line& line = lines_[spec];
       --line.busy;
       if (completion.status == 0)
         line.times.sent(static_cast<std::uint32_t>(completion.work), completion.stamp.value_or(at));
@@ -175,13 +176,23 @@ class PingRun {
     }
     if (completion.status != 0) return;
     const std::size_t slot = static_cast<std::uint32_t>(completion.work);
-    const ProbeNote note = load_note(slots_->bytes(slot));
-    if (work_number(spec, note.sequence) == newest_) turn_ = {};
-    line.times.answered(static_cast<std::uint32_t>(note.sequence), completion.stamp.value_or(at), now());
-    if (note.previous_delay > 0)
-      line.times.turned_around(static_cast<std::uint32_t>(note.previous),
-                               Nanoseconds(static_cast<std::int64_t>(note.previous_delay)));
+    take_echo(spec, load_note(slots_->bytes(slot).subspan(headroom_)), completion.stamp.value_or(at));
     (void)post_receive(spec, slot);
+  }
+
+  /// `place`: the spec that it was received for. Datagrams come to whichever place of their peer is next.
+  void take_echo(std::uint32_t place, const ProbeNote& note, Nanoseconds at) {
+    const auto is_ours = [&](std::uint32_t spec) {
+      return spec == place || (kind_ == QpKind::datagram && spec < lines_.size() &&
+                               request_.specs[spec].peer == request_.specs[place].peer);
+    };
+    const std::uint32_t spec = spec_of(note.sequence);
+    if (!is_ours(spec)) return;
+    if (note.sequence == newest_) turn_ = {};
+    lines_[spec].times.answered(static_cast<std::uint32_t>(note.sequence), at, now());
+    if (note.previous_delay > 0 && spec_of(note.previous) == spec)
+      lines_[spec].times.turned_around(static_cast<std::uint32_t>(note.previous),
+                                       Nanoseconds(static_cast<std::int64_t>(note.previous_delay)));
   }
 
   Result<void> take(Nanoseconds limit) {
@@ -197,6 +208,8 @@ class PingRun {
   }
 
   const PingRequest& request_;
+  QpKind kind_;
+  std::size_t headroom_;
   std::size_t payload_;
   std::uint32_t depth_;
   std::unique_ptr<CompletionQueue> queue_;
@@ -214,7 +227,7 @@ class PingRun {
 
 }  // namespace
 
-Result<std::vector<PingTally>> run_pings(const std::shared_ptr<const VerbsDevice>& device,
+Result<std::vector<PingTally>> run_pings(const std::shared_ptr<const VerbsDevice>& device, QpKind kind,
                                          const BufferFactory& buffers, VerbsTraffic traffic,
                                          PeerExchange& exchange, const PingRequest& request,
                                          const std::stop_token& stop) {
@@ -223,9 +236,10 @@ Result<std::vector<PingTally>> run_pings(const std::shared_ptr<const VerbsDevice
   // loss.
   std::int64_t size = 0;
   for (const PingSpec& spec : request.specs) size = std::max(size, spec.size.count());
-  const auto headers = roce_headers(request.peers[0].address.is_v6());
+  const auto headers =
+      roce_headers(request.peers[0].address.is_v6()) + (kind == QpKind::datagram ? kDatagramHeader : 0);
   const auto payload = std::clamp<std::int64_t>(size - headers, ProbeNote::kSize, device->path_mtu().count());
-  PingRun run(request, static_cast<std::size_t>(payload));
+  PingRun run(request, kind, static_cast<std::size_t>(payload));
   if (const auto opened = run.open(device, buffers, traffic, exchange); !opened) return pass_on(opened);
   if (const auto done = run.run(stop); !done) return pass_on(done);
   return run.tallies();

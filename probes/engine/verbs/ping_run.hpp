@@ -1,5 +1,5 @@
-// One ping request over queue pairs: connects one for each spec, sends at the request's pace, takes the
-// echoes.
+// One ping request over queue pairs, connected ones for each spec or one of datagrams for each peer: sends at
+// the request's pace, takes the echoes.
 #pragma once
 
 #include <stop_token>
@@ -9,7 +9,7 @@
 
 namespace weft {
 
-Result<std::vector<PingTally>> run_pings(const std::shared_ptr<const VerbsDevice>& device,
+Result<std::vector<PingTally>> run_pings(const std::shared_ptr<const VerbsDevice>& device, QpKind kind,
                                          const BufferFactory& buffers, VerbsTraffic traffic,
                                          PeerExchange& exchange, const PingRequest& request,
                                          const std::stop_token& stop);

@@ -1,5 +1,7 @@
 #include "probes/engine/verbs/qp_messages.hpp"
 
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -15,22 +17,24 @@ json to_json(const std::optional<PathLabel>& label) { return label ? json(label-
 
 json to_json(const ReadLimits& reads) { return {{"asks", reads.asks}, {"serves", reads.serves}}; }
 
+constexpr std::array kKinds{std::pair("rc", QpKind::reliable), std::pair("uc", QpKind::unreliable),
+                            std::pair("ud", QpKind::datagram)};
+
+json to_json(QpKind kind) {
+  return std::ranges::find(kKinds, kind, [](const auto& k) { return k.second; })->first;
+}
+
 json to_json(const ConnectQps& m) {
   json qps = json::array();
   for (const OfferedQp& qp : m.qps) {
     qps.push_back({qp.spec, qp.qp.value(), qp.first_psn, to_json(qp.back_label), to_json(qp.label)});
   }
-  return {{"do", "connect"},
-          {"batch", m.batch.value()},
-          {"reliable", m.kind == QpKind::reliable},
-          {"operation", to_string(m.operation)},
-          {"busy", m.busy_poll},
-          {"from", to_json(m.from)},
-          {"mtu", m.mtu.count()},
-          {"message", m.message.count()},
-          {"depth", m.depth},
-          {"reads", to_json(m.reads)},
-          {"qps", std::move(qps)}};
+  return {{"do", "connect"},         {"batch", m.batch.value()},
+          {"kind", to_json(m.kind)}, {"operation", to_string(m.operation)},
+          {"busy", m.busy_poll},     {"from", to_json(m.from)},
+          {"mtu", m.mtu.count()},    {"message", m.message.count()},
+          {"depth", m.depth},        {"reads", to_json(m.reads)},
+          {"qps", std::move(qps)},   {"queue_key", m.queue_key}};
 }
 
 json to_json(const CloseQps& m) {
@@ -81,16 +85,25 @@ FlowOperation operation_from(const json& in) {
   return *operation;
 }
 
+QpKind kind_from(const json& in) {
+  const auto& text = in.get_ref<const std::string&>();
+  const auto kind = std::ranges::find(kKinds, text, [](const auto& k) { return k.first; });
+  if (kind == kKinds.end()) throw json::other_error::create(501, "an unknown kind of queue pair", &in);
+  return kind->second;
+}
+
 ConnectQps connect_from(const json& in) {
   ConnectQps m{.batch = BatchId(whole<std::uint32_t>(in.at("batch"))),
-               .kind = in.at("reliable").get<bool>() ? QpKind::reliable : QpKind::unreliable,
+               .kind = kind_from(in.at("kind")),
                .operation = operation_from(in.at("operation")),
                .busy_poll = in.at("busy").get<bool>(),
                .from = address_from(in.at("from")),
                .mtu = size_from(in.at("mtu")),
                .message = size_from(in.at("message")),
                .depth = whole<std::uint32_t>(in.at("depth")),
-               .reads = reads_from(in.at("reads"))};
+               .reads = reads_from(in.at("reads")),
+               .qps = {},
+               .queue_key = whole<std::uint32_t>(in.at("queue_key"))};
   for (const json& qp : list_of(in, "qps")) {
     m.qps.push_back({whole<std::uint32_t>(qp.at(0)), QpNum(whole<std::uint32_t>(qp.at(1))),
                      whole<std::uint32_t>(qp.at(2)), label_from(qp.at(3)), label_from(qp.at(4))});
@@ -127,7 +140,8 @@ std::string encode(const QpsConnected& m) {
   json qps = json::array();
   for (const MatchingQp& qp : m.qps) qps.push_back({qp.qp.value(), qp.first_psn});
   return json{{"from", to_json(m.from)}, {"memory", m.memory}, {"key", m.memory_key},
-              {"qps", std::move(qps)},   {"stamps", m.stamps}, {"reads", to_json(m.reads)}}
+              {"qps", std::move(qps)},   {"stamps", m.stamps}, {"reads", to_json(m.reads)},
+              {"queue_key", m.queue_key}}
       .dump();
 }
 
@@ -153,8 +167,10 @@ Result<QpsConnected> decode_qps_connected(std::string_view text) {
     QpsConnected m{.from = address_from(in.at("from")),
                    .memory = whole<std::uint64_t>(in.at("memory")),
                    .memory_key = whole<std::uint32_t>(in.at("key")),
+                   .qps = {},
                    .stamps = in.at("stamps").get<bool>(),
-                   .reads = reads_from(in.at("reads"))};
+                   .reads = reads_from(in.at("reads")),
+                   .queue_key = whole<std::uint32_t>(in.at("queue_key"))};
     for (const json& qp : list_of(in, "qps"))
       m.qps.push_back({QpNum(whole<std::uint32_t>(qp.at(0))), whole<std::uint32_t>(qp.at(1))});
     return m;

@@ -18,7 +18,8 @@ struct OfferedQp {
   std::optional<PathLabel> label = std::nullopt;  // of this side's
   friend bool operator==(const OfferedQp&, const OfferedQp&) = default;
 };
-/// "Make queue pairs to match these": of probes (unreliable, echoed and counted) or of flows (reliable).
+/// "Make queue pairs to match these": of probes (unreliable or datagram, echoed and counted) or of flows
+/// (reliable). Datagrams of all specs share one queue pair at each end: it stands with every one of them.
 struct ConnectQps {
   BatchId batch;
   QpKind kind = QpKind::reliable;
@@ -30,6 +31,7 @@ struct ConnectQps {
   std::uint32_t depth = 0;  // places for messages, filled in turn; no more are under way
   ReadLimits reads;         // of the asking side
   std::vector<OfferedQp> qps;
+  std::uint32_t queue_key = 0;  // of datagrams to the asking side
   friend bool operator==(const ConnectQps&, const ConnectQps&) = default;
 };
 struct MatchingQp {
@@ -44,6 +46,7 @@ struct QpsConnected {
   std::vector<MatchingQp> qps;  // in the order of the offer
   bool stamps = false;          // what it says of its own delay is by its device's clock
   ReadLimits reads;
+  std::uint32_t queue_key = 0;  // of datagrams to it
   friend bool operator==(const QpsConnected&, const QpsConnected&) = default;
 };
 /// What one flow moved, as acknowledged by the responder's device: messages ever, which says what of its

@@ -22,11 +22,17 @@ Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsD
                    .message = spec.message,
                    .depth = spec.depth,
                    .reads = device->reads()};
+  const bool datagram = spec.kind == QpKind::datagram;
+  const auto places = static_cast<std::uint32_t>(datagram ? spec.depth * wanted.size() : spec.depth);
   for (const WantedQp& one : wanted) {
-    auto qp = QueuePair::make(device, sends, receives, {spec.kind, spec.depth, spec.depth});
-    if (!qp) return pass_on(qp);
-    offer.qps.push_back({one.spec, (*qp)->number(), (*qp)->first_psn(), one.back_label, one.label});
-    set->qps_.push_back(std::move(*qp));
+    if (set->qps_.empty() || !datagram) {
+      auto made = QueuePair::make(device, sends, receives, {spec.kind, places, places});
+      if (!made) return pass_on(made);
+      set->qps_.push_back(std::move(*made));
+    }
+    const QueuePair& qp = *set->qps_.back();
+    offer.qps.push_back({one.spec, qp.number(), qp.first_psn(), one.back_label, one.label});
+    offer.queue_key = qp.queue_key();
   }
   const auto text = exchange.ask(spec.peer, encode(QpQuestion(offer)), kLongestAnswer);
   if (!text) return pass_on(text);
@@ -41,18 +47,29 @@ Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsD
     return fail(ErrorKind::not_supported, "{} asks for {} RDMA reads at a time, its peer serves {}: write",
                 device->name(), device->reads().asks, set->peer_.reads.serves);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const auto connected = set->qps_[i]->connect({.to = set->peer_.from,
-                                                  .qp = set->peer_.qps[i].qp,
-                                                  .first_psn = set->peer_.qps[i].first_psn,
-                                                  .label = wanted[i].label,
-                                                  .back_label = wanted[i].back_label,
-                                                  .traffic_class = spec.traffic.traffic_class,
-                                                  .service_level = spec.traffic.service_level,
-                                                  .mtu = device->path_mtu(),
-                                                  .reads = reads});
-    if (!connected) return pass_on(connected);
+    const QpRoute route{.to = set->peer_.from,
+                        .qp = set->peer_.qps[i].qp,
+                        .first_psn = set->peer_.qps[i].first_psn,
+                        .queue_key = set->peer_.queue_key,
+                        .label = wanted[i].label,
+                        .back_label = wanted[i].back_label,
+                        .traffic = spec.traffic,
+                        .mtu = device->path_mtu(),
+                        .reads = reads};
+    if (!datagram) {
+      if (const auto connected = set->qps_[i]->connect(route); !connected) return pass_on(connected);
+      continue;
+    }
+    auto handle = AddressHandle::make(device, route);
+    if (!handle) return pass_on(handle);
+    set->handles_.push_back(std::move(*handle));
   }
   return set;
+}
+
+Result<void> QpSet::send(std::size_t index, const Message& message) {
+  if (handles_.empty()) return qps_[index]->post(FlowOperation::send, {&message, 1});
+  return qps_[0]->post(*handles_[index], {&message, 1});
 }
 
 Result<std::vector<std::uint32_t>> QpSet::close(std::vector<FlowMoved> moved) {

@@ -4,7 +4,6 @@
 
 #include "probes/engine/verbs/qp_messages.hpp"
 #include "probes/engine/verbs/slots.hpp"
-#include "probes/engine/verbs/verbs_responder.hpp"
 #include "probes/wire/peer_exchange.hpp"
 
 namespace weft {
@@ -39,7 +38,10 @@ class QpSet {
   QpSet(const QpSet&) = delete;
   QpSet& operator=(const QpSet&) = delete;
 
-  QueuePair& qp(std::size_t index) { return *qps_[index]; }
+  /// Of datagrams: the one of all.
+  QueuePair& qp(std::size_t index) { return *qps_[handles_.empty() ? index : 0]; }
+  /// A message of its own to the peer, by the label of this one.
+  Result<void> send(std::size_t index, const Message& message);
   std::uint64_t memory() const { return peer_.memory; }
   std::uint32_t memory_key() const { return peer_.memory_key; }
   bool peer_stamps() const { return peer_.stamps; }
@@ -51,6 +53,7 @@ class QpSet {
   PeerExchange& exchange_;
   QpSetSpec spec_;
   std::vector<std::unique_ptr<QueuePair>> qps_;
+  std::vector<std::unique_ptr<AddressHandle>> handles_;  // of datagrams
   QpsConnected peer_;
   bool closed_ = false;
 };

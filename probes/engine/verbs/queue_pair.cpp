@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <random>
 #include <thread>
 
 #include "probes/wire/roce_label.hpp"
@@ -15,7 +16,6 @@ namespace weft {
 namespace {
 
 constexpr std::uint32_t kPsnMask = 0xFFFFFF;
-constexpr std::uint8_t kHopLimit = 64;
 constexpr std::uint8_t kRetries =
     6;  // 7 means for ever to soft-RoCE (rxe_comp.c), whatever the standard says
 constexpr std::uint8_t kReceiverRetries = 7;  // for ever
@@ -24,6 +24,7 @@ constexpr std::size_t kMostAtOnce = 16;       // messages in one call of the dev
 constexpr std::uint32_t kCopied = 128;        // bytes of a small probe
 constexpr std::chrono::milliseconds kLongestDrain{1000};
 constexpr std::chrono::milliseconds kDrainPoll{1};
+constexpr std::uint32_t kOwnKeys = 0x7FFFFFFF;  // the highest bit marks keys of the kernel
 constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
 ibv_mtu mtu_of(Bytes size) {
@@ -31,25 +32,16 @@ ibv_mtu mtu_of(Bytes size) {
   return static_cast<ibv_mtu>(std::bit_width(std::clamp<std::uint64_t>(bytes, 256, 4096)) - 8);
 }
 
-Result<ibv_ah_attr> address_vector(const VerbsDevice& device, const QpRoute& route) {
-  ibv_ah_attr to{};
-  to.port_num = device.port();
-  to.sl = route.service_level;
-  to.grh.hop_limit = kHopLimit;
-  to.grh.sgid_index = device.gid_index();
-  to.grh.traffic_class = route.traffic_class;
-  std::memcpy(to.grh.dgid.raw, route.to.gid.data(), route.to.gid.size());
-  if (!device.is_infiniband()) {
-    to.is_global = 1;
-    if (route.label)
-      to.grh.flow_label = flow_label_for(UdpPort(static_cast<std::uint16_t>(route.label->value())));
-    return to;
+ibv_qp_type type_of(QpKind kind) {
+  switch (kind) {
+    case QpKind::reliable:
+      return IBV_QPT_RC;
+    case QpKind::unreliable:
+      return IBV_QPT_UC;
+    case QpKind::datagram:
+      return IBV_QPT_UD;
   }
-  const auto lids = dlid_route(route.to.lids(), route.label, device.address().lids(), route.back_label);
-  if (!lids) return pass_on(lids);
-  to.dlid = lids->dlid.value();
-  to.src_path_bits = lids->src_path_bits;
-  return to;
+  return IBV_QPT_RC;
 }
 
 ibv_wr_opcode opcode_of(FlowOperation operation) {
@@ -78,8 +70,8 @@ Result<std::unique_ptr<QueuePair>> QueuePair::make(std::shared_ptr<const VerbsDe
   wanted.send_cq = sends.get();
   wanted.recv_cq = receives.get();
   // Probes are copied as they are posted. Not flows: their memory may be a GPU's.
-  wanted.cap = {shape.send_depth, shape.receive_depth, 1, 1, shape.kind == QpKind::unreliable ? kCopied : 0};
-  wanted.qp_type = shape.kind == QpKind::reliable ? IBV_QPT_RC : IBV_QPT_UC;
+  wanted.cap = {shape.send_depth, shape.receive_depth, 1, 1, shape.kind == QpKind::reliable ? 0 : kCopied};
+  wanted.qp_type = type_of(shape.kind);
   ibv_qp* qp = device->library().create_qp(device->pd(), &wanted);
   // No device says how much it would copy: one that refuses is asked for none.
   if (qp == nullptr && errno == EINVAL && wanted.cap.max_inline_data > 0) {
@@ -89,15 +81,30 @@ Result<std::unique_ptr<QueuePair>> QueuePair::make(std::shared_ptr<const VerbsDe
   if (qp == nullptr)
     return fail(ErrorKind::absent, "{}: no queue pair: {}", device->name(), std::strerror(errno));
   std::unique_ptr<QueuePair> made(new QueuePair(std::move(device), qp, shape.kind));
-  if (shape.kind == QpKind::unreliable) made->copies_ = std::min(kCopied, wanted.cap.max_inline_data);
+  if (shape.kind != QpKind::reliable) made->copies_ = std::min(kCopied, wanted.cap.max_inline_data);
+  if (const auto opened = made->open(); !opened) return pass_on(opened);
+  return made;
+}
+
+/// As far as it goes without a peer.
+Result<void> QueuePair::open() {
+  const bool datagram = kind_ == QpKind::datagram;
   ibv_qp_attr start{};
   start.qp_state = IBV_QPS_INIT;
-  start.port_num = made->device_->port();
-  start.qp_access_flags = kAccess;
-  const auto done =
-      made->modify(start, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, "initial");
-  if (!done) return pass_on(done);
-  return made;
+  start.port_num = device_->port();
+  int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+  if (datagram)
+    start.qkey = queue_key_ = std::random_device()() & kOwnKeys;
+  else
+    start.qp_access_flags = kAccess;
+  mask |= datagram ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
+  if (const auto done = modify(start, mask, "initial"); !done || !datagram) return done;
+  ibv_qp_attr receive{};
+  receive.qp_state = IBV_QPS_RTR;
+  if (const auto done = modify(receive, IBV_QP_STATE, "ready to receive"); !done) return done;
+  ibv_qp_attr send{};
+  send.qp_state = IBV_QPS_RTS;
+  return modify(send, IBV_QP_STATE | IBV_QP_SQ_PSN, "ready to send");
 }
 
 QueuePair::~QueuePair() { device_->library().destroy_qp(qp_); }
@@ -147,7 +154,7 @@ Result<std::string> QueuePair::relabel(PathLabel label) {
   const auto to = address_vector(*device_, route);
   if (!to) return pass_on(to);
   const auto by_device = device_->library().modify_qp_udp_sport;
-  if (by_device != nullptr && !device_->is_infiniband() && device_->name().starts_with("mlx5") &&
+  if (by_device != nullptr && !device_->is_infiniband() && device_->driver() == RdmaDriver::mlx5 &&
       by_device(qp_, static_cast<std::uint16_t>(label.value())) == 0) {
     route_ = route;
     return "by the device's own call";
@@ -205,6 +212,15 @@ Result<void> QueuePair::post_receive(std::uint64_t work, const MemoryPiece& into
 }
 
 Result<void> QueuePair::post(FlowOperation operation, std::span<const Message> messages) {
+  return post(operation, nullptr, messages);
+}
+
+Result<void> QueuePair::post(const AddressHandle& to, std::span<const Message> messages) {
+  return post(FlowOperation::send, &to, messages);
+}
+
+Result<void> QueuePair::post(FlowOperation operation, const AddressHandle* to,
+                             std::span<const Message> messages) {
   struct Request {
     ibv_send_wr work;
     ibv_sge piece;
@@ -225,7 +241,10 @@ Result<void> QueuePair::post(FlowOperation operation, std::span<const Message> m
       request.work.opcode = opcode_of(operation);
       if (message.asks) request.work.send_flags |= IBV_SEND_SIGNALED;
       if (message.piece.bytes <= copies_) request.work.send_flags |= IBV_SEND_INLINE;
-      request.work.wr.rdma = {message.remote_address, message.remote_key};
+      if (to != nullptr)
+        request.work.wr.ud = {to->get(), to->qp().value(), to->queue_key()};
+      else
+        request.work.wr.rdma = {message.remote_address, message.remote_key};
     }
     ibv_send_wr* bad = nullptr;
     if (const int error = ibv_post_send(qp_, &chain[0].work, &bad); error != 0)

@@ -1,14 +1,13 @@
-// Queue pairs and the completions of their work. A QueuePair is connected once, with the path label it is to
-// use, and serves until it is destroyed. One thread at a time per completion queue.
+// Queue pairs and the completions of their work. A connected QueuePair has the path label it is to use; one
+// of datagrams sends along any AddressHandle. One thread at a time per completion queue.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "probes/engine/verbs/verbs_device.hpp"
+#include "probes/engine/verbs/address_handle.hpp"
 #include "topology/findings/flow_result.hpp"
-#include "topology/model/path.hpp"
 
 namespace weft {
 
@@ -62,29 +61,15 @@ class CompletionQueue {
   std::vector<Completion> done_;
 };
 
-enum class QpKind : std::uint8_t { reliable, unreliable };  // connected: RC, UC
+enum class QpKind : std::uint8_t { reliable, unreliable, datagram };  // RC, UC, UD
+/// What the device puts in front of each message that is received (ibv_post_recv(3)): of a datagram, room for
+/// a GRH.
+constexpr std::size_t receive_headroom(QpKind kind) { return kind == QpKind::datagram ? 40 : 0; }
 
 struct QpShape {
   QpKind kind = QpKind::reliable;
   std::uint32_t send_depth = 16;
   std::uint32_t receive_depth = 16;
-};
-
-/// The far end, and how to get there.
-struct QpRoute {
-  PortAddress to;
-  QpNum qp;
-  std::uint32_t first_psn = 0;
-  /// RoCE: the UDP source port; InfiniBand: the DLID, of which only the path bits are ours. Absent: the
-  /// device chooses.
-  std::optional<PathLabel> label;
-  std::optional<PathLabel> back_label;  // of what the far end sends us
-  std::uint8_t traffic_class = 0;
-  std::uint8_t service_level = 0;
-  Bytes mtu = Bytes(1024);
-  ReadLimits reads = {};  // agreed with the far end
-  /// 4.096 us * 2^this until a packet counts as lost (ibv_modify_qp(3)).
-  std::uint8_t timeout_exponent = 14;
 };
 
 /// What one work request moves.
@@ -104,6 +89,7 @@ struct Message {
 
 class QueuePair {
  public:
+  /// One of datagrams may send and receive from then on, the others when they are connected.
   static Result<std::unique_ptr<QueuePair>> make(std::shared_ptr<const VerbsDevice> device,
                                                  CompletionQueue& sends, CompletionQueue& receives,
                                                  const QpShape& shape);
@@ -113,6 +99,8 @@ class QueuePair {
 
   QpNum number() const;
   std::uint32_t first_psn() const;
+  /// What datagrams to it must bring; of its own, by chance.
+  std::uint32_t queue_key() const { return queue_key_; }
   /// To ready-to-receive and ready-to-send.
   Result<void> connect(const QpRoute& route);
   /// Moves a connected queue pair to another label while it lives, and says by which way: by the device's own
@@ -127,16 +115,21 @@ class QueuePair {
   Result<void> post_receive(std::uint64_t work, const MemoryPiece& into);
   /// Sixteen with one call of the device. Error: the first that it refused; those before it are under way.
   Result<void> post(FlowOperation operation, std::span<const Message> messages);
+  /// Sends datagrams along `to`, which lives until they have completed.
+  Result<void> post(const AddressHandle& to, std::span<const Message> messages);
 
  private:
   QueuePair(std::shared_ptr<const VerbsDevice> device, ibv_qp* qp, QpKind kind)
       : device_(std::move(device)), qp_(qp), kind_(kind) {}
+  Result<void> open();
   Result<void> modify(ibv_qp_attr& attributes, int mask, const char* to);
+  Result<void> post(FlowOperation operation, const AddressHandle* to, std::span<const Message> messages);
   Result<void> await_drained();
 
   std::shared_ptr<const VerbsDevice> device_;
   ibv_qp* qp_;
   QpKind kind_;
+  std::uint32_t queue_key_ = 0;
   std::uint32_t copies_ = 0;  // messages up to this size
   QpRoute route_;
 };

@@ -23,7 +23,11 @@ class RequestQps {
                                                      const std::vector<Peer>& peers, QpSetSpec like,
                                                      const std::vector<RequestedQp>& wanted);
 
+  /// Of datagrams: all specs of one peer share it.
   QueuePair& qp(std::uint32_t spec) { return places_[spec].set->qp(places_[spec].index); }
+  Result<void> send(std::uint32_t spec, const Message& message) {
+    return places_[spec].set->send(places_[spec].index, message);
+  }
   /// Of the memory that the peer keeps for this spec.
   std::uint64_t memory(std::uint32_t spec) const;
   std::uint32_t memory_key(std::uint32_t spec) const { return places_[spec].set->memory_key(); }

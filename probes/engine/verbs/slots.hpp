@@ -46,7 +46,7 @@ class Slots {
 
 /// The first bytes of a probe and of its answer.
 struct ProbeNote {
-  std::uint64_t sequence = 0;
+  std::uint64_t sequence = 0;        // spec_number
   std::uint64_t previous = 0;        // of an answer: the probe that the next field speaks of
   std::uint64_t previous_delay = 0;  // ns from its arrival to its answer's departure
   static constexpr std::size_t kSize = 24;
@@ -59,6 +59,12 @@ inline void store(MutableByteSpan to, const ProbeNote& note) {
 inline ProbeNote load_note(ByteSpan from) {
   return {load_be64(from, 0), load_be64(from, 8), load_be64(from, 16)};
 }
+
+/// Of one thing of a spec: its 24th probe, say.
+constexpr std::uint64_t spec_number(std::uint32_t spec, std::uint64_t low) {
+  return std::uint64_t{spec} << 32U | low;
+}
+constexpr std::uint32_t spec_of(std::uint64_t number) { return static_cast<std::uint32_t>(number >> 32U); }
 
 /// Flows carry this pattern (probes/wire/pattern.hpp), each from an offset of its own, so that the receiver
 /// can tell what it should have got.

@@ -69,6 +69,11 @@ std::string refusal_of(const std::string& device, const char* file, int error) {
 /// A queue pair is given the number in eight bits.
 std::uint8_t reads_of(int told) { return static_cast<std::uint8_t>(std::clamp(told, 0, 255)); }
 
+RdmaDriver driver_of(const VerbsLibrary& library, ibv_device* device) {
+  if (library.is_mlx5 && library.is_mlx5(device)) return RdmaDriver::mlx5;
+  return library.is_soft_roce && library.is_soft_roce(device) ? RdmaDriver::soft_roce : RdmaDriver::other;
+}
+
 std::string memory_limit() {
   rlimit limit{};
   getrlimit(RLIMIT_MEMLOCK, &limit);
@@ -121,6 +126,7 @@ Result<void> VerbsDevice::find_port(const GidWish& wish) {
   if (!choice) return fail(choice.error().kind, "{}{}", choice.error().message, refused);
   gid_ = *choice;
   name_ = gid_.entry.device;
+  driver_ = driver_of(*library_, context_->device);
   address_.gid = gid_.entry.gid;
   return {};
 }

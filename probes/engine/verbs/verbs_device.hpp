@@ -26,6 +26,9 @@ struct PortAddress {
   friend bool operator==(const PortAddress&, const PortAddress&) = default;
 };
 
+/// Whose driver it is, as far as weft does something else for it.
+enum class RdmaDriver : std::uint8_t { other, mlx5, soft_roce };
+
 class VerbsDevice {
  public:
   /// Errors: absent (no RDMA device at all) and those of choose_gid; permission (the device files: none of
@@ -51,6 +54,7 @@ class VerbsDevice {
   const std::optional<DeviceClock>& clock() const { return clock_; }
   /// Of each of its queue pairs; where it does not say, one read at a time, which every device does.
   const ReadLimits& reads() const { return reads_; }
+  RdmaDriver driver() const { return driver_; }
   bool is_infiniband() const { return address_.lid != Lid(0); }
 
  private:
@@ -63,6 +67,7 @@ class VerbsDevice {
   ibv_context* context_ = nullptr;
   ibv_pd* pd_ = nullptr;
   std::string name_;
+  RdmaDriver driver_ = RdmaDriver::other;
   GidChoice gid_;
   PortAddress address_;
   Bytes path_mtu_ = Bytes(1024);

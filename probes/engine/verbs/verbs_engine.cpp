@@ -3,21 +3,29 @@
 #include "probes/engine/verbs/addressed_exchange.hpp"
 #include "probes/engine/verbs/flow_run.hpp"
 #include "probes/engine/verbs/ping_run.hpp"
+#include "probes/engine/verbs/probe_kind.hpp"
+#include "probes/engine/verbs/verbs_responder.hpp"
 
 namespace weft {
 namespace {
 
+Result<QpKind> kind_of_probes(ProbeTransport wish, const VerbsDevice& device) {
+  return choose_probe_kind(wish, device.name(), device.driver(), device.is_infiniband());
+}
+
 class QueuePairEngine final : public VerbsEngine {
  public:
   QueuePairEngine(std::shared_ptr<const VerbsDevice> device, std::unique_ptr<VerbsResponder> responder,
-                  VerbsOptions options, MemoryPath path)
+                  VerbsOptions options, QpKind probes, MemoryPath path)
       : device_(std::move(device)),
         responder_(std::move(responder)),
         options_(std::move(options)),
+        probes_(probes),
         path_(path) {}
 
   std::string uses() const override {
-    return fmt::format("{}; time stamps of the {}; flows in {}{}", describe(device_->gid()),
+    return fmt::format("{}; probes by {}; time stamps of the {}; flows in {}{}", describe(device_->gid()),
+                       probes_ == QpKind::datagram ? "datagrams (UD)" : "connections (UC)",
                        responder_->stamps() ? "device" : "host", to_string(path_),
                        by_address_ ? "; peers found by address (librdmacm)" : "");
   }
@@ -44,7 +52,11 @@ class QueuePairEngine final : public VerbsEngine {
     if (!asked) return pass_on(asked);
     if (const auto* done = std::get_if<CloseQps>(&*asked))
       return encode_differing(responder_->close(from, *done));
-    const auto connected = responder_->connect(from, std::get<ConnectQps>(*asked));
+    const auto& offer = std::get<ConnectQps>(*asked);
+    // What it would not send of itself it does not answer: the answers' labels are its own affair.
+    if (offer.kind == QpKind::datagram)
+      if (const auto can = kind_of_probes(ProbeTransport::datagram, *device_); !can) return pass_on(can);
+    const auto connected = responder_->connect(from, offer);
     if (!connected) return pass_on(connected);
     return encode(*connected);
   }
@@ -55,7 +67,8 @@ class QueuePairEngine final : public VerbsEngine {
   Result<std::vector<PingTally>> ping(const PingRequest& request, std::stop_token stop) override {
     if (const auto ready = check_met(); !ready) return pass_on(ready);
     if (by_address_) by_address_->meet(request.peers);
-    auto tallies = run_pings(device_, options_.memory.probes, options_.traffic, *exchange_, request, stop);
+    auto tallies =
+        run_pings(device_, probes_, options_.memory.probes, options_.traffic, *exchange_, request, stop);
     if (const auto stands = device_->check_gid(); !stands) return pass_on(stands);
     return tallies;
   }
@@ -88,6 +101,7 @@ class QueuePairEngine final : public VerbsEngine {
   std::shared_ptr<const VerbsDevice> device_;
   std::unique_ptr<VerbsResponder> responder_;
   VerbsOptions options_;
+  QpKind probes_;
   MemoryPath path_;  // of flows
   PeerExchange* exchange_ = nullptr;
   std::unique_ptr<AddressedExchange> by_address_;  // its thread asks all of the above
@@ -105,13 +119,15 @@ Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(std::shared_ptr<const Ver
                                                        const VerbsOptions& options) {
   auto device = VerbsDevice::open(std::move(library), options.gid);
   if (!device) return pass_on(device);
+  const auto probes = kind_of_probes(options.probes, **device);
+  if (!probes) return pass_on(probes);
   // A page of it tells whether, and how, the device takes the memory of flows: before the first flow.
   constexpr Bytes kPage(4096);
   const auto trial = Slots::make(*device, options.memory.flows, 1, kPage);
   if (!trial) return pass_on(trial);
   auto responder = VerbsResponder::start(*device, options.memory, options.traffic);
   if (!responder) return pass_on(responder);
-  auto engine = std::make_shared<QueuePairEngine>(std::move(*device), std::move(*responder), options,
+  auto engine = std::make_shared<QueuePairEngine>(std::move(*device), std::move(*responder), options, *probes,
                                                   (*trial)->buffer().path());
   if (options.by_address)
     if (const auto ready = engine->exchange_by_address(options.gid.address, *options.by_address); !ready)

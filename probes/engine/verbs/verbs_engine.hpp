@@ -1,12 +1,13 @@
 // VerbsEngine: probes and flows of one NIC over queue pairs, RoCE and InfiniBand alike. Probes are messages
-// of one packet over unreliable connected queue pairs, one a label, echoed and counted by the far engine;
-// flows are RDMA writes over reliable ones. Needs a PeerExchange (meet) before ping or run; does not trace: a
+// of one packet, datagrams or over unreliable connected queue pairs, echoed and counted by the far engine;
+// flows go over reliable ones. Needs a PeerExchange (meet) before ping or run; does not trace: a
 // queue pair has no TTL.
 #pragma once
 
-#include "probes/engine/verbs/verbs_responder.hpp"
+#include "probes/engine/verbs/slots.hpp"
 #include "probes/wire/flow_engine.hpp"
 #include "probes/wire/peer_exchange.hpp"
+#include "probes/wire/probe_transport.hpp"
 #include "probes/wire/run_secrets.hpp"
 
 namespace weft {
@@ -21,6 +22,7 @@ struct VerbsOptions {
   GidWish gid;
   VerbsTraffic traffic;
   VerbsMemory memory;
+  ProbeTransport probes = ProbeTransport::by_device;
   /// Absent: what meet() gives is used.
   std::optional<ExchangeByAddress> by_address = std::nullopt;
 };
@@ -31,7 +33,8 @@ class VerbsEngine : public ProbeEngine, public FlowEngine, public PeerService {
   virtual std::string uses() const = 0;
 };
 
-/// By the libibverbs of this host. Errors: absent (there is none), and those of VerbsDevice::open.
+/// By the libibverbs of this host. Errors: absent (there is none), and those of VerbsDevice::open and
+/// choose_probe_kind.
 Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(const VerbsOptions& options);
 Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(std::shared_ptr<const VerbsLibrary> library,
                                                        const VerbsOptions& options);

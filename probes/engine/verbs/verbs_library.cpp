@@ -1,10 +1,22 @@
 #include "probes/engine/verbs/verbs_library.hpp"
 
 #include <dlfcn.h>
+#include <infiniband/verbs.h>
+#include <unistd.h>
+
+#include <string>
 
 #include "probes/engine/verbs/library_symbol.hpp"
 
 namespace weft {
+namespace {
+
+/// Its devices alone tell in sysfs which interface they stand on (parent_show of the kernel's rxe_verbs.c).
+bool stands_on_an_interface(ibv_device* device) {
+  return access((std::string(device->ibdev_path) + "/parent").c_str(), F_OK) == 0;
+}
+
+}  // namespace
 
 struct VerbsLibrary::Handle {
   void* verbs = nullptr;
@@ -38,13 +50,16 @@ Result<std::shared_ptr<const VerbsLibrary>> VerbsLibrary::load() {
       find_symbol(lib, "ibv_get_cq_event", v.get_cq_event) &&
       find_symbol(lib, "ibv_ack_cq_events", v.ack_cq_events) &&
       find_symbol(lib, "ibv_create_qp", v.create_qp) && find_symbol(lib, "ibv_modify_qp", v.modify_qp) &&
-      find_symbol(lib, "ibv_query_qp", v.query_qp) && find_symbol(lib, "ibv_destroy_qp", v.destroy_qp);
+      find_symbol(lib, "ibv_query_qp", v.query_qp) && find_symbol(lib, "ibv_destroy_qp", v.destroy_qp) &&
+      find_symbol(lib, "ibv_create_ah", v.create_ah) && find_symbol(lib, "ibv_destroy_ah", v.destroy_ah);
   if (!all)
     return fail(ErrorKind::not_supported, "libibverbs on this host is older than rdma-core 32: {}",
                 dlerror());
   find_symbol(lib, "ibv_reg_dmabuf_mr", v.reg_dmabuf_mr);
+  v.is_soft_roce = stands_on_an_interface;
   if (void* mlx5 = dlopen("libmlx5.so.1", RTLD_NOW | RTLD_LOCAL); mlx5 != nullptr) {
     v.handle_->mlx5 = mlx5;
+    find_symbol(mlx5, "mlx5dv_is_supported", v.is_mlx5);
     find_symbol(mlx5, "mlx5dv_modify_qp_udp_sport", v.modify_qp_udp_sport);
   }
   return made;

@@ -8,6 +8,8 @@
 
 #include "topology/base/result.hpp"
 
+struct ibv_ah;
+struct ibv_ah_attr;
 struct ibv_comp_channel;
 struct ibv_context;
 struct ibv_cq;
@@ -50,6 +52,12 @@ struct VerbsLibrary {
   int (*modify_qp)(ibv_qp* qp, ibv_qp_attr* attributes, int mask) = nullptr;
   int (*query_qp)(ibv_qp* qp, ibv_qp_attr* attributes, int mask, ibv_qp_init_attr* made_with) = nullptr;
   int (*destroy_qp)(ibv_qp* qp) = nullptr;
+  ibv_ah* (*create_ah)(ibv_pd* pd, ibv_ah_attr* attributes) = nullptr;
+  int (*destroy_ah)(ibv_ah* handle) = nullptr;
+  /// Soft-RoCE (rdma_rxe), which no name tells.
+  bool (*is_soft_roce)(ibv_device* device) = nullptr;
+  /// Of libmlx5, may be absent: a ConnectX. Names tell nothing: rdma-core renames devices (rocep1s0f0).
+  bool (*is_mlx5)(ibv_device* device) = nullptr;
   /// Of libmlx5, may be absent: the source port of a connected queue pair in service
   /// (mlx5dv_modify_qp_udp_sport).
   int (*modify_qp_udp_sport)(ibv_qp* qp, std::uint16_t port) = nullptr;

@@ -9,16 +9,9 @@
 #include <optional>
 #include <thread>
 
-#include "probes/engine/verbs/qp_messages.hpp"
-#include "probes/engine/verbs/slots.hpp"
-#include "probes/wire/probe_engine.hpp"
+#include "probes/engine/verbs/served_group.hpp"
 
 namespace weft {
-
-struct VerbsTraffic {
-  std::uint8_t traffic_class = 0;
-  std::uint8_t service_level = 0;
-};
 
 class VerbsResponder {
  public:
@@ -26,8 +19,8 @@ class VerbsResponder {
                                                        VerbsMemory memory, VerbsTraffic traffic);
   ~VerbsResponder();
 
-  /// Any thread. Errors say what the device refused; conflict: more messages under way than its completion
-  /// queue holds.
+  /// Any thread. Errors: those of ServedGroup; conflict (more messages under way than its completion queue
+  /// holds).
   Result<QpsConnected> connect(PortId from, const ConnectQps& offer);
   /// The specs of flows whose bytes in memory are not those that were sent.
   std::vector<std::uint32_t> close(PortId from, const CloseQps& done);
@@ -39,18 +32,11 @@ class VerbsResponder {
   bool stamps() const { return queue_->stamps(); }
 
  private:
-  struct Group;  // the queue pairs of one offer
-  struct Served;
   VerbsResponder(std::shared_ptr<const VerbsDevice> device, VerbsMemory memory, VerbsTraffic traffic,
                  std::unique_ptr<CompletionQueue> queue);
-  Result<void> add(Group& group, const ConnectQps& offer, const OfferedQp& offered, std::size_t index);
   void serve(const std::stop_token& stop);
   void take(const Completion& completion);
-  void echo(Served& served, const Completion& completion);
   ReceivedTally& new_tally(const ReceivedTally& tally);
-  static Result<void> fill(Group& group, std::size_t first_slot, std::uint32_t spec);
-  /// What a flow wrote there is not what was sent.
-  static bool differs(const Group& group, BufferRange filled, std::uint32_t spec);
   void drop(PortId from, BatchId batch);
 
   std::shared_ptr<const VerbsDevice> device_;
@@ -61,8 +47,8 @@ class VerbsResponder {
   std::size_t under_way_ = 0;  // messages that may complete at once
   std::atomic<int> busy_groups_ = 0;
   std::optional<Error> broken_;  // why it serves no longer
-  std::vector<std::unique_ptr<Group>> groups_;
-  std::map<QpNum, Served*> served_;
+  std::vector<std::unique_ptr<ServedGroup>> groups_;
+  std::map<QpNum, ServedGroup*> serving_;
   std::map<BatchId, std::vector<std::unique_ptr<ReceivedTally>>> tallies_;
   std::jthread thread_;
 };

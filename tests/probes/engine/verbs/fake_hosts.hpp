@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "cli/compose.hpp"
 #include "probes/engine/verbs/verbs_engine.hpp"
 #include "tests/fakes/fake_exchange.hpp"
@@ -19,14 +21,17 @@ struct FakeHosts {
   testing::FakeVerbs fake{addresses};
   testing::FakeExchange exchange;
   VerbsTraffic traffic;  // of engines opened from then on
+  ProbeTransport probes = ProbeTransport::by_device;
   std::shared_ptr<VerbsEngine> here = open(kHere);
   std::shared_ptr<VerbsEngine> there = open(kThere);
 
   static PortId nic(std::size_t host) { return PortId(static_cast<std::uint32_t>(10 + host)); }
 
   std::shared_ptr<VerbsEngine> open(std::size_t host, const BufferFactory& memory = host_memory) {
-    auto engine = open_verbs_engine(
-        fake.library(), {.gid = {addresses[host], ""}, .traffic = traffic, .memory = {memory, host_memory}});
+    auto engine = open_verbs_engine(fake.library(), {.gid = {addresses[host], ""},
+                                                     .traffic = traffic,
+                                                     .memory = {memory, host_memory},
+                                                     .probes = probes});
     EXPECT_TRUE(engine) << engine.error().message;
     exchange.join(nic(host), **engine);
     return *engine;

@@ -1,8 +1,12 @@
-// Probes over queue pairs of fake devices.
+// Probes over queue pairs of fake devices, by datagrams and by connections.
 #include "probes/engine/verbs/ping_run.hpp"
 
 #include <gmock/gmock.h>
 
+#include <map>
+#include <set>
+
+#include "probes/wire/roce_label.hpp"
 #include "tests/probes/engine/verbs/fake_hosts.hpp"
 
 namespace weft {
@@ -11,8 +15,15 @@ namespace {
 using testing::FakeVerbs;
 using ::testing::HasSubstr;
 
-TEST(Pings, AreCountedAtBothEndsAndTimed) {
-  FakeHosts hosts;
+class Pings : public ::testing::TestWithParam<ProbeTransport> {
+ protected:
+  bool by_datagrams() const { return GetParam() == ProbeTransport::datagram; }
+};
+INSTANTIATE_TEST_SUITE_P(Both, Pings, ::testing::Values(ProbeTransport::datagram, ProbeTransport::connected),
+                         [](const auto& tested) { return std::string(to_string(tested.param)); });
+
+TEST_P(Pings, AreCountedAtBothEndsAndTimed) {
+  FakeHosts hosts{.probes = GetParam()};
   const auto tallies = hosts.here->ping(hosts.spread_pings(3), {});
   ASSERT_TRUE(tallies) << tallies.error().message;
   ASSERT_EQ(tallies->size(), 3u);
@@ -23,12 +34,55 @@ TEST(Pings, AreCountedAtBothEndsAndTimed) {
   }
   const auto receipts = hosts.there->received(BatchId(2)).value();
   ASSERT_EQ(receipts.size(), 3u);
-  for (const ReceivedTally& receipt : receipts) EXPECT_EQ(receipt.packets, 100u);
+  for (const ReceivedTally& receipt : receipts) {
+    EXPECT_EQ(receipt.packets, 100u);
+    EXPECT_EQ(receipt.bytes, 100u * 128) << "whole IP packets";
+  }
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
-TEST(Pings, ThatBothEndsPollForAreCountedAlike) {
-  FakeHosts hosts;
+TEST_P(Pings, HaveEachItsLabelThereAndBack) {
+  FakeHosts hosts{.probes = GetParam()};
+  auto request = hosts.spread_pings(3);
+  std::vector<FakeVerbs::Marks> seen;
+  std::size_t queue_pairs = 0;
+  std::jthread watcher([&] {
+    while (hosts.fake.messages() == 0) std::this_thread::yield();
+    seen = hosts.fake.marks();
+    queue_pairs = hosts.fake.queue_pairs();
+  });
+  ASSERT_TRUE(hosts.here->ping(request, {}));
+  watcher.join();
+  std::multiset<std::uint32_t> labels;
+  for (const auto& marks : seen) labels.insert(marks.flow_label);
+  std::multiset<std::uint32_t> wanted;
+  for (const PingSpec& spec : request.specs)
+    for (const PathLabel label : {spec.label, spec.back_label})
+      wanted.insert(flow_label_for(UdpPort(static_cast<std::uint16_t>(label.value()))));
+  EXPECT_EQ(labels, wanted);
+  EXPECT_EQ(queue_pairs, by_datagrams() ? 2u : 6u) << "one an end serves all labels of datagrams";
+}
+
+TEST_P(Pings, OfSeveralPeersAreTheirOwn) {
+  FakeHosts hosts{.probes = GetParam()};
+  auto request = hosts.pings(7, 5);
+  request.peers.push_back(request.peers[0]);  // met twice, like two
+  request.specs[1].peer = request.specs[2].peer = request.specs[4].peer = 1;
+  request.specs[2].count = 4;
+  const auto tallies = hosts.here->ping(request, {});
+  ASSERT_TRUE(tallies) << tallies.error().message;
+  std::map<std::uint32_t, std::uint64_t> received;
+  const auto receipts = hosts.there->received(BatchId(2)).value();
+  for (const ReceivedTally& receipt : receipts) received[receipt.spec] += receipt.packets;
+  for (const PingTally& tally : *tallies) {
+    EXPECT_EQ(tally.answered, request.specs[tally.spec].count) << tally.spec;
+    EXPECT_EQ(received[tally.spec], request.specs[tally.spec].count) << tally.spec;
+  }
+  EXPECT_EQ(hosts.leaked(), 0u);
+}
+
+TEST_P(Pings, ThatBothEndsPollForAreCountedAlike) {
+  FakeHosts hosts{.probes = GetParam()};
   auto request = hosts.pings(20, 3);
   request.busy_poll = true;
   const auto tallies = hosts.here->ping(request, {});
@@ -37,8 +91,8 @@ TEST(Pings, ThatBothEndsPollForAreCountedAlike) {
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
-TEST(Pings, OverACutPathAreLostAndNothingEnds) {
-  FakeHosts hosts;
+TEST_P(Pings, OverACutPathAreLostAndNothingEnds) {
+  FakeHosts hosts{.probes = GetParam()};
   hosts.fake.cut(FakeHosts::kThere, 9);
   auto request = hosts.pings(20);
   request.pace.answer_wait = std::chrono::milliseconds(5);
@@ -49,8 +103,8 @@ TEST(Pings, OverACutPathAreLostAndNothingEnds) {
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
-TEST(Pings, ToADeadPeerAreAnErrorThatNamesIt) {
-  FakeHosts hosts;
+TEST_P(Pings, ToADeadPeerAreAnErrorThatNamesIt) {
+  FakeHosts hosts{.probes = GetParam()};
   hosts.kill_peer();
   const auto tallies = hosts.here->ping(hosts.pings(5), {});
   ASSERT_FALSE(tallies);
@@ -58,8 +112,8 @@ TEST(Pings, ToADeadPeerAreAnErrorThatNamesIt) {
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
-TEST(Pings, ThatWouldOverrunTheFarQueueAreRefusedBefore) {
-  FakeHosts hosts;
+TEST_P(Pings, ThatWouldOverrunTheFarQueueAreRefusedBefore) {
+  FakeHosts hosts{.probes = GetParam()};
   const auto tallies = hosts.here->ping(hosts.pings(1, 150), {});
   ASSERT_FALSE(tallies);
   EXPECT_THAT(tallies.error().message, HasSubstr("would overrun"));
@@ -67,8 +121,8 @@ TEST(Pings, ThatWouldOverrunTheFarQueueAreRefusedBefore) {
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
-TEST(Pings, WhoseFarQueueOverranAreNoLossButAnErrorOfWhoShouldHaveCounted) {
-  FakeHosts hosts;
+TEST_P(Pings, WhoseFarQueueOverranAreNoLossButAnErrorOfWhoShouldHaveCounted) {
+  FakeHosts hosts{.probes = GetParam()};
   hosts.fake.shrink_queues(0);
   hosts.there = hosts.open(FakeHosts::kThere);
   hosts.fake.shrink_queues(1000);
@@ -82,8 +136,8 @@ TEST(Pings, WhoseFarQueueOverranAreNoLossButAnErrorOfWhoShouldHaveCounted) {
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
-TEST(Pings, OfWhoNeverSleepsAndHasNoPaceGoInTurnAndWaitForALostOne) {
-  FakeHosts hosts;
+TEST_P(Pings, OfWhoNeverSleepsAndHasNoPaceGoInTurnAndWaitForALostOne) {
+  FakeHosts hosts{.probes = GetParam()};
   auto request = hosts.pings(3);
   request.busy_poll = true;
   request.pace = {.packets_per_second = 0, .answer_wait = std::chrono::seconds(5)};
@@ -100,18 +154,20 @@ TEST(Pings, OfWhoNeverSleepsAndHasNoPaceGoInTurnAndWaitForALostOne) {
   EXPECT_GE(std::chrono::steady_clock::now() - began, 3 * request.pace.answer_wait);
 }
 
-TEST(Pings, DoWithoutCopyingWhereADeviceCannot) {
-  FakeHosts hosts;
+TEST_P(Pings, DoWithoutCopyingWhereADeviceCannot) {
+  FakeHosts hosts{.probes = GetParam()};
   hosts.fake.refuse(FakeVerbs::Call::create_qp, EINVAL);
   const auto tallies = hosts.here->ping(hosts.pings(3, 2), {});
   ASSERT_TRUE(tallies) << tallies.error().message;
   EXPECT_EQ((*tallies)[0].answered, 3u);
 }
 
-TEST(Pings, GiveBackWhatTheyHeldWhenACallIsRefused) {
-  for (const auto call : {FakeVerbs::Call::reg_mr, FakeVerbs::Call::create_cq, FakeVerbs::Call::create_qp,
-                          FakeVerbs::Call::modify_qp, FakeVerbs::Call::post_send}) {
-    FakeHosts hosts;
+TEST_P(Pings, GiveBackWhatTheyHeldWhenACallIsRefused) {
+  std::vector calls{FakeVerbs::Call::reg_mr, FakeVerbs::Call::create_cq, FakeVerbs::Call::create_qp,
+                    FakeVerbs::Call::modify_qp, FakeVerbs::Call::post_send};
+  if (by_datagrams()) calls.push_back(FakeVerbs::Call::create_ah);
+  for (const auto call : calls) {
+    FakeHosts hosts{.probes = GetParam()};
     hosts.fake.refuse(call, ENOMEM);
     EXPECT_FALSE(hosts.here->ping(hosts.pings(3, 2), {}));
     EXPECT_TRUE(hosts.here->ping(hosts.pings(3, 2), {}));

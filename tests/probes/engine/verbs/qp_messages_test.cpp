@@ -18,13 +18,17 @@ ConnectQps offer() {
                   .message = Bytes(84),
                   .depth = 64,
                   .reads = {.asks = 16, .serves = 12}};
+  made.queue_key = 0x1234'5678;
   made.qps = {{0, QpNum(17), 99, PathLabel(50152), PathLabel(50153)}, {1, QpNum(18), 100, std::nullopt}};
   return made;
 }
 
 TEST(QpMessages, ReadBackAsTheyWereWritten) {
-  const QpQuestion connect = offer();
-  EXPECT_EQ(decode_qp_question(encode(connect)).value(), connect);
+  for (const auto kind : {QpKind::reliable, QpKind::unreliable, QpKind::datagram}) {
+    ConnectQps connect = offer();
+    connect.kind = kind;
+    EXPECT_EQ(decode_qp_question(encode(connect)).value(), QpQuestion(connect));
+  }
   const QpQuestion close = CloseQps{BatchId(7), {{3, 12, 10, 41'400, std::chrono::milliseconds(500)}}};
   EXPECT_EQ(decode_qp_question(encode(close)).value(), close);
   const QpsConnected answer{{gid_of(IpAddress(IpAddress::V4{10, 0, 2, 1})), Lid(4), 3},
@@ -32,7 +36,8 @@ TEST(QpMessages, ReadBackAsTheyWereWritten) {
                             0xABCD,
                             {{QpNum(40), 5}},
                             true,
-                            {.asks = 0, .serves = 255}};
+                            {.asks = 0, .serves = 255},
+                            0xFFFF'FFFF};
   EXPECT_EQ(decode_qps_connected(encode(answer)).value(), answer);
 }
 

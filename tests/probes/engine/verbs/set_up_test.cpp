@@ -22,12 +22,22 @@ std::string refusal_of(FakeHosts& hosts, const IpAddress& address) {
   return opened ? "" : opened.error().message;
 }
 
+/// What the far end is by this driver says of pings by datagrams.
+std::string answer_of(RdmaDriver driver) {
+  FakeHosts hosts{.probes = ProbeTransport::datagram};
+  hosts.probes = ProbeTransport::connected;
+  hosts.fake.drive(FakeHosts::kThere, driver);
+  hosts.there = hosts.open(FakeHosts::kThere);
+  const auto tallies = hosts.here->ping(hosts.pings(1), {});
+  return tallies ? "" : tallies.error().message;
+}
+
 TEST(SetUp, TheDeviceItsGidAndWhyAreSaid) {
   FakeHosts hosts;
   EXPECT_EQ(
       hosts.here->uses(),
-      "fake0 port 1, GID 0 (RoCE v2, ::ffff:10.0.1.1): the NIC's address; time stamps of the host; flows in "
-      "host memory");
+      "fake0 port 1, GID 0 (RoCE v2, ::ffff:10.0.1.1): the NIC's address; probes by connections (UC); time "
+      "stamps of the host; flows in host memory");
 }
 
 TEST(SetUp, PacketsAreMarkedAsAskedForAtBothEnds) {
@@ -103,6 +113,32 @@ TEST(SetUp, ReadsFromAPeerThatServesNoneAreRefused) {
   EXPECT_THAT(refused.error().message,
               HasSubstr("fake0 asks for 16 RDMA reads at a time, its peer serves 0"));
   EXPECT_EQ(hosts.leaked(), 0u);
+}
+
+TEST(SetUp, AConnectXMovesByItsOwnCallWhateverItsName) {
+  FakeHosts hosts;
+  hosts.fake.drive(FakeHosts::kHere, RdmaDriver::mlx5);
+  hosts.here = hosts.open(FakeHosts::kHere);
+  auto request = hosts.flows({50'000});
+  request.specs[0].then = PathLabel(61'000);
+  const auto tallies = hosts.here->run(request, {});
+  ASSERT_TRUE(tallies) << tallies.error().message;
+  EXPECT_EQ(tallies->at(0).moved, "by the device's own call");
+}
+
+TEST(SetUp, ProbesGoByDatagramsWhereTheDeviceIsKnownToLabelThem) {
+  FakeHosts hosts;
+  hosts.fake.drive(FakeHosts::kHere, RdmaDriver::mlx5);
+  EXPECT_THAT(hosts.open(FakeHosts::kHere)->uses(), HasSubstr("probes by datagrams (UD)"));
+  hosts.probes = ProbeTransport::connected;
+  EXPECT_THAT(hosts.open(FakeHosts::kHere)->uses(), HasSubstr("probes by connections (UC)"));
+}
+
+TEST(SetUp, DatagramsAreAnsweredOnlyWhereTheirAnswersHaveLabels) {
+  EXPECT_EQ(answer_of(RdmaDriver::mlx5), "");
+  EXPECT_EQ(answer_of(RdmaDriver::other), "");
+  EXPECT_THAT(answer_of(RdmaDriver::soft_roce),
+              HasSubstr("queue pairs to 10.0.2.1: fake1: soft-RoCE ties the port of a datagram"));
 }
 
 TEST(SetUp, AGidThatVanishedIsSaidOfTheHostThatLostIt) {

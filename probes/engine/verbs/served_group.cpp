@@ -1,0 +1,171 @@
+#include "probes/engine/verbs/served_group.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "probes/wire/roce_message.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::uint64_t kAnswerBit = 1ULL << 63U;  // of a work number: our answer, not a probe that came in
+constexpr std::uint32_t kDeepest = 256;
+
+Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+}  // namespace
+
+std::size_t ServedGroup::completions(const ConnectQps& offer) {
+  const ServedGroup group(PortId(0), offer);
+  return group.receives() ? group.slots_in_ * (group.is_probes() ? 2 : 1) : 0;
+}
+
+ServedGroup::ServedGroup(PortId from, const ConnectQps& offer)
+    : from_(from),
+      offer_(offer),
+      message_(static_cast<std::size_t>(offer.message.count())),
+      slots_in_(offer.qps.size() * offer.depth) {}
+
+Result<std::unique_ptr<ServedGroup>> ServedGroup::make(const std::shared_ptr<const VerbsDevice>& device,
+                                                       CompletionQueue& queue, const VerbsMemory& memory,
+                                                       VerbsTraffic traffic, PortId from,
+                                                       const ConnectQps& offer, const TallyOf& tally_of) {
+  if (offer.depth == 0 || offer.depth > kDeepest || offer.message.count() < std::int64_t{ProbeNote::kSize})
+    return fail(ErrorKind::invalid_input, "queue pairs of depth {} for messages of {} bytes make no sense",
+                offer.depth, offer.message.count());
+  std::unique_ptr<ServedGroup> group(new ServedGroup(from, offer));
+  const bool probes = group->is_probes();
+  const auto each = static_cast<std::int64_t>(group->message_ + receive_headroom(offer.kind));
+  auto slots = Slots::make(device, probes ? memory.probes : memory.flows, group->slots_in_ * (probes ? 2 : 1),
+                           Bytes(each));
+  if (!slots) return pass_on(slots);
+  group->slots_ = std::move(*slots);
+  group->answers_.resize(probes ? group->slots_in_ : 0);
+  for (std::size_t i = 0; i < offer.qps.size(); ++i)
+    if (const auto added = group->add(device, queue, traffic, tally_of, i); !added) return pass_on(added);
+  return group;
+}
+
+Result<void> ServedGroup::add(const std::shared_ptr<const VerbsDevice>& device, CompletionQueue& queue,
+                              VerbsTraffic traffic, const TallyOf& tally_of, std::size_t index) {
+  const OfferedQp& offered = offer_.qps[index];
+  if (qps_.empty() || !is_datagram()) {
+    const auto places = static_cast<std::uint32_t>(is_datagram() ? slots_in_ : offer_.depth);
+    auto made = QueuePair::make(device, queue, queue, {offer_.kind, places, places});
+    if (!made) return pass_on(made);
+    qps_.push_back(std::move(*made));
+  }
+  auto line = std::make_unique<Line>();
+  line->qp = qps_.back().get();
+  if (is_probes()) line->tally = &tally_of(offered.spec);
+  by_spec_[offered.spec] = line.get();
+  const std::size_t first_slot = index * offer_.depth;
+  if (offer_.kind == QpKind::reliable && offer_.operation == FlowOperation::read)
+    if (const auto filled = fill(first_slot, offered.spec); !filled) return filled;
+  const QpRoute back{.to = offer_.from,
+                     .qp = offered.qp,
+                     .first_psn = offered.first_psn,
+                     .queue_key = offer_.queue_key,
+                     .label = offered.back_label,
+                     .back_label = offered.label,
+                     .traffic = traffic,
+                     .mtu = offer_.mtu,
+                     .reads = agree(device->reads(), offer_.reads, offer_.depth)};
+  if (is_datagram()) {
+    auto handle = AddressHandle::make(device, back);
+    if (!handle) return pass_on(handle);
+    line->handle = std::move(*handle);
+  }
+  lines_.push_back(std::move(line));
+  if (receives())
+    for (std::size_t slot = first_slot; slot < first_slot + offer_.depth; ++slot)
+      if (const auto posted = receive_into(slot); !posted) return posted;
+  return is_datagram() ? Result<void>() : qps_.back()->connect(back);
+}
+
+std::vector<QpNum> ServedGroup::numbers() const {
+  std::vector<QpNum> all;
+  for (const auto& qp : qps_) all.push_back(qp->number());
+  return all;
+}
+
+QpsConnected ServedGroup::answer() const {
+  QpsConnected answer{.memory = reinterpret_cast<std::uintptr_t>(slots_->region().address()),
+                      .memory_key = slots_->region().remote_key()};
+  for (const auto& line : lines_) answer.qps.push_back({line->qp->number(), line->qp->first_psn()});
+  if (!qps_.empty()) answer.queue_key = qps_.front()->queue_key();
+  return answer;
+}
+
+/// A slot is of the line that it was made for; the queue pair of datagrams serves all of them.
+Result<void> ServedGroup::receive_into(std::size_t slot) {
+  return lines_[slot / offer_.depth]->qp->post_receive(
+      slot, slots_->piece(slot, receive_headroom(offer_.kind) + message_));
+}
+
+void ServedGroup::take(const Completion& completion) {
+  if (completion.status != 0) return;
+  const auto slot = static_cast<std::size_t>(completion.work & ~kAnswerBit);
+  if (slot >= slots_in_) return;
+  if ((completion.work & kAnswerBit) != 0) {
+    const Answer& sent = answers_[slot];
+    sent.line->answered = sent.sequence;
+    sent.line->turnaround = completion.stamp.value_or(now()) - sent.arrived;
+    return;
+  }
+  if (is_probes()) echo(completion, slot);
+  (void)receive_into(slot);
+}
+
+/// Null: a datagram of no spec that was offered.
+ServedGroup::Line* ServedGroup::line_of(std::size_t slot, const ProbeNote& note) {
+  if (!is_datagram()) return lines_[slot / offer_.depth].get();
+  const auto found = by_spec_.find(spec_of(note.sequence));
+  return found == by_spec_.end() ? nullptr : found->second;
+}
+
+void ServedGroup::echo(const Completion& completion, std::size_t slot) {
+  const Nanoseconds at = now();
+  const std::size_t headroom = receive_headroom(offer_.kind);
+  const bool has_note = completion.bytes >= headroom + ProbeNote::kSize;
+  const ProbeNote note = has_note ? load_note(slots_->bytes(slot).subspan(headroom)) : ProbeNote{};
+  Line* line = line_of(slot, note);
+  if (line == nullptr) return;
+  const auto bytes =
+      static_cast<std::uint32_t>(completion.bytes - std::min<std::size_t>(completion.bytes, headroom));
+  ReceivedTally& tally = *line->tally;
+  if (tally.packets++ == 0) tally.first = at;
+  tally.last = at;
+  tally.bytes +=
+      bytes + static_cast<std::uint64_t>(roce_headers(false) + (is_datagram() ? kDatagramHeader : 0));
+  if (!has_note) return;
+  const std::size_t answer = slots_in_ + slot;
+  store(slots_->bytes(answer),
+        {note.sequence, line->answered, static_cast<std::uint64_t>(line->turnaround.count())});
+  answers_[slot] = {line, note.sequence, completion.stamp.value_or(at)};
+  // A full send queue loses the answer, as a full switch would: the prober sees it missing.
+  const Message message{kAnswerBit | slot, slots_->piece(answer, bytes)};
+  (void)(line->handle ? line->qp->post(*line->handle, {&message, 1})
+                      : line->qp->post(FlowOperation::send, {&message, 1}));
+}
+
+/// What a flow will read.
+Result<void> ServedGroup::fill(std::size_t first_slot, std::uint32_t spec) {
+  const BufferRange place{first_slot * message_, offer_.depth * message_};
+  TransferBuffer& buffer = slots_->buffer();
+  const auto filled = buffer.fill(place, kFlowPattern, flow_pattern_offset(spec, offer_.depth, message_));
+  return filled ? buffer.before_send(place) : filled;
+}
+
+bool ServedGroup::differs(std::size_t index, const FlowMoved& flow) {
+  // A flow fills its messages' places in turn.
+  const BufferRange filled{index * offer_.depth * message_,
+                           std::min<std::uint64_t>(flow.messages, offer_.depth) * message_};
+  TransferBuffer& buffer = slots_->buffer();
+  if (!buffer.after_receive(filled)) return false;  // nobody saw what came
+  const auto difference =
+      buffer.verify(filled, kFlowPattern, flow_pattern_offset(flow.spec, offer_.depth, message_));
+  return difference && difference->bytes > 0;
+}
+
+}  // namespace weft

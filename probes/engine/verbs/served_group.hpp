@@ -1,0 +1,72 @@
+// ServedGroup: the far end of one offer of queue pairs. Echoes and counts probes; gives flows memory to write
+// into, to read from or to send to.
+#pragma once
+
+#include <functional>
+#include <map>
+
+#include "probes/engine/verbs/qp_messages.hpp"
+#include "probes/engine/verbs/slots.hpp"
+#include "probes/wire/probe_engine.hpp"
+
+namespace weft {
+
+class ServedGroup {
+ public:
+  /// The tally of a spec's probes; it stays where it is.
+  using TallyOf = std::function<ReceivedTally&(std::uint32_t spec)>;
+
+  /// How many may complete at once.
+  static std::size_t completions(const ConnectQps& offer);
+  /// `queue` outlives it. Errors: invalid_input (an offer that makes no sense), what the device refused.
+  static Result<std::unique_ptr<ServedGroup>> make(const std::shared_ptr<const VerbsDevice>& device,
+                                                   CompletionQueue& queue, const VerbsMemory& memory,
+                                                   VerbsTraffic traffic, PortId from, const ConnectQps& offer,
+                                                   const TallyOf& tally_of);
+
+  PortId from() const { return from_; }
+  const ConnectQps& offer() const { return offer_; }
+  std::vector<QpNum> numbers() const;
+  /// What the asking side must know of it.
+  QpsConnected answer() const;
+  /// One completion of its queue pairs.
+  void take(const Completion& completion);
+  /// Of the flow that has this place in the offer: what it filled in memory is not what was sent.
+  bool differs(std::size_t index, const FlowMoved& flow);
+
+ private:
+  struct Line {  // of one spec
+    QueuePair* qp = nullptr;
+    std::unique_ptr<AddressHandle> handle;  // of datagrams
+    ReceivedTally* tally = nullptr;         // of probes
+    std::uint64_t answered = 0;             // the probe before, and how long its answer took
+    Nanoseconds turnaround{};
+  };
+  struct Answer {  // on its way
+    Line* line = nullptr;
+    std::uint64_t sequence = 0;
+    Nanoseconds arrived{};
+  };
+  ServedGroup(PortId from, const ConnectQps& offer);
+  bool is_datagram() const { return offer_.kind == QpKind::datagram; }
+  bool is_probes() const { return offer_.kind != QpKind::reliable; }
+  bool receives() const { return is_probes() || offer_.operation == FlowOperation::send; }
+  Result<void> add(const std::shared_ptr<const VerbsDevice>& device, CompletionQueue& queue,
+                   VerbsTraffic traffic, const TallyOf& tally_of, std::size_t index);
+  Result<void> fill(std::size_t first_slot, std::uint32_t spec);
+  Result<void> receive_into(std::size_t slot);
+  void echo(const Completion& completion, std::size_t slot);
+  Line* line_of(std::size_t slot, const ProbeNote& note);
+
+  PortId from_;
+  ConnectQps offer_;
+  std::size_t message_;
+  std::size_t slots_in_;
+  std::unique_ptr<Slots> slots_;  // as many as messages may come in, then those of answers
+  std::vector<std::unique_ptr<QueuePair>> qps_;
+  std::vector<std::unique_ptr<Line>> lines_;  // in the order of the offer
+  std::map<std::uint32_t, Line*> by_spec_;
+  std::vector<Answer> answers_;  // by slot
+};
+
+}  // namespace weft

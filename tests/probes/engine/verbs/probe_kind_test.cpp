@@ -1,0 +1,44 @@
+#include "probes/engine/verbs/probe_kind.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr auto kAuto = ProbeTransport::by_device;
+constexpr auto kDatagram = ProbeTransport::datagram;
+constexpr auto kConnected = ProbeTransport::connected;
+
+TEST(ProbeKind, IsDatagramsByItselfOnlyWhereTheirLabelsAreKnownToBeFollowed) {
+  EXPECT_EQ(choose_probe_kind(kAuto, "rocep1s0f0", RdmaDriver::mlx5, false).value(), QpKind::datagram);
+  EXPECT_EQ(choose_probe_kind(kAuto, "ibp1s0", RdmaDriver::other, true).value(), QpKind::datagram);
+  EXPECT_EQ(choose_probe_kind(kAuto, "bnxt_re0", RdmaDriver::other, false).value(), QpKind::unreliable);
+  EXPECT_EQ(choose_probe_kind(kAuto, "rxe0", RdmaDriver::soft_roce, false).value(), QpKind::unreliable);
+}
+
+TEST(ProbeKind, IsTheOperatorsChoiceWhereNothingSpeaksAgainstIt) {
+  EXPECT_EQ(choose_probe_kind(kDatagram, "bnxt_re0", RdmaDriver::other, false).value(),
+            QpKind::datagram);
+  EXPECT_EQ(choose_probe_kind(kConnected, "ibp1s0", RdmaDriver::mlx5, true).value(), QpKind::unreliable);
+}
+
+TEST(ProbeKind, DatagramsOfSoftRoceAreRefusedBecauseNoLabelSteersThem) {
+  const auto chosen = choose_probe_kind(kDatagram, "rxe0", RdmaDriver::soft_roce, false);
+  ASSERT_FALSE(chosen);
+  EXPECT_EQ(chosen.error().kind, ErrorKind::not_supported);
+  EXPECT_THAT(chosen.error().message, HasSubstr("rxe0: soft-RoCE ties the port of a datagram"));
+  EXPECT_THAT(chosen.error().message, HasSubstr("--probe-transport uc"));
+}
+
+TEST(ProbeKind, IsWrittenAsItIsRead) {
+  for (const auto wish : {kAuto, kDatagram, kConnected})
+    EXPECT_EQ(parse_probe_transport(to_string(wish)), wish);
+  EXPECT_FALSE(parse_probe_transport("UD"));
+  EXPECT_FALSE(parse_probe_transport(""));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,21 @@
+// `weft agent` in a guest that does not know soft-RoCE when it sees it, so that probes may go by its
+// datagrams although their labels are not followed; put in the place of the guest's weft by
+// RdmaRig::TestAgent. It knows no other command.
+#include <algorithm>
+
+#include "cli/agent.hpp"
+#include "probes/engine/verbs/verbs_engine.hpp"
+
+int main(int argc, char** argv) {
+  const auto any_device =
+      [](const weft::VerbsOptions& options) -> weft::Result<std::shared_ptr<weft::VerbsEngine>> {
+    const auto library = weft::VerbsLibrary::load();
+    if (!library) return weft::pass_on(library);
+    auto blind = std::make_shared<weft::VerbsLibrary>(**library);
+    blind->is_soft_roce = nullptr;
+    return weft::open_verbs_engine(std::move(blind), options);
+  };
+  // Its first word is the command: `agent`.
+  return weft::run_agent_command(std::vector<std::string>(argv + std::min(argc, 2), argv + argc),
+                                 {.open_verbs = any_device});
+}
