@@ -12,7 +12,8 @@
 #include "cli/simulate_infiniband.hpp"
 #include "cli/stamp.hpp"
 #include "cli/trace_infiniband.hpp"
-#include "collectors/report/audit.hpp"
+#include "collectors/report/audit_json.hpp"
+#include "collectors/report/audit_table.hpp"
 #include "collectors/report/path_table.hpp"
 #include "probes/session/trace_script.hpp"
 #include "topology/files/fabric_file.hpp"
@@ -27,7 +28,8 @@ constexpr const char* kExamples =
     "  weft trace host1/p2 host9/p2 --labels 256 --lab=mine -o json\n"
     "  weft trace gpu001 gpu064 --fabric fabric.yaml  live: agents on both, by ssh\n"
     "  weft trace host1 host5 --fabric fabric.yaml --simulate\n"
-    "  weft trace gpu001 gpu064 --fabric fabric.yaml --audit 64   where default queue pairs go\n";
+    "  weft trace gpu001 gpu064 --fabric fabric.yaml --audit 64   where default queue pairs go\n"
+    "  weft trace host1 host5 --lab --audit 12 --move   spread them evenly while they live\n";
 
 constexpr double kLiveAnswersPerSecond = 100;  // as a sweep's default
 constexpr double kAnswersPerSecond = 100'000;  // labs and simulations answer as fast as they are asked
@@ -39,9 +41,24 @@ struct TraceWords {
   std::string dst;
   std::uint32_t labels;
   bool json;
-  std::uint32_t audit;   // queue pairs; 0: none
+  AuditOrder audit;
   std::string exchange;  // by which they find their peers
 };
+
+Result<AuditOrder> read_audit(const po::variables_map& values) {
+  AuditOrder order{.move = values.count("move") != 0};
+  if (!values.count("audit")) {
+    if (order.move) return fail(ErrorKind::usage, "--move moves audited queue pairs: add --audit N");
+    return order;
+  }
+  order.queue_pairs = values["audit"].as<std::uint32_t>();
+  if (order.queue_pairs < 1 || order.queue_pairs > kMostAudited)
+    return fail(ErrorKind::usage, "--audit {}: expected 1 to {} queue pairs", order.queue_pairs,
+                kMostAudited);
+  if (values.count("simulate"))
+    return fail(ErrorKind::usage, "--audit needs RDMA devices: leave out --simulate");
+  return order;
+}
 
 Result<TraceWords> read_words(const po::variables_map& values) {
   const auto json = wants_json(values);
@@ -53,17 +70,14 @@ Result<TraceWords> read_words(const po::variables_map& values) {
     return fail(ErrorKind::usage, "--labels {}: expected 1 to {}", labels, kMostLabels);
   if (values.count("lab") + values.count("fabric") != 1)
     return fail(ErrorKind::usage, "give either --lab=NAME or --fabric FABRIC.yaml");
-  const auto audit = values.count("audit") ? values["audit"].as<std::uint32_t>() : 0;
-  if (values.count("audit") && (audit < 1 || audit > kMostAudited))
-    return fail(ErrorKind::usage, "--audit {}: expected 1 to {} queue pairs", audit, kMostAudited);
-  if (audit > 0 && values.count("simulate"))
-    return fail(ErrorKind::usage, "--audit needs RDMA devices: leave out --simulate");
+  const auto audit = read_audit(values);
+  if (!audit) return pass_on(audit);
   const auto exchange = read_exchange(values);
   if (!exchange) return pass_on(exchange);
-  if (audit == 0 && !values["exchange"].defaulted())
+  if (audit->queue_pairs == 0 && !values["exchange"].defaulted())
     return fail(ErrorKind::usage, "--exchange is how audited queue pairs find their peers: add --audit N");
   return TraceWords{
-      values["src"].as<std::string>(), values["dst"].as<std::string>(), labels, *json, audit, *exchange};
+      values["src"].as<std::string>(), values["dst"].as<std::string>(), labels, *json, *audit, *exchange};
 }
 
 Result<NicPair> find_pair(const Fabric& fabric, const TraceWords& words) {
@@ -83,7 +97,7 @@ std::vector<NodeId> hosts_of(const Fabric& fabric, const NicPair& pair) {
 }
 
 void serve_audit(AgentSite& site, const TraceWords& words) {
-  if (words.audit == 0) return;
+  if (words.audit.queue_pairs == 0) return;
   site.manner.engine = "verbs";
   site.manner.exchange = words.exchange;
 }
@@ -97,16 +111,21 @@ void print(const Fabric& fabric, const PathLearner& learner, const TraceWords& w
     fmt::print("{}", path_table(fabric, learner, tried));
 }
 
+int print_audit(const Fabric& fabric, const TraceScript& script, const NicPair& pair,
+                const TraceWords& words) {
+  const PathLearner& learner = script.learner();
+  Audit audit = audit_of(pair.src, pair.dst, learner, script.audited());
+  if (words.audit.move) audit.move = move_of(pair.src, pair.dst, learner, script.audited());
+  fmt::print("{}", words.json ? audit_json(fabric, learner.table(), audit, stamp_now())
+                              : audit_table(fabric, learner.table(), audit));
+  const bool known = audit.queue_pairs > 0 && (!audit.move || audit.move->moved > 0);
+  return script.troubles().empty() && known ? kExitHealthy : kExitUnknown;
+}
+
 int print(const Fabric& fabric, const TraceScript& script, const NicPair& pair, const TraceWords& words) {
   for (const HostEvidence& trouble : script.troubles())
     fmt::print(stderr, "weft: {}: {}\n", fabric.name_of(trouble.host), trouble.text);
-  if (words.audit > 0) {
-    const Audit audit = audit_of(pair.src, pair.dst, script.learner(), script.chosen());
-    const PathTable& table = script.learner().table();
-    fmt::print(
-        "{}", words.json ? audit_json(fabric, table, audit, stamp_now()) : audit_table(fabric, table, audit));
-    return script.troubles().empty() && !script.chosen().empty() ? kExitHealthy : kExitUnknown;
-  }
+  if (words.audit.queue_pairs > 0) return print_audit(fabric, script, pair, words);
   print(fabric, script.learner(), words, words.labels);
   return script.troubles().empty() && !script.learner().pairs().empty() ? kExitHealthy : kExitUnknown;
 }
@@ -203,7 +222,7 @@ int trace_fabric(const po::variables_map& values, const TraceWords& words) {
   const auto file = read_fabric_file(path);
   if (!file) return report(file.error());
   const bool simulated = values.count("simulate") != 0;
-  if (words.audit > 0 && file->addresses.empty())
+  if (words.audit.queue_pairs > 0 && file->addresses.empty())
     return report(
         {ErrorKind::usage, fmt::format("--audit: {} gives no addresses to reach RDMA devices at", path)});
   if (!simulated && !file->addresses.empty()) {
@@ -234,6 +253,8 @@ int trace_command(const Arguments& arguments) {
       "trace in this fabric: live where the file has addresses, else simulated")(
       "audit", po::value<std::uint32_t>()->value_name("N"),
       "also connect N queue pairs with default settings: the ports they use, and how they spread over paths")(
+      "move",
+      "then move these while they live to ports that spread them evenly: how, and whether they live on")(
       "simulate", "simulate the fabric in any case: needs no hosts and no privileges");
   add_exchange_option(parser.options());
   add_launch_options(parser.options());
@@ -248,7 +269,7 @@ int trace_command(const Arguments& arguments) {
   if (!values->count("lab")) return trace_fabric(*values, *words);
   const auto lab = (*values)["lab"].as<std::string>();
   if (!ib_lab_exists(lab, ib_lab_root())) return trace_lab(*values, *words);
-  if (words->audit > 0)
+  if (words->audit.queue_pairs > 0)
     return report(
         {ErrorKind::usage, "--audit: an InfiniBand lab has no queue pairs, only management datagrams"});
   Arguments all{"trace"};

@@ -1,31 +1,42 @@
 // Where queue pairs with default settings go between two NICs: the ports that they use and how they spread
-// over the paths; as a table for people and as a document (weft.audit/1).
+// over the paths; and where that is asked for, what came of moving them to other ports while they lived.
+// Values.
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
-#include <vector>
 
 #include "probes/pathmap/path_learner.hpp"
-#include "topology/files/document.hpp"
-#include "topology/model/path_map.hpp"
+#include "topology/findings/audited_qp.hpp"
 
 namespace weft {
+
+/// Queue pairs by port and by path. A port that could not be traced is on no path.
+struct QpSpread {
+  std::map<PathLabel, std::size_t> ports;
+  std::map<PathSetId, std::size_t> paths;  // those that none takes are there with zero
+};
+
+struct LiveMove {
+  std::size_t moved = 0;
+  std::size_t to_another_path = 0;              // of these
+  std::map<std::string, std::size_t> manners;   // by which way, of these
+  std::map<std::string, std::size_t> failures;  // why the others did not
+  QpSpread after;                               // of all that live
+};
 
 struct Audit {
   PortId src;
   PortId dst;
   std::size_t queue_pairs = 0;
-  std::map<PathLabel, std::size_t> ports;  // queue pairs on each
-  std::map<PathSetId, std::size_t> paths;  // the same; those that none takes are there with zero
+  QpSpread spread;  // as they were connected
+  std::optional<LiveMove> move = std::nullopt;
 };
 
-/// `chosen`: one label a queue pair, traced by `learner` among others. A label that could not be traced is on
-/// no path.
-Audit audit_of(PortId src, PortId dst, const PathLearner& learner, const std::vector<PathLabel>& chosen);
-
-std::string audit_table(const Fabric& fabric, const PathTable& table, const Audit& audit);
-std::string audit_json(const Fabric& fabric, const PathTable& table, const Audit& audit,
-                       const DocumentStamp& stamp);
+/// `learner` traced the ports of the queue pairs, among others.
+Audit audit_of(PortId src, PortId dst, const PathLearner& learner, std::span<const AuditedQp> qps);
+/// Of the same queue pairs, all of which were to move.
+LiveMove move_of(PortId src, PortId dst, const PathLearner& learner, std::span<const AuditedQp> qps);
 
 }  // namespace weft

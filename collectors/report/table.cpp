@@ -6,28 +6,13 @@
 #include <map>
 
 #include "collectors/report/flow_table.hpp"
+#include "collectors/report/wrapped.hpp"
 
 namespace weft {
 namespace {
 
 constexpr std::size_t kIndent = 4;
 constexpr char kNoBreak = '\x01';  // a space at which no line ends
-
-/// `text` broken at spaces into lines of at most `columns`, each after `indent` spaces.
-std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns) {
-  std::string lines;
-  const std::size_t room = columns > indent + 20 ? columns - indent : 20;
-  while (!text.empty()) {
-    std::size_t end = text.size();
-    if (end > room) {
-      end = text.rfind(' ', room);
-      if (end == std::string_view::npos || end == 0) end = std::min(text.find(' '), text.size());
-    }
-    lines += std::string(indent, ' ') + std::string(text.substr(0, end)) + "\n";
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
 
 std::string share_range(const Estimate& e) {
   return fmt::format("{:.3g}% ({:.3g} to {:.3g})", e.value * 100, e.low * 100, e.high * 100);

@@ -1,7 +1,8 @@
 #include "probes/session/trace_script.hpp"
 
-#include <algorithm>
+#include <set>
 
+#include "probes/plan/even_labels.hpp"
 #include "probes/session/peer_list.hpp"
 
 namespace weft {
@@ -9,6 +10,9 @@ namespace {
 
 // Just enough that packets really go: a few of each queue pair.
 constexpr Nanoseconds kAuditTime = std::chrono::milliseconds(500);
+/// Half of it after the move: enough for a queue pair that it broke to say so, after seven times 67 ms
+/// (QpRoute::timeout_exponent).
+constexpr Nanoseconds kMoveTime = std::chrono::seconds(2);
 constexpr Bandwidth kAuditRate = Bandwidth::mbit(5);  // of all together
 constexpr Bytes kAuditPacket(256);
 constexpr auto kSlack = std::chrono::seconds(20);  // a thousand queue pairs take a while to connect
@@ -16,38 +20,65 @@ constexpr auto kSlack = std::chrono::seconds(20);  // a thousand queue pairs tak
 }  // namespace
 
 TraceScript::TraceScript(const Fabric& fabric, const AddressBook& addresses, const SweepOptions& options,
-                         RunId run, TracePlan plan, std::uint32_t queue_pairs)
-    : state_(fabric, addresses, options), plan_(std::move(plan)), queue_pairs_(queue_pairs) {
+                         RunId run, TracePlan plan, AuditOrder audit)
+    : state_(fabric, addresses, options), plan_(std::move(plan)), audit_(audit) {
   state_.run = run;
 }
 
 std::vector<WorkItem> TraceScript::next_wave() {
-  const bool both = state_.takes_part(plan_.pair.src) && state_.takes_part(plan_.pair.dst);
-  if (queue_pairs_ > 0 && both) return {queue_pair_work()};
-  if (!stage_) {
-    for (const PathLabel label : chosen_)
-      if (std::ranges::find(plan_.labels, label) == plan_.labels.end()) plan_.labels.push_back(label);
-    stage_.emplace(state_, std::vector<TracePlan>{plan_});
+  switch (step_) {
+    case Step::map:
+      step_ = audit_.queue_pairs > 0 ? Step::audit : Step::over;
+      return trace(plan_.labels);
+    case Step::audit:
+      step_ = Step::map_chosen;
+      return queue_pair_work();
+    case Step::map_chosen:
+      step_ = Step::over;
+      return trace(untraced());
+    case Step::over:
+      break;
   }
+  return {};
+}
+
+std::vector<WorkItem> TraceScript::trace(std::vector<PathLabel> labels) {
+  if (labels.empty()) return {};
+  stage_.emplace(state_, std::vector<TracePlan>{{plan_.pair, std::move(labels)}});
   return stage_->next_wave();
 }
 
-WorkItem TraceScript::queue_pair_work() {
-  FlowRequest request{.run = state_.run, .batch = state_.next_batch(), .duration = kAuditTime};
+std::vector<WorkItem> TraceScript::queue_pair_work() {
+  if (!state_.takes_part(plan_.pair.src) || !state_.takes_part(plan_.pair.dst)) return {};
+  const Nanoseconds duration = audit_.move ? kMoveTime : kAuditTime;
+  FlowRequest request{.run = state_.run, .batch = state_.next_batch(), .duration = duration};
   PeerList peers;
   const auto peer = peers.index_of(plan_.pair.dst, state_.addresses);
-  request.specs.assign(queue_pairs_, {peer, std::nullopt, kAuditRate * (1.0 / queue_pairs_), kAuditPacket});
+  const std::uint32_t count = audit_.queue_pairs;
+  request.specs.assign(count, {peer, std::nullopt, kAuditRate * (1.0 / count), kAuditPacket});
   request.peers = std::move(peers).take();
-  queue_pairs_ = 0;
-  return {plan_.pair.src, kAuditTime + kSlack, std::move(request)};
+  if (const auto* pair = state_.learner.find(plan_.pair.src, plan_.pair.dst); pair && audit_.move) {
+    const auto labels = even_labels(state_.learner.table(), *pair, count);
+    for (std::size_t i = 0; i < labels.size(); ++i) request.specs[i].then = labels[i];
+  }
+  return {{plan_.pair.src, duration + kSlack, std::move(request)}};
+}
+
+std::vector<PathLabel> TraceScript::untraced() const {
+  std::set<PathLabel> labels;
+  for (const AuditedQp& qp : audited_) labels.insert(qp.chosen);
+  for (const PathLabel label : plan_.labels) labels.erase(label);
+  return {labels.begin(), labels.end()};
 }
 
 void TraceScript::take(const WorkItem& item, const TaskAnswer* answer) {
-  if (stage_) return stage_->take(item, answer);
+  const auto* request = std::get_if<FlowRequest>(&item.work);
+  if (!request) return stage_->take(item, answer);
   const auto* tallies = answer ? std::get_if<std::vector<FlowTally>>(answer) : nullptr;
   if (!tallies) return;
   for (const FlowTally& tally : *tallies)
-    if (tally.chosen) chosen_.push_back(*tally.chosen);
+    if (tally.chosen && tally.spec < request->specs.size())
+      audited_.push_back({*tally.chosen, request->specs[tally.spec].then, tally.moved, tally.error});
 }
 
 }  // namespace weft

@@ -1,17 +1,24 @@
-// TraceScript: traces labels between two NICs, once; first, where that is asked for, connects queue pairs
-// with default settings and asks which labels they use, to trace those too.
+// TraceScript: traces labels between two NICs, once. Then, where that is asked for, it connects queue pairs
+// with default settings, asks which labels they use and traces those too; and moves them while they live to
+// labels that spread them evenly over the paths it traced.
 #pragma once
 
 #include "probes/plan/trace_plan.hpp"
 #include "probes/session/map_stage.hpp"
 #include "probes/session/script.hpp"
+#include "topology/findings/audited_qp.hpp"
 
 namespace weft {
+
+struct AuditOrder {
+  std::uint32_t queue_pairs = 0;  // 0: no audit
+  bool move = false;
+};
 
 class TraceScript final : public Script {
  public:
   TraceScript(const Fabric& fabric, const AddressBook& addresses, const SweepOptions& options, RunId run,
-              TracePlan plan, std::uint32_t queue_pairs = 0);
+              TracePlan plan, AuditOrder audit = {});
   std::vector<WorkItem> next_wave() override;
   void take(const WorkItem& item, const TaskAnswer* answer) override;
   void exclude(PortId nic) override { state_.out.insert(nic); }
@@ -19,18 +26,22 @@ class TraceScript final : public Script {
   std::string_view doing() const override { return "tracing"; }
 
   const PathLearner& learner() const { return state_.learner; }
-  /// What the device chose for its queue pairs, one each.
-  const std::vector<PathLabel>& chosen() const { return chosen_; }
+  /// Those that told which label their device chose.
+  const std::vector<AuditedQp>& audited() const { return audited_; }
   /// Hosts that could not take part, and why.
   const std::vector<HostEvidence>& troubles() const { return state_.observations.hosts; }
 
  private:
-  WorkItem queue_pair_work();
+  enum class Step : std::uint8_t { map, audit, map_chosen, over };
+  std::vector<WorkItem> trace(std::vector<PathLabel> labels);
+  std::vector<WorkItem> queue_pair_work();
+  std::vector<PathLabel> untraced() const;
 
   SweepState state_;
   TracePlan plan_;
-  std::uint32_t queue_pairs_;  // still to be asked for
-  std::vector<PathLabel> chosen_;
+  AuditOrder audit_;
+  Step step_ = Step::map;
+  std::vector<AuditedQp> audited_;
   std::optional<MapStage> stage_;
 };
 

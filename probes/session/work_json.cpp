@@ -186,7 +186,7 @@ Json answer_json(const std::vector<FlowTally>& tallies) {
              if (t.error || t.chosen || more) row.push_back(t.error ? Json(*t.error) : Json());
              if (t.chosen || more) row.push_back(label_json(t.chosen));
              if (more) row.push_back(t.measure ? measure_json(*t.measure) : Json());
-             if (t.moved) row.push_back(*t.moved);
+             if (t.moved) row.push_back(Json::array({t.moved->done, t.moved->how}));
              return row;
            })}};
 }
@@ -239,7 +239,7 @@ FlowTally flow_tally_from(const Json& row) {
   if (row.size() > 5 && !row[5].is_null()) tally.error = text(row[5]);
   if (row.size() > 6) tally.chosen = label_from(row[6]);
   if (row.size() > 7 && !row[7].is_null()) tally.measure = measure_from(row[7]);
-  if (row.size() > 8) tally.moved = text(row[8]);
+  if (row.size() > 8) tally.moved = LabelChange{truth(element(row[8], 0)), text(element(row[8], 1))};
   return tally;
 }
 

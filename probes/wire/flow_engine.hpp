@@ -6,6 +6,7 @@
 #include <string>
 
 #include "probes/wire/probe_engine.hpp"
+#include "topology/findings/audited_qp.hpp"
 #include "topology/findings/flow_result.hpp"
 
 namespace weft {
@@ -56,7 +57,7 @@ struct FlowTally {
   std::optional<std::string> error = std::nullopt;  // what its queue pair said as it broke
   std::optional<PathLabel> chosen = std::nullopt;   // by the device, where the spec left the label to it
   std::optional<FlowMeasure> measure = std::nullopt;
-  std::optional<std::string> moved = std::nullopt;  // by which way it went to its second label, or why not
+  std::optional<LabelChange> moved = std::nullopt;  // to its second label
   friend bool operator==(const FlowTally&, const FlowTally&) = default;
 };
 

@@ -132,6 +132,10 @@ TEST(CommandLine, RefusesBadArgumentsOfATrace) {
   expect_refused({"trace", "host1", "host1", "--fabric", fabric.path()}, "same");
   expect_refused({"trace", "host1", "host3", "--fabric", fabric.path(), "--labels", "0"}, "--labels");
   expect_refused({"trace", "host1", "host3", "--lab=no-such-lab", "--exchange", "rdmacm"}, "add --audit");
+  expect_refused({"trace", "host1", "host3", "--lab=no-such-lab", "--move"}, "add --audit");
+  expect_refused(
+      {"trace", "host1", "host3", "--fabric", fabric.path(), "--audit", "4", "--move", "--simulate"},
+      "leave out --simulate");
   expect_refused({"trace", "host1", "host3", "--lab=no-such-lab", "--audit", "4", "--exchange", "mail"},
                  "expected nats or rdmacm");
   expect_refused({"trace", "host1", "host3"}, "--lab");

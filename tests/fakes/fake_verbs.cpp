@@ -47,6 +47,11 @@ void FakeVerbs::limit_reads(std::size_t device, const ReadLimits& limits) {
   state_->devices[device]->reads = limits;
 }
 
+void FakeVerbs::drain_slowly(std::size_t device, int asks) {
+  const auto guard = lock();
+  state_->devices[device]->asks_to_drain = asks;
+}
+
 ReadLimits FakeVerbs::reads_given(std::size_t device) const {
   const auto guard = lock();
   return state_->devices[device]->reads_given;

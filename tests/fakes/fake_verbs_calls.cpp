@@ -262,7 +262,9 @@ int modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
   const auto guard = lock();
   if (const int error = current->refused(Call::modify_qp)) return error;
   auto& pair = *reinterpret_cast<Pair*>(qp);
+  if ((mask & IBV_QP_AV) != 0 && pair.draining > 0) return EINVAL;
   if ((mask & IBV_QP_STATE) != 0) pair.state = attributes->qp_state;
+  if (pair.state == IBV_QPS_SQD) pair.draining = pair.device->asks_to_drain;
   if ((mask & IBV_QP_DEST_QPN) != 0) pair.to = attributes->dest_qp_num;
   if ((mask & IBV_QP_AV) != 0) pair.route = attributes->ah_attr;
   if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0) pair.device->reads_given.asks = attributes->max_rd_atomic;
@@ -273,8 +275,9 @@ int modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
 }
 int query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int, ibv_qp_init_attr*) {
   const auto guard = lock();
-  const auto& pair = *reinterpret_cast<Pair*>(qp);
+  auto& pair = *reinterpret_cast<Pair*>(qp);
   attributes->qp_state = pair.state;
+  attributes->sq_draining = pair.draining > 0 && pair.draining-- > 0 ? 1 : 0;
   attributes->ah_attr = pair.route;
   return 0;
 }

@@ -33,6 +33,7 @@ struct Device {
   std::optional<std::size_t> passes;              // messages until it is cut off
   ReadLimits reads{16, 16};
   ReadLimits reads_given;
+  int asks_to_drain = 0;
   bool is_cut() const { return passes && *passes == 0; }
 };
 
@@ -69,6 +70,7 @@ struct Pair {
   std::uint32_t to = 0;
   std::uint32_t queue_key = 0;
   ibv_qp_state state = IBV_QPS_RESET;
+  int draining = 0;  // asks until it has drained
   std::deque<ibv_recv_wr> receives;
   std::deque<ibv_sge> receive_pieces;  // of the same places
   std::deque<Work> waiting;            // for a receive at the far end

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include "probes/wire/probe_frame.hpp"
 #include "tests/rdma/queue_pairs_rig.hpp"
 
 namespace weft {
@@ -129,6 +130,46 @@ TEST_F(QueuePairs, WithDefaultSettingsAreAuditedPathByPath) {
   }
   EXPECT_EQ(on_paths, 12) << answer.output;
   EXPECT_EQ(paths.size(), 4u) << "all paths are listed, used or not";
+}
+
+/// Queue pairs by port, as a document has them.
+std::map<UdpPort, std::size_t> ports_told(Json& ports) {
+  std::map<UdpPort, std::size_t> told;
+  for (Json& port : ports) told[UdpPort(port["port"].get<std::uint16_t>())] = port["queue_pairs"];
+  return told;
+}
+
+TEST_F(QueuePairs, AuditedMoveAliveToThePortsThatAreToldAndSpreadEvenly) {
+  Answer answer;
+  auto seen = rig().packets_of("host1", [&] {
+    answer = rig().weft(
+        {"trace", "host1", "host3", "--lab=" + rig().name(), "--audit", "12", "--move", "-o", "json"});
+  });
+  std::erase_if(seen, [](const SeenPacket& packet) { return packet.qp == kProbeQueuePair; });  // traces
+  EXPECT_EQ(answer.status, 0) << answer.errors;
+  expect_matches_schema(answer.output, "audit");
+  auto document = Json::parse(answer.output, nullptr, false);
+  auto& move = document["move"];
+  EXPECT_EQ(move["moved"], 12) << answer.output;
+  EXPECT_EQ(move["manners"], Json::parse(R"([{"manner":"by the drained state","queue_pairs":12}])"));
+  EXPECT_TRUE(move["failures"].empty()) << answer.output;
+  ASSERT_EQ(move["ways"].size(), 4u);
+  for (auto& way : move["ways"]) EXPECT_EQ(way["queue_pairs"], 3);
+
+  std::map<QpNum, std::pair<UdpPort, UdpPort>> first_and_last;
+  for (const SeenPacket& packet : seen)
+    first_and_last.try_emplace(packet.qp, packet.source_port, packet.source_port).first->second.second =
+        packet.source_port;
+  std::map<UdpPort, std::size_t> before;
+  std::map<UdpPort, std::size_t> after;
+  for (const auto& [qp, ports] : first_and_last) {
+    ++before[ports.first];
+    ++after[ports.second];
+  }
+  EXPECT_EQ(first_and_last.size(), 12u);
+  EXPECT_EQ(before, ports_told(document["ports"]));
+  EXPECT_EQ(after, ports_told(move["ports"]));
+  for (const auto& [qp, used] : ports_by_qp(seen)) EXPECT_EQ(used.size(), 2u) << "queue pair " << qp.value();
 }
 
 TEST_F(QueuePairs, AuditedFindTheirPeersByTheCoordinatorOrByAddress) {

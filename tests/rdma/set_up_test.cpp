@@ -52,7 +52,7 @@ TEST_F(QueuePairs, MoveToAnotherLabelWhileTheyLive) {
   ASSERT_EQ(done.answers.size(), 1u) << done.error;
   ASSERT_TRUE(done.answers[0]) << done.blamed.at(0).text;
   const auto tally = std::get<std::vector<FlowTally>>(*done.answers[0]).at(0);
-  EXPECT_EQ(tally.moved, "by the drained state");
+  EXPECT_EQ(tally.moved, (LabelChange{true, "by the drained state"}));
   EXPECT_FALSE(tally.error) << *tally.error;
   const auto by_qp = ports_by_qp(seen);
   ASSERT_EQ(by_qp.size(), 1u);

@@ -73,7 +73,7 @@ class FlowRun {
   Result<void> run(const std::stop_token& stop) {
     const Nanoseconds start = now();
     measured_from_ = start + request_.manner.warm_up;
-    const Nanoseconds end = measured_from_ + request_.duration;
+    Nanoseconds end = measured_from_ + request_.duration;
     bool warming = request_.manner.warm_up > Nanoseconds(0);
     for (FlowProgress& flow : flows_) flow.start(start, warming);
     last_completion_ = start;
@@ -89,7 +89,10 @@ class FlowRun {
       } else {
         longest_gap_ = std::max(longest_gap_, at - std::max(last, meant));
       }
-      if (!warming && at >= measured_from_ + request_.duration / 2 && change_labels()) at = now();
+      if (!warming && at >= measured_from_ + request_.duration / 2 && change_labels()) {
+        end += now() - at;  // their second half is as long, however long the device takes to change them
+        at = now();
+      }
       Nanoseconds next = warming ? measured_from_ : end;
       for (std::uint32_t i = 0; i < flows_.size(); ++i) {
         if (const auto sent = send_due(i, at); !sent) return sent;
@@ -167,7 +170,7 @@ class FlowRun {
       const auto& then = request_.specs[i].then;
       if (!then || moved_[i] || flows_[i].error()) continue;
       const auto way = qps_->qp(i).relabel(*then);
-      moved_[i] = way ? *way : way.error().message;
+      moved_[i] = LabelChange{way.has_value(), way ? *way : way.error().message};
       changed = true;
     }
     return changed;
@@ -241,7 +244,7 @@ class FlowRun {
   std::vector<FlowProgress> flows_;  // by spec
   Nanoseconds measured_from_{};
   Nanoseconds elapsed_{};
-  std::vector<std::optional<std::string>> moved_{request_.specs.size()};  // to their second labels
+  std::vector<std::optional<LabelChange>> moved_{request_.specs.size()};  // to their second labels
   Nanoseconds longest_gap_{};
   Nanoseconds last_completion_{};
   std::unique_ptr<RequestQps> qps_;  // they go before the queue

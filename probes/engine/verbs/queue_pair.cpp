@@ -116,8 +116,8 @@ Result<void> QueuePair::modify(ibv_qp_attr& attributes, int mask, const char* to
   const int error = device_->library().modify_qp(qp_, &attributes, mask);
   if (error == 0) return {};
   if (const auto stands = device_->check_gid(); !stands) return stands;
-  return fail(ErrorKind::not_supported, "{}: queue pair {} does not become {}: {}", device_->name(),
-              qp_->qp_num, to, std::strerror(error));
+  return fail(ErrorKind::not_supported, "{}: a queue pair does not become {}: {}", device_->name(), to,
+              std::strerror(error));
 }
 
 Result<void> QueuePair::connect(const QpRoute& route) {
@@ -181,12 +181,12 @@ Result<void> QueuePair::await_drained() {
     ibv_qp_attr now{};
     ibv_qp_init_attr made_with{};
     if (const int error = device_->library().query_qp(qp_, &now, IBV_QP_STATE, &made_with); error != 0)
-      return fail(ErrorKind::internal, "{}: cannot ask queue pair {}: {}", device_->name(), qp_->qp_num,
+      return fail(ErrorKind::internal, "{}: cannot ask a queue pair: {}", device_->name(),
                   std::strerror(error));
     if (now.sq_draining == 0) return {};
     std::this_thread::sleep_for(kDrainPoll);
   }
-  return fail(ErrorKind::timeout, "{}: queue pair {} does not drain", device_->name(), qp_->qp_num);
+  return fail(ErrorKind::timeout, "{}: a queue pair does not drain", device_->name());
 }
 
 Result<UdpPort> QueuePair::source_port() const {

@@ -90,7 +90,7 @@ std::vector<ToCoordinator> all_to_coordinator() {
                          {3, 1, 4096, microseconds(5), microseconds(6), std::nullopt, std::nullopt,
                           FlowMeasure{9, 36'864, latencies({microseconds(5), microseconds(700)})}},
                          {4, 1, 4096, microseconds(5), microseconds(6), std::nullopt, std::nullopt,
-                          std::nullopt, "by the drained state"}}},
+                          std::nullopt, LabelChange{true, "by the drained state"}}}},
           TaskResult{TaskId(5), std::nullopt,
                      std::vector<TransferTally>{{1, 1502, 1500, std::chrono::seconds(1)}}},
           TaskResult{TaskId(6), std::nullopt,

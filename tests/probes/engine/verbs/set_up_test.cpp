@@ -71,9 +71,37 @@ TEST(SetUp, ALiveFlowMovesToItsSecondLabelHalfWay) {
   const auto tallies = hosts.here->run(request, {});
   watcher.join();
   ASSERT_TRUE(tallies);
-  EXPECT_EQ(tallies->at(0).moved, "by the drained state");
+  EXPECT_EQ(tallies->at(0).moved, (LabelChange{true, "by the drained state"}));
   EXPECT_FALSE(tallies->at(0).error);
   EXPECT_THAT(late, Contains(Field(&FakeVerbs::Marks::flow_label, flow_label_for(UdpPort(61'000)))));
+}
+
+TEST(SetUp, FlowsThatMoveGetAsMuchTimeAfterwardsHoweverLongTheDeviceTakes) {
+  FakeHosts hosts;
+  hosts.fake.drain_slowly(FakeHosts::kHere, 10);  // asked every millisecond
+  auto request = hosts.flows({50'000, 50'001, 50'002, 50'003});
+  request.duration = milliseconds(20);
+  for (FlowSpec& spec : request.specs) spec.then = PathLabel(61'000);
+  const auto tallies = hosts.here->run(request, {});
+  ASSERT_TRUE(tallies);
+  for (const FlowTally& tally : *tallies) {
+    EXPECT_EQ(tally.moved, (LabelChange{true, "by the drained state"}));
+    EXPECT_GE(tally.elapsed, milliseconds(20 + 4 * 10));
+  }
+}
+
+TEST(SetUp, AFlowThatItsDeviceDoesNotLetMoveSaysWhyAndGoesOn) {
+  FakeHosts hosts;
+  constexpr std::size_t kUntilConnected = 6;  // three states, at both ends
+  hosts.fake.refuse(FakeVerbs::Call::modify_qp, EINVAL, kUntilConnected);
+  auto request = hosts.flows({50'000});
+  request.specs[0].then = PathLabel(61'000);
+  const auto tallies = hosts.here->run(request, {});
+  ASSERT_TRUE(tallies);
+  EXPECT_EQ(tallies->at(0).moved,
+            (LabelChange{false, "fake0: a queue pair does not become drained: Invalid argument"}));
+  EXPECT_FALSE(tallies->at(0).error);
+  EXPECT_EQ(hosts.leaked(), 0u);
 }
 
 /// Over devices with these limits, with so many messages under way: what either end was connected with.
@@ -123,7 +151,7 @@ TEST(SetUp, AConnectXMovesByItsOwnCallWhateverItsName) {
   request.specs[0].then = PathLabel(61'000);
   const auto tallies = hosts.here->run(request, {});
   ASSERT_TRUE(tallies) << tallies.error().message;
-  EXPECT_EQ(tallies->at(0).moved, "by the device's own call");
+  EXPECT_EQ(tallies->at(0).moved, (LabelChange{true, "by the device's own call"}));
 }
 
 TEST(SetUp, ProbesGoByDatagramsWhereTheDeviceIsKnownToLabelThem) {

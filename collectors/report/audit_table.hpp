@@ -1,0 +1,12 @@
+// An audit as a table for people.
+#pragma once
+
+#include "collectors/report/audit.hpp"
+
+namespace weft {
+
+/// What is not a path is at most `columns` wide.
+std::string audit_table(const Fabric& fabric, const PathTable& table, const Audit& audit,
+                        std::size_t columns = 80);
+
+}  // namespace weft
