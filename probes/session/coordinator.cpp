@@ -8,6 +8,10 @@ namespace {
 
 constexpr auto kAliveInterval = std::chrono::seconds(1);
 
+PeerReply nobody_answers(const PeerQuestion& question) {
+  return {question.to, question.from, question.id, true, "no agent serves that NIC any more"};
+}
+
 }  // namespace
 
 Coordinator::Coordinator(const Fabric& fabric, Script& script, RunSecrets secrets,
@@ -114,17 +118,16 @@ const std::string* Coordinator::working_host_of(PortId nic) const {
 void Coordinator::on(Agent&, const std::string& name, const PeerQuestion& question, Actions& actions) {
   const std::string* asking = working_host_of(question.from);
   if (!asking || *asking != name) return;
-  if (const std::string* host = working_host_of(question.to)) {
-    actions.push_back(SendToAgent{*host, question});
-    return;
-  }
-  actions.push_back(SendToAgent{
-      name, PeerReply{question.to, question.from, question.id, true, "no agent serves that NIC any more"}});
+  const std::string* host = working_host_of(question.to);
+  if (!host) return actions.push_back(SendToAgent{name, nobody_answers(question)});
+  unanswered_.push_back({question.from, question.to, question.id, {}});
+  actions.push_back(SendToAgent{*host, question});
 }
 
 void Coordinator::on(Agent&, const std::string& name, const PeerReply& reply, Actions& actions) {
   const std::string* answering = working_host_of(reply.from);
   if (!answering || *answering != name) return;
+  std::erase(unanswered_, PeerQuestion{reply.to, reply.from, reply.id, {}});
   if (const std::string* host = working_host_of(reply.to)) actions.push_back(SendToAgent{*host, reply});
 }
 
@@ -141,11 +144,21 @@ void Coordinator::lose(const std::string& name, const std::string& why, Actions&
   script_.blame({agent.expected.host, std::nullopt, Verdict::failed, std::nullopt, why});
   for (const NicAssignment& nic : agent.expected.nics) script_.exclude(nic.nic);
   actions.push_back(SendToAgent{name, StopRun{}});
+  answer_for(name, actions);
   std::vector<TaskId> given_up;
   for (const auto& [task, work] : outstanding_)
     if (work.host == name) given_up.push_back(task);
   for (const TaskId task : given_up) take(task, nullptr, actions);
   if (phase_ == Phase::gathering && all_gathered()) begin_wave(actions);
+}
+
+void Coordinator::answer_for(const std::string& name, Actions& actions) {
+  std::erase_if(unanswered_, [&](const PeerQuestion& question) {
+    if (host_of_nic_.at(question.to) != name) return false;
+    if (const std::string* asking = working_host_of(question.from))
+      actions.push_back(SendToAgent{*asking, nobody_answers(question)});
+    return true;
+  });
 }
 
 void Coordinator::take(TaskId task, const TaskAnswer* answer, Actions& actions) {

@@ -91,6 +91,8 @@ class Coordinator {
   /// The host that serves a NIC, if its agent is at work.
   const std::string* working_host_of(PortId nic) const;
   void lose(const std::string& name, const std::string& why, Actions& actions);
+  /// Nobody is left to answer what the NICs of this host were asked.
+  void answer_for(const std::string& name, Actions& actions);
   void take(TaskId task, const TaskAnswer* answer, Actions& actions);
   bool all_gathered() const;
   std::vector<JoinedHost> joined_hosts() const;
@@ -110,6 +112,7 @@ class Coordinator {
   TimePoint last_alive_sent_{};
   std::vector<WorkItem> wave_;
   std::map<TaskId, Outstanding> outstanding_;
+  std::vector<PeerQuestion> unanswered_;  // passed on, without their texts
   std::uint32_t last_task_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "probes/session/peer_list.hpp"
+#include "probes/session/refusal.hpp"
 #include "probes/wire/flow_words.hpp"
 
 namespace weft {
@@ -102,6 +103,10 @@ void LoadStage::conclude(const LoadRound& round) {
     for (const FlowTally& tally : tallies) {
       if (tally.spec >= by_nic_[nic].size()) continue;
       const auto [flow, label] = by_nic_[nic][tally.spec];
+      if (tally.refused) {
+        note_refusal(*state_, nic, peer(round[flow]), *tally.refused);
+        continue;
+      }
       gather(flows[flow], round[flow], tally, label);
     }
   const auto number = first_round_ + static_cast<std::uint32_t>((wave_ / 2) - 1);

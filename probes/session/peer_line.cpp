@@ -20,8 +20,10 @@ Result<std::string> PeerLine::ask(PortId to, std::string_view question, Nanoseco
   const auto reply = std::move(open_[id]);
   open_.erase(id);
   if (!reply && closed_) return fail(ErrorKind::conflict, "the run is over");
-  if (!reply) return fail(ErrorKind::timeout, "the peer did not answer in time");
-  if (reply->failed) return fail(ErrorKind::absent, "the peer: {}", reply->text);
+  if (!reply)
+    return fail(ErrorKind::timeout, "no answer within {} s",
+                std::chrono::duration_cast<std::chrono::seconds>(limit).count());
+  if (reply->failed) return fail(ErrorKind::absent, "{}", reply->text);
   return reply->text;
 }
 

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "probes/session/peer_list.hpp"
+#include "probes/session/refusal.hpp"
 
 namespace weft {
 namespace {
@@ -88,6 +89,10 @@ void PingStage::conclude() {
     for (const PingTally& tally : tallies) {
       if (tally.spec >= by_nic_[nic].size()) continue;
       const PlannedPing& ping = pings_[by_nic_[nic][tally.spec]].ping;
+      if (tally.refused) {
+        note_refusal(*state_, nic, ping.pair.dst, *tally.refused);
+        continue;
+      }
       const auto receiver = index.find(ping.pair.dst);
       if (receiver == index.end()) continue;  // nobody to say what arrived: no evidence
       const auto at = receiver->second.find(receipt_key(nic, tally.spec));

@@ -4,6 +4,7 @@
 
 #include "probes/plan/even_labels.hpp"
 #include "probes/session/peer_list.hpp"
+#include "probes/session/refusal.hpp"
 
 namespace weft {
 namespace {
@@ -77,7 +78,9 @@ void TraceScript::take(const WorkItem& item, const TaskAnswer* answer) {
   const auto* tallies = answer ? std::get_if<std::vector<FlowTally>>(answer) : nullptr;
   if (!tallies) return;
   for (const FlowTally& tally : *tallies)
-    if (tally.chosen && tally.spec < request->specs.size())
+    if (tally.refused)
+      note_refusal(state_, plan_.pair.src, plan_.pair.dst, *tally.refused);
+    else if (tally.chosen && tally.spec < request->specs.size())
       audited_.push_back({*tally.chosen, request->specs[tally.spec].then, tally.moved, tally.error});
 }
 

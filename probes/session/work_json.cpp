@@ -165,15 +165,19 @@ Json answer_json(const std::vector<HopAnswer>& answers) {
            })}};
 }
 
+Json delays_json(const PingDelays& delays) {
+  return {{"prober", rtt_json(delays.prober)},
+          {"responder", rtt_json(delays.responder)},
+          {"whole", rtt_json(delays.whole)},
+          {"hardware", delays.by_hardware}};
+}
+
 Json answer_json(const std::vector<PingTally>& tallies) {
   return {{"kind", "pings"},
           {"rows", rows(tallies, [](const PingTally& t) {
              Json row = Json::array({t.spec, t.sent, t.answered, t.corrupt, rtt_json(t.rtt)});
-             if (t.delays)
-               row.push_back({{"prober", rtt_json(t.delays->prober)},
-                              {"responder", rtt_json(t.delays->responder)},
-                              {"whole", rtt_json(t.delays->whole)},
-                              {"hardware", t.delays->by_hardware}});
+             if (t.delays || t.refused) row.push_back(t.delays ? delays_json(*t.delays) : Json());
+             if (t.refused) row.push_back(*t.refused);
              return row;
            })}};
 }
@@ -182,11 +186,13 @@ Json answer_json(const std::vector<FlowTally>& tallies) {
   return {{"kind", "flows"},
           {"rows", rows(tallies, [](const FlowTally& t) {
              Json row = Json::array({t.spec, t.packets, t.bytes, t.elapsed.count(), t.longest_gap.count()});
-             const bool more = t.moved || t.measure;
+             const bool last = t.moved || t.refused;
+             const bool more = t.measure || last;
              if (t.error || t.chosen || more) row.push_back(t.error ? Json(*t.error) : Json());
              if (t.chosen || more) row.push_back(label_json(t.chosen));
              if (more) row.push_back(t.measure ? measure_json(*t.measure) : Json());
-             if (t.moved) row.push_back(Json::array({t.moved->done, t.moved->how}));
+             if (last) row.push_back(t.moved ? Json::array({t.moved->done, t.moved->how}) : Json());
+             if (t.refused) row.push_back(*t.refused);
              return row;
            })}};
 }
@@ -229,7 +235,8 @@ PingTally ping_tally_from(const Json& row) {
                   rtt_from(element(row, 4))};
   if (tally.answered > tally.sent)
     throw BadField(fmt::format("{} of {} probes answered", tally.answered, tally.sent));
-  if (row.size() > 5) tally.delays = delays_from(row[5]);
+  if (row.size() > 5 && !row[5].is_null()) tally.delays = delays_from(row[5]);
+  if (row.size() > 6) tally.refused = text(row[6]);
   return tally;
 }
 
@@ -239,7 +246,9 @@ FlowTally flow_tally_from(const Json& row) {
   if (row.size() > 5 && !row[5].is_null()) tally.error = text(row[5]);
   if (row.size() > 6) tally.chosen = label_from(row[6]);
   if (row.size() > 7 && !row[7].is_null()) tally.measure = measure_from(row[7]);
-  if (row.size() > 8) tally.moved = LabelChange{truth(element(row[8], 0)), text(element(row[8], 1))};
+  if (row.size() > 8 && !row[8].is_null())
+    tally.moved = LabelChange{truth(element(row[8], 0)), text(element(row[8], 1))};
+  if (row.size() > 9) tally.refused = text(row[9]);
   return tally;
 }
 

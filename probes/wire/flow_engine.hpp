@@ -3,8 +3,6 @@
 // counted by the peer's responder (ProbeEngine::received of the same batch).
 #pragma once
 
-#include <string>
-
 #include "probes/wire/probe_engine.hpp"
 #include "topology/findings/audited_qp.hpp"
 #include "topology/findings/flow_result.hpp"
@@ -57,7 +55,8 @@ struct FlowTally {
   std::optional<std::string> error = std::nullopt;  // what its queue pair said as it broke
   std::optional<PathLabel> chosen = std::nullopt;   // by the device, where the spec left the label to it
   std::optional<FlowMeasure> measure = std::nullopt;
-  std::optional<LabelChange> moved = std::nullopt;  // to its second label
+  std::optional<LabelChange> moved = std::nullopt;    // to its second label
+  std::optional<std::string> refused = std::nullopt;  // why the peer gave it no queue pair; nothing was sent
   friend bool operator==(const FlowTally&, const FlowTally&) = default;
 };
 

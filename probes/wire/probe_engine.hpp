@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "topology/base/ids.hpp"
@@ -94,6 +95,8 @@ struct PingTally {
   std::uint32_t corrupt = 0;   // echoes with a wrong ICRC
   std::optional<RttQuantiles> rtt = std::nullopt;
   std::optional<PingDelays> delays = std::nullopt;  // with it, `rtt` is the network's share alone
+  /// Why the peer would not be probed; nothing was sent then. Queue pairs only.
+  std::optional<std::string> refused = std::nullopt;
   friend bool operator==(const PingTally&, const PingTally&) = default;
 };
 

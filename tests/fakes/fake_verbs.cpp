@@ -37,6 +37,11 @@ std::size_t FakeVerbs::queue_pairs() const {
   return state_->pairs.size();
 }
 
+void FakeVerbs::take_down(std::size_t device) {
+  const auto guard = lock();
+  state_->devices[device]->is_up = false;
+}
+
 void FakeVerbs::stamp(std::size_t device, std::chrono::nanoseconds ahead) {
   const auto guard = lock();
   state_->devices[device]->ahead = ahead;

@@ -45,6 +45,8 @@ class FakeVerbs {
   void forget_gid(std::size_t device);
   /// The device opened next is by this driver; before, by none that is known.
   void drive(std::size_t device, RdmaDriver driver);
+  /// The device's port is down; queue pairs that it has go on.
+  void take_down(std::size_t device);
   /// The device stamps completions from now on, by a clock of its own of 1 GHz that is `ahead` of the host's.
   void stamp(std::size_t device, std::chrono::nanoseconds ahead);
   /// What the device tells of RDMA reads to who opens it from now on; before: 16 and 16.

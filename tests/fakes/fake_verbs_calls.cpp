@@ -33,8 +33,9 @@ bool is_by(ibv_device* device, RdmaDriver driver) {
   return reinterpret_cast<Device*>(device)->driver == driver;
 }
 
-int query_port(ibv_context*, std::uint8_t, ibv_port_attr* port, std::size_t) {
-  port->state = IBV_PORT_ACTIVE;
+int query_port(ibv_context* context, std::uint8_t, ibv_port_attr* port, std::size_t) {
+  const auto guard = lock();
+  port->state = device_of(context).is_up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
   port->active_mtu = static_cast<ibv_mtu>(kMtu);
   port->link_layer = IBV_LINK_LAYER_ETHERNET;
   return 0;

@@ -28,6 +28,7 @@ struct Device {
   std::string name;
   Gid gid{};
   bool has_gid = true;
+  bool is_up = true;
   RdmaDriver driver = RdmaDriver::other;
   std::optional<std::chrono::nanoseconds> ahead;  // of the clock by which it stamps
   std::optional<std::size_t> passes;              // messages until it is cut off

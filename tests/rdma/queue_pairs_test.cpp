@@ -306,8 +306,10 @@ TEST_F(QueuePairs, WhosePeerDiesEndTooAndTheDeadAgentIsBlamed) {
 
 TEST_F(QueuePairs, MoreThanTheCompletionQueueHoldsAreRefusedBeforeItOverruns) {
   const auto done = rig().run({"host1", "host3"}, {{pings(1, 150)}});
-  EXPECT_TRUE(done.blames("would overrun"))
-      << (done.blamed.empty() ? "nothing was blamed" : done.blamed[0].text);
+  ASSERT_EQ(done.answers.size(), 1u) << done.error;
+  ASSERT_TRUE(done.answers[0]) << done.blamed.at(0).text;
+  EXPECT_THAT(std::get<std::vector<PingTally>>(*done.answers[0]).at(0).refused.value_or(""),
+              HasSubstr("would overrun"));
 }
 
 TEST_F(QueuePairs, OfAHostWithoutADeviceAreAFindingThatSaysSo) {

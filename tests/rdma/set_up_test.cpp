@@ -96,6 +96,36 @@ TEST_F(QueuePairs, WhoseMemoryMayNotBeLockedSayTheLimit) {
   EXPECT_TRUE(done.blames("(limit: 64 KiB): raise it with `ulimit -l unlimited`"));
 }
 
+TEST_F(QueuePairs, ThatAHostRefusesAreItsOwnFindingAndTheOthersAreSwept) {
+  const RdmaRig::Restricted small(rig(), "host2", "ulimit -l 64; exec /bin/setpriv --bounding-set -ipc_lock");
+  auto document = sweep("none", "1s");
+  ASSERT_EQ(document["hosts"].size(), 1u) << said_;
+  EXPECT_EQ(document["hosts"][0]["host"], "host2");
+  EXPECT_THAT(document["hosts"][0]["evidence"].dump(), HasSubstr("cannot lock "));
+  EXPECT_EQ(document["coverage"]["probed"], 30) << "all channels but those of host2 and its leaf";
+}
+
+TEST_F(QueuePairs, WhoseLibraryHasNoDriverForTheDeviceSaySo) {
+  ASSERT_EQ(rig().in("host4", {"mv", "/etc/libibverbs.d", "/etc/away"}).status, 0);
+  const auto done = rig().run({"host1", "host4"}, {{asked("host1", 9)}});
+  EXPECT_EQ(rig().in("host4", {"mv", "/etc/away", "/etc/libibverbs.d"}).status, 0);
+  EXPECT_TRUE(done.blames("libibverbs does not see this host's RDMA device rxe_p1"))
+      << (done.blamed.empty() ? "nothing was blamed" : done.blamed[0].text);
+}
+
+TEST_F(QueuePairs, WhoseInterfaceGoesDownMidRunSaySo) {
+  RigAnswers done;
+  std::jthread downer([&] {
+    std::this_thread::sleep_for(seconds(4));
+    EXPECT_EQ(rig().in("host1", {"/bin/ip", "link", "set", "p1", "down"}).status, 0);
+  });
+  done = rig().run({"host1", "host3"}, {{flows({50'000}, seconds(7))}});
+  downer.join();
+  rig().restore_nic("host1");
+  EXPECT_TRUE(done.blames("rxe_p1: port 1 is not active: is p1 up"))
+      << (done.blamed.empty() ? "nothing was blamed" : done.blamed[0].text);
+}
+
 TEST_F(QueuePairs, WhoseDeviceMayNotBeOpenedSayWhichFile) {
   const RdmaRig::Restricted denied(rig(), "host1",
                                    "chmod 000 /dev/infiniband/uverbs0; exec /bin/setpriv --bounding-set "

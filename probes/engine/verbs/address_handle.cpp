@@ -14,7 +14,7 @@ Result<std::unique_ptr<AddressHandle>> AddressHandle::make(std::shared_ptr<const
   ibv_ah* handle = device->library().create_ah(device->pd(), &*to);
   if (handle == nullptr) {
     const int error = errno;
-    if (const auto stands = device->check_gid(); !stands) return pass_on(stands);
+    if (const auto stands = device->check_standing(); !stands) return pass_on(stands);
     return fail(ErrorKind::not_supported, "{}: no address handle: {}", device->name(), std::strerror(error));
   }
   return std::unique_ptr<AddressHandle>(new AddressHandle(std::move(device), handle, route));

@@ -23,6 +23,9 @@ class FlowProgress {
   /// The time is over: what is acknowledged from now on does not count.
   void stop_counting() { counting_ = false; }
 
+  /// It has no queue pair: nothing is ever posted.
+  void never_starts() { error_ = kFlushed; }
+
   struct ToPost {
     std::uint64_t first = 0;  // number of the message
     std::uint64_t count = 0;  // at most `depth`
@@ -55,6 +58,7 @@ class FlowProgress {
   std::optional<PathLabel> chosen = std::nullopt;  // by the device
 
  private:
+  static constexpr int kFlushed = 5;  // IBV_WC_WR_FLUSH_ERR
   Nanoseconds interval_;
   std::uint32_t depth_;
   std::optional<std::uint64_t> volume_;

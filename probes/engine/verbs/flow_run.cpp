@@ -121,7 +121,8 @@ class FlowRun {
                      .error = flow.error() ? std::optional(describe_status(*flow.error())) : std::nullopt,
                      .chosen = flow.chosen,
                      .measure = FlowMeasure{flow.counted() * packets, flow.counted() * bytes, flow.latency()},
-                     .moved = moved_[i]});
+                     .moved = moved_[i],
+                     .refused = qps_->refusal(i)});
       moved.push_back({i, flow.done(), flow.counted() * packets, flow.counted() * bytes, elapsed});
     }
     auto differing = qps_->close(moved);
@@ -155,7 +156,8 @@ class FlowRun {
     if (!qps) return pass_on(qps);
     qps_ = std::move(*qps);
     for (std::uint32_t i = 0; i < flows_.size(); ++i) {
-      if (request_.specs[i].label || device->is_infiniband()) continue;
+      if (qps_->refusal(i)) flows_[i].never_starts();
+      if (qps_->refusal(i) || request_.specs[i].label || device->is_infiniband()) continue;
       const auto port = qps_->qp(i).source_port();
       if (!port) return pass_on(port);
       flows_[i].chosen = PathLabel(port->value());

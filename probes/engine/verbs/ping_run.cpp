@@ -89,6 +89,7 @@ class PingRun {
       const PingTimes& times = lines_[i].times;
       PingTally tally{
           .spec = i, .sent = times.sent_count(), .answered = times.answered_count(), .rtt = times.network()};
+      tally.refused = qps_->refusal(i);
       const auto prober = times.prober();
       const auto responder = times.responder();
       const auto whole = times.whole();
@@ -116,7 +117,8 @@ class PingRun {
     if (!qps) return pass_on(qps);
     qps_ = std::move(*qps);
     for (std::uint32_t spec = 0; spec < lines_.size(); ++spec)
-      for (std::size_t slot = lines_[spec].first_slot; slot < lines_[spec].first_slot + depth_; ++slot)
+      for (std::size_t slot = lines_[spec].first_slot;
+           !qps_->refusal(spec) && slot < lines_[spec].first_slot + depth_; ++slot)
         if (const auto posted = post_receive(spec, slot); !posted) return posted;
     return {};
   }
@@ -131,7 +133,7 @@ class PingRun {
       const auto spec = static_cast<std::uint32_t>(next_ % request_.specs.size());
       const auto sequence = static_cast<std::uint32_t>(next_ / request_.specs.size());
       ++next_;
-      if (sequence < request_.specs[spec].count) return send(spec, sequence);
+      if (sequence < request_.specs[spec].count && !qps_->refusal(spec)) return send(spec, sequence);
     }
     return {};
   }

@@ -5,6 +5,7 @@ namespace {
 
 // Hundreds of queue pairs on an emulated machine take a second.
 constexpr std::chrono::seconds kLongestAnswer{10};
+constexpr std::size_t kLongestRefusal = 300;  // it is told of every spec
 
 }  // namespace
 
@@ -35,12 +36,12 @@ Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsD
     offer.queue_key = qp.queue_key();
   }
   const auto text = exchange.ask(spec.peer, encode(QpQuestion(offer)), kLongestAnswer);
-  if (!text) return pass_on(text);
+  if (!text) return refused(std::move(set), text.error().message);
   auto answer = decode_qps_connected(*text);
-  if (!answer) return pass_on(answer);
+  if (!answer) return refused(std::move(set), answer.error().message);
   if (answer->qps.size() != wanted.size())
-    return fail(ErrorKind::invalid_input, "asked for {} queue pairs, the peer made {}", wanted.size(),
-                answer->qps.size());
+    return refused(std::move(set),
+                   fmt::format("{} were asked for, it made {}", wanted.size(), answer->qps.size()));
   set->peer_ = std::move(*answer);
   const ReadLimits reads = agree(device->reads(), set->peer_.reads, spec.depth);
   if (spec.operation == FlowOperation::read && reads.asks == 0)
@@ -70,6 +71,12 @@ Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsD
 Result<void> QpSet::send(std::size_t index, const Message& message) {
   if (handles_.empty()) return qps_[index]->post(FlowOperation::send, {&message, 1});
   return qps_[0]->post(*handles_[index], {&message, 1});
+}
+
+std::unique_ptr<QpSet> QpSet::refused(std::unique_ptr<QpSet> set, const std::string& why) {
+  set->refusal_ = why.substr(0, kLongestRefusal);
+  set->qps_.clear();
+  return set;
 }
 
 Result<std::vector<std::uint32_t>> QpSet::close(std::vector<FlowMoved> moved) {

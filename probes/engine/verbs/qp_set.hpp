@@ -27,8 +27,8 @@ struct QpSetSpec {
 
 class QpSet {
  public:
-  /// `sends`, `receives` and `exchange` outlive it. Errors: what either device refused, timeout (the peer
-  /// does not answer).
+  /// `sends`, `receives` and `exchange` outlive it. A peer that refuses or does not answer gives a set
+  /// without queue pairs that says why. Errors: what our own device refused.
   static Result<std::unique_ptr<QpSet>> connect(const std::shared_ptr<const VerbsDevice>& device,
                                                 CompletionQueue& sends, CompletionQueue& receives,
                                                 PeerExchange& exchange, const QpSetSpec& spec,
@@ -38,6 +38,8 @@ class QpSet {
   QpSet(const QpSet&) = delete;
   QpSet& operator=(const QpSet&) = delete;
 
+  /// Why the peer made no queue pairs; there are none then.
+  const std::optional<std::string>& refusal() const { return refusal_; }
   /// Of datagrams: the one of all.
   QueuePair& qp(std::size_t index) { return *qps_[handles_.empty() ? index : 0]; }
   /// A message of its own to the peer, by the label of this one.
@@ -50,11 +52,13 @@ class QpSet {
 
  private:
   QpSet(PeerExchange& exchange, const QpSetSpec& spec) : exchange_(exchange), spec_(spec) {}
+  static std::unique_ptr<QpSet> refused(std::unique_ptr<QpSet> set, const std::string& why);
   PeerExchange& exchange_;
   QpSetSpec spec_;
   std::vector<std::unique_ptr<QueuePair>> qps_;
   std::vector<std::unique_ptr<AddressHandle>> handles_;  // of datagrams
   QpsConnected peer_;
+  std::optional<std::string> refusal_;
   bool closed_ = false;
 };
 

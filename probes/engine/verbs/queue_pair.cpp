@@ -115,7 +115,7 @@ std::uint32_t QueuePair::first_psn() const { return (qp_->qp_num * 0x9E3779B9U >
 Result<void> QueuePair::modify(ibv_qp_attr& attributes, int mask, const char* to) {
   const int error = device_->library().modify_qp(qp_, &attributes, mask);
   if (error == 0) return {};
-  if (const auto stands = device_->check_gid(); !stands) return stands;
+  if (const auto stands = device_->check_standing(); !stands) return stands;
   return fail(ErrorKind::not_supported, "{}: a queue pair does not become {}: {}", device_->name(), to,
               std::strerror(error));
 }

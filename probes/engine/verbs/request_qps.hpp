@@ -16,13 +16,15 @@ struct RequestedQp {
 class RequestQps {
  public:
   /// `wanted` has one entry a spec; `like` is what they have in common, its `peer` is not looked at. `queue`
-  /// takes all completions; it and `exchange` outlive the queue pairs. Errors: those of QpSet::connect, with
-  /// the peer's address.
+  /// takes all completions; it and `exchange` outlive the queue pairs. A peer that refuses costs its own
+  /// specs alone. Errors: those of QpSet::connect, with the peer's address.
   static Result<std::unique_ptr<RequestQps>> connect(const std::shared_ptr<const VerbsDevice>& device,
                                                      CompletionQueue& queue, PeerExchange& exchange,
                                                      const std::vector<Peer>& peers, QpSetSpec like,
                                                      const std::vector<RequestedQp>& wanted);
 
+  /// Why the peer of this spec made no queue pair for it: it has none then.
+  const std::optional<std::string>& refusal(std::uint32_t spec) const { return places_[spec].set->refusal(); }
   /// Of datagrams: all specs of one peer share it.
   QueuePair& qp(std::uint32_t spec) { return places_[spec].set->qp(places_[spec].index); }
   Result<void> send(std::uint32_t spec, const Message& message) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <vector>
@@ -74,6 +75,37 @@ RdmaDriver driver_of(const VerbsLibrary& library, ibv_device* device) {
   return library.is_soft_roce && library.is_soft_roce(device) ? RdmaDriver::soft_roce : RdmaDriver::other;
 }
 
+/// An error where the port is not up, or its device is no more.
+Result<ibv_port_attr> active_port(ibv_context* context, const GidEntry& entry) {
+  ibv_port_attr port{};
+  verbs_context* ops = verbs_get_ctx_op(context, query_port);
+  const int error = ops != nullptr ? ops->query_port(context, entry.port, &port, sizeof port) : ENOSYS;
+  if (error != 0)
+    return fail(ErrorKind::absent, "{}: cannot read port {}: {}: has its driver been unloaded?", entry.device,
+                entry.port, std::strerror(error));
+  if (port.state == IBV_PORT_ACTIVE) return port;
+  return fail(ErrorKind::absent, "{}: port {} is not active: {}", entry.device, entry.port,
+              port.link_layer == IBV_LINK_LAYER_INFINIBAND
+                  ? "is its cable in, and does a subnet manager run?"
+                  : fmt::format("is {} up, and its cable in? (ip link)",
+                                entry.netdev.empty() ? "its interface" : entry.netdev));
+}
+
+/// What libibverbs shows no device for: a driver that is not loaded, or one that it does not know.
+tl::unexpected<Error> no_device(const std::filesystem::path& of_kernel) {
+  std::string names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(of_kernel, error))
+    names += (names.empty() ? "" : ", ") + entry.path().filename().string();
+  if (names.empty())
+    return fail(ErrorKind::absent, "this host has no RDMA device: is its driver loaded? (rdma link)");
+  return fail(
+      ErrorKind::absent,
+      "libibverbs does not see this host's RDMA device {}: install the package ibverbs-providers; in a "
+      "container, hand in /dev/infiniband",
+      names);
+}
+
 std::string memory_limit() {
   rlimit limit{};
   getrlimit(RLIMIT_MEMLOCK, &limit);
@@ -98,8 +130,7 @@ Result<std::shared_ptr<const VerbsDevice>> VerbsDevice::open(std::shared_ptr<con
 /// Opens every device: only an open one tells its GIDs; those that are not chosen are closed again.
 Result<void> VerbsDevice::find_port(const GidWish& wish) {
   const DeviceList list(*library_);
-  if (list.count() == 0)
-    return fail(ErrorKind::absent, "this host has no RDMA device: is its driver loaded? (rdma link)");
+  if (list.count() == 0) return no_device("/sys/class/infiniband");
   std::map<std::string, ibv_context*> opened;
   std::vector<GidEntry> gids;
   std::string refused;
@@ -131,7 +162,8 @@ Result<void> VerbsDevice::find_port(const GidWish& wish) {
   return {};
 }
 
-Result<void> VerbsDevice::check_gid() const {
+Result<void> VerbsDevice::check_standing() const {
+  if (const auto port = active_port(context_, gid_.entry); !port) return pass_on(port);
   const auto now = gids_of(*library_, context_, name_);
   const bool stands = std::ranges::any_of(now, [this](const GidEntry& entry) {
     return entry.port == gid_.entry.port && entry.index == gid_.entry.index && entry.gid == gid_.entry.gid;
@@ -143,17 +175,12 @@ Result<void> VerbsDevice::check_gid() const {
 }
 
 Result<void> VerbsDevice::read_port() {
-  ibv_port_attr port{};
-  verbs_context* ops = verbs_get_ctx_op(context_, query_port);
-  const int error = ops != nullptr ? ops->query_port(context_, this->port(), &port, sizeof port) : ENOSYS;
-  if (error != 0)
-    return fail(ErrorKind::absent, "{}: cannot read port {}: {}", name_, this->port(), std::strerror(error));
-  if (port.state != IBV_PORT_ACTIVE)
-    return fail(ErrorKind::absent, "{}: port {} is not active", name_, this->port());
-  path_mtu_ = Bytes(128 << port.active_mtu);
-  if (port.link_layer != IBV_LINK_LAYER_INFINIBAND) return {};
-  address_.lid = Lid(port.lid);
-  address_.lmc = port.lmc;
+  const auto port = active_port(context_, gid_.entry);
+  if (!port) return pass_on(port);
+  path_mtu_ = Bytes(128 << port->active_mtu);
+  if (port->link_layer != IBV_LINK_LAYER_INFINIBAND) return {};
+  address_.lid = Lid(port->lid);
+  address_.lmc = port->lmc;
   return {};
 }
 

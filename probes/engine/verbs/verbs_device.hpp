@@ -46,8 +46,9 @@ class VerbsDevice {
   std::uint8_t port() const { return gid_.entry.port; }
   std::uint8_t gid_index() const { return static_cast<std::uint8_t>(gid_.entry.index); }
   const GidChoice& gid() const { return gid_; }
-  /// Error: absent, when the GID that was chosen is not in the table any more (its address was removed).
-  Result<void> check_gid() const;
+  /// Error: absent, when the device has gone, its port is down, or the GID that was chosen is not in the
+  /// table any more (its address was removed).
+  Result<void> check_standing() const;
   const PortAddress& address() const { return address_; }
   Bytes path_mtu() const { return path_mtu_; }
   /// The clock by which it stamps completions; absent: it stamps none.

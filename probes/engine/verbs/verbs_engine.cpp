@@ -69,7 +69,7 @@ class QueuePairEngine final : public VerbsEngine {
     if (by_address_) by_address_->meet(request.peers);
     auto tallies =
         run_pings(device_, probes_, options_.memory.probes, options_.traffic, *exchange_, request, stop);
-    if (const auto stands = device_->check_gid(); !stands) return pass_on(stands);
+    if (const auto stands = device_->check_standing(); !stands) return pass_on(stands);
     return tallies;
   }
   Result<std::vector<ReceivedTally>> received(BatchId batch) override { return responder_->received(batch); }
@@ -77,7 +77,7 @@ class QueuePairEngine final : public VerbsEngine {
     if (const auto ready = check_met(); !ready) return pass_on(ready);
     if (by_address_) by_address_->meet(request.peers);
     auto tallies = run_flows(device_, options_.memory.flows, options_.traffic, *exchange_, request, stop);
-    if (const auto stands = device_->check_gid(); !stands) return pass_on(stands);
+    if (const auto stands = device_->check_standing(); !stands) return pass_on(stands);
     if (tallies && request.manner.operation == FlowOperation::read) note_reads(request, *tallies);
     return tallies;
   }

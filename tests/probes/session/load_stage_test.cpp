@@ -21,8 +21,8 @@ struct OneFlow {
   PortId from = *fabric.find_nic("host1");
   PortId to = *fabric.find_nic("host2");
 
-  /// Runs the round; the sender says `error` of its flow.
-  void run(std::optional<std::string> error) {
+  /// Runs the round; the sender says `error` of its flow, or that the peer `refused` it.
+  void run(std::optional<std::string> error, std::optional<std::string> refused = std::nullopt) {
     const auto path = path_by_choice(fabric, state.learner.ways(), from, to, 0);
     const PathLabel label(50'000);
     ASSERT_TRUE(
@@ -35,7 +35,8 @@ struct OneFlow {
                                                     .packets = 152,
                                                     .bytes = 622'592,
                                                     .elapsed = std::chrono::milliseconds(500),
-                                                    .error = error}};
+                                                    .error = error,
+                                                    .refused = refused}};
     stage.take(flows[0], &sent);
     const auto questions = stage.next_wave();
     ASSERT_EQ(questions.size(), 1u);
@@ -79,6 +80,19 @@ TEST(LoadStage, BytesThatChangedBehindEveryChecksumAreAFaultOfTheReceivingHost) 
   EXPECT_EQ(said.host, *flow.fabric.find_node("host2"));
   EXPECT_EQ(said.verdict, Verdict::failed);
   EXPECT_EQ(said.cause, Cause::corruption);
+}
+
+TEST(LoadStage, APeerThatGivesNoQueuePairIsToBlameNotWhoAsked) {
+  OneFlow flow;
+  flow.run(std::nullopt, "no memory may be locked");
+  ASSERT_EQ(flow.state.observations.hosts.size(), 1u);
+  const HostEvidence& said = flow.state.observations.hosts[0];
+  EXPECT_EQ(said.host, *flow.fabric.find_node("host2"));
+  EXPECT_EQ(said.verdict, Verdict::failed);
+  EXPECT_EQ(said.text, "it made no queue pairs with host1: no memory may be locked");
+  EXPECT_TRUE(flow.state.observations.loads.empty()) << "nothing was sent: it says nothing of the path";
+  EXPECT_FALSE(flow.state.takes_part(flow.to));
+  EXPECT_TRUE(flow.state.takes_part(flow.from));
 }
 
 /// A flow over two labels of one path.

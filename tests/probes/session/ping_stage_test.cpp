@@ -49,5 +49,38 @@ TEST(PingStage, KeepsWhatEachHostAddedToRoundTrips) {
   EXPECT_FALSE(state.delays.at(from).by_hardware) << "one of the two was not";
 }
 
+TEST(PingStage, BlamesAPeerThatMadeNoQueuePairsOnceAndGoesOnWithTheOthers) {
+  const Fabric fabric = make_clos({.leaves = 3, .spines = 1, .hosts_per_leaf = 1}).value();
+  const AddressPlan addresses = plan_addresses(fabric, IpFamily::v4).value();
+  SweepState state{fabric, addresses.book, {}};
+  const PortId refusing = *fabric.find_nic("host3");
+  std::vector<CountedPing> pings;
+  for (const auto& [from, to] : {std::pair{"host1", "host2"}, {"host1", "host3"}, {"host2", "host3"}})
+    pings.push_back(
+        {{.pair = {*fabric.find_nic(from), *fabric.find_nic(to)}, .label = PathLabel(50'000)}, 10});
+  PingStage stage(state, pings, Bytes(128), 1000);
+  const auto work = stage.next_wave();
+  ASSERT_EQ(work.size(), 2u);
+  const PingTally refused{.spec = 1, .refused = "no memory may be locked"};
+  const TaskAnswer first = std::vector<PingTally>{{0, 10, 10, 0}, refused};
+  const TaskAnswer second = std::vector<PingTally>{{.spec = 0, .refused = refused.refused}};
+  stage.take(work[0], &first);
+  stage.take(work[1], &second);
+  const auto questions = stage.next_wave();
+  const BatchId batch = std::get<ReceivedQuery>(questions.at(0).work).batch;
+  for (const WorkItem& question : questions) {
+    const TaskAnswer arrived = std::vector<ReceivedTally>{
+        {.batch = batch, .from = *fabric.find_nic("host1"), .spec = 0, .packets = 10}};
+    stage.take(question, &arrived);
+  }
+  EXPECT_TRUE(stage.next_wave().empty());
+  ASSERT_EQ(state.observations.hosts.size(), 1u);
+  EXPECT_EQ(state.observations.hosts[0].nic, refusing);
+  EXPECT_EQ(state.observations.hosts[0].text, "it made no queue pairs with host1: no memory may be locked");
+  EXPECT_FALSE(state.takes_part(refusing));
+  ASSERT_EQ(state.observations.probes.size(), 1u);
+  EXPECT_EQ(state.observations.probes[0].sent, 10u);
+}
+
 }  // namespace
 }  // namespace weft

@@ -70,6 +70,12 @@ struct FakeHosts {
   }
 };
 
+/// Why a request of one spec or more came to nothing: an error of this end, or the refusal of the other.
+template <class Tally>
+std::string said_no(const Result<std::vector<Tally>>& tallies) {
+  return tallies ? tallies->at(0).refused.value_or("") : tallies.error().message;
+}
+
 /// For tests of every operation, called by its name.
 inline auto every_operation() {
   return ::testing::Values(FlowOperation::write, FlowOperation::read, FlowOperation::send);

@@ -103,21 +103,31 @@ TEST_P(Pings, OverACutPathAreLostAndNothingEnds) {
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
-TEST_P(Pings, ToADeadPeerAreAnErrorThatNamesIt) {
+TEST_P(Pings, ToADeadPeerSayWhyAndThoseToOthersGoOn) {
   FakeHosts hosts{.probes = GetParam()};
-  hosts.kill_peer();
-  const auto tallies = hosts.here->ping(hosts.pings(5), {});
-  ASSERT_FALSE(tallies);
-  EXPECT_THAT(tallies.error().message, HasSubstr("queue pairs to 10.0.2.1"));
+  auto request = hosts.pings(5, 3);
+  request.peers.push_back({PortId(99), IpAddress(IpAddress::V4{10, 0, 3, 1})});  // nobody's
+  request.specs[0].peer = request.specs[2].peer = 1;
+  const auto tallies = hosts.here->ping(request, {});
+  ASSERT_TRUE(tallies) << tallies.error().message;
+  ASSERT_EQ(tallies->size(), 3u);
+  for (const std::size_t dead : {0u, 2u}) {
+    EXPECT_THAT((*tallies)[dead].refused.value_or(""), HasSubstr("its agent has gone"));
+    EXPECT_EQ((*tallies)[dead].sent, 0u);
+  }
+  EXPECT_FALSE((*tallies)[1].refused);
+  EXPECT_EQ((*tallies)[1].answered, 5u);
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
 TEST_P(Pings, ThatWouldOverrunTheFarQueueAreRefusedBefore) {
   FakeHosts hosts{.probes = GetParam()};
   const auto tallies = hosts.here->ping(hosts.pings(1, 150), {});
-  ASSERT_FALSE(tallies);
-  EXPECT_THAT(tallies.error().message, HasSubstr("would overrun"));
-  EXPECT_TRUE(hosts.here->ping(hosts.pings(1, 3), {})) << "what was refused holds no share of the queue";
+  ASSERT_TRUE(tallies) << tallies.error().message;
+  for (const PingTally& tally : *tallies) EXPECT_THAT(tally.refused.value_or(""), HasSubstr("would overrun"));
+  const auto fewer = hosts.here->ping(hosts.pings(1, 3), {});
+  ASSERT_TRUE(fewer) << fewer.error().message;
+  EXPECT_FALSE(fewer->at(0).refused) << "what was refused holds no share of the queue";
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
@@ -132,7 +142,7 @@ TEST_P(Pings, WhoseFarQueueOverranAreNoLossButAnErrorOfWhoShouldHaveCounted) {
   const auto receipts = hosts.there->received(BatchId(2));
   ASSERT_FALSE(receipts) << "a count that stopped must not be taken for what arrived";
   EXPECT_THAT(receipts.error().message, HasSubstr("overran"));
-  EXPECT_FALSE(hosts.here->ping(hosts.pings(3), {})) << "nobody is left to echo";
+  EXPECT_TRUE(hosts.here->ping(hosts.pings(3), {}).value().at(0).refused) << "nobody is left to echo";
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
@@ -169,8 +179,8 @@ TEST_P(Pings, GiveBackWhatTheyHeldWhenACallIsRefused) {
   for (const auto call : calls) {
     FakeHosts hosts{.probes = GetParam()};
     hosts.fake.refuse(call, ENOMEM);
-    EXPECT_FALSE(hosts.here->ping(hosts.pings(3, 2), {}));
-    EXPECT_TRUE(hosts.here->ping(hosts.pings(3, 2), {}));
+    EXPECT_NE(said_no(hosts.here->ping(hosts.pings(3, 2), {})), "");
+    EXPECT_EQ(said_no(hosts.here->ping(hosts.pings(3, 2), {})), "");
     EXPECT_EQ(hosts.leaked(), 0u);
   }
 }

@@ -20,8 +20,7 @@ TEST(ProbeKind, IsDatagramsByItselfOnlyWhereTheirLabelsAreKnownToBeFollowed) {
 }
 
 TEST(ProbeKind, IsTheOperatorsChoiceWhereNothingSpeaksAgainstIt) {
-  EXPECT_EQ(choose_probe_kind(kDatagram, "bnxt_re0", RdmaDriver::other, false).value(),
-            QpKind::datagram);
+  EXPECT_EQ(choose_probe_kind(kDatagram, "bnxt_re0", RdmaDriver::other, false).value(), QpKind::datagram);
   EXPECT_EQ(choose_probe_kind(kConnected, "ibp1s0", RdmaDriver::mlx5, true).value(), QpKind::unreliable);
 }
 

@@ -28,8 +28,7 @@ std::string answer_of(RdmaDriver driver) {
   hosts.probes = ProbeTransport::connected;
   hosts.fake.drive(FakeHosts::kThere, driver);
   hosts.there = hosts.open(FakeHosts::kThere);
-  const auto tallies = hosts.here->ping(hosts.pings(1), {});
-  return tallies ? "" : tallies.error().message;
+  return said_no(hosts.here->ping(hosts.pings(1), {}));
 }
 
 TEST(SetUp, TheDeviceItsGidAndWhyAreSaid) {
@@ -165,8 +164,7 @@ TEST(SetUp, ProbesGoByDatagramsWhereTheDeviceIsKnownToLabelThem) {
 TEST(SetUp, DatagramsAreAnsweredOnlyWhereTheirAnswersHaveLabels) {
   EXPECT_EQ(answer_of(RdmaDriver::mlx5), "");
   EXPECT_EQ(answer_of(RdmaDriver::other), "");
-  EXPECT_THAT(answer_of(RdmaDriver::soft_roce),
-              HasSubstr("queue pairs to 10.0.2.1: fake1: soft-RoCE ties the port of a datagram"));
+  EXPECT_THAT(answer_of(RdmaDriver::soft_roce), HasSubstr("fake1: soft-RoCE ties the port of a datagram"));
 }
 
 TEST(SetUp, AGidThatVanishedIsSaidOfTheHostThatLostIt) {
@@ -179,6 +177,15 @@ TEST(SetUp, AGidThatVanishedIsSaidOfTheHostThatLostIt) {
   const auto pings = hosts.here->ping(hosts.pings(3), {});
   ASSERT_FALSE(pings);
   EXPECT_THAT(pings.error().message, HasSubstr("has gone"));
+  EXPECT_EQ(hosts.leaked(), 0u);
+}
+
+TEST(SetUp, APortThatWentDownIsSaidOfItsHost) {
+  FakeHosts hosts;
+  hosts.fake.take_down(FakeHosts::kHere);
+  EXPECT_THAT(said_no(hosts.here->run(hosts.flows({50'000}), {})),
+              HasSubstr("fake0: port 1 is not active: is its interface up, and its cable in? (ip link)"));
+  EXPECT_THAT(said_no(hosts.here->ping(hosts.pings(3), {})), HasSubstr("is not active"));
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
