@@ -92,6 +92,10 @@ void FakeVerbs::shrink_queues(std::size_t entries) {
   const std::lock_guard guard(state_->mutex);
   state_->entries = entries;
 }
+void FakeVerbs::tell_one_by_one() {
+  const auto guard = lock();
+  state_->most_a_look = 1;
+}
 std::size_t FakeVerbs::held() const {
   const std::lock_guard guard(state_->mutex);
   return state_->held;

@@ -1,5 +1,7 @@
 #include <sys/eventfd.h>
 
+#include <algorithm>
+
 #include "tests/fakes/fake_verbs_state.hpp"
 
 namespace weft::testing {
@@ -46,7 +48,7 @@ int poll_cq(ibv_cq* cq, int most, ibv_wc* into) {
   auto& queue = *reinterpret_cast<Queue*>(cq);
   if (queue.overran) return -1;
   int count = 0;
-  for (; count < most && !queue.done.empty(); ++count) {
+  for (; count < std::min(most, current->most_a_look) && !queue.done.empty(); ++count) {
     into[count] = queue.done.front();
     queue.done.pop_front();
   }
@@ -259,13 +261,17 @@ ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* wanted) {
   current->pairs[made->qp.qp_num] = made;
   return &made->qp;
 }
+int asks_to_drain(const Pair& pair) {
+  const bool idle = reinterpret_cast<const Queue*>(pair.qp.send_cq)->done.empty();
+  return idle ? pair.device->asks_to_drain : std::numeric_limits<int>::max();
+}
 int modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
   const auto guard = lock();
   if (const int error = current->refused(Call::modify_qp)) return error;
   auto& pair = *reinterpret_cast<Pair*>(qp);
-  if ((mask & IBV_QP_AV) != 0 && pair.draining > 0) return EINVAL;
+  if (pair.draining > 0) return EINVAL;
   if ((mask & IBV_QP_STATE) != 0) pair.state = attributes->qp_state;
-  if (pair.state == IBV_QPS_SQD) pair.draining = pair.device->asks_to_drain;
+  if ((mask & IBV_QP_STATE) != 0 && pair.state == IBV_QPS_SQD) pair.draining = asks_to_drain(pair);
   if ((mask & IBV_QP_DEST_QPN) != 0) pair.to = attributes->dest_qp_num;
   if ((mask & IBV_QP_AV) != 0) pair.route = attributes->ah_attr;
   if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0) pair.device->reads_given.asks = attributes->max_rd_atomic;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -90,6 +91,7 @@ struct FakeVerbsState {
   std::size_t doorbells = 0;
   std::size_t copied = 0;
   std::optional<std::size_t> entries;
+  int most_a_look = std::numeric_limits<int>::max();
   struct Refusal {
     FakeVerbs::Call call;
     int error;

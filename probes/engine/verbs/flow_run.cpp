@@ -89,7 +89,8 @@ class FlowRun {
       } else {
         longest_gap_ = std::max(longest_gap_, at - std::max(last, meant));
       }
-      if (!warming && at >= measured_from_ + request_.duration / 2 && change_labels()) {
+      if (to_move_ && !warming && at >= measured_from_ + request_.duration / 2) {
+        if (const auto changed = change_labels(stop); !changed) return changed;
         end += now() - at;  // their second half is as long, however long the device takes to change them
         at = now();
       }
@@ -165,17 +166,18 @@ class FlowRun {
     return {};
   }
 
-  /// Of the flows that are to go another way from now on, once; whether there were any.
-  bool change_labels() {
-    bool changed = false;
+  /// Of the flows that are to go another way from now on. What is under way ends first: soft-RoCE 6.1 may
+  /// never say that it has drained where an acknowledgement comes in as it is told to.
+  Result<void> change_labels(const std::stop_token& stop) {
+    to_move_ = false;
+    if (const auto settled = settle(stop); !settled) return settled;
     for (std::uint32_t i = 0; i < flows_.size(); ++i) {
       const auto& then = request_.specs[i].then;
-      if (!then || moved_[i] || flows_[i].error()) continue;
+      if (!then || flows_[i].error()) continue;
       const auto way = qps_->qp(i).relabel(*then);
       moved_[i] = LabelChange{way.has_value(), way ? *way : way.error().message};
-      changed = true;
     }
-    return changed;
+    return {};
   }
 
   Result<void> send_due(std::uint32_t spec, Nanoseconds at) {
@@ -210,6 +212,10 @@ class FlowRun {
   /// What is under way is not counted any more, but its queue pair should not be torn down under it.
   Result<void> drain(const std::stop_token& stop) {
     for (FlowProgress& flow : flows_) flow.stop_counting();
+    return settle(stop);
+  }
+
+  Result<void> settle(const std::stop_token& stop) {
     const auto under_way = [](const FlowProgress& flow) { return flow.is_under_way(); };
     for (const Nanoseconds until = now() + kDrain;
          !stop.stop_requested() && now() < until && std::ranges::any_of(flows_, under_way);)
@@ -246,6 +252,8 @@ class FlowRun {
   std::vector<FlowProgress> flows_;  // by spec
   Nanoseconds measured_from_{};
   Nanoseconds elapsed_{};
+  bool to_move_ =
+      std::ranges::any_of(request_.specs, [](const FlowSpec& spec) { return spec.then.has_value(); });
   std::vector<std::optional<LabelChange>> moved_{request_.specs.size()};  // to their second labels
   Nanoseconds longest_gap_{};
   Nanoseconds last_completion_{};

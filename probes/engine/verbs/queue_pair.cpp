@@ -168,7 +168,8 @@ Result<std::string> QueuePair::relabel(PathLabel label) {
   if (moved) moved = modify(with_label, IBV_QP_AV, "one with another label");
   ibv_qp_attr send{};
   send.qp_state = IBV_QPS_RTS;
-  if (const auto back = modify(send, IBV_QP_STATE, "ready to send again"); !back) return pass_on(back);
+  if (const auto back = modify(send, IBV_QP_STATE, "ready to send again"); !back && moved)
+    return pass_on(back);
   if (!moved) return pass_on(moved);
   route_ = route;
   return "by the drained state";

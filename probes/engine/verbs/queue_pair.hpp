@@ -105,7 +105,8 @@ class QueuePair {
   Result<void> connect(const QpRoute& route);
   /// Moves a connected queue pair to another label while it lives, and says by which way: by the device's own
   /// call where there is one, else by the drained state (SQD), which waits for what is under way. Errors:
-  /// not_supported (the device does neither), timeout (it does not drain).
+  /// not_supported (the device does neither), timeout (it does not drain). soft-RoCE 6.1 may not where work
+  /// is under way: let that end before.
   Result<std::string> relabel(PathLabel label);
   /// The UDP source port of a connected one: that its flow label gives, as the device says when asked; where
   /// that was left to the device, by the rule of Linux's drivers (default_flow_label), soft-RoCE's among

@@ -75,6 +75,19 @@ TEST(SetUp, ALiveFlowMovesToItsSecondLabelHalfWay) {
   EXPECT_THAT(late, Contains(Field(&FakeVerbs::Marks::flow_label, flow_label_for(UdpPort(61'000)))));
 }
 
+TEST(SetUp, ABusyFlowLetsWhatIsUnderWayEndBeforeItMoves) {
+  FakeHosts hosts;
+  hosts.fake.tell_one_by_one();
+  auto request = hosts.flows({50'000, 50'001}, Bandwidth::gbit(1e9));
+  for (FlowSpec& spec : request.specs) spec.then = PathLabel(61'000);
+  const auto tallies = hosts.here->run(request, {});
+  ASSERT_TRUE(tallies);
+  for (const FlowTally& tally : *tallies) {
+    EXPECT_EQ(tally.moved, (LabelChange{true, "by the drained state"}));
+    EXPECT_FALSE(tally.error);
+  }
+}
+
 TEST(SetUp, FlowsThatMoveGetAsMuchTimeAfterwardsHoweverLongTheDeviceTakes) {
   FakeHosts hosts;
   hosts.fake.drain_slowly(FakeHosts::kHere, 10);  // asked every millisecond
