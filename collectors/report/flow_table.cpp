@@ -2,11 +2,20 @@
 
 #include <algorithm>
 
+#include "collectors/report/wrapped.hpp"
+
 namespace weft {
 namespace {
 
-std::string microseconds(Nanoseconds time) {
-  return fmt::format("{:.4g} us", static_cast<double>(time.count()) / 1e3);
+int decimals(double value) { return value >= 100 ? 0 : value >= 10 ? 1 : 2; }
+
+/// To three digits or more, without an exponent: `1.02 ms`, `1072 s`.
+std::string duration(Nanoseconds time) {
+  const auto nanoseconds = static_cast<double>(time.count());
+  for (const auto& [unit, size] : {std::pair{"s", 1e9}, {"ms", 1e6}})
+    if (nanoseconds >= size)
+      return fmt::format("{:.{}f}{}{}", nanoseconds / size, decimals(nanoseconds / size), kNoBreak, unit);
+  return fmt::format("{:.0f}{}us", nanoseconds / 1e3, kNoBreak);
 }
 
 double percent(Bandwidth part, Bandwidth whole) { return whole > Bandwidth() ? part / whole * 100 : 100; }
@@ -17,14 +26,15 @@ std::string rate(Bandwidth rate) {
   return fmt::format("{:.3g}", rate.bits_per_second());
 }
 
-std::string latency_line(const FlowsReport& report) {
+std::string latency_lines(const FlowsReport& report, std::size_t columns) {
   std::size_t qps = 0;
   for (const FlowReport& flow : report.flows) qps += flow.qps.size();
   if (report.latency.count() == 0) return "";
-  return fmt::format(
-      "{} {}s over {} queue pairs took {} (p50), {} (p99), {} (p99.9)\n", report.latency.count(),
-      to_string(report.operation), qps, microseconds(*report.latency.quantile(0.5)),
-      microseconds(*report.latency.quantile(0.99)), microseconds(*report.latency.quantile(0.999)));
+  return wrapped(
+      fmt::format("{} {}s over {} queue pairs took {} (p50), {} (p99), {} (p99.9)", report.latency.count(),
+                  to_string(report.operation), qps, duration(*report.latency.quantile(0.5)),
+                  duration(*report.latency.quantile(0.99)), duration(*report.latency.quantile(0.999))),
+      0, columns);
 }
 
 std::string receiver_lines(const FlowsReport& report) {
@@ -44,12 +54,14 @@ std::string receiver_lines(const FlowsReport& report) {
 
 }  // namespace
 
-std::string flow_table(const FlowsReport& report) {
-  std::string lines = receiver_lines(report) + latency_line(report);
+std::string flow_table(const FlowsReport& report, std::size_t columns) {
+  std::string lines = receiver_lines(report) + latency_lines(report, columns);
   for (const SlowNicReport& slow : report.slow)
-    lines += fmt::format("slow in {}: {}, {} of its {} flows got less than {:.0f} % of what is usual\n",
-                         slow.receives ? "receiving" : "sending", slow.nic, slow.slow, slow.flows,
-                         kSlowFlow * 100);
+    lines +=
+        wrapped(fmt::format("slow in {}: {}, {} of its {} flows got less than {:.0f}{}% of what is usual",
+                            slow.receives ? "receiving" : "sending", slow.nic, slow.slow, slow.flows,
+                            kSlowFlow * 100, kNoBreak),
+                0, columns);
   return lines.empty() ? "" : "\n" + lines;
 }
 

@@ -7,6 +7,7 @@
 
 namespace weft {
 
-std::string flow_table(const FlowsReport& report);
+/// At most `columns` wide, but for the table of receivers.
+std::string flow_table(const FlowsReport& report, std::size_t columns);
 
 }  // namespace weft

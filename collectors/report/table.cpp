@@ -12,7 +12,6 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kIndent = 4;
-constexpr char kNoBreak = '\x01';  // a space at which no line ends
 
 std::string share_range(const Estimate& e) {
   return fmt::format("{:.3g}% ({:.3g} to {:.3g})", e.value * 100, e.low * 100, e.high * 100);
@@ -162,9 +161,7 @@ std::string timings_part(const DiagnosisDocument& document, std::size_t columns)
     total += time;
   }
   part += fmt::format(" {:.1f}{}s in all", std::chrono::duration<double>(total).count(), kNoBreak);
-  std::string lines = wrapped(part, 0, columns);
-  std::ranges::replace(lines, kNoBreak, ' ');
-  return lines;
+  return wrapped(part, 0, columns);
 }
 
 }  // namespace
@@ -172,7 +169,7 @@ std::string timings_part(const DiagnosisDocument& document, std::size_t columns)
 std::string diagnosis_table(const DiagnosisDocument& document, std::size_t columns) {
   return fmt::format("fabric {}: {}\n", document.fabric, to_string(document.verdict)) +
          links_part(document, columns) + groups_part(document, columns) + hosts_part(document, columns) +
-         ambiguous_part(document, columns) + (document.flows ? flow_table(*document.flows) : "") +
+         ambiguous_part(document, columns) + (document.flows ? flow_table(*document.flows, columns) : "") +
          coverage_part(document, columns) + timings_part(document, columns);
 }
 

@@ -16,6 +16,7 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t colum
     lines += std::string(indent, ' ') + std::string(text.substr(0, end)) + "\n";
     text.remove_prefix(std::min(end + 1, text.size()));
   }
+  std::ranges::replace(lines, kNoBreak, ' ');
   return lines;
 }
 

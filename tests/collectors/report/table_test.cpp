@@ -58,7 +58,21 @@ TEST(DiagnosisTable, SaysWhatEachReceiverGotAndWhoIsSlow) {
   const auto text = diagnosis_table(document);
   EXPECT_THAT(text, HasSubstr("host1     3        6.1M       64%           host3, 21%"));
   EXPECT_THAT(text, HasSubstr("slow in sending: host3, 3 of its 3 flows"));
-  EXPECT_THAT(text, HasSubstr("us (p99.9)"));
+  EXPECT_THAT(text, HasSubstr("took 90 us (p50), 90 us (p99), 90 us (p99.9)"));
+}
+
+TEST(DiagnosisTable, KeepsWhatFlowsTookWithinEightyColumnsWithoutExponents) {
+  auto document = lossy();
+  document.flows = FlowsReport{};
+  document.flows->slow = {{"a-host-with-a-long-name17/p1", true, 11, 15}};
+  for (const int milliseconds : {1, 14, 1'072, 130'000})
+    document.flows->latency.add(std::chrono::milliseconds(milliseconds));
+  const auto text = diagnosis_table(document, 80);
+  EXPECT_THAT(text, HasSubstr(" ms (p50)"));
+  EXPECT_THAT(text, HasSubstr(" s (p99)"));
+  EXPECT_THAT(text, Not(HasSubstr("e+")));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
 }
 
 TEST(DiagnosisTable, KeepsEvidenceWithinTheTerminal) {
