@@ -17,6 +17,16 @@ void* map(std::size_t bytes, int flags) {
   return address == MAP_FAILED ? nullptr : address;
 }
 
+/// On huge pages that are there indeed: those promised may still be refused as they are touched, by a limit
+/// on the agent's control group. Null: there are none.
+void* map_huge(std::size_t bytes) {
+  void* address = map(bytes, MAP_HUGETLB);
+  if (address == nullptr || madvise(address, bytes, MADV_POPULATE_WRITE) == 0) return address;
+  if (errno == EINVAL) return address;  // a kernel before 5.14, which cannot be asked
+  munmap(address, bytes);
+  return nullptr;
+}
+
 }  // namespace
 
 Result<void> check_range(BufferRange range, Bytes size) {
@@ -36,7 +46,7 @@ Result<std::unique_ptr<HostBuffer>> HostBuffer::allocate(Bytes size) {
   };
   const auto whole = (bytes + kHugePage - 1) / kHugePage * kHugePage;
   if (bytes >= kHugePage)
-    if (void* huge = map(whole, MAP_HUGETLB)) return make(huge, whole, MemoryPath::host_huge_pages);
+    if (void* huge = map_huge(whole)) return make(huge, whole, MemoryPath::host_huge_pages);
   void* address = map(bytes, 0);
   if (address == nullptr)
     return fail(ErrorKind::absent, "no host memory for a buffer of {} bytes: {}", bytes,

@@ -273,6 +273,22 @@ TEST_F(QueuePairs, LoadAsAnIncastAndGiveEachSenderItsRight) {
   EXPECT_TRUE(flows["slow"].empty()) << said_;
 }
 
+TEST_F(QueuePairs, LoadAllPairsAndFindAHealthyFabricHealthy) {
+  Json document;
+  for (int attempt = 0; attempt < 2 && document["verdict"] != "healthy"; ++attempt) {
+    const auto answer = rig().weft({"sweep", "--lab=" + rig().name(), "--engine", "verbs", "--load", "full",
+                                    "--pattern", "all-pairs", "--qps", "2", "--budget", "1s", "-o", "json"});
+    said_ = answer.output + answer.errors;
+    expect_matches_schema(answer.output, "diagnosis");
+    document = Json::parse(answer.output, nullptr, false);
+  }
+  EXPECT_EQ(document["verdict"], "healthy") << said_;
+  std::set<std::pair<std::string, std::string>> pairs;
+  for (auto& flow : document["flows"]["flows"]) pairs.emplace(flow["src"], flow["dst"]);
+  EXPECT_EQ(pairs.size(), 12u) << said_;
+  EXPECT_TRUE(document["flows"]["slow"].empty()) << said_;
+}
+
 TEST_F(QueuePairs, ThatLoseTheirPathMidFlowEndWithTheReason) {
   RigAnswers done;
   std::jthread fault([&] {

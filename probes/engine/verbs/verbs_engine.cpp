@@ -13,6 +13,8 @@ Result<QpKind> kind_of_probes(ProbeTransport wish, const VerbsDevice& device) {
   return choose_probe_kind(wish, device.name(), device.driver(), device.is_infiniband());
 }
 
+constexpr Bytes kHugePage(2 << 20);
+
 class QueuePairEngine final : public VerbsEngine {
  public:
   QueuePairEngine(std::shared_ptr<const VerbsDevice> device, std::unique_ptr<VerbsResponder> responder,
@@ -24,9 +26,10 @@ class QueuePairEngine final : public VerbsEngine {
         path_(path) {}
 
   std::string uses() const override {
-    return fmt::format("{}; probes by {}; time stamps of the {}; flows in {}{}", describe(device_->gid()),
+    return fmt::format("{}; probes by {}; time stamps of the {}; flows in {}{}{}", describe(device_->gid()),
                        probes_ == QpKind::datagram ? "datagrams (UD)" : "connections (UC)",
                        responder_->stamps() ? "device" : "host", to_string(path_),
+                       path_ == MemoryPath::host_huge_pages ? " where they take 2 MB" : "",
                        by_address_ ? "; peers found by address (librdmacm)" : "");
   }
 
@@ -107,6 +110,16 @@ class QueuePairEngine final : public VerbsEngine {
   std::unique_ptr<AddressedExchange> by_address_;  // its thread asks all of the above
 };
 
+/// Whether, and how, the device takes the memory of flows: tried before the first flow, with what would lie
+/// on huge pages, else with a page.
+Result<MemoryPath> try_memory(const std::shared_ptr<const VerbsDevice>& device, const BufferFactory& memory) {
+  constexpr Bytes kPage(4096);
+  auto trial = Slots::make(device, memory, 1, kHugePage);
+  if (!trial) trial = Slots::make(device, memory, 1, kPage);
+  if (!trial) return pass_on(trial);
+  return (*trial)->buffer().path();
+}
+
 }  // namespace
 
 Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(const VerbsOptions& options) {
@@ -121,14 +134,12 @@ Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(std::shared_ptr<const Ver
   if (!device) return pass_on(device);
   const auto probes = kind_of_probes(options.probes, **device);
   if (!probes) return pass_on(probes);
-  // A page of it tells whether, and how, the device takes the memory of flows: before the first flow.
-  constexpr Bytes kPage(4096);
-  const auto trial = Slots::make(*device, options.memory.flows, 1, kPage);
-  if (!trial) return pass_on(trial);
+  const auto path = try_memory(*device, options.memory.flows);
+  if (!path) return pass_on(path);
   auto responder = VerbsResponder::start(*device, options.memory, options.traffic);
   if (!responder) return pass_on(responder);
-  auto engine = std::make_shared<QueuePairEngine>(std::move(*device), std::move(*responder), options, *probes,
-                                                  (*trial)->buffer().path());
+  auto engine =
+      std::make_shared<QueuePairEngine>(std::move(*device), std::move(*responder), options, *probes, *path);
   if (options.by_address)
     if (const auto ready = engine->exchange_by_address(options.gid.address, *options.by_address); !ready)
       return pass_on(ready);
