@@ -185,6 +185,8 @@ int balance_lab(const po::variables_map& given) {
   po::variables_map values = given;
   if (values.count("run") && values["bytes"].defaulted())
     values.at("bytes").value() = std::string(to_string(kRunBytes));
+  const auto claim = claim_lab(values["lab"].as<std::string>(), lab_state_root());
+  if (!claim) return report(claim.error());
   const auto lab = open_lab_for_run(values["lab"].as<std::string>());
   if (!lab) return report(lab.error());
   const Fabric fabric = lab->fabric_as_built();

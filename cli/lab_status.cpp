@@ -33,6 +33,10 @@ void print_table(const LabStatus& status) {
              to_string(status.phase), fabric.name(), fabric.hosts().size(), fabric.link_count(),
              lines.size());
   for (const std::string& line : lines) fmt::print("  {}\n", line);
+  if (!status.ended_guests.empty())
+    fmt::print(
+        "  guests that have ended: {}\n  boot them with `weft lab down --name {}`, then `weft lab up`\n",
+        fmt::join(status.ended_guests, ", "), status.name);
 }
 
 nlohmann::json to_json(const Fabric& fabric, const ActiveFault& active) {
@@ -62,6 +66,7 @@ nlohmann::json to_json(const LabStatus& status) {
                         {"faults", nlohmann::json::array()},
                         {"down", nlohmann::json::array()}};
   for (const ActiveFault& active : status.faults) out["faults"].push_back(to_json(fabric, active));
+  if (!status.lab.settings().guests.empty()) out["ended_guests"] = status.ended_guests;
   for (const LinkId link : status.down) out["down"].push_back(fabric.name_of(link));
   return out;
 }

@@ -61,6 +61,12 @@ int up(const po::variables_map& values) {
   const auto made = lab_up(name, file->fabric, settings, lab_state_root(), interrupted.get_token());
   if (!made && interrupted.stop_requested()) return kExitInterrupted;
   if (!made) return report(made.error());
+  if (made->was_up)
+    if (const auto status = lab_status(name, lab_state_root()); status && !status->ended_guests.empty())
+      return report({ErrorKind::conflict,
+                     fmt::format("lab {0} is up, but these guests have ended: {1}; run `weft lab down --name "
+                                 "{0}`, then `weft lab up` again",
+                                 name, fmt::join(status->ended_guests, ", "))});
   fmt::print("lab {} {}: {}\n", name, made->was_up ? "was up already" : "is up", describe(made->lab));
   return kExitHealthy;
 }

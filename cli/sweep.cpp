@@ -12,6 +12,7 @@
 #include "cli/sweep_arguments.hpp"
 #include "cli/sweep_infiniband.hpp"
 #include "topology/lab/ib_lab.hpp"
+#include "topology/lab/lab_control.hpp"
 
 namespace weft {
 namespace {
@@ -50,6 +51,8 @@ Result<std::string> choose_engine(const std::string& asked, const Lab& lab) {
 }
 
 int sweep_lab(const po::variables_map& values, SweepOptions options) {
+  const auto claim = claim_lab(values["lab"].as<std::string>(), lab_state_root());
+  if (!claim) return report(claim.error());
   const auto lab = open_lab_for_run(values["lab"].as<std::string>());
   if (!lab) return report(lab.error());
   const auto engine = choose_engine(values["engine"].as<std::string>(), *lab);

@@ -125,5 +125,16 @@ TEST(LabCommand, ExecGivesTheProgramsOwnStatusOutputAndInput) {
   EXPECT_EQ(exec("ls /sys/class/net").output, "lo\nmgmt\np1\n") << "the host's own view of /sys";
 }
 
+TEST(LabCommand, SaysOfALabOfRootThatItIsRoots) {
+  const LabUser user(kFabric);
+  ASSERT_EQ(user.up().status, 0);
+  const auto answer =
+      user.start_after(as_nobody(), {"lab", "exec", "host1", "--name", user.lab, "--", "true"})
+          .wait(std::chrono::seconds(20));
+  EXPECT_EQ(answer.status, 69);
+  EXPECT_NE(answer.errors.find("lab '" + user.lab + "' is root's: run this as root"), std::string::npos)
+      << answer.errors;
+}
+
 }  // namespace
 }  // namespace weft

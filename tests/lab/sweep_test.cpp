@@ -71,6 +71,17 @@ TEST(Sweep, FindsNothingInAHealthyLab) {
   EXPECT_TRUE(std::filesystem::is_empty(lab.temporary()));
 }
 
+TEST(Sweep, OfALabThatIsBeingSweptIsRefused) {
+  const SweepLab lab;
+  auto first = start_probing(lab);
+  const auto second = lab.sweep();
+  EXPECT_EQ(second.status, 69);
+  EXPECT_THAT(second.errors, HasSubstr("is being loaded by another weft"));
+  first.command.signal(SIGINT);
+  EXPECT_EQ(first.command.wait(kLimit).status, 130);
+  EXPECT_NE(lab.sweep().status, 69) << "it may be swept again";
+}
+
 TEST(Sweep, AsAnIncastNamesTheHostThatReceivesSlowly) {
   const SweepLab lab(
       "fabric: small\nkind: roce\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 2}\nlab: {link_rate: 20M}\n");

@@ -67,8 +67,9 @@ Result<GuestStream> GuestStream::connect(const IpAddress& address, std::uint16_t
       getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);
   }
   if (error != 0)
-    return fail(ErrorKind::absent, "the guest at {} takes no commands: {}", to_string(address),
-                std::strerror(error));
+    return fail(ErrorKind::absent,
+                "the guest at {} takes no commands: {}; `weft lab status` says whether it has ended",
+                to_string(address), std::strerror(error));
   const int one = 1;
   const int flags = fcntl(fd.get(), F_GETFL);
   fcntl(fd.get(), F_SETFL, flags & ~O_NONBLOCK);

@@ -147,6 +147,21 @@ Result<void> boot_guests(const Lab& lab, const std::filesystem::path& directory,
   return {};
 }
 
+std::vector<std::string> ended_guests(const std::vector<std::string>& guests,
+                                      const std::filesystem::path& directory) {
+  std::vector<std::string> ended;
+  for (const std::string& guest : guests) {
+    const auto pid_file = directory / (guest + ".pid");
+    pid_t pid = 0;
+    std::ifstream(pid_file) >> pid;
+    // Another process may have the number by now; only the guest's own names this file.
+    std::ifstream words(fmt::format("/proc/{}/cmdline", pid), std::ios::binary);
+    const std::string command((std::istreambuf_iterator<char>(words)), {});
+    if (command.find(pid_file.string()) == std::string::npos) ended.push_back(guest);
+  }
+  return ended;
+}
+
 ChildSpec in_guest(const Lab& lab, NodeId guest, ChildSpec spec) {
   std::vector<std::string> argv{(image_of(lab) / "weft").string(), "guest-run",
                                 to_string(lab.management_address(guest))};

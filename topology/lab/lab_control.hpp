@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "topology/base/file_descriptor.hpp"
 #include "topology/lab/fault.hpp"
 #include "topology/lab/lab.hpp"
 
@@ -26,6 +27,10 @@ struct LabUp {
 /// afterwards.
 Result<LabUp> lab_up(std::string_view name, const Fabric& fabric, const LabSettings& settings,
                      const std::filesystem::path& state_root, std::stop_token stop = {});
+
+/// For who loads the lab, as long as it lives: what two load at once, each would take for a fault. Errors:
+/// conflict (another has it), not_found.
+Result<FileDescriptor> claim_lab(std::string_view name, const std::filesystem::path& state_root);
 
 /// Ends the processes in the lab, removes its namespaces and state. True: there was something to remove.
 Result<bool> lab_down(std::string_view name, const std::filesystem::path& state_root);
@@ -54,6 +59,7 @@ struct LabStatus {
   Lab lab;
   std::vector<ActiveFault> faults;  // by channel
   std::vector<LinkId> down;
+  std::vector<std::string> ended_guests;  // that should run
 };
 Result<LabStatus> lab_status(std::string_view name, const std::filesystem::path& state_root);
 /// The names of all labs of a state root, sorted.

@@ -2,6 +2,7 @@
 
 #include "topology/lab/access.hpp"
 #include "topology/lab/fault_rules.hpp"
+#include "topology/lab/guests.hpp"
 #include "topology/lab/names.hpp"
 #include "topology/lab/network_namespace.hpp"
 #include "topology/lab/node_setup.hpp"
@@ -199,6 +200,9 @@ Result<LabStatus> lab_status(std::string_view name, const std::filesystem::path&
     status.faults.push_back({channel, fault, ended});
   }
   status.down.assign(state->down.begin(), state->down.end());
+  if (status.phase == LabPhase::up)
+    status.ended_guests =
+        ended_guests(state->settings.guests, state_directory(state_root, name) / kGuestFiles);
   return status;
 }
 

@@ -40,7 +40,7 @@ Result<void> build(const Lab& lab, std::stop_token stop) {
 /// The folder for what the guests leave behind: their consoles and pid files.
 Result<void> boot(const Lab& lab, const std::filesystem::path& state_root, std::stop_token stop) {
   if (lab.settings().guests.empty()) return {};
-  return boot_guests(lab, state_directory(state_root, lab.name()) / "guests", std::move(stop));
+  return boot_guests(lab, state_directory(state_root, lab.name()) / kGuestFiles, std::move(stop));
 }
 
 /// Where the namespaces will lie; for an ordinary user inside a new holder, which the process joins.

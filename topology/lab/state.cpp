@@ -16,6 +16,7 @@
 namespace weft {
 namespace {
 
+const std::filesystem::path kLabsOfRoot = "/run/weft/labs";
 constexpr const char* kFile = "state.json";
 constexpr std::chrono::milliseconds kLockPoll{20};
 
@@ -28,6 +29,10 @@ Result<std::string> read_file(const std::filesystem::path& path) {
 tl::unexpected<Error> no_such_lab(const std::filesystem::path& root, std::string_view name) {
   const auto names = lab_names(root);
   const std::string there = names.empty() ? "no lab is up" : fmt::format("up: {}", fmt::join(names, ", "));
+  std::error_code error;
+  if (std::filesystem::exists(kLabsOfRoot / std::filesystem::path(name), error) && root != kLabsOfRoot)
+    return fail(ErrorKind::permission, "lab '{}' is root's: run this as root, or make one of your own ({})",
+                name, there);
   return fail(ErrorKind::not_found,
               "there is no lab '{}' ({}); make one with: weft lab up FABRIC.yaml --name {}", name, there,
               name);
@@ -95,6 +100,17 @@ std::vector<std::string> lab_names(const std::filesystem::path& state_root) {
   for (const auto& entry : std::filesystem::directory_iterator(state_root, error))
     if (std::filesystem::exists(entry.path() / kFile, error)) names.insert(entry.path().filename());
   return {names.begin(), names.end()};
+}
+
+Result<FileDescriptor> claim_lab(std::string_view name, const std::filesystem::path& state_root) {
+  const auto path = state_directory(state_root, name);
+  FileDescriptor lab(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lab) return no_such_lab(state_root, name);
+  if (flock(lab.get(), LOCK_EX | LOCK_NB) == 0) return lab;
+  return fail(ErrorKind::conflict,
+              "lab '{}' is being loaded by another weft: each would take the other's load for a fault; wait "
+              "for its end",
+              name);
 }
 
 Result<StateLock> StateLock::take(const std::filesystem::path& state_root) {
