@@ -44,6 +44,8 @@ Result<NodeId> find_host(const FabricFile& file, const std::string& name) {
   const auto node = file.fabric.find_node(name);
   if (!node) return fail(ErrorKind::usage, "--hosts: {}", node.error().message);
   if (!file.fabric.is_host(*node)) return fail(ErrorKind::usage, "--hosts: {} is a switch", name);
+  if (!has_address(file, *node) && file.fabric.kind() == FabricKind::infiniband)
+    return fail(ErrorKind::absent, "{} is not in the subnet: is it on, its cable in, its port active?", name);
   if (!has_address(file, *node))
     return fail(ErrorKind::usage, "{} has no address in the fabric file: add it under addresses, ports",
                 name);
@@ -105,9 +107,7 @@ void add_launch_options(po::options_description& options) {
 Result<FabricFile> read_live_fabric(const std::string& path) {
   auto file = read_fabric_file(path);
   if (!file) return file;
-  if (file->fabric.kind() != FabricKind::roce)
-    return fail(ErrorKind::not_supported, "{}: InfiniBand fabrics are probed in labs only so far", path);
-  if (file->addresses.empty())
+  if (file->fabric.kind() == FabricKind::roce && file->addresses.empty())
     return fail(ErrorKind::usage,
                 "{} gives no addresses: a live fabric needs them under 'addresses' "
                 "(docs/fabric-file.md)",

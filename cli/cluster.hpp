@@ -12,7 +12,8 @@ namespace weft {
 /// --launcher, --listen, --server, --agent-program, --gather.
 void add_launch_options(po::options_description& options);
 
-/// A RoCE fabric with addresses; an Error says what is missing.
+/// A RoCE fabric with addresses, or an InfiniBand one, whose NICs the subnet tells; an Error says what is
+/// missing.
 Result<FabricFile> read_live_fabric(const std::string& path);
 
 struct Cluster {

@@ -13,6 +13,7 @@
 #include "probes/wire/echoless_trace.hpp"
 #include "topology/base/check.hpp"
 #include "topology/host/rdma_counters.hpp"
+#include "topology/model/infiniband.hpp"
 
 namespace weft {
 namespace {
@@ -39,12 +40,17 @@ class TracedEngine final : public ProbeEngine {
   std::shared_ptr<ProbeEngine> other_;
 };
 
+Result<NicReport> find_nic(const std::vector<NicReport>& nics, const NicAssignment& assigned) {
+  const auto nic = std::ranges::find(nics, assigned.interface, &NicReport::interface);
+  if (nic != nics.end()) return *nic;
+  return fail(ErrorKind::not_found, "this host has no NIC '{}' to probe from", assigned.interface);
+}
+
 /// A NIC goes by its interface, or by its address alone.
 Result<RawNic> raw_nic(const std::vector<NicReport>& nics, const NicAssignment& assigned,
                        const ChosenClass& packets) {
-  const auto nic = std::ranges::find(nics, assigned.interface, &NicReport::interface);
-  if (nic == nics.end())
-    return fail(ErrorKind::not_found, "this host has no NIC '{}' to probe from", assigned.interface);
+  const auto nic = find_nic(nics, assigned);
+  if (!nic) return pass_on(nic);
   const bool by_address = nic->interface == to_string(nic->address);
   const auto interface = by_address ? interface_with(nic->address) : Result<std::string>(nic->interface);
   if (!interface) return pass_on(interface);
@@ -83,35 +89,42 @@ OpenEngines verbs_engines(std::vector<NicReport> nics, MemoryOfNic memory, const
   return [nics = std::move(nics), memory = std::move(memory), manner, open = std::move(open)](
              const NicAssignment& assigned, const RunSecrets& secrets) -> Result<NicEngines> {
     const ChosenClass& packets = manner.packets;
-    const auto nic = raw_nic(nics, assigned, packets);
-    if (!nic) return pass_on(nic);
-    const auto tracer = [nic = *nic, secrets, self = assigned.nic] {
-      return open_raw_tracer(nic, secrets, self);
-    };
-    if (const auto can = tracer(); !can) return pass_on(can);
+    const auto report = find_nic(nics, assigned);
+    if (!report) return pass_on(report);
+    const auto nic = raw_nic(nics, assigned, packets);  // a port of InfiniBand has no interface of its own
     const auto flows = memory(assigned.interface);
     if (!flows) return pass_on(flows);
     auto opened =
-        open({.gid = {nic->address, nic->interface, packets.gid_index},
+        open({.gid = {report->address, nic ? nic->interface : "", packets.gid_index},
               .traffic = {packets.traffic_class, packets.service_level},
               .memory = {flows->buffers, host_memory},
               .probes = manner.probes,
               .by_address = manner.by_address ? std::optional(ExchangeByAddress{assigned.nic, secrets.key})
                                               : std::nullopt});
     if (!opened) return pass_on(opened);
-    const auto probes = std::make_shared<TracedEngine>(tracer, *opened);
-    return NicEngines{probes, *opened, *opened, counters_of(nic->interface),
-                      (*opened)->uses() + (flows->of.empty() ? "" : ", " + flows->of) + "; " + packets.said};
+    NicEngines engines{*opened, *opened, *opened, nullptr,
+                       (*opened)->uses() + (flows->of.empty() ? "" : ", " + flows->of) + "; " + packets.said};
+    // The paths of InfiniBand are in the switches' tables, and so are the counters of its ports.
+    if ((*opened)->is_infiniband()) return engines;
+    if (!nic) return pass_on(nic);
+    const auto tracer = [nic = *nic, secrets, self = assigned.nic] {
+      return open_raw_tracer(nic, secrets, self);
+    };
+    if (const auto can = tracer(); !can) return pass_on(can);
+    engines.probes = std::make_shared<TracedEngine>(tracer, *opened);
+    engines.counters = counters_of(nic->interface);
+    return engines;
   };
 }
 
 OpenEngines umad_engines(std::vector<NicReport> nics, bool in_ibsim) {
   return [nics = std::move(nics), in_ibsim](const NicAssignment& assigned,
                                             const RunSecrets& secrets) -> Result<NicEngines> {
-    const auto nic = std::ranges::find(nics, assigned.interface, &NicReport::interface);
-    if (nic == nics.end())
-      return fail(ErrorKind::not_found, "this host has no adapter '{}' to probe from", assigned.interface);
-    auto opened = open_umad_engine({.device = nic->interface, .in_ibsim = in_ibsim}, secrets, assigned.nic);
+    const auto nic = find_nic(nics, assigned);
+    if (!nic) return pass_on(nic);
+    const auto guid = port_of_gid(nic->address);
+    if (!guid) return fail(ErrorKind::usage, "{} is no GID of an InfiniBand port", to_string(nic->address));
+    auto opened = open_umad_engine({.guid = guid, .in_ibsim = in_ibsim}, secrets, assigned.nic);
     if (!opened) return pass_on(opened);
     return NicEngines{std::shared_ptr<ProbeEngine>(std::move(*opened)), nullptr};
   };

@@ -45,7 +45,7 @@ struct VerbsManner {
 OpenEngines verbs_engines(std::vector<NicReport> nics, MemoryOfNic memory, const VerbsManner& manner,
                           OpenVerbsEngine open);
 
-/// Opens InfiniBand management engines; a NIC's interface is its adapter's name, its first port is served.
+/// Opens InfiniBand management engines; a NIC's address is the GID of its port.
 OpenEngines umad_engines(std::vector<NicReport> nics, bool in_ibsim);
 
 /// Engines of a simulated fabric; what is given must outlive them. `tables` as SimOptions has them.

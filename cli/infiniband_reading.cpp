@@ -1,6 +1,7 @@
 #include "cli/infiniband_reading.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace weft {
 
@@ -74,22 +75,27 @@ std::size_t changed_routes(const InfinibandReading& reading, const ForwardingTab
   return changed;
 }
 
-std::vector<std::string> routing_notes(const InfinibandReading& reading, const IbLab& lab) {
+AddressBook gids_of(const InfinibandReading& reading, const Fabric& expected) {
+  std::vector<std::optional<IpAddress>> gids(expected.port_count());
+  std::set<Guid> seen;  // no two ports have one; what a device says of itself is not to be trusted
+  for (const PortId nic : expected.nics())
+    if (const auto found = reading.match.found_nic[nic.value()])
+      if (const Guid guid = reading.found.inventory.ports[found->value()].port_guid; seen.insert(guid).second)
+        gids[nic.value()] = gid_address(guid);
+  return AddressBook(std::move(gids));
+}
+
+std::vector<std::string> routing_notes(const InfinibandReading& reading, const std::string& routes_command) {
   std::vector<std::string> notes;
   const RoutingReport report = report_routing(reading.found, reading.tables.tables);
   if (report.unreachable > 0)
-    notes.push_back(
-        fmt::format("{} of {} routes do not arrive, {} of them run in circles: weft topology "
-                    "routes --lab={} tells which",
-                    report.unreachable, report.routes, report.looping, lab.name));
+    notes.push_back(fmt::format("{} of {} routes do not arrive, {} of them run in circles: {} tells which",
+                                report.unreachable, report.routes, report.looping, routes_command));
   if (!report.credit_loop.empty())
     notes.push_back(
         fmt::format("{} channels wait for each other in a ring: full buffers would stop it for good",
                     report.credit_loop.size()));
   if (report.adaptive.on > 0) notes.push_back("adaptive routing is " + describe_adaptive(report.adaptive));
-  const auto ran = ib_lab_engine(lab);
-  if (ran && *ran != lab.settings.routing)
-    notes.push_back(fmt::format("OpenSM was asked for {} and fell back to {}", lab.settings.routing, *ran));
   return notes;
 }
 

@@ -9,7 +9,7 @@
 #include "probes/discover/matching.hpp"
 #include "probes/discover/subnet_tables.hpp"
 #include "probes/pathmap/path_learner.hpp"
-#include "topology/lab/ib_lab.hpp"
+#include "topology/model/addressing.hpp"
 #include "topology/routing/adaptive_routes.hpp"
 #include "topology/routing/routing_report.hpp"
 
@@ -34,7 +34,9 @@ std::map<std::string, std::size_t> adopt_paths(PathLearner& learner, const Infin
 /// How many of the routes between these NICs are no longer those of the reading.
 std::size_t changed_routes(const InfinibandReading& reading, const ForwardingTables& now,
                            const std::vector<PortId>& nics);
-/// Sentences on what is wrong with the routing, and on an engine that is not the one asked for.
-std::vector<std::string> routing_notes(const InfinibandReading& reading, const IbLab& lab);
+/// The GIDs of the NICs of the fabric file that were found in the subnet.
+AddressBook gids_of(const InfinibandReading& reading, const Fabric& expected);
+/// Sentences on what is wrong with the routing; `routes_command` tells more.
+std::vector<std::string> routing_notes(const InfinibandReading& reading, const std::string& routes_command);
 
 }  // namespace weft

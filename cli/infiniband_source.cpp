@@ -10,19 +10,31 @@ namespace weft {
 namespace {
 
 constexpr Bytes kLargestDump = Bytes(512'000'000);  // 100,000 adapters take about 60 MB
+constexpr unsigned kHighestPort = 254;              // IBTA vol. 1, 14.2.5.6
 constexpr unsigned kLargestWindow = 128;            // see MadLimits
 
 }  // namespace
 
+void add_subnet_options(po::options_description& options) {
+  options.add_options()(
+      "device", po::value<std::string>()->value_name("HCA")->default_value(""),
+      "the InfiniBand adapter of this host to ask through (default: the first with an active "
+      "port)")("port", po::value<unsigned>()->value_name("N")->default_value(0),
+               "its port (default: the first active)");
+}
+
+Result<std::unique_ptr<Mads>> open_subnet(const po::variables_map& values) {
+  const auto port = values["port"].as<unsigned>();
+  if (port > kHighestPort) return fail(ErrorKind::usage, "--port {}: expected 1 to {}", port, kHighestPort);
+  return open_umad({.device = values["device"].as<std::string>(), .port = static_cast<std::uint8_t>(port)});
+}
+
 void add_infiniband_options(po::options_description& options) {
   options.add_options()("lab", po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
-                        "an InfiniBand lab")(
-      "device", po::value<std::string>()->value_name("HCA")->default_value(""),
-      "the adapter to ask through (default: the first with an active port)")(
-      "port", po::value<unsigned>()->value_name("N")->default_value(0),
-      "its port (default: the first active)")("window",
-                                              po::value<unsigned>()->value_name("N")->default_value(64),
-                                              "questions in flight at once, 1 to 128")(
+                        "an InfiniBand lab");
+  add_subnet_options(options);
+  options.add_options()("window", po::value<unsigned>()->value_name("N")->default_value(64),
+                        "questions in flight at once, 1 to 128")(
       "timeout", po::value<std::string>()->value_name("TIME")->default_value("600ms"),
       "for one question with its repeats")("node-names", po::value<std::string>()->value_name("FILE"),
                                            "names by GUID: lines of 0xGUID \"name\"")(
@@ -39,8 +51,7 @@ Result<std::unique_ptr<Mads>> open_mads(const po::variables_map& values, const A
     if (const auto entered = enter_infiniband_lab(*lab, words); !entered) return pass_on(entered);
     return open_lab_mads(*lab);
   }
-  return open_umad({.device = values["device"].as<std::string>(),
-                    .port = static_cast<std::uint8_t>(values["port"].as<unsigned>())});
+  return open_subnet(values);
 }
 
 }  // namespace

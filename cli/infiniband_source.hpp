@@ -9,6 +9,12 @@
 
 namespace weft {
 
+/// --device, --port: what a subnet is asked through.
+void add_subnet_options(po::options_description& options);
+/// The management datagrams of the port that they name.
+Result<std::unique_ptr<Mads>> open_subnet(const po::variables_map& values);
+
+/// These, or a lab, or a dump; and how it is asked.
 void add_infiniband_options(po::options_description& options);
 
 Result<MadLimits> mad_limits(const po::variables_map& values);

@@ -44,7 +44,7 @@ std::vector<ExpectedHost> all_hosts(const Fabric& fabric) {
   return hosts;
 }
 
-int simulate_sweep(const po::variables_map& values, const FabricFile& file, const SweepOptions& options,
+int simulate_sweep(const po::variables_map& values, const FabricFile& file, SweepOptions options,
                    const std::vector<FaultSpec>& faults) {
   const Fabric& fabric = file.fabric;
   const auto addresses = plan_addresses(fabric, file.lab.family);
@@ -55,6 +55,7 @@ int simulate_sweep(const po::variables_map& values, const FabricFile& file, cons
   for (const ExpectedHost& host : hosts) names.push_back(fabric.name_of(host.host));
   std::optional<SimulatedTables> subnet;
   if (fabric.kind() == FabricKind::infiniband) {
+    options.mads_alone = true;
     auto filled = simulated_tables(fabric, file.lab.lmc, faults);
     if (!filled) return report(filled.error());
     subnet = std::move(*filled);

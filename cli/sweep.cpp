@@ -5,6 +5,7 @@
 #include "cli/compose.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/flow_arguments.hpp"
+#include "cli/infiniband_source.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
@@ -42,6 +43,7 @@ Result<std::string> choose_engine(const std::string& asked, const Lab& lab) {
   if (asked == "raw" && has_guests)
     return fail(ErrorKind::not_supported,
                 "--engine raw: the RDMA devices of this lab's guests take the probes; use --engine verbs");
+  if (asked == "umad") return fail(ErrorKind::usage, "--engine umad: lab '{}' is a RoCE fabric", lab.name());
   if (asked == "verbs" && !has_guests)
     return fail(ErrorKind::absent,
                 "--engine verbs: no host of lab '{}' has an RDMA device; say `lab: {{guests: all}}` in its "
@@ -82,41 +84,40 @@ int sweep_lab(const po::variables_map& values, SweepOptions options) {
   return answer(values, fabric, sweep, progress);
 }
 
-int sweep_cluster(const po::variables_map& values, SweepOptions options) {
+int sweep_cluster(const po::variables_map& values, SweepOptions options, const FabricFile& file) {
+  if (const auto engine = values["engine"].as<std::string>(); engine == "umad")
+    return report({ErrorKind::usage, "--engine umad: a RoCE fabric is probed by raw packets or by verbs"});
   if (const auto read = read_flow_options(values, values["engine"].as<std::string>(), options); !read)
     return report(read.error());
   options.nic_counters = true;
-  const auto file = read_live_fabric(values["fabric"].as<std::string>());
-  if (!file) return report(file.error());
-  const auto hosts = chosen_hosts(values, *file);
+  const auto hosts = chosen_hosts(values, file);
   if (!hosts) return report(hosts.error());
   if (hosts->size() < 2)
     return report({ErrorKind::usage, "a sweep needs two hosts at least: probes go from one to another"});
-  auto cluster = cluster_of(values, *file, *hosts);
+  auto cluster = cluster_of(values, file, *hosts);
   if (!cluster) return report(cluster.error());
   if (values["engine"].as<std::string>() == "verbs") cluster->site.manner.engine = "verbs";
   if (const auto read = read_agent_manner(values, cluster->site.manner); !read) return report(read.error());
   const Interrupt interrupt;
   const auto secrets = new_run_secrets();
-  Sweep sweep(file->fabric, file->addresses, options, secrets.run);
-  for (const PortId nic : nics_without_agent(cluster->site, file->fabric)) sweep.leave_out(nic);
+  Sweep sweep(file.fabric, file.addresses, options, secrets.run);
+  for (const PortId nic : nics_without_agent(cluster->site, file.fabric)) sweep.leave_out(nic);
   ProgressLine progress;
   const auto done = run_with_agents(
-      cluster->site, cluster->bus, file->fabric, sweep, secrets, [&](const Progress& p) { progress.show(p); },
+      cluster->site, cluster->bus, file.fabric, sweep, secrets, [&](const Progress& p) { progress.show(p); },
       interrupt.token(), cluster->timing);
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return report(done.error());
   progress.clear();
-  report_strangers(file->fabric, sweep.learner());
-  return answer(values, file->fabric, sweep, progress);
+  report_strangers(file.fabric, sweep.learner());
+  return answer(values, file.fabric, sweep, progress);
 }
 
 /// A lab or a fabric, not both; a list of hosts says nothing of the cables between them.
 Result<void> check_place(const po::variables_map& values) {
   if (const auto engine = values["engine"].as<std::string>();
-      engine != "auto" && engine != "raw" && engine != "verbs")
-    return fail(ErrorKind::not_supported, "--engine {}: not supported by this build; there are: raw, verbs",
-                engine);
+      engine != "auto" && engine != "raw" && engine != "verbs" && engine != "umad")
+    return fail(ErrorKind::usage, "--engine {}: expected auto, raw, verbs or umad", engine);
   const bool lab = values.count("lab") != 0;
   const bool fabric = values.count("fabric") != 0;
   if (lab && (fabric || values.count("hosts")))
@@ -145,11 +146,13 @@ int sweep_command(const Arguments& arguments) {
       "lab", po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
       "the lab to sweep (see weft lab)")("engine",
                                          po::value<std::string>()->value_name("NAME")->default_value("auto"),
-                                         "how packets are sent: auto, raw or verbs (RDMA queue pairs)");
+                                         "how packets are sent: auto, raw, verbs (RDMA queue pairs) or, on "
+                                         "InfiniBand, umad (management datagrams)");
   parser.positional("fabric", 1);
   add_sweep_options(parser.options());
   add_flow_options(parser.options());
   add_launch_options(parser.options());
+  add_subnet_options(parser.options());
   add_agent_manner_options(parser.options());
   add_answer_options(parser.options());
   const auto values = parser.parse(arguments);
@@ -159,7 +162,12 @@ int sweep_command(const Arguments& arguments) {
   if (const auto place = check_place(*values); !place) return report(place.error());
   const auto options = read_sweep_options(*values, values->count("fabric") != 0);
   if (!options) return report(options.error());
-  if (values->count("fabric")) return sweep_cluster(*values, *options);
+  if (const auto path = text_option(*values, "fabric")) {
+    const auto file = read_live_fabric(*path);
+    if (!file) return report(file.error());
+    return file->fabric.kind() == FabricKind::infiniband ? sweep_infiniband_fabric(*values, *options, *file)
+                                                         : sweep_cluster(*values, *options, *file);
+  }
   if (const auto name = (*values)["lab"].as<std::string>(); ib_lab_exists(name, ib_lab_root())) {
     if (const auto engine = (*values)["engine"].as<std::string>(); engine != "auto")
       return report({ErrorKind::usage,

@@ -3,10 +3,13 @@
 #include <algorithm>
 
 #include "cli/agent_session.hpp"
+#include "cli/cluster.hpp"
 #include "cli/compose.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/flow_arguments.hpp"
 #include "cli/infiniband_lab.hpp"
 #include "cli/infiniband_reading.hpp"
+#include "cli/infiniband_source.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/sweep_answer.hpp"
@@ -16,7 +19,6 @@
 namespace weft {
 namespace {
 
-constexpr const char* kAdapter = "ibsim0";  // what the preload library calls every adapter
 constexpr IpAddress::V4 kLoopback{127, 0, 0, 1};
 
 void note_counters(Sweep& sweep, const InfinibandReading& reading, const CounterReading& after) {
@@ -27,14 +29,21 @@ void note_counters(Sweep& sweep, const InfinibandReading& reading, const Counter
     }
 }
 
+std::vector<PortId> nics_of(const AgentSite& site) {
+  std::vector<PortId> nics;
+  for (const AgentHost& host : site.hosts)
+    for (const AgentNic& nic : host.nics) nics.push_back(nic.nic);
+  return nics;
+}
+
 /// An agent beside each of `nics`; the lab must outlive the site.
-Result<AgentSite> site_of(const IbLab& lab, const std::vector<PortId>& nics, const AddressBook& addresses) {
+Result<AgentSite> site_of(const IbLab& lab, const std::vector<PortId>& nics, const AddressBook& gids) {
   auto program = own_program();
   if (!program) return pass_on(program);
   AgentSite site{.program = std::move(*program), .manner = {.engine = "ibsim"}};
   for (const PortId nic : nics)
-    site.hosts.push_back(
-        {lab.fabric.port(nic).node, {{{kAdapter, addresses.address_of(nic).value_or(IpAddress())}, nic}}});
+    if (const auto gid = gids.address_of(nic))
+      site.hosts.push_back({lab.fabric.port(nic).node, {{{to_string(*gid), *gid}, nic}}});
   site.launch = [&lab, nics](NodeId host, ChildSpec agent) {
     const auto on_host = [&](PortId nic) { return lab.fabric.port(nic).node == host; };
     agent.argv = in_directory(lab.directory, std::move(agent.argv));
@@ -44,46 +53,100 @@ Result<AgentSite> site_of(const IbLab& lab, const std::vector<PortId>& nics, con
   return site;
 }
 
-Result<int> sweep_lab(const po::variables_map& values, const SweepOptions& options, const IbLab& lab) {
-  const auto mads = open_lab_mads(lab);
-  if (!mads) return pass_on(mads);
-  const auto reading = read_infiniband(**mads, lab.fabric);
-  if (!reading) return pass_on(reading);
-  const auto addresses = plan_addresses(lab.fabric, IpFamily::v4);
-  if (!addresses) return pass_on(addresses);
-  note_missing_load(values);
-  const auto nics = lab.agents();
+/// Where the agents of a sweep are, and where they reach the coordinator.
+struct Place {
+  const Fabric& fabric;  // as its file has it
+  const AddressBook& gids;
+  AgentSite site;
+  BusPlace bus;
+  CoordinatorTiming timing = {};
+};
+
+Result<int> sweep_subnet(const po::variables_map& values, const SweepOptions& options, Mads& mads,
+                         const InfinibandReading& reading, const Place& place) {
+  const Fabric& fabric = place.fabric;
+  const auto nics = nics_of(place.site);
   const auto secrets = new_run_secrets();
-  Sweep sweep(lab.fabric, addresses->book, options, secrets.run);
-  for (const PortId nic : lab.fabric.nics())
-    if (std::find(nics.begin(), nics.end(), nic) == nics.end()) sweep.leave_out(nic);
-  for (const auto& note : routing_notes(*reading, lab)) fmt::print(stderr, "weft: {}\n", note);
+  Sweep sweep(fabric, place.gids, options, secrets.run);
+  for (const PortId nic : nics_without_agent(place.site, fabric)) sweep.leave_out(nic);
   sweep.know_paths([&](PathLearner& learner) {
-    for (const auto& [why, labels] : adopt_paths(learner, *reading, nics))
+    for (const auto& [why, labels] : adopt_paths(learner, reading, nics))
       fmt::print(stderr, "weft: {} labels, counted for each source, cannot be probed: {}\n", labels, why);
   });
-  for (ChannelEvidence& sign : match_evidence(lab.fabric, reading->found, reading->match))
+  for (ChannelEvidence& sign : match_evidence(fabric, reading.found, reading.match))
     sweep.note(std::move(sign));
-  const auto site = site_of(lab, nics, addresses->book);
-  if (!site) return pass_on(site);
   ProgressLine progress;
   const Interrupt interrupt;
   const auto done = run_with_agents(
-      *site, ListenAddress{IpAddress(kLoopback)}, lab.fabric, sweep, secrets,
-      [&](const Progress& p) { progress.show(p); }, interrupt.token());
+      place.site, place.bus, fabric, sweep, secrets, [&](const Progress& p) { progress.show(p); },
+      interrupt.token(), place.timing);
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return pass_on(done);
-  const auto after = read_counters(**mads, reading->found);
+  const auto after = read_counters(mads, reading.found);
   if (!after) return pass_on(after);
-  note_counters(sweep, *reading, *after);
-  const auto tables = read_tables(**mads, reading->found, reading->routes);
+  note_counters(sweep, reading, *after);
+  const auto tables = read_tables(mads, reading.found, reading.routes);
   if (!tables) return pass_on(tables);
-  if (const auto changed = changed_routes(*reading, tables->tables, nics); changed > 0)
+  if (const auto changed = changed_routes(reading, tables->tables, nics); changed > 0)
     fmt::print(stderr,
                "weft: the subnet manager changed {} routes during the sweep: what was lost may be on others; "
                "sweep again\n",
                changed);
-  return answer(values, lab.fabric, sweep, progress);
+  return answer(values, fabric, sweep, progress);
+}
+
+Result<int> sweep_lab(const po::variables_map& values, SweepOptions options, const IbLab& lab) {
+  options.mads_alone = true;
+  const auto mads = open_lab_mads(lab);
+  if (!mads) return pass_on(mads);
+  const auto reading = read_infiniband(**mads, lab.fabric);
+  if (!reading) return pass_on(reading);
+  note_missing_load(values);
+  for (const auto& note : routing_notes(*reading, "weft topology routes --lab=" + lab.name))
+    fmt::print(stderr, "weft: {}\n", note);
+  if (const auto ran = ib_lab_engine(lab); ran && *ran != lab.settings.routing)
+    fmt::print(stderr, "weft: OpenSM was asked for {} and fell back to {}\n", lab.settings.routing, *ran);
+  const auto gids = gids_of(*reading, lab.fabric);
+  auto site = site_of(lab, lab.agents(), gids);
+  if (!site) return pass_on(site);
+  return sweep_subnet(values, options, **mads, *reading,
+                      {lab.fabric, gids, std::move(*site), ListenAddress{IpAddress(kLoopback)}});
+}
+
+/// By management datagrams where nothing else is said: they need no more than the subnet itself.
+Result<std::string> choose_engine(const std::string& asked) {
+  if (asked == "auto") return "umad";
+  if (asked == "umad" || asked == "verbs") return asked;
+  return fail(ErrorKind::usage, "--engine {}: an InfiniBand fabric is probed by umad or verbs", asked);
+}
+
+Result<int> sweep_fabric(const po::variables_map& values, SweepOptions options, FabricFile file) {
+  const auto engine = choose_engine(values["engine"].as<std::string>());
+  if (!engine) return pass_on(engine);
+  if (const auto read = read_flow_options(values, *engine, options); !read) return pass_on(read);
+  options.mads_alone = *engine == "umad";
+  if (options.mads_alone) note_missing_load(values);
+  const auto mads = open_subnet(values);
+  if (!mads) return pass_on(mads);
+  const auto reading = read_infiniband(**mads, file.fabric);
+  if (!reading) return pass_on(reading);
+  for (const auto& note : routing_notes(*reading, "weft topology routes"))
+    fmt::print(stderr, "weft: {}\n", note);
+  file.addresses = gids_of(*reading, file.fabric);
+  const auto hosts = chosen_hosts(values, file);
+  if (!hosts) return pass_on(hosts);
+  if (hosts->size() < 2)
+    return fail(
+        ErrorKind::usage,
+        "a sweep needs two hosts at least that are in the file and in the subnet: weft topology check "
+        "tells what differs");
+  auto cluster = cluster_of(values, file, *hosts);
+  if (!cluster) return pass_on(cluster);
+  cluster->site.manner.engine = *engine;
+  if (const auto read = read_agent_manner(values, cluster->site.manner); !read) return pass_on(read);
+  return sweep_subnet(
+      values, options, **mads, *reading,
+      {file.fabric, file.addresses, std::move(cluster->site), std::move(cluster->bus), cluster->timing});
 }
 
 }  // namespace
@@ -94,6 +157,11 @@ int sweep_infiniband_lab(const po::variables_map& values, const SweepOptions& op
   if (!lab) return report(lab.error());
   if (const auto entered = enter_infiniband_lab(*lab, words); !entered) return report(entered.error());
   const auto status = sweep_lab(values, options, *lab);
+  return status ? *status : report(status.error());
+}
+
+int sweep_infiniband_fabric(const po::variables_map& values, SweepOptions options, const FabricFile& file) {
+  const auto status = sweep_fabric(values, std::move(options), file);
   return status ? *status : report(status.error());
 }
 

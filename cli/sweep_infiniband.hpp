@@ -1,13 +1,19 @@
-// `weft sweep` of an InfiniBand lab: paths from the switches' tables, probes by management datagrams from one
-// host of each leaf, counters of every port, the cabling against the fabric file.
+// `weft sweep` of an InfiniBand fabric, in a lab or live: paths from the switches' tables, probes by
+// management datagrams or queue pairs, counters of every port, the cabling against the fabric file.
 #pragma once
 
 #include "cli/options.hpp"
 #include "probes/session/sweep_options.hpp"
+#include "topology/files/fabric_file.hpp"
 
 namespace weft {
 
+/// From one host of each leaf.
 int sweep_infiniband_lab(const po::variables_map& values, const SweepOptions& options,
                          const std::string& name, const Arguments& words);
+
+/// From the hosts that are asked for, by agents as the launch options start them; the subnet options say
+/// where the subnet is asked.
+int sweep_infiniband_fabric(const po::variables_map& values, SweepOptions options, const FabricFile& file);
 
 }  // namespace weft

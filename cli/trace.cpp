@@ -225,7 +225,7 @@ int trace_fabric(const po::variables_map& values, const TraceWords& words) {
   if (words.audit.queue_pairs > 0 && file->addresses.empty())
     return report(
         {ErrorKind::usage, fmt::format("--audit: {} gives no addresses to reach RDMA devices at", path)});
-  if (!simulated && !file->addresses.empty()) {
+  if (!simulated && !file->addresses.empty() && file->fabric.kind() == FabricKind::roce) {
     const auto live = read_live_fabric(path);
     return live ? trace_cluster(values, words, *live) : report(live.error());
   }

@@ -42,8 +42,7 @@ struct SweepState {
   RunId run;
   Observations observations;
   PathLearner learner;  // its paths are those of the observations
-  /// From an InfiniBand fabric's tables: nothing is traced or loaded, all probes are management datagrams.
-  bool paths_known = false;
+  bool paths_known = false;  // from an InfiniBand fabric's tables: nothing is traced
   std::set<PortId> out;                 // NICs that take no part (any more)
   FlowResults flows;                    // of the load's own rounds, not of those that press a suspect
   std::map<PortId, HostDelays> delays;  // what the hosts at the NICs added to round trips

@@ -38,8 +38,8 @@ class Sweep final : public Script {
 
   /// What the hosts must be like, beyond what most of them are. Call before the run.
   void expect_of_hosts(const HostExpectations& expectations) { expectations_ = expectations; }
-  /// The paths are known (read from an InfiniBand fabric's tables): nothing is traced, and probes have the
-  /// one size of a management datagram. Call before the first wave; `learn` adopts the paths.
+  /// The paths are known (read from an InfiniBand fabric's tables): nothing is traced. Call before the first
+  /// wave; `learn` adopts the paths.
   template <class Learn>
   void know_paths(Learn learn) {
     learn(state_.learner);

@@ -26,7 +26,7 @@ class SweepLoad {
   const std::vector<ChannelId>& unloaded() const { return unloaded_; }
 
  private:
-  bool wanted() const { return state_->options.load != LoadLevel::none && !state_->paths_known; }
+  bool wanted() const { return state_->options.load != LoadLevel::none && !state_->options.mads_alone; }
   std::unique_ptr<Stage> stage(std::vector<LoadRound> rounds, bool keeps_results);
 
   SweepState* state_;

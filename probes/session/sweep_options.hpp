@@ -32,6 +32,8 @@ struct SweepOptions {
   FlowManner manner;       // of flows over queue pairs
   std::uint32_t qps = 1;   // that share the rate and the path of each flow
   bool busy_poll = false;  // PingRequest::busy_poll
+  /// InfiniBand without queue pairs: probes have the one size of a management datagram, and there is no load.
+  bool mads_alone = false;
   /// Read the counters of the NICs' devices before and after, as evidence.
   bool nic_counters = false;
   /// Between a round's last packet and the questions what arrived: longer than queues take to drain.

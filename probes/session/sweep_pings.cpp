@@ -45,7 +45,7 @@ std::vector<std::unique_ptr<Stage>> SweepPings::probe() {
   pings_ = plan_pings(state_->learner);
   const double small_per_second = state_->options.probes_per_second;
   std::vector<std::unique_ptr<Stage>> stages;
-  if (state_->paths_known) {
+  if (state_->options.mads_alone) {
     stages.push_back(stage(pings_, kMadProbeSize, small_per_second, kMadShare));
     return stages;
   }
@@ -89,16 +89,16 @@ std::vector<std::unique_ptr<Stage>> SweepPings::settle(const std::vector<Doubt>&
       for (const PlannedPing& ping : chosen) {
         const double packets =
             std::min(static_cast<double>(doubt.packets) / static_cast<double>(chosen.size()), affordable);
-        pings[state_->paths_known     ? kMadProbeSize
-              : doubt.size == Bytes() ? kSmall
-                                      : doubt.size]
+        pings[state_->options.mads_alone ? kMadProbeSize
+              : doubt.size == Bytes()    ? kSmall
+                                         : doubt.size]
             .push_back({ping, static_cast<std::uint32_t>(packets) + 1});
       }
     }
   std::vector<std::unique_ptr<Stage>> stages;
   for (auto& [size, counted] : pings) {
-    const double speed =
-        size > kSmall && !state_->paths_known ? large_probes_per_second() : state_->options.probes_per_second;
+    const double speed = size > kSmall && !state_->options.mads_alone ? large_probes_per_second()
+                                                                      : state_->options.probes_per_second;
     stages.push_back(std::make_unique<PingStage>(*state_, std::move(counted), size, speed));
   }
   return stages;

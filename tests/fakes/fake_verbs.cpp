@@ -27,6 +27,11 @@ void FakeVerbs::forget_gid(std::size_t device) {
   state_->devices[device]->has_gid = false;
 }
 
+void FakeVerbs::join_subnet(std::size_t device, const LidRange& lids) {
+  const auto guard = lock();
+  state_->devices[device]->lids = lids;
+}
+
 void FakeVerbs::drive(std::size_t device, RdmaDriver driver) {
   const auto guard = lock();
   state_->devices[device]->driver = driver;
@@ -66,7 +71,7 @@ std::vector<FakeVerbs::Marks> FakeVerbs::marks() const {
   const auto guard = lock();
   std::vector<Marks> all;
   const auto add = [&](const ibv_ah_attr& route) {
-    all.push_back({route.grh.flow_label, route.grh.traffic_class, route.sl});
+    all.push_back({route.grh.flow_label, route.grh.traffic_class, route.sl, route.dlid, route.src_path_bits});
   };
   for (const auto& [number, pair] : state_->pairs)
     if (pair->qp.qp_type != IBV_QPT_UD) add(pair->route);
@@ -83,6 +88,10 @@ std::shared_ptr<const VerbsLibrary> FakeVerbs::library() const {
 void FakeVerbs::cut(std::size_t device, std::size_t after) {
   const std::lock_guard guard(state_->mutex);
   state_->devices.at(device)->passes = after;
+}
+void FakeVerbs::lose(std::size_t device, Lid to, std::size_t one_in) {
+  const std::lock_guard guard(state_->mutex);
+  state_->devices.at(device)->losses[to.value()] = {one_in, 0};
 }
 void FakeVerbs::refuse(Call call, int error, std::size_t after) {
   const std::lock_guard guard(state_->mutex);

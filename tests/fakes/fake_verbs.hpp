@@ -39,10 +39,14 @@ class FakeVerbs {
   /// After so many more messages nothing passes to or from the device: a reliable queue pair that sends
   /// there ends with status 12, what an unreliable one sends is lost.
   void cut(std::size_t device, std::size_t after = 0);
+  /// Of what the device sends to this LID every so-many-th message is lost; of reliable queue pairs none.
+  void lose(std::size_t device, Lid to, std::size_t one_in);
   /// After `after` more calls of the kind, one fails with this error number.
   void refuse(Call call, int error, std::size_t after = 0);
   /// The device's GID is in its table no more; queue pairs that have it go on.
   void forget_gid(std::size_t device);
+  /// From now on the device is an InfiniBand adapter: its port has these LIDs, its one GID no type of RoCE.
+  void join_subnet(std::size_t device, const LidRange& lids);
   /// The device opened next is by this driver; before, by none that is known.
   void drive(std::size_t device, RdmaDriver driver);
   /// The device's port is down; queue pairs that it has go on.
@@ -69,6 +73,8 @@ class FakeVerbs {
     std::uint32_t flow_label = 0;
     std::uint8_t traffic_class = 0;
     std::uint8_t service_level = 0;
+    std::uint16_t dlid = 0;  // InfiniBand
+    std::uint8_t path_bits = 0;
     friend auto operator<=>(const Marks&, const Marks&) = default;
   };
   std::vector<Marks> marks() const;

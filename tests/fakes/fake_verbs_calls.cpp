@@ -39,7 +39,12 @@ int query_port(ibv_context* context, std::uint8_t, ibv_port_attr* port, std::siz
   const auto guard = lock();
   port->state = device_of(context).is_up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
   port->active_mtu = static_cast<ibv_mtu>(kMtu);
-  port->link_layer = IBV_LINK_LAYER_ETHERNET;
+  const auto& lids = device_of(context).lids;
+  port->link_layer = lids ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET;
+  if (lids) {
+    port->lid = lids->base.value();
+    port->lmc = lids->lmc;
+  }
   return 0;
 }
 
@@ -176,7 +181,7 @@ long query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t m
   if (most == 0 || !device_of(context).has_gid) return 0;
   entries[0] = {};
   entries[0].port_num = 1;
-  entries[0].gid_type = IBV_GID_TYPE_ROCE_V2;
+  entries[0].gid_type = device_of(context).lids ? IBV_GID_TYPE_IB : IBV_GID_TYPE_ROCE_V2;
   std::memcpy(entries[0].gid.raw, device_of(context).gid.data(), sizeof(Gid));
   return 1;
 }

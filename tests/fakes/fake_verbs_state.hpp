@@ -31,6 +31,16 @@ struct Device {
   bool has_gid = true;
   bool is_up = true;
   RdmaDriver driver = RdmaDriver::other;
+  std::optional<LidRange> lids;  // of an InfiniBand port
+  struct Loss {
+    std::size_t one_in = 0;
+    std::size_t sent = 0;
+  };
+  std::map<std::uint16_t, Loss> losses;  // by the LID it sends to
+  bool loses(std::uint16_t lid) {
+    const auto found = losses.find(lid);
+    return found != losses.end() && ++found->second.sent % found->second.one_in == 0;
+  }
   std::optional<std::chrono::nanoseconds> ahead;  // of the clock by which it stamps
   std::optional<std::size_t> passes;              // messages until it is cut off
   ReadLimits reads{16, 16};
@@ -145,6 +155,9 @@ struct FakeVerbsState {
     if (to == nullptr || !passes(*from.device) || !passes(*to->device))
       return finish(from, work.request, reliable ? kUnreachable : int{IBV_WC_SUCCESS}), true;
     if (work.request.opcode != IBV_WR_SEND) return finish(from, work.request, reach(work)), true;
+    const auto* handle = datagram ? reinterpret_cast<const Handle*>(work.request.wr.ud.ah) : nullptr;
+    if (!reliable && from.device->loses(handle != nullptr ? handle->route.dlid : from.route.dlid))
+      return finish(from, work.request, IBV_WC_SUCCESS), true;
     if (to->receives.empty()) return reliable ? false : (finish(from, work.request, IBV_WC_SUCCESS), true);
     receive(*to, work.piece);
     finish(from, work.request, IBV_WC_SUCCESS);

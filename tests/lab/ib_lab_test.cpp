@@ -1,15 +1,11 @@
 // An InfiniBand lab end to end: ibsim, OpenSM, the program's own commands.
-#include "topology/lab/ib_lab.hpp"
+#include "tests/support/infiniband_lab.hpp"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
-#include <array>
-#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "cli/lab_place.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/model/ib_design.hpp"
 #include "topology/routing/min_hop_tables.hpp"
@@ -21,70 +17,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-constexpr auto kLimit = std::chrono::seconds(90);
-
-bool has_program(const char* name) {
-  for (const char* folder : {"/usr/bin/", "/usr/sbin/"})
-    if (access((std::string(folder) + name).c_str(), X_OK) == 0) return true;
-  return false;
-}
-
-/// A lab of our own, gone with the object, and `weft` to command it.
-class InfinibandLab {
- public:
-  explicit InfinibandLab(std::string_view lab_part) {
-    std::ofstream file(path_);
-    file << "fabric: ib-test\nkind: infiniband\nclos: {leaves: 3, spines: 2, hosts_per_leaf: 2, link: "
-            "400G}\nlab: "
-         << lab_part << "\n";
-    file.close();
-    up = weft({"lab", "up", path_, "--name", name_});
-  }
-  ~InfinibandLab() {
-    ib_lab_down(name_, ib_lab_root());
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-    std::filesystem::remove(out_, ignored);
-  }
-
-  struct Answer {
-    int status = -1;
-    std::string text;
-  };
-  Answer weft(std::vector<std::string> words) {
-    words.insert(words.begin(), WEFT_BINARY_DIR "/weft");
-    auto child = ChildProcess::start({.argv = words, .output = ToFile{out_}, .errors = ToNothing{}});
-    const auto ended = child ? child->wait_for(kLimit) : Result<std::optional<ExitStatus>>(std::nullopt);
-    std::ifstream file(out_);
-    Answer answer{-1, {std::istreambuf_iterator<char>(file), {}}};
-    if (ended && *ended) answer.status = (*ended)->shell_status();
-    return answer;
-  }
-  Answer sweep() { return weft({"sweep", "--lab=" + name_, "--budget", "3s"}); }
-  Answer fault(std::vector<std::string> words) {
-    words.insert(words.begin(), {"lab", "fault", "--name", name_});
-    return weft(words);
-  }
-  Answer heal() { return weft({"lab", "heal", "--name", name_}); }
-  const std::string& file() const { return path_; }
-  const std::string& name() const { return name_; }
-
-  Answer up;
-
- private:
-  std::string name_ = "ibtest-" + std::to_string(getpid());
-  std::string path_ = "/tmp/weft-" + name_ + ".yaml";
-  std::string out_ = "/tmp/weft-" + name_ + ".out";
-};
-
-class InfinibandLabTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!has_program("ibsim") || !has_program("opensm")) GTEST_SKIP() << "ibsim or opensm is not installed";
-    if (!has_program("nats-server")) GTEST_SKIP() << "nats-server is not installed";
-  }
-};
 
 TEST_F(InfinibandLabTest, ASweepIsCleanThenNamesEachFaultAndIsCleanAgain) {
   InfinibandLab lab("{routing: minhop, lmc: 1}");

@@ -7,6 +7,7 @@
 #include "topology/host/pcie_tree.hpp"
 #include "topology/host/rdma_devices.hpp"
 #include "topology/host/sysfs_values.hpp"
+#include "topology/model/infiniband.hpp"
 
 namespace weft {
 namespace {
@@ -84,7 +85,7 @@ class Reader {
       if (!source_.shares_machine) add_settings(nic);
     }
     for (NicInventory& nic : inventory_.nics) {
-      if (!nic.served_as && nic.rdma_device && is_served(*nic.rdma_device)) nic.served_as = nic.rdma_device;
+      if (!nic.served_as && nic.rdma_device) nic.served_as = served_name(*nic.rdma_device);
       nic.serves = nic.served_as.has_value();
     }
   }
@@ -97,6 +98,14 @@ class Reader {
     for (const std::string& address : interface.addresses)
       if (is_served(address)) return address;
     return std::nullopt;
+  }
+
+  /// The same for an RDMA device: its name, or the GID of its InfiniBand port.
+  std::optional<std::string> served_name(const std::string& device) const {
+    if (is_served(device)) return device;
+    const auto port = infiniband_port_guid(sys_, device);
+    const auto gid = port ? std::optional(to_string(gid_address(*port))) : std::nullopt;
+    return gid && is_served(*gid) ? gid : std::nullopt;
   }
 
   NicInventory& nic_of(const NetworkInterface& interface) {

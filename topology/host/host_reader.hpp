@@ -16,7 +16,8 @@ struct HostSource {
   /// Where sys/ stands (and hwloc.xml, of a captured host); "/" is this machine: its interfaces are then
   /// those of the network namespace of the calling thread, asked from the kernel.
   std::filesystem::path root = "/";
-  /// Interfaces, RDMA devices or (of this machine) addresses by which the agent probes.
+  /// Interfaces, RDMA devices, GIDs of InfiniBand ports (gid_address) or (of this machine) addresses by which
+  /// the agent probes.
   std::vector<std::string> serves;
   /// Several hosts share this machine (a lab): nothing but `serves` is read.
   bool shares_machine = false;

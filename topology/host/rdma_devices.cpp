@@ -1,6 +1,8 @@
 #include "topology/host/rdma_devices.hpp"
 
+#include "topology/base/ip.hpp"
 #include "topology/host/sysfs_values.hpp"
+#include "topology/model/infiniband.hpp"
 
 namespace weft {
 namespace {
@@ -37,6 +39,14 @@ NicInventory read_device(const std::filesystem::path& folder, const std::string&
 }
 
 }  // namespace
+
+std::optional<Guid> infiniband_port_guid(const std::filesystem::path& sys, const std::string& device) {
+  const auto port = sys / "class/infiniband" / device / "ports/1";
+  if (sysfs_line(port / "link_layer") != "InfiniBand") return std::nullopt;
+  const auto text = sysfs_line(port / "gids/0");
+  const auto gid = text ? IpAddress::parse(*text) : fail(ErrorKind::absent, "no GID");
+  return gid ? port_of_gid(*gid) : std::nullopt;
+}
 
 std::vector<NicInventory> rdma_devices(const std::filesystem::path& sys) {
   std::vector<NicInventory> found;

@@ -36,6 +36,19 @@ Bandwidth link_rate(LinkWidth width, LinkSpeed speed) {
                          kWidths[static_cast<std::size_t>(width)].lanes);
 }
 
+IpAddress gid_address(Guid port) {
+  IpAddress::V6 gid{0xFE, 0x80};
+  for (std::size_t i = 0; i < 8; ++i) gid[15 - i] = static_cast<std::uint8_t>(port.value() >> (8 * i));
+  return IpAddress(gid);
+}
+
+std::optional<Guid> port_of_gid(const IpAddress& gid) {
+  if (!gid.is_v6()) return std::nullopt;
+  std::uint64_t guid = 0;
+  for (std::size_t i = 8; i < 16; ++i) guid = guid << 8U | gid.bytes()[i];
+  return Guid(guid);
+}
+
 std::string to_string(const FirmwareVersion& version) {
   return fmt::format("{}.{}.{}", version.major, version.minor, version.sub_minor);
 }

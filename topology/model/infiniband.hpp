@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "topology/base/ip.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft {
@@ -36,6 +37,12 @@ struct LidRange {
   bool contains(Lid lid) const { return lid.value() >= base.value() && lid.value() < end(); }
   friend bool operator==(const LidRange&, const LidRange&) = default;
 };
+
+/// How a NIC is called to its host: the GID of its port, with the prefix that every port answers to
+/// (fe80::/64; IBTA vol. 1, 4.1.1), as an IPv6 address.
+IpAddress gid_address(Guid port);
+/// The port of such a GID, whatever its prefix; absent: an IPv4 address.
+std::optional<Guid> port_of_gid(const IpAddress& gid);
 
 /// "20.31.2006"; ordered as versions are.
 struct FirmwareVersion {

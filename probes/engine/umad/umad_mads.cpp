@@ -26,6 +26,47 @@ constexpr std::uint8_t kOui[3] = {0x77, 0x65, 0x66};  // "wef": names weft's mes
 
 std::string what_errno_says(int error) { return std::strerror(error < 0 ? -error : error); }
 
+class Adapter {
+ public:
+  explicit Adapter(const char* name) : is_read_(umad_get_ca(name, &ca_) == 0) {}
+  ~Adapter() {
+    if (is_read_) umad_release_ca(&ca_);
+  }
+  Adapter(const Adapter&) = delete;
+  Adapter& operator=(const Adapter&) = delete;
+  /// Ports are counted from 1; null: none of this number.
+  const umad_port_t* port(int number) const {
+    return is_read_ && number <= ca_.numports ? ca_.ports[number] : nullptr;
+  }
+
+ private:
+  umad_ca_t ca_{};
+  bool is_read_;
+};
+
+/// Puts the adapter and the port with the GUID in its place. Error: what ports there are instead.
+Result<UmadPort> found_by_guid(UmadPort port) {
+  if (!port.guid) return port;
+  char names[UMAD_MAX_DEVICES][UMAD_CA_NAME_LEN] = {};
+  const int count = umad_get_cas_names(names, UMAD_MAX_DEVICES);
+  std::string there;
+  for (int i = 0; i < count; ++i) {
+    const Adapter adapter(names[i]);
+    for (int number = 1; number < UMAD_CA_MAX_PORTS; ++number) {
+      const umad_port_t* one = adapter.port(number);
+      if (one == nullptr) continue;
+      if (be64toh(one->port_guid) == port.guid->value()) {
+        port.device = names[i];
+        port.port = static_cast<std::uint8_t>(number);
+        return port;
+      }
+      there += fmt::format("; {} port {} is 0x{:016x}", names[i], number, be64toh(one->port_guid));
+    }
+  }
+  return fail(ErrorKind::absent, "no InfiniBand port of this host has the GUID 0x{:016x}{}",
+              port.guid->value(), there);
+}
+
 /// The methods a registration takes unasked: none but SEND of our own class.
 struct Methods {
   long mask[16 / sizeof(long)] = {};
@@ -135,9 +176,13 @@ class Umad : public Mads {
 
 }  // namespace
 
-Result<std::unique_ptr<Mads>> open_umad(const UmadPort& port) {
+Result<std::unique_ptr<Mads>> open_umad(const UmadPort& wanted) {
+  const bool manages = umad_init() >= 0;
+  const auto found = manages ? found_by_guid(wanted) : Result<UmadPort>(wanted);
+  if (!found) return pass_on(found);
+  const UmadPort& port = *found;
   const char* device = port.device.empty() ? nullptr : port.device.c_str();
-  const int opened = umad_init() < 0 ? kNoManagement : umad_open_port(device, port.port);
+  const int opened = manages ? umad_open_port(device, port.port) : kNoManagement;
   if (opened == -EACCES || opened == -EPERM)
     return fail(ErrorKind::permission, "opening the InfiniBand management device: {}",
                 what_errno_says(opened));

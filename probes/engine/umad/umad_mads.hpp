@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "probes/wire/mads.hpp"
@@ -10,15 +11,17 @@
 namespace weft {
 
 struct UmadPort {
-  std::string device;           // empty: the first with an active InfiniBand port
-  std::uint8_t port = 0;        // 0: the device's first active port
-  bool answers_probes = false;  // takes the requests of weft's own class that others send here
+  std::optional<Guid> guid = std::nullopt;  // of the port; the two below are then found by it
+  std::string device;                       // empty: the first with an active InfiniBand port
+  std::uint8_t port = 0;                    // 0: the device's first active port
+  bool answers_probes = false;              // takes the requests of weft's own class that others send here
   /// Says that a subnet manager is here, for as long as it is open: ibsim hands requests to those alone (and
   /// crashes its preload library when one comes before the classes are registered). Never on a real fabric.
   bool in_ibsim = false;
 };
 
-/// An Error names what is missing: no device, no right to open it, a build without libibumad.
+/// An Error names what is missing: no device, no port with that GUID, no right to open it, a build without
+/// libibumad.
 Result<std::unique_ptr<Mads>> open_umad(const UmadPort& port);
 
 }  // namespace weft

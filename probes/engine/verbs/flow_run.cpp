@@ -145,7 +145,12 @@ class FlowRun {
   Result<void> connect(const std::shared_ptr<const VerbsDevice>& device, VerbsTraffic traffic,
                        PeerExchange& exchange) {
     std::vector<RequestedQp> wanted;
-    for (const FlowSpec& spec : request_.specs) wanted.push_back({spec.peer, spec.label, spec.label});
+    // A UDP port serves both ways. A LID is one end's: that of the end that the bytes come to.
+    const bool both = !device->is_infiniband();
+    const bool to_us = shape_.operation == FlowOperation::read;
+    for (const FlowSpec& spec : request_.specs)
+      wanted.push_back(
+          {spec.peer, both || !to_us ? spec.label : std::nullopt, both || to_us ? spec.label : std::nullopt});
     auto qps = RequestQps::connect(device, *queue_, exchange, request_.peers,
                                    {.batch = request_.batch,
                                     .kind = QpKind::reliable,

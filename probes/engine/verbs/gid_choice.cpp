@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "topology/model/infiniband.hpp"
+
 namespace weft {
 namespace {
 
@@ -31,6 +33,12 @@ std::string entry_text(const GidEntry& entry) {
                      entry.netdev.empty() ? "" : ", of " + entry.netdev);
 }
 
+/// A port of InfiniBand is known by its GUID: a subnet manager may give GIDs another prefix.
+bool has_address(const GidEntry& entry, const IpAddress& address) {
+  if (entry.kind == GidKind::infiniband) return port_of_gid(IpAddress(entry.gid)) == port_of_gid(address);
+  return entry.gid == gid_of(address);
+}
+
 /// What there is instead of what was wanted.
 std::string what_there_is(const std::vector<GidEntry>& entries) {
   std::string text;
@@ -41,9 +49,8 @@ std::string what_there_is(const std::vector<GidEntry>& entries) {
 }
 
 Result<GidChoice> choose_by_index(const std::vector<GidEntry>& entries, const GidWish& wish) {
-  const Gid own = gid_of(wish.address);
   const auto is_ours = [&](const GidEntry& entry) {
-    return entry.gid == own || (!wish.interface.empty() && entry.netdev == wish.interface);
+    return has_address(entry, wish.address) || (!wish.interface.empty() && entry.netdev == wish.interface);
   };
   const auto ours = std::ranges::find_if(entries, is_ours);
   if (ours == entries.end())
@@ -85,10 +92,10 @@ Result<GidChoice> choose_gid(const std::vector<GidEntry>& entries, const GidWish
   if (wish.index) return choose_by_index(entries, wish);
   std::vector<const GidEntry*> with_address;
   for (const GidEntry& entry : entries)
-    if (carries_queue_pairs(entry) && entry.gid == gid_of(wish.address)) with_address.push_back(&entry);
+    if (carries_queue_pairs(entry) && has_address(entry, wish.address)) with_address.push_back(&entry);
   if (with_address.empty())
-    return fail(ErrorKind::absent, "no RDMA device has {} as a RoCE v2 GID{}", to_string(wish.address),
-                what_there_is(entries));
+    return fail(ErrorKind::absent, "no RDMA device has {} as a RoCE v2 or InfiniBand GID{}",
+                to_string(wish.address), what_there_is(entries));
   if (with_address.size() == 1) return GidChoice{*with_address[0], "the NIC's address"};
   const auto of_interface = std::ranges::find(with_address, wish.interface, &GidEntry::netdev);
   if (of_interface == with_address.end() || wish.interface.empty())

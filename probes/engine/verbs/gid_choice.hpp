@@ -45,7 +45,8 @@ struct GidChoice {
 /// "mlx5_0 port 1, GID 3 (RoCE v2, ::ffff:10.0.1.1, of eth0): the NIC's address".
 std::string describe(const GidChoice& choice);
 
-/// The entry that has the NIC's address as a RoCE v2 (or InfiniBand) GID; of several, that of its interface.
+/// The entry that has the NIC's address as a RoCE v2 GID, or as an InfiniBand one with whatever prefix; of
+/// several, that of its interface.
 /// With an index, the entry there, of the device that has the NIC's address or interface. Errors: absent
 /// (says what there is instead), invalid_input (the index asked for is of RoCE v1 or empty).
 Result<GidChoice> choose_gid(const std::vector<GidEntry>& entries, const GidWish& wish);

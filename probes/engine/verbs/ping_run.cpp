@@ -104,8 +104,13 @@ class PingRun {
   Result<void> connect(const std::shared_ptr<const VerbsDevice>& device, VerbsTraffic traffic,
                        PeerExchange& exchange) {
     std::vector<RequestedQp> wanted;
-    for (const PingSpec& spec : request_.specs)
-      wanted.push_back({spec.peer, spec.label, spec.back_label.value() != 0 ? spec.back_label : spec.label});
+    for (const PingSpec& spec : request_.specs) {
+      wanted.push_back({spec.peer, spec.label, std::nullopt});
+      if (spec.back_label.value() != 0)
+        wanted.back().back_label = spec.back_label;
+      else if (!device->is_infiniband())  // a UDP port serves both ways, a LID is one end's
+        wanted.back().back_label = spec.label;
+    }
     auto qps = RequestQps::connect(device, *queue_, exchange, request_.peers,
                                    {.batch = request_.batch,
                                     .kind = kind_,

@@ -33,6 +33,8 @@ class QueuePairEngine final : public VerbsEngine {
                        by_address_ ? "; peers found by address (librdmacm)" : "");
   }
 
+  bool is_infiniband() const override { return device_->is_infiniband(); }
+
   void meet(PeerExchange& exchange) override {
     if (!by_address_) exchange_ = &exchange;
   }

@@ -31,6 +31,7 @@ class VerbsEngine : public ProbeEngine, public FlowEngine, public PeerService {
  public:
   /// The device, its GID and why, how it reaches the memory of flows; in words.
   virtual std::string uses() const = 0;
+  virtual bool is_infiniband() const = 0;
 };
 
 /// By the libibverbs of this host. Errors: absent (there is none), and those of VerbsDevice::open and

@@ -128,6 +128,18 @@ TEST(HostReaderLive, ReadsThisMachineAndItsLoopback) {
   EXPECT_FALSE(inventory->numa_nodes.empty() && inventory->gaps.empty());
 }
 
+TEST_F(HostReader, AnInfinibandPortIsServedByItsGidWhateverItsPrefix) {
+  const CapturedHost host;
+  host.put(CapturedHost::rdma_port(3) + "link_layer", "InfiniBand\n");
+  host.put(CapturedHost::rdma_port(3) + "gids/0", "fd00:0001:0002:0003:0002:c903:0000:1491\n");
+  const auto inventory = read_host({.root = host.root(), .serves = {"fe80::2:c903:0:1491"}});
+  ASSERT_TRUE(inventory);
+  for (const NicInventory& nic : inventory->nics) {
+    EXPECT_EQ(nic.serves, nic.rdma_device == "mlx5_3");
+    EXPECT_EQ(nic.served_as.value_or("fe80::2:c903:0:1491"), "fe80::2:c903:0:1491");
+  }
+}
+
 TEST(HostReaderLive, OfASharedMachineOnlyTheServedInterfacesAreTold) {
   const auto inventory = read_host({.serves = {"lo"}, .shares_machine = true});
   ASSERT_TRUE(inventory);

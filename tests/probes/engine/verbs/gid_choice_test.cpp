@@ -61,12 +61,20 @@ TEST(GidChoice, ByAnIndexOfRoceV1OrOfNothingIsRefused) {
   EXPECT_THAT(none.error().message, HasSubstr("has no GID 77"));
 }
 
+TEST(GidChoice, OfAnInfinibandPortIsThatWithItsGuidWhateverTheSubnetsPrefix) {
+  const auto port = *IpAddress::parse("fe80::2:c903:0:1491");
+  const std::vector<GidEntry> two{entry(0, "fd00:1:2:3:2:c903:0:1490", GidKind::infiniband, "", "mlx5_0"),
+                                  entry(0, "fd00:1:2:3:2:c903:0:1491", GidKind::infiniband, "", "mlx5_1")};
+  EXPECT_EQ(choose_gid(two, {port, ""}).value().entry.device, "mlx5_1");
+  EXPECT_FALSE(choose_gid(two, {kV4, "eth0"})) << "no GUID";
+}
+
 TEST(GidChoice, WithoutTheAddressSaysWhatThereIs) {
   const auto missing = choose_gid(table(), {*IpAddress::parse("10.0.1.2"), "eth0"});
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().kind, ErrorKind::absent);
   EXPECT_THAT(missing.error().message,
-              HasSubstr("no RDMA device has 10.0.1.2 as a RoCE v2 GID; there is mlx5_0"));
+              HasSubstr("no RDMA device has 10.0.1.2 as a RoCE v2 or InfiniBand GID; there is mlx5_0"));
   EXPECT_FALSE(choose_gid({entry(2, "10.0.1.1", GidKind::roce_v1)}, {kV4, "eth0"})) << "not routed";
 }
 

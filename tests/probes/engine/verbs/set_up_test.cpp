@@ -253,7 +253,7 @@ TEST(SetUp, ADeviceThatMayNotBeOpenedIsNamedWhereTheOthersLackTheAddress) {
   FakeHosts hosts;
   hosts.fake.refuse(FakeVerbs::Call::open_device, EACCES);
   const auto said = refusal_of(hosts, hosts.addresses[0]);
-  EXPECT_THAT(said, HasSubstr("no RDMA device has 10.0.1.1 as a RoCE v2 GID"));
+  EXPECT_THAT(said, HasSubstr("no RDMA device has 10.0.1.1 as a RoCE v2 or InfiniBand GID"));
   EXPECT_THAT(said, HasSubstr("fake0 (/dev/infiniband/"));
 }
 

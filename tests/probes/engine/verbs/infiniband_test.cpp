@@ -1,0 +1,115 @@
+// Queue pairs over InfiniBand ports of fake devices: labels are LIDs, in every kind of queue pair.
+#include <gmock/gmock.h>
+
+#include "tests/probes/engine/verbs/fake_hosts.hpp"
+#include "topology/model/infiniband.hpp"
+
+namespace weft {
+namespace {
+
+using testing::FakeVerbs;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+/// Two adapters of one subnet, with four LIDs each.
+struct SubnetHosts : FakeHosts {
+  static constexpr std::uint16_t kOurs = 8;
+  static constexpr std::uint16_t kTheirs = 12;
+  explicit SubnetHosts(ProbeTransport wish = ProbeTransport::by_device)
+      : FakeHosts{.addresses = {gid_address(Guid(0x1491)), gid_address(Guid(0x2a33))}, .probes = wish} {
+    fake.join_subnet(kHere, {Lid(kOurs), 2});
+    fake.join_subnet(kThere, {Lid(kTheirs), 2});
+    here = open(kHere);
+    there = open(kThere);
+  }
+  /// The marks of what is sent while `work` runs.
+  template <class F>
+  std::vector<FakeVerbs::Marks> marks_during(F work) {
+    std::vector<FakeVerbs::Marks> seen;
+    const auto before = fake.messages();
+    std::jthread watcher([&](const std::stop_token& stop) {
+      while (fake.messages() == before && !stop.stop_requested()) std::this_thread::yield();
+      seen = fake.marks();
+    });
+    work();
+    watcher.request_stop();
+    watcher.join();
+    return seen;
+  }
+};
+
+FakeVerbs::Marks to(std::uint16_t dlid, std::uint8_t path_bits) {
+  return {.dlid = dlid, .path_bits = path_bits};
+}
+
+class OnInfiniband : public ::testing::TestWithParam<ProbeTransport> {};
+INSTANTIATE_TEST_SUITE_P(Both, OnInfiniband,
+                         ::testing::Values(ProbeTransport::datagram, ProbeTransport::connected),
+                         [](const auto& tested) { return std::string(to_string(tested.param)); });
+
+TEST_P(OnInfiniband, PingsGoToTheLidsOfTheirLabelsThereAndBack) {
+  SubnetHosts hosts(GetParam());
+  auto request = hosts.spread_pings(2);
+  request.specs[0].label = PathLabel(13);
+  request.specs[0].back_label = PathLabel(9);
+  request.specs[1].label = PathLabel(15);
+  request.specs[1].back_label = PathLabel(8);
+  std::vector<PingTally> tallies;
+  const auto seen = hosts.marks_during([&] { tallies = hosts.here->ping(request, {}).value(); });
+  for (const PingTally& tally : tallies) EXPECT_EQ(tally.answered, 100u);
+  // Each says that it comes from the LID that its answers go to.
+  EXPECT_THAT(seen, UnorderedElementsAre(to(13, 1), to(15, 0), to(9, 1), to(8, 3)));
+  EXPECT_EQ(hosts.leaked(), 0u);
+}
+
+TEST_P(OnInfiniband, ALabelThatIsNoLidOfThePeerIsRefused) {
+  SubnetHosts hosts(GetParam());
+  auto request = hosts.pings(1);
+  request.specs[0].label = PathLabel(16);
+  request.specs[0].back_label = PathLabel(8);
+  const auto refused = hosts.here->ping(request, {});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("label 16 is no LID of the port: it has 12 to 15"));
+  EXPECT_EQ(hosts.leaked(), 0u);
+}
+
+TEST(OnInfinibandToo, FlowsGoToTheLidOfTheirLabelAndReadsComeByOneOfOurs) {
+  for (const auto operation : {FlowOperation::write, FlowOperation::send, FlowOperation::read}) {
+    SubnetHosts hosts;
+    const bool reads = operation == FlowOperation::read;
+    auto request = hosts.flows({reads ? 10U : 14U});
+    request.duration = std::chrono::milliseconds(100);
+    request.manner.operation = operation;
+    Result<std::vector<FlowTally>> tallies;
+    const auto seen = hosts.marks_during([&] { tallies = hosts.here->run(request, {}); });
+    ASSERT_TRUE(tallies) << to_string(operation) << tallies.error().message;
+    EXPECT_FALSE(tallies->at(0).error) << *tallies->at(0).error;
+    EXPECT_GT(tallies->at(0).measure->packets, 0u) << to_string(operation);
+    if (reads)
+      EXPECT_THAT(seen, UnorderedElementsAre(to(12, 2), to(10, 0)));
+    else
+      EXPECT_THAT(seen, UnorderedElementsAre(to(14, 0), to(8, 2)));
+    EXPECT_EQ(hosts.leaked(), 0u);
+  }
+}
+
+TEST(OnInfinibandToo, PingsWithoutALabelBackAreAnsweredToTheFirstLid) {
+  SubnetHosts hosts;
+  auto request = hosts.spread_pings(1);
+  request.specs[0].label = PathLabel(13);
+  request.specs[0].back_label = PathLabel(0);
+  std::vector<PingTally> tallies;
+  const auto seen = hosts.marks_during([&] { tallies = hosts.here->ping(request, {}).value(); });
+  EXPECT_EQ(tallies.at(0).answered, 100u);
+  EXPECT_THAT(seen, UnorderedElementsAre(to(13, 0), to(8, 1)));
+}
+
+TEST(OnInfinibandToo, ThePortIsKnownByItsGuidAndProbedByDatagrams) {
+  SubnetHosts hosts;
+  EXPECT_TRUE(hosts.here->is_infiniband());
+  EXPECT_THAT(hosts.here->uses(), HasSubstr("fake0 port 1, GID 0 (InfiniBand, fe80::1491)"));
+  EXPECT_THAT(hosts.here->uses(), HasSubstr("probes by datagrams (UD)"));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,91 @@
+#include "tests/support/infiniband_lab.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "cli/lab_place.hpp"
+#include "topology/lab/ib_simulator.hpp"
+
+namespace weft {
+namespace {
+
+constexpr auto kLimit = std::chrono::seconds(90);
+
+bool has_program(const char* name) {
+  for (const char* folder : {"/usr/bin/", "/usr/sbin/"})
+    if (access((std::string(folder) + name).c_str(), X_OK) == 0) return true;
+  return false;
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+InfinibandLab::InfinibandLab(std::string_view lab_part, std::string_view rate)
+    : name_("ibtest-" + std::to_string(getpid())),
+      path_("/tmp/weft-" + name_ + ".yaml"),
+      out_("/tmp/weft-" + name_ + ".out"),
+      launch_("/tmp/weft-" + name_ + ".sh") {
+  std::ofstream(path_)
+      << "fabric: ib-test\nkind: infiniband\nclos: {leaves: 3, spines: 2, hosts_per_leaf: 2, link: " << rate
+      << "}\nlab: " << lab_part << "\n";
+  up = weft({"lab", "up", path_, "--name", name_});
+  if (up.status == 0) write_launcher();
+}
+
+InfinibandLab::~InfinibandLab() {
+  ib_lab_down(name_, ib_lab_root());
+  std::error_code ignored;
+  for (const auto& file : {path_, out_, out_ + ".err", launch_}) std::filesystem::remove(file, ignored);
+}
+
+InfinibandLab::Answer InfinibandLab::weft(std::vector<std::string> words) {
+  words.insert(words.begin(), WEFT_BINARY_DIR "/weft");
+  return run({.argv = std::move(words)});
+}
+
+InfinibandLab::Answer InfinibandLab::weft_in_subnet(std::vector<std::string> words) {
+  words.insert(words.begin(), WEFT_BINARY_DIR "/weft");
+  const auto lab = ib_lab_open(name_, ib_lab_root());
+  EXPECT_TRUE(lab) << lab.error().message;
+  return lab ? run({.argv = in_directory(lab->directory, std::move(words)),
+                    .env = lab->environment_for_commands()})
+             : Answer{};
+}
+
+InfinibandLab::Answer InfinibandLab::run(ChildSpec spec) {
+  spec.output = ToFile{out_};
+  spec.errors = ToFile{out_ + ".err"};
+  auto child = ChildProcess::start(spec);
+  const auto ended = child ? child->wait_for(kLimit) : Result<std::optional<ExitStatus>>(std::nullopt);
+  Answer answer{-1, text_of(out_), text_of(out_ + ".err")};
+  if (ended && *ended) answer.status = (*ended)->shell_status();
+  return answer;
+}
+
+/// Each host's own adapter; and the engine's word is ibsim's, which hands requests to subnet managers alone.
+void InfinibandLab::write_launcher() {
+  const auto lab = ib_lab_open(name_, ib_lab_root());
+  ASSERT_TRUE(lab) << lab.error().message;
+  std::ofstream script(launch_);
+  script << "host=$1; shift\ncase $host in\n";
+  for (const PortId nic : lab->fabric.nics()) {
+    script << lab->fabric.name_of(lab->fabric.port(nic).node) << ")";
+    for (const auto& variable : lab->environment_at(nic)) script << " export '" << variable << "';";
+    script << ";\n";
+  }
+  script << "esac\nfor word; do shift; test \"$word\" = umad && word=ibsim; set -- \"$@\" \"$word\"; done\n"
+         << "cd " << lab->directory.string() << " && exec \"$@\"\n";
+}
+
+void InfinibandLabTest::SetUp() {
+  if (!has_program("ibsim") || !has_program("opensm")) GTEST_SKIP() << "ibsim or opensm is not installed";
+  if (!has_program("nats-server")) GTEST_SKIP() << "nats-server is not installed";
+}
+
+}  // namespace weft
