@@ -6,6 +6,8 @@
 #include "cli/commands.hpp"
 #include "cli/compose.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/infiniband_lab.hpp"
+#include "cli/infiniband_source.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
@@ -28,6 +30,7 @@ constexpr const char* kExamples =
     "  weft trace host1/p2 host9/p2 --labels 256 --lab=mine -o json\n"
     "  weft trace gpu001 gpu064 --fabric fabric.yaml  live: agents on both, by ssh\n"
     "  weft trace host1 host5 --fabric fabric.yaml --simulate\n"
+    "  weft trace gpu001 gpu064 --fabric ib.yaml --device mlx5_0  InfiniBand: out of the switches' tables\n"
     "  weft trace gpu001 gpu064 --fabric fabric.yaml --audit 64   where default queue pairs go\n"
     "  weft trace host1 host5 --lab --audit 12 --move   spread them evenly while they live\n";
 
@@ -150,17 +153,30 @@ int trace_lab(const po::variables_map& values, const TraceWords& words) {
 }
 
 /// On InfiniBand nothing is traced: the switches' tables tell the path of each of the target's LIDs.
+int trace_in_tables(Mads& mads, const Fabric& fabric, const NicPair& pair, const TraceWords& words) {
+  PathTable table;
+  const auto traced = trace_infiniband(mads, fabric, pair, table);
+  if (!traced) return report(traced.error());
+  for (const auto& [lid, why] : traced->without) fmt::print(stderr, "weft: label {}: {}\n", lid.value(), why);
+  print(fabric, traced->learner, words, traced->labels);
+  return traced->without.empty() && !traced->learner.pairs().empty() ? kExitHealthy : kExitUnknown;
+}
+
 int trace_infiniband_lab(const std::string& name, const TraceWords& words, const Arguments& all) {
   const auto lab = ib_lab_open(name, ib_lab_root());
   if (!lab) return report(lab.error());
   const auto pair = find_pair(lab->fabric, words);
   if (!pair) return report(pair.error());
-  PathTable table;
-  const auto traced = trace_infiniband(*lab, *pair, table, all);
-  if (!traced) return report(traced.error());
-  for (const auto& [lid, why] : traced->without) fmt::print(stderr, "weft: label {}: {}\n", lid.value(), why);
-  print(lab->fabric, traced->learner, words, traced->labels);
-  return traced->without.empty() && !traced->learner.pairs().empty() ? kExitHealthy : kExitUnknown;
+  if (const auto entered = enter_infiniband_lab(*lab, all); !entered) return report(entered.error());
+  const auto mads = open_lab_mads(*lab);
+  return mads ? trace_in_tables(**mads, lab->fabric, *pair, words) : report(mads.error());
+}
+
+int trace_subnet(const po::variables_map& values, const TraceWords& words, const Fabric& fabric) {
+  const auto pair = find_pair(fabric, words);
+  if (!pair) return report(pair.error());
+  const auto mads = open_subnet(values);
+  return mads ? trace_in_tables(**mads, fabric, *pair, words) : report(mads.error());
 }
 
 int trace_cluster(const po::variables_map& values, const TraceWords& words, const FabricFile& file) {
@@ -225,7 +241,17 @@ int trace_fabric(const po::variables_map& values, const TraceWords& words) {
   if (words.audit.queue_pairs > 0 && file->addresses.empty())
     return report(
         {ErrorKind::usage, fmt::format("--audit: {} gives no addresses to reach RDMA devices at", path)});
-  if (!simulated && !file->addresses.empty() && file->fabric.kind() == FabricKind::roce) {
+  if (file->fabric.kind() == FabricKind::infiniband) {
+    if (!simulated && !values["device"].as<std::string>().empty())
+      return trace_subnet(values, words, file->fabric);
+    const int status = trace_simulated(words, *file);
+    if (!simulated && status == kExitHealthy)
+      fmt::print(
+          stderr,
+          "weft: traced in tables as a subnet manager would fill them; --device HCA asks the subnet\n");
+    return status;
+  }
+  if (!simulated && !file->addresses.empty()) {
     const auto live = read_live_fabric(path);
     return live ? trace_cluster(values, words, *live) : report(live.error());
   }
@@ -250,7 +276,7 @@ int trace_command(const Arguments& arguments) {
       "lab", po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
       "trace with packets in this lab")(
       "fabric", po::value<std::string>()->value_name("FILE"),
-      "trace in this fabric: live where the file has addresses, else simulated")(
+      "trace in this fabric: live where the file has addresses (InfiniBand: with --device), else simulated")(
       "audit", po::value<std::uint32_t>()->value_name("N"),
       "also connect N queue pairs with default settings: the ports they use, and how they spread over paths")(
       "move",
@@ -258,6 +284,7 @@ int trace_command(const Arguments& arguments) {
       "simulate", "simulate the fabric in any case: needs no hosts and no privileges");
   add_exchange_option(parser.options());
   add_launch_options(parser.options());
+  add_subnet_options(parser.options());
   parser.positional("src", 1);
   parser.positional("dst", 1);
   add_output_option(parser.options());

@@ -1,28 +1,23 @@
 #include "cli/trace_infiniband.hpp"
 
-#include "cli/infiniband_lab.hpp"
 #include "cli/infiniband_reading.hpp"
 
 namespace weft {
 
-Result<InfinibandTrace> trace_infiniband(const IbLab& lab, const NicPair& pair, PathTable& table,
-                                         const Arguments& words) {
-  if (const auto entered = enter_infiniband_lab(lab, words); !entered) return pass_on(entered);
-  const auto mads = open_lab_mads(lab);
-  if (!mads) return pass_on(mads);
-  const auto reading = read_infiniband(**mads, lab.fabric);
+Result<InfinibandTrace> trace_infiniband(Mads& mads, const Fabric& fabric, const NicPair& pair,
+                                         PathTable& table) {
+  const auto reading = read_infiniband(mads, fabric);
   if (!reading) return pass_on(reading);
   const auto from = reading->match.found_nic[pair.src.value()];
   const auto to = reading->match.found_nic[pair.dst.value()];
   if (!from || !to)
-    return fail(ErrorKind::not_found, "{} is not in the fabric: is its cable in?",
-                lab.fabric.name_of_nic(from ? pair.dst : pair.src));
+    return fail(ErrorKind::not_found, "{} is not in the subnet: is its cable in?",
+                fabric.name_of_nic(from ? pair.dst : pair.src));
   const auto lids = reading->tables.tables.lids_of(*to);
   if (!lids)
-    return fail(ErrorKind::absent, "{} has no LID: does a subnet manager run?",
-                lab.fabric.name_of_nic(pair.dst));
+    return fail(ErrorKind::absent, "{} has no LID: does a subnet manager run?", fabric.name_of_nic(pair.dst));
   static const AddressBook kNoAddresses;
-  InfinibandTrace trace{.learner = PathLearner(lab.fabric, kNoAddresses, table), .labels = lids->count()};
+  InfinibandTrace trace{.learner = PathLearner(fabric, kNoAddresses, table), .labels = lids->count()};
   AdaptiveRoutes routes(reading->found.fabric, reading->tables.tables);
   for (std::uint32_t i = 0; i < lids->count(); ++i) {
     const Lid lid(static_cast<std::uint16_t>(lids->base.value() + i));

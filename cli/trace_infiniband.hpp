@@ -1,14 +1,13 @@
-// The paths between two NICs of an InfiniBand lab, from the switches' forwarding tables.
+// The paths between two NICs of an InfiniBand fabric, from the switches' forwarding tables.
 #pragma once
 
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "cli/words.hpp"
 #include "probes/pathmap/path_learner.hpp"
 #include "probes/plan/trace_plan.hpp"
-#include "topology/lab/ib_lab.hpp"
+#include "probes/wire/mads.hpp"
 #include "topology/routing/forwarding_tables.hpp"
 
 namespace weft {
@@ -19,9 +18,10 @@ struct InfinibandTrace {
   std::vector<std::pair<Lid, std::string>> without;  // those whose paths are not known, and why
 };
 
-/// `words` are those of the program, with which it starts itself again inside the lab. The learner keeps its
-/// paths in `table` and speaks of the lab's fabric: both must outlive it.
-Result<InfinibandTrace> trace_infiniband(const IbLab& lab, const NicPair& pair, PathTable& table,
-                                         const Arguments& words);
+/// The learner keeps its paths in `table` and speaks of `fabric`, which is that of the file: both must
+/// outlive it. Errors: not_found (one of the NICs is not in the subnet), absent (it has no LID), those of
+/// reading it.
+Result<InfinibandTrace> trace_infiniband(Mads& mads, const Fabric& fabric, const NicPair& pair,
+                                         PathTable& table);
 
 }  // namespace weft

@@ -38,6 +38,19 @@ TEST_F(InfinibandLabTest, ALiveFabricIsSweptByAgentsThatKnowTheirPortsByTheirGid
   EXPECT_EQ(document["links"][0]["from"], "leaf1");
 }
 
+TEST_F(InfinibandLabTest, ALiveFabricIsTracedThroughTheAdapterThatIsNamed) {
+  InfinibandLab lab("{routing: minhop, lmc: 1}", kRate);
+  ASSERT_EQ(lab.up.status, 0) << lab.up.errors;
+  const auto traced =
+      lab.weft_in_subnet({"trace", "host1", "host5", "--fabric", lab.file(), "--device", "ibsim0"});
+  EXPECT_EQ(traced.status, 0) << traced.text << traced.errors;
+  EXPECT_THAT(traced.text, HasSubstr("host1->leaf1->spine1->leaf3->host5"));
+  EXPECT_EQ(traced.text, lab.weft({"trace", "host1", "host5", "--lab=" + lab.name()}).text);
+  const auto simulated = lab.weft({"trace", "host1", "host5", "--fabric", lab.file()});
+  EXPECT_EQ(simulated.status, 0);
+  EXPECT_THAT(simulated.errors, HasSubstr("--device HCA asks the subnet"));
+}
+
 TEST_F(InfinibandLabTest, ALiveFabricSaysWhatIsNotThere) {
   InfinibandLab lab("{routing: minhop}", kRate);
   ASSERT_EQ(lab.up.status, 0) << lab.up.errors;
