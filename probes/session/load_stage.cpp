@@ -129,17 +129,19 @@ const ReceivedTally* LoadStage::receipt_of(const PlannedFlow& flow, std::uint32_
 void LoadStage::gather(Gathered& into, const PlannedFlow& flow, const FlowTally& tally, PathLabel label) {
   into.has_receiver = receipts_.contains(flow.pair.dst);
   if (!into.has_receiver) return;
-  // A flow of a stated volume ends when it is done; one of a stated time that is cut short counts as if it
-  // had gone on without moving anything.
+  // A flow of a stated volume ends when it is done, and its last message has no pause behind it: a volume of
+  // a few would seem faster than its pace. One of a stated time that is cut short counts as if it had gone on
+  // without moving anything.
   const auto& options = state_->options;
-  const Nanoseconds span =
-      options.manner.volume ? tally.elapsed : std::max(options.load_round, tally.elapsed);
+  const Bandwidth pace = flow.rate * (share_ / options.qps);
+  const auto moved = static_cast<std::int64_t>(tally.measure ? tally.measure->bytes : tally.bytes);
+  const Nanoseconds least = options.manner.volume ? pace.time_for(Bytes(moved)) : options.load_round;
+  const Nanoseconds span = std::max(least, tally.elapsed);
   const auto over = [](std::uint64_t bytes, Nanoseconds time) {
     return Bandwidth::over(Bytes(static_cast<std::int64_t>(bytes)), time);
   };
   // What a volume was offered at is its pace: the time it took is the network's.
-  into.offered =
-      into.offered + (options.manner.volume ? flow.rate * (share_ / options.qps) : over(tally.bytes, span));
+  into.offered = into.offered + (options.manner.volume ? pace : over(tally.bytes, span));
   into.span = std::max(into.span, span);
   into.longest_gap = std::max(into.longest_gap, tally.longest_gap);
   if (const ReceivedTally* received = receipt_of(flow, tally.spec))

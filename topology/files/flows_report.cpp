@@ -111,7 +111,9 @@ FlowsReport flows_report(const Fabric& fabric, const PathTable& paths, const Flo
     report.flows.push_back(report_of(fabric, paths, flow));
     for (const QpResult& qp : flow.qps) report.latency.merge(qp.latency);
   }
-  if (results.pattern != LoadPattern::links) report.receivers = receivers_of(report.flows, results.pattern);
+  // Of the flows of `links` each has a right of its own, and its path a verdict: they say nothing of NICs.
+  if (results.pattern == LoadPattern::links) return report;
+  report.receivers = receivers_of(report.flows, results.pattern);
   for (const SlowNic& slow : slow_nics(results.flows))
     report.slow.push_back({fabric.name_of_nic(slow.nic), slow.receives, slow.slow, slow.flows});
   return report;

@@ -41,6 +41,7 @@ class FlowProgress {
   /// have ended too: a queue pair completes in order. After a status other than zero nothing is posted.
   void completed(std::uint32_t place, int status, Nanoseconds at);
 
+  Nanoseconds interval() const { return interval_; }
   Nanoseconds next() const { return pacer_.next(); }
   bool has_moved_its_volume() const { return !warming_ && volume_ && counted_ >= *volume_; }
   /// A flow without a volume goes on for its time, also where it broke: what it should have moved is lost.

@@ -75,7 +75,9 @@ class FlowRun {
     measured_from_ = start + request_.manner.warm_up;
     Nanoseconds end = measured_from_ + request_.duration;
     bool warming = request_.manner.warm_up > Nanoseconds(0);
-    for (FlowProgress& flow : flows_) flow.start(start, warming);
+    // Spread over their intervals: what all would post at once fills a queue on the way.
+    for (std::size_t i = 0; i < flows_.size(); ++i)
+      flows_[i].start(start + flows_[i].interval() * i / flows_.size(), warming);
     last_completion_ = start;
     Nanoseconds at = start;
     Nanoseconds meant = start;  // to be awake again by then

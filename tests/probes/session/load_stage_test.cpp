@@ -172,25 +172,37 @@ TEST(LoadStage, AReadIsPostedByWhoReceives) {
   EXPECT_GT(shared.state.flows.flows[0].delivered, Bandwidth::mbit(9));
 }
 
-TEST(LoadStage, AFlowOfAVolumeIsJudgedByTheTimeItTook) {
+/// A flow at 10 Mbit/s that moves its volume in so long.
+LoadObservation observed_of_volume(std::int64_t bytes, Nanoseconds elapsed) {
   SharedFlow shared;
-  shared.state.options.manner.volume = Bytes(600'000);
+  shared.state.options.manner.volume = Bytes(bytes);
   shared.state.options.load_round = std::chrono::seconds(30);
   LoadStage stage(shared.state, shared.rounds(), 0);
   const auto work = stage.next_wave();
-  const TaskAnswer sent = std::vector{moved(0, 600'000, std::chrono::microseconds(9))};
+  auto tally = moved(0, static_cast<std::uint64_t>(bytes), std::chrono::microseconds(9));
+  tally.elapsed = elapsed;
+  const TaskAnswer sent = std::vector{tally};
   stage.take(work.at(0), &sent);
   const auto questions = stage.next_wave();
   const BatchId batch = std::get<ReceivedQuery>(questions.at(0).work).batch;
-  const TaskAnswer arrived =
-      std::vector<ReceivedTally>{{.batch = batch, .from = shared.from, .spec = 0, .bytes = 600'000}};
+  const TaskAnswer arrived = std::vector<ReceivedTally>{
+      {.batch = batch, .from = shared.from, .spec = 0, .bytes = static_cast<std::uint64_t>(bytes)}};
   stage.take(questions[0], &arrived);
   EXPECT_TRUE(stage.next_wave().empty());
-  const LoadObservation& seen = shared.state.observations.loads.at(0);
+  EXPECT_TRUE(shared.state.flows.flows.empty()) << "a round that presses a suspect is no result";
+  return shared.state.observations.loads.at(0);
+}
+
+TEST(LoadStage, AFlowOfAVolumeIsJudgedByTheTimeItTook) {
+  const auto seen = observed_of_volume(600'000, std::chrono::milliseconds(500));
   EXPECT_NEAR(seen.delivered.bits_per_second(), 9.6e6, 1);
   EXPECT_EQ(seen.offered, seen.wanted) << "however long the network took over it";
   EXPECT_FALSE(seen.sender_stalled);
-  EXPECT_TRUE(shared.state.flows.flows.empty()) << "a round that presses a suspect is no result";
+}
+
+TEST(LoadStage, AVolumeOfOneMessageIsNoFasterThanItsPace) {
+  const auto seen = observed_of_volume(4'096, std::chrono::microseconds(200));
+  EXPECT_NEAR(seen.delivered.bits_per_second(), 10e6, 1e3) << "not the 164 Mbit/s of one round trip";
 }
 
 }  // namespace

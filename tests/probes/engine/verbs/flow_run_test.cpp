@@ -78,6 +78,15 @@ TEST_P(FlowsBy, WhereAReceivedByteChangesAreSilentCorruption) {
   EXPECT_THAT(tallies->at(0).error.value_or(""), HasSubstr(std::string(kSilentCorruption)));
 }
 
+TEST(Flows, DoNotAllStartAtOnce) {
+  FakeHosts hosts;
+  auto request = hosts.flows({50'000, 51'000, 52'000, 53'000}, Bandwidth::mbit(0.16));  // one in 205 ms
+  const auto tallies = hosts.here->run(request, {});
+  ASSERT_TRUE(tallies) << tallies.error().message;
+  for (const std::size_t spec : {0u, 1u, 2u, 3u})
+    EXPECT_EQ((*tallies)[spec].packets, spec == 0 ? 1u : 0u) << "30 ms of it: the first flow's turn";
+}
+
 TEST(Flows, LeaveTheirWarmUpOutOfAllFigures) {
   FakeHosts hosts;
   auto request = hosts.flows({50'000}, Bandwidth::mbit(40));
