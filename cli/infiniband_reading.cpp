@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "probes/plan/table_pairs.hpp"
+
 namespace weft {
 
 Result<std::vector<std::vector<ChannelId>>> expected_paths(const LabelPaths& label,
@@ -36,42 +38,85 @@ Result<InfinibandReading> read_infiniband(Mads& mads, const Fabric& expected) {
                            std::move(*tables), std::move(*counters)};
 }
 
+namespace {
+
+/// The NICs of a pair as they were found, and the LIDs of the second.
+struct FoundPair {
+  PortId from;
+  LidRange lids;
+};
+std::optional<FoundPair> found_pair(const InfinibandReading& reading, const ForwardingTables& tables,
+                                    const NicPair& pair) {
+  const auto from = reading.match.found_nic[pair.src.value()];
+  const auto to = reading.match.found_nic[pair.dst.value()];
+  const auto lids = to ? tables.lids_of(*to) : std::nullopt;
+  return from && lids ? std::optional(FoundPair{*from, *lids}) : std::nullopt;
+}
+
+template <class F>
+void for_each_lid(const LidRange& lids, F visit) {
+  for (std::uint32_t i = 0; i < lids.count(); ++i)
+    visit(Lid(static_cast<std::uint16_t>(lids.base.value() + i)));
+}
+
+}  // namespace
+
+std::vector<NicPair> pairs_to_probe(const InfinibandReading& reading, const Fabric& expected,
+                                    const std::vector<PortId>& without) {
+  const ForwardingTables& tables = reading.tables.tables;
+  const auto load = report_routing(reading.found, tables).load;
+  std::vector<bool> used(expected.channel_count(), false);
+  for (std::uint32_t c = 0; c < used.size(); ++c)
+    if (const auto found = reading.match.found[c]) used[c] = load[found->value()] > 0;
+  std::size_t labels = 1;
+  for (const PortId nic : expected.nics())
+    if (const auto found = reading.match.found_nic[nic.value()])
+      if (const auto lids = tables.lids_of(*found)) labels = std::max<std::size_t>(labels, lids->count());
+  return choose_table_pairs(
+      expected, used, labels,
+      [&](const NicPair& pair) {
+        std::vector<ChannelId> channels;
+        const auto found = found_pair(reading, tables, pair);
+        if (!found) return channels;
+        for_each_lid(found->lids, [&](Lid lid) {
+          const LidRoute route = tables.walk(found->from, lid);
+          for (const ChannelId channel : route.path())
+            if (const auto known = reading.match.expected[channel.value()]) channels.push_back(*known);
+        });
+        return channels;
+      },
+      without);
+}
+
 std::map<std::string, std::size_t> adopt_paths(PathLearner& learner, const InfinibandReading& reading,
-                                               const std::vector<PortId>& nics) {
+                                               const std::vector<NicPair>& pairs) {
   std::map<std::string, std::size_t> without;
   AdaptiveRoutes routes(reading.found.fabric, reading.tables.tables);
-  for (const PortId src : nics)
-    for (const PortId dst : nics) {
-      const auto from = reading.match.found_nic[src.value()];
-      const auto to = reading.match.found_nic[dst.value()];
-      const auto lids = to ? reading.tables.tables.lids_of(*to) : std::nullopt;
-      if (src == dst || !from || !lids) continue;
-      for (std::uint32_t i = 0; i < lids->count(); ++i) {
-        const Lid lid(static_cast<std::uint16_t>(lids->base.value() + i));
-        if (const auto paths = expected_paths(routes.walk(*from, lid), reading.match))
-          learner.adopt(src, dst, PathLabel(lid.value()), *paths);
-        else
-          ++without[paths.error().message];
-      }
-    }
+  for (const NicPair& pair : pairs) {
+    const auto found = found_pair(reading, reading.tables.tables, pair);
+    if (!found) continue;
+    for_each_lid(found->lids, [&](Lid lid) {
+      if (const auto paths = expected_paths(routes.walk(found->from, lid), reading.match))
+        learner.adopt(pair.src, pair.dst, PathLabel(lid.value()), *paths);
+      else
+        ++without[paths.error().message];
+    });
+  }
   return without;
 }
 
 std::size_t changed_routes(const InfinibandReading& reading, const ForwardingTables& now,
-                           const std::vector<PortId>& nics) {
+                           const std::vector<NicPair>& pairs) {
   std::size_t changed = 0;
-  for (const PortId src : nics)
-    for (const PortId dst : nics) {
-      const auto from = reading.match.found_nic[src.value()];
-      const auto to = reading.match.found_nic[dst.value()];
-      const auto lids = to ? now.lids_of(*to) : std::nullopt;
-      for (std::uint32_t i = 0; src != dst && from && lids && i < lids->count(); ++i) {
-        const Lid lid(static_cast<std::uint16_t>(lids->base.value() + i));
-        const LidRoute before = reading.tables.tables.walk(*from, lid);
-        const LidRoute after = now.walk(*from, lid);
-        if (!std::ranges::equal(before.path(), after.path())) ++changed;
-      }
-    }
+  for (const NicPair& pair : pairs) {
+    const auto found = found_pair(reading, now, pair);
+    if (!found) continue;
+    for_each_lid(found->lids, [&](Lid lid) {
+      const LidRoute before = reading.tables.tables.walk(found->from, lid);
+      const LidRoute after = now.walk(found->from, lid);
+      if (!std::ranges::equal(before.path(), after.path())) ++changed;
+    });
+  }
   return changed;
 }
 

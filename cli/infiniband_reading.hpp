@@ -9,6 +9,7 @@
 #include "probes/discover/matching.hpp"
 #include "probes/discover/subnet_tables.hpp"
 #include "probes/pathmap/path_learner.hpp"
+#include "probes/plan/pairs.hpp"
 #include "topology/model/addressing.hpp"
 #include "topology/routing/adaptive_routes.hpp"
 #include "topology/routing/routing_report.hpp"
@@ -27,13 +28,16 @@ Result<InfinibandReading> read_infiniband(Mads& mads, const Fabric& expected);
 /// The ways of a label in the channels of the fabric file. An Error says why there is no answer: it does not
 /// arrive, has too many ways, or one of them is not in the file (a part of them would be no answer).
 Result<std::vector<std::vector<ChannelId>>> expected_paths(const LabelPaths& label, const FabricMatch& match);
-/// What the tables say of the paths between these NICs of the fabric file: every label of each. Gives how
-/// many (source, label) have none, by the reason.
+/// Few pairs of NICs of the fabric file, all but those in `without`, whose labels cross what its routes take.
+std::vector<NicPair> pairs_to_probe(const InfinibandReading& reading, const Fabric& expected,
+                                    const std::vector<PortId>& without);
+/// What the tables say of the paths between these pairs: every label of each. Gives how many (source, label)
+/// have none, by the reason.
 std::map<std::string, std::size_t> adopt_paths(PathLearner& learner, const InfinibandReading& reading,
-                                               const std::vector<PortId>& nics);
-/// How many of the routes between these NICs are no longer those of the reading.
+                                               const std::vector<NicPair>& pairs);
+/// How many of the routes between these pairs are no longer those of the reading.
 std::size_t changed_routes(const InfinibandReading& reading, const ForwardingTables& now,
-                           const std::vector<PortId>& nics);
+                           const std::vector<NicPair>& pairs);
 /// The GIDs of the NICs of the fabric file that were found in the subnet.
 AddressBook gids_of(const InfinibandReading& reading, const Fabric& expected);
 /// Sentences on what is wrong with the routing; `routes_command` tells more.

@@ -1,16 +1,16 @@
 #include "cli/simulate_infiniband.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "probes/discover/matching.hpp"
+#include "probes/plan/table_pairs.hpp"
 #include "topology/model/ib_design.hpp"
 #include "topology/routing/min_hop_tables.hpp"
 #include "topology/routing/routing_report.hpp"
 
 namespace weft {
 namespace {
-
-constexpr std::size_t kMostRoutes = 200'000;  // a few seconds of probing; more partners would add little
 
 /// Links that are down in both directions: a subnet manager routes around them.
 std::vector<LinkId> unplugged(const std::vector<FaultSpec>& faults) {
@@ -20,36 +20,19 @@ std::vector<LinkId> unplugged(const std::vector<FaultSpec>& faults) {
   return links;
 }
 
-/// Whether these pairs cross every channel between switches that some route takes.
-bool cross_everything(const Fabric& fabric, const SimulatedTables& simulated,
-                      const std::vector<NicPair>& pairs) {
-  const ForwardingTables& tables = *simulated.tables;
-  std::vector<bool> crossed(fabric.channel_count(), false);
-  for (const NicPair& pair : pairs) {
-    const auto lids = tables.lids_of(pair.dst);
-    for (std::uint32_t lid = lids ? lids->base.value() : 0; lids && lid < lids->end(); ++lid) {
-      const LidRoute route = tables.walk(pair.src, Lid(static_cast<std::uint16_t>(lid)));
-      for (const ChannelId channel : route.path()) crossed[channel.value()] = true;
-    }
-  }
-  for (std::uint32_t c = 0; c < crossed.size(); ++c)
-    if (simulated.used[c] && !crossed[c] && fabric.between_switches(ChannelId(c))) return false;
-  return true;
-}
-
-/// Few pairs, and more of them until every channel that is used is crossed.
 std::vector<NicPair> pairs_for(const Fabric& fabric, const SimulatedTables& simulated) {
+  const ForwardingTables& tables = *simulated.tables;
   std::size_t labels = 1;
   for (const PortId nic : fabric.nics())
-    if (const auto lids = simulated.tables->lids_of(nic)) labels = lids->count();
-  auto partners = default_partners(fabric);
-  auto pairs = choose_pairs(fabric, partners);
-  while (partners < fabric.nics().size() && 2 * pairs.size() * labels <= kMostRoutes &&
-         !cross_everything(fabric, simulated, pairs)) {
-    partners *= 2;
-    pairs = choose_pairs(fabric, partners);
-  }
-  return pairs;
+    if (const auto lids = tables.lids_of(nic)) labels = lids->count();
+  return choose_table_pairs(fabric, simulated.used, labels, [&](const NicPair& pair) {
+    std::vector<ChannelId> channels;
+    const auto lids = tables.lids_of(pair.dst);
+    for (std::uint32_t lid = lids ? lids->base.value() : 0; lids && lid < lids->end(); ++lid)
+      std::ranges::copy(tables.walk(pair.src, Lid(static_cast<std::uint16_t>(lid))).path(),
+                        std::back_inserter(channels));
+    return channels;
+  });
 }
 
 }  // namespace

@@ -29,13 +29,6 @@ void note_counters(Sweep& sweep, const InfinibandReading& reading, const Counter
     }
 }
 
-std::vector<PortId> nics_of(const AgentSite& site) {
-  std::vector<PortId> nics;
-  for (const AgentHost& host : site.hosts)
-    for (const AgentNic& nic : host.nics) nics.push_back(nic.nic);
-  return nics;
-}
-
 /// An agent beside each of `nics`; the lab must outlive the site.
 Result<AgentSite> site_of(const IbLab& lab, const std::vector<PortId>& nics, const AddressBook& gids) {
   auto program = own_program();
@@ -65,12 +58,13 @@ struct Place {
 Result<int> sweep_subnet(const po::variables_map& values, const SweepOptions& options, Mads& mads,
                          const InfinibandReading& reading, const Place& place) {
   const Fabric& fabric = place.fabric;
-  const auto nics = nics_of(place.site);
+  const auto without = nics_without_agent(place.site, fabric);
+  const auto pairs = pairs_to_probe(reading, fabric, without);
   const auto secrets = new_run_secrets();
   Sweep sweep(fabric, place.gids, options, secrets.run);
-  for (const PortId nic : nics_without_agent(place.site, fabric)) sweep.leave_out(nic);
+  for (const PortId nic : without) sweep.leave_out(nic);
   sweep.know_paths([&](PathLearner& learner) {
-    for (const auto& [why, labels] : adopt_paths(learner, reading, nics))
+    for (const auto& [why, labels] : adopt_paths(learner, reading, pairs))
       fmt::print(stderr, "weft: {} labels, counted for each source, cannot be probed: {}\n", labels, why);
   });
   for (ChannelEvidence& sign : match_evidence(fabric, reading.found, reading.match))
@@ -87,7 +81,7 @@ Result<int> sweep_subnet(const po::variables_map& values, const SweepOptions& op
   note_counters(sweep, reading, *after);
   const auto tables = read_tables(mads, reading.found, reading.routes);
   if (!tables) return pass_on(tables);
-  if (const auto changed = changed_routes(reading, tables->tables, nics); changed > 0)
+  if (const auto changed = changed_routes(reading, tables->tables, pairs); changed > 0)
     fmt::print(stderr,
                "weft: the subnet manager changed {} routes during the sweep: what was lost may be on others; "
                "sweep again\n",
