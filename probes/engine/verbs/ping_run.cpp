@@ -21,8 +21,17 @@ constexpr Nanoseconds kSendPatience = std::chrono::microseconds(50);
 
 Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
-/// Probes under way per queue pair: many small ones, few large ones, so that memory stays small.
-std::uint32_t depth_for(std::size_t payload) { return payload <= 512 ? 64 : 16; }
+/// Of all specs together. A peer is probed by about as many specs as it probes others by, and its completion
+/// queue must hold all of these twice (VerbsResponder): a fabric whose every NIC probes every other stays
+/// within it.
+constexpr std::size_t kMostUnderWay = 4096;
+constexpr std::size_t kFewestUnderWay = 2;  // per spec
+
+/// Probes under way per spec: many small ones, few large ones, so that memory stays small.
+std::uint32_t depth_for(std::size_t payload, std::size_t specs) {
+  const std::size_t most = payload <= 512 ? 64 : 16;
+  return static_cast<std::uint32_t>(std::clamp(kMostUnderWay / specs, kFewestUnderWay, most));
+}
 
 /// One spec: its queue pair and its share of the memory.
 struct Line {
@@ -39,7 +48,7 @@ class PingRun {
         kind_(kind),
         headroom_(receive_headroom(kind)),
         payload_(payload),
-        depth_(depth_for(payload)) {
+        depth_(depth_for(payload, request.specs.size())) {
     for (const PingSpec& spec : request.specs)
       order_end_ = std::max(order_end_, std::uint64_t{spec.count} * request.specs.size());
   }

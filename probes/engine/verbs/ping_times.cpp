@@ -5,6 +5,11 @@
 #include "probes/wire/ping_book.hpp"
 
 namespace weft {
+namespace {
+
+constexpr Nanoseconds kLongestTurnaround{0xFFFFFFFF};  // 4.29 s: as much as an echo of raw packets can say
+
+}  // namespace
 
 void PingTimes::posted(std::uint32_t sequence, Nanoseconds t1) {
   Probe* probe = at(sequence);
@@ -29,6 +34,7 @@ bool PingTimes::answered(std::uint32_t sequence, Nanoseconds t5, Nanoseconds t6)
 }
 
 void PingTimes::turned_around(std::uint32_t sequence, Nanoseconds delay) {
+  if (delay < Nanoseconds(0) || delay > kLongestTurnaround) return;
   if (Probe* probe = at(sequence)) probe->turnaround = delay;
 }
 

@@ -21,7 +21,7 @@ class PingTimes {
   void sent(std::uint32_t sequence, Nanoseconds t2);
   /// False: no such probe is waited for (a repeat, or never sent).
   bool answered(std::uint32_t sequence, Nanoseconds t5, Nanoseconds t6);
-  /// What the responder said of an earlier probe: T4 - T3.
+  /// What the responder said of an earlier probe: T4 - T3. What no responder can have taken is not believed.
   void turned_around(std::uint32_t sequence, Nanoseconds delay);
 
   std::uint32_t sent_count() const { return sent_; }

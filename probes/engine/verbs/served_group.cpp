@@ -8,7 +8,9 @@
 namespace weft {
 namespace {
 
-constexpr std::uint64_t kAnswerBit = 1ULL << 63U;  // of a work number: our answer, not a probe that came in
+// A work number: our answer, not a probe that came in (this bit); the group's serial number; the slot.
+constexpr std::uint64_t kAnswerBit = 1ULL << 63U;
+constexpr std::uint32_t kSerialMask = 0x7FFFFFFF;
 constexpr std::uint32_t kDeepest = 256;
 
 Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
@@ -16,24 +18,26 @@ Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); 
 }  // namespace
 
 std::size_t ServedGroup::completions(const ConnectQps& offer) {
-  const ServedGroup group(PortId(0), offer);
+  const ServedGroup group(PortId(0), offer, 0);
   return group.receives() ? group.slots_in_ * (group.is_probes() ? 2 : 1) : 0;
 }
 
-ServedGroup::ServedGroup(PortId from, const ConnectQps& offer)
+ServedGroup::ServedGroup(PortId from, const ConnectQps& offer, std::uint32_t serial)
     : from_(from),
       offer_(offer),
+      serial_(serial & kSerialMask),
       message_(static_cast<std::size_t>(offer.message.count())),
       slots_in_(offer.qps.size() * offer.depth) {}
 
 Result<std::unique_ptr<ServedGroup>> ServedGroup::make(const std::shared_ptr<const VerbsDevice>& device,
                                                        CompletionQueue& queue, const VerbsMemory& memory,
                                                        VerbsTraffic traffic, PortId from,
-                                                       const ConnectQps& offer, const TallyOf& tally_of) {
+                                                       const ConnectQps& offer, std::uint32_t serial,
+                                                       const TallyOf& tally_of) {
   if (offer.depth == 0 || offer.depth > kDeepest || offer.message.count() < std::int64_t{ProbeNote::kSize})
     return fail(ErrorKind::invalid_input, "queue pairs of depth {} for messages of {} bytes make no sense",
                 offer.depth, offer.message.count());
-  std::unique_ptr<ServedGroup> group(new ServedGroup(from, offer));
+  std::unique_ptr<ServedGroup> group(new ServedGroup(from, offer, serial));
   const bool probes = group->is_probes();
   const auto each = static_cast<std::int64_t>(group->message_ + receive_headroom(offer.kind));
   auto slots = Slots::make(device, probes ? memory.probes : memory.flows, group->slots_in_ * (probes ? 2 : 1),
@@ -100,13 +104,17 @@ QpsConnected ServedGroup::answer() const {
 /// A slot is of the line that it was made for; the queue pair of datagrams serves all of them.
 Result<void> ServedGroup::receive_into(std::size_t slot) {
   return lines_[slot / offer_.depth]->qp->post_receive(
-      slot, slots_->piece(slot, receive_headroom(offer_.kind) + message_));
+      work(slot), slots_->piece(slot, receive_headroom(offer_.kind) + message_));
+}
+
+std::uint64_t ServedGroup::work(std::size_t slot) const {
+  return std::uint64_t{serial_} << 32U | static_cast<std::uint32_t>(slot);
 }
 
 void ServedGroup::take(const Completion& completion) {
   if (completion.status != 0) return;
-  const auto slot = static_cast<std::size_t>(completion.work & ~kAnswerBit);
-  if (slot >= slots_in_) return;
+  const std::size_t slot = static_cast<std::uint32_t>(completion.work);
+  if ((completion.work & ~kAnswerBit) != work(slot) || slot >= slots_in_) return;
   if ((completion.work & kAnswerBit) != 0) {
     const Answer& sent = answers_[slot];
     sent.line->answered = sent.sequence;
@@ -144,7 +152,7 @@ void ServedGroup::echo(const Completion& completion, std::size_t slot) {
         {note.sequence, line->answered, static_cast<std::uint64_t>(line->turnaround.count())});
   answers_[slot] = {line, note.sequence, completion.stamp.value_or(at)};
   // A full send queue loses the answer, as a full switch would: the prober sees it missing.
-  const Message message{kAnswerBit | slot, slots_->piece(answer, bytes)};
+  const Message message{kAnswerBit | work(slot), slots_->piece(answer, bytes)};
   (void)(line->handle ? line->qp->post(*line->handle, {&message, 1})
                       : line->qp->post(FlowOperation::send, {&message, 1}));
 }

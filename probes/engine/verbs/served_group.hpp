@@ -18,18 +18,20 @@ class ServedGroup {
 
   /// How many may complete at once.
   static std::size_t completions(const ConnectQps& offer);
-  /// `queue` outlives it. Errors: invalid_input (an offer that makes no sense), what the device refused.
+  /// `queue` outlives it. `serial` marks its work: a completion that was taken off the queue before a group
+  /// went may be of a number that a queue pair of the next group has. Errors: invalid_input (an offer that
+  /// makes no sense), what the device refused.
   static Result<std::unique_ptr<ServedGroup>> make(const std::shared_ptr<const VerbsDevice>& device,
                                                    CompletionQueue& queue, const VerbsMemory& memory,
                                                    VerbsTraffic traffic, PortId from, const ConnectQps& offer,
-                                                   const TallyOf& tally_of);
+                                                   std::uint32_t serial, const TallyOf& tally_of);
 
   PortId from() const { return from_; }
   const ConnectQps& offer() const { return offer_; }
   std::vector<QpNum> numbers() const;
   /// What the asking side must know of it.
   QpsConnected answer() const;
-  /// One completion of its queue pairs.
+  /// One completion of its queue pairs; one that is not of its work is passed over.
   void take(const Completion& completion);
   /// Of the flow that has this place in the offer: what it filled in memory is not what was sent.
   bool differs(std::size_t index, const FlowMoved& flow);
@@ -47,7 +49,7 @@ class ServedGroup {
     std::uint64_t sequence = 0;
     Nanoseconds arrived{};
   };
-  ServedGroup(PortId from, const ConnectQps& offer);
+  ServedGroup(PortId from, const ConnectQps& offer, std::uint32_t serial);
   bool is_datagram() const { return offer_.kind == QpKind::datagram; }
   bool is_probes() const { return offer_.kind != QpKind::reliable; }
   bool receives() const { return is_probes() || offer_.operation == FlowOperation::send; }
@@ -58,8 +60,11 @@ class ServedGroup {
   void echo(const Completion& completion, std::size_t slot);
   Line* line_of(std::size_t slot, const ProbeNote& note);
 
+  std::uint64_t work(std::size_t slot) const;
+
   PortId from_;
   ConnectQps offer_;
+  std::uint32_t serial_;
   std::size_t message_;
   std::size_t slots_in_;
   std::unique_ptr<Slots> slots_;  // as many as messages may come in, then those of answers

@@ -47,7 +47,7 @@ Result<QpsConnected> VerbsResponder::connect(PortId from, const ConnectQps& offe
     return fail(ErrorKind::conflict,
                 "{}: the completion queue would overrun: {} messages under way, at most {}", device_->name(),
                 under_way_ + more, kQueueEntries);
-  auto group = ServedGroup::make(device_, *queue_, memory_, traffic_, from, offer,
+  auto group = ServedGroup::make(device_, *queue_, memory_, traffic_, from, offer, ++last_serial_,
                                  [&](std::uint32_t spec) -> ReceivedTally& {
                                    return new_tally({offer.batch, from, spec});
                                  });

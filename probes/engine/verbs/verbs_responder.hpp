@@ -44,7 +44,8 @@ class VerbsResponder {
   VerbsTraffic traffic_;
   std::unique_ptr<CompletionQueue> queue_;
   mutable std::mutex mutex_;
-  std::size_t under_way_ = 0;  // messages that may complete at once
+  std::uint32_t last_serial_ = 0;  // of groups
+  std::size_t under_way_ = 0;      // messages that may complete at once
   std::atomic<int> busy_groups_ = 0;
   std::optional<Error> broken_;  // why it serves no longer
   std::vector<std::unique_ptr<ServedGroup>> groups_;

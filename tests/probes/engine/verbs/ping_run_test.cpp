@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "probes/engine/verbs/qp_messages.hpp"
 #include "probes/wire/roce_label.hpp"
 #include "tests/probes/engine/verbs/fake_hosts.hpp"
 
@@ -122,12 +123,29 @@ TEST_P(Pings, ToADeadPeerSayWhyAndThoseToOthersGoOn) {
 
 TEST_P(Pings, ThatWouldOverrunTheFarQueueAreRefusedBefore) {
   FakeHosts hosts{.probes = GetParam()};
-  const auto tallies = hosts.here->ping(hosts.pings(1, 150), {});
-  ASSERT_TRUE(tallies) << tallies.error().message;
-  for (const PingTally& tally : *tallies) EXPECT_THAT(tally.refused.value_or(""), HasSubstr("would overrun"));
+  ConnectQps offer{.batch = BatchId(1), .kind = QpKind::unreliable, .message = Bytes(64), .depth = 64};
+  offer.qps.resize(150);
+  const auto refused = hosts.there->answer(FakeHosts::nic(FakeHosts::kHere), encode(QpQuestion(offer)));
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("would overrun"));
   const auto fewer = hosts.here->ping(hosts.pings(1, 3), {});
   ASSERT_TRUE(fewer) << fewer.error().message;
   EXPECT_FALSE(fewer->at(0).refused) << "what was refused holds no share of the queue";
+  EXPECT_EQ(hosts.leaked(), 0u);
+}
+
+TEST_P(Pings, OfAFabricOfHundredsOfWaysAreTakenByTheFarQueue) {
+  FakeHosts hosts{.probes = GetParam()};
+  auto request = hosts.pings(1, 1000);
+  request.pace.packets_per_second = 20'000;
+  const auto tallies = hosts.here->ping(request, {});
+  ASSERT_TRUE(tallies) << tallies.error().message;
+  std::size_t answered = 0;
+  for (const PingTally& tally : *tallies) {
+    ASSERT_EQ(tally.refused.value_or(""), "");
+    answered += tally.answered;
+  }
+  EXPECT_EQ(answered, 1000u);
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 

@@ -78,5 +78,19 @@ TEST(PingTimes, ASendWhoseCompletionWasSeenAfterTheAnswerCountsFromItsPosting) {
   EXPECT_GE(times.network()->p50, Nanoseconds(0));
 }
 
+TEST(PingTimes, AResponderThatSaysWhatCannotBeIsNotBelieved) {
+  PingTimes times(3);
+  probe(times, 0, microseconds(20), microseconds(400));
+  for (const std::uint32_t n : {1u, 2u}) {
+    times.posted(n, microseconds(10));
+    times.sent(n, microseconds(11));
+    times.answered(n, microseconds(31), microseconds(32));
+  }
+  times.turned_around(1, Nanoseconds::max());
+  times.turned_around(2, Nanoseconds::min());
+  EXPECT_EQ(times.responder()->p99, microseconds(400));
+  EXPECT_EQ(times.network()->p99, microseconds(20));
+}
+
 }  // namespace
 }  // namespace weft

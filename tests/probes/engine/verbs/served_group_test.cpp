@@ -1,0 +1,41 @@
+#include "probes/engine/verbs/served_group.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cli/compose.hpp"
+#include "tests/fakes/fake_verbs.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::uint64_t kAnswer = 1ULL << 63U;
+constexpr std::uint64_t work_of(std::uint64_t serial, std::uint64_t slot) { return serial << 32U | slot; }
+
+/// A completion is taken off the queue before its group goes, and handed on after the next one came, whose
+/// queue pair has the number again.
+TEST(ServedGroup, PassesOverWhatAGroupBeforeLeftInTheQueue) {
+  const IpAddress address(IpAddress::V4{10, 0, 1, 1});
+  testing::FakeVerbs fake({address});
+  const auto device = VerbsDevice::open(fake.library(), {.address = address}).value();
+  auto queue = CompletionQueue::make(device, 64).value();
+  ReceivedTally tally;
+  ConnectQps offer{.batch = BatchId(1),
+                   .kind = QpKind::unreliable,
+                   .from = device->address(),
+                   .mtu = Bytes(1024),
+                   .message = Bytes(64),
+                   .depth = 4};
+  offer.qps.push_back({.spec = 0, .qp = QpNum(3)});
+  const auto group = ServedGroup::make(device, *queue, {host_memory, host_memory}, {}, PortId(1), offer, 2,
+                                       [&](std::uint32_t) -> ReceivedTally& { return tally; });
+  ASSERT_TRUE(group) << group.error().message;
+  const QpNum qp = (*group)->numbers().at(0);
+  (*group)->take({.work = kAnswer | work_of(1, 0), .qp = qp});
+  (*group)->take({.work = work_of(1, 0), .qp = qp, .bytes = 64});
+  EXPECT_EQ(tally.packets, 0u);
+  (*group)->take({.work = work_of(2, 0), .qp = qp, .bytes = 64});
+  EXPECT_EQ(tally.packets, 1u) << "its own";
+}
+
+}  // namespace
+}  // namespace weft
