@@ -29,7 +29,7 @@ TEST_F(InfinibandLabTest, ALiveFabricIsSweptByAgentsThatKnowTheirPortsByTheirGid
   auto document = Json::parse(healthy.text, nullptr, false);
   EXPECT_EQ(document["verdict"], "healthy") << healthy.text << healthy.errors;
   EXPECT_EQ(document["coverage"]["complete"], true) << healthy.text;
-  lab.fault({"leaf1--spine2", "--loss", "5", "--from", "leaf1"});
+  lab.fault({"leaf1--spine2", "--loss", "2", "--from", "leaf1"});
   const auto faulty = lab.weft_in_subnet(live(lab));
   EXPECT_EQ(faulty.status, 1) << faulty.errors;
   document = Json::parse(faulty.text, nullptr, false);
