@@ -140,7 +140,7 @@ int sweep_command(const Arguments& arguments) {
       kExamples);
   parser.options().add_options()(
       "fabric", po::value<std::string>()->value_name("FILE"),
-      "the live fabric to sweep: its file, with addresses; `weft sweep FILE` does as well")(
+      "the live fabric to sweep: its file (RoCE: with addresses); `weft sweep FILE` does as well")(
       "hosts", po::value<std::string>()->value_name("LIST"),
       "probe from these hosts, as gpu[001-064],login2 or @FILE (default: all)")(
       "lab", po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
