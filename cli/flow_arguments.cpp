@@ -27,12 +27,18 @@ Result<void> read_count(const po::variables_map& values, const char* name, T mos
   return {};
 }
 
+/// A power of two, in the largest unit that options know.
+std::string binary(std::uint64_t bytes) {
+  return bytes >= 1ULL << 30U ? fmt::format("{}GiB", bytes >> 30U) : fmt::format("{}MiB", bytes >> 20U);
+}
+
 Result<std::optional<Bytes>> read_size(const po::variables_map& values, const char* name, std::int64_t least,
                                        std::uint64_t most) {
   const auto size = read_option(values, name, parse_bytes);
   if (!size || !*size) return size;
   if ((*size)->count() < least || static_cast<std::uint64_t>((*size)->count()) > most)
-    return fail(ErrorKind::usage, "--{} {}: expected {} to {} bytes", name, to_string(**size), least, most);
+    return fail(ErrorKind::usage, "--{} {}: expected {}B to {}", name, values[name].as<std::string>(), least,
+                binary(most));
   return size;
 }
 

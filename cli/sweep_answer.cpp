@@ -5,7 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 
@@ -32,11 +36,11 @@ Result<void> write_file(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << text;
   file.close();
-  if (!file)
-    return fail(ErrorKind::absent, "cannot write {}: does its directory exist, and may you write there?",
-                path);
+  if (!file) return fail(ErrorKind::absent, "cannot write {}: {}", path, std::strerror(errno));
   return {};
 }
+
+constexpr std::array kFiles{"save", "paths", "observations"};
 
 /// Of more than what the observations say: who got how much of a pattern, what queue pairs measured.
 bool has_news(const FlowResults& results) {
@@ -112,6 +116,19 @@ void add_answer_options(po::options_description& options) {
       "paths", po::value<std::string>()->value_name("FILE"), "write the path map (weft.pathmap/1) to a file")(
       "observations", po::value<std::string>()->value_name("FILE"),
       "write the observations (JSON Lines) to a file, for weft diagnose");
+}
+
+Result<bool> read_answer_options(const po::variables_map& values) {
+  for (const char* name : kFiles) {
+    const auto file = text_option(values, name);
+    if (!file) continue;
+    const auto parent = std::filesystem::path(*file).parent_path();
+    const bool is_there = access(file->c_str(), F_OK) == 0;
+    const std::string place = is_there ? *file : parent.empty() ? "." : parent.string();
+    if (access(place.c_str(), W_OK) != 0)
+      return fail(ErrorKind::usage, "--{} {}: cannot write {}: {}", name, *file, place, std::strerror(errno));
+  }
+  return wants_json(values);
 }
 
 int answer(const po::variables_map& values, const Fabric& fabric, Sweep& sweep, ProgressLine& progress) {

@@ -40,6 +40,9 @@ class ProgressLine {
 };
 
 void add_answer_options(po::options_description& options);
+/// Whether the answer is to be JSON. Error: usage, also for a file that could not be written once the work is
+/// done.
+Result<bool> read_answer_options(const po::variables_map& values);
 
 /// Prints the table or the JSON document and writes the files that were asked for; the exit status of the
 /// verdict.

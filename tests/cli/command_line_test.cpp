@@ -123,6 +123,8 @@ TEST(CommandLine, RefusesBadArgumentsOfASimulation) {
                                                         {"", "fault"}})
     expect_refused({"simulate", fabric.path(), "--fault", fault}, part);
   expect_refused({"simulate", fabric.path(), "--load", "9"}, "expected none, light or full");
+  expect_refused({"simulate", fabric.path(), "--save", "/no/such/file"},
+                 "--save /no/such/file: cannot write /no/such: No such file or directory");
 }
 
 TEST(CommandLine, RefusesBadArgumentsOfATrace) {

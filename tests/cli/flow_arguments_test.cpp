@@ -35,6 +35,7 @@ TEST(FlowArguments, OfQueuePairsAreRefusedWhereThereAreNoneWithWhatWouldHelp) {
 
 TEST(FlowArguments, OutOfRangeAreNamed) {
   EXPECT_THAT(refusal({"--qps", "65"}, "verbs"), HasSubstr("--qps 65: expected 1 to 64"));
+  EXPECT_THAT(refusal({"--volume", "0"}, "verbs"), HasSubstr("--volume 0: expected 1B to 1048576GiB"));
   EXPECT_THAT(refusal({"--operation", "push"}, "verbs"), HasSubstr("--operation push"));
   EXPECT_THAT(refusal({"--load-time", "1h"}, "verbs"), HasSubstr("--load-time"));
   EXPECT_THAT(refusal({"--memory", "gpu", "--message", "100B"}, "verbs"), HasSubstr("units of 16 bytes"));

@@ -28,7 +28,7 @@ TEST(LoadOptions, ThatMakeNoSenseAreRefusedWithWhatIsExpected) {
       {{"--engine", "verbs", "--qps", "0"}, "expected 1 to 64"},
       {{"--engine", "verbs", "--qps", "-3"}, "expected 1 to 64"},
       {{"--engine", "verbs", "--depth", "65"}, "expected 1 to 64"},
-      {{"--engine", "verbs", "--message", "2MiB"}, "expected 64 to 1048576 bytes"},
+      {{"--engine", "verbs", "--message", "2MiB"}, "--message 2MiB: expected 64B to 1MiB"},
       {{"--engine", "verbs", "--message", "many"}, "--message"},
       {{"--engine", "verbs", "--volume", "0"}, "--volume"},
       {{"--load-time", "1ms"}, "100ms at least"},

@@ -116,8 +116,10 @@ Result<void> QueuePair::modify(ibv_qp_attr& attributes, int mask, const char* to
   const int error = device_->library().modify_qp(qp_, &attributes, mask);
   if (error == 0) return {};
   if (const auto stands = device_->check_standing(); !stands) return stands;
-  return fail(ErrorKind::not_supported, "{}: a queue pair does not become {}: {}", device_->name(), to,
-              std::strerror(error));
+  const bool no_way = error == ENETUNREACH || error == EHOSTUNREACH;
+  return fail(ErrorKind::not_supported, "{}: a queue pair does not become {}: {}{}", device_->name(), to,
+              std::strerror(error),
+              no_way ? ": is there a route from the GID that is used (--gid-index) to the peer's?" : "");
 }
 
 Result<void> QueuePair::connect(const QpRoute& route) {

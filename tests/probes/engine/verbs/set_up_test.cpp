@@ -193,6 +193,14 @@ TEST(SetUp, AGidThatVanishedIsSaidOfTheHostThatLostIt) {
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
+TEST(SetUp, AGidWithoutAWayToThePeersIsNamedAsTheReason) {
+  FakeHosts hosts;
+  hosts.fake.refuse(FakeVerbs::Call::modify_qp, ENETUNREACH, 2);  // both ends were made
+  EXPECT_THAT(said_no(hosts.here->run(hosts.flows({50'000}), {})),
+              HasSubstr("Network is unreachable: is there a route from the GID that is used (--gid-index)"));
+  EXPECT_EQ(hosts.leaked(), 0u);
+}
+
 TEST(SetUp, APortThatWentDownIsSaidOfItsHost) {
   FakeHosts hosts;
   hosts.fake.take_down(FakeHosts::kHere);
