@@ -1,5 +1,6 @@
 #include "probes/discover/matching.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace weft {
@@ -19,6 +20,34 @@ std::map<NodePair, std::vector<ChannelId>> by_ends(const Fabric& fabric) {
   return channels;
 }
 
+/// A switch calls its ports by the numbers on its front; the NICs of a host are counted as far as they were
+/// reached, so that another may be the first.
+bool same_switch_ports(const Fabric& expected, ChannelId wanted, const Fabric& found, ChannelId there) {
+  const auto same = [&](PortId a, PortId b) {
+    return expected.is_host(expected.port(a).node) || expected.port(a).number == found.port(b).number;
+  };
+  return same(expected.source(wanted), found.source(there)) &&
+         same(expected.target(wanted), found.target(there));
+}
+
+/// Puts each of `found` at the place of the one it is of `wanted`: by the ports, those left in order.
+std::vector<std::optional<ChannelId>> in_order_of(const Fabric& expected,
+                                                  const std::vector<ChannelId>& wanted, const Fabric& found,
+                                                  std::vector<ChannelId> there) {
+  std::vector<std::optional<ChannelId>> placed(wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const auto same = std::ranges::find_if(
+        there, [&](ChannelId one) { return same_switch_ports(expected, wanted[i], found, one); });
+    if (same == there.end()) continue;
+    placed[i] = *same;
+    there.erase(same);
+  }
+  auto next = there.begin();
+  for (auto& place : placed)
+    if (!place && next != there.end()) place = *next++;
+  return placed;
+}
+
 std::string shape_of(const IbPort& port) {
   return port.width && port.speed ? fmt::format(" ({}{})", to_string(*port.width), to_string(*port.speed))
                                   : "";
@@ -34,9 +63,12 @@ FabricMatch match_fabrics(const Fabric& expected, const Fabric& found) {
   const auto there = by_ends(found);
   for (const auto& [ends, wanted] : by_ends(expected)) {
     const auto same = there.find(ends);
-    for (std::size_t i = 0; same != there.end() && i < std::min(wanted.size(), same->second.size()); ++i) {
-      match.found[wanted[i].value()] = same->second[i];
-      match.expected[same->second[i].value()] = wanted[i];
+    if (same == there.end()) continue;
+    const auto placed = in_order_of(expected, wanted, found, same->second);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (!placed[i]) continue;
+      match.found[wanted[i].value()] = *placed[i];
+      match.expected[placed[i]->value()] = wanted[i];
     }
   }
   for (const PortId nic : expected.nics())

@@ -14,8 +14,8 @@ struct FabricMatch {
   std::vector<std::optional<PortId>> found_nic;    // by expected port, NICs only
 };
 
-/// Nodes by name; of several links between two nodes the first to the first. A host's NIC is known by its
-/// switch, where it has one, else by its number.
+/// Nodes by name; of several links between two nodes those at the same ports of the switches, of the others
+/// the first to the first. A host's NIC is known by its switch and the port there.
 FabricMatch match_fabrics(const Fabric& expected, const Fabric& found);
 
 /// The signs of a link that is not there, and of one that runs at `rate` instead of what it should: certain,
