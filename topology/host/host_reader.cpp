@@ -1,6 +1,7 @@
 #include "topology/host/host_reader.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "topology/host/interfaces.hpp"
 #include "topology/host/nic_settings.hpp"
@@ -84,10 +85,10 @@ class Reader {
       if (!nic.firmware) nic.firmware = interface.firmware;
       if (!source_.shares_machine) add_settings(nic);
     }
-    for (NicInventory& nic : inventory_.nics) {
-      if (!nic.served_as && nic.rdma_device) nic.served_as = served_name(*nic.rdma_device);
-      nic.serves = nic.served_as.has_value();
-    }
+    for (NicInventory& nic : inventory_.nics)
+      if (!nic.served_as && nic.rdma_device && is_served(*nic.rdma_device)) nic.served_as = nic.rdma_device;
+    serve_infiniband_ports();
+    for (NicInventory& nic : inventory_.nics) nic.serves = nic.served_as.has_value();
   }
 
   bool is_served(const std::string& name) const { return std::ranges::count(source_.serves, name) > 0; }
@@ -100,12 +101,21 @@ class Reader {
     return std::nullopt;
   }
 
-  /// The same for an RDMA device: its name, or the GID of its InfiniBand port.
-  std::optional<std::string> served_name(const std::string& device) const {
-    if (is_served(device)) return device;
-    const auto port = infiniband_port_guid(sys_, device);
-    const auto gid = port ? std::optional(to_string(gid_address(*port))) : std::nullopt;
-    return gid && is_served(*gid) ? gid : std::nullopt;
+  /// By their GIDs. A NIC is a port: an adapter of which several are served is as many.
+  void serve_infiniband_ports() {
+    std::vector<NicInventory> more;
+    for (NicInventory& nic : inventory_.nics) {
+      if (nic.served_as || !nic.rdma_device) continue;
+      for (const auto& [port, guid] : infiniband_ports(sys_, *nic.rdma_device)) {
+        const auto gid = to_string(gid_address(guid));
+        if (!is_served(gid)) continue;
+        NicInventory& served = nic.served_as ? more.emplace_back(nic) : nic;
+        if (port > 1) served.interface.reset();  // that of the first
+        served.served_as = gid;
+        read_rdma_port(sys_, *nic.rdma_device, port, served);
+      }
+    }
+    std::ranges::move(more, std::back_inserter(inventory_.nics));
   }
 
   NicInventory& nic_of(const NetworkInterface& interface) {

@@ -25,14 +25,19 @@ std::optional<GidCounts> count_gids(const std::filesystem::path& port) {
   return counts;
 }
 
-NicInventory read_device(const std::filesystem::path& folder, const std::string& name) {
+constexpr unsigned kMostPorts = 254;  // IBTA vol. 1, 14.2.5.6
+
+std::filesystem::path port_folder(const std::filesystem::path& sys, const std::string& device,
+                                  unsigned port) {
+  return sys / "class/infiniband" / device / "ports" / std::to_string(port);
+}
+
+NicInventory read_device(const std::filesystem::path& sys, const std::string& name) {
+  const auto folder = sys / "class/infiniband" / name;
   NicInventory nic{
       .rdma_device = name, .pci = sysfs_target(folder / "device"), .firmware = sysfs_line(folder / "fw_ver")};
-  const auto port = folder / "ports/1";
-  if (const auto state = sysfs_line(port / "state")) nic.port_state = parse_port_state(*state);
-  if (const auto rate = sysfs_line(port / "rate")) nic.rate = parse_port_rate(*rate);
-  nic.link_layer = sysfs_line(port / "link_layer");
-  if (nic.link_layer == "Ethernet") nic.gids = count_gids(port);
+  read_rdma_port(sys, name, 1, nic);
+  if (nic.link_layer == "Ethernet") nic.gids = count_gids(port_folder(sys, name, 1));
   if (const auto traffic_class = sysfs_line(folder / "tc/1/traffic_class"))
     nic.settings["RoCE traffic class"] = *traffic_class;
   return nic;
@@ -40,18 +45,31 @@ NicInventory read_device(const std::filesystem::path& folder, const std::string&
 
 }  // namespace
 
-std::optional<Guid> infiniband_port_guid(const std::filesystem::path& sys, const std::string& device) {
-  const auto port = sys / "class/infiniband" / device / "ports/1";
-  if (sysfs_line(port / "link_layer") != "InfiniBand") return std::nullopt;
-  const auto text = sysfs_line(port / "gids/0");
-  const auto gid = text ? IpAddress::parse(*text) : fail(ErrorKind::absent, "no GID");
-  return gid ? port_of_gid(*gid) : std::nullopt;
+void read_rdma_port(const std::filesystem::path& sys, const std::string& device, unsigned port,
+                    NicInventory& into) {
+  const auto folder = port_folder(sys, device, port);
+  if (const auto state = sysfs_line(folder / "state")) into.port_state = parse_port_state(*state);
+  if (const auto rate = sysfs_line(folder / "rate")) into.rate = parse_port_rate(*rate);
+  into.link_layer = sysfs_line(folder / "link_layer");
+}
+
+std::map<unsigned, Guid> infiniband_ports(const std::filesystem::path& sys, const std::string& device) {
+  std::map<unsigned, Guid> ports;
+  for (unsigned port = 1; port <= kMostPorts; ++port) {
+    const auto layer = sysfs_line(port_folder(sys, device, port) / "link_layer");
+    if (!layer) break;
+    const auto text = sysfs_line(port_folder(sys, device, port) / "gids/0");
+    const auto gid = text ? IpAddress::parse(*text) : fail(ErrorKind::absent, "no GID");
+    const auto guid = gid ? port_of_gid(*gid) : std::nullopt;
+    if (*layer == "InfiniBand" && guid) ports.emplace(port, *guid);
+  }
+  return ports;
 }
 
 std::vector<NicInventory> rdma_devices(const std::filesystem::path& sys) {
   std::vector<NicInventory> found;
   for (const std::string& name : sysfs_names(sys / "class/infiniband"))
-    found.push_back(read_device(sys / "class/infiniband" / name, name));
+    found.push_back(read_device(sys, name));
   return found;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,7 +15,10 @@ namespace weft {
 /// traffic class.
 std::vector<NicInventory> rdma_devices(const std::filesystem::path& sys);
 
-/// The GUID of the device's first port, by which its InfiniBand GIDs are known; absent: not InfiniBand.
-std::optional<Guid> infiniband_port_guid(const std::filesystem::path& sys, const std::string& device);
+/// The device's InfiniBand ports, by number, with the GUIDs by which their GIDs are known.
+std::map<unsigned, Guid> infiniband_ports(const std::filesystem::path& sys, const std::string& device);
+/// What the port says of itself: state, rate, link layer.
+void read_rdma_port(const std::filesystem::path& sys, const std::string& device, unsigned port,
+                    NicInventory& into);
 
 }  // namespace weft

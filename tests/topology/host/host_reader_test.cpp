@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "tests/support/captured_host.hpp"
 #include "topology/host/pcie_tree.hpp"
@@ -138,6 +139,26 @@ TEST_F(HostReader, AnInfinibandPortIsServedByItsGidWhateverItsPrefix) {
     EXPECT_EQ(nic.serves, nic.rdma_device == "mlx5_3");
     EXPECT_EQ(nic.served_as.value_or("fe80::2:c903:0:1491"), "fe80::2:c903:0:1491");
   }
+}
+
+TEST_F(HostReader, EachServedPortOfAnInfinibandAdapterIsANic) {
+  const CapturedHost host;
+  const std::string ports = "sys/class/infiniband/mlx5_3/ports/";
+  for (const std::string port : {"1/", "2/", "3/"}) {
+    host.put(ports + port + "link_layer", "InfiniBand\n");
+    host.put(ports + port + "gids/0", "fe80:0000:0000:0000:0002:c903:0000:149" + port.substr(0, 1) + "\n");
+  }
+  host.put(ports + "1/state", "1: DOWN\n");
+  host.put(ports + "2/state", "4: ACTIVE\n");
+  host.put(ports + "3/state", "2: INIT\n");
+  const auto inventory =
+      read_host({.root = host.root(), .serves = {"fe80::2:c903:0:1492", "fe80::2:c903:0:1493"}});
+  ASSERT_TRUE(inventory);
+  std::map<std::string, std::string> states;
+  for (const NicInventory& nic : inventory->nics)
+    if (nic.serves) states[nic.served_as.value()] = nic.port_state.value();
+  EXPECT_EQ(states, (std::map<std::string, std::string>{{"fe80::2:c903:0:1492", "ACTIVE"},
+                                                        {"fe80::2:c903:0:1493", "INIT"}}));
 }
 
 TEST(HostReaderLive, OfASharedMachineOnlyTheServedInterfacesAreTold) {
