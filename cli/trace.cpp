@@ -232,25 +232,35 @@ int trace_simulated(const TraceWords& words, const FabricFile& file) {
   return done ? print(file.fabric, script, *pair, words) : report(done.error());
 }
 
+/// In the tables of the subnet where an adapter is named; else in those that a subnet manager would fill, and
+/// that is said.
+int trace_infiniband_fabric(const po::variables_map& values, const TraceWords& words,
+                            const FabricFile& file) {
+  if (words.audit.queue_pairs > 0)
+    return report({ErrorKind::usage,
+                   "--audit: on InfiniBand who connects chooses the LID, and no device a label of its own"});
+  const bool simulated = values.count("simulate") != 0;
+  const bool names_adapter = !values["device"].as<std::string>().empty();
+  if (!simulated && names_adapter) return trace_subnet(values, words, file.fabric);
+  if (!simulated && !values["port"].defaulted())
+    return report({ErrorKind::usage, "--port is one of an adapter: add --device HCA"});
+  const int status = trace_simulated(words, file);
+  if (!simulated && status == kExitHealthy)
+    fmt::print(stderr,
+               "weft: traced in tables as a subnet manager would fill them; --device HCA asks the subnet\n");
+  return status;
+}
+
 /// With packets where the file has addresses to send them to; else in a simulation, and that is said.
 int trace_fabric(const po::variables_map& values, const TraceWords& words) {
   const auto path = values["fabric"].as<std::string>();
   const auto file = read_fabric_file(path);
   if (!file) return report(file.error());
-  const bool simulated = values.count("simulate") != 0;
+  if (file->fabric.kind() == FabricKind::infiniband) return trace_infiniband_fabric(values, words, *file);
   if (words.audit.queue_pairs > 0 && file->addresses.empty())
     return report(
         {ErrorKind::usage, fmt::format("--audit: {} gives no addresses to reach RDMA devices at", path)});
-  if (file->fabric.kind() == FabricKind::infiniband) {
-    if (!simulated && !values["device"].as<std::string>().empty())
-      return trace_subnet(values, words, file->fabric);
-    const int status = trace_simulated(words, *file);
-    if (!simulated && status == kExitHealthy)
-      fmt::print(
-          stderr,
-          "weft: traced in tables as a subnet manager would fill them; --device HCA asks the subnet\n");
-    return status;
-  }
+  const bool simulated = values.count("simulate") != 0;
   if (!simulated && !file->addresses.empty()) {
     const auto live = read_live_fabric(path);
     return live ? trace_cluster(values, words, *live) : report(live.error());

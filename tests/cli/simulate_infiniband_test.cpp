@@ -81,6 +81,16 @@ TEST(SimulateInfiniband, LabelsAreLidsAndEachTakesItsOwnPath) {
   }
 }
 
+TEST(SimulateInfiniband, ATraceRefusesWhatAsksForASubnetThatIsNotNamed) {
+  const ScratchFile fabric(kFabric);
+  const auto port = call(trace_command, {"host1", "host8", "--fabric", fabric.path(), "--port", "2"});
+  EXPECT_EQ(port.status, 64);
+  EXPECT_THAT(port.err, HasSubstr("add --device HCA"));
+  const auto audit = call(trace_command, {"host1", "host8", "--fabric", fabric.path(), "--audit", "4"});
+  EXPECT_EQ(audit.status, 64);
+  EXPECT_THAT(audit.err, HasSubstr("on InfiniBand"));
+}
+
 TEST(SimulateInfiniband, MoreLidsThanThereAreIsSaid) {
   const ScratchFile fabric(
       "fabric: ib\nkind: infiniband\nclos: {leaves: 200, spines: 4, hosts_per_leaf: 40}\nlab: {lmc: 3}\n");

@@ -56,13 +56,24 @@ TEST_F(InfinibandLabTest, ALiveFabricSaysWhatIsNotThere) {
   ASSERT_EQ(lab.up.status, 0) << lab.up.errors;
   EXPECT_THAT(lab.weft_in_subnet(live(lab, {"--engine", "raw"})).errors,
               HasSubstr("--engine raw: an InfiniBand fabric is probed by umad or verbs"));
-  EXPECT_THAT(lab.weft_in_subnet(live(lab, {"--device", "mlx5_9"})).errors,
-              HasSubstr("no InfiniBand management device for mlx5_9"));
+  const auto other = lab.weft_in_subnet(live(lab, {"--device", "mlx5_9"})).errors;
+  EXPECT_THAT(other, HasSubstr("no InfiniBand management device for mlx5_9"));
+  EXPECT_THAT(other, HasSubstr("there is ibsim0"));
   EXPECT_THAT(lab.weft_in_subnet(live(lab, {"--hosts", "host1"})).errors, HasSubstr("two hosts at least"));
   EXPECT_THAT(lab.weft_in_subnet(live(lab, {"--qps", "2"})).errors, HasSubstr("it needs --engine verbs"));
   lab.fault({"host3--leaf2", "--down"});
-  EXPECT_THAT(lab.weft_in_subnet(live(lab, {"--hosts", "host1,host3"})).errors,
-              HasSubstr("host3 is not in the subnet"));
+  const auto one = lab.weft_in_subnet(live(lab, {"--hosts", "host1,host3"}));
+  EXPECT_THAT(one.errors, HasSubstr("host3 is not in the subnet"));
+  EXPECT_THAT(one.errors, HasSubstr("two hosts at least"));
+  // A host whose cable is out ends nothing: the cable is the finding, whoever was asked for.
+  for (const auto& hosts : {std::vector<std::string>{}, {"--hosts", "host[1-6]"}}) {
+    const auto rest = lab.weft_in_subnet(live(lab, hosts));
+    EXPECT_EQ(rest.status, 2) << rest.text << rest.errors;
+    const auto document = Json::parse(rest.text, nullptr, false);
+    ASSERT_EQ(document["hosts"].size(), 1u) << rest.text;
+    EXPECT_EQ(document["hosts"][0]["link"], "host3--leaf2");
+    EXPECT_EQ(document["hosts"][0]["cause"], "down");
+  }
   // Agents that have no RDMA library or device are findings of their hosts.
   const auto verbs = lab.weft_in_subnet(live(lab, {"--engine", "verbs", "--hosts", "host1,host2"}));
   EXPECT_EQ(verbs.status, 2) << verbs.text << verbs.errors;

@@ -67,6 +67,22 @@ Result<UmadPort> found_by_guid(UmadPort port) {
               port.guid->value(), there);
 }
 
+/// "; there is mlx5_0, mlx5_1".
+std::string adapters() {
+  char names[UMAD_MAX_DEVICES][UMAD_CA_NAME_LEN] = {};
+  const int count = umad_get_cas_names(names, UMAD_MAX_DEVICES);
+  std::string there;
+  for (int i = 0; i < count; ++i) there += fmt::format("{}{}", i == 0 ? "; there is " : ", ", names[i]);
+  return there;
+}
+
+/// libibumad says EIO of whatever its open(2) met, which errno still has.
+int open_port(const char* device, int port) {
+  errno = 0;
+  const int opened = umad_open_port(device, port);
+  return opened == -EIO && errno != 0 ? -errno : opened;
+}
+
 /// The methods a registration takes unasked: none but SEND of our own class.
 struct Methods {
   long mask[16 / sizeof(long)] = {};
@@ -182,14 +198,16 @@ Result<std::unique_ptr<Mads>> open_umad(const UmadPort& wanted) {
   if (!found) return pass_on(found);
   const UmadPort& port = *found;
   const char* device = port.device.empty() ? nullptr : port.device.c_str();
-  const int opened = manages ? umad_open_port(device, port.port) : kNoManagement;
+  const int opened = manages ? open_port(device, port.port) : kNoManagement;
   if (opened == -EACCES || opened == -EPERM)
-    return fail(ErrorKind::permission, "opening the InfiniBand management device: {}",
+    return fail(ErrorKind::permission,
+                "opening the InfiniBand management device: {}: run as root, or give this user the right to "
+                "/dev/infiniband/umad*",
                 what_errno_says(opened));
   if (opened < 0)
     return fail(ErrorKind::absent, "no InfiniBand management device{}: {}",
                 port.device.empty() ? "" : " for " + port.device,
-                opened == kNoManagement ? kLoadModule : what_errno_says(opened));
+                opened == kNoManagement ? kLoadModule : what_errno_says(opened) + adapters());
   auto umad = std::make_unique<Umad>(opened);
   for (const auto mad_class : {MadClass::subnet, MadClass::subnet_directed, MadClass::performance})
     if (const auto done = umad->register_class(mad_class, false); !done) return pass_on(done);
