@@ -52,9 +52,19 @@ T whole(const json& in) {
   return static_cast<T>(in.get<std::uint64_t>());
 }
 
+template <class T>
+std::vector<T> wholes(const json& in) {
+  std::vector<T> all;
+  for (const json& one : in) all.push_back(whole<T>(one));
+  return all;
+}
+
 PortAddress address_from(const json& in) {
-  return {in.at("gid").get<Gid>(), Lid(whole<std::uint16_t>(in.at("lid"))),
-          whole<std::uint8_t>(in.at("lmc"))};
+  const auto bytes = wholes<std::uint8_t>(in.at("gid"));
+  PortAddress address{{}, Lid(whole<std::uint16_t>(in.at("lid"))), whole<std::uint8_t>(in.at("lmc"))};
+  if (bytes.size() != address.gid.size()) throw json::other_error::create(501, "a GID has 16 bytes", &in);
+  std::ranges::copy(bytes, address.gid.begin());
+  return address;
 }
 
 ReadLimits reads_from(const json& in) {
@@ -73,10 +83,17 @@ const json& list_of(const json& in, const char* name) {
 }
 
 Bytes size_from(const json& in) {
-  const auto bytes = in.get<std::int64_t>();
-  constexpr std::int64_t kMost = 1LL << 30;
-  if (bytes < 0 || bytes > kMost) throw json::other_error::create(501, "a size that makes no sense", &in);
+  constexpr std::uint32_t kMost = 1U << 30U;
+  const auto bytes = whole<std::uint32_t>(in);
+  if (bytes > kMost) throw json::other_error::create(501, "a size that makes no sense", &in);
   return Bytes(bytes);
+}
+
+Nanoseconds time_from(const json& in) {
+  const auto count = whole<std::uint64_t>(in);
+  if (count > static_cast<std::uint64_t>(Nanoseconds::max().count()))
+    throw json::other_error::create(501, "a time that makes no sense", &in);
+  return Nanoseconds(static_cast<std::int64_t>(count));
 }
 
 FlowOperation operation_from(const json& in) {
@@ -116,7 +133,7 @@ CloseQps close_from(const json& in) {
   for (const json& flow : list_of(in, "moved"))
     m.moved.push_back({whole<std::uint32_t>(flow.at(0)), whole<std::uint64_t>(flow.at(1)),
                        whole<std::uint64_t>(flow.at(2)), whole<std::uint64_t>(flow.at(3)),
-                       Nanoseconds(flow.at(4).get<std::int64_t>())});
+                       time_from(flow.at(4))});
   return m;
 }
 
@@ -151,7 +168,7 @@ std::string encode_differing(const std::vector<std::uint32_t>& specs) {
 
 Result<std::vector<std::uint32_t>> decode_differing(std::string_view text) {
   return read_with<std::vector<std::uint32_t>>(
-      text, [](const json& in) { return list_of(in, "differing").get<std::vector<std::uint32_t>>(); });
+      text, [](const json& in) { return wholes<std::uint32_t>(list_of(in, "differing")); });
 }
 
 Result<QpQuestion> decode_qp_question(std::string_view text) {

@@ -54,6 +54,24 @@ TEST(QpMessages, WhatDoesNotFitIsAnErrorThatSaysSo) {
       decode_qps_connected(R"({"from":{"gid":[1,2],"lid":0},"memory":1,"key":1,"qps":[],"stamps":false})"));
 }
 
+TEST(QpMessages, NumbersThatDoNotFitAreRefusedNeverCut) {
+  const auto with = [](std::string text, std::string_view old, std::string_view now) {
+    const auto at = text.find(old);
+    EXPECT_NE(at, std::string::npos) << old << " in " << text;
+    return text.replace(at, old.size(), now);
+  };
+  const std::string connect = encode(QpQuestion(offer()));
+  EXPECT_FALSE(decode_qp_question(with(connect, "255,255", "255,311"))) << "a byte of a GID";
+  EXPECT_FALSE(decode_qp_question(with(connect, "255,255", "255,3e8")));
+  EXPECT_FALSE(decode_qp_question(with(connect, "255,255", "255"))) << "a GID of 15 bytes";
+  EXPECT_FALSE(decode_qp_question(with(connect, "255,255", "255,255,255"))) << "of 17";
+  EXPECT_FALSE(decode_qp_question(with(connect, "\"mtu\":4096", "\"mtu\":1e300")));
+  EXPECT_FALSE(decode_qp_question(with(connect, "\"mtu\":4096", "\"mtu\":-1")));
+  const std::string close = encode(QpQuestion(CloseQps{BatchId(7), {{3, 12, 10, 41'400, Nanoseconds(500)}}}));
+  EXPECT_FALSE(decode_qp_question(with(close, "500", "5e30"))) << "a time";
+  EXPECT_FALSE(decode_differing("{\"differing\":[1,4294967296]}"));
+}
+
 TEST(QpMessages, MoreReadsThanAnyDeviceCanBeToldAreRefused) {
   const auto text = encode(QpQuestion(offer()));
   for (const char* instead : {"256", "-1", "1.5", "null", "[]"}) {
