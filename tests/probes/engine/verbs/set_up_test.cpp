@@ -2,6 +2,9 @@
 // by, a change of label; and what is said where the host refuses.
 #include <gmock/gmock.h>
 
+#include <limits>
+#include <map>
+
 #include "probes/wire/roce_label.hpp"
 #include "tests/probes/engine/verbs/fake_hosts.hpp"
 
@@ -100,6 +103,23 @@ TEST(SetUp, FlowsThatMoveGetAsMuchTimeAfterwardsHoweverLongTheDeviceTakes) {
     EXPECT_EQ(tally.moved, (LabelChange{true, "by the drained state"}));
     EXPECT_GE(tally.elapsed, milliseconds(20 + 4 * 10));
   }
+}
+
+TEST(SetUp, WhereQueuePairsDoNotDrainTheOthersAreLeftAsTheyAre) {
+  FakeHosts hosts;
+  hosts.fake.drain_slowly(FakeHosts::kHere, std::numeric_limits<int>::max());
+  auto request = hosts.flows({50'000, 50'001, 50'002, 50'003});
+  for (FlowSpec& spec : request.specs) spec.then = PathLabel(61'000);
+  const auto tallies = hosts.here->run(request, {});
+  ASSERT_TRUE(tallies) << tallies.error().message;
+  std::map<std::string, std::size_t> said;
+  for (const FlowTally& tally : *tallies) {
+    ASSERT_TRUE(tally.moved);
+    EXPECT_FALSE(tally.moved->done);
+    ++said[tally.moved->how];
+  }
+  EXPECT_EQ(said["fake0: a queue pair does not drain"], 2u);
+  EXPECT_EQ(said["not tried: others did not drain"], 2u);
 }
 
 TEST(SetUp, AFlowThatItsDeviceDoesNotLetMoveSaysWhyAndGoesOn) {
