@@ -33,6 +33,11 @@ std::uint32_t depth_for(std::size_t payload, std::size_t specs) {
   return static_cast<std::uint32_t>(std::clamp(kMostUnderWay / specs, kFewestUnderWay, most));
 }
 
+/// Where no way back is known the plan repeats the label of the way there, and that LID is the peer's.
+bool is_ours(PathLabel label, const PortAddress& port) {
+  return label.value() >= port.lids().base.value() && label.value() < port.lids().end();
+}
+
 /// One spec: its queue pair and its share of the memory.
 struct Line {
   std::size_t first_slot = 0;  // depth slots to receive into, then depth to send from
@@ -115,7 +120,8 @@ class PingRun {
     std::vector<RequestedQp> wanted;
     for (const PingSpec& spec : request_.specs) {
       wanted.push_back({spec.peer, spec.label, std::nullopt});
-      if (spec.back_label.value() != 0)
+      if (device->is_infiniband() ? is_ours(spec.back_label, device->address())
+                                  : spec.back_label.value() != 0)
         wanted.back().back_label = spec.back_label;
       else if (!device->is_infiniband())  // a UDP port serves both ways, a LID is one end's
         wanted.back().back_label = spec.label;

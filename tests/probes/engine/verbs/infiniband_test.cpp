@@ -62,6 +62,18 @@ TEST_P(OnInfiniband, PingsGoToTheLidsOfTheirLabelsThereAndBack) {
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
+TEST_P(OnInfiniband, PingsWithoutAKnownWayBackAreAnsweredByTheFirstLid) {
+  SubnetHosts hosts(GetParam());
+  auto request = hosts.spread_pings(1);
+  request.specs[0].label = request.specs[0].back_label = PathLabel(13);  // as plan_pings says it
+  std::vector<PingTally> tallies;
+  const auto seen = hosts.marks_during([&] { tallies = hosts.here->ping(request, {}).value(); });
+  EXPECT_EQ(tallies.at(0).refused.value_or(""), "");
+  EXPECT_EQ(tallies.at(0).answered, 100u);
+  EXPECT_THAT(seen, UnorderedElementsAre(to(13, 0), to(8, 1)));
+  EXPECT_EQ(hosts.leaked(), 0u);
+}
+
 TEST_P(OnInfiniband, ALabelThatIsNoLidOfThePeerIsRefused) {
   SubnetHosts hosts(GetParam());
   auto request = hosts.pings(1);
