@@ -23,6 +23,13 @@ void add_subnet_options(po::options_description& options) {
                "its port (default: the first active)");
 }
 
+Result<void> refuse_subnet_options(const po::variables_map& values) {
+  for (const char* name : {"device", "port"})
+    if (!values[name].defaulted())
+      return fail(ErrorKind::usage, "--{} is of a live InfiniBand fabric: give its file with --fabric", name);
+  return {};
+}
+
 Result<std::unique_ptr<Mads>> open_subnet(const po::variables_map& values) {
   const auto port = values["port"].as<unsigned>();
   if (port > kHighestPort) return fail(ErrorKind::usage, "--port {}: expected 1 to {}", port, kHighestPort);

@@ -11,6 +11,8 @@ namespace weft {
 
 /// --device, --port: what a subnet is asked through.
 void add_subnet_options(po::options_description& options);
+/// Error: usage, where one of them is given although no live subnet is asked.
+Result<void> refuse_subnet_options(const po::variables_map& values);
 /// The management datagrams of the port that they name.
 Result<std::unique_ptr<Mads>> open_subnet(const po::variables_map& values);
 

@@ -162,12 +162,13 @@ int sweep_command(const Arguments& arguments) {
   if (const auto place = check_place(*values); !place) return report(place.error());
   const auto options = read_sweep_options(*values, values->count("fabric") != 0);
   if (!options) return report(options.error());
-  if (const auto path = text_option(*values, "fabric")) {
-    const auto file = read_live_fabric(*path);
-    if (!file) return report(file.error());
-    return file->fabric.kind() == FabricKind::infiniband ? sweep_infiniband_fabric(*values, *options, *file)
-                                                         : sweep_cluster(*values, *options, *file);
-  }
+  const auto path = text_option(*values, "fabric");
+  const auto file = path ? std::optional(read_live_fabric(*path)) : std::nullopt;
+  if (file && !*file) return report(file->error());
+  if (file && (*file)->fabric.kind() == FabricKind::infiniband)
+    return sweep_infiniband_fabric(*values, *options, **file);
+  if (const auto none = refuse_subnet_options(*values); !none) return report(none.error());
+  if (file) return sweep_cluster(*values, *options, **file);
   if (const auto name = (*values)["lab"].as<std::string>(); ib_lab_exists(name, ib_lab_root())) {
     if (const auto engine = (*values)["engine"].as<std::string>(); engine != "auto")
       return report({ErrorKind::usage,

@@ -257,6 +257,7 @@ int trace_fabric(const po::variables_map& values, const TraceWords& words) {
   const auto file = read_fabric_file(path);
   if (!file) return report(file.error());
   if (file->fabric.kind() == FabricKind::infiniband) return trace_infiniband_fabric(values, words, *file);
+  if (const auto none = refuse_subnet_options(values); !none) return report(none.error());
   if (words.audit.queue_pairs > 0 && file->addresses.empty())
     return report(
         {ErrorKind::usage, fmt::format("--audit: {} gives no addresses to reach RDMA devices at", path)});
@@ -304,6 +305,7 @@ int trace_command(const Arguments& arguments) {
   const auto words = read_words(*values);
   if (!words) return report(words.error());
   if (!values->count("lab")) return trace_fabric(*values, *words);
+  if (const auto none = refuse_subnet_options(*values); !none) return report(none.error());
   const auto lab = (*values)["lab"].as<std::string>();
   if (!ib_lab_exists(lab, ib_lab_root())) return trace_lab(*values, *words);
   if (words->audit.queue_pairs > 0)

@@ -23,6 +23,19 @@ TEST(ClusterArguments, ASweepIsOfALabOrOfAFabric) {
   EXPECT_THAT(both.err, HasSubstr("--lab stands alone"));
 }
 
+TEST(ClusterArguments, AnAdapterIsNamedForALiveInfinibandFabricAlone) {
+  const ScratchFile file(kFabric);
+  const auto refused = [](int (*command)(const Arguments&), const Arguments& words) {
+    const auto outcome = call(command, words);
+    EXPECT_EQ(outcome.status, 64);
+    EXPECT_THAT(outcome.err, HasSubstr("is of a live InfiniBand fabric"));
+  };
+  refused(sweep_command, {"--fabric", file.path(), "--device", "mlx5_0"});
+  refused(sweep_command, {"--lab=x", "--port", "1"});
+  refused(trace_command, {"host1", "host2", "--fabric", file.path(), "--device", "mlx5_0"});
+  refused(trace_command, {"host1", "host2", "--lab=x", "--port", "1"});
+}
+
 TEST(ClusterArguments, TheFabricFileMayStandWithoutItsOption) {
   EXPECT_THAT(call(sweep_command, {"/nonexistent/f.yaml"}).err, HasSubstr("/nonexistent/f.yaml"));
 }
