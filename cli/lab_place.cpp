@@ -5,10 +5,12 @@
 
 #include <cstdlib>
 
+#include "topology/lab/lab_control.hpp"
+
 namespace weft {
 
 std::filesystem::path lab_state_root() {
-  if (geteuid() == 0) return "/run/weft/labs";
+  if (geteuid() == 0) return kLabsOfRoot;
   if (const char* runtime = std::getenv("XDG_RUNTIME_DIR"); runtime != nullptr && *runtime == '/')
     return std::filesystem::path(runtime) / "weft/labs";
   return fmt::format("/tmp/weft-{}/labs", geteuid());

@@ -90,7 +90,9 @@ Result<SweepOptions> read_sweep_options(const po::variables_map& values, bool li
 void note_missing_load(const po::variables_map& values) {
   for (const char* name : {"load", "pattern"})
     if (values.count(name) && values[name].as<std::string>() != "none")
-      fmt::print(stderr, "weft: --{}: InfiniBand is swept by probes alone, without load\n", name);
+      fmt::print(stderr,
+                 "weft: --{}: management datagrams load nothing; --engine verbs does, on a live fabric\n",
+                 name);
 }
 
 }  // namespace weft

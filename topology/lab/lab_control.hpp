@@ -14,6 +14,9 @@
 
 namespace weft {
 
+/// Where the labs of root are kept.
+inline constexpr const char* kLabsOfRoot = "/run/weft/labs";
+
 struct LabUp {
   Lab lab;
   bool was_up = false;  // nothing was done: that very fabric was up already

@@ -16,7 +16,6 @@
 namespace weft {
 namespace {
 
-const std::filesystem::path kLabsOfRoot = "/run/weft/labs";
 constexpr const char* kFile = "state.json";
 constexpr std::chrono::milliseconds kLockPoll{20};
 
@@ -30,7 +29,7 @@ tl::unexpected<Error> no_such_lab(const std::filesystem::path& root, std::string
   const auto names = lab_names(root);
   const std::string there = names.empty() ? "no lab is up" : fmt::format("up: {}", fmt::join(names, ", "));
   std::error_code error;
-  if (std::filesystem::exists(kLabsOfRoot / std::filesystem::path(name), error) && root != kLabsOfRoot)
+  if (root != kLabsOfRoot && std::filesystem::exists(std::filesystem::path(kLabsOfRoot) / name, error))
     return fail(ErrorKind::permission, "lab '{}' is root's: run this as root, or make one of your own ({})",
                 name, there);
   return fail(ErrorKind::not_found,

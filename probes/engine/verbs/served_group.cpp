@@ -18,8 +18,9 @@ Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); 
 }  // namespace
 
 std::size_t ServedGroup::completions(const ConnectQps& offer) {
-  const ServedGroup group(PortId(0), offer, 0);
-  return group.receives() ? group.slots_in_ * (group.is_probes() ? 2 : 1) : 0;
+  const std::size_t received = offer.qps.size() * offer.depth;
+  if (offer.kind != QpKind::reliable) return 2 * received;  // the probes and their answers
+  return offer.operation == FlowOperation::send ? received : 0;
 }
 
 ServedGroup::ServedGroup(PortId from, const ConnectQps& offer, std::uint32_t serial)

@@ -48,6 +48,25 @@ struct FakeHosts {
     return fake.held();
   }
 
+  /// The devices as they stand when the first message of `work` has arrived.
+  struct Seen {
+    std::vector<testing::FakeVerbs::Marks> marks;
+    std::size_t queue_pairs = 0;
+  };
+  template <class F>
+  Seen seen_during(F work) {
+    Seen seen;
+    const auto before = fake.messages();
+    std::jthread watcher([&](const std::stop_token& stop) {
+      while (fake.messages() == before && !stop.stop_requested()) std::this_thread::yield();
+      seen = {fake.marks(), fake.queue_pairs()};
+    });
+    work();
+    watcher.request_stop();
+    watcher.join();
+    return seen;
+  }
+
   FlowRequest flows(std::vector<std::uint32_t> labels, Bandwidth rate = Bandwidth::mbit(200)) const {
     FlowRequest request{.run = RunId(1), .batch = BatchId(1), .peers = {{nic(kThere), addresses[kThere]}}};
     for (const auto label : labels) request.specs.push_back({0, PathLabel(label), rate, Bytes(4096)});

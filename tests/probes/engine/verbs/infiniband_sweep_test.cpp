@@ -100,10 +100,10 @@ class Subnet {
  private:
   const ForwardingTables& tables() const { return *simulated_.tables; }
   Fabric fabric_ = make_clos({.kind = FabricKind::infiniband,
-                               .leaves = 3,
-                               .spines = 2,
-                               .hosts_per_leaf = 1,
-                               .link = Bandwidth::mbit(10)})
+                              .leaves = 3,
+                              .spines = 2,
+                              .hosts_per_leaf = 1,
+                              .link = Bandwidth::mbit(10)})
                        .value();
   InfinibandInventory design_ = design_inventory(fabric_);
   SimulatedTables simulated_ = simulated_tables(fabric_, kLmc, {}).value();

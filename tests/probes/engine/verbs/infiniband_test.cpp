@@ -22,20 +22,6 @@ struct SubnetHosts : FakeHosts {
     here = open(kHere);
     there = open(kThere);
   }
-  /// The marks of what is sent while `work` runs.
-  template <class F>
-  std::vector<FakeVerbs::Marks> marks_during(F work) {
-    std::vector<FakeVerbs::Marks> seen;
-    const auto before = fake.messages();
-    std::jthread watcher([&](const std::stop_token& stop) {
-      while (fake.messages() == before && !stop.stop_requested()) std::this_thread::yield();
-      seen = fake.marks();
-    });
-    work();
-    watcher.request_stop();
-    watcher.join();
-    return seen;
-  }
 };
 
 FakeVerbs::Marks to(std::uint16_t dlid, std::uint8_t path_bits) {
@@ -55,10 +41,10 @@ TEST_P(OnInfiniband, PingsGoToTheLidsOfTheirLabelsThereAndBack) {
   request.specs[1].label = PathLabel(15);
   request.specs[1].back_label = PathLabel(8);
   std::vector<PingTally> tallies;
-  const auto seen = hosts.marks_during([&] { tallies = hosts.here->ping(request, {}).value(); });
+  const auto seen = hosts.seen_during([&] { tallies = hosts.here->ping(request, {}).value(); });
   for (const PingTally& tally : tallies) EXPECT_EQ(tally.answered, 100u);
   // Each says that it comes from the LID that its answers go to.
-  EXPECT_THAT(seen, UnorderedElementsAre(to(13, 1), to(15, 0), to(9, 1), to(8, 3)));
+  EXPECT_THAT(seen.marks, UnorderedElementsAre(to(13, 1), to(15, 0), to(9, 1), to(8, 3)));
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
@@ -67,10 +53,10 @@ TEST_P(OnInfiniband, PingsWithoutAKnownWayBackAreAnsweredByTheFirstLid) {
   auto request = hosts.spread_pings(1);
   request.specs[0].label = request.specs[0].back_label = PathLabel(13);  // as plan_pings says it
   std::vector<PingTally> tallies;
-  const auto seen = hosts.marks_during([&] { tallies = hosts.here->ping(request, {}).value(); });
+  const auto seen = hosts.seen_during([&] { tallies = hosts.here->ping(request, {}).value(); });
   EXPECT_EQ(tallies.at(0).refused.value_or(""), "");
   EXPECT_EQ(tallies.at(0).answered, 100u);
-  EXPECT_THAT(seen, UnorderedElementsAre(to(13, 0), to(8, 1)));
+  EXPECT_THAT(seen.marks, UnorderedElementsAre(to(13, 0), to(8, 1)));
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
@@ -95,14 +81,14 @@ TEST(OnInfinibandToo, FlowsGoToTheLidOfTheirLabelAndReadsComeByOneOfOurs) {
     request.duration = std::chrono::milliseconds(100);
     request.manner.operation = operation;
     Result<std::vector<FlowTally>> tallies;
-    const auto seen = hosts.marks_during([&] { tallies = hosts.here->run(request, {}); });
+    const auto seen = hosts.seen_during([&] { tallies = hosts.here->run(request, {}); });
     ASSERT_TRUE(tallies) << to_string(operation) << tallies.error().message;
     EXPECT_FALSE(tallies->at(0).error) << *tallies->at(0).error;
     EXPECT_GT(tallies->at(0).measure->packets, 0u) << to_string(operation);
     if (reads)
-      EXPECT_THAT(seen, UnorderedElementsAre(to(12, 2), to(10, 0)));
+      EXPECT_THAT(seen.marks, UnorderedElementsAre(to(12, 2), to(10, 0)));
     else
-      EXPECT_THAT(seen, UnorderedElementsAre(to(14, 0), to(8, 2)));
+      EXPECT_THAT(seen.marks, UnorderedElementsAre(to(14, 0), to(8, 2)));
     EXPECT_EQ(hosts.leaked(), 0u);
   }
 }
@@ -113,9 +99,9 @@ TEST(OnInfinibandToo, PingsWithoutALabelBackAreAnsweredToTheFirstLid) {
   request.specs[0].label = PathLabel(13);
   request.specs[0].back_label = PathLabel(0);
   std::vector<PingTally> tallies;
-  const auto seen = hosts.marks_during([&] { tallies = hosts.here->ping(request, {}).value(); });
+  const auto seen = hosts.seen_during([&] { tallies = hosts.here->ping(request, {}).value(); });
   EXPECT_EQ(tallies.at(0).answered, 100u);
-  EXPECT_THAT(seen, UnorderedElementsAre(to(13, 0), to(8, 1)));
+  EXPECT_THAT(seen.marks, UnorderedElementsAre(to(13, 0), to(8, 1)));
 }
 
 TEST(OnInfinibandToo, ThePortIsKnownByItsGuidAndProbedByDatagrams) {

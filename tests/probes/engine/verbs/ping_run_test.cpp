@@ -45,23 +45,15 @@ TEST_P(Pings, AreCountedAtBothEndsAndTimed) {
 TEST_P(Pings, HaveEachItsLabelThereAndBack) {
   FakeHosts hosts{.probes = GetParam()};
   auto request = hosts.spread_pings(3);
-  std::vector<FakeVerbs::Marks> seen;
-  std::size_t queue_pairs = 0;
-  std::jthread watcher([&] {
-    while (hosts.fake.messages() == 0) std::this_thread::yield();
-    seen = hosts.fake.marks();
-    queue_pairs = hosts.fake.queue_pairs();
-  });
-  ASSERT_TRUE(hosts.here->ping(request, {}));
-  watcher.join();
+  const auto seen = hosts.seen_during([&] { ASSERT_TRUE(hosts.here->ping(request, {})); });
   std::multiset<std::uint32_t> labels;
-  for (const auto& marks : seen) labels.insert(marks.flow_label);
+  for (const auto& marks : seen.marks) labels.insert(marks.flow_label);
   std::multiset<std::uint32_t> wanted;
   for (const PingSpec& spec : request.specs)
     for (const PathLabel label : {spec.label, spec.back_label})
       wanted.insert(flow_label_for(UdpPort(static_cast<std::uint16_t>(label.value()))));
   EXPECT_EQ(labels, wanted);
-  EXPECT_EQ(queue_pairs, by_datagrams() ? 2u : 6u) << "one an end serves all labels of datagrams";
+  EXPECT_EQ(seen.queue_pairs, by_datagrams() ? 2u : 6u) << "one an end serves all labels of datagrams";
 }
 
 TEST_P(Pings, OfSeveralPeersAreTheirOwn) {

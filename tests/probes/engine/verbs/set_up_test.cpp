@@ -49,13 +49,7 @@ TEST(SetUp, PacketsAreMarkedAsAskedForAtBothEnds) {
   hosts.there = hosts.open(FakeHosts::kThere);
   auto request = hosts.flows({50'000});
   request.duration = milliseconds(100);
-  std::vector<FakeVerbs::Marks> seen;
-  std::jthread watcher([&] {
-    while (hosts.fake.messages() == 0) std::this_thread::yield();
-    seen = hosts.fake.marks();
-  });
-  ASSERT_TRUE(hosts.here->run(request, {}));
-  watcher.join();
+  const auto seen = hosts.seen_during([&] { ASSERT_TRUE(hosts.here->run(request, {})); }).marks;
   ASSERT_EQ(seen.size(), 2u);
   EXPECT_THAT(seen, Each(FakeVerbs::Marks{flow_label_for(UdpPort(50'000)), 104, 3}));
 }
