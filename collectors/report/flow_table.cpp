@@ -9,13 +9,15 @@ namespace {
 
 int decimals(double value) { return value >= 100 ? 0 : value >= 10 ? 1 : 2; }
 
-/// To three digits or more, without an exponent: `1.02 ms`, `1072 s`.
+/// To three digits or more, without an exponent: `1.86 us`, `1.02 ms`, `1072 s`.
 std::string duration(Nanoseconds time) {
-  const auto nanoseconds = static_cast<double>(time.count());
-  for (const auto& [unit, size] : {std::pair{"s", 1e9}, {"ms", 1e6}})
-    if (nanoseconds >= size)
-      return fmt::format("{:.{}f}{}{}", nanoseconds / size, decimals(nanoseconds / size), kNoBreak, unit);
-  return fmt::format("{:.0f}{}us", nanoseconds / 1e3, kNoBreak);
+  const auto said = [&](double size, const char* unit) {
+    const double value = static_cast<double>(time.count()) / size;
+    return fmt::format("{:.{}f}{}{}", value, decimals(value), kNoBreak, unit);
+  };
+  if (time >= std::chrono::seconds(1)) return said(1e9, "s");
+  if (time >= std::chrono::milliseconds(1)) return said(1e6, "ms");
+  return said(1e3, "us");
 }
 
 double percent(Bandwidth part, Bandwidth whole) { return whole > Bandwidth() ? part / whole * 100 : 100; }

@@ -120,6 +120,8 @@ void Coordinator::on(Agent&, const std::string& name, const PeerQuestion& questi
   if (!asking || *asking != name) return;
   const std::string* host = working_host_of(question.to);
   if (!host) return actions.push_back(SendToAgent{name, nobody_answers(question)});
+  // A NIC asks one question after the other: who asks again waits for its last no longer.
+  std::erase_if(unanswered_, [&](const PeerQuestion& asked) { return asked.from == question.from; });
   unanswered_.push_back({question.from, question.to, question.id, {}});
   actions.push_back(SendToAgent{*host, question});
 }

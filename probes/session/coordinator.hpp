@@ -112,7 +112,7 @@ class Coordinator {
   TimePoint last_alive_sent_{};
   std::vector<WorkItem> wave_;
   std::map<TaskId, Outstanding> outstanding_;
-  std::vector<PeerQuestion> unanswered_;  // passed on, without their texts
+  std::vector<PeerQuestion> unanswered_;  // passed on, without their texts; at most one of each NIC
   std::uint32_t last_task_ = 0;
 };
 

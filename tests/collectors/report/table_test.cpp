@@ -58,7 +58,10 @@ TEST(DiagnosisTable, SaysWhatEachReceiverGotAndWhoIsSlow) {
   const auto text = diagnosis_table(document);
   EXPECT_THAT(text, HasSubstr("host1     3        6.1M       64%           host3, 21%"));
   EXPECT_THAT(text, HasSubstr("slow in sending: host3, 3 of its 3 flows"));
-  EXPECT_THAT(text, HasSubstr("took 90 us (p50), 90 us (p99), 90 us (p99.9)"));
+  EXPECT_THAT(text, HasSubstr("took 90.1 us (p50), 90.1 us (p99), 90.1 us (p99.9)"));
+  document.flows->latency = {};
+  document.flows->latency.add(std::chrono::nanoseconds(1'856));
+  EXPECT_THAT(diagnosis_table(document), HasSubstr("took 1.92 us (p50)")) << "its bucket, as of a real NIC";
 }
 
 TEST(DiagnosisTable, KeepsWhatFlowsTookWithinEightyColumnsWithoutExponents) {

@@ -108,12 +108,13 @@ TEST(Coordinator, AnswersAtOnceForAPeerWhoseAgentGoesWhileItIsAsked) {
   TwoAgents agents;
   (void)agents.sent("host1", PeerQuestion{agents.one, agents.two, 4, "answered"});
   (void)agents.sent("host2", PeerReply{agents.two, agents.one, 4, false, "yes"});
-  (void)agents.sent("host1", PeerQuestion{agents.one, agents.two, 5, "hello"});
+  (void)agents.sent("host1", PeerQuestion{agents.one, agents.two, 5, "given up"});
+  (void)agents.sent("host1", PeerQuestion{agents.one, agents.two, 6, "hello"});
   std::vector<PeerReply> told;
   for (const SendToAgent& send : agents.sent("host2", Bye{"gone"}))
     if (const auto* reply = std::get_if<PeerReply>(&send.message)) told.push_back(*reply);
-  ASSERT_EQ(told.size(), 1u) << "who was answered waits no more";
-  EXPECT_EQ(told[0].id, 5u);
+  ASSERT_EQ(told.size(), 1u) << "who was answered, or gave up, waits no more";
+  EXPECT_EQ(told[0].id, 6u);
   EXPECT_EQ(told[0].to, agents.one);
   EXPECT_TRUE(told[0].failed);
 }
