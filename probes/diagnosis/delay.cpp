@@ -210,7 +210,8 @@ std::string in_words(double micros) {
 
 }  // namespace
 
-DelayShifts report_delays(const Fabric& fabric, const Observations& observations, Report& report) {
+DelayShifts report_delays(const Fabric& fabric, const Observations& observations, const Tolerance&,
+                          Report& report) {
   DelaySearch search(fabric, observations);
   if (search.empty()) return {};
   DelayShifts shifts = search.shifts();

@@ -18,6 +18,7 @@ struct DelayShifts {
 };
 
 /// Adds delay findings to `report`.
-DelayShifts report_delays(const Fabric& fabric, const Observations& observations, Report& report);
+DelayShifts report_delays(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance,
+                          Report& report);
 
 }  // namespace weft

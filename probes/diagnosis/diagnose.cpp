@@ -11,22 +11,22 @@
 
 namespace weft {
 
-Assessment assess(const Fabric& fabric, const Observations& observations) {
+Assessment assess(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance) {
   Report report(fabric);
   for (const HostEvidence& evidence : observations.hosts) report.add(evidence);
   report_counts(fabric, observations, Counted::loss, report);
   const auto is_corrupt = [](const Observation& probe) { return probe.corrupt > 0; };
   if (std::ranges::any_of(observations.probes, is_corrupt))
     report_counts(fabric, observations, Counted::corruption, report);
-  const DelayShifts shifts = report_delays(fabric, observations, report);
+  const DelayShifts shifts = report_delays(fabric, observations, tolerance, report);
   report_loads(fabric, observations, shifts, report);
   report.explain_by_congestion();
   report_signs(fabric, observations, report);
   return std::move(report).finish(coverage_of(fabric, observations));
 }
 
-Diagnosis diagnose(const Fabric& fabric, const Observations& observations) {
-  return assess(fabric, observations).diagnosis;
+Diagnosis diagnose(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance) {
+  return assess(fabric, observations, tolerance).diagnosis;
 }
 
 }  // namespace weft

@@ -30,11 +30,20 @@ struct Assessment {
   std::vector<Doubt> doubts;  // likeliest first
 };
 
-Assessment assess(const Fabric& fabric, const Observations& observations);
+/// What is put up with on every channel. Loss: 1e-4 is a tenth of the 1e-3 from which RoCE and InfiniBand
+/// transports with go-back-N lose goodput (Mittal et al., SIGCOMM 2018, figure 9) and the least that 100,000
+/// packets show. Delay: a shift that all paths of a length share cannot be localised; below this it is told
+/// of no one.
+struct Tolerance {
+  Fraction loss{1e-4};
+  Nanoseconds delay = std::chrono::milliseconds(1);
+};
+
+Assessment assess(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance = {});
 
 /// Findings about every channel and host that `observations` can speak of; one that they cannot is not named.
 /// Fills all of Diagnosis except coverage.complete and the run's verdict, which depend on what was asked:
 /// the caller sets coverage.complete and then verdict = run_verdict(...).
-Diagnosis diagnose(const Fabric& fabric, const Observations& observations);
+Diagnosis diagnose(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance = {});
 
 }  // namespace weft

@@ -53,7 +53,25 @@ std::optional<NodeId> Report::host_of(const Found& found) const {
   return host;
 }
 
+/// Alternatives become a set, and what the finding is about is the sum of them.
+void Report::add_set(const Found& found) {
+  diagnosis_.sets.push_back({.cause = found.cause,
+                             .verdict = verdict_of_found(found),
+                             .alternatives = found.alternatives,
+                             .confidence = found.probability});
+  for (auto& alternative : diagnosis_.sets.back().alternatives) std::ranges::sort(alternative);
+}
+
 void Report::add(Found found) {
+  if (found.alternatives.size() == 1) {
+    append(found.channels, found.alternatives.front());
+    found.alternatives.clear();
+  }
+  if (!found.alternatives.empty()) {
+    add_set(found);
+    for (const auto& alternative : found.alternatives) append(found.channels, alternative);
+    std::ranges::sort(found.channels);
+  }
   if (const auto host = host_of(found)) return add_host(*host, std::move(found));
   const auto link_of = [](ChannelId channel) { return Fabric::link_of(channel); };
   const bool one_link =
@@ -62,6 +80,13 @@ void Report::add(Found found) {
       });
   if (one_link) return add_link(std::move(found));
   add_group(std::move(found));
+}
+
+/// One of which is at fault. A set of several channels an alternative stands among the sets alone.
+void Report::note_ambiguous(const Found& found) {
+  const auto several = [](const std::vector<ChannelId>& alternative) { return alternative.size() > 1; };
+  if (found.channels.size() > 1 && std::ranges::none_of(found.alternatives, several))
+    diagnosis_.ambiguous.push_back(found.channels);
 }
 
 void Report::add_host(NodeId host, Found found) {
@@ -73,7 +98,16 @@ void Report::add_host(NodeId host, Found found) {
     append(nics, {fabric_.port(from).node == host ? from : fabric_.target(channel)});
   }
   if (nics.size() == 1) finding.nic = nics.front();
-  if (!found.channels.empty()) diagnosis_.ambiguous.push_back(std::move(found.channels));
+  const auto same_link = [&](ChannelId c) {
+    return Fabric::link_of(c) == Fabric::link_of(found.channels.front());
+  };
+  if (!found.channels.empty() && std::ranges::all_of(found.channels, same_link)) {
+    finding.link = Fabric::link_of(found.channels.front());
+    finding.estimate = found.estimate;
+    finding.confidence = found.probability;
+    if (found.channels.size() == 1) finding.channel = found.channels.front();
+  }
+  if (found.channels.size() > 1) note_ambiguous(found);
   diagnosis_.hosts.push_back(std::move(finding));
 }
 
@@ -88,8 +122,9 @@ void Report::add_link(Found found) {
     finding.channel = found.channels.front();
   } else {
     finding.evidence.push_back("the probes cannot tell its two directions apart");
-    diagnosis_.ambiguous.push_back(std::move(found.channels));
+    note_ambiguous(found);
   }
+  finding.intermittent = found.intermittent;
   diagnosis_.links.push_back(std::move(finding));
 }
 
@@ -99,9 +134,11 @@ void Report::add_group(Found found) {
   finding.confidence = found.probability;
   finding.evidence = std::move(found.evidence);
   if (!found.channels.empty()) {
-    finding.evidence.push_back(fmt::format("one of {} channels: the probes cannot tell which",
-                                           found.channels.size() + found.nodes.size()));
-    diagnosis_.ambiguous.push_back(std::move(found.channels));
+    finding.evidence.push_back(fmt::format(
+        "one of {} {}: the probes cannot tell which",
+        found.alternatives.empty() ? found.channels.size() + found.nodes.size() : found.alternatives.size(),
+        found.alternatives.empty() ? "channels" : "sets of channels"));
+    note_ambiguous(found);
   }
   for (const NodeId node : found.nodes)
     for (const PortId port : fabric_.ports_of(node))

@@ -19,7 +19,9 @@ inline constexpr double kSure = 0.95;
 inline constexpr double kSuspected = 0.5;
 double named_from(Cause cause);
 
-/// A cause found, not yet put into words. One channel; or several that cannot be told apart; or a whole node.
+/// A cause found, not yet put into words. One channel; or several that cannot be told apart; or a whole node;
+/// or alternatives, of which exactly one is true and all of whose channels are then at fault (`channels` and
+/// `nodes` are empty then, but for a node that is a further alternative).
 struct Found {
   std::vector<ChannelId> channels;  // ids ascending
   std::vector<NodeId> nodes;        // a node that is the cause as a whole, or cannot be told from channels
@@ -27,6 +29,8 @@ struct Found {
   std::optional<Estimate> estimate = std::nullopt;
   double probability = 0;
   std::vector<std::string> evidence;
+  std::vector<std::vector<ChannelId>> alternatives = {};  // likeliest first
+  std::optional<Intermittence> intermittent = std::nullopt;
 };
 
 class Report {
@@ -37,6 +41,10 @@ class Report {
   void add(Found found);
   void add(const HostEvidence& evidence);
   void add(Doubt doubt) { doubts_.push_back(std::move(doubt)); }
+  void add(FabricFinding finding) { diagnosis_.fabric.push_back(std::move(finding)); }
+  /// Each engine fills the lines of what it explains.
+  Account& account() { return diagnosis_.account; }
+  Sensitivity& sensitivity() { return diagnosis_.sensitivity; }
   /// Other traffic on a channel makes small probes wait and get lost: delay and loss found on a channel with
   /// a congestion finding are evidence of that, no faults of their own. Call when all findings are in.
   void explain_by_congestion();
@@ -55,6 +63,8 @@ class Report {
   void add_host(NodeId host, Found found);
   void add_link(Found found);
   void add_group(Found found);
+  void add_set(const Found& found);
+  void note_ambiguous(const Found& found);
   void join_directions();
   void join_hosts();
 

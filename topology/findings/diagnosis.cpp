@@ -5,10 +5,13 @@
 namespace weft {
 
 Verdict run_verdict(const Diagnosis& diagnosis) {
-  Verdict worst = diagnosis.coverage.complete ? Verdict::healthy : Verdict::unknown;
+  const bool known = diagnosis.coverage.complete && !diagnosis.account.unexplained();
+  Verdict worst = known ? Verdict::healthy : Verdict::unknown;
   for (const auto& finding : diagnosis.links) worst = std::max(worst, finding.verdict);
   for (const auto& finding : diagnosis.hosts) worst = std::max(worst, finding.verdict);
   for (const auto& finding : diagnosis.groups) worst = std::max(worst, finding.verdict);
+  for (const auto& finding : diagnosis.fabric) worst = std::max(worst, finding.verdict);
+  for (const auto& set : diagnosis.sets) worst = std::max(worst, set.verdict);
   return worst;
 }
 

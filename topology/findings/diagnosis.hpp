@@ -22,6 +22,12 @@ struct Estimate {
   double high = 0;
 };
 
+/// How a fault comes and goes, where it does.
+struct Intermittence {
+  double per_second = 0;  // outages
+  double duration = 0;    // of one, seconds; the median
+};
+
 struct LinkFinding {
   LinkId link;
   /// The faulty channel; absent when both directions are at fault, or when which one is cannot be told.
@@ -31,6 +37,7 @@ struct LinkFinding {
   std::optional<Estimate> estimate = std::nullopt;
   double confidence = 0;  // posterior probability that this finding is right, 0..1
   std::vector<std::string> evidence;
+  std::optional<Intermittence> intermittent = std::nullopt;
 };
 
 struct HostFinding {
@@ -39,6 +46,12 @@ struct HostFinding {
   Verdict verdict = Verdict::unknown;
   std::optional<Cause> cause = std::nullopt;
   std::vector<std::string> evidence;
+  /// Of the host's cable, where probes told; `channel` is absent when both directions are at fault or when
+  /// which one is cannot be told.
+  std::optional<LinkId> link = std::nullopt;
+  std::optional<ChannelId> channel = std::nullopt;
+  std::optional<Estimate> estimate = std::nullopt;
+  std::optional<double> confidence = std::nullopt;
 };
 
 /// One cause behind many channels: a switch, a line card.
@@ -49,6 +62,53 @@ struct GroupFinding {
   Verdict verdict = Verdict::unknown;
   double confidence = 0;
   std::vector<std::string> evidence;
+};
+
+/// What the data cannot tell apart: exactly one of the alternatives is true, and then all its channels are at
+/// fault. At least two alternatives; ids ascending in each, the likeliest alternative first.
+struct OpenSet {
+  Cause cause = Cause::loss;
+  Verdict verdict = Verdict::unknown;
+  std::vector<std::vector<ChannelId>> alternatives;
+  double confidence = 0;  // that one of them is true
+};
+
+/// What holds for the fabric as a whole and can be told of no part of it: an even loss, a delay that all
+/// paths of a length share.
+struct FabricFinding {
+  Cause cause = Cause::loss;
+  Verdict verdict = Verdict::unknown;
+  std::optional<Estimate> estimate = std::nullopt;  // of a channel
+  double confidence = 0;
+  std::vector<std::string> evidence;
+};
+
+/// Where the losses (late round trips, flows held back) of a run went. The parts add up to `all`.
+struct AccountLine {
+  std::uint64_t all = 0;
+  std::uint64_t found = 0;        // explained by findings
+  std::uint64_t open = 0;         // explained by a set or a suspicion that is not settled
+  std::uint64_t excused = 0;      // a host dropped or held them, as it measured itself
+  std::uint64_t tolerated = 0;    // no more than the tolerated background
+  std::uint64_t unexplained = 0;  // above it, and by nothing that was found
+  friend bool operator==(const AccountLine&, const AccountLine&) = default;
+};
+struct Account {
+  AccountLine lost;     // packets
+  AccountLine corrupt;  // packets
+  AccountLine late;     // observations whose median round trip is above the tolerated one
+  AccountLine slow;     // flows that got less than they offered
+  bool unexplained() const {
+    return lost.unexplained + corrupt.unexplained + late.unexplained + slow.unexplained > 0;
+  }
+};
+
+/// The smallest fault that the run would have shown with .99 on the channel it knows least of; absent: none
+/// of any size (rates, where no load was sent).
+struct Sensitivity {
+  std::optional<double> loss;        // share
+  std::optional<Nanoseconds> delay;  // one way
+  std::optional<double> rate;        // missing share of a link's rate
 };
 
 struct Coverage {
@@ -67,11 +127,15 @@ struct Diagnosis {
   std::vector<GroupFinding> groups;
   /// Channels the data cannot tell apart, one of which is at fault (each class once, ids ascending).
   std::vector<std::vector<ChannelId>> ambiguous;
+  std::vector<OpenSet> sets;
+  std::vector<FabricFinding> fabric;
+  Account account;
+  Sensitivity sensitivity;
   Coverage coverage;
 };
 
 /// The verdict of a run: failed if any link or host failed, else degraded, else congested, else unknown when
-/// the coverage fell short, else healthy.
+/// the coverage fell short, something is unexplained or a set is open, else healthy.
 Verdict run_verdict(const Diagnosis& diagnosis);
 
 }  // namespace weft

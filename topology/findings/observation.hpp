@@ -20,6 +20,20 @@ struct RttQuantiles {
   friend bool operator==(const RttQuantiles&, const RttQuantiles&) = default;
 };
 
+/// When the packets of an observation were sent, on the clock of the run: from `start`, evenly over `length`.
+struct TimeWindow {
+  Nanoseconds start{};
+  Nanoseconds length{};
+  friend bool operator==(const TimeWindow&, const TimeWindow&) = default;
+};
+
+/// Consecutive lost packets, counted from 0 in the order in which they were sent.
+struct LossRun {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+  friend bool operator==(const LossRun&, const LossRun&) = default;
+};
+
 /// Probes of one size that took one path (or one of a set of paths). Without `back`, sent and lost count one
 /// way: the receiver's own count. With `back`, they count round trips: the answer came back over that path
 /// set. A delay is always of the round trip; where `back` is absent it is measured over the forward path
@@ -32,6 +46,9 @@ struct Observation {
   Bytes size;              // of one packet, from the IP header on; zero: not stated
   std::optional<RttQuantiles> rtt = std::nullopt;
   std::uint64_t corrupt = 0;  // of the packets received, those whose ICRC or pattern was wrong
+  std::uint64_t excused = 0;  // of the lost, those that a host itself is known to have dropped, as it counted
+  std::optional<TimeWindow> window = std::nullopt;
+  std::vector<LossRun> runs = {};  // of the lost packets, ascending; empty: their order is not known
 };
 
 /// One flow of one load round: what its sender really put on the wire and what arrived, of real-size packets.
@@ -42,6 +59,7 @@ struct LoadObservation {
   Bandwidth offered;            // what the sender achieved
   Bandwidth delivered;          // what the receiver counted
   bool sender_stalled = false;  // the host, not the fabric, held the flow back: no evidence about channels
+  std::optional<TimeWindow> window = std::nullopt;
 };
 
 /// A further sign about one channel, as a likelihood: `log_ratio` = ln P(sign | this cause here) - ln P(sign
