@@ -20,6 +20,11 @@ constexpr std::size_t kSharpestClass = 16;  // beyond it a sum's spread is below
 /// Of channels, those that may be faulty and not yet known to be: one of them says nothing of the spread.
 constexpr double kUnseenFaults = 0.002;
 constexpr int kSweeps = 4;
+constexpr int kLikeliestSweeps = 500;
+constexpr double kMostHazard = 20.0;  // exp(-20): nothing passes
+constexpr double kMostStrays = 0.01;
+constexpr double kEvenShape = 4.0;  // where all lose alike, by no more than a half of it
+constexpr double kSweepCells = 2e7;
 
 }  // namespace
 
@@ -69,6 +74,7 @@ void CountModel::share_out(const std::vector<bool>& faulty) {
       all_exposed += exposed[s] * static_cast<double>(problem_.suspects[s].channels.size());
     }
   if (all_exposed > 0) learned_.mean = std::max(all_lost / all_exposed, 1e-9);
+  if (!prior_.even) learned_.mean = std::min(learned_.mean, prior_.most);
   for (std::uint32_t s = 0; s < problem_.suspects.size(); ++s)
     if (problem_.suspects[s].is_channel() && !faulty[s]) {
       const double shape = learned_.shape * static_cast<double>(problem_.suspects[s].channels.size());
@@ -86,7 +92,7 @@ void CountModel::learn_spread(const std::vector<bool>& faulty) {
   std::array<double, kShapes.size()> log_weight{};
   std::array<std::vector<double>, kShapes.size()> priors;
   for (std::size_t i = 0; i < kShapes.size(); ++i) {
-    log_weight[i] = log_prior_of_shape(kShapes[i]);
+    log_weight[i] = prior_.even && kShapes[i] < kEvenShape ? -1e3 : log_prior_of_shape(kShapes[i]);
     priors[i] = grid_.healthy(learned_.mean, kShapes[i]);
   }
   const std::vector<double> faults = grid_.faulty(10 * learned_.mean);
@@ -111,15 +117,51 @@ void CountModel::learn_spread(const std::vector<bool>& faulty) {
   make_healthy_priors(weights);
 }
 
-void CountModel::learn_bursts() {
-  double bursts = 0.5;
-  for (std::uint32_t row = 0; row < problem_.row_count(); ++row) bursts += burst_weight(row);
-  learned_.burst = std::min(bursts / (static_cast<double>(problem_.observations) + 1000.0), 0.5);
+/// The share of strays cannot grow into the faults: at most one observation in a hundred.
+void CountModel::learn_strays() {
+  double strays = 0.5;
+  for (std::uint32_t row = 0; row < problem_.row_count(); ++row)
+    strays += burst_weight(row) * stray_weight(row);
+  learned_.stray = std::min(strays / (static_cast<double>(problem_.observations) + 1000.0), kMostStrays);
+  for (std::uint32_t row = 0; row < problem_.row_count(); ++row) fold_bursts(row);
+}
+
+std::vector<double> CountModel::likeliest_hazards() const {
+  std::vector<double> hazard(suspects(), 0.0);
+  for (std::uint32_t s = 0; s < suspects(); ++s)
+    if (problem_.suspects[s].is_channel() && exposed_[s] > 0)
+      hazard[s] = std::max(static_cast<double>(problem_.suspects[s].lost), 0.5) / exposed_[s];
+  std::vector<double> lost(suspects());
+  std::vector<double> exposed(suspects());
+  const double affordable = kSweepCells / (static_cast<double>(problem_.row_cells.size()) + 1.0);
+  const int sweeps = std::clamp(static_cast<int>(affordable), 10, kLikeliestSweeps);
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
+    std::ranges::fill(lost, 0.0);
+    for (std::uint32_t s = 0; s < suspects(); ++s) {
+      exposed[s] = 0;
+      for (std::size_t share = 0; share < problem_.shares.size(); ++share)
+        exposed[s] += problem_.shares[share] * problem_.survivors(s, share);
+    }
+    for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
+      double d = kSmallestHazard;
+      for (const auto& cell : problem_.suspects_of(row))
+        d += problem_.shares[cell.share] * hazard[cell.index];
+      const double exposure = d < 1e-6 ? 0.5 : 1.0 / d - 1.0 / std::expm1(d);
+      for (const auto& cell : problem_.suspects_of(row)) {
+        const double share = problem_.shares[cell.share];
+        lost[cell.index] += problem_.k[row] * share * hazard[cell.index] / d;
+        exposed[cell.index] += problem_.k[row] * exposure * share;
+      }
+    }
+    for (std::uint32_t s = 0; s < suspects(); ++s)
+      if (hazard[s] > 0) hazard[s] = std::min(lost[s] / std::max(exposed[s], 1e-9), kMostHazard);
+  }
+  return hazard;
 }
 
 void CountModel::learn_background(const std::vector<bool>& faulty) {
   for (int sweep = 0; sweep < kSweeps; ++sweep) share_out(faulty);
-  learn_bursts();
+  learn_strays();
   learn_spread(faulty);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <set>
 
 #include "probes/diagnosis/count_search.hpp"
 #include "probes/diagnosis/doubts.hpp"
@@ -17,28 +18,42 @@ namespace {
 constexpr double kCredible = 0.95;
 constexpr double kWorthAsking = 0.1;  // suspicions this likely are doubts to settle
 
+constexpr double kNamed = 0.9;     // named_from() of all causes that are counted
+constexpr double kInBursts = 0.5;  // of a loss: from here on it is said to come in bursts
 constexpr double kSureSign = 9.0;  // nats: a prior of one in 200, the most of any, becomes 40 to 1
-
-double loss_of(double hazard) { return -std::expm1(-hazard); }
 
 class CountFindings {
  public:
-  CountFindings(const Fabric& fabric, const Observations& observations, Counted counted, Report& report)
+  CountFindings(const Fabric& fabric, const Observations& observations, Counted counted,
+                const Tolerance& tolerance, Report& report)
       : fabric_(fabric),
         observations_(observations),
         counted_(counted),
+        tolerance_(tolerance),
         report_(report),
         problem_(count_problem(fabric, observations, counted)) {}
 
   void run() {
+    AccountLine& account = counted_ == Counted::loss ? report_.account().lost : report_.account().corrupt;
+    if (counted_ == Counted::loss)
+      for (const Observation& probe : observations_.probes)
+        account.excused += std::min({probe.excused, probe.lost, probe.sent});
+    const std::uint64_t excused = account.all = account.excused;
     if (problem_.lost == 0) return;
     CountPriors priors = count_priors(fabric_, problem_);
     for (const ChannelEvidence& evidence : observations_.channels) weigh_in(evidence, priors);
-    result_ = search_counts(problem_, priors);
+    result_ = search_counts(problem_, priors, tolerance_.loss.value(), kNamed);
+    account = result_.account;
+    account.excused = excused;
+    account.all += excused;
     std::vector<std::uint32_t> listed;
     for (const Suspicion& suspicion : result_.suspicions) listed.push_back(suspicion.suspect);
     tally_ = tally(fabric_, observations_, counted_, problem_, named(listed));
-    for (const auto& rivals : result_.rivals) report_rivals(rivals);
+    for (const auto& alternatives : result_.alternatives) report_alternatives(alternatives);
+    report_pairs_of_classes();
+    for (const auto& rivals : result_.rivals)
+      if (!reported_.contains(rivals.front())) report_rivals(rivals);
+    if (result_.even_loss > 0) report_even_loss();
   }
 
  private:
@@ -66,6 +81,86 @@ class CountFindings {
         kept.push_back(listed[i]);
       }
     return kept;
+  }
+
+  std::optional<std::uint32_t> suspicion_of(std::uint32_t suspect) const {
+    const auto at = std::ranges::find(result_.suspicions, suspect, &Suspicion::suspect);
+    if (at == result_.suspicions.end()) return std::nullopt;
+    return static_cast<std::uint32_t>(at - result_.suspicions.begin());
+  }
+
+  /// One finding for what may as well be at fault elsewhere, if each of its suspects is one channel.
+  void report_alternatives(const std::vector<std::vector<std::uint32_t>>& alternatives) {
+    std::vector<std::uint32_t> told;
+    for (const std::uint32_t s : alternatives.front())
+      if (const auto i = suspicion_of(s);
+          i && result_.suspicions[*i].probability >= kNamed && !reported_.contains(*i))
+        told.push_back(*i);
+    const auto is_single = [&](std::uint32_t s) { return problem_.suspects[s].channels.size() == 1; };
+    if (told.size() < alternatives.front().size()) return;
+    for (const auto& alternative : alternatives)
+      if (!std::ranges::all_of(alternative, is_single)) return;
+    Found all = found(told.front());
+    all.channels.clear();
+    all.evidence.clear();
+    for (const auto& alternative : alternatives) {
+      auto& channels = all.alternatives.emplace_back();
+      for (const std::uint32_t s : alternative) channels.push_back(problem_.suspects[s].channels.front());
+      std::ranges::sort(channels);
+    }
+    for (const std::uint32_t i : told) {
+      const Found one = found(i);
+      all.evidence.push_back(
+          fmt::format("{}: {}", fabric_.name_of(one.channels.front()), one.evidence.front()));
+      all.probability = std::min(all.probability, one.probability);
+      reported_.insert(i);
+    }
+    all.evidence.push_back("the same loss in the other direction of the switch's channels would look alike");
+    report_.add(std::move(all));
+  }
+
+  /// Where a switch has two neighbours its channels fall into two classes, each the other's reverse: a cable
+  /// that is bad both ways is one of as many cables.
+  void report_pairs_of_classes() {
+    for (std::uint32_t i = 0; i < result_.suspicions.size(); ++i)
+      for (std::uint32_t j = i + 1; j < result_.suspicions.size(); ++j) {
+        if (reported_.contains(i) || reported_.contains(j)) continue;
+        const Suspect& a = problem_.suspects[result_.suspicions[i].suspect];
+        const Suspect& b = problem_.suspects[result_.suspicions[j].suspect];
+        const bool named =
+            std::min(result_.suspicions[i].probability, result_.suspicions[j].probability) >= kNamed;
+        if (!named || a.channels.size() < 2 || !a.is_channel() || !b.is_channel() ||
+            a.channels.size() != b.channels.size() ||
+            cause_of(result_.suspicions[i]) != cause_of(result_.suspicions[j]))
+          continue;
+        const auto turned = [&](ChannelId c) {
+          return std::ranges::find(b.channels, Fabric::reverse(c)) != b.channels.end();
+        };
+        if (!std::ranges::all_of(a.channels, turned)) continue;
+        Found both = found(i);
+        const Found other = found(j);
+        for (const ChannelId c : a.channels) both.alternatives.push_back({c, Fabric::reverse(c)});
+        both.channels.clear();
+        both.nodes.clear();
+        both.probability = std::min(both.probability, other.probability);
+        both.evidence.insert(both.evidence.end(), other.evidence.begin(), other.evidence.end());
+        reported_.insert(i);
+        reported_.insert(j);
+        report_.add(std::move(both));
+      }
+  }
+
+  void report_even_loss() {
+    const double loss = result_.even_loss;
+    const Cause cause = counted_ == Counted::loss ? Cause::loss : Cause::corruption;
+    report_.add(
+        FabricFinding{.cause = cause,
+                      .verdict = verdict_of(cause, loss),
+                      .estimate = Estimate{loss, loss, loss},
+                      .confidence = kNamed,
+                      .evidence = {fmt::format("{} {}, by every channel alike: about {:.3g} % each",
+                                               share_text(problem_.lost, problem_.sent),
+                                               counted_ == Counted::loss ? "lost" : "corrupt", 100 * loss)}});
   }
 
   void report_rivals(const std::vector<std::uint32_t>& rivals) {
@@ -109,9 +204,11 @@ class CountFindings {
       const double passed = static_cast<double>(suspect.below_size->count());
       found.estimate = Estimate{passed, passed, static_cast<double>(suspect.from_size->count() - 1)};
     } else if (found.cause != Cause::down) {
-      found.estimate = Estimate{loss_of(suspicion.hazard), loss_of(suspicion.low), loss_of(suspicion.high)};
+      found.estimate = Estimate{suspicion.loss, suspicion.low, suspicion.high};
     }
     found.evidence = evidence_of(i, suspect);
+    if (suspicion.in_bursts > kInBursts)
+      found.evidence.push_back("packets are lost in bursts, and pass between them");
     if (found.cause == Cause::down) prefer_dead_cable(found);
     for (const ChannelEvidence& sign : observations_.channels)
       if (std::ranges::binary_search(found.channels, sign.channel)) found.evidence.push_back(sign.text);
@@ -173,17 +270,20 @@ class CountFindings {
   const Fabric& fabric_;
   const Observations& observations_;
   const Counted counted_;
+  const Tolerance& tolerance_;
   Report& report_;
   CountProblem problem_;
   CountResult result_;
   Tally tally_;
   std::vector<std::size_t> place_;  // of a suspicion in the tally
+  std::set<std::uint32_t> reported_;
 };
 
 }  // namespace
 
-void report_counts(const Fabric& fabric, const Observations& observations, Counted counted, Report& report) {
-  CountFindings(fabric, observations, counted, report).run();
+void report_counts(const Fabric& fabric, const Observations& observations, Counted counted,
+                   const Tolerance& tolerance, Report& report) {
+  CountFindings(fabric, observations, counted, tolerance, report).run();
 }
 
 }  // namespace weft

@@ -7,6 +7,7 @@
 namespace weft {
 
 /// Finds what lost packets (cause loss, down or mtu) or corrupted them (cause corruption); adds to `report`.
-void report_counts(const Fabric& fabric, const Observations& observations, Counted counted, Report& report);
+void report_counts(const Fabric& fabric, const Observations& observations, Counted counted,
+                   const Tolerance& tolerance, Report& report);
 
 }  // namespace weft

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "probes/diagnosis/count_search.hpp"
+#include "probes/diagnosis/count_state.hpp"
 
 namespace weft {
 namespace {
@@ -15,8 +15,56 @@ constexpr double kFaultyAtHosts = 0.5;
 constexpr double kFaultyNodes = 0.3;
 constexpr double kMostOfAll = 0.005;
 constexpr double kSizesToChannels = 0.1;
+constexpr double kBurstsToSingles = 0.3;
+constexpr double kNever = -1e6;
 
 double a_share(double expected, double of) { return std::min(expected / std::max(of, 1.0), kMostOfAll); }
+
+/// A switch with two neighbours is told from its cables by nothing.
+bool has_many_neighbours(const Fabric& fabric, NodeId node) {
+  std::vector<NodeId> neighbours;
+  for (const PortId port : fabric.ports_of(node))
+    if (const auto channel = fabric.channel_from(port))
+      if (const NodeId next = fabric.target_node(*channel);
+          std::ranges::find(neighbours, next) == neighbours.end())
+        neighbours.push_back(next);
+  return neighbours.size() > 2;
+}
+
+/// The suspects around each switch, and those that hold each other's reverse directions.
+void relate(const Fabric& fabric, const CountProblem& problem, CountPriors& priors) {
+  constexpr std::uint32_t kNone = ~0u;
+  std::vector<std::uint32_t> of_channel(fabric.channel_count(), kNone);
+  std::vector<std::optional<std::uint32_t>> of_node(fabric.node_count());
+  for (std::uint32_t s = 0; s < problem.suspects.size(); ++s) {
+    const Suspect& suspect = problem.suspects[s];
+    if (suspect.is_channel())
+      for (const ChannelId channel : suspect.channels) of_channel[channel.value()] = s;
+    if (suspect.channels.empty() && !suspect.from_size)
+      for (const NodeId node : suspect.nodes) of_node[node.value()] = s;
+  }
+  const auto note = [](std::vector<std::uint32_t>& list, std::uint32_t s) {
+    if (s != kNone && std::ranges::find(list, s) == list.end()) list.push_back(s);
+  };
+  priors.reverse.resize(problem.suspects.size());
+  for (std::uint32_t c = 0; c < of_channel.size(); ++c)
+    if (of_channel[c] != kNone)
+      note(priors.reverse[of_channel[c]], of_channel[Fabric::reverse(ChannelId(c)).value()]);
+  for (std::uint32_t n = 0; n < fabric.node_count(); ++n) {
+    if (fabric.is_host(NodeId(n))) continue;
+    CountPriors::Around around{.itself = of_node[n]};
+    if (around.itself && !has_many_neighbours(fabric, NodeId(n))) {
+      priors.log_odds[*around.itself] = kNever;
+      around.itself.reset();
+    }
+    for (const PortId port : fabric.ports_of(NodeId(n)))
+      if (const auto channel = fabric.channel_from(port)) {
+        note(around.out, of_channel[channel->value()]);
+        note(around.in, of_channel[Fabric::reverse(*channel).value()]);
+      }
+    priors.switches.push_back(std::move(around));
+  }
+}
 
 }  // namespace
 
@@ -45,6 +93,12 @@ CountPriors count_priors(const Fabric& fabric, const CountProblem& problem) {
     priors.log_odds.push_back(std::log(std::min(odds, 0.5)));
     priors.kind.push_back(kind);
   }
+  for (std::size_t s = 0; s < problem.suspects.size(); ++s) {
+    const bool may_burst = problem.suspects[s].is_channel();
+    priors.log_odds.push_back(may_burst ? priors.log_odds[s] + std::log(kBurstsToSingles) : kNever);
+    priors.kind.push_back(priors.kind[s] + kSuspectKinds / 2);
+  }
+  relate(fabric, problem, priors);
   return priors;
 }
 

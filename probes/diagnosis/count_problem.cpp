@@ -185,7 +185,8 @@ class Builder {
 
 Counts counts_of(const Observation& observation, Counted counted) {
   const std::uint64_t lost = std::min(observation.lost, observation.sent);
-  if (counted == Counted::loss) return {observation.sent, lost};
+  const std::uint64_t excused = std::min(observation.excused, lost);
+  if (counted == Counted::loss) return {observation.sent - excused, lost - excused};
   const std::uint64_t received = observation.sent - lost;
   return {received, std::min(observation.corrupt, received)};
 }

@@ -26,7 +26,7 @@ struct Suspect {
   bool is_channel() const { return !channels.empty() && !from_size; }
 };
 
-/// What is counted of one observation.
+/// What is counted of one observation; packets that a host itself is known to have dropped are left out.
 struct Counts {
   std::uint64_t n = 0;
   std::uint64_t k = 0;

@@ -1,33 +1,22 @@
 // The search for what caused the losses: which suspects are faulty, several at once, and how sure that is.
-// Starts from none; adds every suspect whose gain in log-posterior is above zero and the best among those it
-// shares lossy paths with, removes those whose gain went, swaps one for another where that explains more, and
-// learns the background anew from what is left, until no move helps.
+// It starts from no fault and from the likeliest hazards of all channels at once; adds what gains, removes
+// what others explain, swaps one for another, moves what all channels into a switch lose to those out of it
+// and back, and learns the background anew, until no move helps; of the ends the most probable counts.
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <vector>
-
-#include "probes/diagnosis/count_model.hpp"
+#include "probes/diagnosis/count_state.hpp"
+#include "topology/findings/diagnosis.hpp"
 
 namespace weft {
-
-/// Log of prior odds of a fault by kind of suspect; see count_priors.cpp.
-struct CountPriors {
-  std::vector<double> log_odds;    // by suspect, further evidence included
-  std::vector<std::uint8_t> kind;  // by suspect: one of kSuspectKinds; faults of one kind come in crowds
-};
-inline constexpr std::size_t kSuspectKinds = 4;  // switch channels, host channels, nodes, sizes
-/// Priors without further evidence.
-CountPriors count_priors(const Fabric& fabric, const CountProblem& problem);
 
 /// One suspect that is faulty, or may be.
 struct Suspicion {
   std::uint32_t suspect = 0;
   double probability = 0;  // posterior
-  double hazard = 0;       // estimate if faulty, and its 95 % interval
+  double loss = 0;         // estimate of the share it loses if faulty, and its 95 % interval
   double low = 0;
   double high = 0;
+  double in_bursts = 0;  // of the loss, the share that comes in bursts
 };
 
 struct CountResult {
@@ -35,9 +24,17 @@ struct CountResult {
   /// Suspicions that stand for the same losses: if one is right the others are not. Indices into suspicions;
   /// each suspicion in exactly one.
   std::vector<std::vector<std::uint32_t>> rivals;
+  /// Faults all of which may be replaced by others at no cost: alternatives, each of suspects that are all
+  /// faulty then. The first is the one that the suspicions tell.
+  std::vector<std::vector<std::vector<std::uint32_t>>> alternatives;
   CountModel::Learned background;
+  double even_loss = 0;  // of every channel, where the whole fabric loses alike; its probability is above .9
+  AccountLine account;   // of the losses, by what is likelier than not
 };
 
-CountResult search_counts(const CountProblem& problem, const CountPriors& priors);
+/// `tolerated`: the loss of a healthy channel. `named_from`: the probability from which on a suspicion counts
+/// as found.
+CountResult search_counts(const CountProblem& problem, const CountPriors& priors, double tolerated,
+                          double named_from);
 
 }  // namespace weft

@@ -6,8 +6,8 @@
 namespace weft {
 namespace {
 
-/// More classes than this blur into neighbours: a black hole needs one size on each side of its limit.
-constexpr std::size_t kMostSizes = 4;
+/// More classes than this are put together; a sweep sends five sizes.
+constexpr std::size_t kMostSizes = 16;
 /// Shares are kept to this grain, so that their number stays below 256.
 constexpr double kShareGrain = 128.0;
 

@@ -14,10 +14,10 @@ namespace weft {
 Assessment assess(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance) {
   Report report(fabric);
   for (const HostEvidence& evidence : observations.hosts) report.add(evidence);
-  report_counts(fabric, observations, Counted::loss, report);
+  report_counts(fabric, observations, Counted::loss, tolerance, report);
   const auto is_corrupt = [](const Observation& probe) { return probe.corrupt > 0; };
   if (std::ranges::any_of(observations.probes, is_corrupt))
-    report_counts(fabric, observations, Counted::corruption, report);
+    report_counts(fabric, observations, Counted::corruption, tolerance, report);
   const DelayShifts shifts = report_delays(fabric, observations, tolerance, report);
   report_loads(fabric, observations, shifts, report);
   report.explain_by_congestion();

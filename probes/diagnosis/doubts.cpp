@@ -33,7 +33,7 @@ Doubt doubt_of(const Fabric& fabric, const CountProblem& problem, const CountRes
           if (const auto channel = fabric.channel_from(port))
             doubt.channels.insert(doubt.channels.end(), {*channel, Fabric::reverse(*channel)});
     if (suspect.from_size && *suspect.from_size > doubt.size) doubt.size = *suspect.from_size;
-    weakest = std::min(weakest, suspicion.hazard);
+    weakest = std::min(weakest, -std::log1p(-std::min(suspicion.loss, 0.999)));
   }
   std::ranges::sort(doubt.channels);
   doubt.channels.erase(std::unique(doubt.channels.begin(), doubt.channels.end()), doubt.channels.end());

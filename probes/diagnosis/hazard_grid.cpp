@@ -6,7 +6,6 @@
 namespace weft {
 namespace {
 
-constexpr double kStep = 1.4;      // finer than the width of a likelihood of ten losses (30 %)
 constexpr double kAll = 20.0;      // exp(-20): nothing passes
 constexpr double kLowest = 1e-8;   // no run sends enough to see less
 constexpr double kDownMass = 0.1;  // of faults, those that carry nothing

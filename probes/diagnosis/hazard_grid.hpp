@@ -13,6 +13,8 @@ class HazardGrid {
   /// Fine enough for backgrounds around `background` (above zero).
   explicit HazardGrid(double background);
 
+  /// From one point to the next: finer than the width of a likelihood of ten losses (30 %).
+  static constexpr double kStep = 1.4;
   std::size_t size() const { return hazards_.size(); }
   double hazard(std::size_t point) const { return hazards_[point]; }
   const std::vector<double>& hazards() const { return hazards_; }

@@ -1,0 +1,207 @@
+#include "probes/diagnosis/count_state.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft {
+namespace {
+
+/// A fault is a loss this many times the usual one of a channel.
+constexpr double kFaultOverBackground = 10.0;
+/// and no less than this: below it a link is what specifications allow (1e-5 at 4 KB is a bit error rate of
+/// 3e-10, above any that forward error correction leaves).
+constexpr double kLeastFault = 1e-5;
+constexpr std::size_t kLargestCrowd = 16;
+constexpr double kMostCrowd = 2.9;  // log of one more than that
+constexpr double kFarBehind = 9.0;  // nats: a stand-in this much worse is none
+constexpr double kAlike = 0.7;      // log-hazard: faults within a factor of two of each other are alike
+constexpr double kHopeless = -6.0;  // log-odds below which a suspect is not looked at closely
+/// Of bad cables, those bad in both directions are common: one in ten of the others' odds is even.
+constexpr double kOtherDirection = 0.1;
+constexpr double kEven = -9.0;  // log prior of a fabric all of whose channels lose alike
+
+double log_dot(std::span<const double> log_values, std::span<const double> mass) {
+  const double top = std::ranges::max(log_values);
+  double sum = 0;
+  for (std::size_t g = 0; g < mass.size(); ++g) sum += mass[g] * std::exp(log_values[g] - top);
+  return top + std::log(std::max(sum, 1e-300));
+}
+
+}  // namespace
+
+CountState::CountState(const CountProblem& problem, const CountPriors& priors,
+                       const BackgroundPrior& background)
+    : priors_(priors), background_(background), model_(problem, background) {
+  const std::size_t hazards = 2 * problem.suspects.size();
+  faulty_.assign(hazards, false);
+  score_.assign(hazards, Score{});
+  stale_.assign(hazards, true);
+}
+
+void CountState::learn() { model_.learn_background(faulty_); }
+
+void CountState::start_round() {
+  const double floor = std::max(kFaultOverBackground * model_.learned().mean, kLeastFault);
+  fault_prior_ = model_.grid().faulty(std::min(floor, 1.0));
+  gather_crowds();
+  refresh_all();
+}
+
+double CountState::log_odds(std::uint32_t i) const {
+  const double alone = priors_.log_odds[i];
+  const std::uint32_t s = model_.suspect_of(i);
+  const std::uint32_t offset = i - s;
+  const auto& reverse = priors_.reverse[s];
+  const bool kin = faulty_[s + (model_.suspects() - offset)] ||
+                   std::ranges::any_of(reverse, [&](std::uint32_t r) { return faulty_[r + offset]; });
+  return kin ? std::max(alone, std::log(kOtherDirection)) : alone;
+}
+
+/// Prior of a fault of this hazard over the grid. How many faults a fabric has, and of what size, is
+/// unknown: each one found makes another of its kind and of about its size likelier, by as much as the
+/// first was (a Dirichlet process; the k-th of a size is k times as likely as the first). Sums to 1 where
+/// none is known.
+std::span<const double> CountState::prior_of(std::uint32_t i) {
+  const auto& crowd = crowds_[priors_.kind[i]];
+  const auto own = std::ranges::find(in_crowd_, i, &std::pair<std::uint32_t, double>::first);
+  if (own == in_crowd_.end()) return crowd;
+  own_prior_ = crowd;
+  add_alike(own_prior_, own->second, -1.0);
+  return own_prior_;
+}
+
+void CountState::add_alike(std::vector<double>& prior, double hazard, double weight) const {
+  const HazardGrid& grid = model_.grid();
+  double total = 0;
+  std::vector<double> mass(grid.size(), 0.0);
+  for (std::size_t g = 1; g < grid.size(); ++g) {
+    const double z = std::log(grid.hazard(g) / hazard) / kAlike;
+    total += mass[g] = fault_prior_[g] > 0 ? std::exp(-0.5 * z * z) : 0.0;
+  }
+  if (total <= 0) return;
+  for (std::size_t g = 1; g < grid.size(); ++g)
+    prior[g] = std::max(prior[g] + weight * mass[g] / total, fault_prior_[g]);
+}
+
+void CountState::gather_crowds() {
+  crowds_.fill(fault_prior_);
+  std::array<std::size_t, kSuspectKinds> known{};
+  in_crowd_.clear();
+  for (const std::uint32_t fault : faults_) {
+    if (known[priors_.kind[fault]]++ >= kLargestCrowd) continue;
+    in_crowd_.emplace_back(fault, model_.hazard(fault));
+    add_alike(crowds_[priors_.kind[fault]], in_crowd_.back().second, 1.0);
+  }
+}
+
+CountState::Score CountState::score_of(std::uint32_t i) {
+  const auto profile = model_.profile(i);
+  const double faulty = log_dot(profile, prior_of(i)) + log_odds(i);
+  return {faulty - log_dot(profile, model_.healthy_prior(i)), faulty - at_hazard(profile, model_.hazard(i))};
+}
+
+double CountState::at_hazard(std::span<const double> profile, double hazard) const {
+  const auto& hazards = model_.grid().hazards();
+  if (hazard <= hazards[1]) return profile[0] + (profile[1] - profile[0]) * hazard / hazards[1];
+  const auto above = std::ranges::upper_bound(hazards, hazard) - hazards.begin();
+  if (above == std::ssize(hazards)) return profile.back();
+  const auto g = static_cast<std::size_t>(above);
+  const double part = std::log(hazard / hazards[g - 1]) / std::log(hazards[g] / hazards[g - 1]);
+  return profile[g - 1] + part * (profile[g] - profile[g - 1]);
+}
+
+const CountState::Score& CountState::refreshed(std::uint32_t i) {
+  if (!stale_[i]) return score_[i];
+  stale_[i] = false;
+  const bool hopeless = !faulty_[i] && model_.most_gained(i) + log_odds(i) < kHopeless;
+  return score_[i] = hopeless ? Score{} : score_of(i);
+}
+
+void CountState::set_hazard(std::uint32_t i, double hazard) {
+  model_.set_hazard(i, hazard);
+  const std::uint32_t suspects = model_.suspects();
+  for (const auto& cell : problem().rows_of(model_.suspect_of(i)))
+    for (const auto& other : problem().suspects_of(cell.index))
+      stale_[other.index] = stale_[other.index + suspects] = true;
+}
+
+double CountState::best_hazard(std::uint32_t i) {
+  const auto profile = model_.profile(i);
+  const HazardGrid& grid = model_.grid();
+  std::size_t best = grid.size() - 1;
+  double top = -1e300;
+  for (std::size_t g = 1; g < grid.size(); ++g)
+    if (fault_prior_[g] > 0 && profile[g] + std::log(fault_prior_[g]) > top) {
+      top = profile[g] + std::log(fault_prior_[g]);
+      best = g;
+    }
+  if (best <= 1 || best + 1 >= grid.size()) return grid.hazard(best);
+  const double left = profile[best - 1];
+  const double right = profile[best + 1];
+  const double bend = left - 2 * profile[best] + right;
+  const double shift = bend < 0 ? std::clamp(0.5 * (left - right) / bend, -0.5, 0.5) : 0.0;
+  return grid.hazard(best) * std::pow(grid.hazard(best + 1) / grid.hazard(best), shift);
+}
+
+void CountState::add(std::uint32_t i, double hazard) {
+  if (!faulty_[i]) faults_.push_back(i);
+  faulty_[i] = true;
+  set_hazard(i, hazard);
+}
+
+void CountState::remove(std::uint32_t i) {
+  faulty_[i] = false;
+  std::erase(faults_, i);
+  set_hazard(i, model_.healthy_hazard(i));
+}
+
+void CountState::refit(int sweeps) {
+  for (int sweep = 0; sweep < sweeps; ++sweep)
+    for (const std::uint32_t fault : faults_) set_hazard(fault, best_hazard(fault));
+}
+
+std::vector<CountState::StandIn> CountState::stand_ins(std::uint32_t fault) {
+  const double hazard = model_.hazard(fault);
+  model_.set_hazard(fault, model_.healthy_hazard(fault));
+  faulty_[fault] = false;
+  std::vector<std::uint32_t> near;
+  for (const auto& cell : problem().rows_of(model_.suspect_of(fault)))
+    for (const auto& other : problem().suspects_of(cell.index)) near.push_back(other.index);
+  std::ranges::sort(near);
+  near.erase(std::unique(near.begin(), near.end()), near.end());
+  std::vector<StandIn> found{{score_of(fault), fault}};
+  const double least = found.front().score.weight - kFarBehind;
+  for (const std::uint32_t s : near)
+    for (const std::uint32_t i : {s, s + model_.suspects()})
+      if (i != fault && !faulty_[i] && model_.most_gained(i) + log_odds(i) + kMostCrowd > least)
+        found.push_back({score_of(i), i});
+  faulty_[fault] = true;
+  model_.set_hazard(fault, hazard);
+  std::ranges::stable_sort(found, std::ranges::greater{}, [](const StandIn& it) { return it.score.weight; });
+  return found;
+}
+
+/// The faults' priors by the chain rule, in the order in which they were found.
+double CountState::objective() {
+  for (std::uint32_t s = 0; s < model_.suspects(); ++s)
+    if (!faulty_[s]) model_.set_hazard(s, model_.healthy_hazard(s));
+  double sum = model_.log_likelihood() + (background_.even ? kEven : 0.0);
+  const auto& hazards = model_.grid().hazards();
+  std::array<std::vector<double>, kSuspectKinds> crowds;
+  std::array<std::size_t, kSuspectKinds> known{};
+  crowds.fill(fault_prior_);
+  for (const std::uint32_t fault : faults_) faulty_[fault] = false;
+  for (const std::uint32_t fault : faults_) {
+    const double hazard = model_.hazard(fault);
+    std::vector<double>& crowd = crowds[priors_.kind[fault]];
+    const auto at =
+        std::ranges::lower_bound(hazards, hazard / std::sqrt(HazardGrid::kStep)) - hazards.begin();
+    sum += log_odds(fault) + std::log(std::max(crowd[std::min<std::size_t>(at, crowd.size() - 1)], 1e-12));
+    faulty_[fault] = true;
+    if (known[priors_.kind[fault]]++ < kLargestCrowd) add_alike(crowd, hazard, 1.0);
+  }
+  refresh_all();
+  return sum;
+}
+
+}  // namespace weft
