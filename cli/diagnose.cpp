@@ -6,6 +6,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
+#include "cli/sweep_arguments.hpp"
 #include "collectors/report/table.hpp"
 #include "probes/diagnosis/diagnose.hpp"
 #include "topology/files/diagnosis_document.hpp"
@@ -37,6 +38,8 @@ Result<int> run(const po::variables_map& values) {
   if (!file) return fail(ErrorKind::usage, "--fabric FABRIC.yaml is missing");
   const auto lines = text_option(values, "observations");
   if (!lines) return fail(ErrorKind::usage, "--observations OBS.jsonl is missing");
+  const auto tolerance = read_tolerance(values);
+  if (!tolerance) return pass_on(tolerance);
   const auto json = wants_json(values);
   if (!json) return pass_on(json);
   const auto fabric = read_fabric_file(*file);
@@ -46,9 +49,9 @@ Result<int> run(const po::variables_map& values) {
   if (!read) return pass_on(read);
   name_broken_lines(*read, *lines);
   const auto parsed = Clock::now();
-  Diagnosis diagnosis = diagnose(fabric->fabric, read->observations);
+  Diagnosis diagnosis = diagnose(fabric->fabric, read->observations, *tolerance);
   const auto done = Clock::now();
-  diagnosis.coverage.complete = read->lines > read->broken;
+  diagnosis.coverage.complete = read->lines > read->broken && diagnosis.coverage.thin.empty();
   diagnosis.verdict = run_verdict(diagnosis);
   const auto document = diagnosis_document(
       fabric->fabric, diagnosis,
@@ -70,6 +73,7 @@ int diagnose_command(const Arguments& arguments) {
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"), "the fabric file")(
       "observations", po::value<std::string>()->value_name("FILE"),
       "what happened to probes, one line a path");
+  add_tolerate_option(parser.options());
   add_output_option(parser.options());
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());

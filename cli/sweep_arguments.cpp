@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <set>
 
 namespace weft {
 namespace {
@@ -33,7 +35,82 @@ Result<Fraction> parse_confidence(std::string_view text) {
   return share;
 }
 
+/// 'loss=0.2%,rate=25%': settings parted by commas, each once, given to `set` by name; false: unknown there.
+Result<void> read_settings(std::string_view option, std::string_view text,
+                           const std::function<Result<bool>(std::string_view, std::string_view)>& set) {
+  std::set<std::string_view> seen;
+  for (std::string_view rest = text; !rest.empty() || text.empty();) {
+    const auto comma = rest.find(',');
+    const std::string_view item = rest.substr(0, comma);
+    const auto equals = item.find('=');
+    const std::string_view name = item.substr(0, equals);
+    const auto known =
+        equals == std::string_view::npos ? Result<bool>(false) : set(name, item.substr(equals + 1));
+    if (!known) return fail(ErrorKind::usage, "--{} {}: {}", option, text, known.error().message);
+    if (!*known) return fail(ErrorKind::usage, "--{}: '{}' is no setting of it", option, item);
+    if (!seen.insert(name).second) return fail(ErrorKind::usage, "--{}: '{}' stands twice", option, name);
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+    if (rest.empty()) return fail(ErrorKind::usage, "--{} {}: a setting is missing at its end", option, text);
+  }
+  return {};
+}
+
+/// A share above 0 and below `most`.
+Result<bool> read_share(std::string_view text, double most, std::optional<Fraction>& into) {
+  const auto share = parse_percent(text);
+  if (!share) return pass_on(share);
+  if (share->value() <= 0 || share->value() >= most)
+    return fail(ErrorKind::usage, "{} is not between 0% and {:.0f}%", text, most * 100);
+  into = *share;
+  return true;
+}
+
+Result<Detect> read_detect(const po::variables_map& values) {
+  Detect detect;
+  const auto text = text_option(values, "detect");
+  if (!text) return detect;
+  const auto read =
+      read_settings("detect", *text, [&](std::string_view name, std::string_view value) -> Result<bool> {
+        if (name == "loss") return read_share(value, 1.0, detect.loss);
+        if (name == "rate") return read_share(value, 1.0, detect.rate);
+        return false;
+      });
+  if (!read) return pass_on(read);
+  return detect;
+}
+
 }  // namespace
+
+void add_tolerate_option(po::options_description& options) {
+  options.add_options()("tolerate", po::value<std::string>()->value_name("LIST"),
+                        "what is put up with on every link, as in loss=0.01%,delay=1ms (the default): less "
+                        "than that is no fault where it cannot be told whose it is");
+}
+
+Result<Tolerance> read_tolerance(const po::variables_map& values) {
+  Tolerance tolerance;
+  const auto text = text_option(values, "tolerate");
+  if (!text) return tolerance;
+  const auto read =
+      read_settings("tolerate", *text, [&](std::string_view name, std::string_view value) -> Result<bool> {
+        if (name == "loss") {
+          std::optional<Fraction> loss;
+          const auto known = read_share(value, kFailedLoss, loss);
+          if (loss) tolerance.loss = *loss;
+          return known;
+        }
+        if (name != "delay") return false;
+        const auto delay = parse_duration(value);
+        if (!delay) return pass_on(delay);
+        if (*delay < Nanoseconds(0) || *delay > std::chrono::seconds(1))
+          return fail(ErrorKind::usage, "{} is not between 0s and 1s", value);
+        tolerance.delay = *delay;
+        return true;
+      });
+  if (!read) return pass_on(read);
+  return tolerance;
+}
 
 void add_sweep_options(po::options_description& options) {
   options.add_options()("load", po::value<std::string>()->value_name("LEVEL"),
@@ -51,8 +128,13 @@ void add_sweep_options(po::options_description& options) {
       "hop answers asked of one switch per second (default 100 on a live fabric)")(
       "probe-rate", po::value<double>()->value_name("N"),
       "small probes one NIC sends per second (default 1000, in a lab 1500)")(
+      "detect", po::value<std::string>()->value_name("LIST"),
+      "the smallest faults that must show, as in loss=0.2%,rate=25%; a link crossed by fewer packets than "
+      "show "
+      "them with probability .99 is unknown (default: what the budget allows, at worst a loss of 5%)")(
       "seed", po::value<std::uint64_t>()->value_name("N"),
       "of the choice of pairs, labels and rounds (default 1)");
+  add_tolerate_option(options);
 }
 
 Result<SweepOptions> read_sweep_options(const po::variables_map& values, bool live) {
@@ -83,6 +165,12 @@ Result<SweepOptions> read_sweep_options(const po::variables_map& values, bool li
     if (!std::isfinite(*place) || *place < 1 || *place > 1e7)
       return fail(ErrorKind::usage, "--{} {}: expected 1 to 10000000 per second", name, *place);
   }
+  const auto tolerance = read_tolerance(values);
+  if (!tolerance) return pass_on(tolerance);
+  options.tolerate = *tolerance;
+  const auto detect = read_detect(values);
+  if (!detect) return pass_on(detect);
+  options.detect = *detect;
   if (values.count("seed")) options.seed = values["seed"].as<std::uint64_t>();
   return options;
 }

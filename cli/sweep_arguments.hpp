@@ -8,6 +8,10 @@ namespace weft {
 
 void add_sweep_options(po::options_description& options);
 
+/// `--tolerate loss=0.01%,delay=1ms`: what is put up with.
+void add_tolerate_option(po::options_description& options);
+Result<Tolerance> read_tolerance(const po::variables_map& values);
+
 /// `live`: a fabric that jobs run on: not loaded unless asked for, and its switches are asked gently; labs
 /// and simulations are loaded in full and answer as fast as they are asked.
 Result<SweepOptions> read_sweep_options(const po::variables_map& values, bool live);

@@ -55,6 +55,14 @@ std::string evidence_lines(const std::vector<std::string>& evidence, std::size_t
   return lines;
 }
 
+/// A fault that comes and goes says so below its row.
+std::string intermittence_line(const LinkReport& finding, std::size_t columns) {
+  if (!finding.intermittent) return "";
+  return wrapped(fmt::format("intermittent: {:.2g} outages a second, of {:.2g} s each",
+                             finding.intermittent->per_second, finding.intermittent->duration),
+                 kIndent, columns);
+}
+
 std::string links_part(const DiagnosisDocument& document, std::size_t columns) {
   if (document.links.empty()) return "";
   std::size_t width = 4;
@@ -67,7 +75,7 @@ std::string links_part(const DiagnosisDocument& document, std::size_t columns) {
                     to_string(finding.cause), confidence_text(finding.confidence),
                     estimate_text(finding.cause, finding.estimate));
     line.erase(line.find_last_not_of(' ') + 1);
-    part += line + "\n" + evidence_lines(finding.evidence, columns);
+    part += line + "\n" + intermittence_line(finding, columns) + evidence_lines(finding.evidence, columns);
   }
   return part;
 }
@@ -121,6 +129,30 @@ std::string groups_part(const DiagnosisDocument& document, std::size_t columns) 
   return part;
 }
 
+std::string fabric_part(const DiagnosisDocument& document, std::size_t columns) {
+  std::string part;
+  for (const FabricFinding& finding : document.fabric_wide) {
+    const std::string estimate = estimate_text(finding.cause, finding.estimate);
+    part += "\n" + wrapped(fmt::format("the whole fabric: {}, {}{}{}", to_string(finding.verdict),
+                                       to_string(finding.cause), estimate.empty() ? "" : ", ", estimate),
+                           0, columns);
+    part += evidence_lines(finding.evidence, columns);
+  }
+  return part;
+}
+
+std::string sets_part(const DiagnosisDocument& document, std::size_t columns) {
+  std::string part;
+  for (const SetReport& set : document.sets) {
+    part += "\n" + wrapped(fmt::format("{}, {}: one of these, which the probes cannot tell apart",
+                                       to_string(set.verdict), to_string(set.cause)),
+                           0, columns);
+    for (const auto& channels : set.alternatives)
+      part += wrapped(joined(channels, " and "), kIndent, columns);
+  }
+  return part;
+}
+
 std::string ambiguous_part(const DiagnosisDocument& document, std::size_t columns) {
   std::string part;
   for (const auto& channels : document.ambiguous)
@@ -149,7 +181,38 @@ std::string coverage_part(const DiagnosisDocument& document, std::size_t columns
                              document.run.lost),
                  0, columns) +
          first_of("not crossed", covered.missing, columns) +
+         first_of("crossed by too few probes", covered.thin, columns) +
          first_of("not loaded (senders held back, or nobody said what arrived)", covered.unloaded, columns);
+}
+
+/// Losses and delays that nothing found explains.
+std::string account_part(const DiagnosisDocument& document, std::size_t columns) {
+  std::string part;
+  const auto line = [&](const AccountLine& account, std::string_view what) {
+    if (account.unexplained > 0)
+      part += wrapped(fmt::format("unexplained: {} of {} {}", account.unexplained, account.all, what), 0,
+                      columns);
+    if (account.excused > 0)
+      part += wrapped(fmt::format("dropped by hosts themselves, as they counted: {} of {} {}",
+                                  account.excused, account.all, what),
+                      0, columns);
+  };
+  line(document.account.lost, "lost packets");
+  line(document.account.corrupt, "corrupt packets");
+  line(document.account.late, "late round trips");
+  line(document.account.slow, "flows held back");
+  return part;
+}
+
+std::string sensitivity_part(const DiagnosisDocument& document, std::size_t columns) {
+  const Sensitivity& shown = document.sensitivity;
+  std::vector<std::string> parts;
+  if (shown.loss) parts.push_back(fmt::format("loss of {:.2g}%", *shown.loss * 100));
+  if (shown.delay)
+    parts.push_back(
+        fmt::format("delay of {:.2g} us", std::chrono::duration<double>(*shown.delay).count() * 1e6));
+  parts.push_back(shown.rate ? fmt::format("rate {:.2g}% too low", *shown.rate * 100) : "rates not tested");
+  return wrapped("would have shown on every link crossed: " + joined(parts, ", "), 0, columns);
 }
 
 std::string timings_part(const DiagnosisDocument& document, std::size_t columns) {
@@ -169,8 +232,10 @@ std::string timings_part(const DiagnosisDocument& document, std::size_t columns)
 std::string diagnosis_table(const DiagnosisDocument& document, std::size_t columns) {
   return fmt::format("fabric {}: {}\n", document.fabric, to_string(document.verdict)) +
          links_part(document, columns) + groups_part(document, columns) + hosts_part(document, columns) +
-         ambiguous_part(document, columns) + (document.flows ? flow_table(*document.flows, columns) : "") +
-         coverage_part(document, columns) + timings_part(document, columns);
+         fabric_part(document, columns) + sets_part(document, columns) + ambiguous_part(document, columns) +
+         (document.flows ? flow_table(*document.flows, columns) : "") + coverage_part(document, columns) +
+         account_part(document, columns) + sensitivity_part(document, columns) +
+         timings_part(document, columns);
 }
 
 }  // namespace weft

@@ -306,16 +306,18 @@ class Answer {
     return {centre, edge(-1), edge(1)};
   }
 
-  /// What a burst takes away, the mean of those seen over a suspect; packets.
-  double mean_burst(std::uint32_t suspect) const {
-    double bursts = 0, packets = 0;
+  /// The share of packets that a suspect's bursts of this hazard took away.
+  double lost_in_bursts(std::uint32_t suspect, double hazard) const {
+    const CountModel& model = state_.model();
+    const double known = model.hazard(suspect + model.suspects());
+    double packets = 0;
     for (const auto& cell : state_.problem().rows_of(suspect)) {
-      const double weight =
-          state_.model().burst_weight(cell.index) * (1 - state_.model().stray_weight(cell.index));
-      bursts += weight;
-      packets += weight * state_.problem().k[cell.index];
+      const double all = model.row_burst(cell.index) + (known > 0 ? 0.0 : hazard);
+      packets += state_.problem().k[cell.index] * model.burst_weight(cell.index) *
+                 (1 - model.stray_weight(cell.index)) * hazard / std::max(all, kSmallestHazard);
     }
-    return bursts > 0.1 ? packets / bursts : 1.0;
+    const auto sent = static_cast<double>(state_.problem().suspects[suspect].sent);
+    return std::min(packets / std::max(sent, 1.0), 1.0);
   }
 
   Suspicion estimated(std::uint32_t suspect, const Hypothesis& it) {
@@ -332,11 +334,10 @@ class Answer {
     }
     if (bursts) {
       const Range range = range_of(burst);
-      const double length = mean_burst(suspect);
-      in_bursts = std::min(range.centre * length, 1.0);
+      in_bursts = lost_in_bursts(suspect, range.centre);
       answer.loss = std::min(answer.loss + in_bursts, 1.0);
-      answer.low = std::min(answer.low + range.low * length, 1.0);
-      answer.high = std::min(answer.high + range.high * length, 1.0);
+      answer.low = std::min(answer.low + in_bursts * range.low / range.centre, 1.0);
+      answer.high = std::min(answer.high + in_bursts * range.high / range.centre, 1.0);
     }
     answer.in_bursts = answer.loss > 0 ? in_bursts / answer.loss : 0.0;
     return answer;

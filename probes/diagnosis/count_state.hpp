@@ -53,7 +53,7 @@ class CountState {
   void add(std::uint32_t i, double hazard);
   void remove(std::uint32_t i);
   void set_hazard(std::uint32_t i, double hazard);
-  /// The most probable hazard if faulty, between grid points by the parabola through the best three.
+  /// The most probable hazard if faulty.
   double best_hazard(std::uint32_t i);
   void refit(int sweeps);
 
@@ -84,6 +84,7 @@ class CountState {
   double log_odds(std::uint32_t i) const;
   std::span<const double> prior_of(std::uint32_t i);
   void add_alike(std::vector<double>& prior, double hazard, double weight) const;
+  double top_between(std::uint32_t i, double low, double high) const;
   double at_hazard(std::span<const double> profile, double hazard) const;
 
   const CountPriors& priors_;

@@ -1,51 +1,78 @@
 #include "probes/diagnosis/coverage.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace weft {
 namespace {
 
-constexpr double kEnoughPackets = 90.0;
+constexpr double kMeanToShow = 8.41;
 
-class Crossed {
- public:
-  Crossed(const Fabric& fabric, const PathTable& paths)
-      : paths_(paths), packets_(fabric.channel_count(), 0.0), used_(paths.path_count(), false) {}
+template <class Visit>
+void for_each_crossing(const PathTable& paths, PathSetId set, Visit visit) {
+  for (const PathId path : paths.paths(set)) visit(path);
+}
 
-  void add(PathSetId set, double packets) {
-    const auto members = paths_.paths(set);
-    const double share = packets / static_cast<double>(members.size());
-    for (const PathId path : members) {
-      used_[path.value()] = true;
-      for (const ChannelId channel : paths_.channels(path)) packets_[channel.value()] += share;
-    }
-  }
-
-  Coverage coverage() const {
-    Coverage coverage{.channels = packets_.size()};
-    for (const bool used : used_) coverage.paths += used ? 1 : 0;
-    for (std::uint32_t c = 0; c < packets_.size(); ++c) {
-      if (packets_[c] >= kEnoughPackets) ++coverage.probed;
-      if (packets_[c] == 0) coverage.missing.emplace_back(c);
-    }
-    return coverage;
-  }
-
- private:
-  const PathTable& paths_;
-  std::vector<double> packets_;
-  std::vector<bool> used_;
-};
+void add(const PathTable& paths, PathSetId set, double packets, std::vector<double>& over) {
+  const double share = packets / static_cast<double>(paths.paths(set).size());
+  for_each_crossing(paths, set, [&](PathId path) {
+    for (const ChannelId channel : paths.channels(path)) over[channel.value()] += share;
+  });
+}
 
 }  // namespace
 
-Coverage coverage_of(const Fabric& fabric, const Observations& observations) {
-  Crossed crossed(fabric, observations.paths);
+double packets_to_show(double loss) { return std::ceil(kMeanToShow / std::max(loss, 1e-12)); }
+
+std::vector<double> packets_over(const Fabric& fabric, const Observations& observations) {
+  std::vector<double> over(fabric.channel_count(), 0.0);
   for (const Observation& probe : observations.probes) {
     if (probe.sent == 0) continue;
-    crossed.add(probe.path, static_cast<double>(probe.sent));
-    if (probe.back) crossed.add(*probe.back, static_cast<double>(probe.sent));
+    add(observations.paths, probe.path, static_cast<double>(probe.sent), over);
+    if (probe.back) add(observations.paths, *probe.back, static_cast<double>(probe.sent), over);
   }
-  for (const LoadObservation& load : observations.loads) crossed.add(load.path, kEnoughPackets);
-  return crossed.coverage();
+  return over;
+}
+
+Coverage coverage_of(const Fabric& fabric, const Observations& observations, const Detect& detect) {
+  const PathTable& table = observations.paths;
+  const auto packets = packets_over(fabric, observations);
+  const double enough = packets_to_show(detect.loss ? detect.loss->value() : kFailedLoss);
+  std::vector<bool> used(table.path_count(), false);
+  std::vector<bool> crossed(fabric.channel_count(), false);
+  const auto note = [&](PathSetId set) {
+    for_each_crossing(table, set, [&](PathId path) {
+      if (used[path.value()]) return;
+      used[path.value()] = true;
+      for (const ChannelId channel : table.channels(path)) crossed[channel.value()] = true;
+    });
+  };
+  for (const Observation& probe : observations.probes) {
+    if (probe.sent == 0 && !probe.rtt) continue;
+    note(probe.path);
+    if (probe.back) note(*probe.back);
+  }
+  for (const LoadObservation& load : observations.loads) note(load.path);
+  Coverage coverage{.channels = packets.size()};
+  coverage.paths = static_cast<std::size_t>(std::ranges::count(used, true));
+  for (std::uint32_t c = 0; c < packets.size(); ++c) {
+    if (!crossed[c])
+      coverage.missing.emplace_back(c);
+    else if (packets[c] < enough)
+      coverage.thin.emplace_back(c);
+    else
+      ++coverage.probed;
+  }
+  coverage.complete = coverage.missing.empty() && coverage.thin.empty();
+  return coverage;
+}
+
+std::optional<double> least_loss_shown(const std::vector<double>& packets) {
+  double least = 0;
+  for (const double count : packets)
+    if (count > 0 && (least == 0 || count < least)) least = count;
+  if (least == 0) return std::nullopt;
+  return std::min(kMeanToShow / least, 1.0);
 }
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// What of a fabric the probes of a run crossed.
+// What of a fabric the observations of a run show: one definition for all commands.
 #pragma once
 
 #include "topology/findings/diagnosis.hpp"
@@ -7,9 +7,27 @@
 
 namespace weft {
 
-/// `probed`: channels crossed by packets enough to show a loss of 5 %, the least that is `failed`, with
-/// confidence .99: ln(.01) / ln(.95) = 90. `missing`: channels that no probe and no flow crossed.
-/// Of a path known only as a set, each channel counts with its share.
-Coverage coverage_of(const Fabric& fabric, const Observations& observations);
+/// The smallest faults that a run is asked to show. Absent: what its packets allow, but never less than a
+/// loss that is `failed` (5 %).
+struct Detect {
+  std::optional<Fraction> loss = std::nullopt;
+  std::optional<Fraction> rate = std::nullopt;  // missing share of a link's rate
+  friend bool operator==(const Detect&, const Detect&) = default;
+};
+
+/// Packets over a channel that show a loss of this share with probability .99: so many that three are lost
+/// (P(X >= 3) = .99 of a Poisson variable of mean 8.41), which is what the odds of a fault take.
+double packets_to_show(double loss);
+
+/// The packets that crossed each channel; of a path known only as a set, each counts with its share.
+std::vector<double> packets_over(const Fabric& fabric, const Observations& observations);
+
+/// `probed`: channels crossed by packets enough for `detect`. `thin`: crossed, by fewer. `missing`: neither a
+/// probe nor a flow crossed them. `complete` when none is thin or missing.
+Coverage coverage_of(const Fabric& fabric, const Observations& observations, const Detect& detect = {});
+
+/// The loss that packets over the channel least crossed would have shown, of channels that were; absent when
+/// no packet was sent.
+std::optional<double> least_loss_shown(const std::vector<double>& packets);
 
 }  // namespace weft

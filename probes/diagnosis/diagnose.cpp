@@ -22,6 +22,7 @@ Assessment assess(const Fabric& fabric, const Observations& observations, const 
   report_loads(fabric, observations, shifts, report);
   report.explain_by_congestion();
   report_signs(fabric, observations, report);
+  report.sensitivity().loss = least_loss_shown(packets_over(fabric, observations));
   return std::move(report).finish(coverage_of(fabric, observations));
 }
 

@@ -42,8 +42,8 @@ struct Tolerance {
 Assessment assess(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance = {});
 
 /// Findings about every channel and host that `observations` can speak of; one that they cannot is not named.
-/// Fills all of Diagnosis except coverage.complete and the run's verdict, which depend on what was asked:
-/// the caller sets coverage.complete and then verdict = run_verdict(...).
+/// Coverage and verdict are those of all channels of the fabric; a caller that asked for less, or for more,
+/// sets coverage (coverage_of) and then verdict = run_verdict(...).
 Diagnosis diagnose(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance = {});
 
 }  // namespace weft

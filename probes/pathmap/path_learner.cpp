@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "topology/base/check.hpp"
 
@@ -59,7 +60,10 @@ bool PathLearner::learn(PortId src, PortId dst, PathLabel label, std::span<const
       last = std::max(last, answer.hop);
     }
   }
-  if (!reached && last == 0) return false;
+  if (!reached && last == 0) {
+    silent_.try_emplace({src, dst}, label);
+    return false;
+  }
   const auto channels = paths_that_fit(seen);
   if (channels.empty()) {
     ++contradictions_;
@@ -69,6 +73,23 @@ bool PathLearner::learn(PortId src, PortId dst, PathLabel label, std::span<const
   for (const auto& path : channels) ids.push_back(table_->intern(path));
   put(src, dst, {label, table_->intern_set(ids), reached, last});
   return true;
+}
+
+void PathLearner::suppose_silent() {
+  std::set<PortId> heard;
+  std::set<PortId> asked;
+  for (const PairRoutes& known : pairs_) heard.insert(known.src);
+  for (const auto& [pair, label] : silent_) asked.insert(pair.first);
+  asked.insert(heard.begin(), heard.end());
+  if (2 * heard.size() <= asked.size()) return;
+  for (const auto& [pair, label] : silent_) {
+    const auto& [src, dst] = pair;
+    if (heard.contains(src)) continue;
+    std::vector<PathId> ids;
+    for (const auto& path : paths_that_fit({src, dst, {}})) ids.push_back(table_->intern(path));
+    if (!ids.empty()) put(src, dst, {label, table_->intern_set(ids), false, 0});
+  }
+  silent_.clear();
 }
 
 void PathLearner::adopt(PortId src, PortId dst, PathLabel label,

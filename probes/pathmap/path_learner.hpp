@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -52,6 +53,11 @@ class PathLearner {
   /// contradictions()).
   bool learn(PortId src, PortId dst, PathLabel label, std::span<const HopAnswer> answers);
 
+  /// Call when all traces are in. NICs none of whose traces was answered by anyone, while those of most
+  /// others were, sent them all the same: each pair traced gets a route that nobody answered, over all the
+  /// paths it may have taken. What becomes of its packets then tells whether the NIC is heard.
+  void suppose_silent();
+
   /// Paths that are known without a trace (InfiniBand: from the switches' tables); several: switches on the
   /// way choose. Precondition: not empty.
   void adopt(PortId src, PortId dst, PathLabel label, std::span<const std::vector<ChannelId>> paths);
@@ -82,6 +88,7 @@ class PathLearner {
   std::vector<PairRoutes> pairs_;
   std::unordered_map<std::uint64_t, std::size_t> pair_index_;
   std::size_t contradictions_ = 0;
+  std::map<std::pair<PortId, PortId>, PathLabel> silent_;  // traces without an answer, one label a pair
   std::vector<Stranger> strangers_;
 };
 

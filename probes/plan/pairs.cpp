@@ -35,10 +35,18 @@ void add_both_ways(std::vector<NicPair>& pairs, PortId a, PortId b) {
   pairs.push_back({b, a});
 }
 
-void pair_within(std::vector<NicPair>& pairs, const std::vector<PortId>& nics, std::uint32_t partners) {
-  for (std::size_t j = 0; j < nics.size(); ++j)
-    for (std::uint32_t r = 1; r <= partners && r < nics.size(); ++r)
-      add_both_ways(pairs, nics[j], nics[(j + r) % nics.size()]);
+/// Each NIC and the next ones of other hosts, in a ring.
+void pair_within(const Fabric& fabric, std::vector<NicPair>& pairs, const std::vector<PortId>& nics,
+                 std::uint32_t partners) {
+  for (std::size_t j = 0; j < nics.size(); ++j) {
+    std::uint32_t found = 0;
+    for (std::size_t r = 1; r < nics.size() && found < partners; ++r) {
+      const PortId other = nics[(j + r) % nics.size()];
+      if (fabric.port(other).node == fabric.port(nics[j]).node) continue;
+      add_both_ways(pairs, nics[j], other);
+      ++found;
+    }
+  }
 }
 
 }  // namespace
@@ -47,7 +55,7 @@ std::vector<NicPair> choose_pairs(const Fabric& fabric, std::uint32_t partners,
                                   const std::vector<PortId>& without) {
   const EdgeGroups groups = nics_by_edge_switch(fabric, without);
   std::vector<NicPair> pairs;
-  if (groups.size() == 1) pair_within(pairs, groups[0], partners);
+  for (const auto& nics : groups) pair_within(fabric, pairs, nics, groups.size() == 1 ? partners : 1);
   const std::size_t others = groups.size() - 1;
   constexpr double kGoldenRatio = 0.6180339887498949;  // spreads the phases of the groups evenly (Weyl)
   for (std::size_t g = 0; groups.size() > 1 && g < groups.size(); ++g) {

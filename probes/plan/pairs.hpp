@@ -15,7 +15,8 @@ struct NicPair {
 };
 
 /// Ordered pairs, each with its reverse, ascending: every NIC of every edge switch gets about `partners`
-/// partners on other edge switches, spread evenly over them; on the same switch where there is no other. NICs
+/// partners on other edge switches, spread evenly over them; on the same switch where there is no other. And
+/// one on its own switch: without such pairs a switch's host cables cannot be told from its uplinks. NICs
 /// cabled to no switch, and those in `without`, take no part.
 std::vector<NicPair> choose_pairs(const Fabric& fabric, std::uint32_t partners,
                                   const std::vector<PortId>& without = {});

@@ -99,7 +99,7 @@ void Sweep::add(std::vector<std::unique_ptr<Stage>> stages) {
 }
 
 void Sweep::plan_settling() {
-  auto doubts = assess(state_.fabric, state_.observations).doubts;
+  auto doubts = assess(state_.fabric, state_.observations, state_.options.tolerate).doubts;
   if (doubts.size() > kMostDoubts) doubts.resize(kMostDoubts);
   if (settlings_++ == 0) add(pings_.settle(doubts));
   add(load_.press(doubts));
@@ -137,34 +137,21 @@ void Sweep::note_counters() {
 }
 
 Coverage Sweep::coverage() {
-  Coverage covered{.channels = state_.fabric.channel_count()};
-  std::vector<bool> crossed(state_.fabric.channel_count(), false);
-  std::set<PathId> paths;
-  for (const Observation& seen : state_.observations.probes)
-    for (const auto& ways : {std::optional(seen.path), seen.back}) {
-      if (!ways || (seen.sent == 0 && !seen.back)) continue;
-      for (const PathId path : state_.learner.table().paths(*ways)) {
-        paths.insert(path);
-        for (const ChannelId channel : state_.learner.table().channels(path)) crossed[channel.value()] = true;
-      }
-    }
+  Coverage covered = coverage_of(state_.fabric, state_.observations, state_.options.detect);
   const auto left_out = [this](ChannelId channel) {
     return left_out_.contains(state_.fabric.source(channel)) ||
            left_out_.contains(state_.fabric.target(channel));
   };
-  for (std::uint32_t c = 0; c < crossed.size(); ++c)
-    if (crossed[c])
-      ++covered.probed;
-    else if (!left_out(ChannelId(c)))
-      covered.missing.emplace_back(c);
-  covered.paths = paths.size();
+  std::erase_if(covered.missing, left_out);
+  std::erase_if(covered.thin, left_out);
   covered.unloaded = load_.unloaded();
-  covered.complete = covered.missing.empty() && covered.unloaded.empty();
+  covered.complete = covered.missing.empty() && covered.thin.empty() && covered.unloaded.empty();
   return covered;
 }
 
 SweepReport Sweep::finish() {
-  SweepReport report{assess(state_.fabric, state_.observations).diagnosis, state_.sent, state_.lost};
+  SweepReport report{assess(state_.fabric, state_.observations, state_.options.tolerate).diagnosis,
+                     state_.sent, state_.lost};
   report.diagnosis.coverage = coverage();
   report.diagnosis.verdict = run_verdict(report.diagnosis);
   return report;

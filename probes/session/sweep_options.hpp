@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "probes/diagnosis/coverage.hpp"
+#include "probes/diagnosis/diagnose.hpp"
 #include "probes/wire/flow_engine.hpp"
 #include "topology/base/units.hpp"
 
@@ -27,6 +29,8 @@ struct SweepOptions {
   /// tenth of its rate and tell loss by size from loss by load.
   Fraction large_probe_share{0.05};
   LoadPattern pattern = LoadPattern::links;
+  Tolerance tolerate;
+  Detect detect;
   /// Of a round; where flows have a volume, the longest that one may take.
   Nanoseconds load_round = std::chrono::milliseconds(500);
   FlowManner manner;       // of flows over queue pairs

@@ -18,7 +18,8 @@ LinkReport report_of(const Fabric& fabric, const LinkFinding& finding) {
                     .cause = finding.cause,
                     .estimate = finding.estimate,
                     .confidence = finding.confidence,
-                    .evidence = finding.evidence};
+                    .evidence = finding.evidence,
+                    .intermittent = finding.intermittent};
   if (finding.channel) report.from = fabric.name_of(fabric.source_node(*finding.channel));
   return report;
 }
@@ -26,6 +27,7 @@ LinkReport report_of(const Fabric& fabric, const LinkFinding& finding) {
 /// The cable a host finding is about: its NIC's, or the only one of a host whose packets suffer (a cause is
 /// named). A host that is at fault itself (its agent died) has no cause and blames no cable.
 std::optional<LinkId> cable_of(const Fabric& fabric, const HostFinding& finding) {
+  if (finding.link) return finding.link;
   if (finding.nic) return fabric.port(*finding.nic).link;
   const auto ports = fabric.ports_of(finding.host);
   return finding.cause && ports.size() == 1 ? fabric.port(ports.front()).link : std::nullopt;
@@ -35,7 +37,10 @@ HostReport report_of(const Fabric& fabric, const HostFinding& finding) {
   HostReport report{.host = fabric.name_of(finding.host),
                     .verdict = finding.verdict,
                     .cause = finding.cause,
-                    .evidence = finding.evidence};
+                    .evidence = finding.evidence,
+                    .estimate = finding.estimate,
+                    .confidence = finding.confidence};
+  if (finding.channel) report.from = fabric.name_of(fabric.source_node(*finding.channel));
   if (finding.nic) report.nic = fabric.name_of_nic(*finding.nic);
   if (const auto cable = cable_of(fabric, finding)) report.ends = refer_to(fabric, *cable);
   return report;
@@ -63,10 +68,19 @@ DiagnosisDocument diagnosis_document(const Fabric& fabric, const Diagnosis& diag
   for (const auto& finding : diagnosis.hosts) document.hosts.push_back(report_of(fabric, finding));
   for (const auto& finding : diagnosis.groups) document.groups.push_back(report_of(fabric, finding));
   for (const auto& channels : diagnosis.ambiguous) document.ambiguous.push_back(names_of(fabric, channels));
+  for (const OpenSet& set : diagnosis.sets) {
+    SetReport& report = document.sets.emplace_back(
+        SetReport{.cause = set.cause, .verdict = set.verdict, .confidence = set.confidence});
+    for (const auto& channels : set.alternatives) report.alternatives.push_back(names_of(fabric, channels));
+  }
+  document.fabric_wide = diagnosis.fabric;
+  document.account = diagnosis.account;
+  document.sensitivity = diagnosis.sensitivity;
   document.coverage = {.channels = diagnosis.coverage.channels,
                        .probed = diagnosis.coverage.probed,
                        .paths = diagnosis.coverage.paths,
                        .missing = names_of(fabric, diagnosis.coverage.missing),
+                       .thin = names_of(fabric, diagnosis.coverage.thin),
                        .unloaded = names_of(fabric, diagnosis.coverage.unloaded),
                        .complete = diagnosis.coverage.complete};
   return document;

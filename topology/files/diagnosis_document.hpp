@@ -28,6 +28,7 @@ struct LinkReport {
   std::optional<Estimate> estimate = std::nullopt;
   double confidence = 0;
   std::vector<std::string> evidence;
+  std::optional<Intermittence> intermittent = std::nullopt;
 };
 
 struct HostReport {
@@ -37,6 +38,17 @@ struct HostReport {
   Verdict verdict = Verdict::unknown;
   std::optional<Cause> cause;
   std::vector<std::string> evidence;
+  std::optional<std::string> from = std::nullopt;  // the node that the faulty channel of the cable leaves
+  std::optional<Estimate> estimate = std::nullopt;
+  std::optional<double> confidence = std::nullopt;
+};
+
+/// One of the alternatives is true; each is channels that are all at fault then.
+struct SetReport {
+  Cause cause = Cause::loss;
+  Verdict verdict = Verdict::unknown;
+  double confidence = 0;
+  std::vector<std::vector<std::string>> alternatives;
 };
 
 struct GroupReport {
@@ -53,6 +65,7 @@ struct CoverageReport {
   std::uint64_t probed = 0;
   std::uint64_t paths = 0;
   std::vector<std::string> missing;
+  std::vector<std::string> thin;
   std::vector<std::string> unloaded;
   bool complete = true;
 };
@@ -98,6 +111,10 @@ struct DiagnosisDocument {
   std::vector<HostReport> hosts;
   std::vector<GroupReport> groups;
   std::vector<std::vector<std::string>> ambiguous;  // channels
+  std::vector<SetReport> sets;
+  std::vector<FabricFinding> fabric_wide;
+  Account account;
+  Sensitivity sensitivity;
   CoverageReport coverage;
   RunReport run;
   std::optional<FlowsReport> flows = std::nullopt;  // written, not read back

@@ -24,20 +24,34 @@ void put_member(JsonText& out, std::string_view key, double number) {
   put_number(out, number);
 }
 
+void put_estimate(JsonText& out, const Estimate& estimate) {
+  put(out, ",\"estimate\":{{\"value\":");
+  put_number(out, estimate.value);
+  put_member(out, "low", estimate.low);
+  put_member(out, "high", estimate.high);
+  put(out, "}}");
+}
+
+void put_names(JsonText& out, const std::vector<std::vector<std::string>>& lists) {
+  put_array(out, lists, [&](const std::vector<std::string>& names) {
+    put_array(out, names, [&](const std::string& name) { put_string(out, name); });
+  });
+}
+
 void put_link(JsonText& out, const LinkReport& report) {
   put(out, "\n{{\"link\":");
   put_string(out, report.link);
   if (report.from) put_member(out, "from", *report.from);
   put_member(out, "verdict", to_string(report.verdict));
   put_member(out, "cause", to_string(report.cause));
-  if (report.estimate) {
-    put(out, ",\"estimate\":{{\"value\":");
-    put_number(out, report.estimate->value);
-    put_member(out, "low", report.estimate->low);
-    put_member(out, "high", report.estimate->high);
+  if (report.estimate) put_estimate(out, *report.estimate);
+  put_member(out, "confidence", report.confidence);
+  if (report.intermittent) {
+    put(out, ",\"intermittent\":{{\"per_second\":");
+    put_number(out, report.intermittent->per_second);
+    put_member(out, "duration_s", report.intermittent->duration);
     put(out, "}}");
   }
-  put_member(out, "confidence", report.confidence);
   put_strings(out, "evidence", report.evidence);
   if (report.ends) put_ends(out, *report.ends);
   put(out, "}}");
@@ -49,6 +63,9 @@ void put_host(JsonText& out, const HostReport& report) {
   if (report.nic) put_member(out, "nic", *report.nic);
   put_member(out, "verdict", to_string(report.verdict));
   if (report.cause) put_member(out, "cause", to_string(*report.cause));
+  if (report.from) put_member(out, "from", *report.from);
+  if (report.estimate) put_estimate(out, *report.estimate);
+  if (report.confidence) put_member(out, "confidence", *report.confidence);
   put_strings(out, "evidence", report.evidence);
   if (report.ends) put_member(out, "link", report.ends->name);
   if (report.ends) put_ends(out, *report.ends);
@@ -64,10 +81,52 @@ void put_group(JsonText& out, const GroupReport& report) {
   put(out, "}}");
 }
 
+void put_set(JsonText& out, const SetReport& set) {
+  put(out, "\n{{\"cause\":\"{}\",\"verdict\":\"{}\"", to_string(set.cause), to_string(set.verdict));
+  put_member(out, "confidence", set.confidence);
+  put_key(out, "alternatives");
+  put_names(out, set.alternatives);
+  put(out, "}}");
+}
+
+void put_fabric_wide(JsonText& out, const FabricFinding& finding) {
+  put(out, "\n{{\"cause\":\"{}\",\"verdict\":\"{}\"", to_string(finding.cause), to_string(finding.verdict));
+  if (finding.estimate) put_estimate(out, *finding.estimate);
+  put_member(out, "confidence", finding.confidence);
+  put_strings(out, "evidence", finding.evidence);
+  put(out, "}}");
+}
+
+void put_account(JsonText& out, const Account& account) {
+  put(out, ",\n\"account\":{{");
+  const char* comma = "";
+  for (const auto& [name, line] : {std::pair("lost", account.lost), std::pair("corrupt", account.corrupt),
+                                   std::pair("late", account.late), std::pair("slow", account.slow)})
+    put(out,
+        "{}\"{}\":{{\"all\":{},\"found\":{},\"open\":{},\"excused\":{},\"tolerated\":{},\"unexplained\":{}}}",
+        std::exchange(comma, ","), name, line.all, line.found, line.open, line.excused, line.tolerated,
+        line.unexplained);
+  put(out, "}}");
+}
+
+void put_sensitivity(JsonText& out, const Sensitivity& shown) {
+  put(out, ",\n\"sensitivity\":{{");
+  const char* comma = "";
+  const auto member = [&](std::string_view name, double value) {
+    put(out, "{}\"{}\":", std::exchange(comma, ","), name);
+    put_number(out, value);
+  };
+  if (shown.loss) member("loss", *shown.loss);
+  if (shown.delay) member("delay_s", std::chrono::duration<double>(*shown.delay).count());
+  if (shown.rate) member("rate", *shown.rate);
+  put(out, "}}");
+}
+
 void put_coverage(JsonText& out, const CoverageReport& coverage) {
   put(out, ",\n\"coverage\":{{\"channels\":{},\"probed\":{},\"paths\":{},\"complete\":{}", coverage.channels,
       coverage.probed, coverage.paths, coverage.complete);
   put_strings(out, "missing", coverage.missing);
+  put_strings(out, "thin", coverage.thin);
   put_strings(out, "unloaded", coverage.unloaded);
   put(out, "}}");
 }
@@ -137,9 +196,13 @@ std::string diagnosis_json(const DiagnosisDocument& document) {
   put(out, ",\n\"groups\":");
   put_array(out, document.groups, [&](const GroupReport& report) { put_group(out, report); });
   put(out, ",\n\"ambiguous\":");
-  put_array(out, document.ambiguous, [&](const std::vector<std::string>& channels) {
-    put_array(out, channels, [&](const std::string& channel) { put_string(out, channel); });
-  });
+  put_names(out, document.ambiguous);
+  put(out, ",\n\"sets\":");
+  put_array(out, document.sets, [&](const SetReport& set) { put_set(out, set); });
+  put(out, ",\n\"fabric_wide\":");
+  put_array(out, document.fabric_wide, [&](const FabricFinding& finding) { put_fabric_wide(out, finding); });
+  put_account(out, document.account);
+  put_sensitivity(out, document.sensitivity);
   put_coverage(out, document.coverage);
   put_run(out, document.run);
   if (!document.run.nics.empty()) {

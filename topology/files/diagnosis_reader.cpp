@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "topology/files/diagnosis_document.hpp"
 #include "topology/files/json_fields.hpp"
 
@@ -19,17 +21,27 @@ Result<Estimate> as_estimate(const JsonView& view) {
   return estimate;
 }
 
+Result<Intermittence> as_intermittence(const JsonView& view) {
+  Intermittence it;
+  const auto done = in_turn([&] { return need_member(view, "per_second", it.per_second, as_number); },
+                            [&] { return need_member(view, "duration_s", it.duration, as_number); });
+  if (!done) return pass_on(done);
+  return it;
+}
+
 Result<LinkReport> as_link(const JsonView& view) {
   LinkReport link;
   const auto ends = [&](const JsonView&) { return read_ends(view, link.link); };
-  const auto done = in_turn([&] { return need_member(view, "link", link.link, as_text); },
-                            [&] { return read_member(view, "from", link.from, as_text); },
-                            [&] { return need_member(view, "verdict", link.verdict, as_verdict); },
-                            [&] { return need_member(view, "cause", link.cause, as_cause); },
-                            [&] { return read_member(view, "estimate", link.estimate, as_estimate); },
-                            [&] { return need_member(view, "confidence", link.confidence, as_share); },
-                            [&] { return read_member(view, "evidence", link.evidence, read_texts); },
-                            [&] { return read_member(view, "a", link.ends, ends); });
+  const auto done =
+      in_turn([&] { return need_member(view, "link", link.link, as_text); },
+              [&] { return read_member(view, "from", link.from, as_text); },
+              [&] { return need_member(view, "verdict", link.verdict, as_verdict); },
+              [&] { return need_member(view, "cause", link.cause, as_cause); },
+              [&] { return read_member(view, "estimate", link.estimate, as_estimate); },
+              [&] { return need_member(view, "confidence", link.confidence, as_share); },
+              [&] { return read_member(view, "evidence", link.evidence, read_texts); },
+              [&] { return read_member(view, "intermittent", link.intermittent, as_intermittence); },
+              [&] { return read_member(view, "a", link.ends, ends); });
   if (!done) return pass_on(done);
   return link;
 }
@@ -43,6 +55,9 @@ Result<HostReport> as_host(const JsonView& view) {
                             [&] { return need_member(view, "verdict", host.verdict, as_verdict); },
                             [&] { return read_member(view, "cause", host.cause, as_cause); },
                             [&] { return read_member(view, "evidence", host.evidence, read_texts); },
+                            [&] { return read_member(view, "from", host.from, as_text); },
+                            [&] { return read_member(view, "estimate", host.estimate, as_estimate); },
+                            [&] { return read_member(view, "confidence", host.confidence, as_share); },
                             [&] { return read_member(view, "link", link, as_text); },
                             [&] { return read_member(view, "a", host.ends, ends); });
   if (!done) return pass_on(done);
@@ -67,6 +82,7 @@ Result<CoverageReport> as_coverage(const JsonView& view) {
                             [&] { return need_member(view, "probed", coverage.probed, as_count); },
                             [&] { return need_member(view, "paths", coverage.paths, as_count); },
                             [&] { return read_member(view, "missing", coverage.missing, read_texts); },
+                            [&] { return read_member(view, "thin", coverage.thin, read_texts); },
                             [&] { return read_member(view, "unloaded", coverage.unloaded, read_texts); },
                             [&] { return read_member(view, "complete", coverage.complete, as_boolean); });
   if (!done) return pass_on(done);
@@ -86,6 +102,62 @@ auto list_of(Result<T> (*read_item)(const JsonView&)) {
   return [read_item](const JsonView& view) { return read_array<T>(view, read_item); };
 }
 
+Result<SetReport> as_set(const JsonView& view) {
+  SetReport set;
+  const auto done =
+      in_turn([&] { return need_member(view, "cause", set.cause, as_cause); },
+              [&] { return need_member(view, "verdict", set.verdict, as_verdict); },
+              [&] { return need_member(view, "confidence", set.confidence, as_share); },
+              [&] { return need_member(view, "alternatives", set.alternatives, list_of(&read_texts)); });
+  if (!done) return pass_on(done);
+  return set;
+}
+
+Result<FabricFinding> as_fabric_wide(const JsonView& view) {
+  FabricFinding finding;
+  const auto done = in_turn([&] { return need_member(view, "cause", finding.cause, as_cause); },
+                            [&] { return need_member(view, "verdict", finding.verdict, as_verdict); },
+                            [&] { return read_member(view, "estimate", finding.estimate, as_estimate); },
+                            [&] { return need_member(view, "confidence", finding.confidence, as_share); },
+                            [&] { return read_member(view, "evidence", finding.evidence, read_texts); });
+  if (!done) return pass_on(done);
+  return finding;
+}
+
+Result<AccountLine> as_account_line(const JsonView& view) {
+  AccountLine line;
+  const auto done = in_turn([&] { return need_member(view, "all", line.all, as_count); },
+                            [&] { return need_member(view, "found", line.found, as_count); },
+                            [&] { return need_member(view, "open", line.open, as_count); },
+                            [&] { return need_member(view, "excused", line.excused, as_count); },
+                            [&] { return need_member(view, "tolerated", line.tolerated, as_count); },
+                            [&] { return need_member(view, "unexplained", line.unexplained, as_count); });
+  if (!done) return pass_on(done);
+  return line;
+}
+
+Result<Account> as_account(const JsonView& view) {
+  Account account;
+  const auto done = in_turn([&] { return read_member(view, "lost", account.lost, as_account_line); },
+                            [&] { return read_member(view, "corrupt", account.corrupt, as_account_line); },
+                            [&] { return read_member(view, "late", account.late, as_account_line); },
+                            [&] { return read_member(view, "slow", account.slow, as_account_line); });
+  if (!done) return pass_on(done);
+  return account;
+}
+
+Result<Sensitivity> as_sensitivity(const JsonView& view) {
+  Sensitivity shown;
+  std::optional<double> delay;
+  const auto done = in_turn([&] { return read_member(view, "loss", shown.loss, as_share); },
+                            [&] { return read_member(view, "delay_s", delay, as_number); },
+                            [&] { return read_member(view, "rate", shown.rate, as_share); });
+  if (!done) return pass_on(done);
+  constexpr double kMostDelay = 1e6;  // seconds
+  if (delay && *delay >= 0 && *delay < kMostDelay) shown.delay = Nanoseconds(std::llround(*delay * 1e9));
+  return shown;
+}
+
 }  // namespace
 
 Result<DiagnosisDocument> parse_diagnosis(std::string_view text, std::string_view what) {
@@ -94,18 +166,22 @@ Result<DiagnosisDocument> parse_diagnosis(std::string_view text, std::string_vie
   const JsonView root(*json, what);
   if (const auto checked = check_schema(root, "weft.diagnosis/1"); !checked) return pass_on(checked);
   DiagnosisDocument document;
-  const auto done =
-      in_turn([&] { return need_member(root, "generated_at", document.stamp.generated_at, as_time); },
-              [&] { return need_member(root, "tool_version", document.stamp.tool_version, as_text); },
-              [&] { return need_member(root, "fabric", document.fabric, as_text); },
-              [&] { return read_member(root, "kind", document.kind, as_kind); },
-              [&] { return need_member(root, "verdict", document.verdict, as_verdict); },
-              [&] { return need_member(root, "links", document.links, list_of(&as_link)); },
-              [&] { return need_member(root, "hosts", document.hosts, list_of(&as_host)); },
-              [&] { return read_member(root, "groups", document.groups, list_of(&as_group)); },
-              [&] { return read_member(root, "ambiguous", document.ambiguous, list_of(&read_texts)); },
-              [&] { return need_member(root, "coverage", document.coverage, as_coverage); },
-              [&] { return read_probes(root, document.run); });
+  const auto done = in_turn(
+      [&] { return need_member(root, "generated_at", document.stamp.generated_at, as_time); },
+      [&] { return need_member(root, "tool_version", document.stamp.tool_version, as_text); },
+      [&] { return need_member(root, "fabric", document.fabric, as_text); },
+      [&] { return read_member(root, "kind", document.kind, as_kind); },
+      [&] { return need_member(root, "verdict", document.verdict, as_verdict); },
+      [&] { return need_member(root, "links", document.links, list_of(&as_link)); },
+      [&] { return need_member(root, "hosts", document.hosts, list_of(&as_host)); },
+      [&] { return read_member(root, "groups", document.groups, list_of(&as_group)); },
+      [&] { return read_member(root, "ambiguous", document.ambiguous, list_of(&read_texts)); },
+      [&] { return read_member(root, "sets", document.sets, list_of(&as_set)); },
+      [&] { return read_member(root, "fabric_wide", document.fabric_wide, list_of(&as_fabric_wide)); },
+      [&] { return read_member(root, "account", document.account, as_account); },
+      [&] { return read_member(root, "sensitivity", document.sensitivity, as_sensitivity); },
+      [&] { return need_member(root, "coverage", document.coverage, as_coverage); },
+      [&] { return read_probes(root, document.run); });
   if (!done) return pass_on(done);
   return document;
 }

@@ -113,9 +113,10 @@ struct Sensitivity {
 
 struct Coverage {
   std::size_t channels = 0;         // of the fabric
-  std::size_t probed = 0;           // of these, crossed by enough probes
+  std::size_t probed = 0;           // of these, crossed by probes enough to show the loss that was asked for
   std::size_t paths = 0;            // distinct paths used
   std::vector<ChannelId> missing;   // not crossed, in the order of their ids
+  std::vector<ChannelId> thin;      // crossed, by too few probes
   std::vector<ChannelId> unloaded;  // were to be loaded; all flows were held back by senders, or not counted
   bool complete = true;             // false when the run fell short of what was asked
 };
