@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "tests/bench/verdicts/drawn.hpp"
+#include "tests/bench/verdicts/pieces.hpp"
 
 namespace weft::bench {
 namespace {
@@ -18,6 +19,8 @@ struct Piece {
 };
 constexpr Piece kPieces[] = {
     {"drawn", bench_drawn},
+    {"bursts", bench_bursts},
+    {"bursts_in_order", bench_bursts_in_order},
 };
 
 /// Null: `options` are read.

@@ -17,13 +17,6 @@ namespace {
 constexpr std::size_t kFewestOfMany = 4;
 constexpr int kRefinements = 6;  // more than the longest way between two nodes of these fabrics has hops
 
-double uniform(std::mt19937_64& random, double low, double high) {
-  return low + (high - low) * static_cast<double>(random() >> 11) * 0x1p-53;
-}
-double log_uniform(std::mt19937_64& random, double low, double high) {
-  return std::exp(uniform(random, std::log(low), std::log(high)));
-}
-
 SmallFabric made(std::string name, const std::string& lines, Result<Fabric> fabric) {
   WEFT_CHECK(fabric.has_value());
   auto addresses = plan_addresses(*fabric, IpFamily::v4);
@@ -68,11 +61,11 @@ void for_each_set(std::size_t links, std::size_t size, Visit visit) {
   fill(fill, 0, 0);
 }
 
-Kind one_of_four(std::mt19937_64& random) {
+Kind one_of_four(Random& random) {
   return std::array{Kind::loss, Kind::down, Kind::rate, Kind::delay}[random() % 4];
 }
 
-DrawnFault draw_fault(const Fabric& fabric, LinkId cable, Kind kind, std::mt19937_64& random) {
+DrawnFault draw_fault(const Fabric& fabric, LinkId cable, Kind kind, Random& random) {
   DrawnFault fault{{.link = cable}, Cause::loss};
   switch (kind == Kind::mixed ? one_of_four(random) : kind) {
     case Kind::loss:
@@ -132,7 +125,7 @@ std::vector<SmallFabric> small_fabrics() {
 }
 
 std::vector<DrawnFault> draw_faults(const Fabric& fabric, const std::vector<LinkId>& cables, Kind kind,
-                                    Ways ways, std::mt19937_64& random) {
+                                    Ways ways, Random& random) {
   std::vector<DrawnFault> faults;
   for (const LinkId cable : cables) {
     DrawnFault fault = draw_fault(fabric, cable, kind, random);
@@ -146,7 +139,7 @@ std::vector<DrawnFault> draw_faults(const Fabric& fabric, const std::vector<Link
 
 std::vector<std::vector<LinkId>> sets_up_to_symmetry(const Fabric& fabric, std::size_t most,
                                                      std::uint64_t seed) {
-  std::mt19937_64 random(seed);
+  Random random(seed);
   std::vector<std::vector<LinkId>> all;
   for (std::size_t size = 1; size <= 3; ++size) {
     std::set<std::uint64_t> known;
@@ -161,7 +154,7 @@ std::vector<std::vector<LinkId>> sets_up_to_symmetry(const Fabric& fabric, std::
   return all;
 }
 
-std::vector<LinkId> random_set(const Fabric& fabric, std::mt19937_64& random) {
+std::vector<LinkId> random_set(const Fabric& fabric, Random& random) {
   std::vector<LinkId> all;
   for (std::uint32_t l = 0; l < fabric.link_count(); ++l) all.emplace_back(l);
   std::ranges::shuffle(all, random);

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "tests/bench/support/random_paths.hpp"
 #include "topology/findings/verdict.hpp"
 #include "topology/model/addressing.hpp"
 #include "topology/model/fault.hpp"
@@ -36,7 +36,7 @@ struct DrawnFault {
 /// Loss log-uniform .2 to 5 %, rate 10 to 80 %, delay log-uniform 50 us to 5 ms, or down; `mixed`: each cable
 /// one of them.
 std::vector<DrawnFault> draw_faults(const Fabric& fabric, const std::vector<LinkId>& cables, Kind kind,
-                                    Ways ways, std::mt19937_64& random);
+                                    Ways ways, Random& random);
 
 /// One set of each kind of 1 to 3 cables: sets that a renaming of nodes turns into each other count once.
 /// Told apart by colour refinement of the fabric with these cables marked. At most `most` of each size, by
@@ -45,6 +45,6 @@ std::vector<std::vector<LinkId>> sets_up_to_symmetry(const Fabric& fabric, std::
                                                      std::uint64_t seed);
 
 /// 4 up to half of all cables.
-std::vector<LinkId> random_set(const Fabric& fabric, std::mt19937_64& random);
+std::vector<LinkId> random_set(const Fabric& fabric, Random& random);
 
 }  // namespace weft::bench

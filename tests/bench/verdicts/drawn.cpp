@@ -45,7 +45,7 @@ std::vector<Case> cases_of(const SmallFabric& fabric, const Orbits& orbits, Kind
   }
   while (cases.size() < options.per_fabric) {
     const auto seed = seed_of(fabric, kind, size, cases.size(), options.base);
-    std::mt19937_64 random(seed);
+    Random random(seed);
     add(random_set(fabric.fabric, random), kWays[cases.size() % std::size(kWays)], seed);
   }
   return cases;
@@ -57,7 +57,7 @@ struct Shown {
 };
 
 Shown run_case(const Case& one) {
-  std::mt19937_64 random(mix_bits(one.seed));
+  Random random(mix_bits(one.seed));
   const auto faults = draw_faults(one.fabric->fabric, one.cables, one.kind, one.ways, random);
   const Swept swept = sweep_simulated(*one.fabric, faults, one.seed);
   const Judgement judged = judge(one.fabric->fabric, faults, swept);
