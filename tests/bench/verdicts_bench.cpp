@@ -21,6 +21,13 @@ constexpr Piece kPieces[] = {
     {"drawn", bench_drawn},
     {"bursts", bench_bursts},
     {"bursts_in_order", bench_bursts_in_order},
+    {"sound", bench_sound},
+    {"dead_transmitter", bench_dead_transmitter},
+    {"mtu", bench_mtu},
+    {"even_loss", bench_even_loss},
+    {"partial_hosts", bench_partial_hosts},
+    {"flaps", bench_flaps},
+    {"excuse", bench_excuse},
 };
 
 /// Null: `options` are read.

@@ -59,12 +59,14 @@ struct Shown {
 Shown run_case(const Case& one) {
   Random random(mix_bits(one.seed));
   const auto faults = draw_faults(one.fabric->fabric, one.cables, one.kind, one.ways, random);
-  const Swept swept = sweep_simulated(*one.fabric, faults, one.seed);
+  SweepCase swept_case{.fabric = one.fabric, .seed = one.seed};
+  for (const DrawnFault& fault : faults) swept_case.faults.push_back(fault.spec);
+  const Swept swept = sweep_simulated(swept_case);
   const Judgement judged = judge(one.fabric->fabric, faults, swept);
   Shown shown{judged.score, {}};
   if (judged.failures.empty()) return shown;
-  shown.text = fmt::format("\n{}\n  verdict {}\n", command_of(*one.fabric, faults, one.seed),
-                           to_string(swept.report.diagnosis.verdict));
+  shown.text =
+      fmt::format("\n{}\n  verdict {}\n", command_of(swept_case), to_string(swept.report.diagnosis.verdict));
   for (const auto& line : words_of(one.fabric->fabric, swept.report.diagnosis))
     shown.text += fmt::format("  found: {}\n", line);
   for (const auto& line : judged.failures) shown.text += fmt::format("  FAILED: {}\n", line);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cli/compose.hpp"
+#include "probes/engine/sim/sim_fabric.hpp"
 #include "probes/session/coordinator_loop.hpp"
 #include "topology/base/check.hpp"
 
@@ -21,42 +21,94 @@ SweepOptions simulated_options(std::uint64_t seed) {
   return options;
 }
 
+template <class Spec>
+bool set_flap(Spec& spec, Nanoseconds on, Nanoseconds off) {
+  if constexpr (requires { spec.on = on; }) {
+    spec.down = true;
+    spec.on = on;
+    spec.off = off;
+    return true;
+  }
+  return false;
+}
+
+template <class Spec>
+Rhythm get_rhythm(const Spec& spec) {
+  if constexpr (requires { spec.on; })
+    if (spec.on && spec.off)
+      return {std::chrono::duration<double>(*spec.on).count(),
+              std::chrono::duration<double>(*spec.off).count()};
+  return {};
+}
+
+template <class Options>
+bool set_stalls(Options& options, const std::vector<Stall>& stalls) {
+  if constexpr (requires { options.stalls; }) {
+    for (const Stall& stall : stalls) options.stalls.push_back({stall.host, stall.start, stall.length});
+    return true;
+  }
+  return false;
+}
+
+OpenEngines engines_of(const SweepCase& wanted) {
+  SimOptions options;
+  options.seed = wanted.seed;
+  options.faults = wanted.faults;
+  WEFT_CHECK(wanted.stalls.empty() || set_stalls(options, wanted.stalls));
+  const SmallFabric& place = *wanted.fabric;
+  return [world = SimFabric::make(place.fabric, place.addresses.book, options)](
+             const NicAssignment& assigned, const RunSecrets&) -> Result<NicEngines> {
+    const auto engine = world->engine(assigned.nic);
+    return NicEngines{engine, engine};
+  };
+}
+
 }  // namespace
 
-Swept sweep_simulated(const SmallFabric& fabric, const std::vector<DrawnFault>& faults, std::uint64_t seed,
-                      const std::vector<NodeId>& hosts) {
-  const Fabric& known = fabric.fabric;
-  std::vector<FaultSpec> specs;
-  for (const DrawnFault& fault : faults) specs.push_back(fault.spec);
-  Sweep sweep(known, fabric.addresses.book, simulated_options(seed), RunId(seed));
+bool simulator_can_flap() {
+  FaultSpec any;
+  return set_flap(any, Nanoseconds(1), Nanoseconds(1));
+}
+bool simulator_can_stall() {
+  SimOptions any;
+  return set_stalls(any, {});
+}
+
+void make_it_flap(FaultSpec& fault, Nanoseconds on, Nanoseconds off) { WEFT_CHECK(set_flap(fault, on, off)); }
+
+Rhythm rhythm_of(const FaultSpec& fault) { return get_rhythm(fault); }
+
+Swept sweep_simulated(const SweepCase& wanted) {
+  const Fabric& fabric = wanted.fabric->fabric;
+  Sweep sweep(fabric, wanted.fabric->addresses.book, simulated_options(wanted.seed), RunId(wanted.seed));
   std::vector<ExpectedHost> expected;
   std::vector<std::string> names;
-  for (const NodeId host : known.hosts()) {
-    const bool takes_part = hosts.empty() || std::ranges::find(hosts, host) != hosts.end();
+  for (const NodeId host : fabric.hosts()) {
+    const bool takes_part =
+        wanted.hosts.empty() || std::ranges::find(wanted.hosts, host) != wanted.hosts.end();
     ExpectedHost one{host, {}};
-    for (const PortId port : known.ports_of(host)) {
-      if (!known.port(port).link) continue;
+    for (const PortId port : fabric.ports_of(host)) {
+      if (!fabric.port(port).link) continue;
       if (takes_part)
-        one.nics.push_back({known.name_of_nic(port), port});
+        one.nics.push_back({fabric.name_of_nic(port), port});
       else
         sweep.leave_out(port);
     }
     if (one.nics.empty()) continue;
-    names.push_back(known.name_of(host));
+    names.push_back(fabric.name_of(host));
     expected.push_back(std::move(one));
   }
-  Coordinator coordinator(known, sweep, {RunId(seed), {}}, expected);
-  const auto engines = simulated_engines(known, fabric.addresses.book, specs, seed);
-  const auto done = coordinate_in_process(coordinator, names, engines, [](const Progress&) {}, {});
+  Coordinator coordinator(fabric, sweep, {RunId(wanted.seed), {}}, expected);
+  const auto done = coordinate_in_process(coordinator, names, engines_of(wanted), [](const Progress&) {}, {});
   WEFT_CHECK(done.has_value());
   auto report = sweep.finish();
   return {sweep.observations(), std::move(report)};
 }
 
-std::string command_of(const SmallFabric& fabric, const std::vector<DrawnFault>& faults, std::uint64_t seed) {
-  std::string text = fmt::format("weft simulate {}.yaml --seed {}", fabric.name, seed);
-  for (const DrawnFault& fault : faults)
-    text += fmt::format(" --fault '{}'", to_string(fabric.fabric, fault.spec));
+std::string command_of(const SweepCase& wanted) {
+  std::string text = fmt::format("weft simulate {}.yaml --seed {}", wanted.fabric->name, wanted.seed);
+  for (const FaultSpec& fault : wanted.faults)
+    text += fmt::format(" --fault '{}'", to_string(wanted.fabric->fabric, fault));
   return text;
 }
 

@@ -11,11 +11,35 @@ struct Swept {
   SweepReport report;
 };
 
-/// `hosts` take part (empty: all); the NICs of the others are left out.
-Swept sweep_simulated(const SmallFabric& fabric, const std::vector<DrawnFault>& faults, std::uint64_t seed,
-                      const std::vector<NodeId>& hosts = {});
+/// A host that its own machine holds up.
+struct Stall {
+  NodeId host;
+  Nanoseconds start{};
+  Nanoseconds length{};
+};
+
+struct SweepCase {
+  const SmallFabric* fabric = nullptr;
+  std::vector<FaultSpec> faults = {};
+  std::uint64_t seed = 1;
+  std::vector<NodeId> hosts = {};  // that take part; empty: all
+  std::vector<Stall> stalls = {};
+};
+
+Swept sweep_simulated(const SweepCase& wanted);
+
+/// Whether this build's simulator has what the case asks for: faults that come and go, hosts that stall.
+bool simulator_can_flap();
+bool simulator_can_stall();
+/// Down for `on`, then whole for `off`, and so on.
+void make_it_flap(FaultSpec& fault, Nanoseconds on, Nanoseconds off);
+struct Rhythm {
+  double on = 0;  // seconds
+  double off = 0;
+};
+Rhythm rhythm_of(const FaultSpec& fault);
 
 /// The command that does the same.
-std::string command_of(const SmallFabric& fabric, const std::vector<DrawnFault>& faults, std::uint64_t seed);
+std::string command_of(const SweepCase& wanted);
 
 }  // namespace weft::bench
