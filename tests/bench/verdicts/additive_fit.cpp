@@ -1,0 +1,154 @@
+#include "tests/bench/verdicts/additive_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft::bench {
+namespace {
+
+constexpr int kMostSteps = 200;
+constexpr int kMostHalvings = 40;
+constexpr double kSettled = 1e-3;         // nats that a further step promises
+constexpr double kLeastOfPromise = 1e-4;  // a step that gains less than this share of it is too long (Armijo)
+constexpr std::uint32_t kNone = ~0U;
+constexpr double kDamping =
+    1e-9;  // of the curvature: amounts that only occur together have no top of their own
+
+double sum_of(const FitRow& row, const std::vector<double>& amounts) {
+  double sum = row.least;
+  for (const auto& [amount, times] : row.terms) sum += times * amounts[amount];
+  return sum;
+}
+
+Slope slope_of(const FitRow& row, double sum) {
+  if (row.sent == 0) {
+    const double off = (row.value - sum) / row.error;
+    return {-0.5 * off * off, off / row.error, -1 / (row.error * row.error)};
+  }
+  Slope slope{-(row.sent - row.lost) * sum, -(row.sent - row.lost), 0};
+  if (row.lost > 0) {
+    const double grown = std::expm1(sum);
+    slope.value += row.lost * std::log(-std::expm1(-sum));
+    slope.first += row.lost / grown;
+    slope.second -= row.lost / grown * (1 + 1 / grown);
+  }
+  return slope;
+}
+
+/// Solves matrix x = right (symmetric, positive definite, row by row; destroyed).
+std::vector<double> solve(std::vector<double>& matrix, std::vector<double> right) {
+  const std::size_t n = right.size();
+  for (std::size_t j = 0; j < n; ++j) {
+    double* row_j = &matrix[j * n];
+    for (std::size_t k = 0; k < j; ++k) row_j[j] -= row_j[k] * row_j[k];
+    row_j[j] = std::sqrt(std::max(row_j[j], 1e-300));
+    for (std::size_t i = j + 1; i < n; ++i) {
+      double* row_i = &matrix[i * n];
+      for (std::size_t k = 0; k < j; ++k) row_i[j] -= row_i[k] * row_j[k];
+      row_i[j] /= row_j[j];
+    }
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t k = 0; k < i; ++k) right[i] -= matrix[i * n + k] * right[k];
+    right[i] /= matrix[i * n + i];
+  }
+  for (std::size_t i = n; i-- > 0;) {
+    for (std::size_t k = i + 1; k < n; ++k) right[i] -= matrix[k * n + i] * right[k];
+    right[i] /= matrix[i * n + i];
+  }
+  return right;
+}
+
+}  // namespace
+
+AdditiveFit::AdditiveFit(std::vector<FitRow> rows, std::size_t amounts, double most)
+    : rows_(std::move(rows)), amounts_(amounts), most_(most) {}
+
+double AdditiveFit::likelihood(const std::vector<double>& amounts) const {
+  double all = 0;
+  for (const FitRow& row : rows_) all += slope_of(row, sum_of(row, amounts)).value;
+  return all;
+}
+
+std::vector<double> AdditiveFit::rough() const {
+  std::vector<double> amounts(amounts_, most_);
+  for (const FitRow& row : rows_) {
+    const double seen = row.sent == 0          ? row.value
+                        : row.lost >= row.sent ? std::log(2 * row.sent)
+                                               : -std::log1p(-row.lost / row.sent);
+    const double each = std::max(seen, 0.0) / static_cast<double>(std::max<std::size_t>(row.terms.size(), 1));
+    for (const auto& [amount, times] : row.terms) amounts[amount] = std::min(amounts[amount], each / times);
+  }
+  for (double& amount : amounts)
+    if (amount == most_) amount = 0;  // no row crosses it
+  return amounts;
+}
+
+/// The gradient at `at`; of each row its slope.
+std::vector<double> AdditiveFit::gradient(const std::vector<double>& at, std::vector<Slope>& slopes) const {
+  std::vector<double> gradient(amounts_, 0.0);
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    slopes[r] = slope_of(rows_[r], sum_of(rows_[r], at));
+    for (const auto& [amount, times] : rows_[r].terms) gradient[amount] += times * slopes[r].first;
+  }
+  return gradient;
+}
+
+/// Newton's step over the `free` amounts.
+std::vector<double> AdditiveFit::step(const std::vector<std::uint32_t>& free,
+                                      const std::vector<double>& gradient,
+                                      const std::vector<Slope>& slopes) const {
+  const std::size_t n = free.size();
+  std::vector<std::uint32_t> place(amounts_, kNone);
+  for (std::uint32_t i = 0; i < n; ++i) place[free[i]] = i;
+  std::vector<double> curvature(n * n, 0.0);
+  for (std::size_t r = 0; r < rows_.size(); ++r)
+    for (const auto& [a, times_a] : rows_[r].terms)
+      for (const auto& [b, times_b] : rows_[r].terms)
+        if (place[a] != kNone && place[b] != kNone)
+          curvature[place[a] * n + place[b]] -= times_a * times_b * slopes[r].second;
+  std::vector<double> right;
+  for (std::size_t i = 0; i < n; ++i) {
+    curvature[i * n + i] += kDamping * curvature[i * n + i] + kDamping;
+    right.push_back(gradient[free[i]]);
+  }
+  return solve(curvature, std::move(right));
+}
+
+double AdditiveFit::best(const std::vector<bool>& open, std::vector<double>& at) const {
+  for (std::size_t j = 0; j < amounts_; ++j) at[j] = open[j] ? std::clamp(at[j], 0.0, most_) : 0.0;
+  double now = likelihood(at);
+  std::vector<Slope> slopes(rows_.size());
+  for (int steps = 0; steps < kMostSteps; ++steps) {
+    const auto up = gradient(at, slopes);
+    // What stands at a bound and would leave it stays.
+    std::vector<std::uint32_t> free;
+    for (std::uint32_t j = 0; j < amounts_; ++j)
+      if (open[j] && !(at[j] <= 0 && up[j] <= 0) && !(at[j] >= most_ && up[j] >= 0)) free.push_back(j);
+    if (free.empty()) break;
+    const auto move = step(free, up, slopes);
+    double promised = 0;
+    double reached = now;
+    std::vector<double> next;
+    double part = 1;
+    for (int halving = 0; halving < kMostHalvings; ++halving, part /= 2) {
+      next = at;
+      promised = 0;
+      for (std::size_t i = 0; i < free.size(); ++i) {
+        const std::uint32_t j = free[i];
+        next[j] = std::clamp(at[j] + part * move[i], 0.0, most_);
+        promised += up[j] * (next[j] - at[j]);
+      }
+      reached = likelihood(next);
+      if (promised >= 0 && reached >= now + kLeastOfPromise * promised) break;
+    }
+    if (!(reached > now)) break;
+    const double gained = reached - now;
+    at = std::move(next);
+    now = reached;
+    if (std::max(promised, gained) < kSettled) break;
+  }
+  return now;
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,166 @@
+// Bursts: a faulty channel loses runs of packets of one path, where a healthy one loses single packets. Rows
+// of known one-way paths, no sweep.
+#include <algorithm>
+#include <cmath>
+
+#include "probes/diagnosis/diagnose.hpp"
+#include "tests/bench/diagnosis/seeds.hpp"
+#include "tests/bench/support/random_paths.hpp"
+#include "tests/bench/verdicts/claims.hpp"
+#include "tests/bench/verdicts/pieces.hpp"
+
+namespace weft::bench {
+namespace {
+
+constexpr std::size_t kRows = 25000;
+constexpr std::uint32_t kPackets = 100;
+constexpr std::size_t kMostFaults = 8;
+constexpr double kLeastLoss = 0.002;
+constexpr double kMostLoss = 0.02;
+constexpr double kLeastBackground = 1e-5;
+constexpr double kMostBackground = 1e-4;
+constexpr std::uint32_t kRuns[] = {2, 3, 5, 10, 25};
+
+/// Share of packets that a channel loses, in runs of this length on one path.
+struct Habit {
+  double loss = 0;
+  std::uint32_t run = 1;
+};
+
+struct BurstWorld {
+  Observations seen;
+  std::vector<ChannelId> faults;  // ascending
+};
+
+/// Marks what a channel loses of a row's packets. A run is cut where the row ends.
+void lose(const Habit& habit, std::vector<bool>& lost, Random& random) {
+  const double starts = habit.loss / habit.run;
+  const std::uint64_t runs = binomial(random, lost.size(), starts);
+  for (std::uint64_t i = 0; i < runs; ++i) {
+    const std::size_t first = pick(random, lost.size());
+    std::fill(
+        lost.begin() + static_cast<std::ptrdiff_t>(first),
+        lost.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(first + habit.run, lost.size())),
+        true);
+  }
+}
+
+std::vector<LossRun> runs_of(const std::vector<bool>& lost) {
+  std::vector<LossRun> runs;
+  for (std::uint32_t i = 0; i < lost.size(); ++i) {
+    if (!lost[i]) continue;
+    if (i > 0 && lost[i - 1])
+      ++runs.back().count;
+    else
+      runs.push_back({i, 1});
+  }
+  return runs;
+}
+
+/// `run` is of the faulty channels; with `sick` false there is none, and all channels have it at the loss of
+/// healthy ones.
+BurstWorld burst_world(const Fabric& fabric, std::uint32_t run, bool sick, bool in_order,
+                       std::uint64_t seed) {
+  Random random(seed);
+  RandomPaths paths(fabric, 0, random);
+  BurstWorld world;
+  std::vector<Habit> habits(fabric.channel_count());
+  for (Habit& habit : habits) habit.loss = uniform(random, kLeastBackground, kMostBackground);
+  if (!sick)
+    for (Habit& habit : habits) habit.run = run;
+  const std::size_t count = sick ? 1 + pick(random, kMostFaults) : 0;
+  while (world.faults.size() < count) {
+    const ChannelId channel = paths.switch_channels()[pick(random, paths.switch_channels().size())];
+    if (holds(world.faults, channel)) continue;
+    world.faults.push_back(channel);
+    habits[channel.value()] = {uniform(random, kLeastLoss, kMostLoss), run};
+  }
+  std::ranges::sort(world.faults);
+  world.seen.probes.reserve(kRows);
+  std::vector<bool> lost(kPackets);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const auto path = paths.draw(random);
+    lost.assign(kPackets, false);
+    for (const ChannelId channel : path) lose(habits[channel.value()], lost, random);
+    Observation row{.path = world.seen.paths.only(world.seen.paths.intern(path)), .sent = kPackets};
+    row.lost = static_cast<std::uint64_t>(std::ranges::count(lost, true));
+    if (in_order) row.runs = runs_of(lost);
+    world.seen.probes.push_back(std::move(row));
+  }
+  return world;
+}
+
+struct Found {
+  std::size_t faults = 0;
+  std::size_t right = 0;
+  std::size_t wrong = 0;
+  bool healthy = false;
+  std::string text;  // of what went wrong
+};
+
+Found look(const Fabric& fabric, const BurstWorld& world) {
+  const Diagnosis diagnosis = diagnose(fabric, world.seen);
+  const Claims claims = claims_of(fabric, diagnosis);
+  Found found{.faults = world.faults.size(), .healthy = diagnosis.verdict == Verdict::healthy};
+  std::vector<ChannelId> named;
+  for (const Name& name : claims.names)
+    for (const ChannelId channel : name.channels)
+      if (!holds(named, channel)) named.push_back(channel);
+  for (const ChannelId channel : named) {
+    const bool right = holds(world.faults, channel);
+    ++(right ? found.right : found.wrong);
+    if (!right) found.text += fmt::format("  wrong: {}\n", fabric.name_of(channel));
+  }
+  found.wrong += claims.switches.size();
+  for (const ChannelId channel : world.faults)
+    if (!holds(named, channel)) found.text += fmt::format("  missed: {}\n", fabric.name_of(channel));
+  return found;
+}
+
+void bench_recall(const VerdictOptions& options, Figures& figures, bool in_order) {
+  const Fabric fabric = fat_tree_k10();
+  const char* order = in_order ? "_in_order" : "";
+  std::size_t shown = 0;
+  for (const std::uint32_t run : kRuns) {
+    const auto all = for_each_index(options.seeds, options.threads, [&](std::size_t i) {
+      return look(fabric, burst_world(fabric, run, true, in_order, options.base + i));
+    });
+    Found sum;
+    std::size_t healthy = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      sum.faults += all[i].faults;
+      sum.right += all[i].right;
+      sum.wrong += all[i].wrong;
+      healthy += all[i].healthy ? 1 : 0;
+      if (!all[i].text.empty() && shown++ < options.show)
+        fmt::print("runs of {}, seed {}\n{}", run, options.base + i, all[i].text);
+    }
+    const auto share = [](std::size_t part, std::size_t whole) {
+      return whole == 0 ? 1.0 : static_cast<double>(part) / static_cast<double>(whole);
+    };
+    const char* target = run == 2 ? ".97" : run == 3 ? ".98" : run == 5 ? ".95" : run == 10 ? ".90" : ".66";
+    figures.add(fmt::format("burst_recall_{}{}", run, order), share(sum.right, sum.faults), target);
+    figures.add(fmt::format("burst_precision_{}{}", run, order), share(sum.right, sum.right + sum.wrong),
+                ".98");
+    figures.add(fmt::format("burst_healthy_{}{}", run, order), static_cast<double>(healthy), "0");
+  }
+}
+
+}  // namespace
+
+void bench_bursts(const VerdictOptions& options, Figures& figures) {
+  bench_recall(options, figures, false);
+  const Fabric fabric = fat_tree_k10();
+  std::size_t named = 0;
+  const auto all = for_each_index(options.seeds, options.threads, [&](std::size_t i) {
+    return look(fabric, burst_world(fabric, kRuns[i % std::size(kRuns)], false, false, options.base + i));
+  });
+  for (const Found& found : all) named += found.wrong > 0 ? 1 : 0;
+  figures.add("burst_background_false", static_cast<double>(named), "0 in 100");
+}
+
+void bench_bursts_in_order(const VerdictOptions& options, Figures& figures) {
+  bench_recall(options, figures, true);
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,115 @@
+#include "tests/bench/verdicts/trial.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "probes/engine/sim/sim_fabric.hpp"
+#include "probes/session/coordinator_loop.hpp"
+#include "topology/base/check.hpp"
+
+namespace weft::bench {
+namespace {
+
+// As cli/sweep_arguments.cpp has them where nothing is live.
+SweepOptions simulated_options(std::uint64_t seed) {
+  SweepOptions options;
+  options.load = LoadLevel::full;
+  options.answers_per_second = 100'000;
+  options.probes_per_second = 1500;
+  options.seed = seed;
+  return options;
+}
+
+template <class Spec>
+bool set_flap(Spec& spec, Nanoseconds on, Nanoseconds off) {
+  if constexpr (requires { spec.on = on; }) {
+    spec.down = true;
+    spec.on = on;
+    spec.off = off;
+    return true;
+  }
+  return false;
+}
+
+template <class Spec>
+Rhythm get_rhythm(const Spec& spec) {
+  if constexpr (requires { spec.on; })
+    if (spec.on && spec.off)
+      return {std::chrono::duration<double>(*spec.on).count(),
+              std::chrono::duration<double>(*spec.off).count()};
+  return {};
+}
+
+template <class Options>
+bool set_stalls(Options& options, const std::vector<Stall>& stalls) {
+  if constexpr (requires { options.stalls; }) {
+    for (const Stall& stall : stalls) options.stalls.push_back({stall.host, stall.start, stall.length});
+    return true;
+  }
+  return false;
+}
+
+OpenEngines engines_of(const SweepCase& wanted) {
+  SimOptions options;
+  options.seed = wanted.seed;
+  options.faults = wanted.faults;
+  WEFT_CHECK(wanted.stalls.empty() || set_stalls(options, wanted.stalls));
+  const SmallFabric& place = *wanted.fabric;
+  return [world = SimFabric::make(place.fabric, place.addresses.book, options)](
+             const NicAssignment& assigned, const RunSecrets&) -> Result<NicEngines> {
+    const auto engine = world->engine(assigned.nic);
+    return NicEngines{engine, engine};
+  };
+}
+
+}  // namespace
+
+bool simulator_can_flap() {
+  FaultSpec any;
+  return set_flap(any, Nanoseconds(1), Nanoseconds(1));
+}
+bool simulator_can_stall() {
+  SimOptions any;
+  return set_stalls(any, {});
+}
+
+void make_it_flap(FaultSpec& fault, Nanoseconds on, Nanoseconds off) { WEFT_CHECK(set_flap(fault, on, off)); }
+
+Rhythm rhythm_of(const FaultSpec& fault) { return get_rhythm(fault); }
+
+Swept sweep_simulated(const SweepCase& wanted) {
+  const Fabric& fabric = wanted.fabric->fabric;
+  Sweep sweep(fabric, wanted.fabric->addresses.book, simulated_options(wanted.seed), RunId(wanted.seed));
+  std::vector<ExpectedHost> expected;
+  std::vector<std::string> names;
+  for (const NodeId host : fabric.hosts()) {
+    const bool takes_part =
+        wanted.hosts.empty() || std::ranges::find(wanted.hosts, host) != wanted.hosts.end();
+    ExpectedHost one{host, {}};
+    for (const PortId port : fabric.ports_of(host)) {
+      if (!fabric.port(port).link) continue;
+      if (takes_part)
+        one.nics.push_back({fabric.name_of_nic(port), port});
+      else
+        sweep.leave_out(port);
+    }
+    if (one.nics.empty()) continue;
+    names.push_back(fabric.name_of(host));
+    expected.push_back(std::move(one));
+  }
+  Coordinator coordinator(fabric, sweep, {RunId(wanted.seed), {}}, expected);
+  const auto done = coordinate_in_process(coordinator, names, engines_of(wanted), [](const Progress&) {}, {});
+  WEFT_CHECK(done.has_value());
+  auto report = sweep.finish();
+  return {sweep.observations(), std::move(report)};
+}
+
+std::string command_of(const SweepCase& wanted) {
+  std::string text = fmt::format("weft simulate {}.yaml --seed {}", wanted.fabric->name, wanted.seed);
+  for (const FaultSpec& fault : wanted.faults)
+    text += fmt::format(" --fault '{}'", to_string(wanted.fabric->fabric, fault));
+  return text;
+}
+
+}  // namespace weft::bench
