@@ -25,8 +25,9 @@ constexpr std::size_t kBarColumns = 28;
 Result<std::vector<Avoided>> avoided_by_faults(const Fabric& fabric, const std::vector<FaultSpec>& faults) {
   std::vector<Avoided> avoided;
   for (const FaultSpec& fault : faults) {
-    if (!fault.down && !fault.rate && !fault.load)
-      return fail(ErrorKind::usage, "--fault {}: completion times know only down, rate and load",
+    if ((!fault.down && !fault.rate && !fault.load) || fault.comes_and_goes())
+      return fail(ErrorKind::usage,
+                  "--fault {}: completion times know only down, rate and load, all the time",
                   to_string(fabric, fault));
     double share = fault.down ? 0.0 : 1.0;
     const Bandwidth full = fabric.link(fault.link).rate;

@@ -16,7 +16,7 @@ namespace {
 std::vector<LinkId> unplugged(const std::vector<FaultSpec>& faults) {
   std::vector<LinkId> links;
   for (const FaultSpec& fault : faults)
-    if (fault.down && !fault.channel) links.push_back(fault.link);
+    if (fault.down && !fault.channel && !fault.comes_and_goes()) links.push_back(fault.link);
   return links;
 }
 
@@ -70,7 +70,8 @@ void know_simulated_subnet(Sweep& sweep, const Fabric& fabric, const SimulatedTa
     for (const NicPair& pair : pairs_for(fabric, simulated)) adopt_labels(learner, *simulated.tables, pair);
   });
   for (const FaultSpec& fault : faults) {
-    if (fault.channel) continue;  // a port tells of its link, not of one direction
+    // A port tells of its link, not of one direction, and of what is there as it is asked.
+    if (fault.channel || fault.comes_and_goes()) continue;
     for (const ChannelId channel : {Fabric::a_to_b(fault.link), Fabric::b_to_a(fault.link)}) {
       if (fault.down)
         sweep.note(evidence_of_no_link(channel));

@@ -13,7 +13,8 @@ constexpr auto kSlack = std::chrono::seconds(5);
 constexpr auto kToConnect = std::chrono::milliseconds(20);  // a queue pair, both ends, on an emulated machine
 constexpr Bytes kPacket(4096);                              // of IP: a RoCE packet of a 4096-byte MTU, nearly
 /// Below this share of what was wanted, or with a pause above this share of the round, it was the sender that
-/// held the flow back. A sender that is scheduled stays within a few per cent.
+/// held the flow back; and the receiver, where its host dropped as much unread. A host that is scheduled
+/// stays within a few per cent.
 constexpr double kLeastOffered = 0.9;
 constexpr double kLongestPause = 0.2;
 constexpr Nanoseconds kLeastPause = std::chrono::milliseconds(10);  // shorter ones are how hosts schedule
@@ -26,7 +27,10 @@ struct LoadStage::Gathered {
   Bandwidth delivered;
   Nanoseconds longest_gap{};
   Nanoseconds span{};
-  bool has_receiver = true;  // who could be asked what arrived
+  std::optional<Nanoseconds> started = std::nullopt;  // by the clock of who posted it
+  std::uint64_t unread = 0;                           // packets that its receiver's host dropped at most
+  std::uint64_t sent = 0;                             // packets
+  bool has_receiver = true;                           // who could be asked what arrived
   std::vector<QpResult> qps;
 };
 
@@ -99,6 +103,7 @@ void LoadStage::take(const WorkItem& item, const TaskAnswer* answer) {
 
 void LoadStage::conclude(const LoadRound& round) {
   std::map<std::size_t, Gathered> flows;
+  begin_on_clock();
   for (const auto& [nic, tallies] : tallies_)
     for (const FlowTally& tally : tallies) {
       if (tally.spec >= by_nic_[nic].size()) continue;
@@ -114,6 +119,17 @@ void LoadStage::conclude(const LoadRound& round) {
     if (gathered.has_receiver) observe(round[flow], std::move(gathered), number);
   tallies_.clear();
   receipts_.clear();
+}
+
+void LoadStage::begin_on_clock() {
+  std::map<PortId, Nanoseconds> first_sends;
+  for (const auto& [nic, tallies] : tallies_)
+    for (const FlowTally& tally : tallies) {
+      if (!tally.started) continue;
+      const auto [first, is_new] = first_sends.try_emplace(nic, *tally.started);
+      if (!is_new) first->second = std::min(first->second, *tally.started);
+    }
+  state_->clock.begin_wave(first_sends);
 }
 
 /// Null where the receiver says nothing of it.
@@ -144,8 +160,12 @@ void LoadStage::gather(Gathered& into, const PlannedFlow& flow, const FlowTally&
   into.offered = into.offered + (options.manner.volume ? pace : over(tally.bytes, span));
   into.span = std::max(into.span, span);
   into.longest_gap = std::max(into.longest_gap, tally.longest_gap);
-  if (const ReceivedTally* received = receipt_of(flow, tally.spec))
+  if (tally.started) into.started = std::min(into.started.value_or(*tally.started), *tally.started);
+  into.sent += tally.packets;
+  if (const ReceivedTally* received = receipt_of(flow, tally.spec)) {
     into.delivered = into.delivered + over(received->bytes, std::max(span, received->last - received->first));
+    into.unread = std::max(into.unread, received->dropped);
+  }
   if (tally.measure)
     into.qps.push_back({label, over(tally.measure->bytes, span), tally.measure->messages, tally.error});
   if (tally.error && tally.error->starts_with(kSilentCorruption))
@@ -161,9 +181,12 @@ void LoadStage::observe(const PlannedFlow& flow, Gathered gathered, std::uint32_
                        .wanted = flow.rate * share_,
                        .offered = gathered.offered,
                        .delivered = gathered.delivered};
-  seen.sender_stalled = seen.offered < seen.wanted * kLeastOffered ||
-                        gathered.longest_gap > std::max<std::chrono::duration<double>>(
-                                                   kLeastPause, gathered.span * kLongestPause);
+  seen.sender_stalled =
+      seen.offered < seen.wanted * kLeastOffered ||
+      gathered.longest_gap >
+          std::max<std::chrono::duration<double>>(kLeastPause, gathered.span * kLongestPause) ||
+      static_cast<double>(gathered.unread) > static_cast<double>(gathered.sent) * (1 - kLeastOffered);
+  if (gathered.started) seen.window = s.clock.window(poster(flow), {*gathered.started, gathered.span});
   s.observations.loads.push_back(seen);
   if (keeps_results_)
     s.flows.flows.push_back({.round = round,

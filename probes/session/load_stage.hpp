@@ -39,6 +39,7 @@ class LoadStage : public Stage {
   std::vector<WorkItem> receipt_work(const LoadRound& round);
   const ReceivedTally* receipt_of(const PlannedFlow& flow, std::uint32_t spec) const;
   void conclude(const LoadRound& round);
+  void begin_on_clock();
   void gather(Gathered& into, const PlannedFlow& flow, const FlowTally& tally, PathLabel label);
   void observe(const PlannedFlow& flow, Gathered gathered, std::uint32_t round);
   void note_corruption(const PlannedFlow& flow, const std::string& what);

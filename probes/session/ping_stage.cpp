@@ -1,10 +1,12 @@
 #include "probes/session/ping_stage.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 #include "probes/session/peer_list.hpp"
 #include "probes/session/refusal.hpp"
+#include "topology/findings/loss_runs.hpp"
 
 namespace weft {
 namespace {
@@ -16,6 +18,45 @@ constexpr auto kReceiptLimit = std::chrono::seconds(5);
 using ReceiptIndex = std::unordered_map<std::uint64_t, const ReceivedTally*>;
 std::uint64_t receipt_key(PortId from, std::uint32_t spec) {
   return static_cast<std::uint64_t>(from.value()) << 32 | spec;
+}
+
+/// The packets of a row of `sent` that did not arrive; absent: their order is not known.
+std::optional<std::vector<LossRun>> missing(const ReceivedTally* received, std::uint32_t sent) {
+  if (!received) return std::vector<LossRun>{{0, sent}};
+  if (!received->missing) return std::nullopt;
+  auto runs = *received->missing;
+  const std::uint64_t came = packets_in(runs) + received->packets + received->corrupt;  // up to the last
+  if (came > sent) return std::nullopt;
+  if (came < sent)
+    runs.push_back({static_cast<std::uint32_t>(came), static_cast<std::uint32_t>(sent - came)});
+  return are_loss_runs(runs, sent) ? std::optional(std::move(runs)) : std::nullopt;
+}
+
+/// `runs` where they are of `lost` packets: others contradict the counts.
+std::vector<LossRun> if_of(std::uint64_t lost, std::vector<LossRun> runs) {
+  return packets_in(runs) == lost && runs.size() <= kMostLossRuns ? std::move(runs) : std::vector<LossRun>();
+}
+
+template <class Tally>
+std::uint64_t dropped_by_host(const std::vector<Tally>& tallies) {
+  std::uint64_t most = 0;
+  for (const Tally& tally : tallies) most = std::max(most, tally.dropped);
+  return most;
+}
+
+/// Shares what a host dropped out over the rows that were for it, as they lost packets.
+void share_out(std::uint64_t dropped, std::span<const std::size_t> rows, std::vector<Observation>& all) {
+  std::uint64_t lost = 0;  // of the rows still to come
+  for (const std::size_t row : rows) lost += all[row].lost;
+  dropped = std::min(dropped, lost);
+  for (const std::size_t row : rows) {
+    if (lost == 0) return;
+    const double share = static_cast<double>(dropped) / static_cast<double>(lost);
+    const auto mine = static_cast<std::uint64_t>(std::llround(share * static_cast<double>(all[row].lost)));
+    all[row].excused = std::min({mine, all[row].lost, dropped});
+    lost -= all[row].lost;
+    dropped -= all[row].excused;
+  }
 }
 
 }  // namespace
@@ -85,6 +126,7 @@ void PingStage::conclude() {
     for (const ReceivedTally& tally : receipts)
       if (tally.batch == batch_) by_key[receipt_key(tally.from, tally.spec)] = &tally;
   }
+  begin_on_clock();
   for (const auto& [nic, tallies] : tallies_)
     for (const PingTally& tally : tallies) {
       if (tally.spec >= by_nic_[nic].size()) continue;
@@ -98,8 +140,32 @@ void PingStage::conclude() {
       const auto at = receiver->second.find(receipt_key(nic, tally.spec));
       observe(ping, tally, at == receiver->second.end() ? nullptr : at->second);
     }
+  excuse();
   tallies_.clear();
   receipts_.clear();
+}
+
+void PingStage::begin_on_clock() {
+  std::map<PortId, Nanoseconds> first_sends;
+  for (const auto& [nic, tallies] : tallies_)
+    for (const PingTally& tally : tallies) {
+      if (!tally.window) continue;
+      const auto [first, is_new] = first_sends.try_emplace(nic, tally.window->start);
+      if (!is_new) first->second = std::min(first->second, tally.window->start);
+    }
+  state_->clock.begin_wave(first_sends);
+}
+
+/// What hosts dropped unread is no loss of the fabric.
+void PingStage::excuse() {
+  auto& probes = state_->observations.probes;
+  for (const auto& [nic, rows] : heard_at_) {
+    if (const auto receipts = receipts_.find(nic); receipts != receipts_.end())
+      share_out(dropped_by_host(receipts->second), rows, probes);
+  }
+  for (const auto& [nic, rows] : echoed_to_) share_out(dropped_by_host(tallies_[nic]), rows, probes);
+  heard_at_.clear();
+  echoed_to_.clear();
 }
 
 void PingStage::observe(const PlannedPing& ping, const PingTally& tally, const ReceivedTally* received) {
@@ -108,23 +174,35 @@ void PingStage::observe(const PlannedPing& ping, const PingTally& tally, const R
   const std::uint64_t arrived = received ? std::min<std::uint64_t>(received->packets, tally.sent) : 0;
   // A packet that came damaged came: it is no loss, and no one answers it.
   const std::uint64_t corrupt = received ? std::min(received->corrupt, tally.sent - arrived) : 0;
+  const std::uint64_t lost = tally.sent - arrived - corrupt;
+  const auto window = tally.window ? s.clock.window(ping.pair.src, *tally.window) : std::nullopt;
+  const auto lost_there = missing(received, tally.sent);
+  heard_at_[ping.pair.dst].push_back(s.observations.probes.size());
   s.observations.probes.push_back({.path = ping.path,
                                    .sent = tally.sent,
-                                   .lost = tally.sent - arrived - corrupt,
+                                   .lost = lost,
                                    .size = size_,
-                                   .corrupt = corrupt});
+                                   .corrupt = corrupt,
+                                   .window = window,
+                                   .runs = if_of(lost, lost_there.value_or(std::vector<LossRun>()))});
   s.sent += tally.sent;
-  s.lost += tally.sent - arrived - corrupt;
+  s.lost += lost;
   if (!ping.back || arrived == 0) return;
   const std::uint64_t answered = std::min<std::uint64_t>(tally.answered, arrived);
   const std::uint64_t damaged = std::min<std::uint64_t>(tally.corrupt, arrived - answered);
-  s.observations.probes.push_back({.path = *ping.back,
-                                   .sent = arrived,
-                                   .lost = arrived - answered - damaged,
-                                   .size = size_,
-                                   .corrupt = damaged});
+  const std::uint64_t lost_back = arrived - answered - damaged;
+  echoed_to_[ping.pair.src].push_back(s.observations.probes.size());
+  s.observations.probes.push_back(
+      {.path = *ping.back,
+       .sent = arrived,
+       .lost = lost_back,
+       .size = size_,
+       .corrupt = damaged,
+       .window = window,
+       .runs = lost_there ? if_of(lost_back, lost_on_the_way_back(*lost_there, tally.unanswered))
+                          : std::vector<LossRun>()});
   s.sent += arrived;
-  s.lost += arrived - answered - damaged;
+  s.lost += lost_back;
   if (tally.delays) {
     HostDelays& prober = s.delays[ping.pair.src];
     HostDelays& responder = s.delays[ping.pair.dst];
@@ -135,7 +213,8 @@ void PingStage::observe(const PlannedPing& ping, const PingTally& tally, const R
       host->by_hardware = host->by_hardware && tally.delays->by_hardware;
   }
   if (tally.rtt)
-    s.observations.probes.push_back({.path = ping.path, .back = ping.back, .size = size_, .rtt = tally.rtt});
+    s.observations.probes.push_back(
+        {.path = ping.path, .back = ping.back, .size = size_, .rtt = tally.rtt, .window = window});
 }
 
 }  // namespace weft

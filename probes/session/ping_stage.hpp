@@ -29,7 +29,9 @@ class PingStage : public Stage {
   std::vector<WorkItem> ping_work();
   std::vector<WorkItem> receipt_work();
   void conclude();
+  void begin_on_clock();
   void observe(const PlannedPing& ping, const PingTally& tally, const ReceivedTally* received);
+  void excuse();
 
   SweepState* state_;
   std::vector<CountedPing> pings_;
@@ -42,6 +44,8 @@ class PingStage : public Stage {
   std::map<PortId, std::vector<PingTally>> tallies_;
   std::map<PortId, std::vector<ReceivedTally>>
       receipts_;  // by receiver; a receiver that did not answer is absent
+  // Observations of this batch, by the NIC that the packets were for: on the way there, on the way back.
+  std::map<PortId, std::vector<std::size_t>> heard_at_, echoed_to_;
 };
 
 }  // namespace weft

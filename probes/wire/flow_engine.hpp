@@ -57,6 +57,7 @@ struct FlowTally {
   std::optional<FlowMeasure> measure = std::nullopt;
   std::optional<LabelChange> moved = std::nullopt;    // to its second label
   std::optional<std::string> refused = std::nullopt;  // why the peer gave it no queue pair; nothing was sent
+  std::optional<Nanoseconds> started = std::nullopt;  // on the engine's own clock; absent: it does not tell
   friend bool operator==(const FlowTally&, const FlowTally&) = default;
 };
 

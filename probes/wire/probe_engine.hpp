@@ -97,6 +97,14 @@ struct PingTally {
   std::optional<PingDelays> delays = std::nullopt;  // with it, `rtt` is the network's share alone
   /// Why the peer would not be probed; nothing was sent then. Queue pairs only.
   std::optional<std::string> refused = std::nullopt;
+  /// From the first packet to the last, on the engine's own clock; absent: it does not tell.
+  std::optional<TimeWindow> window = std::nullopt;
+  /// The packets of which no echo came, not even a damaged one (loss_runs.hpp); empty where there are some:
+  /// their order is not known.
+  std::vector<LossRun> unanswered = {};
+  /// Frames that came for this NIC's prober while the request ran and that its host dropped unread, of all
+  /// specs together: the same in each tally of a request.
+  std::uint64_t dropped = 0;
   friend bool operator==(const PingTally&, const PingTally&) = default;
 };
 
@@ -110,6 +118,11 @@ struct ReceivedTally {
   std::uint64_t corrupt = 0;  // wrong ICRC: counted here only
   Nanoseconds first{};        // receive time of the first and the last packet, on the responder's clock
   Nanoseconds last{};
+  /// The packets that did not come, up to the last that did (loss_runs.hpp); absent: not known.
+  std::optional<std::vector<LossRun>> missing = std::nullopt;
+  /// Frames of this batch that reached the host and that it dropped unread, of all streams together: the same
+  /// in each tally of a batch.
+  std::uint64_t dropped = 0;
   friend bool operator==(const ReceivedTally&, const ReceivedTally&) = default;
 };
 

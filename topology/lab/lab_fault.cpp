@@ -126,6 +126,11 @@ class FaultChange {
 
 Result<void> check_lab_can(const Fabric& fabric, const FaultSpec& spec) {
   if (const auto checked = check_fault(fabric, spec); !checked) return pass_on(checked);
+  if (spec.comes_and_goes() || spec.burst)
+    return fail(
+        ErrorKind::not_supported,
+        "a lab's faults stay until they are healed and lose packets one by one: on, off and burst are "
+        "for 'weft simulate'");
   if (spec.down && spec.channel)
     return fail(
         ErrorKind::usage,

@@ -1,9 +1,13 @@
 #include "topology/model/fault.hpp"
 
+#include <charconv>
+
 namespace weft {
 namespace {
 
-constexpr std::string_view kSettings = "loss, rate, load, delay, mtu, corruption, down, from";
+constexpr std::string_view kSettings = "loss, rate, load, delay, mtu, corruption, down, on, off, burst, from";
+
+constexpr Nanoseconds kLongestPart = std::chrono::hours(24);
 
 template <class T>
 Result<void> put_once(std::optional<T>& place, std::string_view setting, const Result<T>& value) {
@@ -19,6 +23,24 @@ Result<Bytes> parse_mtu(std::string_view text) {
     return fail(ErrorKind::usage, "'{}' is below the smallest MTU of IP, {} bytes", text,
                 kSmallestMtu.count());
   return size;
+}
+
+/// A part of a period that is over at once, or never begins, makes no fault that comes and goes.
+Result<Nanoseconds> parse_part(std::string_view text) {
+  const auto time = parse_duration(text);
+  if (time && (*time <= Nanoseconds(0) || *time > kLongestPart))
+    return fail(ErrorKind::usage, "'{}': expected a time above zero and at most {}, as in 500ms", text,
+                to_string(kLongestPart));
+  return time;
+}
+
+Result<std::uint32_t> parse_burst(std::string_view text) {
+  std::uint32_t packets = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), packets);
+  if (error == std::errc{} && end == text.data() + text.size() && packets >= 1 && packets <= kLongestBurst)
+    return packets;
+  return fail(ErrorKind::usage, "'{}' is no burst: expected a number of packets, 1 to {}", text,
+              kLongestBurst);
 }
 
 Result<void> set_down(FaultSpec& fault, std::string_view value) {
@@ -58,6 +80,9 @@ Result<void> set_fault(FaultSpec& fault, std::string_view setting, std::string_v
   if (setting == "delay") return put_once(fault.delay, setting, parse_duration(value));
   if (setting == "mtu") return put_once(fault.mtu, setting, parse_mtu(value));
   if (setting == "corruption") return put_once(fault.corruption, setting, parse_percent(value));
+  if (setting == "on") return put_once(fault.on, setting, parse_part(value));
+  if (setting == "off") return put_once(fault.off, setting, parse_part(value));
+  if (setting == "burst") return put_once(fault.burst, setting, parse_burst(value));
   if (setting == "down") return set_down(fault, value);
   return fail(ErrorKind::usage, "'{}' is no fault setting: expected one of {}", setting, kSettings);
 }
@@ -75,10 +100,20 @@ Result<void> set_fault_from(const Fabric& fabric, FaultSpec& fault, std::string_
 }
 
 Result<void> check_fault(const Fabric& fabric, const FaultSpec& fault) {
-  if (fault.loss || fault.rate || fault.load || fault.delay || fault.mtu || fault.corruption || fault.down)
-    return {};
-  return fail(ErrorKind::usage, "the fault on {} says nothing: expected one of {}",
-              fabric.name_of(fault.link), "loss, rate, load, delay, mtu, corruption, down");
+  const std::string link = fabric.name_of(fault.link);
+  if (!fault.loss && !fault.rate && !fault.load && !fault.delay && !fault.mtu && !fault.corruption &&
+      !fault.down)
+    return fail(ErrorKind::usage, "the fault on {} says nothing: expected one of {}", link,
+                "loss, rate, load, delay, mtu, corruption, down");
+  if (fault.on.has_value() != fault.off.has_value())
+    return fail(ErrorKind::usage,
+                "the fault on {} has '{}' alone: how long it is there and how long it is gone "
+                "are given together, as in on=500ms,off=2s",
+                link, fault.on ? "on" : "off");
+  if (fault.burst && !fault.loss)
+    return fail(ErrorKind::usage, "the fault on {} has 'burst' and no 'loss': which share is lost in runs?",
+                link);
+  return {};
 }
 
 Result<FaultSpec> parse_fault(const Fabric& fabric, std::string_view text) {
@@ -108,6 +143,9 @@ std::string to_string(const Fabric& fabric, const FaultSpec& fault) {
   add("mtu", fault.mtu);
   add("corruption", fault.corruption);
   if (fault.down) settings += ",down";
+  add("on", fault.on);
+  add("off", fault.off);
+  if (fault.burst) settings += fmt::format(",burst={}", *fault.burst);
   if (fault.channel) settings += fmt::format(",from={}", fabric.name_of(fabric.source_node(*fault.channel)));
   return fmt::format("{}:{}", fabric.name_of(fault.link), settings.empty() ? "" : settings.substr(1));
 }

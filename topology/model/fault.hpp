@@ -2,6 +2,7 @@
 // lab makes it with the kernel, the simulator by arithmetic; both read it here, so that it means the same.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,7 +11,7 @@
 
 namespace weft {
 
-/// At least one of loss ... mtu is set. Several at once add up.
+/// At least one of loss ... down is set. Several at once add up.
 struct FaultSpec {
   LinkId link;
   /// Only this channel of the link; absent: both directions.
@@ -22,6 +23,14 @@ struct FaultSpec {
   std::optional<Bytes> mtu = std::nullopt;            // larger IP packets vanish without an ICMP answer
   std::optional<Fraction> corruption = std::nullopt;  // share of packets whose payload is changed
   bool down = false;                                  // nothing passes
+  /// Both or neither: all of the above holds for `on`, then not for `off`, and so on. Nobody routes around a
+  /// link that is down and comes back.
+  std::optional<Nanoseconds> on = std::nullopt;
+  std::optional<Nanoseconds> off = std::nullopt;
+  /// `loss` takes so many consecutive packets of one flow at a time; the share lost stays.
+  std::optional<std::uint32_t> burst = std::nullopt;
+
+  bool comes_and_goes() const { return on.has_value(); }
   friend bool operator==(const FaultSpec&, const FaultSpec&) = default;
 };
 
@@ -30,16 +39,20 @@ struct FaultSpec {
 inline constexpr Bytes kSmallestMtu = Bytes(68);
 
 /// 'LINK:loss=0.5%,from=NODE': a link's name, a colon, then settings parted by commas, each once: loss=PCT,
-/// rate=BW, load=BW, delay=TIME, mtu=BYTES, corruption=PCT, down, from=NODE.
+/// rate=BW, load=BW, delay=TIME, mtu=BYTES, corruption=PCT, down, on=TIME, off=TIME, burst=PACKETS,
+/// from=NODE.
 Result<FaultSpec> parse_fault(const Fabric& fabric, std::string_view text);
 
 /// Puts one setting (all of the above but `from`) into `fault`; `down` takes no value.
 Result<void> set_fault(FaultSpec& fault, std::string_view setting, std::string_view value);
 
+/// The longest run of lost packets that `burst` takes.
+inline constexpr std::uint32_t kLongestBurst = 10'000;
+
 /// Limits `fault` to the channel of its link that leaves the node of that name.
 Result<void> set_fault_from(const Fabric& fabric, FaultSpec& fault, std::string_view node);
 
-/// An error when `fault` changes nothing.
+/// An error when `fault` changes nothing, or when one setting needs another that is not there.
 Result<void> check_fault(const Fabric& fabric, const FaultSpec& fault);
 
 /// The text that parse_fault reads back.

@@ -11,6 +11,7 @@ namespace {
 constexpr Bytes kQueue(60'000);       // before a port drops: what the lab's shapers hold
 constexpr Bytes kAverageFrame(4096);  // of other traffic
 constexpr std::uint64_t kBackgroundKey = 0xBAC6;
+constexpr std::uint64_t kPhaseKey = 0x94A5E;
 
 double both(double one, double other) { return 1 - (1 - one) * (1 - other); }
 
@@ -24,19 +25,7 @@ Nanoseconds wait(const ChannelState& state) {
   return std::min(full, std::chrono::duration_cast<Nanoseconds>(mean));
 }
 
-}  // namespace
-
-ChannelStates::ChannelStates(const Fabric& fabric, const SimOptions& options)
-    : states_(fabric.channel_count()) {
-  for (std::uint32_t c = 0; c < states_.size(); ++c) states_[c].capacity = fabric.rate(ChannelId(c));
-  add_background(options);
-  for (const auto& fault : options.faults)
-    for (const ChannelId channel : {Fabric::a_to_b(fault.link), Fabric::b_to_a(fault.link)})
-      if (!fault.channel || *fault.channel == channel) apply(fault, states_[channel.value()]);
-  add_queueing();
-}
-
-void ChannelStates::apply(const FaultSpec& fault, ChannelState& state) const {
+void apply(const FaultSpec& fault, ChannelState& state) {
   if (fault.loss) state.loss = both(state.loss, fault.loss->value());
   if (fault.corruption) state.corruption = both(state.corruption, fault.corruption->value());
   if (fault.rate) state.capacity = std::min(state.capacity, *fault.rate);
@@ -44,6 +33,53 @@ void ChannelStates::apply(const FaultSpec& fault, ChannelState& state) const {
   if (fault.delay) state.delay += *fault.delay;
   if (fault.mtu) state.mtu = std::min(state.mtu, *fault.mtu);
   if (fault.down) state.loss = 1;
+}
+
+/// What a channel's other traffic does to a few packets of ours: they wait, or are dropped with the rest.
+void add_queueing(ChannelState& state) {
+  if (state.load <= Bandwidth()) return;
+  state.wait = wait(state);
+  state.overflow = state.load > state.capacity ? 1 - state.capacity / state.load : 0;
+}
+
+}  // namespace
+
+bool VaryingFault::is_there(Nanoseconds at) const {
+  return !fault.on || (at + phase) % (*fault.on + *fault.off) < *fault.on;
+}
+
+std::optional<Nanoseconds> VaryingFault::change_after(Nanoseconds at) const {
+  if (!fault.on) return std::nullopt;
+  const Nanoseconds into = (at + phase) % (*fault.on + *fault.off);
+  return at - into + (into < *fault.on ? *fault.on : *fault.on + *fault.off);
+}
+
+ChannelStates::ChannelStates(const Fabric& fabric, const SimOptions& options)
+    : states_(fabric.channel_count()) {
+  for (std::uint32_t c = 0; c < states_.size(); ++c) states_[c].capacity = fabric.rate(ChannelId(c));
+  add_background(options);
+  add_faults(options);
+  for (auto& state : states_) add_queueing(state);
+}
+
+void ChannelStates::add_faults(const SimOptions& options) {
+  for (std::size_t i = 0; i < options.faults.size(); ++i) {
+    const auto& fault = options.faults[i];
+    const bool varies = fault.comes_and_goes() || fault.burst;
+    if (varies) {
+      RandomStream random({options.seed, kPhaseKey, i});
+      const Nanoseconds period = fault.comes_and_goes() ? *fault.on + *fault.off : Nanoseconds(1);
+      varying_.push_back({fault, Nanoseconds(static_cast<std::int64_t>(
+                                     random.uniform() * static_cast<double>(period.count())))});
+    }
+    for (const ChannelId channel : {Fabric::a_to_b(fault.link), Fabric::b_to_a(fault.link)}) {
+      if (fault.channel && *fault.channel != channel) continue;
+      if (varies)
+        varying_on_[channel].push_back(varying_.size() - 1);
+      else
+        apply(fault, states_[channel.value()]);
+    }
+  }
 }
 
 void ChannelStates::add_background(const SimOptions& options) {
@@ -55,12 +91,82 @@ void ChannelStates::add_background(const SimOptions& options) {
   }
 }
 
-void ChannelStates::add_queueing() {
-  for (auto& state : states_) {
-    if (state.load <= Bandwidth()) continue;
-    state.delay += wait(state);
-    if (state.load > state.capacity) state.overflow = 1 - state.capacity / state.load;
+bool ChannelStates::varies(std::span<const ChannelId> path) const {
+  return varies() &&
+         std::ranges::any_of(path, [this](ChannelId channel) { return varying_on_.contains(channel); });
+}
+
+ChannelState ChannelStates::state(ChannelId channel, Nanoseconds at, bool with_runs) const {
+  ChannelState state = states_[channel.value()];
+  const auto found = varying_on_.find(channel);
+  if (found == varying_on_.end()) return state;
+  for (const std::size_t index : found->second) {
+    if (!varying_[index].is_there(at)) continue;
+    FaultSpec fault = varying_[index].fault;
+    if (fault.burst && !with_runs) fault.loss.reset();
+    apply(fault, state);
   }
+  add_queueing(state);
+  return state;
+}
+
+void ChannelStates::look(std::span<const ChannelId> path, Nanoseconds at,
+                         std::vector<ChannelState>& states) const {
+  for (const ChannelId channel : path) states.push_back(state(channel, at, false));
+}
+
+std::vector<LossInRuns> ChannelStates::runs_lost(std::span<const ChannelId> path, Nanoseconds at) const {
+  std::vector<LossInRuns> lost;
+  for (const ChannelId channel : path) {
+    const auto found = varying_on_.find(channel);
+    if (found == varying_on_.end()) continue;
+    for (const std::size_t index : found->second)
+      if (const FaultSpec& fault = varying_[index].fault; fault.burst && varying_[index].is_there(at))
+        lost.push_back({fault.loss->value(), *fault.burst});
+  }
+  return lost;
+}
+
+Nanoseconds ChannelStates::change_after(std::span<const ChannelId> path, Nanoseconds at,
+                                        Nanoseconds until) const {
+  for (const ChannelId channel : path)
+    if (const auto found = varying_on_.find(channel); found != varying_on_.end())
+      for (const std::size_t index : found->second)
+        if (const auto change = varying_[index].change_after(at)) until = std::min(until, *change);
+  return until;
+}
+
+ChannelStates ChannelStates::snapshot(Nanoseconds at) const {
+  ChannelStates then = *this;
+  for (const auto& [channel, faults] : varying_on_) then.states_[channel.value()] = state(channel, at, true);
+  then.varying_.clear();
+  then.varying_on_.clear();
+  return then;
+}
+
+std::optional<std::vector<Nanoseconds>> ChannelStates::changes(Nanoseconds from, Nanoseconds until,
+                                                               std::size_t most) const {
+  std::vector<Nanoseconds> all;
+  for (const VaryingFault& fault : varying_)
+    for (auto at = fault.change_after(from); at && *at < until; at = fault.change_after(*at)) {
+      if (all.size() == most) return std::nullopt;
+      all.push_back(*at);
+    }
+  std::ranges::sort(all);
+  return all;
+}
+
+double probe_survival(std::span<const ChannelState> path, Bytes size) {
+  double share = 1;
+  for (const ChannelState& state : path)
+    share *= size > state.mtu ? 0 : (1 - state.loss) * (1 - state.overflow);
+  return share;
+}
+
+double corruption(std::span<const ChannelState> path) {
+  double clean = 1;
+  for (const ChannelState& state : path) clean *= 1 - state.corruption;
+  return 1 - clean;
 }
 
 double ChannelStates::survival(std::span<const ChannelId> path, Bytes size) const {
@@ -87,7 +193,7 @@ double ChannelStates::corruption(std::span<const ChannelId> path) const {
 std::vector<LinkId> dead_links(const SimOptions& options) {
   std::vector<LinkId> dead;
   for (const auto& fault : options.faults)
-    if (fault.down && !fault.channel) dead.push_back(fault.link);
+    if (fault.down && !fault.channel && !fault.comes_and_goes()) dead.push_back(fault.link);
   return dead;
 }
 

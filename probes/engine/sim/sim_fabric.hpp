@@ -1,8 +1,9 @@
 // SimFabric: the simulator. Hands out engines for its NICs that share one fabric in arithmetic; any number of
-// them, each a few bytes. Nothing sleeps: time is simulated. Answers follow from the seed and the requests
-// alone, not from the order of calls, except that the flows of a load round share the fabric with those that
-// ran before someone asked what arrived: run the senders of a round first, then ask the receivers. Engines
-// may be used by several threads.
+// them, each a few bytes. Nothing sleeps: time is simulated. The requests of one batch begin together, a new
+// batch when all that was asked before it is over; packets go at their request's pace. Answers follow from
+// the seed and the requests alone, not from the order of calls, except that the flows of a load round share
+// the fabric with those that ran before someone asked what arrived: run the senders of a round first, then
+// ask the receivers. Engines may be used by several threads.
 #pragma once
 
 #include <memory>
@@ -42,6 +43,8 @@ class SimFabric : public std::enable_shared_from_this<SimFabric> {
   friend class SimNic;
   SimFabric(const Fabric& fabric, const AddressBook& addresses, const SimOptions& options)
       : world_(fabric, addresses, options), ledger_(world_) {}
+
+  Nanoseconds begin(BatchId batch, Nanoseconds length);
 
   SimWorld world_;
   std::mutex mutex_;  // guards ledger_

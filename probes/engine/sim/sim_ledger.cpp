@@ -8,18 +8,17 @@ namespace {
 
 /// Batches are asked for soon after they ran, if at all; older ones make room.
 constexpr std::size_t kMostBatches = 16;
-constexpr Nanoseconds kBetweenBatches = std::chrono::seconds(1);
 
 ReceivedTally tally_of(BatchId batch, const SimReceipt& receipt) {
-  const Nanoseconds begin = kBetweenBatches * static_cast<std::int64_t>(batch.value());
   return {.batch = batch,
           .from = receipt.from,
           .spec = receipt.spec,
           .packets = receipt.packets,
           .bytes = receipt.packets * static_cast<std::uint64_t>(receipt.size.count()),
           .corrupt = receipt.corrupt,
-          .first = begin,
-          .last = begin + receipt.span};
+          .first = receipt.start,
+          .last = receipt.start + receipt.span,
+          .missing = receipt.missing};
 }
 
 /// Adds a tally to the one before it where both are of one stream.
@@ -33,6 +32,7 @@ void append(std::vector<ReceivedTally>& tallies, const ReceivedTally& next) {
   same.bytes += next.bytes;
   same.corrupt += next.corrupt;
   same.last = std::max(same.last, next.last);
+  same.missing.reset();
 }
 
 }  // namespace
@@ -48,9 +48,15 @@ SimLedger::Batch& SimLedger::open(BatchId id) {
   return batches_.at(id);
 }
 
+Nanoseconds SimLedger::begin(BatchId batch, Nanoseconds length) {
+  const Nanoseconds start = begins_.try_emplace(batch, end_).first->second;
+  end_ = std::max(end_, start + length);
+  return start;
+}
+
 void SimLedger::add(BatchId batch, std::vector<SimReceipt> receipts) {
   auto& probes = open(batch).probes;
-  for (auto& receipt : receipts) probes[receipt.to].push_back(receipt);
+  for (auto& receipt : receipts) probes[receipt.to].push_back(std::move(receipt));
 }
 
 void SimLedger::add(BatchId id, std::vector<SimFlow> flows) {
@@ -78,8 +84,12 @@ std::vector<ReceivedTally> SimLedger::received(BatchId id, PortId at) {
   std::ranges::sort(mine, {},
                     [](const SimReceipt& r) { return std::tuple(r.from, r.spec, r.packets, r.span); });
   std::vector<ReceivedTally> tallies;
-  for (const auto& receipt : mine)
-    if (receipt.packets + receipt.corrupt > 0) append(tallies, tally_of(id, receipt));
+  std::uint64_t dropped = 0;
+  for (const auto& receipt : mine) {
+    dropped += receipt.dropped;
+    if (receipt.packets + receipt.corrupt + receipt.dropped > 0) append(tallies, tally_of(id, receipt));
+  }
+  for (ReceivedTally& tally : tallies) tally.dropped = dropped;
   return tallies;
 }
 

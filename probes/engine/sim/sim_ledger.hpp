@@ -1,5 +1,7 @@
 // SimLedger: what every NIC received, by batch. Load is settled when someone first asks what arrived, so that
-// all flows of a round, which its senders start one after the other, share the fabric. Not thread-safe.
+// all flows of a round, which its senders start one after the other, share the fabric. It keeps the
+// simulator's clock too: the requests of one batch begin together, batches one after the other. Not
+// thread-safe.
 #pragma once
 
 #include <deque>
@@ -14,6 +16,9 @@ class SimLedger {
  public:
   explicit SimLedger(const SimWorld& world) : world_(&world) {}
 
+  /// When a batch begins on the simulator's clock: when everything that was asked for before it is over. A
+  /// request of it takes `length`.
+  Nanoseconds begin(BatchId batch, Nanoseconds length);
   void add(BatchId batch, std::vector<SimReceipt> receipts);
   void add(BatchId batch, std::vector<SimFlow> flows);
   /// By sender, then spec.
@@ -33,6 +38,8 @@ class SimLedger {
   const SimWorld* world_;
   std::unordered_map<BatchId, Batch> batches_;
   std::deque<BatchId> oldest_first_;
+  std::unordered_map<BatchId, Nanoseconds> begins_;  // of all batches ever
+  Nanoseconds end_{};                                // of the one that ends last
 };
 
 }  // namespace weft

@@ -18,6 +18,7 @@ struct SimFlow {
   Bandwidth rate;
   Bytes size;
   std::uint64_t packets = 0;
+  Nanoseconds begin{};  // on the simulator's clock
   Nanoseconds duration{};
 };
 
@@ -26,7 +27,7 @@ struct SimFlows {
   std::vector<FlowTally> tallies;
   std::vector<SimFlow> flows;
 };
-SimFlows start_flows(const SimWorld& world, PortId from, const FlowRequest& request);
+SimFlows start_flows(const SimWorld& world, PortId from, const FlowRequest& request, Nanoseconds begin);
 
 /// What their receivers count. The order of `flows` does not matter.
 std::vector<SimReceipt> simulate_load(const SimWorld& world, BatchId batch, std::span<const SimFlow> flows);

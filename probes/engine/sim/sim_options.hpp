@@ -12,6 +12,16 @@
 
 namespace weft {
 
+/// A host that is not scheduled for a while, from `start` on the simulator's clock: it reads nothing and
+/// sends no flows. What arrives beyond the first moments' worth is dropped, and counted as dropped by the
+/// host.
+struct HostStall {
+  NodeId host;
+  Nanoseconds start{};
+  Nanoseconds length{};
+  friend bool operator==(const HostStall&, const HostStall&) = default;
+};
+
 struct SimOptions {
   std::uint64_t seed = 1;
   std::vector<FaultSpec> faults = {};
@@ -28,6 +38,7 @@ struct SimOptions {
   std::shared_ptr<const ForwardingTables> tables = nullptr;
   /// Switches that never answer a hop probe.
   std::vector<NodeId> silent = {};
+  std::vector<HostStall> stalls = {};
 };
 
 }  // namespace weft

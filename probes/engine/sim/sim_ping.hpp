@@ -1,5 +1,4 @@
-// simulate_ping: what becomes of echoed probes: each batch of packets of one spec by a few draws, not one by
-// one.
+// simulate_ping: what becomes of the echoed probes of one NIC's request.
 #pragma once
 
 #include <stop_token>
@@ -13,9 +12,11 @@ namespace weft {
 struct SimPingResult {
   std::vector<PingTally> tallies;
   std::vector<SimReceipt> receipts;
+  std::uint64_t dropped = 0;  // echoes, by the prober's own host
 };
 
-SimPingResult simulate_ping(const SimWorld& world, PortId from, const PingRequest& request,
+/// The request begins at `begin` on the simulator's clock.
+SimPingResult simulate_ping(const SimWorld& world, PortId from, const PingRequest& request, Nanoseconds begin,
                             std::stop_token stop);
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "probes/engine/sim/random_stream.hpp"
+#include "probes/engine/sim/sim_schedule.hpp"
 
 namespace weft {
 namespace {
@@ -14,8 +15,8 @@ constexpr PathLabel kIcmp(0);  // answers carry no label of their own: a switch'
 
 class TraceSimulation {
  public:
-  TraceSimulation(const SimWorld& world, PortId from, const TraceRequest& request)
-      : world_(world), from_(from), request_(request) {
+  TraceSimulation(const SimWorld& world, PortId from, const TraceRequest& request, Nanoseconds begin)
+      : world_(world), from_(from), request_(request), begin_(begin) {
     for (const Peer& peer : request.peers) nics_.push_back(world.nic_at(peer.address));
     count_askings();
   }
@@ -32,7 +33,7 @@ class TraceSimulation {
       const auto address =
           is_peer ? request_.peers[spec.peer].address : world_.answering_address(forward_[hop - 1]);
       if (!address) continue;
-      if (const auto rtt = ask(spec, hop, is_peer, *to, random))
+      if (const auto rtt = ask(index, hop, is_peer, *to, random))
         answers.push_back({index, static_cast<std::uint8_t>(hop), is_peer, *address, *rtt});
     }
   }
@@ -65,40 +66,66 @@ class TraceSimulation {
   }
 
   /// The round trip to a hop; absent: none of the attempts was answered.
-  std::optional<Nanoseconds> ask(const TraceSpec& spec, std::size_t hop, bool is_peer, PortId to,
+  std::optional<Nanoseconds> ask(std::uint32_t index, std::size_t hop, bool is_peer, PortId to,
                                  RandomStream& random) {
+    const TraceSpec& spec = request_.specs[index];
     const auto there = std::span(forward_).first(hop);
     const NodeId node = world_.fabric().target_node(there.back());
     const bool has_way = is_peer ? world_.path_of(to, from_, spec.label, backward_)
                                  : world_.routing().path_from(node, from_, kIcmp, backward_);
     if (!has_way) return std::nullopt;
-    const auto& channels = world_.channels();
-    const double chance = channels.probe_survival(there, kProbe) *
-                          channels.probe_survival(backward_, kProbe) * answered_share(node);
-    for (int attempt = 0; attempt < request_.attempts; ++attempt)
-      if (random.uniform() < chance) {
+    for (int attempt = 0; attempt < request_.attempts; ++attempt) {
+      const Look look = look_at(there, index, hop, attempt);
+      if (random.uniform() < look.survival * answered_share(node)) {
         const auto wait = SimWorld::jitter(hop + backward_.size()) * random.exponential();
-        return world_.latency(there, kProbe) + world_.latency(backward_, kProbe) +
-               std::chrono::duration_cast<Nanoseconds>(wait);
+        return look.latency + std::chrono::duration_cast<Nanoseconds>(wait);
       }
+    }
     return std::nullopt;
+  }
+
+  /// The way to a hop and back when an attempt is sent.
+  struct Look {
+    double survival = 0;
+    Nanoseconds latency{};
+  };
+  Look look_at(std::span<const ChannelId> there, std::uint32_t index, std::size_t hop, int attempt) {
+    const auto& channels = world_.channels();
+    if (!channels.varies(there) && !channels.varies(backward_))
+      return {channels.probe_survival(there, kProbe) * channels.probe_survival(backward_, kProbe),
+              world_.latency(there, kProbe) + world_.latency(backward_, kProbe)};
+    const auto before = static_cast<std::int64_t>(index) * request_.specs[index].max_hops +
+                        static_cast<std::int64_t>(hop) - 1;
+    const auto at =
+        begin_ + length_of(request_) * attempt / request_.attempts + interval_of(request_.pace) * before;
+    Look look{.survival = 1};
+    for (const auto path : {there, std::span<const ChannelId>(backward_)}) {
+      states_.clear();
+      channels.look(path, at, states_);
+      look.survival *= probe_survival(states_, kProbe);
+      for (const LossInRuns& loss : channels.runs_lost(path, at)) look.survival *= 1 - loss.share;
+      look.latency += SimWorld::latency(states_, kProbe);
+    }
+    return look;
   }
 
   const SimWorld& world_;
   PortId from_;
   const TraceRequest& request_;
+  Nanoseconds begin_;
   std::vector<std::optional<PortId>> nics_;  // of the request's peers
   std::unordered_map<NodeId, double> askings_;
   std::vector<ChannelId> forward_;  // scratch
   std::vector<ChannelId> backward_;
+  std::vector<ChannelState> states_;
 };
 
 }  // namespace
 
 std::vector<HopAnswer> simulate_trace(const SimWorld& world, PortId from, const TraceRequest& request,
-                                      std::stop_token stop) {
+                                      Nanoseconds begin, std::stop_token stop) {
   std::vector<HopAnswer> answers;
-  TraceSimulation simulation(world, from, request);
+  TraceSimulation simulation(world, from, request, begin);
   for (std::uint32_t index = 0; index < request.specs.size() && !stop.stop_requested(); ++index)
     simulation.add(index, answers);
   return answers;

@@ -9,7 +9,8 @@
 
 namespace weft {
 
+/// The request begins at `begin` on the simulator's clock.
 std::vector<HopAnswer> simulate_trace(const SimWorld& world, PortId from, const TraceRequest& request,
-                                      std::stop_token stop);
+                                      Nanoseconds begin, std::stop_token stop);
 
 }  // namespace weft

@@ -1,5 +1,7 @@
 #include "probes/engine/sim/sim_world.hpp"
 
+#include <algorithm>
+
 namespace weft {
 namespace {
 
@@ -7,6 +9,12 @@ namespace {
 constexpr Nanoseconds kHop(600);
 constexpr Nanoseconds kHost(2'000);
 constexpr Nanoseconds kJitterPerHop(150);
+/// What a host's sockets hold while nobody reads them, as a time: shorter stalls lose nothing.
+constexpr Nanoseconds kQueued = std::chrono::milliseconds(20);
+
+Nanoseconds hop_latency(const ChannelState& channel, Bytes size) {
+  return kHop + channel.capacity.time_for(size) + channel.delay + channel.wait;
+}
 
 }  // namespace
 
@@ -50,9 +58,49 @@ bool SimWorld::can_send(PortId nic) const {
 
 Nanoseconds SimWorld::latency(std::span<const ChannelId> path, Bytes size) const {
   Nanoseconds sum = kHost;
-  for (const ChannelId channel : path)
-    sum += kHop + channels_[channel].capacity.time_for(size) + channels_[channel].delay;
+  for (const ChannelId channel : path) sum += hop_latency(channels_[channel], size);
   return sum;
+}
+
+Nanoseconds SimWorld::latency(std::span<const ChannelState> path, Bytes size) {
+  Nanoseconds sum = kHost;
+  for (const ChannelState& channel : path) sum += hop_latency(channel, size);
+  return sum;
+}
+
+bool SimWorld::stalls(PortId nic) const {
+  const NodeId host = fabric_->port(nic).node;
+  return std::ranges::any_of(options_.stalls, [&](const HostStall& stall) { return stall.host == host; });
+}
+
+bool SimWorld::drops(PortId nic, Nanoseconds at) const {
+  const NodeId host = fabric_->port(nic).node;
+  return std::ranges::any_of(options_.stalls, [&](const HostStall& stall) {
+    return stall.host == host && at >= stall.start + kQueued && at < stall.start + stall.length;
+  });
+}
+
+Nanoseconds SimWorld::stall_change_after(PortId nic, Nanoseconds at, Nanoseconds until) const {
+  const NodeId host = fabric_->port(nic).node;
+  for (const HostStall& stall : options_.stalls)
+    for (const Nanoseconds change : {stall.start + kQueued, stall.start + stall.length})
+      if (stall.host == host && change > at) until = std::min(until, change);
+  return until;
+}
+
+SimWorld::Idle SimWorld::idle(PortId nic, Nanoseconds start, Nanoseconds length) const {
+  const NodeId host = fabric_->port(nic).node;
+  Idle idle;
+  for (const HostStall& stall : options_.stalls) {
+    if (stall.host != host) continue;
+    const auto common = [&](Nanoseconds from) {
+      const auto end = std::min(stall.start + stall.length, start + length);
+      return std::max(Nanoseconds(0), end - std::max(from, start));
+    };
+    idle.sending += common(stall.start);
+    idle.receiving += common(stall.start + kQueued);
+  }
+  return {std::min(idle.sending, length), std::min(idle.receiving, length)};
 }
 
 Nanoseconds SimWorld::jitter(std::size_t channels) { return kJitterPerHop * static_cast<int>(channels); }

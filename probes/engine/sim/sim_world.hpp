@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "probes/engine/sim/channel_states.hpp"
+#include "topology/findings/observation.hpp"
 #include "topology/model/addressing.hpp"
 
 namespace weft {
@@ -31,8 +32,21 @@ class SimWorld {
   bool can_send(PortId nic) const;
 
   /// How long a packet of this size takes over a path when it waits for nothing but `load`, from host to
-  /// host.
+  /// host; faults that vary are left out.
   Nanoseconds latency(std::span<const ChannelId> path, Bytes size) const;
+  static Nanoseconds latency(std::span<const ChannelState> path, Bytes size);
+  /// True while a NIC's host drops what arrives, because it does not read.
+  bool drops(PortId nic, Nanoseconds at) const;
+  /// When that changes next after `at`, `until` at the latest.
+  Nanoseconds stall_change_after(PortId nic, Nanoseconds at, Nanoseconds until) const;
+  bool stalls(PortId nic) const;
+  /// How much of a time, from `start` on, a NIC's host sends nothing; and how much of it it drops what comes.
+  struct Idle {
+    Nanoseconds sending{};
+    Nanoseconds receiving{};
+  };
+  Idle idle(PortId nic, Nanoseconds start, Nanoseconds length) const;
+
   /// The mean of what packets wait beyond that, in queues that come and go.
   static Nanoseconds jitter(std::size_t channels);
 
@@ -54,7 +68,10 @@ struct SimReceipt {
   std::uint64_t packets = 0;
   std::uint64_t corrupt = 0;
   Bytes size;
-  Nanoseconds span{};  // from the first packet to the last
+  Nanoseconds start{};  // of the first packet, on the simulator's clock
+  Nanoseconds span{};   // from the first packet to the last
+  std::optional<std::vector<LossRun>> missing = std::nullopt;  // up to the last that came; absent: not known
+  std::uint64_t dropped = 0;                                   // by the receiver's host
 };
 
 }  // namespace weft

@@ -49,6 +49,99 @@ TEST(PingStage, KeepsWhatEachHostAddedToRoundTrips) {
   EXPECT_FALSE(state.delays.at(from).by_hardware) << "one of the two was not";
 }
 
+/// Two NICs and a way between them that is its own way back.
+struct Pair {
+  Fabric fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
+  AddressPlan addresses = plan_addresses(fabric, IpFamily::v4).value();
+  SweepState state{fabric, addresses.book, {}};
+  PortId from = *fabric.find_nic("host1");
+  PortId to = *fabric.find_nic("host2");
+
+  PlannedPing ping() {
+    const auto path = path_by_choice(fabric, state.learner.ways(), from, to, 0);
+    const PathLabel label(50'000);
+    static_cast<void>(
+        state.learner.learn(from, to, label, answers_along(fabric, addresses.book, path, path.size())));
+    const PathSetId known = state.learner.find(from, to)->routes.at(0).paths;
+    return {.pair = {from, to}, .label = label, .path = known, .back_label = label, .back = known};
+  }
+  /// What the stage makes of one batch of pings of 100 packets each.
+  std::vector<Observation> observe(std::vector<PingTally> tallies, std::vector<ReceivedTally> receipts) {
+    const auto before = state.observations.probes.size();
+    PingStage stage(state, std::vector<CountedPing>(tallies.size(), {ping(), 100}), Bytes(128), 1000);
+    const auto pings = stage.next_wave();
+    const TaskAnswer answered = std::move(tallies);
+    stage.take(pings.at(0), &answered);
+    const auto questions = stage.next_wave();
+    for (ReceivedTally& receipt : receipts) {
+      receipt.batch = std::get<ReceivedQuery>(questions.at(0).work).batch;
+      receipt.from = from;
+    }
+    const TaskAnswer arrived = std::move(receipts);
+    stage.take(questions.at(0), &arrived);
+    EXPECT_TRUE(stage.next_wave().empty());
+    const auto& all = state.observations.probes;
+    return {all.begin() + static_cast<std::ptrdiff_t>(before), all.end()};
+  }
+};
+
+using Runs = std::vector<LossRun>;
+
+TEST(PingStage, TellsWhichPacketsWereLostOnEachWay) {
+  Pair pair;
+  const auto seen =
+      pair.observe({{.spec = 0, .sent = 100, .answered = 87, .unanswered = {{9, 6}, {40, 2}, {95, 5}}}},
+                   {{.spec = 0, .packets = 91, .missing = Runs{{10, 3}, {40, 1}}}});
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen[0].lost, 9u);
+  EXPECT_EQ(seen[0].runs, (Runs{{10, 3}, {40, 1}, {95, 5}}))
+      << "the receiver cannot know of those at the end";
+  EXPECT_EQ(seen[1].lost, 4u);
+  EXPECT_EQ(seen[1].runs, (Runs{{9, 3}, {37, 1}})) << "9, 13 and 14 are neighbours among those that arrived";
+}
+
+TEST(PingStage, ARowOfWhichNothingArrivedIsOneRunAndAnOrderThatContradictsItsCountsIsNone) {
+  Pair pair;
+  const auto dead = pair.observe({{.spec = 0, .sent = 100, .unanswered = {{0, 100}}}}, {});
+  ASSERT_EQ(dead.size(), 1u);
+  EXPECT_EQ(dead[0].runs, (Runs{{0, 100}}));
+  const auto lie = pair.observe({{.spec = 0, .sent = 100, .answered = 80, .unanswered = {{0, 5}}}},
+                                {{.spec = 0, .packets = 90, .missing = Runs{{0, 20}}}});
+  ASSERT_EQ(lie.size(), 2u);
+  EXPECT_TRUE(lie[0].runs.empty());
+  EXPECT_TRUE(lie[1].runs.empty());
+}
+
+TEST(PingStage, WhatAHostDroppedUnreadExcusesTheRowsThatWereForIt) {
+  Pair pair;
+  const auto seen =
+      pair.observe({{.spec = 0, .sent = 100, .answered = 50, .dropped = 3},
+                    {.spec = 1, .sent = 100, .answered = 75, .dropped = 3}},
+                   {{.spec = 0, .packets = 55, .dropped = 40}, {.spec = 1, .packets = 85, .dropped = 40}});
+  ASSERT_EQ(seen.size(), 4u);
+  EXPECT_EQ(seen[0].excused, 30u) << "of 45 lost, and 15 in the other row";
+  EXPECT_EQ(seen[2].excused, 10u);
+  EXPECT_EQ(seen[1].excused + seen[3].excused, 3u);
+  const auto more =
+      pair.observe({{.spec = 0, .sent = 100, .answered = 98}}, {{.spec = 0, .packets = 98, .dropped = 40}});
+  EXPECT_EQ(more.at(0).excused, 2u) << "never more than was lost";
+}
+
+TEST(PingStage, PutsWindowsOnTheClockOfTheRun) {
+  Pair pair;
+  using std::chrono::seconds;
+  const auto sent = [](Nanoseconds at) {
+    return PingTally{.spec = 0, .sent = 100, .answered = 100, .window = TimeWindow{at, seconds(2)}};
+  };
+  const ReceivedTally all{.spec = 0, .packets = 100};
+  const auto first = pair.observe({sent(seconds(5000))}, {all});
+  EXPECT_EQ(first.at(0).window, (TimeWindow{Nanoseconds(0), seconds(2)}));
+  EXPECT_EQ(first.at(1).window, first.at(0).window) << "echoes come at once";
+  const auto second = pair.observe({sent(seconds(5010))}, {all});
+  EXPECT_EQ(second.at(0).window, (TimeWindow{seconds(10), seconds(2)}));
+  EXPECT_FALSE(pair.observe({{.spec = 0, .sent = 100, .answered = 100}}, {all}).at(0).window);
+}
+
 TEST(PingStage, BlamesAPeerThatMadeNoQueuePairsOnceAndGoesOnWithTheOthers) {
   const Fabric fabric = make_clos({.leaves = 3, .spines = 1, .hosts_per_leaf = 1}).value();
   const AddressPlan addresses = plan_addresses(fabric, IpFamily::v4).value();

@@ -85,7 +85,8 @@ TEST(SimFabric, InAHealthyFabricEveryProbeIsCountedAndAnswered) {
                                         .packets = 100,
                                         .bytes = 12'800,
                                         .first = receipts[7].first,
-                                        .last = receipts[7].last}));
+                                        .last = receipts[7].last,
+                                        .missing = std::vector<LossRun>{}}));
   EXPECT_TRUE(received(world, "host4").empty());
   EXPECT_TRUE(received(world, "host3", BatchId(2)).empty());
 }

@@ -1,0 +1,40 @@
+// PingSchedule: when a simulated prober sends the packets of each spec: all specs of a request take turns at
+// its pace, as a real prober's do (probes/wire/ping_book.hpp).
+#pragma once
+
+#include <vector>
+
+#include "probes/wire/probe_engine.hpp"
+
+namespace weft {
+
+/// How long a request takes, its wait for answers included.
+Nanoseconds length_of(const PingRequest& request);
+Nanoseconds length_of(const TraceRequest& request);
+/// Between two packets.
+Nanoseconds interval_of(const Pace& pace);
+
+class PingSchedule {
+ public:
+  /// `request` outlives the schedule, and begins at `begin`.
+  PingSchedule(const PingRequest& request, Nanoseconds begin);
+
+  /// Of the spec's packets; those of specs with more packets than others are a little late at first and early
+  /// at last, since the window has them evenly.
+  TimeWindow window(std::uint32_t spec) const;
+
+ private:
+  /// How many packets of all specs go before the turn that comes after `turns`.
+  double before(std::uint32_t turns) const;
+
+  const PingRequest& request_;
+  Nanoseconds begin_;
+  double interval_;                    // ns
+  std::vector<std::uint32_t> counts_;  // of the specs, ascending
+  std::vector<double> sums_;           // of the counts before each
+};
+
+/// When the packet of a row of `count` goes.
+Nanoseconds send_time(const TimeWindow& window, std::uint32_t packet, std::uint32_t count);
+
+}  // namespace weft

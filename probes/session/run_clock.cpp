@@ -1,0 +1,41 @@
+#include "probes/session/run_clock.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace weft {
+namespace {
+
+/// Agents begin a wave within milliseconds of each other; a clock this far from the others' has been set.
+constexpr Nanoseconds kMostApart = std::chrono::seconds(1);
+
+}  // namespace
+
+void RunClock::begin_wave(const std::map<PortId, Nanoseconds>& first_sends) {
+  std::vector<Nanoseconds> told;
+  for (const auto& [nic, first] : first_sends)
+    if (const auto known = ahead_.find(nic); known != ahead_.end()) told.push_back(first + known->second);
+  Nanoseconds begin = latest_;
+  if (!told.empty()) {
+    const auto middle = told.begin() + static_cast<std::ptrdiff_t>(told.size() / 2);
+    std::ranges::nth_element(told, middle);
+    begin = *middle;
+  }
+  // Where most clocks jumped, a wave still follows on those before it.
+  if (begin < latest_ - kMostApart) begin = latest_;
+  for (const auto& [nic, first] : first_sends) {
+    const auto [known, is_new] = ahead_.try_emplace(nic, begin - first);
+    if (!is_new && std::chrono::abs(first + known->second - begin) > kMostApart)
+      known->second = begin - first;
+  }
+}
+
+std::optional<TimeWindow> RunClock::window(PortId nic, const TimeWindow& by_its_clock) {
+  const auto known = ahead_.find(nic);
+  if (known == ahead_.end()) return std::nullopt;
+  const TimeWindow window{std::max(Nanoseconds(0), by_its_clock.start + known->second), by_its_clock.length};
+  latest_ = std::max(latest_, window.start + window.length);
+  return window;
+}
+
+}  // namespace weft
