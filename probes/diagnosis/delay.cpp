@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "probes/diagnosis/delay_causes.hpp"
 #include "probes/diagnosis/delay_fit.hpp"
@@ -132,11 +133,16 @@ class DelaySearch {
           columns.back().entries.push_back({at->second, entry.weight});
     }
     DelayFit search(std::move(late), std::move(noise), std::move(columns));
-    for (const DelayFit::Active& active : search.solve()) tell(causes, members, active);
+    const auto actives = search.solve();
+    std::set<ChannelId> blamed;
+    for (const DelayFit::Active& active : actives)
+      for (const auto& option : causes[members[active.column]].options)
+        blamed.insert(option.begin(), option.end());
+    for (const DelayFit::Active& active : actives) tell(causes, members, active, blamed);
   }
 
   void tell(const std::vector<DelayCause>& causes, const std::vector<std::size_t>& members,
-            const DelayFit::Active& active) {
+            const DelayFit::Active& active, const std::set<ChannelId>& blamed) {
     const DelayCause& cause = causes[members[active.column]];
     const double probability = 1.0 / (1.0 + active.against);
     if (cause.shared) {
@@ -148,7 +154,8 @@ class DelaySearch {
     auto options = cause.options;
     for (const std::uint32_t other : active.alternatives)
       for (const auto& option : causes[members[other]].options)
-        if (std::ranges::find(options, option) == options.end()) options.push_back(option);
+        if (!is_known(option, blamed) && std::ranges::find(options, option) == options.end())
+          options.push_back(option);
     Found found{.cause = Cause::delay, .probability = probability};
     found.estimate = Estimate{active.shift * 1e-6, std::max(active.shift - 2 * active.error, 0.0) * 1e-6,
                               (active.shift + 2 * active.error) * 1e-6};
@@ -162,6 +169,11 @@ class DelaySearch {
     }
     put(std::move(options), found);
     report_.add(std::move(found));
+  }
+
+  /// All of its channels are blamed anyhow: not another explanation but the same, put differently.
+  static bool is_known(const std::vector<ChannelId>& option, const std::set<ChannelId>& blamed) {
+    return std::ranges::all_of(option, [&](ChannelId c) { return blamed.contains(c); });
   }
 
   /// Options as channels of which one is at fault, where they are that, else as alternatives.

@@ -22,16 +22,24 @@ constexpr int kMostMoves = 200;
 constexpr std::size_t kAdds = 6;
 constexpr std::size_t kSwaps = 4;
 constexpr std::size_t kRivals = 16;
+constexpr double kUnlikely = 7.0;   // nats: a rival of such odds against it is not worth listing
+constexpr double kImitated = 0.95;  // of a column by the others: then it can take over from them
+constexpr double kPart = 1e-3;      // of a column in a mixture: less is none
+constexpr double kNothing = 5.0;    // standard errors
 
-/// Solves the symmetric positive definite `matrix` x = `right` in place (Cholesky); `matrix` is n by n.
-void solve_in_place(std::vector<double>& matrix, std::vector<double>& right) {
-  const std::size_t n = right.size();
+/// The symmetric positive definite n by n `matrix` becomes its Cholesky factor.
+void factorise(std::vector<double>& matrix, std::size_t n) {
   for (std::size_t j = 0; j < n; ++j) {
     for (std::size_t k = 0; k < j; ++k)
       for (std::size_t i = j; i < n; ++i) matrix[i * n + j] -= matrix[i * n + k] * matrix[j * n + k];
     const double pivot = std::sqrt(std::max(matrix[j * n + j], 1e-300));
     for (std::size_t i = j; i < n; ++i) matrix[i * n + j] /= pivot;
   }
+}
+
+/// Solves matrix x = right for a factorised matrix; `right` becomes x.
+void solve_factorised(const std::vector<double>& matrix, std::vector<double>& right) {
+  const std::size_t n = right.size();
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t k = 0; k < i; ++k) right[i] -= matrix[i * n + k] * right[k];
     right[i] /= matrix[i * n + i];
@@ -40,6 +48,15 @@ void solve_in_place(std::vector<double>& matrix, std::vector<double>& right) {
     for (std::size_t k = i + 1; k < n; ++k) right[i] -= matrix[k * n + i] * right[k];
     right[i] /= matrix[i * n + i];
   }
+}
+
+std::vector<std::uint32_t> with(std::vector<std::uint32_t> support, std::uint32_t column) {
+  support.insert(std::ranges::lower_bound(support, column), column);
+  return support;
+}
+std::vector<std::uint32_t> less(std::vector<std::uint32_t> support, std::uint32_t column) {
+  std::erase(support, column);
+  return support;
 }
 
 }  // namespace
@@ -85,7 +102,8 @@ void DelayFit::solve_weighted(Solution& solution, const std::vector<double>& wei
       for (std::size_t j = 0; j < m; ++j) part[i * m + j] = matrix[positive[i] * n + positive[j]];
       part[i * m + i] *= 1.0 + kRidge;
     }
-    solve_in_place(part, values);
+    factorise(part, m);
+    solve_factorised(part, values);
     const auto least = std::ranges::min_element(values);
     if (*least < 0) {
       positive.erase(positive.begin() + (least - values.begin()));
@@ -191,19 +209,6 @@ std::vector<std::uint32_t> DelayFit::promising(const std::vector<std::uint32_t>&
   return best;
 }
 
-namespace {
-
-std::vector<std::uint32_t> with(std::vector<std::uint32_t> support, std::uint32_t column) {
-  support.insert(std::ranges::lower_bound(support, column), column);
-  return support;
-}
-std::vector<std::uint32_t> less(std::vector<std::uint32_t> support, std::uint32_t column) {
-  std::erase(support, column);
-  return support;
-}
-
-}  // namespace
-
 /// Drops what costs more than it explains.
 bool DelayFit::prune(Solution& solution) const {
   bool moved = false;
@@ -255,50 +260,111 @@ bool DelayFit::swap(Solution& solution) const {
   return moved;
 }
 
+/// A column that the support can imitate takes over from the causes that its shift leaves nothing for.
+std::vector<DelayFit::Pivot> DelayFit::pivots(const Solution& solution) const {
+  const std::size_t n = solution.support.size();
+  const auto left = residuals(solution);
+  std::vector<double> weights(left.size());
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const double z = left[i] / noise_[i];
+    weights[i] = 4.0 / ((3.0 + z * z) * noise_[i] * noise_[i]);
+  }
+  std::vector<std::int32_t> place(columns_.size(), -1);
+  for (std::size_t s = 0; s < n; ++s) place[solution.support[s]] = static_cast<std::int32_t>(s);
+  const auto products = [&](std::uint32_t column) {
+    std::vector<double> sums(n, 0.0);
+    for (const Entry& entry : columns_[column].entries)
+      for (const Entry& other : of_row_[entry.row])
+        if (const auto at = place[other.row]; at >= 0)
+          sums[static_cast<std::size_t>(at)] += weights[entry.row] * entry.weight * other.weight;
+    return sums;
+  };
+  std::vector<double> matrix;
+  for (const std::uint32_t column : solution.support) {
+    const auto row = products(column);
+    matrix.insert(matrix.end(), row.begin(), row.end());
+  }
+  for (std::size_t s = 0; s < n; ++s) matrix[s * n + s] *= 1.0 + kRidge;
+  factorise(matrix, n);
+  std::vector<Pivot> found;
+  for (std::uint32_t c = 0; c < columns_.size(); ++c) {
+    if (place[c] >= 0) continue;
+    const auto right = products(c);
+    auto mixed = right;
+    solve_factorised(matrix, mixed);
+    double whole = 0;
+    for (const Entry& entry : columns_[c].entries) whole += weights[entry.row] * entry.weight * entry.weight;
+    const double imitated = std::inner_product(right.begin(), right.end(), mixed.begin(), 0.0);
+    if (imitated < kImitated * whole) continue;
+    double most = 1e300;
+    for (std::size_t s = 0; s < n; ++s)
+      if (mixed[s] > kPart) most = std::min(most, solution.shifts[s] / mixed[s]);
+    Pivot pivot{.column = c};
+    auto support = solution.support;
+    for (std::size_t s = 0; s < n; ++s)
+      if (mixed[s] > kPart && solution.shifts[s] - most * mixed[s] <= kNothing * solution.errors[s]) {
+        pivot.replaced.push_back(solution.support[s]);
+        support = less(std::move(support), solution.support[s]);
+      }
+    if (pivot.replaced.empty()) continue;
+    pivot.solution = fit(with(std::move(support), c));
+    found.push_back(std::move(pivot));
+  }
+  return found;
+}
+
+bool DelayFit::turn(Solution& solution) const {
+  auto found = pivots(solution);
+  const auto best =
+      std::ranges::max_element(found, {}, [](const Pivot& pivot) { return pivot.solution.score; });
+  if (best == found.end() || best->solution.score <= solution.score + 1e-9) return false;
+  solution = std::move(best->solution);
+  return true;
+}
+
 DelayFit::Solution DelayFit::improve(std::vector<std::uint32_t> support) const {
   Solution solution = fit(std::move(support));
   for (int round = 0; round < kMostMoves; ++round) {
     bool moved = grow(solution);
     moved |= prune(solution);
-    moved |= swap(solution);
+    while (turn(solution)) moved = true;
+    if (!moved) moved = swap(solution);
     if (!moved) break;
   }
   return solution;
 }
 
 /// What else fits in the place of one cause, with all others free to move.
-DelayFit::Active DelayFit::rivals_of(const Solution& solution, std::size_t at) const {
+DelayFit::Active DelayFit::rivals_of(const Solution& solution, const std::vector<Pivot>& turns,
+                                     std::size_t at) const {
   Active active{solution.support[at], solution.shifts[at], solution.errors[at], 0.0, {}};
   const Solution base = fit(less(solution.support, active.column));
   active.against = std::exp(std::min(base.score - solution.score, 0.0));
-  auto left = late_;
-  for (std::size_t s = 0; s < solution.support.size(); ++s)
-    if (s != at)
-      for (const Entry& entry : columns_[solution.support[s]].entries)
-        left[entry.row] -= entry.weight * solution.shifts[s];
-  auto rivals = promising(solution.support, residuals(base), kRivals);
-  for (const std::uint32_t other : promising(solution.support, left, kRivals))
-    if (std::ranges::find(rivals, other) == rivals.end()) rivals.push_back(other);
   std::vector<std::pair<double, std::uint32_t>> alike;
-  for (const std::uint32_t other : rivals) {
-    const Solution swapped = fit(with(base.support, other));
-    if (swapped.likelihood > solution.likelihood - kAlike && swapped.score > solution.score - 2 * kAlike)
-      alike.emplace_back(-swapped.score, other);
+  const auto weigh = [&](const Solution& other, std::uint32_t column) {
+    if (std::ranges::any_of(alike, [&](const auto& known) { return known.second == column; })) return;
+    if (other.likelihood > solution.likelihood - kAlike && other.score > solution.score - kUnlikely)
+      alike.emplace_back(-other.score, column);
     else
-      active.against += std::exp(std::min(swapped.score - solution.score, 0.0));
-  }
+      active.against += std::exp(std::min(other.score - solution.score, 0.0));
+  };
+  for (const Pivot& pivot : turns)
+    if (pivot.replaced.size() == 1 && pivot.replaced.front() == active.column)
+      weigh(pivot.solution, pivot.column);
+  for (const std::uint32_t other : promising(base.support, residuals(base), kRivals))
+    if (other != active.column) weigh(fit(with(base.support, other)), other);
   std::ranges::sort(alike);
   for (const auto& [score, other] : alike) active.alternatives.push_back(other);
   return active;
 }
 
-std::vector<DelayFit::Active> DelayFit::solve() {
+std::vector<DelayFit::Active> DelayFit::solve() const {
   Solution best = improve({});
   Solution pruned = improve(all_at_once());
   if (pruned.score > best.score) best = std::move(pruned);
-  left_ = residuals(best);
+  const auto turns = pivots(best);
   std::vector<Active> actives;
-  for (std::size_t s = 0; s < best.support.size(); ++s) actives.push_back(rivals_of(best, s));
+  for (std::size_t s = 0; s < best.support.size(); ++s) actives.push_back(rivals_of(best, turns, s));
   return actives;
 }
 

@@ -29,9 +29,7 @@ class DelayFit {
   /// `late` and `noise` by row, in microseconds.
   DelayFit(std::vector<double> late, std::vector<double> noise, std::vector<Column> columns);
 
-  std::vector<Active> solve();
-  /// What is left of each row, after solve().
-  const std::vector<double>& left() const { return left_; }
+  std::vector<Active> solve() const;
 
  private:
   struct Solution {
@@ -40,6 +38,12 @@ class DelayFit {
     std::vector<double> errors;
     double likelihood = 0;
     double score = -1e300;  // likelihood less the costs
+  };
+
+  struct Pivot {
+    std::uint32_t column = 0;
+    std::vector<std::uint32_t> replaced;
+    Solution solution;
   };
 
   std::vector<double> residuals(const Solution& solution) const;
@@ -54,13 +58,14 @@ class DelayFit {
   bool grow(Solution& solution) const;
   bool swap(Solution& solution) const;
   Solution improve(std::vector<std::uint32_t> support) const;
-  Active rivals_of(const Solution& solution, std::size_t at) const;
+  std::vector<Pivot> pivots(const Solution& solution) const;
+  bool turn(Solution& solution) const;
+  Active rivals_of(const Solution& solution, const std::vector<Pivot>& turns, std::size_t at) const;
 
   std::vector<double> late_;
   std::vector<double> noise_;
   std::vector<Column> columns_;
   std::vector<std::vector<Entry>> of_row_;  // Entry::row is a column here
-  std::vector<double> left_;
 };
 
 }  // namespace weft

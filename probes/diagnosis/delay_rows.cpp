@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "probes/diagnosis/robust.hpp"
 
@@ -100,23 +101,28 @@ void DelayRows::learn_bases() {
   for (DelayRow& row : rows_) row.late -= kinds_[row.kind].base;
 }
 
-/// A path of more channels takes longer, but not by more than their number: what is beyond that is a delay
-/// which all paths of that length share.
+/// A path of more channels takes longer, but by no more than their number; one of fewer does not. What is
+/// beyond that is a delay which all paths of that length share.
 void DelayRows::compare_lengths() {
+  const auto kinds = kinds_;
   for (DelayKind& kind : kinds_) {
-    const DelayKind* shorter = nullptr;
-    for (const DelayKind& other : kinds_)
-      if (other.size == kind.size && other.hops < kind.hops && (!shorter || other.hops < shorter->hops))
-        shorter = &other;
-    if (!shorter || shorter->hops == 0) continue;
-    const double expected =
-        shorter->base * static_cast<double>(kind.hops) / static_cast<double>(shorter->hops);
-    if (kind.base > kLongerAtMost * expected + kLate * kind.noise) kind.shared = kind.base - expected;
-  }
-  for (DelayKind& kind : kinds_) {
-    kind.base -= kind.shared;
-    if (kind.shared > 0)
-      kind.noise = std::max(kLeastNoise, kind.noise * kind.base / (kind.base + kind.shared));
+    double low = 0, high = kind.base;
+    for (const DelayKind& other : kinds) {
+      if (other.size != kind.size || other.hops == kind.hops || other.hops == 0) continue;
+      const bool is_longer = kind.hops > other.hops;
+      const double most = is_longer
+                              ? other.base * static_cast<double>(kind.hops) / static_cast<double>(other.hops)
+                              : other.base;
+      if (most >= high) continue;
+      high = most;
+      low = is_longer ? other.base
+                      : other.base * static_cast<double>(kind.hops) / static_cast<double>(other.hops);
+    }
+    if (kind.base <= kLongerAtMost * high + kLate * kind.noise) continue;
+    const double expected = std::midpoint(low, high);
+    kind.shared = kind.base - expected;
+    kind.base = expected;
+    kind.noise = std::hypot(std::max(kLeastNoise, kUnlike * expected), 0.5 * (high - low));
   }
   for (DelayRow& row : rows_) row.late += kinds_[row.kind].shared;
 }
