@@ -145,7 +145,7 @@ class DelaySearch {
             const DelayFit::Active& active, const std::set<ChannelId>& blamed) {
     const DelayCause& cause = causes[members[active.column]];
     const double probability = 1.0 / (1.0 + active.against);
-    if (cause.shared) {
+    if (cause.shared && cause.options.empty()) {
       const auto hops = rows_.kind_of(cause.column.entries.front().row).hops;
       shared_[hops] += active.shift;
       return;

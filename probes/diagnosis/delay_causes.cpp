@@ -48,6 +48,10 @@ class Collector {
     for (std::uint32_t n = 0; n < fabric_.node_count(); ++n)
       if (!fabric_.is_host(NodeId(n))) add_sides(NodeId(n));
     add_shared();
+    // A side that nothing else imitates is no more than its cables one by one.
+    std::erase_if(causes_, [](const DelayCause& cause) {
+      return !cause.shared && cause.options.size() == 1 && cause.options.front().size() > 1;
+    });
     return std::move(causes_);
   }
 

@@ -13,8 +13,9 @@ namespace weft {
 
 struct DelayCause {
   std::vector<std::vector<ChannelId>> options;  // one of them is true, if the cause is; ids ascending in each
-  bool shared = false;                          // or all paths of this length take longer
-  DelayFit::Column column;                      // rows of DelayRows
+  bool shared =
+      false;  // or all paths of a length take longer, which can be told of none where options are empty
+  DelayFit::Column column;  // rows of DelayRows
 };
 
 /// `seen` and `late`: round trips over each channel, and those that are late.
