@@ -160,7 +160,7 @@ class DelaySearch {
     found.estimate = Estimate{active.shift * 1e-6, std::max(active.shift - 2 * active.error, 0.0) * 1e-6,
                               (active.shift + 2 * active.error) * 1e-6};
     found.evidence.push_back(
-        fmt::format("round trips over it take {} longer than the fastest of their length, seen on {} paths",
+        fmt::format("round trips over it take {} longer than the fastest of their length ({} round trips)",
                     in_words(active.shift), cause.column.entries.size()));
     // The first option is the one whose column was fitted.
     for (const ChannelId channel : cause.options.front()) {
@@ -260,11 +260,13 @@ class DelaySearch {
                           const std::vector<std::uint32_t>& astray) const {
     const double share = static_cast<double>(strays.size()) / static_cast<double>(rows_.rows().size());
     if (share > kMostStrays) return strays.size();
-    const double usual = std::max(share, kLeastStrays);
     const double odds = kOneInAMillion - std::log(static_cast<double>(fabric_.channel_count()));
     std::vector<bool> gathers(fabric_.channel_count(), false);
-    for (std::size_t c = 0; c < astray.size(); ++c)
-      gathers[c] = astray[c] > 0 && log_tail(astray[c], seen_[c], usual) < odds;
+    for (std::size_t c = 0; c < astray.size(); ++c) {
+      const double elsewhere = static_cast<double>(strays.size() - astray[c]) /
+                               std::max(static_cast<double>(rows_.rows().size() - seen_[c]), 1.0);
+      gathers[c] = astray[c] > 0 && log_tail(astray[c], seen_[c], std::max(elsewhere, kLeastStrays)) < odds;
+    }
     return static_cast<std::size_t>(std::ranges::count_if(strays, [&](std::uint32_t i) {
       return std::ranges::any_of(rows_.channels_of(i), [&](ChannelId c) { return gathers[c.value()]; });
     }));
