@@ -5,228 +5,306 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 
+#include "probes/diagnosis/delay_causes.hpp"
+#include "probes/diagnosis/delay_fit.hpp"
+#include "probes/diagnosis/delay_rows.hpp"
 #include "probes/diagnosis/robust.hpp"
 
 namespace weft {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr double kFaultyChannels = 4.0;  // prior number in a fabric
-constexpr double kLeastSpread = 1.0;     // microseconds: clocks and queues are no finer
-constexpr double kLongest = 1e6;         // a delay fault lies between the spread and a second
-constexpr double kCarries = 0.5;         // share of a set of paths from which on it shows a channel's delay
-constexpr std::size_t kMostFaults = 64;
-constexpr std::size_t kFewest = 3;  // observations of a channel, to speak of a shift
-
-double micros(Nanoseconds time) { return static_cast<double>(time.count()) / 1e3; }
-
-struct Sample {
-  double residual = 0;  // microseconds
-  std::uint32_t first = 0;
-  std::uint32_t count = 0;  // of its channels in DelaySearch::channels_
-};
-
-struct Shift {
-  ChannelId channel;
-  double micros = 0;
-  double error = 0;  // standard error
-  double log_odds = 0;
-  double explained = 0;  // nats: how much better the samples over the channel fit than with no shift
-};
-
-class DelaySearch {
- public:
-  DelaySearch(const Fabric& fabric, const Observations& observations)
-      : fabric_(fabric), observations_(observations) {
-    for (const Observation& probe : observations.probes)
-      if (probe.rtt) add(probe);
-    centre();
-    index();
-  }
-
-  bool empty() const { return samples_.empty(); }
-
-  DelayShifts shifts() {
-    DelayShifts shifts;
-    std::vector<double> known;
-    for (std::uint32_t c = 0; c < fabric_.channel_count(); ++c) {
-      shifts.of_channel.push_back(shift_of(ChannelId(c)));
-      if (!std::isnan(shifts.of_channel.back())) known.push_back(shifts.of_channel.back());
-    }
-    if (known.empty()) return shifts;
-    auto sorted = known;
-    spread_ = shifts.spread = std::max(spread_about(known, median(sorted)), kLeastSpread);
-    return shifts;
-  }
-
-  /// Takes out the likeliest shift until none is left.
-  std::vector<Shift> search(const DelayShifts& shifts) {
-    std::vector<double> current = shifts.of_channel;
-    std::vector<Shift> faults;
-    while (faults.size() < kMostFaults) {
-      const auto best = likeliest(current);
-      if (!best) break;
-      take_out(*best);
-      for (std::uint32_t c = 0; c < current.size(); ++c)
-        if (touches(ChannelId(c), best->channel)) current[c] = shift_of(ChannelId(c));
-      faults.push_back(*best);
-    }
-    return faults;
-  }
-
-  /// Channels crossed by exactly the same samples, ids ascending.
-  std::vector<ChannelId> class_of(ChannelId channel) const {
-    std::vector<ChannelId> members;
-    const auto own = samples_of(channel);
-    for (const ChannelId other : channels_of(own.front()))
-      if (std::ranges::equal(samples_of(other), own)) members.push_back(other);
-    std::ranges::sort(members);
-    return members;
-  }
-
-  std::size_t sample_count(ChannelId channel) const { return samples_of(channel).size(); }
-
- private:
-  void add(const Observation& probe) {
-    Sample sample{.residual = micros(probe.rtt->p50), .first = static_cast<std::uint32_t>(channels_.size())};
-    std::vector<std::pair<ChannelId, double>> shares;
-    std::size_t hops = 0;
-    for (const auto& set : {std::optional(probe.path), probe.back}) {
-      if (!set) continue;
-      const auto members = observations_.paths.paths(*set);
-      hops += observations_.paths.channels(members.front()).size();
-      for (const PathId path : members)
-        for (const ChannelId channel : observations_.paths.channels(path))
-          shares.emplace_back(channel, 1.0 / static_cast<double>(members.size()));
-    }
-    std::ranges::sort(shares);
-    for (std::size_t at = 0; at < shares.size();) {
-      const ChannelId channel = shares[at].first;
-      double share = 0;
-      for (; at < shares.size() && shares[at].first == channel; ++at) share += shares[at].second;
-      if (share > kCarries - 1e-9) channels_.push_back(channel);
-    }
-    sample.count = static_cast<std::uint32_t>(channels_.size()) - sample.first;
-    kinds_.emplace_back(hops, probe.size.count());
-    samples_.push_back(sample);
-  }
-
-  /// From RTTs to residuals against the median of the same number of channels and packet size.
-  void centre() {
-    std::map<std::pair<std::size_t, std::int64_t>, std::vector<double>> by_kind;
-    for (std::size_t i = 0; i < samples_.size(); ++i) by_kind[kinds_[i]].push_back(samples_[i].residual);
-    std::map<std::pair<std::size_t, std::int64_t>, double> middle;
-    for (auto& [kind, values] : by_kind) middle[kind] = median(values);
-    std::vector<double> residuals;
-    for (std::size_t i = 0; i < samples_.size(); ++i)
-      residuals.push_back(samples_[i].residual -= middle[kinds_[i]]);
-    noise_ = std::max(spread_about(residuals, 0.0), kLeastSpread);
-  }
-
-  void index() {
-    offsets_.assign(fabric_.channel_count() + 1, 0);
-    for (const ChannelId channel : channels_) ++offsets_[channel.value() + 1];
-    std::partial_sum(offsets_.begin(), offsets_.end(), offsets_.begin());
-    crossing_.resize(channels_.size());
-    auto next = offsets_;
-    for (std::uint32_t i = 0; i < samples_.size(); ++i)
-      for (const ChannelId channel : channels_of(i)) crossing_[next[channel.value()]++] = i;
-  }
-
-  std::span<const ChannelId> channels_of(std::uint32_t sample) const {
-    return std::span(channels_).subspan(samples_[sample].first, samples_[sample].count);
-  }
-  std::span<const std::uint32_t> samples_of(ChannelId channel) const {
-    const std::uint32_t from = offsets_[channel.value()];
-    return std::span(crossing_).subspan(from, offsets_[channel.value() + 1] - from);
-  }
-  bool touches(ChannelId a, ChannelId b) const {
-    return std::ranges::any_of(
-        samples_of(a), [&](std::uint32_t i) { return std::ranges::binary_search(channels_of(i), b); });
-  }
-
-  double shift_of(ChannelId channel) {
-    const auto own = samples_of(channel);
-    if (own.size() < kFewest) return kNone;
-    scratch_.clear();
-    for (const std::uint32_t i : own) scratch_.push_back(samples_[i].residual);
-    return median(scratch_);
-  }
-
-  double log_likelihood(ChannelId channel, double shift) const {
-    double sum = 0;
-    for (const std::uint32_t i : samples_of(channel))
-      sum += log_student(samples_[i].residual - shift, noise_);
-    return sum;
-  }
-
-  /// Laplace's approximation of the evidence for a fault's shift (any order of magnitude from the spread up)
-  /// against none, or one of the size that healthy channels show.
-  Shift weigh(ChannelId channel, double shift) const {
-    const double own = static_cast<double>(samples_of(channel).size());
-    const double error = noise_ * 1.25 / std::sqrt(own);
-    const double shifted = log_likelihood(channel, shift);
-    const double unshifted = log_likelihood(channel, 0.0);
-    const double peak = shifted + std::log(2.5066 * error);
-    const double prior = std::log(kFaultyChannels / static_cast<double>(fabric_.channel_count()));
-    const double fault = peak - std::log(shift * std::log(kLongest / spread_));
-    const double healthy = std::max(unshifted, peak + log_student(shift, std::hypot(spread_, error)));
-    return {channel, shift, error, prior + fault - healthy, shifted - unshifted};
-  }
-
-  /// Of the channels that are likelier shifted than not, the one that explains most. The odds alone cannot
-  /// choose: a neighbour, half of whose samples cross the fault, is no healthy channel either.
-  std::optional<Shift> likeliest(const std::vector<double>& shifts) const {
-    std::optional<Shift> best;
-    for (std::uint32_t c = 0; c < shifts.size(); ++c) {
-      if (!(shifts[c] > 3.0 * spread_)) continue;  // also when it is not a number
-      const Shift found = weigh(ChannelId(c), shifts[c]);
-      if (found.log_odds > 0 && (!best || found.explained > best->explained)) best = found;
-    }
-    return best;
-  }
-
-  void take_out(const Shift& shift) {
-    for (const std::uint32_t i : samples_of(shift.channel)) samples_[i].residual -= shift.micros;
-  }
-
-  const Fabric& fabric_;
-  const Observations& observations_;
-  std::vector<Sample> samples_;
-  std::vector<std::pair<std::size_t, std::int64_t>> kinds_;  // channels crossed, packet size
-  std::vector<ChannelId> channels_;
-  std::vector<std::uint32_t> offsets_;
-  std::vector<std::uint32_t> crossing_;
-  std::vector<double> scratch_;
-  double noise_ = 0;
-  double spread_ = 0;
-};
+constexpr std::size_t kMostOptions = 6;    // alternatives of a set that are worth listing
+constexpr std::size_t kMostFitted = 4000;  // round trips of one fit: more say no more
+constexpr std::uint32_t kFewest = 3;       // round trips over a channel, to speak of a shift
+constexpr double kLeastStrays = 0.01;  // share of round trips that are late by a host's whim, on any channel
+constexpr double kMostStrays = 0.25;   // share of all round trips: more are no strays
+constexpr double kOneInAMillion = -13.8;  // nats, over the whole run
+constexpr double kSpread = 1.0;           // microseconds: clocks and queues are no finer
+constexpr double kShownNats = 22.0;       // what a fault costs (delay_fit.cpp), and 99 to 1 beyond it
 
 std::string in_words(double micros) {
   if (micros >= 1000) return fmt::format("{:.2f} ms", micros / 1000);
   return fmt::format("{:.0f} us", micros);
 }
 
+/// ln P(k or more of n), at share p, by Chernoff's bound.
+double log_tail(double k, double n, double p) {
+  const double q = k / n;
+  if (q <= p) return 0;
+  const double other = q < 1 ? (1 - q) * std::log((1 - q) / (1 - p)) : 0.0;
+  return -n * (q * std::log(q / p) + other);
+}
+
+class DelaySearch {
+ public:
+  DelaySearch(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance,
+              Report& report)
+      : fabric_(fabric),
+        rows_(fabric, observations),
+        ceiling_(std::chrono::duration<double, std::micro>(tolerance.delay).count()),
+        report_(report),
+        seen_(fabric.channel_count(), 0),
+        late_(fabric.channel_count(), 0),
+        shift_(fabric.channel_count(), 0.0),
+        open_(fabric.channel_count(), false) {
+    for (std::size_t i = 0; i < rows_.rows().size(); ++i) {
+      const DelayRow& row = rows_.rows()[i];
+      const bool is_late = rows_.is_late(row, row.late);
+      any_late_ |= is_late;
+      for (const ChannelId channel : rows_.channels_of(i)) {
+        ++seen_[channel.value()];
+        late_[channel.value()] += is_late;
+      }
+    }
+  }
+
+  bool empty() const { return rows_.rows().empty(); }
+
+  void run() {
+    if (any_late_) find();
+    tell_of_slow_fabric();
+    settle_account();
+    note_sensitivity();
+  }
+
+  DelayShifts shifts() const {
+    std::vector<double> sum(fabric_.channel_count(), 0.0);
+    for (std::size_t i = 0; i < rows_.rows().size(); ++i) {
+      const double most = 3 * rows_.kind_of(i).noise;
+      const double left = std::clamp(left_of(i), -most, most);
+      for (const ChannelId channel : rows_.channels_of(i)) sum[channel.value()] += left;
+    }
+    DelayShifts shifts;
+    std::vector<double> healthy;
+    for (std::size_t c = 0; c < sum.size(); ++c) {
+      const double own = sum[c] / seen_[c];
+      shifts.of_channel.push_back(seen_[c] < kFewest ? kNone : shift_[c] + own);
+      if (seen_[c] >= kFewest) healthy.push_back(own);
+    }
+    if (healthy.empty()) return shifts;
+    auto sorted = healthy;
+    shifts.spread = std::max(spread_about(healthy, median(sorted)), kSpread);
+    return shifts;
+  }
+
+ private:
+  void find() {
+    const auto causes = delay_causes(fabric_, rows_, seen_, late_);
+    std::vector<std::size_t> part(causes.size());
+    std::iota(part.begin(), part.end(), std::size_t{0});
+    const auto root = [&](std::size_t c) {
+      while (part[c] != c) c = part[c] = part[part[c]];
+      return c;
+    };
+    std::vector<std::size_t> first(rows_.rows().size(), causes.size());
+    for (std::size_t c = 0; c < causes.size(); ++c)
+      for (const auto& entry : causes[c].column.entries) {
+        if (first[entry.row] == causes.size()) first[entry.row] = c;
+        part[root(c)] = root(first[entry.row]);
+      }
+    std::map<std::size_t, std::vector<std::size_t>> parts;
+    for (std::size_t c = 0; c < causes.size(); ++c) parts[root(c)].push_back(c);
+    for (const auto& [key, members] : parts) fit(causes, members);
+  }
+
+  /// Causes that share round trips, directly or through others.
+  void fit(const std::vector<DelayCause>& causes, const std::vector<std::size_t>& members) {
+    std::vector<std::uint32_t> used;
+    for (const std::size_t c : members)
+      for (const auto& entry : causes[c].column.entries) used.push_back(entry.row);
+    std::ranges::sort(used);
+    used.erase(std::unique(used.begin(), used.end()), used.end());
+    const std::size_t step = used.size() / kMostFitted + 1;
+    std::map<std::uint32_t, std::uint32_t> place;
+    std::vector<double> late, noise;
+    for (std::size_t i = 0; i < used.size(); i += step) {
+      place.emplace(used[i], static_cast<std::uint32_t>(late.size()));
+      late.push_back(rows_.rows()[used[i]].late);
+      noise.push_back(rows_.kind_of(used[i]).noise);
+    }
+    std::vector<DelayFit::Column> columns;
+    for (const std::size_t c : members) {
+      columns.push_back({.cost = causes[c].column.cost});
+      for (const auto& entry : causes[c].column.entries)
+        if (const auto at = place.find(entry.row); at != place.end())
+          columns.back().entries.push_back({at->second, entry.weight});
+    }
+    DelayFit search(std::move(late), std::move(noise), std::move(columns));
+    const auto actives = search.solve();
+    std::set<ChannelId> blamed;
+    for (const DelayFit::Active& active : actives)
+      for (const auto& option : causes[members[active.column]].options)
+        blamed.insert(option.begin(), option.end());
+    for (const DelayFit::Active& active : actives) tell(causes, members, active, blamed);
+  }
+
+  void tell(const std::vector<DelayCause>& causes, const std::vector<std::size_t>& members,
+            const DelayFit::Active& active, const std::set<ChannelId>& blamed) {
+    const DelayCause& cause = causes[members[active.column]];
+    const double probability = 1.0 / (1.0 + active.against);
+    if (cause.shared && cause.options.empty()) {
+      const auto hops = rows_.kind_of(cause.column.entries.front().row).hops;
+      shared_[hops] += active.shift;
+      return;
+    }
+    if (probability < kSuspected) return;
+    auto options = cause.options;
+    for (const std::uint32_t other : active.alternatives)
+      for (const auto& option : causes[members[other]].options)
+        if (!is_known(option, blamed) && std::ranges::find(options, option) == options.end())
+          options.push_back(option);
+    Found found{.cause = Cause::delay, .probability = probability};
+    found.estimate = Estimate{active.shift * 1e-6, std::max(active.shift - 2 * active.error, 0.0) * 1e-6,
+                              (active.shift + 2 * active.error) * 1e-6};
+    found.evidence.push_back(
+        fmt::format("round trips over it take {} longer than the fastest of their length ({} round trips)",
+                    in_words(active.shift), cause.column.entries.size()));
+    // The first option is the one whose column was fitted.
+    for (const ChannelId channel : cause.options.front()) {
+      shift_[channel.value()] += active.shift;
+      open_[channel.value()] = options.size() > 1 || probability < named_from(Cause::delay);
+    }
+    put(std::move(options), found);
+    report_.add(std::move(found));
+  }
+
+  /// All of its channels are blamed anyhow: not another explanation but the same, put differently.
+  static bool is_known(const std::vector<ChannelId>& option, const std::set<ChannelId>& blamed) {
+    return std::ranges::all_of(option, [&](ChannelId c) { return blamed.contains(c); });
+  }
+
+  /// Options as channels of which one is at fault, where they are that, else as alternatives.
+  static void put(std::vector<std::vector<ChannelId>> options, Found& found) {
+    const bool singles = std::ranges::all_of(options, [](const auto& option) { return option.size() == 1; });
+    const bool one_cable = singles && std::ranges::all_of(options, [&](const auto& option) {
+                             return Fabric::link_of(option[0]) == Fabric::link_of(options[0][0]);
+                           });
+    if (options.size() == 1 || one_cable || (singles && options.size() > kMostOptions)) {
+      for (const auto& option : options)
+        found.channels.insert(found.channels.end(), option.begin(), option.end());
+      std::ranges::sort(found.channels);
+      return;
+    }
+    if (options.size() > kMostOptions) options.resize(kMostOptions);
+    found.alternatives = std::move(options);
+  }
+
+  /// What all paths of a length share: beyond what shorter ones let expect, or beyond any fabric.
+  void tell_of_slow_fabric() {
+    std::map<std::size_t, double> base;
+    for (const DelayKind& kind : rows_.kinds()) {
+      const auto [at, is_new] = base.try_emplace(kind.hops, kind.base);
+      at->second = std::min(at->second, kind.base);
+    }
+    for (const auto& [hops, usual] : base)
+      if (usual > ceiling_) shared_[hops] += usual;
+    for (const auto& [hops, shift] : shared_) {
+      const bool above = shift > ceiling_;
+      FabricFinding finding{.cause = Cause::delay, .verdict = above ? Verdict::degraded : Verdict::healthy};
+      finding.estimate = Estimate{shift * 1e-6, 0.0, shift * 1e-6};
+      finding.confidence = 1.0;
+      finding.evidence.push_back(
+          fmt::format("every round trip over {} channels takes {} that no shorter path and no single channel "
+                      "explains; {} "
+                      "is tolerated",
+                      hops, in_words(shift), in_words(ceiling_)));
+      report_.add(std::move(finding));
+    }
+  }
+
+  double shared_of(std::size_t row) const {
+    const DelayKind& kind = rows_.kind_of(row);
+    const auto at = shared_.find(kind.hops);
+    return at == shared_.end() || kind.shared == 0 ? 0.0 : at->second;
+  }
+  double left_of(std::size_t row) const {
+    double left = rows_.rows()[row].late - shared_of(row);
+    for (const ChannelId channel : rows_.channels_of(row)) left -= shift_[channel.value()];
+    return left;
+  }
+
+  void settle_account() {
+    AccountLine line;
+    std::vector<std::uint32_t> strays;
+    std::vector<std::uint32_t> astray(fabric_.channel_count(), 0);
+    for (std::uint32_t i = 0; i < rows_.rows().size(); ++i) {
+      const DelayRow& row = rows_.rows()[i];
+      if (!rows_.is_late(row, row.late)) continue;
+      ++line.all;
+      const double left = left_of(i);
+      if (rows_.is_late(row, left)) {
+        strays.push_back(i);
+        for (const ChannelId channel : rows_.channels_of(i)) ++astray[channel.value()];
+        continue;
+      }
+      const auto is_open = [&](ChannelId c) { return open_[c.value()]; };
+      const auto is_found = [&](ChannelId c) { return shift_[c.value()] > 0; };
+      const auto channels = rows_.channels_of(i);
+      if (std::ranges::any_of(channels, is_open))
+        ++line.open;
+      else if (std::ranges::any_of(channels, is_found) || shared_of(i) > ceiling_)
+        ++line.found;
+      else
+        ++line.tolerated;
+    }
+    line.unexplained = unexplained(strays, astray);
+    line.tolerated += strays.size() - line.unexplained;
+    report_.account().late = line;
+  }
+
+  /// Late rows that lie on some channels, or are so many, that they are no whims of hosts.
+  std::size_t unexplained(const std::vector<std::uint32_t>& strays,
+                          const std::vector<std::uint32_t>& astray) const {
+    const double share = static_cast<double>(strays.size()) / static_cast<double>(rows_.rows().size());
+    if (share > kMostStrays) return strays.size();
+    const double odds = kOneInAMillion - std::log(static_cast<double>(fabric_.channel_count()));
+    std::vector<bool> gathers(fabric_.channel_count(), false);
+    for (std::size_t c = 0; c < astray.size(); ++c) {
+      const double elsewhere = static_cast<double>(strays.size() - astray[c]) /
+                               std::max(static_cast<double>(rows_.rows().size() - seen_[c]), 1.0);
+      gathers[c] = astray[c] > 0 && log_tail(astray[c], seen_[c], std::max(elsewhere, kLeastStrays)) < odds;
+    }
+    return static_cast<std::size_t>(std::ranges::count_if(strays, [&](std::uint32_t i) {
+      return std::ranges::any_of(rows_.channels_of(i), [&](ChannelId c) { return gathers[c.value()]; });
+    }));
+  }
+
+  /// On the channel that the fewest round trips crossed: as many nats as a fault costs.
+  void note_sensitivity() {
+    std::uint32_t fewest = std::numeric_limits<std::uint32_t>::max();
+    for (const std::uint32_t seen : seen_)
+      if (seen > 0) fewest = std::min(fewest, seen);
+    if (fewest < kFewest) return;
+    double noise = 0;
+    for (const DelayKind& kind : rows_.kinds()) noise = std::max(noise, kind.noise);
+    const double each = kShownNats / (2.0 * fewest);  // 2 ln(1 + z^2 / 3), Student's t
+    const double z = std::max(std::sqrt(3.0 * std::expm1(each)), DelayRows::kLate) + 2.33;
+    report_.sensitivity().delay = Nanoseconds(static_cast<std::int64_t>(std::ceil(z * noise * 1e3)));
+  }
+
+  const Fabric& fabric_;
+  DelayRows rows_;
+  double ceiling_ = 0;  // microseconds
+  Report& report_;
+  std::vector<std::uint32_t> seen_;  // by channel
+  std::vector<std::uint32_t> late_;
+  std::vector<double> shift_;             // as found, microseconds
+  std::vector<bool> open_;                // found as one of several, or suspected
+  std::map<std::size_t, double> shared_;  // by channels there and back
+  bool any_late_ = false;
+};
+
 }  // namespace
 
-DelayShifts report_delays(const Fabric& fabric, const Observations& observations, const Tolerance&,
+DelayShifts report_delays(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance,
                           Report& report) {
-  DelaySearch search(fabric, observations);
+  DelaySearch search(fabric, observations, tolerance, report);
   if (search.empty()) return {};
-  DelayShifts shifts = search.shifts();
-  if (!shifts.measured()) return shifts;
-  for (const Shift& fault : search.search(shifts)) {
-    Found found{.channels = search.class_of(fault.channel), .cause = Cause::delay};
-    found.probability = 1.0 / (1.0 + std::exp(-fault.log_odds));
-    found.estimate = Estimate{fault.micros * 1e-6, std::max(fault.micros - 2 * fault.error, 0.0) * 1e-6,
-                              (fault.micros + 2 * fault.error) * 1e-6};
-    found.evidence.push_back(
-        fmt::format("round trips over it take {} longer, median of {} paths; the other channels differ by {}",
-                    in_words(fault.micros), search.sample_count(fault.channel), in_words(shifts.spread)));
-    if (found.probability >= kSuspected) report.add(std::move(found));
-  }
-  return shifts;
+  search.run();
+  return search.shifts();
 }
 
 }  // namespace weft

@@ -1,6 +1,7 @@
-// Delay: a shift of the round-trip time over all paths that cross one channel. Each observation's median RTT
-// is taken against the median of those of equal length and size; a channel's shift is the median of what is
-// left over its observations, judged against the shifts of all channels of the same run.
+// Delay: one additive fit of what the channels on its way add to each round trip, none less than nothing,
+// against the fastest round trips of the same length and size. What the round trips cannot tell apart (the
+// directions of a host's cable, the uplinks and downlinks of a spine, the two cables of a switch with two
+// neighbours) is a set of alternatives; what all paths of a length share is told of the fabric.
 #pragma once
 
 #include <vector>
@@ -17,7 +18,7 @@ struct DelayShifts {
   bool measured() const { return spread > 0; }
 };
 
-/// Adds delay findings to `report`.
+/// Adds delay findings, the account of late round trips and the smallest delay that would have shown.
 DelayShifts report_delays(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance,
                           Report& report);
 

@@ -1,0 +1,61 @@
+// The round trips of a run as rows of an additive model: each takes its kind's base (channels crossed, packet
+// size) and what the channels on its way add. A base is taken from the fastest round trips of its kind, never
+// from the middle one: half of all paths and more may cross a fault. What round trips scatter by is taken
+// from within the fast rows and capped by their own tails, so that faults cannot widen it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "topology/findings/observation.hpp"
+#include "topology/model/fabric.hpp"
+
+namespace weft {
+
+/// Rows of the same number of channels there and back, and the same size of packets.
+struct DelayKind {
+  std::size_t hops = 0;
+  std::int64_t size = 0;
+  double base = 0;    // microseconds, of a healthy round trip
+  double noise = 0;   // microseconds, scale of a healthy row about the base
+  double shared = 0;  // microseconds by which its fastest rows are slower than shorter paths let expect
+};
+
+struct DelayRow {
+  double late = 0;    // microseconds above the base of its kind
+  double within = 0;  // microseconds from its median to its slowest probes
+  std::uint32_t kind = 0;
+  std::uint32_t first = 0;  // of its channels
+  std::uint32_t count = 0;
+};
+
+class DelayRows {
+ public:
+  static constexpr double kLate = 5.0;  // scales of noise
+
+  /// Both must outlive this.
+  DelayRows(const Fabric& fabric, const Observations& observations);
+
+  const std::vector<DelayRow>& rows() const { return rows_; }
+  const std::vector<DelayKind>& kinds() const { return kinds_; }
+  const DelayKind& kind_of(std::size_t row) const { return kinds_[rows_[row].kind]; }
+  /// The channels that shift the median of a row: all of a known path, and of a set those of half the paths.
+  std::span<const ChannelId> channels_of(std::size_t row) const {
+    return std::span(channels_).subspan(rows_[row].first, rows_[row].count);
+  }
+  /// Above what a healthy row of this kind shows, but for strays.
+  bool is_late(const DelayRow& row, double by) const { return by > kLate * kinds_[row.kind].noise; }
+
+ private:
+  void add(const Observations& observations, const Observation& probe);
+  void learn_bases();
+  void compare_lengths();
+
+  const Fabric& fabric_;
+  std::vector<DelayRow> rows_;
+  std::vector<DelayKind> kinds_;
+  std::vector<ChannelId> channels_;
+};
+
+}  // namespace weft
