@@ -15,14 +15,15 @@ namespace weft {
 /// A suspicion the data neither confirm nor dismiss. To settle it, send `packets` packets of `size` over each
 /// of `channels`, by paths that cross that channel and, where such paths exist, none of the others. Where the
 /// cause is rate or congestion, run load rounds instead that offer each channel less than it passes, more,
-/// and much more.
+/// and much more; where `passes` is 1, only show what it carries.
 struct Doubt {
   std::vector<ChannelId> channels;  // ids ascending
   Cause cause = Cause::loss;
-  double probability = 0;     // that the fault is real and among `channels`
-  std::uint64_t packets = 0;  // over each channel; 0 where load rounds are asked for
-  Bytes size;                 // of one packet; zero: any
-  double passes = 1.0;        // of load: the share of the channel's rate that flows got at most
+  double probability = 0;             // that the fault is real and among `channels`
+  std::uint64_t packets = 0;          // over each channel; 0 where load rounds are asked for
+  Bytes size;                         // of one packet; zero: any
+  double passes = 1.0;                // of load: the share of the channel's rate that flows got at most
+  std::vector<PathSetId> again = {};  // flows over these paths were held back by nothing known: repeat them
 };
 
 struct Assessment {

@@ -1,5 +1,5 @@
-// LoadRounds: the load observations of a run as shares of what was offered, round by round: how many flows
-// and how much each channel carried, and how noisy a share is where nothing is wrong.
+// LoadRounds: the load observations of a run as what each flow, and each channel round by round, was offered
+// and passed; what is known to be lost on the way is taken out first.
 #pragma once
 
 #include <cstdint>
@@ -11,41 +11,69 @@
 
 namespace weft {
 
+/// What is known of a channel before load is judged: the share of packets that it loses is between these.
+struct KnownLoss {
+  double low = 0;
+  double high = 0;
+};
+
 struct LoadFlow {
   std::uint32_t round = 0;
+  PathSetId path;
+  std::vector<ChannelId> channels;  // sure to carry it: of a set of paths what all of them cross
+  bool one_path = true;
+  bool stalled = false;  // its sender held it back
+  bool shared = false;   // another flow of the round would fill a channel of its path with it
   double offered = 0;    // bits per second
-  double share = 0;      // delivered / offered, against the median of its round; about 1 where all is well
-  double predicted = 1;  // by the capacities and the faults known so far
-  std::vector<ChannelId> channels;
+  double got = 0;        // bits per second that it would have got but for the losses that are sure
+  double got_raw = 0;    // that it got
+  double most = 0;       // that it would have got if all possible losses were real
+};
+
+/// What all flows over a channel offered and got in one round. Together: a queue that overflows does not drop
+/// from all flows alike, so only their sum tells what the channel passes.
+struct ChannelRound {
+  std::uint32_t round = 0;
+  double offered = 0;
+  double got = 0;
+  std::uint32_t flows = 0;
+  bool whole = true;  // no sender stalled, nothing else is known to lower it
 };
 
 class LoadRounds {
  public:
-  LoadRounds(const Fabric& fabric, const Observations& observations);
+  /// `losses`: by channel. The fabric must outlive this.
+  LoadRounds(const Fabric& fabric, const Observations& observations, std::span<const KnownLoss> losses);
 
-  /// Flows that are evidence: their sender did not stall, their round went well on the whole.
-  std::vector<LoadFlow>& flows() { return flows_; }
   const std::vector<LoadFlow>& flows() const { return flows_; }
   /// Indices of the flows that cross `channel`.
   std::span<const std::uint32_t> flows_over(ChannelId channel) const { return over_[channel.value()]; }
-  /// What all flows of a round, stalled ones too, offered to a channel; bits per second.
-  double offered_to(ChannelId channel, std::uint32_t round) const;
-  /// Scale of the noise of a share.
+  /// Ascending by round.
+  std::span<const ChannelRound> rounds_of(ChannelId channel) const { return rounds_[channel.value()]; }
+  /// Null where no flow of the round crossed the channel.
+  const ChannelRound* round_of(ChannelId channel, std::uint32_t round) const;
+  /// Scale of the noise of a share: about one per cent, learned only from flows that got nearly all they
+  /// offered, so that faults do not make themselves usual.
   double noise() const { return noise_; }
-  /// What a healthy channel carries, bits per second: the link's rate where flows come near it; in a lab that
-  /// is shaped below, what flows were found to get.
-  double capacity(ChannelId channel) const;
+  /// Got so much of what was offered: it arrived whole.
+  double whole_share() const { return 1.0 - 4.0 * noise_; }
+  /// What a healthy channel carries, bits per second: the link's rate; in a lab that is shaped below it, what
+  /// the plan takes for its rate.
+  double capacity(ChannelId channel) const { return scale_ * fabric_.rate(channel).bits_per_second(); }
+  /// True when the flow got clearly less than it offered, and no loss that is known explains it.
+  bool held_back(const LoadFlow& flow) const { return flow.most < whole_share() * flow.offered; }
 
  private:
-  void note_offer(ChannelId channel, std::uint32_t round, double offered);
-  void keep(std::vector<LoadFlow> flows);
+  void learn_scale(const Observations& observations);
+  void learn_noise();
+  void sum_up();
 
   const Fabric& fabric_;
   std::vector<LoadFlow> flows_;
   std::vector<std::vector<std::uint32_t>> over_;
-  std::vector<std::vector<std::pair<std::uint32_t, double>>> offered_;  // by channel: round, bits per second
+  std::vector<std::vector<ChannelRound>> rounds_;  // by channel
   double noise_ = 0;
-  double most_carried_ = 0;  // by a channel in a round, of flows that got what they offered
+  double scale_ = 1;
 };
 
 }  // namespace weft

@@ -15,6 +15,21 @@ bool same_fault(const LinkFinding& a, const LinkFinding& b) {
   return a.link == b.link && a.cause == b.cause && a.channel && b.channel && *a.channel != *b.channel;
 }
 
+/// What is known of the host's cable goes by the finding that decides; of both directions, by the less sure.
+void join_cables(HostFinding& into, const HostFinding& other) {
+  const bool same = into.link && into.link == other.link && into.cause == other.cause;
+  if (same && into.channel != other.channel &&
+      (into.verdict == Verdict::unknown) == (other.verdict == Verdict::unknown)) {
+    into.channel = std::nullopt;
+    into.confidence = std::min(into.confidence, other.confidence);
+  } else if (!into.link || (other.link && other.verdict > into.verdict)) {
+    into.link = other.link;
+    into.channel = other.channel;
+    into.estimate = other.estimate;
+    into.confidence = other.confidence;
+  }
+}
+
 }  // namespace
 
 double named_from(Cause cause) {
@@ -63,6 +78,7 @@ void Report::add_set(const Found& found) {
 }
 
 void Report::add(Found found) {
+  found_.push_back(found);
   if (found.alternatives.size() == 1) {
     append(found.channels, found.alternatives.front());
     found.alternatives.clear();
@@ -223,6 +239,7 @@ void Report::join_hosts() {
         ++j;
         continue;
       }
+      join_cables(hosts[i], hosts[j]);
       if (hosts[j].verdict > hosts[i].verdict || !hosts[i].cause) hosts[i].cause = hosts[j].cause;
       hosts[i].verdict = std::max(hosts[i].verdict, hosts[j].verdict);
       if (!hosts[i].nic) hosts[i].nic = hosts[j].nic;
@@ -247,6 +264,7 @@ Assessment Report::finish(Coverage coverage) && {
                              diagnosis_.ambiguous.end());
   std::ranges::stable_sort(doubts_, std::ranges::greater{}, &Doubt::probability);
   diagnosis_.coverage = std::move(coverage);
+  diagnosis_.coverage.rate_untested = std::move(rate_untested_);
   diagnosis_.verdict = run_verdict(diagnosis_);
   return {std::move(diagnosis_), std::move(doubts_)};
 }

@@ -55,6 +55,11 @@ class Report {
   /// True when any finding with a name (no mere suspicion) is about `channel`, alone or as one of a class.
   bool explains(ChannelId channel) const;
 
+  /// All that was found so far, as it was added.
+  const std::vector<Found>& found() const { return found_; }
+  /// Loaded, but each of their flows met a slower culprit.
+  void rate_untested(std::vector<ChannelId> channels) { rate_untested_ = std::move(channels); }
+
   /// Sorted, joined; `coverage` goes in as it is.
   Assessment finish(Coverage coverage) &&;
 
@@ -71,6 +76,8 @@ class Report {
   const Fabric& fabric_;
   Diagnosis diagnosis_;
   std::vector<Doubt> doubts_;
+  std::vector<Found> found_;
+  std::vector<ChannelId> rate_untested_;
 };
 
 }  // namespace weft

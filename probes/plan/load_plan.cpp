@@ -106,23 +106,6 @@ class RoundPlanner {
   std::vector<ChannelId> wanted_;
 };
 
-/// All reached single-path flows over `channel`, one a pair.
-std::vector<PlannedFlow> flows_over(const Fabric& fabric, const PathLearner& learner, ChannelId channel) {
-  std::vector<PlannedFlow> flows;
-  for (const PairRoutes& pair : learner.pairs())
-    for (const Route& route : pair.routes) {
-      const auto paths = learner.table().paths(route.paths);
-      if (!route.reached || paths.size() != 1) continue;
-      const auto path = learner.table().channels(paths[0]);
-      if (std::ranges::find(path, channel) == path.end()) continue;
-      Bandwidth rate = fabric.rate(channel);
-      for (const ChannelId c : path) rate = std::min(rate, fabric.rate(c));
-      flows.push_back({{pair.src, pair.dst}, route.label, route.paths, rate});
-      break;
-    }
-  return flows;
-}
-
 std::size_t shared_channels(const PathTable& table, const PlannedFlow& a, const PlannedFlow& b) {
   const auto first = table.channels(table.paths(a.path)[0]);
   const auto second = table.channels(table.paths(b.path)[0]);
@@ -147,26 +130,62 @@ std::vector<LoadRound> plan_load_rounds(const Fabric& fabric, const PathLearner&
   return rounds;
 }
 
-std::vector<LoadRound> plan_press_rounds(const Fabric& fabric, const PathLearner& learner, ChannelId channel,
-                                         const Press& press) {
-  const auto flows = flows_over(fabric, learner, channel);
+PressPlanner::PressPlanner(const Fabric& fabric, const PathLearner& learner,
+                           const std::set<ChannelId>& channels, const std::set<ChannelId>& avoid)
+    : learner_(&learner) {
+  for (const PairRoutes& pair : learner.pairs())
+    for (const Route& route : pair.routes) {
+      const auto paths = learner.table().paths(route.paths);
+      if (!route.reached || paths.size() != 1) continue;
+      const auto path = learner.table().channels(paths[0]);
+      const auto met = static_cast<std::size_t>(
+          std::ranges::count_if(path, [&](ChannelId c) { return avoid.contains(c); }));
+      Bandwidth rate = fabric.rate(path[0]);
+      for (const ChannelId c : path) rate = std::min(rate, fabric.rate(c));
+      for (const ChannelId channel : path) {
+        if (!channels.contains(channel)) continue;
+        const Choice choice{{{pair.src, pair.dst}, route.label, route.paths, rate},
+                            met - (avoid.contains(channel) ? 1 : 0)};
+        auto& over = over_[channel];
+        const bool same_pair = !over.empty() && over.back().flow.pair == choice.flow.pair;
+        if (!same_pair)
+          over.push_back(choice);
+        else if (choice.avoidable < over.back().avoidable)
+          over.back() = choice;
+      }
+    }
+  for (auto& [channel, over] : over_) {
+    const auto fewest = std::ranges::min(over, {}, &Choice::avoidable).avoidable;
+    std::erase_if(over, [fewest](const Choice& choice) { return choice.avoidable > fewest; });
+  }
+}
+
+bool PressPlanner::can_isolate(ChannelId channel) const {
+  const auto at = over_.find(channel);
+  return at != over_.end() && at->second.front().avoidable == 0;
+}
+
+std::vector<LoadRound> PressPlanner::rounds(ChannelId channel, const Press& press) const {
+  const auto at = over_.find(channel);
+  if (at == over_.end()) return {};
+  const auto& over = at->second;
   const auto offering = [&](std::size_t index, double share) {
-    PlannedFlow flow = flows[index];
+    PlannedFlow flow = over[index].flow;
     flow.rate = flow.rate * share;
     return flow;
   };
   std::vector<LoadRound> rounds;
-  for (std::size_t i = 0; i < (flows.empty() ? 0 : press.alone.size()); ++i)
-    rounds.push_back({offering(i * flows.size() / press.alone.size(), press.alone[i])});
+  for (std::size_t i = 0; i < press.alone.size(); ++i)
+    rounds.push_back({offering(i * over.size() / press.alone.size(), press.alone[i])});
   struct Two {
     std::size_t shared, a, b;
     auto operator<=>(const Two&) const = default;
   };
   std::set<Two> couples;
   constexpr std::size_t kEnough = 64;  // flows to pick couples from
-  for (std::size_t a = 0; a < std::min(flows.size(), kEnough); ++a)
-    for (std::size_t b = a + 1; b < std::min(flows.size(), kEnough); ++b)
-      couples.insert({shared_channels(learner.table(), flows[a], flows[b]), a, b});
+  for (std::size_t a = 0; a < std::min(over.size(), kEnough); ++a)
+    for (std::size_t b = a + 1; b < std::min(over.size(), kEnough); ++b)
+      couples.insert({shared_channels(learner_->table(), over[a].flow, over[b].flow), a, b});
   auto two = couples.begin();
   for (std::size_t i = 0; i < (couples.empty() ? 0 : press.together.size()); ++i) {
     rounds.push_back({offering(two->a, press.together[i]), offering(two->b, press.together[i])});

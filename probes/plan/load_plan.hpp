@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <vector>
 
 #include "probes/pathmap/path_learner.hpp"
@@ -34,10 +36,28 @@ struct Press {
   std::vector<double> together;  // by each of two
 };
 
-/// Rounds that press one channel: with a single flow over it, then with two flows of different NICs that
-/// share as few other channels as can be; different flows in each round where there are so many.
-std::vector<LoadRound> plan_press_rounds(const Fabric& fabric, const PathLearner& learner, ChannelId channel,
-                                         const Press& press);
+/// Flows over single channels, by paths that cross as few of the channels to avoid as can be. Looks through
+/// the learner once for all the channels it is asked about.
+class PressPlanner {
+ public:
+  /// Those two must outlive this. `channels`: that will be asked for. `avoid`: held under suspicion.
+  PressPlanner(const Fabric& fabric, const PathLearner& learner, const std::set<ChannelId>& channels,
+               const std::set<ChannelId>& avoid);
+
+  /// Rounds that press one channel: with a single flow over it, then with two flows of different NICs that
+  /// share as few other channels as can be; different flows in each round where there are so many.
+  std::vector<LoadRound> rounds(ChannelId channel, const Press& press) const;
+  /// True when some path crosses the channel and, besides, none of those to avoid.
+  bool can_isolate(ChannelId channel) const;
+
+ private:
+  struct Choice {
+    PlannedFlow flow;
+    std::size_t avoidable = 0;  // channels to avoid that it crosses, but for the one it is for
+  };
+  const PathLearner* learner_;
+  std::map<ChannelId, std::vector<Choice>> over_;  // one a pair, those with the fewest to avoid
+};
 
 /// The channels that the rounds were to load and that no flow seen has loaded: its sender was held back, or
 /// nobody could say what arrived. Ascending.

@@ -99,10 +99,12 @@ void Sweep::add(std::vector<std::unique_ptr<Stage>> stages) {
 }
 
 void Sweep::plan_settling() {
-  auto doubts = assess(state_.fabric, state_.observations, state_.options.tolerate).doubts;
+  const auto assessment = assess(state_.fabric, state_.observations, state_.options.tolerate);
+  auto doubts = assessment.doubts;
+  std::erase_if(doubts, [](const Doubt& doubt) { return doubt.packets == 0; });
   if (doubts.size() > kMostDoubts) doubts.resize(kMostDoubts);
   if (settlings_++ == 0) add(pings_.settle(doubts));
-  add(load_.press(doubts));
+  add(load_.press(assessment));
 }
 
 /// Who held a pattern back.
@@ -152,7 +154,10 @@ Coverage Sweep::coverage() {
 SweepReport Sweep::finish() {
   SweepReport report{assess(state_.fabric, state_.observations, state_.options.tolerate).diagnosis,
                      state_.sent, state_.lost};
+  auto untested = std::move(report.diagnosis.coverage.rate_untested);
   report.diagnosis.coverage = coverage();
+  report.diagnosis.coverage.complete &= untested.empty();
+  report.diagnosis.coverage.rate_untested = std::move(untested);
   report.diagnosis.verdict = run_verdict(report.diagnosis);
   return report;
 }

@@ -26,14 +26,39 @@ Press press_for(double passes) {
   return {.alone = {below, 1.0, std::midpoint(below, 1.0)}, .together = {1.0, 0.75, 0.5}};
 }
 
+/// A channel that is behind a culprit, or one of several suspects, shows what it carries by whole flows.
+const Press kShow{.alone = {1.0, 1.0}, .together = {}};
+constexpr std::size_t kRepeats = 2;          // of a flow that nothing explains
+constexpr int kMostPresses = 2;              // of a channel: the first may have met another culprit unawares
+constexpr std::size_t kMostForPressing = 4;  // times the rounds that load all channels
+
+bool is_of_load(const Doubt& doubt) {
+  return doubt.packets == 0 && (doubt.cause == Cause::rate || doubt.cause == Cause::congestion);
+}
+
+/// Channels that hold flows back, for all that is known.
+std::set<ChannelId> slow_channels(const Assessment& assessment) {
+  std::set<ChannelId> slow;
+  const auto add = [&](LinkId link, std::optional<ChannelId> channel) {
+    for (const ChannelId c : {Fabric::a_to_b(link), Fabric::b_to_a(link)})
+      if (!channel || *channel == c) slow.insert(c);
+  };
+  for (const LinkFinding& found : assessment.diagnosis.links) add(found.link, found.channel);
+  for (const HostFinding& found : assessment.diagnosis.hosts)
+    if (found.link) add(*found.link, found.channel);
+  for (const OpenSet& set : assessment.diagnosis.sets)
+    for (const auto& alternative : set.alternatives) slow.insert(alternative.begin(), alternative.end());
+  for (const Doubt& doubt : assessment.doubts)
+    if (doubt.passes < 1) slow.insert(doubt.channels.begin(), doubt.channels.end());
+  return slow;
+}
+
 }  // namespace
 
 std::unique_ptr<Stage> SweepLoad::load() {
   if (!wanted()) return nullptr;
   const SweepOptions& options = state_->options;
-  const double seconds_a_round = std::chrono::duration<double>(options.load_round + options.drain).count();
-  const auto most =
-      static_cast<std::size_t>(std::max(2.0, options.budget_seconds(kLoadShare) / seconds_a_round));
+  const auto most = most_rounds();
   rounds_ = options.pattern == LoadPattern::links
                 ? plan_load_rounds(state_->fabric, state_->learner, kTimesLoaded, most, options.seed)
                 // Who asks for a pattern wants every receiver, or every pair, of a small fabric, whatever the
@@ -55,16 +80,48 @@ std::unique_ptr<Stage> SweepLoad::load_again() {
   return stage(merge_rounds(table, rounds_over(table, rounds_, unloaded_)), true);
 }
 
-std::unique_ptr<Stage> SweepLoad::press(const std::vector<Doubt>& doubts) {
-  if (!wanted()) return nullptr;
-  std::vector<LoadRound> rounds;
-  for (const Doubt& doubt : doubts)
-    for (const ChannelId channel : doubt.channels) {
-      if (doubt.packets > 0) continue;
-      auto pressing = plan_press_rounds(state_->fabric, state_->learner, channel, press_for(doubt.passes));
-      std::ranges::move(pressing, std::back_inserter(rounds));
+std::size_t SweepLoad::most_rounds() const {
+  const SweepOptions& options = state_->options;
+  const double seconds_a_round = std::chrono::duration<double>(options.load_round + options.drain).count();
+  return static_cast<std::size_t>(std::max(2.0, options.budget_seconds(kLoadShare) / seconds_a_round));
+}
+
+void SweepLoad::add_repeats(const Doubt& doubt, std::vector<LoadRound>& rounds) const {
+  for (const PathSetId path : doubt.again)
+    for (const LoadRound& round : rounds_) {
+      const auto same = std::ranges::find(round, path, &PlannedFlow::path);
+      if (same == round.end()) continue;
+      rounds.insert(rounds.end(), kRepeats, {*same});
+      break;
     }
-  return stage(merge_rounds(state_->learner.table(), rounds), false);
+}
+
+std::unique_ptr<Stage> SweepLoad::press(const Assessment& assessment) {
+  if (!wanted()) return nullptr;
+  const auto slow = slow_channels(assessment);
+  std::set<ChannelId> wanted;
+  for (const Doubt& doubt : assessment.doubts)
+    if (is_of_load(doubt)) wanted.insert(doubt.channels.begin(), doubt.channels.end());
+  const PressPlanner planner(state_->fabric, state_->learner, wanted, slow);
+  const PathTable& table = state_->learner.table();
+  std::vector<LoadRound> rounds;   // that show where a fault is
+  std::vector<LoadRound> presses;  // that show its cause
+  for (const Doubt& doubt : assessment.doubts) {
+    if (!is_of_load(doubt)) continue;
+    add_repeats(doubt, rounds);
+    for (const ChannelId channel : doubt.channels) {
+      const bool apart = planner.can_isolate(channel);
+      if (apart) std::ranges::move(planner.rounds(channel, kShow), std::back_inserter(rounds));
+      if (doubt.passes >= 1 || (!apart && pressed_[channel] > 0)) continue;
+      if (pressed_[channel]++ == kMostPresses) continue;
+      std::ranges::move(planner.rounds(channel, press_for(doubt.passes)), std::back_inserter(presses));
+    }
+  }
+  std::ranges::move(presses, std::back_inserter(rounds));
+  rounds = merge_rounds(table, rounds);
+  const std::size_t most = kMostForPressing * most_rounds();
+  if (rounds.size() > most) rounds.resize(most);
+  return stage(std::move(rounds), false);
 }
 
 std::unique_ptr<Stage> SweepLoad::stage(std::vector<LoadRound> rounds, bool keeps_results) {

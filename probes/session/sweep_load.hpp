@@ -2,6 +2,7 @@
 // those that their senders held back, and rounds that press a suspect.
 #pragma once
 
+#include <map>
 #include <memory>
 
 #include "probes/diagnosis/diagnose.hpp"
@@ -20,7 +21,9 @@ class SweepLoad {
   /// Flows that their senders held back tell nothing of the channels they cross; twice at most. Those of a
   /// pattern belong together and are not repeated one by one.
   std::unique_ptr<Stage> load_again();
-  std::unique_ptr<Stage> press(const std::vector<Doubt>& doubts);
+  /// Rounds that tell suspects apart, show what channels behind culprits carry, repeat what nothing explains,
+  /// and press culprits for their cause.
+  std::unique_ptr<Stage> press(const Assessment& assessment);
 
   /// As of the last call of load_again.
   const std::vector<ChannelId>& unloaded() const { return unloaded_; }
@@ -28,10 +31,13 @@ class SweepLoad {
  private:
   bool wanted() const { return state_->options.load != LoadLevel::none && !state_->options.mads_alone; }
   std::unique_ptr<Stage> stage(std::vector<LoadRound> rounds, bool keeps_results);
+  std::size_t most_rounds() const;
+  void add_repeats(const Doubt& doubt, std::vector<LoadRound>& rounds) const;
 
   SweepState* state_;
   std::vector<LoadRound> rounds_;
   std::vector<ChannelId> unloaded_;
+  std::map<ChannelId, int> pressed_;
   int loadings_ = 0;
   std::uint32_t rounds_run_ = 0;
 };

@@ -118,7 +118,8 @@ struct Coverage {
   std::vector<ChannelId> missing;   // not crossed, in the order of their ids
   std::vector<ChannelId> thin;      // crossed, by too few probes
   std::vector<ChannelId> unloaded;  // were to be loaded; all flows were held back by senders, or not counted
-  bool complete = true;             // false when the run fell short of what was asked
+  std::vector<ChannelId> rate_untested;  // loaded, but each of their flows met a slower culprit
+  bool complete = true;                  // false when the run fell short of what was asked
 };
 
 struct Diagnosis {

@@ -107,8 +107,8 @@ TEST(LoadPlan, WhatOnlyStalledFlowsCrossedIsNotLoaded) {
 TEST(LoadPlan, PressesAChannelByOneFlowAndByTwoThatShareNothingElse) {
   const Rig rig;
   const auto channel = *rig.fabric.find_channel("leaf1->spine2");
-  const auto rounds =
-      plan_press_rounds(rig.fabric, rig.learner, channel, {.alone = {0.4, 1.0}, .together = {1.0, 0.5}});
+  const auto rounds = PressPlanner(rig.fabric, rig.learner, {channel}, {})
+                          .rounds(channel, {.alone = {0.4, 1.0}, .together = {1.0, 0.5}});
   ASSERT_EQ(rounds.size(), 4u);
   EXPECT_EQ(rounds[0].size(), 1u);
   ASSERT_EQ(rounds[2].size(), 2u);
@@ -123,12 +123,25 @@ TEST(LoadPlan, PressesAChannelByOneFlowAndByTwoThatShareNothingElse) {
   EXPECT_EQ(rounds[3][1].rate, Bandwidth::gbit(200));
 }
 
+TEST(LoadPlan, PressesByPathsAroundOtherSuspects) {
+  const Rig rig;
+  const ChannelId channel = *rig.fabric.find_channel("leaf1->spine2");
+  const std::set<ChannelId> suspects{channel, *rig.fabric.find_channel("spine2->leaf2"),
+                                     *rig.fabric.find_channel("host1->leaf1")};
+  const PressPlanner planner(rig.fabric, rig.learner, suspects, suspects);
+  EXPECT_TRUE(planner.can_isolate(channel));
+  for (const LoadRound& round : planner.rounds(channel, {.alone = {1.0, 1.0, 1.0}, .together = {1.0}}))
+    for (const PlannedFlow& flow : round)
+      for (const ChannelId c : rig.channels(flow)) EXPECT_TRUE(c == channel || !suspects.contains(c));
+}
+
 TEST(LoadPlan, RoundsThatShareNoChannelBecomeOne) {
   const Rig rig;
-  auto rounds = plan_press_rounds(rig.fabric, rig.learner, *rig.fabric.find_channel("leaf1->spine2"),
-                                  {.alone = {1.0}, .together = {}});
-  const auto more = plan_press_rounds(rig.fabric, rig.learner, *rig.fabric.find_channel("leaf3->spine4"),
-                                      {.alone = {1.0}, .together = {}});
+  const ChannelId one = *rig.fabric.find_channel("leaf1->spine2");
+  const ChannelId other = *rig.fabric.find_channel("leaf3->spine4");
+  const PressPlanner planner(rig.fabric, rig.learner, {one, other}, {});
+  auto rounds = planner.rounds(one, {.alone = {1.0}, .together = {}});
+  const auto more = planner.rounds(other, {.alone = {1.0}, .together = {}});
   rounds.insert(rounds.end(), more.begin(), more.end());
   rounds.push_back(rounds.front());
   const auto merged = merge_rounds(rig.table, rounds);
