@@ -132,11 +132,13 @@ OpenEngines umad_engines(std::vector<NicReport> nics, bool in_ibsim) {
 
 OpenEngines simulated_engines(const Fabric& fabric, const AddressBook& addresses,
                               const std::vector<FaultSpec>& faults, std::uint64_t seed,
-                              std::shared_ptr<const ForwardingTables> tables) {
+                              std::shared_ptr<const ForwardingTables> tables,
+                              const std::vector<HostStall>& stalls) {
   SimOptions options;
   options.seed = seed;
   options.faults = faults;
   options.tables = std::move(tables);
+  options.stalls = stalls;
   return [world = SimFabric::make(fabric, addresses, options)](const NicAssignment& assigned,
                                                                const RunSecrets&) -> Result<NicEngines> {
     const auto engine = world->engine(assigned.nic);

@@ -6,6 +6,7 @@
 
 #include "cli/packet_class.hpp"
 #include "collectors/bus/nats_bus.hpp"
+#include "probes/engine/sim/sim_options.hpp"
 #include "probes/session/work.hpp"
 #include "probes/wire/probe_transport.hpp"
 #include "probes/wire/transfer_buffer.hpp"
@@ -51,7 +52,8 @@ OpenEngines umad_engines(std::vector<NicReport> nics, bool in_ibsim);
 /// Engines of a simulated fabric; what is given must outlive them. `tables` as SimOptions has them.
 OpenEngines simulated_engines(const Fabric& fabric, const AddressBook& addresses,
                               const std::vector<FaultSpec>& faults, std::uint64_t seed,
-                              std::shared_ptr<const ForwardingTables> tables = nullptr);
+                              std::shared_ptr<const ForwardingTables> tables = nullptr,
+                              const std::vector<HostStall>& stalls = {});
 
 /// A new run's id and key, from the system's random source.
 RunSecrets new_run_secrets();

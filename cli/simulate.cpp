@@ -18,18 +18,23 @@ namespace {
 constexpr const char* kExamples =
     "  weft simulate fabric.yaml --fault 'leaf1--spine2:loss=0.5%,from=leaf1'\n"
     "  weft simulate fabric.yaml --fault leaf1--spine2:rate=100G --fault leaf2--spine1:down -o json\n"
+    "  weft simulate fabric.yaml --fault 'leaf1--spine2:loss=100%,on=0.5s,off=2s' --stall "
+    "host3:at=2s,for=300ms\n"
     "  weft simulate fabric.yaml --seed 7 --load none\n"
     "  weft simulate fabric.yaml --collective ring --hosts 64 --bytes 256MB\n";
 
-Result<std::vector<FaultSpec>> read_faults(const po::variables_map& values, const Fabric& fabric) {
-  std::vector<FaultSpec> faults;
-  if (!values.count("fault")) return faults;
-  for (const auto& text : values["fault"].as<std::vector<std::string>>()) {
-    const auto fault = parse_fault(fabric, text);
-    if (!fault) return pass_on(fault);
-    faults.push_back(*fault);
+/// What stands behind an option that may be given several times.
+template <class T, class Parse>
+Result<std::vector<T>> read_all(const po::variables_map& values, const char* option, const Fabric& fabric,
+                                Parse parse) {
+  std::vector<T> all;
+  if (!values.count(option)) return all;
+  for (const auto& text : values[option].as<std::vector<std::string>>()) {
+    const auto one = parse(fabric, text);
+    if (!one) return pass_on(one);
+    all.push_back(*one);
   }
-  return faults;
+  return all;
 }
 
 /// Every host with all its NICs: in a simulation nobody is missing.
@@ -45,7 +50,7 @@ std::vector<ExpectedHost> all_hosts(const Fabric& fabric) {
 }
 
 int simulate_sweep(const po::variables_map& values, const FabricFile& file, SweepOptions options,
-                   const std::vector<FaultSpec>& faults) {
+                   const std::vector<FaultSpec>& faults, const std::vector<HostStall>& stalls) {
   const Fabric& fabric = file.fabric;
   const auto addresses = plan_addresses(fabric, file.lab.family);
   if (!addresses) return report(addresses.error());
@@ -73,8 +78,8 @@ int simulate_sweep(const po::variables_map& values, const FabricFile& file, Swee
   }
   Coordinator coordinator(fabric, sweep, {RunId(options.seed), {}}, hosts);
   ProgressLine progress;
-  const auto open =
-      simulated_engines(fabric, addresses->book, faults, options.seed, subnet ? subnet->tables : nullptr);
+  const auto open = simulated_engines(fabric, addresses->book, faults, options.seed,
+                                      subnet ? subnet->tables : nullptr, stalls);
   const auto done = coordinate_in_process(
       coordinator, names, open, [&](const Progress& p) { progress.show(p); }, interrupt.token());
   if (interrupt.happened()) return kExitInterrupted;
@@ -97,7 +102,12 @@ int simulate_command(const Arguments& arguments) {
                                  "the fabric file; `weft simulate FILE` does as well")(
       "fault", po::value<std::vector<std::string>>()->value_name("FAULT")->composing(),
       "LINK:SETTINGS, of loss=PCT, rate=BW, load=BW, delay=TIME, mtu=BYTES, corruption=PCT, down, from=NODE; "
-      "may be given several times");
+      "on=TIME,off=TIME: it comes and goes; burst=N: the loss takes N packets of a flow in a row; may be "
+      "given "
+      "several times")("stall", po::value<std::vector<std::string>>()->value_name("STALL")->composing(),
+                       "HOST:at=TIME,for=TIME: the host is not scheduled then: it drops what arrives and "
+                       "knows how much; may be "
+                       "given several times");
   parser.positional("fabric", 1);
   add_sweep_options(parser.options());
   add_answer_options(parser.options());
@@ -112,10 +122,14 @@ int simulate_command(const Arguments& arguments) {
   if (!options) return report(options.error());
   const auto file = read_fabric_file((*values)["fabric"].as<std::string>());
   if (!file) return report(file.error());
-  const auto faults = read_faults(*values, file->fabric);
+  const auto faults = read_all<FaultSpec>(*values, "fault", file->fabric, parse_fault);
   if (!faults) return report(faults.error());
+  const auto stalls = read_all<HostStall>(*values, "stall", file->fabric, parse_stall);
+  if (!stalls) return report(stalls.error());
+  if (collective_was_asked(*values) && !stalls->empty())
+    return report({ErrorKind::usage, "--stall is for sweeps: completion times know no hosts that stall"});
   if (collective_was_asked(*values)) return simulate_collective(*values, file->fabric, *faults);
-  return simulate_sweep(*values, *file, *options, *faults);
+  return simulate_sweep(*values, *file, *options, *faults, *stalls);
 }
 
 }  // namespace weft

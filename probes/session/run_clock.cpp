@@ -9,6 +9,9 @@ namespace {
 /// Agents begin a wave within milliseconds of each other; a clock this far from the others' has been set.
 constexpr Nanoseconds kMostApart = std::chrono::seconds(1);
 
+/// Longer than any run: what a clock that lies may claim.
+constexpr Nanoseconds kLongestRun = std::chrono::hours(24 * 7);
+
 }  // namespace
 
 void RunClock::begin_wave(const std::map<PortId, Nanoseconds>& first_sends) {
@@ -33,7 +36,8 @@ void RunClock::begin_wave(const std::map<PortId, Nanoseconds>& first_sends) {
 std::optional<TimeWindow> RunClock::window(PortId nic, const TimeWindow& by_its_clock) {
   const auto known = ahead_.find(nic);
   if (known == ahead_.end()) return std::nullopt;
-  const TimeWindow window{std::max(Nanoseconds(0), by_its_clock.start + known->second), by_its_clock.length};
+  const TimeWindow window{std::clamp(by_its_clock.start + known->second, Nanoseconds(0), kLongestRun),
+                          std::min(by_its_clock.length, kLongestRun)};
   latest_ = std::max(latest_, window.start + window.length);
   return window;
 }

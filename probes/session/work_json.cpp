@@ -1,6 +1,7 @@
 #include "probes/session/work_json.hpp"
 
 #include "probes/session/flow_json.hpp"
+#include "probes/session/tally_order_json.hpp"
 
 namespace weft {
 namespace {
@@ -285,7 +286,15 @@ nlohmann::json to_json_value(const TaskWork& work) {
 }
 
 nlohmann::json to_json_value(const TaskAnswer& answer) {
-  return std::visit([](const auto& tallies) { return answer_json(tallies); }, answer);
+  return std::visit(
+      [](const auto& tallies) {
+        using Tally = typename std::decay_t<decltype(tallies)>::value_type;
+        if constexpr (requires(const Tally& each) { more_of(each); })
+          return with_more(answer_json(tallies), tallies);
+        else
+          return answer_json(tallies);
+      },
+      answer);
 }
 
 TaskWork work_from_json(const nlohmann::json& value) {
@@ -302,10 +311,11 @@ TaskWork work_from_json(const nlohmann::json& value) {
 TaskAnswer answer_from_json(const nlohmann::json& value) {
   const auto kind = text(field(value, "kind"));
   const Json& all = field(value, "rows");
+  const auto with = [&value](auto tallies) { return and_more(value, std::move(tallies)); };
   if (kind == "hops") return list<HopAnswer>(all, hop_from);
-  if (kind == "pings") return list<PingTally>(all, ping_tally_from);
-  if (kind == "flows") return list<FlowTally>(all, flow_tally_from);
-  if (kind == "received") return list<ReceivedTally>(all, received_from);
+  if (kind == "pings") return with(list<PingTally>(all, ping_tally_from));
+  if (kind == "flows") return with(list<FlowTally>(all, flow_tally_from));
+  if (kind == "received") return with(list<ReceivedTally>(all, received_from));
   if (kind == "transfers") return list<TransferTally>(all, transfer_tally_from);
   if (kind == "counters") return list<NicCounters>(all, counters_from);
   throw BadField("unknown answer '" + kind + "'");

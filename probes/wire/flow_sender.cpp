@@ -41,7 +41,7 @@ struct Flow {
     if (packets == 0) return;
     header.sequence += static_cast<std::uint32_t>(packets);
     if (tally.packets == 0)
-      first = at;
+      tally.started = first = at;
     else
       tally.longest_gap = std::max(tally.longest_gap, at - last);
     last = at;

@@ -4,6 +4,7 @@
 // time per port.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "probes/wire/ethernet.hpp"
@@ -42,6 +43,9 @@ class PacketPort {
   /// Frames that came in, a few dozen at most; where there are none, waits for one until `until` (a past
   /// time: not at all) and may give none.
   virtual Result<std::span<const Arrival>> receive(Nanoseconds until) = 0;
+  /// Frames that came in and were dropped since the last call because this host did not read fast enough: no
+  /// loss of the fabric. Any thread; 0 where a port cannot tell.
+  virtual std::uint64_t overruns() { return 0; }
 };
 
 class NextHops {

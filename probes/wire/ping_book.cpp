@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "topology/findings/loss_runs.hpp"
+
 namespace weft {
 
 PingBook::PingBook(const PingRequest& request) : request_(request), rtts_(request.specs.size()) {
@@ -60,8 +62,21 @@ void PingBook::answered(const Answer& answer, Nanoseconds at) {
 
 std::vector<PingTally> PingBook::tallies() const {
   auto result = tallies_;
-  for (std::size_t i = 0; i < result.size(); ++i) result[i].rtt = quantiles_of(rtts_[i]);
+  for (std::uint32_t spec = 0; spec < result.size(); ++spec) {
+    result[spec].rtt = quantiles_of(rtts_[spec]);
+    tell_order(result[spec]);
+  }
   return result;
+}
+
+void PingBook::tell_order(PingTally& tally) const {
+  if (tally.sent == 0) return;
+  const Shot* const shots = &shots_[first_shot_[tally.spec]];
+  // A spec's packets go in order: none after one that was never sent.
+  tally.window = TimeWindow{shots[0].sent_at, shots[tally.sent - 1].sent_at - shots[0].sent_at};
+  auto unanswered = loss_runs(
+      tally.sent, [shots](std::uint32_t packet) { return shots[packet].state == Shot::State::waiting; });
+  if (unanswered) tally.unanswered = std::move(*unanswered);
 }
 
 std::optional<RttQuantiles> quantiles_of(std::vector<Nanoseconds> rtts) {

@@ -29,6 +29,8 @@ class PingBook : public ProbeBook {
     enum class State : std::uint8_t { unsent, waiting, settled } state = State::unsent;
   };
 
+  void tell_order(PingTally& tally) const;
+
   const PingRequest& request_;
   std::vector<std::size_t> first_shot_;  // of each spec, into shots_
   std::vector<Shot> shots_;

@@ -75,8 +75,12 @@ Result<std::vector<PingTally>> Prober::ping(const PingRequest& request, std::sto
   const auto probes = check(request, context_);
   if (!probes) return pass_on(probes);
   PingBook book(request);
+  static_cast<void>(context_.port.overruns());  // of what came before
   if (auto ok = converse(context_, next_hops_, request, 1, book, *probes, stop); !ok) return pass_on(ok);
-  return book.tallies();
+  auto tallies = book.tallies();
+  const auto dropped = context_.port.overruns();
+  for (PingTally& tally : tallies) tally.dropped = dropped;
+  return tallies;
 }
 
 }  // namespace weft

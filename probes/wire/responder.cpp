@@ -40,6 +40,10 @@ bool Responder::count(const ProbePacket& packet, Nanoseconds at) {
     return false;
   }
   auto& tally = stream->tally;
+  if (packet.header.kind == ProbeKind::probe) {
+    stream->gaps.insert(packet.header.sequence);
+    tally.missing.emplace();  // they are read when someone asks
+  }
   if (!packet.intact) {
     ++tally.corrupt;
     return false;
@@ -106,7 +110,10 @@ std::vector<ReceivedTally> Responder::received(BatchId batch) const {
   std::vector<ReceivedTally> result;
   const auto found = by_id_.find(batch);
   if (found == by_id_.end()) return result;
-  for (const auto& [key, stream] : found->second->streams) result.push_back(stream.tally);
+  for (const auto& [key, stream] : found->second->streams) {
+    result.push_back(stream.tally);
+    if (stream.tally.missing) result.back().missing = stream.gaps.runs();
+  }
   std::sort(result.begin(), result.end(), [](const ReceivedTally& a, const ReceivedTally& b) {
     return std::pair(a.from, a.spec) < std::pair(b.from, b.spec);
   });

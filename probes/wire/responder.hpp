@@ -11,13 +11,14 @@
 #include "probes/wire/packet_port.hpp"
 #include "probes/wire/probe_engine.hpp"
 #include "probes/wire/probe_frame.hpp"
+#include "probes/wire/sequence_gaps.hpp"
 #include "probes/wire/sequence_window.hpp"
 
 namespace weft {
 
 struct ResponderLimits {
   std::size_t batches = 256;
-  std::size_t streams = 65536;  // (batch, NIC, spec), over all batches; about 250 bytes each
+  std::size_t streams = 65536;  // (batch, NIC, spec), over all batches; about 300 bytes each, 800 at most
 };
 
 /// What the responder did not count for a stream.
@@ -46,6 +47,7 @@ class Responder {
   struct Stream {
     ReceivedTally tally;
     SequenceWindow window;
+    SequenceGaps gaps;  // of probes: flows are too long to say which packets of them came
   };
   struct Batch {
     BatchId id;

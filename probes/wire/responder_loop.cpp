@@ -51,9 +51,14 @@ void ResponderLoop::serve(std::span<const Arrival> arrivals) {
   if (!outgoing_.empty()) (void)port_.send(outgoing_);
 }
 
-std::vector<ReceivedTally> ResponderLoop::received(BatchId batch) const {
+std::vector<ReceivedTally> ResponderLoop::received(BatchId batch) {
   const std::lock_guard lock(mutex_);
-  return responder_.received(batch);
+  if (asked_ != batch) dropped_ = 0;
+  asked_ = batch;
+  dropped_ += port_.overruns();
+  auto tallies = responder_.received(batch);
+  for (ReceivedTally& tally : tallies) tally.dropped = dropped_;
+  return tallies;
 }
 
 ResponderRejects ResponderLoop::rejects() const {

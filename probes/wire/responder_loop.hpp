@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <stop_token>
 
 #include "probes/wire/responder.hpp"
@@ -18,8 +19,9 @@ class ResponderLoop {
   /// Answers until a stop is asked (seen within 100 ms). A port in trouble (its interface is down) is tried
   /// again ten times a second.
   void run(std::stop_token stop);
-  /// Any thread.
-  std::vector<ReceivedTally> received(BatchId batch) const;
+  /// Any thread. What the port dropped since another batch was asked for counts as this one's: batches are
+  /// asked for one after the other, when they are over.
+  std::vector<ReceivedTally> received(BatchId batch);
   ResponderRejects rejects() const;
 
  private:
@@ -30,6 +32,8 @@ class ResponderLoop {
   std::vector<ByteSpan> outgoing_;
   mutable std::mutex mutex_;  // over responder_
   Responder responder_;
+  std::optional<BatchId> asked_;  // the batch last asked for
+  std::uint64_t dropped_ = 0;     // of its frames
 };
 
 }  // namespace weft

@@ -23,6 +23,12 @@ class LineWriter {
     if (seen.size > Bytes()) put(out_, ",\"bytes\":{}", seen.size.count());
     if (seen.corrupt > 0) put(out_, ",\"corrupt\":{}", seen.corrupt);
     if (seen.rtt) put(out_, ",\"rtt_us\":{{\"p50\":{},\"p99\":{}}}", us(seen.rtt->p50), us(seen.rtt->p99));
+    if (seen.excused > 0) put(out_, ",\"excused\":{}", seen.excused);
+    put_window(seen.window);
+    if (!seen.runs.empty()) {
+      put(out_, ",\"runs\":");
+      put_array(out_, seen.runs, [&](const LossRun& run) { put(out_, "[{},{}]", run.first, run.count); });
+    }
     put(out_, "}}\n");
   }
 
@@ -31,7 +37,9 @@ class LineWriter {
     put_paths("path", "paths", load.path);
     put(out_, ",\"load\":{{\"round\":{},\"wanted\":{},\"offered\":{},\"delivered\":{}", load.round,
         load.wanted.bits_per_second(), load.offered.bits_per_second(), load.delivered.bits_per_second());
-    put(out_, "{}}}}}\n", load.sender_stalled ? ",\"stalled\":true" : "");
+    put(out_, "{}}}", load.sender_stalled ? ",\"stalled\":true" : "");
+    put_window(load.window);
+    put(out_, "}}\n");
   }
 
   void add(const ChannelEvidence& sign) {
@@ -59,6 +67,10 @@ class LineWriter {
   static double us(Nanoseconds time) { return static_cast<double>(time.count()) / 1000.0; }
   const std::string& name(ChannelId channel) const { return names_[channel.value()]; }
 
+  void put_window(const std::optional<TimeWindow>& window) {
+    if (window)
+      put(out_, ",\"window\":{{\"start_us\":{},\"length_us\":{}}}", us(window->start), us(window->length));
+  }
   void put_path(PathId path) {
     put_array(out_, paths_.channels(path), [&](ChannelId channel) { put(out_, "\"{}\"", name(channel)); });
   }

@@ -5,22 +5,17 @@
 #include <unordered_map>
 
 #include "topology/files/json_view.hpp"
+#include "topology/files/observation_members.hpp"
 #include "topology/files/observation_scanner.hpp"
 
 namespace weft {
 namespace {
 
-constexpr std::uint64_t kMostPackets = 1'000'000'000'000'000;  // a year at a link's full rate is fewer
-constexpr double kMostMicros = 1e9;                            // a quarter of an hour
 constexpr std::size_t kChunk = 1 << 20;
 
 template <class... Args>
 tl::unexpected<Error> broken(fmt::format_string<Args...> format, Args&&... args) {
   return fail(ErrorKind::invalid_input, format, std::forward<Args>(args)...);
-}
-
-Nanoseconds from_micros(double micros) {
-  return Nanoseconds(static_cast<std::int64_t>(micros * 1000.0 + 0.5));
 }
 
 }  // namespace
@@ -138,7 +133,11 @@ class ObservationReader::Impl {
         return broken("a round trip of {} us", std::max(*probe_.p50_us, *probe_.p99_us));
       seen.rtt = RttQuantiles{from_micros(*probe_.p50_us), from_micros(*probe_.p99_us)};
     }
-    read_.observations.probes.push_back(seen);
+    seen.excused = probe_.excused;
+    seen.runs = probe_.runs;
+    if (probe_.start_us) seen.window = {from_micros(*probe_.start_us), from_micros(*probe_.length_us)};
+    if (auto checked = check_order(seen); !checked) return checked;
+    read_.observations.probes.push_back(std::move(seen));
     return {};
   }
 
@@ -187,50 +186,31 @@ class ObservationReader::Impl {
     return **set;
   }
 
-  static Result<std::uint64_t> count(const JsonView& view, std::string_view key,
-                                     std::optional<std::uint64_t> otherwise) {
-    const auto member = view.find(key);
-    if (!member && otherwise) return *otherwise;
-    const auto needed = view.need(key);
-    if (!needed) return pass_on(needed);
-    const auto value = needed->count<std::uint64_t>();
-    if (value && *value > kMostPackets) return needed->error("{} is more than any run counts", *value);
-    return value;
-  }
-
-  static Result<double> number(const JsonView& view, std::string_view key, double most) {
-    const auto needed = view.need(key);
-    if (!needed) return pass_on(needed);
-    const auto value = needed->number();
-    if (value && !(*value >= 0 && *value <= most))
-      return needed->error("expected a number from 0 to {}", most);
-    return value;
-  }
-
   Result<void> add_probes(const JsonView& view) {
     const auto set = needed_path(view);
     if (!set) return pass_on(set);
     const auto back = path_set(view, "back", "backs");
     if (!back) return pass_on(back);
-    const auto sent = count(view, "sent", std::nullopt);
+    const auto sent = read_count(view, "sent", std::nullopt);
     if (!sent) return pass_on(sent);
-    const auto lost = count(view, "lost", std::nullopt);
+    const auto lost = read_count(view, "lost", std::nullopt);
     if (!lost) return pass_on(lost);
-    const auto bytes = count(view, "bytes", 0);
+    const auto bytes = read_count(view, "bytes", 0);
     if (!bytes) return pass_on(bytes);
-    const auto corrupt = count(view, "corrupt", 0);
+    const auto corrupt = read_count(view, "corrupt", 0);
     if (!corrupt) return pass_on(corrupt);
     if (auto checked = check_counts(*sent, *lost, *corrupt); !checked) return checked;
     Observation seen{.path = *set, .back = *back, .sent = *sent, .lost = *lost, .corrupt = *corrupt};
     seen.size = Bytes(static_cast<std::int64_t>(*bytes));
     if (const auto rtt = view.find("rtt_us")) {
-      const auto p50 = number(*rtt, "p50", kMostMicros);
+      const auto p50 = read_number(*rtt, "p50", kMostMicros);
       if (!p50) return pass_on(p50);
-      const auto p99 = number(*rtt, "p99", kMostMicros);
+      const auto p99 = read_number(*rtt, "p99", kMostMicros);
       if (!p99) return pass_on(p99);
       seen.rtt = RttQuantiles{from_micros(*p50), from_micros(*p99)};
     }
-    read_.observations.probes.push_back(seen);
+    if (auto read = read_order(view, seen); !read) return read;
+    read_.observations.probes.push_back(std::move(seen));
     return {};
   }
 
@@ -247,7 +227,7 @@ class ObservationReader::Impl {
     double rates[3];
     constexpr std::string_view kKeys[] = {"wanted", "offered", "delivered"};
     for (int i = 0; i < 3; ++i) {
-      const auto rate = number(*load, kKeys[i], kMostBits);
+      const auto rate = read_number(*load, kKeys[i], kMostBits);
       if (!rate) return pass_on(rate);
       rates[i] = *rate;
     }
@@ -260,6 +240,9 @@ class ObservationReader::Impl {
       if (!value) return pass_on(value);
       seen.sender_stalled = *value;
     }
+    const auto window = read_window(view);
+    if (!window) return pass_on(window);
+    seen.window = *window;
     read_.observations.loads.push_back(seen);
     return {};
   }

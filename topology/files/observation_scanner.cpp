@@ -2,8 +2,12 @@
 
 #include <charconv>
 
+#include "topology/findings/loss_runs.hpp"
+
 namespace weft {
 namespace {
+
+constexpr double kUsualWindow = 1e12;  // us
 
 class Cursor {
  public:
@@ -59,21 +63,35 @@ class Cursor {
   const char* end_;
 };
 
-bool scan_rtt(Cursor& cursor, ProbeLine& line) {
+/// An object of two numbers.
+bool scan_two(Cursor& cursor, std::string_view one, std::optional<double>& first, std::string_view other,
+              std::optional<double>& second) {
   if (!cursor.skip('{')) return false;
   do {
     std::string_view key;
     double value = 0;
     if (!cursor.string(key) || !cursor.skip(':') || !cursor.number(value)) return false;
-    if (key == "p50") {
-      line.p50_us = value;
-    } else if (key == "p99") {
-      line.p99_us = value;
+    if (key == one) {
+      first = value;
+    } else if (key == other) {
+      second = value;
     } else {
       return false;
     }
   } while (cursor.skip(','));
-  return cursor.skip('}') && line.p50_us && line.p99_us;
+  return cursor.skip('}') && first && second;
+}
+
+bool scan_runs(Cursor& cursor, std::vector<LossRun>& runs) {
+  runs.clear();
+  if (!cursor.skip('[')) return false;
+  do {
+    LossRun& run = runs.emplace_back();
+    if (!cursor.skip('[') || !cursor.number(run.first) || !cursor.skip(',') || !cursor.number(run.count) ||
+        !cursor.skip(']') || runs.size() > kMostLossRuns)
+      return false;
+  } while (cursor.skip(','));
+  return cursor.skip(']');
 }
 
 bool scan_member(Cursor& cursor, ProbeLine& line) {
@@ -85,7 +103,12 @@ bool scan_member(Cursor& cursor, ProbeLine& line) {
   if (key == "lost") return cursor.number(line.lost.emplace());
   if (key == "bytes") return cursor.number(line.bytes);
   if (key == "corrupt") return cursor.number(line.corrupt);
-  if (key == "rtt_us") return scan_rtt(cursor, line);
+  if (key == "rtt_us") return scan_two(cursor, "p50", line.p50_us, "p99", line.p99_us);
+  if (key == "excused") return cursor.number(line.excused);
+  if (key == "window")
+    return scan_two(cursor, "start_us", line.start_us, "length_us", line.length_us) &&
+           *line.start_us <= kUsualWindow && *line.length_us <= kUsualWindow;
+  if (key == "runs") return scan_runs(cursor, line.runs);
   return false;
 }
 
@@ -97,9 +120,12 @@ bool scan_probe_line(std::string_view text, ProbeLine& line) {
   line.has_back = false;
   line.sent.reset();
   line.lost.reset();
-  line.bytes = line.corrupt = 0;
+  line.bytes = line.corrupt = line.excused = 0;
   line.p50_us.reset();
   line.p99_us.reset();
+  line.start_us.reset();
+  line.length_us.reset();
+  line.runs.clear();
   Cursor cursor(text);
   if (!cursor.skip('{')) return false;
   do {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "topology/findings/observation.hpp"
+
 namespace weft {
 
 /// A line of probes as it stands there; names point into the line.
@@ -20,6 +22,10 @@ struct ProbeLine {
   std::uint64_t corrupt = 0;
   std::optional<double> p50_us;
   std::optional<double> p99_us;
+  std::uint64_t excused = 0;
+  std::optional<double> start_us;
+  std::optional<double> length_us;
+  std::vector<LossRun> runs;
 };
 
 /// Fills `line`, whose storage is used again. False when anything is out of the ordinary (another key, a path

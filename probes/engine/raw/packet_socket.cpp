@@ -167,7 +167,7 @@ Result<std::span<const Arrival>> PacketSocket::receive(Nanoseconds until) {
   return std::span<const Arrival>(buffers_->arrivals).first(static_cast<std::size_t>(count));
 }
 
-std::uint64_t PacketSocket::overruns() const {
+std::uint64_t PacketSocket::overruns() {
   tpacket_stats stats{};
   socklen_t size = sizeof stats;
   if (::getsockopt(socket_.get(), SOL_PACKET, PACKET_STATISTICS, &stats, &size) != 0) return 0;

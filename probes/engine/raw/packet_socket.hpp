@@ -19,9 +19,7 @@ class PacketSocket : public PacketPort {
   Nanoseconds now() const override;
   Result<SendOutcome> send(std::span<const ByteSpan> frames) override;
   Result<std::span<const Arrival>> receive(Nanoseconds until) override;
-  /// Frames that the kernel dropped since the last call because this host did not read fast enough: no loss
-  /// of the fabric. Any thread.
-  std::uint64_t overruns() const;
+  std::uint64_t overruns() override;
 
  private:
   struct Buffers;

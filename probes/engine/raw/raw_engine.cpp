@@ -67,7 +67,6 @@ class AfPacketEngine final : public RawEngine {
     return transfers_.run(request, stop);
   }
   ResponderRejects rejects() const override { return responder_.rejects(); }
-  std::uint64_t overruns() const override { return parts_.prober->overruns() + parts_.responder->overruns(); }
 
  private:
   Parts parts_;

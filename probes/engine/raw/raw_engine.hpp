@@ -18,8 +18,6 @@ class RawEngine : public ProbeEngine, public FlowEngine {
  public:
   /// Packets that reached this host and were not counted; see ResponderRejects. Any thread.
   virtual ResponderRejects rejects() const = 0;
-  /// Frames this host was too slow to read since the last call: a sign about the host, no loss of the fabric.
-  virtual std::uint64_t overruns() const = 0;
 };
 
 /// An engine for `nic`, which the coordinator calls `self`, in the run of `secrets`. Errors: permission (no

@@ -22,6 +22,9 @@ struct HostStall {
   friend bool operator==(const HostStall&, const HostStall&) = default;
 };
 
+/// 'HOST:at=TIME,for=TIME', as in host3:at=2s,for=300ms.
+Result<HostStall> parse_stall(const Fabric& fabric, std::string_view text);
+
 struct SimOptions {
   std::uint64_t seed = 1;
   std::vector<FaultSpec> faults = {};

@@ -67,6 +67,51 @@ TEST(ObservationLines, WhatTheWriterWritesComesBackTheSame) {
   EXPECT_EQ(second.observations.hosts[0].cause, Cause::down);
 }
 
+const std::string kOrder =
+    R"("sent":100,"lost":4,"excused":1,"window":{"start_us":1500000.25,"length_us":99000},"runs":[[7,3],[99,1]])";
+
+TEST(ObservationLines, WhenAndInWhichOrderPacketsWereLostIsReadAlikeByScannerAndJson) {
+  const Fabric fabric = small();
+  const std::string set = R"({"paths":[["host1->leaf1","leaf1->spine1","spine1->leaf2","leaf2->host3"],)"
+                          R"(["host1->leaf1","leaf1->spine2","spine2->leaf2","leaf2->host3"]],)";
+  const std::string load = R"("load":{"round":3,"wanted":5,"offered":5,"delivered":5})";
+  const auto result = read(fabric, line(kOrder) + set + kOrder + "}\n" +
+                                       line(load + R"(,"window":{"start_us":1,"length_us":500000})"));
+  EXPECT_EQ(result.broken, 0u) << (result.first_broken.empty() ? "" : result.first_broken[0].message);
+  ASSERT_EQ(result.observations.probes.size(), 2u);
+  for (const Observation& seen : result.observations.probes) {
+    EXPECT_EQ(seen.window, (TimeWindow{Nanoseconds(1'500'000'250), Nanoseconds(99'000'000)}));
+    EXPECT_EQ(seen.runs, (std::vector<LossRun>{{7, 3}, {99, 1}}));
+    EXPECT_EQ(seen.excused, 1u);
+  }
+  EXPECT_EQ(result.observations.loads.at(0).window,
+            (TimeWindow{std::chrono::microseconds(1), std::chrono::milliseconds(500)}));
+  const std::string written = observation_lines(fabric, result.observations);
+  EXPECT_NE(written.find(kOrder.substr(kOrder.find("excused"))), std::string::npos) << written;
+  EXPECT_EQ(observation_lines(fabric, read(fabric, written).observations), written);
+}
+
+TEST(ObservationLines, AnOrderOfLossesThatContradictsItsCountsIsBroken) {
+  const Fabric fabric = small();
+  const std::vector<std::pair<std::string, std::string>> broken{
+      {R"("sent":10,"lost":2,"excused":3)", "3 excused of 2 lost"},
+      {R"("sent":10,"lost":2,"runs":[[0,3]])", "3 packets in the runs of 2 lost"},
+      {R"("sent":10,"lost":2,"runs":[[9,2]])", "within the 10 sent"},
+      {R"("sent":10,"lost":2,"runs":[[5,1],[4,1]])", "ascending"},
+      {R"("sent":10,"lost":2,"runs":[[5,1,1]])", "the first packet and how many"},
+      {R"("sent":10,"lost":2,"runs":[[5,-1]])", "whole number"},
+      {R"("sent":10,"lost":2,"runs":7)", "runs"},
+      {R"("sent":10,"lost":2,"window":{"start_us":1})", "length_us"},
+      {R"("sent":10,"lost":2,"window":{"start_us":-1,"length_us":1})", "from 0 to"},
+      {R"("sent":10,"lost":2,"window":{"start_us":1e14,"length_us":1})", "from 0 to"}};
+  for (const auto& [text, message] : broken) {
+    const auto result = read(fabric, line(text));
+    ASSERT_EQ(result.broken, 1u) << text;
+    EXPECT_NE(result.first_broken[0].message.find(message), std::string::npos)
+        << text << ": " << result.first_broken[0].message;
+  }
+}
+
 TEST(ObservationLines, TheAnswerDoesNotDependOnHowTheBytesAreCut) {
   const Fabric fabric = small();
   std::string text;

@@ -1,0 +1,87 @@
+#include "topology/files/observation_members.hpp"
+
+#include "topology/findings/loss_runs.hpp"
+
+namespace weft {
+namespace {
+
+constexpr double kMostWindowMicros = 1e12;  // eleven days
+
+Result<std::vector<LossRun>> read_runs(const JsonView& view) {
+  std::vector<LossRun> runs;
+  const auto size = view.size();
+  if (!size) return pass_on(size);
+  for (std::size_t i = 0; i < *size && i <= kMostLossRuns; ++i) {
+    const JsonView run = view.at(i);
+    const auto parts = run.size();
+    if (!parts) return pass_on(parts);
+    if (*parts != 2) return run.error("expected the first packet and how many they are");
+    const auto first = run.at(0).count<std::uint32_t>();
+    if (!first) return pass_on(first);
+    const auto packets = run.at(1).count<std::uint32_t>();
+    if (!packets) return pass_on(packets);
+    runs.push_back({*first, *packets});
+  }
+  return runs;
+}
+
+}  // namespace
+
+Result<std::uint64_t> read_count(const JsonView& view, std::string_view key,
+                                 std::optional<std::uint64_t> otherwise) {
+  const auto member = view.find(key);
+  if (!member && otherwise) return *otherwise;
+  const auto needed = view.need(key);
+  if (!needed) return pass_on(needed);
+  const auto value = needed->count<std::uint64_t>();
+  if (value && *value > kMostPackets) return needed->error("{} is more than any run counts", *value);
+  return value;
+}
+
+Result<double> read_number(const JsonView& view, std::string_view key, double most) {
+  const auto needed = view.need(key);
+  if (!needed) return pass_on(needed);
+  const auto value = needed->number();
+  if (value && !(*value >= 0 && *value <= most)) return needed->error("expected a number from 0 to {}", most);
+  return value;
+}
+
+Result<std::optional<TimeWindow>> read_window(const JsonView& view) {
+  const auto member = view.find("window");
+  if (!member) return std::optional<TimeWindow>();
+  const auto start = read_number(*member, "start_us", kMostWindowMicros);
+  if (!start) return pass_on(start);
+  const auto length = read_number(*member, "length_us", kMostWindowMicros);
+  if (!length) return pass_on(length);
+  return std::optional(TimeWindow{from_micros(*start), from_micros(*length)});
+}
+
+Result<void> read_order(const JsonView& view, Observation& seen) {
+  const auto excused = read_count(view, "excused", 0);
+  if (!excused) return pass_on(excused);
+  seen.excused = *excused;
+  const auto window = read_window(view);
+  if (!window) return pass_on(window);
+  seen.window = *window;
+  if (const auto member = view.find("runs")) {
+    auto runs = read_runs(*member);
+    if (!runs) return pass_on(runs);
+    seen.runs = std::move(*runs);
+  }
+  return check_order(seen);
+}
+
+Result<void> check_order(const Observation& seen) {
+  if (seen.excused > seen.lost)
+    return fail(ErrorKind::invalid_input, "{} excused of {} lost", seen.excused, seen.lost);
+  if (!are_loss_runs(seen.runs, seen.sent))
+    return fail(ErrorKind::invalid_input,
+                "runs of lost packets: expected at most {}, ascending, within the {} sent", kMostLossRuns,
+                seen.sent);
+  if (!seen.runs.empty() && packets_in(seen.runs) != seen.lost)
+    return fail(ErrorKind::invalid_input, "{} packets in the runs of {} lost", packets_in(seen.runs),
+                seen.lost);
+  return {};
+}
+
+}  // namespace weft
