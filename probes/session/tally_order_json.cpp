@@ -38,7 +38,7 @@ Json more_of(const PingTally& t) {
 
 void read_more(const Json& more, PingTally& t) {
   if (more.contains("window"))
-    t.window = {time(element(more["window"], 0)), time(element(more["window"], 1))};
+    t.window = {clock_time(element(more["window"], 0)), clock_time(element(more["window"], 1))};
   if (more.contains("unanswered")) t.unanswered = runs_from(more["unanswered"], t.sent);
   if (packets_in(t.unanswered) + t.answered > t.sent)
     throw BadField(

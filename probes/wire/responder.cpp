@@ -110,13 +110,13 @@ std::vector<ReceivedTally> Responder::received(BatchId batch) const {
   std::vector<ReceivedTally> result;
   const auto found = by_id_.find(batch);
   if (found == by_id_.end()) return result;
-  for (const auto& [key, stream] : found->second->streams) {
-    result.push_back(stream.tally);
-    if (stream.tally.missing) result.back().missing = stream.gaps.runs();
+  std::vector<std::pair<std::uint64_t, const Stream*>> streams;  // by key: NIC, then spec
+  for (const auto& [key, stream] : found->second->streams) streams.emplace_back(key, &stream);
+  std::sort(streams.begin(), streams.end());
+  for (const auto& [key, stream] : streams) {
+    result.push_back(stream->tally);
+    if (stream->tally.missing) result.back().missing = stream->gaps.runs();
   }
-  std::sort(result.begin(), result.end(), [](const ReceivedTally& a, const ReceivedTally& b) {
-    return std::pair(a.from, a.spec) < std::pair(b.from, b.spec);
-  });
   return result;
 }
 

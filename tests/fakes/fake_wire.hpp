@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "probes/wire/icmp.hpp"
@@ -31,6 +32,7 @@ class FakeWire : public PacketPort, public NextHops {
   std::size_t path_mtu = 9000;        // larger packets vanish behind the first router
   std::size_t queue_room = SIZE_MAX;  // frames one send takes
   bool down = false;                  // the NIC: send and receive fail
+  std::uint64_t unread = 0;           // frames that this host dropped since it last said
   bool reachable = true;              // a next hop is found
   Nanoseconds hop_time = std::chrono::microseconds(10);   // one way over one hop
   Nanoseconds peer_busy = std::chrono::microseconds(50);  // from receipt at the peer to its echo
@@ -50,6 +52,7 @@ class FakeWire : public PacketPort, public NextHops {
   Nanoseconds now() const override { return now_; }
   Result<SendOutcome> send(std::span<const ByteSpan> frames) override;
   Result<std::span<const Arrival>> receive(Nanoseconds until) override;
+  std::uint64_t overruns() override { return std::exchange(unread, 0); }
   Result<MacAddress> next_hop(const IpAddress& destination) override;
 
  private:

@@ -82,7 +82,13 @@ std::vector<ToCoordinator> all_to_coordinator() {
           TaskResult{TaskId(2), std::nullopt,
                      std::vector<PingTally>{{0, 10, 9, 1, RttQuantiles{microseconds(3), microseconds(4)}},
                                             {1, 5, 0, 0},
-                                            {.spec = 2, .refused = "no memory may be locked"}}},
+                                            {.spec = 2, .refused = "no memory may be locked"},
+                                            {.spec = 3,
+                                             .sent = 10,
+                                             .answered = 6,
+                                             .window = TimeWindow{microseconds(9), microseconds(90)},
+                                             .unanswered = {{2, 3}, {9, 1}},
+                                             .dropped = 2}}},
           TaskResult{TaskId(3), std::nullopt,
                      std::vector<FlowTally>{
                          {0, 100, 409600, microseconds(500), microseconds(6)},
@@ -92,7 +98,16 @@ std::vector<ToCoordinator> all_to_coordinator() {
                           FlowMeasure{9, 36'864, latencies({microseconds(5), microseconds(700)})}},
                          {4, 1, 4096, microseconds(5), microseconds(6), std::nullopt, std::nullopt,
                           std::nullopt, LabelChange{true, "by the drained state"}},
-                         {.spec = 5, .refused = "no memory may be locked"}}},
+                         {.spec = 5, .refused = "no memory may be locked"},
+                         {.spec = 6, .packets = 1, .started = microseconds(77)}}},
+          TaskResult{TaskId(4), std::nullopt,
+                     std::vector<ReceivedTally>{
+                         {.batch = BatchId(6), .packets = 2, .missing = std::vector<LossRun>{}},
+                         {.batch = BatchId(6),
+                          .spec = 1,
+                          .packets = 2,
+                          .missing = std::vector<LossRun>{{0, 1}, {4, 70'000}},
+                          .dropped = 5}}},
           TaskResult{TaskId(5), std::nullopt,
                      std::vector<TransferTally>{{1, 1502, 1500, std::chrono::seconds(1)}}},
           TaskResult{TaskId(6), std::nullopt,
@@ -136,9 +151,38 @@ TEST(Messages, ValuesOutOfRangeAreRefused) {
   EXPECT_FALSE(decode_to_agent(with(trace, "/work/pace/0", -3.0)));
   EXPECT_FALSE(decode_to_agent(with(trace, "/work/kind", "dance")));
   EXPECT_FALSE(decode_to_agent(with(encode(all_to_agent()[0]), "/key", "00ff")));
-  const auto pings = encode(all_to_coordinator()[3]);
+  const auto pings = encode(all_to_coordinator()[4]);
   EXPECT_FALSE(decode_to_coordinator(with(pings, "/answer/rows/0/2", 11)));  // 11 of 10 answered
   EXPECT_FALSE(decode_to_coordinator(with(pings, "/answer/rows/0/4", "fast")));
+}
+
+TEST(Messages, AnOrderOfLossesThatCannotBeIsRefused) {
+  const auto pings = encode(all_to_coordinator()[4]);
+  const auto refused = [&](const char* pointer, const char* value) {
+    return !decode_to_coordinator(with(pings, pointer, nlohmann::json::parse(value)));
+  };
+  const char* const unanswered = "/answer/more/3/unanswered";
+  EXPECT_FALSE(refused(unanswered, "[[0,1]]"));
+  EXPECT_TRUE(refused(unanswered, "[[0,5]]")) << "six of ten were answered";
+  EXPECT_TRUE(refused(unanswered, "[[9,2]]")) << "beyond the ten sent";
+  EXPECT_TRUE(refused(unanswered, "[[4,1],[3,1]]"));
+  EXPECT_TRUE(refused(unanswered, "[[4,0]]"));
+  EXPECT_TRUE(refused(unanswered, "[[4]]"));
+  EXPECT_TRUE(refused(unanswered, "\"all\""));
+  EXPECT_TRUE(refused("/answer/more/3/window", "[1]"));
+  EXPECT_TRUE(refused("/answer/more/3/window", "[9000000000000000000,1]"));
+  EXPECT_TRUE(refused("/answer/more/3/dropped", "-1"));
+  EXPECT_TRUE(refused("/answer/more", "[null]")) << "one row told of, of four";
+}
+
+TEST(Messages, AnAgentThatTellsNoOrderIsUnderstood) {
+  auto json = nlohmann::json::parse(encode(all_to_coordinator()[4]));
+  json["answer"].erase("more");
+  const auto message = decode_to_coordinator(json.dump());
+  ASSERT_TRUE(message);
+  const auto& tallies = std::get<std::vector<PingTally>>(std::get<TaskResult>(*message).answer);
+  EXPECT_EQ(tallies.at(3).answered, 6u);
+  EXPECT_FALSE(tallies.at(3).window);
 }
 
 TEST(Messages, WhatIsNoMessageIsRefused) {

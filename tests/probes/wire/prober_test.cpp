@@ -68,6 +68,27 @@ TEST_P(ProberTest, ATraceFindsEveryHopItsTimeAndThePeer) {
   EXPECT_NEAR(static_cast<double>(last.rtt.count()), 80e3, 1e3) << "without the 50 us that the peer took";
 }
 
+TEST_P(ProberTest, APingTellsWhenItsPacketsWentAndWhichWereNotAnswered) {
+  wire.unread = 7;  // from before
+  int number = 0;
+  wire.outward = [&](Frame frame) {
+    const int packet = number++;
+    return packet >= 10 && packet < 13 ? Frames{} : Frames{frame};
+  };
+  int echoes = 0;
+  wire.homeward = [&](Frame frame) {
+    if (++echoes != 20) return Frames{frame};
+    wire.unread = 1;
+    return Frames{};
+  };
+  const auto tally = (*prober.ping(bench.ping(50), {}))[0];
+  EXPECT_EQ(tally.unanswered, (std::vector<LossRun>{{10, 3}, {22, 1}}));
+  EXPECT_NEAR(static_cast<double>(tally.window->length.count()), 49 * 100e3, 1e3) << "10,000 a second";
+  EXPECT_EQ(tally.dropped, 1u);
+  const auto received = wire.responder().received(BatchId(6));
+  EXPECT_EQ(received.at(0).missing, (std::vector<LossRun>{{10, 3}}));
+}
+
 TEST_P(ProberTest, ASilentHopIsLeftOutAndAskedAgainWithoutEnd) {
   wire.silent_hops = {2};
   const auto answers = prober.trace(bench.trace(), {});

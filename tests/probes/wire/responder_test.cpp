@@ -81,10 +81,30 @@ TEST(Responder, CountsByBatchNicAndSpec) {
                                         .packets = 2,
                                         .bytes = 128 + 1024,
                                         .first = kAt,
-                                        .last = kAt + Nanoseconds(50)}));
+                                        .last = kAt + Nanoseconds(50),
+                                        .missing = std::vector<LossRun>{}}));
   EXPECT_EQ(received[2].spec, 4u);
   EXPECT_EQ(responder.received(BatchId(2)).size(), 1u);
   EXPECT_TRUE(responder.received(BatchId(3)).empty());
+}
+
+TEST(Responder, TellsWhichProbesDidNotComeBeforeTheLastThatDid) {
+  Responder responder(kNic, kSecrets);
+  for (const std::uint32_t sequence : {2u, 3u, 9u, 5u, 6u, 5u})
+    take(responder, frame_of({.sequence = sequence}));
+  take(responder, frame_of({.kind = ProbeKind::flow, .spec = 1, .sequence = 7}));
+  const auto received = responder.received(BatchId(1));
+  EXPECT_EQ(received.at(0).missing, (std::vector<LossRun>{{0, 2}, {4, 1}, {7, 2}}));
+  EXPECT_FALSE(received.at(1).missing) << "a flow is too long for that";
+}
+
+TEST(Responder, GivesUpTheOrderOfAStreamWithMoreGapsThanARowKeeps) {
+  Responder responder(kNic, kSecrets);
+  for (std::uint32_t i = 1; i <= kMostLossRuns; ++i) take(responder, frame_of({.sequence = 2 * i}));
+  EXPECT_EQ(responder.received(BatchId(1)).at(0).missing->size(), kMostLossRuns);
+  take(responder, frame_of({.sequence = 2 * kMostLossRuns + 2}));
+  EXPECT_FALSE(responder.received(BatchId(1)).at(0).missing);
+  EXPECT_EQ(responder.received(BatchId(1)).at(0).packets, kMostLossRuns + 1);
 }
 
 TEST(Responder, AReplayedProbeIsNeitherCountedNorAnswered) {

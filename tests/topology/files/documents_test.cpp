@@ -236,8 +236,16 @@ TEST(ObservationLines, EveryKindOfLineMeetsTheSchema) {
   const auto set = seen.paths.intern_set(both);
   const RttQuantiles rtt{std::chrono::microseconds(12), std::chrono::nanoseconds(40'500)};
   seen.probes.push_back({.path = one, .sent = 100, .lost = 3, .size = Bytes(128), .rtt = rtt, .corrupt = 1});
-  seen.probes.push_back({.path = set, .back = set, .sent = 7});
-  seen.loads.push_back({.path = one, .round = 2, .wanted = Bandwidth::mbit(50), .sender_stalled = true});
+  const TimeWindow window{std::chrono::seconds(2), std::chrono::milliseconds(500)};
+  seen.probes.push_back({.path = set,
+                         .back = set,
+                         .sent = 7,
+                         .lost = 3,
+                         .excused = 1,
+                         .window = window,
+                         .runs = {{0, 2}, {5, 1}}});
+  seen.loads.push_back(
+      {.path = one, .round = 2, .wanted = Bandwidth::mbit(50), .sender_stalled = true, .window = window});
   seen.channels.push_back(
       {.channel = there[1], .log_ratio = std::numeric_limits<double>::infinity(), .text = "\n"});
   const auto host = *fabric.find_node("host1");
