@@ -51,6 +51,29 @@ class Search {
     return climb_from_none();
   }
 
+  /// A switch is named when it explains better than the cables to one tier of its neighbours: their faults
+  /// look like one of its own to all that passes through.
+  void prefer_cables() {
+    for (const CountPriors::Around& around : state_.priors().switches) {
+      if (!around.itself || !state_.is_faulty(*around.itself)) continue;
+      const double least = state_.likelihood() - kAsGood;
+      double best = least;
+      Kept chosen;
+      const Kept kept = keep();
+      for (const auto& side : around.sides) {
+        const double hazard = state_.model().hazard(*around.itself);
+        state_.remove(*around.itself);
+        for (const std::uint32_t s : side) state_.add(s, state_.model().hazard(s) + hazard);
+        state_.refit(3);
+        remove_refuted();
+        state_.refit(1);
+        if (const double its = state_.likelihood(); its > best) best = its, chosen = keep();
+        restore(kept);
+      }
+      if (best > least) restore(chosen);
+    }
+  }
+
   CountState& state() { return state_; }
 
   /// Per switch, what its channels in lose and what those out of it lose can be told apart only by traffic
@@ -367,6 +390,7 @@ CountResult search_counts(const CountProblem& problem, const CountPriors& priors
   const bool at_most = best->state().model().learned().mean > 0.9 * tolerated;
   if (problem.suspects.size() < kSmallProblem && problem.row_count() > 0) consider(false, true);
   if (crowded || at_most) consider(true, false);
+  best->prefer_cables();
   CountState& state = best->state();
   auto alternatives = best->alternatives();
   CountResult result = Answer(state).take();

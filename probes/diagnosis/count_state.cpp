@@ -197,11 +197,16 @@ std::vector<CountState::StandIn> CountState::stand_ins(std::uint32_t fault) {
   return found;
 }
 
-/// The faults' priors by the chain rule, in the order in which they were found.
-double CountState::objective() {
+double CountState::likelihood() {
   for (std::uint32_t s = 0; s < model_.suspects(); ++s)
     if (!faulty_[s]) model_.set_hazard(s, model_.healthy_hazard(s));
-  double sum = model_.log_likelihood() + (background_.even ? kEven : 0.0);
+  refresh_all();
+  return model_.log_likelihood();
+}
+
+/// The faults' priors by the chain rule, in the order in which they were found.
+double CountState::objective() {
+  double sum = likelihood() + (background_.even ? kEven : 0.0);
   const auto& hazards = model_.grid().hazards();
   std::array<std::vector<double>, kSuspectKinds> crowds;
   std::array<std::size_t, kSuspectKinds> known{};
@@ -216,7 +221,6 @@ double CountState::objective() {
     faulty_[fault] = true;
     if (known[priors_.kind[fault]]++ < kLargestCrowd) add_alike(crowd, hazard, 1.0);
   }
-  refresh_all();
   return sum;
 }
 

@@ -24,6 +24,8 @@ struct CountPriors {
     std::vector<std::uint32_t> in;
     std::vector<std::uint32_t> out;
     std::optional<std::uint32_t> itself;
+    /// Of its channels, both ways, those to the nodes of one tier each.
+    std::vector<std::vector<std::uint32_t>> sides;
   };
   std::vector<Around> switches;
 };
@@ -76,6 +78,8 @@ class CountState {
   /// was.
   std::vector<StandIn> stand_ins(std::uint32_t fault);
 
+  /// Log of the probability of the counts under the faults, every healthy channel losing as usual.
+  double likelihood();
   /// Log of the posterior probability of counts and faults, up to a constant that all states of a problem
   /// share.
   double objective();
