@@ -199,9 +199,10 @@ class DelaySearch {
       const auto [at, is_new] = base.try_emplace(kind.hops, kind.base);
       at->second = std::min(at->second, kind.base);
     }
+    auto slow = shared_;
     for (const auto& [hops, usual] : base)
-      if (usual > ceiling_) shared_[hops] += usual;
-    for (const auto& [hops, shift] : shared_) {
+      if (usual > ceiling_) slow[hops] += usual;
+    for (const auto& [hops, shift] : slow) {
       const bool above = shift > ceiling_;
       FabricFinding finding{.cause = Cause::delay, .verdict = above ? Verdict::degraded : Verdict::healthy};
       finding.estimate = Estimate{shift * 1e-6, 0.0, shift * 1e-6};

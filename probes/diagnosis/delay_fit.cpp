@@ -15,13 +15,15 @@ constexpr double kDecades =
     13.8;                        // ln(1e6): a shift of any order of magnitude from a microsecond to a second
 constexpr double kRidge = 1e-9;  // of the largest diagonal: causes that cannot be told apart
 constexpr int kAbsoluteSteps = 6;  // of least absolute residuals, which any start reaches
+constexpr int kNearSteps = 3;      // from a solution of nearly the same causes
 constexpr int kStudentSteps = 3;
 constexpr int kJointSteps = 12;
 constexpr int kJointSweeps = 12;
 constexpr int kMostMoves = 200;
 constexpr std::size_t kAdds = 6;
 constexpr std::size_t kSwaps = 4;
-constexpr std::size_t kRivals = 16;
+constexpr std::size_t kDrops = 6;
+constexpr std::size_t kRivals = 8;
 constexpr double kUnlikely = 7.0;   // nats: a rival of such odds against it is not worth listing
 constexpr double kImitated = 0.95;  // of a column by the others: then it can take over from them
 constexpr double kPart = 1e-3;      // of a column in a mixture: less is none
@@ -75,22 +77,53 @@ std::vector<double> DelayFit::residuals(const Solution& solution) const {
   return left;
 }
 
+/// The products of a column with those of the support.
+std::vector<double> DelayFit::products(std::uint32_t column, const std::vector<std::int32_t>& place,
+                                       std::size_t n, const std::vector<double>& weights) const {
+  std::vector<double> sums(n, 0.0);
+  for (const Entry& entry : columns_[column].entries)
+    for (const Entry& other : of_row_[entry.row])
+      if (const auto at = place[other.row]; at >= 0)
+        sums[static_cast<std::size_t>(at)] += weights[entry.row] * entry.weight * other.weight;
+  return sums;
+}
+
+std::vector<std::int32_t> DelayFit::places(const std::vector<std::uint32_t>& support) const {
+  std::vector<std::int32_t> place(columns_.size(), -1);
+  for (std::size_t s = 0; s < support.size(); ++s) place[support[s]] = static_cast<std::int32_t>(s);
+  return place;
+}
+
+std::vector<double> DelayFit::normal_matrix(const std::vector<std::uint32_t>& support,
+                                            const std::vector<double>& weights) const {
+  const auto place = places(support);
+  std::vector<double> matrix;
+  for (const std::uint32_t column : support) {
+    const auto row = products(column, place, support.size(), weights);
+    matrix.insert(matrix.end(), row.begin(), row.end());
+  }
+  return matrix;
+}
+
+/// Of Student's t with three degrees of freedom, or of least absolute residuals.
+std::vector<double> DelayFit::weights_of(const std::vector<double>& left, bool absolute) const {
+  std::vector<double> weights(left.size());
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const double z = left[i] / noise_[i];
+    weights[i] =
+        (absolute ? 1.0 / std::max(std::abs(z), 1.0) : 4.0 / (3.0 + z * z)) / (noise_[i] * noise_[i]);
+  }
+  return weights;
+}
+
 /// Weighted least squares; a shift that would be negative is zero.
 void DelayFit::solve_weighted(Solution& solution, const std::vector<double>& weights) const {
-  std::vector<std::int32_t> place(columns_.size(), -1);
   const std::size_t n = solution.support.size();
-  for (std::size_t s = 0; s < n; ++s) place[solution.support[s]] = static_cast<std::int32_t>(s);
-  std::vector<double> matrix(n * n, 0.0), right(n, 0.0);
-  std::vector<std::pair<std::size_t, double>> own;
-  for (std::size_t row = 0; row < late_.size(); ++row) {
-    own.clear();
-    for (const Entry& entry : of_row_[row])
-      if (place[entry.row] >= 0) own.emplace_back(place[entry.row], entry.weight);
-    for (const auto& [a, first] : own) {
-      right[a] += weights[row] * first * late_[row];
-      for (const auto& [b, second] : own) matrix[a * n + b] += weights[row] * first * second;
-    }
-  }
+  const auto matrix = normal_matrix(solution.support, weights);
+  std::vector<double> right(n, 0.0);
+  for (std::size_t s = 0; s < n; ++s)
+    for (const Entry& entry : columns_[solution.support[s]].entries)
+      right[s] += weights[entry.row] * entry.weight * late_[entry.row];
   std::vector<std::size_t> positive(n);
   std::iota(positive.begin(), positive.end(), std::size_t{0});
   solution.shifts.assign(n, 0.0);
@@ -114,17 +147,20 @@ void DelayFit::solve_weighted(Solution& solution, const std::vector<double>& wei
   }
 }
 
-DelayFit::Solution DelayFit::fit(std::vector<std::uint32_t> support) const {
+DelayFit::Solution DelayFit::fit(std::vector<std::uint32_t> support, const Solution* near) const {
   Solution solution{.support = std::move(support)};
   solution.shifts.assign(solution.support.size(), 0.0);
-  std::vector<double> weights(late_.size());
-  for (int step = 0; step < kAbsoluteSteps + kStudentSteps && !solution.support.empty(); ++step) {
-    const auto left = residuals(solution);
-    for (std::size_t i = 0; i < left.size(); ++i) {
-      const double z = left[i] / noise_[i];
-      const double weight = step < kAbsoluteSteps ? 1.0 / std::max(std::abs(z), 1.0) : 4.0 / (3.0 + z * z);
-      weights[i] = weight / (noise_[i] * noise_[i]);
+  // Shifts of causes that stay are a better start than none.
+  if (near)
+    for (std::size_t s = 0; s < solution.support.size(); ++s) {
+      const auto at = std::ranges::lower_bound(near->support, solution.support[s]);
+      if (at != near->support.end() && *at == solution.support[s])
+        solution.shifts[s] = near->shifts[static_cast<std::size_t>(at - near->support.begin())];
     }
+  const int absolute = near ? kNearSteps : kAbsoluteSteps;
+  std::vector<double> weights(late_.size());
+  for (int step = 0; step < absolute + kStudentSteps && !solution.support.empty(); ++step) {
+    weights = weights_of(residuals(solution), step < absolute);
     solve_weighted(solution, weights);
   }
   judge(solution, weights);
@@ -209,20 +245,31 @@ std::vector<std::uint32_t> DelayFit::promising(const std::vector<std::uint32_t>&
   return best;
 }
 
-/// Drops what costs more than it explains.
+/// Drops what costs more than it explains; those are tried that the others can stand in for best.
 bool DelayFit::prune(Solution& solution) const {
   bool moved = false;
-  for (bool gains = true; gains && !solution.support.empty();) {
-    gains = false;
-    Solution best = solution;
-    for (const std::uint32_t column : solution.support) {
-      Solution other = fit(less(solution.support, column));
-      if (other.score <= best.score) continue;
-      best = std::move(other);
-      gains = moved = true;
-      if (best.score > solution.score + 2 * kAlike && solution.support.size() > 24) break;
+  while (!solution.support.empty()) {
+    const std::size_t n = solution.support.size();
+    auto matrix = normal_matrix(solution.support, weights_of(residuals(solution), false));
+    for (std::size_t s = 0; s < n; ++s) matrix[s * n + s] *= 1.0 + kRidge;
+    factorise(matrix, n);
+    std::vector<std::pair<double, std::uint32_t>> worth;
+    for (std::size_t s = 0; s < n; ++s) {
+      std::vector<double> unit(n, 0.0);
+      unit[s] = 1.0;
+      solve_factorised(matrix, unit);
+      worth.emplace_back(solution.shifts[s] * solution.shifts[s] / std::max(unit[s], 1e-300),
+                         solution.support[s]);
     }
+    std::ranges::sort(worth);
+    Solution best = solution;
+    for (std::size_t i = 0; i < std::min(worth.size(), kDrops); ++i) {
+      Solution other = fit(less(solution.support, worth[i].second), &solution);
+      if (other.score > best.score) best = std::move(other);
+    }
+    if (best.score <= solution.score) break;
     solution = std::move(best);
+    moved = true;
   }
   return moved;
 }
@@ -232,7 +279,7 @@ bool DelayFit::grow(Solution& solution) const {
   for (int move = 0; move < kMostMoves; ++move) {
     Solution best = solution;
     for (const std::uint32_t column : promising(solution.support, residuals(solution), kAdds)) {
-      Solution other = fit(with(solution.support, column));
+      Solution other = fit(with(solution.support, column), &solution);
       if (other.score > best.score) best = std::move(other);
     }
     if (best.score <= solution.score + 1e-9) break;
@@ -247,10 +294,10 @@ bool DelayFit::swap(Solution& solution) const {
   bool moved = false;
   for (const std::uint32_t column : support) {
     if (!std::ranges::binary_search(solution.support, column)) continue;
-    const Solution base = fit(less(solution.support, column));
+    const Solution base = fit(less(solution.support, column), &solution);
     for (const std::uint32_t other : promising(base.support, residuals(base), kSwaps)) {
       if (other == column) continue;
-      Solution swapped = fit(with(base.support, other));
+      Solution swapped = fit(with(base.support, other), &base);
       if (swapped.score <= solution.score + 1e-9) continue;
       solution = std::move(swapped);
       moved = true;
@@ -263,33 +310,15 @@ bool DelayFit::swap(Solution& solution) const {
 /// A column that the support can imitate takes over from the causes that its shift leaves nothing for.
 std::vector<DelayFit::Pivot> DelayFit::pivots(const Solution& solution) const {
   const std::size_t n = solution.support.size();
-  const auto left = residuals(solution);
-  std::vector<double> weights(left.size());
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    const double z = left[i] / noise_[i];
-    weights[i] = 4.0 / ((3.0 + z * z) * noise_[i] * noise_[i]);
-  }
-  std::vector<std::int32_t> place(columns_.size(), -1);
-  for (std::size_t s = 0; s < n; ++s) place[solution.support[s]] = static_cast<std::int32_t>(s);
-  const auto products = [&](std::uint32_t column) {
-    std::vector<double> sums(n, 0.0);
-    for (const Entry& entry : columns_[column].entries)
-      for (const Entry& other : of_row_[entry.row])
-        if (const auto at = place[other.row]; at >= 0)
-          sums[static_cast<std::size_t>(at)] += weights[entry.row] * entry.weight * other.weight;
-    return sums;
-  };
-  std::vector<double> matrix;
-  for (const std::uint32_t column : solution.support) {
-    const auto row = products(column);
-    matrix.insert(matrix.end(), row.begin(), row.end());
-  }
+  const auto weights = weights_of(residuals(solution), false);
+  const auto place = places(solution.support);
+  auto matrix = normal_matrix(solution.support, weights);
   for (std::size_t s = 0; s < n; ++s) matrix[s * n + s] *= 1.0 + kRidge;
   factorise(matrix, n);
   std::vector<Pivot> found;
   for (std::uint32_t c = 0; c < columns_.size(); ++c) {
     if (place[c] >= 0) continue;
-    const auto right = products(c);
+    const auto right = products(c, place, n, weights);
     auto mixed = right;
     solve_factorised(matrix, mixed);
     double whole = 0;
@@ -307,7 +336,7 @@ std::vector<DelayFit::Pivot> DelayFit::pivots(const Solution& solution) const {
         support = less(std::move(support), solution.support[s]);
       }
     if (pivot.replaced.empty()) continue;
-    pivot.solution = fit(with(std::move(support), c));
+    pivot.solution = fit(with(std::move(support), c), &solution);
     found.push_back(std::move(pivot));
   }
   return found;
@@ -323,7 +352,7 @@ bool DelayFit::turn(Solution& solution) const {
 }
 
 DelayFit::Solution DelayFit::improve(std::vector<std::uint32_t> support) const {
-  Solution solution = fit(std::move(support));
+  Solution solution = fit(std::move(support), nullptr);
   for (int round = 0; round < kMostMoves; ++round) {
     bool moved = grow(solution);
     moved |= prune(solution);
@@ -338,7 +367,7 @@ DelayFit::Solution DelayFit::improve(std::vector<std::uint32_t> support) const {
 DelayFit::Active DelayFit::rivals_of(const Solution& solution, const std::vector<Pivot>& turns,
                                      std::size_t at) const {
   Active active{solution.support[at], solution.shifts[at], solution.errors[at], 0.0, {}};
-  const Solution base = fit(less(solution.support, active.column));
+  const Solution base = fit(less(solution.support, active.column), &solution);
   active.against = std::exp(std::min(base.score - solution.score, 0.0));
   std::vector<std::pair<double, std::uint32_t>> alike;
   const auto weigh = [&](const Solution& other, std::uint32_t column) {
@@ -352,7 +381,7 @@ DelayFit::Active DelayFit::rivals_of(const Solution& solution, const std::vector
     if (pivot.replaced.size() == 1 && pivot.replaced.front() == active.column)
       weigh(pivot.solution, pivot.column);
   for (const std::uint32_t other : promising(base.support, residuals(base), kRivals))
-    if (other != active.column) weigh(fit(with(base.support, other)), other);
+    if (other != active.column) weigh(fit(with(base.support, other), &base), other);
   std::ranges::sort(alike);
   for (const auto& [score, other] : alike) active.alternatives.push_back(other);
   return active;

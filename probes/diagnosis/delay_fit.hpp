@@ -47,7 +47,14 @@ class DelayFit {
   };
 
   std::vector<double> residuals(const Solution& solution) const;
-  Solution fit(std::vector<std::uint32_t> support) const;
+  std::vector<double> weights_of(const std::vector<double>& left, bool absolute) const;
+  std::vector<std::int32_t> places(const std::vector<std::uint32_t>& support) const;
+  std::vector<double> products(std::uint32_t column, const std::vector<std::int32_t>& place, std::size_t n,
+                               const std::vector<double>& weights) const;
+  std::vector<double> normal_matrix(const std::vector<std::uint32_t>& support,
+                                    const std::vector<double>& weights) const;
+  /// `near`: a solution of nearly the same causes, if one is known.
+  Solution fit(std::vector<std::uint32_t> support, const Solution* near) const;
   void solve_weighted(Solution& solution, const std::vector<double>& weights) const;
   void judge(Solution& solution, const std::vector<double>& weights) const;
   std::vector<std::uint32_t> all_at_once() const;

@@ -14,8 +14,8 @@ constexpr double kLeastNoise = 1.0;  // microseconds: clocks and queues are no f
 constexpr double kUnlike = 0.05;     // of the base: healthy hosts and cables of a length differ so
 constexpr double kWithin = 0.25;     // of a row's own tail: its median scatters by less from four packets on
 constexpr double kWide = 5.0;        // scales of noise that the fastest rows lie within
-constexpr double kFewestFast = 1.0 / 64;  // of a kind's rows: fewer do not make a base
-constexpr double kLongerAtMost = 1.25;    // times what the number of channels lets expect
+constexpr double kFewestFast = 1.0 / 256;  // of a kind's rows: fewer do not make a base
+constexpr double kLongerAtMost = 1.25;     // times what the number of channels lets expect
 
 double micros(Nanoseconds time) { return static_cast<double>(time.count()) / 1e3; }
 
