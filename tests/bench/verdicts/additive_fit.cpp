@@ -8,8 +8,8 @@ namespace {
 
 constexpr int kMostSteps = 200;
 constexpr int kMostHalvings = 40;
-constexpr double kSettled = 1e-3;         // nats that a further step promises
-constexpr double kLeastOfPromise = 1e-4;  // a step that gains less than this share of it is too long (Armijo)
+constexpr double kSettled = 1e-3;  // nats that a round gains
+constexpr int kStepsOfOne = 20;
 constexpr std::uint32_t kNone = ~0U;
 constexpr double kDamping =
     1e-9;  // of the curvature: amounts that only occur together have no top of their own
@@ -62,7 +62,10 @@ std::vector<double> solve(std::vector<double>& matrix, std::vector<double> right
 }  // namespace
 
 AdditiveFit::AdditiveFit(std::vector<FitRow> rows, std::size_t amounts, double most)
-    : rows_(std::move(rows)), amounts_(amounts), most_(most) {}
+    : rows_(std::move(rows)), amounts_(amounts), most_(most), over_(amounts) {
+  for (std::uint32_t r = 0; r < rows_.size(); ++r)
+    for (const auto& [amount, times] : rows_[r].terms) over_[amount].emplace_back(r, times);
+}
 
 double AdditiveFit::likelihood(const std::vector<double>& amounts) const {
   double all = 0;
@@ -115,38 +118,72 @@ std::vector<double> AdditiveFit::step(const std::vector<std::uint32_t>& free,
   return solve(curvature, std::move(right));
 }
 
+/// One amount after the other to about its best, the others as they are: never worse, and it brings amounts
+/// off a bound, and back to it, which Newton's step over all of them does badly.
+void AdditiveFit::pass(const std::vector<bool>& open, std::vector<double>& at) const {
+  std::vector<double> sums;
+  for (const FitRow& row : rows_) sums.push_back(sum_of(row, at));
+  for (std::uint32_t j = 0; j < amounts_; ++j) {
+    if (!open[j] || over_[j].empty()) continue;
+    for (int i = 0; i < kStepsOfOne; ++i) {
+      Slope whole;
+      for (const auto& [r, times] : over_[j]) {
+        const Slope slope = slope_of(rows_[r], sums[r]);
+        whole.value += slope.value;
+        whole.first += times * slope.first;
+        whole.second += times * times * slope.second;
+      }
+      const double aim = whole.second < 0  ? at[j] - whole.first / whole.second
+                         : whole.first > 0 ? most_
+                                           : 0.0;
+      double move = std::clamp(aim, 0.0, most_) - at[j];
+      double gain = -1;
+      for (int halving = 0; halving < kMostHalvings && move != 0; ++halving, move /= 2) {
+        gain = -whole.value;
+        for (const auto& [r, times] : over_[j]) gain += slope_of(rows_[r], sums[r] + times * move).value;
+        if (gain >= 0) break;
+      }
+      if (!(gain > 0)) break;
+      at[j] += move;
+      for (const auto& [r, times] : over_[j]) sums[r] += times * move;
+      if (gain < kSettled / 10) break;
+    }
+  }
+}
+
+/// Newton's step over all amounts that are off their bounds, as far as it gains.
+double AdditiveFit::newton(const std::vector<bool>& open, std::vector<double>& at) const {
+  std::vector<Slope> slopes(rows_.size());
+  const auto up = gradient(at, slopes);
+  std::vector<std::uint32_t> free;
+  for (std::uint32_t j = 0; j < amounts_; ++j)
+    if (open[j] && !(at[j] <= 0 && up[j] <= 0) && !(at[j] >= most_ && up[j] >= 0)) free.push_back(j);
+  if (free.empty()) return 0;
+  const auto move = step(free, up, slopes);
+  const double now = likelihood(at);
+  double part = 1;
+  for (int halving = 0; halving < kMostHalvings; ++halving, part /= 2) {
+    auto next = at;
+    for (std::size_t i = 0; i < free.size(); ++i)
+      next[free[i]] = std::clamp(at[free[i]] + part * move[i], 0.0, most_);
+    const double gain = likelihood(next) - now;
+    if (!(gain > 0)) continue;
+    at = std::move(next);
+    return gain;
+  }
+  return 0;
+}
+
 double AdditiveFit::best(const std::vector<bool>& open, std::vector<double>& at) const {
   for (std::size_t j = 0; j < amounts_; ++j) at[j] = open[j] ? std::clamp(at[j], 0.0, most_) : 0.0;
   double now = likelihood(at);
-  std::vector<Slope> slopes(rows_.size());
-  for (int steps = 0; steps < kMostSteps; ++steps) {
-    const auto up = gradient(at, slopes);
-    // What stands at a bound and would leave it stays.
-    std::vector<std::uint32_t> free;
-    for (std::uint32_t j = 0; j < amounts_; ++j)
-      if (open[j] && !(at[j] <= 0 && up[j] <= 0) && !(at[j] >= most_ && up[j] >= 0)) free.push_back(j);
-    if (free.empty()) break;
-    const auto move = step(free, up, slopes);
-    double promised = 0;
-    double reached = now;
-    std::vector<double> next;
-    double part = 1;
-    for (int halving = 0; halving < kMostHalvings; ++halving, part /= 2) {
-      next = at;
-      promised = 0;
-      for (std::size_t i = 0; i < free.size(); ++i) {
-        const std::uint32_t j = free[i];
-        next[j] = std::clamp(at[j] + part * move[i], 0.0, most_);
-        promised += up[j] * (next[j] - at[j]);
-      }
-      reached = likelihood(next);
-      if (promised >= 0 && reached >= now + kLeastOfPromise * promised) break;
-    }
-    if (!(reached > now)) break;
-    const double gained = reached - now;
-    at = std::move(next);
+  for (int i = 0; i < kMostSteps; ++i) {
+    pass(open, at);
+    newton(open, at);
+    const double reached = likelihood(at);
+    const bool settled = reached - now < kSettled;
     now = reached;
-    if (std::max(promised, gained) < kSettled) break;
+    if (settled) break;
   }
   return now;
 }

@@ -1,6 +1,7 @@
 // AdditiveFit: maximum likelihood of non-negative amounts that add up along rows. Row r says something of the
-// sum of the amounts it crosses by a concave log-likelihood; so the whole is convex, and projected Newton
-// steps find its top. Knows nothing of the product's own engine: the benchmarks judge that engine by it.
+// sum of the amounts it crosses by a concave log-likelihood; so the whole is convex: passes over single
+// amounts and Newton steps find its top. Knows nothing of the product's own engine: the benchmarks judge that
+// engine by it.
 #pragma once
 
 #include <cstddef>
@@ -47,10 +48,13 @@ class AdditiveFit {
   std::vector<double> gradient(const std::vector<double>& at, std::vector<Slope>& slopes) const;
   std::vector<double> step(const std::vector<std::uint32_t>& free, const std::vector<double>& gradient,
                            const std::vector<Slope>& slopes) const;
+  void pass(const std::vector<bool>& open, std::vector<double>& at) const;
+  double newton(const std::vector<bool>& open, std::vector<double>& at) const;
 
   std::vector<FitRow> rows_;
   std::size_t amounts_;
   double most_;
+  std::vector<std::vector<std::pair<std::uint32_t, double>>> over_;  // by amount: rows that cross it
 };
 
 }  // namespace weft::bench

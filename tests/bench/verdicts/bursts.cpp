@@ -155,7 +155,13 @@ void bench_bursts(const VerdictOptions& options, Figures& figures) {
   const auto all = for_each_index(options.seeds, options.threads, [&](std::size_t i) {
     return look(fabric, burst_world(fabric, kRuns[i % std::size(kRuns)], false, false, options.base + i));
   });
-  for (const Found& found : all) named += found.wrong > 0 ? 1 : 0;
+  std::size_t shown = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    named += all[i].wrong > 0 ? 1 : 0;
+    if (all[i].wrong > 0 && shown++ < options.show)
+      fmt::print("all in runs of {}, seed {}\n{}", kRuns[i % std::size(kRuns)], options.base + i,
+                 all[i].text);
+  }
   figures.add("burst_background_false", static_cast<double>(named), "0 in 100");
 }
 

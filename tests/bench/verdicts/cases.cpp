@@ -34,7 +34,7 @@ Share run_cases(const VerdictOptions& options, const char* what, std::size_t cou
     if (outcome.right.value_or(true)) return outcome;
     outcome.text = fmt::format("\n{}: {}\n", what, command_of(one));
     for (const NodeId host : one.hosts) outcome.text += " " + one.fabric->fabric.name_of(host);
-    for (const Stall& stall : one.stalls)
+    for (const HostStall& stall : one.stalls)
       outcome.text += fmt::format("  {} stalls at {} for {}\n", one.fabric->fabric.name_of(stall.host),
                                   weft::to_string(stall.start), weft::to_string(stall.length));
     outcome.text += fmt::format("  verdict {}\n", to_string(swept.report.diagnosis.verdict));
@@ -211,7 +211,8 @@ bool is_near(double said, double is) { return said <= is * kNear && said >= is /
 
 /// Frequency and duration, where they are said of the cable.
 std::optional<bool> rhythm_is_right(const SweepCase& one, const Swept& swept) {
-  const auto [on, off] = rhythm_of(one.faults.front());
+  const double on = std::chrono::duration<double>(*one.faults.front().on).count();
+  const double off = std::chrono::duration<double>(*one.faults.front().off).count();
   if (on < kLongEnough || swept.report.lost < kFewestLost) return std::nullopt;
   for (const LinkFinding& finding : swept.report.diagnosis.links) {
     if (finding.link != one.faults.front().link || finding.verdict <= Verdict::unknown) continue;
@@ -236,14 +237,15 @@ bool found_cable(const SweepCase& one, const Swept& swept) {
 }  // namespace
 
 void bench_flaps(const VerdictOptions& options, Figures& figures) {
-  if (!simulator_can_flap()) return fmt::print("flaps: this simulator's faults do not come and go\n");
   const auto fabrics = fabrics_of(options);
   const auto make = [&](const SmallFabric& fabric, Random& random) {
     FaultSpec fault = fault_on(any_channel(fabric.fabric, random), random() % 2 == 0);
     const double period = log_uniform(random, 0.2, 5);
     const double on = period * uniform(random, 0.02, 0.5);
     const auto nanoseconds = [](double seconds) { return Nanoseconds(std::llround(seconds * 1e9)); };
-    make_it_flap(fault, nanoseconds(on), nanoseconds(period - on));
+    fault.down = true;
+    fault.on = nanoseconds(on);
+    fault.off = nanoseconds(period - on);
     return SweepCase{.fabric = &fabric, .faults = {fault}};
   };
   const Share named = run_cases(options, "flaps", options.seeds, fabrics, make,
@@ -258,7 +260,6 @@ void bench_flaps(const VerdictOptions& options, Figures& figures) {
 }
 
 void bench_excuse(const VerdictOptions& options, Figures& figures) {
-  if (!simulator_can_stall()) return fmt::print("excuse: this simulator's hosts do not stall\n");
   const auto fabrics = fabrics_of(options);
   const Share share = run_cases(
       options, "excuse", options.seeds, fabrics,

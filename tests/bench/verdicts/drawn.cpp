@@ -177,6 +177,7 @@ class Drawn {
     add("wrong_names_1to3", few.wrong_names, "at most .005");
     add("wrong_names_4up", many.wrong_names, "at most .02");
     figures_.note("wrong_causes", static_cast<double>(all.wrong_causes));
+    add("rate_untested_said", all.untested, "");
     figures_.add("false_sets", static_cast<double>(all.false_sets));
     figures_.add("cable_called_switch", static_cast<double>(all.cable_called_switch), "0");
     report_fabrics();

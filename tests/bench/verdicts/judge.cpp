@@ -165,6 +165,9 @@ class Judge {
     const double nats = shown_by(family, rest);
     if (nats < kTold) {
       ++score.hidden[kind];
+      if (fault.cause == Cause::rate)
+        score.untested.add(std::ranges::any_of(
+            rest, [&](ChannelId c) { return holds(diagnosis_.coverage.rate_untested, c); }));
       return;
     }
     any_shown_ = true;
@@ -278,6 +281,7 @@ Score& Score::operator+=(const Score& other) {
     named_or_set[i] += other.named_or_set[i];
     hidden[i] += other.hidden[i];
   }
+  untested += other.untested;
   wrong_names += other.wrong_names;
   wrong_causes += other.wrong_causes;
   false_sets += other.false_sets;

@@ -43,6 +43,7 @@ struct Score {
   std::array<Share, 4> named;            // of the told
   std::array<Share, 4> named_or_set;     // of the open cables
   std::array<std::size_t, 4> hidden{};   // cables
+  Share untested;                        // of the hidden cables of rate faults, those said to be untested
   Share wrong_names;                     // `good`: the wrong ones, of all names
   std::size_t wrong_causes = 0;          // of the wrong names, those of a channel with another fault
   std::size_t false_sets = 0;            // sets without a truth

@@ -21,40 +21,11 @@ SweepOptions simulated_options(std::uint64_t seed) {
   return options;
 }
 
-template <class Spec>
-bool set_flap(Spec& spec, Nanoseconds on, Nanoseconds off) {
-  if constexpr (requires { spec.on = on; }) {
-    spec.down = true;
-    spec.on = on;
-    spec.off = off;
-    return true;
-  }
-  return false;
-}
-
-template <class Spec>
-Rhythm get_rhythm(const Spec& spec) {
-  if constexpr (requires { spec.on; })
-    if (spec.on && spec.off)
-      return {std::chrono::duration<double>(*spec.on).count(),
-              std::chrono::duration<double>(*spec.off).count()};
-  return {};
-}
-
-template <class Options>
-bool set_stalls(Options& options, const std::vector<Stall>& stalls) {
-  if constexpr (requires { options.stalls; }) {
-    for (const Stall& stall : stalls) options.stalls.push_back({stall.host, stall.start, stall.length});
-    return true;
-  }
-  return false;
-}
-
 OpenEngines engines_of(const SweepCase& wanted) {
   SimOptions options;
   options.seed = wanted.seed;
   options.faults = wanted.faults;
-  WEFT_CHECK(wanted.stalls.empty() || set_stalls(options, wanted.stalls));
+  options.stalls = wanted.stalls;
   const SmallFabric& place = *wanted.fabric;
   return [world = SimFabric::make(place.fabric, place.addresses.book, options)](
              const NicAssignment& assigned, const RunSecrets&) -> Result<NicEngines> {
@@ -64,19 +35,6 @@ OpenEngines engines_of(const SweepCase& wanted) {
 }
 
 }  // namespace
-
-bool simulator_can_flap() {
-  FaultSpec any;
-  return set_flap(any, Nanoseconds(1), Nanoseconds(1));
-}
-bool simulator_can_stall() {
-  SimOptions any;
-  return set_stalls(any, {});
-}
-
-void make_it_flap(FaultSpec& fault, Nanoseconds on, Nanoseconds off) { WEFT_CHECK(set_flap(fault, on, off)); }
-
-Rhythm rhythm_of(const FaultSpec& fault) { return get_rhythm(fault); }
 
 Swept sweep_simulated(const SweepCase& wanted) {
   const Fabric& fabric = wanted.fabric->fabric;
