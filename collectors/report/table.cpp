@@ -182,7 +182,8 @@ std::string coverage_part(const DiagnosisDocument& document, std::size_t columns
                  0, columns) +
          first_of("not crossed", covered.missing, columns) +
          first_of("crossed by too few probes", covered.thin, columns) +
-         first_of("not loaded (senders held back, or nobody said what arrived)", covered.unloaded, columns);
+         first_of("not loaded (senders held back, or nobody said what arrived)", covered.unloaded, columns) +
+         first_of("rate not tested (behind slower channels)", covered.rate_untested, columns);
 }
 
 /// Losses and delays that nothing found explains.

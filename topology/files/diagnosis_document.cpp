@@ -82,6 +82,7 @@ DiagnosisDocument diagnosis_document(const Fabric& fabric, const Diagnosis& diag
                        .missing = names_of(fabric, diagnosis.coverage.missing),
                        .thin = names_of(fabric, diagnosis.coverage.thin),
                        .unloaded = names_of(fabric, diagnosis.coverage.unloaded),
+                       .rate_untested = names_of(fabric, diagnosis.coverage.rate_untested),
                        .complete = diagnosis.coverage.complete};
   return document;
 }

@@ -67,6 +67,7 @@ struct CoverageReport {
   std::vector<std::string> missing;
   std::vector<std::string> thin;
   std::vector<std::string> unloaded;
+  std::vector<std::string> rate_untested;
   bool complete = true;
 };
 

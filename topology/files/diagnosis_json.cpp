@@ -128,6 +128,7 @@ void put_coverage(JsonText& out, const CoverageReport& coverage) {
   put_strings(out, "missing", coverage.missing);
   put_strings(out, "thin", coverage.thin);
   put_strings(out, "unloaded", coverage.unloaded);
+  put_strings(out, "rate_untested", coverage.rate_untested);
   put(out, "}}");
 }
 

@@ -78,13 +78,15 @@ Result<GroupReport> as_group(const JsonView& view) {
 
 Result<CoverageReport> as_coverage(const JsonView& view) {
   CoverageReport coverage;
-  const auto done = in_turn([&] { return need_member(view, "channels", coverage.channels, as_count); },
-                            [&] { return need_member(view, "probed", coverage.probed, as_count); },
-                            [&] { return need_member(view, "paths", coverage.paths, as_count); },
-                            [&] { return read_member(view, "missing", coverage.missing, read_texts); },
-                            [&] { return read_member(view, "thin", coverage.thin, read_texts); },
-                            [&] { return read_member(view, "unloaded", coverage.unloaded, read_texts); },
-                            [&] { return read_member(view, "complete", coverage.complete, as_boolean); });
+  const auto done =
+      in_turn([&] { return need_member(view, "channels", coverage.channels, as_count); },
+              [&] { return need_member(view, "probed", coverage.probed, as_count); },
+              [&] { return need_member(view, "paths", coverage.paths, as_count); },
+              [&] { return read_member(view, "missing", coverage.missing, read_texts); },
+              [&] { return read_member(view, "thin", coverage.thin, read_texts); },
+              [&] { return read_member(view, "unloaded", coverage.unloaded, read_texts); },
+              [&] { return read_member(view, "rate_untested", coverage.rate_untested, read_texts); },
+              [&] { return read_member(view, "complete", coverage.complete, as_boolean); });
   if (!done) return pass_on(done);
   return coverage;
 }

@@ -55,8 +55,13 @@ Diagnosis everything(const Fabric& fabric) {
   diagnosis.hosts.push_back({.host = host, .verdict = Verdict::failed, .evidence = {"its agent died"}});
   diagnosis.groups.push_back({.nodes = {*fabric.find_node("spine2")}, .channels = {bad}, .confidence = 0.5});
   diagnosis.ambiguous.push_back(channels(fabric, {"host1->leaf1", "leaf1->host1"}));
-  diagnosis.coverage = {
-      .channels = 12, .probed = 10, .paths = 44, .missing = {bad}, .unloaded = {bad}, .complete = false};
+  diagnosis.coverage = {.channels = 12,
+                        .probed = 10,
+                        .paths = 44,
+                        .missing = {bad},
+                        .unloaded = {bad},
+                        .rate_untested = {bad},
+                        .complete = false};
   return diagnosis;
 }
 
@@ -111,6 +116,7 @@ TEST(DiagnosisJson, HasTheContractsShape) {
   EXPECT_EQ(document["hosts"][0]["class"], "host-leaf");
   EXPECT_EQ(document["coverage"]["missing"][0], "leaf1->spine2");
   EXPECT_EQ(document["coverage"]["unloaded"][0], "leaf1->spine2");
+  EXPECT_EQ(document["coverage"]["rate_untested"][0], "leaf1->spine2");
   EXPECT_EQ(document["timings"]["plan"], 1.5);
   EXPECT_EQ(document["nics"][0], json::parse(R"({"nic":"host1","uses":"mlx5_0 port 1",
       "counters":{"device":"mlx5_0","port":1,"seconds":3.0,"grew":{"a_b":2}}})"));
