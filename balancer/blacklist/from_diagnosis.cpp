@@ -83,6 +83,30 @@ Result<std::vector<BlacklistEntry>> blacklist_of(const DiagnosisDocument& docume
   return std::move(maker).take();
 }
 
+std::vector<std::string> left_out_of_blacklist(const DiagnosisDocument& document) {
+  std::vector<std::string> out;
+  const auto told = [](Verdict verdict, std::optional<Cause> cause) {
+    return cause ? fmt::format("{}, {}", to_string(verdict), to_string(*cause))
+                 : std::string(to_string(verdict));
+  };
+  for (const GroupReport& group : document.groups) {
+    if (!is_fault(group.verdict)) continue;
+    const auto what = told(group.verdict, group.cause);
+    if (group.nodes.empty())
+      out.push_back(fmt::format("one of {}: {}; which, is not known", fmt::join(group.channels, ", "), what));
+    else
+      out.push_back(fmt::format("{} as a whole: {}", fmt::join(group.nodes, ", "), what));
+  }
+  for (const auto& channels : document.ambiguous)
+    if (std::ranges::find(document.groups, channels, &GroupReport::channels) == document.groups.end())
+      out.push_back(fmt::format("one of {}: they cannot be told apart", fmt::join(channels, ", ")));
+  for (const HostReport& host : document.hosts)
+    if (is_fault(host.verdict) && !host.ends)
+      out.push_back(fmt::format("host {}: {}; no link of it is known to be at fault",
+                                host.nic.value_or(host.host), told(host.verdict, host.cause)));
+  return out;
+}
+
 Result<void> complete_ends(DiagnosisDocument& document, const Fabric& fabric) {
   for (auto& report : document.links) {
     if (report.ends) continue;
