@@ -92,7 +92,8 @@ std::vector<ToCoordinator> all_to_coordinator() {
                           FlowMeasure{9, 36'864, latencies({microseconds(5), microseconds(700)})}},
                          {4, 1, 4096, microseconds(5), microseconds(6), std::nullopt, std::nullopt,
                           std::nullopt, LabelChange{true, "by the drained state"}},
-                         {.spec = 5, .refused = "no memory may be locked"}}},
+                         {.spec = 5, .refused = "no memory may be locked"},
+                         {.spec = 6, .error = "it changed", .corrupted = true}}},
           TaskResult{TaskId(5), std::nullopt,
                      std::vector<TransferTally>{{1, 1502, 1500, std::chrono::seconds(1)}}},
           TaskResult{TaskId(6), std::nullopt,
@@ -163,7 +164,9 @@ TEST(Messages, AnInventoryThatNoHostTellsIsRefused) {
   EXPECT_TRUE(hello(R"("inventory":{"nics":[]})"));
   EXPECT_FALSE(hello(R"("inventory":null)"));
   EXPECT_FALSE(hello(R"("inventory":{"nics":[{"serves":true,"mtu":-1}]})"));
-  EXPECT_FALSE(hello(R"("inventory":{"nics":[],"gaps":["two\nlines"]})"));
+  const auto gap = hello(R"("inventory":{"nics":[],"gaps":["two\nlines"]})");
+  ASSERT_TRUE(gap);
+  EXPECT_EQ(std::get<Hello>(*gap).inventory->gaps, std::vector<std::string>{"two\\x0alines"});
 }
 
 }  // namespace
