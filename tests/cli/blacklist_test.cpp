@@ -30,7 +30,8 @@ TEST(BlacklistExport, PrintsTheEntriesOfADiagnosis) {
 std::string diagnosis_with(nlohmann::json members) {
   std::ifstream file(std::string(WEFT_SOURCE_DIR) + "/tests/fuzz/corpus/diagnosis_document/good.json");
   auto document = nlohmann::json::parse(file);
-  for (const char* member : {"hosts", "groups", "ambiguous"}) document[member] = nlohmann::json::array();
+  for (const char* member : {"hosts", "groups", "ambiguous", "sets", "fabric_wide"})
+    document[member] = nlohmann::json::array();
   document.update(members);
   return document.dump();
 }
@@ -69,10 +70,29 @@ TEST(BlacklistExport, NamesASetOnce) {
                                     {"verdict", "degraded"},
                                     {"confidence", 1.0},
                                     {"evidence", nlohmann::json::array()}}}},
-                                 {"ambiguous", {set}}});
+                                 {"ambiguous", nlohmann::json::array({set})}});
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.err, HasSubstr("one of leaf1->spine2, spine2->leaf2: degraded, loss"));
   EXPECT_EQ(outcome.err.find("leaf1->spine2"), outcome.err.rfind("leaf1->spine2"));
+}
+
+TEST(BlacklistExport, NamesAnOpenSetByItsAlternatives) {
+  const auto outcome =
+      exported({{"sets",
+                 {{{"cause", "loss"},
+                   {"verdict", "degraded"},
+                   {"confidence", 0.9},
+                   {"alternatives", {{"leaf1->spine1", "leaf1->spine2"}, {"leaf2->spine2"}}}}}}});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("one of leaf1->spine1 and leaf1->spine2, or leaf2->spine2"));
+}
+
+TEST(BlacklistExport, ASetWhoseLinksAllHaveEntriesIsNotLeftOut) {
+  const auto link = nlohmann::json::parse(diagnosis_with({}))["links"][0];
+  const auto a = link["link"].get<std::string>().substr(0, link["link"].get<std::string>().find("--"));
+  const auto b = link["link"].get<std::string>().substr(link["link"].get<std::string>().find("--") + 2);
+  const nlohmann::json set{a + "->" + b, b + "->" + a};
+  EXPECT_EQ(exported({{"ambiguous", nlohmann::json::array({set})}}).status, 0);
 }
 
 TEST(BlacklistExport, NamesAHostOfWhichNoLinkIsKnownButNotOneThatIsUnknown) {
