@@ -88,7 +88,7 @@ TEST(BlacklistExport, NamesAnOpenSetByItsAlternatives) {
 }
 
 TEST(BlacklistExport, ASetWhoseLinksAllHaveEntriesIsNotLeftOut) {
-  const auto link = nlohmann::json::parse(diagnosis_with({}))["links"][0];
+  const auto link = nlohmann::json::parse(diagnosis_with(nlohmann::json::object()))["links"][0];
   const auto a = link["link"].get<std::string>().substr(0, link["link"].get<std::string>().find("--"));
   const auto b = link["link"].get<std::string>().substr(link["link"].get<std::string>().find("--") + 2);
   const nlohmann::json set{a + "->" + b, b + "->" + a};
