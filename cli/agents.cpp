@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "cli/agent.hpp"
+#include "topology/base/outside_text.hpp"
 
 namespace weft {
 namespace {
@@ -112,7 +113,7 @@ std::string Agents::last_words_of(const std::string& host) const {
     while (!line.empty() && static_cast<unsigned char>(line.back()) <= ' ') line.pop_back();
     if (!line.empty()) last = line.substr(0, kLongestLine);
   }
-  return last;
+  return outside_text(last);
 }
 
 }  // namespace weft

@@ -66,7 +66,12 @@ Result<DiagnosisDocument> read_diagnosis(const po::variables_map& values) {
   return document;
 }
 
-Result<std::string> export_blacklist(const po::variables_map& values) {
+struct Export {
+  std::string lines;
+  std::vector<std::string> left_out;
+};
+
+Result<Export> export_blacklist(const po::variables_map& values) {
   if (const auto target = check_target(values); !target) return pass_on(target);
   const auto options = read_blacklist_options(values);
   if (!options) return pass_on(options);
@@ -74,18 +79,21 @@ Result<std::string> export_blacklist(const po::variables_map& values) {
   if (!document) return pass_on(document);
   const auto entries = blacklist_of(*document, *options);
   if (!entries) return pass_on(entries, "--fabric");
-  return blacklist_jsonl(*entries);
+  return Export{blacklist_jsonl(*entries), left_out_of_blacklist(*document)};
 }
 
 }  // namespace
 
 int blacklist_export_command(const Arguments& arguments) {
-  OptionParser parser("weft blacklist export --to jsonl [DIAGNOSIS.json]",
-                      "Prints the links that a diagnosis found degraded or failed, one JSON line each. Reads "
-                      "the document that\n"
-                      "sweep, simulate and diagnose write with -o json, from a file or from stdin.",
-                      "  weft sweep --lab=demo -o json | weft blacklist export --to jsonl > blacklist.jsonl\n"
-                      "  weft blacklist export --to jsonl --expires 168h diagnosis.json\n");
+  OptionParser parser(
+      "weft blacklist export --to jsonl [DIAGNOSIS.json]",
+      "Prints the links that a diagnosis found degraded or failed, one JSON line each. Reads "
+      "the document that\n"
+      "sweep, simulate and diagnose write with -o json, from a file or from stdin. Faults "
+      "that are no one link (a\nwhole switch, a set, a host) are named on stderr, and the exit "
+      "status is then 1.",
+      "  weft sweep --lab=demo -o json | weft blacklist export --to jsonl > blacklist.jsonl\n"
+      "  weft blacklist export --to jsonl --expires 168h diagnosis.json\n");
   parser.options().add_options()("to", po::value<std::string>()->value_name("TARGET"), "jsonl")(
       "diagnosis", po::value<std::string>()->value_name("FILE")->default_value("-"),
       "the diagnosis document; - is stdin")("fabric", po::value<std::string>()->value_name("FABRIC.yaml"),
@@ -97,10 +105,12 @@ int blacklist_export_command(const Arguments& arguments) {
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (OptionParser::help_was_asked(*values)) return kExitHealthy;
-  const auto lines = export_blacklist(*values);
-  if (!lines) return report(lines.error());
-  fmt::print("{}", *lines);
-  return kExitHealthy;
+  const auto made = export_blacklist(*values);
+  if (!made) return report(made.error());
+  fmt::print("{}", made->lines);
+  for (const std::string& fault : made->left_out)
+    fmt::print(stderr, "weft: not in the blacklist, whose entries are links: {}\n", fault);
+  return made->left_out.empty() ? kExitHealthy : kExitDegraded;
 }
 
 int blacklist_command(const Arguments& arguments) {

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "topology/base/outside_text.hpp"
+
 namespace weft {
 
 int exit_status(Verdict verdict) {
@@ -38,7 +40,8 @@ int exit_status(ErrorKind kind) {
 }
 
 int report(const Error& error) {
-  fmt::print(stderr, "weft: {}\n", error.message);
+  // Readers have made harmless what they read; an argument or a server's log may be quoted as it is.
+  fmt::print(stderr, "weft: {}\n", outside_text(error.message, LineBreaks::kept));
   return exit_status(error.kind);
 }
 

@@ -73,12 +73,16 @@ int up(const po::variables_map& values) {
 
 int down(const po::variables_map& values) {
   const auto name = values["name"].as<std::string>();
+  const bool force = values.count("force") != 0;
   if (ib_lab_exists(name, ib_lab_root())) {
+    const auto claim = claim_lab(name, ib_lab_root());
+    if (!claim && claim.error().kind == ErrorKind::conflict && !force)
+      return report({ErrorKind::conflict, claim.error().message + ", or take the lab from it with --force"});
     ib_lab_down(name, ib_lab_root());
     fmt::print("lab {} is down\n", name);
     return kExitHealthy;
   }
-  const auto ended = lab_down(name, lab_state_root());
+  const auto ended = lab_down(name, lab_state_root(), force ? WhenLoaded::end_it : WhenLoaded::refuse);
   if (!ended) return report(ended.error());
   fmt::print("lab {} {}\n", name, *ended ? "is down" : "was not up");
   return kExitHealthy;
@@ -100,10 +104,12 @@ int lab_up_command(const Arguments& arguments) {
 }
 
 int lab_down_command(const Arguments& arguments) {
-  OptionParser parser("weft lab down [--name N]",
-                      "ends a lab and all that runs in it, also after a crash half way up",
-                      "  weft lab down\n  weft lab down --name demo\n");
+  OptionParser parser("weft lab down [--name N] [--force]",
+                      "ends a lab and all that runs in it, also after a crash half way up; refused while a "
+                      "sweep or a balancing run loads it",
+                      "  weft lab down\n  weft lab down --name demo\n  weft lab down --force\n");
   add_name_option(parser.options());
+  parser.options().add_options()("force", "end what loads it too");
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   return OptionParser::help_was_asked(*values) ? kExitHealthy : down(*values);

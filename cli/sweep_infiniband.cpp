@@ -15,6 +15,7 @@
 #include "cli/sweep_answer.hpp"
 #include "cli/sweep_arguments.hpp"
 #include "collectors/counters/counter_evidence.hpp"
+#include "topology/lab/lab_control.hpp"
 
 namespace weft {
 namespace {
@@ -150,6 +151,8 @@ int sweep_infiniband_lab(const po::variables_map& values, const SweepOptions& op
   const auto lab = ib_lab_open(name, ib_lab_root());
   if (!lab) return report(lab.error());
   if (const auto entered = enter_infiniband_lab(*lab, words); !entered) return report(entered.error());
+  const auto claim = claim_lab(name, ib_lab_root());
+  if (!claim) return report(claim.error());
   const auto status = sweep_lab(values, options, *lab);
   return status ? *status : report(status.error());
 }

@@ -89,7 +89,7 @@ function(weft_all_tests)
     string(REGEX REPLACE "^tests" "test" name ${folder})
     string(REPLACE "/" "_" name ${name})
     add_executable(${name} ${files_${folder}})
-    target_link_libraries(${name} PRIVATE ${helpers} ${targets} weft_cli GTest::gmock GTest::gtest_main)
+    target_link_libraries(${name} PRIVATE ${helpers} ${targets} weft_cli GTest::gmock GTest::gtest_main rapidcheck)
     target_compile_definitions(${name} PRIVATE WEFT_SOURCE_DIR="${CMAKE_SOURCE_DIR}" WEFT_BINARY_DIR="${CMAKE_BINARY_DIR}"
                                WEFT_CXX="${CMAKE_CXX_COMPILER}")
     add_dependencies(${name} weft)

@@ -61,6 +61,41 @@ std::string summary_of(const HostReport& report) {
                      report.nic.value_or(report.host));
 }
 
+std::string told(Verdict verdict, std::optional<Cause> cause) {
+  return cause ? fmt::format("{}, {}", to_string(verdict), to_string(*cause))
+               : std::string(to_string(verdict));
+}
+
+std::vector<std::string> channels_of(const SetReport& set) {
+  std::vector<std::string> channels;
+  for (const auto& alternative : set.alternatives)
+    channels.insert(channels.end(), alternative.begin(), alternative.end());
+  return channels;
+}
+
+std::string alternatives_of(const SetReport& set) {
+  std::string text;
+  for (const auto& alternative : set.alternatives)
+    text += fmt::format("{}{}", text.empty() ? "" : ", or ", fmt::join(alternative, " and "));
+  return text;
+}
+
+/// Every channel is of a link that has an entry: the set says no more than the entries do.
+bool is_listed(const DiagnosisDocument& document, const std::vector<std::string>& channels) {
+  const auto has_entry = [&](const std::string& channel) {
+    const auto arrow = channel.find("->");
+    if (arrow == std::string::npos) return false;
+    const auto a = channel.substr(0, arrow);
+    const auto b = channel.substr(arrow + 2);
+    const auto is_it = [&](const std::optional<LinkReference>& link, Verdict verdict) {
+      return link && is_fault(verdict) && (link->name == a + "--" + b || link->name == b + "--" + a);
+    };
+    return std::ranges::any_of(document.links, [&](const auto& r) { return is_it(r.ends, r.verdict); }) ||
+           std::ranges::any_of(document.hosts, [&](const auto& r) { return is_it(r.ends, r.verdict); });
+  };
+  return std::ranges::all_of(channels, has_entry);
+}
+
 }  // namespace
 
 Result<std::vector<BlacklistEntry>> blacklist_of(const DiagnosisDocument& document,
@@ -81,6 +116,44 @@ Result<std::vector<BlacklistEntry>> blacklist_of(const DiagnosisDocument& docume
     if (is_fault(report.verdict) && report.ends)
       maker.add({report.ends, report.verdict, kHostConfidence, summary_of(report), report.evidence});
   return std::move(maker).take();
+}
+
+std::vector<std::string> left_out_of_blacklist(const DiagnosisDocument& document) {
+  std::vector<std::string> out;
+  for (const FabricFinding& finding : document.fabric_wide)
+    if (is_fault(finding.verdict))
+      out.push_back(fmt::format("the fabric as a whole: {}", told(finding.verdict, finding.cause)));
+  std::vector<std::vector<std::string>> said;  // sets of channels
+  for (const GroupReport& group : document.groups) {
+    if (!is_fault(group.verdict)) continue;
+    const auto what = told(group.verdict, group.cause);
+    said.push_back(group.channels);
+    if (group.nodes.empty())
+      out.push_back(fmt::format("one of {}: {}; which, is not known", fmt::join(group.channels, ", "), what));
+    else
+      out.push_back(fmt::format("{} as a whole: {}", fmt::join(group.nodes, ", "), what));
+  }
+  for (const SetReport& set : document.sets) {
+    said.push_back(channels_of(set));
+    if (!is_fault(set.verdict)) continue;
+    out.push_back(fmt::format("one of {}: {}; which, is not known", alternatives_of(set),
+                              told(set.verdict, set.cause)));
+  }
+  for (auto channels : document.ambiguous) {
+    if (is_listed(document, channels)) continue;
+    const auto text = fmt::format("one of {}: they cannot be told apart", fmt::join(channels, ", "));
+    std::ranges::sort(channels);
+    const bool again = std::ranges::any_of(said, [&](auto other) {
+      std::ranges::sort(other);
+      return other == channels;
+    });
+    if (!again) out.push_back(text);
+  }
+  for (const HostReport& host : document.hosts)
+    if (is_fault(host.verdict) && !host.ends)
+      out.push_back(fmt::format("host {}: {}; no link of it is known to be at fault",
+                                host.nic.value_or(host.host), told(host.verdict, host.cause)));
+  return out;
 }
 
 Result<void> complete_ends(DiagnosisDocument& document, const Fabric& fabric) {

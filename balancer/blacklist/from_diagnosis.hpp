@@ -21,6 +21,10 @@ struct BlacklistOptions {
 Result<std::vector<BlacklistEntry>> blacklist_of(const DiagnosisDocument& document,
                                                  const BlacklistOptions& options = {});
 
+/// What of the diagnosis' faults no entry says, in words: whole switches, sets of channels one of which is at
+/// fault, hosts of which no link is known.
+std::vector<std::string> left_out_of_blacklist(const DiagnosisDocument& document);
+
 /// Fills in what the links and NICs of `document` join, where it does not say, from the fabric it speaks of.
 /// Error: the fabric has no such link or NIC.
 Result<void> complete_ends(DiagnosisDocument& document, const Fabric& fabric);

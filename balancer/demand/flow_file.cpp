@@ -1,6 +1,6 @@
 #include "balancer/demand/flow_file.hpp"
 
-#include <nlohmann/json.hpp>
+#include "topology/files/json_view.hpp"
 
 namespace weft {
 namespace {
@@ -72,7 +72,8 @@ FlowFile read_flows(const Fabric& fabric, std::string_view text) {
     const auto line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    const json document = json::parse(line, nullptr, false);
+    json document = json::parse(line, nullptr, false);
+    make_harmless(document);
     const auto read = read_line(fabric, document);
     if (!read) {
       file.refused.push_back({describe_line(number, document), read.error().message});

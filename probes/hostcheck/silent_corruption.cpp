@@ -31,7 +31,7 @@ Accounts account_for(const std::vector<VerifiedTransfer>& transfers, const std::
   for (std::size_t i = 0; i < transfers.size(); ++i)
     for (const Side& side : {sender(transfers[i]), receiver(transfers[i])}) {
       Account& account = accounts[side];
-      if (transfers[i].differing == 0) ++account.good;
+      if (!transfers[i].differs) ++account.good;
       if (!open[i]) continue;
       ++account.bad;
       account.differing += transfers[i].differing;
@@ -71,10 +71,10 @@ bool has_twin(const Side& side, const std::vector<Side>& suspects,
 }
 
 std::string describe(const Side& side, const Account& account, bool alone) {
+  const auto bytes = account.differing > 0 ? fmt::format("{} bytes", account.differing) : "bytes";
   auto text = fmt::format(
-      "silent corruption: {} bytes {} differ in {} of {} transfers that passed every check of the wire",
-      account.differing, side.sends ? "sent from it" : "received by it", account.bad,
-      account.bad + account.good);
+      "silent corruption: {} {} differ in {} of {} transfers that passed every check of the wire", bytes,
+      side.sends ? "sent from it" : "received by it", account.bad, account.bad + account.good);
   if (account.first) text += fmt::format(", the first at offset {}", *account.first);
   return text + (alone ? "; test its memory and PCIe link"
                        : "; sender or receiver: these transfers cannot tell which");
@@ -85,7 +85,7 @@ std::string describe(const Side& side, const Account& account, bool alone) {
 std::vector<HostEvidence> silent_corruption(const Fabric& fabric,
                                             const std::vector<VerifiedTransfer>& transfers) {
   std::vector<bool> open;
-  for (const VerifiedTransfer& transfer : transfers) open.push_back(transfer.differing > 0);
+  for (const VerifiedTransfer& transfer : transfers) open.push_back(transfer.differs);
   std::map<PortId, HostEvidence> found;
   while (std::ranges::count(open, true) > 0) {
     const auto accounts = account_for(transfers, open);
@@ -95,7 +95,7 @@ std::vector<HostEvidence> silent_corruption(const Fabric& fabric,
     for (const Side& side : sides) {
       found.emplace(
           side.nic,
-          HostEvidence{fabric.port(side.nic).node, side.nic, Verdict::degraded, Cause::corruption,
+          HostEvidence{fabric.port(side.nic).node, side.nic, Verdict::failed, Cause::corruption,
                        describe(side, accounts.at(side), !has_twin(side, sides, transfers, before))});
       for (std::size_t i = 0; i < transfers.size(); ++i)
         if (takes_part(transfers[i], side)) open[i] = false;

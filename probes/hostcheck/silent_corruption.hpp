@@ -18,7 +18,8 @@ struct VerifiedTransfer {
   PortId from;
   PortId to;
   std::uint64_t bytes = 0;
-  std::uint64_t differing = 0;
+  bool differs = false;
+  std::uint64_t differing = 0;                        // bytes; zero: nobody counted them
   std::optional<std::uint64_t> first = std::nullopt;  // the lowest offset that differs
 };
 

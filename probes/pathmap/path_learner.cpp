@@ -64,6 +64,7 @@ bool PathLearner::learn(PortId src, PortId dst, PathLabel label, std::span<const
     silent_.try_emplace({src, dst}, label);
     return false;
   }
+  note_entries(seen);
   const auto channels = paths_that_fit(seen);
   if (channels.empty()) {
     ++contradictions_;
@@ -97,6 +98,25 @@ void PathLearner::adopt(PortId src, PortId dst, PathLabel label,
   std::vector<PathId> ids;
   for (const auto& path : paths) ids.push_back(table_->intern(path));
   put(src, dst, {label, table_->intern_set(ids), true, static_cast<std::uint8_t>(paths.front().size())});
+}
+
+/// Hops that sprayed say nothing here: which of them came behind which is not known.
+void PathLearner::note_entries(const Seen& seen) {
+  const auto node_of = [&](const std::vector<PortId>& ports) -> std::optional<NodeId> {
+    if (ports.empty()) return std::nullopt;
+    const NodeId node = fabric_->port(ports.front()).node;
+    const bool one = std::ranges::all_of(ports, [&](PortId p) { return fabric_->port(p).node == node; });
+    return one ? std::optional(node) : std::nullopt;
+  };
+  std::optional<NodeId> before = fabric_->port(seen.src).node;
+  for (const auto& ports : seen.ports) {
+    const auto node = node_of(ports);
+    const bool exact = ports.size() == 1;
+    const bool whole = node && ports.size() == fabric_->ports_of(*node).size();
+    if (before && node && (exact || whole))
+      ++entries_[{*before, *node, exact ? std::optional(ports.front()) : std::nullopt}];
+    before = exact || whole ? node : std::nullopt;
+  }
 }
 
 void PathLearner::note_stranger(PortId src, PortId dst, const HopAnswer& answer) {

@@ -37,6 +37,15 @@ struct Stranger {
   std::uint8_t hop = 0;
 };
 
+/// By which port a probe came in behind which node: two hops of a trace that answered one after the other.
+struct Entry {
+  NodeId before;
+  NodeId node;
+  /// Absent where the switch answers from one address for all its ports.
+  std::optional<PortId> port = std::nullopt;
+  friend auto operator<=>(const Entry&, const Entry&) = default;
+};
+
 struct PairRoutes {
   PortId src;
   PortId dst;
@@ -68,6 +77,9 @@ class PathLearner {
   ShortestPathCache& ways() { return ways_; }
   std::size_t contradictions() const { return contradictions_; }
 
+  /// What all traces saw, those too that contradict the fabric: how many of them, by entry.
+  const std::map<Entry, std::uint32_t>& entries() const { return entries_; }
+
   /// Each address once, at most a thousand.
   const std::vector<Stranger>& strangers() const { return strangers_; }
 
@@ -77,6 +89,7 @@ class PathLearner {
  private:
   struct Seen;
   std::vector<std::vector<ChannelId>> paths_that_fit(const Seen& seen);
+  void note_entries(const Seen& seen);
   void note_stranger(PortId src, PortId dst, const HopAnswer& answer);
   void put(PortId src, PortId dst, const Route& route);
   PairRoutes& pair(PortId src, PortId dst);
@@ -89,6 +102,7 @@ class PathLearner {
   std::unordered_map<std::uint64_t, std::size_t> pair_index_;
   std::size_t contradictions_ = 0;
   std::map<std::pair<PortId, PortId>, PathLabel> silent_;  // traces without an answer, one label a pair
+  std::map<Entry, std::uint32_t> entries_;
   std::vector<Stranger> strangers_;
 };
 

@@ -4,7 +4,6 @@
 
 #include "probes/session/peer_list.hpp"
 #include "probes/session/refusal.hpp"
-#include "probes/wire/flow_words.hpp"
 
 namespace weft {
 namespace {
@@ -168,10 +167,12 @@ void LoadStage::gather(Gathered& into, const PlannedFlow& flow, const FlowTally&
   }
   if (tally.measure)
     into.qps.push_back({label, over(tally.measure->bytes, span), tally.measure->messages, tally.error});
-  if (tally.error && tally.error->starts_with(kSilentCorruption))
-    note_corruption(flow, *tally.error);
-  else if (tally.error)
-    note_death(flow, label, *tally.error);
+  if (tally.corrupted || (tally.measure && !tally.error))
+    state_->verified.push_back({.from = flow.pair.src,
+                                .to = flow.pair.dst,
+                                .bytes = tally.measure ? tally.measure->bytes : tally.bytes,
+                                .differs = tally.corrupted});
+  if (tally.error && !tally.corrupted) note_death(flow, label, *tally.error);
 }
 
 void LoadStage::observe(const PlannedFlow& flow, Gathered gathered, std::uint32_t round) {
@@ -197,14 +198,6 @@ void LoadStage::observe(const PlannedFlow& flow, Gathered gathered, std::uint32_
                              .delivered = seen.delivered,
                              .sender_stalled = seen.sender_stalled,
                              .qps = std::move(gathered.qps)});
-}
-
-/// The network's checksums passed it: the bytes changed in a host, most likely where they were received.
-void LoadStage::note_corruption(const PlannedFlow& flow, const std::string& what) {
-  SweepState& s = *state_;
-  s.observations.hosts.push_back(
-      {s.fabric.port(flow.pair.dst).node, flow.pair.dst, Verdict::failed, Cause::corruption,
-       fmt::format("{} (sent by {})", what, s.fabric.name_of(s.fabric.port(flow.pair.src).node))});
 }
 
 /// A queue pair that died says that its path is bad, not which channel of it: the diagnosis decides that.

@@ -42,7 +42,6 @@ class LoadStage : public Stage {
   void begin_on_clock();
   void gather(Gathered& into, const PlannedFlow& flow, const FlowTally& tally, PathLabel label);
   void observe(const PlannedFlow& flow, Gathered gathered, std::uint32_t round);
-  void note_corruption(const PlannedFlow& flow, const std::string& what);
   void note_death(const PlannedFlow& flow, PathLabel label, const std::string& why);
 
   SweepState* state_;

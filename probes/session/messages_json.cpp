@@ -5,6 +5,7 @@
 #include "probes/session/json_fields.hpp"
 #include "probes/session/work_json.hpp"
 #include "topology/files/host_inventory_json.hpp"
+#include "topology/files/json_view.hpp"
 
 namespace weft {
 namespace {
@@ -156,9 +157,10 @@ Result<Message> decode_any(std::string_view bytes, Message (*read)(const Json&))
   if (bytes.size() > kMostMessageBytes)
     return fail(ErrorKind::invalid_input, "a message of {} bytes is longer than {}", bytes.size(),
                 kMostMessageBytes);
-  const Json value = Json::parse(bytes, nullptr, false);
+  Json value = Json::parse(bytes, nullptr, false);
   if (value.is_discarded())
     return fail(ErrorKind::invalid_input, "a message of {} bytes is no JSON", bytes.size());
+  make_harmless(value);
   try {
     return read(value);
   } catch (const BadField& bad) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "probes/hostcheck/silent_corruption.hpp"
 #include "probes/pathmap/path_learner.hpp"
 #include "probes/session/messages.hpp"
 #include "probes/session/run_clock.hpp"
@@ -42,12 +43,13 @@ struct SweepState {
   SweepOptions options;
   RunId run;
   Observations observations;
-  PathLearner learner;                  // its paths are those of the observations
-  bool paths_known = false;             // from an InfiniBand fabric's tables: nothing is traced
-  std::set<PortId> out;                 // NICs that take no part (any more)
-  FlowResults flows;                    // of the load's own rounds, not of those that press a suspect
-  std::map<PortId, HostDelays> delays;  // what the hosts at the NICs added to round trips
-  std::uint64_t sent = 0;               // small and large probes, one way
+  PathLearner learner;                     // its paths are those of the observations
+  bool paths_known = false;                // from an InfiniBand fabric's tables: nothing is traced
+  std::set<PortId> out;                    // NICs that take no part (any more)
+  FlowResults flows;                       // of the load's own rounds, not of those that press a suspect
+  std::vector<VerifiedTransfer> verified;  // flows whose receivers looked at what came into memory
+  std::map<PortId, HostDelays> delays;     // what the hosts at the NICs added to round trips
+  std::uint64_t sent = 0;                  // small and large probes, one way
   std::uint64_t lost = 0;
   std::uint32_t last_batch = 0;
   RunClock clock;

@@ -7,6 +7,7 @@
 
 #include "probes/hostcheck/nic_counter_evidence.hpp"
 #include "probes/pathmap/dark_channels.hpp"
+#include "probes/pathmap/miswirings.hpp"
 #include "probes/session/counter_stage.hpp"
 #include "probes/session/map_stage.hpp"
 
@@ -58,7 +59,10 @@ void Sweep::begin_next_part() {
   switch (part_) {
     case Part::mapping:
       part_ = Part::probing;
-      if (!state_.paths_known) note_dark_channels();
+      if (!state_.paths_known) {
+        note_dark_channels();
+        note_miswirings();
+      }
       add(pings_.probe());
       break;
     case Part::probing:
@@ -84,7 +88,9 @@ void Sweep::begin_next_part() {
       break;
     case Part::settling:
       if (settlings_ < kMostSettlings) plan_settling();
-      if (stages_.empty()) part_ = Part::done;
+      if (!stages_.empty()) break;
+      note_corruption();
+      part_ = Part::done;
       break;
     case Part::done:
       break;
@@ -127,6 +133,17 @@ void Sweep::note_dark_channels() {
         {ChannelId(c), Cause::down, -seen[c].log_missed,
          fmt::format("none of {} traced flows took it, though each could have", seen[c].chances)});
   }
+}
+
+/// Cables that lead elsewhere than the fabric says.
+void Sweep::note_miswirings() {
+  auto evidence = miswirings(state_.fabric, state_.learner);
+  for (ChannelEvidence& sign : evidence.channels) note(std::move(sign));
+  for (HostEvidence& sign : evidence.hosts) blame(std::move(sign));
+}
+
+void Sweep::note_corruption() {
+  for (HostEvidence& evidence : silent_corruption(state_.fabric, state_.verified)) blame(std::move(evidence));
 }
 
 void Sweep::note_counters() {

@@ -73,6 +73,8 @@ class Sweep final : public Script {
   void add(std::vector<std::unique_ptr<Stage>> stages);
   void plan_settling();
   void note_dark_channels();
+  void note_miswirings();
+  void note_corruption();
   void note_counters();
   void note_slow_nics();
   Coverage coverage();

@@ -187,13 +187,14 @@ Json answer_json(const std::vector<FlowTally>& tallies) {
   return {{"kind", "flows"},
           {"rows", rows(tallies, [](const FlowTally& t) {
              Json row = Json::array({t.spec, t.packets, t.bytes, t.elapsed.count(), t.longest_gap.count()});
-             const bool last = t.moved || t.refused;
+             const bool last = t.moved || t.refused || t.corrupted;
              const bool more = t.measure || last;
              if (t.error || t.chosen || more) row.push_back(t.error ? Json(*t.error) : Json());
              if (t.chosen || more) row.push_back(label_json(t.chosen));
              if (more) row.push_back(t.measure ? measure_json(*t.measure) : Json());
              if (last) row.push_back(t.moved ? Json::array({t.moved->done, t.moved->how}) : Json());
-             if (t.refused) row.push_back(*t.refused);
+             if (t.refused || t.corrupted) row.push_back(t.refused ? Json(*t.refused) : Json());
+             if (t.corrupted) row.push_back(true);
              return row;
            })}};
 }
@@ -249,7 +250,8 @@ FlowTally flow_tally_from(const Json& row) {
   if (row.size() > 7 && !row[7].is_null()) tally.measure = measure_from(row[7]);
   if (row.size() > 8 && !row[8].is_null())
     tally.moved = LabelChange{truth(element(row[8], 0)), text(element(row[8], 1))};
-  if (row.size() > 9) tally.refused = text(row[9]);
+  if (row.size() > 9 && !row[9].is_null()) tally.refused = text(row[9]);
+  if (row.size() > 10) tally.corrupted = truth(row[10]);
   return tally;
 }
 

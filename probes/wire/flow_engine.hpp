@@ -58,6 +58,8 @@ struct FlowTally {
   std::optional<LabelChange> moved = std::nullopt;    // to its second label
   std::optional<std::string> refused = std::nullopt;  // why the peer gave it no queue pair; nothing was sent
   std::optional<Nanoseconds> started = std::nullopt;  // on the engine's own clock; absent: it does not tell
+  /// It arrived by every checksum's word, and the receiver's memory holds something else: a fault of a host.
+  bool corrupted = false;
   friend bool operator==(const FlowTally&, const FlowTally&) = default;
 };
 

@@ -27,14 +27,15 @@ void encode_ip(const ProbeRoute& route, std::size_t ip_size, MutableByteSpan out
               out);
 }
 
-void encode_transport(const ProbeRoute& route, const ProbeHeader& header, MutableByteSpan out) {
+void encode_transport(const ProbeRoute& route, const ProbeHeader& header, const RunKey& key,
+                      MutableByteSpan out) {
   encode_udp(
       {.source = route.label, .destination = kRocePort, .length = static_cast<std::uint16_t>(out.size())},
       out);
   encode_bth({.opcode = kOpcodeUdSendOnly,
               .partition = kDefaultPartition,
               .destination = kProbeQueuePair,
-              .sequence = PacketSequence(header.sequence & 0xFFFFFF)},
+              .sequence = PacketSequence((first_psn(header, key) + header.sequence) & 0xFFFFFF)},
              out.subspan(kUdpSize));
   encode_deth({.queue_key = kProbeQueueKey, .source = kProbeQueuePair}, out.subspan(kUdpSize + kBthSize));
 }
@@ -67,7 +68,7 @@ std::size_t encode_probe_frame(const ProbeRoute& route, const ProbeHeader& heade
       frame);
   const auto ip = frame.subspan(kEthernetSize);
   encode_ip(route, ip_size, ip);
-  encode_transport(route, header, ip.subspan(ip_header_size(v6)));
+  encode_transport(route, header, key, ip.subspan(ip_header_size(v6)));
   encode_probe_header(header, {route.from, route.to, route.label}, key, ip.subspan(probe_payload_offset(v6)));
   store_icrc(ip, compute_icrc(ip.first(ip_size - kIcrcSize), ip_header_size(v6)));
   return frame.size();

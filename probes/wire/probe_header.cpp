@@ -84,6 +84,14 @@ bool authenticate(ByteSpan payload, const ProbeEnvelope& envelope, const RunKey&
   return sodium_memcmp(payload.data() + kAuthenticated, wanted.data(), wanted.size()) == 0;
 }
 
+std::uint32_t first_psn(const ProbeHeader& header, const RunKey& key) {
+  std::array<std::byte, 12> input;
+  store_be32(input, 0, header.batch.value());
+  store_be32(input, 4, header.nic.value());
+  store_be32(input, 8, header.spec);
+  return load_be24(hash_of(input, key), 0);
+}
+
 std::uint16_t first_identification(BatchId batch, const RunKey& key) {
   std::array<std::byte, 4> input;
   store_be32(input, 0, batch.value());

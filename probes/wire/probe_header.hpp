@@ -49,6 +49,9 @@ void encode_probe_header(const ProbeHeader& header, const ProbeEnvelope& envelop
                          MutableByteSpan out);
 /// Whether the authenticator of the header at the front of `payload` was made with `key`.
 bool authenticate(ByteSpan payload, const ProbeEnvelope& envelope, const RunKey& key);
+/// The packet sequence number of the first packet of (batch, NIC, spec), 24 bits; the others count on from it.
+/// Only a holder of the key can say it beforehand.
+std::uint32_t first_psn(const ProbeHeader& header, const RunKey& key);
 /// The IPv4 identification of a batch's first probe; the others count on from it. Only a holder of the key
 /// can say it beforehand, which keeps an answer that quotes nothing else from being made up blindly.
 std::uint16_t first_identification(BatchId batch, const RunKey& key);

@@ -181,6 +181,7 @@ TEST(Cluster, AgentsEndWhenTheirCoordinatorIsKilled) {
   probing.command.signal(SIGKILL);
   probing.command.wait(kLimit);
   EXPECT_TRUE(all_gone(probing.processes));
+  EXPECT_TRUE(becomes_empty(cluster.temporary()));
 }
 
 TEST(Cluster, UsesAServerThatRunsAndRefusesAWrongCredential) {

@@ -114,6 +114,20 @@ TEST(LabCommand, TakesNoStateThatAnotherUserLaidOut) {
   EXPECT_NE(up.errors.find("another user"), std::string::npos) << up.errors;
 }
 
+TEST(LabCommand, TakesNoStateThatLiesBehindALinkOfAnotherUser) {
+  const LabUser user(kFabric, as_nobody());
+  const auto own = user.directory() / "own";
+  std::filesystem::create_directories(own);
+  ASSERT_EQ(chown(own.c_str(), 65534, 65534), 0);
+  const auto link = user.state_root().parent_path();
+  std::filesystem::create_directory_symlink(own, link);
+  ASSERT_EQ(lchown(link.c_str(), 12345, 12345), 0);
+  const auto up = user.up();
+  EXPECT_EQ(up.status, 69);
+  EXPECT_NE(up.errors.find("another user"), std::string::npos) << up.errors;
+  EXPECT_TRUE(std::filesystem::is_empty(own));
+}
+
 TEST(LabCommand, ExecGivesTheProgramsOwnStatusOutputAndInput) {
   const LabUser user(kFabric);
   ASSERT_EQ(user.up().status, 0);

@@ -53,7 +53,7 @@ Probing start_probing(const SweepLab& lab) {
   // Beyond what mapping the paths sends: these are probes.
   EXPECT_TRUE(probes_from(probing.agent_of_host2, 400));
   probing.children = children_of(probing.command.pid());
-  EXPECT_EQ(probing.children.size(), 5u) << "4 agents, nats-server";
+  EXPECT_EQ(probing.children.size(), 7u) << "4 agents, nats-server, who would remove their two directories";
   return probing;
 }
 
@@ -77,9 +77,22 @@ TEST(Sweep, OfALabThatIsBeingSweptIsRefused) {
   const auto second = lab.sweep();
   EXPECT_EQ(second.status, 69);
   EXPECT_THAT(second.errors, HasSubstr("is being loaded by another weft"));
+  const auto down = lab.weft({"lab", "down", "--name", lab.lab});
+  EXPECT_EQ(down.status, 69);
+  EXPECT_THAT(down.errors, HasSubstr(fmt::format("(process {})", first.command.pid())));
+  EXPECT_THAT(down.errors, HasSubstr("--force"));
   first.command.signal(SIGINT);
   EXPECT_EQ(first.command.wait(kLimit).status, 130);
   EXPECT_NE(lab.sweep().status, 69) << "it may be swept again";
+}
+
+TEST(Sweep, EndsWithItsLabWhereThatIsTakenDownByForce) {
+  const SweepLab lab;
+  auto probing = start_probing(lab);
+  const auto down = lab.weft({"lab", "down", "--name", lab.lab, "--force"});
+  EXPECT_EQ(down.status, 0) << down.errors;
+  EXPECT_NE(probing.command.wait(kLimit).status, 0);
+  EXPECT_TRUE(all_gone(probing.children));
 }
 
 TEST(Sweep, AsAnIncastNamesTheHostThatReceivesSlowly) {
@@ -176,6 +189,25 @@ TEST(Sweep, SaysThatItsServerIsLost) {
   EXPECT_THAT(answer.errors, HasSubstr("nats-server"));
   EXPECT_EQ(answer.output, "");
   EXPECT_TRUE(all_gone(probing.children));
+}
+
+TEST(Sweep, ThatIsKilledLeavesNoDirectoryBehind) {
+  const SweepLab lab;
+  auto probing = start_probing(lab);
+  EXPECT_FALSE(std::filesystem::is_empty(lab.temporary()));
+  probing.command.signal(SIGKILL);
+  EXPECT_EQ(probing.command.wait(kLimit).status, 128 + SIGKILL);
+  EXPECT_TRUE(all_gone(probing.children));
+  EXPECT_TRUE(becomes_empty(lab.temporary()));
+  EXPECT_EQ(lab.weft({"lab", "down", "--name", lab.lab}).status, 0) << "its claim of the lab ended with it";
+}
+
+TEST(Sweep, SaysThatItsTemporaryDirectoryIsNotThere) {
+  const SweepLab lab;
+  const auto answer = lab.weft(lab.sweep_words(), {"TMPDIR=/no/such/place"});
+  EXPECT_EQ(answer.status, 69);
+  EXPECT_THAT(answer.errors, HasSubstr("/no/such/place"));
+  EXPECT_THAT(answer.errors, HasSubstr("TMPDIR"));
 }
 
 TEST(Sweep, SaysWhatToInstallWhereThereIsNoServer) {

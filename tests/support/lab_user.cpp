@@ -88,7 +88,7 @@ LabUser::LabUser(std::string_view fabric, std::vector<std::string> before) : bef
   std::ofstream(fabric_file()) << fabric;
 }
 
-LabUser::~LabUser() { weft({"lab", "down", "--name", lab}); }
+LabUser::~LabUser() { weft({"lab", "down", "--name", lab, "--force"}); }
 
 RunningCommand LabUser::start(const std::vector<std::string>& words,
                               std::vector<std::string> environment) const {
@@ -149,6 +149,11 @@ testing::AssertionResult probes_from(pid_t process, std::uint64_t packets) {
   if (comes_true([&] { return packets_sent(process) >= before + packets; }))
     return testing::AssertionSuccess();
   return testing::AssertionFailure() << packets_sent(process) - before << " packets sent";
+}
+
+testing::AssertionResult becomes_empty(const std::filesystem::path& directory) {
+  if (comes_true([&] { return std::filesystem::is_empty(directory); })) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << std::filesystem::directory_iterator(directory)->path() << " is left";
 }
 
 testing::AssertionResult all_gone(const std::vector<pid_t>& processes) {

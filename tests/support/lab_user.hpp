@@ -79,6 +79,8 @@ std::optional<pid_t> child_with_word(pid_t parent, const std::string& word);
 std::vector<pid_t> children_of(pid_t parent);
 /// Waits until the first NIC in the namespace of `process` has sent `packets` more than now: it probes.
 testing::AssertionResult probes_from(pid_t process, std::uint64_t packets);
+/// Nothing is left in the directory, after a short wait at most.
+testing::AssertionResult becomes_empty(const std::filesystem::path& directory);
 /// None of them is left, also not as a zombie of ours.
 testing::AssertionResult all_gone(const std::vector<pid_t>& processes);
 

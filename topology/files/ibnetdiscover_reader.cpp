@@ -1,4 +1,6 @@
 #include "topology/files/ibnetdiscover.hpp"
+
+#include "topology/base/outside_text.hpp"
 #include "topology/files/ibnetdiscover_line.hpp"
 
 namespace weft {
@@ -45,7 +47,7 @@ void read_comment(DumpLine& line, PortLine& into) {
     const auto lmc = line.take("lmc") ? line.number<std::uint16_t>() : std::nullopt;
     into.port.lids = lid_range(lid, lmc);
   }
-  if (const auto name = line.quoted(true)) into.far_name = *name;
+  if (const auto name = line.quoted(true)) into.far_name = outside_text(*name);
   const auto word = line.last_word();  // 4xNDR
   const auto x = word.find('x');
   if (x == std::string_view::npos) return;
@@ -88,7 +90,7 @@ class Reader {
     if (line.take("Ca") || line.take("Hca") || line.take("Rt")) return begin_node(line, false);
     if (line.take("[")) return take_port(line);
     if (text.find('=') != std::string_view::npos) return {};  // switchguid=: the node line has it too
-    return bad("'{}' is no line of an ibnetdiscover dump", text.substr(0, 60));
+    return bad("'{}' is no line of an ibnetdiscover dump", outside_text(text.substr(0, 60)));
   }
 
   template <class Number>
@@ -114,7 +116,7 @@ class Reader {
       return bad("expected a port count and a node id, as in 36 \"S-0002c9...\"");
     about_.port_count = *ports;
     if (line.take("#"))
-      if (const auto description = line.quoted(true)) about_.description = *description;
+      if (const auto description = line.quoted(true)) about_.description = outside_text(*description);
     if (is_switch) about_.lids = lid_range(line.after(" lid "), line.after(" lmc "));
     current_ = subnet_.nodes.size();
     if (!index_.emplace(key->guid, current_).second)

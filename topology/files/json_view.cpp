@@ -1,22 +1,56 @@
 #include "topology/files/json_view.hpp"
 
 #include <algorithm>
+#include <vector>
+
+#include "topology/base/outside_text.hpp"
 
 namespace weft {
 namespace {
 
-/// nlohmann's message without its own prefix "[json.exception.parse_error.101] parse error ".
-std::string_view reason(const nlohmann::json::parse_error& error) {
+/// nlohmann's message without its own prefix "[json.exception.parse_error.101] parse error "; it quotes what
+/// it has read.
+std::string reason(const nlohmann::json::parse_error& error) {
   const std::string_view whole = error.what();
   const auto at = whole.find("parse error");
-  return at == std::string_view::npos ? whole : whole.substr(at);
+  return outside_text(at == std::string_view::npos ? whole : whole.substr(at));
+}
+
+/// The members of an object under keys as they may be shown; of two that become the same, one stays.
+void make_keys_harmless(nlohmann::json& object) {
+  std::vector<std::string> hostile;
+  for (const auto& member : object.items())
+    if (!is_harmless(member.key())) hostile.push_back(member.key());
+  for (const std::string& key : hostile) {
+    nlohmann::json value = std::move(object[key]);
+    object.erase(key);
+    object[outside_text(key)] = std::move(value);
+  }
 }
 
 }  // namespace
 
+void make_harmless(nlohmann::json& value) {
+  std::vector<nlohmann::json*> open{&value};  // not the call stack: a message may be nested deeply
+  while (!open.empty()) {
+    nlohmann::json& one = *open.back();
+    open.pop_back();
+    if (one.is_string()) {
+      auto& text = one.get_ref<std::string&>();
+      if (!is_harmless(text)) text = outside_text(text);
+    }
+    if (one.is_object()) make_keys_harmless(one);
+    if (one.is_structured())
+      for (nlohmann::json& inner : one)
+        if (inner.is_string() || inner.is_structured()) open.push_back(&inner);
+  }
+}
+
 Result<nlohmann::json> parse_json(std::string_view text, std::string_view what) {
   try {
-    return nlohmann::json::parse(text);
+    auto value = nlohmann::json::parse(text);
+    make_harmless(value);
+    return value;
   } catch (const nlohmann::json::parse_error& error) {
     return fail(ErrorKind::invalid_input, "{}: not JSON: {}", what, reason(error));
   } catch (const nlohmann::json::exception& error) {

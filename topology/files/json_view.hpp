@@ -14,8 +14,12 @@
 
 namespace weft {
 
-/// One JSON value; an Error names `what`, the line and what is wrong there.
+/// One JSON value; an Error names `what`, the line and what is wrong there. Its texts are as they may be
+/// shown (outside_text).
 Result<nlohmann::json> parse_json(std::string_view text, std::string_view what);
+
+/// All texts in a value that came from outside, keys too, become such as may be shown (outside_text).
+void make_harmless(nlohmann::json& value);
 
 class JsonView {
  public:

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <unordered_map>
 
+#include "topology/base/outside_text.hpp"
 #include "topology/files/json_view.hpp"
 #include "topology/files/observation_members.hpp"
 #include "topology/files/observation_scanner.hpp"
@@ -79,9 +80,9 @@ class ObservationReader::Impl {
                                                                : add_unusual(line);
     if (!added) note(added.error().message);
   }
-  void note(std::string message) {
+  void note(const std::string& message) {
     ++read_.broken;
-    if (read_.first_broken.size() < kNamed) read_.first_broken.push_back({number_, std::move(message)});
+    if (read_.first_broken.size() < kNamed) read_.first_broken.push_back({number_, outside_text(message)});
   }
 
   Result<ChannelId> channel(std::string_view name) const {

@@ -4,10 +4,11 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
-#include <cctype>
 #include <limits>
 #include <sstream>
 #include <unordered_map>
+
+#include "topology/base/outside_text.hpp"
 
 namespace weft {
 namespace {
@@ -38,8 +39,9 @@ class YamlTreeBuilder final : public YAML::EventHandler {
                 const std::string& value) override {
     auto& item = add(mark, anchor, YamlKind::scalar);
     item.text_at = static_cast<std::uint32_t>(tree_.text_.size());
-    item.text_size = static_cast<std::uint32_t>(value.size());
-    tree_.text_ += value;
+    const auto shown = outside_text(value);
+    item.text_size = static_cast<std::uint32_t>(shown.size());
+    tree_.text_ += shown;
     if (tree_.text_.size() > kLargestText) refuse(mark, "the file is too large");
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -115,7 +117,8 @@ Result<YamlTree> YamlTree::parse(std::string_view text, std::string_view file) {
   } catch (const Refused& refused) {
     return fail(ErrorKind::invalid_input, "{}:{}: {}", file, refused.line, refused.why);
   } catch (const YAML::Exception& error) {
-    return fail(ErrorKind::invalid_input, "{}:{}: not YAML: {}", file, error.mark.line + 1, error.msg);
+    return fail(ErrorKind::invalid_input, "{}:{}: not YAML: {}", file, error.mark.line + 1,
+                outside_text(error.msg));
   }
   return tree;
 }
@@ -144,10 +147,9 @@ std::string YamlView::described() const {
     case YamlKind::scalar:
       break;
   }
-  std::string shown(text().substr(0, kLongestShown));
-  for (char& c : shown)
-    if (std::iscntrl(static_cast<unsigned char>(c)) != 0) c = '?';
-  return fmt::format("'{}{}'", shown, text().size() > kLongestShown ? "..." : "");
+  // The cut may go through a character.
+  return fmt::format("'{}{}'", outside_text(text().substr(0, kLongestShown)),
+                     text().size() > kLongestShown ? "..." : "");
 }
 
 std::optional<YamlView> YamlView::first() const {

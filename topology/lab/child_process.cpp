@@ -201,7 +201,8 @@ Result<ChildProcess> ChildProcess::start(const ChildSpec& spec) {
   launch.errors = std::move(*errors);
   launch.network_namespace = std::move(*network_namespace);
   if (!spec.with_stdin) {
-    auto input = input_file(spec.input);
+    auto input = spec.input_from ? FileDescriptor(fcntl(*spec.input_from, F_DUPFD_CLOEXEC, 3))
+                                 : input_file(spec.input);
     if (!input) return pass_on(input, spec.argv[0]);
     launch.input = std::move(*input);
   }

@@ -31,12 +31,13 @@ struct ToDescriptor {
 using OutputTo = std::variant<Inherit, ToNothing, ToFile, ToDescriptor>;
 
 struct ChildSpec {
-  std::vector<std::string> argv;      // argv[0] is looked up in PATH unless it has a '/'
-  std::vector<std::string> env = {};  // NAME=value, added to the caller's environment
-  bool with_stdin = false;            // the caller's stdin, for programs that a person runs
-  std::string input = {};             // otherwise this is what it reads
-  OutputTo output = Inherit{};        // stdout
-  OutputTo errors = Inherit{};        // stderr
+  std::vector<std::string> argv;                 // argv[0] is looked up in PATH unless it has a '/'
+  std::vector<std::string> env = {};             // NAME=value, added to the caller's environment
+  bool with_stdin = false;                       // the caller's stdin, for programs that a person runs
+  std::string input = {};                        // otherwise this is what it reads
+  std::optional<int> input_from = std::nullopt;  // or what comes here; stays the caller's
+  OutputTo output = Inherit{};                   // stdout
+  OutputTo errors = Inherit{};                   // stderr
   bool dies_with_parent = true;
   bool own_session = false;  // a session of its own: the terminal's Ctrl-C does not reach it
   /// The namespace to run in, with its own view of /sys; absent: the calling thread's.

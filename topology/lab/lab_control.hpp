@@ -31,12 +31,17 @@ struct LabUp {
 Result<LabUp> lab_up(std::string_view name, const Fabric& fabric, const LabSettings& settings,
                      const std::filesystem::path& state_root, std::stop_token stop = {});
 
-/// For who loads the lab, as long as it lives: what two load at once, each would take for a fault. Errors:
-/// conflict (another has it), not_found.
-Result<FileDescriptor> claim_lab(std::string_view name, const std::filesystem::path& state_root);
+/// For who loads the lab, as long as it lives.
+using LabClaim = FileDescriptor;
+/// What two load at once, each would take for a fault; and no lab goes down under who loads it. Errors:
+/// conflict (another has it: says which process), not_found.
+Result<LabClaim> claim_lab(std::string_view name, const std::filesystem::path& state_root);
 
+enum class WhenLoaded { refuse, end_it };
 /// Ends the processes in the lab, removes its namespaces and state. True: there was something to remove.
-Result<bool> lab_down(std::string_view name, const std::filesystem::path& state_root);
+/// Error: conflict where someone has claimed the lab, unless `end_it`: his processes end too.
+Result<bool> lab_down(std::string_view name, const std::filesystem::path& state_root,
+                      WhenLoaded when_loaded = WhenLoaded::refuse);
 
 /// Adds to the faults of the link; a fault of the same sort on the same channel is replaced.
 Result<void> lab_fault(const Lab& lab, const FaultSpec& spec, const std::filesystem::path& state_root);

@@ -117,10 +117,14 @@ Result<void> clear_kernel(const LabState& state, const std::filesystem::path& st
   return {};
 }
 
-Result<bool> lab_down(std::string_view name, const std::filesystem::path& state_root) {
+Result<bool> lab_down(std::string_view name, const std::filesystem::path& state_root,
+                      WhenLoaded when_loaded) {
   if (const auto good = check_lab_name(name); !good) return pass_on(good);
   const auto lock = StateLock::take(state_root);
   if (!lock) return pass_on(lock);
+  const auto claim = claim_lab(name, state_root);  // until all is gone
+  if (!claim && claim.error().kind == ErrorKind::conflict && when_loaded == WhenLoaded::refuse)
+    return fail(ErrorKind::conflict, "{}, or end it too with --force", claim.error().message);
   const auto state = read_lab_state(state_root, name);
   if (!state) return remove_orphans(name, state_root);
   if (const auto cleared = clear_kernel(*state, state_root); !cleared) return pass_on(cleared);

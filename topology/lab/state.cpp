@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -17,12 +19,33 @@ namespace weft {
 namespace {
 
 constexpr const char* kFile = "state.json";
+constexpr const char* kLock = "lock";
+constexpr const char* kClaim = "claim";
 constexpr std::chrono::milliseconds kLockPoll{20};
 
 Result<std::string> read_file(const std::filesystem::path& path) {
   std::ifstream file(path);
   if (!file) return fail(ErrorKind::not_found, "cannot read {}", path.string());
   return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+FileDescriptor open_lock(const std::filesystem::path& path) {
+  return FileDescriptor(open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+}
+
+bool is_at(int fd, const std::filesystem::path& path) {
+  struct stat opened {};
+  struct stat there {};
+  return fstat(fd, &opened) == 0 && lstat(path.c_str(), &there) == 0 && opened.st_dev == there.st_dev &&
+         opened.st_ino == there.st_ino;
+}
+
+/// " (process 123)", as its holder wrote it into a claim.
+std::string process_in(int claim) {
+  std::array<char, 32> text{};
+  const auto size = pread(claim, text.data(), text.size() - 1, 0);
+  const auto process = size > 0 ? std::atol(text.data()) : 0;
+  return process > 0 ? fmt::format(" (process {})", process) : "";
 }
 
 tl::unexpected<Error> no_such_lab(const std::filesystem::path& root, std::string_view name) {
@@ -43,7 +66,8 @@ Result<void> check_is_ours(const std::filesystem::path& state_root) {
   if (geteuid() == 0) return {};
   for (const auto& path : {state_root.parent_path(), state_root}) {
     struct stat info {};
-    if (stat(path.c_str(), &info) != 0 || info.st_uid == geteuid() || info.st_uid == 0) continue;
+    // Of a link its maker counts: he chooses where it leads.
+    if (lstat(path.c_str(), &info) != 0 || info.st_uid == geteuid() || info.st_uid == 0) continue;
     return fail(ErrorKind::permission,
                 "{} belongs to another user: set XDG_RUNTIME_DIR to a directory of your own", path.string());
   }
@@ -101,33 +125,49 @@ std::vector<std::string> lab_names(const std::filesystem::path& state_root) {
   return {names.begin(), names.end()};
 }
 
-Result<FileDescriptor> claim_lab(std::string_view name, const std::filesystem::path& state_root) {
-  const auto path = state_directory(state_root, name);
-  FileDescriptor lab(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!lab) return no_such_lab(state_root, name);
-  if (flock(lab.get(), LOCK_EX | LOCK_NB) == 0) return lab;
-  return fail(ErrorKind::conflict,
-              "lab '{}' is being loaded by another weft: each would take the other's load for a fault; wait "
-              "for its end",
-              name);
+Result<LabClaim> claim_lab(std::string_view name, const std::filesystem::path& state_root) {
+  const auto directory = state_directory(state_root, name);
+  LabClaim file(open_lock(directory / kClaim));
+  std::error_code error;
+  if (!file && !std::filesystem::exists(directory, error)) return no_such_lab(state_root, name);
+  if (!file)
+    return fail(ErrorKind::permission, "cannot use {}: {}", (directory / kClaim).string(),
+                std::strerror(errno));
+  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0)
+    return fail(ErrorKind::conflict, "lab '{}' is being loaded by another weft{}: wait for its end", name,
+                process_in(file.get()));
+  const auto text = fmt::format("{}\n", getpid());
+  if (ftruncate(file.get(), 0) != 0 || pwrite(file.get(), text.data(), text.size(), 0) < 0)
+    return fail(ErrorKind::absent, "cannot write {}: {}", (directory / kClaim).string(),
+                std::strerror(errno));
+  return file;
 }
 
 Result<StateLock> StateLock::take(const std::filesystem::path& state_root) {
+  if (const auto ours = check_is_ours(state_root); !ours) return pass_on(ours);
   std::error_code error;
   std::filesystem::create_directories(state_root, error);
   if (const auto ours = check_is_ours(state_root); !ours) return pass_on(ours);
-  FileDescriptor root(open(state_root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!root)
-    return fail(ErrorKind::permission, "cannot use {} for the state of labs: {}", state_root.string(),
-                std::strerror(errno));
+  const auto path = state_root / kLock;
   const auto deadline = std::chrono::steady_clock::now() + kLongestWait;
-  while (flock(root.get(), LOCK_EX | LOCK_NB) != 0) {
+  while (true) {
+    FileDescriptor file = open_lock(path);
+    if (!file)
+      return fail(ErrorKind::permission, "cannot use {} for the state of labs: {}", state_root.string(),
+                  std::strerror(errno));
+    if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) {
+      if (is_at(file.get(), path)) return StateLock(path, std::move(file));
+      continue;  // who had it took the file away between our opening and locking it
+    }
     if (std::chrono::steady_clock::now() > deadline)
       return fail(ErrorKind::timeout, "another weft has been changing the labs in {} for {} s",
                   state_root.string(), kLongestWait.count());
     std::this_thread::sleep_for(kLockPoll);
   }
-  return StateLock(std::move(root));
+}
+
+StateLock::~StateLock() {
+  if (file_) unlink(path_.c_str());
 }
 
 }  // namespace weft

@@ -53,16 +53,22 @@ Result<void> write_lab_state(const std::filesystem::path& state_root, const LabS
 /// Error: not_found (no such lab, with the names of those there are), invalid_input (a damaged file).
 Result<LabState> read_lab_state(const std::filesystem::path& state_root, std::string_view name);
 
-/// One change of a state root at a time, over all processes.
+/// One change of a state root at a time, over all processes. A file of mode 0600, gone with the lock: whoever
+/// may open a file or a directory may hold its lock.
 class StateLock {
  public:
   static constexpr std::chrono::seconds kLongestWait{60};
   /// Makes the root where there is none. Errors: timeout, permission.
   static Result<StateLock> take(const std::filesystem::path& state_root);
+  StateLock(StateLock&&) = default;
+  StateLock& operator=(StateLock&&) = delete;
+  ~StateLock();
 
  private:
-  explicit StateLock(FileDescriptor root) : root_(std::move(root)) {}
-  FileDescriptor root_;
+  StateLock(std::filesystem::path path, FileDescriptor file)
+      : path_(std::move(path)), file_(std::move(file)) {}
+  std::filesystem::path path_;
+  FileDescriptor file_;
 };
 
 }  // namespace weft

@@ -7,8 +7,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <optional>
 #include <thread>
+#include <vector>
 
 #include "probes/engine/raw/socket_address.hpp"
 
@@ -53,58 +53,20 @@ class Request {
   std::size_t size_ = 0;
 };
 
-struct Reply {
-  alignas(nlmsghdr) std::array<std::byte, kReplySize> bytes;
-  std::size_t size = 0;
-};
-
-/// The kernel's answer; an Error with its errno in words where it refuses.
-Result<Reply> converse(const FileDescriptor& netlink, ByteSpan request) {
+/// The kernel's answer as it comes.
+Result<std::vector<std::byte>> converse(const FileDescriptor& netlink, ByteSpan request) {
   if (::send(netlink.get(), request.data(), request.size(), 0) < 0)
     return fail(ErrorKind::internal, "cannot ask the kernel: {}", std::strerror(errno));
   pollfd ready{.fd = netlink.get(), .events = POLLIN, .revents = 0};
   if (::poll(&ready, 1, 1000) <= 0) return fail(ErrorKind::timeout, "the kernel does not answer");
-  Reply reply;
-  const auto size = ::recv(netlink.get(), reply.bytes.data(), reply.bytes.size(), 0);
-  nlmsghdr header{};
-  if (size < static_cast<ssize_t>(sizeof header)) return fail(ErrorKind::internal, "cut short");
-  reply.size = static_cast<std::size_t>(size);
-  std::memcpy(&header, reply.bytes.data(), sizeof header);
-  if (header.nlmsg_type != NLMSG_ERROR) return reply;
-  nlmsgerr error{};
-  std::memcpy(&error, reply.bytes.data() + NLMSG_HDRLEN, std::min(sizeof error, reply.size - NLMSG_HDRLEN));
-  return fail(ErrorKind::absent, "{}", std::strerror(-error.error));
-}
-
-/// The value of the first attribute of `type` behind the fixed part of `body` bytes.
-std::optional<ByteSpan> attribute_of(const Reply& reply, std::size_t body, std::uint16_t type) {
-  const auto bytes = ByteSpan(reply.bytes).first(reply.size);
-  std::size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(body);
-  while (at + sizeof(rtattr) <= bytes.size()) {
-    rtattr attribute{};
-    std::memcpy(&attribute, bytes.data() + at, sizeof attribute);
-    if (attribute.rta_len < sizeof attribute || at + attribute.rta_len > bytes.size()) break;
-    if (attribute.rta_type == type)
-      return bytes.subspan(at + RTA_LENGTH(0), attribute.rta_len - RTA_LENGTH(0));
-    at += RTA_ALIGN(attribute.rta_len);
-  }
-  return std::nullopt;
+  std::vector<std::byte> reply(kReplySize);
+  const auto size = ::recv(netlink.get(), reply.data(), reply.size(), 0);
+  reply.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  return reply;
 }
 
 std::size_t address_size(const IpAddress& address) { return address.is_v6() ? 16 : 4; }
 std::uint8_t family_of(const IpAddress& address) { return address.is_v6() ? AF_INET6 : AF_INET; }
-
-std::optional<IpAddress> to_address(ByteSpan bytes) {
-  if (bytes.size() == 4) {
-    IpAddress::V4 v4;
-    std::memcpy(v4.data(), bytes.data(), 4);
-    return IpAddress(v4);
-  }
-  if (bytes.size() != 16) return std::nullopt;
-  IpAddress::V6 v6;
-  std::memcpy(v6.data(), bytes.data(), 16);
-  return IpAddress(v6);
-}
 
 }  // namespace
 
@@ -118,7 +80,7 @@ Result<KernelNextHops> KernelNextHops::open(const RawNic& nic, const KernelNic& 
   return KernelNextHops(std::move(netlink), std::move(nudge), nic, kernel.index);
 }
 
-Result<KernelNextHops::Way> KernelNextHops::ask_route(const IpAddress& destination, bool through_nic) {
+Result<RouteAnswer> KernelNextHops::ask_route(const IpAddress& destination, bool through_nic) {
   const auto bits = static_cast<unsigned char>(address_size(destination) * 8);
   rtmsg body{};
   body.rtm_family = family_of(destination);
@@ -129,15 +91,10 @@ Result<KernelNextHops::Way> KernelNextHops::ask_route(const IpAddress& destinati
   request.attribute(RTA_SRC, nic_.address.bytes().data(), address_size(nic_.address));
   if (through_nic) request.attribute(RTA_OIF, &index_, sizeof index_);
   const auto reply = converse(netlink_, request.finish());
-  if (!reply)
+  const auto way = reply ? decode_route_answer(*reply) : tl::unexpected(reply.error());
+  if (!way)
     return fail(ErrorKind::absent, "no route from {} ({}) to {}: {}", nic_.interface, to_string(nic_.address),
-                to_string(destination), reply.error().message);
-  Way way{.gateway = destination};
-  if (const auto gateway = attribute_of(*reply, sizeof body, RTA_GATEWAY))
-    way.gateway = to_address(*gateway).value_or(destination);
-  const auto interface = attribute_of(*reply, sizeof body, RTA_OIF);
-  if (interface && interface->size() == sizeof way.interface)
-    std::memcpy(&way.interface, interface->data(), sizeof way.interface);
+                to_string(destination), way.error().message);
   return way;
 }
 
@@ -147,24 +104,17 @@ Result<IpAddress> KernelNextHops::gateway_to(const IpAddress& destination) {
   auto way = ask_route(destination, false);
   if (way && way->interface != index_) way = ask_route(destination, true);
   if (!way) return pass_on(way);
-  return way->gateway;
+  return way->gateway.value_or(destination);
 }
 
 std::optional<MacAddress> KernelNextHops::neighbour(const IpAddress& address) {
-  constexpr int known = NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY;
   ndmsg body{};
   body.ndm_family = family_of(address);
   body.ndm_ifindex = index_;
   Request request(RTM_GETNEIGH, body);
   request.attribute(NDA_DST, address.bytes().data(), address_size(address));
   const auto reply = converse(netlink_, request.finish());
-  if (!reply || reply->size < NLMSG_HDRLEN + sizeof body) return std::nullopt;
-  std::memcpy(&body, reply->bytes.data() + NLMSG_HDRLEN, sizeof body);
-  const auto mac = attribute_of(*reply, sizeof body, NDA_LLADDR);
-  if ((body.ndm_state & known) == 0 || !mac || mac->size() != 6) return std::nullopt;
-  MacAddress found;
-  std::memcpy(found.bytes.data(), mac->data(), 6);
-  return found;
+  return reply ? decode_neighbour_answer(*reply) : std::nullopt;
 }
 
 Result<MacAddress> KernelNextHops::next_hop(const IpAddress& destination) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "probes/engine/raw/nic_lookup.hpp"
+#include "probes/engine/raw/route_answers.hpp"
 
 namespace weft {
 
@@ -18,12 +19,8 @@ class KernelNextHops : public NextHops {
  private:
   KernelNextHops(FileDescriptor netlink, FileDescriptor nudge, RawNic nic, int index)
       : netlink_(std::move(netlink)), nudge_(std::move(nudge)), nic_(std::move(nic)), index_(index) {}
-  struct Way {
-    IpAddress gateway;  // the destination itself where it is on the link
-    int interface = 0;
-  };
   /// The route that packets from this NIC's address take; `through_nic`: if they had to leave by it.
-  Result<Way> ask_route(const IpAddress& destination, bool through_nic);
+  Result<RouteAnswer> ask_route(const IpAddress& destination, bool through_nic);
   Result<IpAddress> gateway_to(const IpAddress& destination);
   std::optional<MacAddress> neighbour(const IpAddress& address);
 

@@ -14,15 +14,19 @@ constexpr std::chrono::seconds kLongestGoodbye{1};
 constexpr char kFailed = '!';
 constexpr char kAnswered = '=';
 
-/// "12 question": from NIC 12.
-std::optional<std::pair<PortId, std::string_view>> read_question(std::string_view text) {
-  std::uint32_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end == text.data() + text.size() || *end != ' ') return std::nullopt;
-  return std::pair(PortId(number), text.substr(static_cast<std::size_t>(end - text.data()) + 1));
+}  // namespace
+
+std::string encode_addressed(const AddressedQuestion& question) {
+  return fmt::format("{} {}", question.from.value(), question.text);
 }
 
-}  // namespace
+std::optional<AddressedQuestion> decode_addressed(std::string_view message) {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(message.data(), message.data() + message.size(), number);
+  if (error != std::errc{} || end == message.data() + message.size() || *end != ' ') return std::nullopt;
+  return AddressedQuestion{PortId(number),
+                           message.substr(static_cast<std::size_t>(end - message.data()) + 1)};
+}
 
 Result<std::unique_ptr<AddressedExchange>> AddressedExchange::open(const StreamCalls& calls,
                                                                    const IpAddress& own, PortId self,
@@ -51,7 +55,7 @@ Result<std::string> AddressedExchange::ask(PortId to, std::string_view question,
   const auto until = Clock::now() + limit;
   const auto stream = MessageStream::connect(calls_, *address, port_, until);
   if (!stream) return pass_on(stream);
-  const auto text = fmt::format("{} {}", self_.value(), question);
+  const auto text = encode_addressed({self_, question});
   const auto asked = stream->send(key_, text, {}, until);
   if (!asked) return pass_on(asked, to_string(*address));
   auto answer = stream->receive(key_, *asked, until);
@@ -74,9 +78,9 @@ void AddressedExchange::serve(const std::stop_token& stop) {
 void AddressedExchange::serve_one(const MessageStream& stream) const {
   const auto message = stream.receive(key_, {}, Clock::now() + kLongestQuestion);
   if (!message) return;  // a stranger gets no answer
-  const auto question = read_question(message->text);
+  const auto question = decode_addressed(message->text);
   if (!question) return;
-  const auto answer = answer_(question->first, question->second);
+  const auto answer = answer_(question->from, question->text);
   const std::string text = answer ? kAnswered + *answer : kFailed + answer.error().message;
   if (stream.send(key_, text, message->tag, Clock::now() + kLongestAnswer))
     stream.await_end(Clock::now() + kLongestGoodbye);

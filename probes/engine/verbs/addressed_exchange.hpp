@@ -15,6 +15,15 @@
 
 namespace weft {
 
+/// A question as it goes over the stream, and back: "12 question", from NIC 12.
+struct AddressedQuestion {
+  PortId from;
+  std::string_view text;  // a view into the message
+};
+std::string encode_addressed(const AddressedQuestion& question);
+/// Absent: it is none.
+std::optional<AddressedQuestion> decode_addressed(std::string_view message);
+
 class AddressedExchange final : public PeerExchange {
  public:
   /// What the engine here says to the question of the engine of NIC `from`. Any thread.

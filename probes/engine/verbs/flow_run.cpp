@@ -5,7 +5,6 @@
 
 #include "probes/engine/verbs/flow_progress.hpp"
 #include "probes/engine/verbs/request_qps.hpp"
-#include "probes/wire/flow_words.hpp"
 #include "probes/wire/roce_message.hpp"
 
 namespace weft {
@@ -132,9 +131,11 @@ class FlowRun {
     }
     auto differing = qps_->close(moved);
     if (shape_.operation == FlowOperation::read) differing = differing_here();
-    for (const std::uint32_t spec : differing)
-      all[spec].error = fmt::format(
-          "{}: what came into memory passed every checksum and is not what was sent", kSilentCorruption);
+    for (const std::uint32_t spec : differing) {
+      all[spec].corrupted = true;
+      all[spec].error =
+          "silent corruption: what came into memory passed every checksum and is not what was sent";
+    }
     return all;
   }
 

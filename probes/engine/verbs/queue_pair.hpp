@@ -98,7 +98,8 @@ class QueuePair {
   QueuePair& operator=(const QueuePair&) = delete;
 
   QpNum number() const;
-  std::uint32_t first_psn() const;
+  /// Of what it sends; by chance.
+  std::uint32_t first_psn() const { return first_psn_; }
   /// What datagrams to it must bring; of its own, by chance.
   std::uint32_t queue_key() const { return queue_key_; }
   /// To ready-to-receive and ready-to-send.
@@ -130,6 +131,7 @@ class QueuePair {
   std::shared_ptr<const VerbsDevice> device_;
   ibv_qp* qp_;
   QpKind kind_;
+  std::uint32_t first_psn_ = 0;
   std::uint32_t queue_key_ = 0;
   std::uint32_t copies_ = 0;  // messages up to this size
   QpRoute route_;

@@ -49,7 +49,8 @@ def probe(source, destination, size):
     payload = head + siphash(key, head + envelope)
     udp_size = size - (40 if v6 else 20)
     payload += bytes(udp_size - 8 - 12 - 8 - len(payload) - 4)
-    bth = struct.pack(">BBHII", 0x64, 0, 0xFFFF, 0xFFFFFE, 0x020304)
+    first = int.from_bytes(siphash(key, struct.pack(">III", 9, 17, 3))[:3], "big")
+    bth = struct.pack(">BBHII", 0x64, 0, 0xFFFF, 0xFFFFFE, first + 0x01020304 & 0xFFFFFF)
     deth = struct.pack(">II", 0x57454654, 0xFFFFFE)
     udp = struct.pack(">HHHH", label, 4791, udp_size, 0)
     if v6:

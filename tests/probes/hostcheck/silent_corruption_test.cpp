@@ -22,7 +22,7 @@ std::vector<VerifiedTransfer> all_pairs(IsBad is_bad) {
     for (std::size_t to = 0; to < 4; ++to) {
       if (from == to) continue;
       const bool bad = is_bad(from, to);
-      transfers.push_back({nic(from), nic(to), 1 << 20, bad ? 3u : 0u,
+      transfers.push_back({nic(from), nic(to), 1 << 20, bad, bad ? 3u : 0u,
                            bad ? std::optional<std::uint64_t>(77) : std::nullopt});
     }
   return transfers;
@@ -47,7 +47,7 @@ TEST(SilentCorruption, TheHostThatAllBadTransfersShareIsNamedAlone) {
 }
 
 TEST(SilentCorruption, OfOnePairAloneBothEndsAreNamed) {
-  const auto found = silent_corruption(fabric(), {{nic(0), nic(3), 4096, 1, 5}});
+  const auto found = silent_corruption(fabric(), {{nic(0), nic(3), 4096, true, 1, 5}});
   ASSERT_EQ(found.size(), 2u);
   for (const auto& one : found) EXPECT_NE(one.text.find("cannot tell which"), std::string::npos) << one.text;
 }
@@ -61,14 +61,24 @@ TEST(SilentCorruption, TwoBadHostsAreBothNamed) {
   for (const auto& one : found) EXPECT_EQ(one.text.find("cannot tell"), std::string::npos) << one.text;
 }
 
+TEST(SilentCorruption, OneBadSenderIsNamedInsteadOfAllWhoReceivedFromIt) {
+  std::vector<VerifiedTransfer> transfers;
+  for (std::size_t to = 1; to < 4; ++to) transfers.push_back({nic(0), nic(to), 4096, true});
+  const auto found = silent_corruption(fabric(), transfers);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].nic, nic(0));
+  EXPECT_EQ(found[0].verdict, Verdict::failed);
+  EXPECT_NE(found[0].text.find("bytes sent from it differ in 3 of 3"), std::string::npos) << found[0].text;
+}
+
 TEST(SilentCorruption, AFlipInTheMemoryOfATransferIsFoundAndNamed) {
   std::vector<std::byte> memory(1 << 16);
   fill_pattern(memory, 42, 0);  // what arrived
   memory[12'345] ^= std::byte{0x20};
   const auto difference = verify_pattern(memory, 42, 0);
-  const auto found =
-      silent_corruption(fabric(), {{nic(0), nic(1), memory.size(), difference.bytes, difference.first.at(0)},
-                                   {nic(0), nic(2), memory.size()}});
+  const auto found = silent_corruption(
+      fabric(), {{nic(0), nic(1), memory.size(), true, difference.bytes, difference.first.at(0)},
+                 {nic(0), nic(2), memory.size()}});
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].nic, nic(1)) << "the sender's other transfer was right";
   EXPECT_NE(found[0].text.find("offset 12345"), std::string::npos) << found[0].text;

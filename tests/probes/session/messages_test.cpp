@@ -99,7 +99,8 @@ std::vector<ToCoordinator> all_to_coordinator() {
                          {4, 1, 4096, microseconds(5), microseconds(6), std::nullopt, std::nullopt,
                           std::nullopt, LabelChange{true, "by the drained state"}},
                          {.spec = 5, .refused = "no memory may be locked"},
-                         {.spec = 6, .packets = 1, .started = microseconds(77)}}},
+                         {.spec = 6, .packets = 1, .started = microseconds(77)},
+                         {.spec = 7, .error = "it changed", .corrupted = true}}},
           TaskResult{TaskId(4), std::nullopt,
                      std::vector<ReceivedTally>{
                          {.batch = BatchId(6), .packets = 2, .missing = std::vector<LossRun>{}},
@@ -207,7 +208,9 @@ TEST(Messages, AnInventoryThatNoHostTellsIsRefused) {
   EXPECT_TRUE(hello(R"("inventory":{"nics":[]})"));
   EXPECT_FALSE(hello(R"("inventory":null)"));
   EXPECT_FALSE(hello(R"("inventory":{"nics":[{"serves":true,"mtu":-1}]})"));
-  EXPECT_FALSE(hello(R"("inventory":{"nics":[],"gaps":["two\nlines"]})"));
+  const auto gap = hello(R"("inventory":{"nics":[],"gaps":["two\nlines"]})");
+  ASSERT_TRUE(gap);
+  EXPECT_EQ(std::get<Hello>(*gap).inventory->gaps, std::vector<std::string>{"two\\x0alines"});
 }
 
 }  // namespace

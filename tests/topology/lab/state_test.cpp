@@ -1,9 +1,13 @@
 #include "topology/lab/state.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <nlohmann/json.hpp>
+#include <thread>
 
+#include "tests/support/test_lab.hpp"
 #include "topology/lab/kernel.hpp"
 #include "topology/lab/names.hpp"
 #include "topology/model/clos.hpp"
@@ -75,6 +79,63 @@ TEST(LabStateJson, RefusesFaultsOnChannelsThatAreNotThere) {
   auto document = to_json(full_state());
   document["faults"][0]["channel"] = 1000;
   EXPECT_EQ(lab_state_from_json(document).error().kind, ErrorKind::invalid_input);
+}
+
+TEST(LabLocks, AreFilesThatOnlyTheirOwnerMayOpen) {
+  const TestDirectory scratch;
+  const auto mode_of = [&](const char* file) {
+    return std::filesystem::symlink_status(scratch.path() / file).permissions();
+  };
+  constexpr auto kOwnerOnly = std::filesystem::perms::owner_read | std::filesystem::perms::owner_write;
+  {
+    const auto lock = StateLock::take(scratch.path());
+    ASSERT_TRUE(lock) << lock.error().message;
+    EXPECT_EQ(mode_of("lock"), kOwnerOnly);
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(scratch.path())) << "gone with the lock";
+  std::filesystem::create_directory(scratch.path() / "a");
+  const auto claim = claim_lab("a", scratch.path());
+  ASSERT_TRUE(claim) << claim.error().message;
+  EXPECT_EQ(mode_of("a/claim"), kOwnerOnly);
+}
+
+TEST(LabLocks, AreTakenOneAfterTheOther) {
+  const TestDirectory scratch;
+  std::atomic<int> inside = 0;
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20; ++i) {
+        const auto lock = StateLock::take(scratch.path());
+        EXPECT_TRUE(lock);
+        EXPECT_EQ(++inside, 1);
+        --inside;
+      }
+    });
+}
+
+TEST(LabLocks, ThroughALinkAreRefused) {
+  const TestDirectory scratch;
+  std::filesystem::create_directory(scratch.path() / "a");
+  std::filesystem::create_symlink(scratch.path() / "elsewhere", scratch.path() / "a/claim");
+  EXPECT_FALSE(claim_lab("a", scratch.path()));
+  EXPECT_FALSE(std::filesystem::exists(scratch.path() / "elsewhere"));
+}
+
+TEST(LabLocks, AClaimedLabDoesNotGoDownUnlessByForce) {
+  const TestDirectory scratch;
+  std::filesystem::create_directory(scratch.path() / "a");
+  const auto claim = claim_lab("a", scratch.path());
+  ASSERT_TRUE(claim);
+  const auto second = claim_lab("a", scratch.path());
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().kind, ErrorKind::conflict);
+  EXPECT_NE(second.error().message.find(std::to_string(getpid())), std::string::npos);
+  const auto down = lab_down("a", scratch.path());
+  ASSERT_FALSE(down);
+  EXPECT_EQ(down.error().kind, ErrorKind::conflict);
+  EXPECT_TRUE(lab_down("a", scratch.path(), WhenLoaded::end_it));
+  EXPECT_TRUE(std::filesystem::is_empty(scratch.path()));
 }
 
 TEST(LabNames, AreLettersDigitsDashesAndUnderscores) {

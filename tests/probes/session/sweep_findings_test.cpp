@@ -1,0 +1,115 @@
+// What a whole sweep makes of signs that are no packets: traces that contradict the fabric, memory that
+// changed behind every checksum.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/compose.hpp"
+#include "probes/session/coordinator_loop.hpp"
+#include "probes/session/sweep.hpp"
+#include "topology/model/clos.hpp"
+#include "topology/model/fabric_builder.hpp"
+
+namespace weft {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+/// The diagnosis of a sweep that takes `fabric` for what stands there, over agents with these engines.
+Diagnosis swept(const Fabric& fabric, const AddressBook& addresses, const OpenEngines& open) {
+  std::vector<ExpectedHost> hosts;
+  std::vector<std::string> names;
+  for (const NodeId host : fabric.hosts()) {
+    hosts.push_back({host, {{"p1", fabric.find_nic(fabric.name_of(host)).value()}}});
+    names.push_back(fabric.name_of(host));
+  }
+  Sweep sweep(fabric, addresses,
+              {.load = LoadLevel::full, .answers_per_second = 1e5, .probes_per_second = 1500}, RunId(1));
+  Coordinator coordinator(fabric, sweep, {RunId(1), {}}, hosts);
+  EXPECT_TRUE(coordinate_in_process(coordinator, names, open, [](const Progress&) {}, {}));
+  return sweep.finish().diagnosis;
+}
+
+/// The same nodes and ports; of the two links the second ends have changed places.
+Fabric with_swapped_cables(const Fabric& fabric, LinkId first, LinkId second) {
+  FabricBuilder builder(fabric.name(), fabric.kind());
+  for (const Node& node : fabric.nodes()) EXPECT_TRUE(builder.add_node(node));
+  for (const Port& port : fabric.ports()) EXPECT_TRUE(builder.add_port(port.node, port.number));
+  for (std::uint32_t l = 0; l < fabric.link_count(); ++l) {
+    const LinkId id(l);
+    const LinkId other = id == first ? second : id == second ? first : id;
+    EXPECT_TRUE(builder.add_link(fabric.link(id).a, fabric.link(other).b, fabric.link(id).rate));
+  }
+  return std::move(builder).build();
+}
+
+std::vector<std::string> links_of(const Fabric& fabric, const Diagnosis& diagnosis) {
+  std::vector<std::string> names;
+  for (const LinkFinding& finding : diagnosis.links) names.push_back(fabric.name_of(finding.link));
+  return names;
+}
+
+struct FourByFour {
+  Fabric fabric = make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 2}).value();
+  AddressBook addresses = plan_addresses(fabric, IpFamily::v4).value().book;
+};
+
+TEST(SweepFindings, TwoSwappedCablesAreNamedThoughNoPacketIsLost) {
+  const FourByFour rig;
+  const auto first = rig.fabric.find_link("leaf1--spine1").value();
+  const auto second = rig.fabric.find_link("leaf2--spine1").value();
+  const Fabric stands = with_swapped_cables(rig.fabric, first, second);
+  const auto found = swept(rig.fabric, rig.addresses, simulated_engines(stands, rig.addresses, {}, 1));
+  EXPECT_EQ(found.verdict, Verdict::failed);
+  EXPECT_THAT(links_of(rig.fabric, found), UnorderedElementsAre("leaf1--spine1", "leaf2--spine1"));
+  for (const LinkFinding& finding : found.links)
+    EXPECT_THAT(finding.evidence, Contains(HasSubstr("a cable is miswired")));
+}
+
+TEST(SweepFindings, NothingIsMiswiredWhereTheFabricIsAsItsFileSays) {
+  const FourByFour rig;
+  const auto found = swept(rig.fabric, rig.addresses, simulated_engines(rig.fabric, rig.addresses, {}, 1));
+  EXPECT_EQ(found.verdict, Verdict::healthy);
+}
+
+/// Flows whose receivers look at what came; what some NICs send arrives changed.
+class LookedAt final : public FlowEngine {
+ public:
+  LookedAt(std::shared_ptr<FlowEngine> real, bool changes) : real_(std::move(real)), changes_(changes) {}
+  Result<std::vector<FlowTally>> run(const FlowRequest& request, std::stop_token stop) override {
+    auto tallies = real_->run(request, stop);
+    if (tallies)
+      for (FlowTally& tally : *tallies) {
+        tally.measure = FlowMeasure{tally.packets, tally.bytes, {}};
+        tally.corrupted = changes_;
+        if (changes_) tally.error = "what came is not what was sent";
+      }
+    return tallies;
+  }
+
+ private:
+  std::shared_ptr<FlowEngine> real_;
+  bool changes_;
+};
+
+TEST(SweepFindings, TheOneHostThatSendsChangedBytesIsNamedNotAllWhoReceiveFromIt) {
+  const FourByFour rig;
+  const PortId bad = rig.fabric.find_nic("host3").value();
+  const auto simulated = simulated_engines(rig.fabric, rig.addresses, {}, 1);
+  const auto open = [&](const NicAssignment& nic, const RunSecrets& secrets) {
+    auto engines = simulated(nic, secrets);
+    if (engines) engines->flows = std::make_shared<LookedAt>(engines->flows, nic.nic == bad);
+    return engines;
+  };
+  const auto found = swept(rig.fabric, rig.addresses, open);
+  EXPECT_EQ(found.verdict, Verdict::failed);
+  ASSERT_EQ(found.hosts.size(), 1u);
+  EXPECT_EQ(found.hosts[0].nic, bad);
+  EXPECT_EQ(found.hosts[0].cause, Cause::corruption);
+  EXPECT_THAT(found.hosts[0].evidence, ElementsAre(HasSubstr("sent from it")));
+}
+
+}  // namespace
+}  // namespace weft
