@@ -8,18 +8,23 @@
 namespace weft {
 namespace {
 
-/// The bus's address; holds the server where that is our own.
+/// A server that runs has one credential for all; of our own each participant has one for itself.
 struct Server {
   std::optional<NatsServer> own;
-  NatsAddress address;
+  NatsAddress running;
+
+  NatsAddress address_for(std::string_view participant) const {
+    return own ? own->address_for(participant) : running;
+  }
 };
 
-Result<Server> open_server(const BusPlace& place) {
+Result<Server> open_server(const BusPlace& place, RunId run, const Fabric& fabric, const AgentSite& site) {
   if (const auto* running = std::get_if<NatsAddress>(&place)) return Server{std::nullopt, *running};
-  auto own = NatsServer::start(std::get<ListenAddress>(place));
+  std::vector<std::string> hosts;
+  for (const AgentHost& host : site.hosts) hosts.push_back(fabric.name_of(host.host));
+  auto own = NatsServer::start(std::get<ListenAddress>(place), run, hosts);
   if (!own) return pass_on(own);
-  const NatsAddress address = own->address();
-  return Server{std::move(*own), address};
+  return Server{std::move(*own), {}};
 }
 
 }  // namespace
@@ -27,14 +32,16 @@ Result<Server> open_server(const BusPlace& place) {
 Result<void> run_with_agents(const AgentSite& site, const BusPlace& place, const Fabric& fabric,
                              Script& script, const RunSecrets& secrets, const OnProgress& on_progress,
                              std::stop_token stop, CoordinatorTiming timing) {
-  const auto server = open_server(place);
+  const auto server = open_server(place, secrets.run, fabric, site);
   if (!server) return pass_on(server);
-  const auto bus = connect_nats(server->address, secrets.run, std::string(kCoordinator));
+  const auto bus = connect_nats(server->address_for(kCoordinator), secrets.run, std::string(kCoordinator));
   if (!bus) return pass_on(bus);
-  auto agents = Agents::start(fabric, site, server->address, secrets.run, stop);
+  const auto bus_of = [&](const std::string& host) { return server->address_for(host); };
+  auto agents = Agents::start(fabric, site, bus_of, secrets.run, stop);
   if (!agents) return pass_on(agents);
   Coordinator coordinator(fabric, script, secrets, expected_hosts(site), timing);
   coordinator.expect_version(std::string(tool_version()));
+  coordinator.name_targets(addresses_of(site));
   return coordinate(**bus, coordinator, on_progress, std::move(stop), [&] { return agents->gone(); });
 }
 

@@ -52,17 +52,25 @@ std::vector<ExpectedHost> expected_hosts(const AgentSite& site) {
   return hosts;
 }
 
-Result<Agents> Agents::start(const Fabric& fabric, const AgentSite& site, const NatsAddress& bus, RunId run,
+std::vector<IpAddress> addresses_of(const AgentSite& site) {
+  std::vector<IpAddress> addresses;
+  for (const AgentHost& host : site.hosts)
+    for (const AgentNic& nic : host.nics) addresses.push_back(nic.report.address);
+  return addresses;
+}
+
+Result<Agents> Agents::start(const Fabric& fabric, const AgentSite& site, const BusOfHost& bus, RunId run,
                              std::stop_token stop) {
   auto logs = ScratchDirectory::make();
   if (!logs) return pass_on(logs);
   Agents agents(std::move(*logs));
   for (const AgentHost& host : site.hosts) {
     if (stop.stop_requested()) break;
-    const auto words = words_of(fabric, host, bus.url, run, site);
+    const NatsAddress address = bus(fabric.name_of(host.host));
+    const auto words = words_of(fabric, host, address.url, run, site);
     ChildSpec spec{.argv = {site.program}};
     for (auto& argument : agent_arguments(words)) spec.argv.push_back(std::move(argument));
-    spec.input = bus.token + "\n";
+    spec.input = credential_line(address.credential) + "\n";
     spec.output = ToNothing{};
     spec.errors = ToFile{agents.log_of(words.host)};
     spec.own_session = true;

@@ -39,12 +39,17 @@ struct AgentSite {
 Result<std::string> own_program();
 
 std::vector<ExpectedHost> expected_hosts(const AgentSite& site);
+/// The addresses of all NICs of the site.
+std::vector<IpAddress> addresses_of(const AgentSite& site);
+
+/// The bus as the agent of this host finds it.
+using BusOfHost = std::function<NatsAddress(const std::string& host)>;
 
 class Agents {
  public:
-  /// Starts one on each host, until `stop` is requested. Each reads the bus's credential from its input; what
-  /// it says on stderr is kept. An Error: the launcher itself cannot be run.
-  static Result<Agents> start(const Fabric& fabric, const AgentSite& site, const NatsAddress& bus, RunId run,
+  /// Starts one on each host, until `stop` is requested. Each reads its credential for the bus from its
+  /// input; what it says on stderr is kept. An Error: the launcher itself cannot be run.
+  static Result<Agents> start(const Fabric& fabric, const AgentSite& site, const BusOfHost& bus, RunId run,
                               std::stop_token stop);
   Agents(Agents&&) = default;
   Agents& operator=(Agents&&) = delete;

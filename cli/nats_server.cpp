@@ -8,30 +8,77 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "collectors/bus/run_certificate.hpp"
+#include "probes/session/bus_permissions.hpp"
+#include "topology/base/check.hpp"
+#include "topology/base/file_descriptor.hpp"
+
 namespace weft {
 namespace {
 
 constexpr auto kStartLimit = std::chrono::seconds(10);
 constexpr auto kPoll = std::chrono::milliseconds(10);
+/// A busy machine whose agents all come at once; the server's own limit is 2.
+constexpr int kHandshakeSeconds = 10;
+constexpr const char* kCertificate = "certificate.pem";
+constexpr const char* kKey = "key.pem";
+constexpr const char* kConfig = "nats.conf";
 
-std::string random_token() {
+std::string random_password() {
   unsigned char bytes[24];
   randombytes_buf(bytes, sizeof bytes);
   char hex[sizeof bytes * 2 + 1];
   return sodium_bin2hex(hex, sizeof hex, bytes, sizeof bytes);
 }
 
-/// The configuration holds the credential: only we may read it.
-Result<void> write_config(const std::filesystem::path& path, const ListenAddress& listen,
-                          const std::string& token) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0) return fail(ErrorKind::permission, "cannot write {}", path.string());
-  const auto text = fmt::format("host: \"{}\"\nport: {}\nauthorization {{ token: \"{}\" }}\n",
-                                to_string(listen.address), listen.port ? int{*listen.port} : -1, token);
-  const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  close(fd);
-  if (!written) return fail(ErrorKind::absent, "cannot write {}: is the disk full?", path.string());
+/// All that the server reads is secret: only we may.
+Result<void> write_secret(const std::filesystem::path& path, std::string_view text) {
+  const FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file) return fail(ErrorKind::permission, "cannot write {}", path.string());
+  if (write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    return fail(ErrorKind::absent, "cannot write {}: is the disk full?", path.string());
   return {};
+}
+
+/// A list of subjects: none has a character that would end its quotation.
+std::string quoted(const std::vector<std::string>& subjects) {
+  return subjects.empty() ? std::string() : fmt::format("\"{}\"", fmt::join(subjects, "\", \""));
+}
+
+using Logins = std::map<std::string, BusLogin, std::less<>>;  // by participant
+
+std::string config_text(const ListenAddress& listen, const std::filesystem::path& directory,
+                        const std::vector<BusUser>& users, const Logins& logins) {
+  auto text = fmt::format(
+      "host: \"{}\"\nport: {}\n"
+      "tls {{ cert_file: \"{}\", key_file: \"{}\", timeout: {} }}\n"
+      "authorization {{\n  timeout: {}\n  users: [\n",
+      to_string(listen.address), listen.port ? int{*listen.port} : -1, (directory / kCertificate).string(),
+      (directory / kKey).string(), kHandshakeSeconds, 2 * kHandshakeSeconds);
+  for (const BusUser& user : users)
+    text += fmt::format(
+        "    {{ user: \"{}\", password: \"{}\", permissions: {{ publish: {{ allow: [{}] }}, subscribe: {{ "
+        "allow: [{}] }} }} }}\n",
+        user.name, logins.at(user.participant).password, quoted(user.may.publish),
+        quoted(user.may.subscribe));
+  return text + "  ]\n}\n";
+}
+
+/// The files that the server starts from, and what each participant shows it.
+Result<Logins> prepare(const ListenAddress& listen, const std::filesystem::path& directory,
+                       const std::vector<BusUser>& users) {
+  const auto made = make_run_certificate();
+  if (!made) return pass_on(made);
+  Logins logins;
+  for (const BusUser& user : users)
+    logins[user.participant] = {user.name, random_password(), made->certificate};
+  const std::pair<const char*, std::string> files[] = {
+      {kCertificate, made->certificate},
+      {kKey, made->key},
+      {kConfig, config_text(listen, directory, users, logins)}};
+  for (const auto& [name, text] : files)
+    if (const auto written = write_secret(directory / name, text); !written) return pass_on(written);
+  return logins;
 }
 
 std::string read_all(const std::filesystem::path& path) {
@@ -49,14 +96,17 @@ std::string url_from(const std::filesystem::path& ports_file) {
 
 }  // namespace
 
-Result<NatsServer> NatsServer::start(const ListenAddress& listen) {
+Result<NatsServer> NatsServer::start(const ListenAddress& listen, RunId run,
+                                     const std::vector<std::string>& hosts) {
+  const auto users = bus_users(run, hosts);
+  if (!users) return pass_on(users);
   auto scratch = ScratchDirectory::make();
   if (!scratch) return pass_on(scratch);
-  const auto config = scratch->path() / "nats.conf";
+  const auto logins = prepare(listen, scratch->path(), *users);
+  if (!logins) return pass_on(logins);
   const auto log = scratch->path() / "nats.log";
-  const std::string token = random_token();
-  if (const auto written = write_config(config, listen, token); !written) return pass_on(written);
-  ChildSpec spec{.argv = {"nats-server", "-c", config, "--ports_file_dir", scratch->path()}};
+  ChildSpec spec{
+      .argv = {"nats-server", "-c", scratch->path() / kConfig, "--ports_file_dir", scratch->path()}};
   spec.output = ToNothing{};
   spec.errors = ToFile{log};
   spec.own_session = true;
@@ -66,8 +116,11 @@ Result<NatsServer> NatsServer::start(const ListenAddress& listen) {
                 child.error().message);
   const auto ports_file = scratch->path() / fmt::format("nats-server_{}.ports", child->pid());
   for (auto waited = Nanoseconds(0); waited < kStartLimit; waited += kPoll) {
-    if (const auto url = url_from(ports_file); !url.empty())
-      return NatsServer(std::move(*scratch), std::move(*child), {url, token});
+    if (const auto url = url_from(ports_file); !url.empty()) {
+      Addresses addresses;
+      for (const auto& [participant, login] : *logins) addresses[participant] = {url, login};
+      return NatsServer(std::move(*scratch), std::move(*child), std::move(addresses));
+    }
     const auto ended = child->wait_for(kPoll);
     if (ended && *ended)
       return fail(ErrorKind::absent, "nats-server ended at once ({}):\n{}", to_string(**ended),
@@ -75,6 +128,12 @@ Result<NatsServer> NatsServer::start(const ListenAddress& listen) {
   }
   return fail(ErrorKind::timeout, "nats-server did not listen on {} within 10 s:\n{}",
               to_string(listen.address), read_all(log));
+}
+
+const NatsAddress& NatsServer::address_for(std::string_view participant) const {
+  const auto found = addresses_.find(participant);
+  WEFT_CHECK(found != addresses_.end());
+  return found->second;
 }
 
 }  // namespace weft

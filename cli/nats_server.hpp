@@ -1,5 +1,8 @@
-// A nats-server of our own: with a credential for this run, ended with the object.
+// A nats-server of our own, for one run: a login for each participant that lets it speak in its own name
+// alone, and TLS with a certificate made for the run. Ended with the object, and its files with it.
 #pragma once
+
+#include <map>
 
 #include "cli/listen_address.hpp"
 #include "cli/scratch_directory.hpp"
@@ -10,18 +13,22 @@ namespace weft {
 
 class NatsServer {
  public:
-  /// Listens in the network namespace of the calling thread. Errors: absent (no nats-server installed, or it
-  /// ended at once: with its own words), timeout.
-  static Result<NatsServer> start(const ListenAddress& listen);
-  const NatsAddress& address() const { return address_; }
+  /// For the coordinator and these hosts. Listens in the network namespace of the calling thread. Errors:
+  /// absent (no nats-server installed, or it ended at once: with its own words), timeout, usage (a host's
+  /// name that no host may have: bus_users).
+  static Result<NatsServer> start(const ListenAddress& listen, RunId run,
+                                  const std::vector<std::string>& hosts);
+  /// As `participant` finds it: kCoordinator, or one of the hosts.
+  const NatsAddress& address_for(std::string_view participant) const;
 
  private:
-  NatsServer(ScratchDirectory scratch, ChildProcess child, NatsAddress address)
-      : scratch_(std::move(scratch)), child_(std::move(child)), address_(std::move(address)) {}
+  using Addresses = std::map<std::string, NatsAddress, std::less<>>;
+  NatsServer(ScratchDirectory scratch, ChildProcess child, Addresses addresses)
+      : scratch_(std::move(scratch)), child_(std::move(child)), addresses_(std::move(addresses)) {}
 
   ScratchDirectory scratch_;
   ChildProcess child_;
-  NatsAddress address_;
+  Addresses addresses_;
 };
 
 }  // namespace weft

@@ -9,6 +9,7 @@ find_package(Boost REQUIRED COMPONENTS program_options)  # libboost-program-opti
 find_package(GTest REQUIRED)               # libgtest-dev, libgmock-dev
 find_package(benchmark REQUIRED)           # libbenchmark-dev
 pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)  # libsodium-dev
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)        # libssl-dev: the certificate of a run's server
 pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate)  # libdeflate-dev: the fast CRC-32 of the ICRC
 
 set(WEFT_FOUND "")

@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <memory>
 #include <mutex>
 
+#include "collectors/bus/message_queue.hpp"
 #include "collectors/bus/parts.hpp"
-#include "collectors/bus/subject.hpp"
+#include "collectors/bus/run_certificate.hpp"
 #include "probes/session/messages_json.hpp"
+#include "probes/session/subject.hpp"
 
 namespace weft {
 namespace {
@@ -21,8 +22,12 @@ constexpr int kReconnects = 10;
 constexpr int kReconnectWaitMs = 300;
 /// Of a server's limit: room for the subject and what the protocol adds.
 constexpr std::size_t kEnvelope = 10'000;
-/// More than a wave of results of the largest lab; beyond it messages are dropped and tasks time out.
-constexpr std::size_t kMostWaiting = 100'000;
+/// One sender may have two of the longest messages under way, in parts or unread; a hundred thousand short
+/// ones are more than a wave of results of the largest lab. All together stay below what a head node can
+/// spare.
+constexpr JoinLimits kUnfinished{
+    .message = kMostMessageBytes, .of_sender = 2 * kMostMessageBytes, .in_all = 8 * kMostMessageBytes};
+constexpr QueueLimits kUnread{.of_sender = 2 * kMostMessageBytes, .in_all = 8 * kMostMessageBytes};
 
 template <auto Destroy>
 struct Destroyer {
@@ -43,8 +48,7 @@ class Inbox {
     auto whole = joiner_.add(message.from, std::move(message.bytes));
     if (!whole) return;
     message.bytes = std::move(*whole);
-    if (messages_.size() < kMostWaiting) messages_.push_back(std::move(message));
-    arrived_.notify_one();
+    if (messages_.add(std::move(message))) arrived_.notify_one();
   }
   void close() {
     const std::lock_guard lock(mutex_);
@@ -54,11 +58,7 @@ class Inbox {
   Result<std::optional<Incoming>> next(Nanoseconds limit) {
     std::unique_lock lock(mutex_);
     arrived_.wait_for(lock, limit, [this] { return closed_ || !messages_.empty(); });
-    if (!messages_.empty()) {
-      std::optional<Incoming> first(std::move(messages_.front()));
-      messages_.pop_front();
-      return first;
-    }
+    if (!messages_.empty()) return messages_.take();
     if (closed_)
       return fail(ErrorKind::absent,
                   "the connection to the NATS server is lost: is nats-server still running?");
@@ -68,8 +68,8 @@ class Inbox {
  private:
   std::mutex mutex_;
   std::condition_variable arrived_;
-  std::deque<Incoming> messages_;
-  PartJoiner joiner_{kMostMessageBytes};
+  MessageQueue messages_{kUnread};
+  PartJoiner joiner_{kUnfinished};
   bool closed_ = false;
 };
 
@@ -111,7 +111,8 @@ class NatsBus : public Bus {
       return fail(ErrorKind::internal, "no memory for a NATS connection");
     const Options options(raw);
     natsOptions_SetURL(raw, address.url.c_str());
-    if (!address.token.empty()) natsOptions_SetToken(raw, address.token.c_str());
+    if (const auto status = authenticate(raw, address.credential); status != NATS_OK)
+      return refused(address, status);
     natsOptions_SetTimeout(raw, kConnectTimeoutMs);
     natsOptions_SetMaxReconnect(raw, kReconnects);
     natsOptions_SetReconnectWait(raw, kReconnectWaitMs);
@@ -131,9 +132,13 @@ class NatsBus : public Bus {
     subscription_.reset(subscription);
     const auto told = natsSubscription_SetOnCompleteCB(subscription, on_last_message, for_messages.release());
     if (told != NATS_OK) return refused(address, told);
-    // The server knows the subscription before anyone is told that we are here.
+    // The server knows the subscription before anyone is told that we are here, and has refused it if it
+    // will.
     if (const auto flushed = natsConnection_FlushTimeout(connection, kConnectTimeoutMs); flushed != NATS_OK)
       return refused(address, flushed);
+    const char* words = nullptr;
+    if (const auto last = natsConnection_GetLastError(connection, &words); last == NATS_NOT_PERMITTED)
+      return refused(address, last);
     return {};
   }
 
@@ -158,6 +163,18 @@ class NatsBus : public Bus {
   Result<std::optional<Incoming>> receive(Nanoseconds limit) override { return inbox_->next(limit); }
 
  private:
+  static natsStatus authenticate(natsOptions* options, const BusCredential& credential) {
+    if (const auto* token = std::get_if<std::string>(&credential))
+      return token->empty() ? NATS_OK : natsOptions_SetToken(options, token->c_str());
+    const auto& login = std::get<BusLogin>(credential);
+    auto status = natsOptions_SetSecure(options, true);
+    if (status == NATS_OK) status = natsOptions_SetCATrustedCertificates(options, login.certificate.c_str());
+    if (status == NATS_OK) status = natsOptions_SetExpectedHostname(options, kRunServerName);
+    if (status == NATS_OK)
+      status = natsOptions_SetUserInfo(options, login.user.c_str(), login.password.c_str());
+    return status;
+  }
+
   /// The server's own limit, 1 MB unless it was set otherwise.
   std::size_t most_at_once() const {
     const auto limit =
@@ -168,6 +185,9 @@ class NatsBus : public Bus {
   static tl::unexpected<Error> refused(const NatsAddress& address, natsStatus status) {
     if (status == NATS_CONNECTION_AUTH_FAILED || status == NATS_NOT_PERMITTED)
       return fail(ErrorKind::permission, "the NATS server at {} refuses the credential ({})", address.url,
+                  natsStatus_GetText(status));
+    if (status == NATS_SSL_ERROR || status == NATS_SECURE_CONNECTION_WANTED)
+      return fail(ErrorKind::absent, "what answers at {} is not the server of this run ({})", address.url,
                   natsStatus_GetText(status));
     return fail(ErrorKind::absent, "no connection to the NATS server at {}: {}", address.url,
                 natsStatus_GetText(status));

@@ -6,18 +6,19 @@
 #include <memory>
 #include <string>
 
+#include "collectors/bus/credential.hpp"
 #include "probes/session/bus.hpp"
 #include "topology/base/ids.hpp"
 
 namespace weft {
 
 struct NatsAddress {
-  std::string url;    // nats://HOST:PORT
-  std::string token;  // the server's credential
+  std::string url;           // nats://HOST:PORT
+  BusCredential credential;  // with a login the connection is encrypted, and the server must prove who it is
 };
 
-/// `self`: this participant's name: a host's, or kCoordinator. Errors: timeout or absent (no server answers
-/// at the url), permission (the server refuses the token).
+/// `self`: this participant's name: a host's, or kCoordinator. Errors: absent (no server answers at the url,
+/// or it is not the one of the login), permission (the server refuses the credential, or this name with it).
 Result<std::unique_ptr<Bus>> connect_nats(const NatsAddress& address, RunId run, const std::string& self);
 
 }  // namespace weft

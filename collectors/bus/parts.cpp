@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include "topology/base/bytes.hpp"
 #include "topology/base/check.hpp"
@@ -15,8 +16,7 @@ constexpr std::size_t kHeader = 13;
 constexpr std::size_t kNumberAt = 1;
 constexpr std::size_t kIndexAt = 5;
 constexpr std::size_t kCountAt = 9;
-/// One a NIC's thread, and NICs are few: more unfinished messages of one sender are a sender gone wrong.
-constexpr std::size_t kMostBegun = 64;
+constexpr std::size_t kCost = 256;  // of an unfinished message beside its bytes
 
 std::string header(std::uint32_t number, std::uint32_t index, std::uint32_t count) {
   std::array<std::byte, kHeader> bytes{};
@@ -44,35 +44,68 @@ std::vector<std::string> cut_into_parts(std::string_view message, std::uint32_t 
 std::optional<std::string> PartJoiner::add(const std::string& from, std::string bytes) {
   if (!bytes.starts_with('\0')) return bytes;
   if (bytes.size() < kHeader) return std::nullopt;
-  const auto raw = std::as_bytes(std::span(bytes));
-  const auto index = load_be32(raw, kIndexAt);
-  const auto count = load_be32(raw, kCountAt);
-  const Key key(from, load_be32(raw, kNumberAt));
-  if (index >= count) return std::nullopt;
-  if (index == 0) {
-    if (!begun_.contains(key)) forget_others_of(from);
-    begun_[key] = Begun{count, 0, {}};
+  const auto sender = senders_.try_emplace(from).first;
+  auto whole = take(sender->second, std::move(bytes));
+  if (sender->second.begun.empty()) senders_.erase(sender);
+  while (kept_ > limits_.in_all) {
+    const auto kept = [](const auto& each) { return each.second.kept; };
+    const auto most = std::ranges::max_element(senders_, {}, kept);
+    kept_ -= most->second.kept;
+    senders_.erase(most);
   }
-  const auto found = begun_.find(key);
-  if (found == begun_.end()) return std::nullopt;
-  Begun& message = found->second;
-  if (message.next != index || message.count != count ||
-      message.bytes.size() + bytes.size() > most_ + kHeader) {
-    begun_.erase(found);
-    return std::nullopt;
-  }
-  message.bytes.append(bytes, kHeader);
-  if (++message.next < count) return std::nullopt;
-  std::string whole = std::move(message.bytes);
-  begun_.erase(found);
   return whole;
 }
 
-/// Room for one more of this sender: what it began with the lowest numbers is given up.
-void PartJoiner::forget_others_of(const std::string& from) {
-  const auto first = begun_.lower_bound({from, 0});
-  const auto last = begun_.upper_bound({from, std::numeric_limits<std::uint32_t>::max()});
-  if (static_cast<std::size_t>(std::distance(first, last)) >= kMostBegun) begun_.erase(first);
+std::optional<std::string> PartJoiner::take(Sender& sender, std::string bytes) {
+  const auto raw = std::as_bytes(std::span(bytes));
+  const auto number = load_be32(raw, kNumberAt);
+  const auto index = load_be32(raw, kIndexAt);
+  const auto count = load_be32(raw, kCountAt);
+  if (index >= count) return std::nullopt;
+  if (index == 0) {
+    forget(sender, number);
+    sender.begun[number] = Begun{count, 0, {}};
+    sender.kept += kCost;
+    kept_ += kCost;
+  }
+  const auto found = sender.begun.find(number);
+  if (found == sender.begun.end()) return std::nullopt;
+  Begun& message = found->second;
+  const std::size_t more = bytes.size() - kHeader;
+  if (message.next != index || message.count != count || message.bytes.size() + more > limits_.message) {
+    forget(sender, number);
+    return std::nullopt;
+  }
+  message.bytes.append(bytes, kHeader);
+  sender.kept += more;
+  kept_ += more;
+  if (++message.next < count) {
+    make_room(sender, number);
+    return std::nullopt;
+  }
+  const std::size_t size = message.bytes.size();
+  std::string whole = std::exchange(message.bytes, {});
+  sender.kept -= size;
+  kept_ -= size;
+  forget(sender, number);
+  return whole;
+}
+
+/// For `number`, to which something was added: others of its sender are given up, those begun first first.
+void PartJoiner::make_room(Sender& sender, std::uint32_t number) {
+  while (sender.kept > limits_.of_sender && sender.begun.size() > 1) {
+    const auto first = sender.begun.begin();
+    forget(sender, first->first == number ? std::next(first)->first : first->first);
+  }
+}
+
+void PartJoiner::forget(Sender& sender, std::uint32_t number) {
+  const auto found = sender.begun.find(number);
+  if (found == sender.begun.end()) return;
+  const std::size_t less = kCost + found->second.bytes.size();
+  sender.kept -= less;
+  kept_ -= less;
+  sender.begun.erase(found);
 }
 
 }  // namespace weft

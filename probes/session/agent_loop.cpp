@@ -1,9 +1,11 @@
 #include "probes/session/agent_loop.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
 
+#include "probes/session/answer_check.hpp"
 #include "probes/session/messages_json.hpp"
 #include "probes/session/nic_worker.hpp"
 #include "probes/session/peer_line.hpp"
@@ -59,6 +61,8 @@ class AgentLoop {
   void on(const StartRun& start) {
     if (started_) return;
     started_ = true;
+    targets_ = start.targets;
+    std::ranges::sort(targets_);
     Ready ready{start.secrets.run, {}, {}};
     for (const NicAssignment& nic : start.nics) {
       auto engines = open_(nic, start.secrets);
@@ -75,10 +79,14 @@ class AgentLoop {
 
   void on(const Task& task) {
     const auto worker = workers_.find(task.nic);
-    if (worker != workers_.end()) return worker->second->add(task);
-    const Result<TaskAnswer> unknown =
-        fail(ErrorKind::invalid_input, "this agent serves no NIC {}", task.nic.value());
-    [[maybe_unused]] const auto sent = send(result_of(task.id, task.work, unknown));
+    if (worker == workers_.end())
+      return refuse(task, fail(ErrorKind::invalid_input, "this agent serves no NIC {}", task.nic.value()));
+    if (const auto known = check_targets(task.work, targets_); !known) return refuse(task, pass_on(known));
+    worker->second->add(task);
+  }
+
+  void refuse(const Task& task, const Result<TaskAnswer>& why) {
+    [[maybe_unused]] const auto sent = send(result_of(task.id, task.work, why));
   }
 
   void meet(PortId nic, const std::shared_ptr<PeerService>& service) {
@@ -116,6 +124,7 @@ class AgentLoop {
   bool over_ = false;
   Clock::time_point last_spoken_{};
   Clock::time_point last_heard_ = Clock::now();
+  std::vector<IpAddress> targets_;  // sorted
   std::map<PortId, std::unique_ptr<PeerLine>> lines_;
   std::map<PortId, std::shared_ptr<PeerService>> services_;
   std::map<PortId, std::unique_ptr<NicWorker>> workers_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "probes/session/answer_check.hpp"
+
 namespace weft {
 namespace {
 
@@ -65,7 +67,7 @@ void Coordinator::on(Agent& agent, const std::string& name, const Hello& hello, 
     return lose(name, "its agent was started again during the sweep", actions);
   agent.state = AgentState::starting;
   agent.inventory = hello.inventory;
-  actions.push_back(SendToAgent{name, StartRun{secrets_, agent.expected.nics}});
+  actions.push_back(SendToAgent{name, StartRun{secrets_, agent.expected.nics, targets_}});
 }
 
 void Coordinator::on(Agent& agent, const std::string& name, const Ready& ready, Actions& actions) {
@@ -89,7 +91,7 @@ void Coordinator::on(Agent& agent, const std::string& name, const Ready& ready, 
   if (phase_ == Phase::gathering && all_gathered()) begin_wave(actions);
 }
 
-void Coordinator::on(Agent&, const std::string& name, const TaskResult& result, Actions& actions) {
+void Coordinator::on(Agent& agent, const std::string& name, const TaskResult& result, Actions& actions) {
   const auto found = outstanding_.find(result.id);
   if (found == outstanding_.end() || found->second.host != name) return;
   const WorkItem& item = wave_[found->second.item];
@@ -100,6 +102,12 @@ void Coordinator::on(Agent&, const std::string& name, const TaskResult& result, 
   }
   if (result.answer.index() != item.work.index())
     return lose(name, fmt::format("its agent answered something else while {}", script_.doing()), actions);
+  if (const auto believed = check_answer(item.work, result.answer); !believed) {
+    const PortId nic = item.nic;
+    script_.blame({agent.expected.host, nic, Verdict::failed, std::nullopt, believed.error().message});
+    script_.exclude(nic);
+    return take(result.id, nullptr, actions);
+  }
   take(result.id, &result.answer, actions);
 }
 

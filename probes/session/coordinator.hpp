@@ -52,6 +52,9 @@ class Coordinator {
   /// Agents of another version are given up: their messages may mean something else. Call before start.
   void expect_version(std::string version) { version_ = std::move(version); }
 
+  /// The addresses of the run's NICs: agents refuse tasks that send to another. Call before start.
+  void name_targets(std::vector<IpAddress> targets) { targets_ = std::move(targets); }
+
   using Actions = std::vector<CoordinatorAction>;
   /// Call first.
   Actions start(TimePoint now);
@@ -104,6 +107,7 @@ class Coordinator {
   CoordinatorTiming timing_;
   Script& script_;
   std::string version_;  // empty: any
+  std::vector<IpAddress> targets_;
   std::map<std::string, Agent> agents_;
   std::map<PortId, std::string> host_of_nic_;
   Phase phase_ = Phase::gathering;

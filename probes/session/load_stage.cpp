@@ -40,7 +40,10 @@ std::vector<WorkItem> LoadStage::next_wave() {
     return receipt_work(rounds_[round]);
   }
   if (round > 0) conclude(rounds_[round - 1]);
-  if (round >= rounds_.size()) return {};
+  if (round >= rounds_.size()) {
+    note_contradictions(*state_, std::move(contradictions_));
+    return {};
+  }
   ++wave_;
   return flow_work(rounds_[round]);
 }
@@ -142,8 +145,14 @@ const ReceivedTally* LoadStage::receipt_of(const PlannedFlow& flow, std::uint32_
 }
 
 void LoadStage::gather(Gathered& into, const PlannedFlow& flow, const FlowTally& tally, PathLabel label) {
-  into.has_receiver = receipts_.contains(flow.pair.dst);
+  into.has_receiver = into.has_receiver && receipts_.contains(flow.pair.dst);
   if (!into.has_receiver) return;
+  const ReceivedTally* received = receipt_of(flow, tally.spec);
+  if (auto what = contradiction_of(tally, received)) {
+    contradictions_.push_back({poster(flow), flow.pair.dst, std::move(*what)});
+    into.has_receiver = false;  // none that could be believed
+    return;
+  }
   // A flow of a stated volume ends when it is done, and its last message has no pause behind it: a volume of
   // a few would seem faster than its pace. One of a stated time that is cut short counts as if it had gone on
   // without moving anything.
@@ -161,7 +170,7 @@ void LoadStage::gather(Gathered& into, const PlannedFlow& flow, const FlowTally&
   into.longest_gap = std::max(into.longest_gap, tally.longest_gap);
   if (tally.started) into.started = std::min(into.started.value_or(*tally.started), *tally.started);
   into.sent += tally.packets;
-  if (const ReceivedTally* received = receipt_of(flow, tally.spec)) {
+  if (received) {
     into.delivered = into.delivered + over(received->bytes, std::max(span, received->last - received->first));
     into.unread = std::max(into.unread, received->dropped);
   }

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "probes/plan/load_plan.hpp"
-#include "probes/session/stage.hpp"
+#include "probes/session/contradictions.hpp"
 
 namespace weft {
 
@@ -54,6 +54,7 @@ class LoadStage : public Stage {
   std::map<PortId, std::vector<Posted>> by_nic_;  // by spec
   std::map<PortId, std::vector<FlowTally>> tallies_;
   std::map<PortId, std::vector<ReceivedTally>> receipts_;
+  std::vector<Contradiction> contradictions_;  // of all rounds
 };
 
 }  // namespace weft

@@ -28,6 +28,7 @@ struct NicAssignment {
 struct StartRun {
   RunSecrets secrets;
   std::vector<NicAssignment> nics;
+  std::vector<IpAddress> targets = {};  // of all NICs of the run: an agent sends to no other address
   friend bool operator==(const StartRun&, const StartRun&) = default;
 };
 /// Asks a NIC's responder what it received.

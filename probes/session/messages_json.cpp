@@ -34,7 +34,8 @@ Json message_json(const StartRun& m) {
   return {{"type", "start"},
           {"run", m.secrets.run.value()},
           {"key", key_text(m.secrets.key)},
-          {"nics", rows(m.nics, nic)}};
+          {"nics", rows(m.nics, nic)},
+          {"targets", rows(m.targets, [](const IpAddress& target) { return Json(to_string(target)); })}};
 }
 Json message_json(const Task& m) {
   return {{"type", "task"},
@@ -91,7 +92,8 @@ StartRun start_from(const Json& v) {
     return NicAssignment{text(element(row, 0)), id<PortId>(element(row, 1))};
   };
   return {{id<RunId>(field(v, "run")), key_from(text(field(v, "key")))},
-          list<NicAssignment>(field(v, "nics"), nic)};
+          list<NicAssignment>(field(v, "nics"), nic),
+          list<IpAddress>(field(v, "targets"), address)};
 }
 
 Hello hello_from(const Json& v) {
@@ -154,9 +156,7 @@ std::string encode_any(const Message& message) {
 
 template <class Message>
 Result<Message> decode_any(std::string_view bytes, Message (*read)(const Json&)) {
-  if (bytes.size() > kMostMessageBytes)
-    return fail(ErrorKind::invalid_input, "a message of {} bytes is longer than {}", bytes.size(),
-                kMostMessageBytes);
+  if (const auto fits = check_json_limits(bytes, kMessageLimits); !fits) return pass_on(fits);
   Json value = Json::parse(bytes, nullptr, false);
   if (value.is_discarded())
     return fail(ErrorKind::invalid_input, "a message of {} bytes is no JSON", bytes.size());

@@ -1,5 +1,5 @@
 // Messages as JSON text and back. Decoding trusts nothing: sizes, ranges and kinds are checked, and what does
-// not fit is an Error. A message is at most kMostMessageBytes long.
+// not fit is an Error, before it is parsed where parsing alone would cost too much (kMessageLimits).
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,15 @@
 #include <string_view>
 
 #include "probes/session/messages.hpp"
+#include "topology/base/json_limits.hpp"
 
 namespace weft {
 
-/// The answers to some two million probes: far more than a task asks for. A bus may carry it in parts.
+/// The longest text that peers may send each other. A bus may carry it in parts.
 inline constexpr std::size_t kMostMessageBytes = 64'000'000;
+/// So many values tell of half a million probes, which is far more than a task asks for, and take a parser
+/// half a gigabyte at worst. The deepest message, a host's inventory, has 7 levels.
+inline constexpr JsonLimits kMessageLimits{.bytes = kMostMessageBytes, .depth = 16, .values = 4'000'000};
 
 std::string encode(const ToAgent& message);
 std::string encode(const ToCoordinator& message);

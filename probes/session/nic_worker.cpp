@@ -8,10 +8,9 @@ namespace {
 /// Sends what came of a task; an answer too long for one message becomes an error that says so.
 void send_result(Bus& bus, const Task& task, const Result<TaskAnswer>& answer) {
   auto bytes = encode(ToCoordinator(result_of(task.id, task.work, answer)));
-  if (bytes.size() > kMostMessageBytes) {
+  if (const auto fits = check_json_limits(bytes, kMessageLimits); !fits) {
     const Result<TaskAnswer> too_long =
-        fail(ErrorKind::internal, "the answer to task {} is {} bytes long; at most {} fit a message",
-             task.id.value(), bytes.size(), kMostMessageBytes);
+        fail(ErrorKind::internal, "the answer to task {}: {}", task.id.value(), fits.error().message);
     bytes = encode(ToCoordinator(result_of(task.id, task.work, too_long)));
   }
   // A lost bus is noticed by the loop that reads from it.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "probes/session/contradictions.hpp"
 #include "probes/session/peer_list.hpp"
 #include "probes/session/refusal.hpp"
 #include "topology/findings/loss_runs.hpp"
@@ -127,6 +128,7 @@ void PingStage::conclude() {
       if (tally.batch == batch_) by_key[receipt_key(tally.from, tally.spec)] = &tally;
   }
   begin_on_clock();
+  std::vector<Told> told;
   for (const auto& [nic, tallies] : tallies_)
     for (const PingTally& tally : tallies) {
       if (tally.spec >= by_nic_[nic].size()) continue;
@@ -138,8 +140,9 @@ void PingStage::conclude() {
       const auto receiver = index.find(ping.pair.dst);
       if (receiver == index.end()) continue;  // nobody to say what arrived: no evidence
       const auto at = receiver->second.find(receipt_key(nic, tally.spec));
-      observe(ping, tally, at == receiver->second.end() ? nullptr : at->second);
+      told.push_back({&ping, &tally, at == receiver->second.end() ? nullptr : at->second});
     }
+  observe_all(told);
   excuse();
   tallies_.clear();
   receipts_.clear();
@@ -154,6 +157,19 @@ void PingStage::begin_on_clock() {
       if (!is_new) first->second = std::min(first->second, tally.window->start);
     }
   state_->clock.begin_wave(first_sends);
+}
+
+/// What contradicts itself is no evidence, and nothing that its culprit says.
+void PingStage::observe_all(const std::vector<Told>& told) {
+  std::vector<Contradiction> contradictions;
+  for (const auto& [ping, sent, received] : told)
+    if (auto what = contradiction_of(*sent, received))
+      contradictions.push_back({ping->pair.src, ping->pair.dst, std::move(*what)});
+  const auto culprits = note_contradictions(*state_, std::move(contradictions));
+  for (const auto& [ping, sent, received] : told)
+    if (!culprits.contains(ping->pair.src) && !culprits.contains(ping->pair.dst) &&
+        !contradiction_of(*sent, received))
+      observe(*ping, *sent, received);
 }
 
 /// What hosts dropped unread is no loss of the fabric.
@@ -171,9 +187,9 @@ void PingStage::excuse() {
 void PingStage::observe(const PlannedPing& ping, const PingTally& tally, const ReceivedTally* received) {
   SweepState& s = *state_;
   if (tally.sent == 0) return;
-  const std::uint64_t arrived = received ? std::min<std::uint64_t>(received->packets, tally.sent) : 0;
+  const std::uint64_t arrived = received ? received->packets : 0;
   // A packet that came damaged came: it is no loss, and no one answers it.
-  const std::uint64_t corrupt = received ? std::min(received->corrupt, tally.sent - arrived) : 0;
+  const std::uint64_t corrupt = received ? received->corrupt : 0;
   const std::uint64_t lost = tally.sent - arrived - corrupt;
   const auto window = tally.window ? s.clock.window(ping.pair.src, *tally.window) : std::nullopt;
   const auto lost_there = missing(received, tally.sent);
@@ -188,8 +204,8 @@ void PingStage::observe(const PlannedPing& ping, const PingTally& tally, const R
   s.sent += tally.sent;
   s.lost += lost;
   if (!ping.back || arrived == 0) return;
-  const std::uint64_t answered = std::min<std::uint64_t>(tally.answered, arrived);
-  const std::uint64_t damaged = std::min<std::uint64_t>(tally.corrupt, arrived - answered);
+  const std::uint64_t answered = tally.answered;
+  const std::uint64_t damaged = tally.corrupt;
   const std::uint64_t lost_back = arrived - answered - damaged;
   echoed_to_[ping.pair.src].push_back(s.observations.probes.size());
   s.observations.probes.push_back(

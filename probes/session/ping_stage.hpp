@@ -28,8 +28,15 @@ class PingStage : public Stage {
   enum class Wave { pings, receipts, done };
   std::vector<WorkItem> ping_work();
   std::vector<WorkItem> receipt_work();
+  /// What one NIC sent by one ping, and what its peer says of it; null: nothing came.
+  struct Told {
+    const PlannedPing* ping;
+    const PingTally* sent;
+    const ReceivedTally* received;
+  };
   void conclude();
   void begin_on_clock();
+  void observe_all(const std::vector<Told>& told);
   void observe(const PlannedPing& ping, const PingTally& tally, const ReceivedTally* received);
   void excuse();
 

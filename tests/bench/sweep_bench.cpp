@@ -106,10 +106,11 @@ Ran simulate_24576(const Scratch& scratch) {
 
 /// Proportional set size of an agent that has said hello and waits, in MB.
 double agent_idle_mb() {
-  const auto server = must(NatsServer::start({must(IpAddress::parse("127.0.0.1"))}));
-  ChildSpec spec{.argv = {kWeft, "agent", "--server", server.address().url, "--run", "1", "--host", "h",
-                          "--nic", "lo=127.0.0.1"}};
-  spec.env = {"WEFT_BUS_TOKEN=" + server.address().token};
+  const auto server = must(NatsServer::start({must(IpAddress::parse("127.0.0.1"))}, RunId(1), {"h"}));
+  const NatsAddress& bus = server.address_for("h");
+  ChildSpec spec{
+      .argv = {kWeft, "agent", "--server", bus.url, "--run", "1", "--host", "h", "--nic", "lo=127.0.0.1"}};
+  spec.env = {"WEFT_BUS_TOKEN=" + credential_line(bus.credential)};
   spec.output = ToNothing{};
   spec.errors = ToNothing{};
   auto agent = must(ChildProcess::start(spec));

@@ -137,7 +137,7 @@ inline Violations wrong_includes(const std::vector<SourceFile>& files) {
 inline Violations device_headers_outside_adapters(const std::vector<SourceFile>& files) {
   constexpr auto kDevices = std::to_array<std::string_view>(
       {"infiniband/", "rdma/", "rte_", "cuda", "nccl", "hwloc", "nats/", "linux/", "libnetfilter_queue/",
-       "net/if", "netpacket/", "sqlite3", "httplib"});
+       "net/if", "netpacket/", "openssl/", "sqlite3", "httplib"});
   Violations found;
   for (const SourceFile& file : files)
     for (const Include& include : file.includes)

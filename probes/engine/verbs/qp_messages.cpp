@@ -5,10 +5,15 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "topology/base/json_limits.hpp"
+
 namespace weft {
 namespace {
 
 using nlohmann::json;
+
+/// Of kMostQps queue pairs, eight values each.
+constexpr JsonLimits kLimits{.bytes = 4'000'000, .depth = 4, .values = 8 * kMostQps + 100};
 
 json to_json(const PortAddress& address) {
   return {{"gid", address.gid}, {"lid", address.lid.value()}, {"lmc", address.lmc}};
@@ -139,6 +144,7 @@ CloseQps close_from(const json& in) {
 
 template <class T, class Read>
 Result<T> read_with(std::string_view text, Read read) {
+  if (const auto fits = check_json_limits(text, kLimits); !fits) return pass_on(fits);
   try {
     return T(read(json::parse(text)));
   } catch (const json::exception& error) {

@@ -8,6 +8,7 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kMost = 1000;
+constexpr JoinLimits kLimits{.message = kMost, .of_sender = 5000, .in_all = 20'000};
 
 std::string text_of(std::size_t size) {
   std::string text(size, '\0');
@@ -32,7 +33,7 @@ TEST(Parts, AMessageThatFitsTravelsAsItIs) {
 }
 
 TEST(Parts, WhatIsCutComesBackWholeAndNoPartIsTooLong) {
-  PartJoiner joiner(kMost);
+  PartJoiner joiner(kLimits);
   for (const std::size_t size :
        {std::size_t{101}, std::size_t{174}, std::size_t{175}, std::size_t{999}, kMost}) {
     const auto parts = cut_into_parts(text_of(size), 7, 100);
@@ -43,13 +44,13 @@ TEST(Parts, WhatIsCutComesBackWholeAndNoPartIsTooLong) {
 }
 
 TEST(Parts, AMessageThatLooksLikeAPartIsNotTakenForOne) {
-  PartJoiner joiner(kMost);
+  PartJoiner joiner(kLimits);
   const std::string message("\0\0\0", 3);
   EXPECT_EQ(joined(joiner, cut_into_parts(message, 7, 100)), message);
 }
 
 TEST(Parts, MessagesThatTravelAtTheSameTimeAreKeptApart) {
-  PartJoiner joiner(kMost);
+  PartJoiner joiner(kLimits);
   const auto one = cut_into_parts(text_of(150), 1, 100);
   const auto two = cut_into_parts("x" + text_of(150), 2, 100);
   EXPECT_FALSE(joiner.add("host1", one[0]));
@@ -61,7 +62,7 @@ TEST(Parts, MessagesThatTravelAtTheSameTimeAreKeptApart) {
 }
 
 TEST(Parts, AMessageWithAGapIsDroppedAndTheNextIsWhole) {
-  PartJoiner joiner(kMost);
+  PartJoiner joiner(kLimits);
   const auto parts = cut_into_parts(text_of(300), 1, 100);
   EXPECT_FALSE(joiner.add("host1", parts[0]));
   for (std::size_t i = 2; i < parts.size(); ++i) EXPECT_FALSE(joiner.add("host1", parts[i]));
@@ -69,24 +70,68 @@ TEST(Parts, AMessageWithAGapIsDroppedAndTheNextIsWhole) {
 }
 
 TEST(Parts, AMessageLongerThanAllowedIsDropped) {
-  PartJoiner joiner(kMost);
+  PartJoiner joiner(kLimits);
   EXPECT_EQ(joined(joiner, cut_into_parts(text_of(kMost + 1), 1, 100)), std::nullopt);
 }
 
 TEST(Parts, WhatIsNoPartIsDropped) {
-  PartJoiner joiner(kMost);
+  PartJoiner joiner(kLimits);
   EXPECT_FALSE(joiner.add("host1", std::string("\0abc", 4)));
   EXPECT_FALSE(joiner.add("host1", std::string(13, '\0')));
   EXPECT_EQ(joiner.add("host1", ""), "");
 }
 
 TEST(Parts, WhatIsNeverFinishedIsForgotten) {
-  PartJoiner joiner(kMost);
+  PartJoiner joiner(kLimits);
   const auto first = cut_into_parts(text_of(150), 0, 100);
   EXPECT_FALSE(joiner.add("host1", first[0]));
   for (std::uint32_t number = 1; number <= 64; ++number)
     EXPECT_FALSE(joiner.add("host1", cut_into_parts(text_of(150), number, 100)[0]));
   EXPECT_FALSE(joiner.add("host1", first[1])) << "64 others came after it";
+}
+
+TEST(Parts, WhatOneSenderNeverFinishesIsBoundedAndItsNewestIsKept) {
+  PartJoiner joiner(kLimits);
+  for (std::uint32_t number = 0; number < 1000; ++number) {
+    const auto parts = cut_into_parts(text_of(999), number, 500);
+    EXPECT_FALSE(joiner.add("host1", parts[0]));
+    EXPECT_LE(joiner.kept(), kLimits.of_sender);
+  }
+  const auto parts = cut_into_parts(text_of(999), 1000, 500);
+  EXPECT_EQ(joined(joiner, parts), text_of(999));
+}
+
+TEST(Parts, WhatAllSendersNeverFinishIsBoundedAndTheHonestOneIsHeard) {
+  PartJoiner joiner(kLimits);
+  const auto honest = cut_into_parts(text_of(300), 1, 200);
+  EXPECT_FALSE(joiner.add("honest", honest[0]));
+  for (std::uint32_t number = 0; number < 100; ++number)
+    for (int sender = 0; sender < 20; ++sender) {
+      EXPECT_FALSE(joiner.add("host" + std::to_string(sender), cut_into_parts(text_of(999), number, 500)[0]));
+      EXPECT_LE(joiner.kept(), kLimits.in_all);
+    }
+  EXPECT_EQ(joiner.add("honest", honest[1]), text_of(300));
+}
+
+TEST(Parts, NothingIsKeptOfWhatIsWholeOrDropped) {
+  PartJoiner joiner(kLimits);
+  EXPECT_EQ(joined(joiner, cut_into_parts(text_of(999), 1, 100)), text_of(999));
+  EXPECT_EQ(joiner.kept(), 0u);
+  const auto gap = cut_into_parts(text_of(300), 2, 100);
+  EXPECT_FALSE(joiner.add("host1", gap[0]));
+  EXPECT_FALSE(joiner.add("host1", gap[2]));
+  EXPECT_EQ(joined(joiner, cut_into_parts(text_of(kMost + 1), 3, 100)), std::nullopt);
+  EXPECT_FALSE(joiner.add("host1", std::string("\0abc", 4)));
+  EXPECT_EQ(joiner.kept(), 0u);
+}
+
+TEST(Parts, AMessageThatIsBegunAnewCountsOnce) {
+  PartJoiner joiner(kLimits);
+  const auto parts = cut_into_parts(text_of(150), 1, 100);
+  EXPECT_FALSE(joiner.add("host1", parts[0]));
+  const std::size_t once = joiner.kept();
+  EXPECT_FALSE(joiner.add("host1", parts[0]));
+  EXPECT_EQ(joiner.kept(), once);
 }
 
 }  // namespace

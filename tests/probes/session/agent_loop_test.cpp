@@ -25,14 +25,16 @@ class OneAgent {
     const auto open = simulated_engines(fabric_, addresses_.book, {}, 1);
     return run_agent(bus, {.host = "host1", .version = "1", .engine = "sim", .nics = {}}, open, stop, timing);
   }
-  ToAgent start() const { return StartRun{{RunId(7), {}}, {{"p1", nic}}}; }
+  ToAgent start() const { return StartRun{{RunId(7), {}}, {{"p1", nic}}, targets}; }
   /// Four pings to host2.
   ToAgent task(PortId on) const {
-    const PortId far = *fabric_.find_nic("host2");
     PingRequest request{.run = RunId(7), .batch = BatchId(1)};
-    request.peers = {{far, *addresses_.book.address_of(far)}};
+    request.peers = {{*fabric_.find_nic("host2"), address_of("host2")}};
     request.specs = {{0, PathLabel(50000), PathLabel(50000), 4, Bytes(128)}};
     return Task{TaskId(3), on, std::chrono::seconds(5), request};
+  }
+  IpAddress address_of(const char* host) const {
+    return *addresses_.book.address_of(*fabric_.find_nic(host));
   }
   template <class Message>
   std::vector<Message> said() const {
@@ -49,6 +51,7 @@ class OneAgent {
  public:
   testing::FakeBus bus;
   const PortId nic = *fabric_.find_nic("host1");
+  std::vector<IpAddress> targets{address_of("host2"), address_of("host1")};  // in any order
 };
 
 TEST(AgentLoop, SaysHelloOpensItsNicsDoesItsTasksAndStops) {
@@ -82,6 +85,21 @@ TEST(AgentLoop, AnswersATaskForANicItDoesNotServeWithAnError) {
   };
   ASSERT_TRUE(agent.run());
   EXPECT_NE(agent.said<TaskResult>().at(0).error.value_or("").find("9999"), std::string::npos);
+}
+
+TEST(AgentLoop, RefusesATaskThatSendsToAnAddressOutsideTheRunAndNamesIt) {
+  OneAgent agent;
+  agent.targets = {agent.address_of("host1")};
+  agent.bus.coordinator = [&](const ToCoordinator& message) -> Answers {
+    if (std::holds_alternative<Hello>(message)) return {agent.start()};
+    if (std::holds_alternative<Ready>(message)) return {agent.task(agent.nic)};
+    if (std::holds_alternative<TaskResult>(message)) return {StopRun{}};
+    return {};
+  };
+  ASSERT_TRUE(agent.run());
+  const auto result = agent.said<TaskResult>().at(0);
+  EXPECT_NE(result.error.value_or("").find(to_string(agent.address_of("host2"))), std::string::npos);
+  EXPECT_TRUE(std::get<std::vector<PingTally>>(result.answer).empty()) << "nothing was sent";
 }
 
 TEST(AgentLoop, EndsWhenNoCoordinatorComes) {

@@ -186,6 +186,30 @@ TEST(Coordinator, BlamesTheNicWhoseTaskFailedAndAsksItNoMore) {
   EXPECT_EQ(run.tasks_of("host2").size(), 1u);
 }
 
+TEST(Coordinator, RefusesAnAnswerThatCannotBeAndBlamesWhoGaveIt) {
+  TwoHosts run(2);
+  run.joins("host1");
+  run.joins("host2");
+  const ReceivedTally impossible{.batch = BatchId(1), .from = run.host(1), .packets = 10, .bytes = 9};
+  run.answers("host1", {.id = {}, .answer = std::vector<ReceivedTally>{impossible}});
+  run.answers("host2");
+  EXPECT_EQ(run.blame(), "host1: its answer cannot be: 9 bytes in 10 packets received\n");
+  EXPECT_EQ(run.script.blamed.at(0).nic, run.host(0));
+  EXPECT_EQ(run.script.excluded, std::set{run.host(0)});
+  EXPECT_EQ(run.script.answered, 1);
+  EXPECT_EQ(run.tasks_of("host2").size(), 2u) << "the rest goes on";
+}
+
+TEST(Coordinator, TellsEachAgentTheNicsOfTheRun) {
+  TwoHosts run;
+  const std::vector<IpAddress> targets{*IpAddress::parse("10.0.1.1"), *IpAddress::parse("fd00::9")};
+  run.coordinator.name_targets(targets);
+  for (const char* host : {"host1", "host2"}) {
+    const auto actions = run.coordinator.on_message(host, Hello{.host = host}, kBegin);
+    EXPECT_EQ(std::get<StartRun>(std::get<SendToAgent>(actions.at(0)).message).targets, targets);
+  }
+}
+
 TEST(Coordinator, LosesAnAgentThatSpeaksGarbageOrLeavesOrBeginsAnew) {
   for (const int how : {0, 1, 2}) {
     TwoHosts run;

@@ -13,7 +13,9 @@ const std::vector<Peer> kPeers{{PortId(7), *IpAddress::parse("10.0.1.1")},
 std::vector<ToAgent> all_to_agent() {
   RunKey key;
   for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::byte>(i * 17);
-  return {StartRun{{RunId(~0ull), key}, {{"p1", PortId(3)}, {"p2", PortId(4)}}},
+  return {StartRun{{RunId(~0ull), key},
+                   {{"p1", PortId(3)}, {"p2", PortId(4)}},
+                   {kPeers[0].address, kPeers[1].address}},
           Task{TaskId(1), PortId(3), std::chrono::seconds(5),
                TraceRequest{RunId(5),
                             BatchId(6),

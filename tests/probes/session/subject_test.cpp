@@ -1,4 +1,4 @@
-#include "collectors/bus/subject.hpp"
+#include "probes/session/subject.hpp"
 
 #include <gtest/gtest.h>
 

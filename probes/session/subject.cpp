@@ -1,4 +1,4 @@
-#include "collectors/bus/subject.hpp"
+#include "probes/session/subject.hpp"
 
 #include <fmt/format.h>
 
@@ -9,14 +9,6 @@ namespace {
 
 bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-}
-
-/// Letters, digits, '-' and '_' as they are; every other byte as =XX.
-std::string token_of(std::string_view name) {
-  std::string token;
-  for (const char c : name)
-    token += is_plain(c) ? std::string(1, c) : fmt::format("={:02X}", static_cast<unsigned char>(c));
-  return token;
 }
 
 std::optional<std::string> name_of(std::string_view token) {
@@ -38,12 +30,23 @@ std::optional<std::string> name_of(std::string_view token) {
 
 }  // namespace
 
+std::string subject_token(std::string_view name) {
+  std::string token;
+  for (const char c : name)
+    token += is_plain(c) ? std::string(1, c) : fmt::format("={:02X}", static_cast<unsigned char>(c));
+  return token;
+}
+
 std::string subject_of(RunId run, std::string_view to, std::string_view from) {
-  return fmt::format("weft.{:016x}.{}.{}", run.value(), token_of(to), token_of(from));
+  return fmt::format("weft.{:016x}.{}.{}", run.value(), subject_token(to), subject_token(from));
 }
 
 std::string subscription_of(RunId run, std::string_view to) {
-  return fmt::format("weft.{:016x}.{}.*", run.value(), token_of(to));
+  return fmt::format("weft.{:016x}.{}.*", run.value(), subject_token(to));
+}
+
+std::string subject_to_anyone(RunId run, std::string_view from) {
+  return fmt::format("weft.{:016x}.*.{}", run.value(), subject_token(from));
 }
 
 std::optional<std::string> sender_of(std::string_view subject) {

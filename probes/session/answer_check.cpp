@@ -1,0 +1,116 @@
+#include "probes/session/answer_check.hpp"
+
+#include <algorithm>
+#include <set>
+#include <type_traits>
+
+namespace weft {
+namespace {
+
+constexpr std::uint64_t kLargestPacket = 65535;  // of IP
+
+template <class... Args>
+tl::unexpected<Error> impossible(fmt::format_string<Args...> text, Args&&... args) {
+  return fail(ErrorKind::invalid_input, "its answer cannot be: {}",
+              fmt::format(text, std::forward<Args>(args)...));
+}
+
+Result<void> check_rtt(const RttQuantiles& rtt) {
+  if (rtt.p50 > rtt.p99)
+    return impossible("half of its round trips took longer than 99 in 100: {} ns and {} ns", rtt.p50.count(),
+                      rtt.p99.count());
+  return {};
+}
+
+Result<void> check_row(const TraceRequest& asked, const HopAnswer& told) {
+  if (told.hop == 0 || told.hop > asked.specs[told.spec].max_hops)
+    return impossible("hop {} of {} asked for", told.hop, asked.specs[told.spec].max_hops);
+  return {};
+}
+
+Result<void> check_row(const PingRequest& asked, const PingTally& told) {
+  const PingSpec& spec = asked.specs[told.spec];
+  if (told.sent > spec.count) return impossible("{} probes sent of {} asked for", told.sent, spec.count);
+  if (std::uint64_t{told.answered} + told.corrupt > told.sent)
+    return impossible("{} echoes and {} damaged ones of {} probes sent", told.answered, told.corrupt,
+                      told.sent);
+  if (told.refused && told.sent > 0) return impossible("{} probes sent to who refused them", told.sent);
+  if (told.rtt && told.answered == 0) return impossible("round trips without an echo");
+  return told.rtt ? check_rtt(*told.rtt) : Result<void>();
+}
+
+/// So many bytes in so many packets of 1 to 65,535 each.
+bool fit(std::uint64_t bytes, std::uint64_t packets) {
+  return packets == 0 ? bytes == 0 : bytes >= packets && (bytes - 1) / kLargestPacket < packets;
+}
+
+Result<void> check_row(const FlowRequest&, const FlowTally& told) {
+  if (!fit(told.bytes, told.packets))
+    return impossible("{} bytes in {} packets sent", told.bytes, told.packets);
+  return {};
+}
+
+Result<void> check_row(const TransferRequest& asked, const TransferTally& told) {
+  const std::uint64_t wanted = asked.specs[told.spec].packets;
+  if (told.delivered > told.sent || told.delivered > wanted)
+    return impossible("{} packets delivered, {} sent, {} asked for", told.delivered, told.sent, wanted);
+  return {};
+}
+
+/// A row of each spec at most: two would count twice.
+template <class Request, class Row>
+requires requires(const Request& asked, const Row& row) { check_row(asked, row); }
+Result<void> check_rows(const Request& asked, const std::vector<Row>& rows) {
+  std::vector<bool> seen(asked.specs.size());
+  for (const Row& row : rows) {
+    if (row.spec >= seen.size()) return impossible("spec {} of {}", row.spec, seen.size());
+    if (!std::is_same_v<Row, HopAnswer> && seen[row.spec]) return impossible("spec {} twice", row.spec);
+    seen[row.spec] = true;
+    if (auto fits = check_row(asked, row); !fits) return fits;
+  }
+  return {};
+}
+
+Result<void> check_rows(const ReceivedQuery& asked, const std::vector<ReceivedTally>& rows) {
+  std::set<std::pair<PortId, std::uint32_t>> seen;
+  for (const ReceivedTally& told : rows) {
+    if (told.batch != asked.batch)
+      return impossible("batch {} where {} was asked for", told.batch.value(), asked.batch.value());
+    if (!seen.emplace(told.from, told.spec).second)
+      return impossible("spec {} of NIC {} twice", told.spec, told.from.value());
+    if (!fit(told.bytes, told.packets))
+      return impossible("{} bytes in {} packets received", told.bytes, told.packets);
+    if (told.first > told.last) return impossible("the last packet came before the first");
+  }
+  return {};
+}
+
+Result<void> check_rows(const CounterQuery&, const std::vector<NicCounters>&) { return {}; }
+
+}  // namespace
+
+Result<void> check_targets(const TaskWork& work, const std::vector<IpAddress>& targets) {
+  return std::visit(
+      [&](const auto& request) -> Result<void> {
+        if constexpr (requires { request.peers; })
+          for (const Peer& peer : request.peers)
+            if (!std::ranges::binary_search(targets, peer.address))
+              return fail(ErrorKind::permission, "refused: {} is no NIC of this run",
+                          to_string(peer.address));
+        return {};
+      },
+      work);
+}
+
+Result<void> check_answer(const TaskWork& work, const TaskAnswer& answer) {
+  return std::visit(
+      [&](const auto& asked, const auto& rows) -> Result<void> {
+        if constexpr (requires { check_rows(asked, rows); })
+          return check_rows(asked, rows);
+        else
+          return impossible("another question's");
+      },
+      work, answer);
+}
+
+}  // namespace weft

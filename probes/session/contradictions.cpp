@@ -1,0 +1,75 @@
+#include "probes/session/contradictions.hpp"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+using Counterparts = std::map<PortId, std::set<PortId>>;
+
+Counterparts counterparts_in(const std::vector<Contradiction>& all) {
+  Counterparts of;
+  for (const Contradiction& each : all) {
+    of[each.one].insert(each.other);
+    of[each.other].insert(each.one);
+  }
+  return of;
+}
+
+/// One that contradicts itself, or two others at least, each of which contradicts fewer.
+std::optional<PortId> culprit_in(const Counterparts& of) {
+  for (const auto& [nic, others] : of)
+    if (others.contains(nic)) return nic;
+  const auto most = std::ranges::max_element(of, {}, [](const auto& each) { return each.second.size(); });
+  if (most == of.end() || most->second.size() < 2) return std::nullopt;
+  const auto fewer = [&](PortId other) { return of.at(other).size() < most->second.size(); };
+  return std::ranges::all_of(most->second, fewer) ? std::optional(most->first) : std::nullopt;
+}
+
+bool is_of(const Contradiction& each, PortId nic) { return each.one == nic || each.other == nic; }
+
+void blame(SweepState& state, PortId nic, Verdict verdict, std::string text) {
+  state.observations.hosts.push_back(
+      {state.fabric.port(nic).node, nic, verdict, std::nullopt, std::move(text)});
+}
+
+}  // namespace
+
+std::set<PortId> note_contradictions(SweepState& state, std::vector<Contradiction> all) {
+  std::set<PortId> culprits;
+  for (auto of = counterparts_in(all); const auto nic = culprit_in(of); of = counterparts_in(all)) {
+    const auto first = std::ranges::find_if(all, [&](const auto& each) { return is_of(each, *nic); });
+    blame(state, *nic, Verdict::failed,
+          of.at(*nic).contains(*nic) ? fmt::format("its own figures contradict each other: {}", first->what)
+                                     : fmt::format("its figures contradict those of {} others: {}",
+                                                   of.at(*nic).size(), first->what));
+    state.out.insert(*nic);
+    culprits.insert(*nic);
+    std::erase_if(all, [&](const auto& each) { return is_of(each, *nic); });
+  }
+  for (const auto& [nic, others] : counterparts_in(all)) {
+    const auto first = std::ranges::find_if(all, [nic = nic](const auto& each) { return is_of(each, nic); });
+    blame(state, nic, Verdict::unknown,
+          fmt::format("its figures and those of {} contradict each other: {}",
+                      state.fabric.name_of_nic(*others.begin()), first->what));
+  }
+  return culprits;
+}
+
+std::optional<std::string> contradiction_of(const PingTally& sent, const ReceivedTally* received) {
+  const std::uint64_t whole = received ? received->packets : 0;
+  const std::uint64_t damaged = received ? received->corrupt : 0;
+  const std::uint64_t back = std::uint64_t{sent.answered} + sent.corrupt;
+  if (whole > sent.sent || damaged > sent.sent - whole)
+    return fmt::format("{} probes received, {} more damaged, of {} sent", whole, damaged, sent.sent);
+  if (back > whole) return fmt::format("{} probes answered of {} received", back, whole);
+  return std::nullopt;
+}
+
+std::optional<std::string> contradiction_of(const FlowTally& sent, const ReceivedTally* received) {
+  const std::uint64_t most = sent.measure ? sent.measure->bytes : sent.bytes;
+  if (!received || received->bytes <= most) return std::nullopt;
+  return fmt::format("{} bytes received of {} sent", received->bytes, most);
+}
+
+}  // namespace weft

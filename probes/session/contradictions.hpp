@@ -1,0 +1,29 @@
+// Figures of two NICs that cannot both be true, as of one that counts more packets than the other sent it.
+// One of the two says what is not so; which one shows where it contradicts several that do not contradict
+// each other.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "probes/session/stage.hpp"
+
+namespace weft {
+
+struct Contradiction {
+  PortId one;
+  PortId other;
+  std::string what;  // in words: names both
+};
+
+/// Makes findings of the fewest NICs that explain all. A NIC that contradicts two others at least, and more
+/// than any of these does, has failed: it takes no part any more, and is in the result. Where it stays open
+/// which of two it was, both are named, as unknown.
+std::set<PortId> note_contradictions(SweepState& state, std::vector<Contradiction> all);
+
+/// Why a sender's figures and what its peer says to have received cannot both be true; absent: they can.
+/// Null: the peer received nothing.
+std::optional<std::string> contradiction_of(const PingTally& sent, const ReceivedTally* received);
+std::optional<std::string> contradiction_of(const FlowTally& sent, const ReceivedTally* received);
+
+}  // namespace weft

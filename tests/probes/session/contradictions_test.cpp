@@ -1,0 +1,117 @@
+// Agents that lie in figures of which each could be true: two of them contradict each other.
+#include "probes/session/contradictions.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "probes/session/ping_stage.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft {
+namespace {
+
+using ::testing::HasSubstr;
+
+ReceivedTally received(std::uint64_t packets, std::uint64_t corrupt = 0) {
+  return {.packets = packets, .bytes = packets * 128, .corrupt = corrupt};
+}
+
+TEST(Contradictions, AreMoreReceivedThanSentAndMoreAnsweredThanReceived) {
+  const auto of = [](const PingTally& sent, const ReceivedTally& came) {
+    return contradiction_of(sent, &came).value_or("none");
+  };
+  EXPECT_EQ(of({0, 10, 10, 0}, received(10)), "none");
+  EXPECT_EQ(of({0, 10, 0, 0}, received(0)), "none");
+  EXPECT_EQ(of({0, 10, 4, 1}, received(5, 5)), "none");
+  EXPECT_THAT(of({0, 10, 0, 0}, received(11)), HasSubstr("11 probes received"));
+  EXPECT_THAT(of({0, 10, 0, 0}, received(5, 6)), HasSubstr("6 more damaged"));
+  EXPECT_THAT(of({0, 10, 0, 0}, received(1, ~0ull)), HasSubstr("damaged"));
+  EXPECT_THAT(of({0, 10, 10, 0}, received(9)), HasSubstr("10 probes answered of 9"));
+  EXPECT_THAT(of({0, 10, 5, 5}, received(9)), HasSubstr("10 probes answered of 9"));
+  EXPECT_TRUE(contradiction_of(PingTally{0, 10, 1, 0}, nullptr)) << "answered by who received nothing";
+  EXPECT_FALSE(contradiction_of(PingTally{0, 10, 0, 0}, nullptr));
+  const ReceivedTally came = received(10);
+  EXPECT_TRUE(contradiction_of(FlowTally{.packets = 9, .bytes = 9 * 128}, &came));
+  EXPECT_FALSE(contradiction_of(FlowTally{.packets = 10, .bytes = 1280}, &came));
+  EXPECT_FALSE(contradiction_of(FlowTally{.packets = 10, .bytes = 1280}, nullptr));
+}
+
+/// Every host pings every other, ten packets each, and all but `liar` tell the truth: nothing was lost.
+struct Liars {
+  Fabric fabric = make_clos({.leaves = 4, .spines = 1, .hosts_per_leaf = 1}).value();
+  AddressPlan addresses = plan_addresses(fabric, IpFamily::v4).value();
+  SweepState state{fabric, addresses.book, {}};
+
+  PortId nic(const char* host) const { return *fabric.find_nic(host); }
+
+  void run(PortId liar, bool lies_as_receiver, std::size_t hosts = 4) {
+    std::vector<CountedPing> pings;
+    const auto nics = fabric.nics();
+    for (std::size_t from = 0; from < hosts; ++from)
+      for (std::size_t to = 0; to < hosts; ++to)
+        if (from != to) pings.push_back({{.pair = {nics[from], nics[to]}, .label = PathLabel(50'000)}, 10});
+    PingStage stage(state, pings, Bytes(128), 1000);
+    std::map<PortId, std::vector<PortId>> targets;  // by spec
+    for (const WorkItem& item : stage.next_wave()) {
+      const auto& request = std::get<PingRequest>(item.work);
+      std::vector<PingTally> tallies;
+      for (std::uint32_t spec = 0; spec < request.specs.size(); ++spec) {
+        targets[item.nic].push_back(request.peers[request.specs[spec].peer].nic);
+        tallies.push_back({spec, item.nic == liar && !lies_as_receiver ? 5u : 10u, 5, 0});
+      }
+      const TaskAnswer answer = tallies;
+      stage.take(item, &answer);
+    }
+    for (const WorkItem& item : stage.next_wave()) {
+      std::vector<ReceivedTally> tallies;
+      for (const auto& [from, peers] : targets)
+        for (std::uint32_t spec = 0; spec < peers.size(); ++spec)
+          if (peers[spec] == item.nic)
+            tallies.push_back({.batch = std::get<ReceivedQuery>(item.work).batch,
+                               .from = from,
+                               .spec = spec,
+                               .packets = item.nic == liar && lies_as_receiver ? 4u : 10u});
+      const TaskAnswer answer = tallies;
+      stage.take(item, &answer);
+    }
+    EXPECT_TRUE(stage.next_wave().empty());
+  }
+};
+
+TEST(Contradictions, AHostThatContradictsAllOthersIsNamedAndNothingItSaidIsKept) {
+  for (const bool lies_as_receiver : {true, false}) {
+    Liars run;
+    const PortId liar = run.nic("host3");
+    run.run(liar, lies_as_receiver);
+    ASSERT_EQ(run.state.observations.hosts.size(), 1u);
+    const HostEvidence& said = run.state.observations.hosts[0];
+    EXPECT_EQ(said.nic, liar);
+    EXPECT_EQ(said.verdict, Verdict::failed);
+    EXPECT_THAT(said.text, HasSubstr("contradict those of 3 others"));
+    EXPECT_FALSE(run.state.takes_part(liar));
+    EXPECT_EQ(run.state.sent, 6u * 10u) << "what the other three said of each other";
+    EXPECT_EQ(run.state.lost, 0u);
+  }
+}
+
+TEST(Contradictions, OfTwoHostsBothAreNamedAndNeitherIsBelieved) {
+  Liars run;
+  run.run(run.nic("host2"), true, 2);
+  ASSERT_EQ(run.state.observations.hosts.size(), 2u);
+  for (const HostEvidence& said : run.state.observations.hosts) {
+    EXPECT_EQ(said.verdict, Verdict::unknown);
+    EXPECT_THAT(said.text, HasSubstr("5 probes answered of 4 received"));
+  }
+  EXPECT_TRUE(run.state.takes_part(run.nic("host1")));
+  EXPECT_EQ(run.state.sent, 10u) << "the other way is not contradicted";
+}
+
+TEST(Contradictions, OneThatContradictsItselfIsNamed) {
+  Liars run;
+  const PortId liar = run.nic("host1");
+  EXPECT_EQ(note_contradictions(run.state, {{liar, liar, "5 of 4"}}), std::set{liar});
+  EXPECT_THAT(run.state.observations.hosts.at(0).text, HasSubstr("its own figures"));
+}
+
+}  // namespace
+}  // namespace weft
