@@ -7,7 +7,12 @@
 namespace weft {
 
 Result<ScratchDirectory> ScratchDirectory::make() {
-  auto pattern = (std::filesystem::temp_directory_path() / "weft-XXXXXX").string();
+  std::error_code error;
+  const auto place = std::filesystem::temp_directory_path(error);
+  if (error)
+    return fail(ErrorKind::absent, "no directory for temporary files: {}: set TMPDIR to one that is there",
+                error.message());
+  auto pattern = (place / "weft-XXXXXX").string();
   if (!mkdtemp(pattern.data()))
     return fail(ErrorKind::permission, "no scratch directory {}: {}", pattern, std::strerror(errno));
   return ScratchDirectory(pattern);

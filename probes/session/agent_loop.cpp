@@ -3,6 +3,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "probes/session/messages_json.hpp"
 #include "probes/session/nic_worker.hpp"
@@ -13,6 +14,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kPoll = std::chrono::milliseconds(50);
+/// Between two looks at the bus. In a longer gap this process did not run (it was stopped, its machine slept,
+/// it opened engines): nobody could be heard, so it counts as no silence.
+constexpr auto kLongestGap = std::chrono::seconds(1);
 
 class AgentLoop {
  public:
@@ -22,6 +26,8 @@ class AgentLoop {
   Result<void> run(std::stop_token stop) {
     while (!over_) {
       if (stop.stop_requested()) return send(Bye{"it was told to stop"});
+      const auto now = Clock::now();
+      if (const auto gap = now - std::exchange(last_run_, now); gap > kLongestGap) last_heard_ += gap;
       if (const auto spoken = speak(); !spoken) return spoken;
       const auto incoming = bus_.receive(kPoll);
       if (!incoming) return pass_on(incoming);
@@ -63,7 +69,7 @@ class AgentLoop {
     for (const NicAssignment& nic : start.nics) {
       auto engines = open_(nic, start.secrets);
       if (!engines) {
-        ready.troubles.push_back({nic.nic, engines.error().message});
+        ready.troubles.push_back({nic.nic, engines.error().message, is_of_tool(engines.error())});
         continue;
       }
       if (engines->peers) meet(nic.nic, engines->peers);
@@ -116,6 +122,7 @@ class AgentLoop {
   bool over_ = false;
   Clock::time_point last_spoken_{};
   Clock::time_point last_heard_ = Clock::now();
+  Clock::time_point last_run_ = Clock::now();
   std::map<PortId, std::unique_ptr<PeerLine>> lines_;
   std::map<PortId, std::shared_ptr<PeerService>> services_;
   std::map<PortId, std::unique_ptr<NicWorker>> workers_;
