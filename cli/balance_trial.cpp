@@ -267,6 +267,10 @@ void BalanceTrial::blame(HostEvidence evidence) {
   give_up({ErrorKind::absent, fmt::format("{}: {}", fabric_.name_of(evidence.host), evidence.text)});
 }
 
+void BalanceTrial::not_tested(NotTested what) {
+  give_up({ErrorKind::absent, fmt::format("{}: {}", fabric_.name_of(what.host), what.why)});
+}
+
 bool BalanceTrial::give_up(Error error) {
   if (outcome_) outcome_ = tl::unexpected<Error>(std::move(error));
   return false;

@@ -72,6 +72,7 @@ class BalanceTrial final : public Script {
   void take(const WorkItem& item, const TaskAnswer* answer) override;
   void exclude(PortId nic) override;
   void blame(HostEvidence evidence) override;
+  void not_tested(NotTested what) override;
   std::string_view doing() const override;
 
   // When it is over.

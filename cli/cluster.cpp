@@ -176,10 +176,16 @@ void report_strangers(const Fabric& fabric, const PathLearner& learner) {
              strangers.size() == 1 ? "one address" : fmt::format("{} addresses", strangers.size()), examples);
 }
 
-std::vector<PortId> nics_without_agent(const AgentSite& site, const Fabric& fabric) {
-  std::set<PortId> served;
+std::vector<PortId> nics_with_agent(const AgentSite& site) {
+  std::vector<PortId> served;
   for (const AgentHost& host : site.hosts)
-    for (const AgentNic& nic : host.nics) served.insert(nic.nic);
+    for (const AgentNic& nic : host.nics) served.push_back(nic.nic);
+  return served;
+}
+
+std::vector<PortId> nics_without_agent(const AgentSite& site, const Fabric& fabric) {
+  const auto with = nics_with_agent(site);
+  const std::set<PortId> served(with.begin(), with.end());
   std::vector<PortId> others;
   for (const PortId nic : fabric.nics())
     if (!served.contains(nic)) others.push_back(nic);

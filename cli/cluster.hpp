@@ -34,7 +34,8 @@ Result<Cluster> cluster_of(const po::variables_map& values, const FabricFile& fi
 /// any: paths are then less certain than they could be.
 void report_strangers(const Fabric& fabric, const PathLearner& learner);
 
-/// The NICs of the fabric that no agent of the site serves.
+/// The NICs that the agents of the site serve, and those of the fabric that none does.
+std::vector<PortId> nics_with_agent(const AgentSite& site);
 std::vector<PortId> nics_without_agent(const AgentSite& site, const Fabric& fabric);
 
 }  // namespace weft

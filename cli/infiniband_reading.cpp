@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "probes/plan/table_pairs.hpp"
+#include "probes/plan/scope.hpp"
 
 namespace weft {
 
@@ -59,33 +59,41 @@ void for_each_lid(const LidRange& lids, F visit) {
     visit(Lid(static_cast<std::uint16_t>(lids.base.value() + i)));
 }
 
+/// The channels of the fabric file on the ways of all labels of a pair.
+std::vector<ChannelId> ways_of(const InfinibandReading& reading, const NicPair& pair) {
+  const ForwardingTables& tables = reading.tables.tables;
+  std::vector<ChannelId> channels;
+  const auto found = found_pair(reading, tables, pair);
+  if (!found) return channels;
+  for_each_lid(found->lids, [&](Lid lid) {
+    const LidRoute route = tables.walk(found->from, lid);
+    for (const ChannelId channel : route.path())
+      if (const auto known = reading.match.expected[channel.value()]) channels.push_back(*known);
+  });
+  return channels;
+}
+
 }  // namespace
 
+std::vector<bool> scope_of(const InfinibandReading& reading, const Fabric& expected,
+                           const std::vector<PortId>& nics) {
+  return channels_in_scope(expected, nics, [&](const NicPair& pair) { return ways_of(reading, pair); });
+}
+
 std::vector<NicPair> pairs_to_probe(const InfinibandReading& reading, const Fabric& expected,
-                                    const std::vector<PortId>& without) {
+                                    const std::vector<PortId>& without, const std::vector<bool>& scope) {
   const ForwardingTables& tables = reading.tables.tables;
   const auto load = report_routing(reading.found, tables).load;
   std::vector<bool> used(expected.channel_count(), false);
   for (std::uint32_t c = 0; c < used.size(); ++c)
-    if (const auto found = reading.match.found[c]) used[c] = load[found->value()] > 0;
+    if (const auto found = reading.match.found[c])
+      used[c] = load[found->value()] > 0 && (scope.empty() || scope[c]);
   std::size_t labels = 1;
   for (const PortId nic : expected.nics())
     if (const auto found = reading.match.found_nic[nic.value()])
       if (const auto lids = tables.lids_of(*found)) labels = std::max<std::size_t>(labels, lids->count());
   return choose_table_pairs(
-      expected, used, labels,
-      [&](const NicPair& pair) {
-        std::vector<ChannelId> channels;
-        const auto found = found_pair(reading, tables, pair);
-        if (!found) return channels;
-        for_each_lid(found->lids, [&](Lid lid) {
-          const LidRoute route = tables.walk(found->from, lid);
-          for (const ChannelId channel : route.path())
-            if (const auto known = reading.match.expected[channel.value()]) channels.push_back(*known);
-        });
-        return channels;
-      },
-      without);
+      expected, used, labels, [&](const NicPair& pair) { return ways_of(reading, pair); }, without);
 }
 
 std::map<std::string, std::size_t> adopt_paths(PathLearner& learner, const InfinibandReading& reading,

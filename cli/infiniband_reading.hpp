@@ -28,9 +28,13 @@ Result<InfinibandReading> read_infiniband(Mads& mads, const Fabric& expected);
 /// The ways of a label in the channels of the fabric file. An Error says why there is no answer: it does not
 /// arrive, has too many ways, or one of them is not in the file (a part of them would be no answer).
 Result<std::vector<std::vector<ChannelId>>> expected_paths(const LabelPaths& label, const FabricMatch& match);
-/// Few pairs of NICs of the fabric file, all but those in `without`, whose labels cross what its routes take.
+/// By channel of the fabric file: what the routes between these of its NICs take.
+std::vector<bool> scope_of(const InfinibandReading& reading, const Fabric& expected,
+                           const std::vector<PortId>& nics);
+/// Few pairs of NICs of the fabric file, all but those in `without`, whose labels cross what its routes take
+/// of `scope` (empty: of all).
 std::vector<NicPair> pairs_to_probe(const InfinibandReading& reading, const Fabric& expected,
-                                    const std::vector<PortId>& without);
+                                    const std::vector<PortId>& without, const std::vector<bool>& scope = {});
 /// What the tables say of the paths between these pairs: every label of each. Gives how many (source, label)
 /// have none, by the reason.
 std::map<std::string, std::size_t> adopt_paths(PathLearner& learner, const InfinibandReading& reading,

@@ -1,5 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+
+#include "balancer/demand/collectives.hpp"
 #include "cli/commands.hpp"
 #include "cli/compose.hpp"
 #include "cli/exit_status.hpp"
@@ -9,6 +13,7 @@
 #include "cli/simulate_infiniband.hpp"
 #include "cli/sweep_answer.hpp"
 #include "cli/sweep_arguments.hpp"
+#include "probes/plan/scope.hpp"
 #include "probes/session/coordinator_loop.hpp"
 #include "topology/files/fabric_file.hpp"
 
@@ -21,6 +26,7 @@ constexpr const char* kExamples =
     "  weft simulate fabric.yaml --fault 'leaf1--spine2:loss=100%,on=0.5s,off=2s' --stall "
     "host3:at=2s,for=300ms\n"
     "  weft simulate fabric.yaml --seed 7 --load none\n"
+    "  weft simulate fabric.yaml --hosts host1,host7      what lies between these two\n"
     "  weft simulate fabric.yaml --collective ring --hosts 64 --bytes 256MB\n";
 
 /// What stands behind an option that may be given several times.
@@ -37,16 +43,45 @@ Result<std::vector<T>> read_all(const po::variables_map& values, const char* opt
   return all;
 }
 
-/// Every host with all its NICs: in a simulation nobody is missing.
-std::vector<ExpectedHost> all_hosts(const Fabric& fabric) {
-  std::vector<ExpectedHost> hosts;
-  for (const NodeId host : fabric.hosts()) {
+/// These hosts with all their NICs: in a simulation nobody is missing.
+std::vector<ExpectedHost> with_all_nics(const Fabric& fabric, std::span<const NodeId> hosts) {
+  std::vector<ExpectedHost> all;
+  for (const NodeId host : hosts) {
     ExpectedHost expected{host, {}};
     for (const PortId port : fabric.ports_of(host))
       if (fabric.port(port).link) expected.nics.push_back({fabric.name_of_nic(port), port});
-    if (!expected.nics.empty()) hosts.push_back(std::move(expected));
+    if (!expected.nics.empty()) all.push_back(std::move(expected));
   }
-  return hosts;
+  return all;
+}
+
+/// The hosts of --hosts, or all; Error: fewer than two.
+Result<std::vector<ExpectedHost>> hosts_to_sweep(const po::variables_map& values, const Fabric& fabric) {
+  if (!values.count("hosts")) return with_all_nics(fabric, fabric.hosts());
+  const auto chosen = parse_hosts(fabric, values["hosts"].as<std::string>());
+  if (!chosen) return pass_on(chosen);
+  if (chosen->size() < 2)
+    return fail(ErrorKind::usage, "a sweep needs two hosts at least: probes go from one to another");
+  return with_all_nics(fabric, *chosen);
+}
+
+/// Where --hosts names some: their NICs, those of the others, and what lies between the first.
+struct Choice {
+  std::vector<PortId> with;
+  std::vector<PortId> without;
+  std::vector<bool> scope;  // empty: the whole fabric
+};
+
+Choice choice_of(const po::variables_map& values, const Fabric& fabric,
+                 const std::vector<ExpectedHost>& hosts, const SimulatedTables* subnet) {
+  Choice choice;
+  if (!values.count("hosts")) return choice;
+  for (const ExpectedHost& host : hosts)
+    for (const NicAssignment& nic : host.nics) choice.with.push_back(nic.nic);
+  for (const PortId nic : fabric.nics())
+    if (std::ranges::find(choice.with, nic) == choice.with.end()) choice.without.push_back(nic);
+  choice.scope = subnet ? scope_of(fabric, *subnet, choice.with) : channels_in_scope(fabric, choice.with);
+  return choice;
 }
 
 int simulate_sweep(const po::variables_map& values, const FabricFile& file, SweepOptions options,
@@ -55,9 +90,10 @@ int simulate_sweep(const po::variables_map& values, const FabricFile& file, Swee
   const auto addresses = plan_addresses(fabric, file.lab.family);
   if (!addresses) return report(addresses.error());
   const Interrupt interrupt;
-  const auto hosts = all_hosts(fabric);
+  const auto hosts = hosts_to_sweep(values, fabric);
+  if (!hosts) return report(hosts.error());
   std::vector<std::string> names;
-  for (const ExpectedHost& host : hosts) names.push_back(fabric.name_of(host.host));
+  for (const ExpectedHost& host : *hosts) names.push_back(fabric.name_of(host.host));
   std::optional<SimulatedTables> subnet;
   if (fabric.kind() == FabricKind::infiniband) {
     options.mads_alone = true;
@@ -71,12 +107,15 @@ int simulate_sweep(const po::variables_map& values, const FabricFile& file, Swee
           "(lab: lmc) more are used\n",
           subnet->idle);
   }
+  const Choice choice = choice_of(values, fabric, *hosts, subnet ? &*subnet : nullptr);
   Sweep sweep(fabric, addresses->book, options, RunId(options.seed));
+  for (const PortId nic : choice.without) sweep.leave_out(nic);
+  sweep.limit_to(choice.scope);
   if (subnet) {
-    know_simulated_subnet(sweep, fabric, *subnet, faults);
+    know_simulated_subnet(sweep, fabric, *subnet, faults, choice.without, choice.scope);
     note_missing_load(values);
   }
-  Coordinator coordinator(fabric, sweep, {RunId(options.seed), {}}, hosts);
+  Coordinator coordinator(fabric, sweep, {RunId(options.seed), {}}, *hosts);
   ProgressLine progress;
   const auto open = simulated_engines(fabric, addresses->book, faults, options.seed,
                                       subnet ? subnet->tables : nullptr, stalls);

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "probes/discover/matching.hpp"
-#include "probes/plan/table_pairs.hpp"
+#include "probes/plan/scope.hpp"
 #include "topology/model/ib_design.hpp"
 #include "topology/routing/min_hop_tables.hpp"
 #include "topology/routing/routing_report.hpp"
@@ -20,19 +20,27 @@ std::vector<LinkId> unplugged(const std::vector<FaultSpec>& faults) {
   return links;
 }
 
-std::vector<NicPair> pairs_for(const Fabric& fabric, const SimulatedTables& simulated) {
-  const ForwardingTables& tables = *simulated.tables;
-  std::size_t labels = 1;
-  for (const PortId nic : fabric.nics())
-    if (const auto lids = tables.lids_of(nic)) labels = lids->count();
-  return choose_table_pairs(fabric, simulated.used, labels, [&](const NicPair& pair) {
+/// On the ways of all labels of a pair.
+ChannelsOfPair ways_in(const ForwardingTables& tables) {
+  return [&tables](const NicPair& pair) {
     std::vector<ChannelId> channels;
     const auto lids = tables.lids_of(pair.dst);
     for (std::uint32_t lid = lids ? lids->base.value() : 0; lids && lid < lids->end(); ++lid)
       std::ranges::copy(tables.walk(pair.src, Lid(static_cast<std::uint16_t>(lid))).path(),
                         std::back_inserter(channels));
     return channels;
-  });
+  };
+}
+
+std::vector<NicPair> pairs_for(const Fabric& fabric, const SimulatedTables& simulated,
+                               const std::vector<PortId>& without, const std::vector<bool>& scope) {
+  const ForwardingTables& tables = *simulated.tables;
+  std::size_t labels = 1;
+  for (const PortId nic : fabric.nics())
+    if (const auto lids = tables.lids_of(nic)) labels = lids->count();
+  auto used = simulated.used;
+  for (std::size_t c = 0; c < scope.size(); ++c) used[c] = used[c] && scope[c];
+  return choose_table_pairs(fabric, used, labels, ways_in(tables), without);
 }
 
 }  // namespace
@@ -64,10 +72,17 @@ void adopt_labels(PathLearner& learner, const ForwardingTables& tables, const Ni
   }
 }
 
+std::vector<bool> scope_of(const Fabric& fabric, const SimulatedTables& simulated,
+                           const std::vector<PortId>& nics) {
+  return channels_in_scope(fabric, nics, ways_in(*simulated.tables));
+}
+
 void know_simulated_subnet(Sweep& sweep, const Fabric& fabric, const SimulatedTables& simulated,
-                           const std::vector<FaultSpec>& faults) {
+                           const std::vector<FaultSpec>& faults, const std::vector<PortId>& without,
+                           const std::vector<bool>& scope) {
   sweep.know_paths([&](PathLearner& learner) {
-    for (const NicPair& pair : pairs_for(fabric, simulated)) adopt_labels(learner, *simulated.tables, pair);
+    for (const NicPair& pair : pairs_for(fabric, simulated, without, scope))
+      adopt_labels(learner, *simulated.tables, pair);
   });
   for (const FaultSpec& fault : faults) {
     // A port tells of its link, not of one direction, and of what is there as it is asked.

@@ -26,9 +26,15 @@ Result<SimulatedTables> simulated_tables(const Fabric& fabric, std::uint8_t lmc,
 /// The ways of every label between two NICs.
 void adopt_labels(PathLearner& learner, const ForwardingTables& tables, const NicPair& pair);
 
-/// What a sweep of such a fabric knows before it probes: enough paths to cross every channel that is used,
-/// cables that are not there and links that are slower than they should be.
+/// By channel: what the routes between these NICs take.
+std::vector<bool> scope_of(const Fabric& fabric, const SimulatedTables& simulated,
+                           const std::vector<PortId>& nics);
+
+/// What a sweep of such a fabric knows before it probes: paths enough to cross every channel that is used and
+/// in `scope` (empty: any), none of NICs in `without`; cables that are not there and links that are slower
+/// than they should be.
 void know_simulated_subnet(Sweep& sweep, const Fabric& fabric, const SimulatedTables& simulated,
-                           const std::vector<FaultSpec>& faults);
+                           const std::vector<FaultSpec>& faults, const std::vector<PortId>& without = {},
+                           const std::vector<bool>& scope = {});
 
 }  // namespace weft

@@ -12,6 +12,7 @@
 #include "cli/sweep_answer.hpp"
 #include "cli/sweep_arguments.hpp"
 #include "cli/sweep_infiniband.hpp"
+#include "probes/plan/scope.hpp"
 #include "topology/lab/ib_lab.hpp"
 #include "topology/lab/lab_control.hpp"
 
@@ -102,6 +103,7 @@ int sweep_cluster(const po::variables_map& values, SweepOptions options, const F
   const auto secrets = new_run_secrets();
   Sweep sweep(file.fabric, file.addresses, options, secrets.run);
   for (const PortId nic : nics_without_agent(cluster->site, file.fabric)) sweep.leave_out(nic);
+  if (values.count("hosts")) sweep.limit_to(channels_in_scope(file.fabric, nics_with_agent(cluster->site)));
   ProgressLine progress;
   const auto done = run_with_agents(
       cluster->site, cluster->bus, file.fabric, sweep, secrets, [&](const Progress& p) { progress.show(p); },

@@ -60,10 +60,13 @@ Result<int> sweep_subnet(const po::variables_map& values, const SweepOptions& op
                          const InfinibandReading& reading, const Place& place) {
   const Fabric& fabric = place.fabric;
   const auto without = nics_without_agent(place.site, fabric);
-  const auto pairs = pairs_to_probe(reading, fabric, without);
+  const auto scope =
+      values.count("hosts") ? scope_of(reading, fabric, nics_with_agent(place.site)) : std::vector<bool>();
+  const auto pairs = pairs_to_probe(reading, fabric, without, scope);
   const auto secrets = new_run_secrets();
   Sweep sweep(fabric, place.gids, options, secrets.run);
   for (const PortId nic : without) sweep.leave_out(nic);
+  sweep.limit_to(scope);
   sweep.know_paths([&](PathLearner& learner) {
     for (const auto& [why, labels] : adopt_paths(learner, reading, pairs))
       fmt::print(stderr, "weft: {} labels, counted for each source, cannot be probed: {}\n", labels, why);

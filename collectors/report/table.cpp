@@ -90,27 +90,49 @@ std::string host_heading(const HostReport& finding) {
                      finding.cause ? fmt::format(", {}", to_string(*finding.cause)) : "");
 }
 
-/// Hosts of which the same is said stand together: a cluster without weft is one entry, not a thousand.
+/// Who has the same said of them stands together: a cluster without weft is one entry, not a thousand.
+class Entries {
+ public:
+  void add(const std::string& heading, const std::vector<std::string>& lines, const std::string& name) {
+    const auto [at, is_new] = places_.try_emplace({heading, lines}, entries_.size());
+    if (is_new) entries_.push_back({heading, lines, {}});
+    entries_[at->second].names.push_back(name);
+  }
+  std::string text(std::size_t columns) {
+    std::string part;
+    for (auto& [heading, lines, names] : entries_) {
+      std::ranges::sort(names, {}, [](const std::string& name) { return std::pair(name.size(), name); });
+      part += "\n" +
+              wrapped(fmt::format("host{} {}: {}", names.size() > 1 ? "s" : "", joined(names, ", "), heading),
+                      0, columns);
+      part += evidence_lines(lines, columns);
+    }
+    return part;
+  }
+
+ private:
+  struct Entry {
+    std::string heading;
+    std::vector<std::string> lines;
+    std::vector<std::string> names;
+  };
+  std::map<std::pair<std::string, std::vector<std::string>>, std::size_t> places_;
+  std::vector<Entry> entries_;  // in the order of the findings
+};
+
+/// "host1", or "host1/p2" where it is about one of its NICs.
+template <class Report>
+std::string whom(const Report& report) {
+  return report.nic && *report.nic != report.host ? *report.nic : report.host;
+}
+
 std::string hosts_part(const DiagnosisDocument& document, std::size_t columns) {
-  using Said = std::pair<std::string, std::vector<std::string>>;  // heading, evidence
-  std::map<Said, std::size_t> places;
-  std::vector<std::pair<Said, std::vector<std::string>>> entries;  // with names, in the order of the findings
-  for (const HostReport& finding : document.hosts) {
-    const Said said(host_heading(finding), finding.evidence);
-    const auto [at, is_new] = places.try_emplace(said, entries.size());
-    if (is_new) entries.push_back({said, {}});
-    entries[at->second].second.push_back(finding.nic && *finding.nic != finding.host ? *finding.nic
-                                                                                     : finding.host);
-  }
-  std::string part;
-  for (auto& [said, names] : entries) {
-    std::ranges::sort(names, {}, [](const std::string& name) { return std::pair(name.size(), name); });
-    part += "\n" + wrapped(fmt::format("host{} {}: {}", names.size() > 1 ? "s" : "", joined(names, ", "),
-                                       said.first),
-                           0, columns);
-    part += evidence_lines(said.second, columns);
-  }
-  return part;
+  Entries entries;
+  for (const HostReport& finding : document.hosts)
+    entries.add(host_heading(finding), finding.evidence, whom(finding));
+  for (const NotTestedReport& report : document.coverage.not_tested)
+    entries.add("not tested", {report.why}, whom(report));
+  return entries.text(columns);
 }
 
 std::string groups_part(const DiagnosisDocument& document, std::size_t columns) {
@@ -175,9 +197,12 @@ std::string first_of(std::string_view what, const std::vector<std::string>& chan
 
 std::string coverage_part(const DiagnosisDocument& document, std::size_t columns) {
   const CoverageReport& covered = document.coverage;
-  return "\n" +
-         wrapped(fmt::format("coverage: {} of {} channels over {} paths; probes: {} sent, {} lost",
-                             covered.probed, covered.channels, covered.paths, document.run.sent,
+  const auto beyond = covered.out_of_scope > 0
+                          ? fmt::format(" ({} more are on no path between these hosts)", covered.out_of_scope)
+                          : "";
+  return "\n" + (covered.cut_short ? wrapped("cut short: " + *covered.cut_short, 0, columns) : "") +
+         wrapped(fmt::format("coverage: {} of {} channels{} over {} paths; probes: {} sent, {} lost",
+                             covered.probed, covered.channels, beyond, covered.paths, document.run.sent,
                              document.run.lost),
                  0, columns) +
          first_of("not crossed", covered.missing, columns) +

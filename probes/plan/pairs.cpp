@@ -76,12 +76,14 @@ std::vector<NicPair> choose_pairs(const Fabric& fabric, std::uint32_t partners,
   return pairs;
 }
 
-std::uint32_t default_partners(const Fabric& fabric) {
-  const auto groups = nics_by_edge_switch(fabric, {});
+std::uint32_t default_partners(const Fabric& fabric, const std::vector<PortId>& without) {
+  const auto groups = nics_by_edge_switch(fabric, without);
   if (groups.empty()) return 1;
+  std::uint64_t nics = 0;
+  for (const auto& group : groups) nics += group.size();
   const std::uint64_t all =
       groups.size() == 1 ? kPartnersOnOneSwitch : std::max(groups.size() - 1, kFewestSmallPartners);
-  const std::uint64_t affordable = kMostSmallPairs / std::max<std::uint64_t>(fabric.nics().size(), 1);
+  const std::uint64_t affordable = kMostSmallPairs / nics;
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(affordable, 1, all));
 }
 

@@ -18,7 +18,7 @@ bool cross_everything(const Fabric& fabric, const std::vector<bool>& used, const
 std::vector<NicPair> choose_table_pairs(const Fabric& fabric, const std::vector<bool>& used,
                                         std::size_t labels, const ChannelsOfPair& channels,
                                         const std::vector<PortId>& without) {
-  auto partners = default_partners(fabric);
+  auto partners = default_partners(fabric, without);
   auto pairs = choose_pairs(fabric, partners, without);
   while (partners < fabric.nics().size() && 2 * pairs.size() * labels <= kMostTableRoutes &&
          !cross_everything(fabric, used, pairs, channels)) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "probes/session/answer_check.hpp"
 #include "probes/session/messages_json.hpp"
@@ -15,6 +16,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kPoll = std::chrono::milliseconds(50);
+/// Between two looks at the bus. In a longer gap this process did not run (it was stopped, its machine slept,
+/// it opened engines): nobody could be heard, so it counts as no silence.
+constexpr auto kLongestGap = std::chrono::seconds(1);
 
 class AgentLoop {
  public:
@@ -24,6 +28,8 @@ class AgentLoop {
   Result<void> run(std::stop_token stop) {
     while (!over_) {
       if (stop.stop_requested()) return send(Bye{"it was told to stop"});
+      const auto now = Clock::now();
+      if (const auto gap = now - std::exchange(last_run_, now); gap > kLongestGap) last_heard_ += gap;
       if (const auto spoken = speak(); !spoken) return spoken;
       const auto incoming = bus_.receive(kPoll);
       if (!incoming) return pass_on(incoming);
@@ -67,7 +73,7 @@ class AgentLoop {
     for (const NicAssignment& nic : start.nics) {
       auto engines = open_(nic, start.secrets);
       if (!engines) {
-        ready.troubles.push_back({nic.nic, engines.error().message});
+        ready.troubles.push_back({nic.nic, engines.error().message, is_of_tool(engines.error())});
         continue;
       }
       if (engines->peers) meet(nic.nic, engines->peers);
@@ -125,6 +131,7 @@ class AgentLoop {
   Clock::time_point last_spoken_{};
   Clock::time_point last_heard_ = Clock::now();
   std::vector<IpAddress> targets_;  // sorted
+  Clock::time_point last_run_ = Clock::now();
   std::map<PortId, std::unique_ptr<PeerLine>> lines_;
   std::map<PortId, std::shared_ptr<PeerService>> services_;
   std::map<PortId, std::unique_ptr<NicWorker>> workers_;

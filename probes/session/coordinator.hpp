@@ -1,7 +1,9 @@
 // Coordinator: runs a Script (a sweep, a trace) over agents, one per host. A state machine: messages and the
 // time go in, actions come out; it knows no bus and no clock. Agents gather, get their NICs' ids and the
-// run's key, work wave by wave, and are told to stop. A host whose agent never comes, falls silent, or does
-// not finish in time is a finding, and the rest goes on without it.
+// run's key, work wave by wave, and are told to stop. A host whose agent falls silent or does not finish
+// while the others do is a finding; one that takes no part for another reason (no agent came, it ended with
+// its own words, it speaks another version) is not tested. The rest goes on without them. When most fall
+// silent at once it is the bus between: nobody is blamed, and if it stays so the run ends with what is known.
 #pragma once
 
 #include <chrono>
@@ -21,6 +23,9 @@ struct CoordinatorTiming {
   Nanoseconds gather = std::chrono::seconds(10);  // for all agents to be ready
   Nanoseconds silence = std::chrono::seconds(5);  // five missed signs of life: a dead agent
   Nanoseconds grace = std::chrono::seconds(2);    // beyond a task's own limit, for its answer to travel
+  /// A bus over which nothing came for so long is lost: agents end by themselves after 10 s
+  /// (AgentTiming::coordinator_silence).
+  Nanoseconds bus_silence = std::chrono::seconds(12);
 };
 
 /// What is expected of one host: its NICs by the name of their interface.
@@ -59,15 +64,21 @@ class Coordinator {
   /// Call first.
   Actions start(TimePoint now);
   Actions on_message(const std::string& host, const ToCoordinator& message, TimePoint now);
-  /// The agent of this host is of no use to this run: it ended, or speaks what cannot be read.
+  /// The agent of this host is of no use to this run: it ended, or speaks what cannot be read. That says
+  /// nothing of the host.
   Actions give_up(const std::string& host, const std::string& why, TimePoint now);
-  /// Call at least ten times a second.
+  /// Call at least ten times a second, after all messages that have come: silence is judged here. Time in
+  /// which nothing was called (this process was stopped) counts for nobody.
   Actions on_tick(TimePoint now);
+  /// The bus is lost for good.
+  Actions lose_bus(const std::string& why);
 
   /// Tells every agent to stop; nothing more is done.
   Actions stop_all();
 
   bool is_done() const { return phase_ == Phase::done; }
+  /// Why the run came to nothing: no host took part, or the bus was lost before anything was of use.
+  const Result<void>& outcome() const { return outcome_; }
 
  private:
   enum class Phase { gathering, running, done };
@@ -77,12 +88,15 @@ class Coordinator {
     AgentState state = AgentState::awaited;
     TimePoint last_heard{};
     std::optional<HostInventory> inventory = std::nullopt;
+    bool took_part = false;  // it told of its NICs, or serves one
   };
   struct Outstanding {
     std::size_t item;
     std::string host;
+    TimePoint sent;
     TimePoint deadline;
   };
+  enum class Whose { host, tool };
 
   void on(Agent& agent, const std::string& name, const Hello& hello, Actions& actions);
   void on(Agent& agent, const std::string& name, const Ready& ready, Actions& actions);
@@ -93,7 +107,18 @@ class Coordinator {
   void on(Agent& agent, const std::string& name, const PeerReply& reply, Actions& actions);
   /// The host that serves a NIC, if its agent is at work.
   const std::string* working_host_of(PortId nic) const;
-  void lose(const std::string& name, const std::string& why, Actions& actions);
+  void advance(TimePoint now);
+  /// What happened in between is not known to this process: all that waits waits longer.
+  void move_deadlines(TimePoint::duration gap);
+  void note_heard(Agent& agent);
+  void give_up_latecomers(Actions& actions);
+  void judge_silence(Actions& actions);
+  void await_bus(bool is_silent, Actions& actions);
+  void judge_overdue(Actions& actions);
+  void lose(const std::string& name, Whose whose, const std::string& why, Actions& actions);
+  void leave_out(NodeId host, std::optional<PortId> nic, const std::string& why);
+  bool anyone_at_work() const;
+  bool anyone_took_part() const;
   /// Nobody is left to answer what the NICs of this host were asked.
   void answer_for(const std::string& name, Actions& actions);
   void take(TaskId task, const TaskAnswer* answer, Actions& actions);
@@ -118,6 +143,11 @@ class Coordinator {
   std::map<TaskId, Outstanding> outstanding_;
   std::vector<PeerQuestion> unanswered_;  // passed on, without their texts; at most one of each NIC
   std::uint32_t last_task_ = 0;
+  TimePoint last_heard_{};  // of anyone
+  std::optional<TimePoint> bus_silent_since_;
+  std::optional<TimePoint> bus_was_silent_;  // last
+  std::vector<std::string> left_out_;        // who was not tested, with why
+  Result<void> outcome_;
 };
 
 }  // namespace weft

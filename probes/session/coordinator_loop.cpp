@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <map>
+#include <utility>
 
 #include "probes/session/messages_json.hpp"
 
@@ -11,6 +12,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto kPoll = std::chrono::milliseconds(20);
 constexpr auto kWatchInterval = std::chrono::milliseconds(200);
+/// Read in one go before deadlines are looked at again: more than a wave of results of a large fabric.
+constexpr std::size_t kMostAtOnce = 10'000;
 constexpr std::string_view kInterrupted = "interrupted";
 
 Result<void> act(Bus& bus, const Coordinator::Actions& actions, const OnProgress& on_progress) {
@@ -34,7 +37,7 @@ class LocalAgents {
       if (engines)
         engines_.emplace(nic.nic, std::move(*engines));
       else
-        ready.troubles.push_back({nic.nic, engines.error().message});
+        ready.troubles.push_back({nic.nic, engines.error().message, is_of_tool(engines.error())});
     }
     return ready;
   }
@@ -58,6 +61,25 @@ class LocalAgents {
   std::map<PortId, NicEngines> engines_;
 };
 
+/// All messages that have come, waiting for the first: silence is judged of what nobody has said, not of what
+/// nobody has read.
+Result<void> read_inbox(Bus& bus, Coordinator& coordinator, const OnProgress& on_progress) {
+  auto wait = Nanoseconds(kPoll);
+  for (std::size_t i = 0; i < kMostAtOnce && !coordinator.is_done(); ++i) {
+    const auto incoming = bus.receive(std::exchange(wait, Nanoseconds(0)));
+    if (!incoming) return pass_on(incoming);
+    if (!*incoming) break;
+    const auto message = decode_to_coordinator((*incoming)->bytes);
+    const auto now = Clock::now();
+    const auto acted = act(bus,
+                           message ? coordinator.on_message((*incoming)->from, *message, now)
+                                   : coordinator.give_up((*incoming)->from, message.error().message, now),
+                           on_progress);
+    if (!acted) return acted;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> coordinate(Bus& bus, Coordinator& coordinator, const OnProgress& on_progress,
@@ -69,23 +91,18 @@ Result<void> coordinate(Bus& bus, Coordinator& coordinator, const OnProgress& on
       acted = act(bus, coordinator.stop_all(), on_progress);
       return fail(ErrorKind::conflict, "{}", kInterrupted);
     }
-    const auto incoming = bus.receive(kPoll);
-    if (!incoming) return pass_on(incoming);
-    if (*incoming) {
-      const auto message = decode_to_coordinator((*incoming)->bytes);
-      const auto now = Clock::now();
-      acted = act(bus,
-                  message ? coordinator.on_message((*incoming)->from, *message, now)
-                          : coordinator.give_up((*incoming)->from, message.error().message, now),
-                  on_progress);
+    std::vector<GoneAgent> ended;
+    if (watch && Clock::now() - watched >= kWatchInterval) {
+      watched = Clock::now();
+      ended = watch();
     }
+    acted = read_inbox(bus, coordinator, on_progress);
+    for (const GoneAgent& gone : ended)
+      if (acted) acted = act(bus, coordinator.give_up(gone.host, gone.why, Clock::now()), on_progress);
     if (acted) acted = act(bus, coordinator.on_tick(Clock::now()), on_progress);
-    if (!watch || Clock::now() - watched < kWatchInterval) continue;
-    watched = Clock::now();
-    for (const GoneAgent& gone : watch())
-      if (acted) acted = act(bus, coordinator.give_up(gone.host, gone.why, watched), on_progress);
   }
-  return acted;
+  if (!acted && !coordinator.is_done()) coordinator.lose_bus(acted.error().message);
+  return coordinator.outcome();
 }
 
 Result<void> coordinate_in_process(Coordinator& coordinator, const std::vector<std::string>& hosts,
@@ -110,7 +127,7 @@ Result<void> coordinate_in_process(Coordinator& coordinator, const std::vector<s
     }
     if (const auto* progress = std::get_if<Progress>(&action)) on_progress(*progress);
   }
-  return {};
+  return coordinator.outcome();
 }
 
 }  // namespace weft

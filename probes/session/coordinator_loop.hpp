@@ -21,8 +21,8 @@ struct GoneAgent {
 /// Those that went since it was called last; called a few times a second.
 using WatchAgents = std::function<std::vector<GoneAgent>()>;
 
-/// Blocks until the sweep is done. Error: the bus was lost, or `stop` was requested (agents are told to stop
-/// first).
+/// Blocks until the script is over, or the bus is lost and the script has use for what it knows. Errors: no
+/// host took part, the bus was lost, or `stop` was requested (agents are told to stop first).
 Result<void> coordinate(Bus& bus, Coordinator& coordinator, const OnProgress& on_progress,
                         std::stop_token stop, const WatchAgents& watch = {});
 

@@ -35,7 +35,7 @@ std::vector<WorkItem> MapStage::next_wave() {
   if (only_) return work_for(*only_);
   if (round_ == 1) {
     const std::vector<PortId> out(s.out.begin(), s.out.end());
-    const auto pairs = choose_pairs(s.fabric, default_partners(s.fabric), out);
+    const auto pairs = choose_pairs(s.fabric, default_partners(s.fabric, out), out);
     auto plan = plan_traces(s.fabric, s.learner.ways(), pairs, {s.options.confidence, s.options.seed});
     std::ranges::move(traces_of_pattern(pairs, out), std::back_inserter(plan));
     return work_for(plan);

@@ -71,6 +71,7 @@ struct Hello {
 struct NicTrouble {
   PortId nic;
   std::string text;
+  bool of_tool = false;  // of weft (a right, a port that is taken): it says nothing of the NIC
   friend bool operator==(const NicTrouble&, const NicTrouble&) = default;
 };
 /// What the engine of a NIC goes by: its device, its address there, how its packets are marked.
@@ -94,6 +95,7 @@ struct TaskResult {
   TaskId id;
   std::optional<std::string> error = std::nullopt;  // the work failed; the answer is then empty
   TaskAnswer answer;
+  bool of_tool = false;  // the error is of weft, as NicTrouble::of_tool
   friend bool operator==(const TaskResult&, const TaskResult&) = default;
 };
 

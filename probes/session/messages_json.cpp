@@ -58,15 +58,17 @@ Json message_json(const Hello& m) {
   return value;
 }
 Json message_json(const Ready& m) {
-  const auto row = [](const auto& said) { return Json::array({said.nic.value(), said.text}); };
+  const auto trouble = [](const NicTrouble& t) { return Json::array({t.nic.value(), t.text, t.of_tool}); };
+  const auto use = [](const NicUse& u) { return Json::array({u.nic.value(), u.text}); };
   return {{"type", "ready"},
           {"run", m.run.value()},
-          {"troubles", rows(m.troubles, row)},
-          {"uses", rows(m.uses, row)}};
+          {"troubles", rows(m.troubles, trouble)},
+          {"uses", rows(m.uses, use)}};
 }
 Json message_json(const TaskResult& m) {
   Json value{{"type", "result"}, {"id", m.id.value()}, {"answer", to_json_value(m.answer)}};
   if (m.error) value["error"] = *m.error;
+  if (m.of_tool) value["of_tool"] = true;
   return value;
 }
 
@@ -109,7 +111,7 @@ Hello hello_from(const Json& v) {
 
 Ready ready_from(const Json& v) {
   const auto trouble = [](const Json& row) {
-    return NicTrouble{id<PortId>(element(row, 0)), text(element(row, 1))};
+    return NicTrouble{id<PortId>(element(row, 0)), text(element(row, 1)), truth(element(row, 2))};
   };
   const auto use = [](const Json& row) { return NicUse{id<PortId>(element(row, 0)), text(element(row, 1))}; };
   return {id<RunId>(field(v, "run")), list<NicTrouble>(field(v, "troubles"), trouble),
@@ -119,6 +121,7 @@ Ready ready_from(const Json& v) {
 TaskResult result_from(const Json& v) {
   TaskResult result{.id = id<TaskId>(field(v, "id")), .answer = answer_from_json(field(v, "answer"))};
   if (v.contains("error")) result.error = text(v["error"]);
+  if (v.contains("of_tool")) result.of_tool = truth(v["of_tool"]);
   return result;
 }
 

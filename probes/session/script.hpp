@@ -25,6 +25,12 @@ class Script {
   virtual void note_use(PortId, std::string_view) {}
   /// What went wrong with a host, apart from what the work shows.
   virtual void blame(HostEvidence evidence) = 0;
+  /// Who takes no part, for a reason that says nothing of the host.
+  virtual void not_tested(NotTested what) = 0;
+  /// Agents could not be reached for a while: that they did not answer each other then says nothing of them.
+  virtual void note_pause() {}
+  /// The bus is lost: no wave comes any more. Whether what is known so far is of use.
+  virtual bool cut_short(const std::string&) { return false; }
   /// What is being done now, for a progress line.
   virtual std::string_view doing() const = 0;
 };

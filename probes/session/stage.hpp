@@ -13,6 +13,7 @@
 #include "probes/session/messages.hpp"
 #include "probes/session/run_clock.hpp"
 #include "probes/session/sweep_options.hpp"
+#include "topology/findings/diagnosis.hpp"
 #include "topology/findings/flow_result.hpp"
 #include "topology/findings/host_delays.hpp"
 #include "topology/findings/observation.hpp"
@@ -43,9 +44,11 @@ struct SweepState {
   SweepOptions options;
   RunId run;
   Observations observations;
-  PathLearner learner;                     // its paths are those of the observations
-  bool paths_known = false;                // from an InfiniBand fabric's tables: nothing is traced
-  std::set<PortId> out;                    // NICs that take no part (any more)
+  PathLearner learner;       // its paths are those of the observations
+  bool paths_known = false;  // from an InfiniBand fabric's tables: nothing is traced
+  std::set<PortId> out;      // NICs that take no part (any more)
+  std::vector<NotTested> not_tested;
+  bool paused = false;                     // agents could not be reached for a while
   FlowResults flows;                       // of the load's own rounds, not of those that press a suspect
   std::vector<VerifiedTransfer> verified;  // flows whose receivers looked at what came into memory
   std::map<PortId, HostDelays> delays;     // what the hosts at the NICs added to round trips

@@ -17,6 +17,16 @@ namespace {
 constexpr std::size_t kMostDoubts = 16;
 constexpr int kMostSettlings = 3;  // load rounds may fall to stalled senders; pings need no second try
 
+/// To the channels in scope.
+void narrow(Coverage& covered, const std::vector<bool>& scope) {
+  const auto is_outside = [&](ChannelId channel) { return !scope[channel.value()]; };
+  covered.channels = static_cast<std::size_t>(std::ranges::count(scope, true));
+  covered.out_of_scope = scope.size() - covered.channels;
+  std::erase_if(covered.missing, is_outside);
+  std::erase_if(covered.thin, is_outside);
+  covered.probed = covered.channels - covered.missing.size() - covered.thin.size();
+}
+
 }  // namespace
 
 Sweep::Sweep(const Fabric& fabric, const AddressBook& addresses, const SweepOptions& options, RunId run)
@@ -49,6 +59,14 @@ void Sweep::meet(const std::vector<JoinedHost>& hosts) {
 }
 
 std::string_view Sweep::doing() const { return stages_.empty() ? "diagnosing" : stages_.front()->name(); }
+
+/// The stage in hand is incomplete and counts for nothing; those before it are evidence.
+bool Sweep::cut_short(const std::string& why) {
+  cut_short_ = why;
+  stages_.clear();
+  part_ = Part::done;
+  return true;
+}
 
 void Sweep::skip_mapping() {
   stages_.clear();
@@ -157,6 +175,7 @@ void Sweep::note_counters() {
 
 Coverage Sweep::coverage() {
   Coverage covered = coverage_of(state_.fabric, state_.observations, state_.options.detect);
+  if (!scope_.empty()) narrow(covered, scope_);
   const auto left_out = [this](ChannelId channel) {
     return left_out_.contains(state_.fabric.source(channel)) ||
            left_out_.contains(state_.fabric.target(channel));
@@ -171,10 +190,13 @@ Coverage Sweep::coverage() {
 SweepReport Sweep::finish() {
   SweepReport report{assess(state_.fabric, state_.observations, state_.options.tolerate).diagnosis,
                      state_.sent, state_.lost};
-  auto untested = std::move(report.diagnosis.coverage.rate_untested);
-  report.diagnosis.coverage = coverage();
-  report.diagnosis.coverage.complete &= untested.empty();
-  report.diagnosis.coverage.rate_untested = std::move(untested);
+  Coverage& covered = report.diagnosis.coverage;
+  auto untested = std::move(covered.rate_untested);
+  covered = coverage();
+  covered.rate_untested = std::move(untested);
+  covered.not_tested = state_.not_tested;
+  covered.cut_short = cut_short_;
+  covered.complete &= covered.rate_untested.empty() && covered.not_tested.empty() && !covered.cut_short;
   report.diagnosis.verdict = run_verdict(report.diagnosis);
   return report;
 }

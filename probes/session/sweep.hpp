@@ -32,6 +32,9 @@ class Sweep final : public Script {
   void take(const WorkItem& item, const TaskAnswer* answer) override;
   void exclude(PortId nic) override { state_.out.insert(nic); }
   void blame(HostEvidence evidence) override { state_.observations.hosts.push_back(std::move(evidence)); }
+  void not_tested(NotTested what) override { state_.not_tested.push_back(std::move(what)); }
+  void note_pause() override { state_.paused = true; }
+  bool cut_short(const std::string& why) override;
   void meet(const std::vector<JoinedHost>& hosts) override;
   void note_use(PortId nic, std::string_view text) override { uses_[nic] = text; }
   std::string_view doing() const override;
@@ -52,6 +55,9 @@ class Sweep final : public Script {
     exclude(nic);
     left_out_.insert(nic);
   }
+
+  /// By channel: what the hosts of this run can use; the others are no gap either. Call before the run.
+  void limit_to(std::vector<bool> scope) { scope_ = std::move(scope); }
 
   /// May be called at any time: what is known so far.
   SweepReport finish();
@@ -84,12 +90,14 @@ class Sweep final : public Script {
   SweepLoad load_;
   Part part_ = Part::mapping;
   std::set<PortId> left_out_;
+  std::vector<bool> scope_;  // empty: the whole fabric
   HostExpectations expectations_;
   std::deque<std::unique_ptr<Stage>> stages_;  // of the current part
   int settlings_ = 0;
   std::map<PortId, NicCounters> counters_before_, counters_after_;
   std::vector<NicCounterSteps> nic_counters_;
   std::map<PortId, std::string> uses_;
+  std::optional<std::string> cut_short_;
 };
 
 }  // namespace weft

@@ -23,6 +23,9 @@ class TraceScript final : public Script {
   void take(const WorkItem& item, const TaskAnswer* answer) override;
   void exclude(PortId nic) override { state_.out.insert(nic); }
   void blame(HostEvidence evidence) override { state_.observations.hosts.push_back(std::move(evidence)); }
+  void not_tested(NotTested what) override {
+    blame({what.host, what.nic, Verdict::unknown, std::nullopt, std::move(what.why)});
+  }
   std::string_view doing() const override { return "tracing"; }
 
   const PathLearner& learner() const { return state_.learner; }

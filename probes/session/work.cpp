@@ -61,8 +61,14 @@ Result<TaskAnswer> do_work(const NicEngines& engines, const TaskWork& work, std:
   return std::visit(Worker{engines, std::move(stop)}, work);
 }
 
+bool is_of_tool(const Error& error) { return error.kind != ErrorKind::absent; }
+
 TaskResult result_of(TaskId id, const TaskWork& work, const Result<TaskAnswer>& answer) {
-  if (!answer) return {.id = id, .error = answer.error().message, .answer = empty_answer(work)};
+  if (!answer)
+    return {.id = id,
+            .error = answer.error().message,
+            .answer = empty_answer(work),
+            .of_tool = is_of_tool(answer.error())};
   return {.id = id, .answer = *answer};
 }
 

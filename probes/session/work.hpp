@@ -27,6 +27,10 @@ using OpenEngines = std::function<Result<NicEngines>(const NicAssignment&, const
 /// Blocks until the work is done or `stop` is requested.
 Result<TaskAnswer> do_work(const NicEngines& engines, const TaskWork& work, std::stop_token stop);
 
+/// Whether an engine's error is weft's own trouble (a right, a port that is taken, a message too long) and
+/// says nothing of the NIC: only what is `absent`, a carrier or an address, is the host's.
+bool is_of_tool(const Error& error);
+
 /// The message that tells the coordinator what came of a task.
 TaskResult result_of(TaskId id, const TaskWork& work, const Result<TaskAnswer>& answer);
 

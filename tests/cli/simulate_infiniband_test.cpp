@@ -35,6 +35,15 @@ TEST(SimulateInfiniband, AHealthyFabricIsHealthyAndEveryChannelIsCrossed) {
   EXPECT_EQ(document["coverage"]["probed"], 2 * (4 * 4 + 8));
 }
 
+TEST(SimulateInfiniband, AnyTwoHostsOfAHealthyFabricAreHealthy) {
+  for (const char* hosts : {"host1,host2", "host1,host3", "host2,host5,host8"}) {
+    const auto document = swept({"--hosts", hosts}, 0);
+    EXPECT_GT(document["coverage"]["out_of_scope"], 0) << hosts;
+    EXPECT_EQ(document["coverage"]["probed"], document["coverage"]["channels"]) << hosts;
+    EXPECT_GE(document["coverage"]["channels"], 4) << hosts;
+  }
+}
+
 TEST(SimulateInfiniband, ALossyChannelIsNamedAlone) {
   const auto document = swept({"--fault", "leaf2--spine3:loss=2%,from=spine3"}, 1);
   ASSERT_EQ(document["links"].size(), 1u);

@@ -27,7 +27,15 @@ class FakeScript : public Script {
   }
   void exclude(PortId nic) override { excluded.insert(nic); }
   void blame(HostEvidence evidence) override { blamed.push_back(std::move(evidence)); }
+  void not_tested(NotTested what) override { untested.push_back(std::move(what)); }
+  void note_pause() override { ++pauses; }
+  bool cut_short(const std::string& why) override {
+    ended_by = why;
+    return keeps_a_part;
+  }
   std::string_view doing() const override { return "asking"; }
+
+  const std::vector<PortId>& nics() const { return nics_; }
 
   int answered = 0;
   int given_up = 0;
@@ -35,6 +43,10 @@ class FakeScript : public Script {
   int meetings = 0;
   std::set<PortId> excluded;
   std::vector<HostEvidence> blamed;
+  std::vector<NotTested> untested;
+  int pauses = 0;
+  std::string ended_by;
+  bool keeps_a_part = true;
 
  private:
   std::vector<PortId> nics_;

@@ -136,7 +136,7 @@ TEST(ClusterBySlurm, IsSweptWithoutAndWithinAnAllocation) {
   }
 }
 
-TEST(ClusterBySlurm, ANodeWhoseSlurmdIsGoneIsAFindingAndNoJobIsLeft) {
+TEST(ClusterBySlurm, ANodeWhoseSlurmdIsGoneIsNotTestedAndNoJobIsLeft) {
   if (const auto why = why_not_here(); !why.empty()) GTEST_SKIP() << why;
   SlurmCluster cluster;
   ASSERT_TRUE(cluster.is_ready());
@@ -144,10 +144,11 @@ TEST(ClusterBySlurm, ANodeWhoseSlurmdIsGoneIsAFindingAndNoJobIsLeft) {
   auto words = cluster.sweep_words("srun");
   words.insert(words.end(), {"--gather", "5s"});
   const auto answer = cluster.on_head(words, cluster.environment());
-  EXPECT_EQ(answer.status, 2) << answer.errors;
+  EXPECT_EQ(answer.status, 3) << answer.errors;
   const auto document = Json::parse(answer.output, nullptr, false);
-  ASSERT_EQ(document["hosts"].size(), 1u) << answer.output;
-  EXPECT_EQ(document["hosts"][0]["host"], "host3");
+  EXPECT_TRUE(document["hosts"].empty()) << answer.output;
+  ASSERT_EQ(document["coverage"]["not_tested"].size(), 1u) << answer.output;
+  EXPECT_EQ(document["coverage"]["not_tested"][0]["host"], "host3");
   EXPECT_TRUE(document["links"].empty()) << answer.output;
   Answer left;
   for (int look = 0; look < 50; ++look) {

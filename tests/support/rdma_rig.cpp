@@ -47,6 +47,9 @@ class GivenWork final : public Script {
   void exclude(PortId nic) override { excluded_.insert(nic); }
   void note_use(PortId nic, std::string_view text) override { seen.uses[nic] = text; }
   void blame(HostEvidence evidence) override { seen.blamed.push_back(std::move(evidence)); }
+  void not_tested(NotTested what) override {
+    seen.blamed.push_back({what.host, what.nic, Verdict::unknown, std::nullopt, std::move(what.why)});
+  }
   std::string_view doing() const override { return "working"; }
   RigAnswers seen;
 

@@ -27,4 +27,11 @@ inline std::string said_of(const nlohmann::json& document, const std::string& ho
   return "";
 }
 
+/// Why a host was not tested; empty: it was.
+inline std::string untested(const nlohmann::json& document, const std::string& host) {
+  for (const auto& each : document["coverage"]["not_tested"])
+    if (each["host"] == host) return each["why"];
+  return "";
+}
+
 }  // namespace weft

@@ -46,6 +46,12 @@ HostReport report_of(const Fabric& fabric, const HostFinding& finding) {
   return report;
 }
 
+NotTestedReport report_of(const Fabric& fabric, const NotTested& each) {
+  NotTestedReport report{.host = fabric.name_of(each.host), .nic = {}, .why = each.why};
+  if (each.nic) report.nic = fabric.name_of_nic(*each.nic);
+  return report;
+}
+
 GroupReport report_of(const Fabric& fabric, const GroupFinding& finding) {
   return {.nodes = names_of(fabric, finding.nodes),
           .channels = names_of(fabric, finding.channels),
@@ -83,7 +89,12 @@ DiagnosisDocument diagnosis_document(const Fabric& fabric, const Diagnosis& diag
                        .thin = names_of(fabric, diagnosis.coverage.thin),
                        .unloaded = names_of(fabric, diagnosis.coverage.unloaded),
                        .rate_untested = names_of(fabric, diagnosis.coverage.rate_untested),
+                       .out_of_scope = diagnosis.coverage.out_of_scope,
+                       .not_tested = {},
+                       .cut_short = diagnosis.coverage.cut_short,
                        .complete = diagnosis.coverage.complete};
+  for (const NotTested& each : diagnosis.coverage.not_tested)
+    document.coverage.not_tested.push_back(report_of(fabric, each));
   return document;
 }
 

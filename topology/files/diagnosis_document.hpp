@@ -60,6 +60,12 @@ struct GroupReport {
   std::vector<std::string> evidence;
 };
 
+struct NotTestedReport {
+  std::string host;
+  std::optional<std::string> nic;
+  std::string why;
+};
+
 struct CoverageReport {
   std::uint64_t channels = 0;
   std::uint64_t probed = 0;
@@ -68,6 +74,9 @@ struct CoverageReport {
   std::vector<std::string> thin;
   std::vector<std::string> unloaded;
   std::vector<std::string> rate_untested;
+  std::uint64_t out_of_scope = 0;
+  std::vector<NotTestedReport> not_tested;
+  std::optional<std::string> cut_short;
   bool complete = true;
 };
 

@@ -122,6 +122,14 @@ void put_sensitivity(JsonText& out, const Sensitivity& shown) {
   put(out, "}}");
 }
 
+void put_not_tested(JsonText& out, const NotTestedReport& report) {
+  put(out, "\n{{\"host\":");
+  put_string(out, report.host);
+  if (report.nic) put_member(out, "nic", *report.nic);
+  put_member(out, "why", report.why);
+  put(out, "}}");
+}
+
 void put_coverage(JsonText& out, const CoverageReport& coverage) {
   put(out, ",\n\"coverage\":{{\"channels\":{},\"probed\":{},\"paths\":{},\"complete\":{}", coverage.channels,
       coverage.probed, coverage.paths, coverage.complete);
@@ -129,6 +137,10 @@ void put_coverage(JsonText& out, const CoverageReport& coverage) {
   put_strings(out, "thin", coverage.thin);
   put_strings(out, "unloaded", coverage.unloaded);
   put_strings(out, "rate_untested", coverage.rate_untested);
+  put(out, ",\"out_of_scope\":{}", coverage.out_of_scope);
+  put_key(out, "not_tested");
+  put_array(out, coverage.not_tested, [&](const NotTestedReport& report) { put_not_tested(out, report); });
+  if (coverage.cut_short) put_member(out, "cut_short", *coverage.cut_short);
   put(out, "}}");
 }
 

@@ -76,8 +76,24 @@ Result<GroupReport> as_group(const JsonView& view) {
   return group;
 }
 
+/// An array of what `read_item` reads.
+template <class T>
+auto list_of(Result<T> (*read_item)(const JsonView&)) {
+  return [read_item](const JsonView& view) { return read_array<T>(view, read_item); };
+}
+
+Result<NotTestedReport> as_not_tested(const JsonView& view) {
+  NotTestedReport report;
+  const auto done = in_turn([&] { return need_member(view, "host", report.host, as_text); },
+                            [&] { return read_member(view, "nic", report.nic, as_text); },
+                            [&] { return need_member(view, "why", report.why, as_text); });
+  if (!done) return pass_on(done);
+  return report;
+}
+
 Result<CoverageReport> as_coverage(const JsonView& view) {
   CoverageReport coverage;
+  const auto untested = list_of(&as_not_tested);
   const auto done =
       in_turn([&] { return need_member(view, "channels", coverage.channels, as_count); },
               [&] { return need_member(view, "probed", coverage.probed, as_count); },
@@ -86,6 +102,9 @@ Result<CoverageReport> as_coverage(const JsonView& view) {
               [&] { return read_member(view, "thin", coverage.thin, read_texts); },
               [&] { return read_member(view, "unloaded", coverage.unloaded, read_texts); },
               [&] { return read_member(view, "rate_untested", coverage.rate_untested, read_texts); },
+              [&] { return read_member(view, "out_of_scope", coverage.out_of_scope, as_count); },
+              [&] { return read_member(view, "not_tested", coverage.not_tested, untested); },
+              [&] { return read_member(view, "cut_short", coverage.cut_short, as_text); },
               [&] { return read_member(view, "complete", coverage.complete, as_boolean); });
   if (!done) return pass_on(done);
   return coverage;
@@ -96,12 +115,6 @@ Result<void> read_probes(const JsonView& view, RunReport& run) {
   if (!probes) return {};
   return in_turn([&] { return need_member(*probes, "sent", run.sent, as_count); },
                  [&] { return need_member(*probes, "lost", run.lost, as_count); });
-}
-
-/// An array of what `read_item` reads.
-template <class T>
-auto list_of(Result<T> (*read_item)(const JsonView&)) {
-  return [read_item](const JsonView& view) { return read_array<T>(view, read_item); };
 }
 
 Result<SetReport> as_set(const JsonView& view) {

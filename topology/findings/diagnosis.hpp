@@ -111,15 +111,26 @@ struct Sensitivity {
   std::optional<double> rate;        // missing share of a link's rate
 };
 
+/// A host, or one NIC of it, that took no part for a reason that says nothing of it: no agent came, a right
+/// was missing, the bus broke.
+struct NotTested {
+  NodeId host;
+  std::optional<PortId> nic = std::nullopt;
+  std::string why;
+};
+
 struct Coverage {
-  std::size_t channels = 0;         // of the fabric
+  std::size_t channels = 0;         // of the fabric, or those in scope where hosts were chosen
+  std::size_t out_of_scope = 0;     // no path between the chosen hosts crosses them
   std::size_t probed = 0;           // of these, crossed by probes enough to show the loss that was asked for
   std::size_t paths = 0;            // distinct paths used
   std::vector<ChannelId> missing;   // not crossed, in the order of their ids
   std::vector<ChannelId> thin;      // crossed, by too few probes
   std::vector<ChannelId> unloaded;  // were to be loaded; all flows were held back by senders, or not counted
   std::vector<ChannelId> rate_untested;  // loaded, but each of their flows met a slower culprit
-  bool complete = true;                  // false when the run fell short of what was asked
+  std::vector<NotTested> not_tested;
+  std::optional<std::string> cut_short = std::nullopt;  // why the run ended before its work was done
+  bool complete = true;                                 // false when the run fell short of what was asked
 };
 
 struct Diagnosis {

@@ -112,6 +112,20 @@ TEST(DiagnosisTable, HostsOfWhichTheSameIsSaidStandTogether) {
   EXPECT_THAT(text, HasSubstr("\nhost host3: failed\n    no route\n"));
 }
 
+TEST(DiagnosisTable, SaysWhoWasNotTestedAndWhyAndThatTheRunWasCutShort) {
+  DiagnosisDocument document;
+  for (const char* host : {"host2", "host1"})
+    document.coverage.not_tested.push_back({host, std::nullopt, "its agent did not come"});
+  document.coverage.not_tested.push_back({"host3", "host3/p2", "needs CAP_NET_RAW"});
+  document.coverage.cut_short = "the bus is lost";
+  document.coverage.out_of_scope = 12;
+  const auto text = diagnosis_table(document);
+  EXPECT_THAT(text, HasSubstr("\nhosts host1, host2: not tested\n    its agent did not come\n"));
+  EXPECT_THAT(text, HasSubstr("\nhost host3/p2: not tested\n    needs CAP_NET_RAW\n"));
+  EXPECT_THAT(text, HasSubstr("\ncut short: the bus is lost\n"));
+  EXPECT_THAT(text, HasSubstr("(12 more are on no path between these hosts)"));
+}
+
 TEST(DiagnosisTable, AHealthyFabricIsTwoLinesAndNoHeadings) {
   DiagnosisDocument document;
   document.fabric = "roce-a";

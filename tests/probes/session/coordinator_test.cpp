@@ -61,6 +61,12 @@ class TwoHosts {
     result.id = tasks_of(name).back().id;
     says(name, result);
   }
+  /// Who was not tested, and why.
+  std::string untested() const {
+    std::string text;
+    for (const NotTested& each : script.untested) text += fabric_.name_of(each.host) + ": " + each.why + "\n";
+    return text;
+  }
   /// Who is blamed, and what for.
   std::string blame() const {
     std::string text;
@@ -106,7 +112,8 @@ TEST(Coordinator, GoesOnWithoutAnAgentThatNeverComes) {
   TwoHosts run;
   run.joins("host1");
   run.time_passes(kBegin, seconds(11), {"host1"});
-  EXPECT_EQ(run.blame(), "host2: its agent did not come\n");
+  EXPECT_EQ(run.untested(), "host2: its agent did not come\n");
+  EXPECT_EQ(run.blame(), "");
   ASSERT_EQ(run.tasks_of("host1").size(), 1u);
   run.answers("host1");
   EXPECT_TRUE(run.coordinator.is_done());
@@ -119,7 +126,8 @@ TEST(Coordinator, GoesOnWithoutAnAgentOfAnotherVersion) {
   run.says("host2", Hello{.host = "host2", .version = "1.1"});
   run.says("host1", Hello{.host = "host1", .version = "1.2"});
   run.says("host1", Ready{kSecrets.run, {}});
-  EXPECT_EQ(run.blame(), "host2: its weft is version 1.1, this one is 1.2\n");
+  EXPECT_EQ(run.untested(), "host2: its weft is version 1.1, this one is 1.2\n");
+  EXPECT_EQ(run.blame(), "");
   ASSERT_EQ(run.tasks_of("host1").size(), 1u);
   EXPECT_TRUE(run.tasks_of("host2").empty());
 }
@@ -129,7 +137,8 @@ TEST(Coordinator, GoesOnWithoutAnAgentThatNeverGetsReady) {
   run.joins("host1");
   run.says("host2", Hello{.host = "host2"});
   run.time_passes(kBegin, seconds(11), {"host1", "host2"});
-  EXPECT_EQ(run.blame(), "host2: its agent did not get ready\n");
+  EXPECT_EQ(run.untested(), "host2: its agent did not get ready\n");
+  EXPECT_EQ(run.blame(), "");
   EXPECT_EQ(run.tasks_of("host1").size(), 1u);
 }
 
@@ -137,7 +146,11 @@ TEST(Coordinator, EndsWhereNoAgentComes) {
   TwoHosts run;
   run.time_passes(kBegin, seconds(11), {});
   EXPECT_TRUE(run.coordinator.is_done());
-  EXPECT_EQ(run.script.blamed.size(), 2u);
+  EXPECT_EQ(run.blame(), "");
+  ASSERT_FALSE(run.coordinator.outcome());
+  EXPECT_EQ(run.coordinator.outcome().error().kind, ErrorKind::absent);
+  EXPECT_EQ(run.coordinator.outcome().error().message,
+            "none of 2 hosts took part; host1: its agent did not come");
 }
 
 TEST(Coordinator, GivesUpAnAgentThatFallsSilent) {
@@ -145,7 +158,7 @@ TEST(Coordinator, GivesUpAnAgentThatFallsSilent) {
   run.joins("host1");
   run.joins("host2");
   run.answers("host1");
-  run.time_passes(kBegin, seconds(6), {"host1"});
+  run.time_passes(kBegin, seconds(7), {"host1"});
   EXPECT_TRUE(run.coordinator.is_done());
   EXPECT_EQ(run.script.given_up, 1);
   EXPECT_NE(run.blame().find("host2: its agent"), std::string::npos) << run.blame();
@@ -171,7 +184,7 @@ TEST(Coordinator, TakesAnAnswerOfAnotherKindForNone) {
   EXPECT_TRUE(run.coordinator.is_done());
   EXPECT_EQ(run.script.answered, 1);
   EXPECT_EQ(run.script.given_up, 1);
-  EXPECT_NE(run.blame().find("host2: "), std::string::npos) << "it is said, not passed over";
+  EXPECT_NE(run.untested().find("host2: "), std::string::npos) << "it is said, not passed over";
 }
 
 TEST(Coordinator, BlamesTheNicWhoseTaskFailedAndAsksItNoMore) {
@@ -220,7 +233,8 @@ TEST(Coordinator, LosesAnAgentThatSpeaksGarbageOrLeavesOrBeginsAnew) {
     if (how == 2) run.says("host2", Hello{.host = "host2"});
     run.answers("host1");
     EXPECT_TRUE(run.coordinator.is_done()) << how;
-    EXPECT_NE(run.blame().find("host2: "), std::string::npos) << how;
+    EXPECT_NE(run.untested().find("host2: "), std::string::npos) << how;
+    EXPECT_EQ(run.blame(), "") << how;
     EXPECT_TRUE(run.was_stopped("host2")) << how;
   }
 }

@@ -78,7 +78,9 @@ std::vector<ToCoordinator> all_to_coordinator() {
   using std::chrono::microseconds;
   return {Hello{"host1", "0.1.0", "raw", {{"p1", *IpAddress::parse("10.0.1.1")}}},
           Hello{"host2", "0.1.0", "raw", {}, inventory()},
-          Ready{RunId(5), {{PortId(3), "interface p1 is down"}}, {{PortId(4), "mlx5_0 port 1"}}},
+          Ready{RunId(5),
+                {{PortId(3), "interface p1 is down"}, {PortId(4), "needs a right", true}},
+                {{PortId(4), "mlx5_0 port 1"}}},
           TaskResult{TaskId(1), std::nullopt,
                      std::vector<HopAnswer>{{2, 3, true, *IpAddress::parse("10.0.1.1"), microseconds(12)}}},
           TaskResult{TaskId(2), std::nullopt,

@@ -62,6 +62,10 @@ Diagnosis everything(const Fabric& fabric) {
                         .unloaded = {bad},
                         .rate_untested = {bad},
                         .complete = false};
+  diagnosis.coverage.out_of_scope = 4;
+  diagnosis.coverage.not_tested = {{host, std::nullopt, "its agent did not come"},
+                                   {host, fabric.ports_of(host).front(), "needs CAP_NET_RAW"}};
+  diagnosis.coverage.cut_short = "the bus is lost";
   return diagnosis;
 }
 
@@ -117,6 +121,11 @@ TEST(DiagnosisJson, HasTheContractsShape) {
   EXPECT_EQ(document["coverage"]["missing"][0], "leaf1->spine2");
   EXPECT_EQ(document["coverage"]["unloaded"][0], "leaf1->spine2");
   EXPECT_EQ(document["coverage"]["rate_untested"][0], "leaf1->spine2");
+  EXPECT_EQ(document["coverage"]["out_of_scope"], 4);
+  EXPECT_EQ(document["coverage"]["not_tested"][0],
+            json({{"host", "host1"}, {"why", "its agent did not come"}}));
+  EXPECT_EQ(document["coverage"]["not_tested"][1]["nic"], "host1");
+  EXPECT_EQ(document["coverage"]["cut_short"], "the bus is lost");
   EXPECT_EQ(document["timings"]["plan"], 1.5);
   EXPECT_EQ(document["nics"][0], json::parse(R"({"nic":"host1","uses":"mlx5_0 port 1",
       "counters":{"device":"mlx5_0","port":1,"seconds":3.0,"grew":{"a_b":2}}})"));

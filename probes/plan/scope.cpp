@@ -1,0 +1,64 @@
+#include "probes/plan/scope.hpp"
+
+#include <map>
+
+#include "topology/routing/shortest_paths.hpp"
+
+namespace weft {
+namespace {
+
+void add_both(std::vector<bool>& scope, ChannelId channel) {
+  scope[channel.value()] = scope[Fabric::reverse(channel).value()] = true;
+}
+
+/// Marks what leads from `from` towards the target of `ways`; `seen`: by node, whose ways on are marked.
+void add_ways(const Fabric& fabric, ShortestPaths& ways, NodeId from, std::vector<bool>& seen,
+              std::vector<bool>& scope) {
+  std::vector<NodeId> open{from};
+  while (!open.empty()) {
+    const NodeId node = open.back();
+    open.pop_back();
+    if (seen[node.value()]) continue;
+    seen[node.value()] = true;
+    for (const ChannelId channel : ways.next(node)) {
+      scope[channel.value()] = true;
+      open.push_back(fabric.target_node(channel));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<bool> channels_in_scope(const Fabric& fabric, std::span<const PortId> nics) {
+  std::map<NodeId, std::vector<PortId>> by_edge;
+  for (const PortId nic : nics)
+    if (const NodeId edge = edge_switch(fabric, nic); !fabric.is_host(edge)) by_edge[edge].push_back(nic);
+  std::vector<bool> scope(fabric.channel_count(), false);
+  for (const auto& [target, here] : by_edge) {
+    ShortestPaths ways(fabric, target);
+    std::vector<bool> seen(fabric.node_count(), false);
+    bool reached = here.size() > 1;
+    for (const auto& [source, others] : by_edge) {
+      if (source == target || !ways.hops(source)) continue;
+      reached = true;
+      add_ways(fabric, ways, source, seen, scope);
+    }
+    for (const PortId nic : here)
+      if (reached) add_both(scope, *fabric.channel_from(nic));
+  }
+  return scope;
+}
+
+std::vector<bool> channels_in_scope(const Fabric& fabric, std::span<const PortId> nics,
+                                    const ChannelsOfPair& ways) {
+  std::vector<bool> scope(fabric.channel_count(), false);
+  for (const PortId src : nics)
+    for (const PortId dst : nics) {
+      if (src == dst) continue;
+      add_both(scope, *fabric.channel_from(src));
+      for (const ChannelId channel : ways({src, dst})) scope[channel.value()] = true;
+    }
+  return scope;
+}
+
+}  // namespace weft
