@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "collectors/bus/subject.hpp"
+#include "probes/session/subject.hpp"
 #include "topology/base/check.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

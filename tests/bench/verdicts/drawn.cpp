@@ -52,7 +52,7 @@ std::vector<Case> cases_of(const SmallFabric& fabric, const Orbits& orbits, Kind
 }
 
 struct Shown {
-  Score score;
+  DrawnScore score;
   std::string text;  // empty: nothing failed
 };
 
@@ -106,7 +106,7 @@ class Drawn {
   }
 
   void run(const SmallFabric& fabric, Kind kind, Size size, const std::vector<Case>& cases) {
-    Score sum;
+    DrawnScore sum;
     const auto all =
         for_each_index(cases.size(), options_.threads, [&](std::size_t i) { return run_case(cases[i]); });
     for (const Shown& one : all) sum += one.score;
@@ -128,7 +128,8 @@ class Drawn {
   static std::string in_words(const Share& share) {
     return share.all == 0 ? "-" : fmt::format("{:.3f} ({})", share.value(), share.all);
   }
-  static void print_row(const std::string& fabric, std::string_view kind, Size size, const Score& score) {
+  static void print_row(const std::string& fabric, std::string_view kind, Size size,
+                        const DrawnScore& score) {
     std::size_t hidden = 0;
     for (const std::size_t count : score.hidden) hidden += count;
     fmt::print("{:<6} {:<5} {:<4} {:>6} {:>5} | {:>13} {:>13} {:>6} | {:>4} of {:>5} {:>6} {:>6.2f}\n",
@@ -136,13 +137,13 @@ class Drawn {
                in_words(sum_of(score.named)), in_words(sum_of(score.named_or_set)), hidden,
                score.wrong_names.good, score.wrong_names.all, score.cable_called_switch, mean_set(score));
   }
-  static double mean_set(const Score& score) {
+  static double mean_set(const DrawnScore& score) {
     return score.sets == 0 ? 0 : static_cast<double>(score.alternatives) / static_cast<double>(score.sets);
   }
 
   template <class Wanted>
-  Score pool(Wanted wanted) const {
-    Score sum;
+  DrawnScore pool(Wanted wanted) const {
+    DrawnScore sum;
     for (const auto& [key, score] : pooled_)
       if (wanted(key)) sum += score;
     return sum;
@@ -153,9 +154,9 @@ class Drawn {
   }
 
   void report() {
-    const Score all = pool([](const Key&) { return true; });
-    const Score few = pool([](const Key& key) { return key.size == Size::few; });
-    const Score many = pool([](const Key& key) { return key.size == Size::many; });
+    const DrawnScore all = pool([](const Key&) { return true; });
+    const DrawnScore few = pool([](const Key& key) { return key.size == Size::few; });
+    const DrawnScore many = pool([](const Key& key) { return key.size == Size::many; });
     const auto many_of = [&](std::string_view fabrics) {
       return pool([&](const Key& key) {
         return key.size == Size::many && VerdictOptions::wants(std::string(fabrics), key.fabric);
@@ -183,7 +184,8 @@ class Drawn {
     report_fabrics();
   }
 
-  void report_sets(const std::string& what, const Score& score, const std::array<const char*, 4>& targets) {
+  void report_sets(const std::string& what, const DrawnScore& score,
+                   const std::array<const char*, 4>& targets) {
     for (std::size_t i = 0; i < kCausesDrawn.size(); ++i)
       add(fmt::format("named_or_set_{}_{}", to_string(kCausesDrawn[i]), what), score.named_or_set[i],
           targets[i]);
@@ -191,7 +193,7 @@ class Drawn {
 
   /// What the rows tell of the faults, by fabric.
   void report_fabrics() {
-    std::map<std::string, Score> by_fabric;
+    std::map<std::string, DrawnScore> by_fabric;
     for (const auto& [key, score] : pooled_) by_fabric[key.fabric] += score;
     for (const auto& [fabric, score] : by_fabric) {
       for (std::size_t i = 0; i < kCausesDrawn.size(); ++i) {
@@ -206,7 +208,7 @@ class Drawn {
 
   const VerdictOptions& options_;
   Figures& figures_;
-  std::map<Key, Score> pooled_;
+  std::map<Key, DrawnScore> pooled_;
   std::size_t shown_ = 0;
 };
 

@@ -92,7 +92,7 @@ double LossFit::survival(const PathTable& paths, PathSetId set) {
   return std::exp(-hazard);
 }
 
-DelayFit::DelayFit(const Fabric& fabric, const Observations& seen)
+RoundTripFit::RoundTripFit(const Fabric& fabric, const Observations& seen)
     : channels_(fabric.channel_count()), fit_({}, 0, 0) {
   auto rows = delay_rows(channels_, seen, bases_);
   std::vector<double> base(channels_ + bases_, kLongest);
@@ -106,7 +106,7 @@ DelayFit::DelayFit(const Fabric& fabric, const Observations& seen)
   fit_.best(Channels(channels_ + bases_, true), all_);
 }
 
-double DelayFit::nats(const Channels& open) {
+double RoundTripFit::nats(const Channels& open) {
   auto with_bases = open;
   with_bases.resize(channels_ + bases_, true);
   auto at = all_;

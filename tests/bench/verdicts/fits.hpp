@@ -39,9 +39,9 @@ class LossFit final : public Fit {
 
 /// Delay: median round trips, added one way, over a base that all round trips of the same lengths and packet
 /// size share. What all of those share is in the base, so no channel answers for it.
-class DelayFit final : public Fit {
+class RoundTripFit final : public Fit {
  public:
-  DelayFit(const Fabric& fabric, const Observations& seen);
+  RoundTripFit(const Fabric& fabric, const Observations& seen);
   double nats(const Channels& open) override;
   bool has_rows() const { return !fit_.rows().empty(); }
 

@@ -45,7 +45,7 @@ class Judge {
   void fit(const Observations& seen) {
     const auto losses = std::make_shared<LossFit>(fabric_, seen);
     fits_ = {losses, std::make_shared<RateFit>(fabric_, seen, *losses), nullptr};
-    if (const auto delay = std::make_shared<DelayFit>(fabric_, seen); delay->has_rows())
+    if (const auto delay = std::make_shared<RoundTripFit>(fabric_, seen); delay->has_rows())
       fits_[delays] = delay;
     for (int f = counts; f < families; ++f) {
       const bool asked = fits_[f] && std::ranges::find(truth_[f], true) != truth_[f].end();
@@ -146,7 +146,7 @@ class Judge {
   void look_at(const DrawnFault& fault) {
     const Family family = family_of(fault.cause);
     const std::size_t kind = index_of(fault.cause);
-    Score& score = judgement_.score;
+    DrawnScore& score = judgement_.score;
     std::vector<ChannelId> rest;
     for (const ChannelId channel : {Fabric::a_to_b(fault.spec.link), Fabric::b_to_a(fault.spec.link)}) {
       if (fault.spec.channel && *fault.spec.channel != channel) continue;
@@ -271,7 +271,7 @@ std::size_t index_of(Cause cause) {
   return static_cast<std::size_t>(std::ranges::find(kCausesDrawn, cause) - kCausesDrawn.begin());
 }
 
-Score& Score::operator+=(const Score& other) {
+DrawnScore& DrawnScore::operator+=(const DrawnScore& other) {
   trials += other.trials;
   false_healthy += other.false_healthy;
   false_healthy_hidden += other.false_healthy_hidden;

@@ -35,7 +35,7 @@ struct Share {
 inline constexpr std::array kCausesDrawn{Cause::loss, Cause::down, Cause::rate, Cause::delay};
 std::size_t index_of(Cause cause);
 
-struct Score {
+struct DrawnScore {
   std::size_t trials = 0;
   std::size_t false_healthy = 0;
   std::size_t false_healthy_hidden = 0;  // of these, those whose faults no row knows of
@@ -50,12 +50,12 @@ struct Score {
   std::size_t cable_called_switch = 0;
   std::size_t sets = 0;          // with a truth
   std::size_t alternatives = 0;  // in these
-  Score& operator+=(const Score& other);
+  DrawnScore& operator+=(const DrawnScore& other);
   bool is_clean() const;
 };
 
 struct Judgement {
-  Score score;
+  DrawnScore score;
   std::vector<std::string> failures;  // in words: what was missed or wrong, and how many nats told it
 };
 
