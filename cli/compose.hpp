@@ -6,12 +6,12 @@
 
 #include "cli/packet_class.hpp"
 #include "collectors/bus/nats_bus.hpp"
-#include "probes/engine/sim/sim_options.hpp"
 #include "probes/session/work.hpp"
 #include "probes/wire/probe_transport.hpp"
 #include "probes/wire/transfer_buffer.hpp"
 #include "topology/model/addressing.hpp"
 #include "topology/model/fault.hpp"
+#include "topology/model/host_stall.hpp"
 #include "topology/routing/forwarding_tables.hpp"
 
 namespace weft {

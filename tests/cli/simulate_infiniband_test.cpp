@@ -68,13 +68,14 @@ TEST(SimulateInfiniband, ALinkThatRunsSlowerThanItShouldIsNamed) {
 }
 
 TEST(SimulateInfiniband, ChannelsThatNoRouteTakesAskForNoMorePairs) {
-  // Three tiers polarise: 12 of 16 cores carry nothing. 32 NICs on 8 leaves have 7 partners each.
+  // Three tiers polarise: 12 of 16 cores carry nothing. 32 NICs on 8 leaves have 7 partners each, and
+  // two on their own leaf.
   const auto document = swept({}, 3,
                               "fabric: ib\nkind: infiniband\n"
                               "clos: {pods: 4, leaves: 2, spines: 4, cores: 16, hosts_per_leaf: 4}\n"
                               "lab: {lmc: 2}\n");
   EXPECT_EQ(document["coverage"]["missing"].size(), 96u);
-  EXPECT_EQ(document["coverage"]["paths"], 32 * 7 * 4);
+  EXPECT_EQ(document["coverage"]["paths"], 32 * (7 * 4 + 2));
 }
 
 TEST(SimulateInfiniband, LabelsAreLidsAndEachTakesItsOwnPath) {

@@ -7,23 +7,11 @@
 #include <vector>
 
 #include "topology/model/fault.hpp"
+#include "topology/model/host_stall.hpp"
 #include "topology/routing/ecmp_routing.hpp"
 #include "topology/routing/forwarding_tables.hpp"
 
 namespace weft {
-
-/// A host that is not scheduled for a while, from `start` on the simulator's clock: it reads nothing and
-/// sends no flows. What arrives beyond the first moments' worth is dropped, and counted as dropped by the
-/// host.
-struct HostStall {
-  NodeId host;
-  Nanoseconds start{};
-  Nanoseconds length{};
-  friend bool operator==(const HostStall&, const HostStall&) = default;
-};
-
-/// 'HOST:at=TIME,for=TIME', as in host3:at=2s,for=300ms.
-Result<HostStall> parse_stall(const Fabric& fabric, std::string_view text);
 
 struct SimOptions {
   std::uint64_t seed = 1;

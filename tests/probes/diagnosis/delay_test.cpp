@@ -97,6 +97,7 @@ class RoundTrips {
     const Nanoseconds p50 = quantile(0.5);
     seen.probes.push_back({.path = seen.paths.only(seen.paths.intern(there)),
                            .back = seen.paths.only(seen.paths.intern(back)),
+                           .sent = 1000,
                            .size = size,
                            .rtt = RttQuantiles{p50, std::max(p50, quantile(0.99))}});
   }

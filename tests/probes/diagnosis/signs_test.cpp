@@ -61,7 +61,7 @@ TEST(Signs, ADeadAgentIsAHostFindingAndItsLostProbesBelongToIt) {
 TEST(Coverage, NamesTheChannelsThatNothingCrossed) {
   MadeUpRun run(5);
   const auto path = run.path(0, 4, 1);
-  run.seen.probes.push_back({.path = run.seen.paths.only(run.seen.paths.intern(path)), .sent = 100});
+  run.seen.probes.push_back({.path = run.seen.paths.only(run.seen.paths.intern(path)), .sent = 200});
   const Coverage coverage = run.diagnosed().coverage;
   EXPECT_EQ(coverage.channels, run.fabric.channel_count());
   EXPECT_EQ(coverage.probed, 4u);

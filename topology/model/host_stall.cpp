@@ -1,4 +1,4 @@
-#include "probes/engine/sim/sim_options.hpp"
+#include "topology/model/host_stall.hpp"
 
 namespace weft {
 namespace {
