@@ -30,6 +30,8 @@ constexpr const char* kExamples =
 /// What four emulated guests on two cores carry beside the fabric: each probe costs them two system calls and
 /// four emulated interrupts.
 constexpr double kGuestProbesPerSecond = 250;
+/// An emulated guest itself takes a millisecond and more for a round trip: no fault of the fabric's.
+constexpr Nanoseconds kGuestDelay = std::chrono::milliseconds(50);
 
 std::vector<NodeId> guests_of(const Lab& lab) {
   std::vector<NodeId> guests;
@@ -62,6 +64,7 @@ int sweep_lab(const po::variables_map& values, SweepOptions options) {
   if (!engine) return report(engine.error());
   if (const auto read = read_flow_options(values, *engine, options); !read) return report(read.error());
   if (*engine == "verbs" && !values.count("probe-rate")) options.probes_per_second = kGuestProbesPerSecond;
+  if (*engine == "verbs" && !values.count("tolerate")) options.tolerate.delay = kGuestDelay;
   auto site = lab_site(*lab, guests_of(*lab));
   if (!site) return report(site.error());
   site->manner.engine = *engine;

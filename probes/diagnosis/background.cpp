@@ -22,7 +22,7 @@ constexpr double kUnseenFaults = 0.002;
 constexpr int kSweeps = 4;
 constexpr int kLikeliestSweeps = 500;
 constexpr double kMostHazard = 20.0;  // exp(-20): nothing passes
-constexpr double kMostStrays = 0.01;
+constexpr double kMostStrays = 0.02;
 constexpr double kEvenShape = 4.0;  // where all lose alike, by no more than a half of it
 constexpr double kSweepCells = 2e7;
 

@@ -9,6 +9,7 @@
 
 #include "probes/diagnosis/count_search.hpp"
 #include "probes/diagnosis/doubts.hpp"
+#include "probes/diagnosis/intermittence.hpp"
 #include "probes/diagnosis/tally.hpp"
 
 namespace weft {
@@ -187,10 +188,22 @@ class CountFindings {
     return problem_.suspects[suspicion.suspect].channels.size() <= 1;
   }
 
+  /// By signs other than probes.
+  bool is_dead(ChannelId channel) const {
+    double nats = 0;
+    for (const ChannelEvidence& sign : observations_.channels)
+      if (sign.channel == channel && sign.cause == Cause::down) nats += sign.log_ratio;
+    return nats > kSureSign;
+  }
+
   Cause cause_of(const Suspicion& suspicion) const {
     if (counted_ == Counted::corruption) return Cause::corruption;
     const Suspect& suspect = problem_.suspects[suspicion.suspect];
-    const bool nothing_passed = suspect.lost == suspect.sent;
+    // What passed over a path known only as one of several may have gone another way.
+    const bool nothing_passed = suspect.lost > 0 && problem_.survivors(suspicion.suspect, 0) <= 0;
+    if (!suspect.from_size && suspect.channels.size() == 1 && is_dead(suspect.channels.front()) &&
+        (nothing_passed || suspicion.loss < kFailedLoss))
+      return Cause::down;
     if (!nothing_passed) return Cause::loss;
     return suspect.from_size ? Cause::mtu : Cause::down;
   }
@@ -207,24 +220,32 @@ class CountFindings {
       found.estimate = Estimate{suspicion.loss, suspicion.low, suspicion.high};
     }
     found.evidence = evidence_of(i, suspect);
-    if (suspicion.in_bursts > kInBursts)
+    if (suspicion.in_bursts > kInBursts && found.cause != Cause::down)
       found.evidence.push_back("packets are lost in bursts, and pass between them");
     if (found.cause == Cause::down) prefer_dead_cable(found);
     for (const ChannelEvidence& sign : observations_.channels)
       if (std::ranges::binary_search(found.channels, sign.channel)) found.evidence.push_back(sign.text);
+    if (counted_ == Counted::loss && found.channels.size() == 1 && found.cause == Cause::loss)
+      found.intermittent = intermittence_of(observations_, found.channels.front(), blamed_but(i));
     return found;
+  }
+
+  /// The channels of all other suspicions that are likelier than not, ascending.
+  std::vector<ChannelId> blamed_but(std::uint32_t i) const {
+    std::vector<ChannelId> channels;
+    for (std::uint32_t j = 0; j < result_.suspicions.size(); ++j)
+      if (j != i && result_.suspicions[j].probability >= kSuspected)
+        for (const ChannelId channel : problem_.suspects[result_.suspicions[j].suspect].channels)
+          channels.push_back(channel);
+    std::ranges::sort(channels);
+    return channels;
   }
 
   /// Of a class, the channels whose other direction is down by signs of its own: one dead cable explains
   /// both. (A switch that is dead as a whole would too, but then all its neighbours would have stopped
   /// sending to it.)
   void prefer_dead_cable(Found& found) const {
-    const auto dead = [this](ChannelId channel) {
-      double nats = 0;
-      for (const ChannelEvidence& sign : observations_.channels)
-        if (sign.channel == Fabric::reverse(channel) && sign.cause == Cause::down) nats += sign.log_ratio;
-      return nats > kSureSign;
-    };
+    const auto dead = [this](ChannelId channel) { return is_dead(Fabric::reverse(channel)); };
     if (std::ranges::none_of(found.channels, dead)) return;
     std::erase_if(found.channels, std::not_fn(dead));
     found.nodes.clear();

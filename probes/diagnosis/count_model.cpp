@@ -120,6 +120,14 @@ double CountModel::healthy_hazard(std::uint32_t i) const {
   return it.is_channel() ? learned_.mean * static_cast<double>(it.channels.size()) : 0.0;
 }
 
+double CountModel::stray_hazard() const {
+  double crossings = 0;
+  for (std::uint32_t s = 0; s < suspects(); ++s)
+    if (problem_.suspects[s].is_channel())
+      crossings += exposed_[s] * static_cast<double>(problem_.suspects[s].channels.size());
+  return learned_.stray * static_cast<double>(problem_.observations) / std::max(crossings, 1.0);
+}
+
 void CountModel::sum_rows() {
   row_hazard_.assign(problem_.row_count(), 0.0);
   row_burst_.assign(problem_.row_count(), 0.0);

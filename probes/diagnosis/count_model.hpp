@@ -60,6 +60,8 @@ class CountModel {
   void learn_background(const std::vector<bool>& faulty);
   /// Prior mass over the grid of a healthy hazard: by its number of channels; none, and bursts: exactly zero.
   const std::vector<double>& healthy_prior(std::uint32_t i) const;
+  /// The hazard of a burst that each channel would need for the strays learned.
+  double stray_hazard() const;
   /// What a healthy suspect's hazard is taken to be.
   double healthy_hazard(std::uint32_t i) const;
   /// The hazards d of all channels that make the counts likeliest, no bursts assumed, by

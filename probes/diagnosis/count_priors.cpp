@@ -16,7 +16,7 @@ constexpr double kFaultyAtHosts = 0.5;
 constexpr double kFaultyNodes = 0.3;
 constexpr double kMostOfAll = 0.005;
 constexpr double kSizesToChannels = 0.1;
-constexpr double kBurstsToSingles = 0.3;
+constexpr double kBurstsToSingles = 0.7;
 constexpr double kNever = -1e6;
 
 double a_share(double expected, double of) { return std::min(expected / std::max(of, 1.0), kMostOfAll); }

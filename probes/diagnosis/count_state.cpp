@@ -43,6 +43,8 @@ void CountState::learn() { model_.learn_background(faulty_); }
 void CountState::start_round() {
   const double floor = std::max(kFaultOverBackground * model_.learned().mean, kLeastFault);
   fault_prior_ = model_.grid().faulty(std::min(floor, 1.0));
+  const double strays = kFaultOverBackground * model_.stray_hazard();
+  burst_prior_ = model_.grid().faulty(std::clamp(strays, kLeastFault, 1.0));
   gather_crowds();
   refresh_all();
 }
@@ -66,31 +68,34 @@ std::span<const double> CountState::prior_of(std::uint32_t i) {
   const auto own = std::ranges::find(in_crowd_, i, &std::pair<std::uint32_t, double>::first);
   if (own == in_crowd_.end()) return crowd;
   own_prior_ = crowd;
-  add_alike(own_prior_, own->second, -1.0);
+  add_alike(priors_.kind[i], own_prior_, own->second, -1.0);
   return own_prior_;
 }
 
-void CountState::add_alike(std::vector<double>& prior, double hazard, double weight) const {
+void CountState::add_alike(std::uint8_t kind, std::vector<double>& prior, double hazard,
+                           double weight) const {
+  const std::vector<double>& base = prior_of_kind(kind);
   const HazardGrid& grid = model_.grid();
   double total = 0;
   std::vector<double> mass(grid.size(), 0.0);
   for (std::size_t g = 1; g < grid.size(); ++g) {
     const double z = std::log(grid.hazard(g) / hazard) / kAlike;
-    total += mass[g] = fault_prior_[g] > 0 ? std::exp(-0.5 * z * z) : 0.0;
+    total += mass[g] = base[g] > 0 ? std::exp(-0.5 * z * z) : 0.0;
   }
   if (total <= 0) return;
   for (std::size_t g = 1; g < grid.size(); ++g)
-    prior[g] = std::max(prior[g] + weight * mass[g] / total, fault_prior_[g]);
+    prior[g] = std::max(prior[g] + weight * mass[g] / total, base[g]);
 }
 
 void CountState::gather_crowds() {
-  crowds_.fill(fault_prior_);
+  for (std::uint8_t kind = 0; kind < kSuspectKinds; ++kind) crowds_[kind] = prior_of_kind(kind);
   std::array<std::size_t, kSuspectKinds> known{};
   in_crowd_.clear();
   for (const std::uint32_t fault : faults_) {
     if (known[priors_.kind[fault]]++ >= kLargestCrowd) continue;
     in_crowd_.emplace_back(fault, model_.hazard(fault));
-    add_alike(crowds_[priors_.kind[fault]], in_crowd_.back().second, 1.0);
+    const std::uint8_t kind = priors_.kind[fault];
+    add_alike(kind, crowds_[kind], in_crowd_.back().second, 1.0);
   }
 }
 
@@ -128,11 +133,12 @@ void CountState::set_hazard(std::uint32_t i, double hazard) {
 double CountState::best_hazard(std::uint32_t i) {
   const auto profile = model_.profile(i);
   const HazardGrid& grid = model_.grid();
+  const std::vector<double>& base = prior_of_kind(priors_.kind[i]);
   std::size_t best = grid.size() - 1;
   double top = -1e300;
   for (std::size_t g = 1; g < grid.size(); ++g)
-    if (fault_prior_[g] > 0 && profile[g] + std::log(fault_prior_[g]) > top) {
-      top = profile[g] + std::log(fault_prior_[g]);
+    if (base[g] > 0 && profile[g] + std::log(base[g]) > top) {
+      top = profile[g] + std::log(base[g]);
       best = g;
     }
   if (best <= 1 || best + 1 >= grid.size()) return grid.hazard(best);
@@ -210,7 +216,7 @@ double CountState::objective() {
   const auto& hazards = model_.grid().hazards();
   std::array<std::vector<double>, kSuspectKinds> crowds;
   std::array<std::size_t, kSuspectKinds> known{};
-  crowds.fill(fault_prior_);
+  for (std::uint8_t kind = 0; kind < kSuspectKinds; ++kind) crowds[kind] = prior_of_kind(kind);
   for (const std::uint32_t fault : faults_) faulty_[fault] = false;
   for (const std::uint32_t fault : faults_) {
     const double hazard = model_.hazard(fault);
@@ -219,7 +225,7 @@ double CountState::objective() {
         std::ranges::lower_bound(hazards, hazard / std::sqrt(HazardGrid::kStep)) - hazards.begin();
     sum += log_odds(fault) + std::log(std::max(crowd[std::min<std::size_t>(at, crowd.size() - 1)], 1e-12));
     faulty_[fault] = true;
-    if (known[priors_.kind[fault]]++ < kLargestCrowd) add_alike(crowd, hazard, 1.0);
+    if (known[priors_.kind[fault]]++ < kLargestCrowd) add_alike(priors_.kind[fault], crowd, hazard, 1.0);
   }
   return sum;
 }

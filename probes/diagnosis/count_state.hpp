@@ -87,7 +87,11 @@ class CountState {
  private:
   double log_odds(std::uint32_t i) const;
   std::span<const double> prior_of(std::uint32_t i);
-  void add_alike(std::vector<double>& prior, double hazard, double weight) const;
+  /// Prior of a fault of a kind over the grid, none known.
+  const std::vector<double>& prior_of_kind(std::uint8_t kind) const {
+    return kind < kSuspectKinds / 2 ? fault_prior_ : burst_prior_;
+  }
+  void add_alike(std::uint8_t kind, std::vector<double>& prior, double hazard, double weight) const;
   double top_between(std::uint32_t i, double low, double high) const;
   double at_hazard(std::span<const double> profile, double hazard) const;
 
@@ -95,6 +99,7 @@ class CountState {
   BackgroundPrior background_;
   CountModel model_;
   std::vector<double> fault_prior_;
+  std::vector<double> burst_prior_;
   std::vector<bool> faulty_;
   std::vector<std::uint32_t> faults_;
   std::array<std::vector<double>, kSuspectKinds> crowds_;   // prior of a fault by kind, with those known

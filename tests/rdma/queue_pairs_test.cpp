@@ -277,7 +277,7 @@ TEST_F(QueuePairs, LoadAllPairsAndFindAHealthyFabricHealthy) {
   Json document;
   for (int attempt = 0; attempt < 2 && document["verdict"] != "healthy"; ++attempt) {
     const auto answer = rig().weft({"sweep", "--lab=" + rig().name(), "--engine", "verbs", "--load", "full",
-                                    "--pattern", "all-pairs", "--qps", "2", "--budget", "1s", "-o", "json"});
+                                    "--pattern", "all-pairs", "--qps", "2", "--budget", "6s", "-o", "json"});
     said_ = answer.output + answer.errors;
     expect_matches_schema(answer.output, "diagnosis");
     document = Json::parse(answer.output, nullptr, false);

@@ -1,0 +1,18 @@
+// Intermittence: whether what a channel loses comes and goes. The packets of all observations over a channel,
+// put in the order in which they were sent, are read as a sequence of two states, in one of which it loses
+// (Viterbi, IEEE Trans. Inf. Theory 1967); outages are the stretches of that state.
+#pragma once
+
+#include <vector>
+
+#include "topology/findings/diagnosis.hpp"
+#include "topology/findings/observation.hpp"
+
+namespace weft {
+
+/// How the fault of `channel` comes and goes; absent where it is steady, where too little was lost, or where
+/// observations do not tell when. Those that cross any of `others` (ascending) are left out.
+std::optional<Intermittence> intermittence_of(const Observations& observations, ChannelId channel,
+                                              const std::vector<ChannelId>& others);
+
+}  // namespace weft
