@@ -233,11 +233,11 @@ std::string account_part(const DiagnosisDocument& document, std::size_t columns)
 std::string sensitivity_part(const DiagnosisDocument& document, std::size_t columns) {
   const Sensitivity& shown = document.sensitivity;
   std::vector<std::string> parts;
-  if (shown.loss) parts.push_back(fmt::format("loss of {:.2g}%", *shown.loss * 100));
+  if (shown.loss) parts.push_back(fmt::format("loss of {:.3g}%", *shown.loss * 100));
   if (shown.delay)
     parts.push_back(
-        fmt::format("delay of {:.2g} us", std::chrono::duration<double>(*shown.delay).count() * 1e6));
-  parts.push_back(shown.rate ? fmt::format("rate {:.2g}% too low", *shown.rate * 100) : "rates not tested");
+        fmt::format("delay of {:.3g} us", std::chrono::duration<double>(*shown.delay).count() * 1e6));
+  parts.push_back(shown.rate ? fmt::format("rate {:.3g}% too low", *shown.rate * 100) : "rates not tested");
   return wrapped("would have shown on every link crossed: " + joined(parts, ", "), 0, columns);
 }
 

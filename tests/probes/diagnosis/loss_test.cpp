@@ -70,7 +70,7 @@ TEST(Loss, AHostsCableIsNamedWithTheHostNeverASwitchLink) {
     run.probe(2000, 100);
     const Diagnosis diagnosis = run.diagnosed();
     EXPECT_TRUE(diagnosis.links.empty());
-    ASSERT_EQ(diagnosis.hosts.size(), 1u);
+    ASSERT_EQ(diagnosis.hosts.size(), 1u) << seed;
     EXPECT_EQ(diagnosis.hosts[0].host, *run.fabric.find_node("host5"));
     EXPECT_EQ(diagnosis.hosts[0].cause, Cause::loss);
     EXPECT_EQ(diagnosis.hosts[0].channel, run.channel("host5->leaf2"));
