@@ -1,0 +1,131 @@
+// Sick fabrics that were once called healthy, through `weft simulate` and `weft diagnose` as a user calls
+// them.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/commands.hpp"
+#include "tests/support/command.hpp"
+#include "tests/support/schema.hpp"
+#include "tests/support/scratch_file.hpp"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::json;
+
+Json swept(std::string_view clos, const std::vector<std::string>& faults, int status,
+           const std::vector<std::string>& more = {"--load", "none"}) {
+  const ScratchFile fabric(fmt::format("fabric: t\nkind: roce\nclos: {}\n", clos));
+  Arguments words{fabric.path(), "-o", "json"};
+  for (const std::string& fault : faults) words.insert(words.end(), {"--fault", fault});
+  words.insert(words.end(), more.begin(), more.end());
+  const auto outcome = call(simulate_command, words);
+  EXPECT_EQ(outcome.status, status) << outcome.out << outcome.err;
+  expect_matches_schema(outcome.out, "diagnosis");
+  return Json::parse(outcome.out, nullptr, false);
+}
+
+constexpr const char* k4x4 = "{leaves: 4, spines: 4, hosts_per_leaf: 4, link: 400G}";
+constexpr const char* k2x2 = "{leaves: 2, spines: 2, hosts_per_leaf: 2, link: 400G}";
+
+std::vector<std::string> one_a_leaf(std::string_view fault) {
+  std::vector<std::string> faults;
+  for (int i = 1; i <= 4; ++i) faults.push_back(fmt::format("leaf{0}--spine{0}:{1}", i, fault));
+  return faults;
+}
+
+/// Each of leaf1--spine1 .. leaf4--spine4 once and nothing else, with this cause.
+void expect_one_a_leaf(const Json& document, std::string_view cause) {
+  std::set<std::string> links;
+  for (const Json& finding : document["links"]) {
+    EXPECT_EQ(finding["cause"], cause) << finding;
+    links.insert(finding["link"]);
+  }
+  EXPECT_EQ(links,
+            (std::set<std::string>{"leaf1--spine1", "leaf2--spine2", "leaf3--spine3", "leaf4--spine4"}))
+      << document["links"];
+  EXPECT_TRUE(document["hosts"].empty() && document["groups"].empty());
+}
+
+TEST(TrustedVerdicts, ABadCableOfEachLeafIsNoBackground) {
+  expect_one_a_leaf(swept(k4x4, one_a_leaf("loss=1%"), 1), "loss");
+  expect_one_a_leaf(swept(k4x4, one_a_leaf("loss=50%"), 2), "loss");
+  expect_one_a_leaf(swept(k4x4, one_a_leaf("delay=2ms"), 1), "delay");
+  expect_one_a_leaf(swept(k4x4, one_a_leaf("rate=100G"), 1, {"--load", "full"}), "rate");
+}
+
+TEST(TrustedVerdicts, OfTwoSpinesASlowedCableIsOneOfTwo) {
+  const auto document = swept(k2x2, {"leaf1--spine1:delay=2ms"}, 1);
+  ASSERT_FALSE(document["sets"].empty() && document["ambiguous"].empty()) << document;
+  EXPECT_THAT((document["sets"].dump() + document["ambiguous"].dump()), testing::HasSubstr("leaf1->spine1"));
+  for (const Json& group : document["groups"]) EXPECT_TRUE(group["nodes"].empty()) << group;
+}
+
+TEST(TrustedVerdicts, ACableOfASwitchWithTwoNeighboursIsNotTheSwitch) {
+  const auto document = swept(k2x2, {"leaf1--spine1:loss=2%"}, 1);
+  for (const Json& group : document["groups"]) EXPECT_TRUE(group["nodes"].empty()) << group;
+  ASSERT_EQ(document["sets"].size(), 1u) << document;
+  EXPECT_EQ(document["sets"][0]["alternatives"],
+            Json::parse(R"([["leaf1->spine1","spine1->leaf1"],["leaf2->spine1","spine1->leaf2"]])"));
+}
+
+TEST(TrustedVerdicts, ATransmitterThatNobodyHearsIsItsHosts) {
+  const auto document = swept(k4x4, {"host2--leaf1:loss=100%,from=host2"}, 2);
+  ASSERT_EQ(document["hosts"].size(), 1u);
+  EXPECT_EQ(document["hosts"][0]["host"], "host2");
+  EXPECT_EQ(document["hosts"][0]["from"], "host2");
+}
+
+TEST(TrustedVerdicts, AFlappingCableIsToldWithItsRhythm) {
+  const auto document = swept(k4x4, {"leaf2--spine3:loss=100%,on=0.2s,off=0.8s,from=leaf2"}, 2);
+  ASSERT_EQ(document["links"].size(), 1u) << document["links"];
+  ASSERT_TRUE(document["links"][0].contains("intermittent"));
+  EXPECT_NEAR(document["links"][0]["intermittent"]["per_second"], 1.0, 0.3);
+  EXPECT_NEAR(document["links"][0]["intermittent"]["duration_s"], 0.2, 0.05);
+}
+
+TEST(TrustedVerdicts, AnMtuIsToldToTheSizesSent) {
+  const auto document = swept(k4x4, {"leaf2--spine3:mtu=1800"}, 2);
+  ASSERT_EQ(document["links"].size(), 1u);
+  EXPECT_EQ(document["links"][0]["cause"], "mtu");
+  EXPECT_EQ(document["links"][0]["estimate"]["value"], 1500);
+  EXPECT_EQ(document["links"][0]["estimate"]["high"], 2111);
+}
+
+TEST(TrustedVerdicts, AHealthyFabricSaysWhatWouldHaveShown) {
+  const auto document = swept(k4x4, {}, 0);
+  EXPECT_LT(document["sensitivity"]["loss"], 0.002);
+  EXPECT_FALSE(document["sensitivity"].contains("rate")) << "nothing was loaded";
+  EXPECT_EQ(document["account"]["lost"]["unexplained"], 0);
+}
+
+TEST(TrustedVerdicts, FewerPacketsThanShowWhatWasAskedAreUnknown) {
+  const auto document = swept(k4x4, {}, 3, {"--load", "none", "--detect", "loss=0.001%"});
+  EXPECT_FALSE(document["coverage"]["thin"].empty());
+}
+
+Outcome diagnosed(const std::string& lines) {
+  const ScratchFile fabric("fabric: a\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 2}\n");
+  const ScratchFile observations(lines);
+  return call(diagnose_command,
+              Arguments{"--fabric", fabric.path(), "--observations", observations.path(), "-o", "json"});
+}
+
+TEST(TrustedVerdicts, OneRowThatLostTwoFifthsIsNotHealthy) {
+  const auto outcome = diagnosed(
+      R"({"path":["host1->leaf1","leaf1->spine1","spine1->leaf2","leaf2->host3"],"sent":1000,"lost":400})");
+  EXPECT_NE(outcome.status, 0) << outcome.out;
+}
+
+TEST(TrustedVerdicts, TenPacketsAChannelAreNotHealthy) {
+  const auto outcome = diagnosed(
+      R"({"path":["host1->leaf1","leaf1->spine1","spine1->leaf2","leaf2->host3"],"sent":10,"lost":0})");
+  EXPECT_EQ(outcome.status, 3) << outcome.out;
+}
+
+}  // namespace
+}  // namespace weft
