@@ -197,6 +197,9 @@ SweepReport Sweep::finish() {
   covered.not_tested = state_.not_tested;
   covered.cut_short = cut_short_;
   covered.complete &= covered.rate_untested.empty() && covered.not_tested.empty() && !covered.cut_short;
+  const auto& asked = state_.options.detect.rate;
+  const auto& shown = report.diagnosis.sensitivity.rate;
+  covered.complete &= !asked || (shown && *shown <= asked->value());
   report.diagnosis.verdict = run_verdict(report.diagnosis);
   return report;
 }

@@ -106,6 +106,8 @@ TEST(TrustedVerdicts, AHealthyFabricSaysWhatWouldHaveShown) {
 TEST(TrustedVerdicts, FewerPacketsThanShowWhatWasAskedAreUnknown) {
   const auto document = swept(k4x4, {}, 3, {"--load", "none", "--detect", "loss=0.001%"});
   EXPECT_FALSE(document["coverage"]["thin"].empty());
+  swept(k4x4, {}, 3, {"--load", "none", "--detect", "rate=25%"});
+  swept(k4x4, {}, 0, {"--load", "full", "--detect", "rate=25%"});
 }
 
 Outcome diagnosed(const std::string& lines) {
