@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "probes/engine/sim/sim_fabric.hpp"
+#include "probes/plan/scope.hpp"
 #include "probes/session/coordinator_loop.hpp"
 #include "topology/base/check.hpp"
 
@@ -41,21 +42,25 @@ Swept sweep_simulated(const SweepCase& wanted) {
   Sweep sweep(fabric, wanted.fabric->addresses.book, simulated_options(wanted.seed), RunId(wanted.seed));
   std::vector<ExpectedHost> expected;
   std::vector<std::string> names;
+  std::vector<PortId> chosen;
   for (const NodeId host : fabric.hosts()) {
     const bool takes_part =
         wanted.hosts.empty() || std::ranges::find(wanted.hosts, host) != wanted.hosts.end();
     ExpectedHost one{host, {}};
     for (const PortId port : fabric.ports_of(host)) {
       if (!fabric.port(port).link) continue;
-      if (takes_part)
+      if (takes_part) {
         one.nics.push_back({fabric.name_of_nic(port), port});
-      else
+        chosen.push_back(port);
+      } else {
         sweep.leave_out(port);
+      }
     }
     if (one.nics.empty()) continue;
     names.push_back(fabric.name_of(host));
     expected.push_back(std::move(one));
   }
+  if (!wanted.hosts.empty()) sweep.limit_to(channels_in_scope(fabric, chosen));
   Coordinator coordinator(fabric, sweep, {RunId(wanted.seed), {}}, expected);
   const auto done = coordinate_in_process(coordinator, names, engines_of(wanted), [](const Progress&) {}, {});
   WEFT_CHECK(done.has_value());
