@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "probes/diagnosis/count_search.hpp"
@@ -19,9 +20,11 @@ namespace {
 constexpr double kCredible = 0.95;
 constexpr double kWorthAsking = 0.1;  // suspicions this likely are doubts to settle
 
-constexpr double kNamed = 0.9;     // named_from() of all causes that are counted
-constexpr double kInBursts = 0.5;  // of a loss: from here on it is said to come in bursts
-constexpr double kSureSign = 9.0;  // nats: a prior of one in 200, the most of any, becomes 40 to 1
+constexpr double kNamed = 0.9;        // named_from() of all causes that are counted
+constexpr double kInBursts = 0.5;     // of a loss: from here on it is said to come in bursts
+constexpr double kHides = 10.0;       // times what is tolerated: as much as the least fault loses
+constexpr double kFewExcused = 10.0;  // packets: fewer hide nothing that would be named
+constexpr double kSureSign = 9.0;     // nats: a prior of one in 200, the most of any, becomes 40 to 1
 
 class CountFindings {
  public:
@@ -36,9 +39,7 @@ class CountFindings {
 
   void run() {
     AccountLine& account = counted_ == Counted::loss ? report_.account().lost : report_.account().corrupt;
-    if (counted_ == Counted::loss)
-      for (const Observation& probe : observations_.probes)
-        account.excused += std::min({probe.excused, probe.lost, probe.sent});
+    if (counted_ == Counted::loss) account.excused = report_excuses();
     const std::uint64_t excused = account.all = account.excused;
     if (problem_.lost == 0) return;
     CountPriors priors = count_priors(fabric_, problem_);
@@ -58,6 +59,36 @@ class CountFindings {
   }
 
  private:
+  /// What hosts dropped themselves, by their own counts, blames no channel. But a host that dropped as much
+  /// as a fault loses may hide one: of it nothing is known then. All that were excused.
+  std::uint64_t report_excuses() {
+    struct Received {
+      std::uint64_t sent = 0, excused = 0;
+    };
+    std::map<PortId, Received> at;
+    std::uint64_t all = 0;
+    for (const Observation& probe : observations_.probes) {
+      if (probe.sent == 0) continue;
+      const auto& paths = observations_.paths;
+      const ChannelId last = paths.channels(paths.paths(probe.back.value_or(probe.path)).front()).back();
+      Received& here = at[fabric_.target(last)];
+      const std::uint64_t excused = std::min({probe.excused, probe.lost, probe.sent});
+      here.sent += probe.sent;
+      here.excused += excused;
+      all += excused;
+    }
+    for (const auto& [nic, received] : at) {
+      const double hides = kHides * tolerance_.loss.value() * static_cast<double>(received.sent);
+      if (static_cast<double>(received.excused) <= std::max(hides, kFewExcused)) continue;
+      report_.add(
+          HostEvidence{fabric_.port(nic).node, nic, Verdict::unknown, std::nullopt,
+                       fmt::format("it dropped {} packets itself, as it counted: too busy to tell what its "
+                                   "cable loses",
+                                   share_text(received.excused, received.sent))});
+    }
+    return all;
+  }
+
   /// A sign about a channel multiplies the odds of the suspects it belongs to.
   void weigh_in(const ChannelEvidence& evidence, CountPriors& priors) const {
     const bool fits = counted_ == Counted::loss

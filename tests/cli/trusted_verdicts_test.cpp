@@ -110,6 +110,15 @@ TEST(TrustedVerdicts, FewerPacketsThanShowWhatWasAskedAreUnknown) {
   swept(k4x4, {}, 0, {"--load", "full", "--detect", "rate=25%"});
 }
 
+TEST(TrustedVerdicts, AHostThatDroppedMuchItselfIsUnknownNeitherBlamedNorHealthy) {
+  const auto document = swept(k4x4, {}, 3, {"--load", "none", "--stall", "host1:at=1s,for=2s"});
+  EXPECT_TRUE(document["links"].empty());
+  ASSERT_EQ(document["hosts"].size(), 1u) << document["hosts"];
+  EXPECT_EQ(document["hosts"][0]["host"], "host1");
+  EXPECT_EQ(document["hosts"][0]["verdict"], "unknown");
+  EXPECT_GT(document["account"]["lost"]["excused"], 100);
+}
+
 Outcome diagnosed(const std::string& lines) {
   const ScratchFile fabric("fabric: a\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 2}\n");
   const ScratchFile observations(lines);
