@@ -1,5 +1,5 @@
-// Channels that no traced flow took although many could have: what a down link looks like to those who hash
-// over the rest.
+// What traces tell of single channels: those that no flow took although many could have, as a down link looks
+// to those who hash over the rest; and those that an answer proves to pass packets, short of where a way ends.
 #pragma once
 
 #include <vector>
@@ -19,5 +19,13 @@ struct Sight {
 
 /// Indexed by channel. A flow of a route that is a set of paths counts for none of them.
 std::vector<Sight> sights(const Fabric& fabric, PathLearner& learner);
+
+/// Probes that a switch answered, of flows whose peer never did.
+struct AnsweredWay {
+  std::vector<ChannelId> out;   // from the NIC to that switch
+  std::vector<ChannelId> back;  // the end of the answer's way to the NIC, as far as there is one way only
+  std::uint32_t answers = 0;    // flows
+};
+std::vector<AnsweredWay> answered_ways(const Fabric& fabric, PathLearner& learner);
 
 }  // namespace weft

@@ -79,6 +79,7 @@ void Sweep::begin_next_part() {
       part_ = Part::probing;
       if (!state_.paths_known) {
         note_dark_channels();
+        note_answers();
         note_miswirings();
       }
       add(pings_.probe());
@@ -151,6 +152,17 @@ void Sweep::note_dark_channels() {
         {ChannelId(c), Cause::down, -seen[c].log_missed,
          fmt::format("none of {} traced flows took it, though each could have", seen[c].chances)});
   }
+}
+
+/// Where flows end: what a switch answered went there and came back. An answer that did not come says nothing,
+/// for switches limit their rate.
+void Sweep::note_answers() {
+  PathTable& table = state_.observations.paths;
+  for (const AnsweredWay& way : answered_ways(state_.fabric, state_.learner))
+    state_.observations.probes.push_back({.path = table.only(table.intern(way.out)),
+                                          .back = table.only(table.intern(way.back)),
+                                          .sent = way.answers,
+                                          .size = kSmallProbe});
 }
 
 /// Cables that lead elsewhere than the fabric says.

@@ -79,6 +79,7 @@ class Sweep final : public Script {
   void add(std::vector<std::unique_ptr<Stage>> stages);
   void plan_settling();
   void note_dark_channels();
+  void note_answers();
   void note_miswirings();
   void note_corruption();
   void note_counters();

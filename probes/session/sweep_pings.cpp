@@ -10,10 +10,8 @@
 namespace weft {
 namespace {
 
-// Small probes carry no payload to speak of; large ones are what a 4096-byte RoCE MTU makes; the sizes
-// between say where a black hole begins (the usual path MTUs 1024, 1500 and 2048, and the headers of IP, UDP,
+// Large probes are what a 4096-byte RoCE MTU makes; the sizes between say where a black hole begins (the usual path MTUs 1024, 1500 and 2048, and the headers of IP, UDP,
 // BTH and DETH).
-constexpr Bytes kSmall(128);
 constexpr Bytes kLarge(4160);
 constexpr std::array kBetween{Bytes(576), Bytes(1500), Bytes(2112)};
 
@@ -50,7 +48,7 @@ std::vector<std::unique_ptr<Stage>> SweepPings::probe() {
     stages.push_back(stage(pings_, kMadProbeSize, small_per_second, kMadShare));
     return stages;
   }
-  stages.push_back(stage(pings_, kSmall, small_per_second, kSmallShare));
+  stages.push_back(stage(pings_, kSmallProbe, small_per_second, kSmallShare));
   auto alive = pings_;
   std::erase_if(alive, [](const PlannedPing& ping) { return !ping.reached; });
   stages.push_back(stage(alive, kLarge, large_probes_per_second(), kLargeShare));
@@ -62,7 +60,7 @@ std::vector<std::unique_ptr<Stage>> SweepPings::size() {
   std::set<PathSetId> swallowed;
   for (const Observation& seen : state_->observations.probes) {
     if (seen.sent == 0) continue;
-    if (seen.size == kSmall && seen.lost < seen.sent) passed.insert(seen.path);
+    if (seen.size == kSmallProbe && seen.lost < seen.sent) passed.insert(seen.path);
     if (seen.size == kLarge && seen.lost == seen.sent && seen.sent >= kFewestPackets)
       swallowed.insert(seen.path);
   }
@@ -91,14 +89,14 @@ std::vector<std::unique_ptr<Stage>> SweepPings::settle(const std::vector<Doubt>&
         const double packets =
             std::min(static_cast<double>(doubt.packets) / static_cast<double>(chosen.size()), affordable);
         pings[state_->options.mads_alone ? kMadProbeSize
-              : doubt.size == Bytes()    ? kSmall
+              : doubt.size == Bytes()    ? kSmallProbe
                                          : doubt.size]
             .push_back({ping, static_cast<std::uint32_t>(packets) + 1});
       }
     }
   std::vector<std::unique_ptr<Stage>> stages;
   for (auto& [size, counted] : pings) {
-    const double speed = size > kSmall && !state_->options.mads_alone ? large_probes_per_second()
+    const double speed = size > kSmallProbe && !state_->options.mads_alone ? large_probes_per_second()
                                                                       : state_->options.probes_per_second;
     stages.push_back(std::make_unique<PingStage>(*state_, std::move(counted), size, speed));
   }

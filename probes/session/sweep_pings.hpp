@@ -10,6 +10,9 @@
 
 namespace weft {
 
+/// Small probes carry no payload to speak of.
+inline constexpr Bytes kSmallProbe(128);
+
 class SweepPings {
  public:
   /// `state` outlives this and its stages.

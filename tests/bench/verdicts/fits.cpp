@@ -24,17 +24,18 @@ void add_terms(const PathTable& paths, PathSetId set, std::map<std::uint32_t, do
 }
 
 std::vector<FitRow> loss_rows(const Observations& seen) {
-  std::map<PathSetId, std::pair<double, double>> by_path;
+  std::map<std::pair<PathSetId, std::optional<PathSetId>>, std::pair<double, double>> by_path;
   for (const Observation& row : seen.probes) {
-    if (row.back || row.sent == 0) continue;
-    auto& [sent, lost] = by_path[row.path];
+    if (row.sent == 0) continue;
+    auto& [sent, lost] = by_path[{row.path, row.back}];
     sent += static_cast<double>(row.sent);
     lost += static_cast<double>(row.lost);
   }
   std::vector<FitRow> rows;
-  for (const auto& [path, counts] : by_path) {
+  for (const auto& [ways, counts] : by_path) {
     std::map<std::uint32_t, double> terms;
-    add_terms(seen.paths, path, terms);
+    add_terms(seen.paths, ways.first, terms);
+    if (ways.second) add_terms(seen.paths, *ways.second, terms);
     rows.push_back({.terms = {terms.begin(), terms.end()},
                     .sent = counts.first,
                     .lost = counts.second,
