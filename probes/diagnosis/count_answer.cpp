@@ -48,9 +48,27 @@ class Answer {
     if (p > it.most) it.most = p, it.likeliest = hazard;
   }
 
+  /// A switch, where all that enters it from one tier is at fault, or all that leaves it to one: then the cables
+  /// are, as they explain the same (see Search::prefer_cables).
+  bool is_shown_by_cables(std::uint32_t hazard) const {
+    const std::uint32_t suspect = state_.model().suspect_of(hazard);
+    for (const CountPriors::Around& around : state_.priors().switches) {
+      if (around.itself != suspect || state_.is_faulty(hazard)) continue;
+      for (const auto& side : around.sides)
+        for (const auto* ways : {&around.in, &around.out}) {
+          std::size_t all = 0, faulty = 0;
+          for (const std::uint32_t s : side)
+            if (std::ranges::find(*ways, s) != ways->end()) ++all, faulty += state_.is_faulty(s) ? 1 : 0;
+          if (all > 1 && faulty == all) return true;
+        }
+    }
+    return false;
+  }
+
   void weigh_fault(std::uint32_t fault, bool with_rivals) {
     std::vector<CountState::StandIn> rivals{{state_.score_of(fault), fault}};
     if (with_rivals) rivals = state_.stand_ins(fault);
+    std::erase_if(rivals, [&](const auto& rival) { return is_shown_by_cables(rival.hazard); });
     const auto own = std::ranges::find(rivals, fault, &CountState::StandIn::hazard)->score;
     double total = std::exp(-own.gain);  // in units of the fault's own posterior weight: no fault at all
     for (const auto& rival : rivals) total += std::exp(rival.score.weight - own.weight);

@@ -51,17 +51,11 @@ std::uint8_t Crossings::share_index(double share) {
 void Crossings::add_path(PathId path) {
   const auto channels = observations_.paths.channels(path);
   const auto nodes = static_cast<std::uint32_t>(fabric_.channel_count());
-  // A switch that answers at the end of a way need not forward.
-  const auto add_end = [&](NodeId node) {
-    if (fabric_.is_host(node)) out_.push_back({nodes + node.value(), 0});
-  };
-  if (channels.empty()) return;
-  add_end(fabric_.source_node(channels.front()));
+  if (!channels.empty()) out_.push_back({nodes + fabric_.source_node(channels.front()).value(), 0});
   for (const ChannelId channel : channels) {
-    if (channel != channels.front()) out_.push_back({nodes + fabric_.source_node(channel).value(), 0});
     out_.push_back({channel.value(), 0});
+    out_.push_back({nodes + fabric_.target_node(channel).value(), 0});
   }
-  add_end(fabric_.target_node(channels.back()));
 }
 
 void Crossings::add_weighted(PathSetId set) {

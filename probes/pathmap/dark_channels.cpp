@@ -25,24 +25,32 @@ std::vector<ChannelId> last_way(const Fabric& fabric, ShortestPaths& way, NodeId
 
 }  // namespace
 
+double Sight::log_missed() const {
+  const double n = chances, m = ended, p = expected / std::max(n, 1.0);
+  if (chances == 0 || m >= expected) return 0;
+  const double few = m > 0 ? m * std::log(m / (n * p)) : 0.0;
+  return p < 1 ? -few - (n - m) * std::log((1 - m / n) / (1 - p)) : -1e3;
+}
+
 std::vector<Sight> sights(const Fabric& fabric, PathLearner& learner) {
   std::vector<Sight> all(fabric.channel_count());
   for (const PairRoutes& pair : learner.pairs()) {
     ShortestPaths& way = learner.ways().to(edge_switch(fabric, pair.dst));
     for (const Route& route : pair.routes) {
       const auto paths = learner.table().paths(route.paths);
-      if (paths.size() != 1) continue;
       const auto path = learner.table().channels(paths[0]);
       const auto end = walked(route, path);
+      if (!learner.table().share_start(route.paths, end)) continue;
       for (std::size_t i = 0; i < end; ++i) {
-        ++all[path[i].value()].seen;
-        if (i + 1 >= end) continue;  // the choice made at the last node that answered was not seen
-        const auto choices = way.next(fabric.target_node(path[i]));
+        if (paths.size() == 1) ++all[path[i].value()].seen;
+        const NodeId here = fabric.target_node(path[i]);
+        const auto choices = fabric.is_host(here) ? std::span<const ChannelId>() : way.next(here);
         if (choices.size() < 2) continue;
-        const double missed = std::log1p(-1.0 / static_cast<double>(choices.size()));
         for (const ChannelId choice : choices) {
-          ++all[choice.value()].chances;
-          all[choice.value()].log_missed += missed;
+          Sight& sight = all[choice.value()];
+          ++sight.chances;
+          sight.expected += 1.0 / static_cast<double>(choices.size());
+          if (i + 1 >= end) ++sight.ended;
         }
       }
     }
@@ -51,19 +59,26 @@ std::vector<Sight> sights(const Fabric& fabric, PathLearner& learner) {
 }
 
 std::vector<AnsweredWay> answered_ways(const Fabric& fabric, PathLearner& learner) {
+  const PathTable& table = learner.table();
+  std::vector<bool> is_known(fabric.channel_count(), false);
+  for (const PairRoutes& pair : learner.pairs())
+    for (const Route& route : pair.routes)
+      if (const auto paths = table.paths(route.paths); route.reached && paths.size() == 1)
+        for (const ChannelId channel : table.channels(paths[0])) is_known[channel.value()] = true;
+  const auto is_open = [&](ChannelId channel) { return !is_known[channel.value()]; };
   std::map<std::pair<std::vector<ChannelId>, std::vector<ChannelId>>, std::uint32_t> answers;
   for (const PairRoutes& pair : learner.pairs()) {
     ShortestPaths& way = learner.ways().to(edge_switch(fabric, pair.src));
     for (const Route& route : pair.routes) {
-      if (route.reached || route.answered_hops == 0) continue;
-      const auto path = learner.table().channels(learner.table().paths(route.paths).front());
-      const auto walked = path.first(std::min<std::size_t>(route.answered_hops, path.size()));
-      const auto is_same = [&](PathId other) {
-        return std::ranges::equal(learner.table().channels(other).first(walked.size()), walked);
-      };
-      if (!std::ranges::all_of(learner.table().paths(route.paths), is_same)) continue;
-      ++answers[{{walked.begin(), walked.end()},
-                 last_way(fabric, way, fabric.target_node(walked.back()), pair.src)}];
+      const auto paths = table.paths(route.paths);
+      const auto path = table.channels(paths[0]);
+      for (std::size_t hop = 1; hop <= path.size(); ++hop) {
+        if ((route.answered >> (hop - 1) & 1) == 0 || !table.share_start(route.paths, hop)) continue;
+        const auto out = path.first(hop);
+        auto back = last_way(fabric, way, fabric.target_node(out.back()), pair.src);
+        if (std::ranges::any_of(out, is_open) || std::ranges::any_of(back, is_open))
+          ++answers[{{out.begin(), out.end()}, std::move(back)}];
+      }
     }
   }
   std::vector<AnsweredWay> all;

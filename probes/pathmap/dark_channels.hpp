@@ -9,23 +9,24 @@
 namespace weft {
 
 struct Sight {
-  std::uint32_t seen = 0;  // flows that crossed the channel: what comes behind it answered
-  std::uint32_t chances =
-      0;  // flows that came by its near end, and for which it was one of the equal next hops
-  /// ln of the probability that none of these flows takes it, if all next hops are equally likely. 0: no
-  /// chances.
-  double log_missed = 0;
+  std::uint32_t seen = 0;     // flows that crossed the channel: what comes behind it answered
+  std::uint32_t chances = 0;  // flows that came by its near end, and for which it was an equal next hop
+  std::uint32_t ended = 0;    // of these, those of which nothing was seen behind the near end
+  double expected = 0;        // flows of these that take it, if all next hops are equally likely
+  /// ln of the probability that no more flows take it than ended, by Chernoff's bound. 0: no chances.
+  double log_missed() const;
 };
 
 /// Indexed by channel. A flow of a route that is a set of paths counts for none of them.
 std::vector<Sight> sights(const Fabric& fabric, PathLearner& learner);
 
-/// Probes that a switch answered, of flows whose peer never did.
+/// Probes that a switch answered.
 struct AnsweredWay {
   std::vector<ChannelId> out;   // from the NIC to that switch
   std::vector<ChannelId> back;  // the end of the answer's way to the NIC, as far as there is one way only
   std::uint32_t answers = 0;    // flows
 };
+/// Those with a channel on their way that is on no route whose peer answered: these routes tell of all others.
 std::vector<AnsweredWay> answered_ways(const Fabric& fabric, PathLearner& learner);
 
 }  // namespace weft

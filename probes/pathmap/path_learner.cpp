@@ -14,6 +14,7 @@ constexpr std::size_t kMostAlternatives = 64;
 /// No shortest path of a three-tier fabric has more channels than this.
 constexpr std::size_t kMostHops = 16;
 constexpr std::size_t kMostStrangers = 1000;
+constexpr double kAsExpected = 0.5;  // of the flows that chance leads to expect: the way passes most, or none
 
 /// The ports of switches that answer from this address: one, or all of a switch that has one for itself.
 std::vector<PortId> ports_behind(const Fabric& fabric, const AddressBook& addresses, const IpAddress& from) {
@@ -43,6 +44,7 @@ bool PathLearner::learn(PortId src, PortId dst, PathLabel label, std::span<const
   Seen seen{src, dst, {}};
   bool reached = false;
   std::uint8_t last = 0;
+  std::uint16_t answered = 0;
   std::vector<HopAnswer> by_hop(answers.begin(), answers.end());
   std::ranges::stable_sort(by_hop, {}, &HopAnswer::hop);
   std::unordered_map<PortId, std::uint8_t>
@@ -58,6 +60,7 @@ bool PathLearner::learn(PortId src, PortId dst, PathLabel label, std::span<const
       auto& here = seen.ports[answer.hop - 1u];
       if (std::ranges::find(here, port) == here.end()) here.push_back(port);
       last = std::max(last, answer.hop);
+      answered = static_cast<std::uint16_t>(answered | 1u << (answer.hop - 1u));
     }
   }
   if (!reached && last == 0) {
@@ -72,7 +75,7 @@ bool PathLearner::learn(PortId src, PortId dst, PathLabel label, std::span<const
   }
   std::vector<PathId> ids;
   for (const auto& path : channels) ids.push_back(table_->intern(path));
-  put(src, dst, {label, table_->intern_set(ids), reached, last});
+  put(src, dst, {label, table_->intern_set(ids), reached, last, answered});
   return true;
 }
 
@@ -88,9 +91,54 @@ void PathLearner::suppose_silent() {
     if (heard.contains(src)) continue;
     std::vector<PathId> ids;
     for (const auto& path : paths_that_fit({src, dst, {}})) ids.push_back(table_->intern(path));
-    if (!ids.empty()) put(src, dst, {label, table_->intern_set(ids), false, 0});
+    if (!ids.empty()) put(src, dst, {label, table_->intern_set(ids), false});
   }
   silent_.clear();
+}
+
+void PathLearner::narrow_ended() {
+  struct Chance {
+    double expected = 0;  // flows that take it, if all ways on are equally likely
+    double seen = 0;
+  };
+  using Edges = std::pair<NodeId, NodeId>;  // the switches of a pair
+  const auto edges = [this](const PairRoutes& pair) {
+    return Edges{edge_switch(*fabric_, pair.src), edge_switch(*fabric_, pair.dst)};
+  };
+  const auto is_open = [this](const Route& route) {
+    return !route.reached && table_->paths(route.paths).size() > 1 &&
+           table_->share_start(route.paths, route.answered_hops);
+  };
+  std::map<Edges, std::map<ChannelId, Chance>> chances;
+  for (const PairRoutes& pair : pairs_)
+    if (std::ranges::any_of(pair.routes, is_open)) chances[edges(pair)];
+  for (const PairRoutes& pair : pairs_) {
+    const auto at = chances.find(edges(pair));
+    if (at == chances.end()) continue;
+    ShortestPaths& way = ways_.to(edge_switch(*fabric_, pair.dst));
+    for (const Route& route : pair.routes) {
+      const auto path = table_->channels(table_->paths(route.paths).front());
+      const std::size_t known = route.reached ? path.size() : route.answered_hops;
+      if (!table_->share_start(route.paths, known)) continue;
+      for (std::size_t i = 0; i < known && i + 1 < path.size(); ++i) {
+        const auto choices = way.next(fabric_->target_node(path[i]));
+        for (const ChannelId on : choices)
+          at->second[on].expected += 1.0 / static_cast<double>(choices.size());
+        if (i + 1 < known) ++at->second[path[i + 1]].seen;
+      }
+    }
+  }
+  for (PairRoutes& pair : pairs_)
+    for (Route& route : pair.routes) {
+      if (!is_open(route)) continue;
+      const auto paths = table_->paths(route.paths);
+      std::vector<PathId> left(paths.begin(), paths.end());
+      std::erase_if(left, [&](PathId path) {
+        const Chance& it = chances[edges(pair)][table_->channels(path)[route.answered_hops]];
+        return it.seen > kAsExpected * it.expected;
+      });
+      if (!left.empty()) route.paths = table_->intern_set(left);
+    }
 }
 
 void PathLearner::adopt(PortId src, PortId dst, PathLabel label,

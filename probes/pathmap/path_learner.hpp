@@ -27,6 +27,7 @@ struct Route {
   /// hop that answered (`answered_hops` of them).
   bool reached = false;
   std::uint8_t answered_hops = 0;
+  std::uint16_t answered = 0;  // bit h - 1: hop h answered
 };
 
 /// A hop that answered from an address that no port and no switch of the fabric has.
@@ -66,6 +67,10 @@ class PathLearner {
   /// others were, sent them all the same: each pair traced gets a route that nobody answered, over all the
   /// paths it may have taken. What becomes of its packets then tells whether the NIC is heard.
   void suppose_silent();
+
+  /// Call when all traces are in. A flow that ended behind a switch with several ways on took none of those
+  /// that as many flows are seen on as chance would have it: its route becomes those that are left.
+  void narrow_ended();
 
   /// Paths that are known without a trace (InfiniBand: from the switches' tables); several: switches on the
   /// way choose. Precondition: not empty.

@@ -147,9 +147,9 @@ void Sweep::note_dark_channels() {
   const double sure =
       std::log((1 - state_.options.confidence.value()) / static_cast<double>(state_.fabric.channel_count()));
   for (std::uint32_t c = 0; c < seen.size(); ++c) {
-    if (seen[c].seen > 0 || seen[c].log_missed > sure) continue;
+    if (seen[c].seen > 0 || seen[c].log_missed() > sure) continue;
     state_.observations.channels.push_back(
-        {ChannelId(c), Cause::down, -seen[c].log_missed,
+        {ChannelId(c), Cause::down, -seen[c].log_missed(),
          fmt::format("none of {} traced flows took it, though each could have", seen[c].chances)});
   }
 }

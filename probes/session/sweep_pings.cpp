@@ -41,6 +41,7 @@ std::uint32_t packets_for(const std::vector<PlannedPing>& pings, double packets_
 
 std::vector<std::unique_ptr<Stage>> SweepPings::probe() {
   state_->learner.suppose_silent();
+  state_->learner.narrow_ended();
   pings_ = plan_pings(state_->learner);
   const double small_per_second = state_->options.probes_per_second;
   std::vector<std::unique_ptr<Stage>> stages;

@@ -59,4 +59,12 @@ std::span<const PathId> PathTable::paths(PathSetId set) const {
   return row(members_, set_offsets_, set.value());
 }
 
+bool PathTable::share_start(PathSetId set, std::size_t length) const {
+  const auto all = paths(set);
+  return std::ranges::all_of(all, [&](PathId path) {
+    const auto its = channels(path);
+    return its.size() >= length && std::ranges::equal(its.first(length), channels(all[0]).first(length));
+  });
+}
+
 }  // namespace weft

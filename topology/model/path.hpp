@@ -32,6 +32,9 @@ class PathTable {
   /// Ascending by id.
   std::span<const PathId> paths(PathSetId set) const;
 
+  /// All paths of the set begin with the same `length` channels.
+  bool share_start(PathSetId set, std::size_t length) const;
+
   std::size_t path_count() const { return path_offsets_.size() - 1; }
   std::size_t set_count() const { return set_offsets_.size() - 1; }
 

@@ -166,6 +166,29 @@ TEST(PathLearner, AnAdoptedLabelOfSeveralWaysIsTheirSetAndIsListedUnderEach) {
   EXPECT_EQ(map.pairs[0].paths[2].labels, std::vector{PathLabel(44)});
 }
 
+TEST(PathLearner, AFlowThatEndedTookAWayOnWhichNoneIsSeen) {
+  Rig rig;
+  std::uint32_t label = 50000;
+  for (const std::size_t spine : {0u, 1u, 3u})
+    for (int i = 0; i < 10; ++i) rig.learn(PathLabel(label++), rig.answers(rig.over(spine), 4));
+  for (int i = 0; i < 10; ++i) rig.learn(PathLabel(label++), rig.answers(rig.over(2), 1));
+  const auto& routes = rig.learner.pairs().at(0).routes;
+  EXPECT_EQ(rig.table.paths(routes.back().paths).size(), 4u);
+  rig.learner.narrow_ended();
+  const auto left = rig.table.paths(routes.back().paths);
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_TRUE(std::ranges::equal(rig.table.channels(left[0]), rig.over(2)));
+  EXPECT_EQ(rig.table.paths(routes.front().paths).size(), 1u);
+}
+
+TEST(PathLearner, AFlowThatEndedStaysASetWhereAllWaysAreSeenAlike) {
+  Rig rig;
+  for (std::uint32_t i = 0; i < 40; ++i) rig.learn(PathLabel(50000 + i), rig.answers(rig.over(i % 4), 4));
+  rig.learn(PathLabel(60000), rig.answers(rig.over(2), 1));
+  rig.learner.narrow_ended();
+  EXPECT_EQ(rig.table.paths(rig.learner.pairs().at(0).routes.back().paths).size(), 4u);
+}
+
 TEST(Sights, AChannelThatManyFlowsCouldTakeAndNoneTookIsDark) {
   Rig rig;
   for (std::uint32_t i = 0; i < 90; ++i)
@@ -174,7 +197,8 @@ TEST(Sights, AChannelThatManyFlowsCouldTakeAndNoneTookIsDark) {
   const Sight& dark = seen[rig.fabric.find_channel("leaf1->spine4")->value()];
   EXPECT_EQ(dark.seen, 0u);
   EXPECT_EQ(dark.chances, 90u);
-  EXPECT_NEAR(dark.log_missed, 90 * std::log(0.75), 1e-9);
+  EXPECT_EQ(dark.ended, 0u);
+  EXPECT_NEAR(dark.log_missed(), 90 * std::log(0.75), 1e-9);
   EXPECT_EQ(seen[rig.fabric.find_channel("leaf1->spine1")->value()].seen, 30u);
   EXPECT_EQ(seen[rig.fabric.find_channel("spine4->leaf2")->value()].chances, 0u);  // nobody came by spine4
 }
@@ -185,6 +209,39 @@ TEST(Sights, AChannelIsSeenThoughItsFlowsEndBehindIt) {
   const auto seen = sights(rig.fabric, rig.learner);
   EXPECT_EQ(seen[rig.fabric.find_channel("leaf1->spine1")->value()].seen, 20u);
   EXPECT_EQ(seen[rig.fabric.find_channel("spine1->leaf2")->value()].seen, 0u);
+}
+
+TEST(Sights, AChannelIsNotDarkWhereAsManyFlowsEndAsWouldTakeIt) {
+  Rig rig;
+  for (std::uint32_t i = 0; i < 80; ++i) {
+    const std::size_t spine = i % 4;  // what enters spine4 is never heard of again
+    rig.learn(PathLabel(50000 + i), rig.answers(rig.over(spine), spine == 3 ? 1 : 4));
+  }
+  const auto seen = sights(rig.fabric, rig.learner);
+  const Sight& channel = seen[rig.fabric.find_channel("leaf1->spine4")->value()];
+  EXPECT_EQ(channel.chances, 80u);
+  EXPECT_EQ(channel.ended, 20u);
+  EXPECT_EQ(channel.log_missed(), 0.0);
+}
+
+TEST(AnsweredWays, TellWhichChannelsPassWhereNoPeerAnswers) {
+  Rig rig;
+  for (std::uint32_t i = 0; i < 5; ++i) rig.learn(PathLabel(50000 + i), rig.answers(rig.over(1), 2));
+  const auto ways = answered_ways(rig.fabric, rig.learner);
+  ASSERT_EQ(ways.size(), 2u);  // to the leaf, and to the spine behind it
+  EXPECT_EQ(ways[1].answers, 5u);
+  EXPECT_TRUE(std::ranges::equal(ways[1].out, std::span(rig.over(1)).first(2)));
+  const std::vector<ChannelId> back{*rig.fabric.find_channel("spine2->leaf1"),
+                                    *rig.fabric.find_channel("leaf1->host1")};
+  EXPECT_EQ(ways[1].back, back);
+}
+
+TEST(AnsweredWays, AreNotAskedWherePeersAnswer) {
+  Rig rig;
+  rig.learn(PathLabel(50000), rig.answers(rig.over(1), 4));
+  rig.learner.learn(rig.dst, rig.src, PathLabel(50000),
+                    rig.answers(path_by_choice(rig.fabric, rig.learner.ways(), rig.dst, rig.src, 1), 4));
+  EXPECT_TRUE(answered_ways(rig.fabric, rig.learner).empty());
 }
 
 }  // namespace
