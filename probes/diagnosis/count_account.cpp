@@ -48,7 +48,7 @@ class Accounting {
       const Parts parts = parts_of(row);
       found += parts.found;
       open += parts.open;
-      left[row] = std::max(static_cast<double>(problem_.k[row]) - parts.found - parts.open, 0.0);
+      left[row] = std::max(problem_.packets[row] - parts.found - parts.open, 0.0);
     }
     AccountLine line{.all = problem_.lost};
     const double unexplained = above_tolerated(left);
@@ -75,7 +75,7 @@ class Accounting {
   }
 
   Parts parts_of(std::uint32_t row) const {
-    const double k = problem_.k[row];
+    const double k = problem_.packets[row];
     const double bursts = k * model_.burst_weight(row);
     const double by_channels = bursts * (1 - model_.stray_weight(row));
     Parts parts;

@@ -32,6 +32,7 @@ struct RawRow {
 };
 
 constexpr std::uint32_t kNone = ~0u;
+constexpr std::uint64_t kWholeFlow = 10;  // packets: so many do not all get lost by chance
 
 /// Raw suspects: channels, then nodes, then for each size class but the smallest the channels again.
 class Builder {
@@ -39,6 +40,13 @@ class Builder {
   Builder(const Fabric& fabric, const Observations& observations, Counted counted)
       : fabric_(fabric), observations_(observations), counted_(counted), crossings_(fabric, observations) {
     base_ = fabric.channel_count() + fabric.node_count();
+    takes_one_.assign(observations.paths.set_count(), false);
+    for (const Observation& seen : observations.probes) {
+      const Counts counts = counts_of(seen, counted);
+      if (counts.n >= kWholeFlow && counts.k == counts.n && !seen.back &&
+          observations.paths.paths(seen.path).size() > 1)
+        takes_one_[seen.path.value()] = true;
+    }
     sums_.resize(base_ + crossings_.extra_sizes() * fabric.channel_count());
   }
 
@@ -50,12 +58,20 @@ class Builder {
   }
 
  private:
+  Counts counts(std::uint32_t i) const {
+    const Observation& seen = observations_.probes[i];
+    const Counts all = counts_of(seen, counted_);
+    const bool whole = takes_one_[seen.path.value()] && all.n > 0 && (all.k == 0 || all.k == all.n);
+    return whole ? Counts{1, all.k > 0 ? 1u : 0u} : all;
+  }
+
   void add(std::uint32_t i) {
-    const Counts counts = counts_of(observations_.probes[i], counted_);
+    const Counts counts = this->counts(i);
     if (counts.n == 0) return;
+    const Counts all = counts_of(observations_.probes[i], counted_);
     ++problem_.observations;
-    problem_.sent += counts.n;
-    problem_.lost += counts.k;
+    problem_.sent += all.n;
+    problem_.lost += all.k;
     if (counts.k > 0) rows_.push_back({i, counts});
     const std::uint64_t tag = mix(i);
     for (const Crossing& crossing : crossings_.of(i)) {
@@ -135,6 +151,8 @@ class Builder {
     for (const RawRow& row : rows_) {
       problem_.n.push_back(static_cast<double>(row.counts.n));
       problem_.k.push_back(static_cast<std::uint32_t>(std::min<std::uint64_t>(row.counts.k, ~0u)));
+      const Counts all = counts_of(observations_.probes[row.observation], counted_);
+      problem_.packets.push_back(static_cast<double>(all.k));
       for (const Crossing& crossing : merged(row.observation))
         problem_.row_cells.push_back({crossing.suspect, crossing.share});
       problem_.row_offsets.push_back(static_cast<std::uint32_t>(problem_.row_cells.size()));
@@ -161,7 +179,7 @@ class Builder {
       return;
     }
     for (std::uint32_t i = 0; i < observations_.probes.size(); ++i) {
-      const Counts counts = counts_of(observations_.probes[i], counted_);
+      const Counts counts = this->counts(i);
       if (counts.n == 0) continue;
       for (const Crossing& crossing : merged(i))
         problem_.survived[crossing.suspect * shares + crossing.share] +=
@@ -174,6 +192,7 @@ class Builder {
   const Counted counted_;
   Crossings crossings_;
   std::size_t base_ = 0;
+  std::vector<bool> takes_one_;  // by set of paths: its flows take one of them each
   std::vector<Sum> sums_;
   std::vector<RawRow> rows_;
   std::vector<std::uint32_t> suspect_of_;

@@ -45,9 +45,11 @@ struct CountProblem {
   /// suspects x shares: packets not lost, of the observations crossing the suspect with that share.
   std::vector<double> survived;
 
-  // Rows: the observations with k > 0.
+  // Rows: the observations with k > 0. A flow over one of several paths, nobody knows which, that lost all
+  // its packets counts as one packet lost; in sets with such a flow those that lost none count as one that came.
   std::vector<double> n;
   std::vector<std::uint32_t> k;
+  std::vector<double> packets;  // lost, of which k tells
   std::vector<std::uint32_t> row_offsets{0};
   std::vector<Cell> row_cells;  // suspects of a row
   std::vector<std::uint32_t> suspect_offsets{0};

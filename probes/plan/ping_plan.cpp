@@ -7,15 +7,25 @@
 namespace weft {
 namespace {
 
-/// The first label of each distinct way of a pair, in the order of the ways' ids.
-std::vector<Route> one_route_a_path(const PairRoutes& pair) {
-  std::map<PathSetId, Route> by_path;
+/// Labels over a set of paths where the peer did not answer: which one each took shows in what they lose.
+constexpr std::size_t kLabelsOverOneOfSome = 8;
+
+/// The first label of each distinct way of a pair, in the order of the ways' ids; several where a flow ended
+/// and may have taken any of some paths.
+std::vector<Route> routes_to_ping(const PathTable& table, const PairRoutes& pair) {
+  std::map<PathSetId, std::vector<Route>> by_path;
   for (const Route& route : pair.routes) {
-    const auto [at, is_new] = by_path.try_emplace(route.paths, route);
-    if (!is_new && route.reached && !at->second.reached) at->second = route;
+    std::vector<Route>& known = by_path[route.paths];
+    if (known.empty())
+      known.push_back(route);
+    else if (route.reached && !known.front().reached)
+      known = {route};
+    else if (!route.reached && !known.front().reached && table.paths(route.paths).size() > 1 &&
+             known.size() < kLabelsOverOneOfSome)
+      known.push_back(route);
   }
   std::vector<Route> routes;
-  for (const auto& [path, route] : by_path) routes.push_back(route);
+  for (const auto& [path, known] : by_path) routes.insert(routes.end(), known.begin(), known.end());
   return routes;
 }
 
@@ -65,10 +75,10 @@ std::vector<PlannedPing> plan_pings(const PathLearner& learner) {
   for (std::size_t p = 0; p < learner.pairs().size(); ++p) {
     const PairRoutes& there = learner.pairs()[p];
     const PairRoutes* reverse = learner.find(there.dst, there.src);
-    auto back = reverse ? one_route_a_path(*reverse) : std::vector<Route>();
+    auto back = reverse ? routes_to_ping(learner.table(), *reverse) : std::vector<Route>();
     std::erase_if(back, [](const Route& route) { return !route.reached; });
     std::size_t turn = p;  // so that pairs do not all combine the same ways
-    for (const Route& route : one_route_a_path(there)) {
+    for (const Route& route : routes_to_ping(learner.table(), there)) {
       if (is_explained(learner, route, ends)) continue;
       PlannedPing ping{{there.src, there.dst}, route.label, route.paths,
                        route.reached,          route.label, std::nullopt};

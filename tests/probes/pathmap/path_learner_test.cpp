@@ -230,7 +230,8 @@ TEST(AnsweredWays, TellWhichChannelsPassWhereNoPeerAnswers) {
   const auto ways = answered_ways(rig.fabric, rig.learner);
   ASSERT_EQ(ways.size(), 2u);  // to the leaf, and to the spine behind it
   EXPECT_EQ(ways[1].answers, 5u);
-  EXPECT_TRUE(std::ranges::equal(ways[1].out, std::span(rig.over(1)).first(2)));
+  const auto path = rig.over(1);
+  EXPECT_TRUE(std::ranges::equal(ways[1].out, std::span(path).first(2)));
   const std::vector<ChannelId> back{*rig.fabric.find_channel("spine2->leaf1"),
                                     *rig.fabric.find_channel("leaf1->host1")};
   EXPECT_EQ(ways[1].back, back);
