@@ -40,14 +40,8 @@ class Builder {
   Builder(const Fabric& fabric, const Observations& observations, Counted counted)
       : fabric_(fabric), observations_(observations), counted_(counted), crossings_(fabric, observations) {
     base_ = fabric.channel_count() + fabric.node_count();
-    takes_one_.assign(observations.paths.set_count(), false);
-    for (const Observation& seen : observations.probes) {
-      const Counts counts = counts_of(seen, counted);
-      if (counts.n >= kWholeFlow && counts.k == counts.n && !seen.back &&
-          observations.paths.paths(seen.path).size() > 1)
-        takes_one_[seen.path.value()] = true;
-    }
     sums_.resize(base_ + crossings_.extra_sizes() * fabric.channel_count());
+    find_flows_of_one_path();
   }
 
   CountProblem build() {
@@ -58,6 +52,27 @@ class Builder {
   }
 
  private:
+  /// Sets of paths with a channel on which some flow lost all its packets: were their packets spread over all
+  /// of the paths, each flow would have lost some.
+  void find_flows_of_one_path() {
+    const PathTable& table = observations_.paths;
+    takes_one_.assign(table.set_count(), false);
+    std::vector<bool> is_doubtful(fabric_.channel_count(), false);
+    for (const Observation& seen : observations_.probes) {
+      const Counts all = counts_of(seen, counted_);
+      if (all.n < kWholeFlow || all.k < all.n || seen.back) continue;
+      for (const PathId path : table.paths(seen.path))
+        for (const ChannelId channel : table.channels(path)) is_doubtful[channel.value()] = true;
+    }
+    for (std::uint32_t set = 0; set < takes_one_.size(); ++set) {
+      const auto paths = table.paths(PathSetId(set));
+      takes_one_[set] = paths.size() > 1 && std::ranges::any_of(paths, [&](PathId path) {
+                          const auto doubtful = [&](ChannelId c) { return is_doubtful[c.value()]; };
+                          return std::ranges::any_of(table.channels(path), doubtful);
+                        });
+    }
+  }
+
   Counts counts(std::uint32_t i) const {
     const Observation& seen = observations_.probes[i];
     const Counts all = counts_of(seen, counted_);

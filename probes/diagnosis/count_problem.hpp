@@ -45,8 +45,8 @@ struct CountProblem {
   /// suspects x shares: packets not lost, of the observations crossing the suspect with that share.
   std::vector<double> survived;
 
-  // Rows: the observations with k > 0. A flow over one of several paths, nobody knows which, that lost all
-  // its packets counts as one packet lost; in sets with such a flow those that lost none count as one that came.
+  // Rows: the observations with k > 0. Where some flow lost all its packets, one over a set of paths with a
+  // channel of its took one of them: it counts as one packet, lost or not, if it lost all or none.
   std::vector<double> n;
   std::vector<std::uint32_t> k;
   std::vector<double> packets;  // lost, of which k tells

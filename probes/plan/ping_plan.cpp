@@ -8,21 +8,20 @@ namespace weft {
 namespace {
 
 /// Labels over a set of paths where the peer did not answer: which one each took shows in what they lose.
-constexpr std::size_t kLabelsOverOneOfSome = 8;
+constexpr std::ptrdiff_t kLabelsOverOneOfSome = 8;
 
-/// The first label of each distinct way of a pair, in the order of the ways' ids; several where a flow ended
+/// The first label of each distinct way of a pair, in the order of the ways' ids; several where flows ended
 /// and may have taken any of some paths.
 std::vector<Route> routes_to_ping(const PathTable& table, const PairRoutes& pair) {
   std::map<PathSetId, std::vector<Route>> by_path;
   for (const Route& route : pair.routes) {
     std::vector<Route>& known = by_path[route.paths];
-    if (known.empty())
+    const bool is_one = table.paths(route.paths).size() == 1;
+    const auto alike = std::ranges::count(known, route.reached, &Route::reached);
+    if (known.empty() || (!is_one && alike < (route.reached ? 1 : kLabelsOverOneOfSome)))
       known.push_back(route);
-    else if (route.reached && !known.front().reached)
+    else if (is_one && route.reached && !known.front().reached)
       known = {route};
-    else if (!route.reached && !known.front().reached && table.paths(route.paths).size() > 1 &&
-             known.size() < kLabelsOverOneOfSome)
-      known.push_back(route);
   }
   std::vector<Route> routes;
   for (const auto& [path, known] : by_path) routes.insert(routes.end(), known.begin(), known.end());
