@@ -54,13 +54,11 @@ class Answer {
     const std::uint32_t suspect = state_.model().suspect_of(hazard);
     for (const CountPriors::Around& around : state_.priors().switches) {
       if (around.itself != suspect || state_.is_faulty(hazard)) continue;
+      const auto all_faulty = [this](const std::vector<std::uint32_t>& ways) {
+        return ways.size() > 1 && std::ranges::all_of(ways, [&](auto s) { return state_.is_faulty(s); });
+      };
       for (const auto& side : around.sides)
-        for (const auto* ways : {&around.in, &around.out}) {
-          std::size_t all = 0, faulty = 0;
-          for (const std::uint32_t s : side)
-            if (std::ranges::find(*ways, s) != ways->end()) ++all, faulty += state_.is_faulty(s) ? 1 : 0;
-          if (all > 1 && faulty == all) return true;
-        }
+        if (around.sides.size() > 1 && (all_faulty(side.in) || all_faulty(side.out))) return true;
     }
     return false;
   }

@@ -58,15 +58,14 @@ void relate(const Fabric& fabric, const CountProblem& problem, CountPriors& prio
       priors.log_odds[*around.itself] = kNever;
       around.itself.reset();
     }
-    std::map<Tier, std::vector<std::uint32_t>> sides;
+    std::map<Tier, CountPriors::Around::Side> sides;
     for (const PortId port : fabric.ports_of(NodeId(n)))
       if (const auto channel = fabric.channel_from(port)) {
-        std::vector<std::uint32_t>& side = sides[fabric.node(fabric.target_node(*channel)).tier];
-        for (auto* list : {&around.out, &side}) note(*list, of_channel[channel->value()]);
-        for (auto* list : {&around.in, &side}) note(*list, of_channel[Fabric::reverse(*channel).value()]);
+        auto& side = sides[fabric.node(fabric.target_node(*channel)).tier];
+        note(side.out, of_channel[channel->value()]);
+        note(side.in, of_channel[Fabric::reverse(*channel).value()]);
       }
-    for (auto& [tier, side] : sides)
-      if (sides.size() > 1) around.sides.push_back(std::move(side));
+    for (auto& [tier, side] : sides) around.sides.push_back(std::move(side));
     priors.switches.push_back(std::move(around));
   }
 }

@@ -48,22 +48,27 @@ class Search {
   }
 
   /// A switch is named when it explains better than the cables to one tier of its neighbours: their faults
-  /// look like one of its own to all that passes through.
+  /// look like one of its own to all that passes through. Where it has but one tier, it is the switch if all
+  /// of its cables are.
   void prefer_cables() {
     for (const CountPriors::Around& around : state_.priors().switches) {
       if (!around.itself || !state_.is_faulty(*around.itself)) continue;
-      const double least = state_.likelihood() - kAsGood;
+      const bool one_tier = around.sides.size() == 1;
+      const double least = one_tier ? state_.objective() : state_.likelihood() - kAsGood;
       double best = least;
       Kept chosen;
       const Kept kept = keep();
       for (const auto& side : around.sides) {
-        const double hazard = state_.model().hazard(*around.itself);
+        // What passes from side to side of one tier crosses two of its channels.
+        const double hazard = state_.model().hazard(*around.itself) * (one_tier ? 0.5 : 1.0);
         state_.remove(*around.itself);
-        for (const std::uint32_t s : side) state_.add(s, state_.model().hazard(s) + hazard);
+        for (const auto* ways : {&side.in, &side.out})
+          for (const std::uint32_t s : *ways) state_.add(s, state_.model().hazard(s) + hazard);
         state_.refit(3);
         remove_refuted();
         state_.refit(1);
-        if (const double its = state_.likelihood(); its > best) best = its, chosen = keep();
+        const double its = one_tier ? state_.objective() : state_.likelihood();
+        if (its > best) best = its, chosen = keep();
         restore(kept);
       }
       if (best > least) restore(chosen);
@@ -72,18 +77,17 @@ class Search {
 
   CountState& state() { return state_; }
 
-  /// Per switch, what its channels in lose and what those out of it lose can be told apart only by traffic
-  /// that ends there: the same loss moved from all of one side to all of the other fits as well.
+  /// What the channels into a switch from one tier lose and what those out of it to one tier lose can be told
+  /// apart only by traffic that ends there, or goes another way: the same loss moved from all of the ones to all
+  /// of the others may fit as well.
   std::vector<std::vector<std::vector<std::uint32_t>>> alternatives() {
     std::vector<std::vector<std::vector<std::uint32_t>>> all;
     const double worth = state_.objective();
     for (const CountPriors::Around& around : state_.priors().switches)
-      for (const bool inwards : {true, false}) {
-        const auto& from = inwards ? around.in : around.out;
-        const auto& to = inwards ? around.out : around.in;
-        if (from.size() < 2 || !all_faulty(from) || any_faulty(to)) continue;
+      for_each_shift(around, [&](const auto& from, const auto& to) {
+        if (from.size() < 2 || !all_faulty(from) || any_faulty(to)) return;
         const Kept kept = keep();
-        if (!shift(from, to)) continue;
+        if (!shift(from, to)) return;
         std::vector<std::uint32_t> moved;
         for (const std::uint32_t s : from)
           if (!state_.is_faulty(s)) moved.push_back(s);
@@ -91,7 +95,7 @@ class Search {
         const double other = state_.objective();
         if (!moved.empty() && other > worth - kAsGood) all.push_back({moved, to});
         restore(kept);
-      }
+      });
     return all;
   }
 
@@ -207,16 +211,27 @@ class Search {
     return false;
   }
 
+  /// From all channels into the switch of one tier to all out of it of one, and back.
+  template <class Visit>
+  static void for_each_shift(const CountPriors::Around& around, Visit visit) {
+    for (const auto& from : around.sides)
+      for (const auto& to : around.sides) {
+        visit(from.in, to.out);
+        visit(from.out, to.in);
+      }
+  }
+
   bool shift_all() {
     bool shifted = false;
     for (const CountPriors::Around& around : state_.priors().switches) {
-      const bool in = all_faulty(around.in) && around.in.size() > 1;
-      const bool out = all_faulty(around.out) && around.out.size() > 1;
-      if (in) shifted |= try_shift(around.in, around.out);
-      if (out) shifted |= try_shift(around.out, around.in);
+      for_each_shift(around, [&](const auto& from, const auto& to) { shifted |= try_shift(from, to); });
       if (!around.itself || state_.is_faulty(*around.itself)) continue;
-      if (in) shifted |= try_shift(around.in, {*around.itself});
-      if (out) shifted |= try_shift(around.out, {*around.itself});
+      std::vector<std::uint32_t> in, out;
+      for (const auto& side : around.sides) {
+        in.insert(in.end(), side.in.begin(), side.in.end());
+        out.insert(out.end(), side.out.begin(), side.out.end());
+      }
+      shifted |= try_shift(in, {*around.itself}) || try_shift(out, {*around.itself});
     }
     return shifted;
   }

@@ -19,13 +19,14 @@ struct CountPriors {
   /// By suspect: those that hold the other directions of its cables. A cable that is bad one way is often bad
   /// the other way too.
   std::vector<std::vector<std::uint32_t>> reverse;
-  /// By switch: suspects of the channels that enter and that leave it, and the one that is the switch itself.
+  /// A switch: the suspect that is the switch itself, and by tier of its neighbours the suspects of the channels
+  /// that enter it from there and that leave it to there.
   struct Around {
-    std::vector<std::uint32_t> in;
-    std::vector<std::uint32_t> out;
+    struct Side {
+      std::vector<std::uint32_t> in, out;
+    };
     std::optional<std::uint32_t> itself;
-    /// Of its channels, both ways, those to the nodes of one tier each.
-    std::vector<std::vector<std::uint32_t>> sides;
+    std::vector<Side> sides;
   };
   std::vector<Around> switches;
 };

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <set>
 
 namespace weft {
 namespace {
@@ -66,7 +66,7 @@ std::vector<AnsweredWay> answered_ways(const Fabric& fabric, PathLearner& learne
       if (const auto paths = table.paths(route.paths); route.reached && paths.size() == 1)
         for (const ChannelId channel : table.channels(paths[0])) is_known[channel.value()] = true;
   const auto is_open = [&](ChannelId channel) { return !is_known[channel.value()]; };
-  std::map<std::pair<std::vector<ChannelId>, std::vector<ChannelId>>, std::uint32_t> answers;
+  std::set<AnsweredWay> answered;
   for (const PairRoutes& pair : learner.pairs()) {
     ShortestPaths& way = learner.ways().to(edge_switch(fabric, pair.src));
     for (const Route& route : pair.routes) {
@@ -77,13 +77,11 @@ std::vector<AnsweredWay> answered_ways(const Fabric& fabric, PathLearner& learne
         const auto out = path.first(hop);
         auto back = last_way(fabric, way, fabric.target_node(out.back()), pair.src);
         if (std::ranges::any_of(out, is_open) || std::ranges::any_of(back, is_open))
-          ++answers[{{out.begin(), out.end()}, std::move(back)}];
+          answered.insert({{out.begin(), out.end()}, std::move(back)});
       }
     }
   }
-  std::vector<AnsweredWay> all;
-  for (const auto& [ways, count] : answers) all.push_back({ways.first, ways.second, count});
-  return all;
+  return {answered.begin(), answered.end()};
 }
 
 }  // namespace weft

@@ -154,14 +154,14 @@ void Sweep::note_dark_channels() {
   }
 }
 
-/// Where flows end: what a switch answered went there and came back. An answer that did not come says nothing,
-/// for switches limit their rate.
+/// Where flows end: what a switch answered went there and came back. That one came is told, not how many: of
+/// those that did not, switches may have dropped some to limit their rate.
 void Sweep::note_answers() {
   PathTable& table = state_.observations.paths;
   for (const AnsweredWay& way : answered_ways(state_.fabric, state_.learner))
     state_.observations.probes.push_back({.path = table.only(table.intern(way.out)),
                                           .back = table.only(table.intern(way.back)),
-                                          .sent = way.answers,
+                                          .sent = 1,
                                           .size = kSmallProbe});
 }
 

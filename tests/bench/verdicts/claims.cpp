@@ -47,10 +47,21 @@ Claims claims_of(const Fabric& fabric, const Diagnosis& diagnosis) {
   for (const auto& members : diagnosis.ambiguous) {
     auto sorted = members;
     std::ranges::sort(sorted);
-    if (std::ranges::find(known, sorted) != known.end()) continue;
-    known.push_back(sorted);
-    claims.sets.push_back({{}, std::nullopt});
-    for (const ChannelId channel : sorted) claims.sets.back().alternatives.push_back({channel});
+    const auto add = [&](std::optional<Cause> cause) {
+      claims.sets.push_back({{}, cause});
+      for (const ChannelId channel : sorted) claims.sets.back().alternatives.push_back({channel});
+    };
+    if (std::ranges::find(known, sorted) == known.end()) {
+      known.push_back(sorted);
+      add(std::nullopt);
+      continue;
+    }
+    // A set has told of one cause; a group of the same channels tells of another.
+    for (const GroupFinding& group : diagnosis.groups) {
+      auto channels = group.channels;
+      std::ranges::sort(channels);
+      if (channels == sorted && group.verdict > Verdict::unknown) add(group.cause);
+    }
   }
   for (const GroupFinding& group : diagnosis.groups) {
     auto channels = group.channels;
