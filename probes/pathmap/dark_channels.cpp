@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <map>
 
 namespace weft {
 namespace {
@@ -21,6 +21,14 @@ std::vector<ChannelId> last_way(const Fabric& fabric, ShortestPaths& way, NodeId
   if (end != edge_switch(fabric, nic)) channels.clear();
   channels.push_back(*fabric.channel_into(nic));
   return channels;
+}
+
+/// The part of a way from the first channel of which `wanted` holds to the last.
+template <class Wanted>
+std::vector<ChannelId> from_first_to_last(std::span<const ChannelId> way, Wanted wanted) {
+  const auto first = std::ranges::find_if(way, wanted);
+  const auto last = std::find_if(way.rbegin(), way.rend(), wanted).base();
+  return first < last ? std::vector<ChannelId>(first, last) : std::vector<ChannelId>();
 }
 
 }  // namespace
@@ -66,7 +74,8 @@ std::vector<AnsweredWay> answered_ways(const Fabric& fabric, PathLearner& learne
       if (const auto paths = table.paths(route.paths); route.reached && paths.size() == 1)
         for (const ChannelId channel : table.channels(paths[0])) is_known[channel.value()] = true;
   const auto is_open = [&](ChannelId channel) { return !is_known[channel.value()]; };
-  std::set<AnsweredWay> answered;
+  using Ways = std::pair<std::vector<ChannelId>, std::vector<ChannelId>>;
+  std::map<Ways, std::uint32_t> answered;
   for (const PairRoutes& pair : learner.pairs()) {
     ShortestPaths& way = learner.ways().to(edge_switch(fabric, pair.src));
     for (const Route& route : pair.routes) {
@@ -75,13 +84,15 @@ std::vector<AnsweredWay> answered_ways(const Fabric& fabric, PathLearner& learne
       for (std::size_t hop = 1; hop <= path.size(); ++hop) {
         if ((route.answered >> (hop - 1) & 1) == 0 || !table.share_start(route.paths, hop)) continue;
         const auto out = path.first(hop);
-        auto back = last_way(fabric, way, fabric.target_node(out.back()), pair.src);
-        if (std::ranges::any_of(out, is_open) || std::ranges::any_of(back, is_open))
-          answered.insert({{out.begin(), out.end()}, std::move(back)});
+        const auto back = last_way(fabric, way, fabric.target_node(out.back()), pair.src);
+        Ways open{from_first_to_last(out, is_open), from_first_to_last(back, is_open)};
+        if (!open.first.empty() || !open.second.empty()) ++answered[std::move(open)];
       }
     }
   }
-  return {answered.begin(), answered.end()};
+  std::vector<AnsweredWay> all;
+  for (const auto& [ways, answers] : answered) all.push_back({ways.first, ways.second, answers});
+  return all;
 }
 
 }  // namespace weft

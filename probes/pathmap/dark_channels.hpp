@@ -20,13 +20,12 @@ struct Sight {
 /// Indexed by channel. A flow of a route that is a set of paths counts for none of them.
 std::vector<Sight> sights(const Fabric& fabric, PathLearner& learner);
 
-/// A way on which a switch's answer to some probe went there and came back.
+/// Channels in a row that a switch's answer to a probe crossed, there (`out`) or back, at least one of the two;
+/// of those on no route whose peer answered, for these routes tell of all others.
 struct AnsweredWay {
-  std::vector<ChannelId> out;   // from the NIC to that switch
-  std::vector<ChannelId> back;  // the end of the answer's way to the NIC, as far as there is one way only
-  friend auto operator<=>(const AnsweredWay&, const AnsweredWay&) = default;
+  std::vector<ChannelId> out, back;
+  std::uint32_t answers = 0;
 };
-/// Those with a channel that is on no route whose peer answered: these routes tell of all others.
 std::vector<AnsweredWay> answered_ways(const Fabric& fabric, PathLearner& learner);
 
 }  // namespace weft

@@ -15,6 +15,7 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kMostDoubts = 16;
+constexpr std::uint32_t kAnswersThatTell = 8;
 constexpr int kMostSettlings = 3;  // load rounds may fall to stalled senders; pings need no second try
 
 /// To the channels in scope.
@@ -154,15 +155,19 @@ void Sweep::note_dark_channels() {
   }
 }
 
-/// Where flows end: what a switch answered went there and came back. That one came is told, not how many: of
-/// those that did not, switches may have dropped some to limit their rate.
+/// What a switch answered went there and came back. A few tell that a channel is not dead; of how much it loses
+/// they tell nothing, for those that did not come a switch may have dropped to limit its rate.
 void Sweep::note_answers() {
   PathTable& table = state_.observations.paths;
-  for (const AnsweredWay& way : answered_ways(state_.fabric, state_.learner))
-    state_.observations.probes.push_back({.path = table.only(table.intern(way.out)),
-                                          .back = table.only(table.intern(way.back)),
-                                          .sent = 1,
-                                          .size = kSmallProbe});
+  for (const AnsweredWay& way : answered_ways(state_.fabric, state_.learner)) {
+    const bool both = !way.out.empty() && !way.back.empty();
+    const auto first = table.only(table.intern(way.out.empty() ? way.back : way.out));
+    state_.observations.probes.push_back(
+        {.path = first,
+         .back = both ? std::optional(table.only(table.intern(way.back))) : std::nullopt,
+         .sent = std::min(way.answers, kAnswersThatTell),
+         .size = kSmallProbe});
+  }
 }
 
 /// Cables that lead elsewhere than the fabric says.

@@ -229,8 +229,20 @@ TEST(AnsweredWays, TellWhichChannelsPassWhereNoPeerAnswers) {
   for (std::uint32_t i = 0; i < 5; ++i) rig.learn(PathLabel(50000 + i), rig.answers(rig.over(1), 2));
   const auto ways = answered_ways(rig.fabric, rig.learner);
   ASSERT_EQ(ways.size(), 2u);  // to the leaf, and to the spine behind it
+  EXPECT_EQ(ways[1].answers, 5u);
   const auto path = rig.over(1);
   EXPECT_TRUE(std::ranges::equal(ways[1].out, std::span(path).first(2)));
+  const std::vector<ChannelId> back{*rig.fabric.find_channel("spine2->leaf1"),
+                                    *rig.fabric.find_channel("leaf1->host1")};
+  EXPECT_EQ(ways[1].back, back);
+}
+
+TEST(AnsweredWays, LeaveOutWhatRoutesTellWhosePeersAnswer) {
+  Rig rig;
+  rig.learn(PathLabel(50000), rig.answers(rig.over(1), 4));  // its answer came back by another spine
+  const auto ways = answered_ways(rig.fabric, rig.learner);
+  ASSERT_EQ(ways.size(), 2u);
+  EXPECT_TRUE(ways[1].out.empty());
   const std::vector<ChannelId> back{*rig.fabric.find_channel("spine2->leaf1"),
                                     *rig.fabric.find_channel("leaf1->host1")};
   EXPECT_EQ(ways[1].back, back);
