@@ -26,7 +26,42 @@ constexpr double kMostStrays = 0.02;
 constexpr double kEvenShape = 4.0;  // where all lose alike, by no more than a half of it
 constexpr double kSweepCells = 2e7;
 
+/// Events beyond chance (three standard deviations and three of grace) where `expected` are usual.
+bool gathers(double events, double expected) { return events > expected + 3 * std::sqrt(expected) + 3; }
+
+/// Events a unit of `exposed`, from the quarter with the fewest on, then pooled over all that do not gather them.
+double usual_rate(const std::vector<double>& events, const std::vector<double>& exposed) {
+  std::vector<double> rates;
+  for (std::size_t i = 0; i < events.size(); ++i) rates.push_back(events[i] / exposed[i]);
+  std::ranges::nth_element(rates, rates.begin() + std::ssize(rates) / 4);
+  double usual = rates[rates.size() / 4];
+  for (int turn = 0; turn < 8; ++turn) {
+    double all = 0.5, of = 1;
+    for (std::size_t i = 0; i < events.size(); ++i)
+      if (!gathers(events[i], usual * exposed[i])) all += events[i], of += exposed[i];
+    usual = all / of;
+  }
+  return usual;
+}
+
 }  // namespace
+
+double first_background(const CountProblem& problem, const std::vector<double>& lost) {
+  std::vector<double> events, exposed;
+  double crossings = 0;
+  for (std::uint32_t s = 0; s < problem.suspects.size(); ++s) {
+    const Suspect& suspect = problem.suspects[s];
+    if (!suspect.is_channel()) continue;
+    events.push_back(lost[s]);
+    exposed.push_back(static_cast<double>(suspect.sent));
+    for (std::size_t share = 0; share < problem.shares.size(); ++share)
+      crossings +=
+          problem.shares[share] * problem.survivors(s, share) * static_cast<double>(suspect.channels.size());
+  }
+  if (events.empty()) return 1e-8;
+  const double channels_a_path = std::max(crossings / std::max(static_cast<double>(problem.sent), 1.0), 1.0);
+  return std::clamp(usual_rate(events, exposed) / channels_a_path, 1e-8, 0.1);
+}
 
 void CountModel::make_healthy_priors(const std::vector<double>& shape_weights) {
   healthy_.assign(1, std::vector<double>(grid_.size(), 0.0));
@@ -115,6 +150,38 @@ void CountModel::learn_spread(const std::vector<bool>& faulty) {
   learned_.shape = 0;
   for (std::size_t i = 0; i < kShapes.size(); ++i) learned_.shape += (weights[i] /= total) * kShapes[i];
   make_healthy_priors(weights);
+}
+
+/// Before anything is known to be faulty: bursts off the channels that gather more of them than is usual. More
+/// than strays can be are none.
+double CountModel::first_strays() const {
+  std::vector<double> bursts(suspects(), 0.0);
+  for (std::uint32_t row = 0; row < problem_.row_count(); ++row)
+    for (const auto& cell : problem_.suspects_of(row))
+      bursts[cell.index] += problem_.shares[cell.share] * burst_weight(row);
+  std::vector<double> events, exposed;
+  for (std::uint32_t s = 0; s < suspects(); ++s)
+    if (problem_.suspects[s].is_channel()) {
+      events.push_back(bursts[s]);
+      exposed.push_back(problem_.suspects[s].observations);
+    }
+  if (events.empty()) return learned_.stray;
+  const double usual = usual_rate(events, exposed);
+  const auto gathers_them = [&](std::uint32_t s) {
+    const Suspect& suspect = problem_.suspects[s];
+    return suspect.is_channel() && gathers(bursts[s], usual * suspect.observations);
+  };
+  double strays = 0, observations = 0;
+  for (std::uint32_t s = 0; s < suspects(); ++s)
+    if (problem_.suspects[s].is_channel() && !gathers_them(s))
+      observations += problem_.suspects[s].observations;
+  for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
+    const auto cells = problem_.suspects_of(row);
+    if (std::ranges::any_of(cells, [&](const auto& cell) { return gathers_them(cell.index); })) continue;
+    for (const auto& cell : cells) strays += problem_.suspects[cell.index].is_channel() ? burst_weight(row) : 0.0;
+  }
+  const double share = strays / std::max(observations, 1.0);
+  return share > kMostStrays ? learned_.stray : std::max(share, learned_.stray);
 }
 
 /// The share of strays cannot grow into the faults: at most one observation in a hundred.

@@ -40,40 +40,10 @@ double log_add(double a, double b) {
   return high + std::log1p(std::exp(std::min(a, b) - high));
 }
 
-/// Losses per packet of the paths over a channel, pooled over the channels that show no more than `usual`
-/// leads one to expect (three standard deviations and three packets of grace).
-double pooled_loss(const CountProblem& problem, double usual) {
-  double lost = 0.5;
-  double sent = 1;
-  for (const Suspect& suspect : problem.suspects) {
-    if (!suspect.is_channel()) continue;
-    const double expected = usual * static_cast<double>(suspect.sent);
-    if (static_cast<double>(suspect.lost) > expected + 3 * std::sqrt(expected) + 3) continue;
-    lost += static_cast<double>(suspect.lost);
-    sent += static_cast<double>(suspect.sent);
-  }
-  return lost / sent;
-}
-
-/// What a channel loses: first from the better half of the channels, for most faults harm the other half;
-/// then from all that fit in with these.
-double first_background(const CountProblem& problem) {
-  std::vector<double> rates;
-  double crossings = 0;
-  for (std::uint32_t s = 0; s < problem.suspects.size(); ++s) {
-    const Suspect& suspect = problem.suspects[s];
-    if (!suspect.is_channel()) continue;
-    rates.push_back(static_cast<double>(suspect.lost) / static_cast<double>(suspect.sent));
-    for (std::size_t share = 0; share < problem.shares.size(); ++share)
-      crossings +=
-          problem.shares[share] * problem.survivors(s, share) * static_cast<double>(suspect.channels.size());
-  }
-  if (rates.empty()) return 1e-8;
-  std::ranges::nth_element(rates, rates.begin() + std::ssize(rates) / 4);
-  double usual = rates[rates.size() / 4];
-  for (int i = 0; i < 8; ++i) usual = pooled_loss(problem, usual);
-  const double channels_a_path = std::max(crossings / std::max(static_cast<double>(problem.sent), 1.0), 1.0);
-  return std::clamp(usual / channels_a_path, 1e-8, 0.1);
+std::vector<double> lost_of(const CountProblem& problem) {
+  std::vector<double> lost;
+  for (const Suspect& suspect : problem.suspects) lost.push_back(static_cast<double>(suspect.lost));
+  return lost;
 }
 
 }  // namespace
@@ -81,7 +51,7 @@ double first_background(const CountProblem& problem) {
 CountModel::CountModel(const CountProblem& problem, const BackgroundPrior& prior)
     : problem_(problem),
       prior_(prior),
-      learned_{.mean = first_background(problem), .shape = 4.0, .stray = 0.0},
+      learned_{.mean = first_background(problem, lost_of(problem)), .shape = 4.0, .stray = 0.0},
       grid_(std::min(learned_.mean, prior.even ? 1.0 : prior.most)) {
   if (!prior_.even) learned_.mean = std::min(learned_.mean, prior_.most);
   learned_.stray = kPriorStrays / (static_cast<double>(problem.observations) + kPriorRows);
@@ -111,7 +81,28 @@ CountModel::CountModel(const CountProblem& problem, const BackgroundPrior& prior
   product_.resize(grid_.size());
   burst_term_.resize(problem.row_count());
   sum_rows();
+  tell_strays_from_singles();
   make_healthy_priors({});
+}
+
+/// By turns, as each is counted by what the other leaves.
+void CountModel::tell_strays_from_singles() {
+  constexpr int kTurns = 12;
+  constexpr double kSettled = 1.05;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const double before = learned_.stray;
+    learned_.stray = first_strays();
+    for (std::uint32_t row = 0; row < problem_.row_count(); ++row) fold_bursts(row);
+    std::vector<double> lost(suspects(), 0.0);
+    for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
+      const double singles = problem_.k[row] * (1.0 - burst_weight(row));
+      for (const auto& cell : problem_.suspects_of(row)) lost[cell.index] += singles;
+    }
+    learned_.mean = std::min(first_background(problem_, lost), learned_.mean);
+    for (std::uint32_t s = 0; s < suspects(); ++s) hazard_[s] = healthy_hazard(s);
+    sum_rows();
+    if (learned_.stray < kSettled * before) break;
+  }
 }
 
 double CountModel::healthy_hazard(std::uint32_t i) const {

@@ -25,6 +25,10 @@ struct BackgroundPrior {
   bool even = false;   // all channels lose alike, and more than `most`
 };
 
+/// What a channel loses as a rule, by the packets lost over each suspect: first from the better half of the
+/// channels, for most faults harm the other half; then from all that fit in with these.
+double first_background(const CountProblem& problem, const std::vector<double>& lost);
+
 class CountModel {
  public:
   /// The problem must outlive this. All channels start at the same hazard, estimated from the
@@ -83,6 +87,8 @@ class CountModel {
   std::span<const double> burst_profile(std::uint32_t suspect) const;
   void share_out(const std::vector<bool>& faulty);
   void learn_spread(const std::vector<bool>& faulty);
+  void tell_strays_from_singles();
+  double first_strays() const;
   void learn_strays();
   void make_healthy_priors(const std::vector<double>& shape_weights);
   void sum_rows();

@@ -48,13 +48,14 @@ class Search {
   }
 
   /// A switch is named when it explains better than the cables to one tier of its neighbours: their faults
-  /// look like one of its own to all that passes through. Where it has but one tier, it is the switch if all
-  /// of its cables are.
+  /// look like one of its own to all that passes through. Where it has but one tier, it is the switch if two of
+  /// its cables do not explain as much, nor any of them better.
   void prefer_cables() {
     for (const CountPriors::Around& around : state_.priors().switches) {
       if (!around.itself || !state_.is_faulty(*around.itself)) continue;
       const bool one_tier = around.sides.size() == 1;
-      const double least = one_tier ? state_.objective() : state_.likelihood() - kAsGood;
+      const double worth = state_.objective();
+      const double least = state_.likelihood() - kAsGood;
       double best = least;
       Kept chosen;
       const Kept kept = keep();
@@ -64,11 +65,15 @@ class Search {
         state_.remove(*around.itself);
         for (const auto* ways : {&side.in, &side.out})
           for (const std::uint32_t s : *ways) state_.add(s, state_.model().hazard(s) + hazard);
-        state_.refit(3);
-        remove_refuted();
-        state_.refit(1);
-        const double its = one_tier ? state_.objective() : state_.likelihood();
-        if (its > best) best = its, chosen = keep();
+        for (int round = 0; round < 4; ++round) {
+          state_.refit(3);
+          remove_refuted();
+        }
+        join_in_series(side);
+        const auto faulty = [this](std::uint32_t s) { return state_.is_faulty(s); };
+        const bool few = std::ranges::count_if(side.in, faulty) + std::ranges::count_if(side.out, faulty) <= 4;
+        const double its = state_.likelihood();
+        if (its > best && (!one_tier || few || state_.objective() > worth)) best = its, chosen = keep();
         restore(kept);
       }
       if (best > least) restore(chosen);
@@ -117,6 +122,21 @@ class Search {
   }
   bool any_faulty(const std::vector<std::uint32_t>& suspects) const {
     return std::ranges::any_of(suspects, [this](std::uint32_t s) { return state_.is_faulty(s); });
+  }
+
+  /// Moves what a channel into the switch loses to one out of it where that fits as well.
+  void join_in_series(const CountPriors::Around::Side& side) {
+    for (const std::uint32_t s : side.in)
+      for (const std::uint32_t t : side.out) {
+        if (!state_.is_faulty(s) || !state_.is_faulty(t)) continue;
+        const Kept kept = keep();
+        const double before = state_.likelihood();
+        const double hazard = state_.model().hazard(s);
+        state_.remove(s);
+        state_.set_hazard(t, state_.model().hazard(t) + hazard);
+        state_.refit(1);
+        if (state_.likelihood() < before - 1.0) restore(kept);
+      }
   }
 
   void climb() {
@@ -205,7 +225,7 @@ class Search {
     const double before = state_.objective();
     const Kept kept = keep();
     if (!shift(from, to)) return false;
-    state_.refit(1);
+    state_.refit(4);
     if (state_.objective() > before + 1e-6) return true;
     restore(kept);
     return false;

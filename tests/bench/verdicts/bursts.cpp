@@ -7,6 +7,7 @@
 #include "tests/bench/diagnosis/seeds.hpp"
 #include "tests/bench/support/random_paths.hpp"
 #include "tests/bench/verdicts/claims.hpp"
+#include "tests/bench/verdicts/judge.hpp"
 #include "tests/bench/verdicts/pieces.hpp"
 
 namespace weft::bench {
@@ -112,6 +113,8 @@ Found look(const Fabric& fabric, const BurstWorld& world) {
     if (!right) found.text += fmt::format("  wrong: {}\n", fabric.name_of(channel));
   }
   found.wrong += claims.switches.size();
+  if (found.wrong > 0)
+    for (const std::string& words : words_of(fabric, diagnosis)) found.text += "  said: " + words + "\n";
   for (const ChannelId channel : world.faults)
     if (!holds(named, channel)) found.text += fmt::format("  missed: {}\n", fabric.name_of(channel));
   return found;
