@@ -18,7 +18,7 @@ double log_tail(double k, double mean) {
 class Accounting {
  public:
   Accounting(const CountState& state, const CountResult& result, double tolerated, double named_from)
-      : state_(state), model_(state.model()), problem_(state.problem()), tolerated_(tolerated) {
+      : model_(state.model()), problem_(state.problem()), tolerated_(tolerated) {
     const std::uint32_t suspects = model_.suspects();
     standing_.assign(suspects, Standing::healthy);
     for (const auto& rivals : result.rivals) {
@@ -121,7 +121,6 @@ class Accounting {
     return unexplained + worst;
   }
 
-  const CountState& state_;
   const CountModel& model_;
   const CountProblem& problem_;
   double tolerated_;

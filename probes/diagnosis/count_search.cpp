@@ -16,6 +16,7 @@ constexpr std::size_t kMostSwapped = 64;
 /// Beyond so many suspects the likeliest hazards of all are no start: it is for small fabrics, whose channels
 /// may be bad by the half; in large ones what is found one by one is found at once.
 constexpr std::size_t kSmallProblem = 6000;
+constexpr std::ptrdiff_t kTwoCables = 4;  // channels
 constexpr double kAsGood = 3.0;       // nats: alternatives this close are not told apart
 constexpr double kEqualParts = 0.25;  // of a hazard: faults this alike may be one moved from elsewhere
 
@@ -47,9 +48,9 @@ class Search {
     return climb_from_none();
   }
 
-  /// A switch is named when it explains better than the cables to one tier of its neighbours: their faults
-  /// look like one of its own to all that passes through. Where it has but one tier, it is the switch if two of
-  /// its cables do not explain as much, nor any of them better.
+  /// A switch is named when it explains better than its cables one by one: than any two to one tier of its
+  /// neighbours, whose faults look like one of its own to all that passes through, and than more of them if
+  /// these, for all that more faults are less likely, are the more probable.
   void prefer_cables() {
     for (const CountPriors::Around& around : state_.priors().switches) {
       if (!around.itself || !state_.is_faulty(*around.itself)) continue;
@@ -69,11 +70,12 @@ class Search {
           state_.refit(3);
           remove_refuted();
         }
-        join_in_series(side);
+        if (one_tier) join_in_series(side);
         const auto faulty = [this](std::uint32_t s) { return state_.is_faulty(s); };
-        const bool few = std::ranges::count_if(side.in, faulty) + std::ranges::count_if(side.out, faulty) <= 4;
-        const double its = state_.likelihood();
-        if (its > best && (!one_tier || few || state_.objective() > worth)) best = its, chosen = keep();
+        const auto count = std::ranges::count_if(side.in, faulty) + std::ranges::count_if(side.out, faulty);
+        const bool all = one_tier && count == std::ssize(side.in) + std::ssize(side.out);
+        const bool better = count <= kTwoCables || (!all && state_.objective() > worth + kAsGood);
+        if (const double its = state_.likelihood(); better && its > best) best = its, chosen = keep();
         restore(kept);
       }
       if (best > least) restore(chosen);
