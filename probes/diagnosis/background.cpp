@@ -23,6 +23,7 @@ constexpr int kSweeps = 4;
 constexpr int kLikeliestSweeps = 500;
 constexpr double kMostHazard = 20.0;  // exp(-20): nothing passes
 constexpr double kMostStrays = 0.02;
+constexpr double kFirstGuess = 0.5;  // of the strays seen before any fault is named: some are faults
 constexpr double kEvenShape = 4.0;  // where all lose alike, by no more than a half of it
 constexpr double kSweepCells = 2e7;
 
@@ -181,7 +182,7 @@ double CountModel::first_strays() const {
     for (const auto& cell : cells) strays += problem_.suspects[cell.index].is_channel() ? burst_weight(row) : 0.0;
   }
   const double share = strays / std::max(observations, 1.0);
-  return share > kMostStrays ? learned_.stray : std::max(share, learned_.stray);
+  return share > kMostStrays ? learned_.stray : std::max(kFirstGuess * share, learned_.stray);
 }
 
 /// The share of strays cannot grow into the faults: at most one observation in a hundred.

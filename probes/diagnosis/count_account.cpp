@@ -7,7 +7,7 @@ namespace weft {
 namespace {
 
 constexpr double kOdds = 1e-3;      // of one false alarm in a healthy run
-constexpr double kSuspected = 0.5;  // probability from which on a group of rivals is an open question
+constexpr double kSuspected = 0.2;  // probability from which on a group of rivals is an open question
 
 /// ln P(X >= k) of a Poisson variable, from above (Chernoff).
 double log_tail(double k, double mean) {

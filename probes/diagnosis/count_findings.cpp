@@ -18,6 +18,7 @@ namespace {
 
 /// A set of rivals is named by those that make up this share of its probability.
 constexpr double kCredible = 0.95;
+constexpr double kOpen = 0.2;         // from here on a run is not healthy for want of evidence
 constexpr double kWorthAsking = 0.1;  // suspicions this likely are doubts to settle
 
 constexpr double kNamed = 0.9;        // named_from() of all causes that are counted
@@ -201,7 +202,7 @@ class CountFindings {
     const std::uint32_t first = *std::ranges::max_element(
         rivals, {}, [this](std::uint32_t i) { return result_.suspicions[i].probability; });
     const Suspicion& likeliest = result_.suspicions[first];
-    if (total >= kSuspected) report_.add(worded(rivals, total, first));
+    if (total >= kOpen) report_.add(worded(rivals, total, first));
     if (total < kWorthAsking || (likeliest.probability >= kSure && is_settled(likeliest))) return;
     report_.add(doubt_of(fabric_, problem_, result_, rivals, counted_));
   }

@@ -25,7 +25,7 @@ double spread(double share, double hazard) {
 /// sums to less than 1.
 double burst_of(double k, double n) {
   constexpr double kCut = 0.15;   // an outage that begins or ends within the row
-  constexpr double kWhole = 0.1;  // one that lasts longer
+  constexpr double kWhole = 0.03;  // one that lasts longer
   return (1 - kCut - kWhole) / (k * (k + 1.0)) + kCut / n + (k >= n ? kWhole : 0.0);
 }
 
@@ -90,8 +90,9 @@ void CountModel::tell_strays_from_singles() {
   constexpr int kTurns = 12;
   constexpr double kSettled = 1.05;
   for (int turn = 0; turn < kTurns; ++turn) {
-    const double before = learned_.stray;
-    learned_.stray = first_strays();
+    const double strays = first_strays();
+    if (strays < kSettled * learned_.stray) break;
+    learned_.stray = strays;
     for (std::uint32_t row = 0; row < problem_.row_count(); ++row) fold_bursts(row);
     std::vector<double> lost(suspects(), 0.0);
     for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
@@ -101,7 +102,6 @@ void CountModel::tell_strays_from_singles() {
     learned_.mean = std::min(first_background(problem_, lost), learned_.mean);
     for (std::uint32_t s = 0; s < suspects(); ++s) hazard_[s] = healthy_hazard(s);
     sum_rows();
-    if (learned_.stray < kSettled * before) break;
   }
 }
 
