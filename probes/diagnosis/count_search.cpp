@@ -16,7 +16,8 @@ constexpr std::size_t kMostSwapped = 64;
 /// Beyond so many suspects the likeliest hazards of all are no start: it is for small fabrics, whose channels
 /// may be bad by the half; in large ones what is found one by one is found at once.
 constexpr std::size_t kSmallProblem = 6000;
-constexpr std::ptrdiff_t kTwoCables = 4;  // channels
+constexpr std::ptrdiff_t kTwoCables = 4;   // channels
+constexpr std::size_t kSmallSwitch = 64;   // channels
 constexpr double kAsGood = 3.0;       // nats: alternatives this close are not told apart
 constexpr double kEqualParts = 0.25;  // of a hazard: faults this alike may be one moved from elsewhere
 
@@ -60,20 +61,18 @@ class Search {
       double best = least;
       Kept chosen;
       const Kept kept = keep();
-      for (const auto& side : around.sides) {
+      for (const auto& cables : cables_for(around)) {
         // What passes from side to side of one tier crosses two of its channels.
         const double hazard = state_.model().hazard(*around.itself) * (one_tier ? 0.5 : 1.0);
         state_.remove(*around.itself);
-        for (const auto* ways : {&side.in, &side.out})
-          for (const std::uint32_t s : *ways) state_.add(s, state_.model().hazard(s) + hazard);
+        for (const std::uint32_t s : cables) state_.add(s, state_.model().hazard(s) + hazard);
         for (int round = 0; round < 4; ++round) {
           state_.refit(3);
           remove_refuted();
         }
-        if (one_tier) join_in_series(side);
-        const auto faulty = [this](std::uint32_t s) { return state_.is_faulty(s); };
-        const auto count = std::ranges::count_if(side.in, faulty) + std::ranges::count_if(side.out, faulty);
-        const bool all = one_tier && count == std::ssize(side.in) + std::ssize(side.out);
+        if (one_tier) join_in_series(around.sides.front());
+        const auto count = std::ranges::count_if(cables, [&](auto s) { return state_.is_faulty(s); });
+        const bool all = one_tier && count == std::ssize(cables_for(around).front());
         const bool better = count <= kTwoCables || (!all && state_.objective() > worth + kAsGood);
         if (const double its = state_.likelihood(); better && its > best) best = its, chosen = keep();
         restore(kept);
@@ -124,6 +123,23 @@ class Search {
   }
   bool any_faulty(const std::vector<std::uint32_t>& suspects) const {
     return std::ranges::any_of(suspects, [this](std::uint32_t s) { return state_.is_faulty(s); });
+  }
+
+  /// The channels to and from each tier of a switch's neighbours; of one tier, also all but one cable's.
+  std::vector<std::vector<std::uint32_t>> cables_for(const CountPriors::Around& around) const {
+    std::vector<std::vector<std::uint32_t>> all;
+    for (const auto& side : around.sides) {
+      all.push_back(side.in);
+      all.back().insert(all.back().end(), side.out.begin(), side.out.end());
+    }
+    if (around.sides.size() > 1 || all.front().size() > kSmallSwitch) return all;
+    for (const std::uint32_t good : around.sides.front().in) {
+      auto rest = all.front();
+      const auto& reverse = state_.priors().reverse[good];
+      std::erase_if(rest, [&](auto s) { return s == good || std::ranges::find(reverse, s) != reverse.end(); });
+      all.push_back(std::move(rest));
+    }
+    return all;
   }
 
   /// Moves what a channel into the switch loses to one out of it where that fits as well.
