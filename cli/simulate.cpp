@@ -87,6 +87,9 @@ Choice choice_of(const po::variables_map& values, const Fabric& fabric,
 int simulate_sweep(const po::variables_map& values, const FabricFile& file, SweepOptions options,
                    const std::vector<FaultSpec>& faults, const std::vector<HostStall>& stalls) {
   const Fabric& fabric = file.fabric;
+  const auto tolerance = read_tolerance(values, file.lab.tolerate);
+  if (!tolerance) return report(tolerance.error());
+  options.tolerate = *tolerance;
   const auto addresses = plan_addresses(fabric, file.lab.family);
   if (!addresses) return report(addresses.error());
   const Interrupt interrupt;

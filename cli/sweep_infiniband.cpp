@@ -95,6 +95,9 @@ Result<int> sweep_subnet(const po::variables_map& values, const SweepOptions& op
 
 Result<int> sweep_lab(const po::variables_map& values, SweepOptions options, const IbLab& lab) {
   options.mads_alone = true;
+  const auto tolerance = read_tolerance(values, lab.settings.tolerate);
+  if (!tolerance) return pass_on(tolerance);
+  options.tolerate = *tolerance;
   const auto mads = open_lab_mads(lab);
   if (!mads) return pass_on(mads);
   const auto reading = read_infiniband(**mads, lab.fabric);
@@ -123,6 +126,9 @@ Result<int> sweep_fabric(const po::variables_map& values, SweepOptions options, 
   if (!engine) return pass_on(engine);
   if (const auto read = read_flow_options(values, *engine, options); !read) return pass_on(read);
   options.mads_alone = *engine == "umad";
+  const auto tolerance = read_tolerance(values, file.lab.tolerate);
+  if (!tolerance) return pass_on(tolerance);
+  options.tolerate = *tolerance;
   if (options.mads_alone) note_missing_load(values);
   const auto mads = open_subnet(values);
   if (!mads) return pass_on(mads);

@@ -1,5 +1,5 @@
 // Verdicts of sweeps over real packets: labs with one to four faults each, named cases and twenty drawn sets
-// of faults of different kinds. Needs root. usage: bench_lab_verdicts [RUNS (1)] [CASE...]
+// of faults of different kinds. Needs root. usage: bench_lab_verdicts [RUNS (1) [FIRST SEED (1) [CASE...]]]
 //
 // Of a case that is not wholly right the observations stay beside the figures, for `weft diagnose`. What
 // others take of the CPUs meanwhile is told with it: a machine that is busy with other work delays packets.
@@ -109,9 +109,18 @@ class LabBench {
       // A lab is swept whole; as a cluster it is swept from where its head node would stand.
       const auto lab = Lab::open(lab_, kLabsOfRoot);
       if (!lab) return lab.error().message;
-      words = {"sweep",      "--fabric", fabric_,         "--hosts", one.hosts,
-               "--listen",   to_string(lab->coordinator_address()),  "--answer-rate",
-               "10000",      "--load",   "full",          "--launcher",
+      words = {"sweep",
+               "--fabric",
+               fabric_,
+               "--hosts",
+               one.hosts,
+               "--listen",
+               to_string(lab->coordinator_address()),
+               "--answer-rate",
+               "10000",
+               "--load",
+               "full",
+               "--launcher",
                fmt::format("{} lab exec {{host}} --name {} --", WeftCommand::kProgram, lab_)};
       before = {"nsenter", "--net=" + lab->management_namespace().string()};
     }
@@ -141,12 +150,13 @@ class LabBench {
       sum->right += score.right;
       sum->wrong_names += score.wrong_names;
     }
-    fmt::print(stderr, "{} {}: {} of {} right, {:.0f} s, others took {:.0f} % of the CPUs\n", one.name, one.seed,
-               score.right, score.faults, seconds, 100 * others);
+    fmt::print(stderr, "{} {}: {} of {} right, {:.0f} s, others took {:.0f} % of the CPUs\n", one.name,
+               one.seed, score.right, score.faults, seconds, 100 * others);
     if (score.failures.empty()) return;
     for (const auto& fault : one.faults) fmt::print(stderr, "    fault {}\n", fault);
     if (one.outage)
-      fmt::print(stderr, "    from {} on for {}\n", to_string(one.outage->after), to_string(one.outage->length));
+      fmt::print(stderr, "    from {} on for {}\n", to_string(one.outage->after),
+                 to_string(one.outage->length));
     for (const auto& failure : score.failures) fmt::print(stderr, "  {}\n", failure);
     for (const auto& word : words) fmt::print(stderr, "    said: {}\n", word);
   }
@@ -166,13 +176,15 @@ class LabBench {
 int main(int argc, char** argv) {
   using namespace weft::bench;
   const std::vector<std::string> given(argv + 1, argv + argc);
-  const int runs = given.empty() ? 1 : std::max(1, std::atoi(given[0].c_str()));
+  const auto number = [&](std::size_t i) {
+    return given.size() > i ? std::max<std::uint64_t>(1, std::strtoull(given[i].c_str(), nullptr, 10)) : 1;
+  };
   const auto wanted = [&](const LabCase& one) {
-    return given.size() < 2 || std::find(given.begin() + 1, given.end(), one.name) != given.end();
+    return given.size() < 3 || std::find(given.begin() + 2, given.end(), one.name) != given.end();
   };
   LabBench bench;
-  for (int run = 1; run <= runs; ++run)
-    for (const LabCase& one : lab_cases(static_cast<std::uint64_t>(run)))
+  for (std::uint64_t seed = number(1); seed < number(1) + number(0); ++seed)
+    for (const LabCase& one : lab_cases(seed))
       if (wanted(one)) bench.run(one);
   Figures figures("lab_verdicts");
   bench.add_to(figures);
