@@ -104,8 +104,7 @@ int simulate_sweep(const po::variables_map& values, const FabricFile& file, Swee
     if (!filled) return report(filled.error());
     subnet = std::move(*filled);
     if (subnet->idle > 0)
-      fmt::print(
-          stderr,
+      print_stderr(
           "weft: no route takes {} of the channels between switches: they cannot be probed; with more labels "
           "(lab: lmc) more are used\n",
           subnet->idle);

@@ -1,4 +1,5 @@
 #include "cli/sweep_arguments.hpp"
+#include "cli/exit_status.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -36,7 +37,7 @@ Result<Fraction> parse_confidence(std::string_view text) {
 }
 
 /// 'loss=0.2%,rate=25%': settings parted by commas, each once, given to `set` by name; false: unknown there.
-Result<void> read_settings(std::string_view option, std::string_view text,
+Result<void> read_settings(std::string_view option, std::string_view text, std::string_view example,
                            const std::function<Result<bool>(std::string_view, std::string_view)>& set) {
   std::set<std::string_view> seen;
   for (std::string_view rest = text; !rest.empty() || text.empty();) {
@@ -47,7 +48,8 @@ Result<void> read_settings(std::string_view option, std::string_view text,
     const auto known =
         equals == std::string_view::npos ? Result<bool>(false) : set(name, item.substr(equals + 1));
     if (!known) return fail(ErrorKind::usage, "--{} {}: {}", option, text, known.error().message);
-    if (!*known) return fail(ErrorKind::usage, "--{}: '{}' is no setting of it", option, item);
+    if (!*known)
+      return fail(ErrorKind::usage, "--{}: '{}' is no setting of it: expected {}", option, item, example);
     if (!seen.insert(name).second) return fail(ErrorKind::usage, "--{}: '{}' stands twice", option, name);
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
@@ -76,12 +78,12 @@ Result<Detect> read_detect(const po::variables_map& values) {
   Detect detect;
   const auto text = text_option(values, "detect");
   if (!text) return detect;
-  const auto read =
-      read_settings("detect", *text, [&](std::string_view name, std::string_view value) -> Result<bool> {
-        if (name == "loss") return read_with(parse_share, value, detect.loss);
-        if (name == "rate") return read_with(parse_share, value, detect.rate);
-        return false;
-      });
+  const auto read = read_settings("detect", *text, "loss=0.2%,rate=25%",
+                                  [&](std::string_view name, std::string_view value) -> Result<bool> {
+                                    if (name == "loss") return read_with(parse_share, value, detect.loss);
+                                    if (name == "rate") return read_with(parse_share, value, detect.rate);
+                                    return false;
+                                  });
   if (!read) return pass_on(read);
   return detect;
 }
@@ -105,7 +107,8 @@ Result<Tolerance> read_tolerance(const po::variables_map& values, const StatedTo
     return false;
   };
   if (text)
-    if (const auto read = read_settings("tolerate", *text, set); !read) return pass_on(read);
+    if (const auto read = read_settings("tolerate", *text, "loss=0.01%,delay=1ms", set); !read)
+      return pass_on(read);
   return stated.over(of_file.over(usual));
 }
 
@@ -175,9 +178,8 @@ Result<SweepOptions> read_sweep_options(const po::variables_map& values, bool li
 void note_missing_load(const po::variables_map& values) {
   for (const char* name : {"load", "pattern"})
     if (values.count(name) && values[name].as<std::string>() != "none")
-      fmt::print(stderr,
-                 "weft: --{}: management datagrams load nothing; --engine verbs does, on a live fabric\n",
-                 name);
+      print_stderr("weft: --{}: management datagrams load nothing; --engine verbs does, on a live fabric\n",
+                   name);
 }
 
 }  // namespace weft
