@@ -43,7 +43,7 @@ class DelaySearch {
   DelaySearch(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance,
               Report& report)
       : fabric_(fabric),
-        rows_(fabric, observations),
+        rows_(observations),
         ceiling_(std::chrono::duration<double, std::micro>(tolerance.delay).count()),
         report_(report),
         seen_(fabric.channel_count(), 0),
