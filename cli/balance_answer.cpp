@@ -69,7 +69,7 @@ std::size_t print_unassigned(const AskedDemand& asked, const Assignment& assignm
   for (const RefusedFlow& line : asked.refused) all.push_back({line.flow, line.why});
   for (const PhaseAssignment& phase : assignment.phases)
     all.insert(all.end(), phase.unassigned.begin(), phase.unassigned.end());
-  for (const Unassigned& item : all) fmt::print(stderr, "weft: not assigned: {}: {}\n", item.flow, item.why);
+  for (const Unassigned& item : all) print_stderr("weft: not assigned: {}: {}\n", item.flow, item.why);
   return all.size();
 }
 

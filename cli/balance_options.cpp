@@ -5,6 +5,7 @@
 #include "balancer/assign/assignment_reader.hpp"
 #include "balancer/assign/avoid.hpp"
 #include "balancer/assign/linear_labels.hpp"
+#include "cli/exit_status.hpp"
 #include "cli/stamp.hpp"
 #include "topology/base/in_turn.hpp"
 #include "topology/files/file_text.hpp"
@@ -26,8 +27,8 @@ constexpr LabelRange kRocePorts{PathLabel(0xC000), PathLabel(0xFFFF)};
 void predict(PathMap& map) {
   const auto pairs = map.pairs.size();
   auto predicted = predict_labels(map, kRocePorts);
-  fmt::print(stderr, "weft: {} of {} pairs have linear hashes: {} labels predicted\n", predicted.pairs_linear,
-             pairs, predicted.labels_added);
+  print_stderr("weft: {} of {} pairs have linear hashes: {} labels predicted\n", predicted.pairs_linear,
+               pairs, predicted.labels_added);
   map = std::move(predicted.map);
 }
 
@@ -56,7 +57,7 @@ Result<void> read_previous(const Fabric& fabric, BalanceOptions& options, const 
 
 /// A channel that several sources speak of counts for the least of what they leave it.
 void avoid(BalanceOptions& options, const DocumentAvoided& avoided, const std::string& path) {
-  for (const std::string& unknown : avoided.unknown) fmt::print(stderr, "weft: {}: {}\n", path, unknown);
+  for (const std::string& unknown : avoided.unknown) print_stderr("weft: {}: {}\n", path, unknown);
   options.assign.avoid.insert(options.assign.avoid.end(), avoided.channels.begin(), avoided.channels.end());
 }
 

@@ -109,7 +109,7 @@ int blacklist_export_command(const Arguments& arguments) {
   if (!made) return report(made.error());
   fmt::print("{}", made->lines);
   for (const std::string& fault : made->left_out)
-    fmt::print(stderr, "weft: not in the blacklist, whose entries are links: {}\n", fault);
+    print_stderr("weft: not in the blacklist, whose entries are links: {}\n", fault);
   return made->left_out.empty() ? kExitHealthy : kExitDegraded;
 }
 

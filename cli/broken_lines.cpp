@@ -1,4 +1,5 @@
 #include "cli/broken_lines.hpp"
+#include "cli/exit_status.hpp"
 
 #include <fmt/format.h>
 
@@ -6,9 +7,8 @@ namespace weft {
 
 void name_broken_lines(const ReadObservations& read, const std::string& file) {
   for (const BrokenLine& broken : read.first_broken)
-    fmt::print(stderr, "weft: {}:{}: {}\n", file, broken.line, broken.message);
-  if (read.broken > 0)
-    fmt::print(stderr, "weft: {}: {} of {} lines left out\n", file, read.broken, read.lines);
+    print_stderr("weft: {}:{}: {}\n", file, broken.line, broken.message);
+  if (read.broken > 0) print_stderr("weft: {}: {} of {} lines left out\n", file, read.broken, read.lines);
 }
 
 }  // namespace weft

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "cli/agent.hpp"
+#include "cli/exit_status.hpp"
 #include "cli/launch_template.hpp"
 #include "topology/base/host_list.hpp"
 #include "topology/files/file_text.hpp"
@@ -131,7 +132,7 @@ Result<std::vector<NodeId>> chosen_hosts(const po::variables_map& values, const 
     if (has_address(file, *host))
       hosts.push_back(*host);
     else  // its cables are findings: no reason to end the test of the others
-      fmt::print(stderr, "weft: {} is not in the subnet: is it on, its cable in, its port active?\n", name);
+      print_stderr("weft: {} is not in the subnet: is it on, its cable in, its port active?\n", name);
   }
   return hosts;
 }
@@ -170,10 +171,10 @@ void report_strangers(const Fabric& fabric, const PathLearner& learner) {
     examples +=
         fmt::format("\n  {} (hop {} from {} to {})", to_string(strangers[i].address), strangers[i].hop,
                     fabric.name_of_nic(strangers[i].src), fabric.name_of_nic(strangers[i].dst));
-  fmt::print(stderr,
-             "weft: hops answered from {} that the fabric file does not list, so paths are less certain; "
-             "add them under addresses:{}\n",
-             strangers.size() == 1 ? "one address" : fmt::format("{} addresses", strangers.size()), examples);
+  print_stderr(
+      "weft: hops answered from {} that the fabric file does not list, so paths are less certain; "
+      "add them under addresses:{}\n",
+      strangers.size() == 1 ? "one address" : fmt::format("{} addresses", strangers.size()), examples);
 }
 
 std::vector<PortId> nics_with_agent(const AgentSite& site) {

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <system_error>
 
 #include "cli/blacklist.hpp"
 #include "cli/exit_status.hpp"
@@ -60,13 +61,18 @@ int unknown_command(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Command& command : commands())
     if (!command.hidden) names.push_back(command.name);
-  fmt::print(stderr, "weft: unknown command '{}'{}\ntry: weft --help\n", name, did_you_mean(name, names));
+  print_stderr("weft: unknown command '{}'{}\ntry: weft --help\n", name, did_you_mean(name, names));
   return kExitUsage;
+}
+
+int output_lost(std::string_view why) {
+  print_stderr("weft: the output cannot be written: {}\n", why);
+  return kExitAbsent;
 }
 
 int dispatch(const Arguments& words) {
   if (words.empty()) {
-    fmt::print(stderr, "weft: no command given\ntry: weft --help\n");
+    print_stderr("weft: no command given\ntry: weft --help\n");
     return kExitUsage;
   }
   if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") return print_help(), kExitHealthy;
@@ -86,14 +92,16 @@ std::string_view tool_version() { return WEFT_VERSION; }
 int run_command_line(int argc, char** argv) {
   try {
     const int status = dispatch(Arguments(argv + 1, argv + std::max(argc, 1)));
-    if (status == kExitInterrupted) fmt::print(stderr, "weft: interrupted before it was done\n");
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      fmt::print(stderr, "weft: the output cannot be written: {}\n", std::strerror(errno));
-      return kExitAbsent;
-    }
+    if (status == kExitInterrupted) print_stderr("weft: interrupted before it was done\n");
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return output_lost(std::strerror(errno));
     return status;
+  } catch (const std::system_error& error) {
+    // fmt::print throws where stdout takes no more.
+    if (std::ferror(stdout) != 0) return output_lost(error.code().message());
+    print_stderr("weft: internal error: {}\n", error.what());
+    return kExitInternal;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "weft: internal error: {}\n", error.what());
+    print_stderr("weft: internal error: {}\n", error.what());
     return kExitInternal;
   }
 }

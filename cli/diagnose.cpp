@@ -38,12 +38,12 @@ Result<int> run(const po::variables_map& values) {
   if (!file) return fail(ErrorKind::usage, "--fabric FABRIC.yaml is missing");
   const auto lines = text_option(values, "observations");
   if (!lines) return fail(ErrorKind::usage, "--observations OBS.jsonl is missing");
-  const auto tolerance = read_tolerance(values);
-  if (!tolerance) return pass_on(tolerance);
   const auto json = wants_json(values);
   if (!json) return pass_on(json);
   const auto fabric = read_fabric_file(*file);
   if (!fabric) return pass_on(fabric);
+  const auto tolerance = read_tolerance(values, fabric->lab.tolerate);
+  if (!tolerance) return pass_on(tolerance);
   const auto began = Clock::now();
   const auto read = read_observation_file(fabric->fabric, *lines);
   if (!read) return pass_on(read);

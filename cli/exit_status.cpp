@@ -39,9 +39,11 @@ int exit_status(ErrorKind kind) {
   return kExitInternal;
 }
 
+void put_stderr(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
 int report(const Error& error) {
   // Readers have made harmless what they read; an argument or a server's log may be quoted as it is.
-  fmt::print(stderr, "weft: {}\n", outside_text(error.message, LineBreaks::kept));
+  print_stderr("weft: {}\n", outside_text(error.message, LineBreaks::kept));
   return exit_status(error.kind);
 }
 

@@ -1,5 +1,9 @@
-// The exit statuses of the contract, and how an Error becomes one.
+// The exit statuses of the contract, how an Error becomes one, and messages on stderr.
 #pragma once
+
+#include <fmt/format.h>
+
+#include <string>
 
 #include "topology/base/result.hpp"
 #include "topology/findings/verdict.hpp"
@@ -17,6 +21,13 @@ inline constexpr int kExitInterrupted = 130;  // ended by Ctrl-C: 128 + SIGINT
 
 int exit_status(Verdict verdict);
 int exit_status(ErrorKind kind);
+
+/// A message that cannot be written is lost: no reason to end what it speaks of, as fmt::print would.
+void put_stderr(const std::string& text);
+template <class... Args>
+void print_stderr(fmt::format_string<Args...> text, Args&&... args) {
+  put_stderr(fmt::format(text, std::forward<Args>(args)...));
+}
 
 /// Prints "weft: MESSAGE" on stderr and returns the exit status of that error.
 int report(const Error& error);

@@ -84,6 +84,10 @@ int down(const po::variables_map& values) {
   }
   const auto ended = lab_down(name, lab_state_root(), force ? WhenLoaded::end_it : WhenLoaded::refuse);
   if (!ended) return report(ended.error());
+  // Nothing of ours; root's lab of that name stays up, which must not read as if it were down.
+  if (const auto claim = claim_lab(name, lab_state_root());
+      !*ended && !claim && claim.error().kind == ErrorKind::permission)
+    return report(claim.error());
   fmt::print("lab {} {}\n", name, *ended ? "is down" : "was not up");
   return kExitHealthy;
 }

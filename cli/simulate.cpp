@@ -87,6 +87,9 @@ Choice choice_of(const po::variables_map& values, const Fabric& fabric,
 int simulate_sweep(const po::variables_map& values, const FabricFile& file, SweepOptions options,
                    const std::vector<FaultSpec>& faults, const std::vector<HostStall>& stalls) {
   const Fabric& fabric = file.fabric;
+  const auto tolerance = read_tolerance(values, file.lab.tolerate);
+  if (!tolerance) return report(tolerance.error());
+  options.tolerate = *tolerance;
   const auto addresses = plan_addresses(fabric, file.lab.family);
   if (!addresses) return report(addresses.error());
   const Interrupt interrupt;
@@ -101,8 +104,7 @@ int simulate_sweep(const po::variables_map& values, const FabricFile& file, Swee
     if (!filled) return report(filled.error());
     subnet = std::move(*filled);
     if (subnet->idle > 0)
-      fmt::print(
-          stderr,
+      print_stderr(
           "weft: no route takes {} of the channels between switches: they cannot be probed; with more labels "
           "(lab: lmc) more are used\n",
           subnet->idle);

@@ -132,7 +132,7 @@ int simulate_collective(const po::variables_map& values, const Fabric& fabric,
   else
     print_table(fabric, *asked, outcomes);
   for (const RefusedFlow& line : asked->refused)
-    fmt::print(stderr, "weft: not simulated: {}: {}\n", line.flow, line.why);
+    print_stderr("weft: not simulated: {}: {}\n", line.flow, line.why);
   if (const auto plot = text_option(values, "plot"))
     if (const auto written = write_text_file(*plot, completion_plot(asked->name, outcomes)); !written)
       return report(written.error());

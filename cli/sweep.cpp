@@ -64,7 +64,10 @@ int sweep_lab(const po::variables_map& values, SweepOptions options) {
   if (!engine) return report(engine.error());
   if (const auto read = read_flow_options(values, *engine, options); !read) return report(read.error());
   if (*engine == "verbs" && !values.count("probe-rate")) options.probes_per_second = kGuestProbesPerSecond;
-  if (*engine == "verbs" && !values.count("tolerate")) options.tolerate.delay = kGuestDelay;
+  const Tolerance usual = *engine == "verbs" ? Tolerance{.delay = kGuestDelay} : Tolerance();
+  const auto tolerance = read_tolerance(values, lab->settings().tolerate, usual);
+  if (!tolerance) return report(tolerance.error());
+  options.tolerate = *tolerance;
   auto site = lab_site(*lab, guests_of(*lab));
   if (!site) return report(site.error());
   site->manner.engine = *engine;
@@ -94,6 +97,9 @@ int sweep_cluster(const po::variables_map& values, SweepOptions options, const F
   if (const auto read = read_flow_options(values, values["engine"].as<std::string>(), options); !read)
     return report(read.error());
   options.nic_counters = true;
+  const auto tolerance = read_tolerance(values, file.lab.tolerate);
+  if (!tolerance) return report(tolerance.error());
+  options.tolerate = *tolerance;
   const auto hosts = chosen_hosts(values, file);
   if (!hosts) return report(hosts.error());
   if (hosts->size() < 2)

@@ -78,7 +78,7 @@ ProgressLine::ProgressLine() : on_terminal_(isatty(STDERR_FILENO) == 1) {}
 ProgressLine::~ProgressLine() { clear(); }
 
 void ProgressLine::clear() {
-  if (on_terminal_) fmt::print(stderr, "\r\033[K");
+  if (on_terminal_) print_stderr("\r\033[K");
 }
 
 void ProgressLine::begin(std::string_view part) {
@@ -99,8 +99,8 @@ void ProgressLine::show(const Progress& progress) {
   const auto now = Clock::now();
   if (!on_terminal_ || (now - shown_ < kShowInterval && progress.done != progress.total)) return;
   shown_ = now;
-  fmt::print(stderr, "\r\033[K{}: {} of {}  {:.0f} s", progress.doing, progress.done, progress.total,
-             std::chrono::duration<double>(now - began_).count());
+  print_stderr("\r\033[K{}: {} of {}  {:.0f} s", progress.doing, progress.done, progress.total,
+               std::chrono::duration<double>(now - began_).count());
   std::fflush(stderr);
 }
 

@@ -1,4 +1,5 @@
 #include "cli/sweep_arguments.hpp"
+#include "cli/exit_status.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -36,7 +37,7 @@ Result<Fraction> parse_confidence(std::string_view text) {
 }
 
 /// 'loss=0.2%,rate=25%': settings parted by commas, each once, given to `set` by name; false: unknown there.
-Result<void> read_settings(std::string_view option, std::string_view text,
+Result<void> read_settings(std::string_view option, std::string_view text, std::string_view example,
                            const std::function<Result<bool>(std::string_view, std::string_view)>& set) {
   std::set<std::string_view> seen;
   for (std::string_view rest = text; !rest.empty() || text.empty();) {
@@ -47,7 +48,8 @@ Result<void> read_settings(std::string_view option, std::string_view text,
     const auto known =
         equals == std::string_view::npos ? Result<bool>(false) : set(name, item.substr(equals + 1));
     if (!known) return fail(ErrorKind::usage, "--{} {}: {}", option, text, known.error().message);
-    if (!*known) return fail(ErrorKind::usage, "--{}: '{}' is no setting of it", option, item);
+    if (!*known)
+      return fail(ErrorKind::usage, "--{}: '{}' is no setting of it: expected {}", option, item, example);
     if (!seen.insert(name).second) return fail(ErrorKind::usage, "--{}: '{}' stands twice", option, name);
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
@@ -56,26 +58,32 @@ Result<void> read_settings(std::string_view option, std::string_view text,
   return {};
 }
 
-/// A share above 0 and below `most`.
-Result<bool> read_share(std::string_view text, double most, std::optional<Fraction>& into) {
-  const auto share = parse_percent(text);
-  if (!share) return pass_on(share);
-  if (share->value() <= 0 || share->value() >= most)
-    return fail(ErrorKind::usage, "{} is not between 0% and {:.0f}%", text, most * 100);
-  into = *share;
+/// True: `parse` read it.
+template <class T>
+Result<bool> read_with(Result<T> (*parse)(std::string_view), std::string_view text, std::optional<T>& into) {
+  const auto read = parse(text);
+  if (!read) return pass_on(read);
+  into = *read;
   return true;
+}
+
+Result<Fraction> parse_share(std::string_view text) {
+  const auto share = parse_percent(text);
+  if (share && (share->value() <= 0 || share->value() >= 1))
+    return fail(ErrorKind::usage, "{} is not between 0% and 100%", text);
+  return share;
 }
 
 Result<Detect> read_detect(const po::variables_map& values) {
   Detect detect;
   const auto text = text_option(values, "detect");
   if (!text) return detect;
-  const auto read =
-      read_settings("detect", *text, [&](std::string_view name, std::string_view value) -> Result<bool> {
-        if (name == "loss") return read_share(value, 1.0, detect.loss);
-        if (name == "rate") return read_share(value, 1.0, detect.rate);
-        return false;
-      });
+  const auto read = read_settings("detect", *text, "loss=0.2%,rate=25%",
+                                  [&](std::string_view name, std::string_view value) -> Result<bool> {
+                                    if (name == "loss") return read_with(parse_share, value, detect.loss);
+                                    if (name == "rate") return read_with(parse_share, value, detect.rate);
+                                    return false;
+                                  });
   if (!read) return pass_on(read);
   return detect;
 }
@@ -84,32 +92,24 @@ Result<Detect> read_detect(const po::variables_map& values) {
 
 void add_tolerate_option(po::options_description& options) {
   options.add_options()("tolerate", po::value<std::string>()->value_name("LIST"),
-                        "what is put up with on every link, as in loss=0.01%,delay=1ms (the default): less "
-                        "than that is no fault where it cannot be told whose it is");
+                        "what is put up with on every link, as in loss=0.01%,delay=1ms: less than that is no "
+                        "fault where it cannot be told whose it is (default: what the fabric file says "
+                        "under `tolerate`, else these)");
 }
 
-Result<Tolerance> read_tolerance(const po::variables_map& values) {
-  Tolerance tolerance;
+Result<Tolerance> read_tolerance(const po::variables_map& values, const StatedTolerance& of_file,
+                                 Tolerance usual) {
+  StatedTolerance stated;
   const auto text = text_option(values, "tolerate");
-  if (!text) return tolerance;
-  const auto read =
-      read_settings("tolerate", *text, [&](std::string_view name, std::string_view value) -> Result<bool> {
-        if (name == "loss") {
-          std::optional<Fraction> loss;
-          const auto known = read_share(value, kFailedLoss, loss);
-          if (loss) tolerance.loss = *loss;
-          return known;
-        }
-        if (name != "delay") return false;
-        const auto delay = parse_duration(value);
-        if (!delay) return pass_on(delay);
-        if (*delay < Nanoseconds(0) || *delay > std::chrono::seconds(1))
-          return fail(ErrorKind::usage, "{} is not between 0s and 1s", value);
-        tolerance.delay = *delay;
-        return true;
-      });
-  if (!read) return pass_on(read);
-  return tolerance;
+  const auto set = [&](std::string_view name, std::string_view value) -> Result<bool> {
+    if (name == "loss") return read_with(parse_tolerated_loss, value, stated.loss);
+    if (name == "delay") return read_with(parse_tolerated_delay, value, stated.delay);
+    return false;
+  };
+  if (text)
+    if (const auto read = read_settings("tolerate", *text, "loss=0.01%,delay=1ms", set); !read)
+      return pass_on(read);
+  return stated.over(of_file.over(usual));
 }
 
 void add_sweep_options(po::options_description& options) {
@@ -165,7 +165,7 @@ Result<SweepOptions> read_sweep_options(const po::variables_map& values, bool li
     if (!std::isfinite(*place) || *place < 1 || *place > 1e7)
       return fail(ErrorKind::usage, "--{} {}: expected 1 to 10000000 per second", name, *place);
   }
-  const auto tolerance = read_tolerance(values);
+  const auto tolerance = read_tolerance(values, {});
   if (!tolerance) return pass_on(tolerance);
   options.tolerate = *tolerance;
   const auto detect = read_detect(values);
@@ -178,9 +178,8 @@ Result<SweepOptions> read_sweep_options(const po::variables_map& values, bool li
 void note_missing_load(const po::variables_map& values) {
   for (const char* name : {"load", "pattern"})
     if (values.count(name) && values[name].as<std::string>() != "none")
-      fmt::print(stderr,
-                 "weft: --{}: management datagrams load nothing; --engine verbs does, on a live fabric\n",
-                 name);
+      print_stderr("weft: --{}: management datagrams load nothing; --engine verbs does, on a live fabric\n",
+                   name);
 }
 
 }  // namespace weft

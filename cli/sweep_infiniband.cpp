@@ -69,7 +69,7 @@ Result<int> sweep_subnet(const po::variables_map& values, const SweepOptions& op
   sweep.limit_to(scope);
   sweep.know_paths([&](PathLearner& learner) {
     for (const auto& [why, labels] : adopt_paths(learner, reading, pairs))
-      fmt::print(stderr, "weft: {} labels, counted for each source, cannot be probed: {}\n", labels, why);
+      print_stderr("weft: {} labels, counted for each source, cannot be probed: {}\n", labels, why);
   });
   for (ChannelEvidence& sign : match_evidence(fabric, reading.found, reading.match))
     sweep.note(std::move(sign));
@@ -86,24 +86,27 @@ Result<int> sweep_subnet(const po::variables_map& values, const SweepOptions& op
   const auto tables = read_tables(mads, reading.found, reading.routes);
   if (!tables) return pass_on(tables);
   if (const auto changed = changed_routes(reading, tables->tables, pairs); changed > 0)
-    fmt::print(stderr,
-               "weft: the subnet manager changed {} routes during the sweep: what was lost may be on others; "
-               "sweep again\n",
-               changed);
+    print_stderr(
+        "weft: the subnet manager changed {} routes during the sweep: what was lost may be on others; "
+        "sweep again\n",
+        changed);
   return answer(values, fabric, sweep, progress);
 }
 
 Result<int> sweep_lab(const po::variables_map& values, SweepOptions options, const IbLab& lab) {
   options.mads_alone = true;
+  const auto tolerance = read_tolerance(values, lab.settings.tolerate);
+  if (!tolerance) return pass_on(tolerance);
+  options.tolerate = *tolerance;
   const auto mads = open_lab_mads(lab);
   if (!mads) return pass_on(mads);
   const auto reading = read_infiniband(**mads, lab.fabric);
   if (!reading) return pass_on(reading);
   note_missing_load(values);
   for (const auto& note : routing_notes(*reading, "weft topology routes --lab=" + lab.name))
-    fmt::print(stderr, "weft: {}\n", note);
+    print_stderr("weft: {}\n", note);
   if (const auto ran = ib_lab_engine(lab); ran && *ran != lab.settings.routing)
-    fmt::print(stderr, "weft: OpenSM was asked for {} and fell back to {}\n", lab.settings.routing, *ran);
+    print_stderr("weft: OpenSM was asked for {} and fell back to {}\n", lab.settings.routing, *ran);
   const auto gids = gids_of(*reading, lab.fabric);
   auto site = site_of(lab, lab.agents(), gids);
   if (!site) return pass_on(site);
@@ -123,13 +126,15 @@ Result<int> sweep_fabric(const po::variables_map& values, SweepOptions options, 
   if (!engine) return pass_on(engine);
   if (const auto read = read_flow_options(values, *engine, options); !read) return pass_on(read);
   options.mads_alone = *engine == "umad";
+  const auto tolerance = read_tolerance(values, file.lab.tolerate);
+  if (!tolerance) return pass_on(tolerance);
+  options.tolerate = *tolerance;
   if (options.mads_alone) note_missing_load(values);
   const auto mads = open_subnet(values);
   if (!mads) return pass_on(mads);
   const auto reading = read_infiniband(**mads, file.fabric);
   if (!reading) return pass_on(reading);
-  for (const auto& note : routing_notes(*reading, "weft topology routes"))
-    fmt::print(stderr, "weft: {}\n", note);
+  for (const auto& note : routing_notes(*reading, "weft topology routes")) print_stderr("weft: {}\n", note);
   file.addresses = gids_of(*reading, file.fabric);
   const auto hosts = chosen_hosts(values, file);
   if (!hosts) return pass_on(hosts);

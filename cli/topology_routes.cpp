@@ -45,7 +45,7 @@ int topology_routes_command(const Arguments& arguments) {
     fmt::print("{}\n", routing_json(fabric, routing, found->engine, stamp_now()));
   else
     fmt::print("{}", routing_table(fabric, routing, found->engine));
-  for (const auto& remark : found->tables.remarks) fmt::print(stderr, "note: {}\n", remark);
+  for (const auto& remark : found->tables.remarks) print_stderr("note: {}\n", remark);
   if (routing.unreachable > 0) return kExitFailed;
   return routing.credit_loop.empty() && found->tables.remarks.empty() ? kExitHealthy : kExitDegraded;
 }

@@ -127,7 +127,7 @@ int print_audit(const Fabric& fabric, const TraceScript& script, const NicPair& 
 
 int print(const Fabric& fabric, const TraceScript& script, const NicPair& pair, const TraceWords& words) {
   for (const HostEvidence& trouble : script.troubles())
-    fmt::print(stderr, "weft: {}: {}\n", fabric.name_of(trouble.host), trouble.text);
+    print_stderr("weft: {}: {}\n", fabric.name_of(trouble.host), trouble.text);
   if (words.audit.queue_pairs > 0) return print_audit(fabric, script, pair, words);
   print(fabric, script.learner(), words, words.labels);
   return script.troubles().empty() && !script.learner().pairs().empty() ? kExitHealthy : kExitUnknown;
@@ -157,7 +157,7 @@ int trace_in_tables(Mads& mads, const Fabric& fabric, const NicPair& pair, const
   PathTable table;
   const auto traced = trace_infiniband(mads, fabric, pair, table);
   if (!traced) return report(traced.error());
-  for (const auto& [lid, why] : traced->without) fmt::print(stderr, "weft: label {}: {}\n", lid.value(), why);
+  for (const auto& [lid, why] : traced->without) print_stderr("weft: label {}: {}\n", lid.value(), why);
   print(fabric, traced->learner, words, traced->labels);
   return traced->without.empty() && !traced->learner.pairs().empty() ? kExitHealthy : kExitUnknown;
 }
@@ -246,8 +246,8 @@ int trace_infiniband_fabric(const po::variables_map& values, const TraceWords& w
     return report({ErrorKind::usage, "--port is one of an adapter: add --device HCA"});
   const int status = trace_simulated(words, file);
   if (!simulated && status == kExitHealthy)
-    fmt::print(stderr,
-               "weft: traced in tables as a subnet manager would fill them; --device HCA asks the subnet\n");
+    print_stderr(
+        "weft: traced in tables as a subnet manager would fill them; --device HCA asks the subnet\n");
   return status;
 }
 
@@ -268,7 +268,7 @@ int trace_fabric(const po::variables_map& values, const TraceWords& words) {
   }
   const int status = trace_simulated(words, *file);
   if (!simulated && status == kExitHealthy)
-    fmt::print(stderr, "weft: {} gives no addresses: traced in a simulation, no packet was sent\n", path);
+    print_stderr("weft: {} gives no addresses: traced in a simulation, no packet was sent\n", path);
   return status;
 }
 

@@ -27,15 +27,15 @@ int run_word(const WordGroup& group, const Arguments& arguments) {
   std::vector<std::string_view> names;
   for (const Command& word : group.words) names.push_back(word.name);
   if (arguments.empty()) {
-    fmt::print(stderr, "weft: {}: expected one of {}\ntry: weft {} --help\n", group.name,
-               fmt::join(names, ", "), group.name);
+    print_stderr("weft: {}: expected one of {}\ntry: weft {} --help\n", group.name, fmt::join(names, ", "),
+                 group.name);
     return kExitUsage;
   }
   if (arguments[0] == "--help" || arguments[0] == "-h") return print_help(group), kExitHealthy;
   const auto word = std::ranges::find(group.words, arguments[0], &Command::name);
   if (word != group.words.end()) return word->run(Arguments(arguments.begin() + 1, arguments.end()));
-  fmt::print(stderr, "weft: unknown word '{} {}'{}\ntry: weft {} --help\n", group.name, arguments[0],
-             did_you_mean(arguments[0], names), group.name);
+  print_stderr("weft: unknown word '{} {}'{}\ntry: weft {} --help\n", group.name, arguments[0],
+               did_you_mean(arguments[0], names), group.name);
   return kExitUsage;
 }
 

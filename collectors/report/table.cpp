@@ -49,9 +49,10 @@ std::string confidence_text(double confidence) {
   return confidence > 0.999 ? ">.999" : fmt::format("{:.3f}", confidence).substr(1);
 }
 
-std::string evidence_lines(const std::vector<std::string>& evidence, std::size_t columns) {
+std::string evidence_lines(const std::vector<std::string>& evidence, std::size_t columns,
+                           std::size_t indent = kIndent) {
   std::string lines;
-  for (const std::string& line : evidence) lines += wrapped(line, kIndent, columns);
+  for (const std::string& line : evidence) lines += wrapped(line, indent, columns);
   return lines;
 }
 
@@ -135,9 +136,29 @@ std::string hosts_part(const DiagnosisDocument& document, std::size_t columns) {
   return entries.text(columns);
 }
 
+std::vector<std::string> sorted(std::vector<std::string> names) {
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+/// These channels are the alternatives of the set, put together.
+bool is_sum_of(const SetReport& set, const std::vector<std::string>& channels) {
+  std::vector<std::string> sum;
+  for (const auto& each : set.alternatives) sum.insert(sum.end(), each.begin(), each.end());
+  return sorted(sum) == sorted(channels);
+}
+
+/// The set that says what the finding is about: that is printed once, as the set.
+bool shows_as(const GroupReport& finding, const SetReport& set) {
+  return finding.nodes.empty() && finding.cause == set.cause && is_sum_of(set, finding.channels);
+}
+
 std::string groups_part(const DiagnosisDocument& document, std::size_t columns) {
   std::string part;
   for (const GroupReport& finding : document.groups) {
+    if (std::ranges::any_of(document.sets, [&](const SetReport& set) { return shows_as(finding, set); }))
+      continue;
     const auto what = fmt::format("{}, {}", to_string(finding.verdict), to_string(finding.cause));
     part += "\n";
     if (finding.nodes.empty())
@@ -171,14 +192,25 @@ std::string sets_part(const DiagnosisDocument& document, std::size_t columns) {
                            0, columns);
     for (const auto& channels : set.alternatives)
       part += wrapped(joined(channels, " and "), kIndent, columns);
+    for (const GroupReport& finding : document.groups)
+      if (shows_as(finding, set)) part += evidence_lines(finding.evidence, columns, 2 * kIndent);
   }
   return part;
 }
 
 std::string ambiguous_part(const DiagnosisDocument& document, std::size_t columns) {
   std::string part;
+  // What a set or a group has said is not said again.
+  const auto is_told = [&](const std::vector<std::string>& channels) {
+    return std::ranges::any_of(document.sets,
+                               [&](const SetReport& set) { return is_sum_of(set, channels); }) ||
+           std::ranges::any_of(document.groups, [&](const GroupReport& finding) {
+             return finding.nodes.empty() && sorted(finding.channels) == sorted(channels);
+           });
+  };
   for (const auto& channels : document.ambiguous)
-    part += wrapped("cannot be told apart by these probes: " + joined(channels, ", "), 0, columns);
+    if (!is_told(channels))
+      part += wrapped("cannot be told apart by these probes: " + joined(channels, ", "), 0, columns);
   return part.empty() ? "" : "\n" + part;
 }
 

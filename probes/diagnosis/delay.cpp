@@ -43,7 +43,7 @@ class DelaySearch {
   DelaySearch(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance,
               Report& report)
       : fabric_(fabric),
-        rows_(fabric, observations),
+        rows_(observations),
         ceiling_(std::chrono::duration<double, std::micro>(tolerance.delay).count()),
         report_(report),
         seen_(fabric.channel_count(), 0),
@@ -160,8 +160,9 @@ class DelaySearch {
     found.estimate = Estimate{active.shift * 1e-6, std::max(active.shift - 2 * active.error, 0.0) * 1e-6,
                               (active.shift + 2 * active.error) * 1e-6};
     found.evidence.push_back(
-        fmt::format("round trips over it take {} longer than the fastest of their length ({} round trips)",
-                    in_words(active.shift), cause.column.entries.size()));
+        fmt::format("round trips over it take {} longer{} than the fastest of their length ({} round trips)",
+                    in_words(active.shift), holds_both_ways(options) ? ", both ways together," : "",
+                    cause.column.entries.size()));
     // The first option is the one whose column was fitted.
     for (const ChannelId channel : cause.options.front()) {
       shift_[channel.value()] += active.shift;
@@ -169,6 +170,14 @@ class DelaySearch {
     }
     put(std::move(options), found);
     report_.add(std::move(found));
+  }
+
+  /// Every round trip over one of these channels crosses the other direction of its cable too.
+  static bool holds_both_ways(const std::vector<std::vector<ChannelId>>& options) {
+    return std::ranges::any_of(options, [&](const auto& option) {
+      return option.size() == 1 &&
+             std::ranges::find(options, std::vector{Fabric::reverse(option.front())}) != options.end();
+    });
   }
 
   /// All of its channels are blamed anyhow: not another explanation but the same, put differently.

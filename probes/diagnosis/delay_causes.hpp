@@ -8,6 +8,7 @@
 
 #include "probes/diagnosis/delay_fit.hpp"
 #include "probes/diagnosis/delay_rows.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft {
 

@@ -25,7 +25,7 @@ double noise_at(double base, double within) {
 
 }  // namespace
 
-DelayRows::DelayRows(const Fabric& fabric, const Observations& observations) : fabric_(fabric) {
+DelayRows::DelayRows(const Observations& observations) {
   for (const Observation& probe : observations.probes)
     if (probe.rtt) add(observations, probe);
   learn_bases();

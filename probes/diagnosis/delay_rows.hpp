@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "topology/base/ids.hpp"
 #include "topology/findings/observation.hpp"
-#include "topology/model/fabric.hpp"
 
 namespace weft {
 
@@ -34,8 +34,7 @@ class DelayRows {
  public:
   static constexpr double kLate = 5.0;  // scales of noise
 
-  /// Both must outlive this.
-  DelayRows(const Fabric& fabric, const Observations& observations);
+  explicit DelayRows(const Observations& observations);
 
   const std::vector<DelayRow>& rows() const { return rows_; }
   const std::vector<DelayKind>& kinds() const { return kinds_; }
@@ -52,7 +51,6 @@ class DelayRows {
   void learn_bases();
   void compare_lengths();
 
-  const Fabric& fabric_;
   std::vector<DelayRow> rows_;
   std::vector<DelayKind> kinds_;
   std::vector<ChannelId> channels_;

@@ -9,6 +9,7 @@
 #include "topology/findings/diagnosis.hpp"
 #include "topology/findings/observation.hpp"
 #include "topology/model/fabric.hpp"
+#include "topology/model/tolerance.hpp"
 
 namespace weft {
 
@@ -29,15 +30,6 @@ struct Doubt {
 struct Assessment {
   Diagnosis diagnosis;
   std::vector<Doubt> doubts;  // likeliest first
-};
-
-/// What is put up with on every channel. Loss: 1e-4 is a tenth of the 1e-3 from which RoCE and InfiniBand
-/// transports with go-back-N lose goodput (Mittal et al., SIGCOMM 2018, figure 9) and the least that 100,000
-/// packets show. Delay: a shift that all paths of a length share cannot be localised; below this it is told
-/// of no one.
-struct Tolerance {
-  Fraction loss{1e-4};
-  Nanoseconds delay = std::chrono::milliseconds(1);
 };
 
 Assessment assess(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance = {});

@@ -6,6 +6,7 @@
 namespace weft {
 namespace {
 
+constexpr double kMostPackets = 1e12;   // more than any budget sends
 constexpr double kSettlingNats = 12.0;  // from even odds to one in 160,000
 
 /// Expected nats per packet that tell a hazard from a background, the worse of both directions.
@@ -39,8 +40,9 @@ Doubt doubt_of(const Fabric& fabric, const CountProblem& problem, const CountRes
   doubt.channels.erase(std::unique(doubt.channels.begin(), doubt.channels.end()), doubt.channels.end());
   doubt.probability = std::min(doubt.probability, 1.0);
   const double path_background = 6.0 * std::max(result.background.mean, 1e-8);
-  doubt.packets =
-      static_cast<std::uint64_t>(std::ceil(kSettlingNats / nats_per_packet(weakest, path_background)));
+  // A fault as small as the background takes without end; written so that no-number counts as that too.
+  const double packets = std::ceil(kSettlingNats / nats_per_packet(weakest, path_background));
+  doubt.packets = static_cast<std::uint64_t>(packets >= 0 && packets < kMostPackets ? packets : kMostPackets);
   return doubt;
 }
 

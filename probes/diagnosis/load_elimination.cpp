@@ -28,7 +28,7 @@ double posterior(double nats) { return 1.0 / (1.0 + std::exp(-nats)); }
 }  // namespace
 
 LoadElimination::LoadElimination(const Fabric& fabric, const LoadRounds& rounds)
-    : fabric_(fabric), rounds_(rounds), seen_(fabric.channel_count()) {
+    : rounds_(rounds), seen_(fabric.channel_count()) {
   for (std::uint32_t c = 0; c < seen_.size(); ++c) look_at(ChannelId(c));
   add_flows_alone();
   for (std::uint32_t c = 0; c < seen_.size(); ++c) add_flows_together(ChannelId(c));

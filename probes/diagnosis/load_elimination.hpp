@@ -66,7 +66,6 @@ class LoadElimination {
   void blame(const std::map<ChannelId, double>& probability);
   void explain_the_rest();
 
-  const Fabric& fabric_;
   const LoadRounds& rounds_;
   std::vector<Seen> seen_;
   std::vector<Need> needs_;

@@ -150,10 +150,9 @@ void Report::add_group(Found found) {
   finding.confidence = found.probability;
   finding.evidence = std::move(found.evidence);
   if (!found.channels.empty()) {
-    finding.evidence.push_back(fmt::format(
-        "one of {} {}: the probes cannot tell which",
-        found.alternatives.empty() ? found.channels.size() + found.nodes.size() : found.alternatives.size(),
-        found.alternatives.empty() ? "channels" : "sets of channels"));
+    if (found.alternatives.empty())
+      finding.evidence.push_back(fmt::format("one of {} channels: the probes cannot tell which",
+                                             found.channels.size() + found.nodes.size()));
     note_ambiguous(found);
   }
   for (const NodeId node : found.nodes)

@@ -9,18 +9,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "tests/bench/support/figures.hpp"
-#include "topology/lab/child_process.hpp"
+#include "tests/bench/support/weft_command.hpp"
 #include "topology/model/clos.hpp"
 
 namespace weft::bench {
 namespace {
-
-constexpr auto kLimit = std::chrono::minutes(2);  // for one command
 
 struct Kind {
   std::string name;
@@ -42,28 +39,6 @@ const std::vector<Kind> kKinds{
     {.name = "loss01", .fault = {"--loss", "0.1%"}, .cause = "loss", .budget = "60s", .by_name_only = true},
 };
 
-struct Words {
-  std::string weft = WEFT_BINARY_DIR "/weft";
-  std::string lab = fmt::format("accept{}", getpid());
-};
-
-/// Runs weft; its stdout, whatever its exit status.
-std::string weft(const Words& words, const std::vector<std::string>& arguments) {
-  const auto scratch = std::filesystem::temp_directory_path() / (words.lab + ".out");
-  ChildSpec spec{.argv = {words.weft}, .output = ToFile{scratch}};
-  spec.argv.insert(spec.argv.end(), arguments.begin(), arguments.end());
-  auto child = ChildProcess::start(spec);
-  if (!child) {
-    fmt::print(stderr, "{}\n", child.error().message);
-    std::exit(70);
-  }
-  [[maybe_unused]] const auto ended = child->wait_for(kLimit);
-  std::ifstream file(scratch, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  std::filesystem::remove(scratch);
-  return text;
-}
-
 /// The one finding is the fault, and there is no other.
 bool is_right(const nlohmann::json& found, const Kind& kind, const std::string& link,
               const std::string& from) {
@@ -76,7 +51,7 @@ bool is_right(const nlohmann::json& found, const Kind& kind, const std::string& 
          finding["verdict"] != "unknown" && way;
 }
 
-int measure(const Kind& kind, int runs, const Words& words, const Fabric& fabric, Figures& figures) {
+int measure(const Kind& kind, int runs, const std::string& lab, const Fabric& fabric, Figures& figures) {
   std::mt19937_64 random(std::hash<std::string>{}(kind.name));
   std::vector<ChannelId> channels;
   for (std::uint32_t c = 0; c < fabric.channel_count(); ++c)
@@ -87,14 +62,14 @@ int measure(const Kind& kind, int runs, const Words& words, const Fabric& fabric
     const std::string link = fabric.name_of(Fabric::link_of(channel));
     const std::string from = fabric.name_of(fabric.source_node(channel));
     if (!kind.fault.empty()) {
-      std::vector<std::string> arguments{"lab", "fault", link, "--name", words.lab};
+      std::vector<std::string> arguments{"lab", "fault", link, "--name", lab};
       arguments.insert(arguments.end(), kind.fault.begin(), kind.fault.end());
       if (kind.one_way) arguments.insert(arguments.end(), {"--from", from});
-      weft(words, arguments);
+      weft_output(arguments);
     }
     const auto seed = std::to_string(run + 1);
     const auto seen = bench_folder() / fmt::format("acceptance-{}-{}.jsonl", kind.name, seed);
-    const auto text = weft(words, {"sweep", "--lab=" + words.lab, "--budget", kind.budget, "--seed", seed,
+    const auto text = weft_output({"sweep", "--lab=" + lab, "--budget", kind.budget, "--seed", seed,
                                    "-o", "json", "--observations", seen});
     const auto found = nlohmann::json::parse(text, nullptr, false);
     const bool ok = is_right(found, kind, link, from);
@@ -105,7 +80,7 @@ int measure(const Kind& kind, int runs, const Words& words, const Fabric& fabric
       fmt::print(stderr, "{} {} from {}, seen as in {}: {}\n", kind.name, link, from, seen.string(),
                  found.is_object() ? found["links"].dump() + found["hosts"].dump() + found["groups"].dump()
                                    : "no answer: " + text);
-    weft(words, {"lab", "heal", "--name", words.lab});
+    weft_output({"lab", "heal", "--name", lab});
   }
   if (kind.name == "healthy")
     figures.add("false_healthy", runs - right, "0");
@@ -131,18 +106,18 @@ int main(int argc, char** argv) {
       only.push_back(given[i]);
   }
   const auto fabric = make_clos({.name = "roce-a", .leaves = 4, .spines = 4, .hosts_per_leaf = 4});
-  const Words words;
-  const auto file = std::filesystem::temp_directory_path() / (words.lab + ".yaml");
+  const auto lab = fmt::format("accept{}", getpid());
+  const auto file = std::filesystem::temp_directory_path() / (lab + ".yaml");
   std::ofstream(file) << "fabric: roce-a\nkind: roce\nclos: {leaves: 4, spines: 4, hosts_per_leaf: 4, link: "
                          "400G}\nlab: {link_rate: 50M}\n";
-  weft::bench::weft(words, {"lab", "up", file, "--name", words.lab});
+  weft_output({"lab", "up", file, "--name", lab});
   Figures figures("acceptance");
   if (only.empty()) figures.add("runs_per_kind", runs);
   int right = 0;
   for (const Kind& kind : kKinds)
     if (only.empty() ? !kind.by_name_only : std::ranges::find(only, kind.name) != only.end())
-      right += measure(kind, runs, words, *fabric, figures);
-  weft::bench::weft(words, {"lab", "down", "--name", words.lab});
+      right += measure(kind, runs, lab, *fabric, figures);
+  weft_output({"lab", "down", "--name", lab});
   std::filesystem::remove(file);
   if (!only.empty()) figures.keep_earlier();
   const int status = figures.write();

@@ -1,8 +1,11 @@
 // The command line as people meet it: help, version, and mistakes, each answered with what to do.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <sstream>
 
 #include "cli/commands.hpp"
@@ -55,6 +58,58 @@ TEST(CommandLine, ANumberBelowZeroIsRefusedAsItWasTyped) {
   expect_refused({"sweep", "--service-level", "-1"}, "--service-level -1: expected a number from 0 on");
   expect_refused({"simulate", "--seed=-7"}, "--seed -7");
   expect_refused({"topology", "discover", "--window", "-1"}, "--window -1");
+}
+
+/// A descriptor of the process that leads to a full disk meanwhile.
+class FullDisk {
+ public:
+  explicit FullDisk(int descriptor) : descriptor_(descriptor), kept_(dup(descriptor)) {
+    std::fflush(nullptr);
+    const int full = open("/dev/full", O_WRONLY);
+    dup2(full, descriptor_);
+    close(full);
+  }
+  ~FullDisk() {
+    std::fflush(nullptr);
+    dup2(kept_, descriptor_);
+    close(kept_);
+    std::clearerr(stdout);
+    std::clearerr(stderr);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  int descriptor_;
+  int kept_;
+};
+
+TEST(CommandLine, WhatCannotBePrintedIsNoInternalErrorAndNoCrash) {
+  // Longer than a buffer, so that it is refused while it is printed.
+  const ScratchFile fabric("fabric: a\nclos: {leaves: 16, spines: 16, hosts_per_leaf: 4}\n");
+  for (const Arguments& words : {Arguments{"topology", "show", fabric.path(), "-o", "json"}, {"--version"}}) {
+    testing::internal::CaptureStderr();
+    int status = 0;
+    {
+      const FullDisk disk(STDOUT_FILENO);
+      status = run_words(words);
+    }
+    EXPECT_EQ(status, 69);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "weft: the output cannot be written: No space left on device\n");
+  }
+}
+
+TEST(CommandLine, MessagesThatCannotBeWrittenAreLostAndTheRestGoesOn) {
+  const ScratchFile fabric(kClos);
+  const FullDisk disk(STDERR_FILENO);
+  EXPECT_EQ(run_words({"nonsense"}), 64);
+  EXPECT_EQ(run_words({"simulate", fabric.path(), "--fault", "x"}), 64);
+}
+
+TEST(CommandLine, ASettingThatIsNoneIsAnsweredWithThoseThereAre) {
+  expect_refused({"sweep", "--lab", "--tolerate", "los=1%"}, "expected loss=0.01%,delay=1ms");
+  expect_refused({"sweep", "--lab", "--detect", ""}, "expected loss=0.2%,rate=25%");
 }
 
 TEST(CommandLine, SaysItsVersion) {

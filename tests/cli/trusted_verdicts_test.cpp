@@ -138,5 +138,16 @@ TEST(TrustedVerdicts, TenPacketsAChannelAreNotHealthy) {
   EXPECT_EQ(outcome.status, 3) << outcome.out;
 }
 
+TEST(TrustedVerdicts, ADelayOfAHostsCableIsThatOfBothWaysAndSaysSo) {
+  const Json document = swept(k4x4, {"host1--leaf1:delay=2ms"}, 1);
+  ASSERT_EQ(document["hosts"].size(), 1u) << document;
+  EXPECT_NEAR(document["hosts"][0]["estimate"]["value"].get<double>(), 4e-3, 1e-4);
+  EXPECT_NE(document["hosts"][0]["evidence"][0].get<std::string>().find("4.00 ms longer, both ways together"),
+            std::string::npos)
+      << document["hosts"];
+  const Json of_switches = swept(k4x4, {"leaf1--spine1:delay=2ms"}, 1);
+  EXPECT_EQ(of_switches["links"][0]["evidence"].dump().find("both ways"), std::string::npos) << of_switches;
+}
+
 }  // namespace
 }  // namespace weft

@@ -57,6 +57,18 @@ Probing start_probing(const SweepLab& lab) {
   return probing;
 }
 
+TEST(Sweep, ToleratesWhatTheFileOfTheLabSays) {
+  const SweepLab lab(
+      "fabric: small\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 1}\ntolerate: {delay: 100ms}\n");
+  for (const char* cable : {"leaf1--spine1", "leaf1--spine2", "leaf2--spine1", "leaf2--spine2"})
+    lab.fault(cable, {"--delay", "3ms"});
+  const auto tolerated = lab.sweep();
+  EXPECT_EQ(tolerated.status, 0) << tolerated.output;
+  auto words = lab.sweep_words();
+  words.insert(words.end(), {"--tolerate", "delay=1ms"});
+  EXPECT_EQ(lab.weft(words).status, 1) << "the option wins";
+}
+
 TEST(Sweep, FindsNothingInAHealthyLab) {
   const SweepLab lab;
   // On a machine that is busy, packets may be lost for want of processor time: once is enough.

@@ -18,8 +18,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array kFileKeys{"fabric"sv, "kind"sv,  "lab"sv,    "clos"sv,     "rails"sv,
-                               "nodes"sv,  "links"sv, "import"sv, "addresses"sv};
+constexpr std::array kFileKeys{"fabric"sv, "kind"sv,  "lab"sv,    "clos"sv,      "rails"sv,
+                               "nodes"sv,  "links"sv, "import"sv, "addresses"sv, "tolerate"sv};
 constexpr std::array kClosKeys{"pods"sv, "leaves"sv, "spines"sv, "cores"sv, "hosts_per_leaf"sv, "link"sv};
 constexpr std::array kRailsKeys{"groups"sv, "hosts_per_group"sv, "rails"sv, "spines"sv,
                                 "pods"sv,   "cores"sv,           "link"sv};
@@ -30,6 +30,7 @@ constexpr std::array kRoutingEngines{"minhop"sv, "updn"sv,   "dnup"sv, "ftree"sv
                                      "lash"sv,   "dfsssp"sv, "sssp"sv, "dor"sv};
 constexpr std::uint32_t kLargestLmc = 7;
 constexpr std::array kImportKeys{"ibnetdiscover"sv};
+constexpr std::array kTolerateKeys{"loss"sv, "delay"sv};
 
 constexpr std::size_t kLongestName = 128;
 // What 2,000,000 links take, written out with long names.
@@ -203,6 +204,24 @@ Result<std::vector<std::string>> yaml_guests(YamlView value, const Fabric& fabri
   return guests;
 }
 
+Result<StatedTolerance> yaml_tolerance(YamlView where, std::string_view key) {
+  const auto fields = YamlFields::read(where, key, kTolerateKeys);
+  if (!fields) return pass_on(fields);
+  const auto located_value = [](auto parse) {
+    return [parse](YamlView value, std::string_view name) -> decltype(parse("")) {
+      auto read = parse(value.text());
+      if (!read) return value.error("{}: {}", name, read.error().message);
+      return read;
+    };
+  };
+  StatedTolerance stated;
+  const auto done =
+      in_turn([&] { return fields->read_into("loss", stated.loss, located_value(parse_tolerated_loss)); },
+              [&] { return fields->read_into("delay", stated.delay, located_value(parse_tolerated_delay)); });
+  if (!done) return pass_on(done);
+  return stated;
+}
+
 /// The hosts of `lab: {guests: ...}`, beside those that say so themselves.
 Result<void> add_guests(const YamlFields& file, const Fabric& fabric, LabSettings& lab) {
   if (const auto where = file.find("lab")) {
@@ -247,7 +266,8 @@ Result<FabricFile> parse_fabric_file(std::string_view text, std::string_view fil
   LabSettings lab;
   const auto done = in_turn([&] { return fields->need_into("fabric", name, yaml_fabric_name); },
                             [&] { return fields->read_into("kind", kind, yaml_kind); },
-                            [&] { return fields->read_into("lab", lab, yaml_lab); });
+                            [&] { return fields->read_into("lab", lab, yaml_lab); },
+                            [&] { return fields->read_into("tolerate", lab.tolerate, yaml_tolerance); });
   if (!done) return pass_on(done);
   auto fabric = read_body(*fields, std::move(name), kind, file, lab);
   if (!fabric) return pass_on(fabric);

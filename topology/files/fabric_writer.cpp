@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 #include "topology/files/fabric_file.hpp"
 
@@ -42,6 +43,15 @@ std::string exact(Bandwidth rate) {
   return parse_bandwidth(text) == rate ? text : fmt::format("{}", rate.bits_per_second());
 }
 
+/// Of the percentages around that one which reads back exactly.
+std::string exact(Fraction share) {
+  const double percent = share.as_percent();
+  for (const double each : {std::nextafter(percent, 0.0), std::nextafter(percent, 100.0)})
+    if (Fraction::percent(each) == share && Fraction::percent(percent) != share)
+      return fmt::format("{}%", each);
+  return fmt::format("{}%", percent);
+}
+
 void put_node(Text& out, const Fabric& fabric, NodeId id) {
   const Node& node = fabric.node(id);
   put(out, "  - {{name: {}, kind: {}, tier: {}", scalar(node.name),
@@ -76,6 +86,13 @@ void put_lab(Text& out, const LabSettings& lab) {
   put(out, "{}}}\n", lab.slow_links.empty() ? "" : "}");
 }
 
+void put_tolerance(Text& out, const StatedTolerance& stated) {
+  put(out, "tolerate: {{");
+  if (stated.loss) put(out, "loss: {}{}", exact(*stated.loss), stated.delay ? ", " : "");
+  if (stated.delay) put(out, "delay: {}ns", stated.delay->count());
+  put(out, "}}\n");
+}
+
 void put_addresses(Text& out, const Fabric& fabric, const AddressBook& addresses) {
   put(out, "addresses:\n  ports:\n");
   for (std::uint32_t p = 0; p < fabric.port_count(); ++p)
@@ -92,6 +109,7 @@ std::string write_fabric_file(const Fabric& fabric, const LabSettings& lab, cons
   Text out;
   put(out, "fabric: {}\nkind: {}\n", scalar(fabric.name()), to_string(fabric.kind()));
   put_lab(out, lab);
+  if (!lab.tolerate.empty()) put_tolerance(out, lab.tolerate);
   put(out, "nodes:\n");
   for (std::uint32_t n = 0; n < fabric.node_count(); ++n) put_node(out, fabric, NodeId(n));
   put(out, "links:{}\n", fabric.link_count() == 0 ? " []" : "");

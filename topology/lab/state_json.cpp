@@ -83,6 +83,8 @@ json to_json(const LabSettings& settings) {
   if (settings.link_rate) out["link_rate"] = settings.link_rate->bits_per_second();
   if (!settings.guests.empty()) out["guests"] = settings.guests;
   if (!settings.guest_image.empty()) out["guest_image"] = settings.guest_image;
+  if (settings.tolerate.loss) out["tolerated_loss"] = settings.tolerate.loss->value();
+  if (settings.tolerate.delay) out["tolerated_delay_ns"] = settings.tolerate.delay->count();
   return out;
 }
 
@@ -92,6 +94,12 @@ Result<LabSettings> settings_from(const json& in) {
                        .mtu = Bytes(in.at("mtu").get<std::int64_t>())};
   if (in.contains("guests")) settings.guests = in.at("guests").get<std::vector<std::string>>();
   if (in.contains("guest_image")) settings.guest_image = in.at("guest_image").get<std::string>();
+  if (in.contains("tolerated_loss")) settings.tolerate.loss = Fraction(in.at("tolerated_loss").get<double>());
+  if (in.contains("tolerated_delay_ns"))
+    settings.tolerate.delay = Nanoseconds(in.at("tolerated_delay_ns").get<std::int64_t>());
+  const Tolerance tolerated = settings.tolerate.over({});
+  if (!(tolerated.loss.value() > 0 && tolerated.loss.value() < 1) || tolerated.delay < Nanoseconds(0))
+    return fail(ErrorKind::invalid_input, "a tolerance that is none");
   if (!in.contains("link_rate")) return settings;
   settings.link_rate = Bandwidth::bit(in.at("link_rate").get<double>());
   if (*settings.link_rate <= Bandwidth()) return fail(ErrorKind::invalid_input, "a link rate of nothing");

@@ -8,6 +8,7 @@
 
 #include "topology/model/addressing.hpp"
 #include "topology/model/fabric.hpp"
+#include "topology/model/tolerance.hpp"
 
 namespace weft {
 
@@ -29,6 +30,9 @@ struct LabSettings {
   std::uint8_t lmc = 0;            // 2^lmc LIDs, so as many path labels, a NIC
   /// Links that run slower than designed, by name: fewer lanes where that gives the rate.
   std::vector<std::pair<std::string, Bandwidth>> slow_links = {};
+
+  /// What a sweep of the lab puts up with: `tolerate:` of the fabric file.
+  StatedTolerance tolerate = {};
 };
 
 /// What a lab with these settings shapes each direction of `link` to; absent: not shaped.

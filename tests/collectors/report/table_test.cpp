@@ -142,6 +142,29 @@ TEST(DiagnosisTable, NamesAClassAndNeverOneOfItsMembers) {
   EXPECT_THAT(diagnosis_table(document), HasSubstr("spine2: degraded, loss on 2 channels at once"));
 }
 
+TEST(DiagnosisTable, ASetIsToldOnceWithItsEvidenceAndNotAsTheSumOfItsAlternatives) {
+  DiagnosisDocument document;
+  document.groups.push_back({.channels = {"leaf1->spine2", "spine2->leaf1", "leaf2->spine2", "spine2->leaf2"},
+                             .cause = Cause::loss,
+                             .verdict = Verdict::degraded,
+                             .evidence = {"3 of 9 lost"}});
+  document.sets.push_back(
+      {.cause = Cause::loss,
+       .verdict = Verdict::degraded,
+       .alternatives = {{"leaf1->spine2", "spine2->leaf1"}, {"leaf2->spine2", "spine2->leaf2"}}});
+  document.ambiguous.push_back(document.groups[0].channels);
+  const auto text = diagnosis_table(document);
+  EXPECT_THAT(text,
+              HasSubstr("\ndegraded, loss: one of these, which the probes cannot tell apart\n"
+                        "    leaf1->spine2 and spine2->leaf1\n    leaf2->spine2 and spine2->leaf2\n"
+                        "        3 of 9 lost\n"));
+  EXPECT_THAT(text, Not(HasSubstr("one of leaf1->spine2")));
+  EXPECT_THAT(text, Not(HasSubstr("cannot be told apart by these probes")));
+  // Another cause over the same channels is another finding.
+  document.groups[0].cause = Cause::delay;
+  EXPECT_THAT(diagnosis_table(document), HasSubstr("one of leaf1->spine2"));
+}
+
 TEST(DiagnosisTable, ManyChannelsThatWereNotCrossedAreCountedNotListed) {
   DiagnosisDocument document;
   for (int i = 0; i < 100; ++i) document.coverage.missing.push_back("leaf" + std::to_string(i) + "->spine1");

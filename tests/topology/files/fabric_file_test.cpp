@@ -1,5 +1,6 @@
 #include "topology/files/fabric_file.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -126,6 +127,45 @@ TEST(FabricFile, WhatIsWrittenReadsBackTheSame) {
   EXPECT_EQ(again.lab.link_rate, lab.link_rate);
   EXPECT_EQ(again.lab.family, lab.family);
   EXPECT_EQ(again.lab.mtu, lab.mtu);
+}
+
+constexpr const char* kSmall = "fabric: a\nclos: {leaves: 2, spines: 1, hosts_per_leaf: 1}\n";
+
+TEST(FabricFile, SaysWhatIsToleratedOnItsLinks) {
+  EXPECT_TRUE(parsed(kSmall).lab.tolerate.empty());
+  const auto both = parsed(fmt::format("{}tolerate: {{loss: 0.02%, delay: 2ms}}\n", kSmall)).lab.tolerate;
+  EXPECT_EQ(both.loss, Fraction::percent(0.02));
+  EXPECT_EQ(both.delay, std::chrono::milliseconds(2));
+  const auto one = parsed(fmt::format("{}tolerate: {{delay: 0s}}\n", kSmall)).lab.tolerate;
+  EXPECT_FALSE(one.loss);
+  EXPECT_EQ(one.delay, Nanoseconds(0));
+}
+
+TEST(FabricFile, WhatIsToleratedReadsBackExactly) {
+  for (const char* said : {"loss: 0.02%", "delay: 1500us", "loss: 4.9999999999%, delay: 999999999ns",
+                           "loss: 0.0123456789012345%", "loss: 1e-7%", "loss: 0.07%", "loss: 0.29%"}) {
+    const auto file = parsed(fmt::format("{}tolerate: {{{}}}\n", kSmall, said));
+    const auto text = write_fabric_file(file.fabric, file.lab);
+    const auto again = parsed(text);
+    EXPECT_EQ(again.lab.tolerate.loss, file.lab.tolerate.loss) << text;
+    EXPECT_EQ(again.lab.tolerate.delay, file.lab.tolerate.delay) << text;
+    EXPECT_EQ(write_fabric_file(again.fabric, again.lab), text);
+  }
+}
+
+TEST(FabricFile, AToleranceThatIsNoneIsNamedWithItsLine) {
+  const auto said = [](const char* tolerate) { return refusal(fmt::format("{}{}\n", kSmall, tolerate)); };
+  EXPECT_EQ(said("tolerate: {loss: 5%}"), "f.yaml:3: loss: 5% is not between 0% and 5%");
+  EXPECT_THAT(said("tolerate: {loss: 0}"), HasSubstr("f.yaml:3: loss: 0 is not between"));
+  EXPECT_THAT(said("tolerate: {loss: much}"), HasSubstr("f.yaml:3: loss: 'much' is no percentage"));
+  EXPECT_THAT(said("tolerate: {loss: nan}"), HasSubstr("f.yaml:3: loss: 'nan' is no percentage"));
+  EXPECT_THAT(said("tolerate: {loss: [1%]}"), HasSubstr("f.yaml:3: loss: "));
+  EXPECT_THAT(said("tolerate:\n  delay: 2 days"), HasSubstr("f.yaml:4: delay: '2 days' is no time"));
+  EXPECT_EQ(said("tolerate: {delay: 1001ms}"), "f.yaml:3: delay: 1001ms is not between 0s and 1s");
+  EXPECT_THAT(said("tolerate: {delay: -1ms}"), HasSubstr("'-1ms' is no time"));
+  EXPECT_THAT(said("tolerate: {los: 1%}"), HasSubstr("did you mean 'loss'?"));
+  EXPECT_THAT(said("tolerate: 1%"), HasSubstr("f.yaml:3: "));
+  EXPECT_THAT(said("tolerate: {loss: 1%, loss: 2%}"), HasSubstr("f.yaml:3: "));
 }
 
 TEST(FabricFile, NamesThatYamlWouldTakeForOtherThingsAndFreePortsReadBackToo) {

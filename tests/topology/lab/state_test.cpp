@@ -22,7 +22,10 @@ LabState full_state() {
       .complete = true,
       .holder = ProcessMark{.pid = 4711, .start = 99},
       .fabric = make_pod_clos({.pods = 2, .leaves = 1, .spines = 1, .cores = 2, .hosts_per_leaf = 1}).value(),
-      .settings = {.link_rate = Bandwidth::mbit(20), .family = IpFamily::v6, .mtu = Bytes(9000)}};
+      .settings = {.link_rate = Bandwidth::mbit(20),
+                   .family = IpFamily::v6,
+                   .mtu = Bytes(9000),
+                   .tolerate = {.loss = Fraction::percent(0.02), .delay = std::chrono::milliseconds(3)}}};
   state.faults[ChannelId(3)] = {.loss = Fraction::percent(0.5),
                                 .rate = Bandwidth::mbit(1),
                                 .load = Bandwidth::mbit(2),
@@ -42,6 +45,8 @@ TEST(LabStateJson, ReadsBackWhatItWrote) {
   EXPECT_TRUE(same_fabric(*after, before));
   EXPECT_EQ(after->faults, before.faults);
   EXPECT_EQ(after->holder, before.holder);
+  EXPECT_EQ(after->settings.tolerate.loss, before.settings.tolerate.loss);
+  EXPECT_EQ(after->settings.tolerate.delay, before.settings.tolerate.delay);
   EXPECT_EQ(after->fabric.node(NodeId(0)).pod, before.fabric.node(NodeId(0)).pod);
 }
 
@@ -49,6 +54,15 @@ TEST(LabStateJson, KeepsAnUnshapedLabUnshaped) {
   LabState state = full_state();
   state.settings.link_rate.reset();
   EXPECT_FALSE(lab_state_from_json(to_json(state))->settings.link_rate);
+}
+
+TEST(LabStateJson, RefusesAToleranceThatIsNone) {
+  auto document = to_json(full_state());
+  document["settings"]["tolerated_loss"] = -1;
+  EXPECT_FALSE(lab_state_from_json(document));
+  document = to_json(full_state());
+  document["settings"]["tolerated_delay_ns"] = -1;
+  EXPECT_FALSE(lab_state_from_json(document));
 }
 
 TEST(LabStateJson, TellsFabricsApartThatDifferInOneLinkOrOneSetting) {
