@@ -47,6 +47,23 @@ TEST_F(InfinibandLabTest, ASweepIsCleanThenNamesEachFaultAndIsCleanAgain) {
   EXPECT_EQ(healed.status, 0) << healed.text;
 }
 
+constexpr const char* kRails =
+    "rails: {groups: 2, hosts_per_group: 4, rails: 8, spines: 4, link: 200G}\nlab: {lmc: 2}\n";
+
+TEST_F(InfinibandLabTest, HostsOfEightNicsAreSweptByAFewOfThemAndWhatNoProbeTellsIsSaid) {
+  InfinibandLab lab(InfinibandLab::Shape{kRails});
+  ASSERT_EQ(lab.up.status, 0) << lab.up.text;
+  const auto clean = lab.sweep();
+  EXPECT_EQ(clean.status, 0) << clean.text << clean.errors;
+  EXPECT_THAT(clean.text, AllOf(HasSubstr("healthy"), HasSubstr("forwarding tables and the counters tell")));
+  // One on the way of probes, one that only the tables and counters tell.
+  EXPECT_EQ(lab.fault({"leaf2--spine3", "--loss", "10", "--from", "leaf2"}).status, 0);
+  EXPECT_EQ(lab.fault({"host7/p8--leaf16", "--down"}).status, 0);
+  const auto faulty = lab.sweep();
+  EXPECT_EQ(faulty.status, 2) << faulty.text;
+  EXPECT_THAT(faulty.text, AllOf(HasSubstr("leaf2--spine3 (from leaf2)"), HasSubstr("host7/p8")));
+}
+
 TEST_F(InfinibandLabTest, ALinkOfHalfItsWidthIsNamedAndWaitingIsCongestion) {
   InfinibandLab lab("{lmc: 1, slow_links: {leaf2--spine2: 200G}}");
   ASSERT_EQ(lab.up.status, 0) << lab.up.text;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
-#include <set>
 
 #include "topology/base/check.hpp"
 #include "topology/files/fabric_file.hpp"
@@ -11,6 +10,7 @@
 #include "topology/lab/processes.hpp"
 #include "topology/model/fabric_builder.hpp"
 #include "topology/model/ib_design.hpp"
+#include "topology/routing/spread_nics.hpp"
 
 namespace weft {
 namespace {
@@ -97,15 +97,7 @@ std::vector<std::string> IbLab::environment_for_commands() const {
   return ibsim_environment(sockets, last.value_or(Guid()), true);
 }
 
-std::vector<PortId> IbLab::agents() const {
-  std::set<NodeId> leaves;
-  std::vector<PortId> chosen;
-  for (const PortId nic : fabric.nics())
-    if (const auto out = fabric.channel_from(nic);
-        chosen.size() < kMostIbsimAgents && leaves.insert(fabric.target_node(*out)).second)
-      chosen.push_back(nic);
-  return chosen;
-}
+std::vector<PortId> IbLab::agents() const { return spread_nics(fabric, kMostIbsimAgents); }
 
 std::optional<std::string> ib_lab_engine(const IbLab& lab) {
   const auto log = read_text_file(lab.directory / "opensm.log", kLargestState);

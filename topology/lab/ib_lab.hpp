@@ -23,7 +23,8 @@ struct IbLab {
   /// Variables for a program that reaches the fabric through this NIC, or through the first switch but one.
   std::vector<std::string> environment_at(PortId nic) const;
   std::vector<std::string> environment_for_commands() const;
-  /// The NICs that get an agent: one host of each leaf, kMostIbsimAgents in all.
+  /// The NICs that get an agent, several of one host included: kMostIbsimAgents at most, each on another leaf
+  /// as far as these go.
   std::vector<PortId> agents() const;
 };
 
