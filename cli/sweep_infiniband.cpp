@@ -95,6 +95,14 @@ Result<int> sweep_subnet(const po::variables_map& values, const SweepOptions& op
   return answer(values, fabric, sweep, progress);
 }
 
+/// What the reading says before any probe; `options`: of the commands that tell more.
+void print_notes(const InfinibandReading& reading, const std::string& options) {
+  for (const auto& note : routing_notes(reading, "weft topology routes" + options))
+    fmt::print(stderr, "weft: {}\n", note);
+  for (const auto& note : match_notes(reading.match, "weft topology check FABRIC.yaml" + options))
+    fmt::print(stderr, "weft: {}\n", note);
+}
+
 Result<int> sweep_lab(const po::variables_map& values, SweepOptions options, const IbLab& lab) {
   options.mads_alone = true;
   const auto mads = open_lab_mads(lab);
@@ -102,8 +110,7 @@ Result<int> sweep_lab(const po::variables_map& values, SweepOptions options, con
   const auto reading = read_infiniband(**mads, lab.fabric);
   if (!reading) return pass_on(reading);
   note_missing_load(values);
-  for (const auto& note : routing_notes(*reading, "weft topology routes --lab=" + lab.name))
-    fmt::print(stderr, "weft: {}\n", note);
+  print_notes(*reading, " --lab=" + lab.name);
   if (const auto ran = ib_lab_engine(lab); ran && *ran != lab.settings.routing)
     fmt::print(stderr, "weft: OpenSM was asked for {} and fell back to {}\n", lab.settings.routing, *ran);
   const auto gids = gids_of(*reading, lab.fabric);
@@ -134,8 +141,7 @@ Result<int> sweep_fabric(const po::variables_map& values, SweepOptions options, 
   if (!mads) return pass_on(mads);
   const auto reading = read_infiniband(**mads, file.fabric);
   if (!reading) return pass_on(reading);
-  for (const auto& note : routing_notes(*reading, "weft topology routes"))
-    fmt::print(stderr, "weft: {}\n", note);
+  print_notes(*reading, "");
   file.addresses = gids_of(*reading, file.fabric);
   const auto hosts = chosen_hosts(values, file);
   if (!hosts) return pass_on(hosts);

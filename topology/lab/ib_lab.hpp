@@ -15,9 +15,9 @@ namespace weft {
 struct IbLab {
   std::string name;
   std::filesystem::path directory;
-  std::string sockets;            // the name of ibsim's sockets
-  Fabric fabric;                  // as it should be, at the rates that ibsim can say (4xHDR at most)
-  InfinibandInventory inventory;  // as designed: GUIDs and ports; LIDs are the subnet manager's
+  std::string sockets;  // the name of ibsim's sockets
+  Fabric fabric;        // as it should be, at the rates that ibsim can say (4xHDR at most), with GUIDs
+  InfinibandInventory inventory;  // as built: GUIDs and ports; LIDs are the subnet manager's
   LabSettings settings;
 
   /// Variables for a program that reaches the fabric through this NIC, or through the first switch but one.
