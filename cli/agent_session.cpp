@@ -21,7 +21,7 @@ struct Server {
 Result<Server> open_server(const BusPlace& place, RunId run, const Fabric& fabric, const AgentSite& site) {
   if (const auto* running = std::get_if<NatsAddress>(&place)) return Server{std::nullopt, *running};
   std::vector<std::string> hosts;
-  for (const AgentHost& host : site.hosts) hosts.push_back(fabric.name_of(host.host));
+  for (const AgentHost& host : site.hosts) hosts.push_back(agent_name(fabric, host));
   auto own = NatsServer::start(std::get<ListenAddress>(place), run, hosts);
   if (!own) return pass_on(own);
   return Server{std::move(*own), {}};
@@ -66,9 +66,9 @@ Result<AgentSite> lab_site(const Lab& lab, const std::vector<NodeId>& hosts) {
   // Their RDMA devices take what raw probes are answered by.
   if (std::ranges::all_of(site.hosts, [&](const AgentHost& host) { return lab.is_guest(host.host); }))
     site.manner.engine = "verbs";
-  site.launch = [&lab](NodeId host, ChildSpec agent) {
-    if (lab.is_guest(host)) agent.argv[0] = "weft";  // as its own files have it
-    return spawn_in(lab, host, std::move(agent));
+  site.launch = [&lab](const AgentHost& where, ChildSpec agent) {
+    if (lab.is_guest(where.host)) agent.argv[0] = "weft";  // as its own files have it
+    return spawn_in(lab, where.host, std::move(agent));
   };
   return site;
 }

@@ -19,7 +19,7 @@ constexpr std::size_t kLongestLine = 300;
 
 AgentWords words_of(const Fabric& fabric, const AgentHost& host, const std::string& url, RunId run,
                     const AgentSite& site) {
-  AgentWords words{url, run, fabric.name_of(host.host), {}};
+  AgentWords words{url, run, agent_name(fabric, host), {}};
   words.shares_machine = site.one_machine;
   words.manner = site.manner;
   for (const AgentNic& nic : host.nics) words.nics.push_back(nic.report);
@@ -42,10 +42,14 @@ Result<std::string> own_program() {
   return program.string();
 }
 
+std::string agent_name(const Fabric& fabric, const AgentHost& host) {
+  return host.agent.empty() ? fabric.name_of(host.host) : host.agent;
+}
+
 std::vector<ExpectedHost> expected_hosts(const AgentSite& site) {
   std::vector<ExpectedHost> hosts;
   for (const AgentHost& host : site.hosts) {
-    ExpectedHost expected{host.host, {}};
+    ExpectedHost expected{host.host, {}, host.agent};
     for (const AgentNic& nic : host.nics) expected.nics.push_back({nic.report.interface, nic.nic});
     hosts.push_back(std::move(expected));
   }
@@ -66,7 +70,7 @@ Result<Agents> Agents::start(const Fabric& fabric, const AgentSite& site, const 
   Agents agents(std::move(*logs));
   for (const AgentHost& host : site.hosts) {
     if (stop.stop_requested()) break;
-    const NatsAddress address = bus(fabric.name_of(host.host));
+    const NatsAddress address = bus(agent_name(fabric, host));
     const auto words = words_of(fabric, host, address.url, run, site);
     ChildSpec spec{.argv = {site.program}};
     for (auto& argument : agent_arguments(words)) spec.argv.push_back(std::move(argument));
@@ -74,7 +78,7 @@ Result<Agents> Agents::start(const Fabric& fabric, const AgentSite& site, const 
     spec.output = ToNothing{};
     spec.errors = ToFile{agents.log_of(words.host)};
     spec.own_session = true;
-    auto agent = site.launch(host.host, std::move(spec));
+    auto agent = site.launch(host, std::move(spec));
     if (!agent) return pass_on(agent, "the agent of " + words.host);
     agents.agents_.push_back({words.host, std::move(*agent)});
   }

@@ -1,4 +1,5 @@
-// The agents of a run: one process a host, started by whatever reaches its hosts, ended with the object.
+// The agents of a run: as a rule one process a host, started by whatever reaches its hosts, ended with the
+// object.
 #pragma once
 
 #include <functional>
@@ -14,9 +15,6 @@
 
 namespace weft {
 
-/// Starts `agent`, a program with its words and its input, on a host.
-using Launcher = std::function<Result<ChildProcess>(NodeId host, ChildSpec agent)>;
-
 struct AgentNic {
   NicReport report;  // as its host knows it
   PortId nic;        // as the fabric does
@@ -24,7 +22,12 @@ struct AgentNic {
 struct AgentHost {
   NodeId host;
   std::vector<AgentNic> nics;
+  std::string agent = {};  // as in ExpectedHost
 };
+std::string agent_name(const Fabric& fabric, const AgentHost& host);
+
+/// Starts `agent`, a program with its words and its input, where it serves these NICs.
+using Launcher = std::function<Result<ChildProcess>(const AgentHost& where, ChildSpec agent)>;
 
 /// Hosts, and how agents come to run on them.
 struct AgentSite {

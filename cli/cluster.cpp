@@ -156,8 +156,9 @@ Result<Cluster> cluster_of(const po::variables_map& values, const FabricFile& fi
   auto bus = bus_place(values, names);
   if (!bus) return pass_on(bus);
   cluster.bus = std::move(*bus);
-  cluster.site.launch = [launcher = *launcher, &fabric = file.fabric](NodeId host, ChildSpec agent) {
-    agent.argv = launcher.command(fabric.name_of(host), agent.argv);
+  cluster.site.launch = [launcher = *launcher, &fabric = file.fabric](const AgentHost& where,
+                                                                      ChildSpec agent) {
+    agent.argv = launcher.command(fabric.name_of(where.host), agent.argv);
     return ChildProcess::start(agent);
   };
   return cluster;

@@ -7,14 +7,19 @@
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
 #include "cli/sweep_arguments.hpp"
+#include "collectors/counters/counter_evidence.hpp"
+#include "collectors/counters/counter_text.hpp"
 #include "collectors/report/table.hpp"
 #include "probes/diagnosis/diagnose.hpp"
 #include "topology/files/diagnosis_document.hpp"
 #include "topology/files/fabric_file.hpp"
+#include "topology/files/file_text.hpp"
+#include "topology/files/ibnetdiscover.hpp"
 
 namespace weft {
 namespace {
 
+constexpr Bytes kLargestFile(512'000'000);
 constexpr const char* kExamples =
     "  weft diagnose --fabric roce-a.yaml --observations run.jsonl\n"
     "  weft sweep --fabric roce-a.yaml --observations run.jsonl; weft diagnose --fabric roce-a.yaml \\\n"
@@ -30,6 +35,47 @@ RunReport run_report(const Observations& observations,
   return run;
 }
 
+/// Which port has which LID, out of an ibnetdiscover dump.
+Result<GuidOfLid> lids_of(const std::string& dump) {
+  const auto text = read_text_file(dump, kLargestFile);
+  if (!text) return pass_on(text);
+  const auto subnet = parse_ibnetdiscover(*text);
+  if (!subnet) return pass_on(subnet, dump);
+  GuidOfLid lids;
+  const auto add = [&](const std::optional<LidRange>& range, Guid guid) {
+    for (std::uint32_t lid = range ? range->base.value() : 0; range && lid < range->end(); ++lid)
+      lids.emplace(Lid(static_cast<std::uint16_t>(lid)), guid);
+  };
+  for (const IbSubnetNode& node : subnet->nodes) {
+    add(node.about.lids, node.guid);
+    for (const auto& [number, port] : node.ports) add(port.lids, port.guid);
+  }
+  return lids;
+}
+
+/// What port counters tell beside the observations.
+Result<void> add_counters(const po::variables_map& values, const Fabric& fabric, Observations& into) {
+  const auto file = text_option(values, "counters");
+  if (!file) return {};
+  const auto text = read_text_file(*file, kLargestFile);
+  if (!text) return pass_on(text);
+  auto entries = parse_counter_text(*text);
+  if (!entries) return pass_on(entries, *file);
+  GuidOfLid lids;
+  if (const auto dump = text_option(values, "dump")) {
+    auto held = lids_of(*dump);
+    if (!held) return pass_on(held);
+    lids = std::move(*held);
+  }
+  const auto reading = place_counters(fabric, *entries, lids);
+  if (!reading) return pass_on(reading, *file);
+  for (const auto& remark : entries->remarks) fmt::print(stderr, "note: {}: {}\n", *file, remark);
+  const InfinibandFabric whole{.fabric = fabric, .inventory = {}, .remarks = {}};
+  for (ChannelEvidence& sign : counter_evidence(whole, nullptr, *reading))
+    into.channels.push_back(std::move(sign));
+  return {};
+}
+
 /// The channels nothing crossed are no verdict on those that were: what was asked is the file's business. But
 /// a file of which nothing could be used says nothing of the fabric.
 Result<int> run(const po::variables_map& values) {
@@ -37,7 +83,8 @@ Result<int> run(const po::variables_map& values) {
   const auto file = text_option(values, "fabric");
   if (!file) return fail(ErrorKind::usage, "--fabric FABRIC.yaml is missing");
   const auto lines = text_option(values, "observations");
-  if (!lines) return fail(ErrorKind::usage, "--observations OBS.jsonl is missing");
+  if (!lines && !values.count("counters"))
+    return fail(ErrorKind::usage, "--observations OBS.jsonl is missing, or --counters FILE");
   const auto json = wants_json(values);
   if (!json) return pass_on(json);
   const auto fabric = read_fabric_file(*file);
@@ -45,17 +92,23 @@ Result<int> run(const po::variables_map& values) {
   const auto tolerance = read_tolerance(values, fabric->lab.tolerate);
   if (!tolerance) return pass_on(tolerance);
   const auto began = Clock::now();
-  const auto read = read_observation_file(fabric->fabric, *lines);
-  if (!read) return pass_on(read);
-  name_broken_lines(*read, *lines);
+  ReadObservations read;
+  if (lines) {
+    auto observed = read_observation_file(fabric->fabric, *lines);
+    if (!observed) return pass_on(observed);
+    read = std::move(*observed);
+    name_broken_lines(read, *lines);
+  }
+  if (const auto added = add_counters(values, fabric->fabric, read.observations); !added)
+    return pass_on(added);
   const auto parsed = Clock::now();
-  Diagnosis diagnosis = diagnose(fabric->fabric, read->observations, *tolerance);
+  Diagnosis diagnosis = diagnose(fabric->fabric, read.observations, *tolerance);
   const auto done = Clock::now();
-  diagnosis.coverage.complete = read->lines > read->broken && diagnosis.coverage.thin.empty();
+  diagnosis.coverage.complete = read.lines > read.broken && diagnosis.coverage.thin.empty();
   diagnosis.verdict = run_verdict(diagnosis);
   const auto document = diagnosis_document(
       fabric->fabric, diagnosis,
-      run_report(read->observations, {{"reading", parsed - began}, {"diagnosing", done - parsed}}),
+      run_report(read.observations, {{"reading", parsed - began}, {"diagnosing", done - parsed}}),
       stamp_now());
   if (*json)
     fmt::print("{}", diagnosis_json(document));
@@ -67,12 +120,18 @@ Result<int> run(const po::variables_map& values) {
 }  // namespace
 
 int diagnose_command(const Arguments& arguments) {
-  OptionParser parser("weft diagnose --fabric FABRIC.yaml --observations OBS.jsonl [-o json]",
-                      "Names what is wrong with a fabric from a file of observations (JSON Lines).",
-                      kExamples);
+  OptionParser parser(
+      "weft diagnose --fabric FABRIC.yaml [--observations OBS.jsonl] [--counters FILE] [-o json]",
+      "Names what is wrong with a fabric from a file of observations (JSON Lines), of port counters, or "
+      "both.",
+      kExamples);
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"), "the fabric file")(
       "observations", po::value<std::string>()->value_name("FILE"),
-      "what happened to probes, one line a path");
+      "what happened to probes, one line a path")(
+      "counters", po::value<std::string>()->value_name("FILE"),
+      "InfiniBand port counters, as perfquery or ibqueryerrors printed them")(
+      "dump", po::value<std::string>()->value_name("FILE"),
+      "an ibnetdiscover dump: which port has the LIDs that perfquery names");
   add_tolerate_option(parser.options());
   add_output_option(parser.options());
   const auto values = parser.parse(arguments);

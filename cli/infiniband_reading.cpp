@@ -138,6 +138,17 @@ AddressBook gids_of(const InfinibandReading& reading, const Fabric& expected) {
   return AddressBook(std::move(gids));
 }
 
+std::vector<std::string> match_notes(const FabricMatch& match, const std::string& check_command) {
+  constexpr std::size_t kMostShown = 4;
+  std::vector<std::string> notes;
+  const auto shown = std::min(match.remarks.size(), kMostShown);
+  for (std::size_t i = 0; i < shown; ++i) notes.push_back(to_string(match.remarks[i]));
+  if (match.remarks.size() > shown)
+    notes.push_back(fmt::format("{} more are renamed or replaced: {} tells which",
+                                match.remarks.size() - shown, check_command));
+  return notes;
+}
+
 std::vector<std::string> routing_notes(const InfinibandReading& reading, const std::string& routes_command) {
   std::vector<std::string> notes;
   const RoutingReport report = report_routing(reading.found, reading.tables.tables);

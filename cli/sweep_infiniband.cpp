@@ -21,6 +21,7 @@ namespace weft {
 namespace {
 
 constexpr IpAddress::V4 kLoopback{127, 0, 0, 1};
+constexpr const char* kToldWithoutProbes = "the cabling, the forwarding tables and the counters";
 
 void note_counters(Sweep& sweep, const InfinibandReading& reading, const CounterReading& after) {
   for (ChannelEvidence& sign : counter_evidence(reading.found, &reading.counters, after))
@@ -30,18 +31,18 @@ void note_counters(Sweep& sweep, const InfinibandReading& reading, const Counter
     }
 }
 
-/// An agent beside each of `nics`; the lab must outlive the site.
+/// An agent beside each of `nics`, for a client of ibsim is at one adapter; the lab must outlive the site.
 Result<AgentSite> site_of(const IbLab& lab, const std::vector<PortId>& nics, const AddressBook& gids) {
   auto program = own_program();
   if (!program) return pass_on(program);
   AgentSite site{.program = std::move(*program), .manner = {.engine = "ibsim"}};
   for (const PortId nic : nics)
     if (const auto gid = gids.address_of(nic))
-      site.hosts.push_back({lab.fabric.port(nic).node, {{{to_string(*gid), *gid}, nic}}});
-  site.launch = [&lab, nics](NodeId host, ChildSpec agent) {
-    const auto on_host = [&](PortId nic) { return lab.fabric.port(nic).node == host; };
+      site.hosts.push_back(
+          {lab.fabric.port(nic).node, {{{to_string(*gid), *gid}, nic}}, lab.fabric.name_of_nic(nic)});
+  site.launch = [&lab](const AgentHost& where, ChildSpec agent) {
     agent.argv = in_directory(lab.directory, std::move(agent.argv));
-    agent.env = lab.environment_at(*std::ranges::find_if(nics, on_host));
+    agent.env = lab.environment_at(where.nics.front().nic);
     return ChildProcess::start(agent);
   };
   return site;
@@ -54,6 +55,7 @@ struct Place {
   AgentSite site;
   BusPlace bus;
   CoordinatorTiming timing = {};
+  bool sees_a_part = false;  // agents were chosen: what they do not reach is no gap
 };
 
 Result<int> sweep_subnet(const po::variables_map& values, const SweepOptions& options, Mads& mads,
@@ -61,12 +63,12 @@ Result<int> sweep_subnet(const po::variables_map& values, const SweepOptions& op
   const Fabric& fabric = place.fabric;
   const auto without = nics_without_agent(place.site, fabric);
   const auto scope =
-      values.count("hosts") ? scope_of(reading, fabric, nics_with_agent(place.site)) : std::vector<bool>();
+      place.sees_a_part ? scope_of(reading, fabric, nics_with_agent(place.site)) : std::vector<bool>();
   const auto pairs = pairs_to_probe(reading, fabric, without, scope);
   const auto secrets = new_run_secrets();
   Sweep sweep(fabric, place.gids, options, secrets.run);
   for (const PortId nic : without) sweep.leave_out(nic);
-  sweep.limit_to(scope);
+  sweep.limit_to(scope, kToldWithoutProbes);
   sweep.know_paths([&](PathLearner& learner) {
     for (const auto& [why, labels] : adopt_paths(learner, reading, pairs))
       print_stderr("weft: {} labels, counted for each source, cannot be probed: {}\n", labels, why);
@@ -93,6 +95,14 @@ Result<int> sweep_subnet(const po::variables_map& values, const SweepOptions& op
   return answer(values, fabric, sweep, progress);
 }
 
+/// What the reading says before any probe; `options`: of the commands that tell more.
+void print_notes(const InfinibandReading& reading, const std::string& options) {
+  for (const auto& note : routing_notes(reading, "weft topology routes" + options))
+    print_stderr("weft: {}\n", note);
+  for (const auto& note : match_notes(reading.match, "weft topology check FABRIC.yaml" + options))
+    print_stderr("weft: {}\n", note);
+}
+
 Result<int> sweep_lab(const po::variables_map& values, SweepOptions options, const IbLab& lab) {
   options.mads_alone = true;
   const auto tolerance = read_tolerance(values, lab.settings.tolerate);
@@ -103,15 +113,18 @@ Result<int> sweep_lab(const po::variables_map& values, SweepOptions options, con
   const auto reading = read_infiniband(**mads, lab.fabric);
   if (!reading) return pass_on(reading);
   note_missing_load(values);
-  for (const auto& note : routing_notes(*reading, "weft topology routes --lab=" + lab.name))
-    print_stderr("weft: {}\n", note);
+  print_notes(*reading, " --lab=" + lab.name);
   if (const auto ran = ib_lab_engine(lab); ran && *ran != lab.settings.routing)
     print_stderr("weft: OpenSM was asked for {} and fell back to {}\n", lab.settings.routing, *ran);
   const auto gids = gids_of(*reading, lab.fabric);
   auto site = site_of(lab, lab.agents(), gids);
   if (!site) return pass_on(site);
   return sweep_subnet(values, options, **mads, *reading,
-                      {lab.fabric, gids, std::move(*site), ListenAddress{IpAddress(kLoopback)}});
+                      {.fabric = lab.fabric,
+                       .gids = gids,
+                       .site = std::move(*site),
+                       .bus = ListenAddress{IpAddress(kLoopback)},
+                       .sees_a_part = true});
 }
 
 /// By management datagrams where nothing else is said: they need no more than the subnet itself.
@@ -134,7 +147,7 @@ Result<int> sweep_fabric(const po::variables_map& values, SweepOptions options, 
   if (!mads) return pass_on(mads);
   const auto reading = read_infiniband(**mads, file.fabric);
   if (!reading) return pass_on(reading);
-  for (const auto& note : routing_notes(*reading, "weft topology routes")) print_stderr("weft: {}\n", note);
+  print_notes(*reading, "");
   file.addresses = gids_of(*reading, file.fabric);
   const auto hosts = chosen_hosts(values, file);
   if (!hosts) return pass_on(hosts);
@@ -147,9 +160,13 @@ Result<int> sweep_fabric(const po::variables_map& values, SweepOptions options, 
   if (!cluster) return pass_on(cluster);
   cluster->site.manner.engine = *engine;
   if (const auto read = read_agent_manner(values, cluster->site.manner); !read) return pass_on(read);
-  return sweep_subnet(
-      values, options, **mads, *reading,
-      {file.fabric, file.addresses, std::move(cluster->site), std::move(cluster->bus), cluster->timing});
+  return sweep_subnet(values, options, **mads, *reading,
+                      {.fabric = file.fabric,
+                       .gids = file.addresses,
+                       .site = std::move(cluster->site),
+                       .bus = std::move(cluster->bus),
+                       .timing = cluster->timing,
+                       .sees_a_part = values.count("hosts") != 0});
 }
 
 }  // namespace

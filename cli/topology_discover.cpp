@@ -60,15 +60,18 @@ void print_summary(const FoundFabric& found) {
   print_remarks(found.fabric.remarks, stdout);
 }
 
-void print_cabling(const Fabric& expected, const std::vector<CablingFault>& faults,
+void print_cabling(const Fabric& expected, const CablingReport& report,
                    const std::vector<std::string>& remarks) {
-  if (!faults.empty()) fmt::print("{:<14} {:<24} {:<32} {}\n", "WHAT", "WHERE", "SHOULD BE", "IS");
-  for (const auto& fault : faults)
-    fmt::print("{:<14} {:<24} {:<32} {}\n", to_string(fault.kind), fault.where, fault.should, fault.is);
+  constexpr auto kLine = "{:<14} {:<24} {:<32} {}\n";
+  if (!report.faults.empty()) fmt::print(kLine, "WHAT", "WHERE", "SHOULD BE", "IS");
+  for (const auto& fault : report.faults)
+    fmt::print(kLine, to_string(fault.kind), fault.where, fault.should, fault.is);
+  for (const auto& remark : report.remarks) fmt::print("{}\n", to_string(remark));
   print_remarks(remarks, stderr);
-  fmt::print("{} of {} links as they should be, {} to look at\n",
-             expected.link_count() - std::min(faults.size(), expected.link_count()), expected.link_count(),
-             faults.size());
+  const auto& faults = report.faults;
+  fmt::print("{} of {} links as they should be, {} to look at{}\n", report.links_right, expected.link_count(),
+             faults.size(),
+             report.remarks.empty() ? "" : fmt::format(", {} renamed or replaced", report.remarks.size()));
 }
 
 Arguments program_words(const char* word, const Arguments& arguments) {
@@ -137,13 +140,14 @@ int topology_cabling_command(const Arguments& arguments) {
   if (const auto unread = found->firmware.unread; unread > 0)
     found->fabric.remarks.push_back(fmt::format("{} devices do not tell their firmware version", unread));
   const Fabric expected = values->count("lab") ? at_ibsim_rates(file->fabric) : file->fabric;
-  auto faults = check_cabling(expected, found->fabric);
+  auto cabling = check_cabling(expected, found->fabric);
+  auto& faults = cabling.faults;
   std::ranges::move(check_firmware(found->fabric.fabric, found->firmware.devices),
                     std::back_inserter(faults));
   if (*json)
-    fmt::print("{}", cabling_json(expected, faults, found->fabric.remarks, stamp_now()));
+    fmt::print("{}", cabling_json(expected, cabling, found->fabric.remarks, stamp_now()));
   else
-    print_cabling(expected, faults, found->fabric.remarks);
+    print_cabling(expected, cabling, found->fabric.remarks);
   const bool failed = std::any_of(faults.begin(), faults.end(), [](const CablingFault& fault) {
     return fault.kind == CablingKind::missing_node || fault.kind == CablingKind::missing_cable ||
            fault.kind == CablingKind::miswired;

@@ -62,9 +62,23 @@ class InstanceMaker {
         group_of_.try_emplace(key_of(from.value(), to.value()), static_cast<std::uint32_t>(groups_made()));
     if (is_new) instance_.groups.push_back({.from = from, .to = to});
     if (!routes_.connected(from, to))
-      return fail(ErrorKind::not_found, "no usable path from {} to {}: the fabric is cut between them",
-                  fabric_.name_of(routes_.node_of(from)), fabric_.name_of(routes_.node_of(to)));
+      return fail(
+          ErrorKind::not_found, "no usable path from {} to {}: {}", fabric_.name_of(routes_.node_of(from)),
+          fabric_.name_of(routes_.node_of(to)),
+          joins_a_tier()
+              ? "switches of one tier are cabled to each other (a torus, a Dragonfly?): that shape is "
+                "not supported, only trees are"
+              : "the fabric is cut between them");
     return at->second;
+  }
+
+  /// Some cable joins two switches of one tier: paths up and down a tree are not all that there are.
+  bool joins_a_tier() const {
+    return std::ranges::any_of(fabric_.links(), [this](const Link& link) {
+      const Node& a = fabric_.node(fabric_.port(link.a).node);
+      const Node& b = fabric_.node(fabric_.port(link.b).node);
+      return a.kind == NodeKind::switch_ && b.kind == NodeKind::switch_ && a.tier == b.tier;
+    });
   }
 
   Result<std::uint32_t> by_nics(const Flow& flow, LeafId from, LeafId to) {

@@ -229,9 +229,13 @@ std::string first_of(std::string_view what, const std::vector<std::string>& chan
 
 std::string coverage_part(const DiagnosisDocument& document, std::size_t columns) {
   const CoverageReport& covered = document.coverage;
-  const auto beyond = covered.out_of_scope > 0
-                          ? fmt::format(" ({} more are on no path between these hosts)", covered.out_of_scope)
-                          : "";
+  const auto told_by = covered.out_of_scope_told_by
+                           ? fmt::format(": of those only {} tell", *covered.out_of_scope_told_by)
+                           : "";
+  const auto beyond =
+      covered.out_of_scope > 0
+          ? fmt::format(" ({} more are on no path between these hosts{})", covered.out_of_scope, told_by)
+          : "";
   return "\n" + (covered.cut_short ? wrapped("cut short: " + *covered.cut_short, 0, columns) : "") +
          wrapped(fmt::format("coverage: {} of {} channels{} over {} paths; probes: {} sent, {} lost",
                              covered.probed, covered.channels, beyond, covered.paths, document.run.sent,

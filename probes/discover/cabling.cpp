@@ -2,39 +2,23 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 namespace weft {
 namespace {
 
-using Pair = std::pair<std::string, std::string>;  // two node names, as in `expected` where they stand there
+constexpr std::size_t kMostNamed = 3;  // nodes in one line
 
-Pair ordered(std::string a, std::string b) {
-  return a < b ? Pair{std::move(a), std::move(b)} : Pair{std::move(b), std::move(a)};
-}
-
-struct Cable {
-  LinkId link;
-  std::string ends[2];  // the node names, in the order of the link's ports
-  PortId ports[2];
+/// A node of the file, or one that was found and is none of them.
+struct End {
+  bool is_expected = true;
+  NodeId node;
+  friend bool operator==(const End&, const End&) = default;
 };
 
-Cable cable_of(const Fabric& fabric, LinkId id) {
-  const Link& link = fabric.link(id);
-  return {id,
-          {fabric.name_of(fabric.port(link.a).node), fabric.name_of(fabric.port(link.b).node)},
-          {link.a, link.b}};
-}
-
-std::map<Pair, std::vector<Cable>> cables_by_pair(const Fabric& fabric) {
-  std::map<Pair, std::vector<Cable>> result;
-  for (std::uint32_t l = 0; l < fabric.link_count(); ++l) {
-    auto cable = cable_of(fabric, LinkId(l));
-    auto key = ordered(cable.ends[0], cable.ends[1]);
-    result[std::move(key)].push_back(std::move(cable));
-  }
-  return result;
-}
+struct Cable {
+  End ends[2];  // in the order of the link's ports
+  PortId ports[2];
+};
 
 std::string port_name(const Fabric& fabric, PortId port) {
   return fmt::format("{}/p{}", fabric.name_of(fabric.port(port).node), fabric.port(port).number.value());
@@ -47,64 +31,76 @@ std::string shape_of(const IbPort& port) {
 
 class Comparison {
  public:
-  Comparison(const Fabric& expected, const InfinibandFabric& found) : expected_(expected), found_(found) {}
+  Comparison(const Fabric& expected, const InfinibandFabric& found)
+      : expected_(expected), found_(found), match_(match_fabrics(expected, found.fabric)) {}
 
-  std::vector<CablingFault> run() {
+  CablingReport run() && {
     compare_nodes();
     compare_cables();
     compare_models();
-    return std::move(faults_);
+    return {std::move(faults_), links_right_, std::move(match_.remarks)};
   }
 
  private:
-  bool stands_in(const Fabric& fabric, const std::string& node) const {
-    return fabric.find_node(node).has_value();
+  void compare_nodes() {
+    for (std::uint32_t n = 0; n < expected_.node_count(); ++n)
+      if (!match_.is_there[n])
+        faults_.push_back({CablingKind::missing_node, expected_.name_of(NodeId(n)), "a node of this name",
+                           "nothing that answers"});
+    for (std::uint32_t n = 0; n < found_.fabric.node_count(); ++n) {
+      const auto ports = found_.fabric.ports_of(NodeId(n));
+      const auto is_known = [&](PortId port) { return match_.node_of_port[port.value()].has_value(); };
+      const bool by_name = ports.empty() && expected_.find_node(found_.fabric.name_of(NodeId(n)));
+      if (!by_name && std::ranges::none_of(ports, is_known))
+        faults_.push_back(
+            {CablingKind::extra_node, found_.fabric.name_of(NodeId(n)), "", "a node of this name"});
+    }
   }
 
-  void compare_nodes() {
-    for (const Node& node : expected_.nodes())
-      if (!stands_in(found_.fabric, node.name))
-        faults_.push_back(
-            {CablingKind::missing_node, node.name, "a node of this name", "nothing that answers"});
-    for (const Node& node : found_.fabric.nodes())
-      if (!stands_in(expected_, node.name))
-        faults_.push_back({CablingKind::extra_node, node.name, "", "a node of this name"});
+  End expected_end(PortId port) const { return {true, expected_.port(port).node}; }
+  End found_end(PortId port) const {
+    const auto& known = match_.node_of_port[port.value()];
+    return known ? End{true, *known} : End{false, found_.fabric.port(port).node};
+  }
+  const std::string& name_of(const End& end) const {
+    return (end.is_expected ? expected_ : found_.fabric).name_of(end.node);
+  }
+  /// As the file calls its node.
+  std::string found_port_name(PortId port) const {
+    return fmt::format("{}/p{}", name_of(found_end(port)), found_.fabric.port(port).number.value());
   }
 
   void compare_cables() {
-    auto should = cables_by_pair(expected_);
-    auto is = cables_by_pair(found_.fabric);
-    for (auto& [pair, wanted] : should) {
-      auto& there = is[pair];
-      const std::size_t common = std::min(wanted.size(), there.size());
-      compare_rates(wanted, there, common);
-      for (std::size_t i = common; i < wanted.size(); ++i) missing_.push_back(wanted[i]);
-      there.erase(there.begin(), there.begin() + static_cast<std::ptrdiff_t>(common));
+    for (std::uint32_t l = 0; l < expected_.link_count(); ++l) {
+      const Link& link = expected_.link(LinkId(l));
+      if (const auto there = match_.found[Fabric::a_to_b(LinkId(l)).value()])
+        compare_rates(LinkId(l), Fabric::link_of(*there));
+      else
+        missing_.push_back({{expected_end(link.a), expected_end(link.b)}, {link.a, link.b}});
     }
-    for (auto& [pair, there] : is)
-      for (auto& cable : there) extra_.push_back(std::move(cable));
+    for (std::uint32_t l = 0; l < found_.fabric.link_count(); ++l) {
+      const Link& link = found_.fabric.link(LinkId(l));
+      if (!match_.expected[Fabric::a_to_b(LinkId(l)).value()])
+        extra_.push_back({{found_end(link.a), found_end(link.b)}, {link.a, link.b}});
+    }
     pair_up();
     for (const Cable& cable : missing_)
       faults_.push_back({CablingKind::missing_cable, port_name(expected_, cable.ports[0]),
                          fmt::format("a cable to {}", port_name(expected_, cable.ports[1])), "no link"});
     for (const Cable& cable : extra_)
-      faults_.push_back({CablingKind::extra_cable, port_name(found_.fabric, cable.ports[0]), "",
-                         fmt::format("a cable to {}", port_name(found_.fabric, cable.ports[1]))});
+      faults_.push_back({CablingKind::extra_cable, found_port_name(cable.ports[0]), "",
+                         fmt::format("a cable to {}", found_port_name(cable.ports[1]))});
   }
 
-  void compare_rates(const std::vector<Cable>& wanted, const std::vector<Cable>& there, std::size_t common) {
-    std::vector<Bandwidth> rates;
-    for (const Cable& cable : wanted) rates.push_back(expected_.link(cable.link).rate);
-    std::sort(rates.begin(), rates.end());
-    std::vector<Cable> slow = there;
-    std::sort(slow.begin(), slow.end(), [this](const Cable& a, const Cable& b) {
-      return found_.fabric.link(a.link).rate < found_.fabric.link(b.link).rate;
-    });
-    for (std::size_t i = 0; i < common; ++i)
-      if (found_.fabric.link(slow[i].link).rate < rates[i] * 0.99)
-        faults_.push_back({CablingKind::wrong_rate, found_.fabric.name_of(slow[i].link), to_string(rates[i]),
-                           fmt::format("{} ({})", to_string(found_.fabric.link(slow[i].link).rate),
-                                       shape_of(found_.inventory.ports[slow[i].ports[0].value()]))});
+  void compare_rates(LinkId wanted, LinkId there) {
+    const auto should = expected_.link(wanted).rate;
+    const Link& link = found_.fabric.link(there);
+    if (link.rate >= should * 0.99)
+      ++links_right_;
+    else
+      faults_.push_back(
+          {CablingKind::wrong_rate, expected_.name_of(wanted), to_string(should),
+           fmt::format("{} ({})", to_string(link.rate), shape_of(found_.inventory.ports[link.a.value()]))});
   }
 
   /// A cable missing at a node and another too many at the same node are one cable in the wrong place.
@@ -123,23 +119,25 @@ class Comparison {
         continue;
       }
       const int near = extra->ends[0] == missing->ends[kept] ? 0 : 1;
-      faults_.push_back({CablingKind::miswired, port_name(found_.fabric, extra->ports[near]),
-                         fmt::format("a cable to {}", missing->ends[1 - kept]),
-                         fmt::format("a cable to {}", port_name(found_.fabric, extra->ports[1 - near]))});
+      faults_.push_back({CablingKind::miswired, found_port_name(extra->ports[near]),
+                         fmt::format("a cable to {}", name_of(missing->ends[1 - kept])),
+                         fmt::format("a cable to {}", found_port_name(extra->ports[1 - near]))});
       extra_.erase(extra);
       missing = missing_.erase(missing);
     }
   }
 
+  using Model = std::tuple<std::uint32_t, std::uint16_t, std::uint32_t>;  // vendor, device, revision
+
+  /// One line a model, however many have it.
   void compare_models() {
-    std::map<Tier, std::map<std::tuple<std::uint32_t, std::uint16_t, std::uint32_t>, std::vector<NodeId>>>
-        models;
+    std::map<Tier, std::map<Model, std::vector<NodeId>>> models;
     for (std::uint32_t n = 0; n < found_.fabric.node_count(); ++n) {
       const IbNode& about = found_.inventory.nodes[n];
       models[found_.fabric.node(NodeId(n)).tier][{about.vendor, about.device, about.revision}].push_back(
           NodeId(n));
     }
-    const auto name = [](const auto& model) {
+    const auto name = [](const Model& model) {
       return fmt::format("vendor 0x{:x} device 0x{:x} revision 0x{:x}", std::get<0>(model),
                          std::get<1>(model), std::get<2>(model));
     };
@@ -148,15 +146,26 @@ class Comparison {
         return a.second.size() < b.second.size();
       });
       for (const auto& [model, nodes] : kinds)
-        for (const NodeId node : nodes)
-          if (model != most->first)
-            faults_.push_back({CablingKind::mixed_model, found_.fabric.name_of(node),
-                               fmt::format("as most of its tier: {}", name(most->first)), name(model)});
+        if (model != most->first)
+          faults_.push_back({CablingKind::mixed_model, names_of(nodes),
+                             fmt::format("as most of its tier: {}", name(most->first)), name(model)});
     }
+  }
+
+  /// "host1", "host1, host2, host3 and 40 more".
+  std::string names_of(const std::vector<NodeId>& nodes) const {
+    std::vector<std::string_view> names;
+    for (const NodeId node : nodes)
+      if (names.size() < kMostNamed) names.push_back(found_.fabric.name_of(node));
+    return fmt::format(
+        "{}{}", fmt::join(names, ", "),
+        nodes.size() > kMostNamed ? fmt::format(" and {} more", nodes.size() - kMostNamed) : "");
   }
 
   const Fabric& expected_;
   const InfinibandFabric& found_;
+  FabricMatch match_;
+  std::size_t links_right_ = 0;
   std::vector<CablingFault> faults_;
   std::vector<Cable> missing_;
   std::vector<Cable> extra_;
@@ -186,7 +195,7 @@ std::string_view to_string(CablingKind kind) {
   return "";
 }
 
-std::vector<CablingFault> check_cabling(const Fabric& expected, const InfinibandFabric& found) {
+CablingReport check_cabling(const Fabric& expected, const InfinibandFabric& found) {
   return Comparison(expected, found).run();
 }
 

@@ -1,11 +1,12 @@
 // Compares a fabric as it is with the fabric it should be and says what a technician has to change. Nodes are
-// matched by name; two nodes are joined rightly when as many cables run between them as there should,
-// whatever ports these are on.
+// matched as in matching.hpp; two nodes are joined rightly when as many cables run between them as there
+// should, whatever ports these are on.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "probes/discover/matching.hpp"
 #include "probes/discover/subnet_firmware.hpp"
 
 namespace weft {
@@ -17,7 +18,7 @@ enum class CablingKind {
   extra_cable,
   miswired,        // a cable that should go elsewhere
   wrong_rate,      // fewer lanes or slower lanes than it should have
-  mixed_model,     // an adapter or a switch of another model or revision than most of its tier
+  mixed_model,     // adapters or switches of another model or revision than most of their tier
   mixed_firmware,  // other firmware than most devices of its model have
 };
 std::string_view to_string(CablingKind kind);
@@ -29,8 +30,13 @@ struct CablingFault {
   std::string is;      // what is there; empty: nothing
 };
 
-/// In the order of nodes, so that a technician walks the aisle once. Empty: it is built as designed.
-std::vector<CablingFault> check_cabling(const Fabric& expected, const InfinibandFabric& found);
+struct CablingReport {
+  std::vector<CablingFault> faults;  // in the order of nodes, so that a technician walks the aisle once
+  std::size_t links_right = 0;       // of those that should be there
+  std::vector<MatchRemark> remarks;  // what is another than the file says, and no fault
+};
+/// Without faults: it is built as designed.
+CablingReport check_cabling(const Fabric& expected, const InfinibandFabric& found);
 /// The devices of `found` that have other firmware than most of their model; of as many, the newest counts as
 /// what they should have.
 std::vector<CablingFault> check_firmware(const Fabric& found, const std::vector<DeviceFirmware>& devices);

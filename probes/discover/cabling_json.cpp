@@ -11,7 +11,9 @@ void put_member(JsonText& out, std::string_view name, std::string_view text) {
   put_string(out, text);
 }
 
-void put_fault(JsonText& out, const CablingFault& fault) {
+/// A CablingFault, a MatchRemark.
+template <class Difference>
+void put_difference(JsonText& out, const Difference& fault) {
   put(out, "\n{{\"what\":\"{}\"", to_string(fault.kind));
   put_member(out, "where", fault.where);
   put_member(out, "should", fault.should);
@@ -21,15 +23,17 @@ void put_fault(JsonText& out, const CablingFault& fault) {
 
 }  // namespace
 
-std::string cabling_json(const Fabric& expected, const std::vector<CablingFault>& faults,
+std::string cabling_json(const Fabric& expected, const CablingReport& report,
                          const std::vector<std::string>& notes, const DocumentStamp& stamp) {
   JsonText out;
   put(out, "{{");
   put_stamp(out, "weft.cabling/1", stamp);
   put(out, ",\"fabric\":");
   put_string(out, expected.name());
-  put(out, ",\"links\":{},\n\"faults\":", expected.link_count());
-  put_array(out, faults, [&](const CablingFault& fault) { put_fault(out, fault); });
+  put(out, ",\"links\":{},\"links_right\":{},\n\"faults\":", expected.link_count(), report.links_right);
+  put_array(out, report.faults, [&](const CablingFault& fault) { put_difference(out, fault); });
+  put(out, ",\n\"remarks\":");
+  put_array(out, report.remarks, [&](const MatchRemark& remark) { put_difference(out, remark); });
   put(out, ",\n\"notes\":");
   put_array(out, notes, [&](const std::string& note) { put_string(out, note); });
   put(out, "}}\n");

@@ -9,7 +9,7 @@
 namespace weft {
 
 /// `expected`: the fabric that should be; `notes`: sentences on what could not be read.
-std::string cabling_json(const Fabric& expected, const std::vector<CablingFault>& faults,
+std::string cabling_json(const Fabric& expected, const CablingReport& report,
                          const std::vector<std::string>& notes, const DocumentStamp& stamp);
 
 }  // namespace weft

@@ -2,51 +2,141 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
+
+#include "probes/discover/identity.hpp"
+#include "topology/model/ib_names.hpp"
 
 namespace weft {
 namespace {
 
 constexpr double kCertain = 50;  // nats: seen, not inferred
 
-using NodePair = std::pair<std::string, std::string>;
+using NodePair = std::pair<NodeId, NodeId>;  // of the expected fabric
+using ByEnds = std::map<NodePair, std::vector<ChannelId>>;
 
-/// The channels between two nodes by their names, in the order of links.
-std::map<NodePair, std::vector<ChannelId>> by_ends(const Fabric& fabric) {
-  std::map<NodePair, std::vector<ChannelId>> channels;
+/// The channels between two nodes, in the order of links; `node_of` a port: absent where it is nobody's.
+template <class NodeOf>
+ByEnds by_ends(const Fabric& fabric, NodeOf node_of) {
+  ByEnds channels;
   for (std::uint32_t c = 0; c < fabric.channel_count(); ++c) {
     const ChannelId id(c);
-    channels[{fabric.name_of(fabric.source_node(id)), fabric.name_of(fabric.target_node(id))}].push_back(id);
+    const auto from = node_of(fabric.source(id));
+    const auto to = node_of(fabric.target(id));
+    if (from && to) channels[{*from, *to}].push_back(id);
   }
   return channels;
 }
 
-/// A switch calls its ports by the numbers on its front; the NICs of a host are counted as far as they were
-/// reached, so that another may be the first.
-bool same_switch_ports(const Fabric& expected, ChannelId wanted, const Fabric& found, ChannelId there) {
-  const auto same = [&](PortId a, PortId b) {
-    return expected.is_host(expected.port(a).node) || expected.port(a).number == found.port(b).number;
-  };
-  return same(expected.source(wanted), found.source(there)) &&
-         same(expected.target(wanted), found.target(there));
-}
+/// Puts channels that were found in the places of those that should be there.
+class Placement {
+ public:
+  Placement(const Fabric& expected, const Fabric& found, const Identities& who)
+      : expected_(expected), found_(found), who_(who) {}
 
-/// Puts each of `found` at the place of the one it is of `wanted`: by the ports, those left in order.
-std::vector<std::optional<ChannelId>> in_order_of(const Fabric& expected,
-                                                  const std::vector<ChannelId>& wanted, const Fabric& found,
-                                                  std::vector<ChannelId> there) {
-  std::vector<std::optional<ChannelId>> placed(wanted.size());
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const auto same = std::ranges::find_if(
-        there, [&](ChannelId one) { return same_switch_ports(expected, wanted[i], found, one); });
-    if (same == there.end()) continue;
-    placed[i] = *same;
-    there.erase(same);
+  /// By the NICs that are known, then by the ports, those left in order.
+  std::vector<std::optional<ChannelId>> place(const std::vector<ChannelId>& wanted,
+                                              std::vector<ChannelId> there) const {
+    std::vector<std::optional<ChannelId>> placed(wanted.size());
+    const auto place_those = [&](auto same) {
+      for (std::size_t i = 0; i < wanted.size(); ++i) {
+        if (placed[i]) continue;
+        const auto it = std::ranges::find_if(there, [&](ChannelId one) { return same(wanted[i], one); });
+        if (it == there.end()) continue;
+        placed[i] = *it;
+        there.erase(it);
+      }
+    };
+    place_those([this](ChannelId a, ChannelId b) { return is_known(a) && fits(a, b); });
+    place_those([this](ChannelId a, ChannelId b) { return fits(a, b) && same_switch_ports(a, b); });
+    place_those([this](ChannelId a, ChannelId b) { return fits(a, b); });
+    return placed;
   }
-  auto next = there.begin();
-  for (auto& place : placed)
-    if (!place && next != there.end()) place = *next++;
-  return placed;
-}
+
+ private:
+  /// At one end of an expected channel is a NIC that was found by its GUID.
+  bool is_known(ChannelId wanted) const {
+    return who_.found_nic[expected_.source(wanted).value()] ||
+           who_.found_nic[expected_.target(wanted).value()];
+  }
+  bool fits(ChannelId wanted, ChannelId there) const {
+    return fits(expected_.source(wanted), found_.source(there)) &&
+           fits(expected_.target(wanted), found_.target(there));
+  }
+  /// Not where one of the two is known to be another's.
+  bool fits(PortId wanted, PortId there) const {
+    const auto& known = who_.found_nic[wanted.value()];
+    const auto& owner = who_.nic_of_port[there.value()];
+    return known || owner ? known == there : true;
+  }
+  /// A switch calls its ports by the numbers on its front; the NICs of a host are counted as far as they were
+  /// reached, so that another may be the first.
+  bool same_switch_ports(ChannelId wanted, ChannelId there) const {
+    const auto same = [&](PortId a, PortId b) {
+      return expected_.is_host(expected_.port(a).node) || expected_.port(a).number == found_.port(b).number;
+    };
+    return same(expected_.source(wanted), found_.source(there)) &&
+           same(expected_.target(wanted), found_.target(there));
+  }
+
+  const Fabric& expected_;
+  const Fabric& found_;
+  const Identities& who_;
+};
+
+std::string guid_text(Guid guid) { return fmt::format("0x{:016x}", guid.value()); }
+
+/// What is another than the file says, and no fault.
+class Remarks {
+ public:
+  Remarks(const Fabric& expected, const Fabric& found, const Identities& who, const FabricMatch& match)
+      : expected_(expected), found_(found), who_(who), match_(match) {}
+
+  std::vector<MatchRemark> run() && {
+    for (std::uint32_t n = 0; n < expected_.node_count(); ++n) {
+      const NodeId node(n);
+      if (!expected_.is_host(node)) {
+        if (const auto& there = who_.found_switch[n])
+          compare(expected_.name_of(node), expected_.node(node).guid, found_.node(*there).guid, node, *there);
+        continue;
+      }
+      const auto nics = expected_.ports_of(node);
+      is_renamed_ = false;
+      for (const PortId nic : nics)
+        if (const auto& there = match_.found_nic[nic.value()]) compare_nic(nic, *there, nics.size() == 1);
+    }
+    return std::move(remarks_);
+  }
+
+ private:
+  /// A file may have the GUID of the host alone: of its first adapter.
+  void compare_nic(PortId nic, PortId there, bool is_only) {
+    const NodeId host = expected_.port(nic).node;
+    const NodeId found_host = found_.port(there).node;
+    const bool by_host = !expected_.port(nic).guid && is_only;
+    compare(expected_.name_of_nic(nic), by_host ? expected_.node(host).guid : expected_.port(nic).guid,
+            by_host ? found_.node(found_host).guid : found_.port(there).guid, host, found_host);
+  }
+
+  void compare(const std::string& where, const std::optional<Guid>& should, const std::optional<Guid>& is,
+               NodeId node, NodeId there) {
+    const auto& name = expected_.name_of(node);
+    const auto& found_name = found_.name_of(there);
+    const bool other_name = !same_name(name, found_name);
+    if (should && is && *should != *is)
+      return remarks_.push_back({MatchRemark::Kind::replaced, where, guid_text(*should),
+                                 guid_text(*is) + (other_name ? ", named " + found_name : "")});
+    if (!other_name || (expected_.is_host(node) && std::exchange(is_renamed_, true))) return;
+    remarks_.push_back({MatchRemark::Kind::renamed, name, name, found_name});
+  }
+
+  const Fabric& expected_;
+  const Fabric& found_;
+  const Identities& who_;
+  const FabricMatch& match_;
+  bool is_renamed_ = false;  // the host in hand
+  std::vector<MatchRemark> remarks_;
+};
 
 std::string shape_of(const IbPort& port) {
   return port.width && port.speed ? fmt::format(" ({}{})", to_string(*port.width), to_string(*port.speed))
@@ -55,16 +145,35 @@ std::string shape_of(const IbPort& port) {
 
 }  // namespace
 
+std::string_view to_string(MatchRemark::Kind kind) {
+  switch (kind) {
+    case MatchRemark::Kind::renamed:
+      return "renamed";
+    case MatchRemark::Kind::replaced:
+      return "replaced";
+  }
+  return "";
+}
+
+std::string to_string(const MatchRemark& remark) {
+  const bool by_guid = remark.kind == MatchRemark::Kind::replaced;
+  return fmt::format("{}: {}{} is now {}", to_string(remark.kind), remark.where,
+                     by_guid ? fmt::format(" ({})", remark.should) : "", remark.is);
+}
+
 FabricMatch match_fabrics(const Fabric& expected, const Fabric& found) {
-  FabricMatch match;
+  const Identities who = identify(expected, found);
+  FabricMatch match{.is_there = who.is_there, .node_of_port = who.node_of_port};
   match.found.resize(expected.channel_count());
   match.expected.resize(found.channel_count());
   match.found_nic.resize(expected.port_count());
-  const auto there = by_ends(found);
-  for (const auto& [ends, wanted] : by_ends(expected)) {
+  const auto there = by_ends(found, [&](PortId port) { return who.node_of_port[port.value()]; });
+  const Placement placement(expected, found, who);
+  for (const auto& [ends, wanted] :
+       by_ends(expected, [&](PortId port) { return std::optional(expected.port(port).node); })) {
     const auto same = there.find(ends);
     if (same == there.end()) continue;
-    const auto placed = in_order_of(expected, wanted, found, same->second);
+    const auto placed = placement.place(wanted, same->second);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       if (!placed[i]) continue;
       match.found[wanted[i].value()] = *placed[i];
@@ -74,6 +183,7 @@ FabricMatch match_fabrics(const Fabric& expected, const Fabric& found) {
   for (const PortId nic : expected.nics())
     if (const auto channel = match.found[expected.channel_from(nic)->value()])
       match.found_nic[nic.value()] = found.source(*channel);
+  match.remarks = Remarks(expected, found, who, match).run();
   return match;
 }
 

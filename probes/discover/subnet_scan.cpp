@@ -158,7 +158,9 @@ void SubnetScan::first_met(const NodeInfo& info, const DirectedRoute& route) {
                                             .vendor = info.vendor,
                                             .device = info.device,
                                             .revision = info.revision,
-                                            .port_count = info.port_count}},
+                                            .port_count = info.port_count},
+                                  .ports = {},
+                                  .is_router = info.type == IbNodeType::router},
                          .info = info,
                          .route = route});
   attributes_.push_back({Kind::description, 0, index});

@@ -27,7 +27,7 @@ Coordinator::Coordinator(const Fabric& fabric, Script& script, RunSecrets secret
     : fabric_(fabric), secrets_(secrets), timing_(timing), script_(script) {
   std::set<PortId> expected;
   for (ExpectedHost& host : hosts) {
-    const std::string name = fabric.name_of(host.host);
+    const std::string name = host.agent.empty() ? fabric.name_of(host.host) : host.agent;
     for (const NicAssignment& nic : host.nics) {
       expected.insert(nic.nic);
       host_of_nic_[nic.nic] = name;
@@ -42,7 +42,9 @@ Coordinator::Actions Coordinator::start(TimePoint now) {
   now_ = now;
   gather_until_ = now + timing_.gather;
   last_alive_sent_ = now;
-  return {Progress{"gathering agents", 0, agents_.size()}};
+  Actions actions{Progress{"gathering agents", 0, agents_.size()}};
+  if (agents_.empty()) finish(actions);  // nobody would ever speak
+  return actions;
 }
 
 Coordinator::Actions Coordinator::on_message(const std::string& host, const ToCoordinator& message,
@@ -201,10 +203,12 @@ void Coordinator::lose(const std::string& name, Whose whose, const std::string& 
   Agent& agent = agents_.at(name);
   if (agent.state == AgentState::lost) return;
   agent.state = AgentState::lost;
+  const bool one_of_several = !agent.expected.agent.empty() && agent.expected.nics.size() == 1;
+  const auto own = one_of_several ? std::optional(agent.expected.nics.front().nic) : std::nullopt;
   if (whose == Whose::host)
-    script_.blame({agent.expected.host, std::nullopt, Verdict::failed, std::nullopt, why});
+    script_.blame({agent.expected.host, own, Verdict::failed, std::nullopt, why});
   else
-    leave_out(agent.expected.host, std::nullopt, why);
+    leave_out(agent.expected.host, own, why);
   for (const NicAssignment& nic : agent.expected.nics) script_.exclude(nic.nic);
   actions.push_back(SendToAgent{name, StopRun{}});
   if (phase_ == Phase::running && !anyone_at_work() &&

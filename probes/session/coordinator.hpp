@@ -1,8 +1,8 @@
-// Coordinator: runs a Script (a sweep, a trace) over agents, one per host. A state machine: messages and the
-// time go in, actions come out; it knows no bus and no clock. Agents gather, get their NICs' ids and the
-// run's key, work wave by wave, and are told to stop. A host whose agent falls silent or does not finish
-// while the others do is a finding; one that takes no part for another reason (no agent came, it ended with
-// its own words, it speaks another version) is not tested. The rest goes on without them. When most fall
+// Coordinator: runs a Script (a sweep, a trace) over agents, as a rule one per host. A state machine:
+// messages and the time go in, actions come out; it knows no bus and no clock. Agents gather, get their NICs'
+// ids and the run's key, work wave by wave, and are told to stop. A host whose agent falls silent or does not
+// finish while the others do is a finding; one that takes no part for another reason (no agent came, it ended
+// with its own words, it speaks another version) is not tested. The rest goes on without them. When most fall
 // silent at once it is the bus between: nobody is blamed, and if it stays so the run ends with what is known.
 #pragma once
 
@@ -28,10 +28,11 @@ struct CoordinatorTiming {
   Nanoseconds bus_silence = std::chrono::seconds(12);
 };
 
-/// What is expected of one host: its NICs by the name of their interface.
+/// What is expected of one agent: the NICs of its host that it serves, by the name of their interface.
 struct ExpectedHost {
   NodeId host;
   std::vector<NicAssignment> nics;
+  std::string agent = {};  // its name on the bus; empty: its host's. A host with several has them named.
 };
 
 struct SendToAgent {

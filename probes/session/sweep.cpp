@@ -192,7 +192,10 @@ void Sweep::note_counters() {
 
 Coverage Sweep::coverage() {
   Coverage covered = coverage_of(state_.fabric, state_.observations, state_.options.detect);
-  if (!scope_.empty()) narrow(covered, scope_);
+  if (!scope_.empty()) {
+    narrow(covered, scope_);
+    covered.out_of_scope_told_by = out_of_scope_told_by_;
+  }
   const auto left_out = [this](ChannelId channel) {
     return left_out_.contains(state_.fabric.source(channel)) ||
            left_out_.contains(state_.fabric.target(channel));

@@ -56,8 +56,12 @@ class Sweep final : public Script {
     left_out_.insert(nic);
   }
 
-  /// By channel: what the hosts of this run can use; the others are no gap either. Call before the run.
-  void limit_to(std::vector<bool> scope) { scope_ = std::move(scope); }
+  /// By channel: what the hosts of this run can use; the others are no gap either. `told_by`: what tells of
+  /// those without probes. Call before the run.
+  void limit_to(std::vector<bool> scope, std::optional<std::string> told_by = std::nullopt) {
+    scope_ = std::move(scope);
+    out_of_scope_told_by_ = std::move(told_by);
+  }
 
   /// May be called at any time: what is known so far.
   SweepReport finish();
@@ -92,6 +96,7 @@ class Sweep final : public Script {
   Part part_ = Part::mapping;
   std::set<PortId> left_out_;
   std::vector<bool> scope_;  // empty: the whole fabric
+  std::optional<std::string> out_of_scope_told_by_;
   HostExpectations expectations_;
   std::deque<std::unique_ptr<Stage>> stages_;  // of the current part
   int settlings_ = 0;

@@ -47,6 +47,55 @@ TEST_F(InfinibandLabTest, ASweepIsCleanThenNamesEachFaultAndIsCleanAgain) {
   EXPECT_EQ(healed.status, 0) << healed.text;
 }
 
+constexpr const char* kRails =
+    "rails: {groups: 2, hosts_per_group: 4, rails: 8, spines: 4, link: 200G}\nlab: {lmc: 2}\n";
+
+TEST_F(InfinibandLabTest, HostsOfEightNicsAreSweptByAFewOfThemAndWhatNoProbeTellsIsSaid) {
+  InfinibandLab lab(InfinibandLab::Shape{kRails});
+  ASSERT_EQ(lab.up.status, 0) << lab.up.text;
+  const auto clean = lab.sweep();
+  EXPECT_EQ(clean.status, 0) << clean.text << clean.errors;
+  EXPECT_THAT(clean.text, AllOf(HasSubstr("healthy"), HasSubstr("forwarding tables and the counters tell")));
+  // One on the way of probes, one that only the tables and counters tell.
+  EXPECT_EQ(lab.fault({"leaf2--spine3", "--loss", "10", "--from", "leaf2"}).status, 0);
+  EXPECT_EQ(lab.fault({"host7/p8--leaf16", "--down"}).status, 0);
+  const auto faulty = lab.sweep();
+  EXPECT_EQ(faulty.status, 2) << faulty.text;
+  EXPECT_THAT(faulty.text, AllOf(HasSubstr("leaf2--spine3 (from leaf2)"), HasSubstr("host7/p8")));
+}
+
+TEST_F(InfinibandLabTest, NodesThatWereRenamedOrReplacedAreThereAndAreSaidToBe) {
+  InfinibandLab lab(
+      InfinibandLab::Shape{"rails: {groups: 1, hosts_per_group: 3, rails: 2, spines: 2, link: 200G}\n"
+                           "lab: {descriptions: {host1: \"MT4123 ConnectX6   Mellanox Technologies\", "
+                           "host2/p2: \"ubuntu mlx5_1\"}, "
+                           "replaced: [host3/p1]}\n"});
+  ASSERT_EQ(lab.up.status, 0) << lab.up.errors;
+  const auto swept = lab.sweep();
+  EXPECT_EQ(swept.status, 0) << swept.text << swept.errors;
+  EXPECT_THAT(swept.errors,
+              AllOf(HasSubstr("renamed: host1 is now MT4123-ConnectX6"),
+                    HasSubstr("renamed: host2 is now ubuntu"), HasSubstr("replaced: host3/p1 (0x")));
+  EXPECT_EQ(lab.fault({"host3/p1--leaf1", "--down"}).status, 0) << "its adapter is the other one";
+  EXPECT_THAT(lab.sweep().text, HasSubstr("host3/p1"));
+}
+
+TEST_F(InfinibandLabTest, HostsOfTheLongestNamesAreSwept) {
+  std::string nodes;
+  std::string links;
+  for (int i = 1; i <= 2; ++i) {
+    const auto name = "h" + std::to_string(i) + "-" + std::string(61, 'a');
+    nodes += "  - {name: " + name + ", kind: host}\n  - {name: leaf" + std::to_string(i) + "}\n";
+    links += "  - {a: " + name + ", b: leaf" + std::to_string(i) + "}\n";
+  }
+  InfinibandLab lab(
+      InfinibandLab::Shape{"nodes:\n" + nodes + "links:\n" + links + "  - {a: leaf1, b: leaf2}\n"});
+  ASSERT_EQ(lab.up.status, 0) << lab.up.errors;
+  const auto swept = lab.sweep();
+  EXPECT_EQ(swept.status, 0) << swept.text << swept.errors;
+  EXPECT_EQ(lab.weft({"topology", "check", lab.file(), "--lab=" + lab.name()}).status, 0);
+}
+
 TEST_F(InfinibandLabTest, ALinkOfHalfItsWidthIsNamedAndWaitingIsCongestion) {
   InfinibandLab lab("{lmc: 1, slow_links: {leaf2--spine2: 200G}}");
   ASSERT_EQ(lab.up.status, 0) << lab.up.text;

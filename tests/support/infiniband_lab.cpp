@@ -27,13 +27,15 @@ std::string text_of(const std::string& path) {
 }  // namespace
 
 InfinibandLab::InfinibandLab(std::string_view lab_part, std::string_view rate)
+    : InfinibandLab(Shape{fmt::format(
+          "clos: {{leaves: 3, spines: 2, hosts_per_leaf: 2, link: {}}}\nlab: {}\n", rate, lab_part)}) {}
+
+InfinibandLab::InfinibandLab(const Shape& shape)
     : name_("ibtest-" + std::to_string(getpid())),
       path_("/tmp/weft-" + name_ + ".yaml"),
       out_("/tmp/weft-" + name_ + ".out"),
       launch_("/tmp/weft-" + name_ + ".sh") {
-  std::ofstream(path_)
-      << "fabric: ib-test\nkind: infiniband\nclos: {leaves: 3, spines: 2, hosts_per_leaf: 2, link: " << rate
-      << "}\nlab: " << lab_part << "\n";
+  std::ofstream(path_) << "fabric: ib-test\nkind: infiniband\n" << shape.text;
   up = weft({"lab", "up", path_, "--name", name_});
   if (up.status == 0) write_launcher();
 }

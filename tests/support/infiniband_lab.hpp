@@ -11,11 +11,17 @@
 
 namespace weft {
 
-/// Up as long as the object lives: three leaves, two spines, two hosts a leaf.
+/// Up as long as the object lives.
 class InfinibandLab {
  public:
-  /// `lab_part`: the fabric file's `lab`. Links of a rate that ibsim cannot say are its fastest.
+  /// Three leaves, two spines, two hosts a leaf. `lab_part`: the fabric file's `lab`. Links of a rate that
+  /// ibsim cannot say are its fastest.
   explicit InfinibandLab(std::string_view lab_part, std::string_view rate = "400G");
+  /// Of another shape: all of the fabric file but its first two lines.
+  struct Shape {
+    std::string text;
+  };
+  explicit InfinibandLab(const Shape& shape);
   ~InfinibandLab();
   InfinibandLab(const InfinibandLab&) = delete;
   InfinibandLab& operator=(const InfinibandLab&) = delete;

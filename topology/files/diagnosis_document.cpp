@@ -90,6 +90,7 @@ DiagnosisDocument diagnosis_document(const Fabric& fabric, const Diagnosis& diag
                        .unloaded = names_of(fabric, diagnosis.coverage.unloaded),
                        .rate_untested = names_of(fabric, diagnosis.coverage.rate_untested),
                        .out_of_scope = diagnosis.coverage.out_of_scope,
+                       .out_of_scope_told_by = diagnosis.coverage.out_of_scope_told_by,
                        .not_tested = {},
                        .cut_short = diagnosis.coverage.cut_short,
                        .complete = diagnosis.coverage.complete};

@@ -94,18 +94,19 @@ Result<NotTestedReport> as_not_tested(const JsonView& view) {
 Result<CoverageReport> as_coverage(const JsonView& view) {
   CoverageReport coverage;
   const auto untested = list_of(&as_not_tested);
-  const auto done =
-      in_turn([&] { return need_member(view, "channels", coverage.channels, as_count); },
-              [&] { return need_member(view, "probed", coverage.probed, as_count); },
-              [&] { return need_member(view, "paths", coverage.paths, as_count); },
-              [&] { return read_member(view, "missing", coverage.missing, read_texts); },
-              [&] { return read_member(view, "thin", coverage.thin, read_texts); },
-              [&] { return read_member(view, "unloaded", coverage.unloaded, read_texts); },
-              [&] { return read_member(view, "rate_untested", coverage.rate_untested, read_texts); },
-              [&] { return read_member(view, "out_of_scope", coverage.out_of_scope, as_count); },
-              [&] { return read_member(view, "not_tested", coverage.not_tested, untested); },
-              [&] { return read_member(view, "cut_short", coverage.cut_short, as_text); },
-              [&] { return read_member(view, "complete", coverage.complete, as_boolean); });
+  const auto done = in_turn(
+      [&] { return need_member(view, "channels", coverage.channels, as_count); },
+      [&] { return need_member(view, "probed", coverage.probed, as_count); },
+      [&] { return need_member(view, "paths", coverage.paths, as_count); },
+      [&] { return read_member(view, "missing", coverage.missing, read_texts); },
+      [&] { return read_member(view, "thin", coverage.thin, read_texts); },
+      [&] { return read_member(view, "unloaded", coverage.unloaded, read_texts); },
+      [&] { return read_member(view, "rate_untested", coverage.rate_untested, read_texts); },
+      [&] { return read_member(view, "out_of_scope", coverage.out_of_scope, as_count); },
+      [&] { return read_member(view, "out_of_scope_told_by", coverage.out_of_scope_told_by, as_text); },
+      [&] { return read_member(view, "not_tested", coverage.not_tested, untested); },
+      [&] { return read_member(view, "cut_short", coverage.cut_short, as_text); },
+      [&] { return read_member(view, "complete", coverage.complete, as_boolean); });
   if (!done) return pass_on(done);
   return coverage;
 }

@@ -4,7 +4,10 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <map>
+#include <set>
 
+#include "topology/base/check.hpp"
 #include "topology/files/yaml_fields.hpp"
 #include "topology/model/clos.hpp"
 #include "topology/model/fabric_builder.hpp"
@@ -15,8 +18,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array kNodeKeys{"name"sv,  "kind"sv, "tier"sv,  "pod"sv,
-                               "plane"sv, "guid"sv, "ports"sv, "guest"sv};
+constexpr std::array kNodeKeys{"name"sv, "kind"sv,  "tier"sv,       "pod"sv,  "plane"sv,
+                               "guid"sv, "ports"sv, "port_guids"sv, "guest"sv};
 constexpr std::array kLinkKeys{"a"sv, "b"sv, "rate"sv};
 constexpr std::array kTiers{Tier::host, Tier::leaf, Tier::spine, Tier::core};
 
@@ -25,6 +28,7 @@ struct NodeEntry {
   Node node = {};
   bool has_tier = false;
   std::vector<PortNumber> ports = {};
+  std::map<PortNumber, Guid> port_guids = {};
   bool guest = false;  // of the lab
 };
 
@@ -57,7 +61,7 @@ Result<Guid> yaml_guid(YamlView value, std::string_view key) {
   if (text.starts_with("0x")) text.remove_prefix(2);
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
-  if (error != std::errc{} || end != text.data() + text.size())
+  if (error != std::errc{} || end != text.data() + text.size() || number == 0)
     return value.error("{}: expected a GUID as in 0x0002c90300a1b2c3, found {}", key, value.described());
   return Guid(number);
 }
@@ -81,6 +85,24 @@ Result<std::vector<PortNumber>> yaml_ports(YamlView list, std::string_view key) 
   return ports;
 }
 
+/// {1: 0x0002c90300a1b2c4, 2: ...}
+Result<std::map<PortNumber, Guid>> yaml_port_guids(YamlView value, std::string_view key) {
+  if (value.kind() != YamlKind::map)
+    return value.error("{}: expected a map of port numbers to GUIDs, found {}", key, value.described());
+  std::map<PortNumber, Guid> guids;
+  for (auto at = value.first(); at;) {
+    const auto number = yaml_port_number(*at);
+    if (!number) return pass_on(number);
+    const auto guid_at = at->next();
+    if (!guid_at) break;
+    const auto guid = yaml_guid(*guid_at, key);
+    if (!guid) return pass_on(guid);
+    if (!guids.emplace(*number, *guid).second) return at->error("{}: port {} stands twice", key, at->text());
+    at = guid_at->next();
+  }
+  return guids;
+}
+
 Result<bool> yaml_truth(YamlView value, std::string_view key) {
   if (value.text() == "true") return true;
   if (value.text() == "false") return false;
@@ -93,14 +115,16 @@ Result<NodeEntry> read_node(YamlView where) {
   NodeEntry entry{.where = where};
   Node& node = entry.node;
   std::optional<Tier> tier;
-  const auto done = in_turn([&] { return fields->need_into("name", node.name, yaml_text); },
-                            [&] { return fields->read_into("kind", node.kind, yaml_node_kind); },
-                            [&] { return fields->read_into("tier", tier, yaml_tier); },
-                            [&] { return fields->read_into("pod", node.pod, yaml_count); },
-                            [&] { return fields->read_into("plane", node.plane, yaml_count); },
-                            [&] { return fields->read_into("guid", node.guid, yaml_guid); },
-                            [&] { return fields->read_into("ports", entry.ports, yaml_ports); },
-                            [&] { return fields->read_into("guest", entry.guest, yaml_truth); });
+  const auto done =
+      in_turn([&] { return fields->need_into("name", node.name, yaml_text); },
+              [&] { return fields->read_into("kind", node.kind, yaml_node_kind); },
+              [&] { return fields->read_into("tier", tier, yaml_tier); },
+              [&] { return fields->read_into("pod", node.pod, yaml_count); },
+              [&] { return fields->read_into("plane", node.plane, yaml_count); },
+              [&] { return fields->read_into("guid", node.guid, yaml_guid); },
+              [&] { return fields->read_into("ports", entry.ports, yaml_ports); },
+              [&] { return fields->read_into("port_guids", entry.port_guids, yaml_port_guids); },
+              [&] { return fields->read_into("guest", entry.guest, yaml_truth); });
   if (!done) return pass_on(done);
   const bool is_host = node.kind == NodeKind::host;
   if (entry.guest && !is_host) return where.error("node '{}': only a host can be a guest", node.name);
@@ -136,10 +160,23 @@ class ExplicitReader {
       if (const auto [at, is_new] = index_.emplace(entry->node.name, index); !is_new)
         return item->error("node '{}' stands twice, first in line {}", at->first,
                            nodes_[at->second].where.line());
+      if (const auto checked = check_guids(*entry); !checked) return checked;
       if (entry->guest) guests_.push_back(entry->node.name);
       nodes_.push_back(std::move(*entry));
     }
     if (nodes_.empty()) return list.error("nodes: expected at least one node");
+    return {};
+  }
+
+  /// A GUID is one node's, and one port's.
+  Result<void> check_guids(const NodeEntry& entry) {
+    if (entry.node.guid && !node_guids_.insert(*entry.node.guid).second)
+      return entry.where.error("node '{}': the GUID 0x{:x} is another node's too", entry.node.name,
+                               entry.node.guid->value());
+    for (const auto& [number, guid] : entry.port_guids)
+      if (!port_guids_.insert(guid).second)
+        return entry.where.error("node '{}': the GUID 0x{:x} is another port's too", entry.node.name,
+                                 guid.value());
     return {};
   }
 
@@ -206,10 +243,19 @@ class ExplicitReader {
       const auto id = builder_.add_node(std::move(entry.node));  // ids are the indices of nodes_
       if (!id) return entry.where.error("{}", id.error().message);
       for (const PortNumber number : entry.ports)
-        if (const auto port = builder_.add_port(*id, number); !port)
+        if (const auto port = builder_.add_port(*id, number, take_guid(entry, number)); !port)
           return entry.where.error("{}", port.error().message);
+      while (!entry.port_guids.empty()) {
+        const PortNumber number = entry.port_guids.begin()->first;
+        WEFT_CHECK(builder_.add_port(*id, number, take_guid(entry, number)).has_value());
+      }
     }
     return {};
+  }
+
+  static std::optional<Guid> take_guid(NodeEntry& entry, PortNumber number) {
+    const auto found = entry.port_guids.extract(number);
+    return found ? std::optional(found.mapped()) : std::nullopt;
   }
 
   Result<void> add_numbered_port(const End& end, YamlView where) {
@@ -244,6 +290,7 @@ class ExplicitReader {
   std::vector<NodeEntry> nodes_;
   std::vector<LinkEntry> links_;
   std::vector<std::string> guests_;
+  std::set<Guid> node_guids_, port_guids_;
   std::unordered_map<std::string, std::uint32_t> index_;
 };
 

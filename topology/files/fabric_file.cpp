@@ -23,8 +23,8 @@ constexpr std::array kFileKeys{"fabric"sv, "kind"sv,  "lab"sv,    "clos"sv,     
 constexpr std::array kClosKeys{"pods"sv, "leaves"sv, "spines"sv, "cores"sv, "hosts_per_leaf"sv, "link"sv};
 constexpr std::array kRailsKeys{"groups"sv, "hosts_per_group"sv, "rails"sv, "spines"sv,
                                 "pods"sv,   "cores"sv,           "link"sv};
-constexpr std::array kLabKeys{"link_rate"sv, "family"sv,     "mtu"sv,    "routing"sv,
-                              "lmc"sv,       "slow_links"sv, "guests"sv, "guest_image"sv};
+constexpr std::array kLabKeys{"link_rate"sv,  "family"sv,       "mtu"sv,      "routing"sv, "lmc"sv,
+                              "slow_links"sv, "descriptions"sv, "replaced"sv, "guests"sv,  "guest_image"sv};
 // What OpenSM calls its engines (opensm(8), -R).
 constexpr std::array kRoutingEngines{"minhop"sv, "updn"sv,   "dnup"sv, "ftree"sv,
                                      "lash"sv,   "dfsssp"sv, "sssp"sv, "dor"sv};
@@ -169,21 +169,40 @@ Result<std::uint8_t> yaml_lmc(YamlView value, std::string_view key) {
   return static_cast<std::uint8_t>(*lmc);
 }
 
-/// A map of link names to rates; whether such links exist is for those to say who know the fabric.
-Result<std::vector<std::pair<std::string, Bandwidth>>> yaml_slow_links(YamlView value, std::string_view key) {
+/// A map of names to values as `read_value` reads them; whether there is something of that name is for those
+/// to say who know the fabric. `example`: of such a map.
+template <class T>
+Result<std::vector<std::pair<std::string, T>>> yaml_named(YamlView value, std::string_view key,
+                                                          Result<T> (*read_value)(YamlView, std::string_view),
+                                                          std::string_view example) {
   if (value.kind() != YamlKind::map)
-    return value.error("{}: expected a map of links to rates, as in {{leaf1--spine2: 200G}}, found {}", key,
-                       value.described());
-  std::vector<std::pair<std::string, Bandwidth>> links;
+    return value.error("{}: expected a map as in {}, found {}", key, example, value.described());
+  std::vector<std::pair<std::string, T>> named;
   for (auto name = value.first(); name;) {
-    const auto rate_at = name->next();
-    if (!rate_at) break;
-    const auto rate = yaml_bandwidth(*rate_at, key);
-    if (!rate) return pass_on(rate);
-    links.emplace_back(std::string(name->text()), *rate);
-    name = rate_at->next();
+    const auto at = name->next();
+    if (!at) break;
+    auto read = read_value(*at, key);
+    if (!read) return pass_on(read);
+    named.emplace_back(std::string(name->text()), std::move(*read));
+    name = at->next();
   }
-  return links;
+  return named;
+}
+
+Result<std::vector<std::pair<std::string, Bandwidth>>> yaml_slow_links(YamlView value, std::string_view key) {
+  return yaml_named<Bandwidth>(value, key, yaml_bandwidth, "{leaf1--spine2: 200G}");
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> yaml_descriptions(YamlView value,
+                                                                           std::string_view key) {
+  return yaml_named<std::string>(value, key, yaml_text, "{host1: \"MT4123 ConnectX6\"}");
+}
+
+Result<std::vector<std::string>> yaml_names(YamlView list, std::string_view key) {
+  if (const auto checked = yaml_sequence(list, key); !checked) return pass_on(checked);
+  std::vector<std::string> names;
+  for (auto item = list.first(); item; item = item->next()) names.emplace_back(item->text());
+  return names;
 }
 
 /// `all`, or a list of hosts. An Error names what is no host.
@@ -243,13 +262,16 @@ Result<LabSettings> yaml_lab(YamlView where, std::string_view key) {
   const auto fields = YamlFields::read(where, key, kLabKeys);
   if (!fields) return pass_on(fields);
   LabSettings lab;
-  const auto done = in_turn([&] { return fields->read_into("link_rate", lab.link_rate, yaml_lab_rate); },
-                            [&] { return fields->read_into("family", lab.family, yaml_family); },
-                            [&] { return fields->read_into("mtu", lab.mtu, yaml_lab_mtu); },
-                            [&] { return fields->read_into("routing", lab.routing, yaml_routing); },
-                            [&] { return fields->read_into("lmc", lab.lmc, yaml_lmc); },
-                            [&] { return fields->read_into("slow_links", lab.slow_links, yaml_slow_links); },
-                            [&] { return fields->read_into("guest_image", lab.guest_image, yaml_text); });
+  const auto done =
+      in_turn([&] { return fields->read_into("link_rate", lab.link_rate, yaml_lab_rate); },
+              [&] { return fields->read_into("family", lab.family, yaml_family); },
+              [&] { return fields->read_into("mtu", lab.mtu, yaml_lab_mtu); },
+              [&] { return fields->read_into("routing", lab.routing, yaml_routing); },
+              [&] { return fields->read_into("lmc", lab.lmc, yaml_lmc); },
+              [&] { return fields->read_into("slow_links", lab.slow_links, yaml_slow_links); },
+              [&] { return fields->read_into("descriptions", lab.descriptions, yaml_descriptions); },
+              [&] { return fields->read_into("replaced", lab.replaced, yaml_names); },
+              [&] { return fields->read_into("guest_image", lab.guest_image, yaml_text); });
   if (!done) return pass_on(done);
   return lab;
 }

@@ -52,6 +52,16 @@ std::string exact(Fraction share) {
   return fmt::format("{}%", percent);
 }
 
+void put_port_guids(Text& out, const Fabric& fabric, std::span<const PortId> ports) {
+  const char* before = ", port_guids: {";
+  for (const PortId id : ports)
+    if (const Port& port = fabric.port(id); port.guid) {
+      put(out, "{}{}: 0x{:016x}", before, port.number.value(), port.guid->value());
+      before = ", ";
+    }
+  if (std::string_view(before) == ", ") put(out, "}}");
+}
+
 void put_node(Text& out, const Fabric& fabric, NodeId id) {
   const Node& node = fabric.node(id);
   put(out, "  - {{name: {}, kind: {}, tier: {}", scalar(node.name),
@@ -60,6 +70,7 @@ void put_node(Text& out, const Fabric& fabric, NodeId id) {
   if (node.plane) put(out, ", plane: {}", *node.plane);
   if (node.guid) put(out, ", guid: 0x{:016x}", node.guid->value());
   const auto ports = fabric.ports_of(id);
+  put_port_guids(out, fabric, ports);
   const auto has_cable = [&](PortId port) { return fabric.port(port).link.has_value(); };
   if (!std::ranges::all_of(ports, has_cable)) {
     put(out, ", ports: [");
@@ -83,7 +94,15 @@ void put_lab(Text& out, const LabSettings& lab) {
   if (!lab.slow_links.empty()) put(out, ", slow_links: {{");
   for (std::size_t i = 0; i < lab.slow_links.size(); ++i)
     put(out, "{}{}: {}", i > 0 ? ", " : "", lab.slow_links[i].first, exact(lab.slow_links[i].second));
-  put(out, "{}}}\n", lab.slow_links.empty() ? "" : "}");
+  if (!lab.slow_links.empty()) put(out, "}}");
+  if (!lab.descriptions.empty()) put(out, ", descriptions: {{");
+  for (std::size_t i = 0; i < lab.descriptions.size(); ++i)
+    put(out, "{}{}: {}", i > 0 ? ", " : "", scalar(lab.descriptions[i].first),
+        scalar(lab.descriptions[i].second));
+  if (!lab.descriptions.empty()) put(out, "}}");
+  for (std::size_t i = 0; i < lab.replaced.size(); ++i)
+    put(out, "{}{}", i > 0 ? ", " : ", replaced: [", scalar(lab.replaced[i]));
+  put(out, "{}}}\n", lab.replaced.empty() ? "" : "]");
 }
 
 void put_tolerance(Text& out, const StatedTolerance& stated) {

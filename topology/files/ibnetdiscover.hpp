@@ -13,7 +13,9 @@ namespace weft {
 /// line that no ibnetdiscover writes (its number is named).
 Result<IbSubnet> parse_ibnetdiscover(std::string_view text);
 
-/// The dump of a fabric. Ports that have no cable are left out.
-std::string write_ibnetdiscover(const Fabric& fabric, const InfinibandInventory& inventory);
+/// The dump of a fabric. Ports that have no cable are left out. `descriptions`: of nodes that describe
+/// themselves otherwise than by their names.
+std::string write_ibnetdiscover(const Fabric& fabric, const InfinibandInventory& inventory,
+                                const IbNodeNames& descriptions = {});
 
 }  // namespace weft

@@ -50,13 +50,15 @@ class DumpLine {
     return DumpLine(rest_.substr(at + key.size())).number<std::uint16_t>();
   }
 
-  std::string_view last_word() const {
-    const auto end = rest_.find_last_not_of(" \t\r");
-    if (end == std::string_view::npos) return {};
-    const auto before = rest_.find_last_of(" \t", end);
-    const auto begin = before == std::string_view::npos ? 0 : before + 1;
-    return rest_.substr(begin, end + 1 - begin);
+  /// The next word; empty: the line is over.
+  std::string_view word() {
+    skip_blanks();
+    const auto text = rest_.substr(0, rest_.find_first_of(" \t\r"));
+    rest_.remove_prefix(text.size());
+    return text;
   }
+
+  std::string_view rest() const { return rest_; }
 
  private:
   std::string_view rest_;

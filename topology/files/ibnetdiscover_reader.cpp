@@ -6,18 +6,30 @@
 namespace weft {
 namespace {
 
-/// "S-0002c90200423e68" or "H-...": the GUID and whether it is a switch.
+enum class DumpedKind : std::uint8_t { adapter, switch_, router };
+
+/// "S-0002c90200423e68", "H-..." or "R-...": the GUID and what it is.
 struct NodeKey {
   Guid guid;
-  bool is_switch = false;
+  DumpedKind kind = DumpedKind::adapter;
 };
 
 std::optional<NodeKey> node_key(std::string_view text) {
   if (text.size() < 3 || text[1] != '-') return std::nullopt;
   std::uint64_t guid = 0;
   const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), guid, 16);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return NodeKey{Guid(guid), text[0] == 'S'};
+  if (error != std::errc{} || end != text.data() + text.size() || guid == 0) return std::nullopt;
+  return NodeKey{Guid(guid), text[0] == 'S'   ? DumpedKind::switch_
+                             : text[0] == 'R' ? DumpedKind::router
+                                              : DumpedKind::adapter};
+}
+
+IbSubnetNode node_of(const NodeKey& key, IbNode about) {
+  return {.is_switch = key.kind == DumpedKind::switch_,
+          .guid = key.guid,
+          .about = std::move(about),
+          .ports = {},
+          .is_router = key.kind == DumpedKind::router};
 }
 
 std::optional<LidRange> lid_range(std::optional<std::uint16_t> lid, std::optional<std::uint16_t> lmc) {
@@ -34,6 +46,13 @@ struct PortLine {
   std::string far_name;
 };
 
+/// "]" and, of -g, what stands on the front of a chassis: "[ext 5]".
+bool take_bracket(DumpLine& line) {
+  if (!line.take("]")) return false;
+  if (!line.take("[ext ")) return true;
+  return line.number<unsigned>().has_value() && line.take("]");
+}
+
 std::optional<Guid> take_guid(DumpLine& line) {
   if (!line.take("(")) return std::nullopt;
   const auto value = line.number<std::uint64_t>(16);
@@ -48,11 +67,49 @@ void read_comment(DumpLine& line, PortLine& into) {
     into.port.lids = lid_range(lid, lmc);
   }
   if (const auto name = line.quoted(true)) into.far_name = outside_text(*name);
-  const auto word = line.last_word();  // 4xNDR
-  const auto x = word.find('x');
-  if (x == std::string_view::npos) return;
-  into.port.width = parse_link_width(word.substr(0, x + 1));
-  into.port.speed = parse_link_speed(word.substr(x + 1));
+  for (auto word = line.word(); !word.empty(); word = line.word()) {  // 4xNDR
+    const auto x = word.find('x');
+    if (x == std::string_view::npos) continue;
+    into.port.width = parse_link_width(word.substr(0, x + 1));
+    into.port.speed = parse_link_speed(word.substr(x + 1));
+    if (into.port.width) return;
+  }
+}
+
+/// One end in a line of `ibnetdiscover -p`: `SW     2 19 0x0002c90200423e68`.
+struct ReportEnd {
+  DumpedKind kind = DumpedKind::adapter;
+  std::optional<LidRange> lids;
+  std::uint8_t port = 0;
+  Guid guid;
+};
+
+std::optional<ReportEnd> take_report_end(DumpLine& line) {
+  ReportEnd end;
+  if (line.take("SW "))
+    end.kind = DumpedKind::switch_;
+  else if (line.take("RT "))
+    end.kind = DumpedKind::router;
+  else if (!line.take("CA "))
+    return std::nullopt;
+  end.lids = lid_range(line.number<std::uint16_t>(), 0);
+  const auto port = line.number<std::uint8_t>();
+  const auto guid = line.number<std::uint64_t>(16);
+  if (!port || *port == 0 || !guid) return std::nullopt;
+  end.port = *port;
+  end.guid = Guid(*guid);
+  return end;
+}
+
+/// ( 'name' - 'other name' )
+std::pair<std::string_view, std::string_view> names_in_report(std::string_view rest) {
+  const auto open = rest.find("( '");
+  const auto middle = rest.rfind("' - '");
+  const auto close = rest.rfind("' )");
+  if (open == std::string_view::npos || middle == std::string_view::npos || close < middle + 5 ||
+      close == std::string_view::npos || middle < open + 3)
+    return {};
+  return {rest.substr(open + 3, middle - open - 3), rest.substr(middle + 5, close - middle - 5)};
 }
 
 class Reader {
@@ -62,13 +119,20 @@ class Reader {
       ++line_number_;
       const auto end = text.find('\n');
       const bool complete = end != std::string_view::npos;
+      is_cut_ = !complete;
       const auto done = read_line(text.substr(0, end));
       text = complete ? text.substr(end + 1) : std::string_view();
       if (!done && complete) return pass_on(done);
       if (!done) subnet_.remarks.push_back(fmt::format("the dump ends within line {}", line_number_));
     }
     if (subnet_.nodes.empty())
-      return fail(ErrorKind::invalid_input, "no node: expected the output of ibnetdiscover");
+      return fail(ErrorKind::invalid_input, "no node: expected the output of ibnetdiscover{}",
+                  strangers_ == 0
+                      ? ""
+                      : fmt::format("; line {} is none of its lines: '{}'", stranger_at_, stranger_));
+    if (strangers_ > 0)
+      subnet_.remarks.push_back(fmt::format("{} lines are none of ibnetdiscover's, as line {}: '{}'",
+                                            strangers_, stranger_at_, stranger_));
     add_missing_sides();
     return std::move(subnet_);
   }
@@ -86,11 +150,62 @@ class Reader {
     if (line.take("vendid=")) return assign(line, about_.vendor);
     if (line.take("devid=")) return assign(line, about_.device);
     if (line.take("sysimgguid=")) return assign_guid(line);
-    if (line.take("Switch")) return begin_node(line, true);
-    if (line.take("Ca") || line.take("Hca") || line.take("Rt")) return begin_node(line, false);
+    if (line.take("Switch\t") || line.take("Switch ")) return begin_node(line, DumpedKind::switch_);
+    for (const char* word : {"Ca\t", "Ca ", "Hca\t", "Hca "})
+      if (line.take(word)) return begin_node(line, DumpedKind::adapter);
+    if (line.take("Rt\t") || line.take("Rt ")) return begin_node(line, DumpedKind::router);
     if (line.take("[")) return take_port(line);
-    if (text.find('=') != std::string_view::npos) return {};  // switchguid=: the node line has it too
-    return bad("'{}' is no line of an ibnetdiscover dump", outside_text(text.substr(0, 60)));
+    for (const char* word : {"switchguid=", "caguid=", "rtguid="})  // the node line has it too
+      if (line.take(word)) return {};
+    for (const char* word : {"Chassis ", "Non-Chassis Nodes", "Hostname:"})  // of -g
+      if (line.take(word)) return {};
+    if (DumpLine report(text); take_report_end(report)) return take_report(text);
+    return pass_over(text);
+  }
+
+  /// A warning of the program among what it wrote, as a rule.
+  Result<void> pass_over(std::string_view text) {
+    if (is_cut_) return bad("cut short");
+    if (strangers_++ > 0) return {};
+    stranger_at_ = line_number_;
+    stranger_ = outside_text(text.substr(0, 60));
+    return {};
+  }
+
+  /// A line of `ibnetdiscover -p`. It has the GUIDs of ports alone: of an adapter each is a node.
+  Result<void> take_report(std::string_view text) {
+    DumpLine line(text);
+    const auto near = take_report_end(line);
+    const auto width = parse_link_width(line.word());
+    const auto speed = parse_link_speed(line.word());
+    if (!line.take("- ")) return {};  // no cable
+    const auto far = take_report_end(line);
+    if (!far) return bad("expected the other end of the cable");
+    const auto names = names_in_report(line.rest());
+    const auto own = report_node(*near, names.first);
+    report_node(*far, names.second);
+    IbSubnetPort port{
+        .guid = near->guid, .width = width, .speed = speed, .peer = IbSubnetPort::Peer{far->guid, far->port}};
+    if (near->kind != DumpedKind::switch_) port.lids = near->lids;
+    if (!subnet_.nodes[own].ports.emplace(near->port, port).second)
+      return bad("port {} of 0x{:x} stands twice", near->port, near->guid.value());
+    lines_.push_back({near->guid, PortLine{.number = near->port,
+                                           .port = port,
+                                           .far = {far->guid, far->kind},
+                                           .far_guid = far->guid,
+                                           .far_name = outside_text(names.second)}});
+    return {};
+  }
+
+  std::size_t report_node(const ReportEnd& end, std::string_view name) {
+    const auto [found, is_new] = index_.emplace(end.guid, subnet_.nodes.size());
+    if (is_new) {
+      subnet_.nodes.push_back(node_of({end.guid, end.kind}, {.description = outside_text(name)}));
+      if (end.kind == DumpedKind::switch_) subnet_.nodes.back().about.lids = end.lids;
+    }
+    auto& count = subnet_.nodes[found->second].about.port_count;
+    count = std::max(count, end.port);
+    return found->second;
   }
 
   template <class Number>
@@ -108,7 +223,7 @@ class Reader {
   }
 
   /// `Switch	36 "S-0008f10500200040"		# "name" base port 0 lid 6 lmc 0`
-  Result<void> begin_node(DumpLine& line, bool is_switch) {
+  Result<void> begin_node(DumpLine& line, DumpedKind kind) {
     const auto ports = line.number<std::uint8_t>();
     const auto id = line.quoted();
     const auto key = id ? node_key(*id) : std::nullopt;
@@ -117,11 +232,11 @@ class Reader {
     about_.port_count = *ports;
     if (line.take("#"))
       if (const auto description = line.quoted(true)) about_.description = outside_text(*description);
-    if (is_switch) about_.lids = lid_range(line.after(" lid "), line.after(" lmc "));
+    if (kind == DumpedKind::switch_) about_.lids = lid_range(line.after(" lid "), line.after(" lmc "));
     current_ = subnet_.nodes.size();
     if (!index_.emplace(key->guid, current_).second)
       return bad("node 0x{:x} stands twice", key->guid.value());
-    subnet_.nodes.push_back(IbSubnetNode{is_switch, key->guid, std::exchange(about_, IbNode{}), {}});
+    subnet_.nodes.push_back(node_of(*key, std::exchange(about_, IbNode{})));
     return {};
   }
 
@@ -131,7 +246,7 @@ class Reader {
     IbSubnetNode& node = subnet_.nodes[current_];
     PortLine read;
     const auto number = line.number<std::uint8_t>();
-    if (!number || !line.take("]") || *number == 0 || *number > node.about.port_count)
+    if (!number || !take_bracket(line) || *number == 0 || *number > node.about.port_count)
       return bad("expected a port number from 1 to {} in brackets", node.about.port_count);
     read.number = *number;
     read.port.guid = take_guid(line).value_or(node.guid);
@@ -139,7 +254,8 @@ class Reader {
     const auto key = id ? node_key(*id) : std::nullopt;
     std::optional<std::uint8_t> far;
     if (key && line.take("[")) far = line.number<std::uint8_t>();
-    if (!far || *far == 0 || !line.take("]")) return bad("expected the other end, as in \"S-0002c9...\"[7]");
+    if (!far || *far == 0 || !take_bracket(line))
+      return bad("expected the other end, as in \"S-0002c9...\"[7]");
     read.far = *key;
     read.port.peer = IbSubnetPort::Peer{key->guid, *far};
     read.far_guid = take_guid(line);
@@ -155,7 +271,7 @@ class Reader {
       const auto& far = *line.port.peer;
       const auto [found, is_new] = index_.emplace(far.node, subnet_.nodes.size());
       if (is_new) {
-        subnet_.nodes.push_back({line.far.is_switch, far.node, {.description = line.far_name}, {}});
+        subnet_.nodes.push_back(node_of({far.node, line.far.kind}, {.description = line.far_name}));
         subnet_.remarks.push_back(fmt::format("node 0x{:x} '{}' is known from its neighbours alone",
                                               far.node.value(), line.far_name));
       }
@@ -176,6 +292,10 @@ class Reader {
   IbNode about_;  // of the node whose line comes next
   std::size_t current_ = 0;
   std::size_t line_number_ = 0;
+  bool is_cut_ = false;        // the line in hand has no end
+  std::size_t strangers_ = 0;  // lines that ibnetdiscover does not write; the first of them:
+  std::size_t stranger_at_ = 0;
+  std::string stranger_;
   std::unordered_map<Guid, std::size_t> index_;
   std::vector<std::pair<Guid, PortLine>> lines_;
 };

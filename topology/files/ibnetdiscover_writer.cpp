@@ -6,6 +6,8 @@
 namespace weft {
 namespace {
 
+constexpr std::size_t kLongestDescription = 64;  // of NodeDescription (IBTA vol. 1, 14.2.5.2)
+
 /// One adapter or switch: the ports of one node GUID.
 struct Device {
   Guid guid;
@@ -14,8 +16,8 @@ struct Device {
 
 class Writer {
  public:
-  Writer(const Fabric& fabric, const InfinibandInventory& inventory)
-      : fabric_(fabric), inventory_(inventory) {}
+  Writer(const Fabric& fabric, const InfinibandInventory& inventory, const IbNodeNames& descriptions)
+      : fabric_(fabric), inventory_(inventory), descriptions_(descriptions) {}
 
   std::string write() {
     for (std::uint32_t n = 0; n < fabric_.node_count(); ++n) {
@@ -50,11 +52,13 @@ class Writer {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
   }
 
-  /// How the node describes itself; a host numbers its adapters, as drivers do.
-  void put_description(NodeId node, std::size_t device) {
-    put("\"{}", fabric_.name_of(node));
-    if (fabric_.is_host(node)) put(" mlx5_{}", device);
-    text_ += '"';
+  /// How the node describes itself; a host numbers its adapters, as drivers do, where there is room for it.
+  void put_description(NodeId node, Guid guid, std::size_t device) {
+    if (const auto other = descriptions_.find(guid); other != descriptions_.end())
+      return put("\"{}\"", other->second);
+    const auto suffix = fabric_.is_host(node) ? fmt::format(" mlx5_{}", device) : std::string();
+    const bool fits = fabric_.name_of(node).size() + suffix.size() <= kLongestDescription;
+    put("\"{}{}\"", fabric_.name_of(node), fits ? suffix : "");
   }
 
   void write_device(NodeId id, const Device& device, std::size_t index) {
@@ -69,7 +73,7 @@ class Writer {
       put("switchguid=0x{:x}({:x})\nSwitch\t{} \"S-{:016x}\"\t\t# ", guid, guid, count, guid);
     else
       put("caguid=0x{:x}\nCa\t{} \"H-{:016x}\"\t\t# ", guid, count, guid);
-    put_description(id, index);
+    put_description(id, device.guid, index);
     if (is_switch) {
       text_ += " base port 0 ";
       put_lids(node.lids);
@@ -96,7 +100,7 @@ class Writer {
       put_lids(own.lids);
       text_ += ' ';
     }
-    put_description(node_of(far), device_index(far));
+    put_description(node_of(far), about(far).node_guid, device_index(far));
     put(" lid {}", far_lids ? far_lids->base.value() : 0);
     if (own.width && own.speed) put(" {}{}", to_string(*own.width), to_string(*own.speed));
     text_ += '\n';
@@ -118,13 +122,15 @@ class Writer {
 
   const Fabric& fabric_;
   const InfinibandInventory& inventory_;
+  const IbNodeNames& descriptions_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string write_ibnetdiscover(const Fabric& fabric, const InfinibandInventory& inventory) {
-  return Writer(fabric, inventory).write();
+std::string write_ibnetdiscover(const Fabric& fabric, const InfinibandInventory& inventory,
+                                const IbNodeNames& descriptions) {
+  return Writer(fabric, inventory, descriptions).write();
 }
 
 }  // namespace weft

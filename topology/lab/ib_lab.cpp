@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
-#include <set>
 
 #include "topology/base/check.hpp"
 #include "topology/files/fabric_file.hpp"
@@ -11,6 +10,7 @@
 #include "topology/lab/processes.hpp"
 #include "topology/model/fabric_builder.hpp"
 #include "topology/model/ib_design.hpp"
+#include "topology/routing/spread_nics.hpp"
 
 namespace weft {
 namespace {
@@ -24,7 +24,8 @@ template <class Rate>
 Fabric with_rates(const Fabric& fabric, Rate rate_of) {
   FabricBuilder builder(fabric.name(), fabric.kind());
   for (const Node& node : fabric.nodes()) WEFT_CHECK(builder.add_node(node).has_value());
-  for (const Port& port : fabric.ports()) WEFT_CHECK(builder.add_port(port.node, port.number).has_value());
+  for (const Port& port : fabric.ports())
+    WEFT_CHECK(builder.add_port(port.node, port.number, port.guid).has_value());
   for (std::uint32_t l = 0; l < fabric.link_count(); ++l) {
     const Link& link = fabric.link(LinkId(l));
     WEFT_CHECK(builder.add_link(link.a, link.b, rate_of(LinkId(l))).has_value());
@@ -43,6 +44,66 @@ Result<Fabric> with_slow_links(const Fabric& fabric, const LabSettings& settings
     const auto found = slow.find(id);
     return found == slow.end() ? fabric.link(id).rate : found->second;
   });
+}
+
+/// The ports of a node, or the one of a NIC.
+Result<std::vector<PortId>> ports_named(const Fabric& fabric, const std::string& name) {
+  if (const auto node = fabric.find_node(name)) {
+    const auto ports = fabric.ports_of(*node);
+    return std::vector<PortId>(ports.begin(), ports.end());
+  }
+  const auto nic = fabric.find_nic(name);
+  if (!nic) return pass_on(nic);
+  return std::vector<PortId>{*nic};
+}
+
+/// A GUID that no other node or port of the lab has: of another range than the design's.
+Guid other_guid(Guid guid) { return Guid(guid.value() ^ 0x0000'0100'0000'0000); }
+
+/// What is there, where some of it was replaced: the same but for its GUIDs.
+Result<InfinibandInventory> built_inventory(const Fabric& fabric, const LabSettings& settings) {
+  auto inventory = design_inventory(fabric, kFastestInIbsim);
+  for (const auto& name : settings.replaced) {
+    const auto ports = ports_named(fabric, name);
+    if (!ports) return pass_on(ports, "lab: replaced");
+    for (const PortId port : *ports) {
+      IbPort& about = inventory.ports[port.value()];
+      about.node_guid = other_guid(about.node_guid);
+      about.port_guid = other_guid(about.port_guid);
+    }
+  }
+  return inventory;
+}
+
+Result<IbNodeNames> built_descriptions(const Fabric& fabric, const InfinibandInventory& built,
+                                       const LabSettings& settings) {
+  IbNodeNames descriptions;
+  for (const auto& [name, description] : settings.descriptions) {
+    const auto ports = ports_named(fabric, name);
+    if (!ports) return pass_on(ports, "lab: descriptions");
+    for (const PortId port : *ports) descriptions[built.ports[port.value()].node_guid] = description;
+  }
+  return descriptions;
+}
+
+/// With the GUIDs of its design, so that what is there can be told from what should be.
+Fabric with_guids(const Fabric& fabric) {
+  const auto inventory = design_inventory(fabric, kFastestInIbsim);
+  FabricBuilder builder(fabric.name(), fabric.kind());
+  for (std::uint32_t n = 0; n < fabric.node_count(); ++n) {
+    Node node = fabric.node(NodeId(n));
+    const auto ports = fabric.ports_of(NodeId(n));
+    if ((node.kind == NodeKind::host || !node.guid) && !ports.empty())
+      node.guid = inventory.ports[ports.front().value()].node_guid;
+    WEFT_CHECK(builder.add_node(std::move(node)).has_value());
+  }
+  for (std::uint32_t p = 0; p < fabric.port_count(); ++p) {
+    const Port& port = fabric.port(PortId(p));
+    const auto guid = fabric.is_host(port.node) ? std::optional(inventory.ports[p].port_guid) : std::nullopt;
+    WEFT_CHECK(builder.add_port(port.node, port.number, guid).has_value());
+  }
+  for (const Link& link : fabric.links()) WEFT_CHECK(builder.add_link(link.a, link.b, link.rate).has_value());
+  return std::move(builder).build();
 }
 
 fs::path place(const std::string& name, const fs::path& root) { return root / name; }
@@ -65,14 +126,16 @@ std::string socket_name(const std::string& name, const fs::path& directory) {
   return fmt::format("weft-{}-{:x}", name, std::hash<std::string>{}(directory.string()));
 }
 
-IbLab describe(const std::string& name, const fs::path& directory, const Fabric& fabric,
-               const LabSettings& settings) {
-  return {.name = name,
-          .directory = directory,
-          .sockets = socket_name(name, directory),
-          .fabric = at_ibsim_rates(fabric),
-          .inventory = design_inventory(fabric, kFastestInIbsim),
-          .settings = settings};
+Result<IbLab> describe(const std::string& name, const fs::path& directory, const Fabric& fabric,
+                       const LabSettings& settings) {
+  auto inventory = built_inventory(fabric, settings);
+  if (!inventory) return pass_on(inventory);
+  return IbLab{.name = name,
+               .directory = directory,
+               .sockets = socket_name(name, directory),
+               .fabric = at_ibsim_rates(fabric),
+               .inventory = std::move(*inventory),
+               .settings = settings};
 }
 
 }  // namespace
@@ -97,15 +160,7 @@ std::vector<std::string> IbLab::environment_for_commands() const {
   return ibsim_environment(sockets, last.value_or(Guid()), true);
 }
 
-std::vector<PortId> IbLab::agents() const {
-  std::set<NodeId> leaves;
-  std::vector<PortId> chosen;
-  for (const PortId nic : fabric.nics())
-    if (const auto out = fabric.channel_from(nic);
-        chosen.size() < kMostIbsimAgents && leaves.insert(fabric.target_node(*out)).second)
-      chosen.push_back(nic);
-  return chosen;
-}
+std::vector<PortId> IbLab::agents() const { return spread_nics(fabric, kMostIbsimAgents); }
 
 std::optional<std::string> ib_lab_engine(const IbLab& lab) {
   const auto log = read_text_file(lab.directory / "opensm.log", kLargestState);
@@ -128,15 +183,23 @@ Result<IbLab> ib_lab_up(const std::string& name, const Fabric& fabric, const Lab
   if (const auto there = ib_lab_open(name, root))
     return fail(ErrorKind::conflict, "lab {} is up already: weft lab down --name {} ends it", name, name);
   ib_lab_down(name, root);
-  const auto built = with_slow_links(fabric, settings);
+  // Of their own, so that another process, which reads them from the lab's file, means the same ones.
+  const Fabric design = with_guids(fabric);
+  const auto built = with_slow_links(design, settings);
   if (!built) return pass_on(built);
   // The fabric's own top speed stays the measure when a slow link changes the rates.
-  const IbLab lab = describe(name, directory, fabric, settings);
-  auto simulator = IbSimulator::start(*built, design_inventory(*built, kFastestInIbsim),
+  auto lab = describe(name, directory, design, settings);
+  if (!lab) return lab;
+  const auto inventory = built_inventory(*built, settings);
+  if (!inventory) return pass_on(inventory);
+  auto descriptions = built_descriptions(*built, *inventory, settings);
+  if (!descriptions) return pass_on(descriptions);
+  auto simulator = IbSimulator::start(*built, *inventory,
                                       {.directory = directory,
-                                       .name = lab.sockets,
+                                       .name = lab->sockets,
                                        .routing = settings.routing,
                                        .lmc = settings.lmc,
+                                       .descriptions = std::move(*descriptions),
                                        .outlives_us = true},
                                       stop);
   if (!simulator) {
@@ -144,7 +207,7 @@ Result<IbLab> ib_lab_up(const std::string& name, const Fabric& fabric, const Lab
     return pass_on(simulator);
   }
   auto kept = keep_processes(directory, {simulator->simulator().pid(), simulator->subnet_manager().pid()});
-  if (kept) kept = write_text_file(directory / "fabric.yaml", write_fabric_file(fabric, settings));
+  if (kept) kept = write_text_file(directory / "fabric.yaml", write_fabric_file(design, settings));
   if (!kept) return pass_on(kept);
   std::move(*simulator).leave_running();
   return lab;

@@ -15,15 +15,16 @@ namespace weft {
 struct IbLab {
   std::string name;
   std::filesystem::path directory;
-  std::string sockets;            // the name of ibsim's sockets
-  Fabric fabric;                  // as it should be, at the rates that ibsim can say (4xHDR at most)
-  InfinibandInventory inventory;  // as designed: GUIDs and ports; LIDs are the subnet manager's
+  std::string sockets;  // the name of ibsim's sockets
+  Fabric fabric;        // as it should be, at the rates that ibsim can say (4xHDR at most), with GUIDs
+  InfinibandInventory inventory;  // as built: GUIDs and ports; LIDs are the subnet manager's
   LabSettings settings;
 
   /// Variables for a program that reaches the fabric through this NIC, or through the first switch but one.
   std::vector<std::string> environment_at(PortId nic) const;
   std::vector<std::string> environment_for_commands() const;
-  /// The NICs that get an agent: one host of each leaf, kMostIbsimAgents in all.
+  /// The NICs that get an agent, several of one host included: kMostIbsimAgents at most, each on another leaf
+  /// as far as these go.
   std::vector<PortId> agents() const;
 };
 

@@ -181,7 +181,9 @@ Result<IbSimulator> IbSimulator::start(const Fabric& fabric, const InfinibandInv
     return fail(ErrorKind::absent, "ibsim's preload library is not here: install ibsim-utils (and opensm)");
   const auto at = first_switch(fabric, inventory);
   if (!at) return fail(ErrorKind::invalid_input, "fabric {} has no switch to run OpenSM at", fabric.name());
-  if (const auto made = make_directory(spec.directory, write_ibnetdiscover(fabric, inventory)); !made)
+  if (const auto made =
+          make_directory(spec.directory, write_ibnetdiscover(fabric, inventory, spec.descriptions));
+      !made)
     return pass_on(made);
   auto ibsim = start_ibsim(spec, sizes_of(fabric, inventory));
   if (!ibsim) return pass_on(ibsim, "starting ibsim");

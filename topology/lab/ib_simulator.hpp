@@ -7,7 +7,7 @@
 #include <stop_token>
 
 #include "topology/lab/child_process.hpp"
-#include "topology/model/infiniband.hpp"
+#include "topology/model/ib_subnet.hpp"
 
 namespace weft {
 
@@ -16,6 +16,7 @@ struct IbSimulatorSpec {
   std::string name;                 // of its sockets: unique on this machine
   std::string routing = "minhop";   // OpenSM's engine
   std::uint8_t lmc = 0;
+  IbNodeNames descriptions = {};                 // of nodes that do not say their names
   bool outlives_us = false;                      // runs on when this process ends
   bool one_sm_sweep = false;                     // OpenSM sets the fabric up and ends
   Nanoseconds limit = std::chrono::seconds(60);  // for the fabric to come up

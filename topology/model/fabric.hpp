@@ -27,14 +27,16 @@ struct Node {
   Tier tier = Tier::leaf;
   std::optional<std::uint32_t> pod = std::nullopt;  // from 1; three-tier fabrics
   std::optional<std::uint32_t> plane =
-      std::nullopt;                         // from 1; spines and cores joined to one share of the cores
-  std::optional<Guid> guid = std::nullopt;  // InfiniBand node GUID
+      std::nullopt;  // from 1; spines and cores joined to one share of the cores
+  /// InfiniBand node GUID, of a host its first adapter's: what the node is, whatever it is called.
+  std::optional<Guid> guid = std::nullopt;
 };
 
 struct Port {
   NodeId node;
   PortNumber number;                          // from 1, unique within the node
   std::optional<LinkId> link = std::nullopt;  // absent: no cable
+  std::optional<Guid> guid = std::nullopt;  // InfiniBand port GUID; NICs: which port it is, whatever its name
 };
 
 struct Link {

@@ -40,12 +40,12 @@ Result<NodeId> FabricBuilder::add_node(Node node) {
   return id;
 }
 
-Result<PortId> FabricBuilder::add_port(NodeId node, PortNumber number) {
+Result<PortId> FabricBuilder::add_port(NodeId node, PortNumber number, std::optional<Guid> guid) {
   WEFT_CHECK(node.value() < fabric_.nodes_.size());
   if (find_port(node, number))
     return fail(ErrorKind::invalid_input, "port {}/p{} stands twice", this->node(node).name, number.value());
   const PortId id(static_cast<std::uint32_t>(fabric_.ports_.size()));
-  fabric_.ports_.push_back(Port{.node = node, .number = number});
+  fabric_.ports_.push_back(Port{.node = node, .number = number, .guid = guid});
   auto& ports = fabric_.ports_of_[node.value()];
   const auto after = [this](PortNumber n, PortId p) { return n < fabric_.port(p).number; };
   ports.insert(std::upper_bound(ports.begin(), ports.end(), number, after), id);

@@ -15,7 +15,7 @@ class FabricBuilder {
   /// A node name is letters, digits, '.', '_', ':' and '-' (not "--" nor "->"), 1 to 64 characters, unique.
   Result<NodeId> add_node(Node node);
   /// A port with a number not yet used on that node, without a cable.
-  Result<PortId> add_port(NodeId node, PortNumber number);
+  Result<PortId> add_port(NodeId node, PortNumber number, std::optional<Guid> guid = std::nullopt);
   /// The port after the highest number of that node.
   PortId add_next_port(NodeId node);
   /// A cable between two ports that have none, on different nodes; the rate above zero.

@@ -9,7 +9,7 @@ namespace {
 // Made-up GUIDs: the locally administered bit is set, so that no maker's numbers are met.
 constexpr std::uint64_t kAdapters = 0x0277'6501'0000'0000;
 constexpr std::uint64_t kSwitches = 0x0277'6502'0000'0000;
-constexpr std::uint64_t kStep = 0x10;  // room for the port GUIDs of an adapter
+constexpr std::uint64_t kStep = 0x10;  // the GUID of an adapter's port is the next one, as ibsim has it
 constexpr std::uint32_t kVendor = 0x7765;
 
 struct Shape {
@@ -48,7 +48,9 @@ class Design {
   }
 
   void describe_port(PortId port, bool is_host, std::uint64_t switch_guid) {
-    const std::uint64_t guid = is_host ? kAdapters + port.value() * kStep : switch_guid;
+    const auto own = fabric_.port(port).guid;
+    const std::uint64_t adapter = own ? own->value() - 1 : kAdapters + port.value() * kStep;
+    const std::uint64_t guid = is_host ? adapter : switch_guid;
     IbPort& about = inventory_.ports[port.value()];
     about = {.node_guid = Guid(guid),
              .port_guid = Guid(is_host ? guid + 1 : guid),

@@ -6,8 +6,9 @@
 
 namespace weft {
 
-/// Each NIC an adapter of its own; GUIDs count in the order of nodes and ports. The fabric's fastest links
-/// are 4x of their speed, `fastest` at most; slower ones as many lanes fewer, or slower lanes.
+/// Each NIC an adapter of its own; GUIDs are the fabric's, the others count in the order of nodes and ports.
+/// The fabric's fastest links are 4x of their speed, `fastest` at most; slower ones as many lanes fewer, or
+/// slower lanes.
 InfinibandInventory design_inventory(const Fabric& fabric, LinkSpeed fastest = LinkSpeed::xdr);
 
 /// Gives every switch a LID and every NIC 2^lmc, as a subnet manager does: those of a NIC begin at a multiple

@@ -7,7 +7,19 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kRoomForGuid = 44;  // of a name's 64 characters, so that "-0x" and 16 digits fit behind
+constexpr std::size_t kLongestName = 64;  // of a node of a Fabric, and of a NodeDescription
+constexpr std::size_t kGuidSuffix = 19;   // "-0x" and 16 digits
+
+/// What installers call a machine that nobody named.
+constexpr std::string_view kUnnamedHosts[] = {"localhost", "localhost.localdomain",
+                                              "ubuntu",    "ubuntu-server",
+                                              "debian",    "centos",
+                                              "rocky",     "almalinux",
+                                              "rhel",      "fedora",
+                                              "linux",     "none",
+                                              "unknown"};
+/// In what makers call a device that nobody named, as read_description() leaves it.
+constexpr std::string_view kMakersWords[] = {"Mellanox-Technologies", "Infiniscale", "ConnectX"};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -23,7 +35,7 @@ std::string cleaned(std::string_view text) {
       name += c;
     else if (!name.empty() && name.back() != '-')
       name += '-';
-    if (name.size() == kRoomForGuid) break;
+    if (name.size() == kLongestName) break;
   }
   while (!name.empty() && name.back() == '-') name.pop_back();
   return name;
@@ -46,8 +58,21 @@ std::optional<std::uint32_t> device_number(std::string_view word) {
 }
 
 std::string with_guid(std::string_view name, Guid guid) {
-  return name.empty() ? fmt::format("0x{:016x}", guid.value())
-                      : fmt::format("{}-0x{:016x}", name, guid.value());
+  const auto suffix = fmt::format("-0x{:016x}", guid.value());
+  if (name.empty()) return suffix.substr(1);
+  if (name.ends_with(suffix)) return std::string(name);
+  auto base = name.substr(0, kLongestName - kGuidSuffix);
+  while (base.ends_with('-')) base.remove_suffix(1);
+  return std::string(base) + suffix;
+}
+
+/// The name without a GUID that stands behind it; all of it where there is none.
+std::string_view without_guid(std::string_view name) {
+  if (name.size() < kGuidSuffix) return name;
+  const auto suffix = name.substr(name.size() - kGuidSuffix);
+  const bool is_guid =
+      suffix.starts_with("-0x") && suffix.find_first_not_of("0123456789abcdef", 3) == std::string_view::npos;
+  return is_guid ? name.substr(0, name.size() - kGuidSuffix) : name;
 }
 
 struct Named {
@@ -77,6 +102,23 @@ IbDescription read_description(std::string_view description) {
   if (space != std::string_view::npos) result.device = device_number(description.substr(space + 1));
   result.name = cleaned(result.device ? description.substr(0, space) : description);
   return result;
+}
+
+bool is_unnamed(std::string_view name) {
+  const auto base = without_guid(name);
+  if (std::ranges::find(kUnnamedHosts, base) != std::end(kUnnamedHosts) || base.starts_with("0x"))
+    return true;
+  return std::ranges::any_of(
+      kMakersWords, [&](std::string_view word) { return base.find(word) != std::string_view::npos; });
+}
+
+bool same_name(std::string_view a, std::string_view b) {
+  const auto x = without_guid(a);
+  const auto y = without_guid(b);
+  if (x == y) return true;
+  // A description holds 64 characters: of a long name the device behind it is cut, or the name itself.
+  const auto shorter = std::min(x.size(), y.size());
+  return shorter + kGuidSuffix >= kLongestName && x.substr(0, shorter) == y.substr(0, shorter);
 }
 
 bool natural_less(std::string_view a, std::string_view b) {
@@ -109,8 +151,11 @@ std::vector<std::string> name_nodes(const IbSubnet& subnet, const IbNodeNames& n
   std::set<std::string> clashes;
   for (const auto& n : named) {
     auto& seen = devices[n.name];
-    const bool shares = !seen.empty() && (n.is_switch || !n.device || seen.contains(std::nullopt));
+    const bool shares =
+        !seen.empty() && (n.is_switch || !n.device || seen.contains(std::nullopt) || is_unnamed(n.name));
     if (shares || !seen.insert(n.is_switch ? std::nullopt : n.device).second) clashes.insert(n.name);
+    // That of another node may come to read so.
+    if (without_guid(n.name).size() < n.name.size()) clashes.insert(n.name);
   }
   clashes.insert("");
   std::vector<std::string> result;

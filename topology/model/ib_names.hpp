@@ -13,11 +13,19 @@ struct IbDescription {
 };
 IbDescription read_description(std::string_view description);
 
+/// A name that a maker or an installer gave: many nodes have it, and one that lost its own falls back to it.
+bool is_unnamed(std::string_view name);
+
+/// Two names of one node: equal but for the GUID behind one that is not the only one of its kind, and as far
+/// as a description has room for them.
+bool same_name(std::string_view a, std::string_view b);
+
 /// `a` before `b` as people count: host2 before host10.
 bool natural_less(std::string_view a, std::string_view b);
 
 /// The name of every node of the subnet, in its order: from the map, else from its description. Adapters of
-/// one host share a name; otherwise a name that stands twice gets the GUID behind it.
+/// one host share a name, unless it is one that nobody gave (is_unnamed); otherwise a name that stands twice
+/// gets the GUID behind it.
 std::vector<std::string> name_nodes(const IbSubnet& subnet, const IbNodeNames& names);
 
 }  // namespace weft

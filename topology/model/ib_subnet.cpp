@@ -32,6 +32,7 @@ class Assembly {
   bool is_aggregation(std::size_t i) const {
     return !node(i).is_switch && read_description(node(i).about.description).is_aggregation_node;
   }
+  bool is_host(std::size_t i) const { return !node(i).is_switch && !node(i).is_router && !is_aggregation(i); }
   bool is_second(std::size_t i) const { return index_.at(node(i).guid) != i; }
 
   /// The other end of a cable, where that node is known.
@@ -46,7 +47,7 @@ class Assembly {
     distance_.assign(subnet_.nodes.size(), 0);
     std::vector<std::size_t> frontier;
     for (std::size_t i = 0; i < subnet_.nodes.size(); ++i)
-      if (!node(i).is_switch && !is_aggregation(i)) frontier.push_back(i);
+      if (is_host(i)) frontier.push_back(i);
     for (unsigned step = 1; !frontier.empty(); ++step) {
       std::vector<std::size_t> further;
       for (const std::size_t i : frontier)
@@ -78,6 +79,11 @@ class Assembly {
   }
 
   bool leave_out(std::size_t i) {
+    if (node(i).is_router) {
+      remarks_.push_back(fmt::format("0x{:x} '{}' is a router to another subnet: left out",
+                                     node(i).guid.value(), node(i).about.description));
+      return true;
+    }
     if (!is_aggregation(i)) return false;
     AggregationNode found{.guid = node(i).guid, .description = node(i).about.description};
     for (const auto& [number, port] : node(i).ports)
@@ -133,10 +139,13 @@ class Assembly {
   }
 
   std::optional<PortId> add_port(std::size_t i, std::uint8_t number) {
-    const auto id = builder_.add_port(*id_of_[i], port_number(i, number));
+    const auto found = node(i).ports.find(number);
+    const bool has_guid = !node(i).is_switch && found != node(i).ports.end() && found->second.guid != Guid();
+    const auto id = builder_.add_port(*id_of_[i], port_number(i, number),
+                                      has_guid ? std::optional(found->second.guid) : std::nullopt);
     if (!id) return std::nullopt;
     IbPort about{.node_guid = node(i).guid, .hardware_port = number};
-    if (const auto found = node(i).ports.find(number); found != node(i).ports.end()) {
+    if (found != node(i).ports.end()) {
       const IbSubnetPort& port = found->second;
       about.port_guid = port.guid;
       about.lids = port.lids;

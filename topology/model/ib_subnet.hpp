@@ -30,6 +30,7 @@ struct IbSubnetNode {
   Guid guid;
   IbNode about;
   std::map<std::uint8_t, IbSubnetPort> ports;  // by number, from 1; only those anything is known of
+  bool is_router = false;                      // to another subnet
 };
 
 struct IbSubnet {

@@ -30,9 +30,12 @@ struct LabSettings {
   std::uint8_t lmc = 0;            // 2^lmc LIDs, so as many path labels, a NIC
   /// Links that run slower than designed, by name: fewer lanes where that gives the rate.
   std::vector<std::pair<std::string, Bandwidth>> slow_links = {};
-
   /// What a sweep of the lab puts up with: `tolerate:` of the fabric file.
   StatedTolerance tolerate = {};
+  /// What nodes, or single adapters (by the name of a NIC), call themselves instead of their names.
+  std::vector<std::pair<std::string, std::string>> descriptions = {};
+  /// Nodes and NICs with another GUID than the fabric says.
+  std::vector<std::string> replaced = {};
 };
 
 /// What a lab with these settings shapes each direction of `link` to; absent: not shaped.

@@ -23,6 +23,7 @@ class Analysis {
     waits_for_.resize(fabric_.channel_count());
     for (const PortId nic : fabric_.nics())
       if (const auto leaf = leaf_of(nic)) ++own_[*leaf];
+    level_ = find_levels();
   }
 
   RoutingReport run() {
@@ -44,8 +45,23 @@ class Analysis {
     const auto out = fabric_.channel_from(nic);
     return out ? tables_.index_of(fabric_.target_node(*out)) : std::nullopt;
   }
-  unsigned tier(std::size_t index) const {
-    return static_cast<unsigned>(fabric_.node(tables_.switch_at(index)).tier);
+  /// By index of switch: links to the nearest host. A Fabric's tiers end with the core, trees need not.
+  std::vector<unsigned> find_levels() const {
+    std::vector<unsigned> levels(tables_.switch_count(), 0);
+    std::vector<std::size_t> queue;
+    for (std::size_t s = 0; s < levels.size(); ++s)
+      if (own_[s] > 0) {
+        levels[s] = 1;
+        queue.push_back(s);
+      }
+    for (std::size_t i = 0; i < queue.size(); ++i)
+      for (unsigned port = 1; port < 255; ++port)
+        if (const auto to = tables_.behind(queue[i], static_cast<std::uint8_t>(port)).to;
+            to >= 0 && levels[static_cast<std::size_t>(to)] == 0) {
+          levels[static_cast<std::size_t>(to)] = levels[queue[i]] + 1;
+          queue.push_back(static_cast<std::size_t>(to));
+        }
+    return levels;
   }
 
   /// Hops from every switch to the NIC, by the cables alone. The same for all NICs of a leaf.
@@ -123,7 +139,7 @@ class Analysis {
         climbs_[at] = false;
         continue;
       }
-      const auto up = tier(static_cast<std::size_t>(to)) > tier(at);
+      const auto up = level_[static_cast<std::size_t>(to)] > level_[at];
       const bool later = climbs_[static_cast<std::size_t>(to)];
       if (!up && later && weight_[at] > 0) report_.up_down = false;
       climbs_[at] = up || later;
@@ -176,11 +192,11 @@ class Analysis {
 
   void rank_top_tier() {
     unsigned top = 0;
-    for (std::size_t s = 0; s < tables_.switch_count(); ++s) top = std::max(top, tier(s));
+    for (std::size_t s = 0; s < tables_.switch_count(); ++s) top = std::max(top, level_[s]);
     std::uint64_t sum = 0;
     std::uint64_t most = 0;
     for (std::size_t s = 0; s < tables_.switch_count(); ++s) {
-      if (tier(s) != top) continue;
+      if (level_[s] != top) continue;
       std::uint64_t through = 0;
       for (const PortId port : fabric_.ports_of(tables_.switch_at(s)))
         if (const auto in = fabric_.channel_into(port)) through += report_.load[in->value()];
@@ -217,6 +233,7 @@ class Analysis {
   const ForwardingTables& tables_;
   RoutingReport report_;
   std::vector<std::uint64_t> own_;     // NICs at each switch
+  std::vector<unsigned> level_;        // of each switch; 0: no host is near
   std::vector<std::uint64_t> weight_;  // NICs whose route to the LID at hand passes each switch
   std::vector<unsigned> degree_;
   std::vector<bool> climbs_;  // the route from this switch on goes up somewhere
@@ -248,6 +265,10 @@ std::string describe_adaptive(const RoutingReport::Adaptive& adaptive) {
 
 std::string describe_engine(const RoutingReport& report) {
   if (report.routes == report.unreachable) return "no routes: no subnet manager has set the tables";
+  if (!report.credit_loop.empty())  // which no route that goes up, then down, can close
+    return report.shortest
+               ? "shortest paths that close a ring: as minhop routes a torus or a tree with missing cables"
+               : "detours that close a ring: none of updn, ftree or a deadlock-free engine on one lane";
   if (report.shortest && report.up_down)
     return "shortest paths, up then down: as minhop, updn and ftree route";
   if (report.shortest)

@@ -124,6 +124,9 @@ TEST(DiagnosisTable, SaysWhoWasNotTestedAndWhyAndThatTheRunWasCutShort) {
   EXPECT_THAT(text, HasSubstr("\nhost host3/p2: not tested\n    needs CAP_NET_RAW\n"));
   EXPECT_THAT(text, HasSubstr("\ncut short: the bus is lost\n"));
   EXPECT_THAT(text, HasSubstr("(12 more are on no path between these hosts)"));
+  document.coverage.out_of_scope_told_by = "counters";
+  EXPECT_THAT(diagnosis_table(document, 200),
+              HasSubstr("(12 more are on no path between these hosts: of those only counters tell)"));
 }
 
 TEST(DiagnosisTable, AHealthyFabricIsTwoLinesAndNoHeadings) {

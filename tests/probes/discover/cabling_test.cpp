@@ -54,13 +54,13 @@ std::vector<std::string> lines(const std::vector<CablingFault>& faults) {
 }
 
 TEST(Cabling, AFabricBuiltAsDesignedHasNoFault) {
-  EXPECT_THAT(lines(check_cabling(designed(), built(dump(designed())))), IsEmpty());
+  EXPECT_THAT(lines(check_cabling(designed(), built(dump(designed()))).faults), IsEmpty());
 }
 
 TEST(Cabling, NamesAMissingCableWithBothItsEnds) {
   const auto is =
       changed(designed(), [](const auto& name, auto&, auto&, auto&) { return name != "leaf2--spine1"; });
-  const auto faults = check_cabling(designed(), built(dump(is)));
+  const auto faults = check_cabling(designed(), built(dump(is))).faults;
   ASSERT_EQ(faults.size(), 1u);
   EXPECT_EQ(faults[0].kind, CablingKind::missing_cable);
   EXPECT_EQ(faults[0].where, "leaf2/p3");
@@ -75,7 +75,7 @@ TEST(Cabling, TwoHostsWithTheirCablesCrossedAreTwoMiswiredCables) {
       b = "leaf1";
     return true;
   });
-  const auto faults = check_cabling(designed(), built(dump(is)));
+  const auto faults = check_cabling(designed(), built(dump(is))).faults;
   ASSERT_EQ(faults.size(), 2u);
   EXPECT_EQ(faults[0].kind, CablingKind::miswired);
   EXPECT_EQ(faults[0].where, "host1/p1");
@@ -88,7 +88,7 @@ TEST(Cabling, ALinkAtHalfItsWidthIsAWrongRate) {
     if (name == "leaf1--spine2") rate = Bandwidth::gbit(100);
     return true;
   });
-  const auto faults = check_cabling(designed(), built(dump(is)));
+  const auto faults = check_cabling(designed(), built(dump(is))).faults;
   ASSERT_EQ(faults.size(), 1u);
   EXPECT_EQ(faults[0].kind, CablingKind::wrong_rate);
   EXPECT_EQ(faults[0].where, "leaf1--spine2");
@@ -100,7 +100,7 @@ TEST(Cabling, AnAdapterOfAnotherModelIsNamed) {
   const auto at = text.find("devid=0x1\n");
   ASSERT_NE(at, std::string::npos);
   text.replace(at, 10, "devid=0x9\n");
-  const auto faults = check_cabling(designed(), built(text));
+  const auto faults = check_cabling(designed(), built(text)).faults;
   ASSERT_EQ(faults.size(), 1u);
   EXPECT_EQ(faults[0].kind, CablingKind::mixed_model);
   EXPECT_EQ(faults[0].where, "host1");
@@ -114,18 +114,125 @@ TEST(Cabling, NodesThatAreNotThereOrNotWantedAreNamed) {
                                  .hosts_per_leaf = 2,
                                  .link = Bandwidth::gbit(200)})
                           .value();
-  const auto missing = check_cabling(bigger, built(dump(designed())));
+  const auto missing = check_cabling(bigger, built(dump(designed()))).faults;
   EXPECT_EQ(missing.front().kind, CablingKind::missing_node);
   EXPECT_EQ(missing.front().where, "spine3");
   EXPECT_EQ(missing.size(), 1u + 3u);  // and its cables
-  EXPECT_EQ(check_cabling(designed(), built(dump(bigger))).front().kind, CablingKind::extra_node);
+  EXPECT_EQ(check_cabling(designed(), built(dump(bigger))).faults.front().kind, CablingKind::extra_node);
+}
+
+/// The fabric as a file has it that was written of the fabric as it was: with GUIDs.
+Fabric with_guids() { return built(dump(designed())).fabric; }
+
+void replace_all(std::string& text, const std::string& what, const std::string& by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+    text.replace(at, what.size(), by);
+}
+
+std::vector<std::string> remarks(const CablingReport& report) {
+  std::vector<std::string> texts;
+  for (const MatchRemark& remark : report.remarks) texts.push_back(to_string(remark));
+  return texts;
+}
+
+TEST(Cabling, HostsThatWereAllRenamedAreRemarksAndNoFaults) {
+  auto text = dump(designed());
+  for (int i = 1; i <= 6; ++i)
+    replace_all(text, fmt::format("\"host{} mlx5_0\"", i), fmt::format("\"gpu-{} mlx5_0\"", i));
+  const auto report = check_cabling(with_guids(), built(text));
+  EXPECT_THAT(lines(report.faults), IsEmpty());
+  EXPECT_EQ(report.links_right, 12u);
+  EXPECT_EQ(remarks(report).size(), 6u);
+  EXPECT_EQ(remarks(report)[0], "renamed: host1 is now gpu-1");
+}
+
+TEST(Cabling, HostsWhoseNamesFellBackToTheInstallersAreNotOneHost) {
+  auto text = dump(designed());
+  for (int i = 1; i <= 6; ++i)
+    replace_all(text, fmt::format("\"host{} mlx5_0\"", i), fmt::format("\"localhost mlx5_{}\"", i % 3));
+  const auto report = check_cabling(with_guids(), built(text));
+  EXPECT_THAT(lines(report.faults), IsEmpty());
+  // Without GUIDs in the file too: by their cables, and each with a remark.
+  const auto by_cables = check_cabling(designed(), built(text));
+  EXPECT_THAT(lines(by_cables.faults), IsEmpty());
+  EXPECT_EQ(by_cables.remarks.size(), 6u);
+}
+
+TEST(Cabling, OfTwoSwitchesOfOneFactoryNameTheOneThatDiedIsMissing) {
+  auto text = dump(designed());
+  for (const char* spine : {"\"spine1\"", "\"spine2\""}) replace_all(text, spine, "\"Infiniscale-IV\"");
+  const auto before = built(text);
+  ASSERT_EQ(before.fabric.nodes().back().name.substr(0, 17), "Infiniscale-IV-0x");
+  const auto without = changed(designed(), [](const auto&, auto&, auto& b, auto&) { return b != "spine2"; });
+  auto after = dump(without);
+  replace_all(after, "\"spine1\"", "\"Infiniscale-IV\"");
+  const auto report = check_cabling(before.fabric, built(after));
+  ASSERT_EQ(report.faults.size(), 1u + 3u);
+  EXPECT_EQ(report.faults[0].kind, CablingKind::missing_node);
+  EXPECT_EQ(report.faults[0].where, "Infiniscale-IV-0x02776502000000a0");
+  EXPECT_THAT(remarks(report), IsEmpty()) << "that its name became the only one is no other name";
+  EXPECT_EQ(report.links_right, 9u);
+}
+
+TEST(Cabling, AnotherAdapterOnTheSameCableIsReplaced) {
+  auto text = dump(designed());
+  replace_all(text, "277650100000000", "277650900000000");
+  replace_all(text, "277650100000001", "277650900000001");
+  const auto report = check_cabling(with_guids(), built(text));
+  EXPECT_THAT(lines(report.faults), IsEmpty());
+  EXPECT_THAT(remarks(report),
+              ::testing::ElementsAre("replaced: host1 (0x0277650100000001) is now 0x0277650900000001"));
+}
+
+TEST(Cabling, NicsOfOneHostOnEachOthersRailsAreMiswired) {
+  const auto rails = make_rails({.name = "r",
+                                 .kind = FabricKind::infiniband,
+                                 .groups = 1,
+                                 .hosts_per_group = 2,
+                                 .rails = 2,
+                                 .spines = 1,
+                                 .link = Bandwidth::gbit(200)})
+                         .value();
+  const auto file = built(dump(rails)).fabric;
+  auto text = dump(rails);
+  // The two adapters of host1 change their places, each with its GUID.
+  const auto guid_of = [&](const char* nic, std::uint64_t of_port) {
+    const auto design = design_inventory(rails);
+    return fmt::format("{:x}", design.ports[rails.find_nic(nic)->value()].node_guid.value() + of_port);
+  };
+  const auto swap = [&](const std::string& one, const std::string& other) {
+    replace_all(text, one, "X");
+    replace_all(text, other, one);
+    replace_all(text, "X", other);
+  };
+  swap(guid_of("host1/p1", 0), guid_of("host1/p2", 0));
+  swap(guid_of("host1/p1", 1), guid_of("host1/p2", 1));
+  const auto report = check_cabling(file, built(text));
+  ASSERT_EQ(report.faults.size(), 2u) << text;
+  EXPECT_EQ(report.faults[0].kind, CablingKind::miswired);
+  EXPECT_EQ(report.links_right, file.link_count() - 2);
+}
+
+TEST(Cabling, ManyDevicesOfAnotherModelAreOneLine) {
+  auto text = dump(designed());
+  for (const char* host : {"H-0277650100000000\"\t\t# \"host1", "H-0277650100000020\"\t\t# \"host2"}) {
+    const auto at = text.rfind("devid=0x1\n", text.find(host));
+    ASSERT_NE(at, std::string::npos);
+    text.replace(at, 10, "devid=0x9\n");
+  }
+  const auto report = check_cabling(designed(), built(text));
+  ASSERT_EQ(report.faults.size(), 1u);
+  EXPECT_EQ(report.faults[0].where, "host1, host2");
+  EXPECT_EQ(report.links_right, 12u) << "a model is no link";
 }
 
 TEST(Cabling, TheListAsADocumentFitsItsSchemaAndLeavesOutWhatIsNotThere) {
-  const std::vector<CablingFault> faults{
-      {CablingKind::missing_cable, "leaf1/p3", "a cable to spine1/p1", "no link"},
-      {CablingKind::extra_node, "host\"9", "", "a node of this name"}};
-  const auto text = cabling_json(designed(), faults, {"0x2: no answer"}, {UtcTime{}, "0.1.0"});
+  const CablingReport report{
+      .faults = {{CablingKind::missing_cable, "leaf1/p3", "a cable to spine1/p1", "no link"},
+                 {CablingKind::extra_node, "host\"9", "", "a node of this name"}},
+      .links_right = 11,
+      .remarks = {{MatchRemark::Kind::renamed, "host2", "host2", "ubuntu"}}};
+  const auto text = cabling_json(designed(), report, {"0x2: no answer"}, {UtcTime{}, "0.1.0"});
   expect_matches_schema(text, "cabling");
   EXPECT_THAT(text, ::testing::HasSubstr("{\"what\":\"missing cable\",\"where\":\"leaf1/p3\","
                                          "\"should\":\"a cable to spine1/p1\",\"is\":\"no link\"}"));

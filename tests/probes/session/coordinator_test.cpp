@@ -269,6 +269,36 @@ class StallingFlows : public FlowEngine {
   int stalls_;
 };
 
+TEST(Coordinator, KnowsSeveralAgentsOfOneHostByTheirOwnNames) {
+  const auto fabric = make_rails({.groups = 1, .hosts_per_group = 1, .rails = 2, .spines = 1}).value();
+  const NodeId host = fabric.hosts()[0];
+  const PortId one = fabric.nics()[0];
+  const PortId other = fabric.nics()[1];
+  testing::FakeScript script({one, other}, 1);
+  Coordinator coordinator(fabric, script, kSecrets,
+                          {{host, {{"a", one}}, "host1/p1"}, {host, {{"b", other}}, "host1/p2"}});
+  coordinator.start(kBegin);
+  for (const char* agent : {"host1/p1", "host1/p2"}) coordinator.on_message(agent, Hello{}, kBegin);
+  coordinator.on_message("host1/p1", Ready{kSecrets.run, {}}, kBegin);
+  const auto actions = coordinator.on_message("host1/p2", Ready{kSecrets.run, {}}, kBegin);
+  std::map<std::string, PortId> asked;
+  for (const auto& action : actions)
+    if (const auto* sent = std::get_if<SendToAgent>(&action))
+      asked.emplace(sent->host, std::get<Task>(sent->message).nic);
+  EXPECT_EQ(asked, (std::map<std::string, PortId>{{"host1/p1", one}, {"host1/p2", other}}));
+  coordinator.give_up("host1/p2", "it ended", kBegin);
+  ASSERT_EQ(script.untested.size(), 1u);
+  EXPECT_EQ(script.untested[0].nic, other) << "its other NIC is tested";
+}
+
+TEST(Coordinator, IsDoneAtOnceWhereNoAgentIsExpected) {
+  const auto fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
+  testing::FakeScript script({}, 1);
+  Coordinator coordinator(fabric, script, kSecrets, {});
+  coordinator.start(kBegin);
+  EXPECT_TRUE(coordinator.is_done());
+}
+
 /// The document of a whole sweep of a simulated fabric, without times. The first NIC stalls `stalls` times.
 std::string swept(const Fabric& fabric, const std::vector<std::string>& fault_texts, std::uint64_t seed,
                   int stalls = 0) {

@@ -63,6 +63,7 @@ Diagnosis everything(const Fabric& fabric) {
                         .rate_untested = {bad},
                         .complete = false};
   diagnosis.coverage.out_of_scope = 4;
+  diagnosis.coverage.out_of_scope_told_by = "tables and counters";
   diagnosis.coverage.not_tested = {{host, std::nullopt, "its agent did not come"},
                                    {host, fabric.ports_of(host).front(), "needs CAP_NET_RAW"}};
   diagnosis.coverage.cut_short = "the bus is lost";
@@ -122,6 +123,7 @@ TEST(DiagnosisJson, HasTheContractsShape) {
   EXPECT_EQ(document["coverage"]["unloaded"][0], "leaf1->spine2");
   EXPECT_EQ(document["coverage"]["rate_untested"][0], "leaf1->spine2");
   EXPECT_EQ(document["coverage"]["out_of_scope"], 4);
+  EXPECT_EQ(document["coverage"]["out_of_scope_told_by"], "tables and counters");
   EXPECT_EQ(document["coverage"]["not_tested"][0],
             json({{"host", "host1"}, {"why", "its agent did not come"}}));
   EXPECT_EQ(document["coverage"]["not_tested"][1]["nic"], "host1");

@@ -282,5 +282,35 @@ TEST(FabricFile, AnImportedDumpThatIsNotThereIsNamed) {
   EXPECT_THAT(file.error().message, HasSubstr("/nonexistent/x.dump"));
 }
 
+constexpr const char* kGuidFile =
+    "fabric: g\nkind: infiniband\nnodes:\n"
+    "  - {{name: host1, kind: host, guid: {}, port_guids: {{1: {}, 2: 0x12}}}}\n"
+    "  - {{name: leaf1, guid: 0x20}}\nlinks:\n  - {{a: host1/p1, b: leaf1}}\n"
+    "lab: {{descriptions: {{host1: \"MT4123 \\\"x\\\"\"}}, replaced: [host1/p1]}}\n";
+
+TEST(FabricFile, KnowsPortsByTheirGuidsAndWritesThemAsItReadsThem) {
+  const auto file = parse_fabric_file(fmt::format(kGuidFile, "0x10", "0x11"), "g");
+  ASSERT_TRUE(file) << file.error().message;
+  const auto written = write_fabric_file(file->fabric, file->lab);
+  const auto again = parse_fabric_file(written, "again");
+  ASSERT_TRUE(again) << again.error().message;
+  for (const auto& each : {*file, *again}) {
+    EXPECT_EQ(each.fabric.port(*each.fabric.find_port("host1/p1")).guid, Guid(0x11));
+    EXPECT_EQ(each.fabric.port(*each.fabric.find_port("host1/p2")).guid, Guid(0x12));
+    ASSERT_EQ(each.lab.descriptions.size(), 1u);
+    EXPECT_EQ(each.lab.descriptions[0].second, "MT4123 \"x\"");
+    EXPECT_EQ(each.lab.replaced, std::vector<std::string>{"host1/p1"});
+  }
+}
+
+TEST(FabricFile, RefusesAGuidOfZeroAndOneOfTwoNodesOrPorts) {
+  for (const auto& [node, port] :
+       {std::pair{"0x0", "0x11"}, {"0x20", "0x11"}, {"0x10", "0x12"}, {"0x10", "0"}}) {
+    const auto file = parse_fabric_file(fmt::format(kGuidFile, node, port), "g");
+    ASSERT_FALSE(file) << node << " " << port;
+    EXPECT_NE(file.error().message.find("GUID"), std::string::npos) << file.error().message;
+  }
+}
+
 }  // namespace
 }  // namespace weft

@@ -11,6 +11,7 @@ namespace weft {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -105,6 +106,62 @@ TEST(Ibnetdiscover, WrongLinesAreNamed) {
   EXPECT_THAT(parse_ibnetdiscover("Switch\t4 \"S-00zz\"\n\n").error().message, HasSubstr("node id"));
   EXPECT_THAT(parse_ibnetdiscover("Switch\t4 \"S-0001\"\n[9]\t\"S-0002\"[1]\n\n").error().message,
               HasSubstr("expected a port number from 1 to 4"));
+}
+
+TEST(Ibnetdiscover, GroupingFullInformationAndWarningsBetweenTheLinesAreNoObstacle) {
+  const auto found = fabric_of(
+      "ibwarn: [4711] mad_rpc: timed out\n\nChassis 1 (guid 0x2c90000000001)\n\n# Line Nodes\n"
+      "vendid=0x2c9\nsysimgguid=0x2001\t\t# Chassis 1\nswitchguid=0x2001(2001)\t# Line 1\n"
+      "Switch\t4 \"S-0000000000002001\"\t\t# \"leaf1\" base port 0 lid 4 lmc 0\n"
+      "[1][ext 5]\t\"H-0000000000001001\"[1](1001) \t\t# \"host1 mlx5_0\" lid 2 4xHDR s=4 w=2 v=4 e=8\n"
+      "src/query_smp.c:199; umad (DR path slid 0; dlid 0; 0,1 Attr 0x11:0) bad status 110\n\n"
+      "Non-Chassis Nodes\ncaguid=0x1001\nCa\t1 \"H-0000000000001001\"\t\t# \"host1 mlx5_0\"\n"
+      "[1](1001) \t\"S-0000000000002001\"[1][ext 5]\t\t# lid 2 lmc 0 \"leaf1\" lid 4 4xHDR s=4 w=2 v=4\n\n");
+  ASSERT_TRUE(found.fabric.find_link("host1--leaf1"));
+  EXPECT_EQ(found.fabric.links()[0].rate, Bandwidth::gbit(200));
+  EXPECT_THAT(found.remarks,
+              ElementsAre(HasSubstr("2 lines are none of ibnetdiscover's, as line 1: 'ibwarn")));
+}
+
+TEST(Ibnetdiscover, ARouterIsNoHost) {
+  const auto found = fabric_of(
+      "Switch\t4 \"S-0000000000002001\"\t\t# \"leaf1\" base port 0 lid 4 lmc 0\n"
+      "[1]\t\"H-0000000000001001\"[1](1001)\t\t# \"host1 mlx5_0\" lid 2 4xHDR\n"
+      "[2]\t\"R-0000000000009001\"[1](9001)\t\t# \"gateway\" lid 9 4xHDR\n\n"
+      "rtguid=0x9001\nRt\t2 \"R-0000000000009001\"\t\t# \"gateway\"\n"
+      "[1](9001)\t\"S-0000000000002001\"[2]\t\t# lid 9 lmc 0 \"leaf1\" lid 4 4xHDR\n\n");
+  EXPECT_EQ(found.fabric.hosts().size(), 1u);
+  EXPECT_THAT(found.remarks, Contains(HasSubstr("'gateway' is a router to another subnet")));
+}
+
+TEST(Ibnetdiscover, AReportOfPortsIsReadToo) {
+  const auto found = fabric_of(
+      "CA     2  1 0x0000000000001001 4x HDR - SW     4  1 0x0000000000002001 ( 'host1 mlx5_0' - 'leaf1' )\n"
+      "SW     4  2 0x0000000000002001 4x SDR                                     'leaf1'\n"
+      "SW     4  1 0x0000000000002001 4x HDR - CA     2  1 0x0000000000001001 ( 'leaf1' - 'host1 mlx5_0' "
+      ")\n");
+  ASSERT_TRUE(found.fabric.find_link("host1--leaf1"));
+  EXPECT_EQ(found.fabric.link_count(), 1u);
+  EXPECT_EQ(found.fabric.port(found.fabric.nics()[0]).guid, Guid(0x1001));
+}
+
+TEST(Ibnetdiscover, NamesOfSixtyFourCharactersAreReadAsWritten) {
+  const std::string name(64, 'h');
+  auto text = small_dump();
+  for (std::size_t at = 0; (at = text.find("\"host1 mlx5_0\"", at)) != std::string::npos;)
+    text.replace(at, 14, "\"" + name + "\"");
+  EXPECT_TRUE(fabric_of(text).fabric.find_node(name));
+}
+
+TEST(Ibnetdiscover, NamesOfAnyBytesAreNoHarm) {
+  for (const std::string name : {"a\"b\"c", "\x1b[31m", "caf\xc3", "", "--", "\xff\xfe", "x'\" - '"}) {
+    auto text = small_dump();
+    for (std::size_t at = 0; (at = text.find("\"leaf1\"", at)) != std::string::npos; at += name.size())
+      text.replace(at, 7, "\"" + name + "\"");
+    const auto found = fabric_of(text);
+    EXPECT_EQ(found.fabric.node_count(), fabric_of(small_dump()).fabric.node_count()) << name;
+  }
+  EXPECT_FALSE(parse_ibnetdiscover("Switch\t4 \"S-0000000000000000\"\n\n")) << "a GUID of zero";
 }
 
 TEST(NodeNames, AMapNamesNodesByGuid) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "topology/model/clos.hpp"
+#include "topology/model/fabric_builder.hpp"
 #include "topology/model/ib_design.hpp"
 #include "topology/routing/routing_report.hpp"
 
@@ -54,6 +55,57 @@ TEST(MinHopTables, TheLidsOfANicTakeAsManyPathsAsThereAre) {
   }
   const auto few = numbered({.leaves = 3, .spines = 3, .hosts_per_leaf = 2}, 2);
   EXPECT_EQ(paths_between(few, fill_min_hop(few), "host1", "host5"), 3u);
+}
+
+/// Switches in a tree of so many levels, two of the level below under each; hosts at the lowest. Tiers as a
+/// Fabric has them end with the core.
+Fabric tree(int levels) {
+  FabricBuilder builder("tree", FabricKind::infiniband);
+  std::vector<NodeId> below;
+  for (int i = 0; i < 1 << (levels - 1); ++i) {
+    below.push_back(
+        builder.add_node({.name = fmt::format("h{}", i), .kind = NodeKind::host, .tier = Tier::host})
+            .value());
+  }
+  for (int level = 1; level <= levels; ++level) {
+    const std::size_t per_switch = level == 1 ? 1 : 2;
+    std::vector<NodeId> these;
+    for (std::size_t i = 0; i < below.size(); i += per_switch) {
+      these.push_back(builder
+                          .add_node({.name = fmt::format("s{}-{}", level, i),
+                                     .tier = static_cast<Tier>(std::min(level, 3))})
+                          .value());
+      for (std::size_t k = 0; k < per_switch; ++k)
+        builder.connect(below[i + k], these.back(), Bandwidth::gbit(200));
+    }
+    below = these;
+  }
+  return std::move(builder).build();
+}
+
+TEST(MinHopTables, OfATreeOfFourLevelsTheTopIsTheHighestAlone) {
+  const auto whole = numbered(tree(4), 0);
+  const auto report = report_routing(whole, fill_min_hop(whole));
+  EXPECT_EQ(report.unreachable, 0u);
+  ASSERT_EQ(report.top.switches.size(), 1u);
+  EXPECT_EQ(whole.fabric.name_of(report.top.switches[0].first), "s4-0");
+  EXPECT_TRUE(report.up_down);
+}
+
+TEST(MinHopTables, OfARingOfSwitchesNoPromiseOfUpThenDownIsMade) {
+  FabricBuilder builder("ring", FabricKind::infiniband);
+  std::vector<NodeId> ring;
+  for (int i = 0; i < 5; ++i) {
+    const NodeId host =
+        builder.add_node({.name = fmt::format("h{}", i), .kind = NodeKind::host, .tier = Tier::host}).value();
+    ring.push_back(builder.add_node({.name = fmt::format("s{}", i)}).value());
+    builder.connect(host, ring.back(), Bandwidth::gbit(200));
+  }
+  for (std::size_t i = 0; i < 5; ++i) builder.connect(ring[i], ring[(i + 1) % 5], Bandwidth::gbit(200));
+  const auto whole = numbered(std::move(builder).build(), 0);
+  const auto report = report_routing(whole, fill_min_hop(whole));
+  ASSERT_FALSE(report.credit_loop.empty());
+  EXPECT_EQ(describe_engine(report).find("up then down"), std::string::npos) << describe_engine(report);
 }
 
 TEST(MinHopTables, InThreeTiersAllIsReachedOverTheCores) {
