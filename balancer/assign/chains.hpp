@@ -51,6 +51,8 @@ class Chains {
   }
   std::uint32_t random();
 
+  /// Items on `channel`, those forced longest ago first: of each class as many as make `bytes`.
+  std::vector<ItemId> longest_unforced(ChannelId channel, double bytes) const;
   /// The items to eject from `route` so that `item` fits, those forced longest ago first; absent: not even
   /// so.
   std::optional<std::vector<ItemId>> victims(ItemId item, const SwitchRoute& route) const;
@@ -60,7 +62,7 @@ class Chains {
   std::size_t most_steps_;
   std::uint64_t steps_taken_ = 0;
   std::vector<Step> steps_;
-  std::vector<std::uint32_t> seen_;  // per item: the search that reached it
+  std::vector<std::uint32_t> seen_;  // per class: the search that reached it
   std::uint32_t search_ = 0;
   std::vector<double> change_;                // per channel, bytes; zero between calls
   std::vector<std::uint32_t> forced_before_;  // per item: when it was last forced
