@@ -28,8 +28,21 @@ std::uint32_t Chains::random() {
 std::optional<std::uint32_t> Chains::place(ItemId item) {
   if (place_directly(item)) return 0;
   ++search_;
+  steps_.assign(1, {item, kNoParent, 0});
+  return search();
+}
+
+bool Chains::relieve(ChannelId channel) {
+  ++search_;
   steps_.clear();
-  steps_.push_back({item, kNoParent, 0});
+  for (const ClassId alike : placement_.classes_on(channel)) {
+    seen_[alike] = search_;
+    steps_.push_back({placement_.first_of(alike), kNoParent, 0});
+  }
+  return search().has_value();
+}
+
+std::optional<std::uint32_t> Chains::search() {
   for (std::uint32_t at = 0; at < steps_.size() && at < most_steps_; ++at) {
     ++steps_taken_;
     if (!expand(at)) continue;

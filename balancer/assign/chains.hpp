@@ -25,6 +25,10 @@ class Chains {
   /// nothing when no chain was found (the placement is then unchanged).
   std::optional<std::uint32_t> place(ItemId item);
 
+  /// Moves one item off `channel`, which is beyond its room, with none else getting beyond theirs; false, and
+  /// all as before, when no chain was found.
+  bool relieve(ChannelId channel);
+
   /// Places `item` although no chain was found: on the route with the fewest full channels, ejecting items
   /// into `loose`. For a search that goes on with those.
   void force(ItemId item, std::vector<ItemId>& loose);
@@ -40,6 +44,8 @@ class Chains {
   };
 
   bool place_directly(ItemId item);
+  /// Goes on from the steps there are until a chain ends; answers its moves beside the first.
+  std::optional<std::uint32_t> search();
   /// Tries to end a chain at steps_[at], else appends the steps that go on from it. True: ended and applied.
   bool expand(std::uint32_t at);
   void apply(std::uint32_t at, std::uint32_t route);

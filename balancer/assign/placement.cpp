@@ -36,6 +36,7 @@ void Placement::find_kinds() {
     kind_of_.push_back(kind);
   }
   first_.assign(classes, kUnplaced);
+  size_.assign(classes, 0);
   slot_.resize(classes);
 }
 
@@ -87,6 +88,7 @@ void Placement::put(ItemId item, std::uint32_t route_index) {
   const SwitchRoute& taken = route(item);
   for (const ChannelId channel : taken.channels()) load_[channel.value()] += instance_.bytes_of(item);
   const ClassId own = class_of(item, route_index);
+  ++size_[own];
   ItemId& first = first_[own];
   if (first == kUnplaced) {
     first = next_[item] = before_[item] = item;
@@ -102,6 +104,7 @@ void Placement::take(ItemId item) {
   const SwitchRoute& taken = route(item);
   const ClassId own = class_of(item, route_[item]);
   for (const ChannelId channel : taken.channels()) load_[channel.value()] -= instance_.bytes_of(item);
+  --size_[own];
   if (next_[item] == item) {
     unlist(own, taken);
     first_[own] = kUnplaced;

@@ -59,6 +59,7 @@ class Placement {
   }
   /// The item that has been in the class for longest. Precondition: the class has items.
   ItemId first_of(ClassId of) const { return first_[of]; }
+  std::uint32_t size_of(ClassId of) const { return size_[of]; }  // in items
   /// The item that came into its class after this one, round to the first.
   ItemId next_of(ItemId item) const { return next_[item]; }
 
@@ -84,6 +85,7 @@ class Placement {
   std::vector<std::uint32_t> kind_of_;  // per crossing: its group and size
   std::vector<ClassId> first_class_;    // per kind
   std::vector<ItemId> first_;           // per class: of a ring of items; kUnplaced where it has none
+  std::vector<std::uint32_t> size_;     // per class
   std::vector<ItemId> next_, before_;   // per item: its neighbours in that ring
   std::vector<std::vector<ClassId>> classes_on_;
   std::vector<std::array<std::uint32_t, SwitchRoute::kMost>> slot_;  // where in classes_on_ a class stands
