@@ -16,10 +16,10 @@ constexpr double kTiny = 1e-6;
 /// are equal a move gains an item; an item below this share of the busiest channel is not worth it either.
 constexpr double kSmallestGain = 0.002;
 /// Of one search. Chains that exist are short: few are longer than three moves.
-constexpr std::size_t kStepsASearch = 500;
-/// Of all searches: some 50 ms on one core, and as much again for each 200,000 items.
-constexpr std::uint64_t kSteps = 50'000;
-constexpr double kStepsAnItem = 0.25;
+constexpr std::size_t kStepsASearch = 200;
+/// Of all searches: some 30 ms on one core, and as much again for each 300,000 items.
+constexpr std::uint64_t kSteps = 30'000;
+constexpr double kStepsAnItem = 0.1;
 
 class Evening {
  public:

@@ -12,8 +12,8 @@ namespace {
 constexpr double kTiny = 1e-9;
 /// Of the busiest level: differences below this are not worth a move.
 constexpr double kSmallestGain = 0.002;
-/// Changes looked at: some 50 ms on one core.
-constexpr std::uint64_t kMostTries = 400'000;
+/// Changes looked at: some 20 ms on one core.
+constexpr std::uint64_t kMostTries = 200'000;
 
 double level_of(const Placement& placement, const SwitchRoute& route) {
   double level = 0;
