@@ -189,7 +189,7 @@ void BalanceTrial::end_phase() {
     now.last_first_byte = std::max(now.last_first_byte, first);
   }
   sum.measured += seconds(slowest);
-  sum.predicted += predicted_seconds(fabric_, sendings, options_.frames);
+  sum.predicted += predicted_seconds(line_rates(fabric_), sendings, options_.frames);
   const auto bytes = wire_bytes(sendings, options_.frames, fabric_.channel_count());
   for (std::size_t c = 0; c < bytes.size(); ++c) sum.planned[c] += bytes[c];
 }
