@@ -183,6 +183,7 @@ void BalanceTrial::predict(const std::vector<Sending>& sendings, TrialSending& s
   settings.frames = options_.frames;
   settings.window = options_.transfer.window;
   settings.queue = Bytes(static_cast<std::int64_t>(*std::ranges::min_element(rates) * seconds(options_.queue)));
+  settings.burst = options_.burst;
   settings.hop_delay = Nanoseconds(0);
   settings.host_queue = true;
   const auto run = send_packets(rates, sendings, settings);

@@ -31,6 +31,7 @@ struct TrialOptions {
   TransferSettings transfer;  // its limit holds for each sending
   FrameSizes frames;          // of `transfer.size`
   Nanoseconds queue = std::chrono::milliseconds(20);  // that a link holds
+  Bytes burst{16 * 1024};                             // of the token bucket that shapes it
   std::optional<LinkId> fail = std::nullopt;
   SweepOptions sweep;  // of the diagnosis after the failure
 };

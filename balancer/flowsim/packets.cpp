@@ -134,7 +134,8 @@ class PacketSimulation {
       return;
     }
     free_at = std::max(free_at, now_) + time_for(data ? settings_.frames.data : settings_.frames.ack);
-    push(free_at + settings_.hop_delay.count() * 1000, event.qp, event.sequence,
+    const Picoseconds leaves = std::max(now_, free_at - time_for(settings_.burst));
+    push(leaves + settings_.hop_delay.count() * 1000, event.qp, event.sequence,
          static_cast<std::uint8_t>(event.hop + 1), event.kind);
   }
 

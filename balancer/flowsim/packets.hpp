@@ -16,11 +16,13 @@ namespace weft {
 
 struct PacketSettings {
   FrameSizes frames;
-  Bytes payload;                // of a data packet
-  std::uint32_t window = 1;     // packets that a NIC has on their way, in equal parts for its QPs
-  Bytes queue;                  // that one channel holds before it drops; a host's own never drops
-  Nanoseconds hop_delay{};      // of cable and switch, beside the time on the wire
-  Nanoseconds patience{};       // of a QP that hears nothing: then all on its way is taken for lost
+  Bytes payload;             // of a data packet
+  std::uint32_t window = 1;  // packets that a NIC has on their way, in equal parts for its QPs
+  Bytes queue;               // that one channel holds before it drops; a host's own never drops
+  /// Where a token bucket shapes the links instead of a wire (a lab): what passes at once after a pause.
+  Bytes burst;
+  Nanoseconds hop_delay{};   // of cable and switch, beside the time on the wire
+  Nanoseconds patience{};    // of a QP that hears nothing: then all on its way is taken for lost
   /// Packets wait for the wire in one queue, acknowledgements behind data, as in a kernel (a lab's hosts).
   /// Otherwise a NIC takes the next packet, of its QPs in turn, when the wire is free, and acknowledgements go
   /// first, as RDMA hardware does.

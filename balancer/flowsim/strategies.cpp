@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include "balancer/assign/greedy.hpp"
@@ -119,6 +120,13 @@ PhaseAssignment spread(const Ground& ground, const Phase& phase, const Strategy&
   return {};
 }
 
+double squares_of(const Fabric& fabric, std::span<const SteeredQp> qps) {
+  std::vector<double> load(fabric.channel_count());
+  for (const SteeredQp& qp : qps)
+    for (const ChannelId channel : qp.route.channels()) load[channel.value()] += qp.bytes;
+  return std::inner_product(load.begin(), load.end(), load.begin(), 0.0);
+}
+
 /// Runs all phases by `times_of`: seconds of each flow of a phase as it was spread.
 template <class TimesOf>
 SpreadOutcome run_phases(const Fabric& fabric, const Demand& demand, const Strategy& strategy,
@@ -130,6 +138,7 @@ SpreadOutcome run_phases(const Fabric& fabric, const Demand& demand, const Strat
   for (const Phase& phase : demand.phases) {
     const auto answer = spread(ground, phase, strategy, options);
     const auto times = times_of(PhaseSimulation(ground, phase), answer.qps, outcome);
+    if (strategy.spread != Spread::spray) outcome.squares += squares_of(fabric, answer.qps);
     double last = 0;
     for (const double time : times) {
       last = std::max(last, time);

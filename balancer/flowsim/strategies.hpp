@@ -29,6 +29,7 @@ struct SpreadOutcome {
   double seconds = 0;     // until the last flow of the last phase is through
   double mean_flow = 0;   // seconds a flow takes, mean over all flows
   double over_bound = 1;  // seconds over what no assignment of any shares can beat, host cables included
+  double squares = 0;     // sum over the channels between switches of the bytes squared; 0 where sprayed
   // Of simulate_packets() alone:
   double fluid = 0;           // seconds in the fluid model of the same packets and acknowledgements
   std::uint64_t packets = 0;  // data packets to deliver
