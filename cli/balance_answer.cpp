@@ -32,8 +32,10 @@ void print_label_bounds(const Assignment& assignment) {
     if (!phase.labels || phase.labels->bound <= phase.bounds.integral * (1 + kTiny)) continue;
     const LabelReport& labels = *phase.labels;
     fmt::print(
-        "\n{}: no assignment over the paths whose labels are known does with less than {}: the busiest is {:.3f} "
-        "times that.\nThe fabric would do with {}, {:.1f} times less: {} of {} pairs know fewer than their {} "
+        "\n{}: no assignment over the paths whose labels are known does with less than {}: the busiest is "
+        "{:.3f} "
+        "times that.\nThe fabric would do with {}, {:.1f} times less: {} of {} pairs know fewer than their "
+        "{} "
         "paths; {} labels a pair find all of them with 99 %.\n",
         phase.name, size_of(labels.bound), phase.load.busiest / labels.bound, size_of(phase.bounds.integral),
         labels.bound / phase.bounds.integral, labels.pairs_short, labels.pairs, labels.paths,
@@ -48,7 +50,8 @@ void print_turns(const Demand& demand, const Assignment& assignment) {
     for (const Flow& flow : phase.flows) turns = std::max(turns, flow.turn);
   if (turns > 1 && !assignment.phases.empty())
     fmt::print(
-        "\n{} turns: a NIC is to send its flows in rotation, in the order below; then no NIC receives from two "
+        "\n{} turns: a NIC is to send its flows in rotation, in the order below; then no NIC receives from "
+        "two "
         "at once\n",
         turns);
 }

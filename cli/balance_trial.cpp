@@ -11,7 +11,8 @@ namespace {
 constexpr std::uint32_t kFirstBatch = 1U << 20;
 /// A stuck QP is shown to be stuck, no longer.
 constexpr Nanoseconds kStuck = std::chrono::seconds(2);
-/// A sending of more packets is left out of the packet mode: the agents wait meanwhile, half a second at most.
+/// A sending of more packets is left out of the packet mode: the agents wait meanwhile, half a second at
+/// most.
 constexpr std::uint64_t kMostInPacketMode = 300'000;
 
 double seconds(Nanoseconds time) { return std::chrono::duration<double>(time).count(); }
@@ -182,7 +183,8 @@ void BalanceTrial::predict(const std::vector<Sending>& sendings, TrialSending& s
   PacketSettings settings = usual_packets(fabric_, options_.transfer.size);
   settings.frames = options_.frames;
   settings.window = options_.transfer.window;
-  settings.queue = Bytes(static_cast<std::int64_t>(*std::ranges::min_element(rates) * seconds(options_.queue)));
+  settings.queue =
+      Bytes(static_cast<std::int64_t>(*std::ranges::min_element(rates) * seconds(options_.queue)));
   settings.burst = options_.burst;
   settings.hop_delay = Nanoseconds(0);
   settings.host_queue = true;

@@ -39,8 +39,8 @@ struct TrialOptions {
 /// One phase, or all phases of a demand one after the other, sent once.
 struct TrialSending {
   bool steered = true;
-  double measured = 0;   // seconds until the last QP was through
-  double predicted = 0;  // by the fluid model, over these very paths
+  double measured = 0;    // seconds until the last QP was through
+  double predicted = 0;   // by the fluid model, over these very paths
   double by_packets = 0;  // by the packet mode; 0: too many packets for it
   std::uint64_t qps = 0;
   std::uint64_t unfinished = 0;  // QPs that delivered less than they had to

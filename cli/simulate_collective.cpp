@@ -87,7 +87,8 @@ void print_table(const Fabric& fabric, const AskedDemand& asked, const std::vect
 void print_packets(const Fabric& fabric, const AskedDemand& asked, const std::vector<SpreadOutcome>& outcomes,
                    const PacketSettings& settings) {
   fmt::print(
-      "{} on {}; packets of {} bytes, store and forward; window of a NIC {} packets, queues of {}; ECMP: mean "
+      "{} on {}; packets of {} bytes, store and forward; window of a NIC {} packets, queues of {}; ECMP: "
+      "mean "
       "of {} draws\n\n",
       asked.name, fabric.name(), settings.payload.count(), settings.window, to_string(settings.queue),
       kPacketDraws);
@@ -110,8 +111,8 @@ Result<std::optional<PacketSettings>> asked_packets(const po::variables_map& val
   for (const Strategy& strategy : strategies)
     most = std::max(most, packets_of(demand, strategy.qps, settings.payload));
   if (most > kMostPackets)
-    return fail(ErrorKind::usage, "--packets: {} packets: expected at most {}; give fewer --bytes or hosts", most,
-                kMostPackets);
+    return fail(ErrorKind::usage, "--packets: {} packets: expected at most {}; give fewer --bytes or hosts",
+                most, kMostPackets);
   return settings;
 }
 
@@ -151,10 +152,10 @@ void add_collective_options(po::options_description& options) {
       "measured", po::value<std::string>()->value_name("FILE"),
       "instead of --latency and the rates of the fabric file: what a sweep saw (its --observations)")(
       "packets",
-      "with --collective or --flows: packet by packet instead of a fluid model, with finite queues, windows and "
-      "acknowledgements (small fabrics)")(
-      "plot", po::value<std::string>()->value_name("FILE"),
-      "with --collective or --flows: the table as bars, an SVG file");
+      "with --collective or --flows: packet by packet instead of a fluid model, with finite queues, windows "
+      "and "
+      "acknowledgements (small fabrics)")("plot", po::value<std::string>()->value_name("FILE"),
+                                          "with --collective or --flows: the table as bars, an SVG file");
 }
 
 bool collective_was_asked(const po::variables_map& values) {

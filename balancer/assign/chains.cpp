@@ -14,6 +14,7 @@ Chains::Chains(Placement& placement, std::uint64_t seed, std::size_t most_steps)
       state_(seed * 0x9E3779B97F4A7C15ull + 1),
       most_steps_(most_steps),
       seen_(placement.class_count(), 0),
+      swept_(placement.instance().weight.size(), 0),
       change_(placement.instance().weight.size(), 0),
       forced_before_(placement.instance().item_count(), 0) {}
 
@@ -81,6 +82,22 @@ void Chains::add_changes(std::uint32_t at, double sign) {
   }
 }
 
+void Chains::eject_from(ChannelId channel, double bytes, std::uint32_t at, std::uint32_t route) {
+  if (swept_[channel.value()] == search_) return;
+  bool all = true;
+  for (const ClassId alike : placement_.classes_on(channel)) {
+    if (seen_[alike] == search_) continue;
+    const ItemId other = placement_.first_of(alike);
+    if (placement_.instance().bytes_of(other) < bytes) {
+      all = false;
+      continue;
+    }
+    seen_[alike] = search_;
+    steps_.push_back({other, at, route});
+  }
+  if (all) swept_[channel.value()] = search_;
+}
+
 bool Chains::expand(std::uint32_t at) {
   const ItemId item = steps_[at].item;
   const Instance& instance = placement_.instance();
@@ -105,14 +122,7 @@ bool Chains::expand(std::uint32_t at) {
       short_by = lacking;
     }
     if (blocked == 0) end = r;
-    if (blocked != 1) continue;
-    for (const ClassId alike : placement_.classes_on(where)) {
-      if (seen_[alike] == search_) continue;
-      const ItemId other = placement_.first_of(alike);
-      if (instance.bytes_of(other) < short_by) continue;
-      seen_[alike] = search_;
-      steps_.push_back({other, at, r});
-    }
+    if (blocked == 1) eject_from(where, short_by, at, r);
   }
   add_changes(at, -1);
   if (end) apply(at, *end);

@@ -48,6 +48,9 @@ class Chains {
   std::optional<std::uint32_t> search();
   /// Tries to end a chain at steps_[at], else appends the steps that go on from it. True: ended and applied.
   bool expand(std::uint32_t at);
+  /// Appends the steps in which an item of `bytes` at least makes room on `channel` for that of steps_[at],
+  /// which then takes `route`.
+  void eject_from(ChannelId channel, double bytes, std::uint32_t at, std::uint32_t route);
   void apply(std::uint32_t at, std::uint32_t route);
   /// Adds the changes that the chain up to steps_[at] makes to loads, times `sign`.
   void add_changes(std::uint32_t at, double sign);
@@ -68,7 +71,8 @@ class Chains {
   std::size_t most_steps_;
   std::uint64_t steps_taken_ = 0;
   std::vector<Step> steps_;
-  std::vector<std::uint32_t> seen_;  // per class: the search that reached it
+  std::vector<std::uint32_t> seen_;   // per class: the search that reached it
+  std::vector<std::uint32_t> swept_;  // per channel: the search that reached all its classes
   std::uint32_t search_ = 0;
   std::vector<double> change_;                // per channel, bytes; zero between calls
   std::vector<std::uint32_t> forced_before_;  // per item: when it was last forced

@@ -94,9 +94,9 @@ class Stage {
   }
 
   std::vector<ChannelId> channels_;
-  std::vector<double> bytes_;                        // per group
-  std::vector<std::vector<std::uint32_t>> choices_;  // per group: indices into channels_
-  std::vector<double> left_;                         // per channel
+  std::vector<double> bytes_;                             // per group
+  std::vector<std::vector<std::uint32_t>> choices_;       // per group: indices into channels_
+  std::vector<double> left_;                              // per channel
   std::vector<std::map<std::uint32_t, double>> carried_;  // per channel: by group
 };
 
@@ -105,7 +105,9 @@ class Search {
  public:
   explicit Search(const Instance& instance) : instance_(instance), order_(instance.item_count()) {
     std::iota(order_.begin(), order_.end(), 0U);
-    const auto key = [&](ItemId i) { return std::pair(instance.routes_of(i).size(), instance.crossing_of(i).group); };
+    const auto key = [&](ItemId i) {
+      return std::pair(instance.routes_of(i).size(), instance.crossing_of(i).group);
+    };
     std::ranges::stable_sort(order_, {}, key);
     taken_.resize(order_.size());
   }
@@ -131,7 +133,8 @@ class Search {
         at > 0 && instance_.crossing_of(order_[at]).group == instance_.crossing_of(order_[at - 1]).group;
     for (std::uint32_t r = alike ? taken_[at - 1] : 0; r < routes.size(); ++r) {
       if (++tries_ > kMostTries) return Answer::unknown;
-      if (!std::ranges::all_of(routes[r].channels(), [&](ChannelId c) { return left_[c.value()] > 0; })) continue;
+      if (!std::ranges::all_of(routes[r].channels(), [&](ChannelId c) { return left_[c.value()] > 0; }))
+        continue;
       for (const ChannelId c : routes[r].channels()) --left_[c.value()];
       taken_[at] = r;
       const Answer answer = place(at + 1);

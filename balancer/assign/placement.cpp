@@ -25,9 +25,9 @@ void Placement::find_kinds() {
   kind_of_.reserve(instance_.crossings.size());
   std::vector<std::uint32_t> kind_of_group(instance_.groups.size(), kUnplaced);  // where all are equal
   for (const CrossingFlow& crossing : instance_.crossings) {
-    std::uint32_t& kind =
-        instance_.equal ? kind_of_group[crossing.group]
-                        : kinds.try_emplace({crossing.group, crossing.bytes}, kUnplaced).first->second;
+    std::uint32_t& kind = instance_.equal
+                              ? kind_of_group[crossing.group]
+                              : kinds.try_emplace({crossing.group, crossing.bytes}, kUnplaced).first->second;
     if (kind == kUnplaced) {
       kind = static_cast<std::uint32_t>(first_class_.size());
       first_class_.push_back(classes);

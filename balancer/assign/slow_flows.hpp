@@ -25,9 +25,9 @@ struct Evenness {
 Evenness evenness_of(const Placement& placement);
 
 /// QPs of a pair of leaves that take slow routes (those over busier channels) are gathered in as few flows as
-/// may be, each channel carrying what it carried: a flow is through when its last QP is. QPs of one flow still
-/// take different routes as far as there are. Where labels are known by pair every pair stands alone, and
-/// nothing changes.
+/// may be, each channel carrying what it carried: a flow is through when its last QP is. QPs of one flow
+/// still take different routes as far as there are. Where labels are known by pair every pair stands alone,
+/// and nothing changes.
 void gather_slow(const Instance& instance, std::vector<SwitchRoute>& taken);
 
 }  // namespace weft

@@ -28,7 +28,8 @@ std::vector<SwitchRoute> solve_unequal(Instance& instance, const Routes& routes,
   Placement placement(instance);
   start(placement, routes, skeleton);
   squeeze(placement, bounds.integral, seed);
-  even_out(placement, routes, std::vector<double>(instance.weight.size(), std::numeric_limits<double>::infinity()), seed);
+  even_out(placement, routes,
+           std::vector<double>(instance.weight.size(), std::numeric_limits<double>::infinity()), seed);
   return placement.routes();
 }
 

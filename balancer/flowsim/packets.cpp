@@ -18,23 +18,25 @@ constexpr Bytes kRoceAck(86);
 constexpr Nanoseconds kHopDelay(500);  // a cut of what switches state, with 20 m of cable
 constexpr std::uint32_t kHops = 4;     // of a path through two tiers
 constexpr std::int64_t kQueuesWindows = 4;
+constexpr double kMostWindow = 1e5;
 constexpr int kPatienceRoundTrips = 50;
+constexpr double kMostPatience = 1e6;  // seconds
 /// As the lab's senders and TCP: three later ones say that a packet is lost, not late.
 constexpr std::uint32_t kOvertaken = 3;
 
-using Picoseconds = std::int64_t;
+using Seconds = double;
+
+Seconds seconds(Nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
 struct Event {
   enum class Kind : std::uint8_t { data, ack, timer, wire_free };
-  Picoseconds at = 0;
+  Seconds at = 0;
   std::uint64_t order = 0;  // of events at one time
   std::uint32_t qp = 0;
   std::uint32_t sequence = 0;
   std::uint8_t hop = 0;  // the channel of the path that it comes to; the number of channels: it is there
   Kind kind = Kind::data;
-  bool operator>(const Event& other) const {
-    return at != other.at ? at > other.at : order > other.order;
-  }
+  bool operator>(const Event& other) const { return at != other.at ? at > other.at : order > other.order; }
 };
 
 struct Qp {
@@ -42,9 +44,9 @@ struct Qp {
   std::uint32_t next = 0;
   std::uint32_t delivered = 0;
   std::deque<std::uint32_t> on_their_way;  // ascending
-  Picoseconds last_event = 0;
-  Picoseconds patience = 0;
-  Picoseconds ended = 0;
+  Seconds last_event = 0;
+  Seconds patience = 0;
+  Seconds ended = 0;
   bool done() const { return delivered >= wanted; }
   bool has_more() const { return !done() && wanted - delivered > on_their_way.size(); }
 };
@@ -63,8 +65,8 @@ class PacketSimulation {
   PacketSimulation(std::span<const double> capacity, std::span<const Sending> sendings,
                    const PacketSettings& settings)
       : sendings_(sendings), settings_(settings), free_at_(capacity.size(), 0), qps_(sendings.size()) {
-    for (const double bytes_per_second : capacity) picoseconds_a_byte_.push_back(1e12 / bytes_per_second);
-    patience_ = settings.patience.count() * 1000;
+    for (const double bytes_per_second : capacity) seconds_a_byte_.push_back(1 / bytes_per_second);
+    patience_ = seconds(settings.patience);
     std::map<PortId, std::vector<std::uint32_t>> by_nic;
     for (std::uint32_t s = 0; s < sendings.size(); ++s) {
       qps_[s].wanted = sendings[s].packets;
@@ -104,12 +106,12 @@ class PacketSimulation {
           break;
       }
     }
-    for (const Qp& qp : qps_) run_.seconds.push_back(static_cast<double>(qp.ended) * 1e-12);
+    for (const Qp& qp : qps_) run_.seconds.push_back(qp.ended);
     return std::move(run_);
   }
 
  private:
-  void push(Picoseconds at, std::uint32_t qp, std::uint32_t sequence, std::uint8_t hop, Event::Kind kind) {
+  void push(Seconds at, std::uint32_t qp, std::uint32_t sequence, std::uint8_t hop, Event::Kind kind) {
     events_.push({at, order_++, qp, sequence, hop, kind});
   }
 
@@ -126,16 +128,16 @@ class PacketSimulation {
     }
     const std::uint32_t channel = path[event.hop].value();
     const auto time_for = [&](Bytes bytes) {
-      return static_cast<Picoseconds>(static_cast<double>(bytes.count()) * picoseconds_a_byte_[channel]);
+      return static_cast<double>(bytes.count()) * seconds_a_byte_[channel];
     };
-    Picoseconds& free_at = free_at_[channel];
+    Seconds& free_at = free_at_[channel];
     if (event.hop > 0 && free_at - now_ > time_for(settings_.queue)) {
       ++run_.dropped;
       return;
     }
     free_at = std::max(free_at, now_) + time_for(data ? settings_.frames.data : settings_.frames.ack);
-    const Picoseconds leaves = std::max(now_, free_at - time_for(settings_.burst));
-    push(leaves + settings_.hop_delay.count() * 1000, event.qp, event.sequence,
+    const Seconds leaves = std::max(now_, free_at - time_for(settings_.burst));
+    push(leaves + seconds(settings_.hop_delay), event.qp, event.sequence,
          static_cast<std::uint8_t>(event.hop + 1), event.kind);
   }
 
@@ -187,7 +189,8 @@ class PacketSimulation {
     while (!nic.waits) {
       if (!settings_.host_queue && free_at_[nic.wire] > now_) {
         nic.waits = true;
-        push(free_at_[nic.wire], static_cast<std::uint32_t>(&nic - nics_.data()), 0, 0, Event::Kind::wire_free);
+        push(free_at_[nic.wire], static_cast<std::uint32_t>(&nic - nics_.data()), 0, 0,
+             Event::Kind::wire_free);
         return;
       }
       const auto next = next_to_send(nic);
@@ -214,15 +217,15 @@ class PacketSimulation {
 
   std::span<const Sending> sendings_;
   const PacketSettings& settings_;
-  std::vector<double> picoseconds_a_byte_;  // per channel
-  std::vector<Picoseconds> free_at_;        // per channel: when all that it took is sent
-  Picoseconds patience_ = 0;
+  std::vector<double> seconds_a_byte_;  // per channel
+  std::vector<Seconds> free_at_;        // per channel: when all that it took is sent
+  Seconds patience_ = 0;
   std::vector<Qp> qps_;
   std::vector<Nic> nics_;
   std::vector<std::uint32_t> nic_of_;  // per QP
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t order_ = 0;
-  Picoseconds now_ = 0;
+  Seconds now_ = 0;
   PacketRun run_;
 };
 
@@ -235,10 +238,11 @@ PacketSettings usual_packets(const Fabric& fabric, Bytes payload) {
   if (fabric.links().empty()) slowest = 1e9;
   const double wire = static_cast<double>(settings.frames.data.count()) / slowest;
   const double round_trip = kHops * (wire + 2e-9 * static_cast<double>(kHopDelay.count()));
-  settings.window = static_cast<std::uint32_t>(std::ceil(3 * round_trip / wire));
+  settings.window = static_cast<std::uint32_t>(std::min(kMostWindow, std::ceil(3 * round_trip / wire)));
   settings.queue = settings.frames.data * (kQueuesWindows * settings.window);
   settings.hop_delay = kHopDelay;
-  settings.patience = Nanoseconds(std::llround(kPatienceRoundTrips * round_trip * 1e9));
+  settings.patience =
+      Nanoseconds(std::llround(std::min(kMostPatience, kPatienceRoundTrips * round_trip) * 1e9));
   return settings;
 }
 

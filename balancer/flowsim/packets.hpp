@@ -21,16 +21,17 @@ struct PacketSettings {
   Bytes queue;               // that one channel holds before it drops; a host's own never drops
   /// Where a token bucket shapes the links instead of a wire (a lab): what passes at once after a pause.
   Bytes burst;
-  Nanoseconds hop_delay{};   // of cable and switch, beside the time on the wire
-  Nanoseconds patience{};    // of a QP that hears nothing: then all on its way is taken for lost
+  Nanoseconds hop_delay{};  // of cable and switch, beside the time on the wire
+  Nanoseconds patience{};   // of a QP that hears nothing: then all on its way is taken for lost
   /// Packets wait for the wire in one queue, acknowledgements behind data, as in a kernel (a lab's hosts).
-  /// Otherwise a NIC takes the next packet, of its QPs in turn, when the wire is free, and acknowledgements go
-  /// first, as RDMA hardware does.
+  /// Otherwise a NIC takes the next packet, of its QPs in turn, when the wire is free, and acknowledgements
+  /// go first, as RDMA hardware does.
   bool host_queue = false;
 };
 
-/// Packets of RoCE v2 with `payload` bytes. The window is twice what the longest path of the fabric holds, so
-/// that one QP fills it; a queue holds four windows, as a lab's does.
+/// Packets of RoCE v2 with `payload` bytes. The window is three round trips of a path of two
+/// tiers, so that one QP fills its path, and a few packets for each of many; a queue holds four windows, as a
+/// lab's does.
 PacketSettings usual_packets(const Fabric& fabric, Bytes payload = Bytes(4096));
 
 struct PacketRun {
@@ -39,8 +40,8 @@ struct PacketRun {
   std::uint64_t dropped = 0;    // packets and acknowledgements
 };
 
-/// All start at once. A NIC takes the packets of its QPs in rotation, in the order of their turns: where turns
-/// are permutations, the NICs send to different ones, packet by packet, and nobody meets an incast.
+/// All start at once. A NIC takes the packets of its QPs in rotation, in the order of their turns: where
+/// turns are permutations, the NICs send to different ones, packet by packet, and nobody meets an incast.
 /// `capacity`: bytes per second, indexed by channel, above zero on every path.
 PacketRun send_packets(std::span<const double> capacity, std::span<const Sending> sendings,
                        const PacketSettings& settings);

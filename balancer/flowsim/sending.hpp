@@ -49,8 +49,8 @@ class LabelledPaths {
 /// leaf, or has no label for its way back, takes any label. A QP without a known path is left out.
 std::vector<Sending> steered_sendings(const LabelledPaths& paths, const Phase& phase,
                                       const PhaseAssignment& answer, Bytes payload);
-/// The same by the routes themselves, without labels: what comes back takes the way there turned round, unless
-/// the QP has one of its own.
+/// The same by the routes themselves, without labels: what comes back takes the way there turned round,
+/// unless the QP has one of its own.
 std::vector<Sending> routed_sendings(const Fabric& fabric, const Phase& phase, std::span<const SteeredQp> qps,
                                      Bytes payload);
 /// The same QPs with labels drawn at random, both ways: what hashing does.

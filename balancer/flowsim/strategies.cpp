@@ -187,9 +187,8 @@ SpreadOutcome simulate(const Fabric& fabric, const Demand& demand, const Strateg
 SpreadOutcome simulate_packets(const Fabric& fabric, const Demand& demand, const Strategy& strategy,
                                const AssignOptions& options, const PacketSettings& settings) {
   WEFT_CHECK(strategy.spread != Spread::spray);
-  const auto times_of = [&](const PhaseSimulation& phase, std::span<const SteeredQp> qps, SpreadOutcome& sum) {
-    return phase.run_packets(qps, settings, sum);
-  };
+  const auto times_of = [&](const PhaseSimulation& phase, std::span<const SteeredQp> qps,
+                            SpreadOutcome& sum) { return phase.run_packets(qps, settings, sum); };
   return run_phases(fabric, demand, strategy, options, times_of);
 }
 

@@ -115,7 +115,8 @@ double least_busiest(const Fabric& fabric, const Phase& phase, std::uint32_t qps
     if (busiest >= least) return;
     if (at == all.size()) return void(least = busiest);
     for (const LabelledPath& path : all[at].pair->paths) {
-      const auto channels = map.table.channels(path.path).subspan(1, map.table.channels(path.path).size() - 2);
+      const auto channels =
+          map.table.channels(path.path).subspan(1, map.table.channels(path.path).size() - 2);
       double most = busiest;
       for (const ChannelId c : channels) most = std::max(most, load[c.value()] += all[at].bytes);
       self(self, at + 1, most);

@@ -60,6 +60,18 @@ TEST(Packets, AFullQueueDropsAndWhatWasLostIsSentAgain) {
   EXPECT_GT(last(run), last(send_packets(line_rates(fabric), sendings, usual_packets(fabric))));
 }
 
+TEST(Packets, LinksOfAnyRateGiveTimesThatAreFinite) {
+  for (const double bits : {1.0, 1e6, 1e13, 1e20}) {
+    const auto fabric =
+        *make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1, .link = Bandwidth::bit(bits)});
+    const auto phase = make_shift(fabric.nics(), 1, Bytes(100'000)).phases[0];
+    const auto run = send_packets(line_rates(fabric), assigned(fabric, phase, {}), usual_packets(fabric));
+    EXPECT_EQ(run.sent, 50u) << bits;
+    EXPECT_GT(last(run), 100'000 * 8 / bits) << bits;
+    EXPECT_LT(last(run), 1.2 * (125'000 * 8 / bits) + 1e-5) << bits;
+  }
+}
+
 TEST(Packets, TheSameInputGivesTheSameTimes) {
   const auto fabric = eight();
   const auto phase = cross_leaf_permutation(fabric, 3);
