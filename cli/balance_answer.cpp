@@ -1,8 +1,10 @@
 #include "cli/balance_answer.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "balancer/assign/assignment_json.hpp"
+#include "balancer/assign/label_bound.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/stamp.hpp"
 
@@ -10,6 +12,7 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kRowsForPeople = 64;
+constexpr double kTiny = 1e-9;
 
 std::string size_of(double bytes) { return to_string(Bytes(static_cast<std::int64_t>(bytes + 0.5))); }
 
@@ -21,6 +24,36 @@ void print_phases(const Fabric& fabric, const Assignment& assignment) {
                size_of(phase.bounds.integral), size_of(phase.load.busiest), phase.load.ratio,
                size_of(phase.bounds.fractional), size_of(phase.bounds.nic),
                phase.load.channel ? fabric.name_of(*phase.load.channel) : "none");
+}
+
+/// Where the labels known allow less than the fabric: both bounds, and what more labels would bring.
+void print_label_bounds(const Assignment& assignment) {
+  for (const PhaseAssignment& phase : assignment.phases) {
+    if (!phase.labels || phase.labels->bound <= phase.bounds.integral * (1 + kTiny)) continue;
+    const LabelReport& labels = *phase.labels;
+    fmt::print(
+        "\n{}: no assignment over the paths whose labels are known does with less than {}: the busiest is "
+        "{:.3f} "
+        "times that.\nThe fabric would do with {}, {:.1f} times less: {} of {} pairs know fewer than their "
+        "{} "
+        "paths; {} labels a pair find all of them with 99 %.\n",
+        phase.name, size_of(labels.bound), phase.load.busiest / labels.bound, size_of(phase.bounds.integral),
+        labels.bound / phase.bounds.integral, labels.pairs_short, labels.pairs, labels.paths,
+        labels_for(labels.paths));
+  }
+}
+
+/// Whoever receives from several NICs at once queues what they send: the order in which nobody has to.
+void print_turns(const Demand& demand, const Assignment& assignment) {
+  std::uint32_t turns = 0;
+  for (const Phase& phase : demand.phases)
+    for (const Flow& flow : phase.flows) turns = std::max(turns, flow.turn);
+  if (turns > 1 && !assignment.phases.empty())
+    fmt::print(
+        "\n{} turns: a NIC is to send its flows in rotation, in the order below; then no NIC receives from "
+        "two "
+        "at once\n",
+        turns);
 }
 
 void print_qp(const Fabric& fabric, const Flow& flow, const SteeredQp& qp) {
@@ -58,7 +91,9 @@ void print_table(const Fabric& fabric, const BalanceOptions& options, const Assi
   fmt::print("{} on {}, {} QP{} a flow; bytes on a link of {}\n\n", options.asked.name, fabric.name(),
              options.assign.qps, options.assign.qps == 1 ? "" : "s", to_string(assignment.reference));
   print_phases(fabric, assignment);
+  print_label_bounds(assignment);
   if (options.previous) print_moves(assignment);
+  print_turns(options.asked.demand, assignment);
   print_qps(fabric, options.asked.demand, assignment);
 }
 

@@ -11,6 +11,9 @@ namespace {
 constexpr std::uint32_t kFirstBatch = 1U << 20;
 /// A stuck QP is shown to be stuck, no longer.
 constexpr Nanoseconds kStuck = std::chrono::seconds(2);
+/// A sending of more packets is left out of the packet mode: the agents wait meanwhile, half a second at
+/// most.
+constexpr std::uint64_t kMostInPacketMode = 300'000;
 
 double seconds(Nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
@@ -170,6 +173,25 @@ void BalanceTrial::begin_phase() {
   transfer_ = std::make_unique<TransferStage>(*state_, planned(current_->phases[current_->phase]), settings);
 }
 
+/// What fluid model and packet mode say of one phase.
+void BalanceTrial::predict(const std::vector<Sending>& sendings, TrialSending& sum) const {
+  const auto rates = line_rates(fabric_);
+  sum.predicted += predicted_seconds(rates, sendings, options_.frames);
+  std::uint64_t packets = 0;
+  for (const Sending& sending : sendings) packets += sending.packets;
+  if (packets == 0 || packets > kMostInPacketMode) return;
+  PacketSettings settings = usual_packets(fabric_, options_.transfer.size);
+  settings.frames = options_.frames;
+  settings.window = options_.transfer.window;
+  settings.queue =
+      Bytes(static_cast<std::int64_t>(*std::ranges::min_element(rates) * seconds(options_.queue)));
+  settings.burst = options_.burst;
+  settings.hop_delay = Nanoseconds(0);
+  settings.host_queue = true;
+  const auto run = send_packets(rates, sendings, settings);
+  sum.by_packets += *std::ranges::max_element(run.seconds);
+}
+
 void BalanceTrial::end_phase() {
   Current& now = *current_;
   const auto& sendings = now.phases[now.phase++];
@@ -189,7 +211,7 @@ void BalanceTrial::end_phase() {
     now.last_first_byte = std::max(now.last_first_byte, first);
   }
   sum.measured += seconds(slowest);
-  sum.predicted += predicted_seconds(fabric_, sendings, options_.frames);
+  predict(sendings, sum);
   const auto bytes = wire_bytes(sendings, options_.frames, fabric_.channel_count());
   for (std::size_t c = 0; c < bytes.size(); ++c) sum.planned[c] += bytes[c];
 }

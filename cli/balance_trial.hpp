@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "balancer/flowsim/sending.hpp"
+#include "balancer/flowsim/packets.hpp"
 #include "probes/plan/trace_plan.hpp"
 #include "probes/session/map_stage.hpp"
 #include "probes/session/sweep.hpp"
@@ -30,6 +30,8 @@ struct TrialOptions {
   std::uint32_t repeats = 0;  // how often both are sent; 0: paths are mapped and nothing is sent
   TransferSettings transfer;  // its limit holds for each sending
   FrameSizes frames;          // of `transfer.size`
+  Nanoseconds queue = std::chrono::milliseconds(20);  // that a link holds
+  Bytes burst{16 * 1024};                             // of the token bucket that shapes it
   std::optional<LinkId> fail = std::nullopt;
   SweepOptions sweep;  // of the diagnosis after the failure
 };
@@ -37,8 +39,9 @@ struct TrialOptions {
 /// One phase, or all phases of a demand one after the other, sent once.
 struct TrialSending {
   bool steered = true;
-  double measured = 0;   // seconds until the last QP was through
-  double predicted = 0;  // by the fluid model, over these very paths
+  double measured = 0;    // seconds until the last QP was through
+  double predicted = 0;   // by the fluid model, over these very paths
+  double by_packets = 0;  // by the packet mode; 0: too many packets for it
   std::uint64_t qps = 0;
   std::uint64_t unfinished = 0;  // QPs that delivered less than they had to
   std::uint64_t wanted = 0;      // packets
@@ -103,6 +106,7 @@ class BalanceTrial final : public Script {
   void begin_sending(bool steered, std::vector<std::vector<Sending>> phases, Nanoseconds limit);
   void begin_phase();
   void end_phase();
+  void predict(const std::vector<Sending>& sendings, TrialSending& sum) const;
   bool end_sending();
   void begin_repeat();
   void fail_link();

@@ -21,6 +21,9 @@ constexpr std::uint64_t kDraws = 10;
 /// Above so many QPs the simulation ends streams together that are a thousandth apart.
 constexpr std::size_t kExactUpTo = 20'000;
 constexpr std::size_t kBarColumns = 28;
+/// With packets: fewer draws, and at most so many packets a strategy (some ten seconds of computing).
+constexpr std::uint64_t kPacketDraws = 3;
+constexpr std::uint64_t kMostPackets = 2'000'000;
 
 Result<std::vector<Avoided>> avoided_by_faults(const Fabric& fabric, const std::vector<FaultSpec>& faults) {
   std::vector<Avoided> avoided;
@@ -40,16 +43,21 @@ Result<std::vector<Avoided>> avoided_by_faults(const Fabric& fabric, const std::
 }
 
 SpreadOutcome mean_outcome(const Fabric& fabric, const Demand& demand, const Strategy& strategy,
-                           AssignOptions options) {
+                           AssignOptions options, const std::optional<PacketSettings>& packets) {
   std::size_t flows = 0;
   for (const Phase& phase : demand.phases) flows += phase.flows.size();
   const double resolution = flows * strategy.qps > kExactUpTo ? 1e-3 : 0;
-  const std::uint64_t draws = strategy.spread == Spread::ecmp ? kDraws : 1;
+  const std::uint64_t draws = strategy.spread == Spread::ecmp ? (packets ? kPacketDraws : kDraws) : 1;
   SpreadOutcome mean{.strategy = strategy, .over_bound = 0};
   const auto first = options.seed;
   for (std::uint64_t draw = 0; draw < draws; ++draw) {
     options.seed = first + draw;
-    const auto one = simulate(fabric, demand, strategy, options, resolution);
+    const auto one = packets ? simulate_packets(fabric, demand, strategy, options, *packets)
+                             : simulate(fabric, demand, strategy, options, resolution);
+    mean.fluid += one.fluid / static_cast<double>(draws);
+    mean.packets = one.packets;
+    mean.sent_again += one.sent_again / draws;
+    mean.dropped += one.dropped / draws;
     mean.seconds += one.seconds / static_cast<double>(draws);
     mean.mean_flow += one.mean_flow / static_cast<double>(draws);
     mean.over_bound += one.over_bound / static_cast<double>(draws);
@@ -76,8 +84,40 @@ void print_table(const Fabric& fabric, const AskedDemand& asked, const std::vect
   }
 }
 
+void print_packets(const Fabric& fabric, const AskedDemand& asked, const std::vector<SpreadOutcome>& outcomes,
+                   const PacketSettings& settings) {
+  fmt::print(
+      "{} on {}; packets of {} bytes, store and forward; window of a NIC {} packets, queues of {}; ECMP: "
+      "mean "
+      "of {} draws\n\n",
+      asked.name, fabric.name(), settings.payload.count(), settings.window, to_string(settings.queue),
+      kPacketDraws);
+  fmt::print("{:<18} {:>12} {:>12} {:>8} {:>12} {:>10} {:>10} {:>10}\n", "spread by", "done after", "fluid",
+             "x fluid", "mean flow", "packets", "sent again", "dropped");
+  for (const SpreadOutcome& outcome : outcomes)
+    fmt::print("{:<18} {:>12} {:>12} {:>8.3f} {:>12} {:>10} {:>10} {:>10}\n", describe(outcome.strategy),
+               time_of(outcome.seconds), time_of(outcome.fluid),
+               outcome.fluid > 0 ? outcome.seconds / outcome.fluid : 1, time_of(outcome.mean_flow),
+               outcome.packets, outcome.sent_again, outcome.dropped);
+}
+
+/// Absent: not asked for. An Error where that many packets would take too long.
+Result<std::optional<PacketSettings>> asked_packets(const po::variables_map& values, const Fabric& fabric,
+                                                    const Demand& demand,
+                                                    const std::vector<Strategy>& strategies) {
+  if (!values.count("packets")) return std::nullopt;
+  const auto settings = usual_packets(fabric);
+  std::uint64_t most = 0;
+  for (const Strategy& strategy : strategies)
+    most = std::max(most, packets_of(demand, strategy.qps, settings.payload));
+  if (most > kMostPackets)
+    return fail(ErrorKind::usage, "--packets: {} packets: expected at most {}; give fewer --bytes or hosts",
+                most, kMostPackets);
+  return settings;
+}
+
 std::string document(const Fabric& fabric, const AskedDemand& asked,
-                     const std::vector<SpreadOutcome>& outcomes) {
+                     const std::vector<SpreadOutcome>& outcomes, bool packets) {
   const DocumentStamp stamp = stamp_now();
   nlohmann::ordered_json json{{"schema", "weft.completion/1"},
                               {"generated_at", to_string(stamp.generated_at)},
@@ -85,12 +125,18 @@ std::string document(const Fabric& fabric, const AskedDemand& asked,
                               {"fabric", fabric.name()},
                               {"demand", asked.name}};
   auto& list = json["strategies"] = nlohmann::ordered_json::array();
-  for (const SpreadOutcome& outcome : outcomes)
-    list.push_back({{"name", describe(outcome.strategy)},
-                    {"qps", outcome.strategy.qps},
-                    {"seconds", outcome.seconds},
-                    {"over_optimum", outcome.over_bound},
-                    {"mean_flow_seconds", outcome.mean_flow}});
+  for (const SpreadOutcome& outcome : outcomes) {
+    auto& one = list.emplace_back(nlohmann::ordered_json{{"name", describe(outcome.strategy)},
+                                                         {"qps", outcome.strategy.qps},
+                                                         {"seconds", outcome.seconds},
+                                                         {"over_optimum", outcome.over_bound},
+                                                         {"mean_flow_seconds", outcome.mean_flow}});
+    if (packets)
+      one["packets"] = {{"fluid_seconds", outcome.fluid},
+                        {"packets", outcome.packets},
+                        {"sent_again", outcome.sent_again},
+                        {"dropped", outcome.dropped}};
+  }
   auto& refused = json["unassigned"] = nlohmann::ordered_json::array();
   for (const RefusedFlow& line : asked.refused) refused.push_back({{"flow", line.flow}, {"why", line.why}});
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
@@ -105,8 +151,11 @@ void add_collective_options(po::options_description& options) {
       "with --collective all-reduce (which algorithm wins at which size): of one step, as measured")(
       "measured", po::value<std::string>()->value_name("FILE"),
       "instead of --latency and the rates of the fabric file: what a sweep saw (its --observations)")(
-      "plot", po::value<std::string>()->value_name("FILE"),
-      "with --collective or --flows: the table as bars, an SVG file");
+      "packets",
+      "with --collective or --flows: packet by packet instead of a fluid model, with finite queues, windows "
+      "and "
+      "acknowledgements (small fabrics)")("plot", po::value<std::string>()->value_name("FILE"),
+                                          "with --collective or --flows: the table as bars, an SVG file");
 }
 
 bool collective_was_asked(const po::variables_map& values) {
@@ -119,16 +168,25 @@ int simulate_collective(const po::variables_map& values, const Fabric& fabric,
   if (!json) return report(json.error());
   const auto avoided = avoided_by_faults(fabric, faults);
   if (!avoided) return report(avoided.error());
+  if (text_option(values, "collective") == "all-reduce" && values.count("packets"))
+    return report({ErrorKind::usage, "--packets goes with one collective, not with all-reduce"});
   if (text_option(values, "collective") == "all-reduce") return all_reduce_table(values, fabric, *avoided);
   const auto asked = read_demand(fabric, values);
   if (!asked) return report(asked.error());
   AssignOptions options{.avoid = *avoided};
   if (values.count("seed")) options.seed = values["seed"].as<std::uint64_t>();
+  auto strategies = usual_strategies();
+  if (values.count("packets"))
+    std::erase_if(strategies, [](const Strategy& strategy) { return strategy.spread == Spread::spray; });
+  const auto packets = asked_packets(values, fabric, asked->demand, strategies);
+  if (!packets) return report(packets.error());
   std::vector<SpreadOutcome> outcomes;
-  for (const Strategy& strategy : usual_strategies())
-    outcomes.push_back(mean_outcome(fabric, asked->demand, strategy, options));
+  for (const Strategy& strategy : strategies)
+    outcomes.push_back(mean_outcome(fabric, asked->demand, strategy, options, *packets));
   if (*json)
-    fmt::print("{}\n", document(fabric, *asked, outcomes));
+    fmt::print("{}\n", document(fabric, *asked, outcomes, packets->has_value()));
+  else if (*packets)
+    print_packets(fabric, *asked, outcomes, **packets);
   else
     print_table(fabric, *asked, outcomes);
   for (const RefusedFlow& line : asked->refused)

@@ -19,9 +19,10 @@ std::string off_by(double measured, double predicted) {
 }
 
 void print_row(const char* labels, const TrialTimes& times) {
-  fmt::print("{:<10} {:>10} {:>10} {:>8} {:>10} {:>11}\n", labels, time_of(times.measured),
-             time_of(times.predicted), off_by(times.measured, times.predicted), times.packets,
-             times.sent_again);
+  fmt::print("{:<10} {:>10} {:>10} {:>8} {:>10} {:>8} {:>10} {:>11}\n", labels, time_of(times.measured),
+             time_of(times.predicted), off_by(times.measured, times.predicted),
+             times.by_packets > 0 ? time_of(times.by_packets) : "-", off_by(times.measured, times.by_packets),
+             times.packets, times.sent_again);
 }
 
 void print_links(const Fabric& fabric, const TrialSummary& summary) {
@@ -55,8 +56,8 @@ void print_table(const Fabric& fabric, const BalanceOptions& options, const Tria
   fmt::print("{} on {}, {} QP{} a flow, {} labels a pair; medians of {}\n\n", options.asked.name,
              fabric.name(), options.assign.qps, options.assign.qps == 1 ? "" : "s", trial_options.labels,
              trial_options.repeats);
-  fmt::print("{:<10} {:>10} {:>10} {:>8} {:>10} {:>11}\n", "labels", "time", "predicted", "off", "packets",
-             "sent again");
+  fmt::print("{:<10} {:>10} {:>10} {:>8} {:>10} {:>8} {:>10} {:>11}\n", "labels", "time", "predicted", "off",
+             "by packets", "off", "packets", "sent again");
   print_row("assigned", summary.steered);
   print_row("random", summary.hashed);
   fmt::print("{:<10} {:>10.2f} {:>10.2f} {:>8}\n", "gain", summary.gain_measured, summary.gain_predicted,

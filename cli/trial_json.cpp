@@ -21,6 +21,7 @@ Json sending_json(const Fabric& fabric, const TrialSending& sending) {
   return {{"labels", sending.steered ? "assigned" : "random"},
           {"seconds", sending.measured},
           {"predicted_seconds", sending.predicted},
+          {"packet_mode_seconds", sending.by_packets},
           {"qps", sending.qps},
           {"unfinished", sending.unfinished},
           {"packets", sending.wanted},
@@ -49,6 +50,7 @@ Json after_json(const Fabric& fabric, LinkId link, const TrialAfterFailure& afte
 Json times_json(const TrialTimes& times) {
   return {{"seconds", times.measured},
           {"predicted_seconds", times.predicted},
+          {"packet_mode_seconds", times.by_packets},
           {"sent_again", times.sent_again},
           {"unfinished", times.unfinished}};
 }

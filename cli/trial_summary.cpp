@@ -21,17 +21,19 @@ double median(std::vector<double> values) {
 
 TrialTimes times_of(const std::vector<TrialSending>& sendings, bool steered) {
   TrialTimes times;
-  std::vector<double> measured, predicted;
+  std::vector<double> measured, predicted, by_packets;
   for (const TrialSending& sending : sendings) {
     if (sending.steered != steered) continue;
     measured.push_back(sending.measured);
     predicted.push_back(sending.predicted);
+    by_packets.push_back(sending.by_packets);
     times.packets = sending.wanted;
     times.sent_again += sending.sent - std::min(sending.sent, sending.wanted);
     times.unfinished += sending.unfinished;
   }
   times.measured = median(measured);
   times.predicted = median(predicted);
+  times.by_packets = median(by_packets);
   return times;
 }
 

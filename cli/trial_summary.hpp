@@ -12,6 +12,7 @@ namespace weft {
 struct TrialTimes {
   double measured = 0;
   double predicted = 0;
+  double by_packets = 0;         // by the packet mode; 0: left out
   std::uint64_t packets = 0;     // of one sending
   std::uint64_t sent_again = 0;  // over all repeats
   std::uint64_t unfinished = 0;  // QPs, over all repeats

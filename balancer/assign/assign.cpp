@@ -52,6 +52,13 @@ double Assignment::busiest() const {
   return sum;
 }
 
+std::optional<double> Assignment::label_bound() const {
+  std::optional<double> sum;
+  for (const auto& phase : phases)
+    if (phase.labels) sum = sum.value_or(0) + phase.labels->bound;
+  return sum;
+}
+
 double Assignment::ratio() const { return bound() > 0 ? busiest() / bound() : 1.0; }
 
 }  // namespace weft

@@ -62,12 +62,21 @@ struct KeptQp {
   std::optional<Way> reverse;
 };
 
+/// Where a path map restricts the routes: what that costs.
+struct LabelReport {
+  double bound = 0;               // bytes: no assignment over the known paths does with less
+  std::uint32_t pairs = 0;        // of NICs
+  std::uint32_t pairs_short = 0;  // of these: not all paths known
+  std::uint32_t paths = 0;        // that a pair has, at most
+};
+
 struct PhaseAssignment {
   std::string name;
   std::vector<SteeredQp> qps;  // by flow, then QP
   std::vector<Unassigned> unassigned;
   Bounds bounds;
   LoadReport load;
+  std::optional<LabelReport> labels;
   std::optional<LoadReport> reverse_load;  // the same for the way back, as if it carried as much
   std::uint32_t moves = 0;  // after a change: QPs that were steered before and now take another route
 };
@@ -80,6 +89,8 @@ struct Assignment {
   double fractional_bound() const;
   double busiest() const;
   double ratio() const;
+  /// The bound over the paths whose labels are known; absent without a path map.
+  std::optional<double> label_bound() const;
 };
 
 PhaseAssignment assign(const Fabric& fabric, const Phase& phase, const AssignOptions& options);

@@ -33,6 +33,7 @@ class AssignmentWriter {
       put(out_, "{{\"name\":");
       put_string(out_, phase.name);
       put_bounds(phase.bounds.integral, phase.load.busiest, phase.load.ratio, phase.bounds.fractional);
+      if (phase.labels) put_label_bound(phase.labels->bound);
       put(out_, ",\"nic\":");
       put_number(out_, phase.bounds.nic);
       if (phase.load.channel) put(out_, ",\"busiest_channel\":\"{}\"", fabric_.name_of(*phase.load.channel));
@@ -53,6 +54,11 @@ class AssignmentWriter {
     put_number(out_, ratio);
     put(out_, ",\"lp_bound\":");
     put_number(out_, fractional);
+  }
+
+  void put_label_bound(double bound) {
+    put(out_, ",\"label_bound\":");
+    put_number(out_, bound);
   }
 
   void put_unassigned(const std::vector<RefusedFlow>& refused) {
@@ -78,6 +84,7 @@ class AssignmentWriter {
         std::llround(sent + qp.bytes) - std::llround(sent));
     any_ = true;
     if (assignment_.phases.size() > 1) put(out_, ",\"phase\":{}", phase + 1);
+    if (flow.turn > 0) put(out_, ",\"turn\":{}", flow.turn);
     put_way(flow, qp.label, qp.route);
     if (qp.reverse) {
       put(out_, ",\"reverse\":{{\"src\":\"{}\"", fabric_.name_of_nic(flow.dst));
@@ -116,6 +123,7 @@ std::string assignment_json(const Fabric& fabric, const Demand& demand, const As
   put_string(out, fabric.name());
   writer.put_bounds(assignment.bound(), assignment.busiest(), assignment.ratio(),
                     assignment.fractional_bound());
+  if (const auto bound = assignment.label_bound()) writer.put_label_bound(*bound);
   put(out, ",\"reference_rate\":\"{}\"", to_string(assignment.reference));
   std::uint64_t moves = 0;
   for (const PhaseAssignment& phase : assignment.phases) moves += phase.moves;

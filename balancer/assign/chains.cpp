@@ -13,7 +13,8 @@ Chains::Chains(Placement& placement, std::uint64_t seed, std::size_t most_steps)
     : placement_(placement),
       state_(seed * 0x9E3779B97F4A7C15ull + 1),
       most_steps_(most_steps),
-      seen_(placement.instance().item_count(), 0),
+      seen_(placement.class_count(), 0),
+      swept_(placement.instance().weight.size(), 0),
       change_(placement.instance().weight.size(), 0),
       forced_before_(placement.instance().item_count(), 0) {}
 
@@ -28,9 +29,21 @@ std::uint32_t Chains::random() {
 std::optional<std::uint32_t> Chains::place(ItemId item) {
   if (place_directly(item)) return 0;
   ++search_;
+  steps_.assign(1, {item, kNoParent, 0});
+  return search();
+}
+
+bool Chains::relieve(ChannelId channel) {
+  ++search_;
   steps_.clear();
-  steps_.push_back({item, kNoParent, 0});
-  seen_[item] = search_;
+  for (const ClassId alike : placement_.classes_on(channel)) {
+    seen_[alike] = search_;
+    steps_.push_back({placement_.first_of(alike), kNoParent, 0});
+  }
+  return search().has_value();
+}
+
+std::optional<std::uint32_t> Chains::search() {
   for (std::uint32_t at = 0; at < steps_.size() && at < most_steps_; ++at) {
     ++steps_taken_;
     if (!expand(at)) continue;
@@ -69,6 +82,22 @@ void Chains::add_changes(std::uint32_t at, double sign) {
   }
 }
 
+void Chains::eject_from(ChannelId channel, double bytes, std::uint32_t at, std::uint32_t route) {
+  if (swept_[channel.value()] == search_) return;
+  bool all = true;
+  for (const ClassId alike : placement_.classes_on(channel)) {
+    if (seen_[alike] == search_) continue;
+    const ItemId other = placement_.first_of(alike);
+    if (placement_.instance().bytes_of(other) < bytes) {
+      all = false;
+      continue;
+    }
+    seen_[alike] = search_;
+    steps_.push_back({other, at, route});
+  }
+  if (all) swept_[channel.value()] = search_;
+}
+
 bool Chains::expand(std::uint32_t at) {
   const ItemId item = steps_[at].item;
   const Instance& instance = placement_.instance();
@@ -93,12 +122,7 @@ bool Chains::expand(std::uint32_t at) {
       short_by = lacking;
     }
     if (blocked == 0) end = r;
-    if (blocked != 1) continue;
-    for (const ItemId other : placement_.items_on(where)) {
-      if (seen_[other] == search_ || instance.bytes_of(other) < short_by) continue;
-      seen_[other] = search_;
-      steps_.push_back({other, at, r});
-    }
+    if (blocked == 1) eject_from(where, short_by, at, r);
   }
   add_changes(at, -1);
   if (end) apply(at, *end);
@@ -112,14 +136,28 @@ void Chains::apply(std::uint32_t at, std::uint32_t route) {
   }
 }
 
+std::vector<ItemId> Chains::longest_unforced(ChannelId channel, double bytes) const {
+  std::vector<ItemId> items;
+  for (const ClassId alike : placement_.classes_on(channel)) {
+    const ItemId first = placement_.first_of(alike);
+    ItemId item = first;
+    double enough = bytes;
+    do {
+      items.push_back(item);
+      enough -= placement_.instance().bytes_of(item);
+      item = placement_.next_of(item);
+    } while (item != first && enough > 0);
+  }
+  std::ranges::stable_sort(items, {}, [this](ItemId item) { return forced_before_[item]; });
+  return items;
+}
+
 std::optional<std::vector<ItemId>> Chains::victims(ItemId item, const SwitchRoute& route) const {
   std::vector<ItemId> found;
   for (const ChannelId c : route.channels()) {
     double lacking = placement_.lack(c, placement_.instance().bytes_of(item));
     if (lacking <= 0) continue;
-    auto candidates = placement_.items_on(c);
-    std::ranges::stable_sort(candidates, {}, [this](ItemId o) { return forced_before_[o]; });
-    for (const ItemId other : candidates) {
+    for (const ItemId other : longest_unforced(c, lacking)) {
       if (lacking <= 0) break;
       lacking -= placement_.instance().bytes_of(other);
       if (std::ranges::find(found, other) == found.end()) found.push_back(other);

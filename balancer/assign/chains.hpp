@@ -25,6 +25,10 @@ class Chains {
   /// nothing when no chain was found (the placement is then unchanged).
   std::optional<std::uint32_t> place(ItemId item);
 
+  /// Moves one item off `channel`, which is beyond its room, with none else getting beyond theirs; false, and
+  /// all as before, when no chain was found.
+  bool relieve(ChannelId channel);
+
   /// Places `item` although no chain was found: on the route with the fewest full channels, ejecting items
   /// into `loose`. For a search that goes on with those.
   void force(ItemId item, std::vector<ItemId>& loose);
@@ -40,8 +44,13 @@ class Chains {
   };
 
   bool place_directly(ItemId item);
+  /// Goes on from the steps there are until a chain ends; answers its moves beside the first.
+  std::optional<std::uint32_t> search();
   /// Tries to end a chain at steps_[at], else appends the steps that go on from it. True: ended and applied.
   bool expand(std::uint32_t at);
+  /// Appends the steps in which an item of `bytes` at least makes room on `channel` for that of steps_[at],
+  /// which then takes `route`.
+  void eject_from(ChannelId channel, double bytes, std::uint32_t at, std::uint32_t route);
   void apply(std::uint32_t at, std::uint32_t route);
   /// Adds the changes that the chain up to steps_[at] makes to loads, times `sign`.
   void add_changes(std::uint32_t at, double sign);
@@ -51,6 +60,8 @@ class Chains {
   }
   std::uint32_t random();
 
+  /// Items on `channel`, those forced longest ago first: of each class as many as make `bytes`.
+  std::vector<ItemId> longest_unforced(ChannelId channel, double bytes) const;
   /// The items to eject from `route` so that `item` fits, those forced longest ago first; absent: not even
   /// so.
   std::optional<std::vector<ItemId>> victims(ItemId item, const SwitchRoute& route) const;
@@ -60,7 +71,8 @@ class Chains {
   std::size_t most_steps_;
   std::uint64_t steps_taken_ = 0;
   std::vector<Step> steps_;
-  std::vector<std::uint32_t> seen_;  // per item: the search that reached it
+  std::vector<std::uint32_t> seen_;   // per class: the search that reached it
+  std::vector<std::uint32_t> swept_;  // per channel: the search that reached all its classes
   std::uint32_t search_ = 0;
   std::vector<double> change_;                // per channel, bytes; zero between calls
   std::vector<std::uint32_t> forced_before_;  // per item: when it was last forced

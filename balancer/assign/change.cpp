@@ -65,7 +65,7 @@ PhaseAssignment reassign_one_way(const Ground& ground, const Phase& phase, const
         routes[item] = was->route;
     return solve_again(instance, ground.routes, bounds, routes, options.seed);
   };
-  PhaseAssignment answer = assign_phase(ground, phase, options, solve);
+  PhaseAssignment answer = assign_phase(ground, phase, options, solve, true);
   compare(answer, ground, phase, options, before);
   return answer;
 }

@@ -9,9 +9,10 @@ namespace {
 ItemId to_shed(const Placement& placement, ChannelId channel) {
   const Instance& instance = placement.instance();
   const double lacking = placement.lack(channel, 0);
-  const auto& items = placement.items_on(channel);
-  ItemId best = items.back();
-  for (const ItemId item : items) {
+  const auto& classes = placement.classes_on(channel);
+  ItemId best = placement.first_of(classes.back());
+  for (const ClassId alike : classes) {
+    const ItemId item = placement.first_of(alike);
     const double bytes = instance.bytes_of(item);
     const double least = instance.bytes_of(best);
     if (least < lacking ? bytes > least : bytes >= lacking && bytes < least) best = item;
@@ -40,7 +41,7 @@ std::vector<ItemId> shed(Placement& placement) {
   const Instance& instance = placement.instance();
   std::vector<ItemId> loose;
   for (std::uint32_t c = 0; c < instance.weight.size(); ++c)
-    while (placement.over(ChannelId(c)) && !placement.items_on(ChannelId(c)).empty()) {
+    while (placement.over(ChannelId(c)) && !placement.classes_on(ChannelId(c)).empty()) {
       loose.push_back(to_shed(placement, ChannelId(c)));
       placement.take(loose.back());
     }

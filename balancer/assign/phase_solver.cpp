@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "balancer/assign/known_paths.hpp"
+#include "balancer/assign/label_bound.hpp"
 #include "balancer/assign/labels.hpp"
 #include "balancer/assign/lp_bound.hpp"
 #include "balancer/assign/rooms.hpp"
@@ -79,6 +80,27 @@ std::vector<double> shares(const Instance& instance, const std::vector<SwitchRou
   return bytes;
 }
 
+double busiest_of(const Instance& instance, const std::vector<SwitchRoute>& taken,
+                  const std::vector<double>& bytes) {
+  std::vector<double> level(instance.weight.size());
+  double most = 0;
+  for (ItemId item = 0; item < taken.size(); ++item)
+    for (const ChannelId c : taken[item].channels())
+      most = std::max(most, level[c.value()] += bytes[item] / instance.weight[c.value()]);
+  return most;
+}
+
+LabelReport label_report(const Ground& ground, const Instance& instance, double bound) {
+  LabelReport report{.bound = bound};
+  for (const FlowGroup& group : instance.groups) {
+    const auto paths = static_cast<std::uint32_t>(ground.routes.between(group.from, group.to).size());
+    ++report.pairs;
+    report.pairs_short += group.routes.size() < paths ? 1 : 0;
+    report.paths = std::max(report.paths, paths);
+  }
+  return report;
+}
+
 }  // namespace
 
 Ground::Ground(const Fabric& on, const AssignOptions& options)
@@ -88,7 +110,7 @@ Ground::Ground(const Fabric& on, const AssignOptions& options)
       skeleton(Skeleton::find(on, capacities, routes)) {}
 
 PhaseAssignment assign_phase(const Ground& ground, const Phase& phase, const AssignOptions& options,
-                             const Solve& solve) {
+                             const Solve& solve, bool settled) {
   Instance instance =
       make_instance(ground.fabric, ground.capacities, ground.routes, phase.flows, options.qps, options.paths);
   PhaseAssignment answer;
@@ -96,8 +118,16 @@ PhaseAssignment assign_phase(const Ground& ground, const Phase& phase, const Ass
   answer.bounds = bounds_for(ground, phase, options, instance);
   answer.bounds.nic = nic_bound(ground, phase);
   answer.unassigned = instance.unassigned;
-  const auto taken = solve(instance, answer.bounds);
-  answer.qps = steer(phase, instance, taken, shares(instance, taken, answer.bounds, options.weighted));
+  auto taken = solve(instance, answer.bounds);
+  auto bytes = shares(instance, taken, answer.bounds, options.weighted);
+  if (instance.labelled) {
+    const double low = options.weighted ? answer.bounds.fractional : answer.bounds.integral;
+    auto bound = bound_by_labels(instance, low, busiest_of(instance, taken, bytes), options.weighted,
+                                 options.lp_variables);
+    answer.labels = label_report(ground, instance, bound.bytes);
+    if (!bound.better.empty() && !settled) taken = std::move(bound.better);
+  }
+  answer.qps = steer(phase, instance, taken, bytes);
   if (options.paths)
     choose_labels(answer.qps, phase.flows, KnownPaths(ground.fabric, ground.capacities, *options.paths));
   answer.load = load_report(ground.fabric, ground.capacities, ground.routes, answer.qps, answer.bounds);

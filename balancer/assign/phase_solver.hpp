@@ -25,9 +25,10 @@ struct Ground {
 /// A route for every item of the instance, given the bounds.
 using Solve = std::function<std::vector<SwitchRoute>(Instance&, const Bounds&)>;
 
-/// Bounds, routes by `solve`, labels and loads of one phase, one way.
+/// Bounds, routes by `solve`, labels and loads of one phase, one way. `settled`: the routes stand, although
+/// the search for the bound of the labels may come upon better ones.
 PhaseAssignment assign_phase(const Ground& ground, const Phase& phase, const AssignOptions& options,
-                             const Solve& solve);
+                             const Solve& solve, bool settled = false);
 
 /// The flows of `phase` turned round: what the receivers send back.
 Phase reversed(const Phase& phase);

@@ -1,9 +1,12 @@
 #include "balancer/assign/solve_unequal.hpp"
 
 #include "balancer/assign/construct.hpp"
+#include "balancer/assign/even_out.hpp"
 #include "balancer/assign/greedy.hpp"
 #include "balancer/assign/mend.hpp"
 #include "balancer/assign/squeeze.hpp"
+
+#include <limits>
 
 namespace weft {
 namespace {
@@ -25,6 +28,8 @@ std::vector<SwitchRoute> solve_unequal(Instance& instance, const Routes& routes,
   Placement placement(instance);
   start(placement, routes, skeleton);
   squeeze(placement, bounds.integral, seed);
+  even_out(placement, routes,
+           std::vector<double>(instance.weight.size(), std::numeric_limits<double>::infinity()), seed);
   return placement.routes();
 }
 

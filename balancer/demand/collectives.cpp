@@ -107,12 +107,15 @@ Demand double_tree(Ranks ranks, Bytes size) {
   return one_phase("tree", std::move(flows));
 }
 
+/// In turn k rank i sends to rank i + k: every turn is a permutation, so that no rank receives from two at
+/// once. Flows of a turn stand together, as whoever colours them in order expects.
 Demand all_to_all(Ranks ranks, Bytes size) {
   std::vector<Flow> flows;
-  const Bytes part = share(size, 1, ranks.size());
-  for (const PortId src : ranks)
-    for (const PortId dst : ranks)
-      if (src != dst) flows.push_back({src, dst, part});
+  const std::size_t n = ranks.size();
+  const Bytes part = share(size, 1, n);
+  for (std::size_t turn = 1; turn < n; ++turn)
+    for (std::size_t i = 0; i < n; ++i)
+      flows.push_back({ranks[i], ranks[(i + turn) % n], part, static_cast<std::uint32_t>(turn)});
   return one_phase("all-to-all", std::move(flows));
 }
 

@@ -15,6 +15,9 @@ struct Flow {
   PortId src;  // NIC
   PortId dst;  // NIC
   Bytes bytes;
+  /// In which order a NIC sends its flows of one phase: those of a turn together, then the next. Turns are
+  /// planned so that no NIC receives from two at once (all-to-all); 0 throughout: all together.
+  std::uint32_t turn = 0;
   friend bool operator==(const Flow&, const Flow&) = default;
 };
 

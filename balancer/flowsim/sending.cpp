@@ -18,7 +18,7 @@ std::uint32_t packets_for(double bytes, Bytes payload) {
 
 Sending make_sending(const Flow& flow, const LabelledPaths::Entry& there, const LabelledPaths::Entry& back,
                      std::uint32_t packets) {
-  return {flow.src, flow.dst, there.label, back.label, packets, there.path, back.path};
+  return {flow.src, flow.dst, there.label, back.label, packets, there.path, back.path, flow.turn};
 }
 
 /// The entry of this label; of any where none was chosen; null where there is no such.
@@ -69,6 +69,33 @@ std::vector<Sending> steered_sendings(const LabelledPaths& paths, const Phase& p
   return sendings;
 }
 
+std::vector<Sending> routed_sendings(const Fabric& fabric, const Phase& phase, std::span<const SteeredQp> qps,
+                                     Bytes payload) {
+  std::vector<Sending> sendings;
+  for (const SteeredQp& qp : qps) {
+    const Flow& flow = phase.flows[qp.flow];
+    Sending& sending = sendings.emplace_back();
+    sending.src = flow.src;
+    sending.dst = flow.dst;
+    sending.packets = packets_for(qp.bytes, payload);
+    sending.turn = flow.turn;
+    const auto join = [&](PortId from, PortId to, std::span<const ChannelId> through) {
+      std::vector<ChannelId> path{*fabric.channel_from(from)};
+      path.insert(path.end(), through.begin(), through.end());
+      path.push_back(*fabric.channel_into(to));
+      return path;
+    };
+    sending.path = join(flow.src, flow.dst, qp.route.channels());
+    if (qp.reverse) {
+      sending.back = join(flow.dst, flow.src, qp.reverse->route.channels());
+    } else {
+      for (const ChannelId channel : sending.path) sending.back.push_back(Fabric::reverse(channel));
+      std::ranges::reverse(sending.back);
+    }
+  }
+  return sendings;
+}
+
 std::vector<Sending> hashed_sendings(const LabelledPaths& paths, const Phase& phase, std::uint32_t qps,
                                      Bytes payload, std::uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -99,10 +126,15 @@ std::vector<double> wire_bytes(std::span<const Sending> sendings, const FrameSiz
   return bytes;
 }
 
-double predicted_seconds(const Fabric& fabric, std::span<const Sending> sendings, const FrameSizes& frames) {
-  std::vector<double> capacity;
+std::vector<double> line_rates(const Fabric& fabric) {
+  std::vector<double> rates;
   for (std::uint32_t c = 0; c < fabric.channel_count(); ++c)
-    capacity.push_back(fabric.link(Fabric::link_of(ChannelId(c))).rate.bits_per_second() / 8);
+    rates.push_back(fabric.rate(ChannelId(c)).bits_per_second() / 8);
+  return rates;
+}
+
+std::vector<double> sending_times(std::span<const double> capacity, std::span<const Sending> sendings,
+                                  const FrameSizes& frames) {
   const double ack_share = static_cast<double>(frames.ack.count()) / static_cast<double>(frames.data.count());
   std::vector<Stream> streams;
   for (const Sending& sending : sendings) {
@@ -111,7 +143,12 @@ double predicted_seconds(const Fabric& fabric, std::span<const Sending> sendings
     for (const ChannelId channel : sending.path) stream.uses.push_back({channel, 1});
     for (const ChannelId channel : sending.back) stream.uses.push_back({channel, ack_share});
   }
-  const auto times = completion_times(streams, capacity);
+  return completion_times(streams, capacity);
+}
+
+double predicted_seconds(std::span<const double> capacity, std::span<const Sending> sendings,
+                         const FrameSizes& frames) {
+  const auto times = sending_times(capacity, sendings, frames);
   return times.empty() ? 0 : *std::ranges::max_element(times);
 }
 

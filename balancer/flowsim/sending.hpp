@@ -20,6 +20,7 @@ struct Sending {
   std::uint32_t packets = 0;
   std::vector<ChannelId> path;  // host cables included
   std::vector<ChannelId> back;
+  std::uint32_t turn = 0;  // of the flow; send_packets() alone heeds it
 };
 
 /// Bytes of a frame as the links' counters and shapers see it: with its Ethernet header.
@@ -48,6 +49,10 @@ class LabelledPaths {
 /// leaf, or has no label for its way back, takes any label. A QP without a known path is left out.
 std::vector<Sending> steered_sendings(const LabelledPaths& paths, const Phase& phase,
                                       const PhaseAssignment& answer, Bytes payload);
+/// The same by the routes themselves, without labels: what comes back takes the way there turned round,
+/// unless the QP has one of its own.
+std::vector<Sending> routed_sendings(const Fabric& fabric, const Phase& phase, std::span<const SteeredQp> qps,
+                                     Bytes payload);
 /// The same QPs with labels drawn at random, both ways: what hashing does.
 std::vector<Sending> hashed_sendings(const LabelledPaths& paths, const Phase& phase, std::uint32_t qps,
                                      Bytes payload, std::uint64_t seed);
@@ -56,8 +61,15 @@ std::vector<Sending> hashed_sendings(const LabelledPaths& paths, const Phase& ph
 std::vector<double> wire_bytes(std::span<const Sending> sendings, const FrameSizes& frames,
                                std::size_t channels);
 
-/// Seconds until the last QP is through, all starting at once, by max-min fair shares of the links of
-/// `fabric`; the acknowledgements take their part.
-double predicted_seconds(const Fabric& fabric, std::span<const Sending> sendings, const FrameSizes& frames);
+/// Bytes per second of every channel, as designed.
+std::vector<double> line_rates(const Fabric& fabric);
+
+/// Seconds until each QP is through, all starting at once, by max-min fair shares of `capacity` (bytes per
+/// second, by channel); the acknowledgements take their part.
+std::vector<double> sending_times(std::span<const double> capacity, std::span<const Sending> sendings,
+                                  const FrameSizes& frames);
+/// Until the last one is; 0 where there is none.
+double predicted_seconds(std::span<const double> capacity, std::span<const Sending> sendings,
+                         const FrameSizes& frames);
 
 }  // namespace weft

@@ -1,11 +1,14 @@
 #include "balancer/flowsim/strategies.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <random>
 
 #include "balancer/assign/greedy.hpp"
 #include "balancer/assign/phase_solver.hpp"
 #include "balancer/flowsim/fair_share.hpp"
+#include "topology/base/check.hpp"
 
 namespace weft {
 namespace {
@@ -29,6 +32,20 @@ class PhaseSimulation {
       capacity_.push_back(ground.capacities[ChannelId(c)] / 8);
   }
 
+  /// The same packet by packet; adds up in `sum` what the packets came to.
+  std::vector<double> run_packets(std::span<const SteeredQp> qps, const PacketSettings& settings,
+                                  SpreadOutcome& sum) const {
+    const auto sendings = routed_sendings(ground_.fabric, phase_, qps, settings.payload);
+    const auto run = send_packets(capacity_, sendings, settings);
+    sum.fluid += predicted_seconds(capacity_, sendings, settings.frames);
+    std::uint64_t wanted = 0;
+    for (const Sending& sending : sendings) wanted += sending.packets;
+    sum.packets += wanted;
+    sum.sent_again += run.sent - wanted;
+    sum.dropped += run.dropped;
+    return of_flows(qps, run.seconds);
+  }
+
   /// Seconds until each flow is through.
   std::vector<double> run(std::span<const SteeredQp> qps, double resolution) const {
     std::vector<Stream> streams;
@@ -36,11 +53,7 @@ class PhaseSimulation {
       streams.push_back(on_host_cables(qp.flow, qp.bytes));
       for (const ChannelId channel : qp.route.channels()) streams.back().uses.push_back({channel, 1});
     }
-    const auto times = completion_times(streams, capacity_, resolution);
-    std::vector<double> of_flow(phase_.flows.size());
-    for (std::size_t i = 0; i < qps.size(); ++i)
-      of_flow[qps[i].flow] = std::max(of_flow[qps[i].flow], times[i]);
-    return of_flow;
+    return of_flows(qps, completion_times(streams, capacity_, resolution));
   }
 
   std::vector<double> run_sprayed(std::span<const SteeredQp> one_qp_a_flow, double resolution) const {
@@ -68,6 +81,13 @@ class PhaseSimulation {
   }
 
  private:
+  std::vector<double> of_flows(std::span<const SteeredQp> qps, const std::vector<double>& times) const {
+    std::vector<double> of_flow(phase_.flows.size());
+    for (std::size_t i = 0; i < qps.size(); ++i)
+      of_flow[qps[i].flow] = std::max(of_flow[qps[i].flow], times[i]);
+    return of_flow;
+  }
+
   Stream on_host_cables(std::uint32_t flow, double bytes) const {
     return {bytes,
             {{*ground_.fabric.channel_from(phase_.flows[flow].src), 1},
@@ -100,6 +120,40 @@ PhaseAssignment spread(const Ground& ground, const Phase& phase, const Strategy&
   return {};
 }
 
+double squares_of(const Fabric& fabric, std::span<const SteeredQp> qps) {
+  std::vector<double> load(fabric.channel_count());
+  for (const SteeredQp& qp : qps)
+    for (const ChannelId channel : qp.route.channels()) load[channel.value()] += qp.bytes;
+  return std::inner_product(load.begin(), load.end(), load.begin(), 0.0);
+}
+
+/// Runs all phases by `times_of`: seconds of each flow of a phase as it was spread.
+template <class TimesOf>
+SpreadOutcome run_phases(const Fabric& fabric, const Demand& demand, const Strategy& strategy,
+                         const AssignOptions& options, TimesOf times_of) {
+  const Ground ground(fabric, options);
+  SpreadOutcome outcome{.strategy = strategy};
+  double bound = 0;
+  std::size_t flows = 0;
+  for (const Phase& phase : demand.phases) {
+    const auto answer = spread(ground, phase, strategy, options);
+    const auto times = times_of(PhaseSimulation(ground, phase), answer.qps, outcome);
+    if (strategy.spread != Spread::spray) outcome.squares += squares_of(fabric, answer.qps);
+    double last = 0;
+    for (const double time : times) {
+      last = std::max(last, time);
+      outcome.mean_flow += time;
+    }
+    flows += times.size();
+    outcome.seconds += last;
+    bound += std::max(answer.bounds.fractional, answer.bounds.nic) * 8 /
+             ground.capacities.reference().bits_per_second();
+  }
+  if (flows > 0) outcome.mean_flow /= static_cast<double>(flows);
+  if (bound > 0) outcome.over_bound = outcome.seconds / bound;
+  return outcome;
+}
+
 }  // namespace
 
 std::string describe(const Strategy& strategy) {
@@ -124,28 +178,27 @@ std::vector<Strategy> usual_strategies() {
 
 SpreadOutcome simulate(const Fabric& fabric, const Demand& demand, const Strategy& strategy,
                        const AssignOptions& options, double resolution) {
-  const Ground ground(fabric, options);
-  SpreadOutcome outcome{.strategy = strategy};
-  double bound = 0;
-  std::size_t flows = 0;
-  for (const Phase& phase : demand.phases) {
-    const auto answer = spread(ground, phase, strategy, options);
-    const PhaseSimulation simulation(ground, phase);
-    const auto times = strategy.spread == Spread::spray ? simulation.run_sprayed(answer.qps, resolution)
-                                                        : simulation.run(answer.qps, resolution);
-    double last = 0;
-    for (const double time : times) {
-      last = std::max(last, time);
-      outcome.mean_flow += time;
-    }
-    flows += times.size();
-    outcome.seconds += last;
-    bound += std::max(answer.bounds.fractional, answer.bounds.nic) * 8 /
-             ground.capacities.reference().bits_per_second();
-  }
-  if (flows > 0) outcome.mean_flow /= static_cast<double>(flows);
-  if (bound > 0) outcome.over_bound = outcome.seconds / bound;
-  return outcome;
+  const auto times_of = [&](const PhaseSimulation& phase, std::span<const SteeredQp> qps, SpreadOutcome&) {
+    return strategy.spread == Spread::spray ? phase.run_sprayed(qps, resolution) : phase.run(qps, resolution);
+  };
+  return run_phases(fabric, demand, strategy, options, times_of);
+}
+
+SpreadOutcome simulate_packets(const Fabric& fabric, const Demand& demand, const Strategy& strategy,
+                               const AssignOptions& options, const PacketSettings& settings) {
+  WEFT_CHECK(strategy.spread != Spread::spray);
+  const auto times_of = [&](const PhaseSimulation& phase, std::span<const SteeredQp> qps,
+                            SpreadOutcome& sum) { return phase.run_packets(qps, settings, sum); };
+  return run_phases(fabric, demand, strategy, options, times_of);
+}
+
+std::uint64_t packets_of(const Demand& demand, std::uint32_t qps, Bytes payload) {
+  double sum = 0;
+  for (const Phase& phase : demand.phases)
+    for (const Flow& flow : phase.flows)
+      sum += qps * std::ceil(static_cast<double>(flow.bytes.count()) /
+                             (static_cast<double>(payload.count()) * qps));
+  return static_cast<std::uint64_t>(sum);
 }
 
 }  // namespace weft

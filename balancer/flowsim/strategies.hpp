@@ -1,11 +1,12 @@
 // Ways to spread a job's flows over a fabric, simulated side by side: what hashing does, what spraying could
-// do, and what the balancer does. Completion times by fair sharing (fair_share.hpp), host cables included.
+// do, and what the balancer does. Completion times by fair sharing (fair_share.hpp) or packet by packet
+// (packets.hpp), host cables included.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "balancer/assign/assign.hpp"
+#include "balancer/flowsim/packets.hpp"
 
 namespace weft {
 
@@ -28,6 +29,12 @@ struct SpreadOutcome {
   double seconds = 0;     // until the last flow of the last phase is through
   double mean_flow = 0;   // seconds a flow takes, mean over all flows
   double over_bound = 1;  // seconds over what no assignment of any shares can beat, host cables included
+  double squares = 0;     // sum over the channels between switches of the bytes squared; 0 where sprayed
+  // Of simulate_packets() alone:
+  double fluid = 0;           // seconds in the fluid model of the same packets and acknowledgements
+  std::uint64_t packets = 0;  // data packets to deliver
+  std::uint64_t sent_again = 0;
+  std::uint64_t dropped = 0;  // acknowledgements too
 };
 
 /// The usual table: ECMP and weft at 1, 4 and 16 QPs, greedy at 1 and 4, spraying.
@@ -37,5 +44,13 @@ std::vector<Strategy> usual_strategies();
 /// `resolution` as in completion_times().
 SpreadOutcome simulate(const Fabric& fabric, const Demand& demand, const Strategy& strategy,
                        const AssignOptions& options, double resolution = 0);
+
+/// The same packet by packet. Precondition: the strategy is not to spray, and no flow needs more than 2^32
+/// packets.
+SpreadOutcome simulate_packets(const Fabric& fabric, const Demand& demand, const Strategy& strategy,
+                               const AssignOptions& options, const PacketSettings& settings);
+
+/// Data packets that a demand takes at `qps` QPs a flow.
+std::uint64_t packets_of(const Demand& demand, std::uint32_t qps, Bytes payload);
 
 }  // namespace weft

@@ -207,6 +207,100 @@ void makespans(bench::Figures& figures) {
   }
 }
 
+/// 8x8x8, six of 64 cables drawn.
+std::vector<LinkId> six_gone(const Fabric& fabric, std::uint64_t seed) {
+  auto links = random_uplinks(fabric, 1.0, seed);
+  links.resize(6);
+  return links;
+}
+
+/// Against greedy: a shift by a leaf and a permutation, cables down and cables that the fabric never had.
+void all_channels(bench::Figures& figures) {
+  const auto whole = *make_clos({.leaves = 8, .spines = 8, .hosts_per_leaf = 8});
+  double mean_flow = 0;
+  double squares = 0;
+  const auto compare = [&](const Fabric& fabric, const Demand& demand, const AssignOptions& options) {
+    const auto ours = simulate(fabric, demand, {Spread::weft, options.qps}, options);
+    const auto greedy = simulate(fabric, demand, {Spread::greedy, options.qps}, options);
+    mean_flow = std::max(mean_flow, ours.mean_flow / greedy.mean_flow);
+    squares = std::max(squares, ours.squares / greedy.squares);
+  };
+  for (const std::uint32_t qps : {1U, 4U, 16U})
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      const auto gone = six_gone(whole, seed);
+      for (const bool shift : {true, false}) {
+        auto demand = make_shift(whole.nics(), 8, Bytes(10'000'000));
+        if (!shift) demand.phases = {cross_leaf_permutation(whole, seed)};
+        compare(whole, demand, {.qps = qps, .avoid = without(gone)});
+        compare(without_cables(whole, gone), demand, {.qps = qps});
+      }
+    }
+  figures.add("mean_flow_vs_greedy", mean_flow, "at most 1.00");
+  figures.add("second_class", squares, "at most 1.00");
+}
+
+/// Packet by packet, over the same packets in the fluid model: shift, shift with six cables down, all-to-all.
+void packets(bench::Figures& figures) {
+  const auto fabric = *make_clos({.leaves = 8, .spines = 8, .hosts_per_leaf = 8});
+  const auto settings = usual_packets(fabric);
+  double worst = 0;
+  const auto see = [&](const char* name, const Demand& demand, const std::vector<LinkId>& gone) {
+    double ratio = 0;
+    for (const std::uint32_t qps : {1U, 4U}) {
+      const auto run =
+          simulate_packets(fabric, demand, {Spread::weft, qps}, {.avoid = without(gone)}, settings);
+      ratio = std::max(ratio, run.seconds / run.fluid);
+    }
+    figures.add(fmt::format("packets_vs_fluid_{}", name), ratio);
+    return ratio;
+  };
+  const auto shift = make_shift(fabric.nics(), 8, Bytes(10'000'000));
+  const auto all = make_collective(Collective::all_to_all, fabric.nics(), Bytes(10'000'000));
+  worst = std::max(worst, see("shift", shift, {}));
+  for (std::uint64_t seed = 1; seed <= 5; ++seed)
+    worst = std::max(worst, see(fmt::format("degraded{}", seed).c_str(), shift, six_gone(fabric, seed)));
+  worst = std::max(worst, see("all_to_all", all, {}));
+  figures.add("packets_vs_fluid", worst, "at most 1.08");
+  see("all_to_all_degraded", all, six_gone(fabric, 1));
+}
+
+/// All-to-all of 1,024 hosts at 4 QPs: 4.2 million of them.
+void large_all_to_all(bench::Figures& figures) {
+  const auto fabric = *make_clos({.leaves = 32, .spines = 32, .hosts_per_leaf = 32});
+  const auto phase = make_collective(Collective::all_to_all, fabric.nics(), Bytes(1'024'000'000)).phases[0];
+  const auto seconds = [&](std::uint64_t seed) {
+    AssignOptions options{.qps = 4, .seed = seed};
+    options.avoid = without(random_uplinks(fabric, kShareDown, seed));
+    return bench::cpu_milliseconds([&] {
+             const auto answer = assign(fabric, phase, options);
+             WEFT_CHECK(answer.load.ratio < 1 + 1e-9);
+           }) /
+           1000;
+  };
+  figures.add("all_to_all_degraded_1024_4qp_s", std::max({seconds(1), seconds(2), seconds(3)}), "at most 6");
+}
+
+/// 100 small cases with 1 to 3 labels a pair: the bound that knows the labels, and the answer, over the least
+/// that trying all assignments finds. The worst either way.
+void label_bounds(bench::Figures& figures) {
+  double low = 1;
+  double answer_over = 1;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const auto n = static_cast<std::uint32_t>(seed);
+    const auto fabric = *make_clos({.leaves = 2 + n % 3, .spines = 2 + n % 4, .hosts_per_leaf = 2 + n % 2});
+    const auto phase = cross_leaf_permutation(fabric, seed);
+    const auto map = probed_path_map(fabric, phase, 1 + n % 3, false, seed);
+    const std::uint32_t qps = phase.flows.size() <= 6 ? 2 : 1;
+    const auto answer = assign(fabric, phase, {.qps = qps, .paths = &map});
+    const double least = least_busiest(fabric, phase, qps, map);
+    WEFT_CHECK(answer.labels->bound <= least * (1 + 1e-9));
+    low = std::min(low, answer.labels->bound / least);
+    answer_over = std::max(answer_over, answer.load.busiest / least);
+  }
+  figures.add("bound_by_labels", low, "1.00");
+  figures.add("answer_by_labels", answer_over, "1.00");
+}
+
 double median_ms(const Fabric& fabric, std::uint32_t qps, double share_down, int runs = 5) {
   std::vector<double> times;
   for (int run = 0; run < runs; ++run) {
@@ -242,6 +336,10 @@ int main() {
   weft::mixed(figures);
   weft::repairs(figures);
   weft::makespans(figures);
+  weft::all_channels(figures);
+  weft::packets(figures);
+  weft::label_bounds(figures);
+  weft::large_all_to_all(figures);
   weft::times(figures);
   return figures.write();
 }

@@ -83,6 +83,20 @@ TEST(Balance, WithAPathMapEveryQpHasALabelThatTakesItsPath) {
   }
 }
 
+TEST(Balance, FewLabelsAreToldApartFromABadAnswer) {
+  const auto fabric = parse_fabric_file(kClos, "a")->fabric;
+  const auto phase = cross_leaf_permutation(fabric, 1);
+  const ScratchFile map(path_map_json(fabric, probed_path_map(fabric, phase, 1, false, 1), {}));
+  const ScratchFile flows(write_flows(fabric, Demand{{phase}}));
+  const Arguments words{"--flows", flows.path(), "--paths", map.path()};
+  const auto document = assigned(words);
+  EXPECT_GT(document["ratio"], 1.5);
+  EXPECT_EQ(document["label_bound"], document["busiest"]);  // nothing better over these labels
+  const auto table = balance(words).out;
+  EXPECT_THAT(table, HasSubstr("the busiest is 1.000 times that"));
+  EXPECT_THAT(table, HasSubstr("16 of 16 pairs know fewer than their 4 paths; 21 labels a pair find all"));
+}
+
 /// QPs over each channel when a shift by a leaf, 16 QPs a flow, is balanced by this diagnosis.
 std::map<std::string, int> qps_by(const LinkFinding& finding) {
   const auto fabric = parse_fabric_file(kClos, "a")->fabric;
@@ -219,6 +233,37 @@ TEST(SimulateCollective, AFaultThatNoFluidModelKnowsIsRefused) {
 TEST(SimulateCollective, TellsWhichAllReduceWinsAtWhichSize) {
   const auto document = document_of(simulate, {"--collective", "all-reduce", "--hosts", "16"}, "algorithms");
   EXPECT_EQ(document["sizes"][0]["quickest"], "recursive-doubling");
+}
+
+TEST(SimulateCollective, PacketsSetTheirTimesBesideTheFluidModels) {
+  const Arguments words{"--collective", "all-to-all", "--hosts", "16", "--bytes", "4MB", "--packets"};
+  EXPECT_THAT(simulate(words).out, HasSubstr("sent again"));
+  const auto strategies = document_of(simulate, words, "completion")["strategies"];
+  for (const auto& one : strategies) {
+    EXPECT_NE(one["name"], "round-robin spray");
+    EXPECT_GT(one["seconds"].get<double>(), one["packets"]["fluid_seconds"].get<double>());
+  }
+  const auto ours = strategies.back();
+  EXPECT_LT(ours["seconds"].get<double>(), 1.08 * ours["packets"]["fluid_seconds"].get<double>());
+  EXPECT_EQ(ours["packets"]["dropped"], 0);
+}
+
+TEST(SimulateCollective, MorePacketsThanCanBeCountedOutAreRefused) {
+  for (const Arguments& words :
+       {Arguments{"--collective", "all-to-all", "--hosts", "16", "--bytes", "100GB", "--packets"},
+        Arguments{"--collective", "all-reduce", "--hosts", "16", "--packets"}}) {
+    const auto outcome = simulate(words);
+    EXPECT_EQ(outcome.status, 64) << outcome.out;
+    EXPECT_THAT(outcome.err, HasSubstr("--packets"));
+  }
+}
+
+TEST(Balance, AnAllToAllIsToldTheOrderOfItsFlows) {
+  const Arguments words{"--collective", "all-to-all", "--hosts", "16"};
+  EXPECT_THAT(balance(words).out, HasSubstr("15 turns"));
+  std::map<std::pair<int, std::string>, int> received;
+  for (const auto& qp : assigned(words)["assignments"]) ++received[{qp["turn"], qp["dst"]}];
+  for (const auto& [turn_and_host, flows] : received) EXPECT_EQ(flows, 1);
 }
 
 }  // namespace

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "balancer/assign/routes.hpp"
 #include "topology/base/check.hpp"
+#include "topology/model/fabric_builder.hpp"
 
 namespace weft {
 namespace {
@@ -82,6 +84,47 @@ std::vector<LinkId> random_uplinks(const Fabric& fabric, double share, std::uint
   std::ranges::shuffle(uplinks, random);
   uplinks.resize(static_cast<std::size_t>(std::lround(share * static_cast<double>(uplinks.size()))));
   return uplinks;
+}
+
+Fabric without_cables(const Fabric& fabric, const std::vector<LinkId>& gone) {
+  FabricBuilder builder(fabric.name(), fabric.kind());
+  for (const Node& node : fabric.nodes()) WEFT_CHECK(builder.add_node(node).has_value());
+  for (const Port& port : fabric.ports()) WEFT_CHECK(builder.add_port(port.node, port.number).has_value());
+  for (std::uint32_t l = 0; l < fabric.link_count(); ++l) {
+    const Link& link = fabric.link(LinkId(l));
+    if (std::ranges::find(gone, LinkId(l)) == gone.end())
+      WEFT_CHECK(builder.add_link(link.a, link.b, link.rate).has_value());
+  }
+  return std::move(builder).build();
+}
+
+double least_busiest(const Fabric& fabric, const Phase& phase, std::uint32_t qps, const PathMap& map) {
+  struct Qp {
+    const PairPaths* pair;
+    double bytes;
+  };
+  std::vector<Qp> all;
+  for (const Flow& flow : phase.flows)
+    for (std::uint32_t qp = 0; qp < qps; ++qp)
+      for (const PairPaths& pair : map.pairs)
+        if (pair.src == flow.src && pair.dst == flow.dst)
+          all.push_back({&pair, static_cast<double>(flow.bytes.count()) / qps});
+  std::vector<double> load(fabric.channel_count());
+  double least = std::numeric_limits<double>::infinity();
+  const auto place = [&](const auto& self, std::size_t at, double busiest) -> void {
+    if (busiest >= least) return;
+    if (at == all.size()) return void(least = busiest);
+    for (const LabelledPath& path : all[at].pair->paths) {
+      const auto channels =
+          map.table.channels(path.path).subspan(1, map.table.channels(path.path).size() - 2);
+      double most = busiest;
+      for (const ChannelId c : channels) most = std::max(most, load[c.value()] += all[at].bytes);
+      self(self, at + 1, most);
+      for (const ChannelId c : channels) load[c.value()] -= all[at].bytes;
+    }
+  };
+  place(place, 0, 0);
+  return least;
 }
 
 }  // namespace weft

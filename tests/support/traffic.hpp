@@ -24,4 +24,11 @@ std::vector<LinkId> random_uplinks(const Fabric& fabric, double share, std::uint
 PathMap probed_path_map(const Fabric& fabric, const Phase& phase, std::uint32_t labels, bool back,
                         std::uint64_t seed);
 
+/// The fabric without these cables, as a file would describe it that never had them.
+Fabric without_cables(const Fabric& fabric, const std::vector<LinkId>& gone);
+
+/// The least the busiest channel can carry when each of `qps` equal QPs a flow takes one of the paths of
+/// `map`: by trying all assignments, so for a handful of QPs. All links have one rate.
+double least_busiest(const Fabric& fabric, const Phase& phase, std::uint32_t qps, const PathMap& map);
+
 }  // namespace weft

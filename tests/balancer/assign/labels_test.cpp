@@ -7,6 +7,7 @@
 
 #include "balancer/assign/assign.hpp"
 #include "balancer/assign/greedy.hpp"
+#include "balancer/assign/label_bound.hpp"
 #include "balancer/demand/collectives.hpp"
 #include "tests/support/traffic.hpp"
 #include "topology/model/clos.hpp"
@@ -124,6 +125,47 @@ TEST(Labels, PathsOverChannelsToAvoidAreNotUsed) {
   const auto answer = assign(fabric, phase, options);
   ASSERT_EQ(answer.qps.size(), 2u);
   EXPECT_EQ(answer.qps[0].route.channels()[0], *fabric.find_channel("leaf1->spine2"));
+}
+
+/// Small fabrics, traffic and lists of labels drawn at random.
+TEST(LabelBound, IsWhatBruteForceFindsAndTheAnswerMeetsIt) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const auto n = static_cast<std::uint32_t>(seed);
+    const auto fabric = *make_clos({.leaves = 2 + n % 3, .spines = 2 + n % 4, .hosts_per_leaf = 2 + n % 2});
+    const auto phase = cross_leaf_permutation(fabric, seed);
+    const auto map = probed_path_map(fabric, phase, 1 + n % 3, false, seed);
+    const std::uint32_t qps = phase.flows.size() <= 6 ? 2 : 1;
+    const auto answer = assign(fabric, phase, {.qps = qps, .paths = &map});
+    const double least = least_busiest(fabric, phase, qps, map);
+    ASSERT_TRUE(answer.labels);
+    EXPECT_DOUBLE_EQ(answer.labels->bound, std::max(least, answer.bounds.integral)) << seed;
+    EXPECT_DOUBLE_EQ(answer.load.busiest, least) << seed;
+  }
+}
+
+TEST(LabelBound, TellsHowManyPairsLackPathsAndHowManyLabelsFindThem) {
+  const auto fabric = *make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 4});
+  const auto phase = make_shift(fabric.nics(), 4, Bytes(1000)).phases[0];
+  const auto map = probed_path_map(fabric, phase, 1, false, 1);
+  const auto answer = assign(fabric, phase, {.paths = &map});
+  EXPECT_DOUBLE_EQ(answer.labels->bound, answer.load.busiest);  // one label a pair: nothing to choose
+  EXPECT_GT(answer.labels->bound, answer.bounds.integral);
+  EXPECT_EQ(answer.labels->pairs, 16u);
+  EXPECT_EQ(answer.labels->pairs_short, 16u);
+  EXPECT_EQ(answer.labels->paths, 4u);
+  EXPECT_EQ(labels_for(4), 21u);
+  EXPECT_EQ(labels_for(8), 51u);
+}
+
+TEST(LabelBound, NeverExceedsWhatWasReachedWhereNothingIsSearched) {
+  const auto fabric = *make_clos({.leaves = 16, .spines = 16, .hosts_per_leaf = 16});
+  for (const bool weighted : {false, true}) {
+    const auto phase = weighted ? cross_leaf_permutation(fabric, 1) : mixed_traffic(fabric, 1, 1);
+    const auto map = probed_path_map(fabric, phase, 2, false, 1);
+    const auto answer = assign(fabric, phase, {.qps = 8, .weighted = weighted, .paths = &map});
+    EXPECT_LE(answer.labels->bound, answer.load.busiest * (1 + 1e-9));
+    EXPECT_GT(answer.labels->bound, 1.5 * answer.bounds.fractional);
+  }
 }
 
 }  // namespace

@@ -90,6 +90,19 @@ TEST(Collectives, AllToAllIsEveryOrderedPairOnce) {
   EXPECT_EQ(pairs.size(), 240u);
 }
 
+TEST(Collectives, InATurnOfAnAllToAllEveryRankSendsAndReceivesOnce) {
+  const auto fabric = sixteen();
+  const auto demand = make_collective(Collective::all_to_all, ranks(fabric, 11), Bytes(1100));
+  std::set<std::pair<std::uint32_t, PortId>> sent;
+  std::set<std::pair<std::uint32_t, PortId>> received;
+  for (const Flow& flow : demand.phases[0].flows) {
+    EXPECT_TRUE(sent.emplace(flow.turn, flow.src).second);
+    EXPECT_TRUE(received.emplace(flow.turn, flow.dst).second);
+    EXPECT_LE(flow.turn, 10u);
+    EXPECT_GE(flow.turn, 1u);
+  }
+}
+
 TEST(Collectives, HierarchicalRunsOneRingARailWithItsShare) {
   const auto fabric = *make_rails({.groups = 2, .hosts_per_group = 2, .rails = 4, .spines = 4});
   const auto demand = make_hierarchical(fabric, fabric.hosts(), Collective::ring, Bytes(4000));

@@ -63,11 +63,11 @@ TEST(Sending, AssignedLabelsPutTheSameLoadOnEveryLinkAndRandomOnesDoNot) {
 TEST(Sending, ThePredictionIsTheBusiestLinkIncludingItsAcknowledgements) {
   const Shift shift;
   const double bits = 1000.0 * (4110 + 118) * 8;
-  EXPECT_NEAR(predicted_seconds(shift.fabric, shift.steered(1), kFrames), bits / 50e6, 1e-9);
-  EXPECT_GT(
-      predicted_seconds(shift.fabric, hashed_sendings(shift.paths, shift.phase, 1, kPacket, 1), kFrames),
-      1.5 * bits / 50e6);
-  EXPECT_EQ(predicted_seconds(shift.fabric, {}, kFrames), 0);
+  EXPECT_NEAR(predicted_seconds(line_rates(shift.fabric), shift.steered(1), kFrames), bits / 50e6, 1e-9);
+  EXPECT_GT(predicted_seconds(line_rates(shift.fabric),
+                              hashed_sendings(shift.paths, shift.phase, 1, kPacket, 1), kFrames),
+            1.5 * bits / 50e6);
+  EXPECT_EQ(predicted_seconds(line_rates(shift.fabric), {}, kFrames), 0);
 }
 
 TEST(Sending, TheSameSeedDrawsTheSameLabels) {
