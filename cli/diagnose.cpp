@@ -69,7 +69,7 @@ Result<void> add_counters(const po::variables_map& values, const Fabric& fabric,
   }
   const auto reading = place_counters(fabric, *entries, lids);
   if (!reading) return pass_on(reading, *file);
-  for (const auto& remark : entries->remarks) fmt::print(stderr, "note: {}: {}\n", *file, remark);
+  for (const auto& remark : entries->remarks) print_stderr("note: {}: {}\n", *file, remark);
   const InfinibandFabric whole{.fabric = fabric, .inventory = {}, .remarks = {}};
   for (ChannelEvidence& sign : counter_evidence(whole, nullptr, *reading))
     into.channels.push_back(std::move(sign));
