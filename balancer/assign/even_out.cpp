@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
+#include <span>
 
 #include "balancer/assign/chains.hpp"
 
@@ -29,7 +29,7 @@ class Evening {
         chains_(placement, seed, kStepsASearch),
         most_steps_(kSteps + static_cast<std::uint64_t>(
                                  kStepsAnItem * static_cast<double>(placement.instance().item_count()))) {
-    side_of_.assign(weight().size(), nullptr);
+    side_of_.resize(weight().size());
     for (std::uint32_t l = 0; l < routes.leaf_count(); ++l) {
       add_side(routes.uplinks(LeafId(l)));
       add_side(routes.downlinks(LeafId(l)));
@@ -52,8 +52,7 @@ class Evening {
   bool loaded(std::uint32_t c) const { return weight()[c] > 0 && placement_.load(ChannelId(c)) > 0; }
 
   void add_side(std::span<const ChannelId> channels) {
-    sides_.push_back(std::make_unique<std::vector<ChannelId>>(channels.begin(), channels.end()));
-    for (const ChannelId c : channels) side_of_[c.value()] = sides_.back().get();
+    for (const ChannelId c : channels) side_of_[c.value()] = channels;
   }
 
   /// The greatest level below `level`; 0: none.
@@ -82,10 +81,10 @@ class Evening {
   /// Every item crosses exactly one channel of a side, so what one gives away another of them takes. False
   /// when none has room for that below `level`.
   bool side_has_room(ChannelId channel, double level) const {
-    const auto* side = side_of_[channel.value()];
-    if (!side) return true;
+    const auto side = side_of_[channel.value()];
+    if (side.empty()) return true;
     const double step = placement_.instance().equal ? placement_.instance().quantum : 0;
-    return std::ranges::any_of(*side, [&](ChannelId c) {
+    return std::ranges::any_of(side, [&](ChannelId c) {
       return c != channel && placement_.load(c) + step <= below(level, weight()[c.value()]) * (1 + kTiny);
     });
   }
@@ -126,8 +125,7 @@ class Evening {
   std::vector<double> most_;  // per channel: bytes
   Chains chains_;
   std::uint64_t most_steps_;
-  std::vector<std::unique_ptr<std::vector<ChannelId>>> sides_;
-  std::vector<const std::vector<ChannelId>*> side_of_;  // per channel; null: of none
+  std::vector<std::span<const ChannelId>> side_of_;  // per channel; empty: of none
 };
 
 }  // namespace

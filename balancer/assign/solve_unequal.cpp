@@ -1,12 +1,12 @@
 #include "balancer/assign/solve_unequal.hpp"
 
+#include <limits>
+
 #include "balancer/assign/construct.hpp"
 #include "balancer/assign/even_out.hpp"
 #include "balancer/assign/greedy.hpp"
 #include "balancer/assign/mend.hpp"
 #include "balancer/assign/squeeze.hpp"
-
-#include <limits>
 
 namespace weft {
 namespace {
