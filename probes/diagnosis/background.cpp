@@ -24,13 +24,14 @@ constexpr int kLikeliestSweeps = 500;
 constexpr double kMostHazard = 20.0;  // exp(-20): nothing passes
 constexpr double kMostStrays = 0.02;
 constexpr double kFirstGuess = 0.5;  // of the strays seen before any fault is named: some are faults
-constexpr double kEvenShape = 4.0;  // where all lose alike, by no more than a half of it
+constexpr double kEvenShape = 4.0;   // where all lose alike, by no more than a half of it
 constexpr double kSweepCells = 2e7;
 
 /// Events beyond chance (three standard deviations and three of grace) where `expected` are usual.
 bool gathers(double events, double expected) { return events > expected + 3 * std::sqrt(expected) + 3; }
 
-/// Events a unit of `exposed`, from the quarter with the fewest on, then pooled over all that do not gather them.
+/// Events a unit of `exposed`, from the quarter with the fewest on, then pooled over all that do not gather
+/// them.
 double usual_rate(const std::vector<double>& events, const std::vector<double>& exposed) {
   std::vector<double> rates;
   for (std::size_t i = 0; i < events.size(); ++i) rates.push_back(events[i] / exposed[i]);
@@ -153,8 +154,8 @@ void CountModel::learn_spread(const std::vector<bool>& faulty) {
   make_healthy_priors(weights);
 }
 
-/// Before anything is known to be faulty: bursts off the channels that gather more of them than is usual. More
-/// than strays can be are none.
+/// Before anything is known to be faulty: bursts off the channels that gather more of them than is usual.
+/// More than strays can be are none.
 double CountModel::first_strays() const {
   std::vector<double> bursts(suspects(), 0.0);
   for (std::uint32_t row = 0; row < problem_.row_count(); ++row)
@@ -179,7 +180,8 @@ double CountModel::first_strays() const {
   for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
     const auto cells = problem_.suspects_of(row);
     if (std::ranges::any_of(cells, [&](const auto& cell) { return gathers_them(cell.index); })) continue;
-    for (const auto& cell : cells) strays += problem_.suspects[cell.index].is_channel() ? burst_weight(row) : 0.0;
+    for (const auto& cell : cells)
+      strays += problem_.suspects[cell.index].is_channel() ? burst_weight(row) : 0.0;
   }
   const double share = strays / std::max(observations, 1.0);
   return share > kMostStrays ? learned_.stray : std::max(kFirstGuess * share, learned_.stray);

@@ -48,8 +48,8 @@ class Answer {
     if (p > it.most) it.most = p, it.likeliest = hazard;
   }
 
-  /// A switch, where all that enters it from one tier is at fault, or all that leaves it to one: then the cables
-  /// are, as they explain the same (see Search::prefer_cables).
+  /// A switch, where all that enters it from one tier is at fault, or all that leaves it to one: then the
+  /// cables are, as they explain the same (see Search::prefer_cables).
   bool is_shown_by_cables(std::uint32_t hazard) const {
     const std::uint32_t suspect = state_.model().suspect_of(hazard);
     for (const CountPriors::Around& around : state_.priors().switches) {

@@ -214,8 +214,10 @@ class CountFindings {
     if (rivals.size() == 1 || likeliest.probability >= named_from(cause_of(likeliest))) return found(first);
     Found all = found_among(rivals, total);
     const auto is_host = [this](NodeId node) { return fabric_.is_host(node); };
-    const bool of_cables = total >= named_from(cause_of(likeliest)) && std::ranges::all_of(all.nodes, is_host);
-    return of_cables || likeliest.probability < kSuspected || report_.host_of(all) ? std::move(all) : found(first);
+    const bool of_cables =
+        total >= named_from(cause_of(likeliest)) && std::ranges::all_of(all.nodes, is_host);
+    return of_cables || likeliest.probability < kSuspected || report_.host_of(all) ? std::move(all)
+                                                                                   : found(first);
   }
 
   bool is_settled(const Suspicion& suspicion) const {
@@ -247,7 +249,8 @@ class CountFindings {
     const Suspect& suspect = problem_.suspects[suspicion.suspect];
     Found found{.channels = suspect.channels, .nodes = suspect.nodes, .cause = cause_of(suspicion)};
     // A switch of which one channel alone is crossed is not named before that channel.
-    if (suspect.channels.size() == 1) std::erase_if(found.nodes, [&](NodeId n) { return !fabric_.is_host(n); });
+    if (suspect.channels.size() == 1)
+      std::erase_if(found.nodes, [&](NodeId n) { return !fabric_.is_host(n); });
     found.probability = std::min(suspicion.probability, 1.0);
     if (found.cause == Cause::mtu) {
       const double passed = static_cast<double>(suspect.below_size->count());

@@ -24,7 +24,7 @@ double spread(double share, double hazard) {
 /// Of bursts that lose k of n packets: heavy-tailed, every size possible, all of them likelier than most;
 /// sums to less than 1.
 double burst_of(double k, double n) {
-  constexpr double kCut = 0.15;   // an outage that begins or ends within the row
+  constexpr double kCut = 0.15;    // an outage that begins or ends within the row
   constexpr double kWhole = 0.03;  // one that lasts longer
   return (1 - kCut - kWhole) / (k * (k + 1.0)) + kCut / n + (k >= n ? kWhole : 0.0);
 }

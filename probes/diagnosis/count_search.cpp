@@ -16,10 +16,10 @@ constexpr std::size_t kMostSwapped = 64;
 /// Beyond so many suspects the likeliest hazards of all are no start: it is for small fabrics, whose channels
 /// may be bad by the half; in large ones what is found one by one is found at once.
 constexpr std::size_t kSmallProblem = 6000;
-constexpr std::ptrdiff_t kTwoCables = 4;   // channels
-constexpr std::size_t kSmallSwitch = 64;   // channels
-constexpr double kAsGood = 3.0;       // nats: alternatives this close are not told apart
-constexpr double kEqualParts = 0.25;  // of a hazard: faults this alike may be one moved from elsewhere
+constexpr std::ptrdiff_t kTwoCables = 4;  // channels
+constexpr std::size_t kSmallSwitch = 64;  // channels
+constexpr double kAsGood = 3.0;           // nats: alternatives this close are not told apart
+constexpr double kEqualParts = 0.25;      // of a hazard: faults this alike may be one moved from elsewhere
 
 class Search {
  public:
@@ -84,8 +84,8 @@ class Search {
   CountState& state() { return state_; }
 
   /// What the channels into a switch from one tier lose and what those out of it to one tier lose can be told
-  /// apart only by traffic that ends there, or goes another way: the same loss moved from all of the ones to all
-  /// of the others may fit as well.
+  /// apart only by traffic that ends there, or goes another way: the same loss moved from all of the ones to
+  /// all of the others may fit as well.
   std::vector<std::vector<std::vector<std::uint32_t>>> alternatives() {
     std::vector<std::vector<std::vector<std::uint32_t>>> all;
     const double worth = state_.objective();
@@ -136,7 +136,8 @@ class Search {
     for (const std::uint32_t good : around.sides.front().in) {
       auto rest = all.front();
       const auto& reverse = state_.priors().reverse[good];
-      std::erase_if(rest, [&](auto s) { return s == good || std::ranges::find(reverse, s) != reverse.end(); });
+      std::erase_if(rest,
+                    [&](auto s) { return s == good || std::ranges::find(reverse, s) != reverse.end(); });
       all.push_back(std::move(rest));
     }
     return all;

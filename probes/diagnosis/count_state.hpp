@@ -19,8 +19,8 @@ struct CountPriors {
   /// By suspect: those that hold the other directions of its cables. A cable that is bad one way is often bad
   /// the other way too.
   std::vector<std::vector<std::uint32_t>> reverse;
-  /// A switch: the suspect that is the switch itself, and by tier of its neighbours the suspects of the channels
-  /// that enter it from there and that leave it to there.
+  /// A switch: the suspect that is the switch itself, and by tier of its neighbours the suspects of the
+  /// channels that enter it from there and that leave it to there.
   struct Around {
     struct Side {
       std::vector<std::uint32_t> in, out;

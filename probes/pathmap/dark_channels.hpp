@@ -1,5 +1,6 @@
 // What traces tell of single channels: those that no flow took although many could have, as a down link looks
-// to those who hash over the rest; and those that an answer proves to pass packets, short of where a way ends.
+// to those who hash over the rest; and those that an answer proves to pass packets, short of where a way
+// ends.
 #pragma once
 
 #include <vector>
@@ -20,8 +21,8 @@ struct Sight {
 /// Indexed by channel. A flow of a route that is a set of paths counts for none of them.
 std::vector<Sight> sights(const Fabric& fabric, PathLearner& learner);
 
-/// Channels in a row that a switch's answer to a probe crossed, there (`out`) or back, at least one of the two;
-/// of those on no route whose peer answered, for these routes tell of all others.
+/// Channels in a row that a switch's answer to a probe crossed, there (`out`) or back, at least one of the
+/// two; of those on no route whose peer answered, for these routes tell of all others.
 struct AnsweredWay {
   std::vector<ChannelId> out, back;
   std::uint32_t answers = 0;

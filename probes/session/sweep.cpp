@@ -155,8 +155,8 @@ void Sweep::note_dark_channels() {
   }
 }
 
-/// What a switch answered went there and came back. A few tell that a channel is not dead; of how much it loses
-/// they tell nothing, for those that did not come a switch may have dropped to limit its rate.
+/// What a switch answered went there and came back. A few tell that a channel is not dead; of how much it
+/// loses they tell nothing, for those that did not come a switch may have dropped to limit its rate.
 void Sweep::note_answers() {
   PathTable& table = state_.observations.paths;
   for (const AnsweredWay& way : answered_ways(state_.fabric, state_.learner)) {

@@ -10,8 +10,8 @@
 namespace weft {
 namespace {
 
-// Large probes are what a 4096-byte RoCE MTU makes; the sizes between say where a black hole begins (the usual path MTUs 1024, 1500 and 2048, and the headers of IP, UDP,
-// BTH and DETH).
+// Large probes are what a 4096-byte RoCE MTU makes; the sizes between say where a black hole begins (the
+// usual path MTUs 1024, 1500 and 2048, and the headers of IP, UDP, BTH and DETH).
 constexpr Bytes kLarge(4160);
 constexpr std::array kBetween{Bytes(576), Bytes(1500), Bytes(2112)};
 
@@ -97,8 +97,9 @@ std::vector<std::unique_ptr<Stage>> SweepPings::settle(const std::vector<Doubt>&
     }
   std::vector<std::unique_ptr<Stage>> stages;
   for (auto& [size, counted] : pings) {
-    const double speed = size > kSmallProbe && !state_->options.mads_alone ? large_probes_per_second()
-                                                                      : state_->options.probes_per_second;
+    const double speed = size > kSmallProbe && !state_->options.mads_alone
+                             ? large_probes_per_second()
+                             : state_->options.probes_per_second;
     stages.push_back(std::make_unique<PingStage>(*state_, std::move(counted), size, speed));
   }
   return stages;

@@ -69,8 +69,8 @@ int measure(const Kind& kind, int runs, const std::string& lab, const Fabric& fa
     }
     const auto seed = std::to_string(run + 1);
     const auto seen = bench_folder() / fmt::format("acceptance-{}-{}.jsonl", kind.name, seed);
-    const auto text = weft_output({"sweep", "--lab=" + lab, "--budget", kind.budget, "--seed", seed,
-                                   "-o", "json", "--observations", seen});
+    const auto text = weft_output({"sweep", "--lab=" + lab, "--budget", kind.budget, "--seed", seed, "-o",
+                                   "json", "--observations", seen});
     const auto found = nlohmann::json::parse(text, nullptr, false);
     const bool ok = is_right(found, kind, link, from);
     right += ok;

@@ -58,6 +58,49 @@ TEST(TrustedVerdicts, ABadCableOfEachLeafIsNoBackground) {
   expect_one_a_leaf(swept(k4x4, one_a_leaf("rate=100G"), 1, {"--load", "full"}), "rate");
 }
 
+/// What findings name: links as LINK, or CHANNEL where a direction is told; hosts' cables too.
+std::set<std::string> named(const Json& document) {
+  std::set<std::string> names;
+  for (const auto* list : {"links", "hosts"})
+    for (const Json& finding : document[list])
+      if (finding["verdict"] != "unknown")
+        names.insert(fmt::format("{} {} from {}", finding["cause"].get<std::string>(),
+                                 finding.value("link", ""), finding.value("from", "both")));
+  return names;
+}
+
+TEST(TrustedVerdicts, BothDeadCablesOfALeafsHostsAreNamed) {
+  const auto document = swept(k2x2, {"host1--leaf1:down", "host2--leaf1:down"}, 2);
+  EXPECT_EQ(named(document),
+            (std::set<std::string>{"down host1--leaf1 from leaf1", "down host2--leaf1 from leaf1"}))
+      << document;
+  EXPECT_TRUE(document["groups"].empty()) << document["groups"];
+}
+
+TEST(TrustedVerdicts, ADeadWayOutBesideADeadWayInIsNamed) {
+  const auto document = swept("{leaves: 3, spines: 2, hosts_per_leaf: 2, link: 400G}",
+                              {"leaf1--spine1:down,from=leaf1", "leaf1--spine2:down,from=spine2"}, 2);
+  EXPECT_EQ(named(document),
+            (std::set<std::string>{"down leaf1--spine1 from leaf1", "down leaf1--spine2 from spine2"}))
+      << document;
+}
+
+TEST(TrustedVerdicts, AHostBehindALeafThatIsCutOffIsNotBlamed) {
+  const auto document = swept(k2x2, {"host1--leaf1:down", "leaf2--spine1:down", "leaf2--spine2:down"}, 2);
+  for (const std::string& name : named(document))
+    EXPECT_THAT(name, testing::Not(testing::HasSubstr("host2")));
+  for (const Json& group : document["groups"]) EXPECT_TRUE(group["nodes"].empty()) << group;
+}
+
+TEST(TrustedVerdicts, ThreeBadCablesOfFourAreNotTheSpine) {
+  const auto document =
+      swept(k4x4, {"leaf1--spine1:loss=0.471%", "leaf2--spine1:loss=0.581%", "leaf3--spine1:loss=3.562%"}, 1);
+  EXPECT_EQ(named(document),
+            (std::set<std::string>{"loss leaf1--spine1 from both", "loss leaf2--spine1 from both",
+                                   "loss leaf3--spine1 from both"}))
+      << document;
+}
+
 TEST(TrustedVerdicts, OfTwoSpinesASlowedCableIsOneOfTwo) {
   const auto document = swept(k2x2, {"leaf1--spine1:delay=2ms"}, 1);
   ASSERT_FALSE(document["sets"].empty() && document["ambiguous"].empty()) << document;

@@ -72,10 +72,8 @@ LabCase outage_case(const char* name, const char* settings, std::uint64_t seed) 
 }  // namespace
 
 Fabric fabric_of(const LabCase& one) {
-  auto fabric = make_clos({.name = "roce-a",
-                           .leaves = one.leaves,
-                           .spines = one.spines,
-                           .hosts_per_leaf = one.hosts_per_leaf});
+  auto fabric = make_clos(
+      {.name = "roce-a", .leaves = one.leaves, .spines = one.spines, .hosts_per_leaf = one.hosts_per_leaf});
   WEFT_CHECK(fabric.has_value());
   return std::move(*fabric);
 }
@@ -99,18 +97,16 @@ std::vector<LabCase> lab_cases(std::uint64_t seed) {
   for (const auto& cable : shuffled_cables(fabric_of(delayed), false, random))
     if (delayed.faults.size() < 3) delayed.faults.push_back(cable + ":delay=2ms");
   cases.push_back(std::move(delayed));
-  cases.push_back({.name = "late_2x2",
-                   .seed = seed,
-                   .faults = {"leaf1--spine2:delay=2ms"},
-                   .leaves = 2,
-                   .spines = 2});
+  cases.push_back(
+      {.name = "late_2x2", .seed = seed, .faults = {"leaf1--spine2:delay=2ms"}, .leaves = 2, .spines = 2});
   cases.push_back({.name = "quarter_rate_2x2",
                    .seed = seed,
                    .faults = {"leaf2--spine1:rate=12.5M"},
                    .leaves = 2,
                    .spines = 2,
                    .hosts_per_leaf = 6});
-  cases.push_back({.name = "dead_transmitter", .seed = seed, .faults = {"host2--leaf1:loss=100%,from=host2"}});
+  cases.push_back(
+      {.name = "dead_transmitter", .seed = seed, .faults = {"host2--leaf1:loss=100%,from=host2"}});
   cases.push_back(outage_case("outage_down", "down", seed));
   cases.push_back(outage_case("outage_black", "loss=100%", seed));
   cases.push_back({.name = "some_hosts", .seed = seed, .hosts = "host[1-6]"});

@@ -157,10 +157,9 @@ TEST(DiagnosisTable, ASetIsToldOnceWithItsEvidenceAndNotAsTheSumOfItsAlternative
        .alternatives = {{"leaf1->spine2", "spine2->leaf1"}, {"leaf2->spine2", "spine2->leaf2"}}});
   document.ambiguous.push_back(document.groups[0].channels);
   const auto text = diagnosis_table(document);
-  EXPECT_THAT(text,
-              HasSubstr("\ndegraded, loss: one of these, which the probes cannot tell apart\n"
-                        "    leaf1->spine2 and spine2->leaf1\n    leaf2->spine2 and spine2->leaf2\n"
-                        "        3 of 9 lost\n"));
+  EXPECT_THAT(text, HasSubstr("\ndegraded, loss: one of these, which the probes cannot tell apart\n"
+                              "    leaf1->spine2 and spine2->leaf1\n    leaf2->spine2 and spine2->leaf2\n"
+                              "        3 of 9 lost\n"));
   EXPECT_THAT(text, Not(HasSubstr("one of leaf1->spine2")));
   EXPECT_THAT(text, Not(HasSubstr("cannot be told apart by these probes")));
   // Another cause over the same channels is another finding.
