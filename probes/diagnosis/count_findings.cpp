@@ -22,6 +22,7 @@ constexpr double kOpen = 0.2;         // from here on a run is not healthy for w
 constexpr double kWorthAsking = 0.1;  // suspicions this likely are doubts to settle
 
 constexpr double kNamed = 0.9;        // named_from() of all causes that are counted
+constexpr double kAlike = 0.02;       // of the packets: so few tell two channels apart
 constexpr double kInBursts = 0.5;     // of a loss: from here on it is said to come in bursts
 constexpr double kHides = 10.0;       // times what is tolerated: as much as the least fault loses
 constexpr double kFewExcused = 10.0;  // packets: fewer hide nothing that would be named
@@ -213,11 +214,22 @@ class CountFindings {
     const Suspicion& likeliest = result_.suspicions[first];
     if (rivals.size() == 1 || likeliest.probability >= named_from(cause_of(likeliest))) return found(first);
     Found all = found_among(rivals, total);
-    const auto is_host = [this](NodeId node) { return fabric_.is_host(node); };
-    const bool of_cables =
-        total >= named_from(cause_of(likeliest)) && std::ranges::all_of(all.nodes, is_host);
+    const bool of_cables = total >= named_from(cause_of(likeliest)) && are_alike(rivals);
     return of_cables || likeliest.probability < kSuspected || report_.host_of(all) ? std::move(all)
                                                                                    : found(first);
+  }
+
+  /// Channels that all but a few packets crossed alike: as good as one class.
+  bool are_alike(const std::vector<std::uint32_t>& rivals) const {
+    const Suspect& first = problem_.suspects[result_.suspicions[rivals.front()].suspect];
+    const auto close = [](std::uint64_t a, std::uint64_t b) {
+      return static_cast<double>(std::max(a, b) - std::min(a, b)) <=
+             kAlike * static_cast<double>(std::max(a, b));
+    };
+    return std::ranges::all_of(rivals, [&](std::uint32_t i) {
+      const Suspect& other = problem_.suspects[result_.suspicions[i].suspect];
+      return other.is_channel() && close(first.sent, other.sent) && close(first.lost, other.lost);
+    });
   }
 
   bool is_settled(const Suspicion& suspicion) const {
