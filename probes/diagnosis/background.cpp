@@ -22,10 +22,10 @@ constexpr double kUnseenFaults = 0.002;
 constexpr int kSweeps = 4;
 constexpr int kLikeliestSweeps = 500;
 constexpr double kMostHazard = 20.0;  // exp(-20): nothing passes
-constexpr double kMostStrays = 0.02;
+constexpr double kMostStrays = 0.02;  // of all observations
 constexpr double kFirstGuess = 0.5;  // of the strays seen before any fault is named: some are faults
 constexpr double kEvenShape = 4.0;   // where all lose alike, by no more than a half of it
-constexpr double kSweepCells = 2e7;
+constexpr double kSweepCells = 5e6;
 
 /// Events beyond chance (three standard deviations and three of grace) where `expected` are usual.
 bool gathers(double events, double expected) { return events > expected + 3 * std::sqrt(expected) + 3; }
@@ -157,10 +157,13 @@ void CountModel::learn_spread(const std::vector<bool>& faulty) {
 /// Before anything is known to be faulty: bursts off the channels that gather more of them than is usual.
 /// More than strays can be are none.
 double CountModel::first_strays() const {
+  std::vector<double> weight(problem_.row_count());
   std::vector<double> bursts(suspects(), 0.0);
-  for (std::uint32_t row = 0; row < problem_.row_count(); ++row)
+  for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
+    weight[row] = burst_weight(row);
     for (const auto& cell : problem_.suspects_of(row))
-      bursts[cell.index] += problem_.shares[cell.share] * burst_weight(row);
+      bursts[cell.index] += problem_.shares[cell.share] * weight[row];
+  }
   std::vector<double> events, exposed;
   for (std::uint32_t s = 0; s < suspects(); ++s)
     if (problem_.suspects[s].is_channel()) {
@@ -169,25 +172,24 @@ double CountModel::first_strays() const {
     }
   if (events.empty()) return learned_.stray;
   const double usual = usual_rate(events, exposed);
-  const auto gathers_them = [&](std::uint32_t s) {
-    const Suspect& suspect = problem_.suspects[s];
-    return suspect.is_channel() && gathers(bursts[s], usual * suspect.observations);
-  };
+  std::vector<bool> gathers_them(suspects(), false);
   double strays = 0, observations = 0;
-  for (std::uint32_t s = 0; s < suspects(); ++s)
-    if (problem_.suspects[s].is_channel() && !gathers_them(s))
-      observations += problem_.suspects[s].observations;
+  for (std::uint32_t s = 0; s < suspects(); ++s) {
+    const Suspect& suspect = problem_.suspects[s];
+    if (!suspect.is_channel()) continue;
+    gathers_them[s] = gathers(bursts[s], usual * suspect.observations);
+    if (!gathers_them[s]) observations += suspect.observations;
+  }
   for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
     const auto cells = problem_.suspects_of(row);
-    if (std::ranges::any_of(cells, [&](const auto& cell) { return gathers_them(cell.index); })) continue;
-    for (const auto& cell : cells)
-      strays += problem_.suspects[cell.index].is_channel() ? burst_weight(row) : 0.0;
+    if (std::ranges::any_of(cells, [&](const auto& cell) { return gathers_them[cell.index]; })) continue;
+    for (const auto& cell : cells) strays += problem_.suspects[cell.index].is_channel() ? weight[row] : 0.0;
   }
   const double share = strays / std::max(observations, 1.0);
   return share > kMostStrays ? learned_.stray : std::max(kFirstGuess * share, learned_.stray);
 }
 
-/// The share of strays cannot grow into the faults: at most one observation in a hundred.
+/// The share of strays cannot grow into the faults: kMostStrays bounds it.
 void CountModel::learn_strays() {
   double strays = 0.5;
   for (std::uint32_t row = 0; row < problem_.row_count(); ++row)

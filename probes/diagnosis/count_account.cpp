@@ -6,8 +6,7 @@
 namespace weft {
 namespace {
 
-constexpr double kOdds = 1e-3;      // of one false alarm in a healthy run
-constexpr double kSuspected = 0.2;  // probability from which on a group of rivals is an open question
+constexpr double kOdds = 1e-3;  // of one false alarm in a healthy run
 
 /// ln P(X >= k) of a Poisson variable, from above (Chernoff).
 double log_tail(double k, double mean) {
@@ -28,7 +27,7 @@ class Accounting {
         const Suspicion& it = result.suspicions[i];
         if (it.probability >= named_from)
           standing_[it.suspect] = Standing::found;
-        else if (total >= kSuspected)
+        else if (total >= kOpen)
           standing_[it.suspect] = total >= named_from ? Standing::open : Standing::suspected;
       }
     }

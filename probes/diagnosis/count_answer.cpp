@@ -52,6 +52,7 @@ class Answer {
   /// cables are, as they explain the same (see Search::prefer_cables).
   bool is_shown_by_cables(std::uint32_t hazard) const {
     const std::uint32_t suspect = state_.model().suspect_of(hazard);
+    if (state_.problem().suspects[suspect].is_channel()) return false;
     for (const CountPriors::Around& around : state_.priors().switches) {
       if (around.itself != suspect || state_.is_faulty(hazard)) continue;
       const auto all_faulty = [this](const std::vector<std::uint32_t>& ways) {

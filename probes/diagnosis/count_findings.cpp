@@ -18,7 +18,6 @@ namespace {
 
 /// A set of rivals is named by those that make up this share of its probability.
 constexpr double kCredible = 0.95;
-constexpr double kOpen = 0.2;         // from here on a run is not healthy for want of evidence
 constexpr double kWorthAsking = 0.1;  // suspicions this likely are doubts to settle
 
 constexpr double kNamed = 0.9;        // named_from() of all causes that are counted
@@ -67,6 +66,8 @@ class CountFindings {
     struct Received {
       std::uint64_t sent = 0, excused = 0;
     };
+    const auto has_excuse = [](const Observation& probe) { return probe.excused > 0; };
+    if (std::ranges::none_of(observations_.probes, has_excuse)) return 0;
     std::map<PortId, Received> at;
     std::uint64_t all = 0;
     for (const Observation& probe : observations_.probes) {

@@ -11,6 +11,7 @@ constexpr std::uint32_t kDirectLosses = 8;  // up to here powers are multiplied 
 constexpr double kLargestChoose = 1e60;     // and binomial coefficients kept as numbers
 constexpr double kFoldAbove = 1e120;
 constexpr double kLargestLog = 700.0;
+constexpr double kFewEvents = 100.0;  // of bursts in a row: beyond, one of them lost its packets surely
 constexpr double kLeastBurst = 3.0;  // nats by which a burst must explain a row better to be looked at
 /// Strays before any data: one observation in 2,000.
 constexpr double kPriorStrays = 0.5;
@@ -207,15 +208,26 @@ std::span<const double> CountModel::burst_profile(std::uint32_t suspect) const {
   const std::size_t points = grid_.size();
   const double own = hazard_[suspect + suspects()];
   for (std::size_t g = 0; g < points; ++g) profile_[g] = -exposed_[suspect] * grid_.hazard(g);
+  std::ranges::fill(product_, 1.0);
+  const double even = 1.0 / (1.0 - learned_.stray);  // odds of a stray against none, and one
   for (const auto& cell : problem_.rows_of(suspect)) {
     const std::uint32_t row = cell.index;
     const double share = problem_.shares[cell.share];
-    const double rest = std::max(row_burst_[row] - share * own, 0.0);
+    const double rest = problem_.n[row] * std::max(row_burst_[row] - share * own, 0.0);
     const double single = log_single(row);
-    for (std::size_t g = 0; g < points; ++g)
-      profile_[g] += log_add(
-          single, log_burst_odds(problem_.n[row] * (rest + share * grid_.hazard(g))) + log_burst_[row]);
+    const double top = std::max(single, log_burst_[row]);
+    const double as_single = std::exp(single - top), as_burst = std::exp(log_burst_[row] - top);
+    for (std::size_t g = 0; g < points; ++g) {
+      const double events = rest + problem_.n[row] * share * grid_.hazard(g);
+      if (events < kFewEvents)
+        product_[g] *= as_single + as_burst * std::max(even * std::exp(events) - 1.0, 0.0);
+      else
+        profile_[g] += events + log_burst_[row] - top;
+      if (product_[g] > kFoldAbove || product_[g] < 1.0 / kFoldAbove)
+        profile_[g] += std::log(product_[g]), product_[g] = 1.0;
+    }
   }
+  for (std::size_t g = 0; g < points; ++g) profile_[g] += std::log(product_[g]);
   return profile_;
 }
 

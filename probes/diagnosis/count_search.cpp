@@ -61,7 +61,8 @@ class Search {
       double best = least;
       Kept chosen;
       const Kept kept = keep();
-      for (const auto& cables : cables_for(around)) {
+      const auto choices = cables_for(around);
+      for (const auto& cables : choices) {
         // What passes from side to side of one tier crosses two of its channels.
         const double hazard = state_.model().hazard(*around.itself) * (one_tier ? 0.5 : 1.0);
         state_.remove(*around.itself);
@@ -72,7 +73,7 @@ class Search {
         }
         if (one_tier) join_in_series(around.sides.front());
         const auto count = std::ranges::count_if(cables, [&](auto s) { return state_.is_faulty(s); });
-        const bool all = one_tier && count == std::ssize(cables_for(around).front());
+        const bool all = one_tier && count == std::ssize(choices.front());
         const bool better = count <= kTwoCables || (!all && state_.objective() > worth + kAsGood);
         if (const double its = state_.likelihood(); better && its > best) best = its, chosen = keep();
         restore(kept);

@@ -9,6 +9,9 @@
 
 namespace weft {
 
+/// From this probability on a group of rivals is an open question: a run with one is not healthy.
+inline constexpr double kOpen = 0.2;
+
 /// One suspect that is faulty, or may be.
 struct Suspicion {
   std::uint32_t suspect = 0;
