@@ -1,5 +1,6 @@
 // weft diagnose: the answer of a sweep from a file of observations.
 #include <chrono>
+#include <ranges>
 
 #include "cli/broken_lines.hpp"
 #include "cli/commands.hpp"
@@ -10,7 +11,9 @@
 #include "collectors/counters/counter_evidence.hpp"
 #include "collectors/counters/counter_text.hpp"
 #include "collectors/report/table.hpp"
+#include "probes/diagnosis/coverage.hpp"
 #include "probes/diagnosis/diagnose.hpp"
+#include "probes/plan/scope.hpp"
 #include "topology/files/diagnosis_document.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/file_text.hpp"
@@ -76,8 +79,21 @@ Result<void> add_counters(const po::variables_map& values, const Fabric& fabric,
   return {};
 }
 
-/// The channels nothing crossed are no verdict on those that were: what was asked is the file's business. But
-/// a file of which nothing could be used says nothing of the fabric.
+/// A file tells of what jobs on the hosts in it can use, as a sweep of some hosts does. One of which nothing
+/// could be used says nothing of the fabric.
+void set_coverage(const Fabric& fabric, const ReadObservations& read, Diagnosis& diagnosis) {
+  Coverage& covered = diagnosis.coverage;
+  const auto nics = nics_seen(fabric, read.observations);
+  const auto is_nic = [&](std::uint32_t p) {
+    return fabric.is_host(fabric.port(PortId(p)).node) && fabric.channel_from(PortId(p));
+  };
+  const auto ports = std::views::iota(0u, static_cast<std::uint32_t>(fabric.port_count()));
+  if (std::ssize(nics) < std::ranges::count_if(ports, is_nic))
+    limit_to(covered, channels_in_scope(fabric, nics));
+  covered.complete = read.lines > read.broken && covered.thin.empty() && covered.missing.empty();
+  diagnosis.verdict = run_verdict(diagnosis);
+}
+
 Result<int> run(const po::variables_map& values) {
   using Clock = std::chrono::steady_clock;
   const auto file = text_option(values, "fabric");
@@ -104,8 +120,7 @@ Result<int> run(const po::variables_map& values) {
   const auto parsed = Clock::now();
   Diagnosis diagnosis = diagnose(fabric->fabric, read.observations, *tolerance);
   const auto done = Clock::now();
-  diagnosis.coverage.complete = read.lines > read.broken && diagnosis.coverage.thin.empty();
-  diagnosis.verdict = run_verdict(diagnosis);
+  set_coverage(fabric->fabric, read, diagnosis);
   const auto document = diagnosis_document(
       fabric->fabric, diagnosis,
       run_report(read.observations, {{"reading", parsed - began}, {"diagnosing", done - parsed}}),

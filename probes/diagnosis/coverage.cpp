@@ -20,6 +20,11 @@ void add(const PathTable& paths, PathSetId set, double packets, std::vector<doub
   });
 }
 
+/// What a switch answered is a part of a path alone.
+bool from_host_to_host(const Fabric& fabric, std::span<const ChannelId> path) {
+  return fabric.is_host(fabric.source_node(path.front())) && fabric.is_host(fabric.target_node(path.back()));
+}
+
 }  // namespace
 
 double packets_to_show(double loss) { return std::ceil(kMeanToShow / std::max(loss, 1e-12)); }
@@ -54,7 +59,8 @@ Coverage coverage_of(const Fabric& fabric, const Observations& observations, con
   }
   for (const LoadObservation& load : observations.loads) note(load.path);
   Coverage coverage{.channels = packets.size()};
-  coverage.paths = static_cast<std::size_t>(std::ranges::count(used, true));
+  for (std::uint32_t path = 0; path < used.size(); ++path)
+    if (used[path] && from_host_to_host(fabric, table.channels(PathId(path)))) ++coverage.paths;
   for (std::uint32_t c = 0; c < packets.size(); ++c) {
     if (!crossed[c])
       coverage.missing.emplace_back(c);
@@ -65,6 +71,29 @@ Coverage coverage_of(const Fabric& fabric, const Observations& observations, con
   }
   coverage.complete = coverage.missing.empty() && coverage.thin.empty();
   return coverage;
+}
+
+std::vector<PortId> nics_seen(const Fabric& fabric, const Observations& observations) {
+  std::vector<bool> is_seen(fabric.port_count(), false);
+  const auto note = [&](PathSetId set) {
+    const auto path = observations.paths.channels(observations.paths.paths(set).front());
+    is_seen[fabric.source(path.front()).value()] = is_seen[fabric.target(path.back()).value()] = true;
+  };
+  for (const Observation& probe : observations.probes) note(probe.path);
+  for (const LoadObservation& load : observations.loads) note(load.path);
+  std::vector<PortId> nics;
+  for (std::uint32_t port = 0; port < is_seen.size(); ++port)
+    if (is_seen[port] && fabric.is_host(fabric.port(PortId(port)).node)) nics.emplace_back(port);
+  return nics;
+}
+
+void limit_to(Coverage& covered, const std::vector<bool>& scope) {
+  const auto is_outside = [&](ChannelId channel) { return !scope[channel.value()]; };
+  covered.channels = static_cast<std::size_t>(std::ranges::count(scope, true));
+  covered.out_of_scope = scope.size() - covered.channels;
+  std::erase_if(covered.missing, is_outside);
+  std::erase_if(covered.thin, is_outside);
+  covered.probed = covered.channels - covered.missing.size() - covered.thin.size();
 }
 
 std::optional<double> least_loss_shown(const std::vector<double>& packets) {

@@ -26,6 +26,12 @@ std::vector<double> packets_over(const Fabric& fabric, const Observations& obser
 /// probe nor a flow crossed them. `complete` when none is thin or missing.
 Coverage coverage_of(const Fabric& fabric, const Observations& observations, const Detect& detect = {});
 
+/// The NICs at the ends of paths observed, ids ascending.
+std::vector<PortId> nics_seen(const Fabric& fabric, const Observations& observations);
+
+/// Leaves out what is not in scope (by channel).
+void limit_to(Coverage& covered, const std::vector<bool>& scope);
+
 /// The loss that packets over the channel least crossed would have shown, of channels that were; absent when
 /// no packet was sent.
 std::optional<double> least_loss_shown(const std::vector<double>& packets);

@@ -45,12 +45,11 @@ std::vector<Sight> sights(const Fabric& fabric, PathLearner& learner) {
   for (const PairRoutes& pair : learner.pairs()) {
     ShortestPaths& way = learner.ways().to(edge_switch(fabric, pair.dst));
     for (const Route& route : pair.routes) {
-      const auto paths = learner.table().paths(route.paths);
-      const auto path = learner.table().channels(paths[0]);
+      const auto path = learner.table().channels(learner.table().paths(route.paths).front());
       const auto end = walked(route, path);
       if (!learner.table().share_start(route.paths, end)) continue;
       for (std::size_t i = 0; i < end; ++i) {
-        if (paths.size() == 1) ++all[path[i].value()].seen;
+        ++all[path[i].value()].seen;
         const NodeId here = fabric.target_node(path[i]);
         const auto choices = fabric.is_host(here) ? std::span<const ChannelId>() : way.next(here);
         if (choices.size() < 2) continue;

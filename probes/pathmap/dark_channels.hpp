@@ -18,7 +18,7 @@ struct Sight {
   double log_missed() const;
 };
 
-/// Indexed by channel. A flow of a route that is a set of paths counts for none of them.
+/// Indexed by channel. Of a route that is a set of paths counts what all of them begin with.
 std::vector<Sight> sights(const Fabric& fabric, PathLearner& learner);
 
 /// Channels in a row that a switch's answer to a probe crossed, there (`out`) or back, at least one of the

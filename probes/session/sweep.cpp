@@ -18,16 +18,6 @@ constexpr std::size_t kMostDoubts = 16;
 constexpr std::uint32_t kAnswersThatTell = 8;
 constexpr int kMostSettlings = 3;  // load rounds may fall to stalled senders; pings need no second try
 
-/// To the channels in scope.
-void narrow(Coverage& covered, const std::vector<bool>& scope) {
-  const auto is_outside = [&](ChannelId channel) { return !scope[channel.value()]; };
-  covered.channels = static_cast<std::size_t>(std::ranges::count(scope, true));
-  covered.out_of_scope = scope.size() - covered.channels;
-  std::erase_if(covered.missing, is_outside);
-  std::erase_if(covered.thin, is_outside);
-  covered.probed = covered.channels - covered.missing.size() - covered.thin.size();
-}
-
 }  // namespace
 
 Sweep::Sweep(const Fabric& fabric, const AddressBook& addresses, const SweepOptions& options, RunId run)
@@ -193,7 +183,7 @@ void Sweep::note_counters() {
 Coverage Sweep::coverage() {
   Coverage covered = coverage_of(state_.fabric, state_.observations, state_.options.detect);
   if (!scope_.empty()) {
-    narrow(covered, scope_);
+    weft::limit_to(covered, scope_);
     covered.out_of_scope_told_by = out_of_scope_told_by_;
   }
   const auto left_out = [this](ChannelId channel) {

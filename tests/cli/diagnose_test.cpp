@@ -55,6 +55,26 @@ TEST(Diagnose, AFileThatSaysNothingIsUnknownNotHealthy) {
   EXPECT_EQ(diagnosed("nonsense\n").status, 3);
 }
 
+TEST(Diagnose, WhatHostsInTheFileCanUseAndNothingCrossedIsUnknown) {
+  const std::string one =
+      R"({"path":["host1->leaf1","leaf1->spine1","spine1->leaf2","leaf2->host3"],"sent":5000,"lost":0})"
+      "\n";
+  const auto part = diagnosed(one, {"-o", "json"});
+  EXPECT_EQ(part.status, 3) << part.out;
+  EXPECT_THAT(part.out, HasSubstr(R"("missing":["leaf1->host1","host3->leaf2")"));
+  std::string both;
+  for (const char* spine : {"spine1", "spine2"})
+    both += fmt::format(
+        R"({{"path":["host1->leaf1","leaf1->{0}","{0}->leaf2","leaf2->host3"],"sent":5000,"lost":0}}
+{{"path":["host3->leaf2","leaf2->{0}","{0}->leaf1","leaf1->host1"],"sent":5000,"lost":0}}
+)",
+        spine);
+  const auto whole = diagnosed(both, {"-o", "json"});
+  EXPECT_EQ(whole.status, 0) << whole.out;
+  EXPECT_THAT(whole.out, HasSubstr(R"("out_of_scope":4)"));
+  EXPECT_THAT(whole.out, HasSubstr(R"("paths":4)"));
+}
+
 TEST(Diagnose, WhatIsMissingIsAUsageError) {
   EXPECT_EQ(call(diagnose_command, {}).status, 64);
   const ScratchFile fabric(kFabric);
