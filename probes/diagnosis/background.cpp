@@ -23,8 +23,8 @@ constexpr int kSweeps = 4;
 constexpr int kLikeliestSweeps = 500;
 constexpr double kMostHazard = 20.0;  // exp(-20): nothing passes
 constexpr double kMostStrays = 0.02;  // of all observations
-constexpr double kFirstGuess = 0.5;  // of the strays seen before any fault is named: some are faults
-constexpr double kEvenShape = 4.0;   // where all lose alike, by no more than a half of it
+constexpr double kFirstGuess = 0.5;   // of the strays seen before any fault is named: some are faults
+constexpr double kEvenShape = 4.0;    // where all lose alike, by no more than a half of it
 constexpr double kSweepCells = 5e6;
 
 /// Events beyond chance (three standard deviations and three of grace) where `expected` are usual.

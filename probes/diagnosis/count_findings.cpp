@@ -45,6 +45,7 @@ class CountFindings {
     if (problem_.lost == 0) return;
     CountPriors priors = count_priors(fabric_, problem_);
     for (const ChannelEvidence& evidence : observations_.channels) weigh_in(evidence, priors);
+    if (counted_ == Counted::loss) weigh_in_passing(priors);
     result_ = search_counts(problem_, priors, tolerance_.loss.value(), kNamed);
     account = result_.account;
     account.excused = excused;
@@ -97,12 +98,38 @@ class CountFindings {
     const bool fits = counted_ == Counted::loss
                           ? evidence.cause == Cause::loss || evidence.cause == Cause::down
                           : evidence.cause == Cause::corruption;
-    if (!fits) return;
+    if (!fits || speaks_against_dead(evidence)) return;
     for (std::size_t s = 0; s < problem_.suspects.size(); ++s) {
       const Suspect& suspect = problem_.suspects[s];
       if (!suspect.is_channel() || !std::ranges::binary_search(suspect.channels, evidence.channel)) continue;
       const double others = static_cast<double>(suspect.channels.size()) - 1;
       priors.log_odds[s] += std::log((others + std::exp(evidence.log_ratio)) / (others + 1));
+    }
+  }
+
+  /// That a channel passes something says nothing of what it loses, but that it is not dead, nor the nodes at
+  /// its ends: neither by single losses nor by bursts of which each takes all.
+  static bool speaks_against_dead(const ChannelEvidence& evidence) {
+    return evidence.cause == Cause::down && evidence.log_ratio < 0;
+  }
+
+  void weigh_in_passing(CountPriors& priors) const {
+    std::vector<double> channel(fabric_.channel_count(), 0.0), node(fabric_.node_count(), 0.0);
+    for (const ChannelEvidence& evidence : observations_.channels)
+      if (speaks_against_dead(evidence)) {
+        channel[evidence.channel.value()] += evidence.log_ratio;
+        node[fabric_.source_node(evidence.channel).value()] += evidence.log_ratio;
+        node[fabric_.target_node(evidence.channel).value()] += evidence.log_ratio;
+      }
+    for (std::size_t s = 0; s < problem_.suspects.size(); ++s) {
+      const Suspect& suspect = problem_.suspects[s];
+      if (suspect.from_size) continue;
+      double odds = 0, members = 0;
+      for (const ChannelId c : suspect.channels) odds += std::exp(channel[c.value()]), ++members;
+      if (members == 0)
+        for (const NodeId n : suspect.nodes) odds += std::exp(node[n.value()]), ++members;
+      priors.dead[s] = std::log(odds / std::max(members, 1.0));
+      if (suspect.lost == suspect.sent) priors.log_odds[problem_.suspects.size() + s] += priors.dead[s];
     }
   }
 
@@ -274,9 +301,13 @@ class CountFindings {
     found.evidence = evidence_of(i, suspect);
     if (suspicion.in_bursts > kInBursts && found.cause != Cause::down)
       found.evidence.push_back("packets are lost in bursts, and pass between them");
-    if (found.cause == Cause::down) prefer_dead_cable(found);
+    if (found.cause == Cause::down) {
+      drop_passing(found);
+      prefer_dead_cable(found);
+    }
     for (const ChannelEvidence& sign : observations_.channels)
-      if (std::ranges::binary_search(found.channels, sign.channel)) found.evidence.push_back(sign.text);
+      if (sign.log_ratio > 0 && std::ranges::binary_search(found.channels, sign.channel))
+        found.evidence.push_back(sign.text);
     if (counted_ == Counted::loss && found.channels.size() == 1 && found.cause == Cause::loss)
       found.intermittent = intermittence_of(observations_, found.channels.front(), blamed_but(i));
     return found;
@@ -301,6 +332,16 @@ class CountFindings {
     if (std::ranges::none_of(found.channels, dead)) return;
     std::erase_if(found.channels, std::not_fn(dead));
     found.nodes.clear();
+  }
+
+  /// Of a class, what is known to pass something is not what is dead.
+  void drop_passing(Found& found) const {
+    const auto passes = [this](ChannelId channel) {
+      return std::ranges::any_of(observations_.channels, [&](const ChannelEvidence& sign) {
+        return sign.channel == channel && speaks_against_dead(sign);
+      });
+    };
+    if (!std::ranges::all_of(found.channels, passes)) std::erase_if(found.channels, passes);
   }
 
   std::vector<std::string> evidence_of(std::uint32_t i, const Suspect& suspect) const {

@@ -12,7 +12,7 @@ constexpr double kLargestChoose = 1e60;     // and binomial coefficients kept as
 constexpr double kFoldAbove = 1e120;
 constexpr double kLargestLog = 700.0;
 constexpr double kFewEvents = 100.0;  // of bursts in a row: beyond, one of them lost its packets surely
-constexpr double kLeastBurst = 3.0;  // nats by which a burst must explain a row better to be looked at
+constexpr double kLeastBurst = 3.0;   // nats by which a burst must explain a row better to be looked at
 /// Strays before any data: one observation in 2,000.
 constexpr double kPriorStrays = 0.5;
 constexpr double kPriorRows = 1000.0;

@@ -102,6 +102,7 @@ CountPriors count_priors(const Fabric& fabric, const CountProblem& problem) {
     priors.log_odds.push_back(may_burst ? priors.log_odds[s] + std::log(kBurstsToSingles) : kNever);
     priors.kind.push_back(priors.kind[s] + kSuspectKinds / 2);
   }
+  priors.dead.assign(problem.suspects.size(), 0.0);
   relate(fabric, problem, priors);
   return priors;
 }

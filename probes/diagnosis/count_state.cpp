@@ -66,10 +66,18 @@ double CountState::log_odds(std::uint32_t i) const {
 std::span<const double> CountState::prior_of(std::uint32_t i) {
   const auto& crowd = crowds_[priors_.kind[i]];
   const auto own = std::ranges::find(in_crowd_, i, &std::pair<std::uint32_t, double>::first);
-  if (own == in_crowd_.end()) return crowd;
+  const bool passes = log_passing(i, crowd.size() - 1) < 0;
+  if (own == in_crowd_.end() && !passes) return crowd;
   own_prior_ = crowd;
-  add_alike(priors_.kind[i], own_prior_, own->second, -1.0);
+  if (own != in_crowd_.end()) add_alike(priors_.kind[i], own_prior_, own->second, -1.0);
+  for (std::size_t g = 1; passes && g < own_prior_.size(); ++g) own_prior_[g] *= std::exp(log_passing(i, g));
   return own_prior_;
+}
+
+/// A sign that it is not dead is worth what packets are that passed.
+double CountState::log_passing(std::uint32_t i, std::size_t point) const {
+  if (model_.is_burst(i)) return 0.0;
+  return priors_.dead[i] * model_.grid().hazard(point) / HazardGrid::kAll;
 }
 
 void CountState::add_alike(std::uint8_t kind, std::vector<double>& prior, double hazard,
@@ -136,11 +144,11 @@ double CountState::best_hazard(std::uint32_t i) {
   const std::vector<double>& base = prior_of_kind(priors_.kind[i]);
   std::size_t best = grid.size() - 1;
   double top = -1e300;
-  for (std::size_t g = 1; g < grid.size(); ++g)
-    if (base[g] > 0 && profile[g] + std::log(base[g]) > top) {
-      top = profile[g] + std::log(base[g]);
-      best = g;
-    }
+  for (std::size_t g = 1; g < grid.size(); ++g) {
+    if (base[g] <= 0) continue;
+    const double its = profile[g] + std::log(base[g]) + log_passing(i, g);
+    if (its > top) top = its, best = g;
+  }
   if (best <= 1 || best + 1 >= grid.size()) return grid.hazard(best);
   return top_between(i, std::log(grid.hazard(best - 1)), std::log(grid.hazard(best + 1)));
 }
@@ -223,7 +231,8 @@ double CountState::objective() {
     std::vector<double>& crowd = crowds[priors_.kind[fault]];
     const auto at =
         std::ranges::lower_bound(hazards, hazard / std::sqrt(HazardGrid::kStep)) - hazards.begin();
-    sum += log_odds(fault) + std::log(std::max(crowd[std::min<std::size_t>(at, crowd.size() - 1)], 1e-12));
+    const std::size_t point = std::min<std::size_t>(at, crowd.size() - 1);
+    sum += log_odds(fault) + std::log(std::max(crowd[point], 1e-12)) + log_passing(fault, point);
     faulty_[fault] = true;
     if (known[priors_.kind[fault]]++ < kLargestCrowd) add_alike(priors_.kind[fault], crowd, hazard, 1.0);
   }

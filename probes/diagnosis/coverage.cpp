@@ -20,11 +20,6 @@ void add(const PathTable& paths, PathSetId set, double packets, std::vector<doub
   });
 }
 
-/// What a switch answered is a part of a path alone.
-bool from_host_to_host(const Fabric& fabric, std::span<const ChannelId> path) {
-  return fabric.is_host(fabric.source_node(path.front())) && fabric.is_host(fabric.target_node(path.back()));
-}
-
 }  // namespace
 
 double packets_to_show(double loss) { return std::ceil(kMeanToShow / std::max(loss, 1e-12)); }
@@ -59,8 +54,7 @@ Coverage coverage_of(const Fabric& fabric, const Observations& observations, con
   }
   for (const LoadObservation& load : observations.loads) note(load.path);
   Coverage coverage{.channels = packets.size()};
-  for (std::uint32_t path = 0; path < used.size(); ++path)
-    if (used[path] && from_host_to_host(fabric, table.channels(PathId(path)))) ++coverage.paths;
+  coverage.paths = static_cast<std::size_t>(std::ranges::count(used, true));
   for (std::uint32_t c = 0; c < packets.size(); ++c) {
     if (!crossed[c])
       coverage.missing.emplace_back(c);

@@ -6,7 +6,6 @@
 namespace weft {
 namespace {
 
-constexpr double kAll = 20.0;      // exp(-20): nothing passes
 constexpr double kLowest = 1e-8;   // no run sends enough to see less
 constexpr double kDownMass = 0.1;  // of faults, those that carry nothing
 constexpr double kThinning = 0.5;  // prior mass of an order of magnitude falls with loss^-kThinning

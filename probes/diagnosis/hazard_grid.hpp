@@ -15,6 +15,7 @@ class HazardGrid {
 
   /// From one point to the next: finer than the width of a likelihood of ten losses (30 %).
   static constexpr double kStep = 1.4;
+  static constexpr double kAll = 20.0;  // exp(-20): nothing passes
   std::size_t size() const { return hazards_.size(); }
   double hazard(std::size_t point) const { return hazards_[point]; }
   const std::vector<double>& hazards() const { return hazards_; }

@@ -5,8 +5,8 @@
 namespace weft {
 namespace {
 
-/// Where switches spray, each hop of a trace may lie on another path: of two spines all of eight come from the
-/// same wrong one with odds of 1 in 256, of more with less.
+/// Where switches spray, each hop of a trace may lie on another path: of two spines all of eight come from
+/// the same wrong one with odds of 1 in 256, of more with less.
 constexpr std::uint32_t kLeastTraces = 8;
 constexpr double kSeen = 50;  // nats: seen, not inferred
 

@@ -43,7 +43,6 @@ struct PathLearner::Seen {
 bool PathLearner::learn(PortId src, PortId dst, PathLabel label, std::span<const HopAnswer> answers) {
   Seen seen{src, dst, {}};
   bool reached = false;
-  std::uint8_t last = 0;
   std::uint16_t answered = 0;
   std::vector<HopAnswer> by_hop(answers.begin(), answers.end());
   std::ranges::stable_sort(by_hop, {}, &HopAnswer::hop);
@@ -59,11 +58,10 @@ bool PathLearner::learn(PortId src, PortId dst, PathLabel label, std::span<const
       if (seen.ports.size() < answer.hop) seen.ports.resize(answer.hop);
       auto& here = seen.ports[answer.hop - 1u];
       if (std::ranges::find(here, port) == here.end()) here.push_back(port);
-      last = std::max(last, answer.hop);
       answered = static_cast<std::uint16_t>(answered | 1u << (answer.hop - 1u));
     }
   }
-  if (!reached && last == 0) {
+  if (!reached && answered == 0) {
     silent_.try_emplace({src, dst}, label);
     return false;
   }
@@ -75,7 +73,7 @@ bool PathLearner::learn(PortId src, PortId dst, PathLabel label, std::span<const
   }
   std::vector<PathId> ids;
   for (const auto& path : channels) ids.push_back(table_->intern(path));
-  put(src, dst, {label, table_->intern_set(ids), reached, last, answered});
+  put(src, dst, {label, table_->intern_set(ids), reached, answered});
   return true;
 }
 
@@ -107,7 +105,7 @@ void PathLearner::narrow_ended() {
   };
   const auto is_open = [this](const Route& route) {
     return !route.reached && table_->paths(route.paths).size() > 1 &&
-           table_->share_start(route.paths, route.answered_hops);
+           table_->share_start(route.paths, route.answered_hops());
   };
   std::map<Edges, std::map<ChannelId, Chance>> chances;
   for (const PairRoutes& pair : pairs_)
@@ -118,7 +116,7 @@ void PathLearner::narrow_ended() {
     ShortestPaths& way = ways_.to(edge_switch(*fabric_, pair.dst));
     for (const Route& route : pair.routes) {
       const auto path = table_->channels(table_->paths(route.paths).front());
-      const std::size_t known = route.reached ? path.size() : route.answered_hops;
+      const std::size_t known = route.reached ? path.size() : route.answered_hops();
       if (!table_->share_start(route.paths, known)) continue;
       for (std::size_t i = 0; i < known && i + 1 < path.size(); ++i) {
         const auto choices = way.next(fabric_->target_node(path[i]));
@@ -134,7 +132,7 @@ void PathLearner::narrow_ended() {
       const auto paths = table_->paths(route.paths);
       std::vector<PathId> left(paths.begin(), paths.end());
       std::erase_if(left, [&](PathId path) {
-        const Chance& it = chances[edges(pair)][table_->channels(path)[route.answered_hops]];
+        const Chance& it = chances[edges(pair)][table_->channels(path)[route.answered_hops()]];
         return it.seen > kAsExpected * it.expected;
       });
       if (!left.empty()) route.paths = table_->intern_set(left);
@@ -145,7 +143,7 @@ void PathLearner::adopt(PortId src, PortId dst, PathLabel label,
                         std::span<const std::vector<ChannelId>> paths) {
   std::vector<PathId> ids;
   for (const auto& path : paths) ids.push_back(table_->intern(path));
-  put(src, dst, {label, table_->intern_set(ids), true, static_cast<std::uint8_t>(paths.front().size())});
+  put(src, dst, {label, table_->intern_set(ids), true});
 }
 
 /// Hops that sprayed say nothing here: which of them came behind which is not known.

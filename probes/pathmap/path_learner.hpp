@@ -5,6 +5,7 @@
 // and table must outlive it.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -26,8 +27,9 @@ struct Route {
   /// The peer's echo came back. When false the paths are those the probe would have taken on from the last
   /// hop that answered (`answered_hops` of them).
   bool reached = false;
-  std::uint8_t answered_hops = 0;
   std::uint16_t answered = 0;  // bit h - 1: hop h answered
+  /// Up to the last that did.
+  std::size_t answered_hops() const { return static_cast<std::size_t>(std::bit_width(answered)); }
 };
 
 /// A hop that answered from an address that no port and no switch of the fabric has.

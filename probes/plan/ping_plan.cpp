@@ -51,7 +51,7 @@ std::set<ChannelId> dead_ends(const PathLearner& learner) {
       const auto paths = learner.table().paths(route.paths);
       if (route.reached || paths.size() != 1) continue;
       const auto path = learner.table().channels(paths[0]);
-      if (route.answered_hops < path.size()) ends.insert(path[route.answered_hops]);
+      if (route.answered_hops() < path.size()) ends.insert(path[route.answered_hops()]);
     }
   return ends;
 }

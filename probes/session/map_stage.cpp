@@ -5,7 +5,7 @@
 #include <iterator>
 #include <map>
 
-#include "probes/pathmap/dark_channels.hpp"
+#include "probes/pathmap/trace_evidence.hpp"
 #include "probes/plan/pattern_plan.hpp"
 #include "probes/session/peer_list.hpp"
 

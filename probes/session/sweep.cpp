@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "probes/hostcheck/nic_counter_evidence.hpp"
-#include "probes/pathmap/dark_channels.hpp"
 #include "probes/pathmap/miswirings.hpp"
+#include "probes/pathmap/trace_evidence.hpp"
 #include "probes/session/counter_stage.hpp"
 #include "probes/session/map_stage.hpp"
 
@@ -15,7 +15,9 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kMostDoubts = 16;
-constexpr std::uint32_t kAnswersThatTell = 8;
+constexpr std::uint32_t kAnswersThatTell = 32;
+constexpr double kFewCameTellLittle = 4.0;   // power of the share that came: at a loss of a half, 1 in 16
+constexpr double kPassedAgainstDead = 20.0;  // nats: exp(-20) of what enters a dead channel passes
 constexpr int kMostSettlings = 3;  // load rounds may fall to stalled senders; pings need no second try
 
 }  // namespace
@@ -145,18 +147,18 @@ void Sweep::note_dark_channels() {
   }
 }
 
-/// What a switch answered went there and came back. A few tell that a channel is not dead; of how much it
-/// loses they tell nothing, for those that did not come a switch may have dropped to limit its rate.
+/// What a switch answered went there and came back: as packets that passed. What did not come a switch may
+/// have dropped to limit its rate, so where little came it tells less.
 void Sweep::note_answers() {
-  PathTable& table = state_.observations.paths;
-  for (const AnsweredWay& way : answered_ways(state_.fabric, state_.learner)) {
-    const bool both = !way.out.empty() && !way.back.empty();
-    const auto first = table.only(table.intern(way.out.empty() ? way.back : way.out));
-    state_.observations.probes.push_back(
-        {.path = first,
-         .back = both ? std::optional(table.only(table.intern(way.back))) : std::nullopt,
-         .sent = std::min(way.answers, kAnswersThatTell),
-         .size = kSmallProbe});
+  const auto answers = answers_over(state_.fabric, state_.learner);
+  for (std::uint32_t c = 0; c < answers.size(); ++c) {
+    const auto& [asked, came] = answers[c];
+    if (came == 0) continue;
+    const double packets =
+        std::min(came, kAnswersThatTell) * std::pow(static_cast<double>(came) / asked, kFewCameTellLittle);
+    state_.observations.channels.push_back(
+        {ChannelId(c), Cause::down, -kPassedAgainstDead * packets,
+         fmt::format("{} of {} answers to traces came over it", came, asked)});
   }
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "probes/pathmap/dark_channels.hpp"
+#include "probes/pathmap/trace_evidence.hpp"
 #include "tests/support/traced_fabric.hpp"
 #include "topology/model/clos.hpp"
 
@@ -98,7 +98,7 @@ TEST(PathLearner, SaysWhereAProbeWasLastSeenWhenThePeerIsSilent) {
   const auto path = rig.over(3);
   ASSERT_TRUE(rig.learn(PathLabel(50000), rig.answers(path, 2)));
   EXPECT_FALSE(rig.only_route().reached);
-  EXPECT_EQ(rig.only_route().answered_hops, 2);
+  EXPECT_EQ(rig.only_route().answered_hops(), 2u);
   EXPECT_EQ(rig.table.paths(rig.only_route().paths).size(), 1u);  // from the spine one way only leads on
 }
 
@@ -112,7 +112,7 @@ TEST(PathLearner, ARouterThatKnowsNoWayOnAnswersForEveryHopBeyondIt) {
   }
   ASSERT_TRUE(rig.learn(PathLabel(50000), answers));
   EXPECT_FALSE(rig.only_route().reached);
-  EXPECT_EQ(rig.only_route().answered_hops, 2);
+  EXPECT_EQ(rig.only_route().answered_hops(), 2u);
   EXPECT_EQ(rig.table.paths(rig.only_route().paths).size(), 1u);
 }
 
@@ -224,36 +224,38 @@ TEST(Sights, AChannelIsNotDarkWhereAsManyFlowsEndAsWouldTakeIt) {
   EXPECT_EQ(channel.log_missed(), 0.0);
 }
 
-TEST(AnsweredWays, TellWhichChannelsPassWhereNoPeerAnswers) {
+TEST(AnswersOver, AreThoseOfSwitchesThereAndBackWhereNoPeerAnswers) {
   Rig rig;
   for (std::uint32_t i = 0; i < 5; ++i) rig.learn(PathLabel(50000 + i), rig.answers(rig.over(1), 2));
-  const auto ways = answered_ways(rig.fabric, rig.learner);
-  ASSERT_EQ(ways.size(), 2u);  // to the leaf, and to the spine behind it
-  EXPECT_EQ(ways[1].answers, 5u);
-  const auto path = rig.over(1);
-  EXPECT_TRUE(std::ranges::equal(ways[1].out, std::span(path).first(2)));
-  const std::vector<ChannelId> back{*rig.fabric.find_channel("spine2->leaf1"),
-                                    *rig.fabric.find_channel("leaf1->host1")};
-  EXPECT_EQ(ways[1].back, back);
+  const auto answers = answers_over(rig.fabric, rig.learner);
+  for (const char* name : {"host1->leaf1", "leaf1->spine2", "spine2->leaf1", "leaf1->host1"}) {
+    const Answers& over = answers[rig.fabric.find_channel(name)->value()];
+    EXPECT_EQ(over.came, 5u) << name;
+    EXPECT_EQ(over.asked, 5u) << name;
+  }
+  EXPECT_EQ(std::ranges::count(answers, 0u, &Answers::came), std::ssize(answers) - 4);
 }
 
-TEST(AnsweredWays, LeaveOutWhatRoutesTellWhosePeersAnswer) {
+TEST(AnswersOver, WhatDidNotComeIsCountedUpToWhatDid) {
+  Rig rig;
+  auto answers = rig.answers(rig.over(1), 2);
+  answers.erase(answers.begin());  // the leaf is silent
+  rig.learn(PathLabel(50000), answers);
+  const Answers over = answers_over(rig.fabric, rig.learner)[rig.over(1)[0].value()];
+  EXPECT_EQ(over.asked, 2u);
+  EXPECT_EQ(over.came, 1u);
+}
+
+TEST(AnswersOver, AreNotCountedOnRoutesWhosePeersAnswer) {
   Rig rig;
   rig.learn(PathLabel(50000), rig.answers(rig.over(1), 4));  // its answer came back by another spine
-  const auto ways = answered_ways(rig.fabric, rig.learner);
-  ASSERT_EQ(ways.size(), 2u);
-  EXPECT_TRUE(ways[1].out.empty());
-  const std::vector<ChannelId> back{*rig.fabric.find_channel("spine2->leaf1"),
-                                    *rig.fabric.find_channel("leaf1->host1")};
-  EXPECT_EQ(ways[1].back, back);
-}
-
-TEST(AnsweredWays, AreNotAskedWherePeersAnswer) {
-  Rig rig;
-  rig.learn(PathLabel(50000), rig.answers(rig.over(1), 4));
+  const auto there = answers_over(rig.fabric, rig.learner);
+  EXPECT_EQ(there[rig.over(1)[1].value()].came, 0u);
+  EXPECT_EQ(there[rig.fabric.find_channel("spine2->leaf1")->value()].came, 1u);
   rig.learner.learn(rig.dst, rig.src, PathLabel(50000),
                     rig.answers(path_by_choice(rig.fabric, rig.learner.ways(), rig.dst, rig.src, 1), 4));
-  EXPECT_TRUE(answered_ways(rig.fabric, rig.learner).empty());
+  const auto answers = answers_over(rig.fabric, rig.learner);
+  EXPECT_EQ(std::ranges::count(answers, 0u, &Answers::came), std::ssize(answers));
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // What traces tell of single channels: those that no flow took although many could have, as a down link looks
-// to those who hash over the rest; and those that an answer proves to pass packets, short of where a way
-// ends.
+// to those who hash over the rest; and those that an answer proves to pass packets.
 #pragma once
 
 #include <vector>
@@ -21,12 +20,14 @@ struct Sight {
 /// Indexed by channel. Of a route that is a set of paths counts what all of them begin with.
 std::vector<Sight> sights(const Fabric& fabric, PathLearner& learner);
 
-/// Channels in a row that a switch's answer to a probe crossed, there (`out`) or back, at least one of the
-/// two; of those on no route whose peer answered, for these routes tell of all others.
-struct AnsweredWay {
-  std::vector<ChannelId> out, back;
-  std::uint32_t answers = 0;
+/// What switches were asked for over a channel, there or back, and what of it came; of each trace up to the
+/// first that came.
+struct Answers {
+  std::uint32_t asked = 0, came = 0;
 };
-std::vector<AnsweredWay> answered_ways(const Fabric& fabric, PathLearner& learner);
+
+/// Indexed by channel. None of those on a route whose peer answered, for its probes tell more. Where a trace
+/// went after the last switch that answered is not known: nothing is counted as asked for from there on.
+std::vector<Answers> answers_over(const Fabric& fabric, PathLearner& learner);
 
 }  // namespace weft

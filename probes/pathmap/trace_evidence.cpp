@@ -1,15 +1,14 @@
-#include "probes/pathmap/dark_channels.hpp"
+#include "probes/pathmap/trace_evidence.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 namespace weft {
 namespace {
 
 /// Up to where a path was really walked: the hops that answered, all of it when the peer did.
 std::size_t walked(const Route& route, std::span<const ChannelId> path) {
-  return route.reached ? path.size() : std::min<std::size_t>(route.answered_hops, path.size());
+  return route.reached ? path.size() : std::min(route.answered_hops(), path.size());
 }
 
 /// The end of the way that every answer from `node` to `nic` takes: all of it where there is no choice.
@@ -21,14 +20,6 @@ std::vector<ChannelId> last_way(const Fabric& fabric, ShortestPaths& way, NodeId
   if (end != edge_switch(fabric, nic)) channels.clear();
   channels.push_back(*fabric.channel_into(nic));
   return channels;
-}
-
-/// The part of a way from the first channel of which `wanted` holds to the last.
-template <class Wanted>
-std::vector<ChannelId> from_first_to_last(std::span<const ChannelId> way, Wanted wanted) {
-  const auto first = std::ranges::find_if(way, wanted);
-  const auto last = std::find_if(way.rbegin(), way.rend(), wanted).base();
-  return first < last ? std::vector<ChannelId>(first, last) : std::vector<ChannelId>();
 }
 
 }  // namespace
@@ -65,32 +56,37 @@ std::vector<Sight> sights(const Fabric& fabric, PathLearner& learner) {
   return all;
 }
 
-std::vector<AnsweredWay> answered_ways(const Fabric& fabric, PathLearner& learner) {
+std::vector<Answers> answers_over(const Fabric& fabric, PathLearner& learner) {
   const PathTable& table = learner.table();
-  std::vector<bool> is_known(fabric.channel_count(), false);
-  for (const PairRoutes& pair : learner.pairs())
-    for (const Route& route : pair.routes)
-      if (const auto paths = table.paths(route.paths); route.reached && paths.size() == 1)
-        for (const ChannelId channel : table.channels(paths[0])) is_known[channel.value()] = true;
-  const auto is_open = [&](ChannelId channel) { return !is_known[channel.value()]; };
-  using Ways = std::pair<std::vector<ChannelId>, std::vector<ChannelId>>;
-  std::map<Ways, std::uint32_t> answered;
+  std::vector<bool> is_told(fabric.channel_count(), false);
+  std::vector<Answers> all(fabric.channel_count());
+  std::vector<std::uint32_t> passed_in(fabric.channel_count(), 0);  // the route, from 1 on
+  std::uint32_t route_number = 0;
   for (const PairRoutes& pair : learner.pairs()) {
     ShortestPaths& way = learner.ways().to(edge_switch(fabric, pair.src));
     for (const Route& route : pair.routes) {
+      ++route_number;
       const auto paths = table.paths(route.paths);
       const auto path = table.channels(paths[0]);
-      for (std::size_t hop = 1; hop <= path.size(); ++hop) {
-        if ((route.answered >> (hop - 1) & 1) == 0 || !table.share_start(route.paths, hop)) continue;
-        const auto out = path.first(hop);
-        const auto back = last_way(fabric, way, fabric.target_node(out.back()), pair.src);
-        Ways open{from_first_to_last(out, is_open), from_first_to_last(back, is_open)};
-        if (!open.first.empty() || !open.second.empty()) ++answered[std::move(open)];
+      if (route.reached && paths.size() == 1)
+        for (const ChannelId channel : path) is_told[channel.value()] = true;
+      for (std::size_t hop = 1; hop < path.size(); ++hop) {
+        if (!table.share_start(route.paths, hop)) break;
+        const bool answered = route.answered >> (hop - 1) & 1;
+        const auto note = [&](ChannelId channel) {
+          if (passed_in[channel.value()] == route_number) return;
+          ++all[channel.value()].asked;
+          if (!answered) return;
+          ++all[channel.value()].came;
+          passed_in[channel.value()] = route_number;
+        };
+        std::ranges::for_each(path.first(hop), note);
+        std::ranges::for_each(last_way(fabric, way, fabric.target_node(path[hop - 1]), pair.src), note);
       }
     }
   }
-  std::vector<AnsweredWay> all;
-  for (const auto& [ways, answers] : answered) all.push_back({ways.first, ways.second, answers});
+  for (std::uint32_t c = 0; c < all.size(); ++c)
+    if (is_told[c]) all[c] = {};
   return all;
 }
 
