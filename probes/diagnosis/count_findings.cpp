@@ -20,119 +20,43 @@ namespace {
 constexpr double kCredible = 0.95;
 constexpr double kWorthAsking = 0.1;  // suspicions this likely are doubts to settle
 
-constexpr double kNamed = 0.9;        // named_from() of all causes that are counted
-constexpr double kAlike = 0.02;       // of the packets: so few tell two channels apart
-constexpr double kInBursts = 0.5;     // of a loss: from here on it is said to come in bursts
-constexpr double kHides = 10.0;       // times what is tolerated: as much as the least fault loses
-constexpr double kFewExcused = 10.0;  // packets: fewer hide nothing that would be named
-constexpr double kSureSign = 9.0;     // nats: a prior of one in 200, the most of any, becomes 40 to 1
+constexpr double kNamed = 0.9;     // named_from() of all causes that are counted
+constexpr double kAlike = 0.02;    // of the packets: so few tell two channels apart
+constexpr double kInBursts = 0.5;  // of a loss: from here on it is said to come in bursts
+constexpr double kSureSign = 9.0;  // nats: a prior of one in 200, the most of any, becomes 40 to 1
 
-class CountFindings {
+class Findings {
  public:
-  CountFindings(const Fabric& fabric, const Observations& observations, Counted counted,
-                const Tolerance& tolerance, Report& report)
+  Findings(const Fabric& fabric, const Observations& observations, const Counting& counting,
+           std::span<const ChannelId> dead, const Tolerance& tolerance)
       : fabric_(fabric),
         observations_(observations),
-        counted_(counted),
+        counting_(counting),
+        counted_(counting.what),
+        dead_(dead),
         tolerance_(tolerance),
-        report_(report),
-        problem_(count_problem(fabric, observations, counted)) {}
+        problem_(count_problem(fabric, observations, counting)) {}
 
-  void run() {
-    AccountLine& account = counted_ == Counted::loss ? report_.account().lost : report_.account().corrupt;
-    if (counted_ == Counted::loss) account.excused = report_excuses();
-    const std::uint64_t excused = account.all = account.excused;
-    if (problem_.lost == 0) return;
-    CountPriors priors = count_priors(fabric_, problem_);
-    for (const ChannelEvidence& evidence : observations_.channels) weigh_in(evidence, priors);
-    if (counted_ == Counted::loss) weigh_in_passing(priors);
+  CountFindings take() {
+    found_.is_rough = counting_.whole_flows && problem_.has_whole_flows;
+    found_.account.all = problem_.lost;
+    if (problem_.lost == 0) return std::move(found_);
+    CountPriors priors = count_priors(fabric_, problem_, counted_, observations_.channels);
+    expect_other_directions(problem_, dead_, priors);
     result_ = search_counts(problem_, priors, tolerance_.loss.value(), kNamed);
-    account = result_.account;
-    account.excused = excused;
-    account.all += excused;
+    found_.account = result_.account;
     std::vector<std::uint32_t> listed;
     for (const Suspicion& suspicion : result_.suspicions) listed.push_back(suspicion.suspect);
-    tally_ = tally(fabric_, observations_, counted_, problem_, named(listed));
+    tally_ = tally(fabric_, observations_, counting_, problem_, named(listed));
     for (const auto& alternatives : result_.alternatives) report_alternatives(alternatives);
     report_pairs_of_classes();
     for (const auto& rivals : result_.rivals)
       if (!reported_.contains(rivals.front())) report_rivals(rivals);
-    if (result_.even_loss > 0) report_even_loss();
+    if (result_.even_loss > 0) found_.even_loss = even_loss();
+    return std::move(found_);
   }
 
  private:
-  /// What hosts dropped themselves, by their own counts, blames no channel. But a host that dropped as much
-  /// as a fault loses may hide one: of it nothing is known then. All that were excused.
-  std::uint64_t report_excuses() {
-    struct Received {
-      std::uint64_t sent = 0, excused = 0;
-    };
-    const auto has_excuse = [](const Observation& probe) { return probe.excused > 0; };
-    if (std::ranges::none_of(observations_.probes, has_excuse)) return 0;
-    std::map<PortId, Received> at;
-    std::uint64_t all = 0;
-    for (const Observation& probe : observations_.probes) {
-      if (probe.sent == 0) continue;
-      const auto& paths = observations_.paths;
-      const ChannelId last = paths.channels(paths.paths(probe.back.value_or(probe.path)).front()).back();
-      Received& here = at[fabric_.target(last)];
-      const std::uint64_t excused = std::min({probe.excused, probe.lost, probe.sent});
-      here.sent += probe.sent;
-      here.excused += excused;
-      all += excused;
-    }
-    for (const auto& [nic, received] : at) {
-      const double hides = kHides * tolerance_.loss.value() * static_cast<double>(received.sent);
-      if (static_cast<double>(received.excused) <= std::max(hides, kFewExcused)) continue;
-      report_.add(
-          HostEvidence{fabric_.port(nic).node, nic, Verdict::unknown, std::nullopt,
-                       fmt::format("it dropped {} packets itself, as it counted: too busy to tell what its "
-                                   "cable loses",
-                                   share_text(received.excused, received.sent))});
-    }
-    return all;
-  }
-
-  /// A sign about a channel multiplies the odds of the suspects it belongs to.
-  void weigh_in(const ChannelEvidence& evidence, CountPriors& priors) const {
-    const bool fits = counted_ == Counted::loss
-                          ? evidence.cause == Cause::loss || evidence.cause == Cause::down
-                          : evidence.cause == Cause::corruption;
-    if (!fits || speaks_against_dead(evidence)) return;
-    for (std::size_t s = 0; s < problem_.suspects.size(); ++s) {
-      const Suspect& suspect = problem_.suspects[s];
-      if (!suspect.is_channel() || !std::ranges::binary_search(suspect.channels, evidence.channel)) continue;
-      const double others = static_cast<double>(suspect.channels.size()) - 1;
-      priors.log_odds[s] += std::log((others + std::exp(evidence.log_ratio)) / (others + 1));
-    }
-  }
-
-  /// That a channel passes something says nothing of what it loses, but that it is not dead, nor the nodes at
-  /// its ends: neither by single losses nor by bursts of which each takes all.
-  static bool speaks_against_dead(const ChannelEvidence& evidence) {
-    return evidence.cause == Cause::down && evidence.log_ratio < 0;
-  }
-
-  void weigh_in_passing(CountPriors& priors) const {
-    std::vector<double> channel(fabric_.channel_count(), 0.0), node(fabric_.node_count(), 0.0);
-    for (const ChannelEvidence& evidence : observations_.channels)
-      if (speaks_against_dead(evidence)) {
-        channel[evidence.channel.value()] += evidence.log_ratio;
-        node[fabric_.source_node(evidence.channel).value()] += evidence.log_ratio;
-        node[fabric_.target_node(evidence.channel).value()] += evidence.log_ratio;
-      }
-    for (std::size_t s = 0; s < problem_.suspects.size(); ++s) {
-      const Suspect& suspect = problem_.suspects[s];
-      if (suspect.from_size) continue;
-      double odds = 0, members = 0;
-      for (const ChannelId c : suspect.channels) odds += std::exp(channel[c.value()]), ++members;
-      if (members == 0)
-        for (const NodeId n : suspect.nodes) odds += std::exp(node[n.value()]), ++members;
-      priors.dead[s] = std::log(odds / std::max(members, 1.0));
-      if (suspect.lost == suspect.sent) priors.log_odds[problem_.suspects.size() + s] += priors.dead[s];
-    }
-  }
-
   /// The suspects whose traffic is not "the other paths" of any finding.
   std::vector<std::uint32_t> named(const std::vector<std::uint32_t>& listed) {
     std::vector<std::uint32_t> kept;
@@ -178,7 +102,7 @@ class CountFindings {
       reported_.insert(i);
     }
     all.evidence.push_back("the same loss in the other direction of the switch's channels would look alike");
-    report_.add(std::move(all));
+    found_.told.push_back({std::move(all)});
   }
 
   /// Where a switch has two neighbours its channels fall into two classes, each the other's reverse: a cable
@@ -208,21 +132,20 @@ class CountFindings {
         both.evidence.insert(both.evidence.end(), other.evidence.begin(), other.evidence.end());
         reported_.insert(i);
         reported_.insert(j);
-        report_.add(std::move(both));
+        found_.told.push_back({std::move(both)});
       }
   }
 
-  void report_even_loss() {
+  FabricFinding even_loss() const {
     const double loss = result_.even_loss;
     const Cause cause = counted_ == Counted::loss ? Cause::loss : Cause::corruption;
-    report_.add(
-        FabricFinding{.cause = cause,
-                      .verdict = verdict_of(cause, loss),
-                      .estimate = Estimate{loss, loss, loss},
-                      .confidence = kNamed,
-                      .evidence = {fmt::format("{} {}, by every channel alike: about {:.3g} % each",
-                                               share_text(problem_.lost, problem_.sent),
-                                               counted_ == Counted::loss ? "lost" : "corrupt", 100 * loss)}});
+    return {.cause = cause,
+            .verdict = verdict_of(cause, loss),
+            .estimate = Estimate{loss, loss, loss},
+            .confidence = kNamed,
+            .evidence = {fmt::format("{} {}, by every channel alike: about {:.3g} % each",
+                                     share_text(problem_.lost, problem_.sent),
+                                     counted_ == Counted::loss ? "lost" : "corrupt", 100 * loss)}};
   }
 
   void report_rivals(const std::vector<std::uint32_t>& rivals) {
@@ -231,9 +154,12 @@ class CountFindings {
     const std::uint32_t first = *std::ranges::max_element(
         rivals, {}, [this](std::uint32_t i) { return result_.suspicions[i].probability; });
     const Suspicion& likeliest = result_.suspicions[first];
-    if (total >= kOpen) report_.add(worded(rivals, total, first));
-    if (total < kWorthAsking || (likeliest.probability >= kSure && is_settled(likeliest))) return;
-    report_.add(doubt_of(fabric_, problem_, result_, rivals, counted_));
+    CountFindings::Told told;
+    if (total >= kOpen) told.found = worded(rivals, total, first);
+    const bool settled = likeliest.probability >= kSure && is_settled(likeliest);
+    if (total >= kWorthAsking && !settled)
+      told.doubt = doubt_of(fabric_, problem_, result_, rivals, counted_);
+    if (told.found || told.doubt) found_.told.push_back(std::move(told));
   }
 
   /// The likeliest, but where it does not stand out; or where it and its rivals are all one host's: which
@@ -243,8 +169,8 @@ class CountFindings {
     if (rivals.size() == 1 || likeliest.probability >= named_from(cause_of(likeliest))) return found(first);
     Found all = found_among(rivals, total);
     const bool of_cables = total >= named_from(cause_of(likeliest)) && are_alike(rivals);
-    return of_cables || likeliest.probability < kSuspected || report_.host_of(all) ? std::move(all)
-                                                                                   : found(first);
+    return of_cables || likeliest.probability < kSuspected || host_of(fabric_, all) ? std::move(all)
+                                                                                    : found(first);
   }
 
   /// Channels that all but a few packets crossed alike: as good as one class.
@@ -313,9 +239,9 @@ class CountFindings {
     return found;
   }
 
-  /// The channels of all other suspicions that are likelier than not, ascending.
+  /// The channels of all that is dead and of other suspicions that are likelier than not, ascending.
   std::vector<ChannelId> blamed_but(std::uint32_t i) const {
-    std::vector<ChannelId> channels;
+    std::vector<ChannelId> channels(dead_.begin(), dead_.end());
     for (std::uint32_t j = 0; j < result_.suspicions.size(); ++j)
       if (j != i && result_.suspicions[j].probability >= kSuspected)
         for (const ChannelId channel : problem_.suspects[result_.suspicions[j].suspect].channels)
@@ -383,21 +309,23 @@ class CountFindings {
 
   const Fabric& fabric_;
   const Observations& observations_;
+  const Counting& counting_;
   const Counted counted_;
+  std::span<const ChannelId> dead_;
   const Tolerance& tolerance_;
-  Report& report_;
   CountProblem problem_;
   CountResult result_;
   Tally tally_;
   std::vector<std::size_t> place_;  // of a suspicion in the tally
   std::set<std::uint32_t> reported_;
+  CountFindings found_;
 };
 
 }  // namespace
 
-void report_counts(const Fabric& fabric, const Observations& observations, Counted counted,
-                   const Tolerance& tolerance, Report& report) {
-  CountFindings(fabric, observations, counted, tolerance, report).run();
+CountFindings count_findings(const Fabric& fabric, const Observations& observations, const Counting& counting,
+                             std::span<const ChannelId> dead, const Tolerance& tolerance) {
+  return Findings(fabric, observations, counting, dead, tolerance).take();
 }
 
 }  // namespace weft

@@ -70,9 +70,61 @@ void relate(const Fabric& fabric, const CountProblem& problem, CountPriors& prio
   }
 }
 
+/// A sign about a channel multiplies the odds of the suspects it belongs to.
+void weigh_in(const CountProblem& problem, Counted counted, const ChannelEvidence& sign,
+              CountPriors& priors) {
+  const bool fits = counted == Counted::loss ? sign.cause == Cause::loss || sign.cause == Cause::down
+                                             : sign.cause == Cause::corruption;
+  if (!fits || speaks_against_dead(sign)) return;
+  for (std::size_t s = 0; s < problem.suspects.size(); ++s) {
+    const Suspect& suspect = problem.suspects[s];
+    if (!suspect.is_channel() || !std::ranges::binary_search(suspect.channels, sign.channel)) continue;
+    const double others = static_cast<double>(suspect.channels.size()) - 1;
+    priors.log_odds[s] += std::log((others + std::exp(sign.log_ratio)) / (others + 1));
+  }
+}
+
+/// That a channel passes something says nothing of what it loses, but that it is not dead, nor the nodes at
+/// its ends: neither by single losses nor by bursts of which each takes all.
+void weigh_in_passing(const Fabric& fabric, const CountProblem& problem,
+                      std::span<const ChannelEvidence> signs, CountPriors& priors) {
+  std::vector<double> channel(fabric.channel_count(), 0.0), node(fabric.node_count(), 0.0);
+  for (const ChannelEvidence& sign : signs)
+    if (speaks_against_dead(sign)) {
+      channel[sign.channel.value()] += sign.log_ratio;
+      node[fabric.source_node(sign.channel).value()] += sign.log_ratio;
+      node[fabric.target_node(sign.channel).value()] += sign.log_ratio;
+    }
+  for (std::size_t s = 0; s < problem.suspects.size(); ++s) {
+    const Suspect& suspect = problem.suspects[s];
+    if (suspect.from_size) continue;
+    double odds = 0, members = 0;
+    for (const ChannelId c : suspect.channels) odds += std::exp(channel[c.value()]), ++members;
+    if (members == 0)
+      for (const NodeId n : suspect.nodes) odds += std::exp(node[n.value()]), ++members;
+    priors.dead[s] = std::log(odds / std::max(members, 1.0));
+    if (suspect.lost == suspect.sent) priors.log_odds[problem.suspects.size() + s] += priors.dead[s];
+  }
+}
+
 }  // namespace
 
-CountPriors count_priors(const Fabric& fabric, const CountProblem& problem) {
+void expect_other_directions(const CountProblem& problem, std::span<const ChannelId> dead,
+                             CountPriors& priors) {
+  const std::size_t suspects = problem.suspects.size();
+  for (std::size_t s = 0; s < suspects; ++s) {
+    const Suspect& suspect = problem.suspects[s];
+    const bool kin = suspect.is_channel() && std::ranges::any_of(dead, [&](ChannelId channel) {
+                       return std::ranges::binary_search(suspect.channels, Fabric::reverse(channel));
+                     });
+    if (kin)
+      for (const std::size_t i : {s, s + suspects})
+        priors.log_odds[i] = std::max(priors.log_odds[i], std::log(kOtherDirection));
+  }
+}
+
+CountPriors count_priors(const Fabric& fabric, const CountProblem& problem, Counted counted,
+                         std::span<const ChannelEvidence> signs) {
   double between = 0;
   for (std::uint32_t link = 0; link < fabric.link_count(); ++link)
     between += fabric.between_switches(LinkId(link)) ? 2 : 0;
@@ -104,6 +156,9 @@ CountPriors count_priors(const Fabric& fabric, const CountProblem& problem) {
   }
   priors.dead.assign(problem.suspects.size(), 0.0);
   relate(fabric, problem, priors);
+  for (const ChannelEvidence& sign : signs) weigh_in(problem, counted, sign, priors);
+  if (counted == Counted::loss && std::ranges::any_of(signs, speaks_against_dead))
+    weigh_in_passing(fabric, problem, signs, priors);
   return priors;
 }
 

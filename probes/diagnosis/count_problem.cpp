@@ -37,8 +37,8 @@ constexpr std::uint64_t kWholeFlow = 10;  // packets: so many do not all get los
 /// Raw suspects: channels, then nodes, then for each size class but the smallest the channels again.
 class Builder {
  public:
-  Builder(const Fabric& fabric, const Observations& observations, Counted counted)
-      : fabric_(fabric), observations_(observations), counted_(counted), crossings_(fabric, observations) {
+  Builder(const Fabric& fabric, const Observations& observations, const Counting& counting)
+      : fabric_(fabric), observations_(observations), counting_(counting), crossings_(fabric, observations) {
     base_ = fabric.channel_count() + fabric.node_count();
     sums_.resize(base_ + crossings_.extra_sizes() * fabric.channel_count());
     find_flows_of_one_path();
@@ -58,8 +58,9 @@ class Builder {
     const PathTable& table = observations_.paths;
     takes_one_.assign(table.set_count(), false);
     std::vector<bool> is_doubtful(fabric_.channel_count(), false);
-    for (const Observation& seen : observations_.probes) {
-      const Counts all = counts_of(seen, counted_);
+    for (std::uint32_t i = 0; i < observations_.probes.size(); ++i) {
+      const Observation& seen = observations_.probes[i];
+      const Counts all = all_of(i);
       if (all.n < kWholeFlow || all.k < all.n || seen.back) continue;
       for (const PathId path : table.paths(seen.path))
         for (const ChannelId channel : table.channels(path)) is_doubtful[channel.value()] = true;
@@ -70,20 +71,24 @@ class Builder {
                           const auto doubtful = [&](ChannelId c) { return is_doubtful[c.value()]; };
                           return std::ranges::any_of(table.channels(path), doubtful);
                         });
+      problem_.has_whole_flows |= takes_one_[set];
     }
   }
 
+  Counts all_of(std::uint32_t i) const {
+    return counting_.leaves_out(i) ? Counts{} : counts_of(observations_.probes[i], counting_.what);
+  }
   Counts counts(std::uint32_t i) const {
-    const Observation& seen = observations_.probes[i];
-    const Counts all = counts_of(seen, counted_);
-    const bool whole = takes_one_[seen.path.value()] && all.n > 0 && (all.k == 0 || all.k == all.n);
-    return whole ? Counts{1, all.k > 0 ? 1u : 0u} : all;
+    const Counts all = all_of(i);
+    if (!takes_one_[observations_.probes[i].path.value()] || all.n == 0) return all;
+    const bool counts_as_one = counting_.whole_flows || all.k == 0 || all.k == all.n;
+    return counts_as_one ? Counts{1, all.k == all.n ? 1u : 0u} : all;
   }
 
   void add(std::uint32_t i) {
     const Counts counts = this->counts(i);
     if (counts.n == 0) return;
-    const Counts all = counts_of(observations_.probes[i], counted_);
+    const Counts all = all_of(i);
     ++problem_.observations;
     problem_.sent += all.n;
     problem_.lost += all.k;
@@ -166,8 +171,7 @@ class Builder {
     for (const RawRow& row : rows_) {
       problem_.n.push_back(static_cast<double>(row.counts.n));
       problem_.k.push_back(static_cast<std::uint32_t>(std::min<std::uint64_t>(row.counts.k, ~0u)));
-      const Counts all = counts_of(observations_.probes[row.observation], counted_);
-      problem_.packets.push_back(static_cast<double>(all.k));
+      problem_.packets.push_back(static_cast<double>(all_of(row.observation).k));
       for (const Crossing& crossing : merged(row.observation))
         problem_.row_cells.push_back({crossing.suspect, crossing.share});
       problem_.row_offsets.push_back(static_cast<std::uint32_t>(problem_.row_cells.size()));
@@ -204,7 +208,7 @@ class Builder {
 
   const Fabric& fabric_;
   const Observations& observations_;
-  const Counted counted_;
+  const Counting& counting_;
   Crossings crossings_;
   std::size_t base_ = 0;
   std::vector<bool> takes_one_;  // by set of paths: its flows take one of them each
@@ -225,8 +229,8 @@ Counts counts_of(const Observation& observation, Counted counted) {
   return {received, std::min(observation.corrupt, received)};
 }
 
-CountProblem count_problem(const Fabric& fabric, const Observations& observations, Counted counted) {
-  return Builder(fabric, observations, counted).build();
+CountProblem count_problem(const Fabric& fabric, const Observations& observations, const Counting& counting) {
+  return Builder(fabric, observations, counting).build();
 }
 
 }  // namespace weft

@@ -34,6 +34,18 @@ struct Counts {
 enum class Counted { loss, corruption };
 Counts counts_of(const Observation& observation, Counted counted);
 
+/// Which observations count, and how.
+struct Counting {
+  Counted what = Counted::loss;
+  /// By observation: all its packets were swallowed by what is known to be dead; it tells of nothing else.
+  std::vector<bool> swallowed = {};
+  /// Of a flow that took one of several paths only whether it lost all is counted. Else that is one packet
+  /// for those that lost all or none.
+  bool whole_flows = false;
+
+  bool leaves_out(std::size_t observation) const { return !swallowed.empty() && swallowed[observation]; }
+};
+
 struct CountProblem {
   struct Cell {
     std::uint32_t index;  // of the row or of the suspect, as the table goes
@@ -46,7 +58,7 @@ struct CountProblem {
   std::vector<double> survived;
 
   // Rows: the observations with k > 0. Where some flow lost all its packets, one over a set of paths with a
-  // channel of its took one of them: it counts as one packet, lost or not, if it lost all or none.
+  // channel of its took one of them: see Counting::whole_flows.
   std::vector<double> n;
   std::vector<std::uint32_t> k;
   std::vector<double> packets;  // lost, of which k tells
@@ -55,6 +67,7 @@ struct CountProblem {
   std::vector<std::uint32_t> suspect_offsets{0};
   std::vector<Cell> suspect_cells;  // rows of a suspect
 
+  bool has_whole_flows = false;  // some of which took one of several paths, and lost all
   std::size_t observations = 0;  // all, rows or not
   std::uint64_t sent = 0;
   std::uint64_t lost = 0;
@@ -72,6 +85,6 @@ struct CountProblem {
   }
 };
 
-CountProblem count_problem(const Fabric& fabric, const Observations& observations, Counted counted);
+CountProblem count_problem(const Fabric& fabric, const Observations& observations, const Counting& counting);
 
 }  // namespace weft

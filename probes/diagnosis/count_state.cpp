@@ -16,9 +16,7 @@ constexpr double kMostCrowd = 2.9;  // log of one more than that
 constexpr double kFarBehind = 9.0;  // nats: a stand-in this much worse is none
 constexpr double kAlike = 0.7;      // log-hazard: faults within a factor of two of each other are alike
 constexpr double kHopeless = -6.0;  // log-odds below which a suspect is not looked at closely
-/// Of bad cables, those bad in both directions are common: one in ten of the others' odds is even.
-constexpr double kOtherDirection = 0.1;
-constexpr double kEven = -9.0;  // log prior of a fabric all of whose channels lose alike
+constexpr double kEven = -9.0;      // log prior of a fabric all of whose channels lose alike
 
 double log_dot(std::span<const double> log_values, std::span<const double> mass) {
   const double top = std::ranges::max(log_values);

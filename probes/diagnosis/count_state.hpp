@@ -34,8 +34,19 @@ struct CountPriors {
 };
 /// Switch channels, host channels, nodes, sizes; then the bursts of these.
 inline constexpr std::size_t kSuspectKinds = 8;
-/// Priors without further evidence.
-CountPriors count_priors(const Fabric& fabric, const CountProblem& problem);
+/// Of bad cables, those bad in both directions are common: one in ten of the others' odds is even.
+inline constexpr double kOtherDirection = 0.1;
+
+/// `signs` multiply the odds of the suspects they belong to, as far as they are of what is counted.
+CountPriors count_priors(const Fabric& fabric, const CountProblem& problem, Counted counted,
+                         std::span<const ChannelEvidence> signs);
+/// A sign that a channel passes something: that it is not dead.
+inline bool speaks_against_dead(const ChannelEvidence& sign) {
+  return sign.cause == Cause::down && sign.log_ratio < 0;
+}
+/// Known faults make it likelier that the other directions of their cables are bad too.
+void expect_other_directions(const CountProblem& problem, std::span<const ChannelId> dead,
+                             CountPriors& priors);
 
 class CountState {
  public:

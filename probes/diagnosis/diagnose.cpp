@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "probes/diagnosis/count_findings.hpp"
+#include "probes/diagnosis/counts.hpp"
 #include "probes/diagnosis/coverage.hpp"
 #include "probes/diagnosis/delay.hpp"
 #include "probes/diagnosis/load.hpp"

@@ -53,16 +53,16 @@ Verdict Report::verdict_of_found(const Found& found) const {
   return verdict_of(found.cause, found.estimate ? found.estimate->value : 0.0);
 }
 
-std::optional<NodeId> Report::host_of(const Found& found) const {
+std::optional<NodeId> host_of(const Fabric& fabric, const Found& found) {
   std::optional<NodeId> host;
   for (const NodeId node : found.nodes) {
-    if (!fabric_.is_host(node) || (host && *host != node)) return std::nullopt;
+    if (!fabric.is_host(node) || (host && *host != node)) return std::nullopt;
     host = node;
   }
   for (const ChannelId channel : found.channels) {
-    const NodeId from = fabric_.source_node(channel);
-    const NodeId end = fabric_.is_host(from) ? from : fabric_.target_node(channel);
-    if (!fabric_.is_host(end) || (host && *host != end)) return std::nullopt;
+    const NodeId from = fabric.source_node(channel);
+    const NodeId end = fabric.is_host(from) ? from : fabric.target_node(channel);
+    if (!fabric.is_host(end) || (host && *host != end)) return std::nullopt;
     host = end;
   }
   return host;
@@ -88,7 +88,7 @@ void Report::add(Found found) {
     for (const auto& alternative : found.alternatives) append(found.channels, alternative);
     std::ranges::sort(found.channels);
   }
-  if (const auto host = host_of(found)) return add_host(*host, std::move(found));
+  if (const auto host = host_of(fabric_, found)) return add_host(*host, std::move(found));
   const auto link_of = [](ChannelId channel) { return Fabric::link_of(channel); };
   const bool one_link =
       !found.channels.empty() && found.nodes.empty() && std::ranges::all_of(found.channels, [&](ChannelId c) {

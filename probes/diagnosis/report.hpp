@@ -33,6 +33,9 @@ struct Found {
   std::optional<Intermittence> intermittent = std::nullopt;
 };
 
+/// The host that all channels (and nodes) of it touch, if so.
+std::optional<NodeId> host_of(const Fabric& fabric, const Found& found);
+
 class Report {
  public:
   /// The fabric must outlive this.
@@ -48,8 +51,6 @@ class Report {
   /// Other traffic on a channel makes small probes wait and get lost: delay and loss found on a channel with
   /// a congestion finding are evidence of that, no faults of their own. Call when all findings are in.
   void explain_by_congestion();
-  /// The host that all channels (and nodes) of it touch, if so.
-  std::optional<NodeId> host_of(const Found& found) const;
   /// True when `channel` has a finding of this cause.
   bool has(ChannelId channel, Cause cause) const;
   /// True when any finding with a name (no mere suspicion) is about `channel`, alone or as one of a class.

@@ -50,7 +50,7 @@ class Marks {
 
 }  // namespace
 
-Tally tally(const Fabric& fabric, const Observations& observations, Counted counted,
+Tally tally(const Fabric& fabric, const Observations& observations, const Counting& counting,
             const CountProblem& problem, std::span<const std::uint32_t> suspects) {
   Tally result;
   result.of.resize(suspects.size());
@@ -59,8 +59,10 @@ Tally tally(const Fabric& fabric, const Observations& observations, Counted coun
   std::vector<std::unordered_set<std::uint32_t>> sets(suspects.size());
   std::unordered_set<std::uint32_t> rest_sets;
   std::vector<std::uint32_t> crossed;
-  for (const Observation& observation : observations.probes) {
-    const Counts counts = counts_of(observation, counted);
+  for (std::size_t at = 0; at < observations.probes.size(); ++at) {
+    if (counting.leaves_out(at)) continue;
+    const Observation& observation = observations.probes[at];
+    const Counts counts = counts_of(observation, counting.what);
     crossed.clear();
     marks.collect(observation, observation.path, observations.paths, crossed);
     if (observation.back) marks.collect(observation, *observation.back, observations.paths, crossed);

@@ -22,7 +22,7 @@ struct Tally {
 
 /// Of `problem.suspects`, those in `suspects`. Sizes count: a suspect that harms large packets only is
 /// crossed by these alone.
-Tally tally(const Fabric& fabric, const Observations& observations, Counted counted,
+Tally tally(const Fabric& fabric, const Observations& observations, const Counting& counting,
             const CountProblem& problem, std::span<const std::uint32_t> suspects);
 
 /// "38 of 4,096"
