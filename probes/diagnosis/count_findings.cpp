@@ -38,7 +38,7 @@ class Findings {
         problem_(count_problem(fabric, observations, counting)) {}
 
   CountFindings take() {
-    found_.is_rough = counting_.whole_flows && problem_.has_whole_flows;
+    found_.is_rough = counting_.whole_flows && problem_.has_lossy_sets;
     found_.account.all = problem_.lost;
     if (problem_.lost == 0) return std::move(found_);
     CountPriors priors = count_priors(fabric_, problem_, counted_, observations_.channels);

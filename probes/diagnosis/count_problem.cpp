@@ -71,18 +71,21 @@ class Builder {
                           const auto doubtful = [&](ChannelId c) { return is_doubtful[c.value()]; };
                           return std::ranges::any_of(table.channels(path), doubtful);
                         });
-      problem_.has_whole_flows |= takes_one_[set];
     }
   }
 
+  bool is_one_of_several(std::uint32_t i) const {
+    const Observation& seen = observations_.probes[i];
+    return !seen.back && observations_.paths.paths(seen.path).size() > 1;
+  }
   Counts all_of(std::uint32_t i) const {
     return counting_.leaves_out(i) ? Counts{} : counts_of(observations_.probes[i], counting_.what);
   }
   Counts counts(std::uint32_t i) const {
     const Counts all = all_of(i);
-    if (!takes_one_[observations_.probes[i].path.value()] || all.n == 0) return all;
-    const bool counts_as_one = counting_.whole_flows || all.k == 0 || all.k == all.n;
-    return counts_as_one ? Counts{1, all.k == all.n ? 1u : 0u} : all;
+    const bool one = is_one_of_several(i) && counting_.whole_flows;
+    const bool as_one = takes_one_[observations_.probes[i].path.value()] && (all.k == 0 || all.k == all.n);
+    return all.n > 0 && (one || as_one) ? Counts{1, all.k == all.n ? 1u : 0u} : all;
   }
 
   void add(std::uint32_t i) {
@@ -92,6 +95,7 @@ class Builder {
     ++problem_.observations;
     problem_.sent += all.n;
     problem_.lost += all.k;
+    problem_.has_lossy_sets |= all.k > 0 && is_one_of_several(i);
     if (counts.k > 0) rows_.push_back({i, counts});
     const std::uint64_t tag = mix(i);
     for (const Crossing& crossing : crossings_.of(i)) {

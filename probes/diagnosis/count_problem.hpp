@@ -67,7 +67,7 @@ struct CountProblem {
   std::vector<std::uint32_t> suspect_offsets{0};
   std::vector<Cell> suspect_cells;  // rows of a suspect
 
-  bool has_whole_flows = false;  // some of which took one of several paths, and lost all
+  bool has_lossy_sets = false;   // flows that took one of several paths lost some
   std::size_t observations = 0;  // all, rows or not
   std::uint64_t sent = 0;
   std::uint64_t lost = 0;

@@ -107,6 +107,7 @@ class CountState {
     return kind < kSuspectKinds / 2 ? fault_prior_ : burst_prior_;
   }
   void add_alike(std::uint8_t kind, std::vector<double>& prior, double hazard, double weight) const;
+  double log_faulty(std::uint32_t i, std::span<const double> profile);
   double top_between(std::uint32_t i, double low, double high) const;
   double at_hazard(std::span<const double> profile, double hazard) const;
 

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "probes/diagnosis/count_findings.hpp"
+#include "probes/diagnosis/flow_paths.hpp"
 #include "probes/diagnosis/tally.hpp"
 
 namespace weft {
@@ -115,6 +117,22 @@ class Swallowing {
   std::vector<ChannelId> dead_;        // ascending
 };
 
+/// What single channels are found to lose, as far as it is sure.
+std::vector<FlowLoss> losses_found(const Fabric& fabric, const CountFindings& findings) {
+  std::vector<FlowLoss> by_channel(fabric.channel_count());
+  for (const auto& told : findings.told) {
+    if (!told.found || told.found->channels.size() != 1) continue;
+    const Found& found = *told.found;
+    if (found.probability < named_from(found.cause)) continue;
+    const bool has_limit = found.cause == Cause::mtu;
+    const bool is_share = found.estimate && !has_limit;
+    by_channel[found.channels.front().value()] = {
+        is_share ? found.estimate->value : 1.0,
+        Bytes(has_limit ? static_cast<std::int64_t>(found.estimate->high) : -1)};
+  }
+  return by_channel;
+}
+
 void tell(CountFindings::Told told, Report& report) {
   if (told.found) report.add(std::move(*told.found));
   if (told.doubt) report.add(std::move(*told.doubt));
@@ -128,10 +146,12 @@ void report_counts(const Fabric& fabric, const Observations& observations, Count
   const std::uint64_t excused =
       counted == Counted::loss ? report_excuses(fabric, observations, tolerance, report) : 0;
   Swallowing swallowing(fabric, observations, counted);
+  std::optional<Observations> narrowed;
   std::uint64_t swallowed = 0;
   for (int pass = 1;; ++pass) {
-    CountFindings findings =
-        count_findings(fabric, observations, swallowing.counting(pass == 1), swallowing.dead(), tolerance);
+    CountFindings findings = count_findings(fabric, narrowed ? *narrowed : observations,
+                                            swallowing.counting(pass == 1), swallowing.dead(), tolerance);
+    const auto losses = losses_found(fabric, findings);
     const auto rest = std::ranges::partition(findings.told, swallows);
     const bool found_more = rest.begin() != findings.told.begin();
     const bool is_all = rest.empty() && !findings.even_loss && findings.account.unexplained == 0;
@@ -146,6 +166,9 @@ void report_counts(const Fabric& fabric, const Observations& observations, Count
       tell(std::move(*at), report);
     }
     swallowed += swallowing.leave_out();
+    if (!findings.is_rough) continue;
+    narrowed = observations;
+    if (!narrow_paths(*narrowed, counted, losses)) narrowed.reset();
   }
   account.found += swallowed;
   account.excused = excused;
