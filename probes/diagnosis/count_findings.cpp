@@ -203,9 +203,6 @@ class Findings {
     const Suspect& suspect = problem_.suspects[suspicion.suspect];
     // What passed over a path known only as one of several may have gone another way.
     const bool nothing_passed = suspect.lost > 0 && problem_.survivors(suspicion.suspect, 0) <= 0;
-    if (!suspect.from_size && suspect.channels.size() == 1 && is_dead(suspect.channels.front()) &&
-        (nothing_passed || suspicion.loss < kFailedLoss))
-      return Cause::down;
     if (!nothing_passed) return Cause::loss;
     return suspect.from_size ? Cause::mtu : Cause::down;
   }

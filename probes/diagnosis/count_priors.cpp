@@ -71,11 +71,7 @@ void relate(const Fabric& fabric, const CountProblem& problem, CountPriors& prio
 }
 
 /// A sign about a channel multiplies the odds of the suspects it belongs to.
-void weigh_in(const CountProblem& problem, Counted counted, const ChannelEvidence& sign,
-              CountPriors& priors) {
-  const bool fits = counted == Counted::loss ? sign.cause == Cause::loss || sign.cause == Cause::down
-                                             : sign.cause == Cause::corruption;
-  if (!fits || speaks_against_dead(sign)) return;
+void weigh_in(const CountProblem& problem, const ChannelEvidence& sign, CountPriors& priors) {
   for (std::size_t s = 0; s < problem.suspects.size(); ++s) {
     const Suspect& suspect = problem.suspects[s];
     if (!suspect.is_channel() || !std::ranges::binary_search(suspect.channels, sign.channel)) continue;
@@ -84,17 +80,17 @@ void weigh_in(const CountProblem& problem, Counted counted, const ChannelEvidenc
   }
 }
 
-/// That a channel passes something says nothing of what it loses, but that it is not dead, nor the nodes at
-/// its ends: neither by single losses nor by bursts of which each takes all.
-void weigh_in_passing(const Fabric& fabric, const CountProblem& problem,
-                      std::span<const ChannelEvidence> signs, CountPriors& priors) {
+/// That a channel is down, or passes something, says nothing of what else it loses; that it passes, that the
+/// nodes at its ends are not dead either: neither by single losses nor by bursts of which each takes all.
+void weigh_in_dead(const Fabric& fabric, const CountProblem& problem, std::span<const ChannelEvidence> signs,
+                   CountPriors& priors) {
   std::vector<double> channel(fabric.channel_count(), 0.0), node(fabric.node_count(), 0.0);
-  for (const ChannelEvidence& sign : signs)
-    if (speaks_against_dead(sign)) {
-      channel[sign.channel.value()] += sign.log_ratio;
-      node[fabric.source_node(sign.channel).value()] += sign.log_ratio;
-      node[fabric.target_node(sign.channel).value()] += sign.log_ratio;
-    }
+  for (const ChannelEvidence& sign : signs) {
+    if (sign.cause != Cause::down) continue;
+    channel[sign.channel.value()] += sign.log_ratio;
+    node[fabric.source_node(sign.channel).value()] += std::min(sign.log_ratio, 0.0);
+    node[fabric.target_node(sign.channel).value()] += std::min(sign.log_ratio, 0.0);
+  }
   for (std::size_t s = 0; s < problem.suspects.size(); ++s) {
     const Suspect& suspect = problem.suspects[s];
     if (suspect.from_size) continue;
@@ -103,7 +99,8 @@ void weigh_in_passing(const Fabric& fabric, const CountProblem& problem,
     if (members == 0)
       for (const NodeId n : suspect.nodes) odds += std::exp(node[n.value()]), ++members;
     priors.dead[s] = std::log(odds / std::max(members, 1.0));
-    if (suspect.lost == suspect.sent) priors.log_odds[problem.suspects.size() + s] += priors.dead[s];
+    if (suspect.lost == suspect.sent)
+      priors.log_odds[problem.suspects.size() + s] += std::min(priors.dead[s], 0.0);
   }
 }
 
@@ -156,9 +153,10 @@ CountPriors count_priors(const Fabric& fabric, const CountProblem& problem, Coun
   }
   priors.dead.assign(problem.suspects.size(), 0.0);
   relate(fabric, problem, priors);
-  for (const ChannelEvidence& sign : signs) weigh_in(problem, counted, sign, priors);
-  if (counted == Counted::loss && std::ranges::any_of(signs, speaks_against_dead))
-    weigh_in_passing(fabric, problem, signs, priors);
+  const Cause cause = counted == Counted::loss ? Cause::loss : Cause::corruption;
+  for (const ChannelEvidence& sign : signs)
+    if (sign.cause == cause) weigh_in(problem, sign, priors);
+  if (counted == Counted::loss) weigh_in_dead(fabric, problem, signs, priors);
   return priors;
 }
 

@@ -65,18 +65,20 @@ double CountState::log_odds(std::uint32_t i) const {
 std::span<const double> CountState::prior_of(std::uint32_t i) {
   const auto& crowd = crowds_[priors_.kind[i]];
   const auto own = std::ranges::find(in_crowd_, i, &std::pair<std::uint32_t, double>::first);
-  const bool passes = log_passing(i, crowd.size() - 1) < 0;
-  if (own == in_crowd_.end() && !passes) return crowd;
+  const bool has_signs = log_signs(i, crowd.size() - 1) != 0;
+  if (own == in_crowd_.end() && !has_signs) return crowd;
   own_prior_ = crowd;
   if (own != in_crowd_.end()) add_alike(priors_.kind[i], own_prior_, own->second, -1.0);
-  for (std::size_t g = 1; passes && g < own_prior_.size(); ++g) own_prior_[g] *= std::exp(log_passing(i, g));
+  for (std::size_t g = 1; has_signs && g < own_prior_.size(); ++g) own_prior_[g] *= std::exp(log_signs(i, g));
   return own_prior_;
 }
 
 /// A sign that it is not dead is worth what packets are that passed.
-double CountState::log_passing(std::uint32_t i, std::size_t point) const {
-  if (model_.is_burst(i)) return 0.0;
-  return priors_.dead[i] * model_.grid().hazard(point) / HazardGrid::kAll;
+double CountState::log_signs(std::uint32_t i, std::size_t point) const {
+  const double dead = model_.is_burst(i) ? 0.0 : priors_.dead[i];
+  const HazardGrid& grid = model_.grid();
+  if (dead > 0) return point + 1 == grid.size() ? dead : 0.0;
+  return dead * grid.hazard(point) / HazardGrid::kAll;
 }
 
 void CountState::add_alike(std::uint8_t kind, std::vector<double>& prior, double hazard,
@@ -165,7 +167,7 @@ double CountState::best_hazard(std::uint32_t i) {
   double top = -1e300;
   for (std::size_t g = 1; g < grid.size(); ++g) {
     if (base[g] <= 0) continue;
-    const double its = profile[g] + std::log(base[g]) + log_passing(i, g);
+    const double its = profile[g] + std::log(base[g]) + log_signs(i, g);
     if (its > top) top = its, best = g;
   }
   if (best <= 1 || best + 1 >= grid.size()) return grid.hazard(best);
@@ -251,7 +253,7 @@ double CountState::objective() {
     const auto at =
         std::ranges::lower_bound(hazards, hazard / std::sqrt(HazardGrid::kStep)) - hazards.begin();
     const std::size_t point = std::min<std::size_t>(at, crowd.size() - 1);
-    sum += log_odds(fault) + std::log(std::max(crowd[point], 1e-12)) + log_passing(fault, point);
+    sum += log_odds(fault) + std::log(std::max(crowd[point], 1e-12)) + log_signs(fault, point);
     faulty_[fault] = true;
     if (known[priors_.kind[fault]]++ < kLargestCrowd) add_alike(priors_.kind[fault], crowd, hazard, 1.0);
   }

@@ -16,7 +16,7 @@ namespace weft {
 struct CountPriors {
   std::vector<double> log_odds;    // further evidence included
   std::vector<std::uint8_t> kind;  // one of kSuspectKinds; faults of one kind come in crowds
-  /// By suspect: ln of how many times less likely signs make it that it loses everything; at most 0.
+  /// By suspect: ln of how many times likelier, or less likely, signs make it that it loses everything.
   std::vector<double> dead;
   /// By suspect: those that hold the other directions of its cables. A cable that is bad one way is often bad
   /// the other way too.
@@ -102,7 +102,7 @@ class CountState {
   double log_odds(std::uint32_t i) const;
   std::span<const double> prior_of(std::uint32_t i);
   /// Prior of a fault of a kind over the grid, none known.
-  double log_passing(std::uint32_t i, std::size_t point) const;
+  double log_signs(std::uint32_t i, std::size_t point) const;
   const std::vector<double>& prior_of_kind(std::uint8_t kind) const {
     return kind < kSuspectKinds / 2 ? fault_prior_ : burst_prior_;
   }

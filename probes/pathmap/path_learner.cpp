@@ -1,6 +1,7 @@
 #include "probes/pathmap/path_learner.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -14,7 +15,7 @@ constexpr std::size_t kMostAlternatives = 64;
 /// No shortest path of a three-tier fabric has more channels than this.
 constexpr std::size_t kMostHops = 16;
 constexpr std::size_t kMostStrangers = 1000;
-constexpr double kAsExpected = 0.5;  // of the flows that chance leads to expect: the way passes most, or none
+constexpr double kDark = 0.1;  // of the flows that chance leads to expect: fewer, and the way passes none
 
 /// The ports of switches that answer from this address: one, or all of a switch that has one for itself.
 std::vector<PortId> ports_behind(const Fabric& fabric, const AddressBook& addresses, const IpAddress& from) {
@@ -98,8 +99,10 @@ void PathLearner::narrow_ended() {
   struct Chance {
     double expected = 0;  // flows that take it, if all ways on are equally likely
     double seen = 0;
+    bool is_dark() const { return seen < kDark * expected; }
   };
   using Edges = std::pair<NodeId, NodeId>;  // the switches of a pair
+  using Ways = std::set<ChannelId>;         // by which flows that ended may have gone on
   const auto edges = [this](const PairRoutes& pair) {
     return Edges{edge_switch(*fabric_, pair.src), edge_switch(*fabric_, pair.dst)};
   };
@@ -107,9 +110,20 @@ void PathLearner::narrow_ended() {
     return !route.reached && table_->paths(route.paths).size() > 1 &&
            table_->share_start(route.paths, route.answered_hops());
   };
+  const auto ways_of = [this](const Route& route) {
+    Ways ways;
+    for (const PathId path : table_->paths(route.paths))
+      ways.insert(table_->channels(path)[route.answered_hops()]);
+    return ways;
+  };
   std::map<Edges, std::map<ChannelId, Chance>> chances;
+  std::map<std::pair<Edges, Ways>, double> ended;  // flows
   for (const PairRoutes& pair : pairs_)
-    if (std::ranges::any_of(pair.routes, is_open)) chances[edges(pair)];
+    for (const Route& route : pair.routes)
+      if (is_open(route)) {
+        chances[edges(pair)];
+        ++ended[{edges(pair), ways_of(route)}];
+      }
   for (const PairRoutes& pair : pairs_) {
     const auto at = chances.find(edges(pair));
     if (at == chances.end()) continue;
@@ -129,12 +143,16 @@ void PathLearner::narrow_ended() {
   for (PairRoutes& pair : pairs_)
     for (Route& route : pair.routes) {
       if (!is_open(route)) continue;
+      auto& known = chances[edges(pair)];
+      const Ways ways = ways_of(route);
+      double dark = 0;
+      for (const ChannelId way : ways) dark += known[way].is_dark() ? known[way].expected : 0.0;
+      // Do the ways that nothing is seen to take account for all that ended?
+      if (ended[{edges(pair), ways}] > dark + 2 * std::sqrt(dark)) continue;
       const auto paths = table_->paths(route.paths);
       std::vector<PathId> left(paths.begin(), paths.end());
-      std::erase_if(left, [&](PathId path) {
-        const Chance& it = chances[edges(pair)][table_->channels(path)[route.answered_hops()]];
-        return it.seen > kAsExpected * it.expected;
-      });
+      std::erase_if(
+          left, [&](PathId path) { return !known[table_->channels(path)[route.answered_hops()]].is_dark(); });
       if (!left.empty()) route.paths = table_->intern_set(left);
     }
 }

@@ -32,23 +32,30 @@ double Sight::log_missed() const {
 }
 
 std::vector<Sight> sights(const Fabric& fabric, PathLearner& learner) {
+  const PathTable& table = learner.table();
   std::vector<Sight> all(fabric.channel_count());
   for (const PairRoutes& pair : learner.pairs()) {
     ShortestPaths& way = learner.ways().to(edge_switch(fabric, pair.dst));
     for (const Route& route : pair.routes) {
-      const auto path = learner.table().channels(learner.table().paths(route.paths).front());
+      const auto paths = table.paths(route.paths);
+      const auto path = table.channels(paths[0]);
       const auto end = walked(route, path);
-      if (!learner.table().share_start(route.paths, end)) continue;
-      for (std::size_t i = 0; i < end; ++i) {
+      std::size_t known = end;
+      while (!table.share_start(route.paths, known)) --known;
+      for (std::size_t i = 0; i < known; ++i) {
         ++all[path[i].value()].seen;
         const NodeId here = fabric.target_node(path[i]);
         const auto choices = fabric.is_host(here) ? std::span<const ChannelId>() : way.next(here);
         if (choices.size() < 2) continue;
+        const auto may_have_taken = [&](ChannelId choice) {
+          return i + 1 == end ||
+                 std::ranges::any_of(paths, [&](PathId p) { return table.channels(p)[i + 1] == choice; });
+        };
         for (const ChannelId choice : choices) {
           Sight& sight = all[choice.value()];
           ++sight.chances;
           sight.expected += 1.0 / static_cast<double>(choices.size());
-          if (i + 1 >= end) ++sight.ended;
+          if (i + 1 == known && may_have_taken(choice)) ++sight.ended;
         }
       }
     }

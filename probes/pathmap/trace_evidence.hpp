@@ -11,7 +11,7 @@ namespace weft {
 struct Sight {
   std::uint32_t seen = 0;     // flows that crossed the channel: what comes behind it answered
   std::uint32_t chances = 0;  // flows that came by its near end, and for which it was an equal next hop
-  std::uint32_t ended = 0;    // of these, those of which nothing was seen behind the near end
+  std::uint32_t ended = 0;    // of these, those that may have taken it: it is not known where they went on
   double expected = 0;        // flows of these that take it, if all next hops are equally likely
   /// ln of the probability that no more flows take it than ended, by Chernoff's bound. 0: no chances.
   double log_missed() const;

@@ -20,6 +20,17 @@ constexpr double kFewCameTellLittle = 4.0;   // power of the share that came: at
 constexpr double kPassedAgainstDead = 20.0;  // nats: exp(-20) of what enters a dead channel passes
 constexpr int kMostSettlings = 3;  // load rounds may fall to stalled senders; pings need no second try
 
+/// By channel: packets over a known path crossed it.
+std::vector<bool> passed_over(const Fabric& fabric, const Observations& observations) {
+  std::vector<bool> passed(fabric.channel_count(), false);
+  for (const Observation& probe : observations.probes) {
+    const auto paths = observations.paths.paths(probe.path);
+    if (paths.size() > 1 || probe.lost >= probe.sent) continue;
+    for (const ChannelId channel : observations.paths.channels(paths[0])) passed[channel.value()] = true;
+  }
+  return passed;
+}
+
 }  // namespace
 
 Sweep::Sweep(const Fabric& fabric, const AddressBook& addresses, const SweepOptions& options, RunId run)
@@ -137,10 +148,11 @@ void Sweep::note_slow_nics() {
 /// A channel that none of many flows took, though each could have: its near end does not use it.
 void Sweep::note_dark_channels() {
   const auto seen = sights(state_.fabric, state_.learner);
+  const auto passes = passed_over(state_.fabric, state_.observations);
   const double sure =
       std::log((1 - state_.options.confidence.value()) / static_cast<double>(state_.fabric.channel_count()));
   for (std::uint32_t c = 0; c < seen.size(); ++c) {
-    if (seen[c].seen > 0 || seen[c].log_missed() > sure) continue;
+    if (seen[c].seen > 0 || passes[c] || seen[c].log_missed() > sure) continue;
     state_.observations.channels.push_back(
         {ChannelId(c), Cause::down, -seen[c].log_missed(),
          fmt::format("none of {} traced flows took it, though each could have", seen[c].chances)});
