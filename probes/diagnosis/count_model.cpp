@@ -11,8 +11,9 @@ constexpr std::uint32_t kDirectLosses = 8;  // up to here powers are multiplied 
 constexpr double kLargestChoose = 1e60;     // and binomial coefficients kept as numbers
 constexpr double kFoldAbove = 1e120;
 constexpr double kLargestLog = 700.0;
-constexpr double kFewEvents = 100.0;  // of bursts in a row: beyond, one of them lost its packets surely
-constexpr double kLeastBurst = 3.0;   // nats by which a burst must explain a row better to be looked at
+constexpr double kNothingBeside = -37.0;  // nats: 1 + exp(-37) is 1 to the last digit
+constexpr double kFewEvents = 100.0;      // of bursts in a row: beyond, one of them lost its packets surely
+constexpr double kLeastBurst = 3.0;       // nats by which a burst must explain a row better to be looked at
 /// Strays before any data: one observation in 2,000.
 constexpr double kPriorStrays = 0.5;
 constexpr double kPriorRows = 1000.0;
@@ -37,8 +38,8 @@ double power(double base, std::uint32_t exponent) {
 }
 
 double log_add(double a, double b) {
-  const double high = std::max(a, b);
-  return high + std::log1p(std::exp(std::min(a, b) - high));
+  const double high = std::max(a, b), below = std::min(a, b) - high;
+  return below < kNothingBeside ? high : high + std::log1p(std::exp(below));
 }
 
 std::vector<double> lost_of(const CountProblem& problem) {
@@ -81,6 +82,7 @@ CountModel::CountModel(const CountProblem& problem, const BackgroundPrior& prior
   profile_.resize(grid_.size());
   product_.resize(grid_.size());
   burst_term_.resize(problem.row_count());
+  log_burst_term_.resize(problem.row_count());
   sum_rows();
   tell_strays_from_singles();
   make_healthy_priors({});
@@ -140,6 +142,7 @@ double CountModel::log_burst_odds(double events) const {
 
 void CountModel::fold_bursts(std::uint32_t row) {
   const double log_term = log_burst_odds(problem_.n[row] * row_burst_[row]) + log_burst_[row];
+  log_burst_term_[row] = log_term;
   burst_term_[row] = log_term < kLargestLog ? std::exp(log_term) : std::numeric_limits<double>::infinity();
 }
 
@@ -185,7 +188,7 @@ std::span<const double> CountModel::profile(std::uint32_t i) const {
       for (std::size_t g = 0; g < points; ++g)
         product_[g] *= choose * power(1.0 - pass * passed[g], k) + burst;
     } else {
-      const double log_burst = log_burst_odds(problem_.n[row] * row_burst_[row]) + log_burst_[row];
+      const double log_burst = log_burst_term_[row];
       for (std::size_t g = 0; g < points; ++g)
         profile_[g] += log_add(log_choose_[row] + k * std::log(1.0 - pass * passed[g]), log_burst);
     }
@@ -238,8 +241,8 @@ double CountModel::most_gained(std::uint32_t i) const {
   double sum = 0;
   if (is_burst(i)) {
     for (const auto& cell : problem_.rows_of(suspect))
-      sum += std::max(log_burst_[cell.index] -
-                          std::max(log_single(cell.index), std::log(burst_term_[cell.index])) - kLeastBurst,
+      sum += std::max(log_burst_[cell.index] - std::max(log_single(cell.index), log_burst_term_[cell.index]) -
+                          kLeastBurst,
                       0.0);
     return sum > 0 ? sum + kLeastBurst * static_cast<double>(problem_.rows_of(suspect).size()) : -1e9;
   }
@@ -266,8 +269,7 @@ double CountModel::value(std::uint32_t i, double hazard) const {
                      log_burst_odds(problem_.n[row] * (rest + share * hazard)) + log_burst_[row]);
     } else {
       const double d = others(row, share, hazard_[i]) + spread(share, hazard);
-      sum += log_add(log_choose_[row] + problem_.k[row] * std::log(-std::expm1(-d)),
-                     log_burst_odds(problem_.n[row] * row_burst_[row]) + log_burst_[row]);
+      sum += log_add(log_choose_[row] + problem_.k[row] * std::log(-std::expm1(-d)), log_burst_term_[row]);
     }
   }
   if (is_burst(i)) return sum;
@@ -280,7 +282,7 @@ double CountModel::value(std::uint32_t i, double hazard) const {
 double CountModel::log_likelihood() const {
   double sum = 0;
   for (std::uint32_t row = 0; row < problem_.row_count(); ++row)
-    sum += log_add(log_single(row), log_burst_odds(problem_.n[row] * row_burst_[row]) + log_burst_[row]);
+    sum += log_add(log_single(row), log_burst_term_[row]);
   for (std::uint32_t s = 0; s < suspects(); ++s) {
     sum -= exposed_[s] * hazard_[s + suspects()];
     for (std::size_t share = 0; share < problem_.shares.size(); ++share)
@@ -290,8 +292,7 @@ double CountModel::log_likelihood() const {
 }
 
 double CountModel::burst_weight(std::uint32_t row) const {
-  const double log_odds =
-      log_burst_odds(problem_.n[row] * row_burst_[row]) + log_burst_[row] - log_single(row);
+  const double log_odds = log_burst_term_[row] - log_single(row);
   return 1.0 / (1.0 + std::exp(-log_odds));
 }
 

@@ -105,8 +105,9 @@ class CountModel {
   std::vector<double> choose_;      // by row, where it is small enough to work with directly; else 0
   std::vector<double> log_burst_;   // by row: ln burst(k, n)
   std::vector<double> burst_term_;  // by row: odds of a burst times burst(k, n), or infinite
-  std::vector<double> passed_;      // shares x grid: what share of packets passes at this hazard
-  std::vector<double> spread_;      // shares x grid: the hazard of a path of which that share crosses it
+  std::vector<double> log_burst_term_;
+  std::vector<double> passed_;  // shares x grid: what share of packets passes at this hazard
+  std::vector<double> spread_;  // shares x grid: the hazard of a path of which that share crosses it
   std::vector<std::vector<double>> healthy_;  // by number of channels
   mutable std::vector<double> profile_;
   mutable std::vector<double> product_;

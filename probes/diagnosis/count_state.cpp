@@ -121,11 +121,9 @@ double CountState::log_faulty(std::uint32_t i, std::span<const double> profile) 
   const double step = std::log(HazardGrid::kStep);
   const double bend = (2 * profile[best] - profile[best - 1] - profile[best + 1]) / (step * step);
   if (bend * step * step < 1) return sum;
-  const HazardGrid& grid = model_.grid();
-  const double low = std::log(grid.hazard(best - 1)), high = std::log(grid.hazard(best + 1));
-  const double top = model_.value(i, top_between(i, low, high)) - model_.value(i, grid.hazard(best));
+  const double top = top_near(i, profile, best).height;
   const double width = std::sqrt(2 * std::numbers::pi / bend) / step;
-  return std::max(sum, profile[best] + top + std::log(prior[best] * std::min(width, 1.0)));
+  return std::max(sum, top + std::log(prior[best] * std::min(width, 1.0)));
 }
 
 CountState::Score CountState::score_of(std::uint32_t i) {
@@ -171,27 +169,38 @@ double CountState::best_hazard(std::uint32_t i) {
     if (its > top) top = its, best = g;
   }
   if (best <= 1 || best + 1 >= grid.size()) return grid.hazard(best);
-  return top_between(i, std::log(grid.hazard(best - 1)), std::log(grid.hazard(best + 1)));
+  return top_near(i, profile, best).hazard;
 }
 
-/// Golden section search (Kiefer 1953) of the likelihood's top between two logarithms of hazards: thousands
-/// of losses tell a hazard to a hundredth of what the grid does.
-double CountState::top_between(std::uint32_t i, double low, double high) const {
-  constexpr double kGolden = 0.6180339887498949;
-  double a = high - kGolden * (high - low), b = low + kGolden * (high - low);
-  double at_a = model_.value(i, std::exp(a)), at_b = model_.value(i, std::exp(b));
-  for (int step = 0; step < 16; ++step) {
-    if (at_a > at_b) {
-      high = b, b = a, at_b = at_a;
-      a = high - kGolden * (high - low);
-      at_a = model_.value(i, std::exp(a));
-    } else {
-      low = a, a = b, at_a = at_b;
-      b = low + kGolden * (high - low);
-      at_b = model_.value(i, std::exp(b));
-    }
+/// The top of the likelihood near a grid point, by parabolas through the best three points known (in the
+/// logarithm of the hazard): thousands of losses tell a hazard to a hundredth of what the grid does.
+CountState::Top CountState::top_near(std::uint32_t i, std::span<const double> profile,
+                                     std::size_t point) const {
+  constexpr int kSteps = 5;
+  constexpr double kClose = 1e-3;
+  const HazardGrid& grid = model_.grid();
+  struct At {
+    double x = 0, height = 0;
+  };
+  std::array<At, 3> best;
+  for (std::size_t j = 0; j < 3; ++j)
+    best[j] = {std::log(grid.hazard(point - 1 + j)), profile[point - 1 + j]};
+  const double low = best[0].x, high = best[2].x;
+  const double constant = model_.value(i, grid.hazard(point)) - profile[point];
+  std::swap(best[0], best[1]);
+  for (int step = 0; step < kSteps; ++step) {
+    const auto [x, height] = best[0];
+    const double left = best[1].x - x, right = best[2].x - x;
+    const double up = best[1].height - height, down = best[2].height - height;
+    const double bend = left * down - right * up;
+    if (std::abs(bend) < 1e-12) break;
+    const double next = std::clamp(x + 0.5 * (left * left * down - right * right * up) / bend, low, high);
+    if (std::abs(next - x) < kClose) break;
+    At found{next, model_.value(i, std::exp(next)) - constant};
+    for (At& at : best)
+      if (found.height > at.height) std::swap(found, at);
   }
-  return std::exp(0.5 * (low + high));
+  return {std::exp(best[0].x), best[0].height};
 }
 
 void CountState::add(std::uint32_t i, double hazard) {

@@ -108,7 +108,11 @@ class CountState {
   }
   void add_alike(std::uint8_t kind, std::vector<double>& prior, double hazard, double weight) const;
   double log_faulty(std::uint32_t i, std::span<const double> profile);
-  double top_between(std::uint32_t i, double low, double high) const;
+  struct Top {
+    double hazard = 0;
+    double height = 0;  // as the profile's
+  };
+  Top top_near(std::uint32_t i, std::span<const double> profile, std::size_t point) const;
   double at_hazard(std::span<const double> profile, double hazard) const;
 
   const CountPriors& priors_;
