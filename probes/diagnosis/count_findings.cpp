@@ -89,6 +89,8 @@ class Findings {
     Found all = found(told.front());
     all.channels.clear();
     all.evidence.clear();
+    all.nodes.clear();
+    if (const auto node = switch_of(alternatives)) all.nodes.push_back(*node);
     for (const auto& alternative : alternatives) {
       auto& channels = all.alternatives.emplace_back();
       for (const std::uint32_t s : alternative) channels.push_back(problem_.suspects[s].channels.front());
@@ -103,6 +105,22 @@ class Findings {
     }
     all.evidence.push_back("the same loss in the other direction of the switch's channels would look alike");
     found_.told.push_back({std::move(all)});
+  }
+
+  /// The switch that every channel of the alternatives enters or leaves.
+  std::optional<NodeId> switch_of(const std::vector<std::vector<std::uint32_t>>& alternatives) const {
+    const ChannelId first = problem_.suspects[alternatives.front().front()].channels.front();
+    for (const NodeId node : {fabric_.source_node(first), fabric_.target_node(first)}) {
+      const auto touches = [&](std::uint32_t s) {
+        const ChannelId channel = problem_.suspects[s].channels.front();
+        return fabric_.source_node(channel) == node || fabric_.target_node(channel) == node;
+      };
+      if (!fabric_.is_host(node) && std::ranges::all_of(alternatives, [&](const auto& alternative) {
+            return std::ranges::all_of(alternative, touches);
+          }))
+        return node;
+    }
+    return std::nullopt;
   }
 
   /// Where a switch has two neighbours its channels fall into two classes, each the other's reverse: a cable

@@ -251,6 +251,24 @@ class Search {
     return false;
   }
 
+  /// Puts one suspect in the place of all of `from` that are faulty.
+  bool try_merge(const std::vector<std::uint32_t>& from, std::uint32_t into) {
+    if (state_.is_faulty(into)) return false;
+    std::vector<std::uint32_t> faulty;
+    double most = 0;
+    for (const std::uint32_t s : from)
+      if (state_.is_faulty(s)) faulty.push_back(s), most = std::max(most, state_.model().hazard(s));
+    if (faulty.size() < 2) return false;
+    const double before = state_.objective();
+    const Kept kept = keep();
+    for (const std::uint32_t s : faulty) state_.remove(s);
+    state_.add(into, most);
+    state_.refit(4);
+    if (state_.objective() > before + 1e-6) return true;
+    restore(kept);
+    return false;
+  }
+
   /// From all channels into the switch of one tier to all out of it of one, and back.
   template <class Visit>
   static void for_each_shift(const CountPriors::Around& around, Visit visit) {
@@ -264,7 +282,9 @@ class Search {
   bool shift_all() {
     bool shifted = false;
     for (const CountPriors::Around& around : state_.priors().switches) {
-      for_each_shift(around, [&](const auto& from, const auto& to) { shifted |= try_shift(from, to); });
+      for_each_shift(around, [&](const auto& from, const auto& to) {
+        shifted |= try_shift(from, to) || (to.size() == 1 && try_merge(from, to.front()));
+      });
       if (!around.itself || state_.is_faulty(*around.itself)) continue;
       std::vector<std::uint32_t> in, out;
       for (const auto& side : around.sides) {

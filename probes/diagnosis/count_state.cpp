@@ -216,8 +216,17 @@ void CountState::remove(std::uint32_t i) {
 }
 
 void CountState::refit(int sweeps) {
-  for (int sweep = 0; sweep < sweeps; ++sweep)
-    for (const std::uint32_t fault : faults_) set_hazard(fault, best_hazard(fault));
+  constexpr double kSame = 1e-3;  // of a hazard
+  bool moved = true;
+  for (int sweep = 0; moved && sweep < sweeps; ++sweep) {
+    moved = false;
+    for (const std::uint32_t fault : faults_) {
+      const double hazard = best_hazard(fault);
+      if (std::abs(hazard - model_.hazard(fault)) <= kSame * hazard) continue;
+      set_hazard(fault, hazard);
+      moved = true;
+    }
+  }
 }
 
 std::vector<CountState::StandIn> CountState::stand_ins(std::uint32_t fault) {
