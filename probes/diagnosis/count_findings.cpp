@@ -229,9 +229,6 @@ class Findings {
     const Suspicion& suspicion = result_.suspicions[i];
     const Suspect& suspect = problem_.suspects[suspicion.suspect];
     Found found{.channels = suspect.channels, .nodes = suspect.nodes, .cause = cause_of(suspicion)};
-    // A switch of which one channel alone is crossed is not named before that channel.
-    if (suspect.channels.size() == 1)
-      std::erase_if(found.nodes, [&](NodeId n) { return !fabric_.is_host(n); });
     found.probability = std::min(suspicion.probability, 1.0);
     if (found.cause == Cause::mtu) {
       const double passed = static_cast<double>(suspect.below_size->count());
@@ -246,6 +243,7 @@ class Findings {
       drop_passing(found);
       prefer_dead_cable(found);
     }
+    if (found.channels.size() == 1) drop_switches_at(found.channels.front(), found.nodes);
     for (const ChannelEvidence& sign : observations_.channels)
       if (sign.log_ratio > 0 && std::ranges::binary_search(found.channels, sign.channel))
         found.evidence.push_back(sign.text);
@@ -299,6 +297,14 @@ class Findings {
     return evidence;
   }
 
+  /// A switch that harms all harms this channel too: of the two the channel is surely at fault.
+  void drop_switches_at(ChannelId channel, std::vector<NodeId>& nodes) const {
+    std::erase_if(nodes, [&](NodeId node) {
+      return !fabric_.is_host(node) &&
+             (fabric_.source_node(channel) == node || fabric_.target_node(channel) == node);
+    });
+  }
+
   /// None of the rivals stands out: all that matter together, as one class, with what is not known said.
   Found found_among(std::vector<std::uint32_t> rivals, double total) const {
     std::ranges::stable_sort(rivals, std::ranges::greater{},
@@ -318,7 +324,9 @@ class Findings {
     std::ranges::sort(all.channels);
     all.channels.erase(std::unique(all.channels.begin(), all.channels.end()), all.channels.end());
     all.probability = std::min(total, 1.0);
-    all.evidence.push_back("not enough evidence to tell which");
+    if (all.channels.size() == 1) drop_switches_at(all.channels.front(), all.nodes);
+    if (all.channels.size() + all.nodes.size() > 1)
+      all.evidence.push_back("not enough evidence to tell which");
     return all;
   }
 
