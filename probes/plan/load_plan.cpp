@@ -46,6 +46,21 @@ class RoundPlanner {
         wanted_, [this](ChannelId c) { return need_[c.value()] == times_ && fabric_->between_switches(c); });
   }
 
+  /// Flows between NICs of one switch, as many as there is room for: what they get tells of the NICs' cables
+  /// without any between switches.
+  LoadRound within_switches() {
+    LoadRound round;
+    std::vector<bool> busy(fabric_->channel_count(), false);
+    for (const auto& candidates : by_channel_)
+      for (const Candidate& candidate : candidates) {
+        const auto path = channels(candidate);
+        const bool within = std::ranges::none_of(
+            path, [&](ChannelId c) { return fabric_->between_switches(c) || busy[c.value()]; });
+        if (within) round.push_back(flow_of(candidate, busy));
+      }
+    return round;
+  }
+
   LoadRound next() {
     LoadRound round;
     std::vector<bool> busy(fabric_->channel_count(), false);
@@ -84,17 +99,21 @@ class RoundPlanner {
       if (gain > best_gain) best_gain = gain, best = i;
     }
     if (best == candidates.size()) return;
-    const Candidate chosen = candidates[best];
-    const PairRoutes& pair = learner_->pairs()[chosen.pair];
-    Bandwidth rate = fabric_->rate(channel);
-    for (const ChannelId c : channels(chosen)) {
-      busy[c.value()] = true;
+    for (const ChannelId c : channels(candidates[best]))
       if (need_[c.value()] > 0) --need_[c.value()];
-      rate = std::min(rate, fabric_->rate(c));
-    }
-    round.push_back({{pair.src, pair.dst}, route(chosen).label, route(chosen).paths, rate});
+    round.push_back(flow_of(candidates[best], busy));
     std::rotate(candidates.begin() + static_cast<std::ptrdiff_t>(best),
                 candidates.begin() + static_cast<std::ptrdiff_t>(best) + 1, candidates.end());
+  }
+
+  PlannedFlow flow_of(const Candidate& chosen, std::vector<bool>& busy) const {
+    const PairRoutes& pair = learner_->pairs()[chosen.pair];
+    Bandwidth rate = fabric_->rate(channels(chosen).front());
+    for (const ChannelId c : channels(chosen)) {
+      busy[c.value()] = true;
+      rate = std::min(rate, fabric_->rate(c));
+    }
+    return {{pair.src, pair.dst}, route(chosen).label, route(chosen).paths, rate};
   }
 
   const Fabric* fabric_;
@@ -119,6 +138,8 @@ std::vector<LoadRound> plan_load_rounds(const Fabric& fabric, const PathLearner&
                                         std::size_t most_rounds, std::uint64_t seed) {
   RoundPlanner planner(fabric, learner, times, seed);
   std::vector<LoadRound> rounds;
+  if (times > 1) rounds.push_back(planner.within_switches());
+  if (!rounds.empty() && rounds.back().empty()) rounds.pop_back();
   const auto last = [&] { return planner.has_covered() ? most_rounds : kMostForCoverage * most_rounds; };
   while (!planner.is_done() && rounds.size() < last()) {
     rounds.push_back(planner.next());
