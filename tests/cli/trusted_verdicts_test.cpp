@@ -192,5 +192,54 @@ TEST(TrustedVerdicts, ADelayOfAHostsCableIsThatOfBothWaysAndSaysSo) {
   EXPECT_EQ(of_switches["links"][0]["evidence"].dump().find("both ways"), std::string::npos) << of_switches;
 }
 
+/// The channels of the alternatives of all sets.
+std::set<std::string> in_sets(const Json& document) {
+  std::set<std::string> channels;
+  for (const Json& set : document["sets"])
+    for (const Json& alternative : set["alternatives"])
+      for (const Json& channel : alternative) channels.insert(channel.get<std::string>());
+  return channels;
+}
+
+TEST(TrustedVerdicts, ALossOfMostPacketsIsNoBurst) {
+  const auto document = swept(k4x4, {"leaf1--spine1:loss=70%,from=leaf1"}, 2);
+  ASSERT_EQ(document["links"].size(), 1u) << document;
+  EXPECT_NEAR(document["links"][0]["estimate"]["value"].get<double>(), 0.7, 0.02);
+  EXPECT_GT(document["links"][0]["estimate"]["low"].get<double>(), 0.66);
+}
+
+TEST(TrustedVerdicts, AnswersOfSwitchesDoNotHideWhatACableLoses) {
+  const auto document = swept("{leaves: 2, spines: 8, hosts_per_leaf: 1}", {"leaf2--spine8:loss=90%"}, 2);
+  EXPECT_TRUE(document["links"].empty()) << "of two leaves either's cable: " << document["links"];
+  EXPECT_EQ(in_sets(document),
+            (std::set<std::string>{"leaf1->spine8", "spine8->leaf1", "leaf2->spine8", "spine8->leaf2"}));
+}
+
+TEST(TrustedVerdicts, WhatADeadCableEatsTellsNothingOfTheRest) {
+  const auto document = swept("{leaves: 3, spines: 1, hosts_per_leaf: 3}",
+                              {"leaf3--spine1:down", "leaf2--spine1:loss=30%,from=leaf2"}, 2);
+  EXPECT_EQ(named(document), (std::set<std::string>{"down leaf3--spine1 from both"})) << document;
+  ASSERT_EQ(document["ambiguous"].size(), 1u) << document;
+  EXPECT_EQ(document["ambiguous"][0], (Json{"spine1->leaf1", "leaf2->spine1"}));
+  EXPECT_EQ(document["account"]["lost"]["unexplained"], 0);
+}
+
+TEST(TrustedVerdicts, ASpineWithoutItsCoresIsNotTakenForItsLeafsCable) {
+  const auto document = swept("{pods: 3, leaves: 1, spines: 2, cores: 4, hosts_per_leaf: 2}",
+                              {"spine2--core3:down", "spine2--core4:down"}, 2);
+  for (const std::string& name : named(document)) EXPECT_EQ(name.find("leaf"), std::string::npos) << name;
+}
+
+TEST(TrustedVerdicts, ADeadLeafIsNamedNotAHostOfIt) {
+  std::vector<std::string> faults;
+  for (int i = 1; i <= 4; ++i)
+    for (const char* other : {"host", "spine"})
+      faults.push_back(other[0] == 'h' ? fmt::format("host{}--leaf1:down", i)
+                                       : fmt::format("leaf1--spine{}:down", i));
+  const auto document = swept(k4x4, faults, 2);
+  ASSERT_EQ(document["groups"].size(), 1u) << document;
+  EXPECT_EQ(document["groups"][0]["nodes"], Json{"leaf1"});
+}
+
 }  // namespace
 }  // namespace weft

@@ -224,6 +224,20 @@ TEST(Sights, AChannelIsNotDarkWhereAsManyFlowsEndAsWouldTakeIt) {
   EXPECT_EQ(channel.log_missed(), 0.0);
 }
 
+TEST(Sights, AFlowThatMayHaveGoneByOneOfTwoCablesIsMissedByNeither) {
+  Rig rig;
+  for (std::uint32_t i = 0; i < 80; ++i) {
+    auto answers = rig.answers(rig.over(i % 4), 4);
+    if (i % 4 > 1) std::erase_if(answers, [](const HopAnswer& a) { return a.hop == 2 || a.hop == 3; });
+    rig.learn(PathLabel(50000 + i), answers);
+  }
+  const auto seen = sights(rig.fabric, rig.learner);
+  const Sight& channel = seen[rig.fabric.find_channel("leaf1->spine3")->value()];
+  EXPECT_EQ(channel.seen, 0u);
+  EXPECT_EQ(channel.ended, 40u);  // of none of them is it known by which spine it came
+  EXPECT_EQ(channel.log_missed(), 0.0);
+}
+
 TEST(AnswersOver, AreThoseOfSwitchesThereAndBackWhereNoPeerAnswers) {
   Rig rig;
   for (std::uint32_t i = 0; i < 5; ++i) rig.learn(PathLabel(50000 + i), rig.answers(rig.over(1), 2));

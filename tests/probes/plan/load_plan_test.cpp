@@ -49,6 +49,18 @@ TEST(LoadPlan, LoadsEveryChannelAsOftenAsAskedAndNoneTwiceInARound) {
   EXPECT_LE(rounds.size(), 8u);  // two would do; greedy packing needs a few more
 }
 
+TEST(LoadPlan, BeginsWithPairsUnderOneSwitchWhereChannelsAreLoadedMoreThanOnce) {
+  const Rig rig;
+  const auto within = [&](const LoadRound& round) {
+    return std::ranges::all_of(round,
+                               [&](const PlannedFlow& flow) { return rig.channels(flow).size() == 2; });
+  };
+  const auto rounds = plan_load_rounds(rig.fabric, rig.learner, 2, 100, 1);
+  EXPECT_TRUE(within(rounds.front()));
+  EXPECT_EQ(rounds.front().size(), rig.fabric.nics().size());
+  EXPECT_FALSE(within(plan_load_rounds(rig.fabric, rig.learner, 1, 100, 1).front()));
+}
+
 TEST(LoadPlan, LoadsEveryChannelBetweenSwitchesOnceHoweverFewRoundsThereMayBe) {
   const Rig rig;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
