@@ -92,7 +92,7 @@ std::string_view tool_version() { return WEFT_VERSION; }
 int run_command_line(int argc, char** argv) {
   try {
     const int status = dispatch(Arguments(argv + 1, argv + std::max(argc, 1)));
-    if (status == kExitInterrupted) print_stderr("weft: interrupted before it was done\n");
+    if (status == kExitInterrupted) print_stderr("{}", kInterruptedMessage);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return output_lost(std::strerror(errno));
     return status;
   } catch (const std::system_error& error) {

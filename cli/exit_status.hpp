@@ -29,6 +29,8 @@ void print_stderr(fmt::format_string<Args...> text, Args&&... args) {
   put_stderr(fmt::format(text, std::forward<Args>(args)...));
 }
 
+inline constexpr const char* kInterruptedMessage = "weft: interrupted before it was done\n";
+
 /// Prints "weft: MESSAGE" on stderr and returns the exit status of that error.
 int report(const Error& error);
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 
+#include "cli/exit_status.hpp"
 #include "topology/base/check.hpp"
 
 namespace weft {
@@ -30,14 +31,19 @@ void set_handlers(void (*handler)(int), int flags) {
 
 }  // namespace
 
-Interrupt::Interrupt() {
+Interrupt::Interrupt(Then then) {
   WEFT_CHECK(pipe2(pipe_, O_CLOEXEC) == 0);
   WEFT_CHECK(fcntl(pipe_[1], F_SETFL, O_NONBLOCK) == 0);
   wake_fd = pipe_[1];
   set_handlers(wake, SA_RESTART);
-  watcher_ = std::jthread([this] {
+  watcher_ = std::jthread([this, then] {
     char byte = 0;
-    if (read(pipe_[0], &byte, 1) == 1 && byte == 1) source_.request_stop();
+    if (read(pipe_[0], &byte, 1) != 1 || byte != 1) return;
+    if (then == Then::exit) {
+      print_stderr("{}", kInterruptedMessage);
+      _exit(kExitInterrupted);
+    }
+    source_.request_stop();
   });
 }
 

@@ -9,7 +9,9 @@ namespace weft {
 
 class Interrupt {
  public:
-  Interrupt();
+  enum class Then : std::uint8_t { wind_up, exit };
+  /// `exit`: at once, status 130, for what leaves nothing behind.
+  explicit Interrupt(Then then = Then::wind_up);
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;

@@ -92,7 +92,7 @@ int simulate_sweep(const po::variables_map& values, const FabricFile& file, Swee
   options.tolerate = *tolerance;
   const auto addresses = plan_addresses(fabric, file.lab.family);
   if (!addresses) return report(addresses.error());
-  const Interrupt interrupt;
+  const Interrupt interrupt(Interrupt::Then::exit);  // a diagnosis alone may take seconds
   const auto hosts = hosts_to_sweep(values, fabric);
   if (!hosts) return report(hosts.error());
   std::vector<std::string> names;

@@ -266,6 +266,8 @@ std::string account_part(const DiagnosisDocument& document, std::size_t columns)
   return part;
 }
 
+constexpr Bytes kFullPacket(4096);  // the largest RoCE and InfiniBand MTU
+
 std::string sensitivity_part(const DiagnosisDocument& document, std::size_t columns) {
   const Sensitivity& shown = document.sensitivity;
   std::vector<std::string> parts;
@@ -274,6 +276,8 @@ std::string sensitivity_part(const DiagnosisDocument& document, std::size_t colu
     parts.push_back(
         fmt::format("delay of {:.3g} us", std::chrono::duration<double>(*shown.delay).count() * 1e6));
   parts.push_back(shown.rate ? fmt::format("rate {:.3g}% too low", *shown.rate * 100) : "rates not tested");
+  if (shown.size && *shown.size < kFullPacket)
+    parts.push_back(fmt::format("packets above {} not tested", to_string(*shown.size)));
   return wrapped("would have shown on every link crossed: " + joined(parts, ", "), 0, columns);
 }
 

@@ -247,9 +247,32 @@ class Findings {
     for (const ChannelEvidence& sign : observations_.channels)
       if (sign.log_ratio > 0 && std::ranges::binary_search(found.channels, sign.channel))
         found.evidence.push_back(sign.text);
+    note_lone_host(found);
     if (counted_ == Counted::loss && found.channels.size() == 1 && found.cause == Cause::loss)
       found.intermittent = intermittence_of(observations_, found.channels.front(), blamed_but(i));
     return found;
+  }
+
+  /// Of a host alone under its switch, nothing but the number of faults tells its cable from all of the
+  /// switch's channels the other side.
+  void note_lone_host(Found& found) const {
+    if (found.channels.size() != 1) return;
+    const ChannelId cable = found.channels.front();
+    const NodeId from = fabric_.source_node(cable), to = fabric_.target_node(cable);
+    if (fabric_.is_host(from) == fabric_.is_host(to)) return;
+    const NodeId edge = fabric_.is_host(from) ? to : from;
+    const auto is_other_cable = [&](ChannelId channel) {
+      return Fabric::link_of(channel) != Fabric::link_of(cable) && !fabric_.between_switches(channel) &&
+             (fabric_.source_node(channel) == edge || fabric_.target_node(channel) == edge);
+    };
+    const bool lone = std::ranges::none_of(problem_.suspects, [&](const Suspect& suspect) {
+      return suspect.is_channel() && std::ranges::any_of(suspect.channels, is_other_cable);
+    });
+    if (lone)
+      found.evidence.push_back(
+          fmt::format("no other host under {} took part: all of its channels to other "
+                      "switches at once would look alike",
+                      fabric_.name_of(edge)));
   }
 
   /// The channels of all that is dead and of other suspicions that are likelier than not, ascending.

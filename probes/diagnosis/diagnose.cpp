@@ -22,6 +22,9 @@ Assessment assess(const Fabric& fabric, const Observations& observations, const 
   report_loads(fabric, observations, shifts, report);
   report.explain_by_congestion();
   report_signs(fabric, observations, report);
+  for (const Observation& probe : observations.probes)
+    if (probe.sent > 0)
+      report.sensitivity().size = std::max(report.sensitivity().size.value_or(Bytes(0)), probe.size);
   report.sensitivity().loss = least_loss_shown(packets_over(fabric, observations));
   return std::move(report).finish(coverage_of(fabric, observations));
 }

@@ -119,6 +119,7 @@ void put_sensitivity(JsonText& out, const Sensitivity& shown) {
   if (shown.loss) member("loss", *shown.loss);
   if (shown.delay) member("delay_s", std::chrono::duration<double>(*shown.delay).count());
   if (shown.rate) member("rate", *shown.rate);
+  if (shown.size) member("size", static_cast<double>(shown.size->count()));
   put(out, "}}");
 }
 

@@ -164,12 +164,15 @@ Result<Account> as_account(const JsonView& view) {
 
 Result<Sensitivity> as_sensitivity(const JsonView& view) {
   Sensitivity shown;
-  std::optional<double> delay;
+  std::optional<double> delay, size;
   const auto done = in_turn([&] { return read_member(view, "loss", shown.loss, as_share); },
+                            [&] { return read_member(view, "size", size, as_number); },
                             [&] { return read_member(view, "delay_s", delay, as_number); },
                             [&] { return read_member(view, "rate", shown.rate, as_share); });
   if (!done) return pass_on(done);
-  constexpr double kMostDelay = 1e6;  // seconds
+  constexpr double kMostDelay = 1e6;      // seconds
+  constexpr double kLargestPacket = 1e6;  // bytes
+  if (size && *size >= 0 && *size < kLargestPacket) shown.size = Bytes(std::llround(*size));
   if (delay && *delay >= 0 && *delay < kMostDelay) shown.delay = Nanoseconds(std::llround(*delay * 1e9));
   return shown;
 }

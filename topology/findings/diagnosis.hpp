@@ -109,6 +109,7 @@ struct Sensitivity {
   std::optional<double> loss;        // share
   std::optional<Nanoseconds> delay;  // one way
   std::optional<double> rate;        // missing share of a link's rate
+  std::optional<Bytes> size;         // of the largest packets sent: an MTU limit above it shows in nothing
 };
 
 /// A host, or one NIC of it, that took no part for a reason that says nothing of it: no agent came, a right
