@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_set>
 
 #include "topology/model/fabric_builder.hpp"
 #include "topology/model/ib_names.hpp"
@@ -139,8 +140,13 @@ class Assembly {
   }
 
   std::optional<PortId> add_port(std::size_t i, std::uint8_t number) {
+    if (builder_.find_port(*id_of_[i], port_number(i, number))) return std::nullopt;
     const auto found = node(i).ports.find(number);
-    const bool has_guid = !node(i).is_switch && found != node(i).ports.end() && found->second.guid != Guid();
+    bool has_guid = !node(i).is_switch && found != node(i).ports.end() && found->second.guid != Guid();
+    if (has_guid && !port_guids_.insert(found->second.guid).second) {
+      remark(i, number, fmt::format("has the GUID 0x{:x} of another port", found->second.guid.value()));
+      has_guid = false;
+    }
     const auto id = builder_.add_port(*id_of_[i], port_number(i, number),
                                       has_guid ? std::optional(found->second.guid) : std::nullopt);
     if (!id) return std::nullopt;
@@ -181,6 +187,7 @@ class Assembly {
   std::vector<std::string> remarks_;
   std::vector<std::string> names_;
   std::unordered_map<Guid, std::size_t> index_;
+  std::unordered_set<Guid> port_guids_;  // of adapters, as far as they were added
   std::vector<unsigned> distance_;
   std::vector<std::size_t> order_;
   std::vector<std::optional<NodeId>> id_of_;
