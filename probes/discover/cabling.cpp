@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "topology/model/tree_levels.hpp"
+
 namespace weft {
 namespace {
 
@@ -35,26 +37,6 @@ std::string few_of(const std::vector<std::string>& names) {
   const auto few =
       fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<long>(shown), ", "));
   return names.size() > shown ? fmt::format("{} and {} more", few, names.size() - shown) : few;
-}
-
-/// By node: how far the nearest host is; 0: a host, or none is near. A tier ends at three.
-std::vector<unsigned> distances_from_hosts(const Fabric& fabric) {
-  std::vector<unsigned> distance(fabric.node_count(), 0);
-  std::vector<NodeId> frontier;
-  for (const NodeId host : fabric.hosts()) frontier.push_back(host);
-  for (unsigned step = 1; !frontier.empty(); ++step) {
-    std::vector<NodeId> further;
-    for (const NodeId node : frontier)
-      for (const PortId port : fabric.ports_of(node)) {
-        const auto out = fabric.channel_from(port);
-        const auto next = out ? fabric.target_node(*out) : node;
-        if (fabric.is_host(next) || distance[next.value()] != 0) continue;
-        distance[next.value()] = step;
-        further.push_back(next);
-      }
-    frontier = std::move(further);
-  }
-  return distance;
 }
 
 class Comparison {
@@ -159,19 +141,19 @@ class Comparison {
 
   /// One line a model, however many have it. Of nodes that only their neighbours tell no model is known.
   void compare_models() {
-    const auto distance = distances_from_hosts(found_.fabric);
-    std::map<unsigned, std::map<Model, std::vector<std::string>>> models;  // by distance
+    const auto levels = tree_levels(found_.fabric);                        // a tier ends at three
+    std::map<unsigned, std::map<Model, std::vector<std::string>>> models;  // by level
     for (std::uint32_t n = 0; n < found_.fabric.node_count(); ++n) {
       const IbNode& about = found_.inventory.nodes[n];
       if (about.vendor == 0 && about.device == 0) continue;
-      models[distance[n]][{about.vendor, about.device, about.revision}].push_back(
+      models[levels[n]][{about.vendor, about.device, about.revision}].push_back(
           found_.fabric.name_of(NodeId(n)));
     }
     const auto name = [](const Model& model) {
       return fmt::format("vendor 0x{:x} device 0x{:x} revision 0x{:x}", std::get<0>(model),
                          std::get<1>(model), std::get<2>(model));
     };
-    for (auto& [tier, kinds] : models) {
+    for (auto& [level, kinds] : models) {
       const auto most = std::max_element(kinds.begin(), kinds.end(), [](const auto& a, const auto& b) {
         return a.second.size() < b.second.size();
       });
