@@ -93,7 +93,7 @@ Result<int> run(const po::variables_map& values) {
     return fail(ErrorKind::usage, "--observations OBS.jsonl is missing, or --counters FILE");
   const auto json = wants_json(values);
   if (!json) return pass_on(json);
-  const auto fabric = read_fabric_file(*file);
+  const auto fabric = load_fabric_file(*file);
   if (!fabric) return pass_on(fabric);
   const auto tolerance = read_tolerance(values, fabric->lab.tolerate);
   if (!tolerance) return pass_on(tolerance);
