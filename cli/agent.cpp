@@ -100,7 +100,7 @@ OpenEngines engines_for(const AgentWords& words, const AgentParts& parts, const 
                         const std::optional<HostInventory>& inventory) {
   const AgentManner& manner = words.manner;
   if (manner.engine == "raw") return raw_engines(words.nics, packets);
-  if (manner.engine != "verbs") return umad_engines(words.nics, manner.engine == "ibsim");
+  if (manner.engine != "verbs") return umad_engines(words.nics, manner.engine == "ibsim", parts.open_mads);
   return verbs_engines(words.nics, memory_for(words, parts.memory, inventory),
                        {packets, manner.probes, manner.exchange == kByAddress}, parts.open_verbs);
 }

@@ -29,6 +29,7 @@ std::vector<std::string> agent_arguments(const AgentWords& words);
 struct AgentParts {
   BufferFactory memory = host_memory;
   OpenVerbsEngine open_verbs = verbs_of_host();
+  OpenMads open_mads = mads_of_host();
 };
 int run_agent_command(const std::vector<std::string>& arguments, const AgentParts& parts);
 

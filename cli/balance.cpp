@@ -19,7 +19,7 @@ int balance_fabric(const po::variables_map& values) {
   for (const char* name : {"run", "fail"})
     if (values.count(name))
       return report({ErrorKind::usage, fmt::format("--{} goes with --lab: files carry no packets", name)});
-  const auto file = read_fabric_file(values["fabric"].as<std::string>());
+  const auto file = load_fabric_file(values["fabric"].as<std::string>());
   if (!file) return report(file.error());
   const Fabric& fabric = file->fabric;
   if (values.count("place")) return place_groups_of(values, fabric);

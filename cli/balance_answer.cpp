@@ -12,6 +12,7 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kRowsForPeople = 64;
+constexpr std::size_t kMostUnassignedShown = 10;
 constexpr double kTiny = 1e-9;
 
 std::string size_of(double bytes) { return to_string(Bytes(static_cast<std::int64_t>(bytes + 0.5))); }
@@ -104,7 +105,11 @@ std::size_t print_unassigned(const AskedDemand& asked, const Assignment& assignm
   for (const RefusedFlow& line : asked.refused) all.push_back({line.flow, line.why});
   for (const PhaseAssignment& phase : assignment.phases)
     all.insert(all.end(), phase.unassigned.begin(), phase.unassigned.end());
-  for (const Unassigned& item : all) print_stderr("weft: not assigned: {}: {}\n", item.flow, item.why);
+  const auto shown = std::min(all.size(), kMostUnassignedShown);
+  for (std::size_t i = 0; i < shown; ++i)
+    print_stderr("weft: not assigned: {}: {}\n", all[i].flow, all[i].why);
+  if (all.size() > shown)
+    print_stderr("weft: {} more flows are not assigned: -o json has them\n", all.size() - shown);
   return all.size();
 }
 

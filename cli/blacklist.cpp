@@ -60,7 +60,7 @@ Result<DiagnosisDocument> read_diagnosis(const po::variables_map& values) {
   auto document = parse_diagnosis(*text, path == "-" ? "stdin" : path);
   const auto fabric_path = text_option(values, "fabric");
   if (!document || !fabric_path) return document;
-  const auto file = read_fabric_file(*fabric_path);
+  const auto file = load_fabric_file(*fabric_path);
   if (!file) return pass_on(file);
   if (const auto done = complete_ends(*document, file->fabric); !done) return pass_on(done, *fabric_path);
   return document;

@@ -104,7 +104,7 @@ void add_launch_options(po::options_description& options) {
 }
 
 Result<FabricFile> read_live_fabric(const std::string& path) {
-  auto file = read_fabric_file(path);
+  auto file = load_fabric_file(path);
   if (!file) return file;
   if (file->fabric.kind() == FabricKind::roce && file->addresses.empty())
     return fail(ErrorKind::usage,

@@ -117,14 +117,18 @@ OpenEngines verbs_engines(std::vector<NicReport> nics, MemoryOfNic memory, const
   };
 }
 
-OpenEngines umad_engines(std::vector<NicReport> nics, bool in_ibsim) {
-  return [nics = std::move(nics), in_ibsim](const NicAssignment& assigned,
-                                            const RunSecrets& secrets) -> Result<NicEngines> {
+OpenMads mads_of_host() {
+  return [](const UmadPort& port) { return open_umad(port); };
+}
+
+OpenEngines umad_engines(std::vector<NicReport> nics, bool in_ibsim, OpenMads open) {
+  return [nics = std::move(nics), in_ibsim, open = std::move(open)](
+             const NicAssignment& assigned, const RunSecrets& secrets) -> Result<NicEngines> {
     const auto nic = find_nic(nics, assigned);
     if (!nic) return pass_on(nic);
     const auto guid = port_of_gid(nic->address);
     if (!guid) return fail(ErrorKind::usage, "{} is no GID of an InfiniBand port", to_string(nic->address));
-    auto opened = open_umad_engine({.guid = guid, .in_ibsim = in_ibsim}, secrets, assigned.nic);
+    auto opened = open_umad_engine({.guid = guid, .in_ibsim = in_ibsim}, secrets, assigned.nic, open);
     if (!opened) return pass_on(opened);
     return NicEngines{std::shared_ptr<ProbeEngine>(std::move(*opened)), nullptr};
   };

@@ -46,8 +46,15 @@ struct VerbsManner {
 OpenEngines verbs_engines(std::vector<NicReport> nics, MemoryOfNic memory, const VerbsManner& manner,
                           OpenVerbsEngine open);
 
+class Mads;
+struct UmadPort;
+using OpenMads = std::function<Result<std::unique_ptr<Mads>>(const UmadPort&)>;
+
+/// The management datagrams of this host's ports.
+OpenMads mads_of_host();
+
 /// Opens InfiniBand management engines; a NIC's address is the GID of its port.
-OpenEngines umad_engines(std::vector<NicReport> nics, bool in_ibsim);
+OpenEngines umad_engines(std::vector<NicReport> nics, bool in_ibsim, OpenMads open);
 
 /// Engines of a simulated fabric; what is given must outlive them. `tables` as SimOptions has them.
 OpenEngines simulated_engines(const Fabric& fabric, const AddressBook& addresses,

@@ -1,4 +1,5 @@
 // weft diagnose: the answer of a sweep from a file of observations.
+#include <algorithm>
 #include <chrono>
 #include <ranges>
 
@@ -59,6 +60,8 @@ Result<GuidOfLid> lids_of(const std::string& dump) {
 /// What port counters tell beside the observations.
 Result<void> add_counters(const po::variables_map& values, const Fabric& fabric, Observations& into) {
   const auto file = text_option(values, "counters");
+  if (!file && values.count("dump"))
+    return fail(ErrorKind::usage, "--dump tells whose the LIDs of --counters are: it needs --counters FILE");
   if (!file) return {};
   const auto text = read_text_file(*file, kLargestFile);
   if (!text) return pass_on(text);
@@ -73,6 +76,9 @@ Result<void> add_counters(const po::variables_map& values, const Fabric& fabric,
   const auto reading = place_counters(fabric, *entries, lids);
   if (!reading) return pass_on(reading, *file);
   for (const auto& remark : entries->remarks) print_stderr("note: {}: {}\n", *file, remark);
+  print_stderr("note: {}: counters of {} of {} ports\n", *file,
+               std::ranges::count_if(reading->ports, [](const auto& port) { return port.has_value(); }),
+               fabric.port_count());
   const InfinibandFabric whole{.fabric = fabric, .inventory = {}, .remarks = {}};
   for (ChannelEvidence& sign : counter_evidence(whole, nullptr, *reading))
     into.channels.push_back(std::move(sign));
@@ -103,7 +109,7 @@ Result<int> run(const po::variables_map& values) {
     return fail(ErrorKind::usage, "--observations OBS.jsonl is missing, or --counters FILE");
   const auto json = wants_json(values);
   if (!json) return pass_on(json);
-  const auto fabric = read_fabric_file(*file);
+  const auto fabric = load_fabric_file(*file);
   if (!fabric) return pass_on(fabric);
   const auto tolerance = read_tolerance(values, fabric->lab.tolerate);
   if (!tolerance) return pass_on(tolerance);

@@ -50,7 +50,7 @@ int up_infiniband(const std::string& name, const FabricFile& file) {
 int up(const po::variables_map& values) {
   if (!values.count("fabric"))
     return report({ErrorKind::usage, "lab up: expected a fabric file, as in: weft lab up fabric.yaml"});
-  const auto file = read_fabric_file(values["fabric"].as<std::string>());
+  const auto file = load_fabric_file(values["fabric"].as<std::string>());
   if (!file) return report(file.error());
   const auto name = values["name"].as<std::string>();
   signal(SIGINT, on_interrupt);

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <typeinfo>
 
+#include "cli/exit_status.hpp"
 #include "cli/help_text.hpp"
 #include "topology/base/closest.hpp"
 
@@ -73,6 +74,21 @@ Result<po::variables_map> OptionParser::parse(const Arguments& arguments) {
                fit_prose("usage: " + usage_, kUsageIndent), table.str(), fit_commands(examples_));
   }
   return values;
+}
+
+Result<FabricFile> load_fabric_file(const std::string& path) {
+  auto file = read_fabric_file(path);
+  if (file) print_remarks(*file);
+  return file;
+}
+
+void print_remarks(const FabricFile& file) {
+  constexpr std::size_t kMostShown = 4;
+  const auto shown = std::min(file.remarks.size(), kMostShown);
+  for (std::size_t i = 0; i < shown; ++i) print_stderr("note: {}\n", file.remarks[i]);
+  if (file.remarks.size() > shown)
+    print_stderr("note: {} more: weft topology discover --dump DUMP prints them\n",
+                 file.remarks.size() - shown);
 }
 
 std::optional<std::string> text_option(const po::variables_map& values, const char* name) {

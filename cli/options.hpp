@@ -18,6 +18,7 @@
 
 #include "cli/commands.hpp"
 #include "topology/base/result.hpp"
+#include "topology/files/fabric_file.hpp"
 
 namespace weft {
 
@@ -54,6 +55,10 @@ Result<std::optional<T>> read_option(const po::variables_map& values, const char
   if (!value) return fail(ErrorKind::usage, "--{}: {}", name, value.error().message);
   return std::optional<T>(*value);
 }
+
+/// A fabric file; what is odd in a dump that it imports is said on stderr.
+Result<FabricFile> load_fabric_file(const std::string& path);
+void print_remarks(const FabricFile& file);
 
 /// A text option; absent when not given.
 std::optional<std::string> text_option(const po::variables_map& values, const char* name);

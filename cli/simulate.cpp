@@ -161,7 +161,7 @@ int simulate_command(const Arguments& arguments) {
     return report({ErrorKind::usage, "no fabric file given\ntry: weft simulate --help"});
   const auto options = read_sweep_options(*values, false);
   if (!options) return report(options.error());
-  const auto file = read_fabric_file((*values)["fabric"].as<std::string>());
+  const auto file = load_fabric_file((*values)["fabric"].as<std::string>());
   if (!file) return report(file.error());
   const auto faults = read_all<FaultSpec>(*values, "fault", file->fabric, parse_fault);
   if (!faults) return report(faults.error());

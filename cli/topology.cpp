@@ -37,7 +37,7 @@ constexpr std::array<Command, 5> kWords{{
 Result<FabricFile> read_file(const po::variables_map& values) {
   const auto path = text_option(values, "fabric");
   if (!path) return fail(ErrorKind::usage, "which fabric file? expected FABRIC.yaml");
-  return read_fabric_file(*path);
+  return load_fabric_file(*path);
 }
 
 void print_summary(const Fabric& fabric) {

@@ -137,6 +137,7 @@ int topology_cabling_command(const Arguments& arguments) {
   if (!file) return report(file.error());
   auto found = find_fabric(*values, file->fabric.name(), program_words("check", arguments), true);
   if (!found) return report(found.error());
+  print_remarks(*file);  // not earlier: in a lab the command starts itself again
   if (const auto unread = found->firmware.unread; unread > 0)
     found->fabric.remarks.push_back(fmt::format("{} devices do not tell their firmware version", unread));
   const Fabric expected = values->count("lab") ? at_ibsim_rates(file->fabric) : file->fabric;

@@ -254,7 +254,7 @@ int trace_infiniband_fabric(const po::variables_map& values, const TraceWords& w
 /// With packets where the file has addresses to send them to; else in a simulation, and that is said.
 int trace_fabric(const po::variables_map& values, const TraceWords& words) {
   const auto path = values["fabric"].as<std::string>();
-  const auto file = read_fabric_file(path);
+  const auto file = load_fabric_file(path);
   if (!file) return report(file.error());
   if (file->fabric.kind() == FabricKind::infiniband) return trace_infiniband_fabric(values, words, *file);
   if (const auto none = refuse_subnet_options(values); !none) return report(none.error());

@@ -100,6 +100,12 @@ function(weft_all_tests)
     if(folder MATCHES "^tests/(lab|rdma)")
       list(APPEND properties RESOURCE_LOCK ${name} LABELS lab)
     endif()
+    if(folder STREQUAL "tests/lab")
+      # An agent that reaches several adapters of ibsim, each through a process.
+      add_executable(adapters_agent tests/lab/adapters_agent.cpp)
+      target_link_libraries(adapters_agent PRIVATE weft_cli)
+      add_dependencies(${name} adapters_agent)
+    endif()
     if(folder STREQUAL "tests/rdma")
       # Agents for guests: in memory that changes a byte; over datagrams whatever the device does to their labels.
       foreach(agent flipping_agent datagram_agent)

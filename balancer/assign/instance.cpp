@@ -1,6 +1,7 @@
 #include "balancer/assign/instance.hpp"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "balancer/assign/known_paths.hpp"
@@ -62,23 +63,28 @@ class InstanceMaker {
         group_of_.try_emplace(key_of(from.value(), to.value()), static_cast<std::uint32_t>(groups_made()));
     if (is_new) instance_.groups.push_back({.from = from, .to = to});
     if (!routes_.connected(from, to))
-      return fail(
-          ErrorKind::not_found, "no usable path from {} to {}: {}", fabric_.name_of(routes_.node_of(from)),
-          fabric_.name_of(routes_.node_of(to)),
-          joins_a_tier()
-              ? "switches of one tier are cabled to each other (a torus, a Dragonfly?): that shape is "
-                "not supported, only trees are"
-              : "the fabric is cut between them");
+      return fail(ErrorKind::not_found, "no usable path from {} to {}: {}",
+                  fabric_.name_of(routes_.node_of(from)), fabric_.name_of(routes_.node_of(to)),
+                  why_not_connected_ ? *why_not_connected_ : why_not_connected_.emplace(why_not_connected()));
     return at->second;
   }
 
-  /// Some cable joins two switches of one tier: paths up and down a tree are not all that there are.
-  bool joins_a_tier() const {
-    return std::ranges::any_of(fabric_.links(), [this](const Link& link) {
+  /// Where some cable joins two switches of one tier, paths up and down three tiers are not all that there
+  /// are.
+  std::string_view why_not_connected() const {
+    std::set<Tier> joined;
+    for (const Link& link : fabric_.links()) {
       const Node& a = fabric_.node(fabric_.port(link.a).node);
       const Node& b = fabric_.node(fabric_.port(link.b).node);
-      return a.kind == NodeKind::switch_ && b.kind == NodeKind::switch_ && a.tier == b.tier;
-    });
+      if (a.kind == NodeKind::switch_ && b.kind == NodeKind::switch_ && a.tier == b.tier)
+        joined.insert(a.tier);
+    }
+    if (joined.empty()) return "the fabric is cut between them";
+    if (joined == std::set{Tier::core})
+      return "switches above the spines are cabled to each other: a tree of more than three levels is not "
+             "supported";
+    return "switches of one tier are cabled to each other (a torus, a Dragonfly?): that shape is not "
+           "supported, only trees are";
   }
 
   Result<std::uint32_t> by_nics(const Flow& flow, LeafId from, LeafId to) {
@@ -101,6 +107,7 @@ class InstanceMaker {
   Instance instance_;
   std::optional<KnownPaths> known_;
   std::unordered_map<std::uint64_t, std::uint32_t> group_of_;
+  std::optional<std::string_view> why_not_connected_;
 };
 
 }  // namespace

@@ -60,6 +60,7 @@ class CounterTextReader {
     const auto lid = number_after(line, "Lid ");
     const auto port = number_after(line, " port ");
     in_perfquery_ = lid && *lid > 0 && *lid < 0xC000 && port && *port > 0 && *port < 255;
+    if (lid && port == 0u) return;  // a switch's own port has no cable
     if (!in_perfquery_) return pass_over(line, "expected the LID and the number of one port");
     result_.entries.push_back(
         {.lid = Lid(static_cast<std::uint16_t>(*lid)), .port = static_cast<std::uint32_t>(*port)});
@@ -140,6 +141,7 @@ Result<CounterReading> place_counters(const Fabric& fabric, CounterText& text, c
                 "-o yaml writes them");
   CounterReading reading;
   reading.ports.resize(fabric.port_count());
+  std::vector<bool> has_traffic(fabric.port_count(), false);
   std::size_t placed = 0;
   std::size_t lost = 0;
   for (const CounterEntry& entry : text.entries) {
@@ -150,16 +152,21 @@ Result<CounterReading> place_counters(const Fabric& fabric, CounterText& text, c
     if (!port) {
       if (lost++ < kMostRemarks)
         text.remarks.push_back(
-            guid
-                ? fmt::format("0x{:x} port {} is not in the fabric file", guid->value(), entry.port)
-                : fmt::format("nothing tells who has LID {}: a dump of the subnet does", entry.lid->value()));
+            guid ? fmt::format("0x{:x} port {} is not in the fabric file", guid->value(), entry.port)
+                 : fmt::format("nothing tells who has LID {}: --dump with what ibnetdiscover printed does",
+                               entry.lid->value()));
       continue;
     }
     ++placed;
-    auto& values = reading.ports[port->value()].emplace().values;
-    values = entry.values;
-    if (!entry.has_traffic) values[static_cast<std::size_t>(IbCounter::xmit_wait)] = 0;
+    auto& at_port = reading.ports[port->value()];
+    if (!at_port) at_port.emplace();
+    std::ranges::transform(at_port->values, entry.values, at_port->values.begin(),
+                           [](std::uint64_t a, std::uint64_t b) { return std::max(a, b); });
+    has_traffic[port->value()] = has_traffic[port->value()] || entry.has_traffic;
   }
+  for (std::size_t p = 0; p < reading.ports.size(); ++p)
+    if (reading.ports[p] && !has_traffic[p])
+      reading.ports[p]->values[static_cast<std::size_t>(IbCounter::xmit_wait)] = 0;
   if (placed == 0)
     return fail(ErrorKind::invalid_input, "none of {} readings is of a port of the fabric file: {}",
                 text.entries.size(), text.remarks.back());

@@ -31,8 +31,8 @@ Result<CounterText> parse_counter_text(std::string_view text);
 /// Which GUID a LID is held by: of a switch its node's, of an adapter its port's.
 using GuidOfLid = std::map<Lid, Guid>;
 
-/// The readings at the ports of a fabric that has GUIDs. A remark for each that has no place in it. Error:
-/// none has.
+/// The readings at the ports of a fabric that has GUIDs; of several of one port (perfquery, then perfquery
+/// -x) the largest value of each counter. A remark for each that has no place in it. Error: none has.
 Result<CounterReading> place_counters(const Fabric& fabric, CounterText& text, const GuidOfLid& lids);
 
 }  // namespace weft

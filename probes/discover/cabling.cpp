@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "topology/model/tree_levels.hpp"
+
 namespace weft {
 namespace {
 
@@ -27,6 +29,14 @@ std::string port_name(const Fabric& fabric, PortId port) {
 std::string shape_of(const IbPort& port) {
   return port.width && port.speed ? fmt::format("{}{}", to_string(*port.width), to_string(*port.speed))
                                   : std::string("no known width and speed");
+}
+
+/// "host1", "host1, host2, host3 and 40 more".
+std::string few_of(const std::vector<std::string>& names) {
+  const auto shown = std::min(names.size(), kMostNamed);
+  const auto few =
+      fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<long>(shown), ", "));
+  return names.size() > shown ? fmt::format("{} and {} more", few, names.size() - shown) : few;
 }
 
 class Comparison {
@@ -129,37 +139,30 @@ class Comparison {
 
   using Model = std::tuple<std::uint32_t, std::uint16_t, std::uint32_t>;  // vendor, device, revision
 
-  /// One line a model, however many have it.
+  /// One line a model, however many have it. Of nodes that only their neighbours tell no model is known.
   void compare_models() {
-    std::map<Tier, std::map<Model, std::vector<NodeId>>> models;
+    const auto levels = tree_levels(found_.fabric);                        // a tier ends at three
+    std::map<unsigned, std::map<Model, std::vector<std::string>>> models;  // by level
     for (std::uint32_t n = 0; n < found_.fabric.node_count(); ++n) {
       const IbNode& about = found_.inventory.nodes[n];
-      models[found_.fabric.node(NodeId(n)).tier][{about.vendor, about.device, about.revision}].push_back(
-          NodeId(n));
+      if (about.vendor == 0 && about.device == 0) continue;
+      models[levels[n]][{about.vendor, about.device, about.revision}].push_back(
+          found_.fabric.name_of(NodeId(n)));
     }
     const auto name = [](const Model& model) {
       return fmt::format("vendor 0x{:x} device 0x{:x} revision 0x{:x}", std::get<0>(model),
                          std::get<1>(model), std::get<2>(model));
     };
-    for (const auto& [tier, kinds] : models) {
+    for (auto& [level, kinds] : models) {
       const auto most = std::max_element(kinds.begin(), kinds.end(), [](const auto& a, const auto& b) {
         return a.second.size() < b.second.size();
       });
-      for (const auto& [model, nodes] : kinds)
+      for (auto& [model, nodes] : kinds)
         if (model != most->first)
-          faults_.push_back({CablingKind::mixed_model, names_of(nodes),
-                             fmt::format("as most of its tier: {}", name(most->first)), name(model)});
+          faults_.push_back({CablingKind::mixed_model, few_of(nodes),
+                             fmt::format("as most of its tier: {}", name(most->first)), name(model),
+                             std::move(nodes)});
     }
-  }
-
-  /// "host1", "host1, host2, host3 and 40 more".
-  std::string names_of(const std::vector<NodeId>& nodes) const {
-    std::vector<std::string_view> names;
-    for (const NodeId node : nodes)
-      if (names.size() < kMostNamed) names.push_back(found_.fabric.name_of(node));
-    return fmt::format(
-        "{}{}", fmt::join(names, ", "),
-        nodes.size() > kMostNamed ? fmt::format(" and {} more", nodes.size() - kMostNamed) : "");
   }
 
   const Fabric& expected_;
@@ -206,19 +209,26 @@ std::vector<CablingFault> check_firmware(const Fabric& found, const std::vector<
     ++counts[device.device][device.version];
     ++of_node[device.node];
   }
-  std::vector<CablingFault> faults;
+  std::map<std::pair<std::uint16_t, FirmwareVersion>, std::vector<std::string>> others;
+  const auto most_of = [&](std::uint16_t model) {
+    const auto& versions = counts.at(model);
+    return std::ranges::max_element(versions,
+                                    [](const auto& a, const auto& b) {
+                                      return a.second != b.second ? a.second < b.second : a.first < b.first;
+                                    })
+        ->first;
+  };
   for (const auto& device : devices) {
-    const auto& versions = counts.at(device.device);
-    const auto most = std::ranges::max_element(versions, [](const auto& a, const auto& b) {
-      return a.second != b.second ? a.second < b.second : a.first < b.first;
-    });
-    if (device.version == most->first) continue;
-    auto where = found.name_of(device.node);
-    if (of_node.at(device.node) > 1) where += fmt::format(" (0x{:x})", device.guid.value());
-    faults.push_back({CablingKind::mixed_firmware, std::move(where),
-                      fmt::format("as most of its model: {}", to_string(most->first)),
-                      to_string(device.version)});
+    if (device.version == most_of(device.device)) continue;
+    auto name = found.name_of(device.node);
+    if (of_node.at(device.node) > 1) name += fmt::format(" (0x{:x})", device.guid.value());
+    others[{device.device, device.version}].push_back(std::move(name));
   }
+  std::vector<CablingFault> faults;
+  for (auto& [what, names] : others)
+    faults.push_back({CablingKind::mixed_firmware, few_of(names),
+                      fmt::format("as most of its model: {}", to_string(most_of(what.first))),
+                      to_string(what.second), std::move(names)});
   return faults;
 }
 

@@ -18,16 +18,17 @@ enum class CablingKind {
   extra_cable,
   miswired,        // a cable that should go elsewhere
   wrong_rate,      // fewer lanes or slower lanes than it should have
-  mixed_model,     // adapters or switches of another model or revision than most of their tier
-  mixed_firmware,  // other firmware than most devices of its model have
+  mixed_model,     // another model or revision than most as far from the hosts: a line a model
+  mixed_firmware,  // other firmware than most devices of the model have: a line a version
 };
 std::string_view to_string(CablingKind kind);
 
 struct CablingFault {
   CablingKind kind = CablingKind::missing_cable;
-  std::string where;   // the node, or the port: host3/p1
-  std::string should;  // what should be there; empty: nothing
-  std::string is;      // what is there; empty: nothing
+  std::string where;                    // the node, or the port: host3/p1
+  std::string should;                   // what should be there; empty: nothing
+  std::string is;                       // what is there; empty: nothing
+  std::vector<std::string> nodes = {};  // all that `where` speaks of, where it names a few
 };
 
 struct CablingReport {
@@ -37,8 +38,8 @@ struct CablingReport {
 };
 /// Without faults: it is built as designed.
 CablingReport check_cabling(const Fabric& expected, const InfinibandFabric& found);
-/// The devices of `found` that have other firmware than most of their model; of as many, the newest counts as
-/// what they should have.
+/// The devices of `found` that have other firmware than most of their model, together where they have the
+/// same; of as many, the newest counts as what they should have.
 std::vector<CablingFault> check_firmware(const Fabric& found, const std::vector<DeviceFirmware>& devices);
 
 }  // namespace weft

@@ -18,6 +18,11 @@ void put_difference(JsonText& out, const Difference& fault) {
   put_member(out, "where", fault.where);
   put_member(out, "should", fault.should);
   put_member(out, "is", fault.is);
+  if constexpr (requires { fault.nodes; })
+    if (!fault.nodes.empty()) {
+      put(out, ",\"nodes\":");
+      put_array(out, fault.nodes, [&](const std::string& name) { put_string(out, name); });
+    }
   put(out, "}}");
 }
 

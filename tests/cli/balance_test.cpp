@@ -70,6 +70,15 @@ TEST(Balance, FlowsThatCannotBeAssignedAreNamedAndTheRestIs) {
   EXPECT_EQ(document["unassigned"].size(), 1u);
 }
 
+TEST(Balance, OfManyFlowsThatCannotBeAssignedTheFirstAreNamedAndAllAreInTheDocument) {
+  std::string text = "{\"src\":\"host1\",\"dst\":\"host5\",\"bytes\":100}\n";
+  for (int i = 0; i < 12; ++i) text += "{\"src\":\"host1\",\"dst\":\"host77\",\"bytes\":100}\n";
+  const ScratchFile flows(text);
+  const auto outcome = balance({"--flows", flows.path(), "-o", "json"});
+  EXPECT_THAT(outcome.err, HasSubstr("2 more flows are not assigned: -o json has them"));
+  EXPECT_EQ(json::parse(outcome.out)["unassigned"].size(), 12u);
+}
+
 TEST(Balance, WithAPathMapEveryQpHasALabelThatTakesItsPath) {
   const auto fabric = parse_fabric_file(kClos, "a")->fabric;
   const auto phase = cross_leaf_permutation(fabric, 1);

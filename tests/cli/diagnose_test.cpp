@@ -82,5 +82,100 @@ TEST(Diagnose, WhatIsMissingIsAUsageError) {
             64);
 }
 
+/// One leaf with two hosts; GUIDs as `topology discover -o yaml` writes them.
+const std::string kSubnet =
+    "fabric: s\nkind: infiniband\nnodes:\n"
+    "  - {name: host1, kind: host, tier: host, guid: 0x10, port_guids: {1: 0x11}}\n"
+    "  - {name: host2, kind: host, tier: host, guid: 0x20, port_guids: {1: 0x21}}\n"
+    "  - {name: leaf1, kind: switch, tier: leaf, guid: 0x30}\n"
+    "links:\n  - {a: host1/p1, b: leaf1/p1, rate: 200G}\n  - {a: host2/p1, b: leaf1/p2, rate: 200G}\n";
+const std::string kDump =
+    "switchguid=0x30(30)\nSwitch\t2 \"S-0000000000000030\"\t\t# \"leaf1\" base port 0 lid 6 lmc 0\n"
+    "[1]\t\"H-0000000000000010\"[1](11)\t\t# \"host1 mlx5_0\" lid 1 4xHDR\n"
+    "[2]\t\"H-0000000000000020\"[1](21)\t\t# \"host2 mlx5_0\" lid 2 4xHDR\n";
+const std::string kQueryErrors =
+    "Errors for 0x30 \"leaf1\"\n   GUID 0x30 port ALL: [SymbolErrorCounter == 300]\n"
+    "   GUID 0x30 port 2: [SymbolErrorCounter == 300] [PortXmitWait == 14681376621 (13.673G)]\n"
+    "## Summary: 3 nodes checked, 1 bad nodes found\n";
+const std::string kPerfquery =
+    "# Port counters: Lid 6 port 2 (CapMask: 0x1300)\nPortSelect:......................2\n"
+    "SymbolErrorCounter:..............300\nPortXmitData:....................15264\n";
+
+Outcome diagnosed_counters(std::string_view text, const std::string& dump = "") {
+  const ScratchFile fabric(kSubnet);
+  const ScratchFile counters(text);
+  const ScratchFile lids(dump);
+  Arguments words{"--fabric", fabric.path(), "--counters", counters.path(), "-o", "json"};
+  if (!dump.empty()) words.insert(words.end(), {"--dump", lids.path()});
+  return call(diagnose_command, words);
+}
+
+TEST(DiagnoseCounters, OfBothProgramsAccuseTheCableThatEntersThePort) {
+  for (const auto& outcome : {diagnosed_counters(kQueryErrors), diagnosed_counters(kPerfquery, kDump)}) {
+    EXPECT_EQ(outcome.status, 1) << outcome.err;
+    EXPECT_TRUE(matches_schema(outcome.out, "diagnosis"));
+    EXPECT_THAT(outcome.out, testing::AllOf(HasSubstr("SymbolErrorCounter of leaf1/p2 is 300"),
+                                            HasSubstr(R"("link":"host2--leaf1")"),
+                                            testing::Not(HasSubstr(R"("host":"host1")"))));
+    EXPECT_THAT(outcome.err, HasSubstr("counters of 1 of 4 ports"));
+  }
+}
+
+TEST(DiagnoseCounters, WithoutAnErrorAreNoVerdictOnAFabricThatNothingCrossed) {
+  const auto outcome = diagnosed_counters("   GUID 0x30 port 2: [PortXmitData == 15264]\n");
+  EXPECT_EQ(outcome.status, 3) << outcome.out;
+  EXPECT_THAT(outcome.out, HasSubstr(R"("verdict":"unknown")"));
+}
+
+TEST(DiagnoseCounters, OfLidsThatNobodyNamesAreAUsageErrorThatSaysWhatHelps) {
+  const auto outcome = diagnosed_counters(kPerfquery);
+  EXPECT_EQ(outcome.status, 64);
+  EXPECT_THAT(outcome.err, HasSubstr("nothing tells who has LID 6: --dump"));
+  const ScratchFile fabric(kSubnet);
+  const ScratchFile dump(kDump);
+  const ScratchFile observations(lines());
+  const auto alone = call(diagnose_command, {"--fabric", fabric.path(), "--dump", dump.path(),
+                                             "--observations", observations.path()});
+  EXPECT_EQ(alone.status, 64);
+  EXPECT_THAT(alone.err, HasSubstr("needs --counters"));
+}
+
+TEST(DiagnoseCounters, OfPortsAndNodesThatTheFileLacksAreLeftOutAndNamed) {
+  const auto outcome = diagnosed_counters(
+      kQueryErrors +
+          "   GUID 0x30 port 40: [SymbolErrorCounter == 300]\n   GUID 0x99 port 1: [PortXmitWait == 3]\n"
+          "   GUID 0x0 port 1: [SymbolErrorCounter == 3]\n   GUID 0x30 port 2: [LinkDowned == 3]\n" +
+          "   GUID 0x30 port 2: [LinkDownedCounter == 99999999999999999999]\n",
+      kDump);
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.err, testing::AllOf(HasSubstr("0x30 port 40 is not in the fabric file"),
+                                          HasSubstr("0x99 port 1 is not in the fabric file"),
+                                          HasSubstr("expected the GUID and the number of one port"),
+                                          HasSubstr("expected a number: 'LinkDownedCounter'")));
+  const auto none = diagnosed_counters("   GUID 0x99 port 1: [SymbolErrorCounter == 300]\n");
+  EXPECT_EQ(none.status, 64) << "of a file that is about another fabric nothing can be said";
+  EXPECT_THAT(none.err, HasSubstr("none of 1 readings is of a port of the fabric file"));
+}
+
+TEST(DiagnoseCounters, WhereTheFileIsNoneIsAUsageErrorThatShowsNothingRaw) {
+  EXPECT_THAT(diagnosed_counters("").err, HasSubstr("no counters: expected the output of perfquery"));
+  const std::string binary(
+      "\x7f"
+      "ELF\0\x1b[2J GUID 0x\n# Port counters: Lid \x1b[31m\xff\n",
+      44);
+  for (const auto& outcome : {diagnosed_counters(""), diagnosed_counters(binary)}) {
+    EXPECT_EQ(outcome.status, 64);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(outcome.err.find('\x1b'), std::string::npos) << outcome.err;
+  }
+  EXPECT_EQ(diagnosed_counters(kPerfquery, "no dump\n").status, 64);
+  const ScratchFile fabric(kSubnet);
+  EXPECT_EQ(call(diagnose_command, {"--fabric", fabric.path(), "--counters", "/nowhere"}).status, 64);
+  const ScratchFile roce(kFabric);
+  const ScratchFile counters(kQueryErrors);
+  EXPECT_THAT(call(diagnose_command, {"--fabric", roce.path(), "--counters", counters.path()}).err,
+              HasSubstr("no node of the fabric file has a GUID"));
+}
+
 }  // namespace
 }  // namespace weft

@@ -43,6 +43,14 @@ TEST(TopologyDiscover, ADumpCutInTheMiddleIsReadAndSaidToBeCut) {
   EXPECT_THAT(outcome.out, HasSubstr("note: "));
 }
 
+TEST(TopologyCheck, WhatIsOddInAnImportedDumpIsSaid) {
+  const auto whole = small_dump();
+  const ScratchFile dump(whole.substr(0, whole.size() / 2));
+  const ScratchFile file("fabric: i\nkind: infiniband\nimport: {ibnetdiscover: " + dump.path() + "}\n");
+  const auto outcome = call(topology_cabling_command, {file.path(), "--dump", dump.path()});
+  EXPECT_THAT(outcome.err, HasSubstr("note: " + dump.path() + ": ")) << outcome.out;
+}
+
 TEST(TopologyDiscover, WhatIsNoDumpIsNamedWithItsFile) {
   const ScratchFile dump("fabric: a\n");
   const auto outcome = call(topology_discover_command, {"--dump", dump.path()});

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/infiniband_lab.hpp"
+#include "tests/support/scratch_file.hpp"
 
 namespace weft {
 namespace {
@@ -36,6 +37,52 @@ TEST_F(InfinibandLabTest, ALiveFabricIsSweptByAgentsThatKnowTheirPortsByTheirGid
   ASSERT_EQ(document["links"].size(), 1u) << faulty.text;
   EXPECT_EQ(document["links"][0]["link"], "leaf1--spine2");
   EXPECT_EQ(document["links"][0]["from"], "leaf1");
+}
+
+/// As many adapters as ibsim takes beside OpenSM and the command.
+constexpr const char* kTwoNics = "rails: {groups: 2, hosts_per_group: 2, rails: 2, spines: 2, link: 200G}\n";
+
+TEST_F(InfinibandLabTest, OneAgentServesAllPortsOfItsHost) {
+  InfinibandLab lab(InfinibandLab::Shape{kTwoNics});
+  ASSERT_EQ(lab.up.status, 0) << lab.up.errors;
+  const ScratchFile script(
+      "shift\nfor word; do shift; test \"$word\" = umad && word=ibsim; set -- \"$@\" \"$word\"; done\n"
+      "export WEFT_TEST_IB_LAB=" +
+      lab.name() + "\nexec \"$@\"\n");
+  const std::vector<std::string> by_adapters{"--launcher",      "sh " + script.path() + " {host}",
+                                             "--agent-program", WEFT_BINARY_DIR "/adapters_agent",
+                                             "--tolerate",      "delay=50ms"};  // their processes add some
+  const auto words = [&] {
+    auto all = live(lab);
+    all.erase(all.begin() + 3, all.begin() + 5);  // the lab's own launcher
+    all.insert(all.end(), by_adapters.begin(), by_adapters.end());
+    return all;
+  };
+  const auto healthy = lab.weft_in_subnet(words());
+  auto document = Json::parse(healthy.text, nullptr, false);
+  EXPECT_EQ(healthy.status, 0) << healthy.text << healthy.errors;
+  EXPECT_EQ(document["coverage"]["complete"], true) << healthy.text;
+  EXPECT_EQ(document["coverage"]["out_of_scope"], 0) << healthy.text;
+  lab.fault({"host3/p2--leaf4", "--loss", "10", "--from", "host3"});
+  const auto faulty = lab.weft_in_subnet(words());
+  EXPECT_NE(faulty.status, 0) << faulty.errors;
+  document = Json::parse(faulty.text, nullptr, false);
+  EXPECT_TRUE(document["links"].empty()) << faulty.text;
+  ASSERT_EQ(document["hosts"].size(), 1u) << faulty.text;
+  EXPECT_EQ(document["hosts"][0]["link"], "host3--leaf4");
+}
+
+TEST_F(InfinibandLabTest, APortThatAnAgentCannotOpenIsAFindingAndTheOthersAreProbed) {
+  InfinibandLab lab(InfinibandLab::Shape{kTwoNics});
+  ASSERT_EQ(lab.up.status, 0) << lab.up.errors;
+  const auto swept = lab.weft_in_subnet(live(lab));  // ibsim gives a process one adapter
+  const auto document = Json::parse(swept.text, nullptr, false);
+  EXPECT_EQ(swept.status, 2) << swept.text << swept.errors;
+  ASSERT_EQ(document["hosts"].size(), 4u) << swept.text;
+  for (const auto& host : document["hosts"])
+    EXPECT_THAT(host.dump(), HasSubstr("no InfiniBand port of this host has the GUID"));
+  EXPECT_TRUE(document["links"].empty()) << swept.text;
+  EXPECT_GT(document["probes"]["sent"], 0) << swept.text;
 }
 
 TEST_F(InfinibandLabTest, ALiveFabricIsTracedThroughTheAdapterThatIsNamed) {

@@ -12,6 +12,7 @@
 #include "topology/model/clos.hpp"
 #include "topology/model/fabric_builder.hpp"
 #include "topology/model/port_name.hpp"
+#include "topology/model/tree_levels.hpp"
 
 namespace weft {
 namespace {
@@ -212,29 +213,20 @@ class ExplicitReader {
     return entry;
   }
 
-  /// Breadth first from the hosts: a switch next to one is a leaf, the next a spine, all beyond are core.
+  /// A switch next to hosts is a leaf, the next a spine, all beyond are core.
   Result<void> fill_tiers() {
-    std::vector<std::vector<std::uint32_t>> neighbours(nodes_.size());
+    CabledNodes nodes{std::vector<bool>(nodes_.size()),
+                      std::vector<std::vector<std::uint32_t>>(nodes_.size())};
+    for (std::uint32_t n = 0; n < nodes_.size(); ++n)
+      nodes.is_host[n] = nodes_[n].node.kind == NodeKind::host;
     for (const auto& link : links_) {
-      neighbours[link.a.node].push_back(link.b.node);
-      neighbours[link.b.node].push_back(link.a.node);
+      nodes.neighbours[link.a.node].push_back(link.b.node);
+      nodes.neighbours[link.b.node].push_back(link.a.node);
     }
-    std::vector<std::optional<std::size_t>> distance(nodes_.size());
-    std::vector<std::uint32_t> queue;
+    const auto levels = tree_levels(nodes);
     for (std::uint32_t n = 0; n < nodes_.size(); ++n)
-      if (nodes_[n].node.kind == NodeKind::host) {
-        distance[n] = 0;
-        queue.push_back(n);
-      }
-    for (std::size_t at = 0; at < queue.size(); ++at)
-      for (const auto next : neighbours[queue[at]])
-        if (!distance[next]) {
-          distance[next] = *distance[queue[at]] + 1;
-          queue.push_back(next);
-        }
-    for (std::uint32_t n = 0; n < nodes_.size(); ++n)
-      if (!nodes_[n].has_tier && distance[n])
-        nodes_[n].node.tier = kTiers[std::min(*distance[n], kTiers.size() - 1)];
+      if (!nodes_[n].has_tier && levels[n] > 0)
+        nodes_[n].node.tier = kTiers[std::min<std::size_t>(levels[n], kTiers.size() - 1)];
     return {};
   }
 

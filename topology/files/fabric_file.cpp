@@ -33,6 +33,7 @@ constexpr std::array kImportKeys{"ibnetdiscover"sv};
 constexpr std::array kTolerateKeys{"loss"sv, "delay"sv};
 
 constexpr std::size_t kLongestName = 128;
+constexpr std::size_t kLongestPlace = 256;  // the name of a link, as written here: YAML's keys end at 1,024
 // What 2,000,000 links take, written out with long names.
 constexpr Bytes kLargestFabricFile = Bytes(512'000'000);
 // The smallest MTU that IPv6 allows (RFC 8200, section 5), and the largest IP packet.
@@ -99,7 +100,8 @@ Result<Fabric> read_rails(std::string name, FabricKind kind, YamlView where) {
 }
 
 /// A relative file lies beside the fabric file.
-Result<Fabric> read_import(YamlView where, std::string name, std::string_view file) {
+Result<Fabric> read_import(YamlView where, std::string name, std::string_view file,
+                           std::vector<std::string>& remarks) {
   const auto fields = YamlFields::read(where, "import", kImportKeys);
   if (!fields) return pass_on(fields);
   const auto dump = fields->need("ibnetdiscover");
@@ -112,12 +114,13 @@ Result<Fabric> read_import(YamlView where, std::string name, std::string_view fi
 
   auto built = build_infiniband_fabric(*subnet, std::move(name));
   if (!built) return located(Result<Fabric>(pass_on(built, path.string())), *dump);
+  for (const auto& remark : built->remarks) remarks.push_back(path.string() + ": " + remark);
   return std::move(built->fabric);
 }
 
 /// The one part of the file that says what the fabric consists of.
 Result<Fabric> read_body(const YamlFields& file, std::string name, FabricKind kind, std::string_view path,
-                         LabSettings& lab) {
+                         LabSettings& lab, std::vector<std::string>& remarks) {
   const auto clos = file.find("clos");
   const auto rails = file.find("rails");
   const auto nodes = file.find("nodes");
@@ -129,7 +132,7 @@ Result<Fabric> read_body(const YamlFields& file, std::string name, FabricKind ki
                             forms == 0 ? "none" : "more than one");
   if (clos) return read_clos(std::move(name), kind, *clos);
   if (rails) return read_rails(std::move(name), kind, *rails);
-  if (import) return read_import(*import, std::move(name), path);
+  if (import) return read_import(*import, std::move(name), path, remarks);
   if (!nodes || !links)
     return file.map().error("'{}' is missing beside '{}'", nodes ? "links" : "nodes",
                             nodes ? "nodes" : "links");
@@ -169,8 +172,16 @@ Result<std::uint8_t> yaml_lmc(YamlView value, std::string_view key) {
   return static_cast<std::uint8_t>(*lmc);
 }
 
-/// A map of names to values as `read_value` reads them; whether there is something of that name is for those
-/// to say who know the fabric. `example`: of such a map.
+/// The name of a node, a NIC or a link; whether there is one is for those to say who know the fabric.
+Result<std::string> yaml_place(YamlView value, std::string_view key) {
+  const auto name = value.text();
+  if (name.empty() || name.size() > kLongestPlace)
+    return value.error("{}: expected a name of 1 to {} characters, found {}", key, kLongestPlace,
+                       value.described());
+  return std::string(name);
+}
+
+/// A map of names to values as `read_value` reads them. `example`: of such a map.
 template <class T>
 Result<std::vector<std::pair<std::string, T>>> yaml_named(YamlView value, std::string_view key,
                                                           Result<T> (*read_value)(YamlView, std::string_view),
@@ -183,7 +194,9 @@ Result<std::vector<std::pair<std::string, T>>> yaml_named(YamlView value, std::s
     if (!at) break;
     auto read = read_value(*at, key);
     if (!read) return pass_on(read);
-    named.emplace_back(std::string(name->text()), std::move(*read));
+    auto place = yaml_place(*name, key);
+    if (!place) return pass_on(place);
+    named.emplace_back(std::move(*place), std::move(*read));
     name = at->next();
   }
   return named;
@@ -201,7 +214,11 @@ Result<std::vector<std::pair<std::string, std::string>>> yaml_descriptions(YamlV
 Result<std::vector<std::string>> yaml_names(YamlView list, std::string_view key) {
   if (const auto checked = yaml_sequence(list, key); !checked) return pass_on(checked);
   std::vector<std::string> names;
-  for (auto item = list.first(); item; item = item->next()) names.emplace_back(item->text());
+  for (auto item = list.first(); item; item = item->next()) {
+    auto name = yaml_place(*item, key);
+    if (!name) return pass_on(name);
+    names.push_back(std::move(*name));
+  }
   return names;
 }
 
@@ -291,10 +308,11 @@ Result<FabricFile> parse_fabric_file(std::string_view text, std::string_view fil
                             [&] { return fields->read_into("lab", lab, yaml_lab); },
                             [&] { return fields->read_into("tolerate", lab.tolerate, yaml_tolerance); });
   if (!done) return pass_on(done);
-  auto fabric = read_body(*fields, std::move(name), kind, file, lab);
+  std::vector<std::string> remarks;
+  auto fabric = read_body(*fields, std::move(name), kind, file, lab, remarks);
   if (!fabric) return pass_on(fabric);
   if (const auto added = add_guests(*fields, *fabric, lab); !added) return pass_on(added);
-  FabricFile read{std::move(*fabric), lab};
+  FabricFile read{.fabric = std::move(*fabric), .lab = lab, .remarks = std::move(remarks)};
   const auto addresses = [&](YamlView value, std::string_view) {
     return read_addresses(value, read.fabric, file);
   };

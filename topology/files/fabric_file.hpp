@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "topology/model/addressing.hpp"
 #include "topology/model/fabric.hpp"
@@ -15,7 +16,8 @@ namespace weft {
 struct FabricFile {
   Fabric fabric;
   LabSettings lab;
-  AddressBook addresses = {};  // empty: the file says nothing of addresses
+  AddressBook addresses = {};             // empty: the file says nothing of addresses
+  std::vector<std::string> remarks = {};  // what is odd in an imported dump
 };
 
 /// `file` stands in messages, and a relative `import` is looked for beside it.

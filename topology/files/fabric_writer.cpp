@@ -93,7 +93,7 @@ void put_lab(Text& out, const LabSettings& lab) {
     put(out, ", routing: {}, lmc: {}", lab.routing, lab.lmc);
   if (!lab.slow_links.empty()) put(out, ", slow_links: {{");
   for (std::size_t i = 0; i < lab.slow_links.size(); ++i)
-    put(out, "{}{}: {}", i > 0 ? ", " : "", lab.slow_links[i].first, exact(lab.slow_links[i].second));
+    put(out, "{}{}: {}", i > 0 ? ", " : "", scalar(lab.slow_links[i].first), exact(lab.slow_links[i].second));
   if (!lab.slow_links.empty()) put(out, "}}");
   if (!lab.descriptions.empty()) put(out, ", descriptions: {{");
   for (std::size_t i = 0; i < lab.descriptions.size(); ++i)

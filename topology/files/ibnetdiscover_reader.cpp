@@ -95,7 +95,7 @@ std::optional<ReportEnd> take_report_end(DumpLine& line) {
   end.lids = lid_range(line.number<std::uint16_t>(), 0);
   const auto port = line.number<std::uint8_t>();
   const auto guid = line.number<std::uint64_t>(16);
-  if (!port || *port == 0 || !guid) return std::nullopt;
+  if (!port || *port == 0 || !guid || *guid == 0) return std::nullopt;
   end.port = *port;
   end.guid = Guid(*guid);
   return end;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_set>
 
 #include "topology/model/fabric_builder.hpp"
 #include "topology/model/ib_names.hpp"
+#include "topology/model/tree_levels.hpp"
 
 namespace weft {
 namespace {
@@ -42,25 +44,19 @@ class Assembly {
     return found == index_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  /// Tier of a switch: how far the nearest host is (1 to 3).
   void find_tiers() {
-    distance_.assign(subnet_.nodes.size(), 0);
-    std::vector<std::size_t> frontier;
-    for (std::size_t i = 0; i < subnet_.nodes.size(); ++i)
-      if (is_host(i)) frontier.push_back(i);
-    for (unsigned step = 1; !frontier.empty(); ++step) {
-      std::vector<std::size_t> further;
-      for (const std::size_t i : frontier)
-        for (const auto& [number, port] : node(i).ports)
-          if (const auto next = neighbour(port); next && node(*next).is_switch && distance_[*next] == 0) {
-            distance_[*next] = step;
-            further.push_back(*next);
-          }
-      frontier = std::move(further);
+    CabledNodes nodes{std::vector<bool>(subnet_.nodes.size()),
+                      std::vector<std::vector<std::uint32_t>>(subnet_.nodes.size())};
+    for (std::size_t i = 0; i < subnet_.nodes.size(); ++i) {
+      nodes.is_host[i] = is_host(i);
+      for (const auto& [number, port] : node(i).ports)
+        if (const auto next = neighbour(port); next && (is_host(*next) || node(*next).is_switch))
+          nodes.neighbours[i].push_back(static_cast<std::uint32_t>(*next));
     }
+    levels_ = tree_levels(nodes);
   }
 
-  unsigned tier(std::size_t i) const { return node(i).is_switch ? std::clamp(distance_[i], 1U, 3U) : 0; }
+  unsigned tier(std::size_t i) const { return node(i).is_switch ? std::clamp(levels_[i], 1U, 3U) : 0; }
 
   void add_nodes() {
     order_.resize(subnet_.nodes.size());
@@ -139,8 +135,13 @@ class Assembly {
   }
 
   std::optional<PortId> add_port(std::size_t i, std::uint8_t number) {
+    if (builder_.find_port(*id_of_[i], port_number(i, number))) return std::nullopt;
     const auto found = node(i).ports.find(number);
-    const bool has_guid = !node(i).is_switch && found != node(i).ports.end() && found->second.guid != Guid();
+    bool has_guid = !node(i).is_switch && found != node(i).ports.end() && found->second.guid != Guid();
+    if (has_guid && !port_guids_.insert(found->second.guid).second) {
+      remark(i, number, fmt::format("has the GUID 0x{:x} of another port", found->second.guid.value()));
+      has_guid = false;
+    }
     const auto id = builder_.add_port(*id_of_[i], port_number(i, number),
                                       has_guid ? std::optional(found->second.guid) : std::nullopt);
     if (!id) return std::nullopt;
@@ -181,7 +182,8 @@ class Assembly {
   std::vector<std::string> remarks_;
   std::vector<std::string> names_;
   std::unordered_map<Guid, std::size_t> index_;
-  std::vector<unsigned> distance_;
+  std::unordered_set<Guid> port_guids_;  // of adapters, as far as they were added
+  std::vector<unsigned> levels_;
   std::vector<std::size_t> order_;
   std::vector<std::optional<NodeId>> id_of_;
   std::vector<std::uint16_t> first_port_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bitset>
 
+#include "topology/model/tree_levels.hpp"
+
 namespace weft {
 namespace {
 
@@ -45,22 +47,12 @@ class Analysis {
     const auto out = fabric_.channel_from(nic);
     return out ? tables_.index_of(fabric_.target_node(*out)) : std::nullopt;
   }
-  /// By index of switch: links to the nearest host. A Fabric's tiers end with the core, trees need not.
+  /// By index of switch. A Fabric's tiers end with the core, trees need not.
   std::vector<unsigned> find_levels() const {
-    std::vector<unsigned> levels(tables_.switch_count(), 0);
-    std::vector<std::size_t> queue;
-    for (std::size_t s = 0; s < levels.size(); ++s)
-      if (own_[s] > 0) {
-        levels[s] = 1;
-        queue.push_back(s);
-      }
-    for (std::size_t i = 0; i < queue.size(); ++i)
-      for (unsigned port = 1; port < 255; ++port)
-        if (const auto to = tables_.behind(queue[i], static_cast<std::uint8_t>(port)).to;
-            to >= 0 && levels[static_cast<std::size_t>(to)] == 0) {
-          levels[static_cast<std::size_t>(to)] = levels[queue[i]] + 1;
-          queue.push_back(static_cast<std::size_t>(to));
-        }
+    const auto of_nodes = tree_levels(fabric_);
+    std::vector<unsigned> levels;
+    for (std::size_t s = 0; s < tables_.switch_count(); ++s)
+      levels.push_back(of_nodes[tables_.switch_at(s).value()]);
     return levels;
   }
 

@@ -70,11 +70,11 @@ class UmadEngine : public ProbeEngine {
 }  // namespace
 
 Result<std::unique_ptr<ProbeEngine>> open_umad_engine(const UmadPort& port, const RunSecrets& secrets,
-                                                      PortId own) {
+                                                      PortId own, const OpenMads& open) {
   if (sodium_init() < 0) return fail(ErrorKind::internal, "libsodium does not start");
   UmadPort answering = port;
   answering.answers_probes = true;
-  auto mads = open_umad(answering);
+  auto mads = open(answering);
   if (!mads) return pass_on(mads);
   return std::make_unique<UmadEngine>(std::move(*mads), secrets, own);
 }

@@ -2,6 +2,7 @@
 // A thread of its own answers others' probes as long as the engine lives.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "probes/engine/umad/umad_mads.hpp"
@@ -10,8 +11,11 @@
 
 namespace weft {
 
+/// What opens the datagrams of a port.
+using OpenMads = std::function<Result<std::unique_ptr<Mads>>(const UmadPort&)>;
+
 /// trace() is not supported: on InfiniBand the paths are read from the switches' tables.
 Result<std::unique_ptr<ProbeEngine>> open_umad_engine(const UmadPort& port, const RunSecrets& secrets,
-                                                      PortId own);
+                                                      PortId own, const OpenMads& open = open_umad);
 
 }  // namespace weft

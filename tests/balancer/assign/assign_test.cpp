@@ -2,7 +2,7 @@
 // used.
 #include "balancer/assign/assign.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <map>
@@ -165,6 +165,38 @@ TEST(Assign, WhatCannotBeAssignedIsNamedAndTheRestIs) {
   EXPECT_EQ(answer.unassigned[1].why, "no usable path from leaf1 to leaf3: the fabric is cut between them");
   ASSERT_EQ(answer.qps.size(), 1u);
   EXPECT_DOUBLE_EQ(answer.load.ratio, 1);
+}
+
+/// A switch per name, in a row of cables; a host at both ends.
+Fabric row_of(std::initializer_list<Tier> tiers) {
+  FabricBuilder builder("row", FabricKind::infiniband);
+  std::optional<NodeId> before;
+  for (const Tier tier : tiers) {
+    const auto number = before ? before->value() + 2 : 1;
+    const NodeId node = builder.add_node({.name = fmt::format("sw{}", number), .tier = tier}).value();
+    if (before) builder.connect(*before, node, Bandwidth::gbit(200));
+    before = node;
+  }
+  for (const NodeId end : {NodeId(0), *before})
+    builder.connect(
+        builder
+            .add_node(
+                {.name = fmt::format("host{}", end.value()), .kind = NodeKind::host, .tier = Tier::host})
+            .value(),
+        end, Bandwidth::gbit(200));
+  return std::move(builder).build();
+}
+
+TEST(Assign, OfAShapeThatIsNotSupportedIsSaidWhichAndNotThatItIsCut) {
+  const auto why = [](const Fabric& fabric) {
+    const auto answer = assign(fabric, make_shift(fabric.nics(), 1, Bytes(5)).phases[0], {});
+    return answer.unassigned.empty() ? std::string() : answer.unassigned[0].why;
+  };
+  using enum Tier;
+  EXPECT_EQ(why(row_of({leaf, spine, core, spine, leaf})), "");
+  EXPECT_THAT(why(row_of({leaf, leaf, leaf})), ::testing::HasSubstr("a torus, a Dragonfly"));
+  EXPECT_THAT(why(row_of({leaf, spine, core, core, core, spine, leaf})),
+              ::testing::HasSubstr("a tree of more than three levels is not supported"));
 }
 
 TEST(Assign, AHostWhoseCableIsToBeAvoidedIsNamed) {

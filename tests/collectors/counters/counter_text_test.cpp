@@ -58,6 +58,29 @@ TEST(CounterText, OfPerfqueryNeedsToKnowWhoHasTheLid) {
   EXPECT_THAT(accused(fabric, *reading), ::testing::ElementsAre("spine1->leaf1"));
 }
 
+TEST(CounterText, OfOnePortReadTwiceKeepsWhatEitherCounted) {
+  const auto fabric = small();
+  const std::string classic =
+      "# Port counters: Lid 6 port 2 (CapMask: 0x1300)\nSymbolErrorCounter:..300\nPortXmitWait:..500000000\n";
+  const std::string extended = "# Port extended counters: Lid 6 port 2 (CapMask: 0x1300)\nPortXmitData:..7\n";
+  for (const auto& order : {classic + extended, extended + classic}) {
+    auto text = parse_counter_text(order);
+    ASSERT_TRUE(text) << text.error().message;
+    const auto reading = place_counters(fabric, *text, {{Lid(6), Guid(0x20)}});
+    ASSERT_TRUE(reading);
+    EXPECT_THAT(accused(fabric, *reading), ::testing::ElementsAre("spine1->leaf1", "leaf1->spine1"));
+  }
+}
+
+TEST(CounterText, OfASwitchsOwnPortIsNoWord) {
+  const auto text = parse_counter_text(
+      "# Port counters: Lid 6 port 0 (CapMask: 0x1300)\nSymbolErrorCounter:..9\n"
+      "# Port counters: Lid 6 port 1 (CapMask: 0x1300)\nSymbolErrorCounter:..0\n");
+  ASSERT_TRUE(text);
+  EXPECT_EQ(text->entries.size(), 1u);
+  EXPECT_THAT(text->remarks, IsEmpty());
+}
+
 TEST(CounterText, OfPortsThatAreNotThereAndOfNonsenseIsSaidSo) {
   const auto fabric = small();
   auto text = parse_counter_text(

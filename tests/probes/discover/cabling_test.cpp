@@ -106,6 +106,34 @@ TEST(Cabling, AnAdapterOfAnotherModelIsNamed) {
   EXPECT_EQ(faults[0].where, "host1");
 }
 
+TEST(Cabling, OfANodeThatOnlyItsNeighboursTellNoModelIsKnown) {
+  auto text = dump(designed());
+  const auto at = text.find("vendid=");
+  text.erase(at, text.find("vendid=", at + 1) - at);  // host1's own part
+  EXPECT_THAT(lines(check_cabling(designed(), built(text)).faults), IsEmpty());
+}
+
+/// Of six levels of one switch each, with other models in the topmost two.
+TEST(Cabling, SwitchesFartherFromTheHostsMayBeOfAnotherModel) {
+  FabricBuilder builder("tall", FabricKind::infiniband);
+  NodeId below = builder.add_node({.name = "host1", .kind = NodeKind::host, .tier = Tier::host}).value();
+  for (int level = 1; level <= 6; ++level) {
+    const NodeId above =
+        builder.add_node({.name = fmt::format("sw{}", level), .tier = static_cast<Tier>(std::min(level, 3))})
+            .value();
+    builder.connect(below, above, Bandwidth::gbit(200));
+    below = above;
+  }
+  const Fabric tall = std::move(builder).build();
+  auto text = dump(tall);
+  for (const char* name : {"\"sw5\"", "\"sw6\""}) {
+    const auto at = text.rfind("devid=0x2\n", text.find(fmt::format("# {} ", name)));
+    ASSERT_NE(at, std::string::npos) << text;
+    text.replace(at, 10, "devid=0x7\n");
+  }
+  EXPECT_THAT(lines(check_cabling(tall, built(text)).faults), IsEmpty());
+}
+
 TEST(Cabling, NodesThatAreNotThereOrNotWantedAreNamed) {
   const auto bigger = make_clos({.name = "b",
                                  .kind = FabricKind::infiniband,
@@ -229,6 +257,7 @@ TEST(Cabling, ManyDevicesOfAnotherModelAreOneLine) {
 TEST(Cabling, TheListAsADocumentFitsItsSchemaAndLeavesOutWhatIsNotThere) {
   const CablingReport report{
       .faults = {{CablingKind::missing_cable, "leaf1/p3", "a cable to spine1/p1", "no link"},
+                 {CablingKind::mixed_firmware, "host1", "1.2", "1.1", {"host1", "host2"}},
                  {CablingKind::extra_node, "host\"9", "", "a node of this name"}},
       .links_right = 11,
       .remarks = {{MatchRemark::Kind::renamed, "host2", "host2", "ubuntu"}}};
@@ -237,6 +266,7 @@ TEST(Cabling, TheListAsADocumentFitsItsSchemaAndLeavesOutWhatIsNotThere) {
   EXPECT_THAT(text, ::testing::HasSubstr("{\"what\":\"missing cable\",\"where\":\"leaf1/p3\","
                                          "\"should\":\"a cable to spine1/p1\",\"is\":\"no link\"}"));
   EXPECT_THAT(text, ::testing::HasSubstr("\"where\":\"host\\\"9\",\"is\":"));
+  EXPECT_THAT(text, ::testing::HasSubstr("\"is\":\"1.1\",\"nodes\":[\"host1\",\"host2\"]}"));
 }
 
 std::vector<DeviceFirmware> devices(const Fabric& fabric, std::initializer_list<const char*> hosts,
@@ -255,6 +285,18 @@ TEST(Firmware, TheFewOfAModelWithAnotherVersionAreNamed) {
     all.insert(all.end(), more.begin(), more.end());
   EXPECT_THAT(lines(check_firmware(fabric, all)),
               ::testing::ElementsAre("mixed firmware: host3: as most of its model: 20.31.2006 / 20.29.1016"));
+}
+
+TEST(Firmware, AVersionIsOneLineHoweverManyHaveIt) {
+  const Fabric fabric = designed();
+  auto all = devices(fabric, {"host1", "leaf1", "leaf2", "leaf3", "spine1", "spine2"}, {20, 31, 2006});
+  const auto older = devices(fabric, {"host2", "host3", "host4", "host5"}, {20, 29, 1016});
+  all.insert(all.end(), older.begin(), older.end());
+  const auto faults = check_firmware(fabric, all);
+  EXPECT_THAT(lines(faults),
+              ::testing::ElementsAre("mixed firmware: host2, host3, host4 and 1 more: as most of its model: "
+                                     "20.31.2006 / 20.29.1016"));
+  EXPECT_THAT(faults[0].nodes, ::testing::ElementsAre("host2", "host3", "host4", "host5"));
 }
 
 TEST(Firmware, OfTwoVersionsAsOftenTheNewerIsTheOneToHave) {

@@ -162,6 +162,15 @@ TEST(SubnetDiscovery, AGuidUsedTwiceIsARemarkAndNoEndlessScan) {
   EXPECT_LT(subnet.sent, 200u);
 }
 
+TEST(SubnetDiscovery, ANodeWithAGuidOfZeroIsLeftOutWithARemark) {
+  FakeSubnet subnet(make_subnet(2, 1, 2));
+  subnet.claims[Guid(0x1002)] = Guid();
+  const auto found = discover_subnet(subnet);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_THAT(found->subnet.remarks, Contains(HasSubstr("GUID")));
+  EXPECT_EQ(built(*found).fabric.hosts().size(), 3u);
+}
+
 TEST(SubnetDiscovery, ASilentPortOfOurOwnIsAnError) {
   FakeSubnet subnet(make_subnet(1, 1, 1), {.drop = 1.0});
   const auto found = discover_subnet(subnet);

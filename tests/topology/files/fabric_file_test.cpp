@@ -303,6 +303,25 @@ TEST(FabricFile, KnowsPortsByTheirGuidsAndWritesThemAsItReadsThem) {
   }
 }
 
+TEST(FabricFile, NamesInALabAreWrittenAsTheyReadOrRefused) {
+  const std::string base =
+      "fabric: f\nkind: infiniband\nclos: {leaves: 2, spines: 1, hosts_per_leaf: 1}\nlab: ";
+  for (const std::string lab :
+       {"{slow_links: {\"a: b, {#\": 200G}}", "{descriptions: {\"host1, \\\"x\": \"y: \\e[31m\"}}",
+        "{replaced: [\"a: b]\"]}"}) {
+    const auto file = parse_fabric_file(base + lab + "\n", "f");
+    ASSERT_TRUE(file) << file.error().message;
+    const auto written = write_fabric_file(file->fabric, file->lab);
+    const auto again = parse_fabric_file(written, "again");
+    ASSERT_TRUE(again) << again.error().message << written;
+    EXPECT_EQ(write_fabric_file(again->fabric, again->lab), written);
+  }
+  const std::string longest(300, 'n');
+  for (const auto& lab : {"{slow_links: {" + longest + ": 200G}}", "{descriptions: {" + longest + ": x}}",
+                          "{replaced: [" + longest + "]}", std::string("{replaced: [\"\"]}")})
+    EXPECT_FALSE(parse_fabric_file(base + lab + "\n", "f")) << lab;
+}
+
 TEST(FabricFile, RefusesAGuidOfZeroAndOneOfTwoNodesOrPorts) {
   for (const auto& [node, port] :
        {std::pair{"0x0", "0x11"}, {"0x20", "0x11"}, {"0x10", "0x12"}, {"0x10", "0"}}) {

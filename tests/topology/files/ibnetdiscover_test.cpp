@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "tests/fakes/fake_subnet.hpp"
+#include "topology/files/fabric_file.hpp"
 
 namespace weft {
 namespace {
@@ -143,6 +144,22 @@ TEST(Ibnetdiscover, AReportOfPortsIsReadToo) {
   ASSERT_TRUE(found.fabric.find_link("host1--leaf1"));
   EXPECT_EQ(found.fabric.link_count(), 1u);
   EXPECT_EQ(found.fabric.port(found.fabric.nics()[0]).guid, Guid(0x1001));
+}
+
+TEST(Ibnetdiscover, OfAGuidOfTwoPortsOrOfNobodyTheFabricFileCanBeReadAgain) {
+  std::string list =
+      "SW     4  1 0x0000000000002001 4x HDR - CA     2  1 0x0000000000001001 ( 'leaf1' - 'host1 mlx5_0' )\n";
+  const auto zero = fabric_of(list + "CA     5  1 0x0000000000000000 4x HDR 'host9 mlx5_0'\n");
+  EXPECT_THAT(zero.remarks, Contains(HasSubstr("CA     5  1 0x0000000000000000")));
+  auto text = small_dump();
+  for (std::size_t at = 0; (at = text.find("(1012)", at)) != std::string::npos;)
+    text.replace(at, 6, "(1002)");
+  const auto twice = fabric_of(text);
+  EXPECT_THAT(twice.remarks, Contains(HasSubstr("has the GUID 0x1002 of another port")));
+  for (const auto& found : {zero, twice}) {
+    const auto file = write_fabric_file(found.fabric, {});
+    EXPECT_TRUE(parse_fabric_file(file, "found")) << file;
+  }
 }
 
 TEST(Ibnetdiscover, NamesOfSixtyFourCharactersAreReadAsWritten) {
