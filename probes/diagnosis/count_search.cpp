@@ -58,7 +58,7 @@ class Search {
       const bool one_tier = around.sides.size() == 1;
       const double worth = state_.objective();
       const double least = state_.likelihood() - kAsGood;
-      double best = least;
+      double best = -1e300;
       Kept chosen;
       const Kept kept = keep();
       const auto choices = cables_for(around);
@@ -75,10 +75,11 @@ class Search {
         const auto count = std::ranges::count_if(cables, [&](auto s) { return state_.is_faulty(s); });
         const bool all = one_tier && count == std::ssize(choices.front());
         const bool better = count <= kTwoCables || (!all && state_.objective() > worth + kAsGood);
-        if (const double its = state_.likelihood(); better && its > best) best = its, chosen = keep();
+        if (better && state_.likelihood() > least && state_.objective() > best)
+          best = state_.objective(), chosen = keep();
         restore(kept);
       }
-      if (best > least) restore(chosen);
+      if (!chosen.empty()) restore(chosen);
     }
   }
 
@@ -251,22 +252,35 @@ class Search {
     return false;
   }
 
-  /// Puts one suspect in the place of all of `from` that are faulty.
-  bool try_merge(const std::vector<std::uint32_t>& from, std::uint32_t into) {
-    if (state_.is_faulty(into)) return false;
+  /// Puts `into`, none of them faulty, in the place of all of `from` that are.
+  bool try_merge(const std::vector<std::uint32_t>& from, const std::vector<std::uint32_t>& into) {
+    if (any_faulty(into)) return false;
     std::vector<std::uint32_t> faulty;
     double most = 0;
     for (const std::uint32_t s : from)
       if (state_.is_faulty(s)) faulty.push_back(s), most = std::max(most, state_.model().hazard(s));
-    if (faulty.size() < 2) return false;
+    if (faulty.size() <= into.size()) return false;
     const double before = state_.objective();
     const Kept kept = keep();
     for (const std::uint32_t s : faulty) state_.remove(s);
-    state_.add(into, most);
+    for (const std::uint32_t s : into) state_.add(s, most);
     state_.refit(4);
     if (state_.objective() > before + 1e-6) return true;
     restore(kept);
     return false;
+  }
+
+  /// A cable bad both ways, in the place of all channels beside it at a switch.
+  bool merge_into_cables(const CountPriors::Around& around) {
+    bool merged = false;
+    for (const auto& from : around.sides)
+      for (const auto& to : around.sides) {
+        if (&from == &to || to.in.size() != 1 || to.out.size() != 1 || to.in == to.out) continue;
+        auto both = from.in;
+        both.insert(both.end(), from.out.begin(), from.out.end());
+        merged |= try_merge(both, {to.out.front(), to.in.front()});
+      }
+    return merged;
   }
 
   /// From all channels into the switch of one tier to all out of it of one, and back.
@@ -283,8 +297,9 @@ class Search {
     bool shifted = false;
     for (const CountPriors::Around& around : state_.priors().switches) {
       for_each_shift(around, [&](const auto& from, const auto& to) {
-        shifted |= try_shift(from, to) || (to.size() == 1 && try_merge(from, to.front()));
+        shifted |= try_shift(from, to) || (to.size() == 1 && try_merge(from, to));
       });
+      shifted |= merge_into_cables(around);
       if (!around.itself || state_.is_faulty(*around.itself)) continue;
       std::vector<std::uint32_t> in, out;
       for (const auto& side : around.sides) {
