@@ -51,7 +51,8 @@ class Findings {
     for (const auto& alternatives : result_.alternatives) report_alternatives(alternatives);
     report_pairs_of_classes();
     for (const auto& rivals : result_.rivals)
-      if (!reported_.contains(rivals.front())) report_rivals(rivals);
+      if (!reported_.contains(rivals.front()) && !is_of_a_lossy_channel(rivals.front()))
+        report_rivals(rivals);
     if (result_.even_loss > 0) found_.even_loss = even_loss();
     return std::move(found_);
   }
@@ -275,13 +276,24 @@ class Findings {
                       fabric_.name_of(edge)));
   }
 
+  /// A loss of large packets where the channel is found to lose packets of every size: no fault of its own.
+  bool is_of_a_lossy_channel(std::uint32_t i) const {
+    const Suspect& large = problem_.suspects[result_.suspicions[i].suspect];
+    if (!large.from_size || cause_of(result_.suspicions[i]) == Cause::mtu) return false;
+    return std::ranges::any_of(result_.suspicions, [&](const Suspicion& other) {
+      const Suspect& suspect = problem_.suspects[other.suspect];
+      return other.probability >= kNamed && suspect.is_channel() && suspect.channels == large.channels;
+    });
+  }
+
   /// The channels of all that is dead and of other suspicions that are likelier than not, ascending.
   std::vector<ChannelId> blamed_but(std::uint32_t i) const {
     std::vector<ChannelId> channels(dead_.begin(), dead_.end());
-    for (std::uint32_t j = 0; j < result_.suspicions.size(); ++j)
-      if (j != i && result_.suspicions[j].probability >= kSuspected)
-        for (const ChannelId channel : problem_.suspects[result_.suspicions[j].suspect].channels)
-          channels.push_back(channel);
+    const auto& own = problem_.suspects[result_.suspicions[i].suspect].channels;
+    for (const Suspicion& other : result_.suspicions)
+      if (other.probability >= kSuspected)
+        for (const ChannelId channel : problem_.suspects[other.suspect].channels)
+          if (!std::ranges::binary_search(own, channel)) channels.push_back(channel);
     std::ranges::sort(channels);
     return channels;
   }

@@ -241,5 +241,13 @@ TEST(TrustedVerdicts, ADeadLeafIsNamedNotAHostOfIt) {
   EXPECT_EQ(document["groups"][0]["nodes"], Json{"leaf1"});
 }
 
+TEST(TrustedVerdicts, ALoneHostsBadCableIsNotTakenForItsLeafs) {
+  constexpr const char* kLone = "{pods: 3, leaves: 5, spines: 2, cores: 6, hosts_per_leaf: 1}";
+  const auto document = swept(kLone, {"host12--leaf12:corruption=1%"}, 1, {"--load", "none", "--seed", "81"});
+  EXPECT_EQ(named(document), (std::set<std::string>{"corruption host12--leaf12 from both"})) << document;
+  EXPECT_TRUE(document["groups"].empty()) << document["groups"];
+  EXPECT_NE(document["hosts"].dump().find("would look alike"), std::string::npos) << document["hosts"];
+}
+
 }  // namespace
 }  // namespace weft
