@@ -308,14 +308,22 @@ class Findings {
     found.nodes.clear();
   }
 
-  /// Of a class, what is known to pass something is not what is dead.
+  /// Of a class, what is known to pass something is not what is dead, nor are the nodes at its ends.
   void drop_passing(Found& found) const {
-    const auto passes = [this](ChannelId channel) {
+    const auto any_sign = [this](auto fits) {
       return std::ranges::any_of(observations_.channels, [&](const ChannelEvidence& sign) {
-        return sign.channel == channel && speaks_against_dead(sign);
+        return speaks_against_dead(sign) && fits(sign.channel);
       });
     };
-    if (!std::ranges::all_of(found.channels, passes)) std::erase_if(found.channels, passes);
+    const auto passes = [&](ChannelId channel) {
+      return any_sign([=](ChannelId c) { return c == channel; });
+    };
+    if (std::ranges::all_of(found.channels, passes)) return;
+    std::erase_if(found.channels, passes);
+    std::erase_if(found.nodes, [&](NodeId node) {
+      return any_sign(
+          [&](ChannelId c) { return fabric_.source_node(c) == node || fabric_.target_node(c) == node; });
+    });
   }
 
   std::vector<std::string> evidence_of(std::uint32_t i, const Suspect& suspect) const {
