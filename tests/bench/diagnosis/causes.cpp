@@ -33,11 +33,18 @@ void load_rounds(MadeUpRun& run, std::uint32_t spine, std::uint32_t leaf) {
     run.load(round, {run.path(leaf * 4, first, spine), run.path(leaf * 4 + 1, second, spine)}, 0.95);
 }
 
+/// What is named; suspicions count only where they are all there is.
 std::string named(const MadeUpRun& run, const Diagnosis& diagnosis, const std::string& channel) {
-  if (diagnosis.links.empty() && diagnosis.hosts.empty() && diagnosis.groups.empty()) return "nothing";
-  if (diagnosis.links.size() != 1 || !diagnosis.hosts.empty() || !diagnosis.groups.empty()) return "several";
-  const LinkFinding& finding = diagnosis.links[0];
-  if (finding.verdict == Verdict::unknown) return "unknown";
+  const auto is_named = [](const auto& finding) { return finding.verdict != Verdict::unknown; };
+  const auto link = std::ranges::find_if(diagnosis.links, is_named);
+  const auto names = std::ranges::count_if(diagnosis.links, is_named) +
+                     std::ranges::count_if(diagnosis.hosts, is_named) +
+                     std::ranges::count_if(diagnosis.groups, is_named);
+  if (names == 0)
+    return diagnosis.links.empty() && diagnosis.hosts.empty() && diagnosis.groups.empty() ? "nothing"
+                                                                                          : "unknown";
+  if (names > 1 || link == diagnosis.links.end()) return "several";
+  const LinkFinding& finding = *link;
   if (finding.channel != run.channel(channel)) return "elsewhere";
   return std::string(to_string(finding.cause));
 }

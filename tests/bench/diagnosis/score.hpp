@@ -25,8 +25,8 @@ Names names_of(const Diagnosis& diagnosis);
 std::vector<double> information(const Fabric& fabric, const Run& run);
 
 struct Score {
-  static constexpr std::array kBands{0.0, 6.0, 10.0, 16.0};  // nats, from
-  static constexpr std::array kBins{0.5, 0.7, 0.9, 0.99};    // stated probability, from
+  static constexpr std::array kBands{0.0, 6.0, 10.0, 16.0};     // nats, from
+  static constexpr std::array kBins{0.2, 0.5, 0.7, 0.9, 0.99};  // stated probability, from
   std::size_t seeds = 0;
   std::size_t faults = 0;
   std::size_t right = 0;
@@ -34,9 +34,9 @@ struct Score {
   std::size_t wrong_seeds = 0;
   std::array<std::size_t, 4> in_band{};
   std::array<std::size_t, 4> right_in_band{};
-  std::array<std::size_t, 4> in_bin{};
-  std::array<std::size_t, 4> true_in_bin{};
-  std::array<double, 4> stated_in_bin{};
+  std::array<std::size_t, 5> in_bin{};
+  std::array<std::size_t, 5> true_in_bin{};
+  std::array<double, 5> stated_in_bin{};
   std::size_t right_at_090 = 0;  // faults among what was stated with .9 and more, named or not
 
   /// `faults` by id, ascending, and the nats of each, or none.
