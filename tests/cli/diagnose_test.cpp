@@ -5,6 +5,7 @@
 
 #include "cli/commands.hpp"
 #include "tests/support/command.hpp"
+#include "tests/support/observation_text.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
 
@@ -17,19 +18,7 @@ const std::string kFabric = "fabric: a\nclos: {leaves: 2, spines: 2, hosts_per_l
 
 /// Every pair of hosts over each spine, both ways; leaf1->spine2 loses one packet in a hundred.
 std::string lines() {
-  std::string text;
-  for (int from = 1; from <= 4; ++from)
-    for (int to = 1; to <= 4; ++to)
-      for (int spine = 1; spine <= 2; ++spine) {
-        const int source = (from + 1) / 2;
-        const int target = (to + 1) / 2;
-        if (source == target) continue;
-        text += fmt::format(
-            "{{\"path\":[\"host{}->leaf{}\",\"leaf{}->spine{}\",\"spine{}->leaf{}\",\"leaf{}->host{}\"],"
-            "\"sent\":5000,\"lost\":{}}}\n",
-            from, source, source, spine, spine, target, target, to, source == 1 && spine == 2 ? 50 : 0);
-      }
-  return text;
+  return lines_of_two_leaves(5000, [](int leaf, int spine) { return leaf == 1 && spine == 2 ? 50 : 0; });
 }
 
 Outcome diagnosed(const std::string& text, const Arguments& more = {}) {

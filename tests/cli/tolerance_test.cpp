@@ -5,6 +5,7 @@
 
 #include "cli/commands.hpp"
 #include "tests/support/command.hpp"
+#include "tests/support/observation_text.hpp"
 #include "tests/support/scratch_file.hpp"
 
 namespace weft {
@@ -48,19 +49,7 @@ TEST(Tolerance, OfTheOptionWinsSettingBySetting) {
 /// Every path loses a packet in a thousand.
 Outcome diagnosed(std::string_view tolerate, const Arguments& more = {}) {
   const auto fabric = fabric_that_tolerates(tolerate);
-  std::string lines;
-  for (int from = 1; from <= 4; ++from)
-    for (int to = 1; to <= 4; ++to)
-      for (int spine = 1; spine <= 2; ++spine) {
-        const int source = (from + 1) / 2;
-        const int target = (to + 1) / 2;
-        if (source == target) continue;
-        lines += fmt::format(
-            "{{\"path\":[\"host{}->leaf{}\",\"leaf{}->spine{}\",\"spine{}->leaf{}\",\"leaf{}->host{}\"],"
-            "\"sent\":20000,\"lost\":20}}\n",
-            from, source, source, spine, spine, target, target, to);
-      }
-  const ScratchFile observations(lines);
+  const ScratchFile observations(lines_of_two_leaves(20000, [](int, int) { return 20; }));
   Arguments words{"--fabric", fabric.path(), "--observations", observations.path()};
   words.insert(words.end(), more.begin(), more.end());
   return call(diagnose_command, words);

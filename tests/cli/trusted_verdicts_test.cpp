@@ -227,7 +227,11 @@ TEST(TrustedVerdicts, WhatADeadCableEatsTellsNothingOfTheRest) {
 TEST(TrustedVerdicts, ASpineWithoutItsCoresIsNotTakenForItsLeafsCable) {
   const auto document = swept("{pods: 3, leaves: 1, spines: 2, cores: 4, hosts_per_leaf: 2}",
                               {"spine2--core3:down", "spine2--core4:down"}, 2);
-  for (const std::string& name : named(document)) EXPECT_EQ(name.find("leaf"), std::string::npos) << name;
+  const auto names = named(document);
+  EXPECT_TRUE(names.contains("down spine2--core3 from core3") &&
+              names.contains("down spine2--core4 from core4"))
+      << document;
+  for (const std::string& name : names) EXPECT_EQ(name.find("leaf"), std::string::npos) << name;
 }
 
 TEST(TrustedVerdicts, ADeadLeafIsNamedNotAHostOfIt) {
