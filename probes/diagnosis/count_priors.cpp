@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "probes/diagnosis/count_state.hpp"
 
@@ -104,6 +105,18 @@ void weigh_in_dead(const Fabric& fabric, const CountProblem& problem, std::span<
   }
 }
 
+bool has_three_hosts(const Fabric& fabric, const CountProblem& problem) {
+  std::set<NodeId> hosts;
+  for (const Suspect& suspect : problem.suspects) {
+    if (!suspect.is_channel()) continue;
+    for (const ChannelId channel : suspect.channels)
+      for (const NodeId end : {fabric.source_node(channel), fabric.target_node(channel)})
+        if (fabric.is_host(end)) hosts.insert(end);
+    if (hosts.size() >= 3) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void expect_other_directions(const CountProblem& problem, std::span<const ChannelId> dead,
@@ -153,6 +166,7 @@ CountPriors count_priors(const Fabric& fabric, const CountProblem& problem, Coun
   }
   priors.dead.assign(problem.suspects.size(), 0.0);
   relate(fabric, problem, priors);
+  priors.may_be_even = has_three_hosts(fabric, problem);
   const Cause cause = counted == Counted::loss ? Cause::loss : Cause::corruption;
   for (const ChannelEvidence& sign : signs)
     if (sign.cause == cause) weigh_in(problem, sign, priors);

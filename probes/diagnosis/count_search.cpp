@@ -333,7 +333,7 @@ CountResult search_counts(const CountProblem& problem, const CountPriors& priors
   const bool crowded = 20 * best->state().faults().size() > problem.suspects.size();
   const bool at_most = best->state().model().learned().mean > 0.9 * tolerated;
   if (problem.suspects.size() < kSmallProblem && problem.row_count() > 0) consider(false, true);
-  if (crowded || at_most) consider(true, false);
+  if ((crowded || at_most) && priors.may_be_even) consider(true, false);
   best->prefer_cables();
   CountState& state = best->state();
   auto alternatives = best->alternatives();

@@ -31,6 +31,8 @@ struct CountPriors {
     std::vector<Side> sides;
   };
   std::vector<Around> switches;
+  /// Three hosts at least: of two, nothing tells an even loss of all channels from one of a host's cable.
+  bool may_be_even = true;
 };
 /// Switch channels, host channels, nodes, sizes; then the bursts of these.
 inline constexpr std::size_t kSuspectKinds = 8;

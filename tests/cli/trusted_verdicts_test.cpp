@@ -253,5 +253,11 @@ TEST(TrustedVerdicts, ALoneHostsBadCableIsNotTakenForItsLeafs) {
   EXPECT_NE(document["hosts"].dump().find("would look alike"), std::string::npos) << document["hosts"];
 }
 
+TEST(TrustedVerdicts, OfTwoHostsNoEvenLossIsTold) {
+  const auto document = swept("{leaves: 2, spines: 8, hosts_per_leaf: 1}", {"host1--leaf1:loss=8%"}, 2);
+  EXPECT_TRUE(document["fabric_wide"].empty()) << document["fabric_wide"];
+  EXPECT_NE(document["sets"].dump().find("host1->leaf1"), std::string::npos) << document;
+}
+
 }  // namespace
 }  // namespace weft
