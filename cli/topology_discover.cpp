@@ -47,9 +47,13 @@ void print_remarks(const std::vector<std::string>& remarks, FILE* to) {
 
 void print_summary(const FoundFabric& found) {
   const Fabric& fabric = found.fabric.fabric;
-  fmt::print("fabric {}: {} hosts with {} ports, {} leaves, {} spines, {} cores, {} links\n", fabric.name(),
+  std::string above;  // trees of more than three levels
+  for (const Tier tier : kTiers)
+    if (const unsigned count = count_tier(fabric, tier); tier > Tier::core && count > 0)
+      above += fmt::format(", {} of {}", count, to_string(tier));
+  fmt::print("fabric {}: {} hosts with {} ports, {} leaves, {} spines, {} cores{}, {} links\n", fabric.name(),
              fabric.hosts().size(), fabric.nics().size(), count_tier(fabric, Tier::leaf),
-             count_tier(fabric, Tier::spine), count_tier(fabric, Tier::core), fabric.link_count());
+             count_tier(fabric, Tier::spine), count_tier(fabric, Tier::core), above, fabric.link_count());
   for (const auto& [shape, count] : shapes(found.fabric)) fmt::print("  {} at {}\n", count, shape);
   for (const auto& node : found.fabric.inventory.aggregation_nodes)
     fmt::print("  aggregation node 0x{:x}\n", node.guid.value());

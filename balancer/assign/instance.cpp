@@ -69,22 +69,19 @@ class InstanceMaker {
     return at->second;
   }
 
-  /// Where some cable joins two switches of one tier, paths up and down three tiers are not all that there
-  /// are.
+  /// Paths up and down three tiers are all that there are in a tree of three levels alone.
   std::string_view why_not_connected() const {
-    std::set<Tier> joined;
-    for (const Link& link : fabric_.links()) {
+    const auto same_tier = [this](const Link& link) {
       const Node& a = fabric_.node(fabric_.port(link.a).node);
       const Node& b = fabric_.node(fabric_.port(link.b).node);
-      if (a.kind == NodeKind::switch_ && b.kind == NodeKind::switch_ && a.tier == b.tier)
-        joined.insert(a.tier);
-    }
-    if (joined.empty()) return "the fabric is cut between them";
-    if (joined == std::set{Tier::core})
-      return "switches above the spines are cabled to each other: a tree of more than three levels is not "
-             "supported";
-    return "switches of one tier are cabled to each other (a torus, a Dragonfly?): that shape is not "
-           "supported, only trees are";
+      return a.kind == NodeKind::switch_ && b.kind == NodeKind::switch_ && a.tier == b.tier;
+    };
+    if (std::ranges::any_of(fabric_.links(), same_tier))
+      return "switches of one tier are cabled to each other (a torus, a Dragonfly?): that shape is not "
+             "supported, only trees are";
+    if (std::ranges::any_of(fabric_.nodes(), [](const Node& node) { return node.tier > Tier::core; }))
+      return "the fabric is a tree of more than three levels, which is not supported";
+    return "the fabric is cut between them";
   }
 
   Result<std::uint32_t> by_nics(const Flow& flow, LeafId from, LeafId to) {

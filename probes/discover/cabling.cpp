@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "topology/model/tree_levels.hpp"
-
 namespace weft {
 namespace {
 
@@ -141,19 +139,18 @@ class Comparison {
 
   /// One line a model, however many have it. Of nodes that only their neighbours tell no model is known.
   void compare_models() {
-    const auto levels = tree_levels(found_.fabric);                        // a tier ends at three
-    std::map<unsigned, std::map<Model, std::vector<std::string>>> models;  // by level
+    std::map<Tier, std::map<Model, std::vector<std::string>>> models;
     for (std::uint32_t n = 0; n < found_.fabric.node_count(); ++n) {
       const IbNode& about = found_.inventory.nodes[n];
       if (about.vendor == 0 && about.device == 0) continue;
-      models[levels[n]][{about.vendor, about.device, about.revision}].push_back(
-          found_.fabric.name_of(NodeId(n)));
+      const Node& node = found_.fabric.node(NodeId(n));
+      models[node.tier][{about.vendor, about.device, about.revision}].push_back(node.name);
     }
     const auto name = [](const Model& model) {
       return fmt::format("vendor 0x{:x} device 0x{:x} revision 0x{:x}", std::get<0>(model),
                          std::get<1>(model), std::get<2>(model));
     };
-    for (auto& [level, kinds] : models) {
+    for (auto& [tier, kinds] : models) {
       const auto most = std::max_element(kinds.begin(), kinds.end(), [](const auto& a, const auto& b) {
         return a.second.size() < b.second.size();
       });

@@ -22,7 +22,6 @@ using namespace std::string_view_literals;
 constexpr std::array kNodeKeys{"name"sv, "kind"sv,  "tier"sv,       "pod"sv,  "plane"sv,
                                "guid"sv, "ports"sv, "port_guids"sv, "guest"sv};
 constexpr std::array kLinkKeys{"a"sv, "b"sv, "rate"sv};
-constexpr std::array kTiers{Tier::host, Tier::leaf, Tier::spine, Tier::core};
 
 struct NodeEntry {
   YamlView where;
@@ -54,7 +53,8 @@ Result<NodeKind> yaml_node_kind(YamlView value, std::string_view key) {
 Result<Tier> yaml_tier(YamlView value, std::string_view key) {
   for (const Tier tier : kTiers)
     if (value.text() == to_string(tier)) return tier;
-  return value.error("{}: expected host, leaf, spine or core, found {}", key, value.described());
+  return value.error("{}: expected host, leaf, spine, core, tier4, tier5 or tier6, found {}", key,
+                     value.described());
 }
 
 Result<Guid> yaml_guid(YamlView value, std::string_view key) {
@@ -213,7 +213,7 @@ class ExplicitReader {
     return entry;
   }
 
-  /// A switch next to hosts is a leaf, the next a spine, all beyond are core.
+  /// A switch next to hosts is a leaf, the next a spine, then core, tier4 and on.
   Result<void> fill_tiers() {
     CabledNodes nodes{std::vector<bool>(nodes_.size()),
                       std::vector<std::vector<std::uint32_t>>(nodes_.size())};
@@ -225,8 +225,7 @@ class ExplicitReader {
     }
     const auto levels = tree_levels(nodes);
     for (std::uint32_t n = 0; n < nodes_.size(); ++n)
-      if (!nodes_[n].has_tier && levels[n] > 0)
-        nodes_[n].node.tier = kTiers[std::min<std::size_t>(levels[n], kTiers.size() - 1)];
+      if (!nodes_[n].has_tier && levels[n] > 0) nodes_[n].node.tier = tier_of_level(levels[n]);
     return {};
   }
 

@@ -23,7 +23,7 @@ Result<void> check_lab_fits(const Fabric& fabric, const LabSettings& settings, K
     return fail(ErrorKind::not_supported, "fabric '{}' is InfiniBand: this lab is made of Ethernet only",
                 fabric.name());
   const bool three_tiers =
-      std::ranges::any_of(fabric.nodes(), [](const Node& node) { return node.tier == Tier::core; });
+      std::ranges::any_of(fabric.nodes(), [](const Node& node) { return node.tier >= Tier::core; });
   if (three_tiers && !kernel.has_hash_seed)
     return fail(
         ErrorKind::not_supported,

@@ -28,7 +28,7 @@ json to_json(const Node& node) {
 
 Result<Node> node_from(const json& in) {
   const int tier = in.at("tier").get<int>();
-  if (tier < static_cast<int>(Tier::host) || tier > static_cast<int>(Tier::core))
+  if (tier < static_cast<int>(Tier::host) || tier > static_cast<int>(kTiers.back()))
     return fail(ErrorKind::invalid_input, "a node of tier {}", tier);
   Node node{.name = in.at("name"),
             .kind = in.at("host").get<bool>() ? NodeKind::host : NodeKind::switch_,

@@ -153,6 +153,12 @@ std::string_view to_string(Tier tier) {
       return "spine";
     case Tier::core:
       return "core";
+    case Tier::tier4:
+      return "tier4";
+    case Tier::tier5:
+      return "tier5";
+    case Tier::tier6:
+      return "tier6";
   }
   return "";
 }

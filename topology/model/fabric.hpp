@@ -3,6 +3,8 @@
 // port a of link l, channel 2*l+1 leaves port b. A NIC is a port of a host.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -19,7 +21,13 @@ namespace weft {
 
 enum class FabricKind { roce, infiniband };
 enum class NodeKind { host, switch_ };
-enum class Tier : std::uint8_t { host = 0, leaf = 1, spine = 2, core = 3 };
+/// How far a node stands above the hosts. Trees of more than three levels of switches go on past `core`: the
+/// enumerators stand for their number.
+enum class Tier : std::uint8_t { host = 0, leaf = 1, spine = 2, core = 3, tier4 = 4, tier5 = 5, tier6 = 6 };
+constexpr std::array kTiers{Tier::host,  Tier::leaf,  Tier::spine, Tier::core,
+                            Tier::tier4, Tier::tier5, Tier::tier6};
+/// The tier of a switch that many levels above the hosts; what is beyond the last counts as that.
+constexpr Tier tier_of_level(std::size_t level) { return kTiers[std::min(level, kTiers.size() - 1)]; }
 
 struct Node {
   std::string name;
@@ -125,6 +133,6 @@ class Fabric {
 };
 
 std::string_view to_string(FabricKind kind);  // roce | infiniband
-std::string_view to_string(Tier tier);        // host | leaf | spine | core
+std::string_view to_string(Tier tier);        // host | leaf | spine | core | tier4 | tier5 | tier6
 
 }  // namespace weft

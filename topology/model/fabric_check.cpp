@@ -103,7 +103,7 @@ void note_narrow_switches(const Fabric& fabric, Tier tier, std::size_t most, std
 
 FabricSummary summarise(const Fabric& fabric) {
   FabricSummary summary{.nics = fabric.nics().size()};
-  for (const Tier tier : {Tier::host, Tier::leaf, Tier::spine, Tier::core})
+  for (const Tier tier : kTiers)
     if (const auto count = std::ranges::count(fabric.nodes(), tier, &Node::tier))
       summary.nodes.push_back({std::string(to_string(tier)), static_cast<std::size_t>(count)});
   std::map<std::tuple<Tier, Tier, Bandwidth>, std::size_t> sorts;
@@ -124,8 +124,8 @@ std::vector<std::string> oddities(const Fabric& fabric, std::size_t most) {
   if (fabric.nics().size() < 2) all.push_back("fewer than two NICs with a cable: there is nothing to test");
   note_separate_parts(fabric, most, all);
   note_bare_nodes(fabric, most, all);
-  note_narrow_switches(fabric, Tier::leaf, most, all);
-  note_narrow_switches(fabric, Tier::spine, most, all);
+  for (const Tier tier : kTiers)
+    if (tier != Tier::host) note_narrow_switches(fabric, tier, most, all);
   return all;
 }
 

@@ -56,7 +56,9 @@ class Assembly {
     levels_ = tree_levels(nodes);
   }
 
-  unsigned tier(std::size_t i) const { return node(i).is_switch ? std::clamp(levels_[i], 1U, 3U) : 0; }
+  Tier tier(std::size_t i) const {
+    return node(i).is_switch ? tier_of_level(std::max(levels_[i], 1U)) : Tier::host;
+  }
 
   void add_nodes() {
     order_.resize(subnet_.nodes.size());
@@ -97,7 +99,7 @@ class Assembly {
       id_of_[i] = builder_
                       .add_node({.name = names_[i],
                                  .kind = node(i).is_switch ? NodeKind::switch_ : NodeKind::host,
-                                 .tier = static_cast<Tier>(tier(i)),
+                                 .tier = tier(i),
                                  .guid = node(i).guid})
                       .value();
       inventory_.nodes.push_back(node(i).about);

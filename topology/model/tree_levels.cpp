@@ -49,17 +49,4 @@ std::vector<unsigned> tree_levels(const CabledNodes& nodes) {
   return level;
 }
 
-std::vector<unsigned> tree_levels(const Fabric& fabric) {
-  CabledNodes nodes{std::vector<bool>(fabric.node_count()),
-                    std::vector<std::vector<std::uint32_t>>(fabric.node_count())};
-  for (std::uint32_t n = 0; n < fabric.node_count(); ++n) nodes.is_host[n] = fabric.is_host(NodeId(n));
-  for (const Link& link : fabric.links()) {
-    const auto a = fabric.port(link.a).node.value();
-    const auto b = fabric.port(link.b).node.value();
-    nodes.neighbours[a].push_back(b);
-    nodes.neighbours[b].push_back(a);
-  }
-  return tree_levels(nodes);
-}
-
 }  // namespace weft

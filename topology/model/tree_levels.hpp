@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "topology/model/fabric.hpp"
-
 namespace weft {
 
 /// A graph by the numbers of its nodes: cables, each named at both ends, several between two nodes as often.
@@ -17,6 +15,5 @@ struct CabledNodes {
 
 /// By node; 0: a host, or no host is near.
 std::vector<unsigned> tree_levels(const CabledNodes& nodes);
-std::vector<unsigned> tree_levels(const Fabric& fabric);
 
 }  // namespace weft

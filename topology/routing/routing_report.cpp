@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bitset>
 
-#include "topology/model/tree_levels.hpp"
-
 namespace weft {
 namespace {
 
@@ -25,7 +23,8 @@ class Analysis {
     waits_for_.resize(fabric_.channel_count());
     for (const PortId nic : fabric_.nics())
       if (const auto leaf = leaf_of(nic)) ++own_[*leaf];
-    level_ = find_levels();
+    for (std::size_t s = 0; s < tables_.switch_count(); ++s)
+      tier_.push_back(fabric_.node(tables_.switch_at(s)).tier);
   }
 
   RoutingReport run() {
@@ -46,14 +45,6 @@ class Analysis {
   std::optional<std::size_t> leaf_of(PortId nic) const {
     const auto out = fabric_.channel_from(nic);
     return out ? tables_.index_of(fabric_.target_node(*out)) : std::nullopt;
-  }
-  /// By index of switch. A Fabric's tiers end with the core, trees need not.
-  std::vector<unsigned> find_levels() const {
-    const auto of_nodes = tree_levels(fabric_);
-    std::vector<unsigned> levels;
-    for (std::size_t s = 0; s < tables_.switch_count(); ++s)
-      levels.push_back(of_nodes[tables_.switch_at(s).value()]);
-    return levels;
   }
 
   /// Hops from every switch to the NIC, by the cables alone. The same for all NICs of a leaf.
@@ -131,7 +122,7 @@ class Analysis {
         climbs_[at] = false;
         continue;
       }
-      const auto up = level_[static_cast<std::size_t>(to)] > level_[at];
+      const auto up = tier_[static_cast<std::size_t>(to)] > tier_[at];
       const bool later = climbs_[static_cast<std::size_t>(to)];
       if (!up && later && weight_[at] > 0) report_.up_down = false;
       climbs_[at] = up || later;
@@ -183,12 +174,12 @@ class Analysis {
   }
 
   void rank_top_tier() {
-    unsigned top = 0;
-    for (std::size_t s = 0; s < tables_.switch_count(); ++s) top = std::max(top, level_[s]);
+    Tier top = Tier::host;
+    for (std::size_t s = 0; s < tables_.switch_count(); ++s) top = std::max(top, tier_[s]);
     std::uint64_t sum = 0;
     std::uint64_t most = 0;
     for (std::size_t s = 0; s < tables_.switch_count(); ++s) {
-      if (level_[s] != top) continue;
+      if (tier_[s] != top) continue;
       std::uint64_t through = 0;
       for (const PortId port : fabric_.ports_of(tables_.switch_at(s)))
         if (const auto in = fabric_.channel_into(port)) through += report_.load[in->value()];
@@ -225,7 +216,7 @@ class Analysis {
   const ForwardingTables& tables_;
   RoutingReport report_;
   std::vector<std::uint64_t> own_;     // NICs at each switch
-  std::vector<unsigned> level_;        // of each switch; 0: no host is near
+  std::vector<Tier> tier_;             // of each switch
   std::vector<std::uint64_t> weight_;  // NICs whose route to the LID at hand passes each switch
   std::vector<unsigned> degree_;
   std::vector<bool> climbs_;  // the route from this switch on goes up somewhere

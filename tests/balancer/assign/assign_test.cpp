@@ -195,8 +195,8 @@ TEST(Assign, OfAShapeThatIsNotSupportedIsSaidWhichAndNotThatItIsCut) {
   using enum Tier;
   EXPECT_EQ(why(row_of({leaf, spine, core, spine, leaf})), "");
   EXPECT_THAT(why(row_of({leaf, leaf, leaf})), ::testing::HasSubstr("a torus, a Dragonfly"));
-  EXPECT_THAT(why(row_of({leaf, spine, core, core, core, spine, leaf})),
-              ::testing::HasSubstr("a tree of more than three levels is not supported"));
+  EXPECT_THAT(why(row_of({leaf, spine, core, tier4, core, spine, leaf})),
+              ::testing::HasSubstr("a tree of more than three levels, which is not supported"));
 }
 
 TEST(Assign, AHostWhoseCableIsToBeAvoidedIsNamed) {

@@ -31,7 +31,16 @@ Fabric made_of(const std::vector<unsigned>& hosts, const std::vector<std::pair<i
 }
 
 std::vector<unsigned> levels_of(const Fabric& fabric, std::size_t switches) {
-  auto levels = tree_levels(fabric);
+  CabledNodes nodes{std::vector<bool>(fabric.node_count()),
+                    std::vector<std::vector<std::uint32_t>>(fabric.node_count())};
+  for (std::uint32_t n = 0; n < fabric.node_count(); ++n) nodes.is_host[n] = fabric.is_host(NodeId(n));
+  for (const Link& link : fabric.links()) {
+    const auto a = fabric.port(link.a).node.value();
+    const auto b = fabric.port(link.b).node.value();
+    nodes.neighbours[a].push_back(b);
+    nodes.neighbours[b].push_back(a);
+  }
+  auto levels = tree_levels(nodes);
   levels.resize(switches);
   return levels;
 }
@@ -57,28 +66,38 @@ TEST(TreeLevels, SwitchesOfATorusAreAllLeaves) {
   EXPECT_EQ(levels_of(made_of({4, 4, 4, 4}, {{0, 1}, {1, 2}, {2, 3}, {3, 0}}), 4), (Levels{1, 1, 1, 1}));
 }
 
-TEST(TreeLevels, AreTheTiersOfADumpAndOfAFile) {
-  const auto fabric = made_of({8, 8, 1, 0}, kTwoByTwo);
-  const auto dumped =
-      build_infiniband_fabric(
-          parse_ibnetdiscover(write_ibnetdiscover(fabric, design_inventory(fabric))).value(), "dump")
-          .value()
-          .fabric;
-  std::string text = "nodes:\n";
+/// The fabric as a dump, and as a file that names no tiers, reads it.
+std::vector<Fabric> read_back(const Fabric& fabric) {
+  std::string text = "fabric: t\nkind: infiniband\nnodes:\n";
   for (const Node& node : fabric.nodes())
     text += fmt::format("  - {{name: {}, kind: {}}}\n", node.name,
                         node.kind == NodeKind::host ? "host" : "switch");
   text += "links:\n";
-  for (std::uint32_t l = 0; l < fabric.link_count(); ++l) {
-    const auto name = [&](PortId port) { return fabric.name_of(fabric.port(port).node); };
-    text +=
-        fmt::format("  - {{a: {}, b: {}}}\n", name(fabric.link(LinkId(l)).a), name(fabric.link(LinkId(l)).b));
-  }
-  const auto file = parse_fabric_file("fabric: t\nkind: infiniband\n" + text, "t");
-  ASSERT_TRUE(file) << file.error().message;
-  for (const Fabric& read : {dumped, file->fabric}) {
+  for (const Link& link : fabric.links())
+    text += fmt::format("  - {{a: {}, b: {}}}\n", fabric.name_of(fabric.port(link.a).node),
+                        fabric.name_of(fabric.port(link.b).node));
+  const auto dump = parse_ibnetdiscover(write_ibnetdiscover(fabric, design_inventory(fabric)));
+  return {build_infiniband_fabric(dump.value(), "dump").value().fabric,
+          parse_fabric_file(text, "t").value().fabric};
+}
+
+TEST(TreeLevels, AreTheTiersOfADumpAndOfAFile) {
+  for (const Fabric& read : read_back(made_of({8, 8, 1, 0}, kTwoByTwo))) {
     EXPECT_EQ(read.node(*read.find_node("sw2")).tier, Tier::spine);
     EXPECT_EQ(read.node(*read.find_node("sw0")).tier, Tier::leaf);
+  }
+}
+
+TEST(TreeLevels, OfATallTreeAreTiersThatTheFileNames) {
+  const auto tall =
+      made_of({2, 2, 0, 0, 0, 0, 0, 0}, {{0, 2}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}});
+  for (const Fabric& read : read_back(tall)) {
+    EXPECT_EQ(read.node(*read.find_node("sw4")).tier, Tier::tier4);
+    EXPECT_EQ(read.node(*read.find_node("sw6")).tier, Tier::tier6);
+    EXPECT_EQ(read.node(*read.find_node("sw7")).tier, Tier::tier6) << "the last has no end";
+    const auto again = parse_fabric_file(write_fabric_file(read), "t");
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(again->fabric.node(*read.find_node("sw5")).tier, Tier::tier5);
   }
 }
 

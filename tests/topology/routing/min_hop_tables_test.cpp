@@ -57,8 +57,7 @@ TEST(MinHopTables, TheLidsOfANicTakeAsManyPathsAsThereAre) {
   EXPECT_EQ(paths_between(few, fill_min_hop(few), "host1", "host5"), 3u);
 }
 
-/// Switches in a tree of so many levels, two of the level below under each; hosts at the lowest. Tiers as a
-/// Fabric has them end with the core.
+/// Switches in a tree of so many levels, two of the level below under each; hosts at the lowest.
 Fabric tree(int levels) {
   FabricBuilder builder("tree", FabricKind::infiniband);
   std::vector<NodeId> below;
@@ -73,7 +72,7 @@ Fabric tree(int levels) {
     for (std::size_t i = 0; i < below.size(); i += per_switch) {
       these.push_back(builder
                           .add_node({.name = fmt::format("s{}-{}", level, i),
-                                     .tier = static_cast<Tier>(std::min(level, 3))})
+                                     .tier = tier_of_level(static_cast<std::size_t>(level))})
                           .value());
       for (std::size_t k = 0; k < per_switch; ++k)
         builder.connect(below[i + k], these.back(), Bandwidth::gbit(200));
