@@ -52,14 +52,14 @@ Result<AgentWords> read_words(const po::variables_map& values) {
       if (!nic) return pass_on(nic);
       words.nics.push_back(*nic);
     }
-  const auto& engine = words.manner.engine = values["engine"].as<std::string>();
+  const auto& engine = words.agent_options.engine = values["engine"].as<std::string>();
   words.shares_machine = values.count("shared-machine") != 0;
   if (engine != "raw" && engine != "verbs" && engine != "umad" && engine != "ibsim")
     return fail(ErrorKind::usage, "--engine {}: expected raw, verbs, umad or ibsim", engine);
   if (words.nics.empty())
     return fail(ErrorKind::usage, "--nic is missing: name at least one ADDRESS or INTERFACE=ADDRESS");
   words.token_on_stdin = values.count("token-stdin") != 0;
-  if (const auto read = read_agent_manner(values, words.manner); !read) return pass_on(read);
+  if (const auto read = read_agent_options(values, words.agent_options); !read) return pass_on(read);
   return words;
 }
 
@@ -83,7 +83,7 @@ void trust_no_authority() {
 
 /// What the coordinator is to know of this host; it is of use, but nothing depends on it.
 std::optional<HostInventory> inventory_of(const AgentWords& words) {
-  if (words.manner.engine == "ibsim") return std::nullopt;  // its adapters are not this machine's
+  if (words.agent_options.engine == "ibsim") return std::nullopt;  // its adapters are not this machine's
   HostSource source{.shares_machine = words.shares_machine};
   for (const NicReport& nic : words.nics) source.serves.push_back(nic.interface);
   auto inventory = read_host(source);
@@ -92,17 +92,19 @@ std::optional<HostInventory> inventory_of(const AgentWords& words) {
 
 MemoryOfNic memory_for(const AgentWords& words, const BufferFactory& of_host,
                        const std::optional<HostInventory>& inventory) {
-  if (words.manner.memory == kGpuMemory) return gpu_memory(inventory, cuda_module_file());
+  if (words.agent_options.memory == kGpuMemory) return gpu_memory(inventory, cuda_module_file());
   return [of_host](const std::string&) -> Result<FlowMemory> { return FlowMemory{of_host, {}}; };
 }
 
 OpenEngines engines_for(const AgentWords& words, const AgentParts& parts, const ChosenClass& packets,
                         const std::optional<HostInventory>& inventory) {
-  const AgentManner& manner = words.manner;
-  if (manner.engine == "raw") return raw_engines(words.nics, packets);
-  if (manner.engine != "verbs") return umad_engines(words.nics, manner.engine == "ibsim", parts.open_mads);
+  const AgentOptions& agent_options = words.agent_options;
+  if (agent_options.engine == "raw") return raw_engines(words.nics, packets);
+  if (agent_options.engine != "verbs")
+    return umad_engines(words.nics, agent_options.engine == "ibsim", parts.open_mads);
   return verbs_engines(words.nics, memory_for(words, parts.memory, inventory),
-                       {packets, manner.probes, manner.exchange == kByAddress}, parts.open_verbs);
+                       {packets, agent_options.probes, agent_options.exchange == kByAddress},
+                       parts.open_verbs);
 }
 
 Result<void> serve(const AgentWords& words, const AgentParts& parts, std::stop_token stop) {
@@ -110,10 +112,10 @@ Result<void> serve(const AgentWords& words, const AgentParts& parts, std::stop_t
   if (std::holds_alternative<BusLogin>(credential)) trust_no_authority();
   const auto bus = connect_nats({words.server, credential}, words.run, words.host);
   if (!bus) return pass_on(bus);
-  const Hello hello{words.host, std::string(tool_version()), words.manner.engine, words.nics,
+  const Hello hello{words.host, std::string(tool_version()), words.agent_options.engine, words.nics,
                     inventory_of(words)};
   const auto packets =
-      choose_packet_class(words.manner.packets, [](const char* name) { return std::getenv(name); });
+      choose_packet_class(words.agent_options.packets, [](const char* name) { return std::getenv(name); });
   if (!packets) return pass_on(packets);
   const auto engines = engines_for(words, parts, *packets, hello.inventory);
   return run_agent(**bus, hello, near_nics(engines, hello.inventory), std::move(stop));
@@ -127,7 +129,7 @@ std::vector<std::string> agent_arguments(const AgentWords& words) {
       "--host", words.host};
   if (words.token_on_stdin) arguments.push_back("--token-stdin");
   if (words.shares_machine) arguments.push_back("--shared-machine");
-  std::ranges::move(agent_manner_words(words.manner), std::back_inserter(arguments));
+  std::ranges::move(agent_option_words(words.agent_options), std::back_inserter(arguments));
   for (const NicReport& nic : words.nics) {
     arguments.push_back("--nic");
     const auto address = to_string(nic.address);
@@ -155,7 +157,7 @@ int run_agent_command(const Arguments& arguments, const AgentParts& parts) {
       "token-stdin",
       "read the server's credential from the first line of the input (else from WEFT_BUS_TOKEN)")(
       "shared-machine", "other hosts are this same machine (a lab): tell of the NICs alone");
-  add_agent_manner_options(parser.options());
+  add_agent_options(parser.options());
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (parser.help_was_asked(*values)) return kExitHealthy;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/agent_manner.hpp"
+#include "cli/agent_options.hpp"
 #include "cli/compose.hpp"
 #include "probes/session/messages.hpp"
 
@@ -20,7 +20,7 @@ struct AgentWords {
   std::vector<NicReport> nics;
   bool token_on_stdin = true;   // else in kBusTokenVariable
   bool shares_machine = false;  // with other hosts: a lab
-  AgentManner manner = {};
+  AgentOptions agent_options = {};
 };
 
 std::vector<std::string> agent_arguments(const AgentWords& words);

@@ -65,7 +65,7 @@ Result<AgentSite> lab_site(const Lab& lab, const std::vector<NodeId>& hosts) {
   }
   // Their RDMA devices take what raw probes are answered by.
   if (std::ranges::all_of(site.hosts, [&](const AgentHost& host) { return lab.is_guest(host.host); }))
-    site.manner.engine = "verbs";
+    site.agent_options.engine = "verbs";
   site.launch = [&lab](const AgentHost& where, ChildSpec agent) {
     if (lab.is_guest(where.host)) agent.argv[0] = "weft";  // as its own files have it
     return spawn_in(lab, where.host, std::move(agent));

@@ -6,7 +6,7 @@
 
 #include "cli/agents.hpp"
 #include "cli/nats_server.hpp"
-#include "topology/lab/lab.hpp"
+#include "topology/lab/netns/lab.hpp"
 
 namespace weft {
 

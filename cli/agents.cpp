@@ -15,13 +15,13 @@ constexpr const char* kSelf = "/proc/self/exe";  // also after the file was repl
 /// Longer than an agent needs that was told to stop: it looks twenty times a second.
 constexpr auto kSignOff = std::chrono::seconds(2);
 constexpr auto kTermination = std::chrono::seconds(1);
-constexpr std::size_t kLongestLine = 300;
+constexpr std::size_t kMaxLineLength = 300;
 
 AgentWords words_of(const Fabric& fabric, const AgentHost& host, const std::string& url, RunId run,
                     const AgentSite& site) {
   AgentWords words{url, run, agent_name(fabric, host), {}};
   words.shares_machine = site.one_machine;
-  words.manner = site.manner;
+  words.agent_options = site.agent_options;
   for (const AgentNic& nic : host.nics) words.nics.push_back(nic.report);
   return words;
 }
@@ -123,7 +123,7 @@ std::string Agents::last_words_of(const std::string& host) const {
   std::string last;
   for (std::string line; std::getline(log, line);) {
     while (!line.empty() && static_cast<unsigned char>(line.back()) <= ' ') line.pop_back();
-    if (!line.empty()) last = line.substr(0, kLongestLine);
+    if (!line.empty()) last = line.substr(0, kMaxLineLength);
   }
   return outside_text(last);
 }

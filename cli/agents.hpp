@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "cli/agent_manner.hpp"
-#include "cli/scratch_directory.hpp"
+#include "cli/agent_options.hpp"
 #include "collectors/bus/nats_bus.hpp"
 #include "probes/session/coordinator_loop.hpp"
-#include "topology/lab/child_process.hpp"
+#include "topology/os/child_process.hpp"
+#include "topology/os/scratch_directory.hpp"
 
 namespace weft {
 
@@ -35,7 +35,7 @@ struct AgentSite {
   Launcher launch;
   std::string program;       // weft, as the hosts know it
   bool one_machine = false;  // all hosts are this machine: a lab
-  AgentManner manner = {};
+  AgentOptions agent_options = {};
 };
 
 /// The path of this very program, for hosts that have the same files.

@@ -12,7 +12,7 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kRowsForPeople = 64;
-constexpr std::size_t kMostUnassignedShown = 10;
+constexpr std::size_t kMaxUnassignedShown = 10;
 constexpr double kTiny = 1e-9;
 
 std::string size_of(double bytes) { return to_string(Bytes(static_cast<std::int64_t>(bytes + 0.5))); }
@@ -105,7 +105,7 @@ std::size_t print_unassigned(const AskedDemand& asked, const Assignment& assignm
   for (const RefusedFlow& line : asked.refused) all.push_back({line.flow, line.why});
   for (const PhaseAssignment& phase : assignment.phases)
     all.insert(all.end(), phase.unassigned.begin(), phase.unassigned.end());
-  const auto shown = std::min(all.size(), kMostUnassignedShown);
+  const auto shown = std::min(all.size(), kMaxUnassignedShown);
   for (std::size_t i = 0; i < shown; ++i)
     print_stderr("weft: not assigned: {}: {}\n", all[i].flow, all[i].why);
   if (all.size() > shown)

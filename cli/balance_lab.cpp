@@ -10,23 +10,23 @@
 #include "cli/lab_place.hpp"
 #include "cli/sweep_answer.hpp"
 #include "cli/trial_answer.hpp"
-#include "probes/wire/probe_frame.hpp"
-#include "topology/lab/lab_control.hpp"
-#include "topology/lab/lab_counters.hpp"
+#include "probes/packet/probe_frame.hpp"
+#include "topology/lab/netns/lab_control.hpp"
+#include "topology/lab/netns/lab_counters.hpp"
 
 namespace weft {
 namespace {
 
-constexpr std::uint32_t kMostLabels = 16384;  // the dynamic ports that RoCE uses
-constexpr std::uint32_t kMostRepeats = 100;
+constexpr std::uint32_t kMaxLabels = 16384;  // the dynamic ports that RoCE uses
+constexpr std::uint32_t kMaxRepeats = 100;
 /// A flow of --run unless --bytes says otherwise: a second at a lab's 50 Mbit/s.
 constexpr Bytes kRunBytes(6'000'000);
 /// A sending that the fluid model takes to be longer than this is refused: it was meant for a real fabric.
-constexpr double kLongestSending = 120;
+constexpr double kMaxSending = 120;
 /// Packets of 4 KB are what a lab on two cores carries at 50 Mbit/s a link. On slower links they are smaller,
 /// so that each takes the same time, on faster ones more of them are on their way.
-constexpr Bytes kLargestPacket(4096);
-constexpr Bytes kSmallestPacket(512);
+constexpr Bytes kMaxPacketBytes(4096);
+constexpr Bytes kMinPacket(512);
 constexpr double kPacketSeconds = 0.00066;
 /// Of one NIC, on their way: 5 ms. Four hops of such packets take 2.7 ms, so one QP alone fills its path, and
 /// four of them on one link still fit the lab's queue of 20 ms.
@@ -43,8 +43,8 @@ struct RunWords {
 Result<RunWords> read_run_words(const Fabric& fabric, const po::variables_map& values) {
   RunWords words;
   words.labels = values["labels"].as<std::uint32_t>();
-  if (words.labels < 1 || words.labels > kMostLabels)
-    return fail(ErrorKind::usage, "--labels {}: expected 1 to {}", words.labels, kMostLabels);
+  if (words.labels < 1 || words.labels > kMaxLabels)
+    return fail(ErrorKind::usage, "--labels {}: expected 1 to {}", words.labels, kMaxLabels);
   for (const char* name : {"paths", "previous", "weighted", "predict", "place"})
     if (values.count(name)) return fail(ErrorKind::usage, "--{} goes with --fabric, not with --lab", name);
   if (!values.count("run")) {
@@ -52,8 +52,8 @@ Result<RunWords> read_run_words(const Fabric& fabric, const po::variables_map& v
     return words;
   }
   words.repeats = values["repeat"].as<std::uint32_t>();
-  if (words.repeats < 1 || words.repeats > kMostRepeats)
-    return fail(ErrorKind::usage, "--repeat {}: expected 1 to {}", words.repeats, kMostRepeats);
+  if (words.repeats < 1 || words.repeats > kMaxRepeats)
+    return fail(ErrorKind::usage, "--repeat {}: expected 1 to {}", words.repeats, kMaxRepeats);
   if (const auto name = text_option(values, "fail")) {
     const auto link = fabric.find_link(*name);
     if (!link) return fail(ErrorKind::usage, "--fail: {}", link.error().message);
@@ -68,10 +68,9 @@ TransferSettings transfer_settings(const Lab& lab, const Fabric& fabric, double 
   double slowest = 400e9;
   for (const Link& link : fabric.links()) slowest = std::min(slowest, link.rate.bits_per_second());
   const auto bytes_in = [&](double seconds) { return static_cast<std::int64_t>(slowest / 8 * seconds); };
-  const Bytes largest = std::min(kLargestPacket, lab.settings().mtu);
+  const Bytes largest = std::min(kMaxPacketBytes, lab.settings().mtu);
   TransferSettings settings;
-  settings.size =
-      Bytes(std::clamp(bytes_in(kPacketSeconds), kSmallestPacket.count(), largest.count()) / 4 * 4);
+  settings.size = Bytes(std::clamp(bytes_in(kPacketSeconds), kMinPacket.count(), largest.count()) / 4 * 4);
   settings.window = static_cast<std::uint32_t>(
       std::clamp<std::int64_t>(bytes_in(kWindowSeconds) / settings.size.count(), 8, 1024));
   // Random labels may put everything on one link.
@@ -125,7 +124,7 @@ double least_seconds(const Fabric& fabric, const Demand& demand) {
 Result<TrialOptions> trial_options(const Lab& lab, const Fabric& fabric, const BalanceOptions& options,
                                    const RunWords& words) {
   const double least = least_seconds(fabric, options.asked.demand);
-  if (words.repeats > 0 && least > kLongestSending)
+  if (words.repeats > 0 && least > kMaxSending)
     return fail(ErrorKind::usage, "sending this once takes {:.0f} s at the lab's rates: give fewer --bytes",
                 least);
   const TransferSettings transfer = transfer_settings(lab, fabric, least);

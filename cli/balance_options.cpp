@@ -14,10 +14,10 @@
 namespace weft {
 namespace {
 
-constexpr Bytes kLargestPathMap(4'000'000'000);
-constexpr Bytes kLargestAssignment(4'000'000'000);
-constexpr Bytes kLargestBlacklist(100'000'000);
-constexpr Bytes kLargestDiagnosis(1'000'000'000);
+constexpr Bytes kMaxPathMapBytes(4'000'000'000);
+constexpr Bytes kMaxAssignmentBytes(4'000'000'000);
+constexpr Bytes kMaxBlacklistBytes(100'000'000);
+constexpr Bytes kMaxDiagnosisBytes(1'000'000'000);
 /// The linear programme is solved up to this size: below a second.
 constexpr std::size_t kLpVariables = 5000;
 
@@ -35,7 +35,7 @@ void predict(PathMap& map) {
 Result<void> read_paths(const Fabric& fabric, BalanceOptions& options, const po::variables_map& values) {
   const auto path = text_option(values, "paths");
   if (!path) return {};
-  const auto text = read_text_file(*path, kLargestPathMap);
+  const auto text = read_text_file(*path, kMaxPathMapBytes);
   if (!text) return pass_on(text);
   auto map = parse_path_map(fabric, *text, *path);
   if (!map) return pass_on(map);
@@ -47,7 +47,7 @@ Result<void> read_paths(const Fabric& fabric, BalanceOptions& options, const po:
 Result<void> read_previous(const Fabric& fabric, BalanceOptions& options, const po::variables_map& values) {
   const auto path = text_option(values, "previous");
   if (!path) return {};
-  const auto text = read_text_file(*path, kLargestAssignment);
+  const auto text = read_text_file(*path, kMaxAssignmentBytes);
   if (!text) return pass_on(text);
   auto previous = parse_assignment(fabric, *text, *path);
   if (!previous) return pass_on(previous);
@@ -64,7 +64,7 @@ void avoid(BalanceOptions& options, const DocumentAvoided& avoided, const std::s
 Result<void> read_avoid(const Fabric& fabric, BalanceOptions& options, const po::variables_map& values) {
   const auto path = text_option(values, "avoid");
   if (!path) return {};
-  const auto text = read_text_file(*path, kLargestBlacklist);
+  const auto text = read_text_file(*path, kMaxBlacklistBytes);
   if (!text) return pass_on(text);
   const auto entries = parse_blacklist(*text, *path);
   if (!entries) return pass_on(entries);
@@ -75,7 +75,7 @@ Result<void> read_avoid(const Fabric& fabric, BalanceOptions& options, const po:
 Result<void> read_diagnosis(const Fabric& fabric, BalanceOptions& options, const po::variables_map& values) {
   const auto path = text_option(values, "diagnosis");
   if (!path) return {};
-  const auto text = read_text_file(*path, kLargestDiagnosis);
+  const auto text = read_text_file(*path, kMaxDiagnosisBytes);
   if (!text) return pass_on(text);
   const auto document = parse_diagnosis(*text, *path);
   if (!document) return pass_on(document);
@@ -115,8 +115,8 @@ Result<BalanceOptions> read_balance_options(const Fabric& fabric, const po::vari
   if (!json) return pass_on(json);
   options.json = *json;
   options.assign.qps = values["qps"].as<std::uint32_t>();
-  if (options.assign.qps < 1 || options.assign.qps > kMostQps)
-    return fail(ErrorKind::usage, "--qps {}: expected 1 to {}", options.assign.qps, kMostQps);
+  if (options.assign.qps < 1 || options.assign.qps > kMaxQps)
+    return fail(ErrorKind::usage, "--qps {}: expected 1 to {}", options.assign.qps, kMaxQps);
   options.assign.seed = values["seed"].as<std::uint64_t>();
   options.assign.reverse = values.count("reverse") != 0;
   options.assign.weighted = values.count("weighted") != 0;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kOtherTargets{"slurm",  "kubernetes", "ufm",
                                                         "opensm", "sonic",      "nccl"};
-constexpr Bytes kLargestDiagnosis = Bytes(1'000'000'000);
+constexpr Bytes kMaxDiagnosisBytes = Bytes(1'000'000'000);
 
 int not_yet(const Arguments&) {
   return report(
@@ -55,7 +55,7 @@ Result<BlacklistOptions> read_blacklist_options(const po::variables_map& values)
 
 Result<DiagnosisDocument> read_diagnosis(const po::variables_map& values) {
   const auto path = values["diagnosis"].as<std::string>();
-  const auto text = read_text_file(path == "-" ? "/dev/stdin" : path, kLargestDiagnosis);
+  const auto text = read_text_file(path == "-" ? "/dev/stdin" : path, kMaxDiagnosisBytes);
   if (!text) return pass_on(text, "diagnosis");
   auto document = parse_diagnosis(*text, path == "-" ? "stdin" : path);
   const auto fabric_path = text_option(values, "fabric");

@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-constexpr Bytes kLargestHostFile(10'000'000);
+constexpr Bytes kMaxHostFileBytes(10'000'000);
 constexpr std::size_t kStrangersShown = 8;
 /// A login takes a second; on a cluster's first contact ssh may have to wait for name servers.
 constexpr auto kGather = std::chrono::seconds(30);
@@ -23,7 +23,7 @@ constexpr auto kGatherPerHost = std::chrono::milliseconds(50);
 /// The text of --hosts: itself, or the lines of @FILE without their comments.
 Result<std::string> host_list_text(const std::string& given) {
   if (!given.starts_with('@')) return given;
-  auto text = read_text_file(given.substr(1), kLargestHostFile);
+  auto text = read_text_file(given.substr(1), kMaxHostFileBytes);
   if (!text) return fail(ErrorKind::usage, "--hosts: {}", text.error().message);
   bool in_comment = false;
   for (char& c : *text) {

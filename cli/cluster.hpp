@@ -4,7 +4,7 @@
 
 #include "cli/agent_session.hpp"
 #include "cli/options.hpp"
-#include "probes/pathmap/path_learner.hpp"
+#include "probes/plan/path_learner.hpp"
 #include "topology/files/fabric_file.hpp"
 
 namespace weft {

@@ -57,6 +57,12 @@ void print_help() {
       "69 something is absent, 70 internal, 130 interrupted\n");
 }
 
+void print_version() {
+  constexpr std::string_view commit = WEFT_COMMIT;
+  fmt::print("weft {}{}\nengines: {}\nbuilt with: {}\n", tool_version(),
+             commit.empty() ? "" : fmt::format(" ({})", commit), WEFT_ENGINES, WEFT_PARTS);
+}
+
 int unknown_command(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Command& command : commands())
@@ -76,7 +82,7 @@ int dispatch(const Arguments& words) {
     return kExitUsage;
   }
   if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") return print_help(), kExitHealthy;
-  if (words[0] == "--version") return fmt::print("weft {}\n", tool_version()), kExitHealthy;
+  if (words[0] == "--version") return print_version(), kExitHealthy;
   const auto all = commands();
   const auto found = std::ranges::find(all, words[0], &Command::name);
   if (found == all.end()) return unknown_command(words[0]);

@@ -22,7 +22,7 @@ struct Command {
 int agent_command(const Arguments& arguments);
 int balance_command(const Arguments& arguments);
 int diagnose_command(const Arguments& arguments);
-int guest_run_command(const Arguments& arguments);    // topology/lab/guest_commands.hpp
+int guest_run_command(const Arguments& arguments);    // topology/lab/guests/guest_commands.hpp
 int guest_serve_command(const Arguments& arguments);  // inside a lab's guest
 int simulate_command(const Arguments& arguments);
 int sweep_command(const Arguments& arguments);

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <chrono>
 
+#include "probes/datapath/echoless_trace.hpp"
 #include "probes/engine/raw/raw_engine.hpp"
 #include "probes/engine/sim/sim_fabric.hpp"
 #include "probes/engine/umad/umad_engine.hpp"
 #include "probes/engine/verbs/verbs_engine.hpp"
 #include "probes/gpu/host_buffer.hpp"
-#include "probes/wire/echoless_trace.hpp"
 #include "topology/base/check.hpp"
 #include "topology/host/rdma_counters.hpp"
 #include "topology/model/infiniband.hpp"
@@ -84,11 +84,11 @@ OpenVerbsEngine verbs_of_host() {
   return [](const VerbsOptions& options) { return open_verbs_engine(options); };
 }
 
-OpenEngines verbs_engines(std::vector<NicReport> nics, MemoryOfNic memory, const VerbsManner& manner,
+OpenEngines verbs_engines(std::vector<NicReport> nics, MemoryOfNic memory, const VerbsEngineOptions& options,
                           OpenVerbsEngine open) {
-  return [nics = std::move(nics), memory = std::move(memory), manner, open = std::move(open)](
+  return [nics = std::move(nics), memory = std::move(memory), options, open = std::move(open)](
              const NicAssignment& assigned, const RunSecrets& secrets) -> Result<NicEngines> {
-    const ChosenClass& packets = manner.packets;
+    const ChosenClass& packets = options.packets;
     const auto report = find_nic(nics, assigned);
     if (!report) return pass_on(report);
     const auto nic = raw_nic(nics, assigned, packets);  // a port of InfiniBand has no interface of its own
@@ -98,9 +98,9 @@ OpenEngines verbs_engines(std::vector<NicReport> nics, MemoryOfNic memory, const
         open({.gid = {report->address, nic ? nic->interface : "", packets.gid_index},
               .traffic = {packets.traffic_class, packets.service_level},
               .memory = {flows->buffers, host_memory},
-              .probes = manner.probes,
-              .by_address = manner.by_address ? std::optional(ExchangeByAddress{assigned.nic, secrets.key})
-                                              : std::nullopt});
+              .probes = options.probes,
+              .by_address = options.by_address ? std::optional(ExchangeByAddress{assigned.nic, secrets.key})
+                                               : std::nullopt});
     if (!opened) return pass_on(opened);
     NicEngines engines{*opened, *opened, *opened, nullptr,
                        (*opened)->uses() + (flows->of.empty() ? "" : ", " + flows->of) + "; " + packets.said};

@@ -6,9 +6,9 @@
 
 #include "cli/packet_class.hpp"
 #include "collectors/bus/nats_bus.hpp"
+#include "probes/datapath/probe_transport.hpp"
+#include "probes/packet/transfer_buffer.hpp"
 #include "probes/session/work.hpp"
-#include "probes/wire/probe_transport.hpp"
-#include "probes/wire/transfer_buffer.hpp"
 #include "topology/model/addressing.hpp"
 #include "topology/model/fault.hpp"
 #include "topology/model/host_stall.hpp"
@@ -36,14 +36,14 @@ using OpenVerbsEngine = std::function<Result<std::shared_ptr<VerbsEngine>>(const
 /// By the RDMA libraries of this host, loaded only then.
 OpenVerbsEngine verbs_of_host();
 
-struct VerbsManner {
+struct VerbsEngineOptions {
   ChosenClass packets;
   ProbeTransport probes = ProbeTransport::by_device;
   bool by_address = false;  // peers are found by librdmacm, not by way of the coordinator
 };
 
 /// Opens queue pairs for probes and flows, and raw sockets for traces.
-OpenEngines verbs_engines(std::vector<NicReport> nics, MemoryOfNic memory, const VerbsManner& manner,
+OpenEngines verbs_engines(std::vector<NicReport> nics, MemoryOfNic memory, const VerbsEngineOptions& options,
                           OpenVerbsEngine open);
 
 class Mads;

@@ -7,10 +7,10 @@
 namespace weft {
 namespace {
 
-constexpr Bytes kLargestFlowFile(1'000'000'000);
+constexpr Bytes kMaxFlowFileBytes(1'000'000'000);
 
 Result<AskedDemand> from_file(const Fabric& fabric, const std::string& path) {
-  const auto text = read_text_file(path, kLargestFlowFile);
+  const auto text = read_text_file(path, kMaxFlowFileBytes);
   if (!text) return pass_on(text);
   FlowFile file = read_flows(fabric, *text);
   if (file.demand.phases.empty() && file.refused.empty())
@@ -34,8 +34,8 @@ Result<Demand> collective_demand(const Fabric& fabric, std::span<const NodeId> h
 }
 
 Result<Bytes> checked_size(std::string_view option, Bytes size) {
-  if (size.count() < 1 || size.count() > kMostFlowBytes)
-    return fail(ErrorKind::usage, "--{} {}: expected 1 to {} bytes", option, to_string(size), kMostFlowBytes);
+  if (size.count() < 1 || size.count() > kMaxFlowBytes)
+    return fail(ErrorKind::usage, "--{} {}: expected 1 to {} bytes", option, to_string(size), kMaxFlowBytes);
   return size;
 }
 

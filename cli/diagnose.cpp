@@ -23,7 +23,7 @@
 namespace weft {
 namespace {
 
-constexpr Bytes kLargestFile(512'000'000);
+constexpr Bytes kMaxFileBytes(512'000'000);
 constexpr const char* kExamples =
     "  weft diagnose --fabric roce-a.yaml --observations run.jsonl\n"
     "  weft sweep --fabric roce-a.yaml --observations run.jsonl; weft diagnose --fabric roce-a.yaml \\\n"
@@ -41,7 +41,7 @@ RunReport run_report(const Observations& observations,
 
 /// Which port has which LID, out of an ibnetdiscover dump.
 Result<GuidOfLid> lids_of(const std::string& dump) {
-  const auto text = read_text_file(dump, kLargestFile);
+  const auto text = read_text_file(dump, kMaxFileBytes);
   if (!text) return pass_on(text);
   const auto subnet = parse_ibnetdiscover(*text);
   if (!subnet) return pass_on(subnet, dump);
@@ -63,7 +63,7 @@ Result<void> add_counters(const po::variables_map& values, const Fabric& fabric,
   if (!file && values.count("dump"))
     return fail(ErrorKind::usage, "--dump tells whose the LIDs of --counters are: it needs --counters FILE");
   if (!file) return {};
-  const auto text = read_text_file(*file, kLargestFile);
+  const auto text = read_text_file(*file, kMaxFileBytes);
   if (!text) return pass_on(text);
   auto entries = parse_counter_text(*text);
   if (!entries) return pass_on(entries, *file);

@@ -2,15 +2,15 @@
 
 #include <array>
 
-#include "cli/agent_manner.hpp"
-#include "probes/wire/transfer_buffer.hpp"
+#include "cli/agent_options.hpp"
+#include "probes/packet/transfer_buffer.hpp"
 
 namespace weft {
 namespace {
 
-constexpr std::uint32_t kMostQpsPerFlow = 64;
-constexpr std::int64_t kSmallestMessage = 64;
-constexpr Nanoseconds kLongestLoad = std::chrono::minutes(10);
+constexpr std::uint32_t kMaxQpsPerFlow = 64;
+constexpr std::int64_t kMinMessage = 64;
+constexpr Nanoseconds kMaxLoad = std::chrono::minutes(10);
 /// Where flows have a volume, a round may take so long unless --load-time says otherwise.
 constexpr Nanoseconds kTimeForVolume = std::chrono::seconds(30);
 
@@ -45,29 +45,29 @@ Result<std::optional<Bytes>> read_size(const po::variables_map& values, const ch
 Result<void> read_time(const po::variables_map& values, const char* name, Nanoseconds& into) {
   const auto time = read_option(values, name, parse_duration);
   if (!time) return pass_on(time);
-  if (*time && **time > kLongestLoad)
+  if (*time && **time > kMaxLoad)
     return fail(ErrorKind::usage, "--{} {}: expected at most {}", name, to_string(**time),
-                to_string(kLongestLoad));
+                to_string(kMaxLoad));
   if (*time) into = **time;
   return {};
 }
 
-Result<void> read_manner(const po::variables_map& values, SweepOptions& options) {
-  FlowManner& manner = options.manner;
+Result<void> read_flow_options(const po::variables_map& values, SweepOptions& options) {
+  FlowOptions& flow_options = options.flow_options;
   if (const auto text = text_option(values, "operation")) {
     const auto operation = parse_flow_operation(*text);
     if (!operation) return fail(ErrorKind::usage, "--operation {}: expected write, read or send", *text);
-    manner.operation = *operation;
+    flow_options.operation = *operation;
   }
-  const auto message = read_size(values, "message", kSmallestMessage, kLargestMessage);
+  const auto message = read_size(values, "message", kMinMessage, kMaxFlowMessageBytes);
   if (!message) return pass_on(message);
-  manner.message = *message;
-  const auto volume = read_size(values, "volume", 1, kLargestVolume);
+  flow_options.message = *message;
+  const auto volume = read_size(values, "volume", 1, kMaxVolume);
   if (!volume) return pass_on(volume);
-  manner.volume = *volume;
-  if (const auto read = read_count(values, "qps", kMostQpsPerFlow, options.qps); !read) return read;
-  if (const auto read = read_count(values, "depth", kDeepestFlow, manner.depth); !read) return read;
-  return read_time(values, "warm-up", manner.warm_up);
+  flow_options.volume = *volume;
+  if (const auto read = read_count(values, "qps", kMaxQpsPerFlow, options.qps); !read) return read;
+  if (const auto read = read_count(values, "depth", kDeepestFlow, flow_options.depth); !read) return read;
+  return read_time(values, "warm-up", flow_options.warm_up);
 }
 
 }  // namespace
@@ -98,13 +98,13 @@ Result<void> read_flow_options(const po::variables_map& values, std::string_view
       return fail(ErrorKind::usage, "--{} is of queue pairs: {}", name,
                   engine == kMadEngine ? "an InfiniBand lab moves management datagrams alone"
                                        : "it needs --engine verbs");
-  if (const auto read = read_manner(values, options); !read) return read;
-  if (const auto message = options.manner.message;
+  if (const auto read = read_flow_options(values, options); !read) return read;
+  if (const auto message = options.flow_options.message;
       message && text_option(values, "memory") == kGpuMemory && message->count() % kMemoryUnit.count() != 0)
     return fail(ErrorKind::usage, "--message {}: GPUs fill and check memory in units of {} bytes",
                 values["message"].as<std::string>(), kMemoryUnit.count());
   options.busy_poll = values.count("busy-poll") != 0;
-  if (options.manner.volume) options.load_round = kTimeForVolume;
+  if (options.flow_options.volume) options.load_round = kTimeForVolume;
   if (const auto read = read_time(values, "load-time", options.load_round); !read) return read;
   if (options.load_round < std::chrono::milliseconds(100))
     return fail(ErrorKind::usage, "--load-time {}: expected 100ms at least", to_string(options.load_round));

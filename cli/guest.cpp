@@ -6,8 +6,8 @@
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
-#include "topology/lab/guest_commands.hpp"
-#include "topology/lab/guests.hpp"
+#include "topology/lab/guests/guest_commands.hpp"
+#include "topology/lab/guests/guests.hpp"
 
 namespace weft {
 
@@ -22,7 +22,7 @@ int guest_serve_command(const Arguments& arguments) {
   return served ? kExitHealthy : report(served.error());
 }
 
-// As topology/lab writes it: ADDRESS [--env NAME]... [--stdin] -- PROGRAM...
+// As topology/lab/guests writes it: ADDRESS [--env NAME]... [--stdin] -- PROGRAM...
 int guest_run_command(const Arguments& arguments) {
   const auto dashes = std::ranges::find(arguments, "--");
   OptionParser parser("weft guest-run ADDRESS [--env NAME]... [--stdin] -- PROGRAM...",

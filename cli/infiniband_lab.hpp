@@ -3,8 +3,8 @@
 #pragma once
 
 #include "cli/commands.hpp"
-#include "probes/wire/mads.hpp"
-#include "topology/lab/ib_lab.hpp"
+#include "probes/mad/mads.hpp"
+#include "topology/lab/ibsim/ib_lab.hpp"
 
 #include <memory>
 

@@ -11,7 +11,7 @@ Result<std::vector<std::vector<ChannelId>>> expected_paths(const LabelPaths& lab
                                                            const FabricMatch& match) {
   if (label.end != RouteEnd::arrived) return fail(ErrorKind::absent, "{}", to_string(label.end));
   if (label.too_many)
-    return fail(ErrorKind::not_supported, "adaptive routing gives it more than {} paths", kMostPathsOfLabel);
+    return fail(ErrorKind::not_supported, "adaptive routing gives it more than {} paths", kMaxPathsOfLabel);
   std::vector<std::vector<ChannelId>> paths;
   for (const auto& found : label.paths) {
     auto& path = paths.emplace_back();
@@ -139,9 +139,9 @@ AddressBook gids_of(const InfinibandReading& reading, const Fabric& expected) {
 }
 
 std::vector<std::string> match_notes(const FabricMatch& match, const std::string& check_command) {
-  constexpr std::size_t kMostShown = 4;
+  constexpr std::size_t kMaxShown = 4;
   std::vector<std::string> notes;
-  const auto shown = std::min(match.remarks.size(), kMostShown);
+  const auto shown = std::min(match.remarks.size(), kMaxShown);
   for (std::size_t i = 0; i < shown; ++i) notes.push_back(to_string(match.remarks[i]));
   if (match.remarks.size() > shown)
     notes.push_back(fmt::format("{} more are renamed or replaced: {} tells which",

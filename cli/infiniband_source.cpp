@@ -9,9 +9,9 @@
 namespace weft {
 namespace {
 
-constexpr Bytes kLargestDump = Bytes(512'000'000);  // 100,000 adapters take about 60 MB
-constexpr unsigned kHighestPort = 254;              // IBTA vol. 1, 14.2.5.6
-constexpr unsigned kLargestWindow = 128;            // see MadLimits
+constexpr Bytes kMaxDumpBytes = Bytes(512'000'000);  // 100,000 adapters take about 60 MB
+constexpr unsigned kMaxPort = 254;                   // IBTA vol. 1, 14.2.5.6
+constexpr unsigned kMaxWindow = 128;                 // see MadLimits
 
 }  // namespace
 
@@ -32,7 +32,7 @@ Result<void> refuse_subnet_options(const po::variables_map& values) {
 
 Result<std::unique_ptr<Mads>> open_subnet(const po::variables_map& values) {
   const auto port = values["port"].as<unsigned>();
-  if (port > kHighestPort) return fail(ErrorKind::usage, "--port {}: expected 1 to {}", port, kHighestPort);
+  if (port > kMaxPort) return fail(ErrorKind::usage, "--port {}: expected 1 to {}", port, kMaxPort);
   return open_umad({.device = values["device"].as<std::string>(), .port = static_cast<std::uint8_t>(port)});
 }
 
@@ -65,8 +65,8 @@ Result<std::unique_ptr<Mads>> open_mads(const po::variables_map& values, const A
 
 Result<MadLimits> mad_limits(const po::variables_map& values) {
   const auto window = values["window"].as<unsigned>();
-  if (window < 1 || window > kLargestWindow)
-    return fail(ErrorKind::usage, "--window {}: expected 1 to {}", window, kLargestWindow);
+  if (window < 1 || window > kMaxWindow)
+    return fail(ErrorKind::usage, "--window {}: expected 1 to {}", window, kMaxWindow);
   const auto timeout = read_option<Nanoseconds>(values, "timeout", parse_duration);
   if (!timeout) return pass_on(timeout);
   if (**timeout < std::chrono::milliseconds(10))
@@ -77,7 +77,7 @@ Result<MadLimits> mad_limits(const po::variables_map& values) {
 Result<IbNodeNames> node_names(const po::variables_map& values) {
   const auto file = text_option(values, "node-names");
   if (!file) return IbNodeNames();
-  const auto text = read_text_file(*file, kLargestDump);
+  const auto text = read_text_file(*file, kMaxDumpBytes);
   if (!text) return pass_on(text);
   const auto names = parse_node_names(*text);
   if (!names) return pass_on(names, *file);
@@ -88,7 +88,7 @@ namespace {
 
 Result<FoundFabric> fabric_of_dump(const std::string& dump, const std::string& name,
                                    const IbNodeNames& names) {
-  const auto text = read_text_file(dump, kLargestDump);
+  const auto text = read_text_file(dump, kMaxDumpBytes);
   if (!text) return pass_on(text);
   const auto subnet = parse_ibnetdiscover(*text);
   if (!subnet) return pass_on(subnet, dump);

@@ -7,7 +7,7 @@
 #include "cli/lab.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
-#include "topology/lab/lab.hpp"
+#include "topology/lab/netns/lab.hpp"
 
 namespace weft {
 namespace {

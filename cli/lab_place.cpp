@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "topology/lab/lab_control.hpp"
+#include "topology/lab/netns/lab_control.hpp"
 
 namespace weft {
 

@@ -8,8 +8,8 @@
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
 #include "topology/base/utc.hpp"
-#include "topology/lab/ib_lab.hpp"
-#include "topology/lab/lab_control.hpp"
+#include "topology/lab/ibsim/ib_lab.hpp"
+#include "topology/lab/netns/lab_control.hpp"
 
 namespace weft {
 namespace {

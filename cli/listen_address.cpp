@@ -8,12 +8,12 @@
 #include <charconv>
 #include <memory>
 
-#include "topology/base/file_descriptor.hpp"
+#include "topology/os/file_descriptor.hpp"
 
 namespace weft {
 namespace {
 
-constexpr std::size_t kMostTried = 3;  // names: a resolver may take seconds over each
+constexpr std::size_t kMaxTried = 3;   // names: a resolver may take seconds over each
 constexpr const char* kAnyPort = "9";  // discard: nothing is sent, the route alone is asked for
 
 std::optional<std::uint16_t> parse_port(std::string_view text) {
@@ -68,7 +68,7 @@ Result<ListenAddress> parse_listen_address(std::string_view text) {
 }
 
 Result<IpAddress> address_towards(const std::vector<std::string>& hosts) {
-  const std::size_t tried = std::min(hosts.size(), kMostTried);
+  const std::size_t tried = std::min(hosts.size(), kMaxTried);
   for (std::size_t i = 0; i < tried; ++i)
     if (const auto source = source_towards(hosts[i])) return *source;
   return fail(ErrorKind::usage,

@@ -11,7 +11,7 @@
 #include "collectors/bus/run_certificate.hpp"
 #include "probes/session/bus_permissions.hpp"
 #include "topology/base/check.hpp"
-#include "topology/base/file_descriptor.hpp"
+#include "topology/os/file_descriptor.hpp"
 
 namespace weft {
 namespace {

@@ -5,9 +5,9 @@
 #include <map>
 
 #include "cli/listen_address.hpp"
-#include "cli/scratch_directory.hpp"
 #include "collectors/bus/nats_bus.hpp"
-#include "topology/lab/child_process.hpp"
+#include "topology/os/child_process.hpp"
+#include "topology/os/scratch_directory.hpp"
 
 namespace weft {
 

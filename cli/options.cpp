@@ -83,8 +83,8 @@ Result<FabricFile> load_fabric_file(const std::string& path) {
 }
 
 void print_remarks(const FabricFile& file) {
-  constexpr std::size_t kMostShown = 4;
-  const auto shown = std::min(file.remarks.size(), kMostShown);
+  constexpr std::size_t kMaxShown = 4;
+  const auto shown = std::min(file.remarks.size(), kMaxShown);
   for (std::size_t i = 0; i < shown; ++i) print_stderr("note: {}\n", file.remarks[i]);
   if (file.remarks.size() > shown)
     print_stderr("note: {} more: weft topology discover --dump DUMP prints them\n",

@@ -1,5 +1,5 @@
-// Parsing of one command's words with Boost.Program_options, with weft's manners: every option has a text, a
-// mistyped one is answered with the nearest, --help prints the command's own page. Usage:
+// Parsing of one command's words with Boost.Program_options, with weft's conventions: every option has a
+// text, a mistyped one is answered with the nearest, --help prints the command's own page. Usage:
 //
 //   OptionParser parser("weft sweep", "weft sweep (--lab=N | --fabric FABRIC.yaml) [options]", kExamples);
 //   parser.options().add_options()("lab", po::value<std::string>()->implicit_value("default"), "the lab to

@@ -6,9 +6,9 @@
 namespace weft {
 namespace {
 
-constexpr std::uint32_t kHighestClass = 255;
-constexpr std::uint32_t kHighestLevel = 15;  // four bits, IBTA vol. 1
-constexpr std::uint32_t kHighestIndex = 255;
+constexpr std::uint32_t kMaxClass = 255;
+constexpr std::uint32_t kMaxLevel = 15;  // four bits, IBTA vol. 1
+constexpr std::uint32_t kMaxIndex = 255;
 
 /// As NCCL reads its variables: decimal, or hexadecimal after 0x; a number below zero means its default.
 Result<std::optional<std::uint32_t>> read_variable(const char* name, const Environment& environment,
@@ -68,11 +68,11 @@ void add_packet_class_options(po::options_description& options) {
 
 Result<PacketClass> read_packet_class(const po::variables_map& values) {
   PacketClass wanted;
-  if (const auto read = read_number(values, "traffic-class", kHighestClass, wanted.traffic_class); !read)
+  if (const auto read = read_number(values, "traffic-class", kMaxClass, wanted.traffic_class); !read)
     return pass_on(read);
-  if (const auto read = read_number(values, "service-level", kHighestLevel, wanted.service_level); !read)
+  if (const auto read = read_number(values, "service-level", kMaxLevel, wanted.service_level); !read)
     return pass_on(read);
-  if (const auto read = read_number(values, "gid-index", kHighestIndex, wanted.gid_index); !read)
+  if (const auto read = read_number(values, "gid-index", kMaxIndex, wanted.gid_index); !read)
     return pass_on(read);
   return wanted;
 }
@@ -89,11 +89,11 @@ std::vector<std::string> packet_class_words(const PacketClass& wanted) {
 }
 
 Result<ChosenClass> choose_packet_class(const PacketClass& wanted, const Environment& environment) {
-  const auto traffic = take(wanted.traffic_class, "NCCL_IB_TC", environment, kHighestClass);
+  const auto traffic = take(wanted.traffic_class, "NCCL_IB_TC", environment, kMaxClass);
   if (!traffic) return pass_on(traffic);
-  const auto level = take(wanted.service_level, "NCCL_IB_SL", environment, kHighestLevel);
+  const auto level = take(wanted.service_level, "NCCL_IB_SL", environment, kMaxLevel);
   if (!level) return pass_on(level);
-  const auto index = take(wanted.gid_index, "NCCL_IB_GID_INDEX", environment, kHighestIndex);
+  const auto index = take(wanted.gid_index, "NCCL_IB_GID_INDEX", environment, kMaxIndex);
   if (!index) return pass_on(index);
   ChosenClass chosen{static_cast<std::uint8_t>(traffic->value.value_or(0)),
                      static_cast<std::uint8_t>(level->value.value_or(0)), index->value, ""};

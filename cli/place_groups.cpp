@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-constexpr std::uint32_t kMostGpus = 1024;  // of one host
+constexpr std::uint32_t kMaxGpus = 1024;  // of one host
 
 /// "tensor:8:10GB".
 Result<Parallelism> read_parallelism(const std::string& text) {
@@ -83,8 +83,8 @@ int place_groups_of(const po::variables_map& values, const Fabric& fabric) {
     parallelisms.push_back(std::move(*parallelism));
   }
   const auto gpus = values["gpus"].as<std::uint32_t>();
-  if (gpus < 1 || gpus > kMostGpus)
-    return report({ErrorKind::usage, fmt::format("--gpus {}: expected 1 to {}", gpus, kMostGpus)});
+  if (gpus < 1 || gpus > kMaxGpus)
+    return report({ErrorKind::usage, fmt::format("--gpus {}: expected 1 to {}", gpus, kMaxGpus)});
   const auto nvlink = read_option(values, "nvlink", parse_bandwidth);
   if (!nvlink) return report(nvlink.error());
   const auto layers = layers_of(fabric, gpus, **nvlink);

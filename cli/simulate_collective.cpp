@@ -23,7 +23,7 @@ constexpr std::size_t kExactUpTo = 20'000;
 constexpr std::size_t kBarColumns = 28;
 /// With packets: fewer draws, and at most so many packets a strategy (some ten seconds of computing).
 constexpr std::uint64_t kPacketDraws = 3;
-constexpr std::uint64_t kMostPackets = 2'000'000;
+constexpr std::uint64_t kMaxPackets = 2'000'000;
 
 Result<std::vector<Avoided>> avoided_by_faults(const Fabric& fabric, const std::vector<FaultSpec>& faults) {
   std::vector<Avoided> avoided;
@@ -110,9 +110,9 @@ Result<std::optional<PacketSettings>> asked_packets(const po::variables_map& val
   std::uint64_t most = 0;
   for (const Strategy& strategy : strategies)
     most = std::max(most, packets_of(demand, strategy.qps, settings.payload));
-  if (most > kMostPackets)
+  if (most > kMaxPackets)
     return fail(ErrorKind::usage, "--packets: {} packets: expected at most {}; give fewer --bytes or hosts",
-                most, kMostPackets);
+                most, kMaxPackets);
   return settings;
 }
 

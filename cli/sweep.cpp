@@ -13,8 +13,8 @@
 #include "cli/sweep_arguments.hpp"
 #include "cli/sweep_infiniband.hpp"
 #include "probes/plan/scope.hpp"
-#include "topology/lab/ib_lab.hpp"
-#include "topology/lab/lab_control.hpp"
+#include "topology/lab/ibsim/ib_lab.hpp"
+#include "topology/lab/netns/lab_control.hpp"
 
 namespace weft {
 namespace {
@@ -70,9 +70,9 @@ int sweep_lab(const po::variables_map& values, SweepOptions options) {
   options.tolerate = *tolerance;
   auto site = lab_site(*lab, guests_of(*lab));
   if (!site) return report(site.error());
-  site->manner.engine = *engine;
+  site->agent_options.engine = *engine;
   options.nic_counters = *engine == "verbs";
-  if (const auto read = read_agent_manner(values, site->manner); !read) return report(read.error());
+  if (const auto read = read_agent_options(values, site->agent_options); !read) return report(read.error());
   const Interrupt interrupt;
   const Fabric fabric = lab->fabric_as_built();
   const auto secrets = new_run_secrets();
@@ -106,8 +106,9 @@ int sweep_cluster(const po::variables_map& values, SweepOptions options, const F
     return report({ErrorKind::usage, "a sweep needs two hosts at least: probes go from one to another"});
   auto cluster = cluster_of(values, file, *hosts);
   if (!cluster) return report(cluster.error());
-  if (values["engine"].as<std::string>() == "verbs") cluster->site.manner.engine = "verbs";
-  if (const auto read = read_agent_manner(values, cluster->site.manner); !read) return report(read.error());
+  if (values["engine"].as<std::string>() == "verbs") cluster->site.agent_options.engine = "verbs";
+  if (const auto read = read_agent_options(values, cluster->site.agent_options); !read)
+    return report(read.error());
   const Interrupt interrupt;
   const auto secrets = new_run_secrets();
   Sweep sweep(file.fabric, file.addresses, options, secrets.run);
@@ -164,7 +165,7 @@ int sweep_command(const Arguments& arguments) {
   add_flow_options(parser.options());
   add_launch_options(parser.options());
   add_subnet_options(parser.options());
-  add_agent_manner_options(parser.options());
+  add_agent_options(parser.options());
   add_answer_options(parser.options());
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());

@@ -15,7 +15,7 @@
 #include "cli/sweep_answer.hpp"
 #include "cli/sweep_arguments.hpp"
 #include "collectors/counters/counter_evidence.hpp"
-#include "topology/lab/lab_control.hpp"
+#include "topology/lab/netns/lab_control.hpp"
 
 namespace weft {
 namespace {
@@ -35,7 +35,7 @@ void note_counters(Sweep& sweep, const InfinibandReading& reading, const Counter
 Result<AgentSite> site_of(const IbLab& lab, const std::vector<PortId>& nics, const AddressBook& gids) {
   auto program = own_program();
   if (!program) return pass_on(program);
-  AgentSite site{.program = std::move(*program), .manner = {.engine = "ibsim"}};
+  AgentSite site{.program = std::move(*program), .agent_options = {.engine = "ibsim"}};
   for (const PortId nic : nics)
     if (const auto gid = gids.address_of(nic))
       site.hosts.push_back(
@@ -158,8 +158,8 @@ Result<int> sweep_fabric(const po::variables_map& values, SweepOptions options, 
         "tells what differs");
   auto cluster = cluster_of(values, file, *hosts);
   if (!cluster) return pass_on(cluster);
-  cluster->site.manner.engine = *engine;
-  if (const auto read = read_agent_manner(values, cluster->site.manner); !read) return pass_on(read);
+  cluster->site.agent_options.engine = *engine;
+  if (const auto read = read_agent_options(values, cluster->site.agent_options); !read) return pass_on(read);
   return sweep_subnet(values, options, **mads, *reading,
                       {.fabric = file.fabric,
                        .gids = file.addresses,

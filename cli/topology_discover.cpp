@@ -10,7 +10,7 @@
 #include "probes/discover/cabling_json.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/ibnetdiscover.hpp"
-#include "topology/lab/ib_lab.hpp"
+#include "topology/lab/ibsim/ib_lab.hpp"
 
 namespace weft {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "cli/exit_status.hpp"
 #include "cli/stamp.hpp"
-#include "probes/hostcheck/host_check.hpp"
+#include "probes/diagnosis/host/host_check.hpp"
 #include "topology/files/host_inventory_json.hpp"
 #include "topology/host/host_reader.hpp"
 

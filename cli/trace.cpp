@@ -20,7 +20,7 @@
 #include "probes/session/trace_script.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/path_map_json.hpp"
-#include "topology/lab/ib_lab.hpp"
+#include "topology/lab/ibsim/ib_lab.hpp"
 
 namespace weft {
 namespace {
@@ -36,8 +36,8 @@ constexpr const char* kExamples =
 
 constexpr double kLiveAnswersPerSecond = 100;  // as a sweep's default
 constexpr double kAnswersPerSecond = 100'000;  // labs and simulations answer as fast as they are asked
-constexpr std::uint32_t kMostAudited = 1024;
-constexpr std::uint32_t kMostLabels = 16384;  // the dynamic ports that RoCE uses
+constexpr std::uint32_t kMaxAudited = 1024;
+constexpr std::uint32_t kMaxLabels = 16384;  // the dynamic ports that RoCE uses
 
 struct TraceWords {
   std::string src;
@@ -55,9 +55,8 @@ Result<AuditOrder> read_audit(const po::variables_map& values) {
     return order;
   }
   order.queue_pairs = values["audit"].as<std::uint32_t>();
-  if (order.queue_pairs < 1 || order.queue_pairs > kMostAudited)
-    return fail(ErrorKind::usage, "--audit {}: expected 1 to {} queue pairs", order.queue_pairs,
-                kMostAudited);
+  if (order.queue_pairs < 1 || order.queue_pairs > kMaxAudited)
+    return fail(ErrorKind::usage, "--audit {}: expected 1 to {} queue pairs", order.queue_pairs, kMaxAudited);
   if (values.count("simulate"))
     return fail(ErrorKind::usage, "--audit needs RDMA devices: leave out --simulate");
   return order;
@@ -69,8 +68,8 @@ Result<TraceWords> read_words(const po::variables_map& values) {
   if (!values.count("src") || !values.count("dst"))
     return fail(ErrorKind::usage, "two hosts are needed: weft trace SRC DST");
   const auto labels = values["labels"].as<std::uint32_t>();
-  if (labels < 1 || labels > kMostLabels)
-    return fail(ErrorKind::usage, "--labels {}: expected 1 to {}", labels, kMostLabels);
+  if (labels < 1 || labels > kMaxLabels)
+    return fail(ErrorKind::usage, "--labels {}: expected 1 to {}", labels, kMaxLabels);
   if (values.count("lab") + values.count("fabric") != 1)
     return fail(ErrorKind::usage, "give either --lab=NAME or --fabric FABRIC.yaml");
   const auto audit = read_audit(values);
@@ -101,8 +100,8 @@ std::vector<NodeId> hosts_of(const Fabric& fabric, const NicPair& pair) {
 
 void serve_audit(AgentSite& site, const TraceWords& words) {
   if (words.audit.queue_pairs == 0) return;
-  site.manner.engine = "verbs";
-  site.manner.exchange = words.exchange;
+  site.agent_options.engine = "verbs";
+  site.agent_options.exchange = words.exchange;
 }
 
 TracePlan plan_for(const NicPair& pair, std::uint32_t labels) { return {pair, spread_labels(labels)}; }

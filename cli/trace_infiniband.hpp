@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "probes/pathmap/path_learner.hpp"
+#include "probes/mad/mads.hpp"
+#include "probes/plan/path_learner.hpp"
 #include "probes/plan/trace_plan.hpp"
-#include "probes/wire/mads.hpp"
 #include "topology/routing/forwarding_tables.hpp"
 
 namespace weft {

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <cstdio>
 
+#include "balancer/trial/trial_summary.hpp"
 #include "cli/balance_answer.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/stamp.hpp"
 #include "cli/trial_json.hpp"
-#include "cli/trial_summary.hpp"
 
 namespace weft {
 namespace {

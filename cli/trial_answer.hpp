@@ -1,8 +1,8 @@
 // What `weft balance --run` says: measured against planned and predicted.
 #pragma once
 
+#include "balancer/trial/balance_trial.hpp"
 #include "cli/balance_options.hpp"
-#include "cli/balance_trial.hpp"
 
 namespace weft {
 

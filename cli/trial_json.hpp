@@ -1,8 +1,8 @@
 // A trial as JSON, `weft.trial/1` (docs/schema/trial.schema.json).
 #pragma once
 
+#include "balancer/trial/trial_summary.hpp"
 #include "cli/balance_options.hpp"
-#include "cli/trial_summary.hpp"
 #include "topology/files/document.hpp"
 
 namespace weft {

@@ -2,7 +2,7 @@
 # need a C++ compiler, CMake, Ninja and the CUDA toolkit, nothing else: the preset `gpu` builds just these.
 include(CheckLanguage)
 set(WEFT_CUDA FALSE)
-if(NOT WEFT_FUZZ)
+if(NOT WEFT_FUZZ AND NOT WEFT_UNIT_TESTS_ONLY)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     enable_language(CUDA)
@@ -24,7 +24,7 @@ function(weft_cuda_module)
   target_link_options(weft_cuda PRIVATE -Wl,--exclude-libs,ALL)  # the runtime inside stays inside
   install(TARGETS weft_cuda LIBRARY DESTINATION bin)
 
-  add_executable(gpu_checks tests/gpu/gpu_checks.cpp probes/wire/pattern.cpp)
+  add_executable(gpu_checks tests/gpu/gpu_checks.cpp probes/packet/pattern.cpp)
   target_link_libraries(gpu_checks PRIVATE weft_cuda)
   file(STRINGS tests/gpu/gpu_checks.cpp checks REGEX "^    {\"[a-z ]+\", ")
   foreach(line IN LISTS checks)

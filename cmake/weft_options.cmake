@@ -40,29 +40,36 @@ if(WEFT_CCACHE)
 endif()
 
 # One precompiled header for the program and one for its tests: three quarters of a small file's time went into these
-# headers. g++ alone: a build with clang includes what each file names, and so finds what a file forgot to include.
+# headers. Fuzz targets build without: so it is found what a file forgot to include.
 set(WEFT_PRECOMPILED <algorithm> <array> <chrono> <cmath> <cstdint> <filesystem> <fstream> <functional> <map> <memory>
     <mutex> <optional> <random> <set> <span> <string> <string_view> <thread> <unordered_map> <utility> <variant>
     <vector> <fmt/format.h> <tl/expected.hpp>)
 set(WEFT_PRECOMPILED_FOR_TESTS ${WEFT_PRECOMPILED} <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
 
+# What ccache asks for, to know a precompiled header again.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(WEFT_PRECOMPILED_FLAGS -fpch-preprocess)
+else()
+  set(WEFT_PRECOMPILED_FLAGS "SHELL:-Xclang -fno-pch-timestamp")
+endif()
+
 # weft_make_precompiled(target LIBS... HEADERS...): the target that others take their precompiled header from.
 function(weft_make_precompiled target)
   cmake_parse_arguments(arg "" "" "LIBS;HEADERS" ${ARGN})
-  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR WEFT_SANITIZE)
+  if(WEFT_FUZZ)
     return()
   endif()
   file(WRITE ${CMAKE_BINARY_DIR}/${target}.cpp "")
   add_library(${target} OBJECT ${CMAKE_BINARY_DIR}/${target}.cpp)
   target_link_libraries(${target} PRIVATE ${arg_LIBS})
-  target_compile_options(${target} PRIVATE -fpch-preprocess)  # ccache asks for it
+  target_compile_options(${target} PRIVATE ${WEFT_PRECOMPILED_FLAGS})
   target_precompile_headers(${target} PRIVATE ${arg_HEADERS})
 endfunction()
 
 function(weft_use_precompiled target from)
   if(TARGET ${from})
     target_precompile_headers(${target} REUSE_FROM ${from})
-    target_compile_options(${target} PRIVATE -fpch-preprocess)
+    target_compile_options(${target} PRIVATE ${WEFT_PRECOMPILED_FLAGS})
   endif()
 endfunction()
 find_program(WEFT_MOLD mold)

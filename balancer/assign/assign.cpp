@@ -21,12 +21,12 @@ PhaseAssignment assign_on(const Ground& ground, const Phase& phase, const Assign
 }  // namespace
 
 PhaseAssignment assign(const Fabric& fabric, const Phase& phase, const AssignOptions& options) {
-  WEFT_CHECK(options.qps >= 1 && options.qps <= kMostQps);
+  WEFT_CHECK(options.qps >= 1 && options.qps <= kMaxQps);
   return assign_on(Ground(fabric, options), phase, options);
 }
 
 Assignment assign(const Fabric& fabric, const Demand& demand, const AssignOptions& options) {
-  WEFT_CHECK(options.qps >= 1 && options.qps <= kMostQps);
+  WEFT_CHECK(options.qps >= 1 && options.qps <= kMaxQps);
   const Ground ground(fabric, options);
   Assignment all;
   all.reference = ground.capacities.reference();

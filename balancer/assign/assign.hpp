@@ -13,10 +13,10 @@
 
 namespace weft {
 
-inline constexpr std::uint32_t kMostQps = 1024;  // of one flow
+inline constexpr std::uint32_t kMaxQps = 1024;  // of one flow
 
 struct AssignOptions {
-  std::uint32_t qps = 1;           // K: QPs of every flow, 1 to kMostQps
+  std::uint32_t qps = 1;           // K: QPs of every flow, 1 to kMaxQps
   bool weighted = false;           // QPs of a flow may carry different shares
   std::vector<Avoided> avoid;      // channels to avoid or to load less
   const PathMap* paths = nullptr;  // restricts every pair to paths with known labels

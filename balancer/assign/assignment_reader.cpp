@@ -26,8 +26,8 @@ class AssignmentReader {
                               [&] { return need_member(view, "qp", number, as_count); },
                               [&] { return read_member(view, "phase", phase, as_count); });
     if (!done) return pass_on(done);
-    if (number >= kMostQps) return view.error("QP {}: expected 0 to {}", number, kMostQps - 1);
-    if (phase < 1 || phase > kMostPhases) return view.error("phase {}: expected 1 to {}", phase, kMostPhases);
+    if (number >= kMaxQps) return view.error("QP {}: expected 0 to {}", number, kMaxQps - 1);
+    if (phase < 1 || phase > kMaxPhases) return view.error("phase {}: expected 1 to {}", phase, kMaxPhases);
     read.qp.qp = static_cast<std::uint32_t>(number);
     read.phase = static_cast<std::size_t>(phase);
     const auto way = read_way(view, read.qp.src, read.qp.dst);

@@ -16,10 +16,10 @@ namespace weft {
 class Chains {
  public:
   /// Steps looked at before a search gives up: well beyond what any solvable case measured here needed.
-  static constexpr std::size_t kMostSteps = 200'000;
+  static constexpr std::size_t kMaxSteps = 200'000;
 
   /// Holds a reference. `seed` picks among equal routes.
-  Chains(Placement& placement, std::uint64_t seed, std::size_t most_steps = kMostSteps);
+  Chains(Placement& placement, std::uint64_t seed, std::size_t most_steps = kMaxSteps);
 
   /// Places `item`, which is not placed, within every channel's room. Answers how many placed items moved, or
   /// nothing when no chain was found (the placement is then unchanged).

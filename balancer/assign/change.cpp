@@ -101,13 +101,13 @@ std::vector<KeptQp> kept(const Phase& phase, const PhaseAssignment& answer) {
 
 PhaseAssignment reassign(const Fabric& fabric, const Phase& phase, const AssignOptions& options,
                          std::span<const KeptQp> before) {
-  WEFT_CHECK(options.qps >= 1 && options.qps <= kMostQps);
+  WEFT_CHECK(options.qps >= 1 && options.qps <= kMaxQps);
   return reassign_on(Ground(fabric, options), phase, options, before);
 }
 
 Assignment reassign(const Fabric& fabric, const Demand& demand, const AssignOptions& options,
                     const std::vector<std::vector<KeptQp>>& before) {
-  WEFT_CHECK(options.qps >= 1 && options.qps <= kMostQps);
+  WEFT_CHECK(options.qps >= 1 && options.qps <= kMaxQps);
   const Ground ground(fabric, options);
   Assignment all;
   all.reference = ground.capacities.reference();

@@ -14,7 +14,7 @@ namespace {
 constexpr double kTiny = 1e-6;
 /// Where sizes differ, the gain in the level of a channel below which a move is not worth its time. Where all
 /// are equal a move gains an item; an item below this share of the busiest channel is not worth it either.
-constexpr double kSmallestGain = 0.002;
+constexpr double kMinGain = 0.002;
 /// Of one search. Chains that exist are short: few are longer than three moves.
 constexpr std::size_t kStepsASearch = 200;
 /// Of all searches: some 30 ms on one core, and as much again for each 300,000 items.
@@ -42,7 +42,7 @@ class Evening {
 
   void run() {
     double level = next_level(std::numeric_limits<double>::infinity());
-    if (step_at(level) < level * kSmallestGain) return;
+    if (step_at(level) < level * kMinGain) return;
     for (; level > 0 && !exhausted(); level = next_level(level)) lower_all(level);
   }
 
@@ -68,13 +68,13 @@ class Evening {
   /// What one move changes at a channel of this level.
   double step_at(double level) const {
     const Instance& instance = placement_.instance();
-    return instance.equal ? instance.quantum : level * kSmallestGain;
+    return instance.equal ? instance.quantum : level * kMinGain;
   }
 
   /// The most that a channel may carry and stay below `level`.
   double below(double level, double weight) const {
     const Instance& instance = placement_.instance();
-    if (!instance.equal) return level * weight * (1 - kSmallestGain);
+    if (!instance.equal) return level * weight * (1 - kMinGain);
     return (std::ceil(level * weight / instance.quantum * (1 - kTiny)) - 1) * instance.quantum;
   }
 

@@ -22,7 +22,7 @@ std::vector<PathLabel> sprayed_labels(const PairPaths& pair) {
 
 std::optional<SwitchRoute> route_between(const Fabric& fabric, PortId src, PortId dst,
                                          std::span<const ChannelId> channels) {
-  if (channels.size() < 2 || channels.size() > SwitchRoute::kMost + 2) return std::nullopt;
+  if (channels.size() < 2 || channels.size() > SwitchRoute::kMax + 2) return std::nullopt;
   for (const ChannelId channel : channels)
     if (channel.value() >= fabric.channel_count()) return std::nullopt;
   if (fabric.source(channels.front()) != src || fabric.target(channels.back()) != dst) return std::nullopt;

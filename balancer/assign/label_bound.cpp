@@ -15,8 +15,8 @@ constexpr double kTiny = 1e-9;
 constexpr double kLpPrecision = 1e-7;
 constexpr double kNearEnough = 0.001;  // where bytes may be divided: of the bound
 /// Placements looked at in the search: some 100 ms.
-constexpr std::uint64_t kMostTries = 3'000'000;
-constexpr std::size_t kLargestSearch = 2000;  // QPs: a level of recursion each
+constexpr std::uint64_t kMaxTries = 3'000'000;
+constexpr std::size_t kMaxSearch = 2000;  // QPs: a level of recursion each
 constexpr double kMissed = 0.01;
 
 /// One stage of the routes: how much every group has to bring over its channels there.
@@ -132,7 +132,7 @@ class Search {
     const bool alike =
         at > 0 && instance_.crossing_of(order_[at]).group == instance_.crossing_of(order_[at - 1]).group;
     for (std::uint32_t r = alike ? taken_[at - 1] : 0; r < routes.size(); ++r) {
-      if (++tries_ > kMostTries) return Answer::unknown;
+      if (++tries_ > kMaxTries) return Answer::unknown;
       if (!std::ranges::all_of(routes[r].channels(), [&](ChannelId c) { return left_[c.value()] > 0; }))
         continue;
       for (const ChannelId c : routes[r].channels()) --left_[c.value()];
@@ -188,7 +188,7 @@ LabelBound bound_by_labels(const Instance& instance, double low, double found, b
   // A row for each pair of NICs, not of leaves: half as many variables take as long.
   if (const auto optimum = lp_optimum(instance, lp_variables / 2); optimum && *optimum > bound.bytes)
     bound.bytes = divisible ? *optimum : next_rooms(instance, *optimum * (1 - kLpPrecision));
-  if (divisible || instance.item_count() > kLargestSearch) return bound;
+  if (divisible || instance.item_count() > kMaxSearch) return bound;
   Search search(instance);
   while (bound.bytes < found * (1 - kTiny)) {
     const auto answer = search.run(rooms_of(instance, bound.bytes));

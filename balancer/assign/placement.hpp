@@ -88,7 +88,7 @@ class Placement {
   std::vector<std::uint32_t> size_;     // per class
   std::vector<ItemId> next_, before_;   // per item: its neighbours in that ring
   std::vector<std::vector<ClassId>> classes_on_;
-  std::vector<std::array<std::uint32_t, SwitchRoute::kMost>> slot_;  // where in classes_on_ a class stands
+  std::vector<std::array<std::uint32_t, SwitchRoute::kMax>> slot_;  // where in classes_on_ a class stands
 };
 
 }  // namespace weft

@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kMostParallelisms = 6;
+constexpr std::size_t kMaxParallelisms = 6;
 
 /// The layer that holds groups of `span` ranks: whole groups must fit, so its size is a multiple.
 std::size_t layer_of(std::uint64_t span, const std::vector<Layer>& layers) {
@@ -130,9 +130,9 @@ double seconds_of(const std::vector<Placed>& placed, const std::vector<Layer>& l
 
 Result<std::vector<Placed>> place_groups(const std::vector<Parallelism>& parallelisms,
                                          const std::vector<Layer>& layers) {
-  if (parallelisms.empty() || parallelisms.size() > kMostParallelisms || layers.empty())
+  if (parallelisms.empty() || parallelisms.size() > kMaxParallelisms || layers.empty())
     return fail(ErrorKind::usage, "{} kinds of parallelism: expected 1 to {}", parallelisms.size(),
-                kMostParallelisms);
+                kMaxParallelisms);
   std::uint64_t ranks = 1;
   for (const Parallelism& parallelism : parallelisms) ranks *= std::max(parallelism.degree, 1U);
   if (ranks > layers.back().ranks)

@@ -143,7 +143,7 @@ std::vector<SwitchRoute> Routes::between(LeafId from, LeafId to) const {
   const auto& ups = leaves_[from.value()].up;
   const auto& downs = leaves_[to.value()].down;
   std::vector<SwitchRoute> found;
-  std::uint32_t shortest = SwitchRoute::kMost + 1;
+  std::uint32_t shortest = SwitchRoute::kMax + 1;
   const auto add = [&](const Half& up, const Half& down) {
     const std::uint32_t length = up.size + down.size;
     if (length > shortest) return;

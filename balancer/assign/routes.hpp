@@ -16,7 +16,7 @@ namespace weft {
 /// Up to four channels between switches: leaf, spine, core, spine, leaf. None where both NICs share a leaf.
 class SwitchRoute {
  public:
-  static constexpr std::size_t kMost = 4;
+  static constexpr std::size_t kMax = 4;
   SwitchRoute() = default;
   std::span<const ChannelId> channels() const { return {channels_.data(), size_}; }
   std::size_t size() const { return size_; }
@@ -24,7 +24,7 @@ class SwitchRoute {
   friend bool operator==(const SwitchRoute&, const SwitchRoute&) = default;
 
  private:
-  std::array<ChannelId, kMost> channels_{};
+  std::array<ChannelId, kMax> channels_{};
   std::uint32_t size_ = 0;
 };
 

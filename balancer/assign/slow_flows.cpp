@@ -11,9 +11,9 @@ namespace {
 /// Relative: what is nearer than this is equal.
 constexpr double kTiny = 1e-9;
 /// Of the busiest level: differences below this are not worth a move.
-constexpr double kSmallestGain = 0.002;
+constexpr double kMinGain = 0.002;
 /// Changes looked at: some 20 ms on one core.
-constexpr std::uint64_t kMostTries = 200'000;
+constexpr std::uint64_t kMaxTries = 200'000;
 
 double level_of(const Placement& placement, const SwitchRoute& route) {
   double level = 0;
@@ -27,9 +27,9 @@ class Joining {
       : placement_(placement), most_(most), change_(most.size()), stamp_(placement.class_count()) {}
 
   void run() {
-    for (bool any = true; any && tries_ < kMostTries;) {
+    for (bool any = true; any && tries_ < kMaxTries;) {
       any = false;
-      for (ItemId item = 0; item < placement_.instance().item_count() && tries_ < kMostTries; ++item)
+      for (ItemId item = 0; item < placement_.instance().item_count() && tries_ < kMaxTries; ++item)
         any = improve(item) || any;
     }
   }
@@ -52,7 +52,7 @@ class Joining {
   bool improve(ItemId item) {
     const SwitchRoute taken = placement_.route(item);
     const double level = level_of(placement_, taken);
-    if (level - least_level(taken) <= level * kSmallestGain) return false;
+    if (level - least_level(taken) <= level * kMinGain) return false;
     const auto& routes = instance().routes_of(item);
     for (std::uint32_t r = 0; r < routes.size(); ++r) {
       if (r == placement_.route_index(item)) continue;
@@ -73,7 +73,7 @@ class Joining {
         for (std::uint32_t r = 0; r < count; ++r) {
           if (r == placement_.route_index(other)) continue;
           const Move both[]{first, {other, r}};
-          if (tries_ >= kMostTries) return false;
+          if (tries_ >= kMaxTries) return false;
           if (attempt(both)) return true;
         }
       }
@@ -218,7 +218,7 @@ void gather_slow(const Instance& instance, std::vector<SwitchRoute>& taken) {
       least = std::min(least, busiest);
       most = std::max(most, busiest);
     }
-    if (items.size() <= instance.qps || most - least <= most * kSmallestGain) continue;
+    if (items.size() <= instance.qps || most - least <= most * kMinGain) continue;
     rank(routes);
     for (std::size_t i = 0; i < items.size(); ++i) taken[items[i]] = routes[i].route;
   }

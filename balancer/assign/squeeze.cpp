@@ -12,7 +12,7 @@ namespace {
 
 // Of the goal: near enough to it, and the gain below which a try is not worth its time.
 constexpr double kGoodEnough = 1.001;
-constexpr double kSmallestGain = 0.0005;
+constexpr double kMinGain = 0.0005;
 /// Of the way to the goal that each try goes.
 constexpr double kShrink = 0.5;
 /// Short chains, many tries: found best by trial on sizes from 1 to 10 at 1,024 hosts.
@@ -50,8 +50,8 @@ void squeeze(Placement& placement, double goal, std::uint64_t seed) {
   Chains chains(placement, seed, kStepsAChain);
   double low = goal;
   double high = busiest(placement);
-  while (high > goal * kGoodEnough && high - low > goal * kSmallestGain && chains.steps_taken() < kSteps) {
-    if (instance.equal && next_rooms(instance, low) >= high * (1 - kSmallestGain)) return;
+  while (high > goal * kGoodEnough && high - low > goal * kMinGain && chains.steps_taken() < kSteps) {
+    if (instance.equal && next_rooms(instance, low) >= high * (1 - kMinGain)) return;
     const double next = high - (high - low) * kShrink;
     if (fits(placement, chains, next))
       high = std::min(next, busiest(placement));

@@ -20,8 +20,8 @@ Result<Bytes> size(const json& line) {
   if (found == line.end() || !found->is_number())
     return fail(ErrorKind::invalid_input, "\"bytes\" is missing or no number");
   const double bytes = found->get<double>();
-  if (!(bytes >= 1) || bytes > static_cast<double>(kMostFlowBytes))
-    return fail(ErrorKind::invalid_input, "{} bytes: expected 1 to {}", found->dump(), kMostFlowBytes);
+  if (!(bytes >= 1) || bytes > static_cast<double>(kMaxFlowBytes))
+    return fail(ErrorKind::invalid_input, "{} bytes: expected 1 to {}", found->dump(), kMaxFlowBytes);
   return Bytes(static_cast<std::int64_t>(bytes));
 }
 
@@ -29,8 +29,8 @@ Result<std::size_t> phase_of(const json& line) {
   const auto found = line.find("phase");
   if (found == line.end()) return std::size_t{1};
   if (!found->is_number_unsigned() || found->get<std::uint64_t>() < 1 ||
-      found->get<std::uint64_t>() > kMostPhases)
-    return fail(ErrorKind::invalid_input, "\"phase\" is {}: expected 1 to {}", found->dump(), kMostPhases);
+      found->get<std::uint64_t>() > kMaxPhases)
+    return fail(ErrorKind::invalid_input, "\"phase\" is {}: expected 1 to {}", found->dump(), kMaxPhases);
   return found->get<std::size_t>();
 }
 

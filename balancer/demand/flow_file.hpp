@@ -12,8 +12,8 @@
 namespace weft {
 
 /// More than this in one flow is taken for a mistake (1 PB: five hours at 400 Gb/s).
-inline constexpr std::int64_t kMostFlowBytes = 1'000'000'000'000'000;
-inline constexpr std::size_t kMostPhases = 4096;
+inline constexpr std::int64_t kMaxFlowBytes = 1'000'000'000'000'000;
+inline constexpr std::size_t kMaxPhases = 4096;
 
 struct RefusedFlow {
   std::string flow;  // "line 3: host1 -> host99"

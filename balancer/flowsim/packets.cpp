@@ -18,9 +18,9 @@ constexpr Bytes kRoceAck(86);
 constexpr Nanoseconds kHopDelay(500);  // a cut of what switches state, with 20 m of cable
 constexpr std::uint32_t kHops = 4;     // of a path through two tiers
 constexpr std::int64_t kQueuesWindows = 4;
-constexpr double kMostWindow = 1e5;
+constexpr double kMaxWindow = 1e5;
 constexpr int kPatienceRoundTrips = 50;
-constexpr double kMostPatience = 1e6;  // seconds
+constexpr double kMaxPatience = 1e6;  // seconds
 /// As the lab's senders and TCP: three later ones say that a packet is lost, not late.
 constexpr std::uint32_t kOvertaken = 3;
 
@@ -238,11 +238,11 @@ PacketSettings usual_packets(const Fabric& fabric, Bytes payload) {
   if (fabric.links().empty()) slowest = 1e9;
   const double wire = static_cast<double>(settings.frames.data.count()) / slowest;
   const double round_trip = kHops * (wire + 2e-9 * static_cast<double>(kHopDelay.count()));
-  settings.window = static_cast<std::uint32_t>(std::min(kMostWindow, std::ceil(3 * round_trip / wire)));
+  settings.window = static_cast<std::uint32_t>(std::min(kMaxWindow, std::ceil(3 * round_trip / wire)));
   settings.queue = settings.frames.data * (kQueuesWindows * settings.window);
   settings.hop_delay = kHopDelay;
   settings.patience =
-      Nanoseconds(std::llround(std::min(kMostPatience, kPatienceRoundTrips * round_trip) * 1e9));
+      Nanoseconds(std::llround(std::min(kMaxPatience, kPatienceRoundTrips * round_trip) * 1e9));
   return settings;
 }
 

@@ -26,8 +26,8 @@ constexpr std::size_t kEnvelope = 10'000;
 /// ones are more than a wave of results of the largest lab. All together stay below what a head node can
 /// spare.
 constexpr JoinLimits kUnfinished{
-    .message = kMostMessageBytes, .of_sender = 2 * kMostMessageBytes, .in_all = 8 * kMostMessageBytes};
-constexpr QueueLimits kUnread{.of_sender = 2 * kMostMessageBytes, .in_all = 8 * kMostMessageBytes};
+    .message = kMaxMessageBytes, .of_sender = 2 * kMaxMessageBytes, .in_all = 8 * kMaxMessageBytes};
+constexpr QueueLimits kUnread{.of_sender = 2 * kMaxMessageBytes, .in_all = 8 * kMaxMessageBytes};
 
 template <auto Destroy>
 struct Destroyer {
@@ -143,9 +143,9 @@ class NatsBus : public Bus {
   }
 
   Result<void> send(std::string_view to, std::string_view bytes) override {
-    if (bytes.size() > kMostMessageBytes)
+    if (bytes.size() > kMaxMessageBytes)
       return fail(ErrorKind::internal, "a message of {} bytes to {} is longer than {}", bytes.size(), to,
-                  kMostMessageBytes);
+                  kMaxMessageBytes);
     const auto subject = subject_of(run_, to, self_);
     for (const std::string& part : cut_into_parts(bytes, ++last_number_, most_at_once())) {
       const auto status = natsConnection_Publish(connection_.get(), subject.c_str(), part.data(),

@@ -132,7 +132,7 @@ class Evidence {
     const auto channel = whole_.fabric.channel_from(port);
     const auto grown = growth(port, now, IbCounter::xmit_wait);
     const auto sent = growth(port, now, IbCounter::xmit_data);
-    const bool by_steps = grown && sent && *grown >= kFewestWaitTicks;
+    const bool by_steps = grown && sent && *grown >= kMinWaitTicks;
     const auto ticks = by_steps ? *grown : value(now, IbCounter::xmit_wait);
     const auto words = by_steps ? *sent : value(now, IbCounter::xmit_data);
     const double nats = weigh_waiting(ticks, words);
@@ -164,7 +164,7 @@ class Evidence {
       if (reading == nullptr || other == whole_.fabric.source(*in)) continue;
       if (value(*reading, IbCounter::symbol_error) + value(*reading, IbCounter::rcv_errors) > 0)
         accuse_incoming(other, Cause::counter,
-                        std::min(kMostCounterNats, std::log1p(static_cast<double>(count))),
+                        std::min(kMaxCounterNats, std::log1p(static_cast<double>(count))),
                         fmt::format("PortRcvRemotePhysicalErrors of {} ({}) lead back to {}", place(first),
                                     count, place(other)));
       else if (value(*reading, IbCounter::rcv_remote_physical_errors) > 0)

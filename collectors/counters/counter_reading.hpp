@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "probes/wire/mad_counters.hpp"
-#include "probes/wire/mad_exchange.hpp"
+#include "probes/mad/mad_counters.hpp"
+#include "probes/mad/mad_exchange.hpp"
 #include "topology/model/infiniband.hpp"
 
 namespace weft {

@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kMostRemarks = 20;
+constexpr std::size_t kMaxRemarks = 20;
 
 /// The number behind `key`, decimal or 0x...; absent: there is none, or it is too large.
 std::optional<std::uint64_t> number_after(std::string_view line, std::string_view key) {
@@ -93,7 +93,7 @@ class CounterTextReader {
   }
 
   void pass_over(std::string_view what, std::string_view why) {
-    if (result_.remarks.size() < kMostRemarks)
+    if (result_.remarks.size() < kMaxRemarks)
       result_.remarks.push_back(
           fmt::format("line {}: {}: '{}'", line_number_, why, outside_text(what.substr(0, 60))));
   }
@@ -150,7 +150,7 @@ Result<CounterReading> place_counters(const Fabric& fabric, CounterText& text, c
       guid = held->second;
     const auto port = guid ? places.of(*guid, entry.port) : std::nullopt;
     if (!port) {
-      if (lost++ < kMostRemarks)
+      if (lost++ < kMaxRemarks)
         text.remarks.push_back(
             guid ? fmt::format("0x{:x} port {} is not in the fabric file", guid->value(), entry.port)
                  : fmt::format("nothing tells who has LID {}: --dump with what ibnetdiscover printed does",

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "probes/pathmap/path_learner.hpp"
+#include "probes/plan/path_learner.hpp"
 #include "topology/findings/audited_qp.hpp"
 
 namespace weft {

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kMostReasons = 10;
+constexpr std::size_t kMaxReasons = 10;
 constexpr std::size_t kReasonIndent = 4;
 
 const char* plural(std::size_t count) { return count == 1 ? "" : "s"; }
@@ -62,9 +62,9 @@ std::string move_lines(const LiveMove& move, std::size_t queue_pairs, std::size_
     text += wrapped(fmt::format("{} {}", count, manner), kReasonIndent, columns);
   std::size_t told = 0;
   for (const auto& [why, count] : move.failures)
-    if (told++ < kMostReasons)
+    if (told++ < kMaxReasons)
       text += wrapped(fmt::format("{} did not: {}", count, why), kReasonIndent, columns);
-  if (told > kMostReasons) text += fmt::format("    and {} more reasons\n", told - kMostReasons);
+  if (told > kMaxReasons) text += fmt::format("    and {} more reasons\n", told - kMaxReasons);
   return text;
 }
 

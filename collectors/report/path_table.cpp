@@ -7,13 +7,13 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kMostNamed = 10;
+constexpr std::size_t kMaxNamed = 10;
 
 std::string labels_text(const std::vector<PathLabel>& labels) {
   std::string text = fmt::format("{} label{}:", labels.size(), labels.size() == 1 ? "" : "s");
-  for (std::size_t i = 0; i < std::min(labels.size(), kMostNamed); ++i)
+  for (std::size_t i = 0; i < std::min(labels.size(), kMaxNamed); ++i)
     text += fmt::format(" {}", labels[i].value());
-  return text + (labels.size() > kMostNamed ? " ..." : "");
+  return text + (labels.size() > kMaxNamed ? " ..." : "");
 }
 
 std::string pair_table(const Fabric& fabric, const PathTable& table, const PairRoutes& pair,

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "probes/pathmap/path_learner.hpp"
+#include "probes/plan/path_learner.hpp"
 
 namespace weft {
 

@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kMostSwitches = 8;  // of the top tier that get a line
+constexpr std::size_t kMaxSwitches = 8;  // of the top tier that get a line
 
 std::string broken_text(const Fabric& fabric, const RoutingReport& report) {
   std::string text;
@@ -33,12 +33,11 @@ std::string top_text(const Fabric& fabric, const RoutingReport::TierUse& top) {
   auto ranked = top.switches;
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
-  for (std::size_t i = 0; i < std::min(ranked.size(), kMostSwitches); ++i)
+  for (std::size_t i = 0; i < std::min(ranked.size(), kMaxSwitches); ++i)
     text += fmt::format(
         "  {:<16}{:>12} routes  {:5.1f} %\n", fabric.name_of(ranked[i].first), ranked[i].second,
         sum == 0 ? 0.0 : 100.0 * static_cast<double>(ranked[i].second) / static_cast<double>(sum));
-  if (ranked.size() > kMostSwitches)
-    text += fmt::format("  ... and {} more\n", ranked.size() - kMostSwitches);
+  if (ranked.size() > kMaxSwitches) text += fmt::format("  ... and {} more\n", ranked.size() - kMaxSwitches);
   return text;
 }
 

@@ -69,7 +69,7 @@ std::string links_part(const DiagnosisDocument& document, std::size_t columns) {
   std::size_t width = 4;
   for (const LinkReport& finding : document.links) width = std::max(width, link_name(finding).size());
   std::string part = fmt::format("\n{:<{}}  {:<9}  {:<10}  {:<5}  {}\n", "LINK", width, "VERDICT", "CAUSE",
-                                 "SURE", "ESTIMATE");
+                                 "CONF", "ESTIMATE");
   for (const LinkReport& finding : document.links) {
     auto line =
         fmt::format("{:<{}}  {:<9}  {:<10}  {:<5}  {}", link_name(finding), width, to_string(finding.verdict),
@@ -216,9 +216,9 @@ std::string ambiguous_part(const DiagnosisDocument& document, std::size_t column
 
 /// "WHAT: a, b and 3 more", or nothing.
 std::string first_of(std::string_view what, const std::vector<std::string>& channels, std::size_t columns) {
-  constexpr std::size_t kMostNamed = 8;
+  constexpr std::size_t kMaxNamed = 8;
   if (channels.empty()) return "";
-  const auto shown = std::min(kMostNamed, channels.size());
+  const auto shown = std::min(kMaxNamed, channels.size());
   const std::vector<std::string> named(channels.begin(),
                                        channels.begin() + static_cast<std::ptrdiff_t>(shown));
   const auto more = channels.size() - shown;

@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "probes/diagnosis/count_model.hpp"
+#include "probes/diagnosis/counts/count_model.hpp"
 
 namespace weft {
 namespace {
@@ -15,16 +15,16 @@ double log_prior_of_shape(double shape) {
   const double z = std::log(shape / 5.0) / 0.6;
   return -0.5 * z * z;
 }
-constexpr std::size_t kMostSampled = 1500;  // channels enough to learn a spread from
+constexpr std::size_t kMaxSampled = 1500;   // channels enough to learn a spread from
 constexpr std::size_t kSharpestClass = 16;  // beyond it a sum's spread is below the grid's step
 /// Of channels, those that may be faulty and not yet known to be: one of them says nothing of the spread.
 constexpr double kUnseenFaults = 0.002;
 constexpr int kSweeps = 4;
 constexpr int kLikeliestSweeps = 500;
-constexpr double kMostHazard = 20.0;  // exp(-20): nothing passes
-constexpr double kMostStrays = 0.02;  // of all observations
-constexpr double kFirstGuess = 0.5;   // of the strays seen before any fault is named: some are faults
-constexpr double kEvenShape = 4.0;    // where all lose alike, by no more than a half of it
+constexpr double kMaxHazard = 20.0;  // exp(-20): nothing passes
+constexpr double kMaxStrays = 0.02;  // of all observations
+constexpr double kFirstGuess = 0.5;  // of the strays seen before any fault is named: some are faults
+constexpr double kEvenShape = 4.0;   // where all lose alike, by no more than a half of it
 constexpr double kSweepCells = 5e6;
 
 /// Events beyond chance (three standard deviations and three of grace) where `expected` are usual.
@@ -93,7 +93,7 @@ void CountModel::share_out(const std::vector<bool>& faulty) {
     for (std::size_t share = 0; share < problem_.shares.size(); ++share)
       exposed[s] += problem_.shares[share] * problem_.survivors(s, share);
   for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
-    const double d = std::max(row_hazard_[row], kSmallestHazard);
+    const double d = std::max(row_hazard_[row], kMinHazard);
     const double from_channels = problem_.k[row] * (1.0 - burst_weight(row));
     // A lost packet was exposed until it was lost: the mean of an exponential cut at 1.
     const double exposure = d < 1e-6 ? 0.5 : 1.0 / d - 1.0 / std::expm1(d);
@@ -125,7 +125,7 @@ void CountModel::learn_spread(const std::vector<bool>& faulty) {
   for (std::uint32_t s = 0; s < problem_.suspects.size(); ++s)
     if (problem_.suspects[s].is_channel() && !faulty[s] && problem_.suspects[s].channels.size() == 1)
       sampled.push_back(s);
-  const std::size_t stride = sampled.size() / kMostSampled + 1;
+  const std::size_t stride = sampled.size() / kMaxSampled + 1;
   std::array<double, kShapes.size()> log_weight{};
   std::array<std::vector<double>, kShapes.size()> priors;
   for (std::size_t i = 0; i < kShapes.size(); ++i) {
@@ -186,15 +186,15 @@ double CountModel::first_strays() const {
     for (const auto& cell : cells) strays += problem_.suspects[cell.index].is_channel() ? weight[row] : 0.0;
   }
   const double share = strays / std::max(observations, 1.0);
-  return share > kMostStrays ? learned_.stray : std::max(kFirstGuess * share, learned_.stray);
+  return share > kMaxStrays ? learned_.stray : std::max(kFirstGuess * share, learned_.stray);
 }
 
-/// The share of strays cannot grow into the faults: kMostStrays bounds it.
+/// The share of strays cannot grow into the faults: kMaxStrays bounds it.
 void CountModel::learn_strays() {
   double strays = 0.5;
   for (std::uint32_t row = 0; row < problem_.row_count(); ++row)
     strays += burst_weight(row) * stray_weight(row);
-  learned_.stray = std::min(strays / (static_cast<double>(problem_.observations) + 1000.0), kMostStrays);
+  learned_.stray = std::min(strays / (static_cast<double>(problem_.observations) + 1000.0), kMaxStrays);
   for (std::uint32_t row = 0; row < problem_.row_count(); ++row) fold_bursts(row);
 }
 
@@ -215,7 +215,7 @@ std::vector<double> CountModel::likeliest_hazards() const {
         exposed[s] += problem_.shares[share] * problem_.survivors(s, share);
     }
     for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
-      double d = kSmallestHazard;
+      double d = kMinHazard;
       for (const auto& cell : problem_.suspects_of(row))
         d += problem_.shares[cell.share] * hazard[cell.index];
       const double exposure = d < 1e-6 ? 0.5 : 1.0 / d - 1.0 / std::expm1(d);
@@ -226,7 +226,7 @@ std::vector<double> CountModel::likeliest_hazards() const {
       }
     }
     for (std::uint32_t s = 0; s < suspects(); ++s)
-      if (hazard[s] > 0) hazard[s] = std::min(lost[s] / std::max(exposed[s], 1e-9), kMostHazard);
+      if (hazard[s] > 0) hazard[s] = std::min(lost[s] / std::max(exposed[s], 1e-9), kMaxHazard);
   }
   return hazard;
 }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "probes/diagnosis/counts.hpp"
+#include "probes/diagnosis/counts/counts.hpp"
 #include "probes/diagnosis/coverage.hpp"
-#include "probes/diagnosis/delay.hpp"
-#include "probes/diagnosis/load.hpp"
+#include "probes/diagnosis/delay/delay.hpp"
+#include "probes/diagnosis/load/load.hpp"
 #include "probes/diagnosis/report.hpp"
 #include "probes/diagnosis/sign_findings.hpp"
 

@@ -17,7 +17,7 @@ namespace weft {
 /// of `channels`, by paths that cross that channel and, where such paths exist, none of the others. Where the
 /// cause is rate or congestion, run load rounds instead that offer each channel less than it passes, more,
 /// and much more; where `passes` is 1, only show what it carries.
-struct Doubt {
+struct Hypothesis {
   std::vector<ChannelId> channels;  // ids ascending
   Cause cause = Cause::loss;
   double probability = 0;             // that the fault is real and among `channels`
@@ -29,7 +29,7 @@ struct Doubt {
 
 struct Assessment {
   Diagnosis diagnosis;
-  std::vector<Doubt> doubts;  // likeliest first
+  std::vector<Hypothesis> hypotheses;  // likeliest first
 };
 
 Assessment assess(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance = {});

@@ -261,11 +261,11 @@ Assessment Report::finish(Coverage coverage) && {
   std::ranges::sort(diagnosis_.ambiguous);
   diagnosis_.ambiguous.erase(std::unique(diagnosis_.ambiguous.begin(), diagnosis_.ambiguous.end()),
                              diagnosis_.ambiguous.end());
-  std::ranges::stable_sort(doubts_, std::ranges::greater{}, &Doubt::probability);
+  std::ranges::stable_sort(hypotheses_, std::ranges::greater{}, &Hypothesis::probability);
   diagnosis_.coverage = std::move(coverage);
   diagnosis_.coverage.rate_untested = std::move(rate_untested_);
   diagnosis_.verdict = run_verdict(diagnosis_);
-  return {std::move(diagnosis_), std::move(doubts_)};
+  return {std::move(diagnosis_), std::move(hypotheses_)};
 }
 
 }  // namespace weft

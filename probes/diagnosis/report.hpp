@@ -43,7 +43,7 @@ class Report {
 
   void add(Found found);
   void add(const HostEvidence& evidence);
-  void add(Doubt doubt) { doubts_.push_back(std::move(doubt)); }
+  void add(Hypothesis hypothesis) { hypotheses_.push_back(std::move(hypothesis)); }
   void add(FabricFinding finding) { diagnosis_.fabric.push_back(std::move(finding)); }
   /// Each engine fills the lines of what it explains.
   Account& account() { return diagnosis_.account; }
@@ -76,7 +76,7 @@ class Report {
 
   const Fabric& fabric_;
   Diagnosis diagnosis_;
-  std::vector<Doubt> doubts_;
+  std::vector<Hypothesis> hypotheses_;
   std::vector<Found> found_;
   std::vector<ChannelId> rate_untested_;
 };

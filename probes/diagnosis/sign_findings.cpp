@@ -7,8 +7,8 @@
 namespace weft {
 namespace {
 
-constexpr double kFaultyChannels = 4.0;    // prior number in a fabric
-constexpr double kMostOfChannels = 0.005;  // and at most this share
+constexpr double kFaultyChannels = 4.0;   // prior number in a fabric
+constexpr double kMaxOfChannels = 0.005;  // and at most this share
 
 struct Signs {
   double log_ratio = 0;
@@ -25,7 +25,7 @@ void report_signs(const Fabric& fabric, const Observations& observations, Report
     signs.texts.push_back(sign.text);
   }
   const double channels = std::max<double>(static_cast<double>(fabric.channel_count()), 1.0);
-  const double prior = std::log(std::min(kFaultyChannels / channels, kMostOfChannels));
+  const double prior = std::log(std::min(kFaultyChannels / channels, kMaxOfChannels));
   for (auto& [key, signs] : by_channel) {
     const auto& [channel, cause] = key;
     const double probability = 1.0 / (1.0 + std::exp(-prior - signs.log_ratio));

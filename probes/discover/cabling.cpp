@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kMostNamed = 3;  // nodes in one line
+constexpr std::size_t kMaxNamed = 3;  // nodes in one line
 
 /// A node of the file, or one that was found and is none of them.
 struct End {
@@ -31,7 +31,7 @@ std::string shape_of(const IbPort& port) {
 
 /// "host1", "host1, host2, host3 and 40 more".
 std::string few_of(const std::vector<std::string>& names) {
-  const auto shown = std::min(names.size(), kMostNamed);
+  const auto shown = std::min(names.size(), kMaxNamed);
   const auto few =
       fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<long>(shown), ", "));
   return names.size() > shown ? fmt::format("{} and {} more", few, names.size() - shown) : few;

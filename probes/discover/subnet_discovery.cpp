@@ -85,7 +85,7 @@ Result<SubnetDiscovery> discover_subnet(Mads& mads, const MadLimits& limits, std
     add(tally, *checked);
     const auto twice = lid_held_twice(found->subnet);
     const bool settled = !check.changed() && !twice;
-    if (!settled && scan_number < kMostScans && !stop.stop_requested()) continue;
+    if (!settled && scan_number < kMaxScans && !stop.stop_requested()) continue;
     found->tally = tally;
     auto& remarks = found->subnet.remarks;
     if (!found->sm_lid) remarks.push_back("our own port knows no subnet manager: does one run?");

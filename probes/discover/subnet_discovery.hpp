@@ -2,7 +2,7 @@
 // LIDs. Each link is asked once where that can be known. What does not answer is left out with a remark.
 #pragma once
 
-#include "probes/wire/mad_exchange.hpp"
+#include "probes/mad/mad_exchange.hpp"
 #include "topology/model/ib_subnet.hpp"
 
 namespace weft {
@@ -23,8 +23,8 @@ struct SubnetDiscovery {
 };
 
 /// Scans, then looks whether the LIDs are still those read: when a subnet manager changed them meanwhile it
-/// scans again, up to `kMostScans` times, and says so in a remark.
-inline constexpr int kMostScans = 3;
+/// scans again, up to `kMaxScans` times, and says so in a remark.
+inline constexpr int kMaxScans = 3;
 Result<SubnetDiscovery> discover_subnet(Mads& mads, const MadLimits& limits = {}, std::stop_token stop = {});
 
 }  // namespace weft

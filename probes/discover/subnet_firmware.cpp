@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "probes/wire/mad_attributes.hpp"
+#include "probes/mad/mad_attributes.hpp"
 
 namespace weft {
 namespace {

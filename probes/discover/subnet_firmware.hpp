@@ -2,7 +2,7 @@
 // attribute: Mellanox's own is asked of that vendor's devices, of the others nothing is known.
 #pragma once
 
-#include "probes/wire/mad_exchange.hpp"
+#include "probes/mad/mad_exchange.hpp"
 #include "topology/model/infiniband.hpp"
 
 namespace weft {

@@ -6,16 +6,16 @@
 #include <deque>
 
 #include "probes/discover/subnet_discovery.hpp"
-#include "probes/wire/mad_attributes.hpp"
+#include "probes/mad/mad_attributes.hpp"
 
 namespace weft {
 
 /// More nodes than a subnet has LIDs for: whoever shows more makes them up.
-inline constexpr std::size_t kMostNodes = 0xC000;
+inline constexpr std::size_t kMaxNodes = 0xC000;
 
 class SubnetScan : public MadDialogue {
  public:
-  explicit SubnetScan(std::size_t most_nodes = kMostNodes);
+  explicit SubnetScan(std::size_t most_nodes = kMaxNodes);
   std::optional<MadQuestion> next() override;
   void answered(const MadQuestion& question, const MadAnswer& answer) override;
 

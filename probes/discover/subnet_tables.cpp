@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "probes/wire/mad_attributes.hpp"
+#include "probes/mad/mad_attributes.hpp"
 
 namespace weft {
 namespace {

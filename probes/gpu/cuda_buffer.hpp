@@ -7,7 +7,7 @@
 
 #include "probes/gpu/cuda_library.hpp"
 #include "probes/gpu/host_buffer.hpp"
-#include "topology/base/file_descriptor.hpp"
+#include "topology/os/file_descriptor.hpp"
 
 namespace weft {
 

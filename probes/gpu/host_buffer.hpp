@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-#include "probes/wire/transfer_buffer.hpp"
+#include "probes/packet/transfer_buffer.hpp"
 
 namespace weft {
 

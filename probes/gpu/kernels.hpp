@@ -6,7 +6,7 @@
 // four loads in flight a thread before the first is looked at.
 #pragma once
 
-#include "probes/wire/pattern_word.hpp"
+#include "probes/packet/pattern_word.hpp"
 
 namespace weft::gpu {
 

@@ -16,9 +16,9 @@ struct Candidate {
 };
 
 /// So many candidates of a channel are tried in a round before the channel waits for the next.
-constexpr std::size_t kMostTries = 256;
+constexpr std::size_t kMaxTries = 256;
 /// So many times the rounds that were asked for may be run until each channel was loaded once.
-constexpr std::size_t kMostForCoverage = 3;
+constexpr std::size_t kMaxForCoverage = 3;
 
 class RoundPlanner {
  public:
@@ -91,7 +91,7 @@ class RoundPlanner {
     auto& candidates = by_channel_[channel.value()];
     std::size_t best = candidates.size();
     std::size_t best_gain = 0;
-    for (std::size_t i = 0; i < std::min(candidates.size(), kMostTries); ++i) {
+    for (std::size_t i = 0; i < std::min(candidates.size(), kMaxTries); ++i) {
       const auto path = channels(candidates[i]);
       if (std::ranges::any_of(path, [&](ChannelId c) { return busy[c.value()]; })) continue;
       const auto gain = static_cast<std::size_t>(
@@ -140,7 +140,7 @@ std::vector<LoadRound> plan_load_rounds(const Fabric& fabric, const PathLearner&
   std::vector<LoadRound> rounds;
   if (times > 1) rounds.push_back(planner.within_switches());
   if (!rounds.empty() && rounds.back().empty()) rounds.pop_back();
-  const auto last = [&] { return planner.has_covered() ? most_rounds : kMostForCoverage * most_rounds; };
+  const auto last = [&] { return planner.has_covered() ? most_rounds : kMaxForCoverage * most_rounds; };
   while (!planner.is_done() && rounds.size() < last()) {
     rounds.push_back(planner.next());
     if (rounds.back().empty()) {

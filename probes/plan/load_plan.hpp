@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
-#include "probes/pathmap/path_learner.hpp"
 #include "probes/plan/pairs.hpp"
+#include "probes/plan/path_learner.hpp"
 #include "topology/findings/observation.hpp"
 
 namespace weft {

@@ -11,9 +11,9 @@ namespace weft {
 namespace {
 
 /// A sweep of so many pairs of a lab or a small cluster is done in seconds.
-constexpr std::uint64_t kMostSmallPairs = 4096;
+constexpr std::uint64_t kMaxSmallPairs = 4096;
 /// With one partner, a NIC's cable cannot be told from its partner's.
-constexpr std::uint64_t kFewestSmallPartners = 2;
+constexpr std::uint64_t kMinSmallPartners = 2;
 constexpr std::uint64_t kPartnersOnOneSwitch = 3;
 
 using EdgeGroups = std::vector<std::vector<PortId>>;
@@ -82,8 +82,8 @@ std::uint32_t default_partners(const Fabric& fabric, const std::vector<PortId>& 
   std::uint64_t nics = 0;
   for (const auto& group : groups) nics += group.size();
   const std::uint64_t all =
-      groups.size() == 1 ? kPartnersOnOneSwitch : std::max(groups.size() - 1, kFewestSmallPartners);
-  const std::uint64_t affordable = kMostSmallPairs / nics;
+      groups.size() == 1 ? kPartnersOnOneSwitch : std::max(groups.size() - 1, kMinSmallPartners);
+  const std::uint64_t affordable = kMaxSmallPairs / nics;
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(affordable, 1, all));
 }
 

@@ -23,7 +23,7 @@ std::vector<NicPair> choose_pairs(const Fabric& fabric, std::uint32_t partners,
 
 /// The partners that show every pair of edge switches in a small fabric (and at least two, so that a NIC's
 /// cable is told from its partner's), and keep to few in a large one (at
-/// most kMostSmallPairs ordered pairs count as small); without the NICs of `without`.
+/// most kMaxSmallPairs ordered pairs count as small); without the NICs of `without`.
 std::uint32_t default_partners(const Fabric& fabric, const std::vector<PortId>& without = {});
 
 }  // namespace weft

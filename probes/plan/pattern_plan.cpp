@@ -85,7 +85,7 @@ std::vector<std::vector<NicPair>> by_distance(const PathLearner& learner) {
 std::vector<NicPair> pattern_pairs(const Fabric& fabric, LoadPattern pattern,
                                    const std::vector<PortId>& without) {
   std::vector<NicPair> pairs;
-  if (pattern == LoadPattern::links || fabric.nics().size() > kMostPatternNics) return pairs;
+  if (pattern == LoadPattern::links || fabric.nics().size() > kMaxPatternNics) return pairs;
   const auto takes_part = [&](PortId nic) {
     return std::ranges::find(without, nic) == without.end() && !fabric.is_host(edge_switch(fabric, nic));
   };

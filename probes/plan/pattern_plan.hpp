@@ -10,10 +10,10 @@
 namespace weft {
 
 /// The pairs whose paths a pattern needs, beside those of the map: all of a fabric of at most
-/// kMostPatternNics NICs; none in a larger one, whose patterns run over the pairs that the map has.
+/// kMaxPatternNics NICs; none in a larger one, whose patterns run over the pairs that the map has.
 std::vector<NicPair> pattern_pairs(const Fabric& fabric, LoadPattern pattern,
                                    const std::vector<PortId>& without);
-inline constexpr std::size_t kMostPatternNics = 64;  // 4,032 pairs
+inline constexpr std::size_t kMaxPatternNics = 64;  // 4,032 pairs
 
 /// Rounds over the reached routes of one known path, of the flows' routes those that meet fewest others; at
 /// most `most_rounds`, chosen by seed. Incast: a round a receiver, all its known partners send.

@@ -20,7 +20,7 @@ std::vector<NicPair> choose_table_pairs(const Fabric& fabric, const std::vector<
                                         const std::vector<PortId>& without) {
   auto partners = default_partners(fabric, without);
   auto pairs = choose_pairs(fabric, partners, without);
-  while (partners < fabric.nics().size() && 2 * pairs.size() * labels <= kMostTableRoutes &&
+  while (partners < fabric.nics().size() && 2 * pairs.size() * labels <= kMaxTableRoutes &&
          !cross_everything(fabric, used, pairs, channels)) {
     partners *= 2;
     pairs = choose_pairs(fabric, partners, without);

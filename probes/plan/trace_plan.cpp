@@ -14,10 +14,10 @@ namespace {
 constexpr std::uint32_t kFirstLabel =
     49152;  // RoCEv2 source ports: 0xC000 and above (ibv_flow_label_to_udp_sport)
 constexpr std::uint32_t kLabels = 16384;
-constexpr std::uint32_t kMostPaths = 65'535;
+constexpr std::uint32_t kMaxPaths = 65'535;
 /// Up to so many traces every pair sees all its paths: seconds of work, and a label known for every path.
-constexpr std::uint64_t kMostSmallTraces = 50'000;
-constexpr std::uint64_t kFewestLabels = 4;
+constexpr std::uint64_t kMaxSmallTraces = 50'000;
+constexpr std::uint64_t kMinLabels = 4;
 
 /// Paths between edge switches, remembered: all pairs of one couple of switches have the same number.
 class PathCounts {
@@ -42,7 +42,7 @@ class PathCounts {
       for (const auto& [node, paths] : wave)
         for (const ChannelId channel : way.next(node)) {
           auto& there = next[fabric_->target_node(channel)];
-          there = std::min<std::uint64_t>(there + paths, kMostPaths);
+          there = std::min<std::uint64_t>(there + paths, kMaxPaths);
         }
       wave = std::move(next);
     }
@@ -91,11 +91,11 @@ std::vector<TracePlan> plan_traces(const Fabric& fabric, ShortestPathCache& ways
   std::mt19937_64 random(options.seed);
   std::vector<TracePlan> plan;
   for (const NicPair& pair : pairs) {
-    std::uint64_t labels = std::max(needed[counts.of(pair)], kFewestLabels);
+    std::uint64_t labels = std::max(needed[counts.of(pair)], kMinLabels);
     // Twice the need, shared: each of the switch's own channels is then seen with the stated confidence many
     // times over.
-    if (all > kMostSmallTraces)
-      labels = std::max(kFewestLabels, 2 * labels / pairs_from[edge_switch(fabric, pair.src)] + 1);
+    if (all > kMaxSmallTraces)
+      labels = std::max(kMinLabels, 2 * labels / pairs_from[edge_switch(fabric, pair.src)] + 1);
     plan.push_back({pair, random_labels(labels, random)});
   }
   return plan;

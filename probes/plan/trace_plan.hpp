@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "probes/datapath/probe_engine.hpp"
 #include "probes/plan/pairs.hpp"
-#include "probes/wire/probe_engine.hpp"
 #include "topology/routing/shortest_paths.hpp"
 
 namespace weft {

@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kPoll = std::chrono::milliseconds(50);
 /// Between two looks at the bus. In a longer gap this process did not run (it was stopped, its machine slept,
 /// it opened engines): nobody could be heard, so it counts as no silence.
-constexpr auto kLongestGap = std::chrono::seconds(1);
+constexpr auto kMaxGap = std::chrono::seconds(1);
 
 class AgentLoop {
  public:
@@ -29,7 +29,7 @@ class AgentLoop {
     while (!over_) {
       if (stop.stop_requested()) return send(Bye{"it was told to stop"});
       const auto now = Clock::now();
-      if (const auto gap = now - std::exchange(last_run_, now); gap > kLongestGap) last_heard_ += gap;
+      if (const auto gap = now - std::exchange(last_run_, now); gap > kMaxGap) last_heard_ += gap;
       if (const auto spoken = speak(); !spoken) return spoken;
       const auto incoming = bus_.receive(kPoll);
       if (!incoming) return pass_on(incoming);

@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-constexpr std::uint64_t kLargestPacket = 65535;  // of IP
+constexpr std::uint64_t kMaxPacketBytes = 65535;  // of IP
 
 template <class... Args>
 tl::unexpected<Error> impossible(fmt::format_string<Args...> text, Args&&... args) {
@@ -41,7 +41,7 @@ Result<void> check_row(const PingRequest& asked, const PingTally& told) {
 
 /// So many bytes in so many packets of 1 to 65,535 each.
 bool fit(std::uint64_t bytes, std::uint64_t packets) {
-  return packets == 0 ? bytes == 0 : bytes >= packets && (bytes - 1) / kLargestPacket < packets;
+  return packets == 0 ? bytes == 0 : bytes >= packets && (bytes - 1) / kMaxPacketBytes < packets;
 }
 
 Result<void> check_row(const FlowRequest&, const FlowTally& told) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr auto kAliveInterval = std::chrono::seconds(1);
 /// Between two calls: ten ticks that did not come.
-constexpr auto kLongestTick = std::chrono::seconds(1);
+constexpr auto kMaxTick = std::chrono::seconds(1);
 /// Two signs of life that did not come, and a little.
 constexpr auto kQuiet = std::chrono::milliseconds(2500);
 /// Agents that fell silent for one reason did so within a sign of life of each other, and a little.
@@ -69,7 +69,7 @@ Coordinator::Actions Coordinator::give_up(const std::string& host, const std::st
 void Coordinator::advance(TimePoint now) {
   const auto gap = now - now_;
   now_ = now;
-  if (gap > kLongestTick) move_deadlines(gap);
+  if (gap > kMaxTick) move_deadlines(gap);
 }
 
 /// Signs of life come once a second: where none came from anyone it was the bus, and what was asked meanwhile

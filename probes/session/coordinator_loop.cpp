@@ -13,7 +13,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kPoll = std::chrono::milliseconds(20);
 constexpr auto kWatchInterval = std::chrono::milliseconds(200);
 /// Read in one go before deadlines are looked at again: more than a wave of results of a large fabric.
-constexpr std::size_t kMostAtOnce = 10'000;
+constexpr std::size_t kMaxAtOnce = 10'000;
 constexpr std::string_view kInterrupted = "interrupted";
 
 Result<void> act(Bus& bus, const Coordinator::Actions& actions, const OnProgress& on_progress) {
@@ -65,7 +65,7 @@ class LocalAgents {
 /// nobody has read.
 Result<void> read_inbox(Bus& bus, Coordinator& coordinator, const OnProgress& on_progress) {
   auto wait = Nanoseconds(kPoll);
-  for (std::size_t i = 0; i < kMostAtOnce && !coordinator.is_done(); ++i) {
+  for (std::size_t i = 0; i < kMaxAtOnce && !coordinator.is_done(); ++i) {
     const auto incoming = bus.receive(std::exchange(wait, Nanoseconds(0)));
     if (!incoming) return pass_on(incoming);
     if (!*incoming) break;

@@ -15,7 +15,7 @@ std::optional<Bytes> bytes_from(const Json& value, std::uint64_t most) {
 
 }  // namespace
 
-Json manner_json(const FlowManner& m) {
+Json flow_options_json(const FlowOptions& m) {
   return {{"operation", to_string(m.operation)},
           {"message", m.message ? Json(m.message->count()) : Json()},
           {"depth", m.depth},
@@ -23,14 +23,14 @@ Json manner_json(const FlowManner& m) {
           {"volume", m.volume ? Json(m.volume->count()) : Json()}};
 }
 
-FlowManner manner_from(const Json& v) {
+FlowOptions flow_options_from(const Json& v) {
   const auto operation = parse_flow_operation(text(field(v, "operation")));
   if (!operation) throw BadField("no operation of queue pairs");
-  FlowManner m{.operation = *operation,
-               .message = bytes_from(field(v, "message"), kLargestMessage),
-               .depth = whole<std::uint32_t>(field(v, "depth")),
-               .warm_up = time(field(v, "warm_up")),
-               .volume = bytes_from(field(v, "volume"), kLargestVolume)};
+  FlowOptions m{.operation = *operation,
+                .message = bytes_from(field(v, "message"), kMaxFlowMessageBytes),
+                .depth = whole<std::uint32_t>(field(v, "depth")),
+                .warm_up = time(field(v, "warm_up")),
+                .volume = bytes_from(field(v, "volume"), kMaxVolume)};
   if (m.depth == 0 || m.depth > kDeepestFlow) throw BadField(fmt::format("a flow of depth {}", m.depth));
   return m;
 }

@@ -2,13 +2,13 @@
 // BadField (json_fields.hpp).
 #pragma once
 
+#include "probes/datapath/flow_engine.hpp"
 #include "probes/session/json_fields.hpp"
-#include "probes/wire/flow_engine.hpp"
 
 namespace weft {
 
-nlohmann::json manner_json(const FlowManner& manner);
-FlowManner manner_from(const nlohmann::json& value);
+nlohmann::json flow_options_json(const FlowOptions& flow_options);
+FlowOptions flow_options_from(const nlohmann::json& value);
 nlohmann::json measure_json(const FlowMeasure& measure);
 FlowMeasure measure_from(const nlohmann::json& value);
 

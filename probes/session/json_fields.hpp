@@ -52,9 +52,9 @@ inline bool truth(const Json& value) {
   return value.get<bool>();
 }
 
-inline constexpr std::size_t kLongestText = 4096;
+inline constexpr std::size_t kMaxTextLength = 4096;
 
-inline std::string text(const Json& value, std::size_t longest = kLongestText) {
+inline std::string text(const Json& value, std::size_t longest = kMaxTextLength) {
   if (!value.is_string() || value.get_ref<const std::string&>().size() > longest)
     throw BadField("a short text is expected");
   return value.get<std::string>();

@@ -14,9 +14,9 @@ constexpr Bytes kPacket(4096);                              // of IP: a RoCE pac
 /// Below this share of what was wanted, or with a pause above this share of the round, it was the sender that
 /// held the flow back; and the receiver, where its host dropped as much unread. A host that is scheduled
 /// stays within a few per cent.
-constexpr double kLeastOffered = 0.9;
-constexpr double kLongestPause = 0.2;
-constexpr Nanoseconds kLeastPause = std::chrono::milliseconds(10);  // shorter ones are how hosts schedule
+constexpr double kMinOffered = 0.9;
+constexpr double kMaxPause = 0.2;
+constexpr Nanoseconds kMinPause = std::chrono::milliseconds(10);  // shorter ones are how hosts schedule
 
 }  // namespace
 
@@ -73,16 +73,18 @@ std::vector<WorkItem> LoadStage::flow_work(const LoadRound& round) {
   }
   std::vector<WorkItem> work;
   for (const auto& [nic, posted] : by_nic_) {
-    FlowRequest request{
-        .run = s.run, .batch = batch_, .duration = s.options.load_round, .manner = s.options.manner};
+    FlowRequest request{.run = s.run,
+                        .batch = batch_,
+                        .duration = s.options.load_round,
+                        .flow_options = s.options.flow_options};
     PeerList peers;
     for (const Posted& qp : posted)
       request.specs.push_back({peers.index_of(peer(round[qp.flow]), s.addresses), qp.label,
                                round[qp.flow].rate * (share_ / s.options.qps), kPacket});
     request.peers = std::move(peers).take();
     const auto count = static_cast<std::int64_t>(posted.size());
-    work.push_back(
-        {nic, request.manner.warm_up + request.duration + kSlack + kToConnect * count, std::move(request)});
+    work.push_back({nic, request.flow_options.warm_up + request.duration + kSlack + kToConnect * count,
+                    std::move(request)});
   }
   return work;
 }
@@ -159,13 +161,13 @@ void LoadStage::gather(Gathered& into, const PlannedFlow& flow, const FlowTally&
   const auto& options = state_->options;
   const Bandwidth pace = flow.rate * (share_ / options.qps);
   const auto moved = static_cast<std::int64_t>(tally.measure ? tally.measure->bytes : tally.bytes);
-  const Nanoseconds least = options.manner.volume ? pace.time_for(Bytes(moved)) : options.load_round;
+  const Nanoseconds least = options.flow_options.volume ? pace.time_for(Bytes(moved)) : options.load_round;
   const Nanoseconds span = std::max(least, tally.elapsed);
   const auto over = [](std::uint64_t bytes, Nanoseconds time) {
     return Bandwidth::over(Bytes(static_cast<std::int64_t>(bytes)), time);
   };
   // What a volume was offered at is its pace: the time it took is the network's.
-  into.offered = into.offered + (options.manner.volume ? pace : over(tally.bytes, span));
+  into.offered = into.offered + (options.flow_options.volume ? pace : over(tally.bytes, span));
   into.span = std::max(into.span, span);
   into.longest_gap = std::max(into.longest_gap, tally.longest_gap);
   if (tally.started) into.started = std::min(into.started.value_or(*tally.started), *tally.started);
@@ -192,10 +194,9 @@ void LoadStage::observe(const PlannedFlow& flow, Gathered gathered, std::uint32_
                        .offered = gathered.offered,
                        .delivered = gathered.delivered};
   seen.sender_stalled =
-      seen.offered < seen.wanted * kLeastOffered ||
-      gathered.longest_gap >
-          std::max<std::chrono::duration<double>>(kLeastPause, gathered.span * kLongestPause) ||
-      static_cast<double>(gathered.unread) > static_cast<double>(gathered.sent) * (1 - kLeastOffered);
+      seen.offered < seen.wanted * kMinOffered ||
+      gathered.longest_gap > std::max<std::chrono::duration<double>>(kMinPause, gathered.span * kMaxPause) ||
+      static_cast<double>(gathered.unread) > static_cast<double>(gathered.sent) * (1 - kMinOffered);
   if (gathered.started) seen.window = s.clock.window(poster(flow), {*gathered.started, gathered.span});
   s.observations.loads.push_back(seen);
   if (keeps_results_)

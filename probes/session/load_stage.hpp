@@ -31,7 +31,7 @@ class LoadStage : public Stage {
     std::size_t flow = 0;
     PathLabel label;
   };
-  bool reads() const { return state_->options.manner.operation == FlowOperation::read; }
+  bool reads() const { return state_->options.flow_options.operation == FlowOperation::read; }
   PortId poster(const PlannedFlow& flow) const { return reads() ? flow.pair.dst : flow.pair.src; }
   PortId peer(const PlannedFlow& flow) const { return reads() ? flow.pair.src : flow.pair.dst; }
   std::vector<PathLabel> labels_for(const PlannedFlow& flow) const;

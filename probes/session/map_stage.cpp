@@ -5,20 +5,20 @@
 #include <iterator>
 #include <map>
 
-#include "probes/pathmap/trace_evidence.hpp"
 #include "probes/plan/pattern_plan.hpp"
+#include "probes/plan/trace_evidence.hpp"
 #include "probes/session/peer_list.hpp"
 
 namespace weft {
 namespace {
 
-constexpr int kMostRounds = 3;
+constexpr int kMaxRounds = 3;
 constexpr std::uint8_t kAttempts = 3;  // a hop that is silent three times is silent, not unlucky
 constexpr std::uint32_t kMoreLabels = 32;
 constexpr std::uint32_t kPatternLabels = 8;
 /// A lab answers as fast as it is asked; this keeps 16 agents on two cores from losing answers to their own
 /// speed.
-constexpr double kMostTracesPerSecond = 2000;
+constexpr double kMaxTracesPerSecond = 2000;
 constexpr auto kSlack = std::chrono::seconds(5);
 
 /// The channels between two NICs, both hosts' cables included: hops a trace must ask for.
@@ -31,7 +31,7 @@ std::uint8_t hops_between(const Fabric& fabric, ShortestPathCache& ways, const N
 
 std::vector<WorkItem> MapStage::next_wave() {
   SweepState& s = *state_;
-  if (round_++ >= (only_ ? 1 : kMostRounds)) return {};
+  if (round_++ >= (only_ ? 1 : kMaxRounds)) return {};
   if (only_) return work_for(*only_);
   if (round_ == 1) {
     const std::vector<PortId> out(s.out.begin(), s.out.end());
@@ -112,7 +112,7 @@ std::vector<WorkItem> MapStage::work_for(const std::vector<TracePlan>& plan) {
     }
     request.peers = std::move(peers).take();
     const double seconds =
-        std::max(std::chrono::duration<double>(least_time).count(), packets / kMostTracesPerSecond);
+        std::max(std::chrono::duration<double>(least_time).count(), packets / kMaxTracesPerSecond);
     request.pace.packets_per_second = packets / seconds;
     const Nanoseconds expected(static_cast<std::int64_t>(seconds * 1e9));
     work.push_back({nic, (expected + request.pace.answer_wait) * kAttempts + kSlack, std::move(request)});

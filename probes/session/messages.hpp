@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "probes/wire/flow_engine.hpp"
-#include "probes/wire/probe_engine.hpp"
-#include "probes/wire/run_secrets.hpp"
+#include "probes/datapath/flow_engine.hpp"
+#include "probes/datapath/probe_engine.hpp"
+#include "probes/packet/run_secrets.hpp"
 #include "topology/findings/host_inventory.hpp"
 #include "topology/findings/nic_counters.hpp"
 
@@ -110,7 +110,7 @@ struct Bye {
   friend bool operator==(const Bye&, const Bye&) = default;
 };
 
-/// Between the engines of two NICs (probes/wire/peer_exchange.hpp); the coordinator passes both on.
+/// Between the engines of two NICs (probes/datapath/peer_exchange.hpp); the coordinator passes both on.
 struct PeerQuestion {
   PortId from;
   PortId to;

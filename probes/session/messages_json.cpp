@@ -82,11 +82,11 @@ Json message_json(const PeerReply& m) {
 
 PeerQuestion question_from(const Json& v) {
   return {id<PortId>(field(v, "from")), id<PortId>(field(v, "to")), whole<std::uint32_t>(field(v, "id")),
-          text(field(v, "text"), kMostMessageBytes)};
+          text(field(v, "text"), kMaxMessageBytes)};
 }
 PeerReply reply_from(const Json& v) {
   return {id<PortId>(field(v, "from")), id<PortId>(field(v, "to")), whole<std::uint32_t>(field(v, "id")),
-          truth(field(v, "failed")), text(field(v, "text"), kMostMessageBytes)};
+          truth(field(v, "failed")), text(field(v, "text"), kMaxMessageBytes)};
 }
 
 StartRun start_from(const Json& v) {

@@ -12,10 +12,10 @@
 namespace weft {
 
 /// The longest text that peers may send each other. A bus may carry it in parts.
-inline constexpr std::size_t kMostMessageBytes = 64'000'000;
+inline constexpr std::size_t kMaxMessageBytes = 64'000'000;
 /// So many values tell of half a million probes, which is far more than a task asks for, and take a parser
 /// half a gigabyte at worst. The deepest message, a host's inventory, has 7 levels.
-inline constexpr JsonLimits kMessageLimits{.bytes = kMostMessageBytes, .depth = 16, .values = 4'000'000};
+inline constexpr JsonLimits kMessageLimits{.bytes = kMaxMessageBytes, .depth = 16, .values = 4'000'000};
 
 std::string encode(const ToAgent& message);
 std::string encode(const ToCoordinator& message);

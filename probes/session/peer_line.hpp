@@ -6,9 +6,9 @@
 #include <map>
 #include <mutex>
 
+#include "probes/datapath/peer_exchange.hpp"
 #include "probes/session/bus.hpp"
 #include "probes/session/messages.hpp"
-#include "probes/wire/peer_exchange.hpp"
 
 namespace weft {
 

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "probes/wire/probe_engine.hpp"
+#include "probes/datapath/probe_engine.hpp"
 #include "topology/base/check.hpp"
 #include "topology/model/addressing.hpp"
 

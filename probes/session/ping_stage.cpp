@@ -35,7 +35,7 @@ std::optional<std::vector<LossRun>> missing(const ReceivedTally* received, std::
 
 /// `runs` where they are of `lost` packets: others contradict the counts.
 std::vector<LossRun> if_of(std::uint64_t lost, std::vector<LossRun> runs) {
-  return packets_in(runs) == lost && runs.size() <= kMostLossRuns ? std::move(runs) : std::vector<LossRun>();
+  return packets_in(runs) == lost && runs.size() <= kMaxLossRuns ? std::move(runs) : std::vector<LossRun>();
 }
 
 template <class Tally>

@@ -7,10 +7,10 @@ namespace weft {
 namespace {
 
 /// Agents begin a wave within milliseconds of each other; a clock this far from the others' has been set.
-constexpr Nanoseconds kMostApart = std::chrono::seconds(1);
+constexpr Nanoseconds kMaxApart = std::chrono::seconds(1);
 
 /// Longer than any run: what a clock that lies may claim.
-constexpr Nanoseconds kLongestRun = std::chrono::hours(24 * 7);
+constexpr Nanoseconds kMaxRun = std::chrono::hours(24 * 7);
 
 }  // namespace
 
@@ -25,19 +25,18 @@ void RunClock::begin_wave(const std::map<PortId, Nanoseconds>& first_sends) {
     begin = *middle;
   }
   // Where most clocks jumped, a wave still follows on those before it.
-  if (begin < latest_ - kMostApart) begin = latest_;
+  if (begin < latest_ - kMaxApart) begin = latest_;
   for (const auto& [nic, first] : first_sends) {
     const auto [known, is_new] = ahead_.try_emplace(nic, begin - first);
-    if (!is_new && std::chrono::abs(first + known->second - begin) > kMostApart)
-      known->second = begin - first;
+    if (!is_new && std::chrono::abs(first + known->second - begin) > kMaxApart) known->second = begin - first;
   }
 }
 
 std::optional<TimeWindow> RunClock::window(PortId nic, const TimeWindow& by_its_clock) {
   const auto known = ahead_.find(nic);
   if (known == ahead_.end()) return std::nullopt;
-  const TimeWindow window{std::clamp(by_its_clock.start + known->second, Nanoseconds(0), kLongestRun),
-                          std::min(by_its_clock.length, kLongestRun)};
+  const TimeWindow window{std::clamp(by_its_clock.start + known->second, Nanoseconds(0), kMaxRun),
+                          std::min(by_its_clock.length, kMaxRun)};
   latest_ = std::max(latest_, window.start + window.length);
   return window;
 }

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "probes/hostcheck/host_check.hpp"
+#include "probes/diagnosis/host/host_check.hpp"
 #include "probes/session/stage.hpp"
 
 namespace weft {

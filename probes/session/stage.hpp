@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "probes/hostcheck/silent_corruption.hpp"
-#include "probes/pathmap/path_learner.hpp"
+#include "probes/diagnosis/host/silent_corruption.hpp"
+#include "probes/plan/path_learner.hpp"
 #include "probes/session/messages.hpp"
 #include "probes/session/run_clock.hpp"
 #include "probes/session/sweep_options.hpp"
@@ -34,7 +34,7 @@ struct SweepState {
         addresses(the_addresses),
         options(the_options),
         learner(the_fabric, the_addresses, observations.paths),
-        flows{the_options.pattern, the_options.manner.operation, {}} {}
+        flows{the_options.pattern, the_options.flow_options.operation, {}} {}
 
   SweepState(const SweepState&) = delete;
   SweepState& operator=(const SweepState&) = delete;

@@ -5,20 +5,20 @@
 #include <iterator>
 #include <utility>
 
-#include "probes/hostcheck/nic_counter_evidence.hpp"
-#include "probes/pathmap/miswirings.hpp"
-#include "probes/pathmap/trace_evidence.hpp"
+#include "probes/diagnosis/host/nic_counter_evidence.hpp"
+#include "probes/plan/miswirings.hpp"
+#include "probes/plan/trace_evidence.hpp"
 #include "probes/session/counter_stage.hpp"
 #include "probes/session/map_stage.hpp"
 
 namespace weft {
 namespace {
 
-constexpr std::size_t kMostDoubts = 16;
+constexpr std::size_t kMaxHypotheses = 16;
 constexpr std::uint32_t kAnswersThatTell = 32;
 constexpr double kFewCameTellLittle = 4.0;   // power of the share that came: at a loss of a half, 1 in 16
 constexpr double kPassedAgainstDead = 20.0;  // nats: exp(-20) of what enters a dead channel passes
-constexpr int kMostSettlings = 3;  // load rounds may fall to stalled senders; pings need no second try
+constexpr int kMaxSettlings = 3;  // load rounds may fall to stalled senders; pings need no second try
 
 /// By channel: packets over a known path crossed it.
 std::vector<bool> passed_over(const Fabric& fabric, const Observations& observations) {
@@ -110,7 +110,7 @@ void Sweep::begin_next_part() {
       plan_settling();
       break;
     case Part::settling:
-      if (settlings_ < kMostSettlings) plan_settling();
+      if (settlings_ < kMaxSettlings) plan_settling();
       if (!stages_.empty()) break;
       note_corruption();
       part_ = Part::done;
@@ -129,10 +129,10 @@ void Sweep::add(std::vector<std::unique_ptr<Stage>> stages) {
 
 void Sweep::plan_settling() {
   const auto assessment = assess(state_.fabric, state_.observations, state_.options.tolerate);
-  auto doubts = assessment.doubts;
-  std::erase_if(doubts, [](const Doubt& doubt) { return doubt.packets == 0; });
-  if (doubts.size() > kMostDoubts) doubts.resize(kMostDoubts);
-  if (settlings_++ == 0) add(pings_.settle(doubts));
+  auto hypotheses = assessment.hypotheses;
+  std::erase_if(hypotheses, [](const Hypothesis& hypothesis) { return hypothesis.packets == 0; });
+  if (hypotheses.size() > kMaxHypotheses) hypotheses.resize(kMaxHypotheses);
+  if (settlings_++ == 0) add(pings_.settle(hypotheses));
   add(load_.press(assessment));
 }
 

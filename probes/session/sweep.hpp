@@ -1,6 +1,6 @@
 // Sweep: the whole of a sweep as a pure script: waves of work out, answers in, a diagnosis at the end. First
 // the paths are mapped, then every channel is probed with small and with large packets, then loaded (if
-// asked); a first diagnosis names its doubts, and a second, targeted round settles what it can.
+// asked); a first diagnosis names its hypotheses, and a second, targeted round settles what it can.
 #pragma once
 
 #include <deque>

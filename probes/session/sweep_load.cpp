@@ -17,7 +17,7 @@ constexpr std::uint32_t kTimesLoaded = 2;
 // its turn, where one flow of several may win them all.
 constexpr double kFullLoad = 0.95;
 constexpr double kLightLoad = 0.25;
-constexpr int kMostLoadings = 3;  // of a channel whose flows their senders held back
+constexpr int kMaxLoadings = 3;  // of a channel whose flows their senders held back
 
 /// Offers that set a slow channel, which passes all that is below its ceiling and never more, apart from one
 /// that is shared: just below what it passed, and up to twice a link.
@@ -28,12 +28,13 @@ Press press_for(double passes) {
 
 /// A channel that is behind a culprit, or one of several suspects, shows what it carries by whole flows.
 const Press kShow{.alone = {1.0, 1.0}, .together = {}};
-constexpr std::size_t kRepeats = 2;          // of a flow that nothing explains
-constexpr int kMostPresses = 2;              // of a channel: the first may have met another culprit unawares
-constexpr std::size_t kMostForPressing = 4;  // times the rounds that load all channels
+constexpr std::size_t kRepeats = 2;         // of a flow that nothing explains
+constexpr int kMaxPresses = 2;              // of a channel: the first may have met another culprit unawares
+constexpr std::size_t kMaxForPressing = 4;  // times the rounds that load all channels
 
-bool is_of_load(const Doubt& doubt) {
-  return doubt.packets == 0 && (doubt.cause == Cause::rate || doubt.cause == Cause::congestion);
+bool is_of_load(const Hypothesis& hypothesis) {
+  return hypothesis.packets == 0 &&
+         (hypothesis.cause == Cause::rate || hypothesis.cause == Cause::congestion);
 }
 
 /// Channels that hold flows back, for all that is known.
@@ -48,8 +49,8 @@ std::set<ChannelId> slow_channels(const Assessment& assessment) {
     if (found.link) add(*found.link, found.channel);
   for (const OpenSet& set : assessment.diagnosis.sets)
     for (const auto& alternative : set.alternatives) slow.insert(alternative.begin(), alternative.end());
-  for (const Doubt& doubt : assessment.doubts)
-    if (doubt.passes < 1) slow.insert(doubt.channels.begin(), doubt.channels.end());
+  for (const Hypothesis& hypothesis : assessment.hypotheses)
+    if (hypothesis.passes < 1) slow.insert(hypothesis.channels.begin(), hypothesis.channels.end());
   return slow;
 }
 
@@ -64,7 +65,7 @@ std::unique_ptr<Stage> SweepLoad::load() {
                 // Who asks for a pattern wants every receiver, or every pair, of a small fabric, whatever the
                 // budget.
                 : plan_pattern_rounds(state_->fabric, state_->learner, options.pattern,
-                                      std::max(most, kMostPatternNics), options.seed);
+                                      std::max(most, kMaxPatternNics), options.seed);
   return stage(rounds_, true);
 }
 
@@ -75,7 +76,7 @@ std::unique_ptr<Stage> SweepLoad::load_again() {
     });
   const PathTable& table = state_->learner.table();
   unloaded_ = channels_not_loaded(table, rounds_, state_->observations.loads);
-  if (unloaded_.empty() || state_->options.pattern != LoadPattern::links || ++loadings_ == kMostLoadings)
+  if (unloaded_.empty() || state_->options.pattern != LoadPattern::links || ++loadings_ == kMaxLoadings)
     return nullptr;
   return stage(merge_rounds(table, rounds_over(table, rounds_, unloaded_)), true);
 }
@@ -86,8 +87,8 @@ std::size_t SweepLoad::most_rounds() const {
   return static_cast<std::size_t>(std::max(2.0, options.budget_seconds(kLoadShare) / seconds_a_round));
 }
 
-void SweepLoad::add_repeats(const Doubt& doubt, std::vector<LoadRound>& rounds) const {
-  for (const PathSetId path : doubt.again)
+void SweepLoad::add_repeats(const Hypothesis& hypothesis, std::vector<LoadRound>& rounds) const {
+  for (const PathSetId path : hypothesis.again)
     for (const LoadRound& round : rounds_) {
       const auto same = std::ranges::find(round, path, &PlannedFlow::path);
       if (same == round.end()) continue;
@@ -100,26 +101,26 @@ std::unique_ptr<Stage> SweepLoad::press(const Assessment& assessment) {
   if (!wanted()) return nullptr;
   const auto slow = slow_channels(assessment);
   std::set<ChannelId> wanted;
-  for (const Doubt& doubt : assessment.doubts)
-    if (is_of_load(doubt)) wanted.insert(doubt.channels.begin(), doubt.channels.end());
+  for (const Hypothesis& hypothesis : assessment.hypotheses)
+    if (is_of_load(hypothesis)) wanted.insert(hypothesis.channels.begin(), hypothesis.channels.end());
   const PressPlanner planner(state_->fabric, state_->learner, wanted, slow);
   const PathTable& table = state_->learner.table();
   std::vector<LoadRound> rounds;   // that show where a fault is
   std::vector<LoadRound> presses;  // that show its cause
-  for (const Doubt& doubt : assessment.doubts) {
-    if (!is_of_load(doubt)) continue;
-    add_repeats(doubt, rounds);
-    for (const ChannelId channel : doubt.channels) {
+  for (const Hypothesis& hypothesis : assessment.hypotheses) {
+    if (!is_of_load(hypothesis)) continue;
+    add_repeats(hypothesis, rounds);
+    for (const ChannelId channel : hypothesis.channels) {
       const bool apart = planner.can_isolate(channel);
       if (apart) std::ranges::move(planner.rounds(channel, kShow), std::back_inserter(rounds));
-      if (doubt.passes >= 1 || (!apart && pressed_[channel] > 0)) continue;
-      if (pressed_[channel]++ == kMostPresses) continue;
-      std::ranges::move(planner.rounds(channel, press_for(doubt.passes)), std::back_inserter(presses));
+      if (hypothesis.passes >= 1 || (!apart && pressed_[channel] > 0)) continue;
+      if (pressed_[channel]++ == kMaxPresses) continue;
+      std::ranges::move(planner.rounds(channel, press_for(hypothesis.passes)), std::back_inserter(presses));
     }
   }
   std::ranges::move(presses, std::back_inserter(rounds));
   rounds = merge_rounds(table, rounds);
-  const std::size_t most = kMostForPressing * most_rounds();
+  const std::size_t most = kMaxForPressing * most_rounds();
   if (rounds.size() > most) rounds.resize(most);
   return stage(std::move(rounds), false);
 }

@@ -32,7 +32,7 @@ class SweepLoad {
   bool wanted() const { return state_->options.load != LoadLevel::none && !state_->options.mads_alone; }
   std::unique_ptr<Stage> stage(std::vector<LoadRound> rounds, bool keeps_results);
   std::size_t most_rounds() const;
-  void add_repeats(const Doubt& doubt, std::vector<LoadRound>& rounds) const;
+  void add_repeats(const Hypothesis& hypothesis, std::vector<LoadRound>& rounds) const;
 
   SweepState* state_;
   std::vector<LoadRound> rounds_;

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
+#include "probes/datapath/flow_engine.hpp"
 #include "probes/diagnosis/coverage.hpp"
 #include "probes/diagnosis/diagnose.hpp"
-#include "probes/wire/flow_engine.hpp"
 #include "topology/base/units.hpp"
 
 namespace weft {
@@ -33,9 +33,9 @@ struct SweepOptions {
   Detect detect;
   /// Of a round; where flows have a volume, the longest that one may take.
   Nanoseconds load_round = std::chrono::milliseconds(500);
-  FlowManner manner;       // of flows over queue pairs
-  std::uint32_t qps = 1;   // that share the rate and the path of each flow
-  bool busy_poll = false;  // PingRequest::busy_poll
+  FlowOptions flow_options;  // of flows over queue pairs
+  std::uint32_t qps = 1;     // that share the rate and the path of each flow
+  bool busy_poll = false;    // PingRequest::busy_poll
   /// InfiniBand without queue pairs: probes have the one size of a management datagram, and there is no load.
   bool mads_alone = false;
   /// Read the counters of the NICs' devices before and after, as evidence.

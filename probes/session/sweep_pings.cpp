@@ -4,8 +4,8 @@
 #include <array>
 #include <map>
 
+#include "probes/mad/mad_probe.hpp"
 #include "probes/session/ping_stage.hpp"
-#include "probes/wire/mad_probe.hpp"
 
 namespace weft {
 namespace {
@@ -22,11 +22,11 @@ constexpr double kLargeShare = 0.10;
 constexpr double kBetweenShare = 0.03;  // each
 constexpr double kSettlingShare = 0.12;
 
-constexpr std::uint32_t kFewestPackets = 10;
-constexpr std::uint32_t kMostPackets = 20'000;
+constexpr std::uint32_t kMinPackets = 10;
+constexpr std::uint32_t kMaxPackets = 20'000;
 constexpr std::uint32_t kPacketsOverDeadWays = 50;  // all of them lost: more would say no more
-constexpr std::size_t kMostSized = 64;              // ways on which sizes are tried
-constexpr std::size_t kPingsPerDoubt = 8;
+constexpr std::size_t kMaxSized = 64;               // ways on which sizes are tried
+constexpr std::size_t kPingsPerHypothesis = 8;
 
 /// Packets each ping may send so that the busiest NIC is done in `seconds`.
 std::uint32_t packets_for(const std::vector<PlannedPing>& pings, double packets_per_second, double seconds) {
@@ -34,7 +34,7 @@ std::uint32_t packets_for(const std::vector<PlannedPing>& pings, double packets_
   std::uint64_t most = 1;
   for (const PlannedPing& ping : pings) most = std::max(most, ++per_nic[ping.pair.src]);
   const double packets = packets_per_second * seconds / static_cast<double>(most);
-  return static_cast<std::uint32_t>(std::clamp(packets, double{kFewestPackets}, double{kMostPackets}));
+  return static_cast<std::uint32_t>(std::clamp(packets, double{kMinPackets}, double{kMaxPackets}));
 }
 
 }  // namespace
@@ -62,12 +62,12 @@ std::vector<std::unique_ptr<Stage>> SweepPings::size() {
   for (const Observation& seen : state_->observations.probes) {
     if (seen.sent == 0) continue;
     if (seen.size == kSmallProbe && seen.lost < seen.sent) passed.insert(seen.path);
-    if (seen.size == kLarge && seen.lost == seen.sent && seen.sent >= kFewestPackets)
+    if (seen.size == kLarge && seen.lost == seen.sent && seen.sent >= kMinPackets)
       swallowed.insert(seen.path);
   }
   std::vector<PlannedPing> pings;
   for (const PlannedPing& ping : pings_)
-    if (pings.size() < kMostSized && ping.reached && passed.contains(ping.path) &&
+    if (pings.size() < kMaxSized && ping.reached && passed.contains(ping.path) &&
         swallowed.contains(ping.path))
       pings.push_back(ping);
   std::vector<std::unique_ptr<Stage>> stages;
@@ -77,21 +77,21 @@ std::vector<std::unique_ptr<Stage>> SweepPings::size() {
   return stages;
 }
 
-std::vector<std::unique_ptr<Stage>> SweepPings::settle(const std::vector<Doubt>& doubts) {
+std::vector<std::unique_ptr<Stage>> SweepPings::settle(const std::vector<Hypothesis>& hypotheses) {
   std::map<Bytes, std::vector<CountedPing>> pings;  // by size
   const double affordable =
       state_->options.budget_seconds(kSettlingShare) * state_->options.probes_per_second;
-  for (const Doubt& doubt : doubts)
-    for (const ChannelId channel : doubt.channels) {
-      if (doubt.packets == 0) continue;
+  for (const Hypothesis& hypothesis : hypotheses)
+    for (const ChannelId channel : hypothesis.channels) {
+      if (hypothesis.packets == 0) continue;
       const auto chosen =
-          pings_over(state_->learner.table(), pings_, channel, doubt.channels, kPingsPerDoubt);
+          pings_over(state_->learner.table(), pings_, channel, hypothesis.channels, kPingsPerHypothesis);
       for (const PlannedPing& ping : chosen) {
-        const double packets =
-            std::min(static_cast<double>(doubt.packets) / static_cast<double>(chosen.size()), affordable);
-        pings[state_->options.mads_alone ? kMadProbeSize
-              : doubt.size == Bytes()    ? kSmallProbe
-                                         : doubt.size]
+        const double packets = std::min(
+            static_cast<double>(hypothesis.packets) / static_cast<double>(chosen.size()), affordable);
+        pings[state_->options.mads_alone   ? kMadProbeSize
+              : hypothesis.size == Bytes() ? kSmallProbe
+                                           : hypothesis.size]
             .push_back({ping, static_cast<std::uint32_t>(packets) + 1});
       }
     }

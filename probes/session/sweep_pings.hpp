@@ -1,5 +1,5 @@
 // SweepPings: which pings a sweep sends, how large and how many: over every known path, then of sizes between
-// where large ones vanish, then more over what is in doubt.
+// where large ones vanish, then more over what is suspected.
 #pragma once
 
 #include <memory>
@@ -23,9 +23,9 @@ class SweepPings {
   /// Where large packets all vanished on a way that small ones pass: the sizes between, which say where the
   /// black hole begins.
   std::vector<std::unique_ptr<Stage>> size();
-  /// As many over each doubtful channel as the doubt asks for, by pings that cross no other of its channels
-  /// where there are such.
-  std::vector<std::unique_ptr<Stage>> settle(const std::vector<Doubt>& doubts);
+  /// As many over each suspected channel as the hypothesis asks for, by pings that cross no other of its
+  /// channels where there are such.
+  std::vector<std::unique_ptr<Stage>> settle(const std::vector<Hypothesis>& hypotheses);
 
  private:
   std::unique_ptr<Stage> stage(const std::vector<PlannedPing>& pings, Bytes size, double packets_per_second,

@@ -10,7 +10,7 @@ Json runs_json(const std::vector<LossRun>& runs) {
 }
 
 std::vector<LossRun> runs_from(const Json& value, std::uint64_t sent) {
-  if (!value.is_array() || value.size() > kMostLossRuns) throw BadField("too many runs of lost packets");
+  if (!value.is_array() || value.size() > kMaxLossRuns) throw BadField("too many runs of lost packets");
   auto runs = list<LossRun>(value, [](const Json& run) {
     return LossRun{whole<std::uint32_t>(element(run, 0)), whole<std::uint32_t>(element(run, 1))};
   });
@@ -20,9 +20,9 @@ std::vector<LossRun> runs_from(const Json& value, std::uint64_t sent) {
 
 /// A time that can be counted with: no host is up for thirty years, nor sends for so long.
 Nanoseconds clock_time(const Json& value) {
-  constexpr Nanoseconds kMost = std::chrono::hours(24 * 365 * 30);
+  constexpr Nanoseconds kMax = std::chrono::hours(24 * 365 * 30);
   const Nanoseconds told = time(value);
-  if (told > kMost) throw BadField("a time beyond what clocks show");
+  if (told > kMax) throw BadField("a time beyond what clocks show");
   return told;
 }
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <stop_token>
 
+#include "probes/datapath/peer_exchange.hpp"
 #include "probes/session/messages.hpp"
-#include "probes/wire/peer_exchange.hpp"
 
 namespace weft {
 

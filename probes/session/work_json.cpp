@@ -8,8 +8,8 @@ namespace {
 
 using namespace json_fields;
 
-constexpr std::size_t kMostCounters = 1024;  // a ConnectX has about a hundred
-constexpr std::size_t kLongestName = 128;
+constexpr std::size_t kMaxCounters = 1024;  // a ConnectX has about a hundred
+constexpr std::size_t kMaxNameLength = 128;
 
 Json peers_json(const std::vector<Peer>& peers) {
   return rows(peers, [](const Peer& p) { return Json::array({p.nic.value(), to_string(p.address)}); });
@@ -103,7 +103,7 @@ Json request_json(const FlowRequest& r) {
             {"peers", peers_json(r.peers)},
             {"duration", r.duration.count()},
             {"specs", rows(r.specs, row)}};
-  if (r.manner != FlowManner()) json["manner"] = manner_json(r.manner);
+  if (r.flow_options != FlowOptions()) json["manner"] = flow_options_json(r.flow_options);
   return json;
 }
 
@@ -113,7 +113,7 @@ FlowRequest flow_from(const Json& v) {
                 .peers = peers_from(field(v, "peers")),
                 .specs = {},
                 .duration = time(field(v, "duration"))};
-  if (v.contains("manner")) r.manner = manner_from(v["manner"]);
+  if (v.contains("manner")) r.flow_options = flow_options_from(v["manner"]);
   r.specs = list<FlowSpec>(field(v, "specs"), [&r](const Json& row) {
     return FlowSpec{peer_index(element(row, 0), r.peers), label_from(element(row, 1)),
                     Bandwidth::bit(amount(element(row, 2))), packet_size(element(row, 3)),
@@ -261,12 +261,14 @@ TransferTally transfer_tally_from(const Json& row) {
 }
 
 NicCounters counters_from(const Json& row) {
-  NicCounters read{
-      text(element(row, 0), kLongestName), whole<std::uint32_t>(element(row, 1)), time(element(row, 2)), {}};
+  NicCounters read{text(element(row, 0), kMaxNameLength),
+                   whole<std::uint32_t>(element(row, 1)),
+                   time(element(row, 2)),
+                   {}};
   const Json& values = element(row, 3);
-  if (!values.is_object() || values.size() > kMostCounters) throw BadField("counters by name are expected");
+  if (!values.is_object() || values.size() > kMaxCounters) throw BadField("counters by name are expected");
   for (const auto& [name, value] : values.items())
-    read.values.emplace(text(Json(name), kLongestName), whole<std::uint64_t>(value));
+    read.values.emplace(text(Json(name), kMaxNameLength), whole<std::uint64_t>(value));
   return read;
 }
 

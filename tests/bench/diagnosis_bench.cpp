@@ -186,16 +186,16 @@ class Evaluation {
 
   void switches() { figures_.add("switch_as_one", switch_as_one(k10_, options_.seeds), "0.95"); }
 
-  void doubts() {
-    const Settled settled = settle_doubts(k10_, options_.seeds);
-    fmt::print("doubts: {} in {} seeds, settled {}, second round {:.1f} % of the first\n", settled.doubts,
+  void hypotheses() {
+    const Settled settled = settle_hypotheses(k10_, options_.seeds);
+    fmt::print("doubts: {} in {} seeds, settled {}, second round {:.1f} % of the first\n", settled.hypotheses,
                options_.seeds.count, settled.settled, 100 * settled.packets);
-    figures_.note("doubts", static_cast<double>(settled.doubts));
+    figures_.note("doubts", static_cast<double>(settled.hypotheses));
     figures_.note("doubts_settled_right", static_cast<double>(settled.settled));
     figures_.note("second_round_share", settled.packets);
-    if (settled.doubts > 0)
+    if (settled.hypotheses > 0)
       figures_.add("doubts_settled",
-                   static_cast<double>(settled.settled) / static_cast<double>(settled.doubts), "0.95");
+                   static_cast<double>(settled.settled) / static_cast<double>(settled.hypotheses), "0.95");
   }
 
   void causes() {
@@ -344,7 +344,7 @@ class Evaluation {
       {"healthy", &Evaluation::healthy, 150},
       {"calibration", &Evaluation::calibration, 110},
       {"switch", &Evaluation::switches, 4},
-      {"doubts", &Evaluation::doubts, 12},
+      {"doubts", &Evaluation::hypotheses, 12},
       {"causes", &Evaluation::causes, 4},
       {"plots", &Evaluation::plots, 120},
   };

@@ -15,7 +15,7 @@
 #include <set>
 
 #include "tests/bench/support/figures.hpp"
-#include "topology/lab/child_process.hpp"
+#include "topology/os/child_process.hpp"
 
 namespace weft::bench {
 namespace {

@@ -16,10 +16,10 @@
 #include "collectors/counters/counter_reading.hpp"
 #include "probes/discover/subnet_tables.hpp"
 #include "probes/engine/umad/umad_mads.hpp"
-#include "probes/wire/mad_attributes.hpp"
+#include "probes/mad/mad_attributes.hpp"
 #include "tests/bench/support/figures.hpp"
 #include "topology/files/ibnetdiscover.hpp"
-#include "topology/lab/ib_simulator.hpp"
+#include "topology/lab/ibsim/ib_simulator.hpp"
 #include "topology/model/fabric_builder.hpp"
 #include "topology/model/ib_design.hpp"
 

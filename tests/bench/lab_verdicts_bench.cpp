@@ -16,7 +16,7 @@
 #include "tests/bench/lab_verdicts/score_sweep.hpp"
 #include "tests/bench/support/figures.hpp"
 #include "tests/bench/support/weft_command.hpp"
-#include "topology/lab/lab_control.hpp"
+#include "topology/lab/netns/lab_control.hpp"
 
 namespace weft::bench {
 namespace {

@@ -89,7 +89,7 @@ double our_bandwidth(const RdmaRig& rig) {
   const auto duration = seconds(2);
   FlowRequest request{
       .run = RunId(1), .batch = BatchId(1), .peers = {rig.peer("host2")}, .duration = duration};
-  request.manner = {.message = Bytes(kMessage), .depth = kDepth, .warm_up = seconds(1)};
+  request.flow_options = {.message = Bytes(kMessage), .depth = kDepth, .warm_up = seconds(1)};
   request.specs = {{0, PathLabel(50'000), Bandwidth::gbit(100), Bytes(kMessage + kHeaders)}};
   const auto done =
       rig.run({"host1", "host2"}, {{{rig.nic("host1"), seconds(30), request}},

@@ -4,7 +4,7 @@
 
 #include <boost/program_options.hpp>
 
-#include "cli/agent_manner.hpp"
+#include "cli/agent_options.hpp"
 
 namespace weft {
 namespace {
@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 po::variables_map parsed(const std::vector<std::string>& words) {
   po::options_description options;
   add_flow_options(options);
-  add_agent_manner_options(options);
+  add_agent_options(options);
   po::variables_map values;
   po::store(po::command_line_parser(words).options(options).run(), values);
   return values;
@@ -41,31 +41,31 @@ TEST(FlowArguments, OutOfRangeAreNamed) {
   EXPECT_THAT(refusal({"--memory", "gpu", "--message", "100B"}, "verbs"), HasSubstr("units of 16 bytes"));
 }
 
-TEST(AgentManner, ReachesAnAgentInWordsThatItReads) {
-  const AgentManner wanted{.engine = "verbs",
-                           .packets = {.traffic_class = 104},
-                           .exchange = kByAddress,
-                           .memory = kGpuMemory,
-                           .probes = ProbeTransport::datagram};
-  auto words = agent_manner_words(wanted);
+TEST(AgentOptions, ReachesAnAgentInWordsThatItReads) {
+  const AgentOptions wanted{.engine = "verbs",
+                            .packets = {.traffic_class = 104},
+                            .exchange = kByAddress,
+                            .memory = kGpuMemory,
+                            .probes = ProbeTransport::datagram};
+  auto words = agent_option_words(wanted);
   ASSERT_GE(words.size(), 2u);
   EXPECT_EQ(words[1], "verbs");
   words.erase(words.begin(), words.begin() + 2);  // the engine is the command's own option
-  AgentManner read;
-  ASSERT_TRUE(read_agent_manner(parsed(words), read));
+  AgentOptions read;
+  ASSERT_TRUE(read_agent_options(parsed(words), read));
   EXPECT_EQ(read.packets, wanted.packets);
   EXPECT_EQ(read.exchange, wanted.exchange);
   EXPECT_EQ(read.memory, wanted.memory);
   EXPECT_EQ(read.probes, wanted.probes);
 }
 
-TEST(AgentManner, UnknownWordsAreRefused) {
-  AgentManner read;
-  EXPECT_THAT(read_agent_manner(parsed({"--exchange", "mail"}), read).error().message,
+TEST(AgentOptions, UnknownWordsAreRefused) {
+  AgentOptions read;
+  EXPECT_THAT(read_agent_options(parsed({"--exchange", "mail"}), read).error().message,
               HasSubstr("--exchange mail: expected nats or rdmacm"));
-  EXPECT_THAT(read_agent_manner(parsed({"--memory", "disk"}), read).error().message,
+  EXPECT_THAT(read_agent_options(parsed({"--memory", "disk"}), read).error().message,
               HasSubstr("--memory disk: expected host or gpu"));
-  EXPECT_THAT(read_agent_manner(parsed({"--probe-transport", "rc"}), read).error().message,
+  EXPECT_THAT(read_agent_options(parsed({"--probe-transport", "rc"}), read).error().message,
               HasSubstr("--probe-transport rc: expected auto, ud or uc"));
 }
 

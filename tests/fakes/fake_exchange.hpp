@@ -5,7 +5,7 @@
 #include <map>
 #include <mutex>
 
-#include "probes/wire/peer_exchange.hpp"
+#include "probes/datapath/peer_exchange.hpp"
 
 namespace weft::testing {
 

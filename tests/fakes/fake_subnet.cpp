@@ -88,7 +88,7 @@ void put_general_info(MutableByteSpan data, const IbSubnetNode& node, const Firm
 }
 
 void put_fec_counters(MutableByteSpan data, const FecCounters& fec, FecMode mode) {
-  for (std::size_t lane = 0; lane < kMostLanes; ++lane)
+  for (std::size_t lane = 0; lane < kMaxLanes; ++lane)
     store_be32(data, 44 + 4 * lane, fec.corrected_by_lane[lane]);
   const bool over_port = mode == FecMode::over_port;
   if (over_port) store_be32(data, 140, static_cast<std::uint32_t>(fec.corrected_blocks));

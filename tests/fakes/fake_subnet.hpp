@@ -8,9 +8,9 @@
 #include <random>
 #include <set>
 
-#include "probes/wire/mad_attributes.hpp"
-#include "probes/wire/mad_counters.hpp"
-#include "probes/wire/mads.hpp"
+#include "probes/mad/mad_attributes.hpp"
+#include "probes/mad/mad_counters.hpp"
+#include "probes/mad/mads.hpp"
 #include "topology/model/ib_subnet.hpp"
 
 namespace weft::testing {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "probes/engine/verbs/verbs_device.hpp"
+#include "probes/rdma/verbs_device.hpp"
 #include "topology/base/ip.hpp"
 
 namespace weft::testing {

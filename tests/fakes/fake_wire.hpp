@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "probes/wire/icmp.hpp"
-#include "probes/wire/packet_port.hpp"
-#include "probes/wire/responder.hpp"
+#include "probes/datapath/packet_port.hpp"
+#include "probes/datapath/responder.hpp"
+#include "probes/packet/icmp.hpp"
 
 namespace weft::testing {
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "topology/base/check.hpp"
-#include "topology/lab/guest_commands.hpp"
-#include "topology/lab/guest_stream.hpp"
+#include "topology/lab/guests/guest_commands.hpp"
+#include "topology/lab/guests/guest_stream.hpp"
 
 namespace {
 

@@ -2,11 +2,11 @@
 #include <array>
 #include <cstdint>
 
-#include "probes/wire/bth.hpp"
-#include "probes/wire/ethernet.hpp"
-#include "probes/wire/icrc.hpp"
-#include "probes/wire/ip_packet.hpp"
-#include "probes/wire/udp.hpp"
+#include "probes/packet/bth.hpp"
+#include "probes/packet/ethernet.hpp"
+#include "probes/packet/icrc.hpp"
+#include "probes/packet/ip_packet.hpp"
+#include "probes/packet/udp.hpp"
 
 namespace {
 

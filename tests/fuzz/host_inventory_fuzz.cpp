@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "probes/hostcheck/host_check.hpp"
+#include "probes/diagnosis/host/host_check.hpp"
 #include "topology/files/host_inventory_json.hpp"
 #include "topology/model/clos.hpp"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "probes/wire/icmp.hpp"
+#include "probes/packet/icmp.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace weft;

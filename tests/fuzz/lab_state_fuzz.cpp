@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "topology/lab/state.hpp"
+#include "topology/lab/netns/state.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto state = weft::lab_state_from_json(nlohmann::json::parse(data, data + size, nullptr, false));

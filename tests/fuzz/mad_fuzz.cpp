@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "probes/wire/mad_attributes.hpp"
-#include "probes/wire/mad_counters.hpp"
-#include "probes/wire/mad_probe.hpp"
+#include "probes/mad/mad_attributes.hpp"
+#include "probes/mad/mad_counters.hpp"
+#include "probes/mad/mad_probe.hpp"
 
 namespace {
 

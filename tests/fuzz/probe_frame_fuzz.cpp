@@ -1,10 +1,10 @@
-// Any frame at the prober's and the responder's door. Then a true probe whose fields come from the input,
+// Any frame at the prober's and the responder's listener. Then a true probe whose fields come from the input,
 // damaged where the input says: it is counted at most once and answered with no more than it brought.
 #include <cstdint>
 #include <vector>
 
-#include "probes/wire/answer.hpp"
-#include "probes/wire/responder.hpp"
+#include "probes/datapath/answer.hpp"
+#include "probes/datapath/responder.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "probes/hostcheck/nic_counter_evidence.hpp"
+#include "probes/diagnosis/host/nic_counter_evidence.hpp"
 #include "topology/base/check.hpp"
 #include "topology/host/rdma_counters.hpp"
 #include "topology/model/clos.hpp"

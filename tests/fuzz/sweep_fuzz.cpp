@@ -18,7 +18,7 @@ namespace {
 
 using namespace weft;
 
-constexpr int kMostWaves = 200;  // a sweep of this fabric without lies has about twenty
+constexpr int kMaxWaves = 200;  // a sweep of this fabric without lies has about twenty
 
 /// The input, byte by byte; zeros, which are truth, behind its end.
 class Choices {
@@ -33,11 +33,11 @@ class Choices {
   /// `truth` for most bytes, and a number that tempts for the others.
   template <class Number>
   Number number(Number truth) {
-    constexpr std::uint64_t kMost = std::numeric_limits<Number>::max();
+    constexpr std::uint64_t kMax = std::numeric_limits<Number>::max();
     const auto byte = next();
     const std::array<std::uint64_t, 9> lies{0,           1,           truth / 2U, truth + 1ULL, 2ULL * truth,
-                                            1ULL << 31U, 1ULL << 53U, kMost - 1,  kMost};
-    return byte < 0xF0 ? truth : static_cast<Number>(std::min(lies[(byte - 0xF0) % lies.size()], kMost));
+                                            1ULL << 31U, 1ULL << 53U, kMax - 1,   kMax};
+    return byte < 0xF0 ? truth : static_cast<Number>(std::min(lies[(byte - 0xF0) % lies.size()], kMax));
   }
   Nanoseconds time(Nanoseconds truth) {
     return Nanoseconds(
@@ -190,7 +190,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Agents agents(choices);
   int waves = 0;
   for (auto wave = sweep.next_wave(); !wave.empty(); wave = sweep.next_wave()) {
-    WEFT_CHECK(++waves <= kMostWaves);
+    WEFT_CHECK(++waves <= kMaxWaves);
     for (const WorkItem& item : wave) {
       const auto answer = agents.answer(item);
       sweep.take(item, answer ? &*answer : nullptr);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "probes/gpu/cuda_module.h"
-#include "probes/wire/pattern.hpp"
+#include "probes/packet/pattern.hpp"
 
 namespace {
 

@@ -13,9 +13,9 @@
 #include "cli/agent.hpp"
 #include "cli/lab_place.hpp"
 #include "probes/engine/umad/umad_mads.hpp"
-#include "topology/base/file_descriptor.hpp"
-#include "topology/lab/child_process.hpp"
-#include "topology/lab/ib_lab.hpp"
+#include "topology/lab/ibsim/ib_lab.hpp"
+#include "topology/os/child_process.hpp"
+#include "topology/os/file_descriptor.hpp"
 
 namespace weft {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "tests/support/schema.hpp"
 #include "tests/support/test_cluster.hpp"
-#include "topology/lab/child_process.hpp"
+#include "topology/os/child_process.hpp"
 
 namespace weft {
 namespace {

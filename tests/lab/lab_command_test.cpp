@@ -6,8 +6,8 @@
 
 #include "tests/support/lab_user.hpp"
 #include "tests/support/schema.hpp"
-#include "topology/lab/processes.hpp"
-#include "topology/lab/state.hpp"
+#include "topology/lab/netns/state.hpp"
+#include "topology/os/processes.hpp"
 
 namespace weft {
 namespace {

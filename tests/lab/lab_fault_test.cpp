@@ -10,10 +10,10 @@
 #include <thread>
 
 #include "tests/support/test_lab.hpp"
-#include "topology/lab/network_namespace.hpp"
-#include "topology/lab/processes.hpp"
-#include "topology/lab/state.hpp"
+#include "topology/lab/netns/state.hpp"
 #include "topology/model/clos.hpp"
+#include "topology/os/network_namespace.hpp"
+#include "topology/os/processes.hpp"
 
 namespace weft {
 namespace {

@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "tests/support/test_lab.hpp"
-#include "topology/lab/network_namespace.hpp"
 #include "topology/model/clos.hpp"
+#include "topology/os/network_namespace.hpp"
 
 namespace weft {
 namespace {

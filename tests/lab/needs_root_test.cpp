@@ -2,7 +2,7 @@
 // `unshare -Urnm --propagation private`, with a tmpfs on /run/netns.
 #include <gtest/gtest.h>
 
-#include "topology/lab/holder.hpp"
+#include "topology/lab/netns/holder.hpp"
 
 namespace weft {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "probes/engine/raw/kernel_next_hops.hpp"
 #include "probes/engine/raw/packet_socket.hpp"
-#include "probes/wire/probe_frame.hpp"
+#include "probes/packet/probe_frame.hpp"
 #include "tests/support/router_chain.hpp"
 
 namespace weft {

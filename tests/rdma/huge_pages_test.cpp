@@ -45,7 +45,7 @@ class Reserved {
 WorkItem many(WorkItem work) {
   auto& request = std::get<FlowRequest>(work.work);
   request.specs.resize(8, request.specs.at(0));
-  request.manner = {.message = Bytes(8192), .depth = 64};
+  request.flow_options = {.message = Bytes(8192), .depth = 64};
   return work;
 }
 

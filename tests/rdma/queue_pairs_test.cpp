@@ -8,7 +8,7 @@
 #include <sstream>
 #include <thread>
 
-#include "probes/wire/probe_frame.hpp"
+#include "probes/packet/probe_frame.hpp"
 #include "tests/rdma/queue_pairs_rig.hpp"
 
 namespace weft {
@@ -229,7 +229,7 @@ TEST_F(QueuePairs, MoveAVolumeByEachOperationToWhoReceives) {
     const auto name = std::string(to_string(operation));
     auto work = flows({50'000, 51'000, 52'000}, seconds(20));
     auto& request = std::get<FlowRequest>(work.work);
-    request.manner = {.operation = operation,
+    request.flow_options = {.operation = operation,
                       .message = Bytes(16'384),
                       .depth = 4,
                       .warm_up = milliseconds(200),
@@ -322,7 +322,7 @@ TEST_F(QueuePairs, WhosePeerDiesEndTooAndTheDeadAgentIsBlamed) {
 
 TEST_F(QueuePairs, MoreThanTheCompletionQueueHoldsAreRefusedBeforeItOverruns) {
   auto work = flows(std::vector<std::uint32_t>(80, 50'000), seconds(1));
-  std::get<FlowRequest>(work.work).manner = {
+  std::get<FlowRequest>(work.work).flow_options = {
       .operation = FlowOperation::send, .message = Bytes(64), .depth = 64};  // 256 places each
   const auto done = rig().run({"host1", "host3"}, {{work}});
   ASSERT_EQ(done.answers.size(), 1u) << done.error;

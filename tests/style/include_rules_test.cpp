@@ -72,28 +72,30 @@ TEST(StyleRules, AnIncludeFromAboveIsNamedByFileAndLine) {
                   {file("topology/base/x.hpp", {"#pragma once", "", "#include \"topology/model/y.hpp\""})}),
               ElementsAre("topology/base/x.hpp:3: topology/base may not include \"topology/model/y.hpp\""));
   EXPECT_THAT(
-      wrong_includes({file("probes/wire/x.cpp", {"  #  include \"probes/session/bus.hpp\"  // why"})}),
-      ElementsAre(testing::HasSubstr("probes/wire/x.cpp:1: ")));
+      wrong_includes({file("probes/packet/x.cpp", {"  #  include \"probes/session/bus.hpp\"  // why"})}),
+      ElementsAre(testing::HasSubstr("probes/packet/x.cpp:1: ")));
 }
 
-TEST(StyleRules, NoAdapterIncludesAnotherAndNothingPureIncludesOne) {
+TEST(StyleRules, NothingPureIncludesAnAdapterAndAdaptersShareTheOperatingSystemAndRdmaAlone) {
   for (const char* folder : {"probes/engine/raw", "probes/session", "topology/files", "balancer/assign"})
-    EXPECT_THAT(wrong_includes({file(folder + std::string("/x.cpp"), {"#include \"topology/lab/lab.hpp\""})}),
-                testing::SizeIs(1))
+    EXPECT_THAT(
+        wrong_includes({file(folder + std::string("/x.cpp"), {"#include \"topology/lab/netns/lab.hpp\""})}),
+        testing::SizeIs(1))
         << folder;
-  for (const auto& [folder, allowed] : allowed_includes())
-    for (const std::string& other : allowed) EXPECT_FALSE(is_adapter(other)) << folder << " -> " << other;
+  for (const auto& [folder, module] : modules())
+    for (const std::string& other : module.may_include)
+      EXPECT_TRUE(!is_adapter(other) ||
+                  (module.adapter && (other == "topology/os" || other == "probes/rdma")))
+          << folder << " -> " << other;
 }
 
-TEST(StyleRules, EveryFolderMayIncludeAllThatItsIncludesMay) {
-  const auto& rules = allowed_includes();
-  for (const auto& [folder, allowed] : rules)
-    for (const std::string& next : allowed) {
-      if (next == "probes/session") continue;  // its messages need no more than probes/wire
-      for (const std::string& far : rules.at(next))
-        EXPECT_TRUE(allowed.contains(far)) << folder << " " << far;
-      EXPECT_FALSE(rules.at(next).contains(folder)) << folder << " and " << next << " in a circle";
-    }
+TEST(StyleRules, AModuleMayIncludeWhatThoseInItsLineMayAndAFolderIsOfTheModuleAboveIt) {
+  const auto few = modules_in(
+      "weft_module(a/b LIBS x)\nweft_module(a/c ADAPTER\n  DEPS a/b LIBS y)\nweft_module(d DEPS a/c)");
+  EXPECT_EQ(few.at("d").may_include, (Folders{"a/b", "a/c"}));
+  EXPECT_TRUE(few.at("a/c").adapter);
+  EXPECT_FALSE(few.at("d").adapter);
+  EXPECT_EQ(module_of("topology/lab/netns"), "topology/lab");
 }
 
 TEST(StyleRules, AFolderWithoutARuleIsRefused) {
@@ -110,7 +112,7 @@ TEST(StyleRules, ADeviceHeaderIsAllowedInAnAdaptersSourceOnly) {
   const std::vector<std::string> lines{"#include <infiniband/verbs.h>"};
   EXPECT_THAT(device_headers_outside_adapters({file("probes/engine/verbs/x.cpp", lines)}), IsEmpty());
   EXPECT_THAT(device_headers_outside_adapters({file("probes/engine/verbs/x.hpp", lines),
-                                               file("probes/wire/x.cpp", lines), file("cli/x.cpp", lines)}),
+                                               file("probes/packet/x.cpp", lines), file("cli/x.cpp", lines)}),
               testing::SizeIs(3));
 }
 

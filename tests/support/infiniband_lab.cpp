@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "cli/lab_place.hpp"
-#include "topology/lab/ib_simulator.hpp"
+#include "topology/lab/ibsim/ib_simulator.hpp"
 
 namespace weft {
 namespace {

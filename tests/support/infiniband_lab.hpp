@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "topology/lab/child_process.hpp"
-#include "topology/lab/ib_lab.hpp"
+#include "topology/lab/ibsim/ib_lab.hpp"
+#include "topology/os/child_process.hpp"
 
 namespace weft {
 

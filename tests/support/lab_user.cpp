@@ -13,8 +13,8 @@
 namespace weft {
 namespace {
 
-constexpr std::chrono::seconds kLongestCommand{60};
-constexpr std::chrono::seconds kLongestWait{20};
+constexpr std::chrono::seconds kMaxCommandLength{60};
+constexpr std::chrono::seconds kMaxWait{20};
 constexpr std::chrono::milliseconds kPoll{5};
 
 std::string text_of(const std::filesystem::path& file) {
@@ -56,7 +56,7 @@ std::uint64_t packets_sent(pid_t process) {
 
 template <class Condition>
 bool comes_true(Condition condition) {
-  const auto deadline = std::chrono::steady_clock::now() + kLongestWait;
+  const auto deadline = std::chrono::steady_clock::now() + kMaxWait;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(kPoll);
@@ -111,7 +111,7 @@ RunningCommand LabUser::start_after(std::vector<std::string> argv, const std::ve
 }
 
 Answer LabUser::weft(const std::vector<std::string>& words, std::vector<std::string> environment) const {
-  return start(words, std::move(environment)).wait(kLongestCommand);
+  return start(words, std::move(environment)).wait(kMaxCommandLength);
 }
 
 void LabUser::fault(const std::string& link, std::vector<std::string> settings) const {

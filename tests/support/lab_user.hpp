@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/support/test_lab.hpp"
-#include "topology/lab/child_process.hpp"
+#include "topology/os/child_process.hpp"
 
 namespace weft {
 

@@ -17,17 +17,17 @@
 #include "cli/agent_session.hpp"
 #include "cli/compose.hpp"
 #include "cli/lab_place.hpp"
-#include "probes/wire/bth.hpp"
+#include "probes/packet/bth.hpp"
 #include "topology/base/bytes.hpp"
 #include "topology/base/check.hpp"
-#include "topology/lab/network_namespace.hpp"
-#include "topology/lab/state.hpp"
+#include "topology/lab/netns/state.hpp"
+#include "topology/os/network_namespace.hpp"
 
 namespace weft {
 namespace {
 
-constexpr std::chrono::seconds kLongestBoot{200};
-constexpr std::chrono::seconds kLongestCopy{60};
+constexpr std::chrono::seconds kMaxBoot{200};
+constexpr std::chrono::seconds kMaxCopy{60};
 constexpr std::uint16_t kRocePort = 4791;
 constexpr int kCaptureBuffer = 16 << 20;
 
@@ -143,7 +143,7 @@ bool RigAnswers::blames(const std::string& text) const {
 
 RdmaRig::RdmaRig(std::string_view fabric) : user_(fabric) {
   const auto began = std::chrono::steady_clock::now();
-  const auto up = weft({"lab", "up", user_.fabric_file(), "--name", name()}, kLongestBoot);
+  const auto up = weft({"lab", "up", user_.fabric_file(), "--name", name()}, kMaxBoot);
   boot_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (up.status != 0) trouble_ = up.errors;
   if (auto lab = Lab::open(name(), lab_state_root()))
@@ -190,7 +190,7 @@ RdmaRig::TestAgent::TestAgent(const RdmaRig& rig, std::string host, const std::s
                                      {"lab", "exec", host_, "--name", rig_.name(), "--", "sh", "-c",
                                       "cat >/bin/other && chmod 755 /bin/other && mv /bin/weft /bin/kept && "
                                       "mv /bin/other /bin/weft"});
-  const auto answer = put.wait(kLongestCopy);
+  const auto answer = put.wait(kMaxCopy);
   EXPECT_EQ(answer.status, 0) << answer.errors;
 }
 
@@ -230,7 +230,7 @@ RigAnswers RdmaRig::run(const std::vector<std::string>& hosts, std::vector<std::
   for (const auto& host : hosts) nodes.push_back(lab_->fabric().find_node(host).value());
   auto site = lab_site(*lab_, nodes);
   WEFT_CHECK(site.has_value());
-  site->manner = {
+  site->agent_options = {
       .engine = "verbs", .packets = orders.packets, .exchange = orders.exchange, .probes = orders.probes};
   for (AgentHost& host : site->hosts)
     if (const auto other = orders.nics.find(lab_->fabric().name_of(host.host)); other != orders.nics.end())

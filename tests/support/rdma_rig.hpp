@@ -8,8 +8,8 @@
 #include <set>
 
 #include "cli/packet_class.hpp"
+#include "probes/datapath/probe_transport.hpp"
 #include "probes/session/script.hpp"
-#include "probes/wire/probe_transport.hpp"
 #include "tests/support/lab_user.hpp"
 
 namespace weft {

@@ -16,8 +16,8 @@
 
 #include "topology/base/bytes.hpp"
 #include "topology/base/check.hpp"
-#include "topology/lab/names.hpp"
-#include "topology/lab/network_namespace.hpp"
+#include "topology/lab/netns/names.hpp"
+#include "topology/os/network_namespace.hpp"
 
 namespace weft {
 namespace {
@@ -25,8 +25,8 @@ namespace {
 constexpr int kIpHeader[2] = {20, 40};
 constexpr int kUdpHeader = 8;
 constexpr std::chrono::milliseconds kQuiet{200};  // no packet for so long: no more will come
-constexpr std::chrono::seconds kLongestSettle{5};
-constexpr std::chrono::seconds kLongestProgram{10};
+constexpr std::chrono::seconds kMaxSettle{5};
+constexpr std::chrono::seconds kMaxProgramLength{10};
 
 int next_number() {
   static std::atomic<int> counter = 0;
@@ -166,14 +166,14 @@ Result<void> TestLab::fault(std::string_view text) const {
 Result<std::string> TestLab::run_in(std::string_view name, const std::vector<std::string>& argv) const {
   const auto visit = NamespaceVisit::enter(lab_->namespace_of(node(name)));
   if (!visit) return pass_on(visit);
-  return run_program(argv, "", kLongestProgram);
+  return run_program(argv, "", kMaxProgramLength);
 }
 
 int arrived(const TestLab& lab, const Datagrams& datagrams) {
   const PortId to = lab.nic(datagrams.to);
   const FileDescriptor tap = open_tap(lab, to);
   send_datagrams(*lab, lab.nic(datagrams.from), to, datagrams);
-  const auto deadline = std::chrono::steady_clock::now() + kLongestSettle;
+  const auto deadline = std::chrono::steady_clock::now() + kMaxSettle;
   int count = 0;
   pollfd readable{.fd = tap.get(), .events = POLLIN, .revents = 0};
   while (count < datagrams.count && std::chrono::steady_clock::now() < deadline &&

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "topology/lab/lab_control.hpp"
+#include "topology/lab/netns/lab_control.hpp"
 
 namespace weft {
 

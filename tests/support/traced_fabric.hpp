@@ -2,7 +2,7 @@
 // switches would.
 #pragma once
 
-#include "probes/pathmap/path_learner.hpp"
+#include "probes/plan/path_learner.hpp"
 #include "probes/plan/trace_plan.hpp"
 #include "topology/model/addressing.hpp"
 

@@ -24,8 +24,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::optional<std::string_view> closest(std::string_view word, std::span<const std::string_view> candidates) {
-  constexpr std::size_t kLongestWord = 64;  // nothing longer is a typing mistake of a known word
-  if (word.size() > kLongestWord) return std::nullopt;
+  constexpr std::size_t kMaxWordLength = 64;  // nothing longer is a typing mistake of a known word
+  if (word.size() > kMaxWordLength) return std::nullopt;
   std::optional<std::string_view> best;
   std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string_view candidate : candidates)

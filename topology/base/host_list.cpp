@@ -9,10 +9,10 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kMostNames = 100'000;
-constexpr std::size_t kLongestName = 64;  // as nodes of a fabric
-constexpr std::size_t kMostDigits = 9;    // of a number in brackets: it fits 32 bits
-constexpr std::size_t kMostShown = 60;    // of an item in a message
+constexpr std::size_t kMaxNames = 100'000;
+constexpr std::size_t kMaxNameLength = 64;  // as nodes of a fabric
+constexpr std::size_t kMaxDigits = 9;       // of a number in brackets: it fits 32 bits
+constexpr std::size_t kMaxShown = 60;       // of an item in a message
 
 using Names = std::vector<std::string>;
 
@@ -24,7 +24,7 @@ bool may_stand_in_a_name(char c) {
 }
 
 tl::unexpected<Error> refuse(std::string_view item, std::string_view why) {
-  return fail(ErrorKind::usage, "list of hosts: '{}': {}", item.substr(0, kMostShown), why);
+  return fail(ErrorKind::usage, "list of hosts: '{}': {}", item.substr(0, kMaxShown), why);
 }
 
 /// Up to the next separator outside brackets.
@@ -43,7 +43,7 @@ std::optional<std::uint32_t> number_in(std::string_view digits) {
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   const bool whole = error == std::errc{} && end == digits.data() + digits.size();
-  return whole && digits.size() <= kMostDigits ? std::optional(number) : std::nullopt;
+  return whole && digits.size() <= kMaxDigits ? std::optional(number) : std::nullopt;
 }
 
 /// "7", or "001-004" counted out.
@@ -54,7 +54,7 @@ Result<void> add_numbers(std::string_view item, std::string_view range, Names& n
   const auto high = dash == std::string_view::npos ? low : number_in(range.substr(dash + 1));
   if (!low || !high || *high < *low) return refuse(item, "expected numbers as in host[1-4,7]");
   const std::size_t width = low_text.starts_with('0') ? low_text.size() : 0;
-  if (*high - *low >= kMostNames - numbers.size()) return refuse(item, "more than 100000 names");
+  if (*high - *low >= kMaxNames - numbers.size()) return refuse(item, "more than 100000 names");
   for (std::uint64_t n = *low; n <= *high; ++n) numbers.push_back(fmt::format("{:0{}}", n, width));
   return {};
 }
@@ -73,11 +73,12 @@ Result<Names> numbers_of(std::string_view item, std::string_view inside) {
 
 /// Every name so far with every one of `tails` behind it.
 Result<void> multiply(std::string_view item, Names& names, const Names& tails) {
-  if (names.size() * tails.size() > kMostNames) return refuse(item, "more than 100000 names");
+  if (names.size() * tails.size() > kMaxNames) return refuse(item, "more than 100000 names");
   Names longer;
   for (const std::string& name : names)
     for (const std::string& tail : tails) {
-      if (name.size() + tail.size() > kLongestName) return refuse(item, "a name has more than 64 characters");
+      if (name.size() + tail.size() > kMaxNameLength)
+        return refuse(item, "a name has more than 64 characters");
       longer.push_back(name + tail);
     }
   names = std::move(longer);
@@ -114,7 +115,7 @@ Result<std::vector<std::string>> expand_hosts(std::string_view list) {
     if (!names) return pass_on(names);
     for (const std::string& name : *names)
       if (seen.insert(name).second) all.push_back(name);
-    if (all.size() > kMostNames) return refuse(item, "more than 100000 names");
+    if (all.size() > kMaxNames) return refuse(item, "more than 100000 names");
   }
   if (all.empty())
     return fail(ErrorKind::usage, "list of hosts: it names none; expected one as in host[1-4,7],login2");

@@ -15,7 +15,7 @@ using namespace std::string_view_literals;
 
 constexpr std::array kAddressKeys{"plan"sv, "file"sv, "ports"sv};
 // 4,000,000 ports (two ends of the most links a fabric has) with long names.
-constexpr Bytes kLargestAddressFile = Bytes(512'000'000);
+constexpr Bytes kMaxAddressFileBytes = Bytes(512'000'000);
 
 /// 0.0.0.0, ::, and what is multicast (RFC 1112, section 4; RFC 4291, section 2.7) is nobody's own.
 bool can_be_owned(const IpAddress& address) {
@@ -96,7 +96,7 @@ Result<AddressBook> read_plan(YamlView where, const Fabric& fabric) {
 Result<AddressBook> read_file(YamlView where, const Fabric& fabric, std::string_view fabric_file) {
   if (where.text().empty()) return where.error("file: expected a file's name, found {}", where.described());
   const auto path = std::filesystem::path(fabric_file).parent_path() / std::filesystem::path(where.text());
-  const auto text = read_text_file(path, kLargestAddressFile);
+  const auto text = read_text_file(path, kMaxAddressFileBytes);
   if (!text) return where.error("{}", text.error().message);
   const auto tree = YamlTree::parse(*text, path.string());
   if (!tree) return pass_on(tree);

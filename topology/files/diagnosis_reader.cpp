@@ -170,10 +170,10 @@ Result<Sensitivity> as_sensitivity(const JsonView& view) {
                             [&] { return read_member(view, "delay_s", delay, as_number); },
                             [&] { return read_member(view, "rate", shown.rate, as_share); });
   if (!done) return pass_on(done);
-  constexpr double kMostDelay = 1e6;      // seconds
-  constexpr double kLargestPacket = 1e6;  // bytes
-  if (size && *size >= 0 && *size < kLargestPacket) shown.size = Bytes(std::llround(*size));
-  if (delay && *delay >= 0 && *delay < kMostDelay) shown.delay = Nanoseconds(std::llround(*delay * 1e9));
+  constexpr double kMaxDelay = 1e6;        // seconds
+  constexpr double kMaxPacketBytes = 1e6;  // bytes
+  if (size && *size >= 0 && *size < kMaxPacketBytes) shown.size = Bytes(std::llround(*size));
+  if (delay && *delay >= 0 && *delay < kMaxDelay) shown.delay = Nanoseconds(std::llround(*delay * 1e9));
   return shown;
 }
 

@@ -193,7 +193,7 @@ class ExplicitReader {
   Result<void> read_links(YamlView list) {
     if (const auto checked = yaml_sequence(list, "links"); !checked) return pass_on(checked);
     for (auto item = list.first(); item; item = item->next()) {
-      if (links_.size() >= kMostLinks) return item->error("links: more than {} links", kMostLinks);
+      if (links_.size() >= kMaxLinks) return item->error("links: more than {} links", kMaxLinks);
       auto entry = read_link(*item);
       if (!entry) return pass_on(entry);
       links_.push_back(*entry);

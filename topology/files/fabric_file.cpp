@@ -28,23 +28,23 @@ constexpr std::array kLabKeys{"link_rate"sv,  "family"sv,       "mtu"sv,      "r
 // What OpenSM calls its engines (opensm(8), -R).
 constexpr std::array kRoutingEngines{"minhop"sv, "updn"sv,   "dnup"sv, "ftree"sv,
                                      "lash"sv,   "dfsssp"sv, "sssp"sv, "dor"sv};
-constexpr std::uint32_t kLargestLmc = 7;
+constexpr std::uint32_t kMaxLmc = 7;
 constexpr std::array kImportKeys{"ibnetdiscover"sv};
 constexpr std::array kTolerateKeys{"loss"sv, "delay"sv};
 
-constexpr std::size_t kLongestName = 128;
-constexpr std::size_t kLongestPlace = 256;  // the name of a link, as written here: YAML's keys end at 1,024
+constexpr std::size_t kMaxNameLength = 128;
+constexpr std::size_t kMaxPlaceLength = 256;  // the name of a link, as written here: YAML's keys end at 1,024
 // What 2,000,000 links take, written out with long names.
-constexpr Bytes kLargestFabricFile = Bytes(512'000'000);
+constexpr Bytes kMaxFabricFileBytes = Bytes(512'000'000);
 // The smallest MTU that IPv6 allows (RFC 8200, section 5), and the largest IP packet.
-constexpr Bytes kSmallestLabMtu = Bytes(1280);
-constexpr Bytes kLargestLabMtu = Bytes(65535);
+constexpr Bytes kMinLabMtu = Bytes(1280);
+constexpr Bytes kMaxLabMtu = Bytes(65535);
 
 Result<std::string> yaml_fabric_name(YamlView value, std::string_view key) {
   const auto name = value.text();
   const bool printable = std::ranges::none_of(name, [](unsigned char c) { return std::iscntrl(c) != 0; });
-  if (name.empty() || name.size() > kLongestName || !printable)
-    return value.error("{}: expected a name of 1 to {} printable characters, found {}", key, kLongestName,
+  if (name.empty() || name.size() > kMaxNameLength || !printable)
+    return value.error("{}: expected a name of 1 to {} printable characters, found {}", key, kMaxNameLength,
                        value.described());
   return std::string(name);
 }
@@ -107,7 +107,7 @@ Result<Fabric> read_import(YamlView where, std::string name, std::string_view fi
   const auto dump = fields->need("ibnetdiscover");
   if (!dump) return pass_on(dump);
   const auto path = std::filesystem::path(file).parent_path() / std::filesystem::path(dump->text());
-  const auto text = read_text_file(path, kLargestFabricFile);
+  const auto text = read_text_file(path, kMaxFabricFileBytes);
   if (!text) return located(Result<Fabric>(pass_on(text)), *dump);
   const auto subnet = parse_ibnetdiscover(*text);
   if (!subnet) return located(Result<Fabric>(pass_on(subnet, path.string())), *dump);
@@ -152,9 +152,9 @@ Result<std::optional<Bandwidth>> yaml_lab_rate(YamlView value, std::string_view 
 
 Result<Bytes> yaml_lab_mtu(YamlView value, std::string_view key) {
   const auto size = parse_bytes(value.text());
-  if (!size || *size < kSmallestLabMtu || *size > kLargestLabMtu)
-    return value.error("{}: expected {} to {} bytes, found {}", key, kSmallestLabMtu.count(),
-                       kLargestLabMtu.count(), value.described());
+  if (!size || *size < kMinLabMtu || *size > kMaxLabMtu)
+    return value.error("{}: expected {} to {} bytes, found {}", key, kMinLabMtu.count(), kMaxLabMtu.count(),
+                       value.described());
   return *size;
 }
 
@@ -168,15 +168,15 @@ Result<std::string> yaml_routing(YamlView value, std::string_view key) {
 Result<std::uint8_t> yaml_lmc(YamlView value, std::string_view key) {
   const auto lmc = yaml_count(value, key);
   if (!lmc) return pass_on(lmc);
-  if (*lmc > kLargestLmc) return value.error("{}: expected 0 to {}, found {}", key, kLargestLmc, *lmc);
+  if (*lmc > kMaxLmc) return value.error("{}: expected 0 to {}, found {}", key, kMaxLmc, *lmc);
   return static_cast<std::uint8_t>(*lmc);
 }
 
 /// The name of a node, a NIC or a link; whether there is one is for those to say who know the fabric.
 Result<std::string> yaml_place(YamlView value, std::string_view key) {
   const auto name = value.text();
-  if (name.empty() || name.size() > kLongestPlace)
-    return value.error("{}: expected a name of 1 to {} characters, found {}", key, kLongestPlace,
+  if (name.empty() || name.size() > kMaxPlaceLength)
+    return value.error("{}: expected a name of 1 to {} characters, found {}", key, kMaxPlaceLength,
                        value.described());
   return std::string(name);
 }
@@ -322,7 +322,7 @@ Result<FabricFile> parse_fabric_file(std::string_view text, std::string_view fil
 }
 
 Result<FabricFile> read_fabric_file(const std::filesystem::path& path) {
-  const auto text = read_text_file(path, kLargestFabricFile);
+  const auto text = read_text_file(path, kMaxFabricFileBytes);
   if (!text) return pass_on(text, "fabric file");
   return parse_fabric_file(*text, path.string());
 }

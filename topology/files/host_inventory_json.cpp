@@ -11,11 +11,11 @@ namespace {
 using Json = nlohmann::json;
 
 // More than any host has: a message that goes beyond is not from one.
-constexpr std::size_t kMostItems = 256;
-constexpr std::size_t kLongestText = 512;
-constexpr std::uint64_t kMostLanes = 32;
-constexpr double kMostGigaTransfers = 1024;
-constexpr double kMostRate = 1e15;
+constexpr std::size_t kMaxItems = 256;
+constexpr std::size_t kMaxTextLength = 512;
+constexpr std::uint64_t kMaxLanes = 32;
+constexpr double kMaxGigaTransfers = 1024;
+constexpr double kMaxRate = 1e15;
 
 template <class T>
 void put(Json& object, const char* key, const std::optional<T>& value) {
@@ -70,8 +70,8 @@ Result<std::string> as_label(const JsonView& view) {
   auto text = as_text(view);
   if (!text) return text;
   const bool printable = std::ranges::none_of(*text, [](unsigned char c) { return std::iscntrl(c) != 0; });
-  if (text->size() > kLongestText || !printable)
-    return view.error("expected at most {} printable characters", kLongestText);
+  if (text->size() > kMaxTextLength || !printable)
+    return view.error("expected at most {} printable characters", kMaxTextLength);
   return text;
 }
 
@@ -99,20 +99,20 @@ auto as_list(Read read) {
   return [read](const JsonView& view) -> Result<std::vector<T>> {
     const auto size = view.size();
     if (!size) return pass_on(size);
-    if (*size > kMostItems) return view.error("{} items: expected at most {}", *size, kMostItems);
+    if (*size > kMaxItems) return view.error("{} items: expected at most {}", *size, kMaxItems);
     return read_array<T>(view, read);
   };
 }
 const auto as_labels = as_list<std::string>(as_label);
-constexpr std::uint64_t kMostNumber = 1'000'000;
+constexpr std::uint64_t kMaxNumber = 1'000'000;
 
 Result<PcieLink> as_link(const JsonView& view) {
   PcieLink link;
-  const auto speed = as_amount(kMostGigaTransfers, &PcieSpeed::giga_transfers);
+  const auto speed = as_amount(kMaxGigaTransfers, &PcieSpeed::giga_transfers);
   const auto done =
-      in_turn([&] { return read_member(view, "lanes", link.lanes, as_bounded(kMostLanes)); },
+      in_turn([&] { return read_member(view, "lanes", link.lanes, as_bounded(kMaxLanes)); },
               [&] { return read_member(view, "gt_per_s", link.speed, speed); },
-              [&] { return read_member(view, "most_lanes", link.most_lanes, as_bounded(kMostLanes)); },
+              [&] { return read_member(view, "most_lanes", link.most_lanes, as_bounded(kMaxLanes)); },
               [&] { return read_member(view, "most_gt_per_s", link.most_speed, speed); });
   if (!done) return pass_on(done);
   return link;
@@ -122,7 +122,7 @@ Result<GpuInventory> as_gpu(const JsonView& view) {
   GpuInventory gpu;
   const auto done = in_turn([&] { return need_member(view, "pci", gpu.pci, as_label); },
                             [&] { return need_member(view, "model", gpu.model, as_label); },
-                            [&] { return read_member(view, "numa", gpu.numa, as_bounded(kMostNumber)); },
+                            [&] { return read_member(view, "numa", gpu.numa, as_bounded(kMaxNumber)); },
                             [&] { return read_member(view, "pcie", gpu.link, as_link); },
                             [&] { return read_member(view, "nearest_nics", gpu.nearest_nics, as_labels); });
   if (!done) return pass_on(done);
@@ -132,8 +132,8 @@ Result<GpuInventory> as_gpu(const JsonView& view) {
 Result<GidCounts> as_gids(const JsonView& view) {
   GidCounts gids;
   const auto done =
-      in_turn([&] { return need_member(view, "roce_v1", gids.roce_v1, as_bounded(kMostNumber)); },
-              [&] { return need_member(view, "roce_v2", gids.roce_v2, as_bounded(kMostNumber)); });
+      in_turn([&] { return need_member(view, "roce_v1", gids.roce_v1, as_bounded(kMaxNumber)); },
+              [&] { return need_member(view, "roce_v2", gids.roce_v2, as_bounded(kMaxNumber)); });
   if (!done) return pass_on(done);
   return gids;
 }
@@ -141,8 +141,8 @@ Result<GidCounts> as_gids(const JsonView& view) {
 /// The members of an object, which JsonView does not enumerate: names and values are bounded as all texts
 /// are.
 Result<std::map<std::string, std::string>> settings_from(const Json& value) {
-  if (!value.is_object() || value.size() > kMostItems)
-    return fail(ErrorKind::invalid_input, "settings: expected an object of at most {} texts", kMostItems);
+  if (!value.is_object() || value.size() > kMaxItems)
+    return fail(ErrorKind::invalid_input, "settings: expected an object of at most {} texts", kMaxItems);
   std::map<std::string, std::string> settings;
   for (const auto& [name, setting] : value.items()) {
     const Json key(name);
@@ -163,7 +163,7 @@ Result<void> read_port(const JsonView& view, NicInventory& nic) {
       },
       [&] { return read_member(view, "up", nic.up, as_boolean); },
       [&] { return read_member(view, "port_state", nic.port_state, as_label); },
-      [&] { return read_member(view, "rate", nic.rate, as_amount(kMostRate, &Bandwidth::bit)); },
+      [&] { return read_member(view, "rate", nic.rate, as_amount(kMaxRate, &Bandwidth::bit)); },
       [&] { return read_member(view, "link_layer", nic.link_layer, as_label); },
       [&] { return read_member(view, "gids", nic.gids, as_gids); });
 }
@@ -176,7 +176,7 @@ Result<NicInventory> as_nic(const JsonView& view) {
                             [&] { return read_member(view, "served_as", nic.served_as, as_label); },
                             [&] { return read_member(view, "pci", nic.pci, as_label); },
                             [&] { return read_member(view, "model", nic.model, as_label); },
-                            [&] { return read_member(view, "numa", nic.numa, as_bounded(kMostNumber)); },
+                            [&] { return read_member(view, "numa", nic.numa, as_bounded(kMaxNumber)); },
                             [&] { return read_member(view, "near_cpus", nic.near_cpus, as_label); },
                             [&] { return read_member(view, "pcie", nic.link, as_link); },
                             [&] { return read_member(view, "driver", nic.driver, as_label); },
@@ -188,7 +188,7 @@ Result<NicInventory> as_nic(const JsonView& view) {
 
 Result<NumaInventory> as_numa(const JsonView& view) {
   NumaInventory node;
-  const auto done = in_turn([&] { return need_member(view, "number", node.number, as_bounded(kMostNumber)); },
+  const auto done = in_turn([&] { return need_member(view, "number", node.number, as_bounded(kMaxNumber)); },
                             [&] { return need_member(view, "cpus", node.cpus, as_label); });
   if (!done) return pass_on(done);
   return node;

@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kLongestDescription = 64;  // of NodeDescription (IBTA vol. 1, 14.2.5.2)
+constexpr std::size_t kMaxDescriptionLength = 64;  // of NodeDescription (IBTA vol. 1, 14.2.5.2)
 
 /// One adapter or switch: the ports of one node GUID.
 struct Device {
@@ -57,7 +57,7 @@ class Writer {
     if (const auto other = descriptions_.find(guid); other != descriptions_.end())
       return put("\"{}\"", other->second);
     const auto suffix = fabric_.is_host(node) ? fmt::format(" mlx5_{}", device) : std::string();
-    const bool fits = fabric_.name_of(node).size() + suffix.size() <= kLongestDescription;
+    const bool fits = fabric_.name_of(node).size() + suffix.size() <= kMaxDescriptionLength;
     put("\"{}{}\"", fabric_.name_of(node), fits ? suffix : "");
   }
 

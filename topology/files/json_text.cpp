@@ -18,8 +18,8 @@ void put_string(JsonText& out, std::string_view text) {
 }
 
 void put_number(JsonText& out, double number) {
-  constexpr double kMost = std::numeric_limits<double>::max();
-  put(out, "{}", std::isnan(number) ? 0.0 : std::clamp(number, -kMost, kMost));
+  constexpr double kMax = std::numeric_limits<double>::max();
+  put(out, "{}", std::isnan(number) ? 0.0 : std::clamp(number, -kMax, kMax));
 }
 
 void put_stamp(JsonText& out, std::string_view schema, const DocumentStamp& stamp) {

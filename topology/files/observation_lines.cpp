@@ -52,7 +52,7 @@ class ObservationReader::Impl {
  private:
   /// Half a line, until its end comes; of one that is too long nothing is kept.
   void keep(std::string_view bytes) {
-    if (rest_.size() + bytes.size() > kLongestLine) overlong_ = true;
+    if (rest_.size() + bytes.size() > kMaxLineLength) overlong_ = true;
     if (overlong_) {
       rest_.clear();
     } else {
@@ -63,7 +63,7 @@ class ObservationReader::Impl {
     if (overlong_) {
       ++number_;
       ++read_.lines;
-      note(fmt::format("longer than {} bytes", kLongestLine));
+      note(fmt::format("longer than {} bytes", kMaxLineLength));
     } else {
       add_line(rest_);
     }
@@ -75,7 +75,7 @@ class ObservationReader::Impl {
     ++number_;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
     ++read_.lines;
-    const Result<void> added = line.size() > kLongestLine      ? broken("longer than {} bytes", kLongestLine)
+    const Result<void> added = line.size() > kMaxLineLength ? broken("longer than {} bytes", kMaxLineLength)
                                : scan_probe_line(line, probe_) ? add_probe()
                                                                : add_unusual(line);
     if (!added) note(added.error().message);
@@ -107,7 +107,7 @@ class ObservationReader::Impl {
   }
 
   static Result<void> check_counts(std::uint64_t sent, std::uint64_t lost, std::uint64_t corrupt) {
-    if (sent > kMostPackets) return broken("{} packets sent: more than any run sends", sent);
+    if (sent > kMaxPackets) return broken("{} packets sent: more than any run sends", sent);
     if (lost > sent) return broken("{} lost of {} sent", lost, sent);
     if (corrupt > sent - lost) return broken("{} corrupt of {} received", corrupt, sent - lost);
     return {};
@@ -123,14 +123,14 @@ class ObservationReader::Impl {
       back = *way;
     }
     if (auto checked = check_counts(*probe_.sent, *probe_.lost, probe_.corrupt); !checked) return checked;
-    if (probe_.bytes > kMostPackets) return broken("a packet of {} bytes", probe_.bytes);
+    if (probe_.bytes > kMaxPackets) return broken("a packet of {} bytes", probe_.bytes);
     PathTable& table = read_.observations.paths;
     Observation seen{.path = table.only(*forward), .sent = *probe_.sent, .lost = *probe_.lost};
     if (back) seen.back = table.only(*back);
     seen.size = Bytes(static_cast<std::int64_t>(probe_.bytes));
     seen.corrupt = probe_.corrupt;
     if (probe_.p50_us) {
-      if (*probe_.p50_us > kMostMicros || *probe_.p99_us > kMostMicros)
+      if (*probe_.p50_us > kMaxMicros || *probe_.p99_us > kMaxMicros)
         return broken("a round trip of {} us", std::max(*probe_.p50_us, *probe_.p99_us));
       seen.rtt = RttQuantiles{from_micros(*probe_.p50_us), from_micros(*probe_.p99_us)};
     }
@@ -204,9 +204,9 @@ class ObservationReader::Impl {
     Observation seen{.path = *set, .back = *back, .sent = *sent, .lost = *lost, .corrupt = *corrupt};
     seen.size = Bytes(static_cast<std::int64_t>(*bytes));
     if (const auto rtt = view.find("rtt_us")) {
-      const auto p50 = read_number(*rtt, "p50", kMostMicros);
+      const auto p50 = read_number(*rtt, "p50", kMaxMicros);
       if (!p50) return pass_on(p50);
-      const auto p99 = read_number(*rtt, "p99", kMostMicros);
+      const auto p99 = read_number(*rtt, "p99", kMaxMicros);
       if (!p99) return pass_on(p99);
       seen.rtt = RttQuantiles{from_micros(*p50), from_micros(*p99)};
     }
@@ -216,7 +216,7 @@ class ObservationReader::Impl {
   }
 
   Result<void> add_load(const JsonView& view) {
-    constexpr double kMostBits = 1e15;
+    constexpr double kMaxBits = 1e15;
     const auto set = needed_path(view);
     if (!set) return pass_on(set);
     const auto load = view.need("load");
@@ -228,7 +228,7 @@ class ObservationReader::Impl {
     double rates[3];
     constexpr std::string_view kKeys[] = {"wanted", "offered", "delivered"};
     for (int i = 0; i < 3; ++i) {
-      const auto rate = read_number(*load, kKeys[i], kMostBits);
+      const auto rate = read_number(*load, kKeys[i], kMaxBits);
       if (!rate) return pass_on(rate);
       rates[i] = *rate;
     }

@@ -33,7 +33,7 @@ class ObservationReader {
  public:
   static constexpr std::size_t kNamed = 20;
   /// Above any line a run writes: 64 paths of ten long names each.
-  static constexpr std::size_t kLongestLine = 1 << 20;
+  static constexpr std::size_t kMaxLineLength = 1 << 20;
 
   /// The fabric must outlive the reader.
   explicit ObservationReader(const Fabric& fabric);

@@ -5,13 +5,13 @@
 namespace weft {
 namespace {
 
-constexpr double kMostWindowMicros = 1e12;  // eleven days
+constexpr double kMaxWindowMicros = 1e12;  // eleven days
 
 Result<std::vector<LossRun>> read_runs(const JsonView& view) {
   std::vector<LossRun> runs;
   const auto size = view.size();
   if (!size) return pass_on(size);
-  for (std::size_t i = 0; i < *size && i <= kMostLossRuns; ++i) {
+  for (std::size_t i = 0; i < *size && i <= kMaxLossRuns; ++i) {
     const JsonView run = view.at(i);
     const auto parts = run.size();
     if (!parts) return pass_on(parts);
@@ -34,7 +34,7 @@ Result<std::uint64_t> read_count(const JsonView& view, std::string_view key,
   const auto needed = view.need(key);
   if (!needed) return pass_on(needed);
   const auto value = needed->count<std::uint64_t>();
-  if (value && *value > kMostPackets) return needed->error("{} is more than any run counts", *value);
+  if (value && *value > kMaxPackets) return needed->error("{} is more than any run counts", *value);
   return value;
 }
 
@@ -49,9 +49,9 @@ Result<double> read_number(const JsonView& view, std::string_view key, double mo
 Result<std::optional<TimeWindow>> read_window(const JsonView& view) {
   const auto member = view.find("window");
   if (!member) return std::optional<TimeWindow>();
-  const auto start = read_number(*member, "start_us", kMostWindowMicros);
+  const auto start = read_number(*member, "start_us", kMaxWindowMicros);
   if (!start) return pass_on(start);
-  const auto length = read_number(*member, "length_us", kMostWindowMicros);
+  const auto length = read_number(*member, "length_us", kMaxWindowMicros);
   if (!length) return pass_on(length);
   return std::optional(TimeWindow{from_micros(*start), from_micros(*length)});
 }
@@ -76,7 +76,7 @@ Result<void> check_order(const Observation& seen) {
     return fail(ErrorKind::invalid_input, "{} excused of {} lost", seen.excused, seen.lost);
   if (!are_loss_runs(seen.runs, seen.sent))
     return fail(ErrorKind::invalid_input,
-                "runs of lost packets: expected at most {}, ascending, within the {} sent", kMostLossRuns,
+                "runs of lost packets: expected at most {}, ascending, within the {} sent", kMaxLossRuns,
                 seen.sent);
   if (!seen.runs.empty() && packets_in(seen.runs) != seen.lost)
     return fail(ErrorKind::invalid_input, "{} packets in the runs of {} lost", packets_in(seen.runs),

@@ -7,15 +7,15 @@
 
 namespace weft {
 
-inline constexpr std::uint64_t kMostPackets = 1'000'000'000'000'000;  // a year at a link's full rate is fewer
-inline constexpr double kMostMicros = 1e9;                            // of a round trip: a quarter of an hour
+inline constexpr std::uint64_t kMaxPackets = 1'000'000'000'000'000;  // a year at a link's full rate is fewer
+inline constexpr double kMaxMicros = 1e9;                            // of a round trip: a quarter of an hour
 
 /// Precondition: below 1e15.
 inline Nanoseconds from_micros(double micros) {
   return Nanoseconds(static_cast<std::int64_t>(micros * 1000.0 + 0.5));
 }
 
-/// At most kMostPackets. `otherwise`: where the member is absent.
+/// At most kMaxPackets. `otherwise`: where the member is absent.
 Result<std::uint64_t> read_count(const JsonView& view, std::string_view key,
                                  std::optional<std::uint64_t> otherwise);
 /// From 0 to `most`.

@@ -88,7 +88,7 @@ bool scan_runs(Cursor& cursor, std::vector<LossRun>& runs) {
   do {
     LossRun& run = runs.emplace_back();
     if (!cursor.skip('[') || !cursor.number(run.first) || !cursor.skip(',') || !cursor.number(run.count) ||
-        !cursor.skip(']') || runs.size() > kMostLossRuns)
+        !cursor.skip(']') || runs.size() > kMaxLossRuns)
       return false;
   } while (cursor.skip(','));
   return cursor.skip(']');

@@ -18,11 +18,11 @@ std::string listed(std::span<const std::string_view> words) {
 
 Result<YamlFields> YamlFields::read(YamlView map, std::string_view what,
                                     std::span<const std::string_view> known) {
-  WEFT_CHECK(known.size() <= kMostKeys);
+  WEFT_CHECK(known.size() <= kMaxKeys);
   if (map.kind() != YamlKind::map)
     return map.error("{}: expected a map with {}, found {}", what, listed(known), map.described());
   YamlFields fields(map, what, known);
-  std::array<bool, kMostKeys> seen{};
+  std::array<bool, kMaxKeys> seen{};
   for (auto key = map.first(); key;) {
     const auto value = key->next();
     WEFT_CHECK(value.has_value());

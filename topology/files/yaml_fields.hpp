@@ -14,9 +14,9 @@ namespace weft {
 
 class YamlFields {
  public:
-  static constexpr std::size_t kMostKeys = 12;
+  static constexpr std::size_t kMaxKeys = 12;
 
-  /// `what` names the map in messages ("clos", "a link"). `known` must outlive the fields, kMostKeys at most.
+  /// `what` names the map in messages ("clos", "a link"). `known` must outlive the fields, kMaxKeys at most.
   static Result<YamlFields> read(YamlView map, std::string_view what,
                                  std::span<const std::string_view> known);
 
@@ -51,7 +51,7 @@ class YamlFields {
   YamlView map_;
   std::string_view what_;
   std::span<const std::string_view> known_;
-  std::array<std::optional<YamlView>, kMostKeys> values_;  // in the order of known_
+  std::array<std::optional<YamlView>, kMaxKeys> values_;  // in the order of known_
 };
 
 // Readers of one value; `key` stands in their messages.

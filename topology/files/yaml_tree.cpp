@@ -13,10 +13,10 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kDeepest = 16;               // a fabric file needs 4
-constexpr std::size_t kMostItems = 30'000'000;     // 2,000,000 links of 7 values, and their nodes
-constexpr std::size_t kLargestText = 512'000'000;  // those links written out with long names
-constexpr std::size_t kLongestShown = 40;
+constexpr std::size_t kDeepest = 16;                // a fabric file needs 4
+constexpr std::size_t kMaxItems = 30'000'000;       // 2,000,000 links of 7 values, and their nodes
+constexpr std::size_t kMaxTextBytes = 512'000'000;  // those links written out with long names
+constexpr std::size_t kMaxShown = 40;
 
 /// Stops yaml-cpp's parser from within an event; caught in YamlTree::parse.
 struct Refused {
@@ -42,7 +42,7 @@ class YamlTreeBuilder final : public YAML::EventHandler {
     const auto shown = outside_text(value);
     item.text_size = static_cast<std::uint32_t>(shown.size());
     tree_.text_ += shown;
-    if (tree_.text_.size() > kLargestText) refuse(mark, "the file is too large");
+    if (tree_.text_.size() > kMaxTextBytes) refuse(mark, "the file is too large");
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto target = anchors_.find(anchor);
@@ -73,7 +73,7 @@ class YamlTreeBuilder final : public YAML::EventHandler {
   }
 
   YamlTree::Item& add(const YAML::Mark& mark, YAML::anchor_t anchor, YamlKind kind) {
-    if (tree_.items_.size() >= kMostItems) refuse(mark, "the file holds too many values");
+    if (tree_.items_.size() >= kMaxItems) refuse(mark, "the file holds too many values");
     const auto index = static_cast<std::uint32_t>(tree_.items_.size());
     if (anchor != YAML::NullAnchor) anchors_[anchor] = index;
     if (!open_.empty()) {
@@ -101,9 +101,9 @@ class YamlTreeBuilder final : public YAML::EventHandler {
 Result<YamlTree> YamlTree::parse(std::string_view text, std::string_view file) {
   YamlTree tree;
   tree.file_ = file;
-  if (text.size() > kLargestText)
+  if (text.size() > kMaxTextBytes)
     return fail(ErrorKind::invalid_input, "{}: {} bytes are more than the {} a fabric file may have", file,
-                text.size(), kLargestText);
+                text.size(), kMaxTextBytes);
   std::istringstream in{std::string(text)};
   try {
     YAML::Parser parser(in);
@@ -148,8 +148,8 @@ std::string YamlView::described() const {
       break;
   }
   // The cut may go through a character.
-  return fmt::format("'{}{}'", outside_text(text().substr(0, kLongestShown)),
-                     text().size() > kLongestShown ? "..." : "");
+  return fmt::format("'{}{}'", outside_text(text().substr(0, kMaxShown)),
+                     text().size() > kMaxShown ? "..." : "");
 }
 
 std::optional<YamlView> YamlView::first() const {

@@ -21,7 +21,7 @@ constexpr double kNatsOfFullWait = 30;
 /// are.
 double log_ratio(double count, double healthy, double bad) {
   const double expected = std::max(count, bad);
-  return std::clamp(count * std::log(expected / healthy) - (expected - healthy), 0.0, kMostCounterNats);
+  return std::clamp(count * std::log(expected / healthy) - (expected - healthy), 0.0, kMaxCounterNats);
 }
 
 /// Of a counter that grows with `amount`.
@@ -50,7 +50,7 @@ double weigh_damaged(std::uint64_t damaged, std::uint64_t all) {
 
 double weigh_waiting(std::uint64_t ticks, std::uint64_t words) {
   const double share = static_cast<double>(ticks) / (static_cast<double>(ticks) + static_cast<double>(words));
-  if (ticks < kFewestWaitTicks || share < kWaits) return 0;
+  if (ticks < kMinWaitTicks || share < kWaits) return 0;
   return kNatsOfFullWait * std::min(1.0, 2 * share);
 }
 

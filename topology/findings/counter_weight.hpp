@@ -9,7 +9,7 @@
 namespace weft {
 
 /// Above this more counts say no more: other faults than the counter's may have made them.
-inline constexpr double kMostCounterNats = 50;
+inline constexpr double kMaxCounterNats = 50;
 
 /// Symbol errors behind the forward error correction. A healthy link makes fewer than 1e-15 a bit (IBTA
 /// vol. 2, effective BER); a cable is looked at from 1e-14 on (the threshold of UFM's port health, over 12
@@ -26,7 +26,7 @@ double weigh_damaged(std::uint64_t damaged, std::uint64_t all);
 
 /// A port that could not send what it had, in ticks that take as long as the words it sent took to send: a
 /// tenth of the time is more than bursts make. Zero below that, and for few ticks: they are a moment.
-inline constexpr std::uint64_t kFewestWaitTicks = 1000;  // 20 ns at 200 Gb/s
+inline constexpr std::uint64_t kMinWaitTicks = 1000;  // 20 ns at 200 Gb/s
 double weigh_waiting(std::uint64_t ticks, std::uint64_t words);
 
 }  // namespace weft

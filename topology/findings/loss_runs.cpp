@@ -18,7 +18,7 @@ void append(std::vector<LossRun>& runs, std::uint64_t first, std::uint64_t end) 
 }  // namespace
 
 bool are_loss_runs(std::span<const LossRun> runs, std::uint64_t sent) {
-  if (runs.size() > kMostLossRuns) return false;
+  if (runs.size() > kMaxLossRuns) return false;
   std::uint64_t from = 0;
   for (const LossRun& run : runs) {
     if (run.count == 0 || run.first < from || end_of(run) > sent) return false;

@@ -11,7 +11,7 @@
 namespace weft {
 
 /// A row keeps at most so many runs: of more, their order says no more than their number.
-inline constexpr std::size_t kMostLossRuns = 64;
+inline constexpr std::size_t kMaxLossRuns = 64;
 
 /// Ascending without overlap, none of them empty, all within the `sent` packets, and not too many.
 bool are_loss_runs(std::span<const LossRun> runs, std::uint64_t sent);
@@ -25,9 +25,9 @@ void append_loss(std::vector<LossRun>& runs, std::uint32_t packet);
 template <class IsLost>
 std::optional<std::vector<LossRun>> loss_runs(std::uint32_t sent, IsLost is_lost) {
   std::vector<LossRun> runs;
-  for (std::uint32_t packet = 0; packet < sent && runs.size() <= kMostLossRuns; ++packet)
+  for (std::uint32_t packet = 0; packet < sent && runs.size() <= kMaxLossRuns; ++packet)
     if (is_lost(packet)) append_loss(runs, packet);
-  if (runs.size() > kMostLossRuns) return std::nullopt;
+  if (runs.size() > kMaxLossRuns) return std::nullopt;
   return runs;
 }
 

@@ -12,9 +12,9 @@
 #include <array>
 #include <cstring>
 
-#include "topology/base/file_descriptor.hpp"
 #include "topology/base/ip.hpp"
 #include "topology/host/sysfs_values.hpp"
+#include "topology/os/file_descriptor.hpp"
 
 namespace weft {
 namespace {

@@ -15,7 +15,7 @@ constexpr unsigned kDisplayClass = 0x03;
 constexpr unsigned kAcceleratorClass = 0x12;
 // What a display controller of a server board is made by, and no GPU: ASPEED, Matrox.
 constexpr unsigned kBoardVideo[] = {0x1a03, 0x102b};
-constexpr std::uintmax_t kLargestXml = 64'000'000;
+constexpr std::uintmax_t kMaxXmlBytes = 64'000'000;
 
 struct Destroy {
   void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
@@ -100,7 +100,7 @@ Result<Topology> load(const std::optional<std::filesystem::path>& xml) {
   std::error_code error;
   if (xml) {
     const auto size = std::filesystem::file_size(*xml, error);
-    if (error || size > kLargestXml || hwloc_topology_set_xml(raw, xml->c_str()) != 0)
+    if (error || size > kMaxXmlBytes || hwloc_topology_set_xml(raw, xml->c_str()) != 0)
       return fail(ErrorKind::invalid_input, "{} is not there or no hwloc XML: make it with lstopo",
                   xml->string());
   }

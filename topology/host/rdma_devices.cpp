@@ -25,7 +25,7 @@ std::optional<GidCounts> count_gids(const std::filesystem::path& port) {
   return counts;
 }
 
-constexpr unsigned kMostPorts = 254;  // IBTA vol. 1, 14.2.5.6
+constexpr unsigned kMaxPorts = 254;  // IBTA vol. 1, 14.2.5.6
 
 std::filesystem::path port_folder(const std::filesystem::path& sys, const std::string& device,
                                   unsigned port) {
@@ -55,7 +55,7 @@ void read_rdma_port(const std::filesystem::path& sys, const std::string& device,
 
 std::map<unsigned, Guid> infiniband_ports(const std::filesystem::path& sys, const std::string& device) {
   std::map<unsigned, Guid> ports;
-  for (unsigned port = 1; port <= kMostPorts; ++port) {
+  for (unsigned port = 1; port <= kMaxPorts; ++port) {
     const auto layer = sysfs_line(port_folder(sys, device, port) / "link_layer");
     if (!layer) break;
     const auto text = sysfs_line(port_folder(sys, device, port) / "gids/0");

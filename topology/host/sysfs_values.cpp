@@ -11,8 +11,8 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kPage = 4096;  // a sysfs file holds at most that
-constexpr std::size_t kMostNames = 4096;
-constexpr std::uint32_t kMostCpu = 65535;
+constexpr std::size_t kMaxNames = 4096;
+constexpr std::uint32_t kMaxCpu = 65535;
 
 std::string_view without_blanks(std::string_view text) {
   const auto begin = text.find_first_not_of(" \t\r\n");
@@ -34,7 +34,7 @@ std::optional<T> number_before(std::string_view text, std::string_view unit) {
 std::optional<std::uint32_t> cpu_number(std::string_view text) {
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number > kMostCpu) return std::nullopt;
+  if (error != std::errc{} || end != text.data() + text.size() || number > kMaxCpu) return std::nullopt;
   return number;
 }
 
@@ -66,7 +66,7 @@ std::vector<std::string> sysfs_names(const std::filesystem::path& directory) {
   std::vector<std::string> names;
   std::error_code error;
   auto entry = std::filesystem::directory_iterator(directory, error);
-  for (; !error && entry != std::filesystem::directory_iterator() && names.size() < kMostNames;
+  for (; !error && entry != std::filesystem::directory_iterator() && names.size() < kMaxNames;
        entry.increment(error))
     names.push_back(entry->path().filename().string());
   std::ranges::sort(names);
@@ -111,7 +111,7 @@ std::optional<std::vector<std::uint32_t>> parse_cpu_list(std::string_view text) 
     const auto last = dash == std::string_view::npos ? first : cpu_number(part.substr(dash + 1));
     if (!first || !last || *last < *first) return std::nullopt;
     for (std::uint32_t cpu = *first; cpu <= *last; ++cpu) cpus.push_back(cpu);
-    if (cpus.size() > kMostCpu + 1) return std::nullopt;
+    if (cpus.size() > kMaxCpu + 1) return std::nullopt;
   }
   std::ranges::sort(cpus);
   const auto repeated = std::ranges::unique(cpus);

@@ -46,12 +46,12 @@ Result<void> check_size(const Shape& shape, std::string_view what) {
   const auto wide = [](std::uint64_t n) { return static_cast<double>(n); };
   const double leaves = wide(shape.pods) * wide(shape.groups) * wide(shape.rails);
   const double links = leaves * wide(shape.hosts + shape.spines) + wide(shape.pods) * wide(shape.cores);
-  if (links > wide(kMostLinks))
-    return fail(ErrorKind::invalid_input, "{}: the fabric would have more than {} links", what, kMostLinks);
-  constexpr std::uint64_t kMostPorts = 65'535;  // PortNumber
-  if (shape.hosts + shape.spines > kMostPorts || shape.groups * shape.rails + shape.cores > kMostPorts ||
-      shape.pods > kMostPorts)
-    return fail(ErrorKind::invalid_input, "{}: a switch would have more than {} ports", what, kMostPorts);
+  if (links > wide(kMaxLinks))
+    return fail(ErrorKind::invalid_input, "{}: the fabric would have more than {} links", what, kMaxLinks);
+  constexpr std::uint64_t kMaxPorts = 65'535;  // PortNumber
+  if (shape.hosts + shape.spines > kMaxPorts || shape.groups * shape.rails + shape.cores > kMaxPorts ||
+      shape.pods > kMaxPorts)
+    return fail(ErrorKind::invalid_input, "{}: a switch would have more than {} ports", what, kMaxPorts);
   return {};
 }
 

@@ -1,5 +1,5 @@
 // Builders of the usual fabrics. Names count from 1: host1, leaf1, spine1, core1; hosts in the order of their
-// leaves. Each refuses numbers that make no such fabric, and any fabric of more than kMostLinks links.
+// leaves. Each refuses numbers that make no such fabric, and any fabric of more than kMaxLinks links.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace weft {
 
 /// Above any fabric built so far (a 100,000-NIC three-tier Clos has about 300,000 links).
-inline constexpr std::uint64_t kMostLinks = 2'000'000;
+inline constexpr std::uint64_t kMaxLinks = 2'000'000;
 
 /// Two tiers: every leaf joins every spine by one link.
 struct ClosSpec {

@@ -7,14 +7,14 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kLongestName = 64;
+constexpr std::size_t kMaxNameLength = 64;
 
 bool is_name(std::string_view name) {
   const auto allowed = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
            c == '_' || c == ':' || c == '-';
   };
-  return !name.empty() && name.size() <= kLongestName && name.front() != '-' &&
+  return !name.empty() && name.size() <= kMaxNameLength && name.front() != '-' &&
          std::all_of(name.begin(), name.end(), allowed) && name.find("--") == std::string_view::npos;
 }
 
@@ -30,7 +30,7 @@ Result<NodeId> FabricBuilder::add_node(Node node) {
     return fail(
         ErrorKind::invalid_input,
         "node name '{}' cannot be used: expected 1 to {} letters, digits, '.', '_', ':' or single '-'",
-        node.name, kLongestName);
+        node.name, kMaxNameLength);
   const NodeId id(static_cast<std::uint32_t>(fabric_.nodes_.size()));
   if (!fabric_.by_name_.emplace(node.name, id).second)
     return fail(ErrorKind::invalid_input, "node '{}' stands twice", node.name);

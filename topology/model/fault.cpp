@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kSettings = "loss, rate, load, delay, mtu, corruption, down, on, off, burst, from";
 
-constexpr Nanoseconds kLongestPart = std::chrono::hours(24);
+constexpr Nanoseconds kMaxPart = std::chrono::hours(24);
 
 template <class T>
 Result<void> put_once(std::optional<T>& place, std::string_view setting, const Result<T>& value) {
@@ -19,28 +19,26 @@ Result<void> put_once(std::optional<T>& place, std::string_view setting, const R
 
 Result<Bytes> parse_mtu(std::string_view text) {
   const auto size = parse_bytes(text);
-  if (size && *size < kSmallestMtu)
-    return fail(ErrorKind::usage, "'{}' is below the smallest MTU of IP, {} bytes", text,
-                kSmallestMtu.count());
+  if (size && *size < kMinMtu)
+    return fail(ErrorKind::usage, "'{}' is below the smallest MTU of IP, {} bytes", text, kMinMtu.count());
   return size;
 }
 
 /// A part of a period that is over at once, or never begins, makes no fault that comes and goes.
 Result<Nanoseconds> parse_part(std::string_view text) {
   const auto time = parse_duration(text);
-  if (time && (*time <= Nanoseconds(0) || *time > kLongestPart))
+  if (time && (*time <= Nanoseconds(0) || *time > kMaxPart))
     return fail(ErrorKind::usage, "'{}': expected a time above zero and at most {}, as in 500ms", text,
-                to_string(kLongestPart));
+                to_string(kMaxPart));
   return time;
 }
 
 Result<std::uint32_t> parse_burst(std::string_view text) {
   std::uint32_t packets = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), packets);
-  if (error == std::errc{} && end == text.data() + text.size() && packets >= 1 && packets <= kLongestBurst)
+  if (error == std::errc{} && end == text.data() + text.size() && packets >= 1 && packets <= kMaxBurst)
     return packets;
-  return fail(ErrorKind::usage, "'{}' is no burst: expected a number of packets, 1 to {}", text,
-              kLongestBurst);
+  return fail(ErrorKind::usage, "'{}' is no burst: expected a number of packets, 1 to {}", text, kMaxBurst);
 }
 
 Result<void> set_down(FaultSpec& fault, std::string_view value) {

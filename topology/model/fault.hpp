@@ -36,7 +36,7 @@ struct FaultSpec {
 
 /// The size from which every IP path must carry a packet (RFC 791, section 3.1); an mtu fault below it is
 /// refused.
-inline constexpr Bytes kSmallestMtu = Bytes(68);
+inline constexpr Bytes kMinMtu = Bytes(68);
 
 /// 'LINK:loss=0.5%,from=NODE': a link's name, a colon, then settings parted by commas, each once: loss=PCT,
 /// rate=BW, load=BW, delay=TIME, mtu=BYTES, corruption=PCT, down, on=TIME, off=TIME, burst=PACKETS,
@@ -47,7 +47,7 @@ Result<FaultSpec> parse_fault(const Fabric& fabric, std::string_view text);
 Result<void> set_fault(FaultSpec& fault, std::string_view setting, std::string_view value);
 
 /// The longest run of lost packets that `burst` takes.
-inline constexpr std::uint32_t kLongestBurst = 10'000;
+inline constexpr std::uint32_t kMaxBurst = 10'000;
 
 /// Limits `fault` to the channel of its link that leaves the node of that name.
 Result<void> set_fault_from(const Fabric& fabric, FaultSpec& fault, std::string_view node);

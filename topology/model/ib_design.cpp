@@ -90,8 +90,8 @@ InfinibandInventory design_inventory(const Fabric& fabric, LinkSpeed fastest) {
 }
 
 Result<void> assign_lids(const Fabric& fabric, std::uint8_t lmc, InfinibandInventory& inventory) {
-  constexpr std::uint32_t kEnd = 0xC000;       // of unicast LIDs (IBTA vol. 1, 4.1.3)
-  constexpr std::uint16_t kHighestPort = 254;  // 255: no entry
+  constexpr std::uint32_t kEnd = 0xC000;   // of unicast LIDs (IBTA vol. 1, 4.1.3)
+  constexpr std::uint16_t kMaxPort = 254;  // 255: no entry
   std::uint32_t next = 1;
   const auto take = [&next](std::uint8_t bits) {
     const std::uint32_t count = 1U << bits;
@@ -111,9 +111,9 @@ Result<void> assign_lids(const Fabric& fabric, std::uint8_t lmc, InfinibandInven
   for (const PortId nic : fabric.nics()) inventory.ports[nic.value()].lids = take(lmc);
   for (std::uint32_t p = 0; p < fabric.port_count(); ++p)
     if (const auto& port = fabric.port(PortId(p));
-        !fabric.is_host(port.node) && port.number.value() > kHighestPort)
+        !fabric.is_host(port.node) && port.number.value() > kMaxPort)
       return fail(ErrorKind::invalid_input, "{} has a port {}: an InfiniBand switch has at most {}",
-                  fabric.name_of(port.node), port.number.value(), kHighestPort);
+                  fabric.name_of(port.node), port.number.value(), kMaxPort);
   return {};
 }
 

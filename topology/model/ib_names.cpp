@@ -7,8 +7,8 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kLongestName = 64;  // of a node of a Fabric, and of a NodeDescription
-constexpr std::size_t kGuidSuffix = 19;   // "-0x" and 16 digits
+constexpr std::size_t kMaxNameLength = 64;  // of a node of a Fabric, and of a NodeDescription
+constexpr std::size_t kGuidSuffix = 19;     // "-0x" and 16 digits
 
 /// What installers call a machine that nobody named.
 constexpr std::string_view kUnnamedHosts[] = {"localhost", "localhost.localdomain",
@@ -35,7 +35,7 @@ std::string cleaned(std::string_view text) {
       name += c;
     else if (!name.empty() && name.back() != '-')
       name += '-';
-    if (name.size() == kLongestName) break;
+    if (name.size() == kMaxNameLength) break;
   }
   while (!name.empty() && name.back() == '-') name.pop_back();
   return name;
@@ -61,7 +61,7 @@ std::string with_guid(std::string_view name, Guid guid) {
   const auto suffix = fmt::format("-0x{:016x}", guid.value());
   if (name.empty()) return suffix.substr(1);
   if (name.ends_with(suffix)) return std::string(name);
-  auto base = name.substr(0, kLongestName - kGuidSuffix);
+  auto base = name.substr(0, kMaxNameLength - kGuidSuffix);
   while (base.ends_with('-')) base.remove_suffix(1);
   return std::string(base) + suffix;
 }
@@ -118,7 +118,7 @@ bool same_name(std::string_view a, std::string_view b) {
   if (x == y) return true;
   // A description holds 64 characters: of a long name the device behind it is cut, or the name itself.
   const auto shorter = std::min(x.size(), y.size());
-  return shorter + kGuidSuffix >= kLongestName && x.substr(0, shorter) == y.substr(0, shorter);
+  return shorter + kGuidSuffix >= kMaxNameLength && x.substr(0, shorter) == y.substr(0, shorter);
 }
 
 bool natural_less(std::string_view a, std::string_view b) {

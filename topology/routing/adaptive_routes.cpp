@@ -5,7 +5,7 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kMostSteps = 64 * kMostPathsOfLabel;  // also where ways end nowhere
+constexpr std::size_t kMaxSteps = 64 * kMaxPathsOfLabel;  // also where ways end nowhere
 
 }  // namespace
 
@@ -42,11 +42,11 @@ bool AdaptiveRoutes::came_through(std::span<const ChannelId> way, NodeId node) c
 
 void AdaptiveRoutes::descend(Search& search, ForwardingTables::Behind next) {
   LabelPaths& found = search.found;
-  found.too_many = found.too_many || ++search.steps > kMostSteps;
-  if (found.too_many || next.to == ForwardingTables::kNowhere || search.way.size() == kMostHops) return;
+  found.too_many = found.too_many || ++search.steps > kMaxSteps;
+  if (found.too_many || next.to == ForwardingTables::kNowhere || search.way.size() == kMaxHops) return;
   search.way.push_back(ChannelId(next.channel));
   if (next.to == ForwardingTables::host_end(search.goal)) {
-    found.too_many = found.paths.size() == kMostPathsOfLabel;
+    found.too_many = found.paths.size() == kMaxPathsOfLabel;
     if (!found.too_many) found.paths.push_back(search.way);
   } else if (next.to >= 0 &&
              !came_through(search.way, tables_->switch_at(static_cast<std::size_t>(next.to)))) {

@@ -13,9 +13,9 @@ namespace weft {
 struct LabelPaths {
   RouteEnd end = RouteEnd::no_entry;          // of the way that the tables alone give
   std::vector<std::vector<ChannelId>> paths;  // those that arrive; empty where `end` is not arrived
-  bool too_many = false;                      // more than kMostPathsOfLabel: none is listed
+  bool too_many = false;                      // more than kMaxPathsOfLabel: none is listed
 };
-inline constexpr std::size_t kMostPathsOfLabel = 1024;
+inline constexpr std::size_t kMaxPathsOfLabel = 1024;
 
 class AdaptiveRoutes {
  public:

@@ -41,7 +41,7 @@ ForwardingTables::ForwardingTables(const InfinibandFabric& whole) {
   adaptive_.resize(switches_.size(), AdaptiveRouting::unknown);
   const auto number_of = [&fabric](PortId port) { return std::size_t{fabric.port(port).number.value()}; };
   for (std::uint32_t p = 0; p < fabric.port_count(); ++p)
-    if (!fabric.is_host(fabric.port(PortId(p)).node) && number_of(PortId(p)) < kMostPorts)
+    if (!fabric.is_host(fabric.port(PortId(p)).node) && number_of(PortId(p)) < kMaxPorts)
       ports_ = std::max(ports_, number_of(PortId(p)) + 1);
   behind_.resize(switches_.size() * ports_);
   from_nic_.resize(fabric.port_count());
@@ -114,7 +114,7 @@ LidRoute ForwardingTables::walk(PortId source, Lid lid) const {
     return route;
   }
   Behind next = from_nic_[source.value()];
-  while (route.hops < kMostHops) {
+  while (route.hops < kMaxHops) {
     if (next.to == kNowhere) {
       route.end = RouteEnd::dead_port;
       return route;

@@ -11,14 +11,14 @@
 namespace weft {
 
 /// Longer than any route of a fabric of up to four tiers, also one that detours.
-inline constexpr std::size_t kMostHops = 32;
+inline constexpr std::size_t kMaxHops = 32;
 
 enum class RouteEnd : std::uint8_t {
   arrived,
   no_such_lid,  // no NIC or switch holds this LID
   no_entry,     // a switch has no port for it
   dead_port,    // a switch names a port without a cable
-  loop,         // more than kMostHops hops
+  loop,         // more than kMaxHops hops
   strayed,      // it arrives at another host
 };
 std::string_view to_string(RouteEnd end);
@@ -35,7 +35,7 @@ enum class AdaptiveRouting : std::uint8_t {
 struct LidRoute {
   RouteEnd end = RouteEnd::no_entry;
   std::uint8_t hops = 0;
-  std::array<ChannelId, kMostHops> channels;
+  std::array<ChannelId, kMaxHops> channels;
   std::span<const ChannelId> path() const { return {channels.data(), hops}; }
 };
 
@@ -81,7 +81,7 @@ class ForwardingTables {
   static constexpr std::uint8_t kNone = 0xFF;
 
  private:
-  static constexpr std::size_t kMostPorts = 256;
+  static constexpr std::size_t kMaxPorts = 256;
 
   std::vector<NodeId> switches_;
   std::vector<std::int32_t> index_of_;  // by node; -1: no switch

@@ -133,7 +133,7 @@ class Analysis {
     if (weight_[at] == 0) return;
     report_.unreachable += weight_[at];
     if (end == RouteEnd::loop) report_.looping += weight_[at];
-    if (report_.broken.size() < kMostExamples) report_.broken.push_back({tables_.switch_at(at), lid, end});
+    if (report_.broken.size() < kMaxExamples) report_.broken.push_back({tables_.switch_at(at), lid, end});
   }
 
   void wait(std::uint32_t channel, std::uint8_t out) { waits_for_[channel].set(out); }

@@ -15,7 +15,7 @@ struct RoutingReport {
     Lid lid;
     RouteEnd end;
   };
-  std::vector<Broken> broken;  // the first kMostExamples
+  std::vector<Broken> broken;  // the first kMaxExamples
 
   /// Channels that wait for each other in a ring: with full buffers they would stop for good. Empty: none.
   /// One virtual lane is assumed: a routing engine that parts lanes (lash, dfsssp, torus-2QoS) may show one
@@ -41,7 +41,7 @@ struct RoutingReport {
   bool shortest = true;  // every route is as short as the fabric allows
   bool up_down = true;   // no route goes up again after it went down
 };
-inline constexpr std::size_t kMostExamples = 20;
+inline constexpr std::size_t kMaxExamples = 20;
 
 RoutingReport report_routing(const InfinibandFabric& fabric, const ForwardingTables& tables);
 

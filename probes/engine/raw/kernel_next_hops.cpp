@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "probes/engine/raw/socket_address.hpp"
+#include "topology/os/socket_address.hpp"
 
 namespace weft {
 namespace {

@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "probes/engine/raw/packet_filter.hpp"
-#include "probes/engine/raw/socket_address.hpp"
-#include "probes/wire/udp.hpp"
+#include "probes/packet/udp.hpp"
+#include "topology/os/socket_address.hpp"
 
 namespace weft {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "probes/wire/packet_port.hpp"
-#include "topology/base/file_descriptor.hpp"
+#include "probes/datapath/packet_port.hpp"
+#include "topology/os/file_descriptor.hpp"
 
 namespace weft {
 

@@ -2,7 +2,7 @@
 
 #include <netinet/in.h>
 
-#include "probes/wire/probe_frame.hpp"
+#include "probes/packet/probe_frame.hpp"
 
 namespace weft {
 namespace {

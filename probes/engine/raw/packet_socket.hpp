@@ -4,9 +4,9 @@
 
 #include <memory>
 
+#include "probes/datapath/packet_port.hpp"
 #include "probes/engine/raw/nic_lookup.hpp"
 #include "probes/engine/raw/packet_filter.hpp"
-#include "probes/wire/packet_port.hpp"
 
 namespace weft {
 

@@ -2,12 +2,12 @@
 
 #include <thread>
 
+#include "probes/datapath/flow_sender.hpp"
+#include "probes/datapath/prober.hpp"
+#include "probes/datapath/responder_loop.hpp"
+#include "probes/datapath/transfer_sender.hpp"
 #include "probes/engine/raw/kernel_next_hops.hpp"
 #include "probes/engine/raw/packet_socket.hpp"
-#include "probes/wire/flow_sender.hpp"
-#include "probes/wire/prober.hpp"
-#include "probes/wire/responder_loop.hpp"
-#include "probes/wire/transfer_sender.hpp"
 
 namespace weft {
 namespace {

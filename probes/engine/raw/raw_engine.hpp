@@ -6,11 +6,11 @@
 
 #include <memory>
 
+#include "probes/datapath/flow_engine.hpp"
+#include "probes/datapath/probe_engine.hpp"
+#include "probes/datapath/responder.hpp"
 #include "probes/engine/raw/nic_lookup.hpp"
-#include "probes/wire/flow_engine.hpp"
-#include "probes/wire/probe_engine.hpp"
-#include "probes/wire/responder.hpp"
-#include "probes/wire/run_secrets.hpp"
+#include "probes/packet/run_secrets.hpp"
 
 namespace weft {
 

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "probes/wire/ethernet.hpp"
+#include "probes/packet/ethernet.hpp"
 #include "topology/base/bytes.hpp"
 #include "topology/base/ip.hpp"
 

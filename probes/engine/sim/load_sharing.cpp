@@ -8,7 +8,7 @@ namespace {
 
 /// A path's channels are settled one after the other, so in a fabric without loops as many rounds suffice as
 /// the longest path has channels; the bound is for the others.
-constexpr int kMostRounds = 32;
+constexpr int kMaxRounds = 32;
 constexpr double kSettled = 1e-9;
 
 }  // namespace
@@ -16,7 +16,7 @@ constexpr double kSettled = 1e-9;
 std::vector<double> share_load(const ChannelStates& channels, std::span<const OfferedFlow> flows) {
   std::vector<double> passed(channels.size(), 1.0);  // share that each channel lets through
   std::vector<double> arriving(channels.size());
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     std::ranges::fill(arriving, 0.0);
     for (const auto& flow : flows) {
       double rate = flow.rate.bits_per_second();

@@ -9,9 +9,9 @@
 #include <memory>
 #include <mutex>
 
+#include "probes/datapath/flow_engine.hpp"
+#include "probes/datapath/probe_engine.hpp"
 #include "probes/engine/sim/sim_ledger.hpp"
-#include "probes/wire/flow_engine.hpp"
-#include "probes/wire/probe_engine.hpp"
 
 namespace weft {
 

@@ -7,7 +7,7 @@ namespace weft {
 namespace {
 
 /// Batches are asked for soon after they ran, if at all; older ones make room.
-constexpr std::size_t kMostBatches = 16;
+constexpr std::size_t kMaxBatches = 16;
 
 ReceivedTally tally_of(BatchId batch, const SimReceipt& receipt) {
   return {.batch = batch,
@@ -41,7 +41,7 @@ SimLedger::Batch& SimLedger::open(BatchId id) {
   const auto [at, is_new] = batches_.try_emplace(id);
   if (!is_new) return at->second;
   oldest_first_.push_back(id);
-  if (oldest_first_.size() > kMostBatches) {
+  if (oldest_first_.size() > kMaxBatches) {
     batches_.erase(oldest_first_.front());
     oldest_first_.pop_front();
   }

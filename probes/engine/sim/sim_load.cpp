@@ -13,7 +13,7 @@ constexpr std::uint64_t kLoadKey = 0x10AD;
 /// Scatter of a share of a full queue: which packets it drops depends on how bursts meet.
 constexpr double kShareScatter = 0.003;
 /// Faults that change more often than this in a round are averaged.
-constexpr std::size_t kMostPieces = 64;
+constexpr std::size_t kMaxPieces = 64;
 
 /// Begin and end of each flow's path in one vector, and whether it arrives.
 struct FlowPaths {
@@ -57,10 +57,10 @@ std::vector<Passage> passages(const ChannelStates& channels, std::span<const Off
 /// Where a round is to be cut so that nothing changes in a piece; even pieces where it changes too often.
 std::vector<Nanoseconds> cuts(const ChannelStates& channels, Nanoseconds begin, Nanoseconds end) {
   std::vector<Nanoseconds> at{begin};
-  if (const auto changes = channels.changes(begin, end, kMostPieces)) {
+  if (const auto changes = channels.changes(begin, end, kMaxPieces)) {
     at.insert(at.end(), changes->begin(), changes->end());
   } else {
-    const auto pieces = static_cast<std::int64_t>(kMostPieces);
+    const auto pieces = static_cast<std::int64_t>(kMaxPieces);
     for (std::int64_t i = 1; i < pieces; ++i) at.push_back(begin + (end - begin) * i / pieces);
   }
   at.push_back(end);

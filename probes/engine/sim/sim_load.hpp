@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "probes/datapath/flow_engine.hpp"
 #include "probes/engine/sim/sim_world.hpp"
-#include "probes/wire/flow_engine.hpp"
 
 namespace weft {
 

@@ -86,7 +86,7 @@ RowOutcome RowSimulation::run(const RowWays& ways, RandomStream& random, RandomS
     const auto fixed = world_.latency(ways.there, ways.size) + world_.latency(ways.back, ways.size);
     outcome.fixed_p50 = outcome.fixed_p99 = fixed;
     const std::uint32_t unanswered = ways.count - outcome.of(Fate::answered);
-    if (unanswered > kMostLossRuns && outcome.of(Fate::lost_there) < ways.count) return outcome;
+    if (unanswered > kMaxLossRuns && outcome.of(Fate::lost_there) < ways.count) return outcome;
     scatter(outcome, ways.count, order);
     read_runs(outcome, ways.count);
     return outcome;

@@ -1,10 +1,10 @@
 // PingSchedule: when a simulated prober sends the packets of each spec: all specs of a request take turns at
-// its pace, as a real prober's do (probes/wire/ping_book.hpp).
+// its pace, as a real prober's do (probes/datapath/ping_book.hpp).
 #pragma once
 
 #include <vector>
 
-#include "probes/wire/probe_engine.hpp"
+#include "probes/datapath/probe_engine.hpp"
 
 namespace weft {
 

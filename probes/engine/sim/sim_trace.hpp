@@ -4,8 +4,8 @@
 #include <stop_token>
 #include <vector>
 
+#include "probes/datapath/probe_engine.hpp"
 #include "probes/engine/sim/sim_world.hpp"
-#include "probes/wire/probe_engine.hpp"
 
 namespace weft {
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-#include "probes/wire/mad_prober.hpp"
+#include "probes/mad/mad_prober.hpp"
 
 namespace weft {
 namespace {

@@ -5,9 +5,9 @@
 #include <functional>
 #include <memory>
 
+#include "probes/datapath/probe_engine.hpp"
 #include "probes/engine/umad/umad_mads.hpp"
-#include "probes/wire/probe_engine.hpp"
-#include "probes/wire/run_secrets.hpp"
+#include "probes/packet/run_secrets.hpp"
 
 namespace weft {
 

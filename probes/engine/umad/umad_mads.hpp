@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "probes/wire/mads.hpp"
+#include "probes/mad/mads.hpp"
 
 namespace weft {
 

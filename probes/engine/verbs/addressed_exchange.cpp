@@ -8,9 +8,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kLook{50};
-constexpr std::chrono::seconds kLongestQuestion{3};  // to come in: others wait meanwhile
-constexpr std::chrono::seconds kLongestAnswer{10};   // to go out
-constexpr std::chrono::seconds kLongestGoodbye{1};
+constexpr std::chrono::seconds kMaxQuestion{3};  // to come in: others wait meanwhile
+constexpr std::chrono::seconds kMaxAnswer{10};   // to go out
+constexpr std::chrono::seconds kMaxGoodbye{1};
 constexpr char kFailed = '!';
 constexpr char kAnswered = '=';
 
@@ -33,9 +33,9 @@ Result<std::unique_ptr<AddressedExchange>> AddressedExchange::open(const StreamC
                                                                    const RunKey& key, Answer answer,
                                                                    std::uint16_t port) {
   std::unique_ptr<AddressedExchange> made(new AddressedExchange(calls, self, key, std::move(answer), port));
-  auto door = MessageStream::listen(made->calls_, own, port);
-  if (!door) return pass_on(door);
-  made->door_.emplace(std::move(*door));
+  auto listener = MessageStream::listen(made->calls_, own, port);
+  if (!listener) return pass_on(listener);
+  made->listener_.emplace(std::move(*listener));
   made->thread_ = std::jthread([raw = made.get()](const std::stop_token& stop) { raw->serve(stop); });
   return made;
 }
@@ -67,8 +67,8 @@ Result<std::string> AddressedExchange::ask(PortId to, std::string_view question,
 
 void AddressedExchange::serve(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    const auto stream = door_->take(kLook);
-    if (!stream)  // one that could not be taken does not close the door to the others
+    const auto stream = listener_->take(kLook);
+    if (!stream)  // one that could not be taken does not end the listening
       std::this_thread::sleep_for(kLook);
     else if (*stream)
       serve_one(**stream);
@@ -76,14 +76,14 @@ void AddressedExchange::serve(const std::stop_token& stop) {
 }
 
 void AddressedExchange::serve_one(const MessageStream& stream) const {
-  const auto message = stream.receive(key_, {}, Clock::now() + kLongestQuestion);
+  const auto message = stream.receive(key_, {}, Clock::now() + kMaxQuestion);
   if (!message) return;  // a stranger gets no answer
   const auto question = decode_addressed(message->text);
   if (!question) return;
   const auto answer = answer_(question->from, question->text);
   const std::string text = answer ? kAnswered + *answer : kFailed + answer.error().message;
-  if (stream.send(key_, text, message->tag, Clock::now() + kLongestAnswer))
-    stream.await_end(Clock::now() + kLongestGoodbye);
+  if (stream.send(key_, text, message->tag, Clock::now() + kMaxAnswer))
+    stream.await_end(Clock::now() + kMaxGoodbye);
 }
 
 }  // namespace weft

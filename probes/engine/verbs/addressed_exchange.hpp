@@ -9,9 +9,9 @@
 #include <mutex>
 #include <thread>
 
+#include "probes/datapath/peer_exchange.hpp"
+#include "probes/datapath/probe_engine.hpp"
 #include "probes/engine/verbs/message_stream.hpp"
-#include "probes/wire/peer_exchange.hpp"
-#include "probes/wire/probe_engine.hpp"
 
 namespace weft {
 
@@ -53,7 +53,7 @@ class AddressedExchange final : public PeerExchange {
   std::uint16_t port_;
   std::mutex mutex_;
   std::map<PortId, IpAddress> addresses_;
-  std::optional<MessageStream> door_;
+  std::optional<MessageStream> listener_;
   std::jthread thread_;
 };
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "probes/wire/pacer.hpp"
+#include "probes/datapath/pacer.hpp"
 #include "topology/findings/latency_histogram.hpp"
 #include "topology/model/path.hpp"
 

@@ -5,13 +5,13 @@
 
 #include "probes/engine/verbs/flow_progress.hpp"
 #include "probes/engine/verbs/request_qps.hpp"
-#include "probes/wire/roce_message.hpp"
+#include "probes/packet/roce_message.hpp"
 
 namespace weft {
 namespace {
 
 /// Queue pairs that did not drain, each for a second: a thousand would outlast their task.
-constexpr std::size_t kMostStuck = 2;
+constexpr std::size_t kMaxStuck = 2;
 constexpr Nanoseconds kDrain = std::chrono::milliseconds(500);
 /// A flow that its device holds back, not its pace, is watched without sleeping for so long after the last
 /// completion: waking up would cost more than a message takes.
@@ -32,25 +32,26 @@ struct FlowShape {
 };
 
 FlowShape shape_of(const FlowRequest& request, Bytes mtu) {
-  const FlowManner& manner = request.manner;
+  const FlowOptions& flow_options = request.flow_options;
   const bool v6 = request.peers[0].address.is_v6();
-  const std::int64_t headers = roce_headers(v6) + operation_header(manner.operation);
+  const std::int64_t headers = roce_headers(v6) + operation_header(flow_options.operation);
   const std::int64_t in_one_packet =
       std::clamp<std::int64_t>(request.specs[0].size.count() - headers, 64, mtu.count());
   const Bytes message =
-      manner.message.value_or(Bytes(in_one_packet / kMemoryUnit.count() * kMemoryUnit.count()));
-  return {.operation = manner.operation,
+      flow_options.message.value_or(Bytes(in_one_packet / kMemoryUnit.count() * kMemoryUnit.count()));
+  return {.operation = flow_options.operation,
           .message = static_cast<std::size_t>(message.count()),
-          .depth = manner.depth,
-          .places = manner.operation == FlowOperation::send ? kPlacesToReceive * manner.depth : manner.depth,
-          .on_wire = message_on_wire(manner.operation, message, mtu, v6)};
+          .depth = flow_options.depth,
+          .places = flow_options.operation == FlowOperation::send ? kPlacesToReceive * flow_options.depth
+                                                                  : flow_options.depth,
+          .on_wire = message_on_wire(flow_options.operation, message, mtu, v6)};
 }
 
 class FlowRun {
  public:
   FlowRun(const FlowRequest& request, const FlowShape& shape)
       : request_(request), shape_(shape), chain_(shape.depth) {
-    const auto volume = request.manner.volume;
+    const auto volume = request.flow_options.volume;
     const auto each = static_cast<std::int64_t>(shape.on_wire.bytes);
     for (const FlowSpec& spec : request.specs)
       flows_.emplace_back(spec.rate.time_for(Bytes(each)), shape.depth,
@@ -73,9 +74,9 @@ class FlowRun {
 
   Result<void> run(const std::stop_token& stop) {
     const Nanoseconds start = now();
-    measured_from_ = start + request_.manner.warm_up;
+    measured_from_ = start + request_.flow_options.warm_up;
     Nanoseconds end = measured_from_ + request_.duration;
-    bool warming = request_.manner.warm_up > Nanoseconds(0);
+    bool warming = request_.flow_options.warm_up > Nanoseconds(0);
     // Spread over their intervals: what all would post at once fills a queue on the way.
     for (std::size_t i = 0; i < flows_.size(); ++i)
       flows_[i].start(start + flows_[i].interval() * i / flows_.size(), warming);
@@ -185,8 +186,8 @@ class FlowRun {
     for (std::uint32_t i = 0; i < flows_.size() && !stop.stop_requested(); ++i) {
       const auto& then = request_.specs[i].then;
       if (!then || flows_[i].error()) continue;
-      const auto way = stuck < kMostStuck ? qps_->qp(i).relabel(*then)
-                                          : fail(ErrorKind::timeout, "not tried: others did not drain");
+      const auto way = stuck < kMaxStuck ? qps_->qp(i).relabel(*then)
+                                         : fail(ErrorKind::timeout, "not tried: others did not drain");
       moved_[i] = LabelChange{way.has_value(), way ? *way : way.error().message};
       stuck += !way && way.error().kind == ErrorKind::timeout ? 1 : 0;
     }
@@ -281,7 +282,7 @@ Result<std::vector<FlowTally>> run_flows(const std::shared_ptr<const VerbsDevice
                                          const std::stop_token& stop) {
   if (request.specs.empty()) return std::vector<FlowTally>();
   const auto no_rate = [](const FlowSpec& spec) { return spec.rate <= Bandwidth(); };
-  if (std::ranges::any_of(request.specs, no_rate) || request.manner.depth == 0)
+  if (std::ranges::any_of(request.specs, no_rate) || request.flow_options.depth == 0)
     return fail(ErrorKind::invalid_input, "a flow without a rate, or with no message under way");
   FlowRun run(request, shape_of(request, device->path_mtu()));
   if (const auto opened = run.open(device, buffers, traffic, exchange); !opened) return pass_on(opened);

@@ -4,8 +4,8 @@
 
 #include <stop_token>
 
+#include "probes/datapath/flow_engine.hpp"
 #include "probes/engine/verbs/qp_set.hpp"
-#include "probes/wire/flow_engine.hpp"
 
 namespace weft {
 

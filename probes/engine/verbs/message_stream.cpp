@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-constexpr std::uint32_t kLongest = 1 << 20;
+constexpr std::uint32_t kMax = 1 << 20;
 constexpr std::size_t kHeader = 4 + sizeof(MessageStream::Tag);
 constexpr int kBacklog = 64;
 
@@ -164,7 +164,7 @@ Result<MessageStream::Tag> MessageStream::send(const RunKey& key, std::string_vi
   for (int shift = 24; shift >= 0; shift -= 8) frame += static_cast<char>(length >> shift & 0xFFU);
   frame.append(tag.begin(), tag.end());
   frame += text;
-  if (text.size() > kLongest)
+  if (text.size() > kMax)
     return fail(ErrorKind::invalid_input, "a message of {} bytes is too long", text.size());
   if (const auto sent = send_all(frame, until); !sent) return pass_on(sent);
   return tag;
@@ -176,7 +176,7 @@ Result<MessageStream::Message> MessageStream::receive(const RunKey& key, const T
   if (!header) return pass_on(header);
   std::uint32_t length = 0;
   for (int i = 0; i < 4; ++i) length = length << 8U | static_cast<unsigned char>((*header)[i]);
-  if (length > kLongest) return fail(ErrorKind::invalid_input, "a peer announces {} bytes", length);
+  if (length > kMax) return fail(ErrorKind::invalid_input, "a peer announces {} bytes", length);
   auto text = receive_all(length, until);
   if (!text) return pass_on(text);
   Message message{std::move(*text), {}};

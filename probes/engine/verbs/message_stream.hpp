@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "probes/engine/verbs/stream_calls.hpp"
-#include "probes/wire/run_secrets.hpp"
+#include "probes/packet/run_secrets.hpp"
 #include "topology/base/ip.hpp"
 #include "topology/base/units.hpp"
 

@@ -4,10 +4,10 @@
 #include <chrono>
 #include <thread>
 
+#include "probes/datapath/pacer.hpp"
 #include "probes/engine/verbs/ping_times.hpp"
 #include "probes/engine/verbs/request_qps.hpp"
-#include "probes/wire/pacer.hpp"
-#include "probes/wire/roce_message.hpp"
+#include "probes/packet/roce_message.hpp"
 
 namespace weft {
 namespace {
@@ -24,13 +24,13 @@ Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); 
 /// Of all specs together. A peer is probed by about as many specs as it probes others by, and its completion
 /// queue must hold all of these twice (VerbsResponder): a fabric whose every NIC probes every other stays
 /// within it.
-constexpr std::size_t kMostUnderWay = 4096;
-constexpr std::size_t kFewestUnderWay = 2;  // per spec
+constexpr std::size_t kMaxUnderWay = 4096;
+constexpr std::size_t kMinUnderWay = 2;  // per spec
 
 /// Probes under way per spec: many small ones, few large ones, so that memory stays small.
 std::uint32_t depth_for(std::size_t payload, std::size_t specs) {
   const std::size_t most = payload <= 512 ? 64 : 16;
-  return static_cast<std::uint32_t>(std::clamp(kMostUnderWay / specs, kFewestUnderWay, most));
+  return static_cast<std::uint32_t>(std::clamp(kMaxUnderWay / specs, kMinUnderWay, most));
 }
 
 /// Where no way back is known the plan repeats the label of the way there, and that LID is the peer's.

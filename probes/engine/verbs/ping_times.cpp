@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "probes/wire/ping_book.hpp"
+#include "probes/datapath/ping_book.hpp"
 
 namespace weft {
 namespace {
 
-constexpr Nanoseconds kLongestTurnaround{0xFFFFFFFF};  // 4.29 s: as much as an echo of raw packets can say
+constexpr Nanoseconds kMaxTurnaround{0xFFFFFFFF};  // 4.29 s: as much as an echo of raw packets can say
 
 }  // namespace
 
@@ -34,7 +34,7 @@ bool PingTimes::answered(std::uint32_t sequence, Nanoseconds t5, Nanoseconds t6)
 }
 
 void PingTimes::turned_around(std::uint32_t sequence, Nanoseconds delay) {
-  if (delay < Nanoseconds(0) || delay > kLongestTurnaround) return;
+  if (delay < Nanoseconds(0) || delay > kMaxTurnaround) return;
   if (Probe* probe = at(sequence)) probe->turnaround = delay;
 }
 

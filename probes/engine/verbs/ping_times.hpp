@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "probes/wire/probe_engine.hpp"
+#include "probes/datapath/probe_engine.hpp"
 
 namespace weft {
 

@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "probes/engine/verbs/queue_pair.hpp"
-#include "probes/wire/probe_transport.hpp"
+#include "probes/datapath/probe_transport.hpp"
+#include "probes/rdma/queue_pair.hpp"
 
 namespace weft {
 

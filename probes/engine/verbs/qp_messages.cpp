@@ -12,8 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-/// Of kMostQps queue pairs, eight values each.
-constexpr JsonLimits kLimits{.bytes = 4'000'000, .depth = 4, .values = 8 * kMostQps + 100};
+/// Of kMaxGroupQps queue pairs, eight values each.
+constexpr JsonLimits kLimits{.bytes = 4'000'000, .depth = 4, .values = 8 * kMaxGroupQps + 100};
 
 json to_json(const PortAddress& address) {
   return {{"gid", address.gid}, {"lid", address.lid.value()}, {"lmc", address.lmc}};
@@ -82,15 +82,15 @@ std::optional<PathLabel> label_from(const json& in) {
 
 const json& list_of(const json& in, const char* name) {
   const json& list = in.at(name);
-  if (!list.is_array() || list.size() > kMostQps)
+  if (!list.is_array() || list.size() > kMaxGroupQps)
     throw json::other_error::create(501, "too many queue pairs", &in);
   return list;
 }
 
 Bytes size_from(const json& in) {
-  constexpr std::uint32_t kMost = 1U << 30U;
+  constexpr std::uint32_t kMax = 1U << 30U;
   const auto bytes = whole<std::uint32_t>(in);
-  if (bytes > kMost) throw json::other_error::create(501, "a size that makes no sense", &in);
+  if (bytes > kMax) throw json::other_error::create(501, "a size that makes no sense", &in);
   return Bytes(bytes);
 }
 

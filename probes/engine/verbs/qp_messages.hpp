@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "probes/engine/verbs/queue_pair.hpp"
+#include "probes/rdma/queue_pair.hpp"
 
 namespace weft {
 
@@ -73,10 +73,10 @@ std::string encode(const QpsConnected& answer);
 /// The answer to CloseQps: the specs of flows that differ in memory from what was sent.
 std::string encode_differing(const std::vector<std::uint32_t>& specs);
 Result<std::vector<std::uint32_t>> decode_differing(std::string_view text);
-/// Errors: invalid_input, naming what does not fit; at most kMostQps queue pairs.
+/// Errors: invalid_input, naming what does not fit; at most kMaxGroupQps queue pairs.
 Result<QpQuestion> decode_qp_question(std::string_view text);
 Result<QpsConnected> decode_qps_connected(std::string_view text);
 
-inline constexpr std::size_t kMostQps = 4096;
+inline constexpr std::size_t kMaxGroupQps = 4096;
 
 }  // namespace weft

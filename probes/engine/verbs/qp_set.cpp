@@ -4,8 +4,8 @@ namespace weft {
 namespace {
 
 // Hundreds of queue pairs on an emulated machine take a second.
-constexpr std::chrono::seconds kLongestAnswer{10};
-constexpr std::size_t kLongestRefusal = 300;  // it is told of every spec
+constexpr std::chrono::seconds kMaxAnswer{10};
+constexpr std::size_t kMaxRefusal = 300;  // it is told of every spec
 
 }  // namespace
 
@@ -35,7 +35,7 @@ Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsD
     offer.qps.push_back({one.spec, qp.number(), qp.first_psn(), one.back_label, one.label});
     offer.queue_key = qp.queue_key();
   }
-  const auto text = exchange.ask(spec.peer, encode(QpQuestion(offer)), kLongestAnswer);
+  const auto text = exchange.ask(spec.peer, encode(QpQuestion(offer)), kMaxAnswer);
   if (!text) return refused(std::move(set), text.error().message);
   auto answer = decode_qps_connected(*text);
   if (!answer) return refused(std::move(set), answer.error().message);
@@ -74,7 +74,7 @@ Result<void> QpSet::send(std::size_t index, const Message& message) {
 }
 
 std::unique_ptr<QpSet> QpSet::refused(std::unique_ptr<QpSet> set, const std::string& why) {
-  set->refusal_ = why.substr(0, kLongestRefusal);
+  set->refusal_ = why.substr(0, kMaxRefusal);
   set->qps_.clear();
   return set;
 }
@@ -84,7 +84,7 @@ Result<std::vector<std::uint32_t>> QpSet::close(std::vector<FlowMoved> moved) {
   closed_ = true;
   if (peer_.qps.empty()) return std::vector<std::uint32_t>();
   const auto answer =
-      exchange_.ask(spec_.peer, encode(QpQuestion(CloseQps{spec_.batch, std::move(moved)})), kLongestAnswer);
+      exchange_.ask(spec_.peer, encode(QpQuestion(CloseQps{spec_.batch, std::move(moved)})), kMaxAnswer);
   if (!answer) return pass_on(answer);
   return decode_differing(*answer);
 }

@@ -2,9 +2,9 @@
 // of them.
 #pragma once
 
+#include "probes/datapath/peer_exchange.hpp"
 #include "probes/engine/verbs/qp_messages.hpp"
 #include "probes/engine/verbs/slots.hpp"
-#include "probes/wire/peer_exchange.hpp"
 
 namespace weft {
 

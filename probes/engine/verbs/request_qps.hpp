@@ -2,8 +2,8 @@
 // name.
 #pragma once
 
+#include "probes/datapath/probe_engine.hpp"
 #include "probes/engine/verbs/qp_set.hpp"
-#include "probes/wire/probe_engine.hpp"
 
 namespace weft {
 

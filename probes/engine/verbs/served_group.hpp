@@ -5,9 +5,9 @@
 #include <functional>
 #include <map>
 
+#include "probes/datapath/probe_engine.hpp"
 #include "probes/engine/verbs/qp_messages.hpp"
 #include "probes/engine/verbs/slots.hpp"
-#include "probes/wire/probe_engine.hpp"
 
 namespace weft {
 

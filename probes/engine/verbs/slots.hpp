@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "probes/engine/verbs/queue_pair.hpp"
+#include "probes/rdma/queue_pair.hpp"
 #include "topology/base/bytes.hpp"
 
 namespace weft {
@@ -66,7 +66,7 @@ constexpr std::uint64_t spec_number(std::uint32_t spec, std::uint64_t low) {
 }
 constexpr std::uint32_t spec_of(std::uint64_t number) { return static_cast<std::uint32_t>(number >> 32U); }
 
-/// Flows carry this pattern (probes/wire/pattern.hpp), each from an offset of its own, so that the receiver
+/// Flows carry this pattern (probes/packet/pattern.hpp), each from an offset of its own, so that the receiver
 /// can tell what it should have got.
 inline constexpr std::uint64_t kFlowPattern = 0x77656674;
 inline std::uint64_t flow_pattern_offset(std::uint32_t spec, std::size_t depth, std::size_t message) {

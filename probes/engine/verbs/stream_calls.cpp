@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include "probes/engine/verbs/library_symbol.hpp"
+#include "probes/rdma/library_symbol.hpp"
 
 namespace weft {
 Result<StreamCalls> load_rdma_streams() {

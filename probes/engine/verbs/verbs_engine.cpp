@@ -83,7 +83,7 @@ class QueuePairEngine final : public VerbsEngine {
     if (by_address_) by_address_->meet(request.peers);
     auto tallies = run_flows(device_, options_.memory.flows, options_.traffic, *exchange_, request, stop);
     if (const auto stands = device_->check_standing(); !stands) return pass_on(stands);
-    if (tallies && request.manner.operation == FlowOperation::read) note_reads(request, *tallies);
+    if (tallies && request.flow_options.operation == FlowOperation::read) note_reads(request, *tallies);
     return tallies;
   }
 

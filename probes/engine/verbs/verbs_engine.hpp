@@ -4,11 +4,11 @@
 // queue pair has no TTL.
 #pragma once
 
+#include "probes/datapath/flow_engine.hpp"
+#include "probes/datapath/peer_exchange.hpp"
+#include "probes/datapath/probe_transport.hpp"
 #include "probes/engine/verbs/slots.hpp"
-#include "probes/wire/flow_engine.hpp"
-#include "probes/wire/peer_exchange.hpp"
-#include "probes/wire/probe_transport.hpp"
-#include "probes/wire/run_secrets.hpp"
+#include "probes/packet/run_secrets.hpp"
 
 namespace weft {
 

@@ -35,8 +35,8 @@ Table table_of(const Fabric& fabric, const Run& run) {
   return table;
 }
 
-constexpr std::size_t kMostNamed = 60;
-constexpr int kMostSweeps = 25;    // of NetBouncer's coordinate descent
+constexpr std::size_t kMaxNamed = 60;
+constexpr int kMaxSweeps = 25;     // of NetBouncer's coordinate descent
 constexpr double kSettled = 1e-7;  // below any difference between its thresholds
 
 /// Greedy: names the channel that explains most of what is not yet explained, until none gains `cost`.
@@ -59,7 +59,7 @@ Ranking flock(const Table& table, double good, double bad, double cost) {
     }
   };
   Ranking ranking;
-  while (ranking.size() < kMostNamed) {
+  while (ranking.size() < kMaxNamed) {
     const auto best = std::ranges::max_element(gain);
     if (*best < cost) break;
     const auto channel = static_cast<std::uint32_t>(best - gain.begin());
@@ -91,7 +91,7 @@ std::vector<double> netbouncer(const Table& table, double lambda) {
   for (std::size_t i = 0; i < y.size(); ++i)
     for (const ChannelId channel : table.path[i]) product[i] *= x[channel.value()];
   double moved = 1;
-  for (int sweep = 0; sweep < kMostSweeps && moved > kSettled; ++sweep) {
+  for (int sweep = 0; sweep < kMaxSweeps && moved > kSettled; ++sweep) {
     moved = 0;
     for (std::size_t c = 0; c < x.size(); ++c) {
       double numerator = -0.5 * lambda;
@@ -126,7 +126,7 @@ std::map<std::string, Ranking> rank_007(const Fabric& fabric, const Run& run) {
     }
   std::vector<char> explained(table.path.size(), 0);
   Ranking ranking;
-  while (ranking.size() < kMostNamed && total > 0) {
+  while (ranking.size() < kMaxNamed && total > 0) {
     const auto best = std::ranges::max_element(votes);
     if (*best <= 0) break;
     const ChannelId channel(static_cast<std::uint32_t>(best - votes.begin()));

@@ -7,7 +7,7 @@ namespace weft::bench {
 namespace {
 
 constexpr int kSteps = 24;
-constexpr double kLeastOdds = -7;  // log: below one in a thousand nobody names anything
+constexpr double kMinOdds = -7;  // log: below one in a thousand nobody names anything
 
 struct Lossy {
   double others;  // loss by the other channels
@@ -65,7 +65,7 @@ Ranking rank_oracle(const Fabric& fabric, const Run& run, const Scenario& scenar
     const double odds =
         prior + mean_likelihood(rows[c], sent[c], usual + scenario.least_loss, usual + scenario.most_loss) -
         mean_likelihood(rows[c], sent[c], 0, scenario.background);
-    if (odds > kLeastOdds) ranking.emplace_back(ChannelId(c), odds);
+    if (odds > kMinOdds) ranking.emplace_back(ChannelId(c), odds);
   }
   return ranking;
 }

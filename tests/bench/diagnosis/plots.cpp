@@ -17,7 +17,7 @@ struct Point {
   Scenario scenario;
 };
 
-constexpr double kLowestPrecision = 0.8;
+constexpr double kMinPrecision = 0.8;
 
 void print_point(const std::string& name, const std::string& who, double precision, double recall) {
   fmt::print("{:<12} {:<26} {:.3f} {:.3f}\n", name, who, precision, recall);
@@ -26,7 +26,7 @@ void print_point(const std::string& name, const std::string& who, double precisi
 
 bool draw(const std::string& file, Plot plot, const std::vector<Point>& points, const Fabric& fabric,
           const Seeds& seeds) {
-  Panel precision{.title = "precision", .lowest = kLowestPrecision};
+  Panel precision{.title = "precision", .lowest = kMinPrecision};
   Panel recall{.title = "recall"};
   const std::vector<std::string> names{"weft (defaults)", "007 (tuned)", "NetBouncer (tuned)",
                                        "Flock (tuned)"};

@@ -43,8 +43,8 @@ std::vector<std::vector<ChannelId>> named_classes(const Fabric& fabric, const Di
   return named;
 }
 
-bool is_settled(const Run& run, const Doubt& doubt, const Diagnosis& diagnosis) {
-  return std::ranges::all_of(doubt.channels, [&](ChannelId channel) {
+bool is_settled(const Run& run, const Hypothesis& hypothesis, const Diagnosis& diagnosis) {
+  return std::ranges::all_of(hypothesis.channels, [&](ChannelId channel) {
     return word_on(channel, diagnosis) == (is_fault(run, channel) ? Word::faulty : Word::dropped);
   });
 }
@@ -72,14 +72,15 @@ Settled settle(World& world, const Fabric& fabric) {
   const auto first = assess(fabric, world.run().observations);
   const double packets = static_cast<double>(kLimit.probes) * kLimit.sizes.packets;
   double used = 0;
-  for (const Doubt& doubt : first.doubts)
-    for (const ChannelId channel : doubt.channels)
-      for (std::uint64_t sent = 0; sent < doubt.packets && used < 0.1 * packets; sent += 100, used += 100)
-        if (!world.probe_through(channel, doubt.channels, 100, 20000)) break;
+  for (const Hypothesis& hypothesis : first.hypotheses)
+    for (const ChannelId channel : hypothesis.channels)
+      for (std::uint64_t sent = 0; sent < hypothesis.packets && used < 0.1 * packets;
+           sent += 100, used += 100)
+        if (!world.probe_through(channel, hypothesis.channels, 100, 20000)) break;
   const Diagnosis second = diagnose(fabric, world.run().observations);
-  for (const Doubt& doubt : first.doubts) {
-    ++result.doubts;
-    result.settled += is_settled(world.run(), doubt, second) ? 1 : 0;
+  for (const Hypothesis& hypothesis : first.hypotheses) {
+    ++result.hypotheses;
+    result.settled += is_settled(world.run(), hypothesis, second) ? 1 : 0;
   }
   result.packets = used / packets;
   return result;
@@ -114,14 +115,14 @@ ClassScore class_score(const Fabric& fabric, const Run& run) {
 
 }  // namespace
 
-Settled settle_doubts(const Fabric& fabric, const Seeds& seeds) {
+Settled settle_hypotheses(const Fabric& fabric, const Seeds& seeds) {
   const auto all = for_each_index(seeds.count, seeds.threads, [&](std::size_t i) {
     World world(fabric, kLimit, seeds.base + i);
     return settle(world, fabric);
   });
   Settled sum;
   for (const Settled& one : all) {
-    sum.doubts += one.doubts;
+    sum.hypotheses += one.hypotheses;
     sum.settled += one.settled;
     sum.packets += one.packets / static_cast<double>(seeds.count);
   }

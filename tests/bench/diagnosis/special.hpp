@@ -1,5 +1,5 @@
-// Evaluations that are not a count of channels: a switch as one cause, doubts and their second round, classes
-// where paths are known less well, causes told apart, speed.
+// Evaluations that are not a count of channels: a switch as one cause, hypotheses and their second round,
+// classes where paths are known less well, causes told apart, speed.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,13 @@ namespace weft::bench {
 double switch_as_one(const Fabric& fabric, const Seeds& seeds);
 
 struct Settled {
-  std::size_t doubts = 0;
+  std::size_t hypotheses = 0;
   std::size_t settled = 0;  // rightly: named where it is a fault, dropped where it is none
   double packets = 0;       // of the second round, against the first
 };
-/// Doubts of the scenario at the limit, after a second round of at most a tenth of the first one's packets.
-Settled settle_doubts(const Fabric& fabric, const Seeds& seeds);
+/// Hypotheses of the scenario at the limit, after a second round of at most a tenth of the first one's
+/// packets.
+Settled settle_hypotheses(const Fabric& fabric, const Seeds& seeds);
 
 struct ClassScore {
   std::size_t faults = 0;

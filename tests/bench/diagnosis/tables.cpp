@@ -65,7 +65,7 @@ And the rest:
 | stated / true probability at the limit (verdicts): from .2, .5, .7, .9, .99 | {stated_0.2} / {true_0.2} ({verdicts_0.2:0}), {stated_0.5} / {true_0.5} ({verdicts_0.5:0}), {stated_0.7} / {true_0.7} ({verdicts_0.7:0}), {stated_0.9} / {true_0.9} ({verdicts_0.9:0}), {stated_0.99} / {true_0.99} ({verdicts_0.99:0}) |
 | healthy: false names in 300 seeds (25 k, 100 k, 1 M, Pareto, none lost but 20 strays, background ten times higher) | {false_names_per_300:1} |
 | a whole switch failing (.2-2 % on all ports) named as one cause | {switch_as_one:2} |
-| doubts settled by a second round (of {second_round_share} of the first one's packets) | {doubts_settled_right:0} of {doubts:0} |
+| hypotheses settled by a second round (of {second_round_share} of the first one's packets) | {hypotheses_settled_right:0} of {hypotheses:0} |
 | by class, precision / recall: round trips mid; low; path sets mid | {precision_trips_mid} / {recall_trips_mid}; {precision_trips_low} / {recall_trips_low}; {precision_sets_mid} / {recall_sets_mid} |
 | causes named rightly: loss, down, mtu, corruption, delay, rate, congestion, none | {right_loss:2}, {right_down:2}, {right_mtu:2}, {right_corruption:2}, {right_delay:2}, {right_rate:2}, {right_congestion:2}, {right_none:2} |
 | diagnosis, k=10, 100,000 observations | {seconds_k10} s |

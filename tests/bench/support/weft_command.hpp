@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "topology/lab/child_process.hpp"
+#include "topology/os/child_process.hpp"
 
 namespace weft::bench {
 

@@ -6,8 +6,8 @@
 namespace weft::bench {
 namespace {
 
-constexpr int kMostSteps = 200;
-constexpr int kMostHalvings = 40;
+constexpr int kMaxSteps = 200;
+constexpr int kMaxHalvings = 40;
 constexpr double kSettled = 1e-3;  // nats that a round gains
 constexpr int kStepsOfOne = 20;
 constexpr std::uint32_t kNone = ~0U;
@@ -138,7 +138,7 @@ void AdditiveFit::pass(const std::vector<bool>& open, std::vector<double>& at) c
                                            : 0.0;
       double move = std::clamp(aim, 0.0, most_) - at[j];
       double gain = -1;
-      for (int halving = 0; halving < kMostHalvings && move != 0; ++halving, move /= 2) {
+      for (int halving = 0; halving < kMaxHalvings && move != 0; ++halving, move /= 2) {
         gain = -whole.value;
         for (const auto& [r, times] : over_[j]) gain += slope_of(rows_[r], sums[r] + times * move).value;
         if (gain >= 0) break;
@@ -162,7 +162,7 @@ double AdditiveFit::newton(const std::vector<bool>& open, std::vector<double>& a
   const auto move = step(free, up, slopes);
   const double now = likelihood(at);
   double part = 1;
-  for (int halving = 0; halving < kMostHalvings; ++halving, part /= 2) {
+  for (int halving = 0; halving < kMaxHalvings; ++halving, part /= 2) {
     auto next = at;
     for (std::size_t i = 0; i < free.size(); ++i)
       next[free[i]] = std::clamp(at[free[i]] + part * move[i], 0.0, most_);
@@ -177,7 +177,7 @@ double AdditiveFit::newton(const std::vector<bool>& open, std::vector<double>& a
 double AdditiveFit::best(const std::vector<bool>& open, std::vector<double>& at) const {
   for (std::size_t j = 0; j < amounts_; ++j) at[j] = open[j] ? std::clamp(at[j], 0.0, most_) : 0.0;
   double now = likelihood(at);
-  for (int i = 0; i < kMostSteps; ++i) {
+  for (int i = 0; i < kMaxSteps; ++i) {
     pass(open, at);
     newton(open, at);
     const double reached = likelihood(at);

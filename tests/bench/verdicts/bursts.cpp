@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::size_t kRows = 25000;
 constexpr std::uint32_t kPackets = 100;
-constexpr std::size_t kMostFaults = 8;
-constexpr double kLeastLoss = 0.002;
-constexpr double kMostLoss = 0.02;
-constexpr double kLeastBackground = 1e-5;
-constexpr double kMostBackground = 1e-4;
+constexpr std::size_t kMaxFaults = 8;
+constexpr double kMinLoss = 0.002;
+constexpr double kMaxLoss = 0.02;
+constexpr double kMinBackground = 1e-5;
+constexpr double kMaxBackground = 1e-4;
 constexpr std::uint32_t kRuns[] = {2, 3, 5, 10, 25};
 
 /// Share of packets that a channel loses, in runs of this length on one path.
@@ -66,15 +66,15 @@ BurstWorld burst_world(const Fabric& fabric, std::uint32_t run, bool sick, bool 
   RandomPaths paths(fabric, 0, random);
   BurstWorld world;
   std::vector<Habit> habits(fabric.channel_count());
-  for (Habit& habit : habits) habit.loss = uniform(random, kLeastBackground, kMostBackground);
+  for (Habit& habit : habits) habit.loss = uniform(random, kMinBackground, kMaxBackground);
   if (!sick)
     for (Habit& habit : habits) habit.run = run;
-  const std::size_t count = sick ? 1 + pick(random, kMostFaults) : 0;
+  const std::size_t count = sick ? 1 + pick(random, kMaxFaults) : 0;
   while (world.faults.size() < count) {
     const ChannelId channel = paths.switch_channels()[pick(random, paths.switch_channels().size())];
     if (holds(world.faults, channel)) continue;
     world.faults.push_back(channel);
-    habits[channel.value()] = {uniform(random, kLeastLoss, kMostLoss), run};
+    habits[channel.value()] = {uniform(random, kMinLoss, kMaxLoss), run};
   }
   std::ranges::sort(world.faults);
   world.seen.probes.reserve(kRows);

@@ -203,7 +203,7 @@ void bench_partial_hosts(const VerdictOptions& options, Figures& figures) {
 
 namespace {
 
-constexpr std::uint64_t kFewestLost = 30;
+constexpr std::uint64_t kMinLost = 30;
 constexpr double kNear = 1.5;         // a frequency, or a duration, is right within this factor
 constexpr double kLongEnough = 0.05;  // seconds of an outage, from which its length can be told
 
@@ -213,7 +213,7 @@ bool is_near(double said, double is) { return said <= is * kNear && said >= is /
 std::optional<bool> rhythm_is_right(const SweepCase& one, const Swept& swept) {
   const double on = std::chrono::duration<double>(*one.faults.front().on).count();
   const double off = std::chrono::duration<double>(*one.faults.front().off).count();
-  if (on < kLongEnough || swept.report.lost < kFewestLost) return std::nullopt;
+  if (on < kLongEnough || swept.report.lost < kMinLost) return std::nullopt;
   for (const LinkFinding& finding : swept.report.diagnosis.links) {
     if (finding.link != one.faults.front().link || finding.verdict <= Verdict::unknown) continue;
     return finding.intermittent && is_near(finding.intermittent->per_second, 1 / (on + off)) &&
@@ -230,7 +230,7 @@ bool found_cable(const SweepCase& one, const Swept& swept) {
   };
   return std::ranges::any_of(claims.names, [&](const Name& name) { return is_it(name.channels); }) ||
          std::ranges::any_of(claims.sets, [&](const OpenClaim& set) {
-           return set.alternatives.size() <= kMostAlternatives && is_it(set);
+           return set.alternatives.size() <= kMaxAlternatives && is_it(set);
          });
 }
 
@@ -250,7 +250,7 @@ void bench_flaps(const VerdictOptions& options, Figures& figures) {
   };
   const Share named = run_cases(options, "flaps", options.seeds, fabrics, make,
                                 [](const SweepCase& one, const Swept& swept) -> std::optional<bool> {
-                                  if (swept.report.lost < kFewestLost) return std::nullopt;
+                                  if (swept.report.lost < kMinLost) return std::nullopt;
                                   return found_cable(one, swept);
                                 });
   if (named.all > 0) figures.add("flap_named", named.value(), ".95");

@@ -14,7 +14,7 @@
 namespace weft::bench {
 namespace {
 
-constexpr std::size_t kFewestOfMany = 4;
+constexpr std::size_t kMinOfMany = 4;
 constexpr int kRefinements = 6;  // more than the longest way between two nodes of these fabrics has hops
 
 SmallFabric made(std::string name, const std::string& lines, Result<Fabric> fabric) {
@@ -159,7 +159,7 @@ std::vector<LinkId> random_set(const Fabric& fabric, Random& random) {
   for (std::uint32_t l = 0; l < fabric.link_count(); ++l) all.emplace_back(l);
   std::ranges::shuffle(all, random);
   const std::size_t half = all.size() / 2;
-  all.resize(kFewestOfMany + random() % (half - kFewestOfMany + 1));
+  all.resize(kMinOfMany + random() % (half - kMinOfMany + 1));
   std::ranges::sort(all);
   return all;
 }

@@ -10,9 +10,9 @@ namespace {
 constexpr double kHealthyLoss = 1e-6;  // of a channel without fault: a stray loss is no proof
 constexpr double kDead = 25;           // hazard of a channel that passes nothing
 constexpr double kRttError = 0.5;      // microseconds: medians of some hundred, and what a slow cable adds
-constexpr double kLongest = 1e7;       // microseconds
+constexpr double kMax = 1e7;           // microseconds
 constexpr double kShareError = 0.01;   // of a flow's share: queues scatter by .003
-constexpr double kMostOfAFlow = 50;    // nats that one flow may say
+constexpr double kMaxOfAFlow = 50;     // nats that one flow may say
 constexpr double kTooLossy = 0.3;      // below this survival a flow says nothing of rates
 
 /// The channels of a row, each with how often a packet crosses it; of a set of paths with its share of them.
@@ -96,13 +96,13 @@ double LossFit::survival(const PathTable& paths, PathSetId set) {
 RoundTripFit::RoundTripFit(const Fabric& fabric, const Observations& seen)
     : channels_(fabric.channel_count()), fit_({}, 0, 0) {
   auto rows = delay_rows(channels_, seen, bases_);
-  std::vector<double> base(channels_ + bases_, kLongest);
+  std::vector<double> base(channels_ + bases_, kMax);
   for (const FitRow& row : rows) {
     double& lowest = base[row.terms.back().first];
     lowest = std::min(lowest, row.value);
   }
   std::fill_n(base.begin(), channels_, 0.0);
-  fit_ = AdditiveFit(std::move(rows), channels_ + bases_, kLongest);
+  fit_ = AdditiveFit(std::move(rows), channels_ + bases_, kMax);
   all_ = std::move(base);
   fit_.best(Channels(channels_ + bases_, true), all_);
 }
@@ -146,7 +146,7 @@ double RateFit::nats(const Channels& open) {
       const double carried = std::max(carried_[c].at(flow.round), 1.0);
       off = std::min(off, flow.arrived / flow.offered * std::max(passes / carried - 1, 0.0));
     }
-    nats -= std::min(0.5 * off * off / (kShareError * kShareError), kMostOfAFlow);
+    nats -= std::min(0.5 * off * off / (kShareError * kShareError), kMaxOfAFlow);
   }
   return nats;
 }

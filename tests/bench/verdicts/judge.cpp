@@ -115,7 +115,7 @@ class Judge {
   /// place.
   bool in_a_fair_set(const std::vector<ChannelId>& channels, Cause cause) {
     return std::ranges::any_of(claims_.sets, [&](const OpenClaim& set) {
-      if (!goes_with(set.cause, cause) || set.alternatives.size() > kMostAlternatives) return false;
+      if (!goes_with(set.cause, cause) || set.alternatives.size() > kMaxAlternatives) return false;
       return std::ranges::any_of(set.alternatives, [&](const auto& alternative) {
         const bool meant = std::ranges::any_of(channels, [&](ChannelId c) {
           return holds(alternative, c) || holds(alternative, Fabric::reverse(c));

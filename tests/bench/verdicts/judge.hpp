@@ -14,7 +14,7 @@ namespace weft::bench {
 
 inline constexpr double kTold = 7;    // nats
 inline constexpr double kAsGood = 3;  // nats: an alternative may be worse by this
-inline constexpr std::size_t kMostAlternatives = 6;
+inline constexpr std::size_t kMaxAlternatives = 6;
 
 struct Share {
   std::size_t good = 0;

@@ -7,8 +7,8 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kMost = 1000;
-constexpr JoinLimits kLimits{.message = kMost, .of_sender = 5000, .in_all = 20'000};
+constexpr std::size_t kMax = 1000;
+constexpr JoinLimits kLimits{.message = kMax, .of_sender = 5000, .in_all = 20'000};
 
 std::string text_of(std::size_t size) {
   std::string text(size, '\0');
@@ -35,7 +35,7 @@ TEST(Parts, AMessageThatFitsTravelsAsItIs) {
 TEST(Parts, WhatIsCutComesBackWholeAndNoPartIsTooLong) {
   PartJoiner joiner(kLimits);
   for (const std::size_t size :
-       {std::size_t{101}, std::size_t{174}, std::size_t{175}, std::size_t{999}, kMost}) {
+       {std::size_t{101}, std::size_t{174}, std::size_t{175}, std::size_t{999}, kMax}) {
     const auto parts = cut_into_parts(text_of(size), 7, 100);
     EXPECT_GT(parts.size(), 1u);
     EXPECT_TRUE(std::ranges::all_of(parts, [](const auto& part) { return part.size() <= 100; }));
@@ -71,7 +71,7 @@ TEST(Parts, AMessageWithAGapIsDroppedAndTheNextIsWhole) {
 
 TEST(Parts, AMessageLongerThanAllowedIsDropped) {
   PartJoiner joiner(kLimits);
-  EXPECT_EQ(joined(joiner, cut_into_parts(text_of(kMost + 1), 1, 100)), std::nullopt);
+  EXPECT_EQ(joined(joiner, cut_into_parts(text_of(kMax + 1), 1, 100)), std::nullopt);
 }
 
 TEST(Parts, WhatIsNoPartIsDropped) {
@@ -120,7 +120,7 @@ TEST(Parts, NothingIsKeptOfWhatIsWholeOrDropped) {
   const auto gap = cut_into_parts(text_of(300), 2, 100);
   EXPECT_FALSE(joiner.add("host1", gap[0]));
   EXPECT_FALSE(joiner.add("host1", gap[2]));
-  EXPECT_EQ(joined(joiner, cut_into_parts(text_of(kMost + 1), 3, 100)), std::nullopt);
+  EXPECT_EQ(joined(joiner, cut_into_parts(text_of(kMax + 1), 3, 100)), std::nullopt);
   EXPECT_FALSE(joiner.add("host1", std::string("\0abc", 4)));
   EXPECT_EQ(joiner.kept(), 0u);
 }

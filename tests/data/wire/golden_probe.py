@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Builds one probe of each family from docs/wire.md alone, without weft's code, and prints it in hex: the golden
-frames of tests/probes/wire/probe_frame_test.cpp. SipHash-2-4 is written out (Aumasson and Bernstein, 2012)."""
+frames of tests/probes/packet/probe_frame_test.cpp. SipHash-2-4 is written out (Aumasson and Bernstein, 2012)."""
 import ipaddress
 import struct
 import zlib

@@ -80,8 +80,8 @@ TEST(Classes, WherePathsAreKnownAsSetsAllUplinksOfALeafAreOneClass) {
   EXPECT_EQ(assessment.diagnosis.ambiguous[0], uplinks);
   EXPECT_TRUE(crosses(uplinks, broken));
   EXPECT_TRUE(assessment.diagnosis.links.empty());
-  ASSERT_EQ(assessment.doubts.size(), 1u);
-  EXPECT_EQ(assessment.doubts[0].channels, uplinks);
+  ASSERT_EQ(assessment.hypotheses.size(), 1u);
+  EXPECT_EQ(assessment.hypotheses[0].channels, uplinks);
 }
 
 TEST(Classes, OrdinaryLossOverPathSetsIsNobodysFault) {
@@ -105,7 +105,7 @@ TEST(Classes, OrdinaryLossOverPathSetsIsNobodysFault) {
   }
 }
 
-TEST(Classes, ASecondRoundThatSendsWhatADoubtAsksForSettlesIt) {
+TEST(Classes, ASecondRoundThatSendsWhatAHypothesisAsksForSettlesIt) {
   MadeUpRun run(3);
   const ChannelId broken = run.channel("leaf2->spine3");
   const auto send = [&](std::uint32_t from, std::uint32_t to, std::uint32_t spine, std::uint64_t packets) {
@@ -119,15 +119,15 @@ TEST(Classes, ASecondRoundThatSendsWhatADoubtAsksForSettlesIt) {
   for (std::uint32_t i = 0; i < 64; ++i)
     if (i % 4 != 2) send(i % 16, (i % 16 + 4 + i / 16 % 2 * 4) % 16, i % 4, 1000);
   const Assessment open = assess(run.fabric, run.seen);
-  ASSERT_FALSE(open.doubts.empty());
-  const Doubt& doubt = open.doubts[0];
-  EXPECT_TRUE(crosses(doubt.channels, broken));
-  EXPECT_GT(doubt.channels.size(), 1u);
-  EXPECT_GT(doubt.packets, 0u);
-  send(5, 1, 2, doubt.packets);   // leaf2->spine3 without spine3->leaf4
-  send(0, 13, 2, doubt.packets);  // and the other way about
+  ASSERT_FALSE(open.hypotheses.empty());
+  const Hypothesis& hypothesis = open.hypotheses[0];
+  EXPECT_TRUE(crosses(hypothesis.channels, broken));
+  EXPECT_GT(hypothesis.channels.size(), 1u);
+  EXPECT_GT(hypothesis.packets, 0u);
+  send(5, 1, 2, hypothesis.packets);   // leaf2->spine3 without spine3->leaf4
+  send(0, 13, 2, hypothesis.packets);  // and the other way about
   const Assessment settled = assess(run.fabric, run.seen);
-  EXPECT_TRUE(settled.doubts.empty());
+  EXPECT_TRUE(settled.hypotheses.empty());
   ASSERT_EQ(settled.diagnosis.links.size(), 1u);
   EXPECT_EQ(settled.diagnosis.links[0].channel, broken);
 }

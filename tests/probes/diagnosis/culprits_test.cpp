@@ -1,5 +1,5 @@
 // Which channels held flows back, and where a flow that nothing explains is accounted for.
-#include "probes/diagnosis/culprits.hpp"
+#include "probes/diagnosis/load/culprits.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -56,8 +56,8 @@ TEST(LoadAccount, AFlowWhoseEveryChannelIsFineIsUnexplainedAndAskedForAgain) {
   const Assessment assessment = assess(run.fabric, run.seen);
   EXPECT_TRUE(assessment.diagnosis.links.empty());
   EXPECT_EQ(assessment.diagnosis.account.slow, (AccountLine{.all = 1, .unexplained = 1}));
-  ASSERT_EQ(assessment.doubts.size(), 1u);
-  EXPECT_THAT(assessment.doubts[0].again, ElementsAre(run.seen.loads[5].path));
+  ASSERT_EQ(assessment.hypotheses.size(), 1u);
+  EXPECT_THAT(assessment.hypotheses[0].again, ElementsAre(run.seen.loads[5].path));
   for (std::uint32_t round = 0; round < 2; ++round) {
     auto again = run.seen.loads[5];
     again.round = 10 + round;

@@ -100,15 +100,15 @@ TEST(Load, OtherTrafficOnAChannelIsCongestion) {
   }
 }
 
-TEST(Load, WithOneLoadLevelTheCauseIsADoubtThatLoadRoundsSettle) {
+TEST(Load, WithOneLoadLevelTheCauseIsAHypothesisThatLoadRoundsSettle) {
   MadeUpRun run(4);
   run.fault("leaf1->spine2").rate = 0.5;
   for (std::uint32_t round = 0; round < 4; ++round) run.load(round, one_flow_a_channel(run, round), 0.95);
   const Assessment assessment = assess(run.fabric, run.seen);
-  ASSERT_EQ(assessment.doubts.size(), 1u);
-  EXPECT_EQ(assessment.doubts[0].channels, std::vector{run.channel("leaf1->spine2")});
-  EXPECT_EQ(assessment.doubts[0].packets, 0u);
-  EXPECT_NEAR(assessment.doubts[0].passes, 0.5, 0.02);
+  ASSERT_EQ(assessment.hypotheses.size(), 1u);
+  EXPECT_EQ(assessment.hypotheses[0].channels, std::vector{run.channel("leaf1->spine2")});
+  EXPECT_EQ(assessment.hypotheses[0].packets, 0u);
+  EXPECT_NEAR(assessment.hypotheses[0].passes, 0.5, 0.02);
   ASSERT_EQ(assessment.diagnosis.links.size(), 1u);
   EXPECT_EQ(assessment.diagnosis.links[0].verdict, Verdict::unknown);
 }

@@ -1,4 +1,4 @@
-#include "probes/diagnosis/flow_paths.hpp"
+#include "probes/diagnosis/counts/flow_paths.hpp"
 
 #include <gtest/gtest.h>
 

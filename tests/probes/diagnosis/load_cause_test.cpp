@@ -1,12 +1,12 @@
 // Slow cable or other traffic: by what a channel passes of different offers.
-#include "probes/diagnosis/load_cause.hpp"
+#include "probes/diagnosis/load/load_cause.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 #include <vector>
 
-#include "probes/diagnosis/load_evidence.hpp"
+#include "probes/diagnosis/load/load_evidence.hpp"
 
 namespace weft {
 namespace {

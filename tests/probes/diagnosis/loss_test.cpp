@@ -152,8 +152,8 @@ TEST(Loss, TheEvidenceIsWhatAnOperatorReads) {
   ASSERT_EQ(assessment.diagnosis.groups.size(), 1u);
   EXPECT_EQ(assessment.diagnosis.groups[0].evidence[0],
             "380 of 10,000 lost over 1 path; the other paths 1 of 70,000");
-  ASSERT_EQ(assessment.doubts.size(), 1u);
-  EXPECT_GT(assessment.doubts[0].packets, 0u);
+  ASSERT_EQ(assessment.hypotheses.size(), 1u);
+  EXPECT_GT(assessment.hypotheses[0].packets, 0u);
 }
 
 TEST(Loss, TheAnswerDoesNotDependOnTheOrderOfObservations) {

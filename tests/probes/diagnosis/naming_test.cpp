@@ -41,8 +41,8 @@ TEST(Naming, WhatIsNamedAndNotYetSureIsStillAsked) {
     for (const LinkFinding& finding : assessment.diagnosis.links) {
       if (finding.verdict == Verdict::unknown || finding.confidence >= kSure) continue;
       ++met;
-      EXPECT_TRUE(std::ranges::any_of(assessment.doubts, [&](const Doubt& doubt) {
-        return std::ranges::find(doubt.channels, *finding.channel) != doubt.channels.end();
+      EXPECT_TRUE(std::ranges::any_of(assessment.hypotheses, [&](const Hypothesis& hypothesis) {
+        return std::ranges::find(hypothesis.channels, *finding.channel) != hypothesis.channels.end();
       })) << seed;
     }
   }

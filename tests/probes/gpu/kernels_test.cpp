@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "probes/wire/pattern.hpp"
+#include "probes/packet/pattern.hpp"
 
 namespace weft::gpu {
 namespace {

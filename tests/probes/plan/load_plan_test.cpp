@@ -171,7 +171,7 @@ TEST(PingPlan, CrossesEveryChannelBothWaysByManyCombinations) {
   for (const PlannedPing& ping : pings) ASSERT_TRUE(ping.back);
 }
 
-TEST(PingPlan, ADoubtIsProbedByPathsThatCrossNoneOfTheOtherSuspects) {
+TEST(PingPlan, AHypothesisIsProbedByPathsThatCrossNoneOfTheOtherSuspects) {
   const Rig rig;
   const auto pings = plan_pings(rig.learner);
   const auto suspect = *rig.fabric.find_channel("leaf1->spine2");

@@ -160,7 +160,7 @@ TEST(LoadStage, QueuePairsShareTheRateThePathAndTheResultOfAFlow) {
 
 TEST(LoadStage, AReadIsPostedByWhoReceives) {
   SharedFlow shared;
-  shared.state.options.manner.operation = FlowOperation::read;
+  shared.state.options.flow_options.operation = FlowOperation::read;
   LoadStage stage(shared.state, shared.rounds(), 0, 1.0, true);
   const auto work = stage.next_wave();
   ASSERT_EQ(work.size(), 1u);
@@ -184,7 +184,7 @@ TEST(LoadStage, AReadIsPostedByWhoReceives) {
 /// A flow at 10 Mbit/s that moves its volume in so long.
 LoadObservation observed_of_volume(std::int64_t bytes, Nanoseconds elapsed) {
   SharedFlow shared;
-  shared.state.options.manner.volume = Bytes(bytes);
+  shared.state.options.flow_options.volume = Bytes(bytes);
   shared.state.options.load_round = std::chrono::seconds(30);
   LoadStage stage(shared.state, shared.rounds(), 0);
   const auto work = stage.next_wave();

@@ -195,7 +195,7 @@ TEST(Messages, WhatIsNoMessageIsRefused) {
     EXPECT_FALSE(decode_to_agent(text)) << text;
     EXPECT_FALSE(decode_to_coordinator(text)) << text;
   }
-  EXPECT_FALSE(decode_to_agent(std::string(kMostMessageBytes + 1, ' ')));
+  EXPECT_FALSE(decode_to_agent(std::string(kMaxMessageBytes + 1, ' ')));
   EXPECT_FALSE(decode_to_agent(std::string(900'000, '[')));
 }
 

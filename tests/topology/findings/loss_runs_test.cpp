@@ -17,13 +17,13 @@ TEST(LossRuns, RefusesWhatIsNoOrderOfLosses) {
   EXPECT_FALSE(are_loss_runs(Runs{{0, 3}, {2, 1}}, 6)) << "overlap";
   EXPECT_FALSE(are_loss_runs(Runs{{0, 0}}, 6)) << "of nothing";
   EXPECT_FALSE(are_loss_runs(Runs{{0xFFFFFFFF, 0xFFFFFFFF}}, 1000));
-  EXPECT_FALSE(are_loss_runs(Runs(kMostLossRuns + 1, {0, 1}), 1000)) << "too many";
+  EXPECT_FALSE(are_loss_runs(Runs(kMaxLossRuns + 1, {0, 1}), 1000)) << "too many";
 }
 
 TEST(LossRuns, MoreRunsThanARowKeepsAreNotKept) {
   const auto every_other = [](std::uint32_t packet) { return packet % 2 == 0; };
-  EXPECT_EQ(loss_runs(2 * kMostLossRuns, every_other).value().size(), kMostLossRuns);
-  EXPECT_FALSE(loss_runs(2 * kMostLossRuns + 1, every_other));
+  EXPECT_EQ(loss_runs(2 * kMaxLossRuns, every_other).value().size(), kMaxLossRuns);
+  EXPECT_FALSE(loss_runs(2 * kMaxLossRuns + 1, every_other));
 }
 
 TEST(LossRuns, TheWayBackIsCountedAmongThePacketsThatArrived) {

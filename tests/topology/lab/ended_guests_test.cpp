@@ -6,8 +6,8 @@
 #include <fstream>
 
 #include "tests/support/test_lab.hpp"
-#include "topology/lab/child_process.hpp"
-#include "topology/lab/guests.hpp"
+#include "topology/lab/guests/guests.hpp"
+#include "topology/os/child_process.hpp"
 
 namespace weft {
 namespace {

@@ -1,4 +1,4 @@
-#include "topology/lab/fault_rules.hpp"
+#include "topology/lab/netns/fault_rules.hpp"
 
 #include <gtest/gtest.h>
 

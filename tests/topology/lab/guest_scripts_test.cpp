@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "topology/lab/guest_commands.hpp"
-#include "topology/lab/names.hpp"
-#include "topology/lab/scripts.hpp"
+#include "topology/lab/guests/guest_commands.hpp"
+#include "topology/lab/netns/names.hpp"
+#include "topology/lab/netns/scripts.hpp"
 #include "topology/model/clos.hpp"
 
 namespace weft {

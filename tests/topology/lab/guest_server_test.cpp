@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "tests/support/test_lab.hpp"
-#include "topology/lab/guest_commands.hpp"
+#include "topology/lab/guests/guest_commands.hpp"
 
 namespace weft {
 namespace {

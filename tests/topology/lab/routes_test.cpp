@@ -1,4 +1,4 @@
-#include "topology/lab/routes.hpp"
+#include "topology/lab/netns/routes.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "topology/lab/scripts.hpp"
+#include "topology/lab/netns/scripts.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "topology/lab/state.hpp"
+#include "topology/lab/netns/state.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "tests/support/test_lab.hpp"
-#include "topology/lab/kernel.hpp"
-#include "topology/lab/names.hpp"
+#include "topology/lab/netns/kernel.hpp"
+#include "topology/lab/netns/names.hpp"
 #include "topology/model/clos.hpp"
 
 namespace weft {

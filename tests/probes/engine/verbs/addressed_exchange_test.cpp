@@ -105,8 +105,8 @@ TEST(AddressedExchange, TwoOfOneAddressAreRefused) {
 
 TEST(MessageStream, WhatIsNoMessageOfThisRunIsRefused) {
   const StreamCalls calls = sockets();
-  const auto door = MessageStream::listen(calls, own_address(1), AddressedExchange::kPort);
-  ASSERT_TRUE(door) << door.error().message;
+  const auto listener = MessageStream::listen(calls, own_address(1), AddressedExchange::kPort);
+  ASSERT_TRUE(listener) << listener.error().message;
   const auto until = std::chrono::steady_clock::now() + seconds(5);
   const std::vector<std::string> strange{std::string("\xff\xff\xff\xff", 4) + std::string(16, 'x'),  // 4 GB
                                          std::string(3, '\0') + '\1' + std::string(17, 'x'),  // a wrong tag
@@ -121,7 +121,7 @@ TEST(MessageStream, WhatIsNoMessageOfThisRunIsRefused) {
     ASSERT_EQ(::connect(raw, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
     ASSERT_EQ(::send(raw, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
     ::shutdown(raw, SHUT_WR);
-    const auto taken = door->take(seconds(1));
+    const auto taken = listener->take(seconds(1));
     ASSERT_TRUE(taken && *taken);
     EXPECT_FALSE((*taken)->receive(kKey, {}, until));
     ::close(raw);

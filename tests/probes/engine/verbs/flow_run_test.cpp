@@ -44,7 +44,8 @@ TEST_P(FlowsBy, MoveAVolumeToWhoReceivesWhoCountsIt) {
   FakeHosts hosts;
   auto request = hosts.flows({50'000, 51'000}, Bandwidth::gbit(10));
   request.duration = std::chrono::seconds(20);
-  request.manner = {.operation = GetParam(), .message = Bytes(16'384), .depth = 4, .volume = Bytes(1 << 20)};
+  request.flow_options = {
+      .operation = GetParam(), .message = Bytes(16'384), .depth = 4, .volume = Bytes(1 << 20)};
   const auto tallies = hosts.here->run(request, {});
   ASSERT_TRUE(tallies) << tallies.error().message;
   const bool reads = GetParam() == FlowOperation::read;
@@ -71,7 +72,7 @@ TEST_P(FlowsBy, WhereAReceivedByteChangesAreSilentCorruption) {
   const auto receiver = GetParam() == FlowOperation::read ? FakeHosts::kHere : FakeHosts::kThere;
   (receiver == FakeHosts::kHere ? hosts.here : hosts.there) = hosts.open(receiver, bad_memory);
   auto request = hosts.flows({50'000});
-  request.manner.operation = GetParam();
+  request.flow_options.operation = GetParam();
   const auto tallies = hosts.here->run(request, {});
   ASSERT_TRUE(tallies) << tallies.error().message;
   EXPECT_TRUE(tallies->at(0).corrupted);
@@ -91,8 +92,8 @@ TEST(Flows, LeaveTheirWarmUpOutOfAllFigures) {
   FakeHosts hosts;
   auto request = hosts.flows({50'000}, Bandwidth::mbit(40));
   request.duration = std::chrono::seconds(20);
-  request.manner.warm_up = std::chrono::milliseconds(100);
-  request.manner.volume = Bytes(40'920);  // ten messages
+  request.flow_options.warm_up = std::chrono::milliseconds(100);
+  request.flow_options.volume = Bytes(40'920);  // ten messages
   const auto tallies = hosts.here->run(request, {});
   ASSERT_TRUE(tallies);
   EXPECT_EQ(tallies->at(0).measure->packets, 10u);
@@ -106,7 +107,7 @@ TEST(Flows, LeaveTheirWarmUpOutOfAllFigures) {
 TEST(Flows, ThatAreDueTogetherArePostedWithOneCall) {
   FakeHosts hosts;
   auto request = hosts.flows({50'000}, Bandwidth::gbit(1e9));
-  request.manner.volume = Bytes(8 * 4096 * 20);  // without a pace: always as many as may be under way
+  request.flow_options.volume = Bytes(8 * 4096 * 20);  // without a pace: always as many as may be under way
   const auto before = hosts.fake.doorbells();
   const auto tallies = hosts.here->run(request, {});
   ASSERT_TRUE(tallies);
@@ -152,8 +153,8 @@ TEST_P(FlowsBy, ToAPeerThatIsNotThereSayWhyAndThoseToOthersGoOn) {
   request.specs[0].then = PathLabel(52'000);
   request.specs[2].label = std::nullopt;
   request.duration = std::chrono::seconds(20);
-  request.manner.operation = GetParam();
-  request.manner.volume = Bytes(40'000);
+  request.flow_options.operation = GetParam();
+  request.flow_options.volume = Bytes(40'000);
   const auto tallies = hosts.here->run(request, {});
   ASSERT_TRUE(tallies) << tallies.error().message;
   ASSERT_EQ(tallies->size(), 3u);

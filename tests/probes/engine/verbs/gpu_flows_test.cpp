@@ -35,7 +35,7 @@ TEST_P(GpuFlows, CarryThePatternAndProbesStayInTheHostsMemory) {
   EXPECT_THAT(hosts.here->uses(), HasSubstr("flows in GPU memory by a staged copy"))
       << "the device takes no dma-buf, and no peer memory is loaded";
   auto request = hosts.flows({50'000, 51'000});
-  request.manner.operation = GetParam();
+  request.flow_options.operation = GetParam();
   const auto tallies = hosts.here->run(request, {});
   ASSERT_TRUE(tallies) << tallies.error().message;
   for (const FlowTally& tally : *tallies) EXPECT_FALSE(tally.error) << *tally.error;
@@ -50,7 +50,7 @@ TEST_P(GpuFlows, AByteThatChangesInTheMemoryOfAGpuIsSilentCorruption) {
   hosts.here = hosts.open(FakeHosts::kHere, reads ? of_bad_gpu : of_gpu);
   hosts.there = hosts.open(FakeHosts::kThere, reads ? of_gpu : of_bad_gpu);
   auto request = hosts.flows({50'000});
-  request.manner.operation = GetParam();
+  request.flow_options.operation = GetParam();
   const auto tallies = hosts.here->run(request, {});
   ASSERT_TRUE(tallies) << tallies.error().message;
   ASSERT_TRUE(tallies->at(0).error);

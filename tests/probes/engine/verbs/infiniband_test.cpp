@@ -79,7 +79,7 @@ TEST(OnInfinibandToo, FlowsGoToTheLidOfTheirLabelAndReadsComeByOneOfOurs) {
     const bool reads = operation == FlowOperation::read;
     auto request = hosts.flows({reads ? 10U : 14U});
     request.duration = std::chrono::milliseconds(100);
-    request.manner.operation = operation;
+    request.flow_options.operation = operation;
     Result<std::vector<FlowTally>> tallies;
     const auto seen = hosts.seen_during([&] { tallies = hosts.here->run(request, {}); });
     ASSERT_TRUE(tallies) << to_string(operation) << tallies.error().message;

@@ -83,7 +83,7 @@ TEST(QpMessages, MoreReadsThanAnyDeviceCanBeToldAreRefused) {
 
 TEST(QpMessages, MoreQueuePairsThanAnyRequestNeedsAreRefused) {
   ConnectQps many = offer();
-  many.qps.resize(kMostQps + 1, many.qps[0]);
+  many.qps.resize(kMaxGroupQps + 1, many.qps[0]);
   EXPECT_FALSE(decode_qp_question(encode(QpQuestion(many))));
 }
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <map>
 
-#include "probes/wire/roce_label.hpp"
+#include "probes/packet/roce_label.hpp"
 #include "tests/probes/engine/verbs/fake_hosts.hpp"
 
 namespace weft {
@@ -139,7 +139,7 @@ std::pair<ReadLimits, ReadLimits> connected(const ReadLimits& here, const ReadLi
   hosts.here = hosts.open(FakeHosts::kHere);
   hosts.there = hosts.open(FakeHosts::kThere);
   auto request = hosts.flows({50'000});
-  request.manner = {.operation = FlowOperation::read, .depth = depth};
+  request.flow_options = {.operation = FlowOperation::read, .depth = depth};
   EXPECT_TRUE(hosts.here->run(request, {}));
   return {hosts.fake.reads_given(FakeHosts::kHere), hosts.fake.reads_given(FakeHosts::kThere)};
 }
@@ -161,7 +161,7 @@ TEST(SetUp, ReadsFromAPeerThatServesNoneAreRefused) {
   hosts.there = hosts.open(FakeHosts::kThere);
   auto request = hosts.flows({50'000});
   EXPECT_TRUE(hosts.here->run(request, {})) << "writes go";
-  request.manner.operation = FlowOperation::read;
+  request.flow_options.operation = FlowOperation::read;
   const auto refused = hosts.here->run(request, {});
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message,

@@ -1,0 +1,318 @@
+#include "balancer/trial/balance_trial.hpp"
+
+#include <algorithm>
+
+#include "balancer/assign/avoid.hpp"
+
+namespace weft {
+namespace {
+
+/// Batches of the trial, apart from those that a sweep of the same run counts from one.
+constexpr std::uint32_t kFirstBatch = 1U << 20;
+/// A stuck QP is shown to be stuck, no longer.
+constexpr Nanoseconds kStuck = std::chrono::seconds(2);
+/// A sending of more packets is left out of the packet mode: the agents wait meanwhile, half a second at
+/// most.
+constexpr std::uint64_t kMaxInPacketMode = 300'000;
+
+double seconds(Nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+
+std::vector<TracePlan> traces_of(const Demand& demand, std::uint32_t labels) {
+  std::set<std::pair<PortId, PortId>> pairs;
+  for (const Phase& phase : demand.phases)
+    for (const Flow& flow : phase.flows)
+      if (flow.src != flow.dst) pairs.insert({{flow.src, flow.dst}, {flow.dst, flow.src}});
+  std::vector<TracePlan> plan;
+  for (const auto& [src, dst] : pairs) plan.push_back({{src, dst}, spread_labels(labels)});
+  return plan;
+}
+
+std::vector<PlannedTransfer> planned(const std::vector<Sending>& sendings) {
+  std::vector<PlannedTransfer> transfers;
+  for (const Sending& s : sendings) transfers.push_back({{s.src, s.dst}, s.label, s.back_label, s.packets});
+  return transfers;
+}
+
+}  // namespace
+
+BalanceTrial::BalanceTrial(const Fabric& fabric, const AddressBook& addresses, const Demand& demand,
+                           RunId run, TrialOptions options, TrialWorld& world)
+    : fabric_(fabric),
+      addresses_(addresses),
+      demand_(demand),
+      run_(run),
+      options_(std::move(options)),
+      world_(world),
+      last_batch_(kFirstBatch) {
+  options_.assign.reverse = true;
+  begin_mapping();
+}
+
+void BalanceTrial::begin_mapping() {
+  if (state_) last_batch_ = BatchId(state_->last_batch);
+  map_.reset();
+  transfer_.reset();
+  state_ = std::make_unique<SweepState>(fabric_, addresses_, options_.sweep);
+  state_->run = run_;
+  state_->out = out_;
+  state_->last_batch = last_batch_.value();
+  map_ = std::make_unique<MapStage>(*state_, traces_of(demand_, options_.labels));
+  since_ = world_.now();
+}
+
+std::vector<WorkItem> BalanceTrial::next_wave() {
+  while (part_ != Part::done) {
+    auto wave = ask();
+    if (!wave.empty()) return wave;
+    if (!advance()) part_ = Part::done;
+  }
+  return {};
+}
+
+/// More work of what is under way.
+std::vector<WorkItem> BalanceTrial::ask() {
+  switch (part_) {
+    case Part::mapping:
+    case Part::mapping_again:
+      return map_->next_wave();
+    case Part::sending:
+    case Part::failing:
+    case Part::sending_again:
+      return transfer_ ? transfer_->next_wave() : std::vector<WorkItem>();
+    case Part::diagnosing:
+      return sweep_->next_wave();
+    case Part::done:
+      break;
+  }
+  return {};
+}
+
+/// What is under way is over: on to the next. False: nothing is left.
+bool BalanceTrial::advance() {
+  if (!outcome_) return false;
+  switch (part_) {
+    case Part::mapping:
+      adopt_map();
+      if (options_.repeats == 0 || assignment_.phases.empty()) return false;
+      part_ = Part::sending;
+      begin_repeat();
+      return outcome_.has_value();
+    case Part::sending:
+      if (!end_sending()) return outcome_.has_value();
+      if (sendings_.size() < std::size_t{2} * options_.repeats) return begin_repeat(), outcome_.has_value();
+      if (!options_.fail) return false;
+      fail_link();
+      return outcome_.has_value();
+    case Part::failing:
+      if (!end_sending()) return outcome_.has_value();
+      part_ = Part::mapping_again;
+      begin_mapping();
+      return true;
+    case Part::mapping_again:
+      new_paths_ = state_->learner.path_map();
+      after_->mapping = seconds(world_.now() - since_);
+      part_ = Part::diagnosing;
+      since_ = world_.now();
+      sweep_ = std::make_unique<Sweep>(fabric_, addresses_, options_.sweep, run_);
+      for (const PortId nic : out_) sweep_->leave_out(nic);
+      return true;
+    case Part::diagnosing:
+      steer_around();
+      return outcome_.has_value();
+    case Part::sending_again:
+      return !end_sending() && outcome_;
+    case Part::done:
+      break;
+  }
+  return false;
+}
+
+void BalanceTrial::adopt_map() {
+  paths_ = state_->learner.path_map();
+  labelled_.emplace(paths_);
+  options_.assign.paths = &paths_;
+  assignment_ = assign(fabric_, demand_, options_.assign);
+}
+
+std::vector<std::vector<Sending>> BalanceTrial::steered() const {
+  std::vector<std::vector<Sending>> phases;
+  for (std::size_t p = 0; p < demand_.phases.size(); ++p)
+    phases.push_back(
+        steered_sendings(*labelled_, demand_.phases[p], assignment_.phases[p], options_.transfer.size));
+  return phases;
+}
+
+std::vector<std::vector<Sending>> BalanceTrial::hashed(std::uint64_t seed) const {
+  std::vector<std::vector<Sending>> phases;
+  for (const Phase& phase : demand_.phases)
+    phases.push_back(hashed_sendings(*labelled_, phase, options_.assign.qps, options_.transfer.size, seed++));
+  return phases;
+}
+
+/// In turn, so that what changes on the machine in the meantime meets both.
+void BalanceTrial::begin_repeat() {
+  const bool random = sendings_.size() % 2 == 1;
+  const auto draw = options_.assign.seed * 1000 + sendings_.size();
+  begin_sending(!random, random ? hashed(draw) : steered(), options_.transfer.limit);
+}
+
+void BalanceTrial::begin_sending(bool is_steered, std::vector<std::vector<Sending>> phases,
+                                 Nanoseconds limit) {
+  auto before = world_.carried();
+  if (!before) return void(give_up(before.error()));
+  current_.emplace(Current{.phases = std::move(phases), .before = std::move(*before)});
+  current_->sum.steered = is_steered;
+  current_->sum.planned.resize(fabric_.channel_count());
+  limit_ = limit;
+  begin_phase();
+}
+
+void BalanceTrial::begin_phase() {
+  TransferSettings settings = options_.transfer;
+  settings.limit = limit_;
+  transfer_ = std::make_unique<TransferStage>(*state_, planned(current_->phases[current_->phase]), settings);
+}
+
+/// What fluid model and packet mode say of one phase.
+void BalanceTrial::predict(const std::vector<Sending>& sendings, TrialSending& sum) const {
+  const auto rates = line_rates(fabric_);
+  sum.predicted += predicted_seconds(rates, sendings, options_.frames);
+  std::uint64_t packets = 0;
+  for (const Sending& sending : sendings) packets += sending.packets;
+  if (packets == 0 || packets > kMaxInPacketMode) return;
+  PacketSettings settings = usual_packets(fabric_, options_.transfer.size);
+  settings.frames = options_.frames;
+  settings.window = options_.transfer.window;
+  settings.queue =
+      Bytes(static_cast<std::int64_t>(*std::ranges::min_element(rates) * seconds(options_.queue)));
+  settings.burst = options_.burst;
+  settings.hop_delay = Nanoseconds(0);
+  settings.host_queue = true;
+  const auto run = send_packets(rates, sendings, settings);
+  sum.by_packets += *std::ranges::max_element(run.seconds);
+}
+
+void BalanceTrial::end_phase() {
+  Current& now = *current_;
+  const auto& sendings = now.phases[now.phase++];
+  TrialSending& sum = now.sum;
+  Nanoseconds slowest{};
+  for (std::size_t i = 0; i < sendings.size(); ++i) {
+    const TransferOutcome& outcome = transfer_->outcomes()[i];
+    slowest = std::max(slowest, outcome.elapsed);
+    sum.qps += 1;
+    sum.unfinished += outcome.delivered < sendings[i].packets ? 1 : 0;
+    sum.wanted += sendings[i].packets;
+    sum.sent += outcome.sent;
+    sum.received += outcome.received;
+    if (!outcome.first_received || now.phase > 1) continue;
+    const double first = seconds(*outcome.first_received - diagnosed_);
+    now.first_byte = i == 0 ? first : std::min(now.first_byte, first);
+    now.last_first_byte = std::max(now.last_first_byte, first);
+  }
+  sum.measured += seconds(slowest);
+  predict(sendings, sum);
+  const auto bytes = wire_bytes(sendings, options_.frames, fabric_.channel_count());
+  for (std::size_t c = 0; c < bytes.size(); ++c) sum.planned[c] += bytes[c];
+}
+
+/// True when all phases are through and the sending is on record.
+bool BalanceTrial::end_sending() {
+  end_phase();
+  if (current_->phase < current_->phases.size()) return begin_phase(), false;
+  const auto after = world_.carried();
+  if (!after) return give_up(after.error());
+  TrialSending& sum = current_->sum;
+  for (std::size_t c = 0; c < after->size(); ++c)
+    sum.counted.push_back(static_cast<double>((*after)[c] - current_->before[c]));
+  switch (part_) {
+    case Part::failing:
+      after_->stuck = std::move(sum);
+      break;
+    case Part::sending_again:
+      after_->first_byte = current_->first_byte;
+      after_->in_force = current_->last_first_byte;
+      after_->again = std::move(sum);
+      break;
+    default:
+      sendings_.push_back(std::move(sum));
+  }
+  transfer_.reset();
+  return true;
+}
+
+void BalanceTrial::fail_link() {
+  if (const auto down = world_.take_down(*options_.fail); !down) return void(give_up(down.error()));
+  after_.emplace();
+  part_ = Part::failing;
+  begin_sending(true, steered(), std::min(options_.transfer.limit, kStuck));
+}
+
+/// The diagnosis is there: from here on the clock runs.
+void BalanceTrial::steer_around() {
+  const Diagnosis diagnosis = sweep_->finish().diagnosis;
+  diagnosed_ = world_.now();
+  after_->diagnosing = seconds(diagnosed_ - since_);
+  after_->verdict = diagnosis.verdict;
+  for (const LinkFinding& finding : diagnosis.links)
+    if (finding.verdict == Verdict::failed) after_->blamed.push_back(finding.link);
+  std::vector<std::vector<KeptQp>> before;
+  for (std::size_t p = 0; p < demand_.phases.size(); ++p)
+    before.push_back(kept(demand_.phases[p], assignment_.phases[p]));
+  AssignOptions options = options_.assign;
+  options.paths = &new_paths_;
+  for (const Avoided& avoided : avoided_by(diagnosis)) options.avoid.push_back(avoided);
+  assignment_ = reassign(fabric_, demand_, options, before);
+  for (const PhaseAssignment& phase : assignment_.phases) after_->moved += phase.moves;
+  labelled_.emplace(new_paths_);
+  after_->assigning = seconds(world_.now() - diagnosed_);
+  part_ = Part::sending_again;
+  begin_sending(true, steered(), options_.transfer.limit);
+}
+
+void BalanceTrial::take(const WorkItem& item, const TaskAnswer* answer) {
+  if (part_ == Part::diagnosing)
+    sweep_->take(item, answer);
+  else if (part_ == Part::mapping || part_ == Part::mapping_again)
+    map_->take(item, answer);
+  else if (transfer_)
+    transfer_->take(item, answer);
+}
+
+void BalanceTrial::exclude(PortId nic) {
+  out_.insert(nic);
+  if (state_) state_->out.insert(nic);
+  if (sweep_) sweep_->exclude(nic);
+}
+
+void BalanceTrial::blame(HostEvidence evidence) {
+  give_up({ErrorKind::absent, fmt::format("{}: {}", fabric_.name_of(evidence.host), evidence.text)});
+}
+
+void BalanceTrial::not_tested(NotTested what) {
+  give_up({ErrorKind::absent, fmt::format("{}: {}", fabric_.name_of(what.host), what.why)});
+}
+
+bool BalanceTrial::give_up(Error error) {
+  if (outcome_) outcome_ = tl::unexpected<Error>(std::move(error));
+  return false;
+}
+
+std::string_view BalanceTrial::doing() const {
+  switch (part_) {
+    case Part::mapping:
+    case Part::mapping_again:
+      return "mapping paths";
+    case Part::sending:
+    case Part::failing:
+    case Part::sending_again:
+      return "sending";
+    case Part::diagnosing:
+      return sweep_->doing();
+    case Part::done:
+      break;
+  }
+  return "comparing";
+}
+
+}  // namespace weft

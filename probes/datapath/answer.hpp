@@ -1,0 +1,37 @@
+// What a frame that comes back to a prober says about one of its probes. Forged, foreign and damaged frames
+// say nothing; whether the probe was still waiting for it is for the prober to tell. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+
+#include "probes/datapath/packet_port.hpp"
+#include "probes/packet/probe_frame.hpp"
+
+namespace weft {
+
+/// The peer's echo of a probe.
+struct Echo {
+  ProbeHeader header;  // authenticated
+  IpAddress from;
+  bool intact = true;  // false: its ICRC is wrong
+};
+
+/// A router says that the probe's hops ran out, or that it knows no way on (it looks for the way before it
+/// counts the hops): either names the router. A router may quote no more than the IP header and eight bytes
+/// (RFC 792): then `header` is absent and the probe is known by its addresses, label and identification.
+struct HopsRanOut {
+  IpAddress from;
+  IpAddress destination;  // where the probe was going
+  UdpPort label;
+  std::optional<std::uint16_t> identification = std::nullopt;
+  std::optional<ProbeHeader> header = std::nullopt;  // authenticated
+};
+
+using Answer = std::variant<Echo, HopsRanOut>;
+
+/// Nothing where the frame is no answer to a probe that `nic` sent in this run.
+std::optional<Answer> read_answer(ByteSpan frame, const LocalNic& nic, const RunSecrets& secrets);
+
+}  // namespace weft

@@ -1,0 +1,28 @@
+#include "probes/datapath/echoless_trace.hpp"
+
+#include <algorithm>
+
+namespace weft {
+
+Result<std::vector<HopAnswer>> trace_without_echo(ProbeEngine& tracer, TraceRequest request,
+                                                  std::stop_token stop) {
+  for (TraceSpec& spec : request.specs)
+    spec.max_hops = static_cast<std::uint8_t>(std::max(spec.max_hops - 1, 1));
+  auto answers = tracer.trace(request, std::move(stop));
+  if (!answers) return answers;
+  std::vector<bool> complete(request.specs.size(), false);
+  for (const HopAnswer& answer : *answers)
+    if (answer.spec < complete.size() && !answer.is_peer && answer.hop == request.specs[answer.spec].max_hops)
+      complete[answer.spec] = true;
+  for (std::uint32_t i = 0; i < complete.size(); ++i) {
+    const TraceSpec& spec = request.specs[i];
+    if (complete[i])
+      answers->push_back({.spec = i,
+                          .hop = static_cast<std::uint8_t>(spec.max_hops + 1),
+                          .is_peer = true,
+                          .from = request.peers[spec.peer].address});
+  }
+  return answers;
+}
+
+}  // namespace weft

@@ -1,0 +1,164 @@
+#include "probes/datapath/exchange.hpp"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <vector>
+
+#include "probes/datapath/pacer.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::size_t kBatch = 32;  // frames of one send at high pace: enough to make system calls cheap
+// Up to this pace every probe is sent by itself, so that its send time is its own; above it, see note_sent.
+constexpr double kSinglePace = 20'000;
+constexpr Nanoseconds kStopCheck = std::chrono::milliseconds(20);  // how late a stop may be seen
+constexpr Nanoseconds kCatchUp = std::chrono::milliseconds(5);     // of lost time that may be sent at once
+constexpr Nanoseconds kQueueFull =
+    std::chrono::microseconds(200);  // before a full transmit queue is tried again
+
+Pacer pacer_of(const Pace& pace, Nanoseconds now) {
+  if (pace.packets_per_second <= 0) return Pacer(Nanoseconds(0), kBatch, now);
+  const auto interval = Nanoseconds(static_cast<std::int64_t>(1e9 / pace.packets_per_second));
+  const auto late = interval.count() == 0 ? kBatch : static_cast<std::size_t>(kCatchUp / interval);
+  return Pacer(interval, std::clamp<std::size_t>(late, 1, kBatch), now);
+}
+
+std::size_t batch_of(const Pace& pace) {
+  const bool slow = pace.packets_per_second > 0 && pace.packets_per_second <= kSinglePace;
+  return slow ? 1 : kBatch;
+}
+
+class Exchange {
+ public:
+  Exchange(const ExchangeContext& context, const ExchangeRequest& request, ProbeBook& book)
+      : context_(context),
+        request_(request),
+        book_(book),
+        pacer_(pacer_of(request.pace, context.port.now())),
+        batch_(batch_of(request.pace)),
+        identification_(first_identification(request.batch, context.secrets.key)) {}
+
+  Result<void> run(const std::stop_token& stop) {
+    const auto deadline = context_.port.now() + request_.limit;
+    while (!stop.stop_requested() && context_.port.now() < deadline) {
+      if (auto result = send_due(); !result) return result;
+      const auto until = wait_until();
+      if (!until) return {};
+      if (auto result = take_answers(*until); !result) return result;
+    }
+    return {};
+  }
+
+ private:
+  void fill(std::size_t wanted) {
+    while (queue_.size() < wanted) {
+      auto probe = book_.next();
+      if (!probe) return;
+      if (request_.next_hops[probe->peer])
+        queue_.push_back(*probe);
+      else
+        book_.refused(*probe);
+    }
+  }
+
+  ByteSpan compose(std::size_t slot, Nanoseconds now) {
+    const auto& probe = queue_[slot];
+    const bool v6 = context_.nic.address.is_v6();
+    const auto size = probe_size(probe.size, v6);
+    auto& frame = frames_[slot];
+    if (frame.size() != kEthernetSize + size) frame.assign(kEthernetSize + size, std::byte{0});
+    const ProbeRoute route{.from_mac = context_.nic.mac,
+                           .to_mac = *request_.next_hops[probe.peer],
+                           .from = context_.nic.address,
+                           .to = request_.peers[probe.peer].address,
+                           .label = probe.label,
+                           .hop_limit = probe.hop_limit,
+                           .traffic_class = context_.nic.traffic_class,
+                           .identification = static_cast<std::uint16_t>(identification_ + slot)};
+    const ProbeHeader header{.kind = ProbeKind::probe,
+                             .back_label = probe.back_label,
+                             .run = context_.secrets.run,
+                             .batch = request_.batch,
+                             .nic = context_.self,
+                             .spec = probe.spec,
+                             .sequence = probe.sequence,
+                             .sent_at = now};
+    encode_probe_frame(route, header, context_.secrets.key, size, frame);
+    return frame;
+  }
+
+  Result<void> send_due() {
+    const auto now = context_.port.now();
+    const auto wanted = std::min(pacer_.allowance(now), batch_);
+    blocked_ = false;
+    if (wanted == 0) return {};
+    fill(wanted);
+    const auto count = std::min(wanted, queue_.size());
+    if (count == 0) return {};
+    std::array<ByteSpan, kBatch> batch;
+    for (std::size_t i = 0; i < count; ++i) batch[i] = compose(i, now);
+    const auto before = context_.port.now();
+    const auto outcome = context_.port.send(std::span(batch).first(count));
+    if (!outcome) return pass_on(outcome);
+    note_sent(*outcome, before, context_.port.now());
+    blocked_ = outcome->taken < count && !outcome->too_large;
+    return {};
+  }
+
+  /// A batch goes out one frame after the other: each is taken to have left when its share of the call was
+  /// over.
+  void note_sent(const SendOutcome& outcome, Nanoseconds before, Nanoseconds after) {
+    const auto taken = static_cast<std::int64_t>(outcome.taken);
+    for (std::int64_t i = 0; i < taken; ++i) {
+      book_.sent(queue_.front(), identification_++, before + (after - before) * i / taken);
+      queue_.pop_front();
+    }
+    if (taken > 0) last_sent_ = after;
+    pacer_.sent(outcome.taken);
+    if (!outcome.too_large) return;
+    book_.refused(queue_.front());
+    queue_.pop_front();
+  }
+
+  /// How long to wait for answers before the next step; nothing when all is done.
+  std::optional<Nanoseconds> wait_until() {
+    const auto now = context_.port.now();
+    if (blocked_) return now + kQueueFull;
+    fill(1);
+    if (!queue_.empty()) return std::min(pacer_.next(), now + kStopCheck);
+    const auto end = last_sent_ + request_.pace.answer_wait;
+    if (!book_.settled() && now < end) return std::min(end, now + kStopCheck);
+    return book_.again() ? std::optional(now) : std::nullopt;
+  }
+
+  Result<void> take_answers(Nanoseconds until) {
+    const auto arrivals = context_.port.receive(until);
+    if (!arrivals) return pass_on(arrivals);
+    for (const auto& arrival : *arrivals)
+      if (const auto answer = read_answer(arrival.frame, context_.nic, context_.secrets))
+        book_.answered(*answer, arrival.at);
+    return {};
+  }
+
+  const ExchangeContext& context_;
+  const ExchangeRequest& request_;
+  ProbeBook& book_;
+  Pacer pacer_;
+  std::size_t batch_;
+  std::deque<Outgoing> queue_;
+  std::array<std::vector<std::byte>, kBatch> frames_;
+  std::uint16_t identification_;
+  Nanoseconds last_sent_{};
+  bool blocked_ = false;
+};
+
+}  // namespace
+
+Result<void> exchange(const ExchangeContext& context, const ExchangeRequest& request, ProbeBook& book,
+                      std::stop_token stop) {
+  return Exchange(context, request, book).run(stop);
+}
+
+}  // namespace weft

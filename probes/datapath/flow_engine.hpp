@@ -1,0 +1,107 @@
+// FlowEngine: the seam for load. Sends flows of real-size packets for a stated time, all at once, each paced
+// to its own rate; or transfers of a stated size, as fast as their acknowledgements come. What arrived is
+// counted by the peer's responder (ProbeEngine::received of the same batch).
+#pragma once
+
+#include "probes/datapath/probe_engine.hpp"
+#include "topology/findings/audited_qp.hpp"
+#include "topology/findings/flow_result.hpp"
+
+namespace weft {
+
+struct FlowSpec {
+  std::uint32_t peer = 0;
+  std::optional<PathLabel> label;  // absent: the device's own choice; only queue pairs have one
+  Bandwidth rate;                  // of IP packets
+  Bytes size = Bytes(4096);        // of one IP packet
+  /// Half way through the flow moves to this label, its queue pair alive; only queue pairs can.
+  std::optional<PathLabel> then = std::nullopt;
+  friend bool operator==(const FlowSpec&, const FlowSpec&) = default;
+};
+inline constexpr std::uint32_t kDeepestFlow = 64;
+inline constexpr std::uint64_t kMaxFlowMessageBytes = 1 << 20;
+inline constexpr std::uint64_t kMaxVolume = 1ULL << 50;
+/// How queue pairs move the bytes of flows. Engines of raw packets know only the default.
+struct FlowOptions {
+  FlowOperation operation = FlowOperation::write;  // read: the peer's bytes come here, with the same label
+  std::optional<Bytes> message = std::nullopt;     // of one; absent: what fills one packet of FlowSpec::size
+  std::uint32_t depth = 8;                         // messages of a flow under way
+  Nanoseconds warm_up{};                           // before `duration`, left out of all figures
+  std::optional<Bytes> volume = std::nullopt;  // of a flow, in IP packets: it ends then, or with `duration`
+  friend bool operator==(const FlowOptions&, const FlowOptions&) = default;
+};
+struct FlowRequest {
+  RunId run;
+  BatchId batch;  // one load round
+  std::vector<Peer> peers;
+  std::vector<FlowSpec> specs;
+  Nanoseconds duration = std::chrono::milliseconds(500);
+  FlowOptions flow_options = {};
+  friend bool operator==(const FlowRequest&, const FlowRequest&) = default;
+};
+/// What the queue pair of a flow acknowledged.
+struct FlowMeasure {
+  std::uint64_t packets = 0;
+  std::uint64_t bytes = 0;    // of IP packets
+  LatencyHistogram messages;  // from posting to completion, of those whose completion was asked for
+  friend bool operator==(const FlowMeasure&, const FlowMeasure&) = default;
+};
+struct FlowTally {
+  std::uint32_t spec = 0;
+  std::uint64_t packets = 0;
+  std::uint64_t bytes = 0;    // of IP packets, handed to the wire
+  Nanoseconds elapsed{};      // from the first packet to the last
+  Nanoseconds longest_gap{};  // that no pace asked for: a sender that was not scheduled shows here
+  std::optional<std::string> error = std::nullopt;  // what its queue pair said as it broke
+  std::optional<PathLabel> chosen = std::nullopt;   // by the device, where the spec left the label to it
+  std::optional<FlowMeasure> measure = std::nullopt;
+  std::optional<LabelChange> moved = std::nullopt;    // to its second label
+  std::optional<std::string> refused = std::nullopt;  // why the peer gave it no queue pair; nothing was sent
+  std::optional<Nanoseconds> started = std::nullopt;  // on the engine's own clock; absent: it does not tell
+  /// It arrived by every checksum's word, and the receiver's memory holds something else: a fault of a host.
+  bool corrupted = false;
+  friend bool operator==(const FlowTally&, const FlowTally&) = default;
+};
+
+/// A QP of a job: so many packets are to reach the peer, whatever is lost on the way.
+struct TransferSpec {
+  std::uint32_t peer = 0;
+  PathLabel label;
+  PathLabel back_label;       // of the acknowledgements
+  std::uint32_t packets = 0;  // to be delivered
+  friend bool operator==(const TransferSpec&, const TransferSpec&) = default;
+};
+/// All specs at once, until the peers have acknowledged everything or `limit` is over. At most `window`
+/// packets of the request are on their way at a time, in equal parts for the QPs that still send (each may
+/// always have one): what is too fast for its path waits for its acknowledgements.
+struct TransferRequest {
+  RunId run;
+  BatchId batch;
+  std::vector<Peer> peers;
+  std::vector<TransferSpec> specs;
+  Bytes size = Bytes(4096);  // of one IP packet
+  std::uint32_t window = 8;
+  Nanoseconds limit = std::chrono::seconds(30);
+  friend bool operator==(const TransferRequest&, const TransferRequest&) = default;
+};
+struct TransferTally {
+  std::uint32_t spec = 0;
+  std::uint64_t sent = 0;       // packets, those sent again included
+  std::uint64_t delivered = 0;  // acknowledged; fewer than asked for: the limit was over
+  Nanoseconds elapsed{};        // from the start of the request to the last acknowledgement
+  friend bool operator==(const TransferTally&, const TransferTally&) = default;
+};
+
+class FlowEngine {
+ public:
+  virtual ~FlowEngine() = default;
+  virtual Result<std::vector<FlowTally>> run(const FlowRequest& request, std::stop_token stop) = 0;
+  /// One tally for each spec, in their order. Engines that cannot say so.
+  virtual Result<std::vector<TransferTally>> transfer(const TransferRequest& request, std::stop_token stop);
+};
+
+inline Result<std::vector<TransferTally>> FlowEngine::transfer(const TransferRequest&, std::stop_token) {
+  return fail(ErrorKind::not_supported, "this engine delivers no transfers");
+}
+
+}  // namespace weft

@@ -1,0 +1,93 @@
+#include "probes/datapath/ping_book.hpp"
+
+#include <algorithm>
+
+#include "topology/findings/loss_runs.hpp"
+
+namespace weft {
+
+PingBook::PingBook(const PingRequest& request) : request_(request), rtts_(request.specs.size()) {
+  std::size_t total = 0;
+  for (std::uint32_t spec = 0; spec < request.specs.size(); ++spec) {
+    first_attempt_.push_back(total);
+    total += request.specs[spec].count;
+    most_ = std::max(most_, request.specs[spec].count);
+    tallies_.push_back({.spec = spec});
+  }
+  attempts_.resize(total);
+}
+
+std::optional<Outgoing> PingBook::next() {
+  for (; sequence_ < most_; ++sequence_, spec_ = 0) {
+    while (spec_ < request_.specs.size()) {
+      const auto index = spec_++;
+      const auto& spec = request_.specs[index];
+      if (sequence_ >= spec.count) continue;
+      return Outgoing{.peer = spec.peer,
+                      .label = UdpPort(static_cast<std::uint16_t>(spec.label.value())),
+                      .back_label = UdpPort(static_cast<std::uint16_t>(spec.back_label.value())),
+                      .spec = index,
+                      .sequence = sequence_,
+                      .size = static_cast<std::size_t>(spec.size.count())};
+    }
+  }
+  return std::nullopt;
+}
+
+void PingBook::sent(const Outgoing& probe, std::uint16_t, Nanoseconds at) {
+  attempts_[first_attempt_[probe.spec] + probe.sequence] = {at, Attempt::State::waiting};
+  ++tallies_[probe.spec].sent;
+  ++waiting_;
+}
+
+void PingBook::answered(const Answer& answer, Nanoseconds at) {
+  const auto* echo = std::get_if<Echo>(&answer);
+  if (!echo || echo->header.batch != request_.batch || echo->header.spec >= request_.specs.size()) return;
+  const auto index = echo->header.spec;
+  const auto& spec = request_.specs[index];
+  if (echo->header.sequence >= spec.count || echo->from != request_.peers[spec.peer].address) return;
+  auto& attempt = attempts_[first_attempt_[index] + echo->header.sequence];
+  if (attempt.state != Attempt::State::waiting) return;
+  attempt.state = Attempt::State::settled;
+  --waiting_;
+  if (!echo->intact) {
+    ++tallies_[index].corrupt;
+    return;
+  }
+  ++tallies_[index].answered;
+  // Stamps of sending and receiving come from two places of one host: a very short way may look shorter than
+  // nothing.
+  rtts_[index].push_back(std::max(Nanoseconds(0), at - attempt.sent_at - echo->header.turnaround));
+}
+
+std::vector<PingTally> PingBook::tallies() const {
+  auto result = tallies_;
+  for (std::uint32_t spec = 0; spec < result.size(); ++spec) {
+    result[spec].rtt = quantiles_of(rtts_[spec]);
+    tell_order(result[spec]);
+  }
+  return result;
+}
+
+void PingBook::tell_order(PingTally& tally) const {
+  if (tally.sent == 0) return;
+  const Attempt* const attempts = &attempts_[first_attempt_[tally.spec]];
+  // A spec's packets go in order: none after one that was never sent.
+  tally.window = TimeWindow{attempts[0].sent_at, attempts[tally.sent - 1].sent_at - attempts[0].sent_at};
+  auto unanswered = loss_runs(tally.sent, [attempts](std::uint32_t packet) {
+    return attempts[packet].state == Attempt::State::waiting;
+  });
+  if (unanswered) tally.unanswered = std::move(*unanswered);
+}
+
+std::optional<RttQuantiles> quantiles_of(std::vector<Nanoseconds> rtts) {
+  if (rtts.empty()) return std::nullopt;
+  const auto rank = [&](std::size_t percent) {
+    const auto nth = rtts.begin() + static_cast<std::ptrdiff_t>((rtts.size() * percent + 99) / 100 - 1);
+    std::nth_element(rtts.begin(), nth, rtts.end());
+    return *nth;
+  };
+  return RttQuantiles{.p50 = rank(50), .p99 = rank(99)};
+}
+
+}  // namespace weft

@@ -1,0 +1,123 @@
+#include "probes/datapath/responder.hpp"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+std::uint64_t key_of(const ProbeHeader& header) {
+  return std::uint64_t{header.nic.value()} << 32 | header.spec;
+}
+
+}  // namespace
+
+Responder::Responder(const LocalNic& nic, const RunSecrets& secrets, const ResponderLimits& limits)
+    : nic_(nic), secrets_(secrets), limits_(limits) {
+  WEFT_CHECK(limits.batches >= 1 && limits.streams >= 1);
+}
+
+std::size_t Responder::take(ByteSpan frame, Nanoseconds at, Nanoseconds now, MutableByteSpan reply) {
+  const auto packet = decode_probe_frame(frame, secrets_.key);
+  const bool ours = packet && packet->authentic && packet->header.run == secrets_.run &&
+                    packet->ip.destination == nic_.address && packet->header.kind != ProbeKind::echo;
+  if (!ours) {
+    ++(packet && !packet->authentic && !packet->intact ? rejects_.damaged : rejects_.foreign);
+    return 0;
+  }
+  const bool answer_it = count(*packet, at) && packet->header.kind != ProbeKind::flow;
+  return answer_it ? answer(*packet, now - at, reply) : 0;
+}
+
+/// True when the packet is new and whole.
+bool Responder::count(const ProbePacket& packet, Nanoseconds at) {
+  auto* stream = stream_of(packet.header);
+  if (stream == nullptr) {
+    ++rejects_.beyond_limits;
+    return false;
+  }
+  if (!stream->window.insert(packet.header.sequence)) {
+    ++rejects_.repeated;
+    return false;
+  }
+  auto& tally = stream->tally;
+  if (packet.header.kind == ProbeKind::probe) {
+    stream->gaps.insert(packet.header.sequence);
+    tally.missing.emplace();  // they are read when someone asks
+  }
+  if (!packet.intact) {
+    ++tally.corrupt;
+    return false;
+  }
+  if (tally.packets++ == 0) tally.first = at;
+  tally.last = std::max(tally.last, at);
+  tally.bytes += packet.ip.bytes.size();
+  return true;
+}
+
+Responder::Stream* Responder::stream_of(const ProbeHeader& header) {
+  auto& batch = batch_of(header.batch);
+  const auto found = batch.streams.find(key_of(header));
+  if (found != batch.streams.end()) return &found->second;
+  if (!make_room(batch)) return nullptr;
+  ++streams_;
+  Stream stream{.tally = {.batch = header.batch, .from = header.nic, .spec = header.spec}};
+  return &batch.streams.emplace(key_of(header), std::move(stream)).first->second;
+}
+
+Responder::Batch& Responder::batch_of(BatchId id) {
+  const auto found = by_id_.find(id);
+  if (found != by_id_.end()) return *found->second;
+  batches_.push_back({.id = id});
+  by_id_[id] = std::prev(batches_.end());
+  make_room(batches_.back());
+  return batches_.back();
+}
+
+/// Forgets the oldest batches but `keep` until one more stream fits; false where `keep` alone fills the
+/// place.
+bool Responder::make_room(const Batch& keep) {
+  while (batches_.size() > limits_.batches || streams_ >= limits_.streams) {
+    const auto oldest =
+        std::find_if(batches_.begin(), batches_.end(), [&](const Batch& batch) { return &batch != &keep; });
+    if (oldest == batches_.end()) return false;
+    streams_ -= oldest->streams.size();
+    by_id_.erase(oldest->id);
+    batches_.erase(oldest);
+  }
+  return true;
+}
+
+std::size_t Responder::answer(const ProbePacket& packet, Nanoseconds turnaround,
+                              MutableByteSpan reply) const {
+  const bool v6 = packet.ip.source.is_v6();
+  const auto asked = packet.ip.bytes.size();
+  if (asked != probe_size(asked, v6)) return 0;  // nothing that our prober sends
+  const auto size = packet.header.kind == ProbeKind::segment ? min_probe_size(v6) : asked;
+  const ProbeRoute route{.from_mac = nic_.mac,
+                         .to_mac = packet.ethernet.source,
+                         .from = nic_.address,
+                         .to = packet.ip.source,
+                         .label = packet.header.back_label,
+                         .traffic_class = nic_.traffic_class,
+                         .identification = packet.ip.identification.value_or(0)};
+  auto header = packet.header;
+  header.kind = ProbeKind::echo;
+  header.turnaround = turnaround;
+  return encode_probe_frame(route, header, secrets_.key, size, reply);
+}
+
+std::vector<ReceivedTally> Responder::received(BatchId batch) const {
+  std::vector<ReceivedTally> result;
+  const auto found = by_id_.find(batch);
+  if (found == by_id_.end()) return result;
+  std::vector<std::pair<std::uint64_t, const Stream*>> streams;  // by key: NIC, then spec
+  for (const auto& [key, stream] : found->second->streams) streams.emplace_back(key, &stream);
+  std::sort(streams.begin(), streams.end());
+  for (const auto& [key, stream] : streams) {
+    result.push_back(stream->tally);
+    if (stream->tally.missing) result.back().missing = stream->gaps.runs();
+  }
+  return result;
+}
+
+}  // namespace weft

@@ -1,0 +1,72 @@
+// Responder: the far end of probes and flows. Counts what it received, without repeats, by batch, sender NIC
+// and spec, and says what to answer. It answers only authenticated probes of its run, each once, with a
+// packet of the same size, and segments of a transfer with the smallest; flows are counted and not answered.
+// Memory is bounded: the oldest batches make room. Pure; one thread.
+#pragma once
+
+#include <list>
+#include <unordered_map>
+#include <vector>
+
+#include "probes/datapath/packet_port.hpp"
+#include "probes/datapath/probe_engine.hpp"
+#include "probes/datapath/sequence_gaps.hpp"
+#include "probes/datapath/sequence_window.hpp"
+#include "probes/packet/probe_frame.hpp"
+
+namespace weft {
+
+struct ResponderLimits {
+  std::size_t batches = 256;
+  std::size_t streams = 65536;  // (batch, NIC, spec), over all batches; about 300 bytes each, 800 at most
+};
+
+/// What the responder did not count for a stream.
+struct ResponderRejects {
+  std::uint64_t foreign = 0;  // no probe, another run, or an authenticator not made with the key
+  std::uint64_t damaged = 0;  // a wrong ICRC, and a header too damaged to say whose it was
+  std::uint64_t repeated = 0;
+  std::uint64_t beyond_limits = 0;
+  friend bool operator==(const ResponderRejects&, const ResponderRejects&) = default;
+};
+
+class Responder {
+ public:
+  /// `nic` and `secrets` outlive the responder.
+  Responder(const LocalNic& nic, const RunSecrets& secrets, const ResponderLimits& limits = {});
+
+  /// Takes a frame received at `at`; writes an answer that goes out at `now` to the front of `reply` and
+  /// returns its size, 0 where there is none. `reply` is as large as `frame`, and what it holds behind the
+  /// headers goes out as padding.
+  std::size_t take(ByteSpan frame, Nanoseconds at, Nanoseconds now, MutableByteSpan reply);
+  /// By NIC, then spec; empty for a batch of which nothing came.
+  std::vector<ReceivedTally> received(BatchId batch) const;
+  const ResponderRejects& rejects() const { return rejects_; }
+
+ private:
+  struct Stream {
+    ReceivedTally tally;
+    SequenceWindow window;
+    SequenceGaps gaps;  // of probes: flows are too long to say which packets of them came
+  };
+  struct Batch {
+    BatchId id;
+    std::unordered_map<std::uint64_t, Stream> streams;
+  };
+
+  bool count(const ProbePacket& packet, Nanoseconds at);
+  Stream* stream_of(const ProbeHeader& header);
+  Batch& batch_of(BatchId id);
+  bool make_room(const Batch& keep);
+  std::size_t answer(const ProbePacket& packet, Nanoseconds turnaround, MutableByteSpan reply) const;
+
+  const LocalNic& nic_;
+  const RunSecrets& secrets_;
+  ResponderLimits limits_;
+  std::list<Batch> batches_;  // oldest first
+  std::unordered_map<BatchId, std::list<Batch>::iterator> by_id_;
+  std::size_t streams_ = 0;
+  ResponderRejects rejects_;
+};
+
+}  // namespace weft

@@ -1,0 +1,173 @@
+#include "probes/datapath/transfer_sender.hpp"
+
+#include <algorithm>
+
+#include "probes/datapath/answer.hpp"
+#include "probes/datapath/peer_routes.hpp"
+#include "probes/datapath/send_window.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::size_t kMaxQps = 4096;  // of one request
+constexpr std::uint32_t kMaxPackets = 1U << 30;
+constexpr Nanoseconds kStopCheck = std::chrono::milliseconds(20);
+constexpr Nanoseconds kFullQueue = std::chrono::microseconds(500);  // the interface took nothing: try again
+
+struct Qp {
+  ProbeRoute route;
+  ProbeHeader header;
+  SendWindow book;
+  TransferTally tally;
+  bool dead = false;  // its peer cannot be reached
+  bool running() const { return !dead && !book.done(); }
+};
+
+class TransferRun {
+ public:
+  TransferRun(PacketPort& port, const LocalNic& nic, const RunSecrets& secrets,
+              const TransferRequest& request, std::vector<Qp> qps)
+      : port_(port),
+        nic_(nic),
+        secrets_(secrets),
+        window_(request.window),
+        batch_(request.batch),
+        size_(probe_size(static_cast<std::size_t>(request.size.count()), nic.address.is_v6())),
+        frame_(kEthernetSize + size_),
+        start_(port.now()),
+        qps_(std::move(qps)) {}
+
+  Result<void> drive(Nanoseconds limit, const std::stop_token& stop) {
+    while (!stop.stop_requested() && port_.now() < start_ + limit && count_running() > 0) {
+      auto until = std::min(start_ + limit, port_.now() + kStopCheck);
+      const auto sent = send_what_may_go();
+      if (!sent) return pass_on(sent);
+      if (!*sent) until = std::min(until, port_.now() + kFullQueue);
+      for (Qp& qp : qps_)
+        if (qp.running())
+          until = std::min(until, std::max(qp.book.patience_ends(), port_.now() + kFullQueue));
+      const auto arrivals = port_.receive(until);
+      if (!arrivals) return pass_on(arrivals);
+      for (const Arrival& arrival : *arrivals) take(arrival);
+      for (Qp& qp : qps_)
+        if (qp.running()) qp.book.give_up(port_.now());
+    }
+    return {};
+  }
+
+  std::vector<TransferTally> tallies() const {
+    std::vector<TransferTally> all;
+    for (const Qp& qp : qps_) {
+      all.push_back(qp.tally);
+      all.back().sent = qp.book.sent_count();
+      all.back().delivered = qp.book.delivered();
+    }
+    return all;
+  }
+
+ private:
+  std::size_t count_running() const {
+    return static_cast<std::size_t>(std::ranges::count_if(qps_, &Qp::running));
+  }
+
+  /// One packet of each QP in turn, so that none stands behind another's whole window. False: the interface
+  /// is full.
+  Result<bool> send_what_may_go() {
+    const auto share = static_cast<std::uint32_t>(
+        std::max<std::size_t>(1, window_ / std::max<std::size_t>(1, count_running())));
+    for (bool any = true; any;) {
+      any = false;
+      for (Qp& qp : qps_) {
+        if (qp.dead || qp.book.may_send(share) == 0) continue;
+        const auto outcome = send_one(qp);
+        if (!outcome) return pass_on(outcome);
+        if (outcome->too_large) qp.dead = true;
+        if (outcome->taken == 0 && !outcome->too_large) return false;
+        any = true;
+      }
+    }
+    return true;
+  }
+
+  Result<SendOutcome> send_one(Qp& qp) {
+    const auto now = port_.now();
+    qp.header.sequence = qp.book.next_sequence();
+    qp.header.sent_at = now;
+    qp.route.identification = static_cast<std::uint16_t>(qp.header.sequence);
+    encode_probe_frame(qp.route, qp.header, secrets_.key, size_, frame_);
+    const ByteSpan frame(frame_);
+    auto outcome = port_.send({&frame, 1});
+    if (outcome && outcome->taken > 0) qp.book.sent(now);
+    return outcome;
+  }
+
+  void take(const Arrival& arrival) {
+    const auto answer = read_answer(arrival.frame, nic_, secrets_);
+    const auto* echo = answer ? std::get_if<Echo>(&*answer) : nullptr;
+    if (!echo || !echo->intact || echo->header.batch != batch_ || echo->header.spec >= qps_.size()) return;
+    Qp& qp = qps_[echo->header.spec];
+    if (echo->from == qp.route.to && qp.book.acknowledged(echo->header.sequence))
+      qp.tally.elapsed = std::max(qp.tally.elapsed, arrival.at - start_);
+  }
+
+  PacketPort& port_;
+  const LocalNic& nic_;
+  const RunSecrets& secrets_;
+  std::uint32_t window_;
+  BatchId batch_;
+  std::size_t size_;
+  std::vector<std::byte> frame_;
+  Nanoseconds start_;
+  std::vector<Qp> qps_;
+};
+
+Result<void> check_transfers(const TransferRequest& request) {
+  if (request.specs.size() > kMaxQps)
+    return fail(ErrorKind::usage, "{} QPs in one request: expected at most {}", request.specs.size(),
+                kMaxQps);
+  if (request.size.count() <= 0 || request.size.count() > 0xFFFF || request.window < 1)
+    return fail(ErrorKind::usage, "expected packets of 1 to 65535 bytes and a window of one and more");
+  for (std::size_t i = 0; i < request.specs.size(); ++i) {
+    const auto& spec = request.specs[i];
+    if (auto ok = check_spec(i, spec.peer, request.peers.size(), spec.label); !ok) return ok;
+    if (auto ok = check_spec(i, spec.peer, request.peers.size(), spec.back_label); !ok) return ok;
+    if (spec.packets > kMaxPackets)
+      return fail(ErrorKind::usage, "QP {}: {} packets: expected at most {}", i, spec.packets, kMaxPackets);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<TransferTally>> TransferSender::run(const TransferRequest& request, std::stop_token stop) {
+  if (auto ok = check_peers(request.run, secrets_, request.peers, nic_); !ok) return pass_on(ok);
+  if (auto ok = check_transfers(request); !ok) return pass_on(ok);
+  const auto macs = find_next_hops(next_hops_, request.peers);
+  if (!macs) return pass_on(macs);
+  const auto port_of = [](PathLabel label) { return UdpPort(static_cast<std::uint16_t>(label.value())); };
+  std::vector<Qp> qps;
+  for (std::uint32_t i = 0; i < request.specs.size(); ++i) {
+    const auto& spec = request.specs[i];
+    const auto& mac = (*macs)[spec.peer];
+    qps.push_back({.route = {.from_mac = nic_.mac,
+                             .to_mac = mac.value_or(MacAddress{}),
+                             .from = nic_.address,
+                             .to = request.peers[spec.peer].address,
+                             .label = port_of(spec.label),
+                             .traffic_class = nic_.traffic_class},
+                   .header = {.kind = ProbeKind::segment,
+                              .back_label = port_of(spec.back_label),
+                              .run = secrets_.run,
+                              .batch = request.batch,
+                              .nic = self_,
+                              .spec = i},
+                   .book = SendWindow(spec.packets),
+                   .tally = {.spec = i},
+                   .dead = !mac});
+  }
+  TransferRun transfer(port_, nic_, secrets_, request, std::move(qps));
+  if (auto ok = transfer.drive(request.limit, stop); !ok) return pass_on(ok);
+  return transfer.tallies();
+}
+
+}  // namespace weft

@@ -1,0 +1,137 @@
+#include "probes/diagnosis/counts/count_account.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft {
+namespace {
+
+constexpr double kOdds = 1e-3;  // of one false alarm in a healthy run
+
+/// ln P(X >= k) of a Poisson variable, from above (Chernoff).
+double log_tail(double k, double mean) {
+  if (k <= mean) return 0.0;
+  return k - mean - k * std::log(k / std::max(mean, 1e-12));
+}
+
+class Accounting {
+ public:
+  Accounting(const CountState& state, const CountResult& result, double tolerated, double named_from)
+      : model_(state.model()), problem_(state.problem()), tolerated_(tolerated) {
+    const std::uint32_t suspects = model_.suspects();
+    standing_.assign(suspects, Standing::healthy);
+    for (const auto& rivals : result.rivals) {
+      double total = 0;
+      for (const std::uint32_t i : rivals) total += result.suspicions[i].probability;
+      for (const std::uint32_t i : rivals) {
+        const Suspicion& it = result.suspicions[i];
+        if (it.probability >= named_from)
+          standing_[it.suspect] = Standing::found;
+        else if (total >= kOpen)
+          standing_[it.suspect] = total >= named_from ? Standing::open : Standing::suspected;
+      }
+    }
+    if (result.even_loss > 0)
+      for (std::uint32_t s = 0; s < suspects; ++s)
+        if (standing_[s] == Standing::healthy && problem_.suspects[s].is_channel())
+          standing_[s] = Standing::found;
+    for (std::uint32_t s = 0; s < suspects; ++s)
+      if (problem_.suspects[s].is_channel())
+        crossings_ += exposure(s) * static_cast<double>(problem_.suspects[s].channels.size());
+  }
+
+  AccountLine line() {
+    std::vector<double> left(problem_.row_count());  // what no fault explains
+    double found = 0, open = 0;
+    for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
+      const Parts parts = parts_of(row);
+      found += parts.found;
+      open += parts.open;
+      left[row] = std::max(problem_.packets[row] - parts.found - parts.open, 0.0);
+    }
+    AccountLine line{.all = problem_.lost};
+    const double unexplained = above_tolerated(left);
+    line.found = std::min<std::uint64_t>(std::llround(found), line.all);
+    line.open = std::min<std::uint64_t>(std::llround(open), line.all - line.found);
+    line.unexplained =
+        std::min<std::uint64_t>(std::llround(std::ceil(unexplained)), line.all - line.found - line.open);
+    line.tolerated = line.all - line.found - line.open - line.unexplained;
+    return line;
+  }
+
+ private:
+  enum class Standing : std::uint8_t { healthy, suspected, open, found };
+  struct Parts {
+    double found = 0, open = 0;
+  };
+
+  double exposure(std::uint32_t s) const {
+    double sum = 0;
+    for (std::size_t share = 0; share < problem_.shares.size(); ++share)
+      sum += problem_.shares[share] * problem_.survivors(s, share);
+    for (const auto& cell : problem_.rows_of(s)) sum += problem_.shares[cell.share] * problem_.k[cell.index];
+    return sum;
+  }
+
+  Parts parts_of(std::uint32_t row) const {
+    const double k = problem_.packets[row];
+    const double bursts = k * model_.burst_weight(row);
+    const double by_channels = bursts * (1 - model_.stray_weight(row));
+    Parts parts;
+    for (const auto& cell : problem_.suspects_of(row)) {
+      const Standing standing = standing_[cell.index];
+      if (standing == Standing::healthy) continue;
+      const double share = problem_.shares[cell.share];
+      const double singles =
+          (k - bursts) * share * model_.hazard(cell.index) / std::max(model_.row_hazard(row), kMinHazard);
+      const double events =
+          model_.row_burst(row) > 0
+              ? by_channels * share * model_.hazard(cell.index + model_.suspects()) / model_.row_burst(row)
+              : 0.0;
+      (standing == Standing::found ? parts.found : parts.open) += singles + events;
+    }
+    const double all = parts.found + parts.open;
+    if (all > k) parts.found *= k / all, parts.open *= k / all;
+    return parts;
+  }
+
+  /// Packets that a loss of `tolerated_` on every channel does not make likely.
+  double above_tolerated(std::vector<double>& left) const {
+    const double sent = static_cast<double>(std::max<std::uint64_t>(problem_.sent, 1));
+    const double a_path = tolerated_ * std::max(crossings_ / sent, 1.0);
+    double unexplained = 0;
+    const double rows = static_cast<double>(std::max<std::size_t>(problem_.observations, 1));
+    for (std::uint32_t row = 0; row < left.size(); ++row) {
+      const double k = std::round(left[row]);
+      if (k < 2 || log_tail(k, a_path * problem_.n[row]) > std::log(kOdds / rows)) continue;
+      unexplained += left[row];
+      left[row] = 0;
+    }
+    double worst = 0, all = 0;
+    for (const double packets : left) all += packets;
+    if (log_tail(std::floor(all), a_path * sent) < std::log(kOdds)) worst = all - a_path * sent;
+    for (std::uint32_t s = 0; s < model_.suspects(); ++s) {
+      double own = 0;
+      for (const auto& cell : problem_.rows_of(s)) own += problem_.shares[cell.share] * left[cell.index];
+      const double mean = a_path * exposure(s);
+      if (own > worst && log_tail(std::floor(own), mean) < std::log(kOdds / model_.suspects()))
+        worst = std::max(worst, own - mean);
+    }
+    return unexplained + worst;
+  }
+
+  const CountModel& model_;
+  const CountProblem& problem_;
+  double tolerated_;
+  double crossings_ = 0;
+  std::vector<Standing> standing_;
+};
+
+}  // namespace
+
+AccountLine account_of(const CountState& state, const CountResult& result, double tolerated,
+                       double named_from) {
+  return Accounting(state, result, tolerated, named_from).line();
+}
+
+}  // namespace weft

@@ -1,0 +1,178 @@
+#include "probes/diagnosis/counts/count_answer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace weft {
+namespace {
+
+constexpr double kHopeless = -6.0;        // log-odds below which a suspect is not listed
+constexpr double kMinProbability = 0.01;  // suspicions below it are not listed
+constexpr std::size_t kMaxSwapped = 64;   // of so many faults what could stand in is not asked
+
+double logistic(double log_odds) { return 1.0 / (1.0 + std::exp(-log_odds)); }
+
+class Answer {
+ public:
+  explicit Answer(CountState& state) : state_(state) {}
+
+  CountResult take() {
+    state_.gather_crowds();
+    state_.refresh_all();
+    result_.background = state_.model().learned();
+    const auto faults = state_.faults();
+    for (const std::uint32_t fault : faults) weigh_fault(fault, faults.size() <= kMaxSwapped);
+    for (std::uint32_t i = 0; i < state_.hazards(); ++i)
+      if (!state_.is_faulty(i) && state_.refreshed(i).gain > kHopeless) {
+        const double p = logistic(state_.refreshed(i).gain);
+        const std::uint32_t s = state_.model().suspect_of(i);
+        const bool rival = probability_.contains(s);
+        join(s, i, p);
+        if (!rival && p >= kMinProbability) groups_.push_back({s});
+      }
+    list();
+    return std::move(result_);
+  }
+
+ private:
+  struct Hypothesis {
+    double probability = 0;
+    std::uint32_t likeliest = 0;  // hazard
+    double most = 0;
+  };
+
+  void join(std::uint32_t suspect, std::uint32_t hazard, double p) {
+    Hypothesis& it = probability_[suspect];
+    it.probability = 1.0 - (1.0 - it.probability) * (1.0 - p);
+    if (p > it.most) it.most = p, it.likeliest = hazard;
+  }
+
+  /// A switch, where all that enters it from one tier is at fault, or all that leaves it to one: then the
+  /// cables are, as they explain the same (see Search::prefer_cables).
+  bool is_shown_by_cables(std::uint32_t hazard) const {
+    const std::uint32_t suspect = state_.model().suspect_of(hazard);
+    if (state_.problem().suspects[suspect].is_channel()) return false;
+    for (const CountPriors::Around& around : state_.priors().switches) {
+      if (around.itself != suspect || state_.is_faulty(hazard)) continue;
+      const auto all_faulty = [this](const std::vector<std::uint32_t>& ways) {
+        return ways.size() > 1 && std::ranges::all_of(ways, [&](auto s) { return state_.is_faulty(s); });
+      };
+      for (const auto& side : around.sides)
+        if (around.sides.size() > 1 && (all_faulty(side.in) || all_faulty(side.out))) return true;
+    }
+    return false;
+  }
+
+  void weigh_fault(std::uint32_t fault, bool with_rivals) {
+    std::vector<CountState::StandIn> rivals{{state_.score_of(fault), fault}};
+    if (with_rivals) rivals = state_.stand_ins(fault);
+    std::erase_if(rivals, [&](const auto& rival) { return is_shown_by_cables(rival.hazard); });
+    const auto own = std::ranges::find(rivals, fault, &CountState::StandIn::hazard)->score;
+    double total = std::exp(-own.gain);  // in units of the fault's own posterior weight: no fault at all
+    for (const auto& rival : rivals) total += std::exp(rival.score.weight - own.weight);
+    std::map<std::uint32_t, double> shares;  // of this fault's posterior, by suspect
+    std::map<std::uint32_t, std::pair<double, std::uint32_t>> best;
+    for (const auto& rival : rivals) {
+      const double share = std::exp(rival.score.weight - own.weight) / total;
+      const std::uint32_t s = state_.model().suspect_of(rival.hazard);
+      shares[s] += share;
+      best[s] = std::max(best[s], std::pair(share, rival.hazard));
+    }
+    const std::uint32_t suspect = state_.model().suspect_of(fault);
+    std::vector<std::uint32_t> group{suspect};
+    for (const auto& [s, share] : shares) {
+      if (share < 1e-4) continue;
+      join(s, best[s].second, share);
+      if (s != suspect && share >= kMinProbability) group.push_back(s);
+    }
+    groups_.push_back(std::move(group));
+  }
+
+  void list() {
+    std::map<std::uint32_t, std::uint32_t> index;
+    for (const auto& [s, it] : probability_)
+      if (it.probability >= kMinProbability) result_.suspicions.push_back(estimated(s, it));
+    std::ranges::stable_sort(result_.suspicions, std::ranges::greater{}, &Suspicion::probability);
+    for (std::uint32_t i = 0; i < result_.suspicions.size(); ++i) index[result_.suspicions[i].suspect] = i;
+    for (const auto& group : groups_) {
+      std::vector<std::uint32_t> kept;
+      for (const std::uint32_t s : group)
+        if (const auto at = index.find(s); at != index.end()) {
+          kept.push_back(at->second);
+          index.erase(at);
+        }
+      if (!kept.empty()) result_.rivals.push_back(std::move(kept));
+    }
+    for (const auto& [s, i] : index) result_.rivals.push_back({i});
+  }
+
+  struct Range {
+    double centre = 0, low = 0, high = 0;
+  };
+  /// The interval is where the likelihood is within 1.92 of its top (95 %, Wilks 1938).
+  Range range_of(std::uint32_t i) {
+    const CountModel& model = state_.model();
+    const double centre = state_.is_faulty(i) ? model.hazard(i) : state_.best_hazard(i);
+    const double top = model.value(i, centre) - 1.92;
+    const auto edge = [&](double direction) {
+      double inside = std::log(centre);
+      double outside = std::log(direction < 0 ? 1e-9 : 20.0);
+      if (model.value(i, std::exp(outside)) >= top) return std::exp(outside);
+      for (int step = 0; step < 30; ++step) {
+        const double middle = 0.5 * (inside + outside);
+        (model.value(i, std::exp(middle)) >= top ? inside : outside) = middle;
+      }
+      return std::exp(inside);
+    };
+    return {centre, edge(-1), edge(1)};
+  }
+
+  /// The share of packets that a suspect's bursts of this hazard took away.
+  double lost_in_bursts(std::uint32_t suspect, double hazard) const {
+    const CountModel& model = state_.model();
+    const double known = model.hazard(suspect + model.suspects());
+    double packets = 0;
+    for (const auto& cell : state_.problem().rows_of(suspect)) {
+      const double all = model.row_burst(cell.index) + (known > 0 ? 0.0 : hazard);
+      packets += state_.problem().k[cell.index] * model.burst_weight(cell.index) *
+                 (1 - model.stray_weight(cell.index)) * hazard / std::max(all, kMinHazard);
+    }
+    const auto sent = static_cast<double>(state_.problem().suspects[suspect].sent);
+    return std::min(packets / std::max(sent, 1.0), 1.0);
+  }
+
+  Suspicion estimated(std::uint32_t suspect, const Hypothesis& it) {
+    Suspicion answer{.suspect = suspect, .probability = it.probability};
+    const std::uint32_t burst = suspect + state_.model().suspects();
+    const bool singles = state_.is_faulty(suspect) || !state_.model().is_burst(it.likeliest);
+    const bool bursts = state_.is_faulty(burst) || state_.model().is_burst(it.likeliest);
+    double in_bursts = 0;
+    if (singles) {
+      const Range range = range_of(suspect);
+      answer.loss = -std::expm1(-range.centre);
+      answer.low = -std::expm1(-range.low);
+      answer.high = -std::expm1(-range.high);
+    }
+    if (bursts) {
+      const Range range = range_of(burst);
+      in_bursts = lost_in_bursts(suspect, range.centre);
+      answer.loss = std::min(answer.loss + in_bursts, 1.0);
+      answer.low = std::min(answer.low + in_bursts * range.low / range.centre, 1.0);
+      answer.high = std::min(answer.high + in_bursts * range.high / range.centre, 1.0);
+    }
+    answer.in_bursts = answer.loss > 0 ? in_bursts / answer.loss : 0.0;
+    return answer;
+  }
+
+  CountState& state_;
+  CountResult result_;
+  std::map<std::uint32_t, Hypothesis> probability_;
+  std::vector<std::vector<std::uint32_t>> groups_;
+};
+
+}  // namespace
+
+CountResult weigh_answer(CountState& state) { return Answer(state).take(); }
+
+}  // namespace weft

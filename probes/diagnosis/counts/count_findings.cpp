@@ -1,0 +1,397 @@
+#include "probes/diagnosis/counts/count_findings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "probes/diagnosis/counts/count_search.hpp"
+#include "probes/diagnosis/counts/hypotheses.hpp"
+#include "probes/diagnosis/counts/intermittence.hpp"
+#include "probes/diagnosis/counts/tally.hpp"
+
+namespace weft {
+namespace {
+
+/// A set of rivals is named by those that make up this share of its probability.
+constexpr double kCredible = 0.95;
+constexpr double kWorthAsking = 0.1;  // suspicions this likely are hypotheses to settle
+
+constexpr double kNamed = 0.9;     // named_from() of all causes that are counted
+constexpr double kAlike = 0.02;    // of the packets: so few tell two channels apart
+constexpr double kInBursts = 0.5;  // of a loss: from here on it is said to come in bursts
+constexpr double kSureSign = 9.0;  // nats: a prior of one in 200, the most of any, becomes 40 to 1
+
+class Findings {
+ public:
+  Findings(const Fabric& fabric, const Observations& observations, const Counting& counting,
+           std::span<const ChannelId> dead, const Tolerance& tolerance)
+      : fabric_(fabric),
+        observations_(observations),
+        counting_(counting),
+        counted_(counting.what),
+        dead_(dead),
+        tolerance_(tolerance),
+        problem_(count_problem(fabric, observations, counting)) {}
+
+  CountFindings take() {
+    found_.is_rough = counting_.whole_flows && problem_.has_lossy_sets;
+    found_.account.all = problem_.lost;
+    if (problem_.lost == 0) return std::move(found_);
+    CountPriors priors = count_priors(fabric_, problem_, counted_, observations_.channels);
+    expect_other_directions(problem_, dead_, priors);
+    result_ = search_counts(problem_, priors, tolerance_.loss.value(), kNamed);
+    found_.account = result_.account;
+    std::vector<std::uint32_t> listed;
+    for (const Suspicion& suspicion : result_.suspicions) listed.push_back(suspicion.suspect);
+    tally_ = tally(fabric_, observations_, counting_, problem_, named(listed));
+    for (const auto& alternatives : result_.alternatives) report_alternatives(alternatives);
+    report_pairs_of_classes();
+    for (const auto& rivals : result_.rivals)
+      if (!reported_.contains(rivals.front()) && !is_of_a_lossy_channel(rivals.front()))
+        report_rivals(rivals);
+    if (result_.even_loss > 0) found_.even_loss = even_loss();
+    return std::move(found_);
+  }
+
+ private:
+  /// The suspects whose traffic is not "the other paths" of any finding.
+  std::vector<std::uint32_t> named(const std::vector<std::uint32_t>& listed) {
+    std::vector<std::uint32_t> kept;
+    place_.assign(listed.size(), listed.size());
+    for (std::size_t i = 0; i < listed.size(); ++i)
+      if (result_.suspicions[i].probability >= kWorthAsking) {
+        place_[i] = kept.size();
+        kept.push_back(listed[i]);
+      }
+    return kept;
+  }
+
+  std::optional<std::uint32_t> suspicion_of(std::uint32_t suspect) const {
+    const auto at = std::ranges::find(result_.suspicions, suspect, &Suspicion::suspect);
+    if (at == result_.suspicions.end()) return std::nullopt;
+    return static_cast<std::uint32_t>(at - result_.suspicions.begin());
+  }
+
+  /// One finding for what may as well be at fault elsewhere, if each of its suspects is one channel.
+  void report_alternatives(const std::vector<std::vector<std::uint32_t>>& alternatives) {
+    std::vector<std::uint32_t> told;
+    for (const std::uint32_t s : alternatives.front())
+      if (const auto i = suspicion_of(s);
+          i && result_.suspicions[*i].probability >= kNamed && !reported_.contains(*i))
+        told.push_back(*i);
+    const auto is_single = [&](std::uint32_t s) { return problem_.suspects[s].channels.size() == 1; };
+    if (told.size() < alternatives.front().size()) return;
+    for (const auto& alternative : alternatives)
+      if (!std::ranges::all_of(alternative, is_single)) return;
+    Found all = found(told.front());
+    all.channels.clear();
+    all.evidence.clear();
+    all.nodes.clear();
+    if (const auto node = switch_of(alternatives)) all.nodes.push_back(*node);
+    for (const auto& alternative : alternatives) {
+      auto& channels = all.alternatives.emplace_back();
+      for (const std::uint32_t s : alternative) channels.push_back(problem_.suspects[s].channels.front());
+      std::ranges::sort(channels);
+    }
+    for (const std::uint32_t i : told) {
+      const Found one = found(i);
+      all.evidence.push_back(
+          fmt::format("{}: {}", fabric_.name_of(one.channels.front()), one.evidence.front()));
+      all.probability = std::min(all.probability, one.probability);
+      reported_.insert(i);
+    }
+    all.evidence.push_back("the same loss in the other direction of the switch's channels would look alike");
+    found_.told.push_back({std::move(all)});
+  }
+
+  /// The switch that every channel of the alternatives enters or leaves.
+  std::optional<NodeId> switch_of(const std::vector<std::vector<std::uint32_t>>& alternatives) const {
+    const ChannelId first = problem_.suspects[alternatives.front().front()].channels.front();
+    for (const NodeId node : {fabric_.source_node(first), fabric_.target_node(first)}) {
+      const auto touches = [&](std::uint32_t s) {
+        const ChannelId channel = problem_.suspects[s].channels.front();
+        return fabric_.source_node(channel) == node || fabric_.target_node(channel) == node;
+      };
+      if (!fabric_.is_host(node) && std::ranges::all_of(alternatives, [&](const auto& alternative) {
+            return std::ranges::all_of(alternative, touches);
+          }))
+        return node;
+    }
+    return std::nullopt;
+  }
+
+  /// Where a switch has two neighbours its channels fall into two classes, each the other's reverse: a cable
+  /// that is bad both ways is one of as many cables.
+  void report_pairs_of_classes() {
+    for (std::uint32_t i = 0; i < result_.suspicions.size(); ++i)
+      for (std::uint32_t j = i + 1; j < result_.suspicions.size(); ++j) {
+        if (reported_.contains(i) || reported_.contains(j)) continue;
+        const Suspect& a = problem_.suspects[result_.suspicions[i].suspect];
+        const Suspect& b = problem_.suspects[result_.suspicions[j].suspect];
+        const bool named =
+            std::min(result_.suspicions[i].probability, result_.suspicions[j].probability) >= kNamed;
+        if (!named || a.channels.size() < 2 || !a.is_channel() || !b.is_channel() ||
+            a.channels.size() != b.channels.size() ||
+            cause_of(result_.suspicions[i]) != cause_of(result_.suspicions[j]))
+          continue;
+        const auto turned = [&](ChannelId c) {
+          return std::ranges::find(b.channels, Fabric::reverse(c)) != b.channels.end();
+        };
+        if (!std::ranges::all_of(a.channels, turned)) continue;
+        Found both = found(i);
+        const Found other = found(j);
+        for (const ChannelId c : a.channels) both.alternatives.push_back({c, Fabric::reverse(c)});
+        both.channels.clear();
+        both.nodes.clear();
+        both.probability = std::min(both.probability, other.probability);
+        both.evidence.insert(both.evidence.end(), other.evidence.begin(), other.evidence.end());
+        reported_.insert(i);
+        reported_.insert(j);
+        found_.told.push_back({std::move(both)});
+      }
+  }
+
+  FabricFinding even_loss() const {
+    const double loss = result_.even_loss;
+    const Cause cause = counted_ == Counted::loss ? Cause::loss : Cause::corruption;
+    return {.cause = cause,
+            .verdict = verdict_of(cause, loss),
+            .estimate = Estimate{loss, loss, loss},
+            .confidence = kNamed,
+            .evidence = {fmt::format("{} {}, by every channel alike: about {:.3g} % each",
+                                     share_text(problem_.lost, problem_.sent),
+                                     counted_ == Counted::loss ? "lost" : "corrupt", 100 * loss)}};
+  }
+
+  void report_rivals(const std::vector<std::uint32_t>& rivals) {
+    double total = 0;
+    for (const std::uint32_t i : rivals) total += result_.suspicions[i].probability;
+    const std::uint32_t first = *std::ranges::max_element(
+        rivals, {}, [this](std::uint32_t i) { return result_.suspicions[i].probability; });
+    const Suspicion& likeliest = result_.suspicions[first];
+    CountFindings::Told told;
+    if (total >= kOpen) told.found = worded(rivals, total, first);
+    const bool settled = likeliest.probability >= kSure && is_settled(likeliest);
+    if (total >= kWorthAsking && !settled)
+      told.hypothesis = hypothesis_of(fabric_, problem_, result_, rivals, counted_);
+    if (told.found || told.hypothesis) found_.told.push_back(std::move(told));
+  }
+
+  /// The likeliest, but where it does not stand out; or where it and its rivals are all one host's: which
+  /// part of a host is at fault matters less than that it is this host.
+  Found worded(const std::vector<std::uint32_t>& rivals, double total, std::uint32_t first) const {
+    const Suspicion& likeliest = result_.suspicions[first];
+    if (rivals.size() == 1 || likeliest.probability >= named_from(cause_of(likeliest))) return found(first);
+    Found all = found_among(rivals, total);
+    const bool of_cables = total >= named_from(cause_of(likeliest)) && are_alike(rivals);
+    return of_cables || likeliest.probability < kSuspected || host_of(fabric_, all) ? std::move(all)
+                                                                                    : found(first);
+  }
+
+  /// Channels that all but a few packets crossed alike: as good as one class.
+  bool are_alike(const std::vector<std::uint32_t>& rivals) const {
+    const Suspect& first = problem_.suspects[result_.suspicions[rivals.front()].suspect];
+    const auto close = [](std::uint64_t a, std::uint64_t b) {
+      return static_cast<double>(std::max(a, b) - std::min(a, b)) <=
+             kAlike * static_cast<double>(std::max(a, b));
+    };
+    return std::ranges::all_of(rivals, [&](std::uint32_t i) {
+      const Suspect& other = problem_.suspects[result_.suspicions[i].suspect];
+      return other.is_channel() && close(first.sent, other.sent) && close(first.lost, other.lost);
+    });
+  }
+
+  bool is_settled(const Suspicion& suspicion) const {
+    return problem_.suspects[suspicion.suspect].channels.size() <= 1;
+  }
+
+  /// By signs other than probes.
+  bool is_dead(ChannelId channel) const {
+    double nats = 0;
+    for (const ChannelEvidence& sign : observations_.channels)
+      if (sign.channel == channel && sign.cause == Cause::down) nats += sign.log_ratio;
+    return nats > kSureSign;
+  }
+
+  Cause cause_of(const Suspicion& suspicion) const {
+    if (counted_ == Counted::corruption) return Cause::corruption;
+    const Suspect& suspect = problem_.suspects[suspicion.suspect];
+    // What passed over a path known only as one of several may have gone another way.
+    const bool nothing_passed = suspect.lost > 0 && problem_.survivors(suspicion.suspect, 0) <= 0;
+    if (!nothing_passed) return Cause::loss;
+    return suspect.from_size ? Cause::mtu : Cause::down;
+  }
+
+  Found found(std::uint32_t i) const {
+    const Suspicion& suspicion = result_.suspicions[i];
+    const Suspect& suspect = problem_.suspects[suspicion.suspect];
+    Found found{.channels = suspect.channels, .nodes = suspect.nodes, .cause = cause_of(suspicion)};
+    found.probability = std::min(suspicion.probability, 1.0);
+    if (found.cause == Cause::mtu) {
+      const double passed = static_cast<double>(suspect.below_size->count());
+      found.estimate = Estimate{passed, passed, static_cast<double>(suspect.from_size->count() - 1)};
+    } else if (found.cause != Cause::down) {
+      found.estimate = Estimate{suspicion.loss, suspicion.low, suspicion.high};
+    }
+    found.evidence = evidence_of(i, suspect);
+    if (suspicion.in_bursts > kInBursts && found.cause != Cause::down)
+      found.evidence.push_back("packets are lost in bursts, and pass between them");
+    if (found.cause == Cause::down) {
+      drop_passing(found);
+      prefer_dead_cable(found);
+    }
+    if (found.channels.size() == 1) drop_switches_at(found.channels.front(), found.nodes);
+    for (const ChannelEvidence& sign : observations_.channels)
+      if (sign.log_ratio > 0 && std::ranges::binary_search(found.channels, sign.channel))
+        found.evidence.push_back(sign.text);
+    note_lone_host(found);
+    if (counted_ == Counted::loss && found.channels.size() == 1 && found.cause == Cause::loss)
+      found.intermittent = intermittence_of(observations_, found.channels.front(), blamed_but(i));
+    return found;
+  }
+
+  /// Of a host alone under its switch, nothing but the number of faults tells its cable from all of the
+  /// switch's channels the other side.
+  void note_lone_host(Found& found) const {
+    if (found.channels.size() != 1) return;
+    const ChannelId cable = found.channels.front();
+    const NodeId from = fabric_.source_node(cable), to = fabric_.target_node(cable);
+    if (fabric_.is_host(from) == fabric_.is_host(to)) return;
+    const NodeId edge = fabric_.is_host(from) ? to : from;
+    const auto is_other_cable = [&](ChannelId channel) {
+      return Fabric::link_of(channel) != Fabric::link_of(cable) && !fabric_.between_switches(channel) &&
+             (fabric_.source_node(channel) == edge || fabric_.target_node(channel) == edge);
+    };
+    const bool lone = std::ranges::none_of(problem_.suspects, [&](const Suspect& suspect) {
+      return suspect.is_channel() && std::ranges::any_of(suspect.channels, is_other_cable);
+    });
+    if (lone)
+      found.evidence.push_back(
+          fmt::format("no other host under {} took part: all of its channels to other "
+                      "switches at once would look alike",
+                      fabric_.name_of(edge)));
+  }
+
+  /// A loss of large packets where the channel is found to lose packets of every size: no fault of its own.
+  bool is_of_a_lossy_channel(std::uint32_t i) const {
+    const Suspect& large = problem_.suspects[result_.suspicions[i].suspect];
+    if (!large.from_size || cause_of(result_.suspicions[i]) == Cause::mtu) return false;
+    return std::ranges::any_of(result_.suspicions, [&](const Suspicion& other) {
+      const Suspect& suspect = problem_.suspects[other.suspect];
+      return other.probability >= kNamed && suspect.is_channel() && suspect.channels == large.channels;
+    });
+  }
+
+  /// The channels of all that is dead and of other suspicions that are likelier than not, ascending.
+  std::vector<ChannelId> blamed_but(std::uint32_t i) const {
+    std::vector<ChannelId> channels(dead_.begin(), dead_.end());
+    const auto& own = problem_.suspects[result_.suspicions[i].suspect].channels;
+    for (const Suspicion& other : result_.suspicions)
+      if (other.probability >= kSuspected)
+        for (const ChannelId channel : problem_.suspects[other.suspect].channels)
+          if (!std::ranges::binary_search(own, channel)) channels.push_back(channel);
+    std::ranges::sort(channels);
+    return channels;
+  }
+
+  /// Of a class, the channels whose other direction is down by signs of its own: one dead cable explains
+  /// both. (A switch that is dead as a whole would too, but then all its neighbours would have stopped
+  /// sending to it.)
+  void prefer_dead_cable(Found& found) const {
+    const auto dead = [this](ChannelId channel) { return is_dead(Fabric::reverse(channel)); };
+    if (std::ranges::none_of(found.channels, dead)) return;
+    std::erase_if(found.channels, std::not_fn(dead));
+    found.nodes.clear();
+  }
+
+  /// Of a class, what is known to pass something is not what is dead, nor are the nodes at its ends.
+  void drop_passing(Found& found) const {
+    const auto any_sign = [this](auto fits) {
+      return std::ranges::any_of(observations_.channels, [&](const ChannelEvidence& sign) {
+        return speaks_against_dead(sign) && fits(sign.channel);
+      });
+    };
+    const auto passes = [&](ChannelId channel) {
+      return any_sign([=](ChannelId c) { return c == channel; });
+    };
+    if (std::ranges::all_of(found.channels, passes)) return;
+    std::erase_if(found.channels, passes);
+    std::erase_if(found.nodes, [&](NodeId node) {
+      return any_sign(
+          [&](ChannelId c) { return fabric_.source_node(c) == node || fabric_.target_node(c) == node; });
+    });
+  }
+
+  std::vector<std::string> evidence_of(std::uint32_t i, const Suspect& suspect) const {
+    const Traffic& own = tally_.of[place_[i]];
+    const char* what = counted_ == Counted::corruption ? "corrupt" : "lost";
+    std::string text = fmt::format("{} {} over {} path{}", share_text(own.lost, own.sent), what,
+                                   grouped(own.paths), own.paths == 1 ? "" : "s");
+    if (suspect.from_size) text += fmt::format(", of packets of {} and more", to_string(*suspect.from_size));
+    if (tally_.rest.sent > 0)
+      text += fmt::format("; the other paths {}", share_text(tally_.rest.lost, tally_.rest.sent));
+    std::vector<std::string> evidence{std::move(text)};
+    if (suspect.from_size && suspect.below_size->count() > 0)
+      evidence.push_back(fmt::format("packets of {} and less pass", to_string(*suspect.below_size)));
+    return evidence;
+  }
+
+  /// A switch that harms all harms this channel too: of the two the channel is surely at fault.
+  void drop_switches_at(ChannelId channel, std::vector<NodeId>& nodes) const {
+    std::erase_if(nodes, [&](NodeId node) {
+      return !fabric_.is_host(node) &&
+             (fabric_.source_node(channel) == node || fabric_.target_node(channel) == node);
+    });
+  }
+
+  /// None of the rivals stands out: all that matter together, as one class, with what is not known said.
+  Found found_among(std::vector<std::uint32_t> rivals, double total) const {
+    std::ranges::stable_sort(rivals, std::ranges::greater{},
+                             [this](std::uint32_t i) { return result_.suspicions[i].probability; });
+    Found all = found(rivals.front());
+    all.nodes.clear();
+    all.channels.clear();
+    double sum = 0;
+    for (const std::uint32_t i : rivals) {
+      const Suspect& suspect = problem_.suspects[result_.suspicions[i].suspect];
+      all.channels.insert(all.channels.end(), suspect.channels.begin(), suspect.channels.end());
+      if (suspect.channels.empty())
+        all.nodes.insert(all.nodes.end(), suspect.nodes.begin(), suspect.nodes.end());
+      sum += result_.suspicions[i].probability;
+      if (sum >= kCredible * total) break;
+    }
+    std::ranges::sort(all.channels);
+    all.channels.erase(std::unique(all.channels.begin(), all.channels.end()), all.channels.end());
+    all.probability = std::min(total, 1.0);
+    if (all.channels.size() == 1) drop_switches_at(all.channels.front(), all.nodes);
+    if (all.channels.size() + all.nodes.size() > 1)
+      all.evidence.push_back("not enough evidence to tell which");
+    return all;
+  }
+
+  const Fabric& fabric_;
+  const Observations& observations_;
+  const Counting& counting_;
+  const Counted counted_;
+  std::span<const ChannelId> dead_;
+  const Tolerance& tolerance_;
+  CountProblem problem_;
+  CountResult result_;
+  Tally tally_;
+  std::vector<std::size_t> place_;  // of a suspicion in the tally
+  std::set<std::uint32_t> reported_;
+  CountFindings found_;
+};
+
+}  // namespace
+
+CountFindings count_findings(const Fabric& fabric, const Observations& observations, const Counting& counting,
+                             std::span<const ChannelId> dead, const Tolerance& tolerance) {
+  return Findings(fabric, observations, counting, dead, tolerance).take();
+}
+
+}  // namespace weft

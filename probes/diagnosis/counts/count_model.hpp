@@ -1,0 +1,116 @@
+// CountModel: the probability of the counts of a CountProblem under hazards of its suspects, and those
+// hazards. A suspect may lose packets one by one (its hazard d) and in bursts (its hazard e of a burst that
+// begins at a packet). With D and E the sums along the path, of n packets k are lost with probability
+//   e^(-nE) (1 - s) Binomial(k; n, 1 - exp(-D)) + (1 - e^(-nE) (1 - s)) burst(k, n),
+// s being the share of stray bursts that no channel explains (a host that was not scheduled). Hazards of
+// both kinds are numbered alike: hazard i < suspects() is d of suspect i, the others e. Mutable state of one
+// inference; one thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "probes/diagnosis/counts/count_problem.hpp"
+#include "probes/diagnosis/counts/hazard_grid.hpp"
+
+namespace weft {
+
+/// A path's hazard is never quite zero.
+inline constexpr double kMinHazard = 1e-12;
+
+/// What is believed of the background before any data.
+struct BackgroundPrior {
+  double most = 1e-4;  // loss of a healthy channel: what is above is a fault of it, or of the whole fabric
+  bool even = false;   // all channels lose alike, and more than `most`
+};
+
+/// What a channel loses as a rule, by the packets lost over each suspect: first from the better half of the
+/// channels, for most faults harm the other half; then from all that fit in with these.
+double first_background(const CountProblem& problem, const std::vector<double>& lost);
+
+class CountModel {
+ public:
+  /// The problem must outlive this. All channels start at the same hazard, estimated from the
+  /// half of them whose paths lost least.
+  CountModel(const CountProblem& problem, const BackgroundPrior& prior);
+
+  const CountProblem& problem() const { return problem_; }
+  const HazardGrid& grid() const { return grid_; }
+  std::uint32_t suspects() const { return static_cast<std::uint32_t>(problem_.suspects.size()); }
+  std::uint32_t suspect_of(std::uint32_t i) const { return i < suspects() ? i : i - suspects(); }
+  bool is_burst(std::uint32_t i) const { return i >= suspects(); }
+  double hazard(std::uint32_t i) const { return hazard_[i]; }
+  void set_hazard(std::uint32_t i, double hazard);
+
+  /// Log-likelihood of all counts as a function of this hazard, the others held, at every grid point; up to a
+  /// constant. Valid until the next call.
+  std::span<const double> profile(std::uint32_t i) const;
+  /// No value of this hazard raises the log-likelihood above that of none by more than this; cheap.
+  double most_gained(std::uint32_t i) const;
+  /// The same as profile at one value; the constant is another one.
+  double value(std::uint32_t i, double hazard) const;
+  /// Log-likelihood of all counts.
+  double log_likelihood() const;
+
+  struct Learned {
+    double mean = 0;   // background hazard of a channel
+    double shape = 0;  // of its spread over channels, posterior mean
+    double stray = 0;  // share of observations with a stray burst
+  };
+  const Learned& learned() const { return learned_; }
+  /// Learns background, spread and strays from all channels but the faulty ones (`faulty` by suspect), and
+  /// sets the hazards of the healthy.
+  void learn_background(const std::vector<bool>& faulty);
+  /// Prior mass over the grid of a healthy hazard: by its number of channels; none, and bursts: exactly zero.
+  const std::vector<double>& healthy_prior(std::uint32_t i) const;
+  /// The hazard of a burst that each channel would need for the strays learned.
+  double stray_hazard() const;
+  /// What a healthy suspect's hazard is taken to be.
+  double healthy_hazard(std::uint32_t i) const;
+  /// The hazards d of all channels that make the counts likeliest, no bursts assumed, by
+  /// expectation-maximisation (as in Vardi, JASA 1996); 0 for suspects that are no channels.
+  std::vector<double> likeliest_hazards() const;
+
+  /// The probability that a row's losses are a burst.
+  double burst_weight(std::uint32_t row) const;
+  /// Of a burst in this row, the probability that no channel explains it.
+  double stray_weight(std::uint32_t row) const;
+  double row_hazard(std::uint32_t row) const { return row_hazard_[row]; }
+  double row_burst(std::uint32_t row) const { return row_burst_[row]; }
+
+ private:
+  double others(std::uint32_t row, double share, double own) const;
+  double log_single(std::uint32_t row) const;
+  double log_burst_odds(double events) const;
+  void fold_bursts(std::uint32_t row);
+  std::span<const double> burst_profile(std::uint32_t suspect) const;
+  void share_out(const std::vector<bool>& faulty);
+  void learn_spread(const std::vector<bool>& faulty);
+  void tell_strays_from_singles();
+  double first_strays() const;
+  void learn_strays();
+  void make_healthy_priors(const std::vector<double>& shape_weights);
+  void sum_rows();
+
+  const CountProblem& problem_;
+  BackgroundPrior prior_;
+  Learned learned_;
+  HazardGrid grid_;
+  std::vector<double> hazard_;      // d of all suspects, then e of all
+  std::vector<double> exposed_;     // by suspect: packets that crossed it, by their shares
+  std::vector<double> row_hazard_;  // by row: sum of d over its suspects
+  std::vector<double> row_burst_;   // by row: sum of e
+  std::vector<double> log_choose_;  // by row: ln (n choose k)
+  std::vector<double> choose_;      // by row, where it is small enough to work with directly; else 0
+  std::vector<double> log_burst_;   // by row: ln burst(k, n)
+  std::vector<double> burst_term_;  // by row: odds of a burst times burst(k, n), or infinite
+  std::vector<double> log_burst_term_;
+  std::vector<double> passed_;  // shares x grid: what share of packets passes at this hazard
+  std::vector<double> spread_;  // shares x grid: the hazard of a path of which that share crosses it
+  std::vector<std::vector<double>> healthy_;  // by number of channels
+  mutable std::vector<double> profile_;
+  mutable std::vector<double> product_;
+};
+
+}  // namespace weft

@@ -1,0 +1,177 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "probes/diagnosis/counts/count_state.hpp"
+
+namespace weft {
+namespace {
+
+// Prior numbers of faults in a whole fabric. What matters is their order: a large fabric has a few faulty
+// channels, a small one seldom any; host cables are short and mostly copper; more rarely a switch or a host
+// harms all that crosses it, or a channel harms large packets only. Tuned once, for calibration, on seeds
+// apart from those of the benchmark (docs/diagnosis.md).
+constexpr double kFaultyBetweenSwitches = 1.1;
+constexpr double kFaultyAtHosts = 0.5;
+constexpr double kFaultyNodes = 0.3;
+constexpr double kMaxOfAll = 0.005;
+constexpr double kSizesToChannels = 0.1;
+constexpr double kBurstsToSingles = 0.7;
+constexpr double kNever = -1e6;
+
+double a_share(double expected, double of) { return std::min(expected / std::max(of, 1.0), kMaxOfAll); }
+
+/// A switch with two neighbours is told from its cables by nothing.
+bool has_many_neighbours(const Fabric& fabric, NodeId node) {
+  std::vector<NodeId> neighbours;
+  for (const PortId port : fabric.ports_of(node))
+    if (const auto channel = fabric.channel_from(port))
+      if (const NodeId next = fabric.target_node(*channel);
+          std::ranges::find(neighbours, next) == neighbours.end())
+        neighbours.push_back(next);
+  return neighbours.size() > 2;
+}
+
+/// The suspects around each switch, and those that hold each other's reverse directions.
+void relate(const Fabric& fabric, const CountProblem& problem, CountPriors& priors) {
+  constexpr std::uint32_t kNone = ~0u;
+  std::vector<std::uint32_t> of_channel(fabric.channel_count(), kNone);
+  std::vector<std::optional<std::uint32_t>> of_node(fabric.node_count());
+  for (std::uint32_t s = 0; s < problem.suspects.size(); ++s) {
+    const Suspect& suspect = problem.suspects[s];
+    if (suspect.is_channel())
+      for (const ChannelId channel : suspect.channels) of_channel[channel.value()] = s;
+    if (suspect.channels.empty() && !suspect.from_size)
+      for (const NodeId node : suspect.nodes) of_node[node.value()] = s;
+  }
+  const auto note = [](std::vector<std::uint32_t>& list, std::uint32_t s) {
+    if (s != kNone && std::ranges::find(list, s) == list.end()) list.push_back(s);
+  };
+  priors.reverse.resize(problem.suspects.size());
+  for (std::uint32_t c = 0; c < of_channel.size(); ++c)
+    if (of_channel[c] != kNone)
+      note(priors.reverse[of_channel[c]], of_channel[Fabric::reverse(ChannelId(c)).value()]);
+  for (std::uint32_t n = 0; n < fabric.node_count(); ++n) {
+    if (fabric.is_host(NodeId(n))) continue;
+    CountPriors::Around around{.itself = of_node[n]};
+    if (around.itself && !has_many_neighbours(fabric, NodeId(n))) {
+      priors.log_odds[*around.itself] = kNever;
+      around.itself.reset();
+    }
+    std::map<Tier, CountPriors::Around::Side> sides;
+    for (const PortId port : fabric.ports_of(NodeId(n)))
+      if (const auto channel = fabric.channel_from(port)) {
+        auto& side = sides[fabric.node(fabric.target_node(*channel)).tier];
+        note(side.out, of_channel[channel->value()]);
+        note(side.in, of_channel[Fabric::reverse(*channel).value()]);
+      }
+    for (auto& [tier, side] : sides) around.sides.push_back(std::move(side));
+    priors.switches.push_back(std::move(around));
+  }
+}
+
+/// A sign about a channel multiplies the odds of the suspects it belongs to.
+void weigh_in(const CountProblem& problem, const ChannelEvidence& sign, CountPriors& priors) {
+  for (std::size_t s = 0; s < problem.suspects.size(); ++s) {
+    const Suspect& suspect = problem.suspects[s];
+    if (!suspect.is_channel() || !std::ranges::binary_search(suspect.channels, sign.channel)) continue;
+    const double others = static_cast<double>(suspect.channels.size()) - 1;
+    priors.log_odds[s] += std::log((others + std::exp(sign.log_ratio)) / (others + 1));
+  }
+}
+
+/// That a channel is down, or passes something, says nothing of what else it loses; that it passes, that the
+/// nodes at its ends are not dead either: neither by single losses nor by bursts of which each takes all.
+void weigh_in_dead(const Fabric& fabric, const CountProblem& problem, std::span<const ChannelEvidence> signs,
+                   CountPriors& priors) {
+  std::vector<double> channel(fabric.channel_count(), 0.0), node(fabric.node_count(), 0.0);
+  for (const ChannelEvidence& sign : signs) {
+    if (sign.cause != Cause::down) continue;
+    channel[sign.channel.value()] += sign.log_ratio;
+    node[fabric.source_node(sign.channel).value()] += std::min(sign.log_ratio, 0.0);
+    node[fabric.target_node(sign.channel).value()] += std::min(sign.log_ratio, 0.0);
+  }
+  for (std::size_t s = 0; s < problem.suspects.size(); ++s) {
+    const Suspect& suspect = problem.suspects[s];
+    if (suspect.from_size) continue;
+    double odds = 0, members = 0;
+    for (const ChannelId c : suspect.channels) odds += std::exp(channel[c.value()]), ++members;
+    if (members == 0)
+      for (const NodeId n : suspect.nodes) odds += std::exp(node[n.value()]), ++members;
+    priors.dead[s] = std::log(odds / std::max(members, 1.0));
+    if (suspect.lost == suspect.sent)
+      priors.log_odds[problem.suspects.size() + s] += std::min(priors.dead[s], 0.0);
+  }
+}
+
+bool has_three_hosts(const Fabric& fabric, const CountProblem& problem) {
+  std::set<NodeId> hosts;
+  for (const Suspect& suspect : problem.suspects) {
+    if (!suspect.is_channel()) continue;
+    for (const ChannelId channel : suspect.channels)
+      for (const NodeId end : {fabric.source_node(channel), fabric.target_node(channel)})
+        if (fabric.is_host(end)) hosts.insert(end);
+    if (hosts.size() >= 3) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void expect_other_directions(const CountProblem& problem, std::span<const ChannelId> dead,
+                             CountPriors& priors) {
+  const std::size_t suspects = problem.suspects.size();
+  for (std::size_t s = 0; s < suspects; ++s) {
+    const Suspect& suspect = problem.suspects[s];
+    const bool kin = suspect.is_channel() && std::ranges::any_of(dead, [&](ChannelId channel) {
+                       return std::ranges::binary_search(suspect.channels, Fabric::reverse(channel));
+                     });
+    if (kin)
+      for (const std::size_t i : {s, s + suspects})
+        priors.log_odds[i] = std::max(priors.log_odds[i], std::log(kOtherDirection));
+  }
+}
+
+CountPriors count_priors(const Fabric& fabric, const CountProblem& problem, Counted counted,
+                         std::span<const ChannelEvidence> signs) {
+  double between = 0;
+  for (std::uint32_t link = 0; link < fabric.link_count(); ++link)
+    between += fabric.between_switches(LinkId(link)) ? 2 : 0;
+  const double at_hosts = static_cast<double>(fabric.channel_count()) - between;
+  const double odds_between = a_share(kFaultyBetweenSwitches, between);
+  const double odds_at_hosts = a_share(kFaultyAtHosts, at_hosts);
+  const double odds_of_node = a_share(kFaultyNodes, static_cast<double>(fabric.node_count()));
+  CountPriors priors;
+  for (const Suspect& suspect : problem.suspects) {
+    double odds = 0;
+    for (const ChannelId channel : suspect.channels)
+      odds += fabric.between_switches(channel) ? odds_between : odds_at_hosts;
+    const bool switches = odds >= odds_between;
+    std::uint8_t kind = switches ? 0 : 1;
+    if (suspect.from_size) {
+      odds *= kSizesToChannels;
+      kind = 3;
+    } else if (suspect.channels.empty()) {
+      odds = odds_of_node;
+      kind = 2;
+    }
+    priors.log_odds.push_back(std::log(std::min(odds, 0.5)));
+    priors.kind.push_back(kind);
+  }
+  for (std::size_t s = 0; s < problem.suspects.size(); ++s) {
+    const bool may_burst = problem.suspects[s].is_channel();
+    priors.log_odds.push_back(may_burst ? priors.log_odds[s] + std::log(kBurstsToSingles) : kNever);
+    priors.kind.push_back(priors.kind[s] + kSuspectKinds / 2);
+  }
+  priors.dead.assign(problem.suspects.size(), 0.0);
+  relate(fabric, problem, priors);
+  priors.may_be_even = has_three_hosts(fabric, problem);
+  const Cause cause = counted == Counted::loss ? Cause::loss : Cause::corruption;
+  for (const ChannelEvidence& sign : signs)
+    if (sign.cause == cause) weigh_in(problem, sign, priors);
+  if (counted == Counted::loss) weigh_in_dead(fabric, problem, signs, priors);
+  return priors;
+}
+
+}  // namespace weft

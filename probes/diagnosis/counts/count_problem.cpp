@@ -1,0 +1,240 @@
+#include "probes/diagnosis/counts/count_problem.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "probes/diagnosis/counts/crossings.hpp"
+
+namespace weft {
+namespace {
+
+/// splitmix64 (Steele, Lea, Flood 2014): equal sums of it over observations mean equal sets of observations,
+/// but for a chance of 2^-64.
+std::uint64_t mix(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15ull;
+  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9ull;
+  x = (x ^ x >> 27) * 0x94D049BB133111EBull;
+  return x ^ x >> 31;
+}
+
+/// What is summed per raw suspect while the observations stream by.
+struct Sum {
+  std::uint64_t fingerprint = 0;
+  std::uint64_t sent = 0;
+  std::uint64_t lost = 0;
+  std::uint32_t observations = 0;
+};
+
+struct RawRow {
+  std::uint32_t observation;
+  Counts counts;
+};
+
+constexpr std::uint32_t kNone = ~0u;
+constexpr std::uint64_t kWholeFlow = 10;  // packets: so many do not all get lost by chance
+
+/// Raw suspects: channels, then nodes, then for each size class but the smallest the channels again.
+class Builder {
+ public:
+  Builder(const Fabric& fabric, const Observations& observations, const Counting& counting)
+      : fabric_(fabric), observations_(observations), counting_(counting), crossings_(fabric, observations) {
+    base_ = fabric.channel_count() + fabric.node_count();
+    sums_.resize(base_ + crossings_.extra_sizes() * fabric.channel_count());
+    find_flows_of_one_path();
+  }
+
+  CountProblem build() {
+    for (std::uint32_t i = 0; i < observations_.probes.size(); ++i) add(i);
+    make_suspects();
+    make_tables();
+    return std::move(problem_);
+  }
+
+ private:
+  /// Sets of paths with a channel on which some flow lost all its packets: were their packets spread over all
+  /// of the paths, each flow would have lost some.
+  void find_flows_of_one_path() {
+    const PathTable& table = observations_.paths;
+    takes_one_.assign(table.set_count(), false);
+    std::vector<bool> is_hypothesisful(fabric_.channel_count(), false);
+    for (std::uint32_t i = 0; i < observations_.probes.size(); ++i) {
+      const Observation& seen = observations_.probes[i];
+      const Counts all = all_of(i);
+      if (all.n < kWholeFlow || all.k < all.n || seen.back) continue;
+      for (const PathId path : table.paths(seen.path))
+        for (const ChannelId channel : table.channels(path)) is_hypothesisful[channel.value()] = true;
+    }
+    for (std::uint32_t set = 0; set < takes_one_.size(); ++set) {
+      const auto paths = table.paths(PathSetId(set));
+      takes_one_[set] = paths.size() > 1 && std::ranges::any_of(paths, [&](PathId path) {
+                          const auto hypothesisful = [&](ChannelId c) { return is_hypothesisful[c.value()]; };
+                          return std::ranges::any_of(table.channels(path), hypothesisful);
+                        });
+    }
+  }
+
+  bool is_one_of_several(std::uint32_t i) const {
+    const Observation& seen = observations_.probes[i];
+    return !seen.back && observations_.paths.paths(seen.path).size() > 1;
+  }
+  Counts all_of(std::uint32_t i) const {
+    return counting_.leaves_out(i) ? Counts{} : counts_of(observations_.probes[i], counting_.what);
+  }
+  Counts counts(std::uint32_t i) const {
+    const Counts all = all_of(i);
+    const bool one = is_one_of_several(i) && counting_.whole_flows;
+    const bool as_one = takes_one_[observations_.probes[i].path.value()] && (all.k == 0 || all.k == all.n);
+    return all.n > 0 && (one || as_one) ? Counts{1, all.k == all.n ? 1u : 0u} : all;
+  }
+
+  void add(std::uint32_t i) {
+    const Counts counts = this->counts(i);
+    if (counts.n == 0) return;
+    const Counts all = all_of(i);
+    ++problem_.observations;
+    problem_.sent += all.n;
+    problem_.lost += all.k;
+    problem_.has_lossy_sets |= all.k > 0 && is_one_of_several(i);
+    if (counts.k > 0) rows_.push_back({i, counts});
+    const std::uint64_t tag = mix(i);
+    for (const Crossing& crossing : crossings_.of(i)) {
+      Sum& sum = sums_[crossing.suspect];
+      sum.fingerprint += crossing.share == 0 ? tag : mix(tag + crossing.share);
+      sum.sent += counts.n;
+      sum.lost += counts.k;
+      ++sum.observations;
+    }
+  }
+
+  /// Groups raw suspects with equal fingerprints; a size class that adds nothing to its channel, and a class
+  /// of sizes that repeats another, fall together with it.
+  void make_suspects() {
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t raw = 0; raw < sums_.size(); ++raw)
+      if (sums_[raw].observations > 0) order.push_back(raw);
+    const auto before = [this](std::uint32_t a, std::uint32_t b) {
+      return std::pair(sums_[a].fingerprint, a) < std::pair(sums_[b].fingerprint, b);
+    };
+    std::ranges::sort(order, before);
+    suspect_of_.assign(sums_.size(), kNone);
+    std::vector<std::uint32_t> firsts;
+    for (std::size_t at = 0; at < order.size(); ++at)
+      if (at == 0 || sums_[order[at]].fingerprint != sums_[order[at - 1]].fingerprint)
+        firsts.push_back(static_cast<std::uint32_t>(at));
+    // In the order of the first member, so that answers do not depend on the fingerprints.
+    std::vector<std::uint32_t> classes(firsts.size());
+    std::iota(classes.begin(), classes.end(), 0u);
+    std::ranges::sort(classes, {}, [&](std::uint32_t c) { return order[firsts[c]]; });
+    for (const std::uint32_t c : classes) {
+      const std::size_t end = c + 1 < firsts.size() ? firsts[c + 1] : order.size();
+      make_suspect(std::span(order).subspan(firsts[c], end - firsts[c]));
+    }
+  }
+
+  void make_suspect(std::span<const std::uint32_t> raws) {
+    const auto index = static_cast<std::uint32_t>(problem_.suspects.size());
+    const Sum& sum = sums_[raws.front()];
+    Suspect suspect{.sent = sum.sent, .lost = sum.lost, .observations = sum.observations};
+    const bool plain = raws.front() < base_;
+    for (const std::uint32_t raw : raws) {
+      suspect_of_[raw] = index;
+      if (raw < fabric_.channel_count()) {
+        suspect.channels.emplace_back(raw);
+      } else if (raw < base_) {
+        suspect.nodes.emplace_back(static_cast<std::uint32_t>(raw - fabric_.channel_count()));
+      } else if (!plain) {
+        const auto beyond = static_cast<std::uint32_t>(raw - base_);
+        const auto channels = static_cast<std::uint32_t>(fabric_.channel_count());
+        const ChannelId channel(beyond % channels);
+        if (std::ranges::find(suspect.channels, channel) == suspect.channels.end())
+          suspect.channels.push_back(channel);
+        suspect.from_size = crossings_.size_of(beyond / channels + 1);
+        suspect.below_size = crossings_.size_below(beyond / channels + 1);
+      }
+    }
+    std::ranges::sort(suspect.channels);
+    problem_.suspects.push_back(std::move(suspect));
+  }
+
+  /// The suspects an observation crosses, each once.
+  std::span<const Crossing> merged(std::uint32_t i) {
+    scratch_.clear();
+    for (Crossing crossing : crossings_.of(i)) {
+      crossing.suspect = suspect_of_[crossing.suspect];
+      scratch_.push_back(crossing);
+    }
+    std::ranges::sort(scratch_, {}, &Crossing::suspect);
+    const auto same = [](const Crossing& a, const Crossing& b) { return a.suspect == b.suspect; };
+    scratch_.erase(std::unique(scratch_.begin(), scratch_.end(), same), scratch_.end());
+    return scratch_;
+  }
+
+  void make_tables() {
+    const std::size_t suspects = problem_.suspects.size();
+    for (const RawRow& row : rows_) {
+      problem_.n.push_back(static_cast<double>(row.counts.n));
+      problem_.k.push_back(static_cast<std::uint32_t>(std::min<std::uint64_t>(row.counts.k, ~0u)));
+      problem_.packets.push_back(static_cast<double>(all_of(row.observation).k));
+      for (const Crossing& crossing : merged(row.observation))
+        problem_.row_cells.push_back({crossing.suspect, crossing.share});
+      problem_.row_offsets.push_back(static_cast<std::uint32_t>(problem_.row_cells.size()));
+    }
+    problem_.shares = crossings_.shares();
+    sum_survivors();
+    std::vector<std::uint32_t>& offsets = problem_.suspect_offsets;
+    offsets.assign(suspects + 1, 0);
+    for (const auto& cell : problem_.row_cells) ++offsets[cell.index + 1];
+    std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+    problem_.suspect_cells.resize(problem_.row_cells.size());
+    std::vector<std::uint32_t> next(offsets.begin(), offsets.end() - 1);
+    for (std::uint32_t row = 0; row < problem_.row_count(); ++row)
+      for (const auto& cell : problem_.suspects_of(row))
+        problem_.suspect_cells[next[cell.index]++] = {row, cell.share};
+  }
+
+  void sum_survivors() {
+    const std::size_t shares = problem_.shares.size();
+    problem_.survived.assign(problem_.suspects.size() * shares, 0.0);
+    if (shares == 1) {
+      for (std::size_t s = 0; s < problem_.suspects.size(); ++s)
+        problem_.survived[s] = static_cast<double>(problem_.suspects[s].sent - problem_.suspects[s].lost);
+      return;
+    }
+    for (std::uint32_t i = 0; i < observations_.probes.size(); ++i) {
+      const Counts counts = this->counts(i);
+      if (counts.n == 0) continue;
+      for (const Crossing& crossing : merged(i))
+        problem_.survived[crossing.suspect * shares + crossing.share] +=
+            static_cast<double>(counts.n - counts.k);
+    }
+  }
+
+  const Fabric& fabric_;
+  const Observations& observations_;
+  const Counting& counting_;
+  Crossings crossings_;
+  std::size_t base_ = 0;
+  std::vector<bool> takes_one_;  // by set of paths: its flows take one of them each
+  std::vector<Sum> sums_;
+  std::vector<RawRow> rows_;
+  std::vector<std::uint32_t> suspect_of_;
+  std::vector<Crossing> scratch_;
+  CountProblem problem_;
+};
+
+}  // namespace
+
+Counts counts_of(const Observation& observation, Counted counted) {
+  const std::uint64_t lost = std::min(observation.lost, observation.sent);
+  const std::uint64_t excused = std::min(observation.excused, lost);
+  if (counted == Counted::loss) return {observation.sent - excused, lost - excused};
+  const std::uint64_t received = observation.sent - lost;
+  return {received, std::min(observation.corrupt, received)};
+}
+
+CountProblem count_problem(const Fabric& fabric, const Observations& observations, const Counting& counting) {
+  return Builder(fabric, observations, counting).build();
+}
+
+}  // namespace weft

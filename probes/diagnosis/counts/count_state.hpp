@@ -1,0 +1,134 @@
+// CountState: which hazards of a CountModel are taken as faults, what speaks for and against each, and what
+// the whole is worth. The moves of the search (count_search) are made here; one thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "probes/diagnosis/counts/count_model.hpp"
+
+namespace weft {
+
+/// Log of prior odds of a fault by hazard of the model (single losses, then bursts); see count_priors.cpp.
+struct CountPriors {
+  std::vector<double> log_odds;    // further evidence included
+  std::vector<std::uint8_t> kind;  // one of kSuspectKinds; faults of one kind come in crowds
+  /// By suspect: ln of how many times likelier, or less likely, signs make it that it loses everything.
+  std::vector<double> dead;
+  /// By suspect: those that hold the other directions of its cables. A cable that is bad one way is often bad
+  /// the other way too.
+  std::vector<std::vector<std::uint32_t>> reverse;
+  /// A switch: the suspect that is the switch itself, and by tier of its neighbours the suspects of the
+  /// channels that enter it from there and that leave it to there.
+  struct Around {
+    struct Side {
+      std::vector<std::uint32_t> in, out;
+    };
+    std::optional<std::uint32_t> itself;
+    std::vector<Side> sides;
+  };
+  std::vector<Around> switches;
+  /// Three hosts at least: of two, nothing tells an even loss of all channels from one of a host's cable.
+  bool may_be_even = true;
+};
+/// Switch channels, host channels, nodes, sizes; then the bursts of these.
+inline constexpr std::size_t kSuspectKinds = 8;
+/// Of bad cables, those bad in both directions are common: one in ten of the others' odds is even.
+inline constexpr double kOtherDirection = 0.1;
+
+/// `signs` multiply the odds of the suspects they belong to, as far as they are of what is counted.
+CountPriors count_priors(const Fabric& fabric, const CountProblem& problem, Counted counted,
+                         std::span<const ChannelEvidence> signs);
+/// A sign that a channel passes something: that it is not dead.
+inline bool speaks_against_dead(const ChannelEvidence& sign) {
+  return sign.cause == Cause::down && sign.log_ratio < 0;
+}
+/// Known faults make it likelier that the other directions of their cables are bad too.
+void expect_other_directions(const CountProblem& problem, std::span<const ChannelId> dead,
+                             CountPriors& priors);
+
+class CountState {
+ public:
+  CountState(const CountProblem& problem, const CountPriors& priors, const BackgroundPrior& background);
+
+  const CountModel& model() const { return model_; }
+  const CountProblem& problem() const { return model_.problem(); }
+  const CountPriors& priors() const { return priors_; }
+  std::uint32_t hazards() const { return static_cast<std::uint32_t>(faulty_.size()); }
+  bool is_faulty(std::uint32_t i) const { return faulty_[i]; }
+  const std::vector<bool>& faulty() const { return faulty_; }
+  const std::vector<std::uint32_t>& faults() const { return faults_; }
+
+  /// Learns the background from what is healthy, and what faults are like from those known.
+  void learn();
+  void start_round();
+  void gather_crowds();
+
+  void add(std::uint32_t i) { add(i, best_hazard(i)); }
+  void add(std::uint32_t i, double hazard);
+  void remove(std::uint32_t i);
+  void set_hazard(std::uint32_t i, double hazard);
+  /// The most probable hazard if faulty.
+  double best_hazard(std::uint32_t i);
+  void refit(int sweeps);
+
+  /// What speaks for a fault, the rest held, in nats: `gain` over its being healthy, whatever its healthy
+  /// hazard; `weight` over the hazards as they stand, which is the same for all and so ranks rivals.
+  struct Score {
+    double gain = -1e9;
+    double weight = -1e9;
+  };
+  Score score_of(std::uint32_t i);
+  /// The same, kept until something changes; the least score where a fault is out of the question.
+  const Score& refreshed(std::uint32_t i);
+  void refresh_all() { std::fill(stale_.begin(), stale_.end(), true); }
+
+  struct StandIn {
+    Score score;
+    std::uint32_t hazard = 0;
+  };
+  /// What could stand in for `fault`, itself included, were it not known, best first. The state is left as it
+  /// was.
+  std::vector<StandIn> stand_ins(std::uint32_t fault);
+
+  /// Log of the probability of the counts under the faults, every healthy channel losing as usual.
+  double likelihood();
+  /// Log of the posterior probability of counts and faults, up to a constant that all states of a problem
+  /// share.
+  double objective();
+
+ private:
+  double log_odds(std::uint32_t i) const;
+  std::span<const double> prior_of(std::uint32_t i);
+  /// Prior of a fault of a kind over the grid, none known.
+  double log_signs(std::uint32_t i, std::size_t point) const;
+  const std::vector<double>& prior_of_kind(std::uint8_t kind) const {
+    return kind < kSuspectKinds / 2 ? fault_prior_ : burst_prior_;
+  }
+  void add_alike(std::uint8_t kind, std::vector<double>& prior, double hazard, double weight) const;
+  double log_faulty(std::uint32_t i, std::span<const double> profile);
+  struct Top {
+    double hazard = 0;
+    double height = 0;  // as the profile's
+  };
+  Top top_near(std::uint32_t i, std::span<const double> profile, std::size_t point) const;
+  double at_hazard(std::span<const double> profile, double hazard) const;
+
+  const CountPriors& priors_;
+  BackgroundPrior background_;
+  CountModel model_;
+  std::vector<double> fault_prior_;
+  std::vector<double> burst_prior_;
+  std::vector<bool> faulty_;
+  std::vector<std::uint32_t> faults_;
+  std::array<std::vector<double>, kSuspectKinds> crowds_;   // prior of a fault by kind, with those known
+  std::vector<std::pair<std::uint32_t, double>> in_crowd_;  // those in crowds_, with their hazards there
+  std::vector<double> own_prior_;
+  std::vector<Score> score_;
+  std::vector<bool> stale_;
+};
+
+}  // namespace weft

@@ -1,0 +1,178 @@
+#include "probes/diagnosis/counts/counts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "probes/diagnosis/counts/count_findings.hpp"
+#include "probes/diagnosis/counts/flow_paths.hpp"
+#include "probes/diagnosis/counts/tally.hpp"
+
+namespace weft {
+namespace {
+
+constexpr int kMaxPasses = 4;
+constexpr double kHides = 10.0;       // times what is tolerated: as much as the least fault loses
+constexpr double kFewExcused = 10.0;  // packets: fewer hide nothing that would be named
+
+/// What hosts dropped themselves, by their own counts, blames no channel. But a host that dropped as much as
+/// a fault loses may hide one: of it nothing is known then. All that were excused.
+std::uint64_t report_excuses(const Fabric& fabric, const Observations& observations,
+                             const Tolerance& tolerance, Report& report) {
+  struct Received {
+    std::uint64_t sent = 0, excused = 0;
+  };
+  const auto has_excuse = [](const Observation& probe) { return probe.excused > 0; };
+  if (std::ranges::none_of(observations.probes, has_excuse)) return 0;
+  std::map<PortId, Received> at;
+  std::uint64_t all = 0;
+  for (const Observation& probe : observations.probes) {
+    if (probe.sent == 0) continue;
+    const auto& paths = observations.paths;
+    const ChannelId last = paths.channels(paths.paths(probe.back.value_or(probe.path)).front()).back();
+    Received& here = at[fabric.target(last)];
+    const std::uint64_t excused = std::min({probe.excused, probe.lost, probe.sent});
+    here.sent += probe.sent;
+    here.excused += excused;
+    all += excused;
+  }
+  for (const auto& [nic, received] : at) {
+    const double hides = kHides * tolerance.loss.value() * static_cast<double>(received.sent);
+    if (static_cast<double>(received.excused) <= std::max(hides, kFewExcused)) continue;
+    report.add(HostEvidence{fabric.port(nic).node, nic, Verdict::unknown, std::nullopt,
+                            fmt::format("it dropped {} packets itself, as it counted: too busy to tell what "
+                                        "its cable loses",
+                                        share_text(received.excused, received.sent))});
+  }
+  return all;
+}
+
+/// Known to let nothing through, or no packet of some size and more.
+bool swallows(const CountFindings::Told& told) {
+  if (!told.found) return false;
+  const Cause cause = told.found->cause;
+  return (cause == Cause::down || cause == Cause::mtu) && told.found->probability >= named_from(cause);
+}
+
+/// Leaves out what is swallowed, by and by.
+class Swallowing {
+ public:
+  Swallowing(const Fabric& fabric, const Observations& observations, Counted counted)
+      : fabric_(fabric), observations_(observations), counting_{.what = counted} {}
+
+  const Counting& counting(bool whole_flows) {
+    counting_.whole_flows = whole_flows;
+    return counting_;
+  }
+  const std::vector<ChannelId>& dead() const { return dead_; }
+
+  void note(const Found& found) {
+    const Bytes passes(found.cause == Cause::mtu ? static_cast<std::int64_t>(found.estimate->high) : -1);
+    const auto add = [&](ChannelId channel) { passes_.try_emplace(channel, passes); };
+    std::ranges::for_each(found.channels, add);
+    for (const auto& alternative : found.alternatives) std::ranges::for_each(alternative, add);
+    if (found.channels.empty())
+      for (const NodeId node : found.nodes)
+        for (const PortId port : fabric_.ports_of(node))
+          if (const auto channel = fabric_.channel_from(port)) {
+            add(*channel);
+            add(Fabric::reverse(*channel));
+          }
+    const bool one = found.channels.size() == 1;
+    if (one && found.cause == Cause::down) dead_.push_back(found.channels.front());
+    std::ranges::sort(dead_);
+  }
+
+  /// Observations that lost all, over paths that may cross what was noted. Their packets.
+  std::uint64_t leave_out() {
+    std::uint64_t packets = 0;
+    counting_.swallowed.resize(observations_.probes.size(), false);
+    for (std::size_t i = 0; i < observations_.probes.size(); ++i) {
+      const Observation& probe = observations_.probes[i];
+      const Counts counts = counts_of(probe, counting_.what);
+      if (counts.k == 0 || counts.k < counts.n || counting_.swallowed[i]) continue;
+      if (!crosses(probe.path, probe.size) && !(probe.back && crosses(*probe.back, probe.size))) continue;
+      counting_.swallowed[i] = true;
+      packets += counts.k;
+    }
+    return packets;
+  }
+
+ private:
+  bool crosses(PathSetId set, Bytes size) const {
+    return std::ranges::any_of(observations_.paths.paths(set), [&](PathId path) {
+      return std::ranges::any_of(observations_.paths.channels(path), [&](ChannelId channel) {
+        const auto at = passes_.find(channel);
+        return at != passes_.end() && size > at->second;
+      });
+    });
+  }
+
+  const Fabric& fabric_;
+  const Observations& observations_;
+  Counting counting_;
+  std::map<ChannelId, Bytes> passes_;  // by what swallows: the largest packet that passes
+  std::vector<ChannelId> dead_;        // ascending
+};
+
+/// What single channels are found to lose, as far as it is sure.
+std::vector<FlowLoss> losses_found(const Fabric& fabric, const CountFindings& findings) {
+  std::vector<FlowLoss> by_channel(fabric.channel_count());
+  for (const auto& told : findings.told) {
+    if (!told.found || told.found->channels.size() != 1) continue;
+    const Found& found = *told.found;
+    if (found.probability < named_from(found.cause)) continue;
+    const bool has_limit = found.cause == Cause::mtu;
+    const bool is_share = found.estimate && !has_limit;
+    by_channel[found.channels.front().value()] = {
+        is_share ? found.estimate->value : 1.0,
+        Bytes(has_limit ? static_cast<std::int64_t>(found.estimate->high) : -1)};
+  }
+  return by_channel;
+}
+
+void tell(CountFindings::Told told, Report& report) {
+  if (told.found) report.add(std::move(*told.found));
+  if (told.hypothesis) report.add(std::move(*told.hypothesis));
+}
+
+}  // namespace
+
+void report_counts(const Fabric& fabric, const Observations& observations, Counted counted,
+                   const Tolerance& tolerance, Report& report) {
+  AccountLine& account = counted == Counted::loss ? report.account().lost : report.account().corrupt;
+  const std::uint64_t excused =
+      counted == Counted::loss ? report_excuses(fabric, observations, tolerance, report) : 0;
+  Swallowing swallowing(fabric, observations, counted);
+  std::optional<Observations> narrowed;
+  std::uint64_t swallowed = 0;
+  for (int pass = 1;; ++pass) {
+    CountFindings findings = count_findings(fabric, narrowed ? *narrowed : observations,
+                                            swallowing.counting(pass == 1), swallowing.dead(), tolerance);
+    const auto losses = losses_found(fabric, findings);
+    const auto rest = std::ranges::partition(findings.told, swallows);
+    const bool found_more = rest.begin() != findings.told.begin();
+    const bool is_all = rest.empty() && !findings.even_loss && findings.account.unexplained == 0;
+    if (pass == kMaxPasses || (!findings.is_rough && (is_all || !found_more))) {
+      for (auto& told : findings.told) tell(std::move(told), report);
+      if (findings.even_loss) report.add(std::move(*findings.even_loss));
+      account = findings.account;
+      break;
+    }
+    for (auto at = findings.told.begin(); at != rest.begin(); ++at) {
+      swallowing.note(*at->found);
+      tell(std::move(*at), report);
+    }
+    swallowed += swallowing.leave_out();
+    if (!findings.is_rough) continue;
+    narrowed = observations;
+    if (!narrow_paths(*narrowed, counted, losses)) narrowed.reset();
+  }
+  account.found += swallowed;
+  account.excused = excused;
+  account.all += swallowed + excused;
+}
+
+}  // namespace weft

@@ -1,0 +1,27 @@
+// What may be behind late round trips: channels nearly all of whose round trips are late, whole sides of a
+// switch (all its uplinks, all its downlinks, the cables of all its hosts) and a delay that all paths of a
+// length share. Causes that add the same to the same round trips are one cause with several options.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "probes/diagnosis/delay/delay_fit.hpp"
+#include "probes/diagnosis/delay/delay_rows.hpp"
+#include "topology/model/fabric.hpp"
+
+namespace weft {
+
+struct DelayCause {
+  std::vector<std::vector<ChannelId>> options;  // one of them is true, if the cause is; ids ascending in each
+  bool shared =
+      false;  // or all paths of a length take longer, which can be told of none where options are empty
+  DelayFit::Column column;  // rows of DelayRows
+};
+
+/// `seen` and `late`: round trips over each channel, and those that are late.
+std::vector<DelayCause> delay_causes(const Fabric& fabric, const DelayRows& rows,
+                                     const std::vector<std::uint32_t>& seen,
+                                     const std::vector<std::uint32_t>& late);
+
+}  // namespace weft

@@ -1,0 +1,130 @@
+#include "probes/diagnosis/delay/delay_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "probes/diagnosis/robust.hpp"
+
+namespace weft {
+namespace {
+
+constexpr double kCarries = 0.5;   // share of a set of paths from which on it shows a channel's delay
+constexpr double kMinNoise = 1.0;  // microseconds: clocks and queues are no finer
+constexpr double kUnlike = 0.05;   // of the base: healthy hosts and cables of a length differ so
+constexpr double kWithin = 0.25;   // of a row's own tail: its median scatters by less from four packets on
+constexpr double kWide = 5.0;      // scales of noise that the fastest rows lie within
+constexpr double kMinFast = 1.0 / 256;  // of a kind's rows: fewer do not make a base
+constexpr double kLongerAtMost = 1.25;  // times what the number of channels lets expect
+
+double micros(Nanoseconds time) { return static_cast<double>(time.count()) / 1e3; }
+
+double noise_at(double base, double within) {
+  return std::hypot(std::max(kMinNoise, kUnlike * base), kWithin * within);
+}
+
+}  // namespace
+
+DelayRows::DelayRows(const Observations& observations) {
+  for (const Observation& probe : observations.probes)
+    if (probe.rtt) add(observations, probe);
+  learn_bases();
+  compare_lengths();
+}
+
+void DelayRows::add(const Observations& observations, const Observation& probe) {
+  DelayRow row{.late = micros(probe.rtt->p50),
+               .within = std::max(micros(probe.rtt->p99 - probe.rtt->p50), 0.0),
+               .first = static_cast<std::uint32_t>(channels_.size())};
+  std::size_t hops = 0;
+  bool known = true;
+  for (const auto& set : {std::optional(probe.path), probe.back}) {
+    if (!set) continue;
+    const auto members = observations.paths.paths(*set);
+    const auto first = observations.paths.channels(members.front());
+    hops += first.size();
+    known &= members.size() == 1;
+    if (known) channels_.insert(channels_.end(), first.begin(), first.end());
+  }
+  if (!known) {
+    channels_.resize(row.first);
+    std::vector<std::pair<ChannelId, double>> shares;
+    for (const auto& set : {std::optional(probe.path), probe.back}) {
+      if (!set) continue;
+      const auto members = observations.paths.paths(*set);
+      for (const PathId path : members)
+        for (const ChannelId channel : observations.paths.channels(path))
+          shares.emplace_back(channel, 1.0 / static_cast<double>(members.size()));
+    }
+    std::ranges::sort(shares);
+    for (std::size_t at = 0; at < shares.size();) {
+      const ChannelId channel = shares[at].first;
+      double share = 0;
+      for (; at < shares.size() && shares[at].first == channel; ++at) share += shares[at].second;
+      if (share > kCarries - 1e-9) channels_.push_back(channel);
+    }
+  }
+  row.count = static_cast<std::uint32_t>(channels_.size()) - row.first;
+  const auto same = [&](const DelayKind& kind) {
+    return kind.hops == hops && kind.size == probe.size.count();
+  };
+  const auto kind = std::ranges::find_if(kinds_, same);
+  row.kind = static_cast<std::uint32_t>(kind - kinds_.begin());
+  if (kind == kinds_.end()) kinds_.push_back({.hops = hops, .size = probe.size.count()});
+  rows_.push_back(row);
+}
+
+/// The lowest cluster of a kind's rows that is no stray, and its middle.
+void DelayRows::learn_bases() {
+  std::vector<std::vector<std::pair<double, double>>> by_kind(kinds_.size());
+  for (const DelayRow& row : rows_) by_kind[row.kind].emplace_back(row.late, row.within);
+  for (std::size_t k = 0; k < kinds_.size(); ++k) {
+    auto& values = by_kind[k];
+    std::ranges::sort(values);
+    const auto needed = static_cast<std::size_t>(std::ceil(kMinFast * static_cast<double>(values.size())));
+    for (std::size_t first = 0; first < values.size(); ++first) {
+      // Of the values from here on that are within the noise, which their own tails limit.
+      std::size_t end = first;
+      double noise = noise_at(values[first].first, values[first].second);
+      while (end < values.size() && values[end].first <= values[first].first + kWide * noise) ++end;
+      if (end - first < needed) continue;
+      std::vector<double> fast, within;
+      for (std::size_t i = first; i < end; ++i) {
+        fast.push_back(values[i].first);
+        within.push_back(values[i].second);
+      }
+      kinds_[k].base = median(fast);
+      kinds_[k].noise = noise_at(kinds_[k].base, median(within));
+      break;
+    }
+  }
+  for (DelayRow& row : rows_) row.late -= kinds_[row.kind].base;
+}
+
+/// A path of more channels takes longer, but by no more than their number; one of fewer does not. What is
+/// beyond that is a delay which all paths of that length share.
+void DelayRows::compare_lengths() {
+  const auto kinds = kinds_;
+  for (DelayKind& kind : kinds_) {
+    double low = 0, high = kind.base;
+    for (const DelayKind& other : kinds) {
+      if (other.size != kind.size || other.hops == kind.hops || other.hops == 0) continue;
+      const bool is_longer = kind.hops > other.hops;
+      const double most = is_longer
+                              ? other.base * static_cast<double>(kind.hops) / static_cast<double>(other.hops)
+                              : other.base;
+      if (most >= high) continue;
+      high = most;
+      low = is_longer ? other.base
+                      : other.base * static_cast<double>(kind.hops) / static_cast<double>(other.hops);
+    }
+    if (kind.base <= kLongerAtMost * high + kLate * kind.noise) continue;
+    const double expected = std::midpoint(low, high);
+    kind.shared = kind.base - expected;
+    kind.base = expected;
+    kind.noise = std::hypot(std::max(kMinNoise, kUnlike * expected), 0.5 * (high - low));
+  }
+  for (DelayRow& row : rows_) row.late += kinds_[row.kind].shared;
+}
+
+}  // namespace weft

@@ -1,0 +1,252 @@
+#include "probes/diagnosis/load/load_elimination.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft {
+namespace {
+
+constexpr double kFault = 4.0;  // nats: of a hundred channels two hold flows back, before anything is seen
+/// A flow that is held back once, by nothing that lasts (a host that was not scheduled), is as rare; a dip is
+/// less so.
+constexpr double kDisturbed = 5.0;
+constexpr double kDip = 2.5;
+constexpr double kDipShare = 0.85;
+/// Traffic of others whose queue is too whimsical for one curve: rarer than a channel that keeps to one.
+constexpr double kWhimsical = 3.0;
+constexpr double kMatch = 4.0;     // noises: what two rounds over one culprit may differ by
+constexpr double kMinOther = 0.1;  // traffic, as a share of the capacity, that holds anything back
+constexpr double kPlanned = 0.95;  // of its capacity, what a plan offers a channel
+constexpr double kFilling = 0.9;
+constexpr double kSureEnough = 6.0;  // nats
+constexpr double kNamed = 0.95;
+constexpr double kAlike = 0.05;  // of the likeliest: three nats; such an alternative is not told from it
+constexpr std::size_t kMaxAlternatives = 12;
+
+double posterior(double nats) { return 1.0 / (1.0 + std::exp(-nats)); }
+
+}  // namespace
+
+LoadElimination::LoadElimination(const Fabric& fabric, const LoadRounds& rounds)
+    : rounds_(rounds), seen_(fabric.channel_count()) {
+  for (std::uint32_t c = 0; c < seen_.size(); ++c) look_at(ChannelId(c));
+  add_flows_alone();
+  for (std::uint32_t c = 0; c < seen_.size(); ++c) add_flows_together(ChannelId(c));
+  for (Need& need : needs_)
+    for (const ChannelId channel : need.channels)
+      if (could_hold(channel, need.round)) need.candidates.push_back(channel);
+  suspect(kFault);
+  explain_the_rest();
+  for (Need& need : needs_)
+    for (const ChannelId channel : need.candidates.empty() ? need.channels : std::vector<ChannelId>())
+      if (could_scatter(channel, need.round)) need.candidates.push_back(channel);
+  suspect(kFault + kWhimsical);
+  explain_the_rest();
+  for (const Need& need : needs_)
+    unexplained_.insert(unexplained_.end(), need.flows.begin(), need.flows.end());
+}
+
+void LoadElimination::look_at(ChannelId channel) {
+  Seen& seen = seen_[channel.value()];
+  const double capacity = rounds_.capacity(channel);
+  seen.other = 1e300;
+  for (const ChannelRound& round : rounds_.rounds_of(channel)) {
+    seen.most = std::max(seen.most, round.got);
+    seen.asked = std::max(seen.asked, std::min(round.offered, kPlanned * capacity));
+    if (round.got > 0)
+      seen.other = std::min(seen.other, capacity * round.offered / round.got - round.offered);
+  }
+}
+
+double LoadElimination::disturbed(double share, bool one_path) const {
+  // Of a set of paths the culprit may stand where not all of them go.
+  return share > kDipShare ? kDip : one_path ? kDisturbed : kFault;
+}
+
+void LoadElimination::add_flows_alone() {
+  for (std::uint32_t i = 0; i < rounds_.flows().size(); ++i) {
+    const LoadFlow& flow = rounds_.flows()[i];
+    if (flow.stalled || flow.shared || !rounds_.held_back(flow)) continue;
+    needs_.push_back({flow.channels, flow.round, {i}, disturbed(flow.got / flow.offered, flow.one_path), {}});
+    std::ranges::sort(needs_.back().channels);
+  }
+}
+
+void LoadElimination::add_flows_together(ChannelId channel) {
+  const double capacity = rounds_.capacity(channel);
+  for (const ChannelRound& round : rounds_.rounds_of(channel)) {
+    if (round.flows < 2 || !round.whole || round.offered < kFilling * capacity) continue;
+    const double asked = std::min(round.offered, kPlanned * capacity);
+    if (round.got > rounds_.whole_share() * asked) continue;
+    Need need{.round = round.round, .disturbed = disturbed(round.got / asked, true)};
+    for (const std::uint32_t i : rounds_.flows_over(channel)) {
+      const LoadFlow& flow = rounds_.flows()[i];
+      if (flow.round != round.round) continue;
+      if (need.flows.empty()) need.channels = flow.channels;
+      std::erase_if(need.channels, [&](ChannelId c) { return !std::ranges::count(flow.channels, c); });
+      need.flows.push_back(i);
+    }
+    std::ranges::sort(need.channels);
+    if (met_nothing_apart(need)) needs_.push_back(std::move(need));
+  }
+}
+
+/// Flows that could have been held back each on its own way say nothing of what they share.
+bool LoadElimination::met_nothing_apart(const Need& need) const {
+  return std::ranges::all_of(need.flows, [&](std::uint32_t i) {
+    return std::ranges::all_of(rounds_.flows()[i].channels, [&](ChannelId c) {
+      return is_tested(c) || std::ranges::binary_search(need.channels, c);
+    });
+  });
+}
+
+/// Either way of holding back predicts what the channel passed in this round from what it passed in others.
+bool LoadElimination::could_hold(ChannelId channel, std::uint32_t number) const {
+  const ChannelRound* round = rounds_.round_of(channel, number);
+  if (round == nullptr || !round->whole) return false;
+  const Seen& seen = seen_[channel.value()];
+  const double capacity = rounds_.capacity(channel);
+  const double match = kMatch * rounds_.noise();
+  const bool slow = round->offered * rounds_.whole_share() > seen.most;
+  if (slow && round->got >= seen.most * (1 - match)) return true;
+  const double passed = capacity * round->offered / (round->offered + seen.other);
+  const bool shared = seen.other > kMinOther * capacity && passed < round->offered * rounds_.whole_share();
+  return shared && round->got >= passed * (1 - match);
+}
+
+/// Nothing arrived whole of so much.
+bool LoadElimination::could_scatter(ChannelId channel, std::uint32_t number) const {
+  const ChannelRound* round = rounds_.round_of(channel, number);
+  const Seen& seen = seen_[channel.value()];
+  return round != nullptr && round->whole && seen.other > kMinOther * rounds_.capacity(channel) &&
+         seen.most < rounds_.whole_share() * seen.asked;
+}
+
+void LoadElimination::suspect(double fault) {
+  while (take_the_sure(fault)) explain_the_rest();
+  for (auto& question : open_questions()) settle(std::move(question), fault);
+}
+
+/// Takes all channels that are the one candidate of so many flows that these are no disturbances.
+bool LoadElimination::take_the_sure(double fault) {
+  std::map<ChannelId, double> alone;
+  for (const Need& need : needs_)
+    if (need.candidates.size() == 1) alone[need.candidates.front()] += need.disturbed;
+  std::map<ChannelId, double> sure;
+  for (const auto& [channel, nats] : alone)
+    if (nats > fault + kSureEnough) sure.emplace(channel, posterior(nats - fault));
+  blame(sure);
+  return !sure.empty();
+}
+
+std::vector<std::vector<LoadElimination::Need>> LoadElimination::open_questions() const {
+  std::vector<HeldBack> held;
+  std::vector<const Need*> of;
+  for (const Need& need : needs_)
+    if (!need.candidates.empty()) {
+      held.push_back({need.candidates, need.disturbed});
+      of.push_back(&need);
+    }
+  std::vector<std::vector<Need>> open;
+  for (const auto& members : questions(held)) {
+    open.emplace_back();
+    for (const std::uint32_t i : members) open.back().push_back(*of[i]);
+  }
+  return open;
+}
+
+void LoadElimination::settle(std::vector<Need> needs, double fault) {
+  std::map<std::vector<ChannelId>, double> alike;
+  for (const Need& need : needs) alike[need.candidates] += need.disturbed;
+  std::vector<HeldBack> held;
+  for (const auto& [candidates, nats] : alike) held.push_back({candidates, nats});
+  const auto all = explanations(held, fault);
+  std::map<ChannelId, double> probability;
+  for (const Explanation& one : all)
+    for (const ChannelId channel : one.culprits) probability[channel] += one.probability;
+  std::erase_if(probability, [](const auto& entry) { return entry.second < kNamed; });
+  if (!probability.empty()) {  // what they leave falls apart into smaller questions
+    blame(probability);
+    std::erase_if(needs, [&](const Need& need) {
+      return std::ranges::any_of(need.candidates, [&](ChannelId c) { return probability.contains(c); });
+    });
+    std::vector<HeldBack> left;
+    for (const Need& need : needs) left.push_back({need.candidates, need.disturbed});
+    for (const auto& members : questions(left)) {
+      std::vector<Need> part;
+      for (const std::uint32_t i : members) part.push_back(needs[i]);
+      settle(std::move(part), fault);
+    }
+    return;
+  }
+  LoadSuspicion suspicion{.probability = 1.0};
+  for (const Explanation& one : all) {
+    if (one.culprits.empty()) suspicion.probability -= one.probability;
+    if (one.culprits.empty() || one.probability < kAlike * all.front().probability) continue;
+    if (suspicion.alternatives.size() < kMaxAlternatives) suspicion.alternatives.push_back(one.culprits);
+  }
+  if (suspicion.alternatives.empty() || suspicion.probability < 0.5) return;
+  const auto explained = [&](const Need& need) {
+    return std::ranges::any_of(suspicion.alternatives.front(),
+                               [&](ChannelId c) { return std::ranges::binary_search(need.candidates, c); });
+  };
+  for (const Need& need : needs)
+    if (explained(need)) suspicion.flows.insert(suspicion.flows.end(), need.flows.begin(), need.flows.end());
+  std::erase_if(needs_, [&](const Need& need) {
+    return std::ranges::any_of(suspicion.flows, [&](std::uint32_t i) { return need.flows.front() == i; });
+  });
+  suspicions_.push_back(std::move(suspicion));
+}
+
+/// Culprits, each of its own; they take the flows that they could have held back.
+void LoadElimination::blame(const std::map<ChannelId, double>& probability) {
+  for (const auto& [channel, value] : probability) {
+    const auto [at, is_new] = culprits_.try_emplace(channel, suspicions_.size());
+    if (is_new) suspicions_.push_back({{{channel}}, value, {}});
+  }
+  std::erase_if(needs_, [&](const Need& need) {
+    const auto at =
+        std::ranges::find_if(need.candidates, [&](ChannelId c) { return probability.contains(c); });
+    if (at == need.candidates.end()) return false;
+    auto& flows = suspicions_[culprits_.at(*at)].flows;
+    flows.insert(flows.end(), need.flows.begin(), need.flows.end());
+    return true;
+  });
+}
+
+/// Flows that nothing explains to within the noise, and that cross a culprit which was offered more than it
+/// ever passed: whose packets a full queue drops is a matter of phase.
+void LoadElimination::explain_the_rest() {
+  std::erase_if(needs_, [&](const Need& need) {
+    if (!need.candidates.empty()) return false;
+    for (const ChannelId channel : need.channels) {
+      const auto at = culprits_.find(channel);
+      const ChannelRound* round = rounds_.round_of(channel, need.round);
+      if (at == culprits_.end() || round == nullptr ||
+          round->offered * rounds_.whole_share() <= passes(channel))
+        continue;
+      auto& flows = suspicions_[at->second].flows;
+      flows.insert(flows.end(), need.flows.begin(), need.flows.end());
+      return true;
+    }
+    return false;
+  });
+}
+
+bool LoadElimination::is_tested(ChannelId channel) const {
+  const Seen& seen = seen_[channel.value()];
+  return seen.asked > 0 && seen.most >= rounds_.whole_share() * seen.asked;
+}
+
+std::vector<ChannelId> LoadElimination::untested() const {
+  std::vector<bool> suspected(seen_.size(), false);
+  for (const LoadSuspicion& suspicion : suspicions_)
+    for (const auto& alternative : suspicion.alternatives)
+      for (const ChannelId channel : alternative) suspected[channel.value()] = true;
+  std::vector<ChannelId> all;
+  for (std::uint32_t c = 0; c < seen_.size(); ++c)
+    if (seen_[c].asked > 0 && !is_tested(ChannelId(c)) && !suspected[c]) all.emplace_back(c);
+  return all;
+}
+
+}  // namespace weft

@@ -1,0 +1,77 @@
+// LoadElimination: where flows were held back, by elimination. What passed through a channel is the least
+// that it carries, so a channel that carried a whole flow is fine, and a flow that was held back needs a
+// culprit of which all that is seen got no more. Several culprits are ordinary.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "probes/diagnosis/load/culprits.hpp"
+#include "probes/diagnosis/load/load_rounds.hpp"
+
+namespace weft {
+
+/// One question of the run: exactly one of the alternatives is true, and then all its channels are culprits.
+struct LoadSuspicion {
+  std::vector<std::vector<ChannelId>> alternatives;  // likeliest first, channels ascending
+  double probability = 0;            // that one of them is true, and not a passing disturbance
+  std::vector<std::uint32_t> flows;  // that it explains
+};
+
+class LoadElimination {
+ public:
+  /// `rounds` must outlive this.
+  LoadElimination(const Fabric& fabric, const LoadRounds& rounds);
+
+  /// Those of one channel first, the surest of them first.
+  const std::vector<LoadSuspicion>& suspicions() const { return suspicions_; }
+  /// Flows that were held back, and by nothing that is suspected.
+  const std::vector<std::uint32_t>& unexplained() const { return unexplained_; }
+  /// Channels that some flow crossed, none of them whole, and that nobody suspects: each flow met a slower
+  /// culprit. Ascending.
+  std::vector<ChannelId> untested() const;
+  /// Some flow crossed it and its flows arrived whole.
+  bool is_tested(ChannelId channel) const;
+  /// The most that all flows of a round got over it; bits per second.
+  double passes(ChannelId channel) const { return seen_[channel.value()].most; }
+
+ private:
+  /// What the rounds over a channel say of it.
+  struct Seen {
+    double most = 0;   // that it passed in a round
+    double asked = 0;  // the most, up to what a plan offers a channel, that was offered to it
+    double other = 0;  // traffic of others that it could carry at most, by what it passed of each offer
+  };
+  /// What needs a culprit: a flow alone, or flows that fill a channel together.
+  struct Need {
+    std::vector<ChannelId> channels;  // crossed by all of them
+    std::uint32_t round = 0;
+    std::vector<std::uint32_t> flows;
+    double disturbed = 0;
+    std::vector<ChannelId> candidates;
+  };
+
+  void look_at(ChannelId channel);
+  void add_flows_alone();
+  void add_flows_together(ChannelId channel);
+  bool met_nothing_apart(const Need& need) const;
+  double disturbed(double share, bool one_path) const;
+  bool could_hold(ChannelId channel, std::uint32_t round) const;
+  bool could_scatter(ChannelId channel, std::uint32_t round) const;
+  void suspect(double fault);
+  bool take_the_sure(double fault);
+  std::vector<std::vector<Need>> open_questions() const;
+  void settle(std::vector<Need> needs, double fault);
+  void blame(const std::map<ChannelId, double>& probability);
+  void explain_the_rest();
+
+  const LoadRounds& rounds_;
+  std::vector<Seen> seen_;
+  std::vector<Need> needs_;
+  std::vector<LoadSuspicion> suspicions_;
+  std::map<ChannelId, std::size_t> culprits_;  // by channel, the suspicion that has it alone
+  std::vector<std::uint32_t> unexplained_;
+};
+
+}  // namespace weft

@@ -1,0 +1,112 @@
+#include "probes/diagnosis/load/load_rounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft {
+namespace {
+
+/// Packets are whole and rounds short: shares scatter by about this, and so many flows' worth is it believed.
+constexpr double kUsualNoise = 0.01;
+constexpr double kNoiseWeight = 16.0;
+constexpr double kMaxNoise = 0.025;   // beyond, a fifth of a rate could be missing unseen
+constexpr double kFits = 0.9;         // a flow that got so much tells of noise
+constexpr double kNearRate = 0.2;     // plans offer so much of a link's rate and more, or the link is shaped
+constexpr double kPlanned = 0.95;     // of it
+constexpr double kFilling = 0.9;      // of a channel's rate, by several flows: they fight for it
+constexpr double kSure = 1.05;        // losses that may or may not be move it by no more than noise
+constexpr double kMaxTakenOut = 0.5;  // of more loss than this, what would have come cannot be told
+
+std::vector<ChannelId> channels_of(const PathTable& paths, PathSetId set) {
+  const auto members = paths.paths(set);
+  const auto first = paths.channels(members.front());
+  std::vector<ChannelId> shared(first.begin(), first.end());
+  for (const PathId path : members.subspan(1)) {
+    const auto other = paths.channels(path);
+    std::erase_if(shared, [&](ChannelId c) { return std::ranges::find(other, c) == other.end(); });
+  }
+  return shared;
+}
+
+}  // namespace
+
+LoadRounds::LoadRounds(const Fabric& fabric, const Observations& observations,
+                       std::span<const KnownLoss> losses)
+    : fabric_(fabric), over_(fabric.channel_count()), rounds_(fabric.channel_count()) {
+  learn_scale(observations);
+  for (const LoadObservation& load : observations.loads) {
+    if (load.offered <= Bandwidth()) continue;
+    LoadFlow flow{.round = load.round, .path = load.path};
+    flow.channels = channels_of(observations.paths, load.path);
+    flow.one_path = observations.paths.paths(load.path).size() == 1;
+    flow.stalled = load.sender_stalled;
+    flow.offered = load.offered.bits_per_second();
+    flow.got_raw = std::min(load.delivered.bits_per_second(), flow.offered);
+    double least_passes = 1;
+    double most_passes = 1;
+    for (const ChannelId channel : flow.channels) {
+      least_passes *= 1 - losses[channel.value()].high;
+      most_passes *= 1 - losses[channel.value()].low;
+    }
+    const auto but_for = [&](double passes) {
+      return flow.got_raw < flow.offered * passes ? flow.got_raw / passes : flow.offered;
+    };
+    flow.most = but_for(least_passes);
+    flow.got = most_passes > 1 - kMaxTakenOut ? but_for(most_passes) : flow.got_raw;
+    for (const ChannelId channel : flow.channels)
+      over_[channel.value()].push_back(static_cast<std::uint32_t>(flows_.size()));
+    flows_.push_back(std::move(flow));
+  }
+  sum_up();
+  learn_noise();
+}
+
+void LoadRounds::learn_scale(const Observations& observations) {
+  double most = 0;
+  for (const LoadObservation& load : observations.loads) {
+    Bandwidth designed;
+    for (const ChannelId channel : channels_of(observations.paths, load.path))
+      designed = designed <= Bandwidth() ? fabric_.rate(channel) : std::min(designed, fabric_.rate(channel));
+    if (designed > Bandwidth()) most = std::max(most, load.wanted / designed);
+  }
+  if (most > 0 && most < kNearRate) scale_ = most / kPlanned;
+}
+
+void LoadRounds::sum_up() {
+  for (std::uint32_t c = 0; c < rounds_.size(); ++c) {
+    auto& rounds = rounds_[c];
+    for (const std::uint32_t i : over_[c]) {
+      const LoadFlow& flow = flows_[i];
+      auto at = std::ranges::lower_bound(rounds, flow.round, {}, &ChannelRound::round);
+      if (at == rounds.end() || at->round != flow.round) at = rounds.insert(at, {.round = flow.round});
+      at->offered += flow.offered;
+      at->got += flow.got;
+      at->whole &= !flow.stalled && flow.most < kSure * flow.got;
+      ++at->flows;
+    }
+    for (const std::uint32_t i : over_[c]) {
+      const ChannelRound& round = *round_of(ChannelId(c), flows_[i].round);
+      if (round.flows > 1 && round.offered > kFilling * capacity(ChannelId(c))) flows_[i].shared = true;
+    }
+  }
+}
+
+void LoadRounds::learn_noise() {
+  double squares = kNoiseWeight * kUsualNoise * kUsualNoise;
+  double weight = kNoiseWeight;
+  for (const LoadFlow& flow : flows_) {
+    const double share = flow.got / flow.offered;
+    if (flow.stalled || flow.shared || share < kFits) continue;
+    squares += (1 - share) * (1 - share);
+    weight += 1;
+  }
+  noise_ = std::clamp(std::sqrt(squares / weight), kUsualNoise, kMaxNoise);
+}
+
+const ChannelRound* LoadRounds::round_of(ChannelId channel, std::uint32_t round) const {
+  const auto& rounds = rounds_[channel.value()];
+  const auto at = std::ranges::lower_bound(rounds, round, {}, &ChannelRound::round);
+  return at != rounds.end() && at->round == round ? &*at : nullptr;
+}
+
+}  // namespace weft

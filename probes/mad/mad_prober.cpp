@@ -1,0 +1,124 @@
+#include "probes/mad/mad_prober.hpp"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+constexpr std::uint32_t kMaxSequence = 1'000'000;  // a number beyond it is not of our making
+constexpr Nanoseconds kMaxWait = std::chrono::milliseconds(20);
+// How late sending may run before the rest is left out: who waits for the tallies allows for some seconds,
+// and fewer probes are worth more than none.
+constexpr Nanoseconds kMaxLate = std::chrono::seconds(2);
+
+std::optional<RttQuantiles> quantiles(std::vector<Nanoseconds> times) {
+  if (times.empty()) return std::nullopt;
+  std::sort(times.begin(), times.end());
+  return RttQuantiles{times[times.size() / 2], times[times.size() * 99 / 100]};
+}
+
+/// True when it was not marked before.
+bool mark(std::vector<bool>& seen, std::uint32_t sequence) {
+  if (seen.size() <= sequence) seen.resize(sequence + std::size_t{1});
+  if (seen[sequence]) return false;
+  seen[sequence] = true;
+  return true;
+}
+
+}  // namespace
+
+Result<void> MadProber::send(const MadProbe& probe, Lid to) {
+  return mads_->send({.to = to, .bytes = encode_mad_probe(probe, secrets_.key)});
+}
+
+Result<void> MadProber::serve(Nanoseconds at_most) {
+  const auto arrival = mads_->receive(at_most);
+  if (!arrival) return pass_on(arrival);
+  if (*arrival) take(**arrival);
+  return {};
+}
+
+void MadProber::take(const MadArrival& arrival) {
+  if (arrival.undelivered) return;  // ibsim tells the sender; a real fabric does not
+  const auto probe = decode_mad_probe(arrival.bytes, secrets_.run, secrets_.key);
+  if (!probe || probe->sequence > kMaxSequence) return;
+  if (probe->is_echo)
+    take_echo(*probe);
+  else
+    take_probe(*probe);
+}
+
+void MadProber::take_probe(const MadProbe& probe) {
+  const auto now = mads_->now();
+  auto& [seen, tally] = counts_[probe.batch][{probe.from, probe.spec}];
+  if (mark(seen, probe.sequence)) {
+    if (tally.packets == 0)
+      tally = {.batch = probe.batch, .from = probe.from, .spec = probe.spec, .first = now};
+    ++tally.packets;
+    tally.bytes += static_cast<std::uint64_t>(kMadProbeSize.count());
+    tally.last = now;
+  }
+  MadProbe echo = probe;
+  echo.is_echo = true;
+  // An echo that cannot be sent is one that does not arrive: the prober sees that.
+  [[maybe_unused]] const auto sent = send(echo, probe.back);
+}
+
+void MadProber::take_echo(const MadProbe& echo) {
+  if (echo.from != own_ || echo.batch != batch_ || echo.spec >= pending_.size()) return;
+  Pending& pending = pending_[echo.spec];
+  if (mark(pending.echoed, echo.sequence)) pending.round_trips.push_back(mads_->now() - echo.sent);
+}
+
+Result<std::vector<PingTally>> MadProber::ping(const PingRequest& request, std::stop_token stop) {
+  batch_ = request.batch;
+  pending_.assign(request.specs.size(), {});
+  std::vector<PingTally> tallies(request.specs.size());
+  std::uint32_t rounds = 0;
+  for (const PingSpec& spec : request.specs) rounds = std::max(rounds, spec.count);
+  const Nanoseconds gap(static_cast<std::int64_t>(1e9 / std::max(request.pace.packets_per_second, 1.0)));
+  auto due = mads_->now();
+  // Spec after spec, then the next packet of each: what happens for a moment happens to all.
+  for (std::uint32_t round = 0; round < rounds && !stop.stop_requested(); ++round)
+    for (std::uint32_t s = 0; s < request.specs.size() && !stop.stop_requested(); ++s) {
+      const PingSpec& spec = request.specs[s];
+      if (round >= spec.count) continue;
+      for (auto now = mads_->now(); now < due && !stop.stop_requested(); now = mads_->now())
+        if (const auto served = serve(std::min(due - now, kMaxWait)); !served) return pass_on(served);
+      if (mads_->now() > due + kMaxLate) return finish(request, std::move(tallies), stop);
+      due += gap;
+      const MadProbe probe{.run = secrets_.run,
+                           .batch = request.batch,
+                           .from = own_,
+                           .spec = s,
+                           .sequence = round,
+                           .back = Lid(static_cast<std::uint16_t>(spec.back_label.value())),
+                           .sent = mads_->now()};
+      const auto sent = send(probe, Lid(static_cast<std::uint16_t>(spec.label.value())));
+      if (!sent) return pass_on(sent);
+      ++tallies[s].sent;
+    }
+  return finish(request, std::move(tallies), stop);
+}
+
+Result<std::vector<PingTally>> MadProber::finish(const PingRequest& request, std::vector<PingTally> tallies,
+                                                 const std::stop_token& stop) {
+  const auto end = mads_->now() + request.pace.answer_wait;
+  for (auto now = mads_->now(); now < end && !stop.stop_requested(); now = mads_->now())
+    if (const auto served = serve(std::min(end - now, kMaxWait)); !served) return pass_on(served);
+  for (std::uint32_t s = 0; s < tallies.size(); ++s) {
+    tallies[s].spec = s;
+    tallies[s].answered = static_cast<std::uint32_t>(pending_[s].round_trips.size());
+    tallies[s].rtt = quantiles(pending_[s].round_trips);
+  }
+  return tallies;
+}
+
+std::vector<ReceivedTally> MadProber::received(BatchId batch) const {
+  std::vector<ReceivedTally> tallies;
+  if (const auto found = counts_.find(batch); found != counts_.end())
+    for (const auto& [key, count] : found->second) tallies.push_back(count.tally);
+  return tallies;
+}
+
+}  // namespace weft

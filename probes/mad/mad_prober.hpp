@@ -1,0 +1,51 @@
+// MadProber: sends probes over one Mads, answers those of others, and counts. Used by one thread, which calls
+// serve() whenever nothing else is to do; ping() serves the others' probes while its own are on their way.
+#pragma once
+
+#include <map>
+#include <stop_token>
+#include <vector>
+
+#include "probes/datapath/probe_engine.hpp"
+#include "probes/mad/mad_probe.hpp"
+#include "probes/mad/mads.hpp"
+
+namespace weft {
+
+class MadProber {
+ public:
+  MadProber(Mads& mads, const RunSecrets& secrets, PortId own) : mads_(&mads), secrets_(secrets), own_(own) {}
+
+  /// Takes what arrives for up to `at_most`; returns after each arrival.
+  Result<void> serve(Nanoseconds at_most);
+  /// Where sending falls seconds behind its pace (a starved machine), the last rounds are left out: the
+  /// tallies say how many were sent.
+  Result<std::vector<PingTally>> ping(const PingRequest& request, std::stop_token stop);
+  std::vector<ReceivedTally> received(BatchId batch) const;
+
+ private:
+  struct Pending {  // of the ping at hand, by spec
+    std::vector<bool> echoed;
+    std::vector<Nanoseconds> round_trips;
+  };
+  struct Count {
+    std::vector<bool> seen;  // by sequence number: a repeat counts once
+    ReceivedTally tally;
+  };
+  void take(const MadArrival& arrival);
+  void take_probe(const MadProbe& probe);
+  void take_echo(const MadProbe& probe);
+  Result<void> send(const MadProbe& probe, Lid to);
+  /// Waits for the last echoes and counts them.
+  Result<std::vector<PingTally>> finish(const PingRequest& request, std::vector<PingTally> tallies,
+                                        const std::stop_token& stop);
+
+  Mads* mads_;
+  RunSecrets secrets_;
+  PortId own_;
+  BatchId batch_;
+  std::vector<Pending> pending_;
+  std::map<BatchId, std::map<std::pair<PortId, std::uint32_t>, Count>> counts_;
+};
+
+}  // namespace weft

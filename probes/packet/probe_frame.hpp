@@ -1,0 +1,61 @@
+// A probe as it crosses the wire: Ethernet, IPv4 or IPv6, UDP to 4791, BTH (UD SEND only), DETH, ProbeHeader,
+// zero padding up to the wanted size, ICRC: a valid RoCEv2 datagram, so that switches treat it as they treat
+// the job's packets. docs/wire.md says why each field is what it is. Pure.
+#pragma once
+
+#include "probes/packet/bth.hpp"
+#include "probes/packet/ethernet.hpp"
+#include "probes/packet/ip_packet.hpp"
+#include "probes/packet/probe_header.hpp"
+#include "probes/packet/udp.hpp"
+
+namespace weft {
+
+/// The queue pair that probes are addressed to and come from. No device hands it out by itself (IBTA: QPs 0
+/// and 1 are special, 0xFFFFFF is multicast; drivers count from the low end), so RDMA hardware drops a stray
+/// probe.
+inline constexpr QpNum kProbeQueuePair{0xFFFFFE};
+inline constexpr QueueKey kProbeQueueKey{0x57454654};
+
+/// Largest UDP payload offset behind Ethernet: where frames of both families carry the least and the most.
+constexpr std::size_t ip_header_size(bool v6) { return v6 ? kIpv6Size : kIpv4Size; }
+constexpr std::size_t probe_payload_offset(bool v6) {
+  return ip_header_size(v6) + kUdpSize + kBthSize + kDethSize;
+}
+/// The smallest IP packet that holds a probe: 104 bytes (IPv4), 124 (IPv6).
+constexpr std::size_t min_probe_size(bool v6) { return probe_payload_offset(v6) + kProbeHeaderSize + 4; }
+
+/// The size on the wire of a probe asked to be `wanted` bytes: whole 4-byte words of payload (rounded down),
+/// at least the smallest probe.
+std::size_t probe_size(std::size_t wanted, bool v6);
+
+struct ProbeRoute {
+  MacAddress from_mac;
+  MacAddress to_mac;
+  IpAddress from;
+  IpAddress to;   // of the same family
+  UdpPort label;  // UDP source port
+  std::uint8_t hop_limit = 64;
+  std::uint8_t traffic_class = 0;
+  std::uint16_t identification = 0;  // IPv4 only
+};
+
+/// Writes a frame of kEthernetSize + `ip_size` bytes to the front of `out` and returns that. `ip_size` is one
+/// that probe_size() gives. The padding is not written: `out` holds it already (zeros, from its creation).
+std::size_t encode_probe_frame(const ProbeRoute& route, const ProbeHeader& header, const RunKey& key,
+                               std::size_t ip_size, MutableByteSpan out);
+
+/// A received probe, echo or flow packet. `header` may be damaged or forged: see `authentic`.
+struct ProbePacket {
+  EthernetHeader ethernet;
+  IpPacket ip;
+  UdpPort label;
+  ProbeHeader header;
+  bool authentic = false;  // the authenticator was made with the key
+  bool intact = false;     // the ICRC is right
+};
+
+/// An error where the frame is no probe of ours, or is cut short.
+Result<ProbePacket> decode_probe_frame(ByteSpan frame, const RunKey& key);
+
+}  // namespace weft

@@ -1,0 +1,262 @@
+#include "probes/rdma/queue_pair.hpp"
+
+#include <infiniband/verbs.h>
+
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "probes/packet/roce_label.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::uint32_t kPsnMask = 0xFFFFFF;
+constexpr std::uint8_t kRetries =
+    6;  // 7 means for ever to soft-RoCE (rxe_comp.c), whatever the standard says
+constexpr std::uint8_t kReceiverRetries = 7;  // for ever
+constexpr std::uint8_t kReceiverTimer = 12;   // 0.64 ms, ibv_modify_qp(3)
+constexpr std::size_t kMaxAtOnce = 16;        // messages in one call of the device
+constexpr std::uint32_t kCopied = 128;        // bytes of a small probe
+constexpr std::chrono::milliseconds kMaxDrain{1000};
+constexpr std::chrono::milliseconds kDrainPoll{1};
+constexpr std::uint32_t kOwnKeys = 0x7FFFFFFF;  // the highest bit marks keys of the kernel
+constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+
+ibv_mtu mtu_of(Bytes size) {
+  const auto bytes = static_cast<std::uint64_t>(size.count());
+  return static_cast<ibv_mtu>(std::bit_width(std::clamp<std::uint64_t>(bytes, 256, 4096)) - 8);
+}
+
+ibv_qp_type type_of(QpKind kind) {
+  switch (kind) {
+    case QpKind::reliable:
+      return IBV_QPT_RC;
+    case QpKind::unreliable:
+      return IBV_QPT_UC;
+    case QpKind::datagram:
+      return IBV_QPT_UD;
+  }
+  return IBV_QPT_RC;
+}
+
+ibv_wr_opcode opcode_of(FlowOperation operation) {
+  switch (operation) {
+    case FlowOperation::write:
+      return IBV_WR_RDMA_WRITE;
+    case FlowOperation::read:
+      return IBV_WR_RDMA_READ;
+    case FlowOperation::send:
+      return IBV_WR_SEND;
+  }
+  return IBV_WR_SEND;
+}
+
+tl::unexpected<Error> not_posted(const VerbsDevice& device, int error) {
+  if (error == ENOMEM) return fail(ErrorKind::conflict, "{}: the queue is full", device.name());
+  return fail(ErrorKind::internal, "{}: work is refused: {}", device.name(), std::strerror(error));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<QueuePair>> QueuePair::make(std::shared_ptr<const VerbsDevice> device,
+                                                   CompletionQueue& sends, CompletionQueue& receives,
+                                                   const QpShape& shape) {
+  ibv_qp_init_attr wanted{};
+  wanted.send_cq = sends.get();
+  wanted.recv_cq = receives.get();
+  // Probes are copied as they are posted. Not flows: their memory may be a GPU's.
+  wanted.cap = {shape.send_depth, shape.receive_depth, 1, 1, shape.kind == QpKind::reliable ? 0 : kCopied};
+  wanted.qp_type = type_of(shape.kind);
+  ibv_qp* qp = device->library().create_qp(device->pd(), &wanted);
+  // No device says how much it would copy: one that refuses is asked for none.
+  if (qp == nullptr && errno == EINVAL && wanted.cap.max_inline_data > 0) {
+    wanted.cap = {shape.send_depth, shape.receive_depth, 1, 1, 0};
+    qp = device->library().create_qp(device->pd(), &wanted);
+  }
+  if (qp == nullptr)
+    return fail(ErrorKind::absent, "{}: no queue pair: {}", device->name(), std::strerror(errno));
+  std::unique_ptr<QueuePair> made(new QueuePair(std::move(device), qp, shape.kind));
+  if (shape.kind != QpKind::reliable) made->copies_ = std::min(kCopied, wanted.cap.max_inline_data);
+  if (const auto opened = made->open(); !opened) return pass_on(opened);
+  return made;
+}
+
+/// As far as it goes without a peer.
+Result<void> QueuePair::open() {
+  // By chance: what still travels from a queue pair that had this number before does not fit (RFC 6528 has
+  // the same of TCP).
+  first_psn_ = std::random_device()() & kPsnMask;
+  const bool datagram = kind_ == QpKind::datagram;
+  ibv_qp_attr start{};
+  start.qp_state = IBV_QPS_INIT;
+  start.port_num = device_->port();
+  int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+  if (datagram)
+    start.qkey = queue_key_ = std::random_device()() & kOwnKeys;
+  else
+    start.qp_access_flags = kAccess;
+  mask |= datagram ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
+  if (const auto done = modify(start, mask, "initial"); !done || !datagram) return done;
+  ibv_qp_attr receive{};
+  receive.qp_state = IBV_QPS_RTR;
+  if (const auto done = modify(receive, IBV_QP_STATE, "ready to receive"); !done) return done;
+  ibv_qp_attr send{};
+  send.qp_state = IBV_QPS_RTS;
+  send.sq_psn = first_psn_;
+  return modify(send, IBV_QP_STATE | IBV_QP_SQ_PSN, "ready to send");
+}
+
+QueuePair::~QueuePair() { device_->library().destroy_qp(qp_); }
+
+QpNum QueuePair::number() const { return QpNum(qp_->qp_num); }
+Result<void> QueuePair::modify(ibv_qp_attr& attributes, int mask, const char* to) {
+  const int error = device_->library().modify_qp(qp_, &attributes, mask);
+  if (error == 0) return {};
+  if (const auto stands = device_->check_standing(); !stands) return stands;
+  const bool no_way = error == ENETUNREACH || error == EHOSTUNREACH;
+  return fail(ErrorKind::not_supported, "{}: a queue pair does not become {}: {}{}", device_->name(), to,
+              std::strerror(error),
+              no_way ? ": is there a route from the GID that is used (--gid-index) to the peer's?" : "");
+}
+
+Result<void> QueuePair::connect(const QpRoute& route) {
+  const auto to = address_vector(*device_, route);
+  if (!to) return pass_on(to);
+  route_ = route;
+  const bool reliable = kind_ == QpKind::reliable;
+  ibv_qp_attr receive{};
+  receive.qp_state = IBV_QPS_RTR;
+  receive.path_mtu = mtu_of(std::min(route.mtu, device_->path_mtu()));
+  receive.dest_qp_num = route.qp.value();
+  receive.rq_psn = route.first_psn;
+  receive.ah_attr = *to;
+  receive.max_dest_rd_atomic = route.reads.serves;
+  receive.min_rnr_timer = kReceiverTimer;
+  int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+  if (reliable) mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+  if (const auto done = modify(receive, mask, "ready to receive"); !done) return done;
+  ibv_qp_attr send{};
+  send.qp_state = IBV_QPS_RTS;
+  send.sq_psn = first_psn_;
+  send.timeout = route.timeout_exponent;
+  send.retry_cnt = kRetries;
+  send.rnr_retry = kReceiverRetries;
+  send.max_rd_atomic = route.reads.asks;
+  mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+  if (reliable) mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+  return modify(send, mask, "ready to send");
+}
+
+Result<std::string> QueuePair::relabel(PathLabel label) {
+  QpRoute route = route_;
+  route.label = label;
+  const auto to = address_vector(*device_, route);
+  if (!to) return pass_on(to);
+  const auto by_device = device_->library().modify_qp_udp_sport;
+  if (by_device != nullptr && !device_->is_infiniband() && device_->driver() == RdmaDriver::mlx5 &&
+      by_device(qp_, static_cast<std::uint16_t>(label.value())) == 0) {
+    route_ = route;
+    return "by the device's own call";
+  }
+  ibv_qp_attr drained{};
+  drained.qp_state = IBV_QPS_SQD;
+  if (const auto done = modify(drained, IBV_QP_STATE, "drained"); !done) return pass_on(done);
+  auto moved = await_drained();
+  ibv_qp_attr with_label{};
+  with_label.ah_attr = *to;
+  if (moved) moved = modify(with_label, IBV_QP_AV, "one with another label");
+  ibv_qp_attr send{};
+  send.qp_state = IBV_QPS_RTS;
+  if (const auto back = modify(send, IBV_QP_STATE, "ready to send again"); !back && moved)
+    return pass_on(back);
+  if (!moved) return pass_on(moved);
+  route_ = route;
+  return "by the drained state";
+}
+
+/// Nothing else may change before what was under way has ended.
+Result<void> QueuePair::await_drained() {
+  const auto until = std::chrono::steady_clock::now() + kMaxDrain;
+  while (std::chrono::steady_clock::now() < until) {
+    ibv_qp_attr now{};
+    ibv_qp_init_attr made_with{};
+    if (const int error = device_->library().query_qp(qp_, &now, IBV_QP_STATE, &made_with); error != 0)
+      return fail(ErrorKind::internal, "{}: cannot ask a queue pair: {}", device_->name(),
+                  std::strerror(error));
+    if (now.sq_draining == 0) return {};
+    std::this_thread::sleep_for(kDrainPoll);
+  }
+  return fail(ErrorKind::timeout, "{}: a queue pair does not drain", device_->name());
+}
+
+Result<UdpPort> QueuePair::source_port() const {
+  ibv_qp_attr now{};
+  ibv_qp_init_attr made_with{};
+  if (const int error = device_->library().query_qp(qp_, &now, IBV_QP_AV, &made_with); error != 0)
+    return fail(ErrorKind::internal, "{}: cannot ask queue pair {}: {}", device_->name(), qp_->qp_num,
+                std::strerror(error));
+  const std::uint32_t label = now.ah_attr.grh.flow_label;
+  return udp_port_of(label != 0 ? label : default_flow_label(number(), route_.qp));
+}
+
+Result<void> QueuePair::post_receive(std::uint64_t work, const MemoryPiece& into) {
+  ibv_sge piece{reinterpret_cast<std::uintptr_t>(into.address), into.bytes, into.key};
+  ibv_recv_wr request{};
+  request.wr_id = work;
+  request.sg_list = &piece;
+  request.num_sge = 1;
+  ibv_recv_wr* bad = nullptr;
+  const int error = ibv_post_recv(qp_, &request, &bad);
+  if (error != 0) return not_posted(*device_, error);
+  return {};
+}
+
+Result<void> QueuePair::post(FlowOperation operation, std::span<const Message> messages) {
+  return post(operation, nullptr, messages);
+}
+
+Result<void> QueuePair::post(const AddressHandle& to, std::span<const Message> messages) {
+  return post(FlowOperation::send, &to, messages);
+}
+
+Result<void> QueuePair::post(FlowOperation operation, const AddressHandle* to,
+                             std::span<const Message> messages) {
+  struct Request {
+    ibv_send_wr work;
+    ibv_sge piece;
+  };
+  std::array<Request, kMaxAtOnce> chain;  // filled as far as it is used
+  while (!messages.empty()) {
+    const std::size_t count = std::min(messages.size(), chain.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      const Message& message = messages[i];
+      Request& request = chain[i];
+      request = {};
+      request.piece = {reinterpret_cast<std::uintptr_t>(message.piece.address), message.piece.bytes,
+                       message.piece.key};
+      request.work.wr_id = message.work;
+      request.work.next = i + 1 < count ? &chain[i + 1].work : nullptr;
+      request.work.sg_list = &request.piece;
+      request.work.num_sge = 1;
+      request.work.opcode = opcode_of(operation);
+      if (message.asks) request.work.send_flags |= IBV_SEND_SIGNALED;
+      if (message.piece.bytes <= copies_) request.work.send_flags |= IBV_SEND_INLINE;
+      if (to != nullptr)
+        request.work.wr.ud = {to->get(), to->qp().value(), to->queue_key()};
+      else
+        request.work.wr.rdma = {message.remote_address, message.remote_key};
+    }
+    ibv_send_wr* bad = nullptr;
+    if (const int error = ibv_post_send(qp_, &chain[0].work, &bad); error != 0)
+      return not_posted(*device_, error);
+    messages = messages.subspan(count);
+  }
+  return {};
+}
+
+}  // namespace weft

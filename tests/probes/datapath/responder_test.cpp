@@ -1,0 +1,199 @@
+#include "probes/datapath/responder.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+using Frame = std::vector<std::byte>;
+
+const RunSecrets kSecrets{.run = RunId(7), .key = {std::byte{9}}};
+const LocalNic kNear{.mac = {{2, 0, 0, 0, 0, 1}}, .address = *IpAddress::parse("10.0.0.1")};
+const LocalNic kNic{.mac = {{2, 0, 0, 0, 0, 2}}, .address = *IpAddress::parse("10.0.0.2")};
+const Nanoseconds kAt = std::chrono::seconds(5);
+
+struct Probe {
+  ProbeKind kind = ProbeKind::probe;
+  RunId run = kSecrets.run;
+  BatchId batch{1};
+  PortId nic{10};
+  std::uint32_t spec = 0;
+  std::uint32_t sequence = 0;
+  std::size_t size = 128;
+  RunKey key = kSecrets.key;
+};
+
+Frame frame_of(const Probe& probe) {
+  Frame frame(kEthernetSize + probe.size);
+  encode_probe_frame({.from_mac = {{2, 0, 0, 0, 9, 9}},
+                      .to_mac = kNic.mac,
+                      .from = kNear.address,
+                      .to = kNic.address,
+                      .label = UdpPort(50000)},
+                     {.kind = probe.kind,
+                      .back_label = UdpPort(51000),
+                      .run = probe.run,
+                      .batch = probe.batch,
+                      .nic = probe.nic,
+                      .spec = probe.spec,
+                      .sequence = probe.sequence,
+                      .sent_at = Nanoseconds(77)},
+                     probe.key, probe.size, frame);
+  return frame;
+}
+
+/// The answer; empty where there is none.
+Frame take(Responder& responder, const Frame& frame, Nanoseconds at = kAt) {
+  Frame reply(frame.size());
+  reply.resize(responder.take(frame, at, at + Nanoseconds(300), reply));
+  return reply;
+}
+
+TEST(Responder, EchoesAProbeWithTheBackLabelAndItsOwnTurnaround) {
+  Responder responder(kNic, kSecrets);
+  const auto reply = take(responder, frame_of({.sequence = 3, .size = 256}));
+  ASSERT_EQ(reply.size(), kEthernetSize + 256);
+  const auto echo = decode_probe_frame(reply, kSecrets.key);
+  ASSERT_TRUE(echo);
+  EXPECT_TRUE(echo->authentic && echo->intact);
+  EXPECT_EQ(echo->label, UdpPort(51000));
+  EXPECT_EQ(echo->ethernet.destination, (MacAddress{{2, 0, 0, 0, 9, 9}}));
+  EXPECT_EQ(echo->ip.destination, kNear.address);
+  EXPECT_EQ(echo->header.kind, ProbeKind::echo);
+  EXPECT_EQ(echo->header.sequence, 3u);
+  EXPECT_EQ(echo->header.sent_at, Nanoseconds(77));
+  EXPECT_EQ(echo->header.turnaround, Nanoseconds(300));
+}
+
+TEST(Responder, CountsByBatchNicAndSpec) {
+  Responder responder(kNic, kSecrets);
+  take(responder, frame_of({.sequence = 0}), kAt);
+  take(responder, frame_of({.sequence = 1, .size = 1024}), kAt + Nanoseconds(50));
+  take(responder, frame_of({.spec = 4}));
+  take(responder, frame_of({.nic = PortId(9)}));
+  take(responder, frame_of({.batch = BatchId(2)}));
+  const auto received = responder.received(BatchId(1));
+  ASSERT_EQ(received.size(), 3u);
+  EXPECT_EQ(received[0].from, PortId(9));
+  EXPECT_EQ(received[1], (ReceivedTally{.batch = BatchId(1),
+                                        .from = PortId(10),
+                                        .spec = 0,
+                                        .packets = 2,
+                                        .bytes = 128 + 1024,
+                                        .first = kAt,
+                                        .last = kAt + Nanoseconds(50),
+                                        .missing = std::vector<LossRun>{}}));
+  EXPECT_EQ(received[2].spec, 4u);
+  EXPECT_EQ(responder.received(BatchId(2)).size(), 1u);
+  EXPECT_TRUE(responder.received(BatchId(3)).empty());
+}
+
+TEST(Responder, TellsWhichProbesDidNotComeBeforeTheLastThatDid) {
+  Responder responder(kNic, kSecrets);
+  for (const std::uint32_t sequence : {2u, 3u, 9u, 5u, 6u, 5u})
+    take(responder, frame_of({.sequence = sequence}));
+  take(responder, frame_of({.kind = ProbeKind::flow, .spec = 1, .sequence = 7}));
+  const auto received = responder.received(BatchId(1));
+  EXPECT_EQ(received.at(0).missing, (std::vector<LossRun>{{0, 2}, {4, 1}, {7, 2}}));
+  EXPECT_FALSE(received.at(1).missing) << "a flow is too long for that";
+}
+
+TEST(Responder, GivesUpTheOrderOfAStreamWithMoreGapsThanARowKeeps) {
+  Responder responder(kNic, kSecrets);
+  for (std::uint32_t i = 1; i <= kMaxLossRuns; ++i) take(responder, frame_of({.sequence = 2 * i}));
+  EXPECT_EQ(responder.received(BatchId(1)).at(0).missing->size(), kMaxLossRuns);
+  take(responder, frame_of({.sequence = 2 * kMaxLossRuns + 2}));
+  EXPECT_FALSE(responder.received(BatchId(1)).at(0).missing);
+  EXPECT_EQ(responder.received(BatchId(1)).at(0).packets, kMaxLossRuns + 1);
+}
+
+TEST(Responder, AReplayedProbeIsNeitherCountedNorAnswered) {
+  Responder responder(kNic, kSecrets);
+  const auto frame = frame_of({});
+  EXPECT_FALSE(take(responder, frame).empty());
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(take(responder, frame).empty());
+  EXPECT_EQ(responder.received(BatchId(1)).at(0).packets, 1u);
+  EXPECT_EQ(responder.rejects().repeated, 10u);
+}
+
+TEST(Responder, ForgedForeignAndTruncatedPacketsAreIgnored) {
+  Responder responder(kNic, kSecrets);
+  EXPECT_TRUE(take(responder, frame_of({.key = {std::byte{8}}})).empty());
+  EXPECT_TRUE(take(responder, frame_of({.run = RunId(8)})).empty());
+  EXPECT_TRUE(take(responder, frame_of({.kind = ProbeKind::echo})).empty());
+  auto cut = frame_of({});
+  cut.resize(cut.size() - 8);
+  EXPECT_TRUE(take(responder, cut).empty());
+  EXPECT_TRUE(take(responder, {}).empty());
+  const LocalNic other{.mac = kNic.mac, .address = *IpAddress::parse("10.0.0.3")};
+  Responder elsewhere(other, kSecrets);
+  EXPECT_TRUE(take(elsewhere, frame_of({})).empty()) << "a probe taken from another host's wire";
+  EXPECT_TRUE(responder.received(BatchId(1)).empty());
+  EXPECT_EQ(responder.rejects().foreign, 5u);
+}
+
+TEST(Responder, AWrongIcrcIsCountedAsCorruptForItsStreamAndNotAnswered) {
+  Responder responder(kNic, kSecrets);
+  auto damaged = frame_of({.sequence = 1, .size = 1024});
+  damaged[900] ^= std::byte{1};
+  EXPECT_TRUE(take(responder, damaged).empty());
+  take(responder, frame_of({.sequence = 2}));
+  const auto received = responder.received(BatchId(1));
+  ASSERT_EQ(received.size(), 1u);
+  EXPECT_EQ(received[0].packets, 1u);
+  EXPECT_EQ(received[0].corrupt, 1u);
+}
+
+TEST(Responder, AHeaderTooDamagedToAttributeIsCountedApart) {
+  Responder responder(kNic, kSecrets);
+  auto damaged = frame_of({});
+  damaged[kEthernetSize + probe_payload_offset(false) + 20] ^= std::byte{1};  // the sender's NIC
+  EXPECT_TRUE(take(responder, damaged).empty());
+  EXPECT_EQ(responder.rejects(), (ResponderRejects{.damaged = 1}));
+}
+
+TEST(Responder, AParcelIsAcknowledgedOnceByTheSmallestEcho) {
+  Responder responder(kNic, kSecrets);
+  const auto frame = frame_of({.kind = ProbeKind::segment, .sequence = 3, .size = 4096});
+  EXPECT_EQ(take(responder, frame).size(), kEthernetSize + min_probe_size(false));
+  EXPECT_TRUE(take(responder, frame).empty());
+  EXPECT_EQ(responder.received(BatchId(1)).at(0).bytes, 4096u);
+}
+
+TEST(Responder, FlowPacketsAreCountedAndNotAnswered) {
+  Responder responder(kNic, kSecrets);
+  for (std::uint32_t i = 0; i < 100; ++i)
+    EXPECT_TRUE(take(responder, frame_of({.kind = ProbeKind::flow, .sequence = i, .size = 4096})).empty());
+  EXPECT_EQ(responder.received(BatchId(1)).at(0).bytes, 409'600u);
+}
+
+TEST(Responder, NeverAnswersWithMoreThanItReceived) {
+  Responder responder(kNic, kSecrets);
+  for (const std::size_t size : {104, 128, 1500, 4096}) {
+    const auto frame = frame_of({.sequence = static_cast<std::uint32_t>(size), .size = size});
+    EXPECT_LE(take(responder, frame).size(), frame.size());
+  }
+}
+
+TEST(Responder, TheOldestBatchMakesRoom) {
+  Responder responder(kNic, kSecrets, {.batches = 3, .streams = 100});
+  for (std::uint32_t batch = 0; batch < 10; ++batch) take(responder, frame_of({.batch = BatchId(batch)}));
+  EXPECT_TRUE(responder.received(BatchId(6)).empty());
+  for (std::uint32_t batch = 7; batch < 10; ++batch) EXPECT_EQ(responder.received(BatchId(batch)).size(), 1u);
+}
+
+TEST(Responder, StreamsAreBoundedAndOneBatchCannotExceedThem) {
+  Responder responder(kNic, kSecrets, {.batches = 10, .streams = 20});
+  for (std::uint32_t spec = 0; spec < 15; ++spec)
+    take(responder, frame_of({.batch = BatchId(1), .spec = spec}));
+  for (std::uint32_t spec = 0; spec < 25; ++spec)
+    take(responder, frame_of({.batch = BatchId(2), .spec = spec}));
+  EXPECT_TRUE(responder.received(BatchId(1)).empty());
+  EXPECT_EQ(responder.received(BatchId(2)).size(), 20u);
+  EXPECT_EQ(responder.rejects().beyond_limits, 5u);
+  EXPECT_FALSE(take(responder, frame_of({.batch = BatchId(3)})).empty())
+      << "a new batch still finds its place";
+}
+
+}  // namespace
+}  // namespace weft

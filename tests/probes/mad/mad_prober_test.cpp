@@ -1,0 +1,129 @@
+#include "probes/mad/mad_prober.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+namespace weft {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Two ends of a wire that loses every n-th probe to LID 7 and takes 10 us.
+class Wire {
+ public:
+  class End : public Mads {
+   public:
+    explicit End(Wire& wire, bool left) : wire_(&wire), left_(left) {}
+    Result<void> send(const MadPacket& packet) override {
+      const auto lid = std::get<Lid>(packet.to);
+      wire_->now += wire_->send_takes;
+      if (lid == Lid(7) && ++wire_->to_seven % wire_->lose_each == 0) return {};
+      wire_->way(!left_).push_back({packet.bytes, false, Lid()});
+      if (wire_->repeat) wire_->way(!left_).push_back({packet.bytes, false, Lid()});
+      return {};
+    }
+    Result<std::optional<MadArrival>> receive(Nanoseconds at_most) override {
+      auto& queue = wire_->way(left_);
+      if (queue.empty()) {
+        wire_->now += at_most;
+        while (left_ && wire_->other && !wire_->right.empty()) (void)wire_->other->serve(Nanoseconds(0));
+        return std::nullopt;
+      }
+      wire_->now += std::chrono::microseconds(10);
+      auto arrival = queue.front();
+      queue.pop_front();
+      return arrival;
+    }
+    Nanoseconds now() override { return wire_->now; }
+
+   private:
+    Wire* wire_;
+    bool left_;
+  };
+  std::deque<MadArrival>& way(bool to_left) { return to_left ? left : right; }
+  std::deque<MadArrival> left, right;
+  Nanoseconds now{};
+  Nanoseconds send_takes{};
+  unsigned to_seven = 0;
+  unsigned lose_each = 10;
+  bool repeat = false;
+  MadProber* other = nullptr;
+};
+
+const RunSecrets kSecrets{RunId(9), RunKey{std::byte{1}}};
+
+PingRequest request(std::uint32_t count) {
+  return {.run = RunId(9),
+          .batch = BatchId(3),
+          .specs = {{.label = PathLabel(7), .back_label = PathLabel(1), .count = count},
+                    {.label = PathLabel(8), .back_label = PathLabel(1), .count = count}},
+          .pace = {.packets_per_second = 1000, .answer_wait = milliseconds(50)}};
+}
+
+TEST(MadProber, CountsWhatArrivedAndWhatCameBackByPath) {
+  Wire wire;
+  Wire::End left(wire, true), right(wire, false);
+  MadProber here(left, kSecrets, PortId(1)), there(right, kSecrets, PortId(2));
+  wire.other = &there;
+  const auto tallies = here.ping(request(100), {});
+  ASSERT_TRUE(tallies);
+  EXPECT_EQ((*tallies)[0].sent, 100u);
+  EXPECT_EQ((*tallies)[0].answered, 90u);
+  EXPECT_EQ((*tallies)[1].answered, 100u);
+  EXPECT_TRUE((*tallies)[1].rtt);
+  const auto received = there.received(BatchId(3));
+  ASSERT_EQ(received.size(), 2u);
+  EXPECT_EQ(received[0].packets, 90u);
+  EXPECT_EQ(received[1].packets, 100u);
+  EXPECT_EQ(received[0].from, PortId(1));
+  EXPECT_TRUE(there.received(BatchId(4)).empty());
+}
+
+TEST(MadProber, ARepeatedProbeOrEchoCountsOnce) {
+  Wire wire;
+  wire.repeat = true;
+  Wire::End left(wire, true), right(wire, false);
+  MadProber here(left, kSecrets, PortId(1)), there(right, kSecrets, PortId(2));
+  wire.other = &there;
+  const auto tallies = here.ping(request(20), {});
+  ASSERT_TRUE(tallies);
+  EXPECT_EQ((*tallies)[1].answered, 20u);
+  EXPECT_EQ(there.received(BatchId(3))[1].packets, 20u);
+}
+
+TEST(MadProbe, RoundTripsAndIsRefusedWithAnotherKeyRunOrAnyBitChanged) {
+  const MadProbe probe{.run = RunId(9),
+                       .batch = BatchId(5),
+                       .from = PortId(77),
+                       .spec = 12,
+                       .sequence = 99,
+                       .back = Lid(513),
+                       .sent = Nanoseconds(123456789)};
+  auto bytes = encode_mad_probe(probe, kSecrets.key);
+  EXPECT_EQ(decode_mad_probe(bytes, RunId(9), kSecrets.key), probe);
+  EXPECT_FALSE(decode_mad_probe(bytes, RunId(8), kSecrets.key));
+  EXPECT_FALSE(decode_mad_probe(bytes, RunId(9), RunKey{}));
+  for (std::size_t i = 40; i < 84; ++i) {
+    auto changed = bytes;
+    changed[i] ^= std::byte{4};
+    EXPECT_FALSE(decode_mad_probe(changed, RunId(9), kSecrets.key)) << i;
+  }
+}
+
+TEST(MadProber, LeavesTheLastRoundsOutWhereSendingFallsSecondsBehindItsPace) {
+  Wire wire;
+  wire.send_takes = milliseconds(20);  // twenty times what the pace allows for
+  Wire::End left(wire, true), right(wire, false);
+  MadProber here(left, kSecrets, PortId(1)), there(right, kSecrets, PortId(2));
+  wire.other = &there;
+  const auto tallies = here.ping(request(2000), {});  // 4 s by its pace, 80 s by its wire
+  ASSERT_TRUE(tallies);
+  EXPECT_LT(wire.now, milliseconds(4500));
+  EXPECT_GT((*tallies)[0].sent, 20u);
+  EXPECT_LT((*tallies)[0].sent, 200u);
+  EXPECT_NEAR((*tallies)[1].sent, (*tallies)[0].sent, 1);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,173 @@
+#include "topology/os/child_process.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "topology/os/processes.hpp"
+
+namespace weft {
+namespace {
+
+using std::chrono::seconds;
+
+Result<ChildProcess> shell(const std::string& script) {
+  return ChildProcess::start({.argv = {"sh", "-c", script}});
+}
+
+TEST(ChildProcess, ReportsHowItEnded) {
+  auto good = shell("exit 0");
+  ASSERT_TRUE(good) << good.error().message;
+  EXPECT_TRUE(good->wait()->success());
+  auto bad = shell("exit 7");
+  EXPECT_EQ(bad->wait()->code, 7);
+  auto killed = shell("kill -TERM $$");
+  const auto ended = killed->wait().value();
+  EXPECT_EQ(ended.signal, SIGTERM);
+  EXPECT_EQ(ended.shell_status(), 128 + SIGTERM);
+  EXPECT_EQ(killed->wait()->signal, SIGTERM) << "asked again, the same answer";
+}
+
+TEST(ChildProcess, NamesAProgramThatIsNotThere) {
+  const auto child = ChildProcess::start({.argv = {"no-such-program-at-all"}});
+  ASSERT_FALSE(child);
+  EXPECT_EQ(child.error().kind, ErrorKind::absent);
+  EXPECT_NE(child.error().message.find("no-such-program-at-all"), std::string::npos);
+}
+
+TEST(ChildProcess, TellsAFileThatMayNotRun) {
+  const auto child = ChildProcess::start({.argv = {"/etc/passwd"}});
+  ASSERT_FALSE(child);
+  EXPECT_EQ(child.error().kind, ErrorKind::permission);
+}
+
+TEST(ChildProcess, WaitsNoLongerThanAsked) {
+  auto child = ChildProcess::start({.argv = {"sleep", "600"}});
+  ASSERT_TRUE(child);
+  const auto ended = child->wait_for(std::chrono::milliseconds(10));
+  ASSERT_TRUE(ended);
+  EXPECT_FALSE(*ended);
+  EXPECT_TRUE(child->running());
+  EXPECT_EQ(child->stop(seconds(5)).signal, SIGTERM);
+  EXPECT_FALSE(child->running());
+}
+
+TEST(ChildProcess, IsKilledWhenItDoesNotHeedTheRequestToEnd) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const FileDescriptor reading(ends[0]);
+  FileDescriptor writing(ends[1]);
+  auto child =
+      ChildProcess::start({.argv = {"sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1; done"},
+                           .output = ToDescriptor{writing.get()}});
+  ASSERT_TRUE(child);
+  char byte = 0;
+  ASSERT_EQ(read(reading.get(), &byte, 1), 1) << "its trap is set";
+  EXPECT_EQ(child->stop(std::chrono::milliseconds(50)).signal, SIGKILL);
+}
+
+TEST(ChildProcess, EndsWithItsObject) {
+  std::optional<ProcessMark> mark;
+  {
+    auto child = ChildProcess::start({.argv = {"sleep", "600"}});
+    ASSERT_TRUE(child);
+    mark = mark_of(child->pid());
+    ASSERT_TRUE(mark && is_running(*mark));
+  }
+  EXPECT_FALSE(is_running(*mark));
+}
+
+TEST(ChildProcess, WritesWhereItIsTold) {
+  const auto file = std::filesystem::temp_directory_path() / fmt::format("weft-child-{}", getpid());
+  auto child = ChildProcess::start({.argv = {"sh", "-c", "echo $WORD; echo bad >&2"},
+                                    .env = {"WORD=well"},
+                                    .output = ToFile{file},
+                                    .errors = ToNothing{}});
+  ASSERT_TRUE(child && child->wait());
+  std::ifstream in(file);
+  std::string text(std::istreambuf_iterator<char>(in), {});
+  EXPECT_EQ(text, "well\n");
+  std::filesystem::remove(file);
+}
+
+TEST(ChildProcess, PutsItsEnvironmentOverTheCallers) {
+  setenv("WEFT_TEST_WORD", "old", 1);
+  const auto said = ChildProcess::start({.argv = {"sh", "-c", "test \"$WEFT_TEST_WORD$HOME\" = \"new$HOME\""},
+                                         .env = {"WEFT_TEST_WORD=new"}})
+                        ->wait();
+  EXPECT_TRUE(said->success());
+  unsetenv("WEFT_TEST_WORD");
+}
+
+TEST(RunProgram, GivesInputAndTakesOutputOfAnySize) {
+  const std::string much(300'000, 'x');
+  const auto back = run_program({"cat"}, much, seconds(20));
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(*back, much);
+  EXPECT_EQ(run_program({"cat"}, "", seconds(20)).value(), "");
+}
+
+TEST(RunProgram, FailsWithTheProgramsOwnWords) {
+  const auto failed = run_program({"sh", "-c", "echo what went wrong >&2; exit 3"}, "", seconds(20));
+  ASSERT_FALSE(failed);
+  EXPECT_NE(failed.error().message.find("what went wrong"), std::string::npos) << failed.error().message;
+  EXPECT_NE(failed.error().message.find("exit status 3"), std::string::npos) << failed.error().message;
+}
+
+TEST(RunProgram, EndsAProgramThatTakesTooLong) {
+  const auto late = run_program({"sleep", "600"}, "", std::chrono::milliseconds(20));
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().kind, ErrorKind::timeout);
+}
+
+TEST(Processes, AreTheSameOnlyWithTheSameStartTime) {
+  auto child = ChildProcess::start({.argv = {"sleep", "600"}});
+  ASSERT_TRUE(child);
+  const ProcessMark mark = mark_of(child->pid()).value();
+  EXPECT_TRUE(is_running(mark));
+  const ProcessMark earlier{.pid = mark.pid, .start = mark.start - 1};
+  EXPECT_FALSE(is_running(earlier));
+  EXPECT_FALSE(end_process(earlier)) << "another process had that pid";
+  EXPECT_TRUE(child->running());
+  EXPECT_TRUE(end_process(mark));
+}
+
+TEST(Processes, ReadTheStartTimeBehindAnyName) {
+  const std::string tail = " S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4242 20 21";
+  EXPECT_EQ(start_time_of("77 (sh)" + tail), 4242U);
+  EXPECT_EQ(start_time_of("77 (a) b) (c d)" + tail), 4242U);
+  EXPECT_FALSE(start_time_of("77 (sh) S 1 2"));
+  EXPECT_FALSE(start_time_of(""));
+}
+
+TEST(Processes, FindAMountByItsWholePath) {
+  const std::string text = "22 1 0:4 / /run/a/netns rw - tmpfs none rw\n";
+  EXPECT_TRUE(has_mount(text, "/run/a/netns"));
+  EXPECT_FALSE(has_mount(text, "/run/a"));
+  EXPECT_FALSE(has_mount("", "/run/a"));
+}
+
+TEST(Workers, TellTheirParentWhenTheyCannotStart) {
+  const auto failed = start_worker(
+      "weft-test", [] { return Result<void>(fail(ErrorKind::absent, "no such thing")); }, [] {});
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().kind, ErrorKind::absent);
+  EXPECT_EQ(failed.error().message, "no such thing");
+}
+
+TEST(Workers, GoOnUntilTheyAreEnded) {
+  const auto worker = start_worker(
+      "weft-test", [] { return Result<void>(); },
+      [] {
+        while (true) pause();
+      });
+  ASSERT_TRUE(worker) << worker.error().message;
+  EXPECT_TRUE(is_running(*worker));
+  EXPECT_TRUE(end_process(*worker));
+  EXPECT_FALSE(is_running(*worker));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,95 @@
+#include "topology/lab/netns/lab.hpp"
+
+#include <algorithm>
+
+#include "topology/base/check.hpp"
+#include "topology/lab/guests/guests.hpp"
+#include "topology/lab/netns/access.hpp"
+#include "topology/lab/netns/holder.hpp"
+#include "topology/lab/netns/names.hpp"
+#include "topology/os/network_namespace.hpp"
+
+namespace weft {
+namespace {
+
+Result<void> check_complete(const LabState& state, const std::filesystem::path& state_root) {
+  const LabPhase phase = phase_of(state, state_root);
+  if (phase == LabPhase::up) return {};
+  return fail(ErrorKind::conflict,
+              "lab '{0}' is {1}: run `weft lab down --name {0}`, then `weft lab up` again", state.name,
+              to_string(phase));
+}
+
+}  // namespace
+
+Result<Lab> LabAccess::describe(const LabState& state, const std::filesystem::path& state_root) {
+  auto addresses = plan_addresses(state.fabric, state.settings.family);
+  if (!addresses) return pass_on(addresses);
+  return Lab(state.name, state.owner, namespace_directory(state_root, state), state.fabric, state.settings,
+             std::move(*addresses));
+}
+
+Result<Lab> Lab::open(std::string_view name, const std::filesystem::path& state_root) {
+  const auto state = read_lab_state(state_root, name);
+  if (!state) return pass_on(state);
+  if (const auto complete = check_complete(*state, state_root); !complete) return pass_on(complete);
+  if (state->holder)
+    if (const auto joined = join_holder(*state->holder); !joined) return pass_on(joined);
+  return LabAccess::describe(*state, state_root);
+}
+
+std::filesystem::path Lab::namespace_of(NodeId node) const {
+  return namespaces_ / namespace_name(name_, fabric_.name_of(node));
+}
+
+std::filesystem::path Lab::management_namespace() const {
+  return namespaces_ / management_namespace_name(name_);
+}
+
+LabNic Lab::nic(PortId port) const {
+  const auto leaving = fabric_.channel_from(port);
+  WEFT_CHECK(leaving.has_value());
+  const PortId other = fabric_.target(*leaving);
+  return {.port = port,
+          .interface = interface_name(fabric_.port(port).number),
+          .address = addresses_.book.address_of(port).value(),
+          .gateway = addresses_.book.address_of(other).value(),
+          .mac = mac_of(port),
+          .gateway_mac = mac_of(other),
+          .mtu = settings_.mtu};
+}
+
+std::vector<LabNic> Lab::nics_of(NodeId host) const {
+  std::vector<LabNic> nics;
+  for (const PortId port : fabric_.ports_of(host))
+    if (fabric_.port(port).link) nics.push_back(nic(port));
+  return nics;
+}
+
+IpAddress Lab::coordinator_address() const { return coordinator_management_address(); }
+
+IpAddress Lab::management_address(NodeId host) const {
+  const auto hosts = fabric_.hosts();
+  const auto found = std::ranges::find(hosts, host);
+  WEFT_CHECK(found != hosts.end());
+  return host_management_address(static_cast<std::size_t>(found - hosts.begin()));
+}
+
+Result<void> Lab::enter_management() const { return enter_for_good(management_namespace()); }
+
+bool Lab::is_guest(NodeId node) const {
+  return std::ranges::find(settings_.guests, fabric_.name_of(node)) != settings_.guests.end();
+}
+
+Result<ChildProcess> spawn_in(const Lab& lab, NodeId node, ChildSpec spec) {
+  if (lab.is_guest(node)) {
+    spec = in_guest(lab, node, std::move(spec));
+  } else {
+    spec.network_namespace = lab.namespace_of(node);
+  }
+  auto child = ChildProcess::start(spec);
+  if (!child) return pass_on(child, fmt::format("in {}", lab.fabric().name_of(node)));
+  return child;
+}
+
+}  // namespace weft

@@ -1,0 +1,136 @@
+#include <sys/mount.h>
+
+#include "topology/lab/guests/guests.hpp"
+#include "topology/lab/netns/access.hpp"
+#include "topology/lab/netns/holder.hpp"
+#include "topology/lab/netns/kernel.hpp"
+#include "topology/lab/netns/names.hpp"
+#include "topology/lab/netns/node_setup.hpp"
+#include "topology/os/network_namespace.hpp"
+#include "topology/os/parallel.hpp"
+
+namespace weft {
+namespace {
+
+std::vector<NodeId> nodes_where(const Fabric& fabric, bool host) {
+  std::vector<NodeId> nodes;
+  for (std::uint32_t i = 0; i < fabric.node_count(); ++i)
+    if (fabric.is_host(NodeId(i)) == host) nodes.emplace_back(i);
+  return nodes;
+}
+
+/// The order is that of the facts: a nexthop needs its interface up, so routes come last.
+Result<void> build(const Lab& lab, std::stop_token stop) {
+  const auto scripts = LabScripts::make(lab.fabric(), lab.settings(), lab.addresses());
+  if (!scripts) return pass_on(scripts);
+  const NodeSetup setup(lab, *scripts);
+  const auto switches = nodes_where(lab.fabric(), false);
+  const auto hosts = nodes_where(lab.fabric(), true);
+  const auto set_up = [&](NodeId node) { return setup.set_up_node(node); };
+  const auto route = [&](NodeId node) { return setup.set_up_routes(node, {}); };
+  Result<void> done = setup.make_namespaces();
+  if (done) done = setup.lay_cables();
+  if (done) done = setup.set_up_management();
+  if (done) done = for_each_node(switches, stop, set_up);
+  if (done) done = for_each_node(hosts, stop, set_up);
+  if (done) done = for_each_node(switches, stop, route);
+  return done;
+}
+
+/// The folder for what the guests leave behind: their consoles and pid files.
+Result<void> boot(const Lab& lab, const std::filesystem::path& state_root, std::stop_token stop) {
+  if (lab.settings().guests.empty()) return {};
+  return boot_guests(lab, state_directory(state_root, lab.name()) / kGuestFiles, std::move(stop));
+}
+
+/// Where the namespaces will lie; for an ordinary user inside a new holder, which the process joins.
+Result<void> prepare(LabState& state, const std::filesystem::path& state_root) {
+  if (state.owner == LabOwner::user) {
+    const auto holder = start_holder();
+    if (!holder) return pass_on(holder);
+    state.holder = *holder;
+  }
+  if (const auto written = write_lab_state(state_root, state); !written) return pass_on(written);
+  if (state.holder)
+    if (const auto joined = join_holder(*state.holder); !joined) return pass_on(joined);
+  const auto directory = namespace_directory(state_root, state);
+  if (const auto prepared = prepare_namespace_directory(directory); !prepared) return pass_on(prepared);
+  // Inside the holder's mounts `ip netns` finds the lab too, where it has a place to look.
+  if (state.holder) (void)mount(directory.c_str(), "/run/netns", "none", MS_BIND | MS_REC, nullptr);
+  return {};
+}
+
+void remove_all_of(const LabState& state, const std::filesystem::path& state_root) {
+  (void)clear_kernel(state, state_root);
+  std::error_code ignored;
+  std::filesystem::remove_all(state_directory(state_root, state.name), ignored);
+}
+
+Result<Lab> make(LabState& state, const std::filesystem::path& state_root, std::stop_token stop) {
+  auto lab = LabAccess::describe(state, state_root);
+  if (!lab) return pass_on(lab);
+  if (const auto prepared = prepare(state, state_root); !prepared) return pass_on(prepared);
+  if (const auto built = build(*lab, stop); !built) return pass_on(built);
+  if (const auto booted = boot(*lab, state_root, stop); !booted) return pass_on(booted);
+  state.complete = true;
+  if (const auto written = write_lab_state(state_root, state); !written) return pass_on(written);
+  return lab;
+}
+
+/// What is there under that name already: the lab itself when it is the same and up, nothing when the way is
+/// free (what a crash left has been removed).
+Result<std::optional<Lab>> already_there(const LabState& wanted, const std::filesystem::path& state_root) {
+  const auto before = read_lab_state(state_root, wanted.name);
+  if (!before && before.error().kind == ErrorKind::not_found) return std::optional<Lab>();
+  if (!before) return pass_on(before, "run `weft lab down` first");
+  if (phase_of(*before, state_root) != LabPhase::up) {
+    remove_all_of(*before, state_root);
+    return std::optional<Lab>();
+  }
+  if (!same_fabric(*before, wanted))
+    return fail(
+        ErrorKind::conflict,
+        "lab '{}' is up with another fabric ('{}'): take it down first, or give this one another --name",
+        wanted.name, before->fabric.name());
+  auto lab = Lab::open(wanted.name, state_root);
+  if (!lab) return pass_on(lab);
+  return std::optional<Lab>(std::move(*lab));
+}
+
+/// Something else has a namespace of that name: it is not ours to remove.
+Result<void> check_names_free(const LabState& state, const std::filesystem::path& state_root) {
+  std::error_code error;
+  for (const auto& file : namespace_files(state, state_root))
+    if (std::filesystem::exists(file, error))
+      return fail(
+          ErrorKind::conflict,
+          "{} is there already and no lab is known that made it: `weft lab down --name {}` removes it",
+          file.string(), state.name);
+  return {};
+}
+
+}  // namespace
+
+Result<LabUp> lab_up(std::string_view name, const Fabric& fabric, const LabSettings& settings,
+                     const std::filesystem::path& state_root, std::stop_token stop) {
+  if (const auto good = check_lab_name(name); !good) return pass_on(good);
+  if (const auto fits = check_lab_fits(fabric, settings, kernel_features()); !fits) return pass_on(fits);
+  const auto lock = StateLock::take(state_root);
+  if (!lock) return pass_on(lock);
+  LabState state{.name = std::string(name),
+                 .owner = may_build_as_root() ? LabOwner::root : LabOwner::user,
+                 .fabric = fabric,
+                 .settings = settings};
+  auto there = already_there(state, state_root);
+  if (!there) return pass_on(there);
+  if (*there) return LabUp{std::move(**there), true};
+  if (const auto free = check_names_free(state, state_root); !free) return pass_on(free);
+  auto lab = make(state, state_root, stop);
+  if (!lab) {
+    remove_all_of(state, state_root);
+    return pass_on(lab, fmt::format("lab '{}'", name));
+  }
+  return LabUp{std::move(*lab), false};
+}
+
+}  // namespace weft

@@ -1,0 +1,173 @@
+#include "topology/lab/netns/state.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "topology/lab/netns/lab_control.hpp"
+
+namespace weft {
+namespace {
+
+constexpr const char* kFile = "state.json";
+constexpr const char* kLock = "lock";
+constexpr const char* kClaim = "claim";
+constexpr std::chrono::milliseconds kLockPoll{20};
+
+Result<std::string> read_file(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  if (!file) return fail(ErrorKind::not_found, "cannot read {}", path.string());
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+FileDescriptor open_lock(const std::filesystem::path& path) {
+  return FileDescriptor(open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+}
+
+bool is_at(int fd, const std::filesystem::path& path) {
+  struct stat opened {};
+  struct stat there {};
+  return fstat(fd, &opened) == 0 && lstat(path.c_str(), &there) == 0 && opened.st_dev == there.st_dev &&
+         opened.st_ino == there.st_ino;
+}
+
+/// " (process 123)", as its holder wrote it into a claim.
+std::string process_in(int claim) {
+  std::array<char, 32> text{};
+  const auto size = pread(claim, text.data(), text.size() - 1, 0);
+  const auto process = size > 0 ? std::atol(text.data()) : 0;
+  return process > 0 ? fmt::format(" (process {})", process) : "";
+}
+
+tl::unexpected<Error> no_such_lab(const std::filesystem::path& root, std::string_view name) {
+  const auto names = lab_names(root);
+  const std::string there = names.empty() ? "no lab is up" : fmt::format("up: {}", fmt::join(names, ", "));
+  std::error_code error;
+  if (root != kLabsOfRoot && std::filesystem::exists(std::filesystem::path(kLabsOfRoot) / name, error))
+    return fail(ErrorKind::permission, "lab '{}' is root's: run this as root, or make one of your own ({})",
+                name, there);
+  return fail(ErrorKind::not_found,
+              "there is no lab '{}' ({}); make one with: weft lab up FABRIC.yaml --name {}", name, there,
+              name);
+}
+
+/// In /tmp another user may have made the directories first, with a state of his own in them. Root's place
+/// and the inside of a user namespace, where only its user gets, need no check.
+Result<void> check_is_ours(const std::filesystem::path& state_root) {
+  if (geteuid() == 0) return {};
+  for (const auto& path : {state_root.parent_path(), state_root}) {
+    struct stat info {};
+    // Of a link its maker counts: he chooses where it leads.
+    if (lstat(path.c_str(), &info) != 0 || info.st_uid == geteuid() || info.st_uid == 0) continue;
+    return fail(ErrorKind::permission,
+                "{} belongs to another user: set XDG_RUNTIME_DIR to a directory of your own", path.string());
+  }
+  return {};
+}
+
+}  // namespace
+
+std::filesystem::path state_directory(const std::filesystem::path& state_root, std::string_view name) {
+  return state_root / name;
+}
+
+std::filesystem::path user_namespace_directory(const std::filesystem::path& state_root,
+                                               std::string_view name) {
+  return state_directory(state_root, name) / "netns";
+}
+
+std::filesystem::path namespace_directory(const std::filesystem::path& state_root, const LabState& state) {
+  // Where `ip netns` looks; an ordinary user cannot write there, not even in a namespace of his own.
+  if (state.owner == LabOwner::root) return "/run/netns";
+  return user_namespace_directory(state_root, state.name);
+}
+
+Result<void> write_lab_state(const std::filesystem::path& state_root, const LabState& state) {
+  const auto directory = state_directory(state_root, state.name);
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  const auto fresh = directory / "state.json.new";
+  std::ofstream file(fresh, std::ios::trunc);
+  file << to_json(state).dump() << '\n';
+  file.close();
+  if (file) std::filesystem::rename(fresh, directory / kFile, error);
+  if (!file || error)
+    return fail(ErrorKind::permission, "cannot write the state of lab '{}' in {}", state.name,
+                directory.string());
+  return {};
+}
+
+Result<LabState> read_lab_state(const std::filesystem::path& state_root, std::string_view name) {
+  if (const auto ours = check_is_ours(state_root); !ours) return pass_on(ours);
+  const auto path = state_directory(state_root, name) / kFile;
+  const auto text = read_file(path);
+  if (!text) return no_such_lab(state_root, name);
+  const auto document = nlohmann::json::parse(*text, nullptr, false);
+  auto state = lab_state_from_json(document);
+  if (!state) return pass_on(state, fmt::format("the state of lab '{}' ({})", name, path.string()));
+  return state;
+}
+
+std::vector<std::string> lab_names(const std::filesystem::path& state_root) {
+  std::set<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(state_root, error))
+    if (std::filesystem::exists(entry.path() / kFile, error)) names.insert(entry.path().filename());
+  return {names.begin(), names.end()};
+}
+
+Result<LabClaim> claim_lab(std::string_view name, const std::filesystem::path& state_root) {
+  const auto directory = state_directory(state_root, name);
+  LabClaim file(open_lock(directory / kClaim));
+  std::error_code error;
+  if (!file && !std::filesystem::exists(directory, error)) return no_such_lab(state_root, name);
+  if (!file)
+    return fail(ErrorKind::permission, "cannot use {}: {}", (directory / kClaim).string(),
+                std::strerror(errno));
+  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0)
+    return fail(ErrorKind::conflict, "lab '{}' is being loaded by another weft{}: wait for its end", name,
+                process_in(file.get()));
+  const auto text = fmt::format("{}\n", getpid());
+  if (ftruncate(file.get(), 0) != 0 || pwrite(file.get(), text.data(), text.size(), 0) < 0)
+    return fail(ErrorKind::absent, "cannot write {}: {}", (directory / kClaim).string(),
+                std::strerror(errno));
+  return file;
+}
+
+Result<StateLock> StateLock::take(const std::filesystem::path& state_root) {
+  if (const auto ours = check_is_ours(state_root); !ours) return pass_on(ours);
+  std::error_code error;
+  std::filesystem::create_directories(state_root, error);
+  if (const auto ours = check_is_ours(state_root); !ours) return pass_on(ours);
+  const auto path = state_root / kLock;
+  const auto deadline = std::chrono::steady_clock::now() + kMaxWait;
+  while (true) {
+    FileDescriptor file = open_lock(path);
+    if (!file)
+      return fail(ErrorKind::permission, "cannot use {} for the state of labs: {}", state_root.string(),
+                  std::strerror(errno));
+    if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) {
+      if (is_at(file.get(), path)) return StateLock(path, std::move(file));
+      continue;  // who had it took the file away between our opening and locking it
+    }
+    if (std::chrono::steady_clock::now() > deadline)
+      return fail(ErrorKind::timeout, "another weft has been changing the labs in {} for {} s",
+                  state_root.string(), kMaxWait.count());
+    std::this_thread::sleep_for(kLockPoll);
+  }
+}
+
+StateLock::~StateLock() {
+  if (file_) unlink(path_.c_str());
+}
+
+}  // namespace weft
