@@ -46,7 +46,6 @@ endfunction()
 
 function(weft_gpu_test_needs test)
   add_dependencies(${test} weft_fake_cuda)
-  target_compile_definitions(${test} PRIVATE WEFT_FAKE_CUDA="$<TARGET_FILE:weft_fake_cuda>")
   if(WEFT_CUDA)
     add_dependencies(${test} weft_cuda)
   endif()

@@ -98,6 +98,15 @@ endfunction()
 # Tests that change the machine (namespaces, servers) live under tests/lab and tests/rdma and hold one lock a folder.
 function(weft_all_tests)
   include(GoogleTest)
+  # Not on the command line: there it would make every test's compilation another one in another folder.
+  file(CONFIGURE OUTPUT generated/tests/places.hpp CONTENT [[
+// Where this build stands.
+#pragma once
+#define WEFT_SOURCE_DIR "@CMAKE_SOURCE_DIR@"
+#define WEFT_BINARY_DIR "@CMAKE_BINARY_DIR@"
+#define WEFT_CXX "@CMAKE_CXX_COMPILER@"
+#define WEFT_FAKE_CUDA "@CMAKE_BINARY_DIR@/libweft_fake_cuda.so"
+]] @ONLY)
   weft_all_targets(targets)
   file(GLOB fakes CONFIGURE_DEPENDS tests/fakes/*.cpp tests/support/*.cpp)
   if(NOT IBVERBS_FOUND)
@@ -108,8 +117,7 @@ function(weft_all_tests)
     add_library(weft_test_support STATIC ${fakes})
     weft_use_precompiled(weft_test_support weft_precompiled_for_tests)
     target_link_libraries(weft_test_support PUBLIC ${targets} weft_cli GTest::gmock)
-    target_compile_definitions(weft_test_support PRIVATE WEFT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
-                               WEFT_BINARY_DIR="${CMAKE_BINARY_DIR}")
+    target_include_directories(weft_test_support PUBLIC ${CMAKE_BINARY_DIR}/generated)
     set(helpers weft_test_support)
   endif()
   file(GLOB_RECURSE tests CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} tests/*_test.cpp)
@@ -132,8 +140,6 @@ function(weft_all_tests)
     add_executable(${name} ${files_${folder}})
     weft_use_precompiled(${name} weft_precompiled_for_tests)
     target_link_libraries(${name} PRIVATE ${helpers} ${targets} weft_cli GTest::gmock GTest::gtest_main rapidcheck)
-    target_compile_definitions(${name} PRIVATE WEFT_SOURCE_DIR="${CMAKE_SOURCE_DIR}" WEFT_BINARY_DIR="${CMAKE_BINARY_DIR}"
-                               WEFT_CXX="${CMAKE_CXX_COMPILER}")
     add_dependencies(${name} weft)
     if(folder MATCHES "^tests/(probes/gpu|cli|probes/engine/verbs|probes/packet)$")
       weft_gpu_test_needs(${name})
@@ -202,7 +208,7 @@ function(weft_all_benchmarks)
     if(TARGET weft_test_support)
       target_link_libraries(${name} PRIVATE weft_test_support)
     endif()
-    target_compile_definitions(${name} PRIVATE WEFT_BINARY_DIR="${CMAKE_BINARY_DIR}")
+    target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/generated)
     add_dependencies(${name} weft)
   endforeach()
   # A few sweeps of each kind in every test run. A busy machine may spoil one: five of seven must be right.

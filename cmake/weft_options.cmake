@@ -33,10 +33,12 @@ if(WEFT_SANITIZE)
   add_link_options(-fsanitize=${WEFT_SANITIZE})
 endif()
 
-# ccache reads a precompiled header as one input; its macros and times need not be compared one by one.
+# ccache reads a precompiled header as one input; its macros and times need not be compared one by one. A checkout in
+# another folder finds what this one compiled.
 find_program(WEFT_CCACHE ccache)
 if(WEFT_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${WEFT_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${WEFT_CCACHE})
 endif()
 
 # One precompiled header for the program and one for its tests: three quarters of a small file's time went into these

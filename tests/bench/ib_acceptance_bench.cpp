@@ -15,6 +15,7 @@
 #include <set>
 
 #include "tests/bench/support/figures.hpp"
+#include "tests/places.hpp"
 #include "topology/os/child_process.hpp"
 
 namespace weft::bench {

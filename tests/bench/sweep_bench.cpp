@@ -14,6 +14,7 @@
 #include "cli/nats_server.hpp"
 #include "tests/bench/support/figures.hpp"
 #include "tests/bench/support/raw_figures.hpp"
+#include "tests/places.hpp"
 #include "topology/lab/netns/lab_control.hpp"
 #include "topology/model/clos.hpp"
 

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tests/bench/support/figures.hpp"
+#include "tests/places.hpp"
 #include "tests/support/rdma_rig.hpp"
 
 namespace weft::bench {

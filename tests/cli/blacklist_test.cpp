@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/places.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "probes/gpu/cuda_library.hpp"
+#include "tests/places.hpp"
 #include "topology/findings/near_gpu.hpp"
 
 namespace weft {

@@ -8,6 +8,7 @@
 
 #include "cli/topology_discover.hpp"
 #include "cli/topology_routes.hpp"
+#include "tests/places.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/scratch_file.hpp"
 

@@ -259,5 +259,19 @@ TEST(TrustedVerdicts, OfTwoHostsNoEvenLossIsTold) {
   EXPECT_NE(document["sets"].dump().find("host1->leaf1"), std::string::npos) << document;
 }
 
+/// Faults whose losses add up so that a whole leaf of which a cable is good would be the simpler answer.
+TEST(TrustedVerdicts, BadCablesOfTwoTiersAreNotTakenForTheirLeaf) {
+  for (const auto& faults : std::vector<std::vector<std::string>>{
+           {"--seed", "122373592137119", "--fault", "host2--leaf1:loss=0.353%", "--fault",
+            "host3--leaf2:loss=4.628%", "--fault", "leaf2--spine1:loss=2.63%", "--fault",
+            "leaf2--spine2:loss=0.383%"},
+           {"--seed", "242495843005825", "--fault", "host1--leaf1:loss=1.429%", "--fault",
+            "host2--leaf1:loss=4.675%", "--fault", "leaf2--spine1:loss=1.914%", "--fault",
+            "leaf2--spine2:loss=0.94%"}}) {
+    const auto document = swept(k2x2, {}, 1, faults);
+    for (const Json& group : document["groups"]) EXPECT_TRUE(group["nodes"].empty()) << group;
+  }
+}
+
 }  // namespace
 }  // namespace weft

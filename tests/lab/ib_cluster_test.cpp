@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/places.hpp"
 #include "tests/support/infiniband_lab.hpp"
 #include "tests/support/scratch_file.hpp"
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/lab_place.hpp"
+#include "tests/places.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/test_lab.hpp"
 #include "topology/model/clos.hpp"

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/places.hpp"
 #include "tests/support/rdma_rig.hpp"
 #include "tests/support/schema.hpp"
 

@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "tests/places.hpp"
 #include "tests/rdma/queue_pairs_rig.hpp"
 
 namespace weft {

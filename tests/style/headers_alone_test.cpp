@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "tests/places.hpp"
 #include "tests/style/rules.hpp"
 
 namespace weft::style {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/places.hpp"
 #include "tests/style/rules.hpp"
 
 namespace weft::style {

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "tests/places.hpp"
 #include "tests/style/source_tree.hpp"
 
 namespace weft::style {

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "cli/lab_place.hpp"
+#include "tests/places.hpp"
 #include "topology/lab/ibsim/ib_simulator.hpp"
 
 namespace weft {

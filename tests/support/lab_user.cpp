@@ -8,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include "tests/places.hpp"
 #include "topology/base/check.hpp"
 
 namespace weft {

@@ -18,6 +18,7 @@
 #include "cli/compose.hpp"
 #include "cli/lab_place.hpp"
 #include "probes/packet/bth.hpp"
+#include "tests/places.hpp"
 #include "topology/base/bytes.hpp"
 #include "topology/base/check.hpp"
 #include "topology/lab/netns/state.hpp"

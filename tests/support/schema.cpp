@@ -13,6 +13,8 @@
 #include <valijson/schema_parser.hpp>
 #include <valijson/validation_results.hpp>
 #include <valijson/validator.hpp>
+
+#include "tests/places.hpp"
 #pragma GCC diagnostic pop
 
 namespace weft {

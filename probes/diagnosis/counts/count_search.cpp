@@ -18,6 +18,7 @@ constexpr std::size_t kMaxSwapped = 64;
 constexpr std::size_t kSmallProblem = 6000;
 constexpr std::ptrdiff_t kTwoCables = 4;  // channels
 constexpr std::size_t kSmallSwitch = 64;  // channels
+constexpr double kFitsBetter = 7.0;       // nats: how much less probable cables may be that fit better
 constexpr double kAsGood = 3.0;           // nats: alternatives this close are not told apart
 constexpr double kEqualParts = 0.25;      // of a hazard: faults this alike may be one moved from elsewhere
 
@@ -51,13 +52,14 @@ class Search {
 
   /// A switch is named when it explains better than its cables one by one: than any two to one tier of its
   /// neighbours, whose faults look like one of its own to all that passes through, and than more of them if
-  /// these, for all that more faults are less likely, are the more probable.
+  /// these, for all that more faults are less likely, are the more probable, or fit better with a cable left
+  /// out: a switch that harms, harms all that crosses it.
   void prefer_cables() {
     for (const CountPriors::Around& around : state_.priors().switches) {
       if (!around.itself || !state_.is_faulty(*around.itself)) continue;
       const bool one_tier = around.sides.size() == 1;
       const double worth = state_.objective();
-      const double least = state_.likelihood() - kAsGood;
+      const double likelihood = state_.likelihood();
       double best = -1e300;
       Kept chosen;
       const Kept kept = keep();
@@ -74,8 +76,11 @@ class Search {
         if (one_tier) join_in_series(around.sides.front());
         const auto count = std::ranges::count_if(cables, [&](auto s) { return state_.is_faulty(s); });
         const bool all = one_tier && count == std::ssize(choices.front());
-        const bool better = count <= kTwoCables || (!all && state_.objective() > worth + kAsGood);
-        if (better && state_.likelihood() > least && state_.objective() > best)
+        const double gained = state_.objective() - worth;
+        const double fits = state_.likelihood() - likelihood;
+        const bool better =
+            count <= kTwoCables || (!all && (gained > kAsGood || (fits > kAsGood && gained > -kFitsBetter)));
+        if (better && fits > -kAsGood && state_.objective() > best)
           best = state_.objective(), chosen = keep();
         restore(kept);
       }
@@ -127,21 +132,24 @@ class Search {
     return std::ranges::any_of(suspects, [this](std::uint32_t s) { return state_.is_faulty(s); });
   }
 
-  /// The channels to and from each tier of a switch's neighbours; of one tier, also all but one cable's.
+  /// The channels to and from each tier of a switch's neighbours; of a small switch also all but one cable's.
   std::vector<std::vector<std::uint32_t>> cables_for(const CountPriors::Around& around) const {
     std::vector<std::vector<std::uint32_t>> all;
     for (const auto& side : around.sides) {
       all.push_back(side.in);
       all.back().insert(all.back().end(), side.out.begin(), side.out.end());
     }
-    if (around.sides.size() > 1 || all.front().size() > kSmallSwitch) return all;
-    for (const std::uint32_t good : around.sides.front().in) {
-      auto rest = all.front();
-      const auto& reverse = state_.priors().reverse[good];
-      std::erase_if(rest,
-                    [&](auto s) { return s == good || std::ranges::find(reverse, s) != reverse.end(); });
-      all.push_back(std::move(rest));
-    }
+    std::vector<std::uint32_t> whole;
+    for (const auto& cables : all) whole.insert(whole.end(), cables.begin(), cables.end());
+    if (whole.size() > kSmallSwitch) return all;
+    for (const auto& side : around.sides)
+      for (const std::uint32_t good : side.in) {
+        auto rest = whole;
+        const auto& reverse = state_.priors().reverse[good];
+        std::erase_if(rest,
+                      [&](auto s) { return s == good || std::ranges::find(reverse, s) != reverse.end(); });
+        all.push_back(std::move(rest));
+      }
     return all;
   }
 

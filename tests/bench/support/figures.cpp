@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "tests/places.hpp"
+
 namespace weft::bench {
 namespace {
 

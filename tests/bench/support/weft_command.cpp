@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/places.hpp"
+
 namespace weft::bench {
 namespace {
 

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "tests/places.hpp"
+
 namespace weft {
 namespace {
 

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "tests/fakes/fake_subnet.hpp"
+#include "tests/places.hpp"
 #include "topology/files/fabric_file.hpp"
 
 namespace weft {

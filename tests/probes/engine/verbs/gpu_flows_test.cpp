@@ -6,6 +6,7 @@
 #include "fake_hosts.hpp"
 #include "probes/gpu/cuda_buffer.hpp"
 #include "tests/fakes/flipping_buffer.hpp"
+#include "tests/places.hpp"
 
 namespace weft {
 namespace {
