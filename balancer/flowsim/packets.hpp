@@ -1,9 +1,9 @@
 // The packet mode of the completion-time model: the packets of every QP, one by one, over store-and-forward
 // switches whose queues are finite, each packet acknowledged by a small one that takes its own way back. It
 // shows what the fluid model leaves out: queues, losses and what is sent again, start-up, incast. Senders do
-// as the transfers of the lab do (`probes/datapath`, segments): a NIC has a window of packets on their way, in
-// equal parts for its QPs, and there is no congestion control. Pure and deterministic; for small fabrics: a
-// packet costs about a microsecond of computing for every hop.
+// as the transfers of the lab do (`probes/datapath`, segments): a NIC has a window of packets on their way,
+// in equal parts for its QPs, and there is no congestion control. Pure and deterministic; for small fabrics:
+// a packet costs about a microsecond of computing for every hop.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 
 #include "tests/places.hpp"
 #include "tests/support/rdma_rig.hpp"
-#include "tests/support/schema.hpp"
+#include "tests/support/sweep_document.hpp"
 
 namespace weft {
 
