@@ -1,4 +1,7 @@
 #include <fmt/format.h>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/agent.hpp"
 #include "cli/agent_session.hpp"
@@ -7,23 +10,62 @@
 #include "cli/compose.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/infiniband_lab.hpp"
+#include "cli/infiniband_reading.hpp"
 #include "cli/infiniband_source.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
 #include "cli/simulate_infiniband.hpp"
 #include "cli/stamp.hpp"
-#include "cli/trace_infiniband.hpp"
 #include "collectors/report/audit_json.hpp"
 #include "collectors/report/audit_table.hpp"
 #include "collectors/report/path_table.hpp"
+#include "probes/mad/mads.hpp"
+#include "probes/plan/path_learner.hpp"
+#include "probes/plan/trace_plan.hpp"
 #include "probes/session/trace_script.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/path_map_json.hpp"
 #include "topology/lab/ibsim/ib_lab.hpp"
+#include "topology/routing/forwarding_tables.hpp"
 
 namespace weft {
 namespace {
+
+/// The paths between two NICs of an InfiniBand fabric, from the switches' forwarding tables.
+struct InfinibandTrace {
+  PathLearner learner;
+  std::uint32_t labels = 0;                          // the target's LIDs
+  std::vector<std::pair<Lid, std::string>> without;  // those whose paths are not known, and why
+};
+
+/// The learner keeps its paths in `table` and speaks of `fabric`, which is that of the file: both must
+/// outlive it. Errors: not_found (one of the NICs is not in the subnet), absent (it has no LID), those of
+/// reading it.
+Result<InfinibandTrace> trace_infiniband(Mads& mads, const Fabric& fabric, const NicPair& pair,
+                                         PathTable& table) {
+  const auto reading = read_infiniband(mads, fabric);
+  if (!reading) return pass_on(reading);
+  const auto from = reading->match.found_nic[pair.src.value()];
+  const auto to = reading->match.found_nic[pair.dst.value()];
+  if (!from || !to)
+    return fail(ErrorKind::not_found, "{} is not in the subnet: is its cable in?",
+                fabric.name_of_nic(from ? pair.dst : pair.src));
+  const auto lids = reading->tables.tables.lids_of(*to);
+  if (!lids)
+    return fail(ErrorKind::absent, "{} has no LID: does a subnet manager run?", fabric.name_of_nic(pair.dst));
+  static const AddressBook kNoAddresses;
+  InfinibandTrace trace{.learner = PathLearner(fabric, kNoAddresses, table), .labels = lids->count()};
+  AdaptiveRoutes routes(reading->found.fabric, reading->tables.tables);
+  for (std::uint32_t i = 0; i < lids->count(); ++i) {
+    const Lid lid(static_cast<std::uint16_t>(lids->base.value() + i));
+    if (const auto paths = expected_paths(routes.walk(*from, lid), reading->match))
+      trace.learner.adopt(pair.src, pair.dst, PathLabel(lid.value()), *paths);
+    else
+      trace.without.emplace_back(lid, paths.error().message);
+  }
+  return trace;
+}
 
 constexpr const char* kExamples =
     "  weft trace host1 host5 --lab                   every path, and its labels\n"

@@ -1,16 +1,36 @@
 #include "balancer/assign/phase_solver.hpp"
 
+#include <vector>
+
 #include <algorithm>
 
+#include "balancer/assign/assign.hpp"
 #include "balancer/assign/known_paths.hpp"
 #include "balancer/assign/label_bound.hpp"
-#include "balancer/assign/labels.hpp"
 #include "balancer/assign/lp_bound.hpp"
 #include "balancer/assign/rooms.hpp"
 #include "balancer/assign/weigh.hpp"
+#include "topology/base/check.hpp"
 
 namespace weft {
 namespace {
+
+/// Gives every QP that crosses leaves a label known to take its route; QPs of one flow on one route get
+/// different labels as far as there are. `flows` are those the QPs index. Precondition: every route is one of
+/// known.routes() for its flow.
+void choose_labels(std::vector<SteeredQp>& qps, const std::vector<Flow>& flows, const KnownPaths& known) {
+  std::size_t first = 0;  // of the QPs of this flow
+  for (std::size_t i = 0; i < qps.size(); ++i) {
+    if (qps[i].flow != qps[first].flow) first = i;
+    const Flow& flow = flows[qps[i].flow];
+    if (qps[i].route.size() == 0) continue;  // within a leaf any label goes the same way
+    const auto labels = known.labels(flow.src, flow.dst, qps[i].route);
+    WEFT_CHECK(!labels.empty());
+    std::size_t same = 0;
+    for (std::size_t j = first; j < i; ++j) same += qps[j].route == qps[i].route;
+    qps[i].label = labels[same % labels.size()];
+  }
+}
 
 constexpr double kTiny = 1e-7;  // relative: the precision of the linear programme
 

@@ -1,5 +1,7 @@
 #include "probes/session/sweep.hpp"
 
+#include <map>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -8,11 +10,44 @@
 #include "probes/diagnosis/host/nic_counter_evidence.hpp"
 #include "probes/plan/miswirings.hpp"
 #include "probes/plan/trace_evidence.hpp"
-#include "probes/session/counter_stage.hpp"
 #include "probes/session/map_stage.hpp"
+#include "probes/session/stage.hpp"
 
 namespace weft {
 namespace {
+
+/// CounterStage: asks the NICs that take part what their devices have counted, once.
+class CounterStage : public Stage {
+ public:
+  /// `readings` outlives it and takes what comes; a NIC whose device tells nothing is left out.
+  CounterStage(SweepState& state, std::map<PortId, NicCounters>& readings)
+      : state_(&state), readings_(&readings) {}
+  std::string_view name() const override { return "reading counters"; }
+  std::vector<WorkItem> next_wave() override;
+  void take(const WorkItem& item, const TaskAnswer* answer) override;
+
+ private:
+  SweepState* state_;
+  std::map<PortId, NicCounters>* readings_;
+  bool asked_ = false;
+};
+
+constexpr auto kLimit = std::chrono::seconds(5);  // some drivers ask the firmware for each of a hundred files
+
+std::vector<WorkItem> CounterStage::next_wave() {
+  std::vector<WorkItem> work;
+  if (std::exchange(asked_, true)) return work;
+  for (const NodeId host : state_->fabric.hosts())
+    for (const PortId nic : state_->fabric.ports_of(host))
+      if (state_->takes_part(nic) && state_->addresses.address_of(nic))
+        work.push_back({nic, kLimit, CounterQuery{}});
+  return work;
+}
+
+void CounterStage::take(const WorkItem& item, const TaskAnswer* answer) {
+  const auto* read = answer ? std::get_if<std::vector<NicCounters>>(answer) : nullptr;
+  if (read && !read->empty()) readings_->insert_or_assign(item.nic, read->front());
+}
 
 constexpr std::size_t kMaxHypotheses = 16;
 constexpr std::uint32_t kAnswersThatTell = 32;

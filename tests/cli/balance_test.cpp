@@ -271,7 +271,9 @@ TEST(Balance, AnAllToAllIsToldTheOrderOfItsFlows) {
   const Arguments words{"--collective", "all-to-all", "--hosts", "16"};
   EXPECT_THAT(balance(words).out, HasSubstr("15 turns"));
   std::map<std::pair<int, std::string>, int> received;
-  for (const auto& qp : assigned(words)["assignments"]) ++received[{qp["turn"], qp["dst"]}];
+  const auto document = assigned(words);
+  for (const auto& qp : document["assignments"]) ++received[{qp["turn"], qp["dst"]}];
+  EXPECT_EQ(received.size(), 15u * 16u);
   for (const auto& [turn_and_host, flows] : received) EXPECT_EQ(flows, 1);
 }
 

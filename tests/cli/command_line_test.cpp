@@ -115,7 +115,8 @@ TEST(CommandLine, ASettingThatIsNoneIsAnsweredWithThoseThereAre) {
 TEST(CommandLine, SaysItsVersion) {
   const auto outcome = weft_called({"--version"});
   EXPECT_EQ(outcome.status, 0);
-  EXPECT_THAT(outcome.out, testing::MatchesRegex("weft [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+  EXPECT_THAT(outcome.out, testing::MatchesRegex("weft [0-9]+\\.[0-9]+\\.[0-9]+( \\([0-9a-f]+\\))?\n"
+                                                 "engines: raw, sim.*\nbuilt with: .*\n"));
 }
 
 TEST(CommandLine, HelpListsEveryCommandAndFitsATerminal) {

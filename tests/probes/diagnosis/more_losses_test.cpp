@@ -14,9 +14,9 @@ namespace {
 
 using Random = std::mt19937_64;
 
-constexpr std::array kShapes{ClosSpec{.leaves = 2, .spines = 2, .hosts_per_leaf = 2},
-                             ClosSpec{.leaves = 3, .spines = 2, .hosts_per_leaf = 1},
-                             ClosSpec{.leaves = 4, .spines = 4, .hosts_per_leaf = 2}};
+const std::array kShapes{ClosSpec{.leaves = 2, .spines = 2, .hosts_per_leaf = 2},
+                         ClosSpec{.leaves = 3, .spines = 2, .hosts_per_leaf = 1},
+                         ClosSpec{.leaves = 4, .spines = 4, .hosts_per_leaf = 2}};
 constexpr int kFabrics = 24;
 constexpr int kChanges = 4;  // of each fabric's run
 

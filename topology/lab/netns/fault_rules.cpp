@@ -24,7 +24,7 @@ std::string corruption(const std::string& match, Fraction share) {
   constexpr const char* kRule = "  {} udp dport 4791 meta length {} {} {}@th,{},16 set 0xdead\n";
   constexpr int kLong = 128;  // bytes: the smallest probe, which has 4 of padding over IPv6
   constexpr int kPadding =
-      (28 + 52) * 8;  // bits behind the start of UDP; 52: kProbeHeaderSize of probes/wire
+      (28 + 52) * 8;  // bits behind the start of UDP; 52: kProbeHeaderSize of probes/packet
   return fmt::format(kRule, match, ">=", kLong, drawn(share), kPadding) +
          fmt::format(kRule, match, "<", kLong, drawn(share), 28 * 8);
 }
