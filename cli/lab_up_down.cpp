@@ -78,7 +78,7 @@ int down(const po::variables_map& values) {
     const auto claim = claim_lab(name, ib_lab_root());
     if (!claim && claim.error().kind == ErrorKind::conflict && !force)
       return report({ErrorKind::conflict, claim.error().message + ", or take the lab from it with --force"});
-    ib_lab_down(name, ib_lab_root());
+    if (const auto ended = ib_lab_down(name, ib_lab_root()); !ended) return report(ended.error());
     fmt::print("lab {} is down\n", name);
     return kExitHealthy;
   }

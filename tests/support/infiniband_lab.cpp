@@ -42,7 +42,7 @@ InfinibandLab::InfinibandLab(const Shape& shape)
 }
 
 InfinibandLab::~InfinibandLab() {
-  ib_lab_down(name_, ib_lab_root());
+  (void)ib_lab_down(name_, ib_lab_root());
   std::error_code ignored;
   for (const auto& file : {path_, out_, out_ + ".err", launch_}) std::filesystem::remove(file, ignored);
 }

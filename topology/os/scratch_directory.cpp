@@ -1,6 +1,7 @@
 #include "topology/os/scratch_directory.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -55,6 +56,17 @@ Result<void> ScratchDirectory::leave_to_remover() {
 ScratchDirectory::~ScratchDirectory() {
   std::error_code ignored;  // nothing can be done about it here
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+}
+
+Result<void> check_is_ours(const std::filesystem::path& path) {
+  if (geteuid() == 0) return {};
+  for (const auto& each : {path.parent_path(), path}) {
+    struct stat info {};
+    if (lstat(each.c_str(), &info) != 0 || info.st_uid == geteuid() || info.st_uid == 0) continue;
+    return fail(ErrorKind::permission,
+                "{} belongs to another user: set XDG_RUNTIME_DIR to a directory of your own", each.string());
+  }
+  return {};
 }
 
 }  // namespace weft

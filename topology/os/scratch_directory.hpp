@@ -35,4 +35,10 @@ class ScratchDirectory {
   std::optional<ChildProcess> remover_;
 };
 
+/// For a place that other programs of ours find by its name: in /tmp another user may have made `path`, or
+/// what it stands in, first, with files of his own. Of a link its maker counts: he chooses where it leads.
+/// Root's places and the inside of a user namespace, where only its user gets, need no check. Error:
+/// permission.
+Result<void> check_is_ours(const std::filesystem::path& path);
+
 }  // namespace weft

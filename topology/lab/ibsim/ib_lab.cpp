@@ -10,6 +10,7 @@
 #include "topology/model/fabric_builder.hpp"
 #include "topology/model/ib_design.hpp"
 #include "topology/os/processes.hpp"
+#include "topology/os/scratch_directory.hpp"
 #include "topology/routing/spread_nics.hpp"
 
 namespace weft {
@@ -182,7 +183,7 @@ Result<IbLab> ib_lab_up(const std::string& name, const Fabric& fabric, const Lab
   const auto directory = place(name, root);
   if (const auto there = ib_lab_open(name, root))
     return fail(ErrorKind::conflict, "lab {} is up already: weft lab down --name {} ends it", name, name);
-  ib_lab_down(name, root);
+  if (const auto ended = ib_lab_down(name, root); !ended) return pass_on(ended);
   // Of their own, so that another process, which reads them from the lab's file, means the same ones.
   const Fabric design = with_guids(fabric);
   const auto built = with_slow_links(design, settings);
@@ -203,7 +204,7 @@ Result<IbLab> ib_lab_up(const std::string& name, const Fabric& fabric, const Lab
                                        .outlives_us = true},
                                       stop);
   if (!simulator) {
-    ib_lab_down(name, root);
+    (void)ib_lab_down(name, root);
     return pass_on(simulator);
   }
   auto kept = keep_processes(directory, {simulator->simulator().pid(), simulator->subnet_manager().pid()});
@@ -214,6 +215,7 @@ Result<IbLab> ib_lab_up(const std::string& name, const Fabric& fabric, const Lab
 }
 
 Result<IbLab> ib_lab_open(const std::string& name, const fs::path& root) {
+  if (const auto ours = check_is_ours(root); !ours) return pass_on(ours);
   const auto directory = place(name, root);
   if (!fs::exists(directory)) return fail(ErrorKind::not_found, "there is no InfiniBand lab '{}'", name);
   const auto file = read_fabric_file(directory / "fabric.yaml");
@@ -229,13 +231,13 @@ std::optional<pid_t> ib_lab_manager(const fs::path& directory) {
   return processes.size() == 2 && is_running(processes[1]) ? std::optional(processes[1].pid) : std::nullopt;
 }
 
-bool ib_lab_down(const std::string& name, const fs::path& root) {
+Result<void> ib_lab_down(const std::string& name, const fs::path& root) {
+  if (const auto ours = check_is_ours(root); !ours) return pass_on(ours);
   const auto directory = place(name, root);
-  if (!fs::exists(directory)) return false;
   for (const ProcessMark& mark : kept_processes(directory)) end_process(mark);
   std::error_code ignored;
   fs::remove_all(directory, ignored);
-  return true;
+  return {};
 }
 
 }  // namespace weft

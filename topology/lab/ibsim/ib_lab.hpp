@@ -44,8 +44,9 @@ Result<IbLab> ib_lab_open(const std::string& name, const std::filesystem::path& 
 std::optional<pid_t> ib_lab_manager(const std::filesystem::path& directory);
 /// The routing engine that OpenSM's log names last; it may be another than the one asked for.
 std::optional<std::string> ib_lab_engine(const IbLab& lab);
-/// True: there was something to remove.
-bool ib_lab_down(const std::string& name, const std::filesystem::path& root);
+/// Ends its processes and removes what it left; nothing there is no error. Error: permission (the root is
+/// another user's, and so may be the list of processes).
+Result<void> ib_lab_down(const std::string& name, const std::filesystem::path& root);
 
 /// A counter to set: at the port a channel leaves (transmit counters) or enters (all others).
 struct CounterFault {

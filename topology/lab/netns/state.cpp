@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "topology/lab/netns/lab_control.hpp"
+#include "topology/os/scratch_directory.hpp"
 
 namespace weft {
 namespace {
@@ -58,20 +59,6 @@ tl::unexpected<Error> no_such_lab(const std::filesystem::path& root, std::string
   return fail(ErrorKind::not_found,
               "there is no lab '{}' ({}); make one with: weft lab up FABRIC.yaml --name {}", name, there,
               name);
-}
-
-/// In /tmp another user may have made the directories first, with a state of his own in them. Root's place
-/// and the inside of a user namespace, where only its user gets, need no check.
-Result<void> check_is_ours(const std::filesystem::path& state_root) {
-  if (geteuid() == 0) return {};
-  for (const auto& path : {state_root.parent_path(), state_root}) {
-    struct stat info {};
-    // Of a link its maker counts: he chooses where it leads.
-    if (lstat(path.c_str(), &info) != 0 || info.st_uid == geteuid() || info.st_uid == 0) continue;
-    return fail(ErrorKind::permission,
-                "{} belongs to another user: set XDG_RUNTIME_DIR to a directory of your own", path.string());
-  }
-  return {};
 }
 
 }  // namespace
