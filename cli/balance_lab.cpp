@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "cli/agent_session.hpp"
 #include "cli/balance_answer.hpp"
-#include "cli/compose.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/sweep_answer.hpp"
 #include "cli/trial_answer.hpp"
 #include "probes/packet/probe_frame.hpp"
+#include "probes/run/agent_run.hpp"
+#include "probes/run/engines.hpp"
 #include "topology/lab/netns/lab_control.hpp"
 #include "topology/lab/netns/lab_counters.hpp"
 
@@ -186,7 +186,7 @@ int balance_lab(const po::variables_map& given) {
     values.at("bytes").value() = std::string(to_string(kRunBytes));
   const auto claim = claim_lab(values["lab"].as<std::string>(), lab_state_root());
   if (!claim) return report(claim.error());
-  const auto lab = open_lab_for_run(values["lab"].as<std::string>());
+  const auto lab = open_lab_for_run(values["lab"].as<std::string>(), lab_state_root());
   if (!lab) return report(lab.error());
   const Fabric fabric = lab->fabric_as_built();
   const auto words = read_run_words(fabric, values);

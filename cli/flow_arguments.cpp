@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "cli/agent_options.hpp"
+#include "cli/agent_arguments.hpp"
 #include "probes/packet/transfer_buffer.hpp"
 
 namespace weft {
@@ -91,16 +91,16 @@ void add_flow_options(po::options_description& options) {
       "waking up, at the price of a core on each host");
 }
 
-Result<void> read_flow_options(const po::variables_map& values, std::string_view engine,
-                               SweepOptions& options) {
+Result<void> read_flow_options(const po::variables_map& values, EngineKind engine, SweepOptions& options) {
   for (const char* name : kOfQueuePairs)
-    if (values.count(name) && engine != "verbs")
+    if (values.count(name) && engine != EngineKind::verbs)
       return fail(ErrorKind::usage, "--{} is of queue pairs: {}", name,
-                  engine == kMadEngine ? "an InfiniBand lab moves management datagrams alone"
-                                       : "it needs --engine verbs");
+                  engine == EngineKind::ibsim ? "an InfiniBand lab moves management datagrams alone"
+                                              : "it needs --engine verbs");
   if (const auto read = read_flow_options(values, options); !read) return read;
   if (const auto message = options.flow_options.message;
-      message && text_option(values, "memory") == kGpuMemory && message->count() % kMemoryUnit.count() != 0)
+      message && text_option(values, "memory") == to_string(MemoryOf::gpu) &&
+      message->count() % kMemoryUnit.count() != 0)
     return fail(ErrorKind::usage, "--message {}: GPUs fill and check memory in units of {} bytes",
                 values["message"].as<std::string>(), kMemoryUnit.count());
   options.busy_poll = values.count("busy-poll") != 0;

@@ -2,18 +2,15 @@
 #pragma once
 
 #include "cli/options.hpp"
+#include "probes/run/agent_options.hpp"
 #include "probes/session/sweep_options.hpp"
 
 namespace weft {
-
-/// Not one to ask for: how an InfiniBand lab is probed.
-inline constexpr const char* kMadEngine = "mads";
 
 void add_flow_options(po::options_description& options);
 
 /// Into `options`. Errors: usage (out of range; given although `engine` is not verbs, the only one with queue
 /// pairs).
-Result<void> read_flow_options(const po::variables_map& values, std::string_view engine,
-                               SweepOptions& options);
+Result<void> read_flow_options(const po::variables_map& values, EngineKind engine, SweepOptions& options);
 
 }  // namespace weft

@@ -5,7 +5,6 @@
 
 #include "balancer/demand/collectives.hpp"
 #include "cli/commands.hpp"
-#include "cli/compose.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/options.hpp"
@@ -14,6 +13,7 @@
 #include "cli/sweep_answer.hpp"
 #include "cli/sweep_arguments.hpp"
 #include "probes/plan/scope.hpp"
+#include "probes/run/engines.hpp"
 #include "probes/session/coordinator_loop.hpp"
 #include "topology/files/fabric_file.hpp"
 

@@ -1,8 +1,7 @@
 #include "cli/agent.hpp"
-#include "cli/agent_session.hpp"
-#include "cli/cluster.hpp"
+#include "cli/agent_arguments.hpp"
+#include "cli/cluster_arguments.hpp"
 #include "cli/commands.hpp"
-#include "cli/compose.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/flow_arguments.hpp"
 #include "cli/infiniband_source.hpp"
@@ -13,6 +12,8 @@
 #include "cli/sweep_arguments.hpp"
 #include "cli/sweep_infiniband.hpp"
 #include "probes/plan/scope.hpp"
+#include "probes/run/agent_run.hpp"
+#include "probes/run/engines.hpp"
 #include "topology/lab/ibsim/ib_lab.hpp"
 #include "topology/lab/netns/lab_control.hpp"
 
@@ -41,44 +42,48 @@ std::vector<NodeId> guests_of(const Lab& lab) {
 }
 
 /// `auto`: queue pairs where the hosts have RDMA devices, which only guests do.
-Result<std::string> choose_engine(const std::string& asked, const Lab& lab) {
+Result<EngineKind> choose_engine(std::optional<EngineKind> asked, const Lab& lab) {
   const bool has_guests = !guests_of(lab).empty();
-  if (asked == "raw" && has_guests)
+  if (asked == EngineKind::raw && has_guests)
     return fail(ErrorKind::not_supported,
                 "--engine raw: the RDMA devices of this lab's guests take the probes; use --engine verbs");
-  if (asked == "umad") return fail(ErrorKind::usage, "--engine umad: lab '{}' is a RoCE fabric", lab.name());
-  if (asked == "verbs" && !has_guests)
+  if (asked == EngineKind::umad)
+    return fail(ErrorKind::usage, "--engine umad: lab '{}' is a RoCE fabric", lab.name());
+  if (asked == EngineKind::verbs && !has_guests)
     return fail(ErrorKind::absent,
                 "--engine verbs: no host of lab '{}' has an RDMA device; say `lab: {{guests: all}}` in its "
                 "fabric file",
                 lab.name());
-  return has_guests ? "verbs" : "raw";
+  return has_guests ? EngineKind::verbs : EngineKind::raw;
 }
 
 int sweep_lab(const po::variables_map& values, SweepOptions options) {
   const auto claim = claim_lab(values["lab"].as<std::string>(), lab_state_root());
   if (!claim) return report(claim.error());
-  const auto lab = open_lab_for_run(values["lab"].as<std::string>());
+  const auto lab = open_lab_for_run(values["lab"].as<std::string>(), lab_state_root());
   if (!lab) return report(lab.error());
-  const auto engine = choose_engine(values["engine"].as<std::string>(), *lab);
+  const auto asked = read_engine(values);
+  if (!asked) return report(asked.error());
+  const auto engine = choose_engine(*asked, *lab);
   if (!engine) return report(engine.error());
+  const bool queue_pairs = *engine == EngineKind::verbs;
   if (const auto read = read_flow_options(values, *engine, options); !read) return report(read.error());
-  if (*engine == "verbs" && !values.count("probe-rate")) options.probes_per_second = kGuestProbesPerSecond;
-  const Tolerance usual = *engine == "verbs" ? Tolerance{.delay = kGuestDelay} : Tolerance();
+  if (queue_pairs && !values.count("probe-rate")) options.probes_per_second = kGuestProbesPerSecond;
+  const Tolerance usual = queue_pairs ? Tolerance{.delay = kGuestDelay} : Tolerance();
   const auto tolerance = read_tolerance(values, lab->settings().tolerate, usual);
   if (!tolerance) return report(tolerance.error());
   options.tolerate = *tolerance;
   auto site = lab_site(*lab, guests_of(*lab));
   if (!site) return report(site.error());
   site->agent_options.engine = *engine;
-  options.nic_counters = *engine == "verbs";
+  options.nic_counters = queue_pairs;
   if (const auto read = read_agent_options(values, site->agent_options); !read) return report(read.error());
   const Interrupt interrupt;
   const Fabric fabric = lab->fabric_as_built();
   const auto secrets = new_run_secrets();
   Sweep sweep(fabric, lab->addresses().book, options, secrets.run);
   sweep.expect_of_hosts({.mtu = lab->settings().mtu});
-  if (*engine == "verbs")
+  if (queue_pairs)
     for (const NodeId host : fabric.hosts())
       if (!lab->is_guest(host))
         for (const LabNic& nic : lab->nics_of(host)) sweep.leave_out(nic.port);
@@ -92,10 +97,12 @@ int sweep_lab(const po::variables_map& values, SweepOptions options) {
 }
 
 int sweep_cluster(const po::variables_map& values, SweepOptions options, const FabricFile& file) {
-  if (const auto engine = values["engine"].as<std::string>(); engine == "umad")
+  const auto asked = read_engine(values);
+  if (!asked) return report(asked.error());
+  const EngineKind engine = asked->value_or(EngineKind::raw);
+  if (engine == EngineKind::umad)
     return report({ErrorKind::usage, "--engine umad: a RoCE fabric is probed by raw packets or by verbs"});
-  if (const auto read = read_flow_options(values, values["engine"].as<std::string>(), options); !read)
-    return report(read.error());
+  if (const auto read = read_flow_options(values, engine, options); !read) return report(read.error());
   options.nic_counters = true;
   const auto tolerance = read_tolerance(values, file.lab.tolerate);
   if (!tolerance) return report(tolerance.error());
@@ -104,9 +111,11 @@ int sweep_cluster(const po::variables_map& values, SweepOptions options, const F
   if (!hosts) return report(hosts.error());
   if (hosts->size() < 2)
     return report({ErrorKind::usage, "a sweep needs two hosts at least: probes go from one to another"});
-  auto cluster = cluster_of(values, file, *hosts);
+  const auto launch = read_launch_options(values);
+  if (!launch) return report(launch.error());
+  auto cluster = cluster_of(*launch, file, *hosts);
   if (!cluster) return report(cluster.error());
-  if (values["engine"].as<std::string>() == "verbs") cluster->site.agent_options.engine = "verbs";
+  cluster->site.agent_options.engine = engine;
   if (const auto read = read_agent_options(values, cluster->site.agent_options); !read)
     return report(read.error());
   const Interrupt interrupt;
@@ -127,9 +136,7 @@ int sweep_cluster(const po::variables_map& values, SweepOptions options, const F
 
 /// A lab or a fabric, not both; a list of hosts says nothing of the cables between them.
 Result<void> check_place(const po::variables_map& values) {
-  if (const auto engine = values["engine"].as<std::string>();
-      engine != "auto" && engine != "raw" && engine != "verbs" && engine != "umad")
-    return fail(ErrorKind::usage, "--engine {}: expected auto, raw, verbs or umad", engine);
+  if (const auto engine = read_engine(values); !engine) return pass_on(engine);
   const bool lab = values.count("lab") != 0;
   const bool fabric = values.count("fabric") != 0;
   if (lab && (fabric || values.count("hosts")))
@@ -186,7 +193,8 @@ int sweep_command(const Arguments& arguments) {
       return report({ErrorKind::usage,
                      fmt::format("--engine {}: an InfiniBand lab moves management datagrams alone", engine)});
     SweepOptions of_load = *options;
-    if (const auto read = read_flow_options(*values, kMadEngine, of_load); !read) return report(read.error());
+    if (const auto read = read_flow_options(*values, EngineKind::ibsim, of_load); !read)
+      return report(read.error());
     Arguments words{"sweep"};
     words.insert(words.end(), arguments.begin(), arguments.end());
     return sweep_infiniband_lab(*values, *options, name, words);

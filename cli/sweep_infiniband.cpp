@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "cli/agent_session.hpp"
-#include "cli/cluster.hpp"
-#include "cli/compose.hpp"
+#include "cli/agent_arguments.hpp"
+#include "cli/cluster_arguments.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/flow_arguments.hpp"
 #include "cli/infiniband_lab.hpp"
@@ -15,6 +14,8 @@
 #include "cli/sweep_answer.hpp"
 #include "cli/sweep_arguments.hpp"
 #include "collectors/counters/counter_evidence.hpp"
+#include "probes/run/agent_run.hpp"
+#include "probes/run/engines.hpp"
 #include "topology/lab/netns/lab_control.hpp"
 
 namespace weft {
@@ -35,7 +36,7 @@ void note_counters(Sweep& sweep, const InfinibandReading& reading, const Counter
 Result<AgentSite> site_of(const IbLab& lab, const std::vector<PortId>& nics, const AddressBook& gids) {
   auto program = own_program();
   if (!program) return pass_on(program);
-  AgentSite site{.program = std::move(*program), .agent_options = {.engine = "ibsim"}};
+  AgentSite site{.program = std::move(*program), .agent_options = {.engine = EngineKind::ibsim}};
   for (const PortId nic : nics)
     if (const auto gid = gids.address_of(nic))
       site.hosts.push_back(
@@ -128,17 +129,20 @@ Result<int> sweep_lab(const po::variables_map& values, SweepOptions options, con
 }
 
 /// By management datagrams where nothing else is said: they need no more than the subnet itself.
-Result<std::string> choose_engine(const std::string& asked) {
-  if (asked == "auto") return "umad";
-  if (asked == "umad" || asked == "verbs") return asked;
-  return fail(ErrorKind::usage, "--engine {}: an InfiniBand fabric is probed by umad or verbs", asked);
+Result<EngineKind> choose_engine(std::optional<EngineKind> asked) {
+  const EngineKind engine = asked.value_or(EngineKind::umad);
+  if (engine == EngineKind::umad || engine == EngineKind::verbs) return engine;
+  return fail(ErrorKind::usage, "--engine {}: an InfiniBand fabric is probed by umad or verbs",
+              to_string(engine));
 }
 
 Result<int> sweep_fabric(const po::variables_map& values, SweepOptions options, FabricFile file) {
-  const auto engine = choose_engine(values["engine"].as<std::string>());
+  const auto asked = read_engine(values);
+  if (!asked) return pass_on(asked);
+  const auto engine = choose_engine(*asked);
   if (!engine) return pass_on(engine);
   if (const auto read = read_flow_options(values, *engine, options); !read) return pass_on(read);
-  options.mads_alone = *engine == "umad";
+  options.mads_alone = *engine == EngineKind::umad;
   const auto tolerance = read_tolerance(values, file.lab.tolerate);
   if (!tolerance) return pass_on(tolerance);
   options.tolerate = *tolerance;
@@ -156,7 +160,9 @@ Result<int> sweep_fabric(const po::variables_map& values, SweepOptions options, 
         ErrorKind::usage,
         "a sweep needs two hosts at least that are in the file and in the subnet: weft topology check "
         "tells what differs");
-  auto cluster = cluster_of(values, file, *hosts);
+  const auto launch = read_launch_options(values);
+  if (!launch) return pass_on(launch);
+  auto cluster = cluster_of(*launch, file, *hosts);
   if (!cluster) return pass_on(cluster);
   cluster->site.agent_options.engine = *engine;
   if (const auto read = read_agent_options(values, cluster->site.agent_options); !read) return pass_on(read);

@@ -4,10 +4,9 @@
 #include <vector>
 
 #include "cli/agent.hpp"
-#include "cli/agent_session.hpp"
-#include "cli/cluster.hpp"
+#include "cli/agent_arguments.hpp"
+#include "cli/cluster_arguments.hpp"
 #include "cli/commands.hpp"
-#include "cli/compose.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/infiniband_lab.hpp"
 #include "cli/infiniband_reading.hpp"
@@ -23,6 +22,8 @@
 #include "probes/mad/mads.hpp"
 #include "probes/plan/path_learner.hpp"
 #include "probes/plan/trace_plan.hpp"
+#include "probes/run/agent_run.hpp"
+#include "probes/run/engines.hpp"
 #include "probes/session/trace_script.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/path_map_json.hpp"
@@ -87,7 +88,7 @@ struct TraceWords {
   std::uint32_t labels;
   bool json;
   AuditOrder audit;
-  std::string exchange;  // by which they find their peers
+  ExchangeBy exchange = ExchangeBy::coordinator;  // by which they find their peers
 };
 
 Result<AuditOrder> read_audit(const po::variables_map& values) {
@@ -142,7 +143,7 @@ std::vector<NodeId> hosts_of(const Fabric& fabric, const NicPair& pair) {
 
 void serve_audit(AgentSite& site, const TraceWords& words) {
   if (words.audit.queue_pairs == 0) return;
-  site.agent_options.engine = "verbs";
+  site.agent_options.engine = EngineKind::verbs;
   site.agent_options.exchange = words.exchange;
 }
 
@@ -175,7 +176,7 @@ int print(const Fabric& fabric, const TraceScript& script, const NicPair& pair, 
 }
 
 int trace_lab(const po::variables_map& values, const TraceWords& words) {
-  const auto lab = open_lab_for_run(values["lab"].as<std::string>());
+  const auto lab = open_lab_for_run(values["lab"].as<std::string>(), lab_state_root());
   if (!lab) return report(lab.error());
   const auto pair = find_pair(lab->fabric(), words);
   if (!pair) return report(pair.error());
@@ -228,7 +229,9 @@ int trace_cluster(const po::variables_map& values, const TraceWords& words, cons
       return report({ErrorKind::usage, fmt::format("{} has no address in the fabric file: add it under "
                                                    "addresses, ports",
                                                    file.fabric.name_of_nic(nic))});
-  auto cluster = cluster_of(values, file, hosts_of(file.fabric, *pair));
+  const auto launch = read_launch_options(values);
+  if (!launch) return report(launch.error());
+  auto cluster = cluster_of(*launch, file, hosts_of(file.fabric, *pair));
   if (!cluster) return report(cluster.error());
   serve_audit(cluster->site, words);
   const Interrupt interrupt;

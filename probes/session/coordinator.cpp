@@ -94,9 +94,11 @@ void Coordinator::move_deadlines(TimePoint::duration gap) {
 }
 
 void Coordinator::on(Agent& agent, const std::string& name, const Hello& hello, Actions& actions) {
-  if (!version_.empty() && hello.version != version_)
+  if (hello.protocol != kProtocol)
     return lose(name, Whose::tool,
-                fmt::format("its weft is version {}, this one is {}", hello.version, version_), actions);
+                fmt::format("its weft is version {} and speaks protocol {}, this one speaks {}",
+                            hello.version, hello.protocol, kProtocol),
+                actions);
   // A second hello is an agent that began anew: what it was doing is lost.
   if (agent.state == AgentState::ready)
     return lose(name, Whose::tool, "its agent was started again during the run", actions);

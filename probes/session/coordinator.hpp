@@ -55,9 +55,6 @@ class Coordinator {
   Coordinator(const Fabric& fabric, Script& script, RunSecrets secrets, std::vector<ExpectedHost> hosts,
               CoordinatorTiming timing = {});
 
-  /// Agents of another version are given up: their messages may mean something else. Call before start.
-  void expect_version(std::string version) { version_ = std::move(version); }
-
   /// The addresses of the run's NICs: agents refuse tasks that send to another. Call before start.
   void name_targets(std::vector<IpAddress> targets) { targets_ = std::move(targets); }
 
@@ -132,7 +129,6 @@ class Coordinator {
   RunSecrets secrets_;
   CoordinatorTiming timing_;
   Script& script_;
-  std::string version_;  // empty: any
   std::vector<IpAddress> targets_;
   std::map<std::string, Agent> agents_;
   std::map<PortId, std::string> host_of_nic_;

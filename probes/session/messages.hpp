@@ -17,6 +17,11 @@
 
 namespace weft {
 
+/// The version of these messages, which programs of several versions may share. It grows when a message comes
+/// to mean something else or what it needs is missing in older ones; a new member that may be absent leaves
+/// it.
+inline constexpr std::uint32_t kProtocol = 2;
+
 // From the coordinator.
 
 /// A NIC of the agent's host by the name of its interface, and the id by which this run speaks of it.
@@ -66,6 +71,7 @@ struct Hello {
   std::string engine;   // raw, ...
   std::vector<NicReport> nics;
   std::optional<HostInventory> inventory = std::nullopt;
+  std::uint32_t protocol = kProtocol;
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 struct NicTrouble {

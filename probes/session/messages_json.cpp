@@ -49,11 +49,8 @@ Json message_json(const Alive&) { return {{"type", "alive"}}; }
 Json message_json(const Bye& m) { return {{"type", "bye"}, {"why", m.why}}; }
 Json message_json(const Hello& m) {
   const auto nic = [](const NicReport& n) { return Json::array({n.interface, to_string(n.address)}); };
-  Json value{{"type", "hello"},
-             {"host", m.host},
-             {"version", m.version},
-             {"engine", m.engine},
-             {"nics", rows(m.nics, nic)}};
+  Json value{{"type", "hello"},      {"protocol", m.protocol}, {"host", m.host},
+             {"version", m.version}, {"engine", m.engine},     {"nics", rows(m.nics, nic)}};
   if (m.inventory) value["inventory"] = host_inventory_value(*m.inventory);
   return value;
 }
@@ -98,7 +95,11 @@ StartRun start_from(const Json& v) {
           list<IpAddress>(field(v, "targets"), address)};
 }
 
+/// Of another protocol only who says it: the rest may have another form.
 Hello hello_from(const Json& v) {
+  const auto protocol = v.contains("protocol") ? whole<std::uint32_t>(v["protocol"]) : 1;
+  if (protocol != kProtocol)
+    return {.host = text(field(v, "host")), .version = text(field(v, "version")), .protocol = protocol};
   const auto nic = [](const Json& row) { return NicReport{text(element(row, 0)), address(element(row, 1))}; };
   Hello hello{text(field(v, "host")), text(field(v, "version")), text(field(v, "engine")),
               list<NicReport>(field(v, "nics"), nic)};

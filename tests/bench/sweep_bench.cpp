@@ -11,7 +11,7 @@
 #include <set>
 #include <thread>
 
-#include "cli/nats_server.hpp"
+#include "probes/run/nats_server.hpp"
 #include "tests/bench/support/figures.hpp"
 #include "tests/bench/support/raw_figures.hpp"
 #include "tests/places.hpp"

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/listen_address.hpp"
+#include "probes/run/listen_address.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/scratch_file.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <boost/program_options.hpp>
 
-#include "cli/agent_options.hpp"
+#include "cli/agent_arguments.hpp"
 
 namespace weft {
 namespace {
@@ -20,32 +20,35 @@ po::variables_map parsed(const std::vector<std::string>& words) {
   return values;
 }
 
-std::string refusal(const std::vector<std::string>& words, const char* engine) {
+std::string refusal(const std::vector<std::string>& words, EngineKind engine) {
   SweepOptions options;
   const auto read = read_flow_options(parsed(words), engine, options);
   return read ? "" : read.error().message;
 }
 
 TEST(FlowArguments, OfQueuePairsAreRefusedWhereThereAreNoneWithWhatWouldHelp) {
-  EXPECT_THAT(refusal({"--qps", "2"}, "raw"), HasSubstr("--qps is of queue pairs: it needs --engine verbs"));
-  EXPECT_THAT(refusal({"--qps", "2"}, kMadEngine), HasSubstr("moves management datagrams alone"));
-  EXPECT_THAT(refusal({"--probe-transport", "ud"}, "raw"), HasSubstr("it needs --engine verbs"));
-  EXPECT_EQ(refusal({"--qps", "2"}, "verbs"), "");
+  EXPECT_THAT(refusal({"--qps", "2"}, EngineKind::raw),
+              HasSubstr("--qps is of queue pairs: it needs --engine verbs"));
+  EXPECT_THAT(refusal({"--qps", "2"}, EngineKind::ibsim), HasSubstr("moves management datagrams alone"));
+  EXPECT_THAT(refusal({"--probe-transport", "ud"}, EngineKind::raw), HasSubstr("it needs --engine verbs"));
+  EXPECT_EQ(refusal({"--qps", "2"}, EngineKind::verbs), "");
 }
 
 TEST(FlowArguments, OutOfRangeAreNamed) {
-  EXPECT_THAT(refusal({"--qps", "65"}, "verbs"), HasSubstr("--qps 65: expected 1 to 64"));
-  EXPECT_THAT(refusal({"--volume", "0"}, "verbs"), HasSubstr("--volume 0: expected 1B to 1048576GiB"));
-  EXPECT_THAT(refusal({"--operation", "push"}, "verbs"), HasSubstr("--operation push"));
-  EXPECT_THAT(refusal({"--load-time", "1h"}, "verbs"), HasSubstr("--load-time"));
-  EXPECT_THAT(refusal({"--memory", "gpu", "--message", "100B"}, "verbs"), HasSubstr("units of 16 bytes"));
+  EXPECT_THAT(refusal({"--qps", "65"}, EngineKind::verbs), HasSubstr("--qps 65: expected 1 to 64"));
+  EXPECT_THAT(refusal({"--volume", "0"}, EngineKind::verbs),
+              HasSubstr("--volume 0: expected 1B to 1048576GiB"));
+  EXPECT_THAT(refusal({"--operation", "push"}, EngineKind::verbs), HasSubstr("--operation push"));
+  EXPECT_THAT(refusal({"--load-time", "1h"}, EngineKind::verbs), HasSubstr("--load-time"));
+  EXPECT_THAT(refusal({"--memory", "gpu", "--message", "100B"}, EngineKind::verbs),
+              HasSubstr("units of 16 bytes"));
 }
 
 TEST(AgentOptions, ReachesAnAgentInWordsThatItReads) {
-  const AgentOptions wanted{.engine = "verbs",
-                            .packets = {.traffic_class = 104},
-                            .exchange = kByAddress,
-                            .memory = kGpuMemory,
+  const AgentOptions wanted{.engine = EngineKind::verbs,
+                            .packets = {.traffic_class = 104, .service_level = std::nullopt, .gid_index = 0},
+                            .exchange = ExchangeBy::address,
+                            .memory = MemoryOf::gpu,
                             .probes = ProbeTransport::datagram};
   auto words = agent_option_words(wanted);
   ASSERT_GE(words.size(), 2u);
@@ -67,6 +70,13 @@ TEST(AgentOptions, UnknownWordsAreRefused) {
               HasSubstr("--memory disk: expected host or gpu"));
   EXPECT_THAT(read_agent_options(parsed({"--probe-transport", "rc"}), read).error().message,
               HasSubstr("--probe-transport rc: expected auto, ud or uc"));
+}
+
+TEST(AgentOptions, OutOfRangeAreNamed) {
+  AgentOptions read;
+  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
+           {"--traffic-class", "256"}, {"--service-level", "16"}, {"--gid-index", "256"}})
+    EXPECT_THAT(read_agent_options(parsed({name, value}), read).error().message, HasSubstr(name));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cli/agent.hpp"
-#include "cli/compose.hpp"
+#include "probes/run/engines.hpp"
 #include "tests/fakes/flipping_buffer.hpp"
 
 int main(int argc, char** argv) {

@@ -64,7 +64,7 @@ TEST_F(QueuePairs, MoveToAnotherLabelWhileTheyLive) {
 TEST_F(QueuePairs, FindTheirPeersByAddressAlone) {
   const auto done =
       rig().run({"host1", "host3"}, {{flows({50'000, 51'000}, seconds(1))}, {asked("host3", 1)}},
-                {.exchange = "rdmacm"});
+                {.exchange = ExchangeBy::address});
   ASSERT_EQ(done.error, "");
   ASSERT_TRUE(done.blamed.empty()) << done.blamed[0].text;
   EXPECT_THAT(done.uses.at(rig().nic("host1")), HasSubstr("peers found by address (librdmacm)"));

@@ -16,11 +16,12 @@ namespace weft::style {
 using Violations = std::vector<std::string>;
 using Folders = std::set<std::string>;
 
-/// A line weft_module(PATH [ADAPTER] [DEPS PATH...] ...) of the top CMakeLists.txt: a folder, with those in
-/// it.
+/// A line weft_module(PATH [ADAPTER | APPLICATION] [DEPS PATH...] ...) of the top CMakeLists.txt: a folder,
+/// with those in it.
 struct Module {
-  bool adapter = false;  // it touches the world; all others are pure
-  Folders may_include;   // DEPS, and all that those may
+  bool adapter = false;      // it touches the world; all others are pure
+  bool application = false;  // an adapter that puts others together
+  Folders may_include;       // DEPS, and all that those may
 };
 using Modules = std::map<std::string, Module>;
 
@@ -34,8 +35,10 @@ inline Modules modules_in(const std::string& cmake_lists) {
     Module& module = modules[path];
     bool in_deps = false;
     for (std::string word; words >> word;) {
-      module.adapter = module.adapter || word == "ADAPTER";
-      const bool keyword = word == "ADAPTER" || word == "DEPS" || word == "LIBS" || word == "EXCLUDE";
+      module.application = module.application || word == "APPLICATION";
+      module.adapter = module.adapter || module.application || word == "ADAPTER";
+      const bool keyword =
+          word == "ADAPTER" || word == "APPLICATION" || word == "DEPS" || word == "LIBS" || word == "EXCLUDE";
       if (keyword) in_deps = word == "DEPS";
       if (keyword || !in_deps) continue;
       module.may_include.insert(word);
@@ -95,13 +98,13 @@ inline std::string at(const SourceFile& file, std::size_t line, const std::strin
 
 /// The files of cli/ that name engines: which one serves is decided there and nowhere else.
 inline bool composes(std::string_view file) {
-  constexpr auto kComposers = std::to_array<std::string_view>(
-      {"cli/compose.cpp", "cli/infiniband_lab.cpp", "cli/infiniband_source.cpp"});
+  constexpr auto kComposers =
+      std::to_array<std::string_view>({"cli/infiniband_lab.cpp", "cli/infiniband_source.cpp"});
   return std::ranges::count(kComposers, file) > 0;
 }
 
-/// A quoted include that the folder may not have, or a folder that no rule knows. Only cli/compose.cpp names
-/// engines.
+/// A quoted include that the folder may not have, or a folder that no rule knows. Of cli/ only those that
+/// compose name engines.
 inline Violations wrong_includes(const std::vector<SourceFile>& files) {
   Violations found;
   for (const SourceFile& file : files) {

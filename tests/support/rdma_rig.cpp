@@ -14,10 +14,10 @@
 #include <cstring>
 #include <fstream>
 
-#include "cli/agent_session.hpp"
-#include "cli/compose.hpp"
 #include "cli/lab_place.hpp"
 #include "probes/packet/bth.hpp"
+#include "probes/run/agent_run.hpp"
+#include "probes/run/engines.hpp"
 #include "tests/places.hpp"
 #include "topology/base/bytes.hpp"
 #include "topology/base/check.hpp"
@@ -231,8 +231,10 @@ RigAnswers RdmaRig::run(const std::vector<std::string>& hosts, std::vector<std::
   for (const auto& host : hosts) nodes.push_back(lab_->fabric().find_node(host).value());
   auto site = lab_site(*lab_, nodes);
   WEFT_CHECK(site.has_value());
-  site->agent_options = {
-      .engine = "verbs", .packets = orders.packets, .exchange = orders.exchange, .probes = orders.probes};
+  site->agent_options = {.engine = EngineKind::verbs,
+                         .packets = orders.packets,
+                         .exchange = orders.exchange,
+                         .probes = orders.probes};
   for (AgentHost& host : site->hosts)
     if (const auto other = orders.nics.find(lab_->fabric().name_of(host.host)); other != orders.nics.end())
       host.nics.front().report = other->second;

@@ -7,8 +7,9 @@
 #include <map>
 #include <set>
 
-#include "cli/packet_class.hpp"
 #include "probes/datapath/probe_transport.hpp"
+#include "probes/run/agent_options.hpp"
+#include "probes/run/packet_class.hpp"
 #include "probes/session/script.hpp"
 #include "tests/support/lab_user.hpp"
 
@@ -41,7 +42,7 @@ PortsByQp ports_by_qp(const std::vector<SeenPacket>& packets);
 /// How agents are told to work.
 struct RigOrders {
   PacketClass packets = {};
-  const char* exchange = "nats";
+  ExchangeBy exchange = ExchangeBy::coordinator;
   ProbeTransport probes = ProbeTransport::by_device;
   /// By host: the NIC it is to use instead of its first.
   std::map<std::string, NicReport> nics = {};

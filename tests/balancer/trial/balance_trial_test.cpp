@@ -7,7 +7,7 @@
 
 #include "balancer/demand/collectives.hpp"
 #include "balancer/trial/trial_summary.hpp"
-#include "cli/compose.hpp"
+#include "probes/run/engines.hpp"
 #include "probes/session/work.hpp"
 #include "topology/model/clos.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/nats_server.hpp"
+#include "probes/run/nats_server.hpp"
 
 namespace weft {
 namespace {

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "cli/nats_server.hpp"
 #include "collectors/bus/run_certificate.hpp"
+#include "probes/run/nats_server.hpp"
 #include "probes/session/subject.hpp"
 #include "topology/base/check.hpp"
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-#include "cli/compose.hpp"
+#include "probes/run/engines.hpp"
 #include "probes/session/coordinator_loop.hpp"
 #include "probes/session/sweep.hpp"
 #include "topology/model/clos.hpp"

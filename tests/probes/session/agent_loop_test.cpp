@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/compose.hpp"
+#include "probes/run/engines.hpp"
 #include "tests/fakes/fake_bus.hpp"
 #include "topology/model/clos.hpp"
 

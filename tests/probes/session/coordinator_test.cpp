@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "cli/compose.hpp"
+#include "probes/run/engines.hpp"
 #include "probes/session/coordinator_loop.hpp"
 #include "probes/session/sweep.hpp"
 #include "tests/fakes/fake_script.hpp"
@@ -120,13 +120,12 @@ TEST(Coordinator, GoesOnWithoutAnAgentThatNeverComes) {
   EXPECT_TRUE(run.tasks_of("host2").empty());
 }
 
-TEST(Coordinator, GoesOnWithoutAnAgentOfAnotherVersion) {
+TEST(Coordinator, GoesOnWithoutAnAgentOfAnotherProtocol) {
   TwoHosts run;
-  run.coordinator.expect_version("1.2");
-  run.says("host2", Hello{.host = "host2", .version = "1.1"});
-  run.says("host1", Hello{.host = "host1", .version = "1.2"});
+  run.says("host2", Hello{.host = "host2", .version = "0.1", .protocol = 1});
+  run.says("host1", Hello{.host = "host1", .version = "of another program with the same messages"});
   run.says("host1", Ready{kSecrets.run, {}});
-  EXPECT_EQ(run.untested(), "host2: its weft is version 1.1, this one is 1.2\n");
+  EXPECT_EQ(run.untested(), "host2: its weft is version 0.1 and speaks protocol 1, this one speaks 2\n");
   EXPECT_EQ(run.blame(), "");
   ASSERT_EQ(run.tasks_of("host1").size(), 1u);
   EXPECT_TRUE(run.tasks_of("host2").empty());

@@ -206,8 +206,8 @@ TEST(Messages, TextThatIsNoUtf8IsMendedNotThrownAt) {
 
 TEST(Messages, AnInventoryThatNoHostTellsIsRefused) {
   const auto hello = [](const std::string& told) {
-    return decode_to_coordinator(R"({"type":"hello","host":"h","version":"1","engine":"raw","nics":[],)" +
-                                 told + "}");
+    return decode_to_coordinator(
+        R"({"type":"hello","protocol":2,"host":"h","version":"1","engine":"raw","nics":[],)" + told + "}");
   };
   EXPECT_TRUE(hello(R"("inventory":{"nics":[]})"));
   EXPECT_FALSE(hello(R"("inventory":null)"));
@@ -215,6 +215,16 @@ TEST(Messages, AnInventoryThatNoHostTellsIsRefused) {
   const auto gap = hello(R"("inventory":{"nics":[],"gaps":["two\nlines"]})");
   ASSERT_TRUE(gap);
   EXPECT_EQ(std::get<Hello>(*gap).inventory->gaps, std::vector<std::string>{"two\\x0alines"});
+}
+
+TEST(Messages, OfAHelloOfAnotherProtocolOnlyWhoSaysItIsRead) {
+  for (const auto& [told, protocol] :
+       {std::pair(R"(,"nics":"of another form"})", 1u), std::pair(R"(,"protocol":9,"inventory":7})", 9u)}) {
+    const auto read =
+        decode_to_coordinator(std::string(R"({"type":"hello","host":"h","version":"0.1.0")") + told);
+    ASSERT_TRUE(read) << told;
+    EXPECT_EQ(std::get<Hello>(*read), (Hello{.host = "h", .version = "0.1.0", .protocol = protocol}));
+  }
 }
 
 }  // namespace

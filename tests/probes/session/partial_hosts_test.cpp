@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <random>
 
-#include "cli/compose.hpp"
 #include "probes/plan/scope.hpp"
+#include "probes/run/engines.hpp"
 #include "probes/session/coordinator_loop.hpp"
 #include "probes/session/sweep.hpp"
 #include "topology/model/clos.hpp"

@@ -6,8 +6,8 @@
 
 #include <thread>
 
-#include "cli/compose.hpp"
 #include "probes/engine/verbs/verbs_engine.hpp"
+#include "probes/run/engines.hpp"
 #include "tests/fakes/fake_exchange.hpp"
 #include "tests/fakes/fake_verbs.hpp"
 

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/compose.hpp"
 #include "cli/simulate_infiniband.hpp"
 #include "probes/engine/verbs/verbs_engine.hpp"
+#include "probes/run/engines.hpp"
 #include "probes/session/coordinator_loop.hpp"
 #include "tests/fakes/fake_exchange.hpp"
 #include "tests/fakes/fake_verbs.hpp"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/compose.hpp"
+#include "probes/run/engines.hpp"
 #include "tests/fakes/fake_verbs.hpp"
 
 namespace weft {

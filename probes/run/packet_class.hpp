@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/options.hpp"
+#include "topology/base/result.hpp"
 
 namespace weft {
 
@@ -19,11 +19,9 @@ struct PacketClass {
   friend bool operator==(const PacketClass&, const PacketClass&) = default;
 };
 
-void add_packet_class_options(po::options_description& options);
-/// Error: usage, naming the option and its range.
-Result<PacketClass> read_packet_class(const po::variables_map& values);
-/// The words by which another weft reads the same.
-std::vector<std::string> packet_class_words(const PacketClass& wanted);
+inline constexpr std::uint32_t kMaxTrafficClass = 255;
+inline constexpr std::uint32_t kMaxServiceLevel = 15;  // four bits, IBTA vol. 1
+inline constexpr std::uint32_t kMaxGidIndex = 255;
 
 /// What an agent uses, and where it has it from: "traffic class 106 (NCCL_IB_TC), service level 0".
 struct ChosenClass {

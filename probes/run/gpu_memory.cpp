@@ -1,9 +1,9 @@
-#include "cli/gpu_memory.hpp"
+#include "probes/run/gpu_memory.hpp"
 
 #include <algorithm>
 
-#include "cli/agents.hpp"
 #include "probes/gpu/cuda_buffer.hpp"
+#include "probes/run/agents.hpp"
 #include "topology/findings/near_gpu.hpp"
 
 namespace weft {

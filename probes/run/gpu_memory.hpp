@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "cli/compose.hpp"
+#include "probes/run/engines.hpp"
 #include "topology/findings/host_inventory.hpp"
 
 namespace weft {

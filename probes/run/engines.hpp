@@ -1,14 +1,15 @@
-// Where adapters meet the session: the only place that names them.
+// Where adapters meet the session: what opens the engines of a NIC, by kind.
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "cli/packet_class.hpp"
 #include "collectors/bus/nats_bus.hpp"
 #include "probes/datapath/probe_transport.hpp"
 #include "probes/packet/transfer_buffer.hpp"
+#include "probes/run/packet_class.hpp"
 #include "probes/session/work.hpp"
+#include "topology/findings/host_inventory.hpp"
 #include "topology/model/addressing.hpp"
 #include "topology/model/fault.hpp"
 #include "topology/model/host_stall.hpp"
@@ -61,6 +62,11 @@ OpenEngines simulated_engines(const Fabric& fabric, const AddressBook& addresses
                               const std::vector<FaultSpec>& faults, std::uint64_t seed,
                               std::shared_ptr<const ForwardingTables> tables = nullptr,
                               const std::vector<HostStall>& stalls = {});
+
+/// Opens engines as `open` does, after holding the calling thread to the CPUs near the NIC that `inventory`
+/// tells of: the threads that the engine and its worker start from there inherit that. Where nothing is told,
+/// or the system does not let us, they run wherever they like.
+OpenEngines near_nics(OpenEngines open, const std::optional<HostInventory>& inventory);
 
 /// A new run's id and key, from the system's random source.
 RunSecrets new_run_secrets();

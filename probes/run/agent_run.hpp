@@ -4,8 +4,8 @@
 
 #include <variant>
 
-#include "cli/agents.hpp"
-#include "cli/nats_server.hpp"
+#include "probes/run/agents.hpp"
+#include "probes/run/nats_server.hpp"
 #include "topology/lab/netns/lab.hpp"
 
 namespace weft {
@@ -20,9 +20,9 @@ Result<void> run_with_agents(const AgentSite& site, const BusPlace& bus, const F
                              const RunSecrets& secrets, const OnProgress& on_progress, std::stop_token stop,
                              CoordinatorTiming timing = {});
 
-/// Opens the lab `name` for a run: moves this process to where the agents can reach it. Call before any
-/// thread starts.
-Result<Lab> open_lab_for_run(const std::string& name);
+/// Opens the lab `name`, kept below `root`, for a run: moves this process to where the agents can reach it.
+/// Call before any thread starts.
+Result<Lab> open_lab_for_run(const std::string& name, const std::filesystem::path& root);
 
 /// These hosts of a lab (all of them when empty), which must outlive the site.
 Result<AgentSite> lab_site(const Lab& lab, const std::vector<NodeId>& hosts);

@@ -1,12 +1,9 @@
-#include "cli/cluster.hpp"
+#include "cli/cluster_arguments.hpp"
 
 #include <algorithm>
 #include <cstdlib>
-#include <set>
 
-#include "cli/agent.hpp"
 #include "cli/exit_status.hpp"
-#include "cli/launch_template.hpp"
 #include "topology/base/host_list.hpp"
 #include "topology/files/file_text.hpp"
 
@@ -15,10 +12,6 @@ namespace {
 
 constexpr Bytes kMaxHostFileBytes(10'000'000);
 constexpr std::size_t kStrangersShown = 8;
-/// A login takes a second; on a cluster's first contact ssh may have to wait for name servers.
-constexpr auto kGather = std::chrono::seconds(30);
-/// Starting one agent more costs the coordinator this much (a fork and a key exchange).
-constexpr auto kGatherPerHost = std::chrono::milliseconds(50);
 
 /// The text of --hosts: itself, or the lines of @FILE without their comments.
 Result<std::string> host_list_text(const std::string& given) {
@@ -51,15 +44,7 @@ Result<NodeId> find_host(const FabricFile& file, const std::string& name) {
   return *node;
 }
 
-AgentHost agent_on(const FabricFile& file, NodeId host) {
-  AgentHost agent{host, {}};
-  for (const PortId port : file.fabric.ports_of(host))
-    if (const auto address = file.addresses.address_of(port); address && file.fabric.port(port).link)
-      agent.nics.push_back({{to_string(*address), *address}, port});
-  return agent;
-}
-
-Result<BusPlace> bus_place(const po::variables_map& values, const std::vector<std::string>& hosts) {
+Result<std::optional<BusPlace>> read_bus_place(const po::variables_map& values) {
   const auto server = text_option(values, "server");
   const auto listen = text_option(values, "listen");
   if (server && listen) return fail(ErrorKind::usage, "give either --server or --listen, not both");
@@ -67,24 +52,10 @@ Result<BusPlace> bus_place(const po::variables_map& values, const std::vector<st
     const char* token = std::getenv(kBusTokenVariable);
     return NatsAddress{*server, token ? token : ""};
   }
-  if (listen) {
-    const auto address = parse_listen_address(*listen);
-    if (!address) return pass_on(address);
-    return *address;
-  }
-  const auto address = address_towards(hosts);
+  if (!listen) return std::nullopt;
+  const auto address = parse_listen_address(*listen);
   if (!address) return pass_on(address);
-  return ListenAddress{*address};
-}
-
-Result<CoordinatorTiming> read_timing(const po::variables_map& values, std::size_t hosts) {
-  CoordinatorTiming timing;
-  const auto gather = read_option(values, "gather", parse_duration);
-  if (!gather) return pass_on(gather);
-  timing.gather = gather->value_or(kGather + kGatherPerHost * hosts);
-  if (timing.gather < std::chrono::seconds(1) || timing.gather > std::chrono::hours(1))
-    return fail(ErrorKind::usage, "--gather {}: expected 1s to 1h", to_string(timing.gather));
-  return timing;
+  return *address;
 }
 
 }  // namespace
@@ -101,6 +72,18 @@ void add_launch_options(po::options_description& options) {
       "weft on the hosts (default: the path of this very program)")(
       "gather", po::value<std::string>()->value_name("TIME"),
       "how long to wait for the agents (default 30s, and 50ms more for each)");
+}
+
+Result<ClusterOptions> read_launch_options(const po::variables_map& values) {
+  const auto launcher = LaunchTemplate::parse(values["launcher"].as<std::string>());
+  if (!launcher) return pass_on(launcher);
+  const auto gather = read_option(values, "gather", parse_duration);
+  if (!gather) return pass_on(gather);
+  if (*gather && (**gather < std::chrono::seconds(1) || **gather > std::chrono::hours(1)))
+    return fail(ErrorKind::usage, "--gather {}: expected 1s to 1h", to_string(**gather));
+  auto bus = read_bus_place(values);
+  if (!bus) return pass_on(bus);
+  return ClusterOptions{*launcher, text_option(values, "agent-program"), std::move(*bus), *gather};
 }
 
 Result<FabricFile> read_live_fabric(const std::string& path) {
@@ -137,33 +120,6 @@ Result<std::vector<NodeId>> chosen_hosts(const po::variables_map& values, const 
   return hosts;
 }
 
-Result<Cluster> cluster_of(const po::variables_map& values, const FabricFile& file,
-                           const std::vector<NodeId>& hosts) {
-  Cluster cluster;
-  std::vector<std::string> names;
-  for (const NodeId host : hosts) {
-    cluster.site.hosts.push_back(agent_on(file, host));
-    names.push_back(file.fabric.name_of(host));
-  }
-  const auto launcher = LaunchTemplate::parse(values["launcher"].as<std::string>());
-  if (!launcher) return pass_on(launcher);
-  const auto own = own_program();
-  if (!own) return pass_on(own);
-  cluster.site.program = text_option(values, "agent-program").value_or(*own);
-  const auto timing = read_timing(values, hosts.size());
-  if (!timing) return pass_on(timing);
-  cluster.timing = *timing;
-  auto bus = bus_place(values, names);
-  if (!bus) return pass_on(bus);
-  cluster.bus = std::move(*bus);
-  cluster.site.launch = [launcher = *launcher, &fabric = file.fabric](const AgentHost& where,
-                                                                      ChildSpec agent) {
-    agent.argv = launcher.command(fabric.name_of(where.host), agent.argv);
-    return ChildProcess::start(agent);
-  };
-  return cluster;
-}
-
 void report_strangers(const Fabric& fabric, const PathLearner& learner) {
   const auto& strangers = learner.strangers();
   if (strangers.empty()) return;
@@ -176,22 +132,6 @@ void report_strangers(const Fabric& fabric, const PathLearner& learner) {
       "weft: hops answered from {} that the fabric file does not list, so paths are less certain; "
       "add them under addresses:{}\n",
       strangers.size() == 1 ? "one address" : fmt::format("{} addresses", strangers.size()), examples);
-}
-
-std::vector<PortId> nics_with_agent(const AgentSite& site) {
-  std::vector<PortId> served;
-  for (const AgentHost& host : site.hosts)
-    for (const AgentNic& nic : host.nics) served.push_back(nic.nic);
-  return served;
-}
-
-std::vector<PortId> nics_without_agent(const AgentSite& site, const Fabric& fabric) {
-  const auto with = nics_with_agent(site);
-  const std::set<PortId> served(with.begin(), with.end());
-  std::vector<PortId> others;
-  for (const PortId nic : fabric.nics())
-    if (!served.contains(nic)) others.push_back(nic);
-  return others;
 }
 
 }  // namespace weft

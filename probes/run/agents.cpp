@@ -1,11 +1,10 @@
-#include "cli/agents.hpp"
+#include "probes/run/agents.hpp"
 
 #include <signal.h>
 
 #include <algorithm>
 #include <fstream>
 
-#include "cli/agent.hpp"
 #include "topology/base/outside_text.hpp"
 
 namespace weft {

@@ -1,5 +1,5 @@
 // Which GPU's memory a NIC moves, over GPUs made of host memory (tests/gpu/fake_cuda.cpp).
-#include "cli/gpu_memory.hpp"
+#include "probes/run/gpu_memory.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "cli/nats_server.hpp"
+#include "probes/run/nats_server.hpp"
 
 #include <fcntl.h>
 #include <sodium.h>

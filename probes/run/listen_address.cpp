@@ -1,4 +1,4 @@
-#include "cli/listen_address.hpp"
+#include "probes/run/listen_address.hpp"
 
 #include <netdb.h>
 #include <netinet/in.h>

@@ -1,9 +1,6 @@
-#include "cli/agent_session.hpp"
+#include "probes/run/agent_run.hpp"
 
 #include <algorithm>
-
-#include "cli/lab_place.hpp"
-#include "cli/options.hpp"
 
 namespace weft {
 namespace {
@@ -40,13 +37,12 @@ Result<void> run_with_agents(const AgentSite& site, const BusPlace& place, const
   auto agents = Agents::start(fabric, site, bus_of, secrets.run, stop);
   if (!agents) return pass_on(agents);
   Coordinator coordinator(fabric, script, secrets, expected_hosts(site), timing);
-  coordinator.expect_version(std::string(tool_version()));
   coordinator.name_targets(addresses_of(site));
   return coordinate(**bus, coordinator, on_progress, std::move(stop), [&] { return agents->gone(); });
 }
 
-Result<Lab> open_lab_for_run(const std::string& name) {
-  auto lab = Lab::open(name, lab_state_root());
+Result<Lab> open_lab_for_run(const std::string& name, const std::filesystem::path& root) {
+  auto lab = Lab::open(name, root);
   if (!lab) return lab;
   if (const auto entered = lab->enter_management(); !entered) return pass_on(entered);
   return lab;
@@ -65,7 +61,7 @@ Result<AgentSite> lab_site(const Lab& lab, const std::vector<NodeId>& hosts) {
   }
   // Their RDMA devices take what raw probes are answered by.
   if (std::ranges::all_of(site.hosts, [&](const AgentHost& host) { return lab.is_guest(host.host); }))
-    site.agent_options.engine = "verbs";
+    site.agent_options.engine = EngineKind::verbs;
   site.launch = [&lab](const AgentHost& where, ChildSpec agent) {
     if (lab.is_guest(where.host)) agent.argv[0] = "weft";  // as its own files have it
     return spawn_in(lab, where.host, std::move(agent));

@@ -1,4 +1,4 @@
-#include "cli/near_nics.hpp"
+#include "probes/run/engines.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>

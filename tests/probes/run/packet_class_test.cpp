@@ -1,14 +1,12 @@
-#include "cli/packet_class.hpp"
+#include "probes/run/packet_class.hpp"
 
 #include <gmock/gmock.h>
 
-#include <boost/program_options.hpp>
 #include <map>
 
 namespace weft {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Variables = std::map<std::string, std::string>;
 
@@ -54,31 +52,6 @@ TEST(PacketClass, WhatNcclWouldNotTakeIsNamed) {
     const auto chosen = choose({}, {{name, value}});
     ASSERT_FALSE(chosen) << name;
     EXPECT_THAT(chosen.error().message, HasSubstr(name + "=" + value));
-  }
-}
-
-TEST(PacketClass, ReachesAnAgentInWordsThatItReads) {
-  const PacketClass wanted{.traffic_class = 104, .service_level = std::nullopt, .gid_index = 0};
-  const auto words = packet_class_words(wanted);
-  EXPECT_THAT(words, ElementsAre("--traffic-class", "104", "--gid-index", "0"));
-  po::options_description options;
-  add_packet_class_options(options);
-  po::variables_map values;
-  po::store(po::command_line_parser(words).options(options).run(), values);
-  EXPECT_EQ(read_packet_class(values).value(), wanted);
-}
-
-TEST(PacketClass, OutOfRangeIsRefused) {
-  po::options_description options;
-  add_packet_class_options(options);
-  const std::vector<std::vector<std::string>> all{
-      {"--traffic-class", "256"}, {"--service-level", "16"}, {"--gid-index", "256"}};
-  for (const auto& words : all) {
-    po::variables_map values;
-    po::store(po::command_line_parser(words).options(options).run(), values);
-    const auto read = read_packet_class(values);
-    ASSERT_FALSE(read) << words[0];
-    EXPECT_THAT(read.error().message, HasSubstr(words[0]));
   }
 }
 

@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "cli/listen_address.hpp"
 #include "collectors/bus/nats_bus.hpp"
+#include "probes/run/listen_address.hpp"
 #include "topology/os/child_process.hpp"
 #include "topology/os/scratch_directory.hpp"
 

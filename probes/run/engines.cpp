@@ -1,9 +1,10 @@
-#include "cli/compose.hpp"
+#include "probes/run/engines.hpp"
 
 #include <sodium.h>
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 
 #include "probes/datapath/echoless_trace.hpp"
 #include "probes/engine/raw/raw_engine.hpp"
@@ -12,6 +13,7 @@
 #include "probes/engine/verbs/verbs_engine.hpp"
 #include "probes/gpu/host_buffer.hpp"
 #include "topology/base/check.hpp"
+#include "topology/host/near_cpus.hpp"
 #include "topology/host/rdma_counters.hpp"
 #include "topology/model/infiniband.hpp"
 
@@ -148,6 +150,20 @@ OpenEngines simulated_engines(const Fabric& fabric, const AddressBook& addresses
     const auto engine = world->engine(assigned.nic);
     return NicEngines{engine, engine};
   };
+}
+
+OpenEngines near_nics(OpenEngines open, const std::optional<HostInventory>& inventory) {
+  std::map<std::string, std::string> cpus;
+  if (inventory)
+    for (const NicInventory& nic : inventory->nics)
+      if (nic.served_as && !nic.near_cpus.empty()) cpus[*nic.served_as] = nic.near_cpus;
+  return
+      [open = std::move(open), cpus = std::move(cpus)](const NicAssignment& nic, const RunSecrets& secrets) {
+        if (const auto near = cpus.find(nic.interface); near != cpus.end()) {
+          [[maybe_unused]] const auto held = run_this_thread_on(near->second);
+        }
+        return open(nic, secrets);
+      };
 }
 
 RunSecrets new_run_secrets() {

@@ -1,4 +1,4 @@
-#include "cli/launch_template.hpp"
+#include "probes/run/launch_template.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/agent_options.hpp"
 #include "collectors/bus/nats_bus.hpp"
+#include "probes/run/agent_options.hpp"
 #include "probes/session/coordinator_loop.hpp"
 #include "topology/os/child_process.hpp"
 #include "topology/os/scratch_directory.hpp"

@@ -1,0 +1,119 @@
+#include "cli/agent_arguments.hpp"
+
+namespace weft {
+namespace {
+
+Result<MemoryOf> read_memory(const po::variables_map& values) {
+  const auto given = text_option(values, "memory");
+  if (!given) return MemoryOf::host;
+  const auto memory = parse_memory(*given);
+  if (!memory) return fail(ErrorKind::usage, "--memory {}: expected host or gpu", *given);
+  return *memory;
+}
+
+Result<ProbeTransport> read_probe_transport(const po::variables_map& values) {
+  if (!values.count("probe-transport")) return ProbeTransport::by_device;
+  const auto given = values["probe-transport"].as<std::string>();
+  const auto wish = parse_probe_transport(given);
+  if (!wish) return fail(ErrorKind::usage, "--probe-transport {}: expected auto, ud or uc", given);
+  return *wish;
+}
+
+void add_memory_option(po::options_description& options) {
+  options.add_options()(
+      "memory", po::value<std::string>()->value_name("WHOSE"),
+      "what flows of queue pairs move: memory of the host, or of the gpu nearest to each NIC "
+      "(GPUDirect RDMA where driver and NIC can, else a staged copy; default host)");
+}
+
+void add_probe_transport_option(po::options_description& options) {
+  options.add_options()(
+      "probe-transport", po::value<std::string>()->value_name("HOW"),
+      "probes of queue pairs: ud (datagrams, one queue pair for all labels), uc (unreliable "
+      "connections, one a label) or auto (ud where the NIC is known to label datagrams, "
+      "else uc; the default)");
+}
+
+template <class T>
+Result<void> read_number(const po::variables_map& values, const char* name, std::uint32_t highest,
+                         std::optional<T>& place) {
+  if (!values.count(name)) return {};
+  const auto number = values[name].as<std::uint32_t>();
+  if (number > highest) return fail(ErrorKind::usage, "--{} {}: expected 0 to {}", name, number, highest);
+  place = static_cast<T>(number);
+  return {};
+}
+
+void add_packet_class_options(po::options_description& options) {
+  options.add_options()(
+      "traffic-class", po::value<std::uint32_t>()->value_name("N"),
+      "the traffic class of all packets, 0 to 255: four times the DSCP (default: the hosts' "
+      "NCCL_IB_TC, else 0)")(
+      "service-level", po::value<std::uint32_t>()->value_name("N"),
+      "the service level of queue pairs, 0 to 15 (default: the hosts' NCCL_IB_SL, else 0)")(
+      "gid-index", po::value<std::uint32_t>()->value_name("N"),
+      "the GID that queue pairs go by (default: the hosts' NCCL_IB_GID_INDEX, else the RoCE v2 GID of the "
+      "NIC's address)");
+}
+
+Result<PacketClass> read_packet_class(const po::variables_map& values) {
+  PacketClass wanted;
+  if (const auto read = read_number(values, "traffic-class", kMaxTrafficClass, wanted.traffic_class); !read)
+    return pass_on(read);
+  if (const auto read = read_number(values, "service-level", kMaxServiceLevel, wanted.service_level); !read)
+    return pass_on(read);
+  if (const auto read = read_number(values, "gid-index", kMaxGidIndex, wanted.gid_index); !read)
+    return pass_on(read);
+  return wanted;
+}
+
+}  // namespace
+
+Result<ExchangeBy> read_exchange(const po::variables_map& values) {
+  const auto given = values["exchange"].as<std::string>();
+  const auto exchange = parse_exchange(given);
+  if (!exchange) return fail(ErrorKind::usage, "--exchange {}: expected nats or rdmacm", given);
+  return *exchange;
+}
+
+void add_exchange_option(po::options_description& options) {
+  options.add_options()(
+      "exchange",
+      po::value<std::string>()->value_name("HOW")->default_value(
+          std::string(to_string(ExchangeBy::coordinator))),
+      "how queue pairs find their peers: nats (by way of the coordinator) or rdmacm (by address)");
+}
+
+void add_agent_options(po::options_description& options) {
+  add_packet_class_options(options);
+  add_exchange_option(options);
+  add_memory_option(options);
+  add_probe_transport_option(options);
+}
+
+Result<void> read_agent_options(const po::variables_map& values, AgentOptions& into) {
+  const auto packets = read_packet_class(values);
+  if (!packets) return pass_on(packets);
+  const auto exchange = read_exchange(values);
+  if (!exchange) return pass_on(exchange);
+  const auto memory = read_memory(values);
+  if (!memory) return pass_on(memory);
+  const auto probes = read_probe_transport(values);
+  if (!probes) return pass_on(probes);
+  into.packets = *packets;
+  into.exchange = *exchange;
+  into.memory = *memory;
+  into.probes = *probes;
+  return {};
+}
+
+Result<std::optional<EngineKind>> read_engine(const po::variables_map& values) {
+  const auto given = values["engine"].as<std::string>();
+  if (given == "auto") return std::nullopt;
+  const auto engine = parse_engine(given);
+  if (!engine || *engine == EngineKind::ibsim)
+    return fail(ErrorKind::usage, "--engine {}: expected auto, raw, verbs or umad", given);
+  return engine;
+}
+
+}  // namespace weft

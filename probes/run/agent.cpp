@@ -1,0 +1,66 @@
+#include "probes/run/agent.hpp"
+
+#include <cstdlib>
+
+#include "probes/run/gpu_memory.hpp"
+#include "probes/session/agent_loop.hpp"
+#include "topology/host/host_reader.hpp"
+
+namespace weft {
+namespace {
+
+/// Authorities that OpenSSL knows by itself. A login brings the one certificate that counts; to read all
+/// others of a host would cost an agent 30 ms and megabytes.
+void trust_no_authority() {
+  setenv("SSL_CERT_FILE", "/dev/null", 1);
+  setenv("SSL_CERT_DIR", "/dev/null", 1);
+}
+
+/// What the coordinator is to know of this host; it is of use, but nothing depends on it.
+std::optional<HostInventory> inventory_of(const AgentWords& words) {
+  if (words.agent_options.engine == EngineKind::ibsim) return std::nullopt;  // not this machine's adapters
+  HostSource source{.shares_machine = words.shares_machine};
+  for (const NicReport& nic : words.nics) source.serves.push_back(nic.interface);
+  auto inventory = read_host(source);
+  return inventory ? std::optional(std::move(*inventory)) : std::nullopt;
+}
+
+MemoryOfNic memory_for(MemoryOf memory, const BufferFactory& of_host,
+                       const std::optional<HostInventory>& inventory) {
+  if (memory == MemoryOf::gpu) return gpu_memory(inventory, cuda_module_file());
+  return [of_host](const std::string&) -> Result<FlowMemory> { return FlowMemory{of_host, {}}; };
+}
+
+OpenEngines engines_for(const AgentWords& words, const AgentParts& parts, const ChosenClass& packets,
+                        const std::optional<HostInventory>& inventory) {
+  const AgentOptions& options = words.agent_options;
+  switch (options.engine) {
+    case EngineKind::raw:
+      return raw_engines(words.nics, packets);
+    case EngineKind::verbs:
+      return verbs_engines(words.nics, memory_for(options.memory, parts.memory, inventory),
+                           {packets, options.probes, options.exchange == ExchangeBy::address},
+                           parts.open_verbs);
+    case EngineKind::umad:
+    case EngineKind::ibsim:
+      return umad_engines(words.nics, options.engine == EngineKind::ibsim, parts.open_mads);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> serve_agent(const AgentWords& words, const BusCredential& credential, std::string_view version,
+                         const AgentParts& parts, const Environment& environment, std::stop_token stop) {
+  if (std::holds_alternative<BusLogin>(credential)) trust_no_authority();
+  const auto bus = connect_nats({words.server, credential}, words.run, words.host);
+  if (!bus) return pass_on(bus);
+  const Hello hello{words.host, std::string(version), std::string(to_string(words.agent_options.engine)),
+                    words.nics, inventory_of(words)};
+  const auto packets = choose_packet_class(words.agent_options.packets, environment);
+  if (!packets) return pass_on(packets);
+  const auto engines = engines_for(words, parts, *packets, hello.inventory);
+  return run_agent(**bus, hello, near_nics(engines, hello.inventory), std::move(stop));
+}
+
+}  // namespace weft

@@ -1,0 +1,58 @@
+// How all agents of a run work: what a command is told, what a site keeps and what an agent's command line
+// says are the same. Pure: cli/agent_arguments reads these from a command's options.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "probes/datapath/probe_transport.hpp"
+#include "probes/run/packet_class.hpp"
+#include "probes/session/messages.hpp"
+
+namespace weft {
+
+/// What sends an agent's packets.
+enum class EngineKind : std::uint8_t { raw, verbs, umad, ibsim };
+/// How queue pairs find their peers: by way of the coordinator ("nats"), or by address ("rdmacm").
+enum class ExchangeBy : std::uint8_t { coordinator, address };
+/// Whose memory the flows of queue pairs move.
+enum class MemoryOf : std::uint8_t { host, gpu };
+
+// As the command line has them; absent: none of these words.
+std::string_view to_string(EngineKind engine);
+std::string_view to_string(ExchangeBy exchange);
+std::string_view to_string(MemoryOf memory);
+std::optional<EngineKind> parse_engine(std::string_view word);
+std::optional<ExchangeBy> parse_exchange(std::string_view word);
+std::optional<MemoryOf> parse_memory(std::string_view word);
+
+struct AgentOptions {
+  EngineKind engine = EngineKind::raw;
+  PacketClass packets = {};  // as asked for
+  ExchangeBy exchange = ExchangeBy::coordinator;
+  MemoryOf memory = MemoryOf::host;
+  ProbeTransport probes = ProbeTransport::by_device;  // by which queue pairs
+};
+/// As an agent's command line has it, the engine first.
+std::vector<std::string> agent_option_words(const AgentOptions& agent_options);
+
+/// All that an agent's command line says.
+struct AgentWords {
+  std::string server;  // nats://HOST:PORT
+  RunId run;
+  std::string host;
+  std::vector<NicReport> nics;
+  bool token_on_stdin = true;   // else in kBusTokenVariable
+  bool shares_machine = false;  // with other hosts: a lab
+  AgentOptions agent_options = {};
+};
+
+/// The bus credential is never among an agent's words: it reads it from its input (one line), or finds it in
+/// the environment.
+inline constexpr const char* kBusTokenVariable = "WEFT_BUS_TOKEN";
+
+std::vector<std::string> agent_arguments(const AgentWords& words);
+
+}  // namespace weft
