@@ -1,12 +1,107 @@
 // weft balance: a path, and where a path map tells it a label, for every QP of a job.
+#include <charconv>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "balancer/assign/rank_order.hpp"
 #include "cli/balance_answer.hpp"
 #include "cli/balance_lab.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
-#include "cli/place_groups.hpp"
+#include "cli/options.hpp"
+#include "cli/stamp.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft {
 namespace {
+
+// `weft balance --place`: which parallelism of a job should sit at which layer of the fabric.
+
+constexpr std::uint32_t kMaxGpus = 1024;  // of one host
+
+/// "tensor:8:10GB".
+Result<Parallelism> read_parallelism(const std::string& text) {
+  const auto first = text.find(':');
+  const auto second = first == std::string::npos ? first : text.find(':', first + 1);
+  Parallelism parallelism;
+  if (second == std::string::npos || first == 0)
+    return fail(ErrorKind::usage, "--place {}: expected NAME:DEGREE:BYTES, as tensor:8:10GB", text);
+  parallelism.name = text.substr(0, first);
+  const auto [end, error] =
+      std::from_chars(text.data() + first + 1, text.data() + second, parallelism.degree);
+  if (error != std::errc{} || end != text.data() + second || parallelism.degree < 1)
+    return fail(ErrorKind::usage, "--place {}: the degree is no number from 1", text);
+  const auto bytes = parse_bytes(std::string_view(text).substr(second + 1));
+  if (!bytes) return pass_on(bytes, "--place " + text);
+  parallelism.bytes = *bytes;
+  return parallelism;
+}
+
+void print_table(const Fabric& fabric, const std::vector<Placed>& placed, const std::vector<Layer>& layers) {
+  fmt::print("on {}: innermost first; rank = sum of each group's index times its stride\n\n", fabric.name());
+  fmt::print("{:<12} {:>8} {:>10} {:>8} {:<8} {:>12}\n", "group", "degree", "bytes", "stride", "within",
+             "for a rank");
+  for (const Placed& each : placed)
+    fmt::print("{:<12} {:>8} {:>10} {:>8} {:<8} {:>12}\n", each.parallelism.name, each.parallelism.degree,
+               to_string(each.parallelism.bytes), each.stride, layers[each.layer].name,
+               to_string(layers[each.layer].per_rank));
+  fmt::print("\nsending takes {:.3g} s a step, one group after another\n", seconds_of(placed, layers));
+}
+
+std::string document(const Fabric& fabric, const std::vector<Placed>& placed,
+                     const std::vector<Layer>& layers) {
+  const DocumentStamp stamp = stamp_now();
+  nlohmann::ordered_json json{{"schema", "weft.placement/1"},
+                              {"generated_at", to_string(stamp.generated_at)},
+                              {"tool_version", stamp.tool_version},
+                              {"fabric", fabric.name()},
+                              {"seconds", seconds_of(placed, layers)}};
+  auto& groups = json["groups"] = nlohmann::ordered_json::array();
+  for (const Placed& each : placed)
+    groups.push_back({{"name", each.parallelism.name},
+                      {"degree", each.parallelism.degree},
+                      {"bytes", each.parallelism.bytes.count()},
+                      {"stride", each.stride},
+                      {"within", layers[each.layer].name},
+                      {"rank_rate", layers[each.layer].per_rank.bits_per_second()}});
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+/// --place, --gpus, --nvlink.
+void add_place_options(po::options_description& options) {
+  options.add_options()(
+      "place", po::value<std::vector<std::string>>()->value_name("GROUP"),
+      "instead of flows: NAME:DEGREE:BYTES, as tensor:8:10GB, once for each parallelism of a "
+      "job, with what a rank sends in a step; says which belongs at which layer")(
+      "gpus", po::value<std::uint32_t>()->value_name("N")->default_value(8), "with --place: GPUs of a host")(
+      "nvlink", po::value<std::string>()->value_name("BW")->default_value("3600G"),
+      "with --place: a GPU's rate to the others of its host");
+}
+
+/// Prints the nesting (a table, or weft.placement/1).
+int place_groups_of(const po::variables_map& values, const Fabric& fabric) {
+  const auto json = wants_json(values);
+  if (!json) return report(json.error());
+  std::vector<Parallelism> parallelisms;
+  for (const std::string& text : values["place"].as<std::vector<std::string>>()) {
+    auto parallelism = read_parallelism(text);
+    if (!parallelism) return report(parallelism.error());
+    parallelisms.push_back(std::move(*parallelism));
+  }
+  const auto gpus = values["gpus"].as<std::uint32_t>();
+  if (gpus < 1 || gpus > kMaxGpus)
+    return report({ErrorKind::usage, fmt::format("--gpus {}: expected 1 to {}", gpus, kMaxGpus)});
+  const auto nvlink = read_option(values, "nvlink", parse_bandwidth);
+  if (!nvlink) return report(nvlink.error());
+  const auto layers = layers_of(fabric, gpus, **nvlink);
+  const auto placed = place_groups(parallelisms, layers);
+  if (!placed) return report(placed.error());
+  if (*json)
+    fmt::print("{}\n", document(fabric, *placed, layers));
+  else
+    print_table(fabric, *placed, layers);
+  return kExitHealthy;
+}
 
 constexpr const char* kExamples =
     "  weft balance --fabric roce-a.yaml --collective ring --hosts 16\n"

@@ -1,12 +1,44 @@
 #include "balancer/assign/assign.hpp"
 
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "balancer/assign/bounds.hpp"
+#include "balancer/assign/construct.hpp"
+#include "balancer/assign/even_out.hpp"
+#include "balancer/assign/greedy.hpp"
+#include "balancer/assign/mend.hpp"
 #include "balancer/assign/phase_solver.hpp"
+#include "balancer/assign/placement.hpp"
+#include "balancer/assign/skeleton.hpp"
 #include "balancer/assign/solve_equal.hpp"
-#include "balancer/assign/solve_unequal.hpp"
+#include "balancer/assign/squeeze.hpp"
 #include "topology/base/check.hpp"
 
 namespace weft {
 namespace {
+
+/// The start: coloured in order of size where the fabric has the shape for it, the rest as it fits best.
+void start(Placement& placement, const Routes& routes, const std::optional<Skeleton>& skeleton) {
+  auto loose = by_size(placement.instance());
+  if (skeleton)
+    loose = put_wanted(placement, loose, construct(placement.instance(), routes, *skeleton, loose));
+  for (const ItemId item : loose) place_least_loaded(placement, item);
+}
+
+/// A route for every item; the instance's routes are filled.
+std::vector<SwitchRoute> solve_unequal(Instance& instance, const Routes& routes,
+                                       const std::optional<Skeleton>& skeleton, const Bounds& bounds,
+                                       std::uint64_t seed) {
+  instance.fill_routes(routes);
+  Placement placement(instance);
+  start(placement, routes, skeleton);
+  squeeze(placement, bounds.integral, seed);
+  even_out(placement, routes,
+           std::vector<double>(instance.weight.size(), std::numeric_limits<double>::infinity()), seed);
+  return placement.routes();
+}
 
 PhaseAssignment assign_on(const Ground& ground, const Phase& phase, const AssignOptions& options) {
   const auto solve = [&](Instance& instance, const Bounds& bounds) {

@@ -11,20 +11,12 @@ constexpr std::uint32_t kNoParent = std::numeric_limits<std::uint32_t>::max();
 
 Chains::Chains(Placement& placement, std::uint64_t seed, std::size_t most_steps)
     : placement_(placement),
-      state_(seed * 0x9E3779B97F4A7C15ull + 1),
+      random_(seed * kSplitMixStep + 1),
       most_steps_(most_steps),
       seen_(placement.class_count(), 0),
       swept_(placement.instance().weight.size(), 0),
       change_(placement.instance().weight.size(), 0),
       forced_before_(placement.instance().item_count(), 0) {}
-
-/// splitmix64.
-std::uint32_t Chains::random() {
-  std::uint64_t z = state_ += 0x9E3779B97F4A7C15ull;
-  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
-  z = (z ^ z >> 27) * 0x94D049BB133111EBull;
-  return static_cast<std::uint32_t>((z ^ z >> 31) >> 32);
-}
 
 std::optional<std::uint32_t> Chains::place(ItemId item) {
   if (place_directly(item)) return 0;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "balancer/assign/placement.hpp"
+#include "topology/base/splitmix.hpp"
 
 namespace weft {
 
@@ -58,7 +59,7 @@ class Chains {
   double lack(ChannelId channel, double bytes) const {
     return placement_.lack(channel, change_[channel.value()] + bytes);
   }
-  std::uint32_t random();
+  std::uint32_t random() { return static_cast<std::uint32_t>(random_() >> 32); }
 
   /// Items on `channel`, those forced longest ago first: of each class as many as make `bytes`.
   std::vector<ItemId> longest_unforced(ChannelId channel, double bytes) const;
@@ -67,7 +68,7 @@ class Chains {
   std::optional<std::vector<ItemId>> victims(ItemId item, const SwitchRoute& route) const;
 
   Placement& placement_;
-  std::uint64_t state_;
+  SplitMix64 random_;
   std::size_t most_steps_;
   std::uint64_t steps_taken_ = 0;
   std::vector<Step> steps_;

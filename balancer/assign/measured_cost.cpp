@@ -3,17 +3,12 @@
 #include <algorithm>
 #include <map>
 
+#include "topology/base/statistics.hpp"
+
 namespace weft {
 namespace {
 
 constexpr std::size_t kChannelsWithinALeaf = 2;
-
-template <class T>
-T median(std::vector<T> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
 
 std::optional<Bandwidth> carried_by_a_link(const Fabric& fabric, const Observations& seen) {
   std::map<std::pair<std::uint32_t, ChannelId>, double> arrived;  // bits/s, by round and channel
@@ -30,7 +25,7 @@ std::optional<Bandwidth> carried_by_a_link(const Fabric& fabric, const Observati
   for (const auto& [channel, rate] : most)
     if (rate > 0) rates.push_back(rate);
   if (rates.empty()) return std::nullopt;
-  return Bandwidth::bit(median(std::move(rates)));
+  return Bandwidth::bit(median(rates));
 }
 
 }  // namespace
@@ -50,7 +45,7 @@ Result<MeasuredCost> measured_cost(const Fabric& fabric, const Observations& see
     return fail(ErrorKind::usage, "the observations hold no round-trip times: take them from a sweep");
   if (in_leaf.empty()) in_leaf = across;
   if (across.empty()) across = in_leaf;
-  return MeasuredCost{median(std::move(in_leaf)), median(std::move(across)), carried_by_a_link(fabric, seen)};
+  return MeasuredCost{median(in_leaf), median(across), carried_by_a_link(fabric, seen)};
 }
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "probes/diagnosis/counts/count_model.hpp"
+#include "topology/base/statistics.hpp"
 
 namespace weft {
 namespace {
@@ -35,8 +36,7 @@ bool gathers(double events, double expected) { return events > expected + 3 * st
 double usual_rate(const std::vector<double>& events, const std::vector<double>& exposed) {
   std::vector<double> rates;
   for (std::size_t i = 0; i < events.size(); ++i) rates.push_back(events[i] / exposed[i]);
-  std::ranges::nth_element(rates, rates.begin() + std::ssize(rates) / 4);
-  double usual = rates[rates.size() / 4];
+  double usual = quantile(rates, 0.25);
   for (int turn = 0; turn < 8; ++turn) {
     double all = 0.5, of = 1;
     for (std::size_t i = 0; i < events.size(); ++i)

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "probes/datapath/ping_book.hpp"
+
 namespace weft {
 namespace {
 
@@ -10,12 +12,6 @@ constexpr Nanoseconds kMaxWait = std::chrono::milliseconds(20);
 // How late sending may run before the rest is left out: who waits for the tallies allows for some seconds,
 // and fewer probes are worth more than none.
 constexpr Nanoseconds kMaxLate = std::chrono::seconds(2);
-
-std::optional<RttQuantiles> quantiles(std::vector<Nanoseconds> times) {
-  if (times.empty()) return std::nullopt;
-  std::sort(times.begin(), times.end());
-  return RttQuantiles{times[times.size() / 2], times[times.size() * 99 / 100]};
-}
 
 /// True when it was not marked before.
 bool mark(std::vector<bool>& seen, std::uint32_t sequence) {
@@ -109,7 +105,7 @@ Result<std::vector<PingTally>> MadProber::finish(const PingRequest& request, std
   for (std::uint32_t s = 0; s < tallies.size(); ++s) {
     tallies[s].spec = s;
     tallies[s].answered = static_cast<std::uint32_t>(pending_[s].round_trips.size());
-    tallies[s].rtt = quantiles(pending_[s].round_trips);
+    tallies[s].rtt = quantiles_of(pending_[s].round_trips);
   }
   return tallies;
 }

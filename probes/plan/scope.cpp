@@ -7,6 +7,16 @@
 namespace weft {
 namespace {
 
+bool cross_everything(const Fabric& fabric, const std::vector<bool>& used, const std::vector<NicPair>& pairs,
+                      const ChannelsOfPair& channels) {
+  std::vector<bool> crossed(fabric.channel_count(), false);
+  for (const NicPair& pair : pairs)
+    for (const ChannelId channel : channels(pair)) crossed[channel.value()] = true;
+  for (std::uint32_t c = 0; c < crossed.size(); ++c)
+    if (used[c] && !crossed[c] && fabric.between_switches(ChannelId(c))) return false;
+  return true;
+}
+
 void add_both(std::vector<bool>& scope, ChannelId channel) {
   scope[channel.value()] = scope[Fabric::reverse(channel).value()] = true;
 }
@@ -28,6 +38,19 @@ void add_ways(const Fabric& fabric, ShortestPaths& ways, NodeId from, std::vecto
 }
 
 }  // namespace
+
+std::vector<NicPair> choose_table_pairs(const Fabric& fabric, const std::vector<bool>& used,
+                                        std::size_t labels, const ChannelsOfPair& channels,
+                                        const std::vector<PortId>& without) {
+  auto partners = default_partners(fabric, without);
+  auto pairs = choose_pairs(fabric, partners, without);
+  while (partners < fabric.nics().size() && 2 * pairs.size() * labels <= kMaxTableRoutes &&
+         !cross_everything(fabric, used, pairs, channels)) {
+    partners *= 2;
+    pairs = choose_pairs(fabric, partners, without);
+  }
+  return pairs;
+}
 
 std::vector<bool> channels_in_scope(const Fabric& fabric, std::span<const PortId> nics) {
   std::map<NodeId, std::vector<PortId>> by_edge;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "topology/base/statistics.hpp"
+
 namespace weft {
 namespace {
 
@@ -18,12 +20,7 @@ void RunClock::begin_wave(const std::map<PortId, Nanoseconds>& first_sends) {
   std::vector<Nanoseconds> told;
   for (const auto& [nic, first] : first_sends)
     if (const auto known = ahead_.find(nic); known != ahead_.end()) told.push_back(first + known->second);
-  Nanoseconds begin = latest_;
-  if (!told.empty()) {
-    const auto middle = told.begin() + static_cast<std::ptrdiff_t>(told.size() / 2);
-    std::ranges::nth_element(told, middle);
-    begin = *middle;
-  }
+  Nanoseconds begin = told.empty() ? latest_ : median(told);
   // Where most clocks jumped, a wave still follows on those before it.
   if (begin < latest_ - kMaxApart) begin = latest_;
   for (const auto& [nic, first] : first_sends) {

@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "topology/base/statistics.hpp"
+
 namespace weft {
 namespace {
 
@@ -25,11 +27,11 @@ double share_of_right(const FlowResult& flow) {
 std::vector<const FlowResult*> slow_flows(const std::vector<FlowResult>& flows) {
   std::vector<double> shares;
   for (const FlowResult& flow : flows) shares.push_back(share_of_right(flow));
-  const auto middle = shares.begin() + static_cast<std::ptrdiff_t>(shares.size() / 2);
-  std::ranges::nth_element(shares, middle);
+  if (shares.empty()) return {};
+  const double usual = median(shares);
   std::vector<const FlowResult*> slow;
   for (const FlowResult& flow : flows)
-    if (share_of_right(flow) < kSlowFlow * *middle) slow.push_back(&flow);
+    if (share_of_right(flow) < kSlowFlow * usual) slow.push_back(&flow);
   return slow;
 }
 

@@ -5,17 +5,10 @@
 #include <cstdint>
 
 #include "topology/base/ids.hpp"
+#include "topology/base/splitmix.hpp"
 #include "topology/model/path.hpp"
 
 namespace weft {
-
-/// A bijection that changes about half the bits for any one changed (the finaliser of SplitMix64, Steele et
-/// al. 2014).
-constexpr std::uint64_t mix_bits(std::uint64_t x) {
-  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9ull;
-  x = (x ^ x >> 27) * 0x94D049BB133111EBull;
-  return x ^ x >> 31;
-}
 
 /// What a fabric hashes: who sends to whom with which label.
 struct FlowKey {
@@ -28,7 +21,7 @@ struct FlowKey {
 };
 
 constexpr std::uint64_t device_seed(std::uint64_t fabric_seed, NodeId device) {
-  return mix_bits(fabric_seed ^ mix_bits(device.value() + 0x9E3779B97F4A7C15ull));
+  return mix_bits(fabric_seed ^ mix_bits(device.value() + kSplitMixStep));
 }
 
 /// Which of `choices` equal next hops a device takes: 0 ... choices - 1, each as often. Precondition: choices

@@ -5,18 +5,13 @@
 #include <numeric>
 
 #include "probes/diagnosis/counts/crossings.hpp"
+#include "topology/base/splitmix.hpp"
 
 namespace weft {
 namespace {
 
-/// splitmix64 (Steele, Lea, Flood 2014): equal sums of it over observations mean equal sets of observations,
-/// but for a chance of 2^-64.
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15ull;
-  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9ull;
-  x = (x ^ x >> 27) * 0x94D049BB133111EBull;
-  return x ^ x >> 31;
-}
+/// Equal sums of it over observations mean equal sets of observations, but for a chance of 2^-64.
+std::uint64_t mix(std::uint64_t x) { return mix_bits(x + kSplitMixStep); }
 
 /// What is summed per raw suspect while the observations stream by.
 struct Sum {

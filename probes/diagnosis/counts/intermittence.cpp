@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "topology/base/statistics.hpp"
+
 namespace weft {
 namespace {
 
@@ -115,9 +117,8 @@ std::optional<Intermittence> intermittence_of(const Observations& observations, 
   double seen = 0;
   const double usual = 50 * (packets.back().at - packets.front().at) / static_cast<double>(packets.size());
   for (std::size_t i = 1; i < packets.size(); ++i) seen += std::min(packets[i].at - packets[i - 1].at, usual);
-  std::ranges::nth_element(durations, durations.begin() + std::ssize(durations) / 2);
   return Intermittence{.per_second = static_cast<double>(durations.size()) / std::max(seen, 1e-9),
-                       .duration = durations[durations.size() / 2]};
+                       .duration = median(durations)};
 }
 
 }  // namespace weft

@@ -10,7 +10,7 @@
 #include "probes/diagnosis/delay/delay_causes.hpp"
 #include "probes/diagnosis/delay/delay_fit.hpp"
 #include "probes/diagnosis/delay/delay_rows.hpp"
-#include "probes/diagnosis/robust.hpp"
+#include "topology/base/statistics.hpp"
 
 namespace weft {
 namespace {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "probes/diagnosis/robust.hpp"
+#include "topology/base/statistics.hpp"
 
 namespace weft {
 namespace {
@@ -228,9 +228,7 @@ std::vector<std::uint32_t> DelayFit::promising(const std::vector<std::uint32_t>&
     if (std::ranges::binary_search(support, c)) continue;
     over.clear();
     for (const Entry& entry : columns_[c].entries) over.push_back(residual[entry.row] / entry.weight);
-    const auto low = over.begin() + static_cast<std::ptrdiff_t>(over.size() / 8);
-    std::ranges::nth_element(over, low);
-    const double shift = *low;
+    const double shift = quantile(over, 0.125);
     if (shift <= 0) continue;
     double gain = 0;
     for (const Entry& entry : columns_[c].entries) {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "probes/diagnosis/robust.hpp"
+#include "topology/base/statistics.hpp"
 
 namespace weft {
 namespace {

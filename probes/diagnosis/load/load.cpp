@@ -11,7 +11,7 @@
 #include "probes/diagnosis/load/load_elimination.hpp"
 #include "probes/diagnosis/load/load_evidence.hpp"
 #include "probes/diagnosis/load/waits.hpp"
-#include "probes/diagnosis/robust.hpp"
+#include "topology/base/statistics.hpp"
 
 namespace weft {
 namespace {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "probes/diagnosis/robust.hpp"
 #include "topology/base/check.hpp"
+#include "topology/base/statistics.hpp"
 
 namespace weft {
 namespace {

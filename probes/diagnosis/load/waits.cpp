@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "probes/diagnosis/robust.hpp"
+#include "topology/base/statistics.hpp"
 
 namespace weft {
 namespace {

@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <limits>
 
-#include "topology/routing/ecmp_hash.hpp"
+#include "topology/base/splitmix.hpp"
 
 namespace weft {
 
@@ -16,11 +16,11 @@ class RandomStream {
   using result_type = std::uint64_t;
 
   explicit RandomStream(std::initializer_list<std::uint64_t> key) {
-    for (const auto part : key) state_ = mix_bits(state_ + kStep) ^ part;
+    for (const auto part : key) state_ = mix_bits(state_ + kSplitMixStep) ^ part;
   }
   static constexpr result_type min() { return 0; }
   static constexpr result_type max() { return std::numeric_limits<result_type>::max(); }
-  result_type operator()() { return mix_bits(state_ += kStep); }
+  result_type operator()() { return mix_bits(state_ += kSplitMixStep); }
 
   /// 0 <= x < 1.
   double uniform() { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
@@ -32,7 +32,6 @@ class RandomStream {
   std::uint64_t binomial(std::uint64_t trials, double probability);
 
  private:
-  static constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15ull;
   std::uint64_t rare(std::uint64_t trials, double probability);
   std::uint64_t common(std::uint64_t trials, double probability);
 

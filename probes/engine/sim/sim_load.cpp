@@ -2,12 +2,63 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <vector>
 
-#include "probes/engine/sim/load_sharing.hpp"
+#include "probes/engine/sim/channel_states.hpp"
 #include "probes/engine/sim/random_stream.hpp"
 
 namespace weft {
 namespace {
+
+// share_load: what is left of flows that run at the same time. Each channel is a first-in-first-out queue
+// that drops what it cannot carry, from every flow alike: paced flows that do not yield get shares in
+// proportion to what arrives.
+
+struct OfferedFlow {
+  std::span<const ChannelId> path;
+  Bandwidth rate;
+};
+
+/// A path's channels are settled one after the other, so in a fabric without loops as many rounds suffice as
+/// the longest path has channels; the bound is for the others.
+constexpr int kMaxRounds = 32;
+constexpr double kSettled = 1e-9;
+
+/// For each flow the share of it, 0 to 1, that is not dropped for want of capacity. Loss faults are not
+/// counted, but the other traffic on a channel takes part.
+std::vector<double> share_load(const ChannelStates& channels, std::span<const OfferedFlow> flows) {
+  std::vector<double> passed(channels.size(), 1.0);  // share that each channel lets through
+  std::vector<double> arriving(channels.size());
+  for (int round = 0; round < kMaxRounds; ++round) {
+    std::ranges::fill(arriving, 0.0);
+    for (const auto& flow : flows) {
+      double rate = flow.rate.bits_per_second();
+      for (const ChannelId channel : flow.path) {
+        arriving[channel.value()] += rate;
+        rate *= passed[channel.value()];
+      }
+    }
+    double change = 0;
+    for (std::uint32_t c = 0; c < channels.size(); ++c) {
+      if (arriving[c] <= 0) continue;
+      const auto& state = channels[ChannelId(c)];
+      const double total = arriving[c] + state.load.bits_per_second();
+      const double share = std::min(1.0, state.capacity.bits_per_second() / total);
+      change = std::max(change, std::abs(share - passed[c]));
+      passed[c] = share;
+    }
+    if (change < kSettled) break;
+  }
+  std::vector<double> shares;
+  shares.reserve(flows.size());
+  for (const auto& flow : flows) {
+    double share = 1;
+    for (const ChannelId channel : flow.path) share *= passed[channel.value()];
+    shares.push_back(share);
+  }
+  return shares;
+}
 
 constexpr std::uint64_t kLoadKey = 0x10AD;
 /// Scatter of a share of a full queue: which packets it drops depends on how bursts meet.
