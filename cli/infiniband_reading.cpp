@@ -138,6 +138,11 @@ AddressBook gids_of(const InfinibandReading& reading, const Fabric& expected) {
   return AddressBook(std::move(gids));
 }
 
+std::optional<LidRange> lids_of(const InfinibandReading& reading, PortId nic) {
+  const auto found = reading.match.found_nic[nic.value()];
+  return found ? reading.found.inventory.ports[found->value()].lids : std::nullopt;
+}
+
 std::vector<std::string> match_notes(const FabricMatch& match, const std::string& check_command) {
   constexpr std::size_t kMaxShown = 4;
   std::vector<std::string> notes;

@@ -44,6 +44,8 @@ std::size_t changed_routes(const InfinibandReading& reading, const ForwardingTab
                            const std::vector<NicPair>& pairs);
 /// The GIDs of the NICs of the fabric file that were found in the subnet.
 AddressBook gids_of(const InfinibandReading& reading, const Fabric& expected);
+/// The LIDs that the subnet gave to a NIC of the fabric file.
+std::optional<LidRange> lids_of(const InfinibandReading& reading, PortId nic);
 /// Sentences on nodes that are others than the file says and yet take part; `check_command` tells all.
 std::vector<std::string> match_notes(const FabricMatch& match, const std::string& check_command);
 /// Sentences on what is wrong with the routing; `routes_command` tells more.

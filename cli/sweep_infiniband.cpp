@@ -164,6 +164,8 @@ Result<int> sweep_fabric(const po::variables_map& values, SweepOptions options, 
   if (!launch) return pass_on(launch);
   auto cluster = cluster_of(*launch, file, *hosts);
   if (!cluster) return pass_on(cluster);
+  for (AgentHost& host : cluster->site.hosts)
+    for (AgentNic& nic : host.nics) nic.lids = lids_of(*reading, nic.nic);
   cluster->site.agent_options.engine = *engine;
   if (const auto read = read_agent_options(values, cluster->site.agent_options); !read) return pass_on(read);
   return sweep_subnet(values, options, **mads, *reading,

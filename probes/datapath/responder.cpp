@@ -11,15 +11,17 @@ std::uint64_t key_of(const ProbeHeader& header) {
 
 }  // namespace
 
-Responder::Responder(const LocalNic& nic, const RunSecrets& secrets, const ResponderLimits& limits)
-    : nic_(nic), secrets_(secrets), limits_(limits) {
+Responder::Responder(const LocalNic& nic, const RunSecrets& secrets, const RunNics& nics,
+                     const ResponderLimits& limits)
+    : nic_(nic), secrets_(secrets), nics_(nics), limits_(limits) {
   WEFT_CHECK(limits.batches >= 1 && limits.streams >= 1);
 }
 
 std::size_t Responder::take(ByteSpan frame, Nanoseconds at, Nanoseconds now, MutableByteSpan reply) {
   const auto packet = decode_probe_frame(frame, secrets_.key);
   const bool ours = packet && packet->authentic && packet->header.run == secrets_.run &&
-                    packet->ip.destination == nic_.address && packet->header.kind != ProbeKind::echo;
+                    packet->ip.destination == nic_.address && packet->header.kind != ProbeKind::echo &&
+                    nics_.is_at(packet->header.nic, packet->ip.source);  // every participant has the key
   if (!ours) {
     ++(packet && !packet->authentic && !packet->intact ? rejects_.damaged : rejects_.foreign);
     return 0;

@@ -1,6 +1,7 @@
 // Responder: the far end of probes and flows. Counts what it received, without repeats, by batch, sender NIC
-// and spec, and says what to answer. It answers only authenticated probes of its run, each once, with a
-// packet of the same size, and segments of a transfer with the smallest; flows are counted and not answered.
+// and spec, and says what to answer. It answers only authenticated probes of its run that come from where the
+// run has their NIC, each once, with a packet of the same size, and segments of a transfer with the smallest;
+// flows are counted and not answered.
 // Memory is bounded: the oldest batches make room. Pure; one thread.
 #pragma once
 
@@ -13,6 +14,7 @@
 
 #include "probes/datapath/packet_port.hpp"
 #include "probes/datapath/probe_engine.hpp"
+#include "probes/datapath/run_nics.hpp"
 #include "probes/datapath/sequence_window.hpp"
 #include "probes/packet/probe_frame.hpp"
 #include "topology/findings/loss_runs.hpp"
@@ -67,7 +69,7 @@ struct ResponderLimits {
 
 /// What the responder did not count for a stream.
 struct ResponderRejects {
-  std::uint64_t foreign = 0;  // no probe, another run, or an authenticator not made with the key
+  std::uint64_t foreign = 0;  // no probe, another run, not made with the key, or not from its NIC's address
   std::uint64_t damaged = 0;  // a wrong ICRC, and a header too damaged to say whose it was
   std::uint64_t repeated = 0;
   std::uint64_t beyond_limits = 0;
@@ -76,8 +78,9 @@ struct ResponderRejects {
 
 class Responder {
  public:
-  /// `nic` and `secrets` outlive the responder.
-  Responder(const LocalNic& nic, const RunSecrets& secrets, const ResponderLimits& limits = {});
+  /// `nic`, `secrets` and `nics` outlive the responder.
+  Responder(const LocalNic& nic, const RunSecrets& secrets, const RunNics& nics,
+            const ResponderLimits& limits = {});
 
   /// Takes a frame received at `at`; writes an answer that goes out at `now` to the front of `reply` and
   /// returns its size, 0 where there is none. `reply` is as large as `frame`, and what it holds behind the
@@ -106,6 +109,7 @@ class Responder {
 
   const LocalNic& nic_;
   const RunSecrets& secrets_;
+  const RunNics& nics_;
   ResponderLimits limits_;
   std::list<Batch> batches_;  // oldest first
   std::unordered_map<BatchId, std::list<Batch>::iterator> by_id_;

@@ -12,9 +12,9 @@ namespace weft {
 class ResponderLoop {
  public:
   /// All references outlive the loop.
-  ResponderLoop(PacketPort& port, const LocalNic& nic, const RunSecrets& secrets,
+  ResponderLoop(PacketPort& port, const LocalNic& nic, const RunSecrets& secrets, const RunNics& nics,
                 const ResponderLimits& limits = {})
-      : port_(port), responder_(nic, secrets, limits) {}
+      : port_(port), responder_(nic, secrets, nics, limits) {}
 
   /// Answers until a stop is asked (seen within 100 ms). A port in trouble (its interface is down) is tried
   /// again ten times a second.

@@ -37,7 +37,7 @@ Result<void> run_with_agents(const AgentSite& site, const BusPlace& place, const
   auto agents = Agents::start(fabric, site, bus_of, secrets.run, stop);
   if (!agents) return pass_on(agents);
   Coordinator coordinator(fabric, script, secrets, expected_hosts(site), timing);
-  coordinator.name_targets(addresses_of(site));
+  coordinator.name_targets(nics_of(site));
   return coordinate(**bus, coordinator, on_progress, std::move(stop), [&] { return agents->gone(); });
 }
 

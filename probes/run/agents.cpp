@@ -55,11 +55,11 @@ std::vector<ExpectedHost> expected_hosts(const AgentSite& site) {
   return hosts;
 }
 
-std::vector<IpAddress> addresses_of(const AgentSite& site) {
-  std::vector<IpAddress> addresses;
+std::vector<RunNic> nics_of(const AgentSite& site) {
+  std::vector<RunNic> nics;
   for (const AgentHost& host : site.hosts)
-    for (const AgentNic& nic : host.nics) addresses.push_back(nic.report.address);
-  return addresses;
+    for (const AgentNic& nic : host.nics) nics.push_back({nic.nic, nic.report.address, nic.lids});
+  return nics;
 }
 
 Result<Agents> Agents::start(const Fabric& fabric, const AgentSite& site, const BusOfHost& bus, RunId run,

@@ -16,8 +16,9 @@
 namespace weft {
 
 struct AgentNic {
-  NicReport report;  // as its host knows it
-  PortId nic;        // as the fabric does
+  NicReport report;                             // as its host knows it
+  PortId nic;                                   // as the fabric does
+  std::optional<LidRange> lids = std::nullopt;  // as the subnet does
 };
 struct AgentHost {
   NodeId host;
@@ -42,8 +43,8 @@ struct AgentSite {
 Result<std::string> own_program();
 
 std::vector<ExpectedHost> expected_hosts(const AgentSite& site);
-/// The addresses of all NICs of the site.
-std::vector<IpAddress> addresses_of(const AgentSite& site);
+/// All NICs of the site.
+std::vector<RunNic> nics_of(const AgentSite& site);
 
 /// The bus as the agent of this host finds it.
 using BusOfHost = std::function<NatsAddress(const std::string& host)>;

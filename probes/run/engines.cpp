@@ -69,11 +69,11 @@ std::function<std::optional<NicCounters>()> counters_of(const std::string& inter
 }  // namespace
 
 OpenEngines raw_engines(std::vector<NicReport> nics, const ChosenClass& packets) {
-  return [nics = std::move(nics), packets](const NicAssignment& assigned,
-                                           const RunSecrets& secrets) -> Result<NicEngines> {
+  return [nics = std::move(nics), packets](const NicAssignment& assigned, const RunSecrets& secrets,
+                                           const SharedNics& of_run) -> Result<NicEngines> {
     const auto nic = raw_nic(nics, assigned, packets);
     if (!nic) return pass_on(nic);
-    auto opened = open_raw_engine(*nic, secrets, assigned.nic);
+    auto opened = open_raw_engine(*nic, secrets, assigned.nic, of_run);
     if (!opened) return pass_on(opened);
     const std::shared_ptr<RawEngine> engine(std::move(*opened));
     return NicEngines{engine, engine, nullptr, counters_of(nic->interface)};
@@ -89,7 +89,8 @@ OpenVerbsEngine verbs_of_host() {
 OpenEngines verbs_engines(std::vector<NicReport> nics, MemoryOfNic memory, const VerbsEngineOptions& options,
                           OpenVerbsEngine open) {
   return [nics = std::move(nics), memory = std::move(memory), options, open = std::move(open)](
-             const NicAssignment& assigned, const RunSecrets& secrets) -> Result<NicEngines> {
+             const NicAssignment& assigned, const RunSecrets& secrets,
+             const SharedNics& of_run) -> Result<NicEngines> {
     const ChosenClass& packets = options.packets;
     const auto report = find_nic(nics, assigned);
     if (!report) return pass_on(report);
@@ -100,6 +101,7 @@ OpenEngines verbs_engines(std::vector<NicReport> nics, MemoryOfNic memory, const
         open({.gid = {report->address, nic ? nic->interface : "", packets.gid_index},
               .traffic = {packets.traffic_class, packets.service_level},
               .memory = {flows->buffers, host_memory},
+              .nics = of_run,
               .probes = options.probes,
               .by_address = options.by_address ? std::optional(ExchangeByAddress{assigned.nic, secrets.key})
                                                : std::nullopt});
@@ -124,16 +126,18 @@ OpenMads mads_of_host() {
 }
 
 OpenEngines umad_engines(std::vector<NicReport> nics, bool in_ibsim, OpenMads open) {
-  return [nics = std::move(nics), in_ibsim, open = std::move(open)](
-             const NicAssignment& assigned, const RunSecrets& secrets) -> Result<NicEngines> {
-    const auto nic = find_nic(nics, assigned);
-    if (!nic) return pass_on(nic);
-    const auto guid = port_of_gid(nic->address);
-    if (!guid) return fail(ErrorKind::usage, "{} is no GID of an InfiniBand port", to_string(nic->address));
-    auto opened = open_umad_engine({.guid = guid, .in_ibsim = in_ibsim}, secrets, assigned.nic, open);
-    if (!opened) return pass_on(opened);
-    return NicEngines{std::shared_ptr<ProbeEngine>(std::move(*opened)), nullptr};
-  };
+  return
+      [nics = std::move(nics), in_ibsim, open = std::move(open)](
+          const NicAssignment& assigned, const RunSecrets& secrets, const SharedNics&) -> Result<NicEngines> {
+        const auto nic = find_nic(nics, assigned);
+        if (!nic) return pass_on(nic);
+        const auto guid = port_of_gid(nic->address);
+        if (!guid)
+          return fail(ErrorKind::usage, "{} is no GID of an InfiniBand port", to_string(nic->address));
+        auto opened = open_umad_engine({.guid = guid, .in_ibsim = in_ibsim}, secrets, assigned.nic, open);
+        if (!opened) return pass_on(opened);
+        return NicEngines{std::shared_ptr<ProbeEngine>(std::move(*opened)), nullptr};
+      };
 }
 
 OpenEngines simulated_engines(const Fabric& fabric, const AddressBook& addresses,
@@ -145,8 +149,8 @@ OpenEngines simulated_engines(const Fabric& fabric, const AddressBook& addresses
   options.faults = faults;
   options.tables = std::move(tables);
   options.stalls = stalls;
-  return [world = SimFabric::make(fabric, addresses, options)](const NicAssignment& assigned,
-                                                               const RunSecrets&) -> Result<NicEngines> {
+  return [world = SimFabric::make(fabric, addresses, options)](
+             const NicAssignment& assigned, const RunSecrets&, const SharedNics&) -> Result<NicEngines> {
     const auto engine = world->engine(assigned.nic);
     return NicEngines{engine, engine};
   };
@@ -157,13 +161,13 @@ OpenEngines near_nics(OpenEngines open, const std::optional<HostInventory>& inve
   if (inventory)
     for (const NicInventory& nic : inventory->nics)
       if (nic.served_as && !nic.near_cpus.empty()) cpus[*nic.served_as] = nic.near_cpus;
-  return
-      [open = std::move(open), cpus = std::move(cpus)](const NicAssignment& nic, const RunSecrets& secrets) {
-        if (const auto near = cpus.find(nic.interface); near != cpus.end()) {
-          [[maybe_unused]] const auto held = run_this_thread_on(near->second);
-        }
-        return open(nic, secrets);
-      };
+  return [open = std::move(open), cpus = std::move(cpus)](const NicAssignment& nic, const RunSecrets& secrets,
+                                                          const SharedNics& of_run) {
+    if (const auto near = cpus.find(nic.interface); near != cpus.end()) {
+      [[maybe_unused]] const auto held = run_this_thread_on(near->second);
+    }
+    return open(nic, secrets, of_run);
+  };
 }
 
 RunSecrets new_run_secrets() {

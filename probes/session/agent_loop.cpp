@@ -1,6 +1,5 @@
 #include "probes/session/agent_loop.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -67,11 +66,10 @@ class AgentLoop {
   void on(const StartRun& start) {
     if (started_) return;
     started_ = true;
-    targets_ = start.targets;
-    std::ranges::sort(targets_);
+    nics_ = std::make_shared<const RunNics>(start.targets);
     Ready ready{start.secrets.run, {}, {}};
     for (const NicAssignment& nic : start.nics) {
-      auto engines = open_(nic, start.secrets);
+      auto engines = open_(nic, start.secrets, nics_);
       if (!engines) {
         ready.troubles.push_back({nic.nic, engines.error().message, is_of_tool(engines.error())});
         continue;
@@ -87,7 +85,7 @@ class AgentLoop {
     const auto worker = workers_.find(task.nic);
     if (worker == workers_.end())
       return refuse(task, fail(ErrorKind::invalid_input, "this agent serves no NIC {}", task.nic.value()));
-    if (const auto known = check_targets(task.work, targets_); !known) return refuse(task, pass_on(known));
+    if (const auto known = check_targets(task.work, *nics_); !known) return refuse(task, pass_on(known));
     worker->second->add(task);
   }
 
@@ -130,7 +128,7 @@ class AgentLoop {
   bool over_ = false;
   Clock::time_point last_spoken_{};
   Clock::time_point last_heard_ = Clock::now();
-  std::vector<IpAddress> targets_;  // sorted
+  SharedNics nics_ = std::make_shared<const RunNics>();
   Clock::time_point last_run_ = Clock::now();
   std::map<PortId, std::unique_ptr<PeerLine>> lines_;
   std::map<PortId, std::shared_ptr<PeerService>> services_;

@@ -89,14 +89,14 @@ Result<void> check_rows(const CounterQuery&, const std::vector<NicCounters>&) { 
 
 }  // namespace
 
-Result<void> check_targets(const TaskWork& work, const std::vector<IpAddress>& targets) {
+Result<void> check_targets(const TaskWork& work, const RunNics& nics) {
   return std::visit(
       [&](const auto& request) -> Result<void> {
         if constexpr (requires { request.peers; })
           for (const Peer& peer : request.peers)
-            if (!std::ranges::binary_search(targets, peer.address))
-              return fail(ErrorKind::permission, "refused: {} is no NIC of this run",
-                          to_string(peer.address));
+            if (!nics.is_at(peer.nic, peer.address))
+              return fail(ErrorKind::permission, "refused: {} is no NIC of this run, or not NIC {}",
+                          to_string(peer.address), peer.nic.value());
         return {};
       },
       work);

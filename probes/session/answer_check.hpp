@@ -8,9 +8,8 @@
 
 namespace weft {
 
-/// An agent sends to NICs of its run alone. `targets`: their addresses, sorted. The Error names the first
-/// other one.
-Result<void> check_targets(const TaskWork& work, const std::vector<IpAddress>& targets);
+/// An agent sends to NICs of its run alone. The Error names the first address that is not its NIC's.
+Result<void> check_targets(const TaskWork& work, const RunNics& nics);
 
 /// The answer is of the work's kind. The Error says which figures cannot be.
 Result<void> check_answer(const TaskWork& work, const TaskAnswer& answer);

@@ -55,8 +55,8 @@ class Coordinator {
   Coordinator(const Fabric& fabric, Script& script, RunSecrets secrets, std::vector<ExpectedHost> hosts,
               CoordinatorTiming timing = {});
 
-  /// The addresses of the run's NICs: agents refuse tasks that send to another. Call before start.
-  void name_targets(std::vector<IpAddress> targets) { targets_ = std::move(targets); }
+  /// The run's NICs and where they are: agents send to no others. Call before start.
+  void name_targets(std::vector<RunNic> targets) { targets_ = std::move(targets); }
 
   using Actions = std::vector<CoordinatorAction>;
   /// Call first.
@@ -129,7 +129,7 @@ class Coordinator {
   RunSecrets secrets_;
   CoordinatorTiming timing_;
   Script& script_;
-  std::vector<IpAddress> targets_;
+  std::vector<RunNic> targets_;
   std::map<std::string, Agent> agents_;
   std::map<PortId, std::string> host_of_nic_;
   Phase phase_ = Phase::gathering;

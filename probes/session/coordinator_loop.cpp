@@ -32,8 +32,9 @@ class LocalAgents {
 
   ToCoordinator answer(const std::string&, const StartRun& start) {
     Ready ready{start.secrets.run, {}};
+    const auto nics = std::make_shared<const RunNics>(start.targets);
     for (const NicAssignment& nic : start.nics) {
-      auto engines = open_(nic, start.secrets);
+      auto engines = open_(nic, start.secrets, nics);
       if (engines)
         engines_.emplace(nic.nic, std::move(*engines));
       else

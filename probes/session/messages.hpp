@@ -11,6 +11,7 @@
 
 #include "probes/datapath/flow_engine.hpp"
 #include "probes/datapath/probe_engine.hpp"
+#include "probes/datapath/run_nics.hpp"
 #include "probes/packet/run_secrets.hpp"
 #include "topology/findings/host_inventory.hpp"
 #include "topology/findings/nic_counters.hpp"
@@ -33,7 +34,7 @@ struct NicAssignment {
 struct StartRun {
   RunSecrets secrets;
   std::vector<NicAssignment> nics;
-  std::vector<IpAddress> targets = {};  // of all NICs of the run: an agent sends to no other address
+  std::vector<RunNic> targets = {};  // all NICs of the run: an agent sends to no other
   friend bool operator==(const StartRun&, const StartRun&) = default;
 };
 /// Asks a NIC's responder what it received.

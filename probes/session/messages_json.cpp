@@ -29,13 +29,25 @@ RunKey key_from(const std::string& hex) {
   return key;
 }
 
+/// The LIDs where they are known: the base, the LMC.
+Json target_json(const RunNic& m) {
+  Json row = Json::array({m.nic.value(), to_string(m.address)});
+  if (m.lids) row.insert(row.end(), {m.lids->base.value(), m.lids->lmc});
+  return row;
+}
+RunNic target_from(const Json& row) {
+  RunNic nic{id<PortId>(element(row, 0)), address(element(row, 1))};
+  if (row.size() > 2) nic.lids = LidRange{id<Lid>(element(row, 2)), whole<std::uint8_t>(element(row, 3))};
+  return nic;
+}
+
 Json message_json(const StartRun& m) {
   const auto nic = [](const NicAssignment& n) { return Json::array({n.interface, n.nic.value()}); };
   return {{"type", "start"},
           {"run", m.secrets.run.value()},
           {"key", key_text(m.secrets.key)},
           {"nics", rows(m.nics, nic)},
-          {"targets", rows(m.targets, [](const IpAddress& target) { return Json(to_string(target)); })}};
+          {"targets", rows(m.targets, target_json)}};
 }
 Json message_json(const Task& m) {
   return {{"type", "task"},
@@ -92,7 +104,7 @@ StartRun start_from(const Json& v) {
   };
   return {{id<RunId>(field(v, "run")), key_from(text(field(v, "key")))},
           list<NicAssignment>(field(v, "nics"), nic),
-          list<IpAddress>(field(v, "targets"), address)};
+          list<RunNic>(field(v, "targets"), target_from)};
 }
 
 /// Of another protocol only who says it: the rest may have another form.

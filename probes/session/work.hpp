@@ -21,8 +21,9 @@ struct NicEngines {
   std::string uses = {};  // what they go by, in words: for the result
 };
 
-/// Opens the engines of a NIC for one run.
-using OpenEngines = std::function<Result<NicEngines>(const NicAssignment&, const RunSecrets&)>;
+/// Opens the engines of a NIC for one run, which sends to these NICs.
+using OpenEngines =
+    std::function<Result<NicEngines>(const NicAssignment&, const RunSecrets&, const SharedNics&)>;
 
 /// Blocks until the work is done or `stop` is requested.
 Result<TaskAnswer> do_work(const NicEngines& engines, const TaskWork& work, std::stop_token stop);

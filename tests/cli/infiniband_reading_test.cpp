@@ -87,8 +87,10 @@ TEST(Gids, AreOfTheNicsThatWereFound) {
     if (const auto gid = gids.address_of(nic)) {
       ++known;
       EXPECT_TRUE(port_of_gid(*gid));
+      EXPECT_EQ(lids_of(reading, nic).value().count(), 4u);
     }
   EXPECT_EQ(known, 4u);
+  EXPECT_FALSE(lids_of(reading, expected.nics().back())) << "it was not found";
 }
 
 TEST(Gids, ThatTwoPortsClaimAreOfTheFirst) {

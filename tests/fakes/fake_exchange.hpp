@@ -1,7 +1,8 @@
 // FakeExchange: engines in one process speak to each other directly. An engine may be killed: from then on
-// nobody answers for it. Thread-safe.
+// nobody answers for it. Its agent may lie: what it asks and answers is then something else. Thread-safe.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <mutex>
 
@@ -17,6 +18,10 @@ class FakeExchange {
     services_[nic] = &service;
     service.meet(lines_.at(nic));
   }
+  using Lie = std::function<std::string(const std::string& truth)>;
+  /// Of all questions, and of all answers, of the engine of this NIC from now on.
+  void ask_falsely(PortId nic, Lie lie) { questions_[nic] = std::move(lie); }
+  void answer_falsely(PortId nic, Lie lie) { answers_[nic] = std::move(lie); }
   void kill(PortId nic) {
     const std::lock_guard lock(mutex_);
     services_.erase(nic);
@@ -30,7 +35,10 @@ class FakeExchange {
       const std::lock_guard lock(all_.mutex_);
       const auto found = all_.services_.find(to);
       if (found == all_.services_.end()) return fail(ErrorKind::timeout, "its agent has gone");
-      return found->second->answer(from_, question);
+      const auto& as_asked = all_.questions_[from_];
+      const auto answer = found->second->answer(from_, as_asked ? as_asked(std::string(question)) : question);
+      const auto& as_answered = all_.answers_[to];
+      return answer && as_answered ? as_answered(*answer) : answer;
     }
 
    private:
@@ -39,6 +47,8 @@ class FakeExchange {
   };
   std::mutex mutex_;
   std::map<PortId, PeerService*> services_;
+  std::map<PortId, Lie> questions_;
+  std::map<PortId, Lie> answers_;
   std::map<PortId, Line> lines_;
 };
 

@@ -21,7 +21,8 @@ FakeWire::FakeWire(const RunSecrets& secrets, bool v6, std::size_t routers)
       near_(nic_of(v6, 1)),
       far_(nic_of(v6, 2)),
       secrets_(secrets),
-      responder_(far_, secrets_) {}
+      nics_({{PortId(1), near_.address}, {PortId(2), far_.address}}),
+      responder_(far_, secrets_, nics_) {}
 
 IpAddress FakeWire::router(int hop) const {
   return *IpAddress::parse(fmt::format("{}{}", v6_ ? "fd00:1::" : "10.0.1.", hop));

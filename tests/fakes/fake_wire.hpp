@@ -65,6 +65,7 @@ class FakeWire : public PacketPort, public NextHops {
   LocalNic near_;
   LocalNic far_;
   RunSecrets secrets_;
+  RunNics nics_;  // the prober is NIC 1
   Responder responder_;
   Nanoseconds now_ = std::chrono::seconds(1000);
   std::multimap<Nanoseconds, Frame> coming_;

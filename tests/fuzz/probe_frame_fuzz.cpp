@@ -11,6 +11,7 @@ namespace {
 using namespace weft;
 
 const RunSecrets kSecrets{.run = RunId(0x1122334455667788), .key = {std::byte{1}}};
+const IpAddress kNear(IpAddress::V4{10, 0, 0, 1});
 const LocalNic kNic{.mac = {{2, 0, 0, 0, 0, 2}}, .address = IpAddress(IpAddress::V4{10, 0, 0, 2})};
 
 std::size_t take(Responder& responder, ByteSpan frame) {
@@ -21,7 +22,8 @@ std::size_t take(Responder& responder, ByteSpan frame) {
 }
 
 void any_frame(ByteSpan frame) {
-  Responder responder(kNic, kSecrets);
+  const RunNics nics;
+  Responder responder(kNic, kSecrets, nics);
   take(responder, frame);
   (void)read_answer(frame, kNic, kSecrets);
   (void)decode_probe_frame(frame, kSecrets.key);
@@ -39,11 +41,12 @@ void damaged_probe(ByteSpan input) {
                            .nic = PortId(load_be32(input, 6)),
                            .spec = load_be32(input, 10),
                            .sequence = load_be32(input, 14)};
-  encode_probe_frame({.from = IpAddress(IpAddress::V4{10, 0, 0, 1}), .to = kNic.address, .label = UdpPort(1)},
-                     header, kSecrets.key, size, frame);
+  encode_probe_frame({.from = kNear, .to = kNic.address, .label = UdpPort(1)}, header, kSecrets.key, size,
+                     frame);
   frame[load_be16(input, 18) % frame.size()] ^= std::byte{load_u8(input, 20)};
   frame.resize(frame.size() - std::min<std::size_t>(load_u8(input, 21), frame.size()));
-  Responder responder(kNic, kSecrets, {.batches = 2, .streams = 2});
+  const RunNics nics({{header.nic, kNear}});
+  Responder responder(kNic, kSecrets, nics, {.batches = 2, .streams = 2});
   take(responder, frame);
   WEFT_CHECK(take(responder, frame) == 0);  // a replay
   for (const auto& tally : responder.received(header.batch)) WEFT_CHECK(tally.packets + tally.corrupt == 1);

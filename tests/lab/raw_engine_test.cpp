@@ -20,6 +20,11 @@ constexpr PortId kFirst{1};
 constexpr PortId kSecond{2};
 const RunSecrets kSecrets{.run = RunId(7), .key = {std::byte{1}, std::byte{2}}};
 
+SharedNics nics_of(bool v6) {
+  return std::make_shared<const RunNics>(
+      std::vector<RunNic>{{kFirst, RouterChain::address(1, v6)}, {kSecond, RouterChain::address(2, v6)}});
+}
+
 /// A chain of two routers with an engine at each end.
 struct Rig {
   std::unique_ptr<RouterChain> chain;
@@ -31,7 +36,7 @@ Result<std::unique_ptr<RawEngine>> open_at(const RouterChain& chain, int host, b
                                            const RunSecrets& secrets) {
   const InNamespace here(chain.name(host == 1 ? "h1" : "h2"));
   const RawNic nic{.interface = host == 1 ? "r1" : "r2", .address = RouterChain::address(host, v6)};
-  return open_raw_engine(nic, secrets, host == 1 ? kFirst : kSecond);
+  return open_raw_engine(nic, secrets, host == 1 ? kFirst : kSecond, nics_of(v6));
 }
 
 void build(Rig& rig, bool v6) {
@@ -293,7 +298,7 @@ TEST_P(RawEngineTest, WhatCannotBeOpenedSaysWhy) {
   rig_.first.reset();
   const InNamespace here(rig_.chain->name("h1"));
   const auto opened = [&](const std::string& interface, const IpAddress& address) {
-    return open_raw_engine({.interface = interface, .address = address}, kSecrets, kFirst);
+    return open_raw_engine({.interface = interface, .address = address}, kSecrets, kFirst, nics_of(v6()));
   };
   const auto mine = RouterChain::address(1, v6());
   const auto gone = opened("eth7", mine);
@@ -328,8 +333,8 @@ TEST_P(RawEngineTest, WithoutTheRightToRawSocketsTheErrorSaysWhichAndWhatWorks) 
     const InNamespace here(rig_.chain->name("h1"));
     // The system call changes this thread alone; the library's function would change the whole program.
     ASSERT_EQ(::syscall(SYS_setresuid, -1, 65534, -1), 0);
-    const auto engine =
-        open_raw_engine({.interface = "r1", .address = RouterChain::address(1, v6())}, kSecrets, kFirst);
+    const auto engine = open_raw_engine({.interface = "r1", .address = RouterChain::address(1, v6())},
+                                        kSecrets, kFirst, nics_of(v6()));
     ASSERT_EQ(::syscall(SYS_setresuid, -1, 0, -1), 0);
     ASSERT_FALSE(engine);
     kind = engine.error().kind;

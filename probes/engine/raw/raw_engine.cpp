@@ -44,13 +44,14 @@ Result<Parts> open_parts(const RawNic& nic) {
 
 class AfPacketEngine final : public RawEngine {
  public:
-  AfPacketEngine(Parts parts, const RunSecrets& secrets, PortId self)
+  AfPacketEngine(Parts parts, const RunSecrets& secrets, PortId self, SharedNics nics)
       : parts_(std::move(parts)),
         secrets_(secrets),
+        nics_(std::move(nics)),
         prober_(*parts_.prober, parts_.prober_hops, parts_.nic, secrets_, self),
         sender_(*parts_.sender, parts_.sender_hops, parts_.nic, secrets_, self),
         transfers_(*parts_.prober, parts_.prober_hops, parts_.nic, secrets_, self),
-        responder_(*parts_.responder, parts_.nic, secrets_),
+        responder_(*parts_.responder, parts_.nic, secrets_, *nics_),
         thread_([this](std::stop_token stop) { responder_.run(stop); }) {}
 
   Result<std::vector<HopAnswer>> trace(const TraceRequest& request, std::stop_token stop) override {
@@ -71,6 +72,7 @@ class AfPacketEngine final : public RawEngine {
  private:
   Parts parts_;
   RunSecrets secrets_;
+  SharedNics nics_;
   Prober prober_;
   FlowSender sender_;
   TransferSender transfers_;  // on the prober's socket, which takes echoes
@@ -118,11 +120,11 @@ Result<std::unique_ptr<ProbeEngine>> open_raw_tracer(const RawNic& nic, const Ru
   return std::make_unique<RawTracer>(kernel->local, std::move(*socket), std::move(*hops), secrets, self);
 }
 
-Result<std::unique_ptr<RawEngine>> open_raw_engine(const RawNic& nic, const RunSecrets& secrets,
-                                                   PortId self) {
+Result<std::unique_ptr<RawEngine>> open_raw_engine(const RawNic& nic, const RunSecrets& secrets, PortId self,
+                                                   SharedNics nics) {
   auto parts = open_parts(nic);
   if (!parts) return pass_on(parts);
-  return std::make_unique<AfPacketEngine>(std::move(*parts), secrets, self);
+  return std::make_unique<AfPacketEngine>(std::move(*parts), secrets, self, std::move(nics));
 }
 
 }  // namespace weft

@@ -20,10 +20,12 @@ class RawEngine : public ProbeEngine, public FlowEngine {
   virtual ResponderRejects rejects() const = 0;
 };
 
-/// An engine for `nic`, which the coordinator calls `self`, in the run of `secrets`. Errors: permission (no
+/// An engine for `nic`, which the coordinator calls `self`, in the run of `secrets`; who asks is answered
+/// where `nics` has it. Errors: permission (no
 /// CAP_NET_RAW), absent (no such interface, it is down, the address is not its own), conflict (UDP 4791 is
 /// taken).
-Result<std::unique_ptr<RawEngine>> open_raw_engine(const RawNic& nic, const RunSecrets& secrets, PortId self);
+Result<std::unique_ptr<RawEngine>> open_raw_engine(const RawNic& nic, const RunSecrets& secrets, PortId self,
+                                                   SharedNics nics);
 
 /// Only traces, for a NIC whose RDMA device takes UDP 4791 itself: neither answers nor needs the port.
 Result<std::unique_ptr<ProbeEngine>> open_raw_tracer(const RawNic& nic, const RunSecrets& secrets,

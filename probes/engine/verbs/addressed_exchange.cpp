@@ -30,9 +30,10 @@ std::optional<AddressedQuestion> decode_addressed(std::string_view message) {
 
 Result<std::unique_ptr<AddressedExchange>> AddressedExchange::open(const StreamCalls& calls,
                                                                    const IpAddress& own, PortId self,
-                                                                   const RunKey& key, Answer answer,
-                                                                   std::uint16_t port) {
-  std::unique_ptr<AddressedExchange> made(new AddressedExchange(calls, self, key, std::move(answer), port));
+                                                                   const RunKey& key, SharedNics nics,
+                                                                   Answer answer, std::uint16_t port) {
+  std::unique_ptr<AddressedExchange> made(
+      new AddressedExchange(calls, self, key, std::move(nics), std::move(answer), port));
   auto listener = MessageStream::listen(made->calls_, own, port);
   if (!listener) return pass_on(listener);
   made->listener_.emplace(std::move(*listener));
@@ -40,26 +41,18 @@ Result<std::unique_ptr<AddressedExchange>> AddressedExchange::open(const StreamC
   return made;
 }
 
-void AddressedExchange::meet(const std::vector<Peer>& peers) {
-  const std::lock_guard lock(mutex_);
-  for (const Peer& peer : peers) addresses_[peer.nic] = peer.address;
-}
-
 Result<std::string> AddressedExchange::ask(PortId to, std::string_view question, Nanoseconds limit) {
-  std::optional<IpAddress> address;
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto known = addresses_.find(to); known != addresses_.end()) address = known->second;
-  }
-  if (!address) return fail(ErrorKind::internal, "nobody said where NIC {} is", to.value());
+  const RunNic* nic = nics_ ? nics_->find(to) : nullptr;
+  if (nic == nullptr) return fail(ErrorKind::internal, "nobody said where NIC {} is", to.value());
+  const IpAddress& address = nic->address;
   const auto until = Clock::now() + limit;
-  const auto stream = MessageStream::connect(calls_, *address, port_, until);
+  const auto stream = MessageStream::connect(calls_, address, port_, until);
   if (!stream) return pass_on(stream);
   const auto text = encode_addressed({self_, question});
   const auto asked = stream->send(key_, text, {}, until);
-  if (!asked) return pass_on(asked, to_string(*address));
+  if (!asked) return pass_on(asked, to_string(address));
   auto answer = stream->receive(key_, *asked, until);
-  if (!answer) return pass_on(answer, to_string(*address));
+  if (!answer) return pass_on(answer, to_string(address));
   if (answer->text.empty() || answer->text[0] != kAnswered)
     return fail(ErrorKind::absent, "{}", answer->text.substr(std::min<std::size_t>(1, answer->text.size())));
   return answer->text.substr(1);

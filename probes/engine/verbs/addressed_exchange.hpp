@@ -4,13 +4,11 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 #include "probes/datapath/peer_exchange.hpp"
-#include "probes/datapath/probe_engine.hpp"
+#include "probes/datapath/run_nics.hpp"
 #include "probes/engine/verbs/message_stream.hpp"
 
 namespace weft {
@@ -30,29 +28,32 @@ class AddressedExchange final : public PeerExchange {
   using Answer = std::function<Result<std::string>(PortId from, std::string_view question)>;
   inline static constexpr std::uint16_t kPort = 47'910;  // free of what IANA assigns
 
-  /// Errors: absent (the address is none of an RDMA device's, or its port is taken).
+  /// NICs are asked where `nics` has them. Errors: absent (the address is none of an RDMA device's, or its
+  /// port is taken).
   static Result<std::unique_ptr<AddressedExchange>> open(const StreamCalls& calls, const IpAddress& own,
-                                                         PortId self, const RunKey& key, Answer answer,
-                                                         std::uint16_t port = kPort);
+                                                         PortId self, const RunKey& key, SharedNics nics,
+                                                         Answer answer, std::uint16_t port = kPort);
 
-  /// Where the NICs are that will be asked.
-  void meet(const std::vector<Peer>& peers);
   Result<std::string> ask(PortId to, std::string_view question, Nanoseconds limit) override;
 
  private:
-  AddressedExchange(const StreamCalls& calls, PortId self, const RunKey& key, Answer answer,
+  AddressedExchange(const StreamCalls& calls, PortId self, const RunKey& key, SharedNics nics, Answer answer,
                     std::uint16_t port)
-      : calls_(calls), self_(self), key_(key), answer_(std::move(answer)), port_(port) {}
+      : calls_(calls),
+        self_(self),
+        key_(key),
+        nics_(std::move(nics)),
+        answer_(std::move(answer)),
+        port_(port) {}
   void serve(const std::stop_token& stop);
   void serve_one(const MessageStream& stream) const;
 
   StreamCalls calls_;
   PortId self_;
   RunKey key_;
+  SharedNics nics_;
   Answer answer_;
   std::uint16_t port_;
-  std::mutex mutex_;
-  std::map<PortId, IpAddress> addresses_;
   std::optional<MessageStream> listener_;
   std::jthread thread_;
 };

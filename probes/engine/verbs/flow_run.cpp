@@ -59,7 +59,7 @@ class FlowRun {
   }
 
   Result<void> open(const std::shared_ptr<const VerbsDevice>& device, const BufferFactory& buffers,
-                    VerbsTraffic traffic, PeerExchange& exchange) {
+                    VerbsTraffic traffic, const PeerAccess& access) {
     auto queue = CompletionQueue::make(device, static_cast<int>(flows_.size() * shape_.depth + 16));
     if (!queue) return pass_on(queue);
     queue_ = std::move(*queue);
@@ -69,7 +69,7 @@ class FlowRun {
     slots_ = std::move(*slots);
     if (shape_.operation != FlowOperation::read)
       if (const auto filled = fill(); !filled) return filled;
-    return connect(device, traffic, exchange);
+    return connect(device, traffic, access);
   }
 
   Result<void> run(const std::stop_token& stop) {
@@ -149,7 +149,7 @@ class FlowRun {
   }
 
   Result<void> connect(const std::shared_ptr<const VerbsDevice>& device, VerbsTraffic traffic,
-                       PeerExchange& exchange) {
+                       const PeerAccess& access) {
     std::vector<RequestedQp> wanted;
     // A UDP port serves both ways. A LID is one end's: that of the end that the bytes come to.
     const bool both = !device->is_infiniband();
@@ -157,7 +157,7 @@ class FlowRun {
     for (const FlowSpec& spec : request_.specs)
       wanted.push_back(
           {spec.peer, both || !to_us ? spec.label : std::nullopt, both || to_us ? spec.label : std::nullopt});
-    auto qps = RequestQps::connect(device, *queue_, exchange, request_.peers,
+    auto qps = RequestQps::connect(device, *queue_, access, request_.peers,
                                    {.batch = request_.batch,
                                     .kind = QpKind::reliable,
                                     .operation = shape_.operation,
@@ -278,14 +278,14 @@ class FlowRun {
 
 Result<std::vector<FlowTally>> run_flows(const std::shared_ptr<const VerbsDevice>& device,
                                          const BufferFactory& buffers, VerbsTraffic traffic,
-                                         PeerExchange& exchange, const FlowRequest& request,
+                                         const PeerAccess& access, const FlowRequest& request,
                                          const std::stop_token& stop) {
   if (request.specs.empty()) return std::vector<FlowTally>();
   const auto no_rate = [](const FlowSpec& spec) { return spec.rate <= Bandwidth(); };
   if (std::ranges::any_of(request.specs, no_rate) || request.flow_options.depth == 0)
     return fail(ErrorKind::invalid_input, "a flow without a rate, or with no message under way");
   FlowRun run(request, shape_of(request, device->path_mtu()));
-  if (const auto opened = run.open(device, buffers, traffic, exchange); !opened) return pass_on(opened);
+  if (const auto opened = run.open(device, buffers, traffic, access); !opened) return pass_on(opened);
   if (const auto done = run.run(stop); !done) return pass_on(done);
   return run.tallies();
 }

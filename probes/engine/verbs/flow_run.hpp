@@ -11,7 +11,7 @@ namespace weft {
 
 Result<std::vector<FlowTally>> run_flows(const std::shared_ptr<const VerbsDevice>& device,
                                          const BufferFactory& buffers, VerbsTraffic traffic,
-                                         PeerExchange& exchange, const FlowRequest& request,
+                                         const PeerAccess& access, const FlowRequest& request,
                                          const std::stop_token& stop);
 
 }  // namespace weft

@@ -59,7 +59,7 @@ class PingRun {
   }
 
   Result<void> open(const std::shared_ptr<const VerbsDevice>& device, const BufferFactory& buffers,
-                    VerbsTraffic traffic, PeerExchange& exchange) {
+                    VerbsTraffic traffic, const PeerAccess& access) {
     const auto entries =
         static_cast<int>(std::min<std::size_t>(2 * request_.specs.size() * depth_ + 16, 32'000));
     auto queue = CompletionQueue::make(device, entries);
@@ -72,7 +72,7 @@ class PingRun {
     for (std::size_t i = 0; i < request_.specs.size(); ++i)
       lines_.push_back(
           {.first_slot = 2 * depth_ * i, .times = PingTimes(request_.specs[i].count, !queue_->stamps())});
-    return connect(device, traffic, exchange);
+    return connect(device, traffic, access);
   }
 
   Result<void> run(const std::stop_token& stop) {
@@ -116,7 +116,7 @@ class PingRun {
 
  private:
   Result<void> connect(const std::shared_ptr<const VerbsDevice>& device, VerbsTraffic traffic,
-                       PeerExchange& exchange) {
+                       const PeerAccess& access) {
     std::vector<RequestedQp> wanted;
     for (const PingSpec& spec : request_.specs) {
       wanted.push_back({spec.peer, spec.label, std::nullopt});
@@ -126,7 +126,7 @@ class PingRun {
       else if (!device->is_infiniband())  // a UDP port serves both ways, a LID is one end's
         wanted.back().back_label = spec.label;
     }
-    auto qps = RequestQps::connect(device, *queue_, exchange, request_.peers,
+    auto qps = RequestQps::connect(device, *queue_, access, request_.peers,
                                    {.batch = request_.batch,
                                     .kind = kind_,
                                     .busy_poll = request_.busy_poll,
@@ -251,7 +251,7 @@ class PingRun {
 
 Result<std::vector<PingTally>> run_pings(const std::shared_ptr<const VerbsDevice>& device, QpKind kind,
                                          const BufferFactory& buffers, VerbsTraffic traffic,
-                                         PeerExchange& exchange, const PingRequest& request,
+                                         const PeerAccess& access, const PingRequest& request,
                                          const std::stop_token& stop) {
   if (request.specs.empty()) return std::vector<PingTally>();
   // One packet a probe: what is larger than the path's MTU would be several, and any lost one would be its
@@ -262,7 +262,7 @@ Result<std::vector<PingTally>> run_pings(const std::shared_ptr<const VerbsDevice
       roce_headers(request.peers[0].address.is_v6()) + (kind == QpKind::datagram ? kDatagramHeader : 0);
   const auto payload = std::clamp<std::int64_t>(size - headers, ProbeNote::kSize, device->path_mtu().count());
   PingRun run(request, kind, static_cast<std::size_t>(payload));
-  if (const auto opened = run.open(device, buffers, traffic, exchange); !opened) return pass_on(opened);
+  if (const auto opened = run.open(device, buffers, traffic, access); !opened) return pass_on(opened);
   if (const auto done = run.run(stop); !done) return pass_on(done);
   return run.tallies();
 }

@@ -11,7 +11,7 @@ namespace weft {
 
 Result<std::vector<PingTally>> run_pings(const std::shared_ptr<const VerbsDevice>& device, QpKind kind,
                                          const BufferFactory& buffers, VerbsTraffic traffic,
-                                         PeerExchange& exchange, const PingRequest& request,
+                                         const PeerAccess& access, const PingRequest& request,
                                          const std::stop_token& stop);
 
 }  // namespace weft

@@ -11,9 +11,9 @@ constexpr std::size_t kMaxRefusal = 300;  // it is told of every spec
 
 Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsDevice>& device,
                                               CompletionQueue& sends, CompletionQueue& receives,
-                                              PeerExchange& exchange, const QpSetSpec& spec,
+                                              const PeerAccess& peers, const QpSetSpec& spec,
                                               const std::vector<WantedQp>& wanted) {
-  std::unique_ptr<QpSet> set(new QpSet(exchange, spec));
+  std::unique_ptr<QpSet> set(new QpSet(peers.exchange, spec));
   ConnectQps offer{.batch = spec.batch,
                    .kind = spec.kind,
                    .operation = spec.operation,
@@ -35,18 +35,22 @@ Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsD
     offer.qps.push_back({one.spec, qp.number(), qp.first_psn(), one.back_label, one.label});
     offer.queue_key = qp.queue_key();
   }
-  const auto text = exchange.ask(spec.peer, encode(QpQuestion(offer)), kMaxAnswer);
+  const auto text = peers.exchange.ask(spec.peer, encode(QpQuestion(offer)), kMaxAnswer);
   if (!text) return refused(std::move(set), text.error().message);
   auto answer = decode_qps_connected(*text);
   if (!answer) return refused(std::move(set), answer.error().message);
   if (answer->qps.size() != wanted.size())
     return refused(std::move(set),
                    fmt::format("{} were asked for, it made {}", wanted.size(), answer->qps.size()));
-  set->peer_ = std::move(*answer);
+  set->peer_ = std::move(*answer);  // it has made them: close() ends them, whatever follows
+  if (const auto there = peers.addresses.check(spec.peer, set->peer_.from); !there)
+    return refused(std::move(set), there.error().message);
   const ReadLimits reads = agree(device->reads(), set->peer_.reads, spec.depth);
+  const int serves = set->peer_.reads.serves;
   if (spec.operation == FlowOperation::read && reads.asks == 0)
-    return fail(ErrorKind::not_supported, "{} asks for {} RDMA reads at a time, its peer serves {}: write",
-                device->name(), device->reads().asks, set->peer_.reads.serves);
+    return refused(std::move(set),
+                   fmt::format("{} asks for {} RDMA reads at a time, its peer serves {}: write",
+                               device->name(), device->reads().asks, serves));
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const QpRoute route{.to = set->peer_.from,
                         .qp = set->peer_.qps[i].qp,
@@ -57,15 +61,21 @@ Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsD
                         .traffic = spec.traffic,
                         .mtu = device->path_mtu(),
                         .reads = reads};
-    if (!datagram) {
-      if (const auto connected = set->qps_[i]->connect(route); !connected) return pass_on(connected);
-      continue;
-    }
-    auto handle = AddressHandle::make(device, route);
-    if (!handle) return pass_on(handle);
-    set->handles_.push_back(std::move(*handle));
+    const auto connected = datagram ? set->add_handle(device, route) : set->qps_[i]->connect(route);
+    if (connected) continue;
+    // A label that is none of the LIDs that the peer says it has: it costs the peer.
+    if (connected.error().kind == ErrorKind::invalid_input)
+      return refused(std::move(set), connected.error().message);
+    return pass_on(connected);
   }
   return set;
+}
+
+Result<void> QpSet::add_handle(const std::shared_ptr<const VerbsDevice>& device, const QpRoute& route) {
+  auto handle = AddressHandle::make(device, route);
+  if (!handle) return pass_on(handle);
+  handles_.push_back(std::move(*handle));
+  return {};
 }
 
 Result<void> QpSet::send(std::size_t index, const Message& message) {
@@ -76,6 +86,7 @@ Result<void> QpSet::send(std::size_t index, const Message& message) {
 std::unique_ptr<QpSet> QpSet::refused(std::unique_ptr<QpSet> set, const std::string& why) {
   set->refusal_ = why.substr(0, kMaxRefusal);
   set->qps_.clear();
+  set->handles_.clear();
   return set;
 }
 

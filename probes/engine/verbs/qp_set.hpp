@@ -3,10 +3,17 @@
 #pragma once
 
 #include "probes/datapath/peer_exchange.hpp"
+#include "probes/engine/verbs/peer_addresses.hpp"
 #include "probes/engine/verbs/qp_messages.hpp"
 #include "probes/engine/verbs/slots.hpp"
 
 namespace weft {
+
+/// How peers are asked, and what they say of their addresses is held against.
+struct PeerAccess {
+  PeerExchange& exchange;
+  const PeerAddresses& addresses;
+};
 
 struct WantedQp {
   std::uint32_t spec = 0;
@@ -27,11 +34,11 @@ struct QpSetSpec {
 
 class QpSet {
  public:
-  /// `sends`, `receives` and `exchange` outlive it. A peer that refuses or does not answer gives a set
-  /// without queue pairs that says why. Errors: what our own device refused.
+  /// `sends`, `receives` and the exchange outlive it. A peer that refuses, does not answer or is not where it
+  /// says gives a set without queue pairs that says why. Errors: what our own device refused.
   static Result<std::unique_ptr<QpSet>> connect(const std::shared_ptr<const VerbsDevice>& device,
                                                 CompletionQueue& sends, CompletionQueue& receives,
-                                                PeerExchange& exchange, const QpSetSpec& spec,
+                                                const PeerAccess& peers, const QpSetSpec& spec,
                                                 const std::vector<WantedQp>& wanted);
   /// Closes what is still open.
   ~QpSet();
@@ -52,6 +59,7 @@ class QpSet {
 
  private:
   QpSet(PeerExchange& exchange, const QpSetSpec& spec) : exchange_(exchange), spec_(spec) {}
+  Result<void> add_handle(const std::shared_ptr<const VerbsDevice>& device, const QpRoute& route);
   static std::unique_ptr<QpSet> refused(std::unique_ptr<QpSet> set, const std::string& why);
   PeerExchange& exchange_;
   QpSetSpec spec_;

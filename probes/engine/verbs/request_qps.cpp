@@ -5,7 +5,7 @@
 namespace weft {
 
 Result<std::unique_ptr<RequestQps>> RequestQps::connect(const std::shared_ptr<const VerbsDevice>& device,
-                                                        CompletionQueue& queue, PeerExchange& exchange,
+                                                        CompletionQueue& queue, const PeerAccess& access,
                                                         const std::vector<Peer>& peers, QpSetSpec like,
                                                         const std::vector<RequestedQp>& wanted) {
   std::map<std::uint32_t, std::vector<WantedQp>> by_peer;
@@ -16,7 +16,7 @@ Result<std::unique_ptr<RequestQps>> RequestQps::connect(const std::shared_ptr<co
   all->places_.resize(wanted.size());
   for (const auto& [peer, qps] : by_peer) {
     like.peer = peers[peer].nic;
-    auto set = QpSet::connect(device, queue, queue, exchange, like, qps);
+    auto set = QpSet::connect(device, queue, queue, access, like, qps);
     if (!set) return pass_on(set, fmt::format("queue pairs to {}", to_string(peers[peer].address)));
     for (std::size_t i = 0; i < qps.size(); ++i) all->places_[qps[i].spec] = {set->get(), i};
     all->sets_.push_back(std::move(*set));

@@ -16,10 +16,10 @@ struct RequestedQp {
 class RequestQps {
  public:
   /// `wanted` has one entry a spec; `like` is what they have in common, its `peer` is not looked at. `queue`
-  /// takes all completions; it and `exchange` outlive the queue pairs. A peer that refuses costs its own
+  /// takes all completions; it and the exchange outlive the queue pairs. A peer that refuses costs its own
   /// specs alone. Errors: those of QpSet::connect, with the peer's address.
   static Result<std::unique_ptr<RequestQps>> connect(const std::shared_ptr<const VerbsDevice>& device,
-                                                     CompletionQueue& queue, PeerExchange& exchange,
+                                                     CompletionQueue& queue, const PeerAccess& access,
                                                      const std::vector<Peer>& peers, QpSetSpec like,
                                                      const std::vector<RequestedQp>& wanted);
 

@@ -22,6 +22,9 @@ class QueuePairEngine final : public VerbsEngine {
       : device_(std::move(device)),
         responder_(std::move(responder)),
         options_(std::move(options)),
+        addresses_(options_.nics, {.gid = device_->address().gid,
+                                   .infiniband = device_->is_infiniband(),
+                                   .by_index = options_.gid.index.has_value()}),
         probes_(probes),
         path_(path) {}
 
@@ -44,7 +47,7 @@ class QueuePairEngine final : public VerbsEngine {
     const auto calls = load_rdma_streams();
     if (!calls) return pass_on(calls);
     auto opened = AddressedExchange::open(
-        *calls, own, how.self, how.key,
+        *calls, own, how.self, how.key, options_.nics,
         [this](PortId from, std::string_view question) { return answer(from, question); });
     if (!opened) return pass_on(opened);
     by_address_ = std::move(*opened);
@@ -58,6 +61,7 @@ class QueuePairEngine final : public VerbsEngine {
     if (const auto* done = std::get_if<CloseQps>(&*asked))
       return encode_differing(responder_->close(from, *done));
     const auto& offer = std::get<ConnectQps>(*asked);
+    if (const auto there = addresses_.check(from, offer.from); !there) return pass_on(there);
     // What it would not send of itself it does not answer: the answers' labels are its own affair.
     if (offer.kind == QpKind::datagram)
       if (const auto can = kind_of_probes(ProbeTransport::datagram, *device_); !can) return pass_on(can);
@@ -71,17 +75,15 @@ class QueuePairEngine final : public VerbsEngine {
   }
   Result<std::vector<PingTally>> ping(const PingRequest& request, std::stop_token stop) override {
     if (const auto ready = check_met(); !ready) return pass_on(ready);
-    if (by_address_) by_address_->meet(request.peers);
     auto tallies =
-        run_pings(device_, probes_, options_.memory.probes, options_.traffic, *exchange_, request, stop);
+        run_pings(device_, probes_, options_.memory.probes, options_.traffic, access(), request, stop);
     if (const auto stands = device_->check_standing(); !stands) return pass_on(stands);
     return tallies;
   }
   Result<std::vector<ReceivedTally>> received(BatchId batch) override { return responder_->received(batch); }
   Result<std::vector<FlowTally>> run(const FlowRequest& request, std::stop_token stop) override {
     if (const auto ready = check_met(); !ready) return pass_on(ready);
-    if (by_address_) by_address_->meet(request.peers);
-    auto tallies = run_flows(device_, options_.memory.flows, options_.traffic, *exchange_, request, stop);
+    auto tallies = run_flows(device_, options_.memory.flows, options_.traffic, access(), request, stop);
     if (const auto stands = device_->check_standing(); !stands) return pass_on(stands);
     if (tallies && request.flow_options.operation == FlowOperation::read) note_reads(request, *tallies);
     return tallies;
@@ -98,6 +100,7 @@ class QueuePairEngine final : public VerbsEngine {
                           .bytes = tally.measure->bytes,
                           .last = tally.elapsed});
   }
+  PeerAccess access() const { return {*exchange_, addresses_}; }
   Result<void> check_met() const {
     if (exchange_ != nullptr) return {};
     return fail(ErrorKind::internal, "an RDMA engine was asked to probe before it could speak to its peers");
@@ -106,6 +109,7 @@ class QueuePairEngine final : public VerbsEngine {
   std::shared_ptr<const VerbsDevice> device_;
   std::unique_ptr<VerbsResponder> responder_;
   VerbsOptions options_;
+  PeerAddresses addresses_;
   QpKind probes_;
   MemoryPath path_;  // of flows
   PeerExchange* exchange_ = nullptr;

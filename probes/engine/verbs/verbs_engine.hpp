@@ -7,6 +7,7 @@
 #include "probes/datapath/flow_engine.hpp"
 #include "probes/datapath/peer_exchange.hpp"
 #include "probes/datapath/probe_transport.hpp"
+#include "probes/datapath/run_nics.hpp"
 #include "probes/engine/verbs/slots.hpp"
 #include "probes/packet/run_secrets.hpp"
 
@@ -22,6 +23,7 @@ struct VerbsOptions {
   GidWish gid;
   VerbsTraffic traffic;
   VerbsMemory memory;
+  SharedNics nics = nullptr;  // of the run: queue pairs go to these alone
   ProbeTransport probes = ProbeTransport::by_device;
   /// Absent: what meet() gives is used.
   std::optional<ExchangeByAddress> by_address = std::nullopt;

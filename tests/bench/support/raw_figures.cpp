@@ -20,8 +20,11 @@ const RunSecrets kSecrets{.run = RunId(1), .key = {std::byte{42}}};
 
 Result<std::unique_ptr<RawEngine>> open_at(const RouterChain& chain, int host) {
   const InNamespace here(chain.name(host == 1 ? "h1" : "h2"));
-  return open_raw_engine({.interface = host == 1 ? "r1" : "r2", .address = RouterChain::address(host, false)},
-                         kSecrets, PortId(static_cast<std::uint32_t>(host)));
+  return open_raw_engine(
+      {.interface = host == 1 ? "r1" : "r2", .address = RouterChain::address(host, false)}, kSecrets,
+      PortId(static_cast<std::uint32_t>(host)),
+      std::make_shared<const RunNics>(std::vector<RunNic>{{PortId(1), RouterChain::address(1, false)},
+                                                          {PortId(2), RouterChain::address(2, false)}}));
 }
 
 template <class Work>

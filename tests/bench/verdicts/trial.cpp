@@ -29,7 +29,7 @@ OpenEngines engines_of(const SweepCase& wanted) {
   options.stalls = wanted.stalls;
   const SmallFabric& place = *wanted.fabric;
   return [world = SimFabric::make(place.fabric, place.addresses.book, options)](
-             const NicAssignment& assigned, const RunSecrets&) -> Result<NicEngines> {
+             const NicAssignment& assigned, const RunSecrets&, const SharedNics&) -> Result<NicEngines> {
     const auto engine = world->engine(assigned.nic);
     return NicEngines{engine, engine};
   };

@@ -10,6 +10,7 @@ using Frame = std::vector<std::byte>;
 const RunSecrets kSecrets{.run = RunId(7), .key = {std::byte{9}}};
 const LocalNic kNear{.mac = {{2, 0, 0, 0, 0, 1}}, .address = *IpAddress::parse("10.0.0.1")};
 const LocalNic kNic{.mac = {{2, 0, 0, 0, 0, 2}}, .address = *IpAddress::parse("10.0.0.2")};
+const RunNics kNics({{PortId(9), kNear.address}, {PortId(10), kNear.address}, {PortId(11), kNic.address}});
 const Nanoseconds kAt = std::chrono::seconds(5);
 
 struct Probe {
@@ -21,13 +22,14 @@ struct Probe {
   std::uint32_t sequence = 0;
   std::size_t size = 128;
   RunKey key = kSecrets.key;
+  IpAddress from = kNear.address;
 };
 
 Frame frame_of(const Probe& probe) {
   Frame frame(kEthernetSize + probe.size);
   encode_probe_frame({.from_mac = {{2, 0, 0, 0, 9, 9}},
                       .to_mac = kNic.mac,
-                      .from = kNear.address,
+                      .from = probe.from,
                       .to = kNic.address,
                       .label = UdpPort(50000)},
                      {.kind = probe.kind,
@@ -50,7 +52,7 @@ Frame take(Responder& responder, const Frame& frame, Nanoseconds at = kAt) {
 }
 
 TEST(Responder, EchoesAProbeWithTheBackLabelAndItsOwnTurnaround) {
-  Responder responder(kNic, kSecrets);
+  Responder responder(kNic, kSecrets, kNics);
   const auto reply = take(responder, frame_of({.sequence = 3, .size = 256}));
   ASSERT_EQ(reply.size(), kEthernetSize + 256);
   const auto echo = decode_probe_frame(reply, kSecrets.key);
@@ -65,8 +67,19 @@ TEST(Responder, EchoesAProbeWithTheBackLabelAndItsOwnTurnaround) {
   EXPECT_EQ(echo->header.turnaround, Nanoseconds(300));
 }
 
+TEST(Responder, AParticipantThatNamesAnotherSourceGetsNothingSentThere) {
+  Responder responder(kNic, kSecrets, kNics);
+  for (const char* elsewhere : {"192.0.2.1", "10.0.0.2", "255.255.255.255", "224.0.0.1"})
+    for (const ProbeKind kind : {ProbeKind::probe, ProbeKind::segment, ProbeKind::flow})
+      EXPECT_TRUE(take(responder, frame_of({.kind = kind, .from = *IpAddress::parse(elsewhere)})).empty());
+  EXPECT_TRUE(take(responder, frame_of({.nic = PortId(99)})).empty()) << "no NIC of the run";
+  EXPECT_TRUE(responder.received(BatchId(1)).empty()) << "nor is it counted for who it names";
+  EXPECT_EQ(responder.rejects().foreign, 13u);
+  EXPECT_FALSE(take(responder, frame_of({})).empty());
+}
+
 TEST(Responder, CountsByBatchNicAndSpec) {
-  Responder responder(kNic, kSecrets);
+  Responder responder(kNic, kSecrets, kNics);
   take(responder, frame_of({.sequence = 0}), kAt);
   take(responder, frame_of({.sequence = 1, .size = 1024}), kAt + Nanoseconds(50));
   take(responder, frame_of({.spec = 4}));
@@ -89,7 +102,7 @@ TEST(Responder, CountsByBatchNicAndSpec) {
 }
 
 TEST(Responder, TellsWhichProbesDidNotComeBeforeTheLastThatDid) {
-  Responder responder(kNic, kSecrets);
+  Responder responder(kNic, kSecrets, kNics);
   for (const std::uint32_t sequence : {2u, 3u, 9u, 5u, 6u, 5u})
     take(responder, frame_of({.sequence = sequence}));
   take(responder, frame_of({.kind = ProbeKind::flow, .spec = 1, .sequence = 7}));
@@ -99,7 +112,7 @@ TEST(Responder, TellsWhichProbesDidNotComeBeforeTheLastThatDid) {
 }
 
 TEST(Responder, GivesUpTheOrderOfAStreamWithMoreGapsThanARowKeeps) {
-  Responder responder(kNic, kSecrets);
+  Responder responder(kNic, kSecrets, kNics);
   for (std::uint32_t i = 1; i <= kMaxLossRuns; ++i) take(responder, frame_of({.sequence = 2 * i}));
   EXPECT_EQ(responder.received(BatchId(1)).at(0).missing->size(), kMaxLossRuns);
   take(responder, frame_of({.sequence = 2 * kMaxLossRuns + 2}));
@@ -108,7 +121,7 @@ TEST(Responder, GivesUpTheOrderOfAStreamWithMoreGapsThanARowKeeps) {
 }
 
 TEST(Responder, AReplayedProbeIsNeitherCountedNorAnswered) {
-  Responder responder(kNic, kSecrets);
+  Responder responder(kNic, kSecrets, kNics);
   const auto frame = frame_of({});
   EXPECT_FALSE(take(responder, frame).empty());
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(take(responder, frame).empty());
@@ -117,7 +130,7 @@ TEST(Responder, AReplayedProbeIsNeitherCountedNorAnswered) {
 }
 
 TEST(Responder, ForgedForeignAndTruncatedPacketsAreIgnored) {
-  Responder responder(kNic, kSecrets);
+  Responder responder(kNic, kSecrets, kNics);
   EXPECT_TRUE(take(responder, frame_of({.key = {std::byte{8}}})).empty());
   EXPECT_TRUE(take(responder, frame_of({.run = RunId(8)})).empty());
   EXPECT_TRUE(take(responder, frame_of({.kind = ProbeKind::echo})).empty());
@@ -126,14 +139,14 @@ TEST(Responder, ForgedForeignAndTruncatedPacketsAreIgnored) {
   EXPECT_TRUE(take(responder, cut).empty());
   EXPECT_TRUE(take(responder, {}).empty());
   const LocalNic other{.mac = kNic.mac, .address = *IpAddress::parse("10.0.0.3")};
-  Responder elsewhere(other, kSecrets);
+  Responder elsewhere(other, kSecrets, kNics);
   EXPECT_TRUE(take(elsewhere, frame_of({})).empty()) << "a probe taken from another host's wire";
   EXPECT_TRUE(responder.received(BatchId(1)).empty());
   EXPECT_EQ(responder.rejects().foreign, 5u);
 }
 
 TEST(Responder, AWrongIcrcIsCountedAsCorruptForItsStreamAndNotAnswered) {
-  Responder responder(kNic, kSecrets);
+  Responder responder(kNic, kSecrets, kNics);
   auto damaged = frame_of({.sequence = 1, .size = 1024});
   damaged[900] ^= std::byte{1};
   EXPECT_TRUE(take(responder, damaged).empty());
@@ -145,7 +158,7 @@ TEST(Responder, AWrongIcrcIsCountedAsCorruptForItsStreamAndNotAnswered) {
 }
 
 TEST(Responder, AHeaderTooDamagedToAttributeIsCountedApart) {
-  Responder responder(kNic, kSecrets);
+  Responder responder(kNic, kSecrets, kNics);
   auto damaged = frame_of({});
   damaged[kEthernetSize + probe_payload_offset(false) + 20] ^= std::byte{1};  // the sender's NIC
   EXPECT_TRUE(take(responder, damaged).empty());
@@ -153,7 +166,7 @@ TEST(Responder, AHeaderTooDamagedToAttributeIsCountedApart) {
 }
 
 TEST(Responder, AParcelIsAcknowledgedOnceByTheSmallestEcho) {
-  Responder responder(kNic, kSecrets);
+  Responder responder(kNic, kSecrets, kNics);
   const auto frame = frame_of({.kind = ProbeKind::segment, .sequence = 3, .size = 4096});
   EXPECT_EQ(take(responder, frame).size(), kEthernetSize + min_probe_size(false));
   EXPECT_TRUE(take(responder, frame).empty());
@@ -161,14 +174,14 @@ TEST(Responder, AParcelIsAcknowledgedOnceByTheSmallestEcho) {
 }
 
 TEST(Responder, FlowPacketsAreCountedAndNotAnswered) {
-  Responder responder(kNic, kSecrets);
+  Responder responder(kNic, kSecrets, kNics);
   for (std::uint32_t i = 0; i < 100; ++i)
     EXPECT_TRUE(take(responder, frame_of({.kind = ProbeKind::flow, .sequence = i, .size = 4096})).empty());
   EXPECT_EQ(responder.received(BatchId(1)).at(0).bytes, 409'600u);
 }
 
 TEST(Responder, NeverAnswersWithMoreThanItReceived) {
-  Responder responder(kNic, kSecrets);
+  Responder responder(kNic, kSecrets, kNics);
   for (const std::size_t size : {104, 128, 1500, 4096}) {
     const auto frame = frame_of({.sequence = static_cast<std::uint32_t>(size), .size = size});
     EXPECT_LE(take(responder, frame).size(), frame.size());
@@ -176,14 +189,14 @@ TEST(Responder, NeverAnswersWithMoreThanItReceived) {
 }
 
 TEST(Responder, TheOldestBatchMakesRoom) {
-  Responder responder(kNic, kSecrets, {.batches = 3, .streams = 100});
+  Responder responder(kNic, kSecrets, kNics, {.batches = 3, .streams = 100});
   for (std::uint32_t batch = 0; batch < 10; ++batch) take(responder, frame_of({.batch = BatchId(batch)}));
   EXPECT_TRUE(responder.received(BatchId(6)).empty());
   for (std::uint32_t batch = 7; batch < 10; ++batch) EXPECT_EQ(responder.received(BatchId(batch)).size(), 1u);
 }
 
 TEST(Responder, StreamsAreBoundedAndOneBatchCannotExceedThem) {
-  Responder responder(kNic, kSecrets, {.batches = 10, .streams = 20});
+  Responder responder(kNic, kSecrets, kNics, {.batches = 10, .streams = 20});
   for (std::uint32_t spec = 0; spec < 15; ++spec)
     take(responder, frame_of({.batch = BatchId(1), .spec = spec}));
   for (std::uint32_t spec = 0; spec < 25; ++spec)

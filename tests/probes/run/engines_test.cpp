@@ -12,7 +12,8 @@ namespace {
 int cpus_of_engines(const HostInventory& inventory, const std::string& interface) {
   int allowed = 0;
   std::thread([&] {
-    const OpenEngines open = [&](const NicAssignment&, const RunSecrets&) -> Result<NicEngines> {
+    const OpenEngines open = [&](const NicAssignment&, const RunSecrets&,
+                                 const SharedNics&) -> Result<NicEngines> {
       std::thread([&] {
         cpu_set_t set;
         sched_getaffinity(0, sizeof set, &set);
@@ -20,7 +21,7 @@ int cpus_of_engines(const HostInventory& inventory, const std::string& interface
       }).join();
       return NicEngines{};
     };
-    EXPECT_TRUE(near_nics(open, inventory)({interface, PortId(0)}, {}));
+    EXPECT_TRUE(near_nics(open, inventory)({interface, PortId(0)}, {}, {}));
   }).join();
   return allowed;
 }

@@ -51,7 +51,7 @@ class OneAgent {
  public:
   testing::FakeBus bus;
   const PortId nic = *fabric_.find_nic("host1");
-  std::vector<IpAddress> targets{address_of("host2"), address_of("host1")};  // in any order
+  std::vector<RunNic> targets{{*fabric_.find_nic("host2"), address_of("host2")}, {nic, address_of("host1")}};
 };
 
 TEST(AgentLoop, SaysHelloOpensItsNicsDoesItsTasksAndStops) {
@@ -89,7 +89,7 @@ TEST(AgentLoop, AnswersATaskForANicItDoesNotServeWithAnError) {
 
 TEST(AgentLoop, RefusesATaskThatSendsToAnAddressOutsideTheRunAndNamesIt) {
   OneAgent agent;
-  agent.targets = {agent.address_of("host1")};
+  agent.targets.erase(agent.targets.begin());
   agent.bus.coordinator = [&](const ToCoordinator& message) -> Answers {
     if (std::holds_alternative<Hello>(message)) return {agent.start()};
     if (std::holds_alternative<Ready>(message)) return {agent.task(agent.nic)};

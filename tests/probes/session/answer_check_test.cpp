@@ -99,18 +99,20 @@ TEST(AnswerCheck, AnAnswerToAnotherQuestionIsRefused) {
 }
 
 TEST(Targets, AreTheNicsOfTheRunWhateverTheWork) {
-  std::vector<IpAddress> targets{kPeers[0].address, kPeers[1].address};
-  std::ranges::sort(targets);
+  const RunNic first{kPeers[0].nic, kPeers[0].address};
+  const RunNic second{kPeers[1].nic, kPeers[1].address};
   const TaskWork works[] = {TraceRequest{.peers = kPeers}, pings(), FlowRequest{.peers = kPeers},
                             TransferRequest{.peers = kPeers}};
   for (const TaskWork& work : works) {
-    EXPECT_TRUE(check_targets(work, targets));
-    const auto refused = check_targets(work, {kPeers[0].address});
+    EXPECT_TRUE(check_targets(work, RunNics({first, second})));
+    const auto refused = check_targets(work, RunNics({first}));
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message, HasSubstr("fd00::9"));
-    EXPECT_FALSE(check_targets(work, {}));
+    EXPECT_FALSE(check_targets(work, RunNics()));
+    EXPECT_FALSE(check_targets(work, RunNics({{first.nic, second.address}, {second.nic, first.address}})))
+        << "each other's addresses";
   }
-  EXPECT_TRUE(check_targets(ReceivedQuery{BatchId(1)}, {})) << "it sends nothing";
+  EXPECT_TRUE(check_targets(ReceivedQuery{BatchId(1)}, RunNics())) << "it sends nothing";
 }
 
 }  // namespace

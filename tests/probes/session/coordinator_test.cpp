@@ -214,7 +214,8 @@ TEST(Coordinator, RefusesAnAnswerThatCannotBeAndBlamesWhoGaveIt) {
 
 TEST(Coordinator, TellsEachAgentTheNicsOfTheRun) {
   TwoHosts run;
-  const std::vector<IpAddress> targets{*IpAddress::parse("10.0.1.1"), *IpAddress::parse("fd00::9")};
+  const std::vector<RunNic> targets{{run.host(0), *IpAddress::parse("10.0.1.1")},
+                                    {run.host(1), *IpAddress::parse("fd00::9"), LidRange{Lid(8), 2}}};
   run.coordinator.name_targets(targets);
   for (const char* host : {"host1", "host2"}) {
     const auto actions = run.coordinator.on_message(host, Hello{.host = host}, kBegin);
@@ -315,8 +316,8 @@ std::string swept(const Fabric& fabric, const std::vector<std::string>& fault_te
               {.load = LoadLevel::full, .answers_per_second = 1e5, .probes_per_second = 1500}, RunId(seed));
   Coordinator coordinator(fabric, sweep, {RunId(seed), {}}, hosts);
   const auto simulated = simulated_engines(fabric, addresses.book, faults, seed);
-  const auto open = [&](const NicAssignment& nic, const RunSecrets& secrets) {
-    auto engines = simulated(nic, secrets);
+  const auto open = [&](const NicAssignment& nic, const RunSecrets& secrets, const SharedNics& nics) {
+    auto engines = simulated(nic, secrets, nics);
     if (engines && nic.nic == fabric.nics()[0])
       engines->flows = std::make_shared<StallingFlows>(engines->flows, stalls);
     return engines;

@@ -98,8 +98,8 @@ TEST(SweepFindings, TheOneHostThatSendsChangedBytesIsNamedNotAllWhoReceiveFromIt
   const FourByFour rig;
   const PortId bad = rig.fabric.find_nic("host3").value();
   const auto simulated = simulated_engines(rig.fabric, rig.addresses, {}, 1);
-  const auto open = [&](const NicAssignment& nic, const RunSecrets& secrets) {
-    auto engines = simulated(nic, secrets);
+  const auto open = [&](const NicAssignment& nic, const RunSecrets& secrets, const SharedNics& nics) {
+    auto engines = simulated(nic, secrets, nics);
     if (engines) engines->flows = std::make_shared<LookedAt>(engines->flows, nic.nic == bad);
     return engines;
   };

@@ -41,8 +41,15 @@ constexpr RunKey kKey{std::byte{7}, std::byte{9}};
 constexpr PortId kHere(3);
 constexpr PortId kThere(4);
 
+/// Where nobody listens.
+constexpr PortId kNobody(5);
+SharedNics nics() {
+  return std::make_shared<const RunNics>(
+      std::vector<RunNic>{{kHere, own_address(1)}, {kThere, own_address(2)}, {kNobody, own_address(3)}});
+}
+
 std::unique_ptr<AddressedExchange> open(std::uint8_t last, PortId self, const RunKey& key = kKey) {
-  auto made = AddressedExchange::open(sockets(), own_address(last), self, key,
+  auto made = AddressedExchange::open(sockets(), own_address(last), self, key, nics(),
                                       [](PortId from, std::string_view question) -> Result<std::string> {
                                         if (question == "fail")
                                           return fail(ErrorKind::conflict, "the queue would overrun");
@@ -55,7 +62,6 @@ std::unique_ptr<AddressedExchange> open(std::uint8_t last, PortId self, const Ru
 TEST(AddressedExchange, AsksTheEngineAtAnAddress) {
   const auto here = open(1, kHere);
   const auto there = open(2, kThere);
-  here->meet({{kThere, own_address(2)}});
   EXPECT_EQ(here->ask(kThere, "connect", seconds(5)).value(), "to 3: connect");
   const std::string large(300'000, 'x');
   EXPECT_EQ(here->ask(kThere, large, seconds(5)).value(), "to 3: " + large);
@@ -64,7 +70,6 @@ TEST(AddressedExchange, AsksTheEngineAtAnAddress) {
 TEST(AddressedExchange, TellsWhatTheOtherEngineRefuses) {
   const auto here = open(1, kHere);
   const auto there = open(2, kThere);
-  here->meet({{kThere, own_address(2)}});
   const auto refused = here->ask(kThere, "fail", seconds(5));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message, "the queue would overrun");
@@ -74,14 +79,12 @@ TEST(AddressedExchange, OfAnotherRunGetsNoAnswer) {
   constexpr RunKey kOther{std::byte{1}};
   const auto here = open(1, kHere);
   const auto there = open(2, kThere, kOther);
-  here->meet({{kThere, own_address(2)}});
   EXPECT_FALSE(here->ask(kThere, "connect", milliseconds(500)));
 }
 
 TEST(AddressedExchange, WhereNobodyListensSaysSoInTime) {
   const auto here = open(1, kHere);
-  here->meet({{kThere, own_address(3)}});
-  const auto nobody = here->ask(kThere, "connect", milliseconds(500));
+  const auto nobody = here->ask(kNobody, "connect", milliseconds(500));
   ASSERT_FALSE(nobody);
   EXPECT_THAT(nobody.error().message, HasSubstr(to_string(own_address(3))));
   EXPECT_FALSE(here->ask(PortId(99), "connect", seconds(1))) << "nobody said where it is";
@@ -94,13 +97,12 @@ TEST(AddressedExchange, WhoSaysNothingDoesNotKeepTheOthersOut) {
   const auto silent = MessageStream::connect(calls, own_address(2), AddressedExchange::kPort,
                                              std::chrono::steady_clock::now() + seconds(5));
   ASSERT_TRUE(silent);
-  here->meet({{kThere, own_address(2)}});
   EXPECT_TRUE(here->ask(kThere, "connect", seconds(8)));
 }
 
 TEST(AddressedExchange, TwoOfOneAddressAreRefused) {
   const auto here = open(1, kHere);
-  EXPECT_FALSE(AddressedExchange::open(sockets(), own_address(1), kThere, kKey, nullptr));
+  EXPECT_FALSE(AddressedExchange::open(sockets(), own_address(1), kThere, kKey, nics(), nullptr));
 }
 
 TEST(MessageStream, WhatIsNoMessageOfThisRunIsRefused) {

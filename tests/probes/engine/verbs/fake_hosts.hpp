@@ -20,7 +20,10 @@ struct FakeHosts {
                                    IpAddress(IpAddress::V4{10, 0, 2, 1})};
   testing::FakeVerbs fake{addresses};
   testing::FakeExchange exchange;
-  VerbsTraffic traffic;  // of engines opened from then on
+  // Of engines opened from then on.
+  VerbsTraffic traffic;
+  SharedNics nics = std::make_shared<const RunNics>(
+      std::vector<RunNic>{{nic(kHere), addresses[kHere]}, {nic(kThere), addresses[kThere]}});
   ProbeTransport probes = ProbeTransport::by_device;
   std::shared_ptr<VerbsEngine> here = open(kHere);
   std::shared_ptr<VerbsEngine> there = open(kThere);
@@ -31,6 +34,7 @@ struct FakeHosts {
     auto engine = open_verbs_engine(fake.library(), {.gid = {addresses[host], ""},
                                                      .traffic = traffic,
                                                      .memory = {memory, host_memory},
+                                                     .nics = nics,
                                                      .probes = probes});
     EXPECT_TRUE(engine) << engine.error().message;
     exchange.join(nic(host), **engine);

@@ -71,6 +71,10 @@ class Subnet {
     Sweep sweep(fabric_, addresses_, options, RunId(1));
     know_simulated_subnet(sweep, fabric_, simulated_, {});
     Coordinator coordinator(fabric_, sweep, {RunId(1), {}}, hosts_);
+    std::vector<RunNic> targets;
+    for (std::size_t i = 0; i < nics_.size(); ++i)
+      targets.push_back({nics_[i], reports_[i].address, tables().lids_of(nics_[i])});
+    coordinator.name_targets(targets);
     std::vector<std::string> names;
     for (const ExpectedHost& host : hosts_) names.push_back(fabric_.name_of(host.host));
     testing::FakeExchange exchange;
@@ -81,8 +85,8 @@ class Subnet {
         },
         {.packets = {}, .probes = probes_},
         [this](const VerbsOptions& wanted) { return open_verbs_engine(fake_->library(), wanted); });
-    const auto open = [&](const NicAssignment& nic, const RunSecrets& secrets) {
-      auto opened = engines(nic, secrets);
+    const auto open = [&](const NicAssignment& nic, const RunSecrets& secrets, const SharedNics& of_run) {
+      auto opened = engines(nic, secrets, of_run);
       if (opened) exchange.join(nic.nic, *opened->peers);
       return opened;
     };

@@ -1,6 +1,7 @@
 // Queue pairs over InfiniBand ports of fake devices: labels are LIDs, in every kind of queue pair.
 #include <gmock/gmock.h>
 
+#include "probes/engine/verbs/qp_messages.hpp"
 #include "tests/probes/engine/verbs/fake_hosts.hpp"
 #include "topology/model/infiniband.hpp"
 
@@ -71,6 +72,30 @@ TEST_P(OnInfiniband, ALabelThatIsNoLidOfThePeerIsRefused) {
   EXPECT_THAT(tallies->at(0).refused.value_or(""),
               HasSubstr("label 16 is no LID of the port: it has 12 to 15"));
   EXPECT_EQ(hosts.leaked(), 0u);
+}
+
+/// A queue pair without a label goes to the first LID that its peer says it has.
+TEST(OnInfinibandToo, APeerThatSaysItHasOtherLidsThanTheSubnetGaveItIsRefused) {
+  for (const bool known : {true, false}) {
+    SubnetHosts hosts;
+    const auto lids = known ? std::optional(LidRange{Lid(SubnetHosts::kTheirs), 2}) : std::nullopt;
+    hosts.nics = std::make_shared<const RunNics>(
+        std::vector<RunNic>{{FakeHosts::nic(FakeHosts::kHere), hosts.addresses[FakeHosts::kHere]},
+                            {FakeHosts::nic(FakeHosts::kThere), hosts.addresses[FakeHosts::kThere], lids}});
+    hosts.here = hosts.open(FakeHosts::kHere);
+    hosts.exchange.answer_falsely(FakeHosts::nic(FakeHosts::kThere), [](const std::string& truth) {
+      auto answer = decode_qps_connected(truth);
+      if (!answer) return truth;
+      answer->from.lid = Lid(99);
+      return encode(*answer);
+    });
+    const auto tallies = hosts.here->run(hosts.flows({14}), {});
+    ASSERT_TRUE(tallies) << tallies.error().message;
+    EXPECT_THAT(tallies->at(0).refused.value_or(""),
+                known ? HasSubstr("says that its port has LID 99 (LMC 2), the subnet 12 (LMC 2)")
+                      : HasSubstr("label 14 is no LID of the port: it has 99 to 102"));
+    EXPECT_EQ(hosts.leaked(), 0u);
+  }
 }
 
 TEST(OnInfinibandToo, FlowsGoToTheLidOfTheirLabelAndReadsComeByOneOfOurs) {

@@ -116,7 +116,8 @@ TEST_P(Pings, ToADeadPeerSayWhyAndThoseToOthersGoOn) {
 TEST_P(Pings, ThatWouldOverrunTheFarQueueAreRefusedBefore) {
   FakeHosts hosts{.probes = GetParam()};
   ConnectQps offer{.batch = BatchId(1), .kind = QpKind::unreliable, .message = Bytes(64), .depth = 64};
-  offer.qps.resize(150);
+  offer.from.gid = gid_of(hosts.addresses[FakeHosts::kHere]);
+  offer.qps.resize(150, {.qp = QpNum(17)});
   const auto refused = hosts.there->answer(FakeHosts::nic(FakeHosts::kHere), encode(QpQuestion(offer)));
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("would overrun"));
