@@ -10,6 +10,7 @@ namespace weft {
 namespace {
 
 constexpr std::uint8_t kHopLimit = 64;
+constexpr std::uint32_t kMaxPort = 65'535;
 
 }  // namespace
 
@@ -23,6 +24,8 @@ Result<ibv_ah_attr> address_vector(const VerbsDevice& device, const QpRoute& rou
   std::memcpy(to.grh.dgid.raw, route.to.gid.data(), route.to.gid.size());
   if (!device.is_infiniband()) {
     to.is_global = 1;
+    if (route.label && route.label->value() > kMaxPort)
+      return fail(ErrorKind::invalid_input, "label {} is no UDP port", route.label->value());
     if (route.label)
       to.grh.flow_label = flow_label_for(UdpPort(static_cast<std::uint16_t>(route.label->value())));
     return to;

@@ -31,7 +31,7 @@ struct QpRoute {
   std::uint8_t timeout_exponent = 14;
 };
 
-/// Error: invalid_input (InfiniBand: a label that is none of the port's LIDs).
+/// Error: invalid_input (a label that is no UDP port; InfiniBand: none of the port's LIDs).
 Result<ibv_ah_attr> address_vector(const VerbsDevice& device, const QpRoute& route);
 
 }  // namespace weft

@@ -4,10 +4,10 @@
 #include <set>
 #include <type_traits>
 
+#include "probes/datapath/packet_bytes.hpp"
+
 namespace weft {
 namespace {
-
-constexpr std::uint64_t kMaxPacketBytes = 65535;  // of IP
 
 template <class... Args>
 tl::unexpected<Error> impossible(fmt::format_string<Args...> text, Args&&... args) {
@@ -37,11 +37,6 @@ Result<void> check_row(const PingRequest& asked, const PingTally& told) {
   if (told.refused && told.sent > 0) return impossible("{} probes sent to who refused them", told.sent);
   if (told.rtt && told.answered == 0) return impossible("round trips without an echo");
   return told.rtt ? check_rtt(*told.rtt) : Result<void>();
-}
-
-/// So many bytes in so many packets of 1 to 65,535 each.
-bool fit(std::uint64_t bytes, std::uint64_t packets) {
-  return packets == 0 ? bytes == 0 : bytes >= packets && (bytes - 1) / kMaxPacketBytes < packets;
 }
 
 Result<void> check_row(const FlowRequest&, const FlowTally& told) {

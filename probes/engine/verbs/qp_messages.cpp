@@ -12,6 +12,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::uint32_t kMax24Bits = 0xFFFFFF;
 /// Of kMaxGroupQps queue pairs, eight values each.
 constexpr JsonLimits kLimits{.bytes = 4'000'000, .depth = 4, .values = 8 * kMaxGroupQps + 100};
 
@@ -55,6 +56,21 @@ T whole(const json& in) {
   if (!in.is_number_unsigned() || in.get<std::uint64_t>() > std::numeric_limits<T>::max())
     throw json::other_error::create(501, "not a whole number of the size it should have", &in);
   return static_cast<T>(in.get<std::uint64_t>());
+}
+
+/// Queue pair numbers and sequence numbers have 24 bits (IBTA vol. 1, 9.2).
+std::uint32_t of_24_bits(const json& in) {
+  const auto number = whole<std::uint32_t>(in);
+  if (number > kMax24Bits) throw json::other_error::create(501, "not a number of 24 bits", &in);
+  return number;
+}
+
+/// One that an agent may make: 0 and 1 are those of management, the last stands for groups (10.3.2).
+QpNum qp_from(const json& in) {
+  const auto number = of_24_bits(in);
+  if (number < 2 || number == kMax24Bits)
+    throw json::other_error::create(501, "the number of no queue pair of an agent", &in);
+  return QpNum(number);
 }
 
 template <class T>
@@ -127,8 +143,8 @@ ConnectQps connect_from(const json& in) {
                .qps = {},
                .queue_key = whole<std::uint32_t>(in.at("queue_key"))};
   for (const json& qp : list_of(in, "qps")) {
-    m.qps.push_back({whole<std::uint32_t>(qp.at(0)), QpNum(whole<std::uint32_t>(qp.at(1))),
-                     whole<std::uint32_t>(qp.at(2)), label_from(qp.at(3)), label_from(qp.at(4))});
+    m.qps.push_back({whole<std::uint32_t>(qp.at(0)), qp_from(qp.at(1)), of_24_bits(qp.at(2)),
+                     label_from(qp.at(3)), label_from(qp.at(4))});
   }
   return m;
 }
@@ -194,8 +210,7 @@ Result<QpsConnected> decode_qps_connected(std::string_view text) {
                    .stamps = in.at("stamps").get<bool>(),
                    .reads = reads_from(in.at("reads")),
                    .queue_key = whole<std::uint32_t>(in.at("queue_key"))};
-    for (const json& qp : list_of(in, "qps"))
-      m.qps.push_back({QpNum(whole<std::uint32_t>(qp.at(0))), whole<std::uint32_t>(qp.at(1))});
+    for (const json& qp : list_of(in, "qps")) m.qps.push_back({qp_from(qp.at(0)), of_24_bits(qp.at(1))});
     return m;
   });
 }

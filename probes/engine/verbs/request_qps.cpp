@@ -35,7 +35,7 @@ std::vector<std::uint32_t> RequestQps::close(const std::vector<FlowMoved>& moved
   for (auto& [set, flows] : by_set)
     if (const auto theirs = set->close(std::move(flows)))
       for (const std::uint32_t spec : *theirs)
-        if (spec < places_.size()) differing.push_back(spec);
+        if (spec < places_.size() && places_[spec].set == set) differing.push_back(spec);
   return differing;
 }
 

@@ -12,6 +12,11 @@ namespace {
 constexpr std::uint64_t kAnswerBit = 1ULL << 63U;
 constexpr std::uint32_t kSerialMask = 0x7FFFFFFF;
 constexpr std::uint32_t kDeepest = 256;
+constexpr std::uint64_t kMaxProbe = 4096;  // one packet of the largest MTU
+
+std::size_t place_size(const ConnectQps& offer) {
+  return static_cast<std::size_t>(offer.message.count()) + receive_headroom(offer.kind);
+}
 
 Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
@@ -21,6 +26,21 @@ std::size_t ServedGroup::completions(const ConnectQps& offer) {
   const std::size_t received = offer.qps.size() * offer.depth;
   if (offer.kind != QpKind::reliable) return 2 * received;  // the probes and their answers
   return offer.operation == FlowOperation::send ? received : 0;
+}
+
+std::uint64_t ServedGroup::memory(const ConnectQps& offer) {
+  const std::uint64_t places = offer.qps.size() * std::uint64_t{offer.depth};
+  return places * (offer.kind == QpKind::reliable ? 1 : 2) * place_size(offer);
+}
+
+Result<void> ServedGroup::check(const ConnectQps& offer) {
+  const auto most = offer.kind == QpKind::reliable ? kMaxFlowMessageBytes : kMaxProbe;
+  const auto message = static_cast<std::uint64_t>(offer.message.count());
+  if (!offer.qps.empty() && offer.depth > 0 && offer.depth <= kDeepest && message >= ProbeNote::kSize &&
+      message <= most)
+    return {};
+  return fail(ErrorKind::invalid_input, "{} queue pairs of depth {} for messages of {} bytes make no sense",
+              offer.qps.size(), offer.depth, message);
 }
 
 ServedGroup::ServedGroup(PortId from, const ConnectQps& offer, std::uint32_t serial)
@@ -35,12 +55,10 @@ Result<std::unique_ptr<ServedGroup>> ServedGroup::make(const std::shared_ptr<con
                                                        VerbsTraffic traffic, PortId from,
                                                        const ConnectQps& offer, std::uint32_t serial,
                                                        const TallyOf& tally_of) {
-  if (offer.depth == 0 || offer.depth > kDeepest || offer.message.count() < std::int64_t{ProbeNote::kSize})
-    return fail(ErrorKind::invalid_input, "queue pairs of depth {} for messages of {} bytes make no sense",
-                offer.depth, offer.message.count());
+  if (const auto sensible = check(offer); !sensible) return pass_on(sensible);
   std::unique_ptr<ServedGroup> group(new ServedGroup(from, offer, serial));
   const bool probes = group->is_probes();
-  const auto each = static_cast<std::int64_t>(group->message_ + receive_headroom(offer.kind));
+  const auto each = static_cast<std::int64_t>(place_size(offer));
   auto slots = Slots::make(device, probes ? memory.probes : memory.flows, group->slots_in_ * (probes ? 2 : 1),
                            Bytes(each));
   if (!slots) return pass_on(slots);

@@ -5,7 +5,7 @@
 #include <functional>
 #include <map>
 
-#include "probes/datapath/probe_engine.hpp"
+#include "probes/datapath/flow_engine.hpp"
 #include "probes/engine/verbs/qp_messages.hpp"
 #include "probes/engine/verbs/slots.hpp"
 
@@ -18,9 +18,13 @@ class ServedGroup {
 
   /// How many may complete at once.
   static std::size_t completions(const ConnectQps& offer);
+  /// Bytes of memory that it needs.
+  static std::uint64_t memory(const ConnectQps& offer);
+  /// Error: invalid_input: an offer that makes no sense.
+  static Result<void> check(const ConnectQps& offer);
   /// `queue` outlives it. `serial` marks its work: a completion that was taken off the queue before a group
-  /// went may be of a number that a queue pair of the next group has. Errors: invalid_input (an offer that
-  /// makes no sense), what the device refused.
+  /// went may be of a number that a queue pair of the next group has. Errors: those of check, what the device
+  /// refused.
   static Result<std::unique_ptr<ServedGroup>> make(const std::shared_ptr<const VerbsDevice>& device,
                                                    CompletionQueue& queue, const VerbsMemory& memory,
                                                    VerbsTraffic traffic, PortId from, const ConnectQps& offer,

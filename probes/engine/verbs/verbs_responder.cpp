@@ -1,7 +1,11 @@
 #include "probes/engine/verbs/verbs_responder.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+
+#include "probes/datapath/packet_bytes.hpp"
 
 namespace weft {
 namespace {
@@ -11,6 +15,14 @@ constexpr Nanoseconds kIdle = std::chrono::milliseconds(50);  // then it looks w
 /// After something came it looks on without sleeping for so long: waking up would count as the network's
 /// delay.
 constexpr Nanoseconds kAlert = std::chrono::microseconds(200);
+
+/// What flows of others may take of the host's memory, locked: an eighth, for a host has up to eight NICs.
+std::uint64_t memory_to_spare() {
+  constexpr std::uint64_t kLeast = 64 << 20;
+  const auto all =
+      static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  return std::max(kLeast, all / 8);
+}
 
 Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
@@ -42,25 +54,42 @@ VerbsResponder::~VerbsResponder() {
 Result<QpsConnected> VerbsResponder::connect(PortId from, const ConnectQps& offer) {
   const std::lock_guard lock(mutex_);
   if (broken_) return tl::unexpected(*broken_);
-  const std::size_t more = ServedGroup::completions(offer);
-  if (under_way_ + more > kQueueEntries)
-    return fail(ErrorKind::conflict,
-                "{}: the completion queue would overrun: {} messages under way, at most {}", device_->name(),
-                under_way_ + more, kQueueEntries);
-  auto group = ServedGroup::make(device_, *queue_, memory_, traffic_, from, offer, ++last_serial_,
-                                 [&](std::uint32_t spec) -> ReceivedTally& {
-                                   return new_tally({offer.batch, from, spec});
-                                 });
+  if (const auto room = make_room(from, offer); !room) return pass_on(room);
+  auto group = ServedGroup::make(
+      device_, *queue_, memory_, traffic_, from, offer, ++last_serial_,
+      [&](std::uint32_t spec) -> ReceivedTally& { return receipts_.row(offer.batch, from, spec); });
   if (!group) return pass_on(group);
   QpsConnected answer = (*group)->answer();
   answer.from = device_->address();
   answer.stamps = queue_->stamps();
   answer.reads = device_->reads();
   for (const QpNum qp : (*group)->numbers()) serving_[qp] = group->get();
-  under_way_ += more;
+  under_way_ += ServedGroup::completions(offer);
+  memory_in_use_ += ServedGroup::memory(offer);
   busy_groups_ += offer.busy_poll ? 1 : 0;
   groups_.push_back(std::move(*group));
   return answer;
+}
+
+Result<void> VerbsResponder::make_room(PortId from, const ConnectQps& offer) {
+  if (const auto sensible = ServedGroup::check(offer); !sensible) return sensible;
+  drop([&](const ServedGroup& group) { return group.from() == from && group.offer().batch != offer.batch; });
+  receipts_.make_room(from, offer.batch);
+  std::size_t queue_pairs = offer.qps.size();
+  for (const auto& group : groups_) queue_pairs += group->from() == from ? group->offer().qps.size() : 0;
+  if (queue_pairs > kMaxGroupQps)
+    return fail(ErrorKind::conflict, "{}: {} queue pairs of one request, at most {}", device_->name(),
+                queue_pairs, kMaxGroupQps);
+  const std::size_t under_way = under_way_ + ServedGroup::completions(offer);
+  if (under_way > kQueueEntries)
+    return fail(ErrorKind::conflict,
+                "{}: the completion queue would overrun: {} messages under way, at most {}", device_->name(),
+                under_way, kQueueEntries);
+  const std::uint64_t memory = memory_in_use_ + ServedGroup::memory(offer);
+  if (const std::uint64_t most = memory_to_spare(); memory > most)
+    return fail(ErrorKind::conflict, "{}: {} MiB of memory for the flows of others, at most {}",
+                device_->name(), memory >> 20U, most >> 20U);
+  return {};
 }
 
 std::vector<std::uint32_t> VerbsResponder::close(PortId from, const CloseQps& done) {
@@ -72,31 +101,32 @@ std::vector<std::uint32_t> VerbsResponder::close(PortId from, const CloseQps& do
     if (offer.operation == FlowOperation::read) break;  // what it moved came to the one who asks
     for (std::size_t i = 0; i < std::min(done.moved.size(), offer.qps.size()); ++i) {
       const FlowMoved& flow = done.moved[i];  // in the order of the offer
+      if (flow.spec != offer.qps[i].spec || !fit(flow.bytes, flow.packets)) continue;  // cannot be
       if (group->differs(i, flow)) differing.push_back(flow.spec);
-      ReceivedTally& tally = new_tally({done.batch, from, flow.spec, flow.packets, flow.bytes});
+      ReceivedTally& tally = receipts_.row(done.batch, from, flow.spec);
+      tally.packets = flow.packets;
+      tally.bytes = flow.bytes;
       tally.last = flow.elapsed;
     }
     break;
   }
-  drop(from, done.batch);
+  drop([&](const ServedGroup& group) { return group.from() == from && group.offer().batch == done.batch; });
   return differing;
-}
-
-ReceivedTally& VerbsResponder::new_tally(const ReceivedTally& tally) {
-  return *tallies_[tally.batch].emplace_back(std::make_unique<ReceivedTally>(tally));
 }
 
 void VerbsResponder::note(const ReceivedTally& tally) {
   const std::lock_guard lock(mutex_);
-  new_tally(tally);
+  receipts_.row(tally.batch, tally.from, tally.spec) = tally;
 }
 
-void VerbsResponder::drop(PortId from, BatchId batch) {
+template <class Which>
+void VerbsResponder::drop(Which which) {
   std::erase_if(groups_, [&](const std::unique_ptr<ServedGroup>& group) {
     const ConnectQps& offer = group->offer();
-    if (group->from() != from || offer.batch != batch) return false;
+    if (!which(*group)) return false;
     for (const QpNum qp : group->numbers()) serving_.erase(qp);
     under_way_ -= ServedGroup::completions(offer);
+    memory_in_use_ -= ServedGroup::memory(offer);
     busy_groups_ -= offer.busy_poll ? 1 : 0;
     return true;
   });
@@ -105,10 +135,7 @@ void VerbsResponder::drop(PortId from, BatchId batch) {
 Result<std::vector<ReceivedTally>> VerbsResponder::received(BatchId batch) const {
   const std::lock_guard lock(mutex_);
   if (broken_) return tl::unexpected(*broken_);
-  std::vector<ReceivedTally> result;
-  if (const auto found = tallies_.find(batch); found != tallies_.end())
-    for (const auto& tally : found->second) result.push_back(*tally);
-  return result;
+  return receipts_.received(batch);
 }
 
 void VerbsResponder::serve(const std::stop_token& stop) {

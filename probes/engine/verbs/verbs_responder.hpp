@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "probes/engine/verbs/receipt_book.hpp"
 #include "probes/engine/verbs/served_group.hpp"
 
 namespace weft {
@@ -19,8 +20,9 @@ class VerbsResponder {
                                                        VerbsMemory memory, VerbsTraffic traffic);
   ~VerbsResponder();
 
-  /// Any thread. Errors: those of ServedGroup; conflict (more messages under way than its completion queue
-  /// holds).
+  /// Any thread. A NIC asks for one batch after the other: an offer ends its groups of others. Errors: those
+  /// of ServedGroup; conflict (more messages under way than its completion queue holds, more memory than a
+  /// host can spare, more queue pairs than a request has).
   Result<QpsConnected> connect(PortId from, const ConnectQps& offer);
   /// The specs of flows whose bytes in memory are not those that were sent.
   std::vector<std::uint32_t> close(PortId from, const CloseQps& done);
@@ -36,21 +38,23 @@ class VerbsResponder {
                  std::unique_ptr<CompletionQueue> queue);
   void serve(const std::stop_token& stop);
   void take(const Completion& completion);
-  ReceivedTally& new_tally(const ReceivedTally& tally);
-  void drop(PortId from, BatchId batch);
+  Result<void> make_room(PortId from, const ConnectQps& offer);
+  template <class Which>
+  void drop(Which which);
 
   std::shared_ptr<const VerbsDevice> device_;
   VerbsMemory memory_;
   VerbsTraffic traffic_;
   std::unique_ptr<CompletionQueue> queue_;
   mutable std::mutex mutex_;
-  std::uint32_t last_serial_ = 0;  // of groups
-  std::size_t under_way_ = 0;      // messages that may complete at once
+  std::uint32_t last_serial_ = 0;    // of groups
+  std::size_t under_way_ = 0;        // messages that may complete at once
+  std::uint64_t memory_in_use_ = 0;  // bytes, of the groups
   std::atomic<int> busy_groups_ = 0;
   std::optional<Error> broken_;  // why it serves no longer
   std::vector<std::unique_ptr<ServedGroup>> groups_;
   std::map<QpNum, ServedGroup*> serving_;
-  std::map<BatchId, std::vector<std::unique_ptr<ReceivedTally>>> tallies_;
+  ReceiptBook receipts_;
   std::jthread thread_;
 };
 

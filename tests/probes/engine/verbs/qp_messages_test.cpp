@@ -67,6 +67,13 @@ TEST(QpMessages, NumbersThatDoNotFitAreRefusedNeverCut) {
   EXPECT_FALSE(decode_qp_question(with(connect, "255,255", "255,255,255"))) << "of 17";
   EXPECT_FALSE(decode_qp_question(with(connect, "\"mtu\":4096", "\"mtu\":1e300")));
   EXPECT_FALSE(decode_qp_question(with(connect, "\"mtu\":4096", "\"mtu\":-1")));
+  EXPECT_FALSE(decode_qp_question(with(connect, "[0,17,99", "[0,17,16777216"))) << "a sequence number";
+  for (const char* nobodys : {"[0,0,99", "[0,1,99", "[0,16777215,99", "[0,16777233,99"})
+    EXPECT_FALSE(decode_qp_question(with(connect, "[0,17,99", nobodys))) << "a queue pair of no agent";
+  const std::string answer = encode(QpsConnected{.qps = {{QpNum(40), 5}}});
+  EXPECT_TRUE(decode_qps_connected(answer));
+  EXPECT_FALSE(decode_qps_connected(with(answer, "[40,5]", "[1,5]")));
+  EXPECT_FALSE(decode_qps_connected(with(answer, "[40,5]", "[40,16777216]")));
   const std::string close = encode(QpQuestion(CloseQps{BatchId(7), {{3, 12, 10, 41'400, Nanoseconds(500)}}}));
   EXPECT_FALSE(decode_qp_question(with(close, "500", "5e30"))) << "a time";
   EXPECT_FALSE(decode_differing("{\"differing\":[1,4294967296]}"));
