@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/lab_user.hpp"
 #include "tests/support/schema.hpp"
+#include "tests/support/sweep_document.hpp"
 
 namespace weft {
 namespace {
@@ -32,30 +34,42 @@ class BalanceLab : public LabUser {
   }
 };
 
-/// No packet was sent again: on a busy machine one that is late may be taken for lost.
-bool undisturbed(const Json& sending) { return sending["sent"] == sending["packets"]; }
+/// On a busy machine a packet that is late may be taken for lost.
+std::uint64_t sent_again(const Json& sending) {
+  const std::uint64_t sent = sending["sent"];
+  const std::uint64_t packets = sending["packets"];
+  return sent - std::min(sent, packets);
+}
 
+/// To the byte, but for what was sent again: that crosses its links once more, with its acknowledgement.
 void expect_as_planned(const Json& sending) {
+  constexpr std::uint64_t kMostOfOne = 4096 + 256;  // a packet, the least one that answers it, their headers
+  const auto again = sent_again(sending);
+  if (again > 0) print_disturbance("packets sent again", again);
   EXPECT_EQ(sending["unfinished"], 0);
-  EXPECT_EQ(sending["received"], sending["packets"]);
-  for (const auto& link : sending["links"]) EXPECT_EQ(link["counted"], link["planned"]) << link;
+  EXPECT_GE(sending["received"], sending["packets"]);
+  EXPECT_LE(sending["received"], sending["sent"]);
+  for (const auto& link : sending["links"]) {
+    EXPECT_GE(link["counted"], link["planned"]) << link;
+    EXPECT_LE(link["counted"], link["planned"].get<std::uint64_t>() + again * kMostOfOne) << link;
+  }
 }
 
 TEST(BalanceLab, EveryLinkCountsWhatWasPlannedAlsoAfterOneFailed) {
   const BalanceLab lab;
-  Json document;
-  for (int attempt = 0; attempt < 4; ++attempt) {
-    const auto answer = lab.balance({"--collective", "shift-4", "--qps", "4", "--bytes", "1500KB", "--run",
-                                     "--repeat", "1", "--fail", "leaf1--spine2"});
-    ASSERT_LE(answer.status, 1) << answer.errors;
-    expect_matches_schema(answer.output, "trial");
-    document = Json::parse(answer.output);
-    if (undisturbed(document["sendings"][0]) && undisturbed(document["after_failure"]["sending"])) break;
-  }
+  const auto answer = lab.balance({"--collective", "shift-4", "--qps", "4", "--bytes", "1500KB", "--run",
+                                   "--repeat", "1", "--fail", "leaf1--spine2"});
+  ASSERT_LE(answer.status, 1) << answer.errors;
+  expect_matches_schema(answer.output, "trial");
+  const Json document = Json::parse(answer.output);
   EXPECT_EQ(document["ratio"], 1.0);
-  EXPECT_GT(document["gain"]["measured"], 1.0);
   ASSERT_EQ(document["sendings"].size(), 2u);
-  expect_as_planned(document["sendings"][0]);
+  const auto& assigned = document["sendings"][0];
+  // A time is the sender's and the network's together: with packets sent again it tells of neither.
+  if (sent_again(assigned) == 0) {
+    EXPECT_GT(document["gain"]["measured"], 1.0);
+  }
+  expect_as_planned(assigned);
   const auto& after = document["after_failure"];
   EXPECT_GT(after["stuck"], 0);
   EXPECT_EQ(after["blamed"], Json::parse(R"(["leaf1--spine2"])"));

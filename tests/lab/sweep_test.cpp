@@ -108,16 +108,16 @@ TEST(Sweep, AsAnIncastNamesTheHostThatReceivesSlowly) {
   const SweepLab lab(
       "fabric: small\nkind: roce\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 2}\nlab: {link_rate: 20M}\n");
   lab.fault("host3--leaf2", {"--rate", "5M", "--from", "leaf2"});
-  Json flows;
-  // A busy machine stalls senders: once is enough.
-  for (int attempt = 0; attempt < 3 && flows["slow"].size() != 1; ++attempt) {
-    auto words = lab.sweep_words("full", "6s");
-    words.insert(words.end(), {"--pattern", "incast"});
-    flows = document_of(lab.weft(words))["flows"];
-  }
+  auto words = lab.sweep_words("full", "6s");
+  words.insert(words.end(), {"--pattern", "incast"});
+  auto flows = document_of(lab.weft(words))["flows"];
   EXPECT_EQ(flows["receivers"].size(), 4u);
   EXPECT_EQ(flows["flows"].size(), 12u) << "every pair";
-  ASSERT_EQ(flows["slow"].size(), 1u) << flows["receivers"];
+  std::size_t told = 0;
+  for (auto& flow : flows["flows"]) told += flow["dst"] == "host3" && !flow["sender_stalled"] ? 1 : 0;
+  // One flow alone names nobody.
+  if (told < 2 && flows["slow"].empty()) return print_disturbance("flows to host3", flows["flows"]);
+  ASSERT_EQ(flows["slow"].size(), 1u) << flows["flows"];
   EXPECT_EQ(flows["slow"][0]["nic"], "host3");
   EXPECT_EQ(flows["slow"][0]["receives"], true);
 }

@@ -38,9 +38,12 @@ class QueuePairs : public testing::Test {
 
   /// Keep what it gives non-const: a member that is not there then reads as null. Read from a const document
   /// it would abort the program, whose guests would be left behind.
-  Json sweep(const char* load, const char* budget) {
-    const auto answer = rig().weft({"sweep", "--lab=" + rig().name(), "--engine", "verbs", "--load", load,
-                                    "--budget", budget, "-o", "json"});
+  Json sweep(const char* load, const char* budget, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words{
+        "sweep", "--lab=" + rig().name(), "--engine", "verbs", "--load", load, "--budget", budget, "-o",
+        "json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto answer = rig().weft(words);
     said_ = answer.output + answer.errors;
     expect_matches_schema(answer.output, "diagnosis");
     return Json::parse(answer.output, nullptr, false);

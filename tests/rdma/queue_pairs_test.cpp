@@ -43,16 +43,14 @@ TEST_F(QueuePairs, AskedForMemoryOfGpusThatAreNotThereSayWhatIsMissing) {
 
 TEST_F(QueuePairs, NameTheChannelThatOnlyTheLabelsOfSomeCross) {
   rig().user().fault("leaf1--spine2", {"--loss", "1", "--from", "leaf1"});
-  bool named = false;
-  for (int attempt = 0; attempt < 2 && !named; ++attempt) {
-    auto document = sweep("full", "15s");
-    for (auto& link : document["links"])
-      named |= link["link"] == "leaf1--spine2" && link["from"] == "leaf1" && link["cause"] == "loss";
-    for (auto& link : document["links"]) EXPECT_EQ(link["link"], "leaf1--spine2") << said_;
-    // Whether a device also counts a packet sent again is chance: probes' connections send none again.
-    for (auto& nic : document["nics"]) EXPECT_GT(nic["counters"]["grew"]["sent_pkts"], 0) << nic.dump();
-  }
+  auto document = sweep("full", "30s");
   rig().weft({"lab", "heal", "--name", rig().name()});
+  bool named = false;
+  for (auto& link : document["links"])
+    named |= link["link"] == "leaf1--spine2" && link["from"] == "leaf1" && link["cause"] == "loss";
+  for (auto& link : document["links"]) EXPECT_EQ(link["link"], "leaf1--spine2") << said_;
+  // Whether a device also counts a packet sent again is chance: probes' connections send none again.
+  for (auto& nic : document["nics"]) EXPECT_GT(nic["counters"]["grew"]["sent_pkts"], 0) << nic.dump();
   EXPECT_TRUE(named) << said_;
 }
 
@@ -247,36 +245,23 @@ TEST_F(QueuePairs, MoveAVolumeByEachOperationToWhoReceives) {
 }
 
 TEST_F(QueuePairs, LoadAsAnIncastAndGiveEachSenderItsRight) {
-  Json document;
-  for (int attempt = 0; attempt < 2 && document["verdict"] != "healthy"; ++attempt) {
-    const auto answer = rig().weft({"sweep", "--lab=" + rig().name(), "--engine", "verbs", "--load", "light",
-                                    "--pattern", "incast", "--qps", "2", "--load-time", "2s", "--warm-up",
-                                    "300ms", "--budget", "6s", "-o", "json"});
-    said_ = answer.output + answer.errors;
-    expect_matches_schema(answer.output, "diagnosis");
-    document = Json::parse(answer.output, nullptr, false);
-  }
-  EXPECT_EQ(document["verdict"], "healthy") << said_;
+  auto document =
+      sweep("light", "6s", {"--pattern", "incast", "--qps", "2", "--load-time", "2s", "--warm-up", "300ms"});
+  expect_healthy_but_for_this_machine(document);
   auto& flows = document["flows"];
   EXPECT_EQ(flows["receivers"].size(), 4u) << said_;
   for (auto& receiver : flows["receivers"]) EXPECT_EQ(receiver["senders"], 3);
   for (auto& flow : flows["flows"]) {
     EXPECT_EQ(flow["qps"].size(), 2u);
+    if (flow["sender_stalled"]) continue;
     for (auto& qp : flow["qps"]) EXPECT_GT(qp["latency_us"]["count"].get<int>(), 10);
   }
   EXPECT_TRUE(flows["slow"].empty()) << said_;
 }
 
 TEST_F(QueuePairs, LoadAllPairsAndFindAHealthyFabricHealthy) {
-  Json document;
-  for (int attempt = 0; attempt < 2 && document["verdict"] != "healthy"; ++attempt) {
-    const auto answer = rig().weft({"sweep", "--lab=" + rig().name(), "--engine", "verbs", "--load", "full",
-                                    "--pattern", "all-pairs", "--qps", "2", "--budget", "6s", "-o", "json"});
-    said_ = answer.output + answer.errors;
-    expect_matches_schema(answer.output, "diagnosis");
-    document = Json::parse(answer.output, nullptr, false);
-  }
-  EXPECT_EQ(document["verdict"], "healthy") << said_;
+  auto document = sweep("full", "6s", {"--pattern", "all-pairs", "--qps", "2"});
+  expect_healthy_but_for_this_machine(document);
   std::set<std::pair<std::string, std::string>> pairs;
   for (auto& flow : document["flows"]["flows"]) pairs.emplace(flow["src"], flow["dst"]);
   EXPECT_EQ(pairs.size(), 12u) << said_;
