@@ -7,7 +7,7 @@
 #include "balancer/assign/linear_labels.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/stamp.hpp"
-#include "topology/base/in_turn.hpp"
+#include "topology/base/result.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/path_map_json.hpp"
 

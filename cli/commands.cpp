@@ -16,7 +16,7 @@
 #include "cli/lab.hpp"
 #include "cli/options.hpp"
 #include "cli/topology.hpp"
-#include "topology/base/closest.hpp"
+#include "topology/base/text.hpp"
 
 namespace weft {
 namespace {

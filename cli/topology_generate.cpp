@@ -7,7 +7,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/topology.hpp"
-#include "topology/base/closest.hpp"
+#include "topology/base/text.hpp"
 #include "topology/files/fabric_file.hpp"
 
 namespace weft {

@@ -6,7 +6,7 @@
 
 #include "cli/exit_status.hpp"
 #include "cli/help_text.hpp"
-#include "topology/base/closest.hpp"
+#include "topology/base/text.hpp"
 
 namespace weft {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "balancer/assign/routes.hpp"
 #include "balancer/demand/demand.hpp"
-#include "topology/model/path_map.hpp"
+#include "topology/model/path.hpp"
 
 namespace weft {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "balancer/assign/routes.hpp"
-#include "topology/model/path_map.hpp"
+#include "topology/model/path.hpp"
 
 namespace weft {
 

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "topology/model/path_map.hpp"
+#include "topology/model/path.hpp"
 
 namespace weft {
 

@@ -1,6 +1,7 @@
 #include "collectors/bus/nats_bus.hpp"
 
 #include <nats/nats.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -16,6 +17,9 @@
 
 namespace weft {
 namespace {
+
+using Json = nlohmann::json;
+constexpr const char* kMembers[] = {"user", "password", "certificate"};
 
 constexpr int kConnectTimeoutMs = 3000;
 constexpr int kReconnects = 10;
@@ -202,6 +206,22 @@ class NatsBus : public Bus {
 };
 
 }  // namespace
+
+std::string credential_line(const BusCredential& credential) {
+  if (const auto* token = std::get_if<std::string>(&credential)) return *token;
+  const auto& login = std::get<BusLogin>(credential);
+  // JSON writes the line ends of a certificate as \n.
+  return Json{{"user", login.user}, {"password", login.password}, {"certificate", login.certificate}}.dump(
+      -1, ' ', false, Json::error_handler_t::replace);
+}
+
+BusCredential read_credential(std::string_view line) {
+  const Json value = line.starts_with('{') ? Json::parse(line, nullptr, false) : Json();
+  if (!value.is_object() || value.size() != std::size(kMembers)) return std::string(line);
+  for (const char* member : kMembers)
+    if (!value.contains(member) || !value[member].is_string()) return std::string(line);
+  return BusLogin{value["user"], value["password"], value["certificate"]};
+}
 
 Result<std::unique_ptr<Bus>> connect_nats(const NatsAddress& address, RunId run, const std::string& self) {
   auto bus = std::make_unique<NatsBus>(run, self);

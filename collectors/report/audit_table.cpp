@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "collectors/report/path_table.hpp"
-#include "collectors/report/wrapped.hpp"
+#include "topology/base/text.hpp"
 
 namespace weft {
 namespace {

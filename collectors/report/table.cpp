@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "collectors/report/wrapped.hpp"
+#include "topology/base/text.hpp"
 #include "topology/files/flows_report.hpp"
 
 namespace weft {

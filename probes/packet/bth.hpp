@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "probes/packet/decoded.hpp"
+#include "topology/base/bytes.hpp"
 #include "topology/base/ids.hpp"
 
 namespace weft {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "probes/packet/decoded.hpp"
+#include "topology/base/bytes.hpp"
 #include "topology/base/strong.hpp"
 
 namespace weft {

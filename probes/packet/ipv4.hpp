@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "probes/packet/decoded.hpp"
+#include "topology/base/bytes.hpp"
 #include "topology/base/ip.hpp"
 #include "topology/base/strong.hpp"
 

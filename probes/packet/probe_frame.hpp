@@ -6,11 +6,11 @@
 #include "probes/packet/bth.hpp"
 
 #include <cstdint>
-#include "probes/packet/decoded.hpp"
 #include "probes/packet/ethernet.hpp"
 #include "probes/packet/ip_packet.hpp"
 #include "probes/packet/run_secrets.hpp"
 #include "probes/packet/udp.hpp"
+#include "topology/base/bytes.hpp"
 #include "topology/base/ids.hpp"
 #include "topology/base/ip.hpp"
 #include "topology/base/units.hpp"

@@ -16,7 +16,7 @@
 #include "probes/datapath/probe_engine.hpp"
 #include "topology/model/addressing.hpp"
 #include "topology/model/fabric.hpp"
-#include "topology/model/path_map.hpp"
+#include "topology/model/path.hpp"
 #include "topology/routing/shortest_paths.hpp"
 
 namespace weft {

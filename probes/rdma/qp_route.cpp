@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "probes/packet/roce_label.hpp"
+#include "probes/packet/roce.hpp"
 
 namespace weft {
 namespace {

@@ -10,7 +10,7 @@
 #include <random>
 #include <thread>
 
-#include "probes/packet/roce_label.hpp"
+#include "probes/packet/roce.hpp"
 
 namespace weft {
 namespace {

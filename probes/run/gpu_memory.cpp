@@ -4,7 +4,7 @@
 
 #include "probes/gpu/cuda_buffer.hpp"
 #include "probes/run/agents.hpp"
-#include "topology/findings/near_gpu.hpp"
+#include "topology/findings/host_inventory.hpp"
 
 namespace weft {
 namespace {

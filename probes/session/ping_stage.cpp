@@ -193,6 +193,7 @@ void PingStage::observe(const PlannedPing& ping, const PingTally& tally, const R
   const std::uint64_t lost = tally.sent - arrived - corrupt;
   const auto window = tally.window ? s.clock.window(ping.pair.src, *tally.window) : std::nullopt;
   const auto lost_there = missing(received, tally.sent);
+  const LabelledPair there{ping.pair.src, ping.pair.dst, ping.label};
   heard_at_[ping.pair.dst].push_back(s.observations.probes.size());
   s.observations.probes.push_back({.path = ping.path,
                                    .sent = tally.sent,
@@ -200,7 +201,8 @@ void PingStage::observe(const PlannedPing& ping, const PingTally& tally, const R
                                    .size = size_,
                                    .corrupt = corrupt,
                                    .window = window,
-                                   .runs = if_of(lost, lost_there.value_or(std::vector<LossRun>()))});
+                                   .runs = if_of(lost, lost_there.value_or(std::vector<LossRun>())),
+                                   .pair = there});
   s.sent += tally.sent;
   s.lost += lost;
   if (!ping.back || arrived == 0) return;
@@ -216,7 +218,8 @@ void PingStage::observe(const PlannedPing& ping, const PingTally& tally, const R
        .corrupt = damaged,
        .window = window,
        .runs = lost_there ? if_of(lost_back, lost_on_the_way_back(*lost_there, tally.unanswered))
-                          : std::vector<LossRun>()});
+                          : std::vector<LossRun>(),
+       .pair = LabelledPair{ping.pair.dst, ping.pair.src, ping.back_label}});
   s.sent += arrived;
   s.lost += lost_back;
   if (tally.delays) {
@@ -229,8 +232,12 @@ void PingStage::observe(const PlannedPing& ping, const PingTally& tally, const R
       host->by_hardware = host->by_hardware && tally.delays->by_hardware;
   }
   if (tally.rtt)
-    s.observations.probes.push_back(
-        {.path = ping.path, .back = ping.back, .size = size_, .rtt = tally.rtt, .window = window});
+    s.observations.probes.push_back({.path = ping.path,
+                                     .back = ping.back,
+                                     .size = size_,
+                                     .rtt = tally.rtt,
+                                     .window = window,
+                                     .pair = there});
 }
 
 }  // namespace weft

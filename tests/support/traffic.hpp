@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "balancer/demand/demand.hpp"
-#include "topology/model/path_map.hpp"
+#include "topology/model/path.hpp"
 
 namespace weft {
 

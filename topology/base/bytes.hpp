@@ -8,6 +8,8 @@
 
 #include "topology/base/check.hpp"
 
+#include "topology/base/result.hpp"
+
 namespace weft {
 
 using ByteSpan = std::span<const std::byte>;
@@ -50,5 +52,18 @@ inline void store_be16(MutableByteSpan b, std::size_t at, std::uint16_t v) { det
 inline void store_be24(MutableByteSpan b, std::size_t at, std::uint32_t v) { detail::store_be<3>(b, at, v); }
 inline void store_be32(MutableByteSpan b, std::size_t at, std::uint32_t v) { detail::store_be<4>(b, at, v); }
 inline void store_be64(MutableByteSpan b, std::size_t at, std::uint64_t v) { detail::store_be<8>(b, at, v); }
+
+/// Decoded<T>: what a decoder read and how many bytes of the input it took; the next header starts there.
+template <class T>
+struct Decoded {
+  T header;
+  std::size_t size = 0;
+};
+
+/// An error unless `bytes` holds at least `needed` bytes of a `what`.
+inline Result<void> need_bytes(ByteSpan bytes, std::size_t needed, const char* what) {
+  if (bytes.size() >= needed) return {};
+  return fail(ErrorKind::invalid_input, "truncated {}: {} bytes of at least {}", what, bytes.size(), needed);
+}
 
 }  // namespace weft

@@ -44,4 +44,12 @@ template <class T>
       Error{result.error().kind, fmt::format("{}: {}", context, result.error().message)});
 }
 
+/// Runs steps, each a function that gives Result<void>, until one fails.
+template <class... Steps>
+Result<void> in_turn(Steps... steps) {
+  Result<void> done;
+  static_cast<void>((static_cast<bool>(done = steps()) && ...));
+  return done;
+}
+
 }  // namespace weft

@@ -21,6 +21,9 @@ LinkReport report_of(const Fabric& fabric, const LinkFinding& finding) {
                     .evidence = finding.evidence,
                     .intermittent = finding.intermittent};
   if (finding.channel) report.from = fabric.name_of(fabric.source_node(*finding.channel));
+  for (const LabelledLoss& each : finding.labels)
+    report.labels.push_back({fabric.name_of_nic(each.pair.src), fabric.name_of_nic(each.pair.dst),
+                             each.pair.label, each.sent, each.lost});
   return report;
 }
 

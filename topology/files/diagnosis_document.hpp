@@ -29,6 +29,13 @@ struct LinkReport {
   double confidence = 0;
   std::vector<std::string> evidence;
   std::optional<Intermittence> intermittent = std::nullopt;
+  struct Label {
+    std::string src, dst;  // NICs
+    PathLabel label;
+    std::uint64_t sent = 0;
+    std::uint64_t lost = 0;
+  };
+  std::vector<Label> labels = {};  // the worst first
 };
 
 struct HostReport {

@@ -53,6 +53,15 @@ void put_link(JsonText& out, const LinkReport& report) {
     put(out, "}}");
   }
   put_strings(out, "evidence", report.evidence);
+  if (!report.labels.empty()) {
+    put_key(out, "labels");
+    put_array(out, report.labels, [&](const LinkReport::Label& label) {
+      put(out, "{{\"src\":");
+      put_string(out, label.src);
+      put_member(out, "dst", label.dst);
+      put(out, ",\"label\":{},\"sent\":{},\"lost\":{}}}", label.label.value(), label.sent, label.lost);
+    });
+  }
   if (report.ends) put_ends(out, *report.ends);
   put(out, "}}");
 }

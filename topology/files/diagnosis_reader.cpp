@@ -29,6 +29,26 @@ Result<Intermittence> as_intermittence(const JsonView& view) {
   return it;
 }
 
+/// An array of what `read_item` reads.
+template <class T>
+auto list_of(Result<T> (*read_item)(const JsonView&)) {
+  return [read_item](const JsonView& view) { return read_array<T>(view, read_item); };
+}
+
+Result<LinkReport::Label> as_label(const JsonView& view) {
+  LinkReport::Label label;
+  std::uint32_t number = 0;
+  const auto as_number_of_label = [](const JsonView& value) { return value.count<std::uint32_t>(); };
+  const auto done = in_turn([&] { return need_member(view, "src", label.src, as_text); },
+                            [&] { return need_member(view, "dst", label.dst, as_text); },
+                            [&] { return need_member(view, "label", number, as_number_of_label); },
+                            [&] { return need_member(view, "sent", label.sent, as_count); },
+                            [&] { return need_member(view, "lost", label.lost, as_count); });
+  if (!done) return pass_on(done);
+  label.label = PathLabel(number);
+  return label;
+}
+
 Result<LinkReport> as_link(const JsonView& view) {
   LinkReport link;
   const auto ends = [&](const JsonView&) { return read_ends(view, link.link); };
@@ -41,6 +61,7 @@ Result<LinkReport> as_link(const JsonView& view) {
               [&] { return need_member(view, "confidence", link.confidence, as_share); },
               [&] { return read_member(view, "evidence", link.evidence, read_texts); },
               [&] { return read_member(view, "intermittent", link.intermittent, as_intermittence); },
+              [&] { return read_member(view, "labels", link.labels, list_of(&as_label)); },
               [&] { return read_member(view, "a", link.ends, ends); });
   if (!done) return pass_on(done);
   return link;
@@ -74,12 +95,6 @@ Result<GroupReport> as_group(const JsonView& view) {
                             [&] { return read_member(view, "evidence", group.evidence, read_texts); });
   if (!done) return pass_on(done);
   return group;
-}
-
-/// An array of what `read_item` reads.
-template <class T>
-auto list_of(Result<T> (*read_item)(const JsonView&)) {
-  return [read_item](const JsonView& view) { return read_array<T>(view, read_item); };
 }
 
 Result<NotTestedReport> as_not_tested(const JsonView& view) {

@@ -1,7 +1,7 @@
 // Reading the members of a JSON object into values, for readers in .cpp files.
 #pragma once
 
-#include "topology/base/in_turn.hpp"
+#include "topology/base/result.hpp"
 #include "topology/base/utc.hpp"
 #include "topology/files/json_view.hpp"
 

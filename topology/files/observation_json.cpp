@@ -25,6 +25,10 @@ class LineWriter {
     if (seen.rtt) put(out_, ",\"rtt_us\":{{\"p50\":{},\"p99\":{}}}", us(seen.rtt->p50), us(seen.rtt->p99));
     if (seen.excused > 0) put(out_, ",\"excused\":{}", seen.excused);
     put_window(seen.window);
+    if (seen.pair) {
+      put(out_, ",\"src\":\"{}\",\"dst\":\"{}\",\"label\":{}", fabric_.name_of_nic(seen.pair->src),
+          fabric_.name_of_nic(seen.pair->dst), seen.pair->label.value());
+    }
     if (!seen.runs.empty()) {
       put(out_, ",\"runs\":");
       put_array(out_, seen.runs, [&](const LossRun& run) { put(out_, "[{},{}]", run.first, run.count); });

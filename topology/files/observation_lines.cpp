@@ -113,6 +113,16 @@ class ObservationReader::Impl {
     return {};
   }
 
+  Result<LabelledPair> labelled_pair(std::string_view src, std::string_view dst,
+                                     std::optional<std::uint32_t> label) const {
+    if (src.empty() || dst.empty() || !label) return broken("'src', 'dst' and 'label' belong together");
+    const auto from = fabric_.find_nic(src);
+    if (!from) return pass_on(from, "src");
+    const auto to = fabric_.find_nic(dst);
+    if (!to) return pass_on(to, "dst");
+    return LabelledPair{*from, *to, PathLabel(*label)};
+  }
+
   Result<void> add_probe() {
     const auto forward = path(probe_.path);
     if (!forward) return pass_on(forward);
@@ -133,6 +143,11 @@ class ObservationReader::Impl {
       if (*probe_.p50_us > kMaxMicros || *probe_.p99_us > kMaxMicros)
         return broken("a round trip of {} us", std::max(*probe_.p50_us, *probe_.p99_us));
       seen.rtt = RttQuantiles{from_micros(*probe_.p50_us), from_micros(*probe_.p99_us)};
+    }
+    if (!probe_.src.empty() || !probe_.dst.empty() || probe_.label) {
+      const auto pair = labelled_pair(probe_.src, probe_.dst, probe_.label);
+      if (!pair) return pass_on(pair);
+      seen.pair = *pair;
     }
     seen.excused = probe_.excused;
     seen.runs = probe_.runs;
@@ -211,6 +226,13 @@ class ObservationReader::Impl {
       seen.rtt = RttQuantiles{from_micros(*p50), from_micros(*p99)};
     }
     if (auto read = read_order(view, seen); !read) return read;
+    const auto told = read_labelled(view);
+    if (!told) return pass_on(told);
+    if (told->src || told->dst || told->label) {
+      const auto pair = labelled_pair(told->src.value_or(""), told->dst.value_or(""), told->label);
+      if (!pair) return view.error("{}", pair.error().message);
+      seen.pair = *pair;
+    }
     read_.observations.probes.push_back(std::move(seen));
     return {};
   }

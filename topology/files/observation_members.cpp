@@ -71,6 +71,22 @@ Result<void> read_order(const JsonView& view, Observation& seen) {
   return check_order(seen);
 }
 
+Result<ToldPair> read_labelled(const JsonView& view) {
+  ToldPair told;
+  for (const auto& [key, name] : {std::pair("src", &told.src), std::pair("dst", &told.dst)})
+    if (const auto member = view.find(key)) {
+      const auto text = member->text();
+      if (!text) return pass_on(text);
+      *name = std::string(*text);
+    }
+  if (const auto member = view.find("label")) {
+    const auto label = member->count<std::uint32_t>();
+    if (!label) return pass_on(label);
+    told.label = *label;
+  }
+  return told;
+}
+
 Result<void> check_order(const Observation& seen) {
   if (seen.excused > seen.lost)
     return fail(ErrorKind::invalid_input, "{} excused of {} lost", seen.excused, seen.lost);

@@ -24,6 +24,13 @@ Result<double> read_number(const JsonView& view, std::string_view key, double mo
 Result<std::optional<TimeWindow>> read_window(const JsonView& view);
 /// Reads 'excused', 'window' and 'runs' into `seen`.
 Result<void> read_order(const JsonView& view, Observation& seen);
+/// Who sent an observation's packets, as the line names them.
+struct ToldPair {
+  std::optional<std::string> src;
+  std::optional<std::string> dst;
+  std::optional<std::uint32_t> label;
+};
+Result<ToldPair> read_labelled(const JsonView& view);
 /// An error where these contradict the counts.
 Result<void> check_order(const Observation& seen);
 

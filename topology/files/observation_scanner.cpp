@@ -109,6 +109,9 @@ bool scan_member(Cursor& cursor, ProbeLine& line) {
     return scan_two(cursor, "start_us", line.start_us, "length_us", line.length_us) &&
            *line.start_us <= kUsualWindow && *line.length_us <= kUsualWindow;
   if (key == "runs") return scan_runs(cursor, line.runs);
+  if (key == "src") return cursor.string(line.src);
+  if (key == "dst") return cursor.string(line.dst);
+  if (key == "label") return cursor.number(line.label.emplace());
   return false;
 }
 
@@ -126,6 +129,8 @@ bool scan_probe_line(std::string_view text, ProbeLine& line) {
   line.start_us.reset();
   line.length_us.reset();
   line.runs.clear();
+  line.src = line.dst = {};
+  line.label.reset();
   Cursor cursor(text);
   if (!cursor.skip('{')) return false;
   do {

@@ -26,6 +26,8 @@ struct ProbeLine {
   std::optional<double> start_us;
   std::optional<double> length_us;
   std::vector<LossRun> runs;
+  std::string_view src, dst;  // empty: not told
+  std::optional<std::uint32_t> label;
 };
 
 /// Fills `line`, whose storage is used again. False when anything is out of the ordinary (another key, a path

@@ -6,7 +6,7 @@
 
 #include "topology/files/document.hpp"
 #include "topology/model/fabric.hpp"
-#include "topology/model/path_map.hpp"
+#include "topology/model/path.hpp"
 
 namespace weft {
 

@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "topology/base/check.hpp"
-#include "topology/base/closest.hpp"
+#include "topology/base/text.hpp"
 
 namespace weft {
 namespace {

@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <span>
 
-#include "topology/base/in_turn.hpp"
+#include "topology/base/result.hpp"
 #include "topology/base/units.hpp"
 #include "topology/files/yaml_tree.hpp"
 

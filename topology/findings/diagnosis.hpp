@@ -9,6 +9,7 @@
 
 #include "topology/base/ids.hpp"
 #include "topology/base/units.hpp"
+#include "topology/findings/observation.hpp"
 #include "topology/findings/verdict.hpp"
 
 namespace weft {
@@ -28,6 +29,13 @@ struct Intermittence {
   double duration = 0;    // of one, seconds; the median
 };
 
+/// What one label of a pair of NICs lost over a channel.
+struct LabelledLoss {
+  LabelledPair pair;
+  std::uint64_t sent = 0;
+  std::uint64_t lost = 0;
+};
+
 struct LinkFinding {
   LinkId link;
   /// The faulty channel; absent when both directions are at fault, or when which one is cannot be told.
@@ -38,6 +46,7 @@ struct LinkFinding {
   double confidence = 0;  // posterior probability that this finding is right, 0..1
   std::vector<std::string> evidence;
   std::optional<Intermittence> intermittent = std::nullopt;
+  std::vector<LabelledLoss> labels = {};  // of those that cross it, the ones that lost most, the worst first
 };
 
 struct HostFinding {

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "topology/base/units.hpp"
@@ -103,5 +104,9 @@ struct HostInventory {
 
 /// How a person would call it: its interface, else its RDMA device, else its address.
 std::string name_of(const NicInventory& nic);
+
+/// The GPU that counts the NIC served as `served_as` among its nearest; of several the first by address;
+/// where none does, the host's first. Null: the host has no GPU. Valid as long as the inventory.
+const GpuInventory* gpu_near(const HostInventory& host, std::string_view served_as);
 
 }  // namespace weft

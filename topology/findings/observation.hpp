@@ -27,6 +27,14 @@ struct TimeWindow {
   friend bool operator==(const TimeWindow&, const TimeWindow&) = default;
 };
 
+/// Who sent packets to whom, and by which label.
+struct LabelledPair {
+  PortId src;
+  PortId dst;
+  PathLabel label;
+  friend auto operator<=>(const LabelledPair&, const LabelledPair&) = default;
+};
+
 /// Consecutive lost packets, counted from 0 in the order in which they were sent.
 struct LossRun {
   std::uint32_t first = 0;
@@ -49,6 +57,7 @@ struct Observation {
   std::uint64_t excused = 0;  // of the lost, those that a host itself is known to have dropped, as it counted
   std::optional<TimeWindow> window = std::nullopt;
   std::vector<LossRun> runs = {};  // of the lost packets, ascending; empty: their order is not known
+  std::optional<LabelledPair> pair = std::nullopt;  // whose packets these are; of a round trip, those there
 };
 
 /// One flow of one load round: what its sender really put on the wire and what arrived, of real-size packets.

@@ -47,4 +47,23 @@ class PathTable {
   std::unordered_multimap<std::uint64_t, PathSetId> set_index_;
 };
 
+// PathMap: for pairs of NICs, every path found and the labels that select it. A value; it owns its PathTable.
+
+/// Where a fabric sprays, one label takes several paths: it is then listed under each of them.
+struct LabelledPath {
+  PathId path;
+  std::vector<PathLabel> labels;  // ascending
+};
+
+struct PairPaths {
+  PortId src;  // NIC
+  PortId dst;  // NIC
+  std::vector<LabelledPath> paths;
+};
+
+struct PathMap {
+  PathTable table;
+  std::vector<PairPaths> pairs;  // each (src, dst) once
+};
+
 }  // namespace weft

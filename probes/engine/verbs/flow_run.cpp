@@ -5,7 +5,7 @@
 
 #include "probes/engine/verbs/flow_progress.hpp"
 #include "probes/engine/verbs/request_qps.hpp"
-#include "probes/packet/roce_message.hpp"
+#include "probes/packet/roce.hpp"
 
 namespace weft {
 namespace {

@@ -7,7 +7,7 @@
 #include "probes/datapath/pacer.hpp"
 #include "probes/engine/verbs/ping_times.hpp"
 #include "probes/engine/verbs/request_qps.hpp"
-#include "probes/packet/roce_message.hpp"
+#include "probes/packet/roce.hpp"
 
 namespace weft {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "probes/packet/roce_message.hpp"
+#include "probes/packet/roce.hpp"
 
 namespace weft {
 namespace {

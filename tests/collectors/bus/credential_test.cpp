@@ -1,4 +1,4 @@
-#include "collectors/bus/credential.hpp"
+#include "collectors/bus/nats_bus.hpp"
 
 #include <gtest/gtest.h>
 

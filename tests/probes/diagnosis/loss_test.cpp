@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "made_up_run.hpp"
 
@@ -168,6 +169,26 @@ TEST(Loss, TheAnswerDoesNotDependOnTheOrderOfObservations) {
   for (std::size_t i = 0; i < one.links.size(); ++i) {
     EXPECT_EQ(one.links[i].channel, other.links[i].channel);
     EXPECT_NEAR(one.links[i].confidence, other.links[i].confidence, 1e-6);
+  }
+}
+
+TEST(Loss, NameTheLabelsThatSufferTheWorstFirst) {
+  MadeUpRun run(5);
+  run.fault("leaf1->spine2").loss = 0.2;
+  run.probe(400, 100);
+  for (std::uint32_t i = 0; i < run.seen.probes.size(); ++i)
+    run.seen.probes[i].pair = LabelledPair{PortId(i % 16), PortId((i + 1) % 16), PathLabel(i)};
+  const Diagnosis diagnosis = diagnose(run.fabric, run.seen);
+  ASSERT_EQ(diagnosis.links.size(), 1u);
+  const auto& labels = diagnosis.links[0].labels;
+  ASSERT_EQ(labels.size(), 8u);
+  EXPECT_TRUE(std::ranges::is_sorted(labels, std::greater(), &LabelledLoss::lost));
+  for (const LabelledLoss& label : labels) {
+    const Observation& probe = run.seen.probes[label.pair.label.value()];
+    EXPECT_EQ(label.pair, probe.pair);
+    EXPECT_EQ(label.lost, probe.lost);
+    const auto path = run.seen.paths.channels(run.seen.paths.paths(probe.path).front());
+    EXPECT_EQ(std::ranges::count(path, run.channel("leaf1->spine2")), 1);
   }
 }
 

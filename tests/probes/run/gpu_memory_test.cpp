@@ -8,7 +8,7 @@
 
 #include "probes/gpu/cuda_library.hpp"
 #include "tests/places.hpp"
-#include "topology/findings/near_gpu.hpp"
+#include "topology/findings/host_inventory.hpp"
 
 namespace weft {
 namespace {

@@ -94,6 +94,8 @@ TEST(PingStage, TellsWhichPacketsWereLostOnEachWay) {
                    {{.spec = 0, .packets = 91, .missing = Runs{{10, 3}, {40, 1}}}});
   ASSERT_EQ(seen.size(), 2u);
   EXPECT_EQ(seen[0].lost, 9u);
+  EXPECT_EQ(seen[0].pair, (LabelledPair{pair.from, pair.to, PathLabel(50'000)}));
+  EXPECT_EQ(seen[1].pair, (LabelledPair{pair.to, pair.from, PathLabel(50'000)}));
   EXPECT_EQ(seen[0].runs, (Runs{{10, 3}, {40, 1}, {95, 5}}))
       << "the receiver cannot know of those at the end";
   EXPECT_EQ(seen[1].lost, 4u);

@@ -68,7 +68,8 @@ TEST(ObservationLines, WhatTheWriterWritesComesBackTheSame) {
 }
 
 const std::string kOrder =
-    R"("sent":100,"lost":4,"excused":1,"window":{"start_us":1500000.25,"length_us":99000},"runs":[[7,3],[99,1]])";
+    R"("sent":100,"lost":4,"excused":1,"window":{"start_us":1500000.25,"length_us":99000},)"
+    R"("src":"host1","dst":"host3","label":50000,"runs":[[7,3],[99,1]])";
 
 TEST(ObservationLines, WhenAndInWhichOrderPacketsWereLostIsReadAlikeByScannerAndJson) {
   const Fabric fabric = small();
@@ -83,6 +84,8 @@ TEST(ObservationLines, WhenAndInWhichOrderPacketsWereLostIsReadAlikeByScannerAnd
     EXPECT_EQ(seen.window, (TimeWindow{Nanoseconds(1'500'000'250), Nanoseconds(99'000'000)}));
     EXPECT_EQ(seen.runs, (std::vector<LossRun>{{7, 3}, {99, 1}}));
     EXPECT_EQ(seen.excused, 1u);
+    EXPECT_EQ(seen.pair,
+              (LabelledPair{*fabric.find_nic("host1"), *fabric.find_nic("host3"), PathLabel(50'000)}));
   }
   EXPECT_EQ(result.observations.loads.at(0).window,
             (TimeWindow{std::chrono::microseconds(1), std::chrono::milliseconds(500)}));
@@ -101,6 +104,9 @@ TEST(ObservationLines, AnOrderOfLossesThatContradictsItsCountsIsBroken) {
       {R"("sent":10,"lost":2,"runs":[[5,1,1]])", "the first packet and how many"},
       {R"("sent":10,"lost":2,"runs":[[5,-1]])", "whole number"},
       {R"("sent":10,"lost":2,"runs":7)", "runs"},
+      {R"("sent":10,"lost":2,"src":"host1")", "belong together"},
+      {R"("sent":10,"lost":2,"src":"host1","dst":"leaf1","label":1)", "dst"},
+      {R"("sent":10,"lost":2,"src":"host1","dst":"host3","label":-1)", "label"},
       {R"("sent":10,"lost":2,"window":{"start_us":1})", "length_us"},
       {R"("sent":10,"lost":2,"window":{"start_us":-1,"length_us":1})", "from 0 to"},
       {R"("sent":10,"lost":2,"window":{"start_us":1e14,"length_us":1})", "from 0 to"}};

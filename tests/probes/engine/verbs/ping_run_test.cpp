@@ -7,7 +7,7 @@
 #include <set>
 
 #include "probes/engine/verbs/qp_messages.hpp"
-#include "probes/packet/roce_label.hpp"
+#include "probes/packet/roce.hpp"
 #include "tests/probes/engine/verbs/fake_hosts.hpp"
 
 namespace weft {

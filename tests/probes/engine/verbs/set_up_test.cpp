@@ -5,7 +5,7 @@
 #include <limits>
 #include <map>
 
-#include "probes/packet/roce_label.hpp"
+#include "probes/packet/roce.hpp"
 #include "tests/probes/engine/verbs/fake_hosts.hpp"
 
 namespace weft {

@@ -1,4 +1,4 @@
-// closest: the known word nearest to a mistyped one, for "did you mean".
+// Text for people: broken into lines, and the known word nearest to a mistyped one.
 #pragma once
 
 #include <optional>
@@ -14,5 +14,12 @@ std::optional<std::string_view> closest(std::string_view word, std::span<const s
 
 /// ": did you mean 'X'?" or nothing.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates);
+
+/// Stands for a space at which no line ends, as between a number and its unit.
+inline constexpr char kNoBreak = '\x01';
+
+/// `text` broken at spaces into lines of at most `columns`, each after `indent` spaces. A word longer than
+/// the room is not broken.
+std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns);
 
 }  // namespace weft

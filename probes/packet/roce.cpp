@@ -1,4 +1,4 @@
-#include "probes/packet/roce_label.hpp"
+#include "probes/packet/roce.hpp"
 
 namespace weft {
 namespace {

@@ -1,4 +1,4 @@
-#include "topology/base/closest.hpp"
+#include "topology/base/text.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -22,6 +22,22 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 }  // namespace
+
+std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns) {
+  std::string lines;
+  const std::size_t room = columns > indent + 20 ? columns - indent : 20;
+  while (!text.empty()) {
+    std::size_t end = text.size();
+    if (end > room) {
+      end = text.rfind(' ', room);
+      if (end == std::string_view::npos || end == 0) end = std::min(text.find(' '), text.size());
+    }
+    lines += std::string(indent, ' ') + std::string(text.substr(0, end)) + "\n";
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  std::ranges::replace(lines, kNoBreak, ' ');
+  return lines;
+}
 
 std::optional<std::string_view> closest(std::string_view word, std::span<const std::string_view> candidates) {
   constexpr std::size_t kMaxWordLength = 64;  // nothing longer is a typing mistake of a known word

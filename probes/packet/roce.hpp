@@ -1,14 +1,26 @@
-// How many packets a message of a queue pair is, and how large they are together. Sizes of headers: IBTA vol.
-// 1, 9.2 to 9.3; RoCE v2 adds IP and UDP. Pure.
+// What RoCEv2 does around a message: the UDP source port (the path label) that a device makes from a GRH flow
+// label, and the packets and bytes of a message on the wire. Pure.
 #pragma once
 
 #include <cstdint>
 
 #include "topology/base/check.hpp"
+#include "topology/base/ids.hpp"
 #include "topology/base/units.hpp"
 #include "topology/findings/flow_result.hpp"
 
 namespace weft {
+
+/// ibv_flow_label_to_udp_sport (libibverbs, verbs.h): 0xC000 and above. Several flow labels give one port. A
+/// flow label of 0 means that the device chooses: see default_flow_label.
+UdpPort udp_port_of(std::uint32_t flow_label);
+
+/// A 20-bit flow label, never 0, that gives `port`; ports below 0xC000 are not reached by any and give the
+/// one that shares their low 14 bits.
+std::uint32_t flow_label_for(UdpPort port);
+
+/// What the kernel takes for a queue pair whose flow label is 0 (rdma_calc_flow_label, ib_verbs.h).
+std::uint32_t default_flow_label(QpNum local, QpNum remote);
 
 /// Around the payload of every packet: IP, UDP, BTH, ICRC.
 constexpr std::int64_t roce_headers(bool v6) { return (v6 ? 40 : 20) + 8 + 12 + 4; }

@@ -1,4 +1,4 @@
-#include "topology/base/closest.hpp"
+#include "topology/base/text.hpp"
 
 #include <gtest/gtest.h>
 
