@@ -126,6 +126,13 @@ class Judge {
   }
   bool is_fair(const OpenClaim& set, const std::vector<ChannelId>& meant,
                const std::vector<ChannelId>& channels, Family family) {
+    return std::ranges::all_of(set.alternatives, [&](const auto& alternative) {
+      return worse_by(alternative, meant, channels, family) <= kAsGood;
+    });
+  }
+  /// By how much the rows go worse with the truth when `alternative` is put in the place of what is `meant`.
+  double worse_by(const std::vector<ChannelId>& alternative, const std::vector<ChannelId>& meant,
+                  const std::vector<ChannelId>& channels, Family family) {
     // What is replaced: the faults in the alternative that is meant; where it has the wrong direction, the
     // cable.
     Channels others = truth_[family];
@@ -136,11 +143,8 @@ class Judge {
     }
     for (const ChannelId channel : channels)
       if (!any) others[channel.value()] = false;
-    return std::ranges::all_of(set.alternatives, [&](const auto& alternative) {
-      Channels open = others;
-      for (const ChannelId channel : alternative) open[channel.value()] = true;
-      return fits_[family] && fits_[family]->nats(open) >= true_nats_[family] - kAsGood;
-    });
+    for (const ChannelId channel : alternative) others[channel.value()] = true;
+    return fits_[family] ? true_nats_[family] - fits_[family]->nats(others) : kTold;
   }
 
   void look_at(const DrawnFault& fault) {
@@ -174,8 +178,29 @@ class Judge {
     const bool found = cable_is_named(rest.front(), fault.cause) || in_a_fair_set(rest, fault.cause);
     score.named_or_set[kind].add(found);
     if (!found)
-      fail("neither named nor in a fair set: {} {}, shown by {:.1f} nats", to_string(fault.cause),
-           name(rest.front()), nats);
+      fail("neither named nor in a fair set: {} {}, shown by {:.1f} nats; {}", to_string(fault.cause),
+           name(rest.front()), nats, why_not(rest, fault.cause));
+  }
+
+  /// What is wrong with the sets that these channels' cable stands in.
+  std::string why_not(const std::vector<ChannelId>& channels, Cause cause) {
+    std::string why;
+    for (const OpenClaim& set : claims_.sets)
+      for (const auto& alternative : set.alternatives) {
+        const bool meant = std::ranges::any_of(channels, [&](ChannelId c) {
+          return holds(alternative, c) || holds(alternative, Fabric::reverse(c));
+        });
+        if (!meant) continue;
+        why += fmt::format("{}in a set of {}", why.empty() ? "" : ", ", set.alternatives.size());
+        if (!goes_with(set.cause, cause)) {
+          why += fmt::format(" for {}", to_string(*set.cause));
+          continue;
+        }
+        for (const auto& other : set.alternatives)
+          if (const double worse = worse_by(other, alternative, channels, family_of(cause)); worse > kAsGood)
+            why += fmt::format(" ({} is worse by {:.1f})", names(other), worse);
+      }
+    return why.empty() ? "in no set" : why;
   }
 
   /// Some channel of these has a fault that goes with the cause.
