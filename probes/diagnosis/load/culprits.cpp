@@ -11,6 +11,69 @@ namespace {
 
 constexpr double kWindow = 8.0;  // nats: an explanation that much worse than the best counts for nothing
 constexpr std::size_t kMaxSteps = 50'000;
+/// Two channels depend on each other where they are culprits together so much more, or less, often than by
+/// chance; the search leaves out what is rarer than e^-8, which moves less than this.
+constexpr double kDependent = 0.01;
+constexpr double kProduct = 0.02;  // an explanation's probability may be off the product of its parts by this
+
+/// The sets that are joined, directly or by way of others, by index of the first of each.
+class Joined {
+ public:
+  explicit Joined(std::size_t count) : root_(count) { std::iota(root_.begin(), root_.end(), 0U); }
+  std::uint32_t find(std::uint32_t i) {
+    while (root_[i] != i) i = root_[i] = root_[root_[i]];
+    return i;
+  }
+  void join(std::uint32_t a, std::uint32_t b) { root_[find(a)] = find(b); }
+  /// Members, ascending, of each.
+  std::vector<std::vector<std::uint32_t>> groups() {
+    std::map<std::uint32_t, std::vector<std::uint32_t>> members;
+    for (std::uint32_t i = 0; i < root_.size(); ++i) members[find(i)].push_back(i);
+    std::vector<std::vector<std::uint32_t>> all;
+    for (auto& [at, indices] : members) all.push_back(std::move(indices));
+    return all;
+  }
+
+ private:
+  std::vector<std::uint32_t> root_;
+};
+
+bool has(const Explanation& one, ChannelId channel) {
+  return std::ranges::binary_search(one.culprits, channel);
+}
+
+std::vector<ChannelId> within(const Explanation& one, const std::vector<ChannelId>& part) {
+  auto culprits = one.culprits;
+  std::erase_if(culprits, [&](ChannelId c) { return !std::ranges::binary_search(part, c); });
+  return culprits;
+}
+
+/// The channels, ascending in each part, that depend on each other.
+std::vector<std::vector<ChannelId>> dependent_channels(std::span<const Explanation> all) {
+  std::set<ChannelId> seen;
+  for (const Explanation& one : all) seen.insert(one.culprits.begin(), one.culprits.end());
+  const std::vector<ChannelId> channels(seen.begin(), seen.end());
+  const auto probability = [&](auto is_true) {
+    double sum = 0;
+    for (const Explanation& one : all) sum += is_true(one) ? one.probability : 0.0;
+    return sum;
+  };
+  std::vector<double> alone;
+  for (const ChannelId c : channels) alone.push_back(probability([&](const auto& e) { return has(e, c); }));
+  Joined joined(channels.size());
+  for (std::uint32_t a = 0; a < channels.size(); ++a)
+    for (std::uint32_t b = 0; b < a; ++b) {
+      const double both =
+          probability([&](const auto& e) { return has(e, channels[a]) && has(e, channels[b]); });
+      if (std::abs(both - alone[a] * alone[b]) > kDependent) joined.join(a, b);
+    }
+  std::vector<std::vector<ChannelId>> parts;
+  for (const auto& members : joined.groups()) {
+    parts.emplace_back();
+    for (const std::uint32_t i : members) parts.back().push_back(channels[i]);
+  }
+  return parts;
+}
 
 /// Depth first: the flows with the fewest candidates left are given one of these, or are left disturbed.
 class Search {
@@ -107,24 +170,31 @@ std::vector<Explanation> explanations(std::span<const HeldBack> held, double fau
   return Search(held, fault).run();
 }
 
+std::vector<std::vector<Explanation>> independent_parts(std::span<const Explanation> all) {
+  std::vector<std::vector<Explanation>> parts;
+  std::vector<double> product(all.size(), 1.0);
+  for (const auto& channels : dependent_channels(all)) {
+    std::map<std::vector<ChannelId>, double> sums;
+    for (const Explanation& one : all) sums[within(one, channels)] += one.probability;
+    for (std::size_t i = 0; i < all.size(); ++i) product[i] *= sums.at(within(all[i], channels));
+    parts.emplace_back();
+    for (const auto& [culprits, sum] : sums) parts.back().push_back({culprits, sum});
+    std::ranges::stable_sort(parts.back(), std::ranges::greater{}, &Explanation::probability);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (std::abs(product[i] - all[i].probability) > kProduct) return {{all.begin(), all.end()}};
+  return parts;
+}
+
 std::vector<std::vector<std::uint32_t>> questions(std::span<const HeldBack> held) {
-  std::vector<std::uint32_t> root(held.size());
-  std::iota(root.begin(), root.end(), 0U);
-  const auto find = [&](std::uint32_t i) {
-    while (root[i] != i) i = root[i] = root[root[i]];
-    return i;
-  };
+  Joined joined(held.size());
   std::map<ChannelId, std::uint32_t> first;
   for (std::uint32_t i = 0; i < held.size(); ++i)
     for (const ChannelId channel : held[i].candidates) {
       const auto [at, is_new] = first.try_emplace(channel, i);
-      if (!is_new) root[find(i)] = find(at->second);
+      if (!is_new) joined.join(i, at->second);
     }
-  std::map<std::uint32_t, std::vector<std::uint32_t>> members;
-  for (std::uint32_t i = 0; i < held.size(); ++i) members[find(i)].push_back(i);
-  std::vector<std::vector<std::uint32_t>> all;
-  for (auto& [at, indices] : members) all.push_back(std::move(indices));
-  return all;
+  return joined.groups();
 }
 
 }  // namespace weft

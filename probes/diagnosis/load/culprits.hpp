@@ -25,6 +25,11 @@ struct Explanation {
 /// ones those explanations are left out that a bounded search does not come to.
 std::vector<Explanation> explanations(std::span<const HeldBack> held, double fault);
 
+/// The explanations as independent choices, where they are that: whether a channel is a culprit in one part
+/// says nothing of another part. Each part's probabilities sum to 1. One part where they depend on each
+/// other.
+std::vector<std::vector<Explanation>> independent_parts(std::span<const Explanation> all);
+
 /// Indices of `held` by question: those that share a candidate, directly or by way of others, belong to one.
 std::vector<std::vector<std::uint32_t>> questions(std::span<const HeldBack> held);
 

@@ -14,10 +14,9 @@ constexpr double kDip = 2.5;
 constexpr double kDipShare = 0.85;
 /// Traffic of others whose queue is too whimsical for one curve: rarer than a channel that keeps to one.
 constexpr double kWhimsical = 3.0;
-constexpr double kMatch = 4.0;     // noises: what two rounds over one culprit may differ by
-constexpr double kMinOther = 0.1;  // traffic, as a share of the capacity, that holds anything back
-constexpr double kPlanned = 0.95;  // of its capacity, what a plan offers a channel
-constexpr double kFilling = 0.9;
+constexpr double kMatch = 4.0;       // noises: what two rounds over one culprit may differ by
+constexpr double kMinOther = 0.1;    // traffic, as a share of the capacity, that holds anything back
+constexpr double kPlanned = 0.95;    // of its capacity, what a plan offers a channel
 constexpr double kSureEnough = 6.0;  // nats
 constexpr double kNamed = 0.95;
 constexpr double kAlike = 0.05;  // of the likeliest: three nats; such an alternative is not told from it
@@ -30,8 +29,7 @@ double posterior(double nats) { return 1.0 / (1.0 + std::exp(-nats)); }
 LoadElimination::LoadElimination(const Fabric& fabric, const LoadRounds& rounds)
     : rounds_(rounds), seen_(fabric.channel_count()) {
   for (std::uint32_t c = 0; c < seen_.size(); ++c) look_at(ChannelId(c));
-  add_flows_alone();
-  for (std::uint32_t c = 0; c < seen_.size(); ++c) add_flows_together(ChannelId(c));
+  add_needs();
   for (Need& need : needs_)
     for (const ChannelId channel : need.channels)
       if (could_hold(channel, need.round)) need.candidates.push_back(channel);
@@ -42,8 +40,7 @@ LoadElimination::LoadElimination(const Fabric& fabric, const LoadRounds& rounds)
       if (could_scatter(channel, need.round)) need.candidates.push_back(channel);
   suspect(kFault + kWhimsical);
   explain_the_rest();
-  for (const Need& need : needs_)
-    unexplained_.insert(unexplained_.end(), need.flows.begin(), need.flows.end());
+  for (const Need& need : needs_) unexplained_.push_back(need.flow);
 }
 
 void LoadElimination::look_at(ChannelId channel) {
@@ -63,41 +60,13 @@ double LoadElimination::disturbed(double share, bool one_path) const {
   return share > kDipShare ? kDip : one_path ? kDisturbed : kFault;
 }
 
-void LoadElimination::add_flows_alone() {
+void LoadElimination::add_needs() {
   for (std::uint32_t i = 0; i < rounds_.flows().size(); ++i) {
     const LoadFlow& flow = rounds_.flows()[i];
-    if (flow.stalled || flow.shared || !rounds_.held_back(flow)) continue;
-    needs_.push_back({flow.channels, flow.round, {i}, disturbed(flow.got / flow.offered, flow.one_path), {}});
+    if (flow.stalled || flow.met_full || !rounds_.held_back(flow)) continue;
+    needs_.push_back({flow.channels, flow.round, i, disturbed(flow.got / flow.offered, flow.one_path), {}});
     std::ranges::sort(needs_.back().channels);
   }
-}
-
-void LoadElimination::add_flows_together(ChannelId channel) {
-  const double capacity = rounds_.capacity(channel);
-  for (const ChannelRound& round : rounds_.rounds_of(channel)) {
-    if (round.flows < 2 || !round.whole || round.offered < kFilling * capacity) continue;
-    const double asked = std::min(round.offered, kPlanned * capacity);
-    if (round.got > rounds_.whole_share() * asked) continue;
-    Need need{.round = round.round, .disturbed = disturbed(round.got / asked, true)};
-    for (const std::uint32_t i : rounds_.flows_over(channel)) {
-      const LoadFlow& flow = rounds_.flows()[i];
-      if (flow.round != round.round) continue;
-      if (need.flows.empty()) need.channels = flow.channels;
-      std::erase_if(need.channels, [&](ChannelId c) { return !std::ranges::count(flow.channels, c); });
-      need.flows.push_back(i);
-    }
-    std::ranges::sort(need.channels);
-    if (met_nothing_apart(need)) needs_.push_back(std::move(need));
-  }
-}
-
-/// Flows that could have been held back each on its own way say nothing of what they share.
-bool LoadElimination::met_nothing_apart(const Need& need) const {
-  return std::ranges::all_of(need.flows, [&](std::uint32_t i) {
-    return std::ranges::all_of(rounds_.flows()[i].channels, [&](ChannelId c) {
-      return is_tested(c) || std::ranges::binary_search(need.channels, c);
-    });
-  });
 }
 
 /// Either way of holding back predicts what the channel passed in this round from what it passed in others.
@@ -179,6 +148,11 @@ void LoadElimination::settle(std::vector<Need> needs, double fault) {
     }
     return;
   }
+  for (const auto& part : independent_parts(all)) leave_open(part, needs);
+}
+
+/// What cannot be told apart: one question of its own.
+void LoadElimination::leave_open(const std::vector<Explanation>& all, const std::vector<Need>& needs) {
   LoadSuspicion suspicion{.probability = 1.0};
   for (const Explanation& one : all) {
     if (one.culprits.empty()) suspicion.probability -= one.probability;
@@ -191,9 +165,9 @@ void LoadElimination::settle(std::vector<Need> needs, double fault) {
                                [&](ChannelId c) { return std::ranges::binary_search(need.candidates, c); });
   };
   for (const Need& need : needs)
-    if (explained(need)) suspicion.flows.insert(suspicion.flows.end(), need.flows.begin(), need.flows.end());
+    if (explained(need)) suspicion.flows.push_back(need.flow);
   std::erase_if(needs_, [&](const Need& need) {
-    return std::ranges::any_of(suspicion.flows, [&](std::uint32_t i) { return need.flows.front() == i; });
+    return std::ranges::find(suspicion.flows, need.flow) != suspicion.flows.end();
   });
   suspicions_.push_back(std::move(suspicion));
 }
@@ -208,8 +182,7 @@ void LoadElimination::blame(const std::map<ChannelId, double>& probability) {
     const auto at =
         std::ranges::find_if(need.candidates, [&](ChannelId c) { return probability.contains(c); });
     if (at == need.candidates.end()) return false;
-    auto& flows = suspicions_[culprits_.at(*at)].flows;
-    flows.insert(flows.end(), need.flows.begin(), need.flows.end());
+    suspicions_[culprits_.at(*at)].flows.push_back(need.flow);
     return true;
   });
 }
@@ -225,8 +198,7 @@ void LoadElimination::explain_the_rest() {
       if (at == culprits_.end() || round == nullptr ||
           round->offered * rounds_.whole_share() <= passes(channel))
         continue;
-      auto& flows = suspicions_[at->second].flows;
-      flows.insert(flows.end(), need.flows.begin(), need.flows.end());
+      suspicions_[at->second].flows.push_back(need.flow);
       return true;
     }
     return false;

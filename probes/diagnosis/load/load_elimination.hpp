@@ -43,19 +43,17 @@ class LoadElimination {
     double asked = 0;  // the most, up to what a plan offers a channel, that was offered to it
     double other = 0;  // traffic of others that it could carry at most, by what it passed of each offer
   };
-  /// What needs a culprit: a flow alone, or flows that fill a channel together.
+  /// A flow that needs a culprit.
   struct Need {
-    std::vector<ChannelId> channels;  // crossed by all of them
+    std::vector<ChannelId> channels;  // of its path
     std::uint32_t round = 0;
-    std::vector<std::uint32_t> flows;
+    std::uint32_t flow = 0;
     double disturbed = 0;
     std::vector<ChannelId> candidates;
   };
 
   void look_at(ChannelId channel);
-  void add_flows_alone();
-  void add_flows_together(ChannelId channel);
-  bool met_nothing_apart(const Need& need) const;
+  void add_needs();
   double disturbed(double share, bool one_path) const;
   bool could_hold(ChannelId channel, std::uint32_t round) const;
   bool could_scatter(ChannelId channel, std::uint32_t round) const;
@@ -63,6 +61,7 @@ class LoadElimination {
   bool take_the_sure(double fault);
   std::vector<std::vector<Need>> open_questions() const;
   void settle(std::vector<Need> needs, double fault);
+  void leave_open(const std::vector<Explanation>& all, const std::vector<Need>& needs);
   void blame(const std::map<ChannelId, double>& probability);
   void explain_the_rest();
 

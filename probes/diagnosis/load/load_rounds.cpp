@@ -86,7 +86,10 @@ void LoadRounds::sum_up() {
     }
     for (const std::uint32_t i : over_[c]) {
       const ChannelRound& round = *round_of(ChannelId(c), flows_[i].round);
-      if (round.flows > 1 && round.offered > kFilling * capacity(ChannelId(c))) flows_[i].shared = true;
+      const double full = kFilling * capacity(ChannelId(c));
+      if (round.flows < 2 || round.offered <= full) continue;
+      flows_[i].shared = true;
+      if (!round.whole || round.got > kFits * full) flows_[i].met_full = true;
     }
   }
 }

@@ -22,12 +22,13 @@ struct LoadFlow {
   PathSetId path;
   std::vector<ChannelId> channels;  // sure to carry it: of a set of paths what all of them cross
   bool one_path = true;
-  bool stalled = false;  // its sender held it back
-  bool shared = false;   // another flow of the round would fill a channel of its path with it
-  double offered = 0;    // bits per second
-  double got = 0;        // bits per second that it would have got but for the losses that are sure
-  double got_raw = 0;    // that it got
-  double most = 0;       // that it would have got if all possible losses were real
+  bool stalled = false;   // its sender held it back
+  bool shared = false;    // another flow of the round would fill a channel of its path with it
+  bool met_full = false;  // and they may have: what the flow lacks, the others got. Else it has a culprit
+  double offered = 0;     // bits per second
+  double got = 0;         // bits per second that it would have got but for the losses that are sure
+  double got_raw = 0;     // that it got
+  double most = 0;        // that it would have got if all possible losses were real
 };
 
 /// What all flows over a channel offered and got in one round. Together: a queue that overflows does not drop

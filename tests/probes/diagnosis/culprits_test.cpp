@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "made_up_run.hpp"
 
 namespace weft {
@@ -39,6 +41,24 @@ TEST(Culprits, FlowsThatShareNoCandidateAreQuestionsOfTheirOwn) {
   EXPECT_THAT(questions(held), ::testing::UnorderedElementsAre(ElementsAre(0), ElementsAre(1, 2)));
 }
 
+TEST(Culprits, ChoicesThatSayNothingOfEachOtherAreQuestionsOfTheirOwn) {
+  const ChannelId d{3};
+  const std::vector<HeldBack> held{{{kA, kB}, 50}, {{kC, d}, 50}, {{kA, kB, kC, d}, 50}};
+  const auto parts = independent_parts(explanations(held, kFault));
+  ASSERT_EQ(parts.size(), 2u);
+  for (const auto& part : parts) EXPECT_NEAR(part[0].probability, 0.5, 0.02);
+  EXPECT_THAT(parts[0][0].culprits.size() + parts[1][1].culprits.size(), 2u);
+}
+
+TEST(Culprits, ChoicesThatDependOnEachOtherStayOneQuestion) {
+  // B needs C, A needs the fourth.
+  const ChannelId d{3};
+  const std::vector<HeldBack> held{{{kA, kB}, 50}, {{kC, d}, 50}, {{kA, kC}, 50}, {{kB, d}, 50}};
+  const auto parts = independent_parts(explanations(held, kFault));
+  ASSERT_EQ(parts.size(), 1u);
+  EXPECT_EQ(parts[0][0].culprits.size(), 2u);
+}
+
 /// Every leaf sends to the next by each spine, each channel carries one flow.
 void load_all(MadeUpRun& run, std::uint32_t round) {
   std::vector<std::vector<ChannelId>> paths;
@@ -47,6 +67,27 @@ void load_all(MadeUpRun& run, std::uint32_t round) {
       paths.push_back(run.path(leaf * 4 + (spine + round) % 4,
                                (leaf + 1 + round % 3) % 4 * 4 + (spine + round) % 4, spine));
   run.load(round, paths, 0.95);
+}
+
+TEST(LoadElimination, FlowsThatShareASlowChannelTellItFromTheirOwnWays) {
+  MadeUpRun run(5);
+  run.fault("leaf1->spine1").rate = 0.2;
+  run.fault("spine1->leaf3").rate = 0.35;
+  const auto first = run.path(0, 8, 0);
+  const auto second = run.path(4, 9, 0);
+  // Alone the second flow meets its own leaf's uplink and the slow channel; the first is slower by itself.
+  for (std::uint32_t round = 0; round < 3; ++round) run.load(round, {first}, 0.95);
+  for (std::uint32_t round = 3; round < 6; ++round) run.load(round, {second}, 0.95);
+  for (std::uint32_t round = 6; round < 9; ++round) run.load(round, {run.path(4, 9, 1)}, 0.95);
+  const auto suspects = [&] {
+    std::set<ChannelId> all;
+    for (const OpenSet& set : run.diagnosed().sets)
+      for (const auto& alternative : set.alternatives) all.insert(alternative.begin(), alternative.end());
+    return all;
+  };
+  EXPECT_TRUE(suspects().contains(run.channel("leaf2->spine1")));
+  for (std::uint32_t round = 9; round < 12; ++round) run.load(round, {first, second}, 0.95);
+  EXPECT_FALSE(suspects().contains(run.channel("leaf2->spine1")));
 }
 
 TEST(LoadAccount, AFlowWhoseEveryChannelIsFineIsUnexplainedAndAskedForAgain) {
