@@ -175,4 +175,22 @@ class Answer {
 
 CountResult weigh_answer(CountState& state) { return Answer(state).take(); }
 
+void doubt_switches(const std::vector<std::vector<std::vector<std::uint32_t>>>& doubtful,
+                    const CountProblem& problem, CountResult& result) {
+  for (const auto& alternatives : doubtful) {
+    const bool single = std::ranges::all_of(alternatives, [&](const auto& alternative) {
+      return std::ranges::all_of(alternative,
+                                 [&](std::uint32_t s) { return problem.suspects[s].channels.size() <= 1; });
+    });
+    if (single) {
+      result.alternatives.push_back(alternatives);
+      continue;
+    }
+    for (Suspicion& suspicion : result.suspicions)
+      if (suspicion.suspect == alternatives.front().front())
+        suspicion.probability =
+            std::min(suspicion.probability, 1.0 / static_cast<double>(alternatives.size()));
+  }
+}
+
 }  // namespace weft

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "probes/diagnosis/counts/alternatives.hpp"
 #include "probes/diagnosis/counts/count_search.hpp"
 #include "probes/diagnosis/counts/hypotheses.hpp"
 #include "probes/diagnosis/counts/intermittence.hpp"
@@ -51,8 +52,8 @@ class Findings {
     for (const auto& alternatives : result_.alternatives) report_alternatives(alternatives);
     report_pairs_of_classes();
     for (const auto& rivals : result_.rivals)
-      if (!reported_.contains(rivals.front()) && !is_of_a_lossy_channel(rivals.front()))
-        report_rivals(rivals);
+      if (const auto left = not_reported(rivals); !left.empty() && !is_of_a_lossy_channel(left.front()))
+        report_rivals(left);
     if (result_.even_loss > 0) found_.even_loss = even_loss();
     return std::move(found_);
   }
@@ -70,6 +71,16 @@ class Findings {
     return kept;
   }
 
+  /// Of rivals one of which stands in a set, those that are sure beside it.
+  std::vector<std::uint32_t> not_reported(std::vector<std::uint32_t> rivals) const {
+    if (std::ranges::none_of(rivals, [this](std::uint32_t i) { return reported_.contains(i); }))
+      return rivals;
+    std::erase_if(rivals, [this](std::uint32_t i) {
+      return reported_.contains(i) || result_.suspicions[i].probability < kNamed;
+    });
+    return rivals;
+  }
+
   std::optional<std::uint32_t> suspicion_of(std::uint32_t suspect) const {
     const auto at = std::ranges::find(result_.suspicions, suspect, &Suspicion::suspect);
     if (at == result_.suspicions.end()) return std::nullopt;
@@ -83,45 +94,29 @@ class Findings {
       if (const auto i = suspicion_of(s);
           i && result_.suspicions[*i].probability >= kNamed && !reported_.contains(*i))
         told.push_back(*i);
-    const auto is_single = [&](std::uint32_t s) { return problem_.suspects[s].channels.size() == 1; };
     if (told.size() < alternatives.front().size()) return;
-    for (const auto& alternative : alternatives)
-      if (!std::ranges::all_of(alternative, is_single)) return;
+    auto channels = channels_of_alternatives(fabric_, problem_, result_.suspicions, alternatives, kNamed);
+    if (channels.size() < 2) return;
     Found all = found(told.front());
     all.channels.clear();
     all.evidence.clear();
     all.nodes.clear();
-    if (const auto node = switch_of(alternatives)) all.nodes.push_back(*node);
-    for (const auto& alternative : alternatives) {
-      auto& channels = all.alternatives.emplace_back();
-      for (const std::uint32_t s : alternative) channels.push_back(problem_.suspects[s].channels.front());
-      std::ranges::sort(channels);
-    }
+    if (const auto node = switch_around(fabric_, channels)) all.nodes.push_back(*node);
+    all.alternatives = std::move(channels);
+    bool of_a_switch = false;
     for (const std::uint32_t i : told) {
       const Found one = found(i);
-      all.evidence.push_back(
-          fmt::format("{}: {}", fabric_.name_of(one.channels.front()), one.evidence.front()));
+      of_a_switch = one.channels.empty();
+      const auto name =
+          of_a_switch ? fabric_.name_of(one.nodes.front()) : fabric_.name_of(one.channels.front());
+      all.evidence.push_back(fmt::format("{}: {}", name, one.evidence.front()));
       all.probability = std::min(all.probability, one.probability);
       reported_.insert(i);
     }
-    all.evidence.push_back("the same loss in the other direction of the switch's channels would look alike");
+    all.evidence.push_back(of_a_switch
+                               ? "cables of it, each with a loss of its own, fit as well as the whole switch"
+                               : "the same loss on other channels of the switch would look alike");
     found_.told.push_back({std::move(all)});
-  }
-
-  /// The switch that every channel of the alternatives enters or leaves.
-  std::optional<NodeId> switch_of(const std::vector<std::vector<std::uint32_t>>& alternatives) const {
-    const ChannelId first = problem_.suspects[alternatives.front().front()].channels.front();
-    for (const NodeId node : {fabric_.source_node(first), fabric_.target_node(first)}) {
-      const auto touches = [&](std::uint32_t s) {
-        const ChannelId channel = problem_.suspects[s].channels.front();
-        return fabric_.source_node(channel) == node || fabric_.target_node(channel) == node;
-      };
-      if (!fabric_.is_host(node) && std::ranges::all_of(alternatives, [&](const auto& alternative) {
-            return std::ranges::all_of(alternative, touches);
-          }))
-        return node;
-    }
-    return std::nullopt;
   }
 
   /// Where a switch has two neighbours its channels fall into two classes, each the other's reverse: a cable

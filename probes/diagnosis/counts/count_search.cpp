@@ -20,6 +20,7 @@ constexpr std::ptrdiff_t kTwoCables = 4;  // channels
 constexpr std::size_t kSmallSwitch = 64;  // channels
 constexpr double kFitsBetter = 7.0;       // nats: how much less probable cables may be that fit better
 constexpr double kAsGood = 3.0;           // nats: alternatives this close are not told apart
+constexpr double kSame = 1.0;             // nats: what is less probable must fit so well to stand beside it
 constexpr double kEqualParts = 0.25;      // of a hazard: faults this alike may be one moved from elsewhere
 
 class Search {
@@ -53,7 +54,8 @@ class Search {
   /// A switch is named when it explains better than its cables one by one: than any two to one tier of its
   /// neighbours, whose faults look like one of its own to all that passes through, and than more of them if
   /// these, for all that more faults are less likely, are the more probable, or fit better with a cable left
-  /// out: a switch that harms, harms all that crosses it.
+  /// out: a switch that harms, harms all that crosses it. Where such cables fit as well and are much less
+  /// likely, which it is stays open.
   void prefer_cables() {
     for (const CountPriors::Around& around : state_.priors().switches) {
       if (!around.itself || !state_.is_faulty(*around.itself)) continue;
@@ -62,7 +64,8 @@ class Search {
       const double likelihood = state_.likelihood();
       double best = -1e300;
       Kept chosen;
-      const Kept kept = keep();
+      std::vector<Instead> instead;
+      const Kept kept = state_.keep();
       const auto choices = cables_for(around);
       for (const auto& cables : choices) {
         // What passes from side to side of one tier crosses two of its channels.
@@ -81,10 +84,15 @@ class Search {
         const bool better =
             count <= kTwoCables || (!all && (gained > kAsGood || (fits > kAsGood && gained > -kFitsBetter)));
         if (better && fits > -kAsGood && state_.objective() > best)
-          best = state_.objective(), chosen = keep();
-        restore(kept);
+          best = state_.objective(), chosen = state_.keep();
+        if (!all && fits > -kAsGood && state_.lose_singly(state_.added_since(kept)))
+          instead.push_back({fits, state_.added_since(kept)});
+        state_.restore(kept);
       }
-      if (!chosen.empty()) restore(chosen);
+      if (!chosen.empty())
+        state_.restore(chosen);
+      else if (!instead.empty())
+        note_instead(*around.itself, std::move(instead));
     }
   }
 
@@ -96,42 +104,50 @@ class Search {
   std::vector<std::vector<std::vector<std::uint32_t>>> alternatives() {
     std::vector<std::vector<std::vector<std::uint32_t>>> all;
     const double worth = state_.objective();
+    const double fits = state_.likelihood();
     for (const CountPriors::Around& around : state_.priors().switches)
-      for_each_shift(around, [&](const auto& from, const auto& to) {
-        if (from.size() < 2 || !all_faulty(from) || any_faulty(to)) return;
-        const Kept kept = keep();
-        if (!shift(from, to)) return;
+      for_each_shift(around, [&](const Shifts& shifts) {
+        const bool possible = std::ranges::all_of(
+            shifts, [this](const Shift& one) { return may_shift(one) && !state_.all_faulty(*one.to); });
+        if (!possible) return;
+        const Kept kept = state_.keep();
+        shift(shifts);
         std::vector<std::uint32_t> moved;
-        for (const std::uint32_t s : from)
+        for (const auto& [s, hazard] : kept)
           if (!state_.is_faulty(s)) moved.push_back(s);
-        state_.refit(2);
-        const double other = state_.objective();
-        if (!moved.empty() && other > worth - kAsGood) all.push_back({moved, to});
-        restore(kept);
+        const auto others = state_.added_since(kept);
+        const bool of_these = std::ranges::all_of(moved, [&](std::uint32_t s) {
+          return std::ranges::any_of(shifts, [s](const Shift& one) { return one.from_has(s); });
+        });
+        const double less_likely = worth - state_.objective();
+        const double worse = fits - state_.likelihood();
+        const bool alike =
+            worse < kAsGood && (less_likely < kAsGood || (less_likely < kFitsBetter && worse < kSame));
+        if (of_these && alike && state_.lose_singly(moved) && state_.lose_singly(others))
+          all.push_back({moved, others});
+        state_.restore(kept);
       });
     return all;
   }
 
- private:
-  using Kept = std::vector<std::pair<std::uint32_t, double>>;
-  Kept keep() const {
-    Kept kept;
-    for (const std::uint32_t fault : state_.faults()) kept.emplace_back(fault, state_.model().hazard(fault));
-    return kept;
-  }
-  void restore(const Kept& kept) {
-    const auto faults = state_.faults();
-    for (const std::uint32_t fault : faults)
-      if (std::ranges::find(kept, fault, &Kept::value_type::first) == kept.end()) state_.remove(fault);
-    for (const auto& [fault, hazard] : kept) state_.add(fault, hazard);
-  }
-  bool all_faulty(const std::vector<std::uint32_t>& suspects) const {
-    return std::ranges::all_of(suspects, [this](std::uint32_t s) { return state_.is_faulty(s); });
-  }
-  bool any_faulty(const std::vector<std::uint32_t>& suspects) const {
-    return std::ranges::any_of(suspects, [this](std::uint32_t s) { return state_.is_faulty(s); });
-  }
+  /// Switches that are no more than one of several explanations: cables of theirs, not all, fit as well. By
+  /// switch: itself, then what may be at fault instead.
+  const std::vector<std::vector<std::vector<std::uint32_t>>>& doubtful_switches() const { return doubtful_; }
 
+ private:
+  using Kept = CountState::Kept;
+  struct Instead {
+    double fits = 0;  // nats, more than with the switch
+    std::vector<std::uint32_t> cables;
+  };
+  void note_instead(std::uint32_t itself, std::vector<Instead> instead) {
+    std::ranges::stable_sort(instead, std::ranges::greater{}, &Instead::fits);
+    doubtful_.push_back({{itself}});
+    for (const Instead& one : instead)
+      if (one.fits > instead.front().fits - kAsGood &&
+          std::ranges::find(doubtful_.back(), one.cables) == doubtful_.back().end())
+        doubtful_.back().push_back(one.cables);
+  }
   /// The channels to and from each tier of a switch's neighbours; of a small switch also all but one cable's.
   std::vector<std::vector<std::uint32_t>> cables_for(const CountPriors::Around& around) const {
     std::vector<std::vector<std::uint32_t>> all;
@@ -142,6 +158,10 @@ class Search {
     std::vector<std::uint32_t> whole;
     for (const auto& cables : all) whole.insert(whole.end(), cables.begin(), cables.end());
     if (whole.size() > kSmallSwitch) return all;
+    // Of a class it may be another switch's channel.
+    const auto& suspects = state_.problem().suspects;
+    if (std::ranges::any_of(whole, [&](std::uint32_t s) { return suspects[s].channels.size() > 1; }))
+      all.push_back(whole);
     for (const auto& side : around.sides)
       for (const std::uint32_t good : side.in) {
         auto rest = whole;
@@ -158,13 +178,13 @@ class Search {
     for (const std::uint32_t s : side.in)
       for (const std::uint32_t t : side.out) {
         if (!state_.is_faulty(s) || !state_.is_faulty(t)) continue;
-        const Kept kept = keep();
+        const Kept kept = state_.keep();
         const double before = state_.likelihood();
         const double hazard = state_.model().hazard(s);
         state_.remove(s);
         state_.set_hazard(t, state_.model().hazard(t) + hazard);
         state_.refit(1);
-        if (state_.likelihood() < before - 1.0) restore(kept);
+        if (state_.likelihood() < before - 1.0) state_.restore(kept);
       }
   }
 
@@ -233,48 +253,65 @@ class Search {
     }
   }
 
-  /// Moves the least hazard of `from`, all faulty, to every one of `to`. False: nothing to move.
-  bool shift(const std::vector<std::uint32_t>& from, const std::vector<std::uint32_t>& to) {
-    double least = 1e9;
-    for (const std::uint32_t s : from) least = std::min(least, state_.model().hazard(s));
-    if (from.empty() || to.empty() || least <= 0) return false;
-    for (const std::uint32_t s : from) {
-      const double rest = state_.model().hazard(s) - least;
-      if (rest < kEqualParts * least)
-        state_.remove(s);
-      else
-        state_.set_hazard(s, rest);
-    }
-    for (const std::uint32_t s : to) state_.add(s, state_.model().hazard(s) + least);
-    return true;
+  /// All of `from` are faulty, and more than one.
+  struct Shift {
+    const std::vector<std::uint32_t>* from;
+    const std::vector<std::uint32_t>* to;
+    bool from_has(std::uint32_t s) const { return std::ranges::find(*from, s) != from->end(); }
+  };
+  using Shifts = std::vector<Shift>;
+  bool may_shift(const Shift& one) const {
+    return one.from->size() > 1 && !one.to->empty() && state_.all_faulty(*one.from);
   }
 
-  bool try_shift(const std::vector<std::uint32_t>& from, const std::vector<std::uint32_t>& to) {
-    if (from.size() < 2 || !all_faulty(from)) return false;
+  /// Moves the least hazard of each `from` to every one of its `to`.
+  void shift(const Shifts& shifts) {
+    for (const Shift& one : shifts) {
+      double least = 1e9;
+      for (const std::uint32_t s : *one.from) least = std::min(least, state_.model().hazard(s));
+      for (const std::uint32_t s : *one.from) {
+        const double rest = state_.model().hazard(s) - least;
+        if (rest < kEqualParts * least)
+          state_.remove(s);
+        else
+          state_.set_hazard(s, rest);
+      }
+      for (const std::uint32_t s : *one.to) state_.add(s, state_.model().hazard(s) + least);
+    }
+    drop_remnants();
+  }
+
+  bool try_shift(const Shifts& shifts) {
+    if (!std::ranges::all_of(shifts, [this](const Shift& one) { return may_shift(one); })) return false;
     const double before = state_.objective();
-    const Kept kept = keep();
-    if (!shift(from, to)) return false;
-    state_.refit(4);
+    const Kept kept = state_.keep();
+    shift(shifts);
     if (state_.objective() > before + 1e-6) return true;
-    restore(kept);
+    state_.restore(kept);
     return false;
+  }
+
+  /// What is moved is the least of several estimates: what it leaves of the others may be their error alone.
+  void drop_remnants() {
+    state_.refit(4);
+    if (remove_refuted()) state_.refit(4);
   }
 
   /// Puts `into`, none of them faulty, in the place of all of `from` that are.
   bool try_merge(const std::vector<std::uint32_t>& from, const std::vector<std::uint32_t>& into) {
-    if (any_faulty(into)) return false;
+    if (state_.any_faulty(into)) return false;
     std::vector<std::uint32_t> faulty;
     double most = 0;
     for (const std::uint32_t s : from)
       if (state_.is_faulty(s)) faulty.push_back(s), most = std::max(most, state_.model().hazard(s));
     if (faulty.size() <= into.size()) return false;
     const double before = state_.objective();
-    const Kept kept = keep();
+    const Kept kept = state_.keep();
     for (const std::uint32_t s : faulty) state_.remove(s);
     for (const std::uint32_t s : into) state_.add(s, most);
-    state_.refit(4);
+    drop_remnants();
     if (state_.objective() > before + 1e-6) return true;
-    restore(kept);
+    state_.restore(kept);
     return false;
   }
 
@@ -291,21 +328,25 @@ class Search {
     return merged;
   }
 
-  /// From all channels into the switch of one tier to all out of it of one, and back.
+  /// From all channels into the switch of one tier to all out of it of one, and back; both at once first,
+  /// for cables are often bad both ways.
   template <class Visit>
   static void for_each_shift(const CountPriors::Around& around, Visit visit) {
     for (const auto& from : around.sides)
       for (const auto& to : around.sides) {
-        visit(from.in, to.out);
-        visit(from.out, to.in);
+        if (&from != &to) visit(Shifts{{&from.in, &to.out}, {&from.out, &to.in}});
+        visit(Shifts{{&from.in, &to.out}});
+        visit(Shifts{{&from.out, &to.in}});
       }
   }
 
   bool shift_all() {
     bool shifted = false;
     for (const CountPriors::Around& around : state_.priors().switches) {
-      for_each_shift(around, [&](const auto& from, const auto& to) {
-        shifted |= try_shift(from, to) || (to.size() == 1 && try_merge(from, to));
+      for_each_shift(around, [&](const Shifts& shifts) {
+        const Shift& first = shifts.front();
+        shifted |= try_shift(shifts) ||
+                   (shifts.size() == 1 && first.to->size() == 1 && try_merge(*first.from, *first.to));
       });
       shifted |= merge_into_cables(around);
       if (!around.itself || state_.is_faulty(*around.itself)) continue;
@@ -314,12 +355,14 @@ class Search {
         in.insert(in.end(), side.in.begin(), side.in.end());
         out.insert(out.end(), side.out.begin(), side.out.end());
       }
-      shifted |= try_shift(in, {*around.itself}) || try_shift(out, {*around.itself});
+      const std::vector<std::uint32_t> itself{*around.itself};
+      shifted |= try_shift({{&in, &itself}}) || try_shift({{&out, &itself}});
     }
     return shifted;
   }
 
   CountState state_;
+  std::vector<std::vector<std::vector<std::uint32_t>>> doubtful_;
   std::vector<std::uint32_t> row_taken_;
   std::uint32_t pass_ = 0;
 };
@@ -347,6 +390,7 @@ CountResult search_counts(const CountProblem& problem, const CountPriors& priors
   auto alternatives = best->alternatives();
   CountResult result = weigh_answer(state);
   result.alternatives = std::move(alternatives);
+  doubt_switches(best->doubtful_switches(), problem, result);
   if (best_is_even && result.background.mean > tolerated)
     result.even_loss = -std::expm1(-result.background.mean);
   result.account = account_of(state, result, tolerated, named_from);

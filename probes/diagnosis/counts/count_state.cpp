@@ -215,6 +215,40 @@ void CountState::remove(std::uint32_t i) {
   set_hazard(i, model_.healthy_hazard(i));
 }
 
+bool CountState::all_faulty(std::span<const std::uint32_t> hazards) const {
+  return std::ranges::all_of(hazards, [this](std::uint32_t i) { return is_faulty(i); });
+}
+
+bool CountState::any_faulty(std::span<const std::uint32_t> hazards) const {
+  return std::ranges::any_of(hazards, [this](std::uint32_t i) { return is_faulty(i); });
+}
+
+bool CountState::lose_singly(std::span<const std::uint32_t> hazards) const {
+  return !hazards.empty() && std::ranges::none_of(hazards, [this](std::uint32_t i) {
+    return model_.is_burst(i) || is_faulty(i + model_.suspects());
+  });
+}
+
+CountState::Kept CountState::keep() const {
+  Kept kept;
+  for (const std::uint32_t fault : faults_) kept.emplace_back(fault, model_.hazard(fault));
+  return kept;
+}
+
+void CountState::restore(const Kept& kept) {
+  for (const std::uint32_t fault : added_since(kept)) remove(fault);
+  for (const auto& [fault, hazard] : kept) add(fault, hazard);
+}
+
+std::vector<std::uint32_t> CountState::added_since(const Kept& kept) const {
+  auto faults = faults_;
+  std::erase_if(faults, [&](std::uint32_t i) {
+    return std::ranges::find(kept, i, &Kept::value_type::first) != kept.end();
+  });
+  std::ranges::sort(faults);
+  return faults;
+}
+
 void CountState::refit(int sweeps) {
   constexpr double kSame = 1e-3;  // of a hazard
   bool moved = true;

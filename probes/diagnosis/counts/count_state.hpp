@@ -62,6 +62,18 @@ class CountState {
   const std::vector<bool>& faulty() const { return faulty_; }
   const std::vector<std::uint32_t>& faults() const { return faults_; }
 
+  bool all_faulty(std::span<const std::uint32_t> hazards) const;
+  bool any_faulty(std::span<const std::uint32_t> hazards) const;
+  /// Some there are, and none of these suspects loses packets in bursts.
+  bool lose_singly(std::span<const std::uint32_t> hazards) const;
+
+  /// The faults with their hazards, for a move that is tried and taken back.
+  using Kept = std::vector<std::pair<std::uint32_t, double>>;
+  Kept keep() const;
+  void restore(const Kept& kept);
+  /// The faults that are not among `kept`, ascending.
+  std::vector<std::uint32_t> added_since(const Kept& kept) const;
+
   /// Learns the background from what is healthy, and what faults are like from those known.
   void learn();
   void start_round();

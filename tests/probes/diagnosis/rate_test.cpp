@@ -6,41 +6,11 @@
 #include <random>
 #include <set>
 
-#include "probes/run/engines.hpp"
-#include "probes/session/coordinator_loop.hpp"
-#include "probes/session/sweep.hpp"
+#include "swept.hpp"
 #include "topology/model/clos.hpp"
 
 namespace weft {
 namespace {
-
-/// What a sweep with full load says of a simulated fabric.
-Diagnosis swept(const Fabric& fabric, const std::vector<FaultSpec>& faults, std::uint64_t seed) {
-  const auto addresses = plan_addresses(fabric, IpFamily::v4).value();
-  std::vector<ExpectedHost> hosts;
-  std::vector<std::string> names;
-  for (const NodeId host : fabric.hosts()) {
-    ExpectedHost expected{host, {}};
-    for (const PortId port : fabric.ports_of(host))
-      if (fabric.channel_from(port))
-        expected.nics.push_back({fmt::format("p{}", expected.nics.size() + 1), port});
-    hosts.push_back(expected);
-    names.push_back(fabric.name_of(host));
-  }
-  Sweep sweep(fabric, addresses.book, {.load = LoadLevel::full, .seed = seed, .answers_per_second = 1e5},
-              RunId(seed));
-  Coordinator coordinator(fabric, sweep, {RunId(seed), {}}, hosts);
-  EXPECT_TRUE(coordinate_in_process(coordinator, names,
-                                    simulated_engines(fabric, addresses.book, faults, seed),
-                                    [](const Progress&) {}, {}));
-  return sweep.finish().diagnosis;
-}
-
-Diagnosis swept(const Fabric& fabric, const std::vector<std::string>& texts, std::uint64_t seed) {
-  std::vector<FaultSpec> faults;
-  for (const std::string& text : texts) faults.push_back(parse_fault(fabric, text).value());
-  return swept(fabric, faults, seed);
-}
 
 std::set<ChannelId> directions(LinkId link, std::optional<ChannelId> channel) {
   if (channel) return {*channel};
@@ -108,7 +78,7 @@ TEST(Rate, TheSameShareOnEveryLeafAndSpineOnceIsNamedAllFourTimes) {
     faults.push_back(fmt::format("leaf{}--spine{}:rate=100G", i, i));
     slow.merge(directions(*fabric.find_link(fmt::format("leaf{}--spine{}", i, i)), std::nullopt));
   }
-  const Diagnosis diagnosis = swept(fabric, faults, 1);
+  const Diagnosis diagnosis = swept(fabric, faults, {.seed = 1});
   EXPECT_EQ(named(diagnosis, Cause::rate), slow) << told(fabric, diagnosis);
   EXPECT_EQ(diagnosis.verdict, Verdict::degraded);
   for (const LinkFinding& found : diagnosis.links) EXPECT_NEAR(found.estimate->value, 0.25, 0.02);
@@ -116,7 +86,7 @@ TEST(Rate, TheSameShareOnEveryLeafAndSpineOnceIsNamedAllFourTimes) {
 
 TEST(Rate, OneCableAmongManyHostsOfASmallFabricIsNotHealthy) {
   const Fabric fabric = clos(2, 2, 6);
-  const Diagnosis diagnosis = swept(fabric, {"leaf1--spine1:rate=100G"}, 1);
+  const Diagnosis diagnosis = swept(fabric, {"leaf1--spine1:rate=100G"}, {.seed = 1});
   EXPECT_NE(diagnosis.verdict, Verdict::healthy) << told(fabric, diagnosis);
   EXPECT_TRUE(suspected(diagnosis).contains(*fabric.find_channel("leaf1->spine1")))
       << told(fabric, diagnosis);
@@ -128,7 +98,7 @@ TEST(Rate, WhatHeavyLossTakesFromFlowsIsNeitherSlownessNorCongestion) {
   const Fabric fabric = clos(4, 4, 4);
   std::vector<std::string> faults;
   for (int i = 1; i <= 4; ++i) faults.push_back(fmt::format("leaf{}--spine{}:loss=20%,from=leaf{}", i, i, i));
-  const Diagnosis diagnosis = swept(fabric, faults, 1);
+  const Diagnosis diagnosis = swept(fabric, faults, {.seed = 1});
   EXPECT_TRUE(named(diagnosis, Cause::rate).empty()) << told(fabric, diagnosis);
   EXPECT_TRUE(named(diagnosis, Cause::congestion).empty()) << told(fabric, diagnosis);
 }
@@ -168,7 +138,7 @@ void judge(const Fabric& fabric, std::size_t least, std::size_t most, int draws,
       for (const ChannelId channel : directions(link, fault.channel)) slow[channel] = share;
       faults.push_back(fault);
     }
-    const Diagnosis diagnosis = swept(fabric, faults, static_cast<std::uint64_t>(draw) + 1);
+    const Diagnosis diagnosis = swept(fabric, faults, {.seed = static_cast<std::uint64_t>(draw) + 1});
     ++score.runs;
     bool odd = diagnosis.verdict == Verdict::healthy;
     if (odd) ++score.healthy;

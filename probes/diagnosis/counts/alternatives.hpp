@@ -1,0 +1,23 @@
+// Alternatives of a search for lost packets, which are suspects, as the channels that a set shows.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "probes/diagnosis/counts/count_search.hpp"
+
+namespace weft {
+
+/// Each once; empty where no set can tell them: classes of channels, of which one or another is at fault, and
+/// channels that end at a node which is itself at fault. A switch stands for all its channels but those named
+/// by themselves. `named_from`: the probability from which on a suspicion is named.
+std::vector<std::vector<ChannelId>> channels_of_alternatives(
+    const Fabric& fabric, const CountProblem& problem, std::span<const Suspicion> suspicions,
+    const std::vector<std::vector<std::uint32_t>>& alternatives, double named_from);
+
+/// The switch that every channel of the alternatives enters or leaves.
+std::optional<NodeId> switch_around(const Fabric& fabric,
+                                    const std::vector<std::vector<ChannelId>>& alternatives);
+
+}  // namespace weft
