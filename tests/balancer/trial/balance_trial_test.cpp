@@ -62,7 +62,7 @@ class FakeTrialWorld : public TrialWorld {
       const TaskAnswer tallies(received_[query->batch][item.nic]);
       return trial.take(item, &tallies);
     }
-    const auto engines = engines_({"p1", item.nic}, {RunId(1), {}});
+    const auto engines = engines_({"p1", item.nic}, {RunId(1), {}}, {});
     ASSERT_TRUE(engines);
     const auto done = do_work(*engines, item.work, {});
     trial.take(item, done ? &*done : nullptr);
@@ -75,7 +75,7 @@ class FakeTrialWorld : public TrialWorld {
                        .batch = BatchId(1U << 30),
                        .peers = {{dst, *addresses_.address_of(dst)}},
                        .specs = {{0, label, 4}}};
-    const auto hops = (*engines_({"p1", src}, {RunId(1), {}})).probes->trace(trace, {});
+    const auto hops = (*engines_({"p1", src}, {RunId(1), {}}, {})).probes->trace(trace, {});
     state.learner.learn(src, dst, label, *hops);
     const PathMap map = state.learner.path_map();
     if (map.pairs.empty() || map.pairs[0].paths.empty()) return std::nullopt;

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/compose.hpp"
+#include "probes/run/engines.hpp"
 #include "probes/session/coordinator_loop.hpp"
 #include "probes/session/sweep.hpp"
 
