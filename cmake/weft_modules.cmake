@@ -198,7 +198,7 @@ function(weft_all_tests)
     add_executable(${name} ${files_${folder}})
     weft_use_precompiled(${name} weft_precompiled_for_tests)
     weft_targets_included(included ${files_${folder}})
-    target_link_libraries(${name} PRIVATE ${included} GTest::gmock GTest::gtest_main rapidcheck)
+    target_link_libraries(${name} PRIVATE ${included} fmt::fmt GTest::gmock GTest::gtest_main rapidcheck)
     target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/generated ${CMAKE_SOURCE_DIR})
     if("weft_cli" IN_LIST included OR "weft_topology_lab" IN_LIST included OR folder STREQUAL "tests/style")
       add_dependencies(${name} weft)  # they start it
