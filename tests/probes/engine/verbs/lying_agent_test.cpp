@@ -67,7 +67,8 @@ TEST(LyingAgent, ThatNeverClosesItsQueuePairsHasThoseOfOneRequest) {
   FakeHosts hosts;
   hosts.exchange.ask_falsely(FakeHosts::nic(FakeHosts::kHere), [](const std::string& truth) {
     const auto question = decode_qp_question(truth).value();
-    return std::holds_alternative<CloseQps>(question) ? encode(QpQuestion(CloseQps{BatchId(999)})) : truth;
+    return std::holds_alternative<CloseQps>(question) ? encode(QpQuestion(CloseQps{BatchId(999), {}}))
+                                                      : truth;
   });
   for (std::uint32_t batch = 1; batch <= 5; ++batch) {
     auto request = hosts.pings(2, 3);
