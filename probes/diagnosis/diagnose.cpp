@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 
 #include "probes/diagnosis/counts/counts.hpp"
 #include "probes/diagnosis/coverage.hpp"
@@ -21,9 +22,9 @@ bool tells_of_losses(Cause cause) {
 }
 
 /// Which labels suffer by the named links: a job's queue pairs of the same pairs and labels do too. Only
-/// packets whose path is known count.
+/// packets whose path is known count, and none that cross two of the links: which of these harmed them is not
+/// known.
 void note_labels(const Observations& observations, std::vector<LinkFinding>& links) {
-  using Losses = std::map<LabelledPair, LabelledLoss>;
   std::map<ChannelId, std::vector<std::size_t>> findings_at;
   for (std::size_t i = 0; i < links.size(); ++i) {
     if (!tells_of_losses(links[i].cause)) continue;
@@ -31,18 +32,23 @@ void note_labels(const Observations& observations, std::vector<LinkFinding>& lin
       if (links[i].channel.value_or(channel) == channel) findings_at[channel].push_back(i);
   }
   if (findings_at.empty()) return;
-  std::vector<Losses> losses(links.size());
+  std::vector<std::map<LabelledPair, LabelledLoss>> losses(links.size());
   for (const Observation& probe : observations.probes) {
-    const auto harmed = probe.lost + probe.corrupt;
     const auto paths = observations.paths.paths(probe.path);
-    if (!probe.pair || harmed == 0 || probe.back || paths.size() != 1) continue;
+    if (!probe.pair || probe.lost + probe.corrupt == 0 || probe.back || paths.size() != 1) continue;
+    std::set<std::size_t> crossed;
     for (const ChannelId channel : observations.paths.channels(paths.front()))
       if (const auto at = findings_at.find(channel); at != findings_at.end())
-        for (const std::size_t i : at->second) {
-          LabelledLoss& loss = losses[i].try_emplace(*probe.pair, LabelledLoss{*probe.pair}).first->second;
-          loss.sent += probe.sent;
-          loss.lost += harmed;
-        }
+        crossed.insert(at->second.begin(), at->second.end());
+    const auto harmed_by = [&](std::size_t i) {
+      return links[i].cause == Cause::corruption ? probe.corrupt : probe.lost;
+    };
+    std::erase_if(crossed, [&](std::size_t i) { return harmed_by(i) == 0; });
+    if (crossed.size() != 1) continue;
+    const std::size_t i = *crossed.begin();
+    LabelledLoss& loss = losses[i].try_emplace(*probe.pair, LabelledLoss{*probe.pair}).first->second;
+    loss.sent += probe.sent;
+    loss.lost += harmed_by(i);
   }
   for (std::size_t i = 0; i < links.size(); ++i) {
     auto& labels = links[i].labels;

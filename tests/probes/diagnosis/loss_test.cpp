@@ -172,12 +172,16 @@ TEST(Loss, TheAnswerDoesNotDependOnTheOrderOfObservations) {
   }
 }
 
-TEST(Loss, NameTheLabelsThatSufferTheWorstFirst) {
+void tell_pairs(Observations& seen) {
+  for (std::uint32_t i = 0; i < seen.probes.size(); ++i)
+    seen.probes[i].pair = LabelledPair{PortId(i % 16), PortId((i + 1) % 16), PathLabel(i)};
+}
+
+TEST(Loss, NamesTheLabelsThatSufferTheWorstFirst) {
   MadeUpRun run(5);
   run.fault("leaf1->spine2").loss = 0.2;
   run.probe(400, 100);
-  for (std::uint32_t i = 0; i < run.seen.probes.size(); ++i)
-    run.seen.probes[i].pair = LabelledPair{PortId(i % 16), PortId((i + 1) % 16), PathLabel(i)};
+  tell_pairs(run.seen);
   const Diagnosis diagnosis = diagnose(run.fabric, run.seen);
   ASSERT_EQ(diagnosis.links.size(), 1u);
   const auto& labels = diagnosis.links[0].labels;
@@ -189,6 +193,28 @@ TEST(Loss, NameTheLabelsThatSufferTheWorstFirst) {
     EXPECT_EQ(label.lost, probe.lost);
     const auto path = run.seen.paths.channels(run.seen.paths.paths(probe.path).front());
     EXPECT_EQ(std::ranges::count(path, run.channel("leaf1->spine2")), 1);
+  }
+}
+
+TEST(Loss, OfALabelCountsOnlyWhatTheNamedLinkDidToIt) {
+  MadeUpRun run(6);
+  run.fault("leaf1->spine2").loss = 0.3;
+  run.fault("spine2->leaf3").loss = 0.1;
+  run.fault("leaf2->spine1").corrupt = 0.2;
+  run.probe(800, 100);
+  tell_pairs(run.seen);
+  const Diagnosis diagnosis = diagnose(run.fabric, run.seen);
+  ASSERT_EQ(diagnosis.links.size(), 3u);
+  for (const LinkFinding& finding : diagnosis.links) {
+    ASSERT_FALSE(finding.labels.empty());
+    for (const LabelledLoss& label : finding.labels) {
+      const Observation& probe = run.seen.probes[label.pair.label.value()];
+      EXPECT_EQ(label.lost, finding.cause == Cause::corruption ? probe.corrupt : probe.lost);
+      const auto path = run.seen.paths.channels(run.seen.paths.paths(probe.path).front());
+      EXPECT_FALSE(std::ranges::count(path, run.channel("leaf1->spine2")) &&
+                   std::ranges::count(path, run.channel("spine2->leaf3")))
+          << "which of the two lost them is not known";
+    }
   }
 }
 
