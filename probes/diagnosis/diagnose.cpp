@@ -71,10 +71,17 @@ Assessment assess(const Fabric& fabric, const Observations& observations, const 
   report_loads(fabric, observations, shifts, report);
   report.explain_by_congestion();
   report_signs(fabric, observations, report);
-  for (const Observation& probe : observations.probes)
-    if (probe.sent > 0)
-      report.sensitivity().size = std::max(report.sensitivity().size.value_or(Bytes(0)), probe.size);
-  report.sensitivity().loss = least_loss_shown(packets_over(fabric, observations));
+  std::size_t longest = 0;  // path, in channels
+  for (const Observation& probe : observations.probes) {
+    if (probe.sent == 0) continue;
+    report.sensitivity().size = std::max(report.sensitivity().size.value_or(Bytes(0)), probe.size);
+    longest =
+        std::max(longest, observations.paths.channels(observations.paths.paths(probe.path).front()).size());
+  }
+  // However many packets: what the channels of a path may lose together hides that one of them loses it
+  // alone.
+  if (const auto shown = least_loss_shown(packets_over(fabric, observations)))
+    report.sensitivity().loss = std::max(*shown, tolerance.loss.value() * static_cast<double>(longest));
   auto assessment = std::move(report).finish(coverage_of(fabric, observations));
   note_labels(observations, assessment.diagnosis.links);
   return assessment;

@@ -273,5 +273,19 @@ TEST(TrustedVerdicts, BadCablesOfTwoTiersAreNotTakenForTheirLeaf) {
   }
 }
 
+TEST(TrustedVerdicts, WhatIsToleratedOfAllChannelsOfAPathIsNotToleratedOfOne) {
+  constexpr const char* k3x1 = "{leaves: 3, spines: 1, hosts_per_leaf: 1, link: 400G}";
+  const std::vector<std::pair<std::string, std::string>> cases{{"leaf1--spine1:loss=5%", "loss=2%"},
+                                                               {"leaf1--spine1:loss=10%", "loss=4%"},
+                                                               {"host2--leaf2:loss=2.5%", "loss=1%"}};
+  for (const auto& [fault, tolerated] : cases) {
+    const auto document = swept(k3x1, {fault}, 3, {"--load", "none", "--tolerate", tolerated});
+    EXPECT_GT(document["account"]["lost"]["unexplained"], 100) << fault;
+  }
+  const auto clean = swept(k3x1, {}, 0, {"--load", "none", "--budget", "600s"});
+  EXPECT_GE(clean["sensitivity"]["loss"], 4e-4)
+      << "four channels of a path may lose the tolerated .01 % each";
+}
+
 }  // namespace
 }  // namespace weft

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 
 namespace weft {
 namespace {
@@ -117,7 +119,70 @@ class Accounting {
       if (own > worst && log_tail(std::floor(own), mean) < std::log(kOdds / model_.suspects()))
         worst = std::max(worst, own - mean);
     }
-    return unexplained + worst;
+    return unexplained + std::max(worst, beyond_ceilings(left));
+  }
+
+  /// Packets of the channels that must lose more than is tolerated. What is tolerated of all channels of a
+  /// path may hide what one of them loses; so the hazards are fitted twice, with a ceiling on each and
+  /// without. Where the ceilings fit the losses worse by the odds, what is beyond them is not tolerated.
+  double beyond_ceilings(const std::vector<double>& left) const {
+    std::vector<std::uint32_t> rows;
+    std::map<std::uint32_t, Channel> channels;
+    for (std::uint32_t row = 0; row < left.size(); ++row) {
+      if (left[row] < 0.5) continue;
+      rows.push_back(row);
+      for (const auto& cell : problem_.suspects_of(row)) channels.try_emplace(cell.index);
+    }
+    std::erase_if(channels, [&](const auto& each) { return !problem_.suspects[each.first].is_channel(); });
+    for (auto& [s, channel] : channels) {
+      channel.exposure = std::max(exposure(s), 1.0);
+      if (standing_[s] == Standing::healthy)
+        channel.ceiling = tolerated_ * static_cast<double>(problem_.suspects[s].channels.size());
+    }
+    const double free = fit(channels, rows, left, false);
+    const double capped = fit(channels, rows, left, true);
+    if (free - capped < std::log(static_cast<double>(model_.suspects()) / kOdds)) return 0;
+    double beyond = 0;
+    for (const auto& [s, channel] : channels)
+      beyond += std::max(channel.share - channel.exposure * channel.ceiling, 0.0);
+    return beyond;
+  }
+
+  struct Channel {
+    double exposure = 1;                                       // packets
+    double ceiling = std::numeric_limits<double>::infinity();  // of the hazard
+    double hazard = 0;
+    double share = 0;  // of the lost packets, by its hazard
+  };
+
+  /// The likeliest hazards (expectation maximisation, Poisson; a ceiling cuts each step, for the steps are
+  /// separate and concave). Returns the log likelihood but for what does not depend on them.
+  double fit(std::map<std::uint32_t, Channel>& channels, const std::vector<std::uint32_t>& rows,
+             const std::vector<double>& left, bool ceilings) const {
+    constexpr int kSteps = 200;
+    for (auto& [s, channel] : channels) channel.hazard = tolerated_;
+    double likelihood = 0;
+    for (int step = 0; step < kSteps; ++step) {
+      for (auto& [s, channel] : channels) channel.share = 0;
+      likelihood = 0;
+      for (const std::uint32_t row : rows) {
+        double sum = kMinHazard;
+        for (const auto& cell : problem_.suspects_of(row))
+          if (const auto at = channels.find(cell.index); at != channels.end())
+            sum += problem_.shares[cell.share] * at->second.hazard;
+        likelihood += left[row] * std::log(sum);
+        for (const auto& cell : problem_.suspects_of(row))
+          if (const auto at = channels.find(cell.index); at != channels.end())
+            at->second.share += left[row] * problem_.shares[cell.share] * at->second.hazard / sum;
+      }
+      for (auto& [s, channel] : channels) {
+        likelihood -= channel.exposure * channel.hazard;
+        if (step + 1 == kSteps) continue;
+        channel.hazard = channel.share / channel.exposure;
+        if (ceilings) channel.hazard = std::min(channel.hazard, channel.ceiling);
+      }
+    }
+    return likelihood;
   }
 
   const CountModel& model_;
