@@ -1,7 +1,8 @@
 #include "balancer/assign/routes.hpp"
 
 #include <algorithm>
-#include <numeric>
+
+#include "topology/base/disjoint_sets.hpp"
 
 namespace weft {
 namespace {
@@ -28,20 +29,6 @@ std::vector<std::vector<ChannelId>> climbing_of_all(const Fabric& fabric, const 
     if (!fabric.is_host(NodeId(n))) all[n] = climbing(fabric, capacities, NodeId(n), reversed);
   return all;
 }
-
-/// Disjoint sets of nodes.
-class Groups {
- public:
-  explicit Groups(std::size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), 0U); }
-  std::uint32_t root(std::uint32_t node) {
-    while (parent_[node] != node) node = parent_[node] = parent_[parent_[node]];
-    return node;
-  }
-  void join(std::uint32_t a, std::uint32_t b) { parent_[root(a)] = root(b); }
-
- private:
-  std::vector<std::uint32_t> parent_;
-};
 
 bool is_below_core(const Fabric& fabric, NodeId node) {
   return !fabric.is_host(node) && fabric.node(node).tier < Tier::core;
@@ -93,7 +80,7 @@ void Routes::find_leaves(const Fabric& fabric) {
 
 /// Pods are what the cables join below the cores, dead or alive, so that a failure makes no new pod.
 void Routes::find_pods(const Fabric& fabric, const Capacities& capacities) {
-  Groups groups(fabric.node_count());
+  DisjointSets groups(fabric.node_count());
   for (const Link& link : fabric.links()) {
     const NodeId a = fabric.port(link.a).node;
     const NodeId b = fabric.port(link.b).node;

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
+
+#include "topology/base/disjoint_sets.hpp"
 
 namespace weft {
 namespace {
@@ -15,28 +16,6 @@ constexpr std::size_t kMaxSteps = 50'000;
 /// chance; the search leaves out what is rarer than e^-8, which moves less than this.
 constexpr double kDependent = 0.01;
 constexpr double kProduct = 0.02;  // an explanation's probability may be off the product of its parts by this
-
-/// The sets that are joined, directly or by way of others, by index of the first of each.
-class Joined {
- public:
-  explicit Joined(std::size_t count) : root_(count) { std::iota(root_.begin(), root_.end(), 0U); }
-  std::uint32_t find(std::uint32_t i) {
-    while (root_[i] != i) i = root_[i] = root_[root_[i]];
-    return i;
-  }
-  void join(std::uint32_t a, std::uint32_t b) { root_[find(a)] = find(b); }
-  /// Members, ascending, of each.
-  std::vector<std::vector<std::uint32_t>> groups() {
-    std::map<std::uint32_t, std::vector<std::uint32_t>> members;
-    for (std::uint32_t i = 0; i < root_.size(); ++i) members[find(i)].push_back(i);
-    std::vector<std::vector<std::uint32_t>> all;
-    for (auto& [at, indices] : members) all.push_back(std::move(indices));
-    return all;
-  }
-
- private:
-  std::vector<std::uint32_t> root_;
-};
 
 bool has(const Explanation& one, ChannelId channel) {
   return std::ranges::binary_search(one.culprits, channel);
@@ -60,7 +39,7 @@ std::vector<std::vector<ChannelId>> dependent_channels(std::span<const Explanati
   };
   std::vector<double> alone;
   for (const ChannelId c : channels) alone.push_back(probability([&](const auto& e) { return has(e, c); }));
-  Joined joined(channels.size());
+  DisjointSets joined(channels.size());
   for (std::uint32_t a = 0; a < channels.size(); ++a)
     for (std::uint32_t b = 0; b < a; ++b) {
       const double both =
@@ -68,7 +47,7 @@ std::vector<std::vector<ChannelId>> dependent_channels(std::span<const Explanati
       if (std::abs(both - alone[a] * alone[b]) > kDependent) joined.join(a, b);
     }
   std::vector<std::vector<ChannelId>> parts;
-  for (const auto& members : joined.groups()) {
+  for (const auto& members : joined.sets()) {
     parts.emplace_back();
     for (const std::uint32_t i : members) parts.back().push_back(channels[i]);
   }
@@ -187,14 +166,14 @@ std::vector<std::vector<Explanation>> independent_parts(std::span<const Explanat
 }
 
 std::vector<std::vector<std::uint32_t>> questions(std::span<const HeldBack> held) {
-  Joined joined(held.size());
+  DisjointSets joined(held.size());
   std::map<ChannelId, std::uint32_t> first;
   for (std::uint32_t i = 0; i < held.size(); ++i)
     for (const ChannelId channel : held[i].candidates) {
       const auto [at, is_new] = first.try_emplace(channel, i);
       if (!is_new) joined.join(i, at->second);
     }
-  return joined.groups();
+  return joined.sets();
 }
 
 }  // namespace weft
