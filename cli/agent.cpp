@@ -38,14 +38,12 @@ Result<AgentWords> read_words(const po::variables_map& values) {
   AgentWords words;
   for (const char* name : {"server", "run", "host"})
     if (!values.count(name)) return fail(ErrorKind::usage, "--{} is missing", name);
-  const auto run = parse_run(values["run"].as<std::string>());
-  if (!run) return pass_on(run);
-  words = {values["server"].as<std::string>(), *run, values["host"].as<std::string>(), {}};
+  WEFT_TRY(const auto run, parse_run(values["run"].as<std::string>()));
+  words = {values["server"].as<std::string>(), run, values["host"].as<std::string>(), {}};
   if (values.count("nic"))
     for (const auto& text : values["nic"].as<std::vector<std::string>>()) {
-      const auto nic = parse_nic(text);
-      if (!nic) return pass_on(nic);
-      words.nics.push_back(*nic);
+      WEFT_TRY(const auto nic, parse_nic(text));
+      words.nics.push_back(nic);
     }
   const auto given = values["engine"].as<std::string>();
   const auto engine = parse_engine(given);
@@ -55,7 +53,7 @@ Result<AgentWords> read_words(const po::variables_map& values) {
   if (words.nics.empty())
     return fail(ErrorKind::usage, "--nic is missing: name at least one ADDRESS or INTERFACE=ADDRESS");
   words.token_on_stdin = values.count("token-stdin") != 0;
-  if (const auto read = read_agent_options(values, words.agent_options); !read) return pass_on(read);
+  WEFT_TRY_VOID(read_agent_options(values, words.agent_options));
   return words;
 }
 

@@ -58,12 +58,9 @@ void add_packet_class_options(po::options_description& options) {
 
 Result<PacketClass> read_packet_class(const po::variables_map& values) {
   PacketClass wanted;
-  if (const auto read = read_number(values, "traffic-class", kMaxTrafficClass, wanted.traffic_class); !read)
-    return pass_on(read);
-  if (const auto read = read_number(values, "service-level", kMaxServiceLevel, wanted.service_level); !read)
-    return pass_on(read);
-  if (const auto read = read_number(values, "gid-index", kMaxGidIndex, wanted.gid_index); !read)
-    return pass_on(read);
+  WEFT_TRY_VOID(read_number(values, "traffic-class", kMaxTrafficClass, wanted.traffic_class));
+  WEFT_TRY_VOID(read_number(values, "service-level", kMaxServiceLevel, wanted.service_level));
+  WEFT_TRY_VOID(read_number(values, "gid-index", kMaxGidIndex, wanted.gid_index));
   return wanted;
 }
 
@@ -92,18 +89,14 @@ void add_agent_options(po::options_description& options) {
 }
 
 Result<void> read_agent_options(const po::variables_map& values, AgentOptions& into) {
-  const auto packets = read_packet_class(values);
-  if (!packets) return pass_on(packets);
-  const auto exchange = read_exchange(values);
-  if (!exchange) return pass_on(exchange);
-  const auto memory = read_memory(values);
-  if (!memory) return pass_on(memory);
-  const auto probes = read_probe_transport(values);
-  if (!probes) return pass_on(probes);
-  into.packets = *packets;
-  into.exchange = *exchange;
-  into.memory = *memory;
-  into.probes = *probes;
+  WEFT_TRY(const auto packets, read_packet_class(values));
+  WEFT_TRY(const auto exchange, read_exchange(values));
+  WEFT_TRY(const auto memory, read_memory(values));
+  WEFT_TRY(const auto probes, read_probe_transport(values));
+  into.packets = packets;
+  into.exchange = exchange;
+  into.memory = memory;
+  into.probes = probes;
   return {};
 }
 

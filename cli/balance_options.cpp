@@ -35,11 +35,9 @@ void predict(PathMap& map) {
 Result<void> read_paths(const Fabric& fabric, BalanceOptions& options, const po::variables_map& values) {
   const auto path = text_option(values, "paths");
   if (!path) return {};
-  const auto text = read_text_file(*path, kMaxPathMapBytes);
-  if (!text) return pass_on(text);
-  auto map = parse_path_map(fabric, *text, *path);
-  if (!map) return pass_on(map);
-  options.paths = std::move(*map);
+  WEFT_TRY(const auto text, read_text_file(*path, kMaxPathMapBytes));
+  WEFT_TRY(auto map, parse_path_map(fabric, text, *path));
+  options.paths = std::move(map);
   if (values.count("predict")) predict(*options.paths);
   return {};
 }
@@ -47,11 +45,9 @@ Result<void> read_paths(const Fabric& fabric, BalanceOptions& options, const po:
 Result<void> read_previous(const Fabric& fabric, BalanceOptions& options, const po::variables_map& values) {
   const auto path = text_option(values, "previous");
   if (!path) return {};
-  const auto text = read_text_file(*path, kMaxAssignmentBytes);
-  if (!text) return pass_on(text);
-  auto previous = parse_assignment(fabric, *text, *path);
-  if (!previous) return pass_on(previous);
-  options.previous = std::move(*previous);
+  WEFT_TRY(const auto text, read_text_file(*path, kMaxAssignmentBytes));
+  WEFT_TRY(auto previous, parse_assignment(fabric, text, *path));
+  options.previous = std::move(previous);
   return {};
 }
 
@@ -64,25 +60,21 @@ void avoid(BalanceOptions& options, const DocumentAvoided& avoided, const std::s
 Result<void> read_avoid(const Fabric& fabric, BalanceOptions& options, const po::variables_map& values) {
   const auto path = text_option(values, "avoid");
   if (!path) return {};
-  const auto text = read_text_file(*path, kMaxBlacklistBytes);
-  if (!text) return pass_on(text);
-  const auto entries = parse_blacklist(*text, *path);
-  if (!entries) return pass_on(entries);
-  avoid(options, avoided_by(fabric, *entries, stamp_now().generated_at), *path);
+  WEFT_TRY(const auto text, read_text_file(*path, kMaxBlacklistBytes));
+  WEFT_TRY(const auto entries, parse_blacklist(text, *path));
+  avoid(options, avoided_by(fabric, entries, stamp_now().generated_at), *path);
   return {};
 }
 
 Result<void> read_diagnosis(const Fabric& fabric, BalanceOptions& options, const po::variables_map& values) {
   const auto path = text_option(values, "diagnosis");
   if (!path) return {};
-  const auto text = read_text_file(*path, kMaxDiagnosisBytes);
-  if (!text) return pass_on(text);
-  const auto document = parse_diagnosis(*text, *path);
-  if (!document) return pass_on(document);
-  if (document->fabric != fabric.name())
+  WEFT_TRY(const auto text, read_text_file(*path, kMaxDiagnosisBytes));
+  WEFT_TRY(const auto document, parse_diagnosis(text, *path));
+  if (document.fabric != fabric.name())
     return fail(ErrorKind::invalid_input, "{}: a diagnosis of fabric '{}', not of '{}'", *path,
-                document->fabric, fabric.name());
-  avoid(options, avoided_by(fabric, *document), *path);
+                document.fabric, fabric.name());
+  avoid(options, avoided_by(fabric, document), *path);
   return {};
 }
 
@@ -108,12 +100,10 @@ void add_balance_options(po::options_description& options) {
 }
 
 Result<BalanceOptions> read_balance_options(const Fabric& fabric, const po::variables_map& values) {
-  auto asked = read_demand(fabric, values);
-  if (!asked) return pass_on(asked);
-  BalanceOptions options{std::move(*asked), {}, {}, {}, false};
-  const auto json = wants_json(values);
-  if (!json) return pass_on(json);
-  options.json = *json;
+  WEFT_TRY(auto asked, read_demand(fabric, values));
+  BalanceOptions options{std::move(asked), {}, {}, {}, false};
+  WEFT_TRY(const auto json, wants_json(values));
+  options.json = json;
   options.assign.qps = values["qps"].as<std::uint32_t>();
   if (options.assign.qps < 1 || options.assign.qps > kMaxQps)
     return fail(ErrorKind::usage, "--qps {}: expected 1 to {}", options.assign.qps, kMaxQps);
@@ -121,11 +111,10 @@ Result<BalanceOptions> read_balance_options(const Fabric& fabric, const po::vari
   options.assign.reverse = values.count("reverse") != 0;
   options.assign.weighted = values.count("weighted") != 0;
   options.assign.lp_variables = kLpVariables;
-  const auto files = in_turn([&] { return read_paths(fabric, options, values); },
-                             [&] { return read_previous(fabric, options, values); },
-                             [&] { return read_avoid(fabric, options, values); },
-                             [&] { return read_diagnosis(fabric, options, values); });
-  if (!files) return pass_on(files);
+  WEFT_TRY_VOID(in_turn([&] { return read_paths(fabric, options, values); },
+                        [&] { return read_previous(fabric, options, values); },
+                        [&] { return read_avoid(fabric, options, values); },
+                        [&] { return read_diagnosis(fabric, options, values); }));
   return options;
 }
 

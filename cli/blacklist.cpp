@@ -44,10 +44,9 @@ Result<void> check_target(const po::variables_map& values) {
 }
 
 Result<BlacklistOptions> read_blacklist_options(const po::variables_map& values) {
-  const auto lifetime = read_option(values, "expires", parse_duration);
-  if (!lifetime) return pass_on(lifetime);
+  WEFT_TRY(const auto lifetime, read_option(values, "expires", parse_duration));
   BlacklistOptions options;
-  if (*lifetime) options.lifetime = std::chrono::floor<std::chrono::seconds>(**lifetime);
+  if (lifetime) options.lifetime = std::chrono::floor<std::chrono::seconds>(*lifetime);
   if (options.lifetime <= std::chrono::seconds(0))
     return fail(ErrorKind::usage, "--expires: expected at least 1s, as in 24h");
   return options;
@@ -60,9 +59,8 @@ Result<DiagnosisDocument> read_diagnosis(const po::variables_map& values) {
   auto document = parse_diagnosis(*text, path == "-" ? "stdin" : path);
   const auto fabric_path = text_option(values, "fabric");
   if (!document || !fabric_path) return document;
-  const auto file = load_fabric_file(*fabric_path);
-  if (!file) return pass_on(file);
-  if (const auto done = complete_ends(*document, file->fabric); !done) return pass_on(done, *fabric_path);
+  WEFT_TRY(const auto file, load_fabric_file(*fabric_path));
+  if (const auto done = complete_ends(*document, file.fabric); !done) return pass_on(done, *fabric_path);
   return document;
 }
 
@@ -72,14 +70,12 @@ struct Export {
 };
 
 Result<Export> export_blacklist(const po::variables_map& values) {
-  if (const auto target = check_target(values); !target) return pass_on(target);
-  const auto options = read_blacklist_options(values);
-  if (!options) return pass_on(options);
-  const auto document = read_diagnosis(values);
-  if (!document) return pass_on(document);
-  const auto entries = blacklist_of(*document, *options);
+  WEFT_TRY_VOID(check_target(values));
+  WEFT_TRY(const auto options, read_blacklist_options(values));
+  WEFT_TRY(const auto document, read_diagnosis(values));
+  const auto entries = blacklist_of(document, options);
   if (!entries) return pass_on(entries, "--fabric");
-  return Export{blacklist_jsonl(*entries), left_out_of_blacklist(*document)};
+  return Export{blacklist_jsonl(*entries), left_out_of_blacklist(document)};
 }
 
 }  // namespace

@@ -53,9 +53,8 @@ Result<std::optional<BusPlace>> read_bus_place(const po::variables_map& values) 
     return NatsAddress{*server, token ? token : ""};
   }
   if (!listen) return std::nullopt;
-  const auto address = parse_listen_address(*listen);
-  if (!address) return pass_on(address);
-  return *address;
+  WEFT_TRY(const auto address, parse_listen_address(*listen));
+  return address;
 }
 
 }  // namespace
@@ -75,15 +74,12 @@ void add_launch_options(po::options_description& options) {
 }
 
 Result<ClusterOptions> read_launch_options(const po::variables_map& values) {
-  const auto launcher = LaunchTemplate::parse(values["launcher"].as<std::string>());
-  if (!launcher) return pass_on(launcher);
-  const auto gather = read_option(values, "gather", parse_duration);
-  if (!gather) return pass_on(gather);
-  if (*gather && (**gather < std::chrono::seconds(1) || **gather > std::chrono::hours(1)))
-    return fail(ErrorKind::usage, "--gather {}: expected 1s to 1h", to_string(**gather));
-  auto bus = read_bus_place(values);
-  if (!bus) return pass_on(bus);
-  return ClusterOptions{*launcher, text_option(values, "agent-program"), std::move(*bus), *gather};
+  WEFT_TRY(const auto launcher, LaunchTemplate::parse(values["launcher"].as<std::string>()));
+  WEFT_TRY(const auto gather, read_option(values, "gather", parse_duration));
+  if (gather && (*gather < std::chrono::seconds(1) || *gather > std::chrono::hours(1)))
+    return fail(ErrorKind::usage, "--gather {}: expected 1s to 1h", to_string(*gather));
+  WEFT_TRY(auto bus, read_bus_place(values));
+  return ClusterOptions{launcher, text_option(values, "agent-program"), std::move(bus), gather};
 }
 
 Result<FabricFile> read_live_fabric(const std::string& path) {
@@ -105,15 +101,13 @@ Result<std::vector<NodeId>> chosen_hosts(const po::variables_map& values, const 
       if (has_address(file, host)) hosts.push_back(host);
     return hosts;
   }
-  const auto text = host_list_text(*given);
-  if (!text) return pass_on(text);
-  const auto names = expand_hosts(*text);
+  WEFT_TRY(const auto text, host_list_text(*given));
+  const auto names = expand_hosts(text);
   if (!names) return fail(ErrorKind::usage, "--hosts: {}", names.error().message);
   for (const std::string& name : *names) {
-    const auto host = find_host(file, name);
-    if (!host) return pass_on(host);
-    if (has_address(file, *host))
-      hosts.push_back(*host);
+    WEFT_TRY(const auto host, find_host(file, name));
+    if (has_address(file, host))
+      hosts.push_back(host);
     else  // its cables are findings: no reason to end the test of the others
       print_stderr("weft: {} is not in the subnet: is it on, its cable in, its port active?\n", name);
   }

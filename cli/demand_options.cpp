@@ -10,9 +10,8 @@ namespace {
 constexpr Bytes kMaxFlowFileBytes(1'000'000'000);
 
 Result<AskedDemand> from_file(const Fabric& fabric, const std::string& path) {
-  const auto text = read_text_file(path, kMaxFlowFileBytes);
-  if (!text) return pass_on(text);
-  FlowFile file = read_flows(fabric, *text);
+  WEFT_TRY(const auto text, read_text_file(path, kMaxFlowFileBytes));
+  FlowFile file = read_flows(fabric, text);
   if (file.demand.phases.empty() && file.refused.empty())
     return fail(ErrorKind::invalid_input,
                 "{}: no flows: expected lines as {{\"src\":\"host1\",\"dst\":\"host2\",\"bytes\":1000000}}",
@@ -40,22 +39,17 @@ Result<Bytes> checked_size(std::string_view option, Bytes size) {
 }
 
 Result<Bytes> asked_size(const po::variables_map& values) {
-  const auto size = read_option(values, "bytes", parse_bytes);
-  if (!size) return pass_on(size);
-  return checked_size("bytes", **size);
+  WEFT_TRY(const auto size, read_option(values, "bytes", parse_bytes));
+  return checked_size("bytes", *size);
 }
 
 Result<AskedDemand> from_collective(const Fabric& fabric, const po::variables_map& values) {
   const auto name = values["collective"].as<std::string>();
-  const auto hosts = asked_hosts(fabric, values);
-  if (!hosts) return pass_on(hosts);
-  const auto size = asked_size(values);
-  if (!size) return pass_on(size);
-  auto demand = collective_demand(fabric, *hosts, name, *size);
-  if (!demand) return pass_on(demand);
-  return AskedDemand{fmt::format("{} over {} hosts, {} a rank", name, hosts->size(), to_string(*size)),
-                     std::move(*demand),
-                     {}};
+  WEFT_TRY(const auto hosts, asked_hosts(fabric, values));
+  WEFT_TRY(const auto size, asked_size(values));
+  WEFT_TRY(auto demand, collective_demand(fabric, hosts, name, size));
+  return AskedDemand{
+      fmt::format("{} over {} hosts, {} a rank", name, hosts.size(), to_string(size)), std::move(demand), {}};
 }
 
 /// "ring:host1,host5:64MB"; the size may be left out.
@@ -82,9 +76,8 @@ Result<AskedDemand> from_jobs(const Fabric& fabric, const po::variables_map& val
   std::vector<Demand> demands;
   std::string name;
   for (const std::string& job : jobs) {
-    auto demand = read_job(fabric, values, job);
-    if (!demand) return pass_on(demand);
-    demands.push_back(std::move(*demand));
+    WEFT_TRY(auto demand, read_job(fabric, values, job));
+    demands.push_back(std::move(demand));
     name += (name.empty() ? "" : " + ") + job;
   }
   return AskedDemand{name, combine(demands), {}};
@@ -96,9 +89,8 @@ Result<std::vector<NodeId>> asked_hosts(const Fabric& fabric, const po::variable
   if (!values.count("hosts"))
     return fail(ErrorKind::usage, "--collective {} needs --hosts: how many, or which (host1,host5)",
                 values["collective"].as<std::string>());
-  auto hosts = parse_hosts(fabric, values["hosts"].as<std::string>());
-  if (!hosts) return pass_on(hosts);
-  return values.count("reorder") ? rank_order(fabric, *hosts) : std::move(*hosts);
+  WEFT_TRY(auto hosts, parse_hosts(fabric, values["hosts"].as<std::string>()));
+  return values.count("reorder") ? rank_order(fabric, hosts) : std::move(hosts);
 }
 
 void add_demand_options(po::options_description& options) {

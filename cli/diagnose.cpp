@@ -41,9 +41,8 @@ RunReport run_report(const Observations& observations,
 
 /// Which port has which LID, out of an ibnetdiscover dump.
 Result<GuidOfLid> lids_of(const std::string& dump) {
-  const auto text = read_text_file(dump, kMaxFileBytes);
-  if (!text) return pass_on(text);
-  const auto subnet = parse_ibnetdiscover(*text);
+  WEFT_TRY(const auto text, read_text_file(dump, kMaxFileBytes));
+  const auto subnet = parse_ibnetdiscover(text);
   if (!subnet) return pass_on(subnet, dump);
   GuidOfLid lids;
   const auto add = [&](const std::optional<LidRange>& range, Guid guid) {
@@ -63,15 +62,13 @@ Result<void> add_counters(const po::variables_map& values, const Fabric& fabric,
   if (!file && values.count("dump"))
     return fail(ErrorKind::usage, "--dump tells whose the LIDs of --counters are: it needs --counters FILE");
   if (!file) return {};
-  const auto text = read_text_file(*file, kMaxFileBytes);
-  if (!text) return pass_on(text);
-  auto entries = parse_counter_text(*text);
+  WEFT_TRY(const auto text, read_text_file(*file, kMaxFileBytes));
+  auto entries = parse_counter_text(text);
   if (!entries) return pass_on(entries, *file);
   GuidOfLid lids;
   if (const auto dump = text_option(values, "dump")) {
-    auto held = lids_of(*dump);
-    if (!held) return pass_on(held);
-    lids = std::move(*held);
+    WEFT_TRY(auto held, lids_of(*dump));
+    lids = std::move(held);
   }
   const auto reading = place_counters(fabric, *entries, lids);
   if (!reading) return pass_on(reading, *file);
@@ -107,31 +104,26 @@ Result<int> run(const po::variables_map& values) {
   const auto lines = text_option(values, "observations");
   if (!lines && !values.count("counters"))
     return fail(ErrorKind::usage, "--observations OBS.jsonl is missing, or --counters FILE");
-  const auto json = wants_json(values);
-  if (!json) return pass_on(json);
-  const auto fabric = load_fabric_file(*file);
-  if (!fabric) return pass_on(fabric);
-  const auto tolerance = read_tolerance(values, fabric->lab.tolerate);
-  if (!tolerance) return pass_on(tolerance);
+  WEFT_TRY(const auto json, wants_json(values));
+  WEFT_TRY(const auto fabric, load_fabric_file(*file));
+  WEFT_TRY(const auto tolerance, read_tolerance(values, fabric.lab.tolerate));
   const auto began = Clock::now();
   ReadObservations read;
   if (lines) {
-    auto observed = read_observation_file(fabric->fabric, *lines);
-    if (!observed) return pass_on(observed);
-    read = std::move(*observed);
+    WEFT_TRY(auto observed, read_observation_file(fabric.fabric, *lines));
+    read = std::move(observed);
     name_broken_lines(read, *lines);
   }
-  if (const auto added = add_counters(values, fabric->fabric, read.observations); !added)
-    return pass_on(added);
+  WEFT_TRY_VOID(add_counters(values, fabric.fabric, read.observations));
   const auto parsed = Clock::now();
-  Diagnosis diagnosis = diagnose(fabric->fabric, read.observations, *tolerance);
+  Diagnosis diagnosis = diagnose(fabric.fabric, read.observations, tolerance);
   const auto done = Clock::now();
-  set_coverage(fabric->fabric, read, diagnosis);
+  set_coverage(fabric.fabric, read, diagnosis);
   const auto document = diagnosis_document(
-      fabric->fabric, diagnosis,
+      fabric.fabric, diagnosis,
       run_report(read.observations, {{"reading", parsed - began}, {"diagnosing", done - parsed}}),
       stamp_now());
-  if (*json)
+  if (json)
     fmt::print("{}", diagnosis_json(document));
   else
     fmt::print("{}", diagnosis_table(document));

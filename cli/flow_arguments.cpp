@@ -43,12 +43,11 @@ Result<std::optional<Bytes>> read_size(const po::variables_map& values, const ch
 }
 
 Result<void> read_time(const po::variables_map& values, const char* name, Nanoseconds& into) {
-  const auto time = read_option(values, name, parse_duration);
-  if (!time) return pass_on(time);
-  if (*time && **time > kMaxLoad)
-    return fail(ErrorKind::usage, "--{} {}: expected at most {}", name, to_string(**time),
+  WEFT_TRY(const auto time, read_option(values, name, parse_duration));
+  if (time && *time > kMaxLoad)
+    return fail(ErrorKind::usage, "--{} {}: expected at most {}", name, to_string(*time),
                 to_string(kMaxLoad));
-  if (*time) into = **time;
+  if (time) into = *time;
   return {};
 }
 
@@ -59,12 +58,10 @@ Result<void> read_flow_options(const po::variables_map& values, SweepOptions& op
     if (!operation) return fail(ErrorKind::usage, "--operation {}: expected write, read or send", *text);
     flow_options.operation = *operation;
   }
-  const auto message = read_size(values, "message", kMinMessage, kMaxFlowMessageBytes);
-  if (!message) return pass_on(message);
-  flow_options.message = *message;
-  const auto volume = read_size(values, "volume", 1, kMaxVolume);
-  if (!volume) return pass_on(volume);
-  flow_options.volume = *volume;
+  WEFT_TRY(const auto message, read_size(values, "message", kMinMessage, kMaxFlowMessageBytes));
+  flow_options.message = message;
+  WEFT_TRY(const auto volume, read_size(values, "volume", 1, kMaxVolume));
+  flow_options.volume = volume;
   if (const auto read = read_count(values, "qps", kMaxQpsPerFlow, options.qps); !read) return read;
   if (const auto read = read_count(values, "depth", kDeepestFlow, flow_options.depth); !read) return read;
   return read_time(values, "warm-up", flow_options.warm_up);

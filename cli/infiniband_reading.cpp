@@ -25,17 +25,13 @@ Result<std::vector<std::vector<ChannelId>>> expected_paths(const LabelPaths& lab
 }
 
 Result<InfinibandReading> read_infiniband(Mads& mads, const Fabric& expected) {
-  auto discovery = discover_subnet(mads);
-  if (!discovery) return pass_on(discovery);
-  auto found = build_infiniband_fabric(discovery->subnet, expected.name());
-  if (!found) return pass_on(found);
-  auto match = match_fabrics(expected, found->fabric);
-  auto tables = read_tables(mads, *found, discovery->routes);
-  if (!tables) return pass_on(tables);
-  auto counters = read_counters(mads, *found);
-  if (!counters) return pass_on(counters);
-  return InfinibandReading{std::move(*found), std::move(discovery->routes), std::move(match),
-                           std::move(*tables), std::move(*counters)};
+  WEFT_TRY(auto discovery, discover_subnet(mads));
+  WEFT_TRY(auto found, build_infiniband_fabric(discovery.subnet, expected.name()));
+  auto match = match_fabrics(expected, found.fabric);
+  WEFT_TRY(auto tables, read_tables(mads, found, discovery.routes));
+  WEFT_TRY(auto counters, read_counters(mads, found));
+  return InfinibandReading{std::move(found), std::move(discovery.routes), std::move(match), std::move(tables),
+                           std::move(counters)};
 }
 
 namespace {

@@ -53,10 +53,9 @@ namespace {
 /// The management datagrams of the port that the options name.
 Result<std::unique_ptr<Mads>> open_mads(const po::variables_map& values, const Arguments& words) {
   if (const auto name = text_option(values, "lab")) {
-    const auto lab = ib_lab_open(*name, ib_lab_root());
-    if (!lab) return pass_on(lab);
-    if (const auto entered = enter_infiniband_lab(*lab, words); !entered) return pass_on(entered);
-    return open_lab_mads(*lab);
+    WEFT_TRY(const auto lab, ib_lab_open(*name, ib_lab_root()));
+    WEFT_TRY_VOID(enter_infiniband_lab(lab, words));
+    return open_lab_mads(lab);
   }
   return open_subnet(values);
 }
@@ -67,19 +66,17 @@ Result<MadLimits> mad_limits(const po::variables_map& values) {
   const auto window = values["window"].as<unsigned>();
   if (window < 1 || window > kMaxWindow)
     return fail(ErrorKind::usage, "--window {}: expected 1 to {}", window, kMaxWindow);
-  const auto timeout = read_option<Nanoseconds>(values, "timeout", parse_duration);
-  if (!timeout) return pass_on(timeout);
-  if (**timeout < std::chrono::milliseconds(10))
+  WEFT_TRY(const auto timeout, read_option<Nanoseconds>(values, "timeout", parse_duration));
+  if (*timeout < std::chrono::milliseconds(10))
     return fail(ErrorKind::usage, "--timeout: expected 10ms or more");
-  return MadLimits{.window = window, .timeout = **timeout};
+  return MadLimits{.window = window, .timeout = *timeout};
 }
 
 Result<IbNodeNames> node_names(const po::variables_map& values) {
   const auto file = text_option(values, "node-names");
   if (!file) return IbNodeNames();
-  const auto text = read_text_file(*file, kMaxDumpBytes);
-  if (!text) return pass_on(text);
-  const auto names = parse_node_names(*text);
+  WEFT_TRY(const auto text, read_text_file(*file, kMaxDumpBytes));
+  const auto names = parse_node_names(text);
   if (!names) return pass_on(names, *file);
   return *names;
 }
@@ -88,9 +85,8 @@ namespace {
 
 Result<FoundFabric> fabric_of_dump(const std::string& dump, const std::string& name,
                                    const IbNodeNames& names) {
-  const auto text = read_text_file(dump, kMaxDumpBytes);
-  if (!text) return pass_on(text);
-  const auto subnet = parse_ibnetdiscover(*text);
+  WEFT_TRY(const auto text, read_text_file(dump, kMaxDumpBytes));
+  const auto subnet = parse_ibnetdiscover(text);
   if (!subnet) return pass_on(subnet, dump);
   auto fabric = build_infiniband_fabric(*subnet, name, names);
   if (!fabric) return pass_on(fabric, dump);
@@ -101,46 +97,34 @@ Result<FoundFabric> fabric_of_dump(const std::string& dump, const std::string& n
 
 Result<FoundFabric> find_fabric(const po::variables_map& values, const std::string& name,
                                 const Arguments& words, bool with_firmware) {
-  const auto names = node_names(values);
-  if (!names) return pass_on(names);
-  if (const auto dump = text_option(values, "dump")) return fabric_of_dump(*dump, name, *names);
-  const auto limits = mad_limits(values);
-  if (!limits) return pass_on(limits);
-  const auto mads = open_mads(values, words);
-  if (!mads) return pass_on(mads);
-  const auto start = (*mads)->now();
-  const auto found = discover_subnet(**mads, *limits);
-  if (!found) return pass_on(found);
-  const auto took = (*mads)->now() - start;
-  auto fabric = build_infiniband_fabric(found->subnet, name, *names);
-  if (!fabric) return pass_on(fabric);
-  FoundFabric result{.fabric = std::move(*fabric), .firmware = {}, .tally = found->tally, .took = took};
+  WEFT_TRY(const auto names, node_names(values));
+  if (const auto dump = text_option(values, "dump")) return fabric_of_dump(*dump, name, names);
+  WEFT_TRY(const auto limits, mad_limits(values));
+  WEFT_TRY(const auto mads, open_mads(values, words));
+  const auto start = mads->now();
+  WEFT_TRY(const auto found, discover_subnet(*mads, limits));
+  const auto took = mads->now() - start;
+  WEFT_TRY(auto fabric, build_infiniband_fabric(found.subnet, name, names));
+  FoundFabric result{.fabric = std::move(fabric), .firmware = {}, .tally = found.tally, .took = took};
   if (!with_firmware) return result;
-  auto firmware = read_firmware(**mads, result.fabric, *limits);
-  if (!firmware) return pass_on(firmware);
-  result.firmware = std::move(*firmware);
+  WEFT_TRY(auto firmware, read_firmware(*mads, result.fabric, limits));
+  result.firmware = std::move(firmware);
   return result;
 }
 
 Result<FoundRoutes> find_routes(const po::variables_map& values, const Arguments& words) {
   if (text_option(values, "dump"))
     return fail(ErrorKind::usage, "--dump: a dump of the cables has no forwarding tables to read");
-  const auto names = node_names(values);
-  if (!names) return pass_on(names);
-  const auto limits = mad_limits(values);
-  if (!limits) return pass_on(limits);
-  const auto mads = open_mads(values, words);
-  if (!mads) return pass_on(mads);
-  const auto found = discover_subnet(**mads, *limits);
-  if (!found) return pass_on(found);
-  auto fabric = build_infiniband_fabric(found->subnet, "discovered", *names);
-  if (!fabric) return pass_on(fabric);
-  auto tables = read_tables(**mads, *fabric, found->routes, *limits);
-  if (!tables) return pass_on(tables);
+  WEFT_TRY(const auto names, node_names(values));
+  WEFT_TRY(const auto limits, mad_limits(values));
+  WEFT_TRY(const auto mads, open_mads(values, words));
+  WEFT_TRY(const auto found, discover_subnet(*mads, limits));
+  WEFT_TRY(auto fabric, build_infiniband_fabric(found.subnet, "discovered", names));
+  WEFT_TRY(auto tables, read_tables(*mads, fabric, found.routes, limits));
   std::optional<std::string> engine;
   if (const auto name = text_option(values, "lab"))
     if (const auto lab = ib_lab_open(*name, ib_lab_root())) engine = ib_lab_engine(*lab);
-  return FoundRoutes{std::move(*fabric), std::move(*tables), std::move(engine)};
+  return FoundRoutes{std::move(fabric), std::move(tables), std::move(engine)};
 }
 
 }  // namespace weft

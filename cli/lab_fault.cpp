@@ -28,9 +28,8 @@ constexpr std::array<Setting, 6> kSettings{{
 }};
 
 Result<FaultSpec> read_fault(const po::variables_map& values, const Fabric& fabric) {
-  const auto link = fabric.find_link(values["link"].as<std::string>());
-  if (!link) return pass_on(link);
-  FaultSpec fault{.link = *link, .down = values["down"].as<bool>()};
+  WEFT_TRY(const auto link, fabric.find_link(values["link"].as<std::string>()));
+  FaultSpec fault{.link = link, .down = values["down"].as<bool>()};
   for (const Setting& setting : kSettings)
     if (const auto value = text_option(values, setting.name))
       if (const auto set = set_fault(fault, setting.name, *value); !set)

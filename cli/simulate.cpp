@@ -36,9 +36,8 @@ Result<std::vector<T>> read_all(const po::variables_map& values, const char* opt
   std::vector<T> all;
   if (!values.count(option)) return all;
   for (const auto& text : values[option].as<std::vector<std::string>>()) {
-    const auto one = parse(fabric, text);
-    if (!one) return pass_on(one);
-    all.push_back(*one);
+    WEFT_TRY(const auto one, parse(fabric, text));
+    all.push_back(one);
   }
   return all;
 }
@@ -58,11 +57,10 @@ std::vector<ExpectedHost> with_all_nics(const Fabric& fabric, std::span<const No
 /// The hosts of --hosts, or all; Error: fewer than two.
 Result<std::vector<ExpectedHost>> hosts_to_sweep(const po::variables_map& values, const Fabric& fabric) {
   if (!values.count("hosts")) return with_all_nics(fabric, fabric.hosts());
-  const auto chosen = parse_hosts(fabric, values["hosts"].as<std::string>());
-  if (!chosen) return pass_on(chosen);
-  if (chosen->size() < 2)
+  WEFT_TRY(const auto chosen, parse_hosts(fabric, values["hosts"].as<std::string>()));
+  if (chosen.size() < 2)
     return fail(ErrorKind::usage, "a sweep needs two hosts at least: probes go from one to another");
-  return with_all_nics(fabric, *chosen);
+  return with_all_nics(fabric, chosen);
 }
 
 /// Where --hosts names some: their NICs, those of the others, and what lies between the first.

@@ -34,14 +34,12 @@ struct Row {
 /// What --measured says, or else --latency.
 Result<MeasuredCost> read_cost(const po::variables_map& values, const Fabric& fabric) {
   if (const auto file = text_option(values, "measured")) {
-    const auto read = read_observation_file(fabric, *file);
-    if (!read) return pass_on(read);
-    name_broken_lines(*read, *file);
-    return measured_cost(fabric, read->observations);
+    WEFT_TRY(const auto read, read_observation_file(fabric, *file));
+    name_broken_lines(read, *file);
+    return measured_cost(fabric, read.observations);
   }
-  const auto latency = read_option(values, "latency", parse_duration);
-  if (!latency) return pass_on(latency);
-  return MeasuredCost{**latency, **latency};
+  WEFT_TRY(const auto latency, read_option(values, "latency", parse_duration));
+  return MeasuredCost{*latency, *latency};
 }
 
 void print_rows(const Fabric& fabric, std::size_t hosts, const MeasuredCost& cost,

@@ -48,7 +48,7 @@ std::vector<NicPair> pairs_for(const Fabric& fabric, const SimulatedTables& simu
 Result<SimulatedTables> simulated_tables(const Fabric& fabric, std::uint8_t lmc,
                                          const std::vector<FaultSpec>& faults) {
   InfinibandFabric whole{.fabric = fabric, .inventory = design_inventory(fabric), .remarks = {}};
-  if (const auto assigned = assign_lids(fabric, lmc, whole.inventory); !assigned) return pass_on(assigned);
+  WEFT_TRY_VOID(assign_lids(fabric, lmc, whole.inventory));
   const auto dead = unplugged(faults);
   auto tables = std::make_shared<const ForwardingTables>(fill_min_hop(whole, dead));
   const auto load = report_routing(whole, *tables).load;

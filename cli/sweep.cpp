@@ -136,7 +136,7 @@ int sweep_cluster(const po::variables_map& values, SweepOptions options, const F
 
 /// A lab or a fabric, not both; a list of hosts says nothing of the cables between them.
 Result<void> check_place(const po::variables_map& values) {
-  if (const auto engine = read_engine(values); !engine) return pass_on(engine);
+  WEFT_TRY_VOID(read_engine(values));
   const bool lab = values.count("lab") != 0;
   const bool fabric = values.count("fabric") != 0;
   if (lab && (fabric || values.count("hosts")))

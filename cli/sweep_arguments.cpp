@@ -61,9 +61,8 @@ Result<void> read_settings(std::string_view option, std::string_view text, std::
 /// True: `parse` read it.
 template <class T>
 Result<bool> read_with(Result<T> (*parse)(std::string_view), std::string_view text, std::optional<T>& into) {
-  const auto read = parse(text);
-  if (!read) return pass_on(read);
-  into = *read;
+  WEFT_TRY(const auto read, parse(text));
+  into = read;
   return true;
 }
 
@@ -106,9 +105,7 @@ Result<Tolerance> read_tolerance(const po::variables_map& values, const StatedTo
     if (name == "delay") return read_with(parse_tolerated_delay, value, stated.delay);
     return false;
   };
-  if (text)
-    if (const auto read = read_settings("tolerate", *text, "loss=0.01%,delay=1ms", set); !read)
-      return pass_on(read);
+  if (text) WEFT_TRY_VOID(read_settings("tolerate", *text, "loss=0.01%,delay=1ms", set));
   return stated.over(of_file.over(usual));
 }
 
@@ -139,23 +136,19 @@ void add_sweep_options(po::options_description& options) {
 
 Result<SweepOptions> read_sweep_options(const po::variables_map& values, bool live) {
   SweepOptions options;
-  const auto load = parse_load(text_option(values, "load").value_or(live ? "none" : "full"));
-  if (!load) return pass_on(load);
-  options.load = *load;
-  const auto pattern = parse_pattern(text_option(values, "pattern").value_or("links"));
-  if (!pattern) return pass_on(pattern);
-  options.pattern = *pattern;
+  WEFT_TRY(const auto load, parse_load(text_option(values, "load").value_or(live ? "none" : "full")));
+  options.load = load;
+  WEFT_TRY(const auto pattern, parse_pattern(text_option(values, "pattern").value_or("links")));
+  options.pattern = pattern;
   if (options.load == LoadLevel::none && options.pattern != LoadPattern::links)
     return fail(ErrorKind::usage, "--pattern {} loads the fabric: say --load light or --load full",
                 to_string(options.pattern));
-  const auto budget = read_option(values, "budget", parse_duration);
-  if (!budget) return pass_on(budget);
-  if (*budget) options.budget = **budget;
+  WEFT_TRY(const auto budget, read_option(values, "budget", parse_duration));
+  if (budget) options.budget = *budget;
   if (options.budget < std::chrono::seconds(1) || options.budget > std::chrono::hours(24))
     return fail(ErrorKind::usage, "--budget {}: expected 1s to 24h", to_string(options.budget));
-  const auto confidence = read_option(values, "confidence", parse_confidence);
-  if (!confidence) return pass_on(confidence);
-  if (*confidence) options.confidence = **confidence;
+  WEFT_TRY(const auto confidence, read_option(values, "confidence", parse_confidence));
+  if (confidence) options.confidence = *confidence;
   if (!live) options.answers_per_second = kLabAnswersPerSecond;
   if (!live) options.probes_per_second = kLabProbesPerSecond;
   for (const auto& [name, place] :
@@ -165,12 +158,10 @@ Result<SweepOptions> read_sweep_options(const po::variables_map& values, bool li
     if (!std::isfinite(*place) || *place < 1 || *place > 1e7)
       return fail(ErrorKind::usage, "--{} {}: expected 1 to 10000000 per second", name, *place);
   }
-  const auto tolerance = read_tolerance(values, {});
-  if (!tolerance) return pass_on(tolerance);
-  options.tolerate = *tolerance;
-  const auto detect = read_detect(values);
-  if (!detect) return pass_on(detect);
-  options.detect = *detect;
+  WEFT_TRY(const auto tolerance, read_tolerance(values, {}));
+  options.tolerate = tolerance;
+  WEFT_TRY(const auto detect, read_detect(values));
+  options.detect = detect;
   if (values.count("seed")) options.seed = values["seed"].as<std::uint64_t>();
   return options;
 }

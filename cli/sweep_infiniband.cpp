@@ -34,9 +34,8 @@ void note_counters(Sweep& sweep, const InfinibandReading& reading, const Counter
 
 /// An agent beside each of `nics`, for a client of ibsim is at one adapter; the lab must outlive the site.
 Result<AgentSite> site_of(const IbLab& lab, const std::vector<PortId>& nics, const AddressBook& gids) {
-  auto program = own_program();
-  if (!program) return pass_on(program);
-  AgentSite site{.program = std::move(*program), .agent_options = {.engine = EngineKind::ibsim}};
+  WEFT_TRY(auto program, own_program());
+  AgentSite site{.program = std::move(program), .agent_options = {.engine = EngineKind::ibsim}};
   for (const PortId nic : nics)
     if (const auto gid = gids.address_of(nic))
       site.hosts.push_back(
@@ -83,12 +82,10 @@ Result<int> sweep_subnet(const po::variables_map& values, const SweepOptions& op
       interrupt.token(), place.timing);
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return pass_on(done);
-  const auto after = read_counters(mads, reading.found);
-  if (!after) return pass_on(after);
-  note_counters(sweep, reading, *after);
-  const auto tables = read_tables(mads, reading.found, reading.routes);
-  if (!tables) return pass_on(tables);
-  if (const auto changed = changed_routes(reading, tables->tables, pairs); changed > 0)
+  WEFT_TRY(const auto after, read_counters(mads, reading.found));
+  note_counters(sweep, reading, after);
+  WEFT_TRY(const auto tables, read_tables(mads, reading.found, reading.routes));
+  if (const auto changed = changed_routes(reading, tables.tables, pairs); changed > 0)
     print_stderr(
         "weft: the subnet manager changed {} routes during the sweep: what was lost may be on others; "
         "sweep again\n",
@@ -106,24 +103,20 @@ void print_notes(const InfinibandReading& reading, const std::string& options) {
 
 Result<int> sweep_lab(const po::variables_map& values, SweepOptions options, const IbLab& lab) {
   options.mads_alone = true;
-  const auto tolerance = read_tolerance(values, lab.settings.tolerate);
-  if (!tolerance) return pass_on(tolerance);
-  options.tolerate = *tolerance;
-  const auto mads = open_lab_mads(lab);
-  if (!mads) return pass_on(mads);
-  const auto reading = read_infiniband(**mads, lab.fabric);
-  if (!reading) return pass_on(reading);
+  WEFT_TRY(const auto tolerance, read_tolerance(values, lab.settings.tolerate));
+  options.tolerate = tolerance;
+  WEFT_TRY(const auto mads, open_lab_mads(lab));
+  WEFT_TRY(const auto reading, read_infiniband(*mads, lab.fabric));
   note_missing_load(values);
-  print_notes(*reading, " --lab=" + lab.name);
+  print_notes(reading, " --lab=" + lab.name);
   if (const auto ran = ib_lab_engine(lab); ran && *ran != lab.settings.routing)
     print_stderr("weft: OpenSM was asked for {} and fell back to {}\n", lab.settings.routing, *ran);
-  const auto gids = gids_of(*reading, lab.fabric);
-  auto site = site_of(lab, lab.agents(), gids);
-  if (!site) return pass_on(site);
-  return sweep_subnet(values, options, **mads, *reading,
+  const auto gids = gids_of(reading, lab.fabric);
+  WEFT_TRY(auto site, site_of(lab, lab.agents(), gids));
+  return sweep_subnet(values, options, *mads, reading,
                       {.fabric = lab.fabric,
                        .gids = gids,
-                       .site = std::move(*site),
+                       .site = std::move(site),
                        .bus = ListenAddress{IpAddress(kLoopback)},
                        .sees_a_part = true});
 }
@@ -137,43 +130,35 @@ Result<EngineKind> choose_engine(std::optional<EngineKind> asked) {
 }
 
 Result<int> sweep_fabric(const po::variables_map& values, SweepOptions options, FabricFile file) {
-  const auto asked = read_engine(values);
-  if (!asked) return pass_on(asked);
-  const auto engine = choose_engine(*asked);
-  if (!engine) return pass_on(engine);
-  if (const auto read = read_flow_options(values, *engine, options); !read) return pass_on(read);
-  options.mads_alone = *engine == EngineKind::umad;
-  const auto tolerance = read_tolerance(values, file.lab.tolerate);
-  if (!tolerance) return pass_on(tolerance);
-  options.tolerate = *tolerance;
+  WEFT_TRY(const auto asked, read_engine(values));
+  WEFT_TRY(const auto engine, choose_engine(asked));
+  WEFT_TRY_VOID(read_flow_options(values, engine, options));
+  options.mads_alone = engine == EngineKind::umad;
+  WEFT_TRY(const auto tolerance, read_tolerance(values, file.lab.tolerate));
+  options.tolerate = tolerance;
   if (options.mads_alone) note_missing_load(values);
-  const auto mads = open_subnet(values);
-  if (!mads) return pass_on(mads);
-  const auto reading = read_infiniband(**mads, file.fabric);
-  if (!reading) return pass_on(reading);
-  print_notes(*reading, "");
-  file.addresses = gids_of(*reading, file.fabric);
-  const auto hosts = chosen_hosts(values, file);
-  if (!hosts) return pass_on(hosts);
-  if (hosts->size() < 2)
+  WEFT_TRY(const auto mads, open_subnet(values));
+  WEFT_TRY(const auto reading, read_infiniband(*mads, file.fabric));
+  print_notes(reading, "");
+  file.addresses = gids_of(reading, file.fabric);
+  WEFT_TRY(const auto hosts, chosen_hosts(values, file));
+  if (hosts.size() < 2)
     return fail(
         ErrorKind::usage,
         "a sweep needs two hosts at least that are in the file and in the subnet: weft topology check "
         "tells what differs");
-  const auto launch = read_launch_options(values);
-  if (!launch) return pass_on(launch);
-  auto cluster = cluster_of(*launch, file, *hosts);
-  if (!cluster) return pass_on(cluster);
-  for (AgentHost& host : cluster->site.hosts)
-    for (AgentNic& nic : host.nics) nic.lids = lids_of(*reading, nic.nic);
-  cluster->site.agent_options.engine = *engine;
-  if (const auto read = read_agent_options(values, cluster->site.agent_options); !read) return pass_on(read);
-  return sweep_subnet(values, options, **mads, *reading,
+  WEFT_TRY(const auto launch, read_launch_options(values));
+  WEFT_TRY(auto cluster, cluster_of(launch, file, hosts));
+  for (AgentHost& host : cluster.site.hosts)
+    for (AgentNic& nic : host.nics) nic.lids = lids_of(reading, nic.nic);
+  cluster.site.agent_options.engine = engine;
+  WEFT_TRY_VOID(read_agent_options(values, cluster.site.agent_options));
+  return sweep_subnet(values, options, *mads, reading,
                       {.fabric = file.fabric,
                        .gids = file.addresses,
-                       .site = std::move(cluster->site),
-                       .bus = std::move(cluster->bus),
-                       .timing = cluster->timing,
+                       .site = std::move(cluster.site),
+                       .bus = std::move(cluster.bus),
+                       .timing = cluster.timing,
                        .sees_a_part = values.count("hosts") != 0});
 }
 

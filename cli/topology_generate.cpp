@@ -54,18 +54,17 @@ Result<std::string> body(const po::variables_map& values) {
   if (clos.has_value() == rails.has_value())
     return fail(ErrorKind::usage,
                 "expected one of --clos and --rails, as in --clos leaves=4,spines=4,hosts=4");
-  const auto numbers = clos ? members("clos", *clos, kClosKeys) : members("rails", *rails, kRailsKeys);
-  if (!numbers) return pass_on(numbers);
+  WEFT_TRY(const auto numbers,
+           clos ? members("clos", *clos, kClosKeys) : members("rails", *rails, kRailsKeys));
   const auto link = parse_bandwidth(values["link"].as<std::string>());
   if (!link) return pass_on(link, "--link");
-  return fmt::format("{}: {{{}, link: {}}}\n", clos ? "clos" : "rails", *numbers,
+  return fmt::format("{}: {{{}, link: {}}}\n", clos ? "clos" : "rails", numbers,
                      values["link"].as<std::string>());
 }
 
 /// The file in its short form, read back to be sure that it is one.
 Result<std::string> short_file(const po::variables_map& values) {
-  const auto form = body(values);
-  if (!form) return pass_on(form);
+  WEFT_TRY(const auto form, body(values));
   const auto name = values["name"].as<std::string>();
   const auto allowed = [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
@@ -73,7 +72,7 @@ Result<std::string> short_file(const po::variables_map& values) {
   if (name.empty() || !std::ranges::all_of(name, allowed))
     return fail(ErrorKind::usage, "--name {}: expected letters, digits, '-', '_' and '.'", name);
   std::string text =
-      fmt::format("fabric: \"{}\"\nkind: {}\n{}", name, values["kind"].as<std::string>(), *form);
+      fmt::format("fabric: \"{}\"\nkind: {}\n{}", name, values["kind"].as<std::string>(), form);
   std::string lab;
   for (const auto& [option, key] : {std::pair("lab-rate", "link_rate"), std::pair("family", "family")})
     if (const auto given = text_option(values, option))

@@ -45,22 +45,21 @@ struct InfinibandTrace {
 /// reading it.
 Result<InfinibandTrace> trace_infiniband(Mads& mads, const Fabric& fabric, const NicPair& pair,
                                          PathTable& table) {
-  const auto reading = read_infiniband(mads, fabric);
-  if (!reading) return pass_on(reading);
-  const auto from = reading->match.found_nic[pair.src.value()];
-  const auto to = reading->match.found_nic[pair.dst.value()];
+  WEFT_TRY(const auto reading, read_infiniband(mads, fabric));
+  const auto from = reading.match.found_nic[pair.src.value()];
+  const auto to = reading.match.found_nic[pair.dst.value()];
   if (!from || !to)
     return fail(ErrorKind::not_found, "{} is not in the subnet: is its cable in?",
                 fabric.name_of_nic(from ? pair.dst : pair.src));
-  const auto lids = reading->tables.tables.lids_of(*to);
+  const auto lids = reading.tables.tables.lids_of(*to);
   if (!lids)
     return fail(ErrorKind::absent, "{} has no LID: does a subnet manager run?", fabric.name_of_nic(pair.dst));
   static const AddressBook kNoAddresses;
   InfinibandTrace trace{.learner = PathLearner(fabric, kNoAddresses, table), .labels = lids->count()};
-  AdaptiveRoutes routes(reading->found.fabric, reading->tables.tables);
+  AdaptiveRoutes routes(reading.found.fabric, reading.tables.tables);
   for (std::uint32_t i = 0; i < lids->count(); ++i) {
     const Lid lid(static_cast<std::uint16_t>(lids->base.value() + i));
-    if (const auto paths = expected_paths(routes.walk(*from, lid), reading->match))
+    if (const auto paths = expected_paths(routes.walk(*from, lid), reading.match))
       trace.learner.adopt(pair.src, pair.dst, PathLabel(lid.value()), *paths);
     else
       trace.without.emplace_back(lid, paths.error().message);
@@ -106,8 +105,7 @@ Result<AuditOrder> read_audit(const po::variables_map& values) {
 }
 
 Result<TraceWords> read_words(const po::variables_map& values) {
-  const auto json = wants_json(values);
-  if (!json) return pass_on(json);
+  WEFT_TRY(const auto json, wants_json(values));
   if (!values.count("src") || !values.count("dst"))
     return fail(ErrorKind::usage, "two hosts are needed: weft trace SRC DST");
   const auto labels = values["labels"].as<std::uint32_t>();
@@ -115,23 +113,19 @@ Result<TraceWords> read_words(const po::variables_map& values) {
     return fail(ErrorKind::usage, "--labels {}: expected 1 to {}", labels, kMaxLabels);
   if (values.count("lab") + values.count("fabric") != 1)
     return fail(ErrorKind::usage, "give either --lab=NAME or --fabric FABRIC.yaml");
-  const auto audit = read_audit(values);
-  if (!audit) return pass_on(audit);
-  const auto exchange = read_exchange(values);
-  if (!exchange) return pass_on(exchange);
-  if (audit->queue_pairs == 0 && !values["exchange"].defaulted())
+  WEFT_TRY(const auto audit, read_audit(values));
+  WEFT_TRY(const auto exchange, read_exchange(values));
+  if (audit.queue_pairs == 0 && !values["exchange"].defaulted())
     return fail(ErrorKind::usage, "--exchange is how audited queue pairs find their peers: add --audit N");
   return TraceWords{
-      values["src"].as<std::string>(), values["dst"].as<std::string>(), labels, *json, *audit, *exchange};
+      values["src"].as<std::string>(), values["dst"].as<std::string>(), labels, json, audit, exchange};
 }
 
 Result<NicPair> find_pair(const Fabric& fabric, const TraceWords& words) {
-  const auto src = fabric.find_nic(words.src);
-  if (!src) return pass_on(src);
-  const auto dst = fabric.find_nic(words.dst);
-  if (!dst) return pass_on(dst);
-  if (*src == *dst) return fail(ErrorKind::usage, "{} and {} are the same NIC", words.src, words.dst);
-  return NicPair{*src, *dst};
+  WEFT_TRY(const auto src, fabric.find_nic(words.src));
+  WEFT_TRY(const auto dst, fabric.find_nic(words.dst));
+  if (src == dst) return fail(ErrorKind::usage, "{} and {} are the same NIC", words.src, words.dst);
+  return NicPair{src, dst};
 }
 
 /// Both ends; one where a host probes itself.

@@ -87,10 +87,9 @@ class InstanceMaker {
   Result<std::uint32_t> by_nics(const Flow& flow, LeafId from, LeafId to) {
     const auto key = key_of(flow.src.value(), flow.dst.value());
     if (const auto at = group_of_.find(key); at != group_of_.end()) return at->second;
-    auto routes = known_->routes(flow.src, flow.dst);
-    if (!routes) return pass_on(routes);
+    WEFT_TRY(auto routes, known_->routes(flow.src, flow.dst));
     const auto group = static_cast<std::uint32_t>(groups_made());
-    instance_.groups.push_back({.from = from, .to = to, .routes = std::move(*routes)});
+    instance_.groups.push_back({.from = from, .to = to, .routes = std::move(routes)});
     group_of_.emplace(key, group);
     return group;
   }

@@ -8,22 +8,19 @@ const auto as_verdict = as_word(&parse_verdict, "healthy, unknown, congested, de
 const auto as_layer = as_word(&parse_fabric_kind, "roce or infiniband");
 
 Result<LinkReference> as_link(const JsonView& root) {
-  if (const auto end = root.need("a"); !end) return pass_on(end);
-  auto link = read_ends(root, {});
-  if (!link) return pass_on(link);
-  const auto& [a, b] = std::tie((*link)->a, (*link)->b);
-  (*link)->name = fmt::format("{}/p{}--{}/p{}", a.node, a.port.value(), b.node, b.port.value());
-  return std::move(**link);
+  WEFT_TRY_VOID(root.need("a"));
+  WEFT_TRY(auto link, read_ends(root, {}));
+  const auto& [a, b] = std::tie(link->a, link->b);
+  link->name = fmt::format("{}/p{}--{}/p{}", a.node, a.port.value(), b.node, b.port.value());
+  return std::move(*link);
 }
 
 Result<BlacklistEntry> parse_entry(std::string_view line, std::string_view what) {
-  const auto json = parse_json(line, what);
-  if (!json) return pass_on(json);
-  const JsonView root(*json, what);
-  if (const auto checked = check_schema(root, "weft.blacklist/1"); !checked) return pass_on(checked);
-  auto link = as_link(root);
-  if (!link) return pass_on(link);
-  BlacklistEntry entry{.link = std::move(*link)};
+  WEFT_TRY(const auto json, parse_json(line, what));
+  const JsonView root(json, what);
+  WEFT_TRY_VOID(check_schema(root, "weft.blacklist/1"));
+  WEFT_TRY(auto link, as_link(root));
+  BlacklistEntry entry{.link = std::move(link)};
   const auto done = in_turn([&] { return need_member(root, "id", entry.id, as_text); },
                             [&] { return need_member(root, "fabric", entry.fabric, as_text); },
                             [&] { return need_member(root, "layer", entry.layer, as_layer); },
@@ -48,9 +45,8 @@ Result<std::vector<BlacklistEntry>> parse_blacklist(std::string_view text, std::
     const auto line = text.substr(0, end);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    auto entry = parse_entry(line, fmt::format("{}:{}", what, number));
-    if (!entry) return pass_on(entry);
-    entries.push_back(std::move(*entry));
+    WEFT_TRY(auto entry, parse_entry(line, fmt::format("{}:{}", what, number)));
+    entries.push_back(std::move(entry));
   }
   return entries;
 }

@@ -159,17 +159,15 @@ std::vector<std::string> left_out_of_blacklist(const DiagnosisDocument& document
 Result<void> complete_ends(DiagnosisDocument& document, const Fabric& fabric) {
   for (auto& report : document.links) {
     if (report.ends) continue;
-    const auto link = fabric.find_link(report.link);
-    if (!link) return pass_on(link);
-    report.ends = refer_to(fabric, *link);
+    WEFT_TRY(const auto link, fabric.find_link(report.link));
+    report.ends = refer_to(fabric, link);
   }
   for (auto& report : document.hosts) {
     if (report.ends || (!report.nic && !report.cause)) continue;
-    const auto nic = fabric.find_nic(report.nic.value_or(report.host));
-    if (!nic) return pass_on(nic);
-    if (!report.nic && fabric.ports_of(fabric.port(*nic).node).size() > 1)
+    WEFT_TRY(const auto nic, fabric.find_nic(report.nic.value_or(report.host)));
+    if (!report.nic && fabric.ports_of(fabric.port(nic).node).size() > 1)
       continue;  // which of them, nobody knows
-    report.ends = refer_to(fabric, *fabric.port(*nic).link);
+    report.ends = refer_to(fabric, *fabric.port(nic).link);
   }
   return {};
 }

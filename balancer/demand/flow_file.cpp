@@ -41,15 +41,11 @@ struct PhasedFlow {
 
 Result<PhasedFlow> read_line(const Fabric& fabric, const json& line) {
   if (!line.is_object()) return fail(ErrorKind::invalid_input, "no JSON object");
-  const auto src = nic(fabric, line, "src");
-  if (!src) return pass_on(src);
-  const auto dst = nic(fabric, line, "dst");
-  if (!dst) return pass_on(dst);
-  const auto bytes = size(line);
-  if (!bytes) return pass_on(bytes);
-  const auto phase = phase_of(line);
-  if (!phase) return pass_on(phase);
-  return PhasedFlow{{*src, *dst, *bytes}, *phase};
+  WEFT_TRY(const auto src, nic(fabric, line, "src"));
+  WEFT_TRY(const auto dst, nic(fabric, line, "dst"));
+  WEFT_TRY(const auto bytes, size(line));
+  WEFT_TRY(const auto phase, phase_of(line));
+  return PhasedFlow{{src, dst, bytes}, phase};
 }
 
 std::string text_at(const json& line, const char* key) {

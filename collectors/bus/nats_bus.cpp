@@ -225,7 +225,7 @@ BusCredential read_credential(std::string_view line) {
 
 Result<std::unique_ptr<Bus>> connect_nats(const NatsAddress& address, RunId run, const std::string& self) {
   auto bus = std::make_unique<NatsBus>(run, self);
-  if (const auto connected = bus->connect(address); !connected) return pass_on(connected);
+  WEFT_TRY_VOID(bus->connect(address));
   return std::unique_ptr<Bus>(std::move(bus));
 }
 

@@ -100,10 +100,9 @@ class Exchange {
     std::array<ByteSpan, kBatch> batch;
     for (std::size_t i = 0; i < count; ++i) batch[i] = compose(i, now);
     const auto before = context_.port.now();
-    const auto outcome = context_.port.send(std::span(batch).first(count));
-    if (!outcome) return pass_on(outcome);
-    note_sent(*outcome, before, context_.port.now());
-    blocked_ = outcome->taken < count && !outcome->too_large;
+    WEFT_TRY(const auto outcome, context_.port.send(std::span(batch).first(count)));
+    note_sent(outcome, before, context_.port.now());
+    blocked_ = outcome.taken < count && !outcome.too_large;
     return {};
   }
 
@@ -134,9 +133,8 @@ class Exchange {
   }
 
   Result<void> take_answers(Nanoseconds until) {
-    const auto arrivals = context_.port.receive(until);
-    if (!arrivals) return pass_on(arrivals);
-    for (const auto& arrival : *arrivals)
+    WEFT_TRY(const auto arrivals, context_.port.receive(until));
+    for (const auto& arrival : arrivals)
       if (const auto answer = read_answer(arrival.frame, context_.nic, context_.secrets))
         book_.answered(*answer, arrival.at);
     return {};

@@ -84,11 +84,10 @@ class FlowRun {
     std::array<ByteSpan, kBurst> batch;
     for (std::size_t i = 0; i < count; ++i)
       batch[i] = flow.compose(i, static_cast<std::uint32_t>(i), now, key_);
-    const auto outcome = port_.send(std::span(batch).first(count));
-    if (!outcome) return pass_on(outcome);
+    WEFT_TRY(const auto outcome, port_.send(std::span(batch).first(count)));
     flow.pacer.sent(count);
-    flow.dead = outcome->too_large;
-    flow.note_sent(outcome->taken, now);
+    flow.dead = outcome.too_large;
+    flow.note_sent(outcome.taken, now);
     return {};
   }
 
@@ -116,13 +115,12 @@ Result<void> check_flows(const FlowRequest& request) {
 Result<std::vector<FlowTally>> FlowSender::run(const FlowRequest& request, std::stop_token stop) {
   if (auto ok = check_peers(request.run, secrets_, request.peers, nic_); !ok) return pass_on(ok);
   if (auto ok = check_flows(request); !ok) return pass_on(ok);
-  const auto macs = find_next_hops(next_hops_, request.peers);
-  if (!macs) return pass_on(macs);
+  WEFT_TRY(const auto macs, find_next_hops(next_hops_, request.peers));
   const auto start = port_.now();
   std::vector<Flow> flows;
   for (std::uint32_t i = 0; i < request.specs.size(); ++i) {
     const auto& spec = request.specs[i];
-    const auto& mac = (*macs)[spec.peer];
+    const auto& mac = macs[spec.peer];
     const auto size = probe_size(static_cast<std::size_t>(spec.size.count()), nic_.address.is_v6());
     const auto interval = spec.rate.time_for(Bytes(static_cast<std::int64_t>(size)));
     // Flows of one rate start one after the other, not all at once.

@@ -213,13 +213,12 @@ Result<std::size_t> count_probes(const PingRequest& request) {
 template <class Request>
 Result<void> converse(const ExchangeContext& context, NextHops& next_hops, const Request& request,
                       unsigned attempts, ProbeBook& book, std::size_t probes, const std::stop_token& stop) {
-  const auto macs = find_next_hops(next_hops, request.peers);
-  if (!macs) return pass_on(macs);
+  WEFT_TRY(const auto macs, find_next_hops(next_hops, request.peers));
   const auto pace = request.pace.packets_per_second;
   const auto sending = pace > 0 ? static_cast<double>(probes) / pace : 0.0;
   const auto limit =
       Nanoseconds(static_cast<std::int64_t>(sending * 1.5e9)) + request.pace.answer_wait * attempts + kSlack;
-  return exchange(context, {request.batch, request.peers, *macs, request.pace, limit}, book, stop);
+  return exchange(context, {request.batch, request.peers, macs, request.pace, limit}, book, stop);
 }
 
 /// What is wrong with a request, whichever it is; nothing where it may go.
@@ -237,20 +236,18 @@ Result<std::size_t> check(const Request& request, const ExchangeContext& context
 }  // namespace
 
 Result<std::vector<HopAnswer>> Prober::trace(const TraceRequest& request, std::stop_token stop) {
-  const auto probes = check(request, context_);
-  if (!probes) return pass_on(probes);
+  WEFT_TRY(const auto probes, check(request, context_));
   TraceBook book(request);
-  if (auto ok = converse(context_, next_hops_, request, request.attempts, book, *probes, stop); !ok)
+  if (auto ok = converse(context_, next_hops_, request, request.attempts, book, probes, stop); !ok)
     return pass_on(ok);
   return book.answers();
 }
 
 Result<std::vector<PingTally>> Prober::ping(const PingRequest& request, std::stop_token stop) {
-  const auto probes = check(request, context_);
-  if (!probes) return pass_on(probes);
+  WEFT_TRY(const auto probes, check(request, context_));
   PingBook book(request);
   static_cast<void>(context_.port.overruns());  // of what came before
-  if (auto ok = converse(context_, next_hops_, request, 1, book, *probes, stop); !ok) return pass_on(ok);
+  if (auto ok = converse(context_, next_hops_, request, 1, book, probes, stop); !ok) return pass_on(ok);
   auto tallies = book.tallies();
   const auto dropped = context_.port.overruns();
   for (PingTally& tally : tallies) tally.dropped = dropped;

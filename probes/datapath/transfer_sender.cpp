@@ -40,15 +40,13 @@ class TransferRun {
   Result<void> drive(Nanoseconds limit, const std::stop_token& stop) {
     while (!stop.stop_requested() && port_.now() < start_ + limit && count_running() > 0) {
       auto until = std::min(start_ + limit, port_.now() + kStopCheck);
-      const auto sent = send_what_may_go();
-      if (!sent) return pass_on(sent);
-      if (!*sent) until = std::min(until, port_.now() + kFullQueue);
+      WEFT_TRY(const auto sent, send_what_may_go());
+      if (!sent) until = std::min(until, port_.now() + kFullQueue);
       for (Qp& qp : qps_)
         if (qp.running())
           until = std::min(until, std::max(qp.book.patience_ends(), port_.now() + kFullQueue));
-      const auto arrivals = port_.receive(until);
-      if (!arrivals) return pass_on(arrivals);
-      for (const Arrival& arrival : *arrivals) take(arrival);
+      WEFT_TRY(const auto arrivals, port_.receive(until));
+      for (const Arrival& arrival : arrivals) take(arrival);
       for (Qp& qp : qps_)
         if (qp.running()) qp.book.give_up(port_.now());
     }
@@ -79,10 +77,9 @@ class TransferRun {
       any = false;
       for (Qp& qp : qps_) {
         if (qp.dead || qp.book.may_send(share) == 0) continue;
-        const auto outcome = send_one(qp);
-        if (!outcome) return pass_on(outcome);
-        if (outcome->too_large) qp.dead = true;
-        if (outcome->taken == 0 && !outcome->too_large) return false;
+        WEFT_TRY(const auto outcome, send_one(qp));
+        if (outcome.too_large) qp.dead = true;
+        if (outcome.taken == 0 && !outcome.too_large) return false;
         any = true;
       }
     }
@@ -142,13 +139,12 @@ Result<void> check_transfers(const TransferRequest& request) {
 Result<std::vector<TransferTally>> TransferSender::run(const TransferRequest& request, std::stop_token stop) {
   if (auto ok = check_peers(request.run, secrets_, request.peers, nic_); !ok) return pass_on(ok);
   if (auto ok = check_transfers(request); !ok) return pass_on(ok);
-  const auto macs = find_next_hops(next_hops_, request.peers);
-  if (!macs) return pass_on(macs);
+  WEFT_TRY(const auto macs, find_next_hops(next_hops_, request.peers));
   const auto port_of = [](PathLabel label) { return UdpPort(static_cast<std::uint16_t>(label.value())); };
   std::vector<Qp> qps;
   for (std::uint32_t i = 0; i < request.specs.size(); ++i) {
     const auto& spec = request.specs[i];
-    const auto& mac = (*macs)[spec.peer];
+    const auto& mac = macs[spec.peer];
     qps.push_back({.route = {.from_mac = nic_.mac,
                              .to_mac = mac.value_or(MacAddress{}),
                              .from = nic_.address,

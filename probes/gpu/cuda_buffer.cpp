@@ -14,11 +14,9 @@ Result<std::shared_ptr<const CudaContext>> CudaContext::open(std::shared_ptr<con
                                                              int device) {
   WeftCudaError error{};
   WeftCudaDevice described{};
-  if (const auto read = cuda_result(library->describe(device, &described, &error), error); !read)
-    return pass_on(read);
+  WEFT_TRY_VOID(cuda_result(library->describe(device, &described, &error), error));
   WeftCudaContext* context = nullptr;
-  if (const auto opened = cuda_result(library->open(device, &context, &error), error); !opened)
-    return pass_on(opened);
+  WEFT_TRY_VOID(cuda_result(library->open(device, &context, &error), error));
   return std::shared_ptr<const CudaContext>(
       new CudaContext(std::move(library), context, described.exports_dma_buf != 0));
 }
@@ -70,11 +68,10 @@ Result<MemoryReach> CudaBuffer::take(MemoryPath path) {
 Result<MemoryReach> CudaBuffer::take_dma_buf() {
   WeftCudaError error{};
   int descriptor = -1;
-  const auto given = cuda_result(
+  WEFT_TRY_VOID(cuda_result(
       context_->library().dma_buf(context_->get(), memory_, static_cast<std::uint64_t>(whole_granules(size_)),
                                   &descriptor, &error),
-      error);
-  if (!given) return pass_on(given);
+      error));
   dma_buf_ = FileDescriptor(descriptor);
   return MemoryReach{memory_, descriptor};
 }
@@ -110,13 +107,12 @@ Result<void> CudaBuffer::fill(BufferRange range, std::uint64_t seed, std::uint64
 }
 
 Result<PatternDifference> CudaBuffer::verify(BufferRange range, std::uint64_t seed, std::uint64_t offset) {
-  if (const auto fits = check_range(range, size_); !fits) return pass_on(fits);
+  WEFT_TRY_VOID(check_range(range, size_));
   WeftCudaError error{};
   WeftCudaDifference raw{};
-  const auto verified = cuda_result(context_->library().verify(context_->get(), memory_ + range.start,
-                                                               range.bytes, seed, offset, &raw, &error),
-                                    error);
-  if (!verified) return pass_on(verified);
+  WEFT_TRY_VOID(cuda_result(context_->library().verify(context_->get(), memory_ + range.start, range.bytes,
+                                                       seed, offset, &raw, &error),
+                            error));
   PatternDifference difference{.bytes = raw.bytes};
   for (std::size_t i = 0; i < kFirstDifferences && i < raw.bytes; ++i)
     difference.first.push_back(raw.first[i]);

@@ -44,7 +44,7 @@ Result<std::shared_ptr<const CudaLibrary>> CudaLibrary::load(const std::filesyst
   if (handle == nullptr)
     return fail(ErrorKind::not_supported, "cannot load {}: {}", file.string(), why_not());
   const std::shared_ptr<CudaLibrary> library(new CudaLibrary(handle));
-  if (const auto found = library->look_up(file); !found) return pass_on(found);
+  WEFT_TRY_VOID(library->look_up(file));
   return library;
 }
 
@@ -68,13 +68,12 @@ Result<void> CudaLibrary::look_up(const std::filesystem::path& file) {
 Result<std::vector<CudaDevice>> CudaLibrary::devices() const {
   WeftCudaError error{};
   int count = 0;
-  if (const auto counted = cuda_result(device_count(&count, &error), error); !counted)
-    return pass_on(counted);
+  WEFT_TRY_VOID(cuda_result(device_count(&count, &error), error));
   if (count == 0) return fail(ErrorKind::absent, "no CUDA device: the driver is there but shows none");
   std::vector<CudaDevice> devices;
   for (int index = 0; index < count; ++index) {
     WeftCudaDevice device{};
-    if (const auto read = cuda_result(describe(index, &device, &error), error); !read) return pass_on(read);
+    WEFT_TRY_VOID(cuda_result(describe(index, &device, &error), error));
     devices.push_back({index, device.name, device.pci, Bytes(static_cast<std::int64_t>(device.memory)),
                        device.exports_dma_buf != 0});
   }

@@ -70,7 +70,7 @@ Result<void> HostBuffer::fill(BufferRange range, std::uint64_t seed, std::uint64
 }
 
 Result<PatternDifference> HostBuffer::verify(BufferRange range, std::uint64_t seed, std::uint64_t offset) {
-  if (const auto fits = check_range(range, size()); !fits) return pass_on(fits);
+  WEFT_TRY_VOID(check_range(range, size()));
   return verify_pattern(memory_.subspan(range.start, range.bytes), seed, offset);
 }
 

@@ -66,7 +66,7 @@ std::optional<LinkSpeed> basic_speed(std::uint8_t active) {
 }  // namespace
 
 Result<NodeInfo> decode_node_info(ByteSpan data) {
-  if (const auto size = check_size(data, "NodeInfo"); !size) return pass_on(size);
+  WEFT_TRY_VOID(check_size(data, "NodeInfo"));
   const std::uint8_t type = load_u8(data, 2);
   if (type < 1 || type > 3)
     return fail(ErrorKind::invalid_input, "NodeInfo names node type {}: expected 1 to 3", type);
@@ -102,7 +102,7 @@ std::string decode_node_description(ByteSpan data) {
 }
 
 Result<SwitchInfo> decode_switch_info(ByteSpan data) {
-  if (const auto size = check_size(data, "SwitchInfo"); !size) return pass_on(size);
+  WEFT_TRY_VOID(check_size(data, "SwitchInfo"));
   const std::uint16_t top = load_be16(data, 6);
   if (top >= kFirstMulticastLid)
     return fail(ErrorKind::invalid_input, "SwitchInfo.LinearFDBTop is {}: expected a unicast LID", top);
@@ -110,7 +110,7 @@ Result<SwitchInfo> decode_switch_info(ByteSpan data) {
 }
 
 Result<PortInfo> decode_port_info(ByteSpan data) {
-  if (const auto size = check_size(data, "PortInfo"); !size) return pass_on(size);
+  WEFT_TRY_VOID(check_size(data, "PortInfo"));
   PortInfo info{.lid = unicast(load_be16(data, 16)),
                 .lmc = static_cast<std::uint8_t>(load_u8(data, 34) & 0x07),
                 .sm_lid = unicast(load_be16(data, 18)),
@@ -128,7 +128,7 @@ Result<PortInfo> decode_port_info(ByteSpan data) {
 }
 
 Result<bool> decode_is_fdr10(ByteSpan data) {
-  if (const auto size = check_size(data, "ExtendedPortInfo"); !size) return pass_on(size);
+  WEFT_TRY_VOID(check_size(data, "ExtendedPortInfo"));
   return load_u8(data, 15) == 1;
 }
 
@@ -151,13 +151,13 @@ Result<GeneralInfo> decode_general_info(ByteSpan data) {
 }
 
 Result<FecMode> decode_fec_mode(ByteSpan data) {
-  if (const auto size = check_size(data, "PortInfoExtended"); !size) return pass_on(size);
+  WEFT_TRY_VOID(check_size(data, "PortInfoExtended"));
   const bool told = (load_u8(data, 3) & 0x01) != 0;  // CapabilityMask.IsFECModeSupported
   return told && load_be16(data, 4) >= 2 ? FecMode::over_port : FecMode::by_lane;
 }
 
 Result<AdaptiveRoutingInfo> decode_adaptive_routing(ByteSpan data) {
-  if (const auto size = check_size(data, "AdaptiveRoutingInfo"); !size) return pass_on(size);
+  WEFT_TRY_VOID(check_size(data, "AdaptiveRoutingInfo"));
   AdaptiveRoutingInfo info{.enabled = (load_u8(data, 3) & 0x01) != 0};
   if ((load_u8(data, 0) & 0x10) != 0) info.service_levels = load_be16(data, 8);  // enabled by service level
   return info;

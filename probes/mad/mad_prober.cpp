@@ -28,9 +28,8 @@ Result<void> MadProber::send(const MadProbe& probe, Lid to) {
 }
 
 Result<void> MadProber::serve(Nanoseconds at_most) {
-  const auto arrival = mads_->receive(at_most);
-  if (!arrival) return pass_on(arrival);
-  if (*arrival) take(**arrival);
+  WEFT_TRY(const auto arrival, mads_->receive(at_most));
+  if (arrival) take(*arrival);
   return {};
 }
 
@@ -80,7 +79,7 @@ Result<std::vector<PingTally>> MadProber::ping(const PingRequest& request, std::
       const PingSpec& spec = request.specs[s];
       if (round >= spec.count) continue;
       for (auto now = mads_->now(); now < due && !stop.stop_requested(); now = mads_->now())
-        if (const auto served = serve(std::min(due - now, kMaxWait)); !served) return pass_on(served);
+        WEFT_TRY_VOID(serve(std::min(due - now, kMaxWait)));
       if (mads_->now() > due + kMaxLate) return finish(request, std::move(tallies), stop);
       due += gap;
       const MadProbe probe{.run = secrets_.run,
@@ -90,8 +89,7 @@ Result<std::vector<PingTally>> MadProber::ping(const PingRequest& request, std::
                            .sequence = round,
                            .back = Lid(static_cast<std::uint16_t>(spec.back_label.value())),
                            .sent = mads_->now()};
-      const auto sent = send(probe, Lid(static_cast<std::uint16_t>(spec.label.value())));
-      if (!sent) return pass_on(sent);
+      WEFT_TRY_VOID(send(probe, Lid(static_cast<std::uint16_t>(spec.label.value()))));
       ++tallies[s].sent;
     }
   return finish(request, std::move(tallies), stop);
@@ -101,7 +99,7 @@ Result<std::vector<PingTally>> MadProber::finish(const PingRequest& request, std
                                                  const std::stop_token& stop) {
   const auto end = mads_->now() + request.pace.answer_wait;
   for (auto now = mads_->now(); now < end && !stop.stop_requested(); now = mads_->now())
-    if (const auto served = serve(std::min(end - now, kMaxWait)); !served) return pass_on(served);
+    WEFT_TRY_VOID(serve(std::min(end - now, kMaxWait)));
   for (std::uint32_t s = 0; s < tallies.size(); ++s) {
     tallies[s].spec = s;
     tallies[s].answered = static_cast<std::uint32_t>(pending_[s].round_trips.size());

@@ -45,9 +45,8 @@ Result<Upper> skip_extensions(ByteSpan packet, Upper next) {
 }
 
 Result<IpPacket> from_v4(ByteSpan packet, IpInput input) {
-  const auto ip = decode_ipv4(packet, input);
-  if (!ip) return pass_on(ip);
-  const auto& header = ip->header;
+  WEFT_TRY(const auto ip, decode_ipv4(packet, input));
+  const auto& header = ip.header;
   if (header.more_fragments || header.fragment_offset != 0)
     return fail(ErrorKind::invalid_input, "IPv4 fragment where a whole packet was expected");
   const auto bytes = packet.first(std::min<std::size_t>(packet.size(), header.total_length));
@@ -56,24 +55,23 @@ Result<IpPacket> from_v4(ByteSpan packet, IpInput input) {
                   .protocol = header.protocol,
                   .hop_limit = header.ttl,
                   .identification = header.identification,
-                  .header_size = ip->size,
+                  .header_size = ip.size,
                   .bytes = bytes,
-                  .payload = bytes.subspan(ip->size)};
+                  .payload = bytes.subspan(ip.size)};
 }
 
 Result<IpPacket> from_v6(ByteSpan packet, IpInput input) {
-  const auto ip = decode_ipv6(packet, input);
-  if (!ip) return pass_on(ip);
-  const auto& header = ip->header;
+  WEFT_TRY(const auto ip, decode_ipv6(packet, input));
+  const auto& header = ip.header;
   const auto bytes = packet.first(std::min<std::size_t>(packet.size(), kIpv6Size + header.payload_length));
   return IpPacket{.source = header.source,
                   .destination = header.destination,
                   .protocol = header.protocol,
                   .hop_limit = header.hop_limit,
                   .identification = std::nullopt,
-                  .header_size = ip->size,
+                  .header_size = ip.size,
                   .bytes = bytes,
-                  .payload = bytes.subspan(ip->size)};
+                  .payload = bytes.subspan(ip.size)};
 }
 
 }  // namespace
@@ -94,10 +92,9 @@ Result<Decoded<Ipv6Header>> decode_ipv6(ByteSpan packet, IpInput input) {
     return fail(ErrorKind::invalid_input, "IPv6 payload of {} bytes in {}", header.payload_length,
                 packet.size());
   end = std::min(end, packet.size());
-  const auto upper = skip_extensions(packet.first(end), {load_u8(packet, 6), kIpv6Size});
-  if (!upper) return pass_on(upper);
-  header.protocol = IpProtocol(upper->protocol);
-  return Decoded<Ipv6Header>{header, upper->at};
+  WEFT_TRY(const auto upper, skip_extensions(packet.first(end), {load_u8(packet, 6), kIpv6Size}));
+  header.protocol = IpProtocol(upper.protocol);
+  return Decoded<Ipv6Header>{header, upper.at};
 }
 
 void encode_ipv6(const Ipv6Header& header, MutableByteSpan out) {

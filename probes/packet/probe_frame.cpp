@@ -165,25 +165,21 @@ std::size_t encode_probe_frame(const ProbeRoute& route, const ProbeHeader& heade
 }
 
 Result<ProbePacket> decode_probe_frame(ByteSpan frame, const RunKey& key) {
-  const auto ethernet = decode_ethernet(frame);
-  if (!ethernet) return pass_on(ethernet);
-  const auto ip = decode_ip(frame.subspan(ethernet->size));
-  if (!ip) return pass_on(ip);
-  const auto udp = decode_roce_udp(*ip);
-  if (!udp) return pass_on(udp);
+  WEFT_TRY(const auto ethernet, decode_ethernet(frame));
+  WEFT_TRY(const auto ip, decode_ip(frame.subspan(ethernet.size)));
+  WEFT_TRY(const auto udp, decode_roce_udp(ip));
   constexpr auto before = kUdpSize + kBthSize + kDethSize;
-  if (auto enough = need_bytes(ip->payload, before + kProbeHeaderSize + kIcrcSize, "probe"); !enough)
+  if (auto enough = need_bytes(ip.payload, before + kProbeHeaderSize + kIcrcSize, "probe"); !enough)
     return pass_on(enough);
-  const auto payload = ip->payload.subspan(before);
-  const auto header = decode_probe_header(payload);
-  if (!header) return pass_on(header);
-  return ProbePacket{.ethernet = ethernet->header,
-                     .ip = *ip,
-                     .label = udp->source,
-                     .header = *header,
-                     .authentic = authenticate(payload, {ip->source, ip->destination, udp->source}, key),
-                     .intact = load_icrc(ip->bytes) ==
-                               compute_icrc(ip->bytes.first(ip->bytes.size() - kIcrcSize), ip->header_size)};
+  const auto payload = ip.payload.subspan(before);
+  WEFT_TRY(const auto header, decode_probe_header(payload));
+  return ProbePacket{.ethernet = ethernet.header,
+                     .ip = ip,
+                     .label = udp.source,
+                     .header = header,
+                     .authentic = authenticate(payload, {ip.source, ip.destination, udp.source}, key),
+                     .intact = load_icrc(ip.bytes) ==
+                               compute_icrc(ip.bytes.first(ip.bytes.size() - kIcrcSize), ip.header_size)};
 }
 
 }  // namespace weft

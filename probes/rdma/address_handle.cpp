@@ -9,12 +9,11 @@ namespace weft {
 
 Result<std::unique_ptr<AddressHandle>> AddressHandle::make(std::shared_ptr<const VerbsDevice> device,
                                                            const QpRoute& route) {
-  auto to = address_vector(*device, route);
-  if (!to) return pass_on(to);
-  ibv_ah* handle = device->library().create_ah(device->pd(), &*to);
+  WEFT_TRY(auto to, address_vector(*device, route));
+  ibv_ah* handle = device->library().create_ah(device->pd(), &to);
   if (handle == nullptr) {
     const int error = errno;
-    if (const auto stands = device->check_standing(); !stands) return pass_on(stands);
+    WEFT_TRY_VOID(device->check_standing());
     return fail(ErrorKind::not_supported, "{}: no address handle: {}", device->name(), std::strerror(error));
   }
   return std::unique_ptr<AddressHandle>(new AddressHandle(std::move(device), handle, route));

@@ -100,8 +100,7 @@ CompletionQueue::~CompletionQueue() {
 Result<std::span<const Completion>> CompletionQueue::poll(int looks) {
   done_.clear();
   for (; looks > 0 && done_.empty(); --looks) {
-    if (const auto polled = stamped_ != nullptr ? poll_stamped() : poll_once(); !polled)
-      return pass_on(polled);
+    WEFT_TRY_VOID(stamped_ != nullptr ? poll_stamped() : poll_once());
     if (done_.empty() && looks > 1) ease_off();
   }
   return std::span<const Completion>(done_);

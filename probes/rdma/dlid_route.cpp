@@ -20,11 +20,9 @@ Result<std::uint8_t> path_bits(LidRange port, std::optional<PathLabel> label) {
 
 Result<DlidRoute> dlid_route(LidRange peer, std::optional<PathLabel> label, LidRange own,
                              std::optional<PathLabel> back_label) {
-  const auto there = path_bits(peer, label);
-  if (!there) return pass_on(there);
-  const auto here = path_bits(own, back_label);
-  if (!here) return pass_on(here);
-  return DlidRoute{Lid(static_cast<std::uint16_t>(peer.base.value() + *there)), *here};
+  WEFT_TRY(const auto there, path_bits(peer, label));
+  WEFT_TRY(const auto here, path_bits(own, back_label));
+  return DlidRoute{Lid(static_cast<std::uint16_t>(peer.base.value() + there)), here};
 }
 
 }  // namespace weft

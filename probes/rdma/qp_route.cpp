@@ -30,10 +30,10 @@ Result<ibv_ah_attr> address_vector(const VerbsDevice& device, const QpRoute& rou
       to.grh.flow_label = flow_label_for(UdpPort(static_cast<std::uint16_t>(route.label->value())));
     return to;
   }
-  const auto lids = dlid_route(route.to.lids(), route.label, device.address().lids(), route.back_label);
-  if (!lids) return pass_on(lids);
-  to.dlid = lids->dlid.value();
-  to.src_path_bits = lids->src_path_bits;
+  WEFT_TRY(const auto lids,
+           dlid_route(route.to.lids(), route.label, device.address().lids(), route.back_label));
+  to.dlid = lids.dlid.value();
+  to.src_path_bits = lids.src_path_bits;
   return to;
 }
 

@@ -82,7 +82,7 @@ Result<std::unique_ptr<QueuePair>> QueuePair::make(std::shared_ptr<const VerbsDe
     return fail(ErrorKind::absent, "{}: no queue pair: {}", device->name(), std::strerror(errno));
   std::unique_ptr<QueuePair> made(new QueuePair(std::move(device), qp, shape.kind));
   if (shape.kind != QpKind::reliable) made->copies_ = std::min(kCopied, wanted.cap.max_inline_data);
-  if (const auto opened = made->open(); !opened) return pass_on(opened);
+  WEFT_TRY_VOID(made->open());
   return made;
 }
 
@@ -125,8 +125,7 @@ Result<void> QueuePair::modify(ibv_qp_attr& attributes, int mask, const char* to
 }
 
 Result<void> QueuePair::connect(const QpRoute& route) {
-  const auto to = address_vector(*device_, route);
-  if (!to) return pass_on(to);
+  WEFT_TRY(const auto to, address_vector(*device_, route));
   route_ = route;
   const bool reliable = kind_ == QpKind::reliable;
   ibv_qp_attr receive{};
@@ -134,7 +133,7 @@ Result<void> QueuePair::connect(const QpRoute& route) {
   receive.path_mtu = mtu_of(std::min(route.mtu, device_->path_mtu()));
   receive.dest_qp_num = route.qp.value();
   receive.rq_psn = route.first_psn;
-  receive.ah_attr = *to;
+  receive.ah_attr = to;
   receive.max_dest_rd_atomic = route.reads.serves;
   receive.min_rnr_timer = kReceiverTimer;
   int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
@@ -155,8 +154,7 @@ Result<void> QueuePair::connect(const QpRoute& route) {
 Result<std::string> QueuePair::relabel(PathLabel label) {
   QpRoute route = route_;
   route.label = label;
-  const auto to = address_vector(*device_, route);
-  if (!to) return pass_on(to);
+  WEFT_TRY(const auto to, address_vector(*device_, route));
   const auto by_device = device_->library().modify_qp_udp_sport;
   if (by_device != nullptr && !device_->is_infiniband() && device_->driver() == RdmaDriver::mlx5 &&
       by_device(qp_, static_cast<std::uint16_t>(label.value())) == 0) {
@@ -165,10 +163,10 @@ Result<std::string> QueuePair::relabel(PathLabel label) {
   }
   ibv_qp_attr drained{};
   drained.qp_state = IBV_QPS_SQD;
-  if (const auto done = modify(drained, IBV_QP_STATE, "drained"); !done) return pass_on(done);
+  WEFT_TRY_VOID(modify(drained, IBV_QP_STATE, "drained"));
   auto moved = await_drained();
   ibv_qp_attr with_label{};
-  with_label.ah_attr = *to;
+  with_label.ah_attr = to;
   if (moved) moved = modify(with_label, IBV_QP_AV, "one with another label");
   ibv_qp_attr send{};
   send.qp_state = IBV_QPS_RTS;

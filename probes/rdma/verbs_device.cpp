@@ -118,8 +118,8 @@ Result<std::shared_ptr<const VerbsDevice>> VerbsDevice::open(std::shared_ptr<con
                                                              const GidWish& wish) {
   std::shared_ptr<VerbsDevice> device(new VerbsDevice);
   device->library_ = std::move(library);
-  if (const auto found = device->find_port(wish); !found) return pass_on(found);
-  if (const auto read = device->read_port(); !read) return pass_on(read);
+  WEFT_TRY_VOID(device->find_port(wish));
+  WEFT_TRY_VOID(device->read_port());
   device->read_abilities();
   device->pd_ = device->library_->alloc_pd(device->context_);
   if (device->pd_ == nullptr)
@@ -163,7 +163,7 @@ Result<void> VerbsDevice::find_port(const GidWish& wish) {
 }
 
 Result<void> VerbsDevice::check_standing() const {
-  if (const auto port = active_port(context_, gid_.entry); !port) return pass_on(port);
+  WEFT_TRY_VOID(active_port(context_, gid_.entry));
   const auto now = gids_of(*library_, context_, name_);
   const bool stands = std::ranges::any_of(now, [this](const GidEntry& entry) {
     return entry.port == gid_.entry.port && entry.index == gid_.entry.index && entry.gid == gid_.entry.gid;
@@ -175,12 +175,11 @@ Result<void> VerbsDevice::check_standing() const {
 }
 
 Result<void> VerbsDevice::read_port() {
-  const auto port = active_port(context_, gid_.entry);
-  if (!port) return pass_on(port);
-  path_mtu_ = Bytes(128 << port->active_mtu);
-  if (port->link_layer != IBV_LINK_LAYER_INFINIBAND) return {};
-  address_.lid = Lid(port->lid);
-  address_.lmc = port->lmc;
+  WEFT_TRY(const auto port, active_port(context_, gid_.entry));
+  path_mtu_ = Bytes(128 << port.active_mtu);
+  if (port.link_layer != IBV_LINK_LAYER_INFINIBAND) return {};
+  address_.lid = Lid(port.lid);
+  address_.lmc = port.lmc;
   return {};
 }
 

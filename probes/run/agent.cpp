@@ -53,14 +53,12 @@ OpenEngines engines_for(const AgentWords& words, const AgentParts& parts, const 
 Result<void> serve_agent(const AgentWords& words, const BusCredential& credential, std::string_view version,
                          const AgentParts& parts, const Environment& environment, std::stop_token stop) {
   if (std::holds_alternative<BusLogin>(credential)) trust_no_authority();
-  const auto bus = connect_nats({words.server, credential}, words.run, words.host);
-  if (!bus) return pass_on(bus);
+  WEFT_TRY(const auto bus, connect_nats({words.server, credential}, words.run, words.host));
   const Hello hello{words.host, std::string(version), std::string(to_string(words.agent_options.engine)),
                     words.nics, inventory_of(words)};
-  const auto packets = choose_packet_class(words.agent_options.packets, environment);
-  if (!packets) return pass_on(packets);
-  const auto engines = engines_for(words, parts, *packets, hello.inventory);
-  return run_agent(**bus, hello, near_nics(engines, hello.inventory), std::move(stop));
+  WEFT_TRY(const auto packets, choose_packet_class(words.agent_options.packets, environment));
+  const auto engines = engines_for(words, parts, packets, hello.inventory);
+  return run_agent(*bus, hello, near_nics(engines, hello.inventory), std::move(stop));
 }
 
 }  // namespace weft

@@ -19,9 +19,8 @@ Result<Server> open_server(const BusPlace& place, RunId run, const Fabric& fabri
   if (const auto* running = std::get_if<NatsAddress>(&place)) return Server{std::nullopt, *running};
   std::vector<std::string> hosts;
   for (const AgentHost& host : site.hosts) hosts.push_back(agent_name(fabric, host));
-  auto own = NatsServer::start(std::get<ListenAddress>(place), run, hosts);
-  if (!own) return pass_on(own);
-  return Server{std::move(*own), {}};
+  WEFT_TRY(auto own, NatsServer::start(std::get<ListenAddress>(place), run, hosts));
+  return Server{std::move(own), {}};
 }
 
 }  // namespace
@@ -29,29 +28,26 @@ Result<Server> open_server(const BusPlace& place, RunId run, const Fabric& fabri
 Result<void> run_with_agents(const AgentSite& site, const BusPlace& place, const Fabric& fabric,
                              Script& script, const RunSecrets& secrets, const OnProgress& on_progress,
                              std::stop_token stop, CoordinatorTiming timing) {
-  const auto server = open_server(place, secrets.run, fabric, site);
-  if (!server) return pass_on(server);
-  const auto bus = connect_nats(server->address_for(kCoordinator), secrets.run, std::string(kCoordinator));
-  if (!bus) return pass_on(bus);
-  const auto bus_of = [&](const std::string& host) { return server->address_for(host); };
-  auto agents = Agents::start(fabric, site, bus_of, secrets.run, stop);
-  if (!agents) return pass_on(agents);
+  WEFT_TRY(const auto server, open_server(place, secrets.run, fabric, site));
+  WEFT_TRY(const auto bus,
+           connect_nats(server.address_for(kCoordinator), secrets.run, std::string(kCoordinator)));
+  const auto bus_of = [&](const std::string& host) { return server.address_for(host); };
+  WEFT_TRY(auto agents, Agents::start(fabric, site, bus_of, secrets.run, stop));
   Coordinator coordinator(fabric, script, secrets, expected_hosts(site), timing);
   coordinator.name_targets(nics_of(site));
-  return coordinate(**bus, coordinator, on_progress, std::move(stop), [&] { return agents->gone(); });
+  return coordinate(*bus, coordinator, on_progress, std::move(stop), [&] { return agents.gone(); });
 }
 
 Result<Lab> open_lab_for_run(const std::string& name, const std::filesystem::path& root) {
   auto lab = Lab::open(name, root);
   if (!lab) return lab;
-  if (const auto entered = lab->enter_management(); !entered) return pass_on(entered);
+  WEFT_TRY_VOID(lab->enter_management());
   return lab;
 }
 
 Result<AgentSite> lab_site(const Lab& lab, const std::vector<NodeId>& hosts) {
-  auto program = own_program();
-  if (!program) return pass_on(program);
-  AgentSite site{.program = std::move(*program), .one_machine = true};
+  WEFT_TRY(auto program, own_program());
+  AgentSite site{.program = std::move(program), .one_machine = true};
   const auto all = lab.fabric().hosts();
   for (const NodeId host : hosts.empty() ? std::vector<NodeId>(all.begin(), all.end()) : hosts) {
     AgentHost agent{host, {}};

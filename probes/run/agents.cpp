@@ -64,9 +64,8 @@ std::vector<RunNic> nics_of(const AgentSite& site) {
 
 Result<Agents> Agents::start(const Fabric& fabric, const AgentSite& site, const BusOfHost& bus, RunId run,
                              std::stop_token stop) {
-  auto logs = ScratchDirectory::make();
-  if (!logs) return pass_on(logs);
-  Agents agents(std::move(*logs));
+  WEFT_TRY(auto logs, ScratchDirectory::make());
+  Agents agents(std::move(logs));
   for (const AgentHost& host : site.hosts) {
     if (stop.stop_requested()) break;
     const NatsAddress address = bus(agent_name(fabric, host));

@@ -28,16 +28,14 @@ Result<Cluster> cluster_of(const ClusterOptions& options, const FabricFile& file
     cluster.site.hosts.push_back(agent_on(file, host));
     names.push_back(file.fabric.name_of(host));
   }
-  const auto own = own_program();
-  if (!own) return pass_on(own);
-  cluster.site.program = options.agent_program.value_or(*own);
+  WEFT_TRY(const auto own, own_program());
+  cluster.site.program = options.agent_program.value_or(own);
   cluster.timing.gather = options.gather.value_or(kGather + kGatherPerHost * hosts.size());
   if (options.bus) {
     cluster.bus = *options.bus;
   } else {
-    const auto address = address_towards(names);
-    if (!address) return pass_on(address);
-    cluster.bus = ListenAddress{*address};
+    WEFT_TRY(const auto address, address_towards(names));
+    cluster.bus = ListenAddress{address};
   }
   cluster.site.launch = [launcher = options.launcher, &fabric = file.fabric](const AgentHost& where,
                                                                              ChildSpec agent) {

@@ -28,9 +28,8 @@ class TracedEngine final : public ProbeEngine {
   TracedEngine(OpenTracer open, std::shared_ptr<ProbeEngine> other)
       : open_(std::move(open)), other_(std::move(other)) {}
   Result<std::vector<HopAnswer>> trace(const TraceRequest& request, std::stop_token stop) override {
-    const auto tracer = open_();
-    if (!tracer) return pass_on(tracer);
-    return trace_without_echo(**tracer, request, std::move(stop));
+    WEFT_TRY(const auto tracer, open_());
+    return trace_without_echo(*tracer, request, std::move(stop));
   }
   Result<std::vector<PingTally>> ping(const PingRequest& request, std::stop_token stop) override {
     return other_->ping(request, std::move(stop));
@@ -51,12 +50,11 @@ Result<NicReport> find_nic(const std::vector<NicReport>& nics, const NicAssignme
 /// A NIC goes by its interface, or by its address alone.
 Result<RawNic> raw_nic(const std::vector<NicReport>& nics, const NicAssignment& assigned,
                        const ChosenClass& packets) {
-  const auto nic = find_nic(nics, assigned);
-  if (!nic) return pass_on(nic);
-  const bool by_address = nic->interface == to_string(nic->address);
-  const auto interface = by_address ? interface_with(nic->address) : Result<std::string>(nic->interface);
-  if (!interface) return pass_on(interface);
-  return RawNic{.interface = *interface, .address = nic->address, .traffic_class = packets.traffic_class};
+  WEFT_TRY(const auto nic, find_nic(nics, assigned));
+  const bool by_address = nic.interface == to_string(nic.address);
+  WEFT_TRY(const auto interface,
+           by_address ? interface_with(nic.address) : Result<std::string>(nic.interface));
+  return RawNic{.interface = interface, .address = nic.address, .traffic_class = packets.traffic_class};
 }
 
 /// What the RDMA device of an interface counts, where it has one.
@@ -71,12 +69,10 @@ std::function<std::optional<NicCounters>()> counters_of(const std::string& inter
 OpenEngines raw_engines(std::vector<NicReport> nics, const ChosenClass& packets) {
   return [nics = std::move(nics), packets](const NicAssignment& assigned, const RunSecrets& secrets,
                                            const SharedNics& of_run) -> Result<NicEngines> {
-    const auto nic = raw_nic(nics, assigned, packets);
-    if (!nic) return pass_on(nic);
-    auto opened = open_raw_engine(*nic, secrets, assigned.nic, of_run);
-    if (!opened) return pass_on(opened);
-    const std::shared_ptr<RawEngine> engine(std::move(*opened));
-    return NicEngines{engine, engine, nullptr, counters_of(nic->interface)};
+    WEFT_TRY(const auto nic, raw_nic(nics, assigned, packets));
+    WEFT_TRY(auto opened, open_raw_engine(nic, secrets, assigned.nic, of_run));
+    const std::shared_ptr<RawEngine> engine(std::move(opened));
+    return NicEngines{engine, engine, nullptr, counters_of(nic.interface)};
   };
 }
 
@@ -92,29 +88,27 @@ OpenEngines verbs_engines(std::vector<NicReport> nics, MemoryOfNic memory, const
              const NicAssignment& assigned, const RunSecrets& secrets,
              const SharedNics& of_run) -> Result<NicEngines> {
     const ChosenClass& packets = options.packets;
-    const auto report = find_nic(nics, assigned);
-    if (!report) return pass_on(report);
+    WEFT_TRY(const auto report, find_nic(nics, assigned));
     const auto nic = raw_nic(nics, assigned, packets);  // a port of InfiniBand has no interface of its own
-    const auto flows = memory(assigned.interface);
-    if (!flows) return pass_on(flows);
+    WEFT_TRY(const auto flows, memory(assigned.interface));
     auto opened =
-        open({.gid = {report->address, nic ? nic->interface : "", packets.gid_index},
+        open({.gid = {report.address, nic ? nic->interface : "", packets.gid_index},
               .traffic = {packets.traffic_class, packets.service_level},
-              .memory = {flows->buffers, host_memory},
+              .memory = {flows.buffers, host_memory},
               .nics = of_run,
               .probes = options.probes,
               .by_address = options.by_address ? std::optional(ExchangeByAddress{assigned.nic, secrets.key})
                                                : std::nullopt});
     if (!opened) return pass_on(opened);
     NicEngines engines{*opened, *opened, *opened, nullptr,
-                       (*opened)->uses() + (flows->of.empty() ? "" : ", " + flows->of) + "; " + packets.said};
+                       (*opened)->uses() + (flows.of.empty() ? "" : ", " + flows.of) + "; " + packets.said};
     // The paths of InfiniBand are in the switches' tables, and so are the counters of its ports.
     if ((*opened)->is_infiniband()) return engines;
     if (!nic) return pass_on(nic);
     const auto tracer = [nic = *nic, secrets, self = assigned.nic] {
       return open_raw_tracer(nic, secrets, self);
     };
-    if (const auto can = tracer(); !can) return pass_on(can);
+    WEFT_TRY_VOID(tracer());
     engines.probes = std::make_shared<TracedEngine>(tracer, *opened);
     engines.counters = counters_of(nic->interface);
     return engines;
@@ -129,14 +123,13 @@ OpenEngines umad_engines(std::vector<NicReport> nics, bool in_ibsim, OpenMads op
   return
       [nics = std::move(nics), in_ibsim, open = std::move(open)](
           const NicAssignment& assigned, const RunSecrets& secrets, const SharedNics&) -> Result<NicEngines> {
-        const auto nic = find_nic(nics, assigned);
-        if (!nic) return pass_on(nic);
-        const auto guid = port_of_gid(nic->address);
+        WEFT_TRY(const auto nic, find_nic(nics, assigned));
+        const auto guid = port_of_gid(nic.address);
         if (!guid)
-          return fail(ErrorKind::usage, "{} is no GID of an InfiniBand port", to_string(nic->address));
-        auto opened = open_umad_engine({.guid = guid, .in_ibsim = in_ibsim}, secrets, assigned.nic, open);
-        if (!opened) return pass_on(opened);
-        return NicEngines{std::shared_ptr<ProbeEngine>(std::move(*opened)), nullptr};
+          return fail(ErrorKind::usage, "{} is no GID of an InfiniBand port", to_string(nic.address));
+        WEFT_TRY(auto opened,
+                 open_umad_engine({.guid = guid, .in_ibsim = in_ibsim}, secrets, assigned.nic, open));
+        return NicEngines{std::shared_ptr<ProbeEngine>(std::move(opened)), nullptr};
       };
 }
 

@@ -35,9 +35,8 @@ MemoryOfNic gpu_memory(std::optional<HostInventory> inventory, std::filesystem::
     const auto context = CudaContext::open(*library, device.index);
     if (!context) return pass_on(context, device.name);
     return FlowMemory{[context = *context](Bytes size) -> Result<std::unique_ptr<TransferBuffer>> {
-                        auto buffer = CudaBuffer::allocate(context, size);
-                        if (!buffer) return pass_on(buffer);
-                        return std::unique_ptr<TransferBuffer>(std::move(*buffer));
+                        WEFT_TRY(auto buffer, CudaBuffer::allocate(context, size));
+                        return std::unique_ptr<TransferBuffer>(std::move(buffer));
                       },
                       fmt::format("of GPU {} ({})", device.pci, device.name)};
   };

@@ -58,15 +58,14 @@ std::string quoted(const std::string& word) {
 }  // namespace
 
 Result<LaunchTemplate> LaunchTemplate::parse(std::string_view text) {
-  auto words = split_words(text == "ssh" ? kSsh : text == "srun" ? kSrun : text);
-  if (!words) return pass_on(words);
-  if (std::ranges::none_of(*words, [](const auto& word) { return word.find(kHost) != std::string::npos; }))
+  WEFT_TRY(auto words, split_words(text == "ssh" ? kSsh : text == "srun" ? kSrun : text));
+  if (std::ranges::none_of(words, [](const auto& word) { return word.find(kHost) != std::string::npos; }))
     return fail(ErrorKind::usage,
                 "--launcher '{}': expected ssh, srun, or a command with {{host}} in it, as in 'ssh -p 2222 "
                 "{{host}}'",
                 text);
-  const bool shell = std::filesystem::path(words->front()).filename() == "ssh";
-  return LaunchTemplate(std::move(*words), shell);
+  const bool shell = std::filesystem::path(words.front()).filename() == "ssh";
+  return LaunchTemplate(std::move(words), shell);
 }
 
 std::vector<std::string> LaunchTemplate::command(const std::string& host,

@@ -67,17 +67,15 @@ std::string config_text(const ListenAddress& listen, const std::filesystem::path
 /// The files that the server starts from, and what each participant shows it.
 Result<Logins> prepare(const ListenAddress& listen, const std::filesystem::path& directory,
                        const std::vector<BusUser>& users) {
-  const auto made = make_run_certificate();
-  if (!made) return pass_on(made);
+  WEFT_TRY(const auto made, make_run_certificate());
   Logins logins;
   for (const BusUser& user : users)
-    logins[user.participant] = {user.name, random_password(), made->certificate};
+    logins[user.participant] = {user.name, random_password(), made.certificate};
   const std::pair<const char*, std::string> files[] = {
-      {kCertificate, made->certificate},
-      {kKey, made->key},
+      {kCertificate, made.certificate},
+      {kKey, made.key},
       {kConfig, config_text(listen, directory, users, logins)}};
-  for (const auto& [name, text] : files)
-    if (const auto written = write_secret(directory / name, text); !written) return pass_on(written);
+  for (const auto& [name, text] : files) WEFT_TRY_VOID(write_secret(directory / name, text));
   return logins;
 }
 
@@ -98,15 +96,11 @@ std::string url_from(const std::filesystem::path& ports_file) {
 
 Result<NatsServer> NatsServer::start(const ListenAddress& listen, RunId run,
                                      const std::vector<std::string>& hosts) {
-  const auto users = bus_users(run, hosts);
-  if (!users) return pass_on(users);
-  auto scratch = ScratchDirectory::make();
-  if (!scratch) return pass_on(scratch);
-  const auto logins = prepare(listen, scratch->path(), *users);
-  if (!logins) return pass_on(logins);
-  const auto log = scratch->path() / "nats.log";
-  ChildSpec spec{
-      .argv = {"nats-server", "-c", scratch->path() / kConfig, "--ports_file_dir", scratch->path()}};
+  WEFT_TRY(const auto users, bus_users(run, hosts));
+  WEFT_TRY(auto scratch, ScratchDirectory::make());
+  WEFT_TRY(const auto logins, prepare(listen, scratch.path(), users));
+  const auto log = scratch.path() / "nats.log";
+  ChildSpec spec{.argv = {"nats-server", "-c", scratch.path() / kConfig, "--ports_file_dir", scratch.path()}};
   spec.output = ToNothing{};
   spec.errors = ToFile{log};
   spec.own_session = true;
@@ -114,12 +108,12 @@ Result<NatsServer> NatsServer::start(const ListenAddress& listen, RunId run,
   if (!child)
     return fail(child.error().kind, "{}\ninstall it with: apt-get install nats-server",
                 child.error().message);
-  const auto ports_file = scratch->path() / fmt::format("nats-server_{}.ports", child->pid());
+  const auto ports_file = scratch.path() / fmt::format("nats-server_{}.ports", child->pid());
   for (auto waited = Nanoseconds(0); waited < kStartLimit; waited += kPoll) {
     if (const auto url = url_from(ports_file); !url.empty()) {
       Addresses addresses;
-      for (const auto& [participant, login] : *logins) addresses[participant] = {url, login};
-      return NatsServer(std::move(*scratch), std::move(*child), std::move(addresses));
+      for (const auto& [participant, login] : logins) addresses[participant] = {url, login};
+      return NatsServer(std::move(scratch), std::move(*child), std::move(addresses));
     }
     const auto ended = child->wait_for(kPoll);
     if (ended && *ended)

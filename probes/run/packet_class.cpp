@@ -33,25 +33,21 @@ template <class T>
 Result<Taken> take(std::optional<T> asked, const char* variable, const Environment& environment,
                    std::uint32_t highest) {
   if (asked) return Taken{*asked, ""};
-  const auto set = read_variable(variable, environment, highest);
-  if (!set) return pass_on(set);
-  return Taken{*set, *set ? fmt::format(" ({})", variable) : ""};
+  WEFT_TRY(const auto set, read_variable(variable, environment, highest));
+  return Taken{set, set ? fmt::format(" ({})", variable) : ""};
 }
 
 }  // namespace
 
 Result<ChosenClass> choose_packet_class(const PacketClass& wanted, const Environment& environment) {
-  const auto traffic = take(wanted.traffic_class, "NCCL_IB_TC", environment, kMaxTrafficClass);
-  if (!traffic) return pass_on(traffic);
-  const auto level = take(wanted.service_level, "NCCL_IB_SL", environment, kMaxServiceLevel);
-  if (!level) return pass_on(level);
-  const auto index = take(wanted.gid_index, "NCCL_IB_GID_INDEX", environment, kMaxGidIndex);
-  if (!index) return pass_on(index);
-  ChosenClass chosen{static_cast<std::uint8_t>(traffic->value.value_or(0)),
-                     static_cast<std::uint8_t>(level->value.value_or(0)), index->value, ""};
-  chosen.said = fmt::format("traffic class {}{}, service level {}{}", chosen.traffic_class, traffic->source,
-                            chosen.service_level, level->source);
-  if (!index->source.empty()) chosen.said += fmt::format(", GID index {}{}", *index->value, index->source);
+  WEFT_TRY(const auto traffic, take(wanted.traffic_class, "NCCL_IB_TC", environment, kMaxTrafficClass));
+  WEFT_TRY(const auto level, take(wanted.service_level, "NCCL_IB_SL", environment, kMaxServiceLevel));
+  WEFT_TRY(const auto index, take(wanted.gid_index, "NCCL_IB_GID_INDEX", environment, kMaxGidIndex));
+  ChosenClass chosen{static_cast<std::uint8_t>(traffic.value.value_or(0)),
+                     static_cast<std::uint8_t>(level.value.value_or(0)), index.value, ""};
+  chosen.said = fmt::format("traffic class {}{}, service level {}{}", chosen.traffic_class, traffic.source,
+                            chosen.service_level, level.source);
+  if (!index.source.empty()) chosen.said += fmt::format(", GID index {}{}", *index.value, index.source);
   return chosen;
 }
 

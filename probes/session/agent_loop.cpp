@@ -30,10 +30,9 @@ class AgentLoop {
       const auto now = Clock::now();
       if (const auto gap = now - std::exchange(last_run_, now); gap > kMaxGap) last_heard_ += gap;
       if (const auto spoken = speak(); !spoken) return spoken;
-      const auto incoming = bus_.receive(kPoll);
-      if (!incoming) return pass_on(incoming);
-      if (*incoming && (*incoming)->from == kCoordinator)
-        if (const auto handled = handle(**incoming); !handled) return handled;
+      WEFT_TRY(const auto incoming, bus_.receive(kPoll));
+      if (incoming && incoming->from == kCoordinator)
+        if (const auto handled = handle(*incoming); !handled) return handled;
       if (Clock::now() - last_heard_ > (started_ ? timing_.coordinator_silence : timing_.wait_for_start))
         return fail(ErrorKind::timeout, "the coordinator has been silent for {} s: ending",
                     std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - last_heard_).count());

@@ -67,14 +67,13 @@ class LocalAgents {
 Result<void> read_inbox(Bus& bus, Coordinator& coordinator, const OnProgress& on_progress) {
   auto wait = Nanoseconds(kPoll);
   for (std::size_t i = 0; i < kMaxAtOnce && !coordinator.is_done(); ++i) {
-    const auto incoming = bus.receive(std::exchange(wait, Nanoseconds(0)));
-    if (!incoming) return pass_on(incoming);
-    if (!*incoming) break;
-    const auto message = decode_to_coordinator((*incoming)->bytes);
+    WEFT_TRY(const auto incoming, bus.receive(std::exchange(wait, Nanoseconds(0))));
+    if (!incoming) break;
+    const auto message = decode_to_coordinator(incoming->bytes);
     const auto now = Clock::now();
     const auto acted = act(bus,
-                           message ? coordinator.on_message((*incoming)->from, *message, now)
-                                   : coordinator.give_up((*incoming)->from, message.error().message, now),
+                           message ? coordinator.on_message(incoming->from, *message, now)
+                                   : coordinator.give_up(incoming->from, message.error().message, now),
                            on_progress);
     if (!acted) return acted;
   }

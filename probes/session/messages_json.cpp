@@ -172,7 +172,7 @@ std::string encode_any(const Message& message) {
 
 template <class Message>
 Result<Message> decode_any(std::string_view bytes, Message (*read)(const Json&)) {
-  if (const auto fits = check_json_limits(bytes, kMessageLimits); !fits) return pass_on(fits);
+  WEFT_TRY_VOID(check_json_limits(bytes, kMessageLimits));
   Json value = Json::parse(bytes, nullptr, false);
   if (value.is_discarded())
     return fail(ErrorKind::invalid_input, "a message of {} bytes is no JSON", bytes.size());

@@ -64,8 +64,7 @@ Result<Names> numbers_of(std::string_view item, std::string_view inside) {
   Names numbers;
   for (std::size_t at = 0; at <= inside.size();) {
     const auto comma = std::min(inside.find(',', at), inside.size());
-    if (const auto added = add_numbers(item, inside.substr(at, comma - at), numbers); !added)
-      return pass_on(added);
+    WEFT_TRY_VOID(add_numbers(item, inside.substr(at, comma - at), numbers));
     at = comma + 1;
   }
   return numbers;
@@ -91,13 +90,12 @@ Result<Names> expand_item(std::string_view item) {
     const auto open = std::min(item.find('[', at), item.size());
     const auto plain = item.substr(at, open - at);
     if (!std::ranges::all_of(plain, may_stand_in_a_name)) return refuse(item, "that is no host's name");
-    if (const auto done = multiply(item, names, {std::string(plain)}); !done) return pass_on(done);
+    WEFT_TRY_VOID(multiply(item, names, {std::string(plain)}));
     if (open == item.size()) break;
     const auto close = item.find(']', open);
     if (close == std::string_view::npos) return refuse(item, "']' is missing");
-    const auto numbers = numbers_of(item, item.substr(open + 1, close - open - 1));
-    if (!numbers) return pass_on(numbers);
-    if (const auto done = multiply(item, names, *numbers); !done) return pass_on(done);
+    WEFT_TRY(const auto numbers, numbers_of(item, item.substr(open + 1, close - open - 1)));
+    WEFT_TRY_VOID(multiply(item, names, numbers));
     at = close + 1;
   }
   return names;
@@ -111,9 +109,8 @@ Result<std::vector<std::string>> expand_hosts(std::string_view list) {
   while (!list.empty()) {
     const auto item = take_item(list);
     if (item.empty()) continue;
-    const auto names = expand_item(item);
-    if (!names) return pass_on(names);
-    for (const std::string& name : *names)
+    WEFT_TRY(const auto names, expand_item(item));
+    for (const std::string& name : names)
       if (seen.insert(name).second) all.push_back(name);
     if (all.size() > kMaxNames) return refuse(item, "more than 100000 names");
   }

@@ -44,6 +44,23 @@ template <class T>
       Error{result.error().kind, fmt::format("{}: {}", context, result.error().message)});
 }
 
+/// WEFT_TRY(const auto value, f(x)): declares `value` as what is in the Result that f(x) gives; where that is
+/// an error, returns it from the function around. Three statements: where one statement is allowed it needs
+/// braces.
+#define WEFT_TRY(declaration, ...)                              \
+  auto WEFT_TRY_NAME(weft_try_, __LINE__) = (__VA_ARGS__);      \
+  if (!WEFT_TRY_NAME(weft_try_, __LINE__)) [[unlikely]]         \
+    return ::weft::pass_on(WEFT_TRY_NAME(weft_try_, __LINE__)); \
+  declaration = *std::move(WEFT_TRY_NAME(weft_try_, __LINE__))
+/// Runs f(x), whose value (if any) nobody needs; returns its error from the function around.
+#define WEFT_TRY_VOID(...)                                               \
+  do {                                                                   \
+    if (const auto weft_tried = (__VA_ARGS__); !weft_tried) [[unlikely]] \
+      return ::weft::pass_on(weft_tried);                                \
+  } while (false)
+#define WEFT_TRY_NAME(prefix, line) WEFT_TRY_JOIN(prefix, line)
+#define WEFT_TRY_JOIN(prefix, line) prefix##line
+
 /// Runs steps, each a function that gives Result<void>, until one fails.
 template <class... Steps>
 Result<void> in_turn(Steps... steps) {

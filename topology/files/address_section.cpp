@@ -36,7 +36,7 @@ class BookReader {
     for (auto key = map.first(); key;) {
       const auto value = key->next();
       if (!value) break;
-      if (const auto added = add(*key, *value); !added) return pass_on(added);
+      WEFT_TRY_VOID(add(*key, *value));
       key = value->next();
     }
     if (by_address_.empty()) return map.error("addresses: expected at least one");
@@ -70,11 +70,10 @@ class BookReader {
     Result<PortId> port = PortId(0);
     if (!of_node) port = whole->port ? fabric_.find_port(name) : fabric_.find_nic(name);
     if (!port) return key.error("addresses: {}", port.error().message);
-    const auto address = address_in(value, name);
-    if (!address) return pass_on(address);
+    WEFT_TRY(const auto address, address_in(value, name));
     auto& place = of_node ? by_node_[node->value()] : by_port_[port->value()];
     if (place) return key.error("addresses: {} has one already, {}", name, to_string(*place));
-    place = *address;
+    place = address;
     return {};
   }
 
@@ -86,9 +85,8 @@ class BookReader {
 };
 
 Result<AddressBook> read_plan(YamlView where, const Fabric& fabric) {
-  const auto family = yaml_family(where, "plan");
-  if (!family) return pass_on(family);
-  auto plan = plan_addresses(fabric, *family);
+  WEFT_TRY(const auto family, yaml_family(where, "plan"));
+  auto plan = plan_addresses(fabric, family);
   if (!plan) return where.error("plan: {}", plan.error().message);
   return std::move(plan->book);
 }
@@ -98,9 +96,8 @@ Result<AddressBook> read_file(YamlView where, const Fabric& fabric, std::string_
   const auto path = std::filesystem::path(fabric_file).parent_path() / std::filesystem::path(where.text());
   const auto text = read_text_file(path, kMaxAddressFileBytes);
   if (!text) return where.error("{}", text.error().message);
-  const auto tree = YamlTree::parse(*text, path.string());
-  if (!tree) return pass_on(tree);
-  return BookReader(fabric).read(tree->root());
+  WEFT_TRY(const auto tree, YamlTree::parse(*text, path.string()));
+  return BookReader(fabric).read(tree.root());
 }
 
 }  // namespace
@@ -112,11 +109,10 @@ Result<IpFamily> yaml_family(YamlView value, std::string_view key) {
 }
 
 Result<AddressBook> read_addresses(YamlView where, const Fabric& fabric, std::string_view file) {
-  const auto fields = YamlFields::read(where, "addresses", kAddressKeys);
-  if (!fields) return pass_on(fields);
-  const auto plan = fields->find("plan");
-  const auto elsewhere = fields->find("file");
-  const auto ports = fields->find("ports");
+  WEFT_TRY(const auto fields, YamlFields::read(where, "addresses", kAddressKeys));
+  const auto plan = fields.find("plan");
+  const auto elsewhere = fields.find("file");
+  const auto ports = fields.find("ports");
   if ((plan ? 1 : 0) + (elsewhere ? 1 : 0) + (ports ? 1 : 0) != 1)
     return where.error("addresses: expected one of plan, file or ports");
   if (plan) return read_plan(*plan, fabric);

@@ -14,18 +14,16 @@ const auto as_kind = as_word(&parse_fabric_kind, "roce or infiniband");
 
 Result<Estimate> as_estimate(const JsonView& view) {
   Estimate estimate;
-  const auto done = in_turn([&] { return need_member(view, "value", estimate.value, as_number); },
-                            [&] { return need_member(view, "low", estimate.low, as_number); },
-                            [&] { return need_member(view, "high", estimate.high, as_number); });
-  if (!done) return pass_on(done);
+  WEFT_TRY_VOID(in_turn([&] { return need_member(view, "value", estimate.value, as_number); },
+                        [&] { return need_member(view, "low", estimate.low, as_number); },
+                        [&] { return need_member(view, "high", estimate.high, as_number); }));
   return estimate;
 }
 
 Result<Intermittence> as_intermittence(const JsonView& view) {
   Intermittence it;
-  const auto done = in_turn([&] { return need_member(view, "per_second", it.per_second, as_number); },
-                            [&] { return need_member(view, "duration_s", it.duration, as_number); });
-  if (!done) return pass_on(done);
+  WEFT_TRY_VOID(in_turn([&] { return need_member(view, "per_second", it.per_second, as_number); },
+                        [&] { return need_member(view, "duration_s", it.duration, as_number); }));
   return it;
 }
 
@@ -39,12 +37,11 @@ Result<LinkReport::Label> as_label(const JsonView& view) {
   LinkReport::Label label;
   std::uint32_t number = 0;
   const auto as_number_of_label = [](const JsonView& value) { return value.count<std::uint32_t>(); };
-  const auto done = in_turn([&] { return need_member(view, "src", label.src, as_text); },
-                            [&] { return need_member(view, "dst", label.dst, as_text); },
-                            [&] { return need_member(view, "label", number, as_number_of_label); },
-                            [&] { return need_member(view, "sent", label.sent, as_count); },
-                            [&] { return need_member(view, "lost", label.lost, as_count); });
-  if (!done) return pass_on(done);
+  WEFT_TRY_VOID(in_turn([&] { return need_member(view, "src", label.src, as_text); },
+                        [&] { return need_member(view, "dst", label.dst, as_text); },
+                        [&] { return need_member(view, "label", number, as_number_of_label); },
+                        [&] { return need_member(view, "sent", label.sent, as_count); },
+                        [&] { return need_member(view, "lost", label.lost, as_count); }));
   label.label = PathLabel(number);
   return label;
 }
@@ -87,22 +84,20 @@ Result<HostReport> as_host(const JsonView& view) {
 
 Result<GroupReport> as_group(const JsonView& view) {
   GroupReport group;
-  const auto done = in_turn([&] { return need_member(view, "cause", group.cause, as_cause); },
-                            [&] { return read_member(view, "verdict", group.verdict, as_verdict); },
-                            [&] { return need_member(view, "nodes", group.nodes, read_texts); },
-                            [&] { return need_member(view, "channels", group.channels, read_texts); },
-                            [&] { return read_member(view, "confidence", group.confidence, as_share); },
-                            [&] { return read_member(view, "evidence", group.evidence, read_texts); });
-  if (!done) return pass_on(done);
+  WEFT_TRY_VOID(in_turn([&] { return need_member(view, "cause", group.cause, as_cause); },
+                        [&] { return read_member(view, "verdict", group.verdict, as_verdict); },
+                        [&] { return need_member(view, "nodes", group.nodes, read_texts); },
+                        [&] { return need_member(view, "channels", group.channels, read_texts); },
+                        [&] { return read_member(view, "confidence", group.confidence, as_share); },
+                        [&] { return read_member(view, "evidence", group.evidence, read_texts); }));
   return group;
 }
 
 Result<NotTestedReport> as_not_tested(const JsonView& view) {
   NotTestedReport report;
-  const auto done = in_turn([&] { return need_member(view, "host", report.host, as_text); },
-                            [&] { return read_member(view, "nic", report.nic, as_text); },
-                            [&] { return need_member(view, "why", report.why, as_text); });
-  if (!done) return pass_on(done);
+  WEFT_TRY_VOID(in_turn([&] { return need_member(view, "host", report.host, as_text); },
+                        [&] { return read_member(view, "nic", report.nic, as_text); },
+                        [&] { return need_member(view, "why", report.why, as_text); }));
   return report;
 }
 
@@ -146,45 +141,41 @@ Result<SetReport> as_set(const JsonView& view) {
 
 Result<FabricFinding> as_fabric_wide(const JsonView& view) {
   FabricFinding finding;
-  const auto done = in_turn([&] { return need_member(view, "cause", finding.cause, as_cause); },
-                            [&] { return need_member(view, "verdict", finding.verdict, as_verdict); },
-                            [&] { return read_member(view, "estimate", finding.estimate, as_estimate); },
-                            [&] { return need_member(view, "confidence", finding.confidence, as_share); },
-                            [&] { return read_member(view, "evidence", finding.evidence, read_texts); });
-  if (!done) return pass_on(done);
+  WEFT_TRY_VOID(in_turn([&] { return need_member(view, "cause", finding.cause, as_cause); },
+                        [&] { return need_member(view, "verdict", finding.verdict, as_verdict); },
+                        [&] { return read_member(view, "estimate", finding.estimate, as_estimate); },
+                        [&] { return need_member(view, "confidence", finding.confidence, as_share); },
+                        [&] { return read_member(view, "evidence", finding.evidence, read_texts); }));
   return finding;
 }
 
 Result<AccountLine> as_account_line(const JsonView& view) {
   AccountLine line;
-  const auto done = in_turn([&] { return need_member(view, "all", line.all, as_count); },
-                            [&] { return need_member(view, "found", line.found, as_count); },
-                            [&] { return need_member(view, "open", line.open, as_count); },
-                            [&] { return need_member(view, "excused", line.excused, as_count); },
-                            [&] { return need_member(view, "tolerated", line.tolerated, as_count); },
-                            [&] { return need_member(view, "unexplained", line.unexplained, as_count); });
-  if (!done) return pass_on(done);
+  WEFT_TRY_VOID(in_turn([&] { return need_member(view, "all", line.all, as_count); },
+                        [&] { return need_member(view, "found", line.found, as_count); },
+                        [&] { return need_member(view, "open", line.open, as_count); },
+                        [&] { return need_member(view, "excused", line.excused, as_count); },
+                        [&] { return need_member(view, "tolerated", line.tolerated, as_count); },
+                        [&] { return need_member(view, "unexplained", line.unexplained, as_count); }));
   return line;
 }
 
 Result<Account> as_account(const JsonView& view) {
   Account account;
-  const auto done = in_turn([&] { return read_member(view, "lost", account.lost, as_account_line); },
-                            [&] { return read_member(view, "corrupt", account.corrupt, as_account_line); },
-                            [&] { return read_member(view, "late", account.late, as_account_line); },
-                            [&] { return read_member(view, "slow", account.slow, as_account_line); });
-  if (!done) return pass_on(done);
+  WEFT_TRY_VOID(in_turn([&] { return read_member(view, "lost", account.lost, as_account_line); },
+                        [&] { return read_member(view, "corrupt", account.corrupt, as_account_line); },
+                        [&] { return read_member(view, "late", account.late, as_account_line); },
+                        [&] { return read_member(view, "slow", account.slow, as_account_line); }));
   return account;
 }
 
 Result<Sensitivity> as_sensitivity(const JsonView& view) {
   Sensitivity shown;
   std::optional<double> delay, size;
-  const auto done = in_turn([&] { return read_member(view, "loss", shown.loss, as_share); },
-                            [&] { return read_member(view, "size", size, as_number); },
-                            [&] { return read_member(view, "delay_s", delay, as_number); },
-                            [&] { return read_member(view, "rate", shown.rate, as_share); });
-  if (!done) return pass_on(done);
+  WEFT_TRY_VOID(in_turn([&] { return read_member(view, "loss", shown.loss, as_share); },
+                        [&] { return read_member(view, "size", size, as_number); },
+                        [&] { return read_member(view, "delay_s", delay, as_number); },
+                        [&] { return read_member(view, "rate", shown.rate, as_share); }));
   constexpr double kMaxDelay = 1e6;        // seconds
   constexpr double kMaxPacketBytes = 1e6;  // bytes
   if (size && *size >= 0 && *size < kMaxPacketBytes) shown.size = Bytes(std::llround(*size));
@@ -195,10 +186,9 @@ Result<Sensitivity> as_sensitivity(const JsonView& view) {
 }  // namespace
 
 Result<DiagnosisDocument> parse_diagnosis(std::string_view text, std::string_view what) {
-  const auto json = parse_json(text, what);
-  if (!json) return pass_on(json);
-  const JsonView root(*json, what);
-  if (const auto checked = check_schema(root, "weft.diagnosis/1"); !checked) return pass_on(checked);
+  WEFT_TRY(const auto json, parse_json(text, what));
+  const JsonView root(json, what);
+  WEFT_TRY_VOID(check_schema(root, "weft.diagnosis/1"));
   DiagnosisDocument document;
   const auto done = in_turn(
       [&] { return need_member(root, "generated_at", document.stamp.generated_at, as_time); },

@@ -68,20 +68,18 @@ Result<Guid> yaml_guid(YamlView value, std::string_view key) {
 }
 
 Result<PortNumber> yaml_port_number(YamlView value) {
-  const auto number = yaml_count(value, "ports");
-  if (!number) return pass_on(number);
-  if (*number == 0 || *number > std::numeric_limits<std::uint16_t>::max())
+  WEFT_TRY(const auto number, yaml_count(value, "ports"));
+  if (number == 0 || number > std::numeric_limits<std::uint16_t>::max())
     return value.error("ports: expected numbers from 1 to 65535, found {}", value.described());
-  return PortNumber(static_cast<std::uint16_t>(*number));
+  return PortNumber(static_cast<std::uint16_t>(number));
 }
 
 Result<std::vector<PortNumber>> yaml_ports(YamlView list, std::string_view key) {
-  if (const auto checked = yaml_sequence(list, key); !checked) return pass_on(checked);
+  WEFT_TRY_VOID(yaml_sequence(list, key));
   std::vector<PortNumber> ports;
   for (auto item = list.first(); item; item = item->next()) {
-    const auto number = yaml_port_number(*item);
-    if (!number) return pass_on(number);
-    ports.push_back(*number);
+    WEFT_TRY(const auto number, yaml_port_number(*item));
+    ports.push_back(number);
   }
   return ports;
 }
@@ -92,13 +90,11 @@ Result<std::map<PortNumber, Guid>> yaml_port_guids(YamlView value, std::string_v
     return value.error("{}: expected a map of port numbers to GUIDs, found {}", key, value.described());
   std::map<PortNumber, Guid> guids;
   for (auto at = value.first(); at;) {
-    const auto number = yaml_port_number(*at);
-    if (!number) return pass_on(number);
+    WEFT_TRY(const auto number, yaml_port_number(*at));
     const auto guid_at = at->next();
     if (!guid_at) break;
-    const auto guid = yaml_guid(*guid_at, key);
-    if (!guid) return pass_on(guid);
-    if (!guids.emplace(*number, *guid).second) return at->error("{}: port {} stands twice", key, at->text());
+    WEFT_TRY(const auto guid, yaml_guid(*guid_at, key));
+    if (!guids.emplace(number, guid).second) return at->error("{}: port {} stands twice", key, at->text());
     at = guid_at->next();
   }
   return guids;
@@ -111,21 +107,19 @@ Result<bool> yaml_truth(YamlView value, std::string_view key) {
 }
 
 Result<NodeEntry> read_node(YamlView where) {
-  const auto fields = YamlFields::read(where, "a node", kNodeKeys);
-  if (!fields) return pass_on(fields);
+  WEFT_TRY(const auto fields, YamlFields::read(where, "a node", kNodeKeys));
   NodeEntry entry{.where = where};
   Node& node = entry.node;
   std::optional<Tier> tier;
-  const auto done =
-      in_turn([&] { return fields->need_into("name", node.name, yaml_text); },
-              [&] { return fields->read_into("kind", node.kind, yaml_node_kind); },
-              [&] { return fields->read_into("tier", tier, yaml_tier); },
-              [&] { return fields->read_into("pod", node.pod, yaml_count); },
-              [&] { return fields->read_into("plane", node.plane, yaml_count); },
-              [&] { return fields->read_into("guid", node.guid, yaml_guid); },
-              [&] { return fields->read_into("ports", entry.ports, yaml_ports); },
-              [&] { return fields->read_into("port_guids", entry.port_guids, yaml_port_guids); },
-              [&] { return fields->read_into("guest", entry.guest, yaml_truth); });
+  const auto done = in_turn([&] { return fields.need_into("name", node.name, yaml_text); },
+                            [&] { return fields.read_into("kind", node.kind, yaml_node_kind); },
+                            [&] { return fields.read_into("tier", tier, yaml_tier); },
+                            [&] { return fields.read_into("pod", node.pod, yaml_count); },
+                            [&] { return fields.read_into("plane", node.plane, yaml_count); },
+                            [&] { return fields.read_into("guid", node.guid, yaml_guid); },
+                            [&] { return fields.read_into("ports", entry.ports, yaml_ports); },
+                            [&] { return fields.read_into("port_guids", entry.port_guids, yaml_port_guids); },
+                            [&] { return fields.read_into("guest", entry.guest, yaml_truth); });
   if (!done) return pass_on(done);
   const bool is_host = node.kind == NodeKind::host;
   if (entry.guest && !is_host) return where.error("node '{}': only a host can be a guest", node.name);
@@ -153,17 +147,16 @@ class ExplicitReader {
 
  private:
   Result<void> read_nodes(YamlView list) {
-    if (const auto checked = yaml_sequence(list, "nodes"); !checked) return pass_on(checked);
+    WEFT_TRY_VOID(yaml_sequence(list, "nodes"));
     for (auto item = list.first(); item; item = item->next()) {
-      auto entry = read_node(*item);
-      if (!entry) return pass_on(entry);
+      WEFT_TRY(auto entry, read_node(*item));
       const auto index = static_cast<std::uint32_t>(nodes_.size());
-      if (const auto [at, is_new] = index_.emplace(entry->node.name, index); !is_new)
+      if (const auto [at, is_new] = index_.emplace(entry.node.name, index); !is_new)
         return item->error("node '{}' stands twice, first in line {}", at->first,
                            nodes_[at->second].where.line());
-      if (const auto checked = check_guids(*entry); !checked) return checked;
-      if (entry->guest) guests_.push_back(entry->node.name);
-      nodes_.push_back(std::move(*entry));
+      if (const auto checked = check_guids(entry); !checked) return checked;
+      if (entry.guest) guests_.push_back(entry.node.name);
+      nodes_.push_back(std::move(entry));
     }
     if (nodes_.empty()) return list.error("nodes: expected at least one node");
     return {};
@@ -191,25 +184,22 @@ class ExplicitReader {
   }
 
   Result<void> read_links(YamlView list) {
-    if (const auto checked = yaml_sequence(list, "links"); !checked) return pass_on(checked);
+    WEFT_TRY_VOID(yaml_sequence(list, "links"));
     for (auto item = list.first(); item; item = item->next()) {
       if (links_.size() >= kMaxLinks) return item->error("links: more than {} links", kMaxLinks);
-      auto entry = read_link(*item);
-      if (!entry) return pass_on(entry);
-      links_.push_back(*entry);
+      WEFT_TRY(auto entry, read_link(*item));
+      links_.push_back(entry);
     }
     return {};
   }
 
   Result<LinkEntry> read_link(YamlView where) const {
-    const auto fields = YamlFields::read(where, "a link", kLinkKeys);
-    if (!fields) return pass_on(fields);
+    WEFT_TRY(const auto fields, YamlFields::read(where, "a link", kLinkKeys));
     LinkEntry entry{.where = where};
     const auto end = [this](YamlView value, std::string_view key) { return read_end(value, key); };
-    const auto done = in_turn([&] { return fields->need_into("a", entry.a, end); },
-                              [&] { return fields->need_into("b", entry.b, end); },
-                              [&] { return fields->read_into("rate", entry.rate, yaml_bandwidth); });
-    if (!done) return pass_on(done);
+    WEFT_TRY_VOID(in_turn([&] { return fields.need_into("a", entry.a, end); },
+                          [&] { return fields.need_into("b", entry.b, end); },
+                          [&] { return fields.read_into("rate", entry.rate, yaml_bandwidth); }));
     return entry;
   }
 
@@ -264,14 +254,11 @@ class ExplicitReader {
 
   Result<void> add_links() {
     for (const auto& link : links_)
-      for (const End& end : {link.a, link.b})
-        if (const auto added = add_numbered_port(end, link.where); !added) return pass_on(added);
+      for (const End& end : {link.a, link.b}) WEFT_TRY_VOID(add_numbered_port(end, link.where));
     for (const auto& link : links_) {
-      const auto a = port_of(link.a, link.where);
-      if (!a) return pass_on(a);
-      const auto b = port_of(link.b, link.where);
-      if (!b) return pass_on(b);
-      if (const auto id = builder_.add_link(*a, *b, link.rate); !id)
+      WEFT_TRY(const auto a, port_of(link.a, link.where));
+      WEFT_TRY(const auto b, port_of(link.b, link.where));
+      if (const auto id = builder_.add_link(a, b, link.rate); !id)
         return link.where.error("{}", id.error().message);
     }
     return {};

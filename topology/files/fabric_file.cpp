@@ -62,18 +62,17 @@ Result<Fabric> located(Result<Fabric> built, YamlView where) {
 }
 
 Result<Fabric> read_clos(std::string name, FabricKind kind, YamlView where) {
-  const auto fields = YamlFields::read(where, "clos", kClosKeys);
-  if (!fields) return pass_on(fields);
+  WEFT_TRY(const auto fields, YamlFields::read(where, "clos", kClosKeys));
   PodClosSpec spec{.name = std::move(name), .kind = kind};
   const auto done =
-      in_turn([&] { return fields->need_into("leaves", spec.leaves, yaml_count); },
-              [&] { return fields->need_into("spines", spec.spines, yaml_count); },
-              [&] { return fields->need_into("hosts_per_leaf", spec.hosts_per_leaf, yaml_count); },
-              [&] { return fields->read_into("pods", spec.pods, yaml_count); },
-              [&] { return fields->read_into("cores", spec.cores, yaml_count); },
-              [&] { return fields->read_into("link", spec.link, yaml_bandwidth); });
+      in_turn([&] { return fields.need_into("leaves", spec.leaves, yaml_count); },
+              [&] { return fields.need_into("spines", spec.spines, yaml_count); },
+              [&] { return fields.need_into("hosts_per_leaf", spec.hosts_per_leaf, yaml_count); },
+              [&] { return fields.read_into("pods", spec.pods, yaml_count); },
+              [&] { return fields.read_into("cores", spec.cores, yaml_count); },
+              [&] { return fields.read_into("link", spec.link, yaml_bandwidth); });
   if (!done) return pass_on(done);
-  if (fields->find("pods") || fields->find("cores")) return located(make_pod_clos(spec), where);
+  if (fields.find("pods") || fields.find("cores")) return located(make_pod_clos(spec), where);
   return located(make_clos({.name = spec.name,
                             .kind = kind,
                             .leaves = spec.leaves,
@@ -84,17 +83,16 @@ Result<Fabric> read_clos(std::string name, FabricKind kind, YamlView where) {
 }
 
 Result<Fabric> read_rails(std::string name, FabricKind kind, YamlView where) {
-  const auto fields = YamlFields::read(where, "rails", kRailsKeys);
-  if (!fields) return pass_on(fields);
+  WEFT_TRY(const auto fields, YamlFields::read(where, "rails", kRailsKeys));
   RailsSpec spec{.name = std::move(name), .kind = kind};
   const auto done =
-      in_turn([&] { return fields->need_into("groups", spec.groups, yaml_count); },
-              [&] { return fields->need_into("hosts_per_group", spec.hosts_per_group, yaml_count); },
-              [&] { return fields->need_into("rails", spec.rails, yaml_count); },
-              [&] { return fields->need_into("spines", spec.spines, yaml_count); },
-              [&] { return fields->read_into("pods", spec.pods, yaml_count); },
-              [&] { return fields->read_into("cores", spec.cores, yaml_count); },
-              [&] { return fields->read_into("link", spec.link, yaml_bandwidth); });
+      in_turn([&] { return fields.need_into("groups", spec.groups, yaml_count); },
+              [&] { return fields.need_into("hosts_per_group", spec.hosts_per_group, yaml_count); },
+              [&] { return fields.need_into("rails", spec.rails, yaml_count); },
+              [&] { return fields.need_into("spines", spec.spines, yaml_count); },
+              [&] { return fields.read_into("pods", spec.pods, yaml_count); },
+              [&] { return fields.read_into("cores", spec.cores, yaml_count); },
+              [&] { return fields.read_into("link", spec.link, yaml_bandwidth); });
   if (!done) return pass_on(done);
   return located(make_rails(spec), where);
 }
@@ -102,18 +100,16 @@ Result<Fabric> read_rails(std::string name, FabricKind kind, YamlView where) {
 /// A relative file lies beside the fabric file.
 Result<Fabric> read_import(YamlView where, std::string name, std::string_view file,
                            std::vector<std::string>& remarks) {
-  const auto fields = YamlFields::read(where, "import", kImportKeys);
-  if (!fields) return pass_on(fields);
-  const auto dump = fields->need("ibnetdiscover");
-  if (!dump) return pass_on(dump);
-  const auto path = std::filesystem::path(file).parent_path() / std::filesystem::path(dump->text());
+  WEFT_TRY(const auto fields, YamlFields::read(where, "import", kImportKeys));
+  WEFT_TRY(const auto dump, fields.need("ibnetdiscover"));
+  const auto path = std::filesystem::path(file).parent_path() / std::filesystem::path(dump.text());
   const auto text = read_text_file(path, kMaxFabricFileBytes);
-  if (!text) return located(Result<Fabric>(pass_on(text)), *dump);
+  if (!text) return located(Result<Fabric>(pass_on(text)), dump);
   const auto subnet = parse_ibnetdiscover(*text);
-  if (!subnet) return located(Result<Fabric>(pass_on(subnet, path.string())), *dump);
+  if (!subnet) return located(Result<Fabric>(pass_on(subnet, path.string())), dump);
 
   auto built = build_infiniband_fabric(*subnet, std::move(name));
-  if (!built) return located(Result<Fabric>(pass_on(built, path.string())), *dump);
+  if (!built) return located(Result<Fabric>(pass_on(built, path.string())), dump);
   for (const auto& remark : built->remarks) remarks.push_back(path.string() + ": " + remark);
   return std::move(built->fabric);
 }
@@ -136,10 +132,9 @@ Result<Fabric> read_body(const YamlFields& file, std::string name, FabricKind ki
   if (!nodes || !links)
     return file.map().error("'{}' is missing beside '{}'", nodes ? "links" : "nodes",
                             nodes ? "nodes" : "links");
-  auto read = read_explicit_fabric(std::move(name), kind, *nodes, *links);
-  if (!read) return pass_on(read);
-  lab.guests = std::move(read->guests);
-  return std::move(read->fabric);
+  WEFT_TRY(auto read, read_explicit_fabric(std::move(name), kind, *nodes, *links));
+  lab.guests = std::move(read.guests);
+  return std::move(read.fabric);
 }
 
 Result<std::optional<Bandwidth>> yaml_lab_rate(YamlView value, std::string_view key) {
@@ -166,10 +161,9 @@ Result<std::string> yaml_routing(YamlView value, std::string_view key) {
 }
 
 Result<std::uint8_t> yaml_lmc(YamlView value, std::string_view key) {
-  const auto lmc = yaml_count(value, key);
-  if (!lmc) return pass_on(lmc);
-  if (*lmc > kMaxLmc) return value.error("{}: expected 0 to {}, found {}", key, kMaxLmc, *lmc);
-  return static_cast<std::uint8_t>(*lmc);
+  WEFT_TRY(const auto lmc, yaml_count(value, key));
+  if (lmc > kMaxLmc) return value.error("{}: expected 0 to {}, found {}", key, kMaxLmc, lmc);
+  return static_cast<std::uint8_t>(lmc);
 }
 
 /// The name of a node, a NIC or a link; whether there is one is for those to say who know the fabric.
@@ -192,11 +186,9 @@ Result<std::vector<std::pair<std::string, T>>> yaml_named(YamlView value, std::s
   for (auto name = value.first(); name;) {
     const auto at = name->next();
     if (!at) break;
-    auto read = read_value(*at, key);
-    if (!read) return pass_on(read);
-    auto place = yaml_place(*name, key);
-    if (!place) return pass_on(place);
-    named.emplace_back(std::move(*place), std::move(*read));
+    WEFT_TRY(auto read, read_value(*at, key));
+    WEFT_TRY(auto place, yaml_place(*name, key));
+    named.emplace_back(std::move(place), std::move(read));
     name = at->next();
   }
   return named;
@@ -212,12 +204,11 @@ Result<std::vector<std::pair<std::string, std::string>>> yaml_descriptions(YamlV
 }
 
 Result<std::vector<std::string>> yaml_names(YamlView list, std::string_view key) {
-  if (const auto checked = yaml_sequence(list, key); !checked) return pass_on(checked);
+  WEFT_TRY_VOID(yaml_sequence(list, key));
   std::vector<std::string> names;
   for (auto item = list.first(); item; item = item->next()) {
-    auto name = yaml_place(*item, key);
-    if (!name) return pass_on(name);
-    names.push_back(std::move(*name));
+    WEFT_TRY(auto name, yaml_place(*item, key));
+    names.push_back(std::move(name));
   }
   return names;
 }
@@ -241,8 +232,7 @@ Result<std::vector<std::string>> yaml_guests(YamlView value, const Fabric& fabri
 }
 
 Result<StatedTolerance> yaml_tolerance(YamlView where, std::string_view key) {
-  const auto fields = YamlFields::read(where, key, kTolerateKeys);
-  if (!fields) return pass_on(fields);
+  WEFT_TRY(const auto fields, YamlFields::read(where, key, kTolerateKeys));
   const auto located_value = [](auto parse) {
     return [parse](YamlView value, std::string_view name) -> decltype(parse("")) {
       auto read = parse(value.text());
@@ -252,8 +242,8 @@ Result<StatedTolerance> yaml_tolerance(YamlView where, std::string_view key) {
   };
   StatedTolerance stated;
   const auto done =
-      in_turn([&] { return fields->read_into("loss", stated.loss, located_value(parse_tolerated_loss)); },
-              [&] { return fields->read_into("delay", stated.delay, located_value(parse_tolerated_delay)); });
+      in_turn([&] { return fields.read_into("loss", stated.loss, located_value(parse_tolerated_loss)); },
+              [&] { return fields.read_into("delay", stated.delay, located_value(parse_tolerated_delay)); });
   if (!done) return pass_on(done);
   return stated;
 }
@@ -261,12 +251,10 @@ Result<StatedTolerance> yaml_tolerance(YamlView where, std::string_view key) {
 /// The hosts of `lab: {guests: ...}`, beside those that say so themselves.
 Result<void> add_guests(const YamlFields& file, const Fabric& fabric, LabSettings& lab) {
   if (const auto where = file.find("lab")) {
-    const auto fields = YamlFields::read(*where, "lab", kLabKeys);
-    if (!fields) return pass_on(fields);
-    if (const auto value = fields->find("guests")) {
-      const auto guests = yaml_guests(*value, fabric);
-      if (!guests) return pass_on(guests);
-      lab.guests.insert(lab.guests.end(), guests->begin(), guests->end());
+    WEFT_TRY(const auto fields, YamlFields::read(*where, "lab", kLabKeys));
+    if (const auto value = fields.find("guests")) {
+      WEFT_TRY(const auto guests, yaml_guests(*value, fabric));
+      lab.guests.insert(lab.guests.end(), guests.begin(), guests.end());
     }
   }
   std::ranges::sort(lab.guests);
@@ -276,19 +264,18 @@ Result<void> add_guests(const YamlFields& file, const Fabric& fabric, LabSetting
 }
 
 Result<LabSettings> yaml_lab(YamlView where, std::string_view key) {
-  const auto fields = YamlFields::read(where, key, kLabKeys);
-  if (!fields) return pass_on(fields);
+  WEFT_TRY(const auto fields, YamlFields::read(where, key, kLabKeys));
   LabSettings lab;
   const auto done =
-      in_turn([&] { return fields->read_into("link_rate", lab.link_rate, yaml_lab_rate); },
-              [&] { return fields->read_into("family", lab.family, yaml_family); },
-              [&] { return fields->read_into("mtu", lab.mtu, yaml_lab_mtu); },
-              [&] { return fields->read_into("routing", lab.routing, yaml_routing); },
-              [&] { return fields->read_into("lmc", lab.lmc, yaml_lmc); },
-              [&] { return fields->read_into("slow_links", lab.slow_links, yaml_slow_links); },
-              [&] { return fields->read_into("descriptions", lab.descriptions, yaml_descriptions); },
-              [&] { return fields->read_into("replaced", lab.replaced, yaml_names); },
-              [&] { return fields->read_into("guest_image", lab.guest_image, yaml_text); });
+      in_turn([&] { return fields.read_into("link_rate", lab.link_rate, yaml_lab_rate); },
+              [&] { return fields.read_into("family", lab.family, yaml_family); },
+              [&] { return fields.read_into("mtu", lab.mtu, yaml_lab_mtu); },
+              [&] { return fields.read_into("routing", lab.routing, yaml_routing); },
+              [&] { return fields.read_into("lmc", lab.lmc, yaml_lmc); },
+              [&] { return fields.read_into("slow_links", lab.slow_links, yaml_slow_links); },
+              [&] { return fields.read_into("descriptions", lab.descriptions, yaml_descriptions); },
+              [&] { return fields.read_into("replaced", lab.replaced, yaml_names); },
+              [&] { return fields.read_into("guest_image", lab.guest_image, yaml_text); });
   if (!done) return pass_on(done);
   return lab;
 }
@@ -296,28 +283,23 @@ Result<LabSettings> yaml_lab(YamlView where, std::string_view key) {
 }  // namespace
 
 Result<FabricFile> parse_fabric_file(std::string_view text, std::string_view file) {
-  const auto tree = YamlTree::parse(text, file);
-  if (!tree) return pass_on(tree);
-  const auto fields = YamlFields::read(tree->root(), "a fabric file", kFileKeys);
-  if (!fields) return pass_on(fields);
+  WEFT_TRY(const auto tree, YamlTree::parse(text, file));
+  WEFT_TRY(const auto fields, YamlFields::read(tree.root(), "a fabric file", kFileKeys));
   std::string name;
   FabricKind kind = FabricKind::roce;
   LabSettings lab;
-  const auto done = in_turn([&] { return fields->need_into("fabric", name, yaml_fabric_name); },
-                            [&] { return fields->read_into("kind", kind, yaml_kind); },
-                            [&] { return fields->read_into("lab", lab, yaml_lab); },
-                            [&] { return fields->read_into("tolerate", lab.tolerate, yaml_tolerance); });
-  if (!done) return pass_on(done);
+  WEFT_TRY_VOID(in_turn([&] { return fields.need_into("fabric", name, yaml_fabric_name); },
+                        [&] { return fields.read_into("kind", kind, yaml_kind); },
+                        [&] { return fields.read_into("lab", lab, yaml_lab); },
+                        [&] { return fields.read_into("tolerate", lab.tolerate, yaml_tolerance); }));
   std::vector<std::string> remarks;
-  auto fabric = read_body(*fields, std::move(name), kind, file, lab, remarks);
-  if (!fabric) return pass_on(fabric);
-  if (const auto added = add_guests(*fields, *fabric, lab); !added) return pass_on(added);
-  FabricFile read{.fabric = std::move(*fabric), .lab = lab, .remarks = std::move(remarks)};
+  WEFT_TRY(auto fabric, read_body(fields, std::move(name), kind, file, lab, remarks));
+  WEFT_TRY_VOID(add_guests(fields, fabric, lab));
+  FabricFile read{.fabric = std::move(fabric), .lab = lab, .remarks = std::move(remarks)};
   const auto addresses = [&](YamlView value, std::string_view) {
     return read_addresses(value, read.fabric, file);
   };
-  if (const auto added = fields->read_into("addresses", read.addresses, addresses); !added)
-    return pass_on(added);
+  WEFT_TRY_VOID(fields.read_into("addresses", read.addresses, addresses));
   return read;
 }
 

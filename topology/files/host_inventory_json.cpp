@@ -87,19 +87,17 @@ auto as_bounded(std::uint64_t most) {
 template <class Make>
 auto as_amount(double most, Make make) {
   return [most, make](const JsonView& view) -> Result<decltype(make(0.0))> {
-    const auto number = view.number();
-    if (!number) return pass_on(number);
-    if (!(*number >= 0 && *number <= most)) return view.error("expected 0 to {}, found {}", most, *number);
-    return make(*number);
+    WEFT_TRY(const auto number, view.number());
+    if (!(number >= 0 && number <= most)) return view.error("expected 0 to {}, found {}", most, number);
+    return make(number);
   };
 }
 
 template <class T, class Read>
 auto as_list(Read read) {
   return [read](const JsonView& view) -> Result<std::vector<T>> {
-    const auto size = view.size();
-    if (!size) return pass_on(size);
-    if (*size > kMaxItems) return view.error("{} items: expected at most {}", *size, kMaxItems);
+    WEFT_TRY(const auto size, view.size());
+    if (size > kMaxItems) return view.error("{} items: expected at most {}", size, kMaxItems);
     return read_array<T>(view, read);
   };
 }
@@ -120,12 +118,11 @@ Result<PcieLink> as_link(const JsonView& view) {
 
 Result<GpuInventory> as_gpu(const JsonView& view) {
   GpuInventory gpu;
-  const auto done = in_turn([&] { return need_member(view, "pci", gpu.pci, as_label); },
-                            [&] { return need_member(view, "model", gpu.model, as_label); },
-                            [&] { return read_member(view, "numa", gpu.numa, as_bounded(kMaxNumber)); },
-                            [&] { return read_member(view, "pcie", gpu.link, as_link); },
-                            [&] { return read_member(view, "nearest_nics", gpu.nearest_nics, as_labels); });
-  if (!done) return pass_on(done);
+  WEFT_TRY_VOID(in_turn([&] { return need_member(view, "pci", gpu.pci, as_label); },
+                        [&] { return need_member(view, "model", gpu.model, as_label); },
+                        [&] { return read_member(view, "numa", gpu.numa, as_bounded(kMaxNumber)); },
+                        [&] { return read_member(view, "pcie", gpu.link, as_link); },
+                        [&] { return read_member(view, "nearest_nics", gpu.nearest_nics, as_labels); }));
   return gpu;
 }
 
@@ -188,18 +185,16 @@ Result<NicInventory> as_nic(const JsonView& view) {
 
 Result<NumaInventory> as_numa(const JsonView& view) {
   NumaInventory node;
-  const auto done = in_turn([&] { return need_member(view, "number", node.number, as_bounded(kMaxNumber)); },
-                            [&] { return need_member(view, "cpus", node.cpus, as_label); });
-  if (!done) return pass_on(done);
+  WEFT_TRY_VOID(in_turn([&] { return need_member(view, "number", node.number, as_bounded(kMaxNumber)); },
+                        [&] { return need_member(view, "cpus", node.cpus, as_label); }));
   return node;
 }
 
 Result<PcieSwitchInventory> as_switch(const JsonView& view) {
   PcieSwitchInventory found;
-  const auto done = in_turn([&] { return need_member(view, "pci", found.pci, as_label); },
-                            [&] { return need_member(view, "model", found.model, as_label); },
-                            [&] { return read_member(view, "below", found.below, as_labels); });
-  if (!done) return pass_on(done);
+  WEFT_TRY_VOID(in_turn([&] { return need_member(view, "pci", found.pci, as_label); },
+                        [&] { return need_member(view, "model", found.model, as_label); },
+                        [&] { return read_member(view, "below", found.below, as_labels); }));
   return found;
 }
 
@@ -208,9 +203,8 @@ Result<void> read_settings(const Json& value, HostInventory& inventory) {
   for (std::size_t i = 0; i < inventory.nics.size(); ++i) {
     const Json& nic = value["nics"][i];
     if (!nic.contains("settings")) continue;
-    auto settings = settings_from(nic["settings"]);
-    if (!settings) return pass_on(settings);
-    inventory.nics[i].settings = std::move(*settings);
+    WEFT_TRY(auto settings, settings_from(nic["settings"]));
+    inventory.nics[i].settings = std::move(settings);
   }
   return {};
 }

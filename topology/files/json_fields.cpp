@@ -3,9 +3,8 @@
 namespace weft {
 
 Result<std::string> as_text(const JsonView& view) {
-  const auto text = view.text();
-  if (!text) return pass_on(text);
-  return std::string(*text);
+  WEFT_TRY(const auto text, view.text());
+  return std::string(text);
 }
 
 Result<double> as_number(const JsonView& view) { return view.number(); }
@@ -14,16 +13,14 @@ Result<std::uint16_t> as_short(const JsonView& view) { return view.count<std::ui
 Result<bool> as_boolean(const JsonView& view) { return view.boolean(); }
 
 Result<double> as_share(const JsonView& view) {
-  const auto number = view.number();
-  if (!number) return pass_on(number);
-  if (!(*number >= 0 && *number <= 1)) return view.error("expected 0 to 1, found {}", *number);
-  return *number;
+  WEFT_TRY(const auto number, view.number());
+  if (!(number >= 0 && number <= 1)) return view.error("expected 0 to 1, found {}", number);
+  return number;
 }
 
 Result<UtcTime> as_time(const JsonView& view) {
-  const auto text = view.text();
-  if (!text) return pass_on(text);
-  const auto time = parse_utc(*text);
+  WEFT_TRY(const auto text, view.text());
+  const auto time = parse_utc(text);
   if (!time) return view.error("{}", time.error().message);
   return *time;
 }

@@ -12,20 +12,17 @@ template <class T, class Read>
 Result<void> read_member(const JsonView& object, std::string_view key, T& place, Read read) {
   const auto member = object.find(key);
   if (!member) return {};
-  auto value = read(*member);
-  if (!value) return pass_on(value);
-  place = T(std::move(*value));
+  WEFT_TRY(auto value, read(*member));
+  place = T(std::move(value));
   return {};
 }
 
 /// As read_member, but the member must be there.
 template <class T, class Read>
 Result<void> need_member(const JsonView& object, std::string_view key, T& place, Read read) {
-  const auto member = object.need(key);
-  if (!member) return pass_on(member);
-  auto value = read(*member);
-  if (!value) return pass_on(value);
-  place = T(std::move(*value));
+  WEFT_TRY(const auto member, object.need(key));
+  WEFT_TRY(auto value, read(member));
+  place = T(std::move(value));
   return {};
 }
 
@@ -42,10 +39,9 @@ Result<UtcTime> as_time(const JsonView& view);
 template <class T>
 auto as_word(std::optional<T> (*parse)(std::string_view), std::string_view expected) {
   return [parse, expected](const JsonView& view) -> Result<T> {
-    const auto text = view.text();
-    if (!text) return pass_on(text);
-    const auto value = parse(*text);
-    if (!value) return view.error("expected {}, found '{}'", expected, text->substr(0, 40));
+    WEFT_TRY(const auto text, view.text());
+    const auto value = parse(text);
+    if (!value) return view.error("expected {}, found '{}'", expected, text.substr(0, 40));
     return *value;
   };
 }

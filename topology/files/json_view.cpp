@@ -103,11 +103,9 @@ std::string JsonView::place() const {
 }
 
 Result<JsonView> check_schema(const JsonView& root, std::string_view schema) {
-  const auto member = root.need("schema");
-  if (!member) return pass_on(member);
-  const auto text = member->text();
-  if (!text) return pass_on(text);
-  if (*text != schema) return member->error("expected '{}', found '{}'", schema, text->substr(0, 40));
+  WEFT_TRY(const auto member, root.need("schema"));
+  WEFT_TRY(const auto text, member.text());
+  if (text != schema) return member.error("expected '{}', found '{}'", schema, text.substr(0, 40));
   return root;
 }
 

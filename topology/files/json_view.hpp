@@ -70,15 +70,13 @@ Result<JsonView> check_schema(const JsonView& root, std::string_view schema);
 /// The values of an array, each by `read_item(JsonView)`.
 template <class T, class ReadItem>
 Result<std::vector<T>> read_array(const JsonView& array, ReadItem read_item) {
-  const auto size = array.size();
-  if (!size) return pass_on(size);
+  WEFT_TRY(const auto size, array.size());
   std::vector<T> items;
-  items.reserve(*size);
-  for (std::size_t i = 0; i < *size; ++i) {
+  items.reserve(size);
+  for (std::size_t i = 0; i < size; ++i) {
     const JsonView view = array.at(i);
-    auto item = read_item(view);
-    if (!item) return pass_on(item);
-    items.push_back(T(std::move(*item)));
+    WEFT_TRY(auto item, read_item(view));
+    items.push_back(T(std::move(item)));
   }
   return items;
 }

@@ -22,23 +22,21 @@ void put_end(JsonText& out, std::string_view key, const LinkEnd& end) {
 }
 
 Result<Guid> as_guid(const JsonView& view) {
-  const auto text = view.text();
-  if (!text) return pass_on(text);
+  WEFT_TRY(const auto text, view.text());
   std::uint64_t number = 0;
-  const auto* const last = text->data() + text->size();
-  const bool prefixed = text->starts_with("0x");
-  const auto [end, error] = std::from_chars(text->data() + (prefixed ? 2 : 0), last, number, 16);
+  const auto* const last = text.data() + text.size();
+  const bool prefixed = text.starts_with("0x");
+  const auto [end, error] = std::from_chars(text.data() + (prefixed ? 2 : 0), last, number, 16);
   if (!prefixed || error != std::errc{} || end != last)
-    return view.error("expected a GUID as in 0x0002c90300a1b2c3, found '{}'", text->substr(0, 40));
+    return view.error("expected a GUID as in 0x0002c90300a1b2c3, found '{}'", text.substr(0, 40));
   return Guid(number);
 }
 
 Result<LinkEnd> as_end(const JsonView& view) {
   LinkEnd end;
-  const auto done = in_turn([&] { return need_member(view, "node", end.node, as_text); },
-                            [&] { return need_member(view, "port", end.port, as_short); },
-                            [&] { return read_member(view, "guid", end.guid, as_guid); });
-  if (!done) return pass_on(done);
+  WEFT_TRY_VOID(in_turn([&] { return need_member(view, "node", end.node, as_text); },
+                        [&] { return need_member(view, "port", end.port, as_short); },
+                        [&] { return read_member(view, "guid", end.guid, as_guid); }));
   return end;
 }
 
@@ -83,10 +81,9 @@ Result<std::optional<LinkReference>> read_ends(const JsonView& object, std::stri
   if (!object.find("a")) return std::nullopt;
   LinkReference link{.name = std::move(name)};
   const auto as_class = as_word(&parse_link_class, "host-leaf or switch-switch");
-  const auto done = in_turn([&] { return need_member(object, "a", link.a, as_end); },
-                            [&] { return need_member(object, "b", link.b, as_end); },
-                            [&] { return need_member(object, "class", link.kind, as_class); });
-  if (!done) return pass_on(done);
+  WEFT_TRY_VOID(in_turn([&] { return need_member(object, "a", link.a, as_end); },
+                        [&] { return need_member(object, "b", link.b, as_end); },
+                        [&] { return need_member(object, "class", link.kind, as_class); }));
   return link;
 }
 

@@ -95,11 +95,10 @@ class ObservationReader::Impl {
   Result<PathId> path(const Names& names) {
     path_.clear();
     for (const std::string_view name : names) {
-      const auto next = channel(name);
-      if (!next) return pass_on(next);
-      if (!path_.empty() && fabric_.target_node(path_.back()) != fabric_.source_node(*next))
+      WEFT_TRY(const auto next, channel(name));
+      if (!path_.empty() && fabric_.target_node(path_.back()) != fabric_.source_node(next))
         return broken("'{}' does not go on where '{}' ends", name, fabric_.name_of(path_.back()));
-      path_.push_back(*next);
+      path_.push_back(next);
     }
     if (path_.empty()) return broken("a path without a channel");
     if (path_.size() > fabric_.node_count()) return broken("a path that goes in circles");
@@ -124,8 +123,7 @@ class ObservationReader::Impl {
   }
 
   Result<void> add_probe() {
-    const auto forward = path(probe_.path);
-    if (!forward) return pass_on(forward);
+    WEFT_TRY(const auto forward, path(probe_.path));
     std::optional<PathId> back;
     if (probe_.has_back) {
       const auto way = path(probe_.back);
@@ -135,7 +133,7 @@ class ObservationReader::Impl {
     if (auto checked = check_counts(*probe_.sent, *probe_.lost, probe_.corrupt); !checked) return checked;
     if (probe_.bytes > kMaxPackets) return broken("a packet of {} bytes", probe_.bytes);
     PathTable& table = read_.observations.paths;
-    Observation seen{.path = table.only(*forward), .sent = *probe_.sent, .lost = *probe_.lost};
+    Observation seen{.path = table.only(forward), .sent = *probe_.sent, .lost = *probe_.lost};
     if (back) seen.back = table.only(*back);
     seen.size = Bytes(static_cast<std::int64_t>(probe_.bytes));
     seen.corrupt = probe_.corrupt;
@@ -145,9 +143,8 @@ class ObservationReader::Impl {
       seen.rtt = RttQuantiles{from_micros(*probe_.p50_us), from_micros(*probe_.p99_us)};
     }
     if (!probe_.src.empty() || !probe_.dst.empty() || probe_.label) {
-      const auto pair = labelled_pair(probe_.src, probe_.dst, probe_.label);
-      if (!pair) return pass_on(pair);
-      seen.pair = *pair;
+      WEFT_TRY(const auto pair, labelled_pair(probe_.src, probe_.dst, probe_.label));
+      seen.pair = pair;
     }
     seen.excused = probe_.excused;
     seen.runs = probe_.runs;
@@ -158,9 +155,8 @@ class ObservationReader::Impl {
   }
 
   Result<void> add_unusual(std::string_view line) {
-    const auto json = parse_json(line, "line");
-    if (!json) return pass_on(json);
-    const JsonView view(*json, "line");
+    WEFT_TRY(const auto json, parse_json(line, "line"));
+    const JsonView view(json, "line");
     if (view.find("load")) return add_load(view);
     if (view.find("channel")) return add_channel_sign(view);
     if (view.find("host")) return add_host_sign(view);
@@ -172,19 +168,16 @@ class ObservationReader::Impl {
                                             std::string_view several) {
     std::vector<PathId> members;
     const auto add = [&](const JsonView& item) -> Result<void> {
-      const auto names = read_texts(item);
-      if (!names) return pass_on(names);
-      const auto id = path(*names);
-      if (!id) return pass_on(id);
-      members.push_back(*id);
+      WEFT_TRY(const auto names, read_texts(item));
+      WEFT_TRY(const auto id, path(names));
+      members.push_back(id);
       return {};
     };
     if (const auto single = view.find(one)) {
       if (auto added = add(*single); !added) return pass_on(added);
     } else if (const auto set = view.find(several)) {
-      const auto size = set->size();
-      if (!size) return pass_on(size);
-      for (std::size_t i = 0; i < *size; ++i) {
+      WEFT_TRY(const auto size, set->size());
+      for (std::size_t i = 0; i < size; ++i) {
         const JsonView item = set->at(i);
         if (auto added = add(item); !added) return pass_on(added);
       }
@@ -196,40 +189,30 @@ class ObservationReader::Impl {
   }
 
   Result<PathSetId> needed_path(const JsonView& view) {
-    const auto set = path_set(view, "path", "paths");
-    if (!set) return pass_on(set);
-    if (!*set) return view.error("expected 'path' or 'paths'");
-    return **set;
+    WEFT_TRY(const auto set, path_set(view, "path", "paths"));
+    if (!set) return view.error("expected 'path' or 'paths'");
+    return *set;
   }
 
   Result<void> add_probes(const JsonView& view) {
-    const auto set = needed_path(view);
-    if (!set) return pass_on(set);
-    const auto back = path_set(view, "back", "backs");
-    if (!back) return pass_on(back);
-    const auto sent = read_count(view, "sent", std::nullopt);
-    if (!sent) return pass_on(sent);
-    const auto lost = read_count(view, "lost", std::nullopt);
-    if (!lost) return pass_on(lost);
-    const auto bytes = read_count(view, "bytes", 0);
-    if (!bytes) return pass_on(bytes);
-    const auto corrupt = read_count(view, "corrupt", 0);
-    if (!corrupt) return pass_on(corrupt);
-    if (auto checked = check_counts(*sent, *lost, *corrupt); !checked) return checked;
-    Observation seen{.path = *set, .back = *back, .sent = *sent, .lost = *lost, .corrupt = *corrupt};
-    seen.size = Bytes(static_cast<std::int64_t>(*bytes));
+    WEFT_TRY(const auto set, needed_path(view));
+    WEFT_TRY(const auto back, path_set(view, "back", "backs"));
+    WEFT_TRY(const auto sent, read_count(view, "sent", std::nullopt));
+    WEFT_TRY(const auto lost, read_count(view, "lost", std::nullopt));
+    WEFT_TRY(const auto bytes, read_count(view, "bytes", 0));
+    WEFT_TRY(const auto corrupt, read_count(view, "corrupt", 0));
+    if (auto checked = check_counts(sent, lost, corrupt); !checked) return checked;
+    Observation seen{.path = set, .back = back, .sent = sent, .lost = lost, .corrupt = corrupt};
+    seen.size = Bytes(static_cast<std::int64_t>(bytes));
     if (const auto rtt = view.find("rtt_us")) {
-      const auto p50 = read_number(*rtt, "p50", kMaxMicros);
-      if (!p50) return pass_on(p50);
-      const auto p99 = read_number(*rtt, "p99", kMaxMicros);
-      if (!p99) return pass_on(p99);
-      seen.rtt = RttQuantiles{from_micros(*p50), from_micros(*p99)};
+      WEFT_TRY(const auto p50, read_number(*rtt, "p50", kMaxMicros));
+      WEFT_TRY(const auto p99, read_number(*rtt, "p99", kMaxMicros));
+      seen.rtt = RttQuantiles{from_micros(p50), from_micros(p99)};
     }
     if (auto read = read_order(view, seen); !read) return read;
-    const auto told = read_labelled(view);
-    if (!told) return pass_on(told);
-    if (told->src || told->dst || told->label) {
-      const auto pair = labelled_pair(told->src.value_or(""), told->dst.value_or(""), told->label);
+    WEFT_TRY(const auto told, read_labelled(view));
+    if (told.src || told.dst || told.label) {
+      const auto pair = labelled_pair(told.src.value_or(""), told.dst.value_or(""), told.label);
       if (!pair) return view.error("{}", pair.error().message);
       seen.pair = *pair;
     }
@@ -239,98 +222,76 @@ class ObservationReader::Impl {
 
   Result<void> add_load(const JsonView& view) {
     constexpr double kMaxBits = 1e15;
-    const auto set = needed_path(view);
-    if (!set) return pass_on(set);
-    const auto load = view.need("load");
-    if (!load) return pass_on(load);
-    const auto round = load->need("round");
-    if (!round) return pass_on(round);
-    const auto number_of_round = round->count<std::uint32_t>();
-    if (!number_of_round) return pass_on(number_of_round);
+    WEFT_TRY(const auto set, needed_path(view));
+    WEFT_TRY(const auto load, view.need("load"));
+    WEFT_TRY(const auto round, load.need("round"));
+    WEFT_TRY(const auto number_of_round, round.count<std::uint32_t>());
     double rates[3];
     constexpr std::string_view kKeys[] = {"wanted", "offered", "delivered"};
     for (int i = 0; i < 3; ++i) {
-      const auto rate = read_number(*load, kKeys[i], kMaxBits);
-      if (!rate) return pass_on(rate);
-      rates[i] = *rate;
+      WEFT_TRY(const auto rate, read_number(load, kKeys[i], kMaxBits));
+      rates[i] = rate;
     }
-    LoadObservation seen{.path = *set, .round = *number_of_round};
+    LoadObservation seen{.path = set, .round = number_of_round};
     seen.wanted = Bandwidth::bit(rates[0]);
     seen.offered = Bandwidth::bit(rates[1]);
     seen.delivered = Bandwidth::bit(rates[2]);
-    if (const auto stalled = load->find("stalled")) {
-      const auto value = stalled->boolean();
-      if (!value) return pass_on(value);
-      seen.sender_stalled = *value;
+    if (const auto stalled = load.find("stalled")) {
+      WEFT_TRY(const auto value, stalled->boolean());
+      seen.sender_stalled = value;
     }
-    const auto window = read_window(view);
-    if (!window) return pass_on(window);
-    seen.window = *window;
+    WEFT_TRY(const auto window, read_window(view));
+    seen.window = window;
     read_.observations.loads.push_back(seen);
     return {};
   }
 
   static Result<std::string_view> text(const JsonView& view, std::string_view key) {
-    const auto member = view.need(key);
-    if (!member) return pass_on(member);
-    return member->text();
+    WEFT_TRY(const auto member, view.need(key));
+    return member.text();
   }
 
   static Result<Cause> cause(const JsonView& view) {
-    const auto word = text(view, "cause");
-    if (!word) return pass_on(word);
-    const auto value = parse_cause(*word);
-    if (!value) return view.error("no such cause: '{}'", *word);
+    WEFT_TRY(const auto word, text(view, "cause"));
+    const auto value = parse_cause(word);
+    if (!value) return view.error("no such cause: '{}'", word);
     return *value;
   }
 
   Result<void> add_channel_sign(const JsonView& view) {
-    const auto name = text(view, "channel");
-    if (!name) return pass_on(name);
-    const auto id = channel(*name);
-    if (!id) return pass_on(id);
-    const auto why = cause(view);
-    if (!why) return pass_on(why);
-    const auto ratio = view.need("log_ratio");
-    if (!ratio) return pass_on(ratio);
-    const auto nats = ratio->number();
-    if (!nats) return pass_on(nats);
-    if (!std::isfinite(*nats)) return ratio->error("expected a finite number");
-    const auto words = text(view, "text");
-    if (!words) return pass_on(words);
+    WEFT_TRY(const auto name, text(view, "channel"));
+    WEFT_TRY(const auto id, channel(name));
+    WEFT_TRY(const auto why, cause(view));
+    WEFT_TRY(const auto ratio, view.need("log_ratio"));
+    WEFT_TRY(const auto nats, ratio.number());
+    if (!std::isfinite(nats)) return ratio.error("expected a finite number");
+    WEFT_TRY(const auto words, text(view, "text"));
     read_.observations.channels.push_back(
-        {.channel = *id, .cause = *why, .log_ratio = *nats, .text = std::string(*words)});
+        {.channel = id, .cause = why, .log_ratio = nats, .text = std::string(words)});
     return {};
   }
 
   Result<void> add_host_sign(const JsonView& view) {
-    const auto name = text(view, "host");
-    if (!name) return pass_on(name);
-    const auto node = fabric_.find_node(*name);
-    if (!node) return pass_on(node);
-    if (!fabric_.is_host(*node)) return view.error("'{}' is no host", *name);
-    HostEvidence sign{.host = *node};
+    WEFT_TRY(const auto name, text(view, "host"));
+    WEFT_TRY(const auto node, fabric_.find_node(name));
+    if (!fabric_.is_host(node)) return view.error("'{}' is no host", name);
+    HostEvidence sign{.host = node};
     if (const auto nic = view.find("nic")) {
-      const auto word = nic->text();
-      if (!word) return pass_on(word);
-      const auto port = fabric_.find_nic(*word);
-      if (!port) return pass_on(port);
-      if (fabric_.port(*port).node != *node) return nic->error("'{}' is no NIC of {}", *word, *name);
-      sign.nic = *port;
+      WEFT_TRY(const auto word, nic->text());
+      WEFT_TRY(const auto port, fabric_.find_nic(word));
+      if (fabric_.port(port).node != node) return nic->error("'{}' is no NIC of {}", word, name);
+      sign.nic = port;
     }
-    const auto word = text(view, "verdict");
-    if (!word) return pass_on(word);
-    const auto verdict = parse_verdict(*word);
-    if (!verdict) return view.error("no such verdict: '{}'", *word);
+    WEFT_TRY(const auto word, text(view, "verdict"));
+    const auto verdict = parse_verdict(word);
+    if (!verdict) return view.error("no such verdict: '{}'", word);
     sign.verdict = *verdict;
     if (view.find("cause")) {
-      const auto why = cause(view);
-      if (!why) return pass_on(why);
-      sign.cause = *why;
+      WEFT_TRY(const auto why, cause(view));
+      sign.cause = why;
     }
-    const auto words = text(view, "text");
-    if (!words) return pass_on(words);
-    sign.text = std::string(*words);
+    WEFT_TRY(const auto words, text(view, "text"));
+    sign.text = std::string(words);
     read_.observations.hosts.push_back(std::move(sign));
     return {};
   }

@@ -9,18 +9,14 @@ constexpr double kMaxWindowMicros = 1e12;  // eleven days
 
 Result<std::vector<LossRun>> read_runs(const JsonView& view) {
   std::vector<LossRun> runs;
-  const auto size = view.size();
-  if (!size) return pass_on(size);
-  for (std::size_t i = 0; i < *size && i <= kMaxLossRuns; ++i) {
+  WEFT_TRY(const auto size, view.size());
+  for (std::size_t i = 0; i < size && i <= kMaxLossRuns; ++i) {
     const JsonView run = view.at(i);
-    const auto parts = run.size();
-    if (!parts) return pass_on(parts);
-    if (*parts != 2) return run.error("expected the first packet and how many they are");
-    const auto first = run.at(0).count<std::uint32_t>();
-    if (!first) return pass_on(first);
-    const auto packets = run.at(1).count<std::uint32_t>();
-    if (!packets) return pass_on(packets);
-    runs.push_back({*first, *packets});
+    WEFT_TRY(const auto parts, run.size());
+    if (parts != 2) return run.error("expected the first packet and how many they are");
+    WEFT_TRY(const auto first, run.at(0).count<std::uint32_t>());
+    WEFT_TRY(const auto packets, run.at(1).count<std::uint32_t>());
+    runs.push_back({first, packets});
   }
   return runs;
 }
@@ -31,42 +27,35 @@ Result<std::uint64_t> read_count(const JsonView& view, std::string_view key,
                                  std::optional<std::uint64_t> otherwise) {
   const auto member = view.find(key);
   if (!member && otherwise) return *otherwise;
-  const auto needed = view.need(key);
-  if (!needed) return pass_on(needed);
-  const auto value = needed->count<std::uint64_t>();
-  if (value && *value > kMaxPackets) return needed->error("{} is more than any run counts", *value);
+  WEFT_TRY(const auto needed, view.need(key));
+  const auto value = needed.count<std::uint64_t>();
+  if (value && *value > kMaxPackets) return needed.error("{} is more than any run counts", *value);
   return value;
 }
 
 Result<double> read_number(const JsonView& view, std::string_view key, double most) {
-  const auto needed = view.need(key);
-  if (!needed) return pass_on(needed);
-  const auto value = needed->number();
-  if (value && !(*value >= 0 && *value <= most)) return needed->error("expected a number from 0 to {}", most);
+  WEFT_TRY(const auto needed, view.need(key));
+  const auto value = needed.number();
+  if (value && !(*value >= 0 && *value <= most)) return needed.error("expected a number from 0 to {}", most);
   return value;
 }
 
 Result<std::optional<TimeWindow>> read_window(const JsonView& view) {
   const auto member = view.find("window");
   if (!member) return std::optional<TimeWindow>();
-  const auto start = read_number(*member, "start_us", kMaxWindowMicros);
-  if (!start) return pass_on(start);
-  const auto length = read_number(*member, "length_us", kMaxWindowMicros);
-  if (!length) return pass_on(length);
-  return std::optional(TimeWindow{from_micros(*start), from_micros(*length)});
+  WEFT_TRY(const auto start, read_number(*member, "start_us", kMaxWindowMicros));
+  WEFT_TRY(const auto length, read_number(*member, "length_us", kMaxWindowMicros));
+  return std::optional(TimeWindow{from_micros(start), from_micros(length)});
 }
 
 Result<void> read_order(const JsonView& view, Observation& seen) {
-  const auto excused = read_count(view, "excused", 0);
-  if (!excused) return pass_on(excused);
-  seen.excused = *excused;
-  const auto window = read_window(view);
-  if (!window) return pass_on(window);
-  seen.window = *window;
+  WEFT_TRY(const auto excused, read_count(view, "excused", 0));
+  seen.excused = excused;
+  WEFT_TRY(const auto window, read_window(view));
+  seen.window = window;
   if (const auto member = view.find("runs")) {
-    auto runs = read_runs(*member);
-    if (!runs) return pass_on(runs);
-    seen.runs = std::move(*runs);
+    WEFT_TRY(auto runs, read_runs(*member));
+    seen.runs = std::move(runs);
   }
   return check_order(seen);
 }
@@ -75,14 +64,12 @@ Result<ToldPair> read_labelled(const JsonView& view) {
   ToldPair told;
   for (const auto& [key, name] : {std::pair("src", &told.src), std::pair("dst", &told.dst)})
     if (const auto member = view.find(key)) {
-      const auto text = member->text();
-      if (!text) return pass_on(text);
-      *name = std::string(*text);
+      WEFT_TRY(const auto text, member->text());
+      *name = std::string(text);
     }
   if (const auto member = view.find("label")) {
-    const auto label = member->count<std::uint32_t>();
-    if (!label) return pass_on(label);
-    told.label = *label;
+    WEFT_TRY(const auto label, member->count<std::uint32_t>());
+    told.label = label;
   }
   return told;
 }

@@ -32,46 +32,38 @@ class PathMapReader {
   explicit PathMapReader(const Fabric& fabric) : fabric_(fabric) {}
 
   Result<PathMap> read(const JsonView& root) && {
-    if (const auto checked = check_schema(root, kSchema); !checked) return pass_on(checked);
-    const auto list = root.need("pairs");
-    if (!list) return pass_on(list);
-    auto pairs = read_array<PairPaths>(*list, [this](const JsonView& pair) { return read_pair(pair); });
-    if (!pairs) return pass_on(pairs);
-    map_.pairs = std::move(*pairs);
+    WEFT_TRY_VOID(check_schema(root, kSchema));
+    WEFT_TRY(const auto list, root.need("pairs"));
+    WEFT_TRY(auto pairs,
+             read_array<PairPaths>(list, [this](const JsonView& pair) { return read_pair(pair); }));
+    map_.pairs = std::move(pairs);
     return std::move(map_);
   }
 
  private:
   Result<PortId> read_nic(const JsonView& pair, std::string_view key) const {
-    const auto member = pair.need(key);
-    if (!member) return pass_on(member);
-    const auto name = member->text();
-    if (!name) return pass_on(name);
-    const auto nic = fabric_.find_nic(*name);
-    if (!nic) return member->error("{}", nic.error().message);
+    WEFT_TRY(const auto member, pair.need(key));
+    WEFT_TRY(const auto name, member.text());
+    const auto nic = fabric_.find_nic(name);
+    if (!nic) return member.error("{}", nic.error().message);
     return *nic;
   }
 
   Result<PairPaths> read_pair(const JsonView& view) {
-    const auto src = read_nic(view, "src");
-    if (!src) return pass_on(src);
-    const auto dst = read_nic(view, "dst");
-    if (!dst) return pass_on(dst);
-    if (!pairs_.insert(std::uint64_t{src->value()} << 32 | dst->value()).second)
-      return view.error("the pair {} to {} stands twice", fabric_.name_of_nic(*src),
-                        fabric_.name_of_nic(*dst));
-    const auto list = view.need("paths");
-    if (!list) return pass_on(list);
+    WEFT_TRY(const auto src, read_nic(view, "src"));
+    WEFT_TRY(const auto dst, read_nic(view, "dst"));
+    if (!pairs_.insert(std::uint64_t{src.value()} << 32 | dst.value()).second)
+      return view.error("the pair {} to {} stands twice", fabric_.name_of_nic(src), fabric_.name_of_nic(dst));
+    WEFT_TRY(const auto list, view.need("paths"));
     auto paths =
-        read_array<LabelledPath>(*list, [&](const JsonView& path) { return read_path(path, *src, *dst); });
+        read_array<LabelledPath>(list, [&](const JsonView& path) { return read_path(path, src, dst); });
     if (!paths) return pass_on(paths);
-    return PairPaths{*src, *dst, std::move(*paths)};
+    return PairPaths{src, dst, std::move(*paths)};
   }
 
   Result<ChannelId> read_channel(const JsonView& view) const {
-    const auto name = view.text();
-    if (!name) return pass_on(name);
-    const auto channel = fabric_.find_channel(*name);
+    WEFT_TRY(const auto name, view.text());
+    const auto channel = fabric_.find_channel(name);
     if (!channel) return view.error("{}", channel.error().message);
     return *channel;
   }
@@ -84,21 +76,19 @@ class PathMapReader {
   }
 
   Result<LabelledPath> read_path(const JsonView& view, PortId src, PortId dst) {
-    const auto list = view.need("path");
-    if (!list) return pass_on(list);
+    WEFT_TRY(const auto list, view.need("path"));
     const auto channels =
-        read_array<ChannelId>(*list, [this](const JsonView& channel) { return read_channel(channel); });
+        read_array<ChannelId>(list, [this](const JsonView& channel) { return read_channel(channel); });
     if (!channels) return pass_on(channels);
     if (!leads(*channels, src, dst))
-      return list->error("the path does not lead from {} to {}", fabric_.name_of_nic(src),
-                         fabric_.name_of_nic(dst));
-    const auto numbers = view.need("labels");
-    if (!numbers) return pass_on(numbers);
+      return list.error("the path does not lead from {} to {}", fabric_.name_of_nic(src),
+                        fabric_.name_of_nic(dst));
+    WEFT_TRY(const auto numbers, view.need("labels"));
     auto labels =
-        read_array<PathLabel>(*numbers, [](const JsonView& label) { return label.count<std::uint32_t>(); });
+        read_array<PathLabel>(numbers, [](const JsonView& label) { return label.count<std::uint32_t>(); });
     if (!labels) return pass_on(labels);
     std::ranges::sort(*labels);
-    if (std::ranges::adjacent_find(*labels) != labels->end()) return numbers->error("a label stands twice");
+    if (std::ranges::adjacent_find(*labels) != labels->end()) return numbers.error("a label stands twice");
     return LabelledPath{map_.table.intern(*channels), std::move(*labels)};
   }
 
@@ -122,9 +112,8 @@ std::string path_map_json(const Fabric& fabric, const PathMap& map, const Docume
 }
 
 Result<PathMap> parse_path_map(const Fabric& fabric, std::string_view text, std::string_view what) {
-  const auto json = parse_json(text, what);
-  if (!json) return pass_on(json);
-  return PathMapReader(fabric).read(JsonView(*json, what));
+  WEFT_TRY(const auto json, parse_json(text, what));
+  return PathMapReader(fabric).read(JsonView(json, what));
 }
 
 }  // namespace weft

@@ -30,15 +30,14 @@ class YamlFields {
   Result<void> read_into(std::string_view key, T& place, Reader read_value) const {
     const auto value = find(key);
     if (!value) return {};
-    auto read = read_value(*value, key);
-    if (!read) return pass_on(read);
-    place = std::move(*read);
+    WEFT_TRY(auto read, read_value(*value, key));
+    place = std::move(read);
     return {};
   }
   /// As read_into, but the key must be there.
   template <class T, class Reader>
   Result<void> need_into(std::string_view key, T& place, Reader read_value) const {
-    if (const auto value = need(key); !value) return pass_on(value);
+    WEFT_TRY_VOID(need(key));
     return read_into(key, place, read_value);
   }
 

@@ -112,10 +112,9 @@ Result<Topology> load(const std::optional<std::filesystem::path>& xml) {
 }  // namespace
 
 Result<PcieTree> read_pcie_tree(const std::optional<std::filesystem::path>& xml) {
-  const auto topology = load(xml);
-  if (!topology) return pass_on(topology);
+  WEFT_TRY(const auto topology, load(xml));
   PcieTree tree;
-  const hwloc_topology_t raw = topology->get();
+  const hwloc_topology_t raw = topology.get();
   for (hwloc_obj_t object = nullptr; (object = hwloc_get_next_pcidev(raw, object)) != nullptr;)
     tree.devices.push_back(device_of(raw, object));
   std::ranges::sort(tree.devices, {}, &PcieDevice::address);

@@ -125,7 +125,7 @@ class ClosMaker {
 };
 
 Result<Fabric> make(const Shape& shape, std::string_view what) {
-  if (const auto size = check_size(shape, what); !size) return pass_on(size);
+  WEFT_TRY_VOID(check_size(shape, what));
   return ClosMaker(shape).make();
 }
 

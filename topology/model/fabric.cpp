@@ -62,12 +62,11 @@ Result<PortId> Fabric::find_port(std::string_view name) const {
   const auto parts = split_port(name);
   if (!parts || !parts->port)
     return fail(ErrorKind::invalid_input, "'{}' is no port: expected NODE/pN, as in leaf1/p3", name);
-  const auto owner = find_node(parts->node);
-  if (!owner) return pass_on(owner);
-  for (const PortId candidate : ports_of(*owner))
+  WEFT_TRY(const auto owner, find_node(parts->node));
+  for (const PortId candidate : ports_of(owner))
     if (port(candidate).number == *parts->port) return candidate;
   return fail(ErrorKind::not_found, "{} has no port p{}; it has {}", parts->node, parts->port->value(),
-              ports_of(*owner).size());
+              ports_of(owner).size());
 }
 
 std::vector<LinkId> Fabric::links_between(NodeId a, NodeId b) const {
@@ -115,20 +114,18 @@ Result<ChannelId> Fabric::find_channel(std::string_view name) const {
   if (middle == std::string_view::npos)
     return fail(ErrorKind::invalid_input, "'{}' is no channel: expected NODE->NODE, as in leaf1->spine2",
                 name);
-  const auto found = find_between(name, name.substr(0, middle), name.substr(middle + 2));
-  if (!found) return pass_on(found);
+  WEFT_TRY(const auto found, find_between(name, name.substr(0, middle), name.substr(middle + 2)));
   const auto from = split_port(name.substr(0, middle))->node;
-  return node(source_node(a_to_b(*found))).name == from ? a_to_b(*found) : b_to_a(*found);
+  return node(source_node(a_to_b(found))).name == from ? a_to_b(found) : b_to_a(found);
 }
 
 Result<PortId> Fabric::find_nic(std::string_view name) const {
   const auto parts = split_port(name);
   if (!parts)
     return fail(ErrorKind::invalid_input, "'{}' is no NIC: expected HOST or HOST/pN, as in host1/p2", name);
-  const auto owner = find_node(parts->node);
-  if (!owner) return pass_on(owner);
-  if (!is_host(*owner)) return fail(ErrorKind::invalid_input, "'{}' is a switch: expected a host", name);
-  for (const PortId candidate : ports_of(*owner))
+  WEFT_TRY(const auto owner, find_node(parts->node));
+  if (!is_host(owner)) return fail(ErrorKind::invalid_input, "'{}' is a switch: expected a host", name);
+  for (const PortId candidate : ports_of(owner))
     if (port(candidate).link && (!parts->port || port(candidate).number == *parts->port)) return candidate;
   return fail(ErrorKind::not_found, "host '{}' has no such NIC with a cable: '{}'", parts->node, name);
 }

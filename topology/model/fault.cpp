@@ -125,7 +125,7 @@ Result<FaultSpec> parse_fault(const Fabric& fabric, std::string_view text) {
   for (auto rest = text.substr(colon + 1); !rest.empty();)
     if (const auto done = apply(fabric, fault, take_until(rest, ',')); !done)
       return pass_on(done, fmt::format("fault '{}'", text));
-  if (const auto checked = check_fault(fabric, fault); !checked) return pass_on(checked);
+  WEFT_TRY_VOID(check_fault(fabric, fault));
   return fault;
 }
 

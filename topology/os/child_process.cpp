@@ -206,9 +206,8 @@ Result<ChildProcess> ChildProcess::start(const ChildSpec& spec) {
     if (!input) return pass_on(input, spec.argv[0]);
     launch.input = std::move(*input);
   }
-  const auto pid = launch_child(launch);
-  if (!pid) return pass_on(pid);
-  ChildProcess child(*pid, FileDescriptor(pidfd_open(*pid, 0)));
+  WEFT_TRY(const auto pid, launch_child(launch));
+  ChildProcess child(pid, FileDescriptor(pidfd_open(pid, 0)));
   if (!child.pid_fd_) return fail(ErrorKind::internal, "pidfd_open: {}", std::strerror(errno));
   return child;
 }
@@ -248,9 +247,8 @@ Result<std::optional<ExitStatus>> ChildProcess::wait_for(Nanoseconds limit) {
 
 Result<ExitStatus> ChildProcess::wait() {
   while (true) {
-    const auto ended = wait_for(std::chrono::hours(1));
-    if (!ended) return pass_on(ended);
-    if (*ended) return **ended;
+    WEFT_TRY(const auto ended, wait_for(std::chrono::hours(1)));
+    if (ended) return *ended;
   }
 }
 

@@ -49,10 +49,9 @@ Result<void> create_one(const NewNamespace& wanted) {
 }  // namespace
 
 Result<NamespaceVisit> NamespaceVisit::enter(const std::filesystem::path& file) {
-  auto home = open_namespace(kOwnNamespace);
-  if (!home) return pass_on(home);
-  if (const auto entered = enter_for_good(file); !entered) return pass_on(entered);
-  return NamespaceVisit(std::move(*home));
+  WEFT_TRY(auto home, open_namespace(kOwnNamespace));
+  WEFT_TRY_VOID(enter_for_good(file));
+  return NamespaceVisit(std::move(home));
 }
 
 NamespaceVisit::~NamespaceVisit() {
@@ -61,9 +60,8 @@ NamespaceVisit::~NamespaceVisit() {
 }
 
 Result<void> enter_for_good(const std::filesystem::path& file) {
-  const auto there = open_namespace(file);
-  if (!there) return pass_on(there);
-  if (setns(there->get(), CLONE_NEWNET) != 0) return failed("enter network namespace", file);
+  WEFT_TRY(const auto there, open_namespace(file));
+  if (setns(there.get(), CLONE_NEWNET) != 0) return failed("enter network namespace", file);
   return {};
 }
 

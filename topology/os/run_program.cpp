@@ -39,12 +39,11 @@ Result<std::string> run_program(const std::vector<std::string>& argv, std::strin
   const FileDescriptor output(memfd_create("weft-output", MFD_CLOEXEC));
   const FileDescriptor errors(memfd_create("weft-errors", MFD_CLOEXEC));
   if (!output || !errors) return fail(ErrorKind::internal, "memfd_create: {}", std::strerror(errno));
-  auto child = ChildProcess::start({.argv = argv,
-                                    .input = std::string(input),
-                                    .output = ToDescriptor{output.get()},
-                                    .errors = ToDescriptor{errors.get()}});
-  if (!child) return pass_on(child);
-  const auto ended = child->wait_for(limit);
+  WEFT_TRY(auto child, ChildProcess::start({.argv = argv,
+                                            .input = std::string(input),
+                                            .output = ToDescriptor{output.get()},
+                                            .errors = ToDescriptor{errors.get()}}));
+  const auto ended = child.wait_for(limit);
   if (!ended) return pass_on(ended, command_line(argv));
   if (!*ended)
     return fail(ErrorKind::timeout, "'{}' did not end within {}", command_line(argv), to_string(limit));

@@ -26,13 +26,12 @@ Result<std::filesystem::path> temporary_directory() {
 }  // namespace
 
 Result<ScratchDirectory> ScratchDirectory::make() {
-  const auto place = temporary_directory();
-  if (!place) return pass_on(place);
-  auto pattern = (*place / "weft-XXXXXX").string();
+  WEFT_TRY(const auto place, temporary_directory());
+  auto pattern = (place / "weft-XXXXXX").string();
   if (!mkdtemp(pattern.data()))
     return fail(ErrorKind::permission, "no scratch directory {}: {}", pattern, std::strerror(errno));
   ScratchDirectory made(pattern);
-  if (const auto left = made.leave_to_remover(); !left) return pass_on(left);
+  WEFT_TRY_VOID(made.leave_to_remover());
   return made;
 }
 
@@ -47,9 +46,8 @@ Result<void> ScratchDirectory::leave_to_remover() {
   spec.errors = ToNothing{};
   spec.dies_with_parent = false;
   spec.own_session = true;  // the terminal's Ctrl-C is not for it
-  auto started = ChildProcess::start(spec);
-  if (!started) return pass_on(started);
-  remover_ = std::move(*started);
+  WEFT_TRY(auto started, ChildProcess::start(spec));
+  remover_ = std::move(started);
   return {};
 }
 

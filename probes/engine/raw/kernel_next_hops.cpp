@@ -118,19 +118,18 @@ std::optional<MacAddress> KernelNextHops::neighbour(const IpAddress& address) {
 }
 
 Result<MacAddress> KernelNextHops::next_hop(const IpAddress& destination) {
-  const auto gateway = gateway_to(destination);
-  if (!gateway) return pass_on(gateway);
-  if (const auto mac = neighbour(*gateway)) return *mac;
-  const auto target = socket_address(*gateway, kDiscard, index_);
+  WEFT_TRY(const auto gateway, gateway_to(destination));
+  if (const auto mac = neighbour(gateway)) return *mac;
+  const auto target = socket_address(gateway, kDiscard, index_);
   for (int nudge = 0; nudge < kNudges; ++nudge) {
     ::sendto(nudge_.get(), nullptr, 0, MSG_DONTWAIT, target.get(), target.size);
     for (int look = 0; look < kLooks; ++look) {
-      if (const auto mac = neighbour(*gateway)) return *mac;
+      if (const auto mac = neighbour(gateway)) return *mac;
       std::this_thread::sleep_for(std::chrono::milliseconds(look == 0 ? 1 : 10));
     }
   }
   return fail(ErrorKind::absent, "{} does not answer on {}: the way to {} is down at its first hop",
-              to_string(*gateway), nic_.interface, to_string(destination));
+              to_string(gateway), nic_.interface, to_string(destination));
 }
 
 }  // namespace weft

@@ -38,20 +38,18 @@ Result<ifreq> ask(const FileDescriptor& socket, const std::string& interface, un
 /// later than its cable is there.
 Result<unsigned> settled_flags(const FileDescriptor& socket, const std::string& interface) {
   for (int look = 0;; ++look) {
-    const auto answer = ask(socket, interface, SIOCGIFFLAGS);
-    if (!answer) return pass_on(answer);
-    const auto flags = static_cast<unsigned>(static_cast<unsigned short>(answer->ifr_flags));
+    WEFT_TRY(const auto answer, ask(socket, interface, SIOCGIFFLAGS));
+    const auto flags = static_cast<unsigned>(static_cast<unsigned short>(answer.ifr_flags));
     if ((flags & IFF_UP) == 0 || (flags & IFF_RUNNING) != 0 || look == kCarrierLooks) return flags;
     std::this_thread::sleep_for(kCarrierLook);
   }
 }
 
 Result<void> check_state(const FileDescriptor& socket, const std::string& interface) {
-  const auto flags = settled_flags(socket, interface);
-  if (!flags) return pass_on(flags);
-  if ((*flags & IFF_UP) == 0)
+  WEFT_TRY(const auto flags, settled_flags(socket, interface));
+  if ((flags & IFF_UP) == 0)
     return fail(ErrorKind::absent, "{} is down: 'ip link set {} up'", interface, interface);
-  if ((*flags & IFF_RUNNING) == 0)
+  if ((flags & IFF_RUNNING) == 0)
     return fail(ErrorKind::absent, "{} has no carrier: its cable or its far end is down", interface);
   return {};
 }
@@ -61,21 +59,18 @@ Result<void> check_state(const FileDescriptor& socket, const std::string& interf
 Result<KernelNic> look_up_nic(const RawNic& nic) {
   const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) return fail(ErrorKind::internal, "cannot open a socket: {}", std::strerror(errno));
-  const auto index = ask(socket, nic.interface, SIOCGIFINDEX);
-  if (!index) return pass_on(index);
+  WEFT_TRY(const auto index, ask(socket, nic.interface, SIOCGIFINDEX));
   if (auto up = check_state(socket, nic.interface); !up) return pass_on(up);
-  const auto mtu = ask(socket, nic.interface, SIOCGIFMTU);
-  if (!mtu) return pass_on(mtu);
-  const auto hardware = ask(socket, nic.interface, SIOCGIFHWADDR);
-  if (!hardware) return pass_on(hardware);
-  if (hardware->ifr_hwaddr.sa_family != ARPHRD_ETHER)
+  WEFT_TRY(const auto mtu, ask(socket, nic.interface, SIOCGIFMTU));
+  WEFT_TRY(const auto hardware, ask(socket, nic.interface, SIOCGIFHWADDR));
+  if (hardware.ifr_hwaddr.sa_family != ARPHRD_ETHER)
     return fail(ErrorKind::not_supported, "{} is no Ethernet interface: the raw engine needs one",
                 nic.interface);
-  KernelNic found{.index = index->ifr_ifindex,
+  KernelNic found{.index = index.ifr_ifindex,
                   .local = {.address = nic.address,
-                            .mtu = static_cast<std::size_t>(mtu->ifr_mtu),
+                            .mtu = static_cast<std::size_t>(mtu.ifr_mtu),
                             .traffic_class = nic.traffic_class}};
-  std::memcpy(found.local.mac.bytes.data(), hardware->ifr_hwaddr.sa_data, 6);
+  std::memcpy(found.local.mac.bytes.data(), hardware.ifr_hwaddr.sa_data, 6);
   return found;
 }
 

@@ -24,22 +24,15 @@ struct Parts {
 };
 
 Result<Parts> open_parts(const RawNic& nic) {
-  const auto kernel = look_up_nic(nic);
-  if (!kernel) return pass_on(kernel);
-  auto prober = PacketSocket::open(nic, *kernel, PacketRole::prober);
-  if (!prober) return pass_on(prober);
-  auto sender = PacketSocket::open(nic, *kernel, PacketRole::sender);
-  if (!sender) return pass_on(sender);
-  auto port = own_roce_port(nic);
-  if (!port) return pass_on(port);
-  auto responder = PacketSocket::open(nic, *kernel, PacketRole::responder);
-  if (!responder) return pass_on(responder);
-  auto prober_hops = KernelNextHops::open(nic, *kernel);
-  if (!prober_hops) return pass_on(prober_hops);
-  auto sender_hops = KernelNextHops::open(nic, *kernel);
-  if (!sender_hops) return pass_on(sender_hops);
-  return Parts{kernel->local,         std::move(*port),        std::move(*prober),     std::move(*sender),
-               std::move(*responder), std::move(*prober_hops), std::move(*sender_hops)};
+  WEFT_TRY(const auto kernel, look_up_nic(nic));
+  WEFT_TRY(auto prober, PacketSocket::open(nic, kernel, PacketRole::prober));
+  WEFT_TRY(auto sender, PacketSocket::open(nic, kernel, PacketRole::sender));
+  WEFT_TRY(auto port, own_roce_port(nic));
+  WEFT_TRY(auto responder, PacketSocket::open(nic, kernel, PacketRole::responder));
+  WEFT_TRY(auto prober_hops, KernelNextHops::open(nic, kernel));
+  WEFT_TRY(auto sender_hops, KernelNextHops::open(nic, kernel));
+  return Parts{kernel.local,         std::move(port),        std::move(prober),     std::move(sender),
+               std::move(responder), std::move(prober_hops), std::move(sender_hops)};
 }
 
 class AfPacketEngine final : public RawEngine {
@@ -111,20 +104,16 @@ class RawTracer final : public ProbeEngine {
 
 Result<std::unique_ptr<ProbeEngine>> open_raw_tracer(const RawNic& nic, const RunSecrets& secrets,
                                                      PortId self) {
-  const auto kernel = look_up_nic(nic);
-  if (!kernel) return pass_on(kernel);
-  auto socket = PacketSocket::open(nic, *kernel, PacketRole::prober);
-  if (!socket) return pass_on(socket);
-  auto hops = KernelNextHops::open(nic, *kernel);
-  if (!hops) return pass_on(hops);
-  return std::make_unique<RawTracer>(kernel->local, std::move(*socket), std::move(*hops), secrets, self);
+  WEFT_TRY(const auto kernel, look_up_nic(nic));
+  WEFT_TRY(auto socket, PacketSocket::open(nic, kernel, PacketRole::prober));
+  WEFT_TRY(auto hops, KernelNextHops::open(nic, kernel));
+  return std::make_unique<RawTracer>(kernel.local, std::move(socket), std::move(hops), secrets, self);
 }
 
 Result<std::unique_ptr<RawEngine>> open_raw_engine(const RawNic& nic, const RunSecrets& secrets, PortId self,
                                                    SharedNics nics) {
-  auto parts = open_parts(nic);
-  if (!parts) return pass_on(parts);
-  return std::make_unique<AfPacketEngine>(std::move(*parts), secrets, self, std::move(nics));
+  WEFT_TRY(auto parts, open_parts(nic));
+  return std::make_unique<AfPacketEngine>(std::move(parts), secrets, self, std::move(nics));
 }
 
 }  // namespace weft

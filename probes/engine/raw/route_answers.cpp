@@ -55,12 +55,11 @@ std::optional<IpAddress> to_address(ByteSpan bytes) {
 }  // namespace
 
 Result<RouteAnswer> decode_route_answer(ByteSpan bytes) {
-  const auto message = one_message(bytes);
-  if (!message) return pass_on(message);
+  WEFT_TRY(const auto message, one_message(bytes));
   RouteAnswer way;
-  if (const auto gateway = attribute_of(*message, sizeof(rtmsg), RTA_GATEWAY))
+  if (const auto gateway = attribute_of(message, sizeof(rtmsg), RTA_GATEWAY))
     way.gateway = to_address(*gateway);
-  const auto interface = attribute_of(*message, sizeof(rtmsg), RTA_OIF);
+  const auto interface = attribute_of(message, sizeof(rtmsg), RTA_OIF);
   if (interface && interface->size() == sizeof way.interface)
     std::memcpy(&way.interface, interface->data(), sizeof way.interface);
   return way;

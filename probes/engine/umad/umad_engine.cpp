@@ -74,9 +74,8 @@ Result<std::unique_ptr<ProbeEngine>> open_umad_engine(const UmadPort& port, cons
   if (sodium_init() < 0) return fail(ErrorKind::internal, "libsodium does not start");
   UmadPort answering = port;
   answering.answers_probes = true;
-  auto mads = open(answering);
-  if (!mads) return pass_on(mads);
-  return std::make_unique<UmadEngine>(std::move(*mads), secrets, own);
+  WEFT_TRY(auto mads, open(answering));
+  return std::make_unique<UmadEngine>(std::move(mads), secrets, own);
 }
 
 }  // namespace weft

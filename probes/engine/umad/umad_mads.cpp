@@ -194,9 +194,8 @@ class Umad : public Mads {
 
 Result<std::unique_ptr<Mads>> open_umad(const UmadPort& wanted) {
   const bool manages = umad_init() >= 0;
-  const auto found = manages ? found_by_guid(wanted) : Result<UmadPort>(wanted);
-  if (!found) return pass_on(found);
-  const UmadPort& port = *found;
+  WEFT_TRY(const auto found, manages ? found_by_guid(wanted) : Result<UmadPort>(wanted));
+  const UmadPort& port = found;
   const char* device = port.device.empty() ? nullptr : port.device.c_str();
   const int opened = manages ? open_port(device, port.port) : kNoManagement;
   if (opened == -EACCES || opened == -EPERM)
@@ -210,11 +209,9 @@ Result<std::unique_ptr<Mads>> open_umad(const UmadPort& wanted) {
                 opened == kNoManagement ? kLoadModule : what_errno_says(opened) + adapters());
   auto umad = std::make_unique<Umad>(opened);
   for (const auto mad_class : {MadClass::subnet, MadClass::subnet_directed, MadClass::performance})
-    if (const auto done = umad->register_class(mad_class, false); !done) return pass_on(done);
-  if (const auto done = umad->register_class(MadClass::probe, port.answers_probes); !done)
-    return pass_on(done);
-  if (port.in_ibsim)
-    if (const auto done = umad->claim_manager(port); !done) return pass_on(done);
+    WEFT_TRY_VOID(umad->register_class(mad_class, false));
+  WEFT_TRY_VOID(umad->register_class(MadClass::probe, port.answers_probes));
+  if (port.in_ibsim) WEFT_TRY_VOID(umad->claim_manager(port));
   return umad;
 }
 

@@ -34,9 +34,8 @@ Result<std::unique_ptr<AddressedExchange>> AddressedExchange::open(const StreamC
                                                                    Answer answer, std::uint16_t port) {
   std::unique_ptr<AddressedExchange> made(
       new AddressedExchange(calls, self, key, std::move(nics), std::move(answer), port));
-  auto listener = MessageStream::listen(made->calls_, own, port);
-  if (!listener) return pass_on(listener);
-  made->listener_.emplace(std::move(*listener));
+  WEFT_TRY(auto listener, MessageStream::listen(made->calls_, own, port));
+  made->listener_.emplace(std::move(listener));
   made->thread_ = std::jthread([raw = made.get()](const std::stop_token& stop) { raw->serve(stop); });
   return made;
 }
@@ -46,12 +45,11 @@ Result<std::string> AddressedExchange::ask(PortId to, std::string_view question,
   if (nic == nullptr) return fail(ErrorKind::internal, "nobody said where NIC {} is", to.value());
   const IpAddress& address = nic->address;
   const auto until = Clock::now() + limit;
-  const auto stream = MessageStream::connect(calls_, address, port_, until);
-  if (!stream) return pass_on(stream);
+  WEFT_TRY(const auto stream, MessageStream::connect(calls_, address, port_, until));
   const auto text = encode_addressed({self_, question});
-  const auto asked = stream->send(key_, text, {}, until);
+  const auto asked = stream.send(key_, text, {}, until);
   if (!asked) return pass_on(asked, to_string(address));
-  auto answer = stream->receive(key_, *asked, until);
+  auto answer = stream.receive(key_, *asked, until);
   if (!answer) return pass_on(answer, to_string(address));
   if (answer->text.empty() || answer->text[0] != kAnswered)
     return fail(ErrorKind::absent, "{}", answer->text.substr(std::min<std::size_t>(1, answer->text.size())));

@@ -60,13 +60,11 @@ class FlowRun {
 
   Result<void> open(const std::shared_ptr<const VerbsDevice>& device, const BufferFactory& buffers,
                     VerbsTraffic traffic, const PeerAccess& access) {
-    auto queue = CompletionQueue::make(device, static_cast<int>(flows_.size() * shape_.depth + 16));
-    if (!queue) return pass_on(queue);
-    queue_ = std::move(*queue);
-    auto slots = Slots::make(device, buffers, flows_.size() * shape_.places,
-                             Bytes(static_cast<std::int64_t>(shape_.message)));
-    if (!slots) return pass_on(slots);
-    slots_ = std::move(*slots);
+    WEFT_TRY(auto queue, CompletionQueue::make(device, static_cast<int>(flows_.size() * shape_.depth + 16)));
+    queue_ = std::move(queue);
+    WEFT_TRY(auto slots, Slots::make(device, buffers, flows_.size() * shape_.places,
+                                     Bytes(static_cast<std::int64_t>(shape_.message))));
+    slots_ = std::move(slots);
     if (shape_.operation != FlowOperation::read)
       if (const auto filled = fill(); !filled) return filled;
     return connect(device, traffic, access);
@@ -157,22 +155,20 @@ class FlowRun {
     for (const FlowSpec& spec : request_.specs)
       wanted.push_back(
           {spec.peer, both || !to_us ? spec.label : std::nullopt, both || to_us ? spec.label : std::nullopt});
-    auto qps = RequestQps::connect(device, *queue_, access, request_.peers,
-                                   {.batch = request_.batch,
-                                    .kind = QpKind::reliable,
-                                    .operation = shape_.operation,
-                                    .message = Bytes(static_cast<std::int64_t>(shape_.message)),
-                                    .depth = shape_.places,
-                                    .traffic = traffic},
-                                   wanted);
-    if (!qps) return pass_on(qps);
-    qps_ = std::move(*qps);
+    WEFT_TRY(auto qps, RequestQps::connect(device, *queue_, access, request_.peers,
+                                           {.batch = request_.batch,
+                                            .kind = QpKind::reliable,
+                                            .operation = shape_.operation,
+                                            .message = Bytes(static_cast<std::int64_t>(shape_.message)),
+                                            .depth = shape_.places,
+                                            .traffic = traffic},
+                                           wanted));
+    qps_ = std::move(qps);
     for (std::uint32_t i = 0; i < flows_.size(); ++i) {
       if (qps_->refusal(i)) flows_[i].never_starts();
       if (qps_->refusal(i) || request_.specs[i].label || device->is_infiniband()) continue;
-      const auto port = qps_->qp(i).source_port();
-      if (!port) return pass_on(port);
-      flows_[i].chosen = PathLabel(port->value());
+      WEFT_TRY(const auto port, qps_->qp(i).source_port());
+      flows_[i].chosen = PathLabel(port.value());
     }
     return {};
   }
@@ -211,11 +207,10 @@ class FlowRun {
   }
 
   Result<void> take(Nanoseconds limit) {
-    const auto done = queue_->poll();
-    if (!done) return pass_on(done);
-    if (!done->empty()) {
+    WEFT_TRY(const auto done, queue_->poll());
+    if (!done.empty()) {
       const Nanoseconds at = last_completion_ = now();
-      for (const Completion& completion : *done)
+      for (const Completion& completion : done)
         flows_[completion.work >> 32U].completed(static_cast<std::uint32_t>(completion.work),
                                                  completion.status, at);
       return {};
@@ -285,8 +280,8 @@ Result<std::vector<FlowTally>> run_flows(const std::shared_ptr<const VerbsDevice
   if (std::ranges::any_of(request.specs, no_rate) || request.flow_options.depth == 0)
     return fail(ErrorKind::invalid_input, "a flow without a rate, or with no message under way");
   FlowRun run(request, shape_of(request, device->path_mtu()));
-  if (const auto opened = run.open(device, buffers, traffic, access); !opened) return pass_on(opened);
-  if (const auto done = run.run(stop); !done) return pass_on(done);
+  WEFT_TRY_VOID(run.open(device, buffers, traffic, access));
+  WEFT_TRY_VOID(run.run(stop));
   return run.tallies();
 }
 

@@ -151,7 +151,7 @@ Result<std::string> MessageStream::receive_all(std::size_t length, Deadline unti
     if (got == 0) return fail(ErrorKind::absent, "the peer closed its stream of librdmacm");
     if (!would_wait(errno))
       return fail(ErrorKind::absent, "a stream of librdmacm broke: {}", std::strerror(errno));
-    if (const auto ready = await(POLLIN, until); !ready) return pass_on(ready);
+    WEFT_TRY_VOID(await(POLLIN, until));
   }
   return bytes;
 }
@@ -166,21 +166,19 @@ Result<MessageStream::Tag> MessageStream::send(const RunKey& key, std::string_vi
   frame += text;
   if (text.size() > kMax)
     return fail(ErrorKind::invalid_input, "a message of {} bytes is too long", text.size());
-  if (const auto sent = send_all(frame, until); !sent) return pass_on(sent);
+  WEFT_TRY_VOID(send_all(frame, until));
   return tag;
 }
 
 Result<MessageStream::Message> MessageStream::receive(const RunKey& key, const Tag& answered,
                                                       Deadline until) const {
-  const auto header = receive_all(kHeader, until);
-  if (!header) return pass_on(header);
+  WEFT_TRY(const auto header, receive_all(kHeader, until));
   std::uint32_t length = 0;
-  for (int i = 0; i < 4; ++i) length = length << 8U | static_cast<unsigned char>((*header)[i]);
+  for (int i = 0; i < 4; ++i) length = length << 8U | static_cast<unsigned char>(header[i]);
   if (length > kMax) return fail(ErrorKind::invalid_input, "a peer announces {} bytes", length);
-  auto text = receive_all(length, until);
-  if (!text) return pass_on(text);
-  Message message{std::move(*text), {}};
-  std::copy(header->begin() + 4, header->end(), message.tag.begin());
+  WEFT_TRY(auto text, receive_all(length, until));
+  Message message{std::move(text), {}};
+  std::copy(header.begin() + 4, header.end(), message.tag.begin());
   const Tag right = tag_of(key, message.text, answered);
   if (sodium_memcmp(right.data(), message.tag.data(), right.size()) != 0)
     return fail(ErrorKind::invalid_input, "a message that is not of this run");

@@ -62,13 +62,11 @@ class PingRun {
                     VerbsTraffic traffic, const PeerAccess& access) {
     const auto entries =
         static_cast<int>(std::min<std::size_t>(2 * request_.specs.size() * depth_ + 16, 32'000));
-    auto queue = CompletionQueue::make(device, entries);
-    if (!queue) return pass_on(queue);
-    queue_ = std::move(*queue);
-    auto slots = Slots::make(device, buffers, 2 * depth_ * request_.specs.size(),
-                             Bytes(static_cast<std::int64_t>(headroom_ + payload_)));
-    if (!slots) return pass_on(slots);
-    slots_ = std::move(*slots);
+    WEFT_TRY(auto queue, CompletionQueue::make(device, entries));
+    queue_ = std::move(queue);
+    WEFT_TRY(auto slots, Slots::make(device, buffers, 2 * depth_ * request_.specs.size(),
+                                     Bytes(static_cast<std::int64_t>(headroom_ + payload_))));
+    slots_ = std::move(slots);
     for (std::size_t i = 0; i < request_.specs.size(); ++i)
       lines_.push_back(
           {.first_slot = 2 * depth_ * i, .times = PingTimes(request_.specs[i].count, !queue_->stamps())});
@@ -126,16 +124,15 @@ class PingRun {
       else if (!device->is_infiniband())  // a UDP port serves both ways, a LID is one end's
         wanted.back().back_label = spec.label;
     }
-    auto qps = RequestQps::connect(device, *queue_, access, request_.peers,
-                                   {.batch = request_.batch,
-                                    .kind = kind_,
-                                    .busy_poll = request_.busy_poll,
-                                    .message = Bytes(static_cast<std::int64_t>(payload_)),
-                                    .depth = depth_,
-                                    .traffic = traffic},
-                                   wanted);
-    if (!qps) return pass_on(qps);
-    qps_ = std::move(*qps);
+    WEFT_TRY(auto qps, RequestQps::connect(device, *queue_, access, request_.peers,
+                                           {.batch = request_.batch,
+                                            .kind = kind_,
+                                            .busy_poll = request_.busy_poll,
+                                            .message = Bytes(static_cast<std::int64_t>(payload_)),
+                                            .depth = depth_,
+                                            .traffic = traffic},
+                                           wanted));
+    qps_ = std::move(qps);
     for (std::uint32_t spec = 0; spec < lines_.size(); ++spec)
       for (std::size_t slot = lines_[spec].first_slot;
            !qps_->refusal(spec) && slot < lines_[spec].first_slot + depth_; ++slot)
@@ -178,12 +175,11 @@ class PingRun {
   }
 
   Result<void> poll() {
-    const auto done = queue_->poll(request_.busy_poll ? kBusyLooks : 1);
-    if (!done) return pass_on(done);
-    taken_ = done->size();
+    WEFT_TRY(const auto done, queue_->poll(request_.busy_poll ? kBusyLooks : 1));
+    taken_ = done.size();
     if (taken_ == 0) return {};
     const Nanoseconds at = now();
-    for (const Completion& completion : *done) take(completion, at);
+    for (const Completion& completion : done) take(completion, at);
     return {};
   }
 
@@ -262,8 +258,8 @@ Result<std::vector<PingTally>> run_pings(const std::shared_ptr<const VerbsDevice
       roce_headers(request.peers[0].address.is_v6()) + (kind == QpKind::datagram ? kDatagramHeader : 0);
   const auto payload = std::clamp<std::int64_t>(size - headers, ProbeNote::kSize, device->path_mtu().count());
   PingRun run(request, kind, static_cast<std::size_t>(payload));
-  if (const auto opened = run.open(device, buffers, traffic, access); !opened) return pass_on(opened);
-  if (const auto done = run.run(stop); !done) return pass_on(done);
+  WEFT_TRY_VOID(run.open(device, buffers, traffic, access));
+  WEFT_TRY_VOID(run.run(stop));
   return run.tallies();
 }
 

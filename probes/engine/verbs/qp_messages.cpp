@@ -160,7 +160,7 @@ CloseQps close_from(const json& in) {
 
 template <class T, class Read>
 Result<T> read_with(std::string_view text, Read read) {
-  if (const auto fits = check_json_limits(text, kLimits); !fits) return pass_on(fits);
+  WEFT_TRY_VOID(check_json_limits(text, kLimits));
   try {
     return T(read(json::parse(text)));
   } catch (const json::exception& error) {

@@ -27,9 +27,8 @@ Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsD
   const auto places = static_cast<std::uint32_t>(datagram ? spec.depth * wanted.size() : spec.depth);
   for (const WantedQp& one : wanted) {
     if (set->qps_.empty() || !datagram) {
-      auto made = QueuePair::make(device, sends, receives, {spec.kind, places, places});
-      if (!made) return pass_on(made);
-      set->qps_.push_back(std::move(*made));
+      WEFT_TRY(auto made, QueuePair::make(device, sends, receives, {spec.kind, places, places}));
+      set->qps_.push_back(std::move(made));
     }
     const QueuePair& qp = *set->qps_.back();
     offer.qps.push_back({one.spec, qp.number(), qp.first_psn(), one.back_label, one.label});
@@ -72,9 +71,8 @@ Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsD
 }
 
 Result<void> QpSet::add_handle(const std::shared_ptr<const VerbsDevice>& device, const QpRoute& route) {
-  auto handle = AddressHandle::make(device, route);
-  if (!handle) return pass_on(handle);
-  handles_.push_back(std::move(*handle));
+  WEFT_TRY(auto handle, AddressHandle::make(device, route));
+  handles_.push_back(std::move(handle));
   return {};
 }
 

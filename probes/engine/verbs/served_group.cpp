@@ -55,17 +55,16 @@ Result<std::unique_ptr<ServedGroup>> ServedGroup::make(const std::shared_ptr<con
                                                        VerbsTraffic traffic, PortId from,
                                                        const ConnectQps& offer, std::uint32_t serial,
                                                        const TallyOf& tally_of) {
-  if (const auto sensible = check(offer); !sensible) return pass_on(sensible);
+  WEFT_TRY_VOID(check(offer));
   std::unique_ptr<ServedGroup> group(new ServedGroup(from, offer, serial));
   const bool probes = group->is_probes();
   const auto each = static_cast<std::int64_t>(place_size(offer));
-  auto slots = Slots::make(device, probes ? memory.probes : memory.flows, group->slots_in_ * (probes ? 2 : 1),
-                           Bytes(each));
-  if (!slots) return pass_on(slots);
-  group->slots_ = std::move(*slots);
+  WEFT_TRY(auto slots, Slots::make(device, probes ? memory.probes : memory.flows,
+                                   group->slots_in_ * (probes ? 2 : 1), Bytes(each)));
+  group->slots_ = std::move(slots);
   group->answers_.resize(probes ? group->slots_in_ : 0);
   for (std::size_t i = 0; i < offer.qps.size(); ++i)
-    if (const auto added = group->add(device, queue, traffic, tally_of, i); !added) return pass_on(added);
+    WEFT_TRY_VOID(group->add(device, queue, traffic, tally_of, i));
   return group;
 }
 
@@ -74,9 +73,8 @@ Result<void> ServedGroup::add(const std::shared_ptr<const VerbsDevice>& device, 
   const OfferedQp& offered = offer_.qps[index];
   if (qps_.empty() || !is_datagram()) {
     const auto places = static_cast<std::uint32_t>(is_datagram() ? slots_in_ : offer_.depth);
-    auto made = QueuePair::make(device, queue, queue, {offer_.kind, places, places});
-    if (!made) return pass_on(made);
-    qps_.push_back(std::move(*made));
+    WEFT_TRY(auto made, QueuePair::make(device, queue, queue, {offer_.kind, places, places}));
+    qps_.push_back(std::move(made));
   }
   auto line = std::make_unique<Line>();
   line->qp = qps_.back().get();
@@ -95,9 +93,8 @@ Result<void> ServedGroup::add(const std::shared_ptr<const VerbsDevice>& device, 
                      .mtu = offer_.mtu,
                      .reads = agree(device->reads(), offer_.reads, offer_.depth)};
   if (is_datagram()) {
-    auto handle = AddressHandle::make(device, back);
-    if (!handle) return pass_on(handle);
-    line->handle = std::move(*handle);
+    WEFT_TRY(auto handle, AddressHandle::make(device, back));
+    line->handle = std::move(handle);
   }
   lines_.push_back(std::move(line));
   if (receives())

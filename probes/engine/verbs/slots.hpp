@@ -21,11 +21,9 @@ class Slots {
   static Result<std::unique_ptr<Slots>> make(std::shared_ptr<const VerbsDevice> device,
                                              const BufferFactory& buffers, std::size_t count, Bytes size) {
     const auto each = static_cast<std::size_t>(size.count());
-    auto buffer = buffers(Bytes(static_cast<std::int64_t>(std::max<std::size_t>(count, 1) * each)));
-    if (!buffer) return pass_on(buffer);
-    auto region = MemoryRegion::register_buffer(std::move(device), **buffer);
-    if (!region) return pass_on(region);
-    return std::unique_ptr<Slots>(new Slots(std::move(*buffer), std::move(*region), each));
+    WEFT_TRY(auto buffer, buffers(Bytes(static_cast<std::int64_t>(std::max<std::size_t>(count, 1) * each))));
+    WEFT_TRY(auto region, MemoryRegion::register_buffer(std::move(device), *buffer));
+    return std::unique_ptr<Slots>(new Slots(std::move(buffer), std::move(region), each));
   }
 
   MemoryPiece piece(std::size_t slot, std::size_t bytes) const {

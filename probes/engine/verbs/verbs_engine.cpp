@@ -44,47 +44,43 @@ class QueuePairEngine final : public VerbsEngine {
 
   /// From now on peers are asked, and answered, at the addresses of their NICs.
   Result<void> exchange_by_address(const IpAddress& own, const ExchangeByAddress& how) {
-    const auto calls = load_rdma_streams();
-    if (!calls) return pass_on(calls);
-    auto opened = AddressedExchange::open(
-        *calls, own, how.self, how.key, options_.nics,
-        [this](PortId from, std::string_view question) { return answer(from, question); });
-    if (!opened) return pass_on(opened);
-    by_address_ = std::move(*opened);
+    WEFT_TRY(const auto calls, load_rdma_streams());
+    WEFT_TRY(auto opened, AddressedExchange::open(calls, own, how.self, how.key, options_.nics,
+                                                  [this](PortId from, std::string_view question) {
+                                                    return answer(from, question);
+                                                  }));
+    by_address_ = std::move(opened);
     exchange_ = by_address_.get();
     return {};
   }
 
   Result<std::string> answer(PortId from, std::string_view question) override {
-    const auto asked = decode_qp_question(question);
-    if (!asked) return pass_on(asked);
-    if (const auto* done = std::get_if<CloseQps>(&*asked))
+    WEFT_TRY(const auto asked, decode_qp_question(question));
+    if (const auto* done = std::get_if<CloseQps>(&asked))
       return encode_differing(responder_->close(from, *done));
-    const auto& offer = std::get<ConnectQps>(*asked);
-    if (const auto there = addresses_.check(from, offer.from); !there) return pass_on(there);
+    const auto& offer = std::get<ConnectQps>(asked);
+    WEFT_TRY_VOID(addresses_.check(from, offer.from));
     // What it would not send of itself it does not answer: the answers' labels are its own affair.
-    if (offer.kind == QpKind::datagram)
-      if (const auto can = kind_of_probes(ProbeTransport::datagram, *device_); !can) return pass_on(can);
-    const auto connected = responder_->connect(from, offer);
-    if (!connected) return pass_on(connected);
-    return encode(*connected);
+    if (offer.kind == QpKind::datagram) WEFT_TRY_VOID(kind_of_probes(ProbeTransport::datagram, *device_));
+    WEFT_TRY(const auto connected, responder_->connect(from, offer));
+    return encode(connected);
   }
 
   Result<std::vector<HopAnswer>> trace(const TraceRequest&, std::stop_token) override {
     return fail(ErrorKind::not_supported, "queue pairs carry no TTL: traces go by raw packets");
   }
   Result<std::vector<PingTally>> ping(const PingRequest& request, std::stop_token stop) override {
-    if (const auto ready = check_met(); !ready) return pass_on(ready);
+    WEFT_TRY_VOID(check_met());
     auto tallies =
         run_pings(device_, probes_, options_.memory.probes, options_.traffic, access(), request, stop);
-    if (const auto stands = device_->check_standing(); !stands) return pass_on(stands);
+    WEFT_TRY_VOID(device_->check_standing());
     return tallies;
   }
   Result<std::vector<ReceivedTally>> received(BatchId batch) override { return responder_->received(batch); }
   Result<std::vector<FlowTally>> run(const FlowRequest& request, std::stop_token stop) override {
-    if (const auto ready = check_met(); !ready) return pass_on(ready);
+    WEFT_TRY_VOID(check_met());
     auto tallies = run_flows(device_, options_.memory.flows, options_.traffic, access(), request, stop);
-    if (const auto stands = device_->check_standing(); !stands) return pass_on(stands);
+    WEFT_TRY_VOID(device_->check_standing());
     if (tallies && request.flow_options.operation == FlowOperation::read) note_reads(request, *tallies);
     return tallies;
   }
@@ -129,26 +125,20 @@ Result<MemoryPath> try_memory(const std::shared_ptr<const VerbsDevice>& device, 
 }  // namespace
 
 Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(const VerbsOptions& options) {
-  auto library = VerbsLibrary::load();
-  if (!library) return pass_on(library);
-  return open_verbs_engine(std::move(*library), options);
+  WEFT_TRY(auto library, VerbsLibrary::load());
+  return open_verbs_engine(std::move(library), options);
 }
 
 Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(std::shared_ptr<const VerbsLibrary> library,
                                                        const VerbsOptions& options) {
-  auto device = VerbsDevice::open(std::move(library), options.gid);
-  if (!device) return pass_on(device);
-  const auto probes = kind_of_probes(options.probes, **device);
-  if (!probes) return pass_on(probes);
-  const auto path = try_memory(*device, options.memory.flows);
-  if (!path) return pass_on(path);
-  auto responder = VerbsResponder::start(*device, options.memory, options.traffic);
-  if (!responder) return pass_on(responder);
+  WEFT_TRY(auto device, VerbsDevice::open(std::move(library), options.gid));
+  WEFT_TRY(const auto probes, kind_of_probes(options.probes, *device));
+  WEFT_TRY(const auto path, try_memory(device, options.memory.flows));
+  WEFT_TRY(auto responder, VerbsResponder::start(device, options.memory, options.traffic));
   auto engine =
-      std::make_shared<QueuePairEngine>(std::move(*device), std::move(*responder), options, *probes, *path);
+      std::make_shared<QueuePairEngine>(std::move(device), std::move(responder), options, probes, path);
   if (options.by_address)
-    if (const auto ready = engine->exchange_by_address(options.gid.address, *options.by_address); !ready)
-      return pass_on(ready);
+    WEFT_TRY_VOID(engine->exchange_by_address(options.gid.address, *options.by_address));
   return engine;
 }
 

@@ -30,10 +30,9 @@ Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); 
 
 Result<std::unique_ptr<VerbsResponder>> VerbsResponder::start(std::shared_ptr<const VerbsDevice> device,
                                                               VerbsMemory memory, VerbsTraffic traffic) {
-  auto queue = CompletionQueue::make(device, kQueueEntries);
-  if (!queue) return pass_on(queue);
+  WEFT_TRY(auto queue, CompletionQueue::make(device, kQueueEntries));
   return std::unique_ptr<VerbsResponder>(
-      new VerbsResponder(std::move(device), std::move(memory), traffic, std::move(*queue)));
+      new VerbsResponder(std::move(device), std::move(memory), traffic, std::move(queue)));
 }
 
 VerbsResponder::VerbsResponder(std::shared_ptr<const VerbsDevice> device, VerbsMemory memory,
@@ -54,20 +53,20 @@ VerbsResponder::~VerbsResponder() {
 Result<QpsConnected> VerbsResponder::connect(PortId from, const ConnectQps& offer) {
   const std::lock_guard lock(mutex_);
   if (broken_) return tl::unexpected(*broken_);
-  if (const auto room = make_room(from, offer); !room) return pass_on(room);
-  auto group = ServedGroup::make(
-      device_, *queue_, memory_, traffic_, from, offer, ++last_serial_,
-      [&](std::uint32_t spec) -> ReceivedTally& { return receipts_.row(offer.batch, from, spec); });
-  if (!group) return pass_on(group);
-  QpsConnected answer = (*group)->answer();
+  WEFT_TRY_VOID(make_room(from, offer));
+  WEFT_TRY(auto group, ServedGroup::make(device_, *queue_, memory_, traffic_, from, offer, ++last_serial_,
+                                         [&](std::uint32_t spec) -> ReceivedTally& {
+                                           return receipts_.row(offer.batch, from, spec);
+                                         }));
+  QpsConnected answer = group->answer();
   answer.from = device_->address();
   answer.stamps = queue_->stamps();
   answer.reads = device_->reads();
-  for (const QpNum qp : (*group)->numbers()) serving_[qp] = group->get();
+  for (const QpNum qp : group->numbers()) serving_[qp] = group.get();
   under_way_ += ServedGroup::completions(offer);
   memory_in_use_ += ServedGroup::memory(offer);
   busy_groups_ += offer.busy_poll ? 1 : 0;
-  groups_.push_back(std::move(*group));
+  groups_.push_back(std::move(group));
   return answer;
 }
 

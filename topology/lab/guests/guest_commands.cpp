@@ -13,19 +13,16 @@ using nlohmann::json;
 Result<int> relay(const GuestStream& stream, bool with_stdin) {
   bool reading = with_stdin;
   while (true) {
-    const auto readable = stream.wait({reading ? 0 : -1, -1});
-    if (!readable) return pass_on(readable);
-    if (readable->other[0]) {
+    WEFT_TRY(const auto readable, stream.wait({reading ? 0 : -1, -1}));
+    if (readable.other[0]) {
       const std::string text = read_some(0);
       reading = !text.empty();
-      if (const auto sent = stream.send(reading ? FrameKind::input : FrameKind::input_end, text); !sent)
-        return pass_on(sent);
+      WEFT_TRY_VOID(stream.send(reading ? FrameKind::input : FrameKind::input_end, text));
     }
-    if (!readable->stream) continue;
-    const auto frame = stream.receive();
-    if (!frame) return pass_on(frame);
-    if (frame->kind == FrameKind::end) return std::atoi(frame->bytes.c_str());
-    write_all(frame->kind == FrameKind::errors ? 2 : 1, frame->bytes);
+    if (!readable.stream) continue;
+    WEFT_TRY(const auto frame, stream.receive());
+    if (frame.kind == FrameKind::end) return std::atoi(frame.bytes.c_str());
+    write_all(frame.kind == FrameKind::errors ? 2 : 1, frame.bytes);
   }
 }
 
@@ -48,11 +45,9 @@ Result<GuestCommand> decode_guest_command(std::string_view bytes) {
 }
 
 Result<int> run_in_guest(const IpAddress& guest, std::uint16_t port, const GuestCommand& command) {
-  const auto stream = GuestStream::connect(guest, port);
-  if (!stream) return pass_on(stream);
-  if (const auto sent = stream->send(FrameKind::command, encode_guest_command(command)); !sent)
-    return pass_on(sent);
-  return relay(*stream, command.with_stdin);
+  WEFT_TRY(const auto stream, GuestStream::connect(guest, port));
+  WEFT_TRY_VOID(stream.send(FrameKind::command, encode_guest_command(command)));
+  return relay(stream, command.with_stdin);
 }
 
 bool answers_commands(const IpAddress& guest, std::uint16_t port) {

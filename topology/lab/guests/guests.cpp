@@ -71,15 +71,13 @@ Result<bool> is_ready(const Lab& lab, Guest& guest) {
 }
 
 Result<void> await(const Lab& lab, std::vector<Guest>& guests, const std::stop_token& stop) {
-  const auto visit = NamespaceVisit::enter(lab.management_namespace());
-  if (!visit) return pass_on(visit);
+  WEFT_TRY_VOID(NamespaceVisit::enter(lab.management_namespace()));
   const auto deadline = std::chrono::steady_clock::now() + kMaxBoot;
   for (Guest& guest : guests)
     while (true) {
       if (stop.stop_requested()) return fail(ErrorKind::conflict, "stopped while the guests booted");
-      const auto ready = is_ready(lab, guest);
-      if (!ready) return pass_on(ready);
-      if (*ready) break;
+      WEFT_TRY(const auto ready, is_ready(lab, guest));
+      if (ready) break;
       if (std::chrono::steady_clock::now() > deadline)
         return fail(ErrorKind::timeout, "the guest {} did not boot within three minutes:\n{}",
                     lab.fabric().name_of(guest.host), last_lines(guest.console));
@@ -133,16 +131,15 @@ std::vector<std::string> guest_command(const Lab& lab, NodeId guest, const std::
 }
 
 Result<void> boot_guests(const Lab& lab, const std::filesystem::path& directory, std::stop_token stop) {
-  if (const auto good = check_image(image_of(lab)); !good) return pass_on(good);
+  WEFT_TRY_VOID(check_image(image_of(lab)));
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   std::vector<Guest> guests;
   for (const std::string& name : lab.settings().guests) {
-    auto guest = start_guest(lab, lab.fabric().find_node(name).value(), directory);
-    if (!guest) return pass_on(guest);
-    guests.push_back(std::move(*guest));
+    WEFT_TRY(auto guest, start_guest(lab, lab.fabric().find_node(name).value(), directory));
+    guests.push_back(std::move(guest));
   }
-  if (const auto ready = await(lab, guests, stop); !ready) return pass_on(ready);
+  WEFT_TRY_VOID(await(lab, guests, stop));
   for (Guest& guest : guests) std::move(guest.machine).release();
   return {};
 }

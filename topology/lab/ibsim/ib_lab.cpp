@@ -53,9 +53,8 @@ Result<std::vector<PortId>> ports_named(const Fabric& fabric, const std::string&
     const auto ports = fabric.ports_of(*node);
     return std::vector<PortId>(ports.begin(), ports.end());
   }
-  const auto nic = fabric.find_nic(name);
-  if (!nic) return pass_on(nic);
-  return std::vector<PortId>{*nic};
+  WEFT_TRY(const auto nic, fabric.find_nic(name));
+  return std::vector<PortId>{nic};
 }
 
 /// A GUID that no other node or port of the lab has: of another range than the design's.
@@ -129,13 +128,12 @@ std::string socket_name(const std::string& name, const fs::path& directory) {
 
 Result<IbLab> describe(const std::string& name, const fs::path& directory, const Fabric& fabric,
                        const LabSettings& settings) {
-  auto inventory = built_inventory(fabric, settings);
-  if (!inventory) return pass_on(inventory);
+  WEFT_TRY(auto inventory, built_inventory(fabric, settings));
   return IbLab{.name = name,
                .directory = directory,
                .sockets = socket_name(name, directory),
                .fabric = at_ibsim_rates(fabric),
-               .inventory = std::move(*inventory),
+               .inventory = std::move(inventory),
                .settings = settings};
 }
 
@@ -183,24 +181,21 @@ Result<IbLab> ib_lab_up(const std::string& name, const Fabric& fabric, const Lab
   const auto directory = place(name, root);
   if (const auto there = ib_lab_open(name, root))
     return fail(ErrorKind::conflict, "lab {} is up already: weft lab down --name {} ends it", name, name);
-  if (const auto ended = ib_lab_down(name, root); !ended) return pass_on(ended);
+  WEFT_TRY_VOID(ib_lab_down(name, root));
   // Of their own, so that another process, which reads them from the lab's file, means the same ones.
   const Fabric design = with_guids(fabric);
-  const auto built = with_slow_links(design, settings);
-  if (!built) return pass_on(built);
+  WEFT_TRY(const auto built, with_slow_links(design, settings));
   // The fabric's own top speed stays the measure when a slow link changes the rates.
   auto lab = describe(name, directory, design, settings);
   if (!lab) return lab;
-  const auto inventory = built_inventory(*built, settings);
-  if (!inventory) return pass_on(inventory);
-  auto descriptions = built_descriptions(*built, *inventory, settings);
-  if (!descriptions) return pass_on(descriptions);
-  auto simulator = IbSimulator::start(*built, *inventory,
+  WEFT_TRY(const auto inventory, built_inventory(built, settings));
+  WEFT_TRY(auto descriptions, built_descriptions(built, inventory, settings));
+  auto simulator = IbSimulator::start(built, inventory,
                                       {.directory = directory,
                                        .name = lab->sockets,
                                        .routing = settings.routing,
                                        .lmc = settings.lmc,
-                                       .descriptions = std::move(*descriptions),
+                                       .descriptions = std::move(descriptions),
                                        .outlives_us = true},
                                       stop);
   if (!simulator) {
@@ -215,7 +210,7 @@ Result<IbLab> ib_lab_up(const std::string& name, const Fabric& fabric, const Lab
 }
 
 Result<IbLab> ib_lab_open(const std::string& name, const fs::path& root) {
-  if (const auto ours = check_is_ours(root); !ours) return pass_on(ours);
+  WEFT_TRY_VOID(check_is_ours(root));
   const auto directory = place(name, root);
   if (!fs::exists(directory)) return fail(ErrorKind::not_found, "there is no InfiniBand lab '{}'", name);
   const auto file = read_fabric_file(directory / "fabric.yaml");
@@ -232,7 +227,7 @@ std::optional<pid_t> ib_lab_manager(const fs::path& directory) {
 }
 
 Result<void> ib_lab_down(const std::string& name, const fs::path& root) {
-  if (const auto ours = check_is_ours(root); !ours) return pass_on(ours);
+  WEFT_TRY_VOID(check_is_ours(root));
   const auto directory = place(name, root);
   for (const ProcessMark& mark : kept_processes(directory)) end_process(mark);
   std::error_code ignored;

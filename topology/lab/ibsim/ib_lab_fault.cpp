@@ -120,9 +120,8 @@ Result<void> ib_lab_fault(const IbLab& lab, const FaultSpec& spec,
   const std::string link = lab.fabric.name_of(spec.link);
   Result<void> done;
   if (spec.loss) {
-    const auto commands = loss_commands(lab, spec);
-    if (!commands) return pass_on(commands);
-    for (const auto& command : *commands)
+    WEFT_TRY(const auto commands, loss_commands(lab, spec));
+    for (const auto& command : commands)
       if (done)
         done = make(lab, made, command,
                     {link, to_string(lab.fabric, spec), command.substr(0, command.rfind(' ')) + " 0"});
@@ -160,7 +159,7 @@ Result<bool> ib_lab_heal(const IbLab& lab, std::optional<LinkId> link) {
     }
   }
   if (relinked) wait_for_manager(lab, before);
-  if (const auto written = write_list(lab, kept); !written) return pass_on(written);
+  WEFT_TRY_VOID(write_list(lab, kept));
   return kept.size() != made.size();
 }
 

@@ -110,9 +110,8 @@ Result<std::unique_ptr<DelayQueue>> DelayQueue::open(const DelayWork& work) {
 Result<ProcessMark> start_delay(const DelayWork& work) {
   std::unique_ptr<DelayQueue> queue;
   const auto prepare = [&]() -> Result<void> {
-    auto opened = DelayQueue::open(work);
-    if (!opened) return pass_on(opened);
-    queue = std::move(*opened);
+    WEFT_TRY(auto opened, DelayQueue::open(work));
+    queue = std::move(opened);
     return {};
   };
   return start_worker("weft-delay", prepare, [&] { queue->run(); });

@@ -23,19 +23,16 @@ Result<void> check_complete(const LabState& state, const std::filesystem::path& 
 }  // namespace
 
 Result<Lab> LabAccess::describe(const LabState& state, const std::filesystem::path& state_root) {
-  auto addresses = plan_addresses(state.fabric, state.settings.family);
-  if (!addresses) return pass_on(addresses);
+  WEFT_TRY(auto addresses, plan_addresses(state.fabric, state.settings.family));
   return Lab(state.name, state.owner, namespace_directory(state_root, state), state.fabric, state.settings,
-             std::move(*addresses));
+             std::move(addresses));
 }
 
 Result<Lab> Lab::open(std::string_view name, const std::filesystem::path& state_root) {
-  const auto state = read_lab_state(state_root, name);
-  if (!state) return pass_on(state);
-  if (const auto complete = check_complete(*state, state_root); !complete) return pass_on(complete);
-  if (state->holder)
-    if (const auto joined = join_holder(*state->holder); !joined) return pass_on(joined);
-  return LabAccess::describe(*state, state_root);
+  WEFT_TRY(const auto state, read_lab_state(state_root, name));
+  WEFT_TRY_VOID(check_complete(state, state_root));
+  if (state.holder) WEFT_TRY_VOID(join_holder(*state.holder));
+  return LabAccess::describe(state, state_root);
 }
 
 std::filesystem::path Lab::namespace_of(NodeId node) const {

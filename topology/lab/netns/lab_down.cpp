@@ -47,9 +47,8 @@ Result<bool> remove_all(const std::vector<std::filesystem::path>& files) {
   if (!inodes.empty()) end_processes_in_networks(inodes);
   bool any = false;
   for (const auto& file : files) {
-    const auto removed = remove_namespace(file);
-    if (!removed) return pass_on(removed);
-    any |= *removed;
+    WEFT_TRY(const auto removed, remove_namespace(file));
+    any |= removed;
   }
   return any;
 }
@@ -59,10 +58,10 @@ Result<bool> remove_orphans(std::string_view name, const std::filesystem::path& 
   std::error_code error;
   const bool had_state = std::filesystem::exists(state_directory(state_root, name), error);
   if (had_state) end_processes_with_mount(user_namespace_directory(state_root, name));
-  const auto removed = may_build_as_root() ? remove_all(orphans_of(name, state_root)) : Result<bool>(false);
-  if (!removed) return pass_on(removed);
-  if (const auto gone = remove_state(state_root, name); !gone) return pass_on(gone);
-  return *removed || had_state;
+  WEFT_TRY(const auto removed,
+           may_build_as_root() ? remove_all(orphans_of(name, state_root)) : Result<bool>(false));
+  WEFT_TRY_VOID(remove_state(state_root, name));
+  return removed || had_state;
 }
 
 }  // namespace
@@ -119,16 +118,15 @@ Result<void> clear_kernel(const LabState& state, const std::filesystem::path& st
 
 Result<bool> lab_down(std::string_view name, const std::filesystem::path& state_root,
                       WhenLoaded when_loaded) {
-  if (const auto good = check_lab_name(name); !good) return pass_on(good);
-  const auto lock = StateLock::take(state_root);
-  if (!lock) return pass_on(lock);
+  WEFT_TRY_VOID(check_lab_name(name));
+  WEFT_TRY_VOID(StateLock::take(state_root));
   const auto claim = claim_lab(name, state_root);  // until all is gone
   if (!claim && claim.error().kind == ErrorKind::conflict && when_loaded == WhenLoaded::refuse)
     return fail(ErrorKind::conflict, "{}, or end it too with --force", claim.error().message);
   const auto state = read_lab_state(state_root, name);
   if (!state) return remove_orphans(name, state_root);
-  if (const auto cleared = clear_kernel(*state, state_root); !cleared) return pass_on(cleared);
-  if (const auto removed = remove_state(state_root, name); !removed) return pass_on(removed);
+  WEFT_TRY_VOID(clear_kernel(*state, state_root));
+  WEFT_TRY_VOID(remove_state(state_root, name));
   return true;
 }
 

@@ -39,20 +39,18 @@ class FaultChange {
 
   Result<void> take_down(LinkId link) {
     if (!state_.down.insert(link).second) return {};
-    for (const PortId port : ends(link))
-      if (const auto done = setup_.lower_port(port); !done) return pass_on(done);
+    for (const PortId port : ends(link)) WEFT_TRY_VOID(setup_.lower_port(port));
     return {};
   }
 
   /// The kernel dropped addresses, nexthops and routes of both ends with the cable: they are made again.
   Result<void> bring_up(LinkId link) {
     if (state_.down.erase(link) == 0) return {};
-    for (const PortId port : ends(link))
-      if (const auto done = setup_.raise_port(port); !done) return pass_on(done);
+    for (const PortId port : ends(link)) WEFT_TRY_VOID(setup_.raise_port(port));
     for (const PortId port : ends(link)) {
       const NodeId node = fabric_.port(port).node;
       if (fabric_.is_host(node)) continue;
-      if (const auto done = setup_.set_up_routes(node, state_.down); !done) return pass_on(done);
+      WEFT_TRY_VOID(setup_.set_up_routes(node, state_.down));
     }
     return {};
   }
@@ -71,8 +69,7 @@ class FaultChange {
     const auto rule = [&](const char* action) {
       return run_in_namespace(file, delay_rule(fabric_, lab_.settings().family, channel, action), "");
     };
-    if (end_worker(LabWorker::Kind::delay, channel))
-      if (const auto deleted = rule("-D"); !deleted) return pass_on(deleted);
+    if (end_worker(LabWorker::Kind::delay, channel)) WEFT_TRY_VOID(rule("-D"));
     if (!delay) return {};
     const auto started = start_in(file, [&] {
       return start_delay({.queue = delay_queue(fabric_, channel),
@@ -103,8 +100,7 @@ class FaultChange {
 
   static Result<ProcessMark> start_in(const std::filesystem::path& file,
                                       const std::function<Result<ProcessMark>()>& start) {
-    const auto visit = NamespaceVisit::enter(file);
-    if (!visit) return pass_on(visit);
+    WEFT_TRY_VOID(NamespaceVisit::enter(file));
     return start();
   }
 
@@ -125,7 +121,7 @@ class FaultChange {
 };
 
 Result<void> check_lab_can(const Fabric& fabric, const FaultSpec& spec) {
-  if (const auto checked = check_fault(fabric, spec); !checked) return pass_on(checked);
+  WEFT_TRY_VOID(check_fault(fabric, spec));
   if (spec.comes_and_goes() || spec.burst)
     return fail(
         ErrorKind::not_supported,
@@ -142,27 +138,24 @@ Result<void> check_lab_can(const Fabric& fabric, const FaultSpec& spec) {
 /// Locks and reads the state, lets `change` work on it, writes what is true afterwards also after an error.
 Result<void> change_state(const Lab& lab, const std::filesystem::path& state_root,
                           const std::function<Result<void>(FaultChange&, LabState&)>& change) {
-  const auto lock = StateLock::take(state_root);
-  if (!lock) return pass_on(lock);
-  auto state = read_lab_state(state_root, lab.name());
-  if (!state) return pass_on(state);
-  const auto scripts = LabScripts::make(lab.fabric(), lab.settings(), lab.addresses());
-  if (!scripts) return pass_on(scripts);
-  FaultChange worker(lab, *scripts, *state);
-  const auto changed = change(worker, *state);
-  const auto written = write_lab_state(state_root, *state);
+  WEFT_TRY_VOID(StateLock::take(state_root));
+  WEFT_TRY(auto state, read_lab_state(state_root, lab.name()));
+  WEFT_TRY(const auto scripts, LabScripts::make(lab.fabric(), lab.settings(), lab.addresses()));
+  FaultChange worker(lab, scripts, state);
+  const auto changed = change(worker, state);
+  const auto written = write_lab_state(state_root, state);
   return changed ? written : changed;
 }
 
 }  // namespace
 
 Result<void> lab_fault(const Lab& lab, const FaultSpec& spec, const std::filesystem::path& state_root) {
-  if (const auto can = check_lab_can(lab.fabric(), spec); !can) return pass_on(can);
+  WEFT_TRY_VOID(check_lab_can(lab.fabric(), spec));
   const auto done = change_state(lab, state_root, [&](FaultChange& change, LabState& state) -> Result<void> {
     for (const ChannelId channel : channels_of(spec)) {
       const auto found = state.faults.find(channel);
       const ChannelFault before = found == state.faults.end() ? ChannelFault{} : found->second;
-      if (const auto set = change.set(channel, merged(before, spec)); !set) return pass_on(set);
+      WEFT_TRY_VOID(change.set(channel, merged(before, spec)));
     }
     return spec.down ? change.take_down(spec.link) : Result<void>();
   });
@@ -179,12 +172,12 @@ Result<bool> lab_heal(const Lab& lab, std::optional<LinkId> link, const std::fil
     for (const auto& [channel, fault] : faults) {
       if (!meant(Fabric::link_of(channel))) continue;
       any = true;
-      if (const auto healed = change.set(channel, {}); !healed) return pass_on(healed);
+      WEFT_TRY_VOID(change.set(channel, {}));
     }
     for (const LinkId one : down) {
       if (!meant(one)) continue;
       any = true;
-      if (const auto up = change.bring_up(one); !up) return pass_on(up);
+      WEFT_TRY_VOID(change.bring_up(one));
     }
     return {};
   });
@@ -193,21 +186,19 @@ Result<bool> lab_heal(const Lab& lab, std::optional<LinkId> link, const std::fil
 }
 
 Result<LabStatus> lab_status(std::string_view name, const std::filesystem::path& state_root) {
-  const auto state = read_lab_state(state_root, name);
-  if (!state) return pass_on(state);
-  auto lab = LabAccess::describe(*state, state_root);
-  if (!lab) return pass_on(lab);
-  LabStatus status{.name = state->name, .phase = phase_of(*state, state_root), .lab = std::move(*lab)};
-  for (const auto& [channel, fault] : state->faults) {
-    const bool ended = std::ranges::any_of(state->workers, [&](const LabWorker& worker) {
+  WEFT_TRY(const auto state, read_lab_state(state_root, name));
+  WEFT_TRY(auto lab, LabAccess::describe(state, state_root));
+  LabStatus status{.name = state.name, .phase = phase_of(state, state_root), .lab = std::move(lab)};
+  for (const auto& [channel, fault] : state.faults) {
+    const bool ended = std::ranges::any_of(state.workers, [&](const LabWorker& worker) {
       return worker.kind == LabWorker::Kind::load && worker.channel == channel && !is_running(worker.process);
     });
     status.faults.push_back({channel, fault, ended});
   }
-  status.down.assign(state->down.begin(), state->down.end());
+  status.down.assign(state.down.begin(), state.down.end());
   if (status.phase == LabPhase::up)
     status.ended_guests =
-        ended_guests(state->settings.guests, state_directory(state_root, name) / kGuestFiles);
+        ended_guests(state.settings.guests, state_directory(state_root, name) / kGuestFiles);
   return status;
 }
 

@@ -52,9 +52,8 @@ std::vector<NodeId> nodes_where(const Fabric& fabric, bool host) {
 
 /// The order is that of the facts: a nexthop needs its interface up, so routes come last.
 Result<void> build(const Lab& lab, std::stop_token stop) {
-  const auto scripts = LabScripts::make(lab.fabric(), lab.settings(), lab.addresses());
-  if (!scripts) return pass_on(scripts);
-  const NodeSetup setup(lab, *scripts);
+  WEFT_TRY(const auto scripts, LabScripts::make(lab.fabric(), lab.settings(), lab.addresses()));
+  const NodeSetup setup(lab, scripts);
   const auto switches = nodes_where(lab.fabric(), false);
   const auto hosts = nodes_where(lab.fabric(), true);
   const auto set_up = [&](NodeId node) { return setup.set_up_node(node); };
@@ -77,15 +76,13 @@ Result<void> boot(const Lab& lab, const std::filesystem::path& state_root, std::
 /// Where the namespaces will lie; for an ordinary user inside a new holder, which the process joins.
 Result<void> prepare(LabState& state, const std::filesystem::path& state_root) {
   if (state.owner == LabOwner::user) {
-    const auto holder = start_holder();
-    if (!holder) return pass_on(holder);
-    state.holder = *holder;
+    WEFT_TRY(const auto holder, start_holder());
+    state.holder = holder;
   }
-  if (const auto written = write_lab_state(state_root, state); !written) return pass_on(written);
-  if (state.holder)
-    if (const auto joined = join_holder(*state.holder); !joined) return pass_on(joined);
+  WEFT_TRY_VOID(write_lab_state(state_root, state));
+  if (state.holder) WEFT_TRY_VOID(join_holder(*state.holder));
   const auto directory = namespace_directory(state_root, state);
-  if (const auto prepared = prepare_namespace_directory(directory); !prepared) return pass_on(prepared);
+  WEFT_TRY_VOID(prepare_namespace_directory(directory));
   // Inside the holder's mounts `ip netns` finds the lab too, where it has a place to look.
   if (state.holder) (void)mount(directory.c_str(), "/run/netns", "none", MS_BIND | MS_REC, nullptr);
   return {};
@@ -100,11 +97,11 @@ void remove_all_of(const LabState& state, const std::filesystem::path& state_roo
 Result<Lab> make(LabState& state, const std::filesystem::path& state_root, std::stop_token stop) {
   auto lab = LabAccess::describe(state, state_root);
   if (!lab) return pass_on(lab);
-  if (const auto prepared = prepare(state, state_root); !prepared) return pass_on(prepared);
-  if (const auto built = build(*lab, stop); !built) return pass_on(built);
-  if (const auto booted = boot(*lab, state_root, stop); !booted) return pass_on(booted);
+  WEFT_TRY_VOID(prepare(state, state_root));
+  WEFT_TRY_VOID(build(*lab, stop));
+  WEFT_TRY_VOID(boot(*lab, state_root, stop));
   state.complete = true;
-  if (const auto written = write_lab_state(state_root, state); !written) return pass_on(written);
+  WEFT_TRY_VOID(write_lab_state(state_root, state));
   return lab;
 }
 
@@ -123,9 +120,8 @@ Result<std::optional<Lab>> already_there(const LabState& wanted, const std::file
         ErrorKind::conflict,
         "lab '{}' is up with another fabric ('{}'): take it down first, or give this one another --name",
         wanted.name, before->fabric.name());
-  auto lab = Lab::open(wanted.name, state_root);
-  if (!lab) return pass_on(lab);
-  return std::optional<Lab>(std::move(*lab));
+  WEFT_TRY(auto lab, Lab::open(wanted.name, state_root));
+  return std::optional<Lab>(std::move(lab));
 }
 
 /// Something else has a namespace of that name: it is not ours to remove.
@@ -144,18 +140,16 @@ Result<void> check_names_free(const LabState& state, const std::filesystem::path
 
 Result<LabUp> lab_up(std::string_view name, const Fabric& fabric, const LabSettings& settings,
                      const std::filesystem::path& state_root, std::stop_token stop) {
-  if (const auto good = check_lab_name(name); !good) return pass_on(good);
-  if (const auto fits = check_lab_fits(fabric, settings, kernel_features()); !fits) return pass_on(fits);
-  const auto lock = StateLock::take(state_root);
-  if (!lock) return pass_on(lock);
+  WEFT_TRY_VOID(check_lab_name(name));
+  WEFT_TRY_VOID(check_lab_fits(fabric, settings, kernel_features()));
+  WEFT_TRY_VOID(StateLock::take(state_root));
   LabState state{.name = std::string(name),
                  .owner = may_build_as_root() ? LabOwner::root : LabOwner::user,
                  .fabric = fabric,
                  .settings = settings};
-  auto there = already_there(state, state_root);
-  if (!there) return pass_on(there);
-  if (*there) return LabUp{std::move(**there), true};
-  if (const auto free = check_names_free(state, state_root); !free) return pass_on(free);
+  WEFT_TRY(auto there, already_there(state, state_root));
+  if (there) return LabUp{std::move(*there), true};
+  WEFT_TRY_VOID(check_names_free(state, state_root));
   auto lab = make(state, state_root, stop);
   if (!lab) {
     remove_all_of(state, state_root);

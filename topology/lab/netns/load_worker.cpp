@@ -66,9 +66,8 @@ Result<ProcessMark> start_load(const LoadWork& work) {
   sockaddr_ll to{};
   FileDescriptor socket_fd;
   const auto prepare = [&]() -> Result<void> {
-    const auto address = address_of(work);
-    if (!address) return pass_on(address);
-    to = *address;
+    WEFT_TRY(const auto address, address_of(work));
+    to = address;
     // Protocol 0: it receives nothing.
     socket_fd = FileDescriptor(socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     if (!socket_fd) return fail(ErrorKind::permission, "packet socket for load: {}", std::strerror(errno));

@@ -32,8 +32,7 @@ Result<void> write_sysctls(const std::vector<Sysctl>& sysctls) {
 
 Result<void> run_in_namespace(const std::filesystem::path& file, const std::vector<std::string>& argv,
                               const std::string& input) {
-  const auto visit = NamespaceVisit::enter(file);
-  if (!visit) return pass_on(visit);
+  WEFT_TRY_VOID(NamespaceVisit::enter(file));
   return run(argv, input);
 }
 
@@ -78,10 +77,8 @@ Result<void> NodeSetup::set_up_node(NodeId node) const {
   // The management network is IPv4; a lab of IPv4 sets both up in one go.
   const bool v4 = lab_.settings().family == IpFamily::v4;
   if (is_host && v4) lines += scripts_.management_end(node);
-  if (const auto done = in_family(node, lines); !done) return pass_on(done);
-  if (is_host && !v4)
-    if (const auto done = batch(node, {"ip", "-4", "-batch", "-"}, scripts_.management_end(node)); !done)
-      return pass_on(done);
+  WEFT_TRY_VOID(in_family(node, lines));
+  if (is_host && !v4) WEFT_TRY_VOID(batch(node, {"ip", "-4", "-batch", "-"}, scripts_.management_end(node)));
   return batch(node, {"tc", "-batch", "-"}, scripts_.shaping(node));
 }
 

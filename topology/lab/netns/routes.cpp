@@ -95,7 +95,7 @@ Result<void> refuse_joined_hosts(const Fabric& fabric) {
 }  // namespace
 
 Result<std::vector<std::vector<HostRoute>>> host_routes(const Fabric& fabric) {
-  if (const auto refused = refuse_joined_hosts(fabric); !refused) return pass_on(refused);
+  WEFT_TRY_VOID(refuse_joined_hosts(fabric));
   const std::vector<NodeId> switches = switches_from_top(fabric);
   std::vector<std::vector<HostRoute>> routes(fabric.node_count());
   std::vector<bool> with_hosts(fabric.node_count());

@@ -33,9 +33,8 @@ std::uint32_t hash_seed(NodeId node) {
 
 Result<LabScripts> LabScripts::make(const Fabric& fabric, const LabSettings& settings,
                                     const AddressPlan& plan) {
-  auto routes = host_routes(fabric);
-  if (!routes) return pass_on(routes);
-  return LabScripts(fabric, settings, plan, std::move(*routes));
+  WEFT_TRY(auto routes, host_routes(fabric));
+  return LabScripts(fabric, settings, plan, std::move(routes));
 }
 
 PortId LabScripts::other_end(PortId port) const {

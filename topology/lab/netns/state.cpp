@@ -94,7 +94,7 @@ Result<void> write_lab_state(const std::filesystem::path& state_root, const LabS
 }
 
 Result<LabState> read_lab_state(const std::filesystem::path& state_root, std::string_view name) {
-  if (const auto ours = check_is_ours(state_root); !ours) return pass_on(ours);
+  WEFT_TRY_VOID(check_is_ours(state_root));
   const auto path = state_directory(state_root, name) / kFile;
   const auto text = read_file(path);
   if (!text) return no_such_lab(state_root, name);
@@ -131,10 +131,10 @@ Result<LabClaim> claim_lab(std::string_view name, const std::filesystem::path& s
 }
 
 Result<StateLock> StateLock::take(const std::filesystem::path& state_root) {
-  if (const auto ours = check_is_ours(state_root); !ours) return pass_on(ours);
+  WEFT_TRY_VOID(check_is_ours(state_root));
   std::error_code error;
   std::filesystem::create_directories(state_root, error);
-  if (const auto ours = check_is_ours(state_root); !ours) return pass_on(ours);
+  WEFT_TRY_VOID(check_is_ours(state_root));
   const auto path = state_root / kLock;
   const auto deadline = std::chrono::steady_clock::now() + kMaxWait;
   while (true) {

@@ -57,23 +57,20 @@ Result<Fabric> fabric_from(const json& in) {
                         in.at("infiniband").get<bool>() ? FabricKind::infiniband : FabricKind::roce);
   std::size_t ports = 0;
   for (const json& one : in.at("nodes")) {
-    auto node = node_from(one);
-    if (!node) return pass_on(node);
-    if (const auto added = builder.add_node(std::move(*node)); !added) return pass_on(added);
+    WEFT_TRY(auto node, node_from(one));
+    WEFT_TRY_VOID(builder.add_node(std::move(node)));
   }
   for (const json& port : in.at("ports")) {
     const NodeId node(port.at(0).get<std::uint32_t>());
     if (node.value() >= in.at("nodes").size()) return fail(ErrorKind::invalid_input, "a port of no node");
-    const auto added = builder.add_port(node, PortNumber(port.at(1).get<std::uint16_t>()));
-    if (!added) return pass_on(added);
+    WEFT_TRY_VOID(builder.add_port(node, PortNumber(port.at(1).get<std::uint16_t>())));
     ++ports;
   }
   for (const json& link : in.at("links")) {
     const PortId a(link.at(0).get<std::uint32_t>());
     const PortId b(link.at(1).get<std::uint32_t>());
     if (a.value() >= ports || b.value() >= ports) return fail(ErrorKind::invalid_input, "a link of no port");
-    const auto added = builder.add_link(a, b, Bandwidth::bit(link.at(2).get<double>()));
-    if (!added) return pass_on(added);
+    WEFT_TRY_VOID(builder.add_link(a, b, Bandwidth::bit(link.at(2).get<double>())));
   }
   return std::move(builder).build();
 }
@@ -144,9 +141,8 @@ Result<ChannelId> channel_from(const json& in, const Fabric& fabric) {
 /// The faults and what keeps them: everything that names channels and links of state.fabric.
 Result<void> read_faults(const json& in, LabState& state) {
   for (const json& fault : in.at("faults")) {
-    const auto channel = channel_from(fault, state.fabric);
-    if (!channel) return pass_on(channel);
-    state.faults[*channel] = fault_from(fault);
+    WEFT_TRY(const auto channel, channel_from(fault, state.fabric));
+    state.faults[channel] = fault_from(fault);
   }
   for (const json& link : in.at("down")) {
     if (link.get<std::uint32_t>() >= state.fabric.link_count())
@@ -154,27 +150,24 @@ Result<void> read_faults(const json& in, LabState& state) {
     state.down.insert(LinkId(link.get<std::uint32_t>()));
   }
   for (const json& worker : in.at("workers")) {
-    const auto channel = channel_from(worker, state.fabric);
-    if (!channel) return pass_on(channel);
+    WEFT_TRY(const auto channel, channel_from(worker, state.fabric));
     const auto kind = worker.at("load").get<bool>() ? LabWorker::Kind::load : LabWorker::Kind::delay;
-    state.workers.push_back({kind, *channel, process_from(worker.at("process"))});
+    state.workers.push_back({kind, channel, process_from(worker.at("process"))});
   }
   return {};
 }
 
 Result<LabState> state_from(const json& in) {
   if (in.at("schema") != kSchema) return fail(ErrorKind::invalid_input, "expected schema {}", kSchema);
-  auto fabric = fabric_from(in.at("fabric"));
-  if (!fabric) return pass_on(fabric);
-  const auto settings = settings_from(in.at("settings"));
-  if (!settings) return pass_on(settings);
+  WEFT_TRY(auto fabric, fabric_from(in.at("fabric")));
+  WEFT_TRY(const auto settings, settings_from(in.at("settings")));
   LabState state{.name = in.at("name"),
                  .owner = in.at("root").get<bool>() ? LabOwner::root : LabOwner::user,
                  .complete = in.at("complete").get<bool>(),
-                 .fabric = std::move(*fabric),
-                 .settings = *settings};
+                 .fabric = std::move(fabric),
+                 .settings = settings};
   if (in.contains("holder")) state.holder = process_from(in.at("holder"));
-  if (const auto read = read_faults(in, state); !read) return pass_on(read);
+  WEFT_TRY_VOID(read_faults(in, state));
   return state;
 }
 
