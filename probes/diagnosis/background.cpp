@@ -198,10 +198,10 @@ void CountModel::learn_strays() {
   for (std::uint32_t row = 0; row < problem_.row_count(); ++row) fold_bursts(row);
 }
 
-std::vector<double> CountModel::likeliest_hazards() const {
+CountModel::Likeliest CountModel::likeliest_hazards(const std::vector<bool>& left_out) const {
   std::vector<double> hazard(suspects(), 0.0);
   for (std::uint32_t s = 0; s < suspects(); ++s)
-    if (problem_.suspects[s].is_channel() && exposed_[s] > 0)
+    if (problem_.suspects[s].is_channel() && exposed_[s] > 0 && !left_out[s])
       hazard[s] = std::max(static_cast<double>(problem_.suspects[s].lost), 0.5) / exposed_[s];
   std::vector<double> lost(suspects());
   std::vector<double> exposed(suspects());
@@ -228,7 +228,17 @@ std::vector<double> CountModel::likeliest_hazards() const {
     for (std::uint32_t s = 0; s < suspects(); ++s)
       if (hazard[s] > 0) hazard[s] = std::min(lost[s] / std::max(exposed[s], 1e-9), kMaxHazard);
   }
-  return hazard;
+  double fits = 0;
+  for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
+    double d = kMinHazard;
+    for (const auto& cell : problem_.suspects_of(row))
+      d += problem_.shares[cell.share] * hazard[cell.index];
+    fits += problem_.k[row] * std::log(-std::expm1(-d));
+  }
+  for (std::uint32_t s = 0; s < suspects(); ++s)
+    for (std::size_t share = 0; share < problem_.shares.size(); ++share)
+      fits -= problem_.shares[share] * problem_.survivors(s, share) * hazard[s];
+  return {std::move(hazard), fits};
 }
 
 void CountModel::learn_background(const std::vector<bool>& faulty) {

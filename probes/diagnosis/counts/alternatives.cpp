@@ -57,7 +57,7 @@ std::vector<std::vector<ChannelId>> channels_of_alternatives(
     for (const std::uint32_t s : alternative) {
       const Suspect& suspect = problem.suspects[s];
       if (suspect.channels.size() > 1) return {};
-      if (!of_a_node && named.ends_of(suspect.channels.front())) return {};
+      if (!of_a_node && !suspect.channels.empty() && named.ends_of(suspect.channels.front())) return {};
       const auto its = named.channels_of(suspect);
       channels.insert(channels.end(), its.begin(), its.end());
     }

@@ -28,7 +28,7 @@ class Answer {
         const double p = logistic(state_.refreshed(i).gain);
         const std::uint32_t s = state_.model().suspect_of(i);
         const bool rival = probability_.contains(s);
-        join(s, i, p);
+        join(s, i, p, i);
         if (!rival && p >= kMinProbability) groups_.push_back({s});
       }
     list();
@@ -38,14 +38,15 @@ class Answer {
  private:
   struct Hypothesis {
     double probability = 0;
-    std::uint32_t likeliest = 0;  // hazard
+    std::uint32_t likeliest = 0;   // hazard
+    std::uint32_t instead_of = 0;  // the fault that it stands in for, or itself
     double most = 0;
   };
 
-  void join(std::uint32_t suspect, std::uint32_t hazard, double p) {
+  void join(std::uint32_t suspect, std::uint32_t hazard, double p, std::uint32_t instead_of) {
     Hypothesis& it = probability_[suspect];
     it.probability = 1.0 - (1.0 - it.probability) * (1.0 - p);
-    if (p > it.most) it.most = p, it.likeliest = hazard;
+    if (p > it.most) it.most = p, it.likeliest = hazard, it.instead_of = instead_of;
   }
 
   /// A switch, where all that enters it from one tier is at fault, or all that leaves it to one: then the
@@ -83,7 +84,7 @@ class Answer {
     std::vector<std::uint32_t> group{suspect};
     for (const auto& [s, share] : shares) {
       if (share < 1e-4) continue;
-      join(s, best[s].second, share);
+      join(s, best[s].second, share, fault);
       if (s != suspect && share >= kMinProbability) group.push_back(s);
     }
     groups_.push_back(std::move(group));
@@ -92,7 +93,7 @@ class Answer {
   void list() {
     std::map<std::uint32_t, std::uint32_t> index;
     for (const auto& [s, it] : probability_)
-      if (it.probability >= kMinProbability) result_.suspicions.push_back(estimated(s, it));
+      if (it.probability >= kMinProbability) result_.suspicions.push_back(estimated_in_place(s, it));
     std::ranges::stable_sort(result_.suspicions, std::ranges::greater{}, &Suspicion::probability);
     for (std::uint32_t i = 0; i < result_.suspicions.size(); ++i) index[result_.suspicions[i].suspect] = i;
     for (const auto& group : groups_) {
@@ -142,6 +143,18 @@ class Answer {
     return std::min(packets / std::max(sent, 1.0), 1.0);
   }
 
+  /// What stands in for a fault loses what that one would.
+  Suspicion estimated_in_place(std::uint32_t suspect, const Hypothesis& it) {
+    const std::uint32_t other = it.instead_of;
+    if (!state_.is_faulty(other) || state_.model().suspect_of(other) == suspect)
+      return estimated(suspect, it);
+    const double hazard = state_.model().hazard(other);
+    state_.set_hazard(other, state_.model().healthy_hazard(other));
+    const Suspicion answer = estimated(suspect, it);
+    state_.set_hazard(other, hazard);
+    return answer;
+  }
+
   Suspicion estimated(std::uint32_t suspect, const Hypothesis& it) {
     Suspicion answer{.suspect = suspect, .probability = it.probability};
     const std::uint32_t burst = suspect + state_.model().suspects();
@@ -171,26 +184,48 @@ class Answer {
   std::vector<std::vector<std::uint32_t>> groups_;
 };
 
+using Suspects = std::vector<std::uint32_t>;
+
+void add_once(const Suspects& from, Suspects& to) {
+  for (const std::uint32_t s : from)
+    if (std::ranges::find(to, s) == to.end()) to.push_back(s);
+}
+
+/// Exchanges that remove some of the same: what was found that any removes, and what would stand there by
+/// each.
+void add_alternatives(const std::vector<Exchange>& group, const CountProblem& problem, CountResult& result) {
+  std::vector<Suspects> alternatives(1);
+  for (const Exchange& one : group) add_once(one.removed, alternatives.front());
+  for (const Exchange& one : group) {
+    Suspects other = alternatives.front();
+    std::erase_if(other, [&](auto s) { return std::ranges::find(one.removed, s) != one.removed.end(); });
+    add_once(one.added, other);
+    std::ranges::sort(other);
+    if (std::ranges::find(alternatives, other) == alternatives.end())
+      alternatives.push_back(std::move(other));
+  }
+  std::ranges::sort(alternatives.front());
+  const bool single = std::ranges::all_of(alternatives, [&](const Suspects& alternative) {
+    return std::ranges::all_of(alternative,
+                               [&](std::uint32_t s) { return problem.suspects[s].channels.size() <= 1; });
+  });
+  if (single) {
+    result.alternatives.push_back(std::move(alternatives));
+    return;
+  }
+  const auto most = 1.0 / static_cast<double>(alternatives.size());
+  for (Suspicion& suspicion : result.suspicions)
+    if (std::ranges::find(alternatives.front(), suspicion.suspect) != alternatives.front().end())
+      suspicion.probability = std::min(suspicion.probability, most);
+}
+
 }  // namespace
 
 CountResult weigh_answer(CountState& state) { return Answer(state).take(); }
 
-void doubt_switches(const std::vector<std::vector<std::vector<std::uint32_t>>>& doubtful,
-                    const CountProblem& problem, CountResult& result) {
-  for (const auto& alternatives : doubtful) {
-    const bool single = std::ranges::all_of(alternatives, [&](const auto& alternative) {
-      return std::ranges::all_of(alternative,
-                                 [&](std::uint32_t s) { return problem.suspects[s].channels.size() <= 1; });
-    });
-    if (single) {
-      result.alternatives.push_back(alternatives);
-      continue;
-    }
-    for (Suspicion& suspicion : result.suspicions)
-      if (suspicion.suspect == alternatives.front().front())
-        suspicion.probability =
-            std::min(suspicion.probability, 1.0 / static_cast<double>(alternatives.size()));
-  }
+void leave_open(const std::vector<std::vector<Exchange>>& groups, const CountProblem& problem,
+                CountResult& result) {
+  for (const auto& group : groups) add_alternatives(group, problem, result);
 }
 
 }  // namespace weft

@@ -91,13 +91,12 @@ class Findings {
   void report_alternatives(const std::vector<std::vector<std::uint32_t>>& alternatives) {
     std::vector<std::uint32_t> told;
     for (const std::uint32_t s : alternatives.front())
-      if (const auto i = suspicion_of(s);
-          i && result_.suspicions[*i].probability >= kNamed && !reported_.contains(*i))
-        told.push_back(*i);
+      if (const auto i = suspicion_of(s); i && !reported_.contains(*i)) told.push_back(*i);
     if (told.size() < alternatives.front().size()) return;
     auto channels = channels_of_alternatives(fabric_, problem_, result_.suspicions, alternatives, kNamed);
     if (channels.size() < 2) return;
     Found all = found(told.front());
+    all.probability = 1;
     all.channels.clear();
     all.evidence.clear();
     all.nodes.clear();
@@ -106,17 +105,26 @@ class Findings {
     bool of_a_switch = false;
     for (const std::uint32_t i : told) {
       const Found one = found(i);
-      of_a_switch = one.channels.empty();
+      of_a_switch |= one.channels.empty();
       const auto name =
-          of_a_switch ? fabric_.name_of(one.nodes.front()) : fabric_.name_of(one.channels.front());
+          one.channels.empty() ? fabric_.name_of(one.nodes.front()) : fabric_.name_of(one.channels.front());
       all.evidence.push_back(fmt::format("{}: {}", name, one.evidence.front()));
-      all.probability = std::min(all.probability, one.probability);
+      all.probability = std::min(all.probability, with_rivals(i));
       reported_.insert(i);
     }
     all.evidence.push_back(of_a_switch
                                ? "cables of it, each with a loss of its own, fit as well as the whole switch"
-                               : "the same loss on other channels of the switch would look alike");
+                               : "the same loss on the other channels would look alike");
     found_.told.push_back({std::move(all)});
+  }
+
+  /// That one of the suspicion and its rivals is right.
+  double with_rivals(std::uint32_t i) const {
+    double sum = 0;
+    for (const auto& rivals : result_.rivals)
+      if (std::ranges::find(rivals, i) != rivals.end())
+        for (const std::uint32_t j : rivals) sum += result_.suspicions[j].probability;
+    return std::min(sum, 1.0);
   }
 
   /// Where a switch has two neighbours its channels fall into two classes, each the other's reverse: a cable
@@ -170,6 +178,11 @@ class Findings {
     const Suspicion& likeliest = result_.suspicions[first];
     CountFindings::Told told;
     if (total >= kOpen) told.found = worded(rivals, total, first);
+    if (total >= kNamed && told.found->probability < kNamed)
+      for (const std::uint32_t i : rivals) {
+        const auto& channels = problem_.suspects[result_.suspicions[i].suspect].channels;
+        told.one_of.insert(told.one_of.end(), channels.begin(), channels.end());
+      }
     const bool settled = likeliest.probability >= kSure && is_settled(likeliest);
     if (total >= kWorthAsking && !settled)
       told.hypothesis = hypothesis_of(fabric_, problem_, result_, rivals, counted_);

@@ -16,6 +16,8 @@ struct CountFindings {
   struct Told {
     std::optional<Found> found = std::nullopt;
     std::optional<Hypothesis> hypothesis = std::nullopt;
+    /// Where one of several channels loses packets that is not named: all of them.
+    std::vector<ChannelId> one_of = {};
   };
   std::vector<Told> told;
   std::optional<FabricFinding> even_loss = std::nullopt;

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "probes/diagnosis/counts/count_state.hpp"
 
@@ -37,11 +36,15 @@ bool has_many_neighbours(const Fabric& fabric, NodeId node) {
 void relate(const Fabric& fabric, const CountProblem& problem, CountPriors& priors) {
   constexpr std::uint32_t kNone = ~0u;
   std::vector<std::uint32_t> of_channel(fabric.channel_count(), kNone);
+  std::map<std::pair<ChannelId, Bytes>, std::uint32_t> of_sizes;
   std::vector<std::optional<std::uint32_t>> of_node(fabric.node_count());
   for (std::uint32_t s = 0; s < problem.suspects.size(); ++s) {
     const Suspect& suspect = problem.suspects[s];
-    if (suspect.is_channel())
-      for (const ChannelId channel : suspect.channels) of_channel[channel.value()] = s;
+    for (const ChannelId channel : suspect.channels)
+      if (suspect.from_size)
+        of_sizes[{channel, *suspect.from_size}] = s;
+      else
+        of_channel[channel.value()] = s;
     if (suspect.channels.empty() && !suspect.from_size)
       for (const NodeId node : suspect.nodes) of_node[node.value()] = s;
   }
@@ -52,6 +55,9 @@ void relate(const Fabric& fabric, const CountProblem& problem, CountPriors& prio
   for (std::uint32_t c = 0; c < of_channel.size(); ++c)
     if (of_channel[c] != kNone)
       note(priors.reverse[of_channel[c]], of_channel[Fabric::reverse(ChannelId(c)).value()]);
+  for (const auto& [at, s] : of_sizes)
+    if (const auto other = of_sizes.find({Fabric::reverse(at.first), at.second}); other != of_sizes.end())
+      note(priors.reverse[s], other->second);
   for (std::uint32_t n = 0; n < fabric.node_count(); ++n) {
     if (fabric.is_host(NodeId(n))) continue;
     CountPriors::Around around{.itself = of_node[n]};
@@ -105,16 +111,21 @@ void weigh_in_dead(const Fabric& fabric, const CountProblem& problem, std::span<
   }
 }
 
-bool has_three_hosts(const Fabric& fabric, const CountProblem& problem) {
-  std::set<NodeId> hosts;
-  for (const Suspect& suspect : problem.suspects) {
-    if (!suspect.is_channel()) continue;
-    for (const ChannelId channel : suspect.channels)
-      for (const NodeId end : {fabric.source_node(channel), fabric.target_node(channel)})
-        if (fabric.is_host(end)) hosts.insert(end);
-    if (hosts.size() >= 3) return true;
+std::optional<NodeId> host_at(const Fabric& fabric, ChannelId channel) {
+  for (const NodeId end : {fabric.source_node(channel), fabric.target_node(channel)})
+    if (fabric.is_host(end)) return end;
+  return std::nullopt;
+}
+
+std::optional<NodeId> host_of(const Fabric& fabric, const Suspect& suspect) {
+  std::optional<NodeId> host;
+  if (suspect.channels.empty()) {
+    if (suspect.nodes.size() == 1 && fabric.is_host(suspect.nodes.front())) host = suspect.nodes.front();
+    return host;
   }
-  return false;
+  host = host_at(fabric, suspect.channels.front());
+  const auto is_its = [&](ChannelId channel) { return host_at(fabric, channel) == host; };
+  return std::ranges::all_of(suspect.channels, is_its) ? host : std::nullopt;
 }
 
 }  // namespace
@@ -166,7 +177,7 @@ CountPriors count_priors(const Fabric& fabric, const CountProblem& problem, Coun
   }
   priors.dead.assign(problem.suspects.size(), 0.0);
   relate(fabric, problem, priors);
-  priors.may_be_even = has_three_hosts(fabric, problem);
+  for (const Suspect& suspect : problem.suspects) priors.host.push_back(host_of(fabric, suspect));
   const Cause cause = counted == Counted::loss ? Cause::loss : Cause::corruption;
   for (const ChannelEvidence& sign : signs)
     if (sign.cause == cause) weigh_in(problem, sign, priors);

@@ -1,7 +1,6 @@
 // The search for what caused the losses: which suspects are faulty, several at once, and how sure that is.
-// It starts from no fault and from the likeliest hazards of all channels at once; adds what gains, removes
-// what others explain, swaps one for another, moves what all channels into a switch lose to those out of it
-// and back, and learns the background anew, until no move helps; of the ends the most probable counts.
+// It climbs (count_climb) from no fault and from the likeliest hazards of all channels at once; of the ends
+// the most probable counts. Then it asks what else explains the same (exchanges).
 #pragma once
 
 #include "probes/diagnosis/counts/count_state.hpp"

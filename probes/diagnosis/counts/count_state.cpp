@@ -17,7 +17,8 @@ constexpr double kLogMaxCrowd = 2.9;  // log of one more than that
 constexpr double kFarBehind = 9.0;    // nats: a stand-in this much worse is none
 constexpr double kAlike = 0.7;        // log-hazard: faults within a factor of two of each other are alike
 constexpr double kHopeless = -6.0;    // log-odds below which a suspect is not looked at closely
-constexpr double kEven = -9.0;        // log prior of a fabric all of whose channels lose alike
+constexpr double kNever = -1e6;
+constexpr double kEven = -9.0;  // log prior of a fabric all of whose channels lose alike
 
 double log_dot(std::span<const double> log_values, std::span<const double> mass) {
   const double top = std::ranges::max(log_values);
@@ -32,6 +33,7 @@ CountState::CountState(const CountProblem& problem, const CountPriors& priors,
                        const BackgroundPrior& background)
     : priors_(priors), background_(background), model_(problem, background) {
   const std::size_t hazards = 2 * problem.suspects.size();
+  forbidden_.assign(problem.suspects.size(), false);
   faulty_.assign(hazards, false);
   score_.assign(hazards, Score{});
   stale_.assign(hazards, true);
@@ -51,6 +53,7 @@ void CountState::start_round() {
 double CountState::log_odds(std::uint32_t i) const {
   const double alone = priors_.log_odds[i];
   const std::uint32_t s = model_.suspect_of(i);
+  if (forbidden_[s]) return kNever;
   const std::uint32_t offset = i - s;
   const auto& reverse = priors_.reverse[s];
   const bool kin = faulty_[s + (model_.suspects() - offset)] ||
@@ -227,6 +230,44 @@ bool CountState::lose_singly(std::span<const std::uint32_t> hazards) const {
   return !hazards.empty() && std::ranges::none_of(hazards, [this](std::uint32_t i) {
     return model_.is_burst(i) || is_faulty(i + model_.suspects());
   });
+}
+
+bool CountState::remove_refuted() {
+  std::vector<std::pair<double, std::uint32_t>> by_gain;
+  for (const std::uint32_t fault : faults()) by_gain.emplace_back(refreshed(fault).gain, fault);
+  std::ranges::sort(by_gain);
+  bool removed = false;
+  for (const auto& [gain, fault] : by_gain) {
+    if (gain >= 0) break;
+    if (refreshed(fault).gain >= 0) continue;
+    remove(fault);
+    removed = true;
+  }
+  return removed;
+}
+
+void CountState::forbid(std::span<const std::uint32_t> suspects) {
+  std::fill(forbidden_.begin(), forbidden_.end(), false);
+  for (const std::uint32_t s : suspects) {
+    for (const std::uint32_t i : {s, s + model_.suspects()})
+      if (faulty_[i]) remove(i);
+    forbidden_[s] = true;
+  }
+  refresh_all();
+}
+
+std::vector<std::uint32_t> CountState::within(std::uint32_t suspect) const {
+  const auto& channels = problem().suspects[suspect].channels;
+  std::vector<std::uint32_t> found{suspect};
+  for (const auto& cell : problem().rows_of(suspect))
+    for (const auto& other : problem().suspects_of(cell.index)) found.push_back(other.index);
+  std::ranges::sort(found);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  std::erase_if(found, [&](std::uint32_t s) {
+    const auto& its = problem().suspects[s].channels;
+    return s != suspect && (its.empty() || !std::ranges::includes(channels, its));
+  });
+  return found;
 }
 
 CountState::Kept CountState::keep() const {

@@ -31,8 +31,8 @@ struct CountPriors {
     std::vector<Side> sides;
   };
   std::vector<Around> switches;
-  /// Three hosts at least: of two, nothing tells an even loss of all channels from one of a host's cable.
-  bool may_be_even = true;
+  /// By suspect: the host that it is, or that all of its channels begin or end at.
+  std::vector<std::optional<NodeId>> host;
 };
 /// Switch channels, host channels, nodes, sizes; then the bursts of these.
 inline constexpr std::size_t kSuspectKinds = 8;
@@ -74,6 +74,12 @@ class CountState {
   /// The faults that are not among `kept`, ascending.
   std::vector<std::uint32_t> added_since(const Kept& kept) const;
 
+  /// These suspects are out of the question until the next call; those that are faulty are removed.
+  void forbid(std::span<const std::uint32_t> suspects);
+  const std::vector<bool>& forbidden() const { return forbidden_; }
+  /// Suspects whose channels all belong to this one; a node alone.
+  std::vector<std::uint32_t> within(std::uint32_t suspect) const;
+
   /// Learns the background from what is healthy, and what faults are like from those known.
   void learn();
   void start_round();
@@ -82,6 +88,8 @@ class CountState {
   void add(std::uint32_t i) { add(i, best_hazard(i)); }
   void add(std::uint32_t i, double hazard);
   void remove(std::uint32_t i);
+  /// Removes every fault that is one no more, the weakest first, each judged with the ones before it gone.
+  bool remove_refuted();
   void set_hazard(std::uint32_t i, double hazard);
   /// The most probable hazard if faulty.
   double best_hazard(std::uint32_t i);
@@ -134,6 +142,7 @@ class CountState {
   CountModel model_;
   std::vector<double> fault_prior_;
   std::vector<double> burst_prior_;
+  std::vector<bool> forbidden_;  // by suspect
   std::vector<bool> faulty_;
   std::vector<std::uint32_t> faults_;
   std::array<std::vector<double>, kSuspectKinds> crowds_;   // prior of a fault by kind, with those known

@@ -117,25 +117,48 @@ class Swallowing {
   std::vector<ChannelId> dead_;        // ascending
 };
 
-/// What single channels are found to lose, as far as it is sure.
+/// The channels of what is at fault: of a switch those out of it, of which each path through it takes one; of
+/// what may as well be elsewhere the likeliest.
+std::vector<ChannelId> crossed_once(const Fabric& fabric, const Found& found) {
+  if (!found.channels.empty()) return found.channels;
+  if (!found.alternatives.empty()) return found.alternatives.front();
+  std::vector<ChannelId> channels;
+  for (const NodeId node : found.nodes)
+    for (const PortId port : fabric.ports_of(node))
+      if (const auto out = fabric.channel_from(port)) {
+        channels.push_back(*out);
+        if (fabric.is_host(node)) channels.push_back(Fabric::reverse(*out));
+      }
+  return channels;
+}
+
+/// What is found to lose packets, as far as it is sure.
 std::vector<FlowLoss> losses_found(const Fabric& fabric, const CountFindings& findings) {
   std::vector<FlowLoss> by_channel(fabric.channel_count());
-  for (const auto& told : findings.told) {
-    if (!told.found || told.found->channels.size() != 1) continue;
+  for (std::uint32_t i = 0; i < findings.told.size(); ++i) {
+    const auto& told = findings.told[i];
+    if (!told.found) continue;
     const Found& found = *told.found;
-    if (found.probability < named_from(found.cause)) continue;
+    if (told.one_of.empty() && found.probability < named_from(found.cause)) continue;
     const bool has_limit = found.cause == Cause::mtu;
     const bool is_share = found.estimate && !has_limit;
-    by_channel[found.channels.front().value()] = {
-        is_share ? found.estimate->value : 1.0,
-        Bytes(has_limit ? static_cast<std::int64_t>(found.estimate->high) : -1)};
+    for (const ChannelId channel : told.one_of.empty() ? crossed_once(fabric, found) : told.one_of)
+      by_channel[channel.value()] = {is_share ? found.estimate->value : 1.0,
+                                     Bytes(has_limit ? static_cast<std::int64_t>(found.estimate->high) : -1),
+                                     i};
   }
   return by_channel;
 }
 
-void tell(CountFindings::Told told, Report& report) {
-  if (told.found) report.add(std::move(*told.found));
-  if (told.hypothesis) report.add(std::move(*told.hypothesis));
+/// What was told before, and of it: what seemed to pass nothing may be found to pass some once it is known
+/// which of several paths flows took.
+void tell(CountFindings::Told told, std::vector<CountFindings::Told>& all) {
+  if (told.found && told.found->cause == Cause::loss && told.found->channels.size() == 1)
+    std::erase_if(all, [&](const CountFindings::Told& before) {
+      return before.found && before.found->cause == Cause::down &&
+             before.found->channels == told.found->channels;
+    });
+  all.push_back(std::move(told));
 }
 
 }  // namespace
@@ -148,6 +171,7 @@ void report_counts(const Fabric& fabric, const Observations& observations, Count
   Swallowing swallowing(fabric, observations, counted);
   std::optional<Observations> narrowed;
   std::uint64_t swallowed = 0;
+  std::vector<CountFindings::Told> all;
   for (int pass = 1;; ++pass) {
     CountFindings findings = count_findings(fabric, narrowed ? *narrowed : observations,
                                             swallowing.counting(pass == 1), swallowing.dead(), tolerance);
@@ -156,19 +180,25 @@ void report_counts(const Fabric& fabric, const Observations& observations, Count
     const bool found_more = rest.begin() != findings.told.begin();
     const bool is_all = rest.empty() && !findings.even_loss && findings.account.unexplained == 0;
     if (pass == kMaxPasses || (!findings.is_rough && (is_all || !found_more))) {
-      for (auto& told : findings.told) tell(std::move(told), report);
+      for (auto& told : findings.told) tell(std::move(told), all);
       if (findings.even_loss) report.add(std::move(*findings.even_loss));
       account = findings.account;
       break;
     }
+    if (findings.is_rough && !narrowed) {
+      narrowed = observations;
+      if (narrow_paths(*narrowed, counted, losses)) continue;
+      narrowed.reset();
+    }
     for (auto at = findings.told.begin(); at != rest.begin(); ++at) {
       swallowing.note(*at->found);
-      tell(std::move(*at), report);
+      tell(std::move(*at), all);
     }
     swallowed += swallowing.leave_out();
-    if (!findings.is_rough) continue;
-    narrowed = observations;
-    if (!narrow_paths(*narrowed, counted, losses)) narrowed.reset();
+  }
+  for (CountFindings::Told& told : all) {
+    if (told.found) report.add(std::move(*told.found));
+    if (told.hypothesis) report.add(std::move(*told.hypothesis));
   }
   account.found += swallowed;
   account.excused = excused;

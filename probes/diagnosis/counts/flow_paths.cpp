@@ -7,23 +7,34 @@ namespace weft {
 namespace {
 
 constexpr double kBackground = 1e-4;  // of what no known fault loses
-/// Packets that tell: estimates of losses are not exact, and what more would say is taken as said.
-constexpr double kPackets = 100.0;
-constexpr double kFarBehind = 7.0;  // nats: a path this much worse than the best one was not taken
+constexpr double kAll = 7.0;          // hazard of what lets nothing through: a packet in a thousand
+constexpr double kInexact = 1.5;      // times a hazard: estimates of losses are not exact
+constexpr double kFarBehind = 7.0;    // nats: a path this much worse than the best one was not taken
 
-double loss_over(std::span<const ChannelId> path, Bytes size, const std::vector<FlowLoss>& by_channel) {
-  double pass = 1 - kBackground;
+/// The share of packets that a path loses lies in it.
+struct Range {
+  double low = 0, high = 0;
+};
+
+Range loss_over(std::span<const ChannelId> path, Bytes size, const std::vector<FlowLoss>& by_channel) {
+  double hazard = 0;
+  std::vector<std::uint32_t> counted;
   for (const ChannelId channel : path) {
     const FlowLoss& loss = by_channel[channel.value()];
-    if (size > loss.passes) pass *= 1 - loss.share;
+    if (loss.share == 0 || size <= loss.passes || std::ranges::find(counted, loss.finding) != counted.end())
+      continue;
+    counted.push_back(loss.finding);
+    hazard += loss.share < 1 ? std::min(-std::log1p(-loss.share), kAll) : kAll;
   }
-  return std::clamp(1 - pass, kBackground, 1 - kBackground);
+  const double high = hazard * kInexact + kBackground;
+  return {-std::expm1(-hazard / kInexact), high > kAll ? 1.0 : -std::expm1(-high)};
 }
 
-double log_likelihood(const Counts& counts, double loss) {
-  const double n = std::min(static_cast<double>(counts.n), kPackets);
-  const double k = static_cast<double>(counts.k) * n / static_cast<double>(counts.n);
-  return k * std::log(loss) + (n - k) * std::log1p(-loss);
+/// With the loss of the range that fits best.
+double log_likelihood(const Counts& counts, const Range& range) {
+  const auto n = static_cast<double>(counts.n), k = static_cast<double>(counts.k);
+  const double loss = std::clamp(k / n, range.low, range.high);
+  return (k > 0 ? k * std::log(loss) : 0.0) + (n > k ? (n - k) * std::log1p(-loss) : 0.0);
 }
 
 }  // namespace
@@ -38,11 +49,12 @@ bool narrow_paths(Observations& observations, Counted counted, const std::vector
     const Counts counts = counts_of(probe, counted);
     if (paths.size() < 2 || probe.back || counts.n == 0) continue;
     fits.clear();
-    double mean = 0;
+    Range mean;
     for (const PathId path : paths) {
-      const double loss = loss_over(table.channels(path), probe.size, by_channel);
+      const Range loss = loss_over(table.channels(path), probe.size, by_channel);
       fits.push_back(log_likelihood(counts, loss));
-      mean += loss / static_cast<double>(paths.size());
+      mean.low += loss.low / static_cast<double>(paths.size());
+      mean.high += loss.high / static_cast<double>(paths.size());
     }
     const double best = std::ranges::max(fits);
     if (log_likelihood(counts, mean) >= best) continue;

@@ -2,16 +2,19 @@
 // and what one channel loses shows in the flows that crossed it and in no others.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "probes/diagnosis/counts/count_problem.hpp"
 
 namespace weft {
 
-/// What a channel is known to lose.
+/// What a channel is known to lose. What a finding tells of several channels, one of which it is, counts once
+/// on a path.
 struct FlowLoss {
   double share = 0;  // of packets
   Bytes passes{-1};  // packets up to this size are not lost
+  std::uint32_t finding = 0;
 };
 
 /// Narrows the sets of paths of observations to the paths that fit what was lost; those stay as they are that

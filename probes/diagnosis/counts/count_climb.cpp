@@ -1,0 +1,113 @@
+#include "probes/diagnosis/counts/count_climb.hpp"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+constexpr int kMaxRounds = 8;
+constexpr int kMaxMoves = 400;
+constexpr int kLongFit = 30;          // sweeps: of channels in series one takes all, by and by
+constexpr double kOutOfReach = 30.0;  // nats: swaps win no more
+
+}  // namespace
+
+double CountClimb::from_here() {
+  for (int round = 0; round < kMaxRounds; ++round) {
+    const auto before = state_.faulty();
+    if (round > 0) state_.learn();
+    state_.start_round();
+    climb();
+    swap_all();
+    if (moves_.shift_all()) climb();
+    if (round > 0 && before == state_.faulty()) break;
+  }
+  return state_.objective();
+}
+
+double CountClimb::from_likeliest() {
+  state_.start_round();
+  add_likeliest();
+  return from_here();
+}
+
+void CountClimb::without(std::span<const std::uint32_t> forbidden, double best) {
+  const bool singly = state_.lose_singly(state_.faults());
+  state_.forbid(forbidden);
+  settle(best - kOutOfReach);
+  if (singly && state_.objective() < best) {
+    for (const auto& [fault, hazard] : state_.keep()) state_.remove(fault);
+    add_likeliest();
+    settle(best - kOutOfReach);
+  }
+  state_.forbid({});
+}
+
+void CountClimb::settle(double least) {
+  climb();
+  for (bool removed = true; removed;) {
+    state_.refit(kLongFit);
+    removed = state_.remove_refuted();
+  }
+  if (state_.objective() < least) return;
+  swap_all();
+  if (moves_.shift_all()) climb();
+}
+
+void CountClimb::add_likeliest() {
+  const auto hazards = state_.model().likeliest_hazards(state_.forbidden()).hazards;
+  const double least = 10 * state_.model().learned().mean;
+  for (std::uint32_t s = 0; s < hazards.size(); ++s)
+    if (hazards[s] > least) state_.add(s, std::min(hazards[s], 20.0));
+}
+
+void CountClimb::climb() {
+  for (int move = 0; move < kMaxMoves; ++move) {
+    const bool added = add_best();
+    state_.refit(2);
+    state_.gather_crowds();
+    const bool removed = state_.remove_refuted();
+    if (removed) state_.gather_crowds();
+    if (!added && !removed) return;
+  }
+}
+
+/// Adds, best first, every suspect with a gain that shares no lossy row with one added in this pass.
+bool CountClimb::add_best() {
+  std::vector<std::pair<double, std::uint32_t>> candidates;
+  for (std::uint32_t i = 0; i < state_.hazards(); ++i)
+    if (!state_.is_faulty(i) && state_.refreshed(i).gain > 0)
+      candidates.emplace_back(state_.refreshed(i).weight, i);
+  std::ranges::stable_sort(candidates, std::ranges::greater{}, &std::pair<double, std::uint32_t>::first);
+  ++pass_;
+  bool added = false;
+  for (const auto& [weight, i] : candidates) {
+    const auto rows = state_.problem().rows_of(state_.model().suspect_of(i));
+    const auto taken = [this](const CountProblem::Cell& cell) { return row_taken_[cell.index] == pass_; };
+    const bool clash = std::ranges::any_of(rows, taken);
+    for (const auto& cell : rows) row_taken_[cell.index] = pass_;
+    if (clash) continue;
+    state_.add(i);
+    added = true;
+  }
+  return added;
+}
+
+void CountClimb::swap_all() {
+  for (int move = 0; move < 16; ++move) {
+    bool swapped = false;
+    const auto faults = state_.faults();
+    if (faults.size() > kMaxSwapped) return;
+    for (const std::uint32_t fault : faults) {
+      const std::uint32_t best = state_.stand_ins(fault).front().hazard;
+      if (best == fault) continue;
+      state_.remove(fault);
+      state_.add(best);
+      swapped = true;
+    }
+    if (!swapped) return;
+    climb();
+  }
+}
+
+}  // namespace weft

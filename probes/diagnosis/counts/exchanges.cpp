@@ -1,0 +1,150 @@
+#include "probes/diagnosis/counts/exchanges.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "topology/base/disjoint_sets.hpp"
+
+namespace weft {
+namespace {
+
+constexpr int kMaxImproved = 3;
+constexpr std::size_t kMaxSuspects = 6000;  // it is for small fabrics, of which few channels tell
+constexpr int kLongFit = 30;                // sweeps
+constexpr double kBetter = 0.5;             // nats: less is the order in which faults were found
+constexpr double kAsGood = 3.0;             // nats: explanations this close are not told apart
+constexpr double kTwoExchanges = 7.0;       // nats: what two that go together may cost
+constexpr double kNeeded = 12.0;            // nats: more than a fault less is worth
+
+using Suspects = std::vector<std::uint32_t>;
+using Kept = CountState::Kept;
+
+class Challenges {
+ public:
+  explicit Challenges(CountClimb& climb) : climb_(climb), state_(climb.state()) {}
+
+  std::vector<std::vector<Exchange>> take() {
+    std::vector<Exchange> all;
+    for (int improved = 0; improved <= kMaxImproved; ++improved) {
+      all.clear();
+      std::ranges::copy(climb_.moves().prefer_cables(all), std::back_inserter(replaced_));
+      if (!challenge_each()) break;
+    }
+    std::ranges::move(climb_.moves().equal_shifts(), std::back_inserter(all));
+    std::ranges::move(challenged_, std::back_inserter(all));
+    return in_groups(all);
+  }
+
+ private:
+  /// True: the state is a better one.
+  bool challenge_each() {
+    challenged_.clear();
+    const auto faults = state_.faults();
+    if (faults.size() > kMaxSwapped || state_.problem().suspects.size() > kMaxSuspects) return false;
+    const Worth best = worth_of(state_);
+    const Kept kept = state_.keep();
+    const double fits = state_.model().likeliest_hazards(state_.forbidden()).fits;
+    for (const auto& forbidden : challenges(faults)) {
+      if (is_needed(forbidden, fits)) continue;
+      auto out = forbidden;
+      std::ranges::copy(replaced_, std::back_inserter(out));
+      climb_.without(out, best.probable - kAsGood);
+      const Worth now = worth_of(state_);
+      if (now.probable > best.probable + kBetter) return true;
+      note_exchange(kept, best, now);
+      state_.restore(kept);
+    }
+    return false;
+  }
+
+  /// However much else loses packets, these must too. Of losses of large packets alone nothing is said.
+  bool is_needed(const Suspects& suspects, double fits) const {
+    const auto& all = state_.problem().suspects;
+    const auto has_size = [&](std::uint32_t s) { return all[s].from_size && state_.is_faulty(s); };
+    if (std::ranges::any_of(suspects, has_size)) return false;
+    std::vector<bool> left_out(state_.problem().suspects.size(), false);
+    for (const std::uint32_t s : suspects) left_out[s] = true;
+    return state_.model().likeliest_hazards(left_out).fits < fits - kNeeded;
+  }
+
+  std::set<Suspects> challenges(const Suspects& faults) const {
+    std::set<Suspects> all;
+    for (const std::uint32_t fault : faults) {
+      const std::uint32_t suspect = state_.model().suspect_of(fault);
+      auto forbidden = state_.within(suspect);
+      all.insert(forbidden);
+      for (const std::uint32_t other : state_.priors().reverse[suspect])
+        std::ranges::copy(state_.within(other), std::back_inserter(forbidden));
+      std::ranges::sort(forbidden);
+      all.insert(std::move(forbidden));
+    }
+    return all;
+  }
+
+  /// What is worse than what was found by more than chance may do stands beside it only if it is no more
+  /// faults. One in the place of one is weighed with its rivals (see weigh_answer).
+  void note_exchange(const Kept& kept, const Worth& best, const Worth& now) {
+    std::set<std::uint32_t> before, after;
+    for (const auto& [fault, hazard] : kept) before.insert(state_.model().suspect_of(fault));
+    for (const std::uint32_t fault : state_.faults()) after.insert(state_.model().suspect_of(fault));
+    Exchange exchange;
+    std::ranges::set_difference(before, after, std::back_inserter(exchange.removed));
+    std::ranges::set_difference(after, before, std::back_inserter(exchange.added));
+    const std::size_t removed = exchange.removed.size(), added = exchange.added.size();
+    if (removed == 0 || added == 0 || removed + added == 2 || is_one_host(exchange)) return;
+    if (now.probable > best.probable - kAsGood || (added <= removed && is_as_good(now, best)))
+      challenged_.push_back(std::move(exchange));
+  }
+
+  /// A host in the place of its own cables: it makes no difference.
+  bool is_one_host(const Exchange& exchange) const {
+    const auto& hosts = state_.priors().host;
+    const auto host = hosts[exchange.removed.front()];
+    const auto is_its = [&](std::uint32_t s) { return hosts[s] == host; };
+    return host && std::ranges::all_of(exchange.removed, is_its) &&
+           std::ranges::all_of(exchange.added, is_its);
+  }
+
+  std::vector<std::vector<Exchange>> in_groups(const std::vector<Exchange>& exchanges) {
+    const Worth best = worth_of(state_);
+    DisjointSets linked(exchanges.size());
+    for (std::uint32_t i = 0; i < exchanges.size(); ++i)
+      for (std::uint32_t j = 0; j < i; ++j)
+        if (linked.root(i) != linked.root(j) && !go_together(exchanges[i], exchanges[j], best))
+          linked.join(i, j);
+    std::vector<std::vector<Exchange>> groups;
+    for (const auto& members : linked.sets()) {
+      groups.emplace_back();
+      for (const std::uint32_t i : members) groups.back().push_back(exchanges[i]);
+    }
+    return groups;
+  }
+
+  bool go_together(const Exchange& one, const Exchange& other, const Worth& best) {
+    for (const std::uint32_t s : one.removed)
+      if (std::ranges::find(other.removed, s) != other.removed.end()) return false;
+    const Kept kept = state_.keep();
+    Suspects removed = one.removed;
+    std::ranges::copy(other.removed, std::back_inserter(removed));
+    state_.forbid(removed);
+    for (const Exchange* each : {&one, &other})
+      for (const std::uint32_t s : each->added) state_.add(s);
+    state_.refit(kLongFit);
+    const Worth now = worth_of(state_);
+    state_.forbid({});
+    state_.restore(kept);
+    return now.probable > best.probable - 2 * kTwoExchanges && now.fits > best.fits - kTwoExchanges;
+  }
+
+  CountClimb& climb_;
+  CountState& state_;
+  Suspects replaced_;  // switches, by cables of theirs
+  std::vector<Exchange> challenged_;
+};
+
+}  // namespace
+
+std::vector<std::vector<Exchange>> find_exchanges(CountClimb& climb) { return Challenges(climb).take(); }
+
+}  // namespace weft
