@@ -198,10 +198,11 @@ void CountModel::learn_strays() {
   for (std::uint32_t row = 0; row < problem_.row_count(); ++row) fold_bursts(row);
 }
 
-CountModel::Likeliest CountModel::likeliest_hazards(const std::vector<bool>& left_out) const {
+CountModel::Likeliest CountModel::likeliest_hazards(const std::vector<bool>& left_out, bool of_sizes) const {
   std::vector<double> hazard(suspects(), 0.0);
   for (std::uint32_t s = 0; s < suspects(); ++s)
-    if (problem_.suspects[s].is_channel() && exposed_[s] > 0 && !left_out[s])
+    if ((of_sizes ? !problem_.suspects[s].channels.empty() : problem_.suspects[s].is_channel()) &&
+        exposed_[s] > 0 && !left_out[s])
       hazard[s] = std::max(static_cast<double>(problem_.suspects[s].lost), 0.5) / exposed_[s];
   std::vector<double> lost(suspects());
   std::vector<double> exposed(suspects());
@@ -231,8 +232,7 @@ CountModel::Likeliest CountModel::likeliest_hazards(const std::vector<bool>& lef
   double fits = 0;
   for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
     double d = kMinHazard;
-    for (const auto& cell : problem_.suspects_of(row))
-      d += problem_.shares[cell.share] * hazard[cell.index];
+    for (const auto& cell : problem_.suspects_of(row)) d += problem_.shares[cell.share] * hazard[cell.index];
     fits += problem_.k[row] * std::log(-std::expm1(-d));
   }
   for (std::uint32_t s = 0; s < suspects(); ++s)

@@ -60,13 +60,16 @@ void note_labels(const Observations& observations, std::vector<LinkFinding>& lin
 
 }  // namespace
 
-Assessment assess(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance) {
+Assessment assess(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance,
+                  Purpose purpose) {
+  const bool for_verdict = purpose == Purpose::verdict;
   Report report(fabric);
   for (const HostEvidence& evidence : observations.hosts) report.add(evidence);
-  report_counts(fabric, observations, Counted::loss, tolerance, report);
+  report_counts(fabric, observations, {.what = Counted::loss, .exchanges = for_verdict}, tolerance, report);
   const auto is_corrupt = [](const Observation& probe) { return probe.corrupt > 0; };
   if (std::ranges::any_of(observations.probes, is_corrupt))
-    report_counts(fabric, observations, Counted::corruption, tolerance, report);
+    report_counts(fabric, observations, {.what = Counted::corruption, .exchanges = for_verdict}, tolerance,
+                  report);
   const DelayShifts shifts = report_delays(fabric, observations, tolerance, report);
   report_loads(fabric, observations, shifts, report);
   report.explain_by_congestion();

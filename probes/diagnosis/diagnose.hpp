@@ -32,7 +32,12 @@ struct Assessment {
   std::vector<Hypothesis> hypotheses;  // likeliest first
 };
 
-Assessment assess(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance = {});
+/// What an assessment is for. A verdict also asks of each lossy channel what else explains the same, and
+/// tells both as a set; hypotheses to settle need no more than what was found.
+enum class Purpose { verdict, settling };
+
+Assessment assess(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance = {},
+                  Purpose purpose = Purpose::verdict);
 
 /// Findings about every channel and host that `observations` can speak of; one that they cannot is not named.
 /// Coverage and verdict are those of all channels of the fabric; a caller that asked for less, or for more,

@@ -163,7 +163,8 @@ void Sweep::add(std::vector<std::unique_ptr<Stage>> stages) {
 }
 
 void Sweep::plan_settling() {
-  const auto assessment = assess(state_.fabric, state_.observations, state_.options.tolerate);
+  const auto assessment =
+      assess(state_.fabric, state_.observations, state_.options.tolerate, Purpose::settling);
   auto hypotheses = assessment.hypotheses;
   std::erase_if(hypotheses, [](const Hypothesis& hypothesis) { return hypothesis.packets == 0; });
   if (hypotheses.size() > kMaxHypotheses) hypotheses.resize(kMaxHypotheses);

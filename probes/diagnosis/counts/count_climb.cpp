@@ -55,7 +55,7 @@ void CountClimb::settle(double least) {
 }
 
 void CountClimb::add_likeliest() {
-  const auto hazards = state_.model().likeliest_hazards(state_.forbidden()).hazards;
+  const auto hazards = state_.model().likeliest_hazards(state_.forbidden(), false).hazards;
   const double least = 10 * state_.model().learned().mean;
   for (std::uint32_t s = 0; s < hazards.size(); ++s)
     if (hazards[s] > least) state_.add(s, std::min(hazards[s], 20.0));

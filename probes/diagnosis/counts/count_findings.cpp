@@ -44,7 +44,8 @@ class Findings {
     if (problem_.lost == 0) return std::move(found_);
     CountPriors priors = count_priors(fabric_, problem_, counted_, observations_.channels);
     expect_other_directions(problem_, dead_, priors);
-    result_ = search_counts(problem_, priors, tolerance_.loss.value(), kNamed);
+    result_ = search_counts(problem_, priors, tolerance_.loss.value(), kNamed,
+                            counting_.exchanges && !found_.is_rough);
     found_.account = result_.account;
     std::vector<std::uint32_t> listed;
     for (const Suspicion& suspicion : result_.suspicions) listed.push_back(suspicion.suspect);

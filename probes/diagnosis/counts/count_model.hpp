@@ -69,13 +69,13 @@ class CountModel {
   /// What a healthy suspect's hazard is taken to be.
   double healthy_hazard(std::uint32_t i) const;
   /// The hazards d of all channels that make the counts likeliest, no bursts assumed, by
-  /// expectation-maximisation (as in Vardi, JASA 1996); 0 for suspects that are no channels, and for those
-  /// left out.
+  /// expectation-maximisation (as in Vardi, JASA 1996); 0 for suspects that are no channels (with `of_sizes`
+  /// also those that harm large packets only), and for those left out.
   struct Likeliest {
     std::vector<double> hazards;
     double fits = 0;  // log-likelihood, up to a constant
   };
-  Likeliest likeliest_hazards(const std::vector<bool>& left_out) const;
+  Likeliest likeliest_hazards(const std::vector<bool>& left_out, bool of_sizes) const;
 
   /// The probability that a row's losses are a burst.
   double burst_weight(std::uint32_t row) const;

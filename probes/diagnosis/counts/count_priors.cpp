@@ -118,12 +118,13 @@ std::optional<NodeId> host_at(const Fabric& fabric, ChannelId channel) {
 }
 
 std::optional<NodeId> host_of(const Fabric& fabric, const Suspect& suspect) {
-  std::optional<NodeId> host;
   if (suspect.channels.empty()) {
-    if (suspect.nodes.size() == 1 && fabric.is_host(suspect.nodes.front())) host = suspect.nodes.front();
-    return host;
+    // A host that is alone under its leaf cannot be told from that.
+    const auto is_host = [&](NodeId node) { return fabric.is_host(node); };
+    if (std::ranges::count_if(suspect.nodes, is_host) != 1) return std::nullopt;
+    return *std::ranges::find_if(suspect.nodes, is_host);
   }
-  host = host_at(fabric, suspect.channels.front());
+  const auto host = host_at(fabric, suspect.channels.front());
   const auto is_its = [&](ChannelId channel) { return host_at(fabric, channel) == host; };
   return std::ranges::all_of(suspect.channels, is_its) ? host : std::nullopt;
 }

@@ -42,6 +42,8 @@ struct Counting {
   /// Of a flow that took one of several paths only whether it lost all is counted. Else that is one packet
   /// for those that lost all or none.
   bool whole_flows = false;
+  /// What else explains the same as what is found is asked.
+  bool exchanges = true;
 
   bool leaves_out(std::size_t observation) const { return !swallowed.empty() && swallowed[observation]; }
 };

@@ -33,7 +33,7 @@ bool shows_even(const CountState& state) {
 }  // namespace
 
 CountResult search_counts(const CountProblem& problem, const CountPriors& priors, double tolerated,
-                          double named_from) {
+                          double named_from, bool with_exchanges) {
   std::unique_ptr<CountClimb> best;
   double worth = -1e300;
   bool best_is_even = false;
@@ -48,7 +48,7 @@ CountResult search_counts(const CountProblem& problem, const CountPriors& priors
   const bool at_most = best->state().model().learned().mean > 0.9 * tolerated;
   if (problem.suspects.size() < kSmallProblem && problem.row_count() > 0) consider(false, true);
   if (crowded || at_most) consider(true, false);
-  const auto exchanges = find_exchanges(*best);
+  const auto exchanges = find_exchanges(*best, with_exchanges);
   CountState& state = best->state();
   CountResult result = weigh_answer(state);
   leave_open(exchanges, problem, result);

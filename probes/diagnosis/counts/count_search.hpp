@@ -35,8 +35,8 @@ struct CountResult {
 };
 
 /// `tolerated`: the loss of a healthy channel. `named_from`: the probability from which on a suspicion counts
-/// as found.
+/// as found. `with_exchanges`: what else explains the same is asked, for the alternatives.
 CountResult search_counts(const CountProblem& problem, const CountPriors& priors, double tolerated,
-                          double named_from);
+                          double named_from, bool with_exchanges);
 
 }  // namespace weft

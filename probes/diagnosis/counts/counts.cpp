@@ -59,8 +59,8 @@ bool swallows(const CountFindings::Told& told) {
 /// Leaves out what is swallowed, by and by.
 class Swallowing {
  public:
-  Swallowing(const Fabric& fabric, const Observations& observations, Counted counted)
-      : fabric_(fabric), observations_(observations), counting_{.what = counted} {}
+  Swallowing(const Fabric& fabric, const Observations& observations, Counting counting)
+      : fabric_(fabric), observations_(observations), counting_(std::move(counting)) {}
 
   const Counting& counting(bool whole_flows) {
     counting_.whole_flows = whole_flows;
@@ -163,12 +163,13 @@ void tell(CountFindings::Told told, std::vector<CountFindings::Told>& all) {
 
 }  // namespace
 
-void report_counts(const Fabric& fabric, const Observations& observations, Counted counted,
+void report_counts(const Fabric& fabric, const Observations& observations, Counting counting,
                    const Tolerance& tolerance, Report& report) {
+  const Counted counted = counting.what;
   AccountLine& account = counted == Counted::loss ? report.account().lost : report.account().corrupt;
   const std::uint64_t excused =
       counted == Counted::loss ? report_excuses(fabric, observations, tolerance, report) : 0;
-  Swallowing swallowing(fabric, observations, counted);
+  Swallowing swallowing(fabric, observations, std::move(counting));
   std::optional<Observations> narrowed;
   std::uint64_t swallowed = 0;
   std::vector<CountFindings::Told> all;

@@ -10,7 +10,7 @@ namespace weft {
 /// What swallows all packets is found first. Those that it swallowed tell of nothing behind it, but would
 /// make channels look different that no other packet tells apart: they are left out, and the rest is looked
 /// at anew.
-void report_counts(const Fabric& fabric, const Observations& observations, Counted counted,
+void report_counts(const Fabric& fabric, const Observations& observations, Counting counting,
                    const Tolerance& tolerance, Report& report);
 
 }  // namespace weft

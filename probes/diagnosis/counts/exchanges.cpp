@@ -24,12 +24,12 @@ class Challenges {
  public:
   explicit Challenges(CountClimb& climb) : climb_(climb), state_(climb.state()) {}
 
-  std::vector<std::vector<Exchange>> take() {
+  std::vector<std::vector<Exchange>> take(bool by_challenge) {
     std::vector<Exchange> all;
     for (int improved = 0; improved <= kMaxImproved; ++improved) {
       all.clear();
       std::ranges::copy(climb_.moves().prefer_cables(all), std::back_inserter(replaced_));
-      if (!challenge_each()) break;
+      if (!by_challenge || !challenge_each()) break;
     }
     std::ranges::move(climb_.moves().equal_shifts(), std::back_inserter(all));
     std::ranges::move(challenged_, std::back_inserter(all));
@@ -44,7 +44,7 @@ class Challenges {
     if (faults.size() > kMaxSwapped || state_.problem().suspects.size() > kMaxSuspects) return false;
     const Worth best = worth_of(state_);
     const Kept kept = state_.keep();
-    const double fits = state_.model().likeliest_hazards(state_.forbidden()).fits;
+    const double fits = state_.model().likeliest_hazards(state_.forbidden(), true).fits;
     for (const auto& forbidden : challenges(faults)) {
       if (is_needed(forbidden, fits)) continue;
       auto out = forbidden;
@@ -58,14 +58,11 @@ class Challenges {
     return false;
   }
 
-  /// However much else loses packets, these must too. Of losses of large packets alone nothing is said.
+  /// However much else loses packets, these must too.
   bool is_needed(const Suspects& suspects, double fits) const {
-    const auto& all = state_.problem().suspects;
-    const auto has_size = [&](std::uint32_t s) { return all[s].from_size && state_.is_faulty(s); };
-    if (std::ranges::any_of(suspects, has_size)) return false;
     std::vector<bool> left_out(state_.problem().suspects.size(), false);
     for (const std::uint32_t s : suspects) left_out[s] = true;
-    return state_.model().likeliest_hazards(left_out).fits < fits - kNeeded;
+    return state_.model().likeliest_hazards(left_out, true).fits < fits - kNeeded;
   }
 
   std::set<Suspects> challenges(const Suspects& faults) const {
@@ -145,6 +142,8 @@ class Challenges {
 
 }  // namespace
 
-std::vector<std::vector<Exchange>> find_exchanges(CountClimb& climb) { return Challenges(climb).take(); }
+std::vector<std::vector<Exchange>> find_exchanges(CountClimb& climb, bool by_challenge) {
+  return Challenges(climb).take(by_challenge);
+}
 
 }  // namespace weft

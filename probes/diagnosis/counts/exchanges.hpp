@@ -8,7 +8,7 @@ namespace weft {
 /// In groups of which no two exchanges go together. Each fault in turn is put out of the question, then both
 /// directions of each cable, and the search goes on without: where that ends better, the climb stays there;
 /// where it ends about as well, what was found is no more than one explanation. Switches give way to their
-/// cables first.
-std::vector<std::vector<Exchange>> find_exchanges(CountClimb& climb);
+/// cables first. Without `by_challenge` only what switches show is told.
+std::vector<std::vector<Exchange>> find_exchanges(CountClimb& climb, bool by_challenge);
 
 }  // namespace weft

@@ -66,7 +66,12 @@ bool is_named(const Fabric& fabric, const Diagnosis& diagnosis, std::string_view
     return found.verdict > Verdict::unknown && found.link == Fabric::link_of(wanted) &&
            found.channel.value_or(wanted) == wanted;
   };
-  return std::ranges::any_of(diagnosis.links, names) || std::ranges::any_of(diagnosis.hosts, names);
+  const auto is_whole_host = [&](const HostFinding& found) {
+    return found.verdict > Verdict::unknown && !found.link &&
+           (found.host == fabric.source_node(wanted) || found.host == fabric.target_node(wanted));
+  };
+  return std::ranges::any_of(diagnosis.links, names) || std::ranges::any_of(diagnosis.hosts, names) ||
+         std::ranges::any_of(diagnosis.hosts, is_whole_host);
 }
 
 /// The same sweeps as `weft simulate --seed N` of a fabric file with these faults.
