@@ -22,14 +22,15 @@ using Kept = CountState::Kept;
 
 class Challenges {
  public:
-  explicit Challenges(CountClimb& climb) : climb_(climb), state_(climb.state()) {}
+  Challenges(CountClimb& climb, bool by_challenge)
+      : climb_(climb), state_(climb.state()), by_challenge_(by_challenge) {}
 
-  std::vector<std::vector<Exchange>> take(bool by_challenge) {
+  std::vector<std::vector<Exchange>> take() {
     std::vector<Exchange> all;
     for (int improved = 0; improved <= kMaxImproved; ++improved) {
       all.clear();
       std::ranges::copy(climb_.moves().prefer_cables(all), std::back_inserter(replaced_));
-      if (!by_challenge || !challenge_each()) break;
+      if (!by_challenge_ || !challenge_each()) break;
     }
     std::ranges::move(climb_.moves().equal_shifts(), std::back_inserter(all));
     std::ranges::move(challenged_, std::back_inserter(all));
@@ -89,18 +90,20 @@ class Challenges {
     std::ranges::set_difference(before, after, std::back_inserter(exchange.removed));
     std::ranges::set_difference(after, before, std::back_inserter(exchange.added));
     const std::size_t removed = exchange.removed.size(), added = exchange.added.size();
-    if (removed == 0 || added == 0 || removed + added == 2 || is_one_host(exchange)) return;
+    if (removed == 0 || added == 0 || removed + added == 2 || is_of_hosts(exchange)) return;
     if (now.probable > best.probable - kAsGood || (added <= removed && is_as_good(now, best)))
       challenged_.push_back(std::move(exchange));
   }
 
-  /// A host in the place of its own cables: it makes no difference.
-  bool is_one_host(const Exchange& exchange) const {
-    const auto& hosts = state_.priors().host;
-    const auto host = hosts[exchange.removed.front()];
-    const auto is_its = [&](std::uint32_t s) { return hosts[s] == host; };
-    return host && std::ranges::all_of(exchange.removed, is_its) &&
-           std::ranges::all_of(exchange.added, is_its);
+  /// Hosts in the place of their own cables, or the other way round: it makes no difference.
+  bool is_of_hosts(const Exchange& exchange) const {
+    const auto hosts = [this](const Suspects& suspects) {
+      std::set<std::optional<NodeId>> all;
+      for (const std::uint32_t s : suspects) all.insert(state_.priors().host[s]);
+      return all;
+    };
+    const auto removed = hosts(exchange.removed);
+    return !removed.contains(std::nullopt) && removed == hosts(exchange.added);
   }
 
   std::vector<std::vector<Exchange>> in_groups(const std::vector<Exchange>& exchanges) {
@@ -121,6 +124,7 @@ class Challenges {
   bool go_together(const Exchange& one, const Exchange& other, const Worth& best) {
     for (const std::uint32_t s : one.removed)
       if (std::ranges::find(other.removed, s) != other.removed.end()) return false;
+    if (!by_challenge_) return true;
     const Kept kept = state_.keep();
     Suspects removed = one.removed;
     std::ranges::copy(other.removed, std::back_inserter(removed));
@@ -136,6 +140,7 @@ class Challenges {
 
   CountClimb& climb_;
   CountState& state_;
+  const bool by_challenge_;
   Suspects replaced_;  // switches, by cables of theirs
   std::vector<Exchange> challenged_;
 };
@@ -143,7 +148,7 @@ class Challenges {
 }  // namespace
 
 std::vector<std::vector<Exchange>> find_exchanges(CountClimb& climb, bool by_challenge) {
-  return Challenges(climb).take(by_challenge);
+  return Challenges(climb, by_challenge).take();
 }
 
 }  // namespace weft
