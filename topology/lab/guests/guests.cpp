@@ -71,7 +71,7 @@ Result<bool> is_ready(const Lab& lab, Guest& guest) {
 }
 
 Result<void> await(const Lab& lab, std::vector<Guest>& guests, const std::stop_token& stop) {
-  WEFT_TRY_VOID(NamespaceVisit::enter(lab.management_namespace()));
+  WEFT_TRY(const auto visit, NamespaceVisit::enter(lab.management_namespace()));
   const auto deadline = std::chrono::steady_clock::now() + kMaxBoot;
   for (Guest& guest : guests)
     while (true) {

@@ -119,7 +119,7 @@ Result<void> clear_kernel(const LabState& state, const std::filesystem::path& st
 Result<bool> lab_down(std::string_view name, const std::filesystem::path& state_root,
                       WhenLoaded when_loaded) {
   WEFT_TRY_VOID(check_lab_name(name));
-  WEFT_TRY_VOID(StateLock::take(state_root));
+  WEFT_TRY(const auto lock, StateLock::take(state_root));
   const auto claim = claim_lab(name, state_root);  // until all is gone
   if (!claim && claim.error().kind == ErrorKind::conflict && when_loaded == WhenLoaded::refuse)
     return fail(ErrorKind::conflict, "{}, or end it too with --force", claim.error().message);

@@ -100,7 +100,7 @@ class FaultChange {
 
   static Result<ProcessMark> start_in(const std::filesystem::path& file,
                                       const std::function<Result<ProcessMark>()>& start) {
-    WEFT_TRY_VOID(NamespaceVisit::enter(file));
+    WEFT_TRY(const auto visit, NamespaceVisit::enter(file));
     return start();
   }
 
@@ -138,7 +138,7 @@ Result<void> check_lab_can(const Fabric& fabric, const FaultSpec& spec) {
 /// Locks and reads the state, lets `change` work on it, writes what is true afterwards also after an error.
 Result<void> change_state(const Lab& lab, const std::filesystem::path& state_root,
                           const std::function<Result<void>(FaultChange&, LabState&)>& change) {
-  WEFT_TRY_VOID(StateLock::take(state_root));
+  WEFT_TRY(const auto lock, StateLock::take(state_root));
   WEFT_TRY(auto state, read_lab_state(state_root, lab.name()));
   WEFT_TRY(const auto scripts, LabScripts::make(lab.fabric(), lab.settings(), lab.addresses()));
   FaultChange worker(lab, scripts, state);

@@ -142,7 +142,7 @@ Result<LabUp> lab_up(std::string_view name, const Fabric& fabric, const LabSetti
                      const std::filesystem::path& state_root, std::stop_token stop) {
   WEFT_TRY_VOID(check_lab_name(name));
   WEFT_TRY_VOID(check_lab_fits(fabric, settings, kernel_features()));
-  WEFT_TRY_VOID(StateLock::take(state_root));
+  WEFT_TRY(const auto lock, StateLock::take(state_root));
   LabState state{.name = std::string(name),
                  .owner = may_build_as_root() ? LabOwner::root : LabOwner::user,
                  .fabric = fabric,

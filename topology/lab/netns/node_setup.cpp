@@ -32,7 +32,7 @@ Result<void> write_sysctls(const std::vector<Sysctl>& sysctls) {
 
 Result<void> run_in_namespace(const std::filesystem::path& file, const std::vector<std::string>& argv,
                               const std::string& input) {
-  WEFT_TRY_VOID(NamespaceVisit::enter(file));
+  WEFT_TRY(const auto visit, NamespaceVisit::enter(file));
   return run(argv, input);
 }
 
