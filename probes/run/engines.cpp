@@ -108,7 +108,7 @@ OpenEngines verbs_engines(std::vector<NicReport> nics, MemoryOfNic memory, const
     const auto tracer = [nic = *nic, secrets, self = assigned.nic] {
       return open_raw_tracer(nic, secrets, self);
     };
-    WEFT_TRY_VOID(tracer());
+    if (const auto opens = tracer(); !opens) return pass_on(opens);
     engines.probes = std::make_shared<TracedEngine>(tracer, *opened);
     engines.counters = counters_of(nic->interface);
     return engines;

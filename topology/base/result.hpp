@@ -6,6 +6,7 @@
 
 #include <string>
 #include <tl/expected.hpp>
+#include <type_traits>
 #include <utility>
 
 namespace weft {
@@ -52,11 +53,17 @@ template <class T>
   if (!WEFT_TRY_NAME(weft_try_, __LINE__)) [[unlikely]]         \
     return ::weft::pass_on(WEFT_TRY_NAME(weft_try_, __LINE__)); \
   declaration = *std::move(WEFT_TRY_NAME(weft_try_, __LINE__))
+/// Whether nothing ends where a value is dropped: no lock, no visit of a namespace.
+template <class T>
+inline constexpr bool may_be_dropped = std::is_void_v<T> || std::is_trivially_destructible_v<T>;
+
 /// Runs f(x), whose value (if any) nobody needs; returns its error from the function around.
-#define WEFT_TRY_VOID(...)                                               \
-  do {                                                                   \
-    if (const auto weft_tried = (__VA_ARGS__); !weft_tried) [[unlikely]] \
-      return ::weft::pass_on(weft_tried);                                \
+#define WEFT_TRY_VOID(...)                                                                               \
+  do {                                                                                                   \
+    const auto weft_tried = (__VA_ARGS__);                                                               \
+    static_assert(::weft::may_be_dropped<decltype(weft_tried)::value_type>, "keep the value: WEFT_TRY"); \
+    if (!weft_tried) [[unlikely]]                                                                        \
+      return ::weft::pass_on(weft_tried);                                                                \
   } while (false)
 #define WEFT_TRY_NAME(prefix, line) WEFT_TRY_JOIN(prefix, line)
 #define WEFT_TRY_JOIN(prefix, line) prefix##line

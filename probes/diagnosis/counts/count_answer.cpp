@@ -221,6 +221,14 @@ void add_alternatives(const std::vector<Exchange>& group, const CountProblem& pr
 
 }  // namespace
 
+double CountResult::with_rivals(std::uint32_t suspicion) const {
+  double sum = 0;
+  for (const auto& group : rivals)
+    if (std::ranges::find(group, suspicion) != group.end())
+      for (const std::uint32_t i : group) sum += suspicions[i].probability;
+  return std::min(sum, 1.0);
+}
+
 CountResult weigh_answer(CountState& state) { return Answer(state).take(); }
 
 void leave_open(const std::vector<std::vector<Exchange>>& groups, const CountProblem& problem,

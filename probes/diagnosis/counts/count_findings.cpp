@@ -110,22 +110,13 @@ class Findings {
       const auto name =
           one.channels.empty() ? fabric_.name_of(one.nodes.front()) : fabric_.name_of(one.channels.front());
       all.evidence.push_back(fmt::format("{}: {}", name, one.evidence.front()));
-      all.probability = std::min(all.probability, with_rivals(i));
+      all.probability = std::min(all.probability, result_.with_rivals(i));
       reported_.insert(i);
     }
     all.evidence.push_back(of_a_switch
                                ? "cables of it, each with a loss of its own, fit as well as the whole switch"
                                : "the same loss on the other channels would look alike");
     found_.told.push_back({std::move(all)});
-  }
-
-  /// That one of the suspicion and its rivals is right.
-  double with_rivals(std::uint32_t i) const {
-    double sum = 0;
-    for (const auto& rivals : result_.rivals)
-      if (std::ranges::find(rivals, i) != rivals.end())
-        for (const std::uint32_t j : rivals) sum += result_.suspicions[j].probability;
-    return std::min(sum, 1.0);
   }
 
   /// Where a switch has two neighbours its channels fall into two classes, each the other's reverse: a cable

@@ -188,9 +188,15 @@ std::span<const double> CountModel::profile(std::uint32_t i) const {
       for (std::size_t g = 0; g < points; ++g)
         product_[g] *= choose * power(1.0 - pass * passed[g], k) + burst;
     } else {
+      // In units of a burst: what is far above it needs no sum.
       const double log_burst = log_burst_term_[row];
-      for (std::size_t g = 0; g < points; ++g)
-        profile_[g] += log_add(log_choose_[row] + k * std::log(1.0 - pass * passed[g]), log_burst);
+      const double log_rest = log_choose_[row] - log_burst;
+      for (std::size_t g = 0; g < points; ++g) {
+        const double above = log_rest + k * std::log(1.0 - pass * passed[g]);
+        profile_[g] += log_burst + (above > -kNothingBeside ? above : 0.0);
+        if (above <= -kNothingBeside && above > kNothingBeside) product_[g] *= 1.0 + std::exp(above);
+        if (product_[g] > kFoldAbove) profile_[g] += std::log(product_[g]), product_[g] = 1.0;
+      }
     }
     // Every factor rises with the hazard: the ends bound all.
     if (product_[points - 1] > kFoldAbove || product_[0] < 1.0 / kFoldAbove) fold();

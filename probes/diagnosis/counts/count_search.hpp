@@ -32,6 +32,8 @@ struct CountResult {
   CountModel::Learned background;
   double even_loss = 0;  // of every channel, where the whole fabric loses alike; its probability is above .9
   AccountLine account;   // of the losses, by what is likelier than not
+  /// That a suspicion (an index into suspicions) or one of its rivals is right.
+  double with_rivals(std::uint32_t suspicion) const;
 };
 
 /// `tolerated`: the loss of a healthy channel. `named_from`: the probability from which on a suspicion counts

@@ -91,7 +91,7 @@ class Challenges {
     std::ranges::set_difference(after, before, std::back_inserter(exchange.added));
     const std::size_t removed = exchange.removed.size(), added = exchange.added.size();
     if (removed == 0 || added == 0 || removed + added == 2 || is_of_hosts(exchange)) return;
-    if (now.probable > best.probable - kAsGood || (added <= removed && is_as_good(now, best)))
+    if (is_as_good(now, best) && (now.probable > best.probable - kAsGood || added <= removed))
       challenged_.push_back(std::move(exchange));
   }
 

@@ -282,7 +282,27 @@ class DelaySearch {
     }));
   }
 
-  /// On the channel that the fewest round trips crossed: as many nats as a fault costs.
+  /// On every round trip of each length that crosses it: nothing tells its delay from theirs.
+  bool has_shared_channel() const {
+    std::vector<std::uint32_t> of_kind(rows_.kinds().size(), 0);
+    std::vector<std::vector<std::uint32_t>> crossed(of_kind.size());
+    for (auto& by_channel : crossed) by_channel.resize(fabric_.channel_count());
+    for (std::size_t i = 0; i < rows_.rows().size(); ++i) {
+      const std::uint32_t kind = rows_.rows()[i].kind;
+      ++of_kind[kind];
+      for (const ChannelId channel : rows_.channels_of(i)) ++crossed[kind][channel.value()];
+    }
+    for (std::size_t c = 0; c < seen_.size(); ++c) {
+      bool on_all = seen_[c] > 0;
+      for (std::size_t kind = 0; kind < of_kind.size(); ++kind)
+        on_all &= crossed[kind][c] == 0 || crossed[kind][c] == of_kind[kind];
+      if (on_all) return true;
+    }
+    return false;
+  }
+
+  /// On the channel that the fewest round trips crossed: as many nats as a fault costs. What a channel adds
+  /// to all round trips is told from the tolerated delay on.
   void note_sensitivity() {
     std::uint32_t fewest = std::numeric_limits<std::uint32_t>::max();
     for (const std::uint32_t seen : seen_)
@@ -292,7 +312,8 @@ class DelaySearch {
     for (const DelayKind& kind : rows_.kinds()) noise = std::max(noise, kind.noise);
     const double each = kShownNats / (2.0 * fewest);  // 2 ln(1 + z^2 / 3), Student's t
     const double z = std::max(std::sqrt(3.0 * std::expm1(each)), DelayRows::kLate) + 2.33;
-    report_.sensitivity().delay = Nanoseconds(static_cast<std::int64_t>(std::ceil(z * noise * 1e3)));
+    const double shown = has_shared_channel() ? std::max(z * noise, ceiling_) : z * noise;
+    report_.sensitivity().delay = Nanoseconds(static_cast<std::int64_t>(std::ceil(shown * 1e3)));
   }
 
   const Fabric& fabric_;

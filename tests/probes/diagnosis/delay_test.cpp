@@ -228,6 +228,12 @@ TEST(Delays, AreNotFoundWhereThereAreNone) {
     }
 }
 
+TEST(Delays, OfAChannelOnAllPathsShowFromTheToleratedOneOn) {
+  RoundTrips run(*make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}), 1);
+  run.probe(100, false);
+  EXPECT_EQ(run.diagnosed().sensitivity.delay, Tolerance{}.delay);
+}
+
 TEST(Delays, OfACableBetweenSwitchesWithTwoNeighboursAreSetsOfBothCables) {
   RoundTrips run(clos(2, 2), 1);
   run.delay_cable("leaf1--spine1", 2000);
