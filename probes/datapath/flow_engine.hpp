@@ -71,9 +71,10 @@ struct TransferSpec {
   std::uint32_t packets = 0;  // to be delivered
   friend bool operator==(const TransferSpec&, const TransferSpec&) = default;
 };
-/// All specs at once, until the peers have acknowledged everything or `limit` is over. At most `window`
-/// packets of the request are on their way at a time, in equal parts for the QPs that still send (each may
-/// always have one): what is too fast for its path waits for its acknowledgements.
+/// All specs at once, until the peers have acknowledged everything or `limit` is over, of which connecting
+/// queue pairs is a part. At most `window` packets of the request are on their way at a time, in equal parts
+/// for the QPs that still send (each may always have one): what is too fast for its path waits for its
+/// acknowledgements.
 struct TransferRequest {
   RunId run;
   BatchId batch;
@@ -86,9 +87,12 @@ struct TransferRequest {
 };
 struct TransferTally {
   std::uint32_t spec = 0;
-  std::uint64_t sent = 0;       // packets, those sent again included
-  std::uint64_t delivered = 0;  // acknowledged; fewer than asked for: the limit was over
-  Nanoseconds elapsed{};        // from the start of the request to the last acknowledgement
+  /// Packets, those sent again included; a device that does that by itself does not tell of them.
+  std::uint64_t sent = 0;
+  std::uint64_t delivered = 0;  // acknowledged; fewer than asked for: the limit was over, or `error`
+  Nanoseconds elapsed{};        // from when the first packet could go to the last acknowledgement
+  /// Queue pairs only: why the peer gave none, what it said as it broke, or that memory holds something else.
+  std::optional<std::string> error = std::nullopt;
   friend bool operator==(const TransferTally&, const TransferTally&) = default;
 };
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "probes/datapath/flow_engine.hpp"
 #include "probes/datapath/packet_port.hpp"
-#include "probes/datapath/probe_engine.hpp"
 #include "probes/packet/run_secrets.hpp"
 
 namespace weft {
@@ -18,6 +18,10 @@ Result<void> check_peers(RunId run, const RunSecrets& secrets, std::span<const P
 
 /// An error where spec number `spec` names no peer, or its label is no UDP port.
 Result<void> check_spec(std::size_t spec, std::uint32_t peer, std::size_t peers, PathLabel label);
+
+/// What every engine refuses of transfers: too many of them, packets of a size that is none, no window, a
+/// spec as above.
+Result<void> check_transfers(const TransferRequest& request);
 
 /// The next hop of each peer, absent where there is none; an error where no peer has one.
 Result<std::vector<std::optional<MacAddress>>> find_next_hops(NextHops& next_hops,

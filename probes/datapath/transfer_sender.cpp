@@ -9,8 +9,6 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kMaxQps = 4096;  // of one request
-constexpr std::uint32_t kMaxPackets = 1U << 30;
 constexpr Nanoseconds kStopCheck = std::chrono::milliseconds(20);
 constexpr Nanoseconds kFullQueue = std::chrono::microseconds(500);  // the interface took nothing: try again
 
@@ -117,22 +115,6 @@ class TransferRun {
   Nanoseconds start_;
   std::vector<Qp> qps_;
 };
-
-Result<void> check_transfers(const TransferRequest& request) {
-  if (request.specs.size() > kMaxQps)
-    return fail(ErrorKind::usage, "{} QPs in one request: expected at most {}", request.specs.size(),
-                kMaxQps);
-  if (request.size.count() <= 0 || request.size.count() > 0xFFFF || request.window < 1)
-    return fail(ErrorKind::usage, "expected packets of 1 to 65535 bytes and a window of one and more");
-  for (std::size_t i = 0; i < request.specs.size(); ++i) {
-    const auto& spec = request.specs[i];
-    if (auto ok = check_spec(i, spec.peer, request.peers.size(), spec.label); !ok) return ok;
-    if (auto ok = check_spec(i, spec.peer, request.peers.size(), spec.back_label); !ok) return ok;
-    if (spec.packets > kMaxPackets)
-      return fail(ErrorKind::usage, "QP {}: {} packets: expected at most {}", i, spec.packets, kMaxPackets);
-  }
-  return {};
-}
 
 }  // namespace
 

@@ -2,8 +2,10 @@
 // label, and the packets and bytes of a message on the wire. Pure.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
+#include "probes/packet/transfer_buffer.hpp"
 #include "topology/base/check.hpp"
 #include "topology/base/ids.hpp"
 #include "topology/base/units.hpp"
@@ -40,6 +42,17 @@ constexpr std::int64_t operation_header(FlowOperation operation) {
       return 0;
   }
   return 0;
+}
+
+/// AETH, of an acknowledgement.
+inline constexpr std::int64_t kAcknowledgementHeader = 4;
+
+/// The largest message, in whole kMemoryUnit, that makes one IP packet of `packet` bytes at most; 64 bytes
+/// at the least.
+constexpr Bytes one_packet_message(FlowOperation operation, Bytes packet, Bytes mtu, bool v6) {
+  const std::int64_t headers = roce_headers(v6) + operation_header(operation);
+  const std::int64_t room = std::clamp<std::int64_t>(packet.count() - headers, 64, mtu.count());
+  return Bytes(room / kMemoryUnit.count() * kMemoryUnit.count());
 }
 
 struct MessageOnWire {

@@ -68,6 +68,7 @@ void TransferStage::take(const WorkItem& item, const TaskAnswer* answer) {
         outcome->sent = tally.sent;
         outcome->delivered = tally.delivered;
         outcome->elapsed = tally.elapsed;
+        outcome->error = tally.error;
       }
   if (const auto* receipts = std::get_if<std::vector<ReceivedTally>>(answer))
     for (const ReceivedTally& tally : *receipts)

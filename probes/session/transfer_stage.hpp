@@ -29,6 +29,7 @@ struct TransferOutcome {
   std::uint64_t received = 0;   // packets the receiver counted
   Nanoseconds elapsed{};        // until the last acknowledgement, on the sender's clock
   std::optional<Nanoseconds> first_received = std::nullopt;  // on the receiver's clock
+  std::optional<std::string> error = std::nullopt;           // of its queue pair
 };
 
 class TransferStage : public Stage {

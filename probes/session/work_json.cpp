@@ -208,7 +208,9 @@ Json answer_json(const std::vector<ReceivedTally>& tallies) {
 
 Json answer_json(const std::vector<TransferTally>& tallies) {
   return {{"kind", "transfers"}, {"rows", rows(tallies, [](const TransferTally& t) {
-                                    return Json::array({t.spec, t.sent, t.delivered, t.elapsed.count()});
+                                    Json row = Json::array({t.spec, t.sent, t.delivered, t.elapsed.count()});
+                                    if (t.error) row.push_back(*t.error);
+                                    return row;
                                   })}};
 }
 
@@ -256,8 +258,10 @@ FlowTally flow_tally_from(const Json& row) {
 }
 
 TransferTally transfer_tally_from(const Json& row) {
-  return {whole<std::uint32_t>(element(row, 0)), whole<std::uint64_t>(element(row, 1)),
-          whole<std::uint64_t>(element(row, 2)), time(element(row, 3))};
+  TransferTally tally{whole<std::uint32_t>(element(row, 0)), whole<std::uint64_t>(element(row, 1)),
+                      whole<std::uint64_t>(element(row, 2)), time(element(row, 3))};
+  if (row.size() > 4) tally.error = text(row[4]);
+  return tally;
 }
 
 NicCounters counters_from(const Json& row) {

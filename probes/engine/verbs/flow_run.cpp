@@ -34,11 +34,8 @@ struct FlowShape {
 FlowShape shape_of(const FlowRequest& request, Bytes mtu) {
   const FlowOptions& flow_options = request.flow_options;
   const bool v6 = request.peers[0].address.is_v6();
-  const std::int64_t headers = roce_headers(v6) + operation_header(flow_options.operation);
-  const std::int64_t in_one_packet =
-      std::clamp<std::int64_t>(request.specs[0].size.count() - headers, 64, mtu.count());
-  const Bytes message =
-      flow_options.message.value_or(Bytes(in_one_packet / kMemoryUnit.count() * kMemoryUnit.count()));
+  const Bytes message = flow_options.message.value_or(
+      one_packet_message(flow_options.operation, request.specs[0].size, mtu, v6));
   return {.operation = flow_options.operation,
           .message = static_cast<std::size_t>(message.count()),
           .depth = flow_options.depth,
@@ -65,8 +62,7 @@ class FlowRun {
     WEFT_TRY(auto slots, Slots::make(device, buffers, flows_.size() * shape_.places,
                                      Bytes(static_cast<std::int64_t>(shape_.message))));
     slots_ = std::move(slots);
-    if (shape_.operation != FlowOperation::read)
-      if (const auto filled = fill(); !filled) return filled;
+    if (shape_.operation != FlowOperation::read) WEFT_TRY_VOID(fill_to_send(slots_->buffer()));
     return connect(device, traffic, access);
   }
 
@@ -132,20 +128,12 @@ class FlowRun {
     if (shape_.operation == FlowOperation::read) differing = differing_here();
     for (const std::uint32_t spec : differing) {
       all[spec].corrupted = true;
-      all[spec].error =
-          "silent corruption: what came into memory passed every checksum and is not what was sent";
+      all[spec].error = kChangedInMemory;
     }
     return all;
   }
 
  private:
-  /// Every message carries what stands in its place: it is written once.
-  Result<void> fill() {
-    const BufferRange all{0, static_cast<std::uint64_t>(slots_->buffer().size().count())};
-    if (const auto filled = slots_->buffer().fill(all, kFlowPattern, 0); !filled) return filled;
-    return slots_->buffer().before_send(all);
-  }
-
   Result<void> connect(const std::shared_ptr<const VerbsDevice>& device, VerbsTraffic traffic,
                        const PeerAccess& access) {
     std::vector<RequestedQp> wanted;

@@ -71,4 +71,15 @@ inline std::uint64_t flow_pattern_offset(std::uint32_t spec, std::size_t depth, 
   return std::uint64_t{spec} * depth * message;
 }
 
+/// Every message that is sent carries what stands in its place: it is written once.
+inline Result<void> fill_to_send(TransferBuffer& buffer) {
+  const BufferRange all{0, static_cast<std::uint64_t>(buffer.size().count())};
+  WEFT_TRY_VOID(buffer.fill(all, kFlowPattern, 0));
+  return buffer.before_send(all);
+}
+
+/// What is said of bytes that were acknowledged and differ from the pattern.
+inline constexpr const char* kChangedInMemory =
+    "silent corruption: what came into memory passed every checksum and is not what was sent";
+
 }  // namespace weft

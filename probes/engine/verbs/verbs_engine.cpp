@@ -4,6 +4,7 @@
 #include "probes/engine/verbs/flow_run.hpp"
 #include "probes/engine/verbs/ping_run.hpp"
 #include "probes/engine/verbs/probe_kind.hpp"
+#include "probes/engine/verbs/transfer_run.hpp"
 #include "probes/engine/verbs/verbs_responder.hpp"
 
 namespace weft {
@@ -82,6 +83,12 @@ class QueuePairEngine final : public VerbsEngine {
     auto tallies = run_flows(device_, options_.memory.flows, options_.traffic, access(), request, stop);
     WEFT_TRY_VOID(device_->check_standing());
     if (tallies && request.flow_options.operation == FlowOperation::read) note_reads(request, *tallies);
+    return tallies;
+  }
+  Result<std::vector<TransferTally>> transfer(const TransferRequest& request, std::stop_token stop) override {
+    WEFT_TRY_VOID(check_met());
+    auto tallies = run_transfers(device_, options_.memory.flows, options_.traffic, access(), request, stop);
+    WEFT_TRY_VOID(device_->check_standing());
     return tallies;
   }
 

@@ -1,7 +1,7 @@
-// VerbsEngine: probes and flows of one NIC over queue pairs, RoCE and InfiniBand alike. Probes are messages
-// of one packet, datagrams or over unreliable connected queue pairs, echoed and counted by the far engine;
-// flows go over reliable ones. Needs a PeerExchange (meet) before ping or run; does not trace: a
-// queue pair has no TTL.
+// VerbsEngine: probes, flows and transfers of one NIC over queue pairs, RoCE and InfiniBand alike. Probes are
+// messages of one packet, datagrams or over unreliable connected queue pairs, echoed and counted by the far
+// engine; flows and transfers go over reliable ones. Needs a PeerExchange (meet) before any of these; does
+// not trace: a queue pair has no TTL.
 #pragma once
 
 #include "probes/datapath/flow_engine.hpp"

@@ -115,7 +115,8 @@ std::vector<ToCoordinator> all_to_coordinator() {
                           .missing = std::vector<LossRun>{{0, 1}, {4, 70'000}},
                           .dropped = 5}}},
           TaskResult{TaskId(5), std::nullopt,
-                     std::vector<TransferTally>{{1, 1502, 1500, std::chrono::seconds(1)}}},
+                     std::vector<TransferTally>{{1, 1502, 1500, std::chrono::seconds(1)},
+                                                {.spec = 2, .sent = 8, .error = "its queue pair broke"}}},
           TaskResult{TaskId(6), std::nullopt,
                      std::vector<NicCounters>{
                          {"mlx5_0", 1, std::chrono::seconds(9), {{"symbol_error", 1}, {"lifespan", ~0ull}}}}},

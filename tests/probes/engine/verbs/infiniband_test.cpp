@@ -118,6 +118,23 @@ TEST(OnInfinibandToo, FlowsGoToTheLidOfTheirLabelAndReadsComeByOneOfOurs) {
   }
 }
 
+TEST(OnInfinibandToo, TransfersGoToTheLidOfTheirLabelAndAreAcknowledgedToOneOfOurs) {
+  SubnetHosts hosts;
+  TransferRequest request{.run = RunId(1),
+                          .batch = BatchId(3),
+                          .peers = {{FakeHosts::nic(FakeHosts::kThere), hosts.addresses[FakeHosts::kThere]}},
+                          .specs = {{0, PathLabel(14), PathLabel(9), 20'000}}};
+  Result<std::vector<TransferTally>> tallies;
+  const auto seen = hosts.seen_during([&] { tallies = hosts.here->transfer(request, {}); });
+  ASSERT_TRUE(tallies) << tallies.error().message;
+  EXPECT_EQ(tallies->at(0).delivered, 20'000u) << tallies->at(0).error.value_or("");
+  EXPECT_THAT(seen.marks, UnorderedElementsAre(to(14, 1), to(9, 2)));
+  request.specs[0].label = PathLabel(16);
+  EXPECT_THAT(hosts.here->transfer(request, {})->at(0).error.value_or(""),
+              HasSubstr("label 16 is no LID of the port: it has 12 to 15"));
+  EXPECT_EQ(hosts.leaked(), 0u);
+}
+
 TEST(OnInfinibandToo, PingsWithoutALabelBackAreAnsweredToTheFirstLid) {
   SubnetHosts hosts;
   auto request = hosts.spread_pings(1);
