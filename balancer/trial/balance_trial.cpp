@@ -170,6 +170,7 @@ void BalanceTrial::begin_sending(bool is_steered, std::vector<std::vector<Sendin
 void BalanceTrial::begin_phase() {
   TransferSettings settings = options_.transfer;
   settings.limit = limit_;
+  asked_ = world_.now();
   transfer_ = std::make_unique<TransferStage>(*state_, planned(current_->phases[current_->phase]), settings);
 }
 
@@ -205,8 +206,12 @@ void BalanceTrial::end_phase() {
     sum.wanted += sendings[i].packets;
     sum.sent += outcome.sent;
     sum.received += outcome.received;
-    if (!outcome.first_received || now.phase > 1) continue;
-    const double first = seconds(*outcome.first_received - diagnosed_);
+    if (outcome.error && !sum.error)
+      sum.error =
+          fmt::format("{} -> {} by label {}: {}", fabric_.name_of_nic(sendings[i].src),
+                      fabric_.name_of_nic(sendings[i].dst), sendings[i].label.value(), *outcome.error);
+    if (!outcome.first || now.phase > 1) continue;
+    const double first = seconds(asked_ + *outcome.first - diagnosed_);
     now.first_byte = i == 0 ? first : std::min(now.first_byte, first);
     now.last_first_byte = std::max(now.last_first_byte, first);
   }

@@ -19,7 +19,6 @@ class TrialWorld {
   virtual ~TrialWorld() = default;
   /// Bytes that each channel has carried so far, by the counters of the interfaces; indexed by channel.
   virtual Result<std::vector<std::uint64_t>> carried() = 0;
-  /// On the clock of the receivers' stamps.
   virtual Nanoseconds now() = 0;
   virtual Result<void> take_down(LinkId link) = 0;
 };
@@ -43,11 +42,12 @@ struct TrialSending {
   double predicted = 0;   // by the fluid model, over these very paths
   double by_packets = 0;  // by the packet mode; 0: too many packets for it
   std::uint64_t qps = 0;
-  std::uint64_t unfinished = 0;  // QPs that delivered less than they had to
-  std::uint64_t wanted = 0;      // packets
-  std::uint64_t sent = 0;        // those sent again included
-  std::uint64_t received = 0;    // as the receivers counted
-  std::vector<double> planned;   // bytes, by channel
+  std::uint64_t unfinished = 0;                     // QPs that delivered less than they had to
+  std::uint64_t wanted = 0;                         // packets
+  std::uint64_t sent = 0;                           // those sent again included
+  std::uint64_t received = 0;                       // as the receivers counted
+  std::optional<std::string> error = std::nullopt;  // of a queue pair, the first
+  std::vector<double> planned;                      // bytes, by channel
   std::vector<double> counted;
 };
 
@@ -60,8 +60,8 @@ struct TrialAfterFailure {
   double diagnosing = 0;  // seconds
   std::uint32_t moved = 0;
   double assigning = 0;   // seconds from the diagnosis to the new assignment
-  double first_byte = 0;  // seconds from the diagnosis until the first QP's first byte arrived
-  double in_force = 0;    // seconds from the diagnosis until every QP's first byte had arrived
+  double first_byte = 0;  // seconds from the diagnosis until the first QP's first byte was acknowledged
+  double in_force = 0;    // seconds from the diagnosis until every QP's first byte was
   TrialSending again;     // by the new labels
 };
 
@@ -138,6 +138,7 @@ class BalanceTrial final : public Script {
   std::optional<Current> current_;
   Nanoseconds limit_{};
   Nanoseconds since_{};  // when the part began
+  Nanoseconds asked_{};  // when the phase was sent out
   Nanoseconds diagnosed_{};
 };
 

@@ -75,6 +75,7 @@ void judge_failure(const Fabric& fabric, LinkId link, const TrialAfterFailure& a
   const std::string name = fabric.name_of(link);
   if (std::ranges::find(after.blamed, link) == after.blamed.end())
     complaints.push_back(fmt::format("the diagnosis does not name {}", name));
+  if (after.again.error) complaints.push_back(*after.again.error);
   if (after.again.unfinished > 0)
     complaints.push_back(fmt::format("{} QPs unfinished after the change", after.again.unfinished));
   if (bytes_over(after.again, link) > 0)
@@ -104,6 +105,8 @@ TrialSummary summarize(const Fabric& fabric, const TrialOptions& options, const 
   auto& complaints = summary.complaints;
   if (summary.steered.unfinished > 0)
     complaints.push_back(fmt::format("{} QPs with assigned labels unfinished", summary.steered.unfinished));
+  for (const TrialSending& sending : trial.sendings())
+    if (sending.error) complaints.push_back(*sending.error);
   judge_bytes(fabric, trial.sendings(), packet, complaints);
   if (far(summary.steered.measured, summary.steered.predicted))
     complaints.push_back("assigned flows did not take the time predicted");

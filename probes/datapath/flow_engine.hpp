@@ -91,6 +91,8 @@ struct TransferTally {
   std::uint64_t sent = 0;
   std::uint64_t delivered = 0;  // acknowledged; fewer than asked for: the limit was over, or `error`
   Nanoseconds elapsed{};        // from when the first packet could go to the last acknowledgement
+  /// From the start of the request, queue pairs not connected yet, to the first acknowledgement.
+  std::optional<Nanoseconds> first = std::nullopt;
   /// Queue pairs only: why the peer gave none, what it said as it broke, or that memory holds something else.
   std::optional<std::string> error = std::nullopt;
   friend bool operator==(const TransferTally&, const TransferTally&) = default;

@@ -101,8 +101,9 @@ class TransferRun {
     const auto* echo = answer ? std::get_if<Echo>(&*answer) : nullptr;
     if (!echo || !echo->intact || echo->header.batch != batch_ || echo->header.spec >= qps_.size()) return;
     Qp& qp = qps_[echo->header.spec];
-    if (echo->from == qp.route.to && qp.book.acknowledged(echo->header.sequence))
-      qp.tally.elapsed = std::max(qp.tally.elapsed, arrival.at - start_);
+    if (echo->from != qp.route.to || !qp.book.acknowledged(echo->header.sequence)) return;
+    qp.tally.elapsed = std::max(qp.tally.elapsed, arrival.at - start_);
+    if (!qp.tally.first) qp.tally.first = arrival.at - start_;
   }
 
   PacketPort& port_;

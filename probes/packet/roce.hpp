@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "probes/packet/transfer_buffer.hpp"
@@ -46,6 +47,14 @@ constexpr std::int64_t operation_header(FlowOperation operation) {
 
 /// AETH, of an acknowledgement.
 inline constexpr std::int64_t kAcknowledgementHeader = 4;
+
+/// The largest MTU of RoCE whose packets, with every header there is, fit those of an interface
+/// (iboe_get_mtu, ib_addr.h).
+constexpr Bytes roce_mtu(Bytes interface_mtu) {
+  constexpr std::int64_t kHeaders = 96;
+  const auto room = std::clamp<std::int64_t>(interface_mtu.count() - kHeaders, 256, 4096);
+  return Bytes(static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(room))));
+}
 
 /// The largest message, in whole kMemoryUnit, that makes one IP packet of `packet` bytes at most; 64 bytes
 /// at the least.

@@ -49,6 +49,8 @@ Result<void> check_row(const TransferRequest& asked, const TransferTally& told) 
   const std::uint64_t wanted = asked.specs[told.spec].packets;
   if (told.delivered > told.sent || told.delivered > wanted)
     return impossible("{} packets delivered, {} sent, {} asked for", told.delivered, told.sent, wanted);
+  if (told.first && told.delivered == 0)
+    return impossible("a first acknowledgement, and no packet delivered");
   return {};
 }
 

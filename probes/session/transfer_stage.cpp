@@ -68,14 +68,13 @@ void TransferStage::take(const WorkItem& item, const TaskAnswer* answer) {
         outcome->sent = tally.sent;
         outcome->delivered = tally.delivered;
         outcome->elapsed = tally.elapsed;
+        outcome->first = tally.first;
         outcome->error = tally.error;
       }
   if (const auto* receipts = std::get_if<std::vector<ReceivedTally>>(answer))
     for (const ReceivedTally& tally : *receipts)
-      if (auto* outcome = outcome_of(tally.from, tally.spec); outcome && tally.batch == batch_) {
+      if (auto* outcome = outcome_of(tally.from, tally.spec); outcome && tally.batch == batch_)
         outcome->received = tally.packets;
-        outcome->first_received = tally.first;
-      }
 }
 
 }  // namespace weft

@@ -25,11 +25,11 @@ struct TransferSettings {
 /// What became of one PlannedTransfer.
 struct TransferOutcome {
   std::uint64_t sent = 0;
-  std::uint64_t delivered = 0;  // acknowledged
-  std::uint64_t received = 0;   // packets the receiver counted
-  Nanoseconds elapsed{};        // until the last acknowledgement, on the sender's clock
-  std::optional<Nanoseconds> first_received = std::nullopt;  // on the receiver's clock
-  std::optional<std::string> error = std::nullopt;           // of its queue pair
+  std::uint64_t delivered = 0;                      // acknowledged
+  std::uint64_t received = 0;                       // packets the receiver counted
+  Nanoseconds elapsed{};                            // until the last acknowledgement, on the sender's clock
+  std::optional<Nanoseconds> first = std::nullopt;  // acknowledgement: TransferTally::first
+  std::optional<std::string> error = std::nullopt;  // of its queue pair
 };
 
 class TransferStage : public Stage {

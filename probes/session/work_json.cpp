@@ -209,6 +209,8 @@ Json answer_json(const std::vector<ReceivedTally>& tallies) {
 Json answer_json(const std::vector<TransferTally>& tallies) {
   return {{"kind", "transfers"}, {"rows", rows(tallies, [](const TransferTally& t) {
                                     Json row = Json::array({t.spec, t.sent, t.delivered, t.elapsed.count()});
+                                    if (t.first || t.error)
+                                      row.push_back(t.first ? Json(t.first->count()) : Json());
                                     if (t.error) row.push_back(*t.error);
                                     return row;
                                   })}};
@@ -260,7 +262,8 @@ FlowTally flow_tally_from(const Json& row) {
 TransferTally transfer_tally_from(const Json& row) {
   TransferTally tally{whole<std::uint32_t>(element(row, 0)), whole<std::uint64_t>(element(row, 1)),
                       whole<std::uint64_t>(element(row, 2)), time(element(row, 3))};
-  if (row.size() > 4) tally.error = text(row[4]);
+  if (row.size() > 4 && !row[4].is_null()) tally.first = time(row[4]);
+  if (row.size() > 5) tally.error = text(row[5]);
   return tally;
 }
 

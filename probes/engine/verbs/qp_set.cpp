@@ -59,7 +59,8 @@ Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsD
                         .back_label = wanted[i].back_label,
                         .traffic = spec.traffic,
                         .mtu = device->path_mtu(),
-                        .reads = reads};
+                        .reads = reads,
+                        .timeout_exponent = spec.timeout_exponent};
     const auto connected = datagram ? set->add_handle(device, route) : set->qps_[i]->connect(route);
     if (connected) continue;
     // A label that is none of the LIDs that the peer says it has: it costs the peer.

@@ -30,6 +30,7 @@ struct QpSetSpec {
   Bytes message;
   std::uint32_t depth = 16;  // places for messages
   VerbsTraffic traffic;
+  std::uint8_t timeout_exponent = QpRoute{}.timeout_exponent;
 };
 
 class QpSet {

@@ -12,6 +12,9 @@ namespace {
 
 /// Packets of one request in memory, under way or not: 16 MB of the largest, here and where they arrive.
 constexpr std::uint32_t kMaxPlaces = 4096;
+/// 268 ms (QpRoute), about what SendWindow waits: a peer that is not scheduled for a while has lost nothing.
+/// What is lost between others is asked for at once.
+constexpr std::uint8_t kTimeoutExponent = 16;
 
 Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
@@ -20,7 +23,8 @@ struct Transfer {
   std::uint32_t packets = 0;  // to be delivered
   std::uint32_t posted = 0;
   std::uint32_t delivered = 0;
-  Nanoseconds last{};                // acknowledgement, from the start on
+  Nanoseconds first{};  // acknowledgement, from when all were connected
+  Nanoseconds last{};
   std::optional<std::string> error;  // it delivers no more
   bool runs() const { return !error && delivered < packets; }
 };
@@ -28,7 +32,7 @@ struct Transfer {
 class TransferRun {
  public:
   TransferRun(const TransferRequest& request, Bytes message, std::uint32_t depth)
-      : request_(request), message_(message), depth_(depth), deadline_(now() + request.limit), chain_(depth) {
+      : request_(request), message_(message), depth_(depth), asked_(now()), chain_(depth) {
     for (const TransferSpec& spec : request.specs) transfers_.push_back({.packets = spec.packets});
   }
 
@@ -47,7 +51,8 @@ class TransferRun {
                                         .operation = FlowOperation::write,
                                         .message = message_,
                                         .depth = depth_,
-                                        .traffic = traffic},
+                                        .traffic = traffic,
+                                        .timeout_exponent = kTimeoutExponent},
                                        wanted));
     for (std::uint32_t i = 0; i < transfers_.size(); ++i) transfers_[i].error = qps_->refusal(i);
     return {};
@@ -55,12 +60,13 @@ class TransferRun {
 
   Result<void> run(const std::stop_token& stop) {
     start_ = now();
-    for (Nanoseconds at = start_; at < deadline_ && !stop.stop_requested(); at = now()) {
+    const Nanoseconds deadline = asked_ + request_.limit;
+    for (Nanoseconds at = start_; at < deadline && !stop.stop_requested(); at = now()) {
       const auto running = static_cast<std::uint32_t>(std::ranges::count_if(transfers_, &Transfer::runs));
       if (running == 0) break;
       const std::uint32_t share = std::clamp(request_.window / running, 1U, depth_);
       for (std::uint32_t i = 0; i < transfers_.size(); ++i) WEFT_TRY_VOID(post(i, share));
-      WEFT_TRY_VOID(take(deadline_ - at));
+      WEFT_TRY_VOID(take(deadline - at));
     }
     return {};
   }
@@ -70,7 +76,12 @@ class TransferRun {
     std::vector<FlowMoved> moved;
     for (std::uint32_t i = 0; i < transfers_.size(); ++i) {
       const Transfer& transfer = transfers_[i];
-      all.push_back({i, transfer.posted, transfer.delivered, transfer.last, transfer.error});
+      all.push_back({.spec = i,
+                     .sent = transfer.posted,
+                     .delivered = transfer.delivered,
+                     .elapsed = transfer.last,
+                     .error = transfer.error});
+      if (transfer.delivered > 0) all.back().first = transfer.first + (start_ - asked_);
       moved.push_back({i, transfer.delivered, transfer.delivered * on_wire.packets,
                        transfer.delivered * on_wire.bytes, transfer.last});
     }
@@ -109,7 +120,7 @@ class TransferRun {
         transfer.error = describe_status(completion.status);
         continue;
       }
-      ++transfer.delivered;
+      if (transfer.delivered++ == 0) transfer.first = at;
       transfer.last = at;
     }
     return {};
@@ -118,8 +129,8 @@ class TransferRun {
   const TransferRequest& request_;
   Bytes message_;
   std::uint32_t depth_;  // packets of one spec under way at the most
-  Nanoseconds deadline_;
-  Nanoseconds start_{};
+  Nanoseconds asked_;
+  Nanoseconds start_{};         // all are connected
   std::vector<Message> chain_;  // of one spec, to post at once
   std::vector<Transfer> transfers_;
   std::unique_ptr<CompletionQueue> queue_;

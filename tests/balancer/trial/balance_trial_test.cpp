@@ -25,6 +25,7 @@ class FakeTrialWorld : public TrialWorld {
   }
 
   std::set<PortId> lost_agents;
+  bool breaks = false;            // every queue pair
   std::uint64_t stray_bytes = 0;  // on the first channel, at every reading
 
   Result<std::vector<std::uint64_t>> carried() override {
@@ -93,15 +94,16 @@ class FakeTrialWorld : public TrialWorld {
       const auto back = path_of(dst, item.nic, spec.back_label);
       const bool arrives = there && back;
       tallies.push_back({i, spec.packets, arrives ? spec.packets : 0, milliseconds(arrives ? 900 : 0)});
+      if (breaks) tallies.back().error = "its queue pair broke";
       if (!arrives) continue;
+      tallies.back().first = milliseconds(2);
       for (const ChannelId c : *there) counters_[c.value()] += std::uint64_t{spec.packets} * 4110;
       for (const ChannelId c : *back) counters_[c.value()] += std::uint64_t{spec.packets} * 118;
       received_[request.batch][dst].push_back({.batch = request.batch,
                                                .from = item.nic,
                                                .spec = i,
                                                .packets = spec.packets,
-                                               .bytes = std::uint64_t{spec.packets} * 4096,
-                                               .first = now_ + milliseconds(2)});
+                                               .bytes = std::uint64_t{spec.packets} * 4096});
     }
     const TaskAnswer done(tallies);
     trial.take(item, &done);
@@ -155,6 +157,15 @@ TEST_F(TrialTest, BytesThatWereNotPlannedAreComplainedOf) {
   const auto summary = summarize(fabric, options, t);
   EXPECT_EQ(summary.worst->channel, ChannelId(0));
   EXPECT_THAT(summary.complaints, ::testing::Contains(::testing::HasSubstr("host1->leaf1 carried")));
+}
+
+TEST_F(TrialTest, WhatAQueuePairSaidAsItBrokeIsComplainedOf) {
+  world.breaks = true;
+  auto t = trial();
+  world.run(t);
+  EXPECT_THAT(
+      summarize(fabric, options, t).complaints,
+      ::testing::Contains(::testing::MatchesRegex("host1 -> host5 by label [0-9]+: its queue pair broke")));
 }
 
 TEST_F(TrialTest, AfterAFailureNothingCrossesTheDeadLinkAndEverythingArrives) {

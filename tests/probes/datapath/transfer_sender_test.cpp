@@ -46,6 +46,8 @@ TEST_P(TransferSenderTest, ThePeerCountsExactlyWhatWasToBeDelivered) {
     EXPECT_EQ(received[i].packets, wanted[i]);
     EXPECT_EQ(received[i].bytes, wanted[i] * 4096);
     EXPECT_GT((*tallies)[i].elapsed, Nanoseconds(0));
+    ASSERT_TRUE((*tallies)[i].first);
+    EXPECT_LE(*(*tallies)[i].first, (*tallies)[i].elapsed);
   }
   EXPECT_LE((*tallies)[2].elapsed, (*tallies)[0].elapsed);
 }

@@ -30,5 +30,25 @@ TEST(RoceLabel, ADeviceThatChoosesSpreadsQueuePairsAndBothEndsAlike) {
   EXPECT_EQ(default_flow_label(QpNum(0xABCDEF), QpNum(0x123456)), folded & 0xFFFFFU);
 }
 
+TEST(RoceMessage, OfOnePacketFillsItAndIsInWholeUnits) {
+  constexpr Bytes kMtu(4096);
+  EXPECT_EQ(one_packet_message(FlowOperation::write, Bytes(4096), kMtu, false), Bytes(4032));
+  EXPECT_EQ(one_packet_message(FlowOperation::write, Bytes(4096), kMtu, true), Bytes(4016));
+  EXPECT_EQ(one_packet_message(FlowOperation::send, Bytes(9000), kMtu, false), kMtu);
+  EXPECT_EQ(one_packet_message(FlowOperation::write, Bytes(10), kMtu, false), Bytes(64));
+  for (const bool v6 : {false, true}) {
+    const Bytes message = one_packet_message(FlowOperation::write, Bytes(1500), Bytes(1024), v6);
+    EXPECT_EQ(message_on_wire(FlowOperation::write, message, Bytes(1024), v6).packets, 1u);
+  }
+}
+
+TEST(RoceMtu, LeavesRoomForAllHeadersInThePacketsOfItsInterface) {
+  EXPECT_EQ(roce_mtu(Bytes(1500)), Bytes(1024));
+  EXPECT_EQ(roce_mtu(Bytes(4200)), Bytes(4096));
+  EXPECT_EQ(roce_mtu(Bytes(4191)), Bytes(2048));
+  EXPECT_EQ(roce_mtu(Bytes(9000)), Bytes(4096));
+  EXPECT_EQ(roce_mtu(Bytes(100)), Bytes(256));
+}
+
 }  // namespace
 }  // namespace weft

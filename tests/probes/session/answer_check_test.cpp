@@ -91,6 +91,9 @@ TEST(AnswerCheck, HopsFlowsAndTransfersHaveTheirLimits) {
   EXPECT_TRUE(check_answer(transfers, std::vector<TransferTally>{{0, 105, 100}}));
   expect_refused(transfers, std::vector<TransferTally>{{0, 99, 100}}, "100 packets delivered");
   expect_refused(transfers, std::vector<TransferTally>{{0, 200, 101}}, "100 asked for");
+  expect_refused(transfers,
+                 std::vector<TransferTally>{{.spec = 0, .sent = 8, .first = std::chrono::milliseconds(1)}},
+                 "a first acknowledgement");
 }
 
 TEST(AnswerCheck, AnAnswerToAnotherQuestionIsRefused) {
