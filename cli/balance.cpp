@@ -114,6 +114,8 @@ int balance_fabric(const po::variables_map& values) {
   for (const char* name : {"run", "fail"})
     if (values.count(name))
       return report({ErrorKind::usage, fmt::format("--{} goes with --lab: files carry no packets", name)});
+  if (!values["engine"].defaulted())
+    return report({ErrorKind::usage, "--engine goes with --lab: files carry no packets"});
   const auto file = load_fabric_file(values["fabric"].as<std::string>());
   if (!file) return report(file.error());
   const Fabric& fabric = file->fabric;

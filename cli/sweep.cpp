@@ -6,6 +6,7 @@
 #include "cli/flow_arguments.hpp"
 #include "cli/infiniband_source.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/lab_engine.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
 #include "cli/sweep_answer.hpp"
@@ -28,35 +29,6 @@ constexpr const char* kExamples =
     "  weft sweep --lab=mine --load none -o json\n"
     "  weft sweep --lab --budget 60s --save diagnosis.json\n";
 
-/// What four emulated guests on two cores carry beside the fabric: each probe costs them two system calls and
-/// four emulated interrupts.
-constexpr double kGuestProbesPerSecond = 250;
-/// An emulated guest itself takes a millisecond and more for a round trip: no fault of the fabric's.
-constexpr Nanoseconds kGuestDelay = std::chrono::milliseconds(50);
-
-std::vector<NodeId> guests_of(const Lab& lab) {
-  std::vector<NodeId> guests;
-  for (const NodeId host : lab.fabric().hosts())
-    if (lab.is_guest(host)) guests.push_back(host);
-  return guests;
-}
-
-/// `auto`: queue pairs where the hosts have RDMA devices, which only guests do.
-Result<EngineKind> choose_engine(std::optional<EngineKind> asked, const Lab& lab) {
-  const bool has_guests = !guests_of(lab).empty();
-  if (asked == EngineKind::raw && has_guests)
-    return fail(ErrorKind::not_supported,
-                "--engine raw: the RDMA devices of this lab's guests take the probes; use --engine verbs");
-  if (asked == EngineKind::umad)
-    return fail(ErrorKind::usage, "--engine umad: lab '{}' is a RoCE fabric", lab.name());
-  if (asked == EngineKind::verbs && !has_guests)
-    return fail(ErrorKind::absent,
-                "--engine verbs: no host of lab '{}' has an RDMA device; say `lab: {{guests: all}}` in its "
-                "fabric file",
-                lab.name());
-  return has_guests ? EngineKind::verbs : EngineKind::raw;
-}
-
 int sweep_lab(const po::variables_map& values, SweepOptions options) {
   const auto claim = claim_lab(values["lab"].as<std::string>(), lab_state_root());
   if (!claim) return report(claim.error());
@@ -64,7 +36,7 @@ int sweep_lab(const po::variables_map& values, SweepOptions options) {
   if (!lab) return report(lab.error());
   const auto asked = read_engine(values);
   if (!asked) return report(asked.error());
-  const auto engine = choose_engine(*asked, *lab);
+  const auto engine = choose_lab_engine(*asked, *lab);
   if (!engine) return report(engine.error());
   const bool queue_pairs = *engine == EngineKind::verbs;
   if (const auto read = read_flow_options(values, *engine, options); !read) return report(read.error());

@@ -216,12 +216,14 @@ std::string LabScripts::routes(NodeId node, const std::set<LinkId>& down) const 
   return lines;
 }
 
+Bytes LabScripts::queue(Bandwidth rate) {
+  return Bytes(std::max(kMinQueue, static_cast<std::int64_t>(rate.bits_per_second() / 8 * kQueueSeconds)));
+}
+
 std::string LabScripts::shape(const std::string& interface, std::optional<Bandwidth> rate) {
   if (!rate) return fmt::format("qdisc del dev {} root\n", interface);
-  const auto bits = rate->bits_per_second();
-  const auto queue = std::max(kMinQueue, static_cast<std::int64_t>(bits / 8 * kQueueSeconds));
-  return fmt::format("qdisc replace dev {} root tbf rate {:.0f}bit burst {} limit {}\n", interface, bits,
-                     kBurst, queue);
+  return fmt::format("qdisc replace dev {} root tbf rate {:.0f}bit burst {} limit {}\n", interface,
+                     rate->bits_per_second(), kBurst, queue(*rate).count());
 }
 
 std::string LabScripts::shaping(NodeId node) const {

@@ -48,6 +48,8 @@ class LabScripts {
 
   /// `tc -batch` in the namespace of the node: every port shaped to the lab's rate; empty: not shaped.
   std::string shaping(NodeId node) const;
+  /// What the queue of a port that is shaped to `rate` holds.
+  static Bytes queue(Bandwidth rate);
   /// The `tc` line that holds a port to `rate`; absent: that takes the shaping away.
   static std::string shape(const std::string& interface, std::optional<Bandwidth> rate);
 

@@ -1,0 +1,23 @@
+// How the hosts of a RoCE lab send: raw packets, or queue pairs where they are guests.
+#pragma once
+
+#include <vector>
+
+#include "probes/run/agent_options.hpp"
+#include "topology/lab/netns/lab.hpp"
+
+namespace weft {
+
+/// What four emulated guests on two cores carry beside the fabric: each probe costs them two system calls and
+/// four emulated interrupts.
+inline constexpr double kGuestProbesPerSecond = 250;
+/// An emulated guest itself takes a millisecond and more for a round trip: no fault of the fabric's.
+inline constexpr Nanoseconds kGuestDelay = std::chrono::milliseconds(50);
+
+std::vector<NodeId> guests_of(const Lab& lab);
+
+/// Absent: queue pairs where hosts have RDMA devices, which only guests do. Errors: not_supported, usage or
+/// absent (an engine that this lab has no use for), with what to do.
+Result<EngineKind> choose_lab_engine(std::optional<EngineKind> asked, const Lab& lab);
+
+}  // namespace weft

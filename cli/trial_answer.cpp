@@ -1,0 +1,165 @@
+#include "cli/trial_answer.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "balancer/trial/trial_summary.hpp"
+#include "cli/balance_answer.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/stamp.hpp"
+#include "topology/files/document.hpp"
+
+namespace weft {
+namespace {
+
+// A trial as JSON, `weft.trial/1` (docs/schema/trial.schema.json).
+
+using Json = nlohmann::ordered_json;
+
+Json links_json(const Fabric& fabric, const TrialSending& sending) {
+  Json links = Json::array();
+  for (std::uint32_t c = 0; c < sending.counted.size(); ++c)
+    if (sending.planned[c] > 0 || sending.counted[c] > 0)
+      links.push_back({{"channel", fabric.name_of(ChannelId(c))},
+                       {"planned", static_cast<std::uint64_t>(sending.planned[c])},
+                       {"counted", static_cast<std::uint64_t>(sending.counted[c])}});
+  return links;
+}
+
+Json sending_json(const Fabric& fabric, const TrialSending& sending) {
+  Json json{{"labels", sending.steered ? "assigned" : "random"},
+            {"seconds", sending.measured},
+            {"predicted_seconds", sending.predicted},
+            {"packet_mode_seconds", sending.by_packets},
+            {"qps", sending.qps},
+            {"unfinished", sending.unfinished},
+            {"packets", sending.wanted},
+            {"sent", sending.sent},
+            {"received", sending.received},
+            {"links", links_json(fabric, sending)}};
+  if (sending.error) json["error"] = *sending.error;
+  return json;
+}
+
+Json after_json(const Fabric& fabric, LinkId link, const TrialAfterFailure& after) {
+  Json blamed = Json::array();
+  for (const LinkId one : after.blamed) blamed.push_back(fabric.name_of(one));
+  return {{"link", fabric.name_of(link)},
+          {"stuck", after.stuck.unfinished},
+          {"verdict", std::string(to_string(after.verdict))},
+          {"blamed", blamed},
+          {"mapping_seconds", after.mapping},
+          {"diagnosing_seconds", after.diagnosing},
+          {"assigning_seconds", after.assigning},
+          {"first_byte_seconds", after.first_byte},
+          {"in_force_seconds", after.in_force},
+          {"moved", after.moved},
+          {"bytes_over_link", static_cast<std::uint64_t>(bytes_over(after.again, link))},
+          {"sending", sending_json(fabric, after.again)}};
+}
+
+Json times_json(const TrialTimes& times) {
+  return {{"seconds", times.measured},
+          {"predicted_seconds", times.predicted},
+          {"packet_mode_seconds", times.by_packets},
+          {"sent_again", times.sent_again},
+          {"unfinished", times.unfinished}};
+}
+
+std::string trial_json(const Fabric& fabric, const BalanceOptions& options, const TrialOptions& trial_options,
+                       const BalanceTrial& trial, const TrialSummary& summary, const DocumentStamp& stamp) {
+  Json json{{"schema", "weft.trial/1"},
+            {"generated_at", to_string(stamp.generated_at)},
+            {"tool_version", stamp.tool_version},
+            {"fabric", fabric.name()},
+            {"demand", options.asked.name},
+            {"qps", options.assign.qps},
+            {"labels", trial_options.labels},
+            {"ratio", trial.assignment().ratio()},
+            {"assigned", times_json(summary.steered)},
+            {"random", times_json(summary.hashed)},
+            {"gain", {{"measured", summary.gain_measured}, {"predicted", summary.gain_predicted}}}};
+  auto& sendings = json["sendings"] = Json::array();
+  for (const TrialSending& sending : trial.sendings()) sendings.push_back(sending_json(fabric, sending));
+  if (trial.after_failure())
+    json["after_failure"] = after_json(fabric, *trial_options.fail, *trial.after_failure());
+  json["complaints"] = summary.complaints;
+  auto& unassigned = json["unassigned"] = Json::array();
+  for (const RefusedFlow& line : options.asked.refused)
+    unassigned.push_back({{"flow", line.flow}, {"why", line.why}});
+  for (const PhaseAssignment& phase : trial.assignment().phases)
+    for (const Unassigned& item : phase.unassigned)
+      unassigned.push_back({{"flow", item.flow}, {"why", item.why}});
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string time_of(double seconds) { return to_string(Nanoseconds(std::llround(seconds * 1e6) * 1000)); }
+std::string off_by(double measured, double predicted) {
+  return predicted > 0 ? fmt::format("{:+.1f}%", (measured / predicted - 1) * 100) : "-";
+}
+
+void print_row(const char* labels, const TrialTimes& times) {
+  fmt::print("{:<10} {:>10} {:>10} {:>8} {:>10} {:>8} {:>10} {:>11}\n", labels, time_of(times.measured),
+             time_of(times.predicted), off_by(times.measured, times.predicted),
+             times.by_packets > 0 ? time_of(times.by_packets) : "-", off_by(times.measured, times.by_packets),
+             times.packets, times.sent_again);
+}
+
+void print_links(const Fabric& fabric, const TrialSummary& summary) {
+  if (!summary.worst) return;
+  const ChannelBytes& worst = *summary.worst;
+  fmt::print(
+      "\n{} channels carried assigned flows; farthest from the plan: {}, {:.0f} of {:.0f} bytes ({})\n",
+      summary.channels, fabric.name_of(worst.channel), worst.counted, worst.planned,
+      off_by(worst.counted, worst.planned));
+}
+
+void print_after_failure(const Fabric& fabric, LinkId link, const TrialAfterFailure& after) {
+  const std::string name = fabric.name_of(link);
+  fmt::print("\n{} down:\n", name);
+  fmt::print("  the labels of before: {} of {} QPs stuck\n", after.stuck.unfinished, after.stuck.qps);
+  std::string blamed;
+  for (const LinkId one : after.blamed) blamed += (blamed.empty() ? ": " : ", ") + fabric.name_of(one);
+  fmt::print("  paths mapped anew in {}, diagnosis in {}: {}{}\n", time_of(after.mapping),
+             time_of(after.diagnosing), to_string(after.verdict), blamed);
+  fmt::print(
+      "  {} QPs on another path, assigned in {}; first byte {} after the diagnosis, all in force after {}\n",
+      after.moved, time_of(after.assigning), time_of(after.first_byte), time_of(after.in_force));
+  fmt::print("  done in {}, predicted {} ({}); {} of {} QPs unfinished; {:.0f} bytes over {}\n",
+             time_of(after.again.measured), time_of(after.again.predicted),
+             off_by(after.again.measured, after.again.predicted), after.again.unfinished, after.again.qps,
+             bytes_over(after.again, link), name);
+}
+
+void print_table(const Fabric& fabric, const BalanceOptions& options, const TrialOptions& trial_options,
+                 const BalanceTrial& trial, const TrialSummary& summary) {
+  fmt::print("{} on {}, {} QP{} a flow, {} labels a pair; medians of {}\n\n", options.asked.name,
+             fabric.name(), options.assign.qps, options.assign.qps == 1 ? "" : "s", trial_options.labels,
+             trial_options.repeats);
+  fmt::print("{:<10} {:>10} {:>10} {:>8} {:>10} {:>8} {:>10} {:>11}\n", "labels", "time", "predicted", "off",
+             "by packets", "off", "packets", "sent again");
+  print_row("assigned", summary.steered);
+  print_row("random", summary.hashed);
+  fmt::print("{:<10} {:>10.2f} {:>10.2f} {:>8}\n", "gain", summary.gain_measured, summary.gain_predicted,
+             off_by(summary.gain_measured, summary.gain_predicted));
+  print_links(fabric, summary);
+  if (trial.after_failure()) print_after_failure(fabric, *trial_options.fail, *trial.after_failure());
+  for (const std::string& complaint : summary.complaints)
+    fmt::print("\nnot as it should be: {}\n", complaint);
+}
+
+}  // namespace
+
+int answer_trial(const Fabric& fabric, const BalanceOptions& options, const TrialOptions& trial_options,
+                 const BalanceTrial& trial) {
+  const TrialSummary summary = summarize(fabric, trial_options, trial);
+  if (options.json)
+    fmt::print("{}\n", trial_json(fabric, options, trial_options, trial, summary, stamp_now()));
+  else
+    print_table(fabric, options, trial_options, trial, summary);
+  const bool all = print_unassigned(options.asked, trial.assignment()) == 0;
+  return all && summary.complaints.empty() ? kExitHealthy : kExitDegraded;
+}
+
+}  // namespace weft
