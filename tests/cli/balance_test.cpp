@@ -187,6 +187,9 @@ TEST(Balance, OptionsOfTheLabAndOfFilesAreKeptApart) {
   const auto run = balance({"--collective", "ring", "--hosts", "4", "--run"});
   EXPECT_EQ(run.status, 64);
   EXPECT_THAT(run.err, HasSubstr("--run"));
+  const auto engine = balance({"--collective", "ring", "--hosts", "4", "--engine", "verbs"});
+  EXPECT_EQ(engine.status, 64);
+  EXPECT_THAT(engine.err, HasSubstr("--engine goes with --lab"));
 }
 
 TEST(Balance, ABlacklistedLinkIsLeftWithFewMoves) {
