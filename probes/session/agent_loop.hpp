@@ -1,6 +1,6 @@
-// The agent of one host: says hello, opens the engines of its NICs when a run starts, does the tasks that
-// come, one thread a NIC, and ends with the run. Also ends when the coordinator falls silent: an agent never
-// outlives who asked for it.
+// The agent of one host: says hello, serves the run that the coordinator starts, and ends with it. This loop
+// reads the bus and gives signs of life; what may take long (devices, tasks, peers) has threads of its own
+// (served_run.hpp). Also ends when the coordinator falls silent: an agent never outlives who asked for it.
 #pragma once
 
 #include <stop_token>
@@ -18,7 +18,7 @@ struct AgentTiming {
 };
 
 /// Blocks until the run is over (success), `stop` is requested (success, after a word to the coordinator),
-/// the coordinator is silent for too long (timeout), or the bus is lost.
+/// the coordinator is silent for too long (timeout), or the bus is lost; and until all engines are closed.
 Result<void> run_agent(Bus& bus, const Hello& hello, const OpenEngines& open, std::stop_token stop,
                        AgentTiming timing = {});
 

@@ -313,7 +313,8 @@ Coordinator::Actions Coordinator::on_tick(TimePoint now) {
   if (now - last_alive_sent_ >= kAliveInterval) {
     last_alive_sent_ = now;
     for (const auto& [name, agent] : agents_)
-      if (agent.state == AgentState::ready) actions.push_back(SendToAgent{name, Alive{}});
+      if (agent.state == AgentState::ready || agent.state == AgentState::starting)
+        actions.push_back(SendToAgent{name, Alive{}});
   }
   if (now >= gather_until_) give_up_latecomers(actions);
   judge_silence(actions);
@@ -324,7 +325,9 @@ Coordinator::Actions Coordinator::on_tick(TimePoint now) {
 void Coordinator::give_up_latecomers(Actions& actions) {
   for (const auto& [name, agent] : agents_) {
     if (agent.state == AgentState::awaited) lose(name, Whose::tool, "its agent did not come", actions);
-    if (agent.state == AgentState::starting) lose(name, Whose::tool, "its agent did not get ready", actions);
+    const bool opens = now_ - agent.last_heard <= timing_.silence && now_ < gather_until_ + timing_.open;
+    if (agent.state == AgentState::starting && !opens)
+      lose(name, Whose::tool, "its agent did not get ready", actions);
   }
 }
 

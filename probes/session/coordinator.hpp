@@ -20,7 +20,10 @@ namespace weft {
 using TimePoint = std::chrono::steady_clock::time_point;
 
 struct CoordinatorTiming {
-  Nanoseconds gather = std::chrono::seconds(10);  // for all agents to be ready
+  Nanoseconds gather = std::chrono::seconds(10);  // for all agents to come
+  /// Beyond that, for those that came and live to be ready: devices open in milliseconds, memory of GPUs in
+  /// seconds; what takes this long hangs.
+  Nanoseconds open = std::chrono::seconds(60);
   Nanoseconds silence = std::chrono::seconds(5);  // five missed signs of life: a dead agent
   Nanoseconds grace = std::chrono::seconds(2);    // beyond a task's own limit, for its answer to travel
   /// A bus over which nothing came for so long is lost: agents end by themselves after 10 s

@@ -35,6 +35,7 @@ Result<void> FakeBus::send(std::string_view to, std::string_view bytes) {
     if (lost_) return lost();
     said_.push_back(*message);
   }
+  const std::lock_guard one(answering_);
   for (const ToAgent& answer : coordinator(*message)) deliver(std::string(kCoordinator), encode(answer));
   return {};
 }

@@ -16,7 +16,7 @@ namespace weft::testing {
 class FakeBus : public Bus {
  public:
   using Answers = std::vector<ToAgent>;
-  /// What the coordinator answers to each message; nothing by default.
+  /// What the coordinator answers to each message; nothing by default. Asked by one thread at a time.
   std::function<Answers(const ToCoordinator&)> coordinator = [](const ToCoordinator&) { return Answers(); };
 
   void deliver(std::string from, std::string bytes);
@@ -29,7 +29,8 @@ class FakeBus : public Bus {
   Result<std::optional<Incoming>> receive(Nanoseconds limit) override;
 
  private:
-  mutable std::mutex mutex_;
+  std::mutex answering_;
+  mutable std::mutex mutex_;  // of all below
   std::condition_variable arrived_;
   std::deque<Incoming> waiting_;
   std::vector<ToCoordinator> said_;

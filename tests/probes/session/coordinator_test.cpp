@@ -52,6 +52,11 @@ class TwoHosts {
         tasks.push_back(*task);
     return tasks;
   }
+  std::ptrdiff_t signs_of_life_for(const std::string& name) const {
+    return std::ranges::count_if(sent_, [&](const SendToAgent& sent) {
+      return sent.host == name && std::holds_alternative<Alive>(sent.message);
+    });
+  }
   bool was_stopped(const char* name) const {
     for (const SendToAgent& sent : sent_)
       if (sent.host == name && std::holds_alternative<StopRun>(sent.message)) return true;
@@ -135,10 +140,31 @@ TEST(Coordinator, GoesOnWithoutAnAgentThatNeverGetsReady) {
   TwoHosts run;
   run.joins("host1");
   run.says("host2", Hello{.host = "host2"});
-  run.time_passes(kBegin, seconds(11), {"host1", "host2"});
+  run.time_passes(kBegin, seconds(11), {"host1"});
   EXPECT_EQ(run.untested(), "host2: its agent did not get ready\n");
   EXPECT_EQ(run.blame(), "");
   EXPECT_EQ(run.tasks_of("host1").size(), 1u);
+}
+
+TEST(Coordinator, WaitsForAnAgentThatLivesWhileItOpensItsNicsButNotForEver) {
+  TwoHosts run;
+  run.joins("host1");
+  run.says("host2", Hello{.host = "host2"});
+  run.time_passes(kBegin, seconds(69), {"host1", "host2"});
+  EXPECT_EQ(run.untested(), "");
+  EXPECT_TRUE(run.tasks_of("host1").empty()) << "nor does the run begin without it";
+  run.time_passes(kBegin + seconds(69), seconds(2), {"host1", "host2"});
+  EXPECT_EQ(run.untested(), "host2: its agent did not get ready\n");
+  EXPECT_EQ(run.blame(), "");
+  EXPECT_EQ(run.tasks_of("host1").size(), 1u);
+}
+
+TEST(Coordinator, GivesSignsOfLifeToAnAgentThatOpensItsNics) {
+  TwoHosts run;
+  run.says("host1", Hello{.host = "host1"});
+  run.time_passes(kBegin, seconds(3), {"host1"});
+  EXPECT_GE(run.signs_of_life_for("host1"), 2);
+  EXPECT_EQ(run.signs_of_life_for("host2"), 0) << "it has not come";
 }
 
 TEST(Coordinator, EndsWhereNoAgentComes) {

@@ -1,0 +1,179 @@
+#include "probes/session/served_run.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "probes/session/answer_check.hpp"
+#include "probes/session/messages_json.hpp"
+
+namespace weft {
+namespace {
+
+// A lost bus is noticed by the loop that reads from it.
+void say(Bus& bus, const ToCoordinator& message) {
+  [[maybe_unused]] const auto sent = bus.send(kCoordinator, encode(message));
+}
+
+/// An answer too long for one message becomes an error that says so.
+std::string encode_result(const Task& task, const Result<TaskAnswer>& answer) {
+  auto bytes = encode(ToCoordinator(result_of(task.id, task.work, answer)));
+  const auto fits = check_json_limits(bytes, kMessageLimits);
+  if (fits) return bytes;
+  const Result<TaskAnswer> too_long =
+      fail(ErrorKind::internal, "the answer to task {}: {}", task.id.value(), fits.error().message);
+  return encode(ToCoordinator(result_of(task.id, task.work, too_long)));
+}
+
+}  // namespace
+
+/// The thread that does the tasks of one NIC, in the order in which they came, and sends the results.
+class NicWorker {
+ public:
+  NicWorker(NicEngines engines, Bus& bus)
+      : engines_(std::move(engines)),
+        bus_(bus),
+        thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+  void add(Task task) {
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_.push_back(std::move(task));
+    }
+    arrived_.notify_one();
+  }
+  /// Ends the task in hand and drops those that wait; does not wait.
+  void stop() { thread_.request_stop(); }
+
+ private:
+  void run(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      Task task;
+      {
+        std::unique_lock lock(mutex_);
+        if (!arrived_.wait(lock, stop, [this] { return !waiting_.empty(); })) return;
+        task = std::move(waiting_.front());
+        waiting_.pop_front();
+      }
+      [[maybe_unused]] const auto sent =
+          bus_.send(kCoordinator, encode_result(task, do_work(engines_, task.work, stop)));
+    }
+  }
+
+  NicEngines engines_;
+  Bus& bus_;
+  std::mutex mutex_;
+  std::condition_variable_any arrived_;
+  std::deque<Task> waiting_;
+  std::jthread thread_;
+};
+
+ServedRun::ServedRun(Bus& bus, const OpenEngines& open, StartRun start)
+    : bus_(bus),
+      open_(open),
+      start_(std::move(start)),
+      nics_(std::make_shared<const RunNics>(start_.targets)),
+      thread_([this](const std::stop_token& stop) { serve(stop); }) {}
+
+ServedRun::~ServedRun() { stop(); }
+
+void ServedRun::serve(const std::stop_token& stop) {
+  Ready ready{start_.secrets.run, {}, {}};
+  for (const NicAssignment& nic : start_.nics)
+    if (!stop.stop_requested()) open_nic(nic, ready);
+  if (!stop.stop_requested()) say(bus_, ready);
+  answer_peers(stop);
+  close();
+}
+
+void ServedRun::open_nic(const NicAssignment& nic, Ready& ready) {
+  auto engines = open_(nic, start_.secrets, nics_);
+  if (!engines) {
+    ready.troubles.push_back({nic.nic, engines.error().message, is_of_tool(engines.error())});
+    return;
+  }
+  if (!engines->uses.empty()) ready.uses.push_back({nic.nic, engines->uses});
+  const std::lock_guard lock(mutex_);
+  if (engines->peers) {
+    services_[nic.nic] = engines->peers;
+    lines_[nic.nic] = std::make_unique<PeerLine>(nic.nic, bus_);
+    engines->peers->meet(*lines_[nic.nic]);
+  }
+  workers_.emplace(nic.nic, std::make_unique<NicWorker>(std::move(*engines), bus_));
+}
+
+void ServedRun::take(const Task& task) {
+  const std::lock_guard lock(mutex_);
+  const auto worker = workers_.find(task.nic);
+  if (worker == workers_.end())
+    return refuse(task, fail(ErrorKind::invalid_input, "this agent serves no NIC {}", task.nic.value()));
+  if (const auto known = check_targets(task.work, *nics_); !known) return refuse(task, pass_on(known));
+  worker->second->add(task);
+}
+
+void ServedRun::refuse(const Task& task, const Result<TaskAnswer>& why) {
+  say(bus_, result_of(task.id, task.work, why));
+}
+
+/// Who asks again waits for its last answer no longer, so that questions take no more room than there are
+/// peers.
+void ServedRun::take(const PeerQuestion& question) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(questions_, [&](const PeerQuestion& waiting) {
+      return waiting.from == question.from && waiting.to == question.to;
+    });
+    questions_.push_back(question);
+  }
+  asked_.notify_one();
+}
+
+void ServedRun::take(const PeerReply& reply) {
+  const std::lock_guard lock(mutex_);
+  if (const auto line = lines_.find(reply.to); line != lines_.end()) line->second->take(reply);
+}
+
+void ServedRun::answer_peers(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    PeerQuestion question;
+    {
+      std::unique_lock lock(mutex_);
+      if (!asked_.wait(lock, stop, [this] { return !questions_.empty(); })) return;
+      question = std::move(questions_.front());
+      questions_.pop_front();
+    }
+    say(bus_, answer(question));
+  }
+}
+
+PeerReply ServedRun::answer(const PeerQuestion& question) {
+  std::shared_ptr<PeerService> service;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = services_.find(question.to); found != services_.end()) service = found->second;
+  }
+  const Result<std::string> answer =
+      service ? service->answer(question.from, question.text)
+              : fail(ErrorKind::not_supported, "this agent's engine does not speak to others");
+  return {question.to, question.from, question.id, !answer, answer ? *answer : answer.error().message};
+}
+
+void ServedRun::stop() {
+  thread_.request_stop();
+  const std::lock_guard lock(mutex_);
+  for (const auto& [nic, worker] : workers_) worker->stop();
+  for (const auto& [nic, line] : lines_) line->close();
+}
+
+/// An engine that was opened while stop() ran is stopped here.
+void ServedRun::close() {
+  std::unique_lock lock(mutex_);
+  auto workers = std::exchange(workers_, {});
+  auto services = std::exchange(services_, {});
+  for (const auto& [nic, worker] : workers) worker->stop();
+  for (const auto& [nic, line] : lines_) line->close();
+  lock.unlock();
+  workers.clear();  // their tasks may still ask over the lines
+  services.clear();
+}
+
+}  // namespace weft

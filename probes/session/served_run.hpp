@@ -1,0 +1,57 @@
+// ServedRun: one run as its agent serves it. A thread of its own opens the engines of the run's NICs, answers
+// the questions of their peers and closes all of it again; each NIC has one more that does its tasks. So who
+// reads the bus waits for no device. What the run brought (key, NICs, peers) ends with the object.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "probes/session/bus.hpp"
+#include "probes/session/peer_line.hpp"
+#include "probes/session/work.hpp"
+
+namespace weft {
+
+class NicWorker;
+
+class ServedRun {
+ public:
+  /// Opens the engines, one NIC after the other, and says Ready then. `bus` and `open` outlive it.
+  ServedRun(Bus& bus, const OpenEngines& open, StartRun start);
+  /// Stops, and waits until all is closed: as long as the device takes that is just being opened.
+  ~ServedRun();
+
+  // None of these waits for a device.
+  void take(const Task& task);
+  void take(const PeerQuestion& question);
+  void take(const PeerReply& reply);
+  /// Ends what is being done and drops what waits; nothing is opened or answered any more.
+  void stop();
+
+ private:
+  void serve(const std::stop_token& stop);
+  void open_nic(const NicAssignment& nic, Ready& ready);
+  void answer_peers(const std::stop_token& stop);
+  PeerReply answer(const PeerQuestion& question);
+  void close();
+  void refuse(const Task& task, const Result<TaskAnswer>& why);
+
+  Bus& bus_;
+  const OpenEngines& open_;
+  const StartRun start_;
+  const SharedNics nics_;
+  std::mutex mutex_;  // of all below
+  std::condition_variable_any asked_;
+  std::deque<PeerQuestion> questions_;  // one at most from one NIC to another
+  std::map<PortId, std::unique_ptr<PeerLine>> lines_;
+  std::map<PortId, std::shared_ptr<PeerService>> services_;
+  std::map<PortId, std::unique_ptr<NicWorker>> workers_;
+  std::jthread thread_;
+};
+
+}  // namespace weft

@@ -1,0 +1,51 @@
+// MemoryHub: buses in memory between a coordinator and its agents, each in a thread of its own. Outlives its
+// buses.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "probes/session/bus.hpp"
+
+namespace weft::testing {
+
+class MemoryHub {
+ public:
+  /// The end of this participant.
+  std::unique_ptr<Bus> join(std::string self) { return std::make_unique<End>(*this, std::move(self)); }
+
+ private:
+  class End : public Bus {
+   public:
+    End(MemoryHub& hub, std::string self) : hub_(hub), self_(std::move(self)) {}
+    Result<void> send(std::string_view to, std::string_view bytes) override {
+      const std::lock_guard lock(hub_.mutex_);
+      hub_.waiting_[std::string(to)].push_back({self_, std::string(bytes)});
+      hub_.arrived_.notify_all();
+      return {};
+    }
+    Result<std::optional<Incoming>> receive(Nanoseconds limit) override {
+      std::unique_lock lock(hub_.mutex_);
+      auto& waiting = hub_.waiting_[self_];
+      hub_.arrived_.wait_for(lock, limit, [&] { return !waiting.empty(); });
+      if (waiting.empty()) return std::optional<Incoming>();
+      std::optional<Incoming> first(std::move(waiting.front()));
+      waiting.pop_front();
+      return first;
+    }
+
+   private:
+    MemoryHub& hub_;
+    std::string self_;
+  };
+
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::map<std::string, std::deque<Incoming>> waiting_;  // by receiver
+};
+
+}  // namespace weft::testing
