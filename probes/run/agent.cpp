@@ -3,7 +3,6 @@
 #include <cstdlib>
 
 #include "probes/run/gpu_memory.hpp"
-#include "probes/session/agent_loop.hpp"
 #include "topology/host/host_reader.hpp"
 
 namespace weft {
@@ -55,10 +54,13 @@ Result<void> serve_agent(const AgentWords& words, const BusCredential& credentia
   if (std::holds_alternative<BusLogin>(credential)) trust_no_authority();
   WEFT_TRY(const auto bus, connect_nats({words.server, credential}, words.run, words.host));
   const Hello hello{words.host, std::string(version), std::string(to_string(words.agent_options.engine)),
-                    words.nics, inventory_of(words)};
+                    words.nics};
   WEFT_TRY(const auto packets, choose_packet_class(words.agent_options.packets, environment));
-  const auto engines = engines_for(words, parts, packets, hello.inventory);
-  return run_agent(*bus, hello, near_nics(engines, hello.inventory), std::move(stop));
+  const auto prepare = [&]() -> RunHost {
+    const auto inventory = inventory_of(words);
+    return {near_nics(engines_for(words, parts, packets, inventory), inventory), inventory};
+  };
+  return run_agent(*bus, hello, prepare, std::move(stop), parts.life);
 }
 
 }  // namespace weft

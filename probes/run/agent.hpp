@@ -1,21 +1,23 @@
-// An agent: serves one run from this host, with the engines of its NICs.
+// An agent: serves a run, or one after the other, from this host, with the engines of its NICs.
 #pragma once
 
 #include <stop_token>
 
 #include "probes/run/agent_options.hpp"
 #include "probes/run/engines.hpp"
+#include "probes/session/agent_loop.hpp"
 
 namespace weft {
 
-/// What an agent makes of its host; the defaults are the host's own.
+/// What an agent makes of its host, the defaults are the host's own; and how long it serves.
 struct AgentParts {
   BufferFactory memory = host_memory;
   OpenVerbsEngine open_verbs = verbs_of_host();
   OpenMads open_mads = mads_of_host();
+  AgentLife life = AgentLife::one_run;
 };
 
-/// Blocks until the coordinator ends the run, falls silent, or `stop` is requested. `version` is of this
+/// Blocks as run_agent does. `version` is of this
 /// program; `environment` tells how the host's jobs mark their packets. Call before other threads read the
 /// environment: it sets what OpenSSL reads. Errors: those of connect_nats, choose_packet_class and run_agent.
 Result<void> serve_agent(const AgentWords& words, const BusCredential& credential, std::string_view version,

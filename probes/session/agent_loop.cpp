@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "probes/session/messages_json.hpp"
-#include "probes/session/served_run.hpp"
 
 namespace weft {
 namespace {
@@ -18,8 +17,8 @@ constexpr auto kMaxGap = std::chrono::seconds(1);
 
 class AgentLoop {
  public:
-  AgentLoop(Bus& bus, const Hello& hello, const OpenEngines& open, AgentTiming timing)
-      : bus_(bus), hello_(hello), open_(open), timing_(timing) {}
+  AgentLoop(Bus& bus, const Hello& hello, const PrepareRun& prepare, AgentLife life, AgentTiming timing)
+      : bus_(bus), hello_(hello), prepare_(prepare), life_(life), timing_(timing) {}
 
   Result<void> run(const std::stop_token& stop) {
     while (!over_) {
@@ -29,51 +28,100 @@ class AgentLoop {
       WEFT_TRY_VOID(speak());
       WEFT_TRY(const auto incoming, bus_.receive(kPoll));
       if (incoming && incoming->from == kCoordinator) WEFT_TRY_VOID(handle(*incoming));
-      if (Clock::now() - last_heard_ > (run_ ? timing_.coordinator_silence : timing_.wait_for_start))
-        return fail(ErrorKind::timeout, "the coordinator has been silent for {} s: ending",
-                    std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - last_heard_).count());
+      WEFT_TRY_VOID(judge_silence());
+      if (run_ && run_->is_closed()) await_next();
     }
     return {};
   }
 
  private:
-  Result<void> send(const ToCoordinator& message) { return bus_.send(kCoordinator, encode(message)); }
+  bool at_work() const { return run_.has_value() && !ending_; }
 
-  /// Hello until the run starts, then signs of life.
+  /// Of the run at hand, or of none.
+  Result<void> send(const ToCoordinator& message) {
+    const auto run = run_ ? std::optional(run_->id()) : std::nullopt;
+    return bus_.send(kCoordinator, encode(MessageToCoordinator{run, message}));
+  }
+
+  /// Hello until a run starts, then signs of life.
   Result<void> speak() {
     const auto now = Clock::now();
-    if (now - last_spoken_ < (run_ ? timing_.alive_interval : timing_.hello_interval)) return {};
+    if (ending_ || now - last_spoken_ < (run_ ? timing_.alive_interval : timing_.hello_interval)) return {};
     last_spoken_ = now;
     return run_ ? send(Alive{}) : send(hello_);
   }
 
   Result<void> handle(const Incoming& incoming) {
-    const auto message = decode_to_agent(incoming.bytes);
-    if (!message) {
-      [[maybe_unused]] const auto sent = send(Bye{message.error().message});
-      return pass_on(message, "from the coordinator");
+    const auto sent = decode_to_agent(incoming.bytes);
+    if (!sent) {
+      WEFT_TRY_VOID(send(Bye{sent.error().message}));
+      if (life_ == AgentLife::one_run) return pass_on(sent, "from the coordinator");
+      if (run_) end_run();
+      return {};
     }
+    if (const auto* start = std::get_if<StartRun>(&sent->message)) return begin(*start);
+    if (!at_work() || sent->run != run_->id()) return {};  // of a run that is over, or of another agent's
     last_heard_ = Clock::now();
-    std::visit([this](const auto& m) { on(m); }, *message);
+    std::visit([this](const auto& m) { on(m); }, sent->message);
     return {};
   }
 
-  void on(const StartRun& start) {
-    if (!run_) run_.emplace(bus_, open_, start);
+  /// Said again, of the run at hand or of the last one, it is nothing new. While that is being closed nobody
+  /// is answered: who waits sends it again at the next Hello.
+  Result<void> begin(const StartRun& start) {
+    const RunId asked = start.secrets.run;
+    if (ending_ || asked == last_ended_) return {};
+    if (run_ && asked != run_->id()) {
+      const Bye refusal{
+          fmt::format("its agent serves run {:x}, and one run at a time: try again when that is over",
+                      run_->id().value())};
+      return bus_.send(kCoordinator, encode(MessageToCoordinator{asked, refusal}));
+    }
+    last_heard_ = Clock::now();
+    if (!run_) run_.emplace(bus_, prepare_, start);
+    return {};
   }
-  void on(const StopRun&) { over_ = true; }
+
+  void on(const StartRun&) {}
+  void on(const StopRun&) { end_run(); }
   void on(const Alive&) {}
-  /// Tasks and what passes between peers: of no use before the run.
   template <class Message>
   void on(const Message& message) {
-    if (run_) run_->take(message);
+    run_->take(message);
+  }
+
+  void end_run() {
+    run_->stop();
+    ending_ = true;
+    over_ = life_ == AgentLife::one_run;
+  }
+
+  void await_next() {
+    last_ended_ = run_->id();
+    run_.reset();
+    ending_ = false;
+    last_spoken_ = {};
+    last_heard_ = Clock::now();
+  }
+
+  Result<void> judge_silence() {
+    const auto silence = Clock::now() - last_heard_;
+    if (ending_ || silence <= (run_ ? timing_.coordinator_silence : timing_.wait_for_start)) return {};
+    if (life_ == AgentLife::one_run)
+      return fail(ErrorKind::timeout, "the coordinator has been silent for {} s: ending",
+                  std::chrono::duration_cast<std::chrono::seconds>(silence).count());
+    if (run_) end_run();
+    return {};
   }
 
   Bus& bus_;
   const Hello& hello_;
-  const OpenEngines& open_;
+  const PrepareRun& prepare_;
+  AgentLife life_;
   AgentTiming timing_;
   bool over_ = false;
+  bool ending_ = false;  // the run at hand is being closed
+  std::optional<RunId> last_ended_;
   Clock::time_point last_spoken_{};
   Clock::time_point last_heard_ = Clock::now();
   Clock::time_point last_run_ = Clock::now();
@@ -82,9 +130,9 @@ class AgentLoop {
 
 }  // namespace
 
-Result<void> run_agent(Bus& bus, const Hello& hello, const OpenEngines& open, std::stop_token stop,
-                       AgentTiming timing) {
-  return AgentLoop(bus, hello, open, timing).run(stop);
+Result<void> run_agent(Bus& bus, const Hello& hello, const PrepareRun& prepare, std::stop_token stop,
+                       AgentLife life, AgentTiming timing) {
+  return AgentLoop(bus, hello, prepare, life, timing).run(stop);
 }
 
 }  // namespace weft

@@ -103,13 +103,13 @@ void Coordinator::on(Agent& agent, const std::string& name, const Hello& hello, 
   if (agent.state == AgentState::ready)
     return lose(name, Whose::tool, "its agent was started again during the run", actions);
   agent.state = AgentState::starting;
-  agent.inventory = hello.inventory;
   actions.push_back(SendToAgent{name, StartRun{secrets_, agent.expected.nics, targets_}});
 }
 
 void Coordinator::on(Agent& agent, const std::string& name, const Ready& ready, Actions& actions) {
-  if (agent.state != AgentState::starting || ready.run != secrets_.run) return;
+  if (agent.state != AgentState::starting) return;
   agent.state = AgentState::ready;
+  agent.inventory = ready.inventory;
   const auto is_its_own = [&](PortId nic) {
     const auto owner = host_of_nic_.find(nic);
     return owner != host_of_nic_.end() && owner->second == name;

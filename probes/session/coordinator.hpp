@@ -77,6 +77,7 @@ class Coordinator {
   /// Tells every agent to stop; nothing more is done.
   Actions stop_all();
 
+  RunId run() const { return secrets_.run; }
   bool is_done() const { return phase_ == Phase::done; }
   /// Why the run came to nothing: no host took part, or the bus was lost before anything was of use.
   const Result<void>& outcome() const { return outcome_; }

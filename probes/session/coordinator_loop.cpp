@@ -16,10 +16,11 @@ constexpr auto kWatchInterval = std::chrono::milliseconds(200);
 constexpr std::size_t kMaxAtOnce = 10'000;
 constexpr std::string_view kInterrupted = "interrupted";
 
-Result<void> act(Bus& bus, const Coordinator::Actions& actions, const OnProgress& on_progress) {
+Result<void> act(Bus& bus, RunId run, const Coordinator::Actions& actions, const OnProgress& on_progress) {
   for (const CoordinatorAction& action : actions) {
     if (const auto* message = std::get_if<SendToAgent>(&action))
-      if (const auto sent = bus.send(message->host, encode(message->message)); !sent) return sent;
+      if (const auto sent = bus.send(message->host, encode(MessageToAgent{run, message->message})); !sent)
+        return sent;
     if (const auto* progress = std::get_if<Progress>(&action)) on_progress(*progress);
   }
   return {};
@@ -31,7 +32,7 @@ class LocalAgents {
   explicit LocalAgents(const OpenEngines& open) : open_(open) {}
 
   ToCoordinator answer(const std::string&, const StartRun& start) {
-    Ready ready{start.secrets.run, {}};
+    Ready ready;
     const auto nics = std::make_shared<const RunNics>(start.targets);
     for (const NicAssignment& nic : start.nics) {
       auto engines = open_(nic, start.secrets, nics);
@@ -69,11 +70,13 @@ Result<void> read_inbox(Bus& bus, Coordinator& coordinator, const OnProgress& on
   for (std::size_t i = 0; i < kMaxAtOnce && !coordinator.is_done(); ++i) {
     WEFT_TRY(const auto incoming, bus.receive(std::exchange(wait, Nanoseconds(0))));
     if (!incoming) break;
-    const auto message = decode_to_coordinator(incoming->bytes);
+    const auto sent = decode_to_coordinator(incoming->bytes);
+    if (sent && sent->run && *sent->run != coordinator.run())
+      continue;  // of a run that is over, or another's
     const auto now = Clock::now();
-    const auto acted = act(bus,
-                           message ? coordinator.on_message(incoming->from, *message, now)
-                                   : coordinator.give_up(incoming->from, message.error().message, now),
+    const auto acted = act(bus, coordinator.run(),
+                           sent ? coordinator.on_message(incoming->from, sent->message, now)
+                                : coordinator.give_up(incoming->from, sent.error().message, now),
                            on_progress);
     if (!acted) return acted;
   }
@@ -84,11 +87,11 @@ Result<void> read_inbox(Bus& bus, Coordinator& coordinator, const OnProgress& on
 
 Result<void> coordinate(Bus& bus, Coordinator& coordinator, const OnProgress& on_progress,
                         std::stop_token stop, const WatchAgents& watch) {
-  auto acted = act(bus, coordinator.start(Clock::now()), on_progress);
+  auto acted = act(bus, coordinator.run(), coordinator.start(Clock::now()), on_progress);
   auto watched = Clock::now();
   while (acted && !coordinator.is_done()) {
     if (stop.stop_requested()) {
-      acted = act(bus, coordinator.stop_all(), on_progress);
+      acted = act(bus, coordinator.run(), coordinator.stop_all(), on_progress);
       return fail(ErrorKind::conflict, "{}", kInterrupted);
     }
     std::vector<GoneAgent> ended;
@@ -98,8 +101,10 @@ Result<void> coordinate(Bus& bus, Coordinator& coordinator, const OnProgress& on
     }
     acted = read_inbox(bus, coordinator, on_progress);
     for (const GoneAgent& gone : ended)
-      if (acted) acted = act(bus, coordinator.give_up(gone.host, gone.why, Clock::now()), on_progress);
-    if (acted) acted = act(bus, coordinator.on_tick(Clock::now()), on_progress);
+      if (acted)
+        acted =
+            act(bus, coordinator.run(), coordinator.give_up(gone.host, gone.why, Clock::now()), on_progress);
+    if (acted) acted = act(bus, coordinator.run(), coordinator.on_tick(Clock::now()), on_progress);
   }
   if (!acted && !coordinator.is_done()) coordinator.lose_bus(acted.error().message);
   return coordinator.outcome();

@@ -1,6 +1,7 @@
 // What a coordinator and its agents say to each other. Values; messages_json turns them into bytes and back.
 // A run goes: Hello (agent) -> StartRun -> Ready (agent) -> any number of Task / TaskResult -> StopRun.
-// Both sides send Alive once a second; silence means a dead or hung peer.
+// Both sides send Alive once a second; silence means a dead or hung peer. An agent may serve one run after
+// the other: every message says which it is of, and what is of another is passed over.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ namespace weft {
 /// The version of these messages, which programs of several versions may share. It grows when a message comes
 /// to mean something else or what it needs is missing in older ones; a new member that may be absent leaves
 /// it.
-inline constexpr std::uint32_t kProtocol = 2;
+inline constexpr std::uint32_t kProtocol = 3;
 
 // From the coordinator.
 
@@ -71,7 +72,6 @@ struct Hello {
   std::string version;  // of weft
   std::string engine;   // raw, ...
   std::vector<NicReport> nics;
-  std::optional<HostInventory> inventory = std::nullopt;
   std::uint32_t protocol = kProtocol;
   friend bool operator==(const Hello&, const Hello&) = default;
 };
@@ -89,9 +89,9 @@ struct NicUse {
 };
 /// The engines are open, except those that could not be.
 struct Ready {
-  RunId run;
-  std::vector<NicTrouble> troubles;
+  std::vector<NicTrouble> troubles = {};
   std::vector<NicUse> uses = {};
+  std::optional<HostInventory> inventory = std::nullopt;  // as the host is now
   friend bool operator==(const Ready&, const Ready&) = default;
 };
 /// The answer to each kind of work, in the order of TaskWork. Counters: of one device, or none.
@@ -111,7 +111,7 @@ struct TaskResult {
 struct Alive {
   friend bool operator==(const Alive&, const Alive&) = default;
 };
-/// An agent goes, or tells why it cannot take part.
+/// An agent goes, or tells why it cannot take part in this run.
 struct Bye {
   std::string why;
   friend bool operator==(const Bye&, const Bye&) = default;
@@ -136,5 +136,18 @@ struct PeerReply {
 
 using ToAgent = std::variant<StartRun, Task, StopRun, Alive, PeerQuestion, PeerReply>;
 using ToCoordinator = std::variant<Hello, Ready, TaskResult, Alive, Bye, PeerQuestion, PeerReply>;
+
+/// As they travel: with the run that they are of.
+struct MessageToAgent {
+  RunId run;
+  ToAgent message;
+  friend bool operator==(const MessageToAgent&, const MessageToAgent&) = default;
+};
+/// No run: a Hello, or a Bye before there is one.
+struct MessageToCoordinator {
+  std::optional<RunId> run;
+  ToCoordinator message;
+  friend bool operator==(const MessageToCoordinator&, const MessageToCoordinator&) = default;
+};
 
 }  // namespace weft

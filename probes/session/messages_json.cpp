@@ -44,7 +44,6 @@ RunNic target_from(const Json& row) {
 Json message_json(const StartRun& m) {
   const auto nic = [](const NicAssignment& n) { return Json::array({n.interface, n.nic.value()}); };
   return {{"type", "start"},
-          {"run", m.secrets.run.value()},
           {"key", key_text(m.secrets.key)},
           {"nics", rows(m.nics, nic)},
           {"targets", rows(m.targets, target_json)}};
@@ -61,18 +60,15 @@ Json message_json(const Alive&) { return {{"type", "alive"}}; }
 Json message_json(const Bye& m) { return {{"type", "bye"}, {"why", m.why}}; }
 Json message_json(const Hello& m) {
   const auto nic = [](const NicReport& n) { return Json::array({n.interface, to_string(n.address)}); };
-  Json value{{"type", "hello"},      {"protocol", m.protocol}, {"host", m.host},
-             {"version", m.version}, {"engine", m.engine},     {"nics", rows(m.nics, nic)}};
-  if (m.inventory) value["inventory"] = host_inventory_value(*m.inventory);
-  return value;
+  return {{"type", "hello"},      {"protocol", m.protocol}, {"host", m.host},
+          {"version", m.version}, {"engine", m.engine},     {"nics", rows(m.nics, nic)}};
 }
 Json message_json(const Ready& m) {
   const auto trouble = [](const NicTrouble& t) { return Json::array({t.nic.value(), t.text, t.of_tool}); };
   const auto use = [](const NicUse& u) { return Json::array({u.nic.value(), u.text}); };
-  return {{"type", "ready"},
-          {"run", m.run.value()},
-          {"troubles", rows(m.troubles, trouble)},
-          {"uses", rows(m.uses, use)}};
+  Json value{{"type", "ready"}, {"troubles", rows(m.troubles, trouble)}, {"uses", rows(m.uses, use)}};
+  if (m.inventory) value["inventory"] = host_inventory_value(*m.inventory);
+  return value;
 }
 Json message_json(const TaskResult& m) {
   Json value{{"type", "result"}, {"id", m.id.value()}, {"answer", to_json_value(m.answer)}};
@@ -113,13 +109,8 @@ Hello hello_from(const Json& v) {
   if (protocol != kProtocol)
     return {.host = text(field(v, "host")), .version = text(field(v, "version")), .protocol = protocol};
   const auto nic = [](const Json& row) { return NicReport{text(element(row, 0)), address(element(row, 1))}; };
-  Hello hello{text(field(v, "host")), text(field(v, "version")), text(field(v, "engine")),
-              list<NicReport>(field(v, "nics"), nic)};
-  if (!v.contains("inventory")) return hello;
-  auto inventory = host_inventory_from(v["inventory"]);
-  if (!inventory) throw BadField(inventory.error().message);
-  hello.inventory = std::move(*inventory);
-  return hello;
+  return {text(field(v, "host")), text(field(v, "version")), text(field(v, "engine")),
+          list<NicReport>(field(v, "nics"), nic)};
 }
 
 Ready ready_from(const Json& v) {
@@ -127,8 +118,12 @@ Ready ready_from(const Json& v) {
     return NicTrouble{id<PortId>(element(row, 0)), text(element(row, 1)), truth(element(row, 2))};
   };
   const auto use = [](const Json& row) { return NicUse{id<PortId>(element(row, 0)), text(element(row, 1))}; };
-  return {id<RunId>(field(v, "run")), list<NicTrouble>(field(v, "troubles"), trouble),
-          list<NicUse>(field(v, "uses"), use)};
+  Ready ready{list<NicTrouble>(field(v, "troubles"), trouble), list<NicUse>(field(v, "uses"), use)};
+  if (!v.contains("inventory")) return ready;
+  auto inventory = host_inventory_from(v["inventory"]);
+  if (!inventory) throw BadField(inventory.error().message);
+  ready.inventory = std::move(*inventory);
+  return ready;
 }
 
 TaskResult result_from(const Json& v) {
@@ -138,8 +133,7 @@ TaskResult result_from(const Json& v) {
   return result;
 }
 
-ToAgent to_agent_from(const Json& v) {
-  const auto type = text(field(v, "type"));
+ToAgent to_agent_of(const std::string& type, const Json& v) {
   if (type == "start") return start_from(v);
   if (type == "task")
     return Task{id<TaskId>(field(v, "id")), id<PortId>(field(v, "nic")), time(field(v, "limit")),
@@ -151,8 +145,7 @@ ToAgent to_agent_from(const Json& v) {
   throw BadField("unknown message '" + type + "'");
 }
 
-ToCoordinator to_coordinator_from(const Json& v) {
-  const auto type = text(field(v, "type"));
+ToCoordinator to_coordinator_of(const std::string& type, const Json& v) {
   if (type == "hello") return hello_from(v);
   if (type == "ready") return ready_from(v);
   if (type == "result") return result_from(v);
@@ -163,10 +156,25 @@ ToCoordinator to_coordinator_from(const Json& v) {
   throw BadField("unknown message '" + type + "'");
 }
 
+MessageToAgent to_agent_from(const Json& v) {
+  return {id<RunId>(field(v, "run")), to_agent_of(text(field(v, "type")), v)};
+}
+
+MessageToCoordinator to_coordinator_from(const Json& v) {
+  MessageToCoordinator read{std::nullopt, to_coordinator_of(text(field(v, "type")), v)};
+  if (std::holds_alternative<Hello>(read.message)) return read;
+  if (v.contains("run"))
+    read.run = id<RunId>(v["run"]);
+  else if (!std::holds_alternative<Bye>(read.message))
+    throw BadField("it does not say which run it is of");
+  return read;
+}
+
 /// Bytes that are no UTF-8 (a message may quote what came from outside) are replaced, never thrown at.
 template <class Message>
-std::string encode_any(const Message& message) {
-  const Json value = std::visit([](const auto& m) { return message_json(m); }, message);
+std::string encode_any(std::optional<RunId> run, const Message& message) {
+  Json value = std::visit([](const auto& m) { return message_json(m); }, message);
+  if (run) value["run"] = run->value();
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -186,11 +194,13 @@ Result<Message> decode_any(std::string_view bytes, Message (*read)(const Json&))
 
 }  // namespace
 
-std::string encode(const ToAgent& message) { return encode_any(message); }
-std::string encode(const ToCoordinator& message) { return encode_any(message); }
-Result<ToAgent> decode_to_agent(std::string_view text) { return decode_any<ToAgent>(text, to_agent_from); }
-Result<ToCoordinator> decode_to_coordinator(std::string_view text) {
-  return decode_any<ToCoordinator>(text, to_coordinator_from);
+std::string encode(const MessageToAgent& sent) { return encode_any(sent.run, sent.message); }
+std::string encode(const MessageToCoordinator& sent) { return encode_any(sent.run, sent.message); }
+Result<MessageToAgent> decode_to_agent(std::string_view text) {
+  return decode_any<MessageToAgent>(text, to_agent_from);
+}
+Result<MessageToCoordinator> decode_to_coordinator(std::string_view text) {
+  return decode_any<MessageToCoordinator>(text, to_coordinator_from);
 }
 
 }  // namespace weft

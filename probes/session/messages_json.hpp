@@ -17,9 +17,9 @@ inline constexpr std::size_t kMaxMessageBytes = 64'000'000;
 /// half a gigabyte at worst. The deepest message, a host's inventory, has 7 levels.
 inline constexpr JsonLimits kMessageLimits{.bytes = kMaxMessageBytes, .depth = 16, .values = 4'000'000};
 
-std::string encode(const ToAgent& message);
-std::string encode(const ToCoordinator& message);
-Result<ToAgent> decode_to_agent(std::string_view text);
-Result<ToCoordinator> decode_to_coordinator(std::string_view text);
+std::string encode(const MessageToAgent& message);
+std::string encode(const MessageToCoordinator& message);
+Result<MessageToAgent> decode_to_agent(std::string_view text);
+Result<MessageToCoordinator> decode_to_coordinator(std::string_view text);
 
 }  // namespace weft

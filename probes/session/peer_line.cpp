@@ -9,8 +9,8 @@ Result<std::string> PeerLine::ask(PortId to, std::string_view question, Nanoseco
   const std::uint32_t id = ++last_;
   open_[id];
   lock.unlock();
-  const auto sent =
-      bus_.send(kCoordinator, encode(ToCoordinator(PeerQuestion{self_, to, id, std::string(question)})));
+  const PeerQuestion asked{self_, to, id, std::string(question)};
+  const auto sent = bus_.send(kCoordinator, encode(MessageToCoordinator{run_, asked}));
   lock.lock();
   if (!sent) {
     open_.erase(id);

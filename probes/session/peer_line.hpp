@@ -15,7 +15,7 @@ namespace weft {
 class PeerLine final : public PeerExchange {
  public:
   /// `bus` outlives it.
-  PeerLine(PortId self, Bus& bus) : self_(self), bus_(bus) {}
+  PeerLine(RunId run, PortId self, Bus& bus) : run_(run), self_(self), bus_(bus) {}
 
   Result<std::string> ask(PortId to, std::string_view question, Nanoseconds limit) override;
   void take(const PeerReply& reply);
@@ -23,6 +23,7 @@ class PeerLine final : public PeerExchange {
   void close();
 
  private:
+  RunId run_;
   PortId self_;
   Bus& bus_;
   std::mutex mutex_;

@@ -9,19 +9,14 @@
 namespace weft {
 namespace {
 
-// A lost bus is noticed by the loop that reads from it.
-void say(Bus& bus, const ToCoordinator& message) {
-  [[maybe_unused]] const auto sent = bus.send(kCoordinator, encode(message));
-}
-
 /// An answer too long for one message becomes an error that says so.
-std::string encode_result(const Task& task, const Result<TaskAnswer>& answer) {
-  auto bytes = encode(ToCoordinator(result_of(task.id, task.work, answer)));
+std::string encode_result(RunId run, const Task& task, const Result<TaskAnswer>& answer) {
+  auto bytes = encode(MessageToCoordinator{run, result_of(task.id, task.work, answer)});
   const auto fits = check_json_limits(bytes, kMessageLimits);
   if (fits) return bytes;
   const Result<TaskAnswer> too_long =
       fail(ErrorKind::internal, "the answer to task {}: {}", task.id.value(), fits.error().message);
-  return encode(ToCoordinator(result_of(task.id, task.work, too_long)));
+  return encode(MessageToCoordinator{run, result_of(task.id, task.work, too_long)});
 }
 
 }  // namespace
@@ -29,10 +24,11 @@ std::string encode_result(const Task& task, const Result<TaskAnswer>& answer) {
 /// The thread that does the tasks of one NIC, in the order in which they came, and sends the results.
 class NicWorker {
  public:
-  NicWorker(NicEngines engines, Bus& bus)
-      : engines_(std::move(engines)),
+  NicWorker(RunId run, NicEngines engines, Bus& bus)
+      : run_(run),
+        engines_(std::move(engines)),
         bus_(bus),
-        thread_([this](const std::stop_token& stop) { run(stop); }) {}
+        thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
   void add(Task task) {
     {
@@ -45,7 +41,7 @@ class NicWorker {
   void stop() { thread_.request_stop(); }
 
  private:
-  void run(const std::stop_token& stop) {
+  void work(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       Task task;
       {
@@ -55,10 +51,11 @@ class NicWorker {
         waiting_.pop_front();
       }
       [[maybe_unused]] const auto sent =
-          bus_.send(kCoordinator, encode_result(task, do_work(engines_, task.work, stop)));
+          bus_.send(kCoordinator, encode_result(run_, task, do_work(engines_, task.work, stop)));
     }
   }
 
+  RunId run_;
   NicEngines engines_;
   Bus& bus_;
   std::mutex mutex_;
@@ -67,9 +64,9 @@ class NicWorker {
   std::jthread thread_;
 };
 
-ServedRun::ServedRun(Bus& bus, const OpenEngines& open, StartRun start)
+ServedRun::ServedRun(Bus& bus, const PrepareRun& prepare, StartRun start)
     : bus_(bus),
-      open_(open),
+      prepare_(prepare),
       start_(std::move(start)),
       nics_(std::make_shared<const RunNics>(start_.targets)),
       thread_([this](const std::stop_token& stop) { serve(stop); }) {}
@@ -77,16 +74,23 @@ ServedRun::ServedRun(Bus& bus, const OpenEngines& open, StartRun start)
 ServedRun::~ServedRun() { stop(); }
 
 void ServedRun::serve(const std::stop_token& stop) {
-  Ready ready{start_.secrets.run, {}, {}};
+  const RunHost host = prepare_();
+  Ready ready{.inventory = host.inventory};
   for (const NicAssignment& nic : start_.nics)
-    if (!stop.stop_requested()) open_nic(nic, ready);
-  if (!stop.stop_requested()) say(bus_, ready);
+    if (!stop.stop_requested()) open_nic(host.open, nic, ready);
+  if (!stop.stop_requested()) say(ready);
   answer_peers(stop);
   close();
+  closed_ = true;
 }
 
-void ServedRun::open_nic(const NicAssignment& nic, Ready& ready) {
-  auto engines = open_(nic, start_.secrets, nics_);
+/// A lost bus is noticed by the loop that reads from it.
+void ServedRun::say(const ToCoordinator& message) {
+  [[maybe_unused]] const auto sent = bus_.send(kCoordinator, encode(MessageToCoordinator{id(), message}));
+}
+
+void ServedRun::open_nic(const OpenEngines& open, const NicAssignment& nic, Ready& ready) {
+  auto engines = open(nic, start_.secrets, nics_);
   if (!engines) {
     ready.troubles.push_back({nic.nic, engines.error().message, is_of_tool(engines.error())});
     return;
@@ -95,10 +99,10 @@ void ServedRun::open_nic(const NicAssignment& nic, Ready& ready) {
   const std::lock_guard lock(mutex_);
   if (engines->peers) {
     services_[nic.nic] = engines->peers;
-    lines_[nic.nic] = std::make_unique<PeerLine>(nic.nic, bus_);
+    lines_[nic.nic] = std::make_unique<PeerLine>(id(), nic.nic, bus_);
     engines->peers->meet(*lines_[nic.nic]);
   }
-  workers_.emplace(nic.nic, std::make_unique<NicWorker>(std::move(*engines), bus_));
+  workers_.emplace(nic.nic, std::make_unique<NicWorker>(id(), std::move(*engines), bus_));
 }
 
 void ServedRun::take(const Task& task) {
@@ -111,7 +115,7 @@ void ServedRun::take(const Task& task) {
 }
 
 void ServedRun::refuse(const Task& task, const Result<TaskAnswer>& why) {
-  say(bus_, result_of(task.id, task.work, why));
+  say(result_of(task.id, task.work, why));
 }
 
 /// Who asks again waits for its last answer no longer, so that questions take no more room than there are
@@ -141,7 +145,7 @@ void ServedRun::answer_peers(const std::stop_token& stop) {
       question = std::move(questions_.front());
       questions_.pop_front();
     }
-    say(bus_, answer(question));
+    say(answer(question));
   }
 }
 

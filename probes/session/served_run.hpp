@@ -1,6 +1,6 @@
 // ServedRun: one run as its agent serves it. A thread of its own opens the engines of the run's NICs, answers
 // the questions of their peers and closes all of it again; each NIC has one more that does its tasks. So who
-// reads the bus waits for no device. What the run brought (key, NICs, peers) ends with the object.
+// reads the bus waits for no device. What the run brought (key, NICs, peers, engines) ends with the object.
 #pragma once
 
 #include <atomic>
@@ -17,14 +17,25 @@
 
 namespace weft {
 
+/// What a host gives one run; made anew for each.
+struct RunHost {
+  OpenEngines open;
+  std::optional<HostInventory> inventory = std::nullopt;
+};
+using PrepareRun = std::function<RunHost()>;
+
 class NicWorker;
 
 class ServedRun {
  public:
-  /// Opens the engines, one NIC after the other, and says Ready then. `bus` and `open` outlive it.
-  ServedRun(Bus& bus, const OpenEngines& open, StartRun start);
+  /// Opens the engines, one NIC after the other, and says Ready then. `bus` and `prepare` outlive it.
+  ServedRun(Bus& bus, const PrepareRun& prepare, StartRun start);
   /// Stops, and waits until all is closed: as long as the device takes that is just being opened.
   ~ServedRun();
+
+  RunId id() const { return start_.secrets.run; }
+  /// After stop: no engine is left, and the next run may open them.
+  bool is_closed() const { return closed_; }
 
   // None of these waits for a device.
   void take(const Task& task);
@@ -35,16 +46,18 @@ class ServedRun {
 
  private:
   void serve(const std::stop_token& stop);
-  void open_nic(const NicAssignment& nic, Ready& ready);
+  void say(const ToCoordinator& message);
+  void open_nic(const OpenEngines& open, const NicAssignment& nic, Ready& ready);
   void answer_peers(const std::stop_token& stop);
   PeerReply answer(const PeerQuestion& question);
   void close();
   void refuse(const Task& task, const Result<TaskAnswer>& why);
 
   Bus& bus_;
-  const OpenEngines& open_;
+  const PrepareRun& prepare_;
   const StartRun start_;
   const SharedNics nics_;
+  std::atomic<bool> closed_ = false;
   std::mutex mutex_;  // of all below
   std::condition_variable_any asked_;
   std::deque<PeerQuestion> questions_;  // one at most from one NIC to another

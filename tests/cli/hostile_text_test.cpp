@@ -37,7 +37,7 @@ std::string table_after(const std::vector<std::string>& messages) {
   for (const std::string& bytes : messages) {
     const auto message = decode_to_coordinator(bytes);
     if (message)
-      coordinator.on_message("host1", *message, {});
+      coordinator.on_message("host1", message->message, {});
     else
       coordinator.give_up("host1", message.error().message, {});
   }
@@ -47,7 +47,7 @@ std::string table_after(const std::vector<std::string>& messages) {
 }
 
 TEST(HostileText, AForgedGoodbyeCannotSteerTheTerminal) {
-  const auto table = table_after({std::string(R"({"type":"bye","why":")") + kEvilJson + "\"}"});
+  const auto table = table_after({std::string(R"({"type":"bye","run":7,"why":")") + kEvilJson + "\"}"});
   EXPECT_THAT(table, IsHarmless());
   EXPECT_THAT(table, Not(HasSubstr("\nhealthy")));
   EXPECT_THAT(table, HasSubstr("\\x1b[2Jhealthy\\x0d\\x0a\\u202eyhtlaeh"));

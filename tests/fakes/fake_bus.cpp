@@ -22,6 +22,12 @@ void FakeBus::lose_connection() {
 }
 
 std::vector<ToCoordinator> FakeBus::said() const {
+  std::vector<ToCoordinator> messages;
+  for (const auto& [run, message] : said_of_runs()) messages.push_back(message);
+  return messages;
+}
+
+std::vector<MessageToCoordinator> FakeBus::said_of_runs() const {
   const std::lock_guard lock(mutex_);
   return said_;
 }
@@ -36,7 +42,10 @@ Result<void> FakeBus::send(std::string_view to, std::string_view bytes) {
     said_.push_back(*message);
   }
   const std::lock_guard one(answering_);
-  for (const ToAgent& answer : coordinator(*message)) deliver(std::string(kCoordinator), encode(answer));
+  for (const ToAgent& answer : coordinator(message->message)) {
+    if (const auto* start = std::get_if<StartRun>(&answer)) run_ = start->secrets.run;
+    deliver(std::string(kCoordinator), encode(MessageToAgent{run_, answer}));
+  }
   return {};
 }
 

@@ -16,24 +16,27 @@ namespace weft::testing {
 class FakeBus : public Bus {
  public:
   using Answers = std::vector<ToAgent>;
-  /// What the coordinator answers to each message; nothing by default. Asked by one thread at a time.
+  /// What the coordinator answers to each message, of the run that it started last; nothing by default. Asked
+  /// by one thread at a time.
   std::function<Answers(const ToCoordinator&)> coordinator = [](const ToCoordinator&) { return Answers(); };
 
   void deliver(std::string from, std::string bytes);
   /// From now on every call fails.
   void lose_connection();
-  /// All that the agent said, in order.
+  /// All that the agent said, in order; and of which run.
   std::vector<ToCoordinator> said() const;
+  std::vector<MessageToCoordinator> said_of_runs() const;
 
   Result<void> send(std::string_view to, std::string_view bytes) override;
   Result<std::optional<Incoming>> receive(Nanoseconds limit) override;
 
  private:
   std::mutex answering_;
+  RunId run_;
   mutable std::mutex mutex_;  // of all below
   std::condition_variable arrived_;
   std::deque<Incoming> waiting_;
-  std::vector<ToCoordinator> said_;
+  std::vector<MessageToCoordinator> said_;
   bool lost_ = false;
 };
 

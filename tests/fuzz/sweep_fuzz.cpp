@@ -67,10 +67,10 @@ class Agents {
     if (choices_.lies() && choices_.lies()) return std::nullopt;
     const TaskAnswer said =
         std::visit([&](const auto& work) { return TaskAnswer(of(item.nic, work)); }, item.work);
-    const auto heard =
-        decode_to_coordinator(encode(ToCoordinator(TaskResult{.id = TaskId(1), .answer = said})));
+    const auto heard = decode_to_coordinator(
+        encode(MessageToCoordinator{RunId(1), TaskResult{.id = TaskId(1), .answer = said}}));
     if (!heard) return std::nullopt;  // the coordinator gives such an agent up
-    return std::get<TaskResult>(*heard).answer;
+    return std::get<TaskResult>(heard->message).answer;
   }
 
  private:

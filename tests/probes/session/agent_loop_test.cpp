@@ -23,7 +23,9 @@ class OneAgent {
  public:
   Result<void> run(AgentTiming timing = {}, std::stop_token stop = {}) {
     const auto open = simulated_engines(fabric_, addresses_.book, {}, 1);
-    return run_agent(bus, {.host = "host1", .version = "1", .engine = "sim", .nics = {}}, open, stop, timing);
+    return run_agent(
+        bus, {.host = "host1", .version = "1", .engine = "sim", .nics = {}}, [&] { return RunHost{open}; },
+        stop, AgentLife::one_run, timing);
   }
   ToAgent start() const { return StartRun{{RunId(7), {}}, {{"p1", nic}}, targets}; }
   /// Four pings to host2.
@@ -65,7 +67,7 @@ TEST(AgentLoop, SaysHelloOpensItsNicsDoesItsTasksAndStops) {
   const auto ran = agent.run();
   ASSERT_TRUE(ran) << ran.error().message;
   EXPECT_EQ(agent.said<Hello>().at(0).host, "host1");
-  EXPECT_EQ(agent.said<Ready>().at(0), (Ready{RunId(7), {}}));
+  EXPECT_EQ(agent.said<Ready>().at(0), (Ready{}));
   const auto result = agent.said<TaskResult>().at(0);
   EXPECT_EQ(result.id, TaskId(3));
   EXPECT_FALSE(result.error);
@@ -133,7 +135,7 @@ TEST(AgentLoop, EndsWithAWordToTheCoordinatorWhenAMessageCannotBeRead) {
 
 TEST(AgentLoop, HeedsNobodyButTheCoordinator) {
   OneAgent agent;
-  agent.bus.deliver("host2", encode(ToAgent(StopRun{})));
+  agent.bus.deliver("host2", encode(MessageToAgent{RunId(7), StopRun{}}));
   agent.bus.deliver("host2", "nonsense");
   const auto ran = agent.run(kQuick);
   ASSERT_FALSE(ran);

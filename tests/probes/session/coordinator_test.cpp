@@ -34,7 +34,7 @@ class TwoHosts {
   }
   void joins(const char* name) {
     says(name, Hello{.host = name});
-    says(name, Ready{kSecrets.run, {}});
+    says(name, Ready{});
   }
   void speaks_garbage(const char* name) { keep(coordinator.give_up(name, "not JSON", kBegin)); }
   /// Ticks ten times a second; the agents `alive` give signs of life.
@@ -129,8 +129,8 @@ TEST(Coordinator, GoesOnWithoutAnAgentOfAnotherProtocol) {
   TwoHosts run;
   run.says("host2", Hello{.host = "host2", .version = "0.1", .protocol = 1});
   run.says("host1", Hello{.host = "host1", .version = "of another program with the same messages"});
-  run.says("host1", Ready{kSecrets.run, {}});
-  EXPECT_EQ(run.untested(), "host2: its weft is version 0.1 and speaks protocol 1, this one speaks 2\n");
+  run.says("host1", Ready{});
+  EXPECT_EQ(run.untested(), "host2: its weft is version 0.1 and speaks protocol 1, this one speaks 3\n");
   EXPECT_EQ(run.blame(), "");
   ASSERT_EQ(run.tasks_of("host1").size(), 1u);
   EXPECT_TRUE(run.tasks_of("host2").empty());
@@ -305,8 +305,8 @@ TEST(Coordinator, KnowsSeveralAgentsOfOneHostByTheirOwnNames) {
                           {{host, {{"a", one}}, "host1/p1"}, {host, {{"b", other}}, "host1/p2"}});
   coordinator.start(kBegin);
   for (const char* agent : {"host1/p1", "host1/p2"}) coordinator.on_message(agent, Hello{}, kBegin);
-  coordinator.on_message("host1/p1", Ready{kSecrets.run, {}}, kBegin);
-  const auto actions = coordinator.on_message("host1/p2", Ready{kSecrets.run, {}}, kBegin);
+  coordinator.on_message("host1/p1", Ready{}, kBegin);
+  const auto actions = coordinator.on_message("host1/p2", Ready{}, kBegin);
   std::map<std::string, PortId> asked;
   for (const auto& action : actions)
     if (const auto* sent = std::get_if<SendToAgent>(&action))
@@ -415,9 +415,9 @@ TEST(Coordinator, TheScriptMeetsTheHostsOnceBeforeItsFirstWave) {
   TwoHosts run(2);
   HostInventory told{.shares_machine = true};
   told.nics.push_back({.interface = "p1", .serves = true, .mtu = Bytes(1500)});
-  run.says("host1", Hello{.host = "host1", .inventory = told});
+  run.says("host1", Hello{.host = "host1"});
+  run.says("host1", Ready{.inventory = told});
   EXPECT_EQ(run.script.meetings, 0);
-  run.says("host1", Ready{kSecrets.run, {}});
   run.joins("host2");  // an agent that tells nothing
   EXPECT_EQ(run.script.meetings, 1);
   ASSERT_EQ(run.script.met.size(), 1u);

@@ -49,7 +49,8 @@ std::size_t depth_of(const nlohmann::json& value) {
 
 TEST(MessageCost, AnAnswerAboutHalfAMillionProbesIsWithinTheLimits) {
   TaskResult result{.id = TaskId(1), .answer = std::vector<HopAnswer>(500'000)};
-  EXPECT_EQ(decode_to_coordinator(encode(ToCoordinator(result))), ToCoordinator(result));
+  const MessageToCoordinator sent{RunId(7), result};
+  EXPECT_EQ(decode_to_coordinator(encode(sent)), sent);
 }
 
 TEST(MessageCost, AHostsInventoryStaysWellWithinTheDepth) {
@@ -57,7 +58,7 @@ TEST(MessageCost, AHostsInventoryStaysWellWithinTheDepth) {
   inventory.nics.push_back({.interface = "p1"});
   inventory.nics[0].settings["trust"] = "dscp";
   inventory.gpus.push_back({});
-  const auto text = encode(ToCoordinator(Hello{.host = "host1", .inventory = inventory}));
+  const auto text = encode(MessageToCoordinator{RunId(7), Ready{.inventory = inventory}});
   EXPECT_LE(depth_of(nlohmann::json::parse(text)), kMessageLimits.depth / 2);
 }
 

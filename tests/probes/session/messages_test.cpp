@@ -10,11 +10,13 @@ namespace {
 const std::vector<Peer> kPeers{{PortId(7), *IpAddress::parse("10.0.1.1")},
                                {PortId(9), *IpAddress::parse("fd00::9")}};
 
+constexpr RunId kRun(~0ull);
+
 std::vector<ToAgent> all_to_agent() {
   RunKey key;
   for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::byte>(i * 17);
   return {
-      StartRun{{RunId(~0ull), key},
+      StartRun{{kRun, key},
                {{"p1", PortId(3)}, {"p2", PortId(4)}},
                {{kPeers[0].nic, kPeers[0].address}, {kPeers[1].nic, kPeers[1].address, LidRange{Lid(8), 2}}}},
       Task{TaskId(1), PortId(3), std::chrono::seconds(5),
@@ -78,10 +80,9 @@ LatencyHistogram latencies(std::initializer_list<Nanoseconds> all) {
 std::vector<ToCoordinator> all_to_coordinator() {
   using std::chrono::microseconds;
   return {Hello{"host1", "0.1.0", "raw", {{"p1", *IpAddress::parse("10.0.1.1")}}},
-          Hello{"host2", "0.1.0", "raw", {}, inventory()},
-          Ready{RunId(5),
-                {{PortId(3), "interface p1 is down"}, {PortId(4), "needs a right", true}},
+          Ready{{{PortId(3), "interface p1 is down"}, {PortId(4), "needs a right", true}},
                 {{PortId(4), "mlx5_0 port 1"}}},
+          Ready{.inventory = inventory()},
           TaskResult{TaskId(1), std::nullopt,
                      std::vector<HopAnswer>{{2, 3, true, *IpAddress::parse("10.0.1.1"), microseconds(12)}}},
           TaskResult{TaskId(2), std::nullopt,
@@ -128,15 +129,34 @@ std::vector<ToCoordinator> all_to_coordinator() {
           Bye{"told to stop"}};
 }
 
+/// As a message of the run; a Hello is of none.
+std::string sent(const ToAgent& message) { return encode(MessageToAgent{kRun, message}); }
+std::string sent(const ToCoordinator& message) {
+  const bool of_none = std::holds_alternative<Hello>(message);
+  return encode(MessageToCoordinator{of_none ? std::nullopt : std::optional(kRun), message});
+}
+
 TEST(Messages, EveryKindSurvivesTheWay) {
-  for (const ToAgent& message : all_to_agent()) EXPECT_EQ(decode_to_agent(encode(message)), message);
-  for (const ToCoordinator& message : all_to_coordinator())
-    EXPECT_EQ(decode_to_coordinator(encode(message)), message);
+  for (const ToAgent& message : all_to_agent())
+    EXPECT_EQ(decode_to_agent(sent(message)), (MessageToAgent{kRun, message}));
+  for (const ToCoordinator& message : all_to_coordinator()) {
+    const auto read = decode_to_coordinator(sent(message));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->message, message);
+    EXPECT_EQ(read->run.has_value(), !std::holds_alternative<Hello>(message));
+  }
+}
+
+TEST(Messages, WhatDoesNotSayOfWhichRunItIsIsRefused) {
+  EXPECT_FALSE(decode_to_agent(R"({"type":"stop"})"));
+  EXPECT_FALSE(decode_to_coordinator(R"({"type":"alive"})"));
+  EXPECT_FALSE(decode_to_coordinator(R"({"type":"bye","run":-1,"why":""})"));
+  EXPECT_TRUE(decode_to_coordinator(R"({"type":"bye","why":"before any run"})"));
 }
 
 TEST(Messages, ATruncatedMessageIsAnErrorWhereverItIsCut) {
   for (const ToAgent& message : all_to_agent()) {
-    const auto whole = encode(message);
+    const auto whole = sent(message);
     for (std::size_t length = 0; length < whole.size(); ++length)
       EXPECT_FALSE(decode_to_agent(whole.substr(0, length)));
   }
@@ -150,7 +170,7 @@ std::string with(const std::string& text, const char* pointer, const nlohmann::j
 }
 
 TEST(Messages, ValuesOutOfRangeAreRefused) {
-  const auto trace = encode(all_to_agent()[1]);
+  const auto trace = sent(all_to_agent()[1]);
   EXPECT_FALSE(decode_to_agent(with(trace, "/id", -1)));
   EXPECT_FALSE(decode_to_agent(with(trace, "/id", 4294967296)));
   EXPECT_FALSE(decode_to_agent(with(trace, "/limit", 18446744073709551615ull)));
@@ -158,14 +178,14 @@ TEST(Messages, ValuesOutOfRangeAreRefused) {
   EXPECT_FALSE(decode_to_agent(with(trace, "/work/peers/0/1", "10.0.1.1.1")));
   EXPECT_FALSE(decode_to_agent(with(trace, "/work/pace/0", -3.0)));
   EXPECT_FALSE(decode_to_agent(with(trace, "/work/kind", "dance")));
-  EXPECT_FALSE(decode_to_agent(with(encode(all_to_agent()[0]), "/key", "00ff")));
-  const auto pings = encode(all_to_coordinator()[4]);
+  EXPECT_FALSE(decode_to_agent(with(sent(all_to_agent()[0]), "/key", "00ff")));
+  const auto pings = sent(all_to_coordinator()[4]);
   EXPECT_FALSE(decode_to_coordinator(with(pings, "/answer/rows/0/2", 11)));  // 11 of 10 answered
   EXPECT_FALSE(decode_to_coordinator(with(pings, "/answer/rows/0/4", "fast")));
 }
 
 TEST(Messages, AnOrderOfLossesThatCannotBeIsRefused) {
-  const auto pings = encode(all_to_coordinator()[4]);
+  const auto pings = sent(all_to_coordinator()[4]);
   const auto refused = [&](const char* pointer, const char* value) {
     return !decode_to_coordinator(with(pings, pointer, nlohmann::json::parse(value)));
   };
@@ -184,11 +204,11 @@ TEST(Messages, AnOrderOfLossesThatCannotBeIsRefused) {
 }
 
 TEST(Messages, AnAgentThatTellsNoOrderIsUnderstood) {
-  auto json = nlohmann::json::parse(encode(all_to_coordinator()[4]));
+  auto json = nlohmann::json::parse(sent(all_to_coordinator()[4]));
   json["answer"].erase("more");
   const auto message = decode_to_coordinator(json.dump());
   ASSERT_TRUE(message);
-  const auto& tallies = std::get<std::vector<PingTally>>(std::get<TaskResult>(*message).answer);
+  const auto& tallies = std::get<std::vector<PingTally>>(std::get<TaskResult>(message->message).answer);
   EXPECT_EQ(tallies.at(3).answered, 6u);
   EXPECT_FALSE(tallies.at(3).window);
 }
@@ -203,21 +223,20 @@ TEST(Messages, WhatIsNoMessageIsRefused) {
 }
 
 TEST(Messages, TextThatIsNoUtf8IsMendedNotThrownAt) {
-  const auto bytes = encode(ToCoordinator(Bye{"caf\xe9"}));
+  const auto bytes = sent(Bye{"caf\xe9"});
   ASSERT_TRUE(decode_to_coordinator(bytes));
 }
 
 TEST(Messages, AnInventoryThatNoHostTellsIsRefused) {
-  const auto hello = [](const std::string& told) {
-    return decode_to_coordinator(
-        R"({"type":"hello","protocol":2,"host":"h","version":"1","engine":"raw","nics":[],)" + told + "}");
+  const auto ready = [](const std::string& told) {
+    return decode_to_coordinator(R"({"type":"ready","run":5,"troubles":[],"uses":[],)" + told + "}");
   };
-  EXPECT_TRUE(hello(R"("inventory":{"nics":[]})"));
-  EXPECT_FALSE(hello(R"("inventory":null)"));
-  EXPECT_FALSE(hello(R"("inventory":{"nics":[{"serves":true,"mtu":-1}]})"));
-  const auto gap = hello(R"("inventory":{"nics":[],"gaps":["two\nlines"]})");
+  EXPECT_TRUE(ready(R"("inventory":{"nics":[]})"));
+  EXPECT_FALSE(ready(R"("inventory":null)"));
+  EXPECT_FALSE(ready(R"("inventory":{"nics":[{"serves":true,"mtu":-1}]})"));
+  const auto gap = ready(R"("inventory":{"nics":[],"gaps":["two\nlines"]})");
   ASSERT_TRUE(gap);
-  EXPECT_EQ(std::get<Hello>(*gap).inventory->gaps, std::vector<std::string>{"two\\x0alines"});
+  EXPECT_EQ(std::get<Ready>(gap->message).inventory->gaps, std::vector<std::string>{"two\\x0alines"});
 }
 
 TEST(Messages, OfAHelloOfAnotherProtocolOnlyWhoSaysItIsRead) {
@@ -226,7 +245,7 @@ TEST(Messages, OfAHelloOfAnotherProtocolOnlyWhoSaysItIsRead) {
     const auto read =
         decode_to_coordinator(std::string(R"({"type":"hello","host":"h","version":"0.1.0")") + told);
     ASSERT_TRUE(read) << told;
-    EXPECT_EQ(std::get<Hello>(*read), (Hello{.host = "h", .version = "0.1.0", .protocol = protocol}));
+    EXPECT_EQ(std::get<Hello>(read->message), (Hello{.host = "h", .version = "0.1.0", .protocol = protocol}));
   }
 }
 

@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 
 TEST(PeerLine, GivesTheReplyToTheQuestionThatItAnswers) {
   testing::FakeBus bus;
-  PeerLine line(PortId(1), bus);
+  PeerLine line(RunId(7), PortId(1), bus);
   bus.coordinator = [&](const ToCoordinator& message) -> testing::FakeBus::Answers {
     const auto& question = std::get<PeerQuestion>(message);
     line.take({question.to, question.from, question.id + 100, false, "to another question"});
@@ -30,7 +30,7 @@ TEST(PeerLine, GivesTheReplyToTheQuestionThatItAnswers) {
 
 TEST(PeerLine, TellsWhyThePeerCouldNotAndThatNobodyAnswered) {
   testing::FakeBus bus;
-  PeerLine line(PortId(1), bus);
+  PeerLine line(RunId(7), PortId(1), bus);
   EXPECT_EQ(line.ask(PortId(2), "anyone?", milliseconds(10)).error().kind, ErrorKind::timeout);
   bus.coordinator = [&](const ToCoordinator& message) -> testing::FakeBus::Answers {
     const auto& question = std::get<PeerQuestion>(message);
@@ -45,7 +45,7 @@ TEST(PeerLine, TellsWhyThePeerCouldNotAndThatNobodyAnswered) {
 
 TEST(PeerLine, WaitsForNobodyOnceTheRunIsOver) {
   testing::FakeBus bus;
-  PeerLine line(PortId(1), bus);
+  PeerLine line(RunId(7), PortId(1), bus);
   line.close();
   EXPECT_EQ(line.ask(PortId(2), "still?", std::chrono::seconds(30)).error().kind, ErrorKind::conflict);
 }
@@ -65,7 +65,7 @@ struct TwoAgents {
   TwoAgents() {
     (void)coordinator.start(now);
     for (const char* host : {"host1", "host2"}) (void)coordinator.on_message(host, Hello{.host = host}, now);
-    for (const char* host : {"host1", "host2"}) (void)coordinator.on_message(host, Ready{RunId(7), {}}, now);
+    for (const char* host : {"host1", "host2"}) (void)coordinator.on_message(host, Ready{}, now);
   }
   std::vector<SendToAgent> sent(const std::string& from, const ToCoordinator& message) {
     std::vector<SendToAgent> found;

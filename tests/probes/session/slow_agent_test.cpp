@@ -28,6 +28,9 @@ constexpr milliseconds kLong(600);
 /// Engines that do nothing, and take their time to come and to answer.
 class SlowDevices {
  public:
+  PrepareRun preparer() {
+    return [this] { return RunHost{opener()}; };
+  }
   OpenEngines opener() {
     return [this](const NicAssignment&, const RunSecrets&, const SharedNics&) -> Result<NicEngines> {
       ++opening;
@@ -91,7 +94,7 @@ TEST(SlowAgent, GivesSignsOfLifeWhileItOpensItsDevices) {
     if (std::holds_alternative<Ready>(message)) return {StopRun{}};
     return {};
   };
-  const auto ran = run_agent(bus, {.host = "host1"}, devices.opener(), {}, kQuick);
+  const auto ran = run_agent(bus, {.host = "host1"}, devices.preparer(), {}, AgentLife::one_run, kQuick);
   ASSERT_TRUE(ran) << ran.error().message;
   EXPECT_EQ(devices.opened, 2);
   EXPECT_GE(count_of<Alive>(said_before<Ready>(bus)), 5u) << "one each 50 ms, in 600";
@@ -107,7 +110,7 @@ TEST(SlowAgent, GivesSignsOfLifeWhileItAnswersAPeer) {
     if (std::holds_alternative<PeerReply>(message)) return {StopRun{}};
     return {};
   };
-  ASSERT_TRUE(run_agent(bus, {.host = "host1"}, devices.opener(), {}, kQuick));
+  ASSERT_TRUE(run_agent(bus, {.host = "host1"}, devices.preparer(), {}, AgentLife::one_run, kQuick));
   const auto said = bus.said();
   const auto reply = std::ranges::find_if(said, [](const auto& m) { return m.index() == 6; });
   ASSERT_NE(reply, said.end());
@@ -128,7 +131,7 @@ TEST(SlowAgent, APeerThatAsksAgainIsAnsweredItsLastQuestionAlone) {
       return {StopRun{}};
     return {};
   };
-  ASSERT_TRUE(run_agent(bus, {.host = "host1"}, devices.opener(), {}, kQuick));
+  ASSERT_TRUE(run_agent(bus, {.host = "host1"}, devices.preparer(), {}, AgentLife::one_run, kQuick));
   std::vector<std::string> answers;
   for (const ToCoordinator& message : bus.said())
     if (const auto* reply = std::get_if<PeerReply>(&message)) answers.push_back(reply->text);
@@ -143,7 +146,7 @@ TEST(SlowAgent, ARunThatIsStoppedWhileADeviceOpensEndsWithoutTheOthers) {
     if (std::holds_alternative<Hello>(message)) return {kTwoNics, StopRun{}};
     return {};
   };
-  ASSERT_TRUE(run_agent(bus, {.host = "host1"}, devices.opener(), {}, kQuick));
+  ASSERT_TRUE(run_agent(bus, {.host = "host1"}, devices.preparer(), {}, AgentLife::one_run, kQuick));
   EXPECT_LE(devices.opening, 1) << "the second was not begun";
   EXPECT_EQ(devices.opened, devices.opening) << "and none is being opened when it has ended";
   EXPECT_EQ(count_of<Ready>(bus.said()), 0u);
@@ -161,7 +164,8 @@ TEST(SlowAgent, AnInterruptWhileADeviceOpensIsSaidAtOnceAndEndsTheRun) {
     if (std::holds_alternative<Bye>(message)) said_while_opening = devices.opened == 0;
     return {};
   };
-  ASSERT_TRUE(run_agent(bus, {.host = "host1"}, devices.opener(), stop.get_token(), kQuick));
+  ASSERT_TRUE(
+      run_agent(bus, {.host = "host1"}, devices.preparer(), stop.get_token(), AgentLife::one_run, kQuick));
   EXPECT_TRUE(said_while_opening);
   EXPECT_EQ(devices.opening, 1);
   EXPECT_EQ(devices.opened, 1) << "it waited for the one in hand";
@@ -185,7 +189,7 @@ struct SlowRun {
     const auto agent = [this](const char* host, SlowDevices& devices) {
       return std::jthread([this, host, &devices] {
         const auto own = hub.join(host);
-        EXPECT_TRUE(run_agent(*own, {.host = host}, devices.opener(), {}, kQuick));
+        EXPECT_TRUE(run_agent(*own, {.host = host}, devices.preparer(), {}, AgentLife::one_run, kQuick));
       });
     };
     const auto first = agent("host1", slow);

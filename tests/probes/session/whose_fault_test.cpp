@@ -28,7 +28,7 @@ class FourHosts {
   void says(const std::string& name, const ToCoordinator& message) {
     keep(coordinator.on_message(name, message, now_));
   }
-  void joins(const std::string& name, Ready ready = {kSecrets.run, {}}) {
+  void joins(const std::string& name, Ready ready = {}) {
     says(name, Hello{.host = name});
     says(name, ready);
   }
@@ -248,8 +248,8 @@ TEST(WhoseFault, WhereEveryAgentEndsTheRunIsCutShort) {
 TEST(WhoseFault, ANicThatCannotBeOpenedForWantOfARightIsNotTestedOneThatIsDownIsAFinding) {
   FourHosts run;
   const auto& nics = run.script.nics();
-  run.joins("host1", {kSecrets.run, {{nics[0], "needs CAP_NET_RAW", true}}});
-  run.joins("host2", {kSecrets.run, {{nics[1], "p1 is down", false}}});
+  run.joins("host1", {{{nics[0], "needs CAP_NET_RAW", true}}});
+  run.joins("host2", {{{nics[1], "p1 is down", false}}});
   run.joins("host3");
   run.joins("host4");
   EXPECT_EQ(run.untested(), "host1: needs CAP_NET_RAW\n");
@@ -259,8 +259,7 @@ TEST(WhoseFault, ANicThatCannotBeOpenedForWantOfARightIsNotTestedOneThatIsDownIs
 TEST(WhoseFault, WhereNoHostHasTheRightNobodyTookPart) {
   FourHosts run;
   const auto& nics = run.script.nics();
-  for (std::size_t i = 0; i < kAll.size(); ++i)
-    run.joins(kAll[i], {kSecrets.run, {{nics[i], "needs CAP_NET_RAW", true}}});
+  for (std::size_t i = 0; i < kAll.size(); ++i) run.joins(kAll[i], {{{nics[i], "needs CAP_NET_RAW", true}}});
   EXPECT_TRUE(run.coordinator.is_done());
   ASSERT_FALSE(run.coordinator.outcome());
   EXPECT_EQ(run.coordinator.outcome().error().message, "none of 4 hosts took part; host1: needs CAP_NET_RAW");
@@ -287,9 +286,9 @@ TEST(WhoseFault, ALostConnectionEndsARunThatBeganWithWhatIsKnown) {
     FourHosts run;
     std::deque<Incoming> messages;
     for (const auto& name : kAll) {
-      messages.push_back({name, encode(ToCoordinator(Hello{.host = name}))});
+      messages.push_back({name, encode(MessageToCoordinator{std::nullopt, Hello{.host = name}})});
       if (began || name != "host4")
-        messages.push_back({name, encode(ToCoordinator(Ready{kSecrets.run, {}}))});
+        messages.push_back({name, encode(MessageToCoordinator{kSecrets.run, Ready{}})});
     }
     LostBus bus(std::move(messages));
     const auto done = coordinate(bus, run.coordinator, [](const Progress&) {}, {});
