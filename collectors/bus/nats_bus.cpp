@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 
@@ -44,16 +45,55 @@ using Options = std::unique_ptr<natsOptions, Destroyer<natsOptions_Destroy>>;
 using Connection = std::unique_ptr<natsConnection, Destroyer<natsConnection_Destroy>>;
 using Subscription = std::unique_ptr<natsSubscription, Destroyer<natsSubscription_Destroy>>;
 
-/// What the library's threads hand over to receive().
+/// What the library's threads hand over to receive() and deliver().
 class Inbox {
  public:
-  void add(Incoming message) {
+  Inbox(RunId run, std::string self) : run_(run), self_(std::move(self)) {}
+
+  /// Whether a message is whole now, and receive() gives it.
+  bool add(Incoming message) {
     const std::lock_guard lock(mutex_);
     auto whole = joiner_.add(message.from, std::move(message.bytes));
-    if (!whole) return;
+    if (!whole) return false;
     message.bytes = std::move(*whole);
-    if (messages_.add(std::move(message))) arrived_.notify_one();
+    if (!messages_.add(std::move(message))) return false;
+    arrived_.notify_all();
+    return true;
   }
+  /// Whether `from` asked for an acknowledgement there: nobody is told anywhere else.
+  bool is_own_acknowledgement(std::string_view subject, std::string_view from) const {
+    const auto asked = acknowledgement_in(subject);
+    return asked && subject == acknowledgement_subject(run_, from, self_, asked->number);
+  }
+
+  void expect(std::uint32_t number, std::string_view from) {
+    const std::lock_guard lock(mutex_);
+    expected_[number] = {std::string(from)};
+  }
+  /// `there`: else the server knows nobody of that name.
+  void note(const Acknowledgement& told, bool there) {
+    const std::lock_guard lock(mutex_);
+    const auto expected = expected_.find(told.number);
+    if (expected == expected_.end() || expected->second.from != told.from || !expected->second.open) return;
+    expected->second = {told.from, false, there};
+    arrived_.notify_all();
+  }
+  /// By the numbers: whether each has come.
+  std::vector<bool> await(const std::vector<std::uint32_t>& numbers, Nanoseconds limit) {
+    std::unique_lock lock(mutex_);
+    auto open = numbers.begin();  // it is asked of each once, however many come in between
+    arrived_.wait_for(lock, limit, [&] {
+      open = std::find_if(open, numbers.end(), [&](auto number) { return expected_[number].open; });
+      return closed_ || open == numbers.end();
+    });
+    std::vector<bool> come;
+    for (const std::uint32_t number : numbers) {
+      come.push_back(expected_[number].there);
+      expected_.erase(number);
+    }
+    return come;
+  }
+
   void close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
@@ -70,8 +110,16 @@ class Inbox {
   }
 
  private:
+  struct Expected {
+    std::string from;
+    bool open = true;
+    bool there = false;
+  };
+  const RunId run_;
+  const std::string self_;
   std::mutex mutex_;
   std::condition_variable arrived_;
+  std::map<std::uint32_t, Expected> expected_;  // acknowledgements, by the message's number
   MessageQueue messages_{kUnread};
   PartJoiner joiner_{kUnfinished};
   bool closed_ = false;
@@ -81,11 +129,21 @@ class Inbox {
 /// connection's have a share of the inbox each, until the last of them.
 using InboxShare = std::shared_ptr<Inbox>;
 
-void on_message(natsConnection*, natsSubscription*, natsMsg* message, void* share) {
-  if (auto from = sender_of(natsMsg_GetSubject(message)))
-    (*static_cast<InboxShare*>(share))
-        ->add({std::move(*from), std::string(natsMsg_GetData(message),
-                                             static_cast<std::size_t>(natsMsg_GetDataLength(message)))});
+void on_message(natsConnection* connection, natsSubscription*, natsMsg* message, void* share) {
+  Inbox& inbox = **static_cast<InboxShare*>(share);
+  const auto from = sender_of(natsMsg_GetSubject(message));
+  const char* reply = natsMsg_GetReply(message);
+  if (from &&
+      inbox.add({*from, std::string(natsMsg_GetData(message),
+                                    static_cast<std::size_t>(natsMsg_GetDataLength(message)))}) &&
+      reply != nullptr && inbox.is_own_acknowledgement(reply, *from))
+    natsConnection_Publish(connection, reply, nullptr, 0);
+  natsMsg_Destroy(message);
+}
+
+void on_acknowledgement(natsConnection*, natsSubscription*, natsMsg* message, void* share) {
+  if (const auto told = acknowledgement_in(natsMsg_GetSubject(message)))
+    (*static_cast<InboxShare*>(share))->note(*told, !natsMsg_IsNoResponders(message));
   natsMsg_Destroy(message);
 }
 
@@ -98,12 +156,14 @@ void on_closed(natsConnection*, void* share) {
 
 class NatsBus : public Bus {
  public:
-  NatsBus(RunId run, std::string self) : run_(run), self_(std::move(self)) {}
+  NatsBus(RunId run, std::string self)
+      : run_(run), self_(std::move(self)), inbox_(std::make_shared<Inbox>(run_, self_)) {}
 
   ~NatsBus() override {
     // Let what was said last still leave.
     if (connection_) natsConnection_FlushTimeout(connection_.get(), 500);
-    subscription_.reset();
+    acknowledgements_.reset();
+    messages_.reset();
     if (connection_) natsConnection_Close(connection_.get());
     connection_.reset();
     nats_ReleaseThreadMemory();
@@ -128,15 +188,12 @@ class NatsBus : public Bus {
       return refused(address, status);
     connection_.reset(connection);
     (void)for_closing.release();  // to on_closed: closing calls it once
-    auto for_messages = std::make_unique<InboxShare>(inbox_);
-    natsSubscription* subscription = nullptr;
-    const auto status = natsConnection_Subscribe(
-        &subscription, connection, subscription_of(run_, self_).c_str(), on_message, for_messages.get());
+    auto status = subscribe(messages_, subscription_of(run_, self_), on_message);
+    if (status == NATS_OK)
+      status =
+          subscribe(acknowledgements_, subscription_to_acknowledgements(run_, self_), on_acknowledgement);
     if (status != NATS_OK) return refused(address, status);
-    subscription_.reset(subscription);
-    const auto told = natsSubscription_SetOnCompleteCB(subscription, on_last_message, for_messages.release());
-    if (told != NATS_OK) return refused(address, told);
-    // The server knows the subscription before anyone is told that we are here, and has refused it if it
+    // The server knows the subscriptions before anyone is told that we are here, and has refused them if it
     // will.
     if (const auto flushed = natsConnection_FlushTimeout(connection, kConnectTimeoutMs); flushed != NATS_OK)
       return refused(address, flushed);
@@ -147,13 +204,54 @@ class NatsBus : public Bus {
   }
 
   Result<void> send(std::string_view to, std::string_view bytes) override {
+    return publish(to, bytes, ++last_number_, nullptr);
+  }
+
+  Result<std::vector<OutgoingMessage>> deliver(std::vector<OutgoingMessage> messages,
+                                               Nanoseconds limit) override {
+    std::vector<std::uint32_t> numbers;
+    Result<void> published;
+    for (const OutgoingMessage& message : messages) {
+      const std::uint32_t number = numbers.emplace_back(++last_number_);
+      inbox_->expect(number, message.to);
+      const auto reply = acknowledgement_subject(run_, self_, message.to, number);
+      published = publish(message.to, message.bytes, number, reply.c_str());
+      if (!published) break;
+    }
+    const auto come = inbox_->await(numbers, published ? limit : Nanoseconds(0));
+    WEFT_TRY_VOID(published);
+    std::vector<OutgoingMessage> left;
+    for (std::size_t i = 0; i < messages.size(); ++i)
+      if (!come[i]) left.push_back(std::move(messages[i]));
+    return left;
+  }
+
+  Result<std::optional<Incoming>> receive(Nanoseconds limit) override { return inbox_->next(limit); }
+
+ private:
+  natsStatus subscribe(Subscription& into, const std::string& subject, natsMsgHandler handler) {
+    auto share = std::make_unique<InboxShare>(inbox_);
+    natsSubscription* subscription = nullptr;
+    auto status =
+        natsConnection_Subscribe(&subscription, connection_.get(), subject.c_str(), handler, share.get());
+    if (status != NATS_OK) return status;
+    into.reset(subscription);
+    return natsSubscription_SetOnCompleteCB(subscription, on_last_message, share.release());
+  }
+
+  /// With `reply`, the receiver's acknowledgement of the last part is that of the message.
+  Result<void> publish(std::string_view to, std::string_view bytes, std::uint32_t number, const char* reply) {
     if (bytes.size() > kMaxMessageBytes)
       return fail(ErrorKind::internal, "a message of {} bytes to {} is longer than {}", bytes.size(), to,
                   kMaxMessageBytes);
     const auto subject = subject_of(run_, to, self_);
-    for (const std::string& part : cut_into_parts(bytes, ++last_number_, most_at_once())) {
-      const auto status = natsConnection_Publish(connection_.get(), subject.c_str(), part.data(),
-                                                 static_cast<int>(part.size()));
+    const auto parts = cut_into_parts(bytes, number, most_at_once());
+    for (const std::string& part : parts) {
+      const auto size = static_cast<int>(part.size());
+      const auto status =
+          reply != nullptr && &part == &parts.back()
+              ? natsConnection_PublishRequest(connection_.get(), subject.c_str(), reply, part.data(), size)
+              : natsConnection_Publish(connection_.get(), subject.c_str(), part.data(), size);
       if (status == NATS_OK) continue;
       if (status == NATS_CONNECTION_CLOSED)
         return fail(ErrorKind::absent,
@@ -164,9 +262,6 @@ class NatsBus : public Bus {
     return {};
   }
 
-  Result<std::optional<Incoming>> receive(Nanoseconds limit) override { return inbox_->next(limit); }
-
- private:
   static natsStatus authenticate(natsOptions* options, const BusCredential& credential) {
     if (const auto* token = std::get_if<std::string>(&credential))
       return token->empty() ? NATS_OK : natsOptions_SetToken(options, token->c_str());
@@ -200,9 +295,10 @@ class NatsBus : public Bus {
   RunId run_;
   std::string self_;
   std::atomic<std::uint32_t> last_number_ = 0;
-  InboxShare inbox_ = std::make_shared<Inbox>();
+  InboxShare inbox_;
   Connection connection_;
-  Subscription subscription_;
+  Subscription messages_;
+  Subscription acknowledgements_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kPoll = std::chrono::milliseconds(50);
+constexpr auto kLastWord = std::chrono::milliseconds(500);
 /// Between two looks at the bus. In a longer gap this process did not run (it was stopped, its machine
 /// slept): nobody could be heard, so it counts as no silence.
 constexpr auto kMaxGap = std::chrono::seconds(1);
@@ -22,7 +23,7 @@ class AgentLoop {
 
   Result<void> run(const std::stop_token& stop) {
     while (!over_) {
-      if (stop.stop_requested()) return send(Bye{"it was told to stop"});
+      if (stop.stop_requested()) return take_leave();
       const auto now = Clock::now();
       if (const auto gap = now - std::exchange(last_run_, now); gap > kMaxGap) last_heard_ += gap;
       WEFT_TRY_VOID(speak());
@@ -41,6 +42,14 @@ class AgentLoop {
   Result<void> send(const ToCoordinator& message) {
     const auto run = run_ ? std::optional(run_->id()) : std::nullopt;
     return bus_.send(kCoordinator, encode(MessageToCoordinator{run, message}));
+  }
+
+  /// A host whose agent goes without a word is blamed.
+  Result<void> take_leave() {
+    const auto run = run_ ? std::optional(run_->id()) : std::nullopt;
+    const auto bye = encode(MessageToCoordinator{run, Bye{"it was told to stop"}});
+    WEFT_TRY_VOID(bus_.deliver({{std::string(kCoordinator), bye}}, kLastWord));
+    return {};
   }
 
   /// Hello until a run starts, then signs of life.

@@ -1,10 +1,11 @@
-// Bus: the seam that carries messages between a coordinator and its agents. Thread-safe: send and receive may
-// be called from different threads.
+// Bus: the seam that carries messages between a coordinator and its agents. Thread-safe: all may be called
+// from different threads.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "topology/base/result.hpp"
 #include "topology/base/units.hpp"
@@ -19,11 +20,21 @@ struct Incoming {
   std::string bytes;
 };
 
+struct OutgoingMessage {
+  std::string to;
+  std::string bytes;
+};
+
 class Bus {
  public:
   virtual ~Bus() = default;
   /// An Error when the connection is lost or the message too long; delivery itself is not confirmed.
   virtual Result<void> send(std::string_view to, std::string_view bytes) = 0;
+  /// Sends all, and returns when each is acknowledged (the bus of its receiver has it, for receive() to give)
+  /// or cannot be (nobody of that name is there), or after `limit`. Gives those that were not: they may have
+  /// come all the same, so only what does no harm twice is sent again. Errors: those of send.
+  virtual Result<std::vector<OutgoingMessage>> deliver(std::vector<OutgoingMessage> messages,
+                                                       Nanoseconds limit) = 0;
   /// The next message to this participant; absent when none came in `limit`; an Error when the connection is
   /// lost for good.
   virtual Result<std::optional<Incoming>> receive(Nanoseconds limit) = 0;

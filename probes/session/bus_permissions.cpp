@@ -8,12 +8,14 @@
 namespace weft {
 
 BusPermissions coordinator_permissions(RunId run) {
-  return {.publish = {subject_to_anyone(run, kCoordinator)},
-          .subscribe = {subscription_of(run, kCoordinator)}};
+  return {
+      .publish = {subject_to_anyone(run, kCoordinator), acknowledgements_to_anyone(run, kCoordinator)},
+      .subscribe = {subscription_of(run, kCoordinator), subscription_to_acknowledgements(run, kCoordinator)}};
 }
 
 BusPermissions agent_permissions(RunId run, std::string_view host) {
-  return {.publish = {subject_of(run, kCoordinator, host)}, .subscribe = {subscription_of(run, host)}};
+  return {.publish = {subject_of(run, kCoordinator, host), acknowledgements_to(run, kCoordinator, host)},
+          .subscribe = {subscription_of(run, host), subscription_to_acknowledgements(run, host)}};
 }
 
 Result<std::vector<BusUser>> bus_users(RunId run, const std::vector<std::string>& hosts) {

@@ -1,6 +1,6 @@
-// What each participant of a run may do on its bus: speak in its own name to those it works with, and hear
-// what is sent to it. Pure; a server's configuration is made of it. So nobody can publish as another or as
-// the coordinator, nor read what is for others.
+// What each participant of a run may do on its bus: speak in its own name to those it works with, hear what
+// is sent to it, and acknowledge it. Pure; a server's configuration is made of it. So nobody can publish as
+// another or as the coordinator, nor read what is for others.
 #pragma once
 
 #include <string>

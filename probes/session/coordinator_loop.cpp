@@ -1,7 +1,10 @@
 #include "probes/session/coordinator_loop.hpp"
 
+#include <algorithm>
 #include <deque>
+#include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "probes/session/messages_json.hpp"
@@ -16,15 +19,82 @@ constexpr auto kWatchInterval = std::chrono::milliseconds(200);
 constexpr std::size_t kMaxAtOnce = 10'000;
 constexpr std::string_view kInterrupted = "interrupted";
 
-Result<void> act(Bus& bus, RunId run, const Coordinator::Actions& actions, const OnProgress& on_progress) {
-  for (const CoordinatorAction& action : actions) {
-    if (const auto* message = std::get_if<SendToAgent>(&action))
-      if (const auto sent = bus.send(message->host, encode(MessageToAgent{run, message->message})); !sent)
-        return sent;
-    if (const auto* progress = std::get_if<Progress>(&action)) on_progress(*progress);
+/// For the acknowledgements of a wave: long beside a round trip, short beside the time in which nothing may
+/// be called (Coordinator::on_tick).
+constexpr auto kAcknowledged = std::chrono::milliseconds(300);
+constexpr auto kAgain = std::chrono::seconds(1);
+constexpr int kLastTries = 3;  // of StopRun, at the end
+
+/// Does what the coordinator wants. What a host would be blamed for if it is lost, or would wait for, is
+/// acknowledged, and sent again each second until it is: a start, a task. StopRun is, without that, for who
+/// does not hear it hears no sign of life either. What engines ask each other is sent once: who asks has a
+/// limit, and is not to be answered twice.
+class Outbox {
+ public:
+  Outbox(Bus& bus, RunId run, const OnProgress& on_progress)
+      : bus_(bus), run_(run), on_progress_(on_progress) {}
+
+  Result<void> act(const Coordinator::Actions& actions) {
+    for (const CoordinatorAction& action : actions) {
+      if (const auto* send = std::get_if<SendToAgent>(&action)) WEFT_TRY_VOID(add(*send));
+      if (const auto* progress = std::get_if<Progress>(&action)) on_progress_(*progress);
+    }
+    return {};
   }
-  return {};
-}
+
+  /// Waits a little for the acknowledgements.
+  Result<void> deliver(Clock::time_point now) {
+    if (now - tried_ >= kAgain) {
+      tried_ = now;
+      std::ranges::move(std::exchange(unacknowledged_, {}), std::back_inserter(waiting_));
+    }
+    return deliver_waiting();
+  }
+
+  /// The run is over: an agent that does not hear of it would stay until it misses the signs of life.
+  void finish() {
+    for (int tries = 0; tries < kLastTries && !waiting_.empty(); ++tries) {
+      auto left = bus_.deliver(std::exchange(waiting_, {}), kAcknowledged);
+      if (left) waiting_ = std::move(*left);
+    }
+  }
+
+ private:
+  Result<void> add(const SendToAgent& send) {
+    OutgoingMessage message{send.host, encode(MessageToAgent{run_, send.message})};
+    const bool stops = std::holds_alternative<StopRun>(send.message);
+    if (stops) {
+      const auto is_to_it = [&](const OutgoingMessage& other) { return other.to == send.host; };
+      std::erase_if(waiting_, is_to_it);
+      std::erase_if(unacknowledged_, is_to_it);
+      stopped_.insert(send.host);
+    }
+    if (!stops && !std::holds_alternative<StartRun>(send.message) &&
+        !std::holds_alternative<Task>(send.message))
+      return bus_.send(message.to, message.bytes);
+    bytes_ += message.bytes.size();
+    waiting_.push_back(std::move(message));
+    return bytes_ < kMaxMessageBytes ? Result<void>() : deliver_waiting();
+  }
+
+  Result<void> deliver_waiting() {
+    bytes_ = 0;
+    if (waiting_.empty()) return {};
+    WEFT_TRY(auto left, bus_.deliver(std::exchange(waiting_, {}), kAcknowledged));
+    for (OutgoingMessage& message : left)
+      if (!stopped_.contains(message.to)) unacknowledged_.push_back(std::move(message));
+    return {};
+  }
+
+  Bus& bus_;
+  RunId run_;
+  const OnProgress& on_progress_;
+  std::vector<OutgoingMessage> waiting_;
+  std::size_t bytes_ = 0;  // that wait
+  std::vector<OutgoingMessage> unacknowledged_;
+  std::set<std::string> stopped_;
+  Clock::time_point tried_{};
+};
 
 /// The agents of one process: what run_agent does, without threads or a bus.
 class LocalAgents {
@@ -65,7 +135,7 @@ class LocalAgents {
 
 /// All messages that have come, waiting for the first: silence is judged of what nobody has said, not of what
 /// nobody has read.
-Result<void> read_inbox(Bus& bus, Coordinator& coordinator, const OnProgress& on_progress) {
+Result<void> read_inbox(Bus& bus, Coordinator& coordinator, Outbox& outbox) {
   auto wait = Nanoseconds(kPoll);
   for (std::size_t i = 0; i < kMaxAtOnce && !coordinator.is_done(); ++i) {
     WEFT_TRY(const auto incoming, bus.receive(std::exchange(wait, Nanoseconds(0))));
@@ -74,11 +144,8 @@ Result<void> read_inbox(Bus& bus, Coordinator& coordinator, const OnProgress& on
     if (sent && sent->run && *sent->run != coordinator.run())
       continue;  // of a run that is over, or another's
     const auto now = Clock::now();
-    const auto acted = act(bus, coordinator.run(),
-                           sent ? coordinator.on_message(incoming->from, sent->message, now)
-                                : coordinator.give_up(incoming->from, sent.error().message, now),
-                           on_progress);
-    if (!acted) return acted;
+    WEFT_TRY_VOID(outbox.act(sent ? coordinator.on_message(incoming->from, sent->message, now)
+                                  : coordinator.give_up(incoming->from, sent.error().message, now)));
   }
   return {};
 }
@@ -87,11 +154,13 @@ Result<void> read_inbox(Bus& bus, Coordinator& coordinator, const OnProgress& on
 
 Result<void> coordinate(Bus& bus, Coordinator& coordinator, const OnProgress& on_progress,
                         std::stop_token stop, const WatchAgents& watch) {
-  auto acted = act(bus, coordinator.run(), coordinator.start(Clock::now()), on_progress);
+  Outbox outbox(bus, coordinator.run(), on_progress);
+  auto acted = outbox.act(coordinator.start(Clock::now()));
   auto watched = Clock::now();
   while (acted && !coordinator.is_done()) {
     if (stop.stop_requested()) {
-      acted = act(bus, coordinator.run(), coordinator.stop_all(), on_progress);
+      acted = outbox.act(coordinator.stop_all());
+      outbox.finish();
       return fail(ErrorKind::conflict, "{}", kInterrupted);
     }
     std::vector<GoneAgent> ended;
@@ -99,13 +168,13 @@ Result<void> coordinate(Bus& bus, Coordinator& coordinator, const OnProgress& on
       watched = Clock::now();
       ended = watch();
     }
-    acted = read_inbox(bus, coordinator, on_progress);
+    acted = read_inbox(bus, coordinator, outbox);
     for (const GoneAgent& gone : ended)
-      if (acted)
-        acted =
-            act(bus, coordinator.run(), coordinator.give_up(gone.host, gone.why, Clock::now()), on_progress);
-    if (acted) acted = act(bus, coordinator.run(), coordinator.on_tick(Clock::now()), on_progress);
+      if (acted) acted = outbox.act(coordinator.give_up(gone.host, gone.why, Clock::now()));
+    if (acted) acted = outbox.act(coordinator.on_tick(Clock::now()));
+    if (acted && !coordinator.is_done()) acted = outbox.deliver(Clock::now());
   }
+  if (acted) outbox.finish();
   if (!acted && !coordinator.is_done()) coordinator.lose_bus(acted.error().message);
   return coordinator.outcome();
 }

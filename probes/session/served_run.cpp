@@ -9,6 +9,24 @@
 namespace weft {
 namespace {
 
+constexpr auto kAcknowledged = std::chrono::seconds(1);
+constexpr auto kAgain = std::chrono::milliseconds(500);
+
+/// Sends it, and again until the coordinator's bus has it or `stop` is requested: what the coordinator waits
+/// for and does not get it blames on the host. A lost bus is noticed by the loop that reads from it.
+void deliver(Bus& bus, std::string bytes, const std::stop_token& stop) {
+  std::vector<OutgoingMessage> left{{std::string(kCoordinator), std::move(bytes)}};
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  while (!stop.stop_requested()) {
+    auto unacknowledged = bus.deliver(std::move(left), kAcknowledged);
+    if (!unacknowledged || unacknowledged->empty()) return;
+    left = std::move(*unacknowledged);
+    std::unique_lock lock(mutex);
+    stopped.wait_for(lock, stop, kAgain, [] { return false; });
+  }
+}
+
 /// An answer too long for one message becomes an error that says so.
 std::string encode_result(RunId run, const Task& task, const Result<TaskAnswer>& answer) {
   auto bytes = encode(MessageToCoordinator{run, result_of(task.id, task.work, answer)});
@@ -50,8 +68,7 @@ class NicWorker {
         task = std::move(waiting_.front());
         waiting_.pop_front();
       }
-      [[maybe_unused]] const auto sent =
-          bus_.send(kCoordinator, encode_result(run_, task, do_work(engines_, task.work, stop)));
+      deliver(bus_, encode_result(run_, task, do_work(engines_, task.work, stop)), stop);
     }
   }
 
@@ -78,15 +95,18 @@ void ServedRun::serve(const std::stop_token& stop) {
   Ready ready{.inventory = host.inventory};
   for (const NicAssignment& nic : start_.nics)
     if (!stop.stop_requested()) open_nic(host.open, nic, ready);
-  if (!stop.stop_requested()) say(ready);
+  deliver(bus_, encoded(ready), stop);
   answer_peers(stop);
   close();
   closed_ = true;
 }
 
-/// A lost bus is noticed by the loop that reads from it.
+std::string ServedRun::encoded(const ToCoordinator& message) const {
+  return encode(MessageToCoordinator{id(), message});
+}
+
 void ServedRun::say(const ToCoordinator& message) {
-  [[maybe_unused]] const auto sent = bus_.send(kCoordinator, encode(MessageToCoordinator{id(), message}));
+  [[maybe_unused]] const auto sent = bus_.send(kCoordinator, encoded(message));
 }
 
 void ServedRun::open_nic(const OpenEngines& open, const NicAssignment& nic, Ready& ready) {
@@ -107,6 +127,7 @@ void ServedRun::open_nic(const OpenEngines& open, const NicAssignment& nic, Read
 
 void ServedRun::take(const Task& task) {
   const std::lock_guard lock(mutex_);
+  if (!known_tasks_.insert(task.id).second) return;
   const auto worker = workers_.find(task.nic);
   if (worker == workers_.end())
     return refuse(task, fail(ErrorKind::invalid_input, "this agent serves no NIC {}", task.nic.value()));
@@ -145,7 +166,7 @@ void ServedRun::answer_peers(const std::stop_token& stop) {
       question = std::move(questions_.front());
       questions_.pop_front();
     }
-    say(answer(question));
+    deliver(bus_, encoded(answer(question)), stop);
   }
 }
 

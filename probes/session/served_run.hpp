@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "probes/session/bus.hpp"
@@ -46,7 +47,9 @@ class ServedRun {
 
  private:
   void serve(const std::stop_token& stop);
+  /// Only what no host is blamed for when it is lost; the rest is delivered.
   void say(const ToCoordinator& message);
+  std::string encoded(const ToCoordinator& message) const;
   void open_nic(const OpenEngines& open, const NicAssignment& nic, Ready& ready);
   void answer_peers(const std::stop_token& stop);
   PeerReply answer(const PeerQuestion& question);
@@ -60,6 +63,7 @@ class ServedRun {
   std::atomic<bool> closed_ = false;
   std::mutex mutex_;  // of all below
   std::condition_variable_any asked_;
+  std::set<TaskId> known_tasks_;        // a task may come twice
   std::deque<PeerQuestion> questions_;  // one at most from one NIC to another
   std::map<PortId, std::unique_ptr<PeerLine>> lines_;
   std::map<PortId, std::shared_ptr<PeerService>> services_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 namespace weft {
@@ -47,6 +48,36 @@ std::string subscription_of(RunId run, std::string_view to) {
 
 std::string subject_to_anyone(RunId run, std::string_view from) {
   return fmt::format("weft.{:016x}.*.{}", run.value(), subject_token(from));
+}
+
+std::string acknowledgement_subject(RunId run, std::string_view to, std::string_view from,
+                                    std::uint32_t number) {
+  return fmt::format("{}.{}", subject_of(run, to, from), number);
+}
+
+std::string acknowledgements_to_anyone(RunId run, std::string_view from) {
+  return subject_to_anyone(run, from) + ".*";
+}
+
+std::string acknowledgements_to(RunId run, std::string_view to, std::string_view from) {
+  return subject_of(run, to, from) + ".*";
+}
+
+std::string subscription_to_acknowledgements(RunId run, std::string_view to) {
+  return subscription_of(run, to) + ".*";
+}
+
+std::optional<Acknowledgement> acknowledgement_in(std::string_view subject) {
+  const auto last = subject.rfind('.');
+  if (std::ranges::count(subject, '.') != 4) return std::nullopt;
+  Acknowledgement read;
+  const auto number = subject.substr(last + 1);
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), read.number);
+  if (number.empty() || error != std::errc{} || end != number.data() + number.size()) return std::nullopt;
+  auto from = sender_of(subject.substr(0, last));
+  if (!from) return std::nullopt;
+  read.from = std::move(*from);
+  return read;
 }
 
 std::optional<std::string> sender_of(std::string_view subject) {

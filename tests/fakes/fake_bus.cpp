@@ -9,7 +9,7 @@ tl::unexpected<Error> lost() { return fail(ErrorKind::absent, "the connection is
 
 }  // namespace
 
-void FakeBus::deliver(std::string from, std::string bytes) {
+void FakeBus::comes(std::string from, std::string bytes) {
   const std::lock_guard lock(mutex_);
   waiting_.push_back({std::move(from), std::move(bytes)});
   arrived_.notify_one();
@@ -44,9 +44,24 @@ Result<void> FakeBus::send(std::string_view to, std::string_view bytes) {
   const std::lock_guard one(answering_);
   for (const ToAgent& answer : coordinator(message->message)) {
     if (const auto* start = std::get_if<StartRun>(&answer)) run_ = start->secrets.run;
-    deliver(std::string(kCoordinator), encode(MessageToAgent{run_, answer}));
+    comes(std::string(kCoordinator), encode(MessageToAgent{run_, answer}));
   }
   return {};
+}
+
+Result<std::vector<OutgoingMessage>> FakeBus::deliver(std::vector<OutgoingMessage> messages, Nanoseconds) {
+  std::vector<OutgoingMessage> left;
+  for (OutgoingMessage& message : messages) {
+    const auto read = decode_to_coordinator(message.bytes);
+    std::unique_lock one(answering_);
+    const bool lost = read && loses(read->message);
+    one.unlock();
+    if (lost)
+      left.push_back(std::move(message));
+    else
+      WEFT_TRY_VOID(send(message.to, message.bytes));
+  }
+  return left;
 }
 
 Result<std::optional<Incoming>> FakeBus::receive(Nanoseconds limit) {

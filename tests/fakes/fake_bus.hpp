@@ -1,5 +1,5 @@
 // FakeBus: a Bus in memory, as one agent sees it. The test plays the coordinator: it answers what the agent
-// says, may fall silent, speak nonsense, or lose the connection. Thread-safe, as a Bus is.
+// says, may fall silent, speak nonsense, or lose messages or the connection. Thread-safe, as a Bus is.
 #pragma once
 
 #include <condition_variable>
@@ -20,7 +20,10 @@ class FakeBus : public Bus {
   /// by one thread at a time.
   std::function<Answers(const ToCoordinator&)> coordinator = [](const ToCoordinator&) { return Answers(); };
 
-  void deliver(std::string from, std::string bytes);
+  /// Whether the bus loses this message, unacknowledged; none by default. Asked by one thread at a time.
+  std::function<bool(const ToCoordinator&)> loses = [](const ToCoordinator&) { return false; };
+
+  void comes(std::string from, std::string bytes);
   /// From now on every call fails.
   void lose_connection();
   /// All that the agent said, in order; and of which run.
@@ -28,6 +31,8 @@ class FakeBus : public Bus {
   std::vector<MessageToCoordinator> said_of_runs() const;
 
   Result<void> send(std::string_view to, std::string_view bytes) override;
+  Result<std::vector<OutgoingMessage>> deliver(std::vector<OutgoingMessage> messages,
+                                               Nanoseconds limit) override;
   Result<std::optional<Incoming>> receive(Nanoseconds limit) override;
 
  private:

@@ -1,13 +1,16 @@
-// MemoryHub: buses in memory between a coordinator and its agents, each in a thread of its own. Outlives its
-// buses.
+// MemoryHub: buses in memory between a coordinator and its agents, each in a thread of its own; it may lose
+// messages. Outlives its buses.
 #pragma once
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "probes/session/bus.hpp"
 
@@ -15,6 +18,9 @@ namespace weft::testing {
 
 class MemoryHub {
  public:
+  /// Whether this message is lost, unacknowledged; none by default. Asked by one thread at a time.
+  std::function<bool(std::string_view to, std::string_view bytes)> loses = [](auto, auto) { return false; };
+
   /// The end of this participant.
   std::unique_ptr<Bus> join(std::string self) { return std::make_unique<End>(*this, std::move(self)); }
 
@@ -24,9 +30,23 @@ class MemoryHub {
     End(MemoryHub& hub, std::string self) : hub_(hub), self_(std::move(self)) {}
     Result<void> send(std::string_view to, std::string_view bytes) override {
       const std::lock_guard lock(hub_.mutex_);
+      if (hub_.loses(to, bytes)) return {};
       hub_.waiting_[std::string(to)].push_back({self_, std::string(bytes)});
       hub_.arrived_.notify_all();
       return {};
+    }
+    Result<std::vector<OutgoingMessage>> deliver(std::vector<OutgoingMessage> messages,
+                                                 Nanoseconds) override {
+      std::vector<OutgoingMessage> left;
+      for (OutgoingMessage& message : messages) {
+        const std::lock_guard lock(hub_.mutex_);
+        if (hub_.loses(message.to, message.bytes))
+          left.push_back(std::move(message));
+        else
+          hub_.waiting_[message.to].push_back({self_, std::move(message.bytes)});
+      }
+      hub_.arrived_.notify_all();
+      return left;
     }
     Result<std::optional<Incoming>> receive(Nanoseconds limit) override {
       std::unique_lock lock(hub_.mutex_);

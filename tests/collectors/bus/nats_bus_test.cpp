@@ -54,6 +54,66 @@ TEST(NatsBus, CarriesWhatIsLongerThanTheServerTakesAtOnce) {
   EXPECT_NE(too_long.error().message.find("70000000 bytes"), std::string::npos);
 }
 
+TEST(NatsBus, ADeliveryReturnsWhenTheOtherEndHasItBothWays) {
+  const auto nats = server();
+  ASSERT_TRUE(nats) << nats.error().message;
+  const auto coordinator = join(*nats, "coordinator");
+  const auto agent = join(*nats, "host1.cluster");
+  const auto other = join(*nats, "host2");
+  ASSERT_TRUE(coordinator && agent && other);
+  const auto down = (*coordinator)->deliver({{"host1.cluster", "start"}, {"host2", "start"}}, kSoon);
+  ASSERT_TRUE(down);
+  EXPECT_TRUE(down->empty());
+  const std::string long_one(3'000'000, 'x');  // in parts
+  const auto up = (*agent)->deliver({{"coordinator", "ready"}, {"coordinator", long_one}}, kSoon);
+  ASSERT_TRUE(up);
+  EXPECT_TRUE(up->empty());
+  for (Bus* bus : {agent->get(), other->get()}) {
+    const auto heard = bus->receive(Nanoseconds(0));
+    ASSERT_TRUE(heard && *heard) << "it is there, not on its way";
+    EXPECT_EQ((*heard)->bytes, "start");
+  }
+  for (const auto& sent : {std::string("ready"), long_one}) {
+    const auto heard = (*coordinator)->receive(Nanoseconds(0));
+    ASSERT_TRUE(heard && *heard);
+    EXPECT_TRUE((*heard)->bytes == sent);
+  }
+}
+
+TEST(NatsBus, ADeliveryToWhoIsNotThereEndsAtOnceAndSaysWhom) {
+  const auto nats = server();
+  ASSERT_TRUE(nats) << nats.error().message;
+  const auto coordinator = join(*nats, "coordinator");
+  const auto agent = join(*nats, "host1");
+  ASSERT_TRUE(coordinator && agent);
+  const auto began = std::chrono::steady_clock::now();
+  const auto left = (*coordinator)->deliver({{"host1", "a"}, {"host2", "b"}}, kSoon);
+  ASSERT_TRUE(left);
+  ASSERT_EQ(left->size(), 1u);
+  EXPECT_EQ(left->at(0).to, "host2");
+  EXPECT_EQ(left->at(0).bytes, "b");
+  EXPECT_LT(std::chrono::steady_clock::now() - began, kSoon / 2);
+}
+
+TEST(NatsBus, WhatAReceiverHasNoRoomForIsNotAcknowledged) {
+  const auto nats = server();
+  ASSERT_TRUE(nats) << nats.error().message;
+  const auto coordinator = join(*nats, "coordinator");
+  const auto agent = join(*nats, "host1");
+  ASSERT_TRUE(coordinator && agent);
+  const std::string large(60'000'000, 'x');  // of one sender 128 MB are kept
+  std::size_t acknowledged = 0;
+  for (int i = 0; i < 3; ++i) {
+    const auto left = (*agent)->deliver({{"coordinator", large}}, i < 2 ? kSoon : std::chrono::seconds(2));
+    ASSERT_TRUE(left);
+    acknowledged += left->empty() ? 1 : 0;
+  }
+  EXPECT_EQ(acknowledged, 2u);
+  ASSERT_TRUE((*coordinator)->receive(kSoon).value());
+  const auto again = (*agent)->deliver({{"coordinator", large}}, kSoon);
+  EXPECT_TRUE(again && again->empty()) << "one was read, and there is room again";
+}
+
 TEST(NatsBus, MayBeGivenUpWhileMessagesStillCome) {
   const auto nats = server();
   ASSERT_TRUE(nats) << nats.error().message;

@@ -91,20 +91,27 @@ bool may_subscribe(const NatsServer& nats, const std::string& subject) {
 TEST(NatsUsers, AnAgentSpeaksToTheCoordinatorInItsOwnNameAlone) {
   const auto nats = server();
   EXPECT_TRUE(may_publish(nats, subject_of(kRun, "coordinator", "host1")));
+  EXPECT_TRUE(may_publish(nats, acknowledgement_subject(kRun, "coordinator", "host1", 1)));
   for (const auto& subject :
        {subject_of(kRun, "host2", "coordinator"), subject_of(kRun, "host1", "coordinator"),
         subject_of(kRun, "coordinator", "host2"), subject_of(kRun, "coordinator", "coordinator"),
         subject_of(kRun, "host2", "host1"), subject_of(RunId(8), "coordinator", "host1"),
-        std::string("_INBOX.x"), std::string("$SYS.REQ.SERVER.PING")})
+        acknowledgement_subject(kRun, "coordinator", "host2", 1),
+        acknowledgement_subject(kRun, "host2", "coordinator", 1),
+        acknowledgement_subject(kRun, "host2", "host1", 1), std::string("_INBOX.x"),
+        std::string("$SYS.REQ.SERVER.PING")})
     EXPECT_FALSE(may_publish(nats, subject)) << subject;
 }
 
 TEST(NatsUsers, AnAgentHearsWhatIsSentToItAlone) {
   const auto nats = server();
   EXPECT_TRUE(may_subscribe(nats, subscription_of(kRun, "host1")));
+  EXPECT_TRUE(may_subscribe(nats, subscription_to_acknowledgements(kRun, "host1")));
   for (const auto& subject :
        {subscription_of(kRun, "host2"), subscription_of(kRun, "coordinator"), std::string(">"),
         std::string("weft.>"), std::string("*.*.*.*"), std::string("weft.0000000000000007.*.coordinator"),
+        subscription_to_acknowledgements(kRun, "host2"),
+        subscription_to_acknowledgements(kRun, "coordinator"), std::string("*.*.*.*.*"),
         subscription_of(RunId(8), "host1"), std::string("_INBOX.>"), std::string("$SYS.>")})
     EXPECT_FALSE(may_subscribe(nats, subject)) << subject;
 }

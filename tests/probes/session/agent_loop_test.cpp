@@ -126,7 +126,7 @@ TEST(AgentLoop, EndsWhenTheCoordinatorFallsSilent) {
 
 TEST(AgentLoop, EndsWithAWordToTheCoordinatorWhenAMessageCannotBeRead) {
   OneAgent agent;
-  agent.bus.deliver(std::string(kCoordinator), "{\"type\":");
+  agent.bus.comes(std::string(kCoordinator), "{\"type\":");
   const auto ran = agent.run();
   ASSERT_FALSE(ran);
   EXPECT_NE(ran.error().message.find("coordinator"), std::string::npos) << ran.error().message;
@@ -135,8 +135,8 @@ TEST(AgentLoop, EndsWithAWordToTheCoordinatorWhenAMessageCannotBeRead) {
 
 TEST(AgentLoop, HeedsNobodyButTheCoordinator) {
   OneAgent agent;
-  agent.bus.deliver("host2", encode(MessageToAgent{RunId(7), StopRun{}}));
-  agent.bus.deliver("host2", "nonsense");
+  agent.bus.comes("host2", encode(MessageToAgent{RunId(7), StopRun{}}));
+  agent.bus.comes("host2", "nonsense");
   const auto ran = agent.run(kQuick);
   ASSERT_FALSE(ran);
   EXPECT_EQ(ran.error().kind, ErrorKind::timeout) << "it went on waiting for the coordinator";

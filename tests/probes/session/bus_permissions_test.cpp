@@ -37,13 +37,17 @@ bool covers(const std::vector<std::string>& permissions, const std::string& subj
   });
 }
 
-TEST(BusPermissions, AreFourSubjectsOfTheRun) {
+TEST(BusPermissions, AreSubjectsOfTheRunForMessagesAndForTheirAcknowledgements) {
   const auto coordinator = coordinator_permissions(kRun);
-  EXPECT_THAT(coordinator.publish, ElementsAre("weft.0000000000000007.*.coordinator"));
-  EXPECT_THAT(coordinator.subscribe, ElementsAre("weft.0000000000000007.coordinator.*"));
+  EXPECT_THAT(coordinator.publish,
+              ElementsAre("weft.0000000000000007.*.coordinator", "weft.0000000000000007.*.coordinator.*"));
+  EXPECT_THAT(coordinator.subscribe,
+              ElementsAre("weft.0000000000000007.coordinator.*", "weft.0000000000000007.coordinator.*.*"));
   const auto agent = agent_permissions(kRun, "gpu1.cluster");
-  EXPECT_THAT(agent.publish, ElementsAre("weft.0000000000000007.coordinator.gpu1=2Ecluster"));
-  EXPECT_THAT(agent.subscribe, ElementsAre("weft.0000000000000007.gpu1=2Ecluster.*"));
+  EXPECT_THAT(agent.publish, ElementsAre("weft.0000000000000007.coordinator.gpu1=2Ecluster",
+                                         "weft.0000000000000007.coordinator.gpu1=2Ecluster.*"));
+  EXPECT_THAT(agent.subscribe, ElementsAre("weft.0000000000000007.gpu1=2Ecluster.*",
+                                           "weft.0000000000000007.gpu1=2Ecluster.*.*"));
 }
 
 TEST(BusPermissions, WhoeverSendsToWhomeverElseOnlyWhatThePairSaysIsCovered) {
@@ -54,12 +58,17 @@ TEST(BusPermissions, WhoeverSendsToWhomeverElseOnlyWhatThePairSaysIsCovered) {
     const auto may = leads ? coordinator_permissions(kRun) : agent_permissions(kRun, self);
     for (const auto& to : names)
       for (const auto& from : names) {
-        const auto subject = subject_of(kRun, to, from);
-        EXPECT_EQ(covers(may.publish, subject), from == self && (leads || to == kCoordinator))
-            << self << subject;
-        EXPECT_EQ(covers(may.subscribe, subject), to == self) << self << subject;
-        EXPECT_FALSE(covers(may.publish, subject_of(RunId(8), to, from)));
-        EXPECT_FALSE(covers(may.subscribe, subject_of(RunId(8), to, from)));
+        for (const auto& subject :
+             {subject_of(kRun, to, from), acknowledgement_subject(kRun, to, from, 77)}) {
+          EXPECT_EQ(covers(may.publish, subject), from == self && (leads || to == kCoordinator))
+              << self << subject;
+          EXPECT_EQ(covers(may.subscribe, subject), to == self) << self << subject;
+        }
+        for (const auto& others :
+             {subject_of(RunId(8), to, from), acknowledgement_subject(RunId(8), to, from, 77)}) {
+          EXPECT_FALSE(covers(may.publish, others));
+          EXPECT_FALSE(covers(may.subscribe, others));
+        }
       }
   }
 }

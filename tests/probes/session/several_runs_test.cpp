@@ -99,7 +99,7 @@ struct Standing {
     return found;
   }
   void sends(RunId run, const ToAgent& message) {
-    bus.deliver(std::string(kCoordinator), encode(MessageToAgent{run, message}));
+    bus.comes(std::string(kCoordinator), encode(MessageToAgent{run, message}));
   }
 };
 
@@ -201,7 +201,7 @@ TEST(SeveralRuns, ACoordinatorThatFallsSilentOrCannotBeReadEndsItsRunAlone) {
       if (std::holds_alternative<Hello>(message)) return {runs == 0 ? kFirst : kSecond};
       if (!std::holds_alternative<Ready>(message)) return {};
       if (++runs == 2) agent.stop.request_stop();
-      if (garbage) agent.bus.deliver(std::string(kCoordinator), "{");
+      if (garbage) agent.bus.comes(std::string(kCoordinator), "{");
       return {};
     };
     ASSERT_TRUE(agent.serve()) << garbage;
@@ -234,7 +234,7 @@ TEST(SeveralRuns, ACoordinatorHeedsNothingOfAnotherRun) {
       return {};
     }
     void says(std::optional<RunId> run, const ToCoordinator& message) {
-      deliver("host1", encode(MessageToCoordinator{run, message}));
+      comes("host1", encode(MessageToCoordinator{run, message}));
     }
     static TaskResult result(RunId run, TaskId id) {
       if (run == RunId(7)) return {.id = id, .answer = std::vector<ReceivedTally>()};

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "probes/session/bus.hpp"
+
 #include <algorithm>
 
 namespace weft {
@@ -24,6 +26,17 @@ TEST(Subject, RunsDoNotHearEachOther) {
 TEST(Subject, WhatIsNoneOfOursHasNoSender) {
   for (const auto* subject : {"", "host1", "other.1.a.b", "weft.1.a.=G0", "weft.1.a.=4"})
     EXPECT_EQ(sender_of(subject), std::nullopt) << subject;
+}
+
+TEST(Subject, AnAcknowledgementSaysOfWhatAndFromWhom) {
+  for (const char* name : {"host1", "a.b", "*", "x=2E", "5"}) {
+    const auto subject = acknowledgement_subject(RunId(7), kCoordinator, name, 4'294'967'295);
+    EXPECT_EQ(acknowledgement_in(subject), (Acknowledgement{name, 4'294'967'295}));
+    EXPECT_FALSE(acknowledgement_in(subject_of(RunId(7), kCoordinator, name)));
+  }
+  for (const char* subject :
+       {"", "1", "weft.1.a.b.", "weft.1.a.b.-1", "weft.1.a.b.4294967296", "other.1.a.b.1"})
+    EXPECT_FALSE(acknowledgement_in(subject)) << subject;
 }
 
 }  // namespace

@@ -270,6 +270,9 @@ class LostBus : public Bus {
  public:
   explicit LostBus(std::deque<Incoming> messages) : messages_(std::move(messages)) {}
   Result<void> send(std::string_view, std::string_view) override { return {}; }
+  Result<std::vector<OutgoingMessage>> deliver(std::vector<OutgoingMessage>, Nanoseconds) override {
+    return std::vector<OutgoingMessage>();
+  }
   Result<std::optional<Incoming>> receive(Nanoseconds) override {
     if (messages_.empty()) return fail(ErrorKind::absent, "the connection is lost");
     std::optional<Incoming> first(std::move(messages_.front()));

@@ -1,0 +1,151 @@
+// Messages that the bus loses: those that somebody waits for come again, and no host is blamed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <thread>
+
+#include "probes/run/engines.hpp"
+#include "probes/session/agent_loop.hpp"
+#include "probes/session/coordinator_loop.hpp"
+#include "tests/fakes/fake_bus.hpp"
+#include "tests/fakes/fake_script.hpp"
+#include "tests/fakes/memory_hub.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::IsEmpty;
+using Answers = testing::FakeBus::Answers;
+
+/// Engines that received nothing, and count how often they were asked.
+class Asked {
+ public:
+  PrepareRun preparer() {
+    return [this] {
+      return RunHost{[this](const NicAssignment&, const RunSecrets&, const SharedNics&) {
+        return Result<NicEngines>(NicEngines{std::make_shared<Engine>(*this), nullptr});
+      }};
+    };
+  }
+  std::atomic<int> times = 0;
+
+ private:
+  class Engine : public ProbeEngine {
+   public:
+    explicit Engine(Asked& of) : of_(of) {}
+    Result<std::vector<HopAnswer>> trace(const TraceRequest&, std::stop_token) override { return {}; }
+    Result<std::vector<PingTally>> ping(const PingRequest&, std::stop_token) override { return {}; }
+    Result<std::vector<ReceivedTally>> received(BatchId) override {
+      ++of_.times;
+      return {};
+    }
+
+   private:
+    Asked& of_;
+  };
+};
+
+const StartRun kStart{{RunId(7), {}}, {{"p1", PortId(1)}}};
+const Task kTask{TaskId(1), PortId(1), seconds(1), ReceivedQuery{BatchId(1)}};
+
+/// What an agent says to a coordinator that gives it one task and then ends, over a bus that loses the first
+/// message of each kind that it delivers.
+std::vector<ToCoordinator> said_over_a_bus_that_loses(Asked& asked, const Answers& tasks) {
+  testing::FakeBus bus;
+  std::set<std::size_t> lost;
+  bus.loses = [&](const ToCoordinator& message) { return lost.insert(message.index()).second; };
+  bus.coordinator = [&](const ToCoordinator& message) -> Answers {
+    if (std::holds_alternative<Hello>(message)) return {kStart};
+    if (std::holds_alternative<Ready>(message)) return tasks;
+    if (std::holds_alternative<TaskResult>(message)) return {StopRun{}};
+    return {};
+  };
+  EXPECT_TRUE(run_agent(bus, {.host = "host1"}, asked.preparer(), {}));
+  return bus.said();
+}
+
+TEST(LostMessages, AnAgentSaysAgainThatItIsReadyAndWhatCameOfItsTask) {
+  Asked asked;
+  int ready = 0;
+  int results = 0;
+  for (const auto& message : said_over_a_bus_that_loses(asked, {kTask})) {
+    ready += std::holds_alternative<Ready>(message) ? 1 : 0;
+    results += std::holds_alternative<TaskResult>(message) ? 1 : 0;
+  }
+  EXPECT_EQ(ready, 1);
+  EXPECT_EQ(results, 1);
+}
+
+TEST(LostMessages, ATaskThatComesTwiceIsDoneOnce) {
+  Asked asked;
+  (void)said_over_a_bus_that_loses(asked, {kTask, kTask, kTask});
+  EXPECT_EQ(asked.times, 1);
+}
+
+TEST(LostMessages, AnAgentThatNobodyHearsEndsAllTheSameWhenItIsToldTo) {
+  testing::FakeBus bus;
+  std::stop_source stop;
+  Asked asked;
+  bus.loses = [&](const ToCoordinator& message) {
+    if (std::holds_alternative<Ready>(message)) stop.request_stop();
+    return true;
+  };
+  bus.coordinator = [&](const ToCoordinator& message) -> Answers {
+    return std::holds_alternative<Hello>(message) ? Answers{kStart} : Answers{};
+  };
+  EXPECT_TRUE(run_agent(bus, {.host = "host1"}, asked.preparer(), stop.get_token()));
+}
+
+std::string_view type_of(const ToAgent& message) {
+  return std::holds_alternative<StartRun>(message)  ? "start"
+         : std::holds_alternative<Task>(message)    ? "task"
+         : std::holds_alternative<StopRun>(message) ? "stop"
+                                                    : "";
+}
+
+TEST(LostMessages, ARunOverABusThatLosesTheFirstOfEachKindBlamesNobodyAndEndsItsAgents) {
+  const auto fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
+  const std::vector<PortId> nics(fabric.nics().begin(), fabric.nics().end());
+  testing::FakeScript script(nics, 2);
+  std::vector<ExpectedHost> expected;
+  for (const PortId nic : nics) expected.push_back({fabric.port(nic).node, {{"p1", nic}}});
+  Coordinator coordinator(fabric, script, kStart.secrets, expected);
+  testing::MemoryHub hub;
+  std::set<std::string> lost;
+  hub.loses = [&](std::string_view to, std::string_view bytes) {
+    if (to == kCoordinator) {
+      const auto sent = decode_to_coordinator(bytes);
+      const bool repeats = sent->message.index() == 0 || sent->message.index() == 3;  // Hello, Alive
+      return !repeats && lost.insert(fmt::format("{}", sent->message.index())).second;
+    }
+    const auto sent = decode_to_agent(bytes);
+    const auto type = type_of(sent->message);
+    return !type.empty() && lost.insert(fmt::format("{} {}", to, type)).second;
+  };
+  Asked asked;
+  const auto began = std::chrono::steady_clock::now();
+  {
+    const auto bus = hub.join(std::string(kCoordinator));
+    std::vector<std::jthread> agents;
+    for (const char* host : {"host1", "host2"})
+      agents.emplace_back([&hub, &asked, host] {
+        const auto own = hub.join(host);
+        EXPECT_TRUE(run_agent(*own, {.host = host}, asked.preparer(), {}));
+      });
+    const auto ran = coordinate(*bus, coordinator, [](const Progress&) {}, {});
+    EXPECT_TRUE(ran);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - began, seconds(9)) << "nobody waited for silence to tell";
+  EXPECT_EQ(lost.size(), 8u) << "a start, a task and a stop of each host; a Ready and a result";
+  EXPECT_EQ(script.answered, 4);
+  EXPECT_EQ(asked.times, 4);
+  EXPECT_THAT(script.blamed, IsEmpty());
+  EXPECT_THAT(script.untested, IsEmpty());
+}
+
+}  // namespace
+}  // namespace weft
