@@ -1,335 +1,376 @@
 #include "probes/session/work_json.hpp"
 
-#include "probes/session/flow_json.hpp"
-#include "probes/session/tally_order_json.hpp"
+#include "probes/session/json_members.hpp"
+#include "topology/findings/loss_runs.hpp"
 
+// Specs and tallies come by the thousand in one message, so they are tables. A thousand of them take, in
+// bytes, as objects and as a table: ping specs 68,000 and 23,000, ping tallies 141,000 and 53,000, receivers'
+// counts 120,000 and 53,000, hop answers 72,000 and 34,000. (Arrays by position took 4 to 8 % more than
+// tables.)
+//
+// members() and what belongs to it are static, not in an unnamed namespace: argument-dependent lookup, which
+// finds them, does not look there.
 namespace weft {
-namespace {
 
-using namespace json_fields;
+using namespace json_members;
+
+/// A table in a cell.
+struct Runs {
+  std::vector<LossRun> all;
+};
+
+namespace {
 
 constexpr std::size_t kMaxCounters = 1024;  // a ConnectX has about a hundred
 constexpr std::size_t kMaxNameLength = 128;
+/// A time that can be counted with: no host is up for thirty years, nor sends for so long.
+constexpr Nanoseconds kMaxTime = std::chrono::hours(24 * 365 * 30);
 
-Json peers_json(const std::vector<Peer>& peers) {
-  return rows(peers, [](const Peer& p) { return Json::array({p.nic.value(), to_string(p.address)}); });
+template <class Io>
+void packet_size(Io& io, Bytes& size) {
+  auto count = static_cast<std::uint64_t>(size.count());
+  io("size", count);
+  if (Io::kReads && count > 65'535) throw BadField(fmt::format("a packet of {} bytes", count));
+  size = Bytes(static_cast<std::int64_t>(count));
 }
 
-std::vector<Peer> peers_from(const Json& value) {
-  return list<Peer>(value, [](const Json& row) {
-    return Peer{id<PortId>(element(row, 0)), address(element(row, 1))};
-  });
+template <class Io>
+void bytes_of_flow(Io& io, const char* name, std::optional<Bytes>& bytes, std::uint64_t most) {
+  auto count = bytes ? std::optional(static_cast<std::uint64_t>(bytes->count())) : std::nullopt;
+  io(name, count);
+  if (Io::kReads && count && (*count == 0 || *count > most))
+    throw BadField(fmt::format("{} bytes of a flow", *count));
+  bytes = count ? std::optional(Bytes(static_cast<std::int64_t>(*count))) : std::nullopt;
 }
 
-Json pace_json(const Pace& pace) { return Json::array({pace.packets_per_second, pace.answer_wait.count()}); }
-Pace pace_from(const Json& value) { return {amount(element(value, 0)), time(element(value, 1))}; }
-
-/// What a spec may point at: an index into the peers of its request.
-std::uint32_t peer_index(const Json& value, const std::vector<Peer>& peers) {
-  const auto index = whole<std::uint32_t>(value);
-  if (index >= peers.size()) throw BadField(fmt::format("peer {} of {}", index, peers.size()));
-  return index;
+/// On an engine's own clock.
+template <class Io>
+void clock_time(Io& io, const char* name, std::optional<Nanoseconds>& told) {
+  io(name, told);
+  if (Io::kReads && told && *told > kMaxTime) throw BadField("a time beyond what clocks show");
 }
 
-Bytes packet_size(const Json& value) { return Bytes(whole<std::uint16_t>(value)); }
-
-Json request_json(const TraceRequest& r) {
-  return {{"kind", "trace"},
-          {"run", r.run.value()},
-          {"batch", r.batch.value()},
-          {"peers", peers_json(r.peers)},
-          {"attempts", r.attempts},
-          {"pace", pace_json(r.pace)},
-          {"specs", rows(r.specs, [](const TraceSpec& s) {
-             return Json::array({s.peer, s.label.value(), s.max_hops});
-           })}};
+template <class Io>
+void window_of(Io& io, std::optional<TimeWindow>& window) {
+  auto start = window ? std::optional(window->start) : std::nullopt;
+  auto length = window ? std::optional(window->length) : std::nullopt;
+  clock_time(io, "window_start", start);
+  clock_time(io, "window_length", length);
+  if (start.has_value() != length.has_value()) throw BadField("half a window");
+  window = start ? std::optional(TimeWindow{*start, *length}) : std::nullopt;
 }
 
-TraceRequest trace_from(const Json& v) {
-  TraceRequest r{.run = id<RunId>(field(v, "run")),
-                 .batch = id<BatchId>(field(v, "batch")),
-                 .peers = peers_from(field(v, "peers")),
-                 .specs = {},
-                 .attempts = whole<std::uint8_t>(field(v, "attempts")),
-                 .pace = pace_from(field(v, "pace"))};
-  r.specs = list<TraceSpec>(field(v, "specs"), [&r](const Json& row) {
-    return TraceSpec{peer_index(element(row, 0), r.peers), id<PathLabel>(element(row, 1)),
-                     whole<std::uint8_t>(element(row, 2))};
-  });
-  return r;
+template <class Io>
+void quantiles(Io& io, const char* half, const char* most, std::optional<RttQuantiles>& rtt) {
+  auto p50 = rtt ? std::optional(rtt->p50) : std::nullopt;
+  auto p99 = rtt ? std::optional(rtt->p99) : std::nullopt;
+  io(half, p50);
+  io(most, p99);
+  if (p50.has_value() != p99.has_value()) throw BadField(fmt::format("one of '{}' and '{}'", half, most));
+  rtt = p50 ? std::optional(RttQuantiles{*p50, *p99}) : std::nullopt;
 }
 
-Json request_json(const PingRequest& r) {
-  const auto row = [](const PingSpec& s) {
-    return Json::array({s.peer, s.label.value(), s.back_label.value(), s.count, s.size.count()});
-  };
-  return {{"kind", "ping"},
-          {"run", r.run.value()},
-          {"batch", r.batch.value()},
-          {"peers", peers_json(r.peers)},
-          {"pace", pace_json(r.pace)},
-          {"busy", r.busy_poll},
-          {"specs", rows(r.specs, row)}};
+template <class Io>
+void delays_of(Io& io, std::optional<PingDelays>& delays) {
+  std::optional<RttQuantiles> prober, responder, whole;
+  std::optional<bool> by_hardware;
+  if (delays) {
+    prober = delays->prober;
+    responder = delays->responder;
+    whole = delays->whole;
+    by_hardware = delays->by_hardware;
+  }
+  quantiles(io, "prober_p50", "prober_p99", prober);
+  quantiles(io, "responder_p50", "responder_p99", responder);
+  quantiles(io, "whole_p50", "whole_p99", whole);
+  io("by_hardware", by_hardware);
+  delays.reset();
+  if (!prober && !responder && !whole && !by_hardware) return;
+  if (!prober || !responder || !whole || !by_hardware) throw BadField("some delays of a ping, not all");
+  delays = PingDelays{*prober, *responder, *whole, *by_hardware};
 }
 
-PingRequest ping_from(const Json& v) {
-  PingRequest r{.run = id<RunId>(field(v, "run")),
-                .batch = id<BatchId>(field(v, "batch")),
-                .peers = peers_from(field(v, "peers")),
-                .specs = {},
-                .pace = pace_from(field(v, "pace")),
-                .busy_poll = truth(field(v, "busy"))};
-  r.specs = list<PingSpec>(field(v, "specs"), [&r](const Json& row) {
-    return PingSpec{peer_index(element(row, 0), r.peers), id<PathLabel>(element(row, 1)),
-                    id<PathLabel>(element(row, 2)), whole<std::uint32_t>(element(row, 3)),
-                    packet_size(element(row, 4))};
-  });
-  return r;
+template <class Io>
+void loss_runs_of(Io& io, const char* name, std::optional<std::vector<LossRun>>& runs, std::uint64_t sent) {
+  auto cell = runs ? std::optional(Runs{*runs}) : std::nullopt;
+  io(name, cell);
+  if (Io::kReads && cell && !are_loss_runs(cell->all, sent))
+    throw BadField("runs of lost packets too many, out of order, or beyond the row");
+  runs = cell ? std::optional(std::move(cell->all)) : std::nullopt;
 }
 
-Json label_json(const std::optional<PathLabel>& label) { return label ? Json(label->value()) : Json(); }
-std::optional<PathLabel> label_from(const Json& value) {
-  return value.is_null() ? std::nullopt : std::optional(id<PathLabel>(value));
-}
-
-Json request_json(const FlowRequest& r) {
-  const auto row = [](const FlowSpec& s) {
-    return Json::array(
-        {s.peer, label_json(s.label), s.rate.bits_per_second(), s.size.count(), label_json(s.then)});
-  };
-  Json json{{"kind", "flow"},
-            {"run", r.run.value()},
-            {"batch", r.batch.value()},
-            {"peers", peers_json(r.peers)},
-            {"duration", r.duration.count()},
-            {"specs", rows(r.specs, row)}};
-  if (r.flow_options != FlowOptions()) json["manner"] = flow_options_json(r.flow_options);
-  return json;
-}
-
-FlowRequest flow_from(const Json& v) {
-  FlowRequest r{.run = id<RunId>(field(v, "run")),
-                .batch = id<BatchId>(field(v, "batch")),
-                .peers = peers_from(field(v, "peers")),
-                .specs = {},
-                .duration = time(field(v, "duration"))};
-  if (v.contains("manner")) r.flow_options = flow_options_from(v["manner"]);
-  r.specs = list<FlowSpec>(field(v, "specs"), [&r](const Json& row) {
-    return FlowSpec{peer_index(element(row, 0), r.peers), label_from(element(row, 1)),
-                    Bandwidth::bit(amount(element(row, 2))), packet_size(element(row, 3)),
-                    label_from(element(row, 4))};
-  });
-  return r;
-}
-
-Json request_json(const TransferRequest& r) {
-  const auto row = [](const TransferSpec& s) {
-    return Json::array({s.peer, s.label.value(), s.back_label.value(), s.packets});
-  };
-  return {{"kind", "transfer"},           {"run", r.run.value()},       {"batch", r.batch.value()},
-          {"peers", peers_json(r.peers)}, {"size", r.size.count()},     {"window", r.window},
-          {"limit", r.limit.count()},     {"specs", rows(r.specs, row)}};
-}
-
-TransferRequest transfer_from(const Json& v) {
-  TransferRequest r{.run = id<RunId>(field(v, "run")),
-                    .batch = id<BatchId>(field(v, "batch")),
-                    .peers = peers_from(field(v, "peers")),
-                    .specs = {},
-                    .size = packet_size(field(v, "size")),
-                    .window = whole<std::uint32_t>(field(v, "window")),
-                    .limit = time(field(v, "limit"))};
-  r.specs = list<TransferSpec>(field(v, "specs"), [&r](const Json& row) {
-    return TransferSpec{peer_index(element(row, 0), r.peers), id<PathLabel>(element(row, 1)),
-                        id<PathLabel>(element(row, 2)), whole<std::uint32_t>(element(row, 3))};
-  });
-  return r;
-}
-
-Json request_json(const ReceivedQuery& q) { return {{"kind", "received"}, {"batch", q.batch.value()}}; }
-
-Json request_json(const CounterQuery&) { return {{"kind", "counters"}}; }
-
-Json rtt_json(const std::optional<RttQuantiles>& rtt) {
-  return rtt ? Json::array({rtt->p50.count(), rtt->p99.count()}) : Json();
-}
-
-std::optional<RttQuantiles> rtt_from(const Json& value) {
-  if (value.is_null()) return std::nullopt;
-  return RttQuantiles{time(element(value, 0)), time(element(value, 1))};
-}
-
-Json answer_json(const std::vector<HopAnswer>& answers) {
-  return {{"kind", "hops"},
-          {"rows", rows(answers, [](const HopAnswer& a) {
-             return Json::array({a.spec, a.hop, a.is_peer, to_string(a.from), a.rtt.count()});
-           })}};
-}
-
-Json delays_json(const PingDelays& delays) {
-  return {{"prober", rtt_json(delays.prober)},
-          {"responder", rtt_json(delays.responder)},
-          {"whole", rtt_json(delays.whole)},
-          {"hardware", delays.by_hardware}};
-}
-
-Json answer_json(const std::vector<PingTally>& tallies) {
-  return {{"kind", "pings"},
-          {"rows", rows(tallies, [](const PingTally& t) {
-             Json row = Json::array({t.spec, t.sent, t.answered, t.corrupt, rtt_json(t.rtt)});
-             if (t.delays || t.refused) row.push_back(t.delays ? delays_json(*t.delays) : Json());
-             if (t.refused) row.push_back(*t.refused);
-             return row;
-           })}};
-}
-
-Json answer_json(const std::vector<FlowTally>& tallies) {
-  return {{"kind", "flows"},
-          {"rows", rows(tallies, [](const FlowTally& t) {
-             Json row = Json::array({t.spec, t.packets, t.bytes, t.elapsed.count(), t.longest_gap.count()});
-             const bool last = t.moved || t.refused || t.corrupted;
-             const bool more = t.measure || last;
-             if (t.error || t.chosen || more) row.push_back(t.error ? Json(*t.error) : Json());
-             if (t.chosen || more) row.push_back(label_json(t.chosen));
-             if (more) row.push_back(t.measure ? measure_json(*t.measure) : Json());
-             if (last) row.push_back(t.moved ? Json::array({t.moved->done, t.moved->how}) : Json());
-             if (t.refused || t.corrupted) row.push_back(t.refused ? Json(*t.refused) : Json());
-             if (t.corrupted) row.push_back(true);
-             return row;
-           })}};
-}
-
-Json answer_json(const std::vector<ReceivedTally>& tallies) {
-  return {{"kind", "received"}, {"rows", rows(tallies, [](const ReceivedTally& t) {
-                                   return Json::array({t.batch.value(), t.from.value(), t.spec, t.packets,
-                                                       t.bytes, t.corrupt, t.first.count(), t.last.count()});
-                                 })}};
-}
-
-Json answer_json(const std::vector<TransferTally>& tallies) {
-  return {{"kind", "transfers"}, {"rows", rows(tallies, [](const TransferTally& t) {
-                                    Json row = Json::array({t.spec, t.sent, t.delivered, t.elapsed.count()});
-                                    if (t.first || t.error)
-                                      row.push_back(t.first ? Json(t.first->count()) : Json());
-                                    if (t.error) row.push_back(*t.error);
-                                    return row;
-                                  })}};
-}
-
-Json answer_json(const std::vector<NicCounters>& readings) {
-  return {{"kind", "counters"}, {"rows", rows(readings, [](const NicCounters& c) {
-                                   return Json::array({c.device, c.port, c.at.count(), c.values});
-                                 })}};
-}
-
-HopAnswer hop_from(const Json& row) {
-  return {whole<std::uint32_t>(element(row, 0)), whole<std::uint8_t>(element(row, 1)), truth(element(row, 2)),
-          address(element(row, 3)), time(element(row, 4))};
-}
-
-PingDelays delays_from(const Json& value) {
-  const auto prober = rtt_from(field(value, "prober"));
-  const auto responder = rtt_from(field(value, "responder"));
-  const auto whole = rtt_from(field(value, "whole"));
-  if (!prober || !responder || !whole) throw BadField("delays without quantiles");
-  return {*prober, *responder, *whole, truth(field(value, "hardware"))};
-}
-
-PingTally ping_tally_from(const Json& row) {
-  PingTally tally{whole<std::uint32_t>(element(row, 0)), whole<std::uint32_t>(element(row, 1)),
-                  whole<std::uint32_t>(element(row, 2)), whole<std::uint32_t>(element(row, 3)),
-                  rtt_from(element(row, 4))};
-  if (tally.answered > tally.sent)
-    throw BadField(fmt::format("{} of {} probes answered", tally.answered, tally.sent));
-  if (row.size() > 5 && !row[5].is_null()) tally.delays = delays_from(row[5]);
-  if (row.size() > 6) tally.refused = text(row[6]);
-  return tally;
-}
-
-FlowTally flow_tally_from(const Json& row) {
-  FlowTally tally{whole<std::uint32_t>(element(row, 0)), whole<std::uint64_t>(element(row, 1)),
-                  whole<std::uint64_t>(element(row, 2)), time(element(row, 3)), time(element(row, 4))};
-  if (row.size() > 5 && !row[5].is_null()) tally.error = text(row[5]);
-  if (row.size() > 6) tally.chosen = label_from(row[6]);
-  if (row.size() > 7 && !row[7].is_null()) tally.measure = measure_from(row[7]);
-  if (row.size() > 8 && !row[8].is_null())
-    tally.moved = LabelChange{truth(element(row[8], 0)), text(element(row[8], 1))};
-  if (row.size() > 9 && !row[9].is_null()) tally.refused = text(row[9]);
-  if (row.size() > 10) tally.corrupted = truth(row[10]);
-  return tally;
-}
-
-TransferTally transfer_tally_from(const Json& row) {
-  TransferTally tally{whole<std::uint32_t>(element(row, 0)), whole<std::uint64_t>(element(row, 1)),
-                      whole<std::uint64_t>(element(row, 2)), time(element(row, 3))};
-  if (row.size() > 4 && !row[4].is_null()) tally.first = time(row[4]);
-  if (row.size() > 5) tally.error = text(row[5]);
-  return tally;
-}
-
-NicCounters counters_from(const Json& row) {
-  NicCounters read{text(element(row, 0), kMaxNameLength),
-                   whole<std::uint32_t>(element(row, 1)),
-                   time(element(row, 2)),
-                   {}};
-  const Json& values = element(row, 3);
-  if (!values.is_object() || values.size() > kMaxCounters) throw BadField("counters by name are expected");
-  for (const auto& [name, value] : values.items())
-    read.values.emplace(text(Json(name), kMaxNameLength), whole<std::uint64_t>(value));
-  return read;
-}
-
-ReceivedTally received_from(const Json& row) {
-  return {id<BatchId>(element(row, 0)),
-          id<PortId>(element(row, 1)),
-          whole<std::uint32_t>(element(row, 2)),
-          whole<std::uint64_t>(element(row, 3)),
-          whole<std::uint64_t>(element(row, 4)),
-          whole<std::uint64_t>(element(row, 5)),
-          time(element(row, 6)),
-          time(element(row, 7))};
+/// A spec names its peer by the index among those of its request.
+template <class Io, class Request>
+void peers_and_specs(Io& io, Request& m) {
+  io("run", m.run);
+  io("batch", m.batch);
+  io("peers", table(m.peers));
+  io("specs", table(m.specs));
+  for (const auto& spec : m.specs)
+    if (Io::kReads && spec.peer >= m.peers.size())
+      throw BadField(fmt::format("peer {} of {}", spec.peer, m.peers.size()));
 }
 
 }  // namespace
 
+template <class Io>
+static void members(Io& io, LossRun& m) {
+  io("first", m.first);
+  io("count", m.count);
+}
+static Json write_json(const Runs& runs) { return write_table(runs.all); }
+static void read_json(const Json& from, Runs& into) { into.all = read_table<LossRun>(from); }
+
+template <class Io>
+static void members(Io& io, LatencyHistogram::Bucket& m) {
+  io("index", m.index);
+  io("count", m.count);
+}
+static Json write_json(const LatencyHistogram& histogram) { return write_table(histogram.buckets()); }
+static void read_json(const Json& from, LatencyHistogram& into) {
+  auto read = LatencyHistogram::from(read_table<LatencyHistogram::Bucket>(from));
+  if (!read) throw BadField(read.error().message);
+  into = std::move(*read);
+}
+
+static Json write_json(FlowOperation operation) { return to_string(operation); }
+static void read_json(const Json& from, FlowOperation& into) {
+  const auto operation = parse_flow_operation(text(from));
+  if (!operation) throw BadField("no operation of queue pairs");
+  into = *operation;
+}
+
+static Json write_json(const Bandwidth& rate) { return rate.bits_per_second(); }
+static void read_json(const Json& from, Bandwidth& into) { into = Bandwidth::bit(amount(from)); }
+
+// Requests.
+
+template <class Io>
+static void members(Io& io, Peer& m) {
+  io("nic", m.nic);
+  io("address", m.address);
+}
+template <class Io>
+static void members(Io& io, Pace& m) {
+  io("packets_per_second", m.packets_per_second);
+  io("answer_wait", m.answer_wait);
+}
+
+template <class Io>
+static void members(Io& io, TraceSpec& m) {
+  io("peer", m.peer);
+  io("label", m.label);
+  io("max_hops", m.max_hops);
+}
+template <class Io>
+static void members(Io& io, TraceRequest& m) {
+  peers_and_specs(io, m);
+  io("attempts", m.attempts);
+  io("pace", m.pace);
+}
+
+template <class Io>
+static void members(Io& io, PingSpec& m) {
+  io("peer", m.peer);
+  io("label", m.label);
+  io("back_label", m.back_label);
+  io("count", m.count);
+  packet_size(io, m.size);
+}
+template <class Io>
+static void members(Io& io, PingRequest& m) {
+  peers_and_specs(io, m);
+  io("pace", m.pace);
+  io("busy_poll", m.busy_poll);
+}
+
+template <class Io>
+static void members(Io& io, FlowOptions& m) {
+  io("operation", m.operation);
+  bytes_of_flow(io, "message", m.message, kMaxFlowMessageBytes);
+  io("depth", m.depth);
+  io("warm_up", m.warm_up);
+  bytes_of_flow(io, "volume", m.volume, kMaxVolume);
+  if (Io::kReads && (m.depth == 0 || m.depth > kDeepestFlow))
+    throw BadField(fmt::format("a flow of depth {}", m.depth));
+}
+template <class Io>
+static void members(Io& io, FlowSpec& m) {
+  io("peer", m.peer);
+  io("label", m.label);
+  io("rate", m.rate);
+  packet_size(io, m.size);
+  io("then", m.then);
+}
+template <class Io>
+static void members(Io& io, FlowRequest& m) {
+  peers_and_specs(io, m);
+  io("duration", m.duration);
+  io("options", m.flow_options);
+}
+
+template <class Io>
+static void members(Io& io, TransferSpec& m) {
+  io("peer", m.peer);
+  io("label", m.label);
+  io("back_label", m.back_label);
+  io("packets", m.packets);
+}
+template <class Io>
+static void members(Io& io, TransferRequest& m) {
+  peers_and_specs(io, m);
+  packet_size(io, m.size);
+  io("window", m.window);
+  io("limit", m.limit);
+}
+
+template <class Io>
+static void members(Io& io, ReceivedQuery& m) {
+  io("batch", m.batch);
+}
+template <class Io>
+static void members(Io&, CounterQuery&) {}
+
+// Answers.
+
+template <class Io>
+static void members(Io& io, HopAnswer& m) {
+  io("spec", m.spec);
+  io("hop", m.hop);
+  io("is_peer", m.is_peer);
+  io("from", m.from);
+  io("rtt", m.rtt);
+}
+
+template <class Io>
+static void members(Io& io, PingTally& m) {
+  io("spec", m.spec);
+  io("sent", m.sent);
+  io("answered", m.answered);
+  io("corrupt", m.corrupt);
+  if (Io::kReads && m.answered > m.sent)
+    throw BadField(fmt::format("{} of {} probes answered", m.answered, m.sent));
+  quantiles(io, "rtt_p50", "rtt_p99", m.rtt);
+  delays_of(io, m.delays);
+  io("refused", m.refused);
+  window_of(io, m.window);
+  auto unanswered = m.unanswered.empty() ? std::nullopt : std::optional(m.unanswered);
+  loss_runs_of(io, "unanswered", unanswered, m.sent);
+  m.unanswered = std::move(unanswered).value_or(std::vector<LossRun>());
+  if (Io::kReads && packets_in(m.unanswered) + m.answered > m.sent)
+    throw BadField(
+        fmt::format("{} of {} probes answered, and {} not", m.answered, m.sent, packets_in(m.unanswered)));
+  rarely(io, "dropped", m.dropped);
+}
+
+template <class Io>
+static void members(Io& io, FlowMeasure& m) {
+  io("packets", m.packets);
+  io("bytes", m.bytes);
+  io("messages", m.messages);
+}
+template <class Io>
+static void members(Io& io, LabelChange& m) {
+  io("done", m.done);
+  io("how", m.how);
+}
+template <class Io>
+static void members(Io& io, FlowTally& m) {
+  io("spec", m.spec);
+  io("packets", m.packets);
+  io("bytes", m.bytes);
+  io("elapsed", m.elapsed);
+  io("longest_gap", m.longest_gap);
+  io("error", m.error);
+  io("chosen", m.chosen);
+  io("measure", m.measure);
+  io("moved", m.moved);
+  io("refused", m.refused);
+  clock_time(io, "started", m.started);
+  rarely(io, "corrupted", m.corrupted);
+}
+
+template <class Io>
+static void members(Io& io, ReceivedTally& m) {
+  io("batch", m.batch);
+  io("from", m.from);
+  io("spec", m.spec);
+  io("packets", m.packets);
+  io("bytes", m.bytes);
+  io("corrupt", m.corrupt);
+  io("first", m.first);
+  io("last", m.last);
+  loss_runs_of(io, "missing", m.missing, std::uint64_t{1} << 32U);
+  rarely(io, "dropped", m.dropped);
+}
+
+template <class Io>
+static void members(Io& io, TransferTally& m) {
+  io("spec", m.spec);
+  io("sent", m.sent);
+  io("delivered", m.delivered);
+  io("elapsed", m.elapsed);
+  io("first", m.first);
+  io("error", m.error);
+}
+
+static Json write_json(const NicCounters& m) {
+  return {{"device", m.device}, {"port", m.port}, {"at", m.at.count()}, {"values", m.values}};
+}
+static void read_json(const Json& from, NicCounters& into) {
+  into = {text(field(from, "device"), kMaxNameLength),
+          whole<std::uint32_t>(field(from, "port")),
+          time(field(from, "at")),
+          {}};
+  const Json& values = field(from, "values");
+  if (!values.is_object() || values.size() > kMaxCounters) throw BadField("counters by name are expected");
+  for (const auto& [name, value] : values.items())
+    into.values.emplace(text(Json(name), kMaxNameLength), whole<std::uint64_t>(value));
+}
+
+namespace {
+
+// In the order of TaskWork and of TaskAnswer.
+constexpr const char* kWork[] = {"trace", "ping", "flow", "received", "transfer", "counters"};
+constexpr const char* kAnswers[] = {"hops", "pings", "flows", "received", "transfers", "counters"};
+static_assert(std::size(kWork) == std::variant_size_v<TaskWork>);
+static_assert(std::size(kAnswers) == std::variant_size_v<TaskAnswer>);
+
+}  // namespace
+
 nlohmann::json to_json_value(const TaskWork& work) {
-  return std::visit([](const auto& request) { return request_json(request); }, work);
+  Json json = std::visit([](const auto& request) { return write_value(request); }, work);
+  json["kind"] = kWork[work.index()];
+  return json;
 }
 
 nlohmann::json to_json_value(const TaskAnswer& answer) {
-  return std::visit(
-      [](const auto& tallies) {
+  Json json{{"kind", kAnswers[answer.index()]}};
+  std::visit(
+      [&json](const auto& tallies) {
         using Tally = typename std::decay_t<decltype(tallies)>::value_type;
-        if constexpr (requires(const Tally& each) { more_of(each); })
-          return with_more(answer_json(tallies), tallies);
+        if constexpr (std::same_as<Tally, NicCounters>)
+          json["devices"] = write_value(tallies);
         else
-          return answer_json(tallies);
+          json["tallies"] = write_table(tallies);
       },
       answer);
+  return json;
 }
 
 TaskWork work_from_json(const nlohmann::json& value) {
-  const auto kind = text(field(value, "kind"));
-  if (kind == "trace") return trace_from(value);
-  if (kind == "ping") return ping_from(value);
-  if (kind == "flow") return flow_from(value);
-  if (kind == "received") return ReceivedQuery{id<BatchId>(field(value, "batch"))};
-  if (kind == "transfer") return transfer_from(value);
-  if (kind == "counters") return CounterQuery{};
-  throw BadField("unknown work '" + kind + "'");
+  return read_kind<TaskWork>(kWork, text(field(value, "kind")),
+                             [&value](auto& request) { read_value(value, request); });
 }
 
 TaskAnswer answer_from_json(const nlohmann::json& value) {
-  const auto kind = text(field(value, "kind"));
-  const Json& all = field(value, "rows");
-  const auto with = [&value](auto tallies) { return and_more(value, std::move(tallies)); };
-  if (kind == "hops") return list<HopAnswer>(all, hop_from);
-  if (kind == "pings") return with(list<PingTally>(all, ping_tally_from));
-  if (kind == "flows") return with(list<FlowTally>(all, flow_tally_from));
-  if (kind == "received") return with(list<ReceivedTally>(all, received_from));
-  if (kind == "transfers") return list<TransferTally>(all, transfer_tally_from);
-  if (kind == "counters") return list<NicCounters>(all, counters_from);
-  throw BadField("unknown answer '" + kind + "'");
+  return read_kind<TaskAnswer>(kAnswers, text(field(value, "kind")), [&value](auto& tallies) {
+    using Tally = typename std::decay_t<decltype(tallies)>::value_type;
+    if constexpr (std::same_as<Tally, NicCounters>)
+      read_value(field(value, "devices"), tallies);
+    else
+      tallies = read_table<Tally>(field(value, "tallies"));
+  });
 }
 
 }  // namespace weft

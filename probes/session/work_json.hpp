@@ -1,4 +1,4 @@
-// The work of a task and the answer to it as JSON. Part of messages_json; throws json_fields::BadField.
+// The work of a task and the answer to it as JSON. Part of messages_json; throws json_members::BadField.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -57,8 +57,9 @@ TEST(HostileText, AForgedTroubleOfANicAndAForgedInventoryCannotEither) {
   const auto fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
   const auto nic = fabric.nics()[0].value();
   const auto hello = R"({"type":"hello","host":"host1","version":"","engine":"raw","nics":[]})";
-  const auto trouble =
-      fmt::format(R"({{"type":"ready","run":7,"troubles":[[{},"{}"]],"uses":[]}})", nic, kEvilJson);
+  const auto trouble = fmt::format(
+      R"({{"type":"ready","run":7,"troubles":[{{"nic":{},"text":"{}","of_tool":true}}],"uses":[]}})", nic,
+      kEvilJson);
   EXPECT_THAT(table_after({hello, trouble}), IsHarmless());
   const auto unknown = fmt::format(R"({{"type":"{}"}})", kEvilJson);
   const auto table = table_after({unknown});

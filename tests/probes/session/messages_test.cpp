@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "probes/session/messages_json.hpp"
@@ -174,14 +175,14 @@ TEST(Messages, ValuesOutOfRangeAreRefused) {
   EXPECT_FALSE(decode_to_agent(with(trace, "/id", -1)));
   EXPECT_FALSE(decode_to_agent(with(trace, "/id", 4294967296)));
   EXPECT_FALSE(decode_to_agent(with(trace, "/limit", 18446744073709551615ull)));
-  EXPECT_FALSE(decode_to_agent(with(trace, "/work/specs/0/0", 2)));  // two peers: 0 and 1
-  EXPECT_FALSE(decode_to_agent(with(trace, "/work/peers/0/1", "10.0.1.1.1")));
-  EXPECT_FALSE(decode_to_agent(with(trace, "/work/pace/0", -3.0)));
+  EXPECT_FALSE(decode_to_agent(with(trace, "/work/specs/peer/0", 2)));  // two peers: 0 and 1
+  EXPECT_FALSE(decode_to_agent(with(trace, "/work/peers/address/0", "10.0.1.1.1")));
+  EXPECT_FALSE(decode_to_agent(with(trace, "/work/pace/packets_per_second", -3.0)));
   EXPECT_FALSE(decode_to_agent(with(trace, "/work/kind", "dance")));
   EXPECT_FALSE(decode_to_agent(with(sent(all_to_agent()[0]), "/key", "00ff")));
   const auto pings = sent(all_to_coordinator()[4]);
-  EXPECT_FALSE(decode_to_coordinator(with(pings, "/answer/rows/0/2", 11)));  // 11 of 10 answered
-  EXPECT_FALSE(decode_to_coordinator(with(pings, "/answer/rows/0/4", "fast")));
+  EXPECT_FALSE(decode_to_coordinator(with(pings, "/answer/tallies/answered/0", 11)));  // of 10
+  EXPECT_FALSE(decode_to_coordinator(with(pings, "/answer/tallies/rtt_p50/0", "fast")));
 }
 
 TEST(Messages, AnOrderOfLossesThatCannotBeIsRefused) {
@@ -189,28 +190,58 @@ TEST(Messages, AnOrderOfLossesThatCannotBeIsRefused) {
   const auto refused = [&](const char* pointer, const char* value) {
     return !decode_to_coordinator(with(pings, pointer, nlohmann::json::parse(value)));
   };
-  const char* const unanswered = "/answer/more/3/unanswered";
-  EXPECT_FALSE(refused(unanswered, "[[0,1]]"));
-  EXPECT_TRUE(refused(unanswered, "[[0,5]]")) << "six of ten were answered";
-  EXPECT_TRUE(refused(unanswered, "[[9,2]]")) << "beyond the ten sent";
-  EXPECT_TRUE(refused(unanswered, "[[4,1],[3,1]]"));
-  EXPECT_TRUE(refused(unanswered, "[[4,0]]"));
-  EXPECT_TRUE(refused(unanswered, "[[4]]"));
+  const char* const unanswered = "/answer/tallies/unanswered/3";
+  EXPECT_FALSE(refused(unanswered, R"({"rows":1,"first":[0],"count":[1]})"));
+  EXPECT_TRUE(refused(unanswered, R"({"rows":1,"first":[0],"count":[5]})")) << "six of ten were answered";
+  EXPECT_TRUE(refused(unanswered, R"({"rows":1,"first":[9],"count":[2]})")) << "beyond the ten sent";
+  EXPECT_TRUE(refused(unanswered, R"({"rows":2,"first":[4,3],"count":[1,1]})"));
+  EXPECT_TRUE(refused(unanswered, R"({"rows":1,"first":[4],"count":[0]})"));
+  EXPECT_TRUE(refused(unanswered, R"({"rows":1,"first":[4]})"));
   EXPECT_TRUE(refused(unanswered, "\"all\""));
-  EXPECT_TRUE(refused("/answer/more/3/window", "[1]"));
-  EXPECT_TRUE(refused("/answer/more/3/window", "[9000000000000000000,1]"));
-  EXPECT_TRUE(refused("/answer/more/3/dropped", "-1"));
-  EXPECT_TRUE(refused("/answer/more", "[null]")) << "one row told of, of four";
+  EXPECT_TRUE(refused("/answer/tallies/window_length/3", "null"));
+  EXPECT_TRUE(refused("/answer/tallies/window_start/3", "9000000000000000000"));
+  EXPECT_TRUE(refused("/answer/tallies/dropped/3", "-1"));
+  EXPECT_TRUE(refused("/answer/tallies/dropped", "[null]")) << "one row told of, of four";
 }
 
 TEST(Messages, AnAgentThatTellsNoOrderIsUnderstood) {
   auto json = nlohmann::json::parse(sent(all_to_coordinator()[4]));
-  json["answer"].erase("more");
+  for (const char* column : {"window_start", "window_length", "unanswered", "dropped"})
+    ASSERT_EQ(json["answer"]["tallies"].erase(column), 1u);
   const auto message = decode_to_coordinator(json.dump());
   ASSERT_TRUE(message);
   const auto& tallies = std::get<std::vector<PingTally>>(std::get<TaskResult>(message->message).answer);
   EXPECT_EQ(tallies.at(3).answered, 6u);
   EXPECT_FALSE(tallies.at(3).window);
+}
+
+TEST(Messages, ATableThatIsNoneIsRefused) {
+  const auto trace = sent(all_to_agent()[1]);
+  for (const auto& [pointer, value] : {std::pair("/work/specs/rows", "2"),
+                                       {"/work/specs/rows", "4294967295"},
+                                       {"/work/specs/rows", "-1"},
+                                       {"/work/specs/label", "[50000,50001]"},
+                                       {"/work/specs/label", "{}"},
+                                       {"/work/specs/label/0", "null"},
+                                       {"/work/specs", "[]"},
+                                       {"/work/peers", R"({"rows":4294967295})"}})
+    EXPECT_FALSE(decode_to_agent(with(trace, pointer, nlohmann::json::parse(value)))) << pointer << value;
+  EXPECT_TRUE(decode_to_agent(with(trace, "/work/specs", nlohmann::json::parse(R"({"rows":0})"))));
+  EXPECT_TRUE(decode_to_agent(with(trace, "/work/specs/more", 7))) << "what a later version may tell";
+}
+
+/// An array in an array, somewhere in it.
+bool has_rows(const nlohmann::json& value) {
+  return std::ranges::any_of(value, [&](const nlohmann::json& inner) {
+    return (value.is_array() && inner.is_array()) || (inner.is_structured() && has_rows(inner));
+  });
+}
+
+TEST(Messages, NoValueHasItsMeaningFromItsPlace) {
+  for (const ToAgent& message : all_to_agent())
+    EXPECT_FALSE(has_rows(nlohmann::json::parse(sent(message)))) << sent(message);
+  for (const ToCoordinator& message : all_to_coordinator())
+    EXPECT_FALSE(has_rows(nlohmann::json::parse(sent(message)))) << sent(message);
 }
 
 TEST(Messages, WhatIsNoMessageIsRefused) {
@@ -232,7 +263,7 @@ TEST(Messages, AnInventoryThatNoHostTellsIsRefused) {
     return decode_to_coordinator(R"({"type":"ready","run":5,"troubles":[],"uses":[],)" + told + "}");
   };
   EXPECT_TRUE(ready(R"("inventory":{"nics":[]})"));
-  EXPECT_FALSE(ready(R"("inventory":null)"));
+  EXPECT_FALSE(ready(R"("inventory":7)"));
   EXPECT_FALSE(ready(R"("inventory":{"nics":[{"serves":true,"mtu":-1}]})"));
   const auto gap = ready(R"("inventory":{"nics":[],"gaps":["two\nlines"]})");
   ASSERT_TRUE(gap);
