@@ -48,7 +48,8 @@ class AgentLoop {
   Result<void> take_leave() {
     const auto run = run_ ? std::optional(run_->id()) : std::nullopt;
     const auto bye = encode(MessageToCoordinator{run, Bye{"it was told to stop"}});
-    WEFT_TRY_VOID(bus_.deliver({{std::string(kCoordinator), bye}}, kLastWord));
+    if (const auto told = bus_.deliver({{std::string(kCoordinator), bye}}, kLastWord); !told)
+      return pass_on(told);
     return {};
   }
 

@@ -213,6 +213,9 @@ void add_alternatives(const std::vector<Exchange>& group, const CountProblem& pr
     result.alternatives.push_back(std::move(alternatives));
     return;
   }
+  // Classes: which channel of each it is would be another question. A switch is doubted all the same.
+  const bool is_switch = problem.suspects[alternatives.front().front()].channels.empty();
+  if (alternatives.front().size() > 1 || !is_switch) return;
   const auto most = 1.0 / static_cast<double>(alternatives.size());
   for (Suspicion& suspicion : result.suspicions)
     if (std::ranges::find(alternatives.front(), suspicion.suspect) != alternatives.front().end())
