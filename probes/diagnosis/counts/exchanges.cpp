@@ -12,7 +12,7 @@ namespace {
 constexpr int kMaxImproved = 3;
 constexpr std::size_t kMaxSuspects = 6000;  // it is for small fabrics, of which few channels tell
 constexpr int kLongFit = 30;                // sweeps
-constexpr double kBetter = 0.5;             // nats: less is the order in which faults were found
+constexpr double kBetter = 3.0;             // nats: what is better by less is as good
 constexpr double kAsGood = 3.0;             // nats: explanations this close are not told apart
 constexpr double kTwoExchanges = 7.0;       // nats: what two that go together may cost
 constexpr double kNeeded = 12.0;            // nats: more than a fault less is worth
