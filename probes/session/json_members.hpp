@@ -4,8 +4,8 @@
 // One value is an object. A table (io("specs", table(m.specs))) has each name once, however many rows:
 //   {"rows": 2, "peer": [0, 1], "label": [50000, 50001], "hops": [5, 5]}
 // What is absent is left out: a member, or a column in which no row has it. A type without members() has
-// write_json(value) and read_json(from, into). Readers trust nothing and throw BadField, of which the one caller
-// (messages_json.cpp) makes an Error; writers call members() on a copy, which it may change.
+// write_json(value) and read_json(from, into). Readers trust nothing and throw BadField, of which the one
+// caller (messages_json.cpp) makes an Error; writers call members() on a copy, which it may change.
 #pragma once
 
 #include <chrono>

@@ -42,16 +42,15 @@ class SweepLab : public LabUser {
 struct Probing {
   RunningCommand command;
   std::vector<pid_t> children;
-  pid_t agent_of_host2 = 0;
+  std::optional<pid_t> agent_of_host2;
 };
 
 Probing start_probing(const SweepLab& lab) {
   Probing probing{lab.start(lab.sweep_words("none", "6s")), {}};
-  const auto agent = child_with_word(probing.command.pid(), "host2");
-  EXPECT_TRUE(agent) << "no agent of host2";
-  probing.agent_of_host2 = agent.value_or(0);
+  probing.agent_of_host2 = child_with_word(probing.command.pid(), "host2");
+  EXPECT_TRUE(probing.agent_of_host2) << "no agent of host2";
   // Beyond what mapping the paths sends: these are probes.
-  EXPECT_TRUE(probes_from(probing.agent_of_host2, 400));
+  EXPECT_TRUE(probes_from(probing.agent_of_host2.value_or(probing.command.pid()), 400));
   probing.children = children_of(probing.command.pid());
   EXPECT_EQ(probing.children.size(), 7u) << "4 agents, nats-server, who would remove their two directories";
   return probing;
@@ -173,7 +172,7 @@ TEST(Sweep, BlamesAHostsCableOrNicAndNoLinkBetweenSwitches) {
 Json lose_the_agent_of_host2(int signal, int status) {
   const SweepLab lab;
   auto probing = start_probing(lab);
-  EXPECT_EQ(kill(probing.agent_of_host2, signal), 0);
+  EXPECT_TRUE(send_signal(probing.agent_of_host2, signal));
   const auto answer = probing.command.wait(kLimit);
   EXPECT_EQ(answer.status, status) << answer.errors;
   auto document = document_of(answer);
@@ -197,8 +196,7 @@ TEST(Sweep, SaysThatItsServerIsLost) {
   const SweepLab lab;
   auto probing = start_probing(lab);
   const auto server = child_with_word(probing.command.pid(), "nats-server");
-  ASSERT_TRUE(server);
-  ASSERT_EQ(kill(*server, SIGKILL), 0);
+  ASSERT_TRUE(send_signal(server, SIGKILL));
   const auto answer = probing.command.wait(kLimit);
   EXPECT_EQ(answer.status, 3) << answer.errors;
   EXPECT_THAT(document_of(answer)["coverage"]["cut_short"].get<std::string>(), HasSubstr("nats-server"));

@@ -172,7 +172,7 @@ TEST(ToolFault, AnAgentThatIsKilledIsNotTestedAndTheRestIs) {
   auto command = start_probing(cluster);
   const auto launcher = child_with_word(command.pid(), "host2");
   ASSERT_TRUE(launcher);
-  ASSERT_EQ(kill(child_with_word(*launcher, "agent").value_or(0), SIGKILL), 0);
+  ASSERT_TRUE(send_signal(child_with_word(*launcher, "agent"), SIGKILL));
   const auto answer = command.wait(kLimit);
   EXPECT_EQ(answer.status, 3) << answer.errors << answer.output;
   const auto document = document_of(answer);

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -143,6 +145,12 @@ std::optional<pid_t> child_with_word(pid_t parent, const std::string& word) {
     return found.has_value();
   });
   return found;
+}
+
+testing::AssertionResult send_signal(std::optional<pid_t> process, int signal) {
+  if (!process || *process <= 0) return testing::AssertionFailure() << "no such process";
+  if (kill(*process, signal) == 0) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "kill " << *process << ": " << strerror(errno);
 }
 
 testing::AssertionResult probes_from(pid_t process, std::uint64_t packets) {

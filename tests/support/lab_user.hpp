@@ -77,6 +77,8 @@ std::vector<std::string> as_nobody();
 /// The child of `parent` whose command line has this word; waits for it. Absent: none came.
 std::optional<pid_t> child_with_word(pid_t parent, const std::string& word);
 std::vector<pid_t> children_of(pid_t parent);
+/// To this process alone; a failure where there is none.
+testing::AssertionResult send_signal(std::optional<pid_t> process, int signal);
 /// Waits until the first NIC in the namespace of `process` has sent `packets` more than now: it probes.
 testing::AssertionResult probes_from(pid_t process, std::uint64_t packets);
 /// Nothing is left in the directory, after a short wait at most.
