@@ -212,7 +212,8 @@ void BalanceTrial::end_phase() {
                       fabric_.name_of_nic(sendings[i].dst), sendings[i].label.value(), *outcome.error);
     if (!outcome.first || now.phase > 1) continue;
     const double first = seconds(asked_ + *outcome.first - diagnosed_);
-    now.first_byte = i == 0 ? first : std::min(now.first_byte, first);
+    now.first_byte = now.any_first ? std::min(now.first_byte, first) : first;
+    now.any_first = true;
     now.last_first_byte = std::max(now.last_first_byte, first);
   }
   sum.measured += seconds(slowest);

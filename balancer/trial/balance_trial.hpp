@@ -95,6 +95,7 @@ class BalanceTrial final : public Script {
     std::size_t phase = 0;
     TrialSending sum;
     std::vector<std::uint64_t> before;
+    bool any_first = false;  // QP had a byte acknowledged
     double first_byte = 0;
     double last_first_byte = 0;
   };

@@ -25,6 +25,7 @@ constexpr const char* kMembers[] = {"user", "password", "certificate"};
 constexpr int kConnectTimeoutMs = 3000;
 constexpr int kReconnects = 10;
 constexpr int kReconnectWaitMs = 300;
+constexpr int kWriteDeadlineMs = 4000;  // a path that went dark must not hold the signs of life for longer
 /// Of a server's limit: room for the subject and what the protocol adds.
 constexpr std::size_t kEnvelope = 10'000;
 /// One sender may have two of the longest messages under way, in parts or unread; a hundred thousand short
@@ -180,6 +181,7 @@ class NatsBus : public Bus {
     natsOptions_SetTimeout(raw, kConnectTimeoutMs);
     natsOptions_SetMaxReconnect(raw, kReconnects);
     natsOptions_SetReconnectWait(raw, kReconnectWaitMs);
+    natsOptions_SetWriteDeadline(raw, kWriteDeadlineMs);
     auto for_closing = std::make_unique<InboxShare>(inbox_);
     natsOptions_SetClosedCB(raw, on_closed, for_closing.get());
     natsOptions_SetName(raw, self_.c_str());

@@ -58,7 +58,9 @@ class AgentLoop {
     const auto now = Clock::now();
     if (ending_ || now - last_spoken_ < (run_ ? timing_.alive_interval : timing_.hello_interval)) return {};
     last_spoken_ = now;
-    return run_ ? send(Alive{}) : send(hello_);
+    // What a bus that connects again does not take comes again by itself.
+    const auto spoken = run_ ? send(Alive{}) : send(hello_);
+    return !spoken && spoken.error().kind != ErrorKind::absent ? Result<void>() : spoken;
   }
 
   Result<void> handle(const Incoming& incoming) {

@@ -9,6 +9,8 @@
 namespace weft {
 namespace {
 
+constexpr Nanoseconds kMaxOver = std::chrono::seconds(60);  // queue pairs are connected beside it
+
 template <class... Args>
 tl::unexpected<Error> impossible(fmt::format_string<Args...> text, Args&&... args) {
   return fail(ErrorKind::invalid_input, "its answer cannot be: {}",
@@ -51,6 +53,12 @@ Result<void> check_row(const TransferRequest& asked, const TransferTally& told) 
     return impossible("{} packets delivered, {} sent, {} asked for", told.delivered, told.sent, wanted);
   if (told.first && told.delivered == 0)
     return impossible("a first acknowledgement, and no packet delivered");
+  const Nanoseconds most = asked.limit + kMaxOver;
+  if (told.elapsed > most || told.first.value_or(Nanoseconds(0)) > most)
+    return impossible(
+        "{} s for a transfer of {} s at most",
+        std::chrono::duration<double>(std::max(told.elapsed, told.first.value_or(told.elapsed))).count(),
+        std::chrono::duration<double>(asked.limit).count());
   return {};
 }
 

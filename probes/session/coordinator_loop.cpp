@@ -72,9 +72,17 @@ class Outbox {
     if (!stops && !std::holds_alternative<StartRun>(send.message) &&
         !std::holds_alternative<Task>(send.message))
       return bus_.send(message.to, message.bytes);
+    // Each Hello until it starts asks for the same again.
+    if (is_known(waiting_, message) || is_known(unacknowledged_, message)) return {};
     bytes_ += message.bytes.size();
     waiting_.push_back(std::move(message));
     return bytes_ < kMaxMessageBytes ? Result<void>() : deliver_waiting();
+  }
+
+  static bool is_known(const std::vector<OutgoingMessage>& among, const OutgoingMessage& message) {
+    return std::ranges::any_of(among, [&](const OutgoingMessage& other) {
+      return other.to == message.to && other.bytes == message.bytes;
+    });
   }
 
   Result<void> deliver_waiting() {

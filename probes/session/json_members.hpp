@@ -37,12 +37,20 @@ inline const Json& field(const Json& object, const char* name) {
   return object[name];
 }
 
+/// For an error: what another program sent is quoted no longer than it is worth.
+inline std::string quoted(const Json& value) {
+  constexpr std::size_t kMaxQuote = 80;
+  auto text = value.dump();
+  if (text.size() > kMaxQuote) text.replace(kMaxQuote, std::string::npos, "...");
+  return text;
+}
+
 /// A whole number that fits T.
 template <std::unsigned_integral T>
 T whole(const Json& value) {
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > std::numeric_limits<T>::max())
     throw BadField(
-        fmt::format("{} is no whole number from 0 to {}", value.dump(), std::numeric_limits<T>::max()));
+        fmt::format("{} is no whole number from 0 to {}", quoted(value), std::numeric_limits<T>::max()));
   return static_cast<T>(value.get<std::uint64_t>());
 }
 
@@ -52,7 +60,7 @@ Id id(const Json& value) {
 }
 
 inline bool truth(const Json& value) {
-  if (!value.is_boolean()) throw BadField(value.dump() + " is not true or false");
+  if (!value.is_boolean()) throw BadField(quoted(value) + " is not true or false");
   return value.get<bool>();
 }
 
@@ -67,7 +75,7 @@ inline std::string text(const Json& value, std::size_t longest = kMaxTextLength)
 /// A finite number, zero or more.
 inline double amount(const Json& value) {
   if (!value.is_number() || !(value.get<double>() >= 0) || value.get<double>() > 1e18)
-    throw BadField(value.dump() + " is no amount from 0 to 1e18");
+    throw BadField(quoted(value) + " is no amount from 0 to 1e18");
   return value.get<double>();
 }
 

@@ -9,19 +9,21 @@
 namespace weft {
 namespace {
 
-constexpr auto kAcknowledged = std::chrono::seconds(1);
+constexpr Nanoseconds kAcknowledged = std::chrono::seconds(1);
+constexpr Nanoseconds kMaxAcknowledged = std::chrono::seconds(8);
 constexpr auto kAgain = std::chrono::milliseconds(500);
 
 /// Sends it, and again until the coordinator's bus has it or `stop` is requested: what the coordinator waits
-/// for and does not get it blames on the host. A lost bus is noticed by the loop that reads from it.
-void deliver(Bus& bus, std::string bytes, const std::stop_token& stop) {
-  std::vector<OutgoingMessage> left{{std::string(kCoordinator), std::move(bytes)}};
+/// for and does not get it blames on the host. An acknowledgement that comes after its attempt counts for
+/// none, so each attempt waits longer. A lost bus is noticed by the loop that reads from it; one that takes
+/// no more while it connects again may take it later.
+void deliver(Bus& bus, const std::string& bytes, const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any stopped;
-  while (!stop.stop_requested()) {
-    auto unacknowledged = bus.deliver(std::move(left), kAcknowledged);
-    if (!unacknowledged || unacknowledged->empty()) return;
-    left = std::move(*unacknowledged);
+  for (Nanoseconds limit = kAcknowledged; !stop.stop_requested();
+       limit = std::min(2 * limit, kMaxAcknowledged)) {
+    const auto unacknowledged = bus.deliver({{std::string(kCoordinator), bytes}}, limit);
+    if (unacknowledged ? unacknowledged->empty() : unacknowledged.error().kind == ErrorKind::absent) return;
     std::unique_lock lock(mutex);
     stopped.wait_for(lock, stop, kAgain, [] { return false; });
   }

@@ -62,6 +62,7 @@ std::vector<std::vector<ChannelId>> channels_of_alternatives(
       channels.insert(channels.end(), its.begin(), its.end());
     }
     std::ranges::sort(channels);
+    channels.erase(std::unique(channels.begin(), channels.end()), channels.end());
     if (std::ranges::find(all, channels) == all.end()) all.push_back(std::move(channels));
   }
   return all;

@@ -216,7 +216,7 @@ void add_alternatives(const std::vector<Exchange>& group, const CountProblem& pr
   // Classes: which channel of each it is would be another question. A switch is doubted all the same.
   const bool is_switch = problem.suspects[alternatives.front().front()].channels.empty();
   if (alternatives.front().size() > 1 || !is_switch) return;
-  const auto most = 1.0 / static_cast<double>(alternatives.size());
+  const double most = std::max(1.0 / static_cast<double>(alternatives.size()), kOpen);
   for (Suspicion& suspicion : result.suspicions)
     if (std::ranges::find(alternatives.front(), suspicion.suspect) != alternatives.front().end())
       suspicion.probability = std::min(suspicion.probability, most);
@@ -230,6 +230,12 @@ double CountResult::with_rivals(std::uint32_t suspicion) const {
     if (std::ranges::find(group, suspicion) != group.end())
       for (const std::uint32_t i : group) sum += suspicions[i].probability;
   return std::min(sum, 1.0);
+}
+
+bool CountResult::is_in_alternatives(std::uint32_t suspect) const {
+  return std::ranges::any_of(alternatives, [&](const auto& each) {
+    return std::ranges::find(each.front(), suspect) != each.front().end();
+  });
 }
 
 CountResult weigh_answer(CountState& state) { return Answer(state).take(); }

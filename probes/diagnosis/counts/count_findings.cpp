@@ -64,8 +64,9 @@ class Findings {
   std::vector<std::uint32_t> named(const std::vector<std::uint32_t>& listed) {
     std::vector<std::uint32_t> kept;
     place_.assign(listed.size(), listed.size());
-    for (std::size_t i = 0; i < listed.size(); ++i)
-      if (result_.suspicions[i].probability >= kWorthAsking) {
+    for (std::uint32_t i = 0; i < listed.size(); ++i)
+      if (result_.suspicions[i].probability >= kWorthAsking || result_.with_rivals(i) >= kOpen ||
+          result_.is_in_alternatives(listed[i])) {
         place_[i] = kept.size();
         kept.push_back(listed[i]);
       }
@@ -139,7 +140,7 @@ class Findings {
         if (!std::ranges::all_of(a.channels, turned)) continue;
         Found both = found(i);
         const Found other = found(j);
-        for (const ChannelId c : a.channels) both.alternatives.push_back({c, Fabric::reverse(c)});
+        for (const ChannelId c : both.channels) both.alternatives.push_back({c, Fabric::reverse(c)});
         both.channels.clear();
         both.nodes.clear();
         both.probability = std::min(both.probability, other.probability);

@@ -34,6 +34,8 @@ struct CountResult {
   AccountLine account;   // of the losses, by what is likelier than not
   /// That a suspicion (an index into suspicions) or one of its rivals is right.
   double with_rivals(std::uint32_t suspicion) const;
+  /// Of what was found, something that alternatives may replace.
+  bool is_in_alternatives(std::uint32_t suspect) const;
 };
 
 /// `tolerated`: the loss of a healthy channel. `named_from`: the probability from which on a suspicion counts

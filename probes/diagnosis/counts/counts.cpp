@@ -72,8 +72,9 @@ class Swallowing {
     const Bytes passes(found.cause == Cause::mtu ? static_cast<std::int64_t>(found.estimate->high) : -1);
     const auto add = [&](ChannelId channel) { passes_.try_emplace(channel, passes); };
     std::ranges::for_each(found.channels, add);
-    for (const auto& alternative : found.alternatives) std::ranges::for_each(alternative, add);
-    if (found.channels.empty())
+    if (!found.alternatives.empty())
+      sets_.push_back({found.alternatives, passes});
+    else if (found.channels.empty())
       for (const NodeId node : found.nodes)
         for (const PortId port : fabric_.ports_of(node))
           if (const auto channel = fabric_.channel_from(port)) {
@@ -101,20 +102,40 @@ class Swallowing {
   }
 
  private:
-  bool crosses(PathSetId set, Bytes size) const {
+  /// A channel of the set's paths for which `is_it` holds.
+  template <class Is>
+  bool any_channel(PathSetId set, Is is_it) const {
     return std::ranges::any_of(observations_.paths.paths(set), [&](PathId path) {
-      return std::ranges::any_of(observations_.paths.channels(path), [&](ChannelId channel) {
-        const auto at = passes_.find(channel);
-        return at != passes_.end() && size > at->second;
-      });
+      return std::ranges::any_of(observations_.paths.channels(path), is_it);
     });
   }
 
+  bool crosses(PathSetId set, Bytes size) const {
+    const auto is_passed = [&](ChannelId channel) {
+      const auto at = passes_.find(channel);
+      return at != passes_.end() && size > at->second;
+    };
+    // Whichever alternative is true, it crosses some of it.
+    const auto is_in_all = [&](const Alternatives& one) {
+      return size > one.passes && std::ranges::all_of(one.channels, [&](const auto& alternative) {
+               return any_channel(set, [&](ChannelId channel) {
+                 return std::ranges::find(alternative, channel) != alternative.end();
+               });
+             });
+    };
+    return any_channel(set, is_passed) || std::ranges::any_of(sets_, is_in_all);
+  }
+
+  struct Alternatives {
+    std::vector<std::vector<ChannelId>> channels;
+    Bytes passes;
+  };
   const Fabric& fabric_;
   const Observations& observations_;
   Counting counting_;
   std::map<ChannelId, Bytes> passes_;  // by what swallows: the largest packet that passes
-  std::vector<ChannelId> dead_;        // ascending
+  std::vector<Alternatives> sets_;
+  std::vector<ChannelId> dead_;  // ascending
 };
 
 /// The channels of what is at fault: of a switch those out of it, of which each path through it takes one; of
@@ -142,10 +163,13 @@ std::vector<FlowLoss> losses_found(const Fabric& fabric, const CountFindings& fi
     if (told.one_of.empty() && found.probability < named_from(found.cause)) continue;
     const bool has_limit = found.cause == Cause::mtu;
     const bool is_share = found.estimate && !has_limit;
-    for (const ChannelId channel : told.one_of.empty() ? crossed_once(fabric, found) : told.one_of)
-      by_channel[channel.value()] = {is_share ? found.estimate->value : 1.0,
-                                     Bytes(has_limit ? static_cast<std::int64_t>(found.estimate->high) : -1),
-                                     i};
+    const bool one_of = !told.one_of.empty() || !found.alternatives.empty() || found.channels.size() > 1;
+    for (const ChannelId channel : told.one_of.empty() ? crossed_once(fabric, found) : told.one_of) {
+      FlowLoss& known = by_channel[channel.value()];
+      if (known.share > 0 && !known.one_of) continue;
+      known = {is_share ? found.estimate->value : 1.0,
+               Bytes(has_limit ? static_cast<std::int64_t>(found.estimate->high) : -1), i, one_of};
+    }
   }
   return by_channel;
 }
@@ -153,7 +177,8 @@ std::vector<FlowLoss> losses_found(const Fabric& fabric, const CountFindings& fi
 /// What was told before, and of it: what seemed to pass nothing may be found to pass some once it is known
 /// which of several paths flows took.
 void tell(CountFindings::Told told, std::vector<CountFindings::Told>& all) {
-  if (told.found && told.found->cause == Cause::loss && told.found->channels.size() == 1)
+  if (told.found && told.found->cause == Cause::loss && told.found->channels.size() == 1 &&
+      told.found->probability >= named_from(Cause::loss))
     std::erase_if(all, [&](const CountFindings::Told& before) {
       return before.found && before.found->cause == Cause::down &&
              before.found->channels == told.found->channels;
@@ -195,7 +220,14 @@ void report_counts(const Fabric& fabric, const Observations& observations, Count
       swallowing.note(*at->found);
       tell(std::move(*at), all);
     }
-    swallowed += swallowing.leave_out();
+    const std::uint64_t more = swallowing.leave_out();
+    swallowed += more;
+    if (more > 0 || findings.is_rough) continue;
+    // Nothing is left out that was not before: another pass would say the same again.
+    for (auto& told : rest) tell(std::move(told), all);
+    if (findings.even_loss) report.add(std::move(*findings.even_loss));
+    account = findings.account;
+    break;
   }
   for (CountFindings::Told& told : all) {
     if (told.found) report.add(std::move(*told.found));

@@ -38,11 +38,15 @@ class Challenges {
   }
 
  private:
+  bool is_large() const {
+    return state_.faults().size() > kMaxSwapped || state_.problem().suspects.size() > kMaxSuspects;
+  }
+
   /// True: the state is a better one.
   bool challenge_each() {
     challenged_.clear();
     const auto faults = state_.faults();
-    if (faults.size() > kMaxSwapped || state_.problem().suspects.size() > kMaxSuspects) return false;
+    if (is_large()) return false;
     const Worth best = worth_of(state_);
     const Kept kept = state_.keep();
     const double fits = state_.model().likeliest_hazards(state_.forbidden(), true).fits;
@@ -52,9 +56,13 @@ class Challenges {
       std::ranges::copy(replaced_, std::back_inserter(out));
       climb_.without(out, best.probable - kAsGood);
       const Worth now = worth_of(state_);
-      if (now.probable > best.probable + kBetter) return true;
+      if (now.probable > best.probable + kBetter) {
+        challenged_.clear();
+        return true;
+      }
       note_exchange(kept, best, now);
       state_.restore(kept);
+      state_.gather_crowds();
     }
     return false;
   }
@@ -84,11 +92,15 @@ class Challenges {
   /// faults. One in the place of one is weighed with its rivals (see weigh_answer).
   void note_exchange(const Kept& kept, const Worth& best, const Worth& now) {
     std::set<std::uint32_t> before, after;
-    for (const auto& [fault, hazard] : kept) before.insert(state_.model().suspect_of(fault));
-    for (const std::uint32_t fault : state_.faults()) after.insert(state_.model().suspect_of(fault));
+    for (const auto& [fault, hazard] : kept) before.insert(fault);
+    for (const std::uint32_t fault : state_.faults()) after.insert(fault);
     Exchange exchange;
     std::ranges::set_difference(before, after, std::back_inserter(exchange.removed));
     std::ranges::set_difference(after, before, std::back_inserter(exchange.added));
+    // Hazards of single losses have the numbers of their suspects; those of bursts do not stand in exchanges.
+    const auto is_burst = [this](std::uint32_t hazard) { return state_.model().is_burst(hazard); };
+    if (std::ranges::any_of(exchange.removed, is_burst) || std::ranges::any_of(exchange.added, is_burst))
+      return;
     const std::size_t removed = exchange.removed.size(), added = exchange.added.size();
     if (removed == 0 || added == 0 || removed + added == 2 || is_of_hosts(exchange)) return;
     if (is_as_good(now, best) && (now.probable > best.probable - kAsGood || added <= removed))
@@ -124,7 +136,7 @@ class Challenges {
   bool go_together(const Exchange& one, const Exchange& other, const Worth& best) {
     for (const std::uint32_t s : one.removed)
       if (std::ranges::find(other.removed, s) != other.removed.end()) return false;
-    if (!by_challenge_) return true;
+    if (!by_challenge_ || is_large()) return true;
     const Kept kept = state_.keep();
     Suspects removed = one.removed;
     std::ranges::copy(other.removed, std::back_inserter(removed));

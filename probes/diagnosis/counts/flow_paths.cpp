@@ -17,17 +17,19 @@ struct Range {
 };
 
 Range loss_over(std::span<const ChannelId> path, Bytes size, const std::vector<FlowLoss>& by_channel) {
-  double hazard = 0;
+  double hazard = 0, sure = 0;
   std::vector<std::uint32_t> counted;
   for (const ChannelId channel : path) {
     const FlowLoss& loss = by_channel[channel.value()];
     if (loss.share == 0 || size <= loss.passes || std::ranges::find(counted, loss.finding) != counted.end())
       continue;
     counted.push_back(loss.finding);
-    hazard += loss.share < 1 ? std::min(-std::log1p(-loss.share), kAll) : kAll;
+    const double its = loss.share < 1 ? std::min(-std::log1p(-loss.share), kAll) : kAll;
+    hazard += its;
+    if (!loss.one_of) sure += its;
   }
   const double high = hazard * kInexact + kBackground;
-  return {-std::expm1(-hazard / kInexact), high > kAll ? 1.0 : -std::expm1(-high)};
+  return {-std::expm1(-sure / kInexact), high > kAll ? 1.0 : -std::expm1(-high)};
 }
 
 /// With the loss of the range that fits best.

@@ -15,6 +15,7 @@ struct FlowLoss {
   double share = 0;  // of packets
   Bytes passes{-1};  // packets up to this size are not lost
   std::uint32_t finding = 0;
+  bool one_of = false;  // it, or another of the finding's channels
 };
 
 /// Narrows the sets of paths of observations to the paths that fit what was lost; those stay as they are that

@@ -94,6 +94,10 @@ TEST(AnswerCheck, HopsFlowsAndTransfersHaveTheirLimits) {
   expect_refused(transfers,
                  std::vector<TransferTally>{{.spec = 0, .sent = 8, .first = std::chrono::milliseconds(1)}},
                  "a first acknowledgement");
+  expect_refused(
+      transfers,
+      std::vector<TransferTally>{{.spec = 0, .sent = 100, .delivered = 100, .elapsed = Nanoseconds::max()}},
+      "at most");
 }
 
 TEST(AnswerCheck, AnAnswerToAnotherQuestionIsRefused) {

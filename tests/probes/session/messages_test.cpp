@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "probes/session/json_members.hpp"
 #include "probes/session/messages_json.hpp"
 
 namespace weft {
@@ -277,6 +278,16 @@ TEST(Messages, OfAHelloOfAnotherProtocolOnlyWhoSaysItIsRead) {
         decode_to_coordinator(std::string(R"({"type":"hello","host":"h","version":"0.1.0")") + told);
     ASSERT_TRUE(read) << told;
     EXPECT_EQ(std::get<Hello>(read->message), (Hello{.host = "h", .version = "0.1.0", .protocol = protocol}));
+  }
+}
+
+TEST(Messages, QuoteNoMoreOfWhatIsWrongThanItIsWorth) {
+  const nlohmann::json long_text = std::string(1'000'000, 'x');
+  try {
+    json_members::whole<std::uint32_t>(long_text);
+    ADD_FAILURE() << "a text is no number";
+  } catch (const json_members::BadField& bad) {
+    EXPECT_LT(std::string_view(bad.what()).size(), 200u);
   }
 }
 
