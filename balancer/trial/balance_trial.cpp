@@ -9,7 +9,7 @@ namespace {
 
 /// Batches of the trial, apart from those that a sweep of the same run counts from one.
 constexpr std::uint32_t kFirstBatch = 1U << 20;
-/// A stuck QP is shown to be stuck, no longer.
+/// Beyond what sendings took before: a stuck QP is shown to be stuck, no longer.
 constexpr Nanoseconds kStuck = std::chrono::seconds(2);
 /// A sending of more packets is left out of the packet mode: the agents wait meanwhile, half a second at
 /// most.
@@ -251,7 +251,12 @@ void BalanceTrial::fail_link() {
   if (const auto down = world_.take_down(*options_.fail); !down) return void(give_up(down.error()));
   after_.emplace();
   part_ = Part::failing;
-  begin_sending(true, steered(), std::min(options_.transfer.limit, kStuck));
+  // What the link does not hold back is through by then.
+  double slowest = 0;
+  for (const TrialSending& sending : sendings_)
+    if (sending.steered) slowest = std::max(slowest, sending.measured);
+  const auto usual = std::chrono::duration_cast<Nanoseconds>(std::chrono::duration<double>(1.5 * slowest));
+  begin_sending(true, steered(), std::min(options_.transfer.limit, kStuck + usual));
 }
 
 /// The diagnosis is there: from here on the clock runs.

@@ -26,9 +26,8 @@ constexpr auto kAgain = std::chrono::seconds(1);
 constexpr int kLastTries = 3;  // of StopRun, at the end
 
 /// Does what the coordinator wants. What a host would be blamed for if it is lost, or would wait for, is
-/// acknowledged, and sent again each second until it is: a start, a task. StopRun is, without that, for who
-/// does not hear it hears no sign of life either. What engines ask each other is sent once: who asks has a
-/// limit, and is not to be answered twice.
+/// acknowledged, and sent again each second until it is: a start, a task, what engines ask and answer each
+/// other. StopRun is, without that, for who does not hear it hears no sign of life either.
 class Outbox {
  public:
   Outbox(Bus& bus, RunId run, const OnProgress& on_progress)
@@ -69,9 +68,7 @@ class Outbox {
       std::erase_if(unacknowledged_, is_to_it);
       stopped_.insert(send.host);
     }
-    if (!stops && !std::holds_alternative<StartRun>(send.message) &&
-        !std::holds_alternative<Task>(send.message))
-      return bus_.send(message.to, message.bytes);
+    if (std::holds_alternative<Alive>(send.message)) return bus_.send(message.to, message.bytes);
     // Each Hello until it starts asks for the same again.
     if (is_known(waiting_, message) || is_known(unacknowledged_, message)) return {};
     bytes_ += message.bytes.size();

@@ -3,6 +3,12 @@
 #include "probes/session/messages_json.hpp"
 
 namespace weft {
+namespace {
+
+constexpr Nanoseconds kAcknowledged = std::chrono::seconds(1);
+constexpr Nanoseconds kAgain = std::chrono::milliseconds(100);
+
+}  // namespace
 
 Result<std::string> PeerLine::ask(PortId to, std::string_view question, Nanoseconds limit) {
   std::unique_lock lock(mutex_);
@@ -10,13 +16,24 @@ Result<std::string> PeerLine::ask(PortId to, std::string_view question, Nanoseco
   open_[id];
   lock.unlock();
   const PeerQuestion asked{self_, to, id, std::string(question)};
-  const auto sent = bus_.send(kCoordinator, encode(MessageToCoordinator{run_, asked}));
+  const auto bytes = encode(MessageToCoordinator{run_, asked});
+  Nanoseconds left = limit;
+  const auto is_over = [&] { return closed_ || open_[id].has_value(); };
   lock.lock();
-  if (!sent) {
-    open_.erase(id);
-    return pass_on(sent);
+  // Again until the coordinator's bus has it: whom nobody hears is not to be told of as silent.
+  while (left > Nanoseconds::zero() && !is_over()) {
+    lock.unlock();
+    const auto unheard = bus_.deliver({{std::string(kCoordinator), bytes}}, std::min(left, kAcknowledged));
+    lock.lock();
+    if (!unheard) {
+      open_.erase(id);
+      return pass_on(unheard);
+    }
+    if (unheard->empty()) break;
+    left -= std::min(left, kAcknowledged + kAgain);
+    arrived_.wait_for(lock, kAgain, is_over);
   }
-  arrived_.wait_for(lock, limit, [&] { return closed_ || open_[id].has_value(); });
+  arrived_.wait_for(lock, left, is_over);
   const auto reply = std::move(open_[id]);
   open_.erase(id);
   if (!reply && closed_) return fail(ErrorKind::conflict, "the run is over");

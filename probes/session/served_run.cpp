@@ -146,6 +146,9 @@ void ServedRun::refuse(const Task& task, const Result<TaskAnswer>& why) {
 void ServedRun::take(const PeerQuestion& question) {
   {
     const std::lock_guard lock(mutex_);
+    std::uint32_t& last = last_questions_[{question.from, question.to}];
+    if (question.id <= last) return;  // it came again: its answer is on its way
+    last = question.id;
     std::erase_if(questions_, [&](const PeerQuestion& waiting) {
       return waiting.from == question.from && waiting.to == question.to;
     });

@@ -63,8 +63,9 @@ class ServedRun {
   std::atomic<bool> closed_ = false;
   std::mutex mutex_;  // of all below
   std::condition_variable_any asked_;
-  std::set<TaskId> known_tasks_;        // a task may come twice
-  std::deque<PeerQuestion> questions_;  // one at most from one NIC to another
+  std::set<TaskId> known_tasks_;                                       // a task may come twice
+  std::deque<PeerQuestion> questions_;                                 // one at most from one NIC to another
+  std::map<std::pair<PortId, PortId>, std::uint32_t> last_questions_;  // by who asks whom: its id
   std::map<PortId, std::unique_ptr<PeerLine>> lines_;
   std::map<PortId, std::shared_ptr<PeerService>> services_;
   std::map<PortId, std::unique_ptr<NicWorker>> workers_;

@@ -41,7 +41,8 @@ std::vector<WorkItem> TransferStage::transfer_work() {
       request.specs.push_back({peers.index_of(transfers_[i].pair.dst, s.addresses), transfers_[i].label,
                                transfers_[i].back_label, transfers_[i].packets});
     request.peers = std::move(peers).take();
-    work.push_back({nic, settings_.limit + kSlack, std::move(request)});
+    // Peers that do not answer are waited for before it, and after it.
+    work.push_back({nic, 3 * settings_.limit + kSlack, std::move(request)});
   }
   return work;
 }

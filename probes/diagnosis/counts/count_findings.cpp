@@ -153,14 +153,15 @@ class Findings {
 
   FabricFinding even_loss() const {
     const double loss = result_.even_loss;
-    const Cause cause = counted_ == Counted::loss ? Cause::loss : Cause::corruption;
-    return {.cause = cause,
-            .verdict = verdict_of(cause, loss),
-            .estimate = Estimate{loss, loss, loss},
-            .confidence = kNamed,
-            .evidence = {fmt::format("{} {}, by every channel alike: about {:.3g} % each",
-                                     share_text(problem_.lost, problem_.sent),
-                                     counted_ == Counted::loss ? "lost" : "corrupt", 100 * loss)}};
+    const bool of_loss = counted_ == Counted::loss;
+    const bool all_lost = of_loss && problem_.lost == problem_.sent;
+    const Cause cause = all_lost ? Cause::down : of_loss ? Cause::loss : Cause::corruption;
+    FabricFinding all{.cause = cause, .verdict = verdict_of(cause, loss), .confidence = kNamed};
+    if (!all_lost) all.estimate = Estimate{loss, loss, loss};
+    const auto why = all_lost ? ": nothing passed, and nothing tells why"
+                              : fmt::format(", by every channel alike: about {:.3g} % each", 100 * loss);
+    all.evidence = {share_text(problem_.lost, problem_.sent) + (of_loss ? " lost" : " corrupt") + why};
+    return all;
   }
 
   void report_rivals(const std::vector<std::uint32_t>& rivals) {

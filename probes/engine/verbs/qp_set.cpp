@@ -3,8 +3,6 @@
 namespace weft {
 namespace {
 
-// Hundreds of queue pairs on an emulated machine take a second.
-constexpr std::chrono::seconds kMaxAnswer{10};
 constexpr std::size_t kMaxRefusal = 300;  // it is told of every spec
 
 }  // namespace
@@ -34,7 +32,7 @@ Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsD
     offer.qps.push_back({one.spec, qp.number(), qp.first_psn(), one.back_label, one.label});
     offer.queue_key = qp.queue_key();
   }
-  const auto text = peers.exchange.ask(spec.peer, encode(QpQuestion(offer)), kMaxAnswer);
+  const auto text = peers.exchange.ask(spec.peer, encode(QpQuestion(offer)), spec.answer_within);
   if (!text) return refused(std::move(set), text.error().message);
   auto answer = decode_qps_connected(*text);
   if (!answer) return refused(std::move(set), answer.error().message);
@@ -93,8 +91,8 @@ Result<std::vector<std::uint32_t>> QpSet::close(std::vector<FlowMoved> moved) {
   qps_.clear();
   closed_ = true;
   if (peer_.qps.empty()) return std::vector<std::uint32_t>();
-  const auto answer =
-      exchange_.ask(spec_.peer, encode(QpQuestion(CloseQps{spec_.batch, std::move(moved)})), kMaxAnswer);
+  const auto answer = exchange_.ask(spec_.peer, encode(QpQuestion(CloseQps{spec_.batch, std::move(moved)})),
+                                    spec_.answer_within);
   if (!answer) return pass_on(answer);
   return decode_differing(*answer);
 }

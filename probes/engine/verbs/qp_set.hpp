@@ -31,6 +31,8 @@ struct QpSetSpec {
   std::uint32_t depth = 16;  // places for messages
   VerbsTraffic traffic;
   std::uint8_t timeout_exponent = QpRoute{}.timeout_exponent;
+  /// Of the peer, to each question: hundreds of queue pairs on an emulated machine take a second.
+  Nanoseconds answer_within = std::chrono::seconds(10);
 };
 
 class QpSet {

@@ -52,7 +52,8 @@ class TransferRun {
                                         .message = message_,
                                         .depth = depth_,
                                         .traffic = traffic,
-                                        .timeout_exponent = kTimeoutExponent},
+                                        .timeout_exponent = kTimeoutExponent,
+                                        .answer_within = answer_limit()},
                                        wanted));
     for (std::uint32_t i = 0; i < transfers_.size(); ++i) transfers_[i].error = qps_->refusal(i);
     return {};
@@ -90,6 +91,11 @@ class TransferRun {
   }
 
  private:
+  /// However many peers are silent, connecting to all takes no longer than the request may, nor does closing.
+  Nanoseconds answer_limit() const {
+    const auto peers = static_cast<std::int64_t>(std::max<std::size_t>(request_.peers.size(), 1));
+    return std::min<Nanoseconds>(QpSetSpec{}.answer_within, request_.limit / peers);
+  }
   /// As many packets of one spec as may be under way.
   Result<void> post(std::uint32_t spec, std::uint32_t share) {
     Transfer& transfer = transfers_[spec];

@@ -147,5 +147,83 @@ TEST(LostMessages, ARunOverABusThatLosesTheFirstOfEachKindBlamesNobodyAndEndsIts
   EXPECT_THAT(script.untested, IsEmpty());
 }
 
+/// Engines of two hosts; the first, asked what it received, asks the other.
+class Askers {
+ public:
+  explicit Askers(PortId asks, PortId of) : asks_(asks), of_(of) {}
+  PrepareRun preparer() {
+    return [this] {
+      return RunHost{[this](const NicAssignment& nic, const RunSecrets&, const SharedNics&) {
+        const auto engine = std::make_shared<Engine>(*this, nic.nic == asks_);
+        return Result<NicEngines>(NicEngines{engine, nullptr, engine});
+      }};
+    };
+  }
+  std::atomic<int> questions = 0;
+  std::atomic<int> answers = 0;
+
+ private:
+  class Engine : public ProbeEngine, public PeerService {
+   public:
+    Engine(Askers& all, bool asks) : all_(all), asks_(asks) {}
+    Result<std::vector<HopAnswer>> trace(const TraceRequest&, std::stop_token) override { return {}; }
+    Result<std::vector<PingTally>> ping(const PingRequest&, std::stop_token) override { return {}; }
+    Result<std::vector<ReceivedTally>> received(BatchId) override {
+      if (asks_ && exchange_ != nullptr && exchange_->ask(all_.of_, "ready?", seconds(5))) ++all_.answers;
+      return {};
+    }
+    void meet(PeerExchange& exchange) override { exchange_ = &exchange; }
+    Result<std::string> answer(PortId, std::string_view) override {
+      ++all_.questions;
+      return std::string("yes");
+    }
+
+   private:
+    Askers& all_;
+    bool asks_;
+    PeerExchange* exchange_ = nullptr;
+  };
+  PortId asks_, of_;
+};
+
+TEST(LostMessages, WhatEnginesAskEachOtherComesOnceThoughEachPartOfTheWayLosesIt) {
+  const auto fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
+  const std::vector<PortId> nics(fabric.nics().begin(), fabric.nics().end());
+  testing::FakeScript script(nics, 1);
+  std::vector<ExpectedHost> expected;
+  for (const PortId nic : nics) expected.push_back({fabric.port(nic).node, {{"p1", nic}}});
+  Coordinator coordinator(fabric, script, kStart.secrets, expected);
+  testing::MemoryHub hub;
+  std::set<std::string> lost;
+  hub.loses = [&](std::string_view to, std::string_view bytes) {
+    std::string kind;
+    if (to == kCoordinator) {
+      const auto sent = decode_to_coordinator(bytes);
+      if (std::holds_alternative<PeerQuestion>(sent->message)) kind = "question to the coordinator";
+      if (std::holds_alternative<PeerReply>(sent->message)) kind = "reply to the coordinator";
+    } else {
+      const auto sent = decode_to_agent(bytes);
+      if (std::holds_alternative<PeerQuestion>(sent->message)) kind = "question";
+      if (std::holds_alternative<PeerReply>(sent->message)) kind = "reply";
+    }
+    return !kind.empty() && lost.insert(kind).second;
+  };
+  Askers engines(nics.front(), nics.back());
+  {
+    const auto bus = hub.join(std::string(kCoordinator));
+    std::vector<std::jthread> agents;
+    for (const char* host : {"host1", "host2"})
+      agents.emplace_back([&hub, &engines, host] {
+        const auto own = hub.join(host);
+        EXPECT_TRUE(run_agent(*own, {.host = host}, engines.preparer(), {}));
+      });
+    EXPECT_TRUE(coordinate(*bus, coordinator, [](const Progress&) {}, {}));
+  }
+  EXPECT_EQ(lost.size(), 4u);
+  EXPECT_EQ(engines.answers, 1);
+  EXPECT_EQ(engines.questions, 1) << "what comes twice is answered once";
+  EXPECT_THAT(script.blamed, IsEmpty());
+}
+
 }  // namespace
 }  // namespace weft
