@@ -15,6 +15,15 @@ bool same_fault(const LinkFinding& a, const LinkFinding& b) {
   return a.link == b.link && a.cause == b.cause && a.channel && b.channel && *a.channel != *b.channel;
 }
 
+/// Of what both directions of a cable pass or lose, what hurts more: the least rate or packet size, the most
+/// of all else.
+std::optional<Estimate> worse_of(Cause cause, const std::optional<Estimate>& a,
+                                 const std::optional<Estimate>& b) {
+  if (!a || !b) return a ? a : b;
+  const bool less_is_worse = cause == Cause::rate || cause == Cause::congestion || cause == Cause::mtu;
+  return (a->value < b->value) == less_is_worse ? a : b;
+}
+
 /// What is known of the host's cable goes by the finding that decides; of both directions, by the less sure.
 void join_cables(HostFinding& into, const HostFinding& other) {
   const bool same = into.link && into.link == other.link && into.cause == other.cause;
@@ -22,6 +31,7 @@ void join_cables(HostFinding& into, const HostFinding& other) {
       (into.verdict == Verdict::unknown) == (other.verdict == Verdict::unknown)) {
     into.channel = std::nullopt;
     into.confidence = std::min(into.confidence, other.confidence);
+    if (into.cause) into.estimate = worse_of(*into.cause, into.estimate, other.estimate);
   } else if (!into.link || (other.link && other.verdict > into.verdict)) {
     into.link = other.link;
     into.channel = other.channel;
@@ -220,6 +230,7 @@ void Report::join_directions() {
       const LinkFinding other = &worse == &links[i] ? links[j] : links[i];
       append(worse.evidence, other.evidence);
       worse.confidence = std::min(worse.confidence, other.confidence);
+      worse.estimate = worse_of(worse.cause, worse.estimate, other.estimate);
       worse.channel = std::nullopt;
       if (&worse != &links[i]) links[i] = worse;
       links.erase(links.begin() + static_cast<std::ptrdiff_t>(j));

@@ -7,13 +7,15 @@ namespace {
 
 class Named {
  public:
-  Named(const Fabric& fabric, const CountProblem& problem, std::span<const Suspicion> suspicions, double from)
+  Named(const Fabric& fabric, const CountProblem& problem, std::span<const Suspicion> suspicions, double from,
+        std::span<const std::uint32_t> in_question)
       : fabric_(fabric) {
     for (const Suspicion& one : suspicions)
-      if (one.probability >= from) suspects_.push_back(&problem.suspects[one.suspect]);
+      if (one.probability >= from && std::ranges::find(in_question, one.suspect) == in_question.end())
+        suspects_.push_back(&problem.suspects[one.suspect]);
   }
 
-  /// Of a node all that it has, beside what is named by itself.
+  /// Of a node all that it has, beside what is named whether or not the node is at fault.
   std::vector<ChannelId> channels_of(const Suspect& suspect) const {
     if (!suspect.channels.empty()) return suspect.channels;
     std::vector<ChannelId> channels;
@@ -49,7 +51,7 @@ class Named {
 std::vector<std::vector<ChannelId>> channels_of_alternatives(
     const Fabric& fabric, const CountProblem& problem, std::span<const Suspicion> suspicions,
     const std::vector<std::vector<std::uint32_t>>& alternatives, double named_from) {
-  const Named named(fabric, problem, suspicions, named_from);
+  const Named named(fabric, problem, suspicions, named_from, alternatives.front());
   const bool of_a_node = problem.suspects[alternatives.front().front()].channels.empty();
   std::vector<std::vector<ChannelId>> all;
   for (const auto& alternative : alternatives) {

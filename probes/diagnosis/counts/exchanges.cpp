@@ -101,21 +101,28 @@ class Challenges {
     const auto is_burst = [this](std::uint32_t hazard) { return state_.model().is_burst(hazard); };
     if (std::ranges::any_of(exchange.removed, is_burst) || std::ranges::any_of(exchange.added, is_burst))
       return;
+    drop_same_hosts(exchange);
     const std::size_t removed = exchange.removed.size(), added = exchange.added.size();
-    if (removed == 0 || added == 0 || removed + added == 2 || is_of_hosts(exchange)) return;
+    if (removed == 0 || added == 0 || removed + added == 2) return;
     if (is_as_good(now, best) && (now.probable > best.probable - kAsGood || added <= removed))
       challenged_.push_back(std::move(exchange));
   }
 
-  /// Hosts in the place of their own cables, or the other way round: it makes no difference.
-  bool is_of_hosts(const Exchange& exchange) const {
-    const auto hosts = [this](const Suspects& suspects) {
-      std::set<std::optional<NodeId>> all;
-      for (const std::uint32_t s : suspects) all.insert(state_.priors().host[s]);
-      return all;
+  /// A host in the place of its own cables, or the other way round, makes no difference.
+  void drop_same_hosts(Exchange& exchange) const {
+    const auto hosts_of = [this](const Suspects& suspects) {
+      std::set<NodeId> hosts;
+      for (const std::uint32_t s : suspects)
+        if (const auto& host = state_.priors().host[s]) hosts.insert(*host);
+      return hosts;
     };
-    const auto removed = hosts(exchange.removed);
-    return !removed.contains(std::nullopt) && removed == hosts(exchange.added);
+    const auto before = hosts_of(exchange.removed), after = hosts_of(exchange.added);
+    const auto is_in_both = [&](std::uint32_t s) {
+      const auto& host = state_.priors().host[s];
+      return host && before.contains(*host) && after.contains(*host);
+    };
+    std::erase_if(exchange.removed, is_in_both);
+    std::erase_if(exchange.added, is_in_both);
   }
 
   std::vector<std::vector<Exchange>> in_groups(const std::vector<Exchange>& exchanges) {

@@ -234,6 +234,37 @@ TEST(Alternatives, AWholeSpineIsNamedWhereItsLossesHideWhichPathFlowsTook) {
   expect_no_wrong_name(diagnosis, {});
 }
 
+TEST(Alternatives, ASwitchInTheSetWithACableOfItsHoldsThatCableToo) {
+  const Fabric fabric = make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 2}).value();
+  const Diagnosis diagnosis =
+      swept(fabric,
+            std::vector<std::string>{"host1--leaf1:loss=0.686%", "leaf1--spine2:loss=3.983%",
+                                     "leaf1--spine4:loss=0.432%", "leaf2--spine1:loss=0.695%",
+                                     "leaf2--spine2:loss=0.883%", "leaf4--spine2:loss=0.314%",
+                                     "leaf4--spine3:loss=3.262%"},
+            {.seed = 232005228000403, .probes_per_second = 1500});
+  const ChannelId bad = *fabric.find_channel("leaf4->spine2");
+  bool told = is_named(fabric, diagnosis, "leaf4->spine2");
+  for (const OpenSet& set : diagnosis.sets)
+    told |= std::ranges::all_of(set.alternatives, [&](const auto& alternative) {
+      return std::ranges::find(alternative, bad) != alternative.end();
+    });
+  EXPECT_TRUE(told);
+}
+
+TEST(Alternatives, AHostThatLosesByAnyExplanationIsNamed) {
+  const Fabric fabric = make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 2}).value();
+  const Diagnosis diagnosis =
+      swept(fabric,
+            std::vector<std::string>{"host2--leaf1:loss=0.268%", "host5--leaf3:loss=0.262%",
+                                     "host6--leaf3:loss=1.535%", "leaf2--spine1:loss=0.2%",
+                                     "leaf3--spine1:loss=0.203%", "leaf4--spine2:loss=3.051%"},
+            {.seed = 79886110298313, .probes_per_second = 1500});
+  EXPECT_TRUE(std::ranges::any_of(diagnosis.hosts, [&](const HostFinding& finding) {
+    return finding.host == *fabric.find_node("host6");
+  }));
+}
+
 TEST(Alternatives, AHostThatHearsNothingStillTellsChannelsInSeriesApart) {
   const Fabric fabric =
       make_pod_clos({.pods = 3, .leaves = 2, .spines = 2, .cores = 2, .hosts_per_leaf = 1}).value();

@@ -30,6 +30,31 @@ TEST(Naming, CountedPacketsNameFromNineInTenOnAndModelsOfNoiseAndCountersFromNin
   }
 }
 
+/// What is said of a cable of which the one direction has `first`, the other `second`.
+double joined(std::string_view channel, Cause cause, double first, double second) {
+  const MadeUpRun run(1);
+  Report report(run.fabric);
+  for (const double value : {first, second})
+    report.add(
+        Found{.channels = {value == first ? run.channel(channel) : Fabric::reverse(run.channel(channel))},
+              .cause = cause,
+              .estimate = Estimate{value, value, value},
+              .probability = 0.99});
+  const Diagnosis diagnosis = std::move(report).finish({}).diagnosis;
+  return diagnosis.links.empty() ? diagnosis.hosts.at(0).estimate->value
+                                 : diagnosis.links.at(0).estimate->value;
+}
+
+TEST(Naming, OfACableThatIsBadBothWaysTheWorseIsStated) {
+  for (const auto* cable : {"leaf1->spine2", "host1->leaf1"})
+    for (const auto& [a, b] : {std::pair{0.01, 0.04}, std::pair{0.04, 0.01}}) {
+      EXPECT_EQ(joined(cable, Cause::loss, a, b), 0.04) << cable;
+      EXPECT_EQ(joined(cable, Cause::delay, a, b), 0.04) << cable;
+      EXPECT_EQ(joined(cable, Cause::rate, a, b), 0.01) << cable;
+      EXPECT_EQ(joined(cable, Cause::mtu, a, b), 0.01) << cable;
+    }
+}
+
 TEST(Naming, WhatIsNamedAndNotYetSureIsStillAsked) {
   std::size_t met = 0;
   for (std::uint64_t seed = 1; seed <= 300 && met < 3; ++seed) {
