@@ -4,12 +4,12 @@
 
 #include <limits>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "probes/diagnosis/delay/delay_causes.hpp"
 #include "probes/diagnosis/delay/delay_fit.hpp"
 #include "probes/diagnosis/delay/delay_rows.hpp"
+#include "topology/base/disjoint_sets.hpp"
 #include "topology/base/statistics.hpp"
 
 namespace weft {
@@ -18,7 +18,11 @@ namespace {
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kMaxOptions = 6;    // alternatives of a set that are worth listing
 constexpr std::size_t kMaxFitted = 4000;  // round trips of one fit: more say no more
-constexpr std::uint32_t kMin = 3;         // round trips over a channel, to speak of a shift
+constexpr std::size_t kMaxJoint =
+    4000;  // round trips, and channels, of which bases are fitted with the shifts
+constexpr std::size_t kMaxJointChannels = 200;
+constexpr int kTurns = 3;            // what a base is decides how finely the next one is fitted
+constexpr std::uint32_t kMin = 3;    // round trips over a channel, to speak of a shift
 constexpr double kMinStrays = 0.01;  // share of round trips that are late by a host's whim, on any channel
 constexpr double kMaxStrays = 0.25;  // share of all round trips: more are no strays
 constexpr double kOneInAMillion = -13.8;  // nats, over the whole run
@@ -50,15 +54,9 @@ class DelaySearch {
         late_(fabric.channel_count(), 0),
         shift_(fabric.channel_count(), 0.0),
         open_(fabric.channel_count(), false) {
-    for (std::size_t i = 0; i < rows_.rows().size(); ++i) {
-      const DelayRow& row = rows_.rows()[i];
-      const bool is_late = rows_.is_late(row, row.late);
-      any_late_ |= is_late;
-      for (const ChannelId channel : rows_.channels_of(i)) {
-        ++seen_[channel.value()];
-        late_[channel.value()] += is_late;
-      }
-    }
+    for (std::size_t i = 0; i < rows_.rows().size(); ++i)
+      for (const ChannelId channel : rows_.channels_of(i)) ++seen_[channel.value()];
+    count_late();
   }
 
   bool empty() const { return rows_.rows().empty(); }
@@ -91,30 +89,80 @@ class DelaySearch {
   }
 
  private:
-  void find() {
-    const auto causes = delay_causes(fabric_, rows_, seen_, late_);
-    std::vector<std::size_t> part(causes.size());
-    std::iota(part.begin(), part.end(), std::size_t{0});
-    const auto root = [&](std::size_t c) {
-      while (part[c] != c) c = part[c] = part[part[c]];
-      return c;
-    };
-    std::vector<std::size_t> first(rows_.rows().size(), causes.size());
-    for (std::size_t c = 0; c < causes.size(); ++c)
-      for (const auto& entry : causes[c].column.entries) {
-        if (first[entry.row] == causes.size()) first[entry.row] = c;
-        part[root(c)] = root(first[entry.row]);
-      }
-    std::map<std::size_t, std::vector<std::size_t>> parts;
-    for (std::size_t c = 0; c < causes.size(); ++c) parts[root(c)].push_back(c);
-    for (const auto& [key, members] : parts) fit(causes, members);
+  void count_late() {
+    std::ranges::fill(late_, 0);
+    any_late_ = false;
+    for (std::size_t i = 0; i < rows_.rows().size(); ++i) {
+      const DelayRow& row = rows_.rows()[i];
+      const bool is_late = rows_.is_late(row, row.late);
+      any_late_ |= is_late;
+      for (const ChannelId channel : rows_.channels_of(i)) late_[channel.value()] += is_late;
+    }
   }
 
-  /// Causes that share round trips, directly or through others.
-  void fit(const std::vector<DelayCause>& causes, const std::vector<std::size_t>& members) {
+  void find() {
+    auto parts = fit_all();
+    // Where all round trips of a length cross a fault, the fastest of them are no base.
+    if (are_bases_doubtful(parts)) {
+      for (int turn = 0; turn < kTurns; ++turn) rows_ = rows_.with_bases(rows_.joint_bases());
+      count_late();
+      parts = fit_all();
+    }
+    for (const Part& part : parts) {
+      std::set<ChannelId> blamed;
+      for (const DelayFit::Active& active : part.actives)
+        for (const auto& option : part.causes[active.column].options)
+          blamed.insert(option.begin(), option.end());
+      for (const DelayFit::Active& active : part.actives) tell(part.causes, active, blamed);
+    }
+  }
+
+  /// Causes that share round trips, directly or through others, and which of them are at work.
+  struct Part {
+    std::vector<DelayCause> causes;
+    std::vector<DelayFit::Active> actives;
+  };
+
+  std::vector<Part> fit_all() const {
+    auto causes = delay_causes(fabric_, rows_, seen_, late_);
+    DisjointSets linked(causes.size());
+    std::vector<std::uint32_t> first(rows_.rows().size(), static_cast<std::uint32_t>(causes.size()));
+    for (std::uint32_t c = 0; c < causes.size(); ++c)
+      for (const auto& entry : causes[c].column.entries) {
+        if (first[entry.row] == causes.size()) first[entry.row] = c;
+        linked.join(c, first[entry.row]);
+      }
+    std::vector<Part> parts;
+    for (const auto& members : linked.sets()) {
+      parts.emplace_back();
+      for (const std::uint32_t c : members) parts.back().causes.push_back(std::move(causes[c]));
+      parts.back().actives = fit(parts.back().causes);
+    }
+    return parts;
+  }
+
+  /// Of few round trips those of a length take longer than shorter ones let expect, or too many for strays
+  /// are earlier or later than what was found lets expect.
+  bool are_bases_doubtful(const std::vector<Part>& parts) const {
+    if (rows_.rows().size() > kMaxJoint || seen_.size() > kMaxJointChannels) return false;
+    if (std::ranges::any_of(rows_.kinds(), [](const DelayKind& kind) { return kind.shared > 0; }))
+      return true;
+    std::vector<double> left;
+    for (const DelayRow& row : rows_.rows()) left.push_back(row.late);
+    for (const Part& part : parts)
+      for (const DelayFit::Active& active : part.actives)
+        for (const auto& entry : part.causes[active.column].column.entries)
+          left[entry.row] -= entry.weight * active.shift;
+    std::size_t astray = 0;
+    for (std::size_t i = 0; i < left.size(); ++i)
+      astray += rows_.is_late(rows_.rows()[i], std::abs(left[i])) ? 1 : 0;
+    return static_cast<double>(astray) > kMinStrays * static_cast<double>(left.size());
+  }
+
+  std::vector<DelayFit::Active> fit(const std::vector<DelayCause>& causes) const {
     std::vector<std::uint32_t> used;
-    for (const std::size_t c : members)
-      for (const auto& entry : causes[c].column.entries) used.push_back(entry.row);
+    for (const DelayCause& cause : causes)
+      for (const auto& entry : cause.column.entries) used.push_back(entry.row);
     std::ranges::sort(used);
     used.erase(std::unique(used.begin(), used.end()), used.end());
     const std::size_t step = used.size() / kMaxFitted + 1;
@@ -126,24 +174,18 @@ class DelaySearch {
       noise.push_back(rows_.kind_of(used[i]).noise);
     }
     std::vector<DelayFit::Column> columns;
-    for (const std::size_t c : members) {
-      columns.push_back({.cost = causes[c].column.cost});
-      for (const auto& entry : causes[c].column.entries)
+    for (const DelayCause& cause : causes) {
+      columns.push_back({.cost = cause.column.cost});
+      for (const auto& entry : cause.column.entries)
         if (const auto at = place.find(entry.row); at != place.end())
           columns.back().entries.push_back({at->second, entry.weight});
     }
-    DelayFit search(std::move(late), std::move(noise), std::move(columns));
-    const auto actives = search.solve();
-    std::set<ChannelId> blamed;
-    for (const DelayFit::Active& active : actives)
-      for (const auto& option : causes[members[active.column]].options)
-        blamed.insert(option.begin(), option.end());
-    for (const DelayFit::Active& active : actives) tell(causes, members, active, blamed);
+    return DelayFit(std::move(late), std::move(noise), std::move(columns)).solve();
   }
 
-  void tell(const std::vector<DelayCause>& causes, const std::vector<std::size_t>& members,
-            const DelayFit::Active& active, const std::set<ChannelId>& blamed) {
-    const DelayCause& cause = causes[members[active.column]];
+  void tell(const std::vector<DelayCause>& causes, const DelayFit::Active& active,
+            const std::set<ChannelId>& blamed) {
+    const DelayCause& cause = causes[active.column];
     const double probability = 1.0 / (1.0 + active.against);
     if (cause.shared && cause.options.empty()) {
       const auto hops = rows_.kind_of(cause.column.entries.front().row).hops;
@@ -153,7 +195,7 @@ class DelaySearch {
     if (probability < kSuspected) return;
     auto options = cause.options;
     for (const std::uint32_t other : active.alternatives)
-      for (const auto& option : causes[members[other]].options)
+      for (const auto& option : causes[other].options)
         if (!is_known(option, blamed) && std::ranges::find(options, option) == options.end())
           options.push_back(option);
     Found found{.cause = Cause::delay, .probability = probability};

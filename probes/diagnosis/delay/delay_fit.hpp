@@ -13,6 +13,7 @@ class DelayFit {
   struct Entry {
     std::uint32_t row = 0;
     double weight = 1;  // how often the row crosses the cause
+    bool operator==(const Entry&) const = default;
   };
   struct Column {
     std::vector<Entry> entries;  // rows ascending

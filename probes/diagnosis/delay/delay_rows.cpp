@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
+#include "probes/diagnosis/delay/delay_fit.hpp"
 #include "topology/base/statistics.hpp"
 
 namespace weft {
@@ -15,6 +17,7 @@ constexpr double kUnlike = 0.05;   // of the base: healthy hosts and cables of a
 constexpr double kWithin = 0.25;   // of a row's own tail: its median scatters by less from four packets on
 constexpr double kWide = 5.0;      // scales of noise that the fastest rows lie within
 constexpr double kMinFast = 1.0 / 256;  // of a kind's rows: fewer do not make a base
+constexpr double kSurely = 20.0;        // nats: there is a base, however little it takes to do without
 constexpr double kLongerAtMost = 1.25;  // times what the number of channels lets expect
 
 double micros(Nanoseconds time) { return static_cast<double>(time.count()) / 1e3; }
@@ -29,11 +32,64 @@ DelayRows::DelayRows(const Observations& observations) {
   for (const Observation& probe : observations.probes)
     if (probe.rtt) add(observations, probe);
   learn_bases();
+  set_bases();
+}
+
+void DelayRows::set_bases() {
+  for (DelayKind& kind : kinds_) kind.noise = noise_at(kind.base, kind.within);
+  for (DelayRow& row : rows_) row.late = row.time - kinds_[row.kind].base;
   compare_lengths();
 }
 
+DelayRows DelayRows::with_bases(const std::vector<double>& bases) const {
+  DelayRows other = *this;
+  for (std::size_t k = 0; k < bases.size(); ++k) {
+    other.kinds_[k].base = bases[k];
+    other.kinds_[k].shared = 0;
+  }
+  other.set_bases();
+  return other;
+}
+
+std::vector<double> DelayRows::joint_bases() const {
+  std::vector<double> times, noise, bases;
+  double least = kinds_.front().base;
+  for (const DelayKind& kind : kinds_) {
+    bases.push_back(kind.fastest);
+    least = std::min(least, kind.base);
+  }
+  std::vector<DelayFit::Column> columns(kinds_.size(), {{}, -kSurely});
+  std::map<ChannelId, std::vector<DelayFit::Entry>> of_channel;
+  for (std::uint32_t i = 0; i < rows_.size(); ++i) {
+    times.push_back(rows_[i].time);
+    noise.push_back(noise_at(least, kind_of(i).within));
+    columns[rows_[i].kind].entries.push_back({i, 1.0});
+    for (const ChannelId channel : channels_of(i)) {
+      auto& entries = of_channel[channel];
+      if (!entries.empty() && entries.back().row == i)
+        ++entries.back().weight;
+      else
+        entries.push_back({i, 1.0});
+    }
+  }
+  std::vector<std::vector<DelayFit::Entry>> distinct;
+  for (auto& [channel, entries] : of_channel)
+    if (std::ranges::find(distinct, entries) == distinct.end()) distinct.push_back(std::move(entries));
+  const double cost = std::log(static_cast<double>(of_channel.size()));
+  for (auto& entries : distinct) columns.push_back({std::move(entries), cost});
+  std::vector<std::vector<double>> left(bases.size());
+  auto rest = times;
+  const DelayFit fit(std::move(times), std::move(noise), columns);
+  for (const DelayFit::Active& active : fit.solve())
+    if (active.column >= bases.size())
+      for (const auto& entry : columns[active.column].entries) rest[entry.row] -= entry.weight * active.shift;
+  for (std::size_t i = 0; i < rest.size(); ++i) left[rows_[i].kind].push_back(rest[i]);
+  for (std::size_t k = 0; k < bases.size(); ++k) bases[k] = std::clamp(median(left[k]), 0.0, bases[k]);
+  return bases;
+}
+
 void DelayRows::add(const Observations& observations, const Observation& probe) {
-  DelayRow row{.late = micros(probe.rtt->p50),
+  DelayRow row{.time = micros(probe.rtt->p50),
                .within = std::max(micros(probe.rtt->p99 - probe.rtt->p50), 0.0),
                .first = static_cast<std::uint32_t>(channels_.size())};
   std::size_t hops = 0;
@@ -77,7 +133,7 @@ void DelayRows::add(const Observations& observations, const Observation& probe) 
 /// The lowest cluster of a kind's rows that is no stray, and its middle.
 void DelayRows::learn_bases() {
   std::vector<std::vector<std::pair<double, double>>> by_kind(kinds_.size());
-  for (const DelayRow& row : rows_) by_kind[row.kind].emplace_back(row.late, row.within);
+  for (const DelayRow& row : rows_) by_kind[row.kind].emplace_back(row.time, row.within);
   for (std::size_t k = 0; k < kinds_.size(); ++k) {
     auto& values = by_kind[k];
     std::ranges::sort(values);
@@ -93,12 +149,11 @@ void DelayRows::learn_bases() {
         fast.push_back(values[i].first);
         within.push_back(values[i].second);
       }
-      kinds_[k].base = median(fast);
-      kinds_[k].noise = noise_at(kinds_[k].base, median(within));
+      kinds_[k].base = kinds_[k].fastest = median(fast);
+      kinds_[k].within = median(within);
       break;
     }
   }
-  for (DelayRow& row : rows_) row.late -= kinds_[row.kind].base;
 }
 
 /// A path of more channels takes longer, but by no more than their number; one of fewer does not. What is

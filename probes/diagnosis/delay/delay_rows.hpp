@@ -17,12 +17,15 @@ namespace weft {
 struct DelayKind {
   std::size_t hops = 0;
   std::int64_t size = 0;
-  double base = 0;    // microseconds, of a healthy round trip
-  double noise = 0;   // microseconds, scale of a healthy row about the base
-  double shared = 0;  // microseconds by which its fastest rows are slower than shorter paths let expect
+  double fastest = 0;  // microseconds, of its rows
+  double base = 0;     // microseconds, of a healthy round trip
+  double within = 0;   // microseconds from the median of a fast row to its slowest probes
+  double noise = 0;    // microseconds, scale of a healthy row about the base
+  double shared = 0;   // microseconds by which its fastest rows are slower than shorter paths let expect
 };
 
 struct DelayRow {
+  double time = 0;    // microseconds
   double late = 0;    // microseconds above the base of its kind
   double within = 0;  // microseconds from its median to its slowest probes
   std::uint32_t kind = 0;
@@ -35,6 +38,12 @@ class DelayRows {
   static constexpr double kLate = 5.0;  // scales of noise
 
   explicit DelayRows(const Observations& observations);
+
+  /// Bases by kind, fitted with the shifts of all channels at once, none above its kind's; for few rows (it
+  /// takes a while). Where every round trip of a kind crosses a fault, its fastest one says too much.
+  std::vector<double> joint_bases() const;
+  /// The same rows with these bases, by kind.
+  DelayRows with_bases(const std::vector<double>& bases) const;
 
   const std::vector<DelayRow>& rows() const { return rows_; }
   const std::vector<DelayKind>& kinds() const { return kinds_; }
@@ -49,6 +58,7 @@ class DelayRows {
  private:
   void add(const Observations& observations, const Observation& probe);
   void learn_bases();
+  void set_bases();
   void compare_lengths();
 
   std::vector<DelayRow> rows_;

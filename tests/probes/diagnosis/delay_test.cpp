@@ -270,6 +270,27 @@ TEST(Delays, OfAllCablesOfASpineAreASetOfItsUplinksAndItsDownlinks) {
   }
 }
 
+/// The fastest round trip of either length crosses a fault.
+TEST(Delays, ThatLeaveNoRoundTripOfALengthAloneAreFoundWithTheBase) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    RoundTrips run(clos(2, 2), seed);
+    run.delay_cable("host2--leaf1", 220);
+    run.delay_cable("host3--leaf2", 2070);
+    run.delay_cable("host4--leaf2", 2611);
+    run.delay_cable("leaf2--spine2", 140);
+    run.probe(100, true);
+    const Diagnosis diagnosis = run.diagnosed();
+    std::map<std::string, double> told;
+    for (const HostFinding& finding : diagnosis.hosts)
+      told[run.fabric.name_of(finding.host)] = finding.estimate.value_or(Estimate{}).value * 1e6;
+    ASSERT_EQ(told.size(), 3u) << seed;
+    EXPECT_NEAR(told["host2"], 440, 5);
+    EXPECT_NEAR(told["host3"], 4140, 5);
+    EXPECT_NEAR(told["host4"], 5222, 5);
+    EXPECT_TRUE(blamed(diagnosis).in_sets.contains(*run.fabric.find_link("leaf2--spine2"))) << seed;
+  }
+}
+
 TEST(Delays, OfBothDirectionsOfACableAreTwoFindingsOfOneLink) {
   RoundTrips run(clos(4, 4), 1);
   run.delay_cable("leaf1--spine2", 300);
