@@ -137,8 +137,18 @@ class DelaySearch {
       parts.emplace_back();
       for (const std::uint32_t c : members) parts.back().causes.push_back(std::move(causes[c]));
       parts.back().actives = fit(parts.back().causes);
+      std::erase_if(parts.back().actives, [&](const DelayFit::Active& active) {
+        return is_usual(active.shift, parts.back().causes[active.column]);
+      });
     }
     return parts;
+  }
+
+  /// No round trip would be late by it: healthy cables and hosts differ so.
+  bool is_usual(double shift, const DelayCause& cause) const {
+    return std::ranges::none_of(cause.column.entries, [&](const auto& entry) {
+      return rows_.is_late(rows_.rows()[entry.row], entry.weight * shift);
+    });
   }
 
   /// Of few round trips those of a length take longer than shorter ones let expect, or too many for strays
