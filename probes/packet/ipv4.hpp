@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "topology/base/bytes.hpp"
+#include "topology/base/ids.hpp"
 #include "topology/base/ip.hpp"
-#include "topology/base/strong.hpp"
 
 namespace weft {
 
