@@ -8,16 +8,14 @@
 #include "cli/balance_options.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
-#include "cli/lab_engine.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/sweep_answer.hpp"
-#include "cli/trial_answer.hpp"
 #include "probes/packet/probe_frame.hpp"
 #include "probes/packet/roce.hpp"
 #include "probes/run/agent_run.hpp"
 #include "probes/run/engines.hpp"
+#include "topology/lab/netns/lab.hpp"
 #include "topology/lab/netns/lab_control.hpp"
-#include "topology/lab/netns/lab_counters.hpp"
 #include "topology/lab/netns/scripts.hpp"
 
 namespace weft {

@@ -18,4 +18,26 @@ std::filesystem::path lab_state_root() {
 
 std::filesystem::path ib_lab_root() { return lab_state_root().parent_path() / "ib-labs"; }
 
+std::vector<NodeId> guests_of(const Lab& lab) {
+  std::vector<NodeId> guests;
+  for (const NodeId host : lab.fabric().hosts())
+    if (lab.is_guest(host)) guests.push_back(host);
+  return guests;
+}
+
+Result<EngineKind> choose_lab_engine(std::optional<EngineKind> asked, const Lab& lab) {
+  const bool has_guests = !guests_of(lab).empty();
+  if (asked == EngineKind::raw && has_guests)
+    return fail(ErrorKind::not_supported,
+                "--engine raw: the RDMA devices of this lab's guests take the probes; use --engine verbs");
+  if (asked == EngineKind::umad)
+    return fail(ErrorKind::usage, "--engine umad: lab '{}' is a RoCE fabric", lab.name());
+  if (asked == EngineKind::verbs && !has_guests)
+    return fail(ErrorKind::absent,
+                "--engine verbs: no host of lab '{}' has an RDMA device; say `lab: {{guests: all}}` in its "
+                "fabric file",
+                lab.name());
+  return has_guests ? EngineKind::verbs : EngineKind::raw;
+}
+
 }  // namespace weft

@@ -1,8 +1,13 @@
-// Where the labs of this user are kept, and which of them an option means.
+// The labs of this user: where they are kept, which of them an option means, and how the hosts of a RoCE lab
+// send: raw packets, or queue pairs where they are guests.
 #pragma once
 
 #include <filesystem>
 #include <string>
+#include <vector>
+
+#include "probes/run/agent_options.hpp"
+#include "topology/lab/netns/lab.hpp"
 
 namespace weft {
 
@@ -12,5 +17,17 @@ inline constexpr const char* kDefaultLabName = "default";
 std::filesystem::path lab_state_root();
 /// Where the InfiniBand labs (ibsim) of this user are kept: beside the others.
 std::filesystem::path ib_lab_root();
+
+/// What four emulated guests on two cores carry beside the fabric: each probe costs them two system calls and
+/// four emulated interrupts.
+inline constexpr double kGuestProbesPerSecond = 250;
+/// An emulated guest itself takes a millisecond and more for a round trip: no fault of the fabric's.
+inline constexpr Nanoseconds kGuestDelay = std::chrono::milliseconds(50);
+
+std::vector<NodeId> guests_of(const Lab& lab);
+
+/// Absent: queue pairs where hosts have RDMA devices, which only guests do. Errors: not_supported, usage or
+/// absent (an engine that this lab has no use for), with what to do.
+Result<EngineKind> choose_lab_engine(std::optional<EngineKind> asked, const Lab& lab);
 
 }  // namespace weft

@@ -6,7 +6,6 @@
 #include "cli/flow_arguments.hpp"
 #include "cli/infiniband_source.hpp"
 #include "cli/interrupt.hpp"
-#include "cli/lab_engine.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
 #include "cli/sweep_answer.hpp"

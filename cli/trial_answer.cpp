@@ -1,5 +1,3 @@
-#include "cli/trial_answer.hpp"
-
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "collectors/counters/counter_reading.hpp"
-#include "topology/findings/counter_step.hpp"
+#include "topology/findings/counter_weight.hpp"
 #include "topology/findings/observation.hpp"
 
 namespace weft {

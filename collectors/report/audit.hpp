@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
+#include "probes/datapath/flow_engine.hpp"
 #include "probes/plan/path_learner.hpp"
-#include "topology/findings/audited_qp.hpp"
 
 namespace weft {
 

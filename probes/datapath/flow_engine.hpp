@@ -3,11 +3,31 @@
 // counted by the peer's responder (ProbeEngine::received of the same batch).
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "probes/datapath/probe_engine.hpp"
-#include "topology/findings/audited_qp.hpp"
 #include "topology/findings/flow_result.hpp"
+#include "topology/model/path.hpp"
 
 namespace weft {
+
+/// Of a live queue pair.
+struct LabelChange {
+  bool done = false;
+  std::string how;  // by which way; or why not
+  friend bool operator==(const LabelChange&, const LabelChange&) = default;
+};
+
+/// What became of a queue pair with default settings: the label that its device chose, and where it was to
+/// move to another while it lived, whether it did.
+struct AuditedQp {
+  PathLabel chosen;                                  // by its device, as it was connected
+  std::optional<PathLabel> then = std::nullopt;      // it was to move there
+  std::optional<LabelChange> change = std::nullopt;  // absent: not tried
+  std::optional<std::string> error = std::nullopt;   // what it said as it broke
+  bool has_moved() const { return change && change->done && !error; }
+};
 
 struct FlowSpec {
   std::uint32_t peer = 0;

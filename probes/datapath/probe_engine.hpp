@@ -8,6 +8,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "topology/base/ids.hpp"
@@ -18,6 +19,14 @@
 #include "topology/model/path.hpp"
 
 namespace weft {
+
+/// By which queue pairs probes are asked to go: datagrams (UD), unreliable connections (UC), or whichever of
+/// them the device labels.
+enum class ProbeTransport : std::uint8_t { by_device, datagram, connected };
+
+/// "auto", "ud" or "uc".
+std::string_view to_string(ProbeTransport wish);
+std::optional<ProbeTransport> parse_probe_transport(std::string_view text);
 
 /// The far end of a probe. `nic` is the coordinator's id of that NIC and is only echoed back.
 struct Peer {
@@ -126,6 +135,13 @@ struct ReceivedTally {
   friend bool operator==(const ReceivedTally&, const ReceivedTally&) = default;
 };
 
+/// Whether a count of packets and one of their bytes can both be true: so many bytes in so many IP packets of
+/// 1 to 65,535 each.
+constexpr bool fit(std::uint64_t bytes, std::uint64_t packets) {
+  constexpr std::uint64_t kMaxPacketBytes = 65'535;
+  return packets == 0 ? bytes == 0 : bytes >= packets && (bytes - 1) / kMaxPacketBytes < packets;
+}
+
 class ProbeEngine {
  public:
   virtual ~ProbeEngine() = default;
@@ -134,5 +150,11 @@ class ProbeEngine {
   /// What the responder of this NIC received in `batch`; it goes on counting.
   virtual Result<std::vector<ReceivedTally>> received(BatchId batch) = 0;
 };
+
+/// Traces where the peer's RDMA device takes the probes itself and nothing echoes them: the switches alone,
+/// whose answers are enough. A spec whose last switch answered counts as having reached its peer: there is
+/// one cable left, which no label can choose and which pings will cross.
+Result<std::vector<HopAnswer>> trace_without_echo(ProbeEngine& tracer, TraceRequest request,
+                                                  std::stop_token stop);
 
 }  // namespace weft

@@ -4,7 +4,7 @@
 
 #include "probes/datapath/answer.hpp"
 #include "probes/datapath/peer_routes.hpp"
-#include "probes/datapath/send_window.hpp"
+#include "probes/datapath/sequence_window.hpp"
 
 namespace weft {
 namespace {

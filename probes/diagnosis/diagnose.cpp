@@ -1,6 +1,7 @@
 #include "probes/diagnosis/diagnose.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <set>
@@ -10,12 +11,14 @@
 #include "probes/diagnosis/delay/delay.hpp"
 #include "probes/diagnosis/load/load.hpp"
 #include "probes/diagnosis/report.hpp"
-#include "probes/diagnosis/sign_findings.hpp"
+#include "topology/findings/observation.hpp"
 
 namespace weft {
 namespace {
 
-constexpr std::size_t kLabelsTold = 8;  // of a finding: enough to see them again, few enough to read
+constexpr std::size_t kLabelsTold = 8;    // of a finding: enough to see them again, few enough to read
+constexpr double kFaultyChannels = 4.0;   // of a fabric, before any sign is seen
+constexpr double kMaxOfChannels = 0.005;  // and at most this share
 
 bool tells_of_losses(Cause cause) {
   return cause == Cause::loss || cause == Cause::down || cause == Cause::mtu || cause == Cause::corruption;
@@ -55,6 +58,35 @@ void note_labels(const Observations& observations, std::vector<LinkFinding>& lin
     for (const auto& [pair, loss] : losses[i]) labels.push_back(loss);
     std::ranges::stable_sort(labels, std::greater(), &LabelledLoss::lost);
     if (labels.size() > kLabelsTold) labels.resize(kLabelsTold);
+  }
+}
+
+/// Of one cause at one channel.
+struct Signs {
+  double log_ratio = 0;
+  std::vector<std::string> texts;
+};
+
+/// Signs: what is known of a channel besides probes (link state, counters), where the probes found nothing.
+/// Adds a finding for every channel whose signs alone make a cause more likely than not, unless the report
+/// already explains that channel: called when the findings from probes are in.
+void report_signs(const Fabric& fabric, const Observations& observations, Report& report) {
+  std::map<std::pair<ChannelId, Cause>, Signs> by_channel;
+  for (const ChannelEvidence& sign : observations.channels) {
+    Signs& signs = by_channel[{sign.channel, sign.cause}];
+    signs.log_ratio += sign.log_ratio;
+    signs.texts.push_back(sign.text);
+  }
+  const double channels = std::max<double>(static_cast<double>(fabric.channel_count()), 1.0);
+  const double prior = std::log(std::min(kFaultyChannels / channels, kMaxOfChannels));
+  for (auto& [key, signs] : by_channel) {
+    const auto& [channel, cause] = key;
+    const double probability = 1.0 / (1.0 + std::exp(-prior - signs.log_ratio));
+    if (probability < kSuspected || report.explains(channel)) continue;
+    report.add(Found{.channels = {channel},
+                     .cause = cause,
+                     .probability = probability,
+                     .evidence = std::move(signs.texts)});
   }
 }
 

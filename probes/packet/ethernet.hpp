@@ -8,7 +8,7 @@
 #include <string>
 
 #include "topology/base/bytes.hpp"
-#include "topology/base/strong.hpp"
+#include "topology/base/ids.hpp"
 
 namespace weft {
 

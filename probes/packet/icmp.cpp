@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "probes/packet/checksum.hpp"
+#include "probes/packet/ipv4.hpp"
 
 namespace weft {
 namespace {

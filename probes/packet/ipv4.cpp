@@ -1,7 +1,5 @@
 #include "probes/packet/ipv4.hpp"
 
-#include "probes/packet/checksum.hpp"
-
 namespace weft {
 namespace {
 
@@ -70,6 +68,28 @@ void encode_ipv4(const Ipv4Header& header, MutableByteSpan out) {
   store_v4(out, 12, header.source);
   store_v4(out, 16, header.destination);
   store_be16(out, 10, internet_checksum(out.first(kIpv4Size)));
+}
+
+std::uint64_t checksum_add(ByteSpan bytes, std::uint64_t sum) {
+  std::size_t at = 0;
+  for (; at + 4 <= bytes.size(); at += 4) sum += load_be32(bytes, at);
+  if (at + 2 <= bytes.size()) {
+    sum += load_be16(bytes, at);
+    at += 2;
+  }
+  if (at < bytes.size()) sum += static_cast<std::uint64_t>(load_u8(bytes, at)) << 8;
+  return sum;
+}
+
+std::uint16_t checksum_fold(std::uint64_t sum) {
+  while (sum >> 16 != 0) sum = (sum & 0xFFFF) + (sum >> 16);
+  return static_cast<std::uint16_t>(~sum);
+}
+
+std::uint64_t pseudo_header_sum(const IpAddress& source, const IpAddress& destination, std::uint8_t protocol,
+                                std::size_t length) {
+  const auto sum = checksum_add(std::as_bytes(std::span(source.bytes())));
+  return checksum_add(std::as_bytes(std::span(destination.bytes())), sum) + protocol + length;
 }
 
 }  // namespace weft

@@ -113,4 +113,9 @@ class PathLearner {
   std::vector<Stranger> strangers_;
 };
 
+/// `count` labels of traced routes, one a queue pair: the paths in turn, so that the queue pairs of any two
+/// differ by one at most, and of each path its labels in turn. Only of routes that are known to one path and
+/// reached the peer; empty where there is none.
+std::vector<PathLabel> even_labels(const PathTable& table, const PairRoutes& pair, std::size_t count);
+
 }  // namespace weft

@@ -1,12 +1,32 @@
-// The way from a queue pair to another: what its device must be told of it.
+// The way from a queue pair to another: the label as a DLID, what the device must be told of the far end, and
+// for datagrams the address handle made of it.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "probes/rdma/verbs_device.hpp"
+#include "topology/base/ids.hpp"
+#include "topology/base/result.hpp"
+#include "topology/model/infiniband.hpp"
 #include "topology/model/path.hpp"
 
 namespace weft {
+
+/// How an InfiniBand label, a destination LID, becomes the address vector of a queue pair: a port whose LMC
+/// is m answers to 2^m LIDs from its base on, each with its own route through the switches.
+struct DlidRoute {
+  Lid dlid;
+  std::uint8_t src_path_bits = 0;  // of our own LIDs, the one that packets say they come from
+  friend bool operator==(const DlidRoute&, const DlidRoute&) = default;
+};
+
+/// `label`: of the packets to the peer (absent: its base LID); `back_label`: of the peer's packets to us, so
+/// that they come to the LID ours come from (absent: our base). Errors: invalid_input (a label that is none
+/// of the port's LIDs; says which it has).
+Result<DlidRoute> dlid_route(LidRange peer, std::optional<PathLabel> label, LidRange own,
+                             std::optional<PathLabel> back_label);
 
 /// Which queue a packet takes in every switch.
 struct VerbsTraffic {
@@ -33,5 +53,28 @@ struct QpRoute {
 
 /// Error: invalid_input (a label that is no UDP port; InfiniBand: none of the port's LIDs).
 Result<ibv_ah_attr> address_vector(const VerbsDevice& device, const QpRoute& route);
+
+/// Where a datagram goes and with which label. One queue pair sends to any number of them.
+class AddressHandle {
+ public:
+  /// Errors: those of address_vector, and what the device refused.
+  static Result<std::unique_ptr<AddressHandle>> make(std::shared_ptr<const VerbsDevice> device,
+                                                     const QpRoute& route);
+  ~AddressHandle();
+  AddressHandle(const AddressHandle&) = delete;
+  AddressHandle& operator=(const AddressHandle&) = delete;
+
+  ibv_ah* get() const { return handle_; }
+  QpNum qp() const { return qp_; }
+  std::uint32_t queue_key() const { return queue_key_; }
+
+ private:
+  AddressHandle(std::shared_ptr<const VerbsDevice> device, ibv_ah* handle, const QpRoute& route)
+      : device_(std::move(device)), handle_(handle), qp_(route.qp), queue_key_(route.queue_key) {}
+  std::shared_ptr<const VerbsDevice> device_;
+  ibv_ah* handle_;
+  QpNum qp_;
+  std::uint32_t queue_key_;
+};
 
 }  // namespace weft

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "probes/rdma/address_handle.hpp"
+#include "probes/rdma/qp_route.hpp"
 #include "topology/findings/flow_result.hpp"
 
 namespace weft {

@@ -6,8 +6,6 @@
 
 #include <string>
 
-#include "probes/rdma/library_symbol.hpp"
-
 namespace weft {
 namespace {
 

@@ -2,6 +2,8 @@
 // none. Types are only named here; verbs.h stays in .cpp files.
 #pragma once
 
+#include <dlfcn.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -66,5 +68,12 @@ struct VerbsLibrary {
   struct Handle;
   std::shared_ptr<Handle> handle_;
 };
+
+/// False: the library has no such function, and dlerror says so.
+template <class F>
+bool find_symbol(void* library, const char* name, F& place) {
+  place = reinterpret_cast<F>(dlsym(library, name));
+  return place != nullptr;
+}
 
 }  // namespace weft

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "probes/datapath/probe_transport.hpp"
+#include "probes/datapath/probe_engine.hpp"
 #include "probes/run/packet_class.hpp"
 #include "probes/session/messages.hpp"
 

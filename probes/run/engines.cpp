@@ -6,7 +6,7 @@
 #include <chrono>
 #include <map>
 
-#include "probes/datapath/echoless_trace.hpp"
+#include "probes/datapath/probe_engine.hpp"
 #include "probes/engine/raw/raw_engine.hpp"
 #include "probes/engine/sim/sim_fabric.hpp"
 #include "probes/engine/umad/umad_engine.hpp"

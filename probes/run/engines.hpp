@@ -5,14 +5,13 @@
 #include <vector>
 
 #include "collectors/bus/nats_bus.hpp"
-#include "probes/datapath/probe_transport.hpp"
+#include "probes/datapath/probe_engine.hpp"
 #include "probes/packet/transfer_buffer.hpp"
 #include "probes/run/packet_class.hpp"
 #include "probes/session/work.hpp"
 #include "topology/findings/host_inventory.hpp"
 #include "topology/model/addressing.hpp"
 #include "topology/model/fault.hpp"
-#include "topology/model/host_stall.hpp"
 #include "topology/routing/forwarding_tables.hpp"
 
 namespace weft {

@@ -4,7 +4,7 @@
 #include <set>
 #include <type_traits>
 
-#include "probes/datapath/packet_bytes.hpp"
+#include "probes/datapath/probe_engine.hpp"
 
 namespace weft {
 namespace {

@@ -20,8 +20,8 @@
 #include <variant>
 #include <vector>
 
+#include "topology/base/ids.hpp"
 #include "topology/base/ip.hpp"
-#include "topology/base/strong.hpp"
 #include "topology/base/units.hpp"
 
 namespace weft::json_members {

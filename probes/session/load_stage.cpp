@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "probes/session/peer_list.hpp"
-#include "probes/session/refusal.hpp"
+#include "probes/session/stage.hpp"
 
 namespace weft {
 namespace {

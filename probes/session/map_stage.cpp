@@ -7,7 +7,7 @@
 
 #include "probes/plan/pattern_plan.hpp"
 #include "probes/plan/trace_evidence.hpp"
-#include "probes/session/peer_list.hpp"
+#include "probes/session/stage.hpp"
 
 namespace weft {
 namespace {

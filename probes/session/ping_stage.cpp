@@ -5,8 +5,7 @@
 #include <unordered_map>
 
 #include "probes/session/contradictions.hpp"
-#include "probes/session/peer_list.hpp"
-#include "probes/session/refusal.hpp"
+#include "probes/session/stage.hpp"
 #include "topology/findings/loss_runs.hpp"
 
 namespace weft {

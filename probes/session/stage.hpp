@@ -6,17 +6,21 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include "probes/datapath/probe_engine.hpp"
 #include "probes/diagnosis/host/silent_corruption.hpp"
 #include "probes/plan/path_learner.hpp"
 #include "probes/session/messages.hpp"
 #include "probes/session/run_clock.hpp"
 #include "probes/session/sweep_options.hpp"
+#include "topology/base/check.hpp"
 #include "topology/findings/diagnosis.hpp"
 #include "topology/findings/flow_result.hpp"
 #include "topology/findings/host_delays.hpp"
 #include "topology/findings/observation.hpp"
+#include "topology/model/addressing.hpp"
 
 namespace weft {
 
@@ -60,6 +64,29 @@ struct SweepState {
   BatchId next_batch() { return BatchId(++last_batch); }
   bool takes_part(PortId nic) const { return !out.contains(nic); }
 };
+
+/// The peers of one request, each once, by the index that its specs use.
+class PeerList {
+ public:
+  std::uint32_t index_of(PortId nic, const AddressBook& addresses) {
+    const auto [at, is_new] = index_.try_emplace(nic, static_cast<std::uint32_t>(peers_.size()));
+    if (is_new) {
+      const auto address = addresses.address_of(nic);
+      WEFT_CHECK(address.has_value());
+      peers_.push_back({nic, *address});
+    }
+    return at->second;
+  }
+  std::vector<Peer> take() && { return std::move(peers_); }
+
+ private:
+  std::vector<Peer> peers_;
+  std::unordered_map<PortId, std::uint32_t> index_;
+};
+
+/// `peer` gave `asking` no queue pairs: a finding of the peer, said once, and it takes no part any more. Who
+/// asked is not to blame, and goes on with its other peers.
+void note_refusal(SweepState& state, PortId asking, PortId peer, const std::string& why);
 
 class Stage {
  public:

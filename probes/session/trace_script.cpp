@@ -2,9 +2,8 @@
 
 #include <set>
 
-#include "probes/plan/even_labels.hpp"
-#include "probes/session/peer_list.hpp"
-#include "probes/session/refusal.hpp"
+#include "probes/plan/path_learner.hpp"
+#include "probes/session/stage.hpp"
 
 namespace weft {
 namespace {

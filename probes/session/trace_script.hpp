@@ -3,10 +3,10 @@
 // labels that spread them evenly over the paths it traced.
 #pragma once
 
+#include "probes/datapath/flow_engine.hpp"
 #include "probes/plan/trace_plan.hpp"
 #include "probes/session/map_stage.hpp"
 #include "probes/session/script.hpp"
-#include "topology/findings/audited_qp.hpp"
 
 namespace weft {
 

@@ -1,6 +1,6 @@
 #include "probes/session/transfer_stage.hpp"
 
-#include "probes/session/peer_list.hpp"
+#include "probes/session/stage.hpp"
 
 namespace weft {
 namespace {

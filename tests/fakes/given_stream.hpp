@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "probes/engine/verbs/stream_calls.hpp"
+#include "probes/engine/verbs/message_stream.hpp"
 
 namespace weft {
 

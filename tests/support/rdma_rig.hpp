@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "probes/datapath/probe_transport.hpp"
+#include "probes/datapath/probe_engine.hpp"
 #include "probes/run/agent_options.hpp"
 #include "probes/run/packet_class.hpp"
 #include "probes/session/script.hpp"

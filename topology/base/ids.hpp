@@ -1,10 +1,29 @@
-// The identifiers of weft. The dense ones (NodeId, PortId, LinkId, ChannelId, PathId, PathSetId) index
-// arrays of the object that issued them and mean nothing elsewhere; the others are numbers from the wire.
+// The identifiers of weft, and Strong, which all of them are. The dense ones (NodeId, PortId, LinkId,
+// ChannelId, PathId, PathSetId) index arrays of the object that issued them and mean nothing elsewhere; the
+// others are numbers from the wire.
 #pragma once
 
-#include "topology/base/strong.hpp"
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 
 namespace weft {
+
+/// An identifier that compares and hashes and does nothing else. A value type; a default-constructed one is
+/// zero, which is a valid identifier, so absence is always std::optional<Strong<...>>.
+template <class Tag, class Rep = std::uint32_t>
+class Strong {
+ public:
+  using rep = Rep;
+  constexpr Strong() = default;
+  constexpr explicit Strong(Rep value) : value_(value) {}
+  constexpr Rep value() const { return value_; }
+  friend constexpr auto operator<=>(Strong, Strong) = default;
+
+ private:
+  Rep value_{};
+};
 
 using NodeId = Strong<struct NodeIdTag>;
 using PortId = Strong<struct PortIdTag>;
@@ -24,3 +43,8 @@ using BatchId = Strong<struct BatchIdTag>;             // one batch of probes or
 using TaskId = Strong<struct TaskIdTag>;               // one task a coordinator gives an agent
 
 }  // namespace weft
+
+template <class Tag, class Rep>
+struct std::hash<weft::Strong<Tag, Rep>> {
+  std::size_t operator()(weft::Strong<Tag, Rep> id) const noexcept { return std::hash<Rep>{}(id.value()); }
+};

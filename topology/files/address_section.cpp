@@ -6,7 +6,7 @@
 
 #include "topology/files/file_text.hpp"
 #include "topology/files/yaml_fields.hpp"
-#include "topology/model/port_name.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft {
 namespace {

@@ -10,8 +10,8 @@
 #include "topology/base/check.hpp"
 #include "topology/files/yaml_fields.hpp"
 #include "topology/model/clos.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/model/fabric_builder.hpp"
-#include "topology/model/port_name.hpp"
 #include "topology/model/tree_levels.hpp"
 
 namespace weft {

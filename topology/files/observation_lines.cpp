@@ -7,7 +7,6 @@
 #include "topology/base/outside_text.hpp"
 #include "topology/files/json_view.hpp"
 #include "topology/files/observation_members.hpp"
-#include "topology/files/observation_scanner.hpp"
 
 namespace weft {
 namespace {

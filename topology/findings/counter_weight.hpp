@@ -1,12 +1,38 @@
-// How much a count of errors says of a link: the natural logarithm of its likelihood on a link that is bad
-// over that on a healthy one of the same rate, watched as long. Counts are Poisson. Pure.
+// What counters of errors say of a link: what happened to one between two readings, and how much a count
+// says: the natural logarithm of its likelihood on a link that is bad over that on a healthy one of the same
+// rate, watched as long. Counts are Poisson. Pure.
 #pragma once
 
 #include <cstdint>
+#include <variant>
 
 #include "topology/base/units.hpp"
 
 namespace weft {
+
+// What happened to a counter between two readings. A counter that sticks at its maximum or was reset gives no
+// rate: that is said, not guessed.
+
+struct Advanced {
+  std::uint64_t by = 0;
+  friend bool operator==(const Advanced&, const Advanced&) = default;
+};
+struct Saturated {
+  friend bool operator==(const Saturated&, const Saturated&) = default;
+};
+/// A reset; the counter counted at least this much since.
+struct WentBack {
+  std::uint64_t since = 0;
+  friend bool operator==(const WentBack&, const WentBack&) = default;
+};
+using CounterStep = std::variant<Advanced, Saturated, WentBack>;
+
+/// `limit`: where the counter sticks.
+constexpr CounterStep counter_step(std::uint64_t before, std::uint64_t after, std::uint64_t limit) {
+  if (after >= limit) return Saturated{};
+  if (after < before) return WentBack{after};
+  return Advanced{after - before};
+}
 
 /// Above this more counts say no more: other faults than the counter's may have made them.
 inline constexpr double kMaxCounterNats = 50;

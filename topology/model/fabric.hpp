@@ -135,4 +135,13 @@ class Fabric {
 std::string_view to_string(FabricKind kind);  // roce | infiniband
 std::string_view to_string(Tier tier);        // host | leaf | spine | core | tier4 | tier5 | tier6
 
+/// The written form of a node or one of its ports.
+struct PortName {
+  std::string_view node;
+  std::optional<PortNumber> port;
+};
+
+/// "leaf1/p3" or "leaf1" taken apart; absent when what follows the slash is no port. Views into `name`.
+std::optional<PortName> split_port(std::string_view name);
+
 }  // namespace weft

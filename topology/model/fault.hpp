@@ -1,5 +1,6 @@
-// FaultSpec: a fault to put on one link, in the words of `weft lab fault` and `weft simulate --fault`. The
-// lab makes it with the kernel, the simulator by arithmetic; both read it here, so that it means the same.
+// What is broken on purpose, in the words of `weft lab fault` and `weft simulate --fault`, `--stall`.
+// FaultSpec: a fault to put on one link; the lab makes it with the kernel, the simulator by arithmetic, and
+// both read it here, so that it means the same. HostStall: a host that is not scheduled for a while.
 #pragma once
 
 #include <cstdint>
@@ -57,5 +58,18 @@ Result<void> check_fault(const Fabric& fabric, const FaultSpec& fault);
 
 /// The text that parse_fault reads back.
 std::string to_string(const Fabric& fabric, const FaultSpec& fault);
+
+/// A host that is not scheduled for a while, from `start` on the simulator's clock: it reads nothing and
+/// sends no flows. What arrives beyond the first moments' worth is dropped, and counted as dropped by the
+/// host.
+struct HostStall {
+  NodeId host;
+  Nanoseconds start{};
+  Nanoseconds length{};
+  friend bool operator==(const HostStall&, const HostStall&) = default;
+};
+
+/// 'HOST:at=TIME,for=TIME', as in host3:at=2s,for=300ms.
+Result<HostStall> parse_stall(const Fabric& fabric, std::string_view text);
 
 }  // namespace weft

@@ -2,15 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <set>
 
-#include "probes/diagnosis/load/known_losses.hpp"
 #include "probes/diagnosis/load/load_cause.hpp"
 #include "probes/diagnosis/load/load_elimination.hpp"
-#include "probes/diagnosis/load/load_evidence.hpp"
-#include "probes/diagnosis/load/waits.hpp"
+#include "probes/diagnosis/load/load_rounds.hpp"
+#include "probes/diagnosis/report.hpp"
 #include "topology/base/statistics.hpp"
 
 namespace weft {
@@ -30,6 +30,54 @@ constexpr double kPlanned = 0.95;       // of its capacity, what a plan offers a
 constexpr double kUntested = 0.1;       // as a hypothesis: nothing speaks for a fault
 constexpr double kDip = 0.9;            // share of its offer that a flow may miss without a question
 constexpr double kShows = 1.25;         // a fault so far beyond the noise's limit shows with .99
+
+constexpr double kLoadPacket = 4096;  // bytes, of a load round's packets (probes/session/load_stage.cpp)
+
+std::optional<KnownLoss> loss_of(const Found& found) {
+  switch (found.cause) {
+    case Cause::loss:
+    case Cause::corruption:  // damaged packets are not delivered
+      if (found.estimate) return KnownLoss{found.estimate->low, found.estimate->high};
+      return KnownLoss{0, 1};
+    case Cause::down:
+      return KnownLoss{1, 1};
+    case Cause::mtu:
+      return KnownLoss{found.estimate && found.estimate->high < kLoadPacket ? 1.0 : 0.0, 1};
+    case Cause::rate:
+    case Cause::congestion:
+    case Cause::delay:
+    case Cause::counter:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// What the findings so far say that each channel loses of the packets of a load round. A channel that is one
+/// of several of which one is at fault may lose nothing.
+std::vector<KnownLoss> known_losses(const Fabric& fabric, const Report& report) {
+  std::vector<KnownLoss> losses(fabric.channel_count());
+  const auto add = [&](ChannelId channel, KnownLoss loss, bool sure) {
+    KnownLoss& known = losses[channel.value()];
+    known.low = 1 - (1 - known.low) * (1 - (sure ? loss.low : 0.0));
+    known.high = 1 - (1 - known.high) * (1 - loss.high);
+  };
+  for (const Found& found : report.found()) {
+    const auto loss = loss_of(found);
+    if (!loss) continue;
+    const bool one = found.channels.size() + found.nodes.size() + found.alternatives.size() == 1;
+    const bool sure = one && found.probability >= named_from(found.cause);
+    for (const ChannelId channel : found.channels) add(channel, *loss, sure);
+    for (const auto& alternative : found.alternatives)
+      for (const ChannelId channel : alternative) add(channel, *loss, sure);
+    for (const NodeId node : found.nodes)
+      for (const PortId port : fabric.ports_of(node))
+        if (const auto channel = fabric.channel_from(port)) {
+          add(*channel, *loss, false);
+          add(Fabric::reverse(*channel), *loss, false);
+        }
+  }
+  return losses;
+}
 
 /// Which of rate and congestion it is, and how the channel passes load then.
 struct Judged {

@@ -1,5 +1,7 @@
 #include "probes/diagnosis/load/load_cause.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -64,6 +66,61 @@ CauseFit fit_congestion(std::span<const PressedRound> rounds, double noise) {
   return average.result();
 }
 
+constexpr double kAlike = 1.1;  // offers up to so many times the least of a group belong to it
+
+/// The means of the rounds of one offer.
+struct Group {
+  double least = 0;
+  double offered = 0;
+  double got = 0;
+  double rounds = 0;
+};
+
+std::vector<Group> by_offer(std::vector<PressedRound> rounds) {
+  std::ranges::sort(rounds, {}, &PressedRound::offered);
+  std::vector<Group> groups;
+  for (const PressedRound& round : rounds) {
+    if (groups.empty() || round.offered > kAlike * groups.back().least)
+      groups.push_back({.least = round.offered});
+    Group& group = groups.back();
+    group.rounds += 1;
+    group.offered += (round.offered - group.offered) / group.rounds;
+    group.got += (round.got - group.got) / group.rounds;
+  }
+  return groups;
+}
+
+/// Three digits: more are noise.
+std::string in_three_digits(Bandwidth rate) {
+  const double bits = rate.bits_per_second();
+  if (bits <= 0) return to_string(rate);
+  const double unit = std::pow(10.0, std::floor(std::log10(bits)) - 2);
+  return to_string(Bandwidth::bit(std::round(bits / unit) * unit));
+}
+
+constexpr Bytes kSmall(1024);         // a large probe may wait for its own time on a slow cable
+constexpr std::size_t kMinTrips = 4;  // round trips over a channel to speak of
+constexpr double kMinSpread = 0.2;    // of ln p99: what a scheduler's whims do to the slowest probe
+constexpr double kMaxNats = 12.0;     // as much as a few load rounds
+constexpr double kLongest = 7.0;  // waits up to e^7, a thousand times the usual, are as likely as each other
+
+double log_p99(const Observation& seen) {
+  return std::log(std::max(static_cast<double>(seen.rtt->p99.count()) / 1000.0, 0.1));
+}
+
+bool counts(const Observation& seen) { return seen.rtt && seen.size <= kSmall; }
+
+bool crosses(const PathTable& table, const Observation& seen, ChannelId channel) {
+  for (const auto& ways : {std::optional(seen.path), seen.back}) {
+    if (!ways) continue;
+    const auto paths = table.paths(*ways);
+    if (paths.size() == 1 &&
+        std::ranges::find(table.channels(paths[0]), channel) != table.channels(paths[0]).end())
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 CauseFit fit_cause(Cause cause, std::span<const PressedRound> rounds, double noise) {
@@ -75,6 +132,43 @@ bool offers_differ(std::span<const PressedRound> rounds) {
   if (rounds.empty()) return false;
   const auto [least, most] = std::ranges::minmax_element(rounds, {}, &PressedRound::offered);
   return most->offered > kApart * least->offered;
+}
+
+std::string offers_in_words(std::vector<PressedRound> rounds, Bandwidth capacity) {
+  auto groups = by_offer(std::move(rounds));
+  if (groups.size() > 3) groups = {groups.front(), groups[groups.size() / 2], groups.back()};
+  std::string text;
+  for (const Group& group : groups)
+    text += fmt::format("{}of {}{} {}{}", text.empty() ? "" : ", ", in_three_digits(capacity * group.offered),
+                        text.empty() ? " offered" : "", in_three_digits(capacity * group.got),
+                        text.empty() ? " arrived" : "");
+  return text;
+}
+
+Waits::Waits(const Observations& observations) : observations_(observations) {
+  std::vector<double> all;
+  for (const Observation& seen : observations.probes)
+    if (counts(seen)) all.push_back(log_p99(seen));
+  if (all.empty()) return;
+  usual_ = median(all);
+  spread_ = std::max(spread_about(all, usual_), kMinSpread);
+}
+
+double Waits::log_ratio(ChannelId channel) const {
+  if (spread_ == 0) return 0;
+  const auto [at, is_new] = known_.try_emplace(channel, 0.0);
+  if (!is_new) return at->second;
+  std::vector<double> over;
+  for (const Observation& seen : observations_.probes)
+    if (counts(seen) && crosses(observations_.paths, seen, channel)) over.push_back(log_p99(seen));
+  if (over.size() < kMinTrips) return 0;
+  const double shift = median(over) - usual_;
+  // Congested half of the time it is seen: a wait of any length, or none. The median's own scatter is far
+  // below the spread of single round trips; the spread is kept, because neighbours share their hosts' whims.
+  const double waiting = shift > 0 && shift < kLongest ? 1.0 / kLongest : 0.0;
+  const double none = std::exp(log_student(shift, spread_));
+  at->second = std::min(std::log((0.5 * waiting + 0.5 * none) / none), kMaxNats);
+  return at->second;
 }
 
 }  // namespace weft

@@ -6,8 +6,13 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <span>
+#include <string>
+#include <vector>
 
+#include "topology/base/units.hpp"
+#include "topology/findings/observation.hpp"
 #include "topology/findings/verdict.hpp"
 
 namespace weft {
@@ -41,5 +46,29 @@ CauseFit fit_cause(Cause cause, std::span<const PressedRound> rounds, double noi
 
 /// True when the offers of the rounds differ enough for the two causes to predict different things.
 bool offers_differ(std::span<const PressedRound> rounds);
+
+/// As "of 20M offered 20M arrived, of 47.5M 25M, of 95M 25M": rounds of about the same offer are one, and of
+/// many different ones the least, the middle and the most are told. `capacity`: of which the rounds are
+/// shares.
+std::string offers_in_words(std::vector<PressedRound> rounds, Bandwidth capacity);
+
+/// How long the slowest small probes over a channel were on their way while weft sent no load. Other traffic
+/// makes some of them wait behind it, even where it leaves the middle one alone; a cable that is merely slow
+/// does not.
+class Waits {
+ public:
+  /// The observations must outlive this.
+  explicit Waits(const Observations& observations);
+
+  /// ln P(the p99 of its round trips | other traffic) - ln P(... | none), in nats; 0 where it was not
+  /// measured.
+  double log_ratio(ChannelId channel) const;
+
+ private:
+  const Observations& observations_;
+  double usual_ = 0;   // median over all round trips of ln(p99 / us)
+  double spread_ = 0;  // its robust standard deviation
+  mutable std::map<ChannelId, double> known_;
+};
 
 }  // namespace weft

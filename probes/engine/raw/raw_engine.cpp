@@ -4,7 +4,7 @@
 
 #include "probes/datapath/flow_sender.hpp"
 #include "probes/datapath/prober.hpp"
-#include "probes/datapath/responder_loop.hpp"
+#include "probes/datapath/responder.hpp"
 #include "probes/datapath/transfer_sender.hpp"
 #include "probes/engine/raw/kernel_next_hops.hpp"
 #include "probes/engine/raw/packet_socket.hpp"

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "topology/model/fault.hpp"
-#include "topology/model/host_stall.hpp"
 #include "topology/routing/ecmp_routing.hpp"
 #include "topology/routing/forwarding_tables.hpp"
 

@@ -1,5 +1,5 @@
-// MessageStream: messages over one stream of StreamCalls, each with a tag that only who has the run's key can
-// make. Every call ends by its deadline.
+// Streams between RDMA devices (StreamCalls), and MessageStream: messages over one of them, each with a tag
+// that only who has the run's key can make. Every call ends by its deadline.
 #pragma once
 
 #include <array>
@@ -8,12 +8,35 @@
 #include <string>
 #include <string_view>
 
-#include "probes/engine/verbs/stream_calls.hpp"
 #include "probes/packet/run_secrets.hpp"
 #include "topology/base/ip.hpp"
+#include "topology/base/result.hpp"
 #include "topology/base/units.hpp"
 
+struct pollfd;
+struct sockaddr;
+
 namespace weft {
+
+/// Streams between two RDMA devices: the calls of librdmacm's rsockets, which are those of sockets under
+/// other names, so that tests give the system's own. Loaded when first used, never linked.
+struct StreamCalls {
+  int (*socket)(int domain, int type, int protocol) = nullptr;
+  int (*bind)(int stream, const sockaddr* address, unsigned length) = nullptr;
+  int (*listen)(int stream, int backlog) = nullptr;
+  int (*accept)(int stream, sockaddr* address, unsigned* length) = nullptr;
+  int (*connect)(int stream, const sockaddr* address, unsigned length) = nullptr;
+  int (*get_option)(int stream, int level, int name, void* value, unsigned* length) = nullptr;
+  int (*set_option)(int stream, int level, int name, const void* value, unsigned length) = nullptr;
+  int (*control)(int stream, int command, ...) = nullptr;
+  long (*send)(int stream, const void* bytes, unsigned long length, int flags) = nullptr;
+  long (*receive)(int stream, void* bytes, unsigned long length, int flags) = nullptr;
+  int (*poll)(pollfd* streams, unsigned long count, int milliseconds) = nullptr;
+  int (*close)(int stream) = nullptr;
+};
+
+/// Of librdmacm. Errors: absent (it is not installed), not_supported (it lacks rsockets).
+Result<StreamCalls> load_rdma_streams();
 
 class MessageStream {
  public:

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "probes/datapath/packet_bytes.hpp"
+#include "probes/datapath/probe_engine.hpp"
 
 namespace weft {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-#include "topology/routing/ecmp_hash.hpp"
+#include "topology/routing/ecmp_routing.hpp"
 
 namespace weft {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "tests/bench/support/random_paths.hpp"
 #include "topology/base/check.hpp"
-#include "topology/routing/ecmp_hash.hpp"
+#include "topology/routing/ecmp_routing.hpp"
 
 namespace weft::bench {
 namespace {

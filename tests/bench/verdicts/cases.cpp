@@ -9,7 +9,7 @@
 #include "tests/bench/verdicts/claims.hpp"
 #include "tests/bench/verdicts/judge.hpp"
 #include "tests/bench/verdicts/pieces.hpp"
-#include "topology/routing/ecmp_hash.hpp"
+#include "topology/routing/ecmp_routing.hpp"
 
 namespace weft::bench {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "topology/base/check.hpp"
 #include "topology/model/clos.hpp"
-#include "topology/routing/ecmp_hash.hpp"
+#include "topology/routing/ecmp_routing.hpp"
 
 namespace weft::bench {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "tests/bench/diagnosis/seeds.hpp"
 #include "tests/bench/verdicts/judge.hpp"
-#include "topology/routing/ecmp_hash.hpp"
+#include "topology/routing/ecmp_routing.hpp"
 
 namespace weft::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "probes/datapath/echoless_trace.hpp"
+#include "probes/datapath/probe_engine.hpp"
 
 #include <gtest/gtest.h>
 

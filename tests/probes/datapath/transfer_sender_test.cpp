@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "probes/datapath/send_window.hpp"
+#include "probes/datapath/sequence_window.hpp"
 #include "tests/fakes/fake_wire.hpp"
 
 namespace weft {

@@ -6,8 +6,6 @@
 #include <random>
 #include <vector>
 
-#include "probes/diagnosis/load/load_evidence.hpp"
-
 namespace weft {
 namespace {
 

@@ -4,10 +4,10 @@
 #include <random>
 
 #include "probes/packet/bth.hpp"
-#include "probes/packet/checksum.hpp"
 #include "probes/packet/ethernet.hpp"
 #include "probes/packet/icrc.hpp"
 #include "probes/packet/ip_packet.hpp"
+#include "probes/packet/ipv4.hpp"
 #include "probes/packet/udp.hpp"
 #include "tests/support/hex.hpp"
 

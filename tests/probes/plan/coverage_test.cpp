@@ -1,4 +1,4 @@
-#include "probes/plan/coverage.hpp"
+#include "probes/plan/trace_plan.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "probes/plan/even_labels.hpp"
+#include "probes/plan/path_learner.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "probes/rdma/device_clock.hpp"
+#include "probes/rdma/verbs_device.hpp"
 
 #include <gtest/gtest.h>
 

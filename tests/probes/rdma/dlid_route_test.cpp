@@ -1,4 +1,4 @@
-#include "probes/rdma/dlid_route.hpp"
+#include "probes/rdma/qp_route.hpp"
 
 #include <gmock/gmock.h>
 

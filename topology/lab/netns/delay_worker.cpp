@@ -10,7 +10,7 @@
 #include <deque>
 #include <memory>
 
-#include "topology/lab/netns/workers.hpp"
+#include "topology/lab/netns/fault.hpp"
 
 namespace weft {
 namespace {

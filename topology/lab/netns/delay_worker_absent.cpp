@@ -1,4 +1,4 @@
-#include "topology/lab/netns/workers.hpp"
+#include "topology/lab/netns/fault.hpp"
 
 namespace weft {
 

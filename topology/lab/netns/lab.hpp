@@ -8,10 +8,12 @@
 // process.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "topology/model/lab_settings.hpp"
 #include "topology/os/child_process.hpp"
@@ -85,5 +87,9 @@ class Lab {
 /// runs in the guest: the child is then a stand-in here that ends with the program there, and takes it along
 /// when it is killed; of the caller's environment only spec.env goes along.
 Result<ChildProcess> spawn_in(const Lab& lab, NodeId node, ChildSpec spec);
+
+/// Bytes of frames, Ethernet headers included, that have come out of each channel since the lab came up;
+/// indexed by channel.
+Result<std::vector<std::uint64_t>> carried_bytes(const Lab& lab);
 
 }  // namespace weft

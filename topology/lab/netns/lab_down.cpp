@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "topology/lab/netns/access.hpp"
 #include "topology/lab/netns/holder.hpp"
 #include "topology/lab/netns/names.hpp"
+#include "topology/lab/netns/state.hpp"
 #include "topology/os/network_namespace.hpp"
 
 namespace weft {

@@ -1,11 +1,11 @@
 #include <algorithm>
 
 #include "topology/lab/guests/guests.hpp"
-#include "topology/lab/netns/access.hpp"
+#include "topology/lab/netns/fault.hpp"
 #include "topology/lab/netns/fault_rules.hpp"
 #include "topology/lab/netns/names.hpp"
 #include "topology/lab/netns/node_setup.hpp"
-#include "topology/lab/netns/workers.hpp"
+#include "topology/lab/netns/state.hpp"
 #include "topology/os/network_namespace.hpp"
 
 namespace weft {

@@ -10,11 +10,11 @@
 #include "topology/base/ids.hpp"
 #include "topology/base/result.hpp"
 #include "topology/lab/guests/guests.hpp"
-#include "topology/lab/netns/access.hpp"
 #include "topology/lab/netns/holder.hpp"
 #include "topology/lab/netns/kernel.hpp"
 #include "topology/lab/netns/names.hpp"
 #include "topology/lab/netns/node_setup.hpp"
+#include "topology/lab/netns/state.hpp"
 #include "topology/os/network_namespace.hpp"
 
 namespace weft {

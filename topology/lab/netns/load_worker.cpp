@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "topology/lab/netns/workers.hpp"
+#include "topology/lab/netns/fault.hpp"
 #include "topology/os/child_process.hpp"
 
 namespace weft {

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "probes/datapath/packet_bytes.hpp"
+#include "probes/datapath/probe_engine.hpp"
 #include "probes/engine/verbs/qp_messages.hpp"
 #include "tests/probes/engine/verbs/fake_hosts.hpp"
 

@@ -1,4 +1,4 @@
-#include "probes/engine/verbs/probe_kind.hpp"
+#include "probes/engine/verbs/verbs_engine.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "probes/datapath/send_window.hpp"
+#include "probes/datapath/sequence_window.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "probes/datapath/echoless_trace.hpp"
+#include "probes/datapath/probe_engine.hpp"
 
 #include <algorithm>
 
@@ -23,6 +23,24 @@ Result<std::vector<HopAnswer>> trace_without_echo(ProbeEngine& tracer, TraceRequ
                           .from = request.peers[spec.peer].address});
   }
   return answers;
+}
+
+std::string_view to_string(ProbeTransport wish) {
+  switch (wish) {
+    case ProbeTransport::by_device:
+      return "auto";
+    case ProbeTransport::datagram:
+      return "ud";
+    case ProbeTransport::connected:
+      return "uc";
+  }
+  return "auto";
+}
+
+std::optional<ProbeTransport> parse_probe_transport(std::string_view text) {
+  for (const auto wish : {ProbeTransport::by_device, ProbeTransport::datagram, ProbeTransport::connected})
+    if (text == to_string(wish)) return wish;
+  return std::nullopt;
 }
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-#include "probes/session/refusal.hpp"
+#include "probes/session/stage.hpp"
 
 namespace weft {
 
