@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <random>
 
 #include "collectors/bus/message_queue.hpp"
 #include "collectors/bus/parts.hpp"
@@ -296,7 +297,9 @@ class NatsBus : public Bus {
 
   RunId run_;
   std::string self_;
-  std::atomic<std::uint32_t> last_number_ = 0;
+  /// From a number by chance on: another participant of the same name, or one before it, has others, whose
+  /// acknowledgements and parts are not taken for these.
+  std::atomic<std::uint32_t> last_number_ = std::random_device()();
   InboxShare inbox_;
   Connection connection_;
   Subscription messages_;

@@ -1,7 +1,9 @@
 // NatsBus: a participant's end of the bus over a NATS server. Messages of a run go over subjects
 // weft.RUN.TO.FROM; longer ones than the server takes at once travel in parts; the receiver's end
 // acknowledges those of deliver() as it puts them among what receive() gives, not those for which it has no
-// room. The connection is tried again for a few seconds when it breaks; after that receive() gives the error.
+// room. A name is for one participant: of two that share it each hears what is for the other, and
+// acknowledges that; what they send is told apart. The connection is tried again for a few seconds when it
+// breaks; after that receive() gives the error.
 #pragma once
 
 #include <memory>

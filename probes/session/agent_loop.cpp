@@ -11,7 +11,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kPoll = std::chrono::milliseconds(50);
-constexpr auto kLastWord = std::chrono::milliseconds(500);
+constexpr auto kLastWord = std::chrono::milliseconds(500);  // for its acknowledgement
+constexpr int kLastTries = 3;
 /// Between two looks at the bus. In a longer gap this process did not run (it was stopped, its machine
 /// slept): nobody could be heard, so it counts as no silence.
 constexpr auto kMaxGap = std::chrono::seconds(1);
@@ -37,19 +38,24 @@ class AgentLoop {
 
  private:
   bool at_work() const { return run_.has_value() && !ending_; }
+  std::optional<RunId> at_hand() const { return run_ ? std::optional(run_->id()) : std::nullopt; }
 
   /// Of the run at hand, or of none.
   Result<void> send(const ToCoordinator& message) {
-    const auto run = run_ ? std::optional(run_->id()) : std::nullopt;
-    return bus_.send(kCoordinator, encode(MessageToCoordinator{run, message}));
+    return bus_.send(kCoordinator, encode(MessageToCoordinator{at_hand(), message}));
   }
 
   /// A host whose agent goes without a word is blamed.
-  Result<void> take_leave() {
-    const auto run = run_ ? std::optional(run_->id()) : std::nullopt;
-    const auto bye = encode(MessageToCoordinator{run, Bye{"it was told to stop"}});
-    if (const auto told = bus_.deliver({{std::string(kCoordinator), bye}}, kLastWord); !told)
-      return pass_on(told);
+  Result<void> take_leave() { return take_leave_of(at_hand(), "it was told to stop"); }
+
+  /// Again, a few times, where the coordinator's bus does not acknowledge it; much shorter in all than a
+  /// silence that tells.
+  Result<void> take_leave_of(std::optional<RunId> run, const std::string& why) {
+    std::vector<OutgoingMessage> left{
+        {std::string(kCoordinator), encode(MessageToCoordinator{run, Bye{why}})}};
+    for (int tries = 0; tries < kLastTries && !left.empty(); ++tries) {
+      WEFT_TRY(left, bus_.deliver(std::move(left), kLastWord));
+    }
     return {};
   }
 
@@ -66,7 +72,7 @@ class AgentLoop {
   Result<void> handle(const Incoming& incoming) {
     const auto sent = decode_to_agent(incoming.bytes);
     if (!sent) {
-      WEFT_TRY_VOID(send(Bye{sent.error().message}));
+      WEFT_TRY_VOID(take_leave_of(at_hand(), sent.error().message));
       if (life_ == AgentLife::one_run) return pass_on(sent, "from the coordinator");
       if (run_) end_run();
       return {};
@@ -84,10 +90,9 @@ class AgentLoop {
     const RunId asked = start.secrets.run;
     if (ending_ || asked == last_ended_) return {};
     if (run_ && asked != run_->id()) {
-      const Bye refusal{
-          fmt::format("its agent serves run {:x}, and one run at a time: try again when that is over",
-                      run_->id().value())};
-      return bus_.send(kCoordinator, encode(MessageToCoordinator{asked, refusal}));
+      return take_leave_of(
+          asked, fmt::format("its agent serves run {:x}, and one run at a time: try again when that is over",
+                             run_->id().value()));
     }
     last_heard_ = Clock::now();
     if (!run_) run_.emplace(bus_, prepare_, start);

@@ -23,6 +23,7 @@ struct Incoming {
 struct OutgoingMessage {
   std::string to;
   std::string bytes;
+  std::string answered_by = {};  // for its sender alone: no bus sends it, deliver() gives it back
 };
 
 class Bus {

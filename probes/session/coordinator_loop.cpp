@@ -25,9 +25,35 @@ constexpr auto kAcknowledged = std::chrono::milliseconds(300);
 constexpr auto kAgain = std::chrono::seconds(1);
 constexpr int kLastTries = 3;  // of StopRun, at the end
 
+// Which message an agent's answer is to: the answer says that it came, whatever became of its
+// acknowledgement.
+
+std::string key_of_start() { return "start"; }
+std::string key_of(TaskId task) { return fmt::format("task {}", task.value()); }
+std::string key_of_question(PortId from, std::uint32_t id) {
+  return fmt::format("question {} of {}", id, from.value());
+}
+
+/// Empty: no answer is to come.
+std::string answer_to(const ToAgent& message) {
+  if (std::holds_alternative<StartRun>(message)) return key_of_start();
+  if (const auto* task = std::get_if<Task>(&message)) return key_of(task->id);
+  if (const auto* question = std::get_if<PeerQuestion>(&message))
+    return key_of_question(question->from, question->id);
+  return {};
+}
+
+/// Empty: it answers nothing.
+std::string answered_by(const ToCoordinator& message) {
+  if (std::holds_alternative<Ready>(message)) return key_of_start();
+  if (const auto* result = std::get_if<TaskResult>(&message)) return key_of(result->id);
+  if (const auto* reply = std::get_if<PeerReply>(&message)) return key_of_question(reply->to, reply->id);
+  return {};
+}
+
 /// Does what the coordinator wants. What a host would be blamed for if it is lost, or would wait for, is
-/// acknowledged, and sent again each second until it is: a start, a task, what engines ask and answer each
-/// other. StopRun is, without that, for who does not hear it hears no sign of life either.
+/// acknowledged, and sent again each second until it is, or is answered: a start, a task, what engines ask
+/// and answer each other. StopRun is, without that, for who does not hear it hears no sign of life either.
 class Outbox {
  public:
   Outbox(Bus& bus, RunId run, const OnProgress& on_progress)
@@ -39,6 +65,14 @@ class Outbox {
       if (const auto* progress = std::get_if<Progress>(&action)) on_progress_(*progress);
     }
     return {};
+  }
+
+  /// What this answers is not sent again.
+  void note(const std::string& from, const ToCoordinator& message) {
+    const auto key = answered_by(message);
+    if (key.empty()) return;
+    std::erase_if(unacknowledged_,
+                  [&](const OutgoingMessage& other) { return other.to == from && other.answered_by == key; });
   }
 
   /// Waits a little for the acknowledgements.
@@ -60,7 +94,7 @@ class Outbox {
 
  private:
   Result<void> add(const SendToAgent& send) {
-    OutgoingMessage message{send.host, encode(MessageToAgent{run_, send.message})};
+    OutgoingMessage message{send.host, encode(MessageToAgent{run_, send.message}), answer_to(send.message)};
     const bool stops = std::holds_alternative<StopRun>(send.message);
     if (stops) {
       const auto is_to_it = [&](const OutgoingMessage& other) { return other.to == send.host; };
@@ -148,6 +182,7 @@ Result<void> read_inbox(Bus& bus, Coordinator& coordinator, Outbox& outbox) {
     const auto sent = decode_to_coordinator(incoming->bytes);
     if (sent && sent->run && *sent->run != coordinator.run())
       continue;  // of a run that is over, or another's
+    if (sent) outbox.note(incoming->from, sent->message);
     const auto now = Clock::now();
     WEFT_TRY_VOID(outbox.act(sent ? coordinator.on_message(incoming->from, sent->message, now)
                                   : coordinator.give_up(incoming->from, sent.error().message, now)));

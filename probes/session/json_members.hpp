@@ -118,6 +118,20 @@ Table<T> table(std::vector<T>& rows) {
   return {rows};
 }
 
+/// A list of which no more is read: one that is longer is refused, before anything is kept of it.
+template <class T>
+struct AtMost {
+  std::vector<T>& all;
+  std::size_t most;
+};
+template <class T>
+AtMost<T> at_most(std::size_t most, std::vector<T>& all) {
+  return {all, most};
+}
+inline void check_count(std::size_t count, std::size_t most) {
+  if (count > most) throw BadField(fmt::format("{} in a list of at most {}", count, most));
+}
+
 template <class T>
 inline constexpr bool kIsOptional = false;
 template <class T>
@@ -130,6 +144,10 @@ template <class T>
 inline constexpr bool kIsTable = false;
 template <class T>
 inline constexpr bool kIsTable<Table<T>> = true;
+template <class T>
+inline constexpr bool kIsAtMost = false;
+template <class T>
+inline constexpr bool kIsAtMost<AtMost<T>> = true;
 template <class T>
 inline constexpr bool kIsStrong = false;
 template <class Tag, class Rep>
@@ -250,7 +268,8 @@ Json write_table(const std::vector<T>& all) {
 }
 
 template <class T>
-std::vector<T> read_table(const Json& from) {
+std::vector<T> read_table(const Json& from, std::size_t most = std::numeric_limits<std::size_t>::max()) {
+  check_count(whole<std::uint32_t>(field(from, "rows")), most);
   std::vector<T> all;
   for (TableReader reader(from); !reader.at_end(); reader.end_row()) members(reader, all.emplace_back());
   return all;
@@ -262,6 +281,8 @@ Json write_value(const T& value) {
     return value ? write_value(*value) : Json();
   } else if constexpr (kIsTable<T>) {
     return write_table(value.rows);
+  } else if constexpr (kIsAtMost<T>) {
+    return write_value(value.all);
   } else if constexpr (kIsVector<T>) {
     return rows(value, [](const auto& item) { return write_value(item); });
   } else if constexpr (std::integral<T> || std::same_as<T, double> || std::same_as<T, std::string>) {
@@ -292,6 +313,9 @@ void read_value(const Json& from, T&& into) {
       read_value(from, into.emplace());
   } else if constexpr (kIsTable<Value>) {
     into.rows = read_table<typename std::remove_cvref_t<decltype(into.rows)>::value_type>(from);
+  } else if constexpr (kIsAtMost<Value>) {
+    check_count(from.size(), into.most);
+    read_value(from, into.all);
   } else if constexpr (kIsVector<Value>) {
     using Item = typename Value::value_type;
     into = list<Item>(from, [](const Json& each) {

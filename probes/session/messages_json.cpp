@@ -20,6 +20,9 @@ struct LongText {
   std::string& text;
 };
 
+/// NICs of one host, far more than any has: with a text of 4,096 bytes each they take 4 MB.
+constexpr std::size_t kMaxNicsOfHost = 1024;
+
 // members() and what belongs to it are static, not in an unnamed namespace: argument-dependent lookup, which
 // finds them, does not look there.
 
@@ -76,7 +79,7 @@ static void members(Io& io, RunNic& m) {
 template <class Io>
 static void members(Io& io, StartRun& m) {
   io("key", KeyText{m.secrets.key});
-  io("nics", m.nics);
+  io("nics", at_most(kMaxNicsOfHost, m.nics));
   io("targets", table(m.targets));
 }
 template <class Io>
@@ -110,7 +113,7 @@ static void members(Io& io, Hello& m) {
   io("version", m.version);
   if (Io::kReads && m.protocol != kProtocol) return;
   io("engine", m.engine);
-  io("nics", m.nics);
+  io("nics", at_most(kMaxNicsOfHost, m.nics));
 }
 template <class Io>
 static void members(Io& io, NicTrouble& m) {
@@ -125,8 +128,8 @@ static void members(Io& io, NicUse& m) {
 }
 template <class Io>
 static void members(Io& io, Ready& m) {
-  io("troubles", m.troubles);
-  io("uses", m.uses);
+  io("troubles", at_most(kMaxNicsOfHost, m.troubles));
+  io("uses", at_most(kMaxNicsOfHost, m.uses));
   io("inventory", m.inventory);
 }
 template <class Io>

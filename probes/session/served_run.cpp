@@ -83,6 +83,58 @@ class NicWorker {
   std::jthread thread_;
 };
 
+/// The thread that answers what the engines of other NICs ask that of one.
+class NicAnswerer {
+ public:
+  NicAnswerer(RunId run, std::shared_ptr<PeerService> service, Bus& bus)
+      : run_(run),
+        service_(std::move(service)),
+        bus_(bus),
+        thread_([this](const std::stop_token& stop) { answer(stop); }) {}
+
+  /// Who asks again waits for its last answer no longer, so that questions take no more room than there are
+  /// peers.
+  void add(const PeerQuestion& question) {
+    {
+      const std::lock_guard lock(mutex_);
+      std::uint32_t& last = last_questions_[question.from];
+      if (question.id <= last) return;  // it came again: its answer is on its way
+      last = question.id;
+      std::erase_if(waiting_, [&](const PeerQuestion& other) { return other.from == question.from; });
+      waiting_.push_back(question);
+    }
+    asked_.notify_one();
+  }
+  /// Drops what waits; does not wait for the answer in hand.
+  void stop() { thread_.request_stop(); }
+
+ private:
+  void answer(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      PeerQuestion question;
+      {
+        std::unique_lock lock(mutex_);
+        if (!asked_.wait(lock, stop, [this] { return !waiting_.empty(); })) return;
+        question = std::move(waiting_.front());
+        waiting_.pop_front();
+      }
+      const auto answer = service_->answer(question.from, question.text);
+      const PeerReply reply{question.to, question.from, question.id, !answer,
+                            answer ? *answer : answer.error().message};
+      deliver(bus_, encode(MessageToCoordinator{run_, reply}), stop);
+    }
+  }
+
+  RunId run_;
+  std::shared_ptr<PeerService> service_;
+  Bus& bus_;
+  std::mutex mutex_;
+  std::condition_variable_any asked_;
+  std::deque<PeerQuestion> waiting_;                // one of each NIC at most
+  std::map<PortId, std::uint32_t> last_questions_;  // by who asks: its id
+  std::jthread thread_;
+};
+
 ServedRun::ServedRun(Bus& bus, const PrepareRun& prepare, StartRun start)
     : bus_(bus),
       prepare_(prepare),
@@ -98,17 +150,13 @@ void ServedRun::serve(const std::stop_token& stop) {
   for (const NicAssignment& nic : start_.nics)
     if (!stop.stop_requested()) open_nic(host.open, nic, ready);
   deliver(bus_, encoded(ready), stop);
-  answer_peers(stop);
+  refuse_what_waits(stop);
   close();
   closed_ = true;
 }
 
 std::string ServedRun::encoded(const ToCoordinator& message) const {
   return encode(MessageToCoordinator{id(), message});
-}
-
-void ServedRun::say(const ToCoordinator& message) {
-  [[maybe_unused]] const auto sent = bus_.send(kCoordinator, encoded(message));
 }
 
 void ServedRun::open_nic(const OpenEngines& open, const NicAssignment& nic, Ready& ready) {
@@ -120,9 +168,9 @@ void ServedRun::open_nic(const OpenEngines& open, const NicAssignment& nic, Read
   if (!engines->uses.empty()) ready.uses.push_back({nic.nic, engines->uses});
   const std::lock_guard lock(mutex_);
   if (engines->peers) {
-    services_[nic.nic] = engines->peers;
     lines_[nic.nic] = std::make_unique<PeerLine>(id(), nic.nic, bus_);
     engines->peers->meet(*lines_[nic.nic]);
+    answerers_.emplace(nic.nic, std::make_unique<NicAnswerer>(id(), engines->peers, bus_));
   }
   workers_.emplace(nic.nic, std::make_unique<NicWorker>(id(), std::move(*engines), bus_));
 }
@@ -138,23 +186,21 @@ void ServedRun::take(const Task& task) {
 }
 
 void ServedRun::refuse(const Task& task, const Result<TaskAnswer>& why) {
-  say(result_of(task.id, task.work, why));
+  refusals_.emplace_back(result_of(task.id, task.work, why));
+  refused_.notify_one();
 }
 
-/// Who asks again waits for its last answer no longer, so that questions take no more room than there are
-/// peers.
 void ServedRun::take(const PeerQuestion& question) {
-  {
-    const std::lock_guard lock(mutex_);
-    std::uint32_t& last = last_questions_[{question.from, question.to}];
-    if (question.id <= last) return;  // it came again: its answer is on its way
-    last = question.id;
-    std::erase_if(questions_, [&](const PeerQuestion& waiting) {
-      return waiting.from == question.from && waiting.to == question.to;
-    });
-    questions_.push_back(question);
-  }
-  asked_.notify_one();
+  const std::lock_guard lock(mutex_);
+  if (const auto found = answerers_.find(question.to); found != answerers_.end())
+    return found->second->add(question);
+  std::erase_if(refusals_, [&](const ToCoordinator& waiting) {  // as NicAnswerer::add
+    const auto* reply = std::get_if<PeerReply>(&waiting);
+    return reply != nullptr && reply->from == question.to && reply->to == question.from;
+  });
+  refusals_.emplace_back(PeerReply{question.to, question.from, question.id, true,
+                                   "this agent's engine does not speak to others"});
+  refused_.notify_one();
 }
 
 void ServedRun::take(const PeerReply& reply) {
@@ -162,48 +208,39 @@ void ServedRun::take(const PeerReply& reply) {
   if (const auto line = lines_.find(reply.to); line != lines_.end()) line->second->take(reply);
 }
 
-void ServedRun::answer_peers(const std::stop_token& stop) {
+/// The coordinator waits for a refusal as for any answer.
+void ServedRun::refuse_what_waits(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    PeerQuestion question;
-    {
-      std::unique_lock lock(mutex_);
-      if (!asked_.wait(lock, stop, [this] { return !questions_.empty(); })) return;
-      question = std::move(questions_.front());
-      questions_.pop_front();
-    }
-    deliver(bus_, encoded(answer(question)), stop);
+    std::unique_lock lock(mutex_);
+    if (!refused_.wait(lock, stop, [this] { return !refusals_.empty(); })) return;
+    const auto bytes = encoded(refusals_.front());
+    refusals_.pop_front();
+    lock.unlock();
+    deliver(bus_, bytes, stop);
   }
-}
-
-PeerReply ServedRun::answer(const PeerQuestion& question) {
-  std::shared_ptr<PeerService> service;
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = services_.find(question.to); found != services_.end()) service = found->second;
-  }
-  const Result<std::string> answer =
-      service ? service->answer(question.from, question.text)
-              : fail(ErrorKind::not_supported, "this agent's engine does not speak to others");
-  return {question.to, question.from, question.id, !answer, answer ? *answer : answer.error().message};
 }
 
 void ServedRun::stop() {
   thread_.request_stop();
   const std::lock_guard lock(mutex_);
+  stop_nics();
+}
+
+void ServedRun::stop_nics() {
   for (const auto& [nic, worker] : workers_) worker->stop();
+  for (const auto& [nic, answerer] : answerers_) answerer->stop();
   for (const auto& [nic, line] : lines_) line->close();
 }
 
 /// An engine that was opened while stop() ran is stopped here.
 void ServedRun::close() {
   std::unique_lock lock(mutex_);
+  stop_nics();
   auto workers = std::exchange(workers_, {});
-  auto services = std::exchange(services_, {});
-  for (const auto& [nic, worker] : workers) worker->stop();
-  for (const auto& [nic, line] : lines_) line->close();
+  auto answerers = std::exchange(answerers_, {});
   lock.unlock();
+  answerers.clear();
   workers.clear();  // their tasks may still ask over the lines
-  services.clear();
 }
 
 }  // namespace weft

@@ -1,6 +1,7 @@
-// ServedRun: one run as its agent serves it. A thread of its own opens the engines of the run's NICs, answers
-// the questions of their peers and closes all of it again; each NIC has one more that does its tasks. So who
-// reads the bus waits for no device. What the run brought (key, NICs, peers, engines) ends with the object.
+// ServedRun: one run as its agent serves it. A thread of its own opens the engines of the run's NICs, refuses
+// what they cannot do and closes all of it again; each NIC has two more, which do its tasks and answer the
+// questions of its peers. So who reads the bus waits for no device, and no NIC for another. What the run
+// brought (key, NICs, peers, engines) ends with the object.
 #pragma once
 
 #include <atomic>
@@ -26,6 +27,7 @@ struct RunHost {
 using PrepareRun = std::function<RunHost()>;
 
 class NicWorker;
+class NicAnswerer;
 
 class ServedRun {
  public:
@@ -47,14 +49,13 @@ class ServedRun {
 
  private:
   void serve(const std::stop_token& stop);
-  /// Only what no host is blamed for when it is lost; the rest is delivered.
-  void say(const ToCoordinator& message);
   std::string encoded(const ToCoordinator& message) const;
   void open_nic(const OpenEngines& open, const NicAssignment& nic, Ready& ready);
-  void answer_peers(const std::stop_token& stop);
-  PeerReply answer(const PeerQuestion& question);
-  void close();
+  /// With the lock.
   void refuse(const Task& task, const Result<TaskAnswer>& why);
+  void refuse_what_waits(const std::stop_token& stop);
+  void stop_nics();
+  void close();
 
   Bus& bus_;
   const PrepareRun& prepare_;
@@ -62,13 +63,12 @@ class ServedRun {
   const SharedNics nics_;
   std::atomic<bool> closed_ = false;
   std::mutex mutex_;  // of all below
-  std::condition_variable_any asked_;
-  std::set<TaskId> known_tasks_;                                       // a task may come twice
-  std::deque<PeerQuestion> questions_;                                 // one at most from one NIC to another
-  std::map<std::pair<PortId, PortId>, std::uint32_t> last_questions_;  // by who asks whom: its id
+  std::condition_variable_any refused_;
+  std::set<TaskId> known_tasks_;  // a task may come twice
+  std::deque<ToCoordinator> refusals_;
   std::map<PortId, std::unique_ptr<PeerLine>> lines_;
-  std::map<PortId, std::shared_ptr<PeerService>> services_;
   std::map<PortId, std::unique_ptr<NicWorker>> workers_;
+  std::map<PortId, std::unique_ptr<NicAnswerer>> answerers_;  // of NICs whose engines speak to others
   std::jthread thread_;
 };
 

@@ -1,5 +1,7 @@
 #include "probes/session/work_json.hpp"
 
+#include <algorithm>
+
 #include "probes/session/json_members.hpp"
 #include "topology/findings/loss_runs.hpp"
 
@@ -22,7 +24,12 @@ struct Runs {
 namespace {
 
 constexpr std::size_t kMaxCounters = 1024;  // a ConnectX has about a hundred
+constexpr std::size_t kMaxDevices = 1;      // a NIC is asked for its own
 constexpr std::size_t kMaxNameLength = 128;
+/// In memory a histogram takes 8 KB, however short it is told: so many take 126 MB, and are more than the
+/// flows of a NIC whose completion queue holds all that is under way.
+constexpr std::size_t kMaxHistograms = 16'384;
+constexpr const char* kMeasure = "measure";
 /// A time that can be counted with: no host is up for thirty years, nor sends for so long.
 constexpr Nanoseconds kMaxTime = std::chrono::hours(24 * 365 * 30);
 
@@ -128,7 +135,7 @@ static void members(Io& io, LatencyHistogram::Bucket& m) {
 }
 static Json write_json(const LatencyHistogram& histogram) { return write_table(histogram.buckets()); }
 static void read_json(const Json& from, LatencyHistogram& into) {
-  auto read = LatencyHistogram::from(read_table<LatencyHistogram::Bucket>(from));
+  auto read = LatencyHistogram::from(read_table<LatencyHistogram::Bucket>(from, LatencyHistogram::kBuckets));
   if (!read) throw BadField(read.error().message);
   into = std::move(*read);
 }
@@ -283,7 +290,7 @@ static void members(Io& io, FlowTally& m) {
   io("longest_gap", m.longest_gap);
   io("error", m.error);
   io("chosen", m.chosen);
-  io("measure", m.measure);
+  io(kMeasure, m.measure);
   io("moved", m.moved);
   io("refused", m.refused);
   clock_time(io, "started", m.started);
@@ -336,6 +343,16 @@ constexpr const char* kAnswers[] = {"hops", "pings", "flows", "received", "trans
 static_assert(std::size(kWork) == std::variant_size_v<TaskWork>);
 static_assert(std::size(kAnswers) == std::variant_size_v<TaskAnswer>);
 
+/// Before any is made.
+void check_histograms(const Json& flows) {
+  if (!flows.is_object()) return;
+  const auto told = flows.find(kMeasure);
+  if (told == flows.end()) return;
+  const auto empty = static_cast<std::size_t>(std::ranges::count_if(*told, &Json::is_null));
+  if (const std::size_t count = told->size() - empty; count > kMaxHistograms)
+    throw BadField(fmt::format("{} latency histograms, at most {}", count, kMaxHistograms));
+}
+
 }  // namespace
 
 nlohmann::json to_json_value(const TaskWork& work) {
@@ -366,10 +383,13 @@ TaskWork work_from_json(const nlohmann::json& value) {
 TaskAnswer answer_from_json(const nlohmann::json& value) {
   return read_kind<TaskAnswer>(kAnswers, text(field(value, "kind")), [&value](auto& tallies) {
     using Tally = typename std::decay_t<decltype(tallies)>::value_type;
-    if constexpr (std::same_as<Tally, NicCounters>)
-      read_value(field(value, "devices"), tallies);
-    else
-      tallies = read_table<Tally>(field(value, "tallies"));
+    if constexpr (std::same_as<Tally, NicCounters>) {
+      read_value(field(value, "devices"), at_most(kMaxDevices, tallies));
+    } else {
+      const Json& rows = field(value, "tallies");
+      if constexpr (std::same_as<Tally, FlowTally>) check_histograms(rows);
+      tallies = read_table<Tally>(rows);
+    }
   });
 }
 

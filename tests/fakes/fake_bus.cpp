@@ -32,34 +32,34 @@ std::vector<MessageToCoordinator> FakeBus::said_of_runs() const {
   return said_;
 }
 
-Result<void> FakeBus::send(std::string_view to, std::string_view bytes) {
+Result<bool> FakeBus::carry(std::string_view to, std::string_view bytes) {
   WEFT_CHECK(to == kCoordinator);
   const auto message = decode_to_coordinator(bytes);
   WEFT_CHECK(message.has_value());
+  const std::lock_guard one(answering_);
+  if (loses(message->message)) return false;
   {
     const std::lock_guard lock(mutex_);
     if (lost_) return lost();
     said_.push_back(*message);
   }
-  const std::lock_guard one(answering_);
   for (const ToAgent& answer : coordinator(message->message)) {
     if (const auto* start = std::get_if<StartRun>(&answer)) run_ = start->secrets.run;
     comes(std::string(kCoordinator), encode(MessageToAgent{run_, answer}));
   }
+  return true;
+}
+
+Result<void> FakeBus::send(std::string_view to, std::string_view bytes) {
+  WEFT_TRY_VOID(carry(to, bytes));
   return {};
 }
 
 Result<std::vector<OutgoingMessage>> FakeBus::deliver(std::vector<OutgoingMessage> messages, Nanoseconds) {
   std::vector<OutgoingMessage> left;
   for (OutgoingMessage& message : messages) {
-    const auto read = decode_to_coordinator(message.bytes);
-    std::unique_lock one(answering_);
-    const bool lost = read && loses(read->message);
-    one.unlock();
-    if (lost)
-      left.push_back(std::move(message));
-    else
-      WEFT_TRY_VOID(send(message.to, message.bytes));
+    WEFT_TRY(const bool came, carry(message.to, message.bytes));
+    if (!came) left.push_back(std::move(message));
   }
   return left;
 }

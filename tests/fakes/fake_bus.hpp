@@ -35,6 +35,10 @@ class FakeBus : public Bus {
                                                Nanoseconds limit) override;
   Result<std::optional<Incoming>> receive(Nanoseconds limit) override;
 
+ protected:
+  /// What send and deliver do with each message. False: it was lost.
+  virtual Result<bool> carry(std::string_view to, std::string_view bytes);
+
  private:
   std::mutex answering_;
   RunId run_;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "probes/datapath/peer_exchange.hpp"
 
@@ -22,6 +23,8 @@ class FakeExchange {
   /// Of all questions, and of all answers, of the engine of this NIC from now on.
   void ask_falsely(PortId nic, Lie lie) { questions_[nic] = std::move(lie); }
   void answer_falsely(PortId nic, Lie lie) { answers_[nic] = std::move(lie); }
+  /// From now on the engine of this NIC does what it is asked for, and its answers come too late.
+  void delay_answers(PortId nic) { late_.insert(nic); }
   void kill(PortId nic) {
     const std::lock_guard lock(mutex_);
     services_.erase(nic);
@@ -37,6 +40,7 @@ class FakeExchange {
       if (found == all_.services_.end()) return fail(ErrorKind::timeout, "its agent has gone");
       const auto& as_asked = all_.questions_[from_];
       const auto answer = found->second->answer(from_, as_asked ? as_asked(std::string(question)) : question);
+      if (all_.late_.contains(to)) return fail(ErrorKind::timeout, "no answer in time");
       const auto& as_answered = all_.answers_[to];
       return answer && as_answered ? as_answered(*answer) : answer;
     }
@@ -47,6 +51,7 @@ class FakeExchange {
   };
   std::mutex mutex_;
   std::map<PortId, PeerService*> services_;
+  std::set<PortId> late_;
   std::map<PortId, Lie> questions_;
   std::map<PortId, Lie> answers_;
   std::map<PortId, Line> lines_;

@@ -21,6 +21,9 @@ class MemoryHub {
   /// Whether this message is lost, unacknowledged; none by default. Asked by one thread at a time.
   std::function<bool(std::string_view to, std::string_view bytes)> loses = [](auto, auto) { return false; };
 
+  /// Whether this message comes all the same, and only its acknowledgement is lost; none by default.
+  std::function<bool(std::string_view to, std::string_view bytes)> forgets = [](auto, auto) { return false; };
+
   /// The end of this participant.
   std::unique_ptr<Bus> join(std::string self) { return std::make_unique<End>(*this, std::move(self)); }
 
@@ -40,10 +43,9 @@ class MemoryHub {
       std::vector<OutgoingMessage> left;
       for (OutgoingMessage& message : messages) {
         const std::lock_guard lock(hub_.mutex_);
-        if (hub_.loses(message.to, message.bytes))
-          left.push_back(std::move(message));
-        else
-          hub_.waiting_[message.to].push_back({self_, std::move(message.bytes)});
+        const bool lost = hub_.loses(message.to, message.bytes);
+        if (!lost) hub_.waiting_[message.to].push_back({self_, message.bytes});
+        if (lost || hub_.forgets(message.to, message.bytes)) left.push_back(std::move(message));
       }
       hub_.arrived_.notify_all();
       return left;

@@ -1,9 +1,13 @@
 #include "probes/engine/verbs/qp_set.hpp"
 
+#include <algorithm>
+
 namespace weft {
 namespace {
 
 constexpr std::size_t kMaxRefusal = 300;  // it is told of every spec
+/// To ask a peer that did not answer: it is told, and nobody waits for what it says.
+constexpr Nanoseconds kToTell = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -33,13 +37,16 @@ Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsD
     offer.queue_key = qp.queue_key();
   }
   const auto text = peers.exchange.ask(spec.peer, encode(QpQuestion(offer)), spec.answer_within);
+  // In words it refused; whatever else came, or did not, it may have made them, or does so later.
+  set->made_there_ = text || text.error().kind == ErrorKind::timeout;
+  set->answers_ = text.has_value();
   if (!text) return refused(std::move(set), text.error().message);
   auto answer = decode_qps_connected(*text);
   if (!answer) return refused(std::move(set), answer.error().message);
   if (answer->qps.size() != wanted.size())
     return refused(std::move(set),
                    fmt::format("{} were asked for, it made {}", wanted.size(), answer->qps.size()));
-  set->peer_ = std::move(*answer);  // it has made them: close() ends them, whatever follows
+  set->peer_ = std::move(*answer);
   if (const auto there = peers.addresses.check(spec.peer, set->peer_.from); !there)
     return refused(std::move(set), there.error().message);
   const ReadLimits reads = agree(device->reads(), set->peer_.reads, spec.depth);
@@ -90,9 +97,10 @@ std::unique_ptr<QpSet> QpSet::refused(std::unique_ptr<QpSet> set, const std::str
 Result<std::vector<std::uint32_t>> QpSet::close(std::vector<FlowMoved> moved) {
   qps_.clear();
   closed_ = true;
-  if (peer_.qps.empty()) return std::vector<std::uint32_t>();
+  if (!made_there_) return std::vector<std::uint32_t>();
+  if (!answers_) moved.clear();  // nothing went there
   const auto answer = exchange_.ask(spec_.peer, encode(QpQuestion(CloseQps{spec_.batch, std::move(moved)})),
-                                    spec_.answer_within);
+                                    answers_ ? spec_.answer_within : std::min(spec_.answer_within, kToTell));
   if (!answer) return pass_on(answer);
   return decode_differing(*answer);
 }

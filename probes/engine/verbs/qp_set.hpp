@@ -57,7 +57,8 @@ class QpSet {
   std::uint64_t memory() const { return peer_.memory; }
   std::uint32_t memory_key() const { return peer_.memory_key; }
   bool peer_stamps() const { return peer_.stamps; }
-  /// Ends the queue pairs and tells the peer what they moved; the specs that differ in its memory.
+  /// Ends the queue pairs, those too that a peer made which answered too late, and tells the peer what they
+  /// moved; the specs that differ in its memory.
   Result<std::vector<std::uint32_t>> close(std::vector<FlowMoved> moved);
 
  private:
@@ -69,6 +70,8 @@ class QpSet {
   std::vector<std::unique_ptr<QueuePair>> qps_;
   std::vector<std::unique_ptr<AddressHandle>> handles_;  // of datagrams
   QpsConnected peer_;
+  bool made_there_ = false;  // the peer may have queue pairs for this set: close() ends them
+  bool answers_ = false;     // the peer did, when it was asked for them
   std::optional<std::string> refusal_;
   bool closed_ = false;
 };

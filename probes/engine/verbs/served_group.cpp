@@ -14,6 +14,18 @@ constexpr std::uint32_t kSerialMask = 0x7FFFFFFF;
 constexpr std::uint32_t kDeepest = 256;
 constexpr std::uint64_t kMaxProbe = 4096;  // one packet of the largest MTU
 
+/// What a queue pair takes beside its messages: a page at least for each of its two rings; and for each
+/// message that it may send and receive, a work request in each. Estimates from above: one to send has up to
+/// 256 bytes with a small probe copied into it, one to receive fewer.
+constexpr std::uint64_t kRings = 2 * 4096;
+constexpr std::uint64_t kWorkRequests = 512;
+
+/// What is written or read comes without a work request at this end.
+std::uint32_t ring_places(const ConnectQps& offer, std::size_t qps) {
+  const bool posts = offer.kind != QpKind::reliable || offer.operation == FlowOperation::send;
+  return posts ? static_cast<std::uint32_t>(qps * offer.depth) : 1;
+}
+
 std::size_t place_size(const ConnectQps& offer) {
   return static_cast<std::size_t>(offer.message.count()) + receive_headroom(offer.kind);
 }
@@ -30,7 +42,10 @@ std::size_t ServedGroup::completions(const ConnectQps& offer) {
 
 std::uint64_t ServedGroup::memory(const ConnectQps& offer) {
   const std::uint64_t places = offer.qps.size() * std::uint64_t{offer.depth};
-  return places * (offer.kind == QpKind::reliable ? 1 : 2) * place_size(offer);
+  const bool datagram = offer.kind == QpKind::datagram;
+  const std::uint64_t qps = datagram ? 1 : offer.qps.size();
+  const std::uint64_t each = kRings + kWorkRequests * ring_places(offer, datagram ? offer.qps.size() : 1);
+  return places * (offer.kind == QpKind::reliable ? 1 : 2) * place_size(offer) + qps * each;
 }
 
 Result<void> ServedGroup::check(const ConnectQps& offer) {
@@ -72,7 +87,7 @@ Result<void> ServedGroup::add(const std::shared_ptr<const VerbsDevice>& device, 
                               VerbsTraffic traffic, const TallyOf& tally_of, std::size_t index) {
   const OfferedQp& offered = offer_.qps[index];
   if (qps_.empty() || !is_datagram()) {
-    const auto places = static_cast<std::uint32_t>(is_datagram() ? slots_in_ : offer_.depth);
+    const auto places = ring_places(offer_, is_datagram() ? offer_.qps.size() : 1);
     WEFT_TRY(auto made, QueuePair::make(device, queue, queue, {offer_.kind, places, places}));
     qps_.push_back(std::move(made));
   }

@@ -66,7 +66,7 @@ class TransferRun {
       const auto running = static_cast<std::uint32_t>(std::ranges::count_if(transfers_, &Transfer::runs));
       if (running == 0) break;
       const std::uint32_t share = std::clamp(request_.window / running, 1U, depth_);
-      for (std::uint32_t i = 0; i < transfers_.size(); ++i) WEFT_TRY_VOID(post(i, share));
+      for (std::uint32_t i = 0; i < transfers_.size(); ++i) post(i, share);
       WEFT_TRY_VOID(take(deadline - at));
     }
     return {};
@@ -96,22 +96,26 @@ class TransferRun {
     const auto peers = static_cast<std::int64_t>(std::max<std::size_t>(request_.peers.size(), 1));
     return std::min<Nanoseconds>(QpSetSpec{}.answer_within, request_.limit / peers);
   }
-  /// As many packets of one spec as may be under way.
-  Result<void> post(std::uint32_t spec, std::uint32_t share) {
+  /// As many packets of one spec as may be under way. What the device does not take ends that spec.
+  void post(std::uint32_t spec, std::uint32_t share) {
     Transfer& transfer = transfers_[spec];
     const std::uint32_t under_way = transfer.posted - transfer.delivered;
-    if (!transfer.runs() || under_way >= share) return {};
+    if (!transfer.runs() || under_way >= share) return;
     const std::uint32_t count = std::min(share - under_way, transfer.packets - transfer.posted);
     for (std::uint32_t i = 0; i < count; ++i) {
-      const std::size_t place = transfer.posted++ % depth_;
+      const std::size_t place = (transfer.posted + i) % depth_;
       const auto bytes = static_cast<std::size_t>(message_.count());
       chain_[i] = {.work = spec,
                    .piece = slots_->piece(spec * depth_ + place, bytes),
                    .remote_address = qps_->memory(spec) + place * bytes,
                    .remote_key = qps_->memory_key(spec)};
     }
-    return count == 0 ? Result<void>()
-                      : qps_->qp(spec).post(FlowOperation::write, std::span(chain_).first(count));
+    if (count == 0) return;
+    const auto posted = qps_->qp(spec).post(FlowOperation::write, std::span(chain_).first(count));
+    if (posted)
+      transfer.posted += count;
+    else
+      transfer.error = posted.error().message;
   }
 
   /// A queue pair completes in order.

@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// A spec whose queue pair the peer refuses, or breaks, delivers less and says why. Errors: usage (a request
-/// that makes no sense), what our own device refused.
+/// A spec whose queue pair the peer refuses, breaks, or takes no more work, delivers less and says why.
+/// Errors: usage (a request that makes no sense), what our own device refused as the queue pairs were made.
 Result<std::vector<TransferTally>> run_transfers(const std::shared_ptr<const VerbsDevice>& device,
                                                  const BufferFactory& buffers, VerbsTraffic traffic,
                                                  const PeerAccess& access, const TransferRequest& request,

@@ -71,6 +71,22 @@ class Rogue {
     return was_allowed;
   }
 
+  /// Where the message that comes first while `say` runs wants its acknowledgement; it gets none.
+  template <class Say>
+  std::optional<std::string> acknowledgement_asked(const std::string& subject, Say say) {
+    natsSubscription* subscription = nullptr;
+    natsConnection_SubscribeSync(&subscription, connection_, subject.c_str());
+    WEFT_CHECK(allowed());
+    say();
+    natsMsg* message = nullptr;
+    std::optional<std::string> asked;
+    if (natsSubscription_NextMsg(&message, subscription, 5000) == NATS_OK && natsMsg_GetReply(message))
+      asked = natsMsg_GetReply(message);
+    natsMsg_Destroy(message);
+    natsSubscription_Destroy(subscription);
+    return asked;
+  }
+
  private:
   /// The server answers a flush after it has refused what came before.
   bool allowed() {
@@ -114,6 +130,24 @@ TEST(NatsUsers, AnAgentHearsWhatIsSentToItAlone) {
         subscription_to_acknowledgements(kRun, "coordinator"), std::string("*.*.*.*.*"),
         subscription_of(RunId(8), "host1"), std::string("_INBOX.>"), std::string("$SYS.>")})
     EXPECT_FALSE(may_subscribe(nats, subject)) << subject;
+}
+
+TEST(NatsUsers, TwoOfOneNameCountTheirMessagesByDifferentNumbers) {
+  const auto nats = server();
+  Rogue host(nats, "host1");
+  const auto first_number = [&] {
+    const auto bus = join(nats, "coordinator");
+    WEFT_CHECK(bus.has_value());
+    const auto asked = host.acknowledgement_asked(subscription_of(kRun, "host1"), [&] {
+      EXPECT_TRUE((*bus)->deliver({{"host1", "start"}}, Nanoseconds(0)));
+    });
+    return asked ? acknowledgement_in(*asked) : std::nullopt;
+  };
+  const auto one = first_number();
+  const auto other = first_number();
+  ASSERT_TRUE(one && other);
+  EXPECT_EQ(one->from, "host1");
+  EXPECT_NE(one->number, other->number) << "what one is told is not taken for the other's";
 }
 
 TEST(NatsUsers, WhatAnAgentForgesReachesNobodyAndTheRunGoesOn) {

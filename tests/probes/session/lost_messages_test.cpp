@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <semaphore>
 #include <set>
 #include <thread>
 
@@ -52,12 +53,19 @@ class Asked {
 const StartRun kStart{{RunId(7), {}}, {{"p1", PortId(1)}}};
 const Task kTask{TaskId(1), PortId(1), seconds(1), ReceivedQuery{BatchId(1)}};
 
+/// What comes again by itself.
+bool repeats(const ToCoordinator& message) {
+  return std::holds_alternative<Hello>(message) || std::holds_alternative<Alive>(message);
+}
+
 /// What an agent says to a coordinator that gives it one task and then ends, over a bus that loses the first
-/// message of each kind that it delivers.
+/// message of each kind that does not come again by itself.
 std::vector<ToCoordinator> said_over_a_bus_that_loses(Asked& asked, const Answers& tasks) {
   testing::FakeBus bus;
   std::set<std::size_t> lost;
-  bus.loses = [&](const ToCoordinator& message) { return lost.insert(message.index()).second; };
+  bus.loses = [&](const ToCoordinator& message) {
+    return !repeats(message) && lost.insert(message.index()).second;
+  };
   bus.coordinator = [&](const ToCoordinator& message) -> Answers {
     if (std::holds_alternative<Hello>(message)) return {kStart};
     if (std::holds_alternative<Ready>(message)) return tasks;
@@ -92,12 +100,51 @@ TEST(LostMessages, AnAgentThatNobodyHearsEndsAllTheSameWhenItIsToldTo) {
   Asked asked;
   bus.loses = [&](const ToCoordinator& message) {
     if (std::holds_alternative<Ready>(message)) stop.request_stop();
-    return true;
+    return !repeats(message);
   };
   bus.coordinator = [&](const ToCoordinator& message) -> Answers {
     return std::holds_alternative<Hello>(message) ? Answers{kStart} : Answers{};
   };
   EXPECT_TRUE(run_agent(bus, {.host = "host1"}, asked.preparer(), stop.get_token()));
+}
+
+/// Says one thing of a kind to the agent, over a bus that loses the first two words of farewell.
+std::vector<Bye> farewells(const Answers& to_ready) {
+  testing::FakeBus bus;
+  int lost = 0;
+  std::stop_source stop;
+  bus.loses = [&](const ToCoordinator& message) {
+    return std::holds_alternative<Bye>(message) && ++lost < 3;
+  };
+  bus.coordinator = [&](const ToCoordinator& message) -> Answers {
+    if (std::holds_alternative<Hello>(message)) return {kStart};
+    if (!std::holds_alternative<Ready>(message)) return {};
+    if (to_ready.empty()) stop.request_stop();
+    if (!to_ready.empty()) bus.comes(std::string(kCoordinator), "{");
+    return to_ready;
+  };
+  Asked asked;
+  (void)run_agent(bus, {.host = "host1"}, asked.preparer(), stop.get_token());
+  std::vector<Bye> said;
+  for (const auto& message : bus.said())
+    if (const auto* bye = std::get_if<Bye>(&message)) said.push_back(*bye);
+  return said;
+}
+
+TEST(LostMessages, AnAgentSaysAgainThatItGoes) {
+  EXPECT_EQ(farewells({}), std::vector<Bye>{{"it was told to stop"}});
+  EXPECT_EQ(farewells({Alive{}}).size(), 1u) << "of what it cannot read";
+}
+
+TEST(LostMessages, AnAgentSaysAgainThatItRefusesATask) {
+  Asked asked;
+  const Task of_no_nic{TaskId(1), PortId(9), seconds(1), ReceivedQuery{BatchId(1)}};
+  std::vector<TaskResult> refusals;
+  for (const auto& message : said_over_a_bus_that_loses(asked, {of_no_nic}))
+    if (const auto* result = std::get_if<TaskResult>(&message)) refusals.push_back(*result);
+  ASSERT_EQ(refusals.size(), 1u);
+  EXPECT_THAT(refusals[0].error.value_or(""), ::testing::HasSubstr("serves no NIC 9"));
+  EXPECT_EQ(asked.times, 0);
 }
 
 std::string_view type_of(const ToAgent& message) {
@@ -119,8 +166,7 @@ TEST(LostMessages, ARunOverABusThatLosesTheFirstOfEachKindBlamesNobodyAndEndsIts
   hub.loses = [&](std::string_view to, std::string_view bytes) {
     if (to == kCoordinator) {
       const auto sent = decode_to_coordinator(bytes);
-      const bool repeats = sent->message.index() == 0 || sent->message.index() == 3;  // Hello, Alive
-      return !repeats && lost.insert(fmt::format("{}", sent->message.index())).second;
+      return !repeats(sent->message) && lost.insert(fmt::format("{}", sent->message.index())).second;
     }
     const auto sent = decode_to_agent(bytes);
     const auto type = type_of(sent->message);
@@ -145,6 +191,96 @@ TEST(LostMessages, ARunOverABusThatLosesTheFirstOfEachKindBlamesNobodyAndEndsIts
   EXPECT_EQ(asked.times, 4);
   EXPECT_THAT(script.blamed, IsEmpty());
   EXPECT_THAT(script.untested, IsEmpty());
+}
+
+TEST(LostMessages, WhatIsAnsweredIsNotSentAgainThoughNobodyAcknowledgedIt) {
+  const auto fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
+  const std::vector<PortId> nics(fabric.nics().begin(), fabric.nics().end());
+  testing::FakeScript script(nics, 2);
+  std::vector<ExpectedHost> expected;
+  for (const PortId nic : nics) expected.push_back({fabric.port(nic).node, {{"p1", nic}}});
+  Coordinator coordinator(fabric, script, kStart.secrets, expected);
+  testing::MemoryHub hub;
+  const auto task_in = [](std::string_view bytes) {
+    const auto sent = decode_to_agent(bytes);
+    const auto* task = sent ? std::get_if<Task>(&sent->message) : nullptr;
+    return task ? task->id.value() : 0;
+  };
+  bool second_wave = false;
+  int late = 0;  // of the first wave, as the second is sent for the second time
+  hub.loses = [&](std::string_view to, std::string_view bytes) {
+    if (to == kCoordinator) return false;
+    const auto id = task_in(bytes);
+    const bool starts = std::holds_alternative<StartRun>(decode_to_agent(bytes)->message);
+    late += second_wave && (starts || id == 1 || id == 2) ? 1 : 0;
+    return id > 2 && !std::exchange(second_wave, true);
+  };
+  hub.forgets = [](std::string_view to, std::string_view) { return to != kCoordinator; };
+  Asked asked;
+  {
+    const auto bus = hub.join(std::string(kCoordinator));
+    std::vector<std::jthread> agents;
+    for (const char* host : {"host1", "host2"})
+      agents.emplace_back([&hub, &asked, host] {
+        const auto own = hub.join(host);
+        EXPECT_TRUE(run_agent(*own, {.host = host}, asked.preparer(), {}));
+      });
+    EXPECT_TRUE(coordinate(*bus, coordinator, [](const Progress&) {}, {}));
+  }
+  EXPECT_TRUE(second_wave);
+  EXPECT_EQ(late, 0);
+  EXPECT_EQ(asked.times, 4);
+}
+
+/// Engines of two NICs; the first answers a peer no sooner than the second has.
+class InTurn {
+ public:
+  PrepareRun preparer() {
+    return [this] {
+      return RunHost{[this](const NicAssignment& nic, const RunSecrets&, const SharedNics&) {
+        const auto engine = std::make_shared<Engine>(*this, nic.nic == PortId(1));
+        return Result<NicEngines>(NicEngines{engine, nullptr, engine});
+      }};
+    };
+  }
+
+ private:
+  class Engine : public ProbeEngine, public PeerService {
+   public:
+    Engine(InTurn& both, bool first) : both_(both), first_(first) {}
+    Result<std::vector<HopAnswer>> trace(const TraceRequest&, std::stop_token) override { return {}; }
+    Result<std::vector<PingTally>> ping(const PingRequest&, std::stop_token) override { return {}; }
+    Result<std::vector<ReceivedTally>> received(BatchId) override { return {}; }
+    void meet(PeerExchange&) override {}
+    Result<std::string> answer(PortId, std::string_view) override {
+      if (!first_) both_.second_.release();
+      const bool waited = !first_ || both_.second_.try_acquire_for(seconds(10));
+      return std::string(waited ? "yes" : "nobody else was let");
+    }
+
+   private:
+    InTurn& both_;
+    bool first_;
+  };
+  std::counting_semaphore<> second_{0};
+};
+
+TEST(LostMessages, ANicThatAnswersSlowlyKeepsNoOtherFromAnswering) {
+  testing::FakeBus bus;
+  InTurn engines;
+  const StartRun start{{RunId(7), {}}, {{"p1", PortId(1)}, {"p2", PortId(2)}}};
+  std::vector<std::string> replies;
+  bus.coordinator = [&](const ToCoordinator& message) -> Answers {
+    if (std::holds_alternative<Hello>(message)) return {start};
+    if (std::holds_alternative<Ready>(message))
+      return {PeerQuestion{PortId(5), PortId(1), 1, ""}, PeerQuestion{PortId(5), PortId(2), 1, ""},
+              PeerQuestion{PortId(5), PortId(9), 1, ""}};
+    if (const auto* reply = std::get_if<PeerReply>(&message)) replies.push_back(reply->text);
+    return replies.size() == 3 ? Answers{StopRun{}} : Answers{};
+  };
+  EXPECT_TRUE(run_agent(bus, {.host = "host1"}, engines.preparer(), {}));
+  EXPECT_THAT(replies,
+              ::testing::UnorderedElementsAre("yes", "yes", "this agent's engine does not speak to others"));
 }
 
 /// Engines of two hosts; the first, asked what it received, asks the other.

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "probes/session/messages_json.hpp"
+#include "topology/findings/latency_histogram.hpp"
 
 namespace weft {
 namespace {
@@ -37,6 +38,71 @@ TEST(MessageCost, AMessageThatWouldFillTheMemoryIsRefusedBeforeItDoes) {
     EXPECT_LT(peak_memory() - before, 10'000'000u) << piece;
     EXPECT_FALSE(decode_to_agent(text));
   }
+}
+
+/// What is said of a message that is small for what it would take in memory, which must not grow.
+std::string refusal_of(const nlohmann::json& message) {
+  const auto text = message.dump();
+  EXPECT_TRUE(check_json_limits(text, kMessageLimits)) << text.size();
+  const std::size_t before = peak_memory();
+  const auto read = decode_to_coordinator(text);
+  EXPECT_LT(peak_memory() - before, 600'000'000u) << "half of a gigabyte is the parser's";
+  return read ? "taken" : read.error().message;
+}
+
+nlohmann::json result_of_kind(const char* kind) {
+  return {{"type", "result"}, {"run", 7}, {"id", 1}, {"answer", {{"kind", kind}}}};
+}
+
+TEST(MessageCost, MoreHistogramsThanFlowsCanBeAreRefusedBeforeTheyTakeEightKilobytesEach) {
+  const nlohmann::json measure{
+      {"packets", 1},
+      {"bytes", 1},
+      {"messages", {{"rows", 1}, {"index", {LatencyHistogram::kBuckets - 1}}, {"count", {1}}}}};
+  constexpr std::size_t kFlows = 180'000;  // 1.4 GB
+  auto message = result_of_kind("flows");
+  auto& flows = message["answer"]["tallies"];
+  flows["rows"] = kFlows;
+  flows["measure"] = std::vector<nlohmann::json>(kFlows, measure);
+  EXPECT_EQ(refusal_of(message), "a message does not fit: 180000 latency histograms, at most 16384");
+}
+
+TEST(MessageCost, AHistogramOfMoreBucketsThanThereAreIsRefusedUnread) {
+  constexpr std::size_t kRows = 1'900'000;
+  auto message = result_of_kind("flows");
+  const std::vector<std::uint32_t> column(kRows, 1);
+  message["answer"]["tallies"] = {
+      {"rows", 1},
+      {"measure",
+       {{{"packets", 1},
+         {"bytes", 1},
+         {"messages", {{"rows", kRows}, {"index", column}, {"count", column}}}}}}};
+  for (const char* name : {"spec", "packets", "bytes", "elapsed", "longest_gap"})
+    message["answer"]["tallies"][name] = {0};
+  EXPECT_EQ(refusal_of(message), "a message does not fit: 1900000 in a list of at most 960");
+}
+
+TEST(MessageCost, CountersOfMoreThanTheOneDeviceThatWasAskedForAreRefused) {
+  auto message = result_of_kind("counters");
+  const nlohmann::json device{{"device", "mlx5_0"}, {"port", 1}, {"at", 1}, {"values", {{"rx", 1}}}};
+  message["answer"]["devices"] = {device};
+  EXPECT_EQ(refusal_of(message), "taken");
+  message["answer"]["devices"] = std::vector<nlohmann::json>(300'000, device);
+  EXPECT_EQ(refusal_of(message), "a message does not fit: 300000 in a list of at most 1");
+}
+
+TEST(MessageCost, TroublesOfMoreNicsThanAHostHasAreRefused) {
+  const nlohmann::json trouble{{"nic", 1}, {"text", "no carrier"}, {"of_tool", false}};
+  const nlohmann::json use{{"nic", 1}, {"text", "mlx5_0"}};
+  const auto ready = [&](std::size_t troubles, std::size_t uses) {
+    return nlohmann::json{{"type", "ready"},
+                          {"run", 7},
+                          {"troubles", std::vector<nlohmann::json>(troubles, trouble)},
+                          {"uses", std::vector<nlohmann::json>(uses, use)}};
+  };
+  EXPECT_EQ(refusal_of(ready(1024, 1024)), "taken");
+  EXPECT_EQ(refusal_of(ready(400'000, 0)), "a message does not fit: 400000 in a list of at most 1024");
+  EXPECT_EQ(refusal_of(ready(0, 400'000)), "a message does not fit: 400000 in a list of at most 1024");
 }
 
 /// The deepest nesting of a value.

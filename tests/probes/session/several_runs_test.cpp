@@ -227,11 +227,11 @@ TEST(SeveralRuns, ACoordinatorHeedsNothingOfAnotherRun) {
   Coordinator coordinator(fabric, script, {RunId(7), {}}, {{fabric.hosts()[0], {{"p1", fabric.nics()[0]}}}});
   class Scripted : public testing::FakeBus {
    public:
-    Result<void> send(std::string_view, std::string_view bytes) override {
+    Result<bool> carry(std::string_view, std::string_view bytes) override {
       const auto sent = decode_to_agent(bytes);
       if (const auto* task = std::get_if<Task>(&sent->message))
         for (const RunId run : {RunId(6), RunId(7)}) says(run, result(run, task->id));
-      return {};
+      return true;
     }
     void says(std::optional<RunId> run, const ToCoordinator& message) {
       comes("host1", encode(MessageToCoordinator{run, message}));

@@ -50,7 +50,7 @@ TEST(LyingAgent, ThatAsksForMoreThanAHostCanSpareIsRefused) {
     offer.qps.resize(kMaxGroupQps, offer.qps[0]);  // a terabyte
   });
   EXPECT_THAT(said_no(hosts.here->run(hosts.flows({50'000}), {})),
-              HasSubstr("fake1: 1048576 MiB of memory for the flows of others, at most"));
+              HasSubstr("fake1: 1048610 MiB of memory for the flows of others, at most"));
   for (const std::int64_t message : {(1 << 20) + 1, 1 << 30}) {
     offer_falsely(hosts, [message](ConnectQps& offer) { offer.message = Bytes(message); });
     EXPECT_THAT(said_no(hosts.here->run(hosts.flows({50'000}), {})), HasSubstr("make no sense"));

@@ -37,5 +37,19 @@ TEST(ServedGroup, PassesOverWhatAGroupBeforeLeftInTheQueue) {
   EXPECT_EQ(tally.packets, 1u) << "its own";
 }
 
+TEST(ServedGroup, CountsTheRingsOfItsQueuePairsAsMemory) {
+  ConnectQps offer{.kind = QpKind::unreliable, .message = Bytes(64), .depth = 4};
+  offer.qps.resize(4096);
+  constexpr std::uint64_t kPlaces = 4096 * 4;
+  constexpr std::uint64_t kSlots = 2 * kPlaces * 64;  // to receive into and to answer from
+  EXPECT_EQ(ServedGroup::memory(offer), kSlots + 4096 * 8192 + kPlaces * 512);
+  offer.kind = QpKind::datagram;  // one for all, with 40 bytes of a GRH before each message
+  EXPECT_EQ(ServedGroup::memory(offer), 2 * kPlaces * (64 + 40) + 8192 + kPlaces * 512);
+  offer.kind = QpKind::reliable;  // what is written needs no work request here
+  EXPECT_EQ(ServedGroup::memory(offer), kPlaces * 64 + 4096 * (8192 + 512));
+  offer.operation = FlowOperation::send;
+  EXPECT_EQ(ServedGroup::memory(offer), kPlaces * 64 + 4096 * 8192 + kPlaces * 512);
+}
+
 }  // namespace
 }  // namespace weft

@@ -127,6 +127,39 @@ TEST(Transfers, ToAPeerThatIsNotThereSayWhyAndThoseToOthersAreDelivered) {
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
+TEST(Transfers, ToAPeerThatAnswersTooLateLeaveItNoQueuePairs) {
+  FakeHosts hosts;
+  hosts.exchange.delay_answers(FakeHosts::nic(FakeHosts::kThere));
+  const auto tallies = hosts.here->transfer(transfers(hosts, {30}), {});
+  ASSERT_TRUE(tallies) << tallies.error().message;
+  EXPECT_EQ(tallies->at(0).error, "no answer in time");
+  EXPECT_EQ(hosts.fake.queue_pairs(), 0u);
+}
+
+TEST(Transfers, OfAnswersThatCannotBeReadLeaveThePeerNoQueuePairs) {
+  FakeHosts hosts;
+  hosts.exchange.answer_falsely(FakeHosts::nic(FakeHosts::kThere), [](const std::string&) { return "{"; });
+  const auto tallies = hosts.here->transfer(transfers(hosts, {30}), {});
+  ASSERT_TRUE(tallies) << tallies.error().message;
+  EXPECT_TRUE(tallies->at(0).error);
+  EXPECT_EQ(hosts.fake.queue_pairs(), 0u);
+}
+
+TEST(Transfers, OneWhoseWorkTheDeviceDoesNotTakeEndsAloneAndSaysWhy) {
+  FakeHosts hosts;
+  hosts.fake.refuse(FakeVerbs::Call::post_send, EIO);
+  const auto tallies = hosts.here->transfer(transfers(hosts, {5, 5, 5}), {});
+  ASSERT_TRUE(tallies) << tallies.error().message;
+  EXPECT_THAT(tallies->at(0).error.value_or(""), HasSubstr("fake0: work is refused"));
+  EXPECT_EQ(tallies->at(0).delivered, 0u);
+  EXPECT_EQ(tallies->at(0).sent, 0u);
+  for (const std::size_t other : {1, 2}) {
+    EXPECT_FALSE(tallies->at(other).error);
+    EXPECT_EQ(tallies->at(other).delivered, 5u);
+  }
+  EXPECT_EQ(hosts.leaked(), 0u);
+}
+
 TEST(Transfers, ToAPeerThatSaysItIsElsewhereAreNotSent) {
   FakeHosts hosts;
   hosts.exchange.answer_falsely(FakeHosts::nic(FakeHosts::kThere), [&](const std::string& truth) {
@@ -220,7 +253,9 @@ TEST_P(RefusedTransfers, AreToldOfAndGiveBackWhatTheyHeld) {
   const auto [call, after] = GetParam();
   hosts.fake.refuse(call, ENOMEM, after);
   const auto tallies = hosts.here->transfer(transfers(hosts, {50, 50, 50}), {});
-  EXPECT_THAT(tallies ? tallies->at(0).error.value_or("") : tallies.error().message, HasSubstr("fake"));
+  std::string told = tallies ? "" : tallies.error().message;
+  for (std::size_t i = 0; tallies && i < tallies->size(); ++i) told += tallies->at(i).error.value_or("");
+  EXPECT_THAT(told, HasSubstr("fake"));
   EXPECT_TRUE(hosts.here->transfer(transfers(hosts, {5}), {}));
   EXPECT_EQ(hosts.leaked(), 0u);
 }
