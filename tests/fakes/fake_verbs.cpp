@@ -69,14 +69,17 @@ ReadLimits FakeVerbs::reads_given(std::size_t device) const {
 
 std::vector<FakeVerbs::Marks> FakeVerbs::marks() const {
   const auto guard = lock();
-  std::vector<Marks> all;
-  const auto add = [&](const ibv_ah_attr& route) {
-    all.push_back({route.grh.flow_label, route.grh.traffic_class, route.sl, route.dlid, route.src_path_bits});
-  };
-  for (const auto& [number, pair] : state_->pairs)
-    if (pair->qp.qp_type != IBV_QPT_UD) add(pair->route);
-  for (const Handle* handle : state_->handles) add(handle->route);
-  return all;
+  return state_->marks();
+}
+
+void FakeVerbs::watch_next_message() {
+  const auto guard = lock();
+  state_->watches = true;
+}
+
+FakeVerbs::Seen FakeVerbs::seen() const {
+  const auto guard = lock();
+  return state_->seen;
 }
 
 std::shared_ptr<const VerbsLibrary> FakeVerbs::library() const {

@@ -78,6 +78,14 @@ class FakeVerbs {
     friend auto operator<=>(const Marks&, const Marks&) = default;
   };
   std::vector<Marks> marks() const;
+  /// The devices as they stood when a message arrived.
+  struct Seen {
+    std::vector<Marks> marks;
+    std::size_t queue_pairs = 0;
+  };
+  /// Keeps that of the next message; seen() is the one kept last.
+  void watch_next_message();
+  Seen seen() const;
   /// Of all devices so far: messages that arrived, calls that posted some, and messages copied as they were
   /// posted. A device refuses to copy more than its queue pair was given.
   std::size_t messages() const;

@@ -15,6 +15,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "tests/fakes/fake_verbs.hpp"
 
@@ -108,6 +109,24 @@ struct FakeVerbsState {
     std::size_t after;
   };
   std::vector<Refusal> refusals;
+  bool watches = false;  // for the next message
+  FakeVerbs::Seen seen;
+
+  std::vector<FakeVerbs::Marks> marks() const {
+    std::vector<FakeVerbs::Marks> all;
+    const auto add = [&](const ibv_ah_attr& route) {
+      all.push_back(
+          {route.grh.flow_label, route.grh.traffic_class, route.sl, route.dlid, route.src_path_bits});
+    };
+    for (const auto& [number, pair] : pairs)
+      if (pair->qp.qp_type != IBV_QPT_UD) add(pair->route);
+    for (const Handle* handle : handles) add(handle->route);
+    return all;
+  }
+  void count_message() {
+    ++messages;
+    if (std::exchange(watches, false)) seen = {marks(), pairs.size()};
+  }
 
   /// The error number of a call that is to fail now.
   int refused(FakeVerbs::Call call) {
@@ -175,7 +194,7 @@ struct FakeVerbsState {
     auto* near = reinterpret_cast<void*>(work.piece.addr);
     const bool writes = work.request.opcode == IBV_WR_RDMA_WRITE;
     std::memcpy(writes ? far : near, writes ? near : far, work.piece.length);
-    ++messages;
+    count_message();
     return IBV_WC_SUCCESS;
   }
 
@@ -194,7 +213,7 @@ struct FakeVerbsState {
                   piece.length);
     to.receives.pop_front();
     to.receive_pieces.pop_front();
-    ++messages;
+    count_message();
     complete(to.qp.recv_cq, wc);
   }
 

@@ -52,23 +52,12 @@ struct FakeHosts {
     return fake.held();
   }
 
-  /// The devices as they stand when the first message of `work` has arrived.
-  struct Seen {
-    std::vector<testing::FakeVerbs::Marks> marks;
-    std::size_t queue_pairs = 0;
-  };
+  /// The devices as they stood when the first message of `work` arrived.
   template <class F>
-  Seen seen_during(F work) {
-    Seen seen;
-    const auto before = fake.messages();
-    std::jthread watcher([&](const std::stop_token& stop) {
-      while (fake.messages() == before && !stop.stop_requested()) std::this_thread::yield();
-      seen = {fake.marks(), fake.queue_pairs()};
-    });
+  testing::FakeVerbs::Seen seen_during(F work) {
+    fake.watch_next_message();
     work();
-    watcher.request_stop();
-    watcher.join();
-    return seen;
+    return fake.seen();
   }
 
   FlowRequest flows(std::vector<std::uint32_t> labels, Bandwidth rate = Bandwidth::mbit(200)) const {
