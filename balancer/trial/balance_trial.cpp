@@ -43,20 +43,20 @@ BalanceTrial::BalanceTrial(const Fabric& fabric, const AddressBook& addresses, c
       run_(run),
       options_(std::move(options)),
       world_(world),
+      in_{fabric, addresses, options_.sweep, run},
       last_batch_(kFirstBatch) {
   options_.assign.reverse = true;
   begin_mapping();
 }
 
 void BalanceTrial::begin_mapping() {
-  if (state_) last_batch_ = BatchId(state_->last_batch);
+  if (results_) last_batch_ = BatchId(results_->last_batch);
   map_.reset();
   transfer_.reset();
-  state_ = std::make_unique<SweepState>(fabric_, addresses_, options_.sweep);
-  state_->run = run_;
-  state_->out = out_;
-  state_->last_batch = last_batch_.value();
-  map_ = std::make_unique<MapStage>(*state_, traces_of(demand_, options_.labels));
+  results_ = std::make_unique<SweepResults>(in_);
+  results_->out = out_;
+  results_->last_batch = last_batch_.value();
+  map_ = std::make_unique<MapStage>(in_, *results_, traces_of(demand_, options_.labels));
   since_ = world_.now();
 }
 
@@ -109,7 +109,7 @@ bool BalanceTrial::advance() {
       begin_mapping();
       return true;
     case Part::mapping_again:
-      new_paths_ = state_->learner.path_map();
+      new_paths_ = results_->learner.path_map();
       after_->mapping = seconds(world_.now() - since_);
       part_ = Part::diagnosing;
       since_ = world_.now();
@@ -128,7 +128,7 @@ bool BalanceTrial::advance() {
 }
 
 void BalanceTrial::adopt_map() {
-  paths_ = state_->learner.path_map();
+  paths_ = results_->learner.path_map();
   labelled_.emplace(paths_);
   options_.assign.paths = &paths_;
   assignment_ = assign(fabric_, demand_, options_.assign);
@@ -171,7 +171,8 @@ void BalanceTrial::begin_phase() {
   TransferSettings settings = options_.transfer;
   settings.limit = limit_;
   asked_ = world_.now();
-  transfer_ = std::make_unique<TransferStage>(*state_, planned(current_->phases[current_->phase]), settings);
+  transfer_ =
+      std::make_unique<TransferStage>(in_, *results_, planned(current_->phases[current_->phase]), settings);
 }
 
 /// What fluid model and packet mode say of one phase.
@@ -292,7 +293,7 @@ void BalanceTrial::take(const WorkItem& item, const TaskAnswer* answer) {
 
 void BalanceTrial::exclude(PortId nic) {
   out_.insert(nic);
-  if (state_) state_->out.insert(nic);
+  if (results_) results_->out.insert(nic);
   if (sweep_) sweep_->exclude(nic);
 }
 

@@ -122,11 +122,12 @@ class BalanceTrial final : public Script {
   RunId run_;
   TrialOptions options_;
   TrialWorld& world_;
+  SweepInputs in_;
   Result<void> outcome_;
   Part part_ = Part::mapping;
   std::set<PortId> out_;
   BatchId last_batch_;
-  std::unique_ptr<SweepState> state_;
+  std::unique_ptr<SweepResults> results_;  // of the mapping in hand
   std::unique_ptr<MapStage> map_;
   std::unique_ptr<TransferStage> transfer_;
   std::unique_ptr<Sweep> sweep_;

@@ -28,30 +28,30 @@ std::optional<PortId> culprit_in(const Counterparts& of) {
 
 bool is_of(const Contradiction& each, PortId nic) { return each.one == nic || each.other == nic; }
 
-void blame(SweepState& state, PortId nic, Verdict verdict, std::string text) {
-  state.observations.hosts.push_back(
-      {state.fabric.port(nic).node, nic, verdict, std::nullopt, std::move(text)});
+void blame(const Fabric& fabric, SweepResults& results, PortId nic, Verdict verdict, std::string text) {
+  results.observations.hosts.push_back({fabric.port(nic).node, nic, verdict, std::nullopt, std::move(text)});
 }
 
 }  // namespace
 
-std::set<PortId> note_contradictions(SweepState& state, std::vector<Contradiction> all) {
+std::set<PortId> note_contradictions(const Fabric& fabric, SweepResults& results,
+                                     std::vector<Contradiction> all) {
   std::set<PortId> culprits;
   for (auto of = counterparts_in(all); const auto nic = culprit_in(of); of = counterparts_in(all)) {
     const auto first = std::ranges::find_if(all, [&](const auto& each) { return is_of(each, *nic); });
-    blame(state, *nic, Verdict::failed,
+    blame(fabric, results, *nic, Verdict::failed,
           of.at(*nic).contains(*nic) ? fmt::format("its own figures contradict each other: {}", first->what)
                                      : fmt::format("its figures contradict those of {} others: {}",
                                                    of.at(*nic).size(), first->what));
-    state.out.insert(*nic);
+    results.out.insert(*nic);
     culprits.insert(*nic);
     std::erase_if(all, [&](const auto& each) { return is_of(each, *nic); });
   }
   for (const auto& [nic, others] : counterparts_in(all)) {
     const auto first = std::ranges::find_if(all, [nic = nic](const auto& each) { return is_of(each, nic); });
-    blame(state, nic, Verdict::unknown,
+    blame(fabric, results, nic, Verdict::unknown,
           fmt::format("its figures and those of {} contradict each other: {}",
-                      state.fabric.name_of_nic(*others.begin()), first->what));
+                      fabric.name_of_nic(*others.begin()), first->what));
   }
   return culprits;
 }

@@ -19,7 +19,8 @@ struct Contradiction {
 /// Makes findings of the fewest NICs that explain all. A NIC that contradicts two others at least, and more
 /// than any of these does, has failed: it takes no part any more, and is in the result. Where it stays open
 /// which of two it was, both are named, as unknown.
-std::set<PortId> note_contradictions(SweepState& state, std::vector<Contradiction> all);
+std::set<PortId> note_contradictions(const Fabric& fabric, SweepResults& results,
+                                     std::vector<Contradiction> all);
 
 /// Why a sender's figures and what its peer says to have received cannot both be true; absent: they can.
 /// Null: the peer received nothing.

@@ -40,7 +40,7 @@ std::vector<WorkItem> LoadStage::next_wave() {
   }
   if (round > 0) conclude(rounds_[round - 1]);
   if (round >= rounds_.size()) {
-    note_contradictions(*state_, std::move(contradictions_));
+    note_contradictions(in_->fabric, *results_, std::move(contradictions_));
     return {};
   }
   ++wave_;
@@ -50,10 +50,10 @@ std::vector<WorkItem> LoadStage::next_wave() {
 /// Labels of the flow's path, its own first: queue pairs that share a path need not share a port.
 std::vector<PathLabel> LoadStage::labels_for(const PlannedFlow& flow) const {
   std::vector<PathLabel> labels{flow.label};
-  const PairRoutes* known = state_->learner.find(flow.pair.src, flow.pair.dst);
+  const PairRoutes* known = results_->learner.find(flow.pair.src, flow.pair.dst);
   for (std::size_t r = 0; known != nullptr && r < known->routes.size(); ++r) {
     const Route& route = known->routes[r];
-    if (labels.size() < state_->options.qps && route.reached && route.paths == flow.path &&
+    if (labels.size() < in_->options.qps && route.reached && route.paths == flow.path &&
         route.label != flow.label)
       labels.push_back(route.label);
   }
@@ -61,25 +61,24 @@ std::vector<PathLabel> LoadStage::labels_for(const PlannedFlow& flow) const {
 }
 
 std::vector<WorkItem> LoadStage::flow_work(const LoadRound& round) {
-  SweepState& s = *state_;
-  batch_ = s.next_batch();
+  batch_ = results_->next_batch();
   by_nic_.clear();
   for (std::size_t i = 0; i < round.size(); ++i) {
-    if (!s.takes_part(round[i].pair.src) || !s.takes_part(round[i].pair.dst)) continue;
+    if (!results_->takes_part(round[i].pair.src) || !results_->takes_part(round[i].pair.dst)) continue;
     const auto labels = labels_for(round[i]);
-    for (std::uint32_t q = 0; q < s.options.qps; ++q)
+    for (std::uint32_t q = 0; q < in_->options.qps; ++q)
       by_nic_[poster(round[i])].push_back({i, labels[q % labels.size()]});
   }
   std::vector<WorkItem> work;
   for (const auto& [nic, posted] : by_nic_) {
-    FlowRequest request{.run = s.run,
+    FlowRequest request{.run = in_->run,
                         .batch = batch_,
-                        .duration = s.options.load_round,
-                        .flow_options = s.options.flow_options};
+                        .duration = in_->options.load_round,
+                        .flow_options = in_->options.flow_options};
     PeerList peers;
     for (const Posted& qp : posted)
-      request.specs.push_back({peers.index_of(peer(round[qp.flow]), s.addresses), qp.label,
-                               round[qp.flow].rate * (share_ / s.options.qps), kPacket});
+      request.specs.push_back({peers.index_of(peer(round[qp.flow]), in_->addresses), qp.label,
+                               round[qp.flow].rate * (share_ / in_->options.qps), kPacket});
     request.peers = std::move(peers).take();
     const auto count = static_cast<std::int64_t>(posted.size());
     work.push_back({nic, request.flow_options.warm_up + request.duration + kSlack + kToConnect * count,
@@ -94,7 +93,7 @@ std::vector<WorkItem> LoadStage::receipt_work(const LoadRound& round) {
     for (const Posted& qp : by_nic_[nic]) receivers.insert(round[qp.flow].pair.dst);
   std::vector<WorkItem> work;
   for (const PortId nic : receivers)
-    if (state_->takes_part(nic)) work.push_back({nic, kSlack, ReceivedQuery{batch_}});
+    if (results_->takes_part(nic)) work.push_back({nic, kSlack, ReceivedQuery{batch_}});
   return work;
 }
 
@@ -112,7 +111,7 @@ void LoadStage::conclude(const LoadRound& round) {
       if (tally.spec >= by_nic_[nic].size()) continue;
       const auto [flow, label] = by_nic_[nic][tally.spec];
       if (tally.refused) {
-        note_refusal(*state_, nic, peer(round[flow]), *tally.refused);
+        note_refusal(in_->fabric, *results_, nic, peer(round[flow]), *tally.refused);
         continue;
       }
       gather(flows[flow], round[flow], tally, label);
@@ -132,7 +131,7 @@ void LoadStage::begin_on_clock() {
       const auto [first, is_new] = first_sends.try_emplace(nic, *tally.started);
       if (!is_new) first->second = std::min(first->second, *tally.started);
     }
-  state_->clock.begin_wave(first_sends);
+  results_->clock.begin_wave(first_sends);
 }
 
 /// Null where the receiver says nothing of it.
@@ -157,7 +156,7 @@ void LoadStage::gather(Gathered& into, const PlannedFlow& flow, const FlowTally&
   // A flow of a stated volume ends when it is done, and its last message has no pause behind it: a volume of
   // a few would seem faster than its pace. One of a stated time that is cut short counts as if it had gone on
   // without moving anything.
-  const auto& options = state_->options;
+  const auto& options = in_->options;
   const Bandwidth pace = flow.rate * (share_ / options.qps);
   const auto moved = static_cast<std::int64_t>(tally.measure ? tally.measure->bytes : tally.bytes);
   const Nanoseconds least = options.flow_options.volume ? pace.time_for(Bytes(moved)) : options.load_round;
@@ -178,15 +177,14 @@ void LoadStage::gather(Gathered& into, const PlannedFlow& flow, const FlowTally&
   if (tally.measure)
     into.qps.push_back({label, over(tally.measure->bytes, span), tally.measure->messages, tally.error});
   if (tally.corrupted || (tally.measure && !tally.error))
-    state_->verified.push_back({.from = flow.pair.src,
-                                .to = flow.pair.dst,
-                                .bytes = tally.measure ? tally.measure->bytes : tally.bytes,
-                                .differs = tally.corrupted});
+    results_->verified.push_back({.from = flow.pair.src,
+                                  .to = flow.pair.dst,
+                                  .bytes = tally.measure ? tally.measure->bytes : tally.bytes,
+                                  .differs = tally.corrupted});
   if (tally.error && !tally.corrupted) note_death(flow, label, *tally.error);
 }
 
 void LoadStage::observe(const PlannedFlow& flow, Gathered gathered, std::uint32_t round) {
-  SweepState& s = *state_;
   LoadObservation seen{.path = flow.path,
                        .round = round,
                        .wanted = flow.rate * share_,
@@ -196,34 +194,34 @@ void LoadStage::observe(const PlannedFlow& flow, Gathered gathered, std::uint32_
       seen.offered < seen.wanted * kMinOffered ||
       gathered.longest_gap > std::max<std::chrono::duration<double>>(kMinPause, gathered.span * kMaxPause) ||
       static_cast<double>(gathered.unread) > static_cast<double>(gathered.sent) * (1 - kMinOffered);
-  if (gathered.started) seen.window = s.clock.window(poster(flow), {*gathered.started, gathered.span});
-  s.observations.loads.push_back(seen);
+  if (gathered.started)
+    seen.window = results_->clock.window(poster(flow), {*gathered.started, gathered.span});
+  results_->observations.loads.push_back(seen);
   if (keeps_results_)
-    s.flows.flows.push_back({.round = round,
-                             .src = flow.pair.src,
-                             .dst = flow.pair.dst,
-                             .path = flow.path,
-                             .wanted = seen.wanted,
-                             .delivered = seen.delivered,
-                             .sender_stalled = seen.sender_stalled,
-                             .qps = std::move(gathered.qps)});
+    results_->flows.flows.push_back({.round = round,
+                                     .src = flow.pair.src,
+                                     .dst = flow.pair.dst,
+                                     .path = flow.path,
+                                     .wanted = seen.wanted,
+                                     .delivered = seen.delivered,
+                                     .sender_stalled = seen.sender_stalled,
+                                     .qps = std::move(gathered.qps)});
 }
 
 /// A queue pair that died says that its path is bad, not which channel of it: the diagnosis decides that.
 void LoadStage::note_death(const PlannedFlow& flow, PathLabel label, const std::string& why) {
-  SweepState& s = *state_;
   std::string path;
-  for (const PathId each : s.learner.table().paths(flow.path)) {
+  for (const PathId each : results_->learner.table().paths(flow.path)) {
     path += path.empty() ? "" : " or ";
-    const auto channels = s.learner.table().channels(each);
+    const auto channels = results_->learner.table().channels(each);
     for (std::size_t i = 0; i < channels.size(); ++i)
-      path += (i == 0 ? "" : ", ") + s.fabric.name_of(channels[i]);
+      path += (i == 0 ? "" : ", ") + in_->fabric.name_of(channels[i]);
   }
   const PortId nic = poster(flow);
-  s.observations.hosts.push_back(
-      {s.fabric.port(nic).node, nic, Verdict::unknown, std::nullopt,
+  results_->observations.hosts.push_back(
+      {in_->fabric.port(nic).node, nic, Verdict::unknown, std::nullopt,
        fmt::format("its queue pair to {} with label {} (by {}) ended: {}",
-                   s.fabric.name_of(s.fabric.port(peer(flow)).node), label.value(), path, why)});
+                   in_->fabric.name_of(in_->fabric.port(peer(flow)).node), label.value(), path, why)});
 }
 
 }  // namespace weft

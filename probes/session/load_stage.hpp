@@ -13,9 +13,10 @@ class LoadStage : public Stage {
  public:
   /// `share`: of the rate a flow has a right to; 1 for full load. `keeps_results`: what each flow got is a
   /// result of the run.
-  LoadStage(SweepState& state, std::vector<LoadRound> rounds, std::uint32_t first_round, double share = 1.0,
-            bool keeps_results = false)
-      : state_(&state),
+  LoadStage(const SweepInputs& in, SweepResults& results, std::vector<LoadRound> rounds,
+            std::uint32_t first_round, double share = 1.0, bool keeps_results = false)
+      : in_(&in),
+        results_(&results),
         rounds_(std::move(rounds)),
         first_round_(first_round),
         share_(share),
@@ -31,7 +32,7 @@ class LoadStage : public Stage {
     std::size_t flow = 0;
     PathLabel label;
   };
-  bool reads() const { return state_->options.flow_options.operation == FlowOperation::read; }
+  bool reads() const { return in_->options.flow_options.operation == FlowOperation::read; }
   PortId poster(const PlannedFlow& flow) const { return reads() ? flow.pair.dst : flow.pair.src; }
   PortId peer(const PlannedFlow& flow) const { return reads() ? flow.pair.src : flow.pair.dst; }
   std::vector<PathLabel> labels_for(const PlannedFlow& flow) const;
@@ -44,7 +45,8 @@ class LoadStage : public Stage {
   void observe(const PlannedFlow& flow, Gathered gathered, std::uint32_t round);
   void note_death(const PlannedFlow& flow, PathLabel label, const std::string& why);
 
-  SweepState* state_;
+  const SweepInputs* in_;
+  SweepResults* results_;
   std::vector<LoadRound> rounds_;
   std::uint32_t first_round_;
   double share_;

@@ -30,28 +30,28 @@ std::uint8_t hops_between(const Fabric& fabric, ShortestPathCache& ways, const N
 }  // namespace
 
 std::vector<WorkItem> MapStage::next_wave() {
-  SweepState& s = *state_;
   if (round_++ >= (only_ ? 1 : kMaxRounds)) return {};
   if (only_) return work_for(*only_);
   if (round_ == 1) {
-    const std::vector<PortId> out(s.out.begin(), s.out.end());
-    const auto pairs = choose_pairs(s.fabric, default_partners(s.fabric, out), out);
-    auto plan = plan_traces(s.fabric, s.learner.ways(), pairs, {s.options.confidence, s.options.seed});
+    const std::vector<PortId> out(results_->out.begin(), results_->out.end());
+    const auto pairs = choose_pairs(in_->fabric, default_partners(in_->fabric, out), out);
+    auto plan = plan_traces(in_->fabric, results_->learner.ways(), pairs,
+                            {in_->options.confidence, in_->options.seed});
     std::ranges::move(traces_of_pattern(pairs, out), std::back_inserter(plan));
     return work_for(plan);
   }
   // Enough chances: so unlikely to be missed by all that not one channel of the whole fabric would be, by
   // chance.
   const double enough =
-      std::log((1 - s.options.confidence.value()) / static_cast<double>(s.fabric.channel_count()));
+      std::log((1 - in_->options.confidence.value()) / static_cast<double>(in_->fabric.channel_count()));
   std::vector<ChannelId> unseen;
-  const auto seen = sights(s.fabric, s.learner);
+  const auto seen = sights(in_->fabric, results_->learner);
   // Where as many flows end as would take it, it may be what they end on: more traces would say no more.
   const auto tells = [&](const Sight& sight) {
     return sight.seen == 0 && sight.log_missed() > enough && 2 * sight.ended <= sight.expected;
   };
   for (std::uint32_t c = 0; c < seen.size(); ++c)
-    if (tells(seen[c]) && s.fabric.between_switches(ChannelId(c))) unseen.emplace_back(c);
+    if (tells(seen[c]) && in_->fabric.between_switches(ChannelId(c))) unseen.emplace_back(c);
   return work_for(more_traces(unseen));
 }
 
@@ -59,11 +59,11 @@ std::vector<WorkItem> MapStage::next_wave() {
 /// others.
 std::vector<TracePlan> MapStage::traces_of_pattern(const std::vector<NicPair>& mapped,
                                                    const std::vector<PortId>& out) {
-  SweepState& s = *state_;
-  if (s.options.load == LoadLevel::none) return {};
-  auto pairs = pattern_pairs(s.fabric, s.options.pattern, out);
+  if (in_->options.load == LoadLevel::none) return {};
+  auto pairs = pattern_pairs(in_->fabric, in_->options.pattern, out);
   std::erase_if(pairs, [&](const NicPair& pair) { return std::ranges::binary_search(mapped, pair); });
-  auto plan = plan_traces(s.fabric, s.learner.ways(), pairs, {s.options.confidence, s.options.seed});
+  auto plan =
+      plan_traces(in_->fabric, results_->learner.ways(), pairs, {in_->options.confidence, in_->options.seed});
   for (TracePlan& trace : plan)
     if (trace.labels.size() > kPatternLabels) trace.labels.resize(kPatternLabels);
   return plan;
@@ -72,41 +72,40 @@ std::vector<TracePlan> MapStage::traces_of_pattern(const std::vector<NicPair>& m
 /// New labels for every pair whose flows pass the near end of an unseen channel.
 std::vector<TracePlan> MapStage::more_traces(const std::vector<ChannelId>& unseen) {
   if (unseen.empty()) return {};
-  SweepState& s = *state_;
   std::set<NodeId> near;
-  for (const ChannelId channel : unseen) near.insert(s.fabric.source_node(channel));
+  for (const ChannelId channel : unseen) near.insert(in_->fabric.source_node(channel));
   std::vector<NicPair> pairs;
-  for (const PairRoutes& pair : s.learner.pairs()) {
+  for (const PairRoutes& pair : results_->learner.pairs()) {
     bool passes = false;
     for (const Route& route : pair.routes)
-      for (const PathId path : s.learner.table().paths(route.paths))
-        for (const ChannelId channel : s.learner.table().channels(path))
-          passes |= near.contains(s.fabric.target_node(channel));
+      for (const PathId path : results_->learner.table().paths(route.paths))
+        for (const ChannelId channel : results_->learner.table().channels(path))
+          passes |= near.contains(in_->fabric.target_node(channel));
     if (passes) pairs.push_back({pair.src, pair.dst});
   }
-  auto plan = plan_traces(s.fabric, s.learner.ways(), pairs,
-                          {s.options.confidence, s.options.seed + static_cast<std::uint64_t>(round_)});
+  auto plan = plan_traces(in_->fabric, results_->learner.ways(), pairs,
+                          {in_->options.confidence, in_->options.seed + static_cast<std::uint64_t>(round_)});
   for (TracePlan& trace : plan)
     if (trace.labels.size() > kMoreLabels) trace.labels.resize(kMoreLabels);
   return plan;
 }
 
 std::vector<WorkItem> MapStage::work_for(const std::vector<TracePlan>& plan) {
-  SweepState& s = *state_;
-  const auto least_time = least_trace_time(s.fabric, s.learner.ways(), plan, s.options.answers_per_second);
+  const auto least_time =
+      least_trace_time(in_->fabric, results_->learner.ways(), plan, in_->options.answers_per_second);
   std::map<PortId, std::vector<const TracePlan*>> by_nic;
   for (const TracePlan& trace : plan)
-    if (s.takes_part(trace.pair.src) && s.takes_part(trace.pair.dst))
+    if (results_->takes_part(trace.pair.src) && results_->takes_part(trace.pair.dst))
       by_nic[trace.pair.src].push_back(&trace);
-  const BatchId batch = s.next_batch();
+  const BatchId batch = results_->next_batch();
   std::vector<WorkItem> work;
   for (const auto& [nic, traces] : by_nic) {
-    TraceRequest request{.run = s.run, .batch = batch, .attempts = kAttempts};
+    TraceRequest request{.run = in_->run, .batch = batch, .attempts = kAttempts};
     PeerList peers;
     double packets = 0;
     for (const TracePlan* trace : traces) {
-      const auto peer = peers.index_of(trace->pair.dst, s.addresses);
-      const auto hops = hops_between(s.fabric, s.learner.ways(), trace->pair);
+      const auto peer = peers.index_of(trace->pair.dst, in_->addresses);
+      const auto hops = hops_between(in_->fabric, results_->learner.ways(), trace->pair);
       for (const PathLabel label : trace->labels) request.specs.push_back({peer, label, hops});
       packets += static_cast<double>(hops) * static_cast<double>(trace->labels.size());
     }
@@ -128,8 +127,8 @@ void MapStage::take(const WorkItem& item, const TaskAnswer* answer) {
   for (const HopAnswer& hop : *hops)
     if (hop.spec < by_spec.size()) by_spec[hop.spec].push_back(hop);
   for (std::size_t i = 0; i < by_spec.size(); ++i)
-    state_->learner.learn(item.nic, request.peers[request.specs[i].peer].nic, request.specs[i].label,
-                          by_spec[i]);
+    results_->learner.learn(item.nic, request.peers[request.specs[i].peer].nic, request.specs[i].label,
+                            by_spec[i]);
 }
 
 }  // namespace weft

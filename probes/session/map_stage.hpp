@@ -9,9 +9,10 @@ namespace weft {
 
 class MapStage : public Stage {
  public:
-  explicit MapStage(SweepState& state) : state_(&state) {}
+  MapStage(const SweepInputs& in, SweepResults& results) : in_(&in), results_(&results) {}
   /// Traces just this plan, once.
-  MapStage(SweepState& state, std::vector<TracePlan> plan) : state_(&state), only_(std::move(plan)) {}
+  MapStage(const SweepInputs& in, SweepResults& results, std::vector<TracePlan> plan)
+      : in_(&in), results_(&results), only_(std::move(plan)) {}
   std::string_view name() const override { return "mapping paths"; }
   std::vector<WorkItem> next_wave() override;
   void take(const WorkItem& item, const TaskAnswer* answer) override;
@@ -22,7 +23,8 @@ class MapStage : public Stage {
                                            const std::vector<PortId>& out);
   std::vector<TracePlan> more_traces(const std::vector<ChannelId>& unseen);
 
-  SweepState* state_;
+  const SweepInputs* in_;
+  SweepResults* results_;
   std::optional<std::vector<TracePlan>> only_;
   int round_ = 0;
 };

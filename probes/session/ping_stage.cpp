@@ -77,20 +77,19 @@ std::vector<WorkItem> PingStage::next_wave() {
 }
 
 std::vector<WorkItem> PingStage::ping_work() {
-  SweepState& s = *state_;
-  batch_ = s.next_batch();
+  batch_ = results_->next_batch();
   for (std::size_t i = 0; i < pings_.size(); ++i)
-    if (s.takes_part(pings_[i].ping.pair.src) && s.takes_part(pings_[i].ping.pair.dst))
+    if (results_->takes_part(pings_[i].ping.pair.src) && results_->takes_part(pings_[i].ping.pair.dst))
       by_nic_[pings_[i].ping.pair.src].push_back(i);
   std::vector<WorkItem> work;
   for (const auto& [nic, indices] : by_nic_) {
-    PingRequest request{.run = s.run, .batch = batch_, .busy_poll = s.options.busy_poll};
+    PingRequest request{.run = in_->run, .batch = batch_, .busy_poll = in_->options.busy_poll};
     PeerList peers;
     double packets = 0;
     for (const std::size_t i : indices) {
       const auto& [ping, count] = pings_[i];
       request.specs.push_back(
-          {peers.index_of(ping.pair.dst, s.addresses), ping.label, ping.back_label, count, size_});
+          {peers.index_of(ping.pair.dst, in_->addresses), ping.label, ping.back_label, count, size_});
       packets += count;
     }
     request.peers = std::move(peers).take();
@@ -109,7 +108,7 @@ std::vector<WorkItem> PingStage::receipt_work() {
     for (const std::size_t i : by_nic_[nic]) receivers.insert(pings_[i].ping.pair.dst);
   std::vector<WorkItem> work;
   for (const PortId nic : receivers)
-    if (state_->takes_part(nic)) work.push_back({nic, kReceiptLimit, ReceivedQuery{batch_}});
+    if (results_->takes_part(nic)) work.push_back({nic, kReceiptLimit, ReceivedQuery{batch_}});
   return work;
 }
 
@@ -133,7 +132,7 @@ void PingStage::conclude() {
       if (tally.spec >= by_nic_[nic].size()) continue;
       const PlannedPing& ping = pings_[by_nic_[nic][tally.spec]].ping;
       if (tally.refused) {
-        note_refusal(*state_, nic, ping.pair.dst, *tally.refused);
+        note_refusal(in_->fabric, *results_, nic, ping.pair.dst, *tally.refused);
         continue;
       }
       const auto receiver = index.find(ping.pair.dst);
@@ -155,7 +154,7 @@ void PingStage::begin_on_clock() {
       const auto [first, is_new] = first_sends.try_emplace(nic, tally.window->start);
       if (!is_new) first->second = std::min(first->second, tally.window->start);
     }
-  state_->clock.begin_wave(first_sends);
+  results_->clock.begin_wave(first_sends);
 }
 
 /// What contradicts itself is no evidence, and nothing that its culprit says.
@@ -164,7 +163,7 @@ void PingStage::observe_all(const std::vector<Told>& told) {
   for (const auto& [ping, sent, received] : told)
     if (auto what = contradiction_of(*sent, received))
       contradictions.push_back({ping->pair.src, ping->pair.dst, std::move(*what)});
-  const auto culprits = note_contradictions(*state_, std::move(contradictions));
+  const auto culprits = note_contradictions(in_->fabric, *results_, std::move(contradictions));
   for (const auto& [ping, sent, received] : told)
     if (!culprits.contains(ping->pair.src) && !culprits.contains(ping->pair.dst) &&
         !contradiction_of(*sent, received))
@@ -173,7 +172,7 @@ void PingStage::observe_all(const std::vector<Told>& told) {
 
 /// What hosts dropped unread is no loss of the fabric.
 void PingStage::excuse() {
-  auto& probes = state_->observations.probes;
+  auto& probes = results_->observations.probes;
   for (const auto& [nic, rows] : heard_at_) {
     if (const auto receipts = receipts_.find(nic); receipts != receipts_.end())
       share_out(dropped_by_host(receipts->second), rows, probes);
@@ -184,32 +183,31 @@ void PingStage::excuse() {
 }
 
 void PingStage::observe(const PlannedPing& ping, const PingTally& tally, const ReceivedTally* received) {
-  SweepState& s = *state_;
   if (tally.sent == 0) return;
   const std::uint64_t arrived = received ? received->packets : 0;
   // A packet that came damaged came: it is no loss, and no one answers it.
   const std::uint64_t corrupt = received ? received->corrupt : 0;
   const std::uint64_t lost = tally.sent - arrived - corrupt;
-  const auto window = tally.window ? s.clock.window(ping.pair.src, *tally.window) : std::nullopt;
+  const auto window = tally.window ? results_->clock.window(ping.pair.src, *tally.window) : std::nullopt;
   const auto lost_there = missing(received, tally.sent);
   const LabelledPair there{ping.pair.src, ping.pair.dst, ping.label};
-  heard_at_[ping.pair.dst].push_back(s.observations.probes.size());
-  s.observations.probes.push_back({.path = ping.path,
-                                   .sent = tally.sent,
-                                   .lost = lost,
-                                   .size = size_,
-                                   .corrupt = corrupt,
-                                   .window = window,
-                                   .runs = if_of(lost, lost_there.value_or(std::vector<LossRun>())),
-                                   .pair = there});
-  s.sent += tally.sent;
-  s.lost += lost;
+  heard_at_[ping.pair.dst].push_back(results_->observations.probes.size());
+  results_->observations.probes.push_back({.path = ping.path,
+                                           .sent = tally.sent,
+                                           .lost = lost,
+                                           .size = size_,
+                                           .corrupt = corrupt,
+                                           .window = window,
+                                           .runs = if_of(lost, lost_there.value_or(std::vector<LossRun>())),
+                                           .pair = there});
+  results_->sent += tally.sent;
+  results_->lost += lost;
   if (!ping.back || arrived == 0) return;
   const std::uint64_t answered = tally.answered;
   const std::uint64_t damaged = tally.corrupt;
   const std::uint64_t lost_back = arrived - answered - damaged;
-  echoed_to_[ping.pair.src].push_back(s.observations.probes.size());
-  s.observations.probes.push_back(
+  echoed_to_[ping.pair.src].push_back(results_->observations.probes.size());
+  results_->observations.probes.push_back(
       {.path = *ping.back,
        .sent = arrived,
        .lost = lost_back,
@@ -219,11 +217,11 @@ void PingStage::observe(const PlannedPing& ping, const PingTally& tally, const R
        .runs = lost_there ? if_of(lost_back, lost_on_the_way_back(*lost_there, tally.unanswered))
                           : std::vector<LossRun>(),
        .pair = LabelledPair{ping.pair.dst, ping.pair.src, ping.back_label}});
-  s.sent += arrived;
-  s.lost += lost_back;
+  results_->sent += arrived;
+  results_->lost += lost_back;
   if (tally.delays) {
-    HostDelays& prober = s.delays[ping.pair.src];
-    HostDelays& responder = s.delays[ping.pair.dst];
+    HostDelays& prober = results_->delays[ping.pair.src];
+    HostDelays& responder = results_->delays[ping.pair.dst];
     prober.prober.push_back(tally.delays->prober);
     prober.whole.push_back(tally.delays->whole);
     responder.responder.push_back(tally.delays->responder);
@@ -231,12 +229,12 @@ void PingStage::observe(const PlannedPing& ping, const PingTally& tally, const R
       host->by_hardware = host->by_hardware && tally.delays->by_hardware;
   }
   if (tally.rtt)
-    s.observations.probes.push_back({.path = ping.path,
-                                     .back = ping.back,
-                                     .size = size_,
-                                     .rtt = tally.rtt,
-                                     .window = window,
-                                     .pair = there});
+    results_->observations.probes.push_back({.path = ping.path,
+                                             .back = ping.back,
+                                             .size = size_,
+                                             .rtt = tally.rtt,
+                                             .window = window,
+                                             .pair = there});
 }
 
 }  // namespace weft

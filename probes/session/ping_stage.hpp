@@ -18,8 +18,13 @@ struct CountedPing {
 class PingStage : public Stage {
  public:
   /// All packets of one NIC go out at `packets_per_second`.
-  PingStage(SweepState& state, std::vector<CountedPing> pings, Bytes size, double packets_per_second)
-      : state_(&state), pings_(std::move(pings)), size_(size), packets_per_second_(packets_per_second) {}
+  PingStage(const SweepInputs& in, SweepResults& results, std::vector<CountedPing> pings, Bytes size,
+            double packets_per_second)
+      : in_(&in),
+        results_(&results),
+        pings_(std::move(pings)),
+        size_(size),
+        packets_per_second_(packets_per_second) {}
   std::string_view name() const override { return "probing"; }
   std::vector<WorkItem> next_wave() override;
   void take(const WorkItem& item, const TaskAnswer* answer) override;
@@ -40,7 +45,8 @@ class PingStage : public Stage {
   void observe(const PlannedPing& ping, const PingTally& tally, const ReceivedTally* received);
   void excuse();
 
-  SweepState* state_;
+  const SweepInputs* in_;
+  SweepResults* results_;
   std::vector<CountedPing> pings_;
   Bytes size_;
   double packets_per_second_;

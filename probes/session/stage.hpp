@@ -31,26 +31,26 @@ struct WorkItem {
   TaskWork work;
 };
 
-/// What the stages of one sweep share.
-struct SweepState {
-  SweepState(const Fabric& the_fabric, const AddressBook& the_addresses, const SweepOptions& the_options)
-      : fabric(the_fabric),
-        addresses(the_addresses),
-        options(the_options),
-        learner(the_fabric, the_addresses, observations.paths),
-        flows{the_options.pattern, the_options.flow_options.operation, {}} {}
-
-  SweepState(const SweepState&) = delete;
-  SweepState& operator=(const SweepState&) = delete;
-
+/// What a sweep is asked, and of what; the same for all of its stages.
+struct SweepInputs {
   const Fabric& fabric;
   const AddressBook& addresses;
   SweepOptions options;
   RunId run;
+};
+
+/// What the stages of one sweep have found so far; each goes by what those before it found, and adds to it.
+struct SweepResults {
+  explicit SweepResults(const SweepInputs& in)
+      : learner(in.fabric, in.addresses, observations.paths),
+        flows{in.options.pattern, in.options.flow_options.operation, {}} {}
+
+  SweepResults(const SweepResults&) = delete;
+  SweepResults& operator=(const SweepResults&) = delete;
+
   Observations observations;
-  PathLearner learner;       // its paths are those of the observations
-  bool paths_known = false;  // from an InfiniBand fabric's tables: nothing is traced
-  std::set<PortId> out;      // NICs that take no part (any more)
+  PathLearner learner;   // its paths are those of the observations
+  std::set<PortId> out;  // NICs that take no part (any more)
   std::vector<NotTested> not_tested;
   bool paused = false;                     // agents could not be reached for a while
   FlowResults flows;                       // of the load's own rounds, not of those that press a suspect
@@ -86,7 +86,8 @@ class PeerList {
 
 /// `peer` gave `asking` no queue pairs: a finding of the peer, said once, and it takes no part any more. Who
 /// asked is not to blame, and goes on with its other peers.
-void note_refusal(SweepState& state, PortId asking, PortId peer, const std::string& why);
+void note_refusal(const Fabric& fabric, SweepResults& results, PortId asking, PortId peer,
+                  const std::string& why);
 
 class Stage {
  public:

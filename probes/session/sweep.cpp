@@ -20,14 +20,15 @@ namespace {
 class CounterStage : public Stage {
  public:
   /// `readings` outlives it and takes what comes; a NIC whose device tells nothing is left out.
-  CounterStage(SweepState& state, std::map<PortId, NicCounters>& readings)
-      : state_(&state), readings_(&readings) {}
+  CounterStage(const SweepInputs& in, SweepResults& results, std::map<PortId, NicCounters>& readings)
+      : in_(&in), results_(&results), readings_(&readings) {}
   std::string_view name() const override { return "reading counters"; }
   std::vector<WorkItem> next_wave() override;
   void take(const WorkItem& item, const TaskAnswer* answer) override;
 
  private:
-  SweepState* state_;
+  const SweepInputs* in_;
+  SweepResults* results_;
   std::map<PortId, NicCounters>* readings_;
   bool asked_ = false;
 };
@@ -37,9 +38,9 @@ constexpr auto kLimit = std::chrono::seconds(5);  // some drivers ask the firmwa
 std::vector<WorkItem> CounterStage::next_wave() {
   std::vector<WorkItem> work;
   if (std::exchange(asked_, true)) return work;
-  for (const NodeId host : state_->fabric.hosts())
-    for (const PortId nic : state_->fabric.ports_of(host))
-      if (state_->takes_part(nic) && state_->addresses.address_of(nic))
+  for (const NodeId host : in_->fabric.hosts())
+    for (const PortId nic : in_->fabric.ports_of(host))
+      if (results_->takes_part(nic) && in_->addresses.address_of(nic))
         work.push_back({nic, kLimit, CounterQuery{}});
   return work;
 }
@@ -69,10 +70,10 @@ std::vector<bool> passed_over(const Fabric& fabric, const Observations& observat
 }  // namespace
 
 Sweep::Sweep(const Fabric& fabric, const AddressBook& addresses, const SweepOptions& options, RunId run)
-    : state_(fabric, addresses, options), pings_(state_), load_(state_) {
-  state_.run = run;
-  if (options.nic_counters) stages_.push_back(std::make_unique<CounterStage>(state_, counters_before_));
-  stages_.push_back(std::make_unique<MapStage>(state_));
+    : in_{fabric, addresses, options, run}, results_(in_), pings_(in_, results_), load_(in_, results_) {
+  if (options.nic_counters)
+    stages_.push_back(std::make_unique<CounterStage>(in_, results_, counters_before_));
+  stages_.push_back(std::make_unique<MapStage>(in_, results_));
 }
 
 Sweep::~Sweep() = default;
@@ -94,7 +95,7 @@ void Sweep::take(const WorkItem& item, const TaskAnswer* answer) {
 }
 
 void Sweep::meet(const std::vector<JoinedHost>& hosts) {
-  for (HostEvidence& evidence : check_hosts(state_.fabric, hosts, expectations_)) blame(std::move(evidence));
+  for (HostEvidence& evidence : check_hosts(in_.fabric, hosts, expectations_)) blame(std::move(evidence));
 }
 
 std::string_view Sweep::doing() const { return stages_.empty() ? "diagnosing" : stages_.front()->name(); }
@@ -109,14 +110,14 @@ bool Sweep::cut_short(const std::string& why) {
 
 void Sweep::skip_mapping() {
   stages_.clear();
-  state_.paths_known = true;
+  paths_known_ = true;
 }
 
 void Sweep::begin_next_part() {
   switch (part_) {
     case Part::mapping:
       part_ = Part::probing;
-      if (!state_.paths_known) {
+      if (!paths_known_) {
         note_dark_channels();
         note_answers();
         note_miswirings();
@@ -135,8 +136,8 @@ void Sweep::begin_next_part() {
       add(load_.load_again());
       if (!stages_.empty()) break;
       part_ = Part::counting;
-      if (state_.options.nic_counters)
-        stages_.push_back(std::make_unique<CounterStage>(state_, counters_after_));
+      if (in_.options.nic_counters)
+        stages_.push_back(std::make_unique<CounterStage>(in_, results_, counters_after_));
       break;
     case Part::counting:
       part_ = Part::settling;
@@ -163,8 +164,7 @@ void Sweep::add(std::vector<std::unique_ptr<Stage>> stages) {
 }
 
 void Sweep::plan_settling() {
-  const auto assessment =
-      assess(state_.fabric, state_.observations, state_.options.tolerate, Purpose::settling);
+  const auto assessment = assess(in_.fabric, results_.observations, in_.options.tolerate, Purpose::settling);
   auto hypotheses = assessment.hypotheses;
   std::erase_if(hypotheses, [](const Hypothesis& hypothesis) { return hypothesis.packets == 0; });
   if (hypotheses.size() > kMaxHypotheses) hypotheses.resize(kMaxHypotheses);
@@ -174,22 +174,22 @@ void Sweep::plan_settling() {
 
 /// Who held a pattern back.
 void Sweep::note_slow_nics() {
-  if (state_.options.pattern == LoadPattern::links) return;
-  for (const SlowNic& slow : slow_nics(state_.flows.flows))
-    blame({state_.fabric.port(slow.nic).node, slow.nic, Verdict::degraded, Cause::rate,
+  if (in_.options.pattern == LoadPattern::links) return;
+  for (const SlowNic& slow : slow_nics(results_.flows.flows))
+    blame({in_.fabric.port(slow.nic).node, slow.nic, Verdict::degraded, Cause::rate,
            fmt::format("slow in {}: {} of its {} flows got less than {:.0f} % of what is usual",
                        slow.receives ? "receiving" : "sending", slow.slow, slow.flows, kSlowFlow * 100)});
 }
 
 /// A channel that none of many flows took, though each could have: its near end does not use it.
 void Sweep::note_dark_channels() {
-  const auto seen = sights(state_.fabric, state_.learner);
-  const auto passes = passed_over(state_.fabric, state_.observations);
+  const auto seen = sights(in_.fabric, results_.learner);
+  const auto passes = passed_over(in_.fabric, results_.observations);
   const double sure =
-      std::log((1 - state_.options.confidence.value()) / static_cast<double>(state_.fabric.channel_count()));
+      std::log((1 - in_.options.confidence.value()) / static_cast<double>(in_.fabric.channel_count()));
   for (std::uint32_t c = 0; c < seen.size(); ++c) {
     if (seen[c].seen > 0 || passes[c] || seen[c].log_missed() > sure) continue;
-    state_.observations.channels.push_back(
+    results_.observations.channels.push_back(
         {ChannelId(c), Cause::down, -seen[c].log_missed(),
          fmt::format("none of {} traced flows took it, though each could have", seen[c].chances)});
   }
@@ -198,13 +198,13 @@ void Sweep::note_dark_channels() {
 /// What a switch answered went there and came back: as packets that passed. What did not come a switch may
 /// have dropped to limit its rate, so where little came it tells less.
 void Sweep::note_answers() {
-  const auto answers = answers_over(state_.fabric, state_.learner);
+  const auto answers = answers_over(in_.fabric, results_.learner);
   for (std::uint32_t c = 0; c < answers.size(); ++c) {
     const auto& [asked, came] = answers[c];
     if (came == 0) continue;
     const double packets =
         std::min(came, kAnswersThatTell) * std::pow(static_cast<double>(came) / asked, kFewCameTellLittle);
-    state_.observations.channels.push_back(
+    results_.observations.channels.push_back(
         {ChannelId(c), Cause::down, -kPassedAgainstDead * packets,
          fmt::format("{} of {} answers to traces came over it", came, asked)});
   }
@@ -212,33 +212,32 @@ void Sweep::note_answers() {
 
 /// Cables that lead elsewhere than the fabric says.
 void Sweep::note_miswirings() {
-  auto evidence = miswirings(state_.fabric, state_.learner);
+  auto evidence = miswirings(in_.fabric, results_.learner);
   for (ChannelEvidence& sign : evidence.channels) note(std::move(sign));
   for (HostEvidence& sign : evidence.hosts) blame(std::move(sign));
 }
 
 void Sweep::note_corruption() {
-  for (HostEvidence& evidence : silent_corruption(state_.fabric, state_.verified)) blame(std::move(evidence));
+  for (HostEvidence& evidence : silent_corruption(in_.fabric, results_.verified)) blame(std::move(evidence));
 }
 
 void Sweep::note_counters() {
   for (const auto& [nic, after] : counters_after_)
     if (const auto before = counters_before_.find(nic); before != counters_before_.end())
       if (auto steps = steps_between(nic, before->second, after)) nic_counters_.push_back(std::move(*steps));
-  auto evidence = nic_counter_evidence(state_.fabric, nic_counters_);
+  auto evidence = nic_counter_evidence(in_.fabric, nic_counters_);
   for (ChannelEvidence& sign : evidence.channels) note(std::move(sign));
   for (HostEvidence& sign : evidence.hosts) blame(std::move(sign));
 }
 
 Coverage Sweep::coverage() {
-  Coverage covered = coverage_of(state_.fabric, state_.observations, state_.options.detect);
+  Coverage covered = coverage_of(in_.fabric, results_.observations, in_.options.detect);
   if (!scope_.empty()) {
     weft::limit_to(covered, scope_);
     covered.out_of_scope_told_by = out_of_scope_told_by_;
   }
   const auto left_out = [this](ChannelId channel) {
-    return left_out_.contains(state_.fabric.source(channel)) ||
-           left_out_.contains(state_.fabric.target(channel));
+    return left_out_.contains(in_.fabric.source(channel)) || left_out_.contains(in_.fabric.target(channel));
   };
   std::erase_if(covered.missing, left_out);
   std::erase_if(covered.thin, left_out);
@@ -248,16 +247,16 @@ Coverage Sweep::coverage() {
 }
 
 SweepReport Sweep::finish() {
-  SweepReport report{assess(state_.fabric, state_.observations, state_.options.tolerate).diagnosis,
-                     state_.sent, state_.lost};
+  SweepReport report{assess(in_.fabric, results_.observations, in_.options.tolerate).diagnosis, results_.sent,
+                     results_.lost};
   Coverage& covered = report.diagnosis.coverage;
   auto untested = std::move(covered.rate_untested);
   covered = coverage();
   covered.rate_untested = std::move(untested);
-  covered.not_tested = state_.not_tested;
+  covered.not_tested = results_.not_tested;
   covered.cut_short = cut_short_;
   covered.complete &= covered.rate_untested.empty() && covered.not_tested.empty() && !covered.cut_short;
-  const auto& asked = state_.options.detect.rate;
+  const auto& asked = in_.options.detect.rate;
   const auto& shown = report.diagnosis.sensitivity.rate;
   covered.complete &= !asked || (shown && *shown <= asked->value());
   report.diagnosis.verdict = run_verdict(report.diagnosis);

@@ -30,10 +30,10 @@ class Sweep final : public Script {
 
   std::vector<WorkItem> next_wave() override;
   void take(const WorkItem& item, const TaskAnswer* answer) override;
-  void exclude(PortId nic) override { state_.out.insert(nic); }
-  void blame(HostEvidence evidence) override { state_.observations.hosts.push_back(std::move(evidence)); }
-  void not_tested(NotTested what) override { state_.not_tested.push_back(std::move(what)); }
-  void note_pause() override { state_.paused = true; }
+  void exclude(PortId nic) override { results_.out.insert(nic); }
+  void blame(HostEvidence evidence) override { results_.observations.hosts.push_back(std::move(evidence)); }
+  void not_tested(NotTested what) override { results_.not_tested.push_back(std::move(what)); }
+  void note_pause() override { results_.paused = true; }
   bool cut_short(const std::string& why) override;
   void meet(const std::vector<JoinedHost>& hosts) override;
   void note_use(PortId nic, std::string_view text) override { uses_[nic] = text; }
@@ -45,11 +45,11 @@ class Sweep final : public Script {
   /// wave; `learn` adopts the paths.
   template <class Learn>
   void know_paths(Learn learn) {
-    learn(state_.learner);
+    learn(results_.learner);
     skip_mapping();
   }
   /// What else is known of a channel: counters, a cable that is not there.
-  void note(ChannelEvidence evidence) { state_.observations.channels.push_back(std::move(evidence)); }
+  void note(ChannelEvidence evidence) { results_.observations.channels.push_back(std::move(evidence)); }
   /// This NIC was never to take part: that its cable was not probed is no gap.
   void leave_out(PortId nic) {
     exclude(nic);
@@ -65,13 +65,13 @@ class Sweep final : public Script {
 
   /// May be called at any time: what is known so far.
   SweepReport finish();
-  const PathLearner& learner() const { return state_.learner; }
-  const Observations& observations() const { return state_.observations; }
-  const FlowResults& flows() const { return state_.flows; }
+  const PathLearner& learner() const { return results_.learner; }
+  const Observations& observations() const { return results_.observations; }
+  const FlowResults& flows() const { return results_.flows; }
   /// What the NICs' devices counted from before the first packet until the load was over.
   const std::vector<NicCounterSteps>& nic_counters() const { return nic_counters_; }
   /// What the hosts at the NICs added to the round trips of probes, where engines can tell.
-  const std::map<PortId, HostDelays>& host_delays() const { return state_.delays; }
+  const std::map<PortId, HostDelays>& host_delays() const { return results_.delays; }
   /// What the engines of the NICs went by, in words.
   const std::map<PortId, std::string>& uses() const { return uses_; }
 
@@ -90,10 +90,12 @@ class Sweep final : public Script {
   void note_slow_nics();
   Coverage coverage();
 
-  SweepState state_;
+  SweepInputs in_;
+  SweepResults results_;
   SweepPings pings_;
   SweepLoad load_;
   Part part_ = Part::mapping;
+  bool paths_known_ = false;  // from an InfiniBand fabric's tables: nothing is traced
   std::set<PortId> left_out_;
   std::vector<bool> scope_;  // empty: the whole fabric
   std::optional<std::string> out_of_scope_told_by_;

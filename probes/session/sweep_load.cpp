@@ -58,13 +58,13 @@ std::set<ChannelId> slow_channels(const Assessment& assessment) {
 
 std::unique_ptr<Stage> SweepLoad::load() {
   if (!wanted()) return nullptr;
-  const SweepOptions& options = state_->options;
+  const SweepOptions& options = in_->options;
   const auto most = most_rounds();
   rounds_ = options.pattern == LoadPattern::links
-                ? plan_load_rounds(state_->fabric, state_->learner, kTimesLoaded, most, options.seed)
+                ? plan_load_rounds(in_->fabric, results_->learner, kTimesLoaded, most, options.seed)
                 // Who asks for a pattern wants every receiver, or every pair, of a small fabric, whatever the
                 // budget.
-                : plan_pattern_rounds(state_->fabric, state_->learner, options.pattern,
+                : plan_pattern_rounds(in_->fabric, results_->learner, options.pattern,
                                       std::max(most, kMaxPatternNics), options.seed);
   return stage(rounds_, true);
 }
@@ -72,17 +72,17 @@ std::unique_ptr<Stage> SweepLoad::load() {
 std::unique_ptr<Stage> SweepLoad::load_again() {
   for (LoadRound& round : rounds_)
     std::erase_if(round, [this](const PlannedFlow& flow) {
-      return !state_->takes_part(flow.pair.src) || !state_->takes_part(flow.pair.dst);
+      return !results_->takes_part(flow.pair.src) || !results_->takes_part(flow.pair.dst);
     });
-  const PathTable& table = state_->learner.table();
-  unloaded_ = channels_not_loaded(table, rounds_, state_->observations.loads);
-  if (unloaded_.empty() || state_->options.pattern != LoadPattern::links || ++loadings_ == kMaxLoadings)
+  const PathTable& table = results_->learner.table();
+  unloaded_ = channels_not_loaded(table, rounds_, results_->observations.loads);
+  if (unloaded_.empty() || in_->options.pattern != LoadPattern::links || ++loadings_ == kMaxLoadings)
     return nullptr;
   return stage(merge_rounds(table, rounds_over(table, rounds_, unloaded_)), true);
 }
 
 std::size_t SweepLoad::most_rounds() const {
-  const SweepOptions& options = state_->options;
+  const SweepOptions& options = in_->options;
   const double seconds_a_round = std::chrono::duration<double>(options.load_round + options.drain).count();
   return static_cast<std::size_t>(std::max(2.0, options.budget_seconds(kLoadShare) / seconds_a_round));
 }
@@ -103,8 +103,8 @@ std::unique_ptr<Stage> SweepLoad::press(const Assessment& assessment) {
   std::set<ChannelId> wanted;
   for (const Hypothesis& hypothesis : assessment.hypotheses)
     if (is_of_load(hypothesis)) wanted.insert(hypothesis.channels.begin(), hypothesis.channels.end());
-  const PressPlanner planner(state_->fabric, state_->learner, wanted, slow);
-  const PathTable& table = state_->learner.table();
+  const PressPlanner planner(in_->fabric, results_->learner, wanted, slow);
+  const PathTable& table = results_->learner.table();
   std::vector<LoadRound> rounds;   // that show where a fault is
   std::vector<LoadRound> presses;  // that show its cause
   for (const Hypothesis& hypothesis : assessment.hypotheses) {
@@ -127,9 +127,9 @@ std::unique_ptr<Stage> SweepLoad::press(const Assessment& assessment) {
 
 std::unique_ptr<Stage> SweepLoad::stage(std::vector<LoadRound> rounds, bool keeps_results) {
   if (rounds.empty()) return nullptr;
-  const double share = state_->options.load == LoadLevel::light ? kLightLoad : kFullLoad;
+  const double share = in_->options.load == LoadLevel::light ? kLightLoad : kFullLoad;
   const auto first = std::exchange(rounds_run_, rounds_run_ + static_cast<std::uint32_t>(rounds.size()));
-  return std::make_unique<LoadStage>(*state_, std::move(rounds), first, share, keeps_results);
+  return std::make_unique<LoadStage>(*in_, *results_, std::move(rounds), first, share, keeps_results);
 }
 
 }  // namespace weft

@@ -13,8 +13,8 @@ namespace weft {
 
 class SweepLoad {
  public:
-  /// `state` outlives this and its stages.
-  explicit SweepLoad(SweepState& state) : state_(&state) {}
+  /// `in` and `results` outlive this and its stages.
+  SweepLoad(const SweepInputs& in, SweepResults& results) : in_(&in), results_(&results) {}
 
   // Each null where nothing is to be loaded.
   std::unique_ptr<Stage> load();
@@ -29,12 +29,13 @@ class SweepLoad {
   const std::vector<ChannelId>& unloaded() const { return unloaded_; }
 
  private:
-  bool wanted() const { return state_->options.load != LoadLevel::none && !state_->options.mads_alone; }
+  bool wanted() const { return in_->options.load != LoadLevel::none && !in_->options.mads_alone; }
   std::unique_ptr<Stage> stage(std::vector<LoadRound> rounds, bool keeps_results);
   std::size_t most_rounds() const;
   void add_repeats(const Hypothesis& hypothesis, std::vector<LoadRound>& rounds) const;
 
-  SweepState* state_;
+  const SweepInputs* in_;
+  SweepResults* results_;
   std::vector<LoadRound> rounds_;
   std::vector<ChannelId> unloaded_;
   std::map<ChannelId, int> pressed_;

@@ -40,12 +40,12 @@ std::uint32_t packets_for(const std::vector<PlannedPing>& pings, double packets_
 }  // namespace
 
 std::vector<std::unique_ptr<Stage>> SweepPings::probe() {
-  state_->learner.suppose_silent();
-  state_->learner.narrow_ended();
-  pings_ = plan_pings(state_->learner);
-  const double small_per_second = state_->options.probes_per_second;
+  results_->learner.suppose_silent();
+  results_->learner.narrow_ended();
+  pings_ = plan_pings(results_->learner);
+  const double small_per_second = in_->options.probes_per_second;
   std::vector<std::unique_ptr<Stage>> stages;
-  if (state_->options.mads_alone) {
+  if (in_->options.mads_alone) {
     stages.push_back(stage(pings_, kMadProbeSize, small_per_second, kMadShare));
     return stages;
   }
@@ -59,7 +59,7 @@ std::vector<std::unique_ptr<Stage>> SweepPings::probe() {
 std::vector<std::unique_ptr<Stage>> SweepPings::size() {
   std::set<PathSetId> passed;
   std::set<PathSetId> swallowed;
-  for (const Observation& seen : state_->observations.probes) {
+  for (const Observation& seen : results_->observations.probes) {
     if (seen.sent == 0) continue;
     if (seen.size == kSmallProbe && seen.lost < seen.sent) passed.insert(seen.path);
     if (seen.size == kLarge && seen.lost == seen.sent && seen.sent >= kMinPackets)
@@ -79,17 +79,16 @@ std::vector<std::unique_ptr<Stage>> SweepPings::size() {
 
 std::vector<std::unique_ptr<Stage>> SweepPings::settle(const std::vector<Hypothesis>& hypotheses) {
   std::map<Bytes, std::vector<CountedPing>> pings;  // by size
-  const double affordable =
-      state_->options.budget_seconds(kSettlingShare) * state_->options.probes_per_second;
+  const double affordable = in_->options.budget_seconds(kSettlingShare) * in_->options.probes_per_second;
   for (const Hypothesis& hypothesis : hypotheses)
     for (const ChannelId channel : hypothesis.channels) {
       if (hypothesis.packets == 0) continue;
       const auto chosen =
-          pings_over(state_->learner.table(), pings_, channel, hypothesis.channels, kPingsPerHypothesis);
+          pings_over(results_->learner.table(), pings_, channel, hypothesis.channels, kPingsPerHypothesis);
       for (const PlannedPing& ping : chosen) {
         const double packets = std::min(
             static_cast<double>(hypothesis.packets) / static_cast<double>(chosen.size()), affordable);
-        pings[state_->options.mads_alone   ? kMadProbeSize
+        pings[in_->options.mads_alone      ? kMadProbeSize
               : hypothesis.size == Bytes() ? kSmallProbe
                                            : hypothesis.size]
             .push_back({ping, static_cast<std::uint32_t>(packets) + 1});
@@ -97,29 +96,28 @@ std::vector<std::unique_ptr<Stage>> SweepPings::settle(const std::vector<Hypothe
     }
   std::vector<std::unique_ptr<Stage>> stages;
   for (auto& [size, counted] : pings) {
-    const double speed = size > kSmallProbe && !state_->options.mads_alone
-                             ? large_probes_per_second()
-                             : state_->options.probes_per_second;
-    stages.push_back(std::make_unique<PingStage>(*state_, std::move(counted), size, speed));
+    const double speed = size > kSmallProbe && !in_->options.mads_alone ? large_probes_per_second()
+                                                                        : in_->options.probes_per_second;
+    stages.push_back(std::make_unique<PingStage>(*in_, *results_, std::move(counted), size, speed));
   }
   return stages;
 }
 
 std::unique_ptr<Stage> SweepPings::stage(const std::vector<PlannedPing>& pings, Bytes size,
                                          double packets_per_second, double share) const {
-  const auto packets = packets_for(pings, packets_per_second, state_->options.budget_seconds(share));
+  const auto packets = packets_for(pings, packets_per_second, in_->options.budget_seconds(share));
   std::vector<CountedPing> counted;
   for (const PlannedPing& ping : pings)
     counted.push_back({ping, ping.reached ? packets : std::min(packets, kPacketsOverDeadWays)});
-  return std::make_unique<PingStage>(*state_, std::move(counted), size, packets_per_second);
+  return std::make_unique<PingStage>(*in_, *results_, std::move(counted), size, packets_per_second);
 }
 
 double SweepPings::large_probes_per_second() const {
   Bandwidth slowest = Bandwidth::gbit(1'000'000);
-  for (const Link& link : state_->fabric.links()) slowest = std::min(slowest, link.rate);
-  const double affordable = slowest.bits_per_second() * state_->options.large_probe_share.value() /
+  for (const Link& link : in_->fabric.links()) slowest = std::min(slowest, link.rate);
+  const double affordable = slowest.bits_per_second() * in_->options.large_probe_share.value() /
                             (static_cast<double>(kLarge.count()) * 8);
-  return std::min(affordable, state_->options.probes_per_second);
+  return std::min(affordable, in_->options.probes_per_second);
 }
 
 }  // namespace weft

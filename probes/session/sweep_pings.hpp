@@ -15,8 +15,8 @@ inline constexpr Bytes kSmallProbe(128);
 
 class SweepPings {
  public:
-  /// `state` outlives this and its stages.
-  explicit SweepPings(SweepState& state) : state_(&state) {}
+  /// `in` and `results` outlive this and its stages.
+  SweepPings(const SweepInputs& in, SweepResults& results) : in_(&in), results_(&results) {}
 
   /// Every path that is known by now, with small and with large packets.
   std::vector<std::unique_ptr<Stage>> probe();
@@ -32,7 +32,8 @@ class SweepPings {
                                double share) const;
   double large_probes_per_second() const;
 
-  SweepState* state_;
+  const SweepInputs* in_;
+  SweepResults* results_;
   std::vector<PlannedPing> pings_;
 };
 

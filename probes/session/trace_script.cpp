@@ -21,9 +21,7 @@ constexpr auto kSlack = std::chrono::seconds(20);  // a thousand queue pairs tak
 
 TraceScript::TraceScript(const Fabric& fabric, const AddressBook& addresses, const SweepOptions& options,
                          RunId run, TracePlan plan, AuditOrder audit)
-    : state_(fabric, addresses, options), plan_(std::move(plan)), audit_(audit) {
-  state_.run = run;
-}
+    : in_{fabric, addresses, options, run}, results_(in_), plan_(std::move(plan)), audit_(audit) {}
 
 std::vector<WorkItem> TraceScript::next_wave() {
   switch (step_) {
@@ -44,21 +42,21 @@ std::vector<WorkItem> TraceScript::next_wave() {
 
 std::vector<WorkItem> TraceScript::trace(std::vector<PathLabel> labels) {
   if (labels.empty()) return {};
-  stage_.emplace(state_, std::vector<TracePlan>{{plan_.pair, std::move(labels)}});
+  stage_.emplace(in_, results_, std::vector<TracePlan>{{plan_.pair, std::move(labels)}});
   return stage_->next_wave();
 }
 
 std::vector<WorkItem> TraceScript::queue_pair_work() {
-  if (!state_.takes_part(plan_.pair.src) || !state_.takes_part(plan_.pair.dst)) return {};
+  if (!results_.takes_part(plan_.pair.src) || !results_.takes_part(plan_.pair.dst)) return {};
   const Nanoseconds duration = audit_.move ? kMoveTime : kAuditTime;
-  FlowRequest request{.run = state_.run, .batch = state_.next_batch(), .duration = duration};
+  FlowRequest request{.run = in_.run, .batch = results_.next_batch(), .duration = duration};
   PeerList peers;
-  const auto peer = peers.index_of(plan_.pair.dst, state_.addresses);
+  const auto peer = peers.index_of(plan_.pair.dst, in_.addresses);
   const std::uint32_t count = audit_.queue_pairs;
   request.specs.assign(count, {peer, std::nullopt, kAuditRate * (1.0 / count), kAuditPacket});
   request.peers = std::move(peers).take();
-  if (const auto* pair = state_.learner.find(plan_.pair.src, plan_.pair.dst); pair && audit_.move) {
-    const auto labels = even_labels(state_.learner.table(), *pair, count);
+  if (const auto* pair = results_.learner.find(plan_.pair.src, plan_.pair.dst); pair && audit_.move) {
+    const auto labels = even_labels(results_.learner.table(), *pair, count);
     for (std::size_t i = 0; i < labels.size(); ++i) request.specs[i].then = labels[i];
   }
   return {{plan_.pair.src, duration + kSlack, std::move(request)}};
@@ -78,7 +76,7 @@ void TraceScript::take(const WorkItem& item, const TaskAnswer* answer) {
   if (!tallies) return;
   for (const FlowTally& tally : *tallies)
     if (tally.refused)
-      note_refusal(state_, plan_.pair.src, plan_.pair.dst, *tally.refused);
+      note_refusal(in_.fabric, results_, plan_.pair.src, plan_.pair.dst, *tally.refused);
     else if (tally.chosen && tally.spec < request->specs.size())
       audited_.push_back({*tally.chosen, request->specs[tally.spec].then, tally.moved, tally.error});
 }

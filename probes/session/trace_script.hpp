@@ -21,18 +21,18 @@ class TraceScript final : public Script {
               TracePlan plan, AuditOrder audit = {});
   std::vector<WorkItem> next_wave() override;
   void take(const WorkItem& item, const TaskAnswer* answer) override;
-  void exclude(PortId nic) override { state_.out.insert(nic); }
-  void blame(HostEvidence evidence) override { state_.observations.hosts.push_back(std::move(evidence)); }
+  void exclude(PortId nic) override { results_.out.insert(nic); }
+  void blame(HostEvidence evidence) override { results_.observations.hosts.push_back(std::move(evidence)); }
   void not_tested(NotTested what) override {
     blame({what.host, what.nic, Verdict::unknown, std::nullopt, std::move(what.why)});
   }
   std::string_view doing() const override { return "tracing"; }
 
-  const PathLearner& learner() const { return state_.learner; }
+  const PathLearner& learner() const { return results_.learner; }
   /// Those that told which label their device chose.
   const std::vector<AuditedQp>& audited() const { return audited_; }
   /// Hosts that could not take part, and why.
-  const std::vector<HostEvidence>& troubles() const { return state_.observations.hosts; }
+  const std::vector<HostEvidence>& troubles() const { return results_.observations.hosts; }
 
  private:
   enum class Step : std::uint8_t { map, audit, map_chosen, over };
@@ -40,7 +40,8 @@ class TraceScript final : public Script {
   std::vector<WorkItem> queue_pair_work();
   std::vector<PathLabel> untraced() const;
 
-  SweepState state_;
+  SweepInputs in_;
+  SweepResults results_;
   TracePlan plan_;
   AuditOrder audit_;
   Step step_ = Step::map;

@@ -24,21 +24,20 @@ std::vector<WorkItem> TransferStage::next_wave() {
 }
 
 std::vector<WorkItem> TransferStage::transfer_work() {
-  SweepState& s = *state_;
-  batch_ = s.next_batch();
+  batch_ = results_->next_batch();
   for (std::size_t i = 0; i < transfers_.size(); ++i)
-    if (s.takes_part(transfers_[i].pair.src) && s.takes_part(transfers_[i].pair.dst))
+    if (results_->takes_part(transfers_[i].pair.src) && results_->takes_part(transfers_[i].pair.dst))
       by_nic_[transfers_[i].pair.src].push_back(i);
   std::vector<WorkItem> work;
   for (const auto& [nic, indices] : by_nic_) {
-    TransferRequest request{.run = s.run,
+    TransferRequest request{.run = in_->run,
                             .batch = batch_,
                             .size = settings_.size,
                             .window = settings_.window,
                             .limit = settings_.limit};
     PeerList peers;
     for (const std::size_t i : indices)
-      request.specs.push_back({peers.index_of(transfers_[i].pair.dst, s.addresses), transfers_[i].label,
+      request.specs.push_back({peers.index_of(transfers_[i].pair.dst, in_->addresses), transfers_[i].label,
                                transfers_[i].back_label, transfers_[i].packets});
     request.peers = std::move(peers).take();
     // Peers that do not answer are waited for before it, and after it.
@@ -53,7 +52,7 @@ std::vector<WorkItem> TransferStage::receipt_work() {
     for (const std::size_t i : indices) receivers.insert(transfers_[i].pair.dst);
   std::vector<WorkItem> work;
   for (const PortId nic : receivers)
-    if (state_->takes_part(nic)) work.push_back({nic, kSlack, ReceivedQuery{batch_}});
+    if (results_->takes_part(nic)) work.push_back({nic, kSlack, ReceivedQuery{batch_}});
   return work;
 }
 

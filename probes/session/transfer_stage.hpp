@@ -34,8 +34,13 @@ struct TransferOutcome {
 
 class TransferStage : public Stage {
  public:
-  TransferStage(SweepState& state, std::vector<PlannedTransfer> transfers, const TransferSettings& settings)
-      : state_(&state), transfers_(std::move(transfers)), settings_(settings), outcomes_(transfers_.size()) {}
+  TransferStage(const SweepInputs& in, SweepResults& results, std::vector<PlannedTransfer> transfers,
+                const TransferSettings& settings)
+      : in_(&in),
+        results_(&results),
+        transfers_(std::move(transfers)),
+        settings_(settings),
+        outcomes_(transfers_.size()) {}
   std::string_view name() const override { return "sending"; }
   std::vector<WorkItem> next_wave() override;
   void take(const WorkItem& item, const TaskAnswer* answer) override;
@@ -48,7 +53,8 @@ class TransferStage : public Stage {
   std::vector<WorkItem> transfer_work();
   std::vector<WorkItem> receipt_work();
 
-  SweepState* state_;
+  const SweepInputs* in_;
+  SweepResults* results_;
   std::vector<PlannedTransfer> transfers_;
   TransferSettings settings_;
   std::vector<TransferOutcome> outcomes_;

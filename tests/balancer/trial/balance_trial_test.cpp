@@ -71,14 +71,15 @@ class FakeTrialWorld : public TrialWorld {
 
   /// The path of a label as the simulator's switches hash it now; absent: it leads over the dead link.
   std::optional<std::vector<ChannelId>> path_of(PortId src, PortId dst, PathLabel label) {
-    SweepState state(fabric_, addresses_, {});
+    const SweepInputs in{fabric_, addresses_, {}, RunId(1)};
+    SweepResults results(in);
     TraceRequest trace{.run = RunId(1),
                        .batch = BatchId(1U << 30),
                        .peers = {{dst, *addresses_.address_of(dst)}},
                        .specs = {{0, label, 4}}};
     const auto hops = (*engines_({"p1", src}, {RunId(1), {}}, {})).probes->trace(trace, {});
-    state.learner.learn(src, dst, label, *hops);
-    const PathMap map = state.learner.path_map();
+    results.learner.learn(src, dst, label, *hops);
+    const PathMap map = results.learner.path_map();
     if (map.pairs.empty() || map.pairs[0].paths.empty()) return std::nullopt;
     const auto channels = map.table.channels(map.pairs[0].paths[0].path);
     return std::vector<ChannelId>(channels.begin(), channels.end());

@@ -40,7 +40,8 @@ TEST(Contradictions, AreMoreReceivedThanSentAndMoreAnsweredThanReceived) {
 struct Liars {
   Fabric fabric = make_clos({.leaves = 4, .spines = 1, .hosts_per_leaf = 1}).value();
   AddressPlan addresses = plan_addresses(fabric, IpFamily::v4).value();
-  SweepState state{fabric, addresses.book, {}};
+  SweepInputs in{fabric, addresses.book, {}, RunId(1)};
+  SweepResults results{in};
 
   PortId nic(const char* host) const { return *fabric.find_nic(host); }
 
@@ -50,7 +51,7 @@ struct Liars {
     for (std::size_t from = 0; from < hosts; ++from)
       for (std::size_t to = 0; to < hosts; ++to)
         if (from != to) pings.push_back({{.pair = {nics[from], nics[to]}, .label = PathLabel(50'000)}, 10});
-    PingStage stage(state, pings, Bytes(128), 1000);
+    PingStage stage(in, results, pings, Bytes(128), 1000);
     std::map<PortId, std::vector<PortId>> targets;  // by spec
     for (const WorkItem& item : stage.next_wave()) {
       const auto& request = std::get<PingRequest>(item.work);
@@ -83,34 +84,34 @@ TEST(Contradictions, AHostThatContradictsAllOthersIsNamedAndNothingItSaidIsKept)
     Liars run;
     const PortId liar = run.nic("host3");
     run.run(liar, lies_as_receiver);
-    ASSERT_EQ(run.state.observations.hosts.size(), 1u);
-    const HostEvidence& said = run.state.observations.hosts[0];
+    ASSERT_EQ(run.results.observations.hosts.size(), 1u);
+    const HostEvidence& said = run.results.observations.hosts[0];
     EXPECT_EQ(said.nic, liar);
     EXPECT_EQ(said.verdict, Verdict::failed);
     EXPECT_THAT(said.text, HasSubstr("contradict those of 3 others"));
-    EXPECT_FALSE(run.state.takes_part(liar));
-    EXPECT_EQ(run.state.sent, 6u * 10u) << "what the other three said of each other";
-    EXPECT_EQ(run.state.lost, 0u);
+    EXPECT_FALSE(run.results.takes_part(liar));
+    EXPECT_EQ(run.results.sent, 6u * 10u) << "what the other three said of each other";
+    EXPECT_EQ(run.results.lost, 0u);
   }
 }
 
 TEST(Contradictions, OfTwoHostsBothAreNamedAndNeitherIsBelieved) {
   Liars run;
   run.run(run.nic("host2"), true, 2);
-  ASSERT_EQ(run.state.observations.hosts.size(), 2u);
-  for (const HostEvidence& said : run.state.observations.hosts) {
+  ASSERT_EQ(run.results.observations.hosts.size(), 2u);
+  for (const HostEvidence& said : run.results.observations.hosts) {
     EXPECT_EQ(said.verdict, Verdict::unknown);
     EXPECT_THAT(said.text, HasSubstr("5 probes answered of 4 received"));
   }
-  EXPECT_TRUE(run.state.takes_part(run.nic("host1")));
-  EXPECT_EQ(run.state.sent, 10u) << "the other way is not contradicted";
+  EXPECT_TRUE(run.results.takes_part(run.nic("host1")));
+  EXPECT_EQ(run.results.sent, 10u) << "the other way is not contradicted";
 }
 
 TEST(Contradictions, OneThatContradictsItselfIsNamed) {
   Liars run;
   const PortId liar = run.nic("host1");
-  EXPECT_EQ(note_contradictions(run.state, {{liar, liar, "5 of 4"}}), std::set{liar});
-  EXPECT_THAT(run.state.observations.hosts.at(0).text, HasSubstr("its own figures"));
+  EXPECT_EQ(note_contradictions(run.fabric, run.results, {{liar, liar, "5 of 4"}}), std::set{liar});
+  EXPECT_THAT(run.results.observations.hosts.at(0).text, HasSubstr("its own figures"));
 }
 
 }  // namespace

@@ -16,19 +16,20 @@ using testing::HasSubstr;
 struct OneFlow {
   Fabric fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
   AddressPlan addresses = plan_addresses(fabric, IpFamily::v4).value();
-  SweepState state{fabric, addresses.book, {}};
+  SweepInputs in{fabric, addresses.book, {}, RunId(1)};
+  SweepResults results{in};
   PortId from = *fabric.find_nic("host1");
   PortId to = *fabric.find_nic("host2");
 
   /// Runs the round; the sender says `error` of its flow, or that the peer `refused` it.
   void run(std::optional<std::string> error, std::optional<std::string> refused = std::nullopt,
            bool corrupted = false) {
-    const auto path = path_by_choice(fabric, state.learner.ways(), from, to, 0);
+    const auto path = path_by_choice(fabric, results.learner.ways(), from, to, 0);
     const PathLabel label(50'000);
     ASSERT_TRUE(
-        state.learner.learn(from, to, label, answers_along(fabric, addresses.book, path, path.size())));
-    const PathSetId known = state.learner.find(from, to)->routes.at(0).paths;
-    LoadStage stage(state, {{{{from, to}, label, known, Bandwidth::mbit(10)}}}, 0);
+        results.learner.learn(from, to, label, answers_along(fabric, addresses.book, path, path.size())));
+    const PathSetId known = results.learner.find(from, to)->routes.at(0).paths;
+    LoadStage stage(in, results, {{{{from, to}, label, known, Bandwidth::mbit(10)}}}, 0);
     const auto flows = stage.next_wave();
     ASSERT_EQ(flows.size(), 1u);
     const TaskAnswer sent = std::vector<FlowTally>{{.spec = 0,
@@ -56,15 +57,15 @@ struct OneFlow {
 TEST(LoadStage, AFlowThatEndsWellBlamesNobody) {
   OneFlow flow;
   flow.run(std::nullopt);
-  EXPECT_TRUE(flow.state.observations.hosts.empty());
-  EXPECT_EQ(flow.state.observations.loads.size(), 1u);
+  EXPECT_TRUE(flow.results.observations.hosts.empty());
+  EXPECT_EQ(flow.results.observations.loads.size(), 1u);
 }
 
 TEST(LoadStage, AQueuePairThatDiesIsNamedWithItsLabelItsPathAndTheReason) {
   OneFlow flow;
   flow.run("transport retry counter exceeded (status 12)");
-  ASSERT_EQ(flow.state.observations.hosts.size(), 1u);
-  const HostEvidence& said = flow.state.observations.hosts[0];
+  ASSERT_EQ(flow.results.observations.hosts.size(), 1u);
+  const HostEvidence& said = flow.results.observations.hosts[0];
   EXPECT_EQ(said.host, *flow.fabric.find_node("host1"));
   EXPECT_EQ(said.verdict, Verdict::unknown)
       << "the path is bad; which channel of it is the diagnosis' to say";
@@ -76,42 +77,42 @@ TEST(LoadStage, AQueuePairThatDiesIsNamedWithItsLabelItsPathAndTheReason) {
 TEST(LoadStage, BytesThatChangedBehindEveryChecksumAreKeptForWhoFindsTheHost) {
   OneFlow flow;
   flow.run("whatever it says", std::nullopt, true);
-  EXPECT_TRUE(flow.state.observations.hosts.empty()) << "one flow cannot tell its two ends apart";
-  ASSERT_EQ(flow.state.verified.size(), 1u);
-  EXPECT_EQ(flow.state.verified[0].from, flow.from);
-  EXPECT_EQ(flow.state.verified[0].to, flow.to);
-  EXPECT_TRUE(flow.state.verified[0].differs);
+  EXPECT_TRUE(flow.results.observations.hosts.empty()) << "one flow cannot tell its two ends apart";
+  ASSERT_EQ(flow.results.verified.size(), 1u);
+  EXPECT_EQ(flow.results.verified[0].from, flow.from);
+  EXPECT_EQ(flow.results.verified[0].to, flow.to);
+  EXPECT_TRUE(flow.results.verified[0].differs);
 }
 
 TEST(LoadStage, AnErrorThatOnlyReadsLikeSilentCorruptionIsAQueuePairThatDied) {
   OneFlow flow;
   flow.run("silent corruption: says an agent, and means nothing by it");
-  EXPECT_TRUE(flow.state.verified.empty());
-  ASSERT_EQ(flow.state.observations.hosts.size(), 1u);
-  EXPECT_EQ(flow.state.observations.hosts[0].verdict, Verdict::unknown);
+  EXPECT_TRUE(flow.results.verified.empty());
+  ASSERT_EQ(flow.results.observations.hosts.size(), 1u);
+  EXPECT_EQ(flow.results.observations.hosts[0].verdict, Verdict::unknown);
 }
 
 TEST(LoadStage, APeerThatGivesNoQueuePairIsToBlameNotWhoAsked) {
   OneFlow flow;
   flow.run(std::nullopt, "no memory may be locked");
-  ASSERT_EQ(flow.state.observations.hosts.size(), 1u);
-  const HostEvidence& said = flow.state.observations.hosts[0];
+  ASSERT_EQ(flow.results.observations.hosts.size(), 1u);
+  const HostEvidence& said = flow.results.observations.hosts[0];
   EXPECT_EQ(said.host, *flow.fabric.find_node("host2"));
   EXPECT_EQ(said.verdict, Verdict::failed);
   EXPECT_EQ(said.text, "it made no queue pairs with host1: no memory may be locked");
-  EXPECT_TRUE(flow.state.observations.loads.empty()) << "nothing was sent: it says nothing of the path";
-  EXPECT_FALSE(flow.state.takes_part(flow.to));
-  EXPECT_TRUE(flow.state.takes_part(flow.from));
+  EXPECT_TRUE(flow.results.observations.loads.empty()) << "nothing was sent: it says nothing of the path";
+  EXPECT_FALSE(flow.results.takes_part(flow.to));
+  EXPECT_TRUE(flow.results.takes_part(flow.from));
 }
 
 /// A flow over two labels of one path.
 struct SharedFlow : OneFlow {
   std::vector<LoadRound> rounds() {
-    const auto path = path_by_choice(fabric, state.learner.ways(), from, to, 0);
+    const auto path = path_by_choice(fabric, results.learner.ways(), from, to, 0);
     for (const std::uint32_t label : {50'000, 50'001})
-      state.learner.learn(from, to, PathLabel(label),
-                          answers_along(fabric, addresses.book, path, path.size()));
-    const PathSetId known = state.learner.find(from, to)->routes.at(0).paths;
+      results.learner.learn(from, to, PathLabel(label),
+                            answers_along(fabric, addresses.book, path, path.size()));
+    const PathSetId known = results.learner.find(from, to)->routes.at(0).paths;
     return {{{{from, to}, PathLabel(50'000), known, Bandwidth::mbit(10)}}};
   }
 };
@@ -126,8 +127,8 @@ FlowTally moved(std::uint32_t spec, std::uint64_t bytes, Nanoseconds latency) {
 
 TEST(LoadStage, QueuePairsShareTheRateThePathAndTheResultOfAFlow) {
   SharedFlow shared;
-  shared.state.options.qps = 3;
-  LoadStage stage(shared.state, shared.rounds(), 4, 0.5, true);
+  shared.in.options.qps = 3;
+  LoadStage stage(shared.in, shared.results, shared.rounds(), 4, 0.5, true);
   const auto work = stage.next_wave();
   const auto& request = std::get<FlowRequest>(work.at(0).work);
   ASSERT_EQ(request.specs.size(), 3u);
@@ -149,10 +150,11 @@ TEST(LoadStage, QueuePairsShareTheRateThePathAndTheResultOfAFlow) {
   const TaskAnswer arrived = receipts;
   stage.take(questions.at(0), &arrived);
   EXPECT_TRUE(stage.next_wave().empty());
-  ASSERT_EQ(shared.state.observations.loads.size(), 1u) << "one observation a flow, however many queue pairs";
-  EXPECT_NEAR(shared.state.observations.loads[0].delivered.bits_per_second(), 3 * 104'000 * 8 / 0.5, 1);
-  ASSERT_EQ(shared.state.flows.flows.size(), 1u);
-  const FlowResult& result = shared.state.flows.flows[0];
+  ASSERT_EQ(shared.results.observations.loads.size(), 1u)
+      << "one observation a flow, however many queue pairs";
+  EXPECT_NEAR(shared.results.observations.loads[0].delivered.bits_per_second(), 3 * 104'000 * 8 / 0.5, 1);
+  ASSERT_EQ(shared.results.flows.flows.size(), 1u);
+  const FlowResult& result = shared.results.flows.flows[0];
   EXPECT_EQ(result.round, 4u);
   EXPECT_EQ(result.qps.size(), 3u);
   EXPECT_EQ(result.qps[2].latency.count(), 1u);
@@ -160,8 +162,8 @@ TEST(LoadStage, QueuePairsShareTheRateThePathAndTheResultOfAFlow) {
 
 TEST(LoadStage, AReadIsPostedByWhoReceives) {
   SharedFlow shared;
-  shared.state.options.flow_options.operation = FlowOperation::read;
-  LoadStage stage(shared.state, shared.rounds(), 0, 1.0, true);
+  shared.in.options.flow_options.operation = FlowOperation::read;
+  LoadStage stage(shared.in, shared.results, shared.rounds(), 0, 1.0, true);
   const auto work = stage.next_wave();
   ASSERT_EQ(work.size(), 1u);
   EXPECT_EQ(work[0].nic, shared.to);
@@ -176,17 +178,17 @@ TEST(LoadStage, AReadIsPostedByWhoReceives) {
       std::vector<ReceivedTally>{{.batch = batch, .from = shared.from, .spec = 0, .bytes = 600'000}};
   stage.take(questions[0], &arrived);
   EXPECT_TRUE(stage.next_wave().empty());
-  ASSERT_EQ(shared.state.flows.flows.size(), 1u);
-  EXPECT_EQ(shared.state.flows.flows[0].src, shared.from);
-  EXPECT_GT(shared.state.flows.flows[0].delivered, Bandwidth::mbit(9));
+  ASSERT_EQ(shared.results.flows.flows.size(), 1u);
+  EXPECT_EQ(shared.results.flows.flows[0].src, shared.from);
+  EXPECT_GT(shared.results.flows.flows[0].delivered, Bandwidth::mbit(9));
 }
 
 /// A flow at 10 Mbit/s that moves its volume in so long.
 LoadObservation observed_of_volume(std::int64_t bytes, Nanoseconds elapsed) {
   SharedFlow shared;
-  shared.state.options.flow_options.volume = Bytes(bytes);
-  shared.state.options.load_round = std::chrono::seconds(30);
-  LoadStage stage(shared.state, shared.rounds(), 0);
+  shared.in.options.flow_options.volume = Bytes(bytes);
+  shared.in.options.load_round = std::chrono::seconds(30);
+  LoadStage stage(shared.in, shared.results, shared.rounds(), 0);
   const auto work = stage.next_wave();
   auto tally = moved(0, static_cast<std::uint64_t>(bytes), std::chrono::microseconds(9));
   tally.elapsed = elapsed;
@@ -198,8 +200,8 @@ LoadObservation observed_of_volume(std::int64_t bytes, Nanoseconds elapsed) {
       {.batch = batch, .from = shared.from, .spec = 0, .bytes = static_cast<std::uint64_t>(bytes)}};
   stage.take(questions[0], &arrived);
   EXPECT_TRUE(stage.next_wave().empty());
-  EXPECT_TRUE(shared.state.flows.flows.empty()) << "a round that presses a suspect is no result";
-  return shared.state.observations.loads.at(0);
+  EXPECT_TRUE(shared.results.flows.flows.empty()) << "a round that presses a suspect is no result";
+  return shared.results.observations.loads.at(0);
 }
 
 TEST(LoadStage, AFlowOfAVolumeIsJudgedByTheTimeItTook) {

@@ -16,16 +16,18 @@ RttQuantiles quantiles(int p50, int p99) { return {microseconds(p50), microsecon
 TEST(PingStage, KeepsWhatEachHostAddedToRoundTrips) {
   const Fabric fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
   const AddressPlan addresses = plan_addresses(fabric, IpFamily::v4).value();
-  SweepState state{fabric, addresses.book, {}};
+  SweepInputs in{fabric, addresses.book, {}, RunId(1)};
+  SweepResults results{in};
   const PortId from = *fabric.find_nic("host1");
   const PortId to = *fabric.find_nic("host2");
-  const auto path = path_by_choice(fabric, state.learner.ways(), from, to, 0);
+  const auto path = path_by_choice(fabric, results.learner.ways(), from, to, 0);
   const PathLabel label(50'000);
-  ASSERT_TRUE(state.learner.learn(from, to, label, answers_along(fabric, addresses.book, path, path.size())));
-  const PathSetId known = state.learner.find(from, to)->routes.at(0).paths;
+  ASSERT_TRUE(
+      results.learner.learn(from, to, label, answers_along(fabric, addresses.book, path, path.size())));
+  const PathSetId known = results.learner.find(from, to)->routes.at(0).paths;
   const PlannedPing ping{
       .pair = {from, to}, .label = label, .path = known, .back_label = label, .back = known};
-  PingStage stage(state, {{ping, 10}, {ping, 10}}, Bytes(128), 1000);
+  PingStage stage(in, results, {{ping, 10}, {ping, 10}}, Bytes(128), 1000);
   const auto pings = stage.next_wave();
   ASSERT_EQ(pings.size(), 1u);
   const TaskAnswer answered =
@@ -42,33 +44,34 @@ TEST(PingStage, KeepsWhatEachHostAddedToRoundTrips) {
                                  {.batch = batch, .from = from, .spec = 1, .packets = 10}};
   stage.take(questions[0], &arrived);
   EXPECT_TRUE(stage.next_wave().empty());
-  EXPECT_EQ(over_paths(state.delays.at(from).prober), quantiles(4, 8));
-  EXPECT_EQ(over_paths(state.delays.at(to).responder), quantiles(40, 70)) << "the larger median of two";
-  EXPECT_EQ(over_paths(state.delays.at(from).whole), quantiles(51, 90));
-  EXPECT_FALSE(over_paths(state.delays.at(from).responder)) << "nobody probed it";
-  EXPECT_FALSE(state.delays.at(from).by_hardware) << "one of the two was not";
+  EXPECT_EQ(over_paths(results.delays.at(from).prober), quantiles(4, 8));
+  EXPECT_EQ(over_paths(results.delays.at(to).responder), quantiles(40, 70)) << "the larger median of two";
+  EXPECT_EQ(over_paths(results.delays.at(from).whole), quantiles(51, 90));
+  EXPECT_FALSE(over_paths(results.delays.at(from).responder)) << "nobody probed it";
+  EXPECT_FALSE(results.delays.at(from).by_hardware) << "one of the two was not";
 }
 
 /// Two NICs and a way between them that is its own way back.
 struct Pair {
   Fabric fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
   AddressPlan addresses = plan_addresses(fabric, IpFamily::v4).value();
-  SweepState state{fabric, addresses.book, {}};
+  SweepInputs in{fabric, addresses.book, {}, RunId(1)};
+  SweepResults results{in};
   PortId from = *fabric.find_nic("host1");
   PortId to = *fabric.find_nic("host2");
 
   PlannedPing ping() {
-    const auto path = path_by_choice(fabric, state.learner.ways(), from, to, 0);
+    const auto path = path_by_choice(fabric, results.learner.ways(), from, to, 0);
     const PathLabel label(50'000);
     static_cast<void>(
-        state.learner.learn(from, to, label, answers_along(fabric, addresses.book, path, path.size())));
-    const PathSetId known = state.learner.find(from, to)->routes.at(0).paths;
+        results.learner.learn(from, to, label, answers_along(fabric, addresses.book, path, path.size())));
+    const PathSetId known = results.learner.find(from, to)->routes.at(0).paths;
     return {.pair = {from, to}, .label = label, .path = known, .back_label = label, .back = known};
   }
   /// What the stage makes of one batch of pings of 100 packets each.
   std::vector<Observation> observe(std::vector<PingTally> tallies, std::vector<ReceivedTally> receipts) {
-    const auto before = state.observations.probes.size();
-    PingStage stage(state, std::vector<CountedPing>(tallies.size(), {ping(), 100}), Bytes(128), 1000);
+    const auto before = results.observations.probes.size();
+    PingStage stage(in, results, std::vector<CountedPing>(tallies.size(), {ping(), 100}), Bytes(128), 1000);
     const auto pings = stage.next_wave();
     const TaskAnswer answered = std::move(tallies);
     stage.take(pings.at(0), &answered);
@@ -80,7 +83,7 @@ struct Pair {
     const TaskAnswer arrived = std::move(receipts);
     stage.take(questions.at(0), &arrived);
     EXPECT_TRUE(stage.next_wave().empty());
-    const auto& all = state.observations.probes;
+    const auto& all = results.observations.probes;
     return {all.begin() + static_cast<std::ptrdiff_t>(before), all.end()};
   }
 };
@@ -147,13 +150,14 @@ TEST(PingStage, PutsWindowsOnTheClockOfTheRun) {
 TEST(PingStage, BlamesAPeerThatMadeNoQueuePairsOnceAndGoesOnWithTheOthers) {
   const Fabric fabric = make_clos({.leaves = 3, .spines = 1, .hosts_per_leaf = 1}).value();
   const AddressPlan addresses = plan_addresses(fabric, IpFamily::v4).value();
-  SweepState state{fabric, addresses.book, {}};
+  SweepInputs in{fabric, addresses.book, {}, RunId(1)};
+  SweepResults results{in};
   const PortId refusing = *fabric.find_nic("host3");
   std::vector<CountedPing> pings;
   for (const auto& [from, to] : {std::pair{"host1", "host2"}, {"host1", "host3"}, {"host2", "host3"}})
     pings.push_back(
         {{.pair = {*fabric.find_nic(from), *fabric.find_nic(to)}, .label = PathLabel(50'000)}, 10});
-  PingStage stage(state, pings, Bytes(128), 1000);
+  PingStage stage(in, results, pings, Bytes(128), 1000);
   const auto work = stage.next_wave();
   ASSERT_EQ(work.size(), 2u);
   const PingTally refused{.spec = 1, .refused = "no memory may be locked"};
@@ -169,12 +173,12 @@ TEST(PingStage, BlamesAPeerThatMadeNoQueuePairsOnceAndGoesOnWithTheOthers) {
     stage.take(question, &arrived);
   }
   EXPECT_TRUE(stage.next_wave().empty());
-  ASSERT_EQ(state.observations.hosts.size(), 1u);
-  EXPECT_EQ(state.observations.hosts[0].nic, refusing);
-  EXPECT_EQ(state.observations.hosts[0].text, "it made no queue pairs with host1: no memory may be locked");
-  EXPECT_FALSE(state.takes_part(refusing));
-  ASSERT_EQ(state.observations.probes.size(), 1u);
-  EXPECT_EQ(state.observations.probes[0].sent, 10u);
+  ASSERT_EQ(results.observations.hosts.size(), 1u);
+  EXPECT_EQ(results.observations.hosts[0].nic, refusing);
+  EXPECT_EQ(results.observations.hosts[0].text, "it made no queue pairs with host1: no memory may be locked");
+  EXPECT_FALSE(results.takes_part(refusing));
+  ASSERT_EQ(results.observations.probes.size(), 1u);
+  EXPECT_EQ(results.observations.probes[0].sent, 10u);
 }
 
 }  // namespace
