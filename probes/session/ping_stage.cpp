@@ -44,17 +44,21 @@ std::uint64_t dropped_by_host(const std::vector<Tally>& tallies) {
   return most;
 }
 
-/// Shares what a host dropped out over the rows that were for it, as they lost packets.
-void share_out(std::uint64_t dropped, std::span<const std::size_t> rows, std::vector<Observation>& all) {
-  std::uint64_t lost = 0;  // of the rows still to come
-  for (const std::size_t row : rows) lost += all[row].lost;
-  dropped = std::min(dropped, lost);
+/// Shares what a host dropped out over the rows that were for it, by what it took of each: a busy host drops
+/// from all paths alike, and what one of them lost beyond that, its channels lost. No row is excused for more
+/// than it lost.
+void share_out(std::uint64_t dropped, std::vector<std::size_t> rows, std::vector<Observation>& all) {
+  const auto taken = [&](std::size_t row) { return static_cast<double>(all[row].sent - all[row].lost); };
+  std::ranges::stable_sort(rows, {}, [&](std::size_t row) {
+    return static_cast<double>(all[row].lost) / std::max(taken(row), 0.5);
+  });
+  double to_come = 0;  // taken of this row and of those that lost more
+  for (const std::size_t row : rows) to_come += taken(row);
   for (const std::size_t row : rows) {
-    if (lost == 0) return;
-    const double share = static_cast<double>(dropped) / static_cast<double>(lost);
-    const auto mine = static_cast<std::uint64_t>(std::llround(share * static_cast<double>(all[row].lost)));
+    const double rate = to_come > 0 ? static_cast<double>(dropped) / to_come : 0.0;
+    const auto mine = taken(row) > 0 ? static_cast<std::uint64_t>(std::llround(rate * taken(row))) : dropped;
     all[row].excused = std::min({mine, all[row].lost, dropped});
-    lost -= all[row].lost;
+    to_come -= taken(row);
     dropped -= all[row].excused;
   }
 }

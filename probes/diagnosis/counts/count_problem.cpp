@@ -223,7 +223,9 @@ class Builder {
 Counts counts_of(const Observation& observation, Counted counted) {
   const std::uint64_t lost = std::min(observation.lost, observation.sent);
   const std::uint64_t excused = std::min(observation.excused, lost);
-  if (counted == Counted::loss) return {observation.sent - excused, lost - excused};
+  // What a host dropped had come all the way; of a round trip it never set out on the way back.
+  const std::uint64_t sent = observation.sent - (observation.back ? excused : 0);
+  if (counted == Counted::loss) return {sent, lost - excused};
   const std::uint64_t received = observation.sent - lost;
   return {received, std::min(observation.corrupt, received)};
 }
