@@ -80,11 +80,15 @@ std::optional<NodeId> host_of(const Fabric& fabric, const Found& found) {
 
 /// Alternatives become a set, and what the finding is about is the sum of them.
 void Report::add_set(const Found& found) {
-  diagnosis_.sets.push_back({.cause = found.cause,
-                             .verdict = verdict_of_found(found),
-                             .alternatives = found.alternatives,
-                             .confidence = found.probability});
-  for (auto& alternative : diagnosis_.sets.back().alternatives) std::ranges::sort(alternative);
+  OpenSet set{.cause = found.cause,
+              .verdict = verdict_of_found(found),
+              .alternatives = found.alternatives,
+              .confidence = found.probability};
+  for (auto& alternative : set.alternatives) std::ranges::sort(alternative);
+  const auto is_same = [&](const OpenSet& other) {
+    return other.cause == set.cause && other.alternatives == set.alternatives;
+  };
+  if (std::ranges::none_of(diagnosis_.sets, is_same)) diagnosis_.sets.push_back(std::move(set));
 }
 
 void Report::add(Found found) {

@@ -175,6 +175,22 @@ TEST(TrustedVerdicts, OneRowThatLostTwoFifthsIsNotHealthy) {
   EXPECT_NE(outcome.status, 0) << outcome.out;
 }
 
+TEST(TrustedVerdicts, AFileWithoutAProbeIsNotHealthy) {
+  for (const auto* line : {R"({"path":["host1->leaf1"],"sent":0,"lost":0})",
+                           R"({"host":"host1","verdict":"healthy","text":"x"})",
+                           R"({"channel":"leaf1->spine1","cause":"down","log_ratio":-20,"text":"answered"})"})
+    EXPECT_EQ(diagnosed(line).status, 3) << line;
+}
+
+TEST(TrustedVerdicts, ALossBesideABusyHostIsNotLaidToItsCable) {
+  const auto document =
+      swept("{leaves: 3, spines: 2, hosts_per_leaf: 2, link: 100G}", {"leaf1--spine1:loss=5%"}, 2,
+            {"--load", "none", "--stall", "host3:at=4s,for=500ms"});
+  ASSERT_EQ(document["hosts"].size(), 1u) << document["hosts"];
+  EXPECT_EQ(document["hosts"][0]["verdict"], "unknown");
+  EXPECT_EQ(document["links"].size(), 1u);
+}
+
 TEST(TrustedVerdicts, TenPacketsAChannelAreNotHealthy) {
   const auto outcome = diagnosed(
       R"({"path":["host1->leaf1","leaf1->spine1","spine1->leaf2","leaf2->host3"],"sent":10,"lost":0})");

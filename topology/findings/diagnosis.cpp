@@ -5,7 +5,8 @@
 namespace weft {
 
 Verdict run_verdict(const Diagnosis& diagnosis) {
-  const bool known = diagnosis.coverage.complete && !diagnosis.account.unexplained();
+  const Coverage& covered = diagnosis.coverage;
+  const bool known = covered.complete && covered.channels > 0 && !diagnosis.account.unexplained();
   Verdict worst = known ? Verdict::healthy : Verdict::unknown;
   for (const auto& finding : diagnosis.links) worst = std::max(worst, finding.verdict);
   for (const auto& finding : diagnosis.hosts) worst = std::max(worst, finding.verdict);

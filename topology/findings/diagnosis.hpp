@@ -159,7 +159,7 @@ struct Diagnosis {
 };
 
 /// The verdict of a run: failed if any link or host failed, else degraded, else congested, else unknown when
-/// the coverage fell short, something is unexplained or a set is open, else healthy.
+/// the coverage fell short or is of nothing, something is unexplained or a set is open, else healthy.
 Verdict run_verdict(const Diagnosis& diagnosis);
 
 }  // namespace weft

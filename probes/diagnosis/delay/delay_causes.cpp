@@ -11,6 +11,9 @@ namespace {
 constexpr double kFaultyChannels = 4.0;  // prior number in a fabric
 constexpr double kRareSide = 4.6;        // nats: of a hundred faults one is of a whole side of a switch
 constexpr std::uint32_t kMin = 3;        // round trips over a channel, to speak of a shift
+// Sides of a switch: by the tier of its peers, all, or the parallel cables to one peer.
+constexpr int kToAll = 1000;
+constexpr int kToOneNode = 1001;
 
 /// Nearly all: one in eight may be late and fast at once, by a clock or a wrong path.
 bool is_suspect(std::uint32_t seen, std::uint32_t late) {
@@ -45,6 +48,7 @@ class Collector {
 
   std::vector<DelayCause> collect() && {
     for (const ChannelId channel : suspects_) add(of_channel_[channel.value()], {channel}, cost_);
+    for (std::uint32_t i = 0; i < fabric_.link_count(); ++i) add_cable(LinkId(i));
     for (std::uint32_t n = 0; n < fabric_.node_count(); ++n)
       if (!fabric_.is_host(NodeId(n))) add_sides(NodeId(n));
     add_shared();
@@ -62,20 +66,40 @@ class Collector {
     if (!option.empty()) causes_[at->second].options.push_back(std::move(option));
   }
 
+  /// Both ways of a cable between switches at once: most that are bad are bad both ways.
+  void add_cable(LinkId link) {
+    const ChannelId there = Fabric::a_to_b(link), back = Fabric::b_to_a(link);
+    const bool suspected = suspects_.contains(there) && suspects_.contains(back);
+    if (!suspected || !fabric_.between_switches(there)) return;
+    if (shape_of(of_channel_[there.value()]) == shape_of(of_channel_[back.value()])) return;
+    add_sum({there, back}, cost_);
+  }
+
+  void add_sum(const std::vector<ChannelId>& channels, double cost) {
+    std::map<std::uint32_t, double> sum;
+    for (const ChannelId channel : channels)
+      for (const auto& entry : of_channel_[channel.value()]) sum[entry.row] += entry.weight;
+    Entries entries;
+    for (const auto& [row, weight] : sum) entries.push_back({row, weight});
+    add(std::move(entries), channels, cost);
+  }
+
   /// Its channels by where they lead and which way, and all that come in or go out.
   void add_sides(NodeId node) {
     std::map<std::pair<int, bool>, std::vector<ChannelId>> sides;
     for (const PortId port : fabric_.ports_of(node)) {
       const auto out = fabric_.channel_from(port);
       if (!out) continue;
-      const Node& peer = fabric_.node(fabric_.target_node(*out));
+      const NodeId peer_node = fabric_.target_node(*out);
+      const Node& peer = fabric_.node(peer_node);
       for (const bool leaves : {true, false}) {
         const ChannelId channel = leaves ? *out : Fabric::reverse(*out);
         if (seen_[channel.value()] == 0) continue;
         // Round trips cross a host's cable both ways, always.
         const bool to_host = peer.kind == NodeKind::host;
         sides[{to_host ? -1 : static_cast<int>(peer.tier), !to_host && leaves}].push_back(channel);
-        sides[{1000, leaves}].push_back(channel);
+        sides[{kToAll, leaves}].push_back(channel);
+        if (!to_host) sides[{kToOneNode + static_cast<int>(peer_node.value()), leaves}].push_back(channel);
       }
     }
     std::set<std::vector<ChannelId>> distinct;
@@ -88,18 +112,11 @@ class Collector {
   void add_side(NodeId node, const std::vector<ChannelId>& channels) {
     const auto suspect = [&](ChannelId c) { return suspects_.contains(c); };
     if (channels.size() < 2 || !std::ranges::all_of(channels, suspect)) return;
-    std::map<std::uint32_t, double> sum;
     std::set<std::size_t> single;
-    for (const ChannelId channel : channels) {
-      const Entries& entries = of_channel_[channel.value()];
-      for (const auto& entry : entries) sum[entry.row] += entry.weight;
-      single.insert(known_.at(shape_of(entries)));
-    }
+    for (const ChannelId channel : channels) single.insert(known_.at(shape_of(of_channel_[channel.value()])));
     // One cause already; or a switch with two neighbours, whose cables are each other's alternative.
     if (single.size() < 2 || (single.size() == 2 && mixes_cables(node, single))) return;
-    Entries entries;
-    for (const auto& [row, weight] : sum) entries.push_back({row, weight});
-    add(std::move(entries), channels, cost_ + kRareSide);
+    add_sum(channels, cost_ + kRareSide);
   }
 
   bool mixes_cables(NodeId node, const std::set<std::size_t>& single) const {
