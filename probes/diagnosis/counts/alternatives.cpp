@@ -5,6 +5,9 @@
 namespace weft {
 namespace {
 
+constexpr std::size_t kMaxMeanings = 4;      // of one alternative
+constexpr std::size_t kMaxAlternatives = 6;  // more are of no use to anybody
+
 class Named {
  public:
   Named(const Fabric& fabric, const CountProblem& problem, std::span<const Suspicion> suspicions, double from,
@@ -46,6 +49,38 @@ class Named {
   std::vector<const Suspect*> suspects_;
 };
 
+/// One for each channel that a class may mean; of two classes that are each other's reverse, one for each
+/// cable. Empty: too many.
+std::vector<std::vector<ChannelId>> meanings(const CountProblem& problem, const Named& named,
+                                             const std::vector<std::uint32_t>& alternative) {
+  std::vector<std::vector<ChannelId>> all{{}};
+  for (const std::uint32_t s : alternative) {
+    const Suspect& suspect = problem.suspects[s];
+    std::vector<std::vector<ChannelId>> options;
+    if (suspect.channels.size() > 1)
+      for (const ChannelId channel : suspect.channels) options.push_back({channel});
+    else
+      options.push_back(named.channels_of(suspect));
+    const auto may_join = [&](const std::vector<ChannelId>& chosen, const std::vector<ChannelId>& option) {
+      return options.size() == 1 || std::ranges::all_of(chosen, [&](ChannelId c) {
+               const ChannelId other = Fabric::reverse(c);
+               return option.front() == other ||
+                      std::ranges::find(suspect.channels, other) == suspect.channels.end();
+             });
+    };
+    std::vector<std::vector<ChannelId>> longer;
+    for (const auto& chosen : all)
+      for (const auto& option : options)
+        if (may_join(chosen, option)) {
+          longer.push_back(chosen);
+          longer.back().insert(longer.back().end(), option.begin(), option.end());
+        }
+    all = std::move(longer);
+    if (all.size() > kMaxMeanings) return {};
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<std::vector<ChannelId>> channels_of_alternatives(
@@ -55,17 +90,18 @@ std::vector<std::vector<ChannelId>> channels_of_alternatives(
   const bool of_a_node = problem.suspects[alternatives.front().front()].channels.empty();
   std::vector<std::vector<ChannelId>> all;
   for (const auto& alternative : alternatives) {
-    std::vector<ChannelId> channels;
     for (const std::uint32_t s : alternative) {
-      const Suspect& suspect = problem.suspects[s];
-      if (suspect.channels.size() > 1) return {};
-      if (!of_a_node && !suspect.channels.empty() && named.ends_of(suspect.channels.front())) return {};
-      const auto its = named.channels_of(suspect);
-      channels.insert(channels.end(), its.begin(), its.end());
+      const auto& channels = problem.suspects[s].channels;
+      if (!of_a_node && !channels.empty() && named.ends_of(channels.front())) return {};
     }
-    std::ranges::sort(channels);
-    channels.erase(std::unique(channels.begin(), channels.end()), channels.end());
-    if (std::ranges::find(all, channels) == all.end()) all.push_back(std::move(channels));
+    const auto meant = meanings(problem, named, alternative);
+    if (meant.empty()) return {};
+    if (all.size() + meant.size() > kMaxAlternatives) continue;  // the likelier come first
+    for (auto channels : meant) {
+      std::ranges::sort(channels);
+      channels.erase(std::unique(channels.begin(), channels.end()), channels.end());
+      if (std::ranges::find(all, channels) == all.end()) all.push_back(std::move(channels));
+    }
   }
   return all;
 }

@@ -9,9 +9,10 @@
 
 namespace weft {
 
-/// Each once; empty where no set can tell them: classes of channels, of which one or another is at fault, and
-/// channels that end at a node which is itself at fault. A switch stands for all its channels but those named
-/// by themselves. `named_from`: the probability from which on a suspicion is named.
+/// Each once, so many from the first on as are of use; empty where no set can tell them: large classes of
+/// channels, and channels that end at a node which is itself at fault. A class of two is one or the other. A
+/// switch stands for all its channels but those named by themselves. `named_from`: the probability from which
+/// on a suspicion is named.
 std::vector<std::vector<ChannelId>> channels_of_alternatives(
     const Fabric& fabric, const CountProblem& problem, std::span<const Suspicion> suspicions,
     const std::vector<std::vector<std::uint32_t>>& alternatives, double named_from);

@@ -186,6 +186,8 @@ class Answer {
 
 using Suspects = std::vector<std::uint32_t>;
 
+constexpr std::size_t kPair = 2;  // channels of a class that a set can tell one by one
+
 void add_once(const Suspects& from, Suspects& to) {
   for (const std::uint32_t s : from)
     if (std::ranges::find(to, s) == to.end()) to.push_back(s);
@@ -193,7 +195,8 @@ void add_once(const Suspects& from, Suspects& to) {
 
 /// Exchanges that remove some of the same: what was found that any removes, and what would stand there by
 /// each.
-void add_alternatives(const std::vector<Exchange>& group, const CountProblem& problem, CountResult& result) {
+void add_alternatives(std::vector<Exchange> group, const CountProblem& problem, CountResult& result) {
+  std::ranges::stable_sort(group, {}, &Exchange::less_likely);
   std::vector<Suspects> alternatives(1);
   for (const Exchange& one : group) add_once(one.removed, alternatives.front());
   for (const Exchange& one : group) {
@@ -205,15 +208,15 @@ void add_alternatives(const std::vector<Exchange>& group, const CountProblem& pr
       alternatives.push_back(std::move(other));
   }
   std::ranges::sort(alternatives.front());
-  const bool single = std::ranges::all_of(alternatives, [&](const Suspects& alternative) {
+  const bool small = std::ranges::all_of(alternatives, [&](const Suspects& alternative) {
     return std::ranges::all_of(alternative,
-                               [&](std::uint32_t s) { return problem.suspects[s].channels.size() <= 1; });
+                               [&](std::uint32_t s) { return problem.suspects[s].channels.size() <= kPair; });
   });
-  if (single) {
+  if (small) {
     result.alternatives.push_back(std::move(alternatives));
     return;
   }
-  // Classes: which channel of each it is would be another question. A switch is doubted all the same.
+  // Large classes: which channel of each it is would be another question. A switch is doubted all the same.
   const bool is_switch = problem.suspects[alternatives.front().front()].channels.empty();
   if (alternatives.front().size() > 1 || !is_switch) return;
   const double most = std::max(1.0 / static_cast<double>(alternatives.size()), kOpen);

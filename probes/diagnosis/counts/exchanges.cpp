@@ -94,7 +94,7 @@ class Challenges {
     std::set<std::uint32_t> before, after;
     for (const auto& [fault, hazard] : kept) before.insert(fault);
     for (const std::uint32_t fault : state_.faults()) after.insert(fault);
-    Exchange exchange;
+    Exchange exchange{.less_likely = best.probable - now.probable};
     std::ranges::set_difference(before, after, std::back_inserter(exchange.removed));
     std::ranges::set_difference(after, before, std::back_inserter(exchange.added));
     // Hazards of single losses have the numbers of their suspects; those of bursts do not stand in exchanges.

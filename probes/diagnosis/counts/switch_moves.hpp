@@ -11,6 +11,7 @@ namespace weft {
 /// Faults that may be replaced by others: those explain the same. Suspects, ascending; never empty.
 struct Exchange {
   std::vector<std::uint32_t> removed, added;
+  double less_likely = 0;  // nats, than what was found
   bool operator==(const Exchange&) const = default;
 };
 

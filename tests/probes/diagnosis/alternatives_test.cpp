@@ -199,6 +199,26 @@ Fabric parallel_cables() {
   return std::move(builder).build();
 }
 
+TEST(Alternatives, OfTwoHostsAndTheOnlyUplinkOfALeafAnyTwoLookAlike) {
+  const Fabric fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 2}).value();
+  for (const auto* fault : {"mtu=1500", "corruption=100%"})
+    for (const std::uint64_t seed : {1, 2, 3}) {
+      const Diagnosis diagnosis = swept(
+          fabric, std::vector{fmt::format("host1--leaf1:{}", fault), fmt::format("host2--leaf1:{}", fault)},
+          {.seed = seed});
+      std::vector<ChannelId> truth;
+      for (const auto* host : {"host1", "host2"})
+        for (const auto* channel : {"{}->leaf1", "leaf1->{}"})
+          truth.push_back(*fabric.find_channel(fmt::format(fmt::runtime(channel), host)));
+      std::ranges::sort(truth);
+      ASSERT_EQ(diagnosis.sets.size(), 1u) << fault << seed;
+      EXPECT_LE(diagnosis.sets[0].alternatives.size(), 6u);
+      EXPECT_NE(std::ranges::find(diagnosis.sets[0].alternatives, truth),
+                diagnosis.sets[0].alternatives.end())
+          << fault << seed;
+    }
+}
+
 TEST(Alternatives, EvenLossOfParallelCablesIsNotLaidToOneLeaf) {
   const Fabric fabric = parallel_cables();
   const Diagnosis diagnosis =
