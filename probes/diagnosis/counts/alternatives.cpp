@@ -57,6 +57,7 @@ std::vector<std::vector<ChannelId>> meanings(const CountProblem& problem, const 
   for (const std::uint32_t s : alternative) {
     const Suspect& suspect = problem.suspects[s];
     std::vector<std::vector<ChannelId>> options;
+    if (suspect.channels.size() > kMaxMeanings) return {};
     if (suspect.channels.size() > 1)
       for (const ChannelId channel : suspect.channels) options.push_back({channel});
     else

@@ -186,7 +186,8 @@ class Answer {
 
 using Suspects = std::vector<std::uint32_t>;
 
-constexpr std::size_t kPair = 2;  // channels of a class that a set can tell one by one
+constexpr std::ptrdiff_t kMaxClasses =
+    4;  // of two channels: two cables, both ways, of which each may be another
 
 void add_once(const Suspects& from, Suspects& to) {
   for (const std::uint32_t s : from)
@@ -208,17 +209,18 @@ void add_alternatives(std::vector<Exchange> group, const CountProblem& problem, 
       alternatives.push_back(std::move(other));
   }
   std::ranges::sort(alternatives.front());
-  const bool small = std::ranges::all_of(alternatives, [&](const Suspects& alternative) {
-    return std::ranges::all_of(alternative,
-                               [&](std::uint32_t s) { return problem.suspects[s].channels.size() <= kPair; });
+  const bool of_a_switch =
+      alternatives.front().size() == 1 && problem.suspects[alternatives.front().front()].channels.empty();
+  const bool too_many = std::ranges::any_of(alternatives, [&](const Suspects& alternative) {
+    const auto channels = [&](std::uint32_t s) { return problem.suspects[s].channels.size(); };
+    return std::ranges::any_of(alternative, [&](auto s) { return channels(s) > 2; }) ||
+           std::ranges::count_if(alternative, [&](auto s) { return channels(s) > 1; }) > kMaxClasses;
   });
-  if (small) {
+  if (!of_a_switch || !too_many) {
     result.alternatives.push_back(std::move(alternatives));
     return;
   }
-  // Large classes: which channel of each it is would be another question. A switch is doubted all the same.
-  const bool is_switch = problem.suspects[alternatives.front().front()].channels.empty();
-  if (alternatives.front().size() > 1 || !is_switch) return;
+  // What all its classes may mean would be another question. The switch is doubted all the same.
   const double most = std::max(1.0 / static_cast<double>(alternatives.size()), kOpen);
   for (Suspicion& suspicion : result.suspicions)
     if (std::ranges::find(alternatives.front(), suspicion.suspect) != alternatives.front().end())
