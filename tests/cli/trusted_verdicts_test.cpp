@@ -175,6 +175,16 @@ TEST(TrustedVerdicts, OneRowThatLostTwoFifthsIsNotHealthy) {
   EXPECT_NE(outcome.status, 0) << outcome.out;
 }
 
+TEST(TrustedVerdicts, WhatOthersLoseBehindAFullChannelIsNoSlownessOfIt) {
+  for (const auto* seed : {"3", "36"}) {
+    const auto document = swept("{leaves: 3, spines: 1, hosts_per_leaf: 1, link: 100G}",
+                                {"leaf1--spine1:rate=10G"}, 1, {"--seed", seed});
+    EXPECT_FALSE(document["sets"].empty());
+    for (const Json& set : document["sets"])
+      EXPECT_NE(set.dump().find("leaf1"), std::string::npos) << seed << ": " << set;
+  }
+}
+
 TEST(TrustedVerdicts, AFileWithoutAProbeIsNotHealthy) {
   for (const auto* line : {R"({"path":["host1->leaf1"],"sent":0,"lost":0})",
                            R"({"host":"host1","verdict":"healthy","text":"x"})",

@@ -15,6 +15,7 @@ constexpr double kDipShare = 0.85;
 /// Traffic of others whose queue is too whimsical for one curve: rarer than a channel that keeps to one.
 constexpr double kWhimsical = 3.0;
 constexpr double kMatch = 4.0;       // noises: what two rounds over one culprit may differ by
+constexpr double kFairShare = 0.95;  // of a full channel, what a flow gets of it by what it offers
 constexpr double kMinOther = 0.1;    // traffic, as a share of the capacity, that holds anything back
 constexpr double kPlanned = 0.95;    // of its capacity, what a plan offers a channel
 constexpr double kSureEnough = 6.0;  // nats
@@ -63,10 +64,32 @@ double LoadElimination::disturbed(double share, bool one_path) const {
 void LoadElimination::add_needs() {
   for (std::uint32_t i = 0; i < rounds_.flows().size(); ++i) {
     const LoadFlow& flow = rounds_.flows()[i];
-    if (flow.stalled || flow.met_full || !rounds_.held_back(flow)) continue;
+    if (flow.stalled || flow.met_full || !rounds_.held_back(flow) || had_its_share(flow)) continue;
     needs_.push_back({flow.channels, flow.round, i, disturbed(flow.got / flow.offered, flow.one_path), {}});
     std::ranges::sort(needs_.back().channels);
   }
+}
+
+/// Of a channel that others filled with it, whose packets got no further than that: they lost them behind it,
+/// at what passes no more.
+bool LoadElimination::had_its_share(const LoadFlow& flow) const {
+  return std::ranges::any_of(flow.channels, [&](ChannelId channel) {
+    const ChannelRound& round = *rounds_.round_of(channel, flow.round);
+    const double capacity = rounds_.capacity(channel);
+    if (round.flows < 2 || flow.got < kFairShare * capacity * flow.offered / round.offered) return false;
+    double carried = 0;
+    for (const std::uint32_t i : rounds_.flows_over(channel)) {
+      const LoadFlow& other = rounds_.flows()[i];
+      if (other.round == flow.round) carried += loses_behind(other, channel) ? other.offered : other.got;
+    }
+    return carried > kFairShare * capacity;
+  });
+}
+
+bool LoadElimination::loses_behind(const LoadFlow& flow, ChannelId channel) const {
+  const auto at = std::ranges::find(flow.channels, channel);
+  return flow.one_path && rounds_.held_back(flow) &&
+         std::any_of(at + 1, flow.channels.end(), [&](ChannelId c) { return could_hold(c, flow.round); });
 }
 
 /// Either way of holding back predicts what the channel passed in this round from what it passed in others.

@@ -55,6 +55,8 @@ class LoadElimination {
   void look_at(ChannelId channel);
   void add_needs();
   double disturbed(double share, bool one_path) const;
+  bool had_its_share(const LoadFlow& flow) const;
+  bool loses_behind(const LoadFlow& flow, ChannelId channel) const;
   bool could_hold(ChannelId channel, std::uint32_t round) const;
   bool could_scatter(ChannelId channel, std::uint32_t round) const;
   void suspect(double fault);
