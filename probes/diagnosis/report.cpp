@@ -174,6 +174,8 @@ void Report::add_group(Found found) {
       if (const auto channel = fabric_.channel_from(port); channel && found.channels.empty())
         finding.channels.insert(finding.channels.end(), {*channel, Fabric::reverse(*channel)});
   std::ranges::sort(finding.channels);
+  finding.channels.erase(std::unique(finding.channels.begin(), finding.channels.end()),
+                         finding.channels.end());
   diagnosis_.groups.push_back(std::move(finding));
 }
 

@@ -7,7 +7,8 @@
 namespace weft {
 namespace {
 
-constexpr double kHopeless = -6.0;        // log-odds below which a suspect is not listed
+constexpr double kHopeless = -6.0;  // log-odds below which a suspect is not listed
+constexpr double kTwoSided95 = 1.96;
 constexpr double kMinProbability = 0.01;  // suspicions below it are not listed
 constexpr std::size_t kMaxSwapped = 64;   // of so many faults what could stand in is not asked
 
@@ -129,18 +130,24 @@ class Answer {
     return {centre, edge(-1), edge(1)};
   }
 
-  /// The share of packets that a suspect's bursts of this hazard took away.
-  double lost_in_bursts(std::uint32_t suspect, double hazard) const {
+  /// The share of packets that a suspect's bursts of this hazard took away. Its interval is that of a sum of
+  /// bursts of these sizes, as many as there were (compound Poisson: the variance is the sum of their
+  /// squares).
+  Range lost_in_bursts(std::uint32_t suspect, double hazard) const {
     const CountModel& model = state_.model();
     const double known = model.hazard(suspect + model.suspects());
-    double packets = 0;
+    double packets = 0, squares = 0;
     for (const auto& cell : state_.problem().rows_of(suspect)) {
       const double all = model.row_burst(cell.index) + (known > 0 ? 0.0 : hazard);
-      packets += state_.problem().k[cell.index] * model.burst_weight(cell.index) *
-                 (1 - model.stray_weight(cell.index)) * hazard / std::max(all, kMinHazard);
+      const double its = state_.problem().k[cell.index] * model.burst_weight(cell.index) *
+                         (1 - model.stray_weight(cell.index)) * hazard / std::max(all, kMinHazard);
+      packets += its;
+      squares += its * its;
     }
-    const auto sent = static_cast<double>(state_.problem().suspects[suspect].sent);
-    return std::min(packets / std::max(sent, 1.0), 1.0);
+    const auto sent = std::max(static_cast<double>(state_.problem().suspects[suspect].sent), 1.0);
+    const double about = kTwoSided95 * std::sqrt(squares);
+    return {std::min(packets / sent, 1.0), std::max(packets - about, 0.0) / sent,
+            std::min((packets + about) / sent, 1.0)};
   }
 
   /// What stands in for a fault loses what that one would.
@@ -160,7 +167,7 @@ class Answer {
     const std::uint32_t burst = suspect + state_.model().suspects();
     const bool singles = state_.is_faulty(suspect) || !state_.model().is_burst(it.likeliest);
     const bool bursts = state_.is_faulty(burst) || state_.model().is_burst(it.likeliest);
-    double in_bursts = 0;
+    Range in_bursts;
     if (singles) {
       const Range range = range_of(suspect);
       answer.loss = -std::expm1(-range.centre);
@@ -168,13 +175,12 @@ class Answer {
       answer.high = -std::expm1(-range.high);
     }
     if (bursts) {
-      const Range range = range_of(burst);
-      in_bursts = lost_in_bursts(suspect, range.centre);
-      answer.loss = std::min(answer.loss + in_bursts, 1.0);
-      answer.low = std::min(answer.low + in_bursts * range.low / range.centre, 1.0);
-      answer.high = std::min(answer.high + in_bursts * range.high / range.centre, 1.0);
+      in_bursts = lost_in_bursts(suspect, range_of(burst).centre);
+      answer.loss = std::min(answer.loss + in_bursts.centre, 1.0);
+      answer.low = std::min(answer.low + in_bursts.low, 1.0);
+      answer.high = std::min(answer.high + in_bursts.high, 1.0);
     }
-    answer.in_bursts = answer.loss > 0 ? in_bursts / answer.loss : 0.0;
+    answer.in_bursts = answer.loss > 0 ? in_bursts.centre / answer.loss : 0.0;
     return answer;
   }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "made_up_run.hpp"
 #include "probes/diagnosis/report.hpp"
@@ -53,6 +54,16 @@ TEST(Naming, OfACableThatIsBadBothWaysTheWorseIsStated) {
       EXPECT_EQ(joined(cable, Cause::rate, a, b), 0.01) << cable;
       EXPECT_EQ(joined(cable, Cause::mtu, a, b), 0.01) << cable;
     }
+}
+
+TEST(Naming, AGroupOfNeighboursListsEachChannelOnce) {
+  const MadeUpRun run(1);
+  Report report(run.fabric);
+  report.add(Found{.nodes = {*run.fabric.find_node("leaf1"), *run.fabric.find_node("host1")},
+                   .cause = Cause::loss,
+                   .probability = 0.99});
+  const auto& channels = std::move(report).finish({}).diagnosis.groups.at(0).channels;
+  EXPECT_EQ(std::set(channels.begin(), channels.end()).size(), channels.size());
 }
 
 TEST(Naming, WhatIsNamedAndNotYetSureIsStillAsked) {
