@@ -192,8 +192,7 @@ class Answer {
 
 using Suspects = std::vector<std::uint32_t>;
 
-constexpr std::ptrdiff_t kMaxClasses =
-    4;  // of two channels: two cables, both ways, of which each may be another
+constexpr std::ptrdiff_t kMaxClasses = 4;  // of two channels each: two cables, both ways
 
 void add_once(const Suspects& from, Suspects& to) {
   for (const std::uint32_t s : from)
