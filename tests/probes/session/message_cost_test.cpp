@@ -85,7 +85,7 @@ TEST(MessageCost, AHistogramOfMoreBucketsThanThereAreIsRefusedUnread) {
 TEST(MessageCost, CountersOfMoreThanTheOneDeviceThatWasAskedForAreRefused) {
   auto message = result_of_kind("counters");
   const nlohmann::json device{{"device", "mlx5_0"}, {"port", 1}, {"at", 1}, {"values", {{"rx", 1}}}};
-  message["answer"]["devices"] = {device};
+  message["answer"]["devices"] = nlohmann::json::array({device});
   EXPECT_EQ(refusal_of(message), "taken");
   message["answer"]["devices"] = std::vector<nlohmann::json>(300'000, device);
   EXPECT_EQ(refusal_of(message), "a message does not fit: 300000 in a list of at most 1");
