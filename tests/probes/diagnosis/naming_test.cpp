@@ -62,7 +62,7 @@ TEST(Naming, AGroupOfNeighboursListsEachChannelOnce) {
   report.add(Found{.nodes = {*run.fabric.find_node("leaf1"), *run.fabric.find_node("host1")},
                    .cause = Cause::loss,
                    .probability = 0.99});
-  const auto& channels = std::move(report).finish({}).diagnosis.groups.at(0).channels;
+  const auto channels = std::move(report).finish({}).diagnosis.groups.at(0).channels;
   EXPECT_EQ(std::set(channels.begin(), channels.end()).size(), channels.size());
 }
 
