@@ -1,6 +1,7 @@
-// Figures of two NICs that cannot both be true, as of one that counts more packets than the other sent it.
-// One of the two says what is not so; which one shows where it contradicts several that do not contradict
-// each other.
+// Whose finding it is when two NICs do not agree: figures that cannot both be true, as of one that counts
+// more packets than the other sent it, and queue pairs that one of them refuses. Of contradicting figures one
+// of the two says what is not so; which one shows where it contradicts several that do not contradict each
+// other.
 #pragma once
 
 #include <string>
@@ -26,5 +27,10 @@ std::set<PortId> note_contradictions(const Fabric& fabric, SweepResults& results
 /// Null: the peer received nothing.
 std::optional<std::string> contradiction_of(const PingTally& sent, const ReceivedTally* received);
 std::optional<std::string> contradiction_of(const FlowTally& sent, const ReceivedTally* received);
+
+/// `peer` gave `asking` no queue pairs: a finding of the peer, said once, and it takes no part any more. Who
+/// asked is not to blame, and goes on with its other peers.
+void note_refusal(const Fabric& fabric, SweepResults& results, PortId asking, PortId peer,
+                  const std::string& why);
 
 }  // namespace weft

@@ -84,11 +84,6 @@ class PeerList {
   std::unordered_map<PortId, std::uint32_t> index_;
 };
 
-/// `peer` gave `asking` no queue pairs: a finding of the peer, said once, and it takes no part any more. Who
-/// asked is not to blame, and goes on with its other peers.
-void note_refusal(const Fabric& fabric, SweepResults& results, PortId asking, PortId peer,
-                  const std::string& why);
-
 class Stage {
  public:
   virtual ~Stage() = default;

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "probes/plan/path_learner.hpp"
+#include "probes/session/contradictions.hpp"
 #include "probes/session/stage.hpp"
 
 namespace weft {

@@ -212,7 +212,7 @@ class DelaySearch {
     found.estimate = Estimate{active.shift * 1e-6, std::max(active.shift - 2 * active.error, 0.0) * 1e-6,
                               (active.shift + 2 * active.error) * 1e-6};
     found.evidence.push_back(
-        fmt::format("round trips over it take {} longer{} than the fastest of their length ({} round trips)",
+        fmt::format("round trips over it take {} longer{} than healthy ones of their length ({} round trips)",
                     in_words(active.shift), holds_both_ways(options) ? ", both ways together," : "",
                     cause.column.entries.size()));
     // The first option is the one whose column was fitted.

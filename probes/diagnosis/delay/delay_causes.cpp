@@ -63,7 +63,9 @@ class Collector {
   void add(Entries entries, std::vector<ChannelId> option, double cost) {
     const auto [at, is_new] = known_.try_emplace(shape_of(entries), causes_.size());
     if (is_new) causes_.push_back({.column = {std::move(entries), cost}});
-    if (!option.empty()) causes_[at->second].options.push_back(std::move(option));
+    auto& options = causes_[at->second].options;
+    if (!option.empty() && std::ranges::find(options, option) == options.end())
+      options.push_back(std::move(option));
   }
 
   /// Both ways of a cable between switches at once: most that are bad are bad both ways.

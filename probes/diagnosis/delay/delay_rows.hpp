@@ -1,7 +1,8 @@
 // The round trips of a run as rows of an additive model: each takes its kind's base (channels crossed, packet
 // size) and what the channels on its way add. A base is taken from the fastest round trips of its kind, never
-// from the middle one: half of all paths and more may cross a fault. What round trips scatter by is taken
-// from within the fast rows and capped by their own tails, so that faults cannot widen it.
+// from the middle one: half of all paths and more may cross a fault. Where all do, it is fitted
+// (joint_bases). What round trips scatter by is taken from within the fast rows and capped by their own
+// tails, so that faults cannot widen it.
 #pragma once
 
 #include <cstdint>

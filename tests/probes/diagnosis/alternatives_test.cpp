@@ -231,6 +231,26 @@ TEST(Alternatives, EvenLossOfParallelCablesIsNotLaidToOneLeaf) {
   EXPECT_GE(diagnosis.sets[0].alternatives.size(), 2u);
 }
 
+TEST(Alternatives, ParallelCablesDelayedAlikeStandBesideThoseOfTheOtherLeafOnceEach) {
+  const Fabric fabric = parallel_cables();
+  const NodeId leaf = *fabric.find_node("leaf1"), spine = *fabric.find_node("spine1");
+  std::vector<ChannelId> truth;
+  std::vector<std::string> faults;
+  for (std::uint32_t c = 0; c < fabric.channel_count(); ++c)
+    if (fabric.source_node(ChannelId(c)) == leaf && fabric.target_node(ChannelId(c)) == spine) {
+      truth.emplace_back(c);
+      faults.push_back(
+          fmt::format("{}:delay=50us,from=leaf1", fabric.name_of(Fabric::link_of(ChannelId(c)))));
+    }
+  ASSERT_EQ(truth.size(), 2u);
+  const Diagnosis diagnosis = swept(fabric, faults, {.seed = 1});
+  ASSERT_EQ(diagnosis.sets.size(), 1u);
+  const auto& alternatives = diagnosis.sets[0].alternatives;
+  EXPECT_NE(std::ranges::find(alternatives, truth), alternatives.end());
+  EXPECT_EQ(std::set(alternatives.begin(), alternatives.end()).size(), alternatives.size());
+  expect_no_wrong_name(diagnosis, {});
+}
+
 TEST(Alternatives, WhatPassesSomeOfParallelCablesIsToldOnce) {
   const Fabric fabric = parallel_cables();
   const Diagnosis diagnosis =
