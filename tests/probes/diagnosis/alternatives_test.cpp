@@ -182,19 +182,22 @@ TEST(Alternatives, OfThreeHostsTwoWithLimitsAreAnyTwo) {
       has_alternative(fabric, diagnosis, {"host2->leaf2", "leaf2->host2", "host3->leaf3", "leaf3->host3"}));
 }
 
-/// Two leaves and a spine, two cables between each leaf and the spine, two hosts a leaf.
-Fabric parallel_cables() {
+/// Two leaves, two cables between each leaf and each spine, two hosts a leaf.
+Fabric parallel_cables(int spines = 1) {
   FabricBuilder builder("parallel", FabricKind::roce);
-  const auto node = [&](const char* name, NodeKind kind, Tier tier) {
+  const auto node = [&](const std::string& name, NodeKind kind, Tier tier) {
     return builder.add_node({.name = name, .kind = kind, .tier = tier}).value();
   };
-  const NodeId spine = node("spine1", NodeKind::switch_, Tier::spine);
+  std::vector<NodeId> tops;
+  for (int spine = 1; spine <= spines; ++spine)
+    tops.push_back(node(fmt::format("spine{}", spine), NodeKind::switch_, Tier::spine));
   for (int leaf = 1; leaf <= 2; ++leaf) {
-    const NodeId at = node(fmt::format("leaf{}", leaf).c_str(), NodeKind::switch_, Tier::leaf);
+    const NodeId at = node(fmt::format("leaf{}", leaf), NodeKind::switch_, Tier::leaf);
     for (int host = 1; host <= 2; ++host)
-      builder.connect(node(fmt::format("host{}", 2 * leaf + host - 2).c_str(), NodeKind::host, Tier::host),
-                      at, Bandwidth::gbit(100));
-    for (int cable = 0; cable < 2; ++cable) builder.connect(at, spine, Bandwidth::gbit(100));
+      builder.connect(node(fmt::format("host{}", 2 * leaf + host - 2), NodeKind::host, Tier::host), at,
+                      Bandwidth::gbit(100));
+    for (const NodeId spine : tops)
+      for (int cable = 0; cable < 2; ++cable) builder.connect(at, spine, Bandwidth::gbit(100));
   }
   return std::move(builder).build();
 }
@@ -232,7 +235,7 @@ TEST(Alternatives, EvenLossOfParallelCablesIsNotLaidToOneLeaf) {
 }
 
 TEST(Alternatives, ParallelCablesDelayedAlikeStandBesideThoseOfTheOtherLeafOnceEach) {
-  const Fabric fabric = parallel_cables();
+  const Fabric fabric = parallel_cables(2);
   const NodeId leaf = *fabric.find_node("leaf1"), spine = *fabric.find_node("spine1");
   std::vector<ChannelId> truth;
   std::vector<std::string> faults;
