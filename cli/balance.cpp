@@ -10,6 +10,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
+#include "topology/files/json_text.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft {
@@ -50,13 +51,10 @@ void print_table(const Fabric& fabric, const std::vector<Placed>& placed, const 
 
 std::string document(const Fabric& fabric, const std::vector<Placed>& placed,
                      const std::vector<Layer>& layers) {
-  const DocumentStamp stamp = stamp_now();
-  nlohmann::ordered_json json{{"schema", "weft.placement/1"},
-                              {"generated_at", to_string(stamp.generated_at)},
-                              {"tool_version", stamp.tool_version},
-                              {"fabric", fabric.name()},
-                              {"seconds", seconds_of(placed, layers)}};
-  auto& groups = json["groups"] = nlohmann::ordered_json::array();
+  DocumentTree json = stamped_tree("weft.placement/1", stamp_now());
+  json["fabric"] = fabric.name();
+  json["seconds"] = seconds_of(placed, layers);
+  auto& groups = json["groups"] = DocumentTree::array();
   for (const Placed& each : placed)
     groups.push_back({{"name", each.parallelism.name},
                       {"degree", each.parallelism.degree},
@@ -64,7 +62,7 @@ std::string document(const Fabric& fabric, const std::vector<Placed>& placed,
                       {"stride", each.stride},
                       {"within", layers[each.layer].name},
                       {"rank_rate", layers[each.layer].per_rank.bits_per_second()}});
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return document_text(json);
 }
 
 /// --place, --gpus, --nvlink.

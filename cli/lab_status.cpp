@@ -8,6 +8,7 @@
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
 #include "topology/base/utc.hpp"
+#include "topology/files/json_text.hpp"
 #include "topology/lab/ibsim/ib_lab.hpp"
 #include "topology/lab/netns/lab_control.hpp"
 
@@ -109,7 +110,7 @@ void print_document(const std::vector<LabStatus>& all, const std::vector<std::st
                         {"labs", nlohmann::json::array()}};
   for (const LabStatus& status : all) out["labs"].push_back(to_json(status));
   for (const auto& name : infiniband) out["labs"].push_back(describe_infiniband(name));
-  fmt::print("{}\n", out.dump());
+  fmt::print("{}\n", document_line(out));
 }
 
 int status(const po::variables_map& values) {

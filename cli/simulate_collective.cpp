@@ -17,6 +17,7 @@
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
 #include "topology/files/file_text.hpp"
+#include "topology/files/json_text.hpp"
 
 namespace weft {
 namespace {
@@ -62,22 +63,19 @@ void print_rows(const Fabric& fabric, std::size_t hosts, const MeasuredCost& cos
 }
 
 std::string document(const Fabric& fabric, std::size_t hosts, const std::vector<Row>& rows) {
-  const DocumentStamp stamp = stamp_now();
-  nlohmann::ordered_json json{{"schema", "weft.algorithms/1"},
-                              {"generated_at", to_string(stamp.generated_at)},
-                              {"tool_version", stamp.tool_version},
-                              {"fabric", fabric.name()},
-                              {"hosts", hosts}};
-  auto& sizes = json["sizes"] = nlohmann::ordered_json::array();
+  DocumentTree json = stamped_tree("weft.algorithms/1", stamp_now());
+  json["fabric"] = fabric.name();
+  json["hosts"] = hosts;
+  auto& sizes = json["sizes"] = DocumentTree::array();
   for (const Row& row : rows) {
-    nlohmann::ordered_json times = nlohmann::ordered_json::object();
+    DocumentTree times = DocumentTree::object();
     for (const AlgorithmTime& each : row.times)
       times[std::string(to_string(each.collective))] = static_cast<double>(each.time.count()) / 1e9;
     sizes.push_back({{"bytes", row.size.count()},
                      {"quickest", to_string(row.times[0].collective)},
                      {"seconds", std::move(times)}});
   }
-  return json.dump(2);
+  return document_text(json);
 }
 
 /// Prints the table or the JSON document; `avoided` is what faults took away.
@@ -202,28 +200,25 @@ Result<std::optional<PacketSettings>> asked_packets(const po::variables_map& val
 
 std::string document(const Fabric& fabric, const AskedDemand& asked,
                      const std::vector<SpreadOutcome>& outcomes, bool packets) {
-  const DocumentStamp stamp = stamp_now();
-  nlohmann::ordered_json json{{"schema", "weft.completion/1"},
-                              {"generated_at", to_string(stamp.generated_at)},
-                              {"tool_version", stamp.tool_version},
-                              {"fabric", fabric.name()},
-                              {"demand", asked.name}};
-  auto& list = json["strategies"] = nlohmann::ordered_json::array();
+  DocumentTree json = stamped_tree("weft.completion/1", stamp_now());
+  json["fabric"] = fabric.name();
+  json["demand"] = asked.name;
+  auto& list = json["strategies"] = DocumentTree::array();
   for (const SpreadOutcome& outcome : outcomes) {
-    auto& one = list.emplace_back(nlohmann::ordered_json{{"name", describe(outcome.strategy)},
-                                                         {"qps", outcome.strategy.qps},
-                                                         {"seconds", outcome.seconds},
-                                                         {"over_optimum", outcome.over_bound},
-                                                         {"mean_flow_seconds", outcome.mean_flow}});
+    auto& one = list.emplace_back(DocumentTree{{"name", describe(outcome.strategy)},
+                                               {"qps", outcome.strategy.qps},
+                                               {"seconds", outcome.seconds},
+                                               {"over_optimum", outcome.over_bound},
+                                               {"mean_flow_seconds", outcome.mean_flow}});
     if (packets)
       one["packets"] = {{"fluid_seconds", outcome.fluid},
                         {"packets", outcome.packets},
                         {"sent_again", outcome.sent_again},
                         {"dropped", outcome.dropped}};
   }
-  auto& refused = json["unassigned"] = nlohmann::ordered_json::array();
+  auto& refused = json["unassigned"] = DocumentTree::array();
   for (const RefusedFlow& line : asked.refused) refused.push_back({{"flow", line.flow}, {"why", line.why}});
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return document_text(json);
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/exit_status.hpp"
 #include "cli/infiniband_source.hpp"
 #include "cli/stamp.hpp"

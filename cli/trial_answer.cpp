@@ -6,17 +6,15 @@
 #include "cli/balance_answer.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/stamp.hpp"
-#include "topology/files/document.hpp"
+#include "topology/files/json_text.hpp"
 
 namespace weft {
 namespace {
 
 // A trial as JSON, `weft.trial/1` (docs/schema/trial.schema.json).
 
-using Json = nlohmann::ordered_json;
-
-Json links_json(const Fabric& fabric, const TrialSending& sending) {
-  Json links = Json::array();
+DocumentTree links_json(const Fabric& fabric, const TrialSending& sending) {
+  DocumentTree links = DocumentTree::array();
   for (std::uint32_t c = 0; c < sending.counted.size(); ++c)
     if (sending.planned[c] > 0 || sending.counted[c] > 0)
       links.push_back({{"channel", fabric.name_of(ChannelId(c))},
@@ -25,23 +23,23 @@ Json links_json(const Fabric& fabric, const TrialSending& sending) {
   return links;
 }
 
-Json sending_json(const Fabric& fabric, const TrialSending& sending) {
-  Json json{{"labels", sending.steered ? "assigned" : "random"},
-            {"seconds", sending.measured},
-            {"predicted_seconds", sending.predicted},
-            {"packet_mode_seconds", sending.by_packets},
-            {"qps", sending.qps},
-            {"unfinished", sending.unfinished},
-            {"packets", sending.wanted},
-            {"sent", sending.sent},
-            {"received", sending.received},
-            {"links", links_json(fabric, sending)}};
+DocumentTree sending_json(const Fabric& fabric, const TrialSending& sending) {
+  DocumentTree json{{"labels", sending.steered ? "assigned" : "random"},
+                    {"seconds", sending.measured},
+                    {"predicted_seconds", sending.predicted},
+                    {"packet_mode_seconds", sending.by_packets},
+                    {"qps", sending.qps},
+                    {"unfinished", sending.unfinished},
+                    {"packets", sending.wanted},
+                    {"sent", sending.sent},
+                    {"received", sending.received},
+                    {"links", links_json(fabric, sending)}};
   if (sending.error) json["error"] = *sending.error;
   return json;
 }
 
-Json after_json(const Fabric& fabric, LinkId link, const TrialAfterFailure& after) {
-  Json blamed = Json::array();
+DocumentTree after_json(const Fabric& fabric, LinkId link, const TrialAfterFailure& after) {
+  DocumentTree blamed = DocumentTree::array();
   for (const LinkId one : after.blamed) blamed.push_back(fabric.name_of(one));
   return {{"link", fabric.name_of(link)},
           {"stuck", after.stuck.unfinished},
@@ -57,7 +55,7 @@ Json after_json(const Fabric& fabric, LinkId link, const TrialAfterFailure& afte
           {"sending", sending_json(fabric, after.again)}};
 }
 
-Json times_json(const TrialTimes& times) {
+DocumentTree times_json(const TrialTimes& times) {
   return {{"seconds", times.measured},
           {"predicted_seconds", times.predicted},
           {"packet_mode_seconds", times.by_packets},
@@ -66,30 +64,28 @@ Json times_json(const TrialTimes& times) {
 }
 
 std::string trial_json(const Fabric& fabric, const BalanceOptions& options, const TrialOptions& trial_options,
-                       const BalanceTrial& trial, const TrialSummary& summary, const DocumentStamp& stamp) {
-  Json json{{"schema", "weft.trial/1"},
-            {"generated_at", to_string(stamp.generated_at)},
-            {"tool_version", stamp.tool_version},
-            {"fabric", fabric.name()},
-            {"demand", options.asked.name},
-            {"qps", options.assign.qps},
-            {"labels", trial_options.labels},
-            {"ratio", trial.assignment().ratio()},
-            {"assigned", times_json(summary.steered)},
-            {"random", times_json(summary.hashed)},
-            {"gain", {{"measured", summary.gain_measured}, {"predicted", summary.gain_predicted}}}};
-  auto& sendings = json["sendings"] = Json::array();
+                       const BalanceTrial& trial, const TrialSummary& summary) {
+  DocumentTree json = stamped_tree("weft.trial/1", stamp_now());
+  json["fabric"] = fabric.name();
+  json["demand"] = options.asked.name;
+  json["qps"] = options.assign.qps;
+  json["labels"] = trial_options.labels;
+  json["ratio"] = trial.assignment().ratio();
+  json["assigned"] = times_json(summary.steered);
+  json["random"] = times_json(summary.hashed);
+  json["gain"] = {{"measured", summary.gain_measured}, {"predicted", summary.gain_predicted}};
+  auto& sendings = json["sendings"] = DocumentTree::array();
   for (const TrialSending& sending : trial.sendings()) sendings.push_back(sending_json(fabric, sending));
   if (trial.after_failure())
     json["after_failure"] = after_json(fabric, *trial_options.fail, *trial.after_failure());
   json["complaints"] = summary.complaints;
-  auto& unassigned = json["unassigned"] = Json::array();
+  auto& unassigned = json["unassigned"] = DocumentTree::array();
   for (const RefusedFlow& line : options.asked.refused)
     unassigned.push_back({{"flow", line.flow}, {"why", line.why}});
   for (const PhaseAssignment& phase : trial.assignment().phases)
     for (const Unassigned& item : phase.unassigned)
       unassigned.push_back({{"flow", item.flow}, {"why", item.why}});
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  return document_text(json);
 }
 
 std::string time_of(double seconds) { return to_string(Nanoseconds(std::llround(seconds * 1e6) * 1000)); }
@@ -153,7 +149,7 @@ int answer_trial(const Fabric& fabric, const BalanceOptions& options, const Tria
                  const BalanceTrial& trial) {
   const TrialSummary summary = summarize(fabric, trial_options, trial);
   if (options.json)
-    fmt::print("{}\n", trial_json(fabric, options, trial_options, trial, summary, stamp_now()));
+    fmt::print("{}\n", trial_json(fabric, options, trial_options, trial, summary));
   else
     print_table(fabric, options, trial_options, trial, summary);
   const bool all = print_unassigned(options.asked, trial.assignment()) == 0;

@@ -14,7 +14,7 @@ bool stands_as_is(char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\
 
 void put_string(JsonText& out, std::string_view text) {
   if (std::ranges::all_of(text, stands_as_is)) return put(out, "\"{}\"", text);
-  put(out, "{}", nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  put(out, "{}", document_line(text));
 }
 
 void put_number(JsonText& out, double number) {
@@ -26,6 +26,20 @@ void put_stamp(JsonText& out, std::string_view schema, const DocumentStamp& stam
   put(out, "\"schema\":\"{}\",\"generated_at\":\"{}\",\"tool_version\":", schema,
       to_string(stamp.generated_at));
   put_string(out, stamp.tool_version);
+}
+
+DocumentTree stamped_tree(std::string_view schema, const DocumentStamp& stamp) {
+  return {{"schema", schema},
+          {"generated_at", to_string(stamp.generated_at)},
+          {"tool_version", stamp.tool_version}};
+}
+
+std::string document_text(const DocumentTree& tree) {
+  return tree.dump(2, ' ', false, DocumentTree::error_handler_t::replace);
+}
+
+std::string document_line(const DocumentTree& tree) {
+  return tree.dump(-1, ' ', false, DocumentTree::error_handler_t::replace);
 }
 
 }  // namespace weft

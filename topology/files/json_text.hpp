@@ -1,8 +1,11 @@
-// Writing JSON straight into a buffer, for documents of millions of values: no tree in between.
+// Writing JSON documents for users: straight into a buffer those of millions of values (JsonText), by way of
+// a tree those of few, which people read too (DocumentTree).
 #pragma once
 
 #include <fmt/format.h>
 
+#include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <string_view>
 
 #include "topology/files/document.hpp"
@@ -38,5 +41,13 @@ void put_array(JsonText& out, const Items& items, PutItem put_item) {
   }
   out.push_back(']');
 }
+
+/// Members stay in the order in which they are put in.
+using DocumentTree = nlohmann::ordered_json;
+/// With the members of put_stamp.
+DocumentTree stamped_tree(std::string_view schema, const DocumentStamp& stamp);
+/// Over several lines, and on one, without a line end; bytes that are no UTF-8 become U+FFFD.
+std::string document_text(const DocumentTree& tree);
+std::string document_line(const DocumentTree& tree);
 
 }  // namespace weft
