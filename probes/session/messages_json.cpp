@@ -2,8 +2,8 @@
 
 #include <sodium.h>
 
-#include "probes/session/json_members.hpp"
 #include "probes/session/work_json.hpp"
+#include "topology/base/json_members.hpp"
 #include "topology/files/host_inventory_json.hpp"
 #include "topology/files/json_view.hpp"
 
@@ -22,9 +22,6 @@ struct LongText {
 
 /// NICs of one host, far more than any has: with a text of 4,096 bytes each they take 4 MB.
 constexpr std::size_t kMaxNicsOfHost = 1024;
-
-// members() and what belongs to it are static, not in an unnamed namespace: argument-dependent lookup, which
-// finds them, does not look there.
 
 static Json write_json(const KeyText& text) {
   const RunKey& key = text.key;
@@ -168,43 +165,37 @@ Message message_from(const char* const* names, const Json& v) {
   return read_kind<Message>(names, text(field(v, "type")), [&v](auto& message) { read_value(v, message); });
 }
 
-MessageToAgent to_agent_from(const Json& v) {
-  MessageToAgent read{id<RunId>(field(v, "run")), message_from<ToAgent>(kToAgent, v)};
-  if (auto* start = std::get_if<StartRun>(&read.message)) start->secrets.run = read.run;
-  return read;
-}
+}  // namespace
 
-MessageToCoordinator to_coordinator_from(const Json& v) {
-  MessageToCoordinator read{std::nullopt, message_from<ToCoordinator>(kToCoordinator, v)};
-  if (std::holds_alternative<Hello>(read.message)) return read;
-  if (v.contains("run"))
-    read.run = id<RunId>(v["run"]);
-  else if (!std::holds_alternative<Bye>(read.message))
+static void read_json(const Json& from, MessageToAgent& into) {
+  read_value(field(from, "run"), into.run);
+  into.message = message_from<ToAgent>(kToAgent, from);
+  if (auto* start = std::get_if<StartRun>(&into.message)) start->secrets.run = into.run;
+}
+static void read_json(const Json& from, MessageToCoordinator& into) {
+  into.message = message_from<ToCoordinator>(kToCoordinator, from);
+  if (std::holds_alternative<Hello>(into.message)) return;
+  if (from.contains("run"))
+    read_value(from["run"], into.run.emplace());
+  else if (!std::holds_alternative<Bye>(into.message))
     throw BadField("it does not say which run it is of");
-  return read;
 }
 
-/// Bytes that are no UTF-8 (a message may quote what came from outside) are replaced, never thrown at.
+namespace {
+
 template <class Message>
 std::string encode_any(const char* const* names, std::optional<RunId> run, const Message& message) {
   Json value = std::visit([](const auto& m) { return write_value(m); }, message);
   value["type"] = names[message.index()];
   if (run) value["run"] = run->value();
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return to_text(value);
 }
 
 template <class Message>
-Result<Message> decode_any(std::string_view bytes, Message (*read)(const Json&)) {
-  WEFT_TRY_VOID(check_json_limits(bytes, kMessageLimits));
-  Json value = Json::parse(bytes, nullptr, false);
-  if (value.is_discarded())
-    return fail(ErrorKind::invalid_input, "a message of {} bytes is no JSON", bytes.size());
+Result<Message> decode_any(std::string_view text) {
+  WEFT_TRY(auto value, parse(text, kMessageLimits, "a message"));
   make_harmless(value);
-  try {
-    return read(value);
-  } catch (const BadField& bad) {
-    return fail(ErrorKind::invalid_input, "a message does not fit: {}", bad.what());
-  }
+  return read_as<Message>(value, "a message");
 }
 
 }  // namespace
@@ -213,11 +204,9 @@ std::string encode(const MessageToAgent& sent) { return encode_any(kToAgent, sen
 std::string encode(const MessageToCoordinator& sent) {
   return encode_any(kToCoordinator, sent.run, sent.message);
 }
-Result<MessageToAgent> decode_to_agent(std::string_view text) {
-  return decode_any<MessageToAgent>(text, to_agent_from);
-}
+Result<MessageToAgent> decode_to_agent(std::string_view text) { return decode_any<MessageToAgent>(text); }
 Result<MessageToCoordinator> decode_to_coordinator(std::string_view text) {
-  return decode_any<MessageToCoordinator>(text, to_coordinator_from);
+  return decode_any<MessageToCoordinator>(text);
 }
 
 }  // namespace weft

@@ -1,17 +1,15 @@
 #include "probes/session/work_json.hpp"
 
 #include <algorithm>
+#include <ranges>
 
-#include "probes/session/json_members.hpp"
+#include "topology/base/json_members.hpp"
 #include "topology/findings/loss_runs.hpp"
 
 // Specs and tallies come by the thousand in one message, so they are tables. A thousand of them take, in
 // bytes, as objects and as a table: ping specs 68,000 and 23,000, ping tallies 141,000 and 53,000, receivers'
 // counts 120,000 and 53,000, hop answers 72,000 and 34,000. (Arrays by position took 4 to 8 % more than
 // tables.)
-//
-// members() and what belongs to it are static, not in an unnamed namespace: argument-dependent lookup, which
-// finds them, does not look there.
 namespace weft {
 
 using namespace json_members;
@@ -35,19 +33,15 @@ constexpr Nanoseconds kMaxTime = std::chrono::hours(24 * 365 * 30);
 
 template <class Io>
 void packet_size(Io& io, Bytes& size) {
-  auto count = static_cast<std::uint64_t>(size.count());
-  io("size", count);
-  if (Io::kReads && count > 65'535) throw BadField(fmt::format("a packet of {} bytes", count));
-  size = Bytes(static_cast<std::int64_t>(count));
+  io("size", size);
+  if (Io::kReads && size > Bytes(65'535)) throw BadField(fmt::format("a packet of {} bytes", size.count()));
 }
 
 template <class Io>
 void bytes_of_flow(Io& io, const char* name, std::optional<Bytes>& bytes, std::uint64_t most) {
-  auto count = bytes ? std::optional(static_cast<std::uint64_t>(bytes->count())) : std::nullopt;
-  io(name, count);
-  if (Io::kReads && count && (*count == 0 || *count > most))
-    throw BadField(fmt::format("{} bytes of a flow", *count));
-  bytes = count ? std::optional(Bytes(static_cast<std::int64_t>(*count))) : std::nullopt;
+  io(name, bytes);
+  if (Io::kReads && bytes && (*bytes == Bytes(0) || static_cast<std::uint64_t>(bytes->count()) > most))
+    throw BadField(fmt::format("{} bytes of a flow", bytes->count()));
 }
 
 /// On an engine's own clock.
@@ -140,16 +134,6 @@ static void read_json(const Json& from, LatencyHistogram& into) {
   into = std::move(*read);
 }
 
-static Json write_json(FlowOperation operation) { return to_string(operation); }
-static void read_json(const Json& from, FlowOperation& into) {
-  const auto operation = parse_flow_operation(text(from));
-  if (!operation) throw BadField("no operation of queue pairs");
-  into = *operation;
-}
-
-static Json write_json(const Bandwidth& rate) { return rate.bits_per_second(); }
-static void read_json(const Json& from, Bandwidth& into) { into = Bandwidth::bit(amount(from)); }
-
 // Requests.
 
 template <class Io>
@@ -193,7 +177,7 @@ static void members(Io& io, PingRequest& m) {
 
 template <class Io>
 static void members(Io& io, FlowOptions& m) {
-  io("operation", m.operation);
+  word(io, "operation", m.operation, parse_flow_operation);
   bytes_of_flow(io, "message", m.message, kMaxFlowMessageBytes);
   io("depth", m.depth);
   io("warm_up", m.warm_up);
@@ -321,18 +305,16 @@ static void members(Io& io, TransferTally& m) {
   io("error", m.error);
 }
 
-static Json write_json(const NicCounters& m) {
-  return {{"device", m.device}, {"port", m.port}, {"at", m.at.count()}, {"values", m.values}};
-}
-static void read_json(const Json& from, NicCounters& into) {
-  into = {text(field(from, "device"), kMaxNameLength),
-          whole<std::uint32_t>(field(from, "port")),
-          time(field(from, "at")),
-          {}};
-  const Json& values = field(from, "values");
-  if (!values.is_object() || values.size() > kMaxCounters) throw BadField("counters by name are expected");
-  for (const auto& [name, value] : values.items())
-    into.values.emplace(text(Json(name), kMaxNameLength), whole<std::uint64_t>(value));
+template <class Io>
+static void members(Io& io, NicCounters& m) {
+  io("device", m.device);
+  io("port", m.port);
+  io("at", m.at);
+  io("values", at_most(kMaxCounters, m.values));
+  if (!Io::kReads) return;
+  const auto too_long = [](const std::string& name) { return name.size() > kMaxNameLength; };
+  if (too_long(m.device) || std::ranges::any_of(m.values | std::views::keys, too_long))
+    throw BadField("a short text is expected");
 }
 
 namespace {

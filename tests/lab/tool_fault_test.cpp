@@ -142,7 +142,7 @@ TEST(ToolFault, AnotherProtocolIsNoHostsFault) {
   ASSERT_EQ(std::system(fmt::format("sed -i s/protocol/protocal/g {}", copy.string()).c_str()), 0);
   auto words = cluster.sweep_words(cluster.launcher());
   words.insert(words.end(), {"--agent-program", copy});
-  expect_refusal(cluster.on_head(words), "and speaks protocol 1, this one speaks 3");
+  expect_refusal(cluster.on_head(words), "and speaks protocol 1, this one speaks 4");
 }
 
 TEST(ToolFault, ATemporaryDirectoryThatIsNotThereOrFullIsNoHostsFault) {

@@ -64,7 +64,7 @@ TEST(MessageCost, MoreHistogramsThanFlowsCanBeAreRefusedBeforeTheyTakeEightKilob
   auto& flows = message["answer"]["tallies"];
   flows["rows"] = kFlows;
   flows["measure"] = std::vector<nlohmann::json>(kFlows, measure);
-  EXPECT_EQ(refusal_of(message), "a message does not fit: 180000 latency histograms, at most 16384");
+  EXPECT_EQ(refusal_of(message), "a message does not fit: answer: 180000 latency histograms, at most 16384");
 }
 
 TEST(MessageCost, AHistogramOfMoreBucketsThanThereAreIsRefusedUnread) {
@@ -79,7 +79,8 @@ TEST(MessageCost, AHistogramOfMoreBucketsThanThereAreIsRefusedUnread) {
          {"messages", {{"rows", kRows}, {"index", column}, {"count", column}}}}}}};
   for (const char* name : {"spec", "packets", "bytes", "elapsed", "longest_gap"})
     message["answer"]["tallies"][name] = {0};
-  EXPECT_EQ(refusal_of(message), "a message does not fit: 1900000 in a list of at most 960");
+  EXPECT_EQ(refusal_of(message),
+            "a message does not fit: answer.measure[0].messages: 1900000 in a list of at most 960");
 }
 
 TEST(MessageCost, CountersOfMoreThanTheOneDeviceThatWasAskedForAreRefused) {
@@ -88,7 +89,7 @@ TEST(MessageCost, CountersOfMoreThanTheOneDeviceThatWasAskedForAreRefused) {
   message["answer"]["devices"] = nlohmann::json::array({device});
   EXPECT_EQ(refusal_of(message), "taken");
   message["answer"]["devices"] = std::vector<nlohmann::json>(300'000, device);
-  EXPECT_EQ(refusal_of(message), "a message does not fit: 300000 in a list of at most 1");
+  EXPECT_EQ(refusal_of(message), "a message does not fit: answer: 300000 in a list of at most 1");
 }
 
 TEST(MessageCost, TroublesOfMoreNicsThanAHostHasAreRefused) {
@@ -101,8 +102,9 @@ TEST(MessageCost, TroublesOfMoreNicsThanAHostHasAreRefused) {
                           {"uses", std::vector<nlohmann::json>(uses, use)}};
   };
   EXPECT_EQ(refusal_of(ready(1024, 1024)), "taken");
-  EXPECT_EQ(refusal_of(ready(400'000, 0)), "a message does not fit: 400000 in a list of at most 1024");
-  EXPECT_EQ(refusal_of(ready(0, 400'000)), "a message does not fit: 400000 in a list of at most 1024");
+  EXPECT_EQ(refusal_of(ready(400'000, 0)),
+            "a message does not fit: troubles: 400000 in a list of at most 1024");
+  EXPECT_EQ(refusal_of(ready(0, 400'000)), "a message does not fit: uses: 400000 in a list of at most 1024");
 }
 
 /// The deepest nesting of a value.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "probes/session/json_members.hpp"
 #include "probes/session/messages_json.hpp"
+#include "topology/base/json_members.hpp"
 
 namespace weft {
 namespace {
@@ -261,12 +261,18 @@ TEST(Messages, TextThatIsNoUtf8IsMendedNotThrownAt) {
 
 TEST(Messages, AnInventoryThatNoHostTellsIsRefused) {
   const auto ready = [](const std::string& told) {
-    return decode_to_coordinator(R"({"type":"ready","run":5,"troubles":[],"uses":[],)" + told + "}");
+    return decode_to_coordinator(R"({"type":"ready","run":5,"troubles":[],"uses":[],"inventory":)" + told +
+                                 "}");
   };
-  EXPECT_TRUE(ready(R"("inventory":{"nics":[]})"));
-  EXPECT_FALSE(ready(R"("inventory":7)"));
-  EXPECT_FALSE(ready(R"("inventory":{"nics":[{"serves":true,"mtu":-1}]})"));
-  const auto gap = ready(R"("inventory":{"nics":[],"gaps":["two\nlines"]})");
+  const auto with = [&](const std::string& nics, const std::string& gaps) {
+    return ready(R"({"shares_machine":false,"gpus":[],"numa_nodes":[],"pcie_switches":[],"nics":[)" + nics +
+                 R"(],"gaps":[)" + gaps + "]}");
+  };
+  EXPECT_TRUE(with("", ""));
+  EXPECT_TRUE(with(R"({"serves":true,"pcie":{},"mtu":1})", ""));
+  EXPECT_FALSE(with(R"({"serves":true,"pcie":{},"mtu":-1})", ""));
+  EXPECT_FALSE(ready("7"));
+  const auto gap = with("", R"("two\nlines")");
   ASSERT_TRUE(gap);
   EXPECT_EQ(std::get<Ready>(gap->message).inventory->gaps, std::vector<std::string>{"two\\x0alines"});
 }

@@ -1,16 +1,19 @@
-// JSON of values that name their members once, for both ways:
+// JSON of values that processes and runs of weft pass to each other, with the members named once for both
+// ways:
 //   template <class Io>
 //   void members(Io& io, TraceSpec& m) { io("peer", m.peer), io("label", m.label), io("hops", m.max_hops); }
 // One value is an object. A table (io("specs", table(m.specs))) has each name once, however many rows:
 //   {"rows": 2, "peer": [0, 1], "label": [50000, 50001], "hops": [5, 5]}
 // What is absent is left out: a member, or a column in which no row has it. A type without members() has
-// write_json(value) and read_json(from, into). Readers trust nothing and throw BadField, of which the one
-// caller (messages_json.cpp) makes an Error; writers call members() on a copy, which it may change.
+// write_json(value) and read_json(from, into). Readers trust nothing and throw BadField, of which read_as
+// makes an Error; writers call members() on a copy, which it may change. All these functions are static, not
+// in an unnamed namespace: argument-dependent lookup, which finds them, does not look there.
 #pragma once
 
 #include <chrono>
 #include <concepts>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -22,6 +25,7 @@
 
 #include "topology/base/ids.hpp"
 #include "topology/base/ip.hpp"
+#include "topology/base/json_limits.hpp"
 #include "topology/base/units.hpp"
 
 namespace weft::json_members {
@@ -30,20 +34,12 @@ using Json = nlohmann::json;
 
 struct BadField : std::runtime_error {
   using std::runtime_error::runtime_error;
+  std::string place = {};  // "nics[2].mtu", as far as it is known
 };
 
-inline const Json& field(const Json& object, const char* name) {
-  if (!object.is_object() || !object.contains(name)) throw BadField(fmt::format("'{}' is missing", name));
-  return object[name];
-}
-
+const Json& field(const Json& object, const char* name);
 /// For an error: what another program sent is quoted no longer than it is worth.
-inline std::string quoted(const Json& value) {
-  constexpr std::size_t kMaxQuote = 80;
-  auto text = value.dump();
-  if (text.size() > kMaxQuote) text.replace(kMaxQuote, std::string::npos, "...");
-  return text;
-}
+std::string quoted(const Json& value);
 
 /// A whole number that fits T.
 template <std::unsigned_integral T>
@@ -53,105 +49,57 @@ T whole(const Json& value) {
         fmt::format("{} is no whole number from 0 to {}", quoted(value), std::numeric_limits<T>::max()));
   return static_cast<T>(value.get<std::uint64_t>());
 }
-
-template <class Id>
-Id id(const Json& value) {
-  return Id(whole<typename Id::rep>(value));
-}
-
-inline bool truth(const Json& value) {
-  if (!value.is_boolean()) throw BadField(quoted(value) + " is not true or false");
-  return value.get<bool>();
-}
+/// Bytes or nanoseconds (at most 292 years), zero or more.
+std::int64_t whole_signed(const Json& value);
 
 inline constexpr std::size_t kMaxTextLength = 4096;
-
-inline std::string text(const Json& value, std::size_t longest = kMaxTextLength) {
-  if (!value.is_string() || value.get_ref<const std::string&>().size() > longest)
-    throw BadField("a short text is expected");
-  return value.get<std::string>();
-}
-
+std::string text(const Json& value, std::size_t longest = kMaxTextLength);
+bool truth(const Json& value);
 /// A finite number, zero or more.
-inline double amount(const Json& value) {
-  if (!value.is_number() || !(value.get<double>() >= 0) || value.get<double>() > 1e18)
-    throw BadField(quoted(value) + " is no amount from 0 to 1e18");
-  return value.get<double>();
+double amount(const Json& value);
+IpAddress address(const Json& value);
+
+/// Runs `read`; what it throws is said of `name`, and of its item.
+template <class Read>
+void placed(const char* name, std::optional<std::size_t> item, Read read) {
+  try {
+    read();
+  } catch (BadField& bad) {
+    const auto here = item ? fmt::format("{}[{}]", name, *item) : std::string(name);
+    bad.place = here + (bad.place.empty() || bad.place.starts_with('[') ? "" : ".") + bad.place;
+    throw;
+  }
 }
 
-/// Nanoseconds, zero or more, at most 292 years.
-inline Nanoseconds time(const Json& value) {
-  const auto count = whole<std::uint64_t>(value);
-  if (count > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-    throw BadField("a time is too long");
-  return Nanoseconds(static_cast<std::int64_t>(count));
-}
-
-inline IpAddress address(const Json& value) {
-  const auto parsed = IpAddress::parse(text(value));
-  if (!parsed) throw BadField(parsed.error().message);
-  return *parsed;
-}
-
-template <class T, class Read>
-std::vector<T> list(const Json& value, Read read) {
-  if (!value.is_array()) throw BadField("an array is expected");
-  std::vector<T> items;
-  items.reserve(value.size());
-  for (const Json& item : value) items.push_back(read(item));
-  return items;
-}
-
-template <class T, class Write>
-Json rows(const std::vector<T>& items, Write write) {
-  Json array = Json::array();
-  for (const T& item : items) array.push_back(write(item));
-  return array;
-}
-
+// A table or list of which at most so much is read: one that is longer is refused, before anything is kept of
+// it.
 template <class T>
 struct Table {
   std::vector<T>& rows;
-};
-template <class T>
-Table<T> table(std::vector<T>& rows) {
-  return {rows};
-}
-
-/// A list of which no more is read: one that is longer is refused, before anything is kept of it.
-template <class T>
-struct AtMost {
-  std::vector<T>& all;
   std::size_t most;
 };
 template <class T>
-AtMost<T> at_most(std::size_t most, std::vector<T>& all) {
+Table<T> table(std::vector<T>& rows, std::size_t most = std::numeric_limits<std::size_t>::max()) {
+  return {rows, most};
+}
+
+template <class List>
+struct AtMost {
+  List& all;
+  std::size_t most;
+};
+template <class List>
+AtMost<List> at_most(std::size_t most, List& all) {
   return {all, most};
 }
 inline void check_count(std::size_t count, std::size_t most) {
   if (count > most) throw BadField(fmt::format("{} in a list of at most {}", count, most));
 }
 
-template <class T>
-inline constexpr bool kIsOptional = false;
-template <class T>
-inline constexpr bool kIsOptional<std::optional<T>> = true;
-template <class T>
-inline constexpr bool kIsVector = false;
-template <class T>
-inline constexpr bool kIsVector<std::vector<T>> = true;
-template <class T>
-inline constexpr bool kIsTable = false;
-template <class T>
-inline constexpr bool kIsTable<Table<T>> = true;
-template <class T>
-inline constexpr bool kIsAtMost = false;
-template <class T>
-inline constexpr bool kIsAtMost<AtMost<T>> = true;
-template <class T>
-inline constexpr bool kIsStrong = false;
-template <class Tag, class Rep>
-inline constexpr bool kIsStrong<Strong<Tag, Rep>> = true;
+template <class T, template <class...> class Of>
+inline constexpr bool kIs = false;
+template <template <class...> class Of, class... Parts>
+inline constexpr bool kIs<Of<Parts...>, Of> = true;
 
 template <class T>
 Json write_value(const T& value);
@@ -179,8 +127,9 @@ class ObjectReader {
   }
   template <class T>
   void operator()(const char* name, T&& value) {
-    if (const auto found = object_.find(name); found != object_.end()) return read_value(*found, value);
-    if constexpr (kIsOptional<std::remove_cvref_t<T>>)
+    if (const auto found = object_.find(name); found != object_.end())
+      return placed(name, std::nullopt, [&] { read_value(*found, value); });
+    if constexpr (kIs<std::remove_cvref_t<T>, std::optional>)
       value.reset();
     else
       throw BadField(fmt::format("'{}' is missing", name));
@@ -234,8 +183,8 @@ class TableReader {
   void operator()(const char* name, T&& value) {
     if (row_ == 0) columns_.push_back(find(name));
     const Json* column = columns_[at_++];
-    if (column != nullptr) return read_value((*column)[row_], value);
-    if constexpr (kIsOptional<std::remove_cvref_t<T>>)
+    if (column != nullptr) return placed(name, row_, [&] { read_value((*column)[row_], value); });
+    if constexpr (kIs<std::remove_cvref_t<T>, std::optional>)
       value.reset();
     else
       throw BadField(fmt::format("the column '{}' is missing", name));
@@ -277,20 +226,30 @@ std::vector<T> read_table(const Json& from, std::size_t most = std::numeric_limi
 
 template <class T>
 Json write_value(const T& value) {
-  if constexpr (kIsOptional<T>) {
+  if constexpr (kIs<T, std::optional>) {
     return value ? write_value(*value) : Json();
-  } else if constexpr (kIsTable<T>) {
+  } else if constexpr (kIs<T, Table>) {
     return write_table(value.rows);
-  } else if constexpr (kIsAtMost<T>) {
+  } else if constexpr (kIs<T, AtMost>) {
     return write_value(value.all);
-  } else if constexpr (kIsVector<T>) {
-    return rows(value, [](const auto& item) { return write_value(item); });
+  } else if constexpr (kIs<T, std::vector>) {
+    Json array = Json::array();
+    for (const auto& item : value) array.push_back(write_value(item));
+    return array;
+  } else if constexpr (kIs<T, std::map>) {
+    Json object = Json::object();
+    for (const auto& [key, each] : value) object[key] = write_value(each);
+    return object;
   } else if constexpr (std::integral<T> || std::same_as<T, double> || std::same_as<T, std::string>) {
     return Json(value);
-  } else if constexpr (kIsStrong<T>) {
+  } else if constexpr (kIs<T, Strong>) {
     return Json(value.value());
-  } else if constexpr (std::same_as<T, Nanoseconds>) {
-    return Json(value.count());
+  } else if constexpr (std::same_as<T, Nanoseconds> || std::same_as<T, Bytes>) {
+    return Json(static_cast<std::uint64_t>(value.count()));
+  } else if constexpr (std::same_as<T, Bandwidth>) {
+    return Json(value.bits_per_second());
+  } else if constexpr (std::same_as<T, Fraction>) {
+    return Json(value.value());
   } else if constexpr (std::same_as<T, IpAddress>) {
     return Json(to_string(value));
   } else if constexpr (requires { write_json(value); }) {
@@ -306,23 +265,27 @@ Json write_value(const T& value) {
 template <class T>
 void read_value(const Json& from, T&& into) {
   using Value = std::remove_cvref_t<T>;
-  if constexpr (kIsOptional<Value>) {
+  if constexpr (kIs<Value, std::optional>) {
     if (from.is_null())
       into.reset();
     else
       read_value(from, into.emplace());
-  } else if constexpr (kIsTable<Value>) {
-    into.rows = read_table<typename std::remove_cvref_t<decltype(into.rows)>::value_type>(from);
-  } else if constexpr (kIsAtMost<Value>) {
+  } else if constexpr (kIs<Value, Table>) {
+    into.rows = read_table<typename std::remove_cvref_t<decltype(into.rows)>::value_type>(from, into.most);
+  } else if constexpr (kIs<Value, AtMost>) {
     check_count(from.size(), into.most);
     read_value(from, into.all);
-  } else if constexpr (kIsVector<Value>) {
-    using Item = typename Value::value_type;
-    into = list<Item>(from, [](const Json& each) {
-      Item item{};
-      read_value(each, item);
-      return item;
-    });
+  } else if constexpr (kIs<Value, std::vector>) {
+    if (!from.is_array()) throw BadField("an array is expected");
+    into.clear();
+    into.reserve(from.size());
+    for (std::size_t i = 0; i < from.size(); ++i)
+      placed("", i, [&] { read_value(from[i], into.emplace_back()); });
+  } else if constexpr (kIs<Value, std::map>) {
+    if (!from.is_object()) throw BadField("an object is expected");
+    into.clear();
+    for (const auto& [key, each] : from.items())
+      placed(key.c_str(), std::nullopt, [&] { read_value(each, into[key]); });
   } else if constexpr (std::same_as<Value, bool>) {
     into = truth(from);
   } else if constexpr (std::unsigned_integral<Value>) {
@@ -331,10 +294,14 @@ void read_value(const Json& from, T&& into) {
     into = amount(from);
   } else if constexpr (std::same_as<Value, std::string>) {
     into = text(from);
-  } else if constexpr (kIsStrong<Value>) {
-    into = id<Value>(from);
-  } else if constexpr (std::same_as<Value, Nanoseconds>) {
-    into = time(from);
+  } else if constexpr (kIs<Value, Strong>) {
+    into = Value(whole<typename Value::rep>(from));
+  } else if constexpr (std::same_as<Value, Nanoseconds> || std::same_as<Value, Bytes>) {
+    into = Value(whole_signed(from));
+  } else if constexpr (std::same_as<Value, Bandwidth>) {
+    into = Bandwidth::bit(amount(from));
+  } else if constexpr (std::same_as<Value, Fraction>) {
+    into = Fraction(amount(from));
   } else if constexpr (std::same_as<Value, IpAddress>) {
     into = address(from);
   } else if constexpr (requires { read_json(from, into); }) {
@@ -353,6 +320,24 @@ void rarely(Io& io, const char* name, T& value) {
   value = given.value_or(T{});
 }
 
+/// One of two values as true or false.
+template <class Io, class T>
+void either(Io& io, const char* name, T& value, T if_true, T if_false) {
+  bool is = value == if_true;
+  io(name, is);
+  value = is ? if_true : if_false;
+}
+
+/// An enumerator by its word.
+template <class Io, class T>
+void word(Io& io, const char* name, T& value, std::optional<T> (*parse)(std::string_view)) {
+  std::string text(to_string(value));
+  io(name, text);
+  const auto parsed = parse(text);
+  if (!parsed) throw BadField(fmt::format("no {}: {}", name, quoted(Json(text))));
+  value = *parsed;
+}
+
 /// The alternative of that name (`names` are in their order), as `read` fills it.
 template <class Variant, std::size_t Index = 0, class Read>
 Variant read_kind(const char* const* names, const std::string& kind, Read read) {
@@ -365,5 +350,28 @@ Variant read_kind(const char* const* names, const std::string& kind, Read read) 
     throw BadField("unknown kind '" + kind + "'");
   }
 }
+
+/// `value` with what is read over it; the Error (invalid_input) calls it `what`.
+template <class T>
+Result<T> read_as(const Json& from, std::string_view what, T value = {}) {
+  try {
+    read_value(from, value);
+    return value;
+  } catch (const BadField& bad) {
+    return fail(ErrorKind::invalid_input, "{} does not fit: {}{}{}", what, bad.place,
+                bad.place.empty() ? "" : ": ", bad.what());
+  }
+}
+
+Result<Json> parse(std::string_view text, const JsonLimits& limits, std::string_view what);
+template <class T>
+Result<T> read_text(std::string_view text, const JsonLimits& limits, std::string_view what) {
+  WEFT_TRY(const auto value, parse(text, limits, what));
+  return read_as<T>(value, what);
+}
+
+/// On one line. Bytes that are no UTF-8 (a text may quote what came from outside) are replaced, never thrown
+/// at.
+std::string to_text(const Json& value);
 
 }  // namespace weft::json_members
