@@ -1,7 +1,6 @@
 #include "collectors/bus/nats_bus.hpp"
 
 #include <nats/nats.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -16,12 +15,20 @@
 #include "collectors/bus/run_certificate.hpp"
 #include "probes/session/messages_json.hpp"
 #include "probes/session/subject.hpp"
+#include "topology/base/json_members.hpp"
 
 namespace weft {
+
+template <class Io>
+static void members(Io& io, BusLogin& m) {
+  io("user", m.user);
+  io("password", m.password);
+  io("certificate", m.certificate);
+}
+
 namespace {
 
-using Json = nlohmann::json;
-constexpr const char* kMembers[] = {"user", "password", "certificate"};
+constexpr JsonLimits kLogin{.bytes = 16'384, .depth = 1, .values = 10};
 
 constexpr int kConnectTimeoutMs = 3000;
 constexpr int kReconnects = 10;
@@ -310,18 +317,13 @@ class NatsBus : public Bus {
 
 std::string credential_line(const BusCredential& credential) {
   if (const auto* token = std::get_if<std::string>(&credential)) return *token;
-  const auto& login = std::get<BusLogin>(credential);
   // JSON writes the line ends of a certificate as \n.
-  return Json{{"user", login.user}, {"password", login.password}, {"certificate", login.certificate}}.dump(
-      -1, ' ', false, Json::error_handler_t::replace);
+  return json_members::to_text(json_members::write_value(std::get<BusLogin>(credential)));
 }
 
 BusCredential read_credential(std::string_view line) {
-  const Json value = line.starts_with('{') ? Json::parse(line, nullptr, false) : Json();
-  if (!value.is_object() || value.size() != std::size(kMembers)) return std::string(line);
-  for (const char* member : kMembers)
-    if (!value.contains(member) || !value[member].is_string()) return std::string(line);
-  return BusLogin{value["user"], value["password"], value["certificate"]};
+  auto login = json_members::read_text<BusLogin>(line, kLogin, "a login");
+  return login ? BusCredential(std::move(*login)) : BusCredential(std::string(line));
 }
 
 Result<std::unique_ptr<Bus>> connect_nats(const NatsAddress& address, RunId run, const std::string& self) {

@@ -1,13 +1,33 @@
 #include "topology/lab/guests/guest_commands.hpp"
 
-#include <nlohmann/json.hpp>
-
+#include "topology/base/json_members.hpp"
 #include "topology/lab/guests/guest_stream.hpp"
 
 namespace weft {
+
+using namespace json_members;
+
+/// Words of a program, which may be long.
+struct Words {
+  std::vector<std::string>& all;
+};
+static Json write_json(const Words& words) { return write_value(words.all); }
+static void read_json(const Json& from, const Words& into) {
+  if (!from.is_array()) throw BadField("an array is expected");
+  for (const Json& word : from) into.all.push_back(text(word, kMaxGuestFrame));
+}
+
+template <class Io>
+static void members(Io& io, GuestCommand& m) {
+  io("argv", Words{m.argv});
+  io("env", Words{m.env});
+  io("stdin", m.with_stdin);
+  if (Io::kReads && m.argv.empty()) throw BadField("a command without words");
+}
+
 namespace {
 
-using nlohmann::json;
+constexpr JsonLimits kLimits{.bytes = kMaxGuestFrame, .depth = 2, .values = kMaxGuestFrame};
 
 /// Copies between this process's standard streams and the guest until the program there has ended.
 Result<int> relay(const GuestStream& stream, bool with_stdin) {
@@ -28,20 +48,10 @@ Result<int> relay(const GuestStream& stream, bool with_stdin) {
 
 }  // namespace
 
-std::string encode_guest_command(const GuestCommand& command) {
-  return json{{"argv", command.argv}, {"env", command.env}, {"stdin", command.with_stdin}}.dump(
-      -1, ' ', false, json::error_handler_t::replace);
-}
+std::string encode_guest_command(const GuestCommand& command) { return to_text(write_value(command)); }
 
 Result<GuestCommand> decode_guest_command(std::string_view bytes) {
-  const json value = json::parse(bytes, nullptr, false);
-  try {
-    GuestCommand command{value.at("argv"), value.at("env"), value.at("stdin").get<bool>()};
-    if (command.argv.empty()) return fail(ErrorKind::invalid_input, "a command without words");
-    return command;
-  } catch (const json::exception& error) {
-    return fail(ErrorKind::invalid_input, "no command: {}", error.what());
-  }
+  return read_text<GuestCommand>(bytes, kLimits, "a command");
 }
 
 Result<int> run_in_guest(const IpAddress& guest, std::uint16_t port, const GuestCommand& command) {

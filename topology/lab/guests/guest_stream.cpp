@@ -17,7 +17,6 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kHeader = 5;  // kind, length
-constexpr std::uint32_t kMaxFrame = 1U << 20U;
 constexpr int kConnectMilliseconds = 1000;
 
 bool read_exactly(int fd, std::byte* into, std::size_t size) {
@@ -97,7 +96,7 @@ Result<Frame> GuestStream::receive() const {
   if (!read_exactly(socket_.get(), header.data(), header.size())) return closed();
   const std::uint8_t kind = load_u8(header, 0);
   const std::uint32_t length = load_be32(header, 1);
-  if (kind > static_cast<std::uint8_t>(FrameKind::end) || length > kMaxFrame)
+  if (kind > static_cast<std::uint8_t>(FrameKind::end) || length > kMaxGuestFrame)
     return fail(ErrorKind::invalid_input, "the guest's connection carries something else");
   Frame frame{static_cast<FrameKind>(kind), std::string(length, '\0')};
   if (!read_exactly(socket_.get(), reinterpret_cast<std::byte*>(frame.bytes.data()), length)) return closed();

@@ -21,6 +21,8 @@ enum class FrameKind : std::uint8_t {
   end = 5
 };
 
+inline constexpr std::uint32_t kMaxGuestFrame = 1U << 20U;
+
 struct Frame {
   FrameKind kind = FrameKind::end;
   std::string bytes;

@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "topology/base/json_members.hpp"
 #include "topology/lab/netns/lab_control.hpp"
 #include "topology/os/scratch_directory.hpp"
 
@@ -84,7 +84,7 @@ Result<void> write_lab_state(const std::filesystem::path& state_root, const LabS
   std::filesystem::create_directories(directory, error);
   const auto fresh = directory / "state.json.new";
   std::ofstream file(fresh, std::ios::trunc);
-  file << to_json(state).dump() << '\n';
+  file << json_members::to_text(to_json(state)) << '\n';
   file.close();
   if (file) std::filesystem::rename(fresh, directory / kFile, error);
   if (!file || error)
@@ -98,7 +98,7 @@ Result<LabState> read_lab_state(const std::filesystem::path& state_root, std::st
   const auto path = state_directory(state_root, name) / kFile;
   const auto text = read_file(path);
   if (!text) return no_such_lab(state_root, name);
-  const auto document = nlohmann::json::parse(*text, nullptr, false);
+  const auto document = json_members::Json::parse(*text, nullptr, false);
   auto state = lab_state_from_json(document);
   if (!state) return pass_on(state, fmt::format("the state of lab '{}' ({})", name, path.string()));
   return state;
