@@ -6,11 +6,11 @@
 
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
 #include "collectors/bus/run_certificate.hpp"
 #include "probes/session/bus_permissions.hpp"
 #include "topology/base/check.hpp"
+#include "topology/files/json_view.hpp"
 #include "topology/os/file_descriptor.hpp"
 
 namespace weft {
@@ -86,10 +86,11 @@ std::string read_all(const std::filesystem::path& path) {
 
 /// The url from the ports file that the server writes once it listens; empty: not yet.
 std::string url_from(const std::filesystem::path& ports_file) {
-  const auto ports = nlohmann::json::parse(read_all(ports_file), nullptr, false);
-  if (!ports.is_object() || !ports.contains("nats") || !ports["nats"].is_array() || ports["nats"].empty())
-    return {};
-  return ports["nats"][0].is_string() ? ports["nats"][0].get<std::string>() : std::string();
+  const auto ports = parse_json(read_all(ports_file), "the ports file");
+  if (!ports) return {};
+  const JsonView view(*ports, "the ports file");
+  const auto urls = view.need("nats").and_then(read_texts);
+  return urls && !urls->empty() ? urls->front() : std::string();
 }
 
 }  // namespace

@@ -46,6 +46,9 @@ class JsonView {
     return static_cast<T>(value_->get<std::uint64_t>());
   }
 
+  /// As JSON, for a message.
+  std::string shown() const { return value_->dump(); }
+
   /// "DOCUMENT: place: message".
   template <class... Args>
   [[nodiscard]] tl::unexpected<Error> error(fmt::format_string<Args...> format, Args&&... args) const {
