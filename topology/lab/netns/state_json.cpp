@@ -24,6 +24,9 @@ struct FaultyChannel {
 
 namespace {
 
+/// Below it, the share of a link in another rate may come out as nothing.
+constexpr Bandwidth kLeastRate = Bandwidth::bit(1);
+
 /// What FabricBuilder refuses is as bad as a member that does not fit.
 template <class T>
 void check(const Result<T>& added) {
@@ -54,6 +57,7 @@ static void members(Io& io, Link& m) {
   io("a", m.a);
   io("b", m.b);
   io("rate", m.rate);
+  if (Io::kReads && m.rate < kLeastRate) throw BadField("a link of no rate");
 }
 template <class Io>
 static void members(Io& io, FabricParts& m) {
@@ -96,7 +100,7 @@ static void members(Io& io, LabSettings& m) {
   io("tolerated_delay_ns", m.tolerate.delay);
   const Fraction loss = m.tolerate.over({}).loss;
   if (Io::kReads && (loss <= Fraction(0) || loss >= Fraction(1))) throw BadField("a tolerance that is none");
-  if (Io::kReads && m.link_rate == Bandwidth()) throw BadField("a link rate of nothing");
+  if (Io::kReads && m.link_rate && *m.link_rate < kLeastRate) throw BadField("a link rate of nothing");
 }
 template <class Io>
 static void members(Io& io, FaultyChannel& m) {
