@@ -278,13 +278,15 @@ class Findings {
                       fabric_.name_of(edge)));
   }
 
-  /// A loss of large packets where the channel is found to lose packets of every size: no fault of its own.
+  /// A loss of large packets where the channel or node is found to lose packets of every size: no fault of
+  /// its own.
   bool is_of_a_lossy_channel(std::uint32_t i) const {
     const Suspect& large = problem_.suspects[result_.suspicions[i].suspect];
     if (!large.from_size || cause_of(result_.suspicions[i]) == Cause::mtu) return false;
     return std::ranges::any_of(result_.suspicions, [&](const Suspicion& other) {
       const Suspect& suspect = problem_.suspects[other.suspect];
-      return other.probability >= kNamed && suspect.is_channel() && suspect.channels == large.channels;
+      return other.probability >= kNamed && !suspect.from_size && suspect.channels == large.channels &&
+             (suspect.is_channel() || suspect.nodes == large.nodes);
     });
   }
 
