@@ -62,6 +62,30 @@ TEST(SizeLimits, AGoodHostAmongLimitedCablesOfItsLeafIsNotNamed) {
   }
 }
 
+TEST(SizeLimits, WhatEveryPathDoesToLargePacketsIsLaidToTheWholeFabric) {
+  const Fabric fabric = make_clos({.leaves = 4, .spines = 2, .hosts_per_leaf = 3}).value();
+  std::vector<std::string> cables;
+  for (int host = 1; host <= 11; ++host)
+    cables.push_back(fmt::format("host{}--leaf{}", host, (host + 2) / 3));
+  for (const auto* fault : {"mtu=1500", "mtu=2000"}) {
+    const Diagnosis diagnosis = swept_with_limits(fabric, cables, fault, 1);
+    expect_names_within(fabric, diagnosis, links_of(fabric, cables));
+    ASSERT_EQ(diagnosis.fabric.size(), 1u);
+    EXPECT_EQ(diagnosis.fabric[0].cause, Cause::mtu);
+    EXPECT_EQ(diagnosis.fabric[0].estimate->value, 1500);
+    EXPECT_EQ(diagnosis.account.slow.unexplained, 0u);
+    EXPECT_EQ(diagnosis.verdict, Verdict::failed);
+  }
+}
+
+TEST(SizeLimits, OneSwitchThatAllPathsCrossIsNoMatterOfTheWholeFabric) {
+  const Fabric fabric = make_clos({.leaves = 4, .spines = 1, .hosts_per_leaf = 1}).value();
+  const std::vector<std::string> cables{"leaf1--spine1", "leaf2--spine1", "leaf3--spine1", "leaf4--spine1"};
+  const Diagnosis diagnosis = swept_with_limits(fabric, cables, "mtu=1500", 1);
+  EXPECT_TRUE(diagnosis.fabric.empty());
+  EXPECT_EQ(diagnosis.verdict, Verdict::failed);
+}
+
 TEST(SizeLimits, OfFourCablesOfASpineAnyThreeStandInOneSet) {
   const Fabric fabric = make_clos({.leaves = 4, .spines = 2, .hosts_per_leaf = 2}).value();
   const std::vector<std::string> cables{"leaf1--spine1", "leaf2--spine1", "leaf3--spine1"};
