@@ -278,8 +278,7 @@ class Findings {
                       fabric_.name_of(edge)));
   }
 
-  /// A loss of large packets where the channel or node is found to lose packets of every size: no fault of
-  /// its own.
+  /// A loss of large packets where the place is found to lose packets of every size: no fault of its own.
   bool is_of_a_lossy_channel(std::uint32_t i) const {
     const Suspect& large = problem_.suspects[result_.suspicions[i].suspect];
     if (!large.from_size || cause_of(result_.suspicions[i]) == Cause::mtu) return false;

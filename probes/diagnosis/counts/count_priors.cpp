@@ -143,6 +143,15 @@ std::optional<NodeId> host_of(const Fabric& fabric, const Suspect& suspect) {
   return std::ranges::all_of(suspect.channels, is_its) ? host : std::nullopt;
 }
 
+std::vector<NodeId> hosts_of(const Fabric& fabric, const Suspect& suspect) {
+  std::vector<NodeId> hosts;
+  for (const NodeId node : suspect.nodes)
+    if (fabric.is_host(node)) hosts.push_back(node);
+  for (const ChannelId channel : suspect.channels)
+    if (const auto host = host_at(fabric, channel)) hosts.push_back(*host);
+  return hosts;
+}
+
 /// A switch that only its lone host's packets cross, and the limit of a host, are told from the host's cable
 /// by nothing.
 bool is_a_cable(const Fabric& fabric, const Suspect& suspect) {
@@ -201,7 +210,10 @@ CountPriors count_priors(const Fabric& fabric, const CountProblem& problem, Coun
   }
   priors.dead.assign(problem.suspects.size(), 0.0);
   relate(fabric, problem, priors);
-  for (const Suspect& suspect : problem.suspects) priors.host.push_back(host_of(fabric, suspect));
+  for (const Suspect& suspect : problem.suspects) {
+    priors.host.push_back(host_of(fabric, suspect));
+    priors.hosts.push_back(hosts_of(fabric, suspect));
+  }
   const Cause cause = counted == Counted::loss ? Cause::loss : Cause::corruption;
   for (const ChannelEvidence& sign : signs)
     if (sign.cause == cause) weigh_in(problem, sign, priors);

@@ -34,6 +34,8 @@ struct CountPriors {
   std::vector<Around> switches;
   /// By suspect: the host that it is, or that all of its channels begin or end at.
   std::vector<std::optional<NodeId>> host;
+  /// By suspect: all hosts that it is or may be, or at which one of its channels begins or ends.
+  std::vector<std::vector<NodeId>> hosts;
 };
 /// Switch channels, host channels, nodes, sizes; then the bursts of these.
 inline constexpr std::size_t kSuspectKinds = 8;
