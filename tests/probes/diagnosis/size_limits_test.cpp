@@ -86,6 +86,19 @@ TEST(SizeLimits, OneSwitchThatAllPathsCrossIsNoMatterOfTheWholeFabric) {
   EXPECT_EQ(diagnosis.verdict, Verdict::failed);
 }
 
+TEST(SizeLimits, WhatALossyHostLosesOfLargePacketsIsNoFaultBehindIt) {
+  const Fabric fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 2}).value();
+  const auto bad = links_of(fabric, {"host3--leaf2", "host4--leaf2"});
+  // Large packets go at other times than small ones, of which the outages take another share.
+  for (const std::uint64_t seed : {53, 55, 56, 57})
+    expect_names_within(fabric,
+                        swept(fabric,
+                              std::vector<std::string>{"host4--leaf2:loss=50%,on=1s,off=1s,from=host4",
+                                                       "host3--leaf2:down,from=host3"},
+                              {.seed = seed, .probes_per_second = 1500}),
+                        bad);
+}
+
 TEST(SizeLimits, OfFourCablesOfASpineAnyThreeStandInOneSet) {
   const Fabric fabric = make_clos({.leaves = 4, .spines = 2, .hosts_per_leaf = 2}).value();
   const std::vector<std::string> cables{"leaf1--spine1", "leaf2--spine1", "leaf3--spine1"};
