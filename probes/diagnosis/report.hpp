@@ -58,6 +58,7 @@ class Report {
 
   /// All that was found so far, as it was added.
   const std::vector<Found>& found() const { return found_; }
+  const std::vector<FabricFinding>& found_everywhere() const { return diagnosis_.fabric; }
   /// Loaded, but each of their flows met a slower culprit.
   void rate_untested(std::vector<ChannelId> channels) { rate_untested_ = std::move(channels); }
 

@@ -61,7 +61,7 @@ class Answer {
         return ways.size() > 1 && std::ranges::all_of(ways, [&](auto s) { return state_.is_faulty(s); });
       };
       for (const auto& side : around.sides)
-        if (around.sides.size() > 1 && (all_faulty(side.in) || all_faulty(side.out))) return true;
+        if (all_faulty(side.in) || all_faulty(side.out)) return true;
     }
     return false;
   }

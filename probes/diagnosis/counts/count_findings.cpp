@@ -278,13 +278,14 @@ class Findings {
                       fabric_.name_of(edge)));
   }
 
-  /// A loss of large packets where the channel is found to lose packets of every size: no fault of its own.
+  /// A loss of large packets that all cross what is found to lose packets of every size: no other fault.
   bool is_of_a_lossy_channel(std::uint32_t i) const {
-    const Suspect& large = problem_.suspects[result_.suspicions[i].suspect];
-    if (!large.from_size || cause_of(result_.suspicions[i]) == Cause::mtu) return false;
+    const std::uint32_t large = result_.suspicions[i].suspect;
+    if (!problem_.suspects[large].from_size || cause_of(result_.suspicions[i]) == Cause::mtu) return false;
+    const auto row = &CountProblem::Cell::index;
     return std::ranges::any_of(result_.suspicions, [&](const Suspicion& other) {
-      const Suspect& suspect = problem_.suspects[other.suspect];
-      return other.probability >= kNamed && suspect.is_channel() && suspect.channels == large.channels;
+      return other.probability >= kNamed && !problem_.suspects[other.suspect].from_size &&
+             std::ranges::includes(problem_.rows_of(other.suspect), problem_.rows_of(large), {}, row, row);
     });
   }
 

@@ -32,48 +32,62 @@ bool has_many_neighbours(const Fabric& fabric, NodeId node) {
   return neighbours.size() > 2;
 }
 
-/// The suspects around each switch, and those that hold each other's reverse directions.
-void relate(const Fabric& fabric, const CountProblem& problem, CountPriors& priors) {
-  constexpr std::uint32_t kNone = ~0u;
-  std::vector<std::uint32_t> of_channel(fabric.channel_count(), kNone);
-  std::map<std::pair<ChannelId, Bytes>, std::uint32_t> of_sizes;
-  std::vector<std::optional<std::uint32_t>> of_node(fabric.node_count());
+constexpr std::uint32_t kNone = ~0u;
+
+/// Of what harms packets of one size and more (or of every size), by channel and by node.
+struct Places {
+  std::vector<std::uint32_t> channel;
+  std::vector<std::uint32_t> node;
+};
+
+std::map<std::optional<Bytes>, Places> places_of(const Fabric& fabric, const CountProblem& problem) {
+  std::map<std::optional<Bytes>, Places> all;
   for (std::uint32_t s = 0; s < problem.suspects.size(); ++s) {
     const Suspect& suspect = problem.suspects[s];
-    for (const ChannelId channel : suspect.channels)
-      if (suspect.from_size)
-        of_sizes[{channel, *suspect.from_size}] = s;
-      else
-        of_channel[channel.value()] = s;
-    if (suspect.channels.empty() && !suspect.from_size)
-      for (const NodeId node : suspect.nodes) of_node[node.value()] = s;
+    Places& places = all[suspect.from_size];
+    places.channel.resize(fabric.channel_count(), kNone);
+    places.node.resize(fabric.node_count(), kNone);
+    for (const ChannelId channel : suspect.channels) places.channel[channel.value()] = s;
+    if (suspect.channels.empty())
+      for (const NodeId node : suspect.nodes) places.node[node.value()] = s;
   }
-  const auto note = [](std::vector<std::uint32_t>& list, std::uint32_t s) {
-    if (s != kNone && std::ranges::find(list, s) == list.end()) list.push_back(s);
-  };
-  priors.reverse.resize(problem.suspects.size());
-  for (std::uint32_t c = 0; c < of_channel.size(); ++c)
-    if (of_channel[c] != kNone)
-      note(priors.reverse[of_channel[c]], of_channel[Fabric::reverse(ChannelId(c)).value()]);
-  for (const auto& [at, s] : of_sizes)
-    if (const auto other = of_sizes.find({Fabric::reverse(at.first), at.second}); other != of_sizes.end())
-      note(priors.reverse[s], other->second);
-  for (std::uint32_t n = 0; n < fabric.node_count(); ++n) {
-    if (fabric.is_host(NodeId(n))) continue;
-    CountPriors::Around around{.itself = of_node[n]};
-    if (around.itself && !has_many_neighbours(fabric, NodeId(n))) {
-      priors.log_odds[*around.itself] = kNever;
-      around.itself.reset();
+  return all;
+}
+
+void note(std::vector<std::uint32_t>& list, std::uint32_t s) {
+  if (s != kNone && std::ranges::find(list, s) == list.end()) list.push_back(s);
+}
+
+CountPriors::Around around_of(const Fabric& fabric, const Places& places, NodeId node) {
+  CountPriors::Around around;
+  if (places.node[node.value()] != kNone) around.itself = places.node[node.value()];
+  std::map<Tier, CountPriors::Around::Side> sides;
+  for (const PortId port : fabric.ports_of(node))
+    if (const auto channel = fabric.channel_from(port)) {
+      auto& side = sides[fabric.node(fabric.target_node(*channel)).tier];
+      note(side.out, places.channel[channel->value()]);
+      note(side.in, places.channel[Fabric::reverse(*channel).value()]);
     }
-    std::map<Tier, CountPriors::Around::Side> sides;
-    for (const PortId port : fabric.ports_of(NodeId(n)))
-      if (const auto channel = fabric.channel_from(port)) {
-        auto& side = sides[fabric.node(fabric.target_node(*channel)).tier];
-        note(side.out, of_channel[channel->value()]);
-        note(side.in, of_channel[Fabric::reverse(*channel).value()]);
+  for (auto& [tier, side] : sides) around.sides.push_back(std::move(side));
+  return around;
+}
+
+/// The suspects around each switch, and those that hold each other's reverse directions.
+void relate(const Fabric& fabric, const CountProblem& problem, CountPriors& priors) {
+  priors.reverse.resize(problem.suspects.size());
+  for (const auto& [from_size, places] : places_of(fabric, problem)) {
+    for (std::uint32_t c = 0; c < places.channel.size(); ++c)
+      if (const std::uint32_t s = places.channel[c]; s != kNone)
+        note(priors.reverse[s], places.channel[Fabric::reverse(ChannelId(c)).value()]);
+    for (std::uint32_t n = 0; n < fabric.node_count(); ++n) {
+      if (fabric.is_host(NodeId(n))) continue;
+      CountPriors::Around around = around_of(fabric, places, NodeId(n));
+      if (around.itself && !has_many_neighbours(fabric, NodeId(n))) {
+        priors.log_odds[*around.itself] = kNever;
+        around.itself.reset();
       }
-    for (auto& [tier, side] : sides) around.sides.push_back(std::move(side));
-    priors.switches.push_back(std::move(around));
+      priors.switches.push_back(std::move(around));
+    }
   }
 }
 
@@ -129,6 +143,23 @@ std::optional<NodeId> host_of(const Fabric& fabric, const Suspect& suspect) {
   return std::ranges::all_of(suspect.channels, is_its) ? host : std::nullopt;
 }
 
+std::vector<NodeId> hosts_of(const Fabric& fabric, const Suspect& suspect) {
+  std::vector<NodeId> hosts;
+  for (const NodeId node : suspect.nodes)
+    if (fabric.is_host(node)) hosts.push_back(node);
+  for (const ChannelId channel : suspect.channels)
+    if (const auto host = host_at(fabric, channel)) hosts.push_back(*host);
+  return hosts;
+}
+
+/// A switch that only its lone host's packets cross, and the limit of a host, are told from the host's cable
+/// by nothing.
+bool is_a_cable(const Fabric& fabric, const Suspect& suspect) {
+  const auto is_host = [&](NodeId node) { return fabric.is_host(node); };
+  return suspect.channels.empty() && std::ranges::any_of(suspect.nodes, is_host) &&
+         (suspect.from_size || suspect.nodes.size() > 1);
+}
+
 }  // namespace
 
 void expect_other_directions(const CountProblem& problem, std::span<const ChannelId> dead,
@@ -161,14 +192,15 @@ CountPriors count_priors(const Fabric& fabric, const CountProblem& problem, Coun
       odds += fabric.between_switches(channel) ? odds_between : odds_at_hosts;
     const bool switches = odds >= odds_between;
     std::uint8_t kind = switches ? 0 : 1;
-    if (suspect.from_size) {
-      odds *= kSizesToChannels;
-      kind = 3;
-    } else if (suspect.channels.empty()) {
+    if (suspect.channels.empty()) {
       odds = odds_of_node;
       kind = 2;
     }
-    priors.log_odds.push_back(std::log(std::min(odds, 0.5)));
+    if (suspect.from_size) {
+      odds *= kSizesToChannels;
+      kind = 3;
+    }
+    priors.log_odds.push_back(is_a_cable(fabric, suspect) ? kNever : std::log(std::min(odds, 0.5)));
     priors.kind.push_back(kind);
   }
   for (std::size_t s = 0; s < problem.suspects.size(); ++s) {
@@ -178,7 +210,10 @@ CountPriors count_priors(const Fabric& fabric, const CountProblem& problem, Coun
   }
   priors.dead.assign(problem.suspects.size(), 0.0);
   relate(fabric, problem, priors);
-  for (const Suspect& suspect : problem.suspects) priors.host.push_back(host_of(fabric, suspect));
+  for (const Suspect& suspect : problem.suspects) {
+    priors.host.push_back(host_of(fabric, suspect));
+    priors.hosts.push_back(hosts_of(fabric, suspect));
+  }
   const Cause cause = counted == Counted::loss ? Cause::loss : Cause::corruption;
   for (const ChannelEvidence& sign : signs)
     if (sign.cause == cause) weigh_in(problem, sign, priors);

@@ -26,16 +26,21 @@ struct RawRow {
   Counts counts;
 };
 
+template <class Id>
+void add_once(Id id, std::vector<Id>& ids) {
+  if (std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
+}
+
 constexpr std::uint32_t kNone = ~0u;
 constexpr std::uint64_t kWholeFlow = 10;  // packets: so many do not all get lost by chance
 
-/// Raw suspects: channels, then nodes, then for each size class but the smallest the channels again.
+/// Raw suspects are numbered as in Crossings.
 class Builder {
  public:
   Builder(const Fabric& fabric, const Observations& observations, const Counting& counting)
       : fabric_(fabric), observations_(observations), counting_(counting), crossings_(fabric, observations) {
-    base_ = fabric.channel_count() + fabric.node_count();
-    sums_.resize(base_ + crossings_.extra_sizes() * fabric.channel_count());
+    base_ = crossings_.of_all_sizes();
+    sums_.resize(base_ * (1 + crossings_.extra_sizes()));
     find_flows_of_one_path();
   }
 
@@ -134,19 +139,16 @@ class Builder {
     const bool plain = raws.front() < base_;
     for (const std::uint32_t raw : raws) {
       suspect_of_[raw] = index;
-      if (raw < fabric_.channel_count()) {
-        suspect.channels.emplace_back(raw);
-      } else if (raw < base_) {
-        suspect.nodes.emplace_back(static_cast<std::uint32_t>(raw - fabric_.channel_count()));
-      } else if (!plain) {
-        const auto beyond = static_cast<std::uint32_t>(raw - base_);
-        const auto channels = static_cast<std::uint32_t>(fabric_.channel_count());
-        const ChannelId channel(beyond % channels);
-        if (std::ranges::find(suspect.channels, channel) == suspect.channels.end())
-          suspect.channels.push_back(channel);
-        suspect.from_size = crossings_.size_of(beyond / channels + 1);
-        suspect.below_size = crossings_.size_below(beyond / channels + 1);
-      }
+      const std::size_t size_class = raw / base_;
+      if (plain && size_class > 0) continue;
+      const auto place = static_cast<std::uint32_t>(raw % base_);
+      if (place < fabric_.channel_count())
+        add_once(ChannelId(place), suspect.channels);
+      else
+        add_once(NodeId(place - static_cast<std::uint32_t>(fabric_.channel_count())), suspect.nodes);
+      if (plain) continue;
+      suspect.from_size = crossings_.size_of(size_class);
+      suspect.below_size = crossings_.size_below(size_class);
     }
     std::ranges::sort(suspect.channels);
     problem_.suspects.push_back(std::move(suspect));

@@ -1,8 +1,8 @@
 // CountProblem: losses (or corrupt packets) over paths as a sparse table of observations and suspects. A
-// suspect is whatever one cause could sit in: a channel, a switch or host as a whole, or a channel that harms
-// only packets of some size and more. Suspects crossed by exactly the same probes are one suspect, a class:
-// the data cannot tell its members apart. Only observations that lost something are kept as rows; for all
-// others the likelihood is linear in the hazards and the sums `survived` say all there is.
+// suspect is whatever one cause could sit in: a channel, a switch or host as a whole, or one of these that
+// harms only packets of some size and more. Suspects crossed by exactly the same probes are one suspect, a
+// class: the data cannot tell its members apart. Only observations that lost something are kept as rows; for
+// all others the likelihood is linear in the hazards and the sums `survived` say all there is.
 #pragma once
 
 #include <cstdint>

@@ -16,15 +16,24 @@ namespace {
 /// may be bad by the half; in large ones what is found one by one is found at once.
 constexpr std::size_t kSmallProblem = 6000;
 
+/// Losses that are expected of a host's packets if it is to tell anything: with .99 some are seen.
+constexpr double kTells = 4.6;
+
 /// Of two hosts that have no fault of their own, nothing tells an even loss of all channels from one of a
-/// host's cable.
+/// host's cable; nor does a third with so few packets that they would hardly lose any.
 bool shows_even(const CountState& state) {
+  const CountProblem& problem = state.problem();
+  double crossings = 0;
+  for (const Suspect& suspect : problem.suspects)
+    if (suspect.is_channel()) crossings += static_cast<double>(suspect.sent * suspect.channels.size());
+  const double loss_of_path = state.model().learned().mean * crossings /
+                              static_cast<double>(std::max<std::uint64_t>(problem.sent, 1));
   std::set<NodeId> sound, faulty;
-  const auto& hosts = state.priors().host;
-  for (std::uint32_t s = 0; s < hosts.size(); ++s) {
-    if (!hosts[s]) continue;
+  for (std::uint32_t s = 0; s < problem.suspects.size(); ++s) {
     const bool bad = state.is_faulty(s) || state.is_faulty(s + state.model().suspects());
-    (bad ? faulty : sound).insert(*hosts[s]);
+    const bool tells = static_cast<double>(problem.suspects[s].sent) * loss_of_path > kTells;
+    for (const NodeId host : state.priors().hosts[s])
+      if (bad || tells) (bad ? faulty : sound).insert(host);
   }
   std::erase_if(sound, [&](NodeId host) { return faulty.contains(host); });
   return sound.size() >= 3;

@@ -308,6 +308,14 @@ std::vector<CountState::StandIn> CountState::stand_ins(std::uint32_t fault) {
   const double hazard = model_.hazard(fault);
   model_.set_hazard(fault, model_.healthy_hazard(fault));
   faulty_[fault] = false;
+  // It is not known: it makes none of its kind likelier.
+  const auto crowds = crowds_;
+  const auto in_crowd = in_crowd_;
+  const auto own = std::ranges::find(in_crowd_, fault, &std::pair<std::uint32_t, double>::first);
+  if (own != in_crowd_.end()) {
+    add_alike(priors_.kind[fault], crowds_[priors_.kind[fault]], own->second, -1.0);
+    in_crowd_.erase(own);
+  }
   std::vector<std::uint32_t> near;
   for (const auto& cell : problem().rows_of(model_.suspect_of(fault)))
     for (const auto& other : problem().suspects_of(cell.index)) near.push_back(other.index);
@@ -320,6 +328,8 @@ std::vector<CountState::StandIn> CountState::stand_ins(std::uint32_t fault) {
       if (i != fault && !faulty_[i] && model_.most_gained(i) + log_odds(i) + kLogMaxCrowd > least)
         found.push_back({score_of(i), i});
   faulty_[fault] = true;
+  crowds_ = crowds;
+  in_crowd_ = in_crowd;
   model_.set_hazard(fault, hazard);
   std::ranges::stable_sort(found, std::ranges::greater{}, [](const StandIn& it) { return it.score.weight; });
   return found;

@@ -21,8 +21,9 @@ struct CountPriors {
   /// By suspect: those that hold the other directions of its cables. A cable that is bad one way is often bad
   /// the other way too.
   std::vector<std::vector<std::uint32_t>> reverse;
-  /// A switch: the suspect that is the switch itself, and by tier of its neighbours the suspects of the
-  /// channels that enter it from there and that leave it to there.
+  /// A switch, for harm to all packets or to those of one size and more: the suspect that is the switch
+  /// itself, and by tier of its neighbours those of the channels that enter it from there and that leave it
+  /// to there.
   struct Around {
     struct Side {
       std::vector<std::uint32_t> in, out;
@@ -33,6 +34,8 @@ struct CountPriors {
   std::vector<Around> switches;
   /// By suspect: the host that it is, or that all of its channels begin or end at.
   std::vector<std::optional<NodeId>> host;
+  /// By suspect: all hosts that it is or may be, or at which one of its channels begins or ends.
+  std::vector<std::vector<NodeId>> hosts;
 };
 /// Switch channels, host channels, nodes, sizes; then the bursts of these.
 inline constexpr std::size_t kSuspectKinds = 8;

@@ -8,6 +8,7 @@
 
 #include "probes/diagnosis/counts/count_findings.hpp"
 #include "probes/diagnosis/counts/flow_paths.hpp"
+#include "probes/diagnosis/counts/limit_of_all.hpp"
 #include "probes/diagnosis/counts/tally.hpp"
 
 namespace weft {
@@ -84,6 +85,13 @@ class Swallowing {
     const bool one = found.channels.size() == 1;
     if (one && found.cause == Cause::down) dead_.push_back(found.channels.front());
     std::ranges::sort(dead_);
+  }
+
+  /// Observations of packets of this size and more.
+  void leave_out_from(Bytes size) {
+    counting_.swallowed.resize(observations_.probes.size(), false);
+    for (std::size_t i = 0; i < observations_.probes.size(); ++i)
+      if (observations_.probes[i].size >= size) counting_.swallowed[i] = true;
   }
 
   /// Observations that lost all, over paths that may cross what was noted. Their packets.
@@ -186,6 +194,20 @@ void tell(CountFindings::Told told, std::vector<CountFindings::Told>& all) {
   all.push_back(std::move(told));
 }
 
+FabricFinding finding_of(const LimitOfAll& limit, Counted counted) {
+  const bool of_loss = counted == Counted::loss;
+  FabricFinding all{.cause = of_loss ? Cause::mtu : Cause::corruption, .confidence = kSure};
+  const auto passes = static_cast<double>(limit.below.count());
+  all.estimate =
+      of_loss ? Estimate{passes, passes, static_cast<double>(limit.from.count() - 1)} : Estimate{1, 1, 1};
+  all.verdict = verdict_of(all.cause, all.estimate->value);
+  all.evidence = {
+      fmt::format("{} packets of {} and more {}: all of them, over every path, and nothing tells why",
+                  grouped(limit.harmed), to_string(limit.from), of_loss ? "lost" : "corrupt"),
+      fmt::format("packets of {} and less pass", to_string(limit.below))};
+  return all;
+}
+
 }  // namespace
 
 void report_counts(const Fabric& fabric, const Observations& observations, Counting counting,
@@ -197,6 +219,11 @@ void report_counts(const Fabric& fabric, const Observations& observations, Count
   Swallowing swallowing(fabric, observations, std::move(counting));
   std::optional<Observations> narrowed;
   std::uint64_t swallowed = 0;
+  if (const auto limit = limit_of_all(fabric, observations, counted)) {
+    swallowing.leave_out_from(limit->from);
+    swallowed = limit->harmed;
+    report.add(finding_of(*limit, counted));
+  }
   std::vector<CountFindings::Told> all;
   for (int pass = 1;; ++pass) {
     CountFindings findings = count_findings(fabric, narrowed ? *narrowed : observations,

@@ -89,12 +89,7 @@ std::span<const Crossing> Crossings::of(std::uint32_t index) {
   const std::size_t plain = out_.size();
   for (std::size_t size = 1; size <= size_class(observation.size); ++size)
     for (std::size_t at = 0; at < plain; ++at)
-      if (out_[at].suspect < fabric_.channel_count()) {
-        const std::size_t base = fabric_.channel_count() + fabric_.node_count();
-        out_.push_back(
-            {static_cast<std::uint32_t>(base + (size - 1) * fabric_.channel_count()) + out_[at].suspect,
-             out_[at].share});
-      }
+      out_.push_back({static_cast<std::uint32_t>(size * of_all_sizes()) + out_[at].suspect, out_[at].share});
   return out_;
 }
 

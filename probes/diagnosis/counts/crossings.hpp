@@ -1,5 +1,5 @@
 // Crossings: which raw suspects the packets of an observation cross, and with what share of its paths. Raw
-// suspects are numbered: channels, then nodes, then for each size class but the smallest the channels again.
+// suspects are numbered: channels, then nodes, then both again for each size class but the smallest.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,8 @@ class Crossings {
 
   /// The shares met so far; shares()[0] is 1.
   const std::vector<double>& shares() const { return shares_; }
+  /// Raw suspects that harm packets of all sizes, and of each further size class.
+  std::size_t of_all_sizes() const { return fabric_.channel_count() + fabric_.node_count(); }
   /// Size classes beyond the first.
   std::size_t extra_sizes() const { return sizes_.size() - 1; }
   Bytes size_of(std::size_t size_class) const { return sizes_[size_class]; }

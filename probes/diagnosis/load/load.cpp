@@ -33,16 +33,16 @@ constexpr double kShows = 1.25;         // a fault so far beyond the noise's lim
 
 constexpr double kLoadPacket = 4096;  // bytes, of a load round's packets (probes/session/load_stage.cpp)
 
-std::optional<KnownLoss> loss_of(const Found& found) {
-  switch (found.cause) {
+std::optional<KnownLoss> loss_of(Cause cause, const std::optional<Estimate>& estimate) {
+  switch (cause) {
     case Cause::loss:
     case Cause::corruption:  // damaged packets are not delivered
-      if (found.estimate) return KnownLoss{found.estimate->low, found.estimate->high};
+      if (estimate) return KnownLoss{estimate->low, estimate->high};
       return KnownLoss{0, 1};
     case Cause::down:
       return KnownLoss{1, 1};
     case Cause::mtu:
-      return KnownLoss{found.estimate && found.estimate->high < kLoadPacket ? 1.0 : 0.0, 1};
+      return KnownLoss{estimate && estimate->high < kLoadPacket ? 1.0 : 0.0, 1};
     case Cause::rate:
     case Cause::congestion:
     case Cause::delay:
@@ -62,7 +62,7 @@ std::vector<KnownLoss> known_losses(const Fabric& fabric, const Report& report) 
     known.high = 1 - (1 - known.high) * (1 - loss.high);
   };
   for (const Found& found : report.found()) {
-    const auto loss = loss_of(found);
+    const auto loss = loss_of(found.cause, found.estimate);
     if (!loss) continue;
     const bool one = found.channels.size() + found.nodes.size() + found.alternatives.size() == 1;
     const bool sure = one && found.probability >= named_from(found.cause);
@@ -76,6 +76,9 @@ std::vector<KnownLoss> known_losses(const Fabric& fabric, const Report& report) 
           add(Fabric::reverse(*channel), *loss, false);
         }
   }
+  for (const FabricFinding& found : report.found_everywhere())
+    if (const auto loss = loss_of(found.cause, found.estimate))
+      for (std::uint32_t c = 0; c < losses.size(); ++c) add(ChannelId(c), *loss, false);
   return losses;
 }
 

@@ -322,6 +322,49 @@ TEST(Alternatives, AHostThatHearsNothingStillTellsChannelsInSeriesApart) {
   EXPECT_GE(named, 2);
 }
 
+TEST(Alternatives, AHostThatSentNextToNothingTellsOfNoEvenLoss) {
+  const Fabric fabric = make_clos({.leaves = 3, .spines = 2, .hosts_per_leaf = 1}).value();
+  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    // Whom nothing reaches is not asked to send: what is left is between two hosts.
+    const Diagnosis diagnosis =
+        swept(fabric, std::vector<std::string>{"host3--leaf3:loss=100%,from=leaf3", "host1--leaf1:loss=0.5%"},
+              {.seed = seed});
+    EXPECT_TRUE(diagnosis.fabric.empty()) << seed;
+    EXPECT_EQ(diagnosis.verdict, Verdict::failed);
+    expect_no_wrong_name(diagnosis, {});
+  }
+}
+
+TEST(Alternatives, AHostWhoseClassIsFaultyTellsOfNoEvenLoss) {
+  const Fabric fabric = make_clos({.leaves = 3, .spines = 1, .hosts_per_leaf = 1}).value();
+  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    const Diagnosis diagnosis = swept(
+        fabric, std::vector<std::string>{"host2--leaf2:loss=99%", "host3--leaf3:loss=15%"}, {.seed = seed});
+    EXPECT_TRUE(diagnosis.fabric.empty()) << seed;
+  }
+}
+
+TEST(Alternatives, WhatStandsInForAFaultIsNotLikelierForItsBeingKnown) {
+  const Fabric fabric = make_clos({.leaves = 3, .spines = 1, .hosts_per_leaf = 1}).value();
+  for (const auto* from : {"leaf1", "host1"})
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      // What comes from host3 to host1 is lost; all that could tell whose fault it is host2 swallows.
+      const Diagnosis diagnosis =
+          swept(fabric,
+                std::vector<std::string>{fmt::format("host1--leaf1:loss=30%,from={}", from),
+                                         "host2--leaf2:loss=99%"},
+                {.seed = seed});
+      EXPECT_EQ(diagnosis.verdict, Verdict::failed);
+      for (const GroupFinding& finding : diagnosis.groups) {
+        const bool of_leaf3 = std::ranges::all_of(finding.channels, [&](ChannelId channel) {
+          return fabric.source_node(channel) == *fabric.find_node("leaf3") ||
+                 fabric.target_node(channel) == *fabric.find_node("leaf3");
+        });
+        EXPECT_TRUE(finding.verdict <= Verdict::unknown || !of_leaf3) << from << seed;
+      }
+    }
+}
+
 TEST(Alternatives, OfTwoHostsLeftNoEvenLossIsTold) {
   const Fabric fabric = make_clos({.leaves = 3, .spines = 5, .hosts_per_leaf = 1}).value();
   const Diagnosis diagnosis =

@@ -1,0 +1,113 @@
+// Limits of packet size, and large packets that are all harmed, of many cables at once.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "swept.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft {
+namespace {
+
+std::set<LinkId> links_of(const Fabric& fabric, const std::vector<std::string>& names) {
+  std::set<LinkId> links;
+  for (const auto& name : names) links.insert(*fabric.find_link(name));
+  return links;
+}
+
+Diagnosis swept_with_limits(const Fabric& fabric, const std::vector<std::string>& cables,
+                            const std::string& fault, std::uint64_t seed) {
+  std::vector<std::string> faults;
+  for (const auto& cable : cables) faults.push_back(cable + ":" + fault);
+  return swept(fabric, faults, {.seed = seed});
+}
+
+/// No good cable is named, by itself or as one of a switch or host that is.
+void expect_names_within(const Fabric& fabric, const Diagnosis& diagnosis, const std::set<LinkId>& bad) {
+  for (const LinkFinding& finding : diagnosis.links)
+    EXPECT_TRUE(finding.verdict <= Verdict::unknown || bad.contains(finding.link))
+        << fabric.name_of(finding.link);
+  for (const HostFinding& finding : diagnosis.hosts)
+    EXPECT_TRUE(finding.verdict <= Verdict::unknown || (finding.link && bad.contains(*finding.link)))
+        << fabric.name_of(finding.host);
+  if (!diagnosis.sets.empty()) return;
+  for (const GroupFinding& finding : diagnosis.groups)
+    for (const ChannelId channel : finding.channels)
+      EXPECT_TRUE(finding.verdict <= Verdict::unknown || bad.contains(Fabric::link_of(channel)))
+          << fabric.name_of(channel);
+}
+
+bool has_alternative_of(const Diagnosis& diagnosis, const std::set<LinkId>& bad) {
+  std::vector<ChannelId> channels;
+  for (const LinkId link : bad) channels.insert(channels.end(), {Fabric::a_to_b(link), Fabric::b_to_a(link)});
+  std::ranges::sort(channels);
+  return std::ranges::any_of(diagnosis.sets, [&](const OpenSet& set) {
+    return std::ranges::find(set.alternatives, channels) != set.alternatives.end();
+  });
+}
+
+TEST(SizeLimits, AGoodHostAmongLimitedCablesOfItsLeafIsNotNamed) {
+  for (const std::uint32_t leaves : {2, 4}) {
+    const Fabric fabric = make_clos({.leaves = leaves, .spines = 4, .hosts_per_leaf = 3}).value();
+    const std::vector<std::string> cables{"host1--leaf1",  "host2--leaf1",  "leaf1--spine1",
+                                          "leaf1--spine2", "leaf1--spine3", "leaf1--spine4"};
+    for (const std::uint64_t seed : {1, 2}) {
+      const Diagnosis diagnosis = swept_with_limits(fabric, cables, "mtu=2000", seed);
+      const auto bad = links_of(fabric, cables);
+      EXPECT_NE(diagnosis.verdict, Verdict::healthy);
+      expect_names_within(fabric, diagnosis, bad);
+      EXPECT_TRUE(diagnosis.verdict == Verdict::unknown || has_alternative_of(diagnosis, bad)) << leaves;
+    }
+  }
+}
+
+TEST(SizeLimits, WhatEveryPathDoesToLargePacketsIsLaidToTheWholeFabric) {
+  const Fabric fabric = make_clos({.leaves = 4, .spines = 2, .hosts_per_leaf = 3}).value();
+  std::vector<std::string> cables;
+  for (int host = 1; host <= 11; ++host)
+    cables.push_back(fmt::format("host{}--leaf{}", host, (host + 2) / 3));
+  for (const auto* fault : {"mtu=1500", "mtu=2000"}) {
+    const Diagnosis diagnosis = swept_with_limits(fabric, cables, fault, 1);
+    expect_names_within(fabric, diagnosis, links_of(fabric, cables));
+    ASSERT_EQ(diagnosis.fabric.size(), 1u);
+    EXPECT_EQ(diagnosis.fabric[0].cause, Cause::mtu);
+    EXPECT_EQ(diagnosis.fabric[0].estimate->value, 1500);
+    EXPECT_EQ(diagnosis.account.slow.unexplained, 0u);
+    EXPECT_EQ(diagnosis.verdict, Verdict::failed);
+  }
+}
+
+TEST(SizeLimits, OneSwitchThatAllPathsCrossIsNoMatterOfTheWholeFabric) {
+  const Fabric fabric = make_clos({.leaves = 4, .spines = 1, .hosts_per_leaf = 1}).value();
+  const std::vector<std::string> cables{"leaf1--spine1", "leaf2--spine1", "leaf3--spine1", "leaf4--spine1"};
+  const Diagnosis diagnosis = swept_with_limits(fabric, cables, "mtu=1500", 1);
+  EXPECT_TRUE(diagnosis.fabric.empty());
+  EXPECT_EQ(diagnosis.verdict, Verdict::failed);
+}
+
+TEST(SizeLimits, WhatALossyHostLosesOfLargePacketsIsNoFaultBehindIt) {
+  const Fabric fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 2}).value();
+  const auto bad = links_of(fabric, {"host3--leaf2", "host4--leaf2"});
+  // Large packets go at other times than small ones, of which the outages take another share.
+  for (const std::uint64_t seed : {53, 55, 56, 57})
+    expect_names_within(fabric,
+                        swept(fabric,
+                              std::vector<std::string>{"host4--leaf2:loss=50%,on=1s,off=1s,from=host4",
+                                                       "host3--leaf2:down,from=host3"},
+                              {.seed = seed, .probes_per_second = 1500}),
+                        bad);
+}
+
+TEST(SizeLimits, OfFourCablesOfASpineAnyThreeStandInOneSet) {
+  const Fabric fabric = make_clos({.leaves = 4, .spines = 2, .hosts_per_leaf = 2}).value();
+  const std::vector<std::string> cables{"leaf1--spine1", "leaf2--spine1", "leaf3--spine1"};
+  for (const std::uint64_t seed : {1, 2}) {
+    const Diagnosis diagnosis = swept_with_limits(fabric, cables, "mtu=1500", seed);
+    EXPECT_EQ(diagnosis.sets.size(), 1u);
+    EXPECT_TRUE(has_alternative_of(diagnosis, links_of(fabric, cables)));
+  }
+}
+
+}  // namespace
+}  // namespace weft
