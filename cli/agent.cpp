@@ -9,7 +9,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/options.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 constexpr const char* kExamples =
@@ -25,17 +25,18 @@ Result<RunId> parse_run(const std::string& text) {
   return RunId(number);
 }
 
-Result<NicReport> parse_nic(const std::string& text) {
+Result<session::NicReport> parse_nic(const std::string& text) {
   const auto middle = text.find('=');
   const auto address = IpAddress::parse(middle == std::string::npos ? text : text.substr(middle + 1));
   if (!address || middle == 0)
     return fail(ErrorKind::usage, "--nic {}: expected ADDRESS or INTERFACE=ADDRESS, as in eth0=10.1.0.1",
                 text);
-  return NicReport{middle == std::string::npos ? to_string(*address) : text.substr(0, middle), *address};
+  return session::NicReport{middle == std::string::npos ? to_string(*address) : text.substr(0, middle),
+                            *address};
 }
 
-Result<AgentWords> read_words(const po::variables_map& values) {
-  AgentWords words;
+Result<run::AgentWords> read_words(const po::variables_map& values) {
+  run::AgentWords words;
   for (const char* name : {"server", "run", "host"})
     if (!values.count(name)) return fail(ErrorKind::usage, "--{} is missing", name);
   WEFT_TRY(const auto run, parse_run(values["run"].as<std::string>()));
@@ -46,7 +47,7 @@ Result<AgentWords> read_words(const po::variables_map& values) {
       words.nics.push_back(nic);
     }
   const auto given = values["engine"].as<std::string>();
-  const auto engine = parse_engine(given);
+  const auto engine = run::parse_engine(given);
   if (!engine) return fail(ErrorKind::usage, "--engine {}: expected raw, verbs, umad or ibsim", given);
   words.agent_options.engine = *engine;
   words.shares_machine = values.count("shared-machine") != 0;
@@ -58,21 +59,21 @@ Result<AgentWords> read_words(const po::variables_map& values) {
 }
 
 /// The first line of the input, or what the environment has; an empty one: the server asks for none.
-BusCredential credential_from(bool from_stdin) {
+bus::BusCredential credential_from(bool from_stdin) {
   std::string line;
   if (from_stdin) {
     std::getline(std::cin, line);
-  } else if (const char* given = std::getenv(kBusTokenVariable)) {
+  } else if (const char* given = std::getenv(run::kBusTokenVariable)) {
     line = given;
   }
-  return read_credential(line);
+  return bus::read_credential(line);
 }
 
 }  // namespace
 
 int agent_command(const Arguments& arguments) { return run_agent_command(arguments, {}); }
 
-int run_agent_command(const Arguments& arguments, const AgentParts& parts) {
+int run_agent_command(const Arguments& arguments, const run::AgentParts& parts) {
   OptionParser parser(
       "weft agent --server URL --run ID --host NAME --nic ADDRESS... [options]",
       "Probes from this host for a coordinator. weft sweep and weft trace start their agents themselves.",
@@ -102,4 +103,4 @@ int run_agent_command(const Arguments& arguments, const AgentParts& parts) {
   return served ? kExitHealthy : report(served.error());
 }
 
-}  // namespace weft
+}  // namespace weft::cli

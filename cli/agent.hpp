@@ -4,9 +4,9 @@
 #include "cli/commands.hpp"
 #include "probes/run/agent.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 /// `arguments` as agent_arguments makes them, without the command's own name.
-int run_agent_command(const Arguments& arguments, const AgentParts& parts);
+int run_agent_command(const Arguments& arguments, const run::AgentParts& parts);
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -1,20 +1,20 @@
 #include "cli/agent_arguments.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
-Result<MemoryOf> read_memory(const po::variables_map& values) {
+Result<run::MemoryOf> read_memory(const po::variables_map& values) {
   const auto given = text_option(values, "memory");
-  if (!given) return MemoryOf::host;
-  const auto memory = parse_memory(*given);
+  if (!given) return run::MemoryOf::host;
+  const auto memory = run::parse_memory(*given);
   if (!memory) return fail(ErrorKind::usage, "--memory {}: expected host or gpu", *given);
   return *memory;
 }
 
-Result<ProbeTransport> read_probe_transport(const po::variables_map& values) {
-  if (!values.count("probe-transport")) return ProbeTransport::by_device;
+Result<datapath::ProbeTransport> read_probe_transport(const po::variables_map& values) {
+  if (!values.count("probe-transport")) return datapath::ProbeTransport::by_device;
   const auto given = values["probe-transport"].as<std::string>();
-  const auto wish = parse_probe_transport(given);
+  const auto wish = datapath::parse_probe_transport(given);
   if (!wish) return fail(ErrorKind::usage, "--probe-transport {}: expected auto, ud or uc", given);
   return *wish;
 }
@@ -56,19 +56,19 @@ void add_packet_class_options(po::options_description& options) {
       "NIC's address)");
 }
 
-Result<PacketClass> read_packet_class(const po::variables_map& values) {
-  PacketClass wanted;
-  WEFT_TRY_VOID(read_number(values, "traffic-class", kMaxTrafficClass, wanted.traffic_class));
-  WEFT_TRY_VOID(read_number(values, "service-level", kMaxServiceLevel, wanted.service_level));
-  WEFT_TRY_VOID(read_number(values, "gid-index", kMaxGidIndex, wanted.gid_index));
+Result<run::PacketClass> read_packet_class(const po::variables_map& values) {
+  run::PacketClass wanted;
+  WEFT_TRY_VOID(read_number(values, "traffic-class", run::kMaxTrafficClass, wanted.traffic_class));
+  WEFT_TRY_VOID(read_number(values, "service-level", run::kMaxServiceLevel, wanted.service_level));
+  WEFT_TRY_VOID(read_number(values, "gid-index", run::kMaxGidIndex, wanted.gid_index));
   return wanted;
 }
 
 }  // namespace
 
-Result<ExchangeBy> read_exchange(const po::variables_map& values) {
+Result<run::ExchangeBy> read_exchange(const po::variables_map& values) {
   const auto given = values["exchange"].as<std::string>();
-  const auto exchange = parse_exchange(given);
+  const auto exchange = run::parse_exchange(given);
   if (!exchange) return fail(ErrorKind::usage, "--exchange {}: expected nats or rdmacm", given);
   return *exchange;
 }
@@ -77,7 +77,7 @@ void add_exchange_option(po::options_description& options) {
   options.add_options()(
       "exchange",
       po::value<std::string>()->value_name("HOW")->default_value(
-          std::string(to_string(ExchangeBy::coordinator))),
+          std::string(to_string(run::ExchangeBy::coordinator))),
       "how queue pairs find their peers: nats (by way of the coordinator) or rdmacm (by address)");
 }
 
@@ -88,7 +88,7 @@ void add_agent_options(po::options_description& options) {
   add_probe_transport_option(options);
 }
 
-Result<void> read_agent_options(const po::variables_map& values, AgentOptions& into) {
+Result<void> read_agent_options(const po::variables_map& values, run::AgentOptions& into) {
   WEFT_TRY(const auto packets, read_packet_class(values));
   WEFT_TRY(const auto exchange, read_exchange(values));
   WEFT_TRY(const auto memory, read_memory(values));
@@ -100,13 +100,13 @@ Result<void> read_agent_options(const po::variables_map& values, AgentOptions& i
   return {};
 }
 
-Result<std::optional<EngineKind>> read_engine(const po::variables_map& values) {
+Result<std::optional<run::EngineKind>> read_engine(const po::variables_map& values) {
   const auto given = values["engine"].as<std::string>();
   if (given == "auto") return std::nullopt;
-  const auto engine = parse_engine(given);
-  if (!engine || *engine == EngineKind::ibsim)
+  const auto engine = run::parse_engine(given);
+  if (!engine || *engine == run::EngineKind::ibsim)
     return fail(ErrorKind::usage, "--engine {}: expected auto, raw, verbs or umad", given);
   return engine;
 }
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -4,19 +4,19 @@
 #include "cli/options.hpp"
 #include "probes/run/agent_options.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 /// All but the engine, whose choice is a command's own: --exchange, --memory, --probe-transport and the class
 /// of packets.
 void add_agent_options(po::options_description& options);
 /// Those options. Error: usage, naming the option and what it takes.
-Result<void> read_agent_options(const po::variables_map& values, AgentOptions& into);
+Result<void> read_agent_options(const po::variables_map& values, run::AgentOptions& into);
 
 // For a command that has the first alone.
 void add_exchange_option(po::options_description& options);
-Result<ExchangeBy> read_exchange(const po::variables_map& values);
+Result<run::ExchangeBy> read_exchange(const po::variables_map& values);
 
 /// --engine of a sweep; absent: "auto". Error: usage (not raw, verbs or umad).
-Result<std::optional<EngineKind>> read_engine(const po::variables_map& values);
+Result<std::optional<run::EngineKind>> read_engine(const po::variables_map& values);
 
-}  // namespace weft
+}  // namespace weft::cli

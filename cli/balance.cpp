@@ -13,7 +13,7 @@
 #include "topology/files/json_text.hpp"
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 // `weft balance --place`: which parallelism of a job should sit at which layer of the fabric.
@@ -21,10 +21,10 @@ namespace {
 constexpr std::uint32_t kMaxGpus = 1024;  // of one host
 
 /// "tensor:8:10GB".
-Result<Parallelism> read_parallelism(const std::string& text) {
+Result<assign::Parallelism> read_parallelism(const std::string& text) {
   const auto first = text.find(':');
   const auto second = first == std::string::npos ? first : text.find(':', first + 1);
-  Parallelism parallelism;
+  assign::Parallelism parallelism;
   if (second == std::string::npos || first == 0)
     return fail(ErrorKind::usage, "--place {}: expected NAME:DEGREE:BYTES, as tensor:8:10GB", text);
   parallelism.name = text.substr(0, first);
@@ -38,31 +38,32 @@ Result<Parallelism> read_parallelism(const std::string& text) {
   return parallelism;
 }
 
-void print_table(const Fabric& fabric, const std::vector<Placed>& placed, const std::vector<Layer>& layers) {
+void print_table(const Fabric& fabric, const std::vector<assign::Placed>& placed,
+                 const std::vector<assign::Layer>& layers) {
   fmt::print("on {}: innermost first; rank = sum of each group's index times its stride\n\n", fabric.name());
   fmt::print("{:<12} {:>8} {:>10} {:>8} {:<8} {:>12}\n", "group", "degree", "bytes", "stride", "within",
              "for a rank");
-  for (const Placed& each : placed)
+  for (const assign::Placed& each : placed)
     fmt::print("{:<12} {:>8} {:>10} {:>8} {:<8} {:>12}\n", each.parallelism.name, each.parallelism.degree,
                to_string(each.parallelism.bytes), each.stride, layers[each.layer].name,
                to_string(layers[each.layer].per_rank));
   fmt::print("\nsending takes {:.3g} s a step, one group after another\n", seconds_of(placed, layers));
 }
 
-std::string document(const Fabric& fabric, const std::vector<Placed>& placed,
-                     const std::vector<Layer>& layers) {
-  DocumentTree json = stamped_tree("weft.placement/1", stamp_now());
+std::string document(const Fabric& fabric, const std::vector<assign::Placed>& placed,
+                     const std::vector<assign::Layer>& layers) {
+  files::DocumentTree json = stamped_tree("weft.placement/1", stamp_now());
   json["fabric"] = fabric.name();
   json["seconds"] = seconds_of(placed, layers);
-  auto& groups = json["groups"] = DocumentTree::array();
-  for (const Placed& each : placed)
+  auto& groups = json["groups"] = files::DocumentTree::array();
+  for (const assign::Placed& each : placed)
     groups.push_back({{"name", each.parallelism.name},
                       {"degree", each.parallelism.degree},
                       {"bytes", each.parallelism.bytes.count()},
                       {"stride", each.stride},
                       {"within", layers[each.layer].name},
                       {"rank_rate", layers[each.layer].per_rank.bits_per_second()}});
-  return document_text(json);
+  return files::document_text(json);
 }
 
 /// --place, --gpus, --nvlink.
@@ -80,7 +81,7 @@ void add_place_options(po::options_description& options) {
 int place_groups_of(const po::variables_map& values, const Fabric& fabric) {
   const auto json = wants_json(values);
   if (!json) return report(json.error());
-  std::vector<Parallelism> parallelisms;
+  std::vector<assign::Parallelism> parallelisms;
   for (const std::string& text : values["place"].as<std::vector<std::string>>()) {
     auto parallelism = read_parallelism(text);
     if (!parallelism) return report(parallelism.error());
@@ -91,7 +92,7 @@ int place_groups_of(const po::variables_map& values, const Fabric& fabric) {
     return report({ErrorKind::usage, fmt::format("--gpus {}: expected 1 to {}", gpus, kMaxGpus)});
   const auto nvlink = read_option(values, "nvlink", parse_bandwidth);
   if (!nvlink) return report(nvlink.error());
-  const auto layers = layers_of(fabric, gpus, **nvlink);
+  const auto layers = assign::layers_of(fabric, gpus, **nvlink);
   const auto placed = place_groups(parallelisms, layers);
   if (!placed) return report(placed.error());
   if (*json)
@@ -121,10 +122,10 @@ int balance_fabric(const po::variables_map& values) {
   auto options = read_balance_options(fabric, values);
   if (!options) return report(options.error());
   if (options->paths) options->assign.paths = &*options->paths;
-  const Demand& demand = options->asked.demand;
+  const demand::Demand& demand = options->asked.demand;
   return answer_balance(fabric, *options,
-                        options->previous ? reassign(fabric, demand, options->assign, *options->previous)
-                                          : assign(fabric, demand, options->assign));
+                        options->previous ? assign::reassign(fabric, demand, options->assign, *options->previous)
+                                          : assign::assign(fabric, demand, options->assign));
 }
 
 }  // namespace
@@ -147,4 +148,4 @@ int balance_command(const Arguments& arguments) {
   return values->count("lab") ? balance_lab(*values) : balance_fabric(*values);
 }
 
-}  // namespace weft
+}  // namespace weft::cli

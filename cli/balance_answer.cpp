@@ -8,7 +8,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/stamp.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 constexpr std::size_t kRowsForPeople = 64;
@@ -17,10 +17,10 @@ constexpr double kTiny = 1e-9;
 
 std::string size_of(double bytes) { return to_string(Bytes(static_cast<std::int64_t>(bytes + 0.5))); }
 
-void print_phases(const Fabric& fabric, const Assignment& assignment) {
+void print_phases(const Fabric& fabric, const assign::Assignment& assignment) {
   fmt::print("{:<24} {:>10} {:>10} {:>7} {:>10} {:>10}  {}\n", "phase", "bound", "busiest", "ratio",
              "fractional", "NIC", "busiest channel");
-  for (const PhaseAssignment& phase : assignment.phases)
+  for (const assign::PhaseAssignment& phase : assignment.phases)
     fmt::print("{:<24} {:>10} {:>10} {:>7.3f} {:>10} {:>10}  {}\n", phase.name,
                size_of(phase.bounds.integral), size_of(phase.load.busiest), phase.load.ratio,
                size_of(phase.bounds.fractional), size_of(phase.bounds.nic),
@@ -28,10 +28,10 @@ void print_phases(const Fabric& fabric, const Assignment& assignment) {
 }
 
 /// Where the labels known allow less than the fabric: both bounds, and what more labels would bring.
-void print_label_bounds(const Assignment& assignment) {
-  for (const PhaseAssignment& phase : assignment.phases) {
+void print_label_bounds(const assign::Assignment& assignment) {
+  for (const assign::PhaseAssignment& phase : assignment.phases) {
     if (!phase.labels || phase.labels->bound <= phase.bounds.integral * (1 + kTiny)) continue;
-    const LabelReport& labels = *phase.labels;
+    const assign::LabelReport& labels = *phase.labels;
     fmt::print(
         "\n{}: no assignment over the paths whose labels are known does with less than {}: the busiest is "
         "{:.3f} "
@@ -40,15 +40,15 @@ void print_label_bounds(const Assignment& assignment) {
         "paths; {} labels a pair find all of them with 99 %.\n",
         phase.name, size_of(labels.bound), phase.load.busiest / labels.bound, size_of(phase.bounds.integral),
         labels.bound / phase.bounds.integral, labels.pairs_short, labels.pairs, labels.paths,
-        labels_for(labels.paths));
+        assign::labels_for(labels.paths));
   }
 }
 
 /// Whoever receives from several NICs at once queues what they send: the order in which nobody has to.
-void print_turns(const Demand& demand, const Assignment& assignment) {
+void print_turns(const demand::Demand& demand, const assign::Assignment& assignment) {
   std::uint32_t turns = 0;
-  for (const Phase& phase : demand.phases)
-    for (const Flow& flow : phase.flows) turns = std::max(turns, flow.turn);
+  for (const demand::Phase& phase : demand.phases)
+    for (const demand::Flow& flow : phase.flows) turns = std::max(turns, flow.turn);
   if (turns > 1 && !assignment.phases.empty())
     fmt::print(
         "\n{} turns: a NIC is to send its flows in rotation, in the order below; then no NIC receives from "
@@ -57,7 +57,7 @@ void print_turns(const Demand& demand, const Assignment& assignment) {
         turns);
 }
 
-void print_qp(const Fabric& fabric, const Flow& flow, const SteeredQp& qp) {
+void print_qp(const Fabric& fabric, const demand::Flow& flow, const assign::SteeredQp& qp) {
   std::string path;
   for (const ChannelId channel : qp.route.channels())
     path += (path.empty() ? "" : " ") + fabric.name_of(channel);
@@ -66,12 +66,12 @@ void print_qp(const Fabric& fabric, const Flow& flow, const SteeredQp& qp) {
              qp.label ? fmt::to_string(qp.label->value()) : "-", path.empty() ? "within its leaf" : path);
 }
 
-void print_qps(const Fabric& fabric, const Demand& demand, const Assignment& assignment) {
+void print_qps(const Fabric& fabric, const demand::Demand& demand, const assign::Assignment& assignment) {
   std::size_t left = kRowsForPeople;
   std::size_t more = 0;
   fmt::print("\n{:<12} {:<12} {:>4} {:>10} {:>8}  {}\n", "from", "to", "QP", "bytes", "label", "path");
   for (std::size_t p = 0; p < assignment.phases.size(); ++p)
-    for (const SteeredQp& qp : assignment.phases[p].qps) {
+    for (const assign::SteeredQp& qp : assignment.phases[p].qps) {
       if (left == 0) {
         ++more;
         continue;
@@ -82,13 +82,13 @@ void print_qps(const Fabric& fabric, const Demand& demand, const Assignment& ass
   if (more > 0) fmt::print("... and {} more: -o json lists all\n", more);
 }
 
-void print_moves(const Assignment& assignment) {
+void print_moves(const assign::Assignment& assignment) {
   std::uint64_t moves = 0;
-  for (const PhaseAssignment& phase : assignment.phases) moves += phase.moves;
+  for (const assign::PhaseAssignment& phase : assignment.phases) moves += phase.moves;
   fmt::print("\n{} QPs take another path than before\n", moves);
 }
 
-void print_table(const Fabric& fabric, const BalanceOptions& options, const Assignment& assignment) {
+void print_table(const Fabric& fabric, const BalanceOptions& options, const assign::Assignment& assignment) {
   fmt::print("{} on {}, {} QP{} a flow; bytes on a link of {}\n\n", options.asked.name, fabric.name(),
              options.assign.qps, options.assign.qps == 1 ? "" : "s", to_string(assignment.reference));
   print_phases(fabric, assignment);
@@ -100,10 +100,10 @@ void print_table(const Fabric& fabric, const BalanceOptions& options, const Assi
 
 }  // namespace
 
-std::size_t print_unassigned(const AskedDemand& asked, const Assignment& assignment) {
-  std::vector<Unassigned> all;
-  for (const RefusedFlow& line : asked.refused) all.push_back({line.flow, line.why});
-  for (const PhaseAssignment& phase : assignment.phases)
+std::size_t print_unassigned(const AskedDemand& asked, const assign::Assignment& assignment) {
+  std::vector<assign::Unassigned> all;
+  for (const demand::RefusedFlow& line : asked.refused) all.push_back({line.flow, line.why});
+  for (const assign::PhaseAssignment& phase : assignment.phases)
     all.insert(all.end(), phase.unassigned.begin(), phase.unassigned.end());
   const auto shown = std::min(all.size(), kMaxUnassignedShown);
   for (std::size_t i = 0; i < shown; ++i)
@@ -113,7 +113,8 @@ std::size_t print_unassigned(const AskedDemand& asked, const Assignment& assignm
   return all.size();
 }
 
-int answer_balance(const Fabric& fabric, const BalanceOptions& options, const Assignment& assignment) {
+int answer_balance(const Fabric& fabric, const BalanceOptions& options,
+                   const assign::Assignment& assignment) {
   if (options.json)
     fmt::print("{}",
                assignment_json(fabric, options.asked.demand, assignment, options.asked.refused, stamp_now()));
@@ -122,4 +123,4 @@ int answer_balance(const Fabric& fabric, const BalanceOptions& options, const As
   return print_unassigned(options.asked, assignment) > 0 ? kExitDegraded : kExitHealthy;
 }
 
-}  // namespace weft
+}  // namespace weft::cli

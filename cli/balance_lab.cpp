@@ -18,7 +18,7 @@
 #include "topology/lab/netns/lab_control.hpp"
 #include "topology/lab/netns/scripts.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 constexpr std::uint32_t kMaxLabels = 16384;  // the dynamic ports that RoCE uses
@@ -43,13 +43,13 @@ constexpr double kProbesPerSecond = 1500;
 constexpr auto kSweepBudget = std::chrono::seconds(2);
 
 struct RunWords {
-  EngineKind engine = EngineKind::raw;
+  run::EngineKind engine = run::EngineKind::raw;
   std::uint32_t labels = 64;
   std::uint32_t repeats = 0;  // 0: nothing is sent
   std::optional<LinkId> fail;
 };
 
-Result<RunWords> read_run_words(const Lab& lab, const Fabric& fabric, const po::variables_map& values) {
+Result<RunWords> read_run_words(const lab::Lab& lab, const Fabric& fabric, const po::variables_map& values) {
   RunWords words;
   WEFT_TRY(const auto asked, read_engine(values));
   WEFT_TRY(words.engine, choose_lab_engine(asked, lab));
@@ -76,11 +76,12 @@ Result<RunWords> read_run_words(const Lab& lab, const Fabric& fabric, const po::
 }
 
 /// Of queue pairs a packet of this size at most: a whole message.
-Bytes packet_of_queue_pairs(const Lab& lab, Bytes most) {
+Bytes packet_of_queue_pairs(const lab::Lab& lab, Bytes most) {
   const bool v6 = lab.settings().family == IpFamily::v6;
-  const Bytes mtu = roce_mtu(lab.settings().mtu);
-  const Bytes message = one_packet_message(FlowOperation::write, most, mtu, v6);
-  return Bytes(static_cast<std::int64_t>(message_on_wire(FlowOperation::write, message, mtu, v6).bytes));
+  const Bytes mtu = packet::roce_mtu(lab.settings().mtu);
+  const Bytes message = packet::one_packet_message(FlowOperation::write, most, mtu, v6);
+  return Bytes(
+      static_cast<std::int64_t>(packet::message_on_wire(FlowOperation::write, message, mtu, v6).bytes));
 }
 
 Bandwidth slowest_link(const Fabric& fabric) {
@@ -89,16 +90,16 @@ Bandwidth slowest_link(const Fabric& fabric) {
   return slowest;
 }
 
-TransferSettings transfer_settings(const Lab& lab, Bandwidth slowest, EngineKind engine,
-                                   double least_seconds) {
+session::TransferSettings transfer_settings(const lab::Lab& lab, Bandwidth slowest, run::EngineKind engine,
+                                            double least_seconds) {
   const auto bytes_in = [&](double seconds) {
     return static_cast<std::int64_t>(slowest.bits_per_second() / 8 * seconds);
   };
   const Bytes largest = std::min(kMaxPacketBytes, lab.settings().mtu);
-  TransferSettings settings;
-  const double packet = engine == EngineKind::verbs ? kGuestPacketSeconds : kPacketSeconds;
+  session::TransferSettings settings;
+  const double packet = engine == run::EngineKind::verbs ? kGuestPacketSeconds : kPacketSeconds;
   settings.size = Bytes(std::clamp(bytes_in(packet), kMinPacket.count(), largest.count()) / 4 * 4);
-  if (engine == EngineKind::verbs) settings.size = packet_of_queue_pairs(lab, settings.size);
+  if (engine == run::EngineKind::verbs) settings.size = packet_of_queue_pairs(lab, settings.size);
   settings.window = static_cast<std::uint32_t>(
       std::clamp<std::int64_t>(bytes_in(kWindowSeconds) / settings.size.count(), 8, 1024));
   // Random labels may put everything on one link.
@@ -106,18 +107,19 @@ TransferSettings transfer_settings(const Lab& lab, Bandwidth slowest, EngineKind
   return settings;
 }
 
-FrameSizes frames_of(const Lab& lab, EngineKind engine, Bytes packet) {
+flowsim::FrameSizes frames_of(const lab::Lab& lab, run::EngineKind engine, Bytes packet) {
   const bool v6 = lab.settings().family == IpFamily::v6;
-  const auto frame = [](auto ip) { return Bytes(static_cast<std::int64_t>(kEthernetSize + ip)); };
-  if (engine == EngineKind::verbs)
-    return {frame(packet.count()), frame(roce_headers(v6) + kAcknowledgementHeader)};
-  return {frame(probe_size(static_cast<std::size_t>(packet.count()), v6)), frame(min_probe_size(v6))};
+  const auto frame = [](auto ip) { return Bytes(static_cast<std::int64_t>(packet::kEthernetSize + ip)); };
+  if (engine == run::EngineKind::verbs)
+    return {frame(packet.count()), frame(packet::roce_headers(v6) + packet::kAcknowledgementHeader)};
+  return {frame(packet::probe_size(static_cast<std::size_t>(packet.count()), v6)),
+          frame(packet::min_probe_size(v6))};
 }
 
 /// The lab as a trial sees it. Mends what the trial broke.
-class LabWorld final : public TrialWorld {
+class LabWorld final : public trial::TrialWorld {
  public:
-  explicit LabWorld(const Lab& lab) : lab_(lab) {}
+  explicit LabWorld(const lab::Lab& lab) : lab_(lab) {}
   LabWorld(const LabWorld&) = delete;
   LabWorld& operator=(const LabWorld&) = delete;
   ~LabWorld() override {
@@ -132,16 +134,16 @@ class LabWorld final : public TrialWorld {
   }
 
  private:
-  const Lab& lab_;
+  const lab::Lab& lab_;
   std::optional<LinkId> broken_;
 };
 
 /// Seconds the demand takes at the least: by the NIC that has the most to send or receive.
-double least_seconds(const Fabric& fabric, const Demand& demand) {
+double least_seconds(const Fabric& fabric, const demand::Demand& demand) {
   double sum = 0;
-  for (const Phase& phase : demand.phases) {
+  for (const demand::Phase& phase : demand.phases) {
     std::vector<double> load(fabric.channel_count());
-    for (const Flow& flow : phase.flows)
+    for (const demand::Flow& flow : phase.flows)
       for (const auto channel : {fabric.channel_from(flow.src), fabric.channel_into(flow.dst)})
         if (channel)
           load[channel->value()] +=
@@ -151,36 +153,36 @@ double least_seconds(const Fabric& fabric, const Demand& demand) {
   return sum;
 }
 
-Result<TrialOptions> trial_options(const Lab& lab, const Fabric& fabric, const BalanceOptions& options,
-                                   const RunWords& words) {
+Result<trial::TrialOptions> trial_options(const lab::Lab& lab, const Fabric& fabric,
+                                          const BalanceOptions& options, const RunWords& words) {
   const double least = least_seconds(fabric, options.asked.demand);
   if (words.repeats > 0 && least > kMaxSending)
     return fail(ErrorKind::usage, "sending this once takes {:.0f} s at the lab's rates: give fewer --bytes",
                 least);
   const Bandwidth slowest = slowest_link(fabric);
-  const TransferSettings transfer = transfer_settings(lab, slowest, words.engine, least);
-  const bool guests = words.engine == EngineKind::verbs;
-  TrialOptions trial{.assign = options.assign,
-                     .labels = words.labels,
-                     .repeats = words.repeats,
-                     .transfer = transfer,
-                     .frames = frames_of(lab, words.engine, transfer.size),
-                     .queue = slowest.time_for(LabScripts::queue(slowest)),
-                     .fail = words.fail,
-                     .sweep = {.load = LoadLevel::none,
-                               .budget = kSweepBudget,
-                               .seed = options.assign.seed,
-                               .answers_per_second = kAnswersPerSecond,
-                               .probes_per_second = guests ? kGuestProbesPerSecond : kProbesPerSecond,
-                               .tolerate = guests ? Tolerance{.delay = kGuestDelay} : Tolerance()}};
+  const session::TransferSettings transfer = transfer_settings(lab, slowest, words.engine, least);
+  const bool guests = words.engine == run::EngineKind::verbs;
+  trial::TrialOptions trial{.assign = options.assign,
+                            .labels = words.labels,
+                            .repeats = words.repeats,
+                            .transfer = transfer,
+                            .frames = frames_of(lab, words.engine, transfer.size),
+                            .queue = slowest.time_for(lab::LabScripts::queue(slowest)),
+                            .fail = words.fail,
+                            .sweep = {.load = session::LoadLevel::none,
+                                      .budget = kSweepBudget,
+                                      .seed = options.assign.seed,
+                                      .answers_per_second = kAnswersPerSecond,
+                                      .probes_per_second = guests ? kGuestProbesPerSecond : kProbesPerSecond,
+                                      .tolerate = guests ? Tolerance{.delay = kGuestDelay} : Tolerance()}};
   return trial;
 }
 
 /// Queue pairs have both ends in guests.
-Result<void> check_hosts(const Lab& lab, EngineKind engine, const Demand& demand) {
-  if (engine != EngineKind::verbs) return {};
-  for (const Phase& phase : demand.phases)
-    for (const Flow& flow : phase.flows)
+Result<void> check_hosts(const lab::Lab& lab, run::EngineKind engine, const demand::Demand& demand) {
+  if (engine != run::EngineKind::verbs) return {};
+  for (const demand::Phase& phase : demand.phases)
+    for (const demand::Flow& flow : phase.flows)
       for (const PortId nic : {flow.src, flow.dst})
         if (const NodeId host = lab.fabric().port(nic).node; !lab.is_guest(host))
           return fail(ErrorKind::absent,
@@ -190,25 +192,26 @@ Result<void> check_hosts(const Lab& lab, EngineKind engine, const Demand& demand
   return {};
 }
 
-int run_trial(const Lab& lab, const Fabric& fabric, const BalanceOptions& options, EngineKind engine,
-              const TrialOptions& trial_options) {
-  auto site = lab_site(lab, engine == EngineKind::verbs ? guests_of(lab) : std::vector<NodeId>());
+int run_trial(const lab::Lab& lab, const Fabric& fabric, const BalanceOptions& options,
+              run::EngineKind engine, const trial::TrialOptions& trial_options) {
+  auto site = run::lab_site(lab, engine == run::EngineKind::verbs ? guests_of(lab) : std::vector<NodeId>());
   if (!site) return report(site.error());
   site->agent_options.engine = engine;
   const Interrupt interrupt;
   LabWorld world(lab);
-  const auto secrets = new_run_secrets();
-  BalanceTrial trial(fabric, lab.addresses().book, options.asked.demand, secrets.run, trial_options, world);
-  if (engine == EngineKind::verbs)
+  const auto secrets = run::new_run_secrets();
+  trial::BalanceTrial trial(fabric, lab.addresses().book, options.asked.demand, secrets.run, trial_options,
+                            world);
+  if (engine == run::EngineKind::verbs)
     for (const NodeId host : fabric.hosts())
       if (!lab.is_guest(host))
-        for (const LabNic& nic : lab.nics_of(host)) trial.exclude(nic.port);
+        for (const lab::LabNic& nic : lab.nics_of(host)) trial.exclude(nic.port);
   Result<void> done;
   {
     ProgressLine progress;
     done = run_with_agents(
-        *site, ListenAddress{lab.coordinator_address()}, fabric, trial, secrets,
-        [&](const Progress& p) { progress.show(p); }, interrupt.token());
+        *site, run::ListenAddress{lab.coordinator_address()}, fabric, trial, secrets,
+        [&](const session::Progress& p) { progress.show(p); }, interrupt.token());
   }
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return report(done.error());
@@ -239,9 +242,9 @@ int balance_lab(const po::variables_map& given) {
   po::variables_map values = given;
   if (values.count("run") && values["bytes"].defaulted())
     values.at("bytes").value() = std::string(to_string(kRunBytes));
-  const auto claim = claim_lab(values["lab"].as<std::string>(), lab_state_root());
+  const auto claim = lab::claim_lab(values["lab"].as<std::string>(), lab_state_root());
   if (!claim) return report(claim.error());
-  const auto lab = open_lab_for_run(values["lab"].as<std::string>(), lab_state_root());
+  const auto lab = run::open_lab_for_run(values["lab"].as<std::string>(), lab_state_root());
   if (!lab) return report(lab.error());
   const Fabric fabric = lab->fabric_as_built();
   const auto words = read_run_words(*lab, fabric, values);
@@ -255,4 +258,4 @@ int balance_lab(const po::variables_map& given) {
   return run_trial(*lab, fabric, *options, words->engine, *trial);
 }
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -3,11 +3,11 @@
 
 #include "cli/options.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 /// --lab, --labels, --run, --repeat, --fail.
 void add_balance_lab_options(po::options_description& options);
 
 int balance_lab(const po::variables_map& values);
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -11,7 +11,7 @@
 #include "topology/files/file_text.hpp"
 #include "topology/files/path_map_json.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 constexpr Bytes kMaxPathMapBytes(4'000'000'000);
@@ -22,7 +22,7 @@ constexpr Bytes kMaxDiagnosisBytes(1'000'000'000);
 constexpr std::size_t kLpVariables = 5000;
 
 /// The source ports of RoCE: 0xC000 and up (ibv_flow_label_to_udp_sport).
-constexpr LabelRange kRocePorts{PathLabel(0xC000), PathLabel(0xFFFF)};
+constexpr assign::LabelRange kRocePorts{PathLabel(0xC000), PathLabel(0xFFFF)};
 
 void predict(PathMap& map) {
   const auto pairs = map.pairs.size();
@@ -35,8 +35,8 @@ void predict(PathMap& map) {
 Result<void> read_paths(const Fabric& fabric, BalanceOptions& options, const po::variables_map& values) {
   const auto path = text_option(values, "paths");
   if (!path) return {};
-  WEFT_TRY(const auto text, read_text_file(*path, kMaxPathMapBytes));
-  WEFT_TRY(auto map, parse_path_map(fabric, text, *path));
+  WEFT_TRY(const auto text, files::read_text_file(*path, kMaxPathMapBytes));
+  WEFT_TRY(auto map, files::parse_path_map(fabric, text, *path));
   options.paths = std::move(map);
   if (values.count("predict")) predict(*options.paths);
   return {};
@@ -45,14 +45,14 @@ Result<void> read_paths(const Fabric& fabric, BalanceOptions& options, const po:
 Result<void> read_previous(const Fabric& fabric, BalanceOptions& options, const po::variables_map& values) {
   const auto path = text_option(values, "previous");
   if (!path) return {};
-  WEFT_TRY(const auto text, read_text_file(*path, kMaxAssignmentBytes));
-  WEFT_TRY(auto previous, parse_assignment(fabric, text, *path));
+  WEFT_TRY(const auto text, files::read_text_file(*path, kMaxAssignmentBytes));
+  WEFT_TRY(auto previous, assign::parse_assignment(fabric, text, *path));
   options.previous = std::move(previous);
   return {};
 }
 
 /// A channel that several sources speak of counts for the least of what they leave it.
-void avoid(BalanceOptions& options, const DocumentAvoided& avoided, const std::string& path) {
+void avoid(BalanceOptions& options, const assign::DocumentAvoided& avoided, const std::string& path) {
   for (const std::string& unknown : avoided.unknown) print_stderr("weft: {}: {}\n", path, unknown);
   options.assign.avoid.insert(options.assign.avoid.end(), avoided.channels.begin(), avoided.channels.end());
 }
@@ -60,21 +60,21 @@ void avoid(BalanceOptions& options, const DocumentAvoided& avoided, const std::s
 Result<void> read_avoid(const Fabric& fabric, BalanceOptions& options, const po::variables_map& values) {
   const auto path = text_option(values, "avoid");
   if (!path) return {};
-  WEFT_TRY(const auto text, read_text_file(*path, kMaxBlacklistBytes));
-  WEFT_TRY(const auto entries, parse_blacklist(text, *path));
-  avoid(options, avoided_by(fabric, entries, stamp_now().generated_at), *path);
+  WEFT_TRY(const auto text, files::read_text_file(*path, kMaxBlacklistBytes));
+  WEFT_TRY(const auto entries, blacklist::parse_blacklist(text, *path));
+  avoid(options, assign::avoided_by(fabric, entries, stamp_now().generated_at), *path);
   return {};
 }
 
 Result<void> read_diagnosis(const Fabric& fabric, BalanceOptions& options, const po::variables_map& values) {
   const auto path = text_option(values, "diagnosis");
   if (!path) return {};
-  WEFT_TRY(const auto text, read_text_file(*path, kMaxDiagnosisBytes));
-  WEFT_TRY(const auto document, parse_diagnosis(text, *path));
+  WEFT_TRY(const auto text, files::read_text_file(*path, kMaxDiagnosisBytes));
+  WEFT_TRY(const auto document, files::parse_diagnosis(text, *path));
   if (document.fabric != fabric.name())
     return fail(ErrorKind::invalid_input, "{}: a diagnosis of fabric '{}', not of '{}'", *path,
                 document.fabric, fabric.name());
-  avoid(options, avoided_by(fabric, document), *path);
+  avoid(options, assign::avoided_by(fabric, document), *path);
   return {};
 }
 
@@ -105,8 +105,8 @@ Result<BalanceOptions> read_balance_options(const Fabric& fabric, const po::vari
   WEFT_TRY(const auto json, wants_json(values));
   options.json = json;
   options.assign.qps = values["qps"].as<std::uint32_t>();
-  if (options.assign.qps < 1 || options.assign.qps > kMaxQps)
-    return fail(ErrorKind::usage, "--qps {}: expected 1 to {}", options.assign.qps, kMaxQps);
+  if (options.assign.qps < 1 || options.assign.qps > assign::kMaxQps)
+    return fail(ErrorKind::usage, "--qps {}: expected 1 to {}", options.assign.qps, assign::kMaxQps);
   options.assign.seed = values["seed"].as<std::uint64_t>();
   options.assign.reverse = values.count("reverse") != 0;
   options.assign.weighted = values.count("weighted") != 0;
@@ -118,4 +118,4 @@ Result<BalanceOptions> read_balance_options(const Fabric& fabric, const po::vari
   return options;
 }
 
-}  // namespace weft
+}  // namespace weft::cli

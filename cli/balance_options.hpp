@@ -5,20 +5,20 @@
 #include "cli/demand_options.hpp"
 #include "topology/files/fabric_file.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 /// --qps, --paths, --avoid, --diagnosis, --previous and the rest that fabric and lab share.
 void add_balance_options(po::options_description& options);
 
 struct BalanceOptions {
   AskedDemand asked;
-  AssignOptions assign;  // .paths is set by the caller, to `paths` below
+  assign::AssignOptions assign;  // .paths is set by the caller, to `paths` below
   std::optional<PathMap> paths;
-  std::optional<std::vector<std::vector<KeptQp>>> previous;
+  std::optional<std::vector<std::vector<assign::KeptQp>>> previous;
   bool json = false;
 };
 
 /// Prints on stderr which links of a blacklist the fabric has not, and what was predicted.
 Result<BalanceOptions> read_balance_options(const Fabric& fabric, const po::variables_map& values);
 
-}  // namespace weft
+}  // namespace weft::cli

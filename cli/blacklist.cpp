@@ -13,7 +13,7 @@
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/file_text.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 constexpr std::array<std::string_view, 6> kOtherTargets{"slurm",  "kubernetes", "ufm",
@@ -43,24 +43,25 @@ Result<void> check_target(const po::variables_map& values) {
   return {};
 }
 
-Result<BlacklistOptions> read_blacklist_options(const po::variables_map& values) {
+Result<blacklist::BlacklistOptions> read_blacklist_options(const po::variables_map& values) {
   WEFT_TRY(const auto lifetime, read_option(values, "expires", parse_duration));
-  BlacklistOptions options;
+  blacklist::BlacklistOptions options;
   if (lifetime) options.lifetime = std::chrono::floor<std::chrono::seconds>(*lifetime);
   if (options.lifetime <= std::chrono::seconds(0))
     return fail(ErrorKind::usage, "--expires: expected at least 1s, as in 24h");
   return options;
 }
 
-Result<DiagnosisDocument> read_diagnosis(const po::variables_map& values) {
+Result<files::DiagnosisDocument> read_diagnosis(const po::variables_map& values) {
   const auto path = values["diagnosis"].as<std::string>();
-  const auto text = read_text_file(path == "-" ? "/dev/stdin" : path, kMaxDiagnosisBytes);
+  const auto text = files::read_text_file(path == "-" ? "/dev/stdin" : path, kMaxDiagnosisBytes);
   if (!text) return pass_on(text, "diagnosis");
-  auto document = parse_diagnosis(*text, path == "-" ? "stdin" : path);
+  auto document = files::parse_diagnosis(*text, path == "-" ? "stdin" : path);
   const auto fabric_path = text_option(values, "fabric");
   if (!document || !fabric_path) return document;
   WEFT_TRY(const auto file, load_fabric_file(*fabric_path));
-  if (const auto done = complete_ends(*document, file.fabric); !done) return pass_on(done, *fabric_path);
+  if (const auto done = blacklist::complete_ends(*document, file.fabric); !done)
+    return pass_on(done, *fabric_path);
   return document;
 }
 
@@ -75,7 +76,7 @@ Result<Export> export_blacklist(const po::variables_map& values) {
   WEFT_TRY(const auto document, read_diagnosis(values));
   const auto entries = blacklist_of(document, options);
   if (!entries) return pass_on(entries, "--fabric");
-  return Export{blacklist_jsonl(*entries), left_out_of_blacklist(document)};
+  return Export{exports::blacklist_jsonl(*entries), blacklist::left_out_of_blacklist(document)};
 }
 
 }  // namespace
@@ -115,4 +116,4 @@ int blacklist_command(const Arguments& arguments) {
                   arguments);
 }
 
-}  // namespace weft
+}  // namespace weft::cli

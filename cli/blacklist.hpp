@@ -3,9 +3,9 @@
 
 #include "cli/commands.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 int blacklist_command(const Arguments& arguments);
 int blacklist_export_command(const Arguments& arguments);
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-namespace weft {
+namespace weft::cli {
 
-void name_broken_lines(const ReadObservations& read, const std::string& file) {
-  for (const BrokenLine& broken : read.first_broken)
+void name_broken_lines(const files::ReadObservations& read, const std::string& file) {
+  for (const files::BrokenLine& broken : read.first_broken)
     print_stderr("weft: {}:{}: {}\n", file, broken.line, broken.message);
   if (read.broken > 0) print_stderr("weft: {}: {} of {} lines left out\n", file, read.broken, read.lines);
 }
 
-}  // namespace weft
+}  // namespace weft::cli

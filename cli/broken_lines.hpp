@@ -5,8 +5,8 @@
 
 #include "topology/files/observation_lines.hpp"
 
-namespace weft {
+namespace weft::cli {
 
-void name_broken_lines(const ReadObservations& read, const std::string& file);
+void name_broken_lines(const files::ReadObservations& read, const std::string& file);
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -7,7 +7,7 @@
 #include "topology/base/host_list.hpp"
 #include "topology/files/file_text.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 constexpr Bytes kMaxHostFileBytes(10'000'000);
@@ -16,7 +16,7 @@ constexpr std::size_t kStrangersShown = 8;
 /// The text of --hosts: itself, or the lines of @FILE without their comments.
 Result<std::string> host_list_text(const std::string& given) {
   if (!given.starts_with('@')) return given;
-  auto text = read_text_file(given.substr(1), kMaxHostFileBytes);
+  auto text = files::read_text_file(given.substr(1), kMaxHostFileBytes);
   if (!text) return fail(ErrorKind::usage, "--hosts: {}", text.error().message);
   bool in_comment = false;
   for (char& c : *text) {
@@ -27,14 +27,14 @@ Result<std::string> host_list_text(const std::string& given) {
   return text;
 }
 
-bool has_address(const FabricFile& file, NodeId host) {
+bool has_address(const files::FabricFile& file, NodeId host) {
   const auto ports = file.fabric.ports_of(host);
   return std::ranges::any_of(ports, [&](PortId port) {
     return file.fabric.port(port).link && file.addresses.address_of(port).has_value();
   });
 }
 
-Result<NodeId> find_host(const FabricFile& file, const std::string& name) {
+Result<NodeId> find_host(const files::FabricFile& file, const std::string& name) {
   const auto node = file.fabric.find_node(name);
   if (!node) return fail(ErrorKind::usage, "--hosts: {}", node.error().message);
   if (!file.fabric.is_host(*node)) return fail(ErrorKind::usage, "--hosts: {} is a switch", name);
@@ -44,16 +44,16 @@ Result<NodeId> find_host(const FabricFile& file, const std::string& name) {
   return *node;
 }
 
-Result<std::optional<BusPlace>> read_bus_place(const po::variables_map& values) {
+Result<std::optional<run::BusPlace>> read_bus_place(const po::variables_map& values) {
   const auto server = text_option(values, "server");
   const auto listen = text_option(values, "listen");
   if (server && listen) return fail(ErrorKind::usage, "give either --server or --listen, not both");
   if (server) {
-    const char* token = std::getenv(kBusTokenVariable);
-    return NatsAddress{*server, token ? token : ""};
+    const char* token = std::getenv(run::kBusTokenVariable);
+    return bus::NatsAddress{*server, token ? token : ""};
   }
   if (!listen) return std::nullopt;
-  WEFT_TRY(const auto address, parse_listen_address(*listen));
+  WEFT_TRY(const auto address, run::parse_listen_address(*listen));
   return address;
 }
 
@@ -73,16 +73,16 @@ void add_launch_options(po::options_description& options) {
       "how long to wait for the agents (default 30s, and 50ms more for each)");
 }
 
-Result<ClusterOptions> read_launch_options(const po::variables_map& values) {
-  WEFT_TRY(const auto launcher, LaunchTemplate::parse(values["launcher"].as<std::string>()));
+Result<run::ClusterOptions> read_launch_options(const po::variables_map& values) {
+  WEFT_TRY(const auto launcher, run::LaunchTemplate::parse(values["launcher"].as<std::string>()));
   WEFT_TRY(const auto gather, read_option(values, "gather", parse_duration));
   if (gather && (*gather < std::chrono::seconds(1) || *gather > std::chrono::hours(1)))
     return fail(ErrorKind::usage, "--gather {}: expected 1s to 1h", to_string(*gather));
   WEFT_TRY(auto bus, read_bus_place(values));
-  return ClusterOptions{launcher, text_option(values, "agent-program"), std::move(bus), gather};
+  return run::ClusterOptions{launcher, text_option(values, "agent-program"), std::move(bus), gather};
 }
 
-Result<FabricFile> read_live_fabric(const std::string& path) {
+Result<files::FabricFile> read_live_fabric(const std::string& path) {
   auto file = load_fabric_file(path);
   if (!file) return file;
   if (file->fabric.kind() == FabricKind::roce && file->addresses.empty())
@@ -93,7 +93,7 @@ Result<FabricFile> read_live_fabric(const std::string& path) {
   return file;
 }
 
-Result<std::vector<NodeId>> chosen_hosts(const po::variables_map& values, const FabricFile& file) {
+Result<std::vector<NodeId>> chosen_hosts(const po::variables_map& values, const files::FabricFile& file) {
   std::vector<NodeId> hosts;
   const auto given = text_option(values, "hosts");
   if (!given) {
@@ -114,7 +114,7 @@ Result<std::vector<NodeId>> chosen_hosts(const po::variables_map& values, const 
   return hosts;
 }
 
-void report_strangers(const Fabric& fabric, const PathLearner& learner) {
+void report_strangers(const Fabric& fabric, const plan::PathLearner& learner) {
   const auto& strangers = learner.strangers();
   if (strangers.empty()) return;
   std::string examples;
@@ -128,4 +128,4 @@ void report_strangers(const Fabric& fabric, const PathLearner& learner) {
       strangers.size() == 1 ? "one address" : fmt::format("{} addresses", strangers.size()), examples);
 }
 
-}  // namespace weft
+}  // namespace weft::cli

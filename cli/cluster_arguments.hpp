@@ -6,23 +6,23 @@
 #include "probes/plan/path_learner.hpp"
 #include "probes/run/cluster.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 /// --launcher, --listen, --server, --agent-program, --gather.
 void add_launch_options(po::options_description& options);
 /// Error: usage, naming the option.
-Result<ClusterOptions> read_launch_options(const po::variables_map& values);
+Result<run::ClusterOptions> read_launch_options(const po::variables_map& values);
 
 /// A RoCE fabric with addresses, or an InfiniBand one, whose NICs the subnet tells; an Error says what is
 /// missing.
-Result<FabricFile> read_live_fabric(const std::string& path);
+Result<files::FabricFile> read_live_fabric(const std::string& path);
 
 /// The hosts that --hosts names (a list, or @FILE); without it, all with an address. Errors: a name that is
 /// no host of the fabric, or a host without an address.
-Result<std::vector<NodeId>> chosen_hosts(const po::variables_map& values, const FabricFile& file);
+Result<std::vector<NodeId>> chosen_hosts(const po::variables_map& values, const files::FabricFile& file);
 
 /// One line on stderr about hops that answered from addresses the fabric file does not list, where there are
 /// any: paths are then less certain than they could be.
-void report_strangers(const Fabric& fabric, const PathLearner& learner);
+void report_strangers(const Fabric& fabric, const plan::PathLearner& learner);
 
-}  // namespace weft
+}  // namespace weft::cli

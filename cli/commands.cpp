@@ -18,7 +18,7 @@
 #include "cli/topology.hpp"
 #include "topology/base/text.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 // A new command: one line here, one declaration in its own header or in commands.hpp.
@@ -112,4 +112,4 @@ int run_command_line(int argc, char** argv) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::cli

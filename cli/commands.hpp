@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace weft {
+namespace weft::cli {
 
 using Arguments = std::vector<std::string>;
 
@@ -34,4 +34,4 @@ std::span<const Command> commands();
 /// The whole program: picks the command, catches what must not escape.
 int run_command_line(int argc, char** argv);
 
-}  // namespace weft
+}  // namespace weft::cli

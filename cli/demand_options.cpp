@@ -4,14 +4,14 @@
 #include "balancer/demand/collectives.hpp"
 #include "topology/files/file_text.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 constexpr Bytes kMaxFlowFileBytes(1'000'000'000);
 
 Result<AskedDemand> from_file(const Fabric& fabric, const std::string& path) {
-  WEFT_TRY(const auto text, read_text_file(path, kMaxFlowFileBytes));
-  FlowFile file = read_flows(fabric, text);
+  WEFT_TRY(const auto text, files::read_text_file(path, kMaxFlowFileBytes));
+  demand::FlowFile file = demand::read_flows(fabric, text);
   if (file.demand.phases.empty() && file.refused.empty())
     return fail(ErrorKind::invalid_input,
                 "{}: no flows: expected lines as {{\"src\":\"host1\",\"dst\":\"host2\",\"bytes\":1000000}}",
@@ -19,22 +19,24 @@ Result<AskedDemand> from_file(const Fabric& fabric, const std::string& path) {
   return AskedDemand{path, std::move(file.demand), std::move(file.refused)};
 }
 
-Result<Demand> collective_demand(const Fabric& fabric, std::span<const NodeId> hosts, const std::string& name,
-                                 Bytes size) {
-  if (const auto collective = parse_collective(name))
+Result<demand::Demand> collective_demand(const Fabric& fabric, std::span<const NodeId> hosts,
+                                         const std::string& name, Bytes size) {
+  if (const auto collective = demand::parse_collective(name))
     return make_hierarchical(fabric, hosts, *collective, size);
   constexpr std::string_view kShift = "shift-";
   if (name.starts_with(kShift)) {
     const auto distance = parse_bytes(std::string_view(name).substr(kShift.size()));
     if (distance && distance->count() > 0)
-      return make_shift(rails_of(fabric, hosts).front(), static_cast<std::size_t>(distance->count()), size);
+      return demand::make_shift(demand::rails_of(fabric, hosts).front(),
+                                static_cast<std::size_t>(distance->count()), size);
   }
-  return fail(ErrorKind::usage, "--collective {}: expected {} or shift-N", name, collective_names());
+  return fail(ErrorKind::usage, "--collective {}: expected {} or shift-N", name, demand::collective_names());
 }
 
 Result<Bytes> checked_size(std::string_view option, Bytes size) {
-  if (size.count() < 1 || size.count() > kMaxFlowBytes)
-    return fail(ErrorKind::usage, "--{} {}: expected 1 to {} bytes", option, to_string(size), kMaxFlowBytes);
+  if (size.count() < 1 || size.count() > demand::kMaxFlowBytes)
+    return fail(ErrorKind::usage, "--{} {}: expected 1 to {} bytes", option, to_string(size),
+                demand::kMaxFlowBytes);
   return size;
 }
 
@@ -53,15 +55,16 @@ Result<AskedDemand> from_collective(const Fabric& fabric, const po::variables_ma
 }
 
 /// "ring:host1,host5:64MB"; the size may be left out.
-Result<Demand> read_job(const Fabric& fabric, const po::variables_map& values, const std::string& text) {
+Result<demand::Demand> read_job(const Fabric& fabric, const po::variables_map& values,
+                                const std::string& text) {
   const auto first = text.find(':');
   if (first == std::string::npos)
     return fail(ErrorKind::usage, "--job {}: expected COLLECTIVE:HOSTS or COLLECTIVE:HOSTS:SIZE", text);
   const auto second = text.find(':', first + 1);
-  auto hosts = parse_hosts(fabric, std::string_view(text).substr(first + 1, second - first - 1));
+  auto hosts = demand::parse_hosts(fabric, std::string_view(text).substr(first + 1, second - first - 1));
   if (!hosts) return pass_on(hosts, "--job " + text);
   if (hosts->size() < 2) return fail(ErrorKind::usage, "--job {}: a job has two hosts at least", text);
-  if (values.count("reorder")) *hosts = rank_order(fabric, *hosts);
+  if (values.count("reorder")) *hosts = assign::rank_order(fabric, *hosts);
   Result<Bytes> size = asked_size(values);
   if (second != std::string::npos) {
     size = parse_bytes(std::string_view(text).substr(second + 1));
@@ -73,7 +76,7 @@ Result<Demand> read_job(const Fabric& fabric, const po::variables_map& values, c
 
 Result<AskedDemand> from_jobs(const Fabric& fabric, const po::variables_map& values) {
   const auto jobs = values["job"].as<std::vector<std::string>>();
-  std::vector<Demand> demands;
+  std::vector<demand::Demand> demands;
   std::string name;
   for (const std::string& job : jobs) {
     WEFT_TRY(auto demand, read_job(fabric, values, job));
@@ -89,8 +92,8 @@ Result<std::vector<NodeId>> asked_hosts(const Fabric& fabric, const po::variable
   if (!values.count("hosts"))
     return fail(ErrorKind::usage, "--collective {} needs --hosts: how many, or which (host1,host5)",
                 values["collective"].as<std::string>());
-  WEFT_TRY(auto hosts, parse_hosts(fabric, values["hosts"].as<std::string>()));
-  return values.count("reorder") ? rank_order(fabric, hosts) : std::move(hosts);
+  WEFT_TRY(auto hosts, demand::parse_hosts(fabric, values["hosts"].as<std::string>()));
+  return values.count("reorder") ? assign::rank_order(fabric, hosts) : std::move(hosts);
 }
 
 void add_demand_options(po::options_description& options) {
@@ -98,7 +101,8 @@ void add_demand_options(po::options_description& options) {
   options.add_options()("flows", text()->value_name("FILE"),
                         "flows to carry, one JSON object a line: src, dst, bytes")(
       "collective", text()->value_name("NAME"),
-      ("a collective instead: " + collective_names() + ", or shift-N (host i sends to host i+N)").c_str())(
+      ("a collective instead: " + demand::collective_names() + ", or shift-N (host i sends to host i+N)")
+          .c_str())(
       "job", po::value<std::vector<std::string>>()->value_name("JOB"),
       "several jobs at once: COLLECTIVE:HOSTS[:SIZE], as ring:host1,host5:64MB; may be given several times")(
       "hosts", text()->value_name("HOSTS"),
@@ -115,4 +119,4 @@ Result<AskedDemand> read_demand(const Fabric& fabric, const po::variables_map& v
                                : from_collective(fabric, values);
 }
 
-}  // namespace weft
+}  // namespace weft::cli

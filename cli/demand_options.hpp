@@ -6,15 +6,15 @@
 #include "balancer/demand/flow_file.hpp"
 #include "cli/options.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 /// --flows, --collective, --job, --hosts, --reorder, --bytes.
 void add_demand_options(po::options_description& options);
 
 struct AskedDemand {
   std::string name;  // "ring over 16 hosts", "flows.jsonl"
-  Demand demand;
-  std::vector<RefusedFlow> refused;
+  demand::Demand demand;
+  std::vector<demand::RefusedFlow> refused;
 };
 
 /// The hosts of --hosts, in the order that is to be used.
@@ -23,4 +23,4 @@ Result<std::vector<NodeId>> asked_hosts(const Fabric& fabric, const po::variable
 /// An Error where none of flows, a collective and jobs is given, or more than one.
 Result<AskedDemand> read_demand(const Fabric& fabric, const po::variables_map& values);
 
-}  // namespace weft
+}  // namespace weft::cli

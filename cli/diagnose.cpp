@@ -20,7 +20,7 @@
 #include "topology/files/file_text.hpp"
 #include "topology/files/ibnetdiscover.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 constexpr Bytes kMaxFileBytes(512'000'000);
@@ -29,9 +29,9 @@ constexpr const char* kExamples =
     "  weft sweep --fabric roce-a.yaml --observations run.jsonl; weft diagnose --fabric roce-a.yaml \\\n"
     "      --observations run.jsonl -o json\n";
 
-RunReport run_report(const Observations& observations,
-                     std::vector<std::pair<std::string, Nanoseconds>> timings) {
-  RunReport run{.timings = std::move(timings)};
+files::RunReport run_report(const Observations& observations,
+                            std::vector<std::pair<std::string, Nanoseconds>> timings) {
+  files::RunReport run{.timings = std::move(timings)};
   for (const Observation& probe : observations.probes) {
     run.sent += probe.sent;
     run.lost += probe.lost;
@@ -40,11 +40,11 @@ RunReport run_report(const Observations& observations,
 }
 
 /// Which port has which LID, out of an ibnetdiscover dump.
-Result<GuidOfLid> lids_of(const std::string& dump) {
-  WEFT_TRY(const auto text, read_text_file(dump, kMaxFileBytes));
-  const auto subnet = parse_ibnetdiscover(text);
+Result<counters::GuidOfLid> lids_of(const std::string& dump) {
+  WEFT_TRY(const auto text, files::read_text_file(dump, kMaxFileBytes));
+  const auto subnet = files::parse_ibnetdiscover(text);
   if (!subnet) return pass_on(subnet, dump);
-  GuidOfLid lids;
+  counters::GuidOfLid lids;
   const auto add = [&](const std::optional<LidRange>& range, Guid guid) {
     for (std::uint32_t lid = range ? range->base.value() : 0; range && lid < range->end(); ++lid)
       lids.emplace(Lid(static_cast<std::uint16_t>(lid)), guid);
@@ -62,10 +62,10 @@ Result<void> add_counters(const po::variables_map& values, const Fabric& fabric,
   if (!file && values.count("dump"))
     return fail(ErrorKind::usage, "--dump tells whose the LIDs of --counters are: it needs --counters FILE");
   if (!file) return {};
-  WEFT_TRY(const auto text, read_text_file(*file, kMaxFileBytes));
-  auto entries = parse_counter_text(text);
+  WEFT_TRY(const auto text, files::read_text_file(*file, kMaxFileBytes));
+  auto entries = counters::parse_counter_text(text);
   if (!entries) return pass_on(entries, *file);
-  GuidOfLid lids;
+  counters::GuidOfLid lids;
   if (const auto dump = text_option(values, "dump")) {
     WEFT_TRY(auto held, lids_of(*dump));
     lids = std::move(held);
@@ -84,15 +84,15 @@ Result<void> add_counters(const po::variables_map& values, const Fabric& fabric,
 
 /// A file tells of what jobs on the hosts in it can use, as a sweep of some hosts does. One of which nothing
 /// could be used says nothing of the fabric.
-void set_coverage(const Fabric& fabric, const ReadObservations& read, Diagnosis& diagnosis) {
+void set_coverage(const Fabric& fabric, const files::ReadObservations& read, Diagnosis& diagnosis) {
   Coverage& covered = diagnosis.coverage;
-  const auto nics = nics_seen(fabric, read.observations);
+  const auto nics = diagnosis::nics_seen(fabric, read.observations);
   const auto is_nic = [&](std::uint32_t p) {
     return fabric.is_host(fabric.port(PortId(p)).node) && fabric.channel_from(PortId(p));
   };
   const auto ports = std::views::iota(0u, static_cast<std::uint32_t>(fabric.port_count()));
   if (std::ssize(nics) < std::ranges::count_if(ports, is_nic))
-    limit_to(covered, channels_in_scope(fabric, nics));
+    diagnosis::limit_to(covered, plan::channels_in_scope(fabric, nics));
   covered.complete = read.lines > read.broken && covered.thin.empty() && covered.missing.empty();
   diagnosis.verdict = run_verdict(diagnosis);
 }
@@ -108,15 +108,15 @@ Result<int> run(const po::variables_map& values) {
   WEFT_TRY(const auto fabric, load_fabric_file(*file));
   WEFT_TRY(const auto tolerance, read_tolerance(values, fabric.lab.tolerate));
   const auto began = Clock::now();
-  ReadObservations read;
+  files::ReadObservations read;
   if (lines) {
-    WEFT_TRY(auto observed, read_observation_file(fabric.fabric, *lines));
+    WEFT_TRY(auto observed, files::read_observation_file(fabric.fabric, *lines));
     read = std::move(observed);
     name_broken_lines(read, *lines);
   }
   WEFT_TRY_VOID(add_counters(values, fabric.fabric, read.observations));
   const auto parsed = Clock::now();
-  Diagnosis diagnosis = diagnose(fabric.fabric, read.observations, tolerance);
+  Diagnosis diagnosis = diagnosis::diagnose(fabric.fabric, read.observations, tolerance);
   const auto done = Clock::now();
   set_coverage(fabric.fabric, read, diagnosis);
   const auto document = diagnosis_document(
@@ -126,7 +126,7 @@ Result<int> run(const po::variables_map& values) {
   if (json)
     fmt::print("{}", diagnosis_json(document));
   else
-    fmt::print("{}", diagnosis_table(document));
+    fmt::print("{}", report::diagnosis_table(document));
   return exit_status(diagnosis.verdict);
 }
 
@@ -154,4 +154,4 @@ int diagnose_command(const Arguments& arguments) {
   return status ? *status : report(status.error());
 }
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -4,7 +4,7 @@
 
 #include "topology/base/outside_text.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 int exit_status(Verdict verdict) {
   switch (verdict) {
@@ -47,4 +47,4 @@ int report(const Error& error) {
   return exit_status(error.kind);
 }
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -8,7 +8,7 @@
 #include "topology/base/result.hpp"
 #include "topology/findings/verdict.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 inline constexpr int kExitHealthy = 0;
 inline constexpr int kExitDegraded = 1;  // or congested
@@ -34,4 +34,4 @@ inline constexpr const char* kInterruptedMessage = "weft: interrupted before it 
 /// Prints "weft: MESSAGE" on stderr and returns the exit status of that error.
 int report(const Error& error);
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -5,7 +5,7 @@
 #include "cli/agent_arguments.hpp"
 #include "probes/packet/transfer_buffer.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 constexpr std::uint32_t kMaxQpsPerFlow = 64;
@@ -51,19 +51,20 @@ Result<void> read_time(const po::variables_map& values, const char* name, Nanose
   return {};
 }
 
-Result<void> read_flow_options(const po::variables_map& values, SweepOptions& options) {
-  FlowOptions& flow_options = options.flow_options;
+Result<void> read_flow_options(const po::variables_map& values, session::SweepOptions& options) {
+  datapath::FlowOptions& flow_options = options.flow_options;
   if (const auto text = text_option(values, "operation")) {
     const auto operation = parse_flow_operation(*text);
     if (!operation) return fail(ErrorKind::usage, "--operation {}: expected write, read or send", *text);
     flow_options.operation = *operation;
   }
-  WEFT_TRY(const auto message, read_size(values, "message", kMinMessage, kMaxFlowMessageBytes));
+  WEFT_TRY(const auto message, read_size(values, "message", kMinMessage, datapath::kMaxFlowMessageBytes));
   flow_options.message = message;
-  WEFT_TRY(const auto volume, read_size(values, "volume", 1, kMaxVolume));
+  WEFT_TRY(const auto volume, read_size(values, "volume", 1, datapath::kMaxVolume));
   flow_options.volume = volume;
   if (const auto read = read_count(values, "qps", kMaxQpsPerFlow, options.qps); !read) return read;
-  if (const auto read = read_count(values, "depth", kDeepestFlow, flow_options.depth); !read) return read;
+  if (const auto read = read_count(values, "depth", datapath::kDeepestFlow, flow_options.depth); !read)
+    return read;
   return read_time(values, "warm-up", flow_options.warm_up);
 }
 
@@ -88,18 +89,19 @@ void add_flow_options(po::options_description& options) {
       "waking up, at the price of a core on each host");
 }
 
-Result<void> read_flow_options(const po::variables_map& values, EngineKind engine, SweepOptions& options) {
+Result<void> read_flow_options(const po::variables_map& values, run::EngineKind engine,
+                               session::SweepOptions& options) {
   for (const char* name : kOfQueuePairs)
-    if (values.count(name) && engine != EngineKind::verbs)
+    if (values.count(name) && engine != run::EngineKind::verbs)
       return fail(ErrorKind::usage, "--{} is of queue pairs: {}", name,
-                  engine == EngineKind::ibsim ? "an InfiniBand lab moves management datagrams alone"
-                                              : "it needs --engine verbs");
+                  engine == run::EngineKind::ibsim ? "an InfiniBand lab moves management datagrams alone"
+                                                   : "it needs --engine verbs");
   if (const auto read = read_flow_options(values, options); !read) return read;
   if (const auto message = options.flow_options.message;
-      message && text_option(values, "memory") == to_string(MemoryOf::gpu) &&
-      message->count() % kMemoryUnit.count() != 0)
+      message && text_option(values, "memory") == to_string(run::MemoryOf::gpu) &&
+      message->count() % packet::kMemoryUnit.count() != 0)
     return fail(ErrorKind::usage, "--message {}: GPUs fill and check memory in units of {} bytes",
-                values["message"].as<std::string>(), kMemoryUnit.count());
+                values["message"].as<std::string>(), packet::kMemoryUnit.count());
   options.busy_poll = values.count("busy-poll") != 0;
   if (options.flow_options.volume) options.load_round = kTimeForVolume;
   if (const auto read = read_time(values, "load-time", options.load_round); !read) return read;
@@ -108,4 +110,4 @@ Result<void> read_flow_options(const po::variables_map& values, EngineKind engin
   return {};
 }
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -5,12 +5,13 @@
 #include "probes/run/agent_options.hpp"
 #include "probes/session/sweep_options.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 void add_flow_options(po::options_description& options);
 
 /// Into `options`. Errors: usage (out of range; given although `engine` is not verbs, the only one with queue
 /// pairs).
-Result<void> read_flow_options(const po::variables_map& values, EngineKind engine, SweepOptions& options);
+Result<void> read_flow_options(const po::variables_map& values, run::EngineKind engine,
+                               session::SweepOptions& options);
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 constexpr unsigned kCommandIndent = 6;
@@ -39,4 +39,4 @@ std::string fit_prose(std::string_view text, unsigned indent) { return fit(text,
 
 std::string fit_commands(std::string_view text) { return fit(text, kCommandIndent, " \\"); }
 
-}  // namespace weft
+}  // namespace weft::cli

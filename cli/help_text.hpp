@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace weft {
+namespace weft::cli {
 
 inline constexpr unsigned kHelpColumns = 80;
 
@@ -15,4 +15,4 @@ std::string fit_prose(std::string_view text, unsigned indent = 0);
 /// The same for command lines: broken with a backslash, as a shell reads them.
 std::string fit_commands(std::string_view text);
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -9,7 +9,7 @@
 
 #include "probes/engine/umad/umad_mads.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 constexpr const char* kEntered = "WEFT_INFINIBAND_LAB";
@@ -25,7 +25,7 @@ void return_to_lab() { [[maybe_unused]] const int done = chdir(lab_directory().c
 
 }  // namespace
 
-Result<void> enter_infiniband_lab(const IbLab& lab, const Arguments& words) {
+Result<void> enter_infiniband_lab(const lab::IbLab& lab, const Arguments& words) {
   const char* entered = std::getenv(kEntered);
   if (entered != nullptr && lab.sockets == entered) return {};
   for (const auto& variable : lab.environment_for_commands()) {
@@ -42,16 +42,16 @@ Result<void> enter_infiniband_lab(const IbLab& lab, const Arguments& words) {
   return fail(ErrorKind::internal, "starting weft again in the lab: {}", std::strerror(errno));
 }
 
-Result<std::unique_ptr<Mads>> open_lab_mads(const IbLab& lab) {
+Result<std::unique_ptr<mad::Mads>> open_lab_mads(const lab::IbLab& lab) {
   std::error_code error;
   const auto here = std::filesystem::current_path(error);
   if (error || chdir(lab.directory.c_str()) != 0)
     return fail(ErrorKind::absent, "the lab's directory {} is gone", lab.directory.string());
-  auto mads = open_umad({});
+  auto mads = umad::open_umad({});
   lab_directory() = lab.directory.string();
   std::atexit(return_to_lab);  // runs before the library's own, which was registered earlier
   std::filesystem::current_path(here, error);
   return mads;
 }
 
-}  // namespace weft
+}  // namespace weft::cli

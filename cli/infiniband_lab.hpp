@@ -8,13 +8,13 @@
 
 #include <memory>
 
-namespace weft {
+namespace weft::cli {
 
 /// Starts `weft words...` again in the lab's environment, in place of this process; returns at once where
 /// that was done already.
-Result<void> enter_infiniband_lab(const IbLab& lab, const Arguments& words);
+Result<void> enter_infiniband_lab(const lab::IbLab& lab, const Arguments& words);
 
 /// The management port of a process that has entered. The preload library keeps files in the lab's directory.
-Result<std::unique_ptr<Mads>> open_lab_mads(const IbLab& lab);
+Result<std::unique_ptr<mad::Mads>> open_lab_mads(const lab::IbLab& lab);
 
-}  // namespace weft
+}  // namespace weft::cli

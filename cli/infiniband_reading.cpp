@@ -5,13 +5,14 @@
 
 #include "probes/plan/scope.hpp"
 
-namespace weft {
+namespace weft::cli {
 
-Result<std::vector<std::vector<ChannelId>>> expected_paths(const LabelPaths& label,
-                                                           const FabricMatch& match) {
-  if (label.end != RouteEnd::arrived) return fail(ErrorKind::absent, "{}", to_string(label.end));
+Result<std::vector<std::vector<ChannelId>>> expected_paths(const routing::LabelPaths& label,
+                                                           const discover::FabricMatch& match) {
+  if (label.end != routing::RouteEnd::arrived) return fail(ErrorKind::absent, "{}", to_string(label.end));
   if (label.too_many)
-    return fail(ErrorKind::not_supported, "adaptive routing gives it more than {} paths", kMaxPathsOfLabel);
+    return fail(ErrorKind::not_supported, "adaptive routing gives it more than {} paths",
+                routing::kMaxPathsOfLabel);
   std::vector<std::vector<ChannelId>> paths;
   for (const auto& found : label.paths) {
     auto& path = paths.emplace_back();
@@ -24,12 +25,12 @@ Result<std::vector<std::vector<ChannelId>>> expected_paths(const LabelPaths& lab
   return paths;
 }
 
-Result<InfinibandReading> read_infiniband(Mads& mads, const Fabric& expected) {
-  WEFT_TRY(auto discovery, discover_subnet(mads));
+Result<InfinibandReading> read_infiniband(mad::Mads& mads, const Fabric& expected) {
+  WEFT_TRY(auto discovery, discover::discover_subnet(mads));
   WEFT_TRY(auto found, build_infiniband_fabric(discovery.subnet, expected.name()));
-  auto match = match_fabrics(expected, found.fabric);
+  auto match = discover::match_fabrics(expected, found.fabric);
   WEFT_TRY(auto tables, read_tables(mads, found, discovery.routes));
-  WEFT_TRY(auto counters, read_counters(mads, found));
+  WEFT_TRY(auto counters, counters::read_counters(mads, found));
   return InfinibandReading{std::move(found), std::move(discovery.routes), std::move(match), std::move(tables),
                            std::move(counters)};
 }
@@ -41,8 +42,8 @@ struct FoundPair {
   PortId from;
   LidRange lids;
 };
-std::optional<FoundPair> found_pair(const InfinibandReading& reading, const ForwardingTables& tables,
-                                    const NicPair& pair) {
+std::optional<FoundPair> found_pair(const InfinibandReading& reading, const routing::ForwardingTables& tables,
+                                    const plan::NicPair& pair) {
   const auto from = reading.match.found_nic[pair.src.value()];
   const auto to = reading.match.found_nic[pair.dst.value()];
   const auto lids = to ? tables.lids_of(*to) : std::nullopt;
@@ -56,13 +57,13 @@ void for_each_lid(const LidRange& lids, F visit) {
 }
 
 /// The channels of the fabric file on the ways of all labels of a pair.
-std::vector<ChannelId> ways_of(const InfinibandReading& reading, const NicPair& pair) {
-  const ForwardingTables& tables = reading.tables.tables;
+std::vector<ChannelId> ways_of(const InfinibandReading& reading, const plan::NicPair& pair) {
+  const routing::ForwardingTables& tables = reading.tables.tables;
   std::vector<ChannelId> channels;
   const auto found = found_pair(reading, tables, pair);
   if (!found) return channels;
   for_each_lid(found->lids, [&](Lid lid) {
-    const LidRoute route = tables.walk(found->from, lid);
+    const routing::LidRoute route = tables.walk(found->from, lid);
     for (const ChannelId channel : route.path())
       if (const auto known = reading.match.expected[channel.value()]) channels.push_back(*known);
   });
@@ -73,12 +74,14 @@ std::vector<ChannelId> ways_of(const InfinibandReading& reading, const NicPair& 
 
 std::vector<bool> scope_of(const InfinibandReading& reading, const Fabric& expected,
                            const std::vector<PortId>& nics) {
-  return channels_in_scope(expected, nics, [&](const NicPair& pair) { return ways_of(reading, pair); });
+  return plan::channels_in_scope(expected, nics,
+                                 [&](const plan::NicPair& pair) { return ways_of(reading, pair); });
 }
 
-std::vector<NicPair> pairs_to_probe(const InfinibandReading& reading, const Fabric& expected,
-                                    const std::vector<PortId>& without, const std::vector<bool>& scope) {
-  const ForwardingTables& tables = reading.tables.tables;
+std::vector<plan::NicPair> pairs_to_probe(const InfinibandReading& reading, const Fabric& expected,
+                                          const std::vector<PortId>& without,
+                                          const std::vector<bool>& scope) {
+  const routing::ForwardingTables& tables = reading.tables.tables;
   const auto load = report_routing(reading.found, tables).load;
   std::vector<bool> used(expected.channel_count(), false);
   for (std::uint32_t c = 0; c < used.size(); ++c)
@@ -88,15 +91,15 @@ std::vector<NicPair> pairs_to_probe(const InfinibandReading& reading, const Fabr
   for (const PortId nic : expected.nics())
     if (const auto found = reading.match.found_nic[nic.value()])
       if (const auto lids = tables.lids_of(*found)) labels = std::max<std::size_t>(labels, lids->count());
-  return choose_table_pairs(
-      expected, used, labels, [&](const NicPair& pair) { return ways_of(reading, pair); }, without);
+  return plan::choose_table_pairs(
+      expected, used, labels, [&](const plan::NicPair& pair) { return ways_of(reading, pair); }, without);
 }
 
-std::map<std::string, std::size_t> adopt_paths(PathLearner& learner, const InfinibandReading& reading,
-                                               const std::vector<NicPair>& pairs) {
+std::map<std::string, std::size_t> adopt_paths(plan::PathLearner& learner, const InfinibandReading& reading,
+                                               const std::vector<plan::NicPair>& pairs) {
   std::map<std::string, std::size_t> without;
-  AdaptiveRoutes routes(reading.found.fabric, reading.tables.tables);
-  for (const NicPair& pair : pairs) {
+  routing::AdaptiveRoutes routes(reading.found.fabric, reading.tables.tables);
+  for (const plan::NicPair& pair : pairs) {
     const auto found = found_pair(reading, reading.tables.tables, pair);
     if (!found) continue;
     for_each_lid(found->lids, [&](Lid lid) {
@@ -109,15 +112,15 @@ std::map<std::string, std::size_t> adopt_paths(PathLearner& learner, const Infin
   return without;
 }
 
-std::size_t changed_routes(const InfinibandReading& reading, const ForwardingTables& now,
-                           const std::vector<NicPair>& pairs) {
+std::size_t changed_routes(const InfinibandReading& reading, const routing::ForwardingTables& now,
+                           const std::vector<plan::NicPair>& pairs) {
   std::size_t changed = 0;
-  for (const NicPair& pair : pairs) {
+  for (const plan::NicPair& pair : pairs) {
     const auto found = found_pair(reading, now, pair);
     if (!found) continue;
     for_each_lid(found->lids, [&](Lid lid) {
-      const LidRoute before = reading.tables.tables.walk(found->from, lid);
-      const LidRoute after = now.walk(found->from, lid);
+      const routing::LidRoute before = reading.tables.tables.walk(found->from, lid);
+      const routing::LidRoute after = now.walk(found->from, lid);
       if (!std::ranges::equal(before.path(), after.path())) ++changed;
     });
   }
@@ -139,7 +142,7 @@ std::optional<LidRange> lids_of(const InfinibandReading& reading, PortId nic) {
   return found ? reading.found.inventory.ports[found->value()].lids : std::nullopt;
 }
 
-std::vector<std::string> match_notes(const FabricMatch& match, const std::string& check_command) {
+std::vector<std::string> match_notes(const discover::FabricMatch& match, const std::string& check_command) {
   constexpr std::size_t kMaxShown = 4;
   std::vector<std::string> notes;
   const auto shown = std::min(match.remarks.size(), kMaxShown);
@@ -152,7 +155,7 @@ std::vector<std::string> match_notes(const FabricMatch& match, const std::string
 
 std::vector<std::string> routing_notes(const InfinibandReading& reading, const std::string& routes_command) {
   std::vector<std::string> notes;
-  const RoutingReport report = report_routing(reading.found, reading.tables.tables);
+  const routing::RoutingReport report = report_routing(reading.found, reading.tables.tables);
   if (report.unreachable > 0)
     notes.push_back(fmt::format("{} of {} routes do not arrive, {} of them run in circles: {} tells which",
                                 report.unreachable, report.routes, report.looping, routes_command));
@@ -164,4 +167,4 @@ std::vector<std::string> routing_notes(const InfinibandReading& reading, const s
   return notes;
 }
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -6,7 +6,7 @@
 #include "topology/files/file_text.hpp"
 #include "topology/files/ibnetdiscover.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 constexpr Bytes kMaxDumpBytes = Bytes(512'000'000);  // 100,000 adapters take about 60 MB
@@ -30,10 +30,11 @@ Result<void> refuse_subnet_options(const po::variables_map& values) {
   return {};
 }
 
-Result<std::unique_ptr<Mads>> open_subnet(const po::variables_map& values) {
+Result<std::unique_ptr<mad::Mads>> open_subnet(const po::variables_map& values) {
   const auto port = values["port"].as<unsigned>();
   if (port > kMaxPort) return fail(ErrorKind::usage, "--port {}: expected 1 to {}", port, kMaxPort);
-  return open_umad({.device = values["device"].as<std::string>(), .port = static_cast<std::uint8_t>(port)});
+  return umad::open_umad(
+      {.device = values["device"].as<std::string>(), .port = static_cast<std::uint8_t>(port)});
 }
 
 void add_infiniband_options(po::options_description& options) {
@@ -51,9 +52,9 @@ void add_infiniband_options(po::options_description& options) {
 namespace {
 
 /// The management datagrams of the port that the options name.
-Result<std::unique_ptr<Mads>> open_mads(const po::variables_map& values, const Arguments& words) {
+Result<std::unique_ptr<mad::Mads>> open_mads(const po::variables_map& values, const Arguments& words) {
   if (const auto name = text_option(values, "lab")) {
-    WEFT_TRY(const auto lab, ib_lab_open(*name, ib_lab_root()));
+    WEFT_TRY(const auto lab, lab::ib_lab_open(*name, ib_lab_root()));
     WEFT_TRY_VOID(enter_infiniband_lab(lab, words));
     return open_lab_mads(lab);
   }
@@ -62,20 +63,20 @@ Result<std::unique_ptr<Mads>> open_mads(const po::variables_map& values, const A
 
 }  // namespace
 
-Result<MadLimits> mad_limits(const po::variables_map& values) {
+Result<mad::MadLimits> mad_limits(const po::variables_map& values) {
   const auto window = values["window"].as<unsigned>();
   if (window < 1 || window > kMaxWindow)
     return fail(ErrorKind::usage, "--window {}: expected 1 to {}", window, kMaxWindow);
   WEFT_TRY(const auto timeout, read_option<Nanoseconds>(values, "timeout", parse_duration));
   if (*timeout < std::chrono::milliseconds(10))
     return fail(ErrorKind::usage, "--timeout: expected 10ms or more");
-  return MadLimits{.window = window, .timeout = *timeout};
+  return mad::MadLimits{.window = window, .timeout = *timeout};
 }
 
 Result<IbNodeNames> node_names(const po::variables_map& values) {
   const auto file = text_option(values, "node-names");
   if (!file) return IbNodeNames();
-  WEFT_TRY(const auto text, read_text_file(*file, kMaxDumpBytes));
+  WEFT_TRY(const auto text, files::read_text_file(*file, kMaxDumpBytes));
   const auto names = parse_node_names(text);
   if (!names) return pass_on(names, *file);
   return *names;
@@ -85,8 +86,8 @@ namespace {
 
 Result<FoundFabric> fabric_of_dump(const std::string& dump, const std::string& name,
                                    const IbNodeNames& names) {
-  WEFT_TRY(const auto text, read_text_file(dump, kMaxDumpBytes));
-  const auto subnet = parse_ibnetdiscover(text);
+  WEFT_TRY(const auto text, files::read_text_file(dump, kMaxDumpBytes));
+  const auto subnet = files::parse_ibnetdiscover(text);
   if (!subnet) return pass_on(subnet, dump);
   auto fabric = build_infiniband_fabric(*subnet, name, names);
   if (!fabric) return pass_on(fabric, dump);
@@ -102,12 +103,12 @@ Result<FoundFabric> find_fabric(const po::variables_map& values, const std::stri
   WEFT_TRY(const auto limits, mad_limits(values));
   WEFT_TRY(const auto mads, open_mads(values, words));
   const auto start = mads->now();
-  WEFT_TRY(const auto found, discover_subnet(*mads, limits));
+  WEFT_TRY(const auto found, discover::discover_subnet(*mads, limits));
   const auto took = mads->now() - start;
   WEFT_TRY(auto fabric, build_infiniband_fabric(found.subnet, name, names));
   FoundFabric result{.fabric = std::move(fabric), .firmware = {}, .tally = found.tally, .took = took};
   if (!with_firmware) return result;
-  WEFT_TRY(auto firmware, read_firmware(*mads, result.fabric, limits));
+  WEFT_TRY(auto firmware, discover::read_firmware(*mads, result.fabric, limits));
   result.firmware = std::move(firmware);
   return result;
 }
@@ -118,13 +119,13 @@ Result<FoundRoutes> find_routes(const po::variables_map& values, const Arguments
   WEFT_TRY(const auto names, node_names(values));
   WEFT_TRY(const auto limits, mad_limits(values));
   WEFT_TRY(const auto mads, open_mads(values, words));
-  WEFT_TRY(const auto found, discover_subnet(*mads, limits));
+  WEFT_TRY(const auto found, discover::discover_subnet(*mads, limits));
   WEFT_TRY(auto fabric, build_infiniband_fabric(found.subnet, "discovered", names));
   WEFT_TRY(auto tables, read_tables(*mads, fabric, found.routes, limits));
   std::optional<std::string> engine;
   if (const auto name = text_option(values, "lab"))
-    if (const auto lab = ib_lab_open(*name, ib_lab_root())) engine = ib_lab_engine(*lab);
+    if (const auto lab = lab::ib_lab_open(*name, ib_lab_root())) engine = ib_lab_engine(*lab);
   return FoundRoutes{std::move(fabric), std::move(tables), std::move(engine)};
 }
 
-}  // namespace weft
+}  // namespace weft::cli

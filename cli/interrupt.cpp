@@ -10,7 +10,7 @@
 #include "cli/exit_status.hpp"
 #include "topology/base/check.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
@@ -57,4 +57,4 @@ Interrupt::~Interrupt() {
   close(pipe_[1]);
 }
 
-}  // namespace weft
+}  // namespace weft::cli

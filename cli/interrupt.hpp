@@ -5,7 +5,7 @@
 #include <stop_token>
 #include <thread>
 
-namespace weft {
+namespace weft::cli {
 
 class Interrupt {
  public:
@@ -25,4 +25,4 @@ class Interrupt {
   std::jthread watcher_;
 };
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -14,7 +14,7 @@
 #include "topology/lab/ibsim/ib_lab.hpp"
 #include "topology/lab/netns/lab_control.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 void add_name_option(po::options_description& options) {
@@ -26,7 +26,7 @@ void add_name_option(po::options_description& options) {
 std::stop_source interrupted;
 void on_interrupt(int) { interrupted.request_stop(); }
 
-std::string describe(const Lab& lab) {
+std::string describe(const lab::Lab& lab) {
   const Fabric& fabric = lab.fabric();
   const auto rate = lab.settings().link_rate;
   return fmt::format("fabric {}, {} hosts, {} switches, {} links at {}, {}", fabric.name(),
@@ -40,8 +40,8 @@ std::string image_beside_program() {
   return (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "guest").string();
 }
 
-int up_infiniband(const std::string& name, const FabricFile& file) {
-  const auto lab = ib_lab_up(name, file.fabric, file.lab, ib_lab_root(), interrupted.get_token());
+int up_infiniband(const std::string& name, const files::FabricFile& file) {
+  const auto lab = lab::ib_lab_up(name, file.fabric, file.lab, ib_lab_root(), interrupted.get_token());
   if (!lab && interrupted.stop_requested()) return kExitInterrupted;
   if (!lab) return report(lab.error());
   fmt::print("lab {} is up: fabric {} in ibsim under OpenSM, {} hosts, {} switches, {} links, LMC {}\n", name,
@@ -61,11 +61,11 @@ int up(const po::variables_map& values) {
   if (file->fabric.kind() == FabricKind::infiniband) return up_infiniband(name, *file);
   LabSettings settings = file->lab;
   if (!settings.guests.empty() && settings.guest_image.empty()) settings.guest_image = image_beside_program();
-  const auto made = lab_up(name, file->fabric, settings, lab_state_root(), interrupted.get_token());
+  const auto made = lab::lab_up(name, file->fabric, settings, lab_state_root(), interrupted.get_token());
   if (!made && interrupted.stop_requested()) return kExitInterrupted;
   if (!made) return report(made.error());
   if (made->was_up)
-    if (const auto status = lab_status(name, lab_state_root()); status && !status->ended_guests.empty())
+    if (const auto status = lab::lab_status(name, lab_state_root()); status && !status->ended_guests.empty())
       return report({ErrorKind::conflict,
                      fmt::format("lab {0} is up, but these guests have ended: {1}; run `weft lab down --name "
                                  "{0}`, then `weft lab up` again",
@@ -77,18 +77,19 @@ int up(const po::variables_map& values) {
 int down(const po::variables_map& values) {
   const auto name = values["name"].as<std::string>();
   const bool force = values.count("force") != 0;
-  if (ib_lab_exists(name, ib_lab_root())) {
-    const auto claim = claim_lab(name, ib_lab_root());
+  if (lab::ib_lab_exists(name, ib_lab_root())) {
+    const auto claim = lab::claim_lab(name, ib_lab_root());
     if (!claim && claim.error().kind == ErrorKind::conflict && !force)
       return report({ErrorKind::conflict, claim.error().message + ", or take the lab from it with --force"});
-    if (const auto ended = ib_lab_down(name, ib_lab_root()); !ended) return report(ended.error());
+    if (const auto ended = lab::ib_lab_down(name, ib_lab_root()); !ended) return report(ended.error());
     fmt::print("lab {} is down\n", name);
     return kExitHealthy;
   }
-  const auto ended = lab_down(name, lab_state_root(), force ? WhenLoaded::end_it : WhenLoaded::refuse);
+  const auto ended =
+      lab_down(name, lab_state_root(), force ? lab::WhenLoaded::end_it : lab::WhenLoaded::refuse);
   if (!ended) return report(ended.error());
   // Nothing of ours; root's lab of that name stays up, which must not read as if it were down.
-  if (const auto claim = claim_lab(name, lab_state_root());
+  if (const auto claim = lab::claim_lab(name, lab_state_root());
       !*ended && !claim && claim.error().kind == ErrorKind::permission)
     return report(claim.error());
   fmt::print("lab {} {}\n", name, *ended ? "is down" : "was not up");
@@ -142,4 +143,4 @@ int lab_command(const Arguments& arguments) {
       arguments);
 }
 
-}  // namespace weft
+}  // namespace weft::cli

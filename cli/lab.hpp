@@ -3,7 +3,7 @@
 
 #include "cli/commands.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 int lab_command(const Arguments& arguments);
 
@@ -14,4 +14,4 @@ int lab_fault_command(const Arguments& arguments);
 int lab_heal_command(const Arguments& arguments);
 int lab_exec_command(const Arguments& arguments);
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -13,7 +13,7 @@
 #include "topology/lab/guests/guests.hpp"
 #include "topology/lab/netns/lab.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 int exec(const po::variables_map& values, Arguments command) {
@@ -21,7 +21,7 @@ int exec(const po::variables_map& values, Arguments command) {
     return report(
         {ErrorKind::usage,
          "lab exec: expected a node and a command, as in: weft lab exec host1 -- ping -c 3 10.0.2.1"});
-  const auto lab = Lab::open(values["name"].as<std::string>(), lab_state_root());
+  const auto lab = lab::Lab::open(values["name"].as<std::string>(), lab_state_root());
   if (!lab) return report(lab.error());
   const auto node = lab->fabric().find_node(values["node"].as<std::string>());
   if (!node) return report(node.error());
@@ -59,7 +59,7 @@ int guest_serve_command(const Arguments& arguments) {
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (OptionParser::help_was_asked(*values)) return kExitHealthy;
-  const auto served = serve_guest_commands(kGuestCommandPort);
+  const auto served = lab::serve_guest_commands(lab::kGuestCommandPort);
   return served ? kExitHealthy : report(served.error());
 }
 
@@ -77,7 +77,7 @@ int guest_run_command(const Arguments& arguments) {
     return report({ErrorKind::usage, "guest-run: expected ADDRESS [--env NAME]... [--stdin] -- PROGRAM..."});
   const auto address = IpAddress::parse(arguments[0]);
   if (!address) return report(address.error());
-  GuestCommand command{.argv = Arguments(dashes + 1, arguments.end())};
+  lab::GuestCommand command{.argv = Arguments(dashes + 1, arguments.end())};
   for (auto word = arguments.begin() + 1; word < dashes; ++word) {
     if (*word == "--stdin") command.with_stdin = true;
     if (*word != "--env" || word + 1 >= dashes) continue;
@@ -85,8 +85,8 @@ int guest_run_command(const Arguments& arguments) {
     if (const char* value = std::getenv(name.c_str()))
       command.env.push_back(fmt::format("{}={}", name, value));
   }
-  const auto status = run_in_guest(*address, kGuestCommandPort, command);
+  const auto status = run_in_guest(*address, lab::kGuestCommandPort, command);
   return status ? *status : report(status.error());
 }
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -9,7 +9,7 @@
 #include "topology/lab/ibsim/ib_lab.hpp"
 #include "topology/lab/netns/lab_control.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 struct Setting {
@@ -40,13 +40,13 @@ Result<FaultSpec> read_fault(const po::variables_map& values, const Fabric& fabr
 }
 
 int fault_infiniband(const po::variables_map& values, const std::string& name) {
-  const auto lab = ib_lab_open(name, ib_lab_root());
+  const auto lab = lab::ib_lab_open(name, ib_lab_root());
   if (!lab) return report(lab.error());
   const auto spec = read_fault(values, lab->fabric);
   if (!spec) return report(spec.error());
-  std::optional<CounterFault> counter;
+  std::optional<lab::CounterFault> counter;
   if (const auto text = text_option(values, "counter")) {
-    const auto read = parse_counter_fault(*text);
+    const auto read = lab::parse_counter_fault(*text);
     if (!read) return report(read.error());
     counter = *read;
   } else if (const auto changes = check_fault(lab->fabric, *spec); !changes) {
@@ -58,7 +58,7 @@ int fault_infiniband(const po::variables_map& values, const std::string& name) {
 }
 
 int heal_infiniband(const po::variables_map& values, const std::string& name) {
-  const auto lab = ib_lab_open(name, ib_lab_root());
+  const auto lab = lab::ib_lab_open(name, ib_lab_root());
   if (!lab) return report(lab.error());
   std::optional<LinkId> link;
   if (const auto text = text_option(values, "link")) {
@@ -76,14 +76,14 @@ int fault(const po::variables_map& values) {
   if (!values.count("link"))
     return report(
         {ErrorKind::usage, "lab fault: expected a link, as in: weft lab fault leaf1--spine2 --loss 0.5"});
-  if (const auto name = values["name"].as<std::string>(); ib_lab_exists(name, ib_lab_root()))
+  if (const auto name = values["name"].as<std::string>(); lab::ib_lab_exists(name, ib_lab_root()))
     return fault_infiniband(values, name);
   if (values.count("counter"))
     return report(
         {ErrorKind::not_supported,
          "--counter: this lab has no counters of its own to set; only an InfiniBand lab (ibsim) has"});
   const auto root = lab_state_root();
-  const auto lab = Lab::open(values["name"].as<std::string>(), root);
+  const auto lab = lab::Lab::open(values["name"].as<std::string>(), root);
   if (!lab) return report(lab.error());
   const auto spec = read_fault(values, lab->fabric());
   if (!spec) return report(spec.error());
@@ -93,10 +93,10 @@ int fault(const po::variables_map& values) {
 }
 
 int heal(const po::variables_map& values) {
-  if (const auto name = values["name"].as<std::string>(); ib_lab_exists(name, ib_lab_root()))
+  if (const auto name = values["name"].as<std::string>(); lab::ib_lab_exists(name, ib_lab_root()))
     return heal_infiniband(values, name);
   const auto root = lab_state_root();
-  const auto lab = Lab::open(values["name"].as<std::string>(), root);
+  const auto lab = lab::Lab::open(values["name"].as<std::string>(), root);
   if (!lab) return report(lab.error());
   std::optional<LinkId> link;
   if (const auto name = text_option(values, "link")) {
@@ -146,4 +146,4 @@ int lab_heal_command(const Arguments& arguments) {
   return OptionParser::help_was_asked(*values) ? kExitHealthy : heal(*values);
 }
 
-}  // namespace weft
+}  // namespace weft::cli

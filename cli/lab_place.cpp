@@ -7,10 +7,10 @@
 
 #include "topology/lab/netns/lab_control.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 std::filesystem::path lab_state_root() {
-  if (geteuid() == 0) return kLabsOfRoot;
+  if (geteuid() == 0) return lab::kLabsOfRoot;
   if (const char* runtime = std::getenv("XDG_RUNTIME_DIR"); runtime != nullptr && *runtime == '/')
     return std::filesystem::path(runtime) / "weft/labs";
   return fmt::format("/tmp/weft-{}/labs", geteuid());
@@ -18,26 +18,26 @@ std::filesystem::path lab_state_root() {
 
 std::filesystem::path ib_lab_root() { return lab_state_root().parent_path() / "ib-labs"; }
 
-std::vector<NodeId> guests_of(const Lab& lab) {
+std::vector<NodeId> guests_of(const lab::Lab& lab) {
   std::vector<NodeId> guests;
   for (const NodeId host : lab.fabric().hosts())
     if (lab.is_guest(host)) guests.push_back(host);
   return guests;
 }
 
-Result<EngineKind> choose_lab_engine(std::optional<EngineKind> asked, const Lab& lab) {
+Result<run::EngineKind> choose_lab_engine(std::optional<run::EngineKind> asked, const lab::Lab& lab) {
   const bool has_guests = !guests_of(lab).empty();
-  if (asked == EngineKind::raw && has_guests)
+  if (asked == run::EngineKind::raw && has_guests)
     return fail(ErrorKind::not_supported,
                 "--engine raw: the RDMA devices of this lab's guests take the probes; use --engine verbs");
-  if (asked == EngineKind::umad)
+  if (asked == run::EngineKind::umad)
     return fail(ErrorKind::usage, "--engine umad: lab '{}' is a RoCE fabric", lab.name());
-  if (asked == EngineKind::verbs && !has_guests)
+  if (asked == run::EngineKind::verbs && !has_guests)
     return fail(ErrorKind::absent,
                 "--engine verbs: no host of lab '{}' has an RDMA device; say `lab: {{guests: all}}` in its "
                 "fabric file",
                 lab.name());
-  return has_guests ? EngineKind::verbs : EngineKind::raw;
+  return has_guests ? run::EngineKind::verbs : run::EngineKind::raw;
 }
 
-}  // namespace weft
+}  // namespace weft::cli

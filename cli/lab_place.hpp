@@ -9,7 +9,7 @@
 #include "probes/run/agent_options.hpp"
 #include "topology/lab/netns/lab.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 inline constexpr const char* kDefaultLabName = "default";
 
@@ -24,10 +24,10 @@ inline constexpr double kGuestProbesPerSecond = 250;
 /// An emulated guest itself takes a millisecond and more for a round trip: no fault of the fabric's.
 inline constexpr Nanoseconds kGuestDelay = std::chrono::milliseconds(50);
 
-std::vector<NodeId> guests_of(const Lab& lab);
+std::vector<NodeId> guests_of(const lab::Lab& lab);
 
 /// Absent: queue pairs where hosts have RDMA devices, which only guests do. Errors: not_supported, usage or
 /// absent (an engine that this lab has no use for), with what to do.
-Result<EngineKind> choose_lab_engine(std::optional<EngineKind> asked, const Lab& lab);
+Result<run::EngineKind> choose_lab_engine(std::optional<run::EngineKind> asked, const lab::Lab& lab);
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -12,14 +12,14 @@
 #include "topology/lab/ibsim/ib_lab.hpp"
 #include "topology/lab/netns/lab_control.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 /// One line per faulty channel or cable, in the words of `weft lab fault`.
-std::vector<std::string> fault_lines(const LabStatus& status) {
+std::vector<std::string> fault_lines(const lab::LabStatus& status) {
   std::vector<std::string> lines;
   const Fabric& fabric = status.lab.fabric();
-  for (const ActiveFault& active : status.faults)
+  for (const lab::ActiveFault& active : status.faults)
     lines.push_back(to_string(fabric, as_spec(active.fault, active.channel)) +
                     (active.load_ended ? " (the load has ended)" : ""));
   for (const LinkId link : status.down)
@@ -27,7 +27,7 @@ std::vector<std::string> fault_lines(const LabStatus& status) {
   return lines;
 }
 
-void print_table(const LabStatus& status) {
+void print_table(const lab::LabStatus& status) {
   const Fabric& fabric = status.lab.fabric();
   const auto lines = fault_lines(status);
   fmt::print("lab {:<16} {:<8} fabric {}, {} hosts, {} links, {} faults\n", status.name,
@@ -40,8 +40,8 @@ void print_table(const LabStatus& status) {
         fmt::join(status.ended_guests, ", "), status.name);
 }
 
-nlohmann::json to_json(const Fabric& fabric, const ActiveFault& active) {
-  const ChannelFault& fault = active.fault;
+nlohmann::json to_json(const Fabric& fabric, const lab::ActiveFault& active) {
+  const lab::ChannelFault& fault = active.fault;
   nlohmann::json out = {{"link", fabric.name_of(Fabric::link_of(active.channel))},
                         {"from", fabric.name_of(fabric.source_node(active.channel))}};
   if (fault.loss) out["loss"] = fault.loss->value();
@@ -54,11 +54,11 @@ nlohmann::json to_json(const Fabric& fabric, const ActiveFault& active) {
   return out;
 }
 
-nlohmann::json to_json(const LabStatus& status) {
+nlohmann::json to_json(const lab::LabStatus& status) {
   const Fabric& fabric = status.lab.fabric();
   nlohmann::json out = {{"name", status.name},
                         {"phase", to_string(status.phase)},
-                        {"owner", status.lab.owner() == LabOwner::root ? "root" : "user"},
+                        {"owner", status.lab.owner() == lab::LabOwner::root ? "root" : "user"},
                         {"fabric", fabric.name()},
                         {"family", to_string(status.lab.settings().family)},
                         {"hosts", fabric.hosts().size()},
@@ -66,7 +66,7 @@ nlohmann::json to_json(const LabStatus& status) {
                         {"links", fabric.link_count()},
                         {"faults", nlohmann::json::array()},
                         {"down", nlohmann::json::array()}};
-  for (const ActiveFault& active : status.faults) out["faults"].push_back(to_json(fabric, active));
+  for (const lab::ActiveFault& active : status.faults) out["faults"].push_back(to_json(fabric, active));
   if (!status.lab.settings().guests.empty()) out["ended_guests"] = status.ended_guests;
   for (const LinkId link : status.down) out["down"].push_back(fabric.name_of(link));
   return out;
@@ -74,7 +74,7 @@ nlohmann::json to_json(const LabStatus& status) {
 
 /// What is known of an InfiniBand lab, also when it is half up or gone.
 nlohmann::json describe_infiniband(const std::string& name) {
-  const auto lab = ib_lab_open(name, ib_lab_root());
+  const auto lab = lab::ib_lab_open(name, ib_lab_root());
   nlohmann::json out = {{"name", name}, {"phase", lab ? "up" : "gone"}, {"kind", "infiniband"}};
   if (!lab) return out;
   out["fabric"] = lab->fabric.name();
@@ -86,7 +86,7 @@ nlohmann::json describe_infiniband(const std::string& name) {
 }
 
 void print_infiniband(const std::string& name) {
-  const auto lab = ib_lab_open(name, ib_lab_root());
+  const auto lab = lab::ib_lab_open(name, ib_lab_root());
   if (!lab) return fmt::print("lab {:<16} {}\n", name, lab.error().message);
   const auto faults = ib_lab_faults(*lab);
   fmt::print("lab {:<16} {:<8} fabric {} (InfiniBand), {} hosts, {} links, {} faults\n", name, "up",
@@ -96,21 +96,21 @@ void print_infiniband(const std::string& name) {
 
 /// The InfiniBand labs that the options mean.
 std::vector<std::string> infiniband_labs(const po::variables_map& values) {
-  auto names = ib_lab_names(ib_lab_root());
+  auto names = lab::ib_lab_names(ib_lab_root());
   if (const auto name = text_option(values, "name"))
     std::erase_if(names, [&](const auto& n) { return n != *name; });
   return names;
 }
 
-void print_document(const std::vector<LabStatus>& all, const std::vector<std::string>& infiniband) {
+void print_document(const std::vector<lab::LabStatus>& all, const std::vector<std::string>& infiniband) {
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   nlohmann::json out = {{"schema", "weft.lab/1"},
                         {"generated_at", to_string(now)},
                         {"tool_version", tool_version()},
                         {"labs", nlohmann::json::array()}};
-  for (const LabStatus& status : all) out["labs"].push_back(to_json(status));
+  for (const lab::LabStatus& status : all) out["labs"].push_back(to_json(status));
   for (const auto& name : infiniband) out["labs"].push_back(describe_infiniband(name));
-  fmt::print("{}\n", document_line(out));
+  fmt::print("{}\n", files::document_line(out));
 }
 
 int status(const po::variables_map& values) {
@@ -118,19 +118,19 @@ int status(const po::variables_map& values) {
   if (!json) return report(json.error());
   const auto root = lab_state_root();
   const auto infiniband = infiniband_labs(values);
-  auto names = lab_names(root);
+  auto names = lab::lab_names(root);
   if (const auto name = text_option(values, "name"))
     names = infiniband.empty() ? std::vector{*name} : std::vector<std::string>();
-  std::vector<LabStatus> all;
+  std::vector<lab::LabStatus> all;
   int exit = kExitHealthy;
   // One that cannot be read does not hide the others.
   for (const std::string& one : names) {
-    auto read = lab_status(one, root);
+    auto read = lab::lab_status(one, root);
     if (read) all.push_back(std::move(*read));
     if (!read) exit = report(read.error());
   }
   if (*json) return print_document(all, infiniband), exit;
-  for (const LabStatus& one : all) print_table(one);
+  for (const lab::LabStatus& one : all) print_table(one);
   for (const auto& name : infiniband) print_infiniband(name);
   if (all.empty() && infiniband.empty() && exit == kExitHealthy) fmt::print("no lab is up\n");
   return exit;
@@ -148,4 +148,4 @@ int lab_status_command(const Arguments& arguments) {
   return OptionParser::help_was_asked(*values) ? kExitHealthy : status(*values);
 }
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -15,5 +15,5 @@ void keep_standard_descriptors() {
 
 int main(int argc, char** argv) {
   keep_standard_descriptors();
-  return weft::run_command_line(argc, argv);
+  return weft::cli::run_command_line(argc, argv);
 }

@@ -12,7 +12,7 @@
 #include "cli/help_text.hpp"
 #include "topology/base/text.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 constexpr unsigned kUsageIndent = 9;
@@ -76,13 +76,13 @@ Result<po::variables_map> OptionParser::parse(const Arguments& arguments) {
   return values;
 }
 
-Result<FabricFile> load_fabric_file(const std::string& path) {
-  auto file = read_fabric_file(path);
+Result<files::FabricFile> load_fabric_file(const std::string& path) {
+  auto file = files::read_fabric_file(path);
   if (file) print_remarks(*file);
   return file;
 }
 
-void print_remarks(const FabricFile& file) {
+void print_remarks(const files::FabricFile& file) {
   constexpr std::size_t kMaxShown = 4;
   const auto shown = std::min(file.remarks.size(), kMaxShown);
   for (std::size_t i = 0; i < shown; ++i) print_stderr("note: {}\n", file.remarks[i]);
@@ -107,4 +107,4 @@ Result<bool> wants_json(const po::variables_map& values) {
   return format == "json";
 }
 
-}  // namespace weft
+}  // namespace weft::cli

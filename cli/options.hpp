@@ -20,7 +20,7 @@
 #include "topology/base/result.hpp"
 #include "topology/files/fabric_file.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 namespace po = boost::program_options;
 
@@ -57,8 +57,8 @@ Result<std::optional<T>> read_option(const po::variables_map& values, const char
 }
 
 /// A fabric file; what is odd in a dump that it imports is said on stderr.
-Result<FabricFile> load_fabric_file(const std::string& path);
-void print_remarks(const FabricFile& file);
+Result<files::FabricFile> load_fabric_file(const std::string& path);
+void print_remarks(const files::FabricFile& file);
 
 /// A text option; absent when not given.
 std::optional<std::string> text_option(const po::variables_map& values, const char* name);
@@ -71,4 +71,4 @@ Result<bool> wants_json(const po::variables_map& values);
 /// The version of this program, as "0.1.0".
 std::string_view tool_version();
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -17,7 +17,7 @@
 #include "probes/session/coordinator_loop.hpp"
 #include "topology/files/fabric_file.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 constexpr const char* kExamples =
@@ -43,10 +43,10 @@ Result<std::vector<T>> read_all(const po::variables_map& values, const char* opt
 }
 
 /// These hosts with all their NICs: in a simulation nobody is missing.
-std::vector<ExpectedHost> with_all_nics(const Fabric& fabric, std::span<const NodeId> hosts) {
-  std::vector<ExpectedHost> all;
+std::vector<session::ExpectedHost> with_all_nics(const Fabric& fabric, std::span<const NodeId> hosts) {
+  std::vector<session::ExpectedHost> all;
   for (const NodeId host : hosts) {
-    ExpectedHost expected{host, {}};
+    session::ExpectedHost expected{host, {}};
     for (const PortId port : fabric.ports_of(host))
       if (fabric.port(port).link) expected.nics.push_back({fabric.name_of_nic(port), port});
     if (!expected.nics.empty()) all.push_back(std::move(expected));
@@ -55,9 +55,10 @@ std::vector<ExpectedHost> with_all_nics(const Fabric& fabric, std::span<const No
 }
 
 /// The hosts of --hosts, or all; Error: fewer than two.
-Result<std::vector<ExpectedHost>> hosts_to_sweep(const po::variables_map& values, const Fabric& fabric) {
+Result<std::vector<session::ExpectedHost>> hosts_to_sweep(const po::variables_map& values,
+                                                          const Fabric& fabric) {
   if (!values.count("hosts")) return with_all_nics(fabric, fabric.hosts());
-  WEFT_TRY(const auto chosen, parse_hosts(fabric, values["hosts"].as<std::string>()));
+  WEFT_TRY(const auto chosen, demand::parse_hosts(fabric, values["hosts"].as<std::string>()));
   if (chosen.size() < 2)
     return fail(ErrorKind::usage, "a sweep needs two hosts at least: probes go from one to another");
   return with_all_nics(fabric, chosen);
@@ -71,19 +72,21 @@ struct Choice {
 };
 
 Choice choice_of(const po::variables_map& values, const Fabric& fabric,
-                 const std::vector<ExpectedHost>& hosts, const SimulatedTables* subnet) {
+                 const std::vector<session::ExpectedHost>& hosts, const SimulatedTables* subnet) {
   Choice choice;
   if (!values.count("hosts")) return choice;
-  for (const ExpectedHost& host : hosts)
-    for (const NicAssignment& nic : host.nics) choice.with.push_back(nic.nic);
+  for (const session::ExpectedHost& host : hosts)
+    for (const session::NicAssignment& nic : host.nics) choice.with.push_back(nic.nic);
   for (const PortId nic : fabric.nics())
     if (std::ranges::find(choice.with, nic) == choice.with.end()) choice.without.push_back(nic);
-  choice.scope = subnet ? scope_of(fabric, *subnet, choice.with) : channels_in_scope(fabric, choice.with);
+  choice.scope =
+      subnet ? scope_of(fabric, *subnet, choice.with) : plan::channels_in_scope(fabric, choice.with);
   return choice;
 }
 
-int simulate_sweep(const po::variables_map& values, const FabricFile& file, SweepOptions options,
-                   const std::vector<FaultSpec>& faults, const std::vector<HostStall>& stalls) {
+int simulate_sweep(const po::variables_map& values, const files::FabricFile& file,
+                   session::SweepOptions options, const std::vector<FaultSpec>& faults,
+                   const std::vector<HostStall>& stalls) {
   const Fabric& fabric = file.fabric;
   const auto tolerance = read_tolerance(values, file.lab.tolerate);
   if (!tolerance) return report(tolerance.error());
@@ -94,7 +97,7 @@ int simulate_sweep(const po::variables_map& values, const FabricFile& file, Swee
   const auto hosts = hosts_to_sweep(values, fabric);
   if (!hosts) return report(hosts.error());
   std::vector<std::string> names;
-  for (const ExpectedHost& host : *hosts) names.push_back(fabric.name_of(host.host));
+  for (const session::ExpectedHost& host : *hosts) names.push_back(fabric.name_of(host.host));
   std::optional<SimulatedTables> subnet;
   if (fabric.kind() == FabricKind::infiniband) {
     options.mads_alone = true;
@@ -108,19 +111,19 @@ int simulate_sweep(const po::variables_map& values, const FabricFile& file, Swee
           subnet->idle);
   }
   const Choice choice = choice_of(values, fabric, *hosts, subnet ? &*subnet : nullptr);
-  Sweep sweep(fabric, addresses->book, options, RunId(options.seed));
+  session::Sweep sweep(fabric, addresses->book, options, RunId(options.seed));
   for (const PortId nic : choice.without) sweep.leave_out(nic);
   sweep.limit_to(choice.scope);
   if (subnet) {
     know_simulated_subnet(sweep, fabric, *subnet, faults, choice.without, choice.scope);
     note_missing_load(values);
   }
-  Coordinator coordinator(fabric, sweep, {RunId(options.seed), {}}, *hosts);
+  session::Coordinator coordinator(fabric, sweep, {RunId(options.seed), {}}, *hosts);
   ProgressLine progress;
-  const auto open = simulated_engines(fabric, addresses->book, faults, options.seed,
-                                      subnet ? subnet->tables : nullptr, stalls);
+  const auto open = run::simulated_engines(fabric, addresses->book, faults, options.seed,
+                                           subnet ? subnet->tables : nullptr, stalls);
   const auto done = coordinate_in_process(
-      coordinator, names, open, [&](const Progress& p) { progress.show(p); }, interrupt.token());
+      coordinator, names, open, [&](const session::Progress& p) { progress.show(p); }, interrupt.token());
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return report(done.error());
   return answer(values, fabric, sweep, progress);
@@ -171,4 +174,4 @@ int simulate_command(const Arguments& arguments) {
   return simulate_sweep(*values, *file, *options, *faults, *stalls);
 }
 
-}  // namespace weft
+}  // namespace weft::cli

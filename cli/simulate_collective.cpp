@@ -19,7 +19,7 @@
 #include "topology/files/file_text.hpp"
 #include "topology/files/json_text.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 // weft simulate FABRIC.yaml --collective all-reduce: which algorithm wins at which size.
@@ -29,21 +29,21 @@ constexpr std::array<std::int64_t, 7> kSizes{1'000,      10'000,      100'000,  
 
 struct Row {
   Bytes size;
-  std::vector<AlgorithmTime> times;  // the quickest first
+  std::vector<assign::AlgorithmTime> times;  // the quickest first
 };
 
 /// What --measured says, or else --latency.
-Result<MeasuredCost> read_cost(const po::variables_map& values, const Fabric& fabric) {
+Result<assign::MeasuredCost> read_cost(const po::variables_map& values, const Fabric& fabric) {
   if (const auto file = text_option(values, "measured")) {
-    WEFT_TRY(const auto read, read_observation_file(fabric, *file));
+    WEFT_TRY(const auto read, files::read_observation_file(fabric, *file));
     name_broken_lines(read, *file);
-    return measured_cost(fabric, read.observations);
+    return assign::measured_cost(fabric, read.observations);
   }
   WEFT_TRY(const auto latency, read_option(values, "latency", parse_duration));
-  return MeasuredCost{*latency, *latency};
+  return assign::MeasuredCost{*latency, *latency};
 }
 
-void print_rows(const Fabric& fabric, std::size_t hosts, const MeasuredCost& cost,
+void print_rows(const Fabric& fabric, std::size_t hosts, const assign::MeasuredCost& cost,
                 const std::vector<Row>& rows) {
   fmt::print("all-reduce over {} hosts of {}, {} a step", hosts, fabric.name(),
              to_string(cost.latency_across));
@@ -63,31 +63,31 @@ void print_rows(const Fabric& fabric, std::size_t hosts, const MeasuredCost& cos
 }
 
 std::string document(const Fabric& fabric, std::size_t hosts, const std::vector<Row>& rows) {
-  DocumentTree json = stamped_tree("weft.algorithms/1", stamp_now());
+  files::DocumentTree json = stamped_tree("weft.algorithms/1", stamp_now());
   json["fabric"] = fabric.name();
   json["hosts"] = hosts;
-  auto& sizes = json["sizes"] = DocumentTree::array();
+  auto& sizes = json["sizes"] = files::DocumentTree::array();
   for (const Row& row : rows) {
-    DocumentTree times = DocumentTree::object();
-    for (const AlgorithmTime& each : row.times)
+    files::DocumentTree times = files::DocumentTree::object();
+    for (const assign::AlgorithmTime& each : row.times)
       times[std::string(to_string(each.collective))] = static_cast<double>(each.time.count()) / 1e9;
     sizes.push_back({{"bytes", row.size.count()},
                      {"quickest", to_string(row.times[0].collective)},
                      {"seconds", std::move(times)}});
   }
-  return document_text(json);
+  return files::document_text(json);
 }
 
 /// Prints the table or the JSON document; `avoided` is what faults took away.
 int all_reduce_table(const po::variables_map& values, const Fabric& fabric,
-                     const std::vector<Avoided>& avoided) {
+                     const std::vector<assign::Avoided>& avoided) {
   const auto json = wants_json(values);
   if (!json) return report(json.error());
   const auto cost = read_cost(values, fabric);
   if (!cost) return report(cost.error());
   const auto hosts = asked_hosts(fabric, values);
   if (!hosts) return report(hosts.error());
-  const auto ranks = rails_of(fabric, *hosts).front();
+  const auto ranks = demand::rails_of(fabric, *hosts).front();
   std::vector<Row> rows;
   for (const std::int64_t size : kSizes)
     rows.push_back({Bytes(size), all_reduce_times(fabric, avoided, ranks, Bytes(size), *cost)});
@@ -107,8 +107,9 @@ constexpr std::size_t kBarColumns = 28;
 constexpr std::uint64_t kPacketDraws = 3;
 constexpr std::uint64_t kMaxPackets = 2'000'000;
 
-Result<std::vector<Avoided>> avoided_by_faults(const Fabric& fabric, const std::vector<FaultSpec>& faults) {
-  std::vector<Avoided> avoided;
+Result<std::vector<assign::Avoided>> avoided_by_faults(const Fabric& fabric,
+                                                       const std::vector<FaultSpec>& faults) {
+  std::vector<assign::Avoided> avoided;
   for (const FaultSpec& fault : faults) {
     if ((!fault.down && !fault.rate && !fault.load) || fault.comes_and_goes())
       return fail(ErrorKind::usage,
@@ -124,13 +125,15 @@ Result<std::vector<Avoided>> avoided_by_faults(const Fabric& fabric, const std::
   return avoided;
 }
 
-SpreadOutcome mean_outcome(const Fabric& fabric, const Demand& demand, const Strategy& strategy,
-                           AssignOptions options, const std::optional<PacketSettings>& packets) {
+flowsim::SpreadOutcome mean_outcome(const Fabric& fabric, const demand::Demand& demand,
+                                    const flowsim::Strategy& strategy, assign::AssignOptions options,
+                                    const std::optional<flowsim::PacketSettings>& packets) {
   std::size_t flows = 0;
-  for (const Phase& phase : demand.phases) flows += phase.flows.size();
+  for (const demand::Phase& phase : demand.phases) flows += phase.flows.size();
   const double resolution = flows * strategy.qps > kExactUpTo ? 1e-3 : 0;
-  const std::uint64_t draws = strategy.spread == Spread::ecmp ? (packets ? kPacketDraws : kDraws) : 1;
-  SpreadOutcome mean{.strategy = strategy, .over_bound = 0};
+  const std::uint64_t draws =
+      strategy.spread == flowsim::Spread::ecmp ? (packets ? kPacketDraws : kDraws) : 1;
+  flowsim::SpreadOutcome mean{.strategy = strategy, .over_bound = 0};
   const auto first = options.seed;
   for (std::uint64_t draw = 0; draw < draws; ++draw) {
     options.seed = first + draw;
@@ -152,13 +155,14 @@ std::string time_of(double seconds) {
   return to_string(Nanoseconds(std::llround(seconds * 1e9)));
 }
 
-void print_table(const Fabric& fabric, const AskedDemand& asked, const std::vector<SpreadOutcome>& outcomes) {
+void print_table(const Fabric& fabric, const AskedDemand& asked,
+                 const std::vector<flowsim::SpreadOutcome>& outcomes) {
   fmt::print("{} on {}; fluid model, max-min fair shares; ECMP: mean of {} draws\n\n", asked.name,
              fabric.name(), kDraws);
   fmt::print("{:<18} {:>12} {:>10} {:>12}\n", "spread by", "done after", "x optimum", "mean flow");
   double longest = 0;
-  for (const SpreadOutcome& outcome : outcomes) longest = std::max(longest, outcome.seconds);
-  for (const SpreadOutcome& outcome : outcomes) {
+  for (const flowsim::SpreadOutcome& outcome : outcomes) longest = std::max(longest, outcome.seconds);
+  for (const flowsim::SpreadOutcome& outcome : outcomes) {
     const double part = longest > 0 ? outcome.seconds / longest : 0;
     const auto bar = static_cast<std::size_t>(part * static_cast<double>(kBarColumns) + 0.5);
     fmt::print("{:<18} {:>12} {:>10.3f} {:>12}  {}\n", describe(outcome.strategy), time_of(outcome.seconds),
@@ -166,8 +170,9 @@ void print_table(const Fabric& fabric, const AskedDemand& asked, const std::vect
   }
 }
 
-void print_packets(const Fabric& fabric, const AskedDemand& asked, const std::vector<SpreadOutcome>& outcomes,
-                   const PacketSettings& settings) {
+void print_packets(const Fabric& fabric, const AskedDemand& asked,
+                   const std::vector<flowsim::SpreadOutcome>& outcomes,
+                   const flowsim::PacketSettings& settings) {
   fmt::print(
       "{} on {}; packets of {} bytes, store and forward; window of a NIC {} packets, queues of {}; ECMP: "
       "mean "
@@ -176,7 +181,7 @@ void print_packets(const Fabric& fabric, const AskedDemand& asked, const std::ve
       kPacketDraws);
   fmt::print("{:<18} {:>12} {:>12} {:>8} {:>12} {:>10} {:>10} {:>10}\n", "spread by", "done after", "fluid",
              "x fluid", "mean flow", "packets", "sent again", "dropped");
-  for (const SpreadOutcome& outcome : outcomes)
+  for (const flowsim::SpreadOutcome& outcome : outcomes)
     fmt::print("{:<18} {:>12} {:>12} {:>8.3f} {:>12} {:>10} {:>10} {:>10}\n", describe(outcome.strategy),
                time_of(outcome.seconds), time_of(outcome.fluid),
                outcome.fluid > 0 ? outcome.seconds / outcome.fluid : 1, time_of(outcome.mean_flow),
@@ -184,14 +189,14 @@ void print_packets(const Fabric& fabric, const AskedDemand& asked, const std::ve
 }
 
 /// Absent: not asked for. An Error where that many packets would take too long.
-Result<std::optional<PacketSettings>> asked_packets(const po::variables_map& values, const Fabric& fabric,
-                                                    const Demand& demand,
-                                                    const std::vector<Strategy>& strategies) {
+Result<std::optional<flowsim::PacketSettings>> asked_packets(
+    const po::variables_map& values, const Fabric& fabric, const demand::Demand& demand,
+    const std::vector<flowsim::Strategy>& strategies) {
   if (!values.count("packets")) return std::nullopt;
-  const auto settings = usual_packets(fabric);
+  const auto settings = flowsim::usual_packets(fabric);
   std::uint64_t most = 0;
-  for (const Strategy& strategy : strategies)
-    most = std::max(most, packets_of(demand, strategy.qps, settings.payload));
+  for (const flowsim::Strategy& strategy : strategies)
+    most = std::max(most, flowsim::packets_of(demand, strategy.qps, settings.payload));
   if (most > kMaxPackets)
     return fail(ErrorKind::usage, "--packets: {} packets: expected at most {}; give fewer --bytes or hosts",
                 most, kMaxPackets);
@@ -199,26 +204,27 @@ Result<std::optional<PacketSettings>> asked_packets(const po::variables_map& val
 }
 
 std::string document(const Fabric& fabric, const AskedDemand& asked,
-                     const std::vector<SpreadOutcome>& outcomes, bool packets) {
-  DocumentTree json = stamped_tree("weft.completion/1", stamp_now());
+                     const std::vector<flowsim::SpreadOutcome>& outcomes, bool packets) {
+  files::DocumentTree json = stamped_tree("weft.completion/1", stamp_now());
   json["fabric"] = fabric.name();
   json["demand"] = asked.name;
-  auto& list = json["strategies"] = DocumentTree::array();
-  for (const SpreadOutcome& outcome : outcomes) {
-    auto& one = list.emplace_back(DocumentTree{{"name", describe(outcome.strategy)},
-                                               {"qps", outcome.strategy.qps},
-                                               {"seconds", outcome.seconds},
-                                               {"over_optimum", outcome.over_bound},
-                                               {"mean_flow_seconds", outcome.mean_flow}});
+  auto& list = json["strategies"] = files::DocumentTree::array();
+  for (const flowsim::SpreadOutcome& outcome : outcomes) {
+    auto& one = list.emplace_back(files::DocumentTree{{"name", describe(outcome.strategy)},
+                                                      {"qps", outcome.strategy.qps},
+                                                      {"seconds", outcome.seconds},
+                                                      {"over_optimum", outcome.over_bound},
+                                                      {"mean_flow_seconds", outcome.mean_flow}});
     if (packets)
       one["packets"] = {{"fluid_seconds", outcome.fluid},
                         {"packets", outcome.packets},
                         {"sent_again", outcome.sent_again},
                         {"dropped", outcome.dropped}};
   }
-  auto& refused = json["unassigned"] = DocumentTree::array();
-  for (const RefusedFlow& line : asked.refused) refused.push_back({{"flow", line.flow}, {"why", line.why}});
-  return document_text(json);
+  auto& refused = json["unassigned"] = files::DocumentTree::array();
+  for (const demand::RefusedFlow& line : asked.refused)
+    refused.push_back({{"flow", line.flow}, {"why", line.why}});
+  return files::document_text(json);
 }
 
 }  // namespace
@@ -252,15 +258,17 @@ int simulate_collective(const po::variables_map& values, const Fabric& fabric,
   if (text_option(values, "collective") == "all-reduce") return all_reduce_table(values, fabric, *avoided);
   const auto asked = read_demand(fabric, values);
   if (!asked) return report(asked.error());
-  AssignOptions options{.avoid = *avoided};
+  assign::AssignOptions options{.avoid = *avoided};
   if (values.count("seed")) options.seed = values["seed"].as<std::uint64_t>();
-  auto strategies = usual_strategies();
+  auto strategies = flowsim::usual_strategies();
   if (values.count("packets"))
-    std::erase_if(strategies, [](const Strategy& strategy) { return strategy.spread == Spread::spray; });
+    std::erase_if(strategies, [](const flowsim::Strategy& strategy) {
+      return strategy.spread == flowsim::Spread::spray;
+    });
   const auto packets = asked_packets(values, fabric, asked->demand, strategies);
   if (!packets) return report(packets.error());
-  std::vector<SpreadOutcome> outcomes;
-  for (const Strategy& strategy : strategies)
+  std::vector<flowsim::SpreadOutcome> outcomes;
+  for (const flowsim::Strategy& strategy : strategies)
     outcomes.push_back(mean_outcome(fabric, asked->demand, strategy, options, *packets));
   if (*json)
     fmt::print("{}\n", document(fabric, *asked, outcomes, packets->has_value()));
@@ -268,12 +276,12 @@ int simulate_collective(const po::variables_map& values, const Fabric& fabric,
     print_packets(fabric, *asked, outcomes, **packets);
   else
     print_table(fabric, *asked, outcomes);
-  for (const RefusedFlow& line : asked->refused)
+  for (const demand::RefusedFlow& line : asked->refused)
     print_stderr("weft: not simulated: {}: {}\n", line.flow, line.why);
   if (const auto plot = text_option(values, "plot"))
-    if (const auto written = write_text_file(*plot, completion_plot(asked->name, outcomes)); !written)
+    if (const auto written = files::write_text_file(*plot, completion_plot(asked->name, outcomes)); !written)
       return report(written.error());
   return asked->refused.empty() ? kExitHealthy : kExitDegraded;
 }
 
-}  // namespace weft
+}  // namespace weft::cli

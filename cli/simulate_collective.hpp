@@ -7,7 +7,7 @@
 #include "topology/model/fabric.hpp"
 #include "topology/model/fault.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 /// The options of simulate that belong to this part: those of the demand, and --plot.
 void add_collective_options(po::options_description& options);
@@ -19,4 +19,4 @@ bool collective_was_asked(const po::variables_map& values);
 int simulate_collective(const po::variables_map& values, const Fabric& fabric,
                         const std::vector<FaultSpec>& faults);
 
-}  // namespace weft
+}  // namespace weft::cli

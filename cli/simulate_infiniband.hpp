@@ -11,10 +11,10 @@
 #include "topology/model/lab_settings.hpp"
 #include "topology/routing/forwarding_tables.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 struct SimulatedTables {
-  std::shared_ptr<const ForwardingTables> tables;
+  std::shared_ptr<const routing::ForwardingTables> tables;
   std::vector<bool> used;  // by channel: some route takes it; nothing can probe the others
   std::size_t idle = 0;    // channels between switches that no route takes, the dead not counted
 };
@@ -24,7 +24,8 @@ Result<SimulatedTables> simulated_tables(const Fabric& fabric, std::uint8_t lmc,
                                          const std::vector<FaultSpec>& faults);
 
 /// The ways of every label between two NICs.
-void adopt_labels(PathLearner& learner, const ForwardingTables& tables, const NicPair& pair);
+void adopt_labels(plan::PathLearner& learner, const routing::ForwardingTables& tables,
+                  const plan::NicPair& pair);
 
 /// By channel: what the routes between these NICs take.
 std::vector<bool> scope_of(const Fabric& fabric, const SimulatedTables& simulated,
@@ -33,8 +34,8 @@ std::vector<bool> scope_of(const Fabric& fabric, const SimulatedTables& simulate
 /// What a sweep of such a fabric knows before it probes: paths enough to cross every channel that is used and
 /// in `scope` (empty: any), none of NICs in `without`; cables that are not there and links that are slower
 /// than they should be.
-void know_simulated_subnet(Sweep& sweep, const Fabric& fabric, const SimulatedTables& simulated,
+void know_simulated_subnet(session::Sweep& sweep, const Fabric& fabric, const SimulatedTables& simulated,
                            const std::vector<FaultSpec>& faults, const std::vector<PortId>& without = {},
                            const std::vector<bool>& scope = {});
 
-}  // namespace weft
+}  // namespace weft::cli

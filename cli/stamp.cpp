@@ -4,11 +4,11 @@
 
 #include "cli/options.hpp"
 
-namespace weft {
+namespace weft::cli {
 
-DocumentStamp stamp_now() {
+files::DocumentStamp stamp_now() {
   return {std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()),
           std::string(tool_version())};
 }
 
-}  // namespace weft
+}  // namespace weft::cli

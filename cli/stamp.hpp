@@ -3,8 +3,8 @@
 
 #include "topology/files/document.hpp"
 
-namespace weft {
+namespace weft::cli {
 
-DocumentStamp stamp_now();
+files::DocumentStamp stamp_now();
 
-}  // namespace weft
+}  // namespace weft::cli

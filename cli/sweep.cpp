@@ -17,7 +17,7 @@
 #include "topology/lab/ibsim/ib_lab.hpp"
 #include "topology/lab/netns/lab_control.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 constexpr const char* kExamples =
@@ -28,50 +28,51 @@ constexpr const char* kExamples =
     "  weft sweep --lab=mine --load none -o json\n"
     "  weft sweep --lab --budget 60s --save diagnosis.json\n";
 
-int sweep_lab(const po::variables_map& values, SweepOptions options) {
-  const auto claim = claim_lab(values["lab"].as<std::string>(), lab_state_root());
+int sweep_lab(const po::variables_map& values, session::SweepOptions options) {
+  const auto claim = lab::claim_lab(values["lab"].as<std::string>(), lab_state_root());
   if (!claim) return report(claim.error());
-  const auto lab = open_lab_for_run(values["lab"].as<std::string>(), lab_state_root());
+  const auto lab = run::open_lab_for_run(values["lab"].as<std::string>(), lab_state_root());
   if (!lab) return report(lab.error());
   const auto asked = read_engine(values);
   if (!asked) return report(asked.error());
   const auto engine = choose_lab_engine(*asked, *lab);
   if (!engine) return report(engine.error());
-  const bool queue_pairs = *engine == EngineKind::verbs;
+  const bool queue_pairs = *engine == run::EngineKind::verbs;
   if (const auto read = read_flow_options(values, *engine, options); !read) return report(read.error());
   if (queue_pairs && !values.count("probe-rate")) options.probes_per_second = kGuestProbesPerSecond;
   const Tolerance usual = queue_pairs ? Tolerance{.delay = kGuestDelay} : Tolerance();
   const auto tolerance = read_tolerance(values, lab->settings().tolerate, usual);
   if (!tolerance) return report(tolerance.error());
   options.tolerate = *tolerance;
-  auto site = lab_site(*lab, guests_of(*lab));
+  auto site = run::lab_site(*lab, guests_of(*lab));
   if (!site) return report(site.error());
   site->agent_options.engine = *engine;
   options.nic_counters = queue_pairs;
   if (const auto read = read_agent_options(values, site->agent_options); !read) return report(read.error());
   const Interrupt interrupt;
   const Fabric fabric = lab->fabric_as_built();
-  const auto secrets = new_run_secrets();
-  Sweep sweep(fabric, lab->addresses().book, options, secrets.run);
+  const auto secrets = run::new_run_secrets();
+  session::Sweep sweep(fabric, lab->addresses().book, options, secrets.run);
   sweep.expect_of_hosts({.mtu = lab->settings().mtu});
   if (queue_pairs)
     for (const NodeId host : fabric.hosts())
       if (!lab->is_guest(host))
-        for (const LabNic& nic : lab->nics_of(host)) sweep.leave_out(nic.port);
+        for (const lab::LabNic& nic : lab->nics_of(host)) sweep.leave_out(nic.port);
   ProgressLine progress;
   const auto done = run_with_agents(
-      *site, ListenAddress{lab->coordinator_address()}, fabric, sweep, secrets,
-      [&](const Progress& p) { progress.show(p); }, interrupt.token());
+      *site, run::ListenAddress{lab->coordinator_address()}, fabric, sweep, secrets,
+      [&](const session::Progress& p) { progress.show(p); }, interrupt.token());
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return report(done.error());
   return answer(values, fabric, sweep, progress);
 }
 
-int sweep_cluster(const po::variables_map& values, SweepOptions options, const FabricFile& file) {
+int sweep_cluster(const po::variables_map& values, session::SweepOptions options,
+                  const files::FabricFile& file) {
   const auto asked = read_engine(values);
   if (!asked) return report(asked.error());
-  const EngineKind engine = asked->value_or(EngineKind::raw);
-  if (engine == EngineKind::umad)
+  const run::EngineKind engine = asked->value_or(run::EngineKind::raw);
+  if (engine == run::EngineKind::umad)
     return report({ErrorKind::usage, "--engine umad: a RoCE fabric is probed by raw packets or by verbs"});
   if (const auto read = read_flow_options(values, engine, options); !read) return report(read.error());
   options.nic_counters = true;
@@ -90,14 +91,15 @@ int sweep_cluster(const po::variables_map& values, SweepOptions options, const F
   if (const auto read = read_agent_options(values, cluster->site.agent_options); !read)
     return report(read.error());
   const Interrupt interrupt;
-  const auto secrets = new_run_secrets();
-  Sweep sweep(file.fabric, file.addresses, options, secrets.run);
+  const auto secrets = run::new_run_secrets();
+  session::Sweep sweep(file.fabric, file.addresses, options, secrets.run);
   for (const PortId nic : nics_without_agent(cluster->site, file.fabric)) sweep.leave_out(nic);
-  if (values.count("hosts")) sweep.limit_to(channels_in_scope(file.fabric, nics_with_agent(cluster->site)));
+  if (values.count("hosts"))
+    sweep.limit_to(plan::channels_in_scope(file.fabric, nics_with_agent(cluster->site)));
   ProgressLine progress;
   const auto done = run_with_agents(
-      cluster->site, cluster->bus, file.fabric, sweep, secrets, [&](const Progress& p) { progress.show(p); },
-      interrupt.token(), cluster->timing);
+      cluster->site, cluster->bus, file.fabric, sweep, secrets,
+      [&](const session::Progress& p) { progress.show(p); }, interrupt.token(), cluster->timing);
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return report(done.error());
   progress.clear();
@@ -159,12 +161,12 @@ int sweep_command(const Arguments& arguments) {
     return sweep_infiniband_fabric(*values, *options, **file);
   if (const auto none = refuse_subnet_options(*values); !none) return report(none.error());
   if (file) return sweep_cluster(*values, *options, **file);
-  if (const auto name = (*values)["lab"].as<std::string>(); ib_lab_exists(name, ib_lab_root())) {
+  if (const auto name = (*values)["lab"].as<std::string>(); lab::ib_lab_exists(name, ib_lab_root())) {
     if (const auto engine = (*values)["engine"].as<std::string>(); engine != "auto")
       return report({ErrorKind::usage,
                      fmt::format("--engine {}: an InfiniBand lab moves management datagrams alone", engine)});
-    SweepOptions of_load = *options;
-    if (const auto read = read_flow_options(*values, EngineKind::ibsim, of_load); !read)
+    session::SweepOptions of_load = *options;
+    if (const auto read = read_flow_options(*values, run::EngineKind::ibsim, of_load); !read)
       return report(read.error());
     Arguments words{"sweep"};
     words.insert(words.end(), arguments.begin(), arguments.end());
@@ -173,4 +175,4 @@ int sweep_command(const Arguments& arguments) {
   return sweep_lab(*values, *options);
 }
 
-}  // namespace weft
+}  // namespace weft::cli

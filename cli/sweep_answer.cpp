@@ -20,7 +20,7 @@
 #include "topology/files/observation_json.hpp"
 #include "topology/files/path_map_json.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 constexpr auto kShowInterval = std::chrono::milliseconds(100);
@@ -49,21 +49,21 @@ bool has_news(const FlowResults& results) {
           std::ranges::any_of(results.flows, [](const FlowResult& flow) { return !flow.qps.empty(); }));
 }
 
-CounterReport counted(const NicCounterSteps& nic) {
-  CounterReport read{nic.device, nic.port, nic.window, {}};
+files::CounterReport counted(const NicCounterSteps& nic) {
+  files::CounterReport read{nic.device, nic.port, nic.window, {}};
   for (const auto& [name, step] : nic.steps)
     if (const auto* grown = std::get_if<Advanced>(&step); grown && grown->by > 0) read.grew[name] = grown->by;
   return read;
 }
 
-std::vector<NicUseReport> nics_of(const Fabric& fabric, const Sweep& sweep) {
-  std::map<PortId, NicUseReport> all;
+std::vector<files::NicUseReport> nics_of(const Fabric& fabric, const session::Sweep& sweep) {
+  std::map<PortId, files::NicUseReport> all;
   for (const auto& [nic, text] : sweep.uses()) all[nic].uses = text;
   for (const NicCounterSteps& nic : sweep.nic_counters()) all[nic.nic].counters = counted(nic);
   for (const auto& [nic, delays] : sweep.host_delays())
     all[nic].delays = {over_paths(delays.prober), over_paths(delays.responder), over_paths(delays.whole),
                        delays.by_hardware};
-  std::vector<NicUseReport> reports;
+  std::vector<files::NicUseReport> reports;
   for (auto& [nic, report] : all) {
     report.nic = fabric.name_of_nic(nic);
     reports.push_back(std::move(report));
@@ -94,7 +94,7 @@ void ProgressLine::begin(std::string_view part) {
   part_began_ = now;
 }
 
-void ProgressLine::show(const Progress& progress) {
+void ProgressLine::show(const session::Progress& progress) {
   if (progress.doing != part_) begin(progress.doing);
   const auto now = Clock::now();
   if (!on_terminal_ || (now - shown_ < kShowInterval && progress.done != progress.total)) return;
@@ -131,21 +131,22 @@ Result<bool> read_answer_options(const po::variables_map& values) {
   return wants_json(values);
 }
 
-int answer(const po::variables_map& values, const Fabric& fabric, Sweep& sweep, ProgressLine& progress) {
-  const DocumentStamp stamp = stamp_now();
+int answer(const po::variables_map& values, const Fabric& fabric, session::Sweep& sweep,
+           ProgressLine& progress) {
+  const files::DocumentStamp stamp = stamp_now();
   progress.show({"diagnosing", 0, 1});
-  const SweepReport report = sweep.finish();
+  const session::SweepReport report = sweep.finish();
   auto document =
       diagnosis_document(fabric, report.diagnosis,
                          {report.sent, report.lost, progress.timings(), nics_of(fabric, sweep)}, stamp);
   if (has_news(sweep.flows()))
-    document.flows = flows_report(fabric, sweep.observations().paths, sweep.flows());
+    document.flows = files::flows_report(fabric, sweep.observations().paths, sweep.flows());
   const auto json = wants_json(values);
-  if (!json) return weft::report(json.error());
+  if (!json) return cli::report(json.error());
   if (*json)
     fmt::print("{}", diagnosis_json(document));
   else
-    fmt::print("{}", diagnosis_table(document, terminal_columns()));
+    fmt::print("{}", report::diagnosis_table(document, terminal_columns()));
   const auto save = [&](const char* option, auto text) -> Result<void> {
     const auto path = text_option(values, option);
     return path ? write_file(*path, text()) : Result<void>();
@@ -153,9 +154,9 @@ int answer(const po::variables_map& values, const Fabric& fabric, Sweep& sweep, 
   for (const auto& saved :
        {save("save", [&] { return diagnosis_json(document); }),
         save("paths", [&] { return path_map_json(fabric, sweep.learner().path_map(), stamp); }),
-        save("observations", [&] { return observation_lines(fabric, sweep.observations()); })})
-    if (!saved) return weft::report(saved.error());
+        save("observations", [&] { return files::observation_lines(fabric, sweep.observations()); })})
+    if (!saved) return cli::report(saved.error());
   return exit_status(report.diagnosis.verdict);
 }
 
-}  // namespace weft
+}  // namespace weft::cli

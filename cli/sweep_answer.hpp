@@ -11,7 +11,7 @@
 #include "probes/session/coordinator.hpp"
 #include "probes/session/sweep.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 /// Follows the sweep: a line on stderr when that is a terminal, and how long each part took.
 class ProgressLine {
@@ -21,7 +21,7 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  void show(const Progress& progress);
+  void show(const session::Progress& progress);
   /// Takes the line away, for something else to stand there.
   void clear();
   /// By part, in the order in which they began. Ends the part in hand.
@@ -46,6 +46,7 @@ Result<bool> read_answer_options(const po::variables_map& values);
 
 /// Prints the table or the JSON document and writes the files that were asked for; the exit status of the
 /// verdict.
-int answer(const po::variables_map& values, const Fabric& fabric, Sweep& sweep, ProgressLine& progress);
+int answer(const po::variables_map& values, const Fabric& fabric, session::Sweep& sweep,
+           ProgressLine& progress);
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -6,7 +6,7 @@
 #include <functional>
 #include <set>
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 /// 16 agents with a responder each carry this on two cores without losing packets of their own.
@@ -14,10 +14,10 @@ constexpr double kLabProbesPerSecond = 1500;
 /// As fast as a lab's namespaces answer: far above what a trace asks.
 constexpr double kLabAnswersPerSecond = 100'000;
 
-Result<LoadLevel> parse_load(const std::string& text) {
-  if (text == "none") return LoadLevel::none;
-  if (text == "light") return LoadLevel::light;
-  if (text == "full") return LoadLevel::full;
+Result<session::LoadLevel> parse_load(const std::string& text) {
+  if (text == "none") return session::LoadLevel::none;
+  if (text == "light") return session::LoadLevel::light;
+  if (text == "full") return session::LoadLevel::full;
   return fail(ErrorKind::usage, "--load {}: expected none, light or full", text);
 }
 
@@ -73,8 +73,8 @@ Result<Fraction> parse_share(std::string_view text) {
   return share;
 }
 
-Result<Detect> read_detect(const po::variables_map& values) {
-  Detect detect;
+Result<diagnosis::Detect> read_detect(const po::variables_map& values) {
+  diagnosis::Detect detect;
   const auto text = text_option(values, "detect");
   if (!text) return detect;
   const auto read = read_settings("detect", *text, "loss=0.2%,rate=25%",
@@ -134,13 +134,13 @@ void add_sweep_options(po::options_description& options) {
   add_tolerate_option(options);
 }
 
-Result<SweepOptions> read_sweep_options(const po::variables_map& values, bool live) {
-  SweepOptions options;
+Result<session::SweepOptions> read_sweep_options(const po::variables_map& values, bool live) {
+  session::SweepOptions options;
   WEFT_TRY(const auto load, parse_load(text_option(values, "load").value_or(live ? "none" : "full")));
   options.load = load;
   WEFT_TRY(const auto pattern, parse_pattern(text_option(values, "pattern").value_or("links")));
   options.pattern = pattern;
-  if (options.load == LoadLevel::none && options.pattern != LoadPattern::links)
+  if (options.load == session::LoadLevel::none && options.pattern != LoadPattern::links)
     return fail(ErrorKind::usage, "--pattern {} loads the fabric: say --load light or --load full",
                 to_string(options.pattern));
   WEFT_TRY(const auto budget, read_option(values, "budget", parse_duration));
@@ -173,4 +173,4 @@ void note_missing_load(const po::variables_map& values) {
                    name);
 }
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -4,7 +4,7 @@
 #include "cli/options.hpp"
 #include "probes/session/sweep_options.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 void add_sweep_options(po::options_description& options);
 
@@ -17,9 +17,9 @@ Result<Tolerance> read_tolerance(const po::variables_map& values, const StatedTo
 /// `live`: a fabric that jobs run on: not loaded unless asked for, and its switches are asked gently; labs
 /// and simulations are loaded in full and answer as fast as they are asked.
 /// Whoever knows the fabric file reads the tolerance once more, with what the file says.
-Result<SweepOptions> read_sweep_options(const po::variables_map& values, bool live);
+Result<session::SweepOptions> read_sweep_options(const po::variables_map& values, bool live);
 
 /// On InfiniBand nothing is loaded: says so on stderr where load was asked for.
 void note_missing_load(const po::variables_map& values);
 
-}  // namespace weft
+}  // namespace weft::cli

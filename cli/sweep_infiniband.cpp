@@ -18,13 +18,14 @@
 #include "probes/run/engines.hpp"
 #include "topology/lab/netns/lab_control.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 constexpr IpAddress::V4 kLoopback{127, 0, 0, 1};
 constexpr const char* kToldWithoutProbes = "the cabling, the forwarding tables and the counters";
 
-void note_counters(Sweep& sweep, const InfinibandReading& reading, const CounterReading& after) {
+void note_counters(session::Sweep& sweep, const InfinibandReading& reading,
+                   const counters::CounterReading& after) {
   for (ChannelEvidence& sign : counter_evidence(reading.found, &reading.counters, after))
     if (const auto channel = reading.match.expected[sign.channel.value()]) {
       sign.channel = *channel;
@@ -33,17 +34,18 @@ void note_counters(Sweep& sweep, const InfinibandReading& reading, const Counter
 }
 
 /// An agent beside each of `nics`, for a client of ibsim is at one adapter; the lab must outlive the site.
-Result<AgentSite> site_of(const IbLab& lab, const std::vector<PortId>& nics, const AddressBook& gids) {
-  WEFT_TRY(auto program, own_program());
-  AgentSite site{.program = std::move(program), .agent_options = {.engine = EngineKind::ibsim}};
+Result<run::AgentSite> site_of(const lab::IbLab& lab, const std::vector<PortId>& nics,
+                               const AddressBook& gids) {
+  WEFT_TRY(auto program, run::own_program());
+  run::AgentSite site{.program = std::move(program), .agent_options = {.engine = run::EngineKind::ibsim}};
   for (const PortId nic : nics)
     if (const auto gid = gids.address_of(nic))
       site.hosts.push_back(
           {lab.fabric.port(nic).node, {{{to_string(*gid), *gid}, nic}}, lab.fabric.name_of_nic(nic)});
-  site.launch = [&lab](const AgentHost& where, ChildSpec agent) {
-    agent.argv = in_directory(lab.directory, std::move(agent.argv));
+  site.launch = [&lab](const run::AgentHost& where, os::ChildSpec agent) {
+    agent.argv = lab::in_directory(lab.directory, std::move(agent.argv));
     agent.env = lab.environment_at(where.nics.front().nic);
-    return ChildProcess::start(agent);
+    return os::ChildProcess::start(agent);
   };
   return site;
 }
@@ -52,24 +54,24 @@ Result<AgentSite> site_of(const IbLab& lab, const std::vector<PortId>& nics, con
 struct Place {
   const Fabric& fabric;  // as its file has it
   const AddressBook& gids;
-  AgentSite site;
-  BusPlace bus;
-  CoordinatorTiming timing = {};
+  run::AgentSite site;
+  run::BusPlace bus;
+  session::CoordinatorTiming timing = {};
   bool sees_a_part = false;  // agents were chosen: what they do not reach is no gap
 };
 
-Result<int> sweep_subnet(const po::variables_map& values, const SweepOptions& options, Mads& mads,
-                         const InfinibandReading& reading, const Place& place) {
+Result<int> sweep_subnet(const po::variables_map& values, const session::SweepOptions& options,
+                         mad::Mads& mads, const InfinibandReading& reading, const Place& place) {
   const Fabric& fabric = place.fabric;
   const auto without = nics_without_agent(place.site, fabric);
   const auto scope =
       place.sees_a_part ? scope_of(reading, fabric, nics_with_agent(place.site)) : std::vector<bool>();
   const auto pairs = pairs_to_probe(reading, fabric, without, scope);
-  const auto secrets = new_run_secrets();
-  Sweep sweep(fabric, place.gids, options, secrets.run);
+  const auto secrets = run::new_run_secrets();
+  session::Sweep sweep(fabric, place.gids, options, secrets.run);
   for (const PortId nic : without) sweep.leave_out(nic);
   sweep.limit_to(scope, kToldWithoutProbes);
-  sweep.know_paths([&](PathLearner& learner) {
+  sweep.know_paths([&](plan::PathLearner& learner) {
     for (const auto& [why, labels] : adopt_paths(learner, reading, pairs))
       print_stderr("weft: {} labels, counted for each source, cannot be probed: {}\n", labels, why);
   });
@@ -78,11 +80,11 @@ Result<int> sweep_subnet(const po::variables_map& values, const SweepOptions& op
   ProgressLine progress;
   const Interrupt interrupt;
   const auto done = run_with_agents(
-      place.site, place.bus, fabric, sweep, secrets, [&](const Progress& p) { progress.show(p); },
+      place.site, place.bus, fabric, sweep, secrets, [&](const session::Progress& p) { progress.show(p); },
       interrupt.token(), place.timing);
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return pass_on(done);
-  WEFT_TRY(const auto after, read_counters(mads, reading.found));
+  WEFT_TRY(const auto after, counters::read_counters(mads, reading.found));
   note_counters(sweep, reading, after);
   WEFT_TRY(const auto tables, read_tables(mads, reading.found, reading.routes));
   if (const auto changed = changed_routes(reading, tables.tables, pairs); changed > 0)
@@ -101,7 +103,7 @@ void print_notes(const InfinibandReading& reading, const std::string& options) {
     print_stderr("weft: {}\n", note);
 }
 
-Result<int> sweep_lab(const po::variables_map& values, SweepOptions options, const IbLab& lab) {
+Result<int> sweep_lab(const po::variables_map& values, session::SweepOptions options, const lab::IbLab& lab) {
   options.mads_alone = true;
   WEFT_TRY(const auto tolerance, read_tolerance(values, lab.settings.tolerate));
   options.tolerate = tolerance;
@@ -117,23 +119,24 @@ Result<int> sweep_lab(const po::variables_map& values, SweepOptions options, con
                       {.fabric = lab.fabric,
                        .gids = gids,
                        .site = std::move(site),
-                       .bus = ListenAddress{IpAddress(kLoopback)},
+                       .bus = run::ListenAddress{IpAddress(kLoopback)},
                        .sees_a_part = true});
 }
 
 /// By management datagrams where nothing else is said: they need no more than the subnet itself.
-Result<EngineKind> choose_engine(std::optional<EngineKind> asked) {
-  const EngineKind engine = asked.value_or(EngineKind::umad);
-  if (engine == EngineKind::umad || engine == EngineKind::verbs) return engine;
+Result<run::EngineKind> choose_engine(std::optional<run::EngineKind> asked) {
+  const run::EngineKind engine = asked.value_or(run::EngineKind::umad);
+  if (engine == run::EngineKind::umad || engine == run::EngineKind::verbs) return engine;
   return fail(ErrorKind::usage, "--engine {}: an InfiniBand fabric is probed by umad or verbs",
               to_string(engine));
 }
 
-Result<int> sweep_fabric(const po::variables_map& values, SweepOptions options, FabricFile file) {
+Result<int> sweep_fabric(const po::variables_map& values, session::SweepOptions options,
+                         files::FabricFile file) {
   WEFT_TRY(const auto asked, read_engine(values));
   WEFT_TRY(const auto engine, choose_engine(asked));
   WEFT_TRY_VOID(read_flow_options(values, engine, options));
-  options.mads_alone = engine == EngineKind::umad;
+  options.mads_alone = engine == run::EngineKind::umad;
   WEFT_TRY(const auto tolerance, read_tolerance(values, file.lab.tolerate));
   options.tolerate = tolerance;
   if (options.mads_alone) note_missing_load(values);
@@ -149,8 +152,8 @@ Result<int> sweep_fabric(const po::variables_map& values, SweepOptions options, 
         "tells what differs");
   WEFT_TRY(const auto launch, read_launch_options(values));
   WEFT_TRY(auto cluster, cluster_of(launch, file, hosts));
-  for (AgentHost& host : cluster.site.hosts)
-    for (AgentNic& nic : host.nics) nic.lids = lids_of(reading, nic.nic);
+  for (run::AgentHost& host : cluster.site.hosts)
+    for (run::AgentNic& nic : host.nics) nic.lids = lids_of(reading, nic.nic);
   cluster.site.agent_options.engine = engine;
   WEFT_TRY_VOID(read_agent_options(values, cluster.site.agent_options));
   return sweep_subnet(values, options, *mads, reading,
@@ -164,20 +167,21 @@ Result<int> sweep_fabric(const po::variables_map& values, SweepOptions options, 
 
 }  // namespace
 
-int sweep_infiniband_lab(const po::variables_map& values, const SweepOptions& options,
+int sweep_infiniband_lab(const po::variables_map& values, const session::SweepOptions& options,
                          const std::string& name, const Arguments& words) {
-  const auto lab = ib_lab_open(name, ib_lab_root());
+  const auto lab = lab::ib_lab_open(name, ib_lab_root());
   if (!lab) return report(lab.error());
   if (const auto entered = enter_infiniband_lab(*lab, words); !entered) return report(entered.error());
-  const auto claim = claim_lab(name, ib_lab_root());
+  const auto claim = lab::claim_lab(name, ib_lab_root());
   if (!claim) return report(claim.error());
   const auto status = sweep_lab(values, options, *lab);
   return status ? *status : report(status.error());
 }
 
-int sweep_infiniband_fabric(const po::variables_map& values, SweepOptions options, const FabricFile& file) {
+int sweep_infiniband_fabric(const po::variables_map& values, session::SweepOptions options,
+                            const files::FabricFile& file) {
   const auto status = sweep_fabric(values, std::move(options), file);
   return status ? *status : report(status.error());
 }
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -6,14 +6,15 @@
 #include "probes/session/sweep_options.hpp"
 #include "topology/files/fabric_file.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 /// From one host of each leaf.
-int sweep_infiniband_lab(const po::variables_map& values, const SweepOptions& options,
+int sweep_infiniband_lab(const po::variables_map& values, const session::SweepOptions& options,
                          const std::string& name, const Arguments& words);
 
 /// From the hosts that are asked for, by agents as the launch options start them; the subnet options say
 /// where the subnet is asked.
-int sweep_infiniband_fabric(const po::variables_map& values, SweepOptions options, const FabricFile& file);
+int sweep_infiniband_fabric(const po::variables_map& values, session::SweepOptions options,
+                            const files::FabricFile& file);
 
-}  // namespace weft
+}  // namespace weft::cli

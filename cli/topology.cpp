@@ -19,7 +19,7 @@
 #include "topology/host/host_reader.hpp"
 #include "topology/model/fabric_check.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 // `weft topology show --host`: what one host has and how it is set, and what is odd about it.
@@ -67,7 +67,7 @@ int print(const HostInventory& inventory) {
   for (const GpuInventory& gpu : inventory.gpus) print_gpu(gpu);
   for (const NicInventory& nic : inventory.nics) print_nic(nic);
   for (const auto& gap : inventory.gaps) fmt::print("not read: {}\n", gap);
-  const auto odd = check_alone(inventory);
+  const auto odd = diagnosis::check_alone(inventory);
   for (const auto& line : odd) fmt::print("odd: {}\n", line);
   return odd.empty() ? kExitHealthy : kExitDegraded;
 }
@@ -78,12 +78,12 @@ int show_host(const po::variables_map& values) {
   if (format != "table" && format != "json")
     return report(Error{ErrorKind::usage, fmt::format("-o {}: a host is shown as table or json", format)});
   const auto root = values["host"].as<std::string>();
-  const auto inventory = read_host({.root = root});
+  const auto inventory = host::read_host({.root = root});
   if (!inventory) return report(inventory.error());
   if (format == "table") return print(*inventory);
   const auto name = root == "/" ? this_hosts_name() : root;
   fmt::print("{}", host_inventory_json(name, *inventory, stamp_now()));
-  return check_alone(*inventory).empty() ? kExitHealthy : kExitDegraded;
+  return diagnosis::check_alone(*inventory).empty() ? kExitHealthy : kExitDegraded;
 }
 
 /// A file alone is checked for itself; with a fabric beside it, the fabric is checked against the file.
@@ -102,7 +102,7 @@ constexpr std::array<Command, 5> kWords{{
     {"routes", "say what an InfiniBand fabric's forwarding tables amount to", topology_routes_command},
 }};
 
-Result<FabricFile> read_file(const po::variables_map& values) {
+Result<files::FabricFile> read_file(const po::variables_map& values) {
   const auto path = text_option(values, "fabric");
   if (!path) return fail(ErrorKind::usage, "which fabric file? expected FABRIC.yaml");
   return load_fabric_file(*path);
@@ -125,7 +125,7 @@ int show(const po::variables_map& values) {
   const auto file = read_file(values);
   if (!file) return report(file.error());
   if (format == "json") fmt::print("{}", fabric_json(file->fabric, stamp_now()));
-  if (format == "yaml") fmt::print("{}", write_fabric_file(file->fabric, file->lab, file->addresses));
+  if (format == "yaml") fmt::print("{}", files::write_fabric_file(file->fabric, file->lab, file->addresses));
   if (format == "table") print_summary(file->fabric);
   return kExitHealthy;
 }
@@ -191,4 +191,4 @@ int topology_command(const Arguments& arguments) {
                   arguments);
 }
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -3,7 +3,7 @@
 
 #include "cli/commands.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 int topology_command(const Arguments& arguments);
 
@@ -11,4 +11,4 @@ int topology_show_command(const Arguments& arguments);
 int topology_check_command(const Arguments& arguments);
 int topology_generate_command(const Arguments& arguments);
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -12,7 +12,7 @@
 #include "topology/files/ibnetdiscover.hpp"
 #include "topology/lab/ibsim/ib_lab.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 constexpr std::string_view kDiscoverExamples =
@@ -64,7 +64,7 @@ void print_summary(const FoundFabric& found) {
   print_remarks(found.fabric.remarks, stdout);
 }
 
-void print_cabling(const Fabric& expected, const CablingReport& report,
+void print_cabling(const Fabric& expected, const discover::CablingReport& report,
                    const std::vector<std::string>& remarks) {
   constexpr auto kLine = "{:<14} {:<24} {:<32} {}\n";
   if (!report.faults.empty()) fmt::print(kLine, "WHAT", "WHERE", "SHOULD BE", "IS");
@@ -113,9 +113,9 @@ int topology_discover_command(const Arguments& arguments) {
   if (format == "table") return print_summary(*found), kExitHealthy;
   print_remarks(found->fabric.remarks, stderr);
   if (format == "yaml")
-    fmt::print("{}", write_fabric_file(found->fabric.fabric));
+    fmt::print("{}", files::write_fabric_file(found->fabric.fabric));
   else
-    fmt::print("{}", write_ibnetdiscover(found->fabric.fabric, found->fabric.inventory));
+    fmt::print("{}", files::write_ibnetdiscover(found->fabric.fabric, found->fabric.inventory));
   return kExitHealthy;
 }
 
@@ -137,15 +137,15 @@ int topology_cabling_command(const Arguments& arguments) {
   if (!json) return report(json.error());
   const auto path = text_option(*values, "fabric");
   if (!path) return report({ErrorKind::usage, "no fabric file given: weft topology check FABRIC.yaml --lab"});
-  const auto file = read_fabric_file(*path);
+  const auto file = files::read_fabric_file(*path);
   if (!file) return report(file.error());
   auto found = find_fabric(*values, file->fabric.name(), program_words("check", arguments), true);
   if (!found) return report(found.error());
   print_remarks(*file);  // not earlier: in a lab the command starts itself again
   if (const auto unread = found->firmware.unread; unread > 0)
     found->fabric.remarks.push_back(fmt::format("{} devices do not tell their firmware version", unread));
-  const Fabric expected = values->count("lab") ? at_ibsim_rates(file->fabric) : file->fabric;
-  auto cabling = check_cabling(expected, found->fabric);
+  const Fabric expected = values->count("lab") ? lab::at_ibsim_rates(file->fabric) : file->fabric;
+  auto cabling = discover::check_cabling(expected, found->fabric);
   auto& faults = cabling.faults;
   std::ranges::move(check_firmware(found->fabric.fabric, found->firmware.devices),
                     std::back_inserter(faults));
@@ -153,11 +153,12 @@ int topology_cabling_command(const Arguments& arguments) {
     fmt::print("{}", cabling_json(expected, cabling, found->fabric.remarks, stamp_now()));
   else
     print_cabling(expected, cabling, found->fabric.remarks);
-  const bool failed = std::any_of(faults.begin(), faults.end(), [](const CablingFault& fault) {
-    return fault.kind == CablingKind::missing_node || fault.kind == CablingKind::missing_cable ||
-           fault.kind == CablingKind::miswired;
+  const bool failed = std::any_of(faults.begin(), faults.end(), [](const discover::CablingFault& fault) {
+    return fault.kind == discover::CablingKind::missing_node ||
+           fault.kind == discover::CablingKind::missing_cable ||
+           fault.kind == discover::CablingKind::miswired;
   });
   return failed ? kExitFailed : faults.empty() ? kExitHealthy : kExitDegraded;
 }
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -4,7 +4,7 @@
 
 #include "cli/commands.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 /// The words after `topology discover`.
 int topology_discover_command(const Arguments& arguments);
@@ -13,4 +13,4 @@ int topology_discover_command(const Arguments& arguments);
 bool names_a_live_fabric(const Arguments& arguments);
 int topology_cabling_command(const Arguments& arguments);
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -10,7 +10,7 @@
 #include "topology/base/text.hpp"
 #include "topology/files/fabric_file.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 using namespace std::string_view_literals;
@@ -84,9 +84,9 @@ Result<std::string> short_file(const po::variables_map& values) {
 int generate(const po::variables_map& values) {
   const auto text = short_file(values);
   if (!text) return report(text.error());
-  const auto file = parse_fabric_file(*text, "as asked for");
+  const auto file = files::parse_fabric_file(*text, "as asked for");
   if (!file) return report(Error{ErrorKind::usage, file.error().message});
-  fmt::print("{}", values.count("explicit") ? write_fabric_file(file->fabric, file->lab) : *text);
+  fmt::print("{}", values.count("explicit") ? files::write_fabric_file(file->fabric, file->lab) : *text);
   return kExitHealthy;
 }
 
@@ -113,4 +113,4 @@ int topology_generate_command(const Arguments& arguments) {
   return OptionParser::help_was_asked(*values) ? kExitHealthy : generate(*values);
 }
 
-}  // namespace weft
+}  // namespace weft::cli

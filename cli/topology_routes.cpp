@@ -8,7 +8,7 @@
 #include "collectors/report/routing_table.hpp"
 #include "topology/files/routing_json.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 constexpr const char* kExamples =
@@ -37,15 +37,15 @@ int topology_routes_command(const Arguments& arguments) {
   words.insert(words.end(), arguments.begin(), arguments.end());
   const auto found = find_routes(*values, words);
   if (!found) return report(found.error());
-  const RoutingReport routing = report_routing(found->fabric, found->tables.tables);
+  const routing::RoutingReport routing = report_routing(found->fabric, found->tables.tables);
   const Fabric& fabric = found->fabric.fabric;
   if (*json)
     fmt::print("{}\n", routing_json(fabric, routing, found->engine, stamp_now()));
   else
-    fmt::print("{}", routing_table(fabric, routing, found->engine));
+    fmt::print("{}", report::routing_table(fabric, routing, found->engine));
   for (const auto& remark : found->tables.remarks) print_stderr("note: {}\n", remark);
   if (routing.unreachable > 0) return kExitFailed;
   return routing.credit_loop.empty() && found->tables.remarks.empty() ? kExitHealthy : kExitDegraded;
 }
 
-}  // namespace weft
+}  // namespace weft::cli

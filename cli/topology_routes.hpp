@@ -3,8 +3,8 @@
 
 #include "cli/words.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 int topology_routes_command(const Arguments& arguments);
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -30,12 +30,12 @@
 #include "topology/lab/ibsim/ib_lab.hpp"
 #include "topology/routing/forwarding_tables.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 /// The paths between two NICs of an InfiniBand fabric, from the switches' forwarding tables.
 struct InfinibandTrace {
-  PathLearner learner;
+  plan::PathLearner learner;
   std::uint32_t labels = 0;                          // the target's LIDs
   std::vector<std::pair<Lid, std::string>> without;  // those whose paths are not known, and why
 };
@@ -43,7 +43,7 @@ struct InfinibandTrace {
 /// The learner keeps its paths in `table` and speaks of `fabric`, which is that of the file: both must
 /// outlive it. Errors: not_found (one of the NICs is not in the subnet), absent (it has no LID), those of
 /// reading it.
-Result<InfinibandTrace> trace_infiniband(Mads& mads, const Fabric& fabric, const NicPair& pair,
+Result<InfinibandTrace> trace_infiniband(mad::Mads& mads, const Fabric& fabric, const plan::NicPair& pair,
                                          PathTable& table) {
   WEFT_TRY(const auto reading, read_infiniband(mads, fabric));
   const auto from = reading.match.found_nic[pair.src.value()];
@@ -55,8 +55,8 @@ Result<InfinibandTrace> trace_infiniband(Mads& mads, const Fabric& fabric, const
   if (!lids)
     return fail(ErrorKind::absent, "{} has no LID: does a subnet manager run?", fabric.name_of_nic(pair.dst));
   static const AddressBook kNoAddresses;
-  InfinibandTrace trace{.learner = PathLearner(fabric, kNoAddresses, table), .labels = lids->count()};
-  AdaptiveRoutes routes(reading.found.fabric, reading.tables.tables);
+  InfinibandTrace trace{.learner = plan::PathLearner(fabric, kNoAddresses, table), .labels = lids->count()};
+  routing::AdaptiveRoutes routes(reading.found.fabric, reading.tables.tables);
   for (std::uint32_t i = 0; i < lids->count(); ++i) {
     const Lid lid(static_cast<std::uint16_t>(lids->base.value() + i));
     if (const auto paths = expected_paths(routes.walk(*from, lid), reading.match))
@@ -86,12 +86,12 @@ struct TraceWords {
   std::string dst;
   std::uint32_t labels;
   bool json;
-  AuditOrder audit;
-  ExchangeBy exchange = ExchangeBy::coordinator;  // by which they find their peers
+  session::AuditOrder audit;
+  run::ExchangeBy exchange = run::ExchangeBy::coordinator;  // by which they find their peers
 };
 
-Result<AuditOrder> read_audit(const po::variables_map& values) {
-  AuditOrder order{.move = values.count("move") != 0};
+Result<session::AuditOrder> read_audit(const po::variables_map& values) {
+  session::AuditOrder order{.move = values.count("move") != 0};
   if (!values.count("audit")) {
     if (order.move) return fail(ErrorKind::usage, "--move moves audited queue pairs: add --audit N");
     return order;
@@ -121,47 +121,51 @@ Result<TraceWords> read_words(const po::variables_map& values) {
       values["src"].as<std::string>(), values["dst"].as<std::string>(), labels, json, audit, exchange};
 }
 
-Result<NicPair> find_pair(const Fabric& fabric, const TraceWords& words) {
+Result<plan::NicPair> find_pair(const Fabric& fabric, const TraceWords& words) {
   WEFT_TRY(const auto src, fabric.find_nic(words.src));
   WEFT_TRY(const auto dst, fabric.find_nic(words.dst));
   if (src == dst) return fail(ErrorKind::usage, "{} and {} are the same NIC", words.src, words.dst);
-  return NicPair{src, dst};
+  return plan::NicPair{src, dst};
 }
 
 /// Both ends; one where a host probes itself.
-std::vector<NodeId> hosts_of(const Fabric& fabric, const NicPair& pair) {
+std::vector<NodeId> hosts_of(const Fabric& fabric, const plan::NicPair& pair) {
   std::vector<NodeId> hosts{fabric.port(pair.src).node};
   if (const NodeId far = fabric.port(pair.dst).node; far != hosts[0]) hosts.push_back(far);
   return hosts;
 }
 
-void serve_audit(AgentSite& site, const TraceWords& words) {
+void serve_audit(run::AgentSite& site, const TraceWords& words) {
   if (words.audit.queue_pairs == 0) return;
-  site.agent_options.engine = EngineKind::verbs;
+  site.agent_options.engine = run::EngineKind::verbs;
   site.agent_options.exchange = words.exchange;
 }
 
-TracePlan plan_for(const NicPair& pair, std::uint32_t labels) { return {pair, spread_labels(labels)}; }
+plan::TracePlan plan_for(const plan::NicPair& pair, std::uint32_t labels) {
+  return {pair, plan::spread_labels(labels)};
+}
 
-void print(const Fabric& fabric, const PathLearner& learner, const TraceWords& words, std::uint32_t tried) {
+void print(const Fabric& fabric, const plan::PathLearner& learner, const TraceWords& words,
+           std::uint32_t tried) {
   if (words.json)
     fmt::print("{}", path_map_json(fabric, learner.path_map(), stamp_now()));
   else
-    fmt::print("{}", path_table(fabric, learner, tried));
+    fmt::print("{}", report::path_table(fabric, learner, tried));
 }
 
-int print_audit(const Fabric& fabric, const TraceScript& script, const NicPair& pair,
+int print_audit(const Fabric& fabric, const session::TraceScript& script, const plan::NicPair& pair,
                 const TraceWords& words) {
-  const PathLearner& learner = script.learner();
-  Audit audit = audit_of(pair.src, pair.dst, learner, script.audited());
-  if (words.audit.move) audit.move = move_of(pair.src, pair.dst, learner, script.audited());
+  const plan::PathLearner& learner = script.learner();
+  report::Audit audit = report::audit_of(pair.src, pair.dst, learner, script.audited());
+  if (words.audit.move) audit.move = report::move_of(pair.src, pair.dst, learner, script.audited());
   fmt::print("{}", words.json ? audit_json(fabric, learner.table(), audit, stamp_now())
                               : audit_table(fabric, learner.table(), audit));
   const bool known = audit.queue_pairs > 0 && (!audit.move || audit.move->moved > 0);
   return script.troubles().empty() && known ? kExitHealthy : kExitUnknown;
 }
 
-int print(const Fabric& fabric, const TraceScript& script, const NicPair& pair, const TraceWords& words) {
+int print(const Fabric& fabric, const session::TraceScript& script, const plan::NicPair& pair,
+          const TraceWords& words) {
   for (const HostEvidence& trouble : script.troubles())
     print_stderr("weft: {}: {}\n", fabric.name_of(trouble.host), trouble.text);
   if (words.audit.queue_pairs > 0) return print_audit(fabric, script, pair, words);
@@ -170,26 +174,27 @@ int print(const Fabric& fabric, const TraceScript& script, const NicPair& pair, 
 }
 
 int trace_lab(const po::variables_map& values, const TraceWords& words) {
-  const auto lab = open_lab_for_run(values["lab"].as<std::string>(), lab_state_root());
+  const auto lab = run::open_lab_for_run(values["lab"].as<std::string>(), lab_state_root());
   if (!lab) return report(lab.error());
   const auto pair = find_pair(lab->fabric(), words);
   if (!pair) return report(pair.error());
   const Interrupt interrupt;
-  const auto secrets = new_run_secrets();
-  TraceScript script(lab->fabric(), lab->addresses().book, {.answers_per_second = kAnswersPerSecond},
-                     secrets.run, plan_for(*pair, words.labels), words.audit);
-  auto site = lab_site(*lab, hosts_of(lab->fabric(), *pair));
+  const auto secrets = run::new_run_secrets();
+  session::TraceScript script(lab->fabric(), lab->addresses().book, {.answers_per_second = kAnswersPerSecond},
+                              secrets.run, plan_for(*pair, words.labels), words.audit);
+  auto site = run::lab_site(*lab, hosts_of(lab->fabric(), *pair));
   if (!site) return report(site.error());
   serve_audit(*site, words);
   const auto done = run_with_agents(
-      *site, ListenAddress{lab->coordinator_address()}, lab->fabric(), script, secrets,
-      [](const Progress&) {}, interrupt.token());
+      *site, run::ListenAddress{lab->coordinator_address()}, lab->fabric(), script, secrets,
+      [](const session::Progress&) {}, interrupt.token());
   if (interrupt.happened()) return kExitInterrupted;
   return done ? print(lab->fabric(), script, *pair, words) : report(done.error());
 }
 
 /// On InfiniBand nothing is traced: the switches' tables tell the path of each of the target's LIDs.
-int trace_in_tables(Mads& mads, const Fabric& fabric, const NicPair& pair, const TraceWords& words) {
+int trace_in_tables(mad::Mads& mads, const Fabric& fabric, const plan::NicPair& pair,
+                    const TraceWords& words) {
   PathTable table;
   const auto traced = trace_infiniband(mads, fabric, pair, table);
   if (!traced) return report(traced.error());
@@ -199,7 +204,7 @@ int trace_in_tables(Mads& mads, const Fabric& fabric, const NicPair& pair, const
 }
 
 int trace_infiniband_lab(const std::string& name, const TraceWords& words, const Arguments& all) {
-  const auto lab = ib_lab_open(name, ib_lab_root());
+  const auto lab = lab::ib_lab_open(name, ib_lab_root());
   if (!lab) return report(lab.error());
   const auto pair = find_pair(lab->fabric, words);
   if (!pair) return report(pair.error());
@@ -215,7 +220,7 @@ int trace_subnet(const po::variables_map& values, const TraceWords& words, const
   return mads ? trace_in_tables(**mads, fabric, *pair, words) : report(mads.error());
 }
 
-int trace_cluster(const po::variables_map& values, const TraceWords& words, const FabricFile& file) {
+int trace_cluster(const po::variables_map& values, const TraceWords& words, const files::FabricFile& file) {
   const auto pair = find_pair(file.fabric, words);
   if (!pair) return report(pair.error());
   for (const PortId nic : {pair->src, pair->dst})
@@ -229,12 +234,12 @@ int trace_cluster(const po::variables_map& values, const TraceWords& words, cons
   if (!cluster) return report(cluster.error());
   serve_audit(cluster->site, words);
   const Interrupt interrupt;
-  const auto secrets = new_run_secrets();
-  TraceScript script(file.fabric, file.addresses, {.answers_per_second = kLiveAnswersPerSecond}, secrets.run,
-                     plan_for(*pair, words.labels), words.audit);
+  const auto secrets = run::new_run_secrets();
+  session::TraceScript script(file.fabric, file.addresses, {.answers_per_second = kLiveAnswersPerSecond},
+                              secrets.run, plan_for(*pair, words.labels), words.audit);
   const auto done = run_with_agents(
-      cluster->site, cluster->bus, file.fabric, script, secrets, [](const Progress&) {}, interrupt.token(),
-      cluster->timing);
+      cluster->site, cluster->bus, file.fabric, script, secrets, [](const session::Progress&) {},
+      interrupt.token(), cluster->timing);
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return report(done.error());
   report_strangers(file.fabric, script.learner());
@@ -242,38 +247,39 @@ int trace_cluster(const po::variables_map& values, const TraceWords& words, cons
 }
 
 /// The labels are the target's LIDs; the tables are those that a subnet manager would fill.
-int trace_simulated_infiniband(const TraceWords& words, const FabricFile& file, const NicPair& pair) {
+int trace_simulated_infiniband(const TraceWords& words, const files::FabricFile& file,
+                               const plan::NicPair& pair) {
   const auto tables = simulated_tables(file.fabric, file.lab.lmc, {});
   if (!tables) return report(tables.error());
   PathTable table;
   const AddressBook addresses;
-  PathLearner learner(file.fabric, addresses, table);
+  plan::PathLearner learner(file.fabric, addresses, table);
   adopt_labels(learner, *tables->tables, pair);
   print(file.fabric, learner, words, 1U << file.lab.lmc);
   return learner.pairs().empty() ? kExitUnknown : kExitHealthy;
 }
 
-int trace_simulated(const TraceWords& words, const FabricFile& file) {
+int trace_simulated(const TraceWords& words, const files::FabricFile& file) {
   const auto pair = find_pair(file.fabric, words);
   if (!pair) return report(pair.error());
   if (file.fabric.kind() == FabricKind::infiniband) return trace_simulated_infiniband(words, file, *pair);
   const auto addresses = plan_addresses(file.fabric, file.lab.family);
   if (!addresses) return report(addresses.error());
-  TraceScript script(file.fabric, addresses->book, {.answers_per_second = kAnswersPerSecond}, RunId(1),
-                     plan_for(*pair, words.labels));
+  session::TraceScript script(file.fabric, addresses->book, {.answers_per_second = kAnswersPerSecond},
+                              RunId(1), plan_for(*pair, words.labels));
   const NodeId host = file.fabric.port(pair->src).node;
-  Coordinator coordinator(file.fabric, script, {RunId(1), {}},
-                          {{host, {{words.src, pair->src}, {words.dst, pair->dst}}}});
-  const auto open = simulated_engines(file.fabric, addresses->book, {}, 1);
-  const auto done =
-      coordinate_in_process(coordinator, {file.fabric.name_of(host)}, open, [](const Progress&) {}, {});
+  session::Coordinator coordinator(file.fabric, script, {RunId(1), {}},
+                                   {{host, {{words.src, pair->src}, {words.dst, pair->dst}}}});
+  const auto open = run::simulated_engines(file.fabric, addresses->book, {}, 1);
+  const auto done = coordinate_in_process(coordinator, {file.fabric.name_of(host)}, open,
+                                          [](const session::Progress&) {}, {});
   return done ? print(file.fabric, script, *pair, words) : report(done.error());
 }
 
 /// In the tables of the subnet where an adapter is named; else in those that a subnet manager would fill, and
 /// that is said.
 int trace_infiniband_fabric(const po::variables_map& values, const TraceWords& words,
-                            const FabricFile& file) {
+                            const files::FabricFile& file) {
   if (words.audit.queue_pairs > 0)
     return report({ErrorKind::usage,
                    "--audit: on InfiniBand who connects chooses the LID, and no device a label of its own"});
@@ -345,7 +351,7 @@ int trace_command(const Arguments& arguments) {
   if (!values->count("lab")) return trace_fabric(*values, *words);
   if (const auto none = refuse_subnet_options(*values); !none) return report(none.error());
   const auto lab = (*values)["lab"].as<std::string>();
-  if (!ib_lab_exists(lab, ib_lab_root())) return trace_lab(*values, *words);
+  if (!lab::ib_lab_exists(lab, ib_lab_root())) return trace_lab(*values, *words);
   if (words->audit.queue_pairs > 0)
     return report(
         {ErrorKind::usage, "--audit: an InfiniBand lab has no queue pairs, only management datagrams"});
@@ -354,4 +360,4 @@ int trace_command(const Arguments& arguments) {
   return trace_infiniband_lab(lab, *words, all);
 }
 
-}  // namespace weft
+}  // namespace weft::cli

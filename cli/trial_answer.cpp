@@ -8,13 +8,13 @@
 #include "cli/stamp.hpp"
 #include "topology/files/json_text.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 // A trial as JSON, `weft.trial/1` (docs/schema/trial.schema.json).
 
-DocumentTree links_json(const Fabric& fabric, const TrialSending& sending) {
-  DocumentTree links = DocumentTree::array();
+files::DocumentTree links_json(const Fabric& fabric, const trial::TrialSending& sending) {
+  files::DocumentTree links = files::DocumentTree::array();
   for (std::uint32_t c = 0; c < sending.counted.size(); ++c)
     if (sending.planned[c] > 0 || sending.counted[c] > 0)
       links.push_back({{"channel", fabric.name_of(ChannelId(c))},
@@ -23,23 +23,23 @@ DocumentTree links_json(const Fabric& fabric, const TrialSending& sending) {
   return links;
 }
 
-DocumentTree sending_json(const Fabric& fabric, const TrialSending& sending) {
-  DocumentTree json{{"labels", sending.steered ? "assigned" : "random"},
-                    {"seconds", sending.measured},
-                    {"predicted_seconds", sending.predicted},
-                    {"packet_mode_seconds", sending.by_packets},
-                    {"qps", sending.qps},
-                    {"unfinished", sending.unfinished},
-                    {"packets", sending.wanted},
-                    {"sent", sending.sent},
-                    {"received", sending.received},
-                    {"links", links_json(fabric, sending)}};
+files::DocumentTree sending_json(const Fabric& fabric, const trial::TrialSending& sending) {
+  files::DocumentTree json{{"labels", sending.steered ? "assigned" : "random"},
+                           {"seconds", sending.measured},
+                           {"predicted_seconds", sending.predicted},
+                           {"packet_mode_seconds", sending.by_packets},
+                           {"qps", sending.qps},
+                           {"unfinished", sending.unfinished},
+                           {"packets", sending.wanted},
+                           {"sent", sending.sent},
+                           {"received", sending.received},
+                           {"links", links_json(fabric, sending)}};
   if (sending.error) json["error"] = *sending.error;
   return json;
 }
 
-DocumentTree after_json(const Fabric& fabric, LinkId link, const TrialAfterFailure& after) {
-  DocumentTree blamed = DocumentTree::array();
+files::DocumentTree after_json(const Fabric& fabric, LinkId link, const trial::TrialAfterFailure& after) {
+  files::DocumentTree blamed = files::DocumentTree::array();
   for (const LinkId one : after.blamed) blamed.push_back(fabric.name_of(one));
   return {{"link", fabric.name_of(link)},
           {"stuck", after.stuck.unfinished},
@@ -55,7 +55,7 @@ DocumentTree after_json(const Fabric& fabric, LinkId link, const TrialAfterFailu
           {"sending", sending_json(fabric, after.again)}};
 }
 
-DocumentTree times_json(const TrialTimes& times) {
+files::DocumentTree times_json(const trial::TrialTimes& times) {
   return {{"seconds", times.measured},
           {"predicted_seconds", times.predicted},
           {"packet_mode_seconds", times.by_packets},
@@ -63,9 +63,10 @@ DocumentTree times_json(const TrialTimes& times) {
           {"unfinished", times.unfinished}};
 }
 
-std::string trial_json(const Fabric& fabric, const BalanceOptions& options, const TrialOptions& trial_options,
-                       const BalanceTrial& trial, const TrialSummary& summary) {
-  DocumentTree json = stamped_tree("weft.trial/1", stamp_now());
+std::string trial_json(const Fabric& fabric, const BalanceOptions& options,
+                       const trial::TrialOptions& trial_options, const trial::BalanceTrial& trial,
+                       const trial::TrialSummary& summary) {
+  files::DocumentTree json = stamped_tree("weft.trial/1", stamp_now());
   json["fabric"] = fabric.name();
   json["demand"] = options.asked.name;
   json["qps"] = options.assign.qps;
@@ -74,18 +75,19 @@ std::string trial_json(const Fabric& fabric, const BalanceOptions& options, cons
   json["assigned"] = times_json(summary.steered);
   json["random"] = times_json(summary.hashed);
   json["gain"] = {{"measured", summary.gain_measured}, {"predicted", summary.gain_predicted}};
-  auto& sendings = json["sendings"] = DocumentTree::array();
-  for (const TrialSending& sending : trial.sendings()) sendings.push_back(sending_json(fabric, sending));
+  auto& sendings = json["sendings"] = files::DocumentTree::array();
+  for (const trial::TrialSending& sending : trial.sendings())
+    sendings.push_back(sending_json(fabric, sending));
   if (trial.after_failure())
     json["after_failure"] = after_json(fabric, *trial_options.fail, *trial.after_failure());
   json["complaints"] = summary.complaints;
-  auto& unassigned = json["unassigned"] = DocumentTree::array();
-  for (const RefusedFlow& line : options.asked.refused)
+  auto& unassigned = json["unassigned"] = files::DocumentTree::array();
+  for (const demand::RefusedFlow& line : options.asked.refused)
     unassigned.push_back({{"flow", line.flow}, {"why", line.why}});
-  for (const PhaseAssignment& phase : trial.assignment().phases)
-    for (const Unassigned& item : phase.unassigned)
+  for (const assign::PhaseAssignment& phase : trial.assignment().phases)
+    for (const assign::Unassigned& item : phase.unassigned)
       unassigned.push_back({{"flow", item.flow}, {"why", item.why}});
-  return document_text(json);
+  return files::document_text(json);
 }
 
 std::string time_of(double seconds) { return to_string(Nanoseconds(std::llround(seconds * 1e6) * 1000)); }
@@ -93,23 +95,23 @@ std::string off_by(double measured, double predicted) {
   return predicted > 0 ? fmt::format("{:+.1f}%", (measured / predicted - 1) * 100) : "-";
 }
 
-void print_row(const char* labels, const TrialTimes& times) {
+void print_row(const char* labels, const trial::TrialTimes& times) {
   fmt::print("{:<10} {:>10} {:>10} {:>8} {:>10} {:>8} {:>10} {:>11}\n", labels, time_of(times.measured),
              time_of(times.predicted), off_by(times.measured, times.predicted),
              times.by_packets > 0 ? time_of(times.by_packets) : "-", off_by(times.measured, times.by_packets),
              times.packets, times.sent_again);
 }
 
-void print_links(const Fabric& fabric, const TrialSummary& summary) {
+void print_links(const Fabric& fabric, const trial::TrialSummary& summary) {
   if (!summary.worst) return;
-  const ChannelBytes& worst = *summary.worst;
+  const trial::ChannelBytes& worst = *summary.worst;
   fmt::print(
       "\n{} channels carried assigned flows; farthest from the plan: {}, {:.0f} of {:.0f} bytes ({})\n",
       summary.channels, fabric.name_of(worst.channel), worst.counted, worst.planned,
       off_by(worst.counted, worst.planned));
 }
 
-void print_after_failure(const Fabric& fabric, LinkId link, const TrialAfterFailure& after) {
+void print_after_failure(const Fabric& fabric, LinkId link, const trial::TrialAfterFailure& after) {
   const std::string name = fabric.name_of(link);
   fmt::print("\n{} down:\n", name);
   fmt::print("  the labels of before: {} of {} QPs stuck\n", after.stuck.unfinished, after.stuck.qps);
@@ -126,8 +128,9 @@ void print_after_failure(const Fabric& fabric, LinkId link, const TrialAfterFail
              bytes_over(after.again, link), name);
 }
 
-void print_table(const Fabric& fabric, const BalanceOptions& options, const TrialOptions& trial_options,
-                 const BalanceTrial& trial, const TrialSummary& summary) {
+void print_table(const Fabric& fabric, const BalanceOptions& options,
+                 const trial::TrialOptions& trial_options, const trial::BalanceTrial& trial,
+                 const trial::TrialSummary& summary) {
   fmt::print("{} on {}, {} QP{} a flow, {} labels a pair; medians of {}\n\n", options.asked.name,
              fabric.name(), options.assign.qps, options.assign.qps == 1 ? "" : "s", trial_options.labels,
              trial_options.repeats);
@@ -145,9 +148,9 @@ void print_table(const Fabric& fabric, const BalanceOptions& options, const Tria
 
 }  // namespace
 
-int answer_trial(const Fabric& fabric, const BalanceOptions& options, const TrialOptions& trial_options,
-                 const BalanceTrial& trial) {
-  const TrialSummary summary = summarize(fabric, trial_options, trial);
+int answer_trial(const Fabric& fabric, const BalanceOptions& options,
+                 const trial::TrialOptions& trial_options, const trial::BalanceTrial& trial) {
+  const trial::TrialSummary summary = summarize(fabric, trial_options, trial);
   if (options.json)
     fmt::print("{}\n", trial_json(fabric, options, trial_options, trial, summary));
   else
@@ -156,4 +159,4 @@ int answer_trial(const Fabric& fabric, const BalanceOptions& options, const Tria
   return all && summary.complaints.empty() ? kExitHealthy : kExitDegraded;
 }
 
-}  // namespace weft
+}  // namespace weft::cli

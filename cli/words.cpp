@@ -8,7 +8,7 @@
 #include "cli/help_text.hpp"
 #include "topology/base/text.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 constexpr unsigned kSummaryColumn = 14;
@@ -39,4 +39,4 @@ int run_word(const WordGroup& group, const Arguments& arguments) {
   return kExitUsage;
 }
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -6,7 +6,7 @@
 
 #include "cli/commands.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 struct WordGroup {
   std::string_view name;  // of the command: "topology"
@@ -17,4 +17,4 @@ struct WordGroup {
 
 int run_word(const WordGroup& group, const Arguments& arguments);
 
-}  // namespace weft
+}  // namespace weft::cli

@@ -17,7 +17,7 @@
 #include "balancer/assign/squeeze.hpp"
 #include "topology/base/check.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 /// The start: coloured in order of size where the fabric has the shape for it, the rest as it fits best.
@@ -41,7 +41,7 @@ std::vector<SwitchRoute> solve_unequal(Instance& instance, const Routes& routes,
   return placement.routes();
 }
 
-PhaseAssignment assign_on(const Ground& ground, const Phase& phase, const AssignOptions& options) {
+PhaseAssignment assign_on(const Ground& ground, const demand::Phase& phase, const AssignOptions& options) {
   const auto solve = [&](Instance& instance, const Bounds& bounds) {
     const auto solver = instance.equal ? solve_equal : solve_unequal;
     return solver(instance, ground.routes, ground.skeleton, bounds, options.seed);
@@ -61,17 +61,17 @@ double greatest(const std::vector<double>& load, std::span<const ChannelId> chan
 
 }  // namespace
 
-PhaseAssignment assign(const Fabric& fabric, const Phase& phase, const AssignOptions& options) {
+PhaseAssignment assign(const Fabric& fabric, const demand::Phase& phase, const AssignOptions& options) {
   WEFT_CHECK(options.qps >= 1 && options.qps <= kMaxQps);
   return assign_on(Ground(fabric, options), phase, options);
 }
 
-Assignment assign(const Fabric& fabric, const Demand& demand, const AssignOptions& options) {
+Assignment assign(const Fabric& fabric, const demand::Demand& demand, const AssignOptions& options) {
   WEFT_CHECK(options.qps >= 1 && options.qps <= kMaxQps);
   const Ground ground(fabric, options);
   Assignment all;
   all.reference = ground.capacities.reference();
-  for (const Phase& phase : demand.phases) all.phases.push_back(assign_on(ground, phase, options));
+  for (const demand::Phase& phase : demand.phases) all.phases.push_back(assign_on(ground, phase, options));
   return all;
 }
 
@@ -123,4 +123,4 @@ LoadReport load_report(const Fabric& fabric, const Capacities& capacities, const
   return report;
 }
 
-}  // namespace weft
+}  // namespace weft::assign

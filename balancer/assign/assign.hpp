@@ -11,7 +11,7 @@
 #include "balancer/assign/bounds.hpp"
 #include "balancer/assign/instance.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 inline constexpr std::uint32_t kMaxQps = 1024;  // of one flow
 
@@ -93,22 +93,22 @@ struct Assignment {
   std::optional<double> label_bound() const;
 };
 
-PhaseAssignment assign(const Fabric& fabric, const Phase& phase, const AssignOptions& options);
-Assignment assign(const Fabric& fabric, const Demand& demand, const AssignOptions& options);
+PhaseAssignment assign(const Fabric& fabric, const demand::Phase& phase, const AssignOptions& options);
+Assignment assign(const Fabric& fabric, const demand::Demand& demand, const AssignOptions& options);
 
 /// What `answer` holds, in the form that reassign() starts from.
-std::vector<KeptQp> kept(const Phase& phase, const PhaseAssignment& answer);
+std::vector<KeptQp> kept(const demand::Phase& phase, const PhaseAssignment& answer);
 
 /// The assignment after a change of fabric, demand or both: QPs with the same ends and number as in `before`
 /// keep route and label where they can, few move, and the bound is met again.
-PhaseAssignment reassign(const Fabric& fabric, const Phase& phase, const AssignOptions& options,
+PhaseAssignment reassign(const Fabric& fabric, const demand::Phase& phase, const AssignOptions& options,
                          std::span<const KeptQp> before);
 /// The same for all phases; before[i]: phase i as it was, absent phases count as empty.
-Assignment reassign(const Fabric& fabric, const Demand& demand, const AssignOptions& options,
+Assignment reassign(const Fabric& fabric, const demand::Demand& demand, const AssignOptions& options,
                     const std::vector<std::vector<KeptQp>>& before);
 
 /// Loads of routes given per QP, against `bounds` of the same flows.
 LoadReport load_report(const Fabric& fabric, const Capacities& capacities, const Routes& routes,
                        std::span<const SteeredQp> qps, const Bounds& bounds);
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -7,10 +7,11 @@
 #include "balancer/demand/flow_file.hpp"
 #include "topology/files/document.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 /// `demand` is what `assignment` was made for; `refused` (lines of its file) join what is unassigned.
-std::string assignment_json(const Fabric& fabric, const Demand& demand, const Assignment& assignment,
-                            const std::vector<RefusedFlow>& refused, const DocumentStamp& stamp);
+std::string assignment_json(const Fabric& fabric, const demand::Demand& demand, const Assignment& assignment,
+                            const std::vector<demand::RefusedFlow>& refused,
+                            const files::DocumentStamp& stamp);
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -4,7 +4,7 @@
 #include "balancer/demand/flow_file.hpp"
 #include "topology/files/json_fields.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 struct PhasedQp {
@@ -16,17 +16,18 @@ class AssignmentReader {
  public:
   explicit AssignmentReader(const Fabric& fabric) : fabric_(fabric) {}
 
-  Result<PhasedQp> read(const JsonView& view) const {
+  Result<PhasedQp> read(const files::JsonView& view) const {
     PhasedQp read;
     std::uint64_t number = 0;
     std::uint64_t phase = 1;
-    const auto as_nic = [this](const JsonView& nic) { return read_nic(nic); };
+    const auto as_nic = [this](const files::JsonView& nic) { return read_nic(nic); };
     WEFT_TRY_VOID(in_turn([&] { return need_member(view, "src", read.qp.src, as_nic); },
                           [&] { return need_member(view, "dst", read.qp.dst, as_nic); },
-                          [&] { return need_member(view, "qp", number, as_count); },
-                          [&] { return read_member(view, "phase", phase, as_count); }));
+                          [&] { return need_member(view, "qp", number, files::as_count); },
+                          [&] { return read_member(view, "phase", phase, files::as_count); }));
     if (number >= kMaxQps) return view.error("QP {}: expected 0 to {}", number, kMaxQps - 1);
-    if (phase < 1 || phase > kMaxPhases) return view.error("phase {}: expected 1 to {}", phase, kMaxPhases);
+    if (phase < 1 || phase > demand::kMaxPhases)
+      return view.error("phase {}: expected 1 to {}", phase, demand::kMaxPhases);
     read.qp.qp = static_cast<std::uint32_t>(number);
     read.phase = static_cast<std::size_t>(phase);
     WEFT_TRY(const auto way, read_way(view, read.qp.src, read.qp.dst));
@@ -36,14 +37,14 @@ class AssignmentReader {
   }
 
  private:
-  Result<PortId> read_nic(const JsonView& view) const {
+  Result<PortId> read_nic(const files::JsonView& view) const {
     WEFT_TRY(const auto name, view.text());
     const auto nic = fabric_.find_nic(name);
     if (!nic) return view.error("{}", nic.error().message);
     return *nic;
   }
 
-  Result<PhasedQp> with_reverse(const JsonView& view, PhasedQp read) const {
+  Result<PhasedQp> with_reverse(const files::JsonView& view, PhasedQp read) const {
     const auto reverse = view.find("reverse");
     if (!reverse) return read;
     WEFT_TRY(const auto way, read_way(*reverse, read.qp.dst, read.qp.src));
@@ -51,10 +52,10 @@ class AssignmentReader {
     return read;
   }
 
-  Result<Way> read_way(const JsonView& view, PortId src, PortId dst) const {
+  Result<Way> read_way(const files::JsonView& view, PortId src, PortId dst) const {
     WEFT_TRY(const auto list, view.need("path"));
-    const auto channels =
-        read_array<ChannelId>(list, [this](const JsonView& item) { return read_channel(item); });
+    const auto channels = files::read_array<ChannelId>(
+        list, [this](const files::JsonView& item) { return read_channel(item); });
     if (!channels) return pass_on(channels);
     const auto route = route_between(fabric_, src, dst, *channels);
     if (!route)
@@ -68,7 +69,7 @@ class AssignmentReader {
     return way;
   }
 
-  Result<ChannelId> read_channel(const JsonView& view) const {
+  Result<ChannelId> read_channel(const files::JsonView& view) const {
     WEFT_TRY(const auto name, view.text());
     const auto channel = fabric_.find_channel(name);
     if (!channel) return view.error("{}", channel.error().message);
@@ -82,13 +83,13 @@ class AssignmentReader {
 
 Result<std::vector<std::vector<KeptQp>>> parse_assignment(const Fabric& fabric, std::string_view text,
                                                           std::string_view what) {
-  WEFT_TRY(const auto json, parse_json(text, what));
-  const JsonView root(json, what);
+  WEFT_TRY(const auto json, files::parse_json(text, what));
+  const files::JsonView root(json, what);
   WEFT_TRY_VOID(check_schema(root, "weft.assignment/1"));
   WEFT_TRY(const auto list, root.need("assignments"));
   const AssignmentReader reader(fabric);
   WEFT_TRY(const auto qps,
-           read_array<PhasedQp>(list, [&](const JsonView& view) { return reader.read(view); }));
+           files::read_array<PhasedQp>(list, [&](const files::JsonView& view) { return reader.read(view); }));
   std::vector<std::vector<KeptQp>> phases;
   for (const PhasedQp& each : qps) {
     if (phases.size() < each.phase) phases.resize(each.phase);
@@ -97,4 +98,4 @@ Result<std::vector<std::vector<KeptQp>>> parse_assignment(const Fabric& fabric, 
   return phases;
 }
 
-}  // namespace weft
+}  // namespace weft::assign

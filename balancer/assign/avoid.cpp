@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 constexpr double kShareOfDegraded = 0.5;
@@ -37,9 +37,10 @@ std::vector<Avoided> avoided_by(const Diagnosis& diagnosis) {
   return avoided;
 }
 
-DocumentAvoided avoided_by(const Fabric& fabric, std::span<const BlacklistEntry> entries, UtcTime now) {
+DocumentAvoided avoided_by(const Fabric& fabric, std::span<const blacklist::BlacklistEntry> entries,
+                           UtcTime now) {
   DocumentAvoided avoided;
-  for (const BlacklistEntry& entry : entries) {
+  for (const blacklist::BlacklistEntry& entry : entries) {
     if (entry.fabric != fabric.name() || !is_active(entry, now)) continue;
     const auto link = fabric.find_link(entry.link.name);
     if (!link) {
@@ -59,7 +60,7 @@ class Resolver {
  public:
   Resolver(const Fabric& fabric, std::vector<std::string>& unknown) : fabric_(fabric), unknown_(unknown) {}
 
-  std::optional<LinkFinding> link(const LinkReport& report) {
+  std::optional<LinkFinding> link(const files::LinkReport& report) {
     const auto id = fabric_.find_link(report.link);
     if (!id) return miss<LinkFinding>(id.error());
     LinkFinding finding{
@@ -72,7 +73,7 @@ class Resolver {
     return finding;
   }
 
-  std::optional<GroupFinding> group(const GroupReport& report) {
+  std::optional<GroupFinding> group(const files::GroupReport& report) {
     GroupFinding finding{.cause = report.cause, .verdict = report.verdict};
     for (const std::string& name : report.channels) {
       const auto channel = fabric_.find_channel(name);
@@ -95,16 +96,16 @@ class Resolver {
 
 }  // namespace
 
-DocumentAvoided avoided_by(const Fabric& fabric, const DiagnosisDocument& document) {
+DocumentAvoided avoided_by(const Fabric& fabric, const files::DiagnosisDocument& document) {
   DocumentAvoided avoided;
   Resolver resolver(fabric, avoided.unknown);
   Diagnosis diagnosis;
-  for (const LinkReport& report : document.links)
+  for (const files::LinkReport& report : document.links)
     if (auto finding = resolver.link(report)) diagnosis.links.push_back(std::move(*finding));
-  for (const GroupReport& report : document.groups)
+  for (const files::GroupReport& report : document.groups)
     if (auto finding = resolver.group(report)) diagnosis.groups.push_back(std::move(*finding));
   avoided.channels = avoided_by(diagnosis);
   return avoided;
 }
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -9,7 +9,7 @@
 #include "balancer/blacklist/entry.hpp"
 #include "topology/files/diagnosis_document.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 /// What a diagnosis asks for: failed channels are avoided (both directions of a cable that is down); a
 /// channel at a lower rate, or that other traffic holds, counts for the share measured; any other degraded
@@ -22,9 +22,10 @@ struct DocumentAvoided {
 };
 
 /// Both channels of every link with an entry that has not expired. Entries of other fabrics are passed over.
-DocumentAvoided avoided_by(const Fabric& fabric, std::span<const BlacklistEntry> entries, UtcTime now);
+DocumentAvoided avoided_by(const Fabric& fabric, std::span<const blacklist::BlacklistEntry> entries,
+                           UtcTime now);
 
 /// A diagnosis read from a file, by the rules of avoided_by(diagnosis).
-DocumentAvoided avoided_by(const Fabric& fabric, const DiagnosisDocument& document);
+DocumentAvoided avoided_by(const Fabric& fabric, const files::DiagnosisDocument& document);
 
-}  // namespace weft
+}  // namespace weft::assign

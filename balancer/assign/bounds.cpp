@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 constexpr double kTiny = 1e-9;  // relative: what the rounding of doubles may cost
@@ -233,4 +233,4 @@ Bounds bounds_of(const Instance& instance, const Routes& routes, bool regular) {
   return BoundsMaker(instance, routes).make(regular);
 }
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -11,7 +11,7 @@
 
 #include "balancer/assign/instance.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 struct Bounds {
   double integral = 0;    // bytes; B_int. Flows of different sizes: the fractional bound or the greatest item
@@ -29,4 +29,4 @@ Bounds bounds_of(const Instance& instance, const Routes& routes, bool regular);
 /// infinity, unless n is 0.
 double least_time(const std::vector<double>& weights, double n);
 
-}  // namespace weft
+}  // namespace weft::assign

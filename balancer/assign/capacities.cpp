@@ -4,7 +4,7 @@
 
 #include "topology/base/check.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 Bandwidth greatest_rate(const Fabric& fabric) {
@@ -44,4 +44,4 @@ std::vector<Avoided> without(std::span<const LinkId> links) {
   return avoided;
 }
 
-}  // namespace weft
+}  // namespace weft::assign

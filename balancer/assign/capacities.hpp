@@ -7,7 +7,7 @@
 
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 /// A channel to avoid (share 0) or to load less (the share of its rate that still counts, 0 to 1).
 struct Avoided {
@@ -35,4 +35,4 @@ class Capacities {
 /// Both channels of a link, as a cable that is down.
 std::vector<Avoided> without(std::span<const LinkId> links);
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 constexpr std::uint32_t kNoParent = std::numeric_limits<std::uint32_t>::max();
@@ -188,4 +188,4 @@ void Chains::force(ItemId item, std::vector<ItemId>& loose) {
   loose.insert(loose.end(), best.begin(), best.end());
 }
 
-}  // namespace weft
+}  // namespace weft::assign

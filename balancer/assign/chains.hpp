@@ -12,7 +12,7 @@
 #include "balancer/assign/placement.hpp"
 #include "topology/base/splitmix.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 class Chains {
  public:
@@ -80,4 +80,4 @@ class Chains {
   std::uint32_t forced_ = 0;
 };
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -12,7 +12,7 @@
 #include "balancer/assign/squeeze.hpp"
 #include "topology/base/check.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 /// Of the bound, where sizes differ and it cannot be met exactly: what the solver for those reaches.
@@ -46,7 +46,7 @@ class Memory {
     for (std::size_t i = 0; i < before.size(); ++i) by_ends_[key(before[i].src, before[i].dst)].push_back(i);
   }
 
-  const KeptQp* take(const Flow& flow, std::uint32_t qp) {
+  const KeptQp* take(const demand::Flow& flow, std::uint32_t qp) {
     const auto at = by_ends_.find(key(flow.src, flow.dst));
     if (at == by_ends_.end()) return nullptr;
     for (const std::size_t i : at->second)
@@ -66,13 +66,13 @@ class Memory {
 };
 
 /// Counts who moved; those that stayed keep their label where it still takes their route.
-void compare(PhaseAssignment& answer, const Ground& ground, const Phase& phase, const AssignOptions& options,
-             std::span<const KeptQp> before) {
+void compare(PhaseAssignment& answer, const Ground& ground, const demand::Phase& phase,
+             const AssignOptions& options, std::span<const KeptQp> before) {
   Memory memory(before);
   std::optional<KnownPaths> known;
   if (options.paths) known.emplace(ground.fabric, ground.capacities, *options.paths);
   for (SteeredQp& qp : answer.qps) {
-    const Flow& flow = phase.flows[qp.flow];
+    const demand::Flow& flow = phase.flows[qp.flow];
     const KeptQp* was = memory.take(flow, qp.qp);
     if (!was) continue;
     if (!(was->route == qp.route)) {
@@ -84,8 +84,8 @@ void compare(PhaseAssignment& answer, const Ground& ground, const Phase& phase, 
   }
 }
 
-PhaseAssignment reassign_one_way(const Ground& ground, const Phase& phase, const AssignOptions& options,
-                                 std::span<const KeptQp> before) {
+PhaseAssignment reassign_one_way(const Ground& ground, const demand::Phase& phase,
+                                 const AssignOptions& options, std::span<const KeptQp> before) {
   const auto solve = [&](Instance& instance, const Bounds& bounds) {
     Memory memory(before);
     std::vector<std::optional<SwitchRoute>> routes(instance.item_count());
@@ -107,7 +107,7 @@ std::vector<KeptQp> ways_back(std::span<const KeptQp> before) {
   return back;
 }
 
-PhaseAssignment reassign_on(const Ground& ground, const Phase& phase, const AssignOptions& options,
+PhaseAssignment reassign_on(const Ground& ground, const demand::Phase& phase, const AssignOptions& options,
                             std::span<const KeptQp> before) {
   PhaseAssignment answer = reassign_one_way(ground, phase, options, before);
   if (!options.reverse) return answer;
@@ -119,7 +119,7 @@ PhaseAssignment reassign_on(const Ground& ground, const Phase& phase, const Assi
 
 }  // namespace
 
-std::vector<KeptQp> kept(const Phase& phase, const PhaseAssignment& answer) {
+std::vector<KeptQp> kept(const demand::Phase& phase, const PhaseAssignment& answer) {
   std::vector<KeptQp> all;
   all.reserve(answer.qps.size());
   for (const SteeredQp& qp : answer.qps)
@@ -128,13 +128,13 @@ std::vector<KeptQp> kept(const Phase& phase, const PhaseAssignment& answer) {
   return all;
 }
 
-PhaseAssignment reassign(const Fabric& fabric, const Phase& phase, const AssignOptions& options,
+PhaseAssignment reassign(const Fabric& fabric, const demand::Phase& phase, const AssignOptions& options,
                          std::span<const KeptQp> before) {
   WEFT_CHECK(options.qps >= 1 && options.qps <= kMaxQps);
   return reassign_on(Ground(fabric, options), phase, options, before);
 }
 
-Assignment reassign(const Fabric& fabric, const Demand& demand, const AssignOptions& options,
+Assignment reassign(const Fabric& fabric, const demand::Demand& demand, const AssignOptions& options,
                     const std::vector<std::vector<KeptQp>>& before) {
   WEFT_CHECK(options.qps >= 1 && options.qps <= kMaxQps);
   const Ground ground(fabric, options);
@@ -146,4 +146,4 @@ Assignment reassign(const Fabric& fabric, const Demand& demand, const AssignOpti
   return all;
 }
 
-}  // namespace weft
+}  // namespace weft::assign

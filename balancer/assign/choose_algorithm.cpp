@@ -7,17 +7,17 @@
 
 #include "balancer/assign/phase_solver.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
-constexpr std::array kAllReduce{Collective::ring, Collective::tree, Collective::recursive_doubling,
-                                Collective::halving_doubling};
+constexpr std::array kAllReduce{demand::Collective::ring, demand::Collective::tree,
+                                demand::Collective::recursive_doubling, demand::Collective::halving_doubling};
 
 /// Latencies one after another in one phase: a ring's is passed on n - 1 times twice, a tree's goes up and
 /// down.
-std::size_t steps_in_phase(Collective collective, std::size_t ranks) {
-  if (collective == Collective::ring) return 2 * (ranks - 1);
-  if (collective == Collective::tree) return 2 * static_cast<std::size_t>(std::bit_width(ranks - 1));
+std::size_t steps_in_phase(demand::Collective collective, std::size_t ranks) {
+  if (collective == demand::Collective::ring) return 2 * (ranks - 1);
+  if (collective == demand::Collective::tree) return 2 * static_cast<std::size_t>(std::bit_width(ranks - 1));
   return 1;
 }
 
@@ -25,7 +25,7 @@ class PhaseTimes {
  public:
   PhaseTimes(const Ground& ground, const MeasuredCost& cost) : ground_(ground), cost_(cost) {}
 
-  Nanoseconds phase(const Phase& phase, std::size_t steps) const {
+  Nanoseconds phase(const demand::Phase& phase, std::size_t steps) const {
     const auto bounds = assign_phase(ground_, phase, {}, [](Instance& instance, const Bounds&) {
                           return std::vector<SwitchRoute>(instance.item_count());
                         }).bounds;
@@ -35,8 +35,8 @@ class PhaseTimes {
   }
 
  private:
-  Nanoseconds latency(const Phase& phase) const {
-    const bool crosses = std::ranges::any_of(phase.flows, [&](const Flow& flow) {
+  Nanoseconds latency(const demand::Phase& phase) const {
+    const bool crosses = std::ranges::any_of(phase.flows, [&](const demand::Flow& flow) {
       return ground_.routes.leaf_of(flow.src) != ground_.routes.leaf_of(flow.dst);
     });
     return crosses ? cost_.latency_across : cost_.latency_in_leaf;
@@ -55,13 +55,13 @@ std::vector<AlgorithmTime> all_reduce_times(const Fabric& fabric, const std::vec
   const Ground ground(fabric, options);
   const PhaseTimes estimate(ground, cost);
   std::vector<AlgorithmTime> times;
-  for (const Collective collective : kAllReduce) {
+  for (const demand::Collective collective : kAllReduce) {
     AlgorithmTime& each = times.emplace_back(AlgorithmTime{collective, {}});
-    for (const Phase& phase : make_collective(collective, ranks, size).phases)
+    for (const demand::Phase& phase : make_collective(collective, ranks, size).phases)
       each.time += estimate.phase(phase, steps_in_phase(collective, ranks.size()));
   }
   std::ranges::stable_sort(times, {}, &AlgorithmTime::time);
   return times;
 }
 
-}  // namespace weft
+}  // namespace weft::assign

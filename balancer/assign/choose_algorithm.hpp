@@ -10,7 +10,7 @@
 #include "balancer/assign/capacities.hpp"
 #include "balancer/demand/collectives.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 /// As measured on the fabric: measured_cost() takes it from a sweep.
 struct MeasuredCost {
@@ -20,7 +20,7 @@ struct MeasuredCost {
 };
 
 struct AlgorithmTime {
-  Collective collective = Collective::ring;
+  demand::Collective collective = demand::Collective::ring;
   Nanoseconds time{};
 };
 
@@ -29,4 +29,4 @@ std::vector<AlgorithmTime> all_reduce_times(const Fabric& fabric, const std::vec
                                             std::span<const PortId> ranks, Bytes size,
                                             const MeasuredCost& cost);
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -2,7 +2,7 @@
 
 #include "balancer/assign/edge_coloring.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 /// The core of every item that changes pods, by a colouring per plane.
@@ -52,4 +52,4 @@ std::vector<SwitchRoute> construct(const Instance& instance, const Routes& route
   return taken;
 }
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -8,7 +8,7 @@
 #include "balancer/assign/instance.hpp"
 #include "balancer/assign/skeleton.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 /// A route for every item; `order` holds every item once. Two tiers: every uplink and downlink of a leaf
 /// within ceil(d / uplinks). Three tiers: the same at the leaves, and every core link within ceil(n / cores)
@@ -17,4 +17,4 @@ namespace weft {
 std::vector<SwitchRoute> construct(const Instance& instance, const Routes& routes, const Skeleton& skeleton,
                                    const std::vector<ItemId>& order);
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -6,7 +6,7 @@
 
 #include "topology/base/check.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
@@ -194,4 +194,4 @@ std::vector<std::uint32_t> color_edges(std::span<const BipartiteEdge> edges, std
   return Colouring(edges, colours).take();
 }
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace weft {
+namespace weft::assign {
 
 struct BipartiteEdge {
   std::uint32_t left = 0;
@@ -22,4 +22,4 @@ struct BipartiteEdge {
 /// Time: edges x log2(colours) where colours is a power of two, somewhat more otherwise. colours > 0.
 std::vector<std::uint32_t> color_edges(std::span<const BipartiteEdge> edges, std::uint32_t colours);
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -7,7 +7,7 @@
 
 #include "balancer/assign/chains.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 /// Relative: levels nearer to each other than this are one.
@@ -134,4 +134,4 @@ void even_out(Placement& placement, const Routes& routes, std::vector<double> mo
   if (placement.instance().item_count() > 0) Evening(placement, routes, std::move(most), seed).run();
 }
 
-}  // namespace weft
+}  // namespace weft::assign

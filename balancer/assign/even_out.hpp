@@ -8,10 +8,10 @@
 
 #include "balancer/assign/placement.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 /// Precondition: all items placed. Bounded in steps; the busiest channel never gets busier, and none beyond
 /// `most`, where it is not yet.
 void even_out(Placement& placement, const Routes& routes, std::vector<double> most, std::uint64_t seed);
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace weft {
+namespace weft::assign {
 
 std::vector<ItemId> by_size(const Instance& instance) {
   std::vector<ItemId> items(instance.item_count());
@@ -40,4 +40,4 @@ std::vector<SwitchRoute> solve_greedy(Instance& instance, const Routes& routes) 
   return placement.routes();
 }
 
-}  // namespace weft
+}  // namespace weft::assign

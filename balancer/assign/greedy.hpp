@@ -5,7 +5,7 @@
 
 #include "balancer/assign/placement.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 /// Items by size, the greatest first; those of one flow together.
 std::vector<ItemId> by_size(const Instance& instance);
@@ -16,4 +16,4 @@ void place_least_loaded(Placement& placement, ItemId item);
 /// The greatest first, each on the least loaded route. Fills the instance's routes.
 std::vector<SwitchRoute> solve_greedy(Instance& instance, const Routes& routes);
 
-}  // namespace weft
+}  // namespace weft::assign

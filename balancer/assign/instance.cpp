@@ -7,7 +7,7 @@
 #include "balancer/assign/known_paths.hpp"
 #include "topology/base/check.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 std::uint64_t key_of(std::uint32_t a, std::uint32_t b) { return std::uint64_t{a} << 32 | b; }
@@ -15,7 +15,7 @@ std::uint64_t key_of(std::uint32_t a, std::uint32_t b) { return std::uint64_t{a}
 class InstanceMaker {
  public:
   InstanceMaker(const Fabric& fabric, const Capacities& capacities, const Routes& routes,
-                const std::vector<Flow>& flows, std::uint32_t qps, const PathMap* paths)
+                const std::vector<demand::Flow>& flows, std::uint32_t qps, const PathMap* paths)
       : fabric_(fabric), capacities_(capacities), routes_(routes), flows_(flows) {
     instance_.qps = qps;
     instance_.labelled = paths != nullptr;
@@ -39,7 +39,7 @@ class InstanceMaker {
  private:
   /// Empty, or why the flow cannot be assigned.
   std::string add(std::uint32_t index) {
-    const Flow& flow = flows_[index];
+    const demand::Flow& flow = flows_[index];
     if (flow.src == flow.dst) return "source and destination are the same NIC";
     if (flow.bytes.count() <= 0) return "nothing to send: expected 1 byte and more";
     for (const ChannelId channel : {*fabric_.channel_from(flow.src), *fabric_.channel_into(flow.dst)})
@@ -84,7 +84,7 @@ class InstanceMaker {
     return "the fabric is cut between them";
   }
 
-  Result<std::uint32_t> by_nics(const Flow& flow, LeafId from, LeafId to) {
+  Result<std::uint32_t> by_nics(const demand::Flow& flow, LeafId from, LeafId to) {
     const auto key = key_of(flow.src.value(), flow.dst.value());
     if (const auto at = group_of_.find(key); at != group_of_.end()) return at->second;
     WEFT_TRY(auto routes, known_->routes(flow.src, flow.dst));
@@ -99,7 +99,7 @@ class InstanceMaker {
   const Fabric& fabric_;
   const Capacities& capacities_;
   const Routes& routes_;
-  const std::vector<Flow>& flows_;
+  const std::vector<demand::Flow>& flows_;
   Instance instance_;
   std::optional<KnownPaths> known_;
   std::unordered_map<std::uint64_t, std::uint32_t> group_of_;
@@ -114,9 +114,9 @@ void Instance::fill_routes(const Routes& routes_between) {
 }
 
 Instance make_instance(const Fabric& fabric, const Capacities& capacities, const Routes& routes,
-                       const std::vector<Flow>& flows, std::uint32_t qps, const PathMap* paths) {
+                       const std::vector<demand::Flow>& flows, std::uint32_t qps, const PathMap* paths) {
   WEFT_CHECK(qps > 0);
   return InstanceMaker(fabric, capacities, routes, flows, qps, paths).make();
 }
 
-}  // namespace weft
+}  // namespace weft::assign

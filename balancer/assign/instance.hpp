@@ -12,7 +12,7 @@
 #include "balancer/demand/demand.hpp"
 #include "topology/model/path.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 struct Unassigned {
   std::string flow;  // "host1 -> host2"
@@ -64,6 +64,6 @@ struct Instance {
 /// its ends are one NIC, its cable is to be avoided, the fabric is cut between its ends, or `paths` knows no
 /// usable path for it.
 Instance make_instance(const Fabric& fabric, const Capacities& capacities, const Routes& routes,
-                       const std::vector<Flow>& flows, std::uint32_t qps, const PathMap* paths);
+                       const std::vector<demand::Flow>& flows, std::uint32_t qps, const PathMap* paths);
 
-}  // namespace weft
+}  // namespace weft::assign

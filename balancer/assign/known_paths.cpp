@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 std::uint64_t key_of(PortId src, PortId dst) { return std::uint64_t{src.value()} << 32 | dst.value(); }
@@ -90,4 +90,4 @@ std::span<const PathLabel> KnownPaths::labels(PortId src, PortId dst, const Swit
   return found == at->second.choices.end() ? std::span<const PathLabel>() : found->labels;
 }
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -10,7 +10,7 @@
 #include "balancer/assign/routes.hpp"
 #include "topology/model/path.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 /// The switch part of a path; absent when the channels do not lead from src to dst in this fabric, or are
 /// more than a SwitchRoute holds.
@@ -44,4 +44,4 @@ class KnownPaths {
   std::unordered_map<std::uint64_t, Pair> pairs_;
 };
 
-}  // namespace weft
+}  // namespace weft::assign

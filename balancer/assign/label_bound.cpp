@@ -8,7 +8,7 @@
 #include "balancer/assign/lp_bound.hpp"
 #include "balancer/assign/rooms.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 constexpr double kTiny = 1e-9;
@@ -205,4 +205,4 @@ std::uint32_t labels_for(std::uint32_t paths) {
   return static_cast<std::uint32_t>(std::ceil(std::log(kMissed / paths) / std::log1p(-1.0 / paths)));
 }
 
-}  // namespace weft
+}  // namespace weft::assign

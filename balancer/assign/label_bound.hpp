@@ -10,7 +10,7 @@
 
 #include "balancer/assign/instance.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 struct LabelBound {
   double bytes = 0;  // on the reference rate
@@ -27,4 +27,4 @@ LabelBound bound_by_labels(const Instance& instance, double low, double found, b
 /// is missed with (1 - 1 / paths) ^ labels, where switches hash evenly.
 std::uint32_t labels_for(std::uint32_t paths);
 
-}  // namespace weft
+}  // namespace weft::assign

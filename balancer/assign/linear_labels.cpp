@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 constexpr double kBitsOfProof = 20;
@@ -109,4 +109,4 @@ Predicted predict_labels(const PathMap& known, const LabelRange& range) {
   return predicted;
 }
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -10,7 +10,7 @@
 
 #include "topology/model/path.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 struct LabelRange {
   PathLabel first;                 // inclusive
@@ -28,4 +28,4 @@ struct Predicted {
 /// that could have been chance with a probability below 2^-20.
 Predicted predict_labels(const PathMap& known, const LabelRange& range);
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -7,10 +7,10 @@
 
 #include "balancer/assign/instance.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 /// Bytes on the reference rate; routes must be filled. Absent: built without CLP, or the programme would have
 /// more than `most_variables` (one for each route of each group of flows).
 std::optional<double> lp_optimum(const Instance& instance, std::size_t most_variables);
 
-}  // namespace weft
+}  // namespace weft::assign

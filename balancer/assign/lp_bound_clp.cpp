@@ -4,7 +4,7 @@
 
 #include "balancer/assign/lp_bound.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 /// Minimise T; for every group: its routes carry its bytes; for every channel: load - weight T <= 0. Bytes
@@ -80,4 +80,4 @@ std::optional<double> lp_optimum(const Instance& instance, std::size_t most_vari
   return optimum >= 0 ? std::optional(optimum) : std::nullopt;
 }
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -5,7 +5,7 @@
 
 #include "topology/base/statistics.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 constexpr std::size_t kChannelsWithinALeaf = 2;
@@ -48,4 +48,4 @@ Result<MeasuredCost> measured_cost(const Fabric& fabric, const Observations& see
   return MeasuredCost{median(in_leaf), median(across), carried_by_a_link(fabric, seen)};
 }
 
-}  // namespace weft
+}  // namespace weft::assign

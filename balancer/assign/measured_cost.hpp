@@ -6,7 +6,7 @@
 #include "topology/base/result.hpp"
 #include "topology/findings/observation.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 /// Latencies: half the median round trip of the smallest probes, within a leaf (paths of two channels) and
 /// across; where only one of them was probed it stands for both. The link: the median, over channels between
@@ -14,4 +14,4 @@ namespace weft {
 /// probe has a round trip.
 Result<MeasuredCost> measured_cost(const Fabric& fabric, const Observations& seen);
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 /// Of the items on a channel, the least that is large enough to bring it within its room, or the greatest.
@@ -66,4 +66,4 @@ std::vector<ItemId> mend(Chains& chains, std::vector<ItemId> loose, const Effort
   return left;
 }
 
-}  // namespace weft
+}  // namespace weft::assign

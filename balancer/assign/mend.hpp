@@ -6,7 +6,7 @@
 #include "balancer/assign/chains.hpp"
 #include "balancer/assign/placement.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 /// Puts each of `items` on the route named for it (wanted[item]), as far as it may take that; answers the
 /// others, in order.
@@ -27,4 +27,4 @@ struct Effort {
 /// what could not be placed.
 std::vector<ItemId> mend(Chains& chains, std::vector<ItemId> loose, const Effort& effort);
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -13,7 +13,7 @@
 #include "balancer/assign/rooms.hpp"
 #include "topology/base/check.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 // Weighing: QPs of one flow need not carry the same. Given the routes of a flow's QPs, their shares are set
@@ -122,11 +122,12 @@ std::vector<double> weigh(const Instance& instance, const std::vector<SwitchRout
 /// Gives every QP that crosses leaves a label known to take its route; QPs of one flow on one route get
 /// different labels as far as there are. `flows` are those the QPs index. Precondition: every route is one of
 /// known.routes() for its flow.
-void choose_labels(std::vector<SteeredQp>& qps, const std::vector<Flow>& flows, const KnownPaths& known) {
+void choose_labels(std::vector<SteeredQp>& qps, const std::vector<demand::Flow>& flows,
+                   const KnownPaths& known) {
   std::size_t first = 0;  // of the QPs of this flow
   for (std::size_t i = 0; i < qps.size(); ++i) {
     if (qps[i].flow != qps[first].flow) first = i;
-    const Flow& flow = flows[qps[i].flow];
+    const demand::Flow& flow = flows[qps[i].flow];
     if (qps[i].route.size() == 0) continue;  // within a leaf any label goes the same way
     const auto labels = known.labels(flow.src, flow.dst, qps[i].route);
     WEFT_CHECK(!labels.empty());
@@ -150,7 +151,7 @@ Bounds with_optimum(Bounds bounds, const Instance& instance, std::size_t lp_vari
 }
 
 /// Bounds are of the fabric, not of the labels that happen to be known: made without them.
-Bounds bounds_for(const Ground& ground, const Phase& phase, const AssignOptions& options,
+Bounds bounds_for(const Ground& ground, const demand::Phase& phase, const AssignOptions& options,
                   Instance& instance) {
   if (!instance.labelled) {
     if (!ground.regular()) instance.fill_routes(ground.routes);
@@ -162,10 +163,10 @@ Bounds bounds_for(const Ground& ground, const Phase& phase, const AssignOptions&
   return with_optimum(bounds_of(free, ground.routes, ground.regular()), free, options.lp_variables);
 }
 
-double nic_bound(const Ground& ground, const Phase& phase) {
+double nic_bound(const Ground& ground, const demand::Phase& phase) {
   std::vector<double> load(ground.fabric.channel_count());
   double most = 0;
-  for (const Flow& flow : phase.flows)
+  for (const demand::Flow& flow : phase.flows)
     for (const ChannelId channel :
          {*ground.fabric.channel_from(flow.src), *ground.fabric.channel_into(flow.dst)}) {
       load[channel.value()] += static_cast<double>(flow.bytes.count());
@@ -175,7 +176,7 @@ double nic_bound(const Ground& ground, const Phase& phase) {
   return most;
 }
 
-std::vector<SteeredQp> steer(const Phase& phase, const Instance& instance,
+std::vector<SteeredQp> steer(const demand::Phase& phase, const Instance& instance,
                              const std::vector<SwitchRoute>& taken, const std::vector<double>& bytes) {
   std::vector<SteeredQp> qps;
   qps.reserve(taken.size() + instance.local.size() * instance.qps);
@@ -233,7 +234,7 @@ Ground::Ground(const Fabric& on, const AssignOptions& options)
       routes(on, capacities),
       skeleton(Skeleton::find(on, capacities, routes)) {}
 
-PhaseAssignment assign_phase(const Ground& ground, const Phase& phase, const AssignOptions& options,
+PhaseAssignment assign_phase(const Ground& ground, const demand::Phase& phase, const AssignOptions& options,
                              const Solve& solve, bool settled) {
   Instance instance =
       make_instance(ground.fabric, ground.capacities, ground.routes, phase.flows, options.qps, options.paths);
@@ -260,9 +261,9 @@ PhaseAssignment assign_phase(const Ground& ground, const Phase& phase, const Ass
   return answer;
 }
 
-Phase reversed(const Phase& phase) {
-  Phase back{phase.name, {}};
-  for (const Flow& flow : phase.flows) back.flows.push_back({flow.dst, flow.src, flow.bytes});
+demand::Phase reversed(const demand::Phase& phase) {
+  demand::Phase back{phase.name, {}};
+  for (const demand::Flow& flow : phase.flows) back.flows.push_back({flow.dst, flow.src, flow.bytes});
   return back;
 }
 
@@ -278,4 +279,4 @@ void join_reverse(PhaseAssignment& answer, const PhaseAssignment& back) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -8,7 +8,7 @@
 #include "balancer/assign/assign.hpp"
 #include "balancer/assign/skeleton.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 /// What all phases of a demand share. Holds a reference to the fabric.
 struct Ground {
@@ -27,13 +27,13 @@ using Solve = std::function<std::vector<SwitchRoute>(Instance&, const Bounds&)>;
 
 /// Bounds, routes by `solve`, labels and loads of one phase, one way. `settled`: the routes stand, although
 /// the search for the bound of the labels may come upon better ones.
-PhaseAssignment assign_phase(const Ground& ground, const Phase& phase, const AssignOptions& options,
+PhaseAssignment assign_phase(const Ground& ground, const demand::Phase& phase, const AssignOptions& options,
                              const Solve& solve, bool settled = false);
 
 /// The flows of `phase` turned round: what the receivers send back.
-Phase reversed(const Phase& phase);
+demand::Phase reversed(const demand::Phase& phase);
 
 /// Joins the assignment of reversed(phase) to the QPs it belongs to.
 void join_reverse(PhaseAssignment& answer, const PhaseAssignment& back);
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -5,7 +5,7 @@
 
 #include "topology/base/check.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 Placement::Placement(const Instance& instance)
     : instance_(instance),
@@ -116,4 +116,4 @@ void Placement::take(ItemId item) {
   route_[item] = kUnplaced;
 }
 
-}  // namespace weft
+}  // namespace weft::assign

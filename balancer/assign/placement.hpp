@@ -11,7 +11,7 @@
 
 #include "balancer/assign/instance.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 /// An item that has no route.
 inline constexpr std::uint32_t kUnplaced = std::numeric_limits<std::uint32_t>::max();
@@ -91,4 +91,4 @@ class Placement {
   std::vector<std::array<std::uint32_t, SwitchRoute::kMax>> slot_;  // where in classes_on_ a class stands
 };
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -6,7 +6,7 @@
 
 #include "balancer/assign/routes.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 constexpr std::size_t kMaxParallelisms = 6;
@@ -146,4 +146,4 @@ Result<std::vector<Placed>> place_groups(const std::vector<Parallelism>& paralle
   return best;
 }
 
-}  // namespace weft
+}  // namespace weft::assign

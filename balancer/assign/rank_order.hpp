@@ -8,7 +8,7 @@
 
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 /// The hosts ordered pod by pod and leaf by leaf (by their first NIC), the leaves with most of the hosts
 /// first, so that groups of a power of two stay within leaves; otherwise as given.
@@ -47,4 +47,4 @@ Result<std::vector<Placed>> place_groups(const std::vector<Parallelism>& paralle
 /// Seconds that the bytes of `placed` take, one kind of parallelism after another.
 double seconds_of(const std::vector<Placed>& placed, const std::vector<Layer>& layers);
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 constexpr double kTiny = 1e-9;
@@ -46,4 +46,4 @@ double next_rooms(const Instance& instance, double bytes) {
   return next;
 }
 
-}  // namespace weft
+}  // namespace weft::assign

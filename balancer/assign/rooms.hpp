@@ -6,7 +6,7 @@
 
 #include "balancer/assign/bounds.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 /// No channel beyond `bytes`. Indexed by channel.
 std::vector<double> rooms_of(const Instance& instance, double bytes);
@@ -18,4 +18,4 @@ std::vector<double> rooms_by_leaf(const Instance& instance, const Routes& routes
 /// cent more where items differ.
 double next_rooms(const Instance& instance, double bytes);
 
-}  // namespace weft
+}  // namespace weft::assign

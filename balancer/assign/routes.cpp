@@ -4,7 +4,7 @@
 
 #include "topology/base/disjoint_sets.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 /// The channels from a switch to switches of higher tiers; with `reversed`, the channels that come back.
@@ -148,4 +148,4 @@ std::vector<SwitchRoute> Routes::between(LeafId from, LeafId to) const {
   return found;
 }
 
-}  // namespace weft
+}  // namespace weft::assign

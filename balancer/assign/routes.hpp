@@ -11,7 +11,7 @@
 
 #include "balancer/assign/capacities.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 /// Up to four channels between switches: leaf, spine, core, spine, leaf. None where both NICs share a leaf.
 class SwitchRoute {
@@ -85,4 +85,4 @@ class Routes {
   std::vector<std::optional<LeafId>> leaf_of_nic_;  // per port
 };
 
-}  // namespace weft
+}  // namespace weft::assign

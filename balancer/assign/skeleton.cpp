@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 struct Cable {
@@ -145,4 +145,4 @@ SwitchRoute Skeleton::across(const Routes& routes, LeafId from, LeafId to, std::
   return route;
 }
 
-}  // namespace weft
+}  // namespace weft::assign

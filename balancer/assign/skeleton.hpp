@@ -10,7 +10,7 @@
 
 #include "balancer/assign/routes.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 class Skeleton {
  public:
@@ -46,4 +46,4 @@ class Skeleton {
   std::vector<ChannelId> core_up_;  // pod x colour x core
 };
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -15,7 +15,7 @@
 #include "balancer/assign/rooms.hpp"
 #include "balancer/assign/squeeze.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 /// How good a placement is: what counts first stands first.
@@ -299,4 +299,4 @@ std::vector<SwitchRoute> solve_equal(Instance& instance, const Routes& routes,
   return taken;
 }
 
-}  // namespace weft
+}  // namespace weft::assign

@@ -9,11 +9,11 @@
 #include "balancer/assign/bounds.hpp"
 #include "balancer/assign/skeleton.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 /// A route for every item. `instance.equal` must hold; its routes are filled as needed.
 std::vector<SwitchRoute> solve_equal(Instance& instance, const Routes& routes,
                                      const std::optional<Skeleton>& skeleton, const Bounds& bounds,
                                      std::uint64_t seed);
 
-}  // namespace weft
+}  // namespace weft::assign

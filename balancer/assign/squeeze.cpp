@@ -7,7 +7,7 @@
 #include "balancer/assign/mend.hpp"
 #include "balancer/assign/rooms.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 // Of the goal: near enough to it, and the gain below which a try is not worth its time.
@@ -73,4 +73,4 @@ void place_all(Placement& placement, std::vector<ItemId> loose, double bytes, st
   squeeze(placement, bytes, seed);
 }
 
-}  // namespace weft
+}  // namespace weft::assign

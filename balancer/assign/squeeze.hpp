@@ -6,7 +6,7 @@
 
 #include "balancer/assign/placement.hpp"
 
-namespace weft {
+namespace weft::assign {
 
 /// Lowers the load of the busiest channel as far towards `goal` bytes (on the reference rate) as a bounded
 /// search finds. Precondition: all items placed.
@@ -15,4 +15,4 @@ void squeeze(Placement& placement, double goal, std::uint64_t seed);
 /// Places all of `loose`: within the rooms as they are, else within rooms_of(bytes), else beyond, squeezed.
 void place_all(Placement& placement, std::vector<ItemId> loose, double bytes, std::uint64_t seed);
 
-}  // namespace weft
+}  // namespace weft::assign

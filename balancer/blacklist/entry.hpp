@@ -10,13 +10,13 @@
 #include "topology/files/link_reference.hpp"
 #include "topology/findings/verdict.hpp"
 
-namespace weft {
+namespace weft::blacklist {
 
 struct BlacklistEntry {
   std::string id;  // FABRIC:LINK; stays the same as long as the link has its name
   std::string fabric;
   FabricKind layer = FabricKind::roce;
-  LinkReference link;
+  files::LinkReference link;
   Verdict verdict = Verdict::degraded;
   double confidence = 0;  // 0..1
   std::vector<std::string> evidence;
@@ -36,4 +36,4 @@ inline bool is_active(const BlacklistEntry& entry, UtcTime now) { return now < e
 /// entry's link is made of its ends, with ports, so that Fabric::find_link knows it.
 Result<std::vector<BlacklistEntry>> parse_blacklist(std::string_view text, std::string_view what);
 
-}  // namespace weft
+}  // namespace weft::blacklist

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::blacklist {
 namespace {
 
 /// What both kinds of findings say of a link.
 struct Sign {
-  const std::optional<LinkReference>& ends;
+  const std::optional<files::LinkReference>& ends;
   Verdict verdict;
   double confidence;
   std::string summary;
@@ -18,7 +18,7 @@ bool is_fault(Verdict verdict) { return verdict == Verdict::degraded || verdict 
 
 class BlacklistMaker {
  public:
-  BlacklistMaker(const DiagnosisDocument& document, const BlacklistOptions& options)
+  BlacklistMaker(const files::DiagnosisDocument& document, const BlacklistOptions& options)
       : document_(document), options_(options) {}
 
   void add(const Sign& sign) {
@@ -31,7 +31,7 @@ class BlacklistMaker {
   std::vector<BlacklistEntry> take() && { return std::move(entries_); }
 
  private:
-  BlacklistEntry& entry_of(const LinkReference& link) {
+  BlacklistEntry& entry_of(const files::LinkReference& link) {
     const auto known = std::ranges::find(entries_, link, &BlacklistEntry::link);
     if (known != entries_.end()) return *known;
     const auto seen = document_.stamp.generated_at;
@@ -46,17 +46,17 @@ class BlacklistMaker {
     return entries_.back();
   }
 
-  const DiagnosisDocument& document_;
+  const files::DiagnosisDocument& document_;
   const BlacklistOptions& options_;
   std::vector<BlacklistEntry> entries_;
 };
 
-std::string summary_of(const LinkReport& report) {
+std::string summary_of(const files::LinkReport& report) {
   return report.from ? fmt::format("{} leaving {}", to_string(report.cause), *report.from)
                      : fmt::format("{}", to_string(report.cause));
 }
 
-std::string summary_of(const HostReport& report) {
+std::string summary_of(const files::HostReport& report) {
   return fmt::format("{} at {}, the cable or its NIC", report.cause ? to_string(*report.cause) : "fault",
                      report.nic.value_or(report.host));
 }
@@ -66,14 +66,14 @@ std::string told(Verdict verdict, std::optional<Cause> cause) {
                : std::string(to_string(verdict));
 }
 
-std::vector<std::string> channels_of(const SetReport& set) {
+std::vector<std::string> channels_of(const files::SetReport& set) {
   std::vector<std::string> channels;
   for (const auto& alternative : set.alternatives)
     channels.insert(channels.end(), alternative.begin(), alternative.end());
   return channels;
 }
 
-std::string alternatives_of(const SetReport& set) {
+std::string alternatives_of(const files::SetReport& set) {
   std::string text;
   for (const auto& alternative : set.alternatives)
     text += fmt::format("{}{}", text.empty() ? "" : ", or ", fmt::join(alternative, " and "));
@@ -81,13 +81,13 @@ std::string alternatives_of(const SetReport& set) {
 }
 
 /// Every channel is of a link that has an entry: the set says no more than the entries do.
-bool is_listed(const DiagnosisDocument& document, const std::vector<std::string>& channels) {
+bool is_listed(const files::DiagnosisDocument& document, const std::vector<std::string>& channels) {
   const auto has_entry = [&](const std::string& channel) {
     const auto arrow = channel.find("->");
     if (arrow == std::string::npos) return false;
     const auto a = channel.substr(0, arrow);
     const auto b = channel.substr(arrow + 2);
-    const auto is_it = [&](const std::optional<LinkReference>& link, Verdict verdict) {
+    const auto is_it = [&](const std::optional<files::LinkReference>& link, Verdict verdict) {
       return link && is_fault(verdict) && (link->name == a + "--" + b || link->name == b + "--" + a);
     };
     return std::ranges::any_of(document.links, [&](const auto& r) { return is_it(r.ends, r.verdict); }) ||
@@ -98,7 +98,7 @@ bool is_listed(const DiagnosisDocument& document, const std::vector<std::string>
 
 }  // namespace
 
-Result<std::vector<BlacklistEntry>> blacklist_of(const DiagnosisDocument& document,
+Result<std::vector<BlacklistEntry>> blacklist_of(const files::DiagnosisDocument& document,
                                                  const BlacklistOptions& options) {
   // What a host finding is worth: it names a cable or its NIC, without a probability of its own.
   constexpr double kHostConfidence = 1.0;
@@ -118,13 +118,13 @@ Result<std::vector<BlacklistEntry>> blacklist_of(const DiagnosisDocument& docume
   return std::move(maker).take();
 }
 
-std::vector<std::string> left_out_of_blacklist(const DiagnosisDocument& document) {
+std::vector<std::string> left_out_of_blacklist(const files::DiagnosisDocument& document) {
   std::vector<std::string> out;
   for (const FabricFinding& finding : document.fabric_wide)
     if (is_fault(finding.verdict))
       out.push_back(fmt::format("the fabric as a whole: {}", told(finding.verdict, finding.cause)));
   std::vector<std::vector<std::string>> said;  // sets of channels
-  for (const GroupReport& group : document.groups) {
+  for (const files::GroupReport& group : document.groups) {
     if (!is_fault(group.verdict)) continue;
     const auto what = told(group.verdict, group.cause);
     said.push_back(group.channels);
@@ -133,7 +133,7 @@ std::vector<std::string> left_out_of_blacklist(const DiagnosisDocument& document
     else
       out.push_back(fmt::format("{} as a whole: {}", fmt::join(group.nodes, ", "), what));
   }
-  for (const SetReport& set : document.sets) {
+  for (const files::SetReport& set : document.sets) {
     said.push_back(channels_of(set));
     if (!is_fault(set.verdict)) continue;
     out.push_back(fmt::format("one of {}: {}; which, is not known", alternatives_of(set),
@@ -149,27 +149,27 @@ std::vector<std::string> left_out_of_blacklist(const DiagnosisDocument& document
     });
     if (!again) out.push_back(text);
   }
-  for (const HostReport& host : document.hosts)
+  for (const files::HostReport& host : document.hosts)
     if (is_fault(host.verdict) && !host.ends)
       out.push_back(fmt::format("host {}: {}; no link of it is known to be at fault",
                                 host.nic.value_or(host.host), told(host.verdict, host.cause)));
   return out;
 }
 
-Result<void> complete_ends(DiagnosisDocument& document, const Fabric& fabric) {
+Result<void> complete_ends(files::DiagnosisDocument& document, const Fabric& fabric) {
   for (auto& report : document.links) {
     if (report.ends) continue;
     WEFT_TRY(const auto link, fabric.find_link(report.link));
-    report.ends = refer_to(fabric, link);
+    report.ends = files::refer_to(fabric, link);
   }
   for (auto& report : document.hosts) {
     if (report.ends || (!report.nic && !report.cause)) continue;
     WEFT_TRY(const auto nic, fabric.find_nic(report.nic.value_or(report.host)));
     if (!report.nic && fabric.ports_of(fabric.port(nic).node).size() > 1)
       continue;  // which of them, nobody knows
-    report.ends = refer_to(fabric, *fabric.port(nic).link);
+    report.ends = files::refer_to(fabric, *fabric.port(nic).link);
   }
   return {};
 }
 
-}  // namespace weft
+}  // namespace weft::blacklist

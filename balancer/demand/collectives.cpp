@@ -5,7 +5,7 @@
 #include <bit>
 #include <charconv>
 
-namespace weft {
+namespace weft::demand {
 namespace {
 
 struct Named {
@@ -237,4 +237,4 @@ Result<std::vector<NodeId>> parse_hosts(const Fabric& fabric, std::string_view t
   }
 }
 
-}  // namespace weft
+}  // namespace weft::demand

@@ -10,7 +10,7 @@
 
 #include "balancer/demand/demand.hpp"
 
-namespace weft {
+namespace weft::demand {
 
 enum class Collective {
   ring,                // all-reduce over a ring, pipelined: 2 (n-1)/n of the buffer to the next rank
@@ -49,4 +49,4 @@ Result<std::vector<NodeId>> first_hosts(const Fabric& fabric, std::size_t count)
 /// Hosts from text: a number (the first so many) or names with commas, as host1,host5,host9.
 Result<std::vector<NodeId>> parse_hosts(const Fabric& fabric, std::string_view text);
 
-}  // namespace weft
+}  // namespace weft::demand

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::demand {
 
 Demand combine(const std::vector<Demand>& jobs) {
   std::size_t phases = 0;
@@ -24,4 +24,4 @@ std::string describe(const Fabric& fabric, const Flow& flow) {
   return fmt::format("{} -> {}", fabric.name_of_nic(flow.src), fabric.name_of_nic(flow.dst));
 }
 
-}  // namespace weft
+}  // namespace weft::demand

@@ -9,7 +9,7 @@
 #include "topology/base/units.hpp"
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::demand {
 
 struct Flow {
   PortId src;  // NIC
@@ -37,4 +37,4 @@ Demand combine(const std::vector<Demand>& jobs);
 /// "host1 -> host2", as people are told of a flow.
 std::string describe(const Fabric& fabric, const Flow& flow);
 
-}  // namespace weft
+}  // namespace weft::demand

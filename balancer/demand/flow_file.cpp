@@ -3,27 +3,27 @@
 #include "topology/files/json_text.hpp"
 #include "topology/files/json_view.hpp"
 
-namespace weft {
+namespace weft::demand {
 namespace {
 
-Result<PortId> nic(const Fabric& fabric, const JsonView& line, const char* key) {
-  const auto name = line.need(key).and_then(&JsonView::text);
+Result<PortId> nic(const Fabric& fabric, const files::JsonView& line, const char* key) {
+  const auto name = line.need(key).and_then(&files::JsonView::text);
   if (!name)
     return fail(ErrorKind::invalid_input, "\"{}\" is missing or no text: expected a NIC, as in host1/p1",
                 key);
   return fabric.find_nic(*name);
 }
 
-Result<Bytes> size(const JsonView& line) {
+Result<Bytes> size(const files::JsonView& line) {
   const auto member = line.need("bytes");
-  const auto bytes = member.and_then(&JsonView::number);
+  const auto bytes = member.and_then(&files::JsonView::number);
   if (!bytes) return fail(ErrorKind::invalid_input, "\"bytes\" is missing or no number");
   if (!(*bytes >= 1) || *bytes > static_cast<double>(kMaxFlowBytes))
     return fail(ErrorKind::invalid_input, "{} bytes: expected 1 to {}", member->shown(), kMaxFlowBytes);
   return Bytes(static_cast<std::int64_t>(*bytes));
 }
 
-Result<std::size_t> phase_of(const JsonView& line) {
+Result<std::size_t> phase_of(const files::JsonView& line) {
   const auto member = line.need("phase");
   if (!member) return std::size_t{1};
   const auto phase = member->count<std::size_t>();
@@ -37,7 +37,7 @@ struct PhasedFlow {
   std::size_t phase;
 };
 
-Result<PhasedFlow> read_line(const Fabric& fabric, const JsonView& line) {
+Result<PhasedFlow> read_line(const Fabric& fabric, const files::JsonView& line) {
   WEFT_TRY(const auto src, nic(fabric, line, "src"));
   WEFT_TRY(const auto dst, nic(fabric, line, "dst"));
   WEFT_TRY(const auto bytes, size(line));
@@ -45,8 +45,8 @@ Result<PhasedFlow> read_line(const Fabric& fabric, const JsonView& line) {
   return PhasedFlow{{src, dst, bytes}, phase};
 }
 
-std::string_view text_at(const JsonView& line, const char* key) {
-  return line.need(key).and_then(&JsonView::text).value_or("?");
+std::string_view text_at(const files::JsonView& line, const char* key) {
+  return line.need(key).and_then(&files::JsonView::text).value_or("?");
 }
 
 }  // namespace
@@ -58,12 +58,12 @@ FlowFile read_flows(const Fabric& fabric, std::string_view text) {
     const auto line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    const auto document = parse_json(line, "the line");
+    const auto document = files::parse_json(line, "the line");
     if (!document || !document->is_object()) {
       file.refused.push_back({fmt::format("line {}", number), "no JSON object"});
       continue;
     }
-    const JsonView view(*document, "the line");
+    const files::JsonView view(*document, "the line");
     const auto read = read_line(fabric, view);
     if (!read) {
       file.refused.push_back(
@@ -79,17 +79,17 @@ FlowFile read_flows(const Fabric& fabric, std::string_view text) {
 }
 
 std::string write_flows(const Fabric& fabric, const Demand& demand) {
-  JsonText text;
+  files::JsonText text;
   for (std::size_t phase = 0; phase < demand.phases.size(); ++phase)
     for (const Flow& flow : demand.phases[phase].flows) {
-      put(text, "{{\"bytes\":{},\"dst\":", flow.bytes.count());
-      put_string(text, fabric.name_of_nic(flow.dst));
-      if (demand.phases.size() > 1) put(text, ",\"phase\":{}", phase + 1);
-      put(text, ",\"src\":");
-      put_string(text, fabric.name_of_nic(flow.src));
-      put(text, "}}\n");
+      files::put(text, "{{\"bytes\":{},\"dst\":", flow.bytes.count());
+      files::put_string(text, fabric.name_of_nic(flow.dst));
+      if (demand.phases.size() > 1) files::put(text, ",\"phase\":{}", phase + 1);
+      files::put(text, ",\"src\":");
+      files::put_string(text, fabric.name_of_nic(flow.src));
+      files::put(text, "}}\n");
     }
   return fmt::to_string(text);
 }
 
-}  // namespace weft
+}  // namespace weft::demand

@@ -9,7 +9,7 @@
 
 #include "balancer/demand/demand.hpp"
 
-namespace weft {
+namespace weft::demand {
 
 /// More than this in one flow is taken for a mistake (1 PB: five hours at 400 Gb/s).
 inline constexpr std::int64_t kMaxFlowBytes = 1'000'000'000'000'000;
@@ -29,4 +29,4 @@ FlowFile read_flows(const Fabric& fabric, std::string_view text);
 /// The file that read_flows reads back.
 std::string write_flows(const Fabric& fabric, const Demand& demand);
 
-}  // namespace weft
+}  // namespace weft::demand

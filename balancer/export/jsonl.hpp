@@ -6,9 +6,9 @@
 
 #include "balancer/blacklist/entry.hpp"
 
-namespace weft {
+namespace weft::exports {
 
 /// One entry a line, each ended by a newline.
-std::string blacklist_jsonl(std::span<const BlacklistEntry> entries);
+std::string blacklist_jsonl(std::span<const blacklist::BlacklistEntry> entries);
 
-}  // namespace weft
+}  // namespace weft::exports

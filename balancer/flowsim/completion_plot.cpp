@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace weft {
+namespace weft::flowsim {
 namespace {
 
 // Pixels.
@@ -62,4 +62,4 @@ std::string completion_plot(std::string_view title, const std::vector<SpreadOutc
   return svg + "</svg>\n";
 }
 
-}  // namespace weft
+}  // namespace weft::flowsim

@@ -7,8 +7,8 @@
 
 #include "balancer/flowsim/strategies.hpp"
 
-namespace weft {
+namespace weft::flowsim {
 
 std::string completion_plot(std::string_view title, const std::vector<SpreadOutcome>& outcomes);
 
-}  // namespace weft
+}  // namespace weft::flowsim

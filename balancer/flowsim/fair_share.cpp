@@ -4,7 +4,7 @@
 #include <limits>
 #include <queue>
 
-namespace weft {
+namespace weft::flowsim {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
@@ -111,4 +111,4 @@ std::vector<double> completion_times(std::span<const Stream> streams, std::span<
   return ended;
 }
 
-}  // namespace weft
+}  // namespace weft::flowsim

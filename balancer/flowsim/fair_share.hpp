@@ -9,7 +9,7 @@
 
 #include "topology/base/ids.hpp"
 
-namespace weft {
+namespace weft::flowsim {
 
 /// A stream of fluid: one QP over one route, or a flow sprayed over several (then each channel carries a
 /// share).
@@ -32,4 +32,4 @@ std::vector<double> max_min_rates(std::span<const Stream> streams, std::span<con
 std::vector<double> completion_times(std::span<const Stream> streams, std::span<const double> capacity,
                                      double resolution = 0);
 
-}  // namespace weft
+}  // namespace weft::flowsim

@@ -8,7 +8,7 @@
 #include <optional>
 #include <queue>
 
-namespace weft {
+namespace weft::flowsim {
 namespace {
 
 // Ethernet with its checksum, preamble and gap 38, IPv4 20, UDP 8, BTH 12, ICRC 4; an ACK has 4 more (AETH)
@@ -251,4 +251,4 @@ PacketRun send_packets(std::span<const double> capacity, std::span<const Sending
   return PacketSimulation(capacity, sendings, settings).run();
 }
 
-}  // namespace weft
+}  // namespace weft::flowsim

@@ -12,7 +12,7 @@
 
 #include "balancer/flowsim/sending.hpp"
 
-namespace weft {
+namespace weft::flowsim {
 
 struct PacketSettings {
   FrameSizes frames;
@@ -46,4 +46,4 @@ struct PacketRun {
 PacketRun send_packets(std::span<const double> capacity, std::span<const Sending> sendings,
                        const PacketSettings& settings);
 
-}  // namespace weft
+}  // namespace weft::flowsim

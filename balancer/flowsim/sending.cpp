@@ -7,7 +7,7 @@
 
 #include "balancer/flowsim/fair_share.hpp"
 
-namespace weft {
+namespace weft::flowsim {
 namespace {
 
 std::uint64_t key(PortId src, PortId dst) { return std::uint64_t{src.value()} << 32 | dst.value(); }
@@ -16,8 +16,8 @@ std::uint32_t packets_for(double bytes, Bytes payload) {
   return static_cast<std::uint32_t>(std::max(1.0, std::ceil(bytes / static_cast<double>(payload.count()))));
 }
 
-Sending make_sending(const Flow& flow, const LabelledPaths::Entry& there, const LabelledPaths::Entry& back,
-                     std::uint32_t packets) {
+Sending make_sending(const demand::Flow& flow, const LabelledPaths::Entry& there,
+                     const LabelledPaths::Entry& back, std::uint32_t packets) {
   return {flow.src, flow.dst, there.label, back.label, packets, there.path, back.path, flow.turn};
 }
 
@@ -56,11 +56,11 @@ const LabelledPaths::Entry* LabelledPaths::find(PortId src, PortId dst, PathLabe
   return at != all.end() && at->label == label ? &*at : nullptr;
 }
 
-std::vector<Sending> steered_sendings(const LabelledPaths& paths, const Phase& phase,
-                                      const PhaseAssignment& answer, Bytes payload) {
+std::vector<Sending> steered_sendings(const LabelledPaths& paths, const demand::Phase& phase,
+                                      const assign::PhaseAssignment& answer, Bytes payload) {
   std::vector<Sending> sendings;
-  for (const SteeredQp& qp : answer.qps) {
-    const Flow& flow = phase.flows[qp.flow];
+  for (const assign::SteeredQp& qp : answer.qps) {
+    const demand::Flow& flow = phase.flows[qp.flow];
     const auto* there = entry_for(paths, flow.src, flow.dst, qp.label, qp.qp);
     const auto* back =
         entry_for(paths, flow.dst, flow.src, qp.reverse ? qp.reverse->label : std::nullopt, qp.qp);
@@ -69,11 +69,11 @@ std::vector<Sending> steered_sendings(const LabelledPaths& paths, const Phase& p
   return sendings;
 }
 
-std::vector<Sending> routed_sendings(const Fabric& fabric, const Phase& phase, std::span<const SteeredQp> qps,
-                                     Bytes payload) {
+std::vector<Sending> routed_sendings(const Fabric& fabric, const demand::Phase& phase,
+                                     std::span<const assign::SteeredQp> qps, Bytes payload) {
   std::vector<Sending> sendings;
-  for (const SteeredQp& qp : qps) {
-    const Flow& flow = phase.flows[qp.flow];
+  for (const assign::SteeredQp& qp : qps) {
+    const demand::Flow& flow = phase.flows[qp.flow];
     Sending& sending = sendings.emplace_back();
     sending.src = flow.src;
     sending.dst = flow.dst;
@@ -96,11 +96,11 @@ std::vector<Sending> routed_sendings(const Fabric& fabric, const Phase& phase, s
   return sendings;
 }
 
-std::vector<Sending> hashed_sendings(const LabelledPaths& paths, const Phase& phase, std::uint32_t qps,
-                                     Bytes payload, std::uint64_t seed) {
+std::vector<Sending> hashed_sendings(const LabelledPaths& paths, const demand::Phase& phase,
+                                     std::uint32_t qps, Bytes payload, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<Sending> sendings;
-  for (const Flow& flow : phase.flows) {
+  for (const demand::Flow& flow : phase.flows) {
     const auto there = paths.of(flow.src, flow.dst);
     const auto back = paths.of(flow.dst, flow.src);
     if (there.empty() || back.empty()) continue;
@@ -152,4 +152,4 @@ double predicted_seconds(std::span<const double> capacity, std::span<const Sendi
   return times.empty() ? 0 : *std::ranges::max_element(times);
 }
 
-}  // namespace weft
+}  // namespace weft::flowsim

@@ -9,7 +9,7 @@
 
 #include "balancer/assign/assign.hpp"
 
-namespace weft {
+namespace weft::flowsim {
 
 /// One QP: data packets by `label`, one acknowledgement each by `back_label`.
 struct Sending {
@@ -47,15 +47,15 @@ class LabelledPaths {
 
 /// The QPs of `answer` with the labels assigned to them, packets of `payload` bytes each. What stays within a
 /// leaf, or has no label for its way back, takes any label. A QP without a known path is left out.
-std::vector<Sending> steered_sendings(const LabelledPaths& paths, const Phase& phase,
-                                      const PhaseAssignment& answer, Bytes payload);
+std::vector<Sending> steered_sendings(const LabelledPaths& paths, const demand::Phase& phase,
+                                      const assign::PhaseAssignment& answer, Bytes payload);
 /// The same by the routes themselves, without labels: what comes back takes the way there turned round,
 /// unless the QP has one of its own.
-std::vector<Sending> routed_sendings(const Fabric& fabric, const Phase& phase, std::span<const SteeredQp> qps,
-                                     Bytes payload);
+std::vector<Sending> routed_sendings(const Fabric& fabric, const demand::Phase& phase,
+                                     std::span<const assign::SteeredQp> qps, Bytes payload);
 /// The same QPs with labels drawn at random, both ways: what hashing does.
-std::vector<Sending> hashed_sendings(const LabelledPaths& paths, const Phase& phase, std::uint32_t qps,
-                                     Bytes payload, std::uint64_t seed);
+std::vector<Sending> hashed_sendings(const LabelledPaths& paths, const demand::Phase& phase,
+                                     std::uint32_t qps, Bytes payload, std::uint64_t seed);
 
 /// Bytes that each channel carries, acknowledgements included, when nothing is lost; indexed by channel.
 std::vector<double> wire_bytes(std::span<const Sending> sendings, const FrameSizes& frames,
@@ -72,4 +72,4 @@ std::vector<double> sending_times(std::span<const double> capacity, std::span<co
 double predicted_seconds(std::span<const double> capacity, std::span<const Sending> sendings,
                          const FrameSizes& frames);
 
-}  // namespace weft
+}  // namespace weft::flowsim

@@ -8,7 +8,7 @@
 
 #include "balancer/flowsim/packets.hpp"
 
-namespace weft {
+namespace weft::flowsim {
 
 enum class Spread {
   ecmp,    // every QP on a random one of its routes
@@ -42,15 +42,15 @@ std::vector<Strategy> usual_strategies();
 
 /// Simulates one strategy; `options.seed` picks ECMP's hashes; options.qps, .paths and .reverse are not used.
 /// `resolution` as in completion_times().
-SpreadOutcome simulate(const Fabric& fabric, const Demand& demand, const Strategy& strategy,
-                       const AssignOptions& options, double resolution = 0);
+SpreadOutcome simulate(const Fabric& fabric, const demand::Demand& demand, const Strategy& strategy,
+                       const assign::AssignOptions& options, double resolution = 0);
 
 /// The same packet by packet. Precondition: the strategy is not to spray, and no flow needs more than 2^32
 /// packets.
-SpreadOutcome simulate_packets(const Fabric& fabric, const Demand& demand, const Strategy& strategy,
-                               const AssignOptions& options, const PacketSettings& settings);
+SpreadOutcome simulate_packets(const Fabric& fabric, const demand::Demand& demand, const Strategy& strategy,
+                               const assign::AssignOptions& options, const PacketSettings& settings);
 
 /// Data packets that a demand takes at `qps` QPs a flow.
-std::uint64_t packets_of(const Demand& demand, std::uint32_t qps, Bytes payload);
+std::uint64_t packets_of(const demand::Demand& demand, std::uint32_t qps, Bytes payload);
 
-}  // namespace weft
+}  // namespace weft::flowsim

@@ -4,7 +4,7 @@
 
 #include "balancer/assign/avoid.hpp"
 
-namespace weft {
+namespace weft::trial {
 namespace {
 
 /// Batches of the trial, apart from those that a sweep of the same run counts from one.
@@ -17,25 +17,26 @@ constexpr std::uint64_t kMaxInPacketMode = 300'000;
 
 double seconds(Nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
-std::vector<TracePlan> traces_of(const Demand& demand, std::uint32_t labels) {
+std::vector<plan::TracePlan> traces_of(const demand::Demand& demand, std::uint32_t labels) {
   std::set<std::pair<PortId, PortId>> pairs;
-  for (const Phase& phase : demand.phases)
-    for (const Flow& flow : phase.flows)
+  for (const demand::Phase& phase : demand.phases)
+    for (const demand::Flow& flow : phase.flows)
       if (flow.src != flow.dst) pairs.insert({{flow.src, flow.dst}, {flow.dst, flow.src}});
-  std::vector<TracePlan> plan;
-  for (const auto& [src, dst] : pairs) plan.push_back({{src, dst}, spread_labels(labels)});
+  std::vector<plan::TracePlan> plan;
+  for (const auto& [src, dst] : pairs) plan.push_back({{src, dst}, plan::spread_labels(labels)});
   return plan;
 }
 
-std::vector<PlannedTransfer> planned(const std::vector<Sending>& sendings) {
-  std::vector<PlannedTransfer> transfers;
-  for (const Sending& s : sendings) transfers.push_back({{s.src, s.dst}, s.label, s.back_label, s.packets});
+std::vector<session::PlannedTransfer> planned(const std::vector<flowsim::Sending>& sendings) {
+  std::vector<session::PlannedTransfer> transfers;
+  for (const flowsim::Sending& s : sendings)
+    transfers.push_back({{s.src, s.dst}, s.label, s.back_label, s.packets});
   return transfers;
 }
 
 }  // namespace
 
-BalanceTrial::BalanceTrial(const Fabric& fabric, const AddressBook& addresses, const Demand& demand,
+BalanceTrial::BalanceTrial(const Fabric& fabric, const AddressBook& addresses, const demand::Demand& demand,
                            RunId run, TrialOptions options, TrialWorld& world)
     : fabric_(fabric),
       addresses_(addresses),
@@ -53,14 +54,14 @@ void BalanceTrial::begin_mapping() {
   if (results_) last_batch_ = BatchId(results_->last_batch);
   map_.reset();
   transfer_.reset();
-  results_ = std::make_unique<SweepResults>(in_);
+  results_ = std::make_unique<session::SweepResults>(in_);
   results_->out = out_;
   results_->last_batch = last_batch_.value();
-  map_ = std::make_unique<MapStage>(in_, *results_, traces_of(demand_, options_.labels));
+  map_ = std::make_unique<session::MapStage>(in_, *results_, traces_of(demand_, options_.labels));
   since_ = world_.now();
 }
 
-std::vector<WorkItem> BalanceTrial::next_wave() {
+std::vector<session::WorkItem> BalanceTrial::next_wave() {
   while (part_ != Part::done) {
     auto wave = ask();
     if (!wave.empty()) return wave;
@@ -70,7 +71,7 @@ std::vector<WorkItem> BalanceTrial::next_wave() {
 }
 
 /// More work of what is under way.
-std::vector<WorkItem> BalanceTrial::ask() {
+std::vector<session::WorkItem> BalanceTrial::ask() {
   switch (part_) {
     case Part::mapping:
     case Part::mapping_again:
@@ -78,7 +79,7 @@ std::vector<WorkItem> BalanceTrial::ask() {
     case Part::sending:
     case Part::failing:
     case Part::sending_again:
-      return transfer_ ? transfer_->next_wave() : std::vector<WorkItem>();
+      return transfer_ ? transfer_->next_wave() : std::vector<session::WorkItem>();
     case Part::diagnosing:
       return sweep_->next_wave();
     case Part::done:
@@ -113,7 +114,7 @@ bool BalanceTrial::advance() {
       after_->mapping = seconds(world_.now() - since_);
       part_ = Part::diagnosing;
       since_ = world_.now();
-      sweep_ = std::make_unique<Sweep>(fabric_, addresses_, options_.sweep, run_);
+      sweep_ = std::make_unique<session::Sweep>(fabric_, addresses_, options_.sweep, run_);
       for (const PortId nic : out_) sweep_->leave_out(nic);
       return true;
     case Part::diagnosing:
@@ -131,20 +132,20 @@ void BalanceTrial::adopt_map() {
   paths_ = results_->learner.path_map();
   labelled_.emplace(paths_);
   options_.assign.paths = &paths_;
-  assignment_ = assign(fabric_, demand_, options_.assign);
+  assignment_ = assign::assign(fabric_, demand_, options_.assign);
 }
 
-std::vector<std::vector<Sending>> BalanceTrial::steered() const {
-  std::vector<std::vector<Sending>> phases;
+std::vector<std::vector<flowsim::Sending>> BalanceTrial::steered() const {
+  std::vector<std::vector<flowsim::Sending>> phases;
   for (std::size_t p = 0; p < demand_.phases.size(); ++p)
     phases.push_back(
         steered_sendings(*labelled_, demand_.phases[p], assignment_.phases[p], options_.transfer.size));
   return phases;
 }
 
-std::vector<std::vector<Sending>> BalanceTrial::hashed(std::uint64_t seed) const {
-  std::vector<std::vector<Sending>> phases;
-  for (const Phase& phase : demand_.phases)
+std::vector<std::vector<flowsim::Sending>> BalanceTrial::hashed(std::uint64_t seed) const {
+  std::vector<std::vector<flowsim::Sending>> phases;
+  for (const demand::Phase& phase : demand_.phases)
     phases.push_back(hashed_sendings(*labelled_, phase, options_.assign.qps, options_.transfer.size, seed++));
   return phases;
 }
@@ -156,7 +157,7 @@ void BalanceTrial::begin_repeat() {
   begin_sending(!random, random ? hashed(draw) : steered(), options_.transfer.limit);
 }
 
-void BalanceTrial::begin_sending(bool is_steered, std::vector<std::vector<Sending>> phases,
+void BalanceTrial::begin_sending(bool is_steered, std::vector<std::vector<flowsim::Sending>> phases,
                                  Nanoseconds limit) {
   auto before = world_.carried();
   if (!before) return void(give_up(before.error()));
@@ -168,21 +169,21 @@ void BalanceTrial::begin_sending(bool is_steered, std::vector<std::vector<Sendin
 }
 
 void BalanceTrial::begin_phase() {
-  TransferSettings settings = options_.transfer;
+  session::TransferSettings settings = options_.transfer;
   settings.limit = limit_;
   asked_ = world_.now();
-  transfer_ =
-      std::make_unique<TransferStage>(in_, *results_, planned(current_->phases[current_->phase]), settings);
+  transfer_ = std::make_unique<session::TransferStage>(in_, *results_,
+                                                       planned(current_->phases[current_->phase]), settings);
 }
 
 /// What fluid model and packet mode say of one phase.
-void BalanceTrial::predict(const std::vector<Sending>& sendings, TrialSending& sum) const {
-  const auto rates = line_rates(fabric_);
+void BalanceTrial::predict(const std::vector<flowsim::Sending>& sendings, TrialSending& sum) const {
+  const auto rates = flowsim::line_rates(fabric_);
   sum.predicted += predicted_seconds(rates, sendings, options_.frames);
   std::uint64_t packets = 0;
-  for (const Sending& sending : sendings) packets += sending.packets;
+  for (const flowsim::Sending& sending : sendings) packets += sending.packets;
   if (packets == 0 || packets > kMaxInPacketMode) return;
-  PacketSettings settings = usual_packets(fabric_, options_.transfer.size);
+  flowsim::PacketSettings settings = flowsim::usual_packets(fabric_, options_.transfer.size);
   settings.frames = options_.frames;
   settings.window = options_.transfer.window;
   settings.queue =
@@ -200,7 +201,7 @@ void BalanceTrial::end_phase() {
   TrialSending& sum = now.sum;
   Nanoseconds slowest{};
   for (std::size_t i = 0; i < sendings.size(); ++i) {
-    const TransferOutcome& outcome = transfer_->outcomes()[i];
+    const session::TransferOutcome& outcome = transfer_->outcomes()[i];
     slowest = std::max(slowest, outcome.elapsed);
     sum.qps += 1;
     sum.unfinished += outcome.delivered < sendings[i].packets ? 1 : 0;
@@ -268,21 +269,21 @@ void BalanceTrial::steer_around() {
   after_->verdict = diagnosis.verdict;
   for (const LinkFinding& finding : diagnosis.links)
     if (finding.verdict == Verdict::failed) after_->blamed.push_back(finding.link);
-  std::vector<std::vector<KeptQp>> before;
+  std::vector<std::vector<assign::KeptQp>> before;
   for (std::size_t p = 0; p < demand_.phases.size(); ++p)
     before.push_back(kept(demand_.phases[p], assignment_.phases[p]));
-  AssignOptions options = options_.assign;
+  assign::AssignOptions options = options_.assign;
   options.paths = &new_paths_;
-  for (const Avoided& avoided : avoided_by(diagnosis)) options.avoid.push_back(avoided);
+  for (const assign::Avoided& avoided : assign::avoided_by(diagnosis)) options.avoid.push_back(avoided);
   assignment_ = reassign(fabric_, demand_, options, before);
-  for (const PhaseAssignment& phase : assignment_.phases) after_->moved += phase.moves;
+  for (const assign::PhaseAssignment& phase : assignment_.phases) after_->moved += phase.moves;
   labelled_.emplace(new_paths_);
   after_->assigning = seconds(world_.now() - diagnosed_);
   part_ = Part::sending_again;
   begin_sending(true, steered(), options_.transfer.limit);
 }
 
-void BalanceTrial::take(const WorkItem& item, const TaskAnswer* answer) {
+void BalanceTrial::take(const session::WorkItem& item, const session::TaskAnswer* answer) {
   if (part_ == Part::diagnosing)
     sweep_->take(item, answer);
   else if (part_ == Part::mapping || part_ == Part::mapping_again)
@@ -327,4 +328,4 @@ std::string_view BalanceTrial::doing() const {
   return "comparing";
 }
 
-}  // namespace weft
+}  // namespace weft::trial

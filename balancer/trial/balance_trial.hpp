@@ -12,7 +12,7 @@
 #include "probes/session/sweep.hpp"
 #include "probes/session/transfer_stage.hpp"
 
-namespace weft {
+namespace weft::trial {
 
 class TrialWorld {
  public:
@@ -24,15 +24,15 @@ class TrialWorld {
 };
 
 struct TrialOptions {
-  AssignOptions assign;       // qps, seed, avoid; paths are mapped by the trial
-  std::uint32_t labels = 64;  // traced for each pair, each way
-  std::uint32_t repeats = 0;  // how often both are sent; 0: paths are mapped and nothing is sent
-  TransferSettings transfer;  // its limit holds for each sending
-  FrameSizes frames;          // of `transfer.size`
+  assign::AssignOptions assign;        // qps, seed, avoid; paths are mapped by the trial
+  std::uint32_t labels = 64;           // traced for each pair, each way
+  std::uint32_t repeats = 0;           // how often both are sent; 0: paths are mapped and nothing is sent
+  session::TransferSettings transfer;  // its limit holds for each sending
+  flowsim::FrameSizes frames;          // of `transfer.size`
   Nanoseconds queue = std::chrono::milliseconds(20);  // that a link holds
   Bytes burst{16 * 1024};                             // of the token bucket that shapes it
   std::optional<LinkId> fail = std::nullopt;
-  SweepOptions sweep;  // of the diagnosis after the failure
+  session::SweepOptions sweep;  // of the diagnosis after the failure
 };
 
 /// One phase, or all phases of a demand one after the other, sent once.
@@ -65,14 +65,14 @@ struct TrialAfterFailure {
   TrialSending again;     // by the new labels
 };
 
-class BalanceTrial final : public Script {
+class BalanceTrial final : public session::Script {
  public:
   /// All references outlive it. `fabric` has the rates that the links really have.
-  BalanceTrial(const Fabric& fabric, const AddressBook& addresses, const Demand& demand, RunId run,
+  BalanceTrial(const Fabric& fabric, const AddressBook& addresses, const demand::Demand& demand, RunId run,
                TrialOptions options, TrialWorld& world);
 
-  std::vector<WorkItem> next_wave() override;
-  void take(const WorkItem& item, const TaskAnswer* answer) override;
+  std::vector<session::WorkItem> next_wave() override;
+  void take(const session::WorkItem& item, const session::TaskAnswer* answer) override;
   void exclude(PortId nic) override;
   void blame(HostEvidence evidence) override;
   void not_tested(NotTested what) override;
@@ -83,7 +83,7 @@ class BalanceTrial final : public Script {
   const Result<void>& outcome() const { return outcome_; }
   /// As mapped, before any failure.
   const PathMap& paths() const { return paths_; }
-  const Assignment& assignment() const { return assignment_; }
+  const assign::Assignment& assignment() const { return assignment_; }
   const std::vector<TrialSending>& sendings() const { return sendings_; }
   const std::optional<TrialAfterFailure>& after_failure() const { return after_; }
 
@@ -91,7 +91,7 @@ class BalanceTrial final : public Script {
   enum class Part { mapping, sending, failing, mapping_again, diagnosing, sending_again, done };
   /// The phases of a sending that still wait, and what has come of it so far.
   struct Current {
-    std::vector<std::vector<Sending>> phases;
+    std::vector<std::vector<flowsim::Sending>> phases;
     std::size_t phase = 0;
     TrialSending sum;
     std::vector<std::uint64_t> before;
@@ -101,40 +101,40 @@ class BalanceTrial final : public Script {
   };
 
   void begin_mapping();
-  std::vector<WorkItem> ask();
+  std::vector<session::WorkItem> ask();
   bool advance();
   void adopt_map();
-  void begin_sending(bool steered, std::vector<std::vector<Sending>> phases, Nanoseconds limit);
+  void begin_sending(bool steered, std::vector<std::vector<flowsim::Sending>> phases, Nanoseconds limit);
   void begin_phase();
   void end_phase();
-  void predict(const std::vector<Sending>& sendings, TrialSending& sum) const;
+  void predict(const std::vector<flowsim::Sending>& sendings, TrialSending& sum) const;
   bool end_sending();
   void begin_repeat();
   void fail_link();
   void steer_around();
-  std::vector<std::vector<Sending>> steered() const;
-  std::vector<std::vector<Sending>> hashed(std::uint64_t seed) const;
+  std::vector<std::vector<flowsim::Sending>> steered() const;
+  std::vector<std::vector<flowsim::Sending>> hashed(std::uint64_t seed) const;
   bool give_up(Error error);
 
   const Fabric& fabric_;
   const AddressBook& addresses_;
-  const Demand& demand_;
+  const demand::Demand& demand_;
   RunId run_;
   TrialOptions options_;
   TrialWorld& world_;
-  SweepInputs in_;
+  session::SweepInputs in_;
   Result<void> outcome_;
   Part part_ = Part::mapping;
   std::set<PortId> out_;
   BatchId last_batch_;
-  std::unique_ptr<SweepResults> results_;  // of the mapping in hand
-  std::unique_ptr<MapStage> map_;
-  std::unique_ptr<TransferStage> transfer_;
-  std::unique_ptr<Sweep> sweep_;
+  std::unique_ptr<session::SweepResults> results_;  // of the mapping in hand
+  std::unique_ptr<session::MapStage> map_;
+  std::unique_ptr<session::TransferStage> transfer_;
+  std::unique_ptr<session::Sweep> sweep_;
   PathMap paths_;
   PathMap new_paths_;
-  std::optional<LabelledPaths> labelled_;
-  Assignment assignment_;
+  std::optional<flowsim::LabelledPaths> labelled_;
+  assign::Assignment assignment_;
   std::vector<TrialSending> sendings_;
   std::optional<TrialAfterFailure> after_;
   std::optional<Current> current_;
@@ -144,4 +144,4 @@ class BalanceTrial final : public Script {
   Nanoseconds diagnosed_{};
 };
 
-}  // namespace weft
+}  // namespace weft::trial

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace weft {
+namespace weft::trial {
 namespace {
 
 /// What a trial may differ by: the fluid model knows no start, no queues and no other programs.
@@ -119,4 +119,4 @@ TrialSummary summarize(const Fabric& fabric, const TrialOptions& options, const 
   return summary;
 }
 
-}  // namespace weft
+}  // namespace weft::trial

@@ -6,7 +6,7 @@
 
 #include "balancer/trial/balance_trial.hpp"
 
-namespace weft {
+namespace weft::trial {
 
 /// Medians over the repeats; seconds.
 struct TrialTimes {
@@ -39,4 +39,4 @@ TrialSummary summarize(const Fabric& fabric, const TrialOptions& options, const 
 /// Counted in both directions of `link`.
 double bytes_over(const TrialSending& sending, LinkId link);
 
-}  // namespace weft
+}  // namespace weft::trial

@@ -1,15 +1,15 @@
 #include "collectors/bus/message_queue.hpp"
 
-namespace weft {
+namespace weft::bus {
 namespace {
 
 constexpr std::size_t kCost = 1000;  // of a message beside its bytes
 
-std::size_t cost_of(const Incoming& message) { return kCost + message.bytes.size(); }
+std::size_t cost_of(const session::Incoming& message) { return kCost + message.bytes.size(); }
 
 }  // namespace
 
-bool MessageQueue::add(Incoming message) {
+bool MessageQueue::add(session::Incoming message) {
   const std::size_t cost = cost_of(message);
   const auto of_sender = kept_of_.find(message.from);
   const std::size_t before = of_sender == kept_of_.end() ? 0 : of_sender->second;
@@ -20,9 +20,9 @@ bool MessageQueue::add(Incoming message) {
   return true;
 }
 
-std::optional<Incoming> MessageQueue::take() {
+std::optional<session::Incoming> MessageQueue::take() {
   if (messages_.empty()) return std::nullopt;
-  Incoming first = std::move(messages_.front());
+  session::Incoming first = std::move(messages_.front());
   messages_.pop_front();
   const std::size_t cost = cost_of(first);
   kept_ -= cost;
@@ -31,4 +31,4 @@ std::optional<Incoming> MessageQueue::take() {
   return first;
 }
 
-}  // namespace weft
+}  // namespace weft::bus

@@ -10,7 +10,7 @@
 
 #include "probes/session/bus.hpp"
 
-namespace weft {
+namespace weft::bus {
 
 /// In bytes; each message counts as 1,000 more, so that many short ones are bounded too.
 struct QueueLimits {
@@ -23,17 +23,17 @@ class MessageQueue {
   explicit MessageQueue(const QueueLimits& limits) : limits_(limits) {}
 
   /// False: there is no room for it, and it is dropped. Who waits for it has a limit.
-  bool add(Incoming message);
-  std::optional<Incoming> take();
+  bool add(session::Incoming message);
+  std::optional<session::Incoming> take();
   bool empty() const { return messages_.empty(); }
   /// As the limits count.
   std::size_t kept() const { return kept_; }
 
  private:
   QueueLimits limits_;
-  std::deque<Incoming> messages_;
+  std::deque<session::Incoming> messages_;
   std::map<std::string, std::size_t> kept_of_;  // senders of which something waits
   std::size_t kept_ = 0;
 };
 
-}  // namespace weft
+}  // namespace weft::bus

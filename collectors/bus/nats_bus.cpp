@@ -17,7 +17,7 @@
 #include "probes/session/subject.hpp"
 #include "topology/base/json_members.hpp"
 
-namespace weft {
+namespace weft::bus {
 
 template <class Io>
 static void members(Io& io, BusLogin& m) {
@@ -39,9 +39,11 @@ constexpr std::size_t kEnvelope = 10'000;
 /// One sender may have two of the longest messages under way, in parts or unread; a hundred thousand short
 /// ones are more than a wave of results of the largest lab. All together stay below what a head node can
 /// spare.
-constexpr JoinLimits kUnfinished{
-    .message = kMaxMessageBytes, .of_sender = 2 * kMaxMessageBytes, .in_all = 8 * kMaxMessageBytes};
-constexpr QueueLimits kUnread{.of_sender = 2 * kMaxMessageBytes, .in_all = 8 * kMaxMessageBytes};
+constexpr JoinLimits kUnfinished{.message = session::kMaxMessageBytes,
+                                 .of_sender = 2 * session::kMaxMessageBytes,
+                                 .in_all = 8 * session::kMaxMessageBytes};
+constexpr QueueLimits kUnread{.of_sender = 2 * session::kMaxMessageBytes,
+                              .in_all = 8 * session::kMaxMessageBytes};
 
 template <auto Destroy>
 struct Destroyer {
@@ -60,7 +62,7 @@ class Inbox {
   Inbox(RunId run, std::string self) : run_(run), self_(std::move(self)) {}
 
   /// Whether a message is whole now, and receive() gives it.
-  bool add(Incoming message) {
+  bool add(session::Incoming message) {
     const std::lock_guard lock(mutex_);
     auto whole = joiner_.add(message.from, std::move(message.bytes));
     if (!whole) return false;
@@ -71,8 +73,8 @@ class Inbox {
   }
   /// Whether `from` asked for an acknowledgement there: nobody is told anywhere else.
   bool is_own_acknowledgement(std::string_view subject, std::string_view from) const {
-    const auto asked = acknowledgement_in(subject);
-    return asked && subject == acknowledgement_subject(run_, from, self_, asked->number);
+    const auto asked = session::acknowledgement_in(subject);
+    return asked && subject == session::acknowledgement_subject(run_, from, self_, asked->number);
   }
 
   void expect(std::uint32_t number, std::string_view from) {
@@ -80,7 +82,7 @@ class Inbox {
     expected_[number] = {std::string(from)};
   }
   /// `there`: else the server knows nobody of that name.
-  void note(const Acknowledgement& told, bool there) {
+  void note(const session::Acknowledgement& told, bool there) {
     const std::lock_guard lock(mutex_);
     const auto expected = expected_.find(told.number);
     if (expected == expected_.end() || expected->second.from != told.from || !expected->second.open) return;
@@ -108,14 +110,14 @@ class Inbox {
     closed_ = true;
     arrived_.notify_all();
   }
-  Result<std::optional<Incoming>> next(Nanoseconds limit) {
+  Result<std::optional<session::Incoming>> next(Nanoseconds limit) {
     std::unique_lock lock(mutex_);
     arrived_.wait_for(lock, limit, [this] { return closed_ || !messages_.empty(); });
     if (!messages_.empty()) return messages_.take();
     if (closed_)
       return fail(ErrorKind::absent,
                   "the connection to the NATS server is lost: is nats-server still running?");
-    return std::optional<Incoming>();
+    return std::optional<session::Incoming>();
   }
 
  private:
@@ -140,7 +142,7 @@ using InboxShare = std::shared_ptr<Inbox>;
 
 void on_message(natsConnection* connection, natsSubscription*, natsMsg* message, void* share) {
   Inbox& inbox = **static_cast<InboxShare*>(share);
-  const auto from = sender_of(natsMsg_GetSubject(message));
+  const auto from = session::sender_of(natsMsg_GetSubject(message));
   const char* reply = natsMsg_GetReply(message);
   if (from &&
       inbox.add({*from, std::string(natsMsg_GetData(message),
@@ -151,7 +153,7 @@ void on_message(natsConnection* connection, natsSubscription*, natsMsg* message,
 }
 
 void on_acknowledgement(natsConnection*, natsSubscription*, natsMsg* message, void* share) {
-  if (const auto told = acknowledgement_in(natsMsg_GetSubject(message)))
+  if (const auto told = session::acknowledgement_in(natsMsg_GetSubject(message)))
     (*static_cast<InboxShare*>(share))->note(*told, !natsMsg_IsNoResponders(message));
   natsMsg_Destroy(message);
 }
@@ -163,7 +165,7 @@ void on_closed(natsConnection*, void* share) {
   (*last)->close();
 }
 
-class NatsBus : public Bus {
+class NatsBus : public session::Bus {
  public:
   NatsBus(RunId run, std::string self)
       : run_(run), self_(std::move(self)), inbox_(std::make_shared<Inbox>(run_, self_)) {}
@@ -198,10 +200,10 @@ class NatsBus : public Bus {
       return refused(address, status);
     connection_.reset(connection);
     (void)for_closing.release();  // to on_closed: closing calls it once
-    auto status = subscribe(messages_, subscription_of(run_, self_), on_message);
+    auto status = subscribe(messages_, session::subscription_of(run_, self_), on_message);
     if (status == NATS_OK)
-      status =
-          subscribe(acknowledgements_, subscription_to_acknowledgements(run_, self_), on_acknowledgement);
+      status = subscribe(acknowledgements_, session::subscription_to_acknowledgements(run_, self_),
+                         on_acknowledgement);
     if (status != NATS_OK) return refused(address, status);
     // The server knows the subscriptions before anyone is told that we are here, and has refused them if it
     // will.
@@ -217,26 +219,26 @@ class NatsBus : public Bus {
     return publish(to, bytes, ++last_number_, nullptr);
   }
 
-  Result<std::vector<OutgoingMessage>> deliver(std::vector<OutgoingMessage> messages,
-                                               Nanoseconds limit) override {
+  Result<std::vector<session::OutgoingMessage>> deliver(std::vector<session::OutgoingMessage> messages,
+                                                        Nanoseconds limit) override {
     std::vector<std::uint32_t> numbers;
     Result<void> published;
-    for (const OutgoingMessage& message : messages) {
+    for (const session::OutgoingMessage& message : messages) {
       const std::uint32_t number = numbers.emplace_back(++last_number_);
       inbox_->expect(number, message.to);
-      const auto reply = acknowledgement_subject(run_, self_, message.to, number);
+      const auto reply = session::acknowledgement_subject(run_, self_, message.to, number);
       published = publish(message.to, message.bytes, number, reply.c_str());
       if (!published) break;
     }
     const auto come = inbox_->await(numbers, published ? limit : Nanoseconds(0));
     WEFT_TRY_VOID(published);
-    std::vector<OutgoingMessage> left;
+    std::vector<session::OutgoingMessage> left;
     for (std::size_t i = 0; i < messages.size(); ++i)
       if (!come[i]) left.push_back(std::move(messages[i]));
     return left;
   }
 
-  Result<std::optional<Incoming>> receive(Nanoseconds limit) override { return inbox_->next(limit); }
+  Result<std::optional<session::Incoming>> receive(Nanoseconds limit) override { return inbox_->next(limit); }
 
  private:
   natsStatus subscribe(Subscription& into, const std::string& subject, natsMsgHandler handler) {
@@ -251,10 +253,10 @@ class NatsBus : public Bus {
 
   /// With `reply`, the receiver's acknowledgement of the last part is that of the message.
   Result<void> publish(std::string_view to, std::string_view bytes, std::uint32_t number, const char* reply) {
-    if (bytes.size() > kMaxMessageBytes)
+    if (bytes.size() > session::kMaxMessageBytes)
       return fail(ErrorKind::internal, "a message of {} bytes to {} is longer than {}", bytes.size(), to,
-                  kMaxMessageBytes);
-    const auto subject = subject_of(run_, to, self_);
+                  session::kMaxMessageBytes);
+    const auto subject = session::subject_of(run_, to, self_);
     const auto parts = cut_into_parts(bytes, number, most_at_once());
     for (const std::string& part : parts) {
       const auto size = static_cast<int>(part.size());
@@ -326,10 +328,11 @@ BusCredential read_credential(std::string_view line) {
   return login ? BusCredential(std::move(*login)) : BusCredential(std::string(line));
 }
 
-Result<std::unique_ptr<Bus>> connect_nats(const NatsAddress& address, RunId run, const std::string& self) {
+Result<std::unique_ptr<session::Bus>> connect_nats(const NatsAddress& address, RunId run,
+                                                   const std::string& self) {
   auto bus = std::make_unique<NatsBus>(run, self);
   WEFT_TRY_VOID(bus->connect(address));
-  return std::unique_ptr<Bus>(std::move(bus));
+  return std::unique_ptr<session::Bus>(std::move(bus));
 }
 
-}  // namespace weft
+}  // namespace weft::bus

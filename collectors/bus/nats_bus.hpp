@@ -14,7 +14,7 @@
 #include "probes/session/bus.hpp"
 #include "topology/base/ids.hpp"
 
-namespace weft {
+namespace weft::bus {
 
 /// Of one participant, at a server that is of one run.
 struct BusLogin {
@@ -39,6 +39,7 @@ struct NatsAddress {
 
 /// `self`: this participant's name: a host's, or kCoordinator. Errors: absent (no server answers at the url,
 /// or it is not the one of the login), permission (the server refuses the credential, or this name with it).
-Result<std::unique_ptr<Bus>> connect_nats(const NatsAddress& address, RunId run, const std::string& self);
+Result<std::unique_ptr<session::Bus>> connect_nats(const NatsAddress& address, RunId run,
+                                                   const std::string& self);
 
-}  // namespace weft
+}  // namespace weft::bus

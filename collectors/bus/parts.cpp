@@ -9,7 +9,7 @@
 #include "topology/base/bytes.hpp"
 #include "topology/base/check.hpp"
 
-namespace weft {
+namespace weft::bus {
 namespace {
 
 constexpr std::size_t kHeader = 13;
@@ -108,4 +108,4 @@ void PartJoiner::forget(Sender& sender, std::uint32_t number) {
   sender.begun.erase(found);
 }
 
-}  // namespace weft
+}  // namespace weft::bus

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace weft {
+namespace weft::bus {
 
 /// `message` as it is where it fits `most` bytes, else its parts. `number` tells apart messages of one sender
 /// that travel at the same time.
@@ -56,4 +56,4 @@ class PartJoiner {
   std::size_t kept_ = 0;
 };
 
-}  // namespace weft
+}  // namespace weft::bus

@@ -12,7 +12,7 @@
 #include <array>
 #include <memory>
 
-namespace weft {
+namespace weft::bus {
 namespace {
 
 template <auto Free>
@@ -89,4 +89,4 @@ Result<RunCertificate> make_run_certificate() {
   return RunCertificate{text_in(certificate_text.get()), text_in(key_text.get())};
 }
 
-}  // namespace weft
+}  // namespace weft::bus

@@ -6,7 +6,7 @@
 
 #include "topology/base/result.hpp"
 
-namespace weft {
+namespace weft::bus {
 
 /// The name that the certificate is for; no authority gives out another for it (RFC 2606). Not an address:
 /// agents may reach the server by several, and who holds the key is all that counts.
@@ -22,4 +22,4 @@ struct RunCertificate {
 /// the clocks of hosts may be wrong.
 Result<RunCertificate> make_run_certificate();
 
-}  // namespace weft
+}  // namespace weft::bus

@@ -7,15 +7,15 @@
 
 #include "topology/findings/counter_weight.hpp"
 
-namespace weft {
+namespace weft::counters {
 namespace {
 
-std::uint64_t value(const PortReading& reading, IbCounter counter) {
+std::uint64_t value(const PortReading& reading, mad::IbCounter counter) {
   return reading.values[static_cast<std::size_t>(counter)];
 }
 
 /// Where a counter of the errors, or of the waiting, sticks.
-std::uint64_t limit_of(const PortReading& reading, IbCounter counter) {
+std::uint64_t limit_of(const PortReading& reading, mad::IbCounter counter) {
   return reading.wide_errors ? ~std::uint64_t{0} : classic_limit(counter);
 }
 
@@ -26,13 +26,14 @@ const PortReading* reading_of(const CounterReading* reading, PortId port) {
 }
 
 struct ErrorCounter {
-  IbCounter counter;
+  mad::IbCounter counter;
   bool by_bits;  // grows with the bits carried; otherwise an event in time
 };
-constexpr std::array kCableErrors{
-    ErrorCounter{IbCounter::symbol_error, true}, ErrorCounter{IbCounter::link_error_recovery, false},
-    ErrorCounter{IbCounter::link_downed, false}, ErrorCounter{IbCounter::local_link_integrity, false},
-    ErrorCounter{IbCounter::excessive_buffer_overrun, false}};
+constexpr std::array kCableErrors{ErrorCounter{mad::IbCounter::symbol_error, true},
+                                  ErrorCounter{mad::IbCounter::link_error_recovery, false},
+                                  ErrorCounter{mad::IbCounter::link_downed, false},
+                                  ErrorCounter{mad::IbCounter::local_link_integrity, false},
+                                  ErrorCounter{mad::IbCounter::excessive_buffer_overrun, false}};
 
 class Evidence {
  public:
@@ -58,7 +59,7 @@ class Evidence {
   Bandwidth rate(PortId port) const { return whole_.fabric.link(*whole_.fabric.port(port).link).rate; }
 
   /// What the counter grew by between the readings; absent without an earlier one, after a reset, or stuck.
-  std::optional<std::uint64_t> growth(PortId port, const PortReading& now, IbCounter counter) const {
+  std::optional<std::uint64_t> growth(PortId port, const PortReading& now, mad::IbCounter counter) const {
     const auto* then = reading_of(before_, port);
     if (then == nullptr) return std::nullopt;
     const auto step = counter_step(value(*then, counter), value(now, counter), limit_of(now, counter));
@@ -99,7 +100,7 @@ class Evidence {
     }
   }
 
-  static std::string fec_text(const FecCounters& fec) {
+  static std::string fec_text(const mad::FecCounters& fec) {
     auto text = fmt::format("its error correction repaired {} blocks and could not repair {}",
                             fec.corrected_blocks, fec.uncorrected_blocks);
     const auto worst = std::ranges::max_element(fec.corrected_by_lane);
@@ -110,17 +111,17 @@ class Evidence {
   /// A block that was not repaired is a symbol error behind the correction; where the port counts those too,
   /// they are the same ones.
   void weigh_unrepaired(PortId port, const PortReading& now) {
-    if (!now.fec || value(now, IbCounter::symbol_error) > 0) return;
+    if (!now.fec || value(now, mad::IbCounter::symbol_error) > 0) return;
     const double nats =
-        weigh({IbCounter::symbol_error, true}, port, now.fec->uncorrected_blocks, kUnknownWindow);
+        weigh({mad::IbCounter::symbol_error, true}, port, now.fec->uncorrected_blocks, kUnknownWindow);
     accuse_incoming(port, Cause::counter, nats, fmt::format("{}: {}", place(port), fec_text(*now.fec)));
   }
 
   /// Packets that came in damaged, against those that came in whole: only what was counted between two
   /// readings, as a fabric that is set up or cabled makes some.
   void weigh_received(PortId port, const PortReading& now) {
-    const auto errors = growth(port, now, IbCounter::rcv_errors);
-    const auto packets = growth(port, now, IbCounter::rcv_packets);
+    const auto errors = growth(port, now, mad::IbCounter::rcv_errors);
+    const auto packets = growth(port, now, mad::IbCounter::rcv_packets);
     if (!errors || *errors == 0) return;
     const double nats = weigh_damaged(*errors, packets.value_or(0) + *errors);
     accuse_incoming(port, Cause::counter, nats,
@@ -130,11 +131,11 @@ class Evidence {
 
   void weigh_unsent(PortId port, const PortReading& now) {
     const auto channel = whole_.fabric.channel_from(port);
-    const auto grown = growth(port, now, IbCounter::xmit_wait);
-    const auto sent = growth(port, now, IbCounter::xmit_data);
+    const auto grown = growth(port, now, mad::IbCounter::xmit_wait);
+    const auto sent = growth(port, now, mad::IbCounter::xmit_data);
     const bool by_steps = grown && sent && *grown >= kMinWaitTicks;
-    const auto ticks = by_steps ? *grown : value(now, IbCounter::xmit_wait);
-    const auto words = by_steps ? *sent : value(now, IbCounter::xmit_data);
+    const auto ticks = by_steps ? *grown : value(now, mad::IbCounter::xmit_wait);
+    const auto words = by_steps ? *sent : value(now, mad::IbCounter::xmit_data);
     const double nats = weigh_waiting(ticks, words);
     if (!channel || nats <= 0) return;
     const double share =
@@ -148,7 +149,7 @@ class Evidence {
   /// A packet marked bad upstream is counted at every hop after: the port that damaged it is found by going
   /// back to where errors of the cable itself are counted.
   void follow_remote_errors(PortId port, const PortReading& now) {
-    const auto remote = value(now, IbCounter::rcv_remote_physical_errors);
+    const auto remote = value(now, mad::IbCounter::rcv_remote_physical_errors);
     if (remote == 0) return;
     std::set<NodeId> seen;
     follow(port, port, remote, seen);
@@ -162,12 +163,12 @@ class Evidence {
     for (const PortId other : whole_.fabric.ports_of(upstream)) {
       const auto* reading = reading_of(&after_, other);
       if (reading == nullptr || other == whole_.fabric.source(*in)) continue;
-      if (value(*reading, IbCounter::symbol_error) + value(*reading, IbCounter::rcv_errors) > 0)
+      if (value(*reading, mad::IbCounter::symbol_error) + value(*reading, mad::IbCounter::rcv_errors) > 0)
         accuse_incoming(other, Cause::counter,
                         std::min(kMaxCounterNats, std::log1p(static_cast<double>(count))),
                         fmt::format("PortRcvRemotePhysicalErrors of {} ({}) lead back to {}", place(first),
                                     count, place(other)));
-      else if (value(*reading, IbCounter::rcv_remote_physical_errors) > 0)
+      else if (value(*reading, mad::IbCounter::rcv_remote_physical_errors) > 0)
         follow(first, other, count, seen);
     }
   }
@@ -185,16 +186,17 @@ std::optional<PortRates> port_rates(const CounterReading& before, const CounterR
   const auto* now = reading_of(&after, port);
   if (then == nullptr || now == nullptr || then->wide != now->wide || after.at <= before.at)
     return std::nullopt;
-  const auto grown = [&](IbCounter counter) -> std::optional<std::uint64_t> {
+  const auto grown = [&](mad::IbCounter counter) -> std::optional<std::uint64_t> {
     const std::uint64_t limit = now->wide ? ~std::uint64_t{0} : classic_limit(counter);
     const auto step = counter_step(value(*then, counter), value(*now, counter), limit);
     const auto* advanced = std::get_if<Advanced>(&step);
     return advanced ? std::optional(advanced->by) : std::nullopt;
   };
-  const auto sent = grown(IbCounter::xmit_data);
-  const auto received = grown(IbCounter::rcv_data);
-  const auto ticks = counter_step(value(*then, IbCounter::xmit_wait), value(*now, IbCounter::xmit_wait),
-                                  classic_limit(IbCounter::xmit_wait));
+  const auto sent = grown(mad::IbCounter::xmit_data);
+  const auto received = grown(mad::IbCounter::rcv_data);
+  const auto ticks =
+      counter_step(value(*then, mad::IbCounter::xmit_wait), value(*now, mad::IbCounter::xmit_wait),
+                   classic_limit(mad::IbCounter::xmit_wait));
   if (!sent || !received || !std::holds_alternative<Advanced>(ticks)) return std::nullopt;
   const double waited = static_cast<double>(std::get<Advanced>(ticks).by);
   const double busy = waited + static_cast<double>(*sent);
@@ -209,4 +211,4 @@ std::vector<ChannelEvidence> counter_evidence(const InfinibandFabric& fabric, co
   return Evidence(fabric, before, after).run();
 }
 
-}  // namespace weft
+}  // namespace weft::counters

@@ -11,7 +11,7 @@
 #include "topology/findings/counter_weight.hpp"
 #include "topology/findings/observation.hpp"
 
-namespace weft {
+namespace weft::counters {
 
 /// The traffic and the waiting of one port between two readings.
 struct PortRates {
@@ -28,4 +28,4 @@ inline constexpr Nanoseconds kUnknownWindow = std::chrono::hours(1);
 std::vector<ChannelEvidence> counter_evidence(const InfinibandFabric& fabric, const CounterReading* before,
                                               const CounterReading& after);
 
-}  // namespace weft
+}  // namespace weft::counters

@@ -9,26 +9,26 @@
 #include "probes/mad/mad_exchange.hpp"
 #include "topology/model/infiniband.hpp"
 
-namespace weft {
+namespace weft::counters {
 
 struct PortReading {
-  IbCounters values{};
+  mad::IbCounters values{};
   /// Data and packets came from the 64-bit counters, which do not stick.
   bool wide = false;
   /// So did the error counters: the node keeps those 64 bits wide too, and one of the narrow ones stuck.
   bool wide_errors = false;
   /// Read where the port counted errors of its cable and its speed has forward error correction.
-  std::optional<FecCounters> fec = std::nullopt;
+  std::optional<mad::FecCounters> fec = std::nullopt;
 };
 
 struct CounterReading {
   Nanoseconds at{};                               // when the reading began, on the Mads' clock
   std::vector<std::optional<PortReading>> ports;  // by PortId; absent: no cable, no LID, no answer
   std::size_t unread = 0;                         // cabled ports without a reading
-  MadTally tally;
+  mad::MadTally tally;
 };
 
-Result<CounterReading> read_counters(Mads& mads, const InfinibandFabric& fabric, const MadLimits& limits = {},
-                                     std::stop_token stop = {});
+Result<CounterReading> read_counters(mad::Mads& mads, const InfinibandFabric& fabric,
+                                     const mad::MadLimits& limits = {}, std::stop_token stop = {});
 
-}  // namespace weft
+}  // namespace weft::counters

@@ -6,7 +6,7 @@
 
 #include "topology/base/outside_text.hpp"
 
-namespace weft {
+namespace weft::counters {
 namespace {
 
 constexpr std::size_t kMaxRemarks = 20;
@@ -25,8 +25,8 @@ std::optional<std::uint64_t> number_after(std::string_view line, std::string_vie
 }
 
 std::optional<std::size_t> counter_named(std::string_view name) {
-  for (std::size_t i = 0; i < kIbCounters; ++i)
-    if (to_string(static_cast<IbCounter>(i)) == name) return i;
+  for (std::size_t i = 0; i < mad::kIbCounters; ++i)
+    if (to_string(static_cast<mad::IbCounter>(i)) == name) return i;
   return std::nullopt;
 }
 
@@ -89,7 +89,7 @@ class CounterTextReader {
     if (!value) return pass_over(name, "expected a number");
     CounterEntry& entry = result_.entries.back();
     entry.values[*counter] = *value;
-    entry.has_traffic |= static_cast<IbCounter>(*counter) == IbCounter::xmit_data;
+    entry.has_traffic |= static_cast<mad::IbCounter>(*counter) == mad::IbCounter::xmit_data;
   }
 
   void pass_over(std::string_view what, std::string_view why) {
@@ -166,11 +166,11 @@ Result<CounterReading> place_counters(const Fabric& fabric, CounterText& text, c
   }
   for (std::size_t p = 0; p < reading.ports.size(); ++p)
     if (reading.ports[p] && !has_traffic[p])
-      reading.ports[p]->values[static_cast<std::size_t>(IbCounter::xmit_wait)] = 0;
+      reading.ports[p]->values[static_cast<std::size_t>(mad::IbCounter::xmit_wait)] = 0;
   if (placed == 0)
     return fail(ErrorKind::invalid_input, "none of {} readings is of a port of the fabric file: {}",
                 text.entries.size(), text.remarks.back());
   return reading;
 }
 
-}  // namespace weft
+}  // namespace weft::counters

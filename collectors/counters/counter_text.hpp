@@ -9,14 +9,14 @@
 
 #include "collectors/counters/counter_reading.hpp"
 
-namespace weft {
+namespace weft::counters {
 
 /// One port as the text names it: perfquery has its LID, ibqueryerrors the GUID of its node or its own.
 struct CounterEntry {
   std::optional<Lid> lid = std::nullopt;
   std::optional<Guid> guid = std::nullopt;
   std::uint32_t port = 0;
-  IbCounters values{};
+  mad::IbCounters values{};
   bool has_traffic = false;  // what it sent was told: waiting can be held against it
 };
 
@@ -35,4 +35,4 @@ using GuidOfLid = std::map<Lid, Guid>;
 /// -x) the largest value of each counter. A remark for each that has no place in it. Error: none has.
 Result<CounterReading> place_counters(const Fabric& fabric, CounterText& text, const GuidOfLid& lids);
 
-}  // namespace weft
+}  // namespace weft::counters

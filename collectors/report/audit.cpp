@@ -2,13 +2,13 @@
 
 #include <vector>
 
-namespace weft {
+namespace weft::report {
 namespace {
 
-std::map<PathLabel, PathSetId> paths_of(const PairRoutes* pair) {
+std::map<PathLabel, PathSetId> paths_of(const plan::PairRoutes* pair) {
   std::map<PathLabel, PathSetId> paths;
   if (pair != nullptr)
-    for (const Route& route : pair->routes) paths.emplace(route.label, route.paths);
+    for (const plan::Route& route : pair->routes) paths.emplace(route.label, route.paths);
   return paths;
 }
 
@@ -22,7 +22,7 @@ QpSpread spread_of(const std::map<PathLabel, PathSetId>& paths, const std::vecto
   return spread;
 }
 
-std::string why_not_moved(const AuditedQp& qp) {
+std::string why_not_moved(const datapath::AuditedQp& qp) {
   if (!qp.then) return "no label is known to take one path and reach the peer";
   if (!qp.change) return qp.error.value_or("the run ended before");
   if (!qp.change->done) return qp.change->how;
@@ -31,13 +31,15 @@ std::string why_not_moved(const AuditedQp& qp) {
 
 }  // namespace
 
-Audit audit_of(PortId src, PortId dst, const PathLearner& learner, std::span<const AuditedQp> qps) {
+Audit audit_of(PortId src, PortId dst, const plan::PathLearner& learner,
+               std::span<const datapath::AuditedQp> qps) {
   std::vector<PathLabel> labels;
-  for (const AuditedQp& qp : qps) labels.push_back(qp.chosen);
+  for (const datapath::AuditedQp& qp : qps) labels.push_back(qp.chosen);
   return {src, dst, qps.size(), spread_of(paths_of(learner.find(src, dst)), labels)};
 }
 
-LiveMove move_of(PortId src, PortId dst, const PathLearner& learner, std::span<const AuditedQp> qps) {
+LiveMove move_of(PortId src, PortId dst, const plan::PathLearner& learner,
+                 std::span<const datapath::AuditedQp> qps) {
   const auto paths = paths_of(learner.find(src, dst));
   const auto path_of = [&](PathLabel label) {
     const auto found = paths.find(label);
@@ -45,7 +47,7 @@ LiveMove move_of(PortId src, PortId dst, const PathLearner& learner, std::span<c
   };
   LiveMove move;
   std::vector<PathLabel> labels;
-  for (const AuditedQp& qp : qps) {
+  for (const datapath::AuditedQp& qp : qps) {
     if (!qp.has_moved()) {
       ++move.failures[why_not_moved(qp)];
       if (!qp.error) labels.push_back(qp.chosen);
@@ -62,4 +64,4 @@ LiveMove move_of(PortId src, PortId dst, const PathLearner& learner, std::span<c
   return move;
 }
 
-}  // namespace weft
+}  // namespace weft::report

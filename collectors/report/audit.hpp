@@ -10,7 +10,7 @@
 #include "probes/datapath/flow_engine.hpp"
 #include "probes/plan/path_learner.hpp"
 
-namespace weft {
+namespace weft::report {
 
 /// Queue pairs by port and by path. A port that could not be traced is on no path.
 struct QpSpread {
@@ -35,8 +35,10 @@ struct Audit {
 };
 
 /// `learner` traced the ports of the queue pairs, among others.
-Audit audit_of(PortId src, PortId dst, const PathLearner& learner, std::span<const AuditedQp> qps);
+Audit audit_of(PortId src, PortId dst, const plan::PathLearner& learner,
+               std::span<const datapath::AuditedQp> qps);
 /// Of the same queue pairs, all of which were to move.
-LiveMove move_of(PortId src, PortId dst, const PathLearner& learner, std::span<const AuditedQp> qps);
+LiveMove move_of(PortId src, PortId dst, const plan::PathLearner& learner,
+                 std::span<const datapath::AuditedQp> qps);
 
-}  // namespace weft
+}  // namespace weft::report

@@ -4,9 +4,9 @@
 #include "collectors/report/audit.hpp"
 #include "topology/files/document.hpp"
 
-namespace weft {
+namespace weft::report {
 
 std::string audit_json(const Fabric& fabric, const PathTable& table, const Audit& audit,
-                       const DocumentStamp& stamp);
+                       const files::DocumentStamp& stamp);
 
-}  // namespace weft
+}  // namespace weft::report

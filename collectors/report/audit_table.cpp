@@ -7,7 +7,7 @@
 #include "collectors/report/path_table.hpp"
 #include "topology/base/text.hpp"
 
-namespace weft {
+namespace weft::report {
 namespace {
 
 constexpr std::size_t kMaxReasons = 10;
@@ -81,4 +81,4 @@ std::string audit_table(const Fabric& fabric, const PathTable& table, const Audi
   return text + (audit.move ? moved_paths_part : paths_part)(fabric, table, audit);
 }
 
-}  // namespace weft
+}  // namespace weft::report

@@ -3,10 +3,10 @@
 
 #include "collectors/report/audit.hpp"
 
-namespace weft {
+namespace weft::report {
 
 /// What is not a path is at most `columns` wide.
 std::string audit_table(const Fabric& fabric, const PathTable& table, const Audit& audit,
                         std::size_t columns = 80);
 
-}  // namespace weft
+}  // namespace weft::report

@@ -4,7 +4,7 @@
 
 #include <map>
 
-namespace weft {
+namespace weft::report {
 namespace {
 
 constexpr std::size_t kMaxNamed = 10;
@@ -16,11 +16,12 @@ std::string labels_text(const std::vector<PathLabel>& labels) {
   return text + (labels.size() > kMaxNamed ? " ..." : "");
 }
 
-std::string pair_table(const Fabric& fabric, const PathTable& table, const PairRoutes& pair,
+std::string pair_table(const Fabric& fabric, const PathTable& table, const plan::PairRoutes& pair,
                        std::uint32_t tried) {
   std::map<PathSetId, std::vector<PathLabel>> reached;
   std::map<PathSetId, std::vector<PathLabel>> lost;
-  for (const Route& route : pair.routes) (route.reached ? reached : lost)[route.paths].push_back(route.label);
+  for (const plan::Route& route : pair.routes)
+    (route.reached ? reached : lost)[route.paths].push_back(route.label);
   std::string text =
       fmt::format("{} to {}: {} path{} seen with {} labels\n", fabric.name_of_nic(pair.src),
                   fabric.name_of_nic(pair.dst), reached.size(), reached.size() == 1 ? "" : "s", tried);
@@ -52,11 +53,12 @@ std::string path_chain(const Fabric& fabric, std::span<const ChannelId> path) {
   return text;
 }
 
-std::string path_table(const Fabric& fabric, const PathLearner& learner, std::uint32_t tried) {
+std::string path_table(const Fabric& fabric, const plan::PathLearner& learner, std::uint32_t tried) {
   if (learner.pairs().empty()) return fmt::format("no answers to {} labels\n", tried);
   std::string text;
-  for (const PairRoutes& pair : learner.pairs()) text += pair_table(fabric, learner.table(), pair, tried);
+  for (const plan::PairRoutes& pair : learner.pairs())
+    text += pair_table(fabric, learner.table(), pair, tried);
   return text;
 }
 
-}  // namespace weft
+}  // namespace weft::report

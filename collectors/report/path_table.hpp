@@ -5,12 +5,12 @@
 
 #include "probes/plan/path_learner.hpp"
 
-namespace weft {
+namespace weft::report {
 
 /// host1->leaf1->spine2->leaf2->host5, with ports where nodes share several links.
 std::string path_chain(const Fabric& fabric, std::span<const ChannelId> path);
 
 /// `tried`: the labels that were traced, for the headline.
-std::string path_table(const Fabric& fabric, const PathLearner& learner, std::uint32_t tried);
+std::string path_table(const Fabric& fabric, const plan::PathLearner& learner, std::uint32_t tried);
 
-}  // namespace weft
+}  // namespace weft::report

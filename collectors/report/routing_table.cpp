@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::report {
 namespace {
 
 constexpr std::size_t kMaxSwitches = 8;  // of the top tier that get a line
 
-std::string broken_text(const Fabric& fabric, const RoutingReport& report) {
+std::string broken_text(const Fabric& fabric, const routing::RoutingReport& report) {
   std::string text;
   for (const auto& broken : report.broken)
     text += fmt::format("  LID {}: {} at {}\n", broken.lid.value(), to_string(broken.end),
@@ -24,7 +24,7 @@ std::string ring_text(const Fabric& fabric, const std::vector<ChannelId>& ring) 
   return text;
 }
 
-std::string top_text(const Fabric& fabric, const RoutingReport::TierUse& top) {
+std::string top_text(const Fabric& fabric, const routing::RoutingReport::TierUse& top) {
   if (top.switches.empty()) return {};
   std::uint64_t sum = 0;
   for (const auto& [node, routes] : top.switches) sum += routes;
@@ -43,7 +43,7 @@ std::string top_text(const Fabric& fabric, const RoutingReport::TierUse& top) {
 
 }  // namespace
 
-std::string routing_table(const Fabric& fabric, const RoutingReport& report,
+std::string routing_table(const Fabric& fabric, const routing::RoutingReport& report,
                           const std::optional<std::string>& engine) {
   std::string text = fmt::format("fabric {}: {} of {} routes (source NIC, destination LID) arrive\n",
                                  fabric.name(), report.routes - report.unreachable, report.routes);
@@ -55,4 +55,4 @@ std::string routing_table(const Fabric& fabric, const RoutingReport& report,
   return text + ring_text(fabric, report.credit_loop) + top_text(fabric, report.top);
 }
 
-}  // namespace weft
+}  // namespace weft::report

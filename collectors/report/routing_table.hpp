@@ -6,10 +6,10 @@
 
 #include "topology/routing/routing_report.hpp"
 
-namespace weft {
+namespace weft::report {
 
 /// `engine`: what the subnet manager says it ran, where that is known.
-std::string routing_table(const Fabric& fabric, const RoutingReport& report,
+std::string routing_table(const Fabric& fabric, const routing::RoutingReport& report,
                           const std::optional<std::string>& engine);
 
-}  // namespace weft
+}  // namespace weft::report

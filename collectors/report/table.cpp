@@ -9,7 +9,7 @@
 #include "topology/base/text.hpp"
 #include "topology/files/flows_report.hpp"
 
-namespace weft {
+namespace weft::report {
 namespace {
 
 // What a run's load moved, as lines for people: how long messages took, what each receiver got, who was
@@ -36,9 +36,9 @@ std::string rate(Bandwidth rate) {
   return fmt::format("{:.3g}", rate.bits_per_second());
 }
 
-std::string latency_lines(const FlowsReport& report, std::size_t columns) {
+std::string latency_lines(const files::FlowsReport& report, std::size_t columns) {
   std::size_t qps = 0;
-  for (const FlowReport& flow : report.flows) qps += flow.qps.size();
+  for (const files::FlowReport& flow : report.flows) qps += flow.qps.size();
   if (report.latency.count() == 0) return "";
   return wrapped(
       fmt::format("{} {}s over {} queue pairs took {} (p50), {} (p99), {} (p99.9)", report.latency.count(),
@@ -47,14 +47,14 @@ std::string latency_lines(const FlowsReport& report, std::size_t columns) {
       0, columns);
 }
 
-std::string receiver_lines(const FlowsReport& report) {
+std::string receiver_lines(const files::FlowsReport& report) {
   if (report.receivers.empty()) return "";
   std::size_t width = 8;
-  for (const ReceiverReport& receiver : report.receivers) width = std::max(width, receiver.nic.size());
+  for (const files::ReceiverReport& receiver : report.receivers) width = std::max(width, receiver.nic.size());
   const bool incast = report.pattern == LoadPattern::incast;
   std::string lines = fmt::format("{:<{}}  SENDERS  {:<9}  OF ITS RIGHT  SLOWEST SENDER\n", "RECEIVER", width,
                                   incast ? "IN ALL" : "FROM EACH");
-  for (const ReceiverReport& receiver : report.receivers)
+  for (const files::ReceiverReport& receiver : report.receivers)
     lines += fmt::format("{:<{}}  {:<7}  {:<9}  {:<12}  {}, {:.0f}%\n", receiver.nic, width, receiver.senders,
                          rate(receiver.delivered),
                          fmt::format("{:.0f}%", percent(receiver.delivered, receiver.wanted)),
@@ -63,9 +63,9 @@ std::string receiver_lines(const FlowsReport& report) {
 }
 
 /// At most `columns` wide, but for the table of receivers.
-std::string flow_table(const FlowsReport& report, std::size_t columns) {
+std::string flow_table(const files::FlowsReport& report, std::size_t columns) {
   std::string lines = receiver_lines(report) + latency_lines(report, columns);
-  for (const SlowNicReport& slow : report.slow)
+  for (const files::SlowNicReport& slow : report.slow)
     lines +=
         wrapped(fmt::format("slow in {}: {}, {} of its {} flows got less than {:.0f}{}% of what is usual",
                             slow.receives ? "receiving" : "sending", slow.nic, slow.slow, slow.flows,
@@ -104,7 +104,7 @@ std::string estimate_text(Cause cause, const std::optional<Estimate>& estimate) 
   return "";
 }
 
-std::string link_name(const LinkReport& finding) {
+std::string link_name(const files::LinkReport& finding) {
   return finding.from ? fmt::format("{} (from {})", finding.link, *finding.from) : finding.link;
 }
 
@@ -120,20 +120,20 @@ std::string evidence_lines(const std::vector<std::string>& evidence, std::size_t
 }
 
 /// A fault that comes and goes says so below its row.
-std::string intermittence_line(const LinkReport& finding, std::size_t columns) {
+std::string intermittence_line(const files::LinkReport& finding, std::size_t columns) {
   if (!finding.intermittent) return "";
   return wrapped(fmt::format("intermittent: {:.2g} outages a second, of {:.2g} s each",
                              finding.intermittent->per_second, finding.intermittent->duration),
                  kIndent, columns);
 }
 
-std::string links_part(const DiagnosisDocument& document, std::size_t columns) {
+std::string links_part(const files::DiagnosisDocument& document, std::size_t columns) {
   if (document.links.empty()) return "";
   std::size_t width = 4;
-  for (const LinkReport& finding : document.links) width = std::max(width, link_name(finding).size());
+  for (const files::LinkReport& finding : document.links) width = std::max(width, link_name(finding).size());
   std::string part = fmt::format("\n{:<{}}  {:<9}  {:<10}  {:<5}  {}\n", "LINK", width, "VERDICT", "CAUSE",
                                  "CONF", "ESTIMATE");
-  for (const LinkReport& finding : document.links) {
+  for (const files::LinkReport& finding : document.links) {
     auto line =
         fmt::format("{:<{}}  {:<9}  {:<10}  {:<5}  {}", link_name(finding), width, to_string(finding.verdict),
                     to_string(finding.cause), confidence_text(finding.confidence),
@@ -149,7 +149,7 @@ std::string joined(const std::vector<std::string>& names, std::string_view separ
 }
 
 /// What a host finding says, without whom it says it of.
-std::string host_heading(const HostReport& finding) {
+std::string host_heading(const files::HostReport& finding) {
   return fmt::format("{}{}", to_string(finding.verdict),
                      finding.cause ? fmt::format(", {}", to_string(*finding.cause)) : "");
 }
@@ -190,11 +190,11 @@ std::string whom(const Report& report) {
   return report.nic && *report.nic != report.host ? *report.nic : report.host;
 }
 
-std::string hosts_part(const DiagnosisDocument& document, std::size_t columns) {
+std::string hosts_part(const files::DiagnosisDocument& document, std::size_t columns) {
   Entries entries;
-  for (const HostReport& finding : document.hosts)
+  for (const files::HostReport& finding : document.hosts)
     entries.add(host_heading(finding), finding.evidence, whom(finding));
-  for (const NotTestedReport& report : document.coverage.not_tested)
+  for (const files::NotTestedReport& report : document.coverage.not_tested)
     entries.add("not tested", {report.why}, whom(report));
   return entries.text(columns);
 }
@@ -206,21 +206,22 @@ std::vector<std::string> sorted(std::vector<std::string> names) {
 }
 
 /// These channels are the alternatives of the set, put together.
-bool is_sum_of(const SetReport& set, const std::vector<std::string>& channels) {
+bool is_sum_of(const files::SetReport& set, const std::vector<std::string>& channels) {
   std::vector<std::string> sum;
   for (const auto& each : set.alternatives) sum.insert(sum.end(), each.begin(), each.end());
   return sorted(sum) == sorted(channels);
 }
 
 /// The set that says what the finding is about: that is printed once, as the set.
-bool shows_as(const GroupReport& finding, const SetReport& set) {
+bool shows_as(const files::GroupReport& finding, const files::SetReport& set) {
   return finding.nodes.empty() && finding.cause == set.cause && is_sum_of(set, finding.channels);
 }
 
-std::string groups_part(const DiagnosisDocument& document, std::size_t columns) {
+std::string groups_part(const files::DiagnosisDocument& document, std::size_t columns) {
   std::string part;
-  for (const GroupReport& finding : document.groups) {
-    if (std::ranges::any_of(document.sets, [&](const SetReport& set) { return shows_as(finding, set); }))
+  for (const files::GroupReport& finding : document.groups) {
+    if (std::ranges::any_of(document.sets,
+                            [&](const files::SetReport& set) { return shows_as(finding, set); }))
       continue;
     const auto what = fmt::format("{}, {}", to_string(finding.verdict), to_string(finding.cause));
     part += "\n";
@@ -235,7 +236,7 @@ std::string groups_part(const DiagnosisDocument& document, std::size_t columns) 
   return part;
 }
 
-std::string fabric_part(const DiagnosisDocument& document, std::size_t columns) {
+std::string fabric_part(const files::DiagnosisDocument& document, std::size_t columns) {
   std::string part;
   for (const FabricFinding& finding : document.fabric_wide) {
     const std::string estimate = estimate_text(finding.cause, finding.estimate);
@@ -247,27 +248,27 @@ std::string fabric_part(const DiagnosisDocument& document, std::size_t columns) 
   return part;
 }
 
-std::string sets_part(const DiagnosisDocument& document, std::size_t columns) {
+std::string sets_part(const files::DiagnosisDocument& document, std::size_t columns) {
   std::string part;
-  for (const SetReport& set : document.sets) {
+  for (const files::SetReport& set : document.sets) {
     part += "\n" + wrapped(fmt::format("{}, {}: one of these, which the probes cannot tell apart",
                                        to_string(set.verdict), to_string(set.cause)),
                            0, columns);
     for (const auto& channels : set.alternatives)
       part += wrapped(joined(channels, " and "), kIndent, columns);
-    for (const GroupReport& finding : document.groups)
+    for (const files::GroupReport& finding : document.groups)
       if (shows_as(finding, set)) part += evidence_lines(finding.evidence, columns, 2 * kIndent);
   }
   return part;
 }
 
-std::string ambiguous_part(const DiagnosisDocument& document, std::size_t columns) {
+std::string ambiguous_part(const files::DiagnosisDocument& document, std::size_t columns) {
   std::string part;
   // What a set or a group has said is not said again.
   const auto is_told = [&](const std::vector<std::string>& channels) {
     return std::ranges::any_of(document.sets,
-                               [&](const SetReport& set) { return is_sum_of(set, channels); }) ||
-           std::ranges::any_of(document.groups, [&](const GroupReport& finding) {
+                               [&](const files::SetReport& set) { return is_sum_of(set, channels); }) ||
+           std::ranges::any_of(document.groups, [&](const files::GroupReport& finding) {
              return finding.nodes.empty() && sorted(finding.channels) == sorted(channels);
            });
   };
@@ -290,8 +291,8 @@ std::string first_of(std::string_view what, const std::vector<std::string>& chan
       0, columns);
 }
 
-std::string coverage_part(const DiagnosisDocument& document, std::size_t columns) {
-  const CoverageReport& covered = document.coverage;
+std::string coverage_part(const files::DiagnosisDocument& document, std::size_t columns) {
+  const files::CoverageReport& covered = document.coverage;
   const auto told_by = covered.out_of_scope_told_by
                            ? fmt::format(": of those only {} tell", *covered.out_of_scope_told_by)
                            : "";
@@ -311,7 +312,7 @@ std::string coverage_part(const DiagnosisDocument& document, std::size_t columns
 }
 
 /// Losses and delays that nothing found explains.
-std::string account_part(const DiagnosisDocument& document, std::size_t columns) {
+std::string account_part(const files::DiagnosisDocument& document, std::size_t columns) {
   std::string part;
   const auto line = [&](const AccountLine& account, std::string_view what) {
     if (account.unexplained > 0)
@@ -331,7 +332,7 @@ std::string account_part(const DiagnosisDocument& document, std::size_t columns)
 
 constexpr Bytes kFullPacket(4096);  // the largest RoCE and InfiniBand MTU
 
-std::string sensitivity_part(const DiagnosisDocument& document, std::size_t columns) {
+std::string sensitivity_part(const files::DiagnosisDocument& document, std::size_t columns) {
   const Sensitivity& shown = document.sensitivity;
   std::vector<std::string> parts;
   if (shown.loss) parts.push_back(fmt::format("loss of {:.3g}%", *shown.loss * 100));
@@ -344,7 +345,7 @@ std::string sensitivity_part(const DiagnosisDocument& document, std::size_t colu
   return wrapped("would have shown on every link crossed: " + joined(parts, ", "), 0, columns);
 }
 
-std::string timings_part(const DiagnosisDocument& document, std::size_t columns) {
+std::string timings_part(const files::DiagnosisDocument& document, std::size_t columns) {
   if (document.run.timings.empty()) return "";
   std::string part = "time:";
   Nanoseconds total{};
@@ -358,7 +359,7 @@ std::string timings_part(const DiagnosisDocument& document, std::size_t columns)
 
 }  // namespace
 
-std::string diagnosis_table(const DiagnosisDocument& document, std::size_t columns) {
+std::string diagnosis_table(const files::DiagnosisDocument& document, std::size_t columns) {
   return fmt::format("fabric {}: {}\n", document.fabric, to_string(document.verdict)) +
          links_part(document, columns) + groups_part(document, columns) + hosts_part(document, columns) +
          fabric_part(document, columns) + sets_part(document, columns) + ambiguous_part(document, columns) +
@@ -367,4 +368,4 @@ std::string diagnosis_table(const DiagnosisDocument& document, std::size_t colum
          timings_part(document, columns);
 }
 
-}  // namespace weft
+}  // namespace weft::report

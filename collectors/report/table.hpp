@@ -5,8 +5,8 @@
 
 #include "topology/files/diagnosis_document.hpp"
 
-namespace weft {
+namespace weft::report {
 
-std::string diagnosis_table(const DiagnosisDocument& document, std::size_t columns = 80);
+std::string diagnosis_table(const files::DiagnosisDocument& document, std::size_t columns = 80);
 
-}  // namespace weft
+}  // namespace weft::report

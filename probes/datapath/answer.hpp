@@ -9,11 +9,11 @@
 #include "probes/datapath/packet_port.hpp"
 #include "probes/packet/probe_frame.hpp"
 
-namespace weft {
+namespace weft::datapath {
 
 /// The peer's echo of a probe.
 struct Echo {
-  ProbeHeader header;  // authenticated
+  packet::ProbeHeader header;  // authenticated
   IpAddress from;
   bool intact = true;  // false: its ICRC is wrong
 };
@@ -26,12 +26,12 @@ struct HopsRanOut {
   IpAddress destination;  // where the probe was going
   UdpPort label;
   std::optional<std::uint16_t> identification = std::nullopt;
-  std::optional<ProbeHeader> header = std::nullopt;  // authenticated
+  std::optional<packet::ProbeHeader> header = std::nullopt;  // authenticated
 };
 
 using Answer = std::variant<Echo, HopsRanOut>;
 
 /// Nothing where the frame is no answer to a probe that `nic` sent in this run.
-std::optional<Answer> read_answer(ByteSpan frame, const LocalNic& nic, const RunSecrets& secrets);
+std::optional<Answer> read_answer(ByteSpan frame, const LocalNic& nic, const packet::RunSecrets& secrets);
 
-}  // namespace weft
+}  // namespace weft::datapath

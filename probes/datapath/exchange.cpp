@@ -7,7 +7,7 @@
 
 #include "probes/datapath/pacer.hpp"
 
-namespace weft {
+namespace weft::datapath {
 namespace {
 
 constexpr std::size_t kBatch = 32;  // frames of one send at high pace: enough to make system calls cheap
@@ -38,7 +38,7 @@ class Exchange {
         book_(book),
         pacer_(pacer_of(request.pace, context.port.now())),
         batch_(batch_of(request.pace)),
-        identification_(first_identification(request.batch, context.secrets.key)) {}
+        identification_(packet::first_identification(request.batch, context.secrets.key)) {}
 
   Result<void> run(const std::stop_token& stop) {
     const auto deadline = context_.port.now() + request_.limit;
@@ -66,25 +66,26 @@ class Exchange {
   ByteSpan compose(std::size_t slot, Nanoseconds now) {
     const auto& probe = queue_[slot];
     const bool v6 = context_.nic.address.is_v6();
-    const auto size = probe_size(probe.size, v6);
+    const auto size = packet::probe_size(probe.size, v6);
     auto& frame = frames_[slot];
-    if (frame.size() != kEthernetSize + size) frame.assign(kEthernetSize + size, std::byte{0});
-    const ProbeRoute route{.from_mac = context_.nic.mac,
-                           .to_mac = *request_.next_hops[probe.peer],
-                           .from = context_.nic.address,
-                           .to = request_.peers[probe.peer].address,
-                           .label = probe.label,
-                           .hop_limit = probe.hop_limit,
-                           .traffic_class = context_.nic.traffic_class,
-                           .identification = static_cast<std::uint16_t>(identification_ + slot)};
-    const ProbeHeader header{.kind = ProbeKind::probe,
-                             .back_label = probe.back_label,
-                             .run = context_.secrets.run,
-                             .batch = request_.batch,
-                             .nic = context_.self,
-                             .spec = probe.spec,
-                             .sequence = probe.sequence,
-                             .sent_at = now};
+    if (frame.size() != packet::kEthernetSize + size)
+      frame.assign(packet::kEthernetSize + size, std::byte{0});
+    const packet::ProbeRoute route{.from_mac = context_.nic.mac,
+                                   .to_mac = *request_.next_hops[probe.peer],
+                                   .from = context_.nic.address,
+                                   .to = request_.peers[probe.peer].address,
+                                   .label = probe.label,
+                                   .hop_limit = probe.hop_limit,
+                                   .traffic_class = context_.nic.traffic_class,
+                                   .identification = static_cast<std::uint16_t>(identification_ + slot)};
+    const packet::ProbeHeader header{.kind = packet::ProbeKind::probe,
+                                     .back_label = probe.back_label,
+                                     .run = context_.secrets.run,
+                                     .batch = request_.batch,
+                                     .nic = context_.self,
+                                     .spec = probe.spec,
+                                     .sequence = probe.sequence,
+                                     .sent_at = now};
     encode_probe_frame(route, header, context_.secrets.key, size, frame);
     return frame;
   }
@@ -159,4 +160,4 @@ Result<void> exchange(const ExchangeContext& context, const ExchangeRequest& req
   return Exchange(context, request, book).run(stop);
 }
 
-}  // namespace weft
+}  // namespace weft::datapath

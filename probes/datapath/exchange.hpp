@@ -9,7 +9,7 @@
 #include "probes/datapath/answer.hpp"
 #include "probes/datapath/probe_engine.hpp"
 
-namespace weft {
+namespace weft::datapath {
 
 /// One probe to send.
 struct Outgoing {
@@ -43,13 +43,13 @@ class ProbeBook {
 struct ExchangeContext {
   PacketPort& port;
   const LocalNic& nic;
-  const RunSecrets& secrets;
+  const packet::RunSecrets& secrets;
   PortId self;
 };
 struct ExchangeRequest {
   BatchId batch;
   std::span<const Peer> peers;
-  std::span<const std::optional<MacAddress>> next_hops;  // of each peer; absent: it cannot be reached
+  std::span<const std::optional<packet::MacAddress>> next_hops;  // of each peer; absent: it cannot be reached
   Pace pace;
   Nanoseconds limit{};  // on the whole exchange, beside what the pace asks for
 };
@@ -58,4 +58,4 @@ struct ExchangeRequest {
 Result<void> exchange(const ExchangeContext& context, const ExchangeRequest& request, ProbeBook& book,
                       std::stop_token stop);
 
-}  // namespace weft
+}  // namespace weft::datapath

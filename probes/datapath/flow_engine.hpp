@@ -10,7 +10,7 @@
 #include "topology/findings/flow_result.hpp"
 #include "topology/model/path.hpp"
 
-namespace weft {
+namespace weft::datapath {
 
 /// Of a live queue pair.
 struct LabelChange {
@@ -130,4 +130,4 @@ inline Result<std::vector<TransferTally>> FlowEngine::transfer(const TransferReq
   return fail(ErrorKind::not_supported, "this engine delivers no transfers");
 }
 
-}  // namespace weft
+}  // namespace weft::datapath

@@ -7,7 +7,7 @@
 #include "probes/datapath/peer_routes.hpp"
 #include "probes/packet/probe_frame.hpp"
 
-namespace weft {
+namespace weft::datapath {
 namespace {
 
 // Packets of one flow that may go at once: four of 4 KB fit the 16 KB burst of a token bucket.
@@ -16,8 +16,8 @@ constexpr std::size_t kMaxFlows = 1024;  // of one request: each holds a frame
 constexpr Nanoseconds kStopCheck = std::chrono::milliseconds(20);
 
 struct Flow {
-  ProbeRoute route;
-  ProbeHeader header;
+  packet::ProbeRoute route;
+  packet::ProbeHeader header;
   std::size_t size;
   Pacer pacer;
   bool dead = false;  // the NIC does not take its size, or its peer cannot be reached
@@ -26,9 +26,9 @@ struct Flow {
   Nanoseconds last{};
   std::array<std::vector<std::byte>, kBurst> frames;
 
-  ByteSpan compose(std::size_t slot, std::uint32_t ahead, Nanoseconds now, const RunKey& key) {
+  ByteSpan compose(std::size_t slot, std::uint32_t ahead, Nanoseconds now, const packet::RunKey& key) {
     auto& frame = frames[slot];
-    frame.resize(kEthernetSize + size);
+    frame.resize(packet::kEthernetSize + size);
     auto next = header;
     next.sequence += ahead;
     next.sent_at = now;
@@ -53,7 +53,7 @@ struct Flow {
 
 class FlowRun {
  public:
-  FlowRun(PacketPort& port, const RunKey& key, std::vector<Flow> flows)
+  FlowRun(PacketPort& port, const packet::RunKey& key, std::vector<Flow> flows)
       : port_(port), key_(key), flows_(std::move(flows)) {}
 
   Result<void> drive(Nanoseconds end, const std::stop_token& stop) {
@@ -92,7 +92,7 @@ class FlowRun {
   }
 
   PacketPort& port_;
-  const RunKey& key_;
+  const packet::RunKey& key_;
   std::vector<Flow> flows_;
 };
 
@@ -121,27 +121,29 @@ Result<std::vector<FlowTally>> FlowSender::run(const FlowRequest& request, std::
   for (std::uint32_t i = 0; i < request.specs.size(); ++i) {
     const auto& spec = request.specs[i];
     const auto& mac = macs[spec.peer];
-    const auto size = probe_size(static_cast<std::size_t>(spec.size.count()), nic_.address.is_v6());
+    const auto size = packet::probe_size(static_cast<std::size_t>(spec.size.count()), nic_.address.is_v6());
     const auto interval = spec.rate.time_for(Bytes(static_cast<std::int64_t>(size)));
     // Flows of one rate start one after the other, not all at once.
     const auto offset = interval * i / static_cast<std::int64_t>(request.specs.size());
-    flows.push_back(
-        {.route = {.from_mac = nic_.mac,
-                   .to_mac = mac.value_or(MacAddress{}),
-                   .from = nic_.address,
-                   .to = request.peers[spec.peer].address,
-                   .label = UdpPort(static_cast<std::uint16_t>(spec.label->value())),
-                   .traffic_class = nic_.traffic_class},
-         .header =
-             {.kind = ProbeKind::flow, .run = secrets_.run, .batch = request.batch, .nic = self_, .spec = i},
-         .size = size,
-         .pacer = Pacer(interval, kBurst, start + offset),
-         .dead = !mac,
-         .tally = {.spec = i}});
+    flows.push_back({.route = {.from_mac = nic_.mac,
+                               .to_mac = mac.value_or(packet::MacAddress{}),
+                               .from = nic_.address,
+                               .to = request.peers[spec.peer].address,
+                               .label = UdpPort(static_cast<std::uint16_t>(spec.label->value())),
+                               .traffic_class = nic_.traffic_class},
+                     .header = {.kind = packet::ProbeKind::flow,
+                                .run = secrets_.run,
+                                .batch = request.batch,
+                                .nic = self_,
+                                .spec = i},
+                     .size = size,
+                     .pacer = Pacer(interval, kBurst, start + offset),
+                     .dead = !mac,
+                     .tally = {.spec = i}});
   }
   FlowRun flow_run(port_, secrets_.key, std::move(flows));
   if (auto ok = flow_run.drive(start + request.duration, stop); !ok) return pass_on(ok);
   return flow_run.tallies();
 }
 
-}  // namespace weft
+}  // namespace weft::datapath

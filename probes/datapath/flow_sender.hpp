@@ -7,12 +7,12 @@
 #include "probes/datapath/packet_port.hpp"
 #include "probes/packet/run_secrets.hpp"
 
-namespace weft {
+namespace weft::datapath {
 
 class FlowSender {
  public:
   /// All references outlive the sender; `self` is the coordinator's id of the NIC.
-  FlowSender(PacketPort& port, NextHops& next_hops, const LocalNic& nic, const RunSecrets& secrets,
+  FlowSender(PacketPort& port, NextHops& next_hops, const LocalNic& nic, const packet::RunSecrets& secrets,
              PortId self)
       : port_(port), next_hops_(next_hops), nic_(nic), secrets_(secrets), self_(self) {}
 
@@ -23,8 +23,8 @@ class FlowSender {
   PacketPort& port_;
   NextHops& next_hops_;
   const LocalNic& nic_;
-  const RunSecrets& secrets_;
+  const packet::RunSecrets& secrets_;
   PortId self_;
 };
 
-}  // namespace weft
+}  // namespace weft::datapath

@@ -9,7 +9,7 @@
 #include "topology/base/check.hpp"
 #include "topology/base/units.hpp"
 
-namespace weft {
+namespace weft::datapath {
 
 class Pacer {
  public:
@@ -35,4 +35,4 @@ class Pacer {
   Nanoseconds due_;
 };
 
-}  // namespace weft
+}  // namespace weft::datapath

@@ -11,11 +11,11 @@
 #include "topology/base/ip.hpp"
 #include "topology/base/units.hpp"
 
-namespace weft {
+namespace weft::datapath {
 
 /// The NIC that a port sends from.
 struct LocalNic {
-  MacAddress mac;
+  packet::MacAddress mac;
   IpAddress address;
   std::size_t mtu = 1500;          // bytes of the largest IP packet
   std::uint8_t traffic_class = 0;  // of every packet sent: chooses a queue, not a path
@@ -52,7 +52,7 @@ class NextHops {
  public:
   virtual ~NextHops() = default;
   /// May wait a second for a neighbour to answer. An Error says that there is no route or no such neighbour.
-  virtual Result<MacAddress> next_hop(const IpAddress& destination) = 0;
+  virtual Result<packet::MacAddress> next_hop(const IpAddress& destination) = 0;
 };
 
-}  // namespace weft
+}  // namespace weft::datapath

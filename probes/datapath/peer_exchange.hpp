@@ -10,7 +10,7 @@
 #include "topology/base/result.hpp"
 #include "topology/base/units.hpp"
 
-namespace weft {
+namespace weft::datapath {
 
 class PeerExchange {
  public:
@@ -29,4 +29,4 @@ class PeerService {
   virtual Result<std::string> answer(PortId from, std::string_view question) = 0;
 };
 
-}  // namespace weft
+}  // namespace weft::datapath

@@ -1,6 +1,6 @@
 #include "probes/datapath/peer_routes.hpp"
 
-namespace weft {
+namespace weft::datapath {
 namespace {
 
 constexpr std::size_t kMaxQps = 4096;  // of one request
@@ -8,7 +8,7 @@ constexpr std::uint32_t kMaxPackets = 1U << 30;
 
 }  // namespace
 
-Result<void> check_peers(RunId run, const RunSecrets& secrets, std::span<const Peer> peers,
+Result<void> check_peers(RunId run, const packet::RunSecrets& secrets, std::span<const Peer> peers,
                          const LocalNic& nic) {
   if (run != secrets.run)
     return fail(ErrorKind::usage, "a request of run {} at an engine of run {}", run.value(),
@@ -44,9 +44,9 @@ Result<void> check_transfers(const TransferRequest& request) {
   return {};
 }
 
-Result<std::vector<std::optional<MacAddress>>> find_next_hops(NextHops& next_hops,
-                                                              std::span<const Peer> peers) {
-  std::vector<std::optional<MacAddress>> found;
+Result<std::vector<std::optional<packet::MacAddress>>> find_next_hops(NextHops& next_hops,
+                                                                      std::span<const Peer> peers) {
+  std::vector<std::optional<packet::MacAddress>> found;
   std::optional<Error> trouble;
   bool any = false;
   for (const auto& peer : peers) {
@@ -59,4 +59,4 @@ Result<std::vector<std::optional<MacAddress>>> find_next_hops(NextHops& next_hop
   return found;
 }
 
-}  // namespace weft
+}  // namespace weft::datapath

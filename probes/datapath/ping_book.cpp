@@ -4,7 +4,7 @@
 
 #include "topology/findings/loss_runs.hpp"
 
-namespace weft {
+namespace weft::datapath {
 
 PingBook::PingBook(const PingRequest& request) : request_(request), rtts_(request.specs.size()) {
   std::size_t total = 0;
@@ -90,4 +90,4 @@ std::optional<RttQuantiles> quantiles_of(std::vector<Nanoseconds> rtts) {
   return RttQuantiles{.p50 = rank(50), .p99 = rank(99)};
 }
 
-}  // namespace weft
+}  // namespace weft::datapath

@@ -6,7 +6,7 @@
 
 #include "probes/datapath/exchange.hpp"
 
-namespace weft {
+namespace weft::datapath {
 
 class PingBook : public ProbeBook {
  public:
@@ -45,4 +45,4 @@ class PingBook : public ProbeBook {
 /// The median and the 99th percentile (nearest rank); nothing of nothing.
 std::optional<RttQuantiles> quantiles_of(std::vector<Nanoseconds> rtts);
 
-}  // namespace weft
+}  // namespace weft::datapath

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::datapath {
 
 Result<std::vector<HopAnswer>> trace_without_echo(ProbeEngine& tracer, TraceRequest request,
                                                   std::stop_token stop) {
@@ -43,4 +43,4 @@ std::optional<ProbeTransport> parse_probe_transport(std::string_view text) {
   return std::nullopt;
 }
 
-}  // namespace weft
+}  // namespace weft::datapath

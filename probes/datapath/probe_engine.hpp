@@ -18,7 +18,7 @@
 #include "topology/findings/observation.hpp"
 #include "topology/model/path.hpp"
 
-namespace weft {
+namespace weft::datapath {
 
 /// By which queue pairs probes are asked to go: datagrams (UD), unreliable connections (UC), or whichever of
 /// them the device labels.
@@ -157,4 +157,4 @@ class ProbeEngine {
 Result<std::vector<HopAnswer>> trace_without_echo(ProbeEngine& tracer, TraceRequest request,
                                                   std::stop_token stop);
 
-}  // namespace weft
+}  // namespace weft::datapath

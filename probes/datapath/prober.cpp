@@ -7,7 +7,7 @@
 #include "probes/datapath/peer_routes.hpp"
 #include "probes/datapath/ping_book.hpp"
 
-namespace weft {
+namespace weft::datapath {
 namespace {
 
 /// TraceBook: what a trace has sent and learnt. Hops 1..max_hops of each spec are asked at once; one that
@@ -44,7 +44,7 @@ class TraceBook : public ProbeBook {
   Hop& hop_at(std::uint32_t spec, std::uint8_t hop) { return hops_[first_hop_[spec] + hop - 1u]; }
   Nanoseconds& sent_at(const Attempt& attempt);
   std::optional<Attempt> attempt_of(const Answer& answer) const;
-  std::optional<Attempt> checked(const ProbeHeader& header) const;
+  std::optional<Attempt> checked(const packet::ProbeHeader& header) const;
   void settle(Hop& hop, State state);
 
   const TraceRequest& request_;
@@ -115,7 +115,7 @@ void TraceBook::settle(Hop& hop, State state) {
 }
 
 /// The attempt a header names, if this request sent it.
-std::optional<TraceBook::Attempt> TraceBook::checked(const ProbeHeader& header) const {
+std::optional<TraceBook::Attempt> TraceBook::checked(const packet::ProbeHeader& header) const {
   if (header.batch != request_.batch || header.spec >= request_.specs.size()) return std::nullopt;
   if (header.sequence >= request_.specs[header.spec].max_hops * std::uint32_t{request_.attempts})
     return std::nullopt;
@@ -254,4 +254,4 @@ Result<std::vector<PingTally>> Prober::ping(const PingRequest& request, std::sto
   return tallies;
 }
 
-}  // namespace weft
+}  // namespace weft::datapath

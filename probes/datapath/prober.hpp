@@ -5,12 +5,13 @@
 
 #include "probes/datapath/exchange.hpp"
 
-namespace weft {
+namespace weft::datapath {
 
 class Prober {
  public:
   /// All references outlive the prober; `self` is the coordinator's id of the NIC.
-  Prober(PacketPort& port, NextHops& next_hops, const LocalNic& nic, const RunSecrets& secrets, PortId self)
+  Prober(PacketPort& port, NextHops& next_hops, const LocalNic& nic, const packet::RunSecrets& secrets,
+         PortId self)
       : context_{port, nic, secrets, self}, next_hops_(next_hops) {}
 
   Result<std::vector<HopAnswer>> trace(const TraceRequest& request, std::stop_token stop);
@@ -22,4 +23,4 @@ class Prober {
   NextHops& next_hops_;
 };
 
-}  // namespace weft
+}  // namespace weft::datapath

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <condition_variable>
 
-namespace weft {
+namespace weft::datapath {
 namespace {
 
-std::uint64_t key_of(const ProbeHeader& header) {
+std::uint64_t key_of(const packet::ProbeHeader& header) {
   return std::uint64_t{header.nic.value()} << 32 | header.spec;
 }
 
@@ -25,27 +25,28 @@ void rest(const std::stop_token& stop, std::chrono::milliseconds time) {
 
 }  // namespace
 
-Responder::Responder(const LocalNic& nic, const RunSecrets& secrets, const RunNics& nics,
+Responder::Responder(const LocalNic& nic, const packet::RunSecrets& secrets, const RunNics& nics,
                      const ResponderLimits& limits)
     : nic_(nic), secrets_(secrets), nics_(nics), limits_(limits) {
   WEFT_CHECK(limits.batches >= 1 && limits.streams >= 1);
 }
 
 std::size_t Responder::take(ByteSpan frame, Nanoseconds at, Nanoseconds now, MutableByteSpan reply) {
-  const auto packet = decode_probe_frame(frame, secrets_.key);
+  const auto packet = packet::decode_probe_frame(frame, secrets_.key);
   const bool ours = packet && packet->authentic && packet->header.run == secrets_.run &&
-                    packet->ip.destination == nic_.address && packet->header.kind != ProbeKind::echo &&
+                    packet->ip.destination == nic_.address &&
+                    packet->header.kind != packet::ProbeKind::echo &&
                     nics_.is_at(packet->header.nic, packet->ip.source);  // every participant has the key
   if (!ours) {
     ++(packet && !packet->authentic && !packet->intact ? rejects_.damaged : rejects_.foreign);
     return 0;
   }
-  const bool answer_it = count(*packet, at) && packet->header.kind != ProbeKind::flow;
+  const bool answer_it = count(*packet, at) && packet->header.kind != packet::ProbeKind::flow;
   return answer_it ? answer(*packet, now - at, reply) : 0;
 }
 
 /// True when the packet is new and whole.
-bool Responder::count(const ProbePacket& packet, Nanoseconds at) {
+bool Responder::count(const packet::ProbePacket& packet, Nanoseconds at) {
   auto* stream = stream_of(packet.header);
   if (stream == nullptr) {
     ++rejects_.beyond_limits;
@@ -56,7 +57,7 @@ bool Responder::count(const ProbePacket& packet, Nanoseconds at) {
     return false;
   }
   auto& tally = stream->tally;
-  if (packet.header.kind == ProbeKind::probe) {
+  if (packet.header.kind == packet::ProbeKind::probe) {
     stream->gaps.insert(packet.header.sequence);
     tally.missing.emplace();  // they are read when someone asks
   }
@@ -70,7 +71,7 @@ bool Responder::count(const ProbePacket& packet, Nanoseconds at) {
   return true;
 }
 
-Responder::Stream* Responder::stream_of(const ProbeHeader& header) {
+Responder::Stream* Responder::stream_of(const packet::ProbeHeader& header) {
   auto& batch = batch_of(header.batch);
   const auto found = batch.streams.find(key_of(header));
   if (found != batch.streams.end()) return &found->second;
@@ -103,21 +104,21 @@ bool Responder::make_room(const Batch& keep) {
   return true;
 }
 
-std::size_t Responder::answer(const ProbePacket& packet, Nanoseconds turnaround,
+std::size_t Responder::answer(const packet::ProbePacket& packet, Nanoseconds turnaround,
                               MutableByteSpan reply) const {
   const bool v6 = packet.ip.source.is_v6();
   const auto asked = packet.ip.bytes.size();
-  if (asked != probe_size(asked, v6)) return 0;  // nothing that our prober sends
-  const auto size = packet.header.kind == ProbeKind::segment ? min_probe_size(v6) : asked;
-  const ProbeRoute route{.from_mac = nic_.mac,
-                         .to_mac = packet.ethernet.source,
-                         .from = nic_.address,
-                         .to = packet.ip.source,
-                         .label = packet.header.back_label,
-                         .traffic_class = nic_.traffic_class,
-                         .identification = packet.ip.identification.value_or(0)};
+  if (asked != packet::probe_size(asked, v6)) return 0;  // nothing that our prober sends
+  const auto size = packet.header.kind == packet::ProbeKind::segment ? packet::min_probe_size(v6) : asked;
+  const packet::ProbeRoute route{.from_mac = nic_.mac,
+                                 .to_mac = packet.ethernet.source,
+                                 .from = nic_.address,
+                                 .to = packet.ip.source,
+                                 .label = packet.header.back_label,
+                                 .traffic_class = nic_.traffic_class,
+                                 .identification = packet.ip.identification.value_or(0)};
   auto header = packet.header;
-  header.kind = ProbeKind::echo;
+  header.kind = packet::ProbeKind::echo;
   header.turnaround = turnaround;
   return encode_probe_frame(route, header, secrets_.key, size, reply);
 }
@@ -182,4 +183,4 @@ ResponderRejects ResponderLoop::rejects() const {
   return responder_.rejects();
 }
 
-}  // namespace weft
+}  // namespace weft::datapath

@@ -21,7 +21,7 @@
 #include "probes/packet/probe_frame.hpp"
 #include "topology/findings/loss_runs.hpp"
 
-namespace weft {
+namespace weft::datapath {
 
 /// SequenceGaps: which of a stream's sequence numbers, from 0 to the highest that came, did not come. Memory
 /// is bounded: a stream with more gaps than a row keeps is given up. Pure.
@@ -81,7 +81,7 @@ struct ResponderRejects {
 class Responder {
  public:
   /// `nic`, `secrets` and `nics` outlive the responder.
-  Responder(const LocalNic& nic, const RunSecrets& secrets, const RunNics& nics,
+  Responder(const LocalNic& nic, const packet::RunSecrets& secrets, const RunNics& nics,
             const ResponderLimits& limits = {});
 
   /// Takes a frame received at `at`; writes an answer that goes out at `now` to the front of `reply` and
@@ -103,14 +103,14 @@ class Responder {
     std::unordered_map<std::uint64_t, Stream> streams;
   };
 
-  bool count(const ProbePacket& packet, Nanoseconds at);
-  Stream* stream_of(const ProbeHeader& header);
+  bool count(const packet::ProbePacket& packet, Nanoseconds at);
+  Stream* stream_of(const packet::ProbeHeader& header);
   Batch& batch_of(BatchId id);
   bool make_room(const Batch& keep);
-  std::size_t answer(const ProbePacket& packet, Nanoseconds turnaround, MutableByteSpan reply) const;
+  std::size_t answer(const packet::ProbePacket& packet, Nanoseconds turnaround, MutableByteSpan reply) const;
 
   const LocalNic& nic_;
-  const RunSecrets& secrets_;
+  const packet::RunSecrets& secrets_;
   const RunNics& nics_;
   ResponderLimits limits_;
   std::list<Batch> batches_;  // oldest first
@@ -123,7 +123,7 @@ class Responder {
 class ResponderLoop {
  public:
   /// All references outlive the loop.
-  ResponderLoop(PacketPort& port, const LocalNic& nic, const RunSecrets& secrets, const RunNics& nics,
+  ResponderLoop(PacketPort& port, const LocalNic& nic, const packet::RunSecrets& secrets, const RunNics& nics,
                 const ResponderLimits& limits = {})
       : port_(port), responder_(nic, secrets, nics, limits) {}
 
@@ -147,4 +147,4 @@ class ResponderLoop {
   std::uint64_t dropped_ = 0;     // of its frames
 };
 
-}  // namespace weft
+}  // namespace weft::datapath

@@ -11,7 +11,7 @@
 #include "topology/base/ip.hpp"
 #include "topology/model/infiniband.hpp"
 
-namespace weft {
+namespace weft::datapath {
 
 struct RunNic {
   PortId nic;
@@ -45,4 +45,4 @@ class RunNics {
 /// All engines of an agent share them.
 using SharedNics = std::shared_ptr<const RunNics>;
 
-}  // namespace weft
+}  // namespace weft::datapath

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::datapath {
 namespace {
 
 // As TCP (RFC 5681, section 3.2): three later ones say that a packet is lost, not late.
@@ -42,4 +42,4 @@ bool SendWindow::give_up(Nanoseconds now) {
   return true;
 }
 
-}  // namespace weft
+}  // namespace weft::datapath

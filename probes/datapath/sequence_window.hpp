@@ -8,7 +8,7 @@
 
 #include "topology/base/units.hpp"
 
-namespace weft {
+namespace weft::datapath {
 
 /// As in IPsec's anti-replay (RFC 4303, 3.4.3): a bitmap over the last 1,024 numbers up to the highest. A
 /// number below it counts as come, so memory is fixed and a replay is never new; a packet that 1,024 younger
@@ -78,4 +78,4 @@ class SendWindow {
   static constexpr Nanoseconds kPatience = std::chrono::milliseconds(250);
 };
 
-}  // namespace weft
+}  // namespace weft::datapath

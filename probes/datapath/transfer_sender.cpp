@@ -6,15 +6,15 @@
 #include "probes/datapath/peer_routes.hpp"
 #include "probes/datapath/sequence_window.hpp"
 
-namespace weft {
+namespace weft::datapath {
 namespace {
 
 constexpr Nanoseconds kStopCheck = std::chrono::milliseconds(20);
 constexpr Nanoseconds kFullQueue = std::chrono::microseconds(500);  // the interface took nothing: try again
 
 struct Qp {
-  ProbeRoute route;
-  ProbeHeader header;
+  packet::ProbeRoute route;
+  packet::ProbeHeader header;
   SendWindow book;
   TransferTally tally;
   bool dead = false;  // its peer cannot be reached
@@ -23,15 +23,15 @@ struct Qp {
 
 class TransferRun {
  public:
-  TransferRun(PacketPort& port, const LocalNic& nic, const RunSecrets& secrets,
+  TransferRun(PacketPort& port, const LocalNic& nic, const packet::RunSecrets& secrets,
               const TransferRequest& request, std::vector<Qp> qps)
       : port_(port),
         nic_(nic),
         secrets_(secrets),
         window_(request.window),
         batch_(request.batch),
-        size_(probe_size(static_cast<std::size_t>(request.size.count()), nic.address.is_v6())),
-        frame_(kEthernetSize + size_),
+        size_(packet::probe_size(static_cast<std::size_t>(request.size.count()), nic.address.is_v6())),
+        frame_(packet::kEthernetSize + size_),
         start_(port.now()),
         qps_(std::move(qps)) {}
 
@@ -108,7 +108,7 @@ class TransferRun {
 
   PacketPort& port_;
   const LocalNic& nic_;
-  const RunSecrets& secrets_;
+  const packet::RunSecrets& secrets_;
   std::uint32_t window_;
   BatchId batch_;
   std::size_t size_;
@@ -129,12 +129,12 @@ Result<std::vector<TransferTally>> TransferSender::run(const TransferRequest& re
     const auto& spec = request.specs[i];
     const auto& mac = macs[spec.peer];
     qps.push_back({.route = {.from_mac = nic_.mac,
-                             .to_mac = mac.value_or(MacAddress{}),
+                             .to_mac = mac.value_or(packet::MacAddress{}),
                              .from = nic_.address,
                              .to = request.peers[spec.peer].address,
                              .label = port_of(spec.label),
                              .traffic_class = nic_.traffic_class},
-                   .header = {.kind = ProbeKind::segment,
+                   .header = {.kind = packet::ProbeKind::segment,
                               .back_label = port_of(spec.back_label),
                               .run = secrets_.run,
                               .batch = request.batch,
@@ -149,4 +149,4 @@ Result<std::vector<TransferTally>> TransferSender::run(const TransferRequest& re
   return transfer.tallies();
 }
 
-}  // namespace weft
+}  // namespace weft::datapath

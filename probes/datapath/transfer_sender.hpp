@@ -10,13 +10,13 @@
 #include "probes/datapath/packet_port.hpp"
 #include "probes/packet/run_secrets.hpp"
 
-namespace weft {
+namespace weft::datapath {
 
 class TransferSender {
  public:
   /// All references outlive the sender; `self` is the coordinator's id of the NIC. `port` receives echoes.
-  TransferSender(PacketPort& port, NextHops& next_hops, const LocalNic& nic, const RunSecrets& secrets,
-                 PortId self)
+  TransferSender(PacketPort& port, NextHops& next_hops, const LocalNic& nic,
+                 const packet::RunSecrets& secrets, PortId self)
       : port_(port), next_hops_(next_hops), nic_(nic), secrets_(secrets), self_(self) {}
 
   /// A QP whose peer cannot be reached, or whose packets the NIC does not take, delivers nothing.
@@ -26,8 +26,8 @@ class TransferSender {
   PacketPort& port_;
   NextHops& next_hops_;
   const LocalNic& nic_;
-  const RunSecrets& secrets_;
+  const packet::RunSecrets& secrets_;
   PortId self_;
 };
 
-}  // namespace weft
+}  // namespace weft::datapath

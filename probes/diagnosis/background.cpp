@@ -6,7 +6,7 @@
 #include "probes/diagnosis/counts/count_model.hpp"
 #include "topology/base/statistics.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 constexpr std::array kShapes{0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0, 12.0};
@@ -247,4 +247,4 @@ void CountModel::learn_background(const std::vector<bool>& faulty) {
   learn_spread(faulty);
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

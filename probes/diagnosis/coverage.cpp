@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 constexpr double kMeanToShow = 8.41;
@@ -98,4 +98,4 @@ std::optional<double> least_loss_shown(const std::vector<double>& packets) {
   return std::min(kMeanToShow / least, 1.0);
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -5,7 +5,7 @@
 #include "topology/findings/observation.hpp"
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// The smallest faults that a run is asked to show. Absent: what its packets allow, but never less than a
 /// loss that is `failed` (5 %).
@@ -36,4 +36,4 @@ void limit_to(Coverage& covered, const std::vector<bool>& scope);
 /// no packet was sent.
 std::optional<double> least_loss_shown(const std::vector<double>& packets);
 
-}  // namespace weft
+}  // namespace weft::diagnosis

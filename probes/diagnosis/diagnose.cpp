@@ -13,7 +13,7 @@
 #include "probes/diagnosis/report.hpp"
 #include "topology/findings/observation.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 constexpr std::size_t kLabelsTold = 8;    // of a finding: enough to see them again, few enough to read
@@ -126,4 +126,4 @@ Diagnosis diagnose(const Fabric& fabric, const Observations& observations, const
   return assess(fabric, observations, tolerance).diagnosis;
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -11,7 +11,7 @@
 #include "topology/model/fabric.hpp"
 #include "topology/model/tolerance.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// A suspicion the data neither confirm nor dismiss. To settle it, send `packets` packets of `size` over each
 /// of `channels`, by paths that cross that channel and, where such paths exist, none of the others. Where the
@@ -44,4 +44,4 @@ Assessment assess(const Fabric& fabric, const Observations& observations, const 
 /// sets coverage (coverage_of) and then verdict = run_verdict(...).
 Diagnosis diagnose(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance = {});
 
-}  // namespace weft
+}  // namespace weft::diagnosis

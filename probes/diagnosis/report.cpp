@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 template <class T>
@@ -285,4 +285,4 @@ Assessment Report::finish(Coverage coverage) && {
   return {std::move(diagnosis_), std::move(hypotheses_)};
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

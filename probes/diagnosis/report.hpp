@@ -8,7 +8,7 @@
 
 #include "probes/diagnosis/diagnose.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// From `named_from` on a fault is named; below it, down to one half, the verdict is `unknown`. A wrong name
 /// drains a good cable: nine are to be right for one that is not where all that count is counted packets,
@@ -82,4 +82,4 @@ class Report {
   std::vector<ChannelId> rate_untested_;
 };
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace weft {
+namespace weft::discover {
 namespace {
 
 constexpr std::size_t kMaxNamed = 3;  // nodes in one line
@@ -229,4 +229,4 @@ std::vector<CablingFault> check_firmware(const Fabric& found, const std::vector<
   return faults;
 }
 
-}  // namespace weft
+}  // namespace weft::discover

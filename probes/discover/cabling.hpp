@@ -9,7 +9,7 @@
 #include "probes/discover/matching.hpp"
 #include "probes/discover/subnet_firmware.hpp"
 
-namespace weft {
+namespace weft::discover {
 
 enum class CablingKind {
   missing_node,
@@ -42,4 +42,4 @@ CablingReport check_cabling(const Fabric& expected, const InfinibandFabric& foun
 /// same; of as many, the newest counts as what they should have.
 std::vector<CablingFault> check_firmware(const Fabric& found, const std::vector<DeviceFirmware>& devices);
 
-}  // namespace weft
+}  // namespace weft::discover

@@ -6,10 +6,10 @@
 #include "probes/discover/cabling.hpp"
 #include "topology/files/document.hpp"
 
-namespace weft {
+namespace weft::discover {
 
 /// `expected`: the fabric that should be; `notes`: sentences on what could not be read.
 std::string cabling_json(const Fabric& expected, const CablingReport& report,
-                         const std::vector<std::string>& notes, const DocumentStamp& stamp);
+                         const std::vector<std::string>& notes, const files::DocumentStamp& stamp);
 
-}  // namespace weft
+}  // namespace weft::discover

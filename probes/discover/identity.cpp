@@ -7,7 +7,7 @@
 
 #include "topology/model/ib_names.hpp"
 
-namespace weft {
+namespace weft::discover {
 namespace {
 
 constexpr std::size_t kLongNames = 46;  // from here on same_name() compares beginnings
@@ -159,4 +159,4 @@ Identities identify(const Fabric& expected, const Fabric& found) {
   return Identification(expected, found).run();
 }
 
-}  // namespace weft
+}  // namespace weft::discover

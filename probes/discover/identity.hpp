@@ -7,7 +7,7 @@
 
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::discover {
 
 struct Identities {
   std::vector<std::optional<NodeId>> found_switch;  // by expected node
@@ -19,4 +19,4 @@ struct Identities {
 
 Identities identify(const Fabric& expected, const Fabric& found);
 
-}  // namespace weft
+}  // namespace weft::discover

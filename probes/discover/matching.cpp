@@ -7,7 +7,7 @@
 #include "probes/discover/identity.hpp"
 #include "topology/model/ib_names.hpp"
 
-namespace weft {
+namespace weft::discover {
 namespace {
 
 constexpr double kCertain = 50;  // nats: seen, not inferred
@@ -218,4 +218,4 @@ std::vector<ChannelEvidence> match_evidence(const Fabric& expected, const Infini
   return evidence;
 }
 
-}  // namespace weft
+}  // namespace weft::discover

@@ -7,7 +7,7 @@
 #include "topology/findings/observation.hpp"
 #include "topology/model/infiniband.hpp"
 
-namespace weft {
+namespace weft::discover {
 
 /// A node or NIC of the file that is there and yet another: nothing is wrong with it.
 struct MatchRemark {
@@ -46,4 +46,4 @@ ChannelEvidence evidence_of_slow_link(ChannelId channel, std::string_view rate, 
 std::vector<ChannelEvidence> match_evidence(const Fabric& expected, const InfinibandFabric& found,
                                             const FabricMatch& match);
 
-}  // namespace weft
+}  // namespace weft::discover

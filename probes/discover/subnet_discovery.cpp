@@ -4,30 +4,30 @@
 
 #include "probes/discover/subnet_scan.hpp"
 
-namespace weft {
+namespace weft::discover {
 namespace {
 
 /// Asks every switch, and our own port, whether its LIDs are still those of the scan. Adapters are not asked
 /// again: one question per switch is 1 in 100 of a scan's, one per adapter would be 1 in 8; where a subnet
 /// manager renumbers adapters alone, two of them soon hold one LID (lid_held_twice).
-class LidCheck : public MadDialogue {
+class LidCheck : public mad::MadDialogue {
  public:
   explicit LidCheck(const SubnetDiscovery& discovery) : discovery_(&discovery) {}
 
-  std::optional<MadQuestion> next() override {
+  std::optional<mad::MadQuestion> next() override {
     const auto& nodes = discovery_->subnet.nodes;
     while (at_ < nodes.size() && !nodes[at_].is_switch && at_ != 0) ++at_;
     if (at_ == nodes.size()) return std::nullopt;
     const auto& node = nodes[at_];
-    return MadQuestion{.to = discovery_->routes.to.at(node.guid),
-                       .attribute = MadAttribute::port_info,
-                       .modifier = node.is_switch ? 0U : discovery_->routes.own_port,
-                       .tag = at_++};
+    return mad::MadQuestion{.to = discovery_->routes.to.at(node.guid),
+                            .attribute = mad::MadAttribute::port_info,
+                            .modifier = node.is_switch ? 0U : discovery_->routes.own_port,
+                            .tag = at_++};
   }
 
-  void answered(const MadQuestion& question, const MadAnswer& answer) override {
-    if (answer.outcome != MadOutcome::answered) return;
-    const auto info = decode_port_info(answer.data);
+  void answered(const mad::MadQuestion& question, const mad::MadAnswer& answer) override {
+    if (answer.outcome != mad::MadOutcome::answered) return;
+    const auto info = mad::decode_port_info(answer.data);
     if (!info) return;
     const auto& node = discovery_->subnet.nodes[question.tag];
     const auto read = node.is_switch ? node.about.lids : node.ports.at(discovery_->routes.own_port).lids;
@@ -60,7 +60,7 @@ std::optional<std::string> lid_held_twice(const IbSubnet& subnet) {
   return std::nullopt;
 }
 
-void add(MadTally& sum, const MadTally& more) {
+void add(mad::MadTally& sum, const mad::MadTally& more) {
   sum.questions += more.questions;
   sum.sent += more.sent;
   sum.silent += more.silent;
@@ -70,8 +70,8 @@ void add(MadTally& sum, const MadTally& more) {
 
 }  // namespace
 
-Result<SubnetDiscovery> discover_subnet(Mads& mads, const MadLimits& limits, std::stop_token stop) {
-  MadTally tally;
+Result<SubnetDiscovery> discover_subnet(mad::Mads& mads, const mad::MadLimits& limits, std::stop_token stop) {
+  mad::MadTally tally;
   for (int scan_number = 1;; ++scan_number) {
     SubnetScan scan;
     const auto scanned = converse(mads, scan, limits, stop);
@@ -97,4 +97,4 @@ Result<SubnetDiscovery> discover_subnet(Mads& mads, const MadLimits& limits, std
   }
 }
 
-}  // namespace weft
+}  // namespace weft::discover

@@ -5,11 +5,11 @@
 #include "probes/mad/mad_exchange.hpp"
 #include "topology/model/ib_subnet.hpp"
 
-namespace weft {
+namespace weft::discover {
 
 /// How each node was reached, and what else a scan leaves for those who ask on.
 struct SubnetRoutes {
-  std::unordered_map<Guid, DirectedRoute> to;         // by node GUID
+  std::unordered_map<Guid, mad::DirectedRoute> to;    // by node GUID
   std::unordered_map<Guid, std::uint16_t> table_top;  // switches: SwitchInfo.LinearFDBTop
   Guid own_node;
   std::uint8_t own_port = 0;
@@ -18,13 +18,14 @@ struct SubnetRoutes {
 struct SubnetDiscovery {
   IbSubnet subnet;
   SubnetRoutes routes;
-  MadTally tally;
+  mad::MadTally tally;
   std::optional<Lid> sm_lid = std::nullopt;  // as our own port knows it; absent: no subnet manager yet
 };
 
 /// Scans, then looks whether the LIDs are still those read: when a subnet manager changed them meanwhile it
 /// scans again, up to `kMaxScans` times, and says so in a remark.
 inline constexpr int kMaxScans = 3;
-Result<SubnetDiscovery> discover_subnet(Mads& mads, const MadLimits& limits = {}, std::stop_token stop = {});
+Result<SubnetDiscovery> discover_subnet(mad::Mads& mads, const mad::MadLimits& limits = {},
+                                        std::stop_token stop = {});
 
-}  // namespace weft
+}  // namespace weft::discover

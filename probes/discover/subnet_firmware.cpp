@@ -5,7 +5,7 @@
 
 #include "probes/mad/mad_attributes.hpp"
 
-namespace weft {
+namespace weft::discover {
 namespace {
 
 struct Device {
@@ -21,7 +21,7 @@ std::vector<Device> devices_of(const InfinibandFabric& whole) {
   for (std::uint32_t n = 0; n < whole.fabric.node_count(); ++n) {
     const NodeId node(n);
     const IbNode& about = whole.inventory.nodes[n];
-    if (about.vendor != kMellanox) continue;
+    if (about.vendor != mad::kMellanox) continue;
     for (const PortId port : whole.fabric.ports_of(node)) {
       const IbPort& at = whole.inventory.ports[port.value()];
       const auto& lids = whole.fabric.is_host(node) ? at.lids : about.lids;
@@ -31,23 +31,23 @@ std::vector<Device> devices_of(const InfinibandFabric& whole) {
   return devices;
 }
 
-class FirmwareQuestions : public MadDialogue {
+class FirmwareQuestions : public mad::MadDialogue {
  public:
   explicit FirmwareQuestions(std::vector<Device> devices)
       : devices_(std::move(devices)), found_(devices_.size()) {}
 
-  std::optional<MadQuestion> next() override {
+  std::optional<mad::MadQuestion> next() override {
     if (at_ == devices_.size()) return std::nullopt;
     const auto index = at_++;
-    return MadQuestion{.to = devices_[index].lid,
-                       .mad_class = MadClass::mellanox,
-                       .attribute = MadAttribute::general_info,
-                       .tag = index};
+    return mad::MadQuestion{.to = devices_[index].lid,
+                            .mad_class = mad::MadClass::mellanox,
+                            .attribute = mad::MadAttribute::general_info,
+                            .tag = index};
   }
 
-  void answered(const MadQuestion& question, const MadAnswer& answer) override {
-    if (answer.outcome != MadOutcome::answered) return;
-    if (const auto info = decode_general_info(answer.data)) found_[question.tag] = *info;
+  void answered(const mad::MadQuestion& question, const mad::MadAnswer& answer) override {
+    if (answer.outcome != mad::MadOutcome::answered) return;
+    if (const auto info = mad::decode_general_info(answer.data)) found_[question.tag] = *info;
   }
 
   FirmwareReading result() const {
@@ -61,18 +61,18 @@ class FirmwareQuestions : public MadDialogue {
 
  private:
   std::vector<Device> devices_;
-  std::vector<std::optional<GeneralInfo>> found_;
+  std::vector<std::optional<mad::GeneralInfo>> found_;
   std::size_t at_ = 0;
 };
 
 }  // namespace
 
-Result<FirmwareReading> read_firmware(Mads& mads, const InfinibandFabric& fabric, const MadLimits& limits,
-                                      std::stop_token stop) {
+Result<FirmwareReading> read_firmware(mad::Mads& mads, const InfinibandFabric& fabric,
+                                      const mad::MadLimits& limits, std::stop_token stop) {
   FirmwareQuestions questions(devices_of(fabric));
   const auto done = converse(mads, questions, limits, stop);
   if (!done) return pass_on(done, "reading firmware versions");
   return questions.result();
 }
 
-}  // namespace weft
+}  // namespace weft::discover

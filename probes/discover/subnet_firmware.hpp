@@ -5,7 +5,7 @@
 #include "probes/mad/mad_exchange.hpp"
 #include "topology/model/infiniband.hpp"
 
-namespace weft {
+namespace weft::discover {
 
 struct DeviceFirmware {
   NodeId node;
@@ -19,7 +19,7 @@ struct FirmwareReading {
   std::size_t unread = 0;               // devices of that vendor that did not
 };
 
-Result<FirmwareReading> read_firmware(Mads& mads, const InfinibandFabric& fabric,
-                                      const MadLimits& limits = {}, std::stop_token stop = {});
+Result<FirmwareReading> read_firmware(mad::Mads& mads, const InfinibandFabric& fabric,
+                                      const mad::MadLimits& limits = {}, std::stop_token stop = {});
 
-}  // namespace weft
+}  // namespace weft::discover

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace weft {
+namespace weft::discover {
 namespace {
 
 constexpr std::uint32_t kNobody = 0xFFFFFFFF;
@@ -13,7 +13,7 @@ SubnetScan::SubnetScan(std::size_t most_nodes) : most_nodes_(most_nodes) {
   explorations_.push_back({Kind::explore, 0, kNobody});
 }
 
-std::optional<MadQuestion> SubnetScan::next() {
+std::optional<mad::MadQuestion> SubnetScan::next() {
   while (!attributes_.empty() || !explorations_.empty() || !visits_.empty()) {
     auto& queue = !attributes_.empty() ? attributes_ : !explorations_.empty() ? explorations_ : visits_;
     const Tag tag = queue.front();
@@ -40,58 +40,58 @@ const IbSubnetPort* SubnetScan::peer_of(const IbSubnetNode& node, std::uint8_t n
   return &known_[index_.at(port->second.peer->node)].node.ports.at(port->second.peer->port);
 }
 
-MadQuestion SubnetScan::question_of(const Tag& tag) const {
-  MadQuestion question{.tag = std::uint64_t{tag.node} << 16 | std::uint64_t{tag.port} << 8 |
-                              static_cast<std::uint64_t>(tag.kind)};
-  const DirectedRoute route = tag.node == kNobody ? DirectedRoute() : known_[tag.node].route;
+mad::MadQuestion SubnetScan::question_of(const Tag& tag) const {
+  mad::MadQuestion question{.tag = std::uint64_t{tag.node} << 16 | std::uint64_t{tag.port} << 8 |
+                                   static_cast<std::uint64_t>(tag.kind)};
+  const mad::DirectedRoute route = tag.node == kNobody ? mad::DirectedRoute() : known_[tag.node].route;
   question.to = route;
   switch (tag.kind) {
     case Kind::explore:
       if (tag.node != kNobody) question.to = route.then(tag.port);
-      question.attribute = MadAttribute::node_info;
+      question.attribute = mad::MadAttribute::node_info;
       break;
     case Kind::description:
-      question.attribute = MadAttribute::node_description;
+      question.attribute = mad::MadAttribute::node_description;
       break;
     case Kind::switch_info:
-      question.attribute = MadAttribute::switch_info;
+      question.attribute = mad::MadAttribute::switch_info;
       break;
     case Kind::port_info:
-      question.attribute = MadAttribute::port_info;
+      question.attribute = mad::MadAttribute::port_info;
       question.modifier = tag.port;
       break;
     case Kind::vendor_speed:
-      question.attribute = MadAttribute::vendor_port_info;
+      question.attribute = mad::MadAttribute::vendor_port_info;
       question.modifier = tag.port;
       break;
   }
   return question;
 }
 
-void SubnetScan::answered(const MadQuestion& question, const MadAnswer& answer) {
+void SubnetScan::answered(const mad::MadQuestion& question, const mad::MadAnswer& answer) {
   const Tag tag{static_cast<Kind>(question.tag & 0xFF), static_cast<std::uint8_t>(question.tag >> 8),
                 static_cast<std::uint32_t>(question.tag >> 16)};
-  if (answer.outcome == MadOutcome::answered) return take(tag, answer.data);
+  if (answer.outcome == mad::MadOutcome::answered) return take(tag, answer.data);
   unanswered(tag, answer);
 }
 
 void SubnetScan::take(const Tag& tag, ByteSpan data) {
   switch (tag.kind) {
     case Kind::explore:
-      if (const auto info = sane(tag, decode_node_info(data))) met(tag, *info);
+      if (const auto info = sane(tag, mad::decode_node_info(data))) met(tag, *info);
       return;
     case Kind::description:
-      known_[tag.node].node.about.description = decode_node_description(data);
+      known_[tag.node].node.about.description = mad::decode_node_description(data);
       return;
     case Kind::switch_info:
-      if (const auto info = sane(tag, decode_switch_info(data)))
+      if (const auto info = sane(tag, mad::decode_switch_info(data)))
         known_[tag.node].table_top = info->linear_table_top;
       return;
     case Kind::port_info:
-      if (const auto info = sane(tag, decode_port_info(data))) take_port_info(tag, *info);
+      if (const auto info = sane(tag, mad::decode_port_info(data))) take_port_info(tag, *info);
       return;
     case Kind::vendor_speed:
-      if (const auto faster = decode_is_fdr10(data); faster && *faster)
+      if (const auto faster = mad::decode_is_fdr10(data); faster && *faster)
         known_[tag.node].node.ports[tag.port].speed = LinkSpeed::fdr10;
       return;
   }
@@ -113,9 +113,9 @@ std::string SubnetScan::place(const Tag& tag) const {
   return tag.kind == Kind::explore || tag.port != 0 ? fmt::format("{} port {}", name, tag.port) : name;
 }
 
-void SubnetScan::unanswered(const Tag& tag, const MadAnswer& answer) {
+void SubnetScan::unanswered(const Tag& tag, const mad::MadAnswer& answer) {
   if (tag.kind == Kind::vendor_speed) return;  // older firmware does not know it: QDR, then
-  const auto how = answer.outcome == MadOutcome::silent
+  const auto how = answer.outcome == mad::MadOutcome::silent
                        ? std::string("no answer")
                        : fmt::format("a refusal (status 0x{:x})", answer.status);
   if (tag.kind != Kind::explore || tag.node == kNobody)
@@ -124,7 +124,7 @@ void SubnetScan::unanswered(const Tag& tag, const MadAnswer& answer) {
     remark("{}: the link is up, but what is behind it gives {}", place(tag), how);
 }
 
-void SubnetScan::met(const Tag& from, const NodeInfo& info) {
+void SubnetScan::met(const Tag& from, const mad::NodeInfo& info) {
   const bool own = from.node == kNobody;
   const auto found = index_.find(info.node_guid);
   if (found == index_.end() && known_.size() == most_nodes_) {
@@ -134,12 +134,12 @@ void SubnetScan::met(const Tag& from, const NodeInfo& info) {
     return;
   }
   if (found == index_.end()) {
-    first_met(info, own ? DirectedRoute() : known_[from.node].route.then(from.port));
-  } else if (const NodeInfo& first = known_[found->second].info;
+    first_met(info, own ? mad::DirectedRoute() : known_[from.node].route.then(from.port));
+  } else if (const mad::NodeInfo& first = known_[found->second].info;
              first.type != info.type || first.port_count != info.port_count) {
     return remark("{}: 0x{:x} answers there too, as another kind of node: a GUID used twice?", place(from),
                   info.node_guid.value());
-  } else if (info.type != IbNodeType::switch_ &&
+  } else if (info.type != mad::IbNodeType::switch_ &&
              !known_[found->second].node.ports.contains(info.local_port)) {
     // Another port of an adapter that is known: only that port answers for itself.
     known_[found->second].node.ports[info.local_port].guid = info.port_guid;
@@ -148,9 +148,9 @@ void SubnetScan::met(const Tag& from, const NodeInfo& info) {
   if (!own) join(from.node, from.port, index_.at(info.node_guid), info.local_port);
 }
 
-void SubnetScan::first_met(const NodeInfo& info, const DirectedRoute& route) {
+void SubnetScan::first_met(const mad::NodeInfo& info, const mad::DirectedRoute& route) {
   const auto index = static_cast<std::uint32_t>(known_.size());
-  const bool is_switch = info.type == IbNodeType::switch_;
+  const bool is_switch = info.type == mad::IbNodeType::switch_;
   index_.emplace(info.node_guid, index);
   known_.push_back(Known{.node = {.is_switch = is_switch,
                                   .guid = info.node_guid,
@@ -160,7 +160,7 @@ void SubnetScan::first_met(const NodeInfo& info, const DirectedRoute& route) {
                                             .revision = info.revision,
                                             .port_count = info.port_count},
                                   .ports = {},
-                                  .is_router = info.type == IbNodeType::router},
+                                  .is_router = info.type == mad::IbNodeType::router},
                          .info = info,
                          .route = route});
   attributes_.push_back({Kind::description, 0, index});
@@ -187,7 +187,7 @@ void SubnetScan::join(std::uint32_t near, std::uint8_t near_port, std::uint32_t 
   there.peer = to_near;
 }
 
-void SubnetScan::take_port_info(const Tag& tag, const PortInfo& info) {
+void SubnetScan::take_port_info(const Tag& tag, const mad::PortInfo& info) {
   Known& known = known_[tag.node];
   const auto lids = info.lid ? std::optional(LidRange{*info.lid, info.lmc}) : std::nullopt;
   const bool own = tag.node == 0 && tag.port == known_[0].info.local_port;
@@ -201,7 +201,7 @@ void SubnetScan::take_port_info(const Tag& tag, const PortInfo& info) {
   port.width = info.width;
   port.speed = info.speed;
   port.state = info.state;
-  if (info.speed == LinkSpeed::qdr && known.node.about.vendor == kMellanox)
+  if (info.speed == LinkSpeed::qdr && known.node.about.vendor == mad::kMellanox)
     attributes_.push_back({Kind::vendor_speed, tag.port, tag.node});
   if (known.node.is_switch)
     port.guid = known.node.guid;
@@ -242,4 +242,4 @@ Result<SubnetDiscovery> SubnetScan::result() && {
   return discovery;
 }
 
-}  // namespace weft
+}  // namespace weft::discover

@@ -8,16 +8,16 @@
 #include "probes/discover/subnet_discovery.hpp"
 #include "probes/mad/mad_attributes.hpp"
 
-namespace weft {
+namespace weft::discover {
 
 /// More nodes than a subnet has LIDs for: whoever shows more makes them up.
 inline constexpr std::size_t kMaxNodes = 0xC000;
 
-class SubnetScan : public MadDialogue {
+class SubnetScan : public mad::MadDialogue {
  public:
   explicit SubnetScan(std::size_t most_nodes = kMaxNodes);
-  std::optional<MadQuestion> next() override;
-  void answered(const MadQuestion& question, const MadAnswer& answer) override;
+  std::optional<mad::MadQuestion> next() override;
+  void answered(const mad::MadQuestion& question, const mad::MadAnswer& answer) override;
 
   /// Of a finished scan. An Error: our own port does not answer.
   Result<SubnetDiscovery> result() &&;
@@ -31,20 +31,20 @@ class SubnetScan : public MadDialogue {
   };
   struct Known {
     IbSubnetNode node;
-    NodeInfo info;
-    DirectedRoute route;
+    mad::NodeInfo info;
+    mad::DirectedRoute route;
     std::uint16_t table_top = 0;
   };
 
-  MadQuestion question_of(const Tag& tag) const;
+  mad::MadQuestion question_of(const Tag& tag) const;
   bool needless(const Tag& tag) const;
-  void met(const Tag& from, const NodeInfo& info);
-  void first_met(const NodeInfo& info, const DirectedRoute& route);
+  void met(const Tag& from, const mad::NodeInfo& info);
+  void first_met(const mad::NodeInfo& info, const mad::DirectedRoute& route);
   void join(std::uint32_t near, std::uint8_t near_port, std::uint32_t far, std::uint8_t far_port);
-  void take_port_info(const Tag& tag, const PortInfo& info);
+  void take_port_info(const Tag& tag, const mad::PortInfo& info);
   const IbSubnetPort* peer_of(const IbSubnetNode& node, std::uint8_t number) const;
   void complete_from_peers();
-  void unanswered(const Tag& tag, const MadAnswer& answer);
+  void unanswered(const Tag& tag, const mad::MadAnswer& answer);
   void take(const Tag& tag, ByteSpan data);
   template <class T>
   std::optional<T> sane(const Tag& tag, const Result<T>& decoded);
@@ -65,4 +65,4 @@ class SubnetScan : public MadDialogue {
   std::optional<Lid> sm_lid_;
 };
 
-}  // namespace weft
+}  // namespace weft::discover

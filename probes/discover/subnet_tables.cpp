@@ -4,26 +4,27 @@
 
 #include "probes/mad/mad_attributes.hpp"
 
-namespace weft {
+namespace weft::discover {
 namespace {
 
 constexpr std::uint32_t kAdaptive = 0xFFFF;  // in a tag, in place of a block
 
-class TableQuestions : public MadDialogue {
+class TableQuestions : public mad::MadDialogue {
  public:
-  TableQuestions(const InfinibandFabric& fabric, const SubnetRoutes& routes, ForwardingTables& tables)
+  TableQuestions(const InfinibandFabric& fabric, const SubnetRoutes& routes,
+                 routing::ForwardingTables& tables)
       : fabric_(fabric.fabric),
         inventory_(fabric.inventory),
         routes_(routes),
         tables_(tables),
         unread_(tables.switch_count()) {
     for (const auto& [guid, top] : routes.table_top)
-      last_block_ = std::max<std::uint32_t>(last_block_, top / kLidsPerBlock);
+      last_block_ = std::max<std::uint32_t>(last_block_, top / mad::kLidsPerBlock);
   }
 
   /// Whether each switch is adaptive, then the first block of every switch, then the second: no switch is
   /// asked for all its blocks at once.
-  std::optional<MadQuestion> next() override {
+  std::optional<mad::MadQuestion> next() override {
     while (adaptive_ < tables_.switch_count())
       if (auto question = adaptive_of(adaptive_++)) return question;
     for (; block_ <= last_block_; ++block_, switch_ = 0)
@@ -32,17 +33,17 @@ class TableQuestions : public MadDialogue {
     return std::nullopt;
   }
 
-  void answered(const MadQuestion& question, const MadAnswer& answer) override {
+  void answered(const mad::MadQuestion& question, const mad::MadAnswer& answer) override {
     const auto index = static_cast<std::size_t>(question.tag >> 16);
     const auto block = static_cast<std::uint32_t>(question.tag & 0xFFFF);
     if (block == kAdaptive) return take_adaptive(tables_.switch_at(index), answer);
-    if (answer.outcome != MadOutcome::answered) {
+    if (answer.outcome != mad::MadOutcome::answered) {
       ++unread_[index];
       return;
     }
-    std::array<std::uint8_t, kLidsPerBlock> ports;
+    std::array<std::uint8_t, mad::kLidsPerBlock> ports;
     for (std::size_t i = 0; i < ports.size(); ++i) ports[i] = load_u8(answer.data, i);
-    tables_.set(tables_.switch_at(index), block * static_cast<std::uint32_t>(kLidsPerBlock), ports);
+    tables_.set(tables_.switch_at(index), block * static_cast<std::uint32_t>(mad::kLidsPerBlock), ports);
   }
 
   std::vector<std::string> remarks() const {
@@ -56,40 +57,43 @@ class TableQuestions : public MadDialogue {
 
  private:
   /// Asked of that vendor's switches alone: others would refuse, or keep silent for a timeout.
-  std::optional<MadQuestion> adaptive_of(std::size_t index) const {
+  std::optional<mad::MadQuestion> adaptive_of(std::size_t index) const {
     const NodeId node = tables_.switch_at(index);
     const auto guid = fabric_.node(node).guid;
-    if (inventory_.nodes[node.value()].vendor != kMellanox || !guid || !routes_.table_top.contains(*guid))
+    if (inventory_.nodes[node.value()].vendor != mad::kMellanox || !guid ||
+        !routes_.table_top.contains(*guid))
       return std::nullopt;
-    return MadQuestion{.to = routes_.to.at(*guid),
-                       .attribute = MadAttribute::adaptive_routing,
-                       .tag = std::uint64_t{index} << 16 | kAdaptive};
+    return mad::MadQuestion{.to = routes_.to.at(*guid),
+                            .attribute = mad::MadAttribute::adaptive_routing,
+                            .tag = std::uint64_t{index} << 16 | kAdaptive};
   }
 
-  void take_adaptive(NodeId node, const MadAnswer& answer) {
-    if (answer.outcome == MadOutcome::refused) return tables_.set_adaptive(node, AdaptiveRouting::off);
-    if (answer.outcome != MadOutcome::answered) return;  // unknown, as it was
-    const auto info = decode_adaptive_routing(answer.data);
+  void take_adaptive(NodeId node, const mad::MadAnswer& answer) {
+    if (answer.outcome == mad::MadOutcome::refused)
+      return tables_.set_adaptive(node, routing::AdaptiveRouting::off);
+    if (answer.outcome != mad::MadOutcome::answered) return;  // unknown, as it was
+    const auto info = mad::decode_adaptive_routing(answer.data);
     if (!info) return;
-    tables_.set_adaptive(node, !info->enabled                    ? AdaptiveRouting::off
-                               : (info->service_levels & 1) != 0 ? AdaptiveRouting::on
-                                                                 : AdaptiveRouting::other_service_levels);
+    tables_.set_adaptive(node, !info->enabled ? routing::AdaptiveRouting::off
+                               : (info->service_levels & 1) != 0
+                                   ? routing::AdaptiveRouting::on
+                                   : routing::AdaptiveRouting::other_service_levels);
   }
 
-  std::optional<MadQuestion> block_of(std::size_t index) const {
+  std::optional<mad::MadQuestion> block_of(std::size_t index) const {
     const auto guid = fabric_.node(tables_.switch_at(index)).guid;
     const auto top = guid ? routes_.table_top.find(*guid) : routes_.table_top.end();
-    if (top == routes_.table_top.end() || block_ > top->second / kLidsPerBlock) return std::nullopt;
-    return MadQuestion{.to = routes_.to.at(*guid),
-                       .attribute = MadAttribute::linear_forwarding_table,
-                       .modifier = block_,
-                       .tag = std::uint64_t{index} << 16 | block_};
+    if (top == routes_.table_top.end() || block_ > top->second / mad::kLidsPerBlock) return std::nullopt;
+    return mad::MadQuestion{.to = routes_.to.at(*guid),
+                            .attribute = mad::MadAttribute::linear_forwarding_table,
+                            .modifier = block_,
+                            .tag = std::uint64_t{index} << 16 | block_};
   }
 
   const Fabric& fabric_;
   const InfinibandInventory& inventory_;
   const SubnetRoutes& routes_;
-  ForwardingTables& tables_;
+  routing::ForwardingTables& tables_;
   std::vector<unsigned> unread_;
   std::size_t adaptive_ = 0;  // the next switch to ask whether it is
   std::size_t switch_ = 0;
@@ -99,9 +103,9 @@ class TableQuestions : public MadDialogue {
 
 }  // namespace
 
-Result<TableReading> read_tables(Mads& mads, const InfinibandFabric& fabric, const SubnetRoutes& routes,
-                                 const MadLimits& limits, std::stop_token stop) {
-  TableReading reading{.tables = ForwardingTables(fabric)};
+Result<TableReading> read_tables(mad::Mads& mads, const InfinibandFabric& fabric, const SubnetRoutes& routes,
+                                 const mad::MadLimits& limits, std::stop_token stop) {
+  TableReading reading{.tables = routing::ForwardingTables(fabric)};
   TableQuestions questions(fabric, routes, reading.tables);
   const auto tally = converse(mads, questions, limits, stop);
   if (!tally) return pass_on(tally, "reading the forwarding tables");
@@ -110,4 +114,4 @@ Result<TableReading> read_tables(Mads& mads, const InfinibandFabric& fabric, con
   return reading;
 }
 
-}  // namespace weft
+}  // namespace weft::discover

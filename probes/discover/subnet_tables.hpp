@@ -5,16 +5,16 @@
 #include "probes/discover/subnet_discovery.hpp"
 #include "topology/routing/forwarding_tables.hpp"
 
-namespace weft {
+namespace weft::discover {
 
 struct TableReading {
-  ForwardingTables tables;
-  MadTally tally;
+  routing::ForwardingTables tables;
+  mad::MadTally tally;
   std::vector<std::string> remarks;  // switches whose table could not be read, one sentence each
 };
 
 /// `routes` from the discovery that `fabric` was built of.
-Result<TableReading> read_tables(Mads& mads, const InfinibandFabric& fabric, const SubnetRoutes& routes,
-                                 const MadLimits& limits = {}, std::stop_token stop = {});
+Result<TableReading> read_tables(mad::Mads& mads, const InfinibandFabric& fabric, const SubnetRoutes& routes,
+                                 const mad::MadLimits& limits = {}, std::stop_token stop = {});
 
-}  // namespace weft
+}  // namespace weft::discover

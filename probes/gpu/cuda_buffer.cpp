@@ -1,6 +1,6 @@
 #include "probes/gpu/cuda_buffer.hpp"
 
-namespace weft {
+namespace weft::gpu {
 namespace {
 
 // A dma-buf covers whole pages; CUDA aligns whole 2 MiB to 2 MiB, which every host page size divides.
@@ -37,50 +37,50 @@ Result<std::unique_ptr<CudaBuffer>> CudaBuffer::allocate(std::shared_ptr<const C
       new CudaBuffer(std::move(context), static_cast<std::byte*>(memory), size, has_peer_memory));
 }
 
-std::vector<MemoryPath> CudaBuffer::paths() const {
-  std::vector<MemoryPath> paths;
-  if (context_->exports_dma_buf()) paths.push_back(MemoryPath::dma_buf);
-  if (has_peer_memory_) paths.push_back(MemoryPath::peer_memory);
-  paths.push_back(MemoryPath::staged);
+std::vector<packet::MemoryPath> CudaBuffer::paths() const {
+  std::vector<packet::MemoryPath> paths;
+  if (context_->exports_dma_buf()) paths.push_back(packet::MemoryPath::dma_buf);
+  if (has_peer_memory_) paths.push_back(packet::MemoryPath::peer_memory);
+  paths.push_back(packet::MemoryPath::staged);
   return paths;
 }
 
-Result<MemoryReach> CudaBuffer::take(MemoryPath path) {
-  dma_buf_ = FileDescriptor();
+Result<packet::MemoryReach> CudaBuffer::take(packet::MemoryPath path) {
+  dma_buf_ = os::FileDescriptor();
   staging_.reset();
   path_ = path;
   switch (path) {
-    case MemoryPath::dma_buf:
+    case packet::MemoryPath::dma_buf:
       return take_dma_buf();
-    case MemoryPath::peer_memory:
+    case packet::MemoryPath::peer_memory:
       if (!has_peer_memory_)
         return fail(ErrorKind::not_supported, "nvidia_peermem is not loaded: modprobe nvidia_peermem");
-      return MemoryReach{memory_};
-    case MemoryPath::staged:
+      return packet::MemoryReach{memory_};
+    case packet::MemoryPath::staged:
       return take_staged();
-    case MemoryPath::host:
-    case MemoryPath::host_huge_pages:
+    case packet::MemoryPath::host:
+    case packet::MemoryPath::host_huge_pages:
       break;
   }
   return fail(ErrorKind::not_supported, "this is memory of a GPU, not {}", to_string(path));
 }
 
-Result<MemoryReach> CudaBuffer::take_dma_buf() {
+Result<packet::MemoryReach> CudaBuffer::take_dma_buf() {
   WeftCudaError error{};
   int descriptor = -1;
   WEFT_TRY_VOID(cuda_result(
       context_->library().dma_buf(context_->get(), memory_, static_cast<std::uint64_t>(whole_granules(size_)),
                                   &descriptor, &error),
       error));
-  dma_buf_ = FileDescriptor(descriptor);
-  return MemoryReach{memory_, descriptor};
+  dma_buf_ = os::FileDescriptor(descriptor);
+  return packet::MemoryReach{memory_, descriptor};
 }
 
-Result<MemoryReach> CudaBuffer::take_staged() {
+Result<packet::MemoryReach> CudaBuffer::take_staged() {
   auto staging = HostBuffer::allocate(size_);
   if (!staging) return pass_on(staging, "a staged copy of GPU memory");
   staging_ = std::move(*staging);
-  return MemoryReach{staging_->memory().data()};
+  return packet::MemoryReach{staging_->memory().data()};
 }
 
 Result<void> CudaBuffer::copy(void* to, const void* from, std::uint64_t bytes) {
@@ -88,17 +88,17 @@ Result<void> CudaBuffer::copy(void* to, const void* from, std::uint64_t bytes) {
   return cuda_result(context_->library().copy(context_->get(), to, from, bytes, &error), error);
 }
 
-Result<void> CudaBuffer::before_send(BufferRange range) {
+Result<void> CudaBuffer::before_send(packet::BufferRange range) {
   if (const auto fits = check_range(range, size_); !fits || !staging_) return fits;
   return copy(staging_->memory().data() + range.start, memory_ + range.start, range.bytes);
 }
 
-Result<void> CudaBuffer::after_receive(BufferRange range) {
+Result<void> CudaBuffer::after_receive(packet::BufferRange range) {
   if (const auto fits = check_range(range, size_); !fits || !staging_) return fits;
   return copy(memory_ + range.start, staging_->memory().data() + range.start, range.bytes);
 }
 
-Result<void> CudaBuffer::fill(BufferRange range, std::uint64_t seed, std::uint64_t offset) {
+Result<void> CudaBuffer::fill(packet::BufferRange range, std::uint64_t seed, std::uint64_t offset) {
   if (const auto fits = check_range(range, size_); !fits) return fits;
   WeftCudaError error{};
   return cuda_result(
@@ -106,17 +106,18 @@ Result<void> CudaBuffer::fill(BufferRange range, std::uint64_t seed, std::uint64
       error);
 }
 
-Result<PatternDifference> CudaBuffer::verify(BufferRange range, std::uint64_t seed, std::uint64_t offset) {
+Result<packet::PatternDifference> CudaBuffer::verify(packet::BufferRange range, std::uint64_t seed,
+                                                     std::uint64_t offset) {
   WEFT_TRY_VOID(check_range(range, size_));
   WeftCudaError error{};
   WeftCudaDifference raw{};
   WEFT_TRY_VOID(cuda_result(context_->library().verify(context_->get(), memory_ + range.start, range.bytes,
                                                        seed, offset, &raw, &error),
                             error));
-  PatternDifference difference{.bytes = raw.bytes};
-  for (std::size_t i = 0; i < kFirstDifferences && i < raw.bytes; ++i)
+  packet::PatternDifference difference{.bytes = raw.bytes};
+  for (std::size_t i = 0; i < packet::kFirstDifferences && i < raw.bytes; ++i)
     difference.first.push_back(raw.first[i]);
   return difference;
 }
 
-}  // namespace weft
+}  // namespace weft::gpu

@@ -9,7 +9,7 @@
 #include "probes/gpu/host_buffer.hpp"
 #include "topology/os/file_descriptor.hpp"
 
-namespace weft {
+namespace weft::gpu {
 
 /// One opened GPU; its buffers keep it open.
 class CudaContext {
@@ -32,7 +32,7 @@ class CudaContext {
   bool exports_dma_buf_;
 };
 
-class CudaBuffer final : public TransferBuffer {
+class CudaBuffer final : public packet::TransferBuffer {
  public:
   /// `sysfs`: /sys, or a captured one; it says whether nvidia_peermem is loaded. Errors: no memory, a device
   /// error.
@@ -43,28 +43,29 @@ class CudaBuffer final : public TransferBuffer {
   CudaBuffer& operator=(const CudaBuffer&) = delete;
 
   Bytes size() const override { return size_; }
-  std::vector<MemoryPath> paths() const override;
-  Result<MemoryReach> take(MemoryPath path) override;
-  MemoryPath path() const override { return path_; }
-  Result<void> before_send(BufferRange range) override;
-  Result<void> after_receive(BufferRange range) override;
-  Result<void> fill(BufferRange range, std::uint64_t seed, std::uint64_t offset) override;
-  Result<PatternDifference> verify(BufferRange range, std::uint64_t seed, std::uint64_t offset) override;
+  std::vector<packet::MemoryPath> paths() const override;
+  Result<packet::MemoryReach> take(packet::MemoryPath path) override;
+  packet::MemoryPath path() const override { return path_; }
+  Result<void> before_send(packet::BufferRange range) override;
+  Result<void> after_receive(packet::BufferRange range) override;
+  Result<void> fill(packet::BufferRange range, std::uint64_t seed, std::uint64_t offset) override;
+  Result<packet::PatternDifference> verify(packet::BufferRange range, std::uint64_t seed,
+                                           std::uint64_t offset) override;
 
  private:
   CudaBuffer(std::shared_ptr<const CudaContext> context, std::byte* memory, Bytes size, bool has_peer_memory)
       : context_(std::move(context)), memory_(memory), size_(size), has_peer_memory_(has_peer_memory) {}
-  Result<MemoryReach> take_dma_buf();
-  Result<MemoryReach> take_staged();
+  Result<packet::MemoryReach> take_dma_buf();
+  Result<packet::MemoryReach> take_staged();
   Result<void> copy(void* to, const void* from, std::uint64_t bytes);
 
   std::shared_ptr<const CudaContext> context_;
   std::byte* memory_;
   Bytes size_;
   bool has_peer_memory_;
-  MemoryPath path_ = MemoryPath::staged;
-  FileDescriptor dma_buf_;
+  packet::MemoryPath path_ = packet::MemoryPath::staged;
+  os::FileDescriptor dma_buf_;
   std::unique_ptr<HostBuffer> staging_;
 };
 
-}  // namespace weft
+}  // namespace weft::gpu

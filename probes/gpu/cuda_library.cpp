@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-namespace weft {
+namespace weft::gpu {
 namespace {
 
 template <class Function>
@@ -80,4 +80,4 @@ Result<std::vector<CudaDevice>> CudaLibrary::devices() const {
   return devices;
 }
 
-}  // namespace weft
+}  // namespace weft::gpu

@@ -12,7 +12,7 @@
 #include "topology/base/result.hpp"
 #include "topology/base/units.hpp"
 
-namespace weft {
+namespace weft::gpu {
 
 /// The module's file name; it is installed beside the program.
 inline constexpr const char* kCudaModuleName = "libweft_cuda.so";
@@ -56,4 +56,4 @@ class CudaLibrary {
 /// What one of the module's functions answered, as a Result.
 Result<void> cuda_result(int kind, const WeftCudaError& error);
 
-}  // namespace weft
+}  // namespace weft::gpu

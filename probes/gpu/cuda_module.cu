@@ -158,7 +158,7 @@ int next_difference(const WeftCudaContext* context, const Stretch& stretch, std:
   const auto status = cudaMemcpy(bytes, stretch.memory + from, end - from, cudaMemcpyDeviceToHost);
   if (status != cudaSuccess) return done(status, "reading GPU memory", error);
   for (std::uint64_t at = from; at < end; ++at)
-    if (bytes[at - from] != weft::pattern_byte(stretch.seed, stretch.offset + at)) {
+    if (bytes[at - from] != weft::packet::pattern_byte(stretch.seed, stretch.offset + at)) {
       *next = at;
       return WEFT_CUDA_DONE;
     }

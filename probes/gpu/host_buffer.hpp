@@ -6,9 +6,9 @@
 
 #include "probes/packet/transfer_buffer.hpp"
 
-namespace weft {
+namespace weft::gpu {
 
-class HostBuffer final : public TransferBuffer {
+class HostBuffer final : public packet::TransferBuffer {
  public:
   /// Zeroed memory, aligned to a page. Error: invalid size, or no memory (says how much was asked for).
   static Result<std::unique_ptr<HostBuffer>> allocate(Bytes size);
@@ -19,23 +19,24 @@ class HostBuffer final : public TransferBuffer {
   std::span<std::byte> memory() { return memory_; }
 
   Bytes size() const override { return Bytes(static_cast<std::int64_t>(memory_.size())); }
-  std::vector<MemoryPath> paths() const override { return {path_}; }
-  Result<MemoryReach> take(MemoryPath path) override;
-  MemoryPath path() const override { return path_; }
-  Result<void> before_send(BufferRange) override { return {}; }
-  Result<void> after_receive(BufferRange) override { return {}; }
-  Result<void> fill(BufferRange range, std::uint64_t seed, std::uint64_t offset) override;
-  Result<PatternDifference> verify(BufferRange range, std::uint64_t seed, std::uint64_t offset) override;
+  std::vector<packet::MemoryPath> paths() const override { return {path_}; }
+  Result<packet::MemoryReach> take(packet::MemoryPath path) override;
+  packet::MemoryPath path() const override { return path_; }
+  Result<void> before_send(packet::BufferRange) override { return {}; }
+  Result<void> after_receive(packet::BufferRange) override { return {}; }
+  Result<void> fill(packet::BufferRange range, std::uint64_t seed, std::uint64_t offset) override;
+  Result<packet::PatternDifference> verify(packet::BufferRange range, std::uint64_t seed,
+                                           std::uint64_t offset) override;
 
  private:
-  HostBuffer(std::span<std::byte> memory, std::size_t mapped, MemoryPath path)
+  HostBuffer(std::span<std::byte> memory, std::size_t mapped, packet::MemoryPath path)
       : memory_(memory), mapped_(mapped), path_(path) {}
   std::span<std::byte> memory_;
   std::size_t mapped_;
-  MemoryPath path_;
+  packet::MemoryPath path_;
 };
 
 /// An Error when the range does not lie in `size`.
-Result<void> check_range(BufferRange range, Bytes size);
+Result<void> check_range(packet::BufferRange range, Bytes size);
 
-}  // namespace weft
+}  // namespace weft::gpu

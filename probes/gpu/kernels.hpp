@@ -43,13 +43,13 @@ struct Mismatch {
 
 WEFT_ON_BOTH inline Vector expected_vector(const Stretch& stretch, std::uint64_t index) {
   const std::uint64_t word = stretch.offset / 8 + index * 2;
-  return {pattern_word(stretch.seed, word), pattern_word(stretch.seed, word + 1)};
+  return {packet::pattern_word(stretch.seed, word), packet::pattern_word(stretch.seed, word + 1)};
 }
 
 WEFT_ON_BOTH inline void note_word(Mismatch& found, std::uint64_t difference, std::uint64_t at) {
   if (difference == 0) return;
-  found.bytes += differing_bytes(difference);
-  const auto first = at + first_differing_byte(difference);
+  found.bytes += packet::differing_bytes(difference);
+  const auto first = at + packet::first_differing_byte(difference);
   if (first < found.first) found.first = first;
 }
 
@@ -89,7 +89,7 @@ WEFT_ON_BOTH void fill_share(const Stretch& stretch, const Place& place, Store s
   });
   if (!has_tail_byte(stretch, place)) return;
   const auto at = stretch.bytes / 16 * 16 + place.thread;
-  stretch.memory[at] = std::byte{pattern_byte(stretch.seed, stretch.offset + at)};
+  stretch.memory[at] = std::byte{packet::pattern_byte(stretch.seed, stretch.offset + at)};
 }
 
 /// `load(const Vector*)` reads one vector.
@@ -109,7 +109,7 @@ WEFT_ON_BOTH Mismatch verify_share(const Stretch& stretch, const Place& place, L
   });
   if (!has_tail_byte(stretch, place)) return found;
   const auto at = stretch.bytes / 16 * 16 + place.thread;
-  const auto expected = pattern_byte(stretch.seed, stretch.offset + at);
+  const auto expected = packet::pattern_byte(stretch.seed, stretch.offset + at);
   note_word(found, std::uint64_t{static_cast<std::uint8_t>(stretch.memory[at])} ^ expected, at);
   return found;
 }

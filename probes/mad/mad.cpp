@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::mad {
 namespace {
 
 constexpr std::uint8_t kBaseVersion = 1;
@@ -65,4 +65,4 @@ Result<MadHeader> decode_mad_header(ByteSpan mad) {
                    .modifier = load_be32(mad, 20)};
 }
 
-}  // namespace weft
+}  // namespace weft::mad

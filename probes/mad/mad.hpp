@@ -13,7 +13,7 @@
 #include "topology/base/ids.hpp"
 #include "topology/base/result.hpp"
 
-namespace weft {
+namespace weft::mad {
 
 inline constexpr std::size_t kMadSize = 256;
 using MadBytes = std::array<std::byte, kMadSize>;
@@ -95,4 +95,4 @@ Result<MadHeader> decode_mad_header(ByteSpan mad);
 /// 0x09 to 0x0F, 40 for those from 0x30 on.
 std::size_t mad_data_offset(MadClass mad_class);
 
-}  // namespace weft
+}  // namespace weft::mad

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::mad {
 namespace {
 
 constexpr std::size_t kSmpData = 64;
@@ -163,4 +163,4 @@ Result<AdaptiveRoutingInfo> decode_adaptive_routing(ByteSpan data) {
   return info;
 }
 
-}  // namespace weft
+}  // namespace weft::mad

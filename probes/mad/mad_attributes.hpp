@@ -7,7 +7,7 @@
 #include "probes/mad/mad.hpp"
 #include "topology/model/infiniband.hpp"
 
-namespace weft {
+namespace weft::mad {
 
 enum class IbNodeType : std::uint8_t { channel_adapter = 1, switch_ = 2, router = 3 };
 
@@ -75,4 +75,4 @@ Result<FecMode> decode_fec_mode(ByteSpan data);
 /// A LinearForwardingTable block (14.2.5.9): the ports of 64 LIDs in order; the modifier counts blocks.
 inline constexpr std::size_t kLidsPerBlock = 64;
 
-}  // namespace weft
+}  // namespace weft::mad

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::mad {
 namespace {
 
 struct Field {
@@ -141,4 +141,4 @@ std::array<std::byte, 192> encode_port_counters(std::uint8_t port, const IbCount
   return data;
 }
 
-}  // namespace weft
+}  // namespace weft::mad

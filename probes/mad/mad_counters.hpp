@@ -8,7 +8,7 @@
 
 #include "probes/mad/mad_attributes.hpp"
 
-namespace weft {
+namespace weft::mad {
 
 enum class IbCounter : std::uint8_t {
   symbol_error,
@@ -68,4 +68,4 @@ Result<FecCounters> decode_fec_counters(ByteSpan data, FecMode mode);
 /// The data of a PortCounters answer, for simulated fabrics; values above a limit stick there.
 std::array<std::byte, 192> encode_port_counters(std::uint8_t port, const IbCounters& counters);
 
-}  // namespace weft
+}  // namespace weft::mad

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::mad {
 namespace {
 
 // A transaction id: generation 22 bits, attempt 3, slot 7.
@@ -171,4 +171,4 @@ Result<MadTally> converse(Mads& mads, MadDialogue& dialogue, const MadLimits& li
   return exchange.tally();
 }
 
-}  // namespace weft
+}  // namespace weft::mad

@@ -10,7 +10,7 @@
 
 #include "probes/mad/mads.hpp"
 
-namespace weft {
+namespace weft::mad {
 
 enum class MadOutcome : std::uint8_t { answered, refused, silent };
 
@@ -94,4 +94,4 @@ class MadExchange {
 Result<MadTally> converse(Mads& mads, MadDialogue& dialogue, const MadLimits& limits = {},
                           std::stop_token stop = {});
 
-}  // namespace weft
+}  // namespace weft::mad

@@ -2,7 +2,7 @@
 
 #include <sodium.h>
 
-namespace weft {
+namespace weft::mad {
 namespace {
 
 // In the data of the vendor class, from byte 40 of the MAD; the OUI stands at 37 to 39.
@@ -20,8 +20,8 @@ constexpr std::uint8_t kProbe = 1;
 constexpr std::uint8_t kEcho = 2;
 constexpr std::uint32_t kOurOui = 0x776566;  // "wef"
 
-std::uint64_t authenticator(ByteSpan mad, const RunKey& key) {
-  static_assert(crypto_shorthash_BYTES == 8 && crypto_shorthash_KEYBYTES == sizeof(RunKey));
+std::uint64_t authenticator(ByteSpan mad, const packet::RunKey& key) {
+  static_assert(crypto_shorthash_BYTES == 8 && crypto_shorthash_KEYBYTES == sizeof(packet::RunKey));
   std::array<std::byte, crypto_shorthash_BYTES> tag;
   const auto covered = mad.subspan(kKind, kEnd - kKind);
   crypto_shorthash(reinterpret_cast<unsigned char*>(tag.data()),
@@ -32,7 +32,7 @@ std::uint64_t authenticator(ByteSpan mad, const RunKey& key) {
 
 }  // namespace
 
-MadBytes encode_mad_probe(const MadProbe& probe, const RunKey& key) {
+MadBytes encode_mad_probe(const MadProbe& probe, const packet::RunKey& key) {
   MadBytes mad =
       encode_mad({.mad_class = MadClass::probe, .method = MadMethod::send, .attribute = MadAttribute::probe},
                  MadTransaction(probe.sequence));
@@ -49,7 +49,7 @@ MadBytes encode_mad_probe(const MadProbe& probe, const RunKey& key) {
   return mad;
 }
 
-std::optional<MadProbe> decode_mad_probe(ByteSpan mad, RunId run, const RunKey& key) {
+std::optional<MadProbe> decode_mad_probe(ByteSpan mad, RunId run, const packet::RunKey& key) {
   const auto header = decode_mad_header(mad);
   if (!header || header->mad_class != MadClass::probe || header->attribute != MadAttribute::probe)
     return std::nullopt;
@@ -67,4 +67,4 @@ std::optional<MadProbe> decode_mad_probe(ByteSpan mad, RunId run, const RunKey& 
                   .sent = Nanoseconds(static_cast<std::int64_t>(load_be64(mad, kSent)))};
 }
 
-}  // namespace weft
+}  // namespace weft::mad

@@ -9,7 +9,7 @@
 #include "probes/packet/run_secrets.hpp"
 #include "topology/base/units.hpp"
 
-namespace weft {
+namespace weft::mad {
 
 struct MadProbe {
   bool is_echo = false;
@@ -23,11 +23,11 @@ struct MadProbe {
   friend bool operator==(const MadProbe&, const MadProbe&) = default;
 };
 
-MadBytes encode_mad_probe(const MadProbe& probe, const RunKey& key);
+MadBytes encode_mad_probe(const MadProbe& probe, const packet::RunKey& key);
 /// Absent: no probe of this run.
-std::optional<MadProbe> decode_mad_probe(ByteSpan mad, RunId run, const RunKey& key);
+std::optional<MadProbe> decode_mad_probe(ByteSpan mad, RunId run, const packet::RunKey& key);
 
 /// Size that observations state for such a probe: the MAD and its headers (LRH 8, BTH 12, DETH 8).
 inline constexpr Bytes kMadProbeSize = Bytes(kMadSize + 28);
 
-}  // namespace weft
+}  // namespace weft::mad

@@ -4,7 +4,7 @@
 
 #include "probes/datapath/ping_book.hpp"
 
-namespace weft {
+namespace weft::mad {
 namespace {
 
 constexpr std::uint32_t kMaxSequence = 1'000'000;  // a number beyond it is not of our making
@@ -65,18 +65,19 @@ void MadProber::take_echo(const MadProbe& echo) {
   if (mark(pending.echoed, echo.sequence)) pending.round_trips.push_back(mads_->now() - echo.sent);
 }
 
-Result<std::vector<PingTally>> MadProber::ping(const PingRequest& request, std::stop_token stop) {
+Result<std::vector<datapath::PingTally>> MadProber::ping(const datapath::PingRequest& request,
+                                                         std::stop_token stop) {
   batch_ = request.batch;
   pending_.assign(request.specs.size(), {});
-  std::vector<PingTally> tallies(request.specs.size());
+  std::vector<datapath::PingTally> tallies(request.specs.size());
   std::uint32_t rounds = 0;
-  for (const PingSpec& spec : request.specs) rounds = std::max(rounds, spec.count);
+  for (const datapath::PingSpec& spec : request.specs) rounds = std::max(rounds, spec.count);
   const Nanoseconds gap(static_cast<std::int64_t>(1e9 / std::max(request.pace.packets_per_second, 1.0)));
   auto due = mads_->now();
   // Spec after spec, then the next packet of each: what happens for a moment happens to all.
   for (std::uint32_t round = 0; round < rounds && !stop.stop_requested(); ++round)
     for (std::uint32_t s = 0; s < request.specs.size() && !stop.stop_requested(); ++s) {
-      const PingSpec& spec = request.specs[s];
+      const datapath::PingSpec& spec = request.specs[s];
       if (round >= spec.count) continue;
       for (auto now = mads_->now(); now < due && !stop.stop_requested(); now = mads_->now())
         WEFT_TRY_VOID(serve(std::min(due - now, kMaxWait)));
@@ -95,24 +96,25 @@ Result<std::vector<PingTally>> MadProber::ping(const PingRequest& request, std::
   return finish(request, std::move(tallies), stop);
 }
 
-Result<std::vector<PingTally>> MadProber::finish(const PingRequest& request, std::vector<PingTally> tallies,
-                                                 const std::stop_token& stop) {
+Result<std::vector<datapath::PingTally>> MadProber::finish(const datapath::PingRequest& request,
+                                                           std::vector<datapath::PingTally> tallies,
+                                                           const std::stop_token& stop) {
   const auto end = mads_->now() + request.pace.answer_wait;
   for (auto now = mads_->now(); now < end && !stop.stop_requested(); now = mads_->now())
     WEFT_TRY_VOID(serve(std::min(end - now, kMaxWait)));
   for (std::uint32_t s = 0; s < tallies.size(); ++s) {
     tallies[s].spec = s;
     tallies[s].answered = static_cast<std::uint32_t>(pending_[s].round_trips.size());
-    tallies[s].rtt = quantiles_of(pending_[s].round_trips);
+    tallies[s].rtt = datapath::quantiles_of(pending_[s].round_trips);
   }
   return tallies;
 }
 
-std::vector<ReceivedTally> MadProber::received(BatchId batch) const {
-  std::vector<ReceivedTally> tallies;
+std::vector<datapath::ReceivedTally> MadProber::received(BatchId batch) const {
+  std::vector<datapath::ReceivedTally> tallies;
   if (const auto found = counts_.find(batch); found != counts_.end())
     for (const auto& [key, count] : found->second) tallies.push_back(count.tally);
   return tallies;
 }
 
-}  // namespace weft
+}  // namespace weft::mad

@@ -10,18 +10,19 @@
 #include "probes/mad/mad_probe.hpp"
 #include "probes/mad/mads.hpp"
 
-namespace weft {
+namespace weft::mad {
 
 class MadProber {
  public:
-  MadProber(Mads& mads, const RunSecrets& secrets, PortId own) : mads_(&mads), secrets_(secrets), own_(own) {}
+  MadProber(Mads& mads, const packet::RunSecrets& secrets, PortId own)
+      : mads_(&mads), secrets_(secrets), own_(own) {}
 
   /// Takes what arrives for up to `at_most`; returns after each arrival.
   Result<void> serve(Nanoseconds at_most);
   /// Where sending falls seconds behind its pace (a starved machine), the last rounds are left out: the
   /// tallies say how many were sent.
-  Result<std::vector<PingTally>> ping(const PingRequest& request, std::stop_token stop);
-  std::vector<ReceivedTally> received(BatchId batch) const;
+  Result<std::vector<datapath::PingTally>> ping(const datapath::PingRequest& request, std::stop_token stop);
+  std::vector<datapath::ReceivedTally> received(BatchId batch) const;
 
  private:
   struct Pending {  // of the ping at hand, by spec
@@ -30,22 +31,23 @@ class MadProber {
   };
   struct Count {
     std::vector<bool> seen;  // by sequence number: a repeat counts once
-    ReceivedTally tally;
+    datapath::ReceivedTally tally;
   };
   void take(const MadArrival& arrival);
   void take_probe(const MadProbe& probe);
   void take_echo(const MadProbe& probe);
   Result<void> send(const MadProbe& probe, Lid to);
   /// Waits for the last echoes and counts them.
-  Result<std::vector<PingTally>> finish(const PingRequest& request, std::vector<PingTally> tallies,
-                                        const std::stop_token& stop);
+  Result<std::vector<datapath::PingTally>> finish(const datapath::PingRequest& request,
+                                                  std::vector<datapath::PingTally> tallies,
+                                                  const std::stop_token& stop);
 
   Mads* mads_;
-  RunSecrets secrets_;
+  packet::RunSecrets secrets_;
   PortId own_;
   BatchId batch_;
   std::vector<Pending> pending_;
   std::map<BatchId, std::map<std::pair<PortId, std::uint32_t>, Count>> counts_;
 };
 
-}  // namespace weft
+}  // namespace weft::mad

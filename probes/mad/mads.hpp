@@ -8,7 +8,7 @@
 #include "probes/mad/mad.hpp"
 #include "topology/base/units.hpp"
 
-namespace weft {
+namespace weft::mad {
 
 struct MadPacket {
   MadTarget to;
@@ -34,4 +34,4 @@ class Mads {
   virtual Nanoseconds now() = 0;
 };
 
-}  // namespace weft
+}  // namespace weft::mad

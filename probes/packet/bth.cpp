@@ -1,6 +1,6 @@
 #include "probes/packet/bth.hpp"
 
-namespace weft {
+namespace weft::packet {
 
 Result<Bth> decode_bth(ByteSpan bytes) {
   if (auto enough = need_bytes(bytes, kBthSize, "BTH"); !enough) return pass_on(enough);
@@ -43,4 +43,4 @@ void encode_deth(const Deth& header, MutableByteSpan out) {
   store_be24(out, 5, header.source.value());
 }
 
-}  // namespace weft
+}  // namespace weft::packet

@@ -8,7 +8,7 @@
 #include "topology/base/bytes.hpp"
 #include "topology/base/ids.hpp"
 
-namespace weft {
+namespace weft::packet {
 
 using PartitionKey = Strong<struct PartitionKeyTag, std::uint16_t>;
 using QueueKey = Strong<struct QueueKeyTag>;
@@ -46,4 +46,4 @@ void encode_bth(const Bth& header, MutableByteSpan out);
 Result<Deth> decode_deth(ByteSpan bytes);
 void encode_deth(const Deth& header, MutableByteSpan out);
 
-}  // namespace weft
+}  // namespace weft::packet

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace weft {
+namespace weft::packet {
 namespace {
 
 MacAddress load_mac(ByteSpan bytes, std::size_t at) {
@@ -47,4 +47,4 @@ std::size_t encode_ethernet(const EthernetHeader& header, MutableByteSpan out) {
   return kEthernetSize + 4;
 }
 
-}  // namespace weft
+}  // namespace weft::packet

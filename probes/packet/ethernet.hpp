@@ -10,7 +10,7 @@
 #include "topology/base/bytes.hpp"
 #include "topology/base/ids.hpp"
 
-namespace weft {
+namespace weft::packet {
 
 struct MacAddress {
   std::array<std::uint8_t, 6> bytes{};
@@ -38,4 +38,4 @@ Result<Decoded<EthernetHeader>> decode_ethernet(ByteSpan frame);
 /// Writes the header to the front of `out` (14 bytes, 18 with a tag) and returns its size.
 std::size_t encode_ethernet(const EthernetHeader& header, MutableByteSpan out);
 
-}  // namespace weft
+}  // namespace weft::packet

@@ -4,7 +4,7 @@
 
 #include "probes/packet/ipv4.hpp"
 
-namespace weft {
+namespace weft::packet {
 namespace {
 
 constexpr std::uint8_t kFragmentationNeeded = 4;  // code of ICMP type 3 (RFC 1191)
@@ -88,4 +88,4 @@ std::size_t encode_icmp(const IcmpError& error, const IpAddress& source, const I
   return message.size();
 }
 
-}  // namespace weft
+}  // namespace weft::packet

@@ -7,7 +7,7 @@
 
 #include "probes/packet/ip_packet.hpp"
 
-namespace weft {
+namespace weft::packet {
 
 enum class IcmpKind { time_exceeded, unreachable, too_big };
 
@@ -29,4 +29,4 @@ Result<IcmpError> decode_icmp(const IpPacket& packet);
 std::size_t encode_icmp(const IcmpError& error, const IpAddress& source, const IpAddress& destination,
                         MutableByteSpan out);
 
-}  // namespace weft
+}  // namespace weft::packet

@@ -9,7 +9,7 @@
 #include "probes/packet/ipv4.hpp"
 #include "probes/packet/udp.hpp"
 
-namespace weft {
+namespace weft::packet {
 namespace {
 
 constexpr std::size_t kPseudoLrh = 8;  // stands for the local route header that RoCE does not have
@@ -54,4 +54,4 @@ void store_icrc(MutableByteSpan bytes, std::uint32_t icrc) {
   store_be32(bytes, bytes.size() - kIcrcSize, __builtin_bswap32(icrc));
 }
 
-}  // namespace weft
+}  // namespace weft::packet

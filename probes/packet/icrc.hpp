@@ -7,7 +7,7 @@
 
 #include "topology/base/bytes.hpp"
 
-namespace weft {
+namespace weft::packet {
 
 inline constexpr std::size_t kIcrcSize = 4;
 
@@ -20,4 +20,4 @@ std::uint32_t compute_icrc(ByteSpan packet, std::size_t ip_header_size);
 std::uint32_t load_icrc(ByteSpan bytes);
 void store_icrc(MutableByteSpan bytes, std::uint32_t icrc);
 
-}  // namespace weft
+}  // namespace weft::packet

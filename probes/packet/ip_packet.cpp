@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace weft {
+namespace weft::packet {
 namespace {
 
 constexpr std::uint8_t kHopByHop = 0;
@@ -113,4 +113,4 @@ Result<IpPacket> decode_ip(ByteSpan packet, IpInput input) {
   return load_u8(packet, 0) >> 4 == 6 ? from_v6(packet, input) : from_v4(packet, input);
 }
 
-}  // namespace weft
+}  // namespace weft::packet

@@ -7,7 +7,7 @@
 
 #include "probes/packet/ipv4.hpp"
 
-namespace weft {
+namespace weft::packet {
 
 /// The IPv6 header (RFC 8200), 40 bytes, and a bounded walk over its extension headers. Pure.
 struct Ipv6Header {
@@ -43,4 +43,4 @@ struct IpPacket {
 /// A fragment is an error. Quoted packets may be cut short: then `bytes` is what there is.
 Result<IpPacket> decode_ip(ByteSpan packet, IpInput input = IpInput::whole);
 
-}  // namespace weft
+}  // namespace weft::packet

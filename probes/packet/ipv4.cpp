@@ -1,6 +1,6 @@
 #include "probes/packet/ipv4.hpp"
 
-namespace weft {
+namespace weft::packet {
 namespace {
 
 constexpr std::uint16_t kDontFragment = 0x4000;
@@ -92,4 +92,4 @@ std::uint64_t pseudo_header_sum(const IpAddress& source, const IpAddress& destin
   return checksum_add(std::as_bytes(std::span(destination.bytes())), sum) + protocol + length;
 }
 
-}  // namespace weft
+}  // namespace weft::packet

@@ -9,7 +9,7 @@
 #include "topology/base/ids.hpp"
 #include "topology/base/ip.hpp"
 
-namespace weft {
+namespace weft::packet {
 
 /// The sum of `bytes` (an odd last byte is padded with zero) added to `sum`; not yet folded.
 std::uint64_t checksum_add(ByteSpan bytes, std::uint64_t sum = 0);
@@ -52,4 +52,4 @@ Result<Decoded<Ipv4Header>> decode_ipv4(ByteSpan packet, IpInput input = IpInput
 /// Writes 20 bytes with the checksum in place.
 void encode_ipv4(const Ipv4Header& header, MutableByteSpan out);
 
-}  // namespace weft
+}  // namespace weft::packet

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-namespace weft {
+namespace weft::packet {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "words are copied as they stand");
@@ -60,4 +60,4 @@ PatternDifference verify_pattern(std::span<const std::byte> memory, std::uint64_
   return difference;
 }
 
-}  // namespace weft
+}  // namespace weft::packet

@@ -11,7 +11,7 @@
 
 #include "probes/packet/pattern_word.hpp"
 
-namespace weft {
+namespace weft::packet {
 
 /// How memory differs from the pattern it should hold.
 struct PatternDifference {
@@ -26,4 +26,4 @@ void fill_pattern(std::span<std::byte> memory, std::uint64_t seed, std::uint64_t
 /// Compares `memory` with the pattern from `offset` on.
 PatternDifference verify_pattern(std::span<const std::byte> memory, std::uint64_t seed, std::uint64_t offset);
 
-}  // namespace weft
+}  // namespace weft::packet

@@ -11,7 +11,7 @@
 #define WEFT_ON_BOTH
 #endif
 
-namespace weft {
+namespace weft::packet {
 
 /// Word `index` of the pattern (8 bytes, low byte first, at offset 8 * index). A counter times the golden
 /// ratio, then one round of multiply and xor-shift (as in SplitMix64, Steele et al. 2014): two
@@ -42,4 +42,4 @@ WEFT_ON_BOTH constexpr unsigned first_differing_byte(std::uint64_t difference) {
   return byte;
 }
 
-}  // namespace weft
+}  // namespace weft::packet

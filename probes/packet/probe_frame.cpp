@@ -8,7 +8,7 @@
 
 #include "probes/packet/icrc.hpp"
 
-namespace weft {
+namespace weft::packet {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x57454654;  // "WEFT"
@@ -182,4 +182,4 @@ Result<ProbePacket> decode_probe_frame(ByteSpan frame, const RunKey& key) {
                                compute_icrc(ip.bytes.first(ip.bytes.size() - kIcrcSize), ip.header_size)};
 }
 
-}  // namespace weft
+}  // namespace weft::packet

@@ -15,7 +15,7 @@
 #include "topology/base/ip.hpp"
 #include "topology/base/units.hpp"
 
-namespace weft {
+namespace weft::packet {
 
 // ProbeHeader: the first 52 bytes of a probe's payload, and the authenticator that makes a probe ours: a
 // keyed SipHash-2-4 over the header, both addresses and the UDP source port. docs/wire.md gives the layout.
@@ -111,4 +111,4 @@ struct ProbePacket {
 /// An error where the frame is no probe of ours, or is cut short.
 Result<ProbePacket> decode_probe_frame(ByteSpan frame, const RunKey& key);
 
-}  // namespace weft
+}  // namespace weft::packet

@@ -1,6 +1,6 @@
 #include "probes/packet/roce.hpp"
 
-namespace weft {
+namespace weft::packet {
 namespace {
 
 constexpr std::uint32_t kLowBits = 0x3FFF;  // of the port, free to choose
@@ -26,4 +26,4 @@ std::uint32_t default_flow_label(QpNum local, QpNum remote) {
   return static_cast<std::uint32_t>(value) & kLabelMask;
 }
 
-}  // namespace weft
+}  // namespace weft::packet

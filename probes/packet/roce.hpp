@@ -12,7 +12,7 @@
 #include "topology/base/units.hpp"
 #include "topology/findings/flow_result.hpp"
 
-namespace weft {
+namespace weft::packet {
 
 /// ibv_flow_label_to_udp_sport (libibverbs, verbs.h): 0xC000 and above. Several flow labels give one port. A
 /// flow label of 0 means that the device chooses: see default_flow_label.
@@ -78,4 +78,4 @@ constexpr MessageOnWire message_on_wire(FlowOperation operation, Bytes message, 
           static_cast<std::uint64_t>(message.count() + packets * roce_headers(v6) + extra)};
 }
 
-}  // namespace weft
+}  // namespace weft::packet

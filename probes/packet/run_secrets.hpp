@@ -7,7 +7,7 @@
 
 #include "topology/base/ids.hpp"
 
-namespace weft {
+namespace weft::packet {
 
 /// A SipHash-2-4 key (libsodium crypto_shorthash_KEYBYTES).
 using RunKey = std::array<std::byte, 16>;
@@ -18,4 +18,4 @@ struct RunSecrets {
   friend bool operator==(const RunSecrets&, const RunSecrets&) = default;
 };
 
-}  // namespace weft
+}  // namespace weft::packet

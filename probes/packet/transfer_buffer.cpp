@@ -2,7 +2,7 @@
 
 #include "topology/base/check.hpp"
 
-namespace weft {
+namespace weft::packet {
 
 std::string_view to_string(MemoryPath path) {
   switch (path) {
@@ -21,4 +21,4 @@ std::string_view to_string(MemoryPath path) {
   return "";
 }
 
-}  // namespace weft
+}  // namespace weft::packet

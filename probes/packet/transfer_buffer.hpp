@@ -14,7 +14,7 @@
 #include "topology/base/result.hpp"
 #include "topology/base/units.hpp"
 
-namespace weft {
+namespace weft::packet {
 
 /// How a device reaches the memory, best first within each kind.
 enum class MemoryPath {
@@ -64,4 +64,4 @@ class TransferBuffer {
 /// Makes the memory that queue pairs use: of the host or of a GPU.
 using BufferFactory = std::function<Result<std::unique_ptr<TransferBuffer>>(Bytes size)>;
 
-}  // namespace weft
+}  // namespace weft::packet

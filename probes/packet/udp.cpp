@@ -1,6 +1,6 @@
 #include "probes/packet/udp.hpp"
 
-namespace weft {
+namespace weft::packet {
 
 Result<UdpHeader> decode_udp(ByteSpan bytes) {
   if (auto enough = need_bytes(bytes, kUdpSize, "UDP header"); !enough) return pass_on(enough);
@@ -19,4 +19,4 @@ void encode_udp(const UdpHeader& header, MutableByteSpan out) {
   store_be16(out, 6, header.checksum);
 }
 
-}  // namespace weft
+}  // namespace weft::packet

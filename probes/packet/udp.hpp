@@ -6,7 +6,7 @@
 #include "topology/base/bytes.hpp"
 #include "topology/base/ids.hpp"
 
-namespace weft {
+namespace weft::packet {
 
 inline constexpr UdpPort kRocePort{4791};  // IBTA annex A17, 17.4.1; assigned by IANA
 
@@ -24,4 +24,4 @@ inline constexpr std::size_t kUdpSize = 8;
 Result<UdpHeader> decode_udp(ByteSpan bytes);
 void encode_udp(const UdpHeader& header, MutableByteSpan out);
 
-}  // namespace weft
+}  // namespace weft::packet

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-namespace weft {
+namespace weft::plan {
 namespace {
 
 /// A reached route over one known path, by place in the learner.
@@ -260,4 +260,4 @@ std::vector<LoadRound> merge_rounds(const PathTable& table, const std::vector<Lo
   return merged;
 }
 
-}  // namespace weft
+}  // namespace weft::plan

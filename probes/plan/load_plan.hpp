@@ -11,7 +11,7 @@
 #include "probes/plan/path_learner.hpp"
 #include "topology/findings/observation.hpp"
 
-namespace weft {
+namespace weft::plan {
 
 struct PlannedFlow {
   NicPair pair;
@@ -71,4 +71,4 @@ std::vector<LoadRound> rounds_over(const PathTable& table, const std::vector<Loa
 /// The same rounds, those that share no channel put into one, in order of first fit.
 std::vector<LoadRound> merge_rounds(const PathTable& table, const std::vector<LoadRound>& rounds);
 
-}  // namespace weft
+}  // namespace weft::plan

@@ -2,7 +2,7 @@
 
 #include <set>
 
-namespace weft {
+namespace weft::plan {
 namespace {
 
 /// Where switches spray, each hop of a trace may lie on another path: of two spines all of eight come from
@@ -65,4 +65,4 @@ Miswirings miswirings(const Fabric& fabric, const PathLearner& learner) {
   return found;
 }
 
-}  // namespace weft
+}  // namespace weft::plan

@@ -6,7 +6,7 @@
 #include "probes/plan/path_learner.hpp"
 #include "topology/findings/observation.hpp"
 
-namespace weft {
+namespace weft::plan {
 
 struct Miswirings {
   std::vector<ChannelEvidence> channels;  // both directions of each cable that is not where it should be
@@ -19,4 +19,4 @@ struct Miswirings {
 /// another port than the probe came in by.
 Miswirings miswirings(const Fabric& fabric, const PathLearner& learner);
 
-}  // namespace weft
+}  // namespace weft::plan

@@ -7,7 +7,7 @@
 
 #include "topology/routing/shortest_paths.hpp"
 
-namespace weft {
+namespace weft::plan {
 namespace {
 
 /// A sweep of so many pairs of a lab or a small cluster is done in seconds.
@@ -22,8 +22,8 @@ EdgeGroups nics_by_edge_switch(const Fabric& fabric, const std::vector<PortId>& 
   const std::unordered_set<PortId> left_out(without.begin(), without.end());
   std::map<NodeId, std::vector<PortId>> by_switch;
   for (const PortId nic : fabric.nics())
-    if (!left_out.contains(nic) && !fabric.is_host(edge_switch(fabric, nic)))
-      by_switch[edge_switch(fabric, nic)].push_back(nic);
+    if (!left_out.contains(nic) && !fabric.is_host(routing::edge_switch(fabric, nic)))
+      by_switch[routing::edge_switch(fabric, nic)].push_back(nic);
   EdgeGroups groups;
   for (auto& [node, nics] : by_switch) groups.push_back(std::move(nics));
   return groups;
@@ -87,4 +87,4 @@ std::uint32_t default_partners(const Fabric& fabric, const std::vector<PortId>& 
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(affordable, 1, all));
 }
 
-}  // namespace weft
+}  // namespace weft::plan

@@ -6,7 +6,7 @@
 
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::plan {
 
 struct NicPair {
   PortId src;
@@ -26,4 +26,4 @@ std::vector<NicPair> choose_pairs(const Fabric& fabric, std::uint32_t partners,
 /// most kMaxSmallPairs ordered pairs count as small); without the NICs of `without`.
 std::uint32_t default_partners(const Fabric& fabric, const std::vector<PortId>& without = {});
 
-}  // namespace weft
+}  // namespace weft::plan

@@ -7,7 +7,7 @@
 
 #include "topology/base/check.hpp"
 
-namespace weft {
+namespace weft::plan {
 namespace {
 
 /// A route known only as more paths than this says nothing about any channel.
@@ -41,15 +41,16 @@ struct PathLearner::Seen {
   std::vector<std::vector<PortId>> ports;
 };
 
-bool PathLearner::learn(PortId src, PortId dst, PathLabel label, std::span<const HopAnswer> answers) {
+bool PathLearner::learn(PortId src, PortId dst, PathLabel label,
+                        std::span<const datapath::HopAnswer> answers) {
   Seen seen{src, dst, {}};
   bool reached = false;
   std::uint16_t answered = 0;
-  std::vector<HopAnswer> by_hop(answers.begin(), answers.end());
-  std::ranges::stable_sort(by_hop, {}, &HopAnswer::hop);
+  std::vector<datapath::HopAnswer> by_hop(answers.begin(), answers.end());
+  std::ranges::stable_sort(by_hop, {}, &datapath::HopAnswer::hop);
   std::unordered_map<PortId, std::uint8_t>
       first_at;  // a router with no way on answers for all hops beyond it too
-  for (const HopAnswer& answer : by_hop) {
+  for (const datapath::HopAnswer& answer : by_hop) {
     reached |= answer.is_peer;
     if (answer.is_peer || answer.hop == 0 || answer.hop > kMaxHops) continue;
     const auto ports = ports_behind(*fabric_, *addresses_, answer.from);
@@ -104,7 +105,7 @@ void PathLearner::narrow_ended() {
   using Edges = std::pair<NodeId, NodeId>;  // the switches of a pair
   using Ways = std::set<ChannelId>;         // by which flows that ended may have gone on
   const auto edges = [this](const PairRoutes& pair) {
-    return Edges{edge_switch(*fabric_, pair.src), edge_switch(*fabric_, pair.dst)};
+    return Edges{routing::edge_switch(*fabric_, pair.src), routing::edge_switch(*fabric_, pair.dst)};
   };
   const auto is_open = [this](const Route& route) {
     return !route.reached && table_->paths(route.paths).size() > 1 &&
@@ -127,7 +128,7 @@ void PathLearner::narrow_ended() {
   for (const PairRoutes& pair : pairs_) {
     const auto at = chances.find(edges(pair));
     if (at == chances.end()) continue;
-    ShortestPaths& way = ways_.to(edge_switch(*fabric_, pair.dst));
+    routing::ShortestPaths& way = ways_.to(routing::edge_switch(*fabric_, pair.dst));
     for (const Route& route : pair.routes) {
       const auto path = table_->channels(table_->paths(route.paths).front());
       const std::size_t known = route.reached ? path.size() : route.answered_hops();
@@ -183,7 +184,7 @@ void PathLearner::note_entries(const Seen& seen) {
   }
 }
 
-void PathLearner::note_stranger(PortId src, PortId dst, const HopAnswer& answer) {
+void PathLearner::note_stranger(PortId src, PortId dst, const datapath::HopAnswer& answer) {
   if (addresses_->port_of(answer.from) || addresses_->node_of(answer.from)) return;
   const bool known = std::ranges::find(strangers_, answer.from, &Stranger::address) != strangers_.end();
   if (!known && strangers_.size() < kMaxStrangers) strangers_.push_back({answer.from, src, dst, answer.hop});
@@ -202,8 +203,8 @@ void PathLearner::put(PortId src, PortId dst, const Route& route) {
 /// kMaxAlternatives.
 std::vector<std::vector<ChannelId>> PathLearner::paths_that_fit(const Seen& seen) {
   std::vector<std::vector<ChannelId>> found;
-  const NodeId goal = edge_switch(*fabric_, seen.dst);
-  ShortestPaths& way = ways_.to(goal);
+  const NodeId goal = routing::edge_switch(*fabric_, seen.dst);
+  routing::ShortestPaths& way = ways_.to(goal);
   const auto arrived_as_seen = [&](ChannelId channel, std::size_t hop) {
     if (hop >= seen.ports.size() || seen.ports[hop].empty()) return true;
     return std::ranges::find(seen.ports[hop], fabric_->target(channel)) != seen.ports[hop].end();
@@ -268,4 +269,4 @@ std::vector<PathLabel> even_labels(const PathTable& table, const PairRoutes& pai
   return chosen;
 }
 
-}  // namespace weft
+}  // namespace weft::plan

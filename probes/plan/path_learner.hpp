@@ -19,7 +19,7 @@
 #include "topology/model/path.hpp"
 #include "topology/routing/shortest_paths.hpp"
 
-namespace weft {
+namespace weft::plan {
 
 struct Route {
   PathLabel label;
@@ -63,7 +63,7 @@ class PathLearner {
   /// All answers to one trace (of one spec; a spec that was traced again gives all of them). False when
   /// nothing could be learned: no answer at all, or answers that fit no path of the fabric (counted in
   /// contradictions()).
-  bool learn(PortId src, PortId dst, PathLabel label, std::span<const HopAnswer> answers);
+  bool learn(PortId src, PortId dst, PathLabel label, std::span<const datapath::HopAnswer> answers);
 
   /// Call when all traces are in. NICs none of whose traces was answered by anyone, while those of most
   /// others were, sent them all the same: each pair traced gets a route that nobody answered, over all the
@@ -81,7 +81,7 @@ class PathLearner {
   const std::vector<PairRoutes>& pairs() const { return pairs_; }
   const PairRoutes* find(PortId src, PortId dst) const;
   const PathTable& table() const { return *table_; }
-  ShortestPathCache& ways() { return ways_; }
+  routing::ShortestPathCache& ways() { return ways_; }
   std::size_t contradictions() const { return contradictions_; }
 
   /// What all traces saw, those too that contradict the fabric: how many of them, by entry.
@@ -97,13 +97,13 @@ class PathLearner {
   struct Seen;
   std::vector<std::vector<ChannelId>> paths_that_fit(const Seen& seen);
   void note_entries(const Seen& seen);
-  void note_stranger(PortId src, PortId dst, const HopAnswer& answer);
+  void note_stranger(PortId src, PortId dst, const datapath::HopAnswer& answer);
   void put(PortId src, PortId dst, const Route& route);
   PairRoutes& pair(PortId src, PortId dst);
 
   const Fabric* fabric_;
   const AddressBook* addresses_;
-  ShortestPathCache ways_;
+  routing::ShortestPathCache ways_;
   PathTable* table_;
   std::vector<PairRoutes> pairs_;
   std::unordered_map<std::uint64_t, std::size_t> pair_index_;
@@ -118,4 +118,4 @@ class PathLearner {
 /// reached the peer; empty where there is none.
 std::vector<PathLabel> even_labels(const PathTable& table, const PairRoutes& pair, std::size_t count);
 
-}  // namespace weft
+}  // namespace weft::plan

@@ -4,7 +4,7 @@
 #include <map>
 #include <random>
 
-namespace weft {
+namespace weft::plan {
 namespace {
 
 class PatternPlanner {
@@ -87,7 +87,8 @@ std::vector<NicPair> pattern_pairs(const Fabric& fabric, LoadPattern pattern,
   std::vector<NicPair> pairs;
   if (pattern == LoadPattern::links || fabric.nics().size() > kMaxPatternNics) return pairs;
   const auto takes_part = [&](PortId nic) {
-    return std::ranges::find(without, nic) == without.end() && !fabric.is_host(edge_switch(fabric, nic));
+    return std::ranges::find(without, nic) == without.end() &&
+           !fabric.is_host(routing::edge_switch(fabric, nic));
   };
   for (const PortId src : fabric.nics())
     for (const PortId dst : fabric.nics())
@@ -119,4 +120,4 @@ std::vector<LoadRound> plan_pattern_rounds(const Fabric& fabric, const PathLearn
   return rounds;
 }
 
-}  // namespace weft
+}  // namespace weft::plan

@@ -7,7 +7,7 @@
 #include "probes/plan/trace_plan.hpp"
 #include "topology/findings/flow_result.hpp"
 
-namespace weft {
+namespace weft::plan {
 
 /// The pairs whose paths a pattern needs, beside those of the map: all of a fabric of at most
 /// kMaxPatternNics NICs; none in a larger one, whose patterns run over the pairs that the map has.
@@ -21,4 +21,4 @@ inline constexpr std::size_t kMaxPatternNics = 64;  // 4,032 pairs
 std::vector<LoadRound> plan_pattern_rounds(const Fabric& fabric, const PathLearner& learner,
                                            LoadPattern pattern, std::size_t most_rounds, std::uint64_t seed);
 
-}  // namespace weft
+}  // namespace weft::plan

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-namespace weft {
+namespace weft::plan {
 namespace {
 
 /// Labels over a set of paths where the peer did not answer: which one each took shows in what they lose.
@@ -139,4 +139,4 @@ std::vector<PlannedPing> pings_over(const PathTable& table, const std::vector<Pl
   return chosen;
 }
 
-}  // namespace weft
+}  // namespace weft::plan

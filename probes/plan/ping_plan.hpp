@@ -10,7 +10,7 @@
 #include "probes/plan/pairs.hpp"
 #include "probes/plan/path_learner.hpp"
 
-namespace weft {
+namespace weft::plan {
 
 /// A label to ping and the way it is known to take; `back` is the way of the answer, absent where it is not
 /// known.
@@ -42,4 +42,4 @@ std::vector<PlannedPing> pings_over(const PathTable& table, const std::vector<Pl
                                     ChannelId channel, const std::vector<ChannelId>& others,
                                     std::size_t most);
 
-}  // namespace weft
+}  // namespace weft::plan

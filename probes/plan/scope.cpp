@@ -4,7 +4,7 @@
 
 #include "topology/routing/shortest_paths.hpp"
 
-namespace weft {
+namespace weft::plan {
 namespace {
 
 bool cross_everything(const Fabric& fabric, const std::vector<bool>& used, const std::vector<NicPair>& pairs,
@@ -22,7 +22,7 @@ void add_both(std::vector<bool>& scope, ChannelId channel) {
 }
 
 /// Marks what leads from `from` towards the target of `ways`; `seen`: by node, whose ways on are marked.
-void add_ways(const Fabric& fabric, ShortestPaths& ways, NodeId from, std::vector<bool>& seen,
+void add_ways(const Fabric& fabric, routing::ShortestPaths& ways, NodeId from, std::vector<bool>& seen,
               std::vector<bool>& scope) {
   std::vector<NodeId> open{from};
   while (!open.empty()) {
@@ -55,10 +55,11 @@ std::vector<NicPair> choose_table_pairs(const Fabric& fabric, const std::vector<
 std::vector<bool> channels_in_scope(const Fabric& fabric, std::span<const PortId> nics) {
   std::map<NodeId, std::vector<PortId>> by_edge;
   for (const PortId nic : nics)
-    if (const NodeId edge = edge_switch(fabric, nic); !fabric.is_host(edge)) by_edge[edge].push_back(nic);
+    if (const NodeId edge = routing::edge_switch(fabric, nic); !fabric.is_host(edge))
+      by_edge[edge].push_back(nic);
   std::vector<bool> scope(fabric.channel_count(), false);
   for (const auto& [target, here] : by_edge) {
-    ShortestPaths ways(fabric, target);
+    routing::ShortestPaths ways(fabric, target);
     std::vector<bool> seen(fabric.node_count(), false);
     bool reached = here.size() > 1;
     for (const auto& [source, others] : by_edge) {
@@ -84,4 +85,4 @@ std::vector<bool> channels_in_scope(const Fabric& fabric, std::span<const PortId
   return scope;
 }
 
-}  // namespace weft
+}  // namespace weft::plan

@@ -8,7 +8,7 @@
 
 #include "probes/plan/pairs.hpp"
 
-namespace weft {
+namespace weft::plan {
 
 /// The channels of all ways from one NIC to another.
 using ChannelsOfPair = std::function<std::vector<ChannelId>(const NicPair&)>;
@@ -30,4 +30,4 @@ std::vector<bool> channels_in_scope(const Fabric& fabric, std::span<const PortId
 std::vector<bool> channels_in_scope(const Fabric& fabric, std::span<const PortId> nics,
                                     const ChannelsOfPair& ways);
 
-}  // namespace weft
+}  // namespace weft::plan

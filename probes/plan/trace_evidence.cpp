@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace weft {
+namespace weft::plan {
 namespace {
 
 /// Up to where a path was really walked: the hops that answered, all of it when the peer did.
@@ -12,12 +12,12 @@ std::size_t walked(const Route& route, std::span<const ChannelId> path) {
 }
 
 /// The end of the way that every answer from `node` to `nic` takes: all of it where there is no choice.
-std::vector<ChannelId> last_way(const Fabric& fabric, ShortestPaths& way, NodeId node, PortId nic) {
+std::vector<ChannelId> last_way(const Fabric& fabric, routing::ShortestPaths& way, NodeId node, PortId nic) {
   std::vector<ChannelId> channels;
   for (auto next = way.next(node); next.size() == 1; next = way.next(fabric.target_node(next.front())))
     channels.push_back(next.front());
   const NodeId end = channels.empty() ? node : fabric.target_node(channels.back());
-  if (end != edge_switch(fabric, nic)) channels.clear();
+  if (end != routing::edge_switch(fabric, nic)) channels.clear();
   channels.push_back(*fabric.channel_into(nic));
   return channels;
 }
@@ -35,7 +35,7 @@ std::vector<Sight> sights(const Fabric& fabric, PathLearner& learner) {
   const PathTable& table = learner.table();
   std::vector<Sight> all(fabric.channel_count());
   for (const PairRoutes& pair : learner.pairs()) {
-    ShortestPaths& way = learner.ways().to(edge_switch(fabric, pair.dst));
+    routing::ShortestPaths& way = learner.ways().to(routing::edge_switch(fabric, pair.dst));
     for (const Route& route : pair.routes) {
       const auto paths = table.paths(route.paths);
       const auto path = table.channels(paths[0]);
@@ -70,7 +70,7 @@ std::vector<Answers> answers_over(const Fabric& fabric, PathLearner& learner) {
   std::vector<std::uint32_t> passed_in(fabric.channel_count(), 0);  // the route, from 1 on
   std::uint32_t route_number = 0;
   for (const PairRoutes& pair : learner.pairs()) {
-    ShortestPaths& way = learner.ways().to(edge_switch(fabric, pair.src));
+    routing::ShortestPaths& way = learner.ways().to(routing::edge_switch(fabric, pair.src));
     for (const Route& route : pair.routes) {
       ++route_number;
       const auto paths = table.paths(route.paths);
@@ -97,4 +97,4 @@ std::vector<Answers> answers_over(const Fabric& fabric, PathLearner& learner) {
   return all;
 }
 
-}  // namespace weft
+}  // namespace weft::plan

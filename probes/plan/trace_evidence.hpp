@@ -6,7 +6,7 @@
 
 #include "probes/plan/path_learner.hpp"
 
-namespace weft {
+namespace weft::plan {
 
 struct Sight {
   std::uint32_t seen = 0;     // flows that crossed the channel: what comes behind it answered
@@ -30,4 +30,4 @@ struct Answers {
 /// went after the last switch that answered is not known: nothing is counted as asked for from there on.
 std::vector<Answers> answers_over(const Fabric& fabric, PathLearner& learner);
 
-}  // namespace weft
+}  // namespace weft::plan

@@ -9,7 +9,7 @@
 
 #include "topology/base/check.hpp"
 
-namespace weft {
+namespace weft::plan {
 namespace {
 
 constexpr std::uint32_t kFirstLabel =
@@ -23,11 +23,11 @@ constexpr std::uint64_t kMinLabels = 4;
 /// Paths between edge switches, remembered: all pairs of one couple of switches have the same number.
 class PathCounts {
  public:
-  PathCounts(const Fabric& fabric, ShortestPathCache& ways) : fabric_(&fabric), ways_(&ways) {}
+  PathCounts(const Fabric& fabric, routing::ShortestPathCache& ways) : fabric_(&fabric), ways_(&ways) {}
 
   std::uint32_t of(const NicPair& pair) {
-    const NodeId from = edge_switch(*fabric_, pair.src);
-    const NodeId to = edge_switch(*fabric_, pair.dst);
+    const NodeId from = routing::edge_switch(*fabric_, pair.src);
+    const NodeId to = routing::edge_switch(*fabric_, pair.dst);
     const auto key = static_cast<std::uint64_t>(from.value()) << 32 | to.value();
     const auto [at, is_new] = known_.try_emplace(key, 0);
     if (is_new) at->second = count(from, to);
@@ -36,7 +36,7 @@ class PathCounts {
 
  private:
   std::uint32_t count(NodeId from, NodeId to) {
-    ShortestPaths& way = ways_->to(to);
+    routing::ShortestPaths& way = ways_->to(to);
     std::map<NodeId, std::uint64_t> wave{{from, 1}};  // ways to reach each node of one distance from `from`
     while (!wave.empty() && !wave.contains(to)) {
       std::map<NodeId, std::uint64_t> next;
@@ -51,7 +51,7 @@ class PathCounts {
   }
 
   const Fabric* fabric_;
-  ShortestPathCache* ways_;
+  routing::ShortestPathCache* ways_;
   std::unordered_map<std::uint64_t, std::uint32_t> known_;
 };
 
@@ -73,11 +73,11 @@ std::vector<PathLabel> spread_labels(std::uint32_t count) {
   return labels;
 }
 
-std::uint32_t count_paths(const Fabric& fabric, ShortestPathCache& ways, const NicPair& pair) {
+std::uint32_t count_paths(const Fabric& fabric, routing::ShortestPathCache& ways, const NicPair& pair) {
   return PathCounts(fabric, ways).of(pair);
 }
 
-std::vector<TracePlan> plan_traces(const Fabric& fabric, ShortestPathCache& ways,
+std::vector<TracePlan> plan_traces(const Fabric& fabric, routing::ShortestPathCache& ways,
                                    const std::vector<NicPair>& pairs, const TraceOptions& options) {
   PathCounts counts(fabric, ways);
   std::map<std::uint32_t, std::uint64_t> needed;  // labels by number of paths
@@ -87,7 +87,7 @@ std::vector<TracePlan> plan_traces(const Fabric& fabric, ShortestPathCache& ways
     const auto paths = counts.of(pair);
     if (!needed.contains(paths)) needed[paths] = labels_to_see_all(paths, options.confidence);
     all += needed[paths];
-    ++pairs_from[edge_switch(fabric, pair.src)];
+    ++pairs_from[routing::edge_switch(fabric, pair.src)];
   }
   std::mt19937_64 random(options.seed);
   std::vector<TracePlan> plan;
@@ -96,23 +96,23 @@ std::vector<TracePlan> plan_traces(const Fabric& fabric, ShortestPathCache& ways
     // Twice the need, shared: each of the switch's own channels is then seen with the stated confidence many
     // times over.
     if (all > kMaxSmallTraces)
-      labels = std::max(kMinLabels, 2 * labels / pairs_from[edge_switch(fabric, pair.src)] + 1);
+      labels = std::max(kMinLabels, 2 * labels / pairs_from[routing::edge_switch(fabric, pair.src)] + 1);
     plan.push_back({pair, random_labels(labels, random)});
   }
   return plan;
 }
 
-Nanoseconds least_trace_time(const Fabric& fabric, ShortestPathCache& ways,
+Nanoseconds least_trace_time(const Fabric& fabric, routing::ShortestPathCache& ways,
                              const std::vector<TracePlan>& plan, double answers_per_second) {
   // All traces to one edge switch flow together, so that the fabric is walked once a switch and not once a
   // pair.
   std::map<NodeId, std::map<NodeId, double>> labels;  // to, from
   for (const TracePlan& trace : plan)
-    labels[edge_switch(fabric, trace.pair.dst)][edge_switch(fabric, trace.pair.src)] +=
+    labels[routing::edge_switch(fabric, trace.pair.dst)][routing::edge_switch(fabric, trace.pair.src)] +=
         static_cast<double>(trace.labels.size());
   std::vector<double> answers(fabric.node_count(), 0.0);
   for (const auto& [to, from] : labels) {
-    ShortestPaths& way = ways.to(to);
+    routing::ShortestPaths& way = ways.to(to);
     std::map<std::uint32_t, std::map<NodeId, double>> waves;  // by hops to go
     for (const auto& [node, count] : from)
       if (const auto hops = way.hops(node)) waves[*hops][node] += count;
@@ -148,4 +148,4 @@ std::uint32_t labels_to_see_all(std::uint32_t paths, Fraction confidence) {
   return labels;
 }
 
-}  // namespace weft
+}  // namespace weft::plan

@@ -10,7 +10,7 @@
 #include "topology/base/units.hpp"
 #include "topology/routing/shortest_paths.hpp"
 
-namespace weft {
+namespace weft::plan {
 
 /// The smallest number of random labels that show each of `paths` equally likely paths at least once with
 /// probability `confidence` (0 < confidence < 1). Exact, by the Markov chain over the number of paths seen.
@@ -30,16 +30,16 @@ struct TraceOptions {
 std::vector<PathLabel> spread_labels(std::uint32_t count);
 
 /// The number of shortest paths between the edge switches of two NICs, at most 65,535.
-std::uint32_t count_paths(const Fabric& fabric, ShortestPathCache& ways, const NicPair& pair);
+std::uint32_t count_paths(const Fabric& fabric, routing::ShortestPathCache& ways, const NicPair& pair);
 
 /// In a small fabric every pair gets the labels that show all its paths; in a large one the NICs of an edge
 /// switch share them. Labels are of the dynamic port range that RoCE uses (49152 to 65535).
-std::vector<TracePlan> plan_traces(const Fabric& fabric, ShortestPathCache& ways,
+std::vector<TracePlan> plan_traces(const Fabric& fabric, routing::ShortestPathCache& ways,
                                    const std::vector<NicPair>& pairs, const TraceOptions& options);
 
 /// How long the traces must take at least, so that no switch answers more than `answers_per_second` hop
 /// probes.
-Nanoseconds least_trace_time(const Fabric& fabric, ShortestPathCache& ways,
+Nanoseconds least_trace_time(const Fabric& fabric, routing::ShortestPathCache& ways,
                              const std::vector<TracePlan>& plan, double answers_per_second);
 
-}  // namespace weft
+}  // namespace weft::plan

@@ -9,7 +9,7 @@
 
 #include "probes/rdma/queue_pair.hpp"
 
-namespace weft {
+namespace weft::rdma {
 
 std::string describe_status(int status) {
   // ibv_poll_cq(3); in the words of ibv_wc_status_str.
@@ -164,4 +164,4 @@ Result<void> CompletionQueue::wait(Nanoseconds limit) {
   return {};
 }
 
-}  // namespace weft
+}  // namespace weft::rdma

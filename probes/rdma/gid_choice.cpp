@@ -7,7 +7,7 @@
 
 #include "topology/model/infiniband.hpp"
 
-namespace weft {
+namespace weft::rdma {
 namespace {
 
 constexpr std::size_t kMaxNamed = 6;
@@ -105,4 +105,4 @@ Result<GidChoice> choose_gid(const std::vector<GidEntry>& entries, const GidWish
                                                with_address.size())};
 }
 
-}  // namespace weft
+}  // namespace weft::rdma

@@ -11,7 +11,7 @@
 #include "topology/base/ip.hpp"
 #include "topology/base/result.hpp"
 
-namespace weft {
+namespace weft::rdma {
 
 using Gid = std::array<std::uint8_t, 16>;
 
@@ -51,4 +51,4 @@ std::string describe(const GidChoice& choice);
 /// (says what there is instead), invalid_input (the index asked for is of RoCE v1 or empty).
 Result<GidChoice> choose_gid(const std::vector<GidEntry>& entries, const GidWish& wish);
 
-}  // namespace weft
+}  // namespace weft::rdma

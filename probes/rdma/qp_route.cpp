@@ -7,7 +7,7 @@
 
 #include "probes/packet/roce.hpp"
 
-namespace weft {
+namespace weft::rdma {
 namespace {
 
 constexpr std::uint8_t kHopLimit = 64;
@@ -41,7 +41,7 @@ Result<ibv_ah_attr> address_vector(const VerbsDevice& device, const QpRoute& rou
     if (route.label && route.label->value() > kMaxPort)
       return fail(ErrorKind::invalid_input, "label {} is no UDP port", route.label->value());
     if (route.label)
-      to.grh.flow_label = flow_label_for(UdpPort(static_cast<std::uint16_t>(route.label->value())));
+      to.grh.flow_label = packet::flow_label_for(UdpPort(static_cast<std::uint16_t>(route.label->value())));
     return to;
   }
   WEFT_TRY(const auto lids,
@@ -72,4 +72,4 @@ Result<std::unique_ptr<AddressHandle>> AddressHandle::make(std::shared_ptr<const
 
 AddressHandle::~AddressHandle() { device_->library().destroy_ah(handle_); }
 
-}  // namespace weft
+}  // namespace weft::rdma

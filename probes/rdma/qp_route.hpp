@@ -12,7 +12,7 @@
 #include "topology/model/infiniband.hpp"
 #include "topology/model/path.hpp"
 
-namespace weft {
+namespace weft::rdma {
 
 /// How an InfiniBand label, a destination LID, becomes the address vector of a queue pair: a port whose LMC
 /// is m answers to 2^m LIDs from its base on, each with its own route through the switches.
@@ -77,4 +77,4 @@ class AddressHandle {
   std::uint32_t queue_key_;
 };
 
-}  // namespace weft
+}  // namespace weft::rdma

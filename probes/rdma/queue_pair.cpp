@@ -12,7 +12,7 @@
 
 #include "probes/packet/roce.hpp"
 
-namespace weft {
+namespace weft::rdma {
 namespace {
 
 constexpr std::uint32_t kPsnMask = 0xFFFFFF;
@@ -199,7 +199,7 @@ Result<UdpPort> QueuePair::source_port() const {
     return fail(ErrorKind::internal, "{}: cannot ask queue pair {}: {}", device_->name(), qp_->qp_num,
                 std::strerror(error));
   const std::uint32_t label = now.ah_attr.grh.flow_label;
-  return udp_port_of(label != 0 ? label : default_flow_label(number(), route_.qp));
+  return packet::udp_port_of(label != 0 ? label : packet::default_flow_label(number(), route_.qp));
 }
 
 Result<void> QueuePair::post_receive(std::uint64_t work, const MemoryPiece& into) {
@@ -257,4 +257,4 @@ Result<void> QueuePair::post(FlowOperation operation, const AddressHandle* to,
   return {};
 }
 
-}  // namespace weft
+}  // namespace weft::rdma

@@ -9,7 +9,7 @@
 #include "probes/rdma/qp_route.hpp"
 #include "topology/findings/flow_result.hpp"
 
-namespace weft {
+namespace weft::rdma {
 
 /// What became of one work request.
 struct Completion {
@@ -137,4 +137,4 @@ class QueuePair {
   QpRoute route_;
 };
 
-}  // namespace weft
+}  // namespace weft::rdma

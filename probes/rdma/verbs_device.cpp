@@ -13,7 +13,7 @@
 #include <map>
 #include <vector>
 
-namespace weft {
+namespace weft::rdma {
 namespace {
 
 constexpr std::size_t kMaxGids = 1024;
@@ -198,11 +198,11 @@ VerbsDevice::~VerbsDevice() {
 }
 
 Result<std::unique_ptr<MemoryRegion>> MemoryRegion::register_buffer(std::shared_ptr<const VerbsDevice> device,
-                                                                    TransferBuffer& buffer) {
+                                                                    packet::TransferBuffer& buffer) {
   const VerbsLibrary& library = device->library();
   const auto bytes = static_cast<std::size_t>(buffer.size().count());
   std::string refused;
-  for (const MemoryPath path : buffer.paths()) {
+  for (const packet::MemoryPath path : buffer.paths()) {
     const auto reach = buffer.take(path);
     if (!reach) {
       refused += fmt::format("; {}: {}", to_string(path), reach.error().message);
@@ -234,4 +234,4 @@ MemoryRegion::~MemoryRegion() { device_->library().dereg_mr(mr_); }
 std::uint32_t MemoryRegion::local_key() const { return mr_->lkey; }
 std::uint32_t MemoryRegion::remote_key() const { return mr_->rkey; }
 
-}  // namespace weft
+}  // namespace weft::rdma

@@ -16,7 +16,7 @@
 #include "topology/base/units.hpp"
 #include "topology/model/infiniband.hpp"
 
-namespace weft {
+namespace weft::rdma {
 
 /// The time stamps that an RDMA device puts on completions, ticks of its own clock that wrap, as time that
 /// goes on. Of use for differences only: it agrees with no other clock. Pure.
@@ -132,7 +132,7 @@ class MemoryRegion {
   /// `buffer` outlives it. Errors: permission (locked memory: says the limit and how to raise it),
   /// not_supported (no path that the device accepts: with every reason).
   static Result<std::unique_ptr<MemoryRegion>> register_buffer(std::shared_ptr<const VerbsDevice> device,
-                                                               TransferBuffer& buffer);
+                                                               packet::TransferBuffer& buffer);
   ~MemoryRegion();
   MemoryRegion(const MemoryRegion&) = delete;
   MemoryRegion& operator=(const MemoryRegion&) = delete;
@@ -149,4 +149,4 @@ class MemoryRegion {
   std::byte* address_;
 };
 
-}  // namespace weft
+}  // namespace weft::rdma

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace weft {
+namespace weft::rdma {
 namespace {
 
 /// Its devices alone tell in sysfs which interface they stand on (parent_show of the kernel's rxe_verbs.c).
@@ -63,4 +63,4 @@ Result<std::shared_ptr<const VerbsLibrary>> VerbsLibrary::load() {
   return made;
 }
 
-}  // namespace weft
+}  // namespace weft::rdma

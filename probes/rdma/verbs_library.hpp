@@ -24,7 +24,7 @@ struct ibv_qp;
 struct ibv_qp_attr;
 struct ibv_qp_init_attr;
 
-namespace weft {
+namespace weft::rdma {
 
 struct VerbsLibrary {
   /// Error: absent (no libibverbs on this host).
@@ -76,4 +76,4 @@ bool find_symbol(void* library, const char* name, F& place) {
   return place != nullptr;
 }
 
-}  // namespace weft
+}  // namespace weft::rdma

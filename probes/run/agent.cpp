@@ -5,7 +5,7 @@
 #include "probes/run/gpu_memory.hpp"
 #include "topology/host/host_reader.hpp"
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 /// Authorities that OpenSSL knows by itself. A login brings the one certificate that counts; to read all
@@ -18,20 +18,20 @@ void trust_no_authority() {
 /// What the coordinator is to know of this host; it is of use, but nothing depends on it.
 std::optional<HostInventory> inventory_of(const AgentWords& words) {
   if (words.agent_options.engine == EngineKind::ibsim) return std::nullopt;  // not this machine's adapters
-  HostSource source{.shares_machine = words.shares_machine};
-  for (const NicReport& nic : words.nics) source.serves.push_back(nic.interface);
+  host::HostSource source{.shares_machine = words.shares_machine};
+  for (const session::NicReport& nic : words.nics) source.serves.push_back(nic.interface);
   auto inventory = read_host(source);
   return inventory ? std::optional(std::move(*inventory)) : std::nullopt;
 }
 
-MemoryOfNic memory_for(MemoryOf memory, const BufferFactory& of_host,
+MemoryOfNic memory_for(MemoryOf memory, const packet::BufferFactory& of_host,
                        const std::optional<HostInventory>& inventory) {
   if (memory == MemoryOf::gpu) return gpu_memory(inventory, cuda_module_file());
   return [of_host](const std::string&) -> Result<FlowMemory> { return FlowMemory{of_host, {}}; };
 }
 
-OpenEngines engines_for(const AgentWords& words, const AgentParts& parts, const ChosenClass& packets,
-                        const std::optional<HostInventory>& inventory) {
+session::OpenEngines engines_for(const AgentWords& words, const AgentParts& parts, const ChosenClass& packets,
+                                 const std::optional<HostInventory>& inventory) {
   const AgentOptions& options = words.agent_options;
   switch (options.engine) {
     case EngineKind::raw:
@@ -49,18 +49,19 @@ OpenEngines engines_for(const AgentWords& words, const AgentParts& parts, const 
 
 }  // namespace
 
-Result<void> serve_agent(const AgentWords& words, const BusCredential& credential, std::string_view version,
-                         const AgentParts& parts, const Environment& environment, std::stop_token stop) {
-  if (std::holds_alternative<BusLogin>(credential)) trust_no_authority();
-  WEFT_TRY(const auto bus, connect_nats({words.server, credential}, words.run, words.host));
-  const Hello hello{words.host, std::string(version), std::string(to_string(words.agent_options.engine)),
-                    words.nics};
+Result<void> serve_agent(const AgentWords& words, const bus::BusCredential& credential,
+                         std::string_view version, const AgentParts& parts, const Environment& environment,
+                         std::stop_token stop) {
+  if (std::holds_alternative<bus::BusLogin>(credential)) trust_no_authority();
+  WEFT_TRY(const auto bus, bus::connect_nats({words.server, credential}, words.run, words.host));
+  const session::Hello hello{words.host, std::string(version),
+                             std::string(to_string(words.agent_options.engine)), words.nics};
   WEFT_TRY(const auto packets, choose_packet_class(words.agent_options.packets, environment));
-  const auto prepare = [&]() -> RunHost {
+  const auto prepare = [&]() -> session::RunHost {
     const auto inventory = inventory_of(words);
     return {near_nics(engines_for(words, parts, packets, inventory), inventory), inventory};
   };
   return run_agent(*bus, hello, prepare, std::move(stop), parts.life);
 }
 
-}  // namespace weft
+}  // namespace weft::run

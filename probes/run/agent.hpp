@@ -7,20 +7,21 @@
 #include "probes/run/engines.hpp"
 #include "probes/session/agent_loop.hpp"
 
-namespace weft {
+namespace weft::run {
 
 /// What an agent makes of its host, the defaults are the host's own; and how long it serves.
 struct AgentParts {
-  BufferFactory memory = host_memory;
+  packet::BufferFactory memory = host_memory;
   OpenVerbsEngine open_verbs = verbs_of_host();
-  OpenMads open_mads = mads_of_host();
-  AgentLife life = AgentLife::one_run;
+  umad::OpenMads open_mads = mads_of_host();
+  session::AgentLife life = session::AgentLife::one_run;
 };
 
 /// Blocks as run_agent does. `version` is of this
 /// program; `environment` tells how the host's jobs mark their packets. Call before other threads read the
 /// environment: it sets what OpenSSL reads. Errors: those of connect_nats, choose_packet_class and run_agent.
-Result<void> serve_agent(const AgentWords& words, const BusCredential& credential, std::string_view version,
-                         const AgentParts& parts, const Environment& environment, std::stop_token stop);
+Result<void> serve_agent(const AgentWords& words, const bus::BusCredential& credential,
+                         std::string_view version, const AgentParts& parts, const Environment& environment,
+                         std::stop_token stop);
 
-}  // namespace weft
+}  // namespace weft::run

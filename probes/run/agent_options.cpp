@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 template <class T>
@@ -45,7 +45,7 @@ std::vector<std::string> agent_option_words(const AgentOptions& agent_options) {
   add("--engine", to_string(agent_options.engine));
   if (agent_options.exchange != ExchangeBy::coordinator) add("--exchange", to_string(agent_options.exchange));
   if (agent_options.memory != MemoryOf::host) add("--memory", to_string(agent_options.memory));
-  if (agent_options.probes != ProbeTransport::by_device)
+  if (agent_options.probes != datapath::ProbeTransport::by_device)
     add("--probe-transport", to_string(agent_options.probes));
   const auto add_number = [&](const char* name, const auto& value) {
     if (value) add(name, std::to_string(*value));
@@ -63,7 +63,7 @@ std::vector<std::string> agent_arguments(const AgentWords& words) {
   if (words.token_on_stdin) arguments.push_back("--token-stdin");
   if (words.shares_machine) arguments.push_back("--shared-machine");
   std::ranges::move(agent_option_words(words.agent_options), std::back_inserter(arguments));
-  for (const NicReport& nic : words.nics) {
+  for (const session::NicReport& nic : words.nics) {
     arguments.push_back("--nic");
     const auto address = to_string(nic.address);
     arguments.push_back(nic.interface == address ? address : nic.interface + "=" + address);
@@ -71,4 +71,4 @@ std::vector<std::string> agent_arguments(const AgentWords& words) {
   return arguments;
 }
 
-}  // namespace weft
+}  // namespace weft::run

@@ -11,7 +11,7 @@
 #include "probes/run/packet_class.hpp"
 #include "probes/session/messages.hpp"
 
-namespace weft {
+namespace weft::run {
 
 /// What sends an agent's packets.
 enum class EngineKind : std::uint8_t { raw, verbs, umad, ibsim };
@@ -33,7 +33,7 @@ struct AgentOptions {
   PacketClass packets = {};  // as asked for
   ExchangeBy exchange = ExchangeBy::coordinator;
   MemoryOf memory = MemoryOf::host;
-  ProbeTransport probes = ProbeTransport::by_device;  // by which queue pairs
+  datapath::ProbeTransport probes = datapath::ProbeTransport::by_device;  // by which queue pairs
 };
 /// As an agent's command line has it, the engine first.
 std::vector<std::string> agent_option_words(const AgentOptions& agent_options);
@@ -43,7 +43,7 @@ struct AgentWords {
   std::string server;  // nats://HOST:PORT
   RunId run;
   std::string host;
-  std::vector<NicReport> nics;
+  std::vector<session::NicReport> nics;
   bool token_on_stdin = true;   // else in kBusTokenVariable
   bool shares_machine = false;  // with other hosts: a lab
   AgentOptions agent_options = {};
@@ -55,4 +55,4 @@ inline constexpr const char* kBusTokenVariable = "WEFT_BUS_TOKEN";
 
 std::vector<std::string> agent_arguments(const AgentWords& words);
 
-}  // namespace weft
+}  // namespace weft::run

@@ -8,23 +8,24 @@
 #include "probes/run/nats_server.hpp"
 #include "topology/lab/netns/lab.hpp"
 
-namespace weft {
+namespace weft::run {
 
 /// A server of our own that listens there, or one that runs.
-using BusPlace = std::variant<ListenAddress, NatsAddress>;
+using BusPlace = std::variant<ListenAddress, bus::NatsAddress>;
 
 /// Runs `script` with an agent on each host of the site; blocks until it is over, interrupted, or the bus is
 /// lost. Everything it started here has ended when it returns; agents elsewhere end by themselves, at the
 /// coordinator's word or its silence.
-Result<void> run_with_agents(const AgentSite& site, const BusPlace& bus, const Fabric& fabric, Script& script,
-                             const RunSecrets& secrets, const OnProgress& on_progress, std::stop_token stop,
-                             CoordinatorTiming timing = {});
+Result<void> run_with_agents(const AgentSite& site, const BusPlace& bus, const Fabric& fabric,
+                             session::Script& script, const packet::RunSecrets& secrets,
+                             const session::OnProgress& on_progress, std::stop_token stop,
+                             session::CoordinatorTiming timing = {});
 
 /// Opens the lab `name`, kept below `root`, for a run: moves this process to where the agents can reach it.
 /// Call before any thread starts.
-Result<Lab> open_lab_for_run(const std::string& name, const std::filesystem::path& root);
+Result<lab::Lab> open_lab_for_run(const std::string& name, const std::filesystem::path& root);
 
 /// These hosts of a lab (all of them when empty), which must outlive the site.
-Result<AgentSite> lab_site(const Lab& lab, const std::vector<NodeId>& hosts);
+Result<AgentSite> lab_site(const lab::Lab& lab, const std::vector<NodeId>& hosts);
 
-}  // namespace weft
+}  // namespace weft::run

@@ -7,7 +7,7 @@
 
 #include "topology/base/outside_text.hpp"
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 constexpr const char* kSelf = "/proc/self/exe";  // also after the file was replaced
@@ -45,18 +45,18 @@ std::string agent_name(const Fabric& fabric, const AgentHost& host) {
   return host.agent.empty() ? fabric.name_of(host.host) : host.agent;
 }
 
-std::vector<ExpectedHost> expected_hosts(const AgentSite& site) {
-  std::vector<ExpectedHost> hosts;
+std::vector<session::ExpectedHost> expected_hosts(const AgentSite& site) {
+  std::vector<session::ExpectedHost> hosts;
   for (const AgentHost& host : site.hosts) {
-    ExpectedHost expected{host.host, {}, host.agent};
+    session::ExpectedHost expected{host.host, {}, host.agent};
     for (const AgentNic& nic : host.nics) expected.nics.push_back({nic.report.interface, nic.nic});
     hosts.push_back(std::move(expected));
   }
   return hosts;
 }
 
-std::vector<RunNic> nics_of(const AgentSite& site) {
-  std::vector<RunNic> nics;
+std::vector<datapath::RunNic> nics_of(const AgentSite& site) {
+  std::vector<datapath::RunNic> nics;
   for (const AgentHost& host : site.hosts)
     for (const AgentNic& nic : host.nics) nics.push_back({nic.nic, nic.report.address, nic.lids});
   return nics;
@@ -64,17 +64,17 @@ std::vector<RunNic> nics_of(const AgentSite& site) {
 
 Result<Agents> Agents::start(const Fabric& fabric, const AgentSite& site, const BusOfHost& bus, RunId run,
                              std::stop_token stop) {
-  WEFT_TRY(auto logs, ScratchDirectory::make());
+  WEFT_TRY(auto logs, os::ScratchDirectory::make());
   Agents agents(std::move(logs));
   for (const AgentHost& host : site.hosts) {
     if (stop.stop_requested()) break;
-    const NatsAddress address = bus(agent_name(fabric, host));
+    const bus::NatsAddress address = bus(agent_name(fabric, host));
     const auto words = words_of(fabric, host, address.url, run, site);
-    ChildSpec spec{.argv = {site.program}};
+    os::ChildSpec spec{.argv = {site.program}};
     for (auto& argument : agent_arguments(words)) spec.argv.push_back(std::move(argument));
     spec.input = credential_line(address.credential) + "\n";
-    spec.output = ToNothing{};
-    spec.errors = ToFile{agents.log_of(words.host)};
+    spec.output = os::ToNothing{};
+    spec.errors = os::ToFile{agents.log_of(words.host)};
     spec.own_session = true;
     auto agent = site.launch(host, std::move(spec));
     if (!agent) return pass_on(agent, "the agent of " + words.host);
@@ -98,8 +98,8 @@ Agents::~Agents() {
   for (Agent& agent : agents_) agent.process.send_signal_to_group(SIGKILL);
 }
 
-std::vector<GoneAgent> Agents::gone() {
-  std::vector<GoneAgent> gone;
+std::vector<session::GoneAgent> Agents::gone() {
+  std::vector<session::GoneAgent> gone;
   for (Agent& agent : agents_) {
     if (agent.ended) continue;
     const auto end = agent.process.wait_for(Nanoseconds(0));
@@ -126,4 +126,4 @@ std::string Agents::last_words_of(const std::string& host) const {
   return outside_text(last);
 }
 
-}  // namespace weft
+}  // namespace weft::run

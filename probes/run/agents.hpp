@@ -13,10 +13,10 @@
 #include "topology/os/child_process.hpp"
 #include "topology/os/scratch_directory.hpp"
 
-namespace weft {
+namespace weft::run {
 
 struct AgentNic {
-  NicReport report;                             // as its host knows it
+  session::NicReport report;                    // as its host knows it
   PortId nic;                                   // as the fabric does
   std::optional<LidRange> lids = std::nullopt;  // as the subnet does
 };
@@ -28,7 +28,7 @@ struct AgentHost {
 std::string agent_name(const Fabric& fabric, const AgentHost& host);
 
 /// Starts `agent`, a program with its words and its input, where it serves these NICs.
-using Launcher = std::function<Result<ChildProcess>(const AgentHost& where, ChildSpec agent)>;
+using Launcher = std::function<Result<os::ChildProcess>(const AgentHost& where, os::ChildSpec agent)>;
 
 /// Hosts, and how agents come to run on them.
 struct AgentSite {
@@ -42,12 +42,12 @@ struct AgentSite {
 /// The path of this very program, for hosts that have the same files.
 Result<std::string> own_program();
 
-std::vector<ExpectedHost> expected_hosts(const AgentSite& site);
+std::vector<session::ExpectedHost> expected_hosts(const AgentSite& site);
 /// All NICs of the site.
-std::vector<RunNic> nics_of(const AgentSite& site);
+std::vector<datapath::RunNic> nics_of(const AgentSite& site);
 
 /// The bus as the agent of this host finds it.
-using BusOfHost = std::function<NatsAddress(const std::string& host)>;
+using BusOfHost = std::function<bus::NatsAddress(const std::string& host)>;
 
 class Agents {
  public:
@@ -61,20 +61,20 @@ class Agents {
   ~Agents();
 
   /// Those that have ended by failing since this was asked last, with their last words.
-  std::vector<GoneAgent> gone();
+  std::vector<session::GoneAgent> gone();
 
  private:
   struct Agent {
     std::string host;
-    ChildProcess process;
+    os::ChildProcess process;
     bool ended = false;
   };
-  explicit Agents(ScratchDirectory logs) : logs_(std::move(logs)) {}
+  explicit Agents(os::ScratchDirectory logs) : logs_(std::move(logs)) {}
   std::filesystem::path log_of(const std::string& host) const;
   std::string last_words_of(const std::string& host) const;
 
-  ScratchDirectory logs_;
+  os::ScratchDirectory logs_;
   std::vector<Agent> agents_;
 };
 
-}  // namespace weft
+}  // namespace weft::run

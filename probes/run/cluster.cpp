@@ -2,7 +2,7 @@
 
 #include <set>
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 /// A login takes a second; on a cluster's first contact ssh may have to wait for name servers.
@@ -10,7 +10,7 @@ constexpr auto kGather = std::chrono::seconds(30);
 /// Starting one agent more costs the coordinator this much (a fork and a key exchange).
 constexpr auto kGatherPerHost = std::chrono::milliseconds(50);
 
-AgentHost agent_on(const FabricFile& file, NodeId host) {
+AgentHost agent_on(const files::FabricFile& file, NodeId host) {
   AgentHost agent{host, {}};
   for (const PortId port : file.fabric.ports_of(host))
     if (const auto address = file.addresses.address_of(port); address && file.fabric.port(port).link)
@@ -20,7 +20,7 @@ AgentHost agent_on(const FabricFile& file, NodeId host) {
 
 }  // namespace
 
-Result<Cluster> cluster_of(const ClusterOptions& options, const FabricFile& file,
+Result<Cluster> cluster_of(const ClusterOptions& options, const files::FabricFile& file,
                            const std::vector<NodeId>& hosts) {
   Cluster cluster;
   std::vector<std::string> names;
@@ -38,9 +38,9 @@ Result<Cluster> cluster_of(const ClusterOptions& options, const FabricFile& file
     cluster.bus = ListenAddress{address};
   }
   cluster.site.launch = [launcher = options.launcher, &fabric = file.fabric](const AgentHost& where,
-                                                                             ChildSpec agent) {
+                                                                             os::ChildSpec agent) {
     agent.argv = launcher.command(fabric.name_of(where.host), agent.argv);
-    return ChildProcess::start(agent);
+    return os::ChildProcess::start(agent);
   };
   return cluster;
 }
@@ -61,4 +61,4 @@ std::vector<PortId> nics_without_agent(const AgentSite& site, const Fabric& fabr
   return others;
 }
 
-}  // namespace weft
+}  // namespace weft::run

@@ -5,7 +5,7 @@
 #include "probes/run/launch_template.hpp"
 #include "topology/files/fabric_file.hpp"
 
-namespace weft {
+namespace weft::run {
 
 struct ClusterOptions {
   LaunchTemplate launcher;
@@ -19,16 +19,16 @@ struct ClusterOptions {
 struct Cluster {
   AgentSite site;
   BusPlace bus;
-  CoordinatorTiming timing;
+  session::CoordinatorTiming timing;
 };
 
 /// Agents on these hosts of the file, which must outlive the site. Error: absent (no address on the way to
 /// the hosts was found).
-Result<Cluster> cluster_of(const ClusterOptions& options, const FabricFile& file,
+Result<Cluster> cluster_of(const ClusterOptions& options, const files::FabricFile& file,
                            const std::vector<NodeId>& hosts);
 
 /// The NICs that the agents of the site serve, and those of the fabric that none does.
 std::vector<PortId> nics_with_agent(const AgentSite& site);
 std::vector<PortId> nics_without_agent(const AgentSite& site, const Fabric& fabric);
 
-}  // namespace weft
+}  // namespace weft::run

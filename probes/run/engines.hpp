@@ -6,6 +6,8 @@
 
 #include "collectors/bus/nats_bus.hpp"
 #include "probes/datapath/probe_engine.hpp"
+#include "probes/engine/umad/umad_engine.hpp"
+#include "probes/engine/verbs/verbs_engine.hpp"
 #include "probes/packet/transfer_buffer.hpp"
 #include "probes/run/packet_class.hpp"
 #include "probes/session/work.hpp"
@@ -14,60 +16,55 @@
 #include "topology/model/fault.hpp"
 #include "topology/routing/forwarding_tables.hpp"
 
-namespace weft {
+namespace weft::run {
 
 /// Opens AF_PACKET engines for NICs that go by the interfaces and addresses of `nics`.
-OpenEngines raw_engines(std::vector<NicReport> nics, const ChosenClass& packets);
+session::OpenEngines raw_engines(std::vector<session::NicReport> nics, const ChosenClass& packets);
 
 /// Memory of this host, for queue pairs.
-Result<std::unique_ptr<TransferBuffer>> host_memory(Bytes size);
+Result<std::unique_ptr<packet::TransferBuffer>> host_memory(Bytes size);
 
 /// Memory for the flows of a NIC, which goes by `interface`.
 struct FlowMemory {
-  BufferFactory buffers;
+  packet::BufferFactory buffers;
   std::string of;  // whose it is, in words; empty: the host's
 };
 using MemoryOfNic = std::function<Result<FlowMemory>(const std::string& interface)>;
 
-class VerbsEngine;
-struct VerbsOptions;
-using OpenVerbsEngine = std::function<Result<std::shared_ptr<VerbsEngine>>(const VerbsOptions&)>;
+using OpenVerbsEngine =
+    std::function<Result<std::shared_ptr<verbs::VerbsEngine>>(const verbs::VerbsOptions&)>;
 
 /// By the RDMA libraries of this host, loaded only then.
 OpenVerbsEngine verbs_of_host();
 
 struct VerbsEngineOptions {
   ChosenClass packets;
-  ProbeTransport probes = ProbeTransport::by_device;
+  datapath::ProbeTransport probes = datapath::ProbeTransport::by_device;
   bool by_address = false;  // peers are found by librdmacm, not by way of the coordinator
 };
 
 /// Opens queue pairs for probes and flows, and raw sockets for traces.
-OpenEngines verbs_engines(std::vector<NicReport> nics, MemoryOfNic memory, const VerbsEngineOptions& options,
-                          OpenVerbsEngine open);
-
-class Mads;
-struct UmadPort;
-using OpenMads = std::function<Result<std::unique_ptr<Mads>>(const UmadPort&)>;
+session::OpenEngines verbs_engines(std::vector<session::NicReport> nics, MemoryOfNic memory,
+                                   const VerbsEngineOptions& options, OpenVerbsEngine open);
 
 /// The management datagrams of this host's ports.
-OpenMads mads_of_host();
+umad::OpenMads mads_of_host();
 
 /// Opens InfiniBand management engines; a NIC's address is the GID of its port.
-OpenEngines umad_engines(std::vector<NicReport> nics, bool in_ibsim, OpenMads open);
+session::OpenEngines umad_engines(std::vector<session::NicReport> nics, bool in_ibsim, umad::OpenMads open);
 
 /// Engines of a simulated fabric; what is given must outlive them. `tables` as SimOptions has them.
-OpenEngines simulated_engines(const Fabric& fabric, const AddressBook& addresses,
-                              const std::vector<FaultSpec>& faults, std::uint64_t seed,
-                              std::shared_ptr<const ForwardingTables> tables = nullptr,
-                              const std::vector<HostStall>& stalls = {});
+session::OpenEngines simulated_engines(const Fabric& fabric, const AddressBook& addresses,
+                                       const std::vector<FaultSpec>& faults, std::uint64_t seed,
+                                       std::shared_ptr<const routing::ForwardingTables> tables = nullptr,
+                                       const std::vector<HostStall>& stalls = {});
 
 /// Opens engines as `open` does, after holding the calling thread to the CPUs near the NIC that `inventory`
 /// tells of: the threads that the engine and its worker start from there inherit that. Where nothing is told,
 /// or the system does not let us, they run wherever they like.
-OpenEngines near_nics(OpenEngines open, const std::optional<HostInventory>& inventory);
+session::OpenEngines near_nics(session::OpenEngines open, const std::optional<HostInventory>& inventory);
 
 /// A new run's id and key, from the system's random source.
-RunSecrets new_run_secrets();
+packet::RunSecrets new_run_secrets();
 
-}  // namespace weft
+}  // namespace weft::run

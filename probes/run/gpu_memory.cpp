@@ -6,13 +6,13 @@
 #include "probes/run/agents.hpp"
 #include "topology/findings/host_inventory.hpp"
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 /// The inventory's GPU as CUDA counts it; its first where the inventory knows none of CUDA's.
-const CudaDevice& device_for(const std::vector<CudaDevice>& devices, const GpuInventory* near) {
+const gpu::CudaDevice& device_for(const std::vector<gpu::CudaDevice>& devices, const GpuInventory* near) {
   const auto same = std::ranges::find_if(
-      devices, [&](const CudaDevice& device) { return near != nullptr && device.pci == near->pci; });
+      devices, [&](const gpu::CudaDevice& device) { return near != nullptr && device.pci == near->pci; });
   return same == devices.end() ? devices.front() : *same;
 }
 
@@ -21,25 +21,26 @@ const CudaDevice& device_for(const std::vector<CudaDevice>& devices, const GpuIn
 std::filesystem::path cuda_module_file() {
   const auto program = own_program();
   return (program ? std::filesystem::path(*program).parent_path() : std::filesystem::path()) /
-         kCudaModuleName;
+         gpu::kCudaModuleName;
 }
 
 MemoryOfNic gpu_memory(std::optional<HostInventory> inventory, std::filesystem::path module) {
   return [inventory = std::move(inventory),
           module = std::move(module)](const std::string& interface) -> Result<FlowMemory> {
-    const auto library = CudaLibrary::load(module);
+    const auto library = gpu::CudaLibrary::load(module);
     if (!library) return pass_on(library, "memory of a GPU");
     const auto devices = (*library)->devices();
     if (!devices) return pass_on(devices, "memory of a GPU");
-    const CudaDevice& device = device_for(*devices, inventory ? gpu_near(*inventory, interface) : nullptr);
-    const auto context = CudaContext::open(*library, device.index);
+    const gpu::CudaDevice& device =
+        device_for(*devices, inventory ? gpu_near(*inventory, interface) : nullptr);
+    const auto context = gpu::CudaContext::open(*library, device.index);
     if (!context) return pass_on(context, device.name);
-    return FlowMemory{[context = *context](Bytes size) -> Result<std::unique_ptr<TransferBuffer>> {
-                        WEFT_TRY(auto buffer, CudaBuffer::allocate(context, size));
-                        return std::unique_ptr<TransferBuffer>(std::move(buffer));
+    return FlowMemory{[context = *context](Bytes size) -> Result<std::unique_ptr<packet::TransferBuffer>> {
+                        WEFT_TRY(auto buffer, gpu::CudaBuffer::allocate(context, size));
+                        return std::unique_ptr<packet::TransferBuffer>(std::move(buffer));
                       },
                       fmt::format("of GPU {} ({})", device.pci, device.name)};
   };
 }
 
-}  // namespace weft
+}  // namespace weft::run

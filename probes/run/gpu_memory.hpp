@@ -7,7 +7,7 @@
 #include "probes/run/engines.hpp"
 #include "topology/findings/host_inventory.hpp"
 
-namespace weft {
+namespace weft::run {
 
 /// libweft_cuda.so beside this very program.
 std::filesystem::path cuda_module_file();
@@ -16,4 +16,4 @@ std::filesystem::path cuda_module_file();
 /// (no CUDA part in this build, no driver, no GPU), not_supported (a driver that is too old).
 MemoryOfNic gpu_memory(std::optional<HostInventory> inventory, std::filesystem::path module);
 
-}  // namespace weft
+}  // namespace weft::run

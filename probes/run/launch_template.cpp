@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 constexpr std::string_view kHost = "{host}";
@@ -76,4 +76,4 @@ std::vector<std::string> LaunchTemplate::command(const std::string& host,
   return all;
 }
 
-}  // namespace weft
+}  // namespace weft::run

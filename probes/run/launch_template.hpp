@@ -8,7 +8,7 @@
 
 #include "topology/base/result.hpp"
 
-namespace weft {
+namespace weft::run {
 
 class LaunchTemplate {
  public:
@@ -25,4 +25,4 @@ class LaunchTemplate {
   bool passes_a_shell_;
 };
 
-}  // namespace weft
+}  // namespace weft::run

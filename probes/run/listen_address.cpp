@@ -10,7 +10,7 @@
 
 #include "topology/os/file_descriptor.hpp"
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 constexpr std::size_t kMaxTried = 3;   // names: a resolver may take seconds over each
@@ -25,7 +25,7 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
 
 /// Which of our addresses the kernel would send from; no packet is sent.
 std::optional<IpAddress> source_towards(const addrinfo& far) {
-  const FileDescriptor probe(socket(far.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const os::FileDescriptor probe(socket(far.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!probe || connect(probe.get(), far.ai_addr, far.ai_addrlen) != 0) return std::nullopt;
   sockaddr_storage name{};
   socklen_t size = sizeof name;
@@ -77,4 +77,4 @@ Result<IpAddress> address_towards(const std::vector<std::string>& hosts) {
               fmt::join(hosts.begin(), hosts.begin() + static_cast<std::ptrdiff_t>(tried), ", "));
 }
 
-}  // namespace weft
+}  // namespace weft::run

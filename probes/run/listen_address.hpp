@@ -9,7 +9,7 @@
 
 #include "topology/base/ip.hpp"
 
-namespace weft {
+namespace weft::run {
 
 struct ListenAddress {
   IpAddress address;
@@ -23,4 +23,4 @@ Result<ListenAddress> parse_listen_address(std::string_view text);
 /// tried. An Error says to give --listen.
 Result<IpAddress> address_towards(const std::vector<std::string>& hosts);
 
-}  // namespace weft
+}  // namespace weft::run

@@ -13,7 +13,7 @@
 #include "topology/files/json_view.hpp"
 #include "topology/os/file_descriptor.hpp"
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 constexpr auto kStartLimit = std::chrono::seconds(10);
@@ -33,7 +33,7 @@ std::string random_password() {
 
 /// All that the server reads is secret: only we may.
 Result<void> write_secret(const std::filesystem::path& path, std::string_view text) {
-  const FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const os::FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file) return fail(ErrorKind::permission, "cannot write {}", path.string());
   if (write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
     return fail(ErrorKind::absent, "cannot write {}: is the disk full?", path.string());
@@ -45,17 +45,17 @@ std::string quoted(const std::vector<std::string>& subjects) {
   return subjects.empty() ? std::string() : fmt::format("\"{}\"", fmt::join(subjects, "\", \""));
 }
 
-using Logins = std::map<std::string, BusLogin, std::less<>>;  // by participant
+using Logins = std::map<std::string, bus::BusLogin, std::less<>>;  // by participant
 
 std::string config_text(const ListenAddress& listen, const std::filesystem::path& directory,
-                        const std::vector<BusUser>& users, const Logins& logins) {
+                        const std::vector<session::BusUser>& users, const Logins& logins) {
   auto text = fmt::format(
       "host: \"{}\"\nport: {}\n"
       "tls {{ cert_file: \"{}\", key_file: \"{}\", timeout: {} }}\n"
       "authorization {{\n  timeout: {}\n  users: [\n",
       to_string(listen.address), listen.port ? int{*listen.port} : -1, (directory / kCertificate).string(),
       (directory / kKey).string(), kHandshakeSeconds, 2 * kHandshakeSeconds);
-  for (const BusUser& user : users)
+  for (const session::BusUser& user : users)
     text += fmt::format(
         "    {{ user: \"{}\", password: \"{}\", permissions: {{ publish: {{ allow: [{}] }}, subscribe: {{ "
         "allow: [{}] }} }} }}\n",
@@ -66,10 +66,10 @@ std::string config_text(const ListenAddress& listen, const std::filesystem::path
 
 /// The files that the server starts from, and what each participant shows it.
 Result<Logins> prepare(const ListenAddress& listen, const std::filesystem::path& directory,
-                       const std::vector<BusUser>& users) {
-  WEFT_TRY(const auto made, make_run_certificate());
+                       const std::vector<session::BusUser>& users) {
+  WEFT_TRY(const auto made, bus::make_run_certificate());
   Logins logins;
-  for (const BusUser& user : users)
+  for (const session::BusUser& user : users)
     logins[user.participant] = {user.name, random_password(), made.certificate};
   const std::pair<const char*, std::string> files[] = {
       {kCertificate, made.certificate},
@@ -86,10 +86,10 @@ std::string read_all(const std::filesystem::path& path) {
 
 /// The url from the ports file that the server writes once it listens; empty: not yet.
 std::string url_from(const std::filesystem::path& ports_file) {
-  const auto ports = parse_json(read_all(ports_file), "the ports file");
+  const auto ports = files::parse_json(read_all(ports_file), "the ports file");
   if (!ports) return {};
-  const JsonView view(*ports, "the ports file");
-  const auto urls = view.need("nats").and_then(read_texts);
+  const files::JsonView view(*ports, "the ports file");
+  const auto urls = view.need("nats").and_then(files::read_texts);
   return urls && !urls->empty() ? urls->front() : std::string();
 }
 
@@ -97,15 +97,16 @@ std::string url_from(const std::filesystem::path& ports_file) {
 
 Result<NatsServer> NatsServer::start(const ListenAddress& listen, RunId run,
                                      const std::vector<std::string>& hosts) {
-  WEFT_TRY(const auto users, bus_users(run, hosts));
-  WEFT_TRY(auto scratch, ScratchDirectory::make());
+  WEFT_TRY(const auto users, session::bus_users(run, hosts));
+  WEFT_TRY(auto scratch, os::ScratchDirectory::make());
   WEFT_TRY(const auto logins, prepare(listen, scratch.path(), users));
   const auto log = scratch.path() / "nats.log";
-  ChildSpec spec{.argv = {"nats-server", "-c", scratch.path() / kConfig, "--ports_file_dir", scratch.path()}};
-  spec.output = ToNothing{};
-  spec.errors = ToFile{log};
+  os::ChildSpec spec{
+      .argv = {"nats-server", "-c", scratch.path() / kConfig, "--ports_file_dir", scratch.path()}};
+  spec.output = os::ToNothing{};
+  spec.errors = os::ToFile{log};
   spec.own_session = true;
-  auto child = ChildProcess::start(spec);
+  auto child = os::ChildProcess::start(spec);
   if (!child)
     return fail(child.error().kind, "{}\ninstall it with: apt-get install nats-server",
                 child.error().message);
@@ -125,10 +126,10 @@ Result<NatsServer> NatsServer::start(const ListenAddress& listen, RunId run,
               to_string(listen.address), read_all(log));
 }
 
-const NatsAddress& NatsServer::address_for(std::string_view participant) const {
+const bus::NatsAddress& NatsServer::address_for(std::string_view participant) const {
   const auto found = addresses_.find(participant);
   WEFT_CHECK(found != addresses_.end());
   return found->second;
 }
 
-}  // namespace weft
+}  // namespace weft::run

@@ -9,7 +9,7 @@
 #include "topology/os/child_process.hpp"
 #include "topology/os/scratch_directory.hpp"
 
-namespace weft {
+namespace weft::run {
 
 class NatsServer {
  public:
@@ -19,16 +19,16 @@ class NatsServer {
   static Result<NatsServer> start(const ListenAddress& listen, RunId run,
                                   const std::vector<std::string>& hosts);
   /// As `participant` finds it: kCoordinator, or one of the hosts.
-  const NatsAddress& address_for(std::string_view participant) const;
+  const bus::NatsAddress& address_for(std::string_view participant) const;
 
  private:
-  using Addresses = std::map<std::string, NatsAddress, std::less<>>;
-  NatsServer(ScratchDirectory scratch, ChildProcess child, Addresses addresses)
+  using Addresses = std::map<std::string, bus::NatsAddress, std::less<>>;
+  NatsServer(os::ScratchDirectory scratch, os::ChildProcess child, Addresses addresses)
       : scratch_(std::move(scratch)), child_(std::move(child)), addresses_(std::move(addresses)) {}
 
-  ScratchDirectory scratch_;
-  ChildProcess child_;
+  os::ScratchDirectory scratch_;
+  os::ChildProcess child_;
   Addresses addresses_;
 };
 
-}  // namespace weft
+}  // namespace weft::run

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <string_view>
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 /// As NCCL reads its variables: decimal, or hexadecimal after 0x; a number below zero means its default.
@@ -51,4 +51,4 @@ Result<ChosenClass> choose_packet_class(const PacketClass& wanted, const Environ
   return chosen;
 }
 
-}  // namespace weft
+}  // namespace weft::run

@@ -10,7 +10,7 @@
 
 #include "topology/base/result.hpp"
 
-namespace weft {
+namespace weft::run {
 
 struct PacketClass {
   std::optional<std::uint8_t> traffic_class;
@@ -35,4 +35,4 @@ using Environment = std::function<const char*(const char* name)>;
 /// Error: usage, naming the variable that holds something else than NCCL would take.
 Result<ChosenClass> choose_packet_class(const PacketClass& wanted, const Environment& environment);
 
-}  // namespace weft
+}  // namespace weft::run

@@ -6,7 +6,7 @@
 
 #include "probes/session/messages_json.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -152,4 +152,4 @@ Result<void> run_agent(Bus& bus, const Hello& hello, const PrepareRun& prepare, 
   return AgentLoop(bus, hello, prepare, life, timing).run(stop);
 }
 
-}  // namespace weft
+}  // namespace weft::session

@@ -9,7 +9,7 @@
 #include "probes/session/bus.hpp"
 #include "probes/session/served_run.hpp"
 
-namespace weft {
+namespace weft::session {
 
 struct AgentTiming {
   Nanoseconds hello_interval = std::chrono::milliseconds(500);
@@ -29,4 +29,4 @@ enum class AgentLife : std::uint8_t { one_run, until_stopped };
 Result<void> run_agent(Bus& bus, const Hello& hello, const PrepareRun& prepare, std::stop_token stop,
                        AgentLife life = AgentLife::one_run, AgentTiming timing = {});
 
-}  // namespace weft
+}  // namespace weft::session

@@ -6,7 +6,7 @@
 
 #include "probes/datapath/probe_engine.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 constexpr Nanoseconds kMaxOver = std::chrono::seconds(60);  // queue pairs are connected beside it
@@ -24,14 +24,14 @@ Result<void> check_rtt(const RttQuantiles& rtt) {
   return {};
 }
 
-Result<void> check_row(const TraceRequest& asked, const HopAnswer& told) {
+Result<void> check_row(const datapath::TraceRequest& asked, const datapath::HopAnswer& told) {
   if (told.hop == 0 || told.hop > asked.specs[told.spec].max_hops)
     return impossible("hop {} of {} asked for", told.hop, asked.specs[told.spec].max_hops);
   return {};
 }
 
-Result<void> check_row(const PingRequest& asked, const PingTally& told) {
-  const PingSpec& spec = asked.specs[told.spec];
+Result<void> check_row(const datapath::PingRequest& asked, const datapath::PingTally& told) {
+  const datapath::PingSpec& spec = asked.specs[told.spec];
   if (told.sent > spec.count) return impossible("{} probes sent of {} asked for", told.sent, spec.count);
   if (std::uint64_t{told.answered} + told.corrupt > told.sent)
     return impossible("{} echoes and {} damaged ones of {} probes sent", told.answered, told.corrupt,
@@ -41,13 +41,13 @@ Result<void> check_row(const PingRequest& asked, const PingTally& told) {
   return told.rtt ? check_rtt(*told.rtt) : Result<void>();
 }
 
-Result<void> check_row(const FlowRequest&, const FlowTally& told) {
-  if (!fit(told.bytes, told.packets))
+Result<void> check_row(const datapath::FlowRequest&, const datapath::FlowTally& told) {
+  if (!datapath::fit(told.bytes, told.packets))
     return impossible("{} bytes in {} packets sent", told.bytes, told.packets);
   return {};
 }
 
-Result<void> check_row(const TransferRequest& asked, const TransferTally& told) {
+Result<void> check_row(const datapath::TransferRequest& asked, const datapath::TransferTally& told) {
   const std::uint64_t wanted = asked.specs[told.spec].packets;
   if (told.delivered > told.sent || told.delivered > wanted)
     return impossible("{} packets delivered, {} sent, {} asked for", told.delivered, told.sent, wanted);
@@ -69,21 +69,22 @@ Result<void> check_rows(const Request& asked, const std::vector<Row>& rows) {
   std::vector<bool> seen(asked.specs.size());
   for (const Row& row : rows) {
     if (row.spec >= seen.size()) return impossible("spec {} of {}", row.spec, seen.size());
-    if (!std::is_same_v<Row, HopAnswer> && seen[row.spec]) return impossible("spec {} twice", row.spec);
+    if (!std::is_same_v<Row, datapath::HopAnswer> && seen[row.spec])
+      return impossible("spec {} twice", row.spec);
     seen[row.spec] = true;
     if (auto fits = check_row(asked, row); !fits) return fits;
   }
   return {};
 }
 
-Result<void> check_rows(const ReceivedQuery& asked, const std::vector<ReceivedTally>& rows) {
+Result<void> check_rows(const ReceivedQuery& asked, const std::vector<datapath::ReceivedTally>& rows) {
   std::set<std::pair<PortId, std::uint32_t>> seen;
-  for (const ReceivedTally& told : rows) {
+  for (const datapath::ReceivedTally& told : rows) {
     if (told.batch != asked.batch)
       return impossible("batch {} where {} was asked for", told.batch.value(), asked.batch.value());
     if (!seen.emplace(told.from, told.spec).second)
       return impossible("spec {} of NIC {} twice", told.spec, told.from.value());
-    if (!fit(told.bytes, told.packets))
+    if (!datapath::fit(told.bytes, told.packets))
       return impossible("{} bytes in {} packets received", told.bytes, told.packets);
     if (told.first > told.last) return impossible("the last packet came before the first");
   }
@@ -94,11 +95,11 @@ Result<void> check_rows(const CounterQuery&, const std::vector<NicCounters>&) { 
 
 }  // namespace
 
-Result<void> check_targets(const TaskWork& work, const RunNics& nics) {
+Result<void> check_targets(const TaskWork& work, const datapath::RunNics& nics) {
   return std::visit(
       [&](const auto& request) -> Result<void> {
         if constexpr (requires { request.peers; })
-          for (const Peer& peer : request.peers)
+          for (const datapath::Peer& peer : request.peers)
             if (!nics.is_at(peer.nic, peer.address))
               return fail(ErrorKind::permission, "refused: {} is no NIC of this run, or not NIC {}",
                           to_string(peer.address), peer.nic.value());
@@ -118,4 +119,4 @@ Result<void> check_answer(const TaskWork& work, const TaskAnswer& answer) {
       work, answer);
 }
 
-}  // namespace weft
+}  // namespace weft::session

@@ -6,12 +6,12 @@
 
 #include "probes/session/messages.hpp"
 
-namespace weft {
+namespace weft::session {
 
 /// An agent sends to NICs of its run alone. The Error names the first address that is not its NIC's.
-Result<void> check_targets(const TaskWork& work, const RunNics& nics);
+Result<void> check_targets(const TaskWork& work, const datapath::RunNics& nics);
 
 /// The answer is of the work's kind. The Error says which figures cannot be.
 Result<void> check_answer(const TaskWork& work, const TaskAnswer& answer);
 
-}  // namespace weft
+}  // namespace weft::session

@@ -10,7 +10,7 @@
 #include "topology/base/result.hpp"
 #include "topology/base/units.hpp"
 
-namespace weft {
+namespace weft::session {
 
 /// Names a coordinator among the participants; hosts go by their own names.
 inline constexpr std::string_view kCoordinator = "coordinator";
@@ -41,4 +41,4 @@ class Bus {
   virtual Result<std::optional<Incoming>> receive(Nanoseconds limit) = 0;
 };
 
-}  // namespace weft
+}  // namespace weft::session

@@ -5,7 +5,7 @@
 #include "probes/session/bus.hpp"
 #include "probes/session/subject.hpp"
 
-namespace weft {
+namespace weft::session {
 
 BusPermissions coordinator_permissions(RunId run) {
   return {
@@ -31,4 +31,4 @@ Result<std::vector<BusUser>> bus_users(RunId run, const std::vector<std::string>
   return users;
 }
 
-}  // namespace weft
+}  // namespace weft::session

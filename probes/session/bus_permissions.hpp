@@ -10,7 +10,7 @@
 #include "topology/base/ids.hpp"
 #include "topology/base/result.hpp"
 
-namespace weft {
+namespace weft::session {
 
 /// Subjects; everything else is denied.
 struct BusPermissions {
@@ -36,4 +36,4 @@ struct BusUser {
 /// name, or two of one name.
 Result<std::vector<BusUser>> bus_users(RunId run, const std::vector<std::string>& hosts);
 
-}  // namespace weft
+}  // namespace weft::session

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 using Counterparts = std::map<PortId, std::set<PortId>>;
@@ -56,7 +56,8 @@ std::set<PortId> note_contradictions(const Fabric& fabric, SweepResults& results
   return culprits;
 }
 
-std::optional<std::string> contradiction_of(const PingTally& sent, const ReceivedTally* received) {
+std::optional<std::string> contradiction_of(const datapath::PingTally& sent,
+                                            const datapath::ReceivedTally* received) {
   const std::uint64_t whole = received ? received->packets : 0;
   const std::uint64_t damaged = received ? received->corrupt : 0;
   const std::uint64_t back = std::uint64_t{sent.answered} + sent.corrupt;
@@ -66,7 +67,8 @@ std::optional<std::string> contradiction_of(const PingTally& sent, const Receive
   return std::nullopt;
 }
 
-std::optional<std::string> contradiction_of(const FlowTally& sent, const ReceivedTally* received) {
+std::optional<std::string> contradiction_of(const datapath::FlowTally& sent,
+                                            const datapath::ReceivedTally* received) {
   const std::uint64_t most = sent.measure ? sent.measure->bytes : sent.bytes;
   if (!received || received->bytes <= most) return std::nullopt;
   return fmt::format("{} bytes received of {} sent", received->bytes, most);
@@ -84,4 +86,4 @@ void note_refusal(const Fabric& fabric, SweepResults& results, PortId asking, Po
     results.observations.hosts.push_back({host, peer, Verdict::failed, std::nullopt, std::move(text)});
 }
 
-}  // namespace weft
+}  // namespace weft::session

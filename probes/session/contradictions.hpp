@@ -9,7 +9,7 @@
 
 #include "probes/session/stage.hpp"
 
-namespace weft {
+namespace weft::session {
 
 struct Contradiction {
   PortId one;
@@ -25,12 +25,14 @@ std::set<PortId> note_contradictions(const Fabric& fabric, SweepResults& results
 
 /// Why a sender's figures and what its peer says to have received cannot both be true; absent: they can.
 /// Null: the peer received nothing.
-std::optional<std::string> contradiction_of(const PingTally& sent, const ReceivedTally* received);
-std::optional<std::string> contradiction_of(const FlowTally& sent, const ReceivedTally* received);
+std::optional<std::string> contradiction_of(const datapath::PingTally& sent,
+                                            const datapath::ReceivedTally* received);
+std::optional<std::string> contradiction_of(const datapath::FlowTally& sent,
+                                            const datapath::ReceivedTally* received);
 
 /// `peer` gave `asking` no queue pairs: a finding of the peer, said once, and it takes no part any more. Who
 /// asked is not to blame, and goes on with its other peers.
 void note_refusal(const Fabric& fabric, SweepResults& results, PortId asking, PortId peer,
                   const std::string& why);
 
-}  // namespace weft
+}  // namespace weft::session

@@ -5,7 +5,7 @@
 
 #include "probes/session/answer_check.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 constexpr auto kAliveInterval = std::chrono::seconds(1);
@@ -22,7 +22,7 @@ PeerReply nobody_answers(const PeerQuestion& question) {
 
 }  // namespace
 
-Coordinator::Coordinator(const Fabric& fabric, Script& script, RunSecrets secrets,
+Coordinator::Coordinator(const Fabric& fabric, Script& script, packet::RunSecrets secrets,
                          std::vector<ExpectedHost> hosts, CoordinatorTiming timing)
     : fabric_(fabric), secrets_(secrets), timing_(timing), script_(script) {
   std::set<PortId> expected;
@@ -243,11 +243,11 @@ void Coordinator::take(TaskId task, const TaskAnswer* answer, Actions& actions) 
   if (outstanding_.empty()) begin_wave(actions);
 }
 
-std::vector<JoinedHost> Coordinator::joined_hosts() const {
-  std::vector<JoinedHost> hosts;
+std::vector<diagnosis::JoinedHost> Coordinator::joined_hosts() const {
+  std::vector<diagnosis::JoinedHost> hosts;
   for (const auto& [name, agent] : agents_) {
     if (!agent.inventory || agent.state == AgentState::lost) continue;
-    JoinedHost host{agent.expected.host, {}, *agent.inventory};
+    diagnosis::JoinedHost host{agent.expected.host, {}, *agent.inventory};
     for (const NicAssignment& nic : agent.expected.nics) host.nics.push_back({nic.nic, nic.interface});
     hosts.push_back(std::move(host));
   }
@@ -395,4 +395,4 @@ void Coordinator::judge_overdue(Actions& actions) {
   for (const std::string& name : heard) lose(name, alone ? Whose::host : Whose::tool, why, actions);
 }
 
-}  // namespace weft
+}  // namespace weft::session

@@ -15,7 +15,7 @@
 
 #include "probes/session/script.hpp"
 
-namespace weft {
+namespace weft::session {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
@@ -55,11 +55,11 @@ class Coordinator {
  public:
   /// `fabric` and `script` outlive it. NICs of the fabric that no host is expected to serve are excluded at
   /// once.
-  Coordinator(const Fabric& fabric, Script& script, RunSecrets secrets, std::vector<ExpectedHost> hosts,
-              CoordinatorTiming timing = {});
+  Coordinator(const Fabric& fabric, Script& script, packet::RunSecrets secrets,
+              std::vector<ExpectedHost> hosts, CoordinatorTiming timing = {});
 
   /// The run's NICs and where they are: agents send to no others. Call before start.
-  void name_targets(std::vector<RunNic> targets) { targets_ = std::move(targets); }
+  void name_targets(std::vector<datapath::RunNic> targets) { targets_ = std::move(targets); }
 
   using Actions = std::vector<CoordinatorAction>;
   /// Call first.
@@ -125,15 +125,15 @@ class Coordinator {
   void answer_for(const std::string& name, Actions& actions);
   void take(TaskId task, const TaskAnswer* answer, Actions& actions);
   bool all_gathered() const;
-  std::vector<JoinedHost> joined_hosts() const;
+  std::vector<diagnosis::JoinedHost> joined_hosts() const;
   void begin_wave(Actions& actions);
   void finish(Actions& actions);
 
   const Fabric& fabric_;
-  RunSecrets secrets_;
+  packet::RunSecrets secrets_;
   CoordinatorTiming timing_;
   Script& script_;
-  std::vector<RunNic> targets_;
+  std::vector<datapath::RunNic> targets_;
   std::map<std::string, Agent> agents_;
   std::map<PortId, std::string> host_of_nic_;
   Phase phase_ = Phase::gathering;
@@ -151,4 +151,4 @@ class Coordinator {
   Result<void> outcome_;
 };
 
-}  // namespace weft
+}  // namespace weft::session

@@ -9,7 +9,7 @@
 
 #include "probes/session/messages_json.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -142,7 +142,7 @@ class LocalAgents {
 
   ToCoordinator answer(const std::string&, const StartRun& start) {
     Ready ready;
-    const auto nics = std::make_shared<const RunNics>(start.targets);
+    const auto nics = std::make_shared<const datapath::RunNics>(start.targets);
     for (const NicAssignment& nic : start.nics) {
       auto engines = open_(nic, start.secrets, nics);
       if (engines)
@@ -244,4 +244,4 @@ Result<void> coordinate_in_process(Coordinator& coordinator, const std::vector<s
   return coordinator.outcome();
 }
 
-}  // namespace weft
+}  // namespace weft::session

@@ -9,7 +9,7 @@
 #include "probes/session/coordinator.hpp"
 #include "probes/session/work.hpp"
 
-namespace weft {
+namespace weft::session {
 
 using OnProgress = std::function<void(const Progress&)>;
 
@@ -32,4 +32,4 @@ Result<void> coordinate_in_process(Coordinator& coordinator, const std::vector<s
                                    const OpenEngines& open, const OnProgress& on_progress,
                                    std::stop_token stop);
 
-}  // namespace weft
+}  // namespace weft::session

@@ -4,7 +4,7 @@
 
 #include "probes/session/stage.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 constexpr auto kSlack = std::chrono::seconds(5);
@@ -48,11 +48,11 @@ std::vector<WorkItem> LoadStage::next_wave() {
 }
 
 /// Labels of the flow's path, its own first: queue pairs that share a path need not share a port.
-std::vector<PathLabel> LoadStage::labels_for(const PlannedFlow& flow) const {
+std::vector<PathLabel> LoadStage::labels_for(const plan::PlannedFlow& flow) const {
   std::vector<PathLabel> labels{flow.label};
-  const PairRoutes* known = results_->learner.find(flow.pair.src, flow.pair.dst);
+  const plan::PairRoutes* known = results_->learner.find(flow.pair.src, flow.pair.dst);
   for (std::size_t r = 0; known != nullptr && r < known->routes.size(); ++r) {
-    const Route& route = known->routes[r];
+    const plan::Route& route = known->routes[r];
     if (labels.size() < in_->options.qps && route.reached && route.paths == flow.path &&
         route.label != flow.label)
       labels.push_back(route.label);
@@ -60,7 +60,7 @@ std::vector<PathLabel> LoadStage::labels_for(const PlannedFlow& flow) const {
   return labels;
 }
 
-std::vector<WorkItem> LoadStage::flow_work(const LoadRound& round) {
+std::vector<WorkItem> LoadStage::flow_work(const plan::LoadRound& round) {
   batch_ = results_->next_batch();
   by_nic_.clear();
   for (std::size_t i = 0; i < round.size(); ++i) {
@@ -71,10 +71,10 @@ std::vector<WorkItem> LoadStage::flow_work(const LoadRound& round) {
   }
   std::vector<WorkItem> work;
   for (const auto& [nic, posted] : by_nic_) {
-    FlowRequest request{.run = in_->run,
-                        .batch = batch_,
-                        .duration = in_->options.load_round,
-                        .flow_options = in_->options.flow_options};
+    datapath::FlowRequest request{.run = in_->run,
+                                  .batch = batch_,
+                                  .duration = in_->options.load_round,
+                                  .flow_options = in_->options.flow_options};
     PeerList peers;
     for (const Posted& qp : posted)
       request.specs.push_back({peers.index_of(peer(round[qp.flow]), in_->addresses), qp.label,
@@ -87,7 +87,7 @@ std::vector<WorkItem> LoadStage::flow_work(const LoadRound& round) {
   return work;
 }
 
-std::vector<WorkItem> LoadStage::receipt_work(const LoadRound& round) {
+std::vector<WorkItem> LoadStage::receipt_work(const plan::LoadRound& round) {
   std::set<PortId> receivers;
   for (const auto& [nic, tallies] : tallies_)
     for (const Posted& qp : by_nic_[nic]) receivers.insert(round[qp.flow].pair.dst);
@@ -99,15 +99,17 @@ std::vector<WorkItem> LoadStage::receipt_work(const LoadRound& round) {
 
 void LoadStage::take(const WorkItem& item, const TaskAnswer* answer) {
   if (!answer) return;
-  if (const auto* tallies = std::get_if<std::vector<FlowTally>>(answer)) tallies_[item.nic] = *tallies;
-  if (const auto* receipts = std::get_if<std::vector<ReceivedTally>>(answer)) receipts_[item.nic] = *receipts;
+  if (const auto* tallies = std::get_if<std::vector<datapath::FlowTally>>(answer))
+    tallies_[item.nic] = *tallies;
+  if (const auto* receipts = std::get_if<std::vector<datapath::ReceivedTally>>(answer))
+    receipts_[item.nic] = *receipts;
 }
 
-void LoadStage::conclude(const LoadRound& round) {
+void LoadStage::conclude(const plan::LoadRound& round) {
   std::map<std::size_t, Gathered> flows;
   begin_on_clock();
   for (const auto& [nic, tallies] : tallies_)
-    for (const FlowTally& tally : tallies) {
+    for (const datapath::FlowTally& tally : tallies) {
       if (tally.spec >= by_nic_[nic].size()) continue;
       const auto [flow, label] = by_nic_[nic][tally.spec];
       if (tally.refused) {
@@ -126,7 +128,7 @@ void LoadStage::conclude(const LoadRound& round) {
 void LoadStage::begin_on_clock() {
   std::map<PortId, Nanoseconds> first_sends;
   for (const auto& [nic, tallies] : tallies_)
-    for (const FlowTally& tally : tallies) {
+    for (const datapath::FlowTally& tally : tallies) {
       if (!tally.started) continue;
       const auto [first, is_new] = first_sends.try_emplace(nic, *tally.started);
       if (!is_new) first->second = std::min(first->second, *tally.started);
@@ -135,19 +137,21 @@ void LoadStage::begin_on_clock() {
 }
 
 /// Null where the receiver says nothing of it.
-const ReceivedTally* LoadStage::receipt_of(const PlannedFlow& flow, std::uint32_t spec) const {
+const datapath::ReceivedTally* LoadStage::receipt_of(const plan::PlannedFlow& flow,
+                                                     std::uint32_t spec) const {
   const auto& receipts = receipts_.at(flow.pair.dst);
-  const auto mine = [&](const ReceivedTally& t) {
+  const auto mine = [&](const datapath::ReceivedTally& t) {
     return t.batch == batch_ && t.from == flow.pair.src && t.spec == spec;
   };
   const auto found = std::ranges::find_if(receipts, mine);
   return found == receipts.end() ? nullptr : &*found;
 }
 
-void LoadStage::gather(Gathered& into, const PlannedFlow& flow, const FlowTally& tally, PathLabel label) {
+void LoadStage::gather(Gathered& into, const plan::PlannedFlow& flow, const datapath::FlowTally& tally,
+                       PathLabel label) {
   into.has_receiver = into.has_receiver && receipts_.contains(flow.pair.dst);
   if (!into.has_receiver) return;
-  const ReceivedTally* received = receipt_of(flow, tally.spec);
+  const datapath::ReceivedTally* received = receipt_of(flow, tally.spec);
   if (auto what = contradiction_of(tally, received)) {
     contradictions_.push_back({poster(flow), flow.pair.dst, std::move(*what)});
     into.has_receiver = false;  // none that could be believed
@@ -184,7 +188,7 @@ void LoadStage::gather(Gathered& into, const PlannedFlow& flow, const FlowTally&
   if (tally.error && !tally.corrupted) note_death(flow, label, *tally.error);
 }
 
-void LoadStage::observe(const PlannedFlow& flow, Gathered gathered, std::uint32_t round) {
+void LoadStage::observe(const plan::PlannedFlow& flow, Gathered gathered, std::uint32_t round) {
   LoadObservation seen{.path = flow.path,
                        .round = round,
                        .wanted = flow.rate * share_,
@@ -209,7 +213,7 @@ void LoadStage::observe(const PlannedFlow& flow, Gathered gathered, std::uint32_
 }
 
 /// A queue pair that died says that its path is bad, not which channel of it: the diagnosis decides that.
-void LoadStage::note_death(const PlannedFlow& flow, PathLabel label, const std::string& why) {
+void LoadStage::note_death(const plan::PlannedFlow& flow, PathLabel label, const std::string& why) {
   std::string path;
   for (const PathId each : results_->learner.table().paths(flow.path)) {
     path += path.empty() ? "" : " or ";
@@ -224,4 +228,4 @@ void LoadStage::note_death(const PlannedFlow& flow, PathLabel label, const std::
                    in_->fabric.name_of(in_->fabric.port(peer(flow)).node), label.value(), path, why)});
 }
 
-}  // namespace weft
+}  // namespace weft::session

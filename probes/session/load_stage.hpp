@@ -7,13 +7,13 @@
 #include "probes/plan/load_plan.hpp"
 #include "probes/session/contradictions.hpp"
 
-namespace weft {
+namespace weft::session {
 
 class LoadStage : public Stage {
  public:
   /// `share`: of the rate a flow has a right to; 1 for full load. `keeps_results`: what each flow got is a
   /// result of the run.
-  LoadStage(const SweepInputs& in, SweepResults& results, std::vector<LoadRound> rounds,
+  LoadStage(const SweepInputs& in, SweepResults& results, std::vector<plan::LoadRound> rounds,
             std::uint32_t first_round, double share = 1.0, bool keeps_results = false)
       : in_(&in),
         results_(&results),
@@ -33,30 +33,31 @@ class LoadStage : public Stage {
     PathLabel label;
   };
   bool reads() const { return in_->options.flow_options.operation == FlowOperation::read; }
-  PortId poster(const PlannedFlow& flow) const { return reads() ? flow.pair.dst : flow.pair.src; }
-  PortId peer(const PlannedFlow& flow) const { return reads() ? flow.pair.src : flow.pair.dst; }
-  std::vector<PathLabel> labels_for(const PlannedFlow& flow) const;
-  std::vector<WorkItem> flow_work(const LoadRound& round);
-  std::vector<WorkItem> receipt_work(const LoadRound& round);
-  const ReceivedTally* receipt_of(const PlannedFlow& flow, std::uint32_t spec) const;
-  void conclude(const LoadRound& round);
+  PortId poster(const plan::PlannedFlow& flow) const { return reads() ? flow.pair.dst : flow.pair.src; }
+  PortId peer(const plan::PlannedFlow& flow) const { return reads() ? flow.pair.src : flow.pair.dst; }
+  std::vector<PathLabel> labels_for(const plan::PlannedFlow& flow) const;
+  std::vector<WorkItem> flow_work(const plan::LoadRound& round);
+  std::vector<WorkItem> receipt_work(const plan::LoadRound& round);
+  const datapath::ReceivedTally* receipt_of(const plan::PlannedFlow& flow, std::uint32_t spec) const;
+  void conclude(const plan::LoadRound& round);
   void begin_on_clock();
-  void gather(Gathered& into, const PlannedFlow& flow, const FlowTally& tally, PathLabel label);
-  void observe(const PlannedFlow& flow, Gathered gathered, std::uint32_t round);
-  void note_death(const PlannedFlow& flow, PathLabel label, const std::string& why);
+  void gather(Gathered& into, const plan::PlannedFlow& flow, const datapath::FlowTally& tally,
+              PathLabel label);
+  void observe(const plan::PlannedFlow& flow, Gathered gathered, std::uint32_t round);
+  void note_death(const plan::PlannedFlow& flow, PathLabel label, const std::string& why);
 
   const SweepInputs* in_;
   SweepResults* results_;
-  std::vector<LoadRound> rounds_;
+  std::vector<plan::LoadRound> rounds_;
   std::uint32_t first_round_;
   double share_;
   bool keeps_results_;
   std::size_t wave_ = 0;  // two a round: flows, receipts
   BatchId batch_;
   std::map<PortId, std::vector<Posted>> by_nic_;  // by spec
-  std::map<PortId, std::vector<FlowTally>> tallies_;
-  std::map<PortId, std::vector<ReceivedTally>> receipts_;
+  std::map<PortId, std::vector<datapath::FlowTally>> tallies_;
+  std::map<PortId, std::vector<datapath::ReceivedTally>> receipts_;
   std::vector<Contradiction> contradictions_;  // of all rounds
 };
 
-}  // namespace weft
+}  // namespace weft::session

@@ -9,7 +9,7 @@
 #include "probes/plan/trace_evidence.hpp"
 #include "probes/session/stage.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 constexpr int kMaxRounds = 3;
@@ -22,8 +22,9 @@ constexpr double kMaxTracesPerSecond = 2000;
 constexpr auto kSlack = std::chrono::seconds(5);
 
 /// The channels between two NICs, both hosts' cables included: hops a trace must ask for.
-std::uint8_t hops_between(const Fabric& fabric, ShortestPathCache& ways, const NicPair& pair) {
-  const auto between = ways.to(edge_switch(fabric, pair.dst)).hops(edge_switch(fabric, pair.src));
+std::uint8_t hops_between(const Fabric& fabric, routing::ShortestPathCache& ways, const plan::NicPair& pair) {
+  const auto between =
+      ways.to(routing::edge_switch(fabric, pair.dst)).hops(routing::edge_switch(fabric, pair.src));
   return static_cast<std::uint8_t>(std::min<std::uint32_t>(between.value_or(0) + 2, 32));
 }
 
@@ -34,7 +35,7 @@ std::vector<WorkItem> MapStage::next_wave() {
   if (only_) return work_for(*only_);
   if (round_ == 1) {
     const std::vector<PortId> out(results_->out.begin(), results_->out.end());
-    const auto pairs = choose_pairs(in_->fabric, default_partners(in_->fabric, out), out);
+    const auto pairs = plan::choose_pairs(in_->fabric, plan::default_partners(in_->fabric, out), out);
     auto plan = plan_traces(in_->fabric, results_->learner.ways(), pairs,
                             {in_->options.confidence, in_->options.seed});
     std::ranges::move(traces_of_pattern(pairs, out), std::back_inserter(plan));
@@ -47,7 +48,7 @@ std::vector<WorkItem> MapStage::next_wave() {
   std::vector<ChannelId> unseen;
   const auto seen = sights(in_->fabric, results_->learner);
   // Where as many flows end as would take it, it may be what they end on: more traces would say no more.
-  const auto tells = [&](const Sight& sight) {
+  const auto tells = [&](const plan::Sight& sight) {
     return sight.seen == 0 && sight.log_missed() > enough && 2 * sight.ended <= sight.expected;
   };
   for (std::uint32_t c = 0; c < seen.size(); ++c)
@@ -57,27 +58,27 @@ std::vector<WorkItem> MapStage::next_wave() {
 
 /// A few labels for each pair that the load needs and the map does not: enough to choose paths that meet few
 /// others.
-std::vector<TracePlan> MapStage::traces_of_pattern(const std::vector<NicPair>& mapped,
-                                                   const std::vector<PortId>& out) {
+std::vector<plan::TracePlan> MapStage::traces_of_pattern(const std::vector<plan::NicPair>& mapped,
+                                                         const std::vector<PortId>& out) {
   if (in_->options.load == LoadLevel::none) return {};
-  auto pairs = pattern_pairs(in_->fabric, in_->options.pattern, out);
-  std::erase_if(pairs, [&](const NicPair& pair) { return std::ranges::binary_search(mapped, pair); });
+  auto pairs = plan::pattern_pairs(in_->fabric, in_->options.pattern, out);
+  std::erase_if(pairs, [&](const plan::NicPair& pair) { return std::ranges::binary_search(mapped, pair); });
   auto plan =
       plan_traces(in_->fabric, results_->learner.ways(), pairs, {in_->options.confidence, in_->options.seed});
-  for (TracePlan& trace : plan)
+  for (plan::TracePlan& trace : plan)
     if (trace.labels.size() > kPatternLabels) trace.labels.resize(kPatternLabels);
   return plan;
 }
 
 /// New labels for every pair whose flows pass the near end of an unseen channel.
-std::vector<TracePlan> MapStage::more_traces(const std::vector<ChannelId>& unseen) {
+std::vector<plan::TracePlan> MapStage::more_traces(const std::vector<ChannelId>& unseen) {
   if (unseen.empty()) return {};
   std::set<NodeId> near;
   for (const ChannelId channel : unseen) near.insert(in_->fabric.source_node(channel));
-  std::vector<NicPair> pairs;
-  for (const PairRoutes& pair : results_->learner.pairs()) {
+  std::vector<plan::NicPair> pairs;
+  for (const plan::PairRoutes& pair : results_->learner.pairs()) {
     bool passes = false;
-    for (const Route& route : pair.routes)
+    for (const plan::Route& route : pair.routes)
       for (const PathId path : results_->learner.table().paths(route.paths))
         for (const ChannelId channel : results_->learner.table().channels(path))
           passes |= near.contains(in_->fabric.target_node(channel));
@@ -85,25 +86,25 @@ std::vector<TracePlan> MapStage::more_traces(const std::vector<ChannelId>& unsee
   }
   auto plan = plan_traces(in_->fabric, results_->learner.ways(), pairs,
                           {in_->options.confidence, in_->options.seed + static_cast<std::uint64_t>(round_)});
-  for (TracePlan& trace : plan)
+  for (plan::TracePlan& trace : plan)
     if (trace.labels.size() > kMoreLabels) trace.labels.resize(kMoreLabels);
   return plan;
 }
 
-std::vector<WorkItem> MapStage::work_for(const std::vector<TracePlan>& plan) {
+std::vector<WorkItem> MapStage::work_for(const std::vector<plan::TracePlan>& plan) {
   const auto least_time =
       least_trace_time(in_->fabric, results_->learner.ways(), plan, in_->options.answers_per_second);
-  std::map<PortId, std::vector<const TracePlan*>> by_nic;
-  for (const TracePlan& trace : plan)
+  std::map<PortId, std::vector<const plan::TracePlan*>> by_nic;
+  for (const plan::TracePlan& trace : plan)
     if (results_->takes_part(trace.pair.src) && results_->takes_part(trace.pair.dst))
       by_nic[trace.pair.src].push_back(&trace);
   const BatchId batch = results_->next_batch();
   std::vector<WorkItem> work;
   for (const auto& [nic, traces] : by_nic) {
-    TraceRequest request{.run = in_->run, .batch = batch, .attempts = kAttempts};
+    datapath::TraceRequest request{.run = in_->run, .batch = batch, .attempts = kAttempts};
     PeerList peers;
     double packets = 0;
-    for (const TracePlan* trace : traces) {
+    for (const plan::TracePlan* trace : traces) {
       const auto peer = peers.index_of(trace->pair.dst, in_->addresses);
       const auto hops = hops_between(in_->fabric, results_->learner.ways(), trace->pair);
       for (const PathLabel label : trace->labels) request.specs.push_back({peer, label, hops});
@@ -120,15 +121,15 @@ std::vector<WorkItem> MapStage::work_for(const std::vector<TracePlan>& plan) {
 }
 
 void MapStage::take(const WorkItem& item, const TaskAnswer* answer) {
-  const auto* hops = answer ? std::get_if<std::vector<HopAnswer>>(answer) : nullptr;
+  const auto* hops = answer ? std::get_if<std::vector<datapath::HopAnswer>>(answer) : nullptr;
   if (!hops) return;
-  const auto& request = std::get<TraceRequest>(item.work);
-  std::vector<std::vector<HopAnswer>> by_spec(request.specs.size());
-  for (const HopAnswer& hop : *hops)
+  const auto& request = std::get<datapath::TraceRequest>(item.work);
+  std::vector<std::vector<datapath::HopAnswer>> by_spec(request.specs.size());
+  for (const datapath::HopAnswer& hop : *hops)
     if (hop.spec < by_spec.size()) by_spec[hop.spec].push_back(hop);
   for (std::size_t i = 0; i < by_spec.size(); ++i)
     results_->learner.learn(item.nic, request.peers[request.specs[i].peer].nic, request.specs[i].label,
                             by_spec[i]);
 }
 
-}  // namespace weft
+}  // namespace weft::session

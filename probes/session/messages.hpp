@@ -17,7 +17,7 @@
 #include "topology/findings/host_inventory.hpp"
 #include "topology/findings/nic_counters.hpp"
 
-namespace weft {
+namespace weft::session {
 
 /// The version of these messages, which programs of several versions may share. It grows when a message comes
 /// to mean something else or what it needs is missing in older ones; a new member that may be absent leaves
@@ -33,9 +33,9 @@ struct NicAssignment {
   friend bool operator==(const NicAssignment&, const NicAssignment&) = default;
 };
 struct StartRun {
-  RunSecrets secrets;
+  packet::RunSecrets secrets;
   std::vector<NicAssignment> nics;
-  std::vector<RunNic> targets = {};  // all NICs of the run: an agent sends to no other
+  std::vector<datapath::RunNic> targets = {};  // all NICs of the run: an agent sends to no other
   friend bool operator==(const StartRun&, const StartRun&) = default;
 };
 /// Asks a NIC's responder what it received.
@@ -47,8 +47,8 @@ struct ReceivedQuery {
 struct CounterQuery {
   friend bool operator==(const CounterQuery&, const CounterQuery&) = default;
 };
-using TaskWork =
-    std::variant<TraceRequest, PingRequest, FlowRequest, ReceivedQuery, TransferRequest, CounterQuery>;
+using TaskWork = std::variant<datapath::TraceRequest, datapath::PingRequest, datapath::FlowRequest,
+                              ReceivedQuery, datapath::TransferRequest, CounterQuery>;
 struct Task {
   TaskId id;
   PortId nic;           // whose engine does it
@@ -95,9 +95,9 @@ struct Ready {
   friend bool operator==(const Ready&, const Ready&) = default;
 };
 /// The answer to each kind of work, in the order of TaskWork. Counters: of one device, or none.
-using TaskAnswer =
-    std::variant<std::vector<HopAnswer>, std::vector<PingTally>, std::vector<FlowTally>,
-                 std::vector<ReceivedTally>, std::vector<TransferTally>, std::vector<NicCounters>>;
+using TaskAnswer = std::variant<std::vector<datapath::HopAnswer>, std::vector<datapath::PingTally>,
+                                std::vector<datapath::FlowTally>, std::vector<datapath::ReceivedTally>,
+                                std::vector<datapath::TransferTally>, std::vector<NicCounters>>;
 struct TaskResult {
   TaskId id;
   std::optional<std::string> error = std::nullopt;  // the work failed; the answer is then empty
@@ -150,4 +150,4 @@ struct MessageToCoordinator {
   friend bool operator==(const MessageToCoordinator&, const MessageToCoordinator&) = default;
 };
 
-}  // namespace weft
+}  // namespace weft::session

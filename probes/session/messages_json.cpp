@@ -7,13 +7,44 @@
 #include "topology/files/host_inventory_json.hpp"
 #include "topology/files/json_view.hpp"
 
-namespace weft {
+namespace weft::json_members {
+
+static Json write_json(OneValue, const HostInventory& inventory) {
+  return files::host_inventory_value(inventory);
+}
+static void read_json(OneValue, const Json& from, HostInventory& into) {
+  auto inventory = files::host_inventory_from(from);
+  if (!inventory) throw BadField(inventory.error().message);
+  into = std::move(*inventory);
+}
+
+/// The LIDs where they are known.
+template <class Io>
+static void members(Io& io, datapath::RunNic& m) {
+  io("nic", m.nic);
+  io("address", m.address);
+  auto base = m.lids ? std::optional(m.lids->base) : std::nullopt;
+  auto lmc = m.lids ? std::optional(m.lids->lmc) : std::nullopt;
+  io("lid", base);
+  io("lmc", lmc);
+  if (base.has_value() != lmc.has_value()) throw BadField("one of 'lid' and 'lmc'");
+  m.lids = base ? std::optional(LidRange{*base, *lmc}) : std::nullopt;
+}
+
+static Json write_json(OneValue, const session::TaskAnswer& answer) { return session::to_json_value(answer); }
+static void read_json(OneValue, const Json& from, session::TaskAnswer& into) {
+  into = session::answer_from_json(from);
+}
+
+}  // namespace weft::json_members
+
+namespace weft::session {
 
 using namespace json_members;
 
 /// A run's key in hexadecimal.
 struct KeyText {
-  RunKey& key;
+  packet::RunKey& key;
 };
 /// What engines say to each other may be long.
 struct LongText {
@@ -23,14 +54,14 @@ struct LongText {
 /// NICs of one host, far more than any has: with a text of 4,096 bytes each they take 4 MB.
 constexpr std::size_t kMaxNicsOfHost = 1024;
 
-static Json write_json(const KeyText& text) {
-  const RunKey& key = text.key;
+static Json write_json(OneValue, const KeyText& text) {
+  const packet::RunKey& key = text.key;
   std::string hex(key.size() * 2 + 1, '\0');
   sodium_bin2hex(hex.data(), hex.size(), reinterpret_cast<const unsigned char*>(key.data()), key.size());
   hex.pop_back();
   return hex;
 }
-static void read_json(const Json& from, const KeyText& into) {
+static void read_json(OneValue, const Json& from, const KeyText& into) {
   const std::string hex = text(from);
   std::size_t length = 0;
   auto* bytes = reinterpret_cast<unsigned char*>(into.key.data());
@@ -39,37 +70,18 @@ static void read_json(const Json& from, const KeyText& into) {
     throw BadField("the run's key is not 16 bytes in hexadecimal");
 }
 
-static Json write_json(const LongText& text) { return text.text; }
-static void read_json(const Json& from, const LongText& into) { into.text = text(from, kMaxMessageBytes); }
-
-static Json write_json(const HostInventory& inventory) { return host_inventory_value(inventory); }
-static void read_json(const Json& from, HostInventory& into) {
-  auto inventory = host_inventory_from(from);
-  if (!inventory) throw BadField(inventory.error().message);
-  into = std::move(*inventory);
+static Json write_json(OneValue, const LongText& text) { return text.text; }
+static void read_json(OneValue, const Json& from, const LongText& into) {
+  into.text = text(from, kMaxMessageBytes);
 }
 
-static Json write_json(const TaskWork& work) { return to_json_value(work); }
-static void read_json(const Json& from, TaskWork& into) { into = work_from_json(from); }
-static Json write_json(const TaskAnswer& answer) { return to_json_value(answer); }
-static void read_json(const Json& from, TaskAnswer& into) { into = answer_from_json(from); }
+static Json write_json(OneValue, const TaskWork& work) { return to_json_value(work); }
+static void read_json(OneValue, const Json& from, TaskWork& into) { into = work_from_json(from); }
 
 template <class Io>
 static void members(Io& io, NicAssignment& m) {
   io("interface", m.interface);
   io("nic", m.nic);
-}
-/// The LIDs where they are known.
-template <class Io>
-static void members(Io& io, RunNic& m) {
-  io("nic", m.nic);
-  io("address", m.address);
-  auto base = m.lids ? std::optional(m.lids->base) : std::nullopt;
-  auto lmc = m.lids ? std::optional(m.lids->lmc) : std::nullopt;
-  io("lid", base);
-  io("lmc", lmc);
-  if (base.has_value() != lmc.has_value()) throw BadField("one of 'lid' and 'lmc'");
-  m.lids = base ? std::optional(LidRange{*base, *lmc}) : std::nullopt;
 }
 /// Every agent is told of all NICs of the run, on a large fabric thousands: 8,192 take 316,000 bytes as
 /// objects and 168,000 as a table.
@@ -167,12 +179,12 @@ Message message_from(const char* const* names, const Json& v) {
 
 }  // namespace
 
-static void read_json(const Json& from, MessageToAgent& into) {
+static void read_json(OneValue, const Json& from, MessageToAgent& into) {
   read_value(field(from, "run"), into.run);
   into.message = message_from<ToAgent>(kToAgent, from);
   if (auto* start = std::get_if<StartRun>(&into.message)) start->secrets.run = into.run;
 }
-static void read_json(const Json& from, MessageToCoordinator& into) {
+static void read_json(OneValue, const Json& from, MessageToCoordinator& into) {
   into.message = message_from<ToCoordinator>(kToCoordinator, from);
   if (std::holds_alternative<Hello>(into.message)) return;
   if (from.contains("run"))
@@ -194,7 +206,7 @@ std::string encode_any(const char* const* names, std::optional<RunId> run, const
 template <class Message>
 Result<Message> decode_any(std::string_view text) {
   WEFT_TRY(auto value, parse(text, kMessageLimits, "a message"));
-  make_harmless(value);
+  files::make_harmless(value);
   return read_as<Message>(value, "a message");
 }
 
@@ -209,4 +221,4 @@ Result<MessageToCoordinator> decode_to_coordinator(std::string_view text) {
   return decode_any<MessageToCoordinator>(text);
 }
 
-}  // namespace weft
+}  // namespace weft::session

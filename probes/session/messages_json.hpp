@@ -9,7 +9,7 @@
 #include "probes/session/messages.hpp"
 #include "topology/base/json_limits.hpp"
 
-namespace weft {
+namespace weft::session {
 
 /// The longest text that peers may send each other. A bus may carry it in parts.
 inline constexpr std::size_t kMaxMessageBytes = 64'000'000;
@@ -22,4 +22,4 @@ std::string encode(const MessageToCoordinator& message);
 Result<MessageToAgent> decode_to_agent(std::string_view text);
 Result<MessageToCoordinator> decode_to_coordinator(std::string_view text);
 
-}  // namespace weft
+}  // namespace weft::session

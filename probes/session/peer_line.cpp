@@ -2,7 +2,7 @@
 
 #include "probes/session/messages_json.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 constexpr Nanoseconds kAcknowledged = std::chrono::seconds(1);
@@ -58,4 +58,4 @@ void PeerLine::close() {
   arrived_.notify_all();
 }
 
-}  // namespace weft
+}  // namespace weft::session

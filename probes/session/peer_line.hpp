@@ -10,9 +10,9 @@
 #include "probes/session/bus.hpp"
 #include "probes/session/messages.hpp"
 
-namespace weft {
+namespace weft::session {
 
-class PeerLine final : public PeerExchange {
+class PeerLine final : public datapath::PeerExchange {
  public:
   /// `bus` outlives it.
   PeerLine(RunId run, PortId self, Bus& bus) : run_(run), self_(self), bus_(bus) {}
@@ -33,4 +33,4 @@ class PeerLine final : public PeerExchange {
   std::map<std::uint32_t, std::optional<PeerReply>> open_;  // by the id of the question
 };
 
-}  // namespace weft
+}  // namespace weft::session

@@ -8,20 +8,20 @@
 #include "probes/session/stage.hpp"
 #include "topology/findings/loss_runs.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 constexpr auto kSlack = std::chrono::seconds(5);
 constexpr auto kReceiptLimit = std::chrono::seconds(5);
 
 /// The tallies of one receiver by who sent and which spec.
-using ReceiptIndex = std::unordered_map<std::uint64_t, const ReceivedTally*>;
+using ReceiptIndex = std::unordered_map<std::uint64_t, const datapath::ReceivedTally*>;
 std::uint64_t receipt_key(PortId from, std::uint32_t spec) {
   return static_cast<std::uint64_t>(from.value()) << 32 | spec;
 }
 
 /// The packets of a row of `sent` that did not arrive; absent: their order is not known.
-std::optional<std::vector<LossRun>> missing(const ReceivedTally* received, std::uint32_t sent) {
+std::optional<std::vector<LossRun>> missing(const datapath::ReceivedTally* received, std::uint32_t sent) {
   if (!received) return std::vector<LossRun>{{0, sent}};
   if (!received->missing) return std::nullopt;
   auto runs = *received->missing;
@@ -87,7 +87,7 @@ std::vector<WorkItem> PingStage::ping_work() {
       by_nic_[pings_[i].ping.pair.src].push_back(i);
   std::vector<WorkItem> work;
   for (const auto& [nic, indices] : by_nic_) {
-    PingRequest request{.run = in_->run, .batch = batch_, .busy_poll = in_->options.busy_poll};
+    datapath::PingRequest request{.run = in_->run, .batch = batch_, .busy_poll = in_->options.busy_poll};
     PeerList peers;
     double packets = 0;
     for (const std::size_t i : indices) {
@@ -118,23 +118,25 @@ std::vector<WorkItem> PingStage::receipt_work() {
 
 void PingStage::take(const WorkItem& item, const TaskAnswer* answer) {
   if (!answer) return;
-  if (const auto* tallies = std::get_if<std::vector<PingTally>>(answer)) tallies_[item.nic] = *tallies;
-  if (const auto* receipts = std::get_if<std::vector<ReceivedTally>>(answer)) receipts_[item.nic] = *receipts;
+  if (const auto* tallies = std::get_if<std::vector<datapath::PingTally>>(answer))
+    tallies_[item.nic] = *tallies;
+  if (const auto* receipts = std::get_if<std::vector<datapath::ReceivedTally>>(answer))
+    receipts_[item.nic] = *receipts;
 }
 
 void PingStage::conclude() {
   std::map<PortId, ReceiptIndex> index;
   for (const auto& [receiver, receipts] : receipts_) {
     auto& by_key = index[receiver];
-    for (const ReceivedTally& tally : receipts)
+    for (const datapath::ReceivedTally& tally : receipts)
       if (tally.batch == batch_) by_key[receipt_key(tally.from, tally.spec)] = &tally;
   }
   begin_on_clock();
   std::vector<Told> told;
   for (const auto& [nic, tallies] : tallies_)
-    for (const PingTally& tally : tallies) {
+    for (const datapath::PingTally& tally : tallies) {
       if (tally.spec >= by_nic_[nic].size()) continue;
-      const PlannedPing& ping = pings_[by_nic_[nic][tally.spec]].ping;
+      const plan::PlannedPing& ping = pings_[by_nic_[nic][tally.spec]].ping;
       if (tally.refused) {
         note_refusal(in_->fabric, *results_, nic, ping.pair.dst, *tally.refused);
         continue;
@@ -153,7 +155,7 @@ void PingStage::conclude() {
 void PingStage::begin_on_clock() {
   std::map<PortId, Nanoseconds> first_sends;
   for (const auto& [nic, tallies] : tallies_)
-    for (const PingTally& tally : tallies) {
+    for (const datapath::PingTally& tally : tallies) {
       if (!tally.window) continue;
       const auto [first, is_new] = first_sends.try_emplace(nic, tally.window->start);
       if (!is_new) first->second = std::min(first->second, tally.window->start);
@@ -186,7 +188,8 @@ void PingStage::excuse() {
   echoed_to_.clear();
 }
 
-void PingStage::observe(const PlannedPing& ping, const PingTally& tally, const ReceivedTally* received) {
+void PingStage::observe(const plan::PlannedPing& ping, const datapath::PingTally& tally,
+                        const datapath::ReceivedTally* received) {
   if (tally.sent == 0) return;
   const std::uint64_t arrived = received ? received->packets : 0;
   // A packet that came damaged came: it is no loss, and no one answers it.
@@ -241,4 +244,4 @@ void PingStage::observe(const PlannedPing& ping, const PingTally& tally, const R
                                              .pair = there});
 }
 
-}  // namespace weft
+}  // namespace weft::session

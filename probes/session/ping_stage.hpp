@@ -8,10 +8,10 @@
 #include "probes/plan/ping_plan.hpp"
 #include "probes/session/stage.hpp"
 
-namespace weft {
+namespace weft::session {
 
 struct CountedPing {
-  PlannedPing ping;
+  plan::PlannedPing ping;
   std::uint32_t packets = 0;
 };
 
@@ -35,14 +35,15 @@ class PingStage : public Stage {
   std::vector<WorkItem> receipt_work();
   /// What one NIC sent by one ping, and what its peer says of it; null: nothing came.
   struct Told {
-    const PlannedPing* ping;
-    const PingTally* sent;
-    const ReceivedTally* received;
+    const plan::PlannedPing* ping;
+    const datapath::PingTally* sent;
+    const datapath::ReceivedTally* received;
   };
   void conclude();
   void begin_on_clock();
   void observe_all(const std::vector<Told>& told);
-  void observe(const PlannedPing& ping, const PingTally& tally, const ReceivedTally* received);
+  void observe(const plan::PlannedPing& ping, const datapath::PingTally& tally,
+               const datapath::ReceivedTally* received);
   void excuse();
 
   const SweepInputs* in_;
@@ -54,11 +55,11 @@ class PingStage : public Stage {
   BatchId batch_;
   std::map<PortId, std::vector<std::size_t>>
       by_nic_;  // the spec index of a NIC's request -> index into pings_
-  std::map<PortId, std::vector<PingTally>> tallies_;
-  std::map<PortId, std::vector<ReceivedTally>>
+  std::map<PortId, std::vector<datapath::PingTally>> tallies_;
+  std::map<PortId, std::vector<datapath::ReceivedTally>>
       receipts_;  // by receiver; a receiver that did not answer is absent
   // Observations of this batch, by the NIC that the packets were for: on the way there, on the way back.
   std::map<PortId, std::vector<std::size_t>> heard_at_, echoed_to_;
 };
 
-}  // namespace weft
+}  // namespace weft::session

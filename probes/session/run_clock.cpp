@@ -5,7 +5,7 @@
 
 #include "topology/base/statistics.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 /// Agents begin a wave within milliseconds of each other; a clock this far from the others' has been set.
@@ -38,4 +38,4 @@ std::optional<TimeWindow> RunClock::window(PortId nic, const TimeWindow& by_its_
   return window;
 }
 
-}  // namespace weft
+}  // namespace weft::session

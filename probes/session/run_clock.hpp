@@ -9,7 +9,7 @@
 #include "topology/base/ids.hpp"
 #include "topology/findings/observation.hpp"
 
-namespace weft {
+namespace weft::session {
 
 class RunClock {
  public:
@@ -24,4 +24,4 @@ class RunClock {
   Nanoseconds latest_{};                 // of all that was told
 };
 
-}  // namespace weft
+}  // namespace weft::session

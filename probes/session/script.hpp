@@ -8,7 +8,7 @@
 #include "probes/diagnosis/host/host_check.hpp"
 #include "probes/session/stage.hpp"
 
-namespace weft {
+namespace weft::session {
 
 class Script {
  public:
@@ -20,7 +20,7 @@ class Script {
   /// This NIC takes no part any more.
   virtual void exclude(PortId nic) = 0;
   /// The hosts that joined and told what they have; called once, before the first wave.
-  virtual void meet(const std::vector<JoinedHost>&) {}
+  virtual void meet(const std::vector<diagnosis::JoinedHost>&) {}
   /// What the engine of a NIC goes by, in words.
   virtual void note_use(PortId, std::string_view) {}
   /// What went wrong with a host, apart from what the work shows.
@@ -35,4 +35,4 @@ class Script {
   virtual std::string_view doing() const = 0;
 };
 
-}  // namespace weft
+}  // namespace weft::session

@@ -6,7 +6,7 @@
 #include "probes/session/answer_check.hpp"
 #include "probes/session/messages_json.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 constexpr Nanoseconds kAcknowledged = std::chrono::seconds(1);
@@ -86,7 +86,7 @@ class NicWorker {
 /// The thread that answers what the engines of other NICs ask that of one.
 class NicAnswerer {
  public:
-  NicAnswerer(RunId run, std::shared_ptr<PeerService> service, Bus& bus)
+  NicAnswerer(RunId run, std::shared_ptr<datapath::PeerService> service, Bus& bus)
       : run_(run),
         service_(std::move(service)),
         bus_(bus),
@@ -126,7 +126,7 @@ class NicAnswerer {
   }
 
   RunId run_;
-  std::shared_ptr<PeerService> service_;
+  std::shared_ptr<datapath::PeerService> service_;
   Bus& bus_;
   std::mutex mutex_;
   std::condition_variable_any asked_;
@@ -139,7 +139,7 @@ ServedRun::ServedRun(Bus& bus, const PrepareRun& prepare, StartRun start)
     : bus_(bus),
       prepare_(prepare),
       start_(std::move(start)),
-      nics_(std::make_shared<const RunNics>(start_.targets)),
+      nics_(std::make_shared<const datapath::RunNics>(start_.targets)),
       thread_([this](const std::stop_token& stop) { serve(stop); }) {}
 
 ServedRun::~ServedRun() { stop(); }
@@ -243,4 +243,4 @@ void ServedRun::close() {
   workers.clear();  // their tasks may still ask over the lines
 }
 
-}  // namespace weft
+}  // namespace weft::session

@@ -17,7 +17,7 @@
 #include "probes/session/peer_line.hpp"
 #include "probes/session/work.hpp"
 
-namespace weft {
+namespace weft::session {
 
 /// What a host gives one run; made anew for each.
 struct RunHost {
@@ -60,7 +60,7 @@ class ServedRun {
   Bus& bus_;
   const PrepareRun& prepare_;
   const StartRun start_;
-  const SharedNics nics_;
+  const datapath::SharedNics nics_;
   std::atomic<bool> closed_ = false;
   std::mutex mutex_;  // of all below
   std::condition_variable_any refused_;
@@ -72,4 +72,4 @@ class ServedRun {
   std::jthread thread_;
 };
 
-}  // namespace weft
+}  // namespace weft::session

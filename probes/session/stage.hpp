@@ -22,7 +22,7 @@
 #include "topology/findings/observation.hpp"
 #include "topology/model/addressing.hpp"
 
-namespace weft {
+namespace weft::session {
 
 /// One piece of a wave.
 struct WorkItem {
@@ -49,14 +49,14 @@ struct SweepResults {
   SweepResults& operator=(const SweepResults&) = delete;
 
   Observations observations;
-  PathLearner learner;   // its paths are those of the observations
-  std::set<PortId> out;  // NICs that take no part (any more)
+  plan::PathLearner learner;  // its paths are those of the observations
+  std::set<PortId> out;       // NICs that take no part (any more)
   std::vector<NotTested> not_tested;
-  bool paused = false;                     // agents could not be reached for a while
-  FlowResults flows;                       // of the load's own rounds, not of those that press a suspect
-  std::vector<VerifiedTransfer> verified;  // flows whose receivers looked at what came into memory
-  std::map<PortId, HostDelays> delays;     // what the hosts at the NICs added to round trips
-  std::uint64_t sent = 0;                  // small and large probes, one way
+  bool paused = false;  // agents could not be reached for a while
+  FlowResults flows;    // of the load's own rounds, not of those that press a suspect
+  std::vector<diagnosis::VerifiedTransfer> verified;  // flows whose receivers looked at what came into memory
+  std::map<PortId, HostDelays> delays;                // what the hosts at the NICs added to round trips
+  std::uint64_t sent = 0;                             // small and large probes, one way
   std::uint64_t lost = 0;
   std::uint32_t last_batch = 0;
   RunClock clock;
@@ -77,10 +77,10 @@ class PeerList {
     }
     return at->second;
   }
-  std::vector<Peer> take() && { return std::move(peers_); }
+  std::vector<datapath::Peer> take() && { return std::move(peers_); }
 
  private:
-  std::vector<Peer> peers_;
+  std::vector<datapath::Peer> peers_;
   std::unordered_map<PortId, std::uint32_t> index_;
 };
 
@@ -95,4 +95,4 @@ class Stage {
   virtual void take(const WorkItem& item, const TaskAnswer* answer) = 0;
 };
 
-}  // namespace weft
+}  // namespace weft::session

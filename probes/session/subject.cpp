@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 bool is_plain(char c) {
@@ -86,4 +86,4 @@ std::optional<std::string> sender_of(std::string_view subject) {
   return name_of(subject.substr(last + 1));
 }
 
-}  // namespace weft
+}  // namespace weft::session

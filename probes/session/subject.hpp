@@ -8,7 +8,7 @@
 
 #include "topology/base/ids.hpp"
 
-namespace weft {
+namespace weft::session {
 
 /// A name as one token of a subject: letters, digits, '-' and '_' as they are, every other byte as =XX.
 std::string subject_token(std::string_view name);
@@ -38,4 +38,4 @@ std::optional<Acknowledgement> acknowledgement_in(std::string_view subject);
 /// Who sent to this subject; absent when it is not one of ours.
 std::optional<std::string> sender_of(std::string_view subject);
 
-}  // namespace weft
+}  // namespace weft::session

@@ -13,7 +13,7 @@
 #include "probes/session/map_stage.hpp"
 #include "probes/session/stage.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 /// CounterStage: asks the NICs that take part what their devices have counted, once.
@@ -94,7 +94,7 @@ void Sweep::take(const WorkItem& item, const TaskAnswer* answer) {
   if (!stages_.empty()) stages_.front()->take(item, answer);
 }
 
-void Sweep::meet(const std::vector<JoinedHost>& hosts) {
+void Sweep::meet(const std::vector<diagnosis::JoinedHost>& hosts) {
   for (HostEvidence& evidence : check_hosts(in_.fabric, hosts, expectations_)) blame(std::move(evidence));
 }
 
@@ -164,9 +164,10 @@ void Sweep::add(std::vector<std::unique_ptr<Stage>> stages) {
 }
 
 void Sweep::plan_settling() {
-  const auto assessment = assess(in_.fabric, results_.observations, in_.options.tolerate, Purpose::settling);
+  const auto assessment =
+      assess(in_.fabric, results_.observations, in_.options.tolerate, diagnosis::Purpose::settling);
   auto hypotheses = assessment.hypotheses;
-  std::erase_if(hypotheses, [](const Hypothesis& hypothesis) { return hypothesis.packets == 0; });
+  std::erase_if(hypotheses, [](const diagnosis::Hypothesis& hypothesis) { return hypothesis.packets == 0; });
   if (hypotheses.size() > kMaxHypotheses) hypotheses.resize(kMaxHypotheses);
   if (settlings_++ == 0) add(pings_.settle(hypotheses));
   add(load_.press(assessment));
@@ -225,7 +226,7 @@ void Sweep::note_counters() {
   for (const auto& [nic, after] : counters_after_)
     if (const auto before = counters_before_.find(nic); before != counters_before_.end())
       if (auto steps = steps_between(nic, before->second, after)) nic_counters_.push_back(std::move(*steps));
-  auto evidence = nic_counter_evidence(in_.fabric, nic_counters_);
+  auto evidence = diagnosis::nic_counter_evidence(in_.fabric, nic_counters_);
   for (ChannelEvidence& sign : evidence.channels) note(std::move(sign));
   for (HostEvidence& sign : evidence.hosts) blame(std::move(sign));
 }
@@ -233,7 +234,7 @@ void Sweep::note_counters() {
 Coverage Sweep::coverage() {
   Coverage covered = coverage_of(in_.fabric, results_.observations, in_.options.detect);
   if (!scope_.empty()) {
-    weft::limit_to(covered, scope_);
+    weft::diagnosis::limit_to(covered, scope_);
     covered.out_of_scope_told_by = out_of_scope_told_by_;
   }
   const auto left_out = [this](ChannelId channel) {
@@ -247,8 +248,8 @@ Coverage Sweep::coverage() {
 }
 
 SweepReport Sweep::finish() {
-  SweepReport report{assess(in_.fabric, results_.observations, in_.options.tolerate).diagnosis, results_.sent,
-                     results_.lost};
+  SweepReport report{diagnosis::assess(in_.fabric, results_.observations, in_.options.tolerate).diagnosis,
+                     results_.sent, results_.lost};
   Coverage& covered = report.diagnosis.coverage;
   auto untested = std::move(covered.rate_untested);
   covered = coverage();
@@ -263,4 +264,4 @@ SweepReport Sweep::finish() {
   return report;
 }
 
-}  // namespace weft
+}  // namespace weft::session

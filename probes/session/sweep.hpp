@@ -14,7 +14,7 @@
 #include "probes/session/sweep_pings.hpp"
 #include "topology/findings/diagnosis.hpp"
 
-namespace weft {
+namespace weft::session {
 
 struct SweepReport {
   Diagnosis diagnosis;
@@ -35,12 +35,12 @@ class Sweep final : public Script {
   void not_tested(NotTested what) override { results_.not_tested.push_back(std::move(what)); }
   void note_pause() override { results_.paused = true; }
   bool cut_short(const std::string& why) override;
-  void meet(const std::vector<JoinedHost>& hosts) override;
+  void meet(const std::vector<diagnosis::JoinedHost>& hosts) override;
   void note_use(PortId nic, std::string_view text) override { uses_[nic] = text; }
   std::string_view doing() const override;
 
   /// What the hosts must be like, beyond what most of them are. Call before the run.
-  void expect_of_hosts(const HostExpectations& expectations) { expectations_ = expectations; }
+  void expect_of_hosts(const diagnosis::HostExpectations& expectations) { expectations_ = expectations; }
   /// The paths are known (read from an InfiniBand fabric's tables): nothing is traced. Call before the first
   /// wave; `learn` adopts the paths.
   template <class Learn>
@@ -65,7 +65,7 @@ class Sweep final : public Script {
 
   /// May be called at any time: what is known so far.
   SweepReport finish();
-  const PathLearner& learner() const { return results_.learner; }
+  const plan::PathLearner& learner() const { return results_.learner; }
   const Observations& observations() const { return results_.observations; }
   const FlowResults& flows() const { return results_.flows; }
   /// What the NICs' devices counted from before the first packet until the load was over.
@@ -99,7 +99,7 @@ class Sweep final : public Script {
   std::set<PortId> left_out_;
   std::vector<bool> scope_;  // empty: the whole fabric
   std::optional<std::string> out_of_scope_told_by_;
-  HostExpectations expectations_;
+  diagnosis::HostExpectations expectations_;
   std::deque<std::unique_ptr<Stage>> stages_;  // of the current part
   int settlings_ = 0;
   std::map<PortId, NicCounters> counters_before_, counters_after_;
@@ -108,4 +108,4 @@ class Sweep final : public Script {
   std::optional<std::string> cut_short_;
 };
 
-}  // namespace weft
+}  // namespace weft::session

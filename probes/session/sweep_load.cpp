@@ -7,7 +7,7 @@
 #include "probes/plan/pattern_plan.hpp"
 #include "probes/session/load_stage.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 constexpr double kLoadShare = 0.30;  // of the budget
@@ -21,24 +21,24 @@ constexpr int kMaxLoadings = 3;  // of a channel whose flows their senders held 
 
 /// Offers that set a slow channel, which passes all that is below its ceiling and never more, apart from one
 /// that is shared: just below what it passed, and up to twice a link.
-Press press_for(double passes) {
+plan::Press press_for(double passes) {
   const double below = std::clamp(0.85 * passes, 0.1, 0.85);
   return {.alone = {below, 1.0, std::midpoint(below, 1.0)}, .together = {1.0, 0.75, 0.5}};
 }
 
 /// A channel that is behind a culprit, or one of several suspects, shows what it carries by whole flows.
-const Press kShow{.alone = {1.0, 1.0}, .together = {}};
+const plan::Press kShow{.alone = {1.0, 1.0}, .together = {}};
 constexpr std::size_t kRepeats = 2;         // of a flow that nothing explains
 constexpr int kMaxPresses = 2;              // of a channel: the first may have met another culprit unawares
 constexpr std::size_t kMaxForPressing = 4;  // times the rounds that load all channels
 
-bool is_of_load(const Hypothesis& hypothesis) {
+bool is_of_load(const diagnosis::Hypothesis& hypothesis) {
   return hypothesis.packets == 0 &&
          (hypothesis.cause == Cause::rate || hypothesis.cause == Cause::congestion);
 }
 
 /// Channels that hold flows back, for all that is known.
-std::set<ChannelId> slow_channels(const Assessment& assessment) {
+std::set<ChannelId> slow_channels(const diagnosis::Assessment& assessment) {
   std::set<ChannelId> slow;
   const auto add = [&](LinkId link, std::optional<ChannelId> channel) {
     for (const ChannelId c : {Fabric::a_to_b(link), Fabric::b_to_a(link)})
@@ -49,7 +49,7 @@ std::set<ChannelId> slow_channels(const Assessment& assessment) {
     if (found.link) add(*found.link, found.channel);
   for (const OpenSet& set : assessment.diagnosis.sets)
     for (const auto& alternative : set.alternatives) slow.insert(alternative.begin(), alternative.end());
-  for (const Hypothesis& hypothesis : assessment.hypotheses)
+  for (const diagnosis::Hypothesis& hypothesis : assessment.hypotheses)
     if (hypothesis.passes < 1) slow.insert(hypothesis.channels.begin(), hypothesis.channels.end());
   return slow;
 }
@@ -65,13 +65,13 @@ std::unique_ptr<Stage> SweepLoad::load() {
                 // Who asks for a pattern wants every receiver, or every pair, of a small fabric, whatever the
                 // budget.
                 : plan_pattern_rounds(in_->fabric, results_->learner, options.pattern,
-                                      std::max(most, kMaxPatternNics), options.seed);
+                                      std::max(most, plan::kMaxPatternNics), options.seed);
   return stage(rounds_, true);
 }
 
 std::unique_ptr<Stage> SweepLoad::load_again() {
-  for (LoadRound& round : rounds_)
-    std::erase_if(round, [this](const PlannedFlow& flow) {
+  for (plan::LoadRound& round : rounds_)
+    std::erase_if(round, [this](const plan::PlannedFlow& flow) {
       return !results_->takes_part(flow.pair.src) || !results_->takes_part(flow.pair.dst);
     });
   const PathTable& table = results_->learner.table();
@@ -87,27 +87,28 @@ std::size_t SweepLoad::most_rounds() const {
   return static_cast<std::size_t>(std::max(2.0, options.budget_seconds(kLoadShare) / seconds_a_round));
 }
 
-void SweepLoad::add_repeats(const Hypothesis& hypothesis, std::vector<LoadRound>& rounds) const {
+void SweepLoad::add_repeats(const diagnosis::Hypothesis& hypothesis,
+                            std::vector<plan::LoadRound>& rounds) const {
   for (const PathSetId path : hypothesis.again)
-    for (const LoadRound& round : rounds_) {
-      const auto same = std::ranges::find(round, path, &PlannedFlow::path);
+    for (const plan::LoadRound& round : rounds_) {
+      const auto same = std::ranges::find(round, path, &plan::PlannedFlow::path);
       if (same == round.end()) continue;
       rounds.insert(rounds.end(), kRepeats, {*same});
       break;
     }
 }
 
-std::unique_ptr<Stage> SweepLoad::press(const Assessment& assessment) {
+std::unique_ptr<Stage> SweepLoad::press(const diagnosis::Assessment& assessment) {
   if (!wanted()) return nullptr;
   const auto slow = slow_channels(assessment);
   std::set<ChannelId> wanted;
-  for (const Hypothesis& hypothesis : assessment.hypotheses)
+  for (const diagnosis::Hypothesis& hypothesis : assessment.hypotheses)
     if (is_of_load(hypothesis)) wanted.insert(hypothesis.channels.begin(), hypothesis.channels.end());
-  const PressPlanner planner(in_->fabric, results_->learner, wanted, slow);
+  const plan::PressPlanner planner(in_->fabric, results_->learner, wanted, slow);
   const PathTable& table = results_->learner.table();
-  std::vector<LoadRound> rounds;   // that show where a fault is
-  std::vector<LoadRound> presses;  // that show its cause
-  for (const Hypothesis& hypothesis : assessment.hypotheses) {
+  std::vector<plan::LoadRound> rounds;   // that show where a fault is
+  std::vector<plan::LoadRound> presses;  // that show its cause
+  for (const diagnosis::Hypothesis& hypothesis : assessment.hypotheses) {
     if (!is_of_load(hypothesis)) continue;
     add_repeats(hypothesis, rounds);
     for (const ChannelId channel : hypothesis.channels) {
@@ -125,11 +126,11 @@ std::unique_ptr<Stage> SweepLoad::press(const Assessment& assessment) {
   return stage(std::move(rounds), false);
 }
 
-std::unique_ptr<Stage> SweepLoad::stage(std::vector<LoadRound> rounds, bool keeps_results) {
+std::unique_ptr<Stage> SweepLoad::stage(std::vector<plan::LoadRound> rounds, bool keeps_results) {
   if (rounds.empty()) return nullptr;
   const double share = in_->options.load == LoadLevel::light ? kLightLoad : kFullLoad;
   const auto first = std::exchange(rounds_run_, rounds_run_ + static_cast<std::uint32_t>(rounds.size()));
   return std::make_unique<LoadStage>(*in_, *results_, std::move(rounds), first, share, keeps_results);
 }
 
-}  // namespace weft
+}  // namespace weft::session

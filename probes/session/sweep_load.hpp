@@ -9,7 +9,7 @@
 #include "probes/plan/load_plan.hpp"
 #include "probes/session/stage.hpp"
 
-namespace weft {
+namespace weft::session {
 
 class SweepLoad {
  public:
@@ -23,24 +23,24 @@ class SweepLoad {
   std::unique_ptr<Stage> load_again();
   /// Rounds that tell suspects apart, show what channels behind culprits carry, repeat what nothing explains,
   /// and press culprits for their cause.
-  std::unique_ptr<Stage> press(const Assessment& assessment);
+  std::unique_ptr<Stage> press(const diagnosis::Assessment& assessment);
 
   /// As of the last call of load_again.
   const std::vector<ChannelId>& unloaded() const { return unloaded_; }
 
  private:
   bool wanted() const { return in_->options.load != LoadLevel::none && !in_->options.mads_alone; }
-  std::unique_ptr<Stage> stage(std::vector<LoadRound> rounds, bool keeps_results);
+  std::unique_ptr<Stage> stage(std::vector<plan::LoadRound> rounds, bool keeps_results);
   std::size_t most_rounds() const;
-  void add_repeats(const Hypothesis& hypothesis, std::vector<LoadRound>& rounds) const;
+  void add_repeats(const diagnosis::Hypothesis& hypothesis, std::vector<plan::LoadRound>& rounds) const;
 
   const SweepInputs* in_;
   SweepResults* results_;
-  std::vector<LoadRound> rounds_;
+  std::vector<plan::LoadRound> rounds_;
   std::vector<ChannelId> unloaded_;
   std::map<ChannelId, int> pressed_;
   int loadings_ = 0;
   std::uint32_t rounds_run_ = 0;
 };
 
-}  // namespace weft
+}  // namespace weft::session

@@ -8,7 +8,7 @@
 #include "probes/diagnosis/diagnose.hpp"
 #include "topology/base/units.hpp"
 
-namespace weft {
+namespace weft::session {
 
 enum class LoadLevel { none, light, full };
 
@@ -30,12 +30,12 @@ struct SweepOptions {
   Fraction large_probe_share{0.05};
   LoadPattern pattern = LoadPattern::links;
   Tolerance tolerate;
-  Detect detect;
+  diagnosis::Detect detect;
   /// Of a round; where flows have a volume, the longest that one may take.
   Nanoseconds load_round = std::chrono::milliseconds(500);
-  FlowOptions flow_options;  // of flows over queue pairs
-  std::uint32_t qps = 1;     // that share the rate and the path of each flow
-  bool busy_poll = false;    // PingRequest::busy_poll
+  datapath::FlowOptions flow_options;  // of flows over queue pairs
+  std::uint32_t qps = 1;               // that share the rate and the path of each flow
+  bool busy_poll = false;              // PingRequest::busy_poll
   /// InfiniBand without queue pairs: probes have the one size of a management datagram, and there is no load.
   bool mads_alone = false;
   /// Read the counters of the NICs' devices before and after, as evidence.
@@ -44,4 +44,4 @@ struct SweepOptions {
   Nanoseconds drain = std::chrono::milliseconds(100);
 };
 
-}  // namespace weft
+}  // namespace weft::session

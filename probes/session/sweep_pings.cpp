@@ -7,7 +7,7 @@
 #include "probes/mad/mad_probe.hpp"
 #include "probes/session/ping_stage.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 // Large probes are what a 4096-byte RoCE MTU makes; the sizes between say where a black hole begins (the
@@ -29,10 +29,11 @@ constexpr std::size_t kMaxSized = 64;               // ways on which sizes are t
 constexpr std::size_t kPingsPerHypothesis = 8;
 
 /// Packets each ping may send so that the busiest NIC is done in `seconds`.
-std::uint32_t packets_for(const std::vector<PlannedPing>& pings, double packets_per_second, double seconds) {
+std::uint32_t packets_for(const std::vector<plan::PlannedPing>& pings, double packets_per_second,
+                          double seconds) {
   std::map<PortId, std::uint64_t> per_nic;
   std::uint64_t most = 1;
-  for (const PlannedPing& ping : pings) most = std::max(most, ++per_nic[ping.pair.src]);
+  for (const plan::PlannedPing& ping : pings) most = std::max(most, ++per_nic[ping.pair.src]);
   const double packets = packets_per_second * seconds / static_cast<double>(most);
   return static_cast<std::uint32_t>(std::clamp(packets, double{kMinPackets}, double{kMaxPackets}));
 }
@@ -46,12 +47,12 @@ std::vector<std::unique_ptr<Stage>> SweepPings::probe() {
   const double small_per_second = in_->options.probes_per_second;
   std::vector<std::unique_ptr<Stage>> stages;
   if (in_->options.mads_alone) {
-    stages.push_back(stage(pings_, kMadProbeSize, small_per_second, kMadShare));
+    stages.push_back(stage(pings_, mad::kMadProbeSize, small_per_second, kMadShare));
     return stages;
   }
   stages.push_back(stage(pings_, kSmallProbe, small_per_second, kSmallShare));
   auto alive = pings_;
-  std::erase_if(alive, [](const PlannedPing& ping) { return !ping.reached; });
+  std::erase_if(alive, [](const plan::PlannedPing& ping) { return !ping.reached; });
   stages.push_back(stage(alive, kLarge, large_probes_per_second(), kLargeShare));
   return stages;
 }
@@ -65,8 +66,8 @@ std::vector<std::unique_ptr<Stage>> SweepPings::size() {
     if (seen.size == kLarge && seen.lost == seen.sent && seen.sent >= kMinPackets)
       swallowed.insert(seen.path);
   }
-  std::vector<PlannedPing> pings;
-  for (const PlannedPing& ping : pings_)
+  std::vector<plan::PlannedPing> pings;
+  for (const plan::PlannedPing& ping : pings_)
     if (pings.size() < kMaxSized && ping.reached && passed.contains(ping.path) &&
         swallowed.contains(ping.path))
       pings.push_back(ping);
@@ -77,18 +78,18 @@ std::vector<std::unique_ptr<Stage>> SweepPings::size() {
   return stages;
 }
 
-std::vector<std::unique_ptr<Stage>> SweepPings::settle(const std::vector<Hypothesis>& hypotheses) {
+std::vector<std::unique_ptr<Stage>> SweepPings::settle(const std::vector<diagnosis::Hypothesis>& hypotheses) {
   std::map<Bytes, std::vector<CountedPing>> pings;  // by size
   const double affordable = in_->options.budget_seconds(kSettlingShare) * in_->options.probes_per_second;
-  for (const Hypothesis& hypothesis : hypotheses)
+  for (const diagnosis::Hypothesis& hypothesis : hypotheses)
     for (const ChannelId channel : hypothesis.channels) {
       if (hypothesis.packets == 0) continue;
       const auto chosen =
           pings_over(results_->learner.table(), pings_, channel, hypothesis.channels, kPingsPerHypothesis);
-      for (const PlannedPing& ping : chosen) {
+      for (const plan::PlannedPing& ping : chosen) {
         const double packets = std::min(
             static_cast<double>(hypothesis.packets) / static_cast<double>(chosen.size()), affordable);
-        pings[in_->options.mads_alone      ? kMadProbeSize
+        pings[in_->options.mads_alone      ? mad::kMadProbeSize
               : hypothesis.size == Bytes() ? kSmallProbe
                                            : hypothesis.size]
             .push_back({ping, static_cast<std::uint32_t>(packets) + 1});
@@ -103,11 +104,11 @@ std::vector<std::unique_ptr<Stage>> SweepPings::settle(const std::vector<Hypothe
   return stages;
 }
 
-std::unique_ptr<Stage> SweepPings::stage(const std::vector<PlannedPing>& pings, Bytes size,
+std::unique_ptr<Stage> SweepPings::stage(const std::vector<plan::PlannedPing>& pings, Bytes size,
                                          double packets_per_second, double share) const {
   const auto packets = packets_for(pings, packets_per_second, in_->options.budget_seconds(share));
   std::vector<CountedPing> counted;
-  for (const PlannedPing& ping : pings)
+  for (const plan::PlannedPing& ping : pings)
     counted.push_back({ping, ping.reached ? packets : std::min(packets, kPacketsOverDeadWays)});
   return std::make_unique<PingStage>(*in_, *results_, std::move(counted), size, packets_per_second);
 }
@@ -120,4 +121,4 @@ double SweepPings::large_probes_per_second() const {
   return std::min(affordable, in_->options.probes_per_second);
 }
 
-}  // namespace weft
+}  // namespace weft::session

@@ -8,7 +8,7 @@
 #include "probes/plan/ping_plan.hpp"
 #include "probes/session/stage.hpp"
 
-namespace weft {
+namespace weft::session {
 
 /// Small probes carry no payload to speak of.
 inline constexpr Bytes kSmallProbe(128);
@@ -25,16 +25,16 @@ class SweepPings {
   std::vector<std::unique_ptr<Stage>> size();
   /// As many over each suspected channel as the hypothesis asks for, by pings that cross no other of its
   /// channels where there are such.
-  std::vector<std::unique_ptr<Stage>> settle(const std::vector<Hypothesis>& hypotheses);
+  std::vector<std::unique_ptr<Stage>> settle(const std::vector<diagnosis::Hypothesis>& hypotheses);
 
  private:
-  std::unique_ptr<Stage> stage(const std::vector<PlannedPing>& pings, Bytes size, double packets_per_second,
-                               double share) const;
+  std::unique_ptr<Stage> stage(const std::vector<plan::PlannedPing>& pings, Bytes size,
+                               double packets_per_second, double share) const;
   double large_probes_per_second() const;
 
   const SweepInputs* in_;
   SweepResults* results_;
-  std::vector<PlannedPing> pings_;
+  std::vector<plan::PlannedPing> pings_;
 };
 
-}  // namespace weft
+}  // namespace weft::session

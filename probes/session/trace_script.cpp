@@ -6,7 +6,7 @@
 #include "probes/session/contradictions.hpp"
 #include "probes/session/stage.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 // Just enough that packets really go: a few of each queue pair.
@@ -21,7 +21,7 @@ constexpr auto kSlack = std::chrono::seconds(20);  // a thousand queue pairs tak
 }  // namespace
 
 TraceScript::TraceScript(const Fabric& fabric, const AddressBook& addresses, const SweepOptions& options,
-                         RunId run, TracePlan plan, AuditOrder audit)
+                         RunId run, plan::TracePlan plan, AuditOrder audit)
     : in_{fabric, addresses, options, run}, results_(in_), plan_(std::move(plan)), audit_(audit) {}
 
 std::vector<WorkItem> TraceScript::next_wave() {
@@ -43,14 +43,14 @@ std::vector<WorkItem> TraceScript::next_wave() {
 
 std::vector<WorkItem> TraceScript::trace(std::vector<PathLabel> labels) {
   if (labels.empty()) return {};
-  stage_.emplace(in_, results_, std::vector<TracePlan>{{plan_.pair, std::move(labels)}});
+  stage_.emplace(in_, results_, std::vector<plan::TracePlan>{{plan_.pair, std::move(labels)}});
   return stage_->next_wave();
 }
 
 std::vector<WorkItem> TraceScript::queue_pair_work() {
   if (!results_.takes_part(plan_.pair.src) || !results_.takes_part(plan_.pair.dst)) return {};
   const Nanoseconds duration = audit_.move ? kMoveTime : kAuditTime;
-  FlowRequest request{.run = in_.run, .batch = results_.next_batch(), .duration = duration};
+  datapath::FlowRequest request{.run = in_.run, .batch = results_.next_batch(), .duration = duration};
   PeerList peers;
   const auto peer = peers.index_of(plan_.pair.dst, in_.addresses);
   const std::uint32_t count = audit_.queue_pairs;
@@ -65,21 +65,21 @@ std::vector<WorkItem> TraceScript::queue_pair_work() {
 
 std::vector<PathLabel> TraceScript::untraced() const {
   std::set<PathLabel> labels;
-  for (const AuditedQp& qp : audited_) labels.insert(qp.chosen);
+  for (const datapath::AuditedQp& qp : audited_) labels.insert(qp.chosen);
   for (const PathLabel label : plan_.labels) labels.erase(label);
   return {labels.begin(), labels.end()};
 }
 
 void TraceScript::take(const WorkItem& item, const TaskAnswer* answer) {
-  const auto* request = std::get_if<FlowRequest>(&item.work);
+  const auto* request = std::get_if<datapath::FlowRequest>(&item.work);
   if (!request) return stage_->take(item, answer);
-  const auto* tallies = answer ? std::get_if<std::vector<FlowTally>>(answer) : nullptr;
+  const auto* tallies = answer ? std::get_if<std::vector<datapath::FlowTally>>(answer) : nullptr;
   if (!tallies) return;
-  for (const FlowTally& tally : *tallies)
+  for (const datapath::FlowTally& tally : *tallies)
     if (tally.refused)
       note_refusal(in_.fabric, results_, plan_.pair.src, plan_.pair.dst, *tally.refused);
     else if (tally.chosen && tally.spec < request->specs.size())
       audited_.push_back({*tally.chosen, request->specs[tally.spec].then, tally.moved, tally.error});
 }
 
-}  // namespace weft
+}  // namespace weft::session

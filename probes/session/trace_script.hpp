@@ -8,7 +8,7 @@
 #include "probes/session/map_stage.hpp"
 #include "probes/session/script.hpp"
 
-namespace weft {
+namespace weft::session {
 
 struct AuditOrder {
   std::uint32_t queue_pairs = 0;  // 0: no audit
@@ -18,7 +18,7 @@ struct AuditOrder {
 class TraceScript final : public Script {
  public:
   TraceScript(const Fabric& fabric, const AddressBook& addresses, const SweepOptions& options, RunId run,
-              TracePlan plan, AuditOrder audit = {});
+              plan::TracePlan plan, AuditOrder audit = {});
   std::vector<WorkItem> next_wave() override;
   void take(const WorkItem& item, const TaskAnswer* answer) override;
   void exclude(PortId nic) override { results_.out.insert(nic); }
@@ -28,9 +28,9 @@ class TraceScript final : public Script {
   }
   std::string_view doing() const override { return "tracing"; }
 
-  const PathLearner& learner() const { return results_.learner; }
+  const plan::PathLearner& learner() const { return results_.learner; }
   /// Those that told which label their device chose.
-  const std::vector<AuditedQp>& audited() const { return audited_; }
+  const std::vector<datapath::AuditedQp>& audited() const { return audited_; }
   /// Hosts that could not take part, and why.
   const std::vector<HostEvidence>& troubles() const { return results_.observations.hosts; }
 
@@ -42,11 +42,11 @@ class TraceScript final : public Script {
 
   SweepInputs in_;
   SweepResults results_;
-  TracePlan plan_;
+  plan::TracePlan plan_;
   AuditOrder audit_;
   Step step_ = Step::map;
-  std::vector<AuditedQp> audited_;
+  std::vector<datapath::AuditedQp> audited_;
   std::optional<MapStage> stage_;
 };
 
-}  // namespace weft
+}  // namespace weft::session

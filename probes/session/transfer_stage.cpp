@@ -2,7 +2,7 @@
 
 #include "probes/session/stage.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 constexpr auto kSlack = std::chrono::seconds(5);
@@ -30,11 +30,11 @@ std::vector<WorkItem> TransferStage::transfer_work() {
       by_nic_[transfers_[i].pair.src].push_back(i);
   std::vector<WorkItem> work;
   for (const auto& [nic, indices] : by_nic_) {
-    TransferRequest request{.run = in_->run,
-                            .batch = batch_,
-                            .size = settings_.size,
-                            .window = settings_.window,
-                            .limit = settings_.limit};
+    datapath::TransferRequest request{.run = in_->run,
+                                      .batch = batch_,
+                                      .size = settings_.size,
+                                      .window = settings_.window,
+                                      .limit = settings_.limit};
     PeerList peers;
     for (const std::size_t i : indices)
       request.specs.push_back({peers.index_of(transfers_[i].pair.dst, in_->addresses), transfers_[i].label,
@@ -62,8 +62,8 @@ void TransferStage::take(const WorkItem& item, const TaskAnswer* answer) {
     const auto at = by_nic_.find(nic);
     return at == by_nic_.end() || spec >= at->second.size() ? nullptr : &outcomes_[at->second[spec]];
   };
-  if (const auto* tallies = std::get_if<std::vector<TransferTally>>(answer))
-    for (const TransferTally& tally : *tallies)
+  if (const auto* tallies = std::get_if<std::vector<datapath::TransferTally>>(answer))
+    for (const datapath::TransferTally& tally : *tallies)
       if (auto* outcome = outcome_of(item.nic, tally.spec)) {
         outcome->sent = tally.sent;
         outcome->delivered = tally.delivered;
@@ -71,10 +71,10 @@ void TransferStage::take(const WorkItem& item, const TaskAnswer* answer) {
         outcome->first = tally.first;
         outcome->error = tally.error;
       }
-  if (const auto* receipts = std::get_if<std::vector<ReceivedTally>>(answer))
-    for (const ReceivedTally& tally : *receipts)
+  if (const auto* receipts = std::get_if<std::vector<datapath::ReceivedTally>>(answer))
+    for (const datapath::ReceivedTally& tally : *receipts)
       if (auto* outcome = outcome_of(tally.from, tally.spec); outcome && tally.batch == batch_)
         outcome->received = tally.packets;
 }
 
-}  // namespace weft
+}  // namespace weft::session

@@ -7,10 +7,10 @@
 #include "probes/plan/pairs.hpp"
 #include "probes/session/stage.hpp"
 
-namespace weft {
+namespace weft::session {
 
 struct PlannedTransfer {
-  NicPair pair;
+  plan::NicPair pair;
   PathLabel label;
   PathLabel back_label;
   std::uint32_t packets = 0;
@@ -63,4 +63,4 @@ class TransferStage : public Stage {
   std::map<PortId, std::vector<std::size_t>> by_nic_;  // a request's spec -> index of the transfer
 };
 
-}  // namespace weft
+}  // namespace weft::session

@@ -1,6 +1,6 @@
 #include "probes/session/work.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 template <class T>
@@ -12,17 +12,17 @@ Result<TaskAnswer> as_answer(Result<std::vector<T>> tallies) {
 struct Worker {
   const NicEngines& engines;
   std::stop_token stop;
-  Result<TaskAnswer> operator()(const TraceRequest& request) const {
+  Result<TaskAnswer> operator()(const datapath::TraceRequest& request) const {
     return as_answer(engines.probes->trace(request, stop));
   }
-  Result<TaskAnswer> operator()(const PingRequest& request) const {
+  Result<TaskAnswer> operator()(const datapath::PingRequest& request) const {
     return as_answer(engines.probes->ping(request, stop));
   }
-  Result<TaskAnswer> operator()(const FlowRequest& request) const {
+  Result<TaskAnswer> operator()(const datapath::FlowRequest& request) const {
     if (!engines.flows) return fail(ErrorKind::not_supported, "this engine sends no load");
     return as_answer(engines.flows->run(request, stop));
   }
-  Result<TaskAnswer> operator()(const TransferRequest& request) const {
+  Result<TaskAnswer> operator()(const datapath::TransferRequest& request) const {
     if (!engines.flows) return fail(ErrorKind::not_supported, "this engine sends no load");
     return as_answer(engines.flows->transfer(request, stop));
   }
@@ -41,15 +41,15 @@ struct Worker {
 TaskAnswer empty_answer(const TaskWork& work) {
   switch (work.index()) {
     case 0:
-      return std::vector<HopAnswer>();
+      return std::vector<datapath::HopAnswer>();
     case 1:
-      return std::vector<PingTally>();
+      return std::vector<datapath::PingTally>();
     case 2:
-      return std::vector<FlowTally>();
+      return std::vector<datapath::FlowTally>();
     case 3:
-      return std::vector<ReceivedTally>();
+      return std::vector<datapath::ReceivedTally>();
     case 4:
-      return std::vector<TransferTally>();
+      return std::vector<datapath::TransferTally>();
     default:
       return std::vector<NicCounters>();
   }
@@ -72,4 +72,4 @@ TaskResult result_of(TaskId id, const TaskWork& work, const Result<TaskAnswer>& 
   return {.id = id, .answer = *answer};
 }
 
-}  // namespace weft
+}  // namespace weft::session

@@ -9,21 +9,21 @@
 #include "probes/datapath/peer_exchange.hpp"
 #include "probes/session/messages.hpp"
 
-namespace weft {
+namespace weft::session {
 
 /// The engines of one NIC. `probes` runs the NIC's responder as long as it lives.
 struct NicEngines {
-  std::shared_ptr<ProbeEngine> probes;
-  std::shared_ptr<FlowEngine> flows;
-  std::shared_ptr<PeerService> peers = nullptr;  // engines that must speak to each other first
+  std::shared_ptr<datapath::ProbeEngine> probes;
+  std::shared_ptr<datapath::FlowEngine> flows;
+  std::shared_ptr<datapath::PeerService> peers = nullptr;  // engines that must speak to each other first
   /// What its device has counted; null, or absent: it tells nothing.
   std::function<std::optional<NicCounters>()> counters = nullptr;
   std::string uses = {};  // what they go by, in words: for the result
 };
 
 /// Opens the engines of a NIC for one run, which sends to these NICs.
-using OpenEngines =
-    std::function<Result<NicEngines>(const NicAssignment&, const RunSecrets&, const SharedNics&)>;
+using OpenEngines = std::function<Result<NicEngines>(const NicAssignment&, const packet::RunSecrets&,
+                                                     const datapath::SharedNics&)>;
 
 /// Blocks until the work is done or `stop` is requested.
 Result<TaskAnswer> do_work(const NicEngines& engines, const TaskWork& work, std::stop_token stop);
@@ -35,4 +35,4 @@ bool is_of_tool(const Error& error);
 /// The message that tells the coordinator what came of a task.
 TaskResult result_of(TaskId id, const TaskWork& work, const Result<TaskAnswer>& answer);
 
-}  // namespace weft
+}  // namespace weft::session

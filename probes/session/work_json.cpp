@@ -10,9 +10,7 @@
 // bytes, as objects and as a table: ping specs 68,000 and 23,000, ping tallies 141,000 and 53,000, receivers'
 // counts 120,000 and 53,000, hop answers 72,000 and 34,000. (Arrays by position took 4 to 8 % more than
 // tables.)
-namespace weft {
-
-using namespace json_members;
+namespace weft::json_members {
 
 /// A table in a cell.
 struct Runs {
@@ -72,7 +70,7 @@ void quantiles(Io& io, const char* half, const char* most, std::optional<RttQuan
 }
 
 template <class Io>
-void delays_of(Io& io, std::optional<PingDelays>& delays) {
+void delays_of(Io& io, std::optional<datapath::PingDelays>& delays) {
   std::optional<RttQuantiles> prober, responder, whole;
   std::optional<bool> by_hardware;
   if (delays) {
@@ -88,7 +86,7 @@ void delays_of(Io& io, std::optional<PingDelays>& delays) {
   delays.reset();
   if (!prober && !responder && !whole && !by_hardware) return;
   if (!prober || !responder || !whole || !by_hardware) throw BadField("some delays of a ping, not all");
-  delays = PingDelays{*prober, *responder, *whole, *by_hardware};
+  delays = datapath::PingDelays{*prober, *responder, *whole, *by_hardware};
 }
 
 template <class Io>
@@ -119,16 +117,18 @@ static void members(Io& io, LossRun& m) {
   io("first", m.first);
   io("count", m.count);
 }
-static Json write_json(const Runs& runs) { return write_table(runs.all); }
-static void read_json(const Json& from, Runs& into) { into.all = read_table<LossRun>(from); }
+static Json write_json(OneValue, const Runs& runs) { return write_table(runs.all); }
+static void read_json(OneValue, const Json& from, Runs& into) { into.all = read_table<LossRun>(from); }
 
 template <class Io>
 static void members(Io& io, LatencyHistogram::Bucket& m) {
   io("index", m.index);
   io("count", m.count);
 }
-static Json write_json(const LatencyHistogram& histogram) { return write_table(histogram.buckets()); }
-static void read_json(const Json& from, LatencyHistogram& into) {
+static Json write_json(OneValue, const LatencyHistogram& histogram) {
+  return write_table(histogram.buckets());
+}
+static void read_json(OneValue, const Json& from, LatencyHistogram& into) {
   auto read = LatencyHistogram::from(read_table<LatencyHistogram::Bucket>(from, LatencyHistogram::kBuckets));
   if (!read) throw BadField(read.error().message);
   into = std::move(*read);
@@ -137,31 +137,31 @@ static void read_json(const Json& from, LatencyHistogram& into) {
 // Requests.
 
 template <class Io>
-static void members(Io& io, Peer& m) {
+static void members(Io& io, datapath::Peer& m) {
   io("nic", m.nic);
   io("address", m.address);
 }
 template <class Io>
-static void members(Io& io, Pace& m) {
+static void members(Io& io, datapath::Pace& m) {
   io("packets_per_second", m.packets_per_second);
   io("answer_wait", m.answer_wait);
 }
 
 template <class Io>
-static void members(Io& io, TraceSpec& m) {
+static void members(Io& io, datapath::TraceSpec& m) {
   io("peer", m.peer);
   io("label", m.label);
   io("max_hops", m.max_hops);
 }
 template <class Io>
-static void members(Io& io, TraceRequest& m) {
+static void members(Io& io, datapath::TraceRequest& m) {
   peers_and_specs(io, m);
   io("attempts", m.attempts);
   io("pace", m.pace);
 }
 
 template <class Io>
-static void members(Io& io, PingSpec& m) {
+static void members(Io& io, datapath::PingSpec& m) {
   io("peer", m.peer);
   io("label", m.label);
   io("back_label", m.back_label);
@@ -169,24 +169,24 @@ static void members(Io& io, PingSpec& m) {
   packet_size(io, m.size);
 }
 template <class Io>
-static void members(Io& io, PingRequest& m) {
+static void members(Io& io, datapath::PingRequest& m) {
   peers_and_specs(io, m);
   io("pace", m.pace);
   io("busy_poll", m.busy_poll);
 }
 
 template <class Io>
-static void members(Io& io, FlowOptions& m) {
+static void members(Io& io, datapath::FlowOptions& m) {
   word(io, "operation", m.operation, parse_flow_operation);
-  bytes_of_flow(io, "message", m.message, kMaxFlowMessageBytes);
+  bytes_of_flow(io, "message", m.message, datapath::kMaxFlowMessageBytes);
   io("depth", m.depth);
   io("warm_up", m.warm_up);
-  bytes_of_flow(io, "volume", m.volume, kMaxVolume);
-  if (Io::kReads && (m.depth == 0 || m.depth > kDeepestFlow))
+  bytes_of_flow(io, "volume", m.volume, datapath::kMaxVolume);
+  if (Io::kReads && (m.depth == 0 || m.depth > datapath::kDeepestFlow))
     throw BadField(fmt::format("a flow of depth {}", m.depth));
 }
 template <class Io>
-static void members(Io& io, FlowSpec& m) {
+static void members(Io& io, datapath::FlowSpec& m) {
   io("peer", m.peer);
   io("label", m.label);
   io("rate", m.rate);
@@ -194,21 +194,21 @@ static void members(Io& io, FlowSpec& m) {
   io("then", m.then);
 }
 template <class Io>
-static void members(Io& io, FlowRequest& m) {
+static void members(Io& io, datapath::FlowRequest& m) {
   peers_and_specs(io, m);
   io("duration", m.duration);
   io("options", m.flow_options);
 }
 
 template <class Io>
-static void members(Io& io, TransferSpec& m) {
+static void members(Io& io, datapath::TransferSpec& m) {
   io("peer", m.peer);
   io("label", m.label);
   io("back_label", m.back_label);
   io("packets", m.packets);
 }
 template <class Io>
-static void members(Io& io, TransferRequest& m) {
+static void members(Io& io, datapath::TransferRequest& m) {
   peers_and_specs(io, m);
   packet_size(io, m.size);
   io("window", m.window);
@@ -216,16 +216,16 @@ static void members(Io& io, TransferRequest& m) {
 }
 
 template <class Io>
-static void members(Io& io, ReceivedQuery& m) {
+static void members(Io& io, session::ReceivedQuery& m) {
   io("batch", m.batch);
 }
 template <class Io>
-static void members(Io&, CounterQuery&) {}
+static void members(Io&, session::CounterQuery&) {}
 
 // Answers.
 
 template <class Io>
-static void members(Io& io, HopAnswer& m) {
+static void members(Io& io, datapath::HopAnswer& m) {
   io("spec", m.spec);
   io("hop", m.hop);
   io("is_peer", m.is_peer);
@@ -234,7 +234,7 @@ static void members(Io& io, HopAnswer& m) {
 }
 
 template <class Io>
-static void members(Io& io, PingTally& m) {
+static void members(Io& io, datapath::PingTally& m) {
   io("spec", m.spec);
   io("sent", m.sent);
   io("answered", m.answered);
@@ -255,18 +255,18 @@ static void members(Io& io, PingTally& m) {
 }
 
 template <class Io>
-static void members(Io& io, FlowMeasure& m) {
+static void members(Io& io, datapath::FlowMeasure& m) {
   io("packets", m.packets);
   io("bytes", m.bytes);
   io("messages", m.messages);
 }
 template <class Io>
-static void members(Io& io, LabelChange& m) {
+static void members(Io& io, datapath::LabelChange& m) {
   io("done", m.done);
   io("how", m.how);
 }
 template <class Io>
-static void members(Io& io, FlowTally& m) {
+static void members(Io& io, datapath::FlowTally& m) {
   io("spec", m.spec);
   io("packets", m.packets);
   io("bytes", m.bytes);
@@ -282,7 +282,7 @@ static void members(Io& io, FlowTally& m) {
 }
 
 template <class Io>
-static void members(Io& io, ReceivedTally& m) {
+static void members(Io& io, datapath::ReceivedTally& m) {
   io("batch", m.batch);
   io("from", m.from);
   io("spec", m.spec);
@@ -296,7 +296,7 @@ static void members(Io& io, ReceivedTally& m) {
 }
 
 template <class Io>
-static void members(Io& io, TransferTally& m) {
+static void members(Io& io, datapath::TransferTally& m) {
   io("spec", m.spec);
   io("sent", m.sent);
   io("delivered", m.delivered);
@@ -316,6 +316,12 @@ static void members(Io& io, NicCounters& m) {
   if (too_long(m.device) || std::ranges::any_of(m.values | std::views::keys, too_long))
     throw BadField("a short text is expected");
 }
+
+}  // namespace weft::json_members
+
+namespace weft::session {
+
+using namespace json_members;
 
 namespace {
 
@@ -369,10 +375,10 @@ TaskAnswer answer_from_json(const nlohmann::json& value) {
       read_value(field(value, "devices"), at_most(kMaxDevices, tallies));
     } else {
       const Json& rows = field(value, "tallies");
-      if constexpr (std::same_as<Tally, FlowTally>) check_histograms(rows);
+      if constexpr (std::same_as<Tally, datapath::FlowTally>) check_histograms(rows);
       tallies = read_table<Tally>(rows);
     }
   });
 }
 
-}  // namespace weft
+}  // namespace weft::session

@@ -5,11 +5,11 @@
 
 #include "probes/session/messages.hpp"
 
-namespace weft {
+namespace weft::session {
 
 nlohmann::json to_json_value(const TaskWork& work);
 nlohmann::json to_json_value(const TaskAnswer& answer);
 TaskWork work_from_json(const nlohmann::json& value);
 TaskAnswer answer_from_json(const nlohmann::json& value);
 
-}  // namespace weft
+}  // namespace weft::session

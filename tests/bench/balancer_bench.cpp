@@ -22,7 +22,7 @@ constexpr double kShareDown = 0.02;
 struct Worst {
   double ratio = 0;
   double over = 0;
-  void see(const PhaseAssignment& answer) {
+  void see(const assign::PhaseAssignment& answer) {
     ratio = std::max(ratio, answer.load.ratio);
     over = std::max(over, static_cast<double>(answer.load.leaves_over_own_bound));
     WEFT_CHECK(answer.unassigned.empty());
@@ -32,8 +32,8 @@ struct Worst {
 Worst over_seeds(const Fabric& fabric, std::uint32_t qps, double share_down, bool weighted = false) {
   Worst worst;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    AssignOptions options{.qps = qps, .weighted = weighted, .seed = seed};
-    options.avoid = without(random_uplinks(fabric, share_down, seed));
+    assign::AssignOptions options{.qps = qps, .weighted = weighted, .seed = seed};
+    options.avoid = assign::without(random_uplinks(fabric, share_down, seed));
     worst.see(assign(fabric, cross_leaf_permutation(fabric, seed), options));
   }
   return worst;
@@ -124,9 +124,9 @@ void labels(bench::Figures& figures) {
 }
 
 /// QPs over either channel of a cable.
-double crossing(const PhaseAssignment& answer, LinkId link) {
+double crossing(const assign::PhaseAssignment& answer, LinkId link) {
   double count = 0;
-  for (const SteeredQp& qp : answer.qps)
+  for (const assign::SteeredQp& qp : answer.qps)
     for (const ChannelId channel : qp.route.channels()) count += Fabric::link_of(channel) == link ? 1 : 0;
   return count;
 }
@@ -148,9 +148,9 @@ Repair one_cable_down(std::uint32_t hosts, std::uint32_t qps) {
   links.resize(kLinks);
   Repair repair;
   for (const LinkId link : links) {
-    AssignOptions options{.qps = qps};
-    options.avoid = without({&link, 1});
-    PhaseAssignment after;
+    assign::AssignOptions options{.qps = qps};
+    options.avoid = assign::without({&link, 1});
+    assign::PhaseAssignment after;
     repair.slowest_ms =
         std::max(repair.slowest_ms,
                  bench::cpu_milliseconds([&] { after = reassign(fabric, phase, options, before); }));
@@ -166,11 +166,11 @@ double failures_in_succession() {
   double worst = 0;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const auto phase = cross_leaf_permutation(fabric, seed);
-    AssignOptions options{.qps = 4};
+    assign::AssignOptions options{.qps = 4};
     auto answer = assign(fabric, phase, options);
     auto links = random_uplinks(fabric, 1.0, seed);
     for (std::size_t failed = 1; failed <= 20; ++failed) {
-      options.avoid = without(std::span(links).first(failed));
+      options.avoid = assign::without(std::span(links).first(failed));
       answer = reassign(fabric, phase, options, kept(phase, answer));
       worst = std::max(worst, answer.load.ratio);
     }
@@ -192,14 +192,14 @@ void repairs(bench::Figures& figures) {
 /// A shift by one leaf on 8x8x8, 10 MB a host, in a fluid model.
 void makespans(bench::Figures& figures) {
   const auto fabric = *make_clos({.leaves = 8, .spines = 8, .hosts_per_leaf = 8});
-  const auto demand = make_shift(fabric.nics(), 8, Bytes(10'000'000));
-  const auto ours = simulate(fabric, demand, {Spread::weft, 1}, {});
+  const auto demand = demand::make_shift(fabric.nics(), 8, Bytes(10'000'000));
+  const auto ours = simulate(fabric, demand, {flowsim::Spread::weft, 1}, {});
   figures.add("makespan_vs_bound", ours.over_bound, "at most 1.005");
   for (const std::uint32_t qps : {16U, 4U, 1U}) {
     double mean = 0;
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed)
-      mean +=
-          simulate(fabric, demand, {Spread::ecmp, qps}, {.seed = seed}).seconds / static_cast<double>(kSeeds);
+      mean += simulate(fabric, demand, {flowsim::Spread::ecmp, qps}, {.seed = seed}).seconds /
+              static_cast<double>(kSeeds);
     figures.add(fmt::format("ecmp{}_vs_ours", qps), mean / ours.seconds,
                 qps == 16  ? "at least 1.5"
                 : qps == 4 ? "at least 2.1"
@@ -219,9 +219,10 @@ void all_channels(bench::Figures& figures) {
   const auto whole = *make_clos({.leaves = 8, .spines = 8, .hosts_per_leaf = 8});
   double mean_flow = 0;
   double squares = 0;
-  const auto compare = [&](const Fabric& fabric, const Demand& demand, const AssignOptions& options) {
-    const auto ours = simulate(fabric, demand, {Spread::weft, options.qps}, options);
-    const auto greedy = simulate(fabric, demand, {Spread::greedy, options.qps}, options);
+  const auto compare = [&](const Fabric& fabric, const demand::Demand& demand,
+                           const assign::AssignOptions& options) {
+    const auto ours = simulate(fabric, demand, {flowsim::Spread::weft, options.qps}, options);
+    const auto greedy = simulate(fabric, demand, {flowsim::Spread::greedy, options.qps}, options);
     mean_flow = std::max(mean_flow, ours.mean_flow / greedy.mean_flow);
     squares = std::max(squares, ours.squares / greedy.squares);
   };
@@ -229,9 +230,9 @@ void all_channels(bench::Figures& figures) {
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
       const auto gone = six_gone(whole, seed);
       for (const bool shift : {true, false}) {
-        auto demand = make_shift(whole.nics(), 8, Bytes(10'000'000));
+        auto demand = demand::make_shift(whole.nics(), 8, Bytes(10'000'000));
         if (!shift) demand.phases = {cross_leaf_permutation(whole, seed)};
-        compare(whole, demand, {.qps = qps, .avoid = without(gone)});
+        compare(whole, demand, {.qps = qps, .avoid = assign::without(gone)});
         compare(without_cables(whole, gone), demand, {.qps = qps});
       }
     }
@@ -242,20 +243,20 @@ void all_channels(bench::Figures& figures) {
 /// Packet by packet, over the same packets in the fluid model: shift, shift with six cables down, all-to-all.
 void packets(bench::Figures& figures) {
   const auto fabric = *make_clos({.leaves = 8, .spines = 8, .hosts_per_leaf = 8});
-  const auto settings = usual_packets(fabric);
+  const auto settings = flowsim::usual_packets(fabric);
   double worst = 0;
-  const auto see = [&](const char* name, const Demand& demand, const std::vector<LinkId>& gone) {
+  const auto see = [&](const char* name, const demand::Demand& demand, const std::vector<LinkId>& gone) {
     double ratio = 0;
     for (const std::uint32_t qps : {1U, 4U}) {
-      const auto run =
-          simulate_packets(fabric, demand, {Spread::weft, qps}, {.avoid = without(gone)}, settings);
+      const auto run = simulate_packets(fabric, demand, {flowsim::Spread::weft, qps},
+                                        {.avoid = assign::without(gone)}, settings);
       ratio = std::max(ratio, run.seconds / run.fluid);
     }
     figures.add(fmt::format("packets_vs_fluid_{}", name), ratio);
     return ratio;
   };
-  const auto shift = make_shift(fabric.nics(), 8, Bytes(10'000'000));
-  const auto all = make_collective(Collective::all_to_all, fabric.nics(), Bytes(10'000'000));
+  const auto shift = demand::make_shift(fabric.nics(), 8, Bytes(10'000'000));
+  const auto all = make_collective(demand::Collective::all_to_all, fabric.nics(), Bytes(10'000'000));
   worst = std::max(worst, see("shift", shift, {}));
   for (std::uint64_t seed = 1; seed <= 5; ++seed)
     worst = std::max(worst, see(fmt::format("degraded{}", seed).c_str(), shift, six_gone(fabric, seed)));
@@ -267,10 +268,11 @@ void packets(bench::Figures& figures) {
 /// All-to-all of 1,024 hosts at 4 QPs: 4.2 million of them.
 void large_all_to_all(bench::Figures& figures) {
   const auto fabric = *make_clos({.leaves = 32, .spines = 32, .hosts_per_leaf = 32});
-  const auto phase = make_collective(Collective::all_to_all, fabric.nics(), Bytes(1'024'000'000)).phases[0];
+  const auto phase =
+      make_collective(demand::Collective::all_to_all, fabric.nics(), Bytes(1'024'000'000)).phases[0];
   const auto seconds = [&](std::uint64_t seed) {
-    AssignOptions options{.qps = 4, .seed = seed};
-    options.avoid = without(random_uplinks(fabric, kShareDown, seed));
+    assign::AssignOptions options{.qps = 4, .seed = seed};
+    options.avoid = assign::without(random_uplinks(fabric, kShareDown, seed));
     return bench::cpu_milliseconds([&] {
              const auto answer = assign(fabric, phase, options);
              WEFT_CHECK(answer.load.ratio < 1 + 1e-9);
@@ -306,8 +308,8 @@ double median_ms(const Fabric& fabric, std::uint32_t qps, double share_down, int
   for (int run = 0; run < runs; ++run) {
     const auto seed = static_cast<std::uint64_t>(run) + 1;
     const auto phase = cross_leaf_permutation(fabric, seed);
-    AssignOptions options{.qps = qps, .seed = seed};
-    options.avoid = without(random_uplinks(fabric, share_down, seed));
+    assign::AssignOptions options{.qps = qps, .seed = seed};
+    options.avoid = assign::without(random_uplinks(fabric, share_down, seed));
     times.push_back(bench::cpu_milliseconds([&] {
       const auto answer = assign(fabric, phase, options);
       WEFT_CHECK(answer.load.ratio < 1.0 + 1e-9);

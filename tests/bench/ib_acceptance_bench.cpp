@@ -136,9 +136,10 @@ class Lab {
   std::string weft(const std::vector<std::string>& arguments) {
     const auto out = scratch(".out");
     const auto errors = scratch(".err");
-    ChildSpec spec{.argv = {WEFT_BINARY_DIR "/weft"}, .output = ToFile{out}, .errors = ToFile{errors}};
+    os::ChildSpec spec{
+        .argv = {WEFT_BINARY_DIR "/weft"}, .output = os::ToFile{out}, .errors = os::ToFile{errors}};
     spec.argv.insert(spec.argv.end(), arguments.begin(), arguments.end());
-    auto child = ChildProcess::start(spec);
+    auto child = os::ChildProcess::start(spec);
     if (!child) {
       fmt::print(stderr, "{}\n", child.error().message);
       return {};

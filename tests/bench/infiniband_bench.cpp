@@ -82,7 +82,7 @@ T must(Result<T> result) {
 }
 
 /// Two million walks between random pairs.
-double walk_paths(const InfinibandFabric& fabric, const ForwardingTables& tables) {
+double walk_paths(const InfinibandFabric& fabric, const routing::ForwardingTables& tables) {
   std::mt19937 random(1);
   const auto nics = fabric.fabric.nics();
   std::uniform_int_distribution<std::size_t> pick(0, nics.size() - 1);
@@ -95,8 +95,8 @@ double walk_paths(const InfinibandFabric& fabric, const ForwardingTables& tables
   std::size_t hops = 0;
   const auto start = steady_clock::now();
   for (const auto& [source, lid] : asked) {
-    const LidRoute route = tables.walk(source, lid);
-    if (route.end != RouteEnd::arrived) std::exit(70);
+    const routing::LidRoute route = tables.walk(source, lid);
+    if (route.end != routing::RouteEnd::arrived) std::exit(70);
     hops += route.hops;
   }
   const double seconds = Seconds(steady_clock::now() - start).count();
@@ -105,48 +105,49 @@ double walk_paths(const InfinibandFabric& fabric, const ForwardingTables& tables
 }
 
 /// One question, asked again and again.
-class Again : public MadDialogue {
+class Again : public mad::MadDialogue {
  public:
-  Again(MadQuestion question, unsigned times) : question_(std::move(question)), left_(times) {}
-  std::optional<MadQuestion> next() override {
+  Again(mad::MadQuestion question, unsigned times) : question_(std::move(question)), left_(times) {}
+  std::optional<mad::MadQuestion> next() override {
     if (left_ == 0) return std::nullopt;
     --left_;
     return question_;
   }
-  void answered(const MadQuestion&, const MadAnswer& answer) override {
-    if (answer.outcome != MadOutcome::answered) return;
+  void answered(const mad::MadQuestion&, const mad::MadAnswer& answer) override {
+    if (answer.outcome != mad::MadOutcome::answered) return;
     ++answered_;
-    if (const auto info = decode_port_info(answer.data); info && info->lid) lid_ = *info->lid;
-    if (const auto counters = decode_port_counters(answer.data)) counters_ = *counters;
+    if (const auto info = mad::decode_port_info(answer.data); info && info->lid) lid_ = *info->lid;
+    if (const auto counters = mad::decode_port_counters(answer.data)) counters_ = *counters;
   }
   unsigned answers() const { return answered_; }
   Lid lid() const { return lid_; }
-  std::uint64_t counter(IbCounter which) const { return counters_[static_cast<std::size_t>(which)]; }
+  std::uint64_t counter(mad::IbCounter which) const { return counters_[static_cast<std::size_t>(which)]; }
 
  private:
-  MadQuestion question_;
+  mad::MadQuestion question_;
   unsigned left_;
   unsigned answered_ = 0;
   Lid lid_;
-  IbCounters counters_{};
+  mad::IbCounters counters_{};
 };
 
 /// MADs that left our adapter so far, by its own counter; it does not count the one that asks.
-std::uint64_t count_sent(Mads& mads) {
-  Again lid({.attribute = MadAttribute::port_info, .modifier = 1}, 1);
+std::uint64_t count_sent(mad::Mads& mads) {
+  Again lid({.attribute = mad::MadAttribute::port_info, .modifier = 1}, 1);
   must(converse(mads, lid));
   Again counters({.to = lid.lid(),
-                  .mad_class = MadClass::performance,
-                  .attribute = MadAttribute::port_counters,
+                  .mad_class = mad::MadClass::performance,
+                  .attribute = mad::MadAttribute::port_counters,
                   .port = 1},
                  1);
   must(converse(mads, counters));
-  return counters.counter(IbCounter::xmit_packets);
+  return counters.counter(mad::IbCounter::xmit_packets);
 }
 
 /// What ibsim answers at most: the same question over one hop, time after time, with nothing else to do.
-double most_per_second(Mads& mads) {
-  Again again({.to = DirectedRoute().then(1), .attribute = MadAttribute::node_info}, kBareQuestions);
+double most_per_second(mad::Mads& mads) {
+  Again again({.to = mad::DirectedRoute().then(1), .attribute = mad::MadAttribute::node_info},
+              kBareQuestions);
   const auto start = steady_clock::now();
   must(converse(mads, again));
   return again.answers() / Seconds(steady_clock::now() - start).count();
@@ -157,15 +158,15 @@ int work(const std::string& job) {
   const auto mads = must(open_umad({}));
   if (job == "sent") return fmt::print("{}\n", count_sent(*mads)), 0;
   if (job == "most") return fmt::print("{}\n", most_per_second(*mads)), 0;
-  const auto found = must(discover_subnet(*mads));
+  const auto found = must(discover::discover_subnet(*mads));
   const auto fabric = must(build_infiniband_fabric(found.subnet, "bench"));
   double paths = 0;
   std::size_t unread = 0;
   std::uint64_t sent = found.tally.sent;
   if (job == "discovery") {
-    std::ofstream("weft.dump") << write_ibnetdiscover(fabric.fabric, fabric.inventory);
+    std::ofstream("weft.dump") << files::write_ibnetdiscover(fabric.fabric, fabric.inventory);
   } else if (job == "counters") {
-    const auto counters = must(read_counters(*mads, fabric));
+    const auto counters = must(counters::read_counters(*mads, fabric));
     unread = counters.unread;
     sent += counters.tally.sent;
   } else if (job == "tables" || job == "paths") {
@@ -188,20 +189,20 @@ class Bench {
  public:
   Bench(const Fabric& fabric, const fs::path& directory, std::string name)
       : fabric_(fabric),
-        inventory_(design_inventory(fabric, kFastestInIbsim)),
+        inventory_(design_inventory(fabric, lab::kFastestInIbsim)),
         directory_(directory),
         name_(std::move(name)),
-        simulator_(must(IbSimulator::start(
+        simulator_(must(lab::IbSimulator::start(
             fabric_, inventory_,
             {.directory = directory_, .name = name_, .limit = std::chrono::minutes(20)}))) {}
 
   Run run(std::vector<std::string> argv, bool dead = false) {
     const auto out = directory_ / "out.txt";
     const auto start = steady_clock::now();
-    auto child = must(ChildProcess::start({.argv = in_directory(directory_, argv),
-                                           .env = environment(),
-                                           .output = ToFile{out},
-                                           .errors = ToFile{directory_ / "err.txt"}}));
+    auto child = must(os::ChildProcess::start({.argv = lab::in_directory(directory_, argv),
+                                               .env = environment(),
+                                               .output = os::ToFile{out},
+                                               .errors = os::ToFile{directory_ / "err.txt"}}));
     const auto status = must(child.wait_for(kToolLimit));
     const double seconds = Seconds(steady_clock::now() - start).count();
     if (!status || (!status->success() && !dead)) fmt::print(stderr, "bench: {} did not succeed\n", argv[0]);
@@ -209,7 +210,7 @@ class Bench {
     return {seconds, {std::istreambuf_iterator<char>(file), {}}};
   }
   std::vector<std::string> environment() const {
-    return ibsim_environment(name_, inventory_.ports[fabric_.nics()[0].value()].node_guid, false);
+    return lab::ibsim_environment(name_, inventory_.ports[fabric_.nics()[0].value()].node_guid, false);
   }
   static std::vector<std::string> our_words(const char* job) {
     return {fs::read_symlink("/proc/self/exe").string(), "--worker", job};
@@ -224,7 +225,7 @@ class Bench {
   }
 
   void command(const std::string& text) {
-    if (const auto done = ibsim_command(directory_, text); !done) must(Result<int>(pass_on(done)));
+    if (const auto done = lab::ibsim_command(directory_, text); !done) must(Result<int>(pass_on(done)));
   }
   std::string adapter(std::size_t nic) const {
     return fmt::format("\"H-{:016x}\"[1]", inventory_.ports[fabric_.nics()[nic].value()].node_guid.value());
@@ -235,7 +236,7 @@ class Bench {
   InfinibandInventory inventory_;
   fs::path directory_;
   std::string name_;
-  IbSimulator simulator_;
+  lab::IbSimulator simulator_;
 };
 
 double median(std::vector<double> values) {

@@ -56,7 +56,7 @@ class LabBench {
     const auto cpu = UserSeconds::now();
     const auto seen = bench_folder() / fmt::format("lab_verdicts-{}-{}.jsonl", one.name, one.seed);
     const auto text = swept(one, seen);
-    const auto said = parse_diagnosis(text, one.name);
+    const auto said = files::parse_diagnosis(text, one.name);
     const auto cpu_then = UserSeconds::now();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
     weft_output({"lab", "down", "--name", lab_});
@@ -107,7 +107,7 @@ class LabBench {
     std::vector<std::string> before;
     if (!one.hosts.empty()) {
       // A lab is swept whole; as a cluster it is swept from where its head node would stand.
-      const auto lab = Lab::open(lab_, kLabsOfRoot);
+      const auto lab = lab::Lab::open(lab_, lab::kLabsOfRoot);
       if (!lab) return lab.error().message;
       words = {"sweep",
                "--fabric",

@@ -32,11 +32,11 @@ void add_peers(Request& request, const Fabric& fabric, const AddressBook& addres
 
 /// Specs per second: every NIC sends 100 packets to each of 8 peers by 5 labels, and is asked what it
 /// received.
-double ping_all(const Fabric& fabric, const AddressBook& addresses, SimFabric& sim) {
+double ping_all(const Fabric& fabric, const AddressBook& addresses, sim::SimFabric& sim) {
   std::size_t specs = 0;
   const double took = bench::milliseconds([&] {
     for (std::size_t i = 0; i < fabric.nics().size(); ++i) {
-      PingRequest request{.batch = BatchId(1)};
+      datapath::PingRequest request{.batch = BatchId(1)};
       add_peers(request, fabric, addresses, i, 8);
       for (std::uint32_t k = 0; k < 40; ++k)
         request.specs.push_back({k % 8, PathLabel(k / 8), PathLabel(k / 8)});
@@ -48,11 +48,11 @@ double ping_all(const Fabric& fabric, const AddressBook& addresses, SimFabric& s
 }
 
 /// Hop answers per second: every NIC traces 4 peers by 8 labels.
-double trace_all(const Fabric& fabric, const AddressBook& addresses, SimFabric& sim) {
+double trace_all(const Fabric& fabric, const AddressBook& addresses, sim::SimFabric& sim) {
   std::size_t answers = 0;
   const double took = bench::milliseconds([&] {
     for (std::size_t i = 0; i < fabric.nics().size(); ++i) {
-      TraceRequest request{.batch = BatchId(2)};
+      datapath::TraceRequest request{.batch = BatchId(2)};
       add_peers(request, fabric, addresses, i, 4);
       for (std::uint32_t k = 0; k < 32; ++k) request.specs.push_back({k % 4, PathLabel(k / 4)});
       answers += sim.engine(fabric.nics()[i])->trace(request, {})->size();
@@ -62,11 +62,11 @@ double trace_all(const Fabric& fabric, const AddressBook& addresses, SimFabric& 
 }
 
 /// Milliseconds of a load round in which every NIC sends one flow.
-double load_all(const Fabric& fabric, const AddressBook& addresses, SimFabric& sim) {
+double load_all(const Fabric& fabric, const AddressBook& addresses, sim::SimFabric& sim) {
   return bench::milliseconds([&] {
     for (std::size_t i = 0; i < fabric.nics().size(); ++i) {
-      FlowRequest request{.batch = BatchId(3),
-                          .specs = {{.label = PathLabel(1), .rate = Bandwidth::gbit(390)}}};
+      datapath::FlowRequest request{.batch = BatchId(3),
+                                    .specs = {{.label = PathLabel(1), .rate = Bandwidth::gbit(390)}}};
       add_peers(request, fabric, addresses, i, 1);
       static_cast<void>(sim.engine(fabric.nics()[i])->run(request, {}));
     }
@@ -84,16 +84,16 @@ int run() {
   bench::Figures figures("simulator");
   const Fabric fabric = large();
   const auto plan = plan_addresses(fabric, IpFamily::v4);
-  const auto sim = SimFabric::make(fabric, plan->book, {.background_loss = Fraction(1e-6)});
+  const auto sim = sim::SimFabric::make(fabric, plan->book, {.background_loss = Fraction(1e-6)});
   figures.add("sim_ping_specs_per_s", ping_all(fabric, plan->book, *sim));
   figures.add("sim_hop_answers_per_s", trace_all(fabric, plan->book, *sim));
   figures.add("sim_load_round_ms", load_all(fabric, plan->book, *sim));
   figures.add("sim_peak_mb", peak_mb());
   std::string text;
-  figures.add("fabric_file_write_ms", bench::milliseconds([&] { text = write_fabric_file(fabric); }));
+  figures.add("fabric_file_write_ms", bench::milliseconds([&] { text = files::write_fabric_file(fabric); }));
   bool is_read = false;
   figures.add("fabric_file_read_ms",
-              bench::milliseconds([&] { is_read = parse_fabric_file(text, "f").has_value(); }));
+              bench::milliseconds([&] { is_read = files::parse_fabric_file(text, "f").has_value(); }));
   figures.add("fabric_json_ms", bench::milliseconds([&] { text = fabric_json(fabric, {}); }));
   return is_read ? figures.write() : 70;
 }

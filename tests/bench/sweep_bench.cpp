@@ -42,7 +42,7 @@ T must(Result<T> result) {
 
 /// A directory for state and files, gone at the end.
 struct Scratch {
-  ScratchDirectory directory = must(ScratchDirectory::make());
+  os::ScratchDirectory directory = must(os::ScratchDirectory::make());
   std::filesystem::path file(const char* name) const { return directory.path() / name; }
   std::string write(const char* name, std::string_view text) const {
     std::ofstream(file(name)) << text;
@@ -54,7 +54,7 @@ double lab_up_seconds(const ClosSpec& spec, const Scratch& scratch) {
   const auto name = fmt::format("bench{}", getpid());
   const auto fabric = must(make_clos(spec));
   const auto start = Clock::now();
-  must(lab_up(name, fabric, {}, scratch.directory.path()));
+  must(lab::lab_up(name, fabric, {}, scratch.directory.path()));
   const double seconds = seconds_since(start);
   must(lab_down(name, scratch.directory.path()));
   return seconds;
@@ -67,10 +67,10 @@ struct Ran {
 
 /// Runs weft to its end; output away.
 Ran run_weft(const std::vector<std::string>& arguments) {
-  ChildSpec spec{.argv = {kWeft}, .output = ToNothing{}};
+  os::ChildSpec spec{.argv = {kWeft}, .output = os::ToNothing{}};
   spec.argv.insert(spec.argv.end(), arguments.begin(), arguments.end());
   const auto start = Clock::now();
-  auto child = must(ChildProcess::start(spec));
+  auto child = must(os::ChildProcess::start(spec));
   Ran ran;
   // The peak of that process, read while it lives: children reaped before would count in rusage.
   while (!must(child.wait_for(std::chrono::milliseconds(50)))) {
@@ -107,14 +107,14 @@ Ran simulate_24576(const Scratch& scratch) {
 
 /// Proportional set size of an agent that has said hello and waits, in MB.
 double agent_idle_mb() {
-  const auto server = must(NatsServer::start({must(IpAddress::parse("127.0.0.1"))}, RunId(1), {"h"}));
-  const NatsAddress& bus = server.address_for("h");
-  ChildSpec spec{
+  const auto server = must(run::NatsServer::start({must(IpAddress::parse("127.0.0.1"))}, RunId(1), {"h"}));
+  const bus::NatsAddress& bus = server.address_for("h");
+  os::ChildSpec spec{
       .argv = {kWeft, "agent", "--server", bus.url, "--run", "1", "--host", "h", "--nic", "lo=127.0.0.1"}};
   spec.env = {"WEFT_BUS_TOKEN=" + credential_line(bus.credential)};
-  spec.output = ToNothing{};
-  spec.errors = ToNothing{};
-  auto agent = must(ChildProcess::start(spec));
+  spec.output = os::ToNothing{};
+  spec.errors = os::ToNothing{};
+  auto agent = must(os::ChildProcess::start(spec));
   std::this_thread::sleep_for(std::chrono::seconds(2));
   std::ifstream rollup(fmt::format("/proc/{}/smaps_rollup", agent.pid()));
   for (std::string line; std::getline(rollup, line);)

@@ -88,15 +88,15 @@ double perftest_bandwidth(const RdmaRig& rig) {
 /// Two seconds after a warm-up of one: as `-D 4` measures, whose margins are a quarter each.
 double our_bandwidth(const RdmaRig& rig) {
   const auto duration = seconds(2);
-  FlowRequest request{
+  datapath::FlowRequest request{
       .run = RunId(1), .batch = BatchId(1), .peers = {rig.peer("host2")}, .duration = duration};
   request.flow_options = {.message = Bytes(kMessage), .depth = kDepth, .warm_up = seconds(1)};
   request.specs = {{0, PathLabel(50'000), Bandwidth::gbit(100), Bytes(kMessage + kHeaders)}};
   const auto done =
       rig.run({"host1", "host2"}, {{{rig.nic("host1"), seconds(30), request}},
-                                   {{rig.nic("host2"), seconds(5), ReceivedQuery{BatchId(1)}}}});
+                                   {{rig.nic("host2"), seconds(5), session::ReceivedQuery{BatchId(1)}}}});
   if (done.answers.size() != 2 || !done.answers[1]) give_up("our flow: " + done.error);
-  const auto& receipts = std::get<std::vector<ReceivedTally>>(*done.answers[1]);
+  const auto& receipts = std::get<std::vector<datapath::ReceivedTally>>(*done.answers[1]);
   if (receipts.empty()) give_up("our flow moved nothing");
   const double bytes = static_cast<double>(receipts[0].packets) * kMessage;
   return bytes / std::chrono::duration<double>(receipts[0].last).count() / (1 << 20);
@@ -113,14 +113,14 @@ struct OurLatency {
   double whole = 0;    // half of the whole round trip
 };
 OurLatency our_latency(const RdmaRig& rig) {
-  PingRequest request{.run = RunId(1), .batch = BatchId(2), .peers = {rig.peer("host2")}};
+  datapath::PingRequest request{.run = RunId(1), .batch = BatchId(2), .peers = {rig.peer("host2")}};
   request.specs = {{0, PathLabel(50'000), PathLabel(50'000), kPings, Bytes(128)}};
   // As ib_send_lat does: both ends look without sleeping, and a probe goes as the one before it is answered.
   request.pace.packets_per_second = 0;
   request.busy_poll = true;
   const auto done = rig.run({"host1", "host2"}, {{{rig.nic("host1"), seconds(30), request}}});
   if (done.answers.empty() || !done.answers[0]) give_up("our pings: " + done.error);
-  const auto& tally = std::get<std::vector<PingTally>>(*done.answers[0]).at(0);
+  const auto& tally = std::get<std::vector<datapath::PingTally>>(*done.answers[0]).at(0);
   if (!tally.rtt || !tally.delays) give_up("our pings were not answered");
   const auto us = [](Nanoseconds time) { return static_cast<double>(time.count()) / 1e3; };
   return {us(tally.rtt->p50) / 2, us(tally.delays->whole.p50) / 2};

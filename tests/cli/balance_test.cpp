@@ -15,7 +15,7 @@
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/path_map_json.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 using testing::AnyOf;
@@ -80,10 +80,10 @@ TEST(Balance, OfManyFlowsThatCannotBeAssignedTheFirstAreNamedAndAllAreInTheDocum
 }
 
 TEST(Balance, WithAPathMapEveryQpHasALabelThatTakesItsPath) {
-  const auto fabric = parse_fabric_file(kClos, "a")->fabric;
+  const auto fabric = files::parse_fabric_file(kClos, "a")->fabric;
   const auto phase = cross_leaf_permutation(fabric, 1);
-  const ScratchFile map(path_map_json(fabric, probed_path_map(fabric, phase, 32, true, 1), {}));
-  const ScratchFile flows(write_flows(fabric, Demand{{phase}}));
+  const ScratchFile map(files::path_map_json(fabric, probed_path_map(fabric, phase, 32, true, 1), {}));
+  const ScratchFile flows(write_flows(fabric, demand::Demand{{phase}}));
   const auto document = assigned({"--flows", flows.path(), "--qps", "2", "--paths", map.path(), "--reverse"});
   EXPECT_EQ(document["ratio"], 1.0);
   for (const auto& qp : document["assignments"]) {
@@ -93,10 +93,10 @@ TEST(Balance, WithAPathMapEveryQpHasALabelThatTakesItsPath) {
 }
 
 TEST(Balance, FewLabelsAreToldApartFromABadAnswer) {
-  const auto fabric = parse_fabric_file(kClos, "a")->fabric;
+  const auto fabric = files::parse_fabric_file(kClos, "a")->fabric;
   const auto phase = cross_leaf_permutation(fabric, 1);
-  const ScratchFile map(path_map_json(fabric, probed_path_map(fabric, phase, 1, false, 1), {}));
-  const ScratchFile flows(write_flows(fabric, Demand{{phase}}));
+  const ScratchFile map(files::path_map_json(fabric, probed_path_map(fabric, phase, 1, false, 1), {}));
+  const ScratchFile flows(write_flows(fabric, demand::Demand{{phase}}));
   const Arguments words{"--flows", flows.path(), "--paths", map.path()};
   const auto document = assigned(words);
   EXPECT_GT(document["ratio"], 1.5);
@@ -108,10 +108,10 @@ TEST(Balance, FewLabelsAreToldApartFromABadAnswer) {
 
 /// QPs over each channel when a shift by a leaf, 16 QPs a flow, is balanced by this diagnosis.
 std::map<std::string, int> qps_by(const LinkFinding& finding) {
-  const auto fabric = parse_fabric_file(kClos, "a")->fabric;
+  const auto fabric = files::parse_fabric_file(kClos, "a")->fabric;
   Diagnosis diagnosis;
   diagnosis.links = {finding};
-  const ScratchFile findings(diagnosis_json(diagnosis_document(fabric, diagnosis, {}, {})));
+  const ScratchFile findings(files::diagnosis_json(files::diagnosis_document(fabric, diagnosis, {}, {})));
   std::map<std::string, int> over;
   const auto document =
       assigned({"--collective", "shift-4", "--hosts", "16", "--qps", "16", "--diagnosis", findings.path()});
@@ -121,7 +121,7 @@ std::map<std::string, int> qps_by(const LinkFinding& finding) {
 }
 
 TEST(Balance, ADiagnosisKeepsFlowsOffWhatFailedAndPutsLessOnWhatIsSlow) {
-  const auto fabric = parse_fabric_file(kClos, "a")->fabric;
+  const auto fabric = files::parse_fabric_file(kClos, "a")->fabric;
   const auto down =
       qps_by({.link = *fabric.find_link("leaf1--spine1"), .verdict = Verdict::failed, .cause = Cause::down});
   EXPECT_FALSE(down.contains("leaf1->spine1"));
@@ -281,4 +281,4 @@ TEST(Balance, AnAllToAllIsToldTheOrderOfItsFlows) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cli

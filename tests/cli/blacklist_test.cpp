@@ -12,7 +12,7 @@
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -118,4 +118,4 @@ TEST(BlacklistExport, RefusesWhatItCannotDoAndSaysWhatItCan) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cli

@@ -6,7 +6,7 @@
 #include "tests/support/command.hpp"
 #include "tests/support/scratch_file.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -108,7 +108,7 @@ TEST(ClusterArguments, WithoutAddressesATraceIsSimulatedAndSaysSo) {
 
 TEST(ListenAddress, ReadsAddressesWithAndWithoutAPort) {
   const auto said = [](const char* text) {
-    const auto listen = parse_listen_address(text);
+    const auto listen = run::parse_listen_address(text);
     return listen ? fmt::format("{} {}", to_string(listen->address), listen->port.value_or(0)) : "refused";
   };
   EXPECT_EQ(said("10.0.0.5"), "10.0.0.5 0");
@@ -121,11 +121,11 @@ TEST(ListenAddress, ReadsAddressesWithAndWithoutAPort) {
 }
 
 TEST(ListenAddress, IsTheOneOnTheWayToTheHosts) {
-  EXPECT_EQ(address_towards({"127.0.0.2"}).value(), IpAddress::parse("127.0.0.1").value());
-  const auto none = address_towards({"no-such-host.invalid"});
+  EXPECT_EQ(run::address_towards({"127.0.0.2"}).value(), IpAddress::parse("127.0.0.1").value());
+  const auto none = run::address_towards({"no-such-host.invalid"});
   ASSERT_FALSE(none);
   EXPECT_THAT(none.error().message, HasSubstr("--listen"));
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cli

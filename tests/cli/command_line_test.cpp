@@ -14,7 +14,7 @@
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -239,4 +239,4 @@ TEST(HelpText, BreaksLinesAtSpacesAndCommandsWithABackslash) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cli

@@ -9,7 +9,7 @@
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -167,4 +167,4 @@ TEST(DiagnoseCounters, WhereTheFileIsNoneIsAUsageErrorThatShowsNothingRaw) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cli

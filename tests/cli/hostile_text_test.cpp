@@ -14,7 +14,7 @@
 #include "topology/files/ibnetdiscover.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -29,21 +29,21 @@ MATCHER(IsHarmless, "") { return outside_text(arg, LineBreaks::kept) == arg; }
 std::string table_after(const std::vector<std::string>& messages) {
   const Fabric fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
   const AddressBook addresses = plan_addresses(fabric, IpFamily::v4).value().book;
-  Sweep sweep(fabric, addresses, {}, RunId(7));
-  std::vector<ExpectedHost> hosts;
+  session::Sweep sweep(fabric, addresses, {}, RunId(7));
+  std::vector<session::ExpectedHost> hosts;
   for (const PortId nic : fabric.nics()) hosts.push_back({fabric.port(nic).node, {{"p1", nic}}});
-  Coordinator coordinator(fabric, sweep, {RunId(7), {}}, hosts);
+  session::Coordinator coordinator(fabric, sweep, {RunId(7), {}}, hosts);
   coordinator.start({});
   for (const std::string& bytes : messages) {
-    const auto message = decode_to_coordinator(bytes);
+    const auto message = session::decode_to_coordinator(bytes);
     if (message)
       coordinator.on_message("host1", message->message, {});
     else
       coordinator.give_up("host1", message.error().message, {});
   }
-  return diagnosis_table(
-      diagnosis_document(fabric, sweep.finish().diagnosis, {}, {.generated_at = {}, .tool_version = "1"}),
-      80);
+  return report::diagnosis_table(files::diagnosis_document(fabric, sweep.finish().diagnosis, {},
+                                                           {.generated_at = {}, .tool_version = "1"}),
+                                 80);
 }
 
 TEST(HostileText, AForgedGoodbyeCannotSteerTheTerminal) {
@@ -94,11 +94,11 @@ TEST(HostileText, ObservationsThatNameWhatIsNotThereCannotEither) {
 }
 
 TEST(HostileText, ADumpOfASubnetBringsHarmlessDescriptions) {
-  const auto subnet = parse_ibnetdiscover(std::string("Switch\t4 \"S-1\"\t# \"") + "\x1b[2J\u202ecore" +
-                                          "\" base port 0 lid 6 lmc 0\n");
+  const auto subnet = files::parse_ibnetdiscover(std::string("Switch\t4 \"S-1\"\t# \"") +
+                                                 "\x1b[2J\u202ecore" + "\" base port 0 lid 6 lmc 0\n");
   ASSERT_TRUE(subnet.has_value()) << subnet.error().message;
   EXPECT_EQ(subnet->nodes.at(0).about.description, "\\x1b[2J\\u202ecore");
-  const auto refused = parse_ibnetdiscover(std::string(kEvil) + "\n");
+  const auto refused = files::parse_ibnetdiscover(std::string(kEvil) + "\n");
   ASSERT_FALSE(refused.has_value());
   EXPECT_THAT(refused.error().message, IsHarmless());
 }
@@ -111,4 +111,4 @@ TEST(HostileText, AnArgumentIsShownAsItMayBe) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cli

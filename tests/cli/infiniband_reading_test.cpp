@@ -8,7 +8,7 @@
 #include "topology/model/ib_design.hpp"
 #include "topology/routing/min_hop_tables.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 using ::testing::ElementsAre;
@@ -21,8 +21,8 @@ InfinibandReading reading_of(const Fabric& expected, const ClosSpec& is) {
   InfinibandFabric found{.fabric = make_clos(is).value(), .inventory = {}, .remarks = {}};
   found.inventory = design_inventory(found.fabric);
   EXPECT_TRUE(assign_lids(found.fabric, 2, found.inventory));
-  auto match = match_fabrics(expected, found.fabric);
-  auto tables = fill_min_hop(found);
+  auto match = discover::match_fabrics(expected, found.fabric);
+  auto tables = routing::fill_min_hop(found);
   return {std::move(found), {}, std::move(match), {std::move(tables), {}, {}}, {}};
 }
 
@@ -30,11 +30,11 @@ struct Learned {
   Fabric expected = make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2}).value();
   AddressBook addresses;
   PathTable table;
-  PathLearner learner{expected, addresses, table};
+  plan::PathLearner learner{expected, addresses, table};
 
   /// Of a fabric with so many spines.
   std::map<std::string, std::size_t> adopt(std::uint32_t spines) {
-    std::vector<NicPair> pairs;
+    std::vector<plan::NicPair> pairs;
     for (const PortId src : expected.nics())
       for (const PortId dst : expected.nics())
         if (src != dst) pairs.push_back({src, dst});
@@ -47,7 +47,7 @@ TEST(AdoptPaths, EveryLabelHasItsPathWhereTheFabricIsThatOfTheFile) {
   Learned at;
   EXPECT_THAT(at.adopt(2), IsEmpty());
   ASSERT_EQ(at.learner.pairs().size(), 4u * 3u);
-  for (const PairRoutes& pair : at.learner.pairs()) EXPECT_EQ(pair.routes.size(), 4u);
+  for (const plan::PairRoutes& pair : at.learner.pairs()) EXPECT_EQ(pair.routes.size(), 4u);
 }
 
 TEST(AdoptPaths, LabelsOverLinksThatTheFileHasNotAreCounted) {
@@ -65,13 +65,13 @@ TEST(PairsToProbe, AreFewAndCrossAllThatRoutesTake) {
   EXPECT_LT(pairs.size(), 24u * 23u / 2);
   AddressBook addresses;
   PathTable table;
-  PathLearner learner(expected, addresses, table);
+  plan::PathLearner learner(expected, addresses, table);
   EXPECT_THAT(adopt_paths(learner, reading, pairs), IsEmpty());
   std::set<ChannelId> crossed;
-  for (const PairRoutes& pair : learner.pairs()) {
+  for (const plan::PairRoutes& pair : learner.pairs()) {
     EXPECT_NE(pair.src, left_out);
     EXPECT_NE(pair.dst, left_out);
-    for (const Route& route : pair.routes)
+    for (const plan::Route& route : pair.routes)
       for (const PathId path : table.paths(route.paths))
         for (const ChannelId channel : table.channels(path)) crossed.insert(channel);
   }
@@ -103,11 +103,11 @@ TEST(Gids, ThatTwoPortsClaimAreOfTheFirst) {
 }
 
 TEST(ExpectedPaths, SayWhyALabelHasNone) {
-  const FabricMatch match;
-  EXPECT_EQ(expected_paths({.end = RouteEnd::loop}, match).error().message, "loop");
-  EXPECT_THAT(expected_paths({.end = RouteEnd::arrived, .too_many = true}, match).error().message,
+  const discover::FabricMatch match;
+  EXPECT_EQ(expected_paths({.end = routing::RouteEnd::loop}, match).error().message, "loop");
+  EXPECT_THAT(expected_paths({.end = routing::RouteEnd::arrived, .too_many = true}, match).error().message,
               HasSubstr("more than 1024 paths"));
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cli

@@ -9,7 +9,7 @@
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -77,4 +77,4 @@ TEST_P(Pattern, NamesTheHostWhoseCableIsSlowAndNotItsPartners) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cli

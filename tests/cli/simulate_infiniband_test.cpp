@@ -9,7 +9,7 @@
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -110,4 +110,4 @@ TEST(SimulateInfiniband, MoreLidsThanThereAreIsSaid) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cli

@@ -8,7 +8,7 @@
 #include "tests/support/observation_text.hpp"
 #include "tests/support/scratch_file.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -74,4 +74,4 @@ TEST(Tolerance, ThatIsNoneIsRefusedByEveryCommand) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cli

@@ -12,7 +12,7 @@
 #include "tests/support/command.hpp"
 #include "tests/support/scratch_file.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 using ::testing::HasSubstr;
@@ -77,4 +77,4 @@ TEST(TopologyCheck, ADumpIsComparedWithTheFileAndHasNoFirmware) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cli

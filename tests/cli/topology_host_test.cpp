@@ -7,7 +7,7 @@
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -48,4 +48,4 @@ TEST(TopologyShowHost, AFolderWithoutACaptureIsAMistake) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cli

@@ -8,7 +8,7 @@
 #include "tests/support/scratch_file.hpp"
 #include "topology/files/fabric_file.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -19,14 +19,14 @@ TEST(TopologyGenerate, WritesAFileThatReadsBackAsAskedFor) {
   const auto short_form = call(
       topology_command, {"generate", "--clos", "leaves=2,spines=3,hosts=4", "--link", "200G", "--name", "x"});
   EXPECT_EQ(short_form.status, 0) << short_form.err;
-  const auto file = parse_fabric_file(short_form.out, "generated");
+  const auto file = files::parse_fabric_file(short_form.out, "generated");
   ASSERT_TRUE(file) << file.error().message;
   EXPECT_EQ(file->fabric.name(), "x");
   EXPECT_EQ(file->fabric.nics().size(), 8u);
   EXPECT_EQ(file->fabric.link(LinkId(0)).rate, Bandwidth::gbit(200));
   const auto all = call(topology_command, {"generate", "--rails", "groups=1,hosts=2,rails=2,spines=2",
                                            "--explicit", "--family", "ipv6", "--lab-rate", "none"});
-  const auto rails = parse_fabric_file(all.out, "generated");
+  const auto rails = files::parse_fabric_file(all.out, "generated");
   ASSERT_TRUE(rails) << rails.error().message;
   EXPECT_EQ(rails->fabric.nics().size(), 4u);
   EXPECT_EQ(rails->lab.family, IpFamily::v6);
@@ -57,7 +57,7 @@ TEST(TopologyShow, PrintsTheFabricInEveryFormat) {
   EXPECT_EQ(json.status, 0);
   expect_matches_schema(json.out, "fabric");
   const auto yaml = call(topology_command, {"show", file.path(), "-o", "yaml"});
-  EXPECT_TRUE(parse_fabric_file(yaml.out, "shown"));
+  EXPECT_TRUE(files::parse_fabric_file(yaml.out, "shown"));
   EXPECT_EQ(call(topology_command, {"show", file.path(), "-o", "xml"}).status, 64);
   EXPECT_EQ(call(topology_command, {"show", "/nonexistent.yaml"}).status, 64);
   EXPECT_EQ(call(topology_command, {"show"}).status, 64);
@@ -98,4 +98,4 @@ TEST(Topology, AnUnknownWordIsAnsweredWithTheNearest) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cli

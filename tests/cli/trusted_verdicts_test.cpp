@@ -12,7 +12,7 @@
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 using Json = nlohmann::json;
@@ -314,4 +314,4 @@ TEST(TrustedVerdicts, WhatIsToleratedOfAllChannelsOfAPathIsNotToleratedOfOne) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cli

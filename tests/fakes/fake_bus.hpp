@@ -13,27 +13,31 @@
 
 namespace weft::testing {
 
-class FakeBus : public Bus {
+class FakeBus : public session::Bus {
  public:
-  using Answers = std::vector<ToAgent>;
+  using Answers = std::vector<session::ToAgent>;
   /// What the coordinator answers to each message, of the run that it started last; nothing by default. Asked
   /// by one thread at a time.
-  std::function<Answers(const ToCoordinator&)> coordinator = [](const ToCoordinator&) { return Answers(); };
+  std::function<Answers(const session::ToCoordinator&)> coordinator = [](const session::ToCoordinator&) {
+    return Answers();
+  };
 
   /// Whether the bus loses this message, unacknowledged; none by default. Asked by one thread at a time.
-  std::function<bool(const ToCoordinator&)> loses = [](const ToCoordinator&) { return false; };
+  std::function<bool(const session::ToCoordinator&)> loses = [](const session::ToCoordinator&) {
+    return false;
+  };
 
   void comes(std::string from, std::string bytes);
   /// From now on every call fails.
   void lose_connection();
   /// All that the agent said, in order; and of which run.
-  std::vector<ToCoordinator> said() const;
-  std::vector<MessageToCoordinator> said_of_runs() const;
+  std::vector<session::ToCoordinator> said() const;
+  std::vector<session::MessageToCoordinator> said_of_runs() const;
 
   Result<void> send(std::string_view to, std::string_view bytes) override;
-  Result<std::vector<OutgoingMessage>> deliver(std::vector<OutgoingMessage> messages,
-                                               Nanoseconds limit) override;
-  Result<std::optional<Incoming>> receive(Nanoseconds limit) override;
+  Result<std::vector<session::OutgoingMessage>> deliver(std::vector<session::OutgoingMessage> messages,
+                                                        Nanoseconds limit) override;
+  Result<std::optional<session::Incoming>> receive(Nanoseconds limit) override;
 
  protected:
   /// What send and deliver do with each message. False: it was lost.
@@ -44,8 +48,8 @@ class FakeBus : public Bus {
   RunId run_;
   mutable std::mutex mutex_;  // of all below
   std::condition_variable arrived_;
-  std::deque<Incoming> waiting_;
-  std::vector<MessageToCoordinator> said_;
+  std::deque<session::Incoming> waiting_;
+  std::vector<session::MessageToCoordinator> said_;
   bool lost_ = false;
 };
 

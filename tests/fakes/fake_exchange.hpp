@@ -13,7 +13,7 @@ namespace weft::testing {
 
 class FakeExchange {
  public:
-  void join(PortId nic, PeerService& service) {
+  void join(PortId nic, datapath::PeerService& service) {
     const std::lock_guard lock(mutex_);
     lines_.try_emplace(nic, *this, nic);
     services_[nic] = &service;
@@ -31,7 +31,7 @@ class FakeExchange {
   }
 
  private:
-  class Line final : public PeerExchange {
+  class Line final : public datapath::PeerExchange {
    public:
     Line(FakeExchange& all, PortId from) : all_(all), from_(from) {}
     Result<std::string> ask(PortId to, std::string_view question, Nanoseconds) override {
@@ -50,7 +50,7 @@ class FakeExchange {
     PortId from_;
   };
   std::mutex mutex_;
-  std::map<PortId, PeerService*> services_;
+  std::map<PortId, datapath::PeerService*> services_;
   std::set<PortId> late_;
   std::map<PortId, Lie> questions_;
   std::map<PortId, Lie> answers_;

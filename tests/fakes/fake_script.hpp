@@ -9,19 +9,22 @@
 
 namespace weft::testing {
 
-class FakeScript : public Script {
+class FakeScript : public session::Script {
  public:
   FakeScript(std::vector<PortId> nics, int waves) : nics_(std::move(nics)), waves_left_(waves) {}
 
-  std::vector<WorkItem> next_wave() override {
-    std::vector<WorkItem> wave;
+  std::vector<session::WorkItem> next_wave() override {
+    std::vector<session::WorkItem> wave;
     if (waves_left_-- <= 0) return wave;
     for (const PortId nic : nics_)
-      if (!excluded.contains(nic)) wave.push_back({nic, std::chrono::seconds(1), ReceivedQuery{BatchId(1)}});
+      if (!excluded.contains(nic))
+        wave.push_back({nic, std::chrono::seconds(1), session::ReceivedQuery{BatchId(1)}});
     return wave;
   }
-  void take(const WorkItem&, const TaskAnswer* answer) override { ++(answer ? answered : given_up); }
-  void meet(const std::vector<JoinedHost>& hosts) override {
+  void take(const session::WorkItem&, const session::TaskAnswer* answer) override {
+    ++(answer ? answered : given_up);
+  }
+  void meet(const std::vector<diagnosis::JoinedHost>& hosts) override {
     met = hosts;
     ++meetings;
   }
@@ -39,7 +42,7 @@ class FakeScript : public Script {
 
   int answered = 0;
   int given_up = 0;
-  std::vector<JoinedHost> met;
+  std::vector<diagnosis::JoinedHost> met;
   int meetings = 0;
   std::set<PortId> excluded;
   std::vector<HostEvidence> blamed;

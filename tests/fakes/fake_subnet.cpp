@@ -56,22 +56,22 @@ void put_port_info(MutableByteSpan data, const IbSubnetNode& node, std::uint8_t 
 }
 
 /// As 16.1.4.11 has them: traffic from byte 8 on, errors from byte 72 on, waiting at 168.
-void put_extended_counters(MutableByteSpan data, const IbCounters& counted) {
-  const auto value = [&](IbCounter counter) { return counted[static_cast<std::size_t>(counter)]; };
-  store_be64(data, 8, value(IbCounter::xmit_data));
-  store_be64(data, 16, value(IbCounter::rcv_data));
-  store_be64(data, 24, value(IbCounter::xmit_packets));
-  store_be64(data, 32, value(IbCounter::rcv_packets));
-  store_be64(data, 72, value(IbCounter::symbol_error));
-  store_be64(data, 80, value(IbCounter::link_error_recovery));
-  store_be64(data, 88, value(IbCounter::link_downed));
-  store_be64(data, 168, value(IbCounter::xmit_wait));
+void put_extended_counters(MutableByteSpan data, const mad::IbCounters& counted) {
+  const auto value = [&](mad::IbCounter counter) { return counted[static_cast<std::size_t>(counter)]; };
+  store_be64(data, 8, value(mad::IbCounter::xmit_data));
+  store_be64(data, 16, value(mad::IbCounter::rcv_data));
+  store_be64(data, 24, value(mad::IbCounter::xmit_packets));
+  store_be64(data, 32, value(mad::IbCounter::rcv_packets));
+  store_be64(data, 72, value(mad::IbCounter::symbol_error));
+  store_be64(data, 80, value(mad::IbCounter::link_error_recovery));
+  store_be64(data, 88, value(mad::IbCounter::link_downed));
+  store_be64(data, 168, value(mad::IbCounter::xmit_wait));
 }
 
 /// FDR10 is told by the vendor's own attribute alone; PortInfo says QDR.
 bool put_vendor_port_info(MutableByteSpan data, const IbSubnetNode& node, std::uint8_t number) {
   const auto found = node.ports.find(number);
-  if (node.about.vendor != kMellanox || found == node.ports.end()) return false;
+  if (node.about.vendor != mad::kMellanox || found == node.ports.end()) return false;
   store_u8(data, 15, found->second.speed == LinkSpeed::fdr10 ? 1 : 0);
   return true;
 }
@@ -87,10 +87,10 @@ void put_general_info(MutableByteSpan data, const IbSubnetNode& node, const Firm
   store_be32(data, 84, version.sub_minor);
 }
 
-void put_fec_counters(MutableByteSpan data, const FecCounters& fec, FecMode mode) {
-  for (std::size_t lane = 0; lane < kMaxLanes; ++lane)
+void put_fec_counters(MutableByteSpan data, const mad::FecCounters& fec, mad::FecMode mode) {
+  for (std::size_t lane = 0; lane < mad::kMaxLanes; ++lane)
     store_be32(data, 44 + 4 * lane, fec.corrected_by_lane[lane]);
-  const bool over_port = mode == FecMode::over_port;
+  const bool over_port = mode == mad::FecMode::over_port;
   if (over_port) store_be32(data, 140, static_cast<std::uint32_t>(fec.corrected_blocks));
   store_be32(data, over_port ? 144 : 92, static_cast<std::uint32_t>(fec.uncorrected_blocks));
 }
@@ -105,7 +105,7 @@ FakeSubnet::FakeSubnet(IbSubnet subnet, Unruliness unruliness, std::uint32_t see
 IbSubnetNode& FakeSubnet::node(Guid guid) { return subnet_.nodes[index_.at(guid)]; }
 
 /// Our own port is the first port of the first node.
-std::optional<FakeSubnet::Place> FakeSubnet::walk(const DirectedRoute& route) const {
+std::optional<FakeSubnet::Place> FakeSubnet::walk(const mad::DirectedRoute& route) const {
   Place at{0, subnet_.nodes[0].is_switch ? std::uint8_t{0} : subnet_.nodes[0].ports.begin()->first};
   for (const std::uint8_t out : route.ports()) {
     const auto& node = subnet_.nodes[at.node];
@@ -128,62 +128,64 @@ std::optional<FakeSubnet::Place> FakeSubnet::find(Lid lid) const {
   return std::nullopt;
 }
 
-bool FakeSubnet::fill_counters(MutableByteSpan data, const MadHeader& header, Guid guid, std::uint8_t port) {
-  if (header.attribute == MadAttribute::class_port_info) {
+bool FakeSubnet::fill_counters(MutableByteSpan data, const mad::MadHeader& header, Guid guid,
+                               std::uint8_t port) {
+  if (header.attribute == mad::MadAttribute::class_port_info) {
     store_u8(data, 7, wide_errors.contains(guid) ? 0x40 : 0);
     return true;
   }
   const auto& counted = counters[{guid, port}];
-  if (header.attribute == MadAttribute::port_counters_extended && wide_errors.contains(guid)) {
+  if (header.attribute == mad::MadAttribute::port_counters_extended && wide_errors.contains(guid)) {
     put_extended_counters(data, counted);
     return true;
   }
-  if (header.attribute == MadAttribute::port_extended_speeds && fec.contains({guid, port})) {
+  if (header.attribute == mad::MadAttribute::port_extended_speeds && fec.contains({guid, port})) {
     put_fec_counters(data, fec.at({guid, port}),
-                     fec_mode.contains(guid) ? fec_mode.at(guid) : FecMode::by_lane);
+                     fec_mode.contains(guid) ? fec_mode.at(guid) : mad::FecMode::by_lane);
     return true;
   }
-  const auto encoded = encode_port_counters(port, counted);
-  if (header.attribute != MadAttribute::port_counters) return false;
+  const auto encoded = mad::encode_port_counters(port, counted);
+  if (header.attribute != mad::MadAttribute::port_counters) return false;
   std::copy(encoded.begin(), encoded.end(), data.begin());
   return true;
 }
 
-bool FakeSubnet::fill(MadBytes& reply, const MadHeader& header, const Place& at, const MadPacket& packet) {
+bool FakeSubnet::fill(mad::MadBytes& reply, const mad::MadHeader& header, const Place& at,
+                      const mad::MadPacket& packet) {
   const auto& node = subnet_.nodes[at.node];
   const auto data = MutableByteSpan(reply).subspan(mad_data_offset(header.mad_class));
-  if (header.mad_class == MadClass::performance)
+  if (header.mad_class == mad::MadClass::performance)
     return fill_counters(data, header, node.guid, load_u8(packet.bytes, 65));
-  if (header.mad_class == MadClass::mellanox) {
+  if (header.mad_class == mad::MadClass::mellanox) {
     if (!firmware.contains(node.guid)) return false;
     put_general_info(data, node, firmware.at(node.guid));
     return true;
   }
   switch (header.attribute) {
-    case MadAttribute::node_info:
+    case mad::MadAttribute::node_info:
       put_node_info(data, node, claims.contains(node.guid) ? claims.at(node.guid) : node.guid, at.port);
       return true;
-    case MadAttribute::node_description:
+    case mad::MadAttribute::node_description:
       for (std::size_t i = 0; i < std::min<std::size_t>(node.about.description.size(), 64); ++i)
         store_u8(data, i, static_cast<std::uint8_t>(node.about.description[i]));
       return true;
-    case MadAttribute::port_info:
+    case mad::MadAttribute::port_info:
       put_port_info(data, node, static_cast<std::uint8_t>(header.modifier), has_manager);
       return true;
-    case MadAttribute::vendor_port_info:
+    case mad::MadAttribute::vendor_port_info:
       return put_vendor_port_info(data, node, static_cast<std::uint8_t>(header.modifier));
-    case MadAttribute::port_info_extended:
+    case mad::MadAttribute::port_info_extended:
       if (!fec_mode.contains(node.guid)) return false;
       store_u8(data, 3, 1);
-      store_be16(data, 4, fec_mode.at(node.guid) == FecMode::over_port ? 2 : 1);
+      store_be16(data, 4, fec_mode.at(node.guid) == mad::FecMode::over_port ? 2 : 1);
       return true;
-    case MadAttribute::adaptive_routing:
+    case mad::MadAttribute::adaptive_routing:
       if (!adaptive.contains(node.guid)) return false;
       store_u8(data, 0, 0x10);  // by service level
       store_u8(data, 3, adaptive.at(node.guid).enabled ? 1 : 0);
       store_be16(data, 8, adaptive.at(node.guid).service_levels);
       return true;
-    case MadAttribute::linear_forwarding_table: {
+    case mad::MadAttribute::linear_forwarding_table: {
       const auto& table = tables[node.guid];
       for (std::size_t i = 0; i < 64; ++i) {
         const auto lid = header.modifier * 64 + i;
@@ -192,29 +194,29 @@ bool FakeSubnet::fill(MadBytes& reply, const MadHeader& header, const Place& at,
       return true;
     }
     default:
-      if (header.attribute != MadAttribute::switch_info || !node.is_switch) return false;
+      if (header.attribute != mad::MadAttribute::switch_info || !node.is_switch) return false;
       store_be16(data, 6, static_cast<std::uint16_t>(std::max<std::size_t>(tables[node.guid].size(), 1) - 1));
       return true;
   }
 }
 
-std::optional<MadBytes> FakeSubnet::answer(const MadPacket& packet) {
-  const auto header = decode_mad_header(packet.bytes);
+std::optional<mad::MadBytes> FakeSubnet::answer(const mad::MadPacket& packet) {
+  const auto header = mad::decode_mad_header(packet.bytes);
   if (!header) return std::nullopt;
   ++asked[static_cast<std::uint16_t>(header->attribute)];
-  const auto* route = std::get_if<DirectedRoute>(&packet.to);
+  const auto* route = std::get_if<mad::DirectedRoute>(&packet.to);
   const auto at = route ? walk(*route) : find(std::get<Lid>(packet.to));
   if (!at || ignored.contains({subnet_.nodes[at->node].guid, header->attribute})) return std::nullopt;
-  MadBytes reply = packet.bytes;
+  mad::MadBytes reply = packet.bytes;
   store_u8(reply, 3, 0x81);
-  store_be16(reply, 4, header->mad_class == MadClass::subnet_directed ? 0x8000 : 0);
+  store_be16(reply, 4, header->mad_class == mad::MadClass::subnet_directed ? 0x8000 : 0);
   if (!fill(reply, *header, *at, packet)) store_be16(reply, 4, 3U << 2);  // attribute not supported
   if (garbled.contains({subnet_.nodes[at->node].guid, header->attribute}))
     std::fill_n(reply.begin() + mad_data_offset(header->mad_class), 64, std::byte{0xFF});
   return reply;
 }
 
-Result<void> FakeSubnet::send(const MadPacket& packet) {
+Result<void> FakeSubnet::send(const mad::MadPacket& packet) {
   ++sent;
   if (on_send) on_send(sent);
   std::uniform_real_distribution<double> share(0, 1);
@@ -227,20 +229,20 @@ Result<void> FakeSubnet::send(const MadPacket& packet) {
   return {};
 }
 
-void FakeSubnet::arrive(const MadBytes& bytes, bool undelivered) {
+void FakeSubnet::arrive(const mad::MadBytes& bytes, bool undelivered) {
   std::uniform_int_distribution<std::int64_t> delay(unruliness_.least_delay.count(),
                                                     unruliness_.most_delay.count());
-  coming_.emplace(now_ + Nanoseconds(delay(random_)), MadArrival{bytes, undelivered, Lid()});
+  coming_.emplace(now_ + Nanoseconds(delay(random_)), mad::MadArrival{bytes, undelivered, Lid()});
 }
 
-Result<std::optional<MadArrival>> FakeSubnet::receive(Nanoseconds at_most) {
+Result<std::optional<mad::MadArrival>> FakeSubnet::receive(Nanoseconds at_most) {
   const auto first = coming_.begin();
   if (first == coming_.end() || first->first > now_ + at_most) {
     now_ += at_most;
     return std::nullopt;
   }
   now_ = std::max(now_, first->first);
-  const MadArrival arrival = first->second;
+  const mad::MadArrival arrival = first->second;
   coming_.erase(first);
   return arrival;
 }

@@ -23,28 +23,28 @@ struct Unruliness {
   bool reports_undelivered = false;
 };
 
-class FakeSubnet : public Mads {
+class FakeSubnet : public mad::Mads {
  public:
   explicit FakeSubnet(IbSubnet subnet, Unruliness unruliness = {}, std::uint32_t seed = 1);
 
-  Result<void> send(const MadPacket& packet) override;
-  Result<std::optional<MadArrival>> receive(Nanoseconds at_most) override;
+  Result<void> send(const mad::MadPacket& packet) override;
+  Result<std::optional<mad::MadArrival>> receive(Nanoseconds at_most) override;
   void gather() override { ++gathered; }
   Nanoseconds now() override { return now_; }
 
   IbSubnetNode& node(Guid guid);
   const IbSubnet& subnet() const { return subnet_; }
 
-  std::set<Guid> silent;                                         // nodes that never answer
-  bool has_manager = true;                                       // false: ports know no subnet manager
-  std::set<std::pair<Guid, MadAttribute>> garbled;               // answers that are all ones
-  std::set<std::pair<Guid, MadAttribute>> ignored;               // questions a node keeps silent on
-  std::map<Guid, AdaptiveRoutingInfo> adaptive;                  // others refuse the question
-  std::map<Guid, FirmwareVersion> firmware;                      // others refuse the question
-  std::map<Guid, FecMode> fec_mode;                              // likewise
-  std::map<std::pair<Guid, std::uint8_t>, FecCounters> fec;      // likewise, by node and port
-  std::map<Guid, Guid> claims;                                   // nodes that tell another GUID
-  std::map<std::pair<Guid, std::uint8_t>, IbCounters> counters;  // by node and port
+  std::set<Guid> silent;                                              // nodes that never answer
+  bool has_manager = true;                                            // false: ports know no subnet manager
+  std::set<std::pair<Guid, mad::MadAttribute>> garbled;               // answers that are all ones
+  std::set<std::pair<Guid, mad::MadAttribute>> ignored;               // questions a node keeps silent on
+  std::map<Guid, mad::AdaptiveRoutingInfo> adaptive;                  // others refuse the question
+  std::map<Guid, FirmwareVersion> firmware;                           // others refuse the question
+  std::map<Guid, mad::FecMode> fec_mode;                              // likewise
+  std::map<std::pair<Guid, std::uint8_t>, mad::FecCounters> fec;      // likewise, by node and port
+  std::map<Guid, Guid> claims;                                        // nodes that tell another GUID
+  std::map<std::pair<Guid, std::uint8_t>, mad::IbCounters> counters;  // by node and port
   std::set<Guid> wide_errors;                        // nodes that keep the error counters 64 bits wide too
   std::map<Guid, std::vector<std::uint8_t>> tables;  // linear forwarding tables, by LID
   std::function<void(std::uint64_t sent)> on_send;   // called with the number of MADs so far
@@ -58,18 +58,19 @@ class FakeSubnet : public Mads {
     std::size_t node;
     std::uint8_t port;
   };
-  std::optional<Place> walk(const DirectedRoute& route) const;
+  std::optional<Place> walk(const mad::DirectedRoute& route) const;
   std::optional<Place> find(Lid lid) const;
-  std::optional<MadBytes> answer(const MadPacket& packet);
-  bool fill_counters(MutableByteSpan data, const MadHeader& header, Guid guid, std::uint8_t port);
-  bool fill(MadBytes& reply, const MadHeader& header, const Place& at, const MadPacket& packet);
-  void arrive(const MadBytes& bytes, bool undelivered);
+  std::optional<mad::MadBytes> answer(const mad::MadPacket& packet);
+  bool fill_counters(MutableByteSpan data, const mad::MadHeader& header, Guid guid, std::uint8_t port);
+  bool fill(mad::MadBytes& reply, const mad::MadHeader& header, const Place& at,
+            const mad::MadPacket& packet);
+  void arrive(const mad::MadBytes& bytes, bool undelivered);
 
   IbSubnet subnet_;
   Unruliness unruliness_;
   std::mt19937 random_;
   Nanoseconds now_{};
-  std::multimap<Nanoseconds, MadArrival> coming_;
+  std::multimap<Nanoseconds, mad::MadArrival> coming_;
   std::map<Guid, std::size_t> index_;
 };
 

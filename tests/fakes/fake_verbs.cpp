@@ -13,7 +13,7 @@ FakeVerbs::FakeVerbs(std::vector<IpAddress> addresses) : state_(std::make_unique
   for (const IpAddress& address : addresses) {
     auto device = std::make_unique<Device>();
     device->name = fmt::format("fake{}", state_->devices.size());
-    device->gid = gid_of(address);
+    device->gid = rdma::gid_of(address);
     state_->list.push_back(&device->device);
     state_->devices.push_back(std::move(device));
   }
@@ -32,7 +32,7 @@ void FakeVerbs::join_subnet(std::size_t device, const LidRange& lids) {
   state_->devices[device]->lids = lids;
 }
 
-void FakeVerbs::drive(std::size_t device, RdmaDriver driver) {
+void FakeVerbs::drive(std::size_t device, rdma::RdmaDriver driver) {
   const auto guard = lock();
   state_->devices[device]->driver = driver;
 }
@@ -52,7 +52,7 @@ void FakeVerbs::stamp(std::size_t device, std::chrono::nanoseconds ahead) {
   state_->devices[device]->ahead = ahead;
 }
 
-void FakeVerbs::limit_reads(std::size_t device, const ReadLimits& limits) {
+void FakeVerbs::limit_reads(std::size_t device, const rdma::ReadLimits& limits) {
   const auto guard = lock();
   state_->devices[device]->reads = limits;
 }
@@ -62,7 +62,7 @@ void FakeVerbs::drain_slowly(std::size_t device, int asks) {
   state_->devices[device]->asks_to_drain = asks;
 }
 
-ReadLimits FakeVerbs::reads_given(std::size_t device) const {
+rdma::ReadLimits FakeVerbs::reads_given(std::size_t device) const {
   const auto guard = lock();
   return state_->devices[device]->reads_given;
 }
@@ -82,8 +82,8 @@ FakeVerbs::Seen FakeVerbs::seen() const {
   return state_->seen;
 }
 
-std::shared_ptr<const VerbsLibrary> FakeVerbs::library() const {
-  auto made = std::make_shared<VerbsLibrary>();
+std::shared_ptr<const rdma::VerbsLibrary> FakeVerbs::library() const {
+  auto made = std::make_shared<rdma::VerbsLibrary>();
   give_calls(*made);
   return made;
 }

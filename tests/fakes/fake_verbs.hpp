@@ -34,7 +34,7 @@ class FakeVerbs {
   FakeVerbs(const FakeVerbs&) = delete;
   FakeVerbs& operator=(const FakeVerbs&) = delete;
 
-  std::shared_ptr<const VerbsLibrary> library() const;
+  std::shared_ptr<const rdma::VerbsLibrary> library() const;
 
   /// After so many more messages nothing passes to or from the device: a reliable queue pair that sends
   /// there ends with status 12, what an unreliable one sends is lost.
@@ -48,15 +48,15 @@ class FakeVerbs {
   /// From now on the device is an InfiniBand adapter: its port has these LIDs, its one GID no type of RoCE.
   void join_subnet(std::size_t device, const LidRange& lids);
   /// The device opened next is by this driver; before, by none that is known.
-  void drive(std::size_t device, RdmaDriver driver);
+  void drive(std::size_t device, rdma::RdmaDriver driver);
   /// The device's port is down; queue pairs that it has go on.
   void take_down(std::size_t device);
   /// The device stamps completions from now on, by a clock of its own of 1 GHz that is `ahead` of the host's.
   void stamp(std::size_t device, std::chrono::nanoseconds ahead);
   /// What the device tells of RDMA reads to who opens it from now on; before: 16 and 16.
-  void limit_reads(std::size_t device, const ReadLimits& limits);
+  void limit_reads(std::size_t device, const rdma::ReadLimits& limits);
   /// With what its queue pair that was connected last was: the numbers given to modify_qp.
-  ReadLimits reads_given(std::size_t device) const;
+  rdma::ReadLimits reads_given(std::size_t device) const;
   /// Queue pairs of the device have drained once they were asked so many times; those with completions that
   /// nobody has looked at never do, as with soft-RoCE 6.1 now and then, and are of no use any more.
   void drain_slowly(std::size_t device, int asks);

@@ -31,7 +31,7 @@ int give_back(T* object) {
   return 0;
 }
 
-bool is_by(ibv_device* device, RdmaDriver driver) {
+bool is_by(ibv_device* device, rdma::RdmaDriver driver) {
   return reinterpret_cast<Device*>(device)->driver == driver;
 }
 
@@ -182,7 +182,7 @@ long query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t m
   entries[0] = {};
   entries[0].port_num = 1;
   entries[0].gid_type = device_of(context).lids ? IBV_GID_TYPE_IB : IBV_GID_TYPE_ROCE_V2;
-  std::memcpy(entries[0].gid.raw, device_of(context).gid.data(), sizeof(Gid));
+  std::memcpy(entries[0].gid.raw, device_of(context).gid.data(), sizeof(rdma::Gid));
   return 1;
 }
 
@@ -315,14 +315,14 @@ int destroy_qp(ibv_qp* qp) {
 
 int modify_qp_udp_sport(ibv_qp* qp, std::uint16_t port) {
   const auto guard = lock();
-  if (!is_by(qp->context->device, RdmaDriver::mlx5)) return EOPNOTSUPP;
+  if (!is_by(qp->context->device, rdma::RdmaDriver::mlx5)) return EOPNOTSUPP;
   reinterpret_cast<Pair*>(qp)->route.grh.flow_label = port & 0x3FFFU;
   return 0;
 }
 
 }  // namespace
 
-void give_calls(VerbsLibrary& into) {
+void give_calls(rdma::VerbsLibrary& into) {
   into.get_device_list = get_device_list;
   into.free_device_list = free_device_list;
   into.get_device_name = get_device_name;
@@ -345,8 +345,8 @@ void give_calls(VerbsLibrary& into) {
   into.destroy_qp = destroy_qp;
   into.create_ah = create_ah;
   into.destroy_ah = destroy_ah;
-  into.is_soft_roce = [](ibv_device* device) { return is_by(device, RdmaDriver::soft_roce); };
-  into.is_mlx5 = [](ibv_device* device) { return is_by(device, RdmaDriver::mlx5); };
+  into.is_soft_roce = [](ibv_device* device) { return is_by(device, rdma::RdmaDriver::soft_roce); };
+  into.is_mlx5 = [](ibv_device* device) { return is_by(device, rdma::RdmaDriver::mlx5); };
   into.modify_qp_udp_sport = modify_qp_udp_sport;
 }
 

@@ -28,10 +28,10 @@ inline constexpr std::uint32_t kGrh = 40;
 struct Device {
   ibv_device device{};
   std::string name;
-  Gid gid{};
+  rdma::Gid gid{};
   bool has_gid = true;
   bool is_up = true;
-  RdmaDriver driver = RdmaDriver::other;
+  rdma::RdmaDriver driver = rdma::RdmaDriver::other;
   std::optional<LidRange> lids;  // of an InfiniBand port
   struct Loss {
     std::size_t one_in = 0;
@@ -44,8 +44,8 @@ struct Device {
   }
   std::optional<std::chrono::nanoseconds> ahead;  // of the clock by which it stamps
   std::optional<std::size_t> passes;              // messages until it is cut off
-  ReadLimits reads{16, 16};
-  ReadLimits reads_given;
+  rdma::ReadLimits reads{16, 16};
+  rdma::ReadLimits reads_given;
   int asks_to_drain = 0;
   bool is_cut() const { return passes && *passes == 0; }
 };
@@ -225,6 +225,6 @@ struct FakeVerbsState {
 /// Of the one FakeVerbs that there is.
 extern FakeVerbsState* current;
 /// The functions of libibverbs over it.
-void give_calls(VerbsLibrary& into);
+void give_calls(rdma::VerbsLibrary& into);
 
 }  // namespace weft::testing

@@ -20,9 +20,9 @@ namespace weft::testing {
 using Frame = std::vector<std::byte>;
 using Frames = std::vector<Frame>;
 
-class FakeWire : public PacketPort, public NextHops {
+class FakeWire : public datapath::PacketPort, public datapath::NextHops {
  public:
-  FakeWire(const RunSecrets& secrets, bool v6, std::size_t routers);
+  FakeWire(const packet::RunSecrets& secrets, bool v6, std::size_t routers);
 
   // What the fabric does. Change at will between calls, or from the hooks.
   std::set<int> silent_hops;          // from 1: these routers do not answer
@@ -40,37 +40,37 @@ class FakeWire : public PacketPort, public NextHops {
   std::function<Frames(Frame)> outward = [](Frame frame) { return Frames{std::move(frame)}; };
   std::function<Frames(Frame)> homeward = [](Frame frame) { return Frames{std::move(frame)}; };
 
-  const LocalNic& nic() const { return near_; }
-  const LocalNic& peer_nic() const { return far_; }
+  const datapath::LocalNic& nic() const { return near_; }
+  const datapath::LocalNic& peer_nic() const { return far_; }
   IpAddress router(int hop) const;
-  Responder& responder() { return responder_; }
+  datapath::Responder& responder() { return responder_; }
   /// Every frame sent, as it left.
   const Frames& sent() const { return sent_; }
   /// Lets a frame arrive at the prober after `delay`.
   void inject(Frame frame, Nanoseconds delay);
 
   Nanoseconds now() const override { return now_; }
-  Result<SendOutcome> send(std::span<const ByteSpan> frames) override;
-  Result<std::span<const Arrival>> receive(Nanoseconds until) override;
+  Result<datapath::SendOutcome> send(std::span<const ByteSpan> frames) override;
+  Result<std::span<const datapath::Arrival>> receive(Nanoseconds until) override;
   std::uint64_t overruns() override { return std::exchange(unread, 0); }
-  Result<MacAddress> next_hop(const IpAddress& destination) override;
+  Result<packet::MacAddress> next_hop(const IpAddress& destination) override;
 
  private:
   void travel(const Frame& frame);
-  void answer_from_router(const Frame& frame, int hop, IcmpKind kind);
+  void answer_from_router(const Frame& frame, int hop, packet::IcmpKind kind);
   void come_home(Frame frame, Nanoseconds at);
 
   bool v6_;
   std::size_t routers_;
-  LocalNic near_;
-  LocalNic far_;
-  RunSecrets secrets_;
-  RunNics nics_;  // the prober is NIC 1
-  Responder responder_;
+  datapath::LocalNic near_;
+  datapath::LocalNic far_;
+  packet::RunSecrets secrets_;
+  datapath::RunNics nics_;  // the prober is NIC 1
+  datapath::Responder responder_;
   Nanoseconds now_ = std::chrono::seconds(1000);
   std::multimap<Nanoseconds, Frame> coming_;
   Frames handed_;
-  std::vector<Arrival> arrivals_;
+  std::vector<datapath::Arrival> arrivals_;
   Frames sent_;
 };
 

@@ -27,7 +27,7 @@ class GivenStream {
   std::string_view left() const { return coming_; }
   const std::string& sent() const { return sent_; }
 
-  static StreamCalls calls() {
+  static verbs::StreamCalls calls() {
     return {
         .socket = [](int, int, int) { return 3; },
         .connect = [](int, const sockaddr*, unsigned) { return 0; },

@@ -25,10 +25,12 @@ class MemoryHub {
   std::function<bool(std::string_view to, std::string_view bytes)> forgets = [](auto, auto) { return false; };
 
   /// The end of this participant.
-  std::unique_ptr<Bus> join(std::string self) { return std::make_unique<End>(*this, std::move(self)); }
+  std::unique_ptr<session::Bus> join(std::string self) {
+    return std::make_unique<End>(*this, std::move(self));
+  }
 
  private:
-  class End : public Bus {
+  class End : public session::Bus {
    public:
     End(MemoryHub& hub, std::string self) : hub_(hub), self_(std::move(self)) {}
     Result<void> send(std::string_view to, std::string_view bytes) override {
@@ -38,10 +40,10 @@ class MemoryHub {
       hub_.arrived_.notify_all();
       return {};
     }
-    Result<std::vector<OutgoingMessage>> deliver(std::vector<OutgoingMessage> messages,
-                                                 Nanoseconds) override {
-      std::vector<OutgoingMessage> left;
-      for (OutgoingMessage& message : messages) {
+    Result<std::vector<session::OutgoingMessage>> deliver(std::vector<session::OutgoingMessage> messages,
+                                                          Nanoseconds) override {
+      std::vector<session::OutgoingMessage> left;
+      for (session::OutgoingMessage& message : messages) {
         const std::lock_guard lock(hub_.mutex_);
         const bool lost = hub_.loses(message.to, message.bytes);
         if (!lost) hub_.waiting_[message.to].push_back({self_, message.bytes});
@@ -50,12 +52,12 @@ class MemoryHub {
       hub_.arrived_.notify_all();
       return left;
     }
-    Result<std::optional<Incoming>> receive(Nanoseconds limit) override {
+    Result<std::optional<session::Incoming>> receive(Nanoseconds limit) override {
       std::unique_lock lock(hub_.mutex_);
       auto& waiting = hub_.waiting_[self_];
       hub_.arrived_.wait_for(lock, limit, [&] { return !waiting.empty(); });
-      if (waiting.empty()) return std::optional<Incoming>();
-      std::optional<Incoming> first(std::move(waiting.front()));
+      if (waiting.empty()) return std::optional<session::Incoming>();
+      std::optional<session::Incoming> first(std::move(waiting.front()));
       waiting.pop_front();
       return first;
     }
@@ -67,7 +69,7 @@ class MemoryHub {
 
   std::mutex mutex_;
   std::condition_variable arrived_;
-  std::map<std::string, std::deque<Incoming>> waiting_;  // by receiver
+  std::map<std::string, std::deque<session::Incoming>> waiting_;  // by receiver
 };
 
 }  // namespace weft::testing

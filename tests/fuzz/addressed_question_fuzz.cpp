@@ -9,15 +9,15 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view message(reinterpret_cast<const char*>(data), size);
-  const auto question = weft::decode_addressed(message);
+  const auto question = weft::verbs::decode_addressed(message);
   if (!question) return 0;
-  const auto written = weft::encode_addressed(*question);
-  const auto again = weft::decode_addressed(written);
+  const auto written = weft::verbs::encode_addressed(*question);
+  const auto again = weft::verbs::decode_addressed(written);
   WEFT_CHECK(again && again->from == question->from && again->text == question->text);
   WEFT_CHECK(written.size() <= message.size());  // "007 " is NIC 7
-  if (const auto asked = weft::decode_qp_question(question->text)) {
-    const auto same = weft::decode_qp_question(weft::encode(*asked));
-    WEFT_CHECK(same && weft::encode(*same) == weft::encode(*asked));
+  if (const auto asked = weft::verbs::decode_qp_question(question->text)) {
+    const auto same = weft::verbs::decode_qp_question(weft::verbs::encode(*asked));
+    WEFT_CHECK(same && weft::verbs::encode(*same) == weft::verbs::encode(*asked));
   }
   return 0;
 }

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kBetween = "\n----\n";
 
 std::optional<weft::InfinibandFabric> fabric_of(std::string_view text) {
-  const auto subnet = weft::parse_ibnetdiscover(text);
+  const auto subnet = weft::files::parse_ibnetdiscover(text);
   if (!subnet) return std::nullopt;
   auto built = weft::build_infiniband_fabric(*subnet, "fuzz");
   if (!built) std::abort();
@@ -20,7 +20,7 @@ std::optional<weft::InfinibandFabric> fabric_of(std::string_view text) {
 }
 
 /// What is matched is matched once, and both ways.
-void check_match(const weft::Fabric& expected, const weft::FabricMatch& match) {
+void check_match(const weft::Fabric& expected, const weft::discover::FabricMatch& match) {
   for (std::uint32_t c = 0; c < expected.channel_count(); ++c)
     if (const auto there = match.found[c]; there && match.expected[there->value()] != weft::ChannelId(c))
       std::abort();
@@ -35,10 +35,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!expected) return 0;
   const auto other = middle == text.npos ? std::nullopt : fabric_of(text.substr(middle + kBetween.size()));
   const auto& found = other ? *other : *expected;
-  const auto match = weft::match_fabrics(expected->fabric, found.fabric);
+  const auto match = weft::discover::match_fabrics(expected->fabric, found.fabric);
   check_match(expected->fabric, match);
-  (void)weft::match_evidence(expected->fabric, found, match);
-  const auto report = weft::check_cabling(expected->fabric, found);
+  (void)weft::discover::match_evidence(expected->fabric, found, match);
+  const auto report = weft::discover::check_cabling(expected->fabric, found);
   if (report.links_right > expected->fabric.link_count()) std::abort();
   // A fabric is itself, whatever it is called.
   if (!other && report.links_right != expected->fabric.link_count()) std::abort();

@@ -35,18 +35,18 @@ const weft::Fabric& fabric() {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  auto read = weft::parse_counter_text(std::string_view(reinterpret_cast<const char*>(data), size));
+  auto read = weft::counters::parse_counter_text(std::string_view(reinterpret_cast<const char*>(data), size));
   if (!read) {
     if (!weft::is_harmless(read.error().message)) std::abort();
     return 0;
   }
-  const auto reading = weft::place_counters(
+  const auto reading = weft::counters::place_counters(
       fabric(), *read, {{weft::Lid(6), weft::Guid(0x30)}, {weft::Lid(7), weft::Guid(0x11)}});
   for (const auto& remark : read->remarks)
     if (!weft::is_harmless(remark)) std::abort();
   if (!reading) return 0;
   if (reading->ports.size() != fabric().port_count()) std::abort();
-  for (const auto& sign : weft::counter_evidence({fabric(), {}, {}}, nullptr, *reading))
+  for (const auto& sign : weft::counters::counter_evidence({fabric(), {}, {}}, nullptr, *reading))
     if (!(sign.log_ratio > 0) || !weft::is_harmless(sign.text)) std::abort();
   return 0;
 }

@@ -7,10 +7,11 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto file = weft::parse_fabric_file(text, "fuzz");
+  const auto file = weft::files::parse_fabric_file(text, "fuzz");
   if (!file || file->fabric.link_count() > 1000 || file->fabric.node_count() > 1000) return 0;
-  const auto written = weft::write_fabric_file(file->fabric, file->lab, file->addresses);
-  const auto again = weft::parse_fabric_file(written, "written");
-  if (!again || weft::write_fabric_file(again->fabric, again->lab, again->addresses) != written) std::abort();
+  const auto written = weft::files::write_fabric_file(file->fabric, file->lab, file->addresses);
+  const auto again = weft::files::parse_fabric_file(written, "written");
+  if (!again || weft::files::write_fabric_file(again->fabric, again->lab, again->addresses) != written)
+    std::abort();
   return 0;
 }

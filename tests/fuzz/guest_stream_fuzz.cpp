@@ -19,25 +19,26 @@ struct Ends {
   Ends() {
     int pair[2];
     WEFT_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
-    writing = FileDescriptor(pair[0]);
-    reading = FileDescriptor(pair[1]);
+    writing = os::FileDescriptor(pair[0]);
+    reading = os::FileDescriptor(pair[1]);
   }
-  FileDescriptor writing, reading;
+  os::FileDescriptor writing, reading;
 };
 
-std::string written(const Frame& frame) {
+std::string written(const lab::Frame& frame) {
   Ends ends;
-  WEFT_CHECK(GuestStream(std::move(ends.writing)).send(frame.kind, frame.bytes).has_value());
+  WEFT_CHECK(lab::GuestStream(std::move(ends.writing)).send(frame.kind, frame.bytes).has_value());
   std::string bytes;
-  for (auto some = read_some(ends.reading.get()); !some.empty(); some = read_some(ends.reading.get()))
+  for (auto some = lab::read_some(ends.reading.get()); !some.empty();
+       some = lab::read_some(ends.reading.get()))
     bytes += some;
   return bytes;
 }
 
 void read_command(std::string_view bytes) {
-  const auto command = decode_guest_command(bytes);
+  const auto command = lab::decode_guest_command(bytes);
   if (!command) return;
-  const auto again = decode_guest_command(encode_guest_command(*command));
+  const auto again = lab::decode_guest_command(encode_guest_command(*command));
   WEFT_CHECK(again && again->argv == command->argv && again->env == command->env &&
              again->with_stdin == command->with_stdin);
 }
@@ -48,9 +49,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string_view left(reinterpret_cast<const char*>(data), std::min<std::size_t>(size, 64 * 1024));
   read_command(left);
   Ends ends;
-  WEFT_CHECK(write_all(ends.writing.get(), left));
-  ends.writing = FileDescriptor();
-  const GuestStream stream(std::move(ends.reading));
+  WEFT_CHECK(lab::write_all(ends.writing.get(), left));
+  ends.writing = os::FileDescriptor();
+  const lab::GuestStream stream(std::move(ends.reading));
   for (auto frame = stream.receive(); frame; frame = stream.receive()) {
     const auto bytes = written(*frame);
     WEFT_CHECK(left.starts_with(bytes));

@@ -14,39 +14,39 @@ using namespace weft;
 
 void round_trips(ByteSpan bytes) {
   std::array<std::byte, 64> out{};
-  if (const auto ethernet = decode_ethernet(bytes)) {
+  if (const auto ethernet = packet::decode_ethernet(bytes)) {
     WEFT_CHECK(encode_ethernet(ethernet->header, out) == ethernet->size);
-    WEFT_CHECK(decode_ethernet(out)->header == ethernet->header);
+    WEFT_CHECK(packet::decode_ethernet(out)->header == ethernet->header);
   }
-  if (const auto ipv4 = decode_ipv4(bytes, IpInput::quoted)) {
+  if (const auto ipv4 = decode_ipv4(bytes, packet::IpInput::quoted)) {
     encode_ipv4(ipv4->header, out);
-    WEFT_CHECK(decode_ipv4(out, IpInput::quoted)->header == ipv4->header);
+    WEFT_CHECK(decode_ipv4(out, packet::IpInput::quoted)->header == ipv4->header);
   }
-  if (const auto ipv6 = decode_ipv6(bytes); ipv6 && ipv6->size == kIpv6Size) {
-    encode_ipv6(ipv6->header, out);
-    WEFT_CHECK(decode_ipv6(out, IpInput::quoted)->header == ipv6->header);
+  if (const auto ipv6 = weft::packet::decode_ipv6(bytes); ipv6 && ipv6->size == packet::kIpv6Size) {
+    weft::packet::encode_ipv6(ipv6->header, out);
+    WEFT_CHECK(weft::packet::decode_ipv6(out, packet::IpInput::quoted)->header == ipv6->header);
   }
-  if (const auto udp = decode_udp(bytes)) {
+  if (const auto udp = packet::decode_udp(bytes)) {
     encode_udp(*udp, out);
-    WEFT_CHECK(*decode_udp(out) == *udp);
+    WEFT_CHECK(*packet::decode_udp(out) == *udp);
   }
-  if (const auto bth = decode_bth(bytes)) {
+  if (const auto bth = packet::decode_bth(bytes)) {
     encode_bth(*bth, out);
-    WEFT_CHECK(*decode_bth(out) == *bth);
+    WEFT_CHECK(*packet::decode_bth(out) == *bth);
   }
-  if (const auto deth = decode_deth(bytes)) {
+  if (const auto deth = packet::decode_deth(bytes)) {
     encode_deth(*deth, out);
-    WEFT_CHECK(*decode_deth(out) == *deth);
+    WEFT_CHECK(*packet::decode_deth(out) == *deth);
   }
 }
 
 void views(ByteSpan bytes) {
-  for (const auto input : {IpInput::whole, IpInput::quoted}) {
+  for (const auto input : {packet::IpInput::whole, packet::IpInput::quoted}) {
     const auto ip = decode_ip(bytes, input);
     if (!ip) continue;
     WEFT_CHECK(ip->bytes.size() <= bytes.size() && ip->header_size + ip->payload.size() == ip->bytes.size());
-    if (ip->header_size <= 60 && ip->payload.size() >= kUdpSize + kBthSize)
-      (void)compute_icrc(ip->bytes, ip->header_size);
+    if (ip->header_size <= 60 && ip->payload.size() >= packet::kUdpSize + packet::kBthSize)
+      (void)packet::compute_icrc(ip->bytes, ip->header_size);
   }
 }
 

@@ -7,12 +7,12 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace weft;
-  auto packet = decode_ip(std::as_bytes(std::span(data, size)), IpInput::quoted);
+  auto packet = decode_ip(std::as_bytes(std::span(data, size)), packet::IpInput::quoted);
   if (!packet) return 0;
   const auto error = decode_icmp(*packet);
   if (!error) return 0;
-  (void)decode_ip(error->quoted, IpInput::quoted);
-  std::vector<std::byte> out(kIcmpErrorSize + error->quoted.size());
+  (void)decode_ip(error->quoted, packet::IpInput::quoted);
+  std::vector<std::byte> out(packet::kIcmpErrorSize + error->quoted.size());
   encode_icmp(*error, packet->source, packet->destination, out);
   packet->payload = out;
   const auto again = decode_icmp(*packet);

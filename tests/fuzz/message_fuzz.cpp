@@ -7,11 +7,11 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (const auto message = weft::decode_to_agent(text);
-      message && weft::decode_to_agent(weft::encode(*message)) != *message)
+  if (const auto message = weft::session::decode_to_agent(text);
+      message && weft::session::decode_to_agent(weft::session::encode(*message)) != *message)
     std::abort();
-  if (const auto message = weft::decode_to_coordinator(text);
-      message && weft::decode_to_coordinator(weft::encode(*message)) != *message)
+  if (const auto message = weft::session::decode_to_coordinator(text);
+      message && weft::session::decode_to_coordinator(weft::session::encode(*message)) != *message)
     std::abort();
   return 0;
 }

@@ -11,8 +11,8 @@ namespace {
 
 using namespace weft;
 
-constexpr RunKey kKey{std::byte{7}, std::byte{9}};
-constexpr MessageStream::Tag kAnswered{1, 2, 3};
+constexpr packet::RunKey kKey{std::byte{7}, std::byte{9}};
+constexpr verbs::MessageStream::Tag kAnswered{1, 2, 3};
 constexpr std::size_t kChoices = 4;  // bytes of the input before the text
 
 struct Delivery {
@@ -20,14 +20,14 @@ struct Delivery {
   bool closes;
 };
 
-MessageStream open_stream(const StreamCalls& calls) {
-  auto stream = MessageStream::connect(calls, IpAddress(IpAddress::V4{127, 0, 0, 1}), 1, {});
+verbs::MessageStream open_stream(const verbs::StreamCalls& calls) {
+  auto stream = verbs::MessageStream::connect(calls, IpAddress(IpAddress::V4{127, 0, 0, 1}), 1, {});
   WEFT_CHECK(stream.has_value());
   return std::move(*stream);
 }
 
 std::string frame_of(std::string_view text, std::size_t piece) {
-  const StreamCalls calls = GivenStream::calls();
+  const verbs::StreamCalls calls = GivenStream::calls();
   GivenStream other({}, piece, true);
   WEFT_CHECK(open_stream(calls).send(kKey, text, kAnswered, {}).has_value());
   return other.sent();
@@ -35,7 +35,7 @@ std::string frame_of(std::string_view text, std::size_t piece) {
 
 /// The text, where the bytes are a message of this run.
 std::optional<std::string> take(std::string_view bytes, const Delivery& how) {
-  const StreamCalls calls = GivenStream::calls();
+  const verbs::StreamCalls calls = GivenStream::calls();
   GivenStream other(bytes, how.piece, how.closes);
   const auto stream = open_stream(calls);
   const auto message = stream.receive(kKey, kAnswered, {});

@@ -26,14 +26,14 @@ std::vector<std::byte> with_other_rest(ByteSpan message) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto message = std::as_bytes(std::span(data, size));
   const auto other = with_other_rest(message);
-  const auto route = decode_route_answer(message);
-  const auto again = decode_route_answer(other);
+  const auto route = raw::decode_route_answer(message);
+  const auto again = raw::decode_route_answer(other);
   WEFT_CHECK(route.has_value() == again.has_value());
   if (route) WEFT_CHECK(route->gateway == again->gateway && route->interface == again->interface);
   if (!route) WEFT_CHECK(!route.error().message.empty());
-  const auto mac = decode_neighbour_answer(message);
-  const auto same = decode_neighbour_answer(other);
+  const auto mac = raw::decode_neighbour_answer(message);
+  const auto same = raw::decode_neighbour_answer(other);
   WEFT_CHECK(mac.has_value() == same.has_value() && (!mac || mac->bytes == same->bytes));
-  for (const auto& [name, value] : decode_dcb(message)) WEFT_CHECK(!value.empty());
+  for (const auto& [name, value] : host::decode_dcb(message)) WEFT_CHECK(!value.empty());
   return 0;
 }

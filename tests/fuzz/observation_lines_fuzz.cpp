@@ -11,8 +11,8 @@
 
 namespace {
 
-weft::ReadObservations read(const weft::Fabric& fabric, std::string_view text) {
-  weft::ObservationReader reader(fabric);
+weft::files::ReadObservations read(const weft::Fabric& fabric, std::string_view text) {
+  weft::files::ObservationReader reader(fabric);
   reader.feed(text.substr(0, text.size() / 2));
   reader.feed(text.substr(text.size() / 2));
   return std::move(reader).finish();
@@ -23,10 +23,11 @@ weft::ReadObservations read(const weft::Fabric& fabric, std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const weft::Fabric fabric = *weft::make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2});
   const auto first = read(fabric, {reinterpret_cast<const char*>(data), size});
-  const std::string written = weft::observation_lines(fabric, first.observations);
+  const std::string written = weft::files::observation_lines(fabric, first.observations);
   const auto second = read(fabric, written);
-  if (second.broken > 0 || weft::observation_lines(fabric, second.observations) != written) std::abort();
-  const weft::Assessment assessment = weft::assess(fabric, first.observations);
+  if (second.broken > 0 || weft::files::observation_lines(fabric, second.observations) != written)
+    std::abort();
+  const weft::diagnosis::Assessment assessment = weft::diagnosis::assess(fabric, first.observations);
   for (const auto& finding : assessment.diagnosis.links)
     if (!(finding.confidence >= 0 && finding.confidence <= 1)) std::abort();
   return 0;

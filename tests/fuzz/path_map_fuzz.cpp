@@ -8,10 +8,10 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const weft::Fabric fabric = *weft::make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 1});
-  const auto map = weft::parse_path_map(fabric, {reinterpret_cast<const char*>(data), size}, "fuzz");
+  const auto map = weft::files::parse_path_map(fabric, {reinterpret_cast<const char*>(data), size}, "fuzz");
   if (!map) return 0;
-  const auto written = weft::path_map_json(fabric, *map, {});
-  const auto again = weft::parse_path_map(fabric, written, "written");
-  if (!again || weft::path_map_json(fabric, *again, {}) != written) std::abort();
+  const auto written = weft::files::path_map_json(fabric, *map, {});
+  const auto again = weft::files::parse_path_map(fabric, written, "written");
+  if (!again || weft::files::path_map_json(fabric, *again, {}) != written) std::abort();
   return 0;
 }

@@ -10,11 +10,11 @@ namespace {
 
 using namespace weft;
 
-const RunSecrets kSecrets{.run = RunId(0x1122334455667788), .key = {std::byte{1}}};
+const packet::RunSecrets kSecrets{.run = RunId(0x1122334455667788), .key = {std::byte{1}}};
 const IpAddress kNear(IpAddress::V4{10, 0, 0, 1});
-const LocalNic kNic{.mac = {{2, 0, 0, 0, 0, 2}}, .address = IpAddress(IpAddress::V4{10, 0, 0, 2})};
+const datapath::LocalNic kNic{.mac = {{2, 0, 0, 0, 0, 2}}, .address = IpAddress(IpAddress::V4{10, 0, 0, 2})};
 
-std::size_t take(Responder& responder, ByteSpan frame) {
+std::size_t take(datapath::Responder& responder, ByteSpan frame) {
   std::vector<std::byte> reply(frame.size());
   const auto size = responder.take(frame, Nanoseconds(5), Nanoseconds(9), reply);
   WEFT_CHECK(size <= frame.size());
@@ -22,31 +22,31 @@ std::size_t take(Responder& responder, ByteSpan frame) {
 }
 
 void any_frame(ByteSpan frame) {
-  const RunNics nics;
-  Responder responder(kNic, kSecrets, nics);
+  const datapath::RunNics nics;
+  datapath::Responder responder(kNic, kSecrets, nics);
   take(responder, frame);
   (void)read_answer(frame, kNic, kSecrets);
-  (void)decode_probe_frame(frame, kSecrets.key);
-  (void)decode_probe_header(frame);
+  (void)packet::decode_probe_frame(frame, kSecrets.key);
+  (void)packet::decode_probe_header(frame);
 }
 
 void damaged_probe(ByteSpan input) {
   if (input.size() < 24) return;
-  const std::size_t size = probe_size(load_be16(input, 0) % 4096, false);
-  std::vector<std::byte> frame(kEthernetSize + size);
-  const ProbeHeader header{.kind = static_cast<ProbeKind>(1 + load_u8(input, 2) % 4),
-                           .back_label = UdpPort(load_be16(input, 3)),
-                           .run = kSecrets.run,
-                           .batch = BatchId(load_u8(input, 5)),
-                           .nic = PortId(load_be32(input, 6)),
-                           .spec = load_be32(input, 10),
-                           .sequence = load_be32(input, 14)};
+  const std::size_t size = packet::probe_size(load_be16(input, 0) % 4096, false);
+  std::vector<std::byte> frame(packet::kEthernetSize + size);
+  const packet::ProbeHeader header{.kind = static_cast<packet::ProbeKind>(1 + load_u8(input, 2) % 4),
+                                   .back_label = UdpPort(load_be16(input, 3)),
+                                   .run = kSecrets.run,
+                                   .batch = BatchId(load_u8(input, 5)),
+                                   .nic = PortId(load_be32(input, 6)),
+                                   .spec = load_be32(input, 10),
+                                   .sequence = load_be32(input, 14)};
   encode_probe_frame({.from = kNear, .to = kNic.address, .label = UdpPort(1)}, header, kSecrets.key, size,
                      frame);
   frame[load_be16(input, 18) % frame.size()] ^= std::byte{load_u8(input, 20)};
   frame.resize(frame.size() - std::min<std::size_t>(load_u8(input, 21), frame.size()));
-  const RunNics nics({{header.nic, kNear}});
-  Responder responder(kNic, kSecrets, nics, {.batches = 2, .streams = 2});
+  const datapath::RunNics nics({{header.nic, kNear}});
+  datapath::Responder responder(kNic, kSecrets, nics, {.batches = 2, .streams = 2});
   take(responder, frame);
   WEFT_CHECK(take(responder, frame) == 0);  // a replay
   for (const auto& tally : responder.received(header.batch)) WEFT_CHECK(tally.packets + tally.corrupt == 1);

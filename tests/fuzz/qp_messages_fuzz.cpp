@@ -7,11 +7,11 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (const auto question = weft::decode_qp_question(text);
-      question && weft::decode_qp_question(weft::encode(*question)) != *question)
+  if (const auto question = weft::verbs::decode_qp_question(text);
+      question && weft::verbs::decode_qp_question(weft::verbs::encode(*question)) != *question)
     std::abort();
-  if (const auto answer = weft::decode_qps_connected(text);
-      answer && weft::decode_qps_connected(weft::encode(*answer)) != *answer)
+  if (const auto answer = weft::verbs::decode_qps_connected(text);
+      answer && weft::verbs::decode_qps_connected(weft::verbs::encode(*answer)) != *answer)
     std::abort();
   return 0;
 }

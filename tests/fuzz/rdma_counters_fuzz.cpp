@@ -46,7 +46,7 @@ class Tree {
       std::ofstream(port() / file, std::ios::binary) << input.substr(0, end);
       input.remove_prefix(std::min(end + 1, input.size()));
     }
-    return rdma_counters(root_, "fuzz_0", at);
+    return host::rdma_counters(root_, "fuzz_0", at);
   }
 
  private:
@@ -66,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   WEFT_CHECK(!after->values.contains("lifespan") && after->values.size() <= kFiles.size());
   const auto steps = steps_between(fabric.nics()[0], *before, *after);
   WEFT_CHECK(steps.has_value());
-  for (const ChannelEvidence& sign : nic_counter_evidence(fabric, {*steps}).channels)
+  for (const ChannelEvidence& sign : diagnosis::nic_counter_evidence(fabric, {*steps}).channels)
     WEFT_CHECK(sign.log_ratio >= 0 && sign.log_ratio < 1e300 && !sign.text.empty());
   return 0;
 }

@@ -63,24 +63,24 @@ class Agents {
  public:
   explicit Agents(Choices& choices) : choices_(choices), ways_(fabric()) {}
 
-  std::optional<TaskAnswer> answer(const WorkItem& item) {
+  std::optional<session::TaskAnswer> answer(const session::WorkItem& item) {
     if (choices_.lies() && choices_.lies()) return std::nullopt;
-    const TaskAnswer said =
-        std::visit([&](const auto& work) { return TaskAnswer(of(item.nic, work)); }, item.work);
-    const auto heard = decode_to_coordinator(
-        encode(MessageToCoordinator{RunId(1), TaskResult{.id = TaskId(1), .answer = said}}));
+    const session::TaskAnswer said =
+        std::visit([&](const auto& work) { return session::TaskAnswer(of(item.nic, work)); }, item.work);
+    const auto heard = session::decode_to_coordinator(encode(
+        session::MessageToCoordinator{RunId(1), session::TaskResult{.id = TaskId(1), .answer = said}}));
     if (!heard) return std::nullopt;  // the coordinator gives such an agent up
-    return std::get<TaskResult>(heard->message).answer;
+    return std::get<session::TaskResult>(heard->message).answer;
   }
 
  private:
-  std::vector<HopAnswer> of(PortId nic, const TraceRequest& request) {
-    std::vector<HopAnswer> said;
+  std::vector<datapath::HopAnswer> of(PortId nic, const datapath::TraceRequest& request) {
+    std::vector<datapath::HopAnswer> said;
     for (std::uint32_t spec = 0; spec < request.specs.size(); ++spec) {
       const auto& asked = request.specs[spec];
       const auto path = path_by_choice(fabric(), ways_, nic, request.peers[asked.peer].nic,
                                        asked.label.value() * 2654435761U >> 16U);
-      for (HopAnswer hop : answers_along(fabric(), addresses(), path, asked.max_hops)) {
+      for (datapath::HopAnswer hop : answers_along(fabric(), addresses(), path, asked.max_hops)) {
         hop.spec = choices_.number(spec);
         hop.hop = choices_.number(hop.hop);
         if (choices_.lies()) hop.is_peer = !hop.is_peer;
@@ -90,45 +90,47 @@ class Agents {
     }
     return said;
   }
-  std::vector<PingTally> of(PortId nic, const PingRequest& request) {
-    std::vector<PingTally> said;
+  std::vector<datapath::PingTally> of(PortId nic, const datapath::PingRequest& request) {
+    std::vector<datapath::PingTally> said;
     for (std::uint32_t spec = 0; spec < request.specs.size(); ++spec) {
       const auto& asked = request.specs[spec];
       note(request.peers[asked.peer].nic, nic, request.batch, spec, asked.count,
            asked.count * static_cast<std::uint64_t>(asked.size.count()));
-      PingTally tally{choices_.number(spec), choices_.number(asked.count), choices_.number(asked.count),
-                      choices_.number(std::uint32_t{0}),
-                      RttQuantiles{choices_.time(Nanoseconds(20'000)), choices_.time(Nanoseconds(30'000))}};
+      datapath::PingTally tally{
+          choices_.number(spec), choices_.number(asked.count), choices_.number(asked.count),
+          choices_.number(std::uint32_t{0}),
+          RttQuantiles{choices_.time(Nanoseconds(20'000)), choices_.time(Nanoseconds(30'000))}};
       if (choices_.lies()) tally.refused = "no";
       said.push_back(tally);
     }
     return said;
   }
-  std::vector<FlowTally> of(PortId nic, const FlowRequest& request) {
-    std::vector<FlowTally> said;
+  std::vector<datapath::FlowTally> of(PortId nic, const datapath::FlowRequest& request) {
+    std::vector<datapath::FlowTally> said;
     for (std::uint32_t spec = 0; spec < request.specs.size(); ++spec) {
       const auto& asked = request.specs[spec];
       const auto bytes = static_cast<std::uint64_t>(asked.rate.bits_per_second() / 8 *
                                                     std::chrono::duration<double>(request.duration).count());
       note(request.peers[asked.peer].nic, nic, request.batch, spec, bytes / 4096, bytes);
-      FlowTally tally{.spec = choices_.number(spec),
-                      .packets = choices_.number(bytes / 4096),
-                      .bytes = choices_.number(bytes),
-                      .elapsed = choices_.time(request.duration),
-                      .longest_gap = choices_.time(Nanoseconds(0))};
+      datapath::FlowTally tally{.spec = choices_.number(spec),
+                                .packets = choices_.number(bytes / 4096),
+                                .bytes = choices_.number(bytes),
+                                .elapsed = choices_.time(request.duration),
+                                .longest_gap = choices_.time(Nanoseconds(0))};
       if (choices_.lies()) tally.error = "silent corruption";
-      if (choices_.lies()) tally.measure = FlowMeasure{tally.packets, choices_.number(tally.bytes), {}};
+      if (choices_.lies())
+        tally.measure = datapath::FlowMeasure{tally.packets, choices_.number(tally.bytes), {}};
       tally.corrupted = choices_.lies();
       if (choices_.lies()) tally.refused = "no";
       said.push_back(tally);
     }
     return said;
   }
-  std::vector<ReceivedTally> of(PortId nic, const ReceivedQuery& query) {
-    std::vector<ReceivedTally> said;
+  std::vector<datapath::ReceivedTally> of(PortId nic, const session::ReceivedQuery& query) {
+    std::vector<datapath::ReceivedTally> said;
     for (const auto& [to, truth] : received_) {
       if (to != nic || truth.batch != query.batch) continue;
-      ReceivedTally tally = truth;
+      datapath::ReceivedTally tally = truth;
       tally.spec = choices_.number(tally.spec);
       tally.packets = choices_.number(tally.packets);
       tally.bytes = choices_.number(tally.bytes);
@@ -140,8 +142,8 @@ class Agents {
     }
     return said;
   }
-  std::vector<TransferTally> of(PortId, const TransferRequest&) { return {}; }
-  std::vector<NicCounters> of(PortId, const CounterQuery&) {
+  std::vector<datapath::TransferTally> of(PortId, const datapath::TransferRequest&) { return {}; }
+  std::vector<NicCounters> of(PortId, const session::CounterQuery&) {
     NicCounters read{"mlx5_0", 1, choices_.time(std::chrono::seconds(++readings_)), {}};
     for (const char* name : {"symbol_error", "port_xmit_wait", "np_cnp_sent", "link_downed"})
       read.values[name] = choices_.number(std::uint64_t{7});
@@ -150,12 +152,12 @@ class Agents {
 
   void note(PortId to, PortId from, BatchId batch, std::uint32_t spec, std::uint64_t packets,
             std::uint64_t bytes) {
-    received_.emplace_back(to, ReceivedTally{.batch = batch,
-                                             .from = from,
-                                             .spec = spec,
-                                             .packets = packets,
-                                             .bytes = bytes,
-                                             .last = std::chrono::milliseconds(500)});
+    received_.emplace_back(to, datapath::ReceivedTally{.batch = batch,
+                                                       .from = from,
+                                                       .spec = spec,
+                                                       .packets = packets,
+                                                       .bytes = bytes,
+                                                       .last = std::chrono::milliseconds(500)});
   }
   IpAddress any_address() {
     const PortId port(choices_.next() % static_cast<std::uint32_t>(fabric().port_count()));
@@ -163,8 +165,8 @@ class Agents {
   }
 
   Choices& choices_;
-  ShortestPathCache ways_;
-  std::vector<std::pair<PortId, ReceivedTally>> received_;  // by who received
+  routing::ShortestPathCache ways_;
+  std::vector<std::pair<PortId, datapath::ReceivedTally>> received_;  // by who received
   int readings_ = 0;
 };
 
@@ -183,22 +185,23 @@ void check(const Diagnosis& diagnosis) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Choices choices({data, size});
-  SweepOptions options{.load = choices.next() % 2 == 0 ? LoadLevel::full : LoadLevel::none,
-                       .budget = std::chrono::milliseconds(500)};
+  session::SweepOptions options{
+      .load = choices.next() % 2 == 0 ? session::LoadLevel::full : session::LoadLevel::none,
+      .budget = std::chrono::milliseconds(500)};
   options.nic_counters = choices.next() % 2 == 0;
-  Sweep sweep(fabric(), addresses(), options, RunId(7));
+  session::Sweep sweep(fabric(), addresses(), options, RunId(7));
   Agents agents(choices);
   int waves = 0;
   for (auto wave = sweep.next_wave(); !wave.empty(); wave = sweep.next_wave()) {
     WEFT_CHECK(++waves <= kMaxWaves);
-    for (const WorkItem& item : wave) {
+    for (const session::WorkItem& item : wave) {
       const auto answer = agents.answer(item);
       sweep.take(item, answer ? &*answer : nullptr);
     }
   }
   const auto report = sweep.finish();
   check(report.diagnosis);
-  (void)diagnosis_json(
-      diagnosis_document(fabric(), report.diagnosis, {}, {.generated_at = {}, .tool_version = ""}));
+  (void)files::diagnosis_json(
+      files::diagnosis_document(fabric(), report.diagnosis, {}, {.generated_at = {}, .tool_version = ""}));
   return 0;
 }

@@ -9,14 +9,15 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (const auto cpus = weft::parse_cpu_list(text);
-      cpus && weft::parse_cpu_list(weft::to_ranges(*cpus)) != cpus)
+  if (const auto cpus = weft::host::parse_cpu_list(text);
+      cpus && weft::host::parse_cpu_list(weft::host::to_ranges(*cpus)) != cpus)
     std::abort();
-  if (const auto speed = weft::parse_pcie_speed(text); speed && !(speed->in_giga_transfers() > 0))
+  if (const auto speed = weft::host::parse_pcie_speed(text); speed && !(speed->in_giga_transfers() > 0))
     std::abort();
-  if (const auto rate = weft::parse_port_rate(text); rate && !(rate->bits_per_second() > 0)) std::abort();
-  if (const auto state = weft::parse_port_state(text); state && state->empty()) std::abort();
-  for (const auto& [name, value] : weft::decode_dcb(std::as_bytes(std::span(data, size))))
+  if (const auto rate = weft::host::parse_port_rate(text); rate && !(rate->bits_per_second() > 0))
+    std::abort();
+  if (const auto state = weft::host::parse_port_state(text); state && state->empty()) std::abort();
+  for (const auto& [name, value] : weft::host::decode_dcb(std::as_bytes(std::span(data, size))))
     if (value.empty()) std::abort();
   return 0;
 }

@@ -119,7 +119,7 @@ int weft_cuda_verify(WeftCudaContext*, const void* memory, uint64_t bytes, uint6
   *difference = {.bytes = all.bytes};
   std::size_t known = 0;
   for (std::uint64_t at = all.first; at < bytes && known < WEFT_CUDA_FIRST; ++at)
-    if (stretch.memory[at] != std::byte{weft::pattern_byte(seed, offset + at)})
+    if (stretch.memory[at] != std::byte{weft::packet::pattern_byte(seed, offset + at)})
       difference->first[known++] = at;
   return WEFT_CUDA_DONE;
 }

@@ -98,8 +98,8 @@ void the_device_fills_what_the_host_fills() {
     DO(weft_cuda_fill(gpu.context, gpu.memory, gpu.bytes, 99, 0, &error));
     DO(weft_cuda_fill(gpu.context, gpu.memory, size, 7, 4096, &error));
     std::vector<std::byte> expected(gpu.bytes);
-    weft::fill_pattern(expected, 99, 0);
-    weft::fill_pattern(std::span(expected).first(size), 7, 4096);
+    weft::packet::fill_pattern(expected, 99, 0);
+    weft::packet::fill_pattern(std::span(expected).first(size), 7, 4096);
     EXPECT(gpu.read() == expected);  // and nothing behind it was touched
   }
 }
@@ -107,7 +107,7 @@ void the_device_fills_what_the_host_fills() {
 void the_device_passes_what_the_host_wrote() {
   Gpu gpu(2 * kMiB);
   std::vector<std::byte> host(gpu.bytes);
-  weft::fill_pattern(host, 5, 1 << 20);
+  weft::packet::fill_pattern(host, 5, 1 << 20);
   DO(weft_cuda_copy(gpu.context, gpu.memory, host.data(), gpu.bytes, &error));
   EXPECT(gpu.verify(gpu.bytes, 5, 1 << 20).bytes == 0);
   EXPECT(gpu.verify(gpu.bytes, 6, 1 << 20).bytes > gpu.bytes / 2);

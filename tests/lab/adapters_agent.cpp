@@ -29,7 +29,7 @@ struct Passed {
   std::uint16_t lid = 0;  // to, or from
   bool undelivered = false;
   std::int64_t answer_wait = 0;
-  MadBytes bytes{};
+  mad::MadBytes bytes{};
 };
 
 bool give(int socket, const Passed& message) { return send(socket, &message, sizeof message, 0) > 0; }
@@ -49,56 +49,56 @@ void await(int socket, int milliseconds) {
 }
 
 /// The datagrams of an adapter that another process is at.
-class RelayedMads final : public Mads {
+class RelayedMads final : public mad::Mads {
  public:
-  RelayedMads(FileDescriptor socket, ChildProcess child)
+  RelayedMads(os::FileDescriptor socket, os::ChildProcess child)
       : socket_(std::move(socket)), child_(std::move(child)) {}
   /// It takes leave of ibsim, which knows it as the adapter's one client.
   ~RelayedMads() override {
-    socket_ = FileDescriptor();
+    socket_ = os::FileDescriptor();
     [[maybe_unused]] const auto ended = child_.wait_for(std::chrono::seconds(1));
   }
   RelayedMads(const RelayedMads&) = delete;
   RelayedMads& operator=(const RelayedMads&) = delete;
 
-  Result<void> send(const MadPacket& packet) override {
+  Result<void> send(const mad::MadPacket& packet) override {
     const auto* lid = std::get_if<Lid>(&packet.to);
     if (lid == nullptr) return fail(ErrorKind::not_supported, "an agent's datagrams go to LIDs");
     if (!give(socket_.get(), {lid->value(), false, packet.answer_wait.count(), packet.bytes}))
       return fail(ErrorKind::absent, "the process of the adapter has ended");
     return {};
   }
-  Result<std::optional<MadArrival>> receive(Nanoseconds at_most) override {
+  Result<std::optional<mad::MadArrival>> receive(Nanoseconds at_most) override {
     if (at_most > Nanoseconds(0))
       await(socket_.get(), static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(at_most).count()));
     const auto message = take(socket_.get());
     if (!message) return pass_on(message);
     if (!*message) return std::nullopt;
-    return MadArrival{(*message)->bytes, (*message)->undelivered, Lid((*message)->lid)};
+    return mad::MadArrival{(*message)->bytes, (*message)->undelivered, Lid((*message)->lid)};
   }
   Nanoseconds now() override {
     return std::chrono::duration_cast<Nanoseconds>(std::chrono::steady_clock::now().time_since_epoch());
   }
 
  private:
-  FileDescriptor socket_;
-  ChildProcess child_;
+  os::FileDescriptor socket_;
+  os::ChildProcess child_;
 };
 
-Result<std::unique_ptr<Mads>> open_relay(const UmadPort& port) {
+Result<std::unique_ptr<mad::Mads>> open_relay(const umad::UmadPort& port) {
   const char* name = std::getenv(kLabVariable);
-  const auto lab = ib_lab_open(name ? name : "", ib_lab_root());
+  const auto lab = lab::ib_lab_open(name ? name : "", cli::ib_lab_root());
   if (!lab) return pass_on(lab);
   for (const PortId nic : lab->fabric.nics()) {
     if (lab->fabric.port(nic).guid != port.guid) continue;
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
       return fail(ErrorKind::internal, "socketpair: {}", std::strerror(errno));
-    FileDescriptor own(ends[0]);
-    const FileDescriptor others(ends[1]);
-    auto child = ChildProcess::start(
-        {.argv = in_directory(lab->directory, {"/proc/" + std::to_string(getpid()) + "/exe", "relay",
-                                               std::to_string(port.guid->value())}),
+    os::FileDescriptor own(ends[0]);
+    const os::FileDescriptor others(ends[1]);
+    auto child = os::ChildProcess::start(
+        {.argv = lab::in_directory(lab->directory, {"/proc/" + std::to_string(getpid()) + "/exe", "relay",
+                                                    std::to_string(port.guid->value())}),
          .env = lab->environment_at(nic),
          .input_from = others.get(),
          .dies_with_parent =
@@ -114,7 +114,7 @@ Result<std::unique_ptr<Mads>> open_relay(const UmadPort& port) {
 
 /// Hands datagrams on until the agent ends.
 Result<void> relay(Guid guid) {
-  const auto mads = open_umad({.guid = guid, .answers_probes = true, .in_ibsim = true});
+  const auto mads = umad::open_umad({.guid = guid, .answers_probes = true, .in_ibsim = true});
   if (!mads) return pass_on(mads);
   if (!give(STDIN_FILENO, {})) return {};
   for (;;) {
@@ -148,5 +148,5 @@ int main(int argc, char** argv) {
     return done ? 0 : 1;
   }
   // Its first word is the command: `agent`.
-  return weft::run_agent_command({words.begin() + 1, words.end()}, {.open_mads = weft::open_relay});
+  return weft::cli::run_agent_command({words.begin() + 1, words.end()}, {.open_mads = weft::open_relay});
 }

@@ -59,7 +59,7 @@ class SlurmCluster : public TestCluster {
   /// One of Slurm's own commands.
   Answer slurm(Words command) const {
     command.insert(command.begin(), {"env", environment()[0], "nsenter", on_head_network()});
-    const auto done = run_program(command, "", std::chrono::seconds(10));
+    const auto done = os::run_program(command, "", std::chrono::seconds(10));
     return done ? Answer{0, *done, ""} : Answer{1, "", done.error().message};
   }
 
@@ -69,10 +69,10 @@ class SlurmCluster : public TestCluster {
 
   void start(Words argv, const std::string& name) {
     argv.insert(argv.begin(), {"env", environment()[0]});
-    auto child = ChildProcess::start({.argv = argv,
-                                      .output = ToNothing{},
-                                      .errors = ToFile{slurm_.path() / (name + ".err")},
-                                      .own_session = true});
+    auto child = os::ChildProcess::start({.argv = argv,
+                                          .output = os::ToNothing{},
+                                          .errors = os::ToFile{slurm_.path() / (name + ".err")},
+                                          .own_session = true});
     ASSERT_TRUE(child) << child.error().message;
     processes_.emplace_back(name, std::move(*child));
   }
@@ -104,7 +104,7 @@ class SlurmCluster : public TestCluster {
   }
 
   TestDirectory slurm_;
-  std::vector<std::pair<std::string, ChildProcess>> processes_;
+  std::vector<std::pair<std::string, os::ChildProcess>> processes_;
 };
 
 std::string why_not_here() {

@@ -22,7 +22,7 @@ constexpr std::chrono::seconds kLimit{60};
 constexpr const char* kPort = "2222";
 
 void run(const Words& argv) {
-  const auto done = run_program(argv, "", std::chrono::seconds(20));
+  const auto done = os::run_program(argv, "", std::chrono::seconds(20));
   ASSERT_TRUE(done) << done.error().message;
 }
 
@@ -57,7 +57,7 @@ class SshCluster : public TestCluster {
   /// The agents that live below the servers.
   std::vector<pid_t> agents() const {
     std::vector<pid_t> found;
-    for (const ChildProcess& server : servers_) add_agents_below(server.pid(), found);
+    for (const os::ChildProcess& server : servers_) add_agents_below(server.pid(), found);
     return found;
   }
 
@@ -85,8 +85,8 @@ class SshCluster : public TestCluster {
         directory().string(), address_of(host), kPort);
     auto child = spawn_in(opened(), opened().fabric().find_node(host).value(),
                           {.argv = {"unshare", "-m", "sh", "-c", server},
-                           .output = ToNothing{},
-                           .errors = ToFile{directory() / (host + ".sshd")}});
+                           .output = os::ToNothing{},
+                           .errors = os::ToFile{directory() / (host + ".sshd")}});
     ASSERT_TRUE(child) << child.error().message;
     servers_.push_back(std::move(*child));
   }
@@ -100,7 +100,7 @@ class SshCluster : public TestCluster {
     }
   }
 
-  std::vector<ChildProcess> servers_;
+  std::vector<os::ChildProcess> servers_;
 };
 
 /// Mount and user changes need the machine's own root.

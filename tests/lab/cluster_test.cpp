@@ -197,10 +197,10 @@ TEST(Cluster, AgentsEndWhenTheirCoordinatorIsKilled) {
 TEST(Cluster, UsesAServerThatRunsAndRefusesAWrongCredential) {
   const TestCluster cluster;
   const auto place = "--net=" + cluster.opened().management_namespace().string();
-  auto server = ChildProcess::start({.argv = {"nsenter", place, "nats-server", "-a", cluster.head_address(),
-                                              "-p", "4222", "--auth", "sesame"},
-                                     .output = ToNothing{},
-                                     .errors = ToNothing{}});
+  auto server = os::ChildProcess::start({.argv = {"nsenter", place, "nats-server", "-a",
+                                                  cluster.head_address(), "-p", "4222", "--auth", "sesame"},
+                                         .output = os::ToNothing{},
+                                         .errors = os::ToNothing{}});
   ASSERT_TRUE(server);
   const auto url = "nats://" + cluster.head_address() + ":4222";
   auto words = cluster.sweep_words(cluster.launcher());

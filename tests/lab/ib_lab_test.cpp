@@ -153,10 +153,10 @@ TEST_F(InfinibandLabTest, ASimulationsTablesReachAsFarAndAsEvenlyAsOpenSMs) {
   const auto answer = lab.weft({"topology", "routes", "--lab=" + lab.name(), "-o", "json"});
   ASSERT_EQ(answer.status, 0);
   const auto theirs = nlohmann::json::parse(answer.text);
-  const auto file = read_fabric_file(lab.file()).value();
+  const auto file = files::read_fabric_file(lab.file()).value();
   InfinibandFabric whole{.fabric = file.fabric, .inventory = design_inventory(file.fabric), .remarks = {}};
   ASSERT_TRUE(assign_lids(whole.fabric, file.lab.lmc, whole.inventory));
-  const auto ours = report_routing(whole, fill_min_hop(whole));
+  const auto ours = report_routing(whole, routing::fill_min_hop(whole));
   EXPECT_EQ(ours.routes, theirs["routes"]);
   EXPECT_EQ(ours.unreachable, theirs["unreachable"]);
   EXPECT_EQ(ours.shortest, theirs["shortest"]);

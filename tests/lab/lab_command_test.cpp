@@ -42,18 +42,18 @@ TEST(LabOfAnOrdinaryUser, LeavesNothingBehind) {
   const LabUser user(kFabric, as_nobody());
   ASSERT_EQ(user.up().status, 0);
   ASSERT_EQ(user.weft({"lab", "fault", "leaf1--spine1", "--name", user.lab, "--load", "1M"}).status, 0);
-  const auto state = read_lab_state(user.state_root(), user.lab);
+  const auto state = lab::read_lab_state(user.state_root(), user.lab);
   ASSERT_TRUE(state && state->holder);
   ASSERT_EQ(user.weft({"lab", "down", "--name", user.lab}).status, 0);
   EXPECT_FALSE(is_running(*state->holder));
-  for (const LabWorker& worker : state->workers) EXPECT_FALSE(is_running(worker.process));
+  for (const lab::LabWorker& worker : state->workers) EXPECT_FALSE(is_running(worker.process));
   EXPECT_TRUE(std::filesystem::is_empty(user.state_root()));
 }
 
 TEST(LabOfAnOrdinaryUser, ThatLostItsHolderIsGoneAndComesUpAnew) {
   const LabUser user(kFabric, as_nobody());
   ASSERT_EQ(user.up().status, 0);
-  ASSERT_TRUE(end_process(*read_lab_state(user.state_root(), user.lab)->holder));
+  ASSERT_TRUE(end_process(*lab::read_lab_state(user.state_root(), user.lab)->holder));
   EXPECT_NE(user.weft({"lab", "status"}).output.find("gone"), std::string::npos);
   EXPECT_EQ(user.weft({"lab", "exec", "host1", "--name", user.lab, "--", "true"}).status, 69);
   EXPECT_EQ(user.up().status, 0);
@@ -63,7 +63,7 @@ TEST(LabOfAnOrdinaryUser, ThatLostItsHolderIsGoneAndComesUpAnew) {
 TEST(LabOfAnOrdinaryUser, WithADamagedStateFileStillEnds) {
   const LabUser user(kFabric, as_nobody());
   ASSERT_EQ(user.up().status, 0);
-  const auto holder = read_lab_state(user.state_root(), user.lab)->holder;
+  const auto holder = lab::read_lab_state(user.state_root(), user.lab)->holder;
   std::ofstream(user.state_root() / user.lab / "state.json") << "{";
   EXPECT_EQ(user.weft({"lab", "down", "--name", user.lab}).status, 0);
   EXPECT_FALSE(is_running(*holder));

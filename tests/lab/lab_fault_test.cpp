@@ -146,11 +146,11 @@ TEST(LabFault, LoadSharesTheQueueOfItsChannel) {
 TEST(LabFault, LoadStopsWhenItsLabGoesDown) {
   std::optional<TestLab> lab(std::in_place, small_clos());
   ASSERT_TRUE(lab->fault("leaf1--spine1:load=1M"));
-  const auto workers = read_lab_state(lab->root(), (*lab)->name())->workers;
+  const auto workers = lab::read_lab_state(lab->root(), (*lab)->name())->workers;
   ASSERT_EQ(workers.size(), 2U);
-  for (const LabWorker& worker : workers) EXPECT_TRUE(is_running(worker.process));
+  for (const lab::LabWorker& worker : workers) EXPECT_TRUE(is_running(worker.process));
   lab.reset();
-  for (const LabWorker& worker : workers) EXPECT_FALSE(is_running(worker.process));
+  for (const lab::LabWorker& worker : workers) EXPECT_FALSE(is_running(worker.process));
 }
 
 /// The shortest round trip of five pings, in ms.
@@ -195,8 +195,8 @@ TEST(LabFault, DelayLosesNothing) {
 
 /// How many of the packets that host2's NIC takes in have a payload other than what was sent.
 int changed_payloads(const TestLab& lab, std::uint16_t label, int count) {
-  const auto visit = NamespaceVisit::enter(lab->namespace_of(lab.node("host2")));
-  const FileDescriptor tap(socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, htons(ETH_P_IP)));
+  const auto visit = os::NamespaceVisit::enter(lab->namespace_of(lab.node("host2")));
+  const os::FileDescriptor tap(socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, htons(ETH_P_IP)));
   EXPECT_EQ(forward(lab, label, count), count);
   int changed = 0;
   int seen = 0;
@@ -259,7 +259,7 @@ TEST(LabFault, DownOfTwoCablesHealsOneByOne) {
     ASSERT_TRUE(lab.fault("leaf1--spine2:down"));
     EXPECT_EQ(backward(lab, back, 20), 0);
     ASSERT_TRUE(*lab.heal(lab.link("leaf1--spine1")));
-    EXPECT_EQ(lab_status(lab->name(), lab.root())->down.size(), 1U);
+    EXPECT_EQ(lab::lab_status(lab->name(), lab.root())->down.size(), 1U);
     EXPECT_EQ(backward(lab, back, 20), 20);
     EXPECT_EQ(forward(lab, 49152, 20), 20);
     ASSERT_TRUE(*lab.heal(lab.link("leaf1--spine2")));
@@ -307,7 +307,7 @@ TEST(LabFault, IsReportedByStatusFromAnyProcess) {
   ASSERT_TRUE(lab.fault("leaf1--spine1:loss=0.5%,from=leaf1"));
   ASSERT_TRUE(lab.fault("leaf1--spine1:loss=2%,rate=10M,from=leaf1"));
   ASSERT_TRUE(lab.fault("leaf2--spine1:down"));
-  const auto status = lab_status(lab->name(), lab.root());
+  const auto status = lab::lab_status(lab->name(), lab.root());
   ASSERT_TRUE(status);
   ASSERT_EQ(status->faults.size(), 1U);
   EXPECT_EQ(status->faults[0].channel, lab.channel("leaf1->spine1"));

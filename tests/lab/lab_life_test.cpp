@@ -21,10 +21,10 @@ Fabric small_clos(std::uint32_t spines = 2) {
 /// A name and a state root, and what is left of them on the machine.
 class Place {
  public:
-  ~Place() { (void)lab_down(name, root()); }
+  ~Place() { (void)lab::lab_down(name, root()); }
   const std::filesystem::path& root() const { return scratch_.path(); }
-  Result<LabUp> up(const Fabric& fabric, std::stop_token stop = {}) const {
-    return lab_up(name, fabric, {}, root(), stop);
+  Result<lab::LabUp> up(const Fabric& fabric, std::stop_token stop = {}) const {
+    return lab::lab_up(name, fabric, {}, root(), stop);
   }
   std::vector<std::string> namespaces() const {
     std::vector<std::string> found;
@@ -64,7 +64,7 @@ TEST(LabLife, EndsWithoutATrace) {
   const Place place;
   ASSERT_TRUE(place.up(small_clos()));
   EXPECT_EQ(place.namespaces().size(), 7U) << "4 switches, 2 hosts, the management network";
-  const auto down = lab_down(place.name, place.root());
+  const auto down = lab::lab_down(place.name, place.root());
   ASSERT_TRUE(down) << down.error().message;
   EXPECT_TRUE(*down);
   EXPECT_TRUE(place.nothing_left());
@@ -78,7 +78,7 @@ TEST(LabLife, EndsWhatStillRunsInItsHosts) {
                           {.argv = {"sleep", "600"}, .dies_with_parent = false, .own_session = true});
   ASSERT_TRUE(sleeper) << sleeper.error().message;
   ASSERT_TRUE(sleeper->running());
-  ASSERT_TRUE(lab_down(place.name, place.root()));
+  ASSERT_TRUE(lab::lab_down(place.name, place.root()));
   const auto ended = sleeper->wait_for(std::chrono::seconds(5));
   ASSERT_TRUE(ended && *ended);
   EXPECT_EQ((*ended)->signal, SIGKILL);
@@ -99,12 +99,12 @@ TEST(LabLife, RefusesAnotherFabricUnderANameInUse) {
   const auto other = place.up(small_clos(3));
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().kind, ErrorKind::conflict);
-  EXPECT_TRUE(Lab::open(place.name, place.root())) << "the first one stands as before";
+  EXPECT_TRUE(lab::Lab::open(place.name, place.root())) << "the first one stands as before";
 }
 
 TEST(LabLife, DownOfNoLabIsNoError) {
   const Place place;
-  const auto down = lab_down(place.name, place.root());
+  const auto down = lab::lab_down(place.name, place.root());
   ASSERT_TRUE(down) << down.error().message;
   EXPECT_FALSE(*down);
 }
@@ -141,13 +141,13 @@ void crash_half_way_up(const Place& place) {
 TEST(LabLife, IsTakenDownAfterACrashHalfWayUp) {
   const Place place;
   crash_half_way_up(place);
-  const auto status = lab_status(place.name, place.root());
+  const auto status = lab::lab_status(place.name, place.root());
   ASSERT_TRUE(status) << status.error().message;
-  EXPECT_EQ(status->phase, LabPhase::half_up);
-  const auto opened = Lab::open(place.name, place.root());
+  EXPECT_EQ(status->phase, lab::LabPhase::half_up);
+  const auto opened = lab::Lab::open(place.name, place.root());
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().kind, ErrorKind::conflict);
-  ASSERT_TRUE(lab_down(place.name, place.root()));
+  ASSERT_TRUE(lab::lab_down(place.name, place.root()));
   EXPECT_TRUE(place.nothing_left());
 }
 
@@ -162,12 +162,12 @@ TEST(LabLife, ComesUpAnewAfterACrashHalfWayUp) {
 TEST(LabLife, SaysWhenItsNamespacesHaveGoneAndComesUpAnew) {
   const Place place;
   ASSERT_TRUE(place.up(small_clos()));
-  ASSERT_TRUE(remove_namespace(place.namespaces().front()));
-  EXPECT_EQ(lab_status(place.name, place.root())->phase, LabPhase::gone);
-  EXPECT_FALSE(Lab::open(place.name, place.root()));
+  ASSERT_TRUE(os::remove_namespace(place.namespaces().front()));
+  EXPECT_EQ(lab::lab_status(place.name, place.root())->phase, lab::LabPhase::gone);
+  EXPECT_FALSE(lab::Lab::open(place.name, place.root()));
   const auto up = place.up(small_clos());
   ASSERT_TRUE(up) << up.error().message;
-  EXPECT_TRUE(Lab::open(place.name, place.root()));
+  EXPECT_TRUE(lab::Lab::open(place.name, place.root()));
 }
 
 TEST(LabLife, IsTakenDownWithoutItsStateFile) {
@@ -177,7 +177,7 @@ TEST(LabLife, IsTakenDownWithoutItsStateFile) {
   const auto again = place.up(small_clos());
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().kind, ErrorKind::conflict) << "not ours to build over";
-  const auto down = lab_down(place.name, place.root());
+  const auto down = lab::lab_down(place.name, place.root());
   ASSERT_TRUE(down && *down);
   EXPECT_TRUE(place.nothing_left());
 }
@@ -186,14 +186,14 @@ TEST(LabLife, IsTakenDownWithADamagedStateFile) {
   const Place place;
   ASSERT_TRUE(place.up(small_clos()));
   std::ofstream(place.root() / place.name / "state.json") << "{\"schema\":";
-  EXPECT_EQ(Lab::open(place.name, place.root()).error().kind, ErrorKind::invalid_input);
-  ASSERT_TRUE(lab_down(place.name, place.root()));
+  EXPECT_EQ(lab::Lab::open(place.name, place.root()).error().kind, ErrorKind::invalid_input);
+  ASSERT_TRUE(lab::lab_down(place.name, place.root()));
   EXPECT_TRUE(place.nothing_left());
 }
 
 TEST(LabLife, NamesTheLabsThereAreWhenAskedForAnother) {
   const TestLab lab(small_clos());
-  const auto other = Lab::open("nowhere", lab.root());
+  const auto other = lab::Lab::open("nowhere", lab.root());
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().kind, ErrorKind::not_found);
   EXPECT_NE(other.error().message.find(lab->name()), std::string::npos) << other.error().message;

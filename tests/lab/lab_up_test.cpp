@@ -132,7 +132,7 @@ TEST(Lab, JoinsHostsAndCoordinatorByAManagementNetwork) {
 
 TEST(Lab, TellsAnAgentWhatItsNicIs) {
   const TestLab lab(small_clos());
-  const LabNic nic = lab->nic(lab.nic("host3"));
+  const lab::LabNic nic = lab->nic(lab.nic("host3"));
   EXPECT_EQ(nic.interface, "p1");
   EXPECT_EQ(to_string(nic.address), "10.0.2.1");
   EXPECT_EQ(to_string(nic.gateway), "10.0.2.0");

@@ -9,7 +9,8 @@ namespace {
 
 class NeedsRoot : public testing::Environment {
   void SetUp() override {
-    if (!may_build_as_root()) GTEST_SKIP() << "needs root, or a user namespace of its own, to build labs";
+    if (!lab::may_build_as_root())
+      GTEST_SKIP() << "needs root, or a user namespace of its own, to build labs";
   }
 };
 

@@ -18,25 +18,25 @@ using testing::RouterChain;
 
 constexpr PortId kFirst{1};
 constexpr PortId kSecond{2};
-const RunSecrets kSecrets{.run = RunId(7), .key = {std::byte{1}, std::byte{2}}};
+const packet::RunSecrets kSecrets{.run = RunId(7), .key = {std::byte{1}, std::byte{2}}};
 
-SharedNics nics_of(bool v6) {
-  return std::make_shared<const RunNics>(
-      std::vector<RunNic>{{kFirst, RouterChain::address(1, v6)}, {kSecond, RouterChain::address(2, v6)}});
+datapath::SharedNics nics_of(bool v6) {
+  return std::make_shared<const datapath::RunNics>(std::vector<datapath::RunNic>{
+      {kFirst, RouterChain::address(1, v6)}, {kSecond, RouterChain::address(2, v6)}});
 }
 
 /// A chain of two routers with an engine at each end.
 struct Rig {
   std::unique_ptr<RouterChain> chain;
-  std::unique_ptr<RawEngine> first;
-  std::unique_ptr<RawEngine> second;
+  std::unique_ptr<raw::RawEngine> first;
+  std::unique_ptr<raw::RawEngine> second;
 };
 
-Result<std::unique_ptr<RawEngine>> open_at(const RouterChain& chain, int host, bool v6,
-                                           const RunSecrets& secrets) {
+Result<std::unique_ptr<raw::RawEngine>> open_at(const RouterChain& chain, int host, bool v6,
+                                                const packet::RunSecrets& secrets) {
   const InNamespace here(chain.name(host == 1 ? "h1" : "h2"));
-  const RawNic nic{.interface = host == 1 ? "r1" : "r2", .address = RouterChain::address(host, v6)};
-  return open_raw_engine(nic, secrets, host == 1 ? kFirst : kSecond, nics_of(v6));
+  const raw::RawNic nic{.interface = host == 1 ? "r1" : "r2", .address = RouterChain::address(host, v6)};
+  return raw::open_raw_engine(nic, secrets, host == 1 ? kFirst : kSecond, nics_of(v6));
 }
 
 void build(Rig& rig, bool v6) {
@@ -51,11 +51,12 @@ void build(Rig& rig, bool v6) {
   rig.second = std::move(*second);
 }
 
-Peer second_peer(bool v6) { return {kSecond, RouterChain::address(2, v6)}; }
+datapath::Peer second_peer(bool v6) { return {kSecond, RouterChain::address(2, v6)}; }
 
 /// What the responder has of a batch once it has `packets` in all; flow packets may still be on their way
 /// when their sender is done.
-std::vector<ReceivedTally> received_in_time(RawEngine& engine, BatchId batch, std::uint64_t packets) {
+std::vector<datapath::ReceivedTally> received_in_time(raw::RawEngine& engine, BatchId batch,
+                                                      std::uint64_t packets) {
   for (int look = 0; look < 100; ++look) {
     const auto received = *engine.received(batch);
     std::uint64_t sum = 0;
@@ -80,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(Families, RawEngineTest, ::testing::Values(false, true)
                          [](const auto& family) { return family.param ? "IPv6" : "IPv4"; });
 
 TEST_P(RawEngineTest, ATraceNamesEveryHopAndThePeer) {
-  TraceRequest request{.run = kSecrets.run, .batch = BatchId(1), .peers = {second_peer(v6())}};
+  datapath::TraceRequest request{.run = kSecrets.run, .batch = BatchId(1), .peers = {second_peer(v6())}};
   for (std::uint32_t label = 0; label < 8; ++label)
     request.specs.push_back({.label = PathLabel(50000 + label)});
   const auto answers = rig_.first->trace(request, {});
@@ -103,7 +104,7 @@ TEST_P(RawEngineTest, ATraceNamesEveryHopAndThePeer) {
 }
 
 TEST_P(RawEngineTest, APingIsAnsweredAndCountedAtTheFarEnd) {
-  const PingRequest request{
+  const datapath::PingRequest request{
       .run = kSecrets.run,
       .batch = BatchId(2),
       .peers = {second_peer(v6())},
@@ -131,7 +132,7 @@ TEST_P(RawEngineTest, APingIsAnsweredAndCountedAtTheFarEnd) {
   EXPECT_TRUE(rig_.second->received(BatchId(3))->empty());
 }
 
-PingRequest ping_of(BatchId batch, bool v6, std::uint32_t count, Bytes size = Bytes(128)) {
+datapath::PingRequest ping_of(BatchId batch, bool v6, std::uint32_t count, Bytes size = Bytes(128)) {
   return {
       .run = kSecrets.run,
       .batch = batch,
@@ -141,7 +142,7 @@ PingRequest ping_of(BatchId batch, bool v6, std::uint32_t count, Bytes size = By
 }
 
 TEST_P(RawEngineTest, FlowsArriveAndTheirBytesAreCounted) {
-  const FlowRequest request{
+  const datapath::FlowRequest request{
       .run = kSecrets.run,
       .batch = BatchId(9),
       .peers = {second_peer(v6())},
@@ -206,11 +207,11 @@ TEST_P(RawEngineTest, AnMtuBlackHoleSwallowsLargeProbesAndNotSmallOnes) {
 
 TEST_P(RawEngineTest, WithoutAnEngineAtTheFarEndTheSwitchesAnswerAndThePeerDoesNot) {
   rig_.second.reset();
-  const TraceRequest request{.run = kSecrets.run,
-                             .batch = BatchId(1),
-                             .peers = {second_peer(v6())},
-                             .specs = {{.label = PathLabel(50000)}},
-                             .pace = {.answer_wait = std::chrono::milliseconds(50)}};
+  const datapath::TraceRequest request{.run = kSecrets.run,
+                                       .batch = BatchId(1),
+                                       .peers = {second_peer(v6())},
+                                       .specs = {{.label = PathLabel(50000)}},
+                                       .pace = {.answer_wait = std::chrono::milliseconds(50)}};
   const auto answers = rig_.first->trace(request, {});
   ASSERT_TRUE(answers) << answers.error().message;
   ASSERT_EQ(answers->size(), 2u);
@@ -219,11 +220,11 @@ TEST_P(RawEngineTest, WithoutAnEngineAtTheFarEndTheSwitchesAnswerAndThePeerDoesN
 
 TEST_P(RawEngineTest, ARouterWithoutARouteNamesItself) {
   ASSERT_TRUE(rig_.chain->ip("r2", v6() ? "route del fd77:2::/64 dev h2" : "route del 10.77.2.0/24 dev h2"));
-  const TraceRequest request{.run = kSecrets.run,
-                             .batch = BatchId(1),
-                             .peers = {second_peer(v6())},
-                             .specs = {{.label = PathLabel(50000), .max_hops = 3}},
-                             .pace = {.answer_wait = std::chrono::milliseconds(50)}};
+  const datapath::TraceRequest request{.run = kSecrets.run,
+                                       .batch = BatchId(1),
+                                       .peers = {second_peer(v6())},
+                                       .specs = {{.label = PathLabel(50000), .max_hops = 3}},
+                                       .pace = {.answer_wait = std::chrono::milliseconds(50)}};
   const auto answers = rig_.first->trace(request, {});
   ASSERT_TRUE(answers) << answers.error().message;
   ASSERT_EQ(answers->size(), 3u);
@@ -235,27 +236,27 @@ TEST_P(RawEngineTest, ReplayedAndForgedProbesAreNotCounted) {
   ASSERT_TRUE(rig_.first->ping(ping_of(BatchId(1), v6(), 10), {}));
   const auto before = *rig_.second->received(BatchId(1));
   const InNamespace here(rig_.chain->name("h1"));
-  const RawNic nic{.interface = "r1", .address = RouterChain::address(1, v6())};
+  const raw::RawNic nic{.interface = "r1", .address = RouterChain::address(1, v6())};
   const auto kernel = look_up_nic(nic);
   ASSERT_TRUE(kernel);
-  const auto hops = KernelNextHops::open(nic, *kernel)->next_hop(RouterChain::address(2, v6()));
+  const auto hops = raw::KernelNextHops::open(nic, *kernel)->next_hop(RouterChain::address(2, v6()));
   ASSERT_TRUE(hops);
-  const auto socket = PacketSocket::open(nic, *kernel, PacketRole::sender);
+  const auto socket = raw::PacketSocket::open(nic, *kernel, raw::PacketRole::sender);
   ASSERT_TRUE(socket);
-  const ProbeRoute route{.from_mac = kernel->local.mac,
-                         .to_mac = *hops,
-                         .from = nic.address,
-                         .to = RouterChain::address(2, v6()),
-                         .label = UdpPort(50001)};
-  const auto inject = [&](std::uint32_t sequence, const RunKey& key) {
-    std::vector<std::byte> frame(kEthernetSize + 128);
+  const packet::ProbeRoute route{.from_mac = kernel->local.mac,
+                                 .to_mac = *hops,
+                                 .from = nic.address,
+                                 .to = RouterChain::address(2, v6()),
+                                 .label = UdpPort(50001)};
+  const auto inject = [&](std::uint32_t sequence, const packet::RunKey& key) {
+    std::vector<std::byte> frame(packet::kEthernetSize + 128);
     encode_probe_frame(route, {.run = kSecrets.run, .batch = BatchId(1), .nic = kFirst, .sequence = sequence},
                        key, 128, frame);
     const ByteSpan frames[] = {frame};
     ASSERT_EQ((*socket)->send(frames)->taken, 1u);
   };
-  for (std::uint32_t i = 0; i < 10; ++i) inject(i, kSecrets.key);  // as one who recorded the probes
-  for (std::uint32_t i = 10; i < 20; ++i) inject(i, RunKey{});     // as one without the key
+  for (std::uint32_t i = 0; i < 10; ++i) inject(i, kSecrets.key);       // as one who recorded the probes
+  for (std::uint32_t i = 10; i < 20; ++i) inject(i, packet::RunKey{});  // as one without the key
   for (int look = 0; look < 100 && rig_.second->rejects().foreign < 10; ++look)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_EQ(rig_.second->rejects().repeated, 10u);
@@ -298,7 +299,8 @@ TEST_P(RawEngineTest, WhatCannotBeOpenedSaysWhy) {
   rig_.first.reset();
   const InNamespace here(rig_.chain->name("h1"));
   const auto opened = [&](const std::string& interface, const IpAddress& address) {
-    return open_raw_engine({.interface = interface, .address = address}, kSecrets, kFirst, nics_of(v6()));
+    return raw::open_raw_engine({.interface = interface, .address = address}, kSecrets, kFirst,
+                                nics_of(v6()));
   };
   const auto mine = RouterChain::address(1, v6());
   const auto gone = opened("eth7", mine);
@@ -333,8 +335,8 @@ TEST_P(RawEngineTest, WithoutTheRightToRawSocketsTheErrorSaysWhichAndWhatWorks) 
     const InNamespace here(rig_.chain->name("h1"));
     // The system call changes this thread alone; the library's function would change the whole program.
     ASSERT_EQ(::syscall(SYS_setresuid, -1, 65534, -1), 0);
-    const auto engine = open_raw_engine({.interface = "r1", .address = RouterChain::address(1, v6())},
-                                        kSecrets, kFirst, nics_of(v6()));
+    const auto engine = raw::open_raw_engine({.interface = "r1", .address = RouterChain::address(1, v6())},
+                                             kSecrets, kFirst, nics_of(v6()));
     ASSERT_EQ(::syscall(SYS_setresuid, -1, 0, -1), 0);
     ASSERT_FALSE(engine);
     kind = engine.error().kind;

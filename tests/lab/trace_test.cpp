@@ -25,10 +25,10 @@ std::vector<std::string> names_of(const Fabric& fabric, const std::vector<Channe
 /// Traces host1 to host2 in a lab of two leaves and four spines, and asks the kernel about every label.
 void expect_the_kernels_paths(IpFamily family) {
   const auto fabric = make_clos({.leaves = 2, .spines = 4, .hosts_per_leaf = 1}).value();
-  const TestLab lab(fabric, {.family = family}, lab_state_root());
-  const auto traced = run_program({WEFT_BINARY_DIR "/weft", "trace", "host1", "host2", "--labels",
-                                   std::to_string(kLabels), "--lab=" + lab->name(), "-o", "json"},
-                                  "", kLimit);
+  const TestLab lab(fabric, {.family = family}, cli::lab_state_root());
+  const auto traced = os::run_program({WEFT_BINARY_DIR "/weft", "trace", "host1", "host2", "--labels",
+                                       std::to_string(kLabels), "--lab=" + lab->name(), "-o", "json"},
+                                      "", kLimit);
   ASSERT_TRUE(traced) << traced.error().message;
   expect_matches_schema(*traced, "pathmap");
   const auto document = Json::parse(*traced);
@@ -50,8 +50,8 @@ TEST(Trace, GivesEveryLabelThePathThatTheKernelGivesItOverIpv6) { expect_the_ker
 
 TEST(Trace, ShowsAPersonThePathsAndTheirLabels) {
   const auto fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
-  const TestLab lab(fabric, {}, lab_state_root());
-  const auto traced = run_program(
+  const TestLab lab(fabric, {}, cli::lab_state_root());
+  const auto traced = os::run_program(
       {WEFT_BINARY_DIR "/weft", "trace", "host1", "host2", "--labels", "4", "--lab=" + lab->name()}, "",
       kLimit);
   ASSERT_TRUE(traced) << traced.error().message;

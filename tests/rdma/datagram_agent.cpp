@@ -7,15 +7,15 @@
 #include "probes/engine/verbs/verbs_engine.hpp"
 
 int main(int argc, char** argv) {
-  const auto any_device =
-      [](const weft::VerbsOptions& options) -> weft::Result<std::shared_ptr<weft::VerbsEngine>> {
-    const auto library = weft::VerbsLibrary::load();
+  const auto any_device = [](const weft::verbs::VerbsOptions& options)
+      -> weft::Result<std::shared_ptr<weft::verbs::VerbsEngine>> {
+    const auto library = weft::rdma::VerbsLibrary::load();
     if (!library) return weft::pass_on(library);
-    auto blind = std::make_shared<weft::VerbsLibrary>(**library);
+    auto blind = std::make_shared<weft::rdma::VerbsLibrary>(**library);
     blind->is_soft_roce = nullptr;
-    return weft::open_verbs_engine(std::move(blind), options);
+    return weft::verbs::open_verbs_engine(std::move(blind), options);
   };
   // Its first word is the command: `agent`.
-  return weft::run_agent_command(std::vector<std::string>(argv + std::min(argc, 2), argv + argc),
-                                 {.open_verbs = any_device});
+  return weft::cli::run_agent_command(std::vector<std::string>(argv + std::min(argc, 2), argv + argc),
+                                      {.open_verbs = any_device});
 }

@@ -23,11 +23,11 @@ TEST_F(QueuePairs, ProbeByDatagramsOfOneQueuePairAndTellTheSpecsApart) {
   RigAnswers done;
   const auto sent = rig().packets_of("host1", [&] {
     done = rig().run({"host1", "host3"}, {{pings(50, 4)}, {asked("host3", 2)}},
-                     {.probes = ProbeTransport::datagram});
+                     {.probes = datapath::ProbeTransport::datagram});
   });
   ASSERT_EQ(done.answers.size(), 2u) << done.error;
   ASSERT_TRUE(done.answers[0]) << (done.blamed.empty() ? "" : done.blamed[0].text);
-  const auto tallies = std::get<std::vector<PingTally>>(*done.answers[0]);
+  const auto tallies = std::get<std::vector<datapath::PingTally>>(*done.answers[0]);
   ASSERT_EQ(tallies.size(), 4u);
   for (const auto& tally : tallies) {
     EXPECT_EQ(tally.sent, 50u);
@@ -36,7 +36,7 @@ TEST_F(QueuePairs, ProbeByDatagramsOfOneQueuePairAndTellTheSpecsApart) {
     EXPECT_GT(tally.rtt->p50, Nanoseconds(0));
     EXPECT_GT(tally.delays->responder.p50, Nanoseconds(0));
   }
-  const auto receipts = std::get<std::vector<ReceivedTally>>(done.answers[1].value());
+  const auto receipts = std::get<std::vector<datapath::ReceivedTally>>(done.answers[1].value());
   ASSERT_EQ(receipts.size(), 4u);
   for (const auto& receipt : receipts) {
     EXPECT_GE(receipt.packets, 45u);

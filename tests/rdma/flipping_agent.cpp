@@ -7,12 +7,13 @@
 #include "tests/fakes/flipping_buffer.hpp"
 
 int main(int argc, char** argv) {
-  const auto bad_memory = [](weft::Bytes size) -> weft::Result<std::unique_ptr<weft::TransferBuffer>> {
-    auto memory = weft::host_memory(size);
+  const auto bad_memory =
+      [](weft::Bytes size) -> weft::Result<std::unique_ptr<weft::packet::TransferBuffer>> {
+    auto memory = weft::run::host_memory(size);
     if (!memory) return weft::pass_on(memory);
     return std::make_unique<weft::FlippingBuffer>(std::move(*memory));
   };
   // Its first word is the command: `agent`.
-  return weft::run_agent_command(std::vector<std::string>(argv + std::min(argc, 2), argv + argc),
-                                 {.memory = bad_memory});
+  return weft::cli::run_agent_command(std::vector<std::string>(argv + std::min(argc, 2), argv + argc),
+                                      {.memory = bad_memory});
 }

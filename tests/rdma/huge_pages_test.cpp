@@ -42,15 +42,15 @@ class Reserved {
 };
 
 /// Eight flows of 64 messages of 8 KiB from host1: two huge pages.
-WorkItem many(WorkItem work) {
-  auto& request = std::get<FlowRequest>(work.work);
+session::WorkItem many(session::WorkItem work) {
+  auto& request = std::get<datapath::FlowRequest>(work.work);
   request.specs.resize(8, request.specs.at(0));
   request.flow_options = {.message = Bytes(8192), .depth = 64};
   return work;
 }
 
 /// Does the work; how few pages of host1 were free meanwhile.
-int run_watched(const RdmaRig& rig, const Reserved& pages, const WorkItem& work, RigAnswers& done) {
+int run_watched(const RdmaRig& rig, const Reserved& pages, const session::WorkItem& work, RigAnswers& done) {
   int fewest = -1;
   std::jthread watch([&] { fewest = pages.fewest_free(5); });
   done = rig.run({"host1", "host3"}, {{work}});

@@ -49,22 +49,22 @@ class QueuePairs : public testing::Test {
     return Json::parse(answer.output, nullptr, false);
   }
   /// Writes from host1 to host3 with these labels, each at 1 Mbit/s.
-  WorkItem flows(const std::vector<std::uint32_t>& labels, Nanoseconds duration) {
-    FlowRequest request{
+  session::WorkItem flows(const std::vector<std::uint32_t>& labels, Nanoseconds duration) {
+    datapath::FlowRequest request{
         .run = RunId(1), .batch = BatchId(1), .peers = {rig().peer("host3")}, .duration = duration};
     for (const auto label : labels)
       request.specs.push_back({0, PathLabel(label), Bandwidth::mbit(1), Bytes(4096)});
     return {rig().nic("host1"), duration + seconds(20), request};
   }
-  WorkItem pings(std::uint32_t count, std::uint32_t specs) {
-    PingRequest request{.run = RunId(1), .batch = BatchId(2), .peers = {rig().peer("host3")}};
+  session::WorkItem pings(std::uint32_t count, std::uint32_t specs) {
+    datapath::PingRequest request{.run = RunId(1), .batch = BatchId(2), .peers = {rig().peer("host3")}};
     for (std::uint32_t i = 0; i < specs; ++i)
       request.specs.push_back({0, PathLabel(50'000 + i), PathLabel(60'000 + i), count, Bytes(128)});
     request.pace.packets_per_second = 200;
     return {rig().nic("host1"), seconds(30), request};
   }
-  WorkItem asked(const char* host, std::uint32_t batch) {
-    return {rig().nic(host), seconds(5), ReceivedQuery{BatchId(batch)}};
+  session::WorkItem asked(const char* host, std::uint32_t batch) {
+    return {rig().nic(host), seconds(5), session::ReceivedQuery{BatchId(batch)}};
   }
 
   RdmaRig& rig() { return *rig_; }

@@ -91,14 +91,14 @@ TEST_F(QueuePairs, UseThePortTheyWereGivenAndNoOther) {
 TEST_F(QueuePairs, WithoutALabelUseThePortsThatTheirNumbersGive) {
   constexpr std::size_t kCount = 12;
   auto work = flows(std::vector<std::uint32_t>(kCount, 0), milliseconds(500));
-  for (FlowSpec& spec : std::get<FlowRequest>(work.work).specs)
+  for (datapath::FlowSpec& spec : std::get<datapath::FlowRequest>(work.work).specs)
     spec = {0, std::nullopt, Bandwidth::mbit(0.2), Bytes(256)};
   RigAnswers done;
   const auto seen = rig().ports_used("host1", [&] { done = rig().run({"host1", "host3"}, {{work}}); });
   ASSERT_EQ(done.answers.size(), 1u) << done.error;
   ASSERT_TRUE(done.answers[0]);
   std::multiset<std::uint32_t> told;
-  for (const FlowTally& tally : std::get<std::vector<FlowTally>>(*done.answers[0]))
+  for (const datapath::FlowTally& tally : std::get<std::vector<datapath::FlowTally>>(*done.answers[0]))
     if (tally.chosen) told.insert(tally.chosen->value());
   std::multiset<std::uint32_t> captured;
   for (const auto& [qp, ports] : seen)
@@ -137,7 +137,8 @@ TEST_F(QueuePairs, AuditedMoveAliveToThePortsThatAreToldAndSpreadEvenly) {
     answer = rig().weft(
         {"trace", "host1", "host3", "--lab=" + rig().name(), "--audit", "12", "--move", "-o", "json"});
   });
-  std::erase_if(seen, [](const SeenPacket& packet) { return packet.qp == kProbeQueuePair; });  // traces
+  std::erase_if(seen,
+                [](const SeenPacket& packet) { return packet.qp == packet::kProbeQueuePair; });  // traces
   EXPECT_EQ(answer.status, 0) << answer.errors;
   expect_matches_schema(answer.output, "audit");
   auto document = Json::parse(answer.output, nullptr, false);
@@ -182,7 +183,7 @@ TEST_F(QueuePairs, AuditedFindTheirPeersByTheCoordinatorOrByAddress) {
 TEST_F(QueuePairs, CountPingsOneWayAndTellTheHostsDelaysFromTheNetworks) {
   const auto done = rig().run({"host1", "host3"}, {{pings(50, 4)}, {asked("host3", 2)}});
   ASSERT_EQ(done.answers.size(), 2u) << done.error;
-  const auto tallies = std::get<std::vector<PingTally>>(done.answers[0].value());
+  const auto tallies = std::get<std::vector<datapath::PingTally>>(done.answers[0].value());
   ASSERT_EQ(tallies.size(), 4u);
   for (const auto& tally : tallies) {
     EXPECT_EQ(tally.sent, 50u);
@@ -191,7 +192,7 @@ TEST_F(QueuePairs, CountPingsOneWayAndTellTheHostsDelaysFromTheNetworks) {
     EXPECT_GT(tally.delays->responder.p50, Nanoseconds(0));
     EXPECT_FALSE(tally.delays->by_hardware) << "soft-RoCE stamps nothing";
   }
-  const auto receipts = std::get<std::vector<ReceivedTally>>(done.answers[1].value());
+  const auto receipts = std::get<std::vector<datapath::ReceivedTally>>(done.answers[1].value());
   ASSERT_EQ(receipts.size(), 4u);
   for (const auto& receipt : receipts) {
     EXPECT_EQ(receipt.from, rig().nic("host1"));
@@ -205,8 +206,8 @@ TEST_F(QueuePairs, ReportWhatAFlowMovedAndThatItArrivedAsSent) {
   const auto done =
       rig().run({"host1", "host3"}, {{flows({50'000, 51'000}, seconds(2))}, {asked("host3", 1)}});
   ASSERT_EQ(done.answers.size(), 2u) << done.error;
-  const auto tallies = std::get<std::vector<FlowTally>>(done.answers[0].value());
-  const auto receipts = std::get<std::vector<ReceivedTally>>(done.answers[1].value());
+  const auto tallies = std::get<std::vector<datapath::FlowTally>>(done.answers[0].value());
+  const auto receipts = std::get<std::vector<datapath::ReceivedTally>>(done.answers[1].value());
   ASSERT_EQ(receipts.size(), 2u);
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_FALSE(tallies[i].error) << *tallies[i].error;
@@ -220,7 +221,7 @@ TEST_F(QueuePairs, MoveAVolumeByEachOperationToWhoReceives) {
   for (const auto operation : {FlowOperation::write, FlowOperation::read, FlowOperation::send}) {
     const auto name = std::string(to_string(operation));
     auto work = flows({50'000, 51'000, 52'000}, seconds(20));
-    auto& request = std::get<FlowRequest>(work.work);
+    auto& request = std::get<datapath::FlowRequest>(work.work);
     request.flow_options = {.operation = operation,
                             .message = Bytes(16'384),
                             .depth = 4,
@@ -230,10 +231,10 @@ TEST_F(QueuePairs, MoveAVolumeByEachOperationToWhoReceives) {
     const auto done = rig().run({"host1", "host3"}, {{work}, {asked(receiver, 1)}});
     ASSERT_EQ(done.answers.size(), 2u) << name << done.error;
     ASSERT_TRUE(done.answers[0]) << name << (done.blamed.empty() ? "" : done.blamed[0].text);
-    const auto tallies = std::get<std::vector<FlowTally>>(*done.answers[0]);
-    const auto receipts = std::get<std::vector<ReceivedTally>>(done.answers[1].value());
+    const auto tallies = std::get<std::vector<datapath::FlowTally>>(*done.answers[0]);
+    const auto receipts = std::get<std::vector<datapath::ReceivedTally>>(done.answers[1].value());
     ASSERT_EQ(receipts.size(), 3u) << name;
-    for (const FlowTally& tally : tallies) {
+    for (const datapath::FlowTally& tally : tallies) {
       EXPECT_FALSE(tally.error) << name << *tally.error;
       ASSERT_TRUE(tally.measure) << name;
       EXPECT_GE(tally.measure->bytes, kVolume) << name;
@@ -279,7 +280,7 @@ TEST_F(QueuePairs, ThatLoseTheirPathMidFlowEndWithTheReason) {
   rig().weft({"lab", "heal", "--name", rig().name()});
   ASSERT_EQ(done.answers.size(), 1u) << done.error;
   ASSERT_TRUE(done.answers[0]) << done.blamed.at(0).text;
-  const auto tallies = std::get<std::vector<FlowTally>>(*done.answers[0]);
+  const auto tallies = std::get<std::vector<datapath::FlowTally>>(*done.answers[0]);
   ASSERT_TRUE(tallies.at(0).error);
   EXPECT_THAT(*tallies[0].error, HasSubstr("status 12"));
 }
@@ -296,17 +297,17 @@ TEST_F(QueuePairs, WhosePeerDiesEndTooAndTheDeadAgentIsBlamed) {
   ASSERT_EQ(done.answers.size(), 1u) << done.error;
   EXPECT_TRUE(done.blames("its agent"));
   ASSERT_TRUE(done.answers[0]);
-  EXPECT_TRUE(std::get<std::vector<FlowTally>>(*done.answers[0]).at(0).error);
+  EXPECT_TRUE(std::get<std::vector<datapath::FlowTally>>(*done.answers[0]).at(0).error);
 }
 
 TEST_F(QueuePairs, MoreThanTheCompletionQueueHoldsAreRefusedBeforeItOverruns) {
   auto work = flows(std::vector<std::uint32_t>(80, 50'000), seconds(1));
-  std::get<FlowRequest>(work.work).flow_options = {
+  std::get<datapath::FlowRequest>(work.work).flow_options = {
       .operation = FlowOperation::send, .message = Bytes(64), .depth = 64};  // 256 places each
   const auto done = rig().run({"host1", "host3"}, {{work}});
   ASSERT_EQ(done.answers.size(), 1u) << done.error;
   ASSERT_TRUE(done.answers[0]) << done.blamed.at(0).text;
-  EXPECT_THAT(std::get<std::vector<FlowTally>>(*done.answers[0]).at(0).refused.value_or(""),
+  EXPECT_THAT(std::get<std::vector<datapath::FlowTally>>(*done.answers[0]).at(0).refused.value_or(""),
               HasSubstr("would overrun"));
 }
 
@@ -314,7 +315,7 @@ TEST_F(QueuePairs, ProbesOfManyWaysKeepWithinWhatTheFarQueueHolds) {
   const auto done = rig().run({"host1", "host3"}, {{pings(1, 150)}});
   ASSERT_EQ(done.answers.size(), 1u) << done.error;
   ASSERT_TRUE(done.answers[0]) << done.blamed.at(0).text;
-  for (const auto& tally : std::get<std::vector<PingTally>>(*done.answers[0])) {
+  for (const auto& tally : std::get<std::vector<datapath::PingTally>>(*done.answers[0])) {
     EXPECT_FALSE(tally.refused) << *tally.refused;
     EXPECT_EQ(tally.sent, 1u);
   }

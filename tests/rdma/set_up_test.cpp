@@ -47,13 +47,13 @@ TEST_F(QueuePairs, TakeTheTrafficClassOfTheJobWhereNobodyAsks) {
 
 TEST_F(QueuePairs, MoveToAnotherLabelWhileTheyLive) {
   auto work = flows({50'000}, seconds(3));
-  std::get<FlowRequest>(work.work).specs[0].then = PathLabel(61'000);
+  std::get<datapath::FlowRequest>(work.work).specs[0].then = PathLabel(61'000);
   RigAnswers done;
   const auto seen = rig().packets_of("host1", [&] { done = rig().run({"host1", "host3"}, {{work}}); });
   ASSERT_EQ(done.answers.size(), 1u) << done.error;
   ASSERT_TRUE(done.answers[0]) << done.blamed.at(0).text;
-  const auto tally = std::get<std::vector<FlowTally>>(*done.answers[0]).at(0);
-  EXPECT_EQ(tally.moved, (LabelChange{true, "by the drained state"}));
+  const auto tally = std::get<std::vector<datapath::FlowTally>>(*done.answers[0]).at(0);
+  EXPECT_EQ(tally.moved, (datapath::LabelChange{true, "by the drained state"}));
   EXPECT_FALSE(tally.error) << *tally.error;
   const auto by_qp = ports_by_qp(seen);
   ASSERT_EQ(by_qp.size(), 1u);
@@ -64,12 +64,12 @@ TEST_F(QueuePairs, MoveToAnotherLabelWhileTheyLive) {
 TEST_F(QueuePairs, FindTheirPeersByAddressAlone) {
   const auto done =
       rig().run({"host1", "host3"}, {{flows({50'000, 51'000}, seconds(1))}, {asked("host3", 1)}},
-                {.exchange = ExchangeBy::address});
+                {.exchange = run::ExchangeBy::address});
   ASSERT_EQ(done.error, "");
   ASSERT_TRUE(done.blamed.empty()) << done.blamed[0].text;
   EXPECT_THAT(done.uses.at(rig().nic("host1")), HasSubstr("peers found by address (librdmacm)"));
   ASSERT_EQ(done.answers.size(), 2u);
-  const auto receipts = std::get<std::vector<ReceivedTally>>(done.answers[1].value());
+  const auto receipts = std::get<std::vector<datapath::ReceivedTally>>(done.answers[1].value());
   ASSERT_EQ(receipts.size(), 2u);
   for (const auto& receipt : receipts) EXPECT_GT(receipt.packets, 0u);
 }
@@ -141,7 +141,7 @@ TEST_F(QueuePairs, WhoseDeviceMayNotBeOpenedSayWhichFile) {
 }
 
 TEST_F(QueuePairs, ALinkThatWentDownIsCountedByItsDevice) {
-  const WorkItem question{rig().nic("host4"), seconds(5), CounterQuery{}};
+  const session::WorkItem question{rig().nic("host4"), seconds(5), session::CounterQuery{}};
   const auto before = counted(rig().run({"host1", "host4"}, {{question}}));
   ASSERT_TRUE(before.contains("link_downed"));
   EXPECT_EQ(rig().in("host4", {"/bin/ip", "link", "set", "p1", "down"}).status, 0);
@@ -163,15 +163,15 @@ TEST_F(QueuePairsOverIpv6, GoByTheGidOfTheAddressAndKeepTheirLabels) {
   if (const auto missing = missing_for_guests(); !missing.empty()) GTEST_SKIP() << missing;
   const RdmaRig rig(kFabric);
   ASSERT_EQ(rig.trouble(), "");
-  FlowRequest request{.run = RunId(1),
-                      .batch = BatchId(1),
-                      .peers = {rig.peer("host2")},
-                      .specs = {{0, PathLabel(50'000), Bandwidth::mbit(1), Bytes(4096)},
-                                {0, PathLabel(61'000), Bandwidth::mbit(1), Bytes(4096)}},
-                      .duration = seconds(1)};
+  datapath::FlowRequest request{.run = RunId(1),
+                                .batch = BatchId(1),
+                                .peers = {rig.peer("host2")},
+                                .specs = {{0, PathLabel(50'000), Bandwidth::mbit(1), Bytes(4096)},
+                                          {0, PathLabel(61'000), Bandwidth::mbit(1), Bytes(4096)}},
+                                .duration = seconds(1)};
   RigAnswers done;
   const auto seen = rig.packets_of("host1", [&] {
-    done = rig.run({"host1", "host2"}, {{WorkItem{rig.nic("host1"), seconds(20), request}}},
+    done = rig.run({"host1", "host2"}, {{session::WorkItem{rig.nic("host1"), seconds(20), request}}},
                    {.packets = {.traffic_class = 104}});
   });
   ASSERT_EQ(done.error, "");

@@ -92,7 +92,8 @@ TEST_F(QueuePairs, OfAVlansAddressGoByItsGidAndCarryItsTag) {
   // One is told its interface, the other finds it by the address.
   const RigOrders over_vlan{.nics = {{"host1", {kInterface, here}}, {"host3", {to_string(there), there}}}};
   auto work = flows({50'000, 61'000}, seconds(1));
-  std::get<FlowRequest>(work.work).peers.front().address = there;  // agents send to NICs of the run only
+  std::get<datapath::FlowRequest>(work.work).peers.front().address =
+      there;  // agents send to NICs of the run only
   RigAnswers tagged;
   const auto seen = rig().packets_of("host1", [&] {
     tagged = rig().run({"host1", "host3"}, {{work}, {asked("host3", 1)}}, over_vlan);
@@ -105,7 +106,7 @@ TEST_F(QueuePairs, OfAVlansAddressGoByItsGidAndCarryItsTag) {
   std::set<UdpPort> ports;
   for (const SeenPacket& packet : seen) ports.insert(packet.source_port);
   EXPECT_EQ(ports, (std::set<UdpPort>{UdpPort(50'000), UdpPort(61'000)})) << "labels hold on a VLAN too";
-  const auto receipts = std::get<std::vector<ReceivedTally>>(tagged.answers.at(1).value());
+  const auto receipts = std::get<std::vector<datapath::ReceivedTally>>(tagged.answers.at(1).value());
   ASSERT_EQ(receipts.size(), 2u);
   for (const auto& receipt : receipts) EXPECT_GT(receipt.packets, 10u);
 }

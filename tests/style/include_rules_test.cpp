@@ -11,6 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 std::string lines_of(const Violations& found) {
   std::string text;
@@ -55,15 +56,38 @@ TEST(Style, FilesStayShort) {
 
 TEST(Style, EachSourceIncludesItsOwnHeaderFirst) { EXPECT_EQ(lines_of(own_header_not_first(code())), ""); }
 
-TEST(Style, ATypesNameStandsForOneType) {
+std::vector<SourceFile> code_and_tests() {
   auto all = code();
   for (SourceFile& file : read_tree(WEFT_SOURCE_DIR, "tests")) all.push_back(std::move(file));
-  EXPECT_EQ(lines_of(types_defined_twice(all)), "");
+  return all;
+}
+
+TEST(Style, EachModuleHasANamespace) { EXPECT_EQ(lines_of(wrong_namespaces(code_and_tests())), ""); }
+
+TEST(Style, ATypesNameStandsForOneTypeOfANamespace) {
+  EXPECT_EQ(lines_of(types_defined_twice(code_and_tests())), "");
+}
+
+TEST(StyleRules, ANamespaceOfAnotherModuleIsFound) {
+  const auto in = [](const std::string& path, const std::string& name) {
+    return wrong_namespaces({file(path, {"namespace " + name + " {", "namespace {"})});
+  };
+  EXPECT_THAT(in("probes/engine/verbs/a.hpp", "weft::verbs"), IsEmpty());
+  EXPECT_THAT(in("probes/session/a.hpp", "weft::session::json"), IsEmpty());
+  EXPECT_THAT(in("topology/model/a.hpp", "weft"), IsEmpty());
+  EXPECT_THAT(in("balancer/export/a.hpp", "weft::exports"), IsEmpty());
+  EXPECT_THAT(in("tests/topology/files/a_test.cpp", "weft::files"), IsEmpty());
+  EXPECT_THAT(in("tests/bench/a.hpp", "weft::bench"), IsEmpty());
+  EXPECT_THAT(in("probes/session/a.cpp", "weft"),
+              ElementsAre("probes/session/a.cpp:1: namespace weft: that of the folder is weft::session"));
+  EXPECT_THAT(in("cli/a.cpp", "weft::session"), SizeIs(1));
+  EXPECT_THAT(in("probes/plan/a.cpp", "weft::planner"), SizeIs(1));
 }
 
 TEST(StyleRules, ATypeOfTwoHeadersIsNamedAndADeclarationOrASpecialisationIsNot) {
   EXPECT_THAT(types_defined_twice({file("cli/a.hpp", {"struct Fault {", "class Lab;", "enum class Kind {"}),
                                    file("cli/b.hpp", {"class Fault final : public Base {", "class Lab;"}),
+                                   file("probes/plan/a.hpp", {"struct Fault {"}),
                                    file("cli/c.cpp", {"struct Fault {"})}),
               ElementsAre("cli/b.hpp:1: Fault is defined in cli/a.hpp too"));
 }

@@ -4,7 +4,7 @@
 
 namespace weft {
 
-Outcome call(int (*command)(const Arguments&), const Arguments& words) {
+Outcome call(int (*command)(const cli::Arguments&), const cli::Arguments& words) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   const int status = command(words);

@@ -13,6 +13,6 @@ struct Outcome {
   std::string err;
 };
 
-Outcome call(int (*command)(const Arguments&), const Arguments& words);
+Outcome call(int (*command)(const cli::Arguments&), const cli::Arguments& words);
 
 }  // namespace weft

@@ -42,7 +42,7 @@ InfinibandLab::InfinibandLab(const Shape& shape)
 }
 
 InfinibandLab::~InfinibandLab() {
-  (void)ib_lab_down(name_, ib_lab_root());
+  (void)lab::ib_lab_down(name_, cli::ib_lab_root());
   std::error_code ignored;
   for (const auto& file : {path_, out_, out_ + ".err", launch_}) std::filesystem::remove(file, ignored);
 }
@@ -54,18 +54,18 @@ InfinibandLab::Answer InfinibandLab::weft(std::vector<std::string> words) {
 
 InfinibandLab::Answer InfinibandLab::weft_in_subnet(std::vector<std::string> words) {
   words.insert(words.begin(), WEFT_BINARY_DIR "/weft");
-  const auto lab = ib_lab_open(name_, ib_lab_root());
+  const auto lab = lab::ib_lab_open(name_, cli::ib_lab_root());
   EXPECT_TRUE(lab) << lab.error().message;
-  return lab ? run({.argv = in_directory(lab->directory, std::move(words)),
+  return lab ? run({.argv = lab::in_directory(lab->directory, std::move(words)),
                     .env = lab->environment_for_commands()})
              : Answer{};
 }
 
-InfinibandLab::Answer InfinibandLab::run(ChildSpec spec) {
-  spec.output = ToFile{out_};
-  spec.errors = ToFile{out_ + ".err"};
-  auto child = ChildProcess::start(spec);
-  const auto ended = child ? child->wait_for(kLimit) : Result<std::optional<ExitStatus>>(std::nullopt);
+InfinibandLab::Answer InfinibandLab::run(os::ChildSpec spec) {
+  spec.output = os::ToFile{out_};
+  spec.errors = os::ToFile{out_ + ".err"};
+  auto child = os::ChildProcess::start(spec);
+  const auto ended = child ? child->wait_for(kLimit) : Result<std::optional<os::ExitStatus>>(std::nullopt);
   Answer answer{-1, text_of(out_), text_of(out_ + ".err")};
   if (ended && *ended) answer.status = (*ended)->shell_status();
   return answer;
@@ -73,7 +73,7 @@ InfinibandLab::Answer InfinibandLab::run(ChildSpec spec) {
 
 /// Each host's own adapter; and the engine's word is ibsim's, which hands requests to subnet managers alone.
 void InfinibandLab::write_launcher() {
-  const auto lab = ib_lab_open(name_, ib_lab_root());
+  const auto lab = lab::ib_lab_open(name_, cli::ib_lab_root());
   ASSERT_TRUE(lab) << lab.error().message;
   std::ofstream script(launch_);
   script << "host=$1; shift\ncase $host in\n";

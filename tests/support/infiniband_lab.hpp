@@ -49,7 +49,7 @@ class InfinibandLab {
   Answer up;
 
  private:
-  Answer run(ChildSpec child);
+  Answer run(os::ChildSpec child);
   void write_launcher();
   std::string name_;
   std::string path_;

@@ -106,8 +106,8 @@ RunningCommand LabUser::start_after(std::vector<std::string> argv, const std::ve
   environment.push_back("TMPDIR=" + temporary().string());
   const auto output = scratch_.path() / fmt::format("out{}", commands_);
   const auto errors = scratch_.path() / fmt::format("err{}", commands_++);
-  auto child = ChildProcess::start(
-      {.argv = argv, .env = environment, .output = ToFile{output}, .errors = ToFile{errors}});
+  auto child = os::ChildProcess::start(
+      {.argv = argv, .env = environment, .output = os::ToFile{output}, .errors = os::ToFile{errors}});
   if (!child) fmt::print(stderr, "{}\n", child.error().message);
   WEFT_CHECK(child.has_value());
   return {std::move(*child), output, errors};

@@ -21,7 +21,7 @@ struct Answer {
 /// A command that runs.
 class RunningCommand {
  public:
-  RunningCommand(ChildProcess child, std::filesystem::path output, std::filesystem::path errors)
+  RunningCommand(os::ChildProcess child, std::filesystem::path output, std::filesystem::path errors)
       : child_(std::move(child)), output_(std::move(output)), errors_(std::move(errors)) {}
   pid_t pid() const { return child_.pid(); }
   void signal(int number);
@@ -29,7 +29,7 @@ class RunningCommand {
   Answer wait(Nanoseconds limit);
 
  private:
-  ChildProcess child_;
+  os::ChildProcess child_;
   std::filesystem::path output_;
   std::filesystem::path errors_;
 };

@@ -33,16 +33,16 @@ constexpr std::uint16_t kRocePort = 4791;
 constexpr int kCaptureBuffer = 16 << 20;
 
 /// Waves given beforehand; keeps what comes.
-class GivenWork final : public Script {
+class GivenWork final : public session::Script {
  public:
-  explicit GivenWork(std::vector<std::vector<WorkItem>> waves) : waves_(std::move(waves)) {}
-  std::vector<WorkItem> next_wave() override {
+  explicit GivenWork(std::vector<std::vector<session::WorkItem>> waves) : waves_(std::move(waves)) {}
+  std::vector<session::WorkItem> next_wave() override {
     if (next_ >= waves_.size()) return {};
     auto wave = waves_[next_++];
-    std::erase_if(wave, [this](const WorkItem& item) { return excluded_.contains(item.nic); });
+    std::erase_if(wave, [this](const session::WorkItem& item) { return excluded_.contains(item.nic); });
     return wave.empty() ? next_wave() : wave;
   }
-  void take(const WorkItem&, const TaskAnswer* answer) override {
+  void take(const session::WorkItem&, const session::TaskAnswer* answer) override {
     seen.answers.push_back(answer ? std::optional(*answer) : std::nullopt);
   }
   void exclude(PortId nic) override { excluded_.insert(nic); }
@@ -55,13 +55,13 @@ class GivenWork final : public Script {
   RigAnswers seen;
 
  private:
-  std::vector<std::vector<WorkItem>> waves_;
+  std::vector<std::vector<session::WorkItem>> waves_;
   std::size_t next_ = 0;
   std::set<PortId> excluded_;
 };
 
-FileDescriptor capture_on(const std::string& interface) {
-  FileDescriptor fd(socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, htons(ETH_P_ALL)));
+os::FileDescriptor capture_on(const std::string& interface) {
+  os::FileDescriptor fd(socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, htons(ETH_P_ALL)));
   sockaddr_ll at{};
   at.sll_family = AF_PACKET;
   at.sll_protocol = htons(ETH_P_ALL);
@@ -100,7 +100,7 @@ std::optional<std::uint16_t> vlan_of(msghdr& message) {
 }
 
 /// What came in to the interface: the capture also sees what leaves it.
-std::vector<SeenPacket> read_packets(const FileDescriptor& fd) {
+std::vector<SeenPacket> read_packets(const os::FileDescriptor& fd) {
   std::vector<SeenPacket> seen;
   std::array<std::byte, 128> packet{};
   sockaddr_ll from{};
@@ -126,8 +126,8 @@ std::string missing_for_guests() {
   for (const char* file : {"/usr/bin/qemu-system-x86_64", "/bin/busybox", "/usr/bin/cpio"})
     if (!std::filesystem::exists(file))
       return fmt::format("no {}: install what cmake/test_packages.txt lists", file);
-  const auto image = run_program({WEFT_SOURCE_DIR "/tests/rdma/build_guest_image", WEFT_BINARY_DIR}, "",
-                                 std::chrono::minutes(5));
+  const auto image = os::run_program({WEFT_SOURCE_DIR "/tests/rdma/build_guest_image", WEFT_BINARY_DIR}, "",
+                                     std::chrono::minutes(5));
   return image ? "" : image.error().message;
 }
 
@@ -147,13 +147,13 @@ RdmaRig::RdmaRig(std::string_view fabric) : user_(fabric) {
   const auto up = weft({"lab", "up", user_.fabric_file(), "--name", name()}, kMaxBoot);
   boot_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (up.status != 0) trouble_ = up.errors;
-  if (auto lab = Lab::open(name(), lab_state_root()))
+  if (auto lab = lab::Lab::open(name(), cli::lab_state_root()))
     lab_ = std::move(*lab);
   else
     trouble_ += lab.error().message;
 }
 
-Peer RdmaRig::peer(std::string_view host) const {
+datapath::Peer RdmaRig::peer(std::string_view host) const {
   return {nic(host), lab_->addresses().book.address_of(nic(host)).value()};
 }
 
@@ -161,8 +161,8 @@ void RdmaRig::keep_apart() const {
   const auto processors = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
   long processor = 0;
   for (const NodeId host : lab_->fabric().hosts()) {
-    const auto pid_file =
-        state_directory(lab_state_root(), name()) / "guests" / (lab_->fabric().name_of(host) + ".pid");
+    const auto pid_file = lab::state_directory(cli::lab_state_root(), name()) / "guests" /
+                          (lab_->fabric().name_of(host) + ".pid");
     pid_t pid = 0;
     std::ifstream(pid_file) >> pid;
     WEFT_CHECK(pid > 0);
@@ -204,7 +204,7 @@ RdmaRig::Restricted::Restricted(const RdmaRig& rig, std::string host, const std:
 }
 
 void RdmaRig::restore_nic(const std::string& host) const {
-  const LabNic nic = lab_->nics_of(lab_->fabric().find_node(host).value()).front();
+  const lab::LabNic nic = lab_->nics_of(lab_->fabric().find_node(host).value()).front();
   constexpr int kTable = 1001;  // of its first NIC (tests/rdma/guest_init)
   const auto script = fmt::format(
       "/bin/ip link set {0} up; /bin/ip address replace {1}/{2} dev {0};"
@@ -222,24 +222,24 @@ RdmaRig::OtherAgent::~OtherAgent() {
   EXPECT_EQ(answer.status, 0) << answer.errors;
 }
 
-RigAnswers RdmaRig::run(const std::vector<std::string>& hosts, std::vector<std::vector<WorkItem>> waves,
-                        const RigOrders& orders) const {
-  const auto visit = NamespaceVisit::enter(lab_->management_namespace());
+RigAnswers RdmaRig::run(const std::vector<std::string>& hosts,
+                        std::vector<std::vector<session::WorkItem>> waves, const RigOrders& orders) const {
+  const auto visit = os::NamespaceVisit::enter(lab_->management_namespace());
   WEFT_CHECK(visit.has_value());
   GivenWork work(std::move(waves));
   std::vector<NodeId> nodes;
   for (const auto& host : hosts) nodes.push_back(lab_->fabric().find_node(host).value());
-  auto site = lab_site(*lab_, nodes);
+  auto site = run::lab_site(*lab_, nodes);
   WEFT_CHECK(site.has_value());
-  site->agent_options = {.engine = EngineKind::verbs,
+  site->agent_options = {.engine = run::EngineKind::verbs,
                          .packets = orders.packets,
                          .exchange = orders.exchange,
                          .probes = orders.probes};
-  for (AgentHost& host : site->hosts)
+  for (run::AgentHost& host : site->hosts)
     if (const auto other = orders.nics.find(lab_->fabric().name_of(host.host)); other != orders.nics.end())
       host.nics.front().report = other->second;
-  const auto done = run_with_agents(*site, ListenAddress{lab_->coordinator_address()}, lab_->fabric(), work,
-                                    new_run_secrets(), [](const Progress&) {}, {});
+  const auto done = run_with_agents(*site, run::ListenAddress{lab_->coordinator_address()}, lab_->fabric(),
+                                    work, run::new_run_secrets(), [](const session::Progress&) {}, {});
   if (!done) work.seen.error = done.error().message;
   return work.seen;
 }
@@ -248,9 +248,9 @@ std::vector<SeenPacket> RdmaRig::packets_of(std::string_view host,
                                             const std::function<void()>& during) const {
   const Fabric& fabric = lab_->fabric();
   const Port& leaf = fabric.port(fabric.target(*fabric.channel_from(nic(host))));
-  auto visit = NamespaceVisit::enter(lab_->namespace_of(leaf.node));
+  auto visit = os::NamespaceVisit::enter(lab_->namespace_of(leaf.node));
   WEFT_CHECK(visit.has_value());
-  std::optional<NamespaceVisit> inside(std::move(*visit));
+  std::optional<os::NamespaceVisit> inside(std::move(*visit));
   const auto capture = capture_on(fmt::format("p{}", leaf.number.value()));
   inside.reset();
   during();

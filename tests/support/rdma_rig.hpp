@@ -20,7 +20,7 @@ std::string missing_for_guests();
 
 /// What came of work that was given to agents.
 struct RigAnswers {
-  std::vector<std::optional<TaskAnswer>> answers;  // in the order of the items, wave by wave
+  std::vector<std::optional<session::TaskAnswer>> answers;  // in the order of the items, wave by wave
   std::vector<HostEvidence> blamed;
   std::map<PortId, std::string> uses;
   std::string error;  // of the run itself
@@ -41,11 +41,11 @@ PortsByQp ports_by_qp(const std::vector<SeenPacket>& packets);
 
 /// How agents are told to work.
 struct RigOrders {
-  PacketClass packets = {};
-  ExchangeBy exchange = ExchangeBy::coordinator;
-  ProbeTransport probes = ProbeTransport::by_device;
+  run::PacketClass packets = {};
+  run::ExchangeBy exchange = run::ExchangeBy::coordinator;
+  datapath::ProbeTransport probes = datapath::ProbeTransport::by_device;
   /// By host: the NIC it is to use instead of its first.
-  std::map<std::string, NicReport> nics = {};
+  std::map<std::string, session::NicReport> nics = {};
 };
 
 class RdmaRig {
@@ -57,9 +57,9 @@ class RdmaRig {
   double boot_seconds() const { return boot_seconds_; }
   /// What `lab up` said, when it failed.
   const std::string& trouble() const { return trouble_; }
-  const Lab& lab() const { return *lab_; }
+  const lab::Lab& lab() const { return *lab_; }
   PortId nic(std::string_view host) const { return lab_->fabric().find_nic(host).value(); }
-  Peer peer(std::string_view host) const;
+  datapath::Peer peer(std::string_view host) const;
 
   Answer weft(const std::vector<std::string>& words, Nanoseconds limit = std::chrono::seconds(100)) const;
   /// Keeps each guest, what emulates its devices included, on one processor: which threads share one is then
@@ -95,7 +95,7 @@ class RdmaRig {
   void restore_nic(const std::string& host) const;
 
   /// Runs waves of work over the agents of `hosts`, with queue pairs.
-  RigAnswers run(const std::vector<std::string>& hosts, std::vector<std::vector<WorkItem>> waves,
+  RigAnswers run(const std::vector<std::string>& hosts, std::vector<std::vector<session::WorkItem>> waves,
                  const RigOrders& orders = {}) const;
   /// The RDMA packets that leave the NIC of `host` while `during` runs.
   std::vector<SeenPacket> packets_of(std::string_view host, const std::function<void()>& during) const;
@@ -107,7 +107,7 @@ class RdmaRig {
   LabUser user_;
   double boot_seconds_ = 0;
   std::string trouble_;
-  std::optional<Lab> lab_;
+  std::optional<lab::Lab> lab_;
 };
 
 }  // namespace weft

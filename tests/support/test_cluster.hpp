@@ -27,12 +27,12 @@ class TestCluster : public LabUser {
     const auto written = weft({"topology", "show", fabric_file(), "-o", "yaml"});
     EXPECT_THAT(written.output, testing::HasSubstr("host1/p1: \""));
     std::ofstream(live_file()) << written.output;
-    opened_ = Lab::open(lab, lab_state_root()).value();
+    opened_ = lab::Lab::open(lab, cli::lab_state_root()).value();
   }
 
   std::string live_file() const { return directory() / "live.yaml"; }
   std::string head_address() const { return to_string(opened_->coordinator_address()); }
-  Lab const& opened() const { return *opened_; }
+  lab::Lab const& opened() const { return *opened_; }
   std::string launcher() const { return program() + " lab exec {host} --name " + lab + " --"; }
   /// A launcher of its own making: `first` is a shell's line that may end it; $1 is the host.
   std::string launcher_with(const std::string& first) const {
@@ -57,7 +57,7 @@ class TestCluster : public LabUser {
   }
 
  private:
-  std::optional<Lab> opened_;
+  std::optional<lab::Lab> opened_;
 };
 
 }  // namespace weft

@@ -57,12 +57,13 @@ SocketAddress socket_address(const IpAddress& address, std::uint16_t port) {
 }
 
 /// Unconnected: a connected socket hashes by its own value, not by its ports.
-void send_datagrams(const Lab& lab, PortId from, PortId to, const Datagrams& datagrams,
+void send_datagrams(const lab::Lab& lab, PortId from, PortId to, const Datagrams& datagrams,
                     std::optional<int> hops = std::nullopt) {
-  const auto visit = NamespaceVisit::enter(lab.namespace_of(lab.fabric().port(from).node));
+  const auto visit = os::NamespaceVisit::enter(lab.namespace_of(lab.fabric().port(from).node));
   WEFT_CHECK(visit.has_value());
   const IpAddress source = lab.nic(from).address;
-  const FileDescriptor socket_fd(socket(source.is_v6() ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const os::FileDescriptor socket_fd(
+      socket(source.is_v6() ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const auto here = socket_address(source, datagrams.label);
   const auto there = socket_address(lab.nic(to).address, 4791);
   WEFT_CHECK(bind(socket_fd.get(), reinterpret_cast<const sockaddr*>(&here.storage), here.size) == 0);
@@ -79,11 +80,11 @@ void send_datagrams(const Lab& lab, PortId from, PortId to, const Datagrams& dat
 }
 
 /// Sees all packets of the lab's family that come in at a NIC.
-FileDescriptor open_tap(const TestLab& lab, PortId nic) {
-  const auto visit = NamespaceVisit::enter(lab->namespace_of(lab.fabric().port(nic).node));
+os::FileDescriptor open_tap(const TestLab& lab, PortId nic) {
+  const auto visit = os::NamespaceVisit::enter(lab->namespace_of(lab.fabric().port(nic).node));
   WEFT_CHECK(visit.has_value());
   const std::uint16_t protocol = htons(lab->settings().family == IpFamily::v4 ? ETH_P_IP : ETH_P_IPV6);
-  FileDescriptor tap(socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol));
+  os::FileDescriptor tap(socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol));
   sockaddr_ll at{};
   at.sll_family = AF_PACKET;
   at.sll_protocol = protocol;
@@ -95,7 +96,7 @@ FileDescriptor open_tap(const TestLab& lab, PortId nic) {
 }
 
 /// Reads what there is to read; how many of it go to UDP port 4791.
-int take_roce_packets(const FileDescriptor& tap, IpFamily family) {
+int take_roce_packets(const os::FileDescriptor& tap, IpFamily family) {
   const bool v6 = family == IpFamily::v6;
   const std::size_t udp = v6 ? 40 : 20;
   std::array<std::byte, 128> packet{};
@@ -111,9 +112,9 @@ int take_roce_packets(const FileDescriptor& tap, IpFamily family) {
 /// bytes in, packets in, bytes out, packets out: proc(5), /proc/net/dev.
 std::array<std::uint64_t, 4> counters_at(const TestLab& lab, PortId id) {
   const Port& port = lab.fabric().port(id);
-  const auto visit = NamespaceVisit::enter(lab->namespace_of(port.node));
+  const auto visit = os::NamespaceVisit::enter(lab->namespace_of(port.node));
   WEFT_CHECK(visit.has_value());
-  const std::string wanted = interface_name(port.number) + ":";
+  const std::string wanted = lab::interface_name(port.number) + ":";
   std::ifstream file("/proc/thread-self/net/dev");
   for (std::string line; std::getline(file, line);) {
     std::istringstream fields(line);
@@ -146,14 +147,14 @@ TestLab::TestLab(const Fabric& fabric, const LabSettings& settings) : TestLab(fa
 
 TestLab::TestLab(const Fabric& fabric, const LabSettings& settings, std::filesystem::path state_root) {
   if (!state_root.empty()) root_ = std::move(state_root);
-  auto up = lab_up(unique_lab_name(), fabric, settings, root());
+  auto up = lab::lab_up(unique_lab_name(), fabric, settings, root());
   if (!up) fmt::print(stderr, "test lab: {}\n", up.error().message);
   WEFT_CHECK(up.has_value());
   lab_ = std::move(up->lab);
 }
 
 TestLab::~TestLab() {
-  const auto down = lab_down(lab_->name(), root());
+  const auto down = lab::lab_down(lab_->name(), root());
   EXPECT_TRUE(down) << down.error().message;
 }
 
@@ -164,14 +165,14 @@ Result<void> TestLab::fault(std::string_view text) const {
 }
 
 Result<std::string> TestLab::run_in(std::string_view name, const std::vector<std::string>& argv) const {
-  const auto visit = NamespaceVisit::enter(lab_->namespace_of(node(name)));
+  const auto visit = os::NamespaceVisit::enter(lab_->namespace_of(node(name)));
   if (!visit) return pass_on(visit);
-  return run_program(argv, "", kMaxProgramLength);
+  return os::run_program(argv, "", kMaxProgramLength);
 }
 
 int arrived(const TestLab& lab, const Datagrams& datagrams) {
   const PortId to = lab.nic(datagrams.to);
-  const FileDescriptor tap = open_tap(lab, to);
+  const os::FileDescriptor tap = open_tap(lab, to);
   send_datagrams(*lab, lab.nic(datagrams.from), to, datagrams);
   const auto deadline = std::chrono::steady_clock::now() + kMaxSettle;
   int count = 0;
@@ -219,8 +220,8 @@ std::vector<ChannelId> kernel_path(const TestLab& lab, std::string_view from, st
 std::optional<IpAddress> answer_after(const TestLab& lab, const Datagrams& datagrams, int hops) {
   const PortId from = lab.nic(datagrams.from);
   const bool v6 = lab->settings().family == IpFamily::v6;
-  const auto visit = NamespaceVisit::enter(lab->namespace_of(lab.fabric().port(from).node));
-  const FileDescriptor errors(
+  const auto visit = os::NamespaceVisit::enter(lab->namespace_of(lab.fabric().port(from).node));
+  const os::FileDescriptor errors(
       socket(v6 ? AF_INET6 : AF_INET, SOCK_RAW | SOCK_CLOEXEC, v6 ? int{IPPROTO_ICMPV6} : int{IPPROTO_ICMP}));
   const timeval limit{.tv_sec = 1, .tv_usec = 0};
   setsockopt(errors.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);

@@ -36,8 +36,8 @@ class TestLab {
   TestLab& operator=(const TestLab&) = delete;
   ~TestLab();
 
-  const Lab& operator*() const { return *lab_; }
-  const Lab* operator->() const { return &*lab_; }
+  const lab::Lab& operator*() const { return *lab_; }
+  const lab::Lab* operator->() const { return &*lab_; }
   const std::filesystem::path& root() const { return root_; }
   const Fabric& fabric() const { return lab_->fabric(); }
 
@@ -58,7 +58,7 @@ class TestLab {
  private:
   TestDirectory scratch_;
   std::filesystem::path root_ = scratch_.path();
-  std::optional<Lab> lab_;
+  std::optional<lab::Lab> lab_;
 };
 
 struct Datagrams {

@@ -18,7 +18,7 @@ NodeId leaf_of(const Fabric& fabric, PortId nic) { return fabric.target_node(*fa
 
 }  // namespace
 
-Phase cross_leaf_permutation(const Fabric& fabric, std::uint64_t seed) {
+demand::Phase cross_leaf_permutation(const Fabric& fabric, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const std::vector<PortId> from(fabric.nics().begin(), fabric.nics().end());
   auto to = from;
@@ -33,26 +33,26 @@ Phase cross_leaf_permutation(const Fabric& fabric, std::uint64_t seed) {
       const auto j = static_cast<std::size_t>(random() % from.size());
       if (!inside(i, j) && !inside(j, i)) std::swap(to[i], to[j]);
     }
-  Phase phase{"permutation", {}};
+  demand::Phase phase{"permutation", {}};
   for (std::size_t i = 0; i < from.size(); ++i) phase.flows.push_back({from[i], to[i], kFlow});
   return phase;
 }
 
-Phase mixed_traffic(const Fabric& fabric, std::uint32_t flows, std::uint64_t seed) {
+demand::Phase mixed_traffic(const Fabric& fabric, std::uint32_t flows, std::uint64_t seed) {
   std::mt19937_64 random(seed ^ 0x517Eull);
   std::uniform_int_distribution<std::int64_t> size(1'000'000, 10'000'000);
-  Phase phase{"mixed", {}};
+  demand::Phase phase{"mixed", {}};
   for (std::uint32_t f = 0; f < flows; ++f)
-    for (Flow flow : cross_leaf_permutation(fabric, seed * 100 + f).flows) {
+    for (demand::Flow flow : cross_leaf_permutation(fabric, seed * 100 + f).flows) {
       flow.bytes = Bytes(size(random));
       phase.flows.push_back(flow);
     }
   return phase;
 }
 
-PathMap probed_path_map(const Fabric& fabric, const Phase& phase, std::uint32_t labels, bool back,
+PathMap probed_path_map(const Fabric& fabric, const demand::Phase& phase, std::uint32_t labels, bool back,
                         std::uint64_t seed) {
-  const Routes routes(fabric, Capacities(fabric));
+  const assign::Routes routes(fabric, assign::Capacities(fabric));
   std::mt19937_64 random(seed ^ 0x1AB31ull);
   PathMap map;
   const auto probe = [&](PortId src, PortId dst) {
@@ -69,7 +69,7 @@ PathMap probed_path_map(const Fabric& fabric, const Phase& phase, std::uint32_t 
       pair.paths.push_back({map.table.intern(channels), std::move(found[w])});
     }
   };
-  for (const Flow& flow : phase.flows) {
+  for (const demand::Flow& flow : phase.flows) {
     probe(flow.src, flow.dst);
     if (back) probe(flow.dst, flow.src);
   }
@@ -98,13 +98,14 @@ Fabric without_cables(const Fabric& fabric, const std::vector<LinkId>& gone) {
   return std::move(builder).build();
 }
 
-double least_busiest(const Fabric& fabric, const Phase& phase, std::uint32_t qps, const PathMap& map) {
+double least_busiest(const Fabric& fabric, const demand::Phase& phase, std::uint32_t qps,
+                     const PathMap& map) {
   struct Qp {
     const PairPaths* pair;
     double bytes;
   };
   std::vector<Qp> all;
-  for (const Flow& flow : phase.flows)
+  for (const demand::Flow& flow : phase.flows)
     for (std::uint32_t qp = 0; qp < qps; ++qp)
       for (const PairPaths& pair : map.pairs)
         if (pair.src == flow.src && pair.dst == flow.dst)

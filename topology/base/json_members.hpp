@@ -5,9 +5,12 @@
 // One value is an object. A table (io("specs", table(m.specs))) has each name once, however many rows:
 //   {"rows": 2, "peer": [0, 1], "label": [50000, 50001], "hops": [5, 5]}
 // What is absent is left out: a member, or a column in which no row has it. A type without members() has
-// write_json(value) and read_json(from, into). Readers trust nothing and throw BadField, of which read_as
-// makes an Error; writers call members() on a copy, which it may change. All these functions are static, not
-// in an unnamed namespace: argument-dependent lookup, which finds them, does not look there.
+// write_json(OneValue, value) and read_json(OneValue, from, into). Readers trust nothing and throw BadField,
+// of which read_as makes an Error; writers call members() on a copy, which it may change.
+//
+// All these functions are found by argument-dependent lookup: those of a type of another module stand in
+// weft::json_members, where Io and OneValue are. They are static, not in an unnamed namespace, where that
+// lookup does not go.
 #pragma once
 
 #include <chrono>
@@ -31,6 +34,8 @@
 namespace weft::json_members {
 
 using Json = nlohmann::json;
+
+struct OneValue {};
 
 struct BadField : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -252,8 +257,8 @@ Json write_value(const T& value) {
     return Json(value.value());
   } else if constexpr (std::same_as<T, IpAddress>) {
     return Json(to_string(value));
-  } else if constexpr (requires { write_json(value); }) {
-    return write_json(value);
+  } else if constexpr (requires { write_json(OneValue(), value); }) {
+    return write_json(OneValue(), value);
   } else {
     ObjectWriter writer;
     T copy = value;
@@ -304,8 +309,8 @@ void read_value(const Json& from, T&& into) {
     into = Fraction(amount(from));
   } else if constexpr (std::same_as<Value, IpAddress>) {
     into = address(from);
-  } else if constexpr (requires { read_json(from, into); }) {
-    read_json(from, into);
+  } else if constexpr (requires { read_json(OneValue(), from, into); }) {
+    read_json(OneValue(), from, into);
   } else {
     ObjectReader reader(from);
     members(reader, into);

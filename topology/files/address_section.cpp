@@ -8,7 +8,7 @@
 #include "topology/files/yaml_fields.hpp"
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 using namespace std::string_view_literals;
@@ -120,4 +120,4 @@ Result<AddressBook> read_addresses(YamlView where, const Fabric& fabric, std::st
   return BookReader(fabric).read(*ports);
 }
 
-}  // namespace weft
+}  // namespace weft::files

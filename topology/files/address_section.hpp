@@ -6,7 +6,7 @@
 #include "topology/files/yaml_tree.hpp"
 #include "topology/model/addressing.hpp"
 
-namespace weft {
+namespace weft::files {
 
 /// `where`: {plan: ipv4|ipv6}, {file: FILE}, or {ports: {NODE/pN: ADDRESS, SWITCH: ADDRESS}}. A relative FILE
 /// lies beside `file`, the fabric file.
@@ -15,4 +15,4 @@ Result<AddressBook> read_addresses(YamlView where, const Fabric& fabric, std::st
 /// "ipv4" or "ipv6".
 Result<IpFamily> yaml_family(YamlView value, std::string_view key);
 
-}  // namespace weft
+}  // namespace weft::files

@@ -1,6 +1,6 @@
 #include "topology/files/diagnosis_document.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 template <class Ids>
@@ -102,4 +102,4 @@ DiagnosisDocument diagnosis_document(const Fabric& fabric, const Diagnosis& diag
   return document;
 }
 
-}  // namespace weft
+}  // namespace weft::files

@@ -17,7 +17,7 @@
 #include "topology/findings/host_delays.hpp"
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::files {
 
 struct LinkReport {
   std::string link;
@@ -145,4 +145,4 @@ std::string diagnosis_json(const DiagnosisDocument& document);
 /// Members it does not know are passed over; `what` names the document in messages.
 Result<DiagnosisDocument> parse_diagnosis(std::string_view text, std::string_view what);
 
-}  // namespace weft
+}  // namespace weft::files

@@ -4,7 +4,7 @@
 #include "topology/files/diagnosis_document.hpp"
 #include "topology/files/json_text.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 void put_key(JsonText& out, std::string_view key) { put(out, ",\"{}\":", key); }
@@ -241,4 +241,4 @@ std::string diagnosis_json(const DiagnosisDocument& document) {
   return fmt::to_string(out);
 }
 
-}  // namespace weft
+}  // namespace weft::files

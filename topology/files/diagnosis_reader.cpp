@@ -3,7 +3,7 @@
 #include "topology/files/diagnosis_document.hpp"
 #include "topology/files/json_fields.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 const auto as_verdict = as_word(&parse_verdict, "healthy, unknown, congested, degraded or failed");
@@ -210,4 +210,4 @@ Result<DiagnosisDocument> parse_diagnosis(std::string_view text, std::string_vie
   return document;
 }
 
-}  // namespace weft
+}  // namespace weft::files

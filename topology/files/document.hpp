@@ -5,11 +5,11 @@
 
 #include "topology/base/utc.hpp"
 
-namespace weft {
+namespace weft::files {
 
 struct DocumentStamp {
   UtcTime generated_at{};
   std::string tool_version;
 };
 
-}  // namespace weft
+}  // namespace weft::files

@@ -14,7 +14,7 @@
 #include "topology/model/fabric_builder.hpp"
 #include "topology/model/tree_levels.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 using namespace std::string_view_literals;
@@ -279,4 +279,4 @@ Result<ExplicitFabric> read_explicit_fabric(std::string name, FabricKind kind, Y
   return ExplicitReader(std::move(name), kind).read(nodes, links);
 }
 
-}  // namespace weft
+}  // namespace weft::files

@@ -7,7 +7,7 @@
 #include "topology/files/yaml_tree.hpp"
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::files {
 
 struct ExplicitFabric {
   Fabric fabric;
@@ -19,4 +19,4 @@ struct ExplicitFabric {
 Result<ExplicitFabric> read_explicit_fabric(std::string name, FabricKind kind, YamlView nodes,
                                             YamlView links);
 
-}  // namespace weft
+}  // namespace weft::files

@@ -13,7 +13,7 @@
 #include "topology/files/yaml_fields.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 using namespace std::string_view_literals;
@@ -309,4 +309,4 @@ Result<FabricFile> read_fabric_file(const std::filesystem::path& path) {
   return parse_fabric_file(*text, path.string());
 }
 
-}  // namespace weft
+}  // namespace weft::files

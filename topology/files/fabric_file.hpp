@@ -11,7 +11,7 @@
 #include "topology/model/fabric.hpp"
 #include "topology/model/lab_settings.hpp"
 
-namespace weft {
+namespace weft::files {
 
 struct FabricFile {
   Fabric fabric;
@@ -29,4 +29,4 @@ Result<FabricFile> read_fabric_file(const std::filesystem::path& path);
 std::string write_fabric_file(const Fabric& fabric, const LabSettings& lab = {},
                               const AddressBook& addresses = {});
 
-}  // namespace weft
+}  // namespace weft::files

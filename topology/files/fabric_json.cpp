@@ -2,7 +2,7 @@
 
 #include "topology/files/json_text.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 void put_node(JsonText& out, const Node& node) {
@@ -45,4 +45,4 @@ std::string fabric_json(const Fabric& fabric, const DocumentStamp& stamp) {
   return fmt::to_string(out);
 }
 
-}  // namespace weft
+}  // namespace weft::files

@@ -6,9 +6,9 @@
 #include "topology/files/document.hpp"
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::files {
 
 /// Rates are in bits per second. One node or link a line.
 std::string fabric_json(const Fabric& fabric, const DocumentStamp& stamp);
 
-}  // namespace weft
+}  // namespace weft::files

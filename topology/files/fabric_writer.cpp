@@ -4,7 +4,7 @@
 
 #include "topology/files/fabric_file.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 using Text = fmt::memory_buffer;
@@ -139,4 +139,4 @@ std::string write_fabric_file(const Fabric& fabric, const LabSettings& lab, cons
   return fmt::to_string(out);
 }
 
-}  // namespace weft
+}  // namespace weft::files

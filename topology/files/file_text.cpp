@@ -7,7 +7,7 @@
 #include <fstream>
 #include <system_error>
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 ErrorKind kind_of(int error) {
@@ -55,4 +55,4 @@ Result<void> write_text_file(const std::filesystem::path& path, std::string_view
   return {};
 }
 
-}  // namespace weft
+}  // namespace weft::files

@@ -8,7 +8,7 @@
 #include "topology/base/result.hpp"
 #include "topology/base/units.hpp"
 
-namespace weft {
+namespace weft::files {
 
 /// The file's bytes; refused when it is no ordinary file or pipe, or holds more than `most`.
 Result<std::string> read_text_file(const std::filesystem::path& path, Bytes most);
@@ -16,4 +16,4 @@ Result<std::string> read_text_file(const std::filesystem::path& path, Bytes most
 /// Writes beside `path` first and renames, so that a reader never sees half a file.
 Result<void> write_text_file(const std::filesystem::path& path, std::string_view text);
 
-}  // namespace weft
+}  // namespace weft::files

@@ -2,7 +2,7 @@
 
 #include <map>
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 double share_of(Bandwidth delivered, Bandwidth wanted) {
@@ -136,4 +136,4 @@ void put_flows(JsonText& out, const FlowsReport& report) {
   put(out, "}}");
 }
 
-}  // namespace weft
+}  // namespace weft::files

@@ -8,7 +8,7 @@
 #include "topology/findings/flow_result.hpp"
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::files {
 
 struct FlowReport {
   std::uint32_t round = 0;
@@ -52,4 +52,4 @@ FlowsReport flows_report(const Fabric& fabric, const PathTable& paths, const Flo
 /// The value of the member.
 void put_flows(JsonText& out, const FlowsReport& report);
 
-}  // namespace weft
+}  // namespace weft::files

@@ -6,9 +6,7 @@
 #include "topology/base/json_members.hpp"
 #include "topology/files/json_text.hpp"
 
-namespace weft {
-
-using namespace json_members;
+namespace weft::json_members {
 
 namespace {
 
@@ -50,8 +48,10 @@ void bounded(Io& io, const char* name, T& value, Most most) {
 
 }  // namespace
 
-static Json write_json(PcieSpeed speed) { return speed.in_giga_transfers(); }
-static void read_json(const Json& from, PcieSpeed& into) { into = PcieSpeed::giga_transfers(amount(from)); }
+static Json write_json(OneValue, PcieSpeed speed) { return speed.in_giga_transfers(); }
+static void read_json(OneValue, const Json& from, PcieSpeed& into) {
+  into = PcieSpeed::giga_transfers(amount(from));
+}
 
 template <class Io>
 static void members(Io& io, PcieLink& m) {
@@ -119,6 +119,12 @@ static void members(Io& io, HostInventory& m) {
   label(io, "gaps", m.gaps);
 }
 
+}  // namespace weft::json_members
+
+namespace weft::files {
+
+using namespace json_members;
+
 Json host_inventory_value(const HostInventory& inventory) { return write_value(inventory); }
 
 Result<HostInventory> host_inventory_from(const Json& value) {
@@ -135,4 +141,4 @@ std::string host_inventory_json(const std::string& host, const HostInventory& in
   return document_text(document) + "\n";
 }
 
-}  // namespace weft
+}  // namespace weft::files

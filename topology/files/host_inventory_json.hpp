@@ -9,7 +9,7 @@
 #include "topology/files/document.hpp"
 #include "topology/findings/host_inventory.hpp"
 
-namespace weft {
+namespace weft::files {
 
 nlohmann::json host_inventory_value(const HostInventory& inventory);
 Result<HostInventory> host_inventory_from(const nlohmann::json& value);
@@ -18,4 +18,4 @@ Result<HostInventory> host_inventory_from(const nlohmann::json& value);
 std::string host_inventory_json(const std::string& host, const HostInventory& inventory,
                                 const DocumentStamp& stamp);
 
-}  // namespace weft
+}  // namespace weft::files

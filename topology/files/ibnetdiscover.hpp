@@ -7,7 +7,7 @@
 
 #include "topology/model/ib_subnet.hpp"
 
-namespace weft {
+namespace weft::files {
 
 /// What the dump says; what it contradicts or leaves open becomes a remark. An Error: no node in it, or a
 /// line that no ibnetdiscover writes (its number is named).
@@ -18,4 +18,4 @@ Result<IbSubnet> parse_ibnetdiscover(std::string_view text);
 std::string write_ibnetdiscover(const Fabric& fabric, const InfinibandInventory& inventory,
                                 const IbNodeNames& descriptions = {});
 
-}  // namespace weft
+}  // namespace weft::files

@@ -7,7 +7,7 @@
 
 #include "topology/base/outside_text.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 /// A cursor over one line of an ibnetdiscover dump: takes words, numbers and quoted texts off its front.
@@ -365,4 +365,4 @@ class Reader {
 
 Result<IbSubnet> parse_ibnetdiscover(std::string_view text) { return Reader().read(text); }
 
-}  // namespace weft
+}  // namespace weft::files

@@ -3,7 +3,7 @@
 
 #include "topology/files/ibnetdiscover.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 constexpr std::size_t kMaxDescriptionLength = 64;  // of NodeDescription (IBTA vol. 1, 14.2.5.2)
@@ -133,4 +133,4 @@ std::string write_ibnetdiscover(const Fabric& fabric, const InfinibandInventory&
   return Writer(fabric, inventory, descriptions).write();
 }
 
-}  // namespace weft
+}  // namespace weft::files

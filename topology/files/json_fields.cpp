@@ -1,6 +1,6 @@
 #include "topology/files/json_fields.hpp"
 
-namespace weft {
+namespace weft::files {
 
 Result<std::string> as_text(const JsonView& view) {
   WEFT_TRY(const auto text, view.text());
@@ -25,4 +25,4 @@ Result<UtcTime> as_time(const JsonView& view) {
   return *time;
 }
 
-}  // namespace weft
+}  // namespace weft::files

@@ -5,7 +5,7 @@
 #include "topology/base/utc.hpp"
 #include "topology/files/json_view.hpp"
 
-namespace weft {
+namespace weft::files {
 
 /// Puts what `read` makes of a member into `place`; without the member `place` keeps what it has.
 template <class T, class Read>
@@ -46,4 +46,4 @@ auto as_word(std::optional<T> (*parse)(std::string_view), std::string_view expec
   };
 }
 
-}  // namespace weft
+}  // namespace weft::files

@@ -5,7 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 bool stands_as_is(char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; }
@@ -42,4 +42,4 @@ std::string document_line(const DocumentTree& tree) {
   return tree.dump(-1, ' ', false, DocumentTree::error_handler_t::replace);
 }
 
-}  // namespace weft
+}  // namespace weft::files

@@ -10,7 +10,7 @@
 
 #include "topology/files/document.hpp"
 
-namespace weft {
+namespace weft::files {
 
 using JsonText = fmt::memory_buffer;
 
@@ -50,4 +50,4 @@ DocumentTree stamped_tree(std::string_view schema, const DocumentStamp& stamp);
 std::string document_text(const DocumentTree& tree);
 std::string document_line(const DocumentTree& tree);
 
-}  // namespace weft
+}  // namespace weft::files

@@ -5,7 +5,7 @@
 
 #include "topology/base/outside_text.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 /// nlohmann's message without its own prefix "[json.exception.parse_error.101] parse error "; it quotes what
@@ -113,4 +113,4 @@ Result<std::vector<std::string>> read_texts(const JsonView& array) {
   return read_array<std::string>(array, [](const JsonView& item) { return item.text(); });
 }
 
-}  // namespace weft
+}  // namespace weft::files

@@ -12,7 +12,7 @@
 
 #include "topology/base/result.hpp"
 
-namespace weft {
+namespace weft::files {
 
 /// One JSON value; an Error names `what`, the line and what is wrong there. Its texts are as they may be
 /// shown (outside_text).
@@ -87,4 +87,4 @@ Result<std::vector<T>> read_array(const JsonView& array, ReadItem read_item) {
 /// The texts of an array.
 Result<std::vector<std::string>> read_texts(const JsonView& array);
 
-}  // namespace weft
+}  // namespace weft::files

@@ -4,7 +4,7 @@
 
 #include "topology/files/json_fields.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 LinkEnd end_of(const Fabric& fabric, PortId id) {
@@ -87,4 +87,4 @@ Result<std::optional<LinkReference>> read_ends(const JsonView& object, std::stri
   return link;
 }
 
-}  // namespace weft
+}  // namespace weft::files

@@ -9,7 +9,7 @@
 #include "topology/files/json_text.hpp"
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::files {
 
 class JsonView;
 
@@ -42,4 +42,4 @@ void put_ends(JsonText& out, const LinkReference& link);
 /// The reference whose ends stand in `object`, under that name; absent where `object` has no `a`.
 Result<std::optional<LinkReference>> read_ends(const JsonView& object, std::string name);
 
-}  // namespace weft
+}  // namespace weft::files

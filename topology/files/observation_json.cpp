@@ -2,7 +2,7 @@
 
 #include "topology/files/json_text.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 class LineWriter {
@@ -102,4 +102,4 @@ std::string observation_lines(const Fabric& fabric, const Observations& observat
   return writer.text();
 }
 
-}  // namespace weft
+}  // namespace weft::files

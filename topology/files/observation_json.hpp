@@ -7,10 +7,10 @@
 #include "topology/findings/observation.hpp"
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::files {
 
 /// All of `observations`, probes first, each line ended by a newline. Rates are in bits per second, times in
 /// microseconds.
 std::string observation_lines(const Fabric& fabric, const Observations& observations);
 
-}  // namespace weft
+}  // namespace weft::files

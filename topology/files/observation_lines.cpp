@@ -8,7 +8,7 @@
 #include "topology/files/json_view.hpp"
 #include "topology/files/observation_members.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 constexpr std::size_t kChunk = 1 << 20;
@@ -326,4 +326,4 @@ Result<ReadObservations> read_observation_file(const Fabric& fabric, const std::
   return std::move(reader).finish();
 }
 
-}  // namespace weft
+}  // namespace weft::files

@@ -15,7 +15,7 @@
 #include "topology/findings/observation.hpp"
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::files {
 
 struct BrokenLine {
   std::uint64_t line = 0;  // from 1
@@ -51,4 +51,4 @@ class ObservationReader {
 /// Reads a whole file; an Error only where it cannot be opened or read.
 Result<ReadObservations> read_observation_file(const Fabric& fabric, const std::filesystem::path& path);
 
-}  // namespace weft
+}  // namespace weft::files

@@ -4,7 +4,7 @@
 
 #include "topology/findings/loss_runs.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 constexpr double kMaxWindowMicros = 1e12;  // eleven days
@@ -219,4 +219,4 @@ bool scan_probe_line(std::string_view text, ProbeLine& line) {
   return cursor.skip('}') && cursor.ended() && !line.path.empty() && line.sent && line.lost;
 }
 
-}  // namespace weft
+}  // namespace weft::files

@@ -11,7 +11,7 @@
 #include "topology/files/json_view.hpp"
 #include "topology/findings/observation.hpp"
 
-namespace weft {
+namespace weft::files {
 
 /// A line of probes as it stands there; names point into the line.
 struct ProbeLine {
@@ -63,4 +63,4 @@ Result<ToldPair> read_labelled(const JsonView& view);
 /// An error where these contradict the counts.
 Result<void> check_order(const Observation& seen);
 
-}  // namespace weft
+}  // namespace weft::files

@@ -6,7 +6,7 @@
 #include "topology/files/json_text.hpp"
 #include "topology/files/json_view.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 constexpr std::string_view kSchema = "weft.pathmap/1";
@@ -116,4 +116,4 @@ Result<PathMap> parse_path_map(const Fabric& fabric, std::string_view text, std:
   return PathMapReader(fabric).read(JsonView(json, what));
 }
 
-}  // namespace weft
+}  // namespace weft::files

@@ -8,7 +8,7 @@
 #include "topology/model/fabric.hpp"
 #include "topology/model/path.hpp"
 
-namespace weft {
+namespace weft::files {
 
 std::string path_map_json(const Fabric& fabric, const PathMap& map, const DocumentStamp& stamp);
 
@@ -16,4 +16,4 @@ std::string path_map_json(const Fabric& fabric, const PathMap& map, const Docume
 /// labels that repeat within a path. `what` names the document in messages.
 Result<PathMap> parse_path_map(const Fabric& fabric, std::string_view text, std::string_view what);
 
-}  // namespace weft
+}  // namespace weft::files

@@ -2,17 +2,17 @@
 
 #include "topology/files/json_text.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
-void put_broken(JsonText& out, const Fabric& fabric, const RoutingReport::Broken& broken) {
+void put_broken(JsonText& out, const Fabric& fabric, const routing::RoutingReport::Broken& broken) {
   put(out, "\n{{\"at\":\"{}\",\"lid\":{},\"end\":\"{}\"}}", fabric.name_of(broken.at), broken.lid.value(),
       to_string(broken.end));
 }
 
 }  // namespace
 
-std::string routing_json(const Fabric& fabric, const RoutingReport& report,
+std::string routing_json(const Fabric& fabric, const routing::RoutingReport& report,
                          const std::optional<std::string>& engine, const DocumentStamp& stamp) {
   JsonText out;
   put(out, "{{");
@@ -43,4 +43,4 @@ std::string routing_json(const Fabric& fabric, const RoutingReport& report,
   return fmt::to_string(out);
 }
 
-}  // namespace weft
+}  // namespace weft::files

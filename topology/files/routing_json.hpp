@@ -7,9 +7,9 @@
 #include "topology/files/document.hpp"
 #include "topology/routing/routing_report.hpp"
 
-namespace weft {
+namespace weft::files {
 
-std::string routing_json(const Fabric& fabric, const RoutingReport& report,
+std::string routing_json(const Fabric& fabric, const routing::RoutingReport& report,
                          const std::optional<std::string>& engine, const DocumentStamp& stamp);
 
-}  // namespace weft
+}  // namespace weft::files

@@ -6,7 +6,7 @@
 #include "topology/base/check.hpp"
 #include "topology/base/text.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 /// "a, b, c".
@@ -79,4 +79,4 @@ Result<YamlView> yaml_sequence(YamlView value, std::string_view key) {
   return value;
 }
 
-}  // namespace weft
+}  // namespace weft::files

@@ -10,7 +10,7 @@
 #include "topology/base/units.hpp"
 #include "topology/files/yaml_tree.hpp"
 
-namespace weft {
+namespace weft::files {
 
 class YamlFields {
  public:
@@ -59,4 +59,4 @@ Result<std::uint32_t> yaml_count(YamlView value, std::string_view key);  // a wh
 Result<Bandwidth> yaml_bandwidth(YamlView value, std::string_view key);
 Result<YamlView> yaml_sequence(YamlView value, std::string_view key);
 
-}  // namespace weft
+}  // namespace weft::files

@@ -10,7 +10,7 @@
 
 #include "topology/base/outside_text.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 constexpr std::size_t kDeepest = 16;                // a fabric file needs 4
@@ -166,4 +166,4 @@ tl::unexpected<Error> YamlView::located(std::string message) const {
   return fail(ErrorKind::invalid_input, "{}:{}: {}", tree_->file_, line(), message);
 }
 
-}  // namespace weft
+}  // namespace weft::files

@@ -11,7 +11,7 @@
 
 #include "topology/base/result.hpp"
 
-namespace weft {
+namespace weft::files {
 
 class YamlTree;
 
@@ -70,4 +70,4 @@ class YamlTree {
   std::string text_;  // of all scalars
 };
 
-}  // namespace weft
+}  // namespace weft::files

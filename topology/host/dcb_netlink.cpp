@@ -13,7 +13,7 @@
 #include "topology/host/sysfs_values.hpp"
 #include "topology/os/file_descriptor.hpp"
 
-namespace weft {
+namespace weft::host {
 namespace {
 
 constexpr std::size_t kHeaders = NLMSG_HDRLEN + sizeof(dcbmsg);
@@ -111,7 +111,7 @@ NicSettings decode_dcb(ByteSpan message) {
 }
 
 NicSettings settings_of_kernel(const std::string& interface) {
-  const FileDescriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  const os::FileDescriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   if (!socket || interface.size() >= IFNAMSIZ) return {};
   ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
   const auto asked = question(interface);
@@ -121,4 +121,4 @@ NicSettings settings_of_kernel(const std::string& interface) {
   return size > 0 ? decode_dcb(ByteSpan(answer).first(static_cast<std::size_t>(size))) : NicSettings();
 }
 
-}  // namespace weft
+}  // namespace weft::host

@@ -16,7 +16,7 @@
 #include "topology/host/sysfs_values.hpp"
 #include "topology/model/infiniband.hpp"
 
-namespace weft {
+namespace weft::host {
 namespace {
 
 // The RDMA devices of a sysfs tree (class/infiniband): the first port of each.
@@ -231,7 +231,7 @@ class Reader {
   }
 
   PcieLink link_of(const PcieDevice& device) const {
-    return weft::link_of(sys_ / "bus/pci/devices", device.address,
+    return host::link_of(sys_ / "bus/pci/devices", device.address,
                          device.bridges.empty() ? "" : device.bridges.back());
   }
 
@@ -263,4 +263,4 @@ class Reader {
 
 Result<HostInventory> read_host(const HostSource& source) { return Reader(source).read(); }
 
-}  // namespace weft
+}  // namespace weft::host

@@ -10,7 +10,7 @@
 #include "topology/base/result.hpp"
 #include "topology/findings/host_inventory.hpp"
 
-namespace weft {
+namespace weft::host {
 
 struct HostSource {
   /// Where sys/ stands (and hwloc.xml, of a captured host); "/" is this machine: its interfaces are then
@@ -25,4 +25,4 @@ struct HostSource {
 
 Result<HostInventory> read_host(const HostSource& source);
 
-}  // namespace weft
+}  // namespace weft::host

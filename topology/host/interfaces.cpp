@@ -16,10 +16,10 @@
 #include "topology/host/sysfs_values.hpp"
 #include "topology/os/file_descriptor.hpp"
 
-namespace weft {
+namespace weft::host {
 namespace {
 
-bool ask(const FileDescriptor& socket, const std::string& name, unsigned long question, ifreq& request) {
+bool ask(const os::FileDescriptor& socket, const std::string& name, unsigned long question, ifreq& request) {
   if (name.empty() || name.size() >= sizeof request.ifr_name) return false;
   std::memcpy(request.ifr_name, name.c_str(), name.size() + 1);
   return ::ioctl(socket.get(), question, &request) == 0;
@@ -38,7 +38,7 @@ std::optional<bool> carrier_of(unsigned flags) {
   return (flags & IFF_RUNNING) != 0 ? std::optional(true) : std::nullopt;
 }
 
-NetworkInterface ask_kernel(const FileDescriptor& socket, const std::string& name) {
+NetworkInterface ask_kernel(const os::FileDescriptor& socket, const std::string& name) {
   NetworkInterface found{.name = name};
   ifreq request{};
   if (ask(socket, name, SIOCGIFMTU, request)) found.mtu = Bytes(request.ifr_mtu);
@@ -82,7 +82,7 @@ void add_addresses(std::vector<NetworkInterface>& interfaces) {
 
 std::vector<NetworkInterface> interfaces_of_kernel() {
   std::vector<NetworkInterface> found;
-  const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const os::FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   struct if_nameindex* all = if_nameindex();
   for (const struct if_nameindex* one = all; one != nullptr && one->if_index != 0; ++one)
     found.push_back(ask_kernel(socket, one->if_name));
@@ -107,4 +107,4 @@ std::vector<NetworkInterface> interfaces_of_sysfs(const std::filesystem::path& s
   return found;
 }
 
-}  // namespace weft
+}  // namespace weft::host

@@ -9,7 +9,7 @@
 
 #include "topology/base/units.hpp"
 
-namespace weft {
+namespace weft::host {
 
 struct NetworkInterface {
   std::string name;
@@ -25,4 +25,4 @@ struct NetworkInterface {
 std::vector<NetworkInterface> interfaces_of_kernel();
 std::vector<NetworkInterface> interfaces_of_sysfs(const std::filesystem::path& sys);
 
-}  // namespace weft
+}  // namespace weft::host

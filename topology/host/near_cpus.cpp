@@ -8,7 +8,7 @@
 
 #include "topology/host/sysfs_values.hpp"
 
-namespace weft {
+namespace weft::host {
 
 Result<void> run_this_thread_on(const std::string& cpus) {
   const auto list = parse_cpu_list(cpus);
@@ -22,4 +22,4 @@ Result<void> run_this_thread_on(const std::string& cpus) {
   return fail(ErrorKind::permission, "cannot run on CPUs {}: {}", cpus, std::strerror(errno));
 }
 
-}  // namespace weft
+}  // namespace weft::host

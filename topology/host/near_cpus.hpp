@@ -5,10 +5,10 @@
 
 #include "topology/base/result.hpp"
 
-namespace weft {
+namespace weft::host {
 
 /// Holds the calling thread, and those that it starts from then on, to these CPUs ("0-55,112-167"). Error: no
 /// such list, or the system does not let this process run there (a container's limits).
 Result<void> run_this_thread_on(const std::string& cpus);
 
-}  // namespace weft
+}  // namespace weft::host

@@ -2,7 +2,7 @@
 
 #include "topology/host/sysfs_values.hpp"
 
-namespace weft {
+namespace weft::host {
 namespace {
 
 /// Files 0 to 7 of a folder, one a priority, that hold 1: "3", "0-7", "none".
@@ -34,4 +34,4 @@ NicSettings settings_of_sysfs(const std::filesystem::path& sys, const std::strin
   return settings;
 }
 
-}  // namespace weft
+}  // namespace weft::host

@@ -11,7 +11,7 @@
 #include "topology/base/bytes.hpp"
 #include "topology/base/result.hpp"
 
-namespace weft {
+namespace weft::host {
 
 using NicSettings = std::map<std::string, std::string>;
 
@@ -25,4 +25,4 @@ NicSettings settings_of_kernel(const std::string& interface);
 /// that is no such answer gives nothing.
 NicSettings decode_dcb(ByteSpan message);
 
-}  // namespace weft
+}  // namespace weft::host

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace weft {
+namespace weft::host {
 namespace {
 
 constexpr std::uint32_t kOtherRoot = 100;
@@ -33,4 +33,4 @@ std::vector<std::string> nearest(const PcieDevice& device, const std::vector<Pci
   return best;
 }
 
-}  // namespace weft
+}  // namespace weft::host

@@ -11,7 +11,7 @@
 #include "topology/base/result.hpp"
 #include "topology/findings/host_inventory.hpp"
 
-namespace weft {
+namespace weft::host {
 
 struct PcieDevice {
   enum class Kind { gpu, nic, other };
@@ -43,4 +43,4 @@ std::uint32_t pcie_distance(const PcieDevice& a, const PcieDevice& b);
 /// The addresses of the NICs nearest to a device, in the order of `nics`; several at the same distance.
 std::vector<std::string> nearest(const PcieDevice& device, const std::vector<PcieDevice>& nics);
 
-}  // namespace weft
+}  // namespace weft::host

@@ -6,7 +6,7 @@
 #include "topology/host/pcie_tree.hpp"
 #include "topology/host/sysfs_values.hpp"
 
-namespace weft {
+namespace weft::host {
 namespace {
 
 // PCI class codes (PCI Code and ID Assignment Specification): base class in the high byte.
@@ -125,4 +125,4 @@ Result<PcieTree> read_pcie_tree(const std::optional<std::filesystem::path>& xml)
   return tree;
 }
 
-}  // namespace weft
+}  // namespace weft::host

@@ -5,7 +5,7 @@
 
 #include "topology/host/sysfs_values.hpp"
 
-namespace weft {
+namespace weft::host {
 namespace {
 
 /// hw_counters also holds how often the driver refreshes them, which is no count.
@@ -51,4 +51,4 @@ std::optional<NicCounters> rdma_counters(const std::filesystem::path& sys, const
   return std::nullopt;
 }
 
-}  // namespace weft
+}  // namespace weft::host

@@ -8,11 +8,11 @@
 
 #include "topology/findings/nic_counters.hpp"
 
-namespace weft {
+namespace weft::host {
 
 /// Of the device that goes by this name, or one of whose GIDs belongs to the interface of this name; absent
 /// where there is none. A file that holds no number is left out. `now` becomes the time of the reading.
 std::optional<NicCounters> rdma_counters(const std::filesystem::path& sys, const std::string& name,
                                          Nanoseconds now);
 
-}  // namespace weft
+}  // namespace weft::host

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <fstream>
 
-namespace weft {
+namespace weft::host {
 namespace {
 
 constexpr std::size_t kPage = 4096;  // a sysfs file holds at most that
@@ -131,4 +131,4 @@ std::string to_ranges(const std::vector<std::uint32_t>& ascending) {
   return text;
 }
 
-}  // namespace weft
+}  // namespace weft::host

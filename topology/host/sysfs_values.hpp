@@ -11,7 +11,7 @@
 
 #include "topology/findings/host_inventory.hpp"
 
-namespace weft {
+namespace weft::host {
 
 /// The first line, without blanks around it; absent when it is empty or holds control characters.
 std::optional<std::string> sysfs_line(const std::filesystem::path& file);
@@ -33,4 +33,4 @@ std::optional<std::vector<std::uint32_t>> parse_cpu_list(std::string_view text);
 /// 3 4 5 9 -> "3-5,9".
 std::string to_ranges(const std::vector<std::uint32_t>& ascending);
 
-}  // namespace weft
+}  // namespace weft::host

@@ -19,7 +19,7 @@
 
 #include "topology/os/pidfd.hpp"
 
-namespace weft {
+namespace weft::os {
 namespace {
 
 /// argv or envp as exec wants it; keeps pointing into `words`.
@@ -307,11 +307,11 @@ Result<std::string> run_program(const std::vector<std::string>& argv, std::strin
   const auto ended = child.wait_for(limit);
   if (!ended) return pass_on(ended, command_line(argv));
   if (!*ended)
-    return fail(ErrorKind::timeout, "'{}' did not end within {}", command_line(argv), to_string(limit));
+    return fail(ErrorKind::timeout, "'{}' did not end within {}", command_line(argv), weft::to_string(limit));
   if (!(*ended)->success())
     return fail(ErrorKind::internal, "'{}' failed ({}): {}", command_line(argv), to_string(**ended),
                 shown(read_all(errors)));
   return read_all(output);
 }
 
-}  // namespace weft
+}  // namespace weft::os

@@ -17,7 +17,7 @@
 #include "topology/base/units.hpp"
 #include "topology/os/file_descriptor.hpp"
 
-namespace weft {
+namespace weft::os {
 
 /// Where a child's output goes.
 struct Inherit {};
@@ -92,4 +92,4 @@ class ChildProcess {
 Result<std::string> run_program(const std::vector<std::string>& argv, std::string_view input,
                                 Nanoseconds limit);
 
-}  // namespace weft
+}  // namespace weft::os

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace weft {
+namespace weft::os {
 
 FileDescriptor::FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
 
@@ -20,4 +20,4 @@ FileDescriptor::~FileDescriptor() {
   if (fd_ >= 0) close(fd_);
 }
 
-}  // namespace weft
+}  // namespace weft::os

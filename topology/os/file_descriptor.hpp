@@ -1,7 +1,7 @@
 // FileDescriptor: owns one and closes it. For adapters; pure code has none.
 #pragma once
 
-namespace weft {
+namespace weft::os {
 
 class FileDescriptor {
  public:
@@ -18,4 +18,4 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-}  // namespace weft
+}  // namespace weft::os

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <thread>
 
-namespace weft {
+namespace weft::os {
 namespace {
 
 constexpr const char* kOwnNamespace = "/proc/thread-self/ns/net";
@@ -104,4 +104,4 @@ Result<void> write_sysctl(const std::string& path, const std::string& value) {
   return {};
 }
 
-}  // namespace weft
+}  // namespace weft::os

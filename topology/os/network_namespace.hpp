@@ -8,7 +8,7 @@
 
 #include "topology/os/child_process.hpp"
 
-namespace weft {
+namespace weft::os {
 
 /// The calling thread is in another network namespace for the life of the object.
 class NamespaceVisit {
@@ -44,4 +44,4 @@ Result<bool> remove_namespace(const std::filesystem::path& file);
 /// Writes below /proc/sys of the calling thread's namespace.
 Result<void> write_sysctl(const std::string& path, const std::string& value);
 
-}  // namespace weft
+}  // namespace weft::os

@@ -17,7 +17,7 @@
 #include "topology/os/child_process.hpp"
 #include "topology/os/pidfd.hpp"
 
-namespace weft {
+namespace weft::os {
 namespace {
 
 constexpr int kRounds = 5;
@@ -200,4 +200,4 @@ Result<ProcessMark> start_worker(const char* name, const std::function<Result<vo
   return *mark;
 }
 
-}  // namespace weft
+}  // namespace weft::os

@@ -13,7 +13,7 @@
 #include "topology/base/result.hpp"
 #include "topology/base/units.hpp"
 
-namespace weft {
+namespace weft::os {
 
 struct ProcessMark {
   pid_t pid = 0;
@@ -46,4 +46,4 @@ bool has_mount(std::string_view mountinfo, const std::filesystem::path& mount_po
 Result<ProcessMark> start_worker(const char* name, const std::function<Result<void>()>& prepare,
                                  const std::function<void()>& work);
 
-}  // namespace weft
+}  // namespace weft::os

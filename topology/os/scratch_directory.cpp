@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace weft {
+namespace weft::os {
 namespace {
 
 /// Reads until the end of its input, which nobody writes: then the other end is closed.
@@ -67,4 +67,4 @@ Result<void> check_is_ours(const std::filesystem::path& path) {
   return {};
 }
 
-}  // namespace weft
+}  // namespace weft::os

@@ -7,7 +7,7 @@
 
 #include "topology/os/child_process.hpp"
 
-namespace weft {
+namespace weft::os {
 
 class ScratchDirectory {
  public:
@@ -41,4 +41,4 @@ class ScratchDirectory {
 /// permission.
 Result<void> check_is_ours(const std::filesystem::path& path);
 
-}  // namespace weft
+}  // namespace weft::os

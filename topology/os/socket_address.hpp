@@ -11,7 +11,7 @@
 #include "topology/base/ids.hpp"
 #include "topology/base/ip.hpp"
 
-namespace weft {
+namespace weft::os {
 
 struct SocketAddress {
   sockaddr_storage storage{};
@@ -56,4 +56,4 @@ inline std::optional<IpAddress> address_in(const sockaddr& given) {
   return IpAddress(bytes);
 }
 
-}  // namespace weft
+}  // namespace weft::os

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::routing {
 namespace {
 
 constexpr std::size_t kMaxSteps = 64 * kMaxPathsOfLabel;  // also where ways end nowhere
@@ -64,4 +64,4 @@ void AdaptiveRoutes::descend(Search& search, ForwardingTables::Behind next) {
   search.way.pop_back();
 }
 
-}  // namespace weft
+}  // namespace weft::routing

@@ -8,7 +8,7 @@
 #include "topology/routing/forwarding_tables.hpp"
 #include "topology/routing/shortest_paths.hpp"
 
-namespace weft {
+namespace weft::routing {
 
 struct LabelPaths {
   RouteEnd end = RouteEnd::no_entry;          // of the way that the tables alone give
@@ -35,4 +35,4 @@ class AdaptiveRoutes {
   ShortestPathCache ways_;
 };
 
-}  // namespace weft
+}  // namespace weft::routing

@@ -5,7 +5,7 @@
 
 #include "topology/base/check.hpp"
 
-namespace weft {
+namespace weft::routing {
 namespace {
 
 constexpr std::uint32_t kBits = 64;
@@ -189,4 +189,4 @@ double EcmpRouting::path_count(PortId src, PortId dst) const {
   return ways[towards->value()];
 }
 
-}  // namespace weft
+}  // namespace weft::routing

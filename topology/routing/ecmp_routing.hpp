@@ -18,7 +18,7 @@
 #include "topology/model/fabric.hpp"
 #include "topology/model/path.hpp"
 
-namespace weft {
+namespace weft::routing {
 
 // The hash by which a device picks one of several equal next hops. Every device has its own seed: with one
 // seed for all, devices of one tier would choose alike and leave paths unused (polarisation).
@@ -130,4 +130,4 @@ class EcmpRouting {
   mutable std::unique_ptr<std::atomic<const std::uint64_t*>[]> columns_;  // by switch; null: not yet computed
 };
 
-}  // namespace weft
+}  // namespace weft::routing

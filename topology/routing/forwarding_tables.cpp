@@ -4,7 +4,7 @@
 
 #include "topology/base/check.hpp"
 
-namespace weft {
+namespace weft::routing {
 namespace {
 
 constexpr std::int32_t kNobody = -1;
@@ -137,4 +137,4 @@ LidRoute ForwardingTables::walk(PortId source, Lid lid) const {
   return route;
 }
 
-}  // namespace weft
+}  // namespace weft::routing

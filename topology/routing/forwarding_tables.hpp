@@ -8,7 +8,7 @@
 
 #include "topology/model/infiniband.hpp"
 
-namespace weft {
+namespace weft::routing {
 
 /// Longer than any route of a fabric of up to four tiers, also one that detours.
 inline constexpr std::size_t kMaxHops = 32;
@@ -96,4 +96,4 @@ class ForwardingTables {
   std::vector<std::optional<LidRange>> lids_of_;  // by port
 };
 
-}  // namespace weft
+}  // namespace weft::routing

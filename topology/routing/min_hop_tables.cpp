@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace weft {
+namespace weft::routing {
 namespace {
 
 constexpr unsigned kFar = 0xFFFF;
@@ -119,4 +119,4 @@ ForwardingTables fill_min_hop(const InfinibandFabric& fabric, std::span<const Li
   return Filler(fabric, dead).run();
 }
 
-}  // namespace weft
+}  // namespace weft::routing

@@ -6,9 +6,9 @@
 
 #include "topology/routing/forwarding_tables.hpp"
 
-namespace weft {
+namespace weft::routing {
 
 /// LIDs as `fabric`'s inventory has them. Cables in `dead` are not used: what they cut off has no entry.
 ForwardingTables fill_min_hop(const InfinibandFabric& fabric, std::span<const LinkId> dead = {});
 
-}  // namespace weft
+}  // namespace weft::routing

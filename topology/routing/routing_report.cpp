@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bitset>
 
-namespace weft {
+namespace weft::routing {
 namespace {
 
 using Ports = std::bitset<256>;
@@ -260,4 +260,4 @@ std::string describe_engine(const RoutingReport& report) {
   return "detours and turns: none of minhop, updn, ftree on a tiered fabric";
 }
 
-}  // namespace weft
+}  // namespace weft::routing

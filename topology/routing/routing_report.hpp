@@ -4,7 +4,7 @@
 
 #include "topology/routing/forwarding_tables.hpp"
 
-namespace weft {
+namespace weft::routing {
 
 struct RoutingReport {
   std::uint64_t routes = 0;       // (source NIC, destination LID), source and destination different
@@ -52,4 +52,4 @@ std::string describe_engine(const RoutingReport& report);
 /// "on at 8 of 10 switches: there a label takes any of the shortest ways; not known of 2".
 std::string describe_adaptive(const RoutingReport::Adaptive& adaptive);
 
-}  // namespace weft
+}  // namespace weft::routing

@@ -4,7 +4,7 @@
 
 #include "topology/base/check.hpp"
 
-namespace weft {
+namespace weft::routing {
 
 ShortestPaths::ShortestPaths(const Fabric& fabric, NodeId target)
     : fabric_(&fabric), hops_(fabric.node_count(), kNoWay), next_(fabric.node_count()) {
@@ -54,4 +54,4 @@ NodeId edge_switch(const Fabric& fabric, PortId nic) {
   return fabric.target_node(*leaving);
 }
 
-}  // namespace weft
+}  // namespace weft::routing

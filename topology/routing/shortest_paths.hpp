@@ -11,7 +11,7 @@
 
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::routing {
 
 class ShortestPaths {
  public:
@@ -43,4 +43,4 @@ class ShortestPathCache {
 /// The switch a NIC's cable ends at. Precondition: the port has a cable.
 NodeId edge_switch(const Fabric& fabric, PortId nic);
 
-}  // namespace weft
+}  // namespace weft::routing

@@ -6,7 +6,7 @@
 
 #include "topology/routing/shortest_paths.hpp"
 
-namespace weft {
+namespace weft::routing {
 namespace {
 
 constexpr std::uint32_t kNoWay = 1U << 30U;  // beyond any number of hops
@@ -86,4 +86,4 @@ class Choice {
 
 std::vector<PortId> spread_nics(const Fabric& fabric, std::size_t most) { return Choice(fabric).run(most); }
 
-}  // namespace weft
+}  // namespace weft::routing

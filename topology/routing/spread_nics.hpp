@@ -5,11 +5,11 @@
 
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::routing {
 
 /// At most `most` NICs, in the order they were chosen: each at the edge switch farthest from those that have
 /// one, so that pods come before the second leaf of one; of a switch's NICs one whose host has the fewest.
 /// One that reaches no other gets a partner, on its own switch where there is none beyond.
 std::vector<PortId> spread_nics(const Fabric& fabric, std::size_t most);
 
-}  // namespace weft
+}  // namespace weft::routing

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 constexpr std::size_t kMaxMeanings = 4;      // of one alternative
@@ -122,4 +122,4 @@ std::optional<NodeId> switch_around(const Fabric& fabric,
   return std::nullopt;
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

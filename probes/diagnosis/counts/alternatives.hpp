@@ -7,7 +7,7 @@
 
 #include "probes/diagnosis/counts/count_search.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// Each once, so many from the first on as are of use; empty where no set can tell them: large classes of
 /// channels, and channels that end at a node which is itself at fault. A class of two is one or the other. A
@@ -21,4 +21,4 @@ std::vector<std::vector<ChannelId>> channels_of_alternatives(
 std::optional<NodeId> switch_around(const Fabric& fabric,
                                     const std::vector<std::vector<ChannelId>>& alternatives);
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -5,7 +5,7 @@
 #include <limits>
 #include <map>
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 constexpr double kOdds = 1e-3;  // of one false alarm in a healthy run
@@ -199,4 +199,4 @@ AccountLine account_of(const CountState& state, const CountResult& result, doubl
   return Accounting(state, result, tolerated, named_from).line();
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

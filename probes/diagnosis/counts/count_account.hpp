@@ -4,7 +4,7 @@
 
 #include "probes/diagnosis/counts/count_search.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// Each lost packet is shared out among the causes of its row by their hazards. What no fault explains is
 /// tolerated as far as a loss of `tolerated` on every channel makes it likelier than one in a thousand, over
@@ -13,4 +13,4 @@ namespace weft {
 AccountLine account_of(const CountState& state, const CountResult& result, double tolerated,
                        double named_from);
 
-}  // namespace weft
+}  // namespace weft::diagnosis

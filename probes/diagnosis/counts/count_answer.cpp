@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 constexpr double kHopeless = -6.0;  // log-odds below which a suspect is not listed
@@ -255,4 +255,4 @@ void leave_open(const std::vector<std::vector<Exchange>>& groups, const CountPro
   for (const auto& group : groups) add_alternatives(group, problem, result);
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -5,7 +5,7 @@
 #include "probes/diagnosis/counts/count_search.hpp"
 #include "probes/diagnosis/counts/switch_moves.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// Suspicions, rivals and background of the state that a search ended in; the rest is left empty.
 CountResult weigh_answer(CountState& state);
@@ -16,4 +16,4 @@ CountResult weigh_answer(CountState& state);
 void leave_open(const std::vector<std::vector<Exchange>>& groups, const CountProblem& problem,
                 CountResult& result);
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 constexpr int kMaxRounds = 8;
@@ -110,4 +110,4 @@ void CountClimb::swap_all() {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

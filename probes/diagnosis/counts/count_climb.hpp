@@ -4,7 +4,7 @@
 
 #include "probes/diagnosis/counts/switch_moves.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// Beyond so many faults one is not swapped for another.
 inline constexpr std::size_t kMaxSwapped = 64;
@@ -41,4 +41,4 @@ class CountClimb {
   std::uint32_t pass_ = 0;
 };
 
-}  // namespace weft
+}  // namespace weft::diagnosis

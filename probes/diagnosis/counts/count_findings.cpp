@@ -14,7 +14,7 @@
 #include "probes/diagnosis/counts/intermittence.hpp"
 #include "probes/diagnosis/counts/tally.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 /// A set of rivals is named by those that make up this share of its probability.
@@ -397,4 +397,4 @@ CountFindings count_findings(const Fabric& fabric, const Observations& observati
   return Findings(fabric, observations, counting, dead, tolerance).take();
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

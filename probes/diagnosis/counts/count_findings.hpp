@@ -9,7 +9,7 @@
 #include "probes/diagnosis/counts/count_problem.hpp"
 #include "probes/diagnosis/report.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 struct CountFindings {
   /// What was found of one group of rivals, and what would settle it; one of the two at least.
@@ -29,4 +29,4 @@ struct CountFindings {
 CountFindings count_findings(const Fabric& fabric, const Observations& observations, const Counting& counting,
                              std::span<const ChannelId> dead, const Tolerance& tolerance);
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 constexpr std::uint32_t kDirectLosses = 8;  // up to here powers are multiplied out
@@ -353,4 +353,4 @@ std::vector<double> HazardGrid::faulty(double floor) const {
   return mass;
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -14,7 +14,7 @@
 
 #include "probes/diagnosis/counts/count_problem.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// The values of a hazard at which likelihoods are tabulated, and the priors over them. A hazard d is the
 /// loss of a suspect on the scale on which losses along a path add: loss = 1 - exp(-d). Point 0 is no loss at
@@ -144,4 +144,4 @@ class CountModel {
   mutable std::vector<double> product_;
 };
 
-}  // namespace weft
+}  // namespace weft::diagnosis

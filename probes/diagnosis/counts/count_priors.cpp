@@ -4,7 +4,7 @@
 
 #include "probes/diagnosis/counts/count_state.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 // Prior numbers of faults in a whole fabric. What matters is their order: a large fabric has a few faulty
@@ -221,4 +221,4 @@ CountPriors count_priors(const Fabric& fabric, const CountProblem& problem, Coun
   return priors;
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

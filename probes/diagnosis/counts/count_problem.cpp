@@ -7,7 +7,7 @@
 #include "probes/diagnosis/counts/crossings.hpp"
 #include "topology/base/splitmix.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 /// Equal sums of it over observations mean equal sets of observations, but for a chance of 2^-64.
@@ -236,4 +236,4 @@ CountProblem count_problem(const Fabric& fabric, const Observations& observation
   return Builder(fabric, observations, counting).build();
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -13,7 +13,7 @@
 #include "topology/findings/observation.hpp"
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 struct Suspect {
   std::vector<ChannelId> channels;    // ids ascending
@@ -89,4 +89,4 @@ struct CountProblem {
 
 CountProblem count_problem(const Fabric& fabric, const Observations& observations, const Counting& counting);
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -9,7 +9,7 @@
 #include "probes/diagnosis/counts/count_answer.hpp"
 #include "probes/diagnosis/counts/exchanges.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 /// Beyond so many suspects the likeliest hazards of all are no start: it is for small fabrics, whose channels
@@ -67,4 +67,4 @@ CountResult search_counts(const CountProblem& problem, const CountPriors& priors
   return result;
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -6,7 +6,7 @@
 #include "probes/diagnosis/counts/count_state.hpp"
 #include "topology/findings/diagnosis.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// From this probability on a group of rivals is an open question: a run with one is not healthy.
 inline constexpr double kOpen = 0.2;
@@ -43,4 +43,4 @@ struct CountResult {
 CountResult search_counts(const CountProblem& problem, const CountPriors& priors, double tolerated,
                           double named_from, bool with_exchanges);
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 /// A fault is a loss this many times the usual one of a channel.
@@ -363,4 +363,4 @@ double CountState::objective() {
   return sum;
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

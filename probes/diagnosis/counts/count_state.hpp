@@ -10,7 +10,7 @@
 
 #include "probes/diagnosis/counts/count_model.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// Log of prior odds of a fault by hazard of the model (single losses, then bursts); see count_priors.cpp.
 struct CountPriors {
@@ -155,4 +155,4 @@ class CountState {
   std::vector<bool> stale_;
 };
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -11,7 +11,7 @@
 #include "probes/diagnosis/counts/limit_of_all.hpp"
 #include "probes/diagnosis/counts/tally.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 constexpr int kMaxPasses = 4;
@@ -265,4 +265,4 @@ void report_counts(const Fabric& fabric, const Observations& observations, Count
   account.all += swallowed + excused;
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

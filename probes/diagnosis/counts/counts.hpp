@@ -4,7 +4,7 @@
 #include "probes/diagnosis/counts/count_problem.hpp"
 #include "probes/diagnosis/report.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// Finds what lost packets (cause loss, down or mtu) or corrupted them (cause corruption); adds to `report`.
 /// What swallows all packets is found first. Those that it swallowed tell of nothing behind it, but would
@@ -13,4 +13,4 @@ namespace weft {
 void report_counts(const Fabric& fabric, const Observations& observations, Counting counting,
                    const Tolerance& tolerance, Report& report);
 
-}  // namespace weft
+}  // namespace weft::diagnosis

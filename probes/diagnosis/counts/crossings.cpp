@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 /// More classes than this are put together; a sweep sends five sizes.
@@ -93,4 +93,4 @@ std::span<const Crossing> Crossings::of(std::uint32_t index) {
   return out_;
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

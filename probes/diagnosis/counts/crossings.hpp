@@ -9,7 +9,7 @@
 #include "topology/findings/observation.hpp"
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 struct Crossing {
   std::uint32_t suspect = 0;
@@ -49,4 +49,4 @@ class Crossings {
   std::vector<std::pair<std::uint32_t, double>> weighted_;
 };
 
-}  // namespace weft
+}  // namespace weft::diagnosis

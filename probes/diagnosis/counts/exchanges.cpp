@@ -6,7 +6,7 @@
 
 #include "topology/base/disjoint_sets.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 constexpr int kMaxImproved = 3;
@@ -170,4 +170,4 @@ std::vector<std::vector<Exchange>> find_exchanges(CountClimb& climb, bool by_cha
   return Challenges(climb, by_challenge).take();
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

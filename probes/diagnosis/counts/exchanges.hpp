@@ -3,7 +3,7 @@
 
 #include "probes/diagnosis/counts/count_climb.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// In groups of which no two exchanges go together. Each fault in turn is put out of the question, then both
 /// directions of each cable, and the search goes on without: where that ends better, the climb stays there;
@@ -11,4 +11,4 @@ namespace weft {
 /// cables first. Without `by_challenge` only what switches show is told.
 std::vector<std::vector<Exchange>> find_exchanges(CountClimb& climb, bool by_challenge);
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 constexpr double kBackground = 1e-4;  // of what no known fault loses
@@ -70,4 +70,4 @@ bool narrow_paths(Observations& observations, Counted counted, const std::vector
   return changed;
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -7,7 +7,7 @@
 
 #include "probes/diagnosis/counts/count_problem.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// What a channel is known to lose. What a finding tells of several channels, one of which it is, counts once
 /// on a path.
@@ -22,4 +22,4 @@ struct FlowLoss {
 /// fit best when their packets are spread over all paths. True: something changed.
 bool narrow_paths(Observations& observations, Counted counted, const std::vector<FlowLoss>& by_channel);
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 constexpr double kMaxPackets = 1e12;    // more than any budget sends
@@ -48,4 +48,4 @@ Hypothesis hypothesis_of(const Fabric& fabric, const CountProblem& problem, cons
   return hypothesis;
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -5,7 +5,7 @@
 
 #include "topology/base/statistics.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 constexpr std::size_t kMinLost = 10;            // packets, to speak of a rhythm
@@ -121,4 +121,4 @@ std::optional<Intermittence> intermittence_of(const Observations& observations, 
                        .duration = median(durations)};
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

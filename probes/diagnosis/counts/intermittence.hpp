@@ -8,11 +8,11 @@
 #include "topology/findings/diagnosis.hpp"
 #include "topology/findings/observation.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// How the fault of `channel` comes and goes; absent where it is steady, where too little was lost, or where
 /// observations do not tell when. Those that cross any of `others` (ascending) are left out.
 std::optional<Intermittence> intermittence_of(const Observations& observations, ChannelId channel,
                                               const std::vector<ChannelId>& others);
 
-}  // namespace weft
+}  // namespace weft::diagnosis

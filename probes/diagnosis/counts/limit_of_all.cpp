@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 /// Of three hosts any two at fault harm all packets, which makes a set of three. Of more it is a fault the
@@ -57,4 +57,4 @@ std::optional<LimitOfAll> limit_of_all(const Fabric& fabric, const Observations&
   return limit;
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -5,7 +5,7 @@
 
 #include "probes/diagnosis/counts/count_problem.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 struct LimitOfAll {
   Bytes from;                // the least size of which no packet passed unharmed
@@ -19,4 +19,4 @@ struct LimitOfAll {
 std::optional<LimitOfAll> limit_of_all(const Fabric& fabric, const Observations& observations,
                                        Counted counted);
 
-}  // namespace weft
+}  // namespace weft::diagnosis

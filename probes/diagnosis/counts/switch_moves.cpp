@@ -1,6 +1,6 @@
 #include "probes/diagnosis/counts/switch_moves.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 constexpr std::ptrdiff_t kTwoCables = 4;  // channels
@@ -235,4 +235,4 @@ bool SwitchMoves::shift_all() {
   return shifted;
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -6,7 +6,7 @@
 
 #include "probes/diagnosis/counts/count_state.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// Faults that may be replaced by others: those explain the same. Suspects, ascending; never empty.
 struct Exchange {
@@ -73,4 +73,4 @@ class SwitchMoves {
   CountState& state_;
 };
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 /// The given suspects by channel and by node, so that each path looks itself up.
@@ -91,4 +91,4 @@ std::string share_text(std::uint64_t part, std::uint64_t whole) {
   return fmt::format("{} of {}", grouped(part), grouped(whole));
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

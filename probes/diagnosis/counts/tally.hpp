@@ -7,7 +7,7 @@
 
 #include "probes/diagnosis/counts/count_problem.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 struct Traffic {
   std::uint64_t lost = 0;
@@ -30,4 +30,4 @@ std::string share_text(std::uint64_t part, std::uint64_t whole);
 /// 1234567 as "1,234,567".
 std::string grouped(std::uint64_t number);
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -12,7 +12,7 @@
 #include "topology/base/disjoint_sets.hpp"
 #include "topology/base/statistics.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -390,4 +390,4 @@ DelayShifts report_delays(const Fabric& fabric, const Observations& observations
   return search.shifts();
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

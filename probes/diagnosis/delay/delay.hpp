@@ -9,7 +9,7 @@
 #include "probes/diagnosis/report.hpp"
 #include "topology/findings/observation.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// Shifts in microseconds, before any fault is taken out; NaN where nothing measured crossed the channel.
 struct DelayShifts {
@@ -22,4 +22,4 @@ struct DelayShifts {
 DelayShifts report_delays(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance,
                           Report& report);
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 constexpr double kFaultyChannels = 4.0;  // prior number in a fabric
@@ -164,4 +164,4 @@ std::vector<DelayCause> delay_causes(const Fabric& fabric, const DelayRows& rows
   return Collector(fabric, rows, seen, late).collect();
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -10,7 +10,7 @@
 #include "probes/diagnosis/delay/delay_rows.hpp"
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 struct DelayCause {
   std::vector<std::vector<ChannelId>> options;  // one of them is true, if the cause is; ids ascending in each
@@ -24,4 +24,4 @@ std::vector<DelayCause> delay_causes(const Fabric& fabric, const DelayRows& rows
                                      const std::vector<std::uint32_t>& seen,
                                      const std::vector<std::uint32_t>& late);
 
-}  // namespace weft
+}  // namespace weft::diagnosis

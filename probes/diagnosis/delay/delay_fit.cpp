@@ -7,7 +7,7 @@
 
 #include "topology/base/statistics.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 constexpr double kAlike = 3.0;  // nats: a cause this close in fit is not told from the best
@@ -395,4 +395,4 @@ std::vector<DelayFit::Active> DelayFit::solve() const {
   return actives;
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

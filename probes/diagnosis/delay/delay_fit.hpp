@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace weft {
+namespace weft::diagnosis {
 
 class DelayFit {
  public:
@@ -76,4 +76,4 @@ class DelayFit {
   std::vector<std::vector<Entry>> of_row_;  // Entry::row is a column here
 };
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -8,7 +8,7 @@
 #include "probes/diagnosis/delay/delay_fit.hpp"
 #include "topology/base/statistics.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 constexpr double kCarries = 0.5;   // share of a set of paths from which on it shows a channel's delay
@@ -182,4 +182,4 @@ void DelayRows::compare_lengths() {
   for (DelayRow& row : rows_) row.late += kinds_[row.kind].shared;
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

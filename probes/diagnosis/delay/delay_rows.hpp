@@ -12,7 +12,7 @@
 #include "topology/base/ids.hpp"
 #include "topology/findings/observation.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// Rows of the same number of channels there and back, and the same size of packets.
 struct DelayKind {
@@ -67,4 +67,4 @@ class DelayRows {
   std::vector<ChannelId> channels_;
 };
 
-}  // namespace weft
+}  // namespace weft::diagnosis

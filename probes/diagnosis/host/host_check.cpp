@@ -14,7 +14,7 @@
 #include "topology/findings/host_inventory.hpp"
 #include "topology/findings/verdict.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 /// A fault that a device shows by itself: a port that is down, a PCIe link below what both its ends can.
@@ -290,4 +290,4 @@ std::vector<std::string> check_alone(const HostInventory& inventory) {
   return texts;
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

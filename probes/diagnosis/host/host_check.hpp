@@ -9,7 +9,7 @@
 #include "topology/findings/observation.hpp"
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// A NIC of the fabric by the interface (or RDMA device) that serves it.
 struct ServedNic {
@@ -33,4 +33,4 @@ std::vector<HostEvidence> check_hosts(const Fabric& fabric, const std::vector<Jo
 /// The checks that need no other host and no fabric, in words: for one host alone.
 std::vector<std::string> check_alone(const HostInventory& inventory);
 
-}  // namespace weft
+}  // namespace weft::diagnosis

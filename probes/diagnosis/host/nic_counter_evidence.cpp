@@ -6,7 +6,7 @@
 
 #include "topology/findings/counter_weight.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 // A mark was put where a queue was long: oftenest before the NIC that was sent to, where many meet, but any
@@ -95,4 +95,4 @@ NicEvidence nic_counter_evidence(const Fabric& fabric, const std::vector<NicCoun
   return all;
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -11,7 +11,7 @@
 #include "topology/findings/observation.hpp"
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 struct NicEvidence {
   std::vector<ChannelEvidence> channels;
@@ -21,4 +21,4 @@ struct NicEvidence {
 /// In the order given. Nothing is made of a counter that was reset.
 NicEvidence nic_counter_evidence(const Fabric& fabric, const std::vector<NicCounterSteps>& nics);
 
-}  // namespace weft
+}  // namespace weft::diagnosis

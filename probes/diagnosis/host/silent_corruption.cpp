@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 /// A NIC as sender or as receiver.
@@ -106,4 +106,4 @@ std::vector<HostEvidence> silent_corruption(const Fabric& fabric,
   return evidence;
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -11,7 +11,7 @@
 #include "topology/findings/observation.hpp"
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// One transfer, verified by its receiver.
 struct VerifiedTransfer {
@@ -30,4 +30,4 @@ struct VerifiedTransfer {
 std::vector<HostEvidence> silent_corruption(const Fabric& fabric,
                                             const std::vector<VerifiedTransfer>& transfers);
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -7,7 +7,7 @@
 
 #include "topology/base/disjoint_sets.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 constexpr double kWindow = 8.0;  // nats: an explanation that much worse than the best counts for nothing
@@ -176,4 +176,4 @@ std::vector<std::vector<std::uint32_t>> questions(std::span<const HeldBack> held
   return joined.sets();
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -8,7 +8,7 @@
 
 #include "topology/base/ids.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// Flows that the same channels could have held back.
 struct HeldBack {
@@ -33,4 +33,4 @@ std::vector<std::vector<Explanation>> independent_parts(std::span<const Explanat
 /// Indices of `held` by question: those that share a candidate, directly or by way of others, belong to one.
 std::vector<std::vector<std::uint32_t>> questions(std::span<const HeldBack> held);
 
-}  // namespace weft
+}  // namespace weft::diagnosis

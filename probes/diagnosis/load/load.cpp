@@ -13,7 +13,7 @@
 #include "probes/diagnosis/report.hpp"
 #include "topology/base/statistics.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 constexpr double kMax = 1e6;  // microseconds: a queue holds less
@@ -327,4 +327,4 @@ void report_loads(const Fabric& fabric, const Observations& observations, const 
   LoadFindings(fabric, observations, shifts, report).run();
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

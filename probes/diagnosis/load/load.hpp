@@ -9,11 +9,11 @@
 #include "probes/diagnosis/report.hpp"
 #include "topology/findings/observation.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// Adds rate and congestion findings, and hypotheses that further load rounds would settle, to `report`; asks
 /// it for losses already found.
 void report_loads(const Fabric& fabric, const Observations& observations, const DelayShifts& shifts,
                   Report& report);
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -10,7 +10,7 @@
 #include "topology/base/check.hpp"
 #include "topology/base/statistics.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 /// How far a queue's whims may move a round from the fair share; which is not known beforehand.
@@ -171,4 +171,4 @@ double Waits::log_ratio(ChannelId channel) const {
   return at->second;
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -15,7 +15,7 @@
 #include "topology/findings/observation.hpp"
 #include "topology/findings/verdict.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// One way in which a channel may pass load: at most `capacity`, `other` of it taken by other traffic.
 struct Passing {
@@ -71,4 +71,4 @@ class Waits {
   mutable std::map<ChannelId, double> known_;
 };
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 constexpr double kFault = 4.0;  // nats: of a hundred channels two hold flows back, before anything is seen
@@ -244,4 +244,4 @@ std::vector<ChannelId> LoadElimination::untested() const {
   return all;
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

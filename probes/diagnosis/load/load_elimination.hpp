@@ -10,7 +10,7 @@
 #include "probes/diagnosis/load/culprits.hpp"
 #include "probes/diagnosis/load/load_rounds.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// One question of the run: exactly one of the alternatives is true, and then all its channels are culprits.
 struct LoadSuspicion {
@@ -75,4 +75,4 @@ class LoadElimination {
   std::vector<std::uint32_t> unexplained_;
 };
 
-}  // namespace weft
+}  // namespace weft::diagnosis

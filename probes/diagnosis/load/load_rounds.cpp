@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 /// Packets are whole and rounds short: shares scatter by about this, and so many flows' worth is it believed.
@@ -112,4 +112,4 @@ const ChannelRound* LoadRounds::round_of(ChannelId channel, std::uint32_t round)
   return at != rounds.end() && at->round == round ? &*at : nullptr;
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -9,7 +9,7 @@
 #include "topology/findings/observation.hpp"
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 /// What is known of a channel before load is judged: the share of packets that it loses is between these.
 struct KnownLoss {
@@ -77,4 +77,4 @@ class LoadRounds {
   double scale_ = 1;
 };
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -12,7 +12,7 @@
 
 #include "topology/os/socket_address.hpp"
 
-namespace weft {
+namespace weft::raw {
 namespace {
 
 constexpr UdpPort kDiscard{9};  // RFC 863
@@ -54,7 +54,7 @@ class Request {
 };
 
 /// The kernel's answer as it comes.
-Result<std::vector<std::byte>> converse(const FileDescriptor& netlink, ByteSpan request) {
+Result<std::vector<std::byte>> converse(const os::FileDescriptor& netlink, ByteSpan request) {
   if (::send(netlink.get(), request.data(), request.size(), 0) < 0)
     return fail(ErrorKind::internal, "cannot ask the kernel: {}", std::strerror(errno));
   pollfd ready{.fd = netlink.get(), .events = POLLIN, .revents = 0};
@@ -71,9 +71,9 @@ std::uint8_t family_of(const IpAddress& address) { return address.is_v6() ? AF_I
 }  // namespace
 
 Result<KernelNextHops> KernelNextHops::open(const RawNic& nic, const KernelNic& kernel) {
-  FileDescriptor netlink(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  os::FileDescriptor netlink(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   if (!netlink) return fail(ErrorKind::absent, "no rtnetlink socket: {}", std::strerror(errno));
-  FileDescriptor nudge(::socket(family_of(nic.address), SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  os::FileDescriptor nudge(::socket(family_of(nic.address), SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!nudge) return fail(ErrorKind::absent, "no UDP socket: {}", std::strerror(errno));
   ::setsockopt(nudge.get(), SOL_SOCKET, SO_BINDTODEVICE, nic.interface.data(),
                static_cast<socklen_t>(nic.interface.size()));
@@ -107,7 +107,7 @@ Result<IpAddress> KernelNextHops::gateway_to(const IpAddress& destination) {
   return way->gateway.value_or(destination);
 }
 
-std::optional<MacAddress> KernelNextHops::neighbour(const IpAddress& address) {
+std::optional<packet::MacAddress> KernelNextHops::neighbour(const IpAddress& address) {
   ndmsg body{};
   body.ndm_family = family_of(address);
   body.ndm_ifindex = index_;
@@ -117,10 +117,10 @@ std::optional<MacAddress> KernelNextHops::neighbour(const IpAddress& address) {
   return reply ? decode_neighbour_answer(*reply) : std::nullopt;
 }
 
-Result<MacAddress> KernelNextHops::next_hop(const IpAddress& destination) {
+Result<packet::MacAddress> KernelNextHops::next_hop(const IpAddress& destination) {
   WEFT_TRY(const auto gateway, gateway_to(destination));
   if (const auto mac = neighbour(gateway)) return *mac;
-  const auto target = socket_address(gateway, kDiscard, index_);
+  const auto target = os::socket_address(gateway, kDiscard, index_);
   for (int nudge = 0; nudge < kNudges; ++nudge) {
     ::sendto(nudge_.get(), nullptr, 0, MSG_DONTWAIT, target.get(), target.size);
     for (int look = 0; look < kLooks; ++look) {
@@ -132,4 +132,4 @@ Result<MacAddress> KernelNextHops::next_hop(const IpAddress& destination) {
               to_string(gateway), nic_.interface, to_string(destination));
 }
 
-}  // namespace weft
+}  // namespace weft::raw

@@ -8,26 +8,26 @@
 #include "probes/engine/raw/nic_lookup.hpp"
 #include "probes/engine/raw/route_answers.hpp"
 
-namespace weft {
+namespace weft::raw {
 
-class KernelNextHops : public NextHops {
+class KernelNextHops : public datapath::NextHops {
  public:
   static Result<KernelNextHops> open(const RawNic& nic, const KernelNic& kernel);
   /// Waits a second at most.
-  Result<MacAddress> next_hop(const IpAddress& destination) override;
+  Result<packet::MacAddress> next_hop(const IpAddress& destination) override;
 
  private:
-  KernelNextHops(FileDescriptor netlink, FileDescriptor nudge, RawNic nic, int index)
+  KernelNextHops(os::FileDescriptor netlink, os::FileDescriptor nudge, RawNic nic, int index)
       : netlink_(std::move(netlink)), nudge_(std::move(nudge)), nic_(std::move(nic)), index_(index) {}
   /// The route that packets from this NIC's address take; `through_nic`: if they had to leave by it.
   Result<RouteAnswer> ask_route(const IpAddress& destination, bool through_nic);
   Result<IpAddress> gateway_to(const IpAddress& destination);
-  std::optional<MacAddress> neighbour(const IpAddress& address);
+  std::optional<packet::MacAddress> neighbour(const IpAddress& address);
 
-  FileDescriptor netlink_;
-  FileDescriptor nudge_;
+  os::FileDescriptor netlink_;
+  os::FileDescriptor nudge_;
   RawNic nic_;
   int index_;
 };
 
-}  // namespace weft
+}  // namespace weft::raw

@@ -14,14 +14,14 @@
 #include "probes/packet/udp.hpp"
 #include "topology/os/socket_address.hpp"
 
-namespace weft {
+namespace weft::raw {
 namespace {
 
 constexpr int kCarrierLooks = 100;  // two seconds in all
 constexpr auto kCarrierLook = std::chrono::milliseconds(20);
 
 /// One question about an interface by ioctl.
-Result<ifreq> ask(const FileDescriptor& socket, const std::string& interface, unsigned long question) {
+Result<ifreq> ask(const os::FileDescriptor& socket, const std::string& interface, unsigned long question) {
   ifreq request{};
   if (interface.empty() || interface.size() >= sizeof request.ifr_name)
     return fail(ErrorKind::usage, "'{}' is no interface name: expected 1 to {} characters", interface,
@@ -36,7 +36,7 @@ Result<ifreq> ask(const FileDescriptor& socket, const std::string& interface, un
 
 /// The interface's flags, once it has a carrier or the wait for one is over: the kernel says so a little
 /// later than its cable is there.
-Result<unsigned> settled_flags(const FileDescriptor& socket, const std::string& interface) {
+Result<unsigned> settled_flags(const os::FileDescriptor& socket, const std::string& interface) {
   for (int look = 0;; ++look) {
     WEFT_TRY(const auto answer, ask(socket, interface, SIOCGIFFLAGS));
     const auto flags = static_cast<unsigned>(static_cast<unsigned short>(answer.ifr_flags));
@@ -45,7 +45,7 @@ Result<unsigned> settled_flags(const FileDescriptor& socket, const std::string& 
   }
 }
 
-Result<void> check_state(const FileDescriptor& socket, const std::string& interface) {
+Result<void> check_state(const os::FileDescriptor& socket, const std::string& interface) {
   WEFT_TRY(const auto flags, settled_flags(socket, interface));
   if ((flags & IFF_UP) == 0)
     return fail(ErrorKind::absent, "{} is down: 'ip link set {} up'", interface, interface);
@@ -57,7 +57,7 @@ Result<void> check_state(const FileDescriptor& socket, const std::string& interf
 }  // namespace
 
 Result<KernelNic> look_up_nic(const RawNic& nic) {
-  const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const os::FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) return fail(ErrorKind::internal, "cannot open a socket: {}", std::strerror(errno));
   WEFT_TRY(const auto index, ask(socket, nic.interface, SIOCGIFINDEX));
   if (auto up = check_state(socket, nic.interface); !up) return pass_on(up);
@@ -80,21 +80,21 @@ Result<std::string> interface_with(const IpAddress& address) {
     return fail(ErrorKind::internal, "cannot list this host's addresses: {}", std::strerror(errno));
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(list, ::freeifaddrs);
   for (const ifaddrs* each = list; each != nullptr; each = each->ifa_next)
-    if (each->ifa_addr != nullptr && address_in(*each->ifa_addr) == address)
+    if (each->ifa_addr != nullptr && os::address_in(*each->ifa_addr) == address)
       return std::string(each->ifa_name);
   return fail(ErrorKind::absent,
               "no interface of this host has the address {}: 'ip address' lists those there are",
               to_string(address));
 }
 
-Result<FileDescriptor> own_roce_port(const RawNic& nic) {
+Result<os::FileDescriptor> own_roce_port(const RawNic& nic) {
   const int family = nic.address.is_v6() ? AF_INET6 : AF_INET;
-  FileDescriptor socket(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  os::FileDescriptor socket(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) return fail(ErrorKind::internal, "cannot open a socket: {}", std::strerror(errno));
   auto program = drop_all_filter();
   const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
   ::setsockopt(socket.get(), SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
-  const auto address = socket_address(nic.address, kRocePort);
+  const auto address = os::socket_address(nic.address, packet::kRocePort);
   if (::bind(socket.get(), address.get(), address.size) == 0) return socket;
   if (errno == EADDRINUSE)
     return fail(ErrorKind::conflict,
@@ -107,4 +107,4 @@ Result<FileDescriptor> own_roce_port(const RawNic& nic) {
               std::strerror(errno));
 }
 
-}  // namespace weft
+}  // namespace weft::raw

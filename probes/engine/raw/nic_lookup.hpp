@@ -7,7 +7,7 @@
 #include "probes/datapath/packet_port.hpp"
 #include "topology/os/file_descriptor.hpp"
 
-namespace weft {
+namespace weft::raw {
 
 /// A NIC of this host: its interface and the address probes come from.
 struct RawNic {
@@ -18,7 +18,7 @@ struct RawNic {
 
 struct KernelNic {
   int index = 0;
-  LocalNic local;
+  datapath::LocalNic local;
 };
 
 /// Waits two seconds at most for a carrier. An error where there is no such interface, it is down, it has no
@@ -30,6 +30,6 @@ Result<std::string> interface_with(const IpAddress& address);
 
 /// Owns UDP 4791 on the NIC's address, so that the kernel does not answer probes with "port unreachable";
 /// takes no packet. An error where another program owns it, or the address is not this host's.
-Result<FileDescriptor> own_roce_port(const RawNic& nic);
+Result<os::FileDescriptor> own_roce_port(const RawNic& nic);
 
-}  // namespace weft
+}  // namespace weft::raw

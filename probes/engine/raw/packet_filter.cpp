@@ -4,12 +4,13 @@
 
 #include "probes/packet/probe_frame.hpp"
 
-namespace weft {
+namespace weft::raw {
 namespace {
 
-constexpr std::uint32_t kTakeAll = 0x40000;                             // bytes of a frame to hand over
-constexpr std::uint32_t kKindAt = kUdpSize + kBthSize + kDethSize + 5;  // from the UDP header; docs/wire.md
-constexpr auto kEcho = static_cast<std::uint32_t>(ProbeKind::echo);
+constexpr std::uint32_t kTakeAll = 0x40000;  // bytes of a frame to hand over
+constexpr std::uint32_t kKindAt =
+    packet::kUdpSize + packet::kBthSize + packet::kDethSize + 5;  // from the UDP header; docs/wire.md
+constexpr auto kEcho = static_cast<std::uint32_t>(packet::ProbeKind::echo);
 
 sock_filter load_byte(std::uint32_t at) { return BPF_STMT(BPF_LD | BPF_B | BPF_ABS, at); }
 sock_filter load_half(std::uint32_t at) { return BPF_STMT(BPF_LD | BPF_H | BPF_ABS, at); }
@@ -28,12 +29,12 @@ sock_filter give(std::uint32_t bytes) { return BPF_STMT(BPF_RET | BPF_K, bytes);
 /// Both families alike: X holds the size of the IP header, A its protocol.
 std::vector<sock_filter> transport_part(PacketRole role, std::uint32_t icmp, std::uint32_t ran_out,
                                         std::uint32_t unreachable) {
-  constexpr auto ip = static_cast<std::uint32_t>(kEthernetSize);
+  constexpr auto ip = static_cast<std::uint32_t>(packet::kEthernetSize);
   const bool prober = role == PacketRole::prober;
   return {
       equal(IPPROTO_UDP, 0, 4),                      // 0: else to 5
       load_half_behind(ip + 2),                      // 1: destination port
-      equal(kRocePort.value(), 0, 7),                // 2: else drop
+      equal(packet::kRocePort.value(), 0, 7),        // 2: else drop
       load_byte_behind(ip + kKindAt),                // 3
       equal(kEcho, prober ? 4 : 5, prober ? 5 : 4),  // 4: to 9 or 10
       equal(icmp, 0, 4),                             // 5: else drop
@@ -51,10 +52,10 @@ std::vector<sock_filter> drop_all_filter() { return {give(0)}; }
 
 std::vector<sock_filter> packet_filter(PacketRole role, bool v6) {
   if (role == PacketRole::sender) return drop_all_filter();
-  constexpr auto ip = static_cast<std::uint32_t>(kEthernetSize);
+  constexpr auto ip = static_cast<std::uint32_t>(packet::kEthernetSize);
   std::vector<sock_filter> program;
   if (v6)
-    program = {BPF_STMT(BPF_LDX | BPF_W | BPF_IMM, kIpv6Size), load_byte(ip + 6)};
+    program = {BPF_STMT(BPF_LDX | BPF_W | BPF_IMM, packet::kIpv6Size), load_byte(ip + 6)};
   else
     program = {load_half(ip + 6), any_bit(0x3FFF, 0, 1), give(0),  // a fragment
                BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, ip), load_byte(ip + 9)};
@@ -64,4 +65,4 @@ std::vector<sock_filter> packet_filter(PacketRole role, bool v6) {
   return program;
 }
 
-}  // namespace weft
+}  // namespace weft::raw

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace weft {
+namespace weft::raw {
 
 enum class PacketRole {
   prober,     // takes echoes and "hops ran out"
@@ -19,4 +19,4 @@ std::vector<sock_filter> packet_filter(PacketRole role, bool v6);
 /// A program that takes nothing.
 std::vector<sock_filter> drop_all_filter();
 
-}  // namespace weft
+}  // namespace weft::raw

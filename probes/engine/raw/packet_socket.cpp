@@ -13,7 +13,7 @@
 #include <cstring>
 #include <vector>
 
-namespace weft {
+namespace weft::raw {
 namespace {
 
 constexpr std::size_t kBatch = 64;  // frames of one recvmmsg or sendmmsg
@@ -29,7 +29,7 @@ Nanoseconds clock_now(clockid_t clock) {
   return std::chrono::seconds(time.tv_sec) + Nanoseconds(time.tv_nsec);
 }
 
-Result<void> bind_to(const FileDescriptor& socket, const RawNic& nic, const KernelNic& kernel,
+Result<void> bind_to(const os::FileDescriptor& socket, const RawNic& nic, const KernelNic& kernel,
                      PacketRole role) {
   auto program = packet_filter(role, nic.address.is_v6());
   const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
@@ -45,7 +45,7 @@ Result<void> bind_to(const FileDescriptor& socket, const RawNic& nic, const Kern
   return {};
 }
 
-void size_buffers(const FileDescriptor& socket) {
+void size_buffers(const os::FileDescriptor& socket) {
   // FORCE passes the system's limit but needs CAP_NET_ADMIN; without it the limit serves.
   if (::setsockopt(socket.get(), SOL_SOCKET, SO_RCVBUFFORCE, &kReceiveBuffer, sizeof kReceiveBuffer) != 0)
     ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVBUF, &kReceiveBuffer, sizeof kReceiveBuffer);
@@ -89,10 +89,10 @@ struct PacketSocket::Buffers {
   std::array<mmsghdr, kBatch> out{};
   struct alignas(cmsghdr) Control : std::array<std::byte, kControl> {};
   std::array<Control, kBatch> controls{};
-  std::array<Arrival, kBatch> arrivals;
+  std::array<datapath::Arrival, kBatch> arrivals;
 };
 
-PacketSocket::PacketSocket(FileDescriptor socket, std::string interface, PacketRole role,
+PacketSocket::PacketSocket(os::FileDescriptor socket, std::string interface, PacketRole role,
                            std::size_t frame_size)
     : socket_(std::move(socket)),
       interface_(std::move(interface)),
@@ -103,7 +103,7 @@ PacketSocket::~PacketSocket() = default;
 
 Result<std::unique_ptr<PacketSocket>> PacketSocket::open(const RawNic& nic, const KernelNic& kernel,
                                                          PacketRole role) {
-  FileDescriptor socket(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  os::FileDescriptor socket(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket && (errno == EPERM || errno == EACCES))
     return fail(ErrorKind::permission,
                 "no raw sockets for this user: they need CAP_NET_RAW (root, or an ordinary user's lab); "
@@ -120,21 +120,21 @@ Result<std::unique_ptr<PacketSocket>> PacketSocket::open(const RawNic& nic, cons
 
 Nanoseconds PacketSocket::now() const { return clock_now(CLOCK_MONOTONIC); }
 
-Result<SendOutcome> PacketSocket::send(std::span<const ByteSpan> frames) {
+Result<datapath::SendOutcome> PacketSocket::send(std::span<const ByteSpan> frames) {
   const auto count = std::min(frames.size(), kBatch);
   for (std::size_t i = 0; i < count; ++i)
     buffers_->out_vectors[i] = {.iov_base = const_cast<std::byte*>(frames[i].data()),
                                 .iov_len = frames[i].size()};
   const int taken =
       ::sendmmsg(socket_.get(), buffers_->out.data(), static_cast<unsigned>(count), MSG_DONTWAIT);
-  if (taken >= 0) return SendOutcome{.taken = static_cast<std::size_t>(taken)};
+  if (taken >= 0) return datapath::SendOutcome{.taken = static_cast<std::size_t>(taken)};
   switch (errno) {
     case EAGAIN:
     case ENOBUFS:  // the interface's queue dropped it
     case EINTR:
-      return SendOutcome{};
+      return datapath::SendOutcome{};
     case EMSGSIZE:
-      return SendOutcome{.too_large = true};
+      return datapath::SendOutcome{.too_large = true};
     default:
       return fail(ErrorKind::absent, "cannot send on {}: {}", interface_, std::strerror(errno));
   }
@@ -148,12 +148,12 @@ bool PacketSocket::wait(Nanoseconds until) const {
   return ::ppoll(&ready, 1, &time, nullptr) > 0;
 }
 
-Result<std::span<const Arrival>> PacketSocket::receive(Nanoseconds until) {
-  if (until > now() && !wait(until)) return std::span<const Arrival>();
-  if (role_ == PacketRole::sender) return std::span<const Arrival>();
+Result<std::span<const datapath::Arrival>> PacketSocket::receive(Nanoseconds until) {
+  if (until > now() && !wait(until)) return std::span<const datapath::Arrival>();
+  if (role_ == PacketRole::sender) return std::span<const datapath::Arrival>();
   for (auto& message : buffers_->in) message.msg_hdr.msg_controllen = Buffers::kControl;
   const int count = ::recvmmsg(socket_.get(), buffers_->in.data(), kBatch, MSG_DONTWAIT, nullptr);
-  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return std::span<const Arrival>();
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return std::span<const datapath::Arrival>();
   if (count < 0) return fail(ErrorKind::absent, "cannot receive on {}: {}", interface_, std::strerror(errno));
   // The kernel stamps with the wall clock, which may be set at any time; ours must not step.
   const auto steady = now();
@@ -164,7 +164,7 @@ Result<std::span<const Arrival>> PacketSocket::receive(Nanoseconds until) {
         .frame = ByteSpan(buffers_->bytes.get() + i * buffers_->size, buffers_->in[i].msg_len),
         .at = stamp ? *stamp - offset : steady};
   }
-  return std::span<const Arrival>(buffers_->arrivals).first(static_cast<std::size_t>(count));
+  return std::span<const datapath::Arrival>(buffers_->arrivals).first(static_cast<std::size_t>(count));
 }
 
 std::uint64_t PacketSocket::overruns() {
@@ -174,4 +174,4 @@ std::uint64_t PacketSocket::overruns() {
   return stats.tp_drops;
 }
 
-}  // namespace weft
+}  // namespace weft::raw

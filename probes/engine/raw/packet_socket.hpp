@@ -8,29 +8,29 @@
 #include "probes/engine/raw/nic_lookup.hpp"
 #include "probes/engine/raw/packet_filter.hpp"
 
-namespace weft {
+namespace weft::raw {
 
-class PacketSocket : public PacketPort {
+class PacketSocket : public datapath::PacketPort {
  public:
   static Result<std::unique_ptr<PacketSocket>> open(const RawNic& nic, const KernelNic& kernel,
                                                     PacketRole role);
   ~PacketSocket() override;
 
   Nanoseconds now() const override;
-  Result<SendOutcome> send(std::span<const ByteSpan> frames) override;
-  Result<std::span<const Arrival>> receive(Nanoseconds until) override;
+  Result<datapath::SendOutcome> send(std::span<const ByteSpan> frames) override;
+  Result<std::span<const datapath::Arrival>> receive(Nanoseconds until) override;
   std::uint64_t overruns() override;
 
  private:
   struct Buffers;
-  PacketSocket(FileDescriptor socket, std::string interface, PacketRole role, std::size_t frame_size);
+  PacketSocket(os::FileDescriptor socket, std::string interface, PacketRole role, std::size_t frame_size);
   /// True when there is something to read.
   bool wait(Nanoseconds until) const;
 
-  FileDescriptor socket_;
+  os::FileDescriptor socket_;
   std::string interface_;
   PacketRole role_;
   std::unique_ptr<Buffers> buffers_;
 };
 
-}  // namespace weft
+}  // namespace weft::raw

@@ -12,23 +12,24 @@
 #include "probes/engine/raw/nic_lookup.hpp"
 #include "probes/packet/run_secrets.hpp"
 
-namespace weft {
+namespace weft::raw {
 
-class RawEngine : public ProbeEngine, public FlowEngine {
+class RawEngine : public datapath::ProbeEngine, public datapath::FlowEngine {
  public:
   /// Packets that reached this host and were not counted; see ResponderRejects. Any thread.
-  virtual ResponderRejects rejects() const = 0;
+  virtual datapath::ResponderRejects rejects() const = 0;
 };
 
 /// An engine for `nic`, which the coordinator calls `self`, in the run of `secrets`; who asks is answered
 /// where `nics` has it. Errors: permission (no
 /// CAP_NET_RAW), absent (no such interface, it is down, the address is not its own), conflict (UDP 4791 is
 /// taken).
-Result<std::unique_ptr<RawEngine>> open_raw_engine(const RawNic& nic, const RunSecrets& secrets, PortId self,
-                                                   SharedNics nics);
+Result<std::unique_ptr<RawEngine>> open_raw_engine(const RawNic& nic, const packet::RunSecrets& secrets,
+                                                   PortId self, datapath::SharedNics nics);
 
 /// Only traces, for a NIC whose RDMA device takes UDP 4791 itself: neither answers nor needs the port.
-Result<std::unique_ptr<ProbeEngine>> open_raw_tracer(const RawNic& nic, const RunSecrets& secrets,
-                                                     PortId self);
+Result<std::unique_ptr<datapath::ProbeEngine>> open_raw_tracer(const RawNic& nic,
+                                                               const packet::RunSecrets& secrets,
+                                                               PortId self);
 
-}  // namespace weft
+}  // namespace weft::raw

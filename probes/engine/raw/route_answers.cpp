@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace weft {
+namespace weft::raw {
 namespace {
 
 /// The message that the bytes begin with, and no byte beyond it.
@@ -65,7 +65,7 @@ Result<RouteAnswer> decode_route_answer(ByteSpan bytes) {
   return way;
 }
 
-std::optional<MacAddress> decode_neighbour_answer(ByteSpan bytes) {
+std::optional<packet::MacAddress> decode_neighbour_answer(ByteSpan bytes) {
   constexpr int known = NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY;
   const auto message = one_message(bytes);
   ndmsg body{};
@@ -73,9 +73,9 @@ std::optional<MacAddress> decode_neighbour_answer(ByteSpan bytes) {
   std::memcpy(&body, message->data() + NLMSG_HDRLEN, sizeof body);
   const auto mac = attribute_of(*message, sizeof body, NDA_LLADDR);
   if ((body.ndm_state & known) == 0 || !mac || mac->size() != 6) return std::nullopt;
-  MacAddress found;
+  packet::MacAddress found;
   std::memcpy(found.bytes.data(), mac->data(), 6);
   return found;
 }
 
-}  // namespace weft
+}  // namespace weft::raw

@@ -8,7 +8,7 @@
 #include "topology/base/bytes.hpp"
 #include "topology/base/ip.hpp"
 
-namespace weft {
+namespace weft::raw {
 
 struct RouteAnswer {
   std::optional<IpAddress> gateway = std::nullopt;  // absent: the destination is a neighbour
@@ -18,6 +18,6 @@ struct RouteAnswer {
 /// Errors: absent (the kernel refuses: its errno in words), invalid_input (cut short).
 Result<RouteAnswer> decode_route_answer(ByteSpan message);
 /// Absent where the kernel refuses, or knows no address of it that may be used.
-std::optional<MacAddress> decode_neighbour_answer(ByteSpan message);
+std::optional<packet::MacAddress> decode_neighbour_answer(ByteSpan message);
 
-}  // namespace weft
+}  // namespace weft::raw

@@ -5,7 +5,7 @@
 
 #include "probes/engine/sim/random_stream.hpp"
 
-namespace weft {
+namespace weft::sim {
 namespace {
 
 constexpr Bytes kQueue(60'000);       // before a port drops: what the lab's shapers hold
@@ -197,4 +197,4 @@ std::vector<LinkId> dead_links(const SimOptions& options) {
   return dead;
 }
 
-}  // namespace weft
+}  // namespace weft::sim

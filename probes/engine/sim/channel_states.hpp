@@ -11,7 +11,7 @@
 
 #include "probes/engine/sim/sim_options.hpp"
 
-namespace weft {
+namespace weft::sim {
 
 struct ChannelState {
   double loss = 0;        // share of packets dropped at random; 1: nothing passes
@@ -88,4 +88,4 @@ double corruption(std::span<const ChannelState> path);
 /// Links whose fault takes them down in both directions for good: their ends see it.
 std::vector<LinkId> dead_links(const SimOptions& options);
 
-}  // namespace weft
+}  // namespace weft::sim

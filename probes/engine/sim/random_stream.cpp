@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace weft {
+namespace weft::sim {
 namespace {
 
 /// What Stirling's formula lacks of ln k!.
@@ -73,4 +73,4 @@ std::uint64_t RandomStream::binomial(std::uint64_t trials, double probability) {
   return few ? rare(trials, probability) : common(trials, probability);
 }
 
-}  // namespace weft
+}  // namespace weft::sim

@@ -8,7 +8,7 @@
 
 #include "topology/base/splitmix.hpp"
 
-namespace weft {
+namespace weft::sim {
 
 /// SplitMix64 (Steele, Lea and Flood 2014): a counter through mix_bits. Meets uniform_random_bit_generator.
 class RandomStream {
@@ -38,4 +38,4 @@ class RandomStream {
   std::uint64_t state_ = 0;
 };
 
-}  // namespace weft
+}  // namespace weft::sim

@@ -12,7 +12,7 @@
 #include "probes/engine/sim/sim_world.hpp"
 #include "topology/base/check.hpp"
 
-namespace weft {
+namespace weft::sim {
 namespace {
 
 // simulate_trace: which hops answer TTL-limited probes.
@@ -23,14 +23,15 @@ constexpr PathLabel kIcmp(0);  // answers carry no label of their own: a switch'
 
 class TraceSimulation {
  public:
-  TraceSimulation(const SimWorld& world, PortId from, const TraceRequest& request, Nanoseconds begin)
+  TraceSimulation(const SimWorld& world, PortId from, const datapath::TraceRequest& request,
+                  Nanoseconds begin)
       : world_(world), from_(from), request_(request), begin_(begin) {
-    for (const Peer& peer : request.peers) nics_.push_back(world.nic_at(peer.address));
+    for (const datapath::Peer& peer : request.peers) nics_.push_back(world.nic_at(peer.address));
     count_askings();
   }
 
-  void add(std::uint32_t index, std::vector<HopAnswer>& answers) {
-    const TraceSpec& spec = request_.specs[index];
+  void add(std::uint32_t index, std::vector<datapath::HopAnswer>& answers) {
+    const datapath::TraceSpec& spec = request_.specs[index];
     const auto to = nic_of(spec);
     if (!to || !world_.can_send(from_)) return;
     const bool arrives = world_.path_of(from_, *to, spec.label, forward_);
@@ -47,7 +48,7 @@ class TraceSimulation {
   }
 
  private:
-  std::optional<PortId> nic_of(const TraceSpec& spec) const {
+  std::optional<PortId> nic_of(const datapath::TraceSpec& spec) const {
     return spec.peer < nics_.size() ? nics_[spec.peer] : std::nullopt;
   }
 
@@ -76,7 +77,7 @@ class TraceSimulation {
   /// The round trip to a hop; absent: none of the attempts was answered.
   std::optional<Nanoseconds> ask(std::uint32_t index, std::size_t hop, bool is_peer, PortId to,
                                  RandomStream& random) {
-    const TraceSpec& spec = request_.specs[index];
+    const datapath::TraceSpec& spec = request_.specs[index];
     const auto there = std::span(forward_).first(hop);
     const NodeId node = world_.fabric().target_node(there.back());
     const bool has_way = is_peer ? world_.path_of(to, from_, spec.label, backward_)
@@ -119,7 +120,7 @@ class TraceSimulation {
 
   const SimWorld& world_;
   PortId from_;
-  const TraceRequest& request_;
+  const datapath::TraceRequest& request_;
   Nanoseconds begin_;
   std::vector<std::optional<PortId>> nics_;  // of the request's peers
   std::unordered_map<NodeId, double> askings_;
@@ -129,9 +130,10 @@ class TraceSimulation {
 };
 
 /// The request begins at `begin` on the simulator's clock.
-std::vector<HopAnswer> simulate_trace(const SimWorld& world, PortId from, const TraceRequest& request,
-                                      Nanoseconds begin, std::stop_token stop) {
-  std::vector<HopAnswer> answers;
+std::vector<datapath::HopAnswer> simulate_trace(const SimWorld& world, PortId from,
+                                                const datapath::TraceRequest& request, Nanoseconds begin,
+                                                std::stop_token stop) {
+  std::vector<datapath::HopAnswer> answers;
   TraceSimulation simulation(world, from, request, begin);
   for (std::uint32_t index = 0; index < request.specs.size() && !stop.stop_requested(); ++index)
     simulation.add(index, answers);
@@ -155,12 +157,14 @@ std::shared_ptr<SimNic> SimFabric::engine(PortId nic) {
   return std::make_shared<SimNic>(shared_from_this(), nic);
 }
 
-Result<std::vector<HopAnswer>> SimNic::trace(const TraceRequest& request, std::stop_token stop) {
+Result<std::vector<datapath::HopAnswer>> SimNic::trace(const datapath::TraceRequest& request,
+                                                       std::stop_token stop) {
   const Nanoseconds begin = fabric_->begin(request.batch, length_of(request));
   return simulate_trace(fabric_->world_, nic_, request, begin, std::move(stop));
 }
 
-Result<std::vector<PingTally>> SimNic::ping(const PingRequest& request, std::stop_token stop) {
+Result<std::vector<datapath::PingTally>> SimNic::ping(const datapath::PingRequest& request,
+                                                      std::stop_token stop) {
   const Nanoseconds begin = fabric_->begin(request.batch, length_of(request));
   auto result = simulate_ping(fabric_->world_, nic_, request, begin, std::move(stop));
   const std::lock_guard lock(fabric_->mutex_);
@@ -168,12 +172,12 @@ Result<std::vector<PingTally>> SimNic::ping(const PingRequest& request, std::sto
   return std::move(result.tallies);
 }
 
-Result<std::vector<ReceivedTally>> SimNic::received(BatchId batch) {
+Result<std::vector<datapath::ReceivedTally>> SimNic::received(BatchId batch) {
   const std::lock_guard lock(fabric_->mutex_);
   return fabric_->ledger_.received(batch, nic_);
 }
 
-Result<std::vector<FlowTally>> SimNic::run(const FlowRequest& request, std::stop_token) {
+Result<std::vector<datapath::FlowTally>> SimNic::run(const datapath::FlowRequest& request, std::stop_token) {
   const Nanoseconds begin = fabric_->begin(request.batch, request.duration);
   auto started = start_flows(fabric_->world_, nic_, request, begin);
   const std::lock_guard lock(fabric_->mutex_);
@@ -181,4 +185,4 @@ Result<std::vector<FlowTally>> SimNic::run(const FlowRequest& request, std::stop
   return std::move(started.tallies);
 }
 
-}  // namespace weft
+}  // namespace weft::sim

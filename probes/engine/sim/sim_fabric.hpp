@@ -13,16 +13,19 @@
 #include "probes/datapath/probe_engine.hpp"
 #include "probes/engine/sim/sim_ledger.hpp"
 
-namespace weft {
+namespace weft::sim {
 
 /// The engine of one simulated NIC, for probes and for load.
-class SimNic final : public ProbeEngine, public FlowEngine {
+class SimNic final : public datapath::ProbeEngine, public datapath::FlowEngine {
  public:
   SimNic(std::shared_ptr<class SimFabric> fabric, PortId nic) : fabric_(std::move(fabric)), nic_(nic) {}
-  Result<std::vector<HopAnswer>> trace(const TraceRequest& request, std::stop_token stop) override;
-  Result<std::vector<PingTally>> ping(const PingRequest& request, std::stop_token stop) override;
-  Result<std::vector<ReceivedTally>> received(BatchId batch) override;
-  Result<std::vector<FlowTally>> run(const FlowRequest& request, std::stop_token stop) override;
+  Result<std::vector<datapath::HopAnswer>> trace(const datapath::TraceRequest& request,
+                                                 std::stop_token stop) override;
+  Result<std::vector<datapath::PingTally>> ping(const datapath::PingRequest& request,
+                                                std::stop_token stop) override;
+  Result<std::vector<datapath::ReceivedTally>> received(BatchId batch) override;
+  Result<std::vector<datapath::FlowTally>> run(const datapath::FlowRequest& request,
+                                               std::stop_token stop) override;
 
  private:
   std::shared_ptr<SimFabric> fabric_;
@@ -51,4 +54,4 @@ class SimFabric : public std::enable_shared_from_this<SimFabric> {
   SimLedger ledger_;
 };
 
-}  // namespace weft
+}  // namespace weft::sim

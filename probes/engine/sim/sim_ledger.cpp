@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <tuple>
 
-namespace weft {
+namespace weft::sim {
 namespace {
 
 /// Batches are asked for soon after they ran, if at all; older ones make room.
 constexpr std::size_t kMaxBatches = 16;
 
-ReceivedTally tally_of(BatchId batch, const SimReceipt& receipt) {
+datapath::ReceivedTally tally_of(BatchId batch, const SimReceipt& receipt) {
   return {.batch = batch,
           .from = receipt.from,
           .spec = receipt.spec,
@@ -22,7 +22,7 @@ ReceivedTally tally_of(BatchId batch, const SimReceipt& receipt) {
 }
 
 /// Adds a tally to the one before it where both are of one stream.
-void append(std::vector<ReceivedTally>& tallies, const ReceivedTally& next) {
+void append(std::vector<datapath::ReceivedTally>& tallies, const datapath::ReceivedTally& next) {
   if (tallies.empty() || tallies.back().from != next.from || tallies.back().spec != next.spec) {
     tallies.push_back(next);
     return;
@@ -72,7 +72,7 @@ void SimLedger::settle(BatchId id, Batch& batch) const {
   batch.settled = true;
 }
 
-std::vector<ReceivedTally> SimLedger::received(BatchId id, PortId at) {
+std::vector<datapath::ReceivedTally> SimLedger::received(BatchId id, PortId at) {
   const auto found = batches_.find(id);
   if (found == batches_.end()) return {};
   auto& batch = found->second;
@@ -83,14 +83,14 @@ std::vector<ReceivedTally> SimLedger::received(BatchId id, PortId at) {
       mine.insert(mine.end(), here->second.begin(), here->second.end());
   std::ranges::sort(mine, {},
                     [](const SimReceipt& r) { return std::tuple(r.from, r.spec, r.packets, r.span); });
-  std::vector<ReceivedTally> tallies;
+  std::vector<datapath::ReceivedTally> tallies;
   std::uint64_t dropped = 0;
   for (const auto& receipt : mine) {
     dropped += receipt.dropped;
     if (receipt.packets + receipt.corrupt + receipt.dropped > 0) append(tallies, tally_of(id, receipt));
   }
-  for (ReceivedTally& tally : tallies) tally.dropped = dropped;
+  for (datapath::ReceivedTally& tally : tallies) tally.dropped = dropped;
   return tallies;
 }
 
-}  // namespace weft
+}  // namespace weft::sim

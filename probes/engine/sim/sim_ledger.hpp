@@ -10,7 +10,7 @@
 
 #include "probes/engine/sim/sim_load.hpp"
 
-namespace weft {
+namespace weft::sim {
 
 class SimLedger {
  public:
@@ -22,7 +22,7 @@ class SimLedger {
   void add(BatchId batch, std::vector<SimReceipt> receipts);
   void add(BatchId batch, std::vector<SimFlow> flows);
   /// By sender, then spec.
-  std::vector<ReceivedTally> received(BatchId batch, PortId at);
+  std::vector<datapath::ReceivedTally> received(BatchId batch, PortId at);
 
  private:
   using ByReceiver = std::unordered_map<PortId, std::vector<SimReceipt>>;
@@ -42,4 +42,4 @@ class SimLedger {
   Nanoseconds end_{};                                // of the one that ends last
 };
 
-}  // namespace weft
+}  // namespace weft::sim

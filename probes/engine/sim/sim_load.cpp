@@ -8,7 +8,7 @@
 #include "probes/engine/sim/channel_states.hpp"
 #include "probes/engine/sim/random_stream.hpp"
 
-namespace weft {
+namespace weft::sim {
 namespace {
 
 // share_load: what is left of flows that run at the same time. Each channel is a first-in-first-out queue
@@ -167,12 +167,13 @@ SimReceipt deliver(const SimWorld& world, BatchId batch, const SimFlow& flow, st
 
 }  // namespace
 
-SimFlows start_flows(const SimWorld& world, PortId from, const FlowRequest& request, Nanoseconds begin) {
+SimFlows start_flows(const SimWorld& world, PortId from, const datapath::FlowRequest& request,
+                     Nanoseconds begin) {
   SimFlows started;
   const bool can_send = world.can_send(from);
   const Nanoseconds idle = world.idle(from, begin, request.duration).sending;
   for (std::uint32_t index = 0; index < request.specs.size(); ++index) {
-    const FlowSpec& spec = request.specs[index];
+    const datapath::FlowSpec& spec = request.specs[index];
     const auto bits =
         spec.rate.bits_per_second() * std::chrono::duration<double>(request.duration - idle).count();
     const auto packets =
@@ -208,4 +209,4 @@ std::vector<SimReceipt> simulate_load(const SimWorld& world, BatchId batch, std:
   return receipts;
 }
 
-}  // namespace weft
+}  // namespace weft::sim

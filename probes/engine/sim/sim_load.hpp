@@ -7,7 +7,7 @@
 #include "probes/datapath/flow_engine.hpp"
 #include "probes/engine/sim/sim_world.hpp"
 
-namespace weft {
+namespace weft::sim {
 
 /// One flow as its sender ran it.
 struct SimFlow {
@@ -24,12 +24,13 @@ struct SimFlow {
 
 /// The flows of a request. Tallies of all specs; of flows to nobody, only that.
 struct SimFlows {
-  std::vector<FlowTally> tallies;
+  std::vector<datapath::FlowTally> tallies;
   std::vector<SimFlow> flows;
 };
-SimFlows start_flows(const SimWorld& world, PortId from, const FlowRequest& request, Nanoseconds begin);
+SimFlows start_flows(const SimWorld& world, PortId from, const datapath::FlowRequest& request,
+                     Nanoseconds begin);
 
 /// What their receivers count. The order of `flows` does not matter.
 std::vector<SimReceipt> simulate_load(const SimWorld& world, BatchId batch, std::span<const SimFlow> flows);
 
-}  // namespace weft
+}  // namespace weft::sim

@@ -10,13 +10,13 @@
 #include "topology/routing/ecmp_routing.hpp"
 #include "topology/routing/forwarding_tables.hpp"
 
-namespace weft {
+namespace weft::sim {
 
 struct SimOptions {
   std::uint64_t seed = 1;
   std::vector<FaultSpec> faults = {};
   /// Who knows of a link that is down. `local` is what a lab does: some traffic is lost until someone acts.
-  Convergence convergence = Convergence::local;
+  routing::Convergence convergence = routing::Convergence::local;
   /// Loss that every channel has: log-normal over the channels, with this median and this standard deviation
   /// of its natural logarithm. No two cables are alike.
   Fraction background_loss;
@@ -25,10 +25,10 @@ struct SimOptions {
   /// absent: all.
   std::optional<double> answers_per_second = std::nullopt;
   /// InfiniBand: what the switches' tables make of a label, which is a LID; null: labels are hashed.
-  std::shared_ptr<const ForwardingTables> tables = nullptr;
+  std::shared_ptr<const routing::ForwardingTables> tables = nullptr;
   /// Switches that never answer a hop probe.
   std::vector<NodeId> silent = {};
   std::vector<HostStall> stalls = {};
 };
 
-}  // namespace weft
+}  // namespace weft::sim

@@ -12,7 +12,7 @@
 #include "probes/engine/sim/sim_world.hpp"
 #include "topology/findings/loss_runs.hpp"
 
-namespace weft {
+namespace weft::sim {
 namespace {
 
 /// The two ways of a row; one that does not arrive swallows all.
@@ -265,15 +265,15 @@ constexpr std::uint64_t kOrderKey = 0x04DE4;
 
 class PingSimulation {
  public:
-  PingSimulation(const SimWorld& world, PortId from, const PingRequest& request, Nanoseconds begin)
+  PingSimulation(const SimWorld& world, PortId from, const datapath::PingRequest& request, Nanoseconds begin)
       : world_(world), from_(from), request_(request), schedule_(request, begin), rows_(world) {
-    for (const Peer& peer : request.peers) nics_.push_back(world.nic_at(peer.address));
+    for (const datapath::Peer& peer : request.peers) nics_.push_back(world.nic_at(peer.address));
   }
 
   void add(std::uint32_t index, SimPingResult& result) {
-    const PingSpec& spec = request_.specs[index];
+    const datapath::PingSpec& spec = request_.specs[index];
     if (!world_.can_send(from_)) return result.tallies.push_back({.spec = index});
-    PingTally tally{.spec = index, .sent = spec.count, .window = schedule_.window(index)};
+    datapath::PingTally tally{.spec = index, .sent = spec.count, .window = schedule_.window(index)};
     if (const auto to = spec.peer < nics_.size() ? nics_[spec.peer] : std::nullopt; to)
       add_row(index, *to, tally, result);
     else if (spec.count > 0)
@@ -282,8 +282,8 @@ class PingSimulation {
   }
 
  private:
-  void add_row(std::uint32_t index, PortId to, PingTally& tally, SimPingResult& result) {
-    const PingSpec& spec = request_.specs[index];
+  void add_row(std::uint32_t index, PortId to, datapath::PingTally& tally, SimPingResult& result) {
+    const datapath::PingSpec& spec = request_.specs[index];
     const auto key = [&](std::uint64_t purpose) {
       return RandomStream({world_.options().seed, purpose, request_.batch.value(), from_.value(), index,
                            to.value(), spec.label.value()});
@@ -338,7 +338,7 @@ class PingSimulation {
 
   const SimWorld& world_;
   PortId from_;
-  const PingRequest& request_;
+  const datapath::PingRequest& request_;
   PingSchedule schedule_;
   RowSimulation rows_;
   std::vector<std::optional<PortId>> nics_;  // of the request's peers
@@ -348,16 +348,16 @@ class PingSimulation {
 
 }  // namespace
 
-SimPingResult simulate_ping(const SimWorld& world, PortId from, const PingRequest& request, Nanoseconds begin,
-                            std::stop_token stop) {
+SimPingResult simulate_ping(const SimWorld& world, PortId from, const datapath::PingRequest& request,
+                            Nanoseconds begin, std::stop_token stop) {
   SimPingResult result;
   result.tallies.reserve(request.specs.size());
   result.receipts.reserve(request.specs.size());
   PingSimulation simulation(world, from, request, begin);
   for (std::uint32_t index = 0; index < request.specs.size() && !stop.stop_requested(); ++index)
     simulation.add(index, result);
-  for (PingTally& tally : result.tallies) tally.dropped = result.dropped;
+  for (datapath::PingTally& tally : result.tallies) tally.dropped = result.dropped;
   return result;
 }
 
-}  // namespace weft
+}  // namespace weft::sim

@@ -7,16 +7,16 @@
 #include "probes/datapath/probe_engine.hpp"
 #include "probes/engine/sim/sim_world.hpp"
 
-namespace weft {
+namespace weft::sim {
 
 struct SimPingResult {
-  std::vector<PingTally> tallies;
+  std::vector<datapath::PingTally> tallies;
   std::vector<SimReceipt> receipts;
   std::uint64_t dropped = 0;  // echoes, by the prober's own host
 };
 
 /// The request begins at `begin` on the simulator's clock.
-SimPingResult simulate_ping(const SimWorld& world, PortId from, const PingRequest& request, Nanoseconds begin,
-                            std::stop_token stop);
+SimPingResult simulate_ping(const SimWorld& world, PortId from, const datapath::PingRequest& request,
+                            Nanoseconds begin, std::stop_token stop);
 
-}  // namespace weft
+}  // namespace weft::sim

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::sim {
 namespace {
 
 constexpr double kUnpaced = 1e6;  // packets per second that a prober without a pace sends
 
-double nanoseconds_between(const Pace& pace) {
+double nanoseconds_between(const datapath::Pace& pace) {
   return 1e9 / (pace.packets_per_second > 0 ? pace.packets_per_second : kUnpaced);
 }
 
@@ -15,23 +15,23 @@ Nanoseconds rounded(double nanoseconds) { return Nanoseconds(static_cast<std::in
 
 }  // namespace
 
-Nanoseconds interval_of(const Pace& pace) { return rounded(nanoseconds_between(pace)); }
+Nanoseconds interval_of(const datapath::Pace& pace) { return rounded(nanoseconds_between(pace)); }
 
-Nanoseconds length_of(const PingRequest& request) {
+Nanoseconds length_of(const datapath::PingRequest& request) {
   double packets = 0;
-  for (const PingSpec& spec : request.specs) packets += spec.count;
+  for (const datapath::PingSpec& spec : request.specs) packets += spec.count;
   return rounded(packets * nanoseconds_between(request.pace)) + request.pace.answer_wait;
 }
 
-Nanoseconds length_of(const TraceRequest& request) {
+Nanoseconds length_of(const datapath::TraceRequest& request) {
   double probes = 0;
-  for (const TraceSpec& spec : request.specs) probes += spec.max_hops;
+  for (const datapath::TraceSpec& spec : request.specs) probes += spec.max_hops;
   return (rounded(probes * nanoseconds_between(request.pace)) + request.pace.answer_wait) * request.attempts;
 }
 
-PingSchedule::PingSchedule(const PingRequest& request, Nanoseconds begin)
+PingSchedule::PingSchedule(const datapath::PingRequest& request, Nanoseconds begin)
     : request_(request), begin_(begin), interval_(nanoseconds_between(request.pace)) {
-  for (const PingSpec& spec : request.specs) counts_.push_back(spec.count);
+  for (const datapath::PingSpec& spec : request.specs) counts_.push_back(spec.count);
   std::ranges::sort(counts_);
   double sum = 0;
   for (const std::uint32_t count : counts_) {
@@ -65,4 +65,4 @@ Nanoseconds send_time(const TimeWindow& window, std::uint32_t packet, std::uint3
                                                               packet / (count - 1)));
 }
 
-}  // namespace weft
+}  // namespace weft::sim

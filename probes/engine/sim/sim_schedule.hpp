@@ -6,18 +6,18 @@
 
 #include "probes/datapath/probe_engine.hpp"
 
-namespace weft {
+namespace weft::sim {
 
 /// How long a request takes, its wait for answers included.
-Nanoseconds length_of(const PingRequest& request);
-Nanoseconds length_of(const TraceRequest& request);
+Nanoseconds length_of(const datapath::PingRequest& request);
+Nanoseconds length_of(const datapath::TraceRequest& request);
 /// Between two packets.
-Nanoseconds interval_of(const Pace& pace);
+Nanoseconds interval_of(const datapath::Pace& pace);
 
 class PingSchedule {
  public:
   /// `request` outlives the schedule, and begins at `begin`.
-  PingSchedule(const PingRequest& request, Nanoseconds begin);
+  PingSchedule(const datapath::PingRequest& request, Nanoseconds begin);
 
   /// Of the spec's packets; those of specs with more packets than others are a little late at first and early
   /// at last, since the window has them evenly.
@@ -27,7 +27,7 @@ class PingSchedule {
   /// How many packets of all specs go before the turn that comes after `turns`.
   double before(std::uint32_t turns) const;
 
-  const PingRequest& request_;
+  const datapath::PingRequest& request_;
   Nanoseconds begin_;
   double interval_;                    // ns
   std::vector<std::uint32_t> counts_;  // of the specs, ascending
@@ -37,4 +37,4 @@ class PingSchedule {
 /// When the packet of a row of `count` goes.
 Nanoseconds send_time(const TimeWindow& window, std::uint32_t packet, std::uint32_t count);
 
-}  // namespace weft
+}  // namespace weft::sim

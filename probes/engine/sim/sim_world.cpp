@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::sim {
 namespace {
 
 // What small packets cost in a data centre: a cut-through switch and its cable, and a host's stack and NIC.
@@ -34,11 +34,11 @@ SimWorld::SimWorld(const Fabric& fabric, const AddressBook& addresses, const Sim
 bool SimWorld::path_of(PortId src, PortId dst, PathLabel label, std::vector<ChannelId>& path) const {
   if (!options_.tables) return routing_.path_of(src, dst, label, path);
   path.clear();
-  if (label.value() >= ForwardingTables::kLids) return false;
+  if (label.value() >= routing::ForwardingTables::kLids) return false;
   const Lid lid(static_cast<std::uint16_t>(label.value()));
-  const LidRoute route = options_.tables->walk(src, lid);
+  const routing::LidRoute route = options_.tables->walk(src, lid);
   path.assign(route.path().begin(), route.path().end());
-  return route.end == RouteEnd::arrived && options_.tables->nic_of(lid) == dst;
+  return route.end == routing::RouteEnd::arrived && options_.tables->nic_of(lid) == dst;
 }
 
 std::optional<PortId> SimWorld::nic_at(const IpAddress& address) const {
@@ -105,4 +105,4 @@ SimWorld::Idle SimWorld::idle(PortId nic, Nanoseconds start, Nanoseconds length)
 
 Nanoseconds SimWorld::jitter(std::size_t channels) { return kJitterPerHop * static_cast<int>(channels); }
 
-}  // namespace weft
+}  // namespace weft::sim

@@ -10,7 +10,7 @@
 #include "topology/findings/observation.hpp"
 #include "topology/model/addressing.hpp"
 
-namespace weft {
+namespace weft::sim {
 
 class SimWorld {
  public:
@@ -18,7 +18,7 @@ class SimWorld {
 
   const Fabric& fabric() const { return *fabric_; }
   const SimOptions& options() const { return options_; }
-  const EcmpRouting& routing() const { return routing_; }
+  const routing::EcmpRouting& routing() const { return routing_; }
   const ChannelStates& channels() const { return channels_; }
 
   /// As EcmpRouting::path_of, by tables where there are any.
@@ -55,7 +55,7 @@ class SimWorld {
   const AddressBook* addresses_;
   SimOptions options_;
   ChannelStates channels_;
-  EcmpRouting routing_;
+  routing::EcmpRouting routing_;
   std::vector<bool> silent_;  // by node
   std::vector<bool> dead_;    // by link
 };
@@ -74,4 +74,4 @@ struct SimReceipt {
   std::uint64_t dropped = 0;                                   // by the receiver's host
 };
 
-}  // namespace weft
+}  // namespace weft::sim

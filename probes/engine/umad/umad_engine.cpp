@@ -8,27 +8,28 @@
 
 #include "probes/mad/mad_prober.hpp"
 
-namespace weft {
+namespace weft::umad {
 namespace {
 
 constexpr auto kGiveWay = std::chrono::microseconds(200);
 constexpr auto kServe = std::chrono::milliseconds(2);  // how long a call waits for the responder
 
-class UmadEngine : public ProbeEngine {
+class UmadEngine : public datapath::ProbeEngine {
  public:
-  UmadEngine(std::unique_ptr<Mads> mads, const RunSecrets& secrets, PortId own)
+  UmadEngine(std::unique_ptr<mad::Mads> mads, const packet::RunSecrets& secrets, PortId own)
       : mads_(std::move(mads)),
         prober_(*mads_, secrets, own),
         responder_([this](std::stop_token stop) { answer(stop); }) {}
 
-  Result<std::vector<HopAnswer>> trace(const TraceRequest&, std::stop_token) override {
+  Result<std::vector<datapath::HopAnswer>> trace(const datapath::TraceRequest&, std::stop_token) override {
     return fail(ErrorKind::not_supported, "InfiniBand paths are read from the switches, not traced");
   }
-  Result<std::vector<PingTally>> ping(const PingRequest& request, std::stop_token stop) override {
+  Result<std::vector<datapath::PingTally>> ping(const datapath::PingRequest& request,
+                                                std::stop_token stop) override {
     const Turn turn(*this);
     return prober_.ping(request, std::move(stop));
   }
-  Result<std::vector<ReceivedTally>> received(BatchId batch) override {
+  Result<std::vector<datapath::ReceivedTally>> received(BatchId batch) override {
     const Turn turn(*this);
     return prober_.received(batch);
   }
@@ -60,17 +61,18 @@ class UmadEngine : public ProbeEngine {
     }
   }
 
-  std::unique_ptr<Mads> mads_;
+  std::unique_ptr<mad::Mads> mads_;
   std::mutex mutex_;  // prober_ and mads_
   std::atomic<int> waiting_ = 0;
-  MadProber prober_;
+  mad::MadProber prober_;
   std::jthread responder_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<ProbeEngine>> open_umad_engine(const UmadPort& port, const RunSecrets& secrets,
-                                                      PortId own, const OpenMads& open) {
+Result<std::unique_ptr<datapath::ProbeEngine>> open_umad_engine(const UmadPort& port,
+                                                                const packet::RunSecrets& secrets, PortId own,
+                                                                const OpenMads& open) {
   if (sodium_init() < 0) return fail(ErrorKind::internal, "libsodium does not start");
   UmadPort answering = port;
   answering.answers_probes = true;
@@ -78,4 +80,4 @@ Result<std::unique_ptr<ProbeEngine>> open_umad_engine(const UmadPort& port, cons
   return std::make_unique<UmadEngine>(std::move(mads), secrets, own);
 }
 
-}  // namespace weft
+}  // namespace weft::umad

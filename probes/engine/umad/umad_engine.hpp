@@ -9,13 +9,14 @@
 #include "probes/engine/umad/umad_mads.hpp"
 #include "probes/packet/run_secrets.hpp"
 
-namespace weft {
+namespace weft::umad {
 
 /// What opens the datagrams of a port.
-using OpenMads = std::function<Result<std::unique_ptr<Mads>>(const UmadPort&)>;
+using OpenMads = std::function<Result<std::unique_ptr<mad::Mads>>(const UmadPort&)>;
 
 /// trace() is not supported: on InfiniBand the paths are read from the switches' tables.
-Result<std::unique_ptr<ProbeEngine>> open_umad_engine(const UmadPort& port, const RunSecrets& secrets,
-                                                      PortId own, const OpenMads& open = open_umad);
+Result<std::unique_ptr<datapath::ProbeEngine>> open_umad_engine(const UmadPort& port,
+                                                                const packet::RunSecrets& secrets, PortId own,
+                                                                const OpenMads& open = open_umad);
 
-}  // namespace weft
+}  // namespace weft::umad

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-namespace weft {
+namespace weft::umad {
 namespace {
 
 constexpr int kGsiQueueKey = static_cast<int>(0x80010000);  // IBTA vol. 1, 3.5.3: Q_Key of QP1
@@ -88,9 +88,9 @@ struct Methods {
   long mask[16 / sizeof(long)] = {};
 };
 
-class Umad : public Mads {
+class Umad : public mad::Mads {
  public:
-  explicit Umad(int port) : port_(port), buffer_(umad_size() + kMadSize) {}
+  explicit Umad(int port) : port_(port), buffer_(umad_size() + mad::kMadSize) {}
   ~Umad() override {
     if (manager_ >= 0) close(manager_);
     for (const auto& [mad_class, agent] : agents_) umad_unregister(port_, agent);
@@ -99,14 +99,14 @@ class Umad : public Mads {
   Umad(const Umad&) = delete;
   Umad& operator=(const Umad&) = delete;
 
-  Result<void> register_class(MadClass mad_class, bool takes_requests) {
+  Result<void> register_class(mad::MadClass mad_class, bool takes_requests) {
     Methods methods;
-    if (takes_requests) methods.mask[0] = 1L << static_cast<int>(MadMethod::send);
+    if (takes_requests) methods.mask[0] = 1L << static_cast<int>(mad::MadMethod::send);
     std::uint8_t oui[3] = {kOui[0], kOui[1], kOui[2]};
     const int number = static_cast<int>(mad_class);
     auto* wanted = takes_requests ? methods.mask : nullptr;
-    const int agent = mad_class == MadClass::probe ? umad_register_oui(port_, number, 0, oui, wanted)
-                                                   : umad_register(port_, number, 1, 0, wanted);
+    const int agent = mad_class == mad::MadClass::probe ? umad_register_oui(port_, number, 0, oui, wanted)
+                                                        : umad_register(port_, number, 1, 0, wanted);
     if (agent < 0)
       return fail(ErrorKind::absent, "registering for MADs of class 0x{:x}: {}", number,
                   what_errno_says(agent));
@@ -124,17 +124,18 @@ class Umad : public Mads {
     return {};
   }
 
-  Result<void> send(const MadPacket& packet) override {
-    const auto mad_class = static_cast<MadClass>(load_u8(packet.bytes, 1));
+  Result<void> send(const mad::MadPacket& packet) override {
+    const auto mad_class = static_cast<mad::MadClass>(load_u8(packet.bytes, 1));
     if (!agents_.contains(mad_class))  // a vendor's: few ask that, so it is not registered beforehand
       if (const auto done = register_class(mad_class, false); !done) return done;
     const auto agent = agents_.find(mad_class);
     std::memset(buffer_.data(), 0, buffer_.size());
-    std::memcpy(umad_get_mad(buffer_.data()), packet.bytes.data(), kMadSize);
+    std::memcpy(umad_get_mad(buffer_.data()), packet.bytes.data(), mad::kMadSize);
     address(packet, mad_class);
     const int wait =
         static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(packet.answer_wait).count());
-    const int error = umad_send(port_, agent->second, buffer_.data(), static_cast<int>(kMadSize), wait, 0);
+    const int error =
+        umad_send(port_, agent->second, buffer_.data(), static_cast<int>(mad::kMadSize), wait, 0);
     if (error < 0) return fail(ErrorKind::absent, "umad_send: {}", what_errno_says(error));
     if (packet.answer_wait > Nanoseconds(0)) asked_ = now();
     return {};
@@ -142,7 +143,7 @@ class Umad : public Mads {
 
   /// An answer comes within microseconds of its question, and going to sleep and being woken takes longer
   /// than that: so it looks again and again for kSpin, and sleeps only then.
-  Result<std::optional<MadArrival>> receive(Nanoseconds at_most) override {
+  Result<std::optional<mad::MadArrival>> receive(Nanoseconds at_most) override {
     for (;;) {
       auto arrival = receive_once(Nanoseconds(0));
       if (!arrival || *arrival || at_most <= Nanoseconds(0)) return arrival;
@@ -160,22 +161,22 @@ class Umad : public Mads {
   }
 
  private:
-  Result<std::optional<MadArrival>> receive_once(Nanoseconds at_most) {
-    int length = static_cast<int>(kMadSize);
+  Result<std::optional<mad::MadArrival>> receive_once(Nanoseconds at_most) {
+    int length = static_cast<int>(mad::kMadSize);
     const int wait = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(at_most).count());
     const int agent = umad_recv(port_, buffer_.data(), &length, wait);
     if (agent == -ETIMEDOUT || agent == -EWOULDBLOCK || agent == -EINTR) return std::nullopt;
     // A longer message than one MAD (RMPP): none of ours, and read off in pieces by nobody here.
     if (agent == -ENOSPC) return std::nullopt;
     if (agent < 0) return fail(ErrorKind::absent, "umad_recv: {}", what_errno_says(agent));
-    MadArrival arrival{.undelivered = umad_status(buffer_.data()) != 0,
-                       .from = Lid(be16toh(umad_get_mad_addr(buffer_.data())->lid))};
-    std::memcpy(arrival.bytes.data(), umad_get_mad(buffer_.data()), kMadSize);
+    mad::MadArrival arrival{.undelivered = umad_status(buffer_.data()) != 0,
+                            .from = Lid(be16toh(umad_get_mad_addr(buffer_.data())->lid))};
+    std::memcpy(arrival.bytes.data(), umad_get_mad(buffer_.data()), mad::kMadSize);
     return arrival;
   }
 
-  void address(const MadPacket& packet, MadClass mad_class) {
-    const bool is_smp = mad_class == MadClass::subnet || mad_class == MadClass::subnet_directed;
+  void address(const mad::MadPacket& packet, mad::MadClass mad_class) {
+    const bool is_smp = mad_class == mad::MadClass::subnet || mad_class == mad::MadClass::subnet_directed;
     const auto* lid = std::get_if<Lid>(&packet.to);
     umad_set_addr(buffer_.data(), lid ? lid->value() : kPermissiveLid, is_smp ? 0 : 1, 0,
                   is_smp ? 0 : kGsiQueueKey);
@@ -187,12 +188,12 @@ class Umad : public Mads {
   int manager_ = -1;  // the issm device
   std::vector<char> buffer_;
   Nanoseconds asked_{};  // when the last question left
-  std::map<MadClass, int> agents_;
+  std::map<mad::MadClass, int> agents_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Mads>> open_umad(const UmadPort& wanted) {
+Result<std::unique_ptr<mad::Mads>> open_umad(const UmadPort& wanted) {
   const bool manages = umad_init() >= 0;
   WEFT_TRY(const auto found, manages ? found_by_guid(wanted) : Result<UmadPort>(wanted));
   const UmadPort& port = found;
@@ -208,11 +209,12 @@ Result<std::unique_ptr<Mads>> open_umad(const UmadPort& wanted) {
                 port.device.empty() ? "" : " for " + port.device,
                 opened == kNoManagement ? kLoadModule : what_errno_says(opened) + adapters());
   auto umad = std::make_unique<Umad>(opened);
-  for (const auto mad_class : {MadClass::subnet, MadClass::subnet_directed, MadClass::performance})
+  for (const auto mad_class :
+       {mad::MadClass::subnet, mad::MadClass::subnet_directed, mad::MadClass::performance})
     WEFT_TRY_VOID(umad->register_class(mad_class, false));
-  WEFT_TRY_VOID(umad->register_class(MadClass::probe, port.answers_probes));
+  WEFT_TRY_VOID(umad->register_class(mad::MadClass::probe, port.answers_probes));
   if (port.in_ibsim) WEFT_TRY_VOID(umad->claim_manager(port));
   return umad;
 }
 
-}  // namespace weft
+}  // namespace weft::umad

@@ -8,7 +8,7 @@
 
 #include "probes/mad/mads.hpp"
 
-namespace weft {
+namespace weft::umad {
 
 struct UmadPort {
   std::optional<Guid> guid = std::nullopt;  // of the port; the two below are then found by it
@@ -22,6 +22,6 @@ struct UmadPort {
 
 /// An Error names what is missing: no device, no port with that GUID, no right to open it, a build without
 /// libibumad.
-Result<std::unique_ptr<Mads>> open_umad(const UmadPort& port);
+Result<std::unique_ptr<mad::Mads>> open_umad(const UmadPort& port);
 
-}  // namespace weft
+}  // namespace weft::umad

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -30,8 +30,9 @@ std::optional<AddressedQuestion> decode_addressed(std::string_view message) {
 
 Result<std::unique_ptr<AddressedExchange>> AddressedExchange::open(const StreamCalls& calls,
                                                                    const IpAddress& own, PortId self,
-                                                                   const RunKey& key, SharedNics nics,
-                                                                   Answer answer, std::uint16_t port) {
+                                                                   const packet::RunKey& key,
+                                                                   datapath::SharedNics nics, Answer answer,
+                                                                   std::uint16_t port) {
   std::unique_ptr<AddressedExchange> made(
       new AddressedExchange(calls, self, key, std::move(nics), std::move(answer), port));
   WEFT_TRY(auto listener, MessageStream::listen(made->calls_, own, port));
@@ -41,7 +42,7 @@ Result<std::unique_ptr<AddressedExchange>> AddressedExchange::open(const StreamC
 }
 
 Result<std::string> AddressedExchange::ask(PortId to, std::string_view question, Nanoseconds limit) {
-  const RunNic* nic = nics_ ? nics_->find(to) : nullptr;
+  const datapath::RunNic* nic = nics_ ? nics_->find(to) : nullptr;
   if (nic == nullptr) return fail(ErrorKind::internal, "nobody said where NIC {} is", to.value());
   const IpAddress& address = nic->address;
   const auto until = Clock::now() + limit;
@@ -77,4 +78,4 @@ void AddressedExchange::serve_one(const MessageStream& stream) const {
     stream.await_end(Clock::now() + kMaxGoodbye);
 }
 
-}  // namespace weft
+}  // namespace weft::verbs

@@ -11,7 +11,7 @@
 #include "probes/datapath/run_nics.hpp"
 #include "probes/engine/verbs/message_stream.hpp"
 
-namespace weft {
+namespace weft::verbs {
 
 /// A question as it goes over the stream, and back: "12 question", from NIC 12.
 struct AddressedQuestion {
@@ -22,7 +22,7 @@ std::string encode_addressed(const AddressedQuestion& question);
 /// Absent: it is none.
 std::optional<AddressedQuestion> decode_addressed(std::string_view message);
 
-class AddressedExchange final : public PeerExchange {
+class AddressedExchange final : public datapath::PeerExchange {
  public:
   /// What the engine here says to the question of the engine of NIC `from`. Any thread.
   using Answer = std::function<Result<std::string>(PortId from, std::string_view question)>;
@@ -31,14 +31,15 @@ class AddressedExchange final : public PeerExchange {
   /// NICs are asked where `nics` has them. Errors: absent (the address is none of an RDMA device's, or its
   /// port is taken).
   static Result<std::unique_ptr<AddressedExchange>> open(const StreamCalls& calls, const IpAddress& own,
-                                                         PortId self, const RunKey& key, SharedNics nics,
-                                                         Answer answer, std::uint16_t port = kPort);
+                                                         PortId self, const packet::RunKey& key,
+                                                         datapath::SharedNics nics, Answer answer,
+                                                         std::uint16_t port = kPort);
 
   Result<std::string> ask(PortId to, std::string_view question, Nanoseconds limit) override;
 
  private:
-  AddressedExchange(const StreamCalls& calls, PortId self, const RunKey& key, SharedNics nics, Answer answer,
-                    std::uint16_t port)
+  AddressedExchange(const StreamCalls& calls, PortId self, const packet::RunKey& key,
+                    datapath::SharedNics nics, Answer answer, std::uint16_t port)
       : calls_(calls),
         self_(self),
         key_(key),
@@ -50,12 +51,12 @@ class AddressedExchange final : public PeerExchange {
 
   StreamCalls calls_;
   PortId self_;
-  RunKey key_;
-  SharedNics nics_;
+  packet::RunKey key_;
+  datapath::SharedNics nics_;
   Answer answer_;
   std::uint16_t port_;
   std::optional<MessageStream> listener_;
   std::jthread thread_;
 };
 
-}  // namespace weft
+}  // namespace weft::verbs

@@ -1,6 +1,6 @@
 #include "probes/engine/verbs/flow_progress.hpp"
 
-namespace weft {
+namespace weft::verbs {
 
 FlowProgress::FlowProgress(Nanoseconds interval, std::uint32_t depth, std::optional<std::uint64_t> volume)
     : interval_(interval),
@@ -10,7 +10,7 @@ FlowProgress::FlowProgress(Nanoseconds interval, std::uint32_t depth, std::optio
       posted_at_(depth) {}
 
 void FlowProgress::start(Nanoseconds at, bool warming) {
-  pacer_ = Pacer(interval_, depth_, at);
+  pacer_ = datapath::Pacer(interval_, depth_, at);
   warming_ = warming;
 }
 
@@ -47,4 +47,4 @@ void FlowProgress::completed(std::uint32_t place, int status, Nanoseconds at) {
   latency_.add(at - posted_at_[place]);
 }
 
-}  // namespace weft
+}  // namespace weft::verbs

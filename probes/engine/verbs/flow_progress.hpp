@@ -9,7 +9,7 @@
 #include "topology/findings/latency_histogram.hpp"
 #include "topology/model/path.hpp"
 
-namespace weft {
+namespace weft::verbs {
 
 class FlowProgress {
  public:
@@ -63,7 +63,7 @@ class FlowProgress {
   Nanoseconds interval_;
   std::uint32_t depth_;
   std::optional<std::uint64_t> volume_;
-  Pacer pacer_;
+  datapath::Pacer pacer_;
   std::uint64_t due_ = 0;  // its rate allowed so many
   std::uint64_t due_before_ = 0;
   std::uint64_t posted_ = 0;
@@ -78,4 +78,4 @@ class FlowProgress {
   std::optional<int> error_;
 };
 
-}  // namespace weft
+}  // namespace weft::verbs

@@ -7,7 +7,7 @@
 #include "probes/engine/verbs/request_qps.hpp"
 #include "probes/packet/roce.hpp"
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 /// Queue pairs that did not drain, each for a second: a thousand would outlast their task.
@@ -28,36 +28,38 @@ struct FlowShape {
   std::size_t message = 0;   // bytes of payload
   std::uint32_t depth = 0;   // messages under way
   std::uint32_t places = 0;  // for messages in memory, filled in turn
-  MessageOnWire on_wire;
+  packet::MessageOnWire on_wire;
 };
 
-FlowShape shape_of(const FlowRequest& request, Bytes mtu) {
-  const FlowOptions& flow_options = request.flow_options;
+FlowShape shape_of(const datapath::FlowRequest& request, Bytes mtu) {
+  const datapath::FlowOptions& flow_options = request.flow_options;
   const bool v6 = request.peers[0].address.is_v6();
   const Bytes message = flow_options.message.value_or(
-      one_packet_message(flow_options.operation, request.specs[0].size, mtu, v6));
+      packet::one_packet_message(flow_options.operation, request.specs[0].size, mtu, v6));
   return {.operation = flow_options.operation,
           .message = static_cast<std::size_t>(message.count()),
           .depth = flow_options.depth,
           .places = flow_options.operation == FlowOperation::send ? kPlacesToReceive * flow_options.depth
                                                                   : flow_options.depth,
-          .on_wire = message_on_wire(flow_options.operation, message, mtu, v6)};
+          .on_wire = packet::message_on_wire(flow_options.operation, message, mtu, v6)};
 }
 
 class FlowRun {
  public:
-  FlowRun(const FlowRequest& request, const FlowShape& shape)
+  FlowRun(const datapath::FlowRequest& request, const FlowShape& shape)
       : request_(request), shape_(shape), chain_(shape.depth) {
     const auto volume = request.flow_options.volume;
     const auto each = static_cast<std::int64_t>(shape.on_wire.bytes);
-    for (const FlowSpec& spec : request.specs)
+    for (const datapath::FlowSpec& spec : request.specs)
       flows_.emplace_back(spec.rate.time_for(Bytes(each)), shape.depth,
                           volume ? std::optional((volume->count() + each - 1) / each) : std::nullopt);
   }
 
-  Result<void> open(const std::shared_ptr<const VerbsDevice>& device, const BufferFactory& buffers,
-                    VerbsTraffic traffic, const PeerAccess& access) {
-    WEFT_TRY(auto queue, CompletionQueue::make(device, static_cast<int>(flows_.size() * shape_.depth + 16)));
+  Result<void> open(const std::shared_ptr<const rdma::VerbsDevice>& device,
+                    const packet::BufferFactory& buffers, rdma::VerbsTraffic traffic,
+                    const PeerAccess& access) {
+    WEFT_TRY(auto queue,
+             rdma::CompletionQueue::make(device, static_cast<int>(flows_.size() * shape_.depth + 16)));
     queue_ = std::move(queue);
     WEFT_TRY(auto slots, Slots::make(device, buffers, flows_.size() * shape_.places,
                                      Bytes(static_cast<std::int64_t>(shape_.message))));
@@ -105,23 +107,24 @@ class FlowRun {
     return drain(stop);
   }
 
-  std::vector<FlowTally> tallies() {
-    std::vector<FlowTally> all;
+  std::vector<datapath::FlowTally> tallies() {
+    std::vector<datapath::FlowTally> all;
     std::vector<FlowMoved> moved;
     for (std::uint32_t i = 0; i < flows_.size(); ++i) {
       const FlowProgress& flow = flows_[i];
       const auto [packets, bytes] = shape_.on_wire;
       const Nanoseconds elapsed = flow.has_moved_its_volume() ? flow.last_done() - measured_from_ : elapsed_;
-      all.push_back({.spec = i,
-                     .packets = flow.due() * packets,
-                     .bytes = flow.due() * bytes,
-                     .elapsed = elapsed,
-                     .longest_gap = longest_gap_,
-                     .error = flow.error() ? std::optional(describe_status(*flow.error())) : std::nullopt,
-                     .chosen = flow.chosen,
-                     .measure = FlowMeasure{flow.counted() * packets, flow.counted() * bytes, flow.latency()},
-                     .moved = moved_[i],
-                     .refused = qps_->refusal(i)});
+      all.push_back(
+          {.spec = i,
+           .packets = flow.due() * packets,
+           .bytes = flow.due() * bytes,
+           .elapsed = elapsed,
+           .longest_gap = longest_gap_,
+           .error = flow.error() ? std::optional(rdma::describe_status(*flow.error())) : std::nullopt,
+           .chosen = flow.chosen,
+           .measure = datapath::FlowMeasure{flow.counted() * packets, flow.counted() * bytes, flow.latency()},
+           .moved = moved_[i],
+           .refused = qps_->refusal(i)});
       moved.push_back({i, flow.done(), flow.counted() * packets, flow.counted() * bytes, elapsed});
     }
     auto differing = qps_->close(moved);
@@ -134,18 +137,18 @@ class FlowRun {
   }
 
  private:
-  Result<void> connect(const std::shared_ptr<const VerbsDevice>& device, VerbsTraffic traffic,
+  Result<void> connect(const std::shared_ptr<const rdma::VerbsDevice>& device, rdma::VerbsTraffic traffic,
                        const PeerAccess& access) {
     std::vector<RequestedQp> wanted;
     // A UDP port serves both ways. A LID is one end's: that of the end that the bytes come to.
     const bool both = !device->is_infiniband();
     const bool to_us = shape_.operation == FlowOperation::read;
-    for (const FlowSpec& spec : request_.specs)
+    for (const datapath::FlowSpec& spec : request_.specs)
       wanted.push_back(
           {spec.peer, both || !to_us ? spec.label : std::nullopt, both || to_us ? spec.label : std::nullopt});
     WEFT_TRY(auto qps, RequestQps::connect(device, *queue_, access, request_.peers,
                                            {.batch = request_.batch,
-                                            .kind = QpKind::reliable,
+                                            .kind = rdma::QpKind::reliable,
                                             .operation = shape_.operation,
                                             .message = Bytes(static_cast<std::int64_t>(shape_.message)),
                                             .depth = shape_.places,
@@ -172,7 +175,7 @@ class FlowRun {
       if (!then || flows_[i].error()) continue;
       const auto way = stuck < kMaxStuck ? qps_->qp(i).relabel(*then)
                                          : fail(ErrorKind::timeout, "not tried: others did not drain");
-      moved_[i] = LabelChange{way.has_value(), way ? *way : way.error().message};
+      moved_[i] = datapath::LabelChange{way.has_value(), way ? *way : way.error().message};
       stuck += !way && way.error().kind == ErrorKind::timeout ? 1 : 0;
     }
     return {};
@@ -198,7 +201,7 @@ class FlowRun {
     WEFT_TRY(const auto done, queue_->poll());
     if (!done.empty()) {
       const Nanoseconds at = last_completion_ = now();
-      for (const Completion& completion : done)
+      for (const rdma::Completion& completion : done)
         flows_[completion.work >> 32U].completed(static_cast<std::uint32_t>(completion.work),
                                                  completion.status, at);
       return {};
@@ -232,8 +235,8 @@ class FlowRun {
     std::vector<std::uint32_t> differing;
     for (std::uint32_t i = 0; i < flows_.size(); ++i) {
       const std::uint64_t start = flow_pattern_offset(i, shape_.places, shape_.message);
-      const BufferRange filled{start,
-                               std::min<std::uint64_t>(flows_[i].done(), shape_.places) * shape_.message};
+      const packet::BufferRange filled{
+          start, std::min<std::uint64_t>(flows_[i].done(), shape_.places) * shape_.message};
       if (!slots_->buffer().after_receive(filled)) continue;
       const auto difference = slots_->buffer().verify(filled, kFlowPattern, start);
       if (difference && difference->bytes > 0) differing.push_back(i);
@@ -241,17 +244,17 @@ class FlowRun {
     return differing;
   }
 
-  const FlowRequest& request_;
+  const datapath::FlowRequest& request_;
   FlowShape shape_;
-  std::vector<Message> chain_;  // of one flow, to post at once
-  std::unique_ptr<CompletionQueue> queue_;
+  std::vector<rdma::Message> chain_;  // of one flow, to post at once
+  std::unique_ptr<rdma::CompletionQueue> queue_;
   std::unique_ptr<Slots> slots_;
   std::vector<FlowProgress> flows_;  // by spec
   Nanoseconds measured_from_{};
   Nanoseconds elapsed_{};
-  bool to_move_ =
-      std::ranges::any_of(request_.specs, [](const FlowSpec& spec) { return spec.then.has_value(); });
-  std::vector<std::optional<LabelChange>> moved_{request_.specs.size()};  // to their second labels
+  bool to_move_ = std::ranges::any_of(request_.specs,
+                                      [](const datapath::FlowSpec& spec) { return spec.then.has_value(); });
+  std::vector<std::optional<datapath::LabelChange>> moved_{request_.specs.size()};  // to their second labels
   Nanoseconds longest_gap_{};
   Nanoseconds last_completion_{};
   std::unique_ptr<RequestQps> qps_;  // they go before the queue
@@ -259,12 +262,13 @@ class FlowRun {
 
 }  // namespace
 
-Result<std::vector<FlowTally>> run_flows(const std::shared_ptr<const VerbsDevice>& device,
-                                         const BufferFactory& buffers, VerbsTraffic traffic,
-                                         const PeerAccess& access, const FlowRequest& request,
-                                         const std::stop_token& stop) {
-  if (request.specs.empty()) return std::vector<FlowTally>();
-  const auto no_rate = [](const FlowSpec& spec) { return spec.rate <= Bandwidth(); };
+Result<std::vector<datapath::FlowTally>> run_flows(const std::shared_ptr<const rdma::VerbsDevice>& device,
+                                                   const packet::BufferFactory& buffers,
+                                                   rdma::VerbsTraffic traffic, const PeerAccess& access,
+                                                   const datapath::FlowRequest& request,
+                                                   const std::stop_token& stop) {
+  if (request.specs.empty()) return std::vector<datapath::FlowTally>();
+  const auto no_rate = [](const datapath::FlowSpec& spec) { return spec.rate <= Bandwidth(); };
   if (std::ranges::any_of(request.specs, no_rate) || request.flow_options.depth == 0)
     return fail(ErrorKind::invalid_input, "a flow without a rate, or with no message under way");
   FlowRun run(request, shape_of(request, device->path_mtu()));
@@ -273,4 +277,4 @@ Result<std::vector<FlowTally>> run_flows(const std::shared_ptr<const VerbsDevice
   return run.tallies();
 }
 
-}  // namespace weft
+}  // namespace weft::verbs

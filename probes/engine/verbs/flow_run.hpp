@@ -7,11 +7,12 @@
 #include "probes/datapath/flow_engine.hpp"
 #include "probes/engine/verbs/qp_set.hpp"
 
-namespace weft {
+namespace weft::verbs {
 
-Result<std::vector<FlowTally>> run_flows(const std::shared_ptr<const VerbsDevice>& device,
-                                         const BufferFactory& buffers, VerbsTraffic traffic,
-                                         const PeerAccess& access, const FlowRequest& request,
-                                         const std::stop_token& stop);
+Result<std::vector<datapath::FlowTally>> run_flows(const std::shared_ptr<const rdma::VerbsDevice>& device,
+                                                   const packet::BufferFactory& buffers,
+                                                   rdma::VerbsTraffic traffic, const PeerAccess& access,
+                                                   const datapath::FlowRequest& request,
+                                                   const std::stop_token& stop);
 
-}  // namespace weft
+}  // namespace weft::verbs

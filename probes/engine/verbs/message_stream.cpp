@@ -14,7 +14,7 @@
 
 #include "probes/rdma/verbs_library.hpp"
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 constexpr std::uint32_t kMax = 1 << 20;
@@ -47,7 +47,8 @@ SocketAddress socket_address(const IpAddress& address, std::uint16_t port) {
   return made;
 }
 
-MessageStream::Tag tag_of(const RunKey& key, std::string_view text, const MessageStream::Tag& answered) {
+MessageStream::Tag tag_of(const packet::RunKey& key, std::string_view text,
+                          const MessageStream::Tag& answered) {
   MessageStream::Tag tag{};
   crypto_generichash_state state;
   crypto_generichash_init(&state, reinterpret_cast<const unsigned char*>(key.data()), key.size(), tag.size());
@@ -159,8 +160,8 @@ Result<std::string> MessageStream::receive_all(std::size_t length, Deadline unti
   return bytes;
 }
 
-Result<MessageStream::Tag> MessageStream::send(const RunKey& key, std::string_view text, const Tag& answered,
-                                               Deadline until) const {
+Result<MessageStream::Tag> MessageStream::send(const packet::RunKey& key, std::string_view text,
+                                               const Tag& answered, Deadline until) const {
   const Tag tag = tag_of(key, text, answered);
   std::string frame;
   const auto length = static_cast<std::uint32_t>(text.size());
@@ -173,7 +174,7 @@ Result<MessageStream::Tag> MessageStream::send(const RunKey& key, std::string_vi
   return tag;
 }
 
-Result<MessageStream::Message> MessageStream::receive(const RunKey& key, const Tag& answered,
+Result<MessageStream::Message> MessageStream::receive(const packet::RunKey& key, const Tag& answered,
                                                       Deadline until) const {
   WEFT_TRY(const auto header, receive_all(kHeader, until));
   std::uint32_t length = 0;
@@ -196,14 +197,16 @@ Result<StreamCalls> load_rdma_streams() {
     return fail(ErrorKind::absent, "--exchange rdmacm: {}; install the package librdmacm1", dlerror());
   StreamCalls calls;
   const bool all =
-      find_symbol(lib, "rsocket", calls.socket) && find_symbol(lib, "rbind", calls.bind) &&
-      find_symbol(lib, "rlisten", calls.listen) && find_symbol(lib, "raccept", calls.accept) &&
-      find_symbol(lib, "rconnect", calls.connect) && find_symbol(lib, "rgetsockopt", calls.get_option) &&
-      find_symbol(lib, "rsetsockopt", calls.set_option) && find_symbol(lib, "rfcntl", calls.control) &&
-      find_symbol(lib, "rsend", calls.send) && find_symbol(lib, "rrecv", calls.receive) &&
-      find_symbol(lib, "rpoll", calls.poll) && find_symbol(lib, "rclose", calls.close);
+      rdma::find_symbol(lib, "rsocket", calls.socket) && rdma::find_symbol(lib, "rbind", calls.bind) &&
+      rdma::find_symbol(lib, "rlisten", calls.listen) && rdma::find_symbol(lib, "raccept", calls.accept) &&
+      rdma::find_symbol(lib, "rconnect", calls.connect) &&
+      rdma::find_symbol(lib, "rgetsockopt", calls.get_option) &&
+      rdma::find_symbol(lib, "rsetsockopt", calls.set_option) &&
+      rdma::find_symbol(lib, "rfcntl", calls.control) && rdma::find_symbol(lib, "rsend", calls.send) &&
+      rdma::find_symbol(lib, "rrecv", calls.receive) && rdma::find_symbol(lib, "rpoll", calls.poll) &&
+      rdma::find_symbol(lib, "rclose", calls.close);
   if (!all) return fail(ErrorKind::not_supported, "--exchange rdmacm: {}", dlerror());
   return calls;
 }
 
-}  // namespace weft
+}  // namespace weft::verbs

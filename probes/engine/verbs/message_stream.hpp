@@ -16,7 +16,7 @@
 struct pollfd;
 struct sockaddr;
 
-namespace weft {
+namespace weft::verbs {
 
 /// Streams between two RDMA devices: the calls of librdmacm's rsockets, which are those of sockets under
 /// other names, so that tests give the system's own. Loaded when first used, never linked.
@@ -55,13 +55,14 @@ class MessageStream {
   ~MessageStream();
 
   /// The tag is over the text and over `answered`, the tag of the message this one answers.
-  Result<Tag> send(const RunKey& key, std::string_view text, const Tag& answered, Deadline until) const;
+  Result<Tag> send(const packet::RunKey& key, std::string_view text, const Tag& answered,
+                   Deadline until) const;
   struct Message {
     std::string text;
     Tag tag{};
   };
   /// Errors: invalid_input (a tag that is wrong, a length that makes no sense), timeout, absent (closed).
-  Result<Message> receive(const RunKey& key, const Tag& answered, Deadline until) const;
+  Result<Message> receive(const packet::RunKey& key, const Tag& answered, Deadline until) const;
   /// Waits until the other side has closed.
   void await_end(Deadline until) const;
 
@@ -74,4 +75,4 @@ class MessageStream {
   int stream_;
 };
 
-}  // namespace weft
+}  // namespace weft::verbs

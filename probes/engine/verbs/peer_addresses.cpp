@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 constexpr std::uint32_t kFirstMulticastLid = 0xC000;  // IBTA vol. 1, 4.1.3
@@ -11,11 +11,11 @@ constexpr std::uint8_t kMaxLmc = 7;
 /// Where packets to a GID may go: RoCE maps it to an IP address.
 enum class GidReach : std::uint8_t { v4, v6, link, nowhere };  // nowhere: of no single host, or of this one
 
-bool is_mapped(const Gid& gid) {
-  return gid_of(IpAddress(IpAddress::V4{gid[12], gid[13], gid[14], gid[15]})) == gid;
+bool is_mapped(const rdma::Gid& gid) {
+  return rdma::gid_of(IpAddress(IpAddress::V4{gid[12], gid[13], gid[14], gid[15]})) == gid;
 }
 
-GidReach reach_of(const Gid& gid) {
+GidReach reach_of(const rdma::Gid& gid) {
   if (is_mapped(gid)) {
     const std::uint8_t first = gid[12];  // RFC 6890: this host, loopback; RFC 5771: multicast and beyond
     return first == 0 || first == 127 || first >= 224 ? GidReach::nowhere : GidReach::v4;
@@ -27,7 +27,7 @@ GidReach reach_of(const Gid& gid) {
 }
 
 template <class... Args>
-tl::unexpected<Error> refused(const RunNic& nic, fmt::format_string<Args...> text, Args&&... args) {
+tl::unexpected<Error> refused(const datapath::RunNic& nic, fmt::format_string<Args...> text, Args&&... args) {
   return fail(ErrorKind::permission, "refused: NIC {} of this run is {}; {}", nic.nic.value(),
               to_string(nic.address), fmt::format(text, std::forward<Args>(args)...));
 }
@@ -38,43 +38,44 @@ std::string lids_text(const LidRange& lids) {
 
 }  // namespace
 
-Result<void> PeerAddresses::check(PortId peer, const PortAddress& told) const {
-  const RunNic* nic = nics_ ? nics_->find(peer) : nullptr;
+Result<void> PeerAddresses::check(PortId peer, const rdma::PortAddress& told) const {
+  const datapath::RunNic* nic = nics_ ? nics_->find(peer) : nullptr;
   if (nic == nullptr) return fail(ErrorKind::permission, "refused: this run has no NIC {}", peer.value());
   if (const auto fits = check_gid(*nic, told.gid); !fits) return fits;
   return own_.infiniband ? check_lids(*nic, told.lids()) : Result<void>();
 }
 
-Result<void> PeerAddresses::check_gid(const RunNic& nic, const Gid& told) const {
+Result<void> PeerAddresses::check_gid(const datapath::RunNic& nic, const rdma::Gid& told) const {
   if (own_.infiniband) {
     const auto guid = port_of_gid(nic.address);
     // A subnet manager may give GIDs another prefix, a port more GUIDs than one.
     if (own_.by_index || (guid && port_of_gid(IpAddress(told)) == guid)) return {};
-    return refused(nic, "its agent says that its queue pairs are at GID {}, another port's", gid_text(told));
+    return refused(nic, "its agent says that its queue pairs are at GID {}, another port's",
+                   rdma::gid_text(told));
   }
-  const Gid expected = gid_of(nic.address);
+  const rdma::Gid expected = rdma::gid_of(nic.address);
   if (told == expected) return {};
   if (own_.by_index) return check_gid_by_index(nic, told);
   return refused(nic,
                  "its agent says that its queue pairs are at GID {}, not {}: where GIDs are chosen by index, "
                  "give --gid-index to all agents",
-                 gid_text(told), gid_text(expected));
+                 rdma::gid_text(told), rdma::gid_text(expected));
 }
 
 /// The coordinator knows no address of such a GID.
-Result<void> PeerAddresses::check_gid_by_index(const RunNic& nic, const Gid& told) const {
+Result<void> PeerAddresses::check_gid_by_index(const datapath::RunNic& nic, const rdma::Gid& told) const {
   for (const auto& [id, other] : nics_->by_id())
-    if (id != nic.nic && gid_of(other.address) == told)
+    if (id != nic.nic && rdma::gid_of(other.address) == told)
       return refused(nic, "its agent says that its queue pairs are at GID {}, which is NIC {}",
-                     gid_text(told), id.value());
+                     rdma::gid_text(told), id.value());
   const GidReach reach = reach_of(told);
   if (reach != GidReach::nowhere && reach == reach_of(own_.gid)) return {};
   return refused(nic,
                  "its agent says that its queue pairs are at GID {}, which is not of the kind of ours, {}",
-                 gid_text(told), gid_text(own_.gid));
+                 rdma::gid_text(told), rdma::gid_text(own_.gid));
 }
 
-Result<void> PeerAddresses::check_lids(const RunNic& nic, const LidRange& told) const {
+Result<void> PeerAddresses::check_lids(const datapath::RunNic& nic, const LidRange& told) const {
   if (nic.lids && told != *nic.lids)
     return refused(nic, "its agent says that its port has LID {}, the subnet {}", lids_text(told),
                    lids_text(*nic.lids));
@@ -82,4 +83,4 @@ Result<void> PeerAddresses::check_lids(const RunNic& nic, const LidRange& told) 
   return refused(nic, "its agent says that its port has LID {}, which no port has", lids_text(told));
 }
 
-}  // namespace weft
+}  // namespace weft::verbs

@@ -6,31 +6,31 @@
 #include "probes/datapath/run_nics.hpp"
 #include "probes/rdma/verbs_device.hpp"
 
-namespace weft {
+namespace weft::verbs {
 
 /// How this side addresses its own packets.
 struct OwnAddress {
-  Gid gid{};
+  rdma::Gid gid{};
   bool infiniband = false;
   bool by_index = false;  // its GID was asked for by its index: those of the peers are not known by address
 };
 
 class PeerAddresses {
  public:
-  PeerAddresses(SharedNics nics, const OwnAddress& own) : nics_(std::move(nics)), own_(own) {}
+  PeerAddresses(datapath::SharedNics nics, const OwnAddress& own) : nics_(std::move(nics)), own_(own) {}
 
   /// RoCE: the GID is the one of the NIC's address; where GIDs go by index, one that packets of ours may go
   /// to, and no other NIC's. InfiniBand, whose packets go by LIDs: the GID has the GUID of the port, and the
   /// LIDs are those that the coordinator read, or at least a host's where it read none. Errors: permission,
   /// with what was told and what was expected.
-  Result<void> check(PortId peer, const PortAddress& told) const;
+  Result<void> check(PortId peer, const rdma::PortAddress& told) const;
 
  private:
-  Result<void> check_gid(const RunNic& nic, const Gid& told) const;
-  Result<void> check_gid_by_index(const RunNic& nic, const Gid& told) const;
-  Result<void> check_lids(const RunNic& nic, const LidRange& told) const;
-  SharedNics nics_;
+  Result<void> check_gid(const datapath::RunNic& nic, const rdma::Gid& told) const;
+  Result<void> check_gid_by_index(const datapath::RunNic& nic, const rdma::Gid& told) const;
+  Result<void> check_lids(const datapath::RunNic& nic, const LidRange& told) const;
+  datapath::SharedNics nics_;
   OwnAddress own_;
 };
 
-}  // namespace weft
+}  // namespace weft::verbs

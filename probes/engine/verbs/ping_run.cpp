@@ -9,7 +9,7 @@
 #include "probes/engine/verbs/request_qps.hpp"
 #include "probes/packet/roce.hpp"
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 /// A work number is our probe's (this bit, spec, sequence) or an echo's (the spec whose place it is, slot).
@@ -34,7 +34,7 @@ std::uint32_t depth_for(std::size_t payload, std::size_t specs) {
 }
 
 /// Where no way back is known the plan repeats the label of the way there, and that LID is the peer's.
-bool is_ours(PathLabel label, const PortAddress& port) {
+bool is_ours(PathLabel label, const rdma::PortAddress& port) {
   return label.value() >= port.lids().base.value() && label.value() < port.lids().end();
 }
 
@@ -48,21 +48,22 @@ struct Line {
 
 class PingRun {
  public:
-  PingRun(const PingRequest& request, QpKind kind, std::size_t payload)
+  PingRun(const datapath::PingRequest& request, rdma::QpKind kind, std::size_t payload)
       : request_(request),
         kind_(kind),
         headroom_(receive_headroom(kind)),
         payload_(payload),
         depth_(depth_for(payload, request.specs.size())) {
-    for (const PingSpec& spec : request.specs)
+    for (const datapath::PingSpec& spec : request.specs)
       order_end_ = std::max(order_end_, std::uint64_t{spec.count} * request.specs.size());
   }
 
-  Result<void> open(const std::shared_ptr<const VerbsDevice>& device, const BufferFactory& buffers,
-                    VerbsTraffic traffic, const PeerAccess& access) {
+  Result<void> open(const std::shared_ptr<const rdma::VerbsDevice>& device,
+                    const packet::BufferFactory& buffers, rdma::VerbsTraffic traffic,
+                    const PeerAccess& access) {
     const auto entries =
         static_cast<int>(std::min<std::size_t>(2 * request_.specs.size() * depth_ + 16, 32'000));
-    WEFT_TRY(auto queue, CompletionQueue::make(device, entries));
+    WEFT_TRY(auto queue, rdma::CompletionQueue::make(device, entries));
     queue_ = std::move(queue);
     WEFT_TRY(auto slots, Slots::make(device, buffers, 2 * depth_ * request_.specs.size(),
                                      Bytes(static_cast<std::int64_t>(headroom_ + payload_))));
@@ -79,7 +80,7 @@ class PingRun {
             ? Nanoseconds(static_cast<std::int64_t>(1e9 / request_.pace.packets_per_second))
             : Nanoseconds(0);
     // Who looks all the time measures the network, not the queue that its own catching up would make.
-    Pacer pacer(interval, request_.busy_poll ? 1 : kBurst, now());
+    datapath::Pacer pacer(interval, request_.busy_poll ? 1 : kBurst, now());
     while (!stop.stop_requested() && next_ < order_end_) {
       const Nanoseconds at = now();
       auto allowed = at < turn_ ? 0 : pacer.allowance(at);
@@ -95,28 +96,29 @@ class PingRun {
     return {};
   }
 
-  std::vector<PingTally> tallies() const {
-    std::vector<PingTally> all;
+  std::vector<datapath::PingTally> tallies() const {
+    std::vector<datapath::PingTally> all;
     for (std::uint32_t i = 0; i < lines_.size(); ++i) {
       const PingTimes& times = lines_[i].times;
-      PingTally tally{
+      datapath::PingTally tally{
           .spec = i, .sent = times.sent_count(), .answered = times.answered_count(), .rtt = times.network()};
       tally.refused = qps_->refusal(i);
       const auto prober = times.prober();
       const auto responder = times.responder();
       const auto whole = times.whole();
       if (prober && responder && whole)
-        tally.delays = PingDelays{*prober, *responder, *whole, queue_->stamps() && qps_->peer_stamps(i)};
+        tally.delays =
+            datapath::PingDelays{*prober, *responder, *whole, queue_->stamps() && qps_->peer_stamps(i)};
       all.push_back(tally);
     }
     return all;
   }
 
  private:
-  Result<void> connect(const std::shared_ptr<const VerbsDevice>& device, VerbsTraffic traffic,
+  Result<void> connect(const std::shared_ptr<const rdma::VerbsDevice>& device, rdma::VerbsTraffic traffic,
                        const PeerAccess& access) {
     std::vector<RequestedQp> wanted;
-    for (const PingSpec& spec : request_.specs) {
+    for (const datapath::PingSpec& spec : request_.specs) {
       wanted.push_back({spec.peer, spec.label, std::nullopt});
       if (device->is_infiniband() ? is_ours(spec.back_label, device->address())
                                   : spec.back_label.value() != 0)
@@ -161,7 +163,7 @@ class PingRun {
     const std::size_t slot = line.first_slot + depth_ + sequence % depth_;
     newest_ = spec_number(spec, sequence);
     store(slots_->bytes(slot), ProbeNote{.sequence = newest_});
-    const Message probe{kSendBit | newest_, slots_->piece(slot, payload_)};
+    const rdma::Message probe{kSendBit | newest_, slots_->piece(slot, payload_)};
     const Nanoseconds at = now();
     if (const auto posted = qps_->send(spec, probe); !posted) return posted;
     line.times.posted(sequence, at);
@@ -175,15 +177,15 @@ class PingRun {
   }
 
   Result<void> poll() {
-    WEFT_TRY(const auto done, queue_->poll(request_.busy_poll ? kBusyLooks : 1));
+    WEFT_TRY(const auto done, queue_->poll(request_.busy_poll ? rdma::kBusyLooks : 1));
     taken_ = done.size();
     if (taken_ == 0) return {};
     const Nanoseconds at = now();
-    for (const Completion& completion : done) take(completion, at);
+    for (const rdma::Completion& completion : done) take(completion, at);
     return {};
   }
 
-  void take(const Completion& completion, Nanoseconds at) {
+  void take(const rdma::Completion& completion, Nanoseconds at) {
     const std::uint32_t spec = spec_of(completion.work & ~kSendBit);
     if ((completion.work & kSendBit) != 0) {
       Line& line = lines_[spec];
@@ -201,7 +203,7 @@ class PingRun {
   /// `place`: the spec that it was received for. Datagrams come to whichever place of their peer is next.
   void take_echo(std::uint32_t place, const ProbeNote& note, Nanoseconds at) {
     const auto is_ours = [&](std::uint32_t spec) {
-      return spec == place || (kind_ == QpKind::datagram && spec < lines_.size() &&
+      return spec == place || (kind_ == rdma::QpKind::datagram && spec < lines_.size() &&
                                request_.specs[spec].peer == request_.specs[place].peer);
     };
     const std::uint32_t spec = spec_of(note.sequence);
@@ -225,12 +227,12 @@ class PingRun {
     return std::ranges::all_of(lines_, [](const Line& line) { return line.times.settled(); });
   }
 
-  const PingRequest& request_;
-  QpKind kind_;
+  const datapath::PingRequest& request_;
+  rdma::QpKind kind_;
   std::size_t headroom_;
   std::size_t payload_;
   std::uint32_t depth_;
-  std::unique_ptr<CompletionQueue> queue_;
+  std::unique_ptr<rdma::CompletionQueue> queue_;
   std::unique_ptr<Slots> slots_;
   std::vector<Line> lines_;
   std::uint64_t next_ = 0;  // probes in turn, up to order_end_; some specs have fewer turns
@@ -245,17 +247,18 @@ class PingRun {
 
 }  // namespace
 
-Result<std::vector<PingTally>> run_pings(const std::shared_ptr<const VerbsDevice>& device, QpKind kind,
-                                         const BufferFactory& buffers, VerbsTraffic traffic,
-                                         const PeerAccess& access, const PingRequest& request,
-                                         const std::stop_token& stop) {
-  if (request.specs.empty()) return std::vector<PingTally>();
+Result<std::vector<datapath::PingTally>> run_pings(const std::shared_ptr<const rdma::VerbsDevice>& device,
+                                                   rdma::QpKind kind, const packet::BufferFactory& buffers,
+                                                   rdma::VerbsTraffic traffic, const PeerAccess& access,
+                                                   const datapath::PingRequest& request,
+                                                   const std::stop_token& stop) {
+  if (request.specs.empty()) return std::vector<datapath::PingTally>();
   // One packet a probe: what is larger than the path's MTU would be several, and any lost one would be its
   // loss.
   std::int64_t size = 0;
-  for (const PingSpec& spec : request.specs) size = std::max(size, spec.size.count());
-  const auto headers =
-      roce_headers(request.peers[0].address.is_v6()) + (kind == QpKind::datagram ? kDatagramHeader : 0);
+  for (const datapath::PingSpec& spec : request.specs) size = std::max(size, spec.size.count());
+  const auto headers = packet::roce_headers(request.peers[0].address.is_v6()) +
+                       (kind == rdma::QpKind::datagram ? packet::kDatagramHeader : 0);
   const auto payload = std::clamp<std::int64_t>(size - headers, ProbeNote::kSize, device->path_mtu().count());
   PingRun run(request, kind, static_cast<std::size_t>(payload));
   WEFT_TRY_VOID(run.open(device, buffers, traffic, access));
@@ -263,4 +266,4 @@ Result<std::vector<PingTally>> run_pings(const std::shared_ptr<const VerbsDevice
   return run.tallies();
 }
 
-}  // namespace weft
+}  // namespace weft::verbs

@@ -7,11 +7,12 @@
 #include "probes/datapath/probe_engine.hpp"
 #include "probes/engine/verbs/qp_set.hpp"
 
-namespace weft {
+namespace weft::verbs {
 
-Result<std::vector<PingTally>> run_pings(const std::shared_ptr<const VerbsDevice>& device, QpKind kind,
-                                         const BufferFactory& buffers, VerbsTraffic traffic,
-                                         const PeerAccess& access, const PingRequest& request,
-                                         const std::stop_token& stop);
+Result<std::vector<datapath::PingTally>> run_pings(const std::shared_ptr<const rdma::VerbsDevice>& device,
+                                                   rdma::QpKind kind, const packet::BufferFactory& buffers,
+                                                   rdma::VerbsTraffic traffic, const PeerAccess& access,
+                                                   const datapath::PingRequest& request,
+                                                   const std::stop_token& stop);
 
-}  // namespace weft
+}  // namespace weft::verbs

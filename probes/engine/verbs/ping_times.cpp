@@ -4,7 +4,7 @@
 
 #include "probes/datapath/ping_book.hpp"
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 constexpr Nanoseconds kMaxTurnaround{0xFFFFFFFF};  // 4.29 s: as much as an echo of raw packets can say
@@ -43,7 +43,7 @@ std::optional<RttQuantiles> PingTimes::quantiles(F value) const {
   std::vector<Nanoseconds> all;
   for (const Probe& probe : probes_)
     if (probe.complete()) all.push_back(std::max(Nanoseconds(0), value(probe)));
-  return quantiles_of(std::move(all));
+  return datapath::quantiles_of(std::move(all));
 }
 
 std::optional<RttQuantiles> PingTimes::network() const {
@@ -59,4 +59,4 @@ std::optional<RttQuantiles> PingTimes::responder() const {
   return quantiles([](const Probe& p) { return *p.turnaround; });
 }
 
-}  // namespace weft
+}  // namespace weft::verbs

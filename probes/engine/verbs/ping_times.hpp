@@ -10,7 +10,7 @@
 
 #include "probes/datapath/probe_engine.hpp"
 
-namespace weft {
+namespace weft::verbs {
 
 class PingTimes {
  public:
@@ -48,4 +48,4 @@ class PingTimes {
   std::uint32_t answered_ = 0;
 };
 
-}  // namespace weft
+}  // namespace weft::verbs

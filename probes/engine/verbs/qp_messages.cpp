@@ -5,19 +5,14 @@
 
 #include "topology/base/json_members.hpp"
 
-namespace weft {
-
-using namespace json_members;
+namespace weft::json_members {
 
 namespace {
 
-constexpr const char* kWhat = "a peer's message about queue pairs";
 constexpr std::uint32_t kMax24Bits = 0xFFFFFF;
-/// Of kMaxGroupQps queue pairs, eight values each.
-constexpr JsonLimits kLimits{.bytes = 4'000'000, .depth = 4, .values = 8 * kMaxGroupQps + 100};
-
-constexpr std::array kKinds{std::pair("rc", QpKind::reliable), std::pair("uc", QpKind::unreliable),
-                            std::pair("ud", QpKind::datagram)};
+constexpr std::array kKinds{std::pair("rc", rdma::QpKind::reliable),
+                            std::pair("uc", rdma::QpKind::unreliable),
+                            std::pair("ud", rdma::QpKind::datagram)};
 
 /// One that an agent may make: 0 and 1 are those of management, the last stands for groups (IBTA vol.
 /// 1, 10.3.2). Queue pair numbers and sequence numbers have 24 bits (9.2).
@@ -39,17 +34,17 @@ void size(Io& io, const char* name, Bytes& bytes) {
 
 }  // namespace
 
-static Json write_json(QpKind kind) {
+static Json write_json(OneValue, rdma::QpKind kind) {
   return std::ranges::find(kKinds, kind, [](const auto& k) { return k.second; })->first;
 }
-static void read_json(const Json& from, QpKind& into) {
+static void read_json(OneValue, const Json& from, rdma::QpKind& into) {
   const auto kind = std::ranges::find(kKinds, text(from), [](const auto& k) { return k.first; });
   if (kind == kKinds.end()) throw BadField(quoted(from) + " is no kind of queue pair");
   into = kind->second;
 }
 
 template <class Io>
-static void members(Io& io, PortAddress& m) {
+static void members(Io& io, rdma::PortAddress& m) {
   std::vector<std::uint8_t> gid(m.gid.begin(), m.gid.end());
   io("gid", gid);
   if (gid.size() != m.gid.size()) throw BadField("a GID has 16 bytes");
@@ -58,10 +53,25 @@ static void members(Io& io, PortAddress& m) {
   io("lmc", m.lmc);
 }
 template <class Io>
-static void members(Io& io, ReadLimits& m) {
+static void members(Io& io, rdma::ReadLimits& m) {
   io("asks", m.asks);
   io("serves", m.serves);
 }
+
+}  // namespace weft::json_members
+
+namespace weft::verbs {
+
+using namespace json_members;
+
+namespace {
+
+constexpr const char* kWhat = "a peer's message about queue pairs";
+/// Of kMaxGroupQps queue pairs, eight values each.
+constexpr JsonLimits kLimits{.bytes = 4'000'000, .depth = 4, .values = 8 * kMaxGroupQps + 100};
+
+}  // namespace
+
 template <class Io>
 static void members(Io& io, OfferedQp& m) {
   io("spec", m.spec);
@@ -115,7 +125,7 @@ static void members(Io& io, CloseQps& m) {
 constexpr const char* kQuestions[] = {"connect", "close"};
 static_assert(std::size(kQuestions) == std::variant_size_v<QpQuestion>);
 
-static void read_json(const Json& from, QpQuestion& into) {
+static void read_json(OneValue, const Json& from, QpQuestion& into) {
   into = read_kind<QpQuestion>(kQuestions, text(field(from, "do")), [&](auto& m) { read_value(from, m); });
 }
 
@@ -139,4 +149,4 @@ Result<QpsConnected> decode_qps_connected(std::string_view text) {
   return read_text<QpsConnected>(text, kLimits, kWhat);
 }
 
-}  // namespace weft
+}  // namespace weft::verbs

@@ -7,7 +7,7 @@
 
 #include "probes/rdma/queue_pair.hpp"
 
-namespace weft {
+namespace weft::verbs {
 
 /// One queue pair of the asking side and what the other side must make to match.
 struct OfferedQp {
@@ -22,14 +22,14 @@ struct OfferedQp {
 /// (reliable). Datagrams of all specs share one queue pair at each end: it stands with every one of them.
 struct ConnectQps {
   BatchId batch;
-  QpKind kind = QpKind::reliable;
+  rdma::QpKind kind = rdma::QpKind::reliable;
   FlowOperation operation = FlowOperation::write;  // of flows
   bool busy_poll = false;                          // of probes: PingRequest::busy_poll
-  PortAddress from;
+  rdma::PortAddress from;
   Bytes mtu;
   Bytes message;            // largest message
   std::uint32_t depth = 0;  // places for messages, filled in turn; no more are under way
-  ReadLimits reads;         // of the asking side
+  rdma::ReadLimits reads;   // of the asking side
   std::vector<OfferedQp> qps;
   std::uint32_t queue_key = 0;  // of datagrams to the asking side
   friend bool operator==(const ConnectQps&, const ConnectQps&) = default;
@@ -40,12 +40,12 @@ struct MatchingQp {
   friend bool operator==(const MatchingQp&, const MatchingQp&) = default;
 };
 struct QpsConnected {
-  PortAddress from;
+  rdma::PortAddress from;
   std::uint64_t memory = 0;  // where flows may write or read; one area for all
   std::uint32_t memory_key = 0;
   std::vector<MatchingQp> qps;  // in the order of the offer
   bool stamps = false;          // what it says of its own delay is by its device's clock
-  ReadLimits reads;
+  rdma::ReadLimits reads;
   std::uint32_t queue_key = 0;  // of datagrams to it
   friend bool operator==(const QpsConnected&, const QpsConnected&) = default;
 };
@@ -79,4 +79,4 @@ Result<QpsConnected> decode_qps_connected(std::string_view text);
 
 inline constexpr std::size_t kMaxGroupQps = 4096;
 
-}  // namespace weft
+}  // namespace weft::verbs

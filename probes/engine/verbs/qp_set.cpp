@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 constexpr std::size_t kMaxRefusal = 300;  // it is told of every spec
@@ -11,8 +11,8 @@ constexpr Nanoseconds kToTell = std::chrono::milliseconds(100);
 
 }  // namespace
 
-Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsDevice>& device,
-                                              CompletionQueue& sends, CompletionQueue& receives,
+Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const rdma::VerbsDevice>& device,
+                                              rdma::CompletionQueue& sends, rdma::CompletionQueue& receives,
                                               const PeerAccess& peers, const QpSetSpec& spec,
                                               const std::vector<WantedQp>& wanted) {
   std::unique_ptr<QpSet> set(new QpSet(peers.exchange, spec));
@@ -25,14 +25,14 @@ Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsD
                    .message = spec.message,
                    .depth = spec.depth,
                    .reads = device->reads()};
-  const bool datagram = spec.kind == QpKind::datagram;
+  const bool datagram = spec.kind == rdma::QpKind::datagram;
   const auto places = static_cast<std::uint32_t>(datagram ? spec.depth * wanted.size() : spec.depth);
   for (const WantedQp& one : wanted) {
     if (set->qps_.empty() || !datagram) {
-      WEFT_TRY(auto made, QueuePair::make(device, sends, receives, {spec.kind, places, places}));
+      WEFT_TRY(auto made, rdma::QueuePair::make(device, sends, receives, {spec.kind, places, places}));
       set->qps_.push_back(std::move(made));
     }
-    const QueuePair& qp = *set->qps_.back();
+    const rdma::QueuePair& qp = *set->qps_.back();
     offer.qps.push_back({one.spec, qp.number(), qp.first_psn(), one.back_label, one.label});
     offer.queue_key = qp.queue_key();
   }
@@ -49,23 +49,23 @@ Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsD
   set->peer_ = std::move(*answer);
   if (const auto there = peers.addresses.check(spec.peer, set->peer_.from); !there)
     return refused(std::move(set), there.error().message);
-  const ReadLimits reads = agree(device->reads(), set->peer_.reads, spec.depth);
+  const rdma::ReadLimits reads = agree(device->reads(), set->peer_.reads, spec.depth);
   const int serves = set->peer_.reads.serves;
   if (spec.operation == FlowOperation::read && reads.asks == 0)
     return refused(std::move(set),
                    fmt::format("{} asks for {} RDMA reads at a time, its peer serves {}: write",
                                device->name(), device->reads().asks, serves));
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const QpRoute route{.to = set->peer_.from,
-                        .qp = set->peer_.qps[i].qp,
-                        .first_psn = set->peer_.qps[i].first_psn,
-                        .queue_key = set->peer_.queue_key,
-                        .label = wanted[i].label,
-                        .back_label = wanted[i].back_label,
-                        .traffic = spec.traffic,
-                        .mtu = device->path_mtu(),
-                        .reads = reads,
-                        .timeout_exponent = spec.timeout_exponent};
+    const rdma::QpRoute route{.to = set->peer_.from,
+                              .qp = set->peer_.qps[i].qp,
+                              .first_psn = set->peer_.qps[i].first_psn,
+                              .queue_key = set->peer_.queue_key,
+                              .label = wanted[i].label,
+                              .back_label = wanted[i].back_label,
+                              .traffic = spec.traffic,
+                              .mtu = device->path_mtu(),
+                              .reads = reads,
+                              .timeout_exponent = spec.timeout_exponent};
     const auto connected = datagram ? set->add_handle(device, route) : set->qps_[i]->connect(route);
     if (connected) continue;
     // A label that is none of the LIDs that the peer says it has: it costs the peer.
@@ -76,13 +76,14 @@ Result<std::unique_ptr<QpSet>> QpSet::connect(const std::shared_ptr<const VerbsD
   return set;
 }
 
-Result<void> QpSet::add_handle(const std::shared_ptr<const VerbsDevice>& device, const QpRoute& route) {
-  WEFT_TRY(auto handle, AddressHandle::make(device, route));
+Result<void> QpSet::add_handle(const std::shared_ptr<const rdma::VerbsDevice>& device,
+                               const rdma::QpRoute& route) {
+  WEFT_TRY(auto handle, rdma::AddressHandle::make(device, route));
   handles_.push_back(std::move(handle));
   return {};
 }
 
-Result<void> QpSet::send(std::size_t index, const Message& message) {
+Result<void> QpSet::send(std::size_t index, const rdma::Message& message) {
   if (handles_.empty()) return qps_[index]->post(FlowOperation::send, {&message, 1});
   return qps_[0]->post(*handles_[index], {&message, 1});
 }
@@ -109,4 +110,4 @@ QpSet::~QpSet() {
   if (!closed_) (void)close({});
 }
 
-}  // namespace weft
+}  // namespace weft::verbs

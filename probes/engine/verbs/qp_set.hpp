@@ -7,11 +7,11 @@
 #include "probes/engine/verbs/qp_messages.hpp"
 #include "probes/engine/verbs/slots.hpp"
 
-namespace weft {
+namespace weft::verbs {
 
 /// How peers are asked, and what they say of their addresses is held against.
 struct PeerAccess {
-  PeerExchange& exchange;
+  datapath::PeerExchange& exchange;
   const PeerAddresses& addresses;
 };
 
@@ -24,13 +24,13 @@ struct WantedQp {
 struct QpSetSpec {
   BatchId batch;
   PortId peer;
-  QpKind kind = QpKind::reliable;
+  rdma::QpKind kind = rdma::QpKind::reliable;
   FlowOperation operation = FlowOperation::write;
   bool busy_poll = false;
   Bytes message;
   std::uint32_t depth = 16;  // places for messages
-  VerbsTraffic traffic;
-  std::uint8_t timeout_exponent = QpRoute{}.timeout_exponent;
+  rdma::VerbsTraffic traffic;
+  std::uint8_t timeout_exponent = rdma::QpRoute{}.timeout_exponent;
   /// Of the peer, to each question: hundreds of queue pairs on an emulated machine take a second.
   Nanoseconds answer_within = std::chrono::seconds(10);
 };
@@ -39,8 +39,8 @@ class QpSet {
  public:
   /// `sends`, `receives` and the exchange outlive it. A peer that refuses, does not answer or is not where it
   /// says gives a set without queue pairs that says why. Errors: what our own device refused.
-  static Result<std::unique_ptr<QpSet>> connect(const std::shared_ptr<const VerbsDevice>& device,
-                                                CompletionQueue& sends, CompletionQueue& receives,
+  static Result<std::unique_ptr<QpSet>> connect(const std::shared_ptr<const rdma::VerbsDevice>& device,
+                                                rdma::CompletionQueue& sends, rdma::CompletionQueue& receives,
                                                 const PeerAccess& peers, const QpSetSpec& spec,
                                                 const std::vector<WantedQp>& wanted);
   /// Closes what is still open.
@@ -51,9 +51,9 @@ class QpSet {
   /// Why the peer made no queue pairs; there are none then.
   const std::optional<std::string>& refusal() const { return refusal_; }
   /// Of datagrams: the one of all.
-  QueuePair& qp(std::size_t index) { return *qps_[handles_.empty() ? index : 0]; }
+  rdma::QueuePair& qp(std::size_t index) { return *qps_[handles_.empty() ? index : 0]; }
   /// A message of its own to the peer, by the label of this one.
-  Result<void> send(std::size_t index, const Message& message);
+  Result<void> send(std::size_t index, const rdma::Message& message);
   std::uint64_t memory() const { return peer_.memory; }
   std::uint32_t memory_key() const { return peer_.memory_key; }
   bool peer_stamps() const { return peer_.stamps; }
@@ -62,13 +62,13 @@ class QpSet {
   Result<std::vector<std::uint32_t>> close(std::vector<FlowMoved> moved);
 
  private:
-  QpSet(PeerExchange& exchange, const QpSetSpec& spec) : exchange_(exchange), spec_(spec) {}
-  Result<void> add_handle(const std::shared_ptr<const VerbsDevice>& device, const QpRoute& route);
+  QpSet(datapath::PeerExchange& exchange, const QpSetSpec& spec) : exchange_(exchange), spec_(spec) {}
+  Result<void> add_handle(const std::shared_ptr<const rdma::VerbsDevice>& device, const rdma::QpRoute& route);
   static std::unique_ptr<QpSet> refused(std::unique_ptr<QpSet> set, const std::string& why);
-  PeerExchange& exchange_;
+  datapath::PeerExchange& exchange_;
   QpSetSpec spec_;
-  std::vector<std::unique_ptr<QueuePair>> qps_;
-  std::vector<std::unique_ptr<AddressHandle>> handles_;  // of datagrams
+  std::vector<std::unique_ptr<rdma::QueuePair>> qps_;
+  std::vector<std::unique_ptr<rdma::AddressHandle>> handles_;  // of datagrams
   QpsConnected peer_;
   bool made_there_ = false;  // the peer may have queue pairs for this set: close() ends them
   bool answers_ = false;     // the peer did, when it was asked for them
@@ -76,4 +76,4 @@ class QpSet {
   bool closed_ = false;
 };
 
-}  // namespace weft
+}  // namespace weft::verbs

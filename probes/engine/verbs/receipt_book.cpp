@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::verbs {
 
-ReceivedTally& ReceiptBook::row(BatchId batch, PortId from, std::uint32_t spec) {
+datapath::ReceivedTally& ReceiptBook::row(BatchId batch, PortId from, std::uint32_t spec) {
   Sender& sender = senders_[from];
   // The newest is asked for most.
   auto at = std::find_if(sender.batches.rbegin(), sender.batches.rend(),
@@ -13,7 +13,7 @@ ReceivedTally& ReceiptBook::row(BatchId batch, PortId from, std::uint32_t spec) 
     sender.batches.push_back({batch, {}});
     at = sender.batches.rbegin();
   }
-  const auto [row, is_new] = at->by_spec.try_emplace(spec, ReceivedTally{batch, from, spec});
+  const auto [row, is_new] = at->by_spec.try_emplace(spec, datapath::ReceivedTally{batch, from, spec});
   sender.rows += is_new ? 1 : 0;
   return row->second;
 }
@@ -27,8 +27,8 @@ void ReceiptBook::make_room(PortId from, BatchId keep) {
   }
 }
 
-std::vector<ReceivedTally> ReceiptBook::received(BatchId batch) const {
-  std::vector<ReceivedTally> rows;
+std::vector<datapath::ReceivedTally> ReceiptBook::received(BatchId batch) const {
+  std::vector<datapath::ReceivedTally> rows;
   for (const auto& [from, sender] : senders_)
     for (const Batch& each : sender.batches)
       if (each.id == batch)
@@ -36,4 +36,4 @@ std::vector<ReceivedTally> ReceiptBook::received(BatchId batch) const {
   return rows;
 }
 
-}  // namespace weft
+}  // namespace weft::verbs

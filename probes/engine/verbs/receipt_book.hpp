@@ -8,7 +8,7 @@
 
 #include "probes/datapath/probe_engine.hpp"
 
-namespace weft {
+namespace weft::verbs {
 
 class ReceiptBook {
  public:
@@ -17,15 +17,15 @@ class ReceiptBook {
 
   /// The row of this batch, sender and spec, made where there is none yet. It stays where it is until room is
   /// made.
-  ReceivedTally& row(BatchId batch, PortId from, std::uint32_t spec);
+  datapath::ReceivedTally& row(BatchId batch, PortId from, std::uint32_t spec);
   /// Forgets the oldest batches of the sender where it has too many rows, but not `keep`.
   void make_room(PortId from, BatchId keep);
-  std::vector<ReceivedTally> received(BatchId batch) const;
+  std::vector<datapath::ReceivedTally> received(BatchId batch) const;
 
  private:
   struct Batch {
     BatchId id;
-    std::map<std::uint32_t, ReceivedTally> by_spec;
+    std::map<std::uint32_t, datapath::ReceivedTally> by_spec;
   };
   struct Sender {
     std::list<Batch> batches;  // oldest first
@@ -35,4 +35,4 @@ class ReceiptBook {
   std::map<PortId, Sender> senders_;
 };
 
-}  // namespace weft
+}  // namespace weft::verbs

@@ -2,12 +2,12 @@
 
 #include <map>
 
-namespace weft {
+namespace weft::verbs {
 
-Result<std::unique_ptr<RequestQps>> RequestQps::connect(const std::shared_ptr<const VerbsDevice>& device,
-                                                        CompletionQueue& queue, const PeerAccess& access,
-                                                        const std::vector<Peer>& peers, QpSetSpec like,
-                                                        const std::vector<RequestedQp>& wanted) {
+Result<std::unique_ptr<RequestQps>> RequestQps::connect(
+    const std::shared_ptr<const rdma::VerbsDevice>& device, rdma::CompletionQueue& queue,
+    const PeerAccess& access, const std::vector<datapath::Peer>& peers, QpSetSpec like,
+    const std::vector<RequestedQp>& wanted) {
   std::map<std::uint32_t, std::vector<WantedQp>> by_peer;
   for (std::uint32_t spec = 0; spec < wanted.size(); ++spec)
     by_peer[wanted[spec].peer].push_back({spec, wanted[spec].label, wanted[spec].back_label});
@@ -39,4 +39,4 @@ std::vector<std::uint32_t> RequestQps::close(const std::vector<FlowMoved>& moved
   return differing;
 }
 
-}  // namespace weft
+}  // namespace weft::verbs

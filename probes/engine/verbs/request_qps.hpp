@@ -5,7 +5,7 @@
 #include "probes/datapath/probe_engine.hpp"
 #include "probes/engine/verbs/qp_set.hpp"
 
-namespace weft {
+namespace weft::verbs {
 
 struct RequestedQp {
   std::uint32_t peer = 0;  // index into the request's peers
@@ -18,16 +18,16 @@ class RequestQps {
   /// `wanted` has one entry a spec; `like` is what they have in common, its `peer` is not looked at. `queue`
   /// takes all completions; it and the exchange outlive the queue pairs. A peer that refuses costs its own
   /// specs alone. Errors: those of QpSet::connect, with the peer's address.
-  static Result<std::unique_ptr<RequestQps>> connect(const std::shared_ptr<const VerbsDevice>& device,
-                                                     CompletionQueue& queue, const PeerAccess& access,
-                                                     const std::vector<Peer>& peers, QpSetSpec like,
+  static Result<std::unique_ptr<RequestQps>> connect(const std::shared_ptr<const rdma::VerbsDevice>& device,
+                                                     rdma::CompletionQueue& queue, const PeerAccess& access,
+                                                     const std::vector<datapath::Peer>& peers, QpSetSpec like,
                                                      const std::vector<RequestedQp>& wanted);
 
   /// Why the peer of this spec made no queue pair for it: it has none then.
   const std::optional<std::string>& refusal(std::uint32_t spec) const { return places_[spec].set->refusal(); }
   /// Of datagrams: all specs of one peer share it.
-  QueuePair& qp(std::uint32_t spec) { return places_[spec].set->qp(places_[spec].index); }
-  Result<void> send(std::uint32_t spec, const Message& message) {
+  rdma::QueuePair& qp(std::uint32_t spec) { return places_[spec].set->qp(places_[spec].index); }
+  Result<void> send(std::uint32_t spec, const rdma::Message& message) {
     return places_[spec].set->send(places_[spec].index, message);
   }
   /// Of the memory that the peer keeps for this spec.
@@ -50,4 +50,4 @@ class RequestQps {
   std::vector<Place> places_;  // by spec
 };
 
-}  // namespace weft
+}  // namespace weft::verbs

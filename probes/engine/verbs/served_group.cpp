@@ -5,7 +5,7 @@
 
 #include "probes/packet/roce.hpp"
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 // A work number: our answer, not a probe that came in (this bit); the group's serial number; the slot.
@@ -22,7 +22,7 @@ constexpr std::uint64_t kWorkRequests = 512;
 
 /// What is written or read comes without a work request at this end.
 std::uint32_t ring_places(const ConnectQps& offer, std::size_t qps) {
-  const bool posts = offer.kind != QpKind::reliable || offer.operation == FlowOperation::send;
+  const bool posts = offer.kind != rdma::QpKind::reliable || offer.operation == FlowOperation::send;
   return posts ? static_cast<std::uint32_t>(qps * offer.depth) : 1;
 }
 
@@ -36,20 +36,20 @@ Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); 
 
 std::size_t ServedGroup::completions(const ConnectQps& offer) {
   const std::size_t received = offer.qps.size() * offer.depth;
-  if (offer.kind != QpKind::reliable) return 2 * received;  // the probes and their answers
+  if (offer.kind != rdma::QpKind::reliable) return 2 * received;  // the probes and their answers
   return offer.operation == FlowOperation::send ? received : 0;
 }
 
 std::uint64_t ServedGroup::memory(const ConnectQps& offer) {
   const std::uint64_t places = offer.qps.size() * std::uint64_t{offer.depth};
-  const bool datagram = offer.kind == QpKind::datagram;
+  const bool datagram = offer.kind == rdma::QpKind::datagram;
   const std::uint64_t qps = datagram ? 1 : offer.qps.size();
   const std::uint64_t each = kRings + kWorkRequests * ring_places(offer, datagram ? offer.qps.size() : 1);
-  return places * (offer.kind == QpKind::reliable ? 1 : 2) * place_size(offer) + qps * each;
+  return places * (offer.kind == rdma::QpKind::reliable ? 1 : 2) * place_size(offer) + qps * each;
 }
 
 Result<void> ServedGroup::check(const ConnectQps& offer) {
-  const auto most = offer.kind == QpKind::reliable ? kMaxFlowMessageBytes : kMaxProbe;
+  const auto most = offer.kind == rdma::QpKind::reliable ? datapath::kMaxFlowMessageBytes : kMaxProbe;
   const auto message = static_cast<std::uint64_t>(offer.message.count());
   if (!offer.qps.empty() && offer.depth > 0 && offer.depth <= kDeepest && message >= ProbeNote::kSize &&
       message <= most)
@@ -65,11 +65,11 @@ ServedGroup::ServedGroup(PortId from, const ConnectQps& offer, std::uint32_t ser
       message_(static_cast<std::size_t>(offer.message.count())),
       slots_in_(offer.qps.size() * offer.depth) {}
 
-Result<std::unique_ptr<ServedGroup>> ServedGroup::make(const std::shared_ptr<const VerbsDevice>& device,
-                                                       CompletionQueue& queue, const VerbsMemory& memory,
-                                                       VerbsTraffic traffic, PortId from,
-                                                       const ConnectQps& offer, std::uint32_t serial,
-                                                       const TallyOf& tally_of) {
+Result<std::unique_ptr<ServedGroup>> ServedGroup::make(const std::shared_ptr<const rdma::VerbsDevice>& device,
+                                                       rdma::CompletionQueue& queue,
+                                                       const VerbsMemory& memory, rdma::VerbsTraffic traffic,
+                                                       PortId from, const ConnectQps& offer,
+                                                       std::uint32_t serial, const TallyOf& tally_of) {
   WEFT_TRY_VOID(check(offer));
   std::unique_ptr<ServedGroup> group(new ServedGroup(from, offer, serial));
   const bool probes = group->is_probes();
@@ -83,12 +83,13 @@ Result<std::unique_ptr<ServedGroup>> ServedGroup::make(const std::shared_ptr<con
   return group;
 }
 
-Result<void> ServedGroup::add(const std::shared_ptr<const VerbsDevice>& device, CompletionQueue& queue,
-                              VerbsTraffic traffic, const TallyOf& tally_of, std::size_t index) {
+Result<void> ServedGroup::add(const std::shared_ptr<const rdma::VerbsDevice>& device,
+                              rdma::CompletionQueue& queue, rdma::VerbsTraffic traffic,
+                              const TallyOf& tally_of, std::size_t index) {
   const OfferedQp& offered = offer_.qps[index];
   if (qps_.empty() || !is_datagram()) {
     const auto places = ring_places(offer_, is_datagram() ? offer_.qps.size() : 1);
-    WEFT_TRY(auto made, QueuePair::make(device, queue, queue, {offer_.kind, places, places}));
+    WEFT_TRY(auto made, rdma::QueuePair::make(device, queue, queue, {offer_.kind, places, places}));
     qps_.push_back(std::move(made));
   }
   auto line = std::make_unique<Line>();
@@ -96,19 +97,19 @@ Result<void> ServedGroup::add(const std::shared_ptr<const VerbsDevice>& device, 
   if (is_probes()) line->tally = &tally_of(offered.spec);
   by_spec_[offered.spec] = line.get();
   const std::size_t first_slot = index * offer_.depth;
-  if (offer_.kind == QpKind::reliable && offer_.operation == FlowOperation::read)
+  if (offer_.kind == rdma::QpKind::reliable && offer_.operation == FlowOperation::read)
     if (const auto filled = fill(first_slot, offered.spec); !filled) return filled;
-  const QpRoute back{.to = offer_.from,
-                     .qp = offered.qp,
-                     .first_psn = offered.first_psn,
-                     .queue_key = offer_.queue_key,
-                     .label = offered.back_label,
-                     .back_label = offered.label,
-                     .traffic = traffic,
-                     .mtu = offer_.mtu,
-                     .reads = agree(device->reads(), offer_.reads, offer_.depth)};
+  const rdma::QpRoute back{.to = offer_.from,
+                           .qp = offered.qp,
+                           .first_psn = offered.first_psn,
+                           .queue_key = offer_.queue_key,
+                           .label = offered.back_label,
+                           .back_label = offered.label,
+                           .traffic = traffic,
+                           .mtu = offer_.mtu,
+                           .reads = agree(device->reads(), offer_.reads, offer_.depth)};
   if (is_datagram()) {
-    WEFT_TRY(auto handle, AddressHandle::make(device, back));
+    WEFT_TRY(auto handle, rdma::AddressHandle::make(device, back));
     line->handle = std::move(handle);
   }
   lines_.push_back(std::move(line));
@@ -142,7 +143,7 @@ std::uint64_t ServedGroup::work(std::size_t slot) const {
   return std::uint64_t{serial_} << 32U | static_cast<std::uint32_t>(slot);
 }
 
-void ServedGroup::take(const Completion& completion) {
+void ServedGroup::take(const rdma::Completion& completion) {
   if (completion.status != 0) return;
   const std::size_t slot = static_cast<std::uint32_t>(completion.work);
   if ((completion.work & ~kAnswerBit) != work(slot) || slot >= slots_in_) return;
@@ -163,7 +164,7 @@ ServedGroup::Line* ServedGroup::line_of(std::size_t slot, const ProbeNote& note)
   return found == by_spec_.end() ? nullptr : found->second;
 }
 
-void ServedGroup::echo(const Completion& completion, std::size_t slot) {
+void ServedGroup::echo(const rdma::Completion& completion, std::size_t slot) {
   const Nanoseconds at = now();
   const std::size_t headroom = receive_headroom(offer_.kind);
   const bool has_note = completion.bytes >= headroom + ProbeNote::kSize;
@@ -172,39 +173,39 @@ void ServedGroup::echo(const Completion& completion, std::size_t slot) {
   if (line == nullptr) return;
   const auto bytes =
       static_cast<std::uint32_t>(completion.bytes - std::min<std::size_t>(completion.bytes, headroom));
-  ReceivedTally& tally = *line->tally;
+  datapath::ReceivedTally& tally = *line->tally;
   if (tally.packets++ == 0) tally.first = at;
   tally.last = at;
-  tally.bytes +=
-      bytes + static_cast<std::uint64_t>(roce_headers(false) + (is_datagram() ? kDatagramHeader : 0));
+  tally.bytes += bytes + static_cast<std::uint64_t>(packet::roce_headers(false) +
+                                                    (is_datagram() ? packet::kDatagramHeader : 0));
   if (!has_note) return;
   const std::size_t answer = slots_in_ + slot;
   store(slots_->bytes(answer),
         {note.sequence, line->answered, static_cast<std::uint64_t>(line->turnaround.count())});
   answers_[slot] = {line, note.sequence, completion.stamp.value_or(at)};
   // A full send queue loses the answer, as a full switch would: the prober sees it missing.
-  const Message message{kAnswerBit | work(slot), slots_->piece(answer, bytes)};
+  const rdma::Message message{kAnswerBit | work(slot), slots_->piece(answer, bytes)};
   (void)(line->handle ? line->qp->post(*line->handle, {&message, 1})
                       : line->qp->post(FlowOperation::send, {&message, 1}));
 }
 
 /// What a flow will read.
 Result<void> ServedGroup::fill(std::size_t first_slot, std::uint32_t spec) {
-  const BufferRange place{first_slot * message_, offer_.depth * message_};
-  TransferBuffer& buffer = slots_->buffer();
+  const packet::BufferRange place{first_slot * message_, offer_.depth * message_};
+  packet::TransferBuffer& buffer = slots_->buffer();
   const auto filled = buffer.fill(place, kFlowPattern, flow_pattern_offset(spec, offer_.depth, message_));
   return filled ? buffer.before_send(place) : filled;
 }
 
 bool ServedGroup::differs(std::size_t index, const FlowMoved& flow) {
   // A flow fills its messages' places in turn.
-  const BufferRange filled{index * offer_.depth * message_,
-                           std::min<std::uint64_t>(flow.messages, offer_.depth) * message_};
-  TransferBuffer& buffer = slots_->buffer();
+  const packet::BufferRange filled{index * offer_.depth * message_,
+                                   std::min<std::uint64_t>(flow.messages, offer_.depth) * message_};
+  packet::TransferBuffer& buffer = slots_->buffer();
   if (!buffer.after_receive(filled)) return false;  // nobody saw what came
   const auto difference =
       buffer.verify(filled, kFlowPattern, flow_pattern_offset(flow.spec, offer_.depth, message_));
   return difference && difference->bytes > 0;
 }
 
-}  // namespace weft
+}  // namespace weft::verbs

@@ -9,12 +9,12 @@
 #include "probes/engine/verbs/qp_messages.hpp"
 #include "probes/engine/verbs/slots.hpp"
 
-namespace weft {
+namespace weft::verbs {
 
 class ServedGroup {
  public:
   /// The tally of a spec's probes; it stays where it is.
-  using TallyOf = std::function<ReceivedTally&(std::uint32_t spec)>;
+  using TallyOf = std::function<datapath::ReceivedTally&(std::uint32_t spec)>;
 
   /// How many may complete at once.
   static std::size_t completions(const ConnectQps& offer);
@@ -25,10 +25,11 @@ class ServedGroup {
   /// `queue` outlives it. `serial` marks its work: a completion that was taken off the queue before a group
   /// went may be of a number that a queue pair of the next group has. Errors: those of check, what the device
   /// refused.
-  static Result<std::unique_ptr<ServedGroup>> make(const std::shared_ptr<const VerbsDevice>& device,
-                                                   CompletionQueue& queue, const VerbsMemory& memory,
-                                                   VerbsTraffic traffic, PortId from, const ConnectQps& offer,
-                                                   std::uint32_t serial, const TallyOf& tally_of);
+  static Result<std::unique_ptr<ServedGroup>> make(const std::shared_ptr<const rdma::VerbsDevice>& device,
+                                                   rdma::CompletionQueue& queue, const VerbsMemory& memory,
+                                                   rdma::VerbsTraffic traffic, PortId from,
+                                                   const ConnectQps& offer, std::uint32_t serial,
+                                                   const TallyOf& tally_of);
 
   PortId from() const { return from_; }
   const ConnectQps& offer() const { return offer_; }
@@ -36,16 +37,16 @@ class ServedGroup {
   /// What the asking side must know of it.
   QpsConnected answer() const;
   /// One completion of its queue pairs; one that is not of its work is passed over.
-  void take(const Completion& completion);
+  void take(const rdma::Completion& completion);
   /// Of the flow that has this place in the offer: what it filled in memory is not what was sent.
   bool differs(std::size_t index, const FlowMoved& flow);
 
  private:
   struct Line {  // of one spec
-    QueuePair* qp = nullptr;
-    std::unique_ptr<AddressHandle> handle;  // of datagrams
-    ReceivedTally* tally = nullptr;         // of probes
-    std::uint64_t answered = 0;             // the probe before, and how long its answer took
+    rdma::QueuePair* qp = nullptr;
+    std::unique_ptr<rdma::AddressHandle> handle;  // of datagrams
+    datapath::ReceivedTally* tally = nullptr;     // of probes
+    std::uint64_t answered = 0;                   // the probe before, and how long its answer took
     Nanoseconds turnaround{};
   };
   struct Answer {  // on its way
@@ -54,14 +55,14 @@ class ServedGroup {
     Nanoseconds arrived{};
   };
   ServedGroup(PortId from, const ConnectQps& offer, std::uint32_t serial);
-  bool is_datagram() const { return offer_.kind == QpKind::datagram; }
-  bool is_probes() const { return offer_.kind != QpKind::reliable; }
+  bool is_datagram() const { return offer_.kind == rdma::QpKind::datagram; }
+  bool is_probes() const { return offer_.kind != rdma::QpKind::reliable; }
   bool receives() const { return is_probes() || offer_.operation == FlowOperation::send; }
-  Result<void> add(const std::shared_ptr<const VerbsDevice>& device, CompletionQueue& queue,
-                   VerbsTraffic traffic, const TallyOf& tally_of, std::size_t index);
+  Result<void> add(const std::shared_ptr<const rdma::VerbsDevice>& device, rdma::CompletionQueue& queue,
+                   rdma::VerbsTraffic traffic, const TallyOf& tally_of, std::size_t index);
   Result<void> fill(std::size_t first_slot, std::uint32_t spec);
   Result<void> receive_into(std::size_t slot);
-  void echo(const Completion& completion, std::size_t slot);
+  void echo(const rdma::Completion& completion, std::size_t slot);
   Line* line_of(std::size_t slot, const ProbeNote& note);
 
   std::uint64_t work(std::size_t slot) const;
@@ -72,10 +73,10 @@ class ServedGroup {
   std::size_t message_;
   std::size_t slots_in_;
   std::unique_ptr<Slots> slots_;  // as many as messages may come in, then those of answers
-  std::vector<std::unique_ptr<QueuePair>> qps_;
+  std::vector<std::unique_ptr<rdma::QueuePair>> qps_;
   std::vector<std::unique_ptr<Line>> lines_;  // in the order of the offer
   std::map<std::uint32_t, Line*> by_spec_;
   std::vector<Answer> answers_;  // by slot
 };
 
-}  // namespace weft
+}  // namespace weft::verbs

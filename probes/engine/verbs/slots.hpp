@@ -7,38 +7,40 @@
 #include "probes/rdma/queue_pair.hpp"
 #include "topology/base/bytes.hpp"
 
-namespace weft {
+namespace weft::verbs {
 
 /// What queue pairs send from and receive into. The host writes and reads the notes of probes, so their
 /// memory is its own.
 struct VerbsMemory {
-  BufferFactory flows;
-  BufferFactory probes;
+  packet::BufferFactory flows;
+  packet::BufferFactory probes;
 };
 
 class Slots {
  public:
-  static Result<std::unique_ptr<Slots>> make(std::shared_ptr<const VerbsDevice> device,
-                                             const BufferFactory& buffers, std::size_t count, Bytes size) {
+  static Result<std::unique_ptr<Slots>> make(std::shared_ptr<const rdma::VerbsDevice> device,
+                                             const packet::BufferFactory& buffers, std::size_t count,
+                                             Bytes size) {
     const auto each = static_cast<std::size_t>(size.count());
     WEFT_TRY(auto buffer, buffers(Bytes(static_cast<std::int64_t>(std::max<std::size_t>(count, 1) * each))));
-    WEFT_TRY(auto region, MemoryRegion::register_buffer(std::move(device), *buffer));
+    WEFT_TRY(auto region, rdma::MemoryRegion::register_buffer(std::move(device), *buffer));
     return std::unique_ptr<Slots>(new Slots(std::move(buffer), std::move(region), each));
   }
 
-  MemoryPiece piece(std::size_t slot, std::size_t bytes) const {
+  rdma::MemoryPiece piece(std::size_t slot, std::size_t bytes) const {
     return {region_->address() + slot * each_, static_cast<std::uint32_t>(std::min(bytes, each_)),
             region_->local_key()};
   }
   std::span<std::byte> bytes(std::size_t slot) const { return {region_->address() + slot * each_, each_}; }
-  TransferBuffer& buffer() { return *buffer_; }
-  const MemoryRegion& region() const { return *region_; }
+  packet::TransferBuffer& buffer() { return *buffer_; }
+  const rdma::MemoryRegion& region() const { return *region_; }
 
  private:
-  Slots(std::unique_ptr<TransferBuffer> buffer, std::unique_ptr<MemoryRegion> region, std::size_t each)
+  Slots(std::unique_ptr<packet::TransferBuffer> buffer, std::unique_ptr<rdma::MemoryRegion> region,
+        std::size_t each)
       : buffer_(std::move(buffer)), region_(std::move(region)), each_(each) {}
-  std::unique_ptr<TransferBuffer> buffer_;
-  std::unique_ptr<MemoryRegion> region_;
+  std::unique_ptr<packet::TransferBuffer> buffer_;
+  std::unique_ptr<rdma::MemoryRegion> region_;
   std::size_t each_;
 };
 
@@ -72,8 +74,8 @@ inline std::uint64_t flow_pattern_offset(std::uint32_t spec, std::size_t depth, 
 }
 
 /// Every message that is sent carries what stands in its place: it is written once.
-inline Result<void> fill_to_send(TransferBuffer& buffer) {
-  const BufferRange all{0, static_cast<std::uint64_t>(buffer.size().count())};
+inline Result<void> fill_to_send(packet::TransferBuffer& buffer) {
+  const packet::BufferRange all{0, static_cast<std::uint64_t>(buffer.size().count())};
   WEFT_TRY_VOID(buffer.fill(all, kFlowPattern, 0));
   return buffer.before_send(all);
 }
@@ -82,4 +84,4 @@ inline Result<void> fill_to_send(TransferBuffer& buffer) {
 inline constexpr const char* kChangedInMemory =
     "silent corruption: what came into memory passed every checksum and is not what was sent";
 
-}  // namespace weft
+}  // namespace weft::verbs

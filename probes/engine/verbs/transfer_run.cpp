@@ -7,7 +7,7 @@
 #include "probes/engine/verbs/request_qps.hpp"
 #include "probes/packet/roce.hpp"
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 /// Packets of one request in memory, under way or not: 16 MB of the largest, here and where they arrive.
@@ -31,23 +31,24 @@ struct Transfer {
 
 class TransferRun {
  public:
-  TransferRun(const TransferRequest& request, Bytes message, std::uint32_t depth)
+  TransferRun(const datapath::TransferRequest& request, Bytes message, std::uint32_t depth)
       : request_(request), message_(message), depth_(depth), asked_(now()), chain_(depth) {
-    for (const TransferSpec& spec : request.specs) transfers_.push_back({.packets = spec.packets});
+    for (const datapath::TransferSpec& spec : request.specs) transfers_.push_back({.packets = spec.packets});
   }
 
-  Result<void> open(const std::shared_ptr<const VerbsDevice>& device, const BufferFactory& buffers,
-                    VerbsTraffic traffic, const PeerAccess& access) {
+  Result<void> open(const std::shared_ptr<const rdma::VerbsDevice>& device,
+                    const packet::BufferFactory& buffers, rdma::VerbsTraffic traffic,
+                    const PeerAccess& access) {
     const std::size_t places = transfers_.size() * depth_;
-    WEFT_TRY(queue_, CompletionQueue::make(device, static_cast<int>(places + 16)));
+    WEFT_TRY(queue_, rdma::CompletionQueue::make(device, static_cast<int>(places + 16)));
     WEFT_TRY(slots_, Slots::make(device, buffers, places, message_));
     WEFT_TRY_VOID(fill_to_send(slots_->buffer()));
     std::vector<RequestedQp> wanted;
-    for (const TransferSpec& spec : request_.specs)
+    for (const datapath::TransferSpec& spec : request_.specs)
       wanted.push_back({spec.peer, spec.label, spec.back_label});
     WEFT_TRY(qps_, RequestQps::connect(device, *queue_, access, request_.peers,
                                        {.batch = request_.batch,
-                                        .kind = QpKind::reliable,
+                                        .kind = rdma::QpKind::reliable,
                                         .operation = FlowOperation::write,
                                         .message = message_,
                                         .depth = depth_,
@@ -72,8 +73,8 @@ class TransferRun {
     return {};
   }
 
-  std::vector<TransferTally> tallies(const MessageOnWire& on_wire) {
-    std::vector<TransferTally> all;
+  std::vector<datapath::TransferTally> tallies(const packet::MessageOnWire& on_wire) {
+    std::vector<datapath::TransferTally> all;
     std::vector<FlowMoved> moved;
     for (std::uint32_t i = 0; i < transfers_.size(); ++i) {
       const Transfer& transfer = transfers_[i];
@@ -123,11 +124,11 @@ class TransferRun {
     WEFT_TRY(const auto done, queue_->poll());
     if (done.empty()) return queue_->wait(limit);
     const Nanoseconds at = now() - start_;
-    for (const Completion& completion : done) {
+    for (const rdma::Completion& completion : done) {
       Transfer& transfer = transfers_[completion.work];
       if (transfer.error) continue;  // the others are its consequence
       if (completion.status != 0) {
-        transfer.error = describe_status(completion.status);
+        transfer.error = rdma::describe_status(completion.status);
         continue;
       }
       if (transfer.delivered++ == 0) transfer.first = at;
@@ -136,36 +137,36 @@ class TransferRun {
     return {};
   }
 
-  const TransferRequest& request_;
+  const datapath::TransferRequest& request_;
   Bytes message_;
   std::uint32_t depth_;  // packets of one spec under way at the most
   Nanoseconds asked_;
-  Nanoseconds start_{};         // all are connected
-  std::vector<Message> chain_;  // of one spec, to post at once
+  Nanoseconds start_{};               // all are connected
+  std::vector<rdma::Message> chain_;  // of one spec, to post at once
   std::vector<Transfer> transfers_;
-  std::unique_ptr<CompletionQueue> queue_;
+  std::unique_ptr<rdma::CompletionQueue> queue_;
   std::unique_ptr<Slots> slots_;
   std::unique_ptr<RequestQps> qps_;  // they go before the queue
 };
 
 }  // namespace
 
-Result<std::vector<TransferTally>> run_transfers(const std::shared_ptr<const VerbsDevice>& device,
-                                                 const BufferFactory& buffers, VerbsTraffic traffic,
-                                                 const PeerAccess& access, const TransferRequest& request,
-                                                 const std::stop_token& stop) {
+Result<std::vector<datapath::TransferTally>> run_transfers(
+    const std::shared_ptr<const rdma::VerbsDevice>& device, const packet::BufferFactory& buffers,
+    rdma::VerbsTraffic traffic, const PeerAccess& access, const datapath::TransferRequest& request,
+    const std::stop_token& stop) {
   WEFT_TRY_VOID(check_transfers(request));
-  if (request.specs.empty()) return std::vector<TransferTally>();
+  if (request.specs.empty()) return std::vector<datapath::TransferTally>();
   const auto count = static_cast<std::uint32_t>(request.specs.size());
   const std::uint32_t depth =
-      std::clamp(kMaxPlaces / count, 1U, std::min(request.window, std::uint32_t{kDeepestFlow}));
+      std::clamp(kMaxPlaces / count, 1U, std::min(request.window, std::uint32_t{datapath::kDeepestFlow}));
   const bool v6 = request.peers[0].address.is_v6();
   const Bytes mtu = device->path_mtu();
-  const Bytes message = one_packet_message(FlowOperation::write, request.size, mtu, v6);
+  const Bytes message = packet::one_packet_message(FlowOperation::write, request.size, mtu, v6);
   TransferRun run(request, message, depth);
   WEFT_TRY_VOID(run.open(device, buffers, traffic, access));
   WEFT_TRY_VOID(run.run(stop));
-  return run.tallies(message_on_wire(FlowOperation::write, message, mtu, v6));
+  return run.tallies(packet::message_on_wire(FlowOperation::write, message, mtu, v6));
 }
 
-}  // namespace weft
+}  // namespace weft::verbs

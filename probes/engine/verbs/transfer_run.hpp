@@ -7,13 +7,13 @@
 #include "probes/datapath/flow_engine.hpp"
 #include "probes/engine/verbs/qp_set.hpp"
 
-namespace weft {
+namespace weft::verbs {
 
 /// A spec whose queue pair the peer refuses, breaks, or takes no more work, delivers less and says why.
 /// Errors: usage (a request that makes no sense), what our own device refused as the queue pairs were made.
-Result<std::vector<TransferTally>> run_transfers(const std::shared_ptr<const VerbsDevice>& device,
-                                                 const BufferFactory& buffers, VerbsTraffic traffic,
-                                                 const PeerAccess& access, const TransferRequest& request,
-                                                 const std::stop_token& stop);
+Result<std::vector<datapath::TransferTally>> run_transfers(
+    const std::shared_ptr<const rdma::VerbsDevice>& device, const packet::BufferFactory& buffers,
+    rdma::VerbsTraffic traffic, const PeerAccess& access, const datapath::TransferRequest& request,
+    const std::stop_token& stop);
 
-}  // namespace weft
+}  // namespace weft::verbs

@@ -6,10 +6,10 @@
 #include "probes/engine/verbs/transfer_run.hpp"
 #include "probes/engine/verbs/verbs_responder.hpp"
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
-Result<QpKind> kind_of_probes(ProbeTransport wish, const VerbsDevice& device) {
+Result<rdma::QpKind> kind_of_probes(datapath::ProbeTransport wish, const rdma::VerbsDevice& device) {
   return choose_probe_kind(wish, device.name(), device.driver(), device.is_infiniband());
 }
 
@@ -17,8 +17,8 @@ constexpr Bytes kHugePage(2 << 20);
 
 class QueuePairEngine final : public VerbsEngine {
  public:
-  QueuePairEngine(std::shared_ptr<const VerbsDevice> device, std::unique_ptr<VerbsResponder> responder,
-                  VerbsOptions options, QpKind probes, MemoryPath path)
+  QueuePairEngine(std::shared_ptr<const rdma::VerbsDevice> device, std::unique_ptr<VerbsResponder> responder,
+                  VerbsOptions options, rdma::QpKind probes, packet::MemoryPath path)
       : device_(std::move(device)),
         responder_(std::move(responder)),
         options_(std::move(options)),
@@ -30,15 +30,15 @@ class QueuePairEngine final : public VerbsEngine {
 
   std::string uses() const override {
     return fmt::format("{}; probes by {}; time stamps of the {}; flows in {}{}{}", describe(device_->gid()),
-                       probes_ == QpKind::datagram ? "datagrams (UD)" : "connections (UC)",
+                       probes_ == rdma::QpKind::datagram ? "datagrams (UD)" : "connections (UC)",
                        responder_->stamps() ? "device" : "host", to_string(path_),
-                       path_ == MemoryPath::host_huge_pages ? " where they take 2 MB" : "",
+                       path_ == packet::MemoryPath::host_huge_pages ? " where they take 2 MB" : "",
                        by_address_ ? "; peers found by address (librdmacm)" : "");
   }
 
   bool is_infiniband() const override { return device_->is_infiniband(); }
 
-  void meet(PeerExchange& exchange) override {
+  void meet(datapath::PeerExchange& exchange) override {
     if (!by_address_) exchange_ = &exchange;
   }
 
@@ -61,30 +61,36 @@ class QueuePairEngine final : public VerbsEngine {
     const auto& offer = std::get<ConnectQps>(asked);
     WEFT_TRY_VOID(addresses_.check(from, offer.from));
     // What it would not send of itself it does not answer: the answers' labels are its own affair.
-    if (offer.kind == QpKind::datagram) WEFT_TRY_VOID(kind_of_probes(ProbeTransport::datagram, *device_));
+    if (offer.kind == rdma::QpKind::datagram)
+      WEFT_TRY_VOID(kind_of_probes(datapath::ProbeTransport::datagram, *device_));
     WEFT_TRY(const auto connected, responder_->connect(from, offer));
     return encode(connected);
   }
 
-  Result<std::vector<HopAnswer>> trace(const TraceRequest&, std::stop_token) override {
+  Result<std::vector<datapath::HopAnswer>> trace(const datapath::TraceRequest&, std::stop_token) override {
     return fail(ErrorKind::not_supported, "queue pairs carry no TTL: traces go by raw packets");
   }
-  Result<std::vector<PingTally>> ping(const PingRequest& request, std::stop_token stop) override {
+  Result<std::vector<datapath::PingTally>> ping(const datapath::PingRequest& request,
+                                                std::stop_token stop) override {
     WEFT_TRY_VOID(check_met());
     auto tallies =
         run_pings(device_, probes_, options_.memory.probes, options_.traffic, access(), request, stop);
     WEFT_TRY_VOID(device_->check_standing());
     return tallies;
   }
-  Result<std::vector<ReceivedTally>> received(BatchId batch) override { return responder_->received(batch); }
-  Result<std::vector<FlowTally>> run(const FlowRequest& request, std::stop_token stop) override {
+  Result<std::vector<datapath::ReceivedTally>> received(BatchId batch) override {
+    return responder_->received(batch);
+  }
+  Result<std::vector<datapath::FlowTally>> run(const datapath::FlowRequest& request,
+                                               std::stop_token stop) override {
     WEFT_TRY_VOID(check_met());
     auto tallies = run_flows(device_, options_.memory.flows, options_.traffic, access(), request, stop);
     WEFT_TRY_VOID(device_->check_standing());
     if (tallies && request.flow_options.operation == FlowOperation::read) note_reads(request, *tallies);
     return tallies;
   }
-  Result<std::vector<TransferTally>> transfer(const TransferRequest& request, std::stop_token stop) override {
+  Result<std::vector<datapath::TransferTally>> transfer(const datapath::TransferRequest& request,
+                                                        std::stop_token stop) override {
     WEFT_TRY_VOID(check_met());
     auto tallies = run_transfers(device_, options_.memory.flows, options_.traffic, access(), request, stop);
     WEFT_TRY_VOID(device_->check_standing());
@@ -92,8 +98,8 @@ class QueuePairEngine final : public VerbsEngine {
   }
 
  private:
-  void note_reads(const FlowRequest& request, const std::vector<FlowTally>& tallies) {
-    for (const FlowTally& tally : tallies)
+  void note_reads(const datapath::FlowRequest& request, const std::vector<datapath::FlowTally>& tallies) {
+    for (const datapath::FlowTally& tally : tallies)
       if (tally.measure)
         responder_->note({.batch = request.batch,
                           .from = request.peers[request.specs[tally.spec].peer].nic,
@@ -108,19 +114,20 @@ class QueuePairEngine final : public VerbsEngine {
     return fail(ErrorKind::internal, "an RDMA engine was asked to probe before it could speak to its peers");
   }
 
-  std::shared_ptr<const VerbsDevice> device_;
+  std::shared_ptr<const rdma::VerbsDevice> device_;
   std::unique_ptr<VerbsResponder> responder_;
   VerbsOptions options_;
   PeerAddresses addresses_;
-  QpKind probes_;
-  MemoryPath path_;  // of flows
-  PeerExchange* exchange_ = nullptr;
+  rdma::QpKind probes_;
+  packet::MemoryPath path_;  // of flows
+  datapath::PeerExchange* exchange_ = nullptr;
   std::unique_ptr<AddressedExchange> by_address_;  // its thread asks all of the above
 };
 
 /// Whether, and how, the device takes the memory of flows: tried before the first flow, with what would lie
 /// on huge pages, else with a page.
-Result<MemoryPath> try_memory(const std::shared_ptr<const VerbsDevice>& device, const BufferFactory& memory) {
+Result<packet::MemoryPath> try_memory(const std::shared_ptr<const rdma::VerbsDevice>& device,
+                                      const packet::BufferFactory& memory) {
   constexpr Bytes kPage(4096);
   auto trial = Slots::make(device, memory, 1, kHugePage);
   if (!trial) trial = Slots::make(device, memory, 1, kPage);
@@ -131,13 +138,13 @@ Result<MemoryPath> try_memory(const std::shared_ptr<const VerbsDevice>& device, 
 }  // namespace
 
 Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(const VerbsOptions& options) {
-  WEFT_TRY(auto library, VerbsLibrary::load());
+  WEFT_TRY(auto library, rdma::VerbsLibrary::load());
   return open_verbs_engine(std::move(library), options);
 }
 
-Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(std::shared_ptr<const VerbsLibrary> library,
+Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(std::shared_ptr<const rdma::VerbsLibrary> library,
                                                        const VerbsOptions& options) {
-  WEFT_TRY(auto device, VerbsDevice::open(std::move(library), options.gid));
+  WEFT_TRY(auto device, rdma::VerbsDevice::open(std::move(library), options.gid));
   WEFT_TRY(const auto probes, kind_of_probes(options.probes, *device));
   WEFT_TRY(const auto path, try_memory(device, options.memory.flows));
   WEFT_TRY(auto responder, VerbsResponder::start(device, options.memory, options.traffic));
@@ -148,18 +155,19 @@ Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(std::shared_ptr<const Ver
   return engine;
 }
 
-Result<QpKind> choose_probe_kind(ProbeTransport wish, const std::string& device, RdmaDriver driver,
-                                 bool is_infiniband) {
-  const bool labels_datagrams = is_infiniband || driver == RdmaDriver::mlx5;
-  if (wish == ProbeTransport::connected) return QpKind::unreliable;
-  if (wish == ProbeTransport::by_device) return labels_datagrams ? QpKind::datagram : QpKind::unreliable;
-  if (driver == RdmaDriver::soft_roce)
+Result<rdma::QpKind> choose_probe_kind(datapath::ProbeTransport wish, const std::string& device,
+                                       rdma::RdmaDriver driver, bool is_infiniband) {
+  const bool labels_datagrams = is_infiniband || driver == rdma::RdmaDriver::mlx5;
+  if (wish == datapath::ProbeTransport::connected) return rdma::QpKind::unreliable;
+  if (wish == datapath::ProbeTransport::by_device)
+    return labels_datagrams ? rdma::QpKind::datagram : rdma::QpKind::unreliable;
+  if (driver == rdma::RdmaDriver::soft_roce)
     return fail(
         ErrorKind::not_supported,
         "{}: soft-RoCE ties the port of a datagram to its queue pair's number, so that datagrams would "
         "not take the paths of their labels: probe with --probe-transport uc (or auto)",
         device);
-  return QpKind::datagram;
+  return rdma::QpKind::datagram;
 }
 
-}  // namespace weft
+}  // namespace weft::verbs

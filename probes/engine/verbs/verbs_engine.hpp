@@ -14,25 +14,25 @@
 #include "probes/packet/run_secrets.hpp"
 #include "probes/rdma/queue_pair.hpp"
 
-namespace weft {
+namespace weft::verbs {
 
 /// Engines that find each other by address (librdmacm), with no coordinator between them.
 struct ExchangeByAddress {
   PortId self;
-  RunKey key;
+  packet::RunKey key;
 };
 
 struct VerbsOptions {
-  GidWish gid;
-  VerbsTraffic traffic;
+  rdma::GidWish gid;
+  rdma::VerbsTraffic traffic;
   VerbsMemory memory;
-  SharedNics nics = nullptr;  // of the run: queue pairs go to these alone
-  ProbeTransport probes = ProbeTransport::by_device;
+  datapath::SharedNics nics = nullptr;  // of the run: queue pairs go to these alone
+  datapath::ProbeTransport probes = datapath::ProbeTransport::by_device;
   /// Absent: what meet() gives is used.
   std::optional<ExchangeByAddress> by_address = std::nullopt;
 };
 
-class VerbsEngine : public ProbeEngine, public FlowEngine, public PeerService {
+class VerbsEngine : public datapath::ProbeEngine, public datapath::FlowEngine, public datapath::PeerService {
  public:
   /// The device, its GID and why, how it reaches the memory of flows; in words.
   virtual std::string uses() const = 0;
@@ -42,7 +42,7 @@ class VerbsEngine : public ProbeEngine, public FlowEngine, public PeerService {
 /// By the libibverbs of this host. Errors: absent (there is none), and those of VerbsDevice::open and
 /// choose_probe_kind.
 Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(const VerbsOptions& options);
-Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(std::shared_ptr<const VerbsLibrary> library,
+Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(std::shared_ptr<const rdma::VerbsLibrary> library,
                                                        const VerbsOptions& options);
 
 /// Which kind of queue pair probes go by: datagrams (UD), one queue pair for all labels, where the device
@@ -51,7 +51,7 @@ Result<std::shared_ptr<VerbsEngine>> open_verbs_engine(std::shared_ptr<const Ver
 /// handle's), and ConnectX (libmlx5 makes the UDP source port of the handle's flow label:
 /// mlx5_ah_set_udp_sport). Of others the operator must know. Error: not_supported (soft-RoCE, whose datagrams
 /// have the port of their queue pair's number, rxe_qp_init_req, whatever the handle says).
-Result<QpKind> choose_probe_kind(ProbeTransport wish, const std::string& device, RdmaDriver driver,
-                                 bool is_infiniband);
+Result<rdma::QpKind> choose_probe_kind(datapath::ProbeTransport wish, const std::string& device,
+                                       rdma::RdmaDriver driver, bool is_infiniband);
 
-}  // namespace weft
+}  // namespace weft::verbs

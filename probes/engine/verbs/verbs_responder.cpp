@@ -7,7 +7,7 @@
 
 #include "probes/datapath/probe_engine.hpp"
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 constexpr int kQueueEntries = 16'384;
@@ -28,15 +28,16 @@ Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); 
 
 }  // namespace
 
-Result<std::unique_ptr<VerbsResponder>> VerbsResponder::start(std::shared_ptr<const VerbsDevice> device,
-                                                              VerbsMemory memory, VerbsTraffic traffic) {
-  WEFT_TRY(auto queue, CompletionQueue::make(device, kQueueEntries));
+Result<std::unique_ptr<VerbsResponder>> VerbsResponder::start(std::shared_ptr<const rdma::VerbsDevice> device,
+                                                              VerbsMemory memory,
+                                                              rdma::VerbsTraffic traffic) {
+  WEFT_TRY(auto queue, rdma::CompletionQueue::make(device, kQueueEntries));
   return std::unique_ptr<VerbsResponder>(
       new VerbsResponder(std::move(device), std::move(memory), traffic, std::move(queue)));
 }
 
-VerbsResponder::VerbsResponder(std::shared_ptr<const VerbsDevice> device, VerbsMemory memory,
-                               VerbsTraffic traffic, std::unique_ptr<CompletionQueue> queue)
+VerbsResponder::VerbsResponder(std::shared_ptr<const rdma::VerbsDevice> device, VerbsMemory memory,
+                               rdma::VerbsTraffic traffic, std::unique_ptr<rdma::CompletionQueue> queue)
     : device_(std::move(device)),
       memory_(std::move(memory)),
       traffic_(traffic),
@@ -55,7 +56,7 @@ Result<QpsConnected> VerbsResponder::connect(PortId from, const ConnectQps& offe
   if (broken_) return tl::unexpected(*broken_);
   WEFT_TRY_VOID(make_room(from, offer));
   WEFT_TRY(auto group, ServedGroup::make(device_, *queue_, memory_, traffic_, from, offer, ++last_serial_,
-                                         [&](std::uint32_t spec) -> ReceivedTally& {
+                                         [&](std::uint32_t spec) -> datapath::ReceivedTally& {
                                            return receipts_.row(offer.batch, from, spec);
                                          }));
   QpsConnected answer = group->answer();
@@ -96,13 +97,13 @@ std::vector<std::uint32_t> VerbsResponder::close(PortId from, const CloseQps& do
   std::vector<std::uint32_t> differing;
   for (const auto& group : groups_) {
     const ConnectQps& offer = group->offer();
-    if (group->from() != from || offer.batch != done.batch || offer.kind != QpKind::reliable) continue;
+    if (group->from() != from || offer.batch != done.batch || offer.kind != rdma::QpKind::reliable) continue;
     if (offer.operation == FlowOperation::read) break;  // what it moved came to the one who asks
     for (std::size_t i = 0; i < std::min(done.moved.size(), offer.qps.size()); ++i) {
       const FlowMoved& flow = done.moved[i];  // in the order of the offer
-      if (flow.spec != offer.qps[i].spec || !fit(flow.bytes, flow.packets)) continue;  // cannot be
+      if (flow.spec != offer.qps[i].spec || !datapath::fit(flow.bytes, flow.packets)) continue;  // cannot be
       if (group->differs(i, flow)) differing.push_back(flow.spec);
-      ReceivedTally& tally = receipts_.row(done.batch, from, flow.spec);
+      datapath::ReceivedTally& tally = receipts_.row(done.batch, from, flow.spec);
       tally.packets = flow.packets;
       tally.bytes = flow.bytes;
       tally.last = flow.elapsed;
@@ -113,7 +114,7 @@ std::vector<std::uint32_t> VerbsResponder::close(PortId from, const CloseQps& do
   return differing;
 }
 
-void VerbsResponder::note(const ReceivedTally& tally) {
+void VerbsResponder::note(const datapath::ReceivedTally& tally) {
   const std::lock_guard lock(mutex_);
   receipts_.row(tally.batch, tally.from, tally.spec) = tally;
 }
@@ -131,7 +132,7 @@ void VerbsResponder::drop(Which which) {
   });
 }
 
-Result<std::vector<ReceivedTally>> VerbsResponder::received(BatchId batch) const {
+Result<std::vector<datapath::ReceivedTally>> VerbsResponder::received(BatchId batch) const {
   const std::lock_guard lock(mutex_);
   if (broken_) return tl::unexpected(*broken_);
   return receipts_.received(batch);
@@ -145,11 +146,11 @@ void VerbsResponder::serve(const std::stop_token& stop) {
   Nanoseconds alert_until{};
   while (!stop.stop_requested()) {
     // Without the lock: nobody else looks, and who connects is not to wait until a busy look is over.
-    const auto done = queue_->poll(busy_groups_ > 0 ? kBusyLooks : 1);
+    const auto done = queue_->poll(busy_groups_ > 0 ? rdma::kBusyLooks : 1);
     if (!done) return give_up(done.error());
     if (!done->empty()) {
       const std::lock_guard lock(mutex_);
-      for (const Completion& completion : *done) take(completion);
+      for (const rdma::Completion& completion : *done) take(completion);
     }
     if (busy_groups_ > 0)
       continue;
@@ -162,9 +163,9 @@ void VerbsResponder::serve(const std::stop_token& stop) {
   }
 }
 
-void VerbsResponder::take(const Completion& completion) {
+void VerbsResponder::take(const rdma::Completion& completion) {
   if (const auto found = serving_.find(completion.qp); found != serving_.end())
     found->second->take(completion);
 }
 
-}  // namespace weft
+}  // namespace weft::verbs

@@ -12,12 +12,12 @@
 #include "probes/engine/verbs/receipt_book.hpp"
 #include "probes/engine/verbs/served_group.hpp"
 
-namespace weft {
+namespace weft::verbs {
 
 class VerbsResponder {
  public:
-  static Result<std::unique_ptr<VerbsResponder>> start(std::shared_ptr<const VerbsDevice> device,
-                                                       VerbsMemory memory, VerbsTraffic traffic);
+  static Result<std::unique_ptr<VerbsResponder>> start(std::shared_ptr<const rdma::VerbsDevice> device,
+                                                       VerbsMemory memory, rdma::VerbsTraffic traffic);
   ~VerbsResponder();
 
   /// Any thread. A NIC asks for one batch after the other: an offer ends its groups of others. Errors: those
@@ -27,25 +27,25 @@ class VerbsResponder {
   /// The specs of flows whose bytes in memory are not those that were sent.
   std::vector<std::uint32_t> close(PortId from, const CloseQps& done);
   /// Error: its completion queue failed, so that nothing was counted or echoed from then on.
-  Result<std::vector<ReceivedTally>> received(BatchId batch) const;
+  Result<std::vector<datapath::ReceivedTally>> received(BatchId batch) const;
   /// What came to this NIC because its own engine read it.
-  void note(const ReceivedTally& tally);
+  void note(const datapath::ReceivedTally& tally);
   /// Its times are the device's, not the host's.
   bool stamps() const { return queue_->stamps(); }
 
  private:
-  VerbsResponder(std::shared_ptr<const VerbsDevice> device, VerbsMemory memory, VerbsTraffic traffic,
-                 std::unique_ptr<CompletionQueue> queue);
+  VerbsResponder(std::shared_ptr<const rdma::VerbsDevice> device, VerbsMemory memory,
+                 rdma::VerbsTraffic traffic, std::unique_ptr<rdma::CompletionQueue> queue);
   void serve(const std::stop_token& stop);
-  void take(const Completion& completion);
+  void take(const rdma::Completion& completion);
   Result<void> make_room(PortId from, const ConnectQps& offer);
   template <class Which>
   void drop(Which which);
 
-  std::shared_ptr<const VerbsDevice> device_;
+  std::shared_ptr<const rdma::VerbsDevice> device_;
   VerbsMemory memory_;
-  VerbsTraffic traffic_;
-  std::unique_ptr<CompletionQueue> queue_;
+  rdma::VerbsTraffic traffic_;
+  std::unique_ptr<rdma::CompletionQueue> queue_;
   mutable std::mutex mutex_;
   std::uint32_t last_serial_ = 0;    // of groups
   std::size_t under_way_ = 0;        // messages that may complete at once
@@ -58,4 +58,4 @@ class VerbsResponder {
   std::jthread thread_;
 };
 
-}  // namespace weft
+}  // namespace weft::verbs

@@ -13,11 +13,11 @@
 #include "topology/model/clos.hpp"
 #include "topology/model/fabric_builder.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 /// Each QP's route leads from its source's leaf to its destination's, channel by channel.
-void expect_routes_join(const Fabric& fabric, const Phase& phase, const PhaseAssignment& answer) {
+void expect_routes_join(const Fabric& fabric, const demand::Phase& phase, const PhaseAssignment& answer) {
   for (const SteeredQp& qp : answer.qps) {
     NodeId at = fabric.target_node(*fabric.channel_from(phase.flows[qp.flow].src));
     for (const ChannelId channel : qp.route.channels()) {
@@ -28,14 +28,14 @@ void expect_routes_join(const Fabric& fabric, const Phase& phase, const PhaseAss
   }
 }
 
-void expect_bytes_add_up(const Phase& phase, const PhaseAssignment& answer) {
+void expect_bytes_add_up(const demand::Phase& phase, const PhaseAssignment& answer) {
   std::vector<double> bytes(phase.flows.size());
   for (const SteeredQp& qp : answer.qps) bytes[qp.flow] += qp.bytes;
   for (std::size_t f = 0; f < bytes.size(); ++f)
     ASSERT_NEAR(bytes[f], static_cast<double>(phase.flows[f].bytes.count()), 1e-3);
 }
 
-void expect_at_bound(const Fabric& fabric, const Phase& phase, const AssignOptions& options) {
+void expect_at_bound(const Fabric& fabric, const demand::Phase& phase, const AssignOptions& options) {
   const auto answer = assign(fabric, phase, options);
   EXPECT_TRUE(answer.unassigned.empty());
   EXPECT_NEAR(answer.load.ratio, 1.0, 1e-9);
@@ -77,7 +77,8 @@ TEST(Assign, EveryCollectiveIsAtTheBoundInEveryPhase) {
   const auto fabric = *make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 4});
   for (const auto name : {"ring", "recursive-doubling", "halving-doubling", "tree", "all-to-all",
                           "reduce-scatter", "all-gather", "pipeline"}) {
-    const auto demand = make_hierarchical(fabric, fabric.hosts(), *parse_collective(name), Bytes(1 << 20));
+    const auto demand =
+        make_hierarchical(fabric, fabric.hosts(), *demand::parse_collective(name), Bytes(1 << 20));
     const auto answer = assign(fabric, demand, {.qps = 2});
     EXPECT_NEAR(answer.ratio(), 1.0, 1e-9) << name;
   }
@@ -128,7 +129,7 @@ Fabric uneven() {
 
 TEST(Assign, ParallelAndSlowerLinksAreLoadedByTheirSpeed) {
   const auto fabric = uneven();
-  const auto phase = make_shift(fabric.nics(), 10, Bytes(1000)).phases[0];
+  const auto phase = demand::make_shift(fabric.nics(), 10, Bytes(1000)).phases[0];
   const auto answer = assign(fabric, phase, {});
   // 10 flows over four channels of weight 1 and two of 1/2: the least t with 4 floor(t) + 2 floor(t/2) >= 10
   // is 2.
@@ -142,7 +143,7 @@ TEST(Assign, ADegradedChannelIsLoadedByTheShareLeft) {
   const auto fabric = *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 3});
   AssignOptions options;
   options.avoid = {{*fabric.find_channel("leaf1->spine1"), 0.5}};
-  const auto answer = assign(fabric, make_shift(fabric.nics(), 3, Bytes(1000)).phases[0], options);
+  const auto answer = assign(fabric, demand::make_shift(fabric.nics(), 3, Bytes(1000)).phases[0], options);
   std::ptrdiff_t slow = 0;
   for (const SteeredQp& qp : answer.qps)
     slow += std::ranges::count(qp.route.channels(), *fabric.find_channel("leaf1->spine1"));
@@ -153,7 +154,7 @@ TEST(Assign, ADegradedChannelIsLoadedByTheShareLeft) {
 TEST(Assign, WhatCannotBeAssignedIsNamedAndTheRestIs) {
   const auto fabric = *make_clos({.leaves = 3, .spines = 1, .hosts_per_leaf = 1});
   const auto nics = fabric.nics();
-  const Phase phase{
+  const demand::Phase phase{
       "", {{nics[0], nics[1], Bytes(5)}, {nics[2], nics[2], Bytes(5)}, {nics[0], nics[2], Bytes(5)}}};
   AssignOptions options;
   options.avoid = {{*fabric.find_channel("spine1->leaf3")}};
@@ -189,7 +190,7 @@ Fabric row_of(std::initializer_list<Tier> tiers) {
 
 TEST(Assign, OfAShapeThatIsNotSupportedIsSaidWhichAndNotThatItIsCut) {
   const auto why = [](const Fabric& fabric) {
-    const auto answer = assign(fabric, make_shift(fabric.nics(), 1, Bytes(5)).phases[0], {});
+    const auto answer = assign(fabric, demand::make_shift(fabric.nics(), 1, Bytes(5)).phases[0], {});
     return answer.unassigned.empty() ? std::string() : answer.unassigned[0].why;
   };
   using enum Tier;
@@ -203,7 +204,7 @@ TEST(Assign, AHostWhoseCableIsToBeAvoidedIsNamed) {
   const auto fabric = *make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1});
   AssignOptions options;
   options.avoid = {{*fabric.find_channel("leaf2->host2")}};
-  const auto answer = assign(fabric, make_shift(fabric.nics(), 1, Bytes(5)).phases[0], options);
+  const auto answer = assign(fabric, demand::make_shift(fabric.nics(), 1, Bytes(5)).phases[0], options);
   ASSERT_EQ(answer.unassigned.size(), 1u);
   EXPECT_EQ(answer.unassigned[0].why, "leaf2->host2 is to be avoided");
 }
@@ -227,8 +228,8 @@ TEST(Assign, RenamingSwitchesChangesNoRatio) {
     const auto at = static_cast<std::size_t>(std::ranges::find(nics, nic) - nics.begin());
     return nics[(at + 15) % nics.size()];
   };
-  Phase renamed{"", {}};
-  for (const Flow& flow : phase.flows)
+  demand::Phase renamed{"", {}};
+  for (const demand::Flow& flow : phase.flows)
     renamed.flows.push_back({image(flow.src), image(flow.dst), flow.bytes});
   const auto down = *fabric.find_link("leaf1--spine1");
   const auto its_image = *fabric.find_link("leaf4--spine1");
@@ -252,4 +253,4 @@ TEST(Assign, TheWayBackIsBalancedToo) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::assign

@@ -7,10 +7,11 @@
 #include "balancer/demand/collectives.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
-Bounds bounds(const Fabric& fabric, const Phase& phase, std::uint32_t qps, std::vector<Avoided> avoid = {}) {
+Bounds bounds(const Fabric& fabric, const demand::Phase& phase, std::uint32_t qps,
+              std::vector<Avoided> avoid = {}) {
   const Capacities capacities(fabric, avoid);
   const Routes routes(fabric, capacities);
   auto instance = make_instance(fabric, capacities, routes, phase.flows, qps, nullptr);
@@ -29,7 +30,7 @@ TEST(LeastTime, IsTheFirstAtWhichWholeQuantaHoldTheDemand) {
 
 TEST(Bounds, OfALeafAreItsQpsOverItsUplinksRoundedUp) {
   const auto fabric = *make_clos({.leaves = 4, .spines = 3, .hosts_per_leaf = 4});
-  const auto phase = make_shift(fabric.nics(), 4, Bytes(600)).phases[0];
+  const auto phase = demand::make_shift(fabric.nics(), 4, Bytes(600)).phases[0];
   const auto one = bounds(fabric, phase, 1);
   EXPECT_DOUBLE_EQ(one.integral, 1200);  // 4 flows over 3 uplinks
   EXPECT_DOUBLE_EQ(one.fractional, 800);
@@ -39,7 +40,7 @@ TEST(Bounds, OfALeafAreItsQpsOverItsUplinksRoundedUp) {
 
 TEST(Bounds, OfAPairCountOnlyTheSpinesBothEndsReach) {
   const auto fabric = *make_clos({.leaves = 3, .spines = 4, .hosts_per_leaf = 3});
-  const auto phase = make_shift(fabric.nics(), 3, Bytes(600)).phases[0];
+  const auto phase = demand::make_shift(fabric.nics(), 3, Bytes(600)).phases[0];
   std::vector<Avoided> avoid;
   for (const char* name : {"leaf1->spine1", "leaf1->spine2", "spine3->leaf2"})
     avoid.push_back({*fabric.find_channel(name)});
@@ -50,7 +51,7 @@ TEST(Bounds, OfAPairCountOnlyTheSpinesBothEndsReach) {
 
 TEST(Bounds, OfAPodAreItsFlowsOverItsCoreLinks) {
   const auto fabric = *make_pod_clos({.pods = 2, .leaves = 2, .spines = 2, .cores = 2, .hosts_per_leaf = 2});
-  const auto phase = make_shift(fabric.nics(), 4, Bytes(600)).phases[0];
+  const auto phase = demand::make_shift(fabric.nics(), 4, Bytes(600)).phases[0];
   const auto all = bounds(fabric, phase, 1);
   EXPECT_DOUBLE_EQ(all.integral, 1200);  // 4 flows leave a pod over 2 core links
   EXPECT_DOUBLE_EQ(all.leaf_out[0], 600);
@@ -60,10 +61,10 @@ TEST(Bounds, OfAPodAreItsFlowsOverItsCoreLinks) {
 TEST(Bounds, OfFlowsOfDifferentSizesAreTheGreatestOfShareAndLargestFlow) {
   const auto fabric = *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2});
   const auto nics = fabric.nics();
-  const Phase phase{"", {{nics[0], nics[2], Bytes(1000)}, {nics[1], nics[3], Bytes(200)}}};
+  const demand::Phase phase{"", {{nics[0], nics[2], Bytes(1000)}, {nics[1], nics[3], Bytes(200)}}};
   EXPECT_DOUBLE_EQ(bounds(fabric, phase, 1).integral, 1000);
   EXPECT_DOUBLE_EQ(bounds(fabric, phase, 2).integral, 600);
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::assign

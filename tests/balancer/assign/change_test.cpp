@@ -7,7 +7,7 @@
 #include "tests/support/traffic.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 Fabric fabric_of(std::uint32_t hosts) {
@@ -60,7 +60,7 @@ TEST(Change, ACableThatComesBackIsUsedAgain) {
 TEST(Change, AJobThatArrivesMovesFewOfTheOthersAndOneThatLeavesMovesNone) {
   const auto fabric = fabric_of(8);
   const auto all = cross_leaf_permutation(fabric, 1);
-  Phase first{"first", {all.flows.begin(), all.flows.begin() + 48}};
+  demand::Phase first{"first", {all.flows.begin(), all.flows.begin() + 48}};
   const auto before = assign(fabric, first, {.qps = 2});
   const auto with_second = reassign(fabric, all, {.qps = 2}, kept(first, before));
   EXPECT_DOUBLE_EQ(with_second.load.ratio, 1);
@@ -116,4 +116,4 @@ TEST(Change, LabelsOfQpsThatStayAreKept) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::assign

@@ -12,25 +12,26 @@
 #include "tests/support/traffic.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 using testing::HasSubstr;
 using json = nlohmann::json;
 
-const DocumentStamp kStamp{*parse_utc("2026-01-31T12:00:00Z"), "0.1.0"};
+const files::DocumentStamp kStamp{*parse_utc("2026-01-31T12:00:00Z"), "0.1.0"};
 
 Fabric four_by_four() { return *make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 4}); }
 
 struct Labelled {
   Fabric fabric = four_by_four();
-  Demand demand = make_hierarchical(fabric, fabric.hosts(), Collective::recursive_doubling, Bytes(1'000'003));
+  demand::Demand demand =
+      make_hierarchical(fabric, fabric.hosts(), demand::Collective::recursive_doubling, Bytes(1'000'003));
   Assignment assignment;
   std::string text;
 
   Labelled() {
     std::vector<PathMap> maps;
-    for (const Phase& phase : demand.phases) {
+    for (const demand::Phase& phase : demand.phases) {
       maps.push_back(probed_path_map(fabric, phase, 16, true, 1));
       AssignOptions options{.qps = 3, .paths = &maps.back(), .reverse = true};
       assignment.phases.push_back(assign(fabric, phase, options));
@@ -47,8 +48,8 @@ TEST(AssignmentDocument, MeetsItsSchemaAndItsBytesAddUp) {
   std::int64_t bytes = 0;
   for (const auto& qp : document["assignments"]) bytes += qp["bytes"].get<std::int64_t>();
   std::int64_t wanted = 0;
-  for (const Phase& phase : made.demand.phases)
-    for (const Flow& flow : phase.flows) wanted += flow.bytes.count();
+  for (const demand::Phase& phase : made.demand.phases)
+    for (const demand::Flow& flow : phase.flows) wanted += flow.bytes.count();
   EXPECT_EQ(bytes, wanted);
   EXPECT_EQ(document["unassigned"][0]["flow"], "line 7: a -> b");
   EXPECT_EQ(document["ratio"], 1.0);
@@ -89,11 +90,12 @@ TEST(AssignmentDocument, WhatDoesNotFitTheFabricIsRefusedWithItsPlace) {
 
 TEST(Avoid, ABlacklistedLinkIsAvoidedBothWaysUntilItsEntryExpires) {
   const auto fabric = four_by_four();
-  BlacklistEntry entry{.id = "clos:x", .fabric = "clos", .expires = *parse_utc("2026-02-01T00:00:00Z")};
-  entry.link = refer_to(fabric, *fabric.find_link("leaf1--spine2"));
-  BlacklistEntry foreign = entry;
+  blacklist::BlacklistEntry entry{
+      .id = "clos:x", .fabric = "clos", .expires = *parse_utc("2026-02-01T00:00:00Z")};
+  entry.link = files::refer_to(fabric, *fabric.find_link("leaf1--spine2"));
+  blacklist::BlacklistEntry foreign = entry;
   foreign.fabric = "another";
-  BlacklistEntry gone = entry;
+  blacklist::BlacklistEntry gone = entry;
   gone.link.name = "leaf1--spine99";
   const std::vector entries{entry, foreign, gone};
   const auto avoided = avoided_by(fabric, entries, *parse_utc("2026-01-31T00:00:00Z"));
@@ -127,4 +129,4 @@ TEST(Avoid, ADiagnosisTakesAwayWhatItMeasured) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::assign

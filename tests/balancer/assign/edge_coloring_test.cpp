@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 std::vector<BipartiteEdge> random_edges(std::uint32_t lefts, std::uint32_t rights, std::size_t count,
@@ -65,4 +65,4 @@ TEST(EdgeColoring, TheSameEdgesGetTheSameColours) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::assign

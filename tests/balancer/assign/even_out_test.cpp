@@ -9,7 +9,7 @@
 #include "tests/support/traffic.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 constexpr std::size_t kGone = 6;
@@ -25,11 +25,11 @@ TEST(EvenOut, FlowsTakeNoLongerThanGreedysOnTheMean) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed)
     for (const std::uint32_t qps : {1U, 4U, 16U})
       for (const bool shift : {true, false}) {
-        auto demand = make_shift(fabric.nics(), 8, Bytes(10'000'000));
+        auto demand = demand::make_shift(fabric.nics(), 8, Bytes(10'000'000));
         if (!shift) demand.phases = {cross_leaf_permutation(fabric, seed)};
         const auto options = six_gone(fabric, qps, seed);
-        const auto ours = simulate(fabric, demand, {Spread::weft, qps}, options);
-        const auto greedy = simulate(fabric, demand, {Spread::greedy, qps}, options);
+        const auto ours = flowsim::simulate(fabric, demand, {flowsim::Spread::weft, qps}, options);
+        const auto greedy = flowsim::simulate(fabric, demand, {flowsim::Spread::greedy, qps}, options);
         EXPECT_LE(ours.mean_flow, greedy.mean_flow * (1 + 1e-9)) << seed << " " << qps << " " << shift;
         EXPECT_LE(ours.seconds, greedy.seconds * (1 + 1e-9));
       }
@@ -40,15 +40,15 @@ TEST(EvenOut, WhereCablesAreMissingNoChannelIsFilledToTheBoundWithoutNeed) {
   auto links = random_uplinks(whole, 1.0, 1);
   links.resize(kGone);
   const auto fabric = without_cables(whole, links);
-  const auto demand = make_shift(fabric.nics(), 8, Bytes(10'000'000));
+  const auto demand = demand::make_shift(fabric.nics(), 8, Bytes(10'000'000));
   // At one QP 8 flows over 7 or 6 uplinks: two or four of them share one, the others do not.
-  const auto ours = simulate(fabric, demand, {Spread::weft, 1}, {});
+  const auto ours = flowsim::simulate(fabric, demand, {flowsim::Spread::weft, 1}, {});
   EXPECT_LT(ours.mean_flow, 290e-6);  // 344 us when every uplink may carry what the busiest must
 }
 
 TEST(EvenOut, SlowQpsAreGatheredInFewFlowsWhichKeepDifferentRoutes) {
   const auto fabric = *make_clos({.leaves = 2, .spines = 7, .hosts_per_leaf = 8});
-  const auto phase = make_shift(fabric.nics(), 8, Bytes(1'000'000)).phases[0];
+  const auto phase = demand::make_shift(fabric.nics(), 8, Bytes(1'000'000)).phases[0];
   const auto answer = assign(fabric, phase, {.qps = 4});  // 32 QPs over 7 uplinks: four carry 5, three 4
   std::map<ChannelId, double> load;
   for (const SteeredQp& qp : answer.qps)
@@ -66,7 +66,8 @@ TEST(EvenOut, SlowQpsAreGatheredInFewFlowsWhichKeepDifferentRoutes) {
 
 TEST(EvenOut, ADegradedAllToAllIsAssignedQuicklyWithinItsBound) {
   const auto fabric = *make_clos({.leaves = 16, .spines = 16, .hosts_per_leaf = 16});
-  const auto phase = make_collective(Collective::all_to_all, fabric.nics(), Bytes(256'000'000)).phases[0];
+  const auto phase =
+      make_collective(demand::Collective::all_to_all, fabric.nics(), Bytes(256'000'000)).phases[0];
   AssignOptions options{.qps = 4};
   options.avoid = without(random_uplinks(fabric, 0.02, 1));
   const auto answer = assign(fabric, phase, options);  // 250,000 QPs: minutes, were they searched one by one
@@ -75,4 +76,4 @@ TEST(EvenOut, ADegradedAllToAllIsAssignedQuicklyWithinItsBound) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::assign

@@ -12,7 +12,7 @@
 #include "tests/support/traffic.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 /// The switch channels that `label` takes from src to dst, by the map.
@@ -28,10 +28,10 @@ std::vector<ChannelId> path_of(const PathMap& map, PortId src, PortId dst, PathL
   return {};
 }
 
-void expect_every_label_takes_its_route(const PathMap& map, const Phase& phase,
+void expect_every_label_takes_its_route(const PathMap& map, const demand::Phase& phase,
                                         const PhaseAssignment& answer) {
   for (const SteeredQp& qp : answer.qps) {
-    const Flow& flow = phase.flows[qp.flow];
+    const demand::Flow& flow = phase.flows[qp.flow];
     ASSERT_TRUE(qp.label);
     EXPECT_TRUE(std::ranges::equal(path_of(map, flow.src, flow.dst, *qp.label), qp.route.channels()));
     if (!qp.reverse) continue;
@@ -55,7 +55,7 @@ TEST(Labels, EveryLabelTakesItsRouteBothWaysAndTheBoundIsMet) {
 
 TEST(Labels, WhatAShortListCostsShowsInTheRatio) {
   const auto fabric = *make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 4});
-  const auto phase = make_shift(fabric.nics(), 4, Bytes(1000)).phases[0];
+  const auto phase = demand::make_shift(fabric.nics(), 4, Bytes(1000)).phases[0];
   const auto map = probed_path_map(fabric, phase, 1, false, 1);  // one label a pair: no choice at all
   const auto answer = assign(fabric, phase, {.paths = &map});
   EXPECT_DOUBLE_EQ(answer.bounds.integral, 1000);
@@ -84,7 +84,7 @@ TEST(Labels, WhereTheyCannotMeetTheBoundAllIsAssignedAndNoWorseThanGreedy) {
 
 TEST(Labels, QpsOfOneFlowOnOneRouteGetDifferentLabels) {
   const auto fabric = *make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1});
-  const auto phase = make_shift(fabric.nics(), 1, Bytes(1000)).phases[0];
+  const auto phase = demand::make_shift(fabric.nics(), 1, Bytes(1000)).phases[0];
   const auto map = probed_path_map(fabric, phase, 8, false, 1);
   const auto answer = assign(fabric, phase, {.qps = 4, .paths = &map});
   std::set<std::pair<std::uint32_t, PathLabel>> labels;
@@ -94,7 +94,7 @@ TEST(Labels, QpsOfOneFlowOnOneRouteGetDifferentLabels) {
 
 TEST(Labels, APairTheMapDoesNotKnowIsNamedAndTheRestIsAssigned) {
   const auto fabric = *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2});
-  const auto phase = make_shift(fabric.nics(), 2, Bytes(1000)).phases[0];
+  const auto phase = demand::make_shift(fabric.nics(), 2, Bytes(1000)).phases[0];
   auto map = probed_path_map(fabric, phase, 8, false, 1);
   map.pairs.erase(map.pairs.begin());
   const auto answer = assign(fabric, phase, {.paths = &map});
@@ -110,7 +110,7 @@ TEST(Labels, AMapOfAnotherFabricIsSaidToBe) {
   const auto path =
       map.table.intern({*fabric.channel_from(nics[0]), ChannelId(10'000), *fabric.channel_into(nics[1])});
   map.pairs.push_back({nics[0], nics[1], {{path, {PathLabel(1)}}}});
-  const auto answer = assign(fabric, Phase{"", {{nics[0], nics[1], Bytes(5)}}}, {.paths = &map});
+  const auto answer = assign(fabric, demand::Phase{"", {{nics[0], nics[1], Bytes(5)}}}, {.paths = &map});
   ASSERT_EQ(answer.unassigned.size(), 1u);
   EXPECT_EQ(answer.unassigned[0].why,
             "the path map does not fit the fabric: 1 paths from host1 to host2 do not join them");
@@ -118,7 +118,7 @@ TEST(Labels, AMapOfAnotherFabricIsSaidToBe) {
 
 TEST(Labels, PathsOverChannelsToAvoidAreNotUsed) {
   const auto fabric = *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 1});
-  const auto phase = make_shift(fabric.nics(), 1, Bytes(5)).phases[0];
+  const auto phase = demand::make_shift(fabric.nics(), 1, Bytes(5)).phases[0];
   const auto map = probed_path_map(fabric, phase, 32, false, 1);
   AssignOptions options{.paths = &map};
   options.avoid = {{*fabric.find_channel("leaf1->spine1")}};
@@ -145,7 +145,7 @@ TEST(LabelBound, IsWhatBruteForceFindsAndTheAnswerMeetsIt) {
 
 TEST(LabelBound, TellsHowManyPairsLackPathsAndHowManyLabelsFindThem) {
   const auto fabric = *make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 4});
-  const auto phase = make_shift(fabric.nics(), 4, Bytes(1000)).phases[0];
+  const auto phase = demand::make_shift(fabric.nics(), 4, Bytes(1000)).phases[0];
   const auto map = probed_path_map(fabric, phase, 1, false, 1);
   const auto answer = assign(fabric, phase, {.paths = &map});
   EXPECT_DOUBLE_EQ(answer.labels->bound, answer.load.busiest);  // one label a pair: nothing to choose
@@ -169,4 +169,4 @@ TEST(LabelBound, NeverExceedsWhatWasReachedWhereNothingIsSearched) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::assign

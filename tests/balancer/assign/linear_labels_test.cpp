@@ -7,7 +7,7 @@
 
 #include "topology/routing/ecmp_routing.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 /// An affine hash of a label's 16 bits to `bits` bits: an XOR of the rows its set bits pick.
@@ -58,7 +58,7 @@ TEST(LinearLabels, AHundredProbesForetellEveryPortOfALinearHash) {
 TEST(LinearLabels, AKeyedHashIsSeenNotToBeLinearAndNothingIsForetold) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed)
     for (const std::size_t labels : {8u, 20u, 64u, 256u}) {
-      const auto hash = [&](std::uint32_t label) { return choose(seed, {1, label}, 8); };
+      const auto hash = [&](std::uint32_t label) { return routing::choose(seed, {1, label}, 8); };
       const auto predicted = predict_labels(probed(labels, 8, hash, seed), kPorts);
       EXPECT_EQ(predicted.pairs_linear, 0u) << seed << " " << labels;
       EXPECT_EQ(predicted.labels_added, 0u);
@@ -80,4 +80,4 @@ TEST(LinearLabels, NoPathGetsMoreLabelsThanAskedFor) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::assign

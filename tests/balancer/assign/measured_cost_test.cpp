@@ -4,7 +4,7 @@
 
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 using std::chrono::microseconds;
@@ -75,4 +75,4 @@ TEST_F(MeasuredCostOfASweep, ASlowerLinkThanTheFileSaysCostsMoreTime) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::assign

@@ -7,7 +7,7 @@
 #include "balancer/assign/rank_order.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 std::string leaf_of(const Fabric& fabric, NodeId host) {
@@ -70,13 +70,13 @@ TEST(AllReduceTimes, FewStepsWinForSmallMessagesAndFewBytesForLargeOnes) {
   const auto fabric = *make_clos({.leaves = 8, .spines = 8, .hosts_per_leaf = 8});
   const MeasuredCost cost{std::chrono::microseconds(5), std::chrono::microseconds(8)};
   const auto small = all_reduce_times(fabric, {}, fabric.nics(), Bytes(1000), cost);
-  EXPECT_EQ(small.front().collective, Collective::recursive_doubling);
-  EXPECT_EQ(small.back().collective, Collective::ring);
+  EXPECT_EQ(small.front().collective, demand::Collective::recursive_doubling);
+  EXPECT_EQ(small.back().collective, demand::Collective::ring);
   const auto large = all_reduce_times(fabric, {}, fabric.nics(), Bytes(10'000'000'000), cost);
-  EXPECT_NE(large.front().collective, Collective::recursive_doubling);
-  EXPECT_EQ(large.back().collective, Collective::recursive_doubling);
+  EXPECT_NE(large.front().collective, demand::Collective::recursive_doubling);
+  EXPECT_EQ(large.back().collective, demand::Collective::recursive_doubling);
   for (std::size_t i = 1; i < large.size(); ++i) EXPECT_LE(large[i - 1].time, large[i].time);
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::assign

@@ -5,12 +5,12 @@
 #include "tests/support/traffic.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
-double total(const Phase& phase) {
+double total(const demand::Phase& phase) {
   double bytes = 0;
-  for (const Flow& flow : phase.flows) bytes += static_cast<double>(flow.bytes.count());
+  for (const demand::Flow& flow : phase.flows) bytes += static_cast<double>(flow.bytes.count());
   return bytes;
 }
 
@@ -43,7 +43,7 @@ TEST(Unequal, CablesDownAndThreeTiersAreNoDifferent) {
 TEST(Unequal, OneGiantFlowSetsTheBoundItself) {
   const auto fabric = *make_clos({.leaves = 2, .spines = 4, .hosts_per_leaf = 4});
   const auto nics = fabric.nics();
-  const Phase phase{
+  const demand::Phase phase{
       "",
       {{nics[0], nics[4], Bytes(1'000'000)}, {nics[1], nics[5], Bytes(10)}, {nics[2], nics[6], Bytes(20)}}};
   const auto answer = assign(fabric, phase, {});
@@ -64,4 +64,4 @@ TEST(Unequal, AFailedCableIsRepairedNearTheBound) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::assign

@@ -7,7 +7,7 @@
 #include "tests/support/traffic.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::assign {
 namespace {
 
 TEST(Weighted, SharesGoBelowTheBoundForEqualQpsDownToTheFractionalOne) {
@@ -30,14 +30,14 @@ TEST(Weighted, SharesGoBelowTheBoundForEqualQpsDownToTheFractionalOne) {
 
 TEST(Weighted, OneQpAFlowHasNothingToWeigh) {
   const auto fabric = *make_clos({.leaves = 2, .spines = 3, .hosts_per_leaf = 4});
-  const auto phase = make_shift(fabric.nics(), 4, Bytes(900)).phases[0];
+  const auto phase = demand::make_shift(fabric.nics(), 4, Bytes(900)).phases[0];
   const auto answer = assign(fabric, phase, {.weighted = true});
   EXPECT_DOUBLE_EQ(answer.load.busiest, 1800);
   EXPECT_DOUBLE_EQ(answer.load.ratio, 1.5);  // 3600 over three spines is 1200
 }
 
 struct Prepared {
-  explicit Prepared(const Fabric& fabric, const Phase& phase, const std::vector<Avoided>& avoid)
+  explicit Prepared(const Fabric& fabric, const demand::Phase& phase, const std::vector<Avoided>& avoid)
       : capacities(fabric, avoid),
         routes(fabric, capacities),
         instance(make_instance(fabric, capacities, routes, phase.flows, 1, nullptr)) {
@@ -55,7 +55,7 @@ TEST(LpOptimum, IsNeverBelowTheCutsAndFindsWhatTheyMiss) {
   std::vector<Avoided> avoid{{*fabric.find_channel("spine2->leaf3")},
                              {*fabric.find_channel("spine2->leaf4")}};
   const auto nics = fabric.nics();
-  const Phase phase{"", {{nics[0], nics[4], Bytes(100)}, {nics[1], nics[6], Bytes(100)}}};
+  const demand::Phase phase{"", {{nics[0], nics[4], Bytes(100)}, {nics[1], nics[6], Bytes(100)}}};
   const Prepared prepared(fabric, phase, avoid);
   const auto cuts = bounds_of(prepared.instance, prepared.routes, false);
   const auto optimum = lp_optimum(prepared.instance, 1000);
@@ -69,7 +69,7 @@ TEST(LpOptimum, RaisesTheIntegralBoundToWhatWholeQpsCanMake) {
   AssignOptions options{.lp_variables = 1000};
   options.avoid = {{*fabric.find_channel("spine2->leaf3")}, {*fabric.find_channel("spine2->leaf4")}};
   const auto nics = fabric.nics();
-  const Phase phase{"", {{nics[0], nics[4], Bytes(100)}, {nics[1], nics[6], Bytes(100)}}};
+  const demand::Phase phase{"", {{nics[0], nics[4], Bytes(100)}, {nics[1], nics[6], Bytes(100)}}};
   const auto answer = assign(fabric, phase, options);
   EXPECT_DOUBLE_EQ(answer.load.busiest, 200);
   if (answer.bounds.fractional < 150) GTEST_SKIP() << "built without CLP";
@@ -83,4 +83,4 @@ TEST(LpOptimum, AProgrammeTooLargeIsNotTried) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::assign

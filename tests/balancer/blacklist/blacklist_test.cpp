@@ -9,7 +9,7 @@
 #include "tests/support/schema.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::blacklist {
 namespace {
 
 using testing::ElementsAre;
@@ -17,8 +17,8 @@ using testing::HasSubstr;
 
 Fabric fabric() { return *make_clos({.name = "roce-a", .leaves = 2, .spines = 2, .hosts_per_leaf = 1}); }
 
-DiagnosisDocument document_of(const Diagnosis& diagnosis) {
-  return diagnosis_document(fabric(), diagnosis, {}, {*parse_utc("2026-01-31T12:00:00Z"), "0.1.0"});
+files::DiagnosisDocument document_of(const Diagnosis& diagnosis) {
+  return files::diagnosis_document(fabric(), diagnosis, {}, {*parse_utc("2026-01-31T12:00:00Z"), "0.1.0"});
 }
 
 LinkFinding finding(std::string_view channel, Verdict verdict, Cause cause) {
@@ -40,7 +40,7 @@ TEST(Blacklist, NamesDegradedAndFailedLinksAndLeavesTheRestAlone) {
   ASSERT_EQ(entries.size(), 1u);
   const auto& entry = entries[0];
   EXPECT_EQ(entry.id, "roce-a:leaf1--spine2");
-  EXPECT_EQ(entry.link.kind, LinkClass::switch_switch);
+  EXPECT_EQ(entry.link.kind, files::LinkClass::switch_switch);
   EXPECT_EQ(entry.link.a.node, "leaf1");
   EXPECT_EQ(entry.verdict, Verdict::degraded);
   EXPECT_EQ(entry.owner, "weft");
@@ -69,7 +69,7 @@ TEST(Blacklist, ANicAtFaultIsItsCableAndADeadAgentIsNoLink) {
   const auto entries = *blacklist_of(document_of(diagnosis));
   ASSERT_EQ(entries.size(), 1u);
   EXPECT_EQ(entries[0].id, "roce-a:host2--leaf2");
-  EXPECT_EQ(entries[0].link.kind, LinkClass::host_leaf);
+  EXPECT_EQ(entries[0].link.kind, files::LinkClass::host_leaf);
 }
 
 TEST(Blacklist, AHostWithOneNicThatLosesPacketsIsItsCableToo) {
@@ -123,7 +123,7 @@ std::vector<BlacklistEntry> two_entries() {
 
 TEST(BlacklistLines, MeetTheSchemaAndReadBackTheSame) {
   auto entries = two_entries();
-  const auto text = blacklist_jsonl(entries);
+  const auto text = exports::blacklist_jsonl(entries);
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) expect_matches_schema(line, "blacklist");
   const auto again = parse_blacklist(text + "\n\n", "b.jsonl");
@@ -135,7 +135,7 @@ TEST(BlacklistLines, MeetTheSchemaAndReadBackTheSame) {
 }
 
 TEST(BlacklistLines, AMalformedLineIsNamed) {
-  const auto text = blacklist_jsonl(two_entries());
+  const auto text = exports::blacklist_jsonl(two_entries());
   const auto refusal = [](const std::string& lines) {
     const auto entries = parse_blacklist(lines, "b.jsonl");
     return entries ? "accepted" : entries.error().message;
@@ -157,4 +157,4 @@ TEST(BlacklistEntry, IsActiveUntilItExpires) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::blacklist

@@ -7,7 +7,7 @@
 
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::demand {
 namespace {
 
 Fabric sixteen() { return *make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 4}); }
@@ -149,4 +149,4 @@ TEST(Demand, JobsTogetherKeepTheirPhasesInStepAndSinglePhasesRunThroughout) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::demand

@@ -5,7 +5,7 @@
 #include "balancer/demand/collectives.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::demand {
 namespace {
 
 Fabric four() { return *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2}); }
@@ -62,4 +62,4 @@ TEST(FlowFile, WhatIsWrittenReadsBack) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::demand

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-namespace weft {
+namespace weft::flowsim {
 namespace {
 
 Stream over(std::initializer_list<std::uint32_t> channels, double bytes = 100) {
@@ -88,4 +88,4 @@ TEST(CompletionTimes, AChannelIsBusyUntilAllItsBytesAreThrough) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::flowsim

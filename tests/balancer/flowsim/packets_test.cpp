@@ -10,19 +10,20 @@
 #include "tests/support/traffic.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::flowsim {
 namespace {
 
 Fabric eight() { return *make_clos({.leaves = 8, .spines = 8, .hosts_per_leaf = 8}); }
 
-std::vector<Sending> assigned(const Fabric& fabric, const Phase& phase, const AssignOptions& options) {
-  return routed_sendings(fabric, phase, assign(fabric, phase, options).qps, Bytes(4096));
+std::vector<Sending> assigned(const Fabric& fabric, const demand::Phase& phase,
+                              const assign::AssignOptions& options) {
+  return routed_sendings(fabric, phase, assign::assign(fabric, phase, options).qps, Bytes(4096));
 }
 
 double last(const PacketRun& run) { return *std::ranges::max_element(run.seconds); }
 
 /// Time in the packet mode over that of the same packets in the fluid model.
-double over_fluid(const Fabric& fabric, const Phase& phase, const AssignOptions& options) {
+double over_fluid(const Fabric& fabric, const demand::Phase& phase, const assign::AssignOptions& options) {
   const auto settings = usual_packets(fabric);
   const auto sendings = assigned(fabric, phase, options);
   return last(send_packets(line_rates(fabric), sendings, settings)) /
@@ -31,7 +32,7 @@ double over_fluid(const Fabric& fabric, const Phase& phase, const AssignOptions&
 
 TEST(Packets, OnePacketTakesItsTimeOnEveryWireAndTheAckTheWayBack) {
   const auto fabric = *make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1});
-  const Phase phase{"", {{fabric.nics()[0], fabric.nics()[1], Bytes(4096)}}};
+  const demand::Phase phase{"", {{fabric.nics()[0], fabric.nics()[1], Bytes(4096)}}};
   const auto settings = usual_packets(fabric);
   const auto run = send_packets(line_rates(fabric), assigned(fabric, phase, {}), settings);
   const double wire = static_cast<double>((settings.frames.data + settings.frames.ack).count()) * 8 / 400e9;
@@ -42,14 +43,14 @@ TEST(Packets, OnePacketTakesItsTimeOnEveryWireAndTheAckTheWayBack) {
 
 TEST(Packets, QpsThatShareALinkGetAnEqualShareOfIt) {
   const auto fabric = *make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 4});
-  const auto phase = make_shift(fabric.nics(), 4, Bytes(4'096'000)).phases[0];
+  const auto phase = demand::make_shift(fabric.nics(), 4, Bytes(4'096'000)).phases[0];
   const auto run = send_packets(line_rates(fabric), assigned(fabric, phase, {}), usual_packets(fabric));
   for (const double seconds : run.seconds) EXPECT_NEAR(seconds, 4 * 4'178'000 * 8 / 400e9, 0.05 * last(run));
 }
 
 TEST(Packets, AFullQueueDropsAndWhatWasLostIsSentAgain) {
   const auto fabric = *make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 4});
-  const auto phase = make_shift(fabric.nics(), 4, Bytes(4'096'000)).phases[0];
+  const auto phase = demand::make_shift(fabric.nics(), 4, Bytes(4'096'000)).phases[0];
   auto settings = usual_packets(fabric);
   settings.queue = settings.frames.data * 10;
   const auto sendings = assigned(fabric, phase, {});
@@ -64,7 +65,7 @@ TEST(Packets, LinksOfAnyRateGiveTimesThatAreFinite) {
   for (const double bits : {1.0, 1e6, 1e13, 1e20}) {
     const auto fabric =
         *make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1, .link = Bandwidth::bit(bits)});
-    const auto phase = make_shift(fabric.nics(), 1, Bytes(100'000)).phases[0];
+    const auto phase = demand::make_shift(fabric.nics(), 1, Bytes(100'000)).phases[0];
     const auto run = send_packets(line_rates(fabric), assigned(fabric, phase, {}), usual_packets(fabric));
     EXPECT_EQ(run.sent, 50u) << bits;
     EXPECT_GT(last(run), 100'000 * 8 / bits) << bits;
@@ -82,25 +83,25 @@ TEST(Packets, TheSameInputGivesTheSameTimes) {
 
 TEST(Packets, ShiftsHealthyAndDegradedTakeWhatTheFluidModelSays) {
   const auto fabric = eight();
-  const auto phase = make_shift(fabric.nics(), 8, Bytes(4'000'000)).phases[0];
+  const auto phase = demand::make_shift(fabric.nics(), 8, Bytes(4'000'000)).phases[0];
   EXPECT_LT(over_fluid(fabric, phase, {.qps = 4}), 1.08);
   auto links = random_uplinks(fabric, 1.0, 1);
   links.resize(6);
-  EXPECT_LT(over_fluid(fabric, phase, {.qps = 4, .avoid = without(links)}), 1.08);
+  EXPECT_LT(over_fluid(fabric, phase, {.qps = 4, .avoid = assign::without(links)}), 1.08);
 }
 
 TEST(Packets, AnAllToAllInTurnsMeetsNoIncastAndOneInTheOrderOfTheReceiversDoes) {
   const auto fabric = eight();
-  auto phase = make_collective(Collective::all_to_all, fabric.nics(), Bytes(10'000'000)).phases[0];
+  auto phase = make_collective(demand::Collective::all_to_all, fabric.nics(), Bytes(10'000'000)).phases[0];
   EXPECT_LT(over_fluid(fabric, phase, {.qps = 4}), 1.08);
-  std::ranges::stable_sort(phase.flows, {}, [](const Flow& flow) { return flow.dst; });
-  for (Flow& flow : phase.flows) flow.turn = 0;
+  std::ranges::stable_sort(phase.flows, {}, [](const demand::Flow& flow) { return flow.dst; });
+  for (demand::Flow& flow : phase.flows) flow.turn = 0;
   EXPECT_GT(over_fluid(fabric, phase, {.qps = 4}), 1.12);
 }
 
 TEST(Packets, SimulatedStrategiesTellTheirFluidTimeAndWhatWasSentAgain) {
   const auto fabric = eight();
-  const auto demand = make_shift(fabric.nics(), 8, Bytes(2'000'000));
+  const auto demand = demand::make_shift(fabric.nics(), 8, Bytes(2'000'000));
   const auto settings = usual_packets(fabric);
   const auto ours = simulate_packets(fabric, demand, {Spread::weft, 4}, {}, settings);
   EXPECT_EQ(ours.packets, packets_of(demand, 4, settings.payload));
@@ -111,4 +112,4 @@ TEST(Packets, SimulatedStrategiesTellTheirFluidTimeAndWhatWasSentAgain) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::flowsim

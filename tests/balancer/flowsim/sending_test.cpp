@@ -8,7 +8,7 @@
 #include "tests/support/traffic.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::flowsim {
 namespace {
 
 constexpr FrameSizes kFrames{Bytes(4110), Bytes(118)};
@@ -17,13 +17,13 @@ constexpr Bytes kPacket(4096);
 /// A shift by one leaf on 4x4x4, balanced over 64 random labels a pair.
 struct Shift {
   Fabric fabric = *make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 4, .link = Bandwidth::mbit(50)});
-  Phase phase = make_shift(fabric.nics(), 4, Bytes(4'096'000)).phases.front();
+  demand::Phase phase = demand::make_shift(fabric.nics(), 4, Bytes(4'096'000)).phases.front();
   PathMap map = probed_path_map(fabric, phase, 64, true, 1);
   LabelledPaths paths{map};
 
   std::vector<Sending> steered(std::uint32_t qps) const {
-    return steered_sendings(paths, phase, assign(fabric, phase, {.qps = qps, .paths = &map, .reverse = true}),
-                            kPacket);
+    return steered_sendings(
+        paths, phase, assign::assign(fabric, phase, {.qps = qps, .paths = &map, .reverse = true}), kPacket);
   }
 };
 
@@ -84,7 +84,7 @@ TEST(Sending, TheSameSeedDrawsTheSameLabels) {
 
 TEST(Sending, ALabelThatTakesSeveralPathsIsNotUsed) {
   const Shift shift;
-  const Flow& flow = shift.phase.flows.front();
+  const demand::Flow& flow = shift.phase.flows.front();
   PathMap sprayed = shift.map;
   for (PairPaths& pair : sprayed.pairs)
     if (pair.src == flow.src && pair.dst == flow.dst)
@@ -95,4 +95,4 @@ TEST(Sending, ALabelThatTakesSeveralPathsIsNotUsed) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::flowsim

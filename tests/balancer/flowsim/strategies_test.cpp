@@ -7,12 +7,12 @@
 #include "balancer/flowsim/completion_plot.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::flowsim {
 namespace {
 
 TEST(Simulate, TheBalancerEndsAShiftAtTheOptimumAndHashingDoesNot) {
   const auto fabric = *make_clos({.leaves = 8, .spines = 8, .hosts_per_leaf = 8});
-  const auto demand = make_shift(fabric.nics(), 8, Bytes(10'000'000));
+  const auto demand = demand::make_shift(fabric.nics(), 8, Bytes(10'000'000));
   const auto ours = simulate(fabric, demand, {Spread::weft, 1}, {});
   EXPECT_NEAR(ours.seconds, 10e6 * 8 / 400e9, 1e-9);
   EXPECT_NEAR(ours.over_bound, 1, 1e-9);
@@ -31,7 +31,8 @@ TEST(Simulate, TheBalancerEndsAShiftAtTheOptimumAndHashingDoesNot) {
 
 TEST(Simulate, PhasesFollowOneAnother) {
   const auto fabric = *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2});
-  const auto demand = make_collective(Collective::recursive_doubling, fabric.nics(), Bytes(1'000'000));
+  const auto demand =
+      make_collective(demand::Collective::recursive_doubling, fabric.nics(), Bytes(1'000'000));
   const auto outcome = simulate(fabric, demand, {Spread::weft, 1}, {});
   EXPECT_NEAR(outcome.seconds, 2 * 8e6 / 400e9, 1e-12);  // one step in the leaf, one across
 }
@@ -39,8 +40,8 @@ TEST(Simulate, PhasesFollowOneAnother) {
 TEST(Simulate, ADeadLinkIsNotUsedByAnyStrategy) {
   const auto fabric = *make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 4});
   const auto link = *fabric.find_link("leaf1--spine1");
-  const AssignOptions options{.avoid = without({&link, 1})};
-  const auto demand = make_shift(fabric.nics(), 4, Bytes(1'000'000));
+  const assign::AssignOptions options{.avoid = assign::without({&link, 1})};
+  const auto demand = demand::make_shift(fabric.nics(), 4, Bytes(1'000'000));
   for (const Strategy& strategy : usual_strategies())
     EXPECT_TRUE(std::isfinite(simulate(fabric, demand, strategy, options).seconds)) << describe(strategy);
 }
@@ -54,4 +55,4 @@ TEST(CompletionPlot, HasABarForEveryStrategyAndEscapesItsTitle) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::flowsim

@@ -11,7 +11,7 @@
 #include "probes/session/work.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::trial {
 namespace {
 
 using std::chrono::milliseconds;
@@ -41,26 +41,27 @@ class FakeTrialWorld : public TrialWorld {
 
   void run(BalanceTrial& trial) {
     for (auto wave = trial.next_wave(); !wave.empty(); wave = trial.next_wave())
-      for (const WorkItem& item : wave) answer(trial, item);
+      for (const session::WorkItem& item : wave) answer(trial, item);
   }
   std::size_t transfers = 0;
 
  private:
   void heal() { open({}); }
   void open(const std::vector<FaultSpec>& faults) {
-    engines_ = simulated_engines(fabric_, addresses_, faults, 1);
+    engines_ = run::simulated_engines(fabric_, addresses_, faults, 1);
   }
 
-  void answer(BalanceTrial& trial, const WorkItem& item) {
+  void answer(BalanceTrial& trial, const session::WorkItem& item) {
     if (lost_agents.contains(item.nic)) {
       trial.blame({fabric_.port(item.nic).node, item.nic, Verdict::failed, std::nullopt, "its agent died"});
       trial.exclude(item.nic);
       return trial.take(item, nullptr);
     }
-    if (const auto* request = std::get_if<TransferRequest>(&item.work)) return deliver(trial, item, *request);
-    const auto* query = std::get_if<ReceivedQuery>(&item.work);
+    if (const auto* request = std::get_if<datapath::TransferRequest>(&item.work))
+      return deliver(trial, item, *request);
+    const auto* query = std::get_if<session::ReceivedQuery>(&item.work);
     if (query && received_.contains(query->batch)) {
-      const TaskAnswer tallies(received_[query->batch][item.nic]);
+      const session::TaskAnswer tallies(received_[query->batch][item.nic]);
       return trial.take(item, &tallies);
     }
     const auto engines = engines_({"p1", item.nic}, {RunId(1), {}}, {});
@@ -71,12 +72,12 @@ class FakeTrialWorld : public TrialWorld {
 
   /// The path of a label as the simulator's switches hash it now; absent: it leads over the dead link.
   std::optional<std::vector<ChannelId>> path_of(PortId src, PortId dst, PathLabel label) {
-    const SweepInputs in{fabric_, addresses_, {}, RunId(1)};
-    SweepResults results(in);
-    TraceRequest trace{.run = RunId(1),
-                       .batch = BatchId(1U << 30),
-                       .peers = {{dst, *addresses_.address_of(dst)}},
-                       .specs = {{0, label, 4}}};
+    const session::SweepInputs in{fabric_, addresses_, {}, RunId(1)};
+    session::SweepResults results(in);
+    datapath::TraceRequest trace{.run = RunId(1),
+                                 .batch = BatchId(1U << 30),
+                                 .peers = {{dst, *addresses_.address_of(dst)}},
+                                 .specs = {{0, label, 4}}};
     const auto hops = (*engines_({"p1", src}, {RunId(1), {}}, {})).probes->trace(trace, {});
     results.learner.learn(src, dst, label, *hops);
     const PathMap map = results.learner.path_map();
@@ -85,11 +86,11 @@ class FakeTrialWorld : public TrialWorld {
     return std::vector<ChannelId>(channels.begin(), channels.end());
   }
 
-  void deliver(BalanceTrial& trial, const WorkItem& item, const TransferRequest& request) {
+  void deliver(BalanceTrial& trial, const session::WorkItem& item, const datapath::TransferRequest& request) {
     ++transfers;
-    std::vector<TransferTally> tallies;
+    std::vector<datapath::TransferTally> tallies;
     for (std::uint32_t i = 0; i < request.specs.size(); ++i) {
-      const TransferSpec& spec = request.specs[i];
+      const datapath::TransferSpec& spec = request.specs[i];
       const PortId dst = request.peers[spec.peer].nic;
       const auto there = path_of(item.nic, dst, spec.label);
       const auto back = path_of(dst, item.nic, spec.back_label);
@@ -106,23 +107,23 @@ class FakeTrialWorld : public TrialWorld {
                                                .packets = spec.packets,
                                                .bytes = std::uint64_t{spec.packets} * 4096});
     }
-    const TaskAnswer done(tallies);
+    const session::TaskAnswer done(tallies);
     trial.take(item, &done);
   }
 
   const Fabric& fabric_;
   const AddressBook& addresses_;
-  OpenEngines engines_;
+  session::OpenEngines engines_;
   std::vector<std::uint64_t> counters_;
   std::optional<LinkId> down_;
   Nanoseconds now_ = std::chrono::seconds(5);
-  std::map<BatchId, std::map<PortId, std::vector<ReceivedTally>>> received_;
+  std::map<BatchId, std::map<PortId, std::vector<datapath::ReceivedTally>>> received_;
 };
 
 struct TrialTest : ::testing::Test {
   Fabric fabric = *make_clos({.leaves = 2, .spines = 4, .hosts_per_leaf = 4, .link = Bandwidth::mbit(50)});
   AddressPlan addresses = *plan_addresses(fabric, IpFamily::v4);
-  Demand demand = make_shift(fabric.nics(), 4, Bytes(4'096'000));
+  demand::Demand demand = demand::make_shift(fabric.nics(), 4, Bytes(4'096'000));
   FakeTrialWorld world{fabric, addresses.book};
   TrialOptions options{
       .assign = {.qps = 2},
@@ -204,11 +205,11 @@ TEST_F(TrialTest, WithoutRepeatsPathsAreMappedAndNothingIsSent) {
   ASSERT_TRUE(t.outcome());
   EXPECT_EQ(world.transfers, 0u);
   EXPECT_EQ(t.paths().pairs.size(), 8u);
-  for (const SteeredQp& qp : t.assignment().phases[0].qps) EXPECT_TRUE(qp.label && qp.reverse);
+  for (const assign::SteeredQp& qp : t.assignment().phases[0].qps) EXPECT_TRUE(qp.label && qp.reverse);
 }
 
 TEST_F(TrialTest, PhasesAreSentOneAfterTheOther) {
-  demand = make_collective(Collective::recursive_doubling, fabric.nics(), Bytes(409'600));
+  demand = make_collective(demand::Collective::recursive_doubling, fabric.nics(), Bytes(409'600));
   options.repeats = 1;
   auto t = trial();
   world.run(t);
@@ -219,4 +220,4 @@ TEST_F(TrialTest, PhasesAreSentOneAfterTheOther) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::trial

@@ -7,7 +7,7 @@
 namespace weft::bench {
 namespace {
 
-const std::vector<std::pair<std::string, MadeUpFault>> kFaults{
+const std::vector<std::pair<std::string, diagnosis::MadeUpFault>> kFaults{
     {"none", {}},
     {"loss", {.loss = 0.005}},
     {"down", {.loss = 1.0}},
@@ -18,7 +18,7 @@ const std::vector<std::pair<std::string, MadeUpFault>> kFaults{
     {"congestion", {.traffic = 1.0}},
 };
 
-void load_rounds(MadeUpRun& run, std::uint32_t spine, std::uint32_t leaf) {
+void load_rounds(diagnosis::MadeUpRun& run, std::uint32_t spine, std::uint32_t leaf) {
   for (std::uint32_t round = 0; round < 4; ++round) {
     std::vector<std::vector<ChannelId>> paths;
     for (std::uint32_t from = 0; from < 4; ++from)
@@ -34,7 +34,7 @@ void load_rounds(MadeUpRun& run, std::uint32_t spine, std::uint32_t leaf) {
 }
 
 /// What is named; suspicions count only where they are all there is.
-std::string named(const MadeUpRun& run, const Diagnosis& diagnosis, const std::string& channel) {
+std::string named(const diagnosis::MadeUpRun& run, const Diagnosis& diagnosis, const std::string& channel) {
   const auto is_named = [](const auto& finding) { return finding.verdict != Verdict::unknown; };
   const auto link = std::ranges::find_if(diagnosis.links, is_named);
   const auto names = std::ranges::count_if(diagnosis.links, is_named) +
@@ -55,7 +55,7 @@ std::map<std::string, std::map<std::string, std::size_t>> confuse_causes(const S
   std::map<std::string, std::map<std::string, std::size_t>> table;
   for (const auto& [cause, fault] : kFaults)
     for (std::size_t i = 0; i < seeds.count; ++i) {
-      MadeUpRun run(seeds.base + i);
+      diagnosis::MadeUpRun run(seeds.base + i);
       const auto leaf = static_cast<std::uint32_t>(i % 4);
       const auto spine = static_cast<std::uint32_t>(i / 4 % 4);
       const std::string channel = fmt::format("leaf{}->spine{}", leaf + 1, spine + 1);

@@ -9,7 +9,7 @@ namespace weft::bench {
 namespace {
 
 Judged judge(const Fabric& fabric, const Scenario& scenario, const Run& run, const Wanted& wanted) {
-  Judged judged{.faults = run.faults, .names = names_of(diagnose(fabric, run.observations))};
+  Judged judged{.faults = run.faults, .names = names_of(diagnosis::diagnose(fabric, run.observations))};
   if (wanted.nats) judged.nats = information(fabric, run);
   auto& rankings = judged.rankings;
   rankings[kWeft] = {{"", judged.names.stated}};
@@ -61,7 +61,7 @@ Pool pool_of(const std::vector<Judged>& judged, const std::string& who) {
 }
 
 Score score_of_oracle(const std::vector<Judged>& judged, const std::string& oracle) {
-  const double named = named_from(Cause::loss);
+  const double named = diagnosis::named_from(Cause::loss);
   Score score;
   for (const Judged& one : judged) {
     Names names;

@@ -43,7 +43,7 @@ std::vector<std::vector<ChannelId>> named_classes(const Fabric& fabric, const Di
   return named;
 }
 
-bool is_settled(const Run& run, const Hypothesis& hypothesis, const Diagnosis& diagnosis) {
+bool is_settled(const Run& run, const diagnosis::Hypothesis& hypothesis, const Diagnosis& diagnosis) {
   return std::ranges::all_of(hypothesis.channels, [&](ChannelId channel) {
     return word_on(channel, diagnosis) == (is_fault(run, channel) ? Word::faulty : Word::dropped);
   });
@@ -54,7 +54,7 @@ bool is_settled(const Run& run, const Hypothesis& hypothesis, const Diagnosis& d
 double switch_as_one(const Fabric& fabric, const Seeds& seeds) {
   const auto right = for_each_index(seeds.count, seeds.threads, [&](std::size_t i) {
     World world(fabric, {.kind = FaultyKind::whole_switch}, seeds.base + i);
-    const Diagnosis diagnosis = diagnose(fabric, world.run().observations);
+    const Diagnosis diagnosis = diagnosis::diagnose(fabric, world.run().observations);
     const auto named = [](const auto& finding) { return finding.verdict != Verdict::unknown; };
     const bool only =
         std::ranges::none_of(diagnosis.links, named) && std::ranges::none_of(diagnosis.hosts, named);
@@ -72,13 +72,13 @@ Settled settle(World& world, const Fabric& fabric) {
   const auto first = assess(fabric, world.run().observations);
   const double packets = static_cast<double>(kLimit.probes) * kLimit.sizes.packets;
   double used = 0;
-  for (const Hypothesis& hypothesis : first.hypotheses)
+  for (const diagnosis::Hypothesis& hypothesis : first.hypotheses)
     for (const ChannelId channel : hypothesis.channels)
       for (std::uint64_t sent = 0; sent < hypothesis.packets && used < 0.1 * packets;
            sent += 100, used += 100)
         if (!world.probe_through(channel, hypothesis.channels, 100, 20000)) break;
-  const Diagnosis second = diagnose(fabric, world.run().observations);
-  for (const Hypothesis& hypothesis : first.hypotheses) {
+  const Diagnosis second = diagnosis::diagnose(fabric, world.run().observations);
+  for (const diagnosis::Hypothesis& hypothesis : first.hypotheses) {
     ++result.hypotheses;
     result.settled += is_settled(world.run(), hypothesis, second) ? 1 : 0;
   }
@@ -88,7 +88,7 @@ Settled settle(World& world, const Fabric& fabric) {
 
 ClassScore class_score(const Fabric& fabric, const Run& run) {
   ClassScore score;
-  auto named = named_classes(fabric, diagnose(fabric, run.observations));
+  auto named = named_classes(fabric, diagnosis::diagnose(fabric, run.observations));
   std::ranges::sort(named);
   named.erase(std::unique(named.begin(), named.end()), named.end());
   std::vector<ChannelId> found;

@@ -24,7 +24,8 @@ double seconds(Work work) {
 /// The best of three: what the machine does besides is not this program's speed.
 double diagnosing(const Fabric& fabric, const Observations& observations) {
   double best = 1e9;
-  for (int i = 0; i < 3; ++i) best = std::min(best, seconds([&] { (void)diagnose(fabric, observations); }));
+  for (int i = 0; i < 3; ++i)
+    best = std::min(best, seconds([&] { (void)diagnosis::diagnose(fabric, observations); }));
   return best;
 }
 
@@ -52,11 +53,11 @@ Speed measure_speed() {
   const Fabric fabric = fat_tree_k10();
   World world(fabric, {.probes = 100000}, 1);
   speed.seconds_k10 = diagnosing(fabric, world.run().observations);
-  const std::string text = observation_lines(fabric, world.run().observations);
+  const std::string text = files::observation_lines(fabric, world.run().observations);
   double best = 1e9;
   for (int i = 0; i < 3; ++i)
     best = std::min(best, seconds([&] {
-                      ObservationReader reader(fabric);
+                      files::ObservationReader reader(fabric);
                       for (std::size_t at = 0; at < text.size(); at += 1 << 20)
                         reader.feed(std::string_view(text).substr(at, 1 << 20));
                       (void)std::move(reader).finish();

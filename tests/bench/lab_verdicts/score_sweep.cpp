@@ -53,7 +53,7 @@ bool holds_one(const std::vector<std::string>& channels, const FaultTruth& truth
 
 class Scoring {
  public:
-  Scoring(const LabCase& one, const DiagnosisDocument& said) : said_(said) {
+  Scoring(const LabCase& one, const files::DiagnosisDocument& said) : said_(said) {
     const Fabric fabric = fabric_of(one);
     for (const auto& text : one.faults) truths_.push_back(truth_of(fabric, text));
   }
@@ -84,7 +84,7 @@ class Scoring {
   }
 
   bool in_a_set(const FaultTruth& truth) const {
-    for (const SetReport& set : said_.sets)
+    for (const files::SetReport& set : said_.sets)
       if (goes_with(set.cause, truth) && set.verdict > Verdict::unknown)
         for (const auto& alternative : set.alternatives)
           if (holds_one(alternative, truth)) return true;
@@ -103,9 +103,9 @@ class Scoring {
            (holds_one(said_.coverage.rate_untested, truth) || holds_one(said_.coverage.unloaded, truth));
   }
   bool is_right(const FaultTruth& truth) const {
-    for (const LinkReport& each : said_.links)
+    for (const files::LinkReport& each : said_.links)
       if (is_named(truth, each.link, each.from, each.cause, each.verdict)) return true;
-    for (const HostReport& each : said_.hosts) {
+    for (const files::HostReport& each : said_.hosts) {
       if (each.ends && is_named(truth, each.ends->name, each.from, each.cause, each.verdict)) return true;
       if (!each.from && truth.link.starts_with(each.host + "--") && goes_with(each.cause, truth)) return true;
     }
@@ -117,24 +117,24 @@ class Scoring {
     return std::ranges::any_of(truths_, holds);
   }
   void look_at_names() {
-    for (const LinkReport& each : said_.links)
+    for (const files::LinkReport& each : said_.links)
       if (each.verdict > Verdict::unknown && !any_truth([&](const FaultTruth& truth) {
             return each.link == truth.link && goes_with(each.cause, truth);
           }))
         wrong(fmt::format("{} {}", each.link, to_string(each.cause)));
-    for (const HostReport& each : said_.hosts)
+    for (const files::HostReport& each : said_.hosts)
       if (each.verdict > Verdict::unknown && !any_truth([&](const FaultTruth& truth) {
             return truth.link.starts_with(each.host + "--") && goes_with(each.cause, truth);
           }))
         wrong(fmt::format("{} {}", each.host, each.cause ? to_string(*each.cause) : "-"));
-    for (const SetReport& set : said_.sets)
+    for (const files::SetReport& set : said_.sets)
       if (set.verdict > Verdict::unknown && !any_truth([&](const FaultTruth& truth) {
             return goes_with(set.cause, truth) &&
                    std::ranges::any_of(set.alternatives,
                                        [&](const auto& each) { return holds_one(each, truth); });
           }))
         wrong(fmt::format("a set of {} with {} alternatives", to_string(set.cause), set.alternatives.size()));
-    for (const GroupReport& each : said_.groups)
+    for (const files::GroupReport& each : said_.groups)
       if (each.verdict > Verdict::unknown &&
           !any_truth([&](const FaultTruth& truth) { return holds_one(each.channels, truth); }))
         wrong(fmt::format("{} {}", fmt::join(each.nodes, "+"), to_string(each.cause)));
@@ -142,32 +142,34 @@ class Scoring {
       wrong(fmt::format("{} of the whole fabric", to_string(each.cause)));
   }
 
-  const DiagnosisDocument& said_;
+  const files::DiagnosisDocument& said_;
   std::vector<FaultTruth> truths_;
   LabScore score_;
 };
 
 }  // namespace
 
-LabScore score_sweep(const LabCase& one, const DiagnosisDocument& said) { return Scoring(one, said).take(); }
+LabScore score_sweep(const LabCase& one, const files::DiagnosisDocument& said) {
+  return Scoring(one, said).take();
+}
 
-std::vector<std::string> words_of(const DiagnosisDocument& said) {
+std::vector<std::string> words_of(const files::DiagnosisDocument& said) {
   std::vector<std::string> words{fmt::format("verdict {}", to_string(said.verdict))};
   const auto estimate = [](const std::optional<Estimate>& value) {
     return value ? fmt::format(" {:.4g}", value->value) : "";
   };
-  for (const LinkReport& each : said.links)
+  for (const files::LinkReport& each : said.links)
     words.push_back(fmt::format("{}{} {} {}{} ({:.3f})", each.link, each.from ? " from " + *each.from : "",
                                 to_string(each.verdict), to_string(each.cause), estimate(each.estimate),
                                 each.confidence));
-  for (const HostReport& each : said.hosts)
+  for (const files::HostReport& each : said.hosts)
     words.push_back(fmt::format("{}{} {} {}{}: {}", each.host, each.from ? " from " + *each.from : "",
                                 to_string(each.verdict), each.cause ? to_string(*each.cause) : "-",
                                 estimate(each.estimate), fmt::join(each.evidence, "; ")));
-  for (const GroupReport& each : said.groups)
+  for (const files::GroupReport& each : said.groups)
     words.push_back(fmt::format("group {} {} {} of {}", fmt::join(each.nodes, "+"), to_string(each.verdict),
                                 to_string(each.cause), fmt::join(each.channels, " ")));
-  for (const SetReport& set : said.sets) {
+  for (const files::SetReport& set : said.sets) {
     std::vector<std::string> all;
     for (const auto& each : set.alternatives) all.push_back(fmt::format("{}", fmt::join(each, " + ")));
     words.push_back(fmt::format("one of: {} ({} {}, {:.3f})", fmt::join(all, " | "), to_string(set.verdict),

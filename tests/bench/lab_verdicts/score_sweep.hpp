@@ -18,9 +18,9 @@ struct LabScore {
 };
 
 /// A case without a fault counts as one, which is right when the run is healthy.
-LabScore score_sweep(const LabCase& one, const DiagnosisDocument& said);
+LabScore score_sweep(const LabCase& one, const files::DiagnosisDocument& said);
 
 /// What was found, a line each.
-std::vector<std::string> words_of(const DiagnosisDocument& said);
+std::vector<std::string> words_of(const files::DiagnosisDocument& said);
 
 }  // namespace weft::bench

@@ -19,12 +19,12 @@ std::filesystem::path new_scratch() {
   return std::filesystem::temp_directory_path() / fmt::format("weft-bench{}-{}.out", getpid(), commands++);
 }
 
-ChildProcess started(const std::vector<std::string>& arguments, std::vector<std::string> before,
-                     const std::filesystem::path& output) {
-  ChildSpec spec{.argv = std::move(before), .output = ToFile{output}};
+os::ChildProcess started(const std::vector<std::string>& arguments, std::vector<std::string> before,
+                         const std::filesystem::path& output) {
+  os::ChildSpec spec{.argv = std::move(before), .output = os::ToFile{output}};
   spec.argv.push_back(WeftCommand::kProgram);
   spec.argv.insert(spec.argv.end(), arguments.begin(), arguments.end());
-  auto child = ChildProcess::start(spec);
+  auto child = os::ChildProcess::start(spec);
   if (child) return std::move(*child);
   fmt::print(stderr, "{}\n", child.error().message);
   std::exit(70);

@@ -26,7 +26,7 @@ class WeftCommand {
 
  private:
   std::filesystem::path scratch_;
-  ChildProcess child_;
+  os::ChildProcess child_;
 };
 
 /// Runs weft to its end.

@@ -100,7 +100,7 @@ struct Found {
 };
 
 Found look(const Fabric& fabric, const BurstWorld& world) {
-  const Diagnosis diagnosis = diagnose(fabric, world.seen);
+  const Diagnosis diagnosis = diagnosis::diagnose(fabric, world.seen);
   const Claims claims = claims_of(fabric, diagnosis);
   Found found{.faults = world.faults.size(), .healthy = diagnosis.verdict == Verdict::healthy};
   std::vector<ChannelId> named;

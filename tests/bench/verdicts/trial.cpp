@@ -13,25 +13,26 @@ namespace weft::bench {
 namespace {
 
 // As cli/sweep_arguments.cpp has them where nothing is live.
-SweepOptions simulated_options(std::uint64_t seed) {
-  SweepOptions options;
-  options.load = LoadLevel::full;
+session::SweepOptions simulated_options(std::uint64_t seed) {
+  session::SweepOptions options;
+  options.load = session::LoadLevel::full;
   options.answers_per_second = 100'000;
   options.probes_per_second = 1500;
   options.seed = seed;
   return options;
 }
 
-OpenEngines engines_of(const SweepCase& wanted) {
-  SimOptions options;
+session::OpenEngines engines_of(const SweepCase& wanted) {
+  sim::SimOptions options;
   options.seed = wanted.seed;
   options.faults = wanted.faults;
   options.stalls = wanted.stalls;
   const SmallFabric& place = *wanted.fabric;
-  return [world = SimFabric::make(place.fabric, place.addresses.book, options)](
-             const NicAssignment& assigned, const RunSecrets&, const SharedNics&) -> Result<NicEngines> {
+  return [world = sim::SimFabric::make(place.fabric, place.addresses.book, options)](
+             const session::NicAssignment& assigned, const packet::RunSecrets&,
+             const datapath::SharedNics&) -> Result<session::NicEngines> {
     const auto engine = world->engine(assigned.nic);
-    return NicEngines{engine, engine};
+    return session::NicEngines{engine, engine};
   };
 }
 
@@ -39,14 +40,15 @@ OpenEngines engines_of(const SweepCase& wanted) {
 
 Swept sweep_simulated(const SweepCase& wanted) {
   const Fabric& fabric = wanted.fabric->fabric;
-  Sweep sweep(fabric, wanted.fabric->addresses.book, simulated_options(wanted.seed), RunId(wanted.seed));
-  std::vector<ExpectedHost> expected;
+  session::Sweep sweep(fabric, wanted.fabric->addresses.book, simulated_options(wanted.seed),
+                       RunId(wanted.seed));
+  std::vector<session::ExpectedHost> expected;
   std::vector<std::string> names;
   std::vector<PortId> chosen;
   for (const NodeId host : fabric.hosts()) {
     const bool takes_part =
         wanted.hosts.empty() || std::ranges::find(wanted.hosts, host) != wanted.hosts.end();
-    ExpectedHost one{host, {}};
+    session::ExpectedHost one{host, {}};
     for (const PortId port : fabric.ports_of(host)) {
       if (!fabric.port(port).link) continue;
       if (takes_part) {
@@ -60,9 +62,10 @@ Swept sweep_simulated(const SweepCase& wanted) {
     names.push_back(fabric.name_of(host));
     expected.push_back(std::move(one));
   }
-  if (!wanted.hosts.empty()) sweep.limit_to(channels_in_scope(fabric, chosen));
-  Coordinator coordinator(fabric, sweep, {RunId(wanted.seed), {}}, expected);
-  const auto done = coordinate_in_process(coordinator, names, engines_of(wanted), [](const Progress&) {}, {});
+  if (!wanted.hosts.empty()) sweep.limit_to(plan::channels_in_scope(fabric, chosen));
+  session::Coordinator coordinator(fabric, sweep, {RunId(wanted.seed), {}}, expected);
+  const auto done =
+      coordinate_in_process(coordinator, names, engines_of(wanted), [](const session::Progress&) {}, {});
   WEFT_CHECK(done.has_value());
   auto report = sweep.finish();
   return {sweep.observations(), std::move(report)};

@@ -9,7 +9,7 @@ namespace weft::bench {
 
 struct Swept {
   Observations observations;
-  SweepReport report;
+  session::SweepReport report;
 };
 
 struct SweepCase {

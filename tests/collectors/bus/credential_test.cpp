@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::bus {
 namespace {
 
 TEST(Credential, ALoginIsOneLineAndComesBackWhole) {
@@ -20,4 +20,4 @@ TEST(Credential, ATokenIsTheLineItself) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::bus

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::bus {
 namespace {
 
 constexpr QueueLimits kLimits{.of_sender = 10'000, .in_all = 25'000};
@@ -35,4 +35,4 @@ TEST(MessageQueue, AllTogetherAreBounded) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::bus

@@ -5,18 +5,18 @@
 
 #include "probes/run/nats_server.hpp"
 
-namespace weft {
+namespace weft::bus {
 namespace {
 
 constexpr auto kSoon = std::chrono::seconds(10);
 constexpr RunId kRun(1);
 
-Result<NatsServer> server(const char* address = "127.0.0.1") {
-  return NatsServer::start({*IpAddress::parse(address)}, kRun, {"host1", "host2", "host1.cluster"});
+Result<run::NatsServer> server(const char* address = "127.0.0.1") {
+  return run::NatsServer::start({*IpAddress::parse(address)}, kRun, {"host1", "host2", "host1.cluster"});
 }
 
 /// As `self`, with the credential of `self`.
-Result<std::unique_ptr<Bus>> join(const NatsServer& server, const std::string& self) {
+Result<std::unique_ptr<session::Bus>> join(const run::NatsServer& server, const std::string& self) {
   return connect_nats(server.address_for(self), kRun, self);
 }
 
@@ -68,7 +68,7 @@ TEST(NatsBus, ADeliveryReturnsWhenTheOtherEndHasItBothWays) {
   const auto up = (*agent)->deliver({{"coordinator", "ready"}, {"coordinator", long_one}}, kSoon);
   ASSERT_TRUE(up);
   EXPECT_TRUE(up->empty());
-  for (Bus* bus : {agent->get(), other->get()}) {
+  for (session::Bus* bus : {agent->get(), other->get()}) {
     const auto heard = bus->receive(Nanoseconds(0));
     ASSERT_TRUE(heard && *heard) << "it is there, not on its way";
     EXPECT_EQ((*heard)->bytes, "start");
@@ -131,16 +131,16 @@ TEST(NatsBus, NoServerIsAnErrorThatNamesTheUrl) {
 }
 
 TEST(NatsBus, ALostServerIsAnErrorAndNoHang) {
-  auto nats = std::make_unique<Result<NatsServer>>(server());
+  auto nats = std::make_unique<Result<run::NatsServer>>(server());
   ASSERT_TRUE(*nats);
   const auto bus = join(**nats, "host1");
   ASSERT_TRUE(bus);
   nats.reset();
-  Result<std::optional<Incoming>> heard = std::optional<Incoming>();
+  Result<std::optional<session::Incoming>> heard = std::optional<session::Incoming>();
   for (int i = 0; i < 60 && heard; ++i) heard = (*bus)->receive(std::chrono::milliseconds(500));
   ASSERT_FALSE(heard);
   EXPECT_NE(heard.error().message.find("nats-server"), std::string::npos);
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::bus

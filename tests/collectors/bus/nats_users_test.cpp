@@ -13,7 +13,7 @@
 #include "probes/session/subject.hpp"
 #include "topology/base/check.hpp"
 
-namespace weft {
+namespace weft::bus {
 namespace {
 
 using ::testing::HasSubstr;
@@ -21,18 +21,18 @@ using ::testing::HasSubstr;
 constexpr auto kSoon = std::chrono::seconds(10);
 constexpr RunId kRun(7);
 
-NatsServer server(const char* address = "127.0.0.1") {
-  auto started = NatsServer::start({*IpAddress::parse(address)}, kRun, {"host1", "host2"});
+run::NatsServer server(const char* address = "127.0.0.1") {
+  auto started = run::NatsServer::start({*IpAddress::parse(address)}, kRun, {"host1", "host2"});
   WEFT_CHECK(started.has_value());
   return std::move(*started);
 }
 
-Result<std::unique_ptr<Bus>> join(const NatsServer& nats, const std::string& self) {
+Result<std::unique_ptr<session::Bus>> join(const run::NatsServer& nats, const std::string& self) {
   return connect_nats(nats.address_for(self), kRun, self);
 }
 
 /// The next message is this one: whatever was sent before it did not come.
-void expect_next(Bus& bus, const std::string& from, const std::string& bytes) {
+void expect_next(session::Bus& bus, const std::string& from, const std::string& bytes) {
   const auto heard = bus.receive(kSoon);
   ASSERT_TRUE(heard && *heard);
   EXPECT_EQ((*heard)->from, from);
@@ -42,7 +42,7 @@ void expect_next(Bus& bus, const std::string& from, const std::string& bytes) {
 /// A client that knows the credential of a participant and says and hears what it likes.
 class Rogue {
  public:
-  Rogue(const NatsServer& nats, const std::string& participant) {
+  Rogue(const run::NatsServer& nats, const std::string& participant) {
     const NatsAddress& address = nats.address_for(participant);
     const auto& login = std::get<BusLogin>(address.credential);
     natsOptions* options = nullptr;
@@ -97,38 +97,40 @@ class Rogue {
   natsConnection* connection_ = nullptr;
 };
 
-bool may_publish(const NatsServer& nats, const std::string& subject) {
+bool may_publish(const run::NatsServer& nats, const std::string& subject) {
   return Rogue(nats, "host1").may_publish(subject);
 }
-bool may_subscribe(const NatsServer& nats, const std::string& subject) {
+bool may_subscribe(const run::NatsServer& nats, const std::string& subject) {
   return Rogue(nats, "host1").may_subscribe(subject);
 }
 
 TEST(NatsUsers, AnAgentSpeaksToTheCoordinatorInItsOwnNameAlone) {
   const auto nats = server();
-  EXPECT_TRUE(may_publish(nats, subject_of(kRun, "coordinator", "host1")));
-  EXPECT_TRUE(may_publish(nats, acknowledgement_subject(kRun, "coordinator", "host1", 1)));
+  EXPECT_TRUE(may_publish(nats, session::subject_of(kRun, "coordinator", "host1")));
+  EXPECT_TRUE(may_publish(nats, session::acknowledgement_subject(kRun, "coordinator", "host1", 1)));
   for (const auto& subject :
-       {subject_of(kRun, "host2", "coordinator"), subject_of(kRun, "host1", "coordinator"),
-        subject_of(kRun, "coordinator", "host2"), subject_of(kRun, "coordinator", "coordinator"),
-        subject_of(kRun, "host2", "host1"), subject_of(RunId(8), "coordinator", "host1"),
-        acknowledgement_subject(kRun, "coordinator", "host2", 1),
-        acknowledgement_subject(kRun, "host2", "coordinator", 1),
-        acknowledgement_subject(kRun, "host2", "host1", 1), std::string("_INBOX.x"),
+       {session::subject_of(kRun, "host2", "coordinator"), session::subject_of(kRun, "host1", "coordinator"),
+        session::subject_of(kRun, "coordinator", "host2"),
+        session::subject_of(kRun, "coordinator", "coordinator"), session::subject_of(kRun, "host2", "host1"),
+        session::subject_of(RunId(8), "coordinator", "host1"),
+        session::acknowledgement_subject(kRun, "coordinator", "host2", 1),
+        session::acknowledgement_subject(kRun, "host2", "coordinator", 1),
+        session::acknowledgement_subject(kRun, "host2", "host1", 1), std::string("_INBOX.x"),
         std::string("$SYS.REQ.SERVER.PING")})
     EXPECT_FALSE(may_publish(nats, subject)) << subject;
 }
 
 TEST(NatsUsers, AnAgentHearsWhatIsSentToItAlone) {
   const auto nats = server();
-  EXPECT_TRUE(may_subscribe(nats, subscription_of(kRun, "host1")));
-  EXPECT_TRUE(may_subscribe(nats, subscription_to_acknowledgements(kRun, "host1")));
+  EXPECT_TRUE(may_subscribe(nats, session::subscription_of(kRun, "host1")));
+  EXPECT_TRUE(may_subscribe(nats, session::subscription_to_acknowledgements(kRun, "host1")));
   for (const auto& subject :
-       {subscription_of(kRun, "host2"), subscription_of(kRun, "coordinator"), std::string(">"),
-        std::string("weft.>"), std::string("*.*.*.*"), std::string("weft.0000000000000007.*.coordinator"),
-        subscription_to_acknowledgements(kRun, "host2"),
-        subscription_to_acknowledgements(kRun, "coordinator"), std::string("*.*.*.*.*"),
-        subscription_of(RunId(8), "host1"), std::string("_INBOX.>"), std::string("$SYS.>")})
+       {session::subscription_of(kRun, "host2"), session::subscription_of(kRun, "coordinator"),
+        std::string(">"), std::string("weft.>"), std::string("*.*.*.*"),
+        std::string("weft.0000000000000007.*.coordinator"),
+        session::subscription_to_acknowledgements(kRun, "host2"),
+        session::subscription_to_acknowledgements(kRun, "coordinator"), std::string("*.*.*.*.*"),
+        session::subscription_of(RunId(8), "host1"), std::string("_INBOX.>"), std::string("$SYS.>")})
     EXPECT_FALSE(may_subscribe(nats, subject)) << subject;
 }
 
@@ -138,10 +140,10 @@ TEST(NatsUsers, TwoOfOneNameCountTheirMessagesByDifferentNumbers) {
   const auto first_number = [&] {
     const auto bus = join(nats, "coordinator");
     WEFT_CHECK(bus.has_value());
-    const auto asked = host.acknowledgement_asked(subscription_of(kRun, "host1"), [&] {
+    const auto asked = host.acknowledgement_asked(session::subscription_of(kRun, "host1"), [&] {
       EXPECT_TRUE((*bus)->deliver({{"host1", "start"}}, Nanoseconds(0)));
     });
-    return asked ? acknowledgement_in(*asked) : std::nullopt;
+    return asked ? session::acknowledgement_in(*asked) : std::nullopt;
   };
   const auto one = first_number();
   const auto other = first_number();
@@ -156,8 +158,8 @@ TEST(NatsUsers, WhatAnAgentForgesReachesNobodyAndTheRunGoesOn) {
   const auto host1 = join(nats, "host1");
   const auto host2 = join(nats, "host2");
   ASSERT_TRUE(coordinator && host1 && host2);
-  EXPECT_FALSE(may_publish(nats, subject_of(kRun, "host2", "coordinator")));
-  EXPECT_FALSE(may_publish(nats, subject_of(kRun, "coordinator", "host2")));
+  EXPECT_FALSE(may_publish(nats, session::subject_of(kRun, "host2", "coordinator")));
+  EXPECT_FALSE(may_publish(nats, session::subject_of(kRun, "coordinator", "host2")));
   ASSERT_TRUE((*coordinator)->send("host2", "a task"));
   expect_next(**host2, "coordinator", "a task");
   ASSERT_TRUE((*host1)->send("coordinator", "an answer"));
@@ -220,12 +222,12 @@ std::string url_in(const std::filesystem::path& directory) {
 }
 
 TEST(NatsUsers, APlainServerInItsPlaceGetsNoPassword) {
-  const auto directory = ScratchDirectory::make();
+  const auto directory = os::ScratchDirectory::make();
   ASSERT_TRUE(directory);
-  const auto plain = ChildProcess::start(
+  const auto plain = os::ChildProcess::start(
       {.argv = {"nats-server", "-a", "127.0.0.1", "-p", "-1", "--ports_file_dir", directory->path()},
-       .output = ToNothing{},
-       .errors = ToNothing{}});
+       .output = os::ToNothing{},
+       .errors = os::ToNothing{}});
   ASSERT_TRUE(plain);
   const auto nats = server();
   auto address = nats.address_for("host1");
@@ -246,7 +248,7 @@ TEST(NatsUsers, TheServerListensOnAnIpv6AddressAsWell) {
 
 TEST(NatsUsers, ARunWhoseHostsCannotBeToldApartIsRefused) {
   for (const char* host : {"coordinator", "host1"}) {
-    const auto refused = NatsServer::start({*IpAddress::parse("127.0.0.1")}, kRun, {"host1", host});
+    const auto refused = run::NatsServer::start({*IpAddress::parse("127.0.0.1")}, kRun, {"host1", host});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind, ErrorKind::usage);
     EXPECT_THAT(refused.error().message, HasSubstr(host));
@@ -279,4 +281,4 @@ TEST(NatsUsers, TheServersFilesAreOursAloneAndEndWithIt) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::bus

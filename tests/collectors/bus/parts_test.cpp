@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::bus {
 namespace {
 
 constexpr std::size_t kMax = 1000;
@@ -135,4 +135,4 @@ TEST(Parts, AMessageThatIsBegunAnewCountsOnce) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::bus

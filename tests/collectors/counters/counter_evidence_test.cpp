@@ -5,7 +5,7 @@
 #include "probes/discover/subnet_discovery.hpp"
 #include "tests/fakes/fake_subnet.hpp"
 
-namespace weft {
+namespace weft::counters {
 namespace {
 
 using std::chrono::milliseconds;
@@ -17,9 +17,10 @@ using ::testing::IsEmpty;
 
 struct Counted {
   FakeSubnet subnet{testing::make_subnet(3, 2, 2)};
-  InfinibandFabric fabric = build_infiniband_fabric(discover_subnet(subnet)->subnet, "counted").value();
+  InfinibandFabric fabric =
+      build_infiniband_fabric(discover::discover_subnet(subnet)->subnet, "counted").value();
 
-  std::uint64_t& counter(std::uint64_t guid, std::uint8_t port, IbCounter which) {
+  std::uint64_t& counter(std::uint64_t guid, std::uint8_t port, mad::IbCounter which) {
     return subnet.counters[{Guid(guid), port}][static_cast<std::size_t>(which)];
   }
   CounterReading read(Nanoseconds at) {
@@ -32,7 +33,7 @@ struct Counted {
 
 TEST(Counters, EveryCabledPortIsReadAndASilentNodeLeavesOnlyItsOwnOut) {
   Counted c;
-  c.counter(0x2001, 1, IbCounter::xmit_data) = 77;
+  c.counter(0x2001, 1, mad::IbCounter::xmit_data) = 77;
   const auto whole = c.read(seconds(1));
   EXPECT_EQ(whole.unread, 0u);
   c.subnet.silent.insert(Guid(0x1002));
@@ -45,14 +46,14 @@ TEST(Counters, EveryCabledPortIsReadAndASilentNodeLeavesOnlyItsOwnOut) {
 TEST(Counters, AHealthyFabricGivesNoEvidence) {
   Counted c;
   const auto before = c.read(seconds(1));
-  c.counter(0x2001, 1, IbCounter::xmit_data) = 4'000'000'000;
-  c.counter(0x2001, 1, IbCounter::vl15_dropped) = 9;
+  c.counter(0x2001, 1, mad::IbCounter::xmit_data) = 4'000'000'000;
+  c.counter(0x2001, 1, mad::IbCounter::vl15_dropped) = 9;
   EXPECT_THAT(counter_evidence(c.fabric, &before, c.read(seconds(11))), IsEmpty());
 }
 
 TEST(Counters, SymbolErrorsAccuseTheChannelThatEntersThePort) {
   Counted c;
-  c.counter(0x3001, 1, IbCounter::symbol_error) = 77;  // spine1's port to leaf1
+  c.counter(0x3001, 1, mad::IbCounter::symbol_error) = 77;  // spine1's port to leaf1
   const auto evidence = counter_evidence(c.fabric, nullptr, c.read(seconds(1)));
   ASSERT_EQ(evidence.size(), 1u);
   EXPECT_EQ(c.name(evidence[0].channel), "leaf1->spine1");
@@ -63,7 +64,7 @@ TEST(Counters, SymbolErrorsAccuseTheChannelThatEntersThePort) {
 
 TEST(Counters, OneSymbolErrorInAnHourIsNoMoreThanAHint) {
   Counted c;
-  c.counter(0x3001, 1, IbCounter::symbol_error) = 1;
+  c.counter(0x3001, 1, mad::IbCounter::symbol_error) = 1;
   for (const auto& sign : counter_evidence(c.fabric, nullptr, c.read(seconds(1))))
     EXPECT_LT(sign.log_ratio, 3);
 }
@@ -71,10 +72,10 @@ TEST(Counters, OneSymbolErrorInAnHourIsNoMoreThanAHint) {
 TEST(Counters, WaitingIsCongestionOfTheChannelThatLeavesThePort) {
   Counted c;
   const auto before = c.read(seconds(1));
-  c.counter(0x2001, 3, IbCounter::xmit_wait) = 600'000;  // leaf1's port to spine1
-  c.counter(0x2001, 3, IbCounter::xmit_data) = 400'000;
-  c.counter(0x2002, 3, IbCounter::xmit_wait) = 5'000;  // a burst
-  c.counter(0x2002, 3, IbCounter::xmit_data) = 900'000;
+  c.counter(0x2001, 3, mad::IbCounter::xmit_wait) = 600'000;  // leaf1's port to spine1
+  c.counter(0x2001, 3, mad::IbCounter::xmit_data) = 400'000;
+  c.counter(0x2002, 3, mad::IbCounter::xmit_wait) = 5'000;  // a burst
+  c.counter(0x2002, 3, mad::IbCounter::xmit_data) = 900'000;
   const auto after = c.read(seconds(11));
   const auto evidence = counter_evidence(c.fabric, &before, after);
   ASSERT_EQ(evidence.size(), 1u);
@@ -85,8 +86,8 @@ TEST(Counters, WaitingIsCongestionOfTheChannelThatLeavesThePort) {
 
 TEST(Counters, RemotePhysicalErrorsAreFollowedToThePortThatMadeThem) {
   Counted c;
-  c.counter(0x2003, 3, IbCounter::rcv_remote_physical_errors) = 40;  // leaf3, from spine1
-  c.counter(0x3001, 1, IbCounter::rcv_errors) = 40;                  // spine1, from leaf1
+  c.counter(0x2003, 3, mad::IbCounter::rcv_remote_physical_errors) = 40;  // leaf3, from spine1
+  c.counter(0x3001, 1, mad::IbCounter::rcv_errors) = 40;                  // spine1, from leaf1
   const auto evidence = counter_evidence(c.fabric, nullptr, c.read(seconds(1)));
   ASSERT_FALSE(evidence.empty());
   for (const auto& sign : evidence) EXPECT_EQ(c.name(sign.channel), "leaf1->spine1") << sign.text;
@@ -95,17 +96,17 @@ TEST(Counters, RemotePhysicalErrorsAreFollowedToThePortThatMadeThem) {
 TEST(Counters, RatesComeFromTwoReadingsAndNeverOverAResetOrAStuckCounter) {
   Counted c;
   const auto port = *c.fabric.fabric.find_port("leaf1/p3");
-  c.counter(0x2001, 3, IbCounter::xmit_data) = 1000;
+  c.counter(0x2001, 3, mad::IbCounter::xmit_data) = 1000;
   const auto before = c.read(seconds(1));
-  c.counter(0x2001, 3, IbCounter::xmit_data) = 251'000'000 + 1000;
+  c.counter(0x2001, 3, mad::IbCounter::xmit_data) = 251'000'000 + 1000;
   auto after = c.read(seconds(2));
   const auto rates = port_rates(before, after, port);
   ASSERT_TRUE(rates);
   EXPECT_EQ(rates->sent, Bandwidth::gbit(8.032));
   EXPECT_FALSE(port_rates(after, before, port));
-  c.counter(0x2001, 3, IbCounter::xmit_data) = 10;
+  c.counter(0x2001, 3, mad::IbCounter::xmit_data) = 10;
   EXPECT_FALSE(port_rates(after, c.read(seconds(3)), port));
-  c.counter(0x2001, 3, IbCounter::xmit_data) = 0xFFFFFFFF;
+  c.counter(0x2001, 3, mad::IbCounter::xmit_data) = 0xFFFFFFFF;
   EXPECT_FALSE(port_rates(before, c.read(seconds(3)), port));
 }
 
@@ -118,10 +119,10 @@ TEST(CounterStep, KnowsAdvanceSaturationAndReset) {
 TEST(Counters, AnErrorCounterThatSticksIsReadWideWhereTheNodeHasItAndSaidToStickElsewhere) {
   Counted c;
   c.subnet.wide_errors.insert(Guid(0x3001));
-  c.counter(0x3001, 1, IbCounter::symbol_error) = 70'000;  // beyond the 16 bits of the narrow counter
-  c.counter(0x3002, 1, IbCounter::symbol_error) = 70'000;
+  c.counter(0x3001, 1, mad::IbCounter::symbol_error) = 70'000;  // beyond the 16 bits of the narrow counter
+  c.counter(0x3002, 1, mad::IbCounter::symbol_error) = 70'000;
   const auto before = c.read(seconds(1));
-  c.counter(0x3001, 1, IbCounter::symbol_error) = 70'500;
+  c.counter(0x3001, 1, mad::IbCounter::symbol_error) = 70'500;
   const auto evidence = counter_evidence(c.fabric, &before, c.read(seconds(11)));
   ASSERT_EQ(evidence.size(), 2u);
   EXPECT_THAT(evidence[0].text + evidence[1].text,
@@ -131,8 +132,8 @@ TEST(Counters, AnErrorCounterThatSticksIsReadWideWhereTheNodeHasItAndSaidToStick
 
 TEST(Counters, WhatErrorCorrectionCountedIsReadOnlyWhereTheCableMadeItselfNoticed) {
   Counted c;
-  c.counter(0x3001, 1, IbCounter::symbol_error) = 77;
-  c.subnet.fec_mode[Guid(0x3001)] = FecMode::over_port;
+  c.counter(0x3001, 1, mad::IbCounter::symbol_error) = 77;
+  c.subnet.fec_mode[Guid(0x3001)] = mad::FecMode::over_port;
   c.subnet.fec[{Guid(0x3001), 1}] = {40'112, 12, {10, 20, 9'000, 5}};
   const auto evidence = counter_evidence(c.fabric, nullptr, c.read(seconds(1)));
   ASSERT_EQ(evidence.size(), 1u);
@@ -145,7 +146,7 @@ TEST(Counters, WhatErrorCorrectionCountedIsReadOnlyWhereTheCableMadeItselfNotice
 
 TEST(Counters, ANodeThatDoesNotTellItsFecModeHasItsBlocksByLane) {
   Counted c;
-  c.counter(0x3001, 1, IbCounter::link_downed) = 1;
+  c.counter(0x3001, 1, mad::IbCounter::link_downed) = 1;
   c.subnet.fec[{Guid(0x3001), 1}] = {30, 4'000, {10, 20}};
   const auto read = c.read(seconds(1));
   const auto port = c.fabric.fabric.find_channel("spine1->leaf1");
@@ -160,14 +161,14 @@ TEST(Counters, ANodeThatDoesNotTellItsFecModeHasItsBlocksByLane) {
 
 TEST(Counters, APortThatRefusesOrIsTooSlowForErrorCorrectionHasNone) {
   Counted c;
-  c.counter(0x3001, 1, IbCounter::symbol_error) = 77;
+  c.counter(0x3001, 1, mad::IbCounter::symbol_error) = 77;
   c.fabric.inventory.ports[c.fabric.fabric.source(*c.fabric.fabric.find_channel("spine2->leaf1")).value()]
       .speed = LinkSpeed::qdr;
-  c.counter(0x3002, 1, IbCounter::symbol_error) = 77;
+  c.counter(0x3002, 1, mad::IbCounter::symbol_error) = 77;
   const auto read = c.read(seconds(1));
   EXPECT_EQ(c.subnet.asked[0x33], 1u);
   for (const auto& port : read.ports) EXPECT_FALSE(port && port->fec);
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::counters

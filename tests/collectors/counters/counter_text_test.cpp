@@ -5,7 +5,7 @@
 #include "collectors/counters/counter_evidence.hpp"
 #include "topology/model/fabric_builder.hpp"
 
-namespace weft {
+namespace weft::counters {
 namespace {
 
 using ::testing::HasSubstr;
@@ -95,4 +95,4 @@ TEST(CounterText, OfPortsThatAreNotThereAndOfNonsenseIsSaidSo) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::counters

@@ -9,7 +9,7 @@
 #include "tests/support/schema.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::report {
 namespace {
 
 using ::testing::HasSubstr;
@@ -32,15 +32,15 @@ class AuditOfTwoPaths : public ::testing::Test {
     learner_.adopt(src_, dst_, PathLabel(label), ways);
   }
   Audit audit(const std::vector<std::uint32_t>& labels) const {
-    std::vector<AuditedQp> qps;
+    std::vector<datapath::AuditedQp> qps;
     for (const auto label : labels) qps.push_back({PathLabel(label)});
     return audit_of(src_, dst_, learner_, qps);
   }
   /// From the port to the other, by the drained state.
-  static AuditedQp moved(std::uint32_t from, std::uint32_t to) {
-    return {PathLabel(from), PathLabel(to), LabelChange{true, "by the drained state"}};
+  static datapath::AuditedQp moved(std::uint32_t from, std::uint32_t to) {
+    return {PathLabel(from), PathLabel(to), datapath::LabelChange{true, "by the drained state"}};
   }
-  Audit moving(const std::vector<AuditedQp>& qps) const {
+  Audit moving(const std::vector<datapath::AuditedQp>& qps) const {
     Audit audit = audit_of(src_, dst_, learner_, qps);
     audit.move = move_of(src_, dst_, learner_, qps);
     return audit;
@@ -52,7 +52,7 @@ class AuditOfTwoPaths : public ::testing::Test {
   Fabric fabric_ = *make_clos({.name = "f", .leaves = 2, .spines = 2, .hosts_per_leaf = 1});
   AddressBook addresses_;
   PathTable table_;
-  PathLearner learner_{fabric_, addresses_, table_};
+  plan::PathLearner learner_{fabric_, addresses_, table_};
   PortId src_ = *fabric_.find_nic("host1");
   PortId dst_ = *fabric_.find_nic("host2");
 };
@@ -81,10 +81,10 @@ TEST_F(AuditOfTwoPaths, IsADocumentToo) {
 
 TEST_F(AuditOfTwoPaths, WithoutAQueuePairSaysSoAndIsStillADocument) {
   EXPECT_EQ(audit_table(fabric_, table_, audit({})), "no queue pair told which port it uses\n");
-  const PathLearner nothing(fabric_, addresses_, table_);
+  const plan::PathLearner nothing(fabric_, addresses_, table_);
   const Audit none = audit_of(src_, dst_, nothing, {});
   expect_matches_schema(json(none), "audit");
-  const std::vector<AuditedQp> one{{PathLabel(50'000)}};
+  const std::vector<datapath::AuditedQp> one{{PathLabel(50'000)}};
   EXPECT_THAT(audit_table(fabric_, table_, audit_of(src_, dst_, nothing, one)),
               HasSubstr("1 queue pair with default settings use 1 port"))
       << "not one path was traced";
@@ -104,12 +104,14 @@ TEST_F(AuditOfTwoPaths, SaysHowManyMovedByWhichWayAndTheSpreadBeforeAndAfter) {
 }
 
 TEST_F(AuditOfTwoPaths, NamesEveryReasonOnceAndCountsWhoLivesOnWhereItWas) {
-  const LabelChange refused{false, "rxe_p1: a queue pair does not become drained: Invalid argument"};
-  const std::vector<AuditedQp> qps{
+  const datapath::LabelChange refused{false,
+                                      "rxe_p1: a queue pair does not become drained: Invalid argument"};
+  const std::vector<datapath::AuditedQp> qps{
       moved(50'000, 50'002),
       {PathLabel(50'000), PathLabel(50'002), refused},
       {PathLabel(50'001), PathLabel(50'002), refused},
-      {PathLabel(50'001), PathLabel(50'002), LabelChange{true, "by the drained state"}, "status 12"},
+      {PathLabel(50'001), PathLabel(50'002), datapath::LabelChange{true, "by the drained state"},
+       "status 12"},
       {PathLabel(50'001), PathLabel(50'002), std::nullopt, "status 12"}};
   const Audit audit = moving(qps);
   const auto text = audit_table(fabric_, table_, audit, 64);
@@ -135,13 +137,14 @@ TEST_F(AuditOfTwoPaths, NamesEveryReasonOnceAndCountsWhoLivesOnWhereItWas) {
 }
 
 TEST_F(AuditOfTwoPaths, WhoseQueuePairsAllSaySomethingElseStaysReadable) {
-  std::vector<AuditedQp> qps;
+  std::vector<datapath::AuditedQp> qps;
   for (int i = 0; i < 50; ++i)
-    qps.push_back({PathLabel(50'000), PathLabel(50'002), LabelChange{false, fmt::format("reason {}", i)}});
+    qps.push_back(
+        {PathLabel(50'000), PathLabel(50'002), datapath::LabelChange{false, fmt::format("reason {}", i)}});
   EXPECT_THAT(audit_table(fabric_, table_, moving(qps)), HasSubstr("    and 40 more reasons\n"));
   EXPECT_THAT(audit_table(fabric_, table_, moving({{PathLabel(50'000)}})),
               HasSubstr("1 did not: no label is known to take one path and reach the peer"));
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::report

@@ -8,14 +8,14 @@
 #include "collectors/report/routing_table.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::report {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
 
-DiagnosisDocument lossy() {
-  DiagnosisDocument document;
+files::DiagnosisDocument lossy() {
+  files::DiagnosisDocument document;
   document.fabric = "roce-a";
   document.verdict = Verdict::degraded;
   document.links.push_back(
@@ -51,7 +51,7 @@ TEST(DiagnosisTable, SaysWhichCableWhichWayHowMuchAndWhy) {
 
 TEST(DiagnosisTable, SaysWhatEachReceiverGotAndWhoIsSlow) {
   auto document = lossy();
-  document.flows = FlowsReport{.pattern = LoadPattern::incast};
+  document.flows = files::FlowsReport{.pattern = LoadPattern::incast};
   document.flows->receivers = {{"host1", 3, Bandwidth::mbit(9.5), Bandwidth::mbit(6.1), "host3", 0.21}};
   document.flows->slow = {{"host3", false, 3, 3}};
   document.flows->latency.add(std::chrono::microseconds(90));
@@ -66,7 +66,7 @@ TEST(DiagnosisTable, SaysWhatEachReceiverGotAndWhoIsSlow) {
 
 TEST(DiagnosisTable, KeepsWhatFlowsTookWithinEightyColumnsWithoutExponents) {
   auto document = lossy();
-  document.flows = FlowsReport{};
+  document.flows = files::FlowsReport{};
   document.flows->slow = {{"a-host-with-a-long-name17/p1", true, 11, 15}};
   for (const int milliseconds : {1, 14, 1'072, 130'000})
     document.flows->latency.add(std::chrono::milliseconds(milliseconds));
@@ -103,7 +103,7 @@ TEST(DiagnosisTable, KeepsCoverageAndTimesWithinEightyColumnsAndNumbersBesideThe
 }
 
 TEST(DiagnosisTable, HostsOfWhichTheSameIsSaidStandTogether) {
-  DiagnosisDocument document;
+  files::DiagnosisDocument document;
   for (const char* host : {"host10", "host2", "host1"})
     document.hosts.push_back({.host = host, .verdict = Verdict::failed, .evidence = {"no weft there"}});
   document.hosts.push_back({.host = "host3", .verdict = Verdict::failed, .evidence = {"no route"}});
@@ -113,7 +113,7 @@ TEST(DiagnosisTable, HostsOfWhichTheSameIsSaidStandTogether) {
 }
 
 TEST(DiagnosisTable, SaysWhoWasNotTestedAndWhyAndThatTheRunWasCutShort) {
-  DiagnosisDocument document;
+  files::DiagnosisDocument document;
   for (const char* host : {"host2", "host1"})
     document.coverage.not_tested.push_back({host, std::nullopt, "its agent did not come"});
   document.coverage.not_tested.push_back({"host3", "host3/p2", "needs CAP_NET_RAW"});
@@ -130,14 +130,14 @@ TEST(DiagnosisTable, SaysWhoWasNotTestedAndWhyAndThatTheRunWasCutShort) {
 }
 
 TEST(DiagnosisTable, AHealthyFabricIsTwoLinesAndNoHeadings) {
-  DiagnosisDocument document;
+  files::DiagnosisDocument document;
   document.fabric = "roce-a";
   document.verdict = Verdict::healthy;
   EXPECT_THAT(diagnosis_table(document), Not(HasSubstr("LINK")));
 }
 
 TEST(DiagnosisTable, NamesAClassAndNeverOneOfItsMembers) {
-  DiagnosisDocument document;
+  files::DiagnosisDocument document;
   document.groups.push_back(
       {.channels = {"leaf1->spine2", "spine2->leaf2"}, .cause = Cause::loss, .verdict = Verdict::degraded});
   EXPECT_THAT(diagnosis_table(document), HasSubstr("one of leaf1->spine2, spine2->leaf2: degraded, loss"));
@@ -146,7 +146,7 @@ TEST(DiagnosisTable, NamesAClassAndNeverOneOfItsMembers) {
 }
 
 TEST(DiagnosisTable, ASetIsToldOnceWithItsEvidenceAndNotAsTheSumOfItsAlternatives) {
-  DiagnosisDocument document;
+  files::DiagnosisDocument document;
   document.groups.push_back({.channels = {"leaf1->spine2", "spine2->leaf1", "leaf2->spine2", "spine2->leaf2"},
                              .cause = Cause::loss,
                              .verdict = Verdict::degraded,
@@ -168,15 +168,15 @@ TEST(DiagnosisTable, ASetIsToldOnceWithItsEvidenceAndNotAsTheSumOfItsAlternative
 }
 
 TEST(DiagnosisTable, ManyChannelsThatWereNotCrossedAreCountedNotListed) {
-  DiagnosisDocument document;
+  files::DiagnosisDocument document;
   for (int i = 0; i < 100; ++i) document.coverage.missing.push_back("leaf" + std::to_string(i) + "->spine1");
   EXPECT_THAT(diagnosis_table(document), HasSubstr("and 92 more"));
 }
 
 TEST(RoutingTable, NamesTheEngineWhatIsBrokenTheRingAndTheUseOfTheTopTier) {
   const auto fabric = make_clos({.name = "ib", .leaves = 2, .spines = 2, .hosts_per_leaf = 1});
-  RoutingReport report{.routes = 10, .unreachable = 2, .looping = 1};
-  report.broken.push_back({*fabric->find_node("leaf1"), Lid(5), RouteEnd::no_entry});
+  routing::RoutingReport report{.routes = 10, .unreachable = 2, .looping = 1};
+  report.broken.push_back({*fabric->find_node("leaf1"), Lid(5), routing::RouteEnd::no_entry});
   report.credit_loop.push_back(*fabric->find_channel("leaf1->spine1"));
   report.top.switches.emplace_back(*fabric->find_node("spine1"), 2);
   report.top.switches.emplace_back(*fabric->find_node("spine2"), 6);
@@ -191,4 +191,4 @@ TEST(RoutingTable, NamesTheEngineWhatIsBrokenTheRingAndTheUseOfTheTopTier) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::report

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::datapath {
 namespace {
 
 /// A fabric of three switches in a row of which some answer; the peer never does.
@@ -55,4 +55,4 @@ TEST(EcholessTrace, WhereTheLastSwitchIsSilentThePeerWasNotReached) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::datapath

@@ -4,7 +4,7 @@
 
 #include "tests/fakes/fake_wire.hpp"
 
-namespace weft {
+namespace weft::datapath {
 namespace {
 
 using std::chrono::milliseconds;
@@ -12,7 +12,7 @@ using testing::FakeWire;
 using testing::Frame;
 using testing::Frames;
 
-const RunSecrets kSecrets{.run = RunId(7), .key = {std::byte{9}}};
+const packet::RunSecrets kSecrets{.run = RunId(7), .key = {std::byte{9}}};
 
 class FlowSenderTest : public ::testing::TestWithParam<bool> {
  protected:
@@ -114,4 +114,4 @@ TEST_P(FlowSenderTest, RequestsThatMakeNoSenseAreRefused) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::datapath

@@ -8,7 +8,7 @@
 #include "probes/datapath/ping_book.hpp"
 #include "probes/datapath/sequence_window.hpp"
 
-namespace weft {
+namespace weft::datapath {
 namespace {
 
 using std::chrono::milliseconds;
@@ -86,4 +86,4 @@ TEST(Quantiles, AreTheNearestRanks) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::datapath

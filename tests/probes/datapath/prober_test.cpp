@@ -4,7 +4,7 @@
 
 #include "tests/fakes/fake_wire.hpp"
 
-namespace weft {
+namespace weft::datapath {
 namespace {
 
 using std::chrono::microseconds;
@@ -12,7 +12,7 @@ using testing::FakeWire;
 using testing::Frame;
 using testing::Frames;
 
-const RunSecrets kSecrets{.run = RunId(7), .key = {std::byte{9}}};
+const packet::RunSecrets kSecrets{.run = RunId(7), .key = {std::byte{9}}};
 
 struct Bench {
   explicit Bench(bool v6) : wire(kSecrets, v6, 3), prober(wire, wire, wire.nic(), kSecrets, PortId(1)) {}
@@ -95,7 +95,7 @@ TEST_P(ProberTest, ASilentHopIsLeftOutAndAskedAgainWithoutEnd) {
   ASSERT_TRUE(answers);
   EXPECT_EQ(hops_by_spec(*answers, 1)[0], (std::vector{1, 3, 4}));
   const auto asked = std::count_if(wire.sent().begin(), wire.sent().end(), [](const Frame& frame) {
-    return decode_ip(ByteSpan(frame).subspan(kEthernetSize))->hop_limit == 2;
+    return packet::decode_ip(ByteSpan(frame).subspan(packet::kEthernetSize))->hop_limit == 2;
   });
   EXPECT_EQ(asked, 2);
 }
@@ -111,7 +111,7 @@ TEST_P(ProberTest, AHopThatLostItsFirstAnswerGivesTheTimeOfTheSecond) {
 
 TEST_P(ProberTest, WithoutAPeerATraceStillNamesTheSwitches) {
   wire.outward = [&](Frame frame) {
-    const bool to_peer = decode_ip(ByteSpan(frame).subspan(kEthernetSize))->hop_limit > 3;
+    const bool to_peer = packet::decode_ip(ByteSpan(frame).subspan(packet::kEthernetSize))->hop_limit > 3;
     return to_peer ? Frames{} : Frames{frame};
   };
   const auto answers = prober.trace(bench.trace(), {});
@@ -185,7 +185,7 @@ TEST_P(ProberTest, ForgedAndTruncatedAnswersSayNothing) {
   int echoes = 0;
   wire.homeward = [&](Frame frame) {
     ++echoes;
-    const auto payload = kEthernetSize + probe_payload_offset(GetParam());
+    const auto payload = packet::kEthernetSize + packet::probe_payload_offset(GetParam());
     if (echoes % 3 == 0)
       frame[payload + 31] ^= std::byte{1};  // another sequence number, no key to sign it with
     if (echoes % 3 == 1) frame.resize(frame.size() - 20);
@@ -216,8 +216,8 @@ TEST_P(ProberTest, AnswersOfAnEarlierBatchAreNotTakenForThisOne) {
 TEST_P(ProberTest, AnEchoFromAnotherHolderOfTheKeyIsNoAnswer) {
   const auto other = *IpAddress::parse(GetParam() ? "fd00::9" : "10.0.0.9");
   wire.homeward = [&](Frame frame) {
-    const auto echo = decode_probe_frame(frame, kSecrets.key);
-    const ProbeRoute route{.from = other, .to = wire.nic().address, .label = echo->label};
+    const auto echo = packet::decode_probe_frame(frame, kSecrets.key);
+    const packet::ProbeRoute route{.from = other, .to = wire.nic().address, .label = echo->label};
     Frame forged(frame.size());
     encode_probe_frame(route, echo->header, kSecrets.key, echo->ip.bytes.size(), forged);
     return Frames{forged};
@@ -339,12 +339,12 @@ TEST(Prober, AShortQuoteOfAnotherFlowIsNoAnswer) {
   Bench bench(false);
   bench.wire.quote = 28;
   bench.wire.homeward = [](Frame frame) {
-    const auto ip = decode_ip(ByteSpan(frame).subspan(kEthernetSize));
-    if (ip->protocol != kProtocolIcmp) return Frames{frame};
+    const auto ip = packet::decode_ip(ByteSpan(frame).subspan(packet::kEthernetSize));
+    if (ip->protocol != packet::kProtocolIcmp) return Frames{frame};
     // The quoted source port, with the ICMP checksum mended.
-    const std::size_t port = kEthernetSize + kIpv4Size + 8 + kIpv4Size;
+    const std::size_t port = packet::kEthernetSize + packet::kIpv4Size + 8 + packet::kIpv4Size;
     store_be16(frame, port, static_cast<std::uint16_t>(load_be16(frame, port) + 1));
-    const std::size_t checksum = kEthernetSize + kIpv4Size + 2;
+    const std::size_t checksum = packet::kEthernetSize + packet::kIpv4Size + 2;
     store_be16(frame, checksum, static_cast<std::uint16_t>(load_be16(frame, checksum) - 1));
     return Frames{frame};
   };
@@ -354,4 +354,4 @@ TEST(Prober, AShortQuoteOfAnotherFlowIsNoAnswer) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::datapath

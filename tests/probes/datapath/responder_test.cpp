@@ -2,45 +2,45 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::datapath {
 namespace {
 
 using Frame = std::vector<std::byte>;
 
-const RunSecrets kSecrets{.run = RunId(7), .key = {std::byte{9}}};
+const packet::RunSecrets kSecrets{.run = RunId(7), .key = {std::byte{9}}};
 const LocalNic kNear{.mac = {{2, 0, 0, 0, 0, 1}}, .address = *IpAddress::parse("10.0.0.1")};
 const LocalNic kNic{.mac = {{2, 0, 0, 0, 0, 2}}, .address = *IpAddress::parse("10.0.0.2")};
 const RunNics kNics({{PortId(9), kNear.address}, {PortId(10), kNear.address}, {PortId(11), kNic.address}});
 const Nanoseconds kAt = std::chrono::seconds(5);
 
 struct Probe {
-  ProbeKind kind = ProbeKind::probe;
+  packet::ProbeKind kind = packet::ProbeKind::probe;
   RunId run = kSecrets.run;
   BatchId batch{1};
   PortId nic{10};
   std::uint32_t spec = 0;
   std::uint32_t sequence = 0;
   std::size_t size = 128;
-  RunKey key = kSecrets.key;
+  packet::RunKey key = kSecrets.key;
   IpAddress from = kNear.address;
 };
 
 Frame frame_of(const Probe& probe) {
-  Frame frame(kEthernetSize + probe.size);
-  encode_probe_frame({.from_mac = {{2, 0, 0, 0, 9, 9}},
-                      .to_mac = kNic.mac,
-                      .from = probe.from,
-                      .to = kNic.address,
-                      .label = UdpPort(50000)},
-                     {.kind = probe.kind,
-                      .back_label = UdpPort(51000),
-                      .run = probe.run,
-                      .batch = probe.batch,
-                      .nic = probe.nic,
-                      .spec = probe.spec,
-                      .sequence = probe.sequence,
-                      .sent_at = Nanoseconds(77)},
-                     probe.key, probe.size, frame);
+  Frame frame(packet::kEthernetSize + probe.size);
+  packet::encode_probe_frame({.from_mac = {{2, 0, 0, 0, 9, 9}},
+                              .to_mac = kNic.mac,
+                              .from = probe.from,
+                              .to = kNic.address,
+                              .label = UdpPort(50000)},
+                             {.kind = probe.kind,
+                              .back_label = UdpPort(51000),
+                              .run = probe.run,
+                              .batch = probe.batch,
+                              .nic = probe.nic,
+                              .spec = probe.spec,
+                              .sequence = probe.sequence,
+                              .sent_at = Nanoseconds(77)},
+                             probe.key, probe.size, frame);
   return frame;
 }
 
@@ -54,14 +54,14 @@ Frame take(Responder& responder, const Frame& frame, Nanoseconds at = kAt) {
 TEST(Responder, EchoesAProbeWithTheBackLabelAndItsOwnTurnaround) {
   Responder responder(kNic, kSecrets, kNics);
   const auto reply = take(responder, frame_of({.sequence = 3, .size = 256}));
-  ASSERT_EQ(reply.size(), kEthernetSize + 256);
-  const auto echo = decode_probe_frame(reply, kSecrets.key);
+  ASSERT_EQ(reply.size(), packet::kEthernetSize + 256);
+  const auto echo = packet::decode_probe_frame(reply, kSecrets.key);
   ASSERT_TRUE(echo);
   EXPECT_TRUE(echo->authentic && echo->intact);
   EXPECT_EQ(echo->label, UdpPort(51000));
-  EXPECT_EQ(echo->ethernet.destination, (MacAddress{{2, 0, 0, 0, 9, 9}}));
+  EXPECT_EQ(echo->ethernet.destination, (packet::MacAddress{{2, 0, 0, 0, 9, 9}}));
   EXPECT_EQ(echo->ip.destination, kNear.address);
-  EXPECT_EQ(echo->header.kind, ProbeKind::echo);
+  EXPECT_EQ(echo->header.kind, packet::ProbeKind::echo);
   EXPECT_EQ(echo->header.sequence, 3u);
   EXPECT_EQ(echo->header.sent_at, Nanoseconds(77));
   EXPECT_EQ(echo->header.turnaround, Nanoseconds(300));
@@ -70,7 +70,8 @@ TEST(Responder, EchoesAProbeWithTheBackLabelAndItsOwnTurnaround) {
 TEST(Responder, AParticipantThatNamesAnotherSourceGetsNothingSentThere) {
   Responder responder(kNic, kSecrets, kNics);
   for (const char* elsewhere : {"192.0.2.1", "10.0.0.2", "255.255.255.255", "224.0.0.1"})
-    for (const ProbeKind kind : {ProbeKind::probe, ProbeKind::segment, ProbeKind::flow})
+    for (const packet::ProbeKind kind :
+         {packet::ProbeKind::probe, packet::ProbeKind::segment, packet::ProbeKind::flow})
       EXPECT_TRUE(take(responder, frame_of({.kind = kind, .from = *IpAddress::parse(elsewhere)})).empty());
   EXPECT_TRUE(take(responder, frame_of({.nic = PortId(99)})).empty()) << "no NIC of the run";
   EXPECT_TRUE(responder.received(BatchId(1)).empty()) << "nor is it counted for who it names";
@@ -105,7 +106,7 @@ TEST(Responder, TellsWhichProbesDidNotComeBeforeTheLastThatDid) {
   Responder responder(kNic, kSecrets, kNics);
   for (const std::uint32_t sequence : {2u, 3u, 9u, 5u, 6u, 5u})
     take(responder, frame_of({.sequence = sequence}));
-  take(responder, frame_of({.kind = ProbeKind::flow, .spec = 1, .sequence = 7}));
+  take(responder, frame_of({.kind = packet::ProbeKind::flow, .spec = 1, .sequence = 7}));
   const auto received = responder.received(BatchId(1));
   EXPECT_EQ(received.at(0).missing, (std::vector<LossRun>{{0, 2}, {4, 1}, {7, 2}}));
   EXPECT_FALSE(received.at(1).missing) << "a flow is too long for that";
@@ -133,7 +134,7 @@ TEST(Responder, ForgedForeignAndTruncatedPacketsAreIgnored) {
   Responder responder(kNic, kSecrets, kNics);
   EXPECT_TRUE(take(responder, frame_of({.key = {std::byte{8}}})).empty());
   EXPECT_TRUE(take(responder, frame_of({.run = RunId(8)})).empty());
-  EXPECT_TRUE(take(responder, frame_of({.kind = ProbeKind::echo})).empty());
+  EXPECT_TRUE(take(responder, frame_of({.kind = packet::ProbeKind::echo})).empty());
   auto cut = frame_of({});
   cut.resize(cut.size() - 8);
   EXPECT_TRUE(take(responder, cut).empty());
@@ -160,15 +161,16 @@ TEST(Responder, AWrongIcrcIsCountedAsCorruptForItsStreamAndNotAnswered) {
 TEST(Responder, AHeaderTooDamagedToAttributeIsCountedApart) {
   Responder responder(kNic, kSecrets, kNics);
   auto damaged = frame_of({});
-  damaged[kEthernetSize + probe_payload_offset(false) + 20] ^= std::byte{1};  // the sender's NIC
+  damaged[packet::kEthernetSize + packet::probe_payload_offset(false) + 20] ^=
+      std::byte{1};  // the sender's NIC
   EXPECT_TRUE(take(responder, damaged).empty());
   EXPECT_EQ(responder.rejects(), (ResponderRejects{.damaged = 1}));
 }
 
 TEST(Responder, AParcelIsAcknowledgedOnceByTheSmallestEcho) {
   Responder responder(kNic, kSecrets, kNics);
-  const auto frame = frame_of({.kind = ProbeKind::segment, .sequence = 3, .size = 4096});
-  EXPECT_EQ(take(responder, frame).size(), kEthernetSize + min_probe_size(false));
+  const auto frame = frame_of({.kind = packet::ProbeKind::segment, .sequence = 3, .size = 4096});
+  EXPECT_EQ(take(responder, frame).size(), packet::kEthernetSize + packet::min_probe_size(false));
   EXPECT_TRUE(take(responder, frame).empty());
   EXPECT_EQ(responder.received(BatchId(1)).at(0).bytes, 4096u);
 }
@@ -176,7 +178,8 @@ TEST(Responder, AParcelIsAcknowledgedOnceByTheSmallestEcho) {
 TEST(Responder, FlowPacketsAreCountedAndNotAnswered) {
   Responder responder(kNic, kSecrets, kNics);
   for (std::uint32_t i = 0; i < 100; ++i)
-    EXPECT_TRUE(take(responder, frame_of({.kind = ProbeKind::flow, .sequence = i, .size = 4096})).empty());
+    EXPECT_TRUE(
+        take(responder, frame_of({.kind = packet::ProbeKind::flow, .sequence = i, .size = 4096})).empty());
   EXPECT_EQ(responder.received(BatchId(1)).at(0).bytes, 409'600u);
 }
 
@@ -209,4 +212,4 @@ TEST(Responder, StreamsAreBoundedAndOneBatchCannotExceedThem) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::datapath

@@ -7,7 +7,7 @@
 #include "probes/datapath/sequence_window.hpp"
 #include "tests/fakes/fake_wire.hpp"
 
-namespace weft {
+namespace weft::datapath {
 namespace {
 
 using std::chrono::milliseconds;
@@ -15,7 +15,7 @@ using testing::FakeWire;
 using testing::Frame;
 using testing::Frames;
 
-const RunSecrets kSecrets{.run = RunId(7), .key = {std::byte{9}}};
+const packet::RunSecrets kSecrets{.run = RunId(7), .key = {std::byte{9}}};
 
 class TransferSenderTest : public ::testing::TestWithParam<bool> {
  protected:
@@ -105,14 +105,15 @@ TEST_P(TransferSenderTest, AcknowledgementsTakeTheLabelAskedForAndAreSmall) {
   std::set<std::uint16_t> ports;
   wire.homeward = [&](Frame frame) {
     sizes.push_back(frame.size());
-    const auto packet = decode_probe_frame(frame, kSecrets.key);
+    const auto packet = packet::decode_probe_frame(frame, kSecrets.key);
     EXPECT_TRUE(packet && packet->authentic && packet->intact);
     ports.insert(packet->label.value());
     return Frames{std::move(frame)};
   };
   ASSERT_TRUE(sender.run(request({20}), {}));
   ASSERT_EQ(sizes.size(), 20u);
-  for (const std::size_t size : sizes) EXPECT_EQ(size, kEthernetSize + min_probe_size(GetParam()));
+  for (const std::size_t size : sizes)
+    EXPECT_EQ(size, packet::kEthernetSize + packet::min_probe_size(GetParam()));
   EXPECT_EQ(ports, std::set<std::uint16_t>{60000});
 }
 
@@ -186,4 +187,4 @@ TEST(SendWindow, ASilenceGivesUpWhatIsOnItsWayAndWaitsLongerTheNextTime) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::datapath

@@ -9,7 +9,7 @@
 #include "swept.hpp"
 #include "topology/model/fabric_builder.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 /// 4x4 with two hosts a leaf; every pair of hosts by every spine loses its share of `sent` packets, to the
@@ -374,4 +374,4 @@ TEST(Alternatives, OfTwoHostsLeftNoEvenLossIsTold) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -5,7 +5,7 @@
 
 #include "made_up_run.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 bool crosses(const std::vector<ChannelId>& path, ChannelId channel) {
@@ -133,4 +133,4 @@ TEST(Classes, ASecondRoundThatSendsWhatAHypothesisAsksForSettlesIt) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -8,7 +8,7 @@
 
 #include "made_up_run.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 using ::testing::ElementsAre;
@@ -135,4 +135,4 @@ TEST(LoadAccount, ARunStatesTheSmallestDeficitItWouldHaveShown) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::diagnosis

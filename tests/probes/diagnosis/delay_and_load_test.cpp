@@ -5,7 +5,7 @@
 
 #include "made_up_run.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 TEST(Delay, TwoMillisecondsOnOneChannelAreFoundThroughHeavyTails) {
@@ -153,4 +153,4 @@ TEST(Load, OfADelayedChannelThatDipsOnceIsNoCongestion) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -9,7 +9,7 @@
 #include "probes/diagnosis/diagnose.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 /// Round trips between NICs of a fabric over its shortest paths, with delays that the test knows.
@@ -373,4 +373,4 @@ TEST(Delays, AreTheSameInAnyOrderOfTheObservations) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -4,7 +4,7 @@
 
 #include "tests/probes/diagnosis/made_up_run.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 /// A flow of which it is known only that it took one of four spines from host1 to host5.
@@ -71,4 +71,4 @@ TEST(FlowPaths, NothingKnownNarrowsNothing) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::diagnosis

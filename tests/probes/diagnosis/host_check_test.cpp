@@ -7,7 +7,7 @@
 
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 /// Four hosts of two NICs (rails), all alike: a run in which nothing is odd until a test makes it so.
@@ -213,4 +213,4 @@ TEST(HostCheckAlone, JudgesOneHostByItself) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -4,7 +4,7 @@
 
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 std::uint64_t packets_for(double loss) {
@@ -27,4 +27,4 @@ TEST(Hypotheses, OfALossThatIsAlmostNothingTakeManyPacketsButANumber) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 constexpr double kNoise = 0.01;
@@ -81,4 +81,4 @@ TEST(LoadEvidence, TellsTheLeastTheMiddleAndTheMostThatWasOffered) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::diagnosis

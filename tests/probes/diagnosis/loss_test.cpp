@@ -6,7 +6,7 @@
 
 #include "made_up_run.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 TEST(Loss, NamesTheChannelThatLosesHalfAPerCentAndNoOther) {
@@ -219,4 +219,4 @@ TEST(Loss, OfALabelCountsOnlyWhatTheNamedLinkDidToIt) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::diagnosis

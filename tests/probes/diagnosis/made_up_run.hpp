@@ -8,7 +8,7 @@
 #include "probes/diagnosis/diagnose.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
 struct MadeUpFault {
   double loss = 0;
@@ -104,4 +104,4 @@ class MadeUpRun {
   std::map<std::uint32_t, MadeUpFault> faults_;
 };
 
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -9,7 +9,7 @@
 
 #include "tests/probes/diagnosis/made_up_run.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 using Random = std::mt19937_64;
@@ -127,4 +127,4 @@ TEST(MoreLosses, AtOtherTimesAreNoBetterNews) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::diagnosis

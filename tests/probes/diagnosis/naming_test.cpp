@@ -7,7 +7,7 @@
 #include "made_up_run.hpp"
 #include "probes/diagnosis/report.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 Verdict verdict_at(double probability, Cause cause) {
@@ -109,4 +109,4 @@ TEST(Naming, AHostIsNamedWhereItsCableOrAllOfItIsAtFaultAndNobodyCanTellWhich) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -4,7 +4,7 @@
 
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 using std::chrono::minutes;
@@ -89,4 +89,4 @@ TEST_F(NicCounterEvidence, OfAResetOrAnotherDeviceThereIsNone) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -9,7 +9,7 @@
 #include "swept.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 std::set<ChannelId> directions(LinkId link, std::optional<ChannelId> channel) {
@@ -217,4 +217,4 @@ TEST(Rate, SoAreMostOfUpToHalfOfAllCables) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -3,7 +3,7 @@
 
 #include "made_up_run.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 TEST(Signs, AChannelThatNoPathTakesThoughAllItsSiblingsAreTakenIsDown) {
@@ -70,4 +70,4 @@ TEST(Coverage, NamesTheChannelsThatNothingCrossed) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::diagnosis

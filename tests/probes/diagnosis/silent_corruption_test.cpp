@@ -5,7 +5,7 @@
 #include "probes/packet/pattern.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 const Fabric& fabric() {
@@ -73,9 +73,9 @@ TEST(SilentCorruption, OneBadSenderIsNamedInsteadOfAllWhoReceivedFromIt) {
 
 TEST(SilentCorruption, AFlipInTheMemoryOfATransferIsFoundAndNamed) {
   std::vector<std::byte> memory(1 << 16);
-  fill_pattern(memory, 42, 0);  // what arrived
+  packet::fill_pattern(memory, 42, 0);  // what arrived
   memory[12'345] ^= std::byte{0x20};
-  const auto difference = verify_pattern(memory, 42, 0);
+  const auto difference = packet::verify_pattern(memory, 42, 0);
   const auto found = silent_corruption(
       fabric(), {{nic(0), nic(1), memory.size(), true, difference.bytes, difference.first.at(0)},
                  {nic(0), nic(2), memory.size()}});
@@ -85,4 +85,4 @@ TEST(SilentCorruption, AFlipInTheMemoryOfATransferIsFoundAndNamed) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::diagnosis

@@ -7,7 +7,7 @@
 #include "swept.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 namespace {
 
 std::set<LinkId> links_of(const Fabric& fabric, const std::vector<std::string>& names) {
@@ -110,4 +110,4 @@ TEST(SizeLimits, OfFourCablesOfASpineAnyThreeStandInOneSet) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::diagnosis

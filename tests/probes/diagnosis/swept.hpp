@@ -7,35 +7,37 @@
 #include "probes/session/coordinator_loop.hpp"
 #include "probes/session/sweep.hpp"
 
-namespace weft {
+namespace weft::diagnosis {
 
-inline Diagnosis swept(const Fabric& fabric, const std::vector<FaultSpec>& faults, SweepOptions options) {
+inline Diagnosis swept(const Fabric& fabric, const std::vector<FaultSpec>& faults,
+                       session::SweepOptions options) {
   const auto addresses = plan_addresses(fabric, IpFamily::v4).value();
-  std::vector<ExpectedHost> hosts;
+  std::vector<session::ExpectedHost> hosts;
   std::vector<std::string> names;
   for (const NodeId host : fabric.hosts()) {
-    ExpectedHost expected{host, {}};
+    session::ExpectedHost expected{host, {}};
     for (const PortId port : fabric.ports_of(host))
       if (fabric.channel_from(port))
         expected.nics.push_back({fmt::format("p{}", expected.nics.size() + 1), port});
     hosts.push_back(expected);
     names.push_back(fabric.name_of(host));
   }
-  options.load = LoadLevel::full;
+  options.load = session::LoadLevel::full;
   options.answers_per_second = 1e5;
   const RunId id(options.seed);
-  Sweep sweep(fabric, addresses.book, options, id);
-  Coordinator coordinator(fabric, sweep, {id, {}}, hosts);
+  session::Sweep sweep(fabric, addresses.book, options, id);
+  session::Coordinator coordinator(fabric, sweep, {id, {}}, hosts);
   EXPECT_TRUE(coordinate_in_process(coordinator, names,
-                                    simulated_engines(fabric, addresses.book, faults, options.seed),
-                                    [](const Progress&) {}, {}));
+                                    run::simulated_engines(fabric, addresses.book, faults, options.seed),
+                                    [](const session::Progress&) {}, {}));
   return sweep.finish().diagnosis;
 }
 
-inline Diagnosis swept(const Fabric& fabric, const std::vector<std::string>& texts, SweepOptions options) {
+inline Diagnosis swept(const Fabric& fabric, const std::vector<std::string>& texts,
+                       session::SweepOptions options) {
   std::vector<FaultSpec> faults;
   for (const std::string& text : texts) faults.push_back(parse_fault(fabric, text).value());
   return swept(fabric, faults, std::move(options));
 }
 
-}  // namespace weft
+}  // namespace weft::diagnosis

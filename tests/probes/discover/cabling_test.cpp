@@ -9,7 +9,7 @@
 #include "topology/model/fabric_builder.hpp"
 #include "topology/model/ib_design.hpp"
 
-namespace weft {
+namespace weft::discover {
 namespace {
 
 using ::testing::IsEmpty;
@@ -26,9 +26,11 @@ Fabric designed() {
 
 /// `fabric` as its own dump reads.
 InfinibandFabric built(std::string text) {
-  return build_infiniband_fabric(parse_ibnetdiscover(text).value(), "found").value();
+  return build_infiniband_fabric(files::parse_ibnetdiscover(text).value(), "found").value();
 }
-std::string dump(const Fabric& fabric) { return write_ibnetdiscover(fabric, design_inventory(fabric)); }
+std::string dump(const Fabric& fabric) {
+  return files::write_ibnetdiscover(fabric, design_inventory(fabric));
+}
 
 /// The links of `fabric`, each as `change` leaves it; nullopt: not there.
 template <class Change>
@@ -323,4 +325,4 @@ TEST(Firmware, OneVersionOfEachModelIsNoFault) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::discover

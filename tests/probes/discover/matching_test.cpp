@@ -4,7 +4,7 @@
 
 #include "topology/model/fabric_builder.hpp"
 
-namespace weft {
+namespace weft::discover {
 namespace {
 
 const Bandwidth kRate = Bandwidth::gbit(100);
@@ -69,4 +69,4 @@ TEST(MatchFabrics, WhereTheFileNumbersPortsOfItsOwnTheFirstIsTheFirst) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::discover

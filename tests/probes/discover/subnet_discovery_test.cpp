@@ -5,7 +5,7 @@
 #include "probes/discover/subnet_scan.hpp"
 #include "tests/fakes/fake_subnet.hpp"
 
-namespace weft {
+namespace weft::discover {
 namespace {
 
 using std::chrono::microseconds;
@@ -208,8 +208,8 @@ TEST(SubnetDiscovery, XDRIsReadFromTheSecondExtendedSpeed) {
 }
 
 TEST(SubnetDiscovery, NonsenseFromANodeIsARemarkAndTheRestIsFound) {
-  for (const auto attribute : {MadAttribute::node_info, MadAttribute::node_description,
-                               MadAttribute::switch_info, MadAttribute::port_info}) {
+  for (const auto attribute : {mad::MadAttribute::node_info, mad::MadAttribute::node_description,
+                               mad::MadAttribute::switch_info, mad::MadAttribute::port_info}) {
     FakeSubnet subnet(make_subnet(2, 2, 2));
     subnet.garbled.insert({Guid(0x2002), attribute});
     const auto found = discover_subnet(subnet);
@@ -217,7 +217,7 @@ TEST(SubnetDiscovery, NonsenseFromANodeIsARemarkAndTheRestIsFound) {
     const auto result = built(*found);
     EXPECT_TRUE(result.fabric.find_link("host1--leaf1"));
     EXPECT_TRUE(result.fabric.find_link("leaf1--spine2"));
-    if (attribute == MadAttribute::node_info || attribute == MadAttribute::switch_info) {
+    if (attribute == mad::MadAttribute::node_info || attribute == mad::MadAttribute::switch_info) {
       EXPECT_THAT(found->subnet.remarks, Contains(HasSubstr("expected")));
     }
     EXPECT_LT(subnet.sent, 400u);
@@ -242,25 +242,25 @@ TEST(SubnetDiscovery, WithoutASubnetManagerTheCablesAreFoundAndNobodyHasALid) {
 }
 
 /// Every port leads to a switch that nobody has seen before.
-class EndlessSubnet : public Mads {
+class EndlessSubnet : public mad::Mads {
  public:
-  Result<void> send(const MadPacket& packet) override {
-    MadArrival arrival{packet.bytes, false, Lid()};
+  Result<void> send(const mad::MadPacket& packet) override {
+    mad::MadArrival arrival{packet.bytes, false, Lid()};
     const auto data = MutableByteSpan(arrival.bytes).subspan(64);
     store_u8(arrival.bytes, 3, 0x81);
-    if (decode_mad_header(packet.bytes)->attribute == MadAttribute::node_info) {
+    if (mad::decode_mad_header(packet.bytes)->attribute == mad::MadAttribute::node_info) {
       store_u8(data, 2, 2);   // a switch
       store_u8(data, 3, 40);  // of 40 ports
       store_be64(data, 12, ++guid_);
       store_u8(data, 36, 1);
     }
-    if (decode_mad_header(packet.bytes)->attribute == MadAttribute::port_info)
+    if (mad::decode_mad_header(packet.bytes)->attribute == mad::MadAttribute::port_info)
       store_u8(data, 33, 0x50);  // up
     ++sent;
     coming_.push_back(arrival);
     return {};
   }
-  Result<std::optional<MadArrival>> receive(Nanoseconds) override {
+  Result<std::optional<mad::MadArrival>> receive(Nanoseconds) override {
     if (coming_.empty()) return std::nullopt;
     const auto arrival = coming_.front();
     coming_.pop_front();
@@ -271,7 +271,7 @@ class EndlessSubnet : public Mads {
 
  private:
   std::uint64_t guid_ = 0;
-  std::deque<MadArrival> coming_;
+  std::deque<mad::MadArrival> coming_;
   Nanoseconds now_{};
 };
 
@@ -287,4 +287,4 @@ TEST(SubnetDiscovery, ASubnetWithoutEndIsCutWithARemark) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::discover

@@ -5,7 +5,7 @@
 #include "probes/discover/subnet_discovery.hpp"
 #include "tests/fakes/fake_subnet.hpp"
 
-namespace weft {
+namespace weft::discover {
 namespace {
 
 using std::chrono::milliseconds;
@@ -37,7 +37,7 @@ TEST(SubnetFirmware, OthersAreNotAskedAndSilentOnesCostOneTimeoutInAll) {
   for (const auto& node : truth.nodes) subnet.firmware[node.guid] = {20, 31, 2006};
   subnet.firmware.erase(Guid(0x1002));  // refuses
   for (const std::uint64_t guid : {0x1003, 0x2001})
-    subnet.ignored.insert({Guid(guid), MadAttribute::general_info});
+    subnet.ignored.insert({Guid(guid), mad::MadAttribute::general_info});
   const auto fabric = discovered(subnet);
   const auto before = subnet.now();
   const auto read = read_firmware(subnet, fabric, {.timeout = milliseconds(300), .attempts = 1});
@@ -53,10 +53,10 @@ TEST(SubnetFirmware, AVersionOfBytesIsReadWhereTheWordsAreEmpty) {
   store_u8(data, 41, 2);
   store_u8(data, 42, 42);
   store_u8(data, 43, 5);
-  EXPECT_EQ(decode_general_info(data)->firmware, (FirmwareVersion{2, 42, 5}));
-  EXPECT_FALSE(decode_general_info(std::array<std::byte, 232>{}));
-  EXPECT_FALSE(decode_general_info(std::span(data).first(80)));
+  EXPECT_EQ(mad::decode_general_info(data)->firmware, (FirmwareVersion{2, 42, 5}));
+  EXPECT_FALSE(mad::decode_general_info(std::array<std::byte, 232>{}));
+  EXPECT_FALSE(mad::decode_general_info(std::span(data).first(80)));
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::discover

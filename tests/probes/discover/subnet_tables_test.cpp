@@ -5,7 +5,7 @@
 #include "tests/fakes/fake_subnet.hpp"
 #include "topology/routing/routing_report.hpp"
 
-namespace weft {
+namespace weft::discover {
 namespace {
 
 using std::chrono::milliseconds;
@@ -13,7 +13,7 @@ using testing::FakeSubnet;
 using ::testing::HasSubstr;
 using testing::make_subnet;
 
-constexpr MadLimits kLimits{.timeout = milliseconds(300)};
+constexpr mad::MadLimits kLimits{.timeout = milliseconds(300)};
 
 struct Found {
   InfinibandFabric fabric;
@@ -25,7 +25,7 @@ Found discovered(FakeSubnet& subnet) {
   return {build_infiniband_fabric(discovery.subnet, "found").value(), std::move(discovery.routes)};
 }
 
-AdaptiveRouting adaptive_at(const Found& found, const TableReading& reading, const char* name) {
+routing::AdaptiveRouting adaptive_at(const Found& found, const TableReading& reading, const char* name) {
   return reading.tables.adaptive(*reading.tables.index_of(found.fabric.fabric.find_node(name).value()));
 }
 
@@ -44,7 +44,7 @@ TEST(SubnetTables, EntriesAreThoseThatTheSwitchesHold) {
 TEST(SubnetTables, ABlockThatDoesNotComeIsARemark) {
   FakeSubnet subnet(make_subnet(2, 1, 1));
   const auto found = discovered(subnet);
-  subnet.ignored.insert({Guid(0x2001), MadAttribute::linear_forwarding_table});
+  subnet.ignored.insert({Guid(0x2001), mad::MadAttribute::linear_forwarding_table});
   const auto reading = read_tables(subnet, found.fabric, found.routes, kLimits);
   ASSERT_TRUE(reading);
   ASSERT_EQ(reading->remarks.size(), 1u);
@@ -58,10 +58,11 @@ TEST(SubnetTables, SwitchesSayWhetherTheyRouteAdaptivelyAndForWhichServiceLevels
   subnet.adaptive[Guid(0x2003)] = {.enabled = false, .service_levels = 0xFFFF};
   const auto found = discovered(subnet);
   const auto reading = read_tables(subnet, found.fabric, found.routes, kLimits).value();
-  EXPECT_EQ(adaptive_at(found, reading, "leaf1"), AdaptiveRouting::on);
-  EXPECT_EQ(adaptive_at(found, reading, "leaf2"), AdaptiveRouting::other_service_levels);
-  EXPECT_EQ(adaptive_at(found, reading, "leaf3"), AdaptiveRouting::off);
-  EXPECT_EQ(adaptive_at(found, reading, "spine1"), AdaptiveRouting::off);  // it does not know the attribute
+  EXPECT_EQ(adaptive_at(found, reading, "leaf1"), routing::AdaptiveRouting::on);
+  EXPECT_EQ(adaptive_at(found, reading, "leaf2"), routing::AdaptiveRouting::other_service_levels);
+  EXPECT_EQ(adaptive_at(found, reading, "leaf3"), routing::AdaptiveRouting::off);
+  EXPECT_EQ(adaptive_at(found, reading, "spine1"),
+            routing::AdaptiveRouting::off);  // it does not know the attribute
 }
 
 TEST(SubnetTables, SwitchesOfAnotherVendorAreNotAskedAndSilentOnesCostOneTimeoutInAll) {
@@ -71,15 +72,15 @@ TEST(SubnetTables, SwitchesOfAnotherVendorAreNotAskedAndSilentOnesCostOneTimeout
   FakeSubnet subnet(truth);
   const auto found = discovered(subnet);
   for (const std::uint64_t guid : {0x2001, 0x2002, 0x2003})
-    subnet.ignored.insert({Guid(guid), MadAttribute::adaptive_routing});
+    subnet.ignored.insert({Guid(guid), mad::MadAttribute::adaptive_routing});
   const auto before = subnet.now();
   const auto reading =
       read_tables(subnet, found.fabric, found.routes, {.timeout = milliseconds(300), .attempts = 1});
   ASSERT_TRUE(reading);
   EXPECT_LE(subnet.now() - before, milliseconds(301));
   EXPECT_EQ(subnet.asked[0xFF20], 4u);
-  EXPECT_EQ(adaptive_at(found, *reading, "leaf1"), AdaptiveRouting::unknown);
-  EXPECT_EQ(adaptive_at(found, *reading, "spine1"), AdaptiveRouting::unknown);
+  EXPECT_EQ(adaptive_at(found, *reading, "leaf1"), routing::AdaptiveRouting::unknown);
+  EXPECT_EQ(adaptive_at(found, *reading, "spine1"), routing::AdaptiveRouting::unknown);
 }
 
 TEST(SubnetTables, WithoutASubnetManagerThereAreNoRoutesAndThatIsSaid) {
@@ -97,7 +98,7 @@ TEST(SubnetTables, ATableOfPortsThatNobodyHasLeadsNowhere) {
   FakeSubnet subnet(make_subnet(2, 1, 1));
   for (const std::uint64_t guid : {0x2001, 0x2002, 0x3001}) {
     subnet.tables[Guid(guid)].assign(64, 0);
-    subnet.garbled.insert({Guid(guid), MadAttribute::linear_forwarding_table});
+    subnet.garbled.insert({Guid(guid), mad::MadAttribute::linear_forwarding_table});
   }
   const auto found = discovered(subnet);
   const auto reading = read_tables(subnet, found.fabric, found.routes, kLimits);
@@ -107,4 +108,4 @@ TEST(SubnetTables, ATableOfPortsThatNobodyHasLeadsNowhere) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::discover

@@ -11,7 +11,7 @@
 
 #include "tests/places.hpp"
 
-namespace weft {
+namespace weft::gpu {
 namespace {
 
 constexpr Bytes kSize(1'000'000);
@@ -37,7 +37,7 @@ std::unique_ptr<CudaBuffer> buffer_of(int device, bool peermem) {
 }
 
 TEST(CudaBuffer, OffersDmaBufThenPeerMemoryThenAStagedCopy) {
-  using enum MemoryPath;
+  using enum packet::MemoryPath;
   EXPECT_EQ(buffer_of(0, true)->paths(), (std::vector{dma_buf, peer_memory, staged}));
   EXPECT_EQ(buffer_of(0, false)->paths(), (std::vector{dma_buf, staged}));
   EXPECT_EQ(buffer_of(1, true)->paths(), (std::vector{peer_memory, staged}));
@@ -46,9 +46,9 @@ TEST(CudaBuffer, OffersDmaBufThenPeerMemoryThenAStagedCopy) {
 
 TEST(CudaBuffer, ADmaBufCoversTheBufferAndClosesWithIt) {
   auto buffer = buffer_of(0, false);
-  const auto reach = buffer->take(MemoryPath::dma_buf);
+  const auto reach = buffer->take(packet::MemoryPath::dma_buf);
   ASSERT_TRUE(reach && reach->dma_buf);
-  EXPECT_EQ(buffer->path(), MemoryPath::dma_buf);
+  EXPECT_EQ(buffer->path(), packet::MemoryPath::dma_buf);
   struct stat status {};
   ASSERT_EQ(fstat(*reach->dma_buf, &status), 0);
   EXPECT_GE(status.st_size, kSize.count());
@@ -58,20 +58,20 @@ TEST(CudaBuffer, ADmaBufCoversTheBufferAndClosesWithIt) {
 
 TEST(CudaBuffer, ADeviceThatCannotIsTakenTheNextWay) {
   const auto buffer = buffer_of(1, false);
-  const auto refused = buffer->take(MemoryPath::dma_buf);
+  const auto refused = buffer->take(packet::MemoryPath::dma_buf);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::not_supported);
-  EXPECT_FALSE(buffer->take(MemoryPath::peer_memory));
-  EXPECT_TRUE(buffer->take(MemoryPath::staged));
-  EXPECT_EQ(buffer->path(), MemoryPath::staged);
+  EXPECT_FALSE(buffer->take(packet::MemoryPath::peer_memory));
+  EXPECT_TRUE(buffer->take(packet::MemoryPath::staged));
+  EXPECT_EQ(buffer->path(), packet::MemoryPath::staged);
 }
 
 TEST(CudaBuffer, AStagedCopyCarriesThePatternToAnotherGpu) {
   const auto from = buffer_of(0, false);
   const auto to = buffer_of(1, false);
-  const auto sent = from->take(MemoryPath::staged);
-  const auto received = to->take(MemoryPath::staged);
-  const BufferRange range{32, 500'000};
+  const auto sent = from->take(packet::MemoryPath::staged);
+  const auto received = to->take(packet::MemoryPath::staged);
+  const packet::BufferRange range{32, 500'000};
   ASSERT_TRUE(from->fill(range, 5, 64));
   ASSERT_TRUE(from->before_send(range));
   std::memcpy(received->address, sent->address, static_cast<std::size_t>(kSize.count()));  // the fabric
@@ -82,7 +82,7 @@ TEST(CudaBuffer, AStagedCopyCarriesThePatternToAnotherGpu) {
 
 TEST(CudaBuffer, AFlipInGpuMemoryIsFound) {
   const auto buffer = buffer_of(0, true);
-  const auto reach = buffer->take(MemoryPath::peer_memory);
+  const auto reach = buffer->take(packet::MemoryPath::peer_memory);
   ASSERT_TRUE(buffer->fill({0, 999'999}, 8, 0));
   static_cast<std::byte*>(reach->address)[123'456] ^= std::byte{1};
   const auto difference = buffer->verify({0, 999'999}, 8, 0);
@@ -135,4 +135,4 @@ TEST(CudaLibrary, TheRealModuleLoadsWithoutADriverAndSaysSo) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::gpu

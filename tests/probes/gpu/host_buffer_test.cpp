@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::gpu {
 namespace {
 
 constexpr Bytes kSize(3'000'000);
@@ -10,7 +10,7 @@ constexpr Bytes kSize(3'000'000);
 TEST(HostBuffer, HoldsThePatternItWasFilledWith) {
   const auto buffer = HostBuffer::allocate(kSize);
   ASSERT_TRUE(buffer) << buffer.error().message;
-  const BufferRange range{100, 2'000'001};
+  const packet::BufferRange range{100, 2'000'001};
   ASSERT_TRUE((*buffer)->fill(range, 7, 5));
   EXPECT_EQ((*buffer)->verify(range, 7, 5)->bytes, 0u);
   (*buffer)->memory()[100 + 77] ^= std::byte{4};
@@ -22,16 +22,17 @@ TEST(HostBuffer, HoldsThePatternItWasFilledWith) {
 TEST(HostBuffer, OffersTheOneMemoryThatItIs) {
   const auto buffer = HostBuffer::allocate(kSize);
   const auto path = (*buffer)->path();
-  EXPECT_TRUE(path == MemoryPath::host || path == MemoryPath::host_huge_pages) << to_string(path);
+  EXPECT_TRUE(path == packet::MemoryPath::host || path == packet::MemoryPath::host_huge_pages)
+      << to_string(path);
   EXPECT_EQ((*buffer)->paths(), std::vector{path});
   const auto reach = (*buffer)->take(path);
   ASSERT_TRUE(reach);
   EXPECT_EQ(reach->address, (*buffer)->memory().data());
-  EXPECT_FALSE((*buffer)->take(MemoryPath::dma_buf));
+  EXPECT_FALSE((*buffer)->take(packet::MemoryPath::dma_buf));
 }
 
 TEST(HostBuffer, SmallMemoryTakesNoHugePage) {
-  EXPECT_EQ((*HostBuffer::allocate(Bytes(4096)))->path(), MemoryPath::host);
+  EXPECT_EQ((*HostBuffer::allocate(Bytes(4096)))->path(), packet::MemoryPath::host);
 }
 
 TEST(HostBuffer, WhatDoesNotFitIsRefused) {
@@ -45,4 +46,4 @@ TEST(HostBuffer, WhatDoesNotFitIsRefused) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::gpu

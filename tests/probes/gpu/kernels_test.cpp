@@ -52,7 +52,8 @@ TEST(Kernels, FillWhatTheHostFillsOnGridsOfAnyShape) {
       for_each_thread(grid, [&](const Place& place) {
         fill_share(memory.stretch(11, 1 << 12), place, [](Vector* to, Vector value) { *to = value; });
       });
-      EXPECT_EQ(verify_pattern(memory.bytes(), 11, 1 << 12).bytes, 0u) << size << " on " << grid.blocks;
+      EXPECT_EQ(packet::verify_pattern(memory.bytes(), 11, 1 << 12).bytes, 0u)
+          << size << " on " << grid.blocks;
       const auto* behind = memory.bytes().data() + size;
       EXPECT_TRUE(std::all_of(behind, behind + 16, [](std::byte b) { return b == std::byte{0x5A}; }));
     }
@@ -70,14 +71,14 @@ TEST(Kernels, StoreEveryVectorOnce) {
 TEST(Kernels, CountWhatTheHostCounts) {
   for (const Grid& grid : {Grid{3, 32}, Grid{64, 256}}) {
     Memory memory(70'005);
-    fill_pattern(memory.bytes(), 3, 64);
+    packet::fill_pattern(memory.bytes(), 3, 64);
     EXPECT_EQ(verify(grid, memory.stretch(3, 64)).bytes, 0u);
     for (const std::size_t at : {70'004u, 69'999u, 4096u, 4097u, 513u}) memory.bytes()[at] ^= std::byte{1};
     const Mismatch found = verify(grid, memory.stretch(3, 64));
     EXPECT_EQ(found.bytes, 5u);
     EXPECT_EQ(found.first, 513u);
     const auto other_seed = verify(grid, memory.stretch(4, 64));
-    EXPECT_EQ(other_seed.bytes, verify_pattern(memory.bytes(), 4, 64).bytes);
+    EXPECT_EQ(other_seed.bytes, packet::verify_pattern(memory.bytes(), 4, 64).bytes);
   }
 }
 

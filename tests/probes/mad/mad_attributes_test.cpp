@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-namespace weft {
+namespace weft::mad {
 namespace {
 
 using ::testing::HasSubstr;
@@ -70,4 +70,4 @@ TEST(NonsenseAttributes, ADescriptionOfControlCharactersIsSpacesOrNothing) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::mad

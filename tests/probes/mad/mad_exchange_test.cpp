@@ -4,7 +4,7 @@
 
 #include "tests/fakes/fake_subnet.hpp"
 
-namespace weft {
+namespace weft::mad {
 namespace {
 
 using std::chrono::microseconds;
@@ -132,4 +132,4 @@ TEST(MadExchange, AStopRequestEndsItEarly) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::mad

@@ -7,7 +7,7 @@
 #include "probes/mad/mad_counters.hpp"
 #include "tests/support/hex.hpp"
 
-namespace weft {
+namespace weft::mad {
 namespace {
 
 using testing::from_hex;
@@ -99,4 +99,4 @@ TEST(CapturedMads, PortCounters) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::mad

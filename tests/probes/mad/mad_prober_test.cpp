@@ -4,7 +4,7 @@
 
 #include <deque>
 
-namespace weft {
+namespace weft::mad {
 namespace {
 
 using std::chrono::milliseconds;
@@ -51,9 +51,9 @@ class Wire {
   MadProber* other = nullptr;
 };
 
-const RunSecrets kSecrets{RunId(9), RunKey{std::byte{1}}};
+const packet::RunSecrets kSecrets{RunId(9), packet::RunKey{std::byte{1}}};
 
-PingRequest request(std::uint32_t count) {
+datapath::PingRequest request(std::uint32_t count) {
   return {.run = RunId(9),
           .batch = BatchId(3),
           .specs = {{.label = PathLabel(7), .back_label = PathLabel(1), .count = count},
@@ -103,7 +103,7 @@ TEST(MadProbe, RoundTripsAndIsRefusedWithAnotherKeyRunOrAnyBitChanged) {
   auto bytes = encode_mad_probe(probe, kSecrets.key);
   EXPECT_EQ(decode_mad_probe(bytes, RunId(9), kSecrets.key), probe);
   EXPECT_FALSE(decode_mad_probe(bytes, RunId(8), kSecrets.key));
-  EXPECT_FALSE(decode_mad_probe(bytes, RunId(9), RunKey{}));
+  EXPECT_FALSE(decode_mad_probe(bytes, RunId(9), packet::RunKey{}));
   for (std::size_t i = 40; i < 84; ++i) {
     auto changed = bytes;
     changed[i] ^= std::byte{4};
@@ -126,4 +126,4 @@ TEST(MadProber, LeavesTheLastRoundsOutWhereSendingFallsSecondsBehindItsPace) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::mad

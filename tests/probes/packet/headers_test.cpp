@@ -11,7 +11,7 @@
 #include "probes/packet/udp.hpp"
 #include "tests/support/hex.hpp"
 
-namespace weft {
+namespace weft::packet {
 namespace {
 
 using testing::from_hex;
@@ -232,4 +232,4 @@ TEST(Headers, ADethStandsAsTheSpecificationDrawsIt) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::packet

@@ -6,7 +6,7 @@
 #include "probes/packet/udp.hpp"
 #include "tests/support/hex.hpp"
 
-namespace weft {
+namespace weft::packet {
 namespace {
 
 using testing::from_hex;
@@ -117,4 +117,4 @@ TEST(Icmp, WhatIsNoErrorOfAPathOrIsDamagedIsRefused) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::packet

@@ -4,7 +4,7 @@
 
 #include <set>
 
-namespace weft {
+namespace weft::packet {
 namespace {
 
 TEST(Pattern, IsTheSameWhateverPartOfItIsWritten) {
@@ -67,4 +67,4 @@ TEST(Pattern, BytesOfAWordAreCountedAndPlaced) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::packet

@@ -6,7 +6,7 @@
 
 #include "tests/support/hex.hpp"
 
-namespace weft {
+namespace weft::packet {
 namespace {
 
 using testing::from_hex;
@@ -166,4 +166,4 @@ TEST(ProbeHeader, UnknownVersionsAndKindsAreRefused) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::packet

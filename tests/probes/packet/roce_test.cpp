@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::packet {
 namespace {
 
 // Measured on soft-RoCE of Linux 6.1.
@@ -51,4 +51,4 @@ TEST(RoceMtu, LeavesRoomForAllHeadersInThePacketsOfItsInterface) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::packet

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::plan {
 namespace {
 
 TEST(Coverage, AgreesWithTheClosedForm) {
@@ -25,4 +25,4 @@ TEST(Coverage, OnePathNeedsOneLabelAndManyPathsDoNotLosePrecision) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::plan

@@ -9,7 +9,7 @@
 #include "tests/support/traced_fabric.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::plan {
 namespace {
 
 /// host1 and host2 over four spines.
@@ -85,4 +85,4 @@ TEST(EvenLabels, AreNoneWhereNoRouteServes) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::plan

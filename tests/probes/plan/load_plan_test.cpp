@@ -10,7 +10,7 @@
 #include "tests/support/traced_fabric.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::plan {
 namespace {
 
 /// The lab of the demo, every pair with a label for each of the four paths.
@@ -187,4 +187,4 @@ TEST(PingPlan, AHypothesisIsProbedByPathsThatCrossNoneOfTheOtherSuspects) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::plan

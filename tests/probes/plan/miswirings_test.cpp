@@ -7,7 +7,7 @@
 #include "tests/support/traced_fabric.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::plan {
 namespace {
 
 /// Four leaves, four spines, one host a leaf.
@@ -23,7 +23,7 @@ struct Rig {
   }
   /// A trace from `src` to `dst` whose hops answer from these addresses.
   void traced(const char* src, const char* dst, const std::vector<IpAddress>& hops) {
-    std::vector<HopAnswer> answers;
+    std::vector<datapath::HopAnswer> answers;
     for (const IpAddress& from : hops)
       answers.push_back({.hop = static_cast<std::uint8_t>(answers.size() + 1), .from = from});
     learner.learn(nic(src), nic(dst), PathLabel(++label), answers);
@@ -85,7 +85,7 @@ TEST(Miswirings, BehindAHopThatWasSilentNothingIsKnown) {
   Rig rig;
   for (int i = 0; i < 8; ++i)
     rig.learner.learn(rig.nic("host1"), rig.nic("host3"), PathLabel(++rig.label),
-                      std::vector<HopAnswer>{{.hop = 2, .from = rig.into("leaf2->spine1")}});
+                      std::vector<datapath::HopAnswer>{{.hop = 2, .from = rig.into("leaf2->spine1")}});
   EXPECT_EQ(rig.channels(), Names());
 }
 
@@ -101,7 +101,7 @@ TEST(Miswirings, NodesThatAnswerAsNeighboursWithoutACableAreNamedWhereSwitchesHa
   PathLearner learner(rig.fabric, book, rig.table);
   for (std::uint32_t label = 1; label <= 8; ++label)
     learner.learn(rig.nic("host1"), rig.nic("host2"), PathLabel(label),
-                  std::vector<HopAnswer>{{.hop = 1, .from = leaf1}, {.hop = 2, .from = leaf2}});
+                  std::vector<datapath::HopAnswer>{{.hop = 1, .from = leaf1}, {.hop = 2, .from = leaf2}});
   const auto found = miswirings(rig.fabric, learner);
   EXPECT_TRUE(found.channels.empty());
   ASSERT_EQ(found.hosts.size(), 1u);
@@ -110,4 +110,4 @@ TEST(Miswirings, NodesThatAnswerAsNeighboursWithoutACableAreNamedWhereSwitchesHa
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::plan

@@ -9,14 +9,14 @@
 #include "topology/model/clos.hpp"
 #include "topology/routing/shortest_paths.hpp"
 
-namespace weft {
+namespace weft::plan {
 namespace {
 
 std::set<std::pair<NodeId, NodeId>> edge_switch_pairs(const Fabric& fabric,
                                                       const std::vector<NicPair>& pairs) {
   std::set<std::pair<NodeId, NodeId>> seen;
   for (const NicPair& pair : pairs)
-    seen.emplace(edge_switch(fabric, pair.src), edge_switch(fabric, pair.dst));
+    seen.emplace(routing::edge_switch(fabric, pair.src), routing::edge_switch(fabric, pair.dst));
   return seen;
 }
 
@@ -52,8 +52,8 @@ TEST(Pairs, OfALargeFabricReachEveryNicAndEveryPodWithFewPartners) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> pods;
   for (const NicPair& pair : pairs) {
     sources.insert(pair.src);
-    pods.emplace(*fabric.node(edge_switch(fabric, pair.src)).pod,
-                 *fabric.node(edge_switch(fabric, pair.dst)).pod);
+    pods.emplace(*fabric.node(routing::edge_switch(fabric, pair.src)).pod,
+                 *fabric.node(routing::edge_switch(fabric, pair.dst)).pod);
   }
   EXPECT_EQ(sources.size(), fabric.nics().size());
   EXPECT_EQ(pods.size(), 64u);
@@ -81,4 +81,4 @@ TEST(Pairs, OfNoNicsAreNone) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::plan

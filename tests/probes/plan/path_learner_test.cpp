@@ -9,7 +9,7 @@
 #include "tests/support/traced_fabric.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::plan {
 namespace {
 
 /// Four leaves, four spines, one host a leaf; one learner.
@@ -24,10 +24,10 @@ struct Rig {
   std::vector<ChannelId> over(std::size_t spine) {
     return path_by_choice(fabric, learner.ways(), src, dst, spine);
   }
-  bool learn(PathLabel label, const std::vector<HopAnswer>& answers) {
+  bool learn(PathLabel label, const std::vector<datapath::HopAnswer>& answers) {
     return learner.learn(src, dst, label, answers);
   }
-  std::vector<HopAnswer> answers(const std::vector<ChannelId>& path, std::size_t hops) {
+  std::vector<datapath::HopAnswer> answers(const std::vector<ChannelId>& path, std::size_t hops) {
     return answers_along(fabric, addresses.book, path, hops);
   }
   const Route& only_route() const { return learner.pairs().at(0).routes.at(0); }
@@ -62,8 +62,8 @@ TEST(PathLearner, TakesTheOwnAddressOfASwitchForAnyOfItsPorts) {
   by_node[spine.value()] = own;
   const AddressBook book(by_port, by_node);
   PathLearner learner(rig.fabric, book, rig.table);
-  const std::vector<HopAnswer> answers{{.spec = 0, .hop = 2, .is_peer = false, .from = own},
-                                       {.spec = 0, .hop = 4, .is_peer = true, .from = IpAddress()}};
+  const std::vector<datapath::HopAnswer> answers{{.spec = 0, .hop = 2, .is_peer = false, .from = own},
+                                                 {.spec = 0, .hop = 4, .is_peer = true, .from = IpAddress()}};
   ASSERT_TRUE(learner.learn(rig.src, rig.dst, PathLabel(50000), answers));
   const auto paths = rig.table.paths(learner.pairs().at(0).routes.at(0).paths);
   ASSERT_EQ(paths.size(), 1u);
@@ -119,7 +119,7 @@ TEST(PathLearner, ARouterThatKnowsNoWayOnAnswersForEveryHopBeyondIt) {
 TEST(PathLearner, TwoAnswersForOneHopAreAFabricThatSprays) {
   Rig rig;
   auto answers = rig.answers(rig.over(0), 4);
-  for (const HopAnswer& answer : rig.answers(rig.over(1), 4)) answers.push_back(answer);
+  for (const datapath::HopAnswer& answer : rig.answers(rig.over(1), 4)) answers.push_back(answer);
   ASSERT_TRUE(rig.learn(PathLabel(50000), answers));
   EXPECT_EQ(rig.table.paths(rig.only_route().paths).size(), 2u);
 }
@@ -228,7 +228,8 @@ TEST(Sights, AFlowThatMayHaveGoneByOneOfTwoCablesIsMissedByNeither) {
   Rig rig;
   for (std::uint32_t i = 0; i < 80; ++i) {
     auto answers = rig.answers(rig.over(i % 4), 4);
-    if (i % 4 > 1) std::erase_if(answers, [](const HopAnswer& a) { return a.hop == 2 || a.hop == 3; });
+    if (i % 4 > 1)
+      std::erase_if(answers, [](const datapath::HopAnswer& a) { return a.hop == 2 || a.hop == 3; });
     rig.learn(PathLabel(50000 + i), answers);
   }
   const auto seen = sights(rig.fabric, rig.learner);
@@ -273,4 +274,4 @@ TEST(AnswersOver, AreNotCountedOnRoutesWhosePeersAnswer) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::plan

@@ -8,7 +8,7 @@
 #include "tests/support/traced_fabric.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::plan {
 namespace {
 
 /// A fabric whose every pair was traced, each path with a label.
@@ -95,4 +95,4 @@ TEST(PatternPairs, LeaveOutWhoTakesNoPartAndAreNotAskedOfALargeFabric) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::plan

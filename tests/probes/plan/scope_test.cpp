@@ -10,7 +10,7 @@
 #include "topology/model/clos.hpp"
 #include "topology/routing/ecmp_routing.hpp"
 
-namespace weft {
+namespace weft::plan {
 namespace {
 
 using ::testing::UnorderedElementsAre;
@@ -67,7 +67,7 @@ TEST(Scope, OfOneNicIsNothing) {
 
 TEST(Scope, IsWhatEcmpTakesOverManyLabels) {
   const auto fabric = *make_pod_clos({.pods = 3, .leaves = 2, .spines = 2, .cores = 4, .hosts_per_leaf = 3});
-  const EcmpRouting routing(fabric, {});
+  const routing::EcmpRouting routing(fabric, {});
   std::mt19937 random(1);
   for (int draw = 0; draw < 20; ++draw) {
     std::vector<PortId> nics(fabric.nics().begin(), fabric.nics().end());
@@ -87,4 +87,4 @@ TEST(Scope, IsWhatEcmpTakesOverManyLabels) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::plan

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::rdma {
 namespace {
 
 using std::chrono::microseconds;
@@ -37,4 +37,4 @@ TEST(DeviceClock, ThereIsNoneOfADeviceThatCountsNoTime) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::rdma

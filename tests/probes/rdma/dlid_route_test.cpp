@@ -4,7 +4,7 @@
 
 #include <set>
 
-namespace weft {
+namespace weft::rdma {
 namespace {
 
 constexpr LidRange kPeer{Lid(32), 2};
@@ -44,4 +44,4 @@ TEST(DlidRoute, ALabelThatIsNoLidOfThePortIsRefusedWithThoseThereAre) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::rdma

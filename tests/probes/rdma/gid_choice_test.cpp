@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace weft {
+namespace weft::rdma {
 namespace {
 
 using ::testing::HasSubstr;
@@ -85,4 +85,4 @@ TEST(Gid, OfAnIpv4AddressIsItsMappedForm) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::rdma

@@ -5,21 +5,21 @@
 
 #include <thread>
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 /// How many CPUs a thread may use that is started where the engines of `interface` are opened.
 int cpus_of_engines(const HostInventory& inventory, const std::string& interface) {
   int allowed = 0;
   std::thread([&] {
-    const OpenEngines open = [&](const NicAssignment&, const RunSecrets&,
-                                 const SharedNics&) -> Result<NicEngines> {
+    const session::OpenEngines open = [&](const session::NicAssignment&, const packet::RunSecrets&,
+                                          const datapath::SharedNics&) -> Result<session::NicEngines> {
       std::thread([&] {
         cpu_set_t set;
         sched_getaffinity(0, sizeof set, &set);
         allowed = CPU_COUNT(&set);
       }).join();
-      return NicEngines{};
+      return session::NicEngines{};
     };
     EXPECT_TRUE(near_nics(open, inventory)({interface, PortId(0)}, {}, {}));
   }).join();
@@ -40,4 +40,4 @@ TEST(NearNics, ThreadsOfAnEngineRunOnTheCpusOfItsNic) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::run

@@ -10,7 +10,7 @@
 #include "tests/places.hpp"
 #include "topology/findings/host_inventory.hpp"
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 using testing::HasSubstr;
@@ -41,7 +41,7 @@ TEST(GpuMemory, IsOfTheGpuNearTheNicAndTheResultNamesIt) {
   EXPECT_EQ(flows->of, "of GPU 0000:19:00.0 (fake GPU 1)");
   const auto buffer = flows->buffers(Bytes(4096));
   ASSERT_TRUE(buffer) << buffer.error().message;
-  EXPECT_EQ((*buffer)->paths().back(), MemoryPath::staged);
+  EXPECT_EQ((*buffer)->paths().back(), packet::MemoryPath::staged);
   EXPECT_EQ(gpu_memory(std::nullopt, WEFT_FAKE_CUDA)("eth1")->of, "of GPU 0000:18:00.0 (fake GPU 0)");
 }
 
@@ -59,8 +59,8 @@ TEST(GpuMemory, ThatIsNotThereIsAnErrorThatSaysWhatIsMissing) {
   ASSERT_FALSE(without_module);
   EXPECT_THAT(without_module.error().message, HasSubstr("memory of a GPU"));
   EXPECT_THAT(without_module.error().message, HasSubstr("no CUDA part"));
-  EXPECT_EQ(cuda_module_file().filename(), kCudaModuleName);
+  EXPECT_EQ(cuda_module_file().filename(), gpu::kCudaModuleName);
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::run

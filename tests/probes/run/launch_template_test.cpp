@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 using testing::ElementsAre;
@@ -56,4 +56,4 @@ TEST(LaunchTemplate, RefusesWhatNamesNoHostOrIsNotClosed) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::run

@@ -4,7 +4,7 @@
 
 #include <map>
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 using ::testing::HasSubstr;
@@ -56,4 +56,4 @@ TEST(PacketClass, WhatNcclWouldNotTakeIsNamed) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::run

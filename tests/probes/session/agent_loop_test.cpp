@@ -7,7 +7,7 @@
 #include "tests/fakes/fake_bus.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 using std::chrono::milliseconds;
@@ -22,7 +22,7 @@ constexpr AgentTiming kQuick{.hello_interval = milliseconds(20),
 class OneAgent {
  public:
   Result<void> run(AgentTiming timing = {}, std::stop_token stop = {}) {
-    const auto open = simulated_engines(fabric_, addresses_.book, {}, 1);
+    const auto open = run::simulated_engines(fabric_, addresses_.book, {}, 1);
     return run_agent(
         bus, {.host = "host1", .version = "1", .engine = "sim", .nics = {}}, [&] { return RunHost{open}; },
         stop, AgentLife::one_run, timing);
@@ -30,7 +30,7 @@ class OneAgent {
   ToAgent start() const { return StartRun{{RunId(7), {}}, {{"p1", nic}}, targets}; }
   /// Four pings to host2.
   ToAgent task(PortId on) const {
-    PingRequest request{.run = RunId(7), .batch = BatchId(1)};
+    datapath::PingRequest request{.run = RunId(7), .batch = BatchId(1)};
     request.peers = {{*fabric_.find_nic("host2"), address_of("host2")}};
     request.specs = {{0, PathLabel(50000), PathLabel(50000), 4, Bytes(128)}};
     return Task{TaskId(3), on, std::chrono::seconds(5), request};
@@ -53,7 +53,8 @@ class OneAgent {
  public:
   testing::FakeBus bus;
   const PortId nic = *fabric_.find_nic("host1");
-  std::vector<RunNic> targets{{*fabric_.find_nic("host2"), address_of("host2")}, {nic, address_of("host1")}};
+  std::vector<datapath::RunNic> targets{{*fabric_.find_nic("host2"), address_of("host2")},
+                                        {nic, address_of("host1")}};
 };
 
 TEST(AgentLoop, SaysHelloOpensItsNicsDoesItsTasksAndStops) {
@@ -71,7 +72,7 @@ TEST(AgentLoop, SaysHelloOpensItsNicsDoesItsTasksAndStops) {
   const auto result = agent.said<TaskResult>().at(0);
   EXPECT_EQ(result.id, TaskId(3));
   EXPECT_FALSE(result.error);
-  const auto tallies = std::get<std::vector<PingTally>>(result.answer);
+  const auto tallies = std::get<std::vector<datapath::PingTally>>(result.answer);
   ASSERT_EQ(tallies.size(), 1u);
   EXPECT_EQ(tallies[0].sent, 4u);
   EXPECT_EQ(tallies[0].answered, 4u);
@@ -101,7 +102,7 @@ TEST(AgentLoop, RefusesATaskThatSendsToAnAddressOutsideTheRunAndNamesIt) {
   ASSERT_TRUE(agent.run());
   const auto result = agent.said<TaskResult>().at(0);
   EXPECT_NE(result.error.value_or("").find(to_string(agent.address_of("host2"))), std::string::npos);
-  EXPECT_TRUE(std::get<std::vector<PingTally>>(result.answer).empty()) << "nothing was sent";
+  EXPECT_TRUE(std::get<std::vector<datapath::PingTally>>(result.answer).empty()) << "nothing was sent";
 }
 
 TEST(AgentLoop, EndsWhenNoCoordinatorComes) {
@@ -159,4 +160,4 @@ TEST(AgentLoop, EndsWithTheConnection) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::session

@@ -4,17 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 using std::chrono::microseconds;
 using ::testing::HasSubstr;
 
-const std::vector<Peer> kPeers{{PortId(7), *IpAddress::parse("10.0.1.1")},
-                               {PortId(9), *IpAddress::parse("fd00::9")}};
+const std::vector<datapath::Peer> kPeers{{PortId(7), *IpAddress::parse("10.0.1.1")},
+                                         {PortId(9), *IpAddress::parse("fd00::9")}};
 
-PingRequest pings() {
-  PingRequest request{.peers = kPeers};
+datapath::PingRequest pings() {
+  datapath::PingRequest request{.peers = kPeers};
   request.specs = {{0, PathLabel(50'000), PathLabel(50'000), 100, Bytes(128)},
                    {1, PathLabel(50'000), PathLabel(50'000), 10, Bytes(128)}};
   return request;
@@ -27,100 +27,107 @@ void expect_refused(const TaskWork& work, const TaskAnswer& answer, const char* 
 }
 
 TEST(AnswerCheck, WhatCanBeTruePasses) {
-  EXPECT_TRUE(check_answer(pings(), std::vector<PingTally>{}));
-  EXPECT_TRUE(check_answer(
-      pings(), std::vector<PingTally>{{0, 100, 90, 10, RttQuantiles{microseconds(3), microseconds(3)}},
-                                      {.spec = 1, .refused = "no memory may be locked"}}));
+  EXPECT_TRUE(check_answer(pings(), std::vector<datapath::PingTally>{}));
+  EXPECT_TRUE(check_answer(pings(), std::vector<datapath::PingTally>{
+                                        {0, 100, 90, 10, RttQuantiles{microseconds(3), microseconds(3)}},
+                                        {.spec = 1, .refused = "no memory may be locked"}}));
   EXPECT_TRUE(check_answer(ReceivedQuery{BatchId(6)},
-                           std::vector<ReceivedTally>{{BatchId(6), PortId(3), 0, 2, 2 * 65535, 9},
-                                                      {BatchId(6), PortId(4), 0, 0, 0, 9}}));
-  FlowRequest flows{.peers = kPeers};
+                           std::vector<datapath::ReceivedTally>{{BatchId(6), PortId(3), 0, 2, 2 * 65535, 9},
+                                                                {BatchId(6), PortId(4), 0, 0, 0, 9}}));
+  datapath::FlowRequest flows{.peers = kPeers};
   flows.specs.resize(1);
-  EXPECT_TRUE(check_answer(flows, std::vector<FlowTally>{{.spec = 0}}));
+  EXPECT_TRUE(check_answer(flows, std::vector<datapath::FlowTally>{{.spec = 0}}));
   EXPECT_TRUE(check_answer(CounterQuery{}, std::vector<NicCounters>{}));
 }
 
 TEST(AnswerCheck, ProbesThatWereNotAskedForOrNotSentAreRefused) {
-  expect_refused(pings(), std::vector<PingTally>{{0, 101, 0, 0}}, "101 probes sent of 100");
-  expect_refused(pings(), std::vector<PingTally>{{0, 10, 11, 0}}, "11 echoes");
-  expect_refused(pings(), std::vector<PingTally>{{0, 10, 5, 6}}, "6 damaged");
-  expect_refused(pings(), std::vector<PingTally>{{0, 4'000'000'000, 4'000'000'000, 4'000'000'000}}, "sent");
-  expect_refused(pings(), std::vector<PingTally>{{2, 1, 1, 0}}, "spec 2 of 2");
-  expect_refused(pings(), std::vector<PingTally>{{0, 1, 1, 0}, {0, 1, 1, 0}}, "spec 0 twice");
-  expect_refused(pings(), std::vector<PingTally>{{.spec = 0, .sent = 1, .refused = "no"}}, "refused");
-  expect_refused(pings(),
-                 std::vector<PingTally>{{0, 10, 5, 0, RttQuantiles{microseconds(4), microseconds(3)}}},
-                 "longer");
-  expect_refused(pings(),
-                 std::vector<PingTally>{{0, 10, 0, 0, RttQuantiles{microseconds(3), microseconds(4)}}},
-                 "without an echo");
+  expect_refused(pings(), std::vector<datapath::PingTally>{{0, 101, 0, 0}}, "101 probes sent of 100");
+  expect_refused(pings(), std::vector<datapath::PingTally>{{0, 10, 11, 0}}, "11 echoes");
+  expect_refused(pings(), std::vector<datapath::PingTally>{{0, 10, 5, 6}}, "6 damaged");
+  expect_refused(pings(), std::vector<datapath::PingTally>{{0, 4'000'000'000, 4'000'000'000, 4'000'000'000}},
+                 "sent");
+  expect_refused(pings(), std::vector<datapath::PingTally>{{2, 1, 1, 0}}, "spec 2 of 2");
+  expect_refused(pings(), std::vector<datapath::PingTally>{{0, 1, 1, 0}, {0, 1, 1, 0}}, "spec 0 twice");
+  expect_refused(pings(), std::vector<datapath::PingTally>{{.spec = 0, .sent = 1, .refused = "no"}},
+                 "refused");
+  expect_refused(
+      pings(),
+      std::vector<datapath::PingTally>{{0, 10, 5, 0, RttQuantiles{microseconds(4), microseconds(3)}}},
+      "longer");
+  expect_refused(
+      pings(),
+      std::vector<datapath::PingTally>{{0, 10, 0, 0, RttQuantiles{microseconds(3), microseconds(4)}}},
+      "without an echo");
 }
 
 TEST(AnswerCheck, WhatAReceiverCannotHaveSeenIsRefused) {
   const TaskWork asked = ReceivedQuery{BatchId(6)};
   const auto told = [](std::uint64_t packets, std::uint64_t bytes) {
-    return std::vector<ReceivedTally>{{BatchId(6), PortId(3), 0, packets, bytes}};
+    return std::vector<datapath::ReceivedTally>{{BatchId(6), PortId(3), 0, packets, bytes}};
   };
   expect_refused(asked, told(0, 1), "1 bytes in 0 packets");
   expect_refused(asked, told(10, 9), "9 bytes in 10 packets");
   expect_refused(asked, told(1, 65'536), "65536 bytes");
   expect_refused(asked, told(~0ull, 1), "packets");
-  expect_refused(asked, std::vector<ReceivedTally>{{BatchId(5), PortId(3), 0, 1, 100}}, "batch 5");
-  expect_refused(
-      asked,
-      std::vector<ReceivedTally>{{BatchId(6), PortId(3), 0, 1, 100}, {BatchId(6), PortId(3), 0, 1, 100}},
-      "twice");
-  expect_refused(
-      asked,
-      std::vector<ReceivedTally>{{BatchId(6), PortId(3), 0, 2, 200, 0, microseconds(5), microseconds(4)}},
-      "before the first");
+  expect_refused(asked, std::vector<datapath::ReceivedTally>{{BatchId(5), PortId(3), 0, 1, 100}}, "batch 5");
+  expect_refused(asked,
+                 std::vector<datapath::ReceivedTally>{{BatchId(6), PortId(3), 0, 1, 100},
+                                                      {BatchId(6), PortId(3), 0, 1, 100}},
+                 "twice");
+  expect_refused(asked,
+                 std::vector<datapath::ReceivedTally>{
+                     {BatchId(6), PortId(3), 0, 2, 200, 0, microseconds(5), microseconds(4)}},
+                 "before the first");
 }
 
 TEST(AnswerCheck, HopsFlowsAndTransfersHaveTheirLimits) {
-  TraceRequest trace{.peers = kPeers, .specs = {{0, PathLabel(50'000), 4}}};
+  datapath::TraceRequest trace{.peers = kPeers, .specs = {{0, PathLabel(50'000), 4}}};
   const IpAddress from = kPeers[0].address;
-  EXPECT_TRUE(check_answer(trace, std::vector<HopAnswer>{{0, 4, true, from}, {0, 1, false, from}}));
-  expect_refused(trace, std::vector<HopAnswer>{{0, 5, true, from}}, "hop 5 of 4");
-  expect_refused(trace, std::vector<HopAnswer>{{0, 0, true, from}}, "hop 0");
-  expect_refused(trace, std::vector<HopAnswer>{{1, 1, true, from}}, "spec 1 of 1");
-  FlowRequest flows{.peers = kPeers};
+  EXPECT_TRUE(check_answer(trace, std::vector<datapath::HopAnswer>{{0, 4, true, from}, {0, 1, false, from}}));
+  expect_refused(trace, std::vector<datapath::HopAnswer>{{0, 5, true, from}}, "hop 5 of 4");
+  expect_refused(trace, std::vector<datapath::HopAnswer>{{0, 0, true, from}}, "hop 0");
+  expect_refused(trace, std::vector<datapath::HopAnswer>{{1, 1, true, from}}, "spec 1 of 1");
+  datapath::FlowRequest flows{.peers = kPeers};
   flows.specs.resize(1);
-  expect_refused(flows, std::vector<FlowTally>{{.spec = 0, .packets = 1, .bytes = ~0ull}},
+  expect_refused(flows, std::vector<datapath::FlowTally>{{.spec = 0, .packets = 1, .bytes = ~0ull}},
                  "bytes in 1 packets");
-  TransferRequest transfers{.peers = kPeers, .specs = {{0, PathLabel(1), PathLabel(1), 100}}};
-  EXPECT_TRUE(check_answer(transfers, std::vector<TransferTally>{{0, 105, 100}}));
-  expect_refused(transfers, std::vector<TransferTally>{{0, 99, 100}}, "100 packets delivered");
-  expect_refused(transfers, std::vector<TransferTally>{{0, 200, 101}}, "100 asked for");
-  expect_refused(transfers,
-                 std::vector<TransferTally>{{.spec = 0, .sent = 8, .first = std::chrono::milliseconds(1)}},
-                 "a first acknowledgement");
+  datapath::TransferRequest transfers{.peers = kPeers, .specs = {{0, PathLabel(1), PathLabel(1), 100}}};
+  EXPECT_TRUE(check_answer(transfers, std::vector<datapath::TransferTally>{{0, 105, 100}}));
+  expect_refused(transfers, std::vector<datapath::TransferTally>{{0, 99, 100}}, "100 packets delivered");
+  expect_refused(transfers, std::vector<datapath::TransferTally>{{0, 200, 101}}, "100 asked for");
   expect_refused(
       transfers,
-      std::vector<TransferTally>{{.spec = 0, .sent = 100, .delivered = 100, .elapsed = Nanoseconds::max()}},
-      "at most");
+      std::vector<datapath::TransferTally>{{.spec = 0, .sent = 8, .first = std::chrono::milliseconds(1)}},
+      "a first acknowledgement");
+  expect_refused(transfers,
+                 std::vector<datapath::TransferTally>{
+                     {.spec = 0, .sent = 100, .delivered = 100, .elapsed = Nanoseconds::max()}},
+                 "at most");
 }
 
 TEST(AnswerCheck, AnAnswerToAnotherQuestionIsRefused) {
-  expect_refused(pings(), std::vector<FlowTally>{}, "another question");
-  expect_refused(ReceivedQuery{BatchId(1)}, std::vector<PingTally>{}, "another question");
+  expect_refused(pings(), std::vector<datapath::FlowTally>{}, "another question");
+  expect_refused(ReceivedQuery{BatchId(1)}, std::vector<datapath::PingTally>{}, "another question");
 }
 
 TEST(Targets, AreTheNicsOfTheRunWhateverTheWork) {
-  const RunNic first{kPeers[0].nic, kPeers[0].address};
-  const RunNic second{kPeers[1].nic, kPeers[1].address};
-  const TaskWork works[] = {TraceRequest{.peers = kPeers}, pings(), FlowRequest{.peers = kPeers},
-                            TransferRequest{.peers = kPeers}};
+  const datapath::RunNic first{kPeers[0].nic, kPeers[0].address};
+  const datapath::RunNic second{kPeers[1].nic, kPeers[1].address};
+  const TaskWork works[] = {datapath::TraceRequest{.peers = kPeers}, pings(),
+                            datapath::FlowRequest{.peers = kPeers},
+                            datapath::TransferRequest{.peers = kPeers}};
   for (const TaskWork& work : works) {
-    EXPECT_TRUE(check_targets(work, RunNics({first, second})));
-    const auto refused = check_targets(work, RunNics({first}));
+    EXPECT_TRUE(check_targets(work, datapath::RunNics({first, second})));
+    const auto refused = check_targets(work, datapath::RunNics({first}));
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message, HasSubstr("fd00::9"));
-    EXPECT_FALSE(check_targets(work, RunNics()));
-    EXPECT_FALSE(check_targets(work, RunNics({{first.nic, second.address}, {second.nic, first.address}})))
+    EXPECT_FALSE(check_targets(work, datapath::RunNics()));
+    EXPECT_FALSE(
+        check_targets(work, datapath::RunNics({{first.nic, second.address}, {second.nic, first.address}})))
         << "each other's addresses";
   }
-  EXPECT_TRUE(check_targets(ReceivedQuery{BatchId(1)}, RunNics())) << "it sends nothing";
+  EXPECT_TRUE(check_targets(ReceivedQuery{BatchId(1)}, datapath::RunNics())) << "it sends nothing";
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::session

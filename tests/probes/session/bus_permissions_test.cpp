@@ -8,7 +8,7 @@
 #include "probes/session/bus.hpp"
 #include "probes/session/subject.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 using ::testing::ElementsAre;
@@ -91,4 +91,4 @@ TEST(BusPermissions, AHostMayNotBeNamedAsTheCoordinatorOrAsAnother) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::session

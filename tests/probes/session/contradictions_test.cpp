@@ -7,17 +7,17 @@
 #include "probes/session/ping_stage.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 using ::testing::HasSubstr;
 
-ReceivedTally received(std::uint64_t packets, std::uint64_t corrupt = 0) {
+datapath::ReceivedTally received(std::uint64_t packets, std::uint64_t corrupt = 0) {
   return {.packets = packets, .bytes = packets * 128, .corrupt = corrupt};
 }
 
 TEST(Contradictions, AreMoreReceivedThanSentAndMoreAnsweredThanReceived) {
-  const auto of = [](const PingTally& sent, const ReceivedTally& came) {
+  const auto of = [](const datapath::PingTally& sent, const datapath::ReceivedTally& came) {
     return contradiction_of(sent, &came).value_or("none");
   };
   EXPECT_EQ(of({0, 10, 10, 0}, received(10)), "none");
@@ -28,12 +28,13 @@ TEST(Contradictions, AreMoreReceivedThanSentAndMoreAnsweredThanReceived) {
   EXPECT_THAT(of({0, 10, 0, 0}, received(1, ~0ull)), HasSubstr("damaged"));
   EXPECT_THAT(of({0, 10, 10, 0}, received(9)), HasSubstr("10 probes answered of 9"));
   EXPECT_THAT(of({0, 10, 5, 5}, received(9)), HasSubstr("10 probes answered of 9"));
-  EXPECT_TRUE(contradiction_of(PingTally{0, 10, 1, 0}, nullptr)) << "answered by who received nothing";
-  EXPECT_FALSE(contradiction_of(PingTally{0, 10, 0, 0}, nullptr));
-  const ReceivedTally came = received(10);
-  EXPECT_TRUE(contradiction_of(FlowTally{.packets = 9, .bytes = 9 * 128}, &came));
-  EXPECT_FALSE(contradiction_of(FlowTally{.packets = 10, .bytes = 1280}, &came));
-  EXPECT_FALSE(contradiction_of(FlowTally{.packets = 10, .bytes = 1280}, nullptr));
+  EXPECT_TRUE(contradiction_of(datapath::PingTally{0, 10, 1, 0}, nullptr))
+      << "answered by who received nothing";
+  EXPECT_FALSE(contradiction_of(datapath::PingTally{0, 10, 0, 0}, nullptr));
+  const datapath::ReceivedTally came = received(10);
+  EXPECT_TRUE(contradiction_of(datapath::FlowTally{.packets = 9, .bytes = 9 * 128}, &came));
+  EXPECT_FALSE(contradiction_of(datapath::FlowTally{.packets = 10, .bytes = 1280}, &came));
+  EXPECT_FALSE(contradiction_of(datapath::FlowTally{.packets = 10, .bytes = 1280}, nullptr));
 }
 
 /// Every host pings every other, ten packets each, and all but `liar` tell the truth: nothing was lost.
@@ -54,8 +55,8 @@ struct Liars {
     PingStage stage(in, results, pings, Bytes(128), 1000);
     std::map<PortId, std::vector<PortId>> targets;  // by spec
     for (const WorkItem& item : stage.next_wave()) {
-      const auto& request = std::get<PingRequest>(item.work);
-      std::vector<PingTally> tallies;
+      const auto& request = std::get<datapath::PingRequest>(item.work);
+      std::vector<datapath::PingTally> tallies;
       for (std::uint32_t spec = 0; spec < request.specs.size(); ++spec) {
         targets[item.nic].push_back(request.peers[request.specs[spec].peer].nic);
         tallies.push_back({spec, item.nic == liar && !lies_as_receiver ? 5u : 10u, 5, 0});
@@ -64,7 +65,7 @@ struct Liars {
       stage.take(item, &answer);
     }
     for (const WorkItem& item : stage.next_wave()) {
-      std::vector<ReceivedTally> tallies;
+      std::vector<datapath::ReceivedTally> tallies;
       for (const auto& [from, peers] : targets)
         for (std::uint32_t spec = 0; spec < peers.size(); ++spec)
           if (peers[spec] == item.nic)
@@ -115,4 +116,4 @@ TEST(Contradictions, OneThatContradictsItselfIsNamed) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::session

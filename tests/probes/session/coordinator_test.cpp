@@ -15,13 +15,13 @@
 #include "topology/files/diagnosis_document.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 using std::chrono::seconds;
 using ::testing::ElementsAre;
 
-const RunSecrets kSecrets{RunId(7), {}};
+const packet::RunSecrets kSecrets{RunId(7), {}};
 constexpr TimePoint kBegin{};
 
 /// A coordinator of two hosts and a script of some waves, at the times the test makes up.
@@ -62,7 +62,8 @@ class TwoHosts {
       if (sent.host == name && std::holds_alternative<StopRun>(sent.message)) return true;
     return false;
   }
-  void answers(const char* name, TaskResult result = {.id = {}, .answer = std::vector<ReceivedTally>()}) {
+  void answers(const char* name,
+               TaskResult result = {.id = {}, .answer = std::vector<datapath::ReceivedTally>()}) {
     result.id = tasks_of(name).back().id;
     says(name, result);
   }
@@ -205,7 +206,7 @@ TEST(Coordinator, TakesAnAnswerOfAnotherKindForNone) {
   run.joins("host1");
   run.joins("host2");
   run.answers("host1");
-  run.answers("host2", {.id = {}, .answer = std::vector<PingTally>{{0, 1, 1, 0}}});
+  run.answers("host2", {.id = {}, .answer = std::vector<datapath::PingTally>{{0, 1, 1, 0}}});
   EXPECT_TRUE(run.coordinator.is_done());
   EXPECT_EQ(run.script.answered, 1);
   EXPECT_EQ(run.script.given_up, 1);
@@ -217,7 +218,8 @@ TEST(Coordinator, BlamesTheNicWhoseTaskFailedAndAsksItNoMore) {
   run.joins("host1");
   run.joins("host2");
   run.answers("host1");
-  run.answers("host2", {.id = {}, .error = "interface p1 is down", .answer = std::vector<ReceivedTally>()});
+  run.answers("host2",
+              {.id = {}, .error = "interface p1 is down", .answer = std::vector<datapath::ReceivedTally>()});
   EXPECT_EQ(run.blame(), "host2: interface p1 is down\n");
   EXPECT_EQ(run.script.blamed[0].nic, run.host(1));
   EXPECT_EQ(run.tasks_of("host1").size(), 2u);
@@ -228,8 +230,9 @@ TEST(Coordinator, RefusesAnAnswerThatCannotBeAndBlamesWhoGaveIt) {
   TwoHosts run(2);
   run.joins("host1");
   run.joins("host2");
-  const ReceivedTally impossible{.batch = BatchId(1), .from = run.host(1), .packets = 10, .bytes = 9};
-  run.answers("host1", {.id = {}, .answer = std::vector<ReceivedTally>{impossible}});
+  const datapath::ReceivedTally impossible{
+      .batch = BatchId(1), .from = run.host(1), .packets = 10, .bytes = 9};
+  run.answers("host1", {.id = {}, .answer = std::vector<datapath::ReceivedTally>{impossible}});
   run.answers("host2");
   EXPECT_EQ(run.blame(), "host1: its answer cannot be: 9 bytes in 10 packets received\n");
   EXPECT_EQ(run.script.blamed.at(0).nic, run.host(0));
@@ -240,8 +243,9 @@ TEST(Coordinator, RefusesAnAnswerThatCannotBeAndBlamesWhoGaveIt) {
 
 TEST(Coordinator, TellsEachAgentTheNicsOfTheRun) {
   TwoHosts run;
-  const std::vector<RunNic> targets{{run.host(0), *IpAddress::parse("10.0.1.1")},
-                                    {run.host(1), *IpAddress::parse("fd00::9"), LidRange{Lid(8), 2}}};
+  const std::vector<datapath::RunNic> targets{
+      {run.host(0), *IpAddress::parse("10.0.1.1")},
+      {run.host(1), *IpAddress::parse("fd00::9"), LidRange{Lid(8), 2}}};
   run.coordinator.name_targets(targets);
   for (const char* host : {"host1", "host2"}) {
     const auto actions = run.coordinator.on_message(host, Hello{.host = host}, kBegin);
@@ -271,7 +275,7 @@ TEST(Coordinator, HeedsNoStrangersNorAnswersToOthersTasks) {
   run.says("host9", Hello{.host = "host9"});
   run.speaks_garbage("host9");
   run.joins("host2");
-  TaskResult stolen{.id = run.tasks_of("host2").back().id, .answer = std::vector<ReceivedTally>()};
+  TaskResult stolen{.id = run.tasks_of("host2").back().id, .answer = std::vector<datapath::ReceivedTally>()};
   run.says("host1", stolen);
   stolen.id = TaskId(4711);
   run.says("host1", stolen);
@@ -280,18 +284,20 @@ TEST(Coordinator, HeedsNoStrangersNorAnswersToOthersTasks) {
 }
 
 /// A NIC whose host lets its flows pause for a while in each of the first `stalls` rounds.
-class StallingFlows : public FlowEngine {
+class StallingFlows : public datapath::FlowEngine {
  public:
-  StallingFlows(std::shared_ptr<FlowEngine> real, int stalls) : real_(std::move(real)), stalls_(stalls) {}
-  Result<std::vector<FlowTally>> run(const FlowRequest& request, std::stop_token stop) override {
+  StallingFlows(std::shared_ptr<datapath::FlowEngine> real, int stalls)
+      : real_(std::move(real)), stalls_(stalls) {}
+  Result<std::vector<datapath::FlowTally>> run(const datapath::FlowRequest& request,
+                                               std::stop_token stop) override {
     auto tallies = real_->run(request, stop);
     if (tallies && stalls_-- > 0)
-      for (FlowTally& tally : *tallies) tally.longest_gap = request.duration;
+      for (datapath::FlowTally& tally : *tallies) tally.longest_gap = request.duration;
     return tallies;
   }
 
  private:
-  std::shared_ptr<FlowEngine> real_;
+  std::shared_ptr<datapath::FlowEngine> real_;
   int stalls_;
 };
 
@@ -341,8 +347,9 @@ std::string swept(const Fabric& fabric, const std::vector<std::string>& fault_te
   Sweep sweep(fabric, addresses.book,
               {.load = LoadLevel::full, .answers_per_second = 1e5, .probes_per_second = 1500}, RunId(seed));
   Coordinator coordinator(fabric, sweep, {RunId(seed), {}}, hosts);
-  const auto simulated = simulated_engines(fabric, addresses.book, faults, seed);
-  const auto open = [&](const NicAssignment& nic, const RunSecrets& secrets, const SharedNics& nics) {
+  const auto simulated = run::simulated_engines(fabric, addresses.book, faults, seed);
+  const auto open = [&](const NicAssignment& nic, const packet::RunSecrets& secrets,
+                        const datapath::SharedNics& nics) {
     auto engines = simulated(nic, secrets, nics);
     if (engines && nic.nic == fabric.nics()[0])
       engines->flows = std::make_shared<StallingFlows>(engines->flows, stalls);
@@ -350,8 +357,8 @@ std::string swept(const Fabric& fabric, const std::vector<std::string>& fault_te
   };
   EXPECT_TRUE(coordinate_in_process(coordinator, names, open, [](const Progress&) {}, {}));
   const auto report = sweep.finish();
-  return diagnosis_json(
-      diagnosis_document(fabric, report.diagnosis, {report.sent, report.lost, {}}, {{}, "1"}));
+  return files::diagnosis_json(
+      files::diagnosis_document(fabric, report.diagnosis, {report.sent, report.lost, {}}, {{}, "1"}));
 }
 
 Fabric three_tiers() {
@@ -434,7 +441,7 @@ TEST(Coordinator, ASweepSaysWhatIsWrongWithAHostThatJoined) {
   const AddressPlan addresses = *plan_addresses(fabric, IpFamily::v4);
   Sweep sweep(fabric, addresses.book, {}, kSecrets.run);
   sweep.expect_of_hosts({.mtu = Bytes(4200)});
-  JoinedHost host{fabric.hosts()[0], {{fabric.nics()[0], "p1"}}, {.shares_machine = true}};
+  diagnosis::JoinedHost host{fabric.hosts()[0], {{fabric.nics()[0], "p1"}}, {.shares_machine = true}};
   host.inventory.nics.push_back({.interface = "p1", .serves = true, .mtu = Bytes(1500)});
   sweep.meet({host});
   const auto hosts = sweep.finish().diagnosis.hosts;
@@ -444,4 +451,4 @@ TEST(Coordinator, ASweepSaysWhatIsWrongWithAHostThatJoined) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::session

@@ -7,7 +7,7 @@
 #include "tests/support/traced_fabric.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 using testing::HasSubstr;
@@ -32,23 +32,23 @@ struct OneFlow {
     LoadStage stage(in, results, {{{{from, to}, label, known, Bandwidth::mbit(10)}}}, 0);
     const auto flows = stage.next_wave();
     ASSERT_EQ(flows.size(), 1u);
-    const TaskAnswer sent = std::vector<FlowTally>{{.spec = 0,
-                                                    .packets = 152,
-                                                    .bytes = 622'592,
-                                                    .elapsed = std::chrono::milliseconds(500),
-                                                    .error = error,
-                                                    .refused = refused,
-                                                    .corrupted = corrupted}};
+    const TaskAnswer sent = std::vector<datapath::FlowTally>{{.spec = 0,
+                                                              .packets = 152,
+                                                              .bytes = 622'592,
+                                                              .elapsed = std::chrono::milliseconds(500),
+                                                              .error = error,
+                                                              .refused = refused,
+                                                              .corrupted = corrupted}};
     stage.take(flows[0], &sent);
     const auto questions = stage.next_wave();
     ASSERT_EQ(questions.size(), 1u);
     const BatchId batch = std::get<ReceivedQuery>(questions[0].work).batch;
-    const TaskAnswer arrived = std::vector<ReceivedTally>{{.batch = batch,
-                                                           .from = from,
-                                                           .spec = 0,
-                                                           .packets = 152,
-                                                           .bytes = 622'592,
-                                                           .last = std::chrono::milliseconds(500)}};
+    const TaskAnswer arrived = std::vector<datapath::ReceivedTally>{{.batch = batch,
+                                                                     .from = from,
+                                                                     .spec = 0,
+                                                                     .packets = 152,
+                                                                     .bytes = 622'592,
+                                                                     .last = std::chrono::milliseconds(500)}};
     stage.take(questions[0], &arrived);
     EXPECT_TRUE(stage.next_wave().empty());
   }
@@ -107,7 +107,7 @@ TEST(LoadStage, APeerThatGivesNoQueuePairIsToBlameNotWhoAsked) {
 
 /// A flow over two labels of one path.
 struct SharedFlow : OneFlow {
-  std::vector<LoadRound> rounds() {
+  std::vector<plan::LoadRound> rounds() {
     const auto path = path_by_choice(fabric, results.learner.ways(), from, to, 0);
     for (const std::uint32_t label : {50'000, 50'001})
       results.learner.learn(from, to, PathLabel(label),
@@ -117,10 +117,10 @@ struct SharedFlow : OneFlow {
   }
 };
 
-FlowTally moved(std::uint32_t spec, std::uint64_t bytes, Nanoseconds latency) {
-  FlowTally tally{.spec = spec, .packets = bytes / 4096, .bytes = bytes};
+datapath::FlowTally moved(std::uint32_t spec, std::uint64_t bytes, Nanoseconds latency) {
+  datapath::FlowTally tally{.spec = spec, .packets = bytes / 4096, .bytes = bytes};
   tally.elapsed = std::chrono::milliseconds(500);
-  tally.measure = FlowMeasure{bytes / 4096, bytes, {}};
+  tally.measure = datapath::FlowMeasure{bytes / 4096, bytes, {}};
   tally.measure->messages.add(latency);
   return tally;
 }
@@ -130,16 +130,16 @@ TEST(LoadStage, QueuePairsShareTheRateThePathAndTheResultOfAFlow) {
   shared.in.options.qps = 3;
   LoadStage stage(shared.in, shared.results, shared.rounds(), 4, 0.5, true);
   const auto work = stage.next_wave();
-  const auto& request = std::get<FlowRequest>(work.at(0).work);
+  const auto& request = std::get<datapath::FlowRequest>(work.at(0).work);
   ASSERT_EQ(request.specs.size(), 3u);
   std::set<PathLabel> labels;
-  for (const FlowSpec& spec : request.specs) {
+  for (const datapath::FlowSpec& spec : request.specs) {
     labels.insert(*spec.label);
     EXPECT_NEAR(spec.rate.bits_per_second(), 10e6 * 0.5 / 3, 1);
   }
   EXPECT_EQ(labels.size(), 2u) << "both labels of the path, the first one twice";
-  std::vector<FlowTally> tallies;
-  std::vector<ReceivedTally> receipts;
+  std::vector<datapath::FlowTally> tallies;
+  std::vector<datapath::ReceivedTally> receipts;
   for (std::uint32_t i = 0; i < 3; ++i) {
     tallies.push_back(moved(i, 104'000, std::chrono::microseconds(10 + i)));
     receipts.push_back({.batch = request.batch, .from = shared.from, .spec = i, .bytes = 104'000});
@@ -167,15 +167,15 @@ TEST(LoadStage, AReadIsPostedByWhoReceives) {
   const auto work = stage.next_wave();
   ASSERT_EQ(work.size(), 1u);
   EXPECT_EQ(work[0].nic, shared.to);
-  EXPECT_EQ(std::get<FlowRequest>(work[0].work).peers.at(0).nic, shared.from);
+  EXPECT_EQ(std::get<datapath::FlowRequest>(work[0].work).peers.at(0).nic, shared.from);
   const TaskAnswer sent = std::vector{moved(0, 600'000, std::chrono::microseconds(9))};
   stage.take(work[0], &sent);
   const auto questions = stage.next_wave();
   ASSERT_EQ(questions.size(), 1u);
   EXPECT_EQ(questions[0].nic, shared.to);
   const BatchId batch = std::get<ReceivedQuery>(questions[0].work).batch;
-  const TaskAnswer arrived =
-      std::vector<ReceivedTally>{{.batch = batch, .from = shared.from, .spec = 0, .bytes = 600'000}};
+  const TaskAnswer arrived = std::vector<datapath::ReceivedTally>{
+      {.batch = batch, .from = shared.from, .spec = 0, .bytes = 600'000}};
   stage.take(questions[0], &arrived);
   EXPECT_TRUE(stage.next_wave().empty());
   ASSERT_EQ(shared.results.flows.flows.size(), 1u);
@@ -196,7 +196,7 @@ LoadObservation observed_of_volume(std::int64_t bytes, Nanoseconds elapsed) {
   stage.take(work.at(0), &sent);
   const auto questions = stage.next_wave();
   const BatchId batch = std::get<ReceivedQuery>(questions.at(0).work).batch;
-  const TaskAnswer arrived = std::vector<ReceivedTally>{
+  const TaskAnswer arrived = std::vector<datapath::ReceivedTally>{
       {.batch = batch, .from = shared.from, .spec = 0, .bytes = static_cast<std::uint64_t>(bytes)}};
   stage.take(questions[0], &arrived);
   EXPECT_TRUE(stage.next_wave().empty());
@@ -217,4 +217,4 @@ TEST(LoadStage, AVolumeOfOneMessageIsNoFasterThanItsPace) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::session

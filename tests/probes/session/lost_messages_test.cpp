@@ -14,7 +14,7 @@
 #include "tests/fakes/memory_hub.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 using std::chrono::milliseconds;
@@ -27,7 +27,7 @@ class Asked {
  public:
   PrepareRun preparer() {
     return [this] {
-      return RunHost{[this](const NicAssignment&, const RunSecrets&, const SharedNics&) {
+      return RunHost{[this](const NicAssignment&, const packet::RunSecrets&, const datapath::SharedNics&) {
         return Result<NicEngines>(NicEngines{std::make_shared<Engine>(*this), nullptr});
       }};
     };
@@ -35,12 +35,16 @@ class Asked {
   std::atomic<int> times = 0;
 
  private:
-  class Engine : public ProbeEngine {
+  class Engine : public datapath::ProbeEngine {
    public:
     explicit Engine(Asked& of) : of_(of) {}
-    Result<std::vector<HopAnswer>> trace(const TraceRequest&, std::stop_token) override { return {}; }
-    Result<std::vector<PingTally>> ping(const PingRequest&, std::stop_token) override { return {}; }
-    Result<std::vector<ReceivedTally>> received(BatchId) override {
+    Result<std::vector<datapath::HopAnswer>> trace(const datapath::TraceRequest&, std::stop_token) override {
+      return {};
+    }
+    Result<std::vector<datapath::PingTally>> ping(const datapath::PingRequest&, std::stop_token) override {
+      return {};
+    }
+    Result<std::vector<datapath::ReceivedTally>> received(BatchId) override {
       ++of_.times;
       return {};
     }
@@ -237,21 +241,26 @@ class InTurn {
  public:
   PrepareRun preparer() {
     return [this] {
-      return RunHost{[this](const NicAssignment& nic, const RunSecrets&, const SharedNics&) {
-        const auto engine = std::make_shared<Engine>(*this, nic.nic == PortId(1));
-        return Result<NicEngines>(NicEngines{engine, nullptr, engine});
-      }};
+      return RunHost{
+          [this](const NicAssignment& nic, const packet::RunSecrets&, const datapath::SharedNics&) {
+            const auto engine = std::make_shared<Engine>(*this, nic.nic == PortId(1));
+            return Result<NicEngines>(NicEngines{engine, nullptr, engine});
+          }};
     };
   }
 
  private:
-  class Engine : public ProbeEngine, public PeerService {
+  class Engine : public datapath::ProbeEngine, public datapath::PeerService {
    public:
     Engine(InTurn& both, bool first) : both_(both), first_(first) {}
-    Result<std::vector<HopAnswer>> trace(const TraceRequest&, std::stop_token) override { return {}; }
-    Result<std::vector<PingTally>> ping(const PingRequest&, std::stop_token) override { return {}; }
-    Result<std::vector<ReceivedTally>> received(BatchId) override { return {}; }
-    void meet(PeerExchange&) override {}
+    Result<std::vector<datapath::HopAnswer>> trace(const datapath::TraceRequest&, std::stop_token) override {
+      return {};
+    }
+    Result<std::vector<datapath::PingTally>> ping(const datapath::PingRequest&, std::stop_token) override {
+      return {};
+    }
+    Result<std::vector<datapath::ReceivedTally>> received(BatchId) override { return {}; }
+    void meet(datapath::PeerExchange&) override {}
     Result<std::string> answer(PortId, std::string_view) override {
       if (!first_) both_.second_.release();
       const bool waited = !first_ || both_.second_.try_acquire_for(seconds(10));
@@ -289,26 +298,31 @@ class Askers {
   explicit Askers(PortId asks, PortId of) : asks_(asks), of_(of) {}
   PrepareRun preparer() {
     return [this] {
-      return RunHost{[this](const NicAssignment& nic, const RunSecrets&, const SharedNics&) {
-        const auto engine = std::make_shared<Engine>(*this, nic.nic == asks_);
-        return Result<NicEngines>(NicEngines{engine, nullptr, engine});
-      }};
+      return RunHost{
+          [this](const NicAssignment& nic, const packet::RunSecrets&, const datapath::SharedNics&) {
+            const auto engine = std::make_shared<Engine>(*this, nic.nic == asks_);
+            return Result<NicEngines>(NicEngines{engine, nullptr, engine});
+          }};
     };
   }
   std::atomic<int> questions = 0;
   std::atomic<int> answers = 0;
 
  private:
-  class Engine : public ProbeEngine, public PeerService {
+  class Engine : public datapath::ProbeEngine, public datapath::PeerService {
    public:
     Engine(Askers& all, bool asks) : all_(all), asks_(asks) {}
-    Result<std::vector<HopAnswer>> trace(const TraceRequest&, std::stop_token) override { return {}; }
-    Result<std::vector<PingTally>> ping(const PingRequest&, std::stop_token) override { return {}; }
-    Result<std::vector<ReceivedTally>> received(BatchId) override {
+    Result<std::vector<datapath::HopAnswer>> trace(const datapath::TraceRequest&, std::stop_token) override {
+      return {};
+    }
+    Result<std::vector<datapath::PingTally>> ping(const datapath::PingRequest&, std::stop_token) override {
+      return {};
+    }
+    Result<std::vector<datapath::ReceivedTally>> received(BatchId) override {
       if (asks_ && exchange_ != nullptr && exchange_->ask(all_.of_, "ready?", seconds(5))) ++all_.answers;
       return {};
     }
-    void meet(PeerExchange& exchange) override { exchange_ = &exchange; }
+    void meet(datapath::PeerExchange& exchange) override { exchange_ = &exchange; }
     Result<std::string> answer(PortId, std::string_view) override {
       ++all_.questions;
       return std::string("yes");
@@ -317,7 +331,7 @@ class Askers {
    private:
     Askers& all_;
     bool asks_;
-    PeerExchange* exchange_ = nullptr;
+    datapath::PeerExchange* exchange_ = nullptr;
   };
   PortId asks_, of_;
 };
@@ -362,4 +376,4 @@ TEST(LostMessages, WhatEnginesAskEachOtherComesOnceThoughEachPartOfTheWayLosesIt
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::session

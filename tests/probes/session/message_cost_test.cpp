@@ -7,7 +7,7 @@
 #include "probes/session/messages_json.hpp"
 #include "topology/findings/latency_histogram.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 constexpr std::size_t kSize = 63'000'000;
@@ -116,7 +116,7 @@ std::size_t depth_of(const nlohmann::json& value) {
 }
 
 TEST(MessageCost, AnAnswerAboutHalfAMillionProbesIsWithinTheLimits) {
-  TaskResult result{.id = TaskId(1), .answer = std::vector<HopAnswer>(500'000)};
+  TaskResult result{.id = TaskId(1), .answer = std::vector<datapath::HopAnswer>(500'000)};
   const MessageToCoordinator sent{RunId(7), result};
   EXPECT_EQ(decode_to_coordinator(encode(sent)), sent);
 }
@@ -131,4 +131,4 @@ TEST(MessageCost, AHostsInventoryStaysWellWithinTheDepth) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::session

@@ -6,61 +6,61 @@
 #include "probes/session/messages_json.hpp"
 #include "topology/base/json_members.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
-const std::vector<Peer> kPeers{{PortId(7), *IpAddress::parse("10.0.1.1")},
-                               {PortId(9), *IpAddress::parse("fd00::9")}};
+const std::vector<datapath::Peer> kPeers{{PortId(7), *IpAddress::parse("10.0.1.1")},
+                                         {PortId(9), *IpAddress::parse("fd00::9")}};
 
 constexpr RunId kRun(~0ull);
 
 std::vector<ToAgent> all_to_agent() {
-  RunKey key;
+  packet::RunKey key;
   for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::byte>(i * 17);
   return {
       StartRun{{kRun, key},
                {{"p1", PortId(3)}, {"p2", PortId(4)}},
                {{kPeers[0].nic, kPeers[0].address}, {kPeers[1].nic, kPeers[1].address, LidRange{Lid(8), 2}}}},
       Task{TaskId(1), PortId(3), std::chrono::seconds(5),
-           TraceRequest{RunId(5),
-                        BatchId(6),
-                        kPeers,
-                        {{1, PathLabel(50000), 4}},
-                        3,
-                        {500.5, std::chrono::milliseconds(7)}}},
+           datapath::TraceRequest{RunId(5),
+                                  BatchId(6),
+                                  kPeers,
+                                  {{1, PathLabel(50000), 4}},
+                                  3,
+                                  {500.5, std::chrono::milliseconds(7)}}},
       Task{TaskId(2), PortId(3), std::chrono::seconds(5),
-           PingRequest{RunId(5),
-                       BatchId(6),
-                       kPeers,
-                       {{0, PathLabel(50000), PathLabel(50001), 100, Bytes(128)}},
-                       {},
-                       true}},
+           datapath::PingRequest{RunId(5),
+                                 BatchId(6),
+                                 kPeers,
+                                 {{0, PathLabel(50000), PathLabel(50001), 100, Bytes(128)}},
+                                 {},
+                                 true}},
       Task{TaskId(3), PortId(3), std::chrono::seconds(5),
-           FlowRequest{RunId(5),
-                       BatchId(6),
-                       kPeers,
-                       {{1, PathLabel(50000), Bandwidth::gbit(400), Bytes(4096), PathLabel(50001)}},
-                       std::chrono::seconds(1)}},
+           datapath::FlowRequest{RunId(5),
+                                 BatchId(6),
+                                 kPeers,
+                                 {{1, PathLabel(50000), Bandwidth::gbit(400), Bytes(4096), PathLabel(50001)}},
+                                 std::chrono::seconds(1)}},
       Task{TaskId(3), PortId(3), std::chrono::seconds(5),
-           FlowRequest{RunId(5),
-                       BatchId(6),
-                       kPeers,
-                       {{1, std::nullopt, Bandwidth::gbit(400), Bytes(4096)}},
-                       std::chrono::seconds(1),
-                       {.operation = FlowOperation::read,
-                        .message = Bytes(65536),
-                        .depth = 16,
-                        .warm_up = std::chrono::milliseconds(20),
-                        .volume = Bytes(1 << 30)}}},
+           datapath::FlowRequest{RunId(5),
+                                 BatchId(6),
+                                 kPeers,
+                                 {{1, std::nullopt, Bandwidth::gbit(400), Bytes(4096)}},
+                                 std::chrono::seconds(1),
+                                 {.operation = FlowOperation::read,
+                                  .message = Bytes(65536),
+                                  .depth = 16,
+                                  .warm_up = std::chrono::milliseconds(20),
+                                  .volume = Bytes(1 << 30)}}},
       Task{TaskId(4), PortId(3), std::chrono::seconds(5), ReceivedQuery{BatchId(6)}},
       Task{TaskId(5), PortId(3), std::chrono::seconds(40),
-           TransferRequest{RunId(5),
-                           BatchId(7),
-                           kPeers,
-                           {{1, PathLabel(50000), PathLabel(60000), 1500}},
-                           Bytes(2048),
-                           12,
-                           std::chrono::seconds(30)}},
+           datapath::TransferRequest{RunId(5),
+                                     BatchId(7),
+                                     kPeers,
+                                     {{1, PathLabel(50000), PathLabel(60000), 1500}},
+                                     Bytes(2048),
+                                     12,
+                                     std::chrono::seconds(30)}},
       Task{TaskId(6), PortId(3), std::chrono::seconds(5), CounterQuery{}},
       StopRun{},
       Alive{}};
@@ -86,46 +86,49 @@ std::vector<ToCoordinator> all_to_coordinator() {
                 {{PortId(4), "mlx5_0 port 1"}}},
           Ready{.inventory = inventory()},
           TaskResult{TaskId(1), std::nullopt,
-                     std::vector<HopAnswer>{{2, 3, true, *IpAddress::parse("10.0.1.1"), microseconds(12)}}},
-          TaskResult{TaskId(2), std::nullopt,
-                     std::vector<PingTally>{{0, 10, 9, 1, RttQuantiles{microseconds(3), microseconds(4)}},
-                                            {1, 5, 0, 0},
-                                            {.spec = 2, .refused = "no memory may be locked"},
-                                            {.spec = 3,
-                                             .sent = 10,
-                                             .answered = 6,
-                                             .window = TimeWindow{microseconds(9), microseconds(90)},
-                                             .unanswered = {{2, 3}, {9, 1}},
-                                             .dropped = 2}}},
+                     std::vector<datapath::HopAnswer>{
+                         {2, 3, true, *IpAddress::parse("10.0.1.1"), microseconds(12)}}},
+          TaskResult{
+              TaskId(2), std::nullopt,
+              std::vector<datapath::PingTally>{{0, 10, 9, 1, RttQuantiles{microseconds(3), microseconds(4)}},
+                                               {1, 5, 0, 0},
+                                               {.spec = 2, .refused = "no memory may be locked"},
+                                               {.spec = 3,
+                                                .sent = 10,
+                                                .answered = 6,
+                                                .window = TimeWindow{microseconds(9), microseconds(90)},
+                                                .unanswered = {{2, 3}, {9, 1}},
+                                                .dropped = 2}}},
           TaskResult{TaskId(3), std::nullopt,
-                     std::vector<FlowTally>{
+                     std::vector<datapath::FlowTally>{
                          {0, 100, 409600, microseconds(500), microseconds(6)},
                          {1, 1, 4096, microseconds(5), microseconds(6), std::nullopt, PathLabel(50000)},
                          {2, 1, 4096, microseconds(5), microseconds(6), "it ended", PathLabel(50001)},
                          {3, 1, 4096, microseconds(5), microseconds(6), std::nullopt, std::nullopt,
-                          FlowMeasure{9, 36'864, latencies({microseconds(5), microseconds(700)})}},
+                          datapath::FlowMeasure{9, 36'864, latencies({microseconds(5), microseconds(700)})}},
                          {4, 1, 4096, microseconds(5), microseconds(6), std::nullopt, std::nullopt,
-                          std::nullopt, LabelChange{true, "by the drained state"}},
+                          std::nullopt, datapath::LabelChange{true, "by the drained state"}},
                          {.spec = 5, .refused = "no memory may be locked"},
                          {.spec = 6, .packets = 1, .started = microseconds(77)},
                          {.spec = 7, .error = "it changed", .corrupted = true}}},
           TaskResult{TaskId(4), std::nullopt,
-                     std::vector<ReceivedTally>{
+                     std::vector<datapath::ReceivedTally>{
                          {.batch = BatchId(6), .packets = 2, .missing = std::vector<LossRun>{}},
                          {.batch = BatchId(6),
                           .spec = 1,
                           .packets = 2,
                           .missing = std::vector<LossRun>{{0, 1}, {4, 70'000}},
                           .dropped = 5}}},
-          TaskResult{TaskId(5), std::nullopt,
-                     std::vector<TransferTally>{{1, 1502, 1500, std::chrono::seconds(1)},
-                                                {1, 4, 4, std::chrono::seconds(1), microseconds(900)},
-                                                {.spec = 2, .sent = 8, .error = "its queue pair broke"}}},
+          TaskResult{
+              TaskId(5), std::nullopt,
+              std::vector<datapath::TransferTally>{{1, 1502, 1500, std::chrono::seconds(1)},
+                                                   {1, 4, 4, std::chrono::seconds(1), microseconds(900)},
+                                                   {.spec = 2, .sent = 8, .error = "its queue pair broke"}}},
           TaskResult{TaskId(6), std::nullopt,
                      std::vector<NicCounters>{
                          {"mlx5_0", 1, std::chrono::seconds(9), {{"symbol_error", 1}, {"lifespan", ~0ull}}}}},
           TaskResult{TaskId(4), "no such batch",
-                     std::vector<ReceivedTally>{
+                     std::vector<datapath::ReceivedTally>{
                          {BatchId(6), PortId(3), 1, 2, 3, 4, microseconds(5), microseconds(6)}}},
           Alive{},
           Bye{"told to stop"}};
@@ -211,7 +214,8 @@ TEST(Messages, AnAgentThatTellsNoOrderIsUnderstood) {
     ASSERT_EQ(json["answer"]["tallies"].erase(column), 1u);
   const auto message = decode_to_coordinator(json.dump());
   ASSERT_TRUE(message);
-  const auto& tallies = std::get<std::vector<PingTally>>(std::get<TaskResult>(message->message).answer);
+  const auto& tallies =
+      std::get<std::vector<datapath::PingTally>>(std::get<TaskResult>(message->message).answer);
   EXPECT_EQ(tallies.at(3).answered, 6u);
   EXPECT_FALSE(tallies.at(3).window);
 }
@@ -298,4 +302,4 @@ TEST(Messages, QuoteNoMoreOfWhatIsWrongThanItIsWorth) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::session

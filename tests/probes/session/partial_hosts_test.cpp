@@ -10,7 +10,7 @@
 #include "probes/session/sweep.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 std::vector<NodeId> drawn_hosts(const Fabric& fabric, std::mt19937& random) {
@@ -40,9 +40,9 @@ SweepReport swept(const Fabric& fabric, const std::vector<NodeId>& chosen, std::
               RunId(seed));
   for (const PortId nic : fabric.nics())
     if (std::ranges::find(nics, nic) == nics.end()) sweep.leave_out(nic);
-  sweep.limit_to(channels_in_scope(fabric, nics));
+  sweep.limit_to(plan::channels_in_scope(fabric, nics));
   Coordinator coordinator(fabric, sweep, {RunId(seed), {}}, hosts);
-  const auto open = simulated_engines(fabric, addresses.book, faults, seed);
+  const auto open = run::simulated_engines(fabric, addresses.book, faults, seed);
   EXPECT_TRUE(coordinate_in_process(coordinator, names, open, [](const Progress&) {}, {}));
   return sweep.finish();
 }
@@ -80,4 +80,4 @@ TEST(PartialHosts, AFaultOnTheirWayIsStillFound) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::session

@@ -11,7 +11,7 @@
 #include "tests/fakes/fake_script.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 using std::chrono::milliseconds;
@@ -120,4 +120,4 @@ TEST(Coordinator, AnswersAtOnceForAPeerWhoseAgentGoesWhileItIsAsked) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::session

@@ -6,7 +6,7 @@
 #include "tests/support/traced_fabric.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 using std::chrono::microseconds;
@@ -25,23 +25,23 @@ TEST(PingStage, KeepsWhatEachHostAddedToRoundTrips) {
   ASSERT_TRUE(
       results.learner.learn(from, to, label, answers_along(fabric, addresses.book, path, path.size())));
   const PathSetId known = results.learner.find(from, to)->routes.at(0).paths;
-  const PlannedPing ping{
+  const plan::PlannedPing ping{
       .pair = {from, to}, .label = label, .path = known, .back_label = label, .back = known};
   PingStage stage(in, results, {{ping, 10}, {ping, 10}}, Bytes(128), 1000);
   const auto pings = stage.next_wave();
   ASSERT_EQ(pings.size(), 1u);
-  const TaskAnswer answered =
-      std::vector<PingTally>{{0, 10, 10, 0, quantiles(9, 11),
-                              PingDelays{quantiles(2, 3), quantiles(40, 70), quantiles(51, 90), true}},
-                             {1, 10, 10, 0, quantiles(9, 11),
-                              PingDelays{quantiles(4, 8), quantiles(30, 60), quantiles(43, 80), false}}};
+  const TaskAnswer answered = std::vector<datapath::PingTally>{
+      {0, 10, 10, 0, quantiles(9, 11),
+       datapath::PingDelays{quantiles(2, 3), quantiles(40, 70), quantiles(51, 90), true}},
+      {1, 10, 10, 0, quantiles(9, 11),
+       datapath::PingDelays{quantiles(4, 8), quantiles(30, 60), quantiles(43, 80), false}}};
   stage.take(pings[0], &answered);
   const auto questions = stage.next_wave();
   ASSERT_EQ(questions.size(), 1u);
   const BatchId batch = std::get<ReceivedQuery>(questions[0].work).batch;
   const TaskAnswer arrived =
-      std::vector<ReceivedTally>{{.batch = batch, .from = from, .spec = 0, .packets = 10},
-                                 {.batch = batch, .from = from, .spec = 1, .packets = 10}};
+      std::vector<datapath::ReceivedTally>{{.batch = batch, .from = from, .spec = 0, .packets = 10},
+                                           {.batch = batch, .from = from, .spec = 1, .packets = 10}};
   stage.take(questions[0], &arrived);
   EXPECT_TRUE(stage.next_wave().empty());
   EXPECT_EQ(over_paths(results.delays.at(from).prober), quantiles(4, 8));
@@ -60,7 +60,7 @@ struct Pair {
   PortId from = *fabric.find_nic("host1");
   PortId to = *fabric.find_nic("host2");
 
-  PlannedPing ping() {
+  plan::PlannedPing ping() {
     const auto path = path_by_choice(fabric, results.learner.ways(), from, to, 0);
     const PathLabel label(50'000);
     static_cast<void>(
@@ -69,14 +69,15 @@ struct Pair {
     return {.pair = {from, to}, .label = label, .path = known, .back_label = label, .back = known};
   }
   /// What the stage makes of one batch of pings of 100 packets each.
-  std::vector<Observation> observe(std::vector<PingTally> tallies, std::vector<ReceivedTally> receipts) {
+  std::vector<Observation> observe(std::vector<datapath::PingTally> tallies,
+                                   std::vector<datapath::ReceivedTally> receipts) {
     const auto before = results.observations.probes.size();
     PingStage stage(in, results, std::vector<CountedPing>(tallies.size(), {ping(), 100}), Bytes(128), 1000);
     const auto pings = stage.next_wave();
     const TaskAnswer answered = std::move(tallies);
     stage.take(pings.at(0), &answered);
     const auto questions = stage.next_wave();
-    for (ReceivedTally& receipt : receipts) {
+    for (datapath::ReceivedTally& receipt : receipts) {
       receipt.batch = std::get<ReceivedQuery>(questions.at(0).work).batch;
       receipt.from = from;
     }
@@ -136,9 +137,9 @@ TEST(PingStage, PutsWindowsOnTheClockOfTheRun) {
   Pair pair;
   using std::chrono::seconds;
   const auto sent = [](Nanoseconds at) {
-    return PingTally{.spec = 0, .sent = 100, .answered = 100, .window = TimeWindow{at, seconds(2)}};
+    return datapath::PingTally{.spec = 0, .sent = 100, .answered = 100, .window = TimeWindow{at, seconds(2)}};
   };
-  const ReceivedTally all{.spec = 0, .packets = 100};
+  const datapath::ReceivedTally all{.spec = 0, .packets = 100};
   const auto first = pair.observe({sent(seconds(5000))}, {all});
   EXPECT_EQ(first.at(0).window, (TimeWindow{Nanoseconds(0), seconds(2)}));
   EXPECT_EQ(first.at(1).window, first.at(0).window) << "echoes come at once";
@@ -160,15 +161,15 @@ TEST(PingStage, BlamesAPeerThatMadeNoQueuePairsOnceAndGoesOnWithTheOthers) {
   PingStage stage(in, results, pings, Bytes(128), 1000);
   const auto work = stage.next_wave();
   ASSERT_EQ(work.size(), 2u);
-  const PingTally refused{.spec = 1, .refused = "no memory may be locked"};
-  const TaskAnswer first = std::vector<PingTally>{{0, 10, 10, 0}, refused};
-  const TaskAnswer second = std::vector<PingTally>{{.spec = 0, .refused = refused.refused}};
+  const datapath::PingTally refused{.spec = 1, .refused = "no memory may be locked"};
+  const TaskAnswer first = std::vector<datapath::PingTally>{{0, 10, 10, 0}, refused};
+  const TaskAnswer second = std::vector<datapath::PingTally>{{.spec = 0, .refused = refused.refused}};
   stage.take(work[0], &first);
   stage.take(work[1], &second);
   const auto questions = stage.next_wave();
   const BatchId batch = std::get<ReceivedQuery>(questions.at(0).work).batch;
   for (const WorkItem& question : questions) {
-    const TaskAnswer arrived = std::vector<ReceivedTally>{
+    const TaskAnswer arrived = std::vector<datapath::ReceivedTally>{
         {.batch = batch, .from = *fabric.find_nic("host1"), .spec = 0, .packets = 10}};
     stage.take(question, &arrived);
   }
@@ -182,4 +183,4 @@ TEST(PingStage, BlamesAPeerThatMadeNoQueuePairsOnceAndGoesOnWithTheOthers) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::session

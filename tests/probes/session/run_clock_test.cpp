@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 using std::chrono::hours;
@@ -46,4 +46,4 @@ TEST(RunClock, AWaveWhoseClocksAllJumpedFollowsOnWhatWas) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::session

@@ -10,7 +10,7 @@
 #include "tests/fakes/fake_script.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 using std::chrono::milliseconds;
@@ -28,14 +28,15 @@ class CountedEngines {
  public:
   struct Opened {
     NicAssignment nic;
-    RunSecrets secrets;
+    packet::RunSecrets secrets;
     bool knows_first = false;  // the peer of the first run
     bool alone = true;         // no engine of another run was open
   };
   PrepareRun preparer() {
     return [this] {
       ++prepared;
-      return RunHost{[this](const NicAssignment& nic, const RunSecrets& secrets, const SharedNics& nics) {
+      return RunHost{[this](const NicAssignment& nic, const packet::RunSecrets& secrets,
+                            const datapath::SharedNics& nics) {
         const bool alone = open_.empty() || *open_.begin() == secrets.run;
         opened.push_back({nic, secrets, nics->find(PortId(11)) != nullptr, alone});
         return Result<NicEngines>(NicEngines{std::make_shared<Engine>(*this, secrets.run), nullptr});
@@ -46,15 +47,19 @@ class CountedEngines {
   int prepared = 0;
 
  private:
-  class Engine : public ProbeEngine {
+  class Engine : public datapath::ProbeEngine {
    public:
     Engine(CountedEngines& of, RunId run) : of_(of), at_(of.open_.insert(run)) {}
     ~Engine() override { of_.open_.erase(at_); }
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
-    Result<std::vector<HopAnswer>> trace(const TraceRequest&, std::stop_token) override { return {}; }
-    Result<std::vector<PingTally>> ping(const PingRequest&, std::stop_token) override { return {}; }
-    Result<std::vector<ReceivedTally>> received(BatchId) override { return {}; }
+    Result<std::vector<datapath::HopAnswer>> trace(const datapath::TraceRequest&, std::stop_token) override {
+      return {};
+    }
+    Result<std::vector<datapath::PingTally>> ping(const datapath::PingRequest&, std::stop_token) override {
+      return {};
+    }
+    Result<std::vector<datapath::ReceivedTally>> received(BatchId) override { return {}; }
 
    private:
     CountedEngines& of_;
@@ -63,19 +68,19 @@ class CountedEngines {
   std::multiset<RunId> open_;
 };
 
-RunKey key_of(int byte) {
-  RunKey key{};
+packet::RunKey key_of(int byte) {
+  packet::RunKey key{};
   key[0] = static_cast<std::byte>(byte);
   return key;
 }
 
-const RunNic kFirstPeer{PortId(11), *IpAddress::parse("10.0.1.1")};
-const RunNic kSecondPeer{PortId(22), *IpAddress::parse("10.0.2.2")};
+const datapath::RunNic kFirstPeer{PortId(11), *IpAddress::parse("10.0.1.1")};
+const datapath::RunNic kSecondPeer{PortId(22), *IpAddress::parse("10.0.2.2")};
 const StartRun kFirst{{RunId(7), key_of(1)}, {{"p1", PortId(1)}}, {kFirstPeer}};
 const StartRun kSecond{{RunId(8), key_of(2)}, {{"p2", PortId(2)}, {"p3", PortId(3)}}, {kSecondPeer}};
 
-Task ping_from(PortId nic, const RunNic& peer, std::uint32_t id) {
-  PingRequest request{.run = RunId(8), .batch = BatchId(1)};
+Task ping_from(PortId nic, const datapath::RunNic& peer, std::uint32_t id) {
+  datapath::PingRequest request{.run = RunId(8), .batch = BatchId(1)};
   request.peers = {{peer.nic, peer.address}};
   request.specs = {{0, PathLabel(50000), PathLabel(50000), 1, Bytes(128)}};
   return {TaskId(id), nic, std::chrono::seconds(1), request};
@@ -238,8 +243,8 @@ TEST(SeveralRuns, ACoordinatorHeedsNothingOfAnotherRun) {
       comes("host1", encode(MessageToCoordinator{run, message}));
     }
     static TaskResult result(RunId run, TaskId id) {
-      if (run == RunId(7)) return {.id = id, .answer = std::vector<ReceivedTally>()};
-      return {.id = id, .error = "of a run before", .answer = std::vector<ReceivedTally>()};
+      if (run == RunId(7)) return {.id = id, .answer = std::vector<datapath::ReceivedTally>()};
+      return {.id = id, .error = "of a run before", .answer = std::vector<datapath::ReceivedTally>()};
     }
   } bus;
   bus.says(std::nullopt, Hello{.host = "host1"});
@@ -253,4 +258,4 @@ TEST(SeveralRuns, ACoordinatorHeedsNothingOfAnotherRun) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::session

@@ -13,7 +13,7 @@
 #include "tests/fakes/memory_hub.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 using std::chrono::milliseconds;
@@ -32,7 +32,8 @@ class SlowDevices {
     return [this] { return RunHost{opener()}; };
   }
   OpenEngines opener() {
-    return [this](const NicAssignment&, const RunSecrets&, const SharedNics&) -> Result<NicEngines> {
+    return [this](const NicAssignment&, const packet::RunSecrets&,
+                  const datapath::SharedNics&) -> Result<NicEngines> {
       ++opening;
       std::this_thread::sleep_for(opens_in);
       ++opened;
@@ -45,16 +46,20 @@ class SlowDevices {
   std::atomic<int> opened = 0;
 
  private:
-  class Nothing : public ProbeEngine {
+  class Nothing : public datapath::ProbeEngine {
    public:
-    Result<std::vector<HopAnswer>> trace(const TraceRequest&, std::stop_token) override { return {}; }
-    Result<std::vector<PingTally>> ping(const PingRequest&, std::stop_token) override { return {}; }
-    Result<std::vector<ReceivedTally>> received(BatchId) override { return {}; }
+    Result<std::vector<datapath::HopAnswer>> trace(const datapath::TraceRequest&, std::stop_token) override {
+      return {};
+    }
+    Result<std::vector<datapath::PingTally>> ping(const datapath::PingRequest&, std::stop_token) override {
+      return {};
+    }
+    Result<std::vector<datapath::ReceivedTally>> received(BatchId) override { return {}; }
   };
-  class SlowPeer : public PeerService {
+  class SlowPeer : public datapath::PeerService {
    public:
     explicit SlowPeer(milliseconds takes) : takes_(takes) {}
-    void meet(PeerExchange&) override {}
+    void meet(datapath::PeerExchange&) override {}
     Result<std::string> answer(PortId, std::string_view question) override {
       std::this_thread::sleep_for(takes_);
       return "to " + std::string(question);
@@ -65,7 +70,7 @@ class SlowDevices {
   };
 };
 
-const RunSecrets kSecrets{RunId(7), {}};
+const packet::RunSecrets kSecrets{RunId(7), {}};
 const StartRun kTwoNics{kSecrets, {{"p1", PortId(1)}, {"p2", PortId(2)}}};
 
 template <class Message>
@@ -223,4 +228,4 @@ TEST(SlowAgent, IsToldToStopWhileItOpensWhenTheRunIsInterrupted) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::session

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 TEST(Subject, EveryNameComesBackWholeAndStaysOneToken) {
@@ -40,4 +40,4 @@ TEST(Subject, AnAcknowledgementSaysOfWhatAndFromWhom) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::session

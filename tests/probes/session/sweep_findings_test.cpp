@@ -9,7 +9,7 @@
 #include "topology/model/clos.hpp"
 #include "topology/model/fabric_builder.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 using testing::Contains;
@@ -61,7 +61,7 @@ TEST(SweepFindings, TwoSwappedCablesAreNamedThoughNoPacketIsLost) {
   const auto first = rig.fabric.find_link("leaf1--spine1").value();
   const auto second = rig.fabric.find_link("leaf2--spine1").value();
   const Fabric stands = with_swapped_cables(rig.fabric, first, second);
-  const auto found = swept(rig.fabric, rig.addresses, simulated_engines(stands, rig.addresses, {}, 1));
+  const auto found = swept(rig.fabric, rig.addresses, run::simulated_engines(stands, rig.addresses, {}, 1));
   EXPECT_EQ(found.verdict, Verdict::failed);
   EXPECT_THAT(links_of(rig.fabric, found), UnorderedElementsAre("leaf1--spine1", "leaf2--spine1"));
   for (const LinkFinding& finding : found.links)
@@ -70,19 +70,22 @@ TEST(SweepFindings, TwoSwappedCablesAreNamedThoughNoPacketIsLost) {
 
 TEST(SweepFindings, NothingIsMiswiredWhereTheFabricIsAsItsFileSays) {
   const FourByFour rig;
-  const auto found = swept(rig.fabric, rig.addresses, simulated_engines(rig.fabric, rig.addresses, {}, 1));
+  const auto found =
+      swept(rig.fabric, rig.addresses, run::simulated_engines(rig.fabric, rig.addresses, {}, 1));
   EXPECT_EQ(found.verdict, Verdict::healthy);
 }
 
 /// Flows whose receivers look at what came; what some NICs send arrives changed.
-class LookedAt final : public FlowEngine {
+class LookedAt final : public datapath::FlowEngine {
  public:
-  LookedAt(std::shared_ptr<FlowEngine> real, bool changes) : real_(std::move(real)), changes_(changes) {}
-  Result<std::vector<FlowTally>> run(const FlowRequest& request, std::stop_token stop) override {
+  LookedAt(std::shared_ptr<datapath::FlowEngine> real, bool changes)
+      : real_(std::move(real)), changes_(changes) {}
+  Result<std::vector<datapath::FlowTally>> run(const datapath::FlowRequest& request,
+                                               std::stop_token stop) override {
     auto tallies = real_->run(request, stop);
     if (tallies)
-      for (FlowTally& tally : *tallies) {
-        tally.measure = FlowMeasure{tally.packets, tally.bytes, {}};
+      for (datapath::FlowTally& tally : *tallies) {
+        tally.measure = datapath::FlowMeasure{tally.packets, tally.bytes, {}};
         tally.corrupted = changes_;
         if (changes_) tally.error = "what came is not what was sent";
       }
@@ -90,15 +93,16 @@ class LookedAt final : public FlowEngine {
   }
 
  private:
-  std::shared_ptr<FlowEngine> real_;
+  std::shared_ptr<datapath::FlowEngine> real_;
   bool changes_;
 };
 
 TEST(SweepFindings, TheOneHostThatSendsChangedBytesIsNamedNotAllWhoReceiveFromIt) {
   const FourByFour rig;
   const PortId bad = rig.fabric.find_nic("host3").value();
-  const auto simulated = simulated_engines(rig.fabric, rig.addresses, {}, 1);
-  const auto open = [&](const NicAssignment& nic, const RunSecrets& secrets, const SharedNics& nics) {
+  const auto simulated = run::simulated_engines(rig.fabric, rig.addresses, {}, 1);
+  const auto open = [&](const NicAssignment& nic, const packet::RunSecrets& secrets,
+                        const datapath::SharedNics& nics) {
     auto engines = simulated(nic, secrets, nics);
     if (engines) engines->flows = std::make_shared<LookedAt>(engines->flows, nic.nic == bad);
     return engines;
@@ -112,4 +116,4 @@ TEST(SweepFindings, TheOneHostThatSendsChangedBytesIsNamedNotAllWhoReceiveFromIt
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::session

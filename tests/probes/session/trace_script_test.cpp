@@ -8,7 +8,7 @@
 #include "tests/support/traced_fabric.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 using ::testing::IsEmpty;
@@ -18,23 +18,23 @@ constexpr std::uint32_t kQueuePairs = 8;
 struct ScriptOfAPair {
   Fabric fabric = *make_clos({.leaves = 2, .spines = 4, .hosts_per_leaf = 1});
   AddressPlan addresses = *plan_addresses(fabric, IpFamily::v4);
-  NicPair pair{*fabric.find_nic("host1"), *fabric.find_nic("host2")};
+  plan::NicPair pair{*fabric.find_nic("host1"), *fabric.find_nic("host2")};
   TraceScript script;
 
   explicit ScriptOfAPair(AuditOrder audit)
-      : script(fabric, addresses.book, {.answers_per_second = 1000}, RunId(1), {pair, spread_labels(16)},
-               audit) {}
+      : script(fabric, addresses.book, {.answers_per_second = 1000}, RunId(1),
+               {pair, plan::spread_labels(16)}, audit) {}
 
   /// Every label's path by its number; its labels.
   std::set<PathLabel> answer(const WorkItem& item) {
-    ShortestPathCache ways(fabric);
-    const auto& specs = std::get<TraceRequest>(item.work).specs;
+    routing::ShortestPathCache ways(fabric);
+    const auto& specs = std::get<datapath::TraceRequest>(item.work).specs;
     std::set<PathLabel> labels;
-    std::vector<HopAnswer> hops;
+    std::vector<datapath::HopAnswer> hops;
     for (std::uint32_t i = 0; i < specs.size(); ++i) {
       labels.insert(specs[i].label);
       const auto path = path_by_choice(fabric, ways, pair.src, pair.dst, specs[i].label.value() / 1024 % 4);
-      for (HopAnswer hop : answers_along(fabric, addresses.book, path, path.size())) {
+      for (datapath::HopAnswer hop : answers_along(fabric, addresses.book, path, path.size())) {
         hop.spec = i;
         hops.push_back(hop);
       }
@@ -45,11 +45,12 @@ struct ScriptOfAPair {
   }
   /// The device gives them all one port; the last does not move.
   void answer_audit(const WorkItem& item, PathLabel chosen) {
-    std::vector<FlowTally> tallies;
+    std::vector<datapath::FlowTally> tallies;
     for (std::uint32_t i = 0; i < kQueuePairs; ++i)
-      tallies.push_back({.spec = i,
-                         .chosen = chosen,
-                         .moved = LabelChange{i + 1 < kQueuePairs, i + 1 < kQueuePairs ? "it did" : "no"}});
+      tallies.push_back(
+          {.spec = i,
+           .chosen = chosen,
+           .moved = datapath::LabelChange{i + 1 < kQueuePairs, i + 1 < kQueuePairs ? "it did" : "no"}});
     const TaskAnswer all = std::move(tallies);
     script.take(item, &all);
   }
@@ -68,7 +69,7 @@ TEST(TraceScript, AnAuditTracesThePortsThatTheDeviceChoseToo) {
   made.answer(made.script.next_wave().at(0));
   const auto audit = made.script.next_wave();
   ASSERT_EQ(audit.size(), 1u);
-  for (const FlowSpec& spec : std::get<FlowRequest>(audit[0].work).specs) {
+  for (const datapath::FlowSpec& spec : std::get<datapath::FlowRequest>(audit[0].work).specs) {
     EXPECT_FALSE(spec.label) << "the device's own choice";
     EXPECT_FALSE(spec.then);
   }
@@ -84,7 +85,7 @@ TEST(TraceScript, AMoveSendsTheAuditedQueuePairsEvenlyOverThePathsItTraced) {
   const auto audit = made.script.next_wave();
   ASSERT_EQ(audit.size(), 1u);
   std::map<std::uint32_t, std::size_t> by_path;
-  for (const FlowSpec& spec : std::get<FlowRequest>(audit[0].work).specs) {
+  for (const datapath::FlowSpec& spec : std::get<datapath::FlowRequest>(audit[0].work).specs) {
     EXPECT_FALSE(spec.label);
     ASSERT_TRUE(spec.then);
     EXPECT_TRUE(traced.contains(*spec.then));
@@ -98,7 +99,7 @@ TEST(TraceScript, AMoveSendsTheAuditedQueuePairsEvenlyOverThePathsItTraced) {
   ASSERT_EQ(audited.size(), kQueuePairs);
   EXPECT_TRUE(audited.front().has_moved());
   EXPECT_FALSE(audited.back().has_moved());
-  EXPECT_EQ(audited.front().then, std::get<FlowRequest>(audit[0].work).specs[0].then);
+  EXPECT_EQ(audited.front().then, std::get<datapath::FlowRequest>(audit[0].work).specs[0].then);
 }
 
 TEST(TraceScript, AMoveWithNoPathToGoToIsAnAuditStill) {
@@ -107,7 +108,8 @@ TEST(TraceScript, AMoveWithNoPathToGoToIsAnAuditStill) {
   made.script.take(wave.at(0), nullptr);
   const auto audit = made.script.next_wave();
   ASSERT_EQ(audit.size(), 1u);
-  for (const FlowSpec& spec : std::get<FlowRequest>(audit[0].work).specs) EXPECT_FALSE(spec.then);
+  for (const datapath::FlowSpec& spec : std::get<datapath::FlowRequest>(audit[0].work).specs)
+    EXPECT_FALSE(spec.then);
 }
 
 TEST(TraceScript, AHostThatDoesNotTakePartIsNotAudited) {
@@ -118,4 +120,4 @@ TEST(TraceScript, AHostThatDoesNotTakePartIsNotAudited) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::session

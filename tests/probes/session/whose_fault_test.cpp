@@ -10,14 +10,14 @@
 #include "tests/fakes/fake_script.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::session {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 
-const RunSecrets kSecrets{RunId(7), {}};
+const packet::RunSecrets kSecrets{RunId(7), {}};
 const std::vector<std::string> kAll{"host1", "host2", "host3", "host4"};
 
 /// Four hosts with one NIC each, at the time of the test's own clock.
@@ -48,7 +48,7 @@ class FourHosts {
   /// This process does not run.
   void is_stopped(Nanoseconds span) { now_ += span; }
   void answers(const std::string& name) {
-    says(name, TaskResult{.id = last_task_.at(name), .answer = std::vector<ReceivedTally>()});
+    says(name, TaskResult{.id = last_task_.at(name), .answer = std::vector<datapath::ReceivedTally>()});
   }
   std::string blamed() const {
     std::string text;
@@ -302,4 +302,4 @@ TEST(WhoseFault, ALostConnectionEndsARunThatBeganWithWhatIsKnown) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::session

@@ -7,7 +7,7 @@
 #include "tests/support/scratch_file.hpp"
 #include "topology/files/fabric_file.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 using testing::HasSubstr;
@@ -104,4 +104,4 @@ TEST(AddressSection, ReadsBackWhatIsWritten) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::files

@@ -14,7 +14,7 @@
 #include "topology/model/clos.hpp"
 #include "topology/model/fabric_builder.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 using testing::HasSubstr;
@@ -291,8 +291,8 @@ TEST(Schemas, CatchADocumentThatBreaksThem) {
 
 TEST(Documents, TheRoutingReportFitsItsSchemaAndNamesWhatIsBroken) {
   const Fabric fabric = two_by_two();
-  RoutingReport report{.routes = 10, .unreachable = 2, .looping = 1};
-  report.broken.push_back({*fabric.find_node("leaf1"), Lid(5), RouteEnd::loop});
+  routing::RoutingReport report{.routes = 10, .unreachable = 2, .looping = 1};
+  report.broken.push_back({*fabric.find_node("leaf1"), Lid(5), routing::RouteEnd::loop});
   report.credit_loop = channels(fabric, {"leaf1->spine1", "spine1->leaf1"});
   report.top.switches.emplace_back(*fabric.find_node("spine2"), 8);
   const auto text = routing_json(fabric, report, "updn", stamp());
@@ -305,4 +305,4 @@ TEST(Documents, TheRoutingReportFitsItsSchemaAndNamesWhatIsBroken) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::files

@@ -4,7 +4,7 @@
 
 #include "topology/files/fabric_file.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 using testing::ElementsAre;
@@ -46,4 +46,4 @@ TEST(FabricFileGuests, CannotBeSwitchesOrHostsThatAreNotThere) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::files

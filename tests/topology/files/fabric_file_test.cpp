@@ -7,7 +7,7 @@
 #include "topology/model/clos.hpp"
 #include "topology/model/fabric_builder.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 using testing::HasSubstr;
@@ -332,4 +332,4 @@ TEST(FabricFile, RefusesAGuidOfZeroAndOneOfTwoNodesOrPorts) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::files

@@ -8,7 +8,7 @@
 #include "tests/support/schema.hpp"
 #include "topology/host/host_reader.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 using Json = nlohmann::json;
@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 const HostInventory& dgx() {
   static const HostInventory inventory = [] {
     const CapturedHost host;
-    auto read = *read_host({.root = host.root(), .serves = CapturedHost::fabric_interfaces()});
+    auto read = *host::read_host({.root = host.root(), .serves = CapturedHost::fabric_interfaces()});
     read.gaps.push_back("nothing else");
     return read;
   }();
@@ -64,4 +64,4 @@ TEST(HostInventoryJson, WhatNoHostTellsIsRefusedWithItsPlace) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::files

@@ -9,7 +9,7 @@
 #include "tests/places.hpp"
 #include "topology/files/fabric_file.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 using ::testing::Contains;
@@ -200,4 +200,4 @@ TEST(Ibnetdiscover, ANodeOrAPortThatStandsTwiceIsAnErrorWithItsLine) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::files

@@ -8,7 +8,7 @@
 #include "topology/files/observation_json.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::files {
 namespace {
 
 Fabric small() { return *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2}); }
@@ -218,4 +218,4 @@ TEST(ObservationLines, AnEmptyFileIsNoErrorAndAMissingOneIs) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::files

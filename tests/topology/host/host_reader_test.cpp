@@ -8,7 +8,7 @@
 #include "tests/support/captured_host.hpp"
 #include "topology/host/pcie_tree.hpp"
 
-namespace weft {
+namespace weft::host {
 namespace {
 
 HostInventory read(const CapturedHost& host) {
@@ -201,4 +201,4 @@ TEST(PcieDistance, GrowsFromSwitchToRootToSocket) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::host

@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-namespace weft {
+namespace weft::host {
 namespace {
 
 using Blob = std::vector<std::byte>;
@@ -78,4 +78,4 @@ TEST(NicSettings, AnInterfaceWithoutDcbHasNone) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::host

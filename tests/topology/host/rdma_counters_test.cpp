@@ -4,7 +4,7 @@
 
 #include "tests/support/captured_host.hpp"
 
-namespace weft {
+namespace weft::host {
 namespace {
 
 using std::chrono::seconds;
@@ -55,4 +55,4 @@ TEST(RdmaCounters, TheDevicesOwnCountWinsOverTheStandards) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::host

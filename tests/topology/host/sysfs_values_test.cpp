@@ -5,7 +5,7 @@
 
 #include "topology/host/near_cpus.hpp"
 
-namespace weft {
+namespace weft::host {
 namespace {
 
 TEST(SysfsValues, SpeedsRatesAndStatesReadAsTheKernelWritesThem) {
@@ -52,4 +52,4 @@ TEST(NearCpus, AThreadRunsWhereItIsTold) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::host

@@ -9,7 +9,7 @@
 #include "topology/lab/guests/guests.hpp"
 #include "topology/os/child_process.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 using testing::ElementsAre;
@@ -18,8 +18,8 @@ using testing::IsEmpty;
 TEST(EndedGuests, AreThoseWhoseProcessHasGoneOrIsAnotherByNow) {
   const TestDirectory directory;
   const auto file = [&](const std::string& guest) { return directory.path() / (guest + ".pid"); };
-  std::optional<ChildProcess> machine(
-      ChildProcess::start({.argv = {"tail", "-f", "/dev/null", file("host1")}}).value());
+  std::optional<os::ChildProcess> machine(
+      os::ChildProcess::start({.argv = {"tail", "-f", "/dev/null", file("host1")}}).value());
   std::ofstream(file("host1")) << machine->pid() << "\n";
   std::ofstream(file("host2")) << getpid() << "\n";
   std::ofstream(file("host3")) << "no number";
@@ -31,4 +31,4 @@ TEST(EndedGuests, AreThoseWhoseProcessHasGoneOrIsAnotherByNow) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::lab

@@ -4,7 +4,7 @@
 
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 struct Rules {
@@ -77,4 +77,4 @@ TEST(ChannelFaultTest, TakesTheLaterSettingAndKeepsTheOthers) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::lab

@@ -7,7 +7,7 @@
 #include "topology/lab/netns/scripts.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 using testing::HasSubstr;
@@ -62,4 +62,4 @@ TEST(GuestCommand, ReadsBackAsItWasWrittenAndRefusesOtherBytes) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::lab

@@ -10,7 +10,7 @@
 #include "tests/support/test_lab.hpp"
 #include "topology/lab/guests/guest_commands.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 using std::chrono::milliseconds;
@@ -98,4 +98,4 @@ TEST(GuestServer, SaysThatNobodyListens) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::lab

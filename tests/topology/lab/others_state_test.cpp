@@ -11,7 +11,7 @@
 #include "topology/os/processes.hpp"
 #include "topology/os/scratch_directory.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 constexpr uid_t kAnother = 12345;
@@ -24,8 +24,8 @@ class OthersState : public testing::Test {
     if (geteuid() != 0) GTEST_SKIP() << "only root can make a directory of another user";
     std::filesystem::permissions(place_->path(), std::filesystem::perms::all);
     std::filesystem::create_directories(root_ / "mine");
-    victim_ = ChildProcess::start({.argv = {"/bin/sleep", "60"}}).value();
-    const auto mark = mark_of(victim_->pid());
+    victim_ = os::ChildProcess::start({.argv = {"/bin/sleep", "60"}}).value();
+    const auto mark = os::mark_of(victim_->pid());
     std::ofstream(root_ / "mine" / "processes") << mark->pid << ' ' << mark->start << '\n';
     ASSERT_EQ(chown(root_.c_str(), kAnother, kAnother), 0);
     ASSERT_EQ(seteuid(kNobody), 0);
@@ -36,9 +36,9 @@ class OthersState : public testing::Test {
     }
   }
 
-  Result<ScratchDirectory> place_ = ScratchDirectory::make();
+  Result<os::ScratchDirectory> place_ = os::ScratchDirectory::make();
   std::filesystem::path root_ = place_->path() / "labs";
-  std::optional<ChildProcess> victim_;
+  std::optional<os::ChildProcess> victim_;
 };
 
 TEST_F(OthersState, OfAnInfinibandLabIsNotReadAndItsProcessesAreNotEnded) {
@@ -61,4 +61,4 @@ TEST_F(OthersState, OfALabOfNamespacesIsNotRead) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::lab

@@ -7,7 +7,7 @@
 #include "topology/model/clos.hpp"
 #include "topology/model/fabric_builder.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 /// The nodes that a switch's packets to `to` may go to next.
@@ -98,4 +98,4 @@ TEST(HostRoutes, RefuseACableBetweenTwoHosts) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::lab

@@ -6,7 +6,7 @@
 
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 struct Written {
@@ -128,4 +128,4 @@ TEST(LabScripts, SpeakIpv6WithAddressesThatNeedNoProbing) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::lab

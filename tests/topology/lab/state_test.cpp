@@ -12,7 +12,7 @@
 #include "topology/lab/netns/names.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 LabState full_state() {
@@ -20,7 +20,7 @@ LabState full_state() {
       .name = "demo",
       .owner = LabOwner::user,
       .complete = true,
-      .holder = ProcessMark{.pid = 4711, .start = 99},
+      .holder = os::ProcessMark{.pid = 4711, .start = 99},
       .fabric = make_pod_clos({.pods = 2, .leaves = 1, .spines = 1, .cores = 2, .hosts_per_leaf = 1}).value(),
       .settings = {.link_rate = Bandwidth::mbit(20),
                    .family = IpFamily::v6,
@@ -187,4 +187,4 @@ TEST(LabFits, RefusesInfinibandTooManyHostsAndSizesNoInterfaceTakes) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::lab

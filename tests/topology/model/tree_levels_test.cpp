@@ -76,9 +76,9 @@ std::vector<Fabric> read_back(const Fabric& fabric) {
   for (const Link& link : fabric.links())
     text += fmt::format("  - {{a: {}, b: {}}}\n", fabric.name_of(fabric.port(link.a).node),
                         fabric.name_of(fabric.port(link.b).node));
-  const auto dump = parse_ibnetdiscover(write_ibnetdiscover(fabric, design_inventory(fabric)));
+  const auto dump = files::parse_ibnetdiscover(files::write_ibnetdiscover(fabric, design_inventory(fabric)));
   return {build_infiniband_fabric(dump.value(), "dump").value().fabric,
-          parse_fabric_file(text, "t").value().fabric};
+          files::parse_fabric_file(text, "t").value().fabric};
 }
 
 TEST(TreeLevels, AreTheTiersOfADumpAndOfAFile) {
@@ -95,7 +95,7 @@ TEST(TreeLevels, OfATallTreeAreTiersThatTheFileNames) {
     EXPECT_EQ(read.node(*read.find_node("sw4")).tier, Tier::tier4);
     EXPECT_EQ(read.node(*read.find_node("sw6")).tier, Tier::tier6);
     EXPECT_EQ(read.node(*read.find_node("sw7")).tier, Tier::tier6) << "the last has no end";
-    const auto again = parse_fabric_file(write_fabric_file(read), "t");
+    const auto again = files::parse_fabric_file(files::write_fabric_file(read), "t");
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ(again->fabric.node(*read.find_node("sw5")).tier, Tier::tier5);
   }

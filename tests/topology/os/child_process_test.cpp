@@ -8,7 +8,7 @@
 
 #include "topology/os/processes.hpp"
 
-namespace weft {
+namespace weft::os {
 namespace {
 
 using std::chrono::seconds;
@@ -170,4 +170,4 @@ TEST(Workers, GoOnUntilTheyAreEnded) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::os

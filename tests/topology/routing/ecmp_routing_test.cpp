@@ -12,7 +12,7 @@
 #include "topology/model/clos.hpp"
 #include "topology/model/fabric_builder.hpp"
 
-namespace weft {
+namespace weft::routing {
 namespace {
 
 using Channels = std::vector<ChannelId>;
@@ -249,4 +249,4 @@ TEST(EcmpRouting, SeveralThreadsMayAskAtOnce) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::routing

@@ -8,7 +8,7 @@
 #include "topology/routing/adaptive_routes.hpp"
 #include "topology/routing/routing_report.hpp"
 
-namespace weft {
+namespace weft::routing {
 namespace {
 
 /// Three leaves, two spines, two hosts a leaf, LMC 1: DLID offset i goes over spine i + 1.
@@ -194,4 +194,4 @@ TEST(RoutingReport, CountsTheAdaptiveSwitchesAndSaysWhereNobodyKnows) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::routing

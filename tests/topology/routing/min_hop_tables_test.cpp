@@ -11,7 +11,7 @@
 #include "topology/model/ib_design.hpp"
 #include "topology/routing/routing_report.hpp"
 
-namespace weft {
+namespace weft::routing {
 namespace {
 
 InfinibandFabric numbered(Fabric fabric, std::uint8_t lmc) {
@@ -169,4 +169,4 @@ TEST(AssignLids, MoreThanThereAreAndPortsWithoutANameAreErrors) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::routing

@@ -4,7 +4,7 @@
 
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::routing {
 namespace {
 
 TEST(ShortestPaths, LeadUpToEverySpineAndDownByOneChannel) {
@@ -32,4 +32,4 @@ TEST(ShortestPaths, AcrossPodsClimbToTheCoresOfTheSpinesPlane) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::routing

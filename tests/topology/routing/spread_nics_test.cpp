@@ -5,7 +5,7 @@
 #include "topology/model/clos.hpp"
 #include "topology/model/fabric_builder.hpp"
 
-namespace weft {
+namespace weft::routing {
 namespace {
 
 using ::testing::ElementsAre;
@@ -47,4 +47,4 @@ TEST(SpreadNics, ThatReachNoOtherSwitchGetAPartnerOnTheirOwn) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::routing

@@ -3,7 +3,7 @@
 #include "topology/base/json_members.hpp"
 #include "topology/lab/guests/guest_stream.hpp"
 
-namespace weft {
+namespace weft::lab {
 
 using namespace json_members;
 
@@ -11,8 +11,8 @@ using namespace json_members;
 struct Words {
   std::vector<std::string>& all;
 };
-static Json write_json(const Words& words) { return write_value(words.all); }
-static void read_json(const Json& from, const Words& into) {
+static Json write_json(OneValue, const Words& words) { return write_value(words.all); }
+static void read_json(OneValue, const Json& from, const Words& into) {
   if (!from.is_array()) throw BadField("an array is expected");
   for (const Json& word : from) into.all.push_back(text(word, kMaxGuestFrame));
 }
@@ -64,4 +64,4 @@ bool answers_commands(const IpAddress& guest, std::uint16_t port) {
   return GuestStream::connect(guest, port).has_value();
 }
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -10,7 +10,7 @@
 #include "topology/base/ip.hpp"
 #include "topology/base/result.hpp"
 
-namespace weft {
+namespace weft::lab {
 
 struct GuestCommand {
   std::vector<std::string> argv;
@@ -32,4 +32,4 @@ Result<int> run_in_guest(const IpAddress& guest, std::uint16_t port, const Guest
 /// True: a guest at that address takes commands.
 bool answers_commands(const IpAddress& guest, std::uint16_t port);
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -10,17 +10,17 @@
 #include "topology/lab/guests/guest_commands.hpp"
 #include "topology/lab/guests/guest_stream.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 struct Pipe {
-  FileDescriptor reading;
-  FileDescriptor writing;
+  os::FileDescriptor reading;
+  os::FileDescriptor writing;
 };
 Pipe make_pipe() {
   int ends[2] = {-1, -1};
   if (pipe(ends) != 0) _exit(127);
-  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+  return {os::FileDescriptor(ends[0]), os::FileDescriptor(ends[1])};
 }
 
 [[noreturn]] void become(const GuestCommand& command, const Pipe& in, const Pipe& out, const Pipe& err) {
@@ -61,12 +61,12 @@ bool pass_output(const GuestStream& stream, Pipe& in, const Pipe& out, const Pip
     const auto frame = stream.receive();
     if (!frame) return false;
     if (frame->kind == FrameKind::input) write_all(in.writing.get(), frame->bytes);
-    if (frame->kind == FrameKind::input_end) in.writing = FileDescriptor();
+    if (frame->kind == FrameKind::input_end) in.writing = os::FileDescriptor();
   }
   return true;
 }
 
-void serve_one(FileDescriptor socket) {
+void serve_one(os::FileDescriptor socket) {
   const GuestStream stream(std::move(socket));
   const auto first = stream.receive();
   if (!first || first->kind != FrameKind::command) return;
@@ -78,10 +78,10 @@ void serve_one(FileDescriptor socket) {
   const pid_t program = fork();
   if (program < 0) return;
   if (program == 0) become(*command, in, out, err);
-  in.reading = FileDescriptor();
-  out.writing = FileDescriptor();
-  err.writing = FileDescriptor();
-  if (!command->with_stdin) in.writing = FileDescriptor();
+  in.reading = os::FileDescriptor();
+  out.writing = os::FileDescriptor();
+  err.writing = os::FileDescriptor();
+  if (!command->with_stdin) in.writing = os::FileDescriptor();
   if (!pass_output(stream, in, out, err)) kill(-program, SIGKILL);
   int status = 0;
   waitpid(program, &status, 0);
@@ -92,7 +92,7 @@ void serve_one(FileDescriptor socket) {
 
 Result<void> serve_guest_commands(std::uint16_t port) {
   signal(SIGPIPE, SIG_IGN);
-  const FileDescriptor listening(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const os::FileDescriptor listening(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int one = 1;
   setsockopt(listening.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
   sockaddr_in at{.sin_family = AF_INET, .sin_port = htons(port)};
@@ -100,7 +100,7 @@ Result<void> serve_guest_commands(std::uint16_t port) {
       listen(listening.get(), 64) != 0)
     return fail(ErrorKind::conflict, "cannot listen on port {}: {}", port, std::strerror(errno));
   while (true) {
-    FileDescriptor socket(accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    os::FileDescriptor socket(accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
     while (waitpid(-1, nullptr, WNOHANG) > 0) continue;
     if (!socket || fork() != 0) continue;
     serve_one(std::move(socket));
@@ -108,4 +108,4 @@ Result<void> serve_guest_commands(std::uint16_t port) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -13,7 +13,7 @@
 
 #include "topology/base/bytes.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 constexpr std::size_t kHeader = 5;  // kind, length
@@ -53,7 +53,7 @@ bool write_all(int fd, std::string_view bytes) {
 }
 
 Result<GuestStream> GuestStream::connect(const IpAddress& address, std::uint16_t port) {
-  FileDescriptor fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  os::FileDescriptor fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_in to{.sin_family = AF_INET, .sin_port = htons(port)};
   std::memcpy(&to.sin_addr, address.bytes().data(), sizeof to.sin_addr);
   int error = ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0 ? 0 : errno;
@@ -110,4 +110,4 @@ Result<GuestStream::Readable> GuestStream::wait(std::array<int, 2> others) const
   return Readable{all[0].revents != 0, {all[1].revents != 0, all[2].revents != 0}};
 }
 
-}  // namespace weft
+}  // namespace weft::lab

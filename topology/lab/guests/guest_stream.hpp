@@ -10,7 +10,7 @@
 #include "topology/base/result.hpp"
 #include "topology/os/file_descriptor.hpp"
 
-namespace weft {
+namespace weft::lab {
 
 enum class FrameKind : std::uint8_t {
   command = 0,
@@ -32,7 +32,7 @@ class GuestStream {
  public:
   /// Waits a second at most.
   static Result<GuestStream> connect(const IpAddress& address, std::uint16_t port);
-  explicit GuestStream(FileDescriptor socket) : socket_(std::move(socket)) {}
+  explicit GuestStream(os::FileDescriptor socket) : socket_(std::move(socket)) {}
 
   Result<void> send(FrameKind kind, std::string_view bytes) const;
   /// Blocks. Errors: absent (the connection has closed), invalid_input.
@@ -46,7 +46,7 @@ class GuestStream {
   Result<Readable> wait(std::array<int, 2> others) const;
 
  private:
-  FileDescriptor socket_;
+  os::FileDescriptor socket_;
 };
 
 /// What can be read at once; empty at the end.
@@ -54,4 +54,4 @@ std::string read_some(int fd);
 /// False: nobody reads there any more.
 bool write_all(int fd, std::string_view bytes);
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -8,7 +8,7 @@
 #include "topology/lab/netns/names.hpp"
 #include "topology/os/network_namespace.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 // A guest is ready in 3 to 12 s; emulated beside a build that takes all processors, in a minute.
@@ -42,7 +42,7 @@ std::string last_lines(const std::filesystem::path& console) {
 
 struct Guest {
   NodeId host;
-  ChildProcess machine;
+  os::ChildProcess machine;
   std::filesystem::path console;
 };
 
@@ -51,12 +51,12 @@ Result<Guest> start_guest(const Lab& lab, NodeId host, const std::filesystem::pa
   const auto console = directory / (name + ".log");
   auto argv = guest_command(lab, host, image_of(lab));
   argv.insert(argv.end(), {"-pidfile", (directory / (name + ".pid")).string()});
-  auto machine = ChildProcess::start({.argv = std::move(argv),
-                                      .output = ToFile{console},
-                                      .errors = ToFile{directory / (name + ".qemu.log")},
-                                      .dies_with_parent = false,
-                                      .own_session = true,
-                                      .network_namespace = lab.namespace_of(host)});
+  auto machine = os::ChildProcess::start({.argv = std::move(argv),
+                                          .output = os::ToFile{console},
+                                          .errors = os::ToFile{directory / (name + ".qemu.log")},
+                                          .dies_with_parent = false,
+                                          .own_session = true,
+                                          .network_namespace = lab.namespace_of(host)});
   if (machine) return Guest{host, std::move(*machine), console};
   if (machine.error().kind != ErrorKind::absent) return pass_on(machine, name);
   return fail(ErrorKind::absent, "{}: install the package qemu-system-x86", machine.error().message);
@@ -71,7 +71,7 @@ Result<bool> is_ready(const Lab& lab, Guest& guest) {
 }
 
 Result<void> await(const Lab& lab, std::vector<Guest>& guests, const std::stop_token& stop) {
-  WEFT_TRY(const auto visit, NamespaceVisit::enter(lab.management_namespace()));
+  WEFT_TRY(const auto visit, os::NamespaceVisit::enter(lab.management_namespace()));
   const auto deadline = std::chrono::steady_clock::now() + kMaxBoot;
   for (Guest& guest : guests)
     while (true) {
@@ -159,7 +159,7 @@ std::vector<std::string> ended_guests(const std::vector<std::string>& guests,
   return ended;
 }
 
-ChildSpec in_guest(const Lab& lab, NodeId guest, ChildSpec spec) {
+os::ChildSpec in_guest(const Lab& lab, NodeId guest, os::ChildSpec spec) {
   std::vector<std::string> argv{(image_of(lab) / "weft").string(), "guest-run",
                                 to_string(lab.management_address(guest))};
   for (const std::string& entry : spec.env) {
@@ -174,4 +174,4 @@ ChildSpec in_guest(const Lab& lab, NodeId guest, ChildSpec spec) {
   return spec;
 }
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -7,7 +7,7 @@
 
 #include "topology/lab/netns/lab.hpp"
 
-namespace weft {
+namespace weft::lab {
 
 /// Where a guest takes commands, on its management address.
 inline constexpr std::uint16_t kGuestCommandPort = 7791;
@@ -25,9 +25,9 @@ std::vector<std::string> ended_guests(const std::vector<std::string>& guests,
                                       const std::filesystem::path& directory);
 
 /// What to start here so that `spec` runs in the guest.
-ChildSpec in_guest(const Lab& lab, NodeId guest, ChildSpec spec);
+os::ChildSpec in_guest(const Lab& lab, NodeId guest, os::ChildSpec spec);
 
 /// QEMU's command line for a guest. Pure.
 std::vector<std::string> guest_command(const Lab& lab, NodeId guest, const std::filesystem::path& image);
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -13,7 +13,7 @@
 #include "topology/os/scratch_directory.hpp"
 #include "topology/routing/spread_nics.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 namespace fs = std::filesystem;
@@ -111,14 +111,14 @@ fs::path place(const std::string& name, const fs::path& root) { return root / na
 Result<void> keep_processes(const fs::path& directory, const std::vector<pid_t>& pids) {
   std::string text;
   for (const pid_t pid : pids)
-    if (const auto mark = mark_of(pid)) text += fmt::format("{} {}\n", mark->pid, mark->start);
-  return write_text_file(directory / "processes", text);
+    if (const auto mark = os::mark_of(pid)) text += fmt::format("{} {}\n", mark->pid, mark->start);
+  return files::write_text_file(directory / "processes", text);
 }
 
-std::vector<ProcessMark> kept_processes(const fs::path& directory) {
+std::vector<os::ProcessMark> kept_processes(const fs::path& directory) {
   std::ifstream file(directory / "processes");
-  std::vector<ProcessMark> marks;
-  for (ProcessMark mark; file >> mark.pid >> mark.start;) marks.push_back(mark);
+  std::vector<os::ProcessMark> marks;
+  for (os::ProcessMark mark; file >> mark.pid >> mark.start;) marks.push_back(mark);
   return marks;
 }
 
@@ -159,10 +159,10 @@ std::vector<std::string> IbLab::environment_for_commands() const {
   return ibsim_environment(sockets, last.value_or(Guid()), true);
 }
 
-std::vector<PortId> IbLab::agents() const { return spread_nics(fabric, kMaxIbsimAgents); }
+std::vector<PortId> IbLab::agents() const { return routing::spread_nics(fabric, kMaxIbsimAgents); }
 
 std::optional<std::string> ib_lab_engine(const IbLab& lab) {
-  const auto log = read_text_file(lab.directory / "opensm.log", kMaxStateBytes);
+  const auto log = files::read_text_file(lab.directory / "opensm.log", kMaxStateBytes);
   return log ? engine_in_log(*log) : std::nullopt;
 }
 
@@ -203,19 +203,20 @@ Result<IbLab> ib_lab_up(const std::string& name, const Fabric& fabric, const Lab
     return pass_on(simulator);
   }
   auto kept = keep_processes(directory, {simulator->simulator().pid(), simulator->subnet_manager().pid()});
-  if (kept) kept = write_text_file(directory / "fabric.yaml", write_fabric_file(design, settings));
+  if (kept)
+    kept = files::write_text_file(directory / "fabric.yaml", files::write_fabric_file(design, settings));
   if (!kept) return pass_on(kept);
   std::move(*simulator).leave_running();
   return lab;
 }
 
 Result<IbLab> ib_lab_open(const std::string& name, const fs::path& root) {
-  WEFT_TRY_VOID(check_is_ours(root));
+  WEFT_TRY_VOID(os::check_is_ours(root));
   const auto directory = place(name, root);
   if (!fs::exists(directory)) return fail(ErrorKind::not_found, "there is no InfiniBand lab '{}'", name);
-  const auto file = read_fabric_file(directory / "fabric.yaml");
+  const auto file = files::read_fabric_file(directory / "fabric.yaml");
   const auto processes = kept_processes(directory);
-  if (!file || processes.size() < 2 || !std::all_of(processes.begin(), processes.end(), is_running))
+  if (!file || processes.size() < 2 || !std::all_of(processes.begin(), processes.end(), os::is_running))
     return fail(ErrorKind::conflict, "InfiniBand lab '{}' is half up or gone: weft lab down --name {}", name,
                 name);
   return describe(name, directory, file->fabric, file->lab);
@@ -227,12 +228,12 @@ std::optional<pid_t> ib_lab_manager(const fs::path& directory) {
 }
 
 Result<void> ib_lab_down(const std::string& name, const fs::path& root) {
-  WEFT_TRY_VOID(check_is_ours(root));
+  WEFT_TRY_VOID(os::check_is_ours(root));
   const auto directory = place(name, root);
-  for (const ProcessMark& mark : kept_processes(directory)) end_process(mark);
+  for (const os::ProcessMark& mark : kept_processes(directory)) end_process(mark);
   std::error_code ignored;
   fs::remove_all(directory, ignored);
   return {};
 }
 
-}  // namespace weft
+}  // namespace weft::lab

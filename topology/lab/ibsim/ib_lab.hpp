@@ -10,7 +10,7 @@
 #include "topology/model/fault.hpp"
 #include "topology/model/lab_settings.hpp"
 
-namespace weft {
+namespace weft::lab {
 
 struct IbLab {
   std::string name;
@@ -62,4 +62,4 @@ Result<bool> ib_lab_heal(const IbLab& lab, std::optional<LinkId> link);
 /// The faults in force, as `lab status` prints them.
 std::vector<std::string> ib_lab_faults(const IbLab& lab);
 
-}  // namespace weft
+}  // namespace weft::lab

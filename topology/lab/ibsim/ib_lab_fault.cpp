@@ -8,7 +8,7 @@
 #include "topology/files/file_text.hpp"
 #include "topology/lab/ibsim/ib_lab.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 namespace fs = std::filesystem;
@@ -34,7 +34,7 @@ std::vector<Made> read_list(const IbLab& lab) {
 Result<void> write_list(const IbLab& lab, const std::vector<Made>& made) {
   std::string text;
   for (const Made& m : made) text += m.link + '\t' + m.text + '\t' + m.undo + '\n';
-  return write_text_file(list_of(lab), text);
+  return files::write_text_file(list_of(lab), text);
 }
 
 constexpr auto kSettle =
@@ -43,7 +43,7 @@ constexpr auto kPoll = std::chrono::milliseconds(50);
 
 std::size_t sweeps_done(const IbLab& lab) {
   constexpr std::string_view kDone = "SUBNET UP";
-  const auto log = read_text_file(lab.directory / "opensm.log", Bytes(512'000'000));
+  const auto log = files::read_text_file(lab.directory / "opensm.log", Bytes(512'000'000));
   std::size_t count = 0;
   for (std::size_t at = 0; log && (at = log->find(kDone, at)) != std::string::npos; at += kDone.size())
     ++count;
@@ -170,4 +170,4 @@ std::vector<std::string> ib_lab_faults(const IbLab& lab) {
   return texts;
 }
 
-}  // namespace weft
+}  // namespace weft::lab

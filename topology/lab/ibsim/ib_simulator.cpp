@@ -12,7 +12,7 @@
 
 #include "topology/files/ibnetdiscover.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 namespace fs = std::filesystem;
@@ -41,7 +41,7 @@ std::optional<std::string> preload_library() {
 
 /// Polls `ready` until it holds, the child ends, the limit passes or a stop is asked for.
 template <class Ready>
-Result<void> wait_until(Ready ready, ChildProcess& child, std::string_view what, const fs::path& log,
+Result<void> wait_until(Ready ready, os::ChildProcess& child, std::string_view what, const fs::path& log,
                         Nanoseconds limit, std::stop_token stop) {
   const auto end = std::chrono::steady_clock::now() + limit;
   while (!ready()) {
@@ -87,16 +87,16 @@ Result<void> make_directory(const fs::path& directory, const std::string& net) {
   return {};
 }
 
-Result<ChildProcess> start_ibsim(const IbSimulatorSpec& spec, const Sizes& sizes) {
+Result<os::ChildProcess> start_ibsim(const IbSimulatorSpec& spec, const Sizes& sizes) {
   const auto number = [](std::size_t n) { return std::to_string(n + 16); };
   // The pipe is opened for reading and writing, so that it never ends.
-  return ChildProcess::start(
+  return os::ChildProcess::start(
       {.argv = in_directory(spec.directory, {"sh", "-c", "exec ibsim \"$@\" <>console", "ibsim", "-s", "-N",
                                              number(sizes.nodes), "-S", number(sizes.switches), "-P",
                                              number(sizes.ports), "-L", "49152", "net"}),
        .env = {"IBSIM_SOCKNAME=" + spec.name},
-       .output = ToFile{spec.directory / "ibsim.out"},
-       .errors = ToFile{spec.directory / "ibsim.err"},
+       .output = os::ToFile{spec.directory / "ibsim.out"},
+       .errors = os::ToFile{spec.directory / "ibsim.err"},
        .dies_with_parent = !spec.outlives_us,
        .own_session = spec.outlives_us});
 }
@@ -107,7 +107,7 @@ Result<ChildProcess> start_ibsim(const IbSimulatorSpec& spec, const Sizes& sizes
 // question, and OpenSM waits for good for an answer that ibsim's preload library never times out. -A: routes
 // stay as they are while the cables do.
 
-Result<ChildProcess> start_opensm(const IbSimulatorSpec& spec, Guid at) {
+Result<os::ChildProcess> start_opensm(const IbSimulatorSpec& spec, Guid at) {
   std::vector<std::string> argv{"opensm",
                                 "-F",
                                 (spec.directory / "opensm.conf").string(),
@@ -129,12 +129,12 @@ Result<ChildProcess> start_opensm(const IbSimulatorSpec& spec, Guid at) {
   auto env = ibsim_environment(spec.name, at, true);
   env.push_back("OSM_CACHE_DIR=" + spec.directory.string());
   env.push_back("OSM_TMP_DIR=" + spec.directory.string());
-  return ChildProcess::start({.argv = in_directory(spec.directory, std::move(argv)),
-                              .env = std::move(env),
-                              .output = ToFile{spec.directory / "opensm.out"},
-                              .errors = ToFile{spec.directory / "opensm.err"},
-                              .dies_with_parent = !spec.outlives_us,
-                              .own_session = spec.outlives_us});
+  return os::ChildProcess::start({.argv = in_directory(spec.directory, std::move(argv)),
+                                  .env = std::move(env),
+                                  .output = os::ToFile{spec.directory / "opensm.out"},
+                                  .errors = os::ToFile{spec.directory / "opensm.err"},
+                                  .dies_with_parent = !spec.outlives_us,
+                                  .own_session = spec.outlives_us});
 }
 
 std::optional<Guid> first_switch(const Fabric& fabric, const InfinibandInventory& inventory) {
@@ -182,7 +182,7 @@ Result<IbSimulator> IbSimulator::start(const Fabric& fabric, const InfinibandInv
   const auto at = first_switch(fabric, inventory);
   if (!at) return fail(ErrorKind::invalid_input, "fabric {} has no switch to run OpenSM at", fabric.name());
   if (const auto made =
-          make_directory(spec.directory, write_ibnetdiscover(fabric, inventory, spec.descriptions));
+          make_directory(spec.directory, files::write_ibnetdiscover(fabric, inventory, spec.descriptions));
       !made)
     return pass_on(made);
   auto ibsim = start_ibsim(spec, sizes_of(fabric, inventory));
@@ -203,7 +203,7 @@ Result<IbSimulator> IbSimulator::start(const Fabric& fabric, const InfinibandInv
 Result<void> ibsim_command(const fs::path& directory, std::string_view command) {
   const auto out = directory / "ibsim.out";
   const auto before = read_all(out).size();
-  const FileDescriptor console(open((directory / "console").c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  const os::FileDescriptor console(open((directory / "console").c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
   if (!console) return fail(ErrorKind::absent, "ibsim does not run in {}", directory.string());
   const std::string line = std::string(command) + "\n";
   if (write(console.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
@@ -223,4 +223,4 @@ Result<void> ibsim_command(const fs::path& directory, std::string_view command) 
   }
 }
 
-}  // namespace weft
+}  // namespace weft::lab

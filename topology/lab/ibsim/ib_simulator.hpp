@@ -9,7 +9,7 @@
 #include "topology/model/ib_subnet.hpp"
 #include "topology/os/child_process.hpp"
 
-namespace weft {
+namespace weft::lab {
 
 struct IbSimulatorSpec {
   std::filesystem::path directory;  // for its files; made, and owned by it
@@ -35,20 +35,20 @@ class IbSimulator {
                                    const IbSimulatorSpec& spec, std::stop_token stop = {});
 
   const std::filesystem::path& directory() const { return spec_.directory; }
-  ChildProcess& simulator() { return simulator_; }
-  ChildProcess& subnet_manager() { return subnet_manager_; }
+  os::ChildProcess& simulator() { return simulator_; }
+  os::ChildProcess& subnet_manager() { return subnet_manager_; }
   /// Both processes go on when this object ends. Precondition: started with outlives_us.
   void leave_running() &&;
   /// The routing engine that really ran, as OpenSM's log tells; it falls back without a word elsewhere.
   Result<std::string> engine_that_ran() const;
 
  private:
-  IbSimulator(IbSimulatorSpec spec, ChildProcess simulator, ChildProcess manager)
+  IbSimulator(IbSimulatorSpec spec, os::ChildProcess simulator, os::ChildProcess manager)
       : spec_(std::move(spec)), simulator_(std::move(simulator)), subnet_manager_(std::move(manager)) {}
 
   IbSimulatorSpec spec_;
-  ChildProcess simulator_;
-  ChildProcess subnet_manager_;
+  os::ChildProcess simulator_;
+  os::ChildProcess subnet_manager_;
 };
 
 /// For a program that is to reach the simulated fabric through the adapter or switch with this GUID:
@@ -63,4 +63,4 @@ Result<void> ibsim_command(const std::filesystem::path& directory, std::string_v
 /// The engine named last in an OpenSM log.
 std::optional<std::string> engine_in_log(std::string_view log);
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -12,7 +12,7 @@
 
 #include "topology/lab/netns/fault.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -107,14 +107,14 @@ Result<std::unique_ptr<DelayQueue>> DelayQueue::open(const DelayWork& work) {
 
 }  // namespace
 
-Result<ProcessMark> start_delay(const DelayWork& work) {
+Result<os::ProcessMark> start_delay(const DelayWork& work) {
   std::unique_ptr<DelayQueue> queue;
   const auto prepare = [&]() -> Result<void> {
     WEFT_TRY(auto opened, DelayQueue::open(work));
     queue = std::move(opened);
     return {};
   };
-  return start_worker("weft-delay", prepare, [&] { queue->run(); });
+  return os::start_worker("weft-delay", prepare, [&] { queue->run(); });
 }
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -1,6 +1,6 @@
 #include "topology/lab/netns/fault.hpp"
 
-namespace weft {
+namespace weft::lab {
 
 ChannelFault merged(const ChannelFault& before, const FaultSpec& spec) {
   ChannelFault after = before;
@@ -24,4 +24,4 @@ FaultSpec as_spec(const ChannelFault& fault, ChannelId channel) {
           .corruption = fault.corruption};
 }
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -10,7 +10,7 @@
 #include "topology/model/fault.hpp"
 #include "topology/os/processes.hpp"
 
-namespace weft {
+namespace weft::lab {
 
 /// A load's sender ends by itself after this time, so that a forgotten one does not burn a core for ever.
 inline constexpr std::chrono::hours kMaxLoad{12};
@@ -43,7 +43,7 @@ struct LoadWork {
   Bytes size;             // of one frame without its header
 };
 /// Started in the calling thread's network namespace.
-Result<ProcessMark> start_load(const LoadWork& work);
+Result<os::ProcessMark> start_load(const LoadWork& work);
 
 struct DelayWork {
   std::uint16_t queue;
@@ -52,6 +52,6 @@ struct DelayWork {
 };
 /// Started in the calling thread's network namespace; it holds the queue when this returns. Error
 /// not_supported: built without libnetfilter-queue.
-Result<ProcessMark> start_delay(const DelayWork& work);
+Result<os::ProcessMark> start_delay(const DelayWork& work);
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -5,7 +5,7 @@
 #include "topology/base/check.hpp"
 #include "topology/lab/netns/names.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 constexpr std::int64_t kLots = 1'000'000;  // a share is drawn out of so many: 0.0001 % is the smallest
@@ -90,4 +90,4 @@ std::vector<std::string> delay_rule(const Fabric& fabric, IpFamily family, Chann
           "--queue-bypass"};
 }
 
-}  // namespace weft
+}  // namespace weft::lab

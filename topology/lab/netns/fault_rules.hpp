@@ -10,7 +10,7 @@
 #include "topology/lab/netns/fault.hpp"
 #include "topology/model/lab_settings.hpp"
 
-namespace weft {
+namespace weft::lab {
 
 struct JudgedAt {
   PortId port;    // of a switch
@@ -30,4 +30,4 @@ std::uint16_t delay_queue(const Fabric& fabric, ChannelId channel);
 std::vector<std::string> delay_rule(const Fabric& fabric, IpFamily family, ChannelId channel,
                                     const char* action);
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -13,7 +13,7 @@
 #include "topology/os/child_process.hpp"
 #include "topology/os/pidfd.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 // capability.h: CAP_NET_ADMIN 12, CAP_SYS_ADMIN 21.
@@ -24,7 +24,7 @@ std::filesystem::path user_namespace_of(pid_t pid) {
 }
 
 bool write_text(const char* path, const std::string& text) {
-  const FileDescriptor file(open(path, O_WRONLY | O_CLOEXEC));
+  const os::FileDescriptor file(open(path, O_WRONLY | O_CLOEXEC));
   return file && write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
@@ -72,19 +72,19 @@ bool may_build_as_root() {
   return false;
 }
 
-Result<ProcessMark> start_holder() {
+Result<os::ProcessMark> start_holder() {
   const auto prepare = [user = geteuid(), group = getegid()]() -> Result<void> {
     const int error = make_namespaces(user, group);
     return error == 0 ? Result<void>() : not_allowed(error);
   };
-  return start_worker("weft-lab", prepare, [] {
+  return os::start_worker("weft-lab", prepare, [] {
     while (true) pause();  // until lab_down kills it
   });
 }
 
-Result<void> join_holder(const ProcessMark& holder) {
-  const FileDescriptor handle(pidfd_open(holder.pid, 0));
-  if (!handle || mark_of(holder.pid) != holder)
+Result<void> join_holder(const os::ProcessMark& holder) {
+  const os::FileDescriptor handle(pidfd_open(holder.pid, 0));
+  if (!handle || os::mark_of(holder.pid) != holder)
     return fail(ErrorKind::not_found, "the process that held the lab ({}) has gone", holder.pid);
   if (is_inside(holder)) return {};
   std::error_code error;
@@ -99,9 +99,10 @@ Result<void> join_holder(const ProcessMark& holder) {
   return {};
 }
 
-bool is_inside(const ProcessMark& holder) {
-  const auto theirs = namespace_inode(user_namespace_of(holder.pid));
-  return theirs && mark_of(holder.pid) == holder && theirs == namespace_inode(user_namespace_of(getpid()));
+bool is_inside(const os::ProcessMark& holder) {
+  const auto theirs = os::namespace_inode(user_namespace_of(holder.pid));
+  return theirs && os::mark_of(holder.pid) == holder &&
+         theirs == os::namespace_inode(user_namespace_of(getpid()));
 }
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 // A bridge has at most 1,024 ports (BR_MAX_PORTS, net/bridge/br_private.h), and every host has one.
@@ -38,4 +38,4 @@ Result<void> check_lab_fits(const Fabric& fabric, const LabSettings& settings, K
   return {};
 }
 
-}  // namespace weft
+}  // namespace weft::lab

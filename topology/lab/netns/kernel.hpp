@@ -3,7 +3,7 @@
 
 #include "topology/model/lab_settings.hpp"
 
-namespace weft {
+namespace weft::lab {
 
 struct KernelFeatures {
   bool has_hash_seed = false;  // net.ipv4.fib_multipath_hash_seed: Linux 6.11 and later
@@ -14,4 +14,4 @@ KernelFeatures kernel_features();
 /// choice and most of the fabric would never carry a packet; or settings no interface takes.
 Result<void> check_lab_fits(const Fabric& fabric, const LabSettings& settings, KernelFeatures kernel);
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -13,7 +13,7 @@
 #include "topology/lab/netns/state.hpp"
 #include "topology/os/network_namespace.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 Result<void> check_complete(const LabState& state, const std::filesystem::path& state_root) {
@@ -95,19 +95,19 @@ IpAddress Lab::management_address(NodeId host) const {
   return host_management_address(static_cast<std::size_t>(found - hosts.begin()));
 }
 
-Result<void> Lab::enter_management() const { return enter_for_good(management_namespace()); }
+Result<void> Lab::enter_management() const { return os::enter_for_good(management_namespace()); }
 
 bool Lab::is_guest(NodeId node) const {
   return std::ranges::find(settings_.guests, fabric_.name_of(node)) != settings_.guests.end();
 }
 
-Result<ChildProcess> spawn_in(const Lab& lab, NodeId node, ChildSpec spec) {
+Result<os::ChildProcess> spawn_in(const Lab& lab, NodeId node, os::ChildSpec spec) {
   if (lab.is_guest(node)) {
     spec = in_guest(lab, node, std::move(spec));
   } else {
     spec.network_namespace = lab.namespace_of(node);
   }
-  auto child = ChildProcess::start(spec);
+  auto child = os::ChildProcess::start(spec);
   if (!child) return pass_on(child, fmt::format("in {}", lab.fabric().name_of(node)));
   return child;
 }
@@ -119,7 +119,7 @@ Result<std::vector<std::uint64_t>> carried_bytes(const Lab& lab) {
     into[fabric.target_node(ChannelId(c))].emplace_back(c);
   std::vector<std::uint64_t> carried(fabric.channel_count());
   for (const auto& [node, channels] : into) {
-    const auto visit = NamespaceVisit::enter(lab.namespace_of(node));
+    const auto visit = os::NamespaceVisit::enter(lab.namespace_of(node));
     if (!visit) return pass_on(visit, fabric.name_of(node));
     const auto received = received_by_interface();
     if (!received) return pass_on(received, fabric.name_of(node));
@@ -134,4 +134,4 @@ Result<std::vector<std::uint64_t>> carried_bytes(const Lab& lab) {
   return carried;
 }
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -18,7 +18,7 @@
 #include "topology/model/lab_settings.hpp"
 #include "topology/os/child_process.hpp"
 
-namespace weft {
+namespace weft::lab {
 
 enum class LabOwner { root, user };
 
@@ -86,10 +86,10 @@ class Lab {
 /// Starts a program in the namespace of `node` (spec.network_namespace is set by this call). On a guest it
 /// runs in the guest: the child is then a stand-in here that ends with the program there, and takes it along
 /// when it is killed; of the caller's environment only spec.env goes along.
-Result<ChildProcess> spawn_in(const Lab& lab, NodeId node, ChildSpec spec);
+Result<os::ChildProcess> spawn_in(const Lab& lab, NodeId node, os::ChildSpec spec);
 
 /// Bytes of frames, Ethernet headers included, that have come out of each channel since the lab came up;
 /// indexed by channel.
 Result<std::vector<std::uint64_t>> carried_bytes(const Lab& lab);
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -12,7 +12,7 @@
 #include "topology/lab/netns/lab.hpp"
 #include "topology/os/file_descriptor.hpp"
 
-namespace weft {
+namespace weft::lab {
 
 /// Where the labs of root are kept.
 inline constexpr const char* kLabsOfRoot = "/run/weft/labs";
@@ -32,7 +32,7 @@ Result<LabUp> lab_up(std::string_view name, const Fabric& fabric, const LabSetti
                      const std::filesystem::path& state_root, std::stop_token stop = {});
 
 /// For who loads the lab, as long as it lives.
-using LabClaim = FileDescriptor;
+using LabClaim = os::FileDescriptor;
 /// What two load at once, each would take for a fault; and no lab goes down under who loads it. Errors:
 /// conflict (another has it: says which process), not_found.
 Result<LabClaim> claim_lab(std::string_view name, const std::filesystem::path& state_root);
@@ -73,4 +73,4 @@ Result<LabStatus> lab_status(std::string_view name, const std::filesystem::path&
 /// The names of all labs of a state root, sorted.
 std::vector<std::string> lab_names(const std::filesystem::path& state_root);
 
-}  // namespace weft
+}  // namespace weft::lab

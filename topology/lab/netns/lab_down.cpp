@@ -7,7 +7,7 @@
 #include "topology/lab/netns/state.hpp"
 #include "topology/os/network_namespace.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 Result<void> remove_state(const std::filesystem::path& state_root, std::string_view name) {
@@ -43,11 +43,11 @@ std::vector<std::filesystem::path> orphans_of(std::string_view name,
 Result<bool> remove_all(const std::vector<std::filesystem::path>& files) {
   std::set<std::uint64_t> inodes;
   for (const auto& file : files)
-    if (const auto inode = namespace_inode(file)) inodes.insert(*inode);
-  if (!inodes.empty()) end_processes_in_networks(inodes);
+    if (const auto inode = os::namespace_inode(file)) inodes.insert(*inode);
+  if (!inodes.empty()) os::end_processes_in_networks(inodes);
   bool any = false;
   for (const auto& file : files) {
-    WEFT_TRY(const auto removed, remove_namespace(file));
+    WEFT_TRY(const auto removed, os::remove_namespace(file));
     any |= removed;
   }
   return any;
@@ -57,7 +57,7 @@ Result<bool> remove_all(const std::vector<std::filesystem::path>& files) {
 Result<bool> remove_orphans(std::string_view name, const std::filesystem::path& state_root) {
   std::error_code error;
   const bool had_state = std::filesystem::exists(state_directory(state_root, name), error);
-  if (had_state) end_processes_with_mount(user_namespace_directory(state_root, name));
+  if (had_state) os::end_processes_with_mount(user_namespace_directory(state_root, name));
   WEFT_TRY(const auto removed,
            may_build_as_root() ? remove_all(orphans_of(name, state_root)) : Result<bool>(false));
   WEFT_TRY_VOID(remove_state(state_root, name));
@@ -107,7 +107,7 @@ Result<void> clear_kernel(const LabState& state, const std::filesystem::path& st
       (void)remove_all(namespace_files(state, state_root));
       (void)umount2(namespace_directory(state_root, state).c_str(), MNT_DETACH);
     }
-    end_processes_with_mount(namespace_directory(state_root, state));
+    os::end_processes_with_mount(namespace_directory(state_root, state));
     if (state.holder) end_process(*state.holder);
     return {};
   }
@@ -130,4 +130,4 @@ Result<bool> lab_down(std::string_view name, const std::filesystem::path& state_
   return true;
 }
 
-}  // namespace weft
+}  // namespace weft::lab

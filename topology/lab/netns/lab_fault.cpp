@@ -8,7 +8,7 @@
 #include "topology/lab/netns/state.hpp"
 #include "topology/os/network_namespace.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 // A load's frames: as large as the flows of a training job (a 4096-byte payload), where the lab's MTU allows.
@@ -98,9 +98,9 @@ class FaultChange {
     return {};
   }
 
-  static Result<ProcessMark> start_in(const std::filesystem::path& file,
-                                      const std::function<Result<ProcessMark>()>& start) {
-    WEFT_TRY(const auto visit, NamespaceVisit::enter(file));
+  static Result<os::ProcessMark> start_in(const std::filesystem::path& file,
+                                          const std::function<Result<os::ProcessMark>()>& start) {
+    WEFT_TRY(const auto visit, os::NamespaceVisit::enter(file));
     return start();
   }
 
@@ -202,4 +202,4 @@ Result<LabStatus> lab_status(std::string_view name, const std::filesystem::path&
   return status;
 }
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -17,7 +17,7 @@
 #include "topology/lab/netns/state.hpp"
 #include "topology/os/network_namespace.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 /// Calls `work` for every node; the first error, or a stop, ends it and is given back.
@@ -82,7 +82,7 @@ Result<void> prepare(LabState& state, const std::filesystem::path& state_root) {
   WEFT_TRY_VOID(write_lab_state(state_root, state));
   if (state.holder) WEFT_TRY_VOID(join_holder(*state.holder));
   const auto directory = namespace_directory(state_root, state);
-  WEFT_TRY_VOID(prepare_namespace_directory(directory));
+  WEFT_TRY_VOID(os::prepare_namespace_directory(directory));
   // Inside the holder's mounts `ip netns` finds the lab too, where it has a place to look.
   if (state.holder) (void)mount(directory.c_str(), "/run/netns", "none", MS_BIND | MS_REC, nullptr);
   return {};
@@ -158,4 +158,4 @@ Result<LabUp> lab_up(std::string_view name, const Fabric& fabric, const LabSetti
   return LabUp{std::move(*lab), false};
 }
 
-}  // namespace weft
+}  // namespace weft::lab

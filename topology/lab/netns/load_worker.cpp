@@ -11,7 +11,7 @@
 #include "topology/lab/netns/fault.hpp"
 #include "topology/os/child_process.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -62,18 +62,18 @@ void send_paced(int socket_fd, const sockaddr_ll& to, const LoadWork& work) {
 
 }  // namespace
 
-Result<ProcessMark> start_load(const LoadWork& work) {
+Result<os::ProcessMark> start_load(const LoadWork& work) {
   sockaddr_ll to{};
-  FileDescriptor socket_fd;
+  os::FileDescriptor socket_fd;
   const auto prepare = [&]() -> Result<void> {
     WEFT_TRY(const auto address, address_of(work));
     to = address;
     // Protocol 0: it receives nothing.
-    socket_fd = FileDescriptor(socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    socket_fd = os::FileDescriptor(socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     if (!socket_fd) return fail(ErrorKind::permission, "packet socket for load: {}", std::strerror(errno));
     return {};
   };
-  return start_worker("weft-load", prepare, [&] { send_paced(socket_fd.get(), to, work); });
+  return os::start_worker("weft-load", prepare, [&] { send_paced(socket_fd.get(), to, work); });
 }
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace weft {
+namespace weft::lab {
 
 Result<void> check_lab_name(std::string_view name) {
   const auto allowed = [](char c) {
@@ -50,4 +50,4 @@ IpAddress host_management_address(std::size_t host) {
       IpAddress::V4{172, 31, static_cast<std::uint8_t>(low >> 8U), static_cast<std::uint8_t>(low)});
 }
 
-}  // namespace weft
+}  // namespace weft::lab

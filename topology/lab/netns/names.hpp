@@ -7,7 +7,7 @@
 #include "topology/base/ip.hpp"
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::lab {
 
 /// 1 to 32 letters, digits, '-' and '_', not starting with '-'.
 Result<void> check_lab_name(std::string_view name);
@@ -31,4 +31,4 @@ inline constexpr int kManagementPrefixLength = 16;
 IpAddress coordinator_management_address();
 IpAddress host_management_address(std::size_t host);
 
-}  // namespace weft
+}  // namespace weft::lab

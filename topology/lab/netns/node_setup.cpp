@@ -3,7 +3,7 @@
 #include "topology/lab/netns/names.hpp"
 #include "topology/os/network_namespace.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 // Half a second is what the largest batch (768 cables) takes; a minute means that the kernel hangs.
@@ -15,7 +15,7 @@ std::string_view package_of(std::string_view program) {
 }
 
 Result<void> run(const std::vector<std::string>& argv, const std::string& input) {
-  const auto done = run_program(argv, input, kMaxBatch);
+  const auto done = os::run_program(argv, input, kMaxBatch);
   if (done) return {};
   if (done.error().kind == ErrorKind::absent)
     return fail(ErrorKind::absent, "{}: install the package {}", done.error().message, package_of(argv[0]));
@@ -24,7 +24,7 @@ Result<void> run(const std::vector<std::string>& argv, const std::string& input)
 
 Result<void> write_sysctls(const std::vector<Sysctl>& sysctls) {
   for (const auto& [path, value, optional] : sysctls)
-    if (const auto written = write_sysctl(path, value); !written && !optional) return pass_on(written);
+    if (const auto written = os::write_sysctl(path, value); !written && !optional) return pass_on(written);
   return {};
 }
 
@@ -32,7 +32,7 @@ Result<void> write_sysctls(const std::vector<Sysctl>& sysctls) {
 
 Result<void> run_in_namespace(const std::filesystem::path& file, const std::vector<std::string>& argv,
                               const std::string& input) {
-  WEFT_TRY(const auto visit, NamespaceVisit::enter(file));
+  WEFT_TRY(const auto visit, os::NamespaceVisit::enter(file));
   return run(argv, input);
 }
 
@@ -48,7 +48,7 @@ Result<void> NodeSetup::in_family(NodeId node, const std::string& lines) const {
 }
 
 Result<void> NodeSetup::make_namespaces() const {
-  std::vector<NewNamespace> wanted;
+  std::vector<os::NewNamespace> wanted;
   wanted.push_back(
       {lab_.management_namespace(), [this] { return write_sysctls(scripts_.management_sysctls()); }});
   for (std::uint32_t i = 0; i < lab_.fabric().node_count(); ++i)
@@ -102,4 +102,4 @@ Result<void> NodeSetup::shape_port(PortId id, std::optional<Bandwidth> rate) con
   return batch(port.node, {"tc", "-batch", "-"}, LabScripts::shape(interface_name(port.number), rate));
 }
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -4,7 +4,7 @@
 #include "topology/lab/netns/lab.hpp"
 #include "topology/lab/netns/scripts.hpp"
 
-namespace weft {
+namespace weft::lab {
 
 class NodeSetup {
  public:
@@ -37,4 +37,4 @@ class NodeSetup {
 Result<void> run_in_namespace(const std::filesystem::path& file, const std::vector<std::string>& argv,
                               const std::string& input);
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 constexpr std::uint32_t kFar = std::numeric_limits<std::uint32_t>::max() - 1;
@@ -121,4 +121,4 @@ Result<std::vector<std::vector<HostRoute>>> host_routes(const Fabric& fabric) {
   return routes;
 }
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -7,7 +7,7 @@
 
 #include "topology/model/fabric.hpp"
 
-namespace weft {
+namespace weft::lab {
 
 /// The hosts below one switch, and the ports that lead there.
 struct HostRoute {
@@ -20,4 +20,4 @@ struct HostRoute {
 /// none. Error: not_supported when two switches with hosts have no such path, or hosts are joined directly.
 Result<std::vector<std::vector<HostRoute>>> host_routes(const Fabric& fabric);
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -6,7 +6,7 @@
 #include "topology/base/check.hpp"
 #include "topology/lab/netns/names.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 // Table and rule numbers of a host's NICs: one table per NIC, by its port number.
@@ -237,4 +237,4 @@ std::string LabScripts::shaping(NodeId node) const {
   return lines;
 }
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -12,7 +12,7 @@
 #include "topology/lab/netns/routes.hpp"
 #include "topology/model/lab_settings.hpp"
 
-namespace weft {
+namespace weft::lab {
 
 struct Sysctl {
   std::string path;  // below /proc/sys
@@ -71,4 +71,4 @@ class LabScripts {
   std::vector<std::vector<HostRoute>> routes_;  // per node
 };
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -16,7 +16,7 @@
 #include "topology/lab/netns/lab_control.hpp"
 #include "topology/os/scratch_directory.hpp"
 
-namespace weft {
+namespace weft::lab {
 namespace {
 
 constexpr const char* kFile = "state.json";
@@ -30,8 +30,8 @@ Result<std::string> read_file(const std::filesystem::path& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-FileDescriptor open_lock(const std::filesystem::path& path) {
-  return FileDescriptor(open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+os::FileDescriptor open_lock(const std::filesystem::path& path) {
+  return os::FileDescriptor(open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
 }
 
 bool is_at(int fd, const std::filesystem::path& path) {
@@ -94,7 +94,7 @@ Result<void> write_lab_state(const std::filesystem::path& state_root, const LabS
 }
 
 Result<LabState> read_lab_state(const std::filesystem::path& state_root, std::string_view name) {
-  WEFT_TRY_VOID(check_is_ours(state_root));
+  WEFT_TRY_VOID(os::check_is_ours(state_root));
   const auto path = state_directory(state_root, name) / kFile;
   const auto text = read_file(path);
   if (!text) return no_such_lab(state_root, name);
@@ -131,14 +131,14 @@ Result<LabClaim> claim_lab(std::string_view name, const std::filesystem::path& s
 }
 
 Result<StateLock> StateLock::take(const std::filesystem::path& state_root) {
-  WEFT_TRY_VOID(check_is_ours(state_root));
+  WEFT_TRY_VOID(os::check_is_ours(state_root));
   std::error_code error;
   std::filesystem::create_directories(state_root, error);
-  WEFT_TRY_VOID(check_is_ours(state_root));
+  WEFT_TRY_VOID(os::check_is_ours(state_root));
   const auto path = state_root / kLock;
   const auto deadline = std::chrono::steady_clock::now() + kMaxWait;
   while (true) {
-    FileDescriptor file = open_lock(path);
+    os::FileDescriptor file = open_lock(path);
     if (!file)
       return fail(ErrorKind::permission, "cannot use {} for the state of labs: {}", state_root.string(),
                   std::strerror(errno));
@@ -157,4 +157,4 @@ StateLock::~StateLock() {
   if (file_) unlink(path_.c_str());
 }
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -15,21 +15,21 @@
 #include "topology/os/child_process.hpp"
 #include "topology/os/processes.hpp"
 
-namespace weft {
+namespace weft::lab {
 
 /// A process that keeps a fault alive.
 struct LabWorker {
   enum class Kind { load, delay };
   Kind kind;
   ChannelId channel;
-  ProcessMark process;
+  os::ProcessMark process;
 };
 
 struct LabState {
   std::string name;
   LabOwner owner = LabOwner::root;
-  bool complete = false;                             // everything was built
-  std::optional<ProcessMark> holder = std::nullopt;  // of an ordinary user's lab
+  bool complete = false;                                 // everything was built
+  std::optional<os::ProcessMark> holder = std::nullopt;  // of an ordinary user's lab
   Fabric fabric;
   LabSettings settings;
   std::map<ChannelId, ChannelFault> faults = {};
@@ -66,10 +66,10 @@ class StateLock {
   ~StateLock();
 
  private:
-  StateLock(std::filesystem::path path, FileDescriptor file)
+  StateLock(std::filesystem::path path, os::FileDescriptor file)
       : path_(std::move(path)), file_(std::move(file)) {}
   std::filesystem::path path_;
-  FileDescriptor file_;
+  os::FileDescriptor file_;
 };
 
 // What the parts of the lab know of each other: a Lab from its state, and how far it got.
@@ -89,4 +89,4 @@ std::vector<std::filesystem::path> namespace_files(const LabState& state,
 /// Takes away all of a lab but its state file. With the StateLock held.
 Result<void> clear_kernel(const LabState& state, const std::filesystem::path& state_root);
 
-}  // namespace weft
+}  // namespace weft::lab

@@ -4,9 +4,7 @@
 #include "topology/lab/netns/state.hpp"
 #include "topology/model/fabric_builder.hpp"
 
-namespace weft {
-
-using namespace json_members;
+namespace weft::json_members {
 
 /// What a Fabric is built from.
 struct FabricParts {
@@ -15,11 +13,6 @@ struct FabricParts {
   std::vector<Node> nodes;
   std::vector<Port> ports;
   std::vector<Link> links;
-};
-
-struct FaultyChannel {
-  ChannelId channel;
-  ChannelFault fault;
 };
 
 namespace {
@@ -68,12 +61,12 @@ static void members(Io& io, FabricParts& m) {
   io("links", table(m.links));
 }
 
-static Json write_json(const Fabric& fabric) {
+static Json write_json(OneValue, const Fabric& fabric) {
   const auto all = [](const auto& span) { return std::vector(span.begin(), span.end()); };
   return write_value(FabricParts{fabric.name(), fabric.kind(), all(fabric.nodes()), all(fabric.ports()),
                                  all(fabric.links())});
 }
-static void read_json(const Json& from, Fabric& into) {
+static void read_json(OneValue, const Json& from, Fabric& into) {
   FabricParts parts;
   read_value(from, parts);
   FabricBuilder builder(parts.name, parts.kind);
@@ -90,6 +83,14 @@ static void read_json(const Json& from, Fabric& into) {
 }
 
 template <class Io>
+static void members(Io& io, os::ProcessMark& m) {
+  auto pid = static_cast<std::uint32_t>(m.pid);
+  io("pid", pid);
+  m.pid = static_cast<pid_t>(pid);
+  if (m.pid < 0) throw BadField("no process");
+  io("start", m.start);
+}
+template <class Io>
 static void members(Io& io, LabSettings& m) {
   either(io, "ipv6", m.family, IpFamily::v6, IpFamily::v4);
   io("mtu", m.mtu);
@@ -102,6 +103,18 @@ static void members(Io& io, LabSettings& m) {
   if (Io::kReads && (loss <= Fraction(0) || loss >= Fraction(1))) throw BadField("a tolerance that is none");
   if (Io::kReads && m.link_rate && *m.link_rate < kLeastRate) throw BadField("a link rate of nothing");
 }
+
+}  // namespace weft::json_members
+
+namespace weft::lab {
+
+using namespace json_members;
+
+struct FaultyChannel {
+  ChannelId channel;
+  ChannelFault fault;
+};
+
 template <class Io>
 static void members(Io& io, FaultyChannel& m) {
   io("channel", m.channel);
@@ -111,14 +124,6 @@ static void members(Io& io, FaultyChannel& m) {
   io("delay_ns", m.fault.delay);
   io("mtu", m.fault.mtu);
   io("corruption", m.fault.corruption);
-}
-template <class Io>
-static void members(Io& io, ProcessMark& m) {
-  auto pid = static_cast<std::uint32_t>(m.pid);
-  io("pid", pid);
-  m.pid = static_cast<pid_t>(pid);
-  if (m.pid < 0) throw BadField("no process");
-  io("start", m.start);
 }
 template <class Io>
 static void members(Io& io, LabWorker& m) {
@@ -172,4 +177,4 @@ bool same_fabric(const LabState& a, const LabState& b) {
   return write_value(a.fabric) == write_value(b.fabric) && write_value(a.settings) == write_value(b.settings);
 }
 
-}  // namespace weft
+}  // namespace weft::lab

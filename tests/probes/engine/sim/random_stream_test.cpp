@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-namespace weft {
+namespace weft::sim {
 namespace {
 
 struct Moments {
@@ -89,4 +89,4 @@ TEST(RandomStream, NeighbouringKeysGiveUnrelatedNumbers) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::sim

@@ -9,7 +9,7 @@
 #include "topology/findings/loss_runs.hpp"
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::sim {
 namespace {
 
 using std::chrono::milliseconds;
@@ -36,23 +36,23 @@ class Line {
     return *engines_.back();
   }
   /// 1,000 packets a second of all specs together.
-  PingRequest pings(std::string_view dst, std::vector<std::uint32_t> counts,
-                    BatchId batch = BatchId(1)) const {
-    PingRequest request{.batch = batch, .peers = {{nic(dst), *plan_.book.address_of(nic(dst))}}};
+  datapath::PingRequest pings(std::string_view dst, std::vector<std::uint32_t> counts,
+                              BatchId batch = BatchId(1)) const {
+    datapath::PingRequest request{.batch = batch, .peers = {{nic(dst), *plan_.book.address_of(nic(dst))}}};
     for (std::uint32_t s = 0; s < counts.size(); ++s)
       request.specs.push_back({.label = PathLabel(s), .back_label = PathLabel(s), .count = counts[s]});
     return request;
   }
-  FlowRequest flow(std::string_view dst, BatchId batch) const {
+  datapath::FlowRequest flow(std::string_view dst, BatchId batch) const {
     return {.batch = batch,
             .peers = {{nic(dst), *plan_.book.address_of(nic(dst))}},
             .specs = {{.label = PathLabel(3), .rate = Bandwidth::gbit(200)}},
             .duration = seconds(1)};
   }
-  std::vector<PingTally> ping(std::string_view src, const PingRequest& request) {
+  std::vector<datapath::PingTally> ping(std::string_view src, const datapath::PingRequest& request) {
     return *engine(src).ping(request, {});
   }
-  std::vector<ReceivedTally> received(std::string_view at, BatchId batch = BatchId(1)) {
+  std::vector<datapath::ReceivedTally> received(std::string_view at, BatchId batch = BatchId(1)) {
     return *engine(at).received(batch);
   }
 
@@ -83,7 +83,7 @@ TEST(SimClock, ABatchBeginsWhenAllBeforeItIsOverAndForAllItsNicsAtOnce) {
   const auto same = line.ping("host2", line.pings("host1", {10}));
   const auto second = line.ping("host2", line.pings("host1", {10}, BatchId(2)));
   EXPECT_EQ(first[0].window->start, same[0].window->start);
-  EXPECT_EQ(second[0].window->start, milliseconds(500) + Pace().answer_wait);
+  EXPECT_EQ(second[0].window->start, milliseconds(500) + datapath::Pace().answer_wait);
 }
 
 TEST(SimClock, AFaultThatComesAndGoesLosesInStretchesOfThatLength) {
@@ -123,7 +123,7 @@ TEST(SimClock, LossInRunsTakesSoManyPacketsOfARowAtATimeAndTheShareStays) {
   std::size_t runs = 0;
   std::size_t whole = 0;
   line.ping("host1", line.pings("host2", std::vector<std::uint32_t>(1'000, 200)));
-  for (const ReceivedTally& tally : line.received("host2")) {
+  for (const datapath::ReceivedTally& tally : line.received("host2")) {
     came += tally.packets;
     for (const LossRun& run : tally.missing.value()) {
       ++runs;
@@ -203,7 +203,7 @@ TEST(SimClock, TheOrderOfCallsWithinABatchDoesNotMatter) {
     Line line({"leaf1--spine1:loss=30%,burst=5,on=70ms,off=130ms"});
     std::vector<std::string> hosts{"host1", "host2"};
     if (backwards) std::ranges::reverse(hosts);
-    std::map<std::string, std::vector<PingTally>> tallies;
+    std::map<std::string, std::vector<datapath::PingTally>> tallies;
     for (const auto& host : hosts)
       tallies[host] = line.ping(host, line.pings(host == "host1" ? "host2" : "host1", {300, 200}));
     return std::tuple(tallies, line.received("host1"), line.received("host2"));
@@ -212,4 +212,4 @@ TEST(SimClock, TheOrderOfCallsWithinABatchDoesNotMatter) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::sim

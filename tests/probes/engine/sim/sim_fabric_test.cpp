@@ -10,7 +10,7 @@
 
 #include "topology/model/clos.hpp"
 
-namespace weft {
+namespace weft::sim {
 namespace {
 
 /// A simulated fabric with all it stands on.
@@ -28,7 +28,7 @@ class World {
 
   const Fabric& fabric() const { return fabric_; }
   PortId nic(std::string_view name) const { return *fabric_.find_nic(name); }
-  Peer peer(std::string_view name) const { return {nic(name), *plan_.book.address_of(nic(name))}; }
+  datapath::Peer peer(std::string_view name) const { return {nic(name), *plan_.book.address_of(nic(name))}; }
   std::string hop_name(const IpAddress& address) const {
     return fabric_.name_of(fabric_.port(*plan_.book.port_of(address)).node);
   }
@@ -36,9 +36,9 @@ class World {
   const SimFabric& sim() const { return *sim_; }
 
   /// One spec a label, from `src` to `dst`.
-  PingRequest pings(std::string_view dst, std::uint32_t labels, std::uint32_t count,
-                    Bytes size = Bytes(128)) const {
-    PingRequest request{.batch = BatchId(1), .peers = {peer(dst)}};
+  datapath::PingRequest pings(std::string_view dst, std::uint32_t labels, std::uint32_t count,
+                              Bytes size = Bytes(128)) const {
+    datapath::PingRequest request{.batch = BatchId(1), .peers = {peer(dst)}};
     for (std::uint32_t l = 0; l < labels; ++l)
       request.specs.push_back(
           {.label = PathLabel(l), .back_label = PathLabel(l), .count = count, .size = size});
@@ -58,11 +58,13 @@ class World {
 
 Fabric small() { return *make_clos({.leaves = 2, .spines = 4, .hosts_per_leaf = 2}); }
 
-std::vector<PingTally> ping(const World& world, std::string_view src, const PingRequest& request) {
+std::vector<datapath::PingTally> ping(const World& world, std::string_view src,
+                                      const datapath::PingRequest& request) {
   return *world.engine(src)->ping(request, {});
 }
 
-std::vector<ReceivedTally> received(const World& world, std::string_view at, BatchId batch = BatchId(1)) {
+std::vector<datapath::ReceivedTally> received(const World& world, std::string_view at,
+                                              BatchId batch = BatchId(1)) {
   return *world.engine(at)->received(batch);
 }
 
@@ -79,14 +81,14 @@ TEST(SimFabric, InAHealthyFabricEveryProbeIsCountedAndAnswered) {
   }
   const auto receipts = received(world, "host3");
   ASSERT_EQ(receipts.size(), 20u);
-  EXPECT_EQ(receipts[7], (ReceivedTally{.batch = BatchId(1),
-                                        .from = world.nic("host1"),
-                                        .spec = 7,
-                                        .packets = 100,
-                                        .bytes = 12'800,
-                                        .first = receipts[7].first,
-                                        .last = receipts[7].last,
-                                        .missing = std::vector<LossRun>{}}));
+  EXPECT_EQ(receipts[7], (datapath::ReceivedTally{.batch = BatchId(1),
+                                                  .from = world.nic("host1"),
+                                                  .spec = 7,
+                                                  .packets = 100,
+                                                  .bytes = 12'800,
+                                                  .first = receipts[7].first,
+                                                  .last = receipts[7].last,
+                                                  .missing = std::vector<LossRun>{}}));
   EXPECT_TRUE(received(world, "host4").empty());
   EXPECT_TRUE(received(world, "host3", BatchId(2)).empty());
 }
@@ -166,7 +168,7 @@ TEST(SimFabric, AHostWithoutItsCableSendsNothing) {
 
 TEST(SimFabric, AProbeToNobodyIsLost) {
   const World world(small());
-  PingRequest request = world.pings("host3", 1, 10);
+  datapath::PingRequest request = world.pings("host3", 1, 10);
   request.peers[0].address = *IpAddress::parse("192.0.2.1");
   request.specs.push_back({.peer = 7});
   for (const auto& tally : ping(world, "host1", request)) EXPECT_EQ(tally.answered, 0u);
@@ -174,7 +176,7 @@ TEST(SimFabric, AProbeToNobodyIsLost) {
 
 TEST(SimFabric, HopsAnswerWithTheAddressTheProbeCameInBy) {
   const World world(small());
-  const TraceRequest request{.peers = {world.peer("host3")}, .specs = {{.label = PathLabel(5)}}};
+  const datapath::TraceRequest request{.peers = {world.peer("host3")}, .specs = {{.label = PathLabel(5)}}};
   const auto answers = *world.engine("host1")->trace(request, {});
   std::vector<ChannelId> path;
   world.sim().world().routing().path_of(world.nic("host1"), world.nic("host3"), PathLabel(5), path);
@@ -190,7 +192,7 @@ TEST(SimFabric, HopsAnswerWithTheAddressTheProbeCameInBy) {
 TEST(SimFabric, HopsBeyondAHoleAndSilentSwitchesDoNotAnswer) {
   const auto fabric = small();
   const World world(small(), {"leaf1--spine2:down"}, {.silent = {*fabric.find_node("leaf2")}});
-  TraceRequest request{.peers = {world.peer("host1")}};
+  datapath::TraceRequest request{.peers = {world.peer("host1")}};
   for (std::uint32_t l = 0; l < 40; ++l) request.specs.push_back({.label = PathLabel(l)});
   std::map<std::uint32_t, std::string> hops;
   const auto answers = *world.engine("host3")->trace(request, {});
@@ -206,20 +208,21 @@ TEST(SimFabric, HopsBeyondAHoleAndSilentSwitchesDoNotAnswer) {
 
 TEST(SimFabric, APolicedSwitchAnswersAsManyProbesAsItsRateAllows) {
   const World world(small(), {}, {.answers_per_second = 100});
-  TraceRequest request{.peers = {world.peer("host3")}, .attempts = 1, .pace = {.packets_per_second = 4000}};
+  datapath::TraceRequest request{
+      .peers = {world.peer("host3")}, .attempts = 1, .pace = {.packets_per_second = 4000}};
   for (std::uint32_t l = 0; l < 4000; ++l) request.specs.push_back({.label = PathLabel(l), .max_hops = 1});
   const auto answers = world.engine("host1")->trace(request, {});
   EXPECT_NEAR(static_cast<double>(answers->size()), 100, 40) << "one second of probes to one leaf";
 }
 
-FlowRequest flow(const World& world, std::string_view dst, Bandwidth rate) {
+datapath::FlowRequest flow(const World& world, std::string_view dst, Bandwidth rate) {
   return {.batch = BatchId(9),
           .peers = {world.peer(dst)},
           .specs = {{.label = PathLabel(3), .rate = rate}},
           .duration = std::chrono::milliseconds(500)};
 }
 
-double gbit(const ReceivedTally& tally) {
+double gbit(const datapath::ReceivedTally& tally) {
   return Bandwidth::over(Bytes(static_cast<std::int64_t>(tally.bytes)), tally.last - tally.first)
              .bits_per_second() /
          1e9;
@@ -283,7 +286,7 @@ TEST(SimFabric, TheSameSeedGivesTheSameAnswersInAnyOrderOfCalls) {
     const World world(small(), faults, {.seed = seed, .background_loss = Fraction(1e-3)});
     std::vector<std::string> hosts{"host1", "host2", "host3"};
     if (backwards) std::ranges::reverse(hosts);
-    std::map<std::string, std::vector<PingTally>> tallies;
+    std::map<std::string, std::vector<datapath::PingTally>> tallies;
     for (const auto& host : hosts) tallies[host] = ping(world, host, world.pings("host4", 30, 1000));
     return std::pair(tallies, received(world, "host4"));
   };
@@ -325,4 +328,4 @@ TEST(SimFabric, BackgroundLossDiffersFromChannelToChannelAboutItsMedian) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::sim

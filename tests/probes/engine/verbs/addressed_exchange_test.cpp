@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 using std::chrono::milliseconds;
@@ -37,18 +37,18 @@ IpAddress own_address(std::uint8_t last) {
       IpAddress::V4{127, static_cast<std::uint8_t>(pid >> 8U), static_cast<std::uint8_t>(pid), last});
 }
 
-constexpr RunKey kKey{std::byte{7}, std::byte{9}};
+constexpr packet::RunKey kKey{std::byte{7}, std::byte{9}};
 constexpr PortId kHere(3);
 constexpr PortId kThere(4);
 
 /// Where nobody listens.
 constexpr PortId kNobody(5);
-SharedNics nics() {
-  return std::make_shared<const RunNics>(
-      std::vector<RunNic>{{kHere, own_address(1)}, {kThere, own_address(2)}, {kNobody, own_address(3)}});
+datapath::SharedNics nics() {
+  return std::make_shared<const datapath::RunNics>(std::vector<datapath::RunNic>{
+      {kHere, own_address(1)}, {kThere, own_address(2)}, {kNobody, own_address(3)}});
 }
 
-std::unique_ptr<AddressedExchange> open(std::uint8_t last, PortId self, const RunKey& key = kKey) {
+std::unique_ptr<AddressedExchange> open(std::uint8_t last, PortId self, const packet::RunKey& key = kKey) {
   auto made = AddressedExchange::open(sockets(), own_address(last), self, key, nics(),
                                       [](PortId from, std::string_view question) -> Result<std::string> {
                                         if (question == "fail")
@@ -76,7 +76,7 @@ TEST(AddressedExchange, TellsWhatTheOtherEngineRefuses) {
 }
 
 TEST(AddressedExchange, OfAnotherRunGetsNoAnswer) {
-  constexpr RunKey kOther{std::byte{1}};
+  constexpr packet::RunKey kOther{std::byte{1}};
   const auto here = open(1, kHere);
   const auto there = open(2, kThere, kOther);
   EXPECT_FALSE(here->ask(kThere, "connect", milliseconds(500)));
@@ -131,4 +131,4 @@ TEST(MessageStream, WhatIsNoMessageOfThisRunIsRefused) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::verbs

@@ -11,7 +11,7 @@
 #include "tests/fakes/fake_exchange.hpp"
 #include "tests/fakes/fake_verbs.hpp"
 
-namespace weft {
+namespace weft::verbs {
 
 struct FakeHosts {
   static constexpr std::size_t kHere = 0;
@@ -21,19 +21,20 @@ struct FakeHosts {
   testing::FakeVerbs fake{addresses};
   testing::FakeExchange exchange;
   // Of engines opened from then on.
-  VerbsTraffic traffic;
-  SharedNics nics = std::make_shared<const RunNics>(
-      std::vector<RunNic>{{nic(kHere), addresses[kHere]}, {nic(kThere), addresses[kThere]}});
-  ProbeTransport probes = ProbeTransport::by_device;
+  rdma::VerbsTraffic traffic;
+  datapath::SharedNics nics = std::make_shared<const datapath::RunNics>(
+      std::vector<datapath::RunNic>{{nic(kHere), addresses[kHere]}, {nic(kThere), addresses[kThere]}});
+  datapath::ProbeTransport probes = datapath::ProbeTransport::by_device;
   std::shared_ptr<VerbsEngine> here = open(kHere);
   std::shared_ptr<VerbsEngine> there = open(kThere);
 
   static PortId nic(std::size_t host) { return PortId(static_cast<std::uint32_t>(10 + host)); }
 
-  std::shared_ptr<VerbsEngine> open(std::size_t host, const BufferFactory& memory = host_memory) {
+  std::shared_ptr<VerbsEngine> open(std::size_t host,
+                                    const packet::BufferFactory& memory = run::host_memory) {
     auto engine = open_verbs_engine(fake.library(), {.gid = {addresses[host], ""},
                                                      .traffic = traffic,
-                                                     .memory = {memory, host_memory},
+                                                     .memory = {memory, run::host_memory},
                                                      .nics = nics,
                                                      .probes = probes});
     EXPECT_TRUE(engine) << engine.error().message;
@@ -60,14 +61,17 @@ struct FakeHosts {
     return fake.seen();
   }
 
-  FlowRequest flows(std::vector<std::uint32_t> labels, Bandwidth rate = Bandwidth::mbit(200)) const {
-    FlowRequest request{.run = RunId(1), .batch = BatchId(1), .peers = {{nic(kThere), addresses[kThere]}}};
+  datapath::FlowRequest flows(std::vector<std::uint32_t> labels,
+                              Bandwidth rate = Bandwidth::mbit(200)) const {
+    datapath::FlowRequest request{
+        .run = RunId(1), .batch = BatchId(1), .peers = {{nic(kThere), addresses[kThere]}}};
     for (const auto label : labels) request.specs.push_back({0, PathLabel(label), rate, Bytes(4096)});
     request.duration = std::chrono::milliseconds(30);
     return request;
   }
-  PingRequest pings(std::uint32_t count, std::uint32_t specs = 1) const {
-    PingRequest request{.run = RunId(1), .batch = BatchId(2), .peers = {{nic(kThere), addresses[kThere]}}};
+  datapath::PingRequest pings(std::uint32_t count, std::uint32_t specs = 1) const {
+    datapath::PingRequest request{
+        .run = RunId(1), .batch = BatchId(2), .peers = {{nic(kThere), addresses[kThere]}}};
     for (std::uint32_t i = 0; i < specs; ++i)
       request.specs.push_back({0, PathLabel(50'000 + i), PathLabel(60'000 + i), count, Bytes(128)});
     request.pace.packets_per_second = 10'000;
@@ -75,7 +79,7 @@ struct FakeHosts {
   }
   /// Over 50 ms and more: a host that does not run for a while takes some of them at once, and tells of such
   /// a bunch no time that it held them; never all.
-  PingRequest spread_pings(std::uint32_t specs = 1) const {
+  datapath::PingRequest spread_pings(std::uint32_t specs = 1) const {
     auto request = pings(100, specs);
     request.pace.packets_per_second = 2'000;
     return request;
@@ -96,4 +100,4 @@ inline std::string name_of_operation(const ::testing::TestParamInfo<FlowOperatio
   return std::string(to_string(tested.param));
 }
 
-}  // namespace weft
+}  // namespace weft::verbs

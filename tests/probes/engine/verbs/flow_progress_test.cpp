@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 using std::chrono::microseconds;
@@ -149,4 +149,4 @@ TEST(FlowProgress, AfterTheTimeIsOverNothingCountsAnyMore) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::verbs

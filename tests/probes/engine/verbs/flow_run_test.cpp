@@ -8,14 +8,14 @@
 #include "tests/fakes/flipping_buffer.hpp"
 #include "tests/probes/engine/verbs/fake_hosts.hpp"
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 using testing::FakeVerbs;
 using ::testing::HasSubstr;
 
-Result<std::unique_ptr<TransferBuffer>> bad_memory(Bytes size) {
-  auto memory = host_memory(size);
+Result<std::unique_ptr<packet::TransferBuffer>> bad_memory(Bytes size) {
+  auto memory = run::host_memory(size);
   if (!memory) return pass_on(memory);
   return std::make_unique<FlippingBuffer>(std::move(*memory));
 }
@@ -52,7 +52,7 @@ TEST_P(FlowsBy, MoveAVolumeToWhoReceivesWhoCountsIt) {
   const auto receipts = (reads ? hosts.here : hosts.there)->received(BatchId(1)).value();
   ASSERT_EQ(receipts.size(), 2u);
   for (std::size_t i = 0; i < 2; ++i) {
-    const FlowTally& tally = (*tallies)[i];
+    const datapath::FlowTally& tally = (*tallies)[i];
     EXPECT_FALSE(tally.error) << *tally.error;
     ASSERT_TRUE(tally.measure);
     const std::uint64_t each = 4 * (4096 + 44) + (GetParam() == FlowOperation::write ? 16 : reads ? 8 : 0);
@@ -141,7 +141,8 @@ TEST(Flows, WhosePeerDiesEndWithTheReasonAndLeaveNothingBehind) {
   const auto tallies = hosts.here->run(request, {});
   killer.join();
   ASSERT_TRUE(tallies);
-  for (const FlowTally& tally : *tallies) EXPECT_THAT(tally.error.value_or(""), HasSubstr("status 12"));
+  for (const datapath::FlowTally& tally : *tallies)
+    EXPECT_THAT(tally.error.value_or(""), HasSubstr("status 12"));
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
@@ -196,8 +197,8 @@ TEST_P(RefusedFlows, AreAnErrorAndGiveBackWhatTheyHeld) {
 }
 
 TEST(Flows, ForWhichNoMemoryIsLeftAtEitherEndAreAnErrorThatSaysSo) {
-  const auto no_memory = [](Bytes size) -> Result<std::unique_ptr<TransferBuffer>> {
-    if (size <= Bytes(4096)) return host_memory(size);  // enough for an engine to open
+  const auto no_memory = [](Bytes size) -> Result<std::unique_ptr<packet::TransferBuffer>> {
+    if (size <= Bytes(4096)) return run::host_memory(size);  // enough for an engine to open
     return fail(ErrorKind::absent, "no {} of memory are left", to_string(size));
   };
   for (const std::size_t host : {FakeHosts::kHere, FakeHosts::kThere}) {
@@ -217,10 +218,11 @@ TEST(Flows, OfAnEngineThatCouldNotOpenLeaveNothingBehind) {
     FakeVerbs fake({address});
     fake.refuse(call, ENOMEM);
     EXPECT_FALSE(open_verbs_engine(
-        fake.library(), {.gid = {address, ""}, .traffic = {}, .memory = {host_memory, host_memory}}));
+        fake.library(),
+        {.gid = {address, ""}, .traffic = {}, .memory = {run::host_memory, run::host_memory}}));
     EXPECT_EQ(fake.held(), 0u);
   }
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::verbs

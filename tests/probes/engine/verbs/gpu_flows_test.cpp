@@ -8,19 +8,19 @@
 #include "tests/fakes/flipping_buffer.hpp"
 #include "tests/places.hpp"
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 using ::testing::HasSubstr;
 
-Result<std::unique_ptr<TransferBuffer>> of_gpu(Bytes size) {
-  const auto context = CudaContext::open(*CudaLibrary::load(WEFT_FAKE_CUDA), 0);
-  auto buffer = CudaBuffer::allocate(*context, size);
+Result<std::unique_ptr<packet::TransferBuffer>> of_gpu(Bytes size) {
+  const auto context = gpu::CudaContext::open(*gpu::CudaLibrary::load(WEFT_FAKE_CUDA), 0);
+  auto buffer = gpu::CudaBuffer::allocate(*context, size);
   if (!buffer) return pass_on(buffer);
-  return std::unique_ptr<TransferBuffer>(std::move(*buffer));
+  return std::unique_ptr<packet::TransferBuffer>(std::move(*buffer));
 }
 
-Result<std::unique_ptr<TransferBuffer>> of_bad_gpu(Bytes size) {
+Result<std::unique_ptr<packet::TransferBuffer>> of_bad_gpu(Bytes size) {
   auto buffer = of_gpu(size);
   if (!buffer) return buffer;
   return std::make_unique<FlippingBuffer>(std::move(*buffer));
@@ -39,7 +39,7 @@ TEST_P(GpuFlows, CarryThePatternAndProbesStayInTheHostsMemory) {
   request.flow_options.operation = GetParam();
   const auto tallies = hosts.here->run(request, {});
   ASSERT_TRUE(tallies) << tallies.error().message;
-  for (const FlowTally& tally : *tallies) EXPECT_FALSE(tally.error) << *tally.error;
+  for (const datapath::FlowTally& tally : *tallies) EXPECT_FALSE(tally.error) << *tally.error;
   EXPECT_GT(tallies->at(0).measure->bytes, 0u);
   EXPECT_EQ(hosts.here->ping(hosts.pings(3), {}).value().at(0).answered, 3u);
   EXPECT_EQ(hosts.leaked(), 0u);
@@ -59,4 +59,4 @@ TEST_P(GpuFlows, AByteThatChangesInTheMemoryOfAGpuIsSilentCorruption) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::verbs

@@ -12,7 +12,7 @@
 #include "topology/model/clos.hpp"
 #include "topology/model/ib_design.hpp"
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 using std::chrono::milliseconds;
@@ -30,9 +30,9 @@ std::string first_finding(const Fabric& fabric, const Diagnosis& diagnosis) {
 
 class Subnet {
  public:
-  explicit Subnet(ProbeTransport probes) : probes_(probes) {
+  explicit Subnet(datapath::ProbeTransport probes) : probes_(probes) {
     for (const NodeId host : fabric_.hosts()) {
-      ExpectedHost expected{host, {}};
+      session::ExpectedHost expected{host, {}};
       for (const PortId port : fabric_.ports_of(host)) {
         const auto gid = gid_address(design_.ports[port.value()].port_guid);
         expected.nics.push_back({to_string(gid), port});
@@ -59,38 +59,39 @@ class Subnet {
         const LidRange lids = tables().lids_of(dst).value();
         for (std::uint32_t lid = lids.base.value(); lid < lids.end(); ++lid) {
           const Lid to(static_cast<std::uint16_t>(lid));
-          const LidRoute route = tables().walk(nics_[i], to);
+          const routing::LidRoute route = tables().walk(nics_[i], to);
           if (dst != nics_[i] && std::ranges::count(route.path(), channel) > 0) fake_->lose(i, to, 3);
         }
       }
   }
 
-  Diagnosis sweep(LoadLevel load) {
-    SweepOptions options{.load = load, .budget = milliseconds(500)};
+  Diagnosis sweep(session::LoadLevel load) {
+    session::SweepOptions options{.load = load, .budget = milliseconds(500)};
     options.load_round = milliseconds(100);
-    Sweep sweep(fabric_, addresses_, options, RunId(1));
+    session::Sweep sweep(fabric_, addresses_, options, RunId(1));
     know_simulated_subnet(sweep, fabric_, simulated_, {});
-    Coordinator coordinator(fabric_, sweep, {RunId(1), {}}, hosts_);
-    std::vector<RunNic> targets;
+    session::Coordinator coordinator(fabric_, sweep, {RunId(1), {}}, hosts_);
+    std::vector<datapath::RunNic> targets;
     for (std::size_t i = 0; i < nics_.size(); ++i)
       targets.push_back({nics_[i], reports_[i].address, tables().lids_of(nics_[i])});
     coordinator.name_targets(targets);
     std::vector<std::string> names;
-    for (const ExpectedHost& host : hosts_) names.push_back(fabric_.name_of(host.host));
+    for (const session::ExpectedHost& host : hosts_) names.push_back(fabric_.name_of(host.host));
     testing::FakeExchange exchange;
-    const auto engines = verbs_engines(
+    const auto engines = run::verbs_engines(
         reports_,
-        [](const std::string&) -> Result<FlowMemory> {
-          return FlowMemory{host_memory, {}};
+        [](const std::string&) -> Result<run::FlowMemory> {
+          return run::FlowMemory{run::host_memory, {}};
         },
         {.packets = {}, .probes = probes_},
         [this](const VerbsOptions& wanted) { return open_verbs_engine(fake_->library(), wanted); });
-    const auto open = [&](const NicAssignment& nic, const RunSecrets& secrets, const SharedNics& of_run) {
+    const auto open = [&](const session::NicAssignment& nic, const packet::RunSecrets& secrets,
+                          const datapath::SharedNics& of_run) {
       auto opened = engines(nic, secrets, of_run);
       if (opened) exchange.join(nic.nic, *opened->peers);
       return opened;
     };
-    const auto done = coordinate_in_process(coordinator, names, open, [](const Progress&) {}, {});
+    const auto done = coordinate_in_process(coordinator, names, open, [](const session::Progress&) {}, {});
     EXPECT_TRUE(done) << done.error().message;
     return sweep.finish().diagnosis;
   }
@@ -102,7 +103,7 @@ class Subnet {
   const Fabric& fabric() const { return fabric_; }
 
  private:
-  const ForwardingTables& tables() const { return *simulated_.tables; }
+  const routing::ForwardingTables& tables() const { return *simulated_.tables; }
   Fabric fabric_ = make_clos({.kind = FabricKind::infiniband,
                               .leaves = 3,
                               .spines = 2,
@@ -110,23 +111,24 @@ class Subnet {
                               .link = Bandwidth::mbit(10)})
                        .value();
   InfinibandInventory design_ = design_inventory(fabric_);
-  SimulatedTables simulated_ = simulated_tables(fabric_, kLmc, {}).value();
-  ProbeTransport probes_;
-  std::vector<ExpectedHost> hosts_;
-  std::vector<NicReport> reports_;
+  cli::SimulatedTables simulated_ = cli::simulated_tables(fabric_, kLmc, {}).value();
+  datapath::ProbeTransport probes_;
+  std::vector<session::ExpectedHost> hosts_;
+  std::vector<session::NicReport> reports_;
   std::vector<PortId> nics_;
   AddressBook addresses_;
   std::unique_ptr<FakeVerbs> fake_;
 };
 
-class QueuePairSweep : public ::testing::TestWithParam<ProbeTransport> {};
+class QueuePairSweep : public ::testing::TestWithParam<datapath::ProbeTransport> {};
 INSTANTIATE_TEST_SUITE_P(OfInfiniband, QueuePairSweep,
-                         ::testing::Values(ProbeTransport::datagram, ProbeTransport::connected),
+                         ::testing::Values(datapath::ProbeTransport::datagram,
+                                           datapath::ProbeTransport::connected),
                          [](const auto& tested) { return std::string(to_string(tested.param)); });
 
 TEST_P(QueuePairSweep, FindsAHealthyFabricHealthyUnderLoad) {
   Subnet subnet(GetParam());
-  const Diagnosis diagnosis = subnet.sweep(LoadLevel::light);
+  const Diagnosis diagnosis = subnet.sweep(session::LoadLevel::light);
   EXPECT_EQ(first_finding(subnet.fabric(), diagnosis), "no finding");
   // Three hosts' threads share the processors there are: that some round trips are late is the machine's
   // doing.
@@ -141,11 +143,11 @@ TEST_P(QueuePairSweep, NamesTheChannelThatOnlySomeLidsCross) {
   Subnet subnet(GetParam());
   const ChannelId bad = subnet.from_leaf();
   subnet.break_cable(bad);
-  const Diagnosis diagnosis = subnet.sweep(LoadLevel::none);
+  const Diagnosis diagnosis = subnet.sweep(session::LoadLevel::none);
   ASSERT_EQ(diagnosis.links.size(), 1u) << first_finding(subnet.fabric(), diagnosis);
   EXPECT_EQ(diagnosis.links[0].channel, bad) << first_finding(subnet.fabric(), diagnosis);
   EXPECT_EQ(diagnosis.links[0].cause, Cause::loss);
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::verbs

@@ -5,7 +5,7 @@
 #include "tests/probes/engine/verbs/fake_hosts.hpp"
 #include "topology/model/infiniband.hpp"
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 using testing::FakeVerbs;
@@ -16,7 +16,7 @@ using ::testing::UnorderedElementsAre;
 struct SubnetHosts : FakeHosts {
   static constexpr std::uint16_t kOurs = 8;
   static constexpr std::uint16_t kTheirs = 12;
-  explicit SubnetHosts(ProbeTransport wish = ProbeTransport::by_device)
+  explicit SubnetHosts(datapath::ProbeTransport wish = datapath::ProbeTransport::by_device)
       : FakeHosts{.addresses = {gid_address(Guid(0x1491)), gid_address(Guid(0x2a33))}, .probes = wish} {
     fake.join_subnet(kHere, {Lid(kOurs), 2});
     fake.join_subnet(kThere, {Lid(kTheirs), 2});
@@ -29,9 +29,10 @@ FakeVerbs::Marks to(std::uint16_t dlid, std::uint8_t path_bits) {
   return {.dlid = dlid, .path_bits = path_bits};
 }
 
-class OnInfiniband : public ::testing::TestWithParam<ProbeTransport> {};
+class OnInfiniband : public ::testing::TestWithParam<datapath::ProbeTransport> {};
 INSTANTIATE_TEST_SUITE_P(Both, OnInfiniband,
-                         ::testing::Values(ProbeTransport::datagram, ProbeTransport::connected),
+                         ::testing::Values(datapath::ProbeTransport::datagram,
+                                           datapath::ProbeTransport::connected),
                          [](const auto& tested) { return std::string(to_string(tested.param)); });
 
 TEST_P(OnInfiniband, PingsGoToTheLidsOfTheirLabelsThereAndBack) {
@@ -41,9 +42,9 @@ TEST_P(OnInfiniband, PingsGoToTheLidsOfTheirLabelsThereAndBack) {
   request.specs[0].back_label = PathLabel(9);
   request.specs[1].label = PathLabel(15);
   request.specs[1].back_label = PathLabel(8);
-  std::vector<PingTally> tallies;
+  std::vector<datapath::PingTally> tallies;
   const auto seen = hosts.seen_during([&] { tallies = hosts.here->ping(request, {}).value(); });
-  for (const PingTally& tally : tallies) EXPECT_EQ(tally.answered, 100u);
+  for (const datapath::PingTally& tally : tallies) EXPECT_EQ(tally.answered, 100u);
   // Each says that it comes from the LID that its answers go to.
   EXPECT_THAT(seen.marks, UnorderedElementsAre(to(13, 1), to(15, 0), to(9, 1), to(8, 3)));
   EXPECT_EQ(hosts.leaked(), 0u);
@@ -53,7 +54,7 @@ TEST_P(OnInfiniband, PingsWithoutAKnownWayBackAreAnsweredByTheFirstLid) {
   SubnetHosts hosts(GetParam());
   auto request = hosts.spread_pings(1);
   request.specs[0].label = request.specs[0].back_label = PathLabel(13);  // as plan_pings says it
-  std::vector<PingTally> tallies;
+  std::vector<datapath::PingTally> tallies;
   const auto seen = hosts.seen_during([&] { tallies = hosts.here->ping(request, {}).value(); });
   EXPECT_EQ(tallies.at(0).refused.value_or(""), "");
   EXPECT_EQ(tallies.at(0).answered, 100u);
@@ -79,9 +80,9 @@ TEST(OnInfinibandToo, APeerThatSaysItHasOtherLidsThanTheSubnetGaveItIsRefused) {
   for (const bool known : {true, false}) {
     SubnetHosts hosts;
     const auto lids = known ? std::optional(LidRange{Lid(SubnetHosts::kTheirs), 2}) : std::nullopt;
-    hosts.nics = std::make_shared<const RunNics>(
-        std::vector<RunNic>{{FakeHosts::nic(FakeHosts::kHere), hosts.addresses[FakeHosts::kHere]},
-                            {FakeHosts::nic(FakeHosts::kThere), hosts.addresses[FakeHosts::kThere], lids}});
+    hosts.nics = std::make_shared<const datapath::RunNics>(std::vector<datapath::RunNic>{
+        {FakeHosts::nic(FakeHosts::kHere), hosts.addresses[FakeHosts::kHere]},
+        {FakeHosts::nic(FakeHosts::kThere), hosts.addresses[FakeHosts::kThere], lids}});
     hosts.here = hosts.open(FakeHosts::kHere);
     hosts.exchange.answer_falsely(FakeHosts::nic(FakeHosts::kThere), [](const std::string& truth) {
       auto answer = decode_qps_connected(truth);
@@ -105,7 +106,7 @@ TEST(OnInfinibandToo, FlowsGoToTheLidOfTheirLabelAndReadsComeByOneOfOurs) {
     auto request = hosts.flows({reads ? 10U : 14U});
     request.duration = std::chrono::milliseconds(100);
     request.flow_options.operation = operation;
-    Result<std::vector<FlowTally>> tallies;
+    Result<std::vector<datapath::FlowTally>> tallies;
     const auto seen = hosts.seen_during([&] { tallies = hosts.here->run(request, {}); });
     ASSERT_TRUE(tallies) << to_string(operation) << tallies.error().message;
     EXPECT_FALSE(tallies->at(0).error) << *tallies->at(0).error;
@@ -120,11 +121,12 @@ TEST(OnInfinibandToo, FlowsGoToTheLidOfTheirLabelAndReadsComeByOneOfOurs) {
 
 TEST(OnInfinibandToo, TransfersGoToTheLidOfTheirLabelAndAreAcknowledgedToOneOfOurs) {
   SubnetHosts hosts;
-  TransferRequest request{.run = RunId(1),
-                          .batch = BatchId(3),
-                          .peers = {{FakeHosts::nic(FakeHosts::kThere), hosts.addresses[FakeHosts::kThere]}},
-                          .specs = {{0, PathLabel(14), PathLabel(9), 20'000}}};
-  Result<std::vector<TransferTally>> tallies;
+  datapath::TransferRequest request{
+      .run = RunId(1),
+      .batch = BatchId(3),
+      .peers = {{FakeHosts::nic(FakeHosts::kThere), hosts.addresses[FakeHosts::kThere]}},
+      .specs = {{0, PathLabel(14), PathLabel(9), 20'000}}};
+  Result<std::vector<datapath::TransferTally>> tallies;
   const auto seen = hosts.seen_during([&] { tallies = hosts.here->transfer(request, {}); });
   ASSERT_TRUE(tallies) << tallies.error().message;
   EXPECT_EQ(tallies->at(0).delivered, 20'000u) << tallies->at(0).error.value_or("");
@@ -140,7 +142,7 @@ TEST(OnInfinibandToo, PingsWithoutALabelBackAreAnsweredToTheFirstLid) {
   auto request = hosts.spread_pings(1);
   request.specs[0].label = PathLabel(13);
   request.specs[0].back_label = PathLabel(0);
-  std::vector<PingTally> tallies;
+  std::vector<datapath::PingTally> tallies;
   const auto seen = hosts.seen_during([&] { tallies = hosts.here->ping(request, {}).value(); });
   EXPECT_EQ(tallies.at(0).answered, 100u);
   EXPECT_THAT(seen.marks, UnorderedElementsAre(to(13, 0), to(8, 1)));
@@ -154,4 +156,4 @@ TEST(OnInfinibandToo, ThePortIsKnownByItsGuidAndProbedByDatagrams) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::verbs

@@ -8,7 +8,7 @@
 #include "probes/engine/verbs/qp_messages.hpp"
 #include "tests/probes/engine/verbs/fake_hosts.hpp"
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 using ::testing::HasSubstr;
@@ -34,11 +34,11 @@ void close_falsely(FakeHosts& hosts, Change change) {
 }
 
 /// Every row once, with figures that can be: what a coordinator believes an honest host.
-void expect_believable(const std::vector<ReceivedTally>& rows) {
+void expect_believable(const std::vector<datapath::ReceivedTally>& rows) {
   std::set<std::pair<PortId, std::uint32_t>> seen;
-  for (const ReceivedTally& row : rows) {
+  for (const datapath::ReceivedTally& row : rows) {
     EXPECT_TRUE(seen.emplace(row.from, row.spec).second) << "spec " << row.spec << " twice";
-    EXPECT_TRUE(fit(row.bytes, row.packets)) << row.bytes << " bytes in " << row.packets;
+    EXPECT_TRUE(datapath::fit(row.bytes, row.packets)) << row.bytes << " bytes in " << row.packets;
   }
 }
 
@@ -125,10 +125,10 @@ TEST(LyingAgent, ThatClaimsARowOfAReadHereDoesNotDoubleIt) {
 TEST(LyingAgent, SaysOfItsOwnFlowsAloneThatTheyWereChanged) {
   constexpr PortId kSecond(12);  // the same device once more
   FakeHosts hosts;
-  hosts.nics = std::make_shared<const RunNics>(
-      std::vector<RunNic>{{FakeHosts::nic(FakeHosts::kHere), hosts.addresses[FakeHosts::kHere]},
-                          {FakeHosts::nic(FakeHosts::kThere), hosts.addresses[FakeHosts::kThere]},
-                          {kSecond, hosts.addresses[FakeHosts::kThere]}});
+  hosts.nics = std::make_shared<const datapath::RunNics>(
+      std::vector<datapath::RunNic>{{FakeHosts::nic(FakeHosts::kHere), hosts.addresses[FakeHosts::kHere]},
+                                    {FakeHosts::nic(FakeHosts::kThere), hosts.addresses[FakeHosts::kThere]},
+                                    {kSecond, hosts.addresses[FakeHosts::kThere]}});
   hosts.here = hosts.open(FakeHosts::kHere);
   hosts.exchange.join(kSecond, *hosts.there);
   hosts.exchange.answer_falsely(kSecond, [](const std::string& truth) {
@@ -150,4 +150,4 @@ TEST(LyingAgent, WhoseLabelsAreNoPortsIsRefused) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::verbs

@@ -6,7 +6,7 @@
 #include "probes/engine/verbs/qp_messages.hpp"
 #include "tests/probes/engine/verbs/fake_hosts.hpp"
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 using ::testing::HasSubstr;
@@ -14,12 +14,12 @@ using ::testing::HasSubstr;
 constexpr PortId kPeer(7);
 constexpr PortId kOther(8);
 
-Gid gid(const char* text) { return gid_of(IpAddress::parse(text).value()); }
+rdma::Gid gid(const char* text) { return rdma::gid_of(IpAddress::parse(text).value()); }
 
 /// What is said against a peer at `address` that says it is at `told`; empty: nothing. Another NIC of the run
 /// is at 10.0.9.9.
 std::string against(const char* address, const char* told, const OwnAddress& own) {
-  const auto nics = std::make_shared<const RunNics>(std::vector<RunNic>{
+  const auto nics = std::make_shared<const datapath::RunNics>(std::vector<datapath::RunNic>{
       {kPeer, IpAddress::parse(address).value()}, {kOther, IpAddress::parse("10.0.9.9").value()}});
   const auto checked = PeerAddresses(nics, own).check(kPeer, {gid(told), Lid(0), 0});
   if (checked) return "";
@@ -58,13 +58,13 @@ TEST(PeerAddresses, ByIndexAreOfTheKindOfOursAndNoOtherNics) {
 }
 
 TEST(PeerAddresses, OfInfinibandAreThePortAndTheLidsThatTheSubnetGaveIt) {
-  const auto with = [](std::optional<LidRange> known, const PortAddress& told, bool by_index = false) {
-    const auto nics =
-        std::make_shared<const RunNics>(std::vector<RunNic>{{kPeer, gid_address(Guid(0x1491)), known}});
+  const auto with = [](std::optional<LidRange> known, const rdma::PortAddress& told, bool by_index = false) {
+    const auto nics = std::make_shared<const datapath::RunNics>(
+        std::vector<datapath::RunNic>{{kPeer, gid_address(Guid(0x1491)), known}});
     const auto checked = PeerAddresses(nics, {.infiniband = true, .by_index = by_index}).check(kPeer, told);
     return checked ? "" : checked.error().message;
   };
-  const PortAddress truth{gid("fe80::1491"), Lid(12), 2};
+  const rdma::PortAddress truth{gid("fe80::1491"), Lid(12), 2};
   const LidRange known{Lid(12), 2};
   EXPECT_EQ(with(known, truth), "");
   EXPECT_EQ(with(known, {gid("fec0:1::1491"), Lid(12), 2}), "") << "a subnet has the prefix that it likes";
@@ -84,7 +84,7 @@ TEST(PeerAddresses, OfInfinibandAreThePortAndTheLidsThatTheSubnetGaveIt) {
 }
 
 TEST(PeerAddresses, WhoIsNoNicOfTheRunIsNowhere) {
-  const PeerAddresses addresses(std::make_shared<const RunNics>(), {.gid = gid("10.0.1.1")});
+  const PeerAddresses addresses(std::make_shared<const datapath::RunNics>(), {.gid = gid("10.0.1.1")});
   EXPECT_EQ(addresses.check(kPeer, {gid("10.0.2.1"), Lid(0), 0}).error().message,
             "refused: this run has no NIC 7");
 }
@@ -94,31 +94,34 @@ TEST(PeerAddresses, WhoIsNoNicOfTheRunIsNowhere) {
 struct HostsAndLiar : FakeHosts {
   static constexpr PortId kLiar{12};
   static constexpr IpAddress::V4 kItsAddress{10, 0, 3, 1};
-  explicit HostsAndLiar(ProbeTransport wish = ProbeTransport::by_device, IpAddress says = outside())
-      : FakeHosts{.nics = std::make_shared<const RunNics>(
-                      std::vector<RunNic>{{nic(kHere), IpAddress(IpAddress::V4{10, 0, 1, 1})},
-                                          {nic(kThere), IpAddress(IpAddress::V4{10, 0, 2, 1})},
-                                          {kLiar, IpAddress(kItsAddress)}}),
+  explicit HostsAndLiar(datapath::ProbeTransport wish = datapath::ProbeTransport::by_device,
+                        IpAddress says = outside())
+      : FakeHosts{.nics = std::make_shared<const datapath::RunNics>(
+                      std::vector<datapath::RunNic>{{nic(kHere), IpAddress(IpAddress::V4{10, 0, 1, 1})},
+                                                    {nic(kThere), IpAddress(IpAddress::V4{10, 0, 2, 1})},
+                                                    {kLiar, IpAddress(kItsAddress)}}),
                   .probes = wish} {
     exchange.join(kLiar, *there);
     exchange.answer_falsely(kLiar, [says](const std::string& truth) {
       auto answer = decode_qps_connected(truth);
       if (!answer) return truth;
-      answer->from.gid = gid_of(says);
+      answer->from.gid = rdma::gid_of(says);
       return encode(*answer);
     });
     exchange.ask_falsely(kLiar, [says](const std::string& truth) {
       auto question = decode_qp_question(truth).value();
-      if (auto* offer = std::get_if<ConnectQps>(&question)) offer->from.gid = gid_of(says);
+      if (auto* offer = std::get_if<ConnectQps>(&question)) offer->from.gid = rdma::gid_of(says);
       return encode(question);
     });
   }
   static IpAddress outside() { return IpAddress(IpAddress::V4{192, 0, 2, 1}); }
-  Peer liar() const { return {kLiar, IpAddress(kItsAddress)}; }
+  datapath::Peer liar() const { return {kLiar, IpAddress(kItsAddress)}; }
 };
 
-class Liars : public ::testing::TestWithParam<ProbeTransport> {};
-INSTANTIATE_TEST_SUITE_P(Both, Liars, ::testing::Values(ProbeTransport::datagram, ProbeTransport::connected),
+class Liars : public ::testing::TestWithParam<datapath::ProbeTransport> {};
+INSTANTIATE_TEST_SUITE_P(Both, Liars,
+                         ::testing::Values(datapath::ProbeTransport::datagram,
+                                           datapath::ProbeTransport::connected),
                          [](const auto& tested) { return std::string(to_string(tested.param)); });
 
 TEST_P(Liars, WhoseAnswersDirectProbesElsewhereGetNoneAndTheOthersDo) {
@@ -172,4 +175,4 @@ TEST(LiarsToo, WhoseAnswersDirectFlowsElsewhereGetNoneAndTheOthersDo) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::verbs

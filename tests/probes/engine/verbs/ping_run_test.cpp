@@ -10,17 +10,19 @@
 #include "probes/packet/roce.hpp"
 #include "tests/probes/engine/verbs/fake_hosts.hpp"
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 using testing::FakeVerbs;
 using ::testing::HasSubstr;
 
-class Pings : public ::testing::TestWithParam<ProbeTransport> {
+class Pings : public ::testing::TestWithParam<datapath::ProbeTransport> {
  protected:
-  bool by_datagrams() const { return GetParam() == ProbeTransport::datagram; }
+  bool by_datagrams() const { return GetParam() == datapath::ProbeTransport::datagram; }
 };
-INSTANTIATE_TEST_SUITE_P(Both, Pings, ::testing::Values(ProbeTransport::datagram, ProbeTransport::connected),
+INSTANTIATE_TEST_SUITE_P(Both, Pings,
+                         ::testing::Values(datapath::ProbeTransport::datagram,
+                                           datapath::ProbeTransport::connected),
                          [](const auto& tested) { return std::string(to_string(tested.param)); });
 
 TEST_P(Pings, AreCountedAtBothEndsAndTimed) {
@@ -28,14 +30,14 @@ TEST_P(Pings, AreCountedAtBothEndsAndTimed) {
   const auto tallies = hosts.here->ping(hosts.spread_pings(3), {});
   ASSERT_TRUE(tallies) << tallies.error().message;
   ASSERT_EQ(tallies->size(), 3u);
-  for (const PingTally& tally : *tallies) {
+  for (const datapath::PingTally& tally : *tallies) {
     EXPECT_EQ(tally.sent, 100u);
     EXPECT_EQ(tally.answered, 100u);
     EXPECT_TRUE(tally.rtt && tally.delays);
   }
   const auto receipts = hosts.there->received(BatchId(2)).value();
   ASSERT_EQ(receipts.size(), 3u);
-  for (const ReceivedTally& receipt : receipts) {
+  for (const datapath::ReceivedTally& receipt : receipts) {
     EXPECT_EQ(receipt.packets, 100u);
     EXPECT_EQ(receipt.bytes, 100u * 128) << "whole IP packets";
   }
@@ -49,9 +51,9 @@ TEST_P(Pings, HaveEachItsLabelThereAndBack) {
   std::multiset<std::uint32_t> labels;
   for (const auto& marks : seen.marks) labels.insert(marks.flow_label);
   std::multiset<std::uint32_t> wanted;
-  for (const PingSpec& spec : request.specs)
+  for (const datapath::PingSpec& spec : request.specs)
     for (const PathLabel label : {spec.label, spec.back_label})
-      wanted.insert(flow_label_for(UdpPort(static_cast<std::uint16_t>(label.value()))));
+      wanted.insert(packet::flow_label_for(UdpPort(static_cast<std::uint16_t>(label.value()))));
   EXPECT_EQ(labels, wanted);
   EXPECT_EQ(seen.queue_pairs, by_datagrams() ? 2u : 6u) << "one an end serves all labels of datagrams";
 }
@@ -66,8 +68,8 @@ TEST_P(Pings, OfSeveralPeersAreTheirOwn) {
   ASSERT_TRUE(tallies) << tallies.error().message;
   std::map<std::uint32_t, std::uint64_t> received;
   const auto receipts = hosts.there->received(BatchId(2)).value();
-  for (const ReceivedTally& receipt : receipts) received[receipt.spec] += receipt.packets;
-  for (const PingTally& tally : *tallies) {
+  for (const datapath::ReceivedTally& receipt : receipts) received[receipt.spec] += receipt.packets;
+  for (const datapath::PingTally& tally : *tallies) {
     EXPECT_EQ(tally.answered, request.specs[tally.spec].count) << tally.spec;
     EXPECT_EQ(received[tally.spec], request.specs[tally.spec].count) << tally.spec;
   }
@@ -80,7 +82,7 @@ TEST_P(Pings, ThatBothEndsPollForAreCountedAlike) {
   request.busy_poll = true;
   const auto tallies = hosts.here->ping(request, {});
   ASSERT_TRUE(tallies) << tallies.error().message;
-  for (const PingTally& tally : *tallies) EXPECT_EQ(tally.answered, 20u);
+  for (const datapath::PingTally& tally : *tallies) EXPECT_EQ(tally.answered, 20u);
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
@@ -115,8 +117,8 @@ TEST_P(Pings, ToADeadPeerSayWhyAndThoseToOthersGoOn) {
 
 TEST_P(Pings, ThatWouldOverrunTheFarQueueAreRefusedBefore) {
   FakeHosts hosts{.probes = GetParam()};
-  ConnectQps offer{.batch = BatchId(1), .kind = QpKind::unreliable, .message = Bytes(64), .depth = 64};
-  offer.from.gid = gid_of(hosts.addresses[FakeHosts::kHere]);
+  ConnectQps offer{.batch = BatchId(1), .kind = rdma::QpKind::unreliable, .message = Bytes(64), .depth = 64};
+  offer.from.gid = rdma::gid_of(hosts.addresses[FakeHosts::kHere]);
   offer.qps.resize(150, {.qp = QpNum(17)});
   const auto refused = hosts.there->answer(FakeHosts::nic(FakeHosts::kHere), encode(QpQuestion(offer)));
   ASSERT_FALSE(refused);
@@ -134,7 +136,7 @@ TEST_P(Pings, OfAFabricOfHundredsOfWaysAreTakenByTheFarQueue) {
   const auto tallies = hosts.here->ping(request, {});
   ASSERT_TRUE(tallies) << tallies.error().message;
   std::size_t answered = 0;
-  for (const PingTally& tally : *tallies) {
+  for (const datapath::PingTally& tally : *tallies) {
     ASSERT_EQ(tally.refused.value_or(""), "");
     answered += tally.answered;
   }
@@ -197,4 +199,4 @@ TEST_P(Pings, GiveBackWhatTheyHeldWhenACallIsRefused) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::verbs

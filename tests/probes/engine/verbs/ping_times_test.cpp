@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 using std::chrono::microseconds;
@@ -93,4 +93,4 @@ TEST(PingTimes, AResponderThatSaysWhatCannotBeIsNotBelieved) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::verbs

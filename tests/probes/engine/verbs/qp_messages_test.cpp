@@ -5,15 +5,15 @@
 
 #include "probes/engine/verbs/verbs_engine.hpp"
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 ConnectQps offer() {
   ConnectQps made{.batch = BatchId(7),
-                  .kind = QpKind::unreliable,
+                  .kind = rdma::QpKind::unreliable,
                   .operation = FlowOperation::read,
                   .busy_poll = true,
-                  .from = {gid_of(IpAddress(IpAddress::V4{10, 0, 1, 1})), Lid(0), 0},
+                  .from = {rdma::gid_of(IpAddress(IpAddress::V4{10, 0, 1, 1})), Lid(0), 0},
                   .mtu = Bytes(4096),
                   .message = Bytes(84),
                   .depth = 64,
@@ -24,14 +24,14 @@ ConnectQps offer() {
 }
 
 TEST(QpMessages, ReadBackAsTheyWereWritten) {
-  for (const auto kind : {QpKind::reliable, QpKind::unreliable, QpKind::datagram}) {
+  for (const auto kind : {rdma::QpKind::reliable, rdma::QpKind::unreliable, rdma::QpKind::datagram}) {
     ConnectQps connect = offer();
     connect.kind = kind;
     EXPECT_EQ(decode_qp_question(encode(connect)).value(), QpQuestion(connect));
   }
   const QpQuestion close = CloseQps{BatchId(7), {{3, 12, 10, 41'400, std::chrono::milliseconds(500)}}};
   EXPECT_EQ(decode_qp_question(encode(close)).value(), close);
-  const QpsConnected answer{{gid_of(IpAddress(IpAddress::V4{10, 0, 2, 1})), Lid(4), 3},
+  const QpsConnected answer{{rdma::gid_of(IpAddress(IpAddress::V4{10, 0, 2, 1})), Lid(4), 3},
                             0x7f00'0000'1000,
                             0xABCD,
                             {{QpNum(40), 5}},
@@ -95,8 +95,8 @@ TEST(QpMessages, MoreQueuePairsThanAnyRequestNeedsAreRefused) {
 }
 
 TEST(CompletionStatus, IsSpokenInWordsWithItsNumber) {
-  EXPECT_EQ(describe_status(12), "transport retry counter exceeded (status 12)");
-  EXPECT_EQ(describe_status(99), "unknown (status 99)");
+  EXPECT_EQ(rdma::describe_status(12), "transport retry counter exceeded (status 12)");
+  EXPECT_EQ(rdma::describe_status(99), "unknown (status 99)");
 }
 
 // Runs where there is no RDMA device and where there is one: no device has this address.
@@ -110,4 +110,4 @@ TEST(VerbsEngine, WithoutADeviceForTheAddressSaysWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::verbs

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 using ::testing::ElementsAre;
@@ -15,9 +15,10 @@ TEST(ReceiptBook, HasOneRowOfEachSenderAndSpec) {
   for (int i = 0; i < 3; ++i) ++book.row(BatchId(7), kOne, 4).packets;
   ++book.row(BatchId(7), kOther, 4).packets;
   ++book.row(BatchId(8), kOne, 4).packets;
-  EXPECT_THAT(book.received(BatchId(7)),
-              ElementsAre(ReceivedTally{.batch = BatchId(7), .from = kOne, .spec = 4, .packets = 3},
-                          ReceivedTally{.batch = BatchId(7), .from = kOther, .spec = 4, .packets = 1}));
+  EXPECT_THAT(
+      book.received(BatchId(7)),
+      ElementsAre(datapath::ReceivedTally{.batch = BatchId(7), .from = kOne, .spec = 4, .packets = 3},
+                  datapath::ReceivedTally{.batch = BatchId(7), .from = kOther, .spec = 4, .packets = 1}));
   EXPECT_TRUE(book.received(BatchId(9)).empty());
 }
 
@@ -36,4 +37,4 @@ TEST(ReceiptBook, ASenderOfTooMuchLosesItsOwnOldestBatchesAndNobodyElses) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::verbs

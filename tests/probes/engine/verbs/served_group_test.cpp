@@ -5,7 +5,7 @@
 #include "probes/run/engines.hpp"
 #include "tests/fakes/fake_verbs.hpp"
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 constexpr std::uint64_t kAnswer = 1ULL << 63U;
@@ -16,18 +16,19 @@ constexpr std::uint64_t work_of(std::uint64_t serial, std::uint64_t slot) { retu
 TEST(ServedGroup, PassesOverWhatAGroupBeforeLeftInTheQueue) {
   const IpAddress address(IpAddress::V4{10, 0, 1, 1});
   testing::FakeVerbs fake({address});
-  const auto device = VerbsDevice::open(fake.library(), {.address = address}).value();
-  auto queue = CompletionQueue::make(device, 64).value();
-  ReceivedTally tally;
+  const auto device = rdma::VerbsDevice::open(fake.library(), {.address = address}).value();
+  auto queue = rdma::CompletionQueue::make(device, 64).value();
+  datapath::ReceivedTally tally;
   ConnectQps offer{.batch = BatchId(1),
-                   .kind = QpKind::unreliable,
+                   .kind = rdma::QpKind::unreliable,
                    .from = device->address(),
                    .mtu = Bytes(1024),
                    .message = Bytes(64),
                    .depth = 4};
   offer.qps.push_back({.spec = 0, .qp = QpNum(3)});
-  const auto group = ServedGroup::make(device, *queue, {host_memory, host_memory}, {}, PortId(1), offer, 2,
-                                       [&](std::uint32_t) -> ReceivedTally& { return tally; });
+  const auto group =
+      ServedGroup::make(device, *queue, {run::host_memory, run::host_memory}, {}, PortId(1), offer, 2,
+                        [&](std::uint32_t) -> datapath::ReceivedTally& { return tally; });
   ASSERT_TRUE(group) << group.error().message;
   const QpNum qp = (*group)->numbers().at(0);
   (*group)->take({.work = kAnswer | work_of(1, 0), .qp = qp});
@@ -38,18 +39,18 @@ TEST(ServedGroup, PassesOverWhatAGroupBeforeLeftInTheQueue) {
 }
 
 TEST(ServedGroup, CountsTheRingsOfItsQueuePairsAsMemory) {
-  ConnectQps offer{.kind = QpKind::unreliable, .message = Bytes(64), .depth = 4};
+  ConnectQps offer{.kind = rdma::QpKind::unreliable, .message = Bytes(64), .depth = 4};
   offer.qps.resize(4096);
   constexpr std::uint64_t kPlaces = 4096 * 4;
   constexpr std::uint64_t kSlots = 2 * kPlaces * 64;  // to receive into and to answer from
   EXPECT_EQ(ServedGroup::memory(offer), kSlots + 4096 * 8192 + kPlaces * 512);
-  offer.kind = QpKind::datagram;  // one for all, with 40 bytes of a GRH before each message
+  offer.kind = rdma::QpKind::datagram;  // one for all, with 40 bytes of a GRH before each message
   EXPECT_EQ(ServedGroup::memory(offer), 2 * kPlaces * (64 + 40) + 8192 + kPlaces * 512);
-  offer.kind = QpKind::reliable;  // what is written needs no work request here
+  offer.kind = rdma::QpKind::reliable;  // what is written needs no work request here
   EXPECT_EQ(ServedGroup::memory(offer), kPlaces * 64 + 4096 * (8192 + 512));
   offer.operation = FlowOperation::send;
   EXPECT_EQ(ServedGroup::memory(offer), kPlaces * 64 + 4096 * 8192 + kPlaces * 512);
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::verbs

@@ -8,7 +8,7 @@
 #include "probes/packet/roce.hpp"
 #include "tests/probes/engine/verbs/fake_hosts.hpp"
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 using std::chrono::hours;
@@ -21,14 +21,15 @@ using ::testing::HasSubstr;
 
 std::string refusal_of(FakeHosts& hosts, const IpAddress& address) {
   const auto opened = open_verbs_engine(
-      hosts.fake.library(), {.gid = {address, ""}, .traffic = {}, .memory = {host_memory, host_memory}});
+      hosts.fake.library(),
+      {.gid = {address, ""}, .traffic = {}, .memory = {run::host_memory, run::host_memory}});
   return opened ? "" : opened.error().message;
 }
 
 /// What the far end is by this driver says of pings by datagrams.
-std::string answer_of(RdmaDriver driver) {
-  FakeHosts hosts{.probes = ProbeTransport::datagram};
-  hosts.probes = ProbeTransport::connected;
+std::string answer_of(rdma::RdmaDriver driver) {
+  FakeHosts hosts{.probes = datapath::ProbeTransport::datagram};
+  hosts.probes = datapath::ProbeTransport::connected;
   hosts.fake.drive(FakeHosts::kThere, driver);
   hosts.there = hosts.open(FakeHosts::kThere);
   return said_no(hosts.here->ping(hosts.pings(1), {}));
@@ -51,7 +52,7 @@ TEST(SetUp, PacketsAreMarkedAsAskedForAtBothEnds) {
   request.duration = milliseconds(100);
   const auto seen = hosts.seen_during([&] { ASSERT_TRUE(hosts.here->run(request, {})); }).marks;
   ASSERT_EQ(seen.size(), 2u);
-  EXPECT_THAT(seen, Each(FakeVerbs::Marks{flow_label_for(UdpPort(50'000)), 104, 3}));
+  EXPECT_THAT(seen, Each(FakeVerbs::Marks{packet::flow_label_for(UdpPort(50'000)), 104, 3}));
 }
 
 TEST(SetUp, ALiveFlowMovesToItsSecondLabelHalfWay) {
@@ -67,20 +68,20 @@ TEST(SetUp, ALiveFlowMovesToItsSecondLabelHalfWay) {
   const auto tallies = hosts.here->run(request, {});
   watcher.join();
   ASSERT_TRUE(tallies);
-  EXPECT_EQ(tallies->at(0).moved, (LabelChange{true, "by the drained state"}));
+  EXPECT_EQ(tallies->at(0).moved, (datapath::LabelChange{true, "by the drained state"}));
   EXPECT_FALSE(tallies->at(0).error);
-  EXPECT_THAT(late, Contains(Field(&FakeVerbs::Marks::flow_label, flow_label_for(UdpPort(61'000)))));
+  EXPECT_THAT(late, Contains(Field(&FakeVerbs::Marks::flow_label, packet::flow_label_for(UdpPort(61'000)))));
 }
 
 TEST(SetUp, ABusyFlowLetsWhatIsUnderWayEndBeforeItMoves) {
   FakeHosts hosts;
   hosts.fake.tell_one_by_one();
   auto request = hosts.flows({50'000, 50'001}, Bandwidth::gbit(1e9));
-  for (FlowSpec& spec : request.specs) spec.then = PathLabel(61'000);
+  for (datapath::FlowSpec& spec : request.specs) spec.then = PathLabel(61'000);
   const auto tallies = hosts.here->run(request, {});
   ASSERT_TRUE(tallies);
-  for (const FlowTally& tally : *tallies) {
-    EXPECT_EQ(tally.moved, (LabelChange{true, "by the drained state"}));
+  for (const datapath::FlowTally& tally : *tallies) {
+    EXPECT_EQ(tally.moved, (datapath::LabelChange{true, "by the drained state"}));
     EXPECT_FALSE(tally.error);
   }
 }
@@ -90,11 +91,11 @@ TEST(SetUp, FlowsThatMoveGetAsMuchTimeAfterwardsHoweverLongTheDeviceTakes) {
   hosts.fake.drain_slowly(FakeHosts::kHere, 10);  // asked every millisecond
   auto request = hosts.flows({50'000, 50'001, 50'002, 50'003});
   request.duration = milliseconds(20);
-  for (FlowSpec& spec : request.specs) spec.then = PathLabel(61'000);
+  for (datapath::FlowSpec& spec : request.specs) spec.then = PathLabel(61'000);
   const auto tallies = hosts.here->run(request, {});
   ASSERT_TRUE(tallies);
-  for (const FlowTally& tally : *tallies) {
-    EXPECT_EQ(tally.moved, (LabelChange{true, "by the drained state"}));
+  for (const datapath::FlowTally& tally : *tallies) {
+    EXPECT_EQ(tally.moved, (datapath::LabelChange{true, "by the drained state"}));
     EXPECT_GE(tally.elapsed, milliseconds(20 + 4 * 10));
   }
 }
@@ -103,11 +104,11 @@ TEST(SetUp, WhereQueuePairsDoNotDrainTheOthersAreLeftAsTheyAre) {
   FakeHosts hosts;
   hosts.fake.drain_slowly(FakeHosts::kHere, std::numeric_limits<int>::max());
   auto request = hosts.flows({50'000, 50'001, 50'002, 50'003});
-  for (FlowSpec& spec : request.specs) spec.then = PathLabel(61'000);
+  for (datapath::FlowSpec& spec : request.specs) spec.then = PathLabel(61'000);
   const auto tallies = hosts.here->run(request, {});
   ASSERT_TRUE(tallies) << tallies.error().message;
   std::map<std::string, std::size_t> said;
-  for (const FlowTally& tally : *tallies) {
+  for (const datapath::FlowTally& tally : *tallies) {
     ASSERT_TRUE(tally.moved);
     EXPECT_FALSE(tally.moved->done);
     ++said[tally.moved->how];
@@ -125,14 +126,14 @@ TEST(SetUp, AFlowThatItsDeviceDoesNotLetMoveSaysWhyAndGoesOn) {
   const auto tallies = hosts.here->run(request, {});
   ASSERT_TRUE(tallies);
   EXPECT_EQ(tallies->at(0).moved,
-            (LabelChange{false, "fake0: a queue pair does not become drained: Invalid argument"}));
+            (datapath::LabelChange{false, "fake0: a queue pair does not become drained: Invalid argument"}));
   EXPECT_FALSE(tallies->at(0).error);
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
 /// Over devices with these limits, with so many messages under way: what either end was connected with.
-std::pair<ReadLimits, ReadLimits> connected(const ReadLimits& here, const ReadLimits& there,
-                                            std::uint32_t depth) {
+std::pair<rdma::ReadLimits, rdma::ReadLimits> connected(const rdma::ReadLimits& here,
+                                                        const rdma::ReadLimits& there, std::uint32_t depth) {
   FakeHosts hosts;
   hosts.fake.limit_reads(FakeHosts::kHere, here);
   hosts.fake.limit_reads(FakeHosts::kThere, there);
@@ -145,7 +146,7 @@ std::pair<ReadLimits, ReadLimits> connected(const ReadLimits& here, const ReadLi
 }
 
 TEST(SetUp, AsManyReadsAreUnderWayAsOneEndAsksForAndTheOtherServes) {
-  using Both = std::pair<ReadLimits, ReadLimits>;
+  using Both = std::pair<rdma::ReadLimits, rdma::ReadLimits>;
   EXPECT_EQ(connected({.asks = 16, .serves = 7}, {.asks = 5, .serves = 12}, 64),
             (Both{{.asks = 12, .serves = 5}, {.asks = 5, .serves = 12}}));
   EXPECT_EQ(connected({.asks = 9, .serves = 3}, {.asks = 5, .serves = 12}, 64),
@@ -171,27 +172,28 @@ TEST(SetUp, ReadsFromAPeerThatServesNoneAreRefused) {
 
 TEST(SetUp, AConnectXMovesByItsOwnCallWhateverItsName) {
   FakeHosts hosts;
-  hosts.fake.drive(FakeHosts::kHere, RdmaDriver::mlx5);
+  hosts.fake.drive(FakeHosts::kHere, rdma::RdmaDriver::mlx5);
   hosts.here = hosts.open(FakeHosts::kHere);
   auto request = hosts.flows({50'000});
   request.specs[0].then = PathLabel(61'000);
   const auto tallies = hosts.here->run(request, {});
   ASSERT_TRUE(tallies) << tallies.error().message;
-  EXPECT_EQ(tallies->at(0).moved, (LabelChange{true, "by the device's own call"}));
+  EXPECT_EQ(tallies->at(0).moved, (datapath::LabelChange{true, "by the device's own call"}));
 }
 
 TEST(SetUp, ProbesGoByDatagramsWhereTheDeviceIsKnownToLabelThem) {
   FakeHosts hosts;
-  hosts.fake.drive(FakeHosts::kHere, RdmaDriver::mlx5);
+  hosts.fake.drive(FakeHosts::kHere, rdma::RdmaDriver::mlx5);
   EXPECT_THAT(hosts.open(FakeHosts::kHere)->uses(), HasSubstr("probes by datagrams (UD)"));
-  hosts.probes = ProbeTransport::connected;
+  hosts.probes = datapath::ProbeTransport::connected;
   EXPECT_THAT(hosts.open(FakeHosts::kHere)->uses(), HasSubstr("probes by connections (UC)"));
 }
 
 TEST(SetUp, DatagramsAreAnsweredOnlyWhereTheirAnswersHaveLabels) {
-  EXPECT_EQ(answer_of(RdmaDriver::mlx5), "");
-  EXPECT_EQ(answer_of(RdmaDriver::other), "");
-  EXPECT_THAT(answer_of(RdmaDriver::soft_roce), HasSubstr("fake1: soft-RoCE ties the port of a datagram"));
+  EXPECT_EQ(answer_of(rdma::RdmaDriver::mlx5), "");
+  EXPECT_EQ(answer_of(rdma::RdmaDriver::other), "");
+  EXPECT_THAT(answer_of(rdma::RdmaDriver::soft_roce),
+              HasSubstr("fake1: soft-RoCE ties the port of a datagram"));
 }
 
 TEST(SetUp, AGidThatVanishedIsSaidOfTheHostThatLostIt) {
@@ -280,4 +282,4 @@ TEST(SetUp, ADeviceThatMayNotBeOpenedIsNamedWhereTheOthersLackTheAddress) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::verbs

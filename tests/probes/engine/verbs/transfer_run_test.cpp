@@ -8,7 +8,7 @@
 #include "tests/fakes/flipping_buffer.hpp"
 #include "tests/probes/engine/verbs/fake_hosts.hpp"
 
-namespace weft {
+namespace weft::verbs {
 namespace {
 
 using testing::FakeVerbs;
@@ -17,16 +17,17 @@ using ::testing::UnorderedElementsAre;
 
 constexpr PortId kNobody(99);
 
-TransferRequest transfers(const FakeHosts& hosts, const std::vector<std::uint32_t>& packets) {
-  TransferRequest request{.run = RunId(1),
-                          .batch = BatchId(3),
-                          .peers = {{FakeHosts::nic(FakeHosts::kThere), hosts.addresses[FakeHosts::kThere]}}};
+datapath::TransferRequest transfers(const FakeHosts& hosts, const std::vector<std::uint32_t>& packets) {
+  datapath::TransferRequest request{
+      .run = RunId(1),
+      .batch = BatchId(3),
+      .peers = {{FakeHosts::nic(FakeHosts::kThere), hosts.addresses[FakeHosts::kThere]}}};
   for (std::uint32_t i = 0; i < packets.size(); ++i)
     request.specs.push_back({0, PathLabel(50'000 + i), PathLabel(60'000 + i), packets[i]});
   return request;
 }
 
-FakeVerbs::Marks by(std::uint16_t port) { return {.flow_label = flow_label_for(UdpPort(port))}; }
+FakeVerbs::Marks by(std::uint16_t port) { return {.flow_label = packet::flow_label_for(UdpPort(port))}; }
 
 TEST(Transfers, DeliverEveryPacketAndTheReceiverSaysSo) {
   FakeHosts hosts;
@@ -37,7 +38,7 @@ TEST(Transfers, DeliverEveryPacketAndTheReceiverSaysSo) {
   ASSERT_EQ(receipts.size(), 4u);
   constexpr std::uint64_t kWanted[] = {300, 40, 1, 0};
   for (std::uint32_t i = 0; i < 4; ++i) {
-    const TransferTally& tally = (*tallies)[i];
+    const datapath::TransferTally& tally = (*tallies)[i];
     EXPECT_EQ(tally.spec, i);
     EXPECT_EQ(tally.sent, kWanted[i]);
     EXPECT_EQ(tally.delivered, kWanted[i]);
@@ -78,7 +79,7 @@ TEST(Transfers, MayHaveOnePacketEachUnderWayHoweverSmallTheWindow) {
   request.window = 1;
   const auto tallies = hosts.here->transfer(request, {});
   ASSERT_TRUE(tallies) << tallies.error().message;
-  for (const TransferTally& tally : *tallies) EXPECT_EQ(tally.delivered, 5u);
+  for (const datapath::TransferTally& tally : *tallies) EXPECT_EQ(tally.delivered, 5u);
 }
 
 TEST(Transfers, OfManySpecsAskThePeerForABoundedAmountOfMemory) {
@@ -93,7 +94,7 @@ TEST(Transfers, OfManySpecsAskThePeerForABoundedAmountOfMemory) {
   request.window = 100'000;
   const auto tallies = hosts.here->transfer(request, {});
   ASSERT_TRUE(tallies) << tallies.error().message;
-  for (const TransferTally& tally : *tallies) EXPECT_EQ(tally.delivered, 2u);
+  for (const datapath::TransferTally& tally : *tallies) EXPECT_EQ(tally.delivered, 2u);
   EXPECT_GT(places, 600u);
   EXPECT_LE(places, 4096u);
   EXPECT_EQ(hosts.leaked(), 0u);
@@ -105,7 +106,7 @@ TEST(Transfers, WhosePathIsCutSayHowTheirQueuePairBroke) {
   const auto tallies = hosts.here->transfer(transfers(hosts, {100, 100}), {});
   ASSERT_TRUE(tallies) << tallies.error().message;
   std::uint64_t delivered = 0;
-  for (const TransferTally& tally : *tallies) {
+  for (const datapath::TransferTally& tally : *tallies) {
     delivered += tally.delivered;
     EXPECT_GE(tally.sent, tally.delivered);
     EXPECT_EQ(tally.error, "transport retry counter exceeded (status 12)");
@@ -165,7 +166,7 @@ TEST(Transfers, ToAPeerThatSaysItIsElsewhereAreNotSent) {
   hosts.exchange.answer_falsely(FakeHosts::nic(FakeHosts::kThere), [&](const std::string& truth) {
     auto answer = decode_qps_connected(truth);
     if (!answer) return truth;
-    answer->from.gid = gid_of(IpAddress(IpAddress::V4{192, 0, 2, 1}));
+    answer->from.gid = rdma::gid_of(IpAddress(IpAddress::V4{192, 0, 2, 1}));
     return encode(*answer);
   });
   const auto tallies = hosts.here->transfer(transfers(hosts, {30}), {});
@@ -181,7 +182,7 @@ TEST(Transfers, OfWhomANicIsAskedForAnotherAreRefusedThereToo) {
   hosts.exchange.ask_falsely(FakeHosts::nic(FakeHosts::kHere), [&](const std::string& truth) {
     auto question = decode_qp_question(truth).value();
     if (auto* offer = std::get_if<ConnectQps>(&question))
-      offer->from.gid = gid_of(IpAddress(IpAddress::V4{192, 0, 2, 1}));
+      offer->from.gid = rdma::gid_of(IpAddress(IpAddress::V4{192, 0, 2, 1}));
     return encode(question);
   });
   const auto tallies = hosts.here->transfer(transfers(hosts, {30}), {});
@@ -192,10 +193,11 @@ TEST(Transfers, OfWhomANicIsAskedForAnotherAreRefusedThereToo) {
 
 TEST(Transfers, WhoseBytesChangeInMemoryAreDeliveredAndToldOf) {
   FakeHosts hosts;
-  hosts.there = hosts.open(FakeHosts::kThere, [](Bytes size) -> Result<std::unique_ptr<TransferBuffer>> {
-    WEFT_TRY(auto memory, host_memory(size));
-    return std::make_unique<FlippingBuffer>(std::move(memory));
-  });
+  hosts.there =
+      hosts.open(FakeHosts::kThere, [](Bytes size) -> Result<std::unique_ptr<packet::TransferBuffer>> {
+        WEFT_TRY(auto memory, run::host_memory(size));
+        return std::make_unique<FlippingBuffer>(std::move(memory));
+      });
   const auto tallies = hosts.here->transfer(transfers(hosts, {30}), {});
   ASSERT_TRUE(tallies) << tallies.error().message;
   EXPECT_EQ(tallies->at(0).delivered, 30u);
@@ -221,7 +223,7 @@ TEST(Transfers, EndWithTheirLimitAndWhenTheyAreStopped) {
 
 TEST(Transfers, ThatMakeNoSenseAreRefused) {
   FakeHosts hosts;
-  const auto refusal = [&](const TransferRequest& request) {
+  const auto refusal = [&](const datapath::TransferRequest& request) {
     const auto tallies = hosts.here->transfer(request, {});
     return tallies ? "taken" : tallies.error().message;
   };
@@ -261,4 +263,4 @@ TEST_P(RefusedTransfers, AreToldOfAndGiveBackWhatTheyHeld) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::verbs
