@@ -18,16 +18,17 @@ class Named {
         suspects_.push_back(&problem.suspects[one.suspect]);
   }
 
-  /// Of a node all that it has, beside what is named whether or not the node is at fault.
+  /// Of a node all that it has, beside what is named whether or not the node is at fault; all of it where
+  /// nothing is left.
   std::vector<ChannelId> channels_of(const Suspect& suspect) const {
     if (!suspect.channels.empty()) return suspect.channels;
-    std::vector<ChannelId> channels;
+    std::vector<ChannelId> all;
     for (const NodeId node : suspect.nodes)
       for (const PortId port : fabric_.ports_of(node))
-        if (const auto out = fabric_.channel_from(port))
-          for (const ChannelId channel : {*out, Fabric::reverse(*out)})
-            if (!has(channel)) channels.push_back(channel);
-    return channels;
+        if (const auto out = fabric_.channel_from(port)) all.insert(all.end(), {*out, Fabric::reverse(*out)});
+    auto channels = all;
+    std::erase_if(channels, [this](ChannelId channel) { return has(channel); });
+    return channels.empty() ? all : channels;
   }
   /// Then part of what crosses the channel is lost by the node.
   bool ends_of(ChannelId channel) const {

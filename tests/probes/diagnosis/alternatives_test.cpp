@@ -6,6 +6,7 @@
 #include <set>
 
 #include "made_up_run.hpp"
+#include "probes/diagnosis/counts/alternatives.hpp"
 #include "swept.hpp"
 #include "topology/model/fabric_builder.hpp"
 
@@ -293,6 +294,25 @@ TEST(Alternatives, ASwitchInTheSetWithACableOfItsHoldsThatCableToo) {
       return std::ranges::find(alternative, bad) != alternative.end();
     });
   EXPECT_TRUE(told);
+}
+
+TEST(Alternatives, AHostWhoseCableIsNamedByItselfStillHasAPlace) {
+  const MadeUpRun rig(1, {.leaves = 2, .spines = 2, .hosts_per_leaf = 2});
+  const auto channel = [&](const char* name) { return rig.channel(name); };
+  CountProblem problem;
+  problem.suspects = {{.channels = {channel("host1->leaf1")}},
+                      {.channels = {channel("leaf1->host1")}},
+                      {.nodes = {rig.fabric.hosts()[0]}},
+                      {.channels = {channel("leaf1->spine1")}},
+                      {.channels = {channel("spine1->leaf1")}}};
+  const std::vector<Suspicion> suspicions{{.suspect = 0, .probability = 1},
+                                          {.suspect = 1, .probability = 1},
+                                          {.suspect = 2, .probability = 1},
+                                          {.suspect = 3, .probability = .03}};
+  const auto alternatives = channels_of_alternatives(rig.fabric, problem, suspicions, {{2}, {3, 4}}, .5);
+  ASSERT_EQ(alternatives.size(), 2u);
+  for (const auto& alternative : alternatives) EXPECT_EQ(alternative.size(), 2u);
+  EXPECT_EQ(switch_around(rig.fabric, alternatives), *rig.fabric.find_node("leaf1"));
 }
 
 TEST(Alternatives, AHostThatLosesByAnyExplanationIsNamed) {
