@@ -124,8 +124,9 @@ int balance_fabric(const po::variables_map& values) {
   if (options->paths) options->assign.paths = &*options->paths;
   const demand::Demand& demand = options->asked.demand;
   return answer_balance(fabric, *options,
-                        options->previous ? assign::reassign(fabric, demand, options->assign, *options->previous)
-                                          : assign::assign(fabric, demand, options->assign));
+                        options->previous
+                            ? assign::reassign(fabric, demand, options->assign, *options->previous)
+                            : assign::assign(fabric, demand, options->assign));
 }
 
 }  // namespace
