@@ -77,7 +77,7 @@ std::string alternatives_of(const files::SetReport& set) {
   std::string text;
   for (const auto& alternative : set.alternatives)
     text += fmt::format("{}{}", text.empty() ? "" : ", or ", fmt::join(alternative, " and "));
-  return text;
+  return text + (set.more ? ", or others" : "");
 }
 
 /// Every channel is of a link that has an entry: the set says no more than the entries do.

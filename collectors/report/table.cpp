@@ -256,6 +256,7 @@ std::string sets_part(const files::DiagnosisDocument& document, std::size_t colu
                            0, columns);
     for (const auto& channels : set.alternatives)
       part += wrapped(joined(channels, " and "), kIndent, columns);
+    if (set.more) part += wrapped("or others that fit as well, too many to list", kIndent, columns);
     for (const files::GroupReport& finding : document.groups)
       if (shows_as(finding, set)) part += evidence_lines(finding.evidence, columns, 2 * kIndent);
   }

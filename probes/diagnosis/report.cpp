@@ -40,6 +40,9 @@ void join_cables(HostFinding& into, const HostFinding& other) {
   }
 }
 
+/// Of a set so many are listed; more are of no use to anybody.
+constexpr std::size_t kMaxAlternatives = 6;
+
 }  // namespace
 
 double named_from(Cause cause) {
@@ -78,12 +81,15 @@ std::optional<NodeId> host_of(const Fabric& fabric, const Found& found) {
   return host;
 }
 
-/// Alternatives become a set, and what the finding is about is the sum of them.
-void Report::add_set(const Found& found) {
+/// Alternatives become a set, those that it lists, and what the finding is about is the sum of them.
+void Report::add_set(Found& found) {
+  const bool more = found.alternatives.size() > kMaxAlternatives;
+  if (more) found.alternatives.resize(kMaxAlternatives);
   OpenSet set{.cause = found.cause,
               .verdict = verdict_of_found(found),
               .alternatives = found.alternatives,
-              .confidence = found.probability};
+              .confidence = found.probability,
+              .more = more};
   for (auto& alternative : set.alternatives) std::ranges::sort(alternative);
   const auto is_same = [&](const OpenSet& other) {
     return other.cause == set.cause && other.alternatives == set.alternatives;

@@ -70,7 +70,7 @@ class Report {
   void add_host(NodeId host, Found found);
   void add_link(Found found);
   void add_group(Found found);
-  void add_set(const Found& found);
+  void add_set(Found& found);
   void note_ambiguous(const Found& found);
   void join_directions();
   void join_hosts();

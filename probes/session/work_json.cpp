@@ -28,6 +28,9 @@ constexpr std::size_t kMaxHistograms = 16'384;
 constexpr const char* kMeasure = "measure";
 /// A time that can be counted with: no host is up for thirty years, nor sends for so long.
 constexpr Nanoseconds kMaxTime = std::chrono::hours(24 * 365 * 30);
+/// What is slower has gaps between packets that no clock tells.
+constexpr Bandwidth kMinFlowRate = Bandwidth::bit(1);
+constexpr double kMinPace = 1e-3;
 
 template <class Io>
 void packet_size(Io& io, Bytes& size) {
@@ -145,6 +148,8 @@ template <class Io>
 static void members(Io& io, datapath::Pace& m) {
   io("packets_per_second", m.packets_per_second);
   io("answer_wait", m.answer_wait);
+  if (Io::kReads && m.packets_per_second != 0 && m.packets_per_second < kMinPace)
+    throw BadField(fmt::format("{} packets a second", m.packets_per_second));
 }
 
 template <class Io>
@@ -192,6 +197,7 @@ static void members(Io& io, datapath::FlowSpec& m) {
   io("rate", m.rate);
   packet_size(io, m.size);
   io("then", m.then);
+  if (Io::kReads && m.rate < kMinFlowRate) throw BadField("a flow of no rate");
 }
 template <class Io>
 static void members(Io& io, datapath::FlowRequest& m) {

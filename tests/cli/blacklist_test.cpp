@@ -78,14 +78,18 @@ TEST(BlacklistExport, NamesASetOnce) {
 }
 
 TEST(BlacklistExport, NamesAnOpenSetByItsAlternatives) {
-  const auto outcome =
-      exported({{"sets",
-                 {{{"cause", "loss"},
-                   {"verdict", "degraded"},
-                   {"confidence", 0.9},
-                   {"alternatives", {{"leaf1->spine1", "leaf1->spine2"}, {"leaf2->spine2"}}}}}}});
+  const auto of_a_set = [](bool more) {
+    return exported({{"sets",
+                      {{{"cause", "loss"},
+                        {"verdict", "degraded"},
+                        {"confidence", 0.9},
+                        {"alternatives", {{"leaf1->spine1", "leaf1->spine2"}, {"leaf2->spine2"}}},
+                        {"more", more}}}}});
+  };
+  const auto outcome = of_a_set(false);
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_THAT(outcome.err, HasSubstr("one of leaf1->spine1 and leaf1->spine2, or leaf2->spine2"));
+  EXPECT_THAT(outcome.err, HasSubstr("one of leaf1->spine1 and leaf1->spine2, or leaf2->spine2: degraded"));
+  EXPECT_THAT(of_a_set(true).err, HasSubstr("or leaf2->spine2, or others: degraded"));
 }
 
 TEST(BlacklistExport, ASetWhoseLinksAllHaveEntriesIsNotLeftOut) {

@@ -1,5 +1,7 @@
 #include "topology/base/json_members.hpp"
 
+#include "topology/base/outside_text.hpp"
+
 namespace weft::json_members {
 
 const Json& field(const Json& object, const char* name) {
@@ -7,16 +9,29 @@ const Json& field(const Json& object, const char* name) {
   return object[name];
 }
 
-std::string quoted(const Json& value) {
+namespace {
+
+std::string cut(std::string_view text) {
   constexpr std::size_t kMaxQuote = 80;
-  auto text = value.dump();
-  if (text.size() > kMaxQuote) text.replace(kMaxQuote, std::string::npos, "...");
-  return text;
+  return outside_text(text.substr(0, kMaxQuote)) + (text.size() > kMaxQuote ? "..." : "");
+}
+
+}  // namespace
+
+std::string quoted(const Json& value) {
+  if (value.is_string()) return '"' + cut(value.get_ref<const std::string&>()) + '"';
+  if (value.is_structured()) return value.is_array() ? "an array" : "an object";
+  return value.dump();
+}
+
+std::string place_of(std::string_view name, std::optional<std::size_t> item, const std::string& within) {
+  return cut(name) + (item ? fmt::format("[{}]", *item) : "") +
+         (within.empty() || within.starts_with('[') ? "" : ".") + within;
 }
 
 std::int64_t whole_signed(const Json& value) {
   const auto count = whole<std::uint64_t>(value);
-  if (count > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+  if (count > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() / 3))
     throw BadField(fmt::format("{} is too much", count));
   return static_cast<std::int64_t>(count);
 }
@@ -36,6 +51,12 @@ double amount(const Json& value) {
   if (!value.is_number() || !(value.get<double>() >= 0) || value.get<double>() > 1e18)
     throw BadField(quoted(value) + " is no amount from 0 to 1e18");
   return value.get<double>();
+}
+
+Fraction share(const Json& value) {
+  const double number = amount(value);
+  if (number > 1) throw BadField(quoted(value) + " is no share from 0 to 1");
+  return Fraction(number);
 }
 
 IpAddress address(const Json& value) {

@@ -43,8 +43,10 @@ struct BadField : std::runtime_error {
 };
 
 const Json& field(const Json& object, const char* name);
-/// For an error: what another program sent is quoted no longer than it is worth.
+/// For an error: what another program sent, as it may be shown (outside_text) and no longer than it is worth.
 std::string quoted(const Json& value);
+/// "nics[2].mtu" of the name, the item and the place within it.
+std::string place_of(std::string_view name, std::optional<std::size_t> item, const std::string& within);
 
 /// A whole number that fits T.
 template <std::unsigned_integral T>
@@ -54,7 +56,7 @@ T whole(const Json& value) {
         fmt::format("{} is no whole number from 0 to {}", quoted(value), std::numeric_limits<T>::max()));
   return static_cast<T>(value.get<std::uint64_t>());
 }
-/// Bytes or nanoseconds (at most 292 years), zero or more.
+/// Bytes or nanoseconds (at most 97 years), zero or more: three of them add up to no more than 64 bits hold.
 std::int64_t whole_signed(const Json& value);
 
 inline constexpr std::size_t kMaxTextLength = 4096;
@@ -62,6 +64,7 @@ std::string text(const Json& value, std::size_t longest = kMaxTextLength);
 bool truth(const Json& value);
 /// A finite number, zero or more.
 double amount(const Json& value);
+Fraction share(const Json& value);
 IpAddress address(const Json& value);
 
 /// Runs `read`; what it throws is said of `name`, and of its item.
@@ -70,8 +73,7 @@ void placed(const char* name, std::optional<std::size_t> item, Read read) {
   try {
     read();
   } catch (BadField& bad) {
-    const auto here = item ? fmt::format("{}[{}]", name, *item) : std::string(name);
-    bad.place = here + (bad.place.empty() || bad.place.starts_with('[') ? "" : ".") + bad.place;
+    bad.place = place_of(name, item, bad.place);
     throw;
   }
 }
@@ -306,7 +308,7 @@ void read_value(const Json& from, T&& into) {
   } else if constexpr (std::same_as<Value, Bandwidth>) {
     into = Bandwidth::bit(amount(from));
   } else if constexpr (std::same_as<Value, Fraction>) {
-    into = Fraction(amount(from));
+    into = share(from);
   } else if constexpr (std::same_as<Value, IpAddress>) {
     into = address(from);
   } else if constexpr (requires { read_json(OneValue(), from, into); }) {
@@ -352,7 +354,7 @@ Variant read_kind(const char* const* names, const std::string& kind, Read read) 
     read(value);
     return value;
   } else {
-    throw BadField("unknown kind '" + kind + "'");
+    throw BadField("unknown kind " + quoted(Json(kind)));
   }
 }
 

@@ -33,6 +33,9 @@ std::optional<double> factor_of(std::string_view suffix, const std::array<Suffix
   return std::nullopt;
 }
 
+// Of a cable or a flow; beyond these the share of one in another means nothing.
+constexpr double kMinRate = 1;
+constexpr double kMaxRate = 1e18;
 constexpr std::array<Suffix, 5> kBandwidthSuffixes{
     {{"", 1}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}}};
 constexpr std::array<Suffix, 8> kByteSuffixes{{{"", 1},
@@ -67,9 +70,11 @@ std::string in_largest(double number, const std::array<Suffix, N>& units, std::s
 Result<Bandwidth> parse_bandwidth(std::string_view text) {
   const auto scaled = split_number(text);
   const auto factor = scaled ? factor_of(scaled->suffix, kBandwidthSuffixes) : std::nullopt;
-  if (!factor || scaled->number <= 0)
+  const double rate = factor ? scaled->number * *factor : 0;
+  if (rate < kMinRate || rate > kMaxRate)
     return fail(ErrorKind::invalid_input,
-                "'{}' is no bandwidth: expected a number above zero and K, M, G or T, as in 400G", text);
+                "'{}' is no bandwidth: expected 1 to 1000000T bits per second, with K, M, G or T, as in 400G",
+                text);
   return Bandwidth::bit(scaled->number * *factor);
 }
 

@@ -78,8 +78,8 @@ DiagnosisDocument diagnosis_document(const Fabric& fabric, const Diagnosis& diag
   for (const auto& finding : diagnosis.groups) document.groups.push_back(report_of(fabric, finding));
   for (const auto& channels : diagnosis.ambiguous) document.ambiguous.push_back(names_of(fabric, channels));
   for (const OpenSet& set : diagnosis.sets) {
-    SetReport& report = document.sets.emplace_back(
-        SetReport{.cause = set.cause, .verdict = set.verdict, .confidence = set.confidence});
+    SetReport& report = document.sets.emplace_back(SetReport{
+        .cause = set.cause, .verdict = set.verdict, .confidence = set.confidence, .more = set.more});
     for (const auto& channels : set.alternatives) report.alternatives.push_back(names_of(fabric, channels));
   }
   document.fabric_wide = diagnosis.fabric;

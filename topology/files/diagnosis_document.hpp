@@ -56,6 +56,7 @@ struct SetReport {
   Verdict verdict = Verdict::unknown;
   double confidence = 0;
   std::vector<std::vector<std::string>> alternatives;
+  bool more = false;  // others fit as well and are left out: they were too many
 };
 
 struct GroupReport {

@@ -95,6 +95,7 @@ void put_set(JsonText& out, const SetReport& set) {
   put_member(out, "confidence", set.confidence);
   put_key(out, "alternatives");
   put_names(out, set.alternatives);
+  if (set.more) put(out, ",\"more\":true");
   put(out, "}}");
 }
 

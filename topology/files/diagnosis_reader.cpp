@@ -134,7 +134,8 @@ Result<SetReport> as_set(const JsonView& view) {
       in_turn([&] { return need_member(view, "cause", set.cause, as_cause); },
               [&] { return need_member(view, "verdict", set.verdict, as_verdict); },
               [&] { return need_member(view, "confidence", set.confidence, as_share); },
-              [&] { return need_member(view, "alternatives", set.alternatives, list_of(&read_texts)); });
+              [&] { return need_member(view, "alternatives", set.alternatives, list_of(&read_texts)); },
+              [&] { return read_member(view, "more", set.more, as_boolean); });
   if (!done) return pass_on(done);
   return set;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "topology/base/json_members.hpp"
 #include "topology/base/outside_text.hpp"
 
 namespace weft::files {
@@ -57,6 +58,8 @@ Result<nlohmann::json> parse_json(std::string_view text, std::string_view what) 
     return fail(ErrorKind::invalid_input, "{}: not JSON: {}", what, error.what());
   }
 }
+
+std::string JsonView::shown() const { return json_members::quoted(*value_); }
 
 Result<JsonView> JsonView::need(std::string_view key) const {
   if (!value_->is_object()) return error("expected an object, found {}", value_->type_name());

@@ -47,7 +47,7 @@ class JsonView {
   }
 
   /// As JSON, for a message.
-  std::string shown() const { return value_->dump(); }
+  std::string shown() const;
 
   /// "DOCUMENT: place: message".
   template <class... Args>

@@ -79,7 +79,8 @@ struct OpenSet {
   Cause cause = Cause::loss;
   Verdict verdict = Verdict::unknown;
   std::vector<std::vector<ChannelId>> alternatives;
-  double confidence = 0;  // that one of them is true
+  double confidence = 0;  // that one of them is true, or one of those left out
+  bool more = false;      // others fit as well and are left out: they were too many
 };
 
 /// What holds for the fabric as a whole and can be told of no part of it: an even loss, a delay that all

@@ -5,8 +5,7 @@
 namespace weft::diagnosis {
 namespace {
 
-constexpr std::size_t kMaxMeanings = 4;      // of one alternative
-constexpr std::size_t kMaxAlternatives = 6;  // more are of no use to anybody
+constexpr std::size_t kMaxMeanings = 4;  // of one alternative
 
 class Named {
  public:
@@ -98,7 +97,6 @@ std::vector<std::vector<ChannelId>> channels_of_alternatives(
     }
     const auto meant = meanings(problem, named, alternative);
     if (meant.empty()) return {};
-    if (all.size() + meant.size() > kMaxAlternatives) continue;  // the likelier come first
     for (auto channels : meant) {
       std::ranges::sort(channels);
       channels.erase(std::unique(channels.begin(), channels.end()), channels.end());

@@ -9,7 +9,7 @@
 
 namespace weft::diagnosis {
 
-/// Each once, so many from the first on as are of use; empty where no set can tell them: large classes of
+/// Each once, the likelier first; empty where no set can tell them: large classes of
 /// channels, and channels that end at a node which is itself at fault. A class of two is one or the other. A
 /// switch stands for all its channels but those named by themselves. `named_from`: the probability from which
 /// on a suspicion is named.

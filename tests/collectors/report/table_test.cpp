@@ -162,6 +162,10 @@ TEST(DiagnosisTable, ASetIsToldOnceWithItsEvidenceAndNotAsTheSumOfItsAlternative
                               "        3 of 9 lost\n"));
   EXPECT_THAT(text, Not(HasSubstr("one of leaf1->spine2")));
   EXPECT_THAT(text, Not(HasSubstr("cannot be told apart by these probes")));
+  EXPECT_THAT(text, Not(HasSubstr("or others")));
+  document.sets[0].more = true;
+  EXPECT_THAT(diagnosis_table(document),
+              HasSubstr("spine2->leaf2\n    or others that fit as well, too many to list\n        3 of 9"));
   // Another cause over the same channels is another finding.
   document.groups[0].cause = Cause::delay;
   EXPECT_THAT(diagnosis_table(document), HasSubstr("one of leaf1->spine2"));

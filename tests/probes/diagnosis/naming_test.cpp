@@ -66,6 +66,23 @@ TEST(Naming, AGroupOfNeighboursListsEachChannelOnce) {
   EXPECT_EQ(std::set(channels.begin(), channels.end()).size(), channels.size());
 }
 
+TEST(Naming, OfASetOfManyTheLikeliestAreListedAndThatThereAreMoreIsSaid) {
+  const MadeUpRun run(1);
+  for (const std::size_t count : {6u, 7u}) {
+    Report report(run.fabric);
+    Found found{.cause = Cause::rate, .probability = 0.99};
+    for (std::uint32_t i = 0; i < count; ++i)
+      found.alternatives.push_back({run.channel(fmt::format("host{}->leaf{}", 16 - i, (15 - i) / 4 + 1))});
+    report.add(found);
+    const Diagnosis diagnosis = std::move(report).finish({}).diagnosis;
+    ASSERT_EQ(diagnosis.sets.size(), 1u);
+    const OpenSet& set = diagnosis.sets[0];
+    EXPECT_EQ(set.alternatives, std::vector(found.alternatives.begin(), found.alternatives.begin() + 6));
+    EXPECT_EQ(set.more, count > 6);
+    EXPECT_EQ(diagnosis.groups.at(0).channels.size(), 6u);
+  }
+}
+
 TEST(Naming, WhatIsNamedAndNotYetSureIsStillAsked) {
   std::size_t met = 0;
   for (std::uint64_t seed = 1; seed <= 300 && met < 3; ++seed) {

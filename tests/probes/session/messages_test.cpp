@@ -189,6 +189,26 @@ TEST(Messages, ValuesOutOfRangeAreRefused) {
   EXPECT_FALSE(decode_to_coordinator(with(pings, "/answer/tallies/rtt_p50/0", "fast")));
 }
 
+TEST(Messages, APaceOrATimeThatNobodyCanKeepIsRefused) {
+  std::size_t flows = 0;
+  for (const ToAgent& message : all_to_agent()) {
+    const auto text = sent(message);
+    const auto json = nlohmann::json::parse(text);
+    if (json.value("/work/kind"_json_pointer, "") == "flow") {
+      ++flows;
+      for (const double rate : {0.0, 5e-324, 1e-7, 0.5, 1e300})
+        EXPECT_FALSE(decode_to_agent(with(text, "/work/specs/rate/0", rate))) << rate;
+      for (const char* time : {"/work/duration", "/work/options/warm_up"})
+        EXPECT_FALSE(decode_to_agent(with(text, time, 9'223'372'036'854'775'807ull))) << time;
+    }
+    for (const double pace : {5e-324, 1e-9})
+      if (json.contains("/work/pace"_json_pointer)) {
+        EXPECT_FALSE(decode_to_agent(with(text, "/work/pace/packets_per_second", pace))) << pace;
+      }
+  }
+  EXPECT_GT(flows, 0u);
+}
+
 TEST(Messages, AnOrderOfLossesThatCannotBeIsRefused) {
   const auto pings = sent(all_to_coordinator()[4]);
   const auto refused = [&](const char* pointer, const char* value) {
@@ -299,6 +319,22 @@ TEST(Messages, QuoteNoMoreOfWhatIsWrongThanItIsWorth) {
   } catch (const json_members::BadField& bad) {
     EXPECT_LT(std::string_view(bad.what()).size(), 200u);
   }
+  auto counters = nlohmann::json::parse(sent(all_to_coordinator().front()));
+  for (const ToCoordinator& message : all_to_coordinator())
+    if (auto json = nlohmann::json::parse(sent(message)); json.contains("/answer/devices"_json_pointer))
+      counters = json;
+  counters["answer"]["devices"][0]["values"] = {{std::string(1'000'000, 'k'), -1}};
+  const auto read = decode_to_coordinator(counters.dump());
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message.find("kkk"), std::string::npos);
+  EXPECT_LT(read.error().message.size(), 400u) << "a key is cut too";
+}
+
+TEST(Messages, WhatIsQuotedMayBeShownAndIsNoStructure) {
+  EXPECT_EQ(json_members::quoted(std::string("\x1b[2J")), "\"\\x1b[2J\"");
+  auto deep = nlohmann::json::array();
+  for (int i = 0; i < 100'000; ++i) deep = nlohmann::json::array({std::move(deep)});
+  EXPECT_EQ(json_members::quoted(deep), "an array");
 }
 
 }  // namespace

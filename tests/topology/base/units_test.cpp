@@ -11,7 +11,7 @@ TEST(Units, BandwidthReadsTheUsualSuffixes) {
 }
 
 TEST(Units, WhatIsNoQuantityIsRefusedWithTheTextInTheMessage) {
-  for (const auto* text : {"", "fast", "-3G", "0G", "400X", "nan", "inf", "1e999"}) {
+  for (const auto* text : {"", "fast", "-3G", "0G", "400X", "nan", "inf", "1e999", "0.5", "2000000T"}) {
     const auto rate = parse_bandwidth(text);
     ASSERT_FALSE(rate) << text;
     EXPECT_NE(rate.error().message.find(text), std::string::npos);

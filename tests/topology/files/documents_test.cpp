@@ -55,6 +55,10 @@ Diagnosis everything(const Fabric& fabric) {
   diagnosis.hosts.push_back({.host = host, .verdict = Verdict::failed, .evidence = {"its agent died"}});
   diagnosis.groups.push_back({.nodes = {*fabric.find_node("spine2")}, .channels = {bad}, .confidence = 0.5});
   diagnosis.ambiguous.push_back(channels(fabric, {"host1->leaf1", "leaf1->host1"}));
+  const auto both_ways = channels(fabric, {"leaf2->spine1", "spine1->leaf2"});
+  diagnosis.sets.push_back(
+      {.cause = Cause::loss, .verdict = Verdict::degraded, .alternatives = {{bad}, both_ways}});
+  diagnosis.sets.push_back({.alternatives = {{bad}, both_ways}, .confidence = 0.5, .more = true});
   diagnosis.coverage = {.channels = 12,
                         .probed = 10,
                         .paths = 44,
@@ -119,6 +123,9 @@ TEST(DiagnosisJson, HasTheContractsShape) {
   EXPECT_FALSE(document["links"][1].contains("from")) << "both directions are at fault";
   EXPECT_EQ(document["hosts"][0]["nic"], "host1");
   EXPECT_EQ(document["hosts"][0]["class"], "host-leaf");
+  EXPECT_EQ(document["sets"][0]["alternatives"][1], json({"leaf2->spine1", "spine1->leaf2"}));
+  EXPECT_FALSE(document["sets"][0].contains("more"));
+  EXPECT_EQ(document["sets"][1]["more"], true);
   EXPECT_EQ(document["coverage"]["missing"][0], "leaf1->spine2");
   EXPECT_EQ(document["coverage"]["unloaded"][0], "leaf1->spine2");
   EXPECT_EQ(document["coverage"]["rate_untested"][0], "leaf1->spine2");

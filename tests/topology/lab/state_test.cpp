@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -93,6 +94,35 @@ TEST(LabStateJson, RefusesFaultsOnChannelsThatAreNotThere) {
   auto document = to_json(full_state());
   document["faults"][0]["channel"] = 1000;
   EXPECT_EQ(lab_state_from_json(document).error().kind, ErrorKind::invalid_input);
+}
+
+TEST(LabStateJson, RefusesRatesOfNothingAndSharesBeyondAll) {
+  for (const auto& [member, value] :
+       {std::pair{"rate", 5e-324}, {"load", 0.0}, {"loss", 1.5}, {"loss", 1e18}}) {
+    auto document = to_json(full_state());
+    document["faults"][0][member] = value;
+    EXPECT_FALSE(lab_state_from_json(document)) << member << " " << value;
+  }
+}
+
+TEST(LabStateFile, OfAnotherLabOrTooDeepIsRefused) {
+  const TestDirectory scratch;
+  std::filesystem::permissions(scratch.path(), std::filesystem::perms::owner_all);
+  const auto read_of = [&](const std::string& text) {
+    std::filesystem::create_directory(scratch.path() / "demo");
+    std::ofstream(scratch.path() / "demo" / "state.json") << text;
+    return read_lab_state(scratch.path(), "demo");
+  };
+  auto document = to_json(full_state());
+  ASSERT_TRUE(read_of(document.dump())) << read_of(document.dump()).error().message;
+  document["name"] = "../../victim";
+  EXPECT_FALSE(read_of(document.dump()));
+  const auto text = to_json(full_state()).dump();
+  const std::string complete = "\"complete\":";
+  const auto at = text.find(complete) + complete.size();
+  const auto deep = text.substr(0, at) + std::string(200'000, '[') + std::string(200'000, ']') +
+                    text.substr(text.find_first_of(",}", at));
+  EXPECT_FALSE(read_of(deep));
 }
 
 TEST(LabLocks, AreFilesThatOnlyTheirOwnerMayOpen) {

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "topology/base/json_members.hpp"
+#include "topology/base/outside_text.hpp"
 #include "topology/lab/netns/lab_control.hpp"
 #include "topology/os/scratch_directory.hpp"
 
@@ -20,6 +21,8 @@ namespace weft::lab {
 namespace {
 
 constexpr const char* kFile = "state.json";
+/// A lab of a thousand nodes has some 50,000 values in 1 MB.
+constexpr JsonLimits kLimits{.bytes = 64'000'000, .depth = 16, .values = 4'000'000};
 constexpr const char* kLock = "lock";
 constexpr const char* kClaim = "claim";
 constexpr std::chrono::milliseconds kLockPoll{20};
@@ -98,8 +101,10 @@ Result<LabState> read_lab_state(const std::filesystem::path& state_root, std::st
   const auto path = state_directory(state_root, name) / kFile;
   const auto text = read_file(path);
   if (!text) return no_such_lab(state_root, name);
-  const auto document = json_members::Json::parse(*text, nullptr, false);
-  auto state = lab_state_from_json(document);
+  const auto document = json_members::parse(*text, kLimits, "the file");
+  Result<LabState> state = document ? lab_state_from_json(*document) : pass_on(document);
+  if (state && state->name != name)
+    state = fail(ErrorKind::invalid_input, "it is that of a lab '{}'", outside_text(state->name));
   if (!state) return pass_on(state, fmt::format("the state of lab '{}' ({})", name, path.string()));
   return state;
 }

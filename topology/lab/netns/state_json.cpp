@@ -124,6 +124,9 @@ static void members(Io& io, FaultyChannel& m) {
   io("delay_ns", m.fault.delay);
   io("mtu", m.fault.mtu);
   io("corruption", m.fault.corruption);
+  if (Io::kReads &&
+      (m.fault.rate.value_or(kLeastRate) < kLeastRate || m.fault.load.value_or(kLeastRate) < kLeastRate))
+    throw BadField("a rate of nothing");
 }
 template <class Io>
 static void members(Io& io, LabWorker& m) {
