@@ -98,6 +98,10 @@ void Report::add_set(Found& found) {
 }
 
 void Report::add(Found found) {
+  if (found.estimate) {  // bounds come from a search of their own
+    found.estimate->low = std::min(found.estimate->low, found.estimate->value);
+    found.estimate->high = std::max(found.estimate->high, found.estimate->value);
+  }
   found_.push_back(found);
   if (found.alternatives.size() == 1) {
     append(found.channels, found.alternatives.front());

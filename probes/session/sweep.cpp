@@ -173,10 +173,19 @@ void Sweep::plan_settling() {
   add(load_.press(assessment));
 }
 
-/// Who held a pattern back.
+/// Who held a pattern back; flows over what is found at fault were held back there.
 void Sweep::note_slow_nics() {
   if (in_.options.pattern == LoadPattern::links) return;
-  for (const SlowNic& slow : slow_nics(results_.flows.flows))
+  const auto found = slow_channels(
+      assess(in_.fabric, results_.observations, in_.options.tolerate, diagnosis::Purpose::settling));
+  auto flows = results_.flows.flows;
+  std::erase_if(flows, [&](const FlowResult& flow) {
+    const PathTable& paths = results_.observations.paths;
+    return std::ranges::any_of(paths.paths(flow.path), [&](PathId path) {
+      return std::ranges::any_of(paths.channels(path), [&](ChannelId c) { return found.contains(c); });
+    });
+  });
+  for (const SlowNic& slow : slow_nics(flows))
     blame({in_.fabric.port(slow.nic).node, slow.nic, Verdict::degraded, Cause::rate,
            fmt::format("slow in {}: {} of its {} flows got less than {:.0f} % of what is usual",
                        slow.receives ? "receiving" : "sending", slow.slow, slow.flows, kSlowFlow * 100)});

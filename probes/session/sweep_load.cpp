@@ -37,7 +37,8 @@ bool is_of_load(const diagnosis::Hypothesis& hypothesis) {
          (hypothesis.cause == Cause::rate || hypothesis.cause == Cause::congestion);
 }
 
-/// Channels that hold flows back, for all that is known.
+}  // namespace
+
 std::set<ChannelId> slow_channels(const diagnosis::Assessment& assessment) {
   std::set<ChannelId> slow;
   const auto add = [&](LinkId link, std::optional<ChannelId> channel) {
@@ -53,8 +54,6 @@ std::set<ChannelId> slow_channels(const diagnosis::Assessment& assessment) {
     if (hypothesis.passes < 1) slow.insert(hypothesis.channels.begin(), hypothesis.channels.end());
   return slow;
 }
-
-}  // namespace
 
 std::unique_ptr<Stage> SweepLoad::load() {
   if (!wanted()) return nullptr;

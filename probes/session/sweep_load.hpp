@@ -4,12 +4,16 @@
 
 #include <map>
 #include <memory>
+#include <set>
 
 #include "probes/diagnosis/diagnose.hpp"
 #include "probes/plan/load_plan.hpp"
 #include "probes/session/stage.hpp"
 
 namespace weft::session {
+
+/// Channels that hold flows back, for all that is known.
+std::set<ChannelId> slow_channels(const diagnosis::Assessment& assessment);
 
 class SweepLoad {
  public:

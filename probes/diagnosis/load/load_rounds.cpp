@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace weft::diagnosis {
 namespace {
@@ -61,14 +62,21 @@ LoadRounds::LoadRounds(const Fabric& fabric, const Observations& observations,
   learn_noise();
 }
 
+/// Only hosts' cables tell what is planned for a link, all flows of a round together: a pattern may give each
+/// flow a small part, others are filled beyond their rate by design, and later rounds press what is
+/// suspected.
 void LoadRounds::learn_scale(const Observations& observations) {
-  double most = 0;
-  for (const LoadObservation& load : observations.loads) {
-    Bandwidth designed;
+  if (observations.loads.empty()) return;
+  const auto first = std::ranges::min(observations.loads, {}, &LoadObservation::round).round;
+  const auto is_of_a_host = [&](ChannelId channel) {
+    return fabric_.is_host(fabric_.source_node(channel)) || fabric_.is_host(fabric_.target_node(channel));
+  };
+  std::map<ChannelId, Bandwidth> planned;
+  for (const LoadObservation& load : observations.loads)
     for (const ChannelId channel : channels_of(observations.paths, load.path))
-      designed = designed <= Bandwidth() ? fabric_.rate(channel) : std::min(designed, fabric_.rate(channel));
-    if (designed > Bandwidth()) most = std::max(most, load.wanted / designed);
-  }
+      if (load.round == first && is_of_a_host(channel)) planned[channel] = planned[channel] + load.wanted;
+  double most = 0;
+  for (const auto& [channel, wanted] : planned) most = std::max(most, wanted / fabric_.rate(channel));
   if (most > 0 && most < kNearRate) scale_ = most / kPlanned;
 }
 

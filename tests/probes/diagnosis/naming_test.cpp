@@ -56,6 +56,17 @@ TEST(Naming, OfACableThatIsBadBothWaysTheWorseIsStated) {
     }
 }
 
+TEST(Naming, AnIntervalHoldsItsValue) {
+  const MadeUpRun run(1);
+  Report report(run.fabric);
+  report.add(Found{.channels = {run.channel("leaf1->spine2")},
+                   .estimate = Estimate{0.5, 0.50000001, 0.49999999},
+                   .probability = 0.99});
+  const Estimate said = *std::move(report).finish({}).diagnosis.links.at(0).estimate;
+  EXPECT_LE(said.low, said.value);
+  EXPECT_GE(said.high, said.value);
+}
+
 TEST(Naming, AGroupOfNeighboursListsEachChannelOnce) {
   const MadeUpRun run(1);
   Report report(run.fabric);
