@@ -9,15 +9,6 @@
 
 namespace weft::json_members {
 
-static Json write_json(OneValue, const HostInventory& inventory) {
-  return files::host_inventory_value(inventory);
-}
-static void read_json(OneValue, const Json& from, HostInventory& into) {
-  auto inventory = files::host_inventory_from(from);
-  if (!inventory) throw BadField(inventory.error().message);
-  into = std::move(*inventory);
-}
-
 /// The LIDs where they are known.
 template <class Io>
 static void members(Io& io, datapath::RunNic& m) {
@@ -46,6 +37,10 @@ using namespace json_members;
 struct KeyText {
   packet::RunKey& key;
 };
+/// Its own file names its members.
+struct InventoryOf {
+  HostInventory host;
+};
 /// What engines say to each other may be long.
 struct LongText {
   std::string& text;
@@ -68,6 +63,15 @@ static void read_json(OneValue, const Json& from, const KeyText& into) {
   if (sodium_hex2bin(bytes, into.key.size(), hex.data(), hex.size(), nullptr, &length, nullptr) != 0 ||
       length != into.key.size())
     throw BadField("the run's key is not 16 bytes in hexadecimal");
+}
+
+static Json write_json(OneValue, const InventoryOf& inventory) {
+  return files::host_inventory_value(inventory.host);
+}
+static void read_json(OneValue, const Json& from, InventoryOf& into) {
+  auto inventory = files::host_inventory_from(from);
+  if (!inventory) throw BadField(inventory.error().message);
+  into.host = std::move(*inventory);
 }
 
 static Json write_json(OneValue, const LongText& text) { return text.text; }
@@ -139,7 +143,9 @@ template <class Io>
 static void members(Io& io, Ready& m) {
   io("troubles", at_most(kMaxNicsOfHost, m.troubles));
   io("uses", at_most(kMaxNicsOfHost, m.uses));
-  io("inventory", m.inventory);
+  auto inventory = m.inventory ? std::optional(InventoryOf{std::move(*m.inventory)}) : std::nullopt;
+  io("inventory", inventory);
+  m.inventory = inventory ? std::optional(std::move(inventory->host)) : std::nullopt;
 }
 template <class Io>
 static void members(Io& io, TaskResult& m) {

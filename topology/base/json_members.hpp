@@ -10,7 +10,8 @@
 //
 // All these functions are found by argument-dependent lookup: those of a type of another module stand in
 // weft::json_members, where Io and OneValue are. They are static, not in an unnamed namespace, where that
-// lookup does not go.
+// lookup does not go; so a type has them in one source file of the program, and others call functions of
+// that.
 #pragma once
 
 #include <chrono>
