@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "probes/diagnosis/counts/count_findings.hpp"
 #include "probes/diagnosis/counts/flow_paths.hpp"
-#include "probes/diagnosis/counts/limit_of_all.hpp"
 #include "probes/diagnosis/counts/tally.hpp"
 
 namespace weft::diagnosis {
@@ -192,6 +192,72 @@ void tell(CountFindings::Told told, std::vector<CountFindings::Told>& all) {
              before.found->channels == told.found->channels;
     });
   all.push_back(std::move(told));
+}
+
+/// Every path of the fabric harms all packets of some size and more.
+struct LimitOfAll {
+  Bytes from;                // the least size of which no packet passed unharmed
+  Bytes below;               // the size sent below it
+  std::uint64_t harmed = 0;  // packets
+};
+
+/// Of three hosts any two at fault harm all packets, which makes a set of three. Of more it is a fault the
+/// less for each, and what all paths share is the likelier.
+constexpr std::size_t kManyHosts = 4;
+
+/// The least size from which on all is harmed, and the size below it.
+std::optional<LimitOfAll> limit_of(const Observations& observations, Counted counted) {
+  std::map<Bytes, Counts> by_size;
+  for (const Observation& probe : observations.probes) {
+    const Counts counts = counts_of(probe, counted);
+    if (counts.n == 0) continue;
+    by_size[probe.size].n += counts.n;
+    by_size[probe.size].k += counts.k;
+  }
+  LimitOfAll limit;
+  for (auto at = by_size.rbegin(); at != by_size.rend(); ++at) {
+    limit.below = at->first;
+    if (at->second.k < at->second.n) break;
+    limit.from = at->first;
+    limit.harmed += at->second.k;
+  }
+  if (limit.harmed == 0 || limit.below >= limit.from) return std::nullopt;
+  return limit;
+}
+
+/// None where some such packet passed, where one channel or node is crossed by all of them, or where few
+/// hosts took part: what it is can be told then, or stands in a set. Paths that harm half of the smaller
+/// packets too, or that carried none, tell nothing of a size; nor does a fabric in which no packet passed.
+std::optional<LimitOfAll> limit_of_all(const Fabric& fabric, const Observations& observations,
+                                       Counted counted) {
+  const auto limit = limit_of(observations, counted);
+  if (!limit) return std::nullopt;
+  std::map<PathSetId, Counts> smaller;
+  for (const Observation& probe : observations.probes) {
+    if (probe.size >= limit->from) continue;
+    const Counts counts = counts_of(probe, counted);
+    smaller[probe.path].n += counts.n;
+    smaller[probe.path].k += counts.k;
+  }
+  std::set<NodeId> hosts;
+  std::vector<std::size_t> crossed(fabric.channel_count() + fabric.node_count(), 0);
+  std::size_t large = 0;
+  const PathTable& table = observations.paths;
+  for (const Observation& probe : observations.probes) {
+    if (probe.size < limit->from || counts_of(probe, counted).n == 0) continue;
+    if (const Counts& small = smaller[probe.path]; small.n <= 2 * small.k) continue;
+    ++large;
+    std::set<std::size_t> its;
+    for (const PathId path : table.paths(probe.path))
+      for (const ChannelId channel : table.channels(path))
+        for (const NodeId node : {fabric.source_node(channel), fabric.target_node(channel)}) {
+          its.insert({channel.value(), fabric.channel_count() + node.value()});
+          if (fabric.is_host(node)) hosts.insert(node);
+        }
+    for (const std::size_t place : its) ++crossed[place];
+  }
+  if (hosts.size() < kManyHosts || std::ranges::find(crossed, large) != crossed.end()) return std::nullopt;
+  return limit;
 }
 
 FabricFinding finding_of(const LimitOfAll& limit, Counted counted) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "made_up_run.hpp"
 #include "swept.hpp"
 #include "topology/model/clos.hpp"
 
@@ -75,6 +76,23 @@ TEST(SizeLimits, WhatEveryPathDoesToLargePacketsIsLaidToTheWholeFabric) {
     EXPECT_EQ(diagnosis.fabric[0].estimate->value, 1500);
     EXPECT_EQ(diagnosis.account.slow.unexplained, 0u);
     EXPECT_EQ(diagnosis.verdict, Verdict::failed);
+  }
+}
+
+TEST(SizeLimits, LargePacketsThatOnlyDeadCablesCarriedTellNothingOfTheWholeFabric) {
+  for (const std::uint64_t lost : {500u, 490u}) {
+    MadeUpRun run(1, {.leaves = 4, .spines = 2, .hosts_per_leaf = 1});
+    for (std::uint32_t from = 0; from < 4; ++from)
+      for (std::uint32_t to = 0; to < 4; ++to)
+        for (std::uint32_t spine = 0; spine < 2 && from != to; ++spine) {
+          const auto path = run.seen.paths.only(run.seen.paths.intern(run.path(from, to, spine)));
+          const bool dead = (from == 0 && spine == 0) || (from == 2 && spine == 1);
+          run.seen.probes.push_back({.path = path, .sent = 500, .lost = dead ? lost : 0, .size = Bytes(128)});
+          if (dead) run.seen.probes.push_back({.path = path, .sent = 20, .lost = 20, .size = Bytes(4160)});
+        }
+    const Diagnosis diagnosis = run.diagnosed();
+    EXPECT_TRUE(diagnosis.fabric.empty()) << lost;
+    expect_names_within(run.fabric, diagnosis, links_of(run.fabric, {"leaf1--spine1", "leaf3--spine2"}));
   }
 }
 
