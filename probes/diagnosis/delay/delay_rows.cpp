@@ -17,6 +17,8 @@ constexpr double kUnlike = 0.05;   // of the base: healthy hosts and cables of a
 constexpr double kWithin = 0.25;   // of a row's own tail: its median scatters by less from four packets on
 constexpr double kWide = 5.0;      // scales of noise that the fastest rows lie within
 constexpr double kMinFast = 1.0 / 256;  // of a kind's rows: fewer do not make a base
+constexpr std::size_t kTellSpread = 6;  // rows, to tell how they scatter
+constexpr double kGap = 20.0;           // times what the rows below it spread over
 constexpr double kSurely = 20.0;        // nats: there is a base, however little it takes to do without
 constexpr double kLongerAtMost = 1.25;  // times what the number of channels lets expect
 
@@ -24,6 +26,17 @@ double micros(Nanoseconds time) { return static_cast<double>(time.count()) / 1e3
 
 double noise_at(double base, double within) {
   return std::hypot(std::max(kMinNoise, kUnlike * base), kWithin * within);
+}
+
+/// Where rows from `first` on lie so close together that the next one cannot be of theirs, however long their
+/// tails: at least `fewest`. `end` where they do not.
+std::size_t before_gap(const std::vector<std::pair<double, double>>& sorted, std::size_t first,
+                       std::size_t end, std::size_t fewest) {
+  for (std::size_t i = first + fewest; i < end; ++i) {
+    const double spread = std::max(sorted[i - 1].first - sorted[first].first, kUnlike * sorted[first].first);
+    if (sorted[i].first - sorted[i - 1].first > kGap * std::max(spread, kMinNoise)) return i;
+  }
+  return end;
 }
 
 }  // namespace
@@ -143,6 +156,7 @@ void DelayRows::learn_bases() {
       std::size_t end = first;
       double noise = noise_at(values[first].first, values[first].second);
       while (end < values.size() && values[end].first <= values[first].first + kWide * noise) ++end;
+      end = before_gap(values, first, end, std::max(needed, kTellSpread));
       if (end - first < needed) continue;
       std::vector<double> fast, within;
       for (std::size_t i = first; i < end; ++i) {
@@ -150,7 +164,9 @@ void DelayRows::learn_bases() {
         within.push_back(values[i].second);
       }
       kinds_[k].base = kinds_[k].fastest = median(fast);
-      kinds_[k].within = median(within);
+      kinds_[k].within = kinds_[k].tail = median(within);
+      if (fast.size() >= kTellSpread)
+        kinds_[k].within = std::min(kinds_[k].tail, (fast.back() - fast.front()) / kWithin);
       break;
     }
   }
@@ -173,7 +189,8 @@ void DelayRows::compare_lengths() {
       low = is_longer ? other.base
                       : other.base * static_cast<double>(kind.hops) / static_cast<double>(other.hops);
     }
-    if (kind.base <= kLongerAtMost * high + kLate * kind.noise) continue;
+    // The rows of a length on busy hosts may be late together, however little they scatter.
+    if (kind.base <= kLongerAtMost * high + kLate * noise_at(kind.base, kind.tail)) continue;
     const double expected = std::midpoint(low, high);
     kind.shared = kind.base - expected;
     kind.base = expected;

@@ -20,7 +20,8 @@ struct DelayKind {
   std::int64_t size = 0;
   double fastest = 0;  // microseconds, of its rows
   double base = 0;     // microseconds, of a healthy round trip
-  double within = 0;   // microseconds from the median of a fast row to its slowest probes
+  double tail = 0;     // microseconds from the median of a fast row to its slowest probes
+  double within = 0;   // microseconds: no more than the tail, nor than the fast rows' medians let expect
   double noise = 0;    // microseconds, scale of a healthy row about the base
   double shared = 0;   // microseconds by which its fastest rows are slower than shorter paths let expect
 };
