@@ -1,7 +1,6 @@
 #include "probes/session/coordinator.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "probes/session/answer_check.hpp"
 
@@ -13,7 +12,7 @@ constexpr auto kAliveInterval = std::chrono::seconds(1);
 constexpr auto kMaxTick = std::chrono::seconds(1);
 /// Two signs of life that did not come, and a little.
 constexpr auto kQuiet = std::chrono::milliseconds(2500);
-/// Agents that fell silent for one reason did so within a sign of life of each other, and a little.
+/// Agents that fell silent or late for one reason did so within a sign of life of each other, and a little.
 constexpr auto kAtOnce = std::chrono::milliseconds(1500);
 
 PeerReply nobody_answers(const PeerQuestion& question) {
@@ -272,6 +271,7 @@ void Coordinator::begin_wave(Actions& actions) {
   if (phase_ == Phase::gathering) script_.meet(joined_hosts());
   phase_ = Phase::running;
   wave_ = script_.next_wave();
+  overdue_.clear();
   if (wave_.empty()) return finish(actions);
   for (std::size_t i = 0; i < wave_.size(); ++i) {
     const TaskId id(++last_task_);
@@ -377,21 +377,23 @@ void Coordinator::await_bus(bool is_silent, Actions& actions) {
   bus_was_silent_ = now_;
 }
 
-/// Only of an agent that was heard since its deadline: what it said before has come too.
+/// Only of an agent that was heard since its deadline (what it said before has come too), and a little later.
 void Coordinator::judge_overdue(Actions& actions) {
   if (phase_ != Phase::running || bus_silent_since_) return;
-  std::set<std::string> overdue;
   std::set<std::string> heard;
+  bool is_time = false;
   bool over_bus = false;  // that lost some of what it carried, perhaps
   for (const auto& [task, work] : outstanding_) {
     if (now_ <= work.deadline) continue;
-    overdue.insert(work.host);
+    overdue_.insert(work.host);
     if (agents_.at(work.host).last_heard > work.deadline) heard.insert(work.host);
+    is_time |= now_ > work.deadline + kAtOnce;
     over_bus |= bus_was_silent_ && *bus_was_silent_ >= work.sent;
   }
-  const bool alone = overdue.size() == 1 && !over_bus;
-  const auto why =
-      fmt::format("its agent did not finish {} in time{}", script_.doing(), alone ? "" : ", nor did others");
+  if (!is_time) return;
+  const bool alone = overdue_.size() == 1 && !over_bus;
+  const auto* others = alone ? "" : ", nor did others";
+  const auto why = fmt::format("its agent did not finish {} in time{}", script_.doing(), others);
   for (const std::string& name : heard) lose(name, alone ? Whose::host : Whose::tool, why, actions);
 }
 

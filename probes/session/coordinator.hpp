@@ -9,6 +9,7 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -142,6 +143,7 @@ class Coordinator {
   TimePoint last_alive_sent_{};
   std::vector<WorkItem> wave_;
   std::map<TaskId, Outstanding> outstanding_;
+  std::set<std::string> overdue_;         // hosts, in this wave
   std::vector<PeerQuestion> unanswered_;  // passed on, without their texts; at most one of each NIC
   std::uint32_t last_task_ = 0;
   TimePoint last_heard_{};  // of anyone

@@ -196,7 +196,7 @@ TEST(Coordinator, GivesUpAnAgentThatLivesButDoesNotFinish) {
   run.joins("host1");
   run.joins("host2");
   run.answers("host1");
-  run.time_passes(kBegin, seconds(4), {"host1", "host2"});
+  run.time_passes(kBegin, seconds(6), {"host1", "host2"});
   EXPECT_TRUE(run.coordinator.is_done());
   EXPECT_EQ(run.blame(), "host2: its agent did not finish asking in time\n");
 }

@@ -204,6 +204,18 @@ TEST(WhoseFault, AgentsThatLiveAndDoNotFinishAtOnceAreNotTested) {
             "host4: its agent did not finish asking in time, nor did others\n");
 }
 
+TEST(WhoseFault, TheLastOfSeveralThatDoNotFinishIsNotBlamedForAll) {
+  FourHosts run;
+  run.all_join();
+  run.answers("host1");
+  // host4 is not heard until the others are given up.
+  run.time_passes(milliseconds(2900), kAll);
+  run.time_passes(milliseconds(2500), {"host1", "host2", "host3"});
+  run.time_passes(seconds(2), kAll);
+  EXPECT_EQ(run.blamed(), "");
+  EXPECT_THAT(run.untested(), HasSubstr("host4: its agent did not finish asking in time, nor did others"));
+}
+
 TEST(WhoseFault, ATaskThatCameLateOverASilentBusHasItsTimeFromThere) {
   FourHosts run;
   run.all_join();
