@@ -1,6 +1,7 @@
 #include "cli/balance_answer.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "balancer/assign/assignment_json.hpp"
@@ -15,7 +16,7 @@ constexpr std::size_t kRowsForPeople = 64;
 constexpr std::size_t kMaxUnassignedShown = 10;
 constexpr double kTiny = 1e-9;
 
-std::string size_of(double bytes) { return to_string(Bytes(static_cast<std::int64_t>(bytes + 0.5))); }
+std::string size_of(double bytes) { return to_string(Bytes(std::llround(bytes))); }
 
 void print_phases(const Fabric& fabric, const assign::Assignment& assignment) {
   fmt::print("{:<24} {:>10} {:>10} {:>7} {:>10} {:>10}  {}\n", "phase", "bound", "busiest", "ratio",

@@ -33,7 +33,7 @@ class AssignmentReader {
     WEFT_TRY(const auto way, read_way(view, read.qp.src, read.qp.dst));
     read.qp.route = way.route;
     read.qp.label = way.label;
-    return with_reverse(view, std::move(read));
+    return with_reverse(view, read);
   }
 
  private:

@@ -49,7 +49,7 @@ std::vector<ItemId> shed(Placement& placement) {
   return loose;
 }
 
-std::vector<ItemId> mend(Chains& chains, std::vector<ItemId> loose, const Effort& effort) {
+std::vector<ItemId> mend(Chains& chains, const std::vector<ItemId>& loose, const Effort& effort) {
   const std::uint64_t last_step = chains.steps_taken() + effort.steps;
   std::vector<ItemId> left;
   for (const ItemId item : loose)

@@ -25,6 +25,6 @@ struct Effort {
 
 /// Places `loose` by chains; an item without one forces others out, which look for a place in turn. Answers
 /// what could not be placed.
-std::vector<ItemId> mend(Chains& chains, std::vector<ItemId> loose, const Effort& effort);
+std::vector<ItemId> mend(Chains& chains, const std::vector<ItemId>& loose, const Effort& effort);
 
 }  // namespace weft::assign

@@ -30,7 +30,7 @@ struct TrialOptions {
   session::TransferSettings transfer;  // its limit holds for each sending
   flowsim::FrameSizes frames;          // of `transfer.size`
   Nanoseconds queue = std::chrono::milliseconds(20);  // that a link holds
-  Bytes burst{16 * 1024};                             // of the token bucket that shapes it
+  Bytes burst{16'384};                                // of the token bucket that shapes it
   std::optional<LinkId> fail = std::nullopt;
   session::SweepOptions sweep;  // of the diagnosis after the failure
 };

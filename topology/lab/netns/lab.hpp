@@ -72,7 +72,7 @@ class Lab {
         owner_(owner),
         namespaces_(std::move(namespaces)),
         fabric_(std::move(fabric)),
-        settings_(settings),
+        settings_(std::move(settings)),
         addresses_(std::move(addresses)) {}
 
   std::string name_;
