@@ -160,7 +160,7 @@ double CountModel::first_strays() const {
   std::vector<double> weight(problem_.row_count());
   std::vector<double> bursts(suspects(), 0.0);
   for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
-    weight[row] = burst_weight(row);
+    weight[row] = problem_.excused[row] > 0 ? 0.0 : burst_weight(row);
     for (const auto& cell : problem_.suspects_of(row))
       bursts[cell.index] += problem_.shares[cell.share] * weight[row];
   }
@@ -193,7 +193,7 @@ double CountModel::first_strays() const {
 void CountModel::learn_strays() {
   double strays = 0.5;
   for (std::uint32_t row = 0; row < problem_.row_count(); ++row)
-    strays += burst_weight(row) * stray_weight(row);
+    if (problem_.excused[row] == 0) strays += burst_weight(row) * stray_weight(row);
   learned_.stray = std::min(strays / (static_cast<double>(problem_.observations) + 1000.0), kMaxStrays);
   for (std::uint32_t row = 0; row < problem_.row_count(); ++row) fold_bursts(row);
 }
@@ -216,7 +216,7 @@ CountModel::Likeliest CountModel::likeliest_hazards(const std::vector<bool>& lef
         exposed[s] += problem_.shares[share] * problem_.survivors(s, share);
     }
     for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
-      double d = kMinHazard;
+      double d = kMinHazard + problem_.drop_hazard(row);
       for (const auto& cell : problem_.suspects_of(row))
         d += problem_.shares[cell.share] * hazard[cell.index];
       const double exposure = d < 1e-6 ? 0.5 : 1.0 / d - 1.0 / std::expm1(d);
@@ -231,7 +231,7 @@ CountModel::Likeliest CountModel::likeliest_hazards(const std::vector<bool>& lef
   }
   double fits = 0;
   for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
-    double d = kMinHazard;
+    double d = kMinHazard + problem_.drop_hazard(row);
     for (const auto& cell : problem_.suspects_of(row)) d += problem_.shares[cell.share] * hazard[cell.index];
     fits += problem_.k[row] * std::log(-std::expm1(-d));
   }

@@ -48,16 +48,19 @@ std::uint64_t dropped_by_host(const std::vector<Tally>& tallies) {
 /// from all paths alike, and what one of them lost beyond that, its channels lost. No row is excused for more
 /// than it lost.
 void share_out(std::uint64_t dropped, std::vector<std::size_t> rows, std::vector<Observation>& all) {
-  const auto taken = [&](std::size_t row) { return static_cast<double>(all[row].sent - all[row].lost); };
-  std::ranges::stable_sort(rows, {}, [&](std::size_t row) {
-    return static_cast<double>(all[row].lost) / std::max(taken(row), 0.5);
-  });
+  // Rows of which nothing was taken come last, and share by what they lost.
+  constexpr double kNone = 1e-9;
+  const auto taken = [&](std::size_t row) {
+    return static_cast<double>(all[row].sent - all[row].lost) + kNone * static_cast<double>(all[row].lost);
+  };
+  std::ranges::stable_sort(rows, {},
+                           [&](std::size_t row) { return static_cast<double>(all[row].lost) / taken(row); });
   double to_come = 0;  // taken of this row and of those that lost more
   for (const std::size_t row : rows) to_come += taken(row);
   for (const std::size_t row : rows) {
     const double rate = to_come > 0 ? static_cast<double>(dropped) / to_come : 0.0;
-    const auto mine = taken(row) > 0 ? static_cast<std::uint64_t>(std::llround(rate * taken(row))) : dropped;
-    all[row].excused = std::min({mine, all[row].lost, dropped});
+    const double mine = std::min(rate * taken(row), static_cast<double>(dropped));
+    all[row].excused = std::min(static_cast<std::uint64_t>(std::llround(mine)), all[row].lost);
     to_come -= taken(row);
     dropped -= all[row].excused;
   }

@@ -8,7 +8,8 @@
 namespace weft::diagnosis {
 namespace {
 
-constexpr double kOdds = 1e-3;  // of one false alarm in a healthy run
+constexpr double kOdds = 1e-3;       // of one false alarm in a healthy run
+constexpr double kDeviations = 3.0;  // of what a host dropped itself, a row's share of it is not off by more
 
 /// ln P(X >= k) of a Poisson variable, from above (Chernoff).
 double log_tail(double k, double mean) {
@@ -84,8 +85,8 @@ class Accounting {
       const Standing standing = standing_[cell.index];
       if (standing == Standing::healthy) continue;
       const double share = problem_.shares[cell.share];
-      const double singles =
-          (k - bursts) * share * model_.hazard(cell.index) / std::max(model_.row_hazard(row), kMinHazard);
+      const double singles = (k - bursts) * share * model_.hazard(cell.index) /
+                             std::max(model_.row_hazard(row) - problem_.drop_hazard(row), kMinHazard);
       const double events =
           model_.row_burst(row) > 0
               ? by_channels * share * model_.hazard(cell.index + model_.suspects()) / model_.row_burst(row)
@@ -101,25 +102,35 @@ class Accounting {
   double above_tolerated(std::vector<double>& left) const {
     const double sent = static_cast<double>(std::max<std::uint64_t>(problem_.sent, 1));
     const double a_path = tolerated_ * std::max(crossings_ / sent, 1.0);
-    double unexplained = 0;
+    double unexplained = 0, spread = 0;
     const double rows = static_cast<double>(std::max<std::size_t>(problem_.observations, 1));
     for (std::uint32_t row = 0; row < left.size(); ++row) {
-      const double k = std::round(left[row]);
+      spread += spread_of_drops(row);
+      const double k = std::round(left[row] - kDeviations * std::sqrt(spread_of_drops(row)));
       if (k < 2 || log_tail(k, a_path * problem_.n[row]) > std::log(kOdds / rows)) continue;
       unexplained += left[row];
       left[row] = 0;
     }
     double worst = 0, all = 0;
     for (const double packets : left) all += packets;
-    if (log_tail(std::floor(all), a_path * sent) < std::log(kOdds)) worst = all - a_path * sent;
+    const double most = a_path * sent + kDeviations * std::sqrt(spread);
+    if (log_tail(std::floor(all), most) < std::log(kOdds)) worst = all - most;
     for (std::uint32_t s = 0; s < model_.suspects(); ++s) {
-      double own = 0;
-      for (const auto& cell : problem_.rows_of(s)) own += problem_.shares[cell.share] * left[cell.index];
-      const double mean = a_path * exposure(s);
+      double own = 0, its_spread = 0;
+      for (const auto& cell : problem_.rows_of(s)) {
+        own += problem_.shares[cell.share] * left[cell.index];
+        its_spread += spread_of_drops(cell.index);
+      }
+      const double mean = a_path * exposure(s) + kDeviations * std::sqrt(its_spread);
       if (own > worst && log_tail(std::floor(own), mean) < std::log(kOdds / model_.suspects()))
         worst = std::max(worst, own - mean);
     }
     return unexplained + std::max(worst, beyond_ceilings(left));
+  }
+
+  /// The variance of what a host dropped of this row itself.
+  double spread_of_drops(std::uint32_t row) const {
+    return problem_.excused[row] * (1 - problem_.excused[row] / problem_.n[row]);
   }
 
   /// Packets of the channels that must lose more than is tolerated. What is tolerated of all channels of a
@@ -166,14 +177,15 @@ class Accounting {
       for (auto& [s, channel] : channels) channel.share = 0;
       likelihood = 0;
       for (const std::uint32_t row : rows) {
-        double sum = kMinHazard;
+        double sum = kMinHazard + problem_.excused[row] / problem_.n[row];
         for (const auto& cell : problem_.suspects_of(row))
           if (const auto at = channels.find(cell.index); at != channels.end())
             sum += problem_.shares[cell.share] * at->second.hazard;
-        likelihood += left[row] * std::log(sum);
+        const double gone = left[row] + problem_.excused[row];
+        likelihood += gone * std::log(sum);
         for (const auto& cell : problem_.suspects_of(row))
           if (const auto at = channels.find(cell.index); at != channels.end())
-            at->second.share += left[row] * problem_.shares[cell.share] * at->second.hazard / sum;
+            at->second.share += gone * problem_.shares[cell.share] * at->second.hazard / sum;
       }
       for (auto& [s, channel] : channels) {
         likelihood -= channel.exposure * channel.hazard;

@@ -139,7 +139,7 @@ class Answer {
     double packets = 0, squares = 0;
     for (const auto& cell : state_.problem().rows_of(suspect)) {
       const double all = model.row_burst(cell.index) + (known > 0 ? 0.0 : hazard);
-      const double its = state_.problem().k[cell.index] * model.burst_weight(cell.index) *
+      const double its = state_.problem().beyond_drops(cell.index) * model.burst_weight(cell.index) *
                          (1 - model.stray_weight(cell.index)) * hazard / std::max(all, kMinHazard);
       packets += its;
       squares += its * its;

@@ -12,8 +12,11 @@ constexpr double kMaxChoose = 1e60;         // and binomial coefficients kept as
 constexpr double kFoldAbove = 1e120;
 constexpr double kMaxLogBytes = 700.0;
 constexpr double kNothingBeside = -37.0;  // nats: 1 + exp(-37) is 1 to the last digit
-constexpr double kFewEvents = 100.0;      // of bursts in a row: beyond, one of them lost its packets surely
-constexpr double kMinBurst = 3.0;         // nats by which a burst must explain a row better to be looked at
+/// Of rows into a host that dropped packets, those of which it dropped many more, or fewer, than of others.
+constexpr double kDroppedUnevenly = 0.1;
+constexpr double kNoBurst = -1e4;     // nats: of a row whose host dropped all that it lost
+constexpr double kFewEvents = 100.0;  // of bursts in a row: beyond, one of them lost its packets surely
+constexpr double kMinBurst = 3.0;     // nats by which a burst must explain a row better to be looked at
 /// Strays before any data: one observation in 2,000.
 constexpr double kPriorStrays = 0.5;
 constexpr double kPriorRows = 1000.0;
@@ -29,6 +32,16 @@ double burst_of(double k, double n) {
   constexpr double kCut = 0.15;    // an outage that begins or ends within the row
   constexpr double kWhole = 0.03;  // one that lasts longer
   return (1 - kCut - kWhole) / (k * (k + 1.0)) + kCut / n + (k >= n ? kWhole : 0.0);
+}
+
+double log_choose(double n, double k) {
+  return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1);
+}
+
+/// ln of the probability of k of n where so many are expected.
+double log_binomial(double k, double n) {
+  if (k >= n) return 0.0;
+  return log_choose(n, k) + k * std::log(k / n) + (n - k) * std::log1p(-k / n);
 }
 
 double power(double base, std::uint32_t exponent) {
@@ -72,8 +85,11 @@ CountModel::CountModel(const CountProblem& problem, const BackgroundPrior& prior
   for (std::uint32_t row = 0; row < problem.row_count(); ++row) {
     const double n = problem.n[row];
     const double k = problem.k[row];
-    log_choose_.push_back(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1));
-    log_burst_.push_back(std::log(burst_of(k, n)));
+    const double excused = problem.excused[row];
+    log_choose_.push_back(log_choose(n, k) - (n - k) * problem.drop_hazard(row));
+    const double beyond = problem.beyond_drops(row);
+    log_burst_.push_back(beyond > 0 ? std::log(burst_of(beyond, n - excused)) : kNoBurst);
+    if (excused > 0) log_burst_.back() += log_binomial(excused, n - beyond);
     const double direct = std::exp(std::min(log_choose_.back(), 700.0));
     choose_.push_back(problem.k[row] <= kDirectLosses && direct < kMaxChoose ? direct : 0.0);
   }
@@ -109,7 +125,7 @@ void CountModel::tell_strays_from_singles() {
     for (std::uint32_t row = 0; row < problem_.row_count(); ++row) fold_bursts(row);
     std::vector<double> lost(suspects(), 0.0);
     for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
-      const double singles = problem_.k[row] * (1.0 - burst_weight(row));
+      const double singles = problem_.beyond_drops(row) * (1.0 - burst_weight(row));
       for (const auto& cell : problem_.suspects_of(row)) lost[cell.index] += singles;
     }
     learned_.mean = std::min(first_background(problem_, lost), learned_.mean);
@@ -133,9 +149,10 @@ double CountModel::stray_hazard() const {
 }
 
 void CountModel::sum_rows() {
-  row_hazard_.assign(problem_.row_count(), 0.0);
+  row_hazard_.resize(problem_.row_count());
   row_burst_.assign(problem_.row_count(), 0.0);
   for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
+    row_hazard_[row] = problem_.drop_hazard(row);
     for (const auto& cell : problem_.suspects_of(row)) {
       row_hazard_[row] += spread(problem_.shares[cell.share], hazard_[cell.index]);
       row_burst_[row] += problem_.shares[cell.share] * hazard_[cell.index + suspects()];
@@ -144,14 +161,20 @@ void CountModel::sum_rows() {
   }
 }
 
-/// ln of the odds of a burst against none, where nE of them are expected.
-double CountModel::log_burst_odds(double events) const {
-  const double over = 1.0 / (1.0 - learned_.stray) - std::exp(-events);
+double CountModel::stray_of(std::uint32_t row) const {
+  const bool is_mostly_dropped =
+      problem_.excused[row] > 0 && problem_.excused[row] >= problem_.beyond_drops(row);
+  return is_mostly_dropped ? std::max(kDroppedUnevenly, learned_.stray) : learned_.stray;
+}
+
+/// ln of the odds of a burst in a row against none, where nE of them are expected.
+double CountModel::log_burst_odds(std::uint32_t row, double events) const {
+  const double over = 1.0 / (1.0 - stray_of(row)) - std::exp(-events);
   return events + std::log(std::max(over, 1e-300));
 }
 
 void CountModel::fold_bursts(std::uint32_t row) {
-  const double log_term = log_burst_odds(problem_.n[row] * row_burst_[row]) + log_burst_[row];
+  const double log_term = log_burst_odds(row, problem_.n[row] * row_burst_[row]) + log_burst_[row];
   log_burst_term_[row] = log_term;
   burst_term_[row] = log_term < kMaxLogBytes ? std::exp(log_term) : std::numeric_limits<double>::infinity();
 }
@@ -228,10 +251,10 @@ std::span<const double> CountModel::burst_profile(std::uint32_t suspect) const {
   const double own = hazard_[suspect + suspects()];
   for (std::size_t g = 0; g < points; ++g) profile_[g] = -exposed_[suspect] * grid_.hazard(g);
   std::ranges::fill(product_, 1.0);
-  const double even = 1.0 / (1.0 - learned_.stray);  // odds of a stray against none, and one
   for (const auto& cell : problem_.rows_of(suspect)) {
     const std::uint32_t row = cell.index;
     const double share = problem_.shares[cell.share];
+    const double even = 1.0 / (1.0 - stray_of(row));  // odds of a stray against none, and one
     const double rest = problem_.n[row] * std::max(row_burst_[row] - share * own, 0.0);
     const double single = log_single(row);
     const double top = std::max(single, log_burst_[row]);
@@ -262,10 +285,11 @@ double CountModel::most_gained(std::uint32_t i) const {
           0.0);
     return sum > 0 ? sum + kMinBurst * static_cast<double>(problem_.rows_of(suspect).size()) : -1e9;
   }
-  double survivors = 0;
+  double survivors = 0, lost = 0;
   for (std::size_t share = 0; share < problem_.shares.size(); ++share)
     survivors += problem_.shares[share] * problem_.survivors(suspect, share);
-  const double most = static_cast<double>(problem_.suspects[suspect].lost) / std::max(survivors, 1e-9);
+  for (const auto& cell : problem_.rows_of(suspect)) lost += problem_.k[cell.index];
+  const double most = lost / std::max(survivors, 1e-9);
   for (const auto& cell : problem_.rows_of(suspect)) {
     const double rest = others(cell.index, problem_.shares[cell.share], hazard_[i]);
     sum += problem_.k[cell.index] * std::log1p(most / rest);
@@ -282,7 +306,7 @@ double CountModel::value(std::uint32_t i, double hazard) const {
     if (is_burst(i)) {
       const double rest = std::max(row_burst_[row] - share * hazard_[i], 0.0);
       sum += log_add(log_single(row),
-                     log_burst_odds(problem_.n[row] * (rest + share * hazard)) + log_burst_[row]);
+                     log_burst_odds(row, problem_.n[row] * (rest + share * hazard)) + log_burst_[row]);
     } else {
       const double d = others(row, share, hazard_[i]) + spread(share, hazard);
       sum += log_add(log_choose_[row] + problem_.k[row] * std::log(-std::expm1(-d)), log_burst_term_[row]);
@@ -314,7 +338,7 @@ double CountModel::burst_weight(std::uint32_t row) const {
 
 double CountModel::stray_weight(std::uint32_t row) const {
   const double events = -std::expm1(-problem_.n[row] * row_burst_[row]);
-  return learned_.stray / (learned_.stray + events);
+  return stray_of(row) / (stray_of(row) + events);
 }
 
 const std::vector<double>& CountModel::healthy_prior(std::uint32_t i) const {

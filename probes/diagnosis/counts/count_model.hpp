@@ -113,7 +113,10 @@ class CountModel {
  private:
   double others(std::uint32_t row, double share, double own) const;
   double log_single(std::uint32_t row) const;
-  double log_burst_odds(double events) const;
+  /// The chance of a burst in a row that no channel explains: where its host dropped most of what it lost,
+  /// the rest is likely to be of the same kind.
+  double stray_of(std::uint32_t row) const;
+  double log_burst_odds(std::uint32_t row, double events) const;
   void fold_bursts(std::uint32_t row);
   std::span<const double> burst_profile(std::uint32_t suspect) const;
   void share_out(const std::vector<bool>& faulty);
@@ -130,9 +133,9 @@ class CountModel {
   HazardGrid grid_;
   std::vector<double> hazard_;      // d of all suspects, then e of all
   std::vector<double> exposed_;     // by suspect: packets that crossed it, by their shares
-  std::vector<double> row_hazard_;  // by row: sum of d over its suspects
+  std::vector<double> row_hazard_;  // by row: sum of d over its suspects, and of what its host drops
   std::vector<double> row_burst_;   // by row: sum of e
-  std::vector<double> log_choose_;  // by row: ln (n choose k)
+  std::vector<double> log_choose_;  // by row: ln (n choose k), and of what its host took
   std::vector<double> choose_;      // by row, where it is small enough to work with directly; else 0
   std::vector<double> log_burst_;   // by row: ln burst(k, n)
   std::vector<double> burst_term_;  // by row: odds of a burst times burst(k, n), or infinite

@@ -24,6 +24,7 @@ struct Sum {
 struct RawRow {
   std::uint32_t observation;
   Counts counts;
+  std::uint64_t excused;
 };
 
 template <class Id>
@@ -96,7 +97,9 @@ class Builder {
     problem_.sent += all.n;
     problem_.lost += all.k;
     problem_.has_lossy_sets |= all.k > 0 && is_one_of_several(i);
-    if (counts.k > 0) rows_.push_back({i, counts});
+    const bool may_be_dropped = counting_.what == Counted::loss && counts.n == all.n;
+    const std::uint64_t excused = may_be_dropped ? excused_of(observations_.probes[i]) : 0;
+    if (counts.k + excused > 0) rows_.push_back({i, counts, excused});
     const std::uint64_t tag = mix(i);
     for (const Crossing& crossing : crossings_.of(i)) {
       Sum& sum = sums_[crossing.suspect];
@@ -170,8 +173,10 @@ class Builder {
   void make_tables() {
     const std::size_t suspects = problem_.suspects.size();
     for (const RawRow& row : rows_) {
-      problem_.n.push_back(static_cast<double>(row.counts.n));
-      problem_.k.push_back(static_cast<std::uint32_t>(std::min<std::uint64_t>(row.counts.k, ~0u)));
+      problem_.n.push_back(static_cast<double>(row.counts.n + row.excused));
+      const std::uint64_t gone = row.counts.k + row.excused;
+      problem_.k.push_back(static_cast<std::uint32_t>(std::min<std::uint64_t>(gone, ~0u)));
+      problem_.excused.push_back(static_cast<double>(row.excused));
       problem_.packets.push_back(static_cast<double>(all_of(row.observation).k));
       for (const Crossing& crossing : merged(row.observation))
         problem_.row_cells.push_back({crossing.suspect, crossing.share});
@@ -222,12 +227,17 @@ class Builder {
 
 }  // namespace
 
-Counts counts_of(const Observation& observation, Counted counted) {
+std::uint64_t excused_of(const Observation& observation) {
   const std::uint64_t lost = std::min(observation.lost, observation.sent);
   const std::uint64_t excused = std::min(observation.excused, lost);
-  // What a host dropped had come all the way; of a round trip it never set out on the way back.
-  const std::uint64_t sent = observation.sent - (observation.back ? excused : 0);
-  if (counted == Counted::loss) return {sent, lost - excused};
+  constexpr std::uint64_t kPart = 10;
+  return lost == observation.sent && kPart * excused > lost ? lost : excused;
+}
+
+Counts counts_of(const Observation& observation, Counted counted) {
+  const std::uint64_t lost = std::min(observation.lost, observation.sent);
+  const std::uint64_t excused = excused_of(observation);
+  if (counted == Counted::loss) return {observation.sent - excused, lost - excused};
   const std::uint64_t received = observation.sent - lost;
   return {received, std::min(observation.corrupt, received)};
 }

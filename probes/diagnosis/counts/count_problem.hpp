@@ -2,9 +2,11 @@
 // suspect is whatever one cause could sit in: a channel, a switch or host as a whole, or one of these that
 // harms only packets of some size and more. Suspects crossed by exactly the same probes are one suspect, a
 // class: the data cannot tell its members apart. Only observations that lost something are kept as rows; for
-// all others the likelihood is linear in the hazards and the sums `survived` say all there is.
+// all others the likelihood is linear in the hazards and the sums `survived` say all there is. What a host
+// dropped itself is a known hazard of the rows into it, beside those of their suspects.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -26,13 +28,18 @@ struct Suspect {
   bool is_channel() const { return !channels.empty() && !from_size; }
 };
 
-/// What is counted of one observation; packets that a host itself is known to have dropped are left out.
+/// What is counted of one observation. Packets that a host itself is known to have dropped are left out: they
+/// tell of nothing, though they came all the way, for how many of a row's they are is only known of all rows
+/// that were for that host together.
 struct Counts {
   std::uint64_t n = 0;
   std::uint64_t k = 0;
 };
 enum class Counted { loss, corruption };
 Counts counts_of(const Observation& observation, Counted counted);
+/// Of the lost, what a host dropped itself. Where nothing came and the host dropped a tenth of it, that may
+/// be all, for it may have dropped the whole of some rows and nothing of others.
+std::uint64_t excused_of(const Observation& observation);
 
 /// Which observations count, and how.
 struct Counting {
@@ -63,7 +70,8 @@ struct CountProblem {
   // channel of its took one of them: see Counting::whole_flows.
   std::vector<double> n;
   std::vector<std::uint32_t> k;
-  std::vector<double> packets;  // lost, of which k tells
+  std::vector<double> packets;  // lost, of which k tells; without those excused
+  std::vector<double> excused;  // of k, what the host dropped itself: an estimate as good as a drawn sample
   std::vector<std::uint32_t> row_offsets{0};
   std::vector<Cell> row_cells;  // suspects of a row
   std::vector<std::uint32_t> suspect_offsets{0};
@@ -75,6 +83,9 @@ struct CountProblem {
   std::uint64_t lost = 0;
 
   std::size_t row_count() const { return n.size(); }
+  double beyond_drops(std::uint32_t row) const { return k[row] - excused[row]; }
+  /// Of being dropped by the host that a row's packets were for, of those that came to it.
+  double drop_hazard(std::uint32_t row) const { return std::log1p(excused[row] / (n[row] - k[row] + 1.0)); }
   std::span<const Cell> suspects_of(std::uint32_t row) const {
     return std::span(row_cells).subspan(row_offsets[row], row_offsets[row + 1] - row_offsets[row]);
   }

@@ -19,33 +19,39 @@ constexpr double kHides = 10.0;       // times what is tolerated: as much as the
 constexpr double kFewExcused = 10.0;  // packets: fewer hide nothing that would be named
 
 /// What hosts dropped themselves, by their own counts, blames no channel. But a host that dropped as much as
-/// a fault loses may hide one: of it nothing is known then. All that were excused.
-std::uint64_t report_excuses(const Fabric& fabric, const Observations& observations,
-                             const Tolerance& tolerance, Report& report) {
+/// a fault loses may hide one: of it nothing is known then.
+struct Excuses {
+  std::uint64_t counted = 0;  // by the hosts
+  std::uint64_t beside = 0;   // lost in rows that tell of nothing for it
+};
+Excuses report_excuses(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance,
+                       Report& report) {
   struct Received {
-    std::uint64_t sent = 0, excused = 0;
+    std::uint64_t sent = 0;
+    Excuses excused;
   };
   const auto has_excuse = [](const Observation& probe) { return probe.excused > 0; };
-  if (std::ranges::none_of(observations.probes, has_excuse)) return 0;
+  if (std::ranges::none_of(observations.probes, has_excuse)) return {};
   std::map<PortId, Received> at;
-  std::uint64_t all = 0;
+  Excuses all;
   for (const Observation& probe : observations.probes) {
     if (probe.sent == 0) continue;
     const auto& paths = observations.paths;
     const ChannelId last = paths.channels(paths.paths(probe.back.value_or(probe.path)).front()).back();
     Received& here = at[fabric.target(last)];
-    const std::uint64_t excused = std::min({probe.excused, probe.lost, probe.sent});
+    const std::uint64_t excused = excused_of(probe);
+    const std::uint64_t counted = std::min(probe.excused, excused);
     here.sent += probe.sent;
-    here.excused += excused;
-    all += excused;
+    for (Excuses* sum : {&here.excused, &all}) sum->counted += counted, sum->beside += excused - counted;
   }
   for (const auto& [nic, received] : at) {
     const double hides = kHides * tolerance.loss.value() * static_cast<double>(received.sent);
-    if (static_cast<double>(received.excused) <= std::max(hides, kFewExcused)) continue;
+    const auto hidden = static_cast<double>(received.excused.counted + received.excused.beside);
+    if (hidden <= std::max(hides, kFewExcused)) continue;
     report.add(HostEvidence{fabric.port(nic).node, nic, Verdict::unknown, std::nullopt,
                             fmt::format("it dropped {} packets itself, as it counted: too busy to tell what "
                                         "its cable loses",
-                                        share_text(received.excused, received.sent))});
+                                        share_text(received.excused.counted, received.sent))});
   }
   return all;
 }
@@ -280,8 +286,8 @@ void report_counts(const Fabric& fabric, const Observations& observations, Count
                    const Tolerance& tolerance, Report& report) {
   const Counted counted = counting.what;
   AccountLine& account = counted == Counted::loss ? report.account().lost : report.account().corrupt;
-  const std::uint64_t excused =
-      counted == Counted::loss ? report_excuses(fabric, observations, tolerance, report) : 0;
+  const Excuses excused =
+      counted == Counted::loss ? report_excuses(fabric, observations, tolerance, report) : Excuses{};
   Swallowing swallowing(fabric, observations, std::move(counting));
   std::optional<Observations> narrowed;
   std::uint64_t swallowed = 0;
@@ -327,8 +333,9 @@ void report_counts(const Fabric& fabric, const Observations& observations, Count
     if (told.hypothesis) report.add(std::move(*told.hypothesis));
   }
   account.found += swallowed;
-  account.excused = excused;
-  account.all += swallowed + excused;
+  account.excused = excused.counted;
+  account.unexplained += excused.beside;
+  account.all += swallowed + excused.counted + excused.beside;
 }
 
 }  // namespace weft::diagnosis

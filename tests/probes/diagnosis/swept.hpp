@@ -10,7 +10,7 @@
 namespace weft::diagnosis {
 
 inline Diagnosis swept(const Fabric& fabric, const std::vector<FaultSpec>& faults,
-                       session::SweepOptions options) {
+                       session::SweepOptions options, const std::vector<HostStall>& stalls = {}) {
   const auto addresses = plan_addresses(fabric, IpFamily::v4).value();
   std::vector<session::ExpectedHost> hosts;
   std::vector<std::string> names;
@@ -27,17 +27,20 @@ inline Diagnosis swept(const Fabric& fabric, const std::vector<FaultSpec>& fault
   const RunId id(options.seed);
   session::Sweep sweep(fabric, addresses.book, options, id);
   session::Coordinator coordinator(fabric, sweep, {id, {}}, hosts);
-  EXPECT_TRUE(coordinate_in_process(coordinator, names,
-                                    run::simulated_engines(fabric, addresses.book, faults, options.seed),
-                                    [](const session::Progress&) {}, {}));
+  EXPECT_TRUE(coordinate_in_process(
+      coordinator, names,
+      run::simulated_engines(fabric, addresses.book, faults, options.seed, nullptr, stalls),
+      [](const session::Progress&) {}, {}));
   return sweep.finish().diagnosis;
 }
 
 inline Diagnosis swept(const Fabric& fabric, const std::vector<std::string>& texts,
-                       session::SweepOptions options) {
+                       session::SweepOptions options, const std::vector<std::string>& stall_texts = {}) {
   std::vector<FaultSpec> faults;
   for (const std::string& text : texts) faults.push_back(parse_fault(fabric, text).value());
-  return swept(fabric, faults, std::move(options));
+  std::vector<HostStall> stalls;
+  for (const std::string& text : stall_texts) stalls.push_back(parse_stall(fabric, text).value());
+  return swept(fabric, faults, std::move(options), stalls);
 }
 
 }  // namespace weft::diagnosis

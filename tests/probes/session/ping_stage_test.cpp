@@ -133,6 +133,15 @@ TEST(PingStage, WhatAHostDroppedUnreadExcusesTheRowsThatWereForIt) {
   EXPECT_EQ(more.at(0).excused, 2u) << "never more than was lost";
 }
 
+TEST(PingStage, RowsOfWhichNothingCameShareWhatTheHostDroppedAlike) {
+  Pair pair;
+  const auto seen = pair.observe({{.spec = 0, .sent = 100}, {.spec = 1, .sent = 100}},
+                                 {{.spec = 0, .dropped = 120}, {.spec = 1, .dropped = 120}});
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen[0].excused, 60u);
+  EXPECT_EQ(seen[1].excused, 60u) << "what it dropped is as likely of the one as of the other";
+}
+
 TEST(PingStage, PutsWindowsOnTheClockOfTheRun) {
   Pair pair;
   using std::chrono::seconds;
