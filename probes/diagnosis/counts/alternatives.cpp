@@ -106,6 +106,18 @@ std::vector<std::vector<ChannelId>> channels_of_alternatives(
   return all;
 }
 
+std::string_view why_open(const CountProblem& problem,
+                          const std::vector<std::vector<std::uint32_t>>& alternatives) {
+  const auto has_node = [&](const std::vector<std::uint32_t>& suspects) {
+    return std::ranges::any_of(suspects, [&](auto s) { return problem.suspects[s].channels.empty(); });
+  };
+  if (has_node(alternatives.front()))
+    return "cables of it, each with a loss of its own, fit as well as the whole switch";
+  if (std::ranges::any_of(alternatives, has_node))
+    return "the whole switch would look alike, or all that comes in to it";
+  return "the same loss on the other channels would look alike";
+}
+
 std::optional<NodeId> switch_around(const Fabric& fabric,
                                     const std::vector<std::vector<ChannelId>>& alternatives) {
   const ChannelId first = alternatives.front().front();

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "probes/diagnosis/counts/count_search.hpp"
@@ -16,6 +17,10 @@ namespace weft::diagnosis {
 std::vector<std::vector<ChannelId>> channels_of_alternatives(
     const Fabric& fabric, const CountProblem& problem, std::span<const Suspicion> suspicions,
     const std::vector<std::vector<std::uint32_t>>& alternatives, double named_from);
+
+/// In words, why it stays open which of the alternatives it is.
+std::string_view why_open(const CountProblem& problem,
+                          const std::vector<std::vector<std::uint32_t>>& alternatives);
 
 /// The switch that every channel of the alternatives enters or leaves.
 std::optional<NodeId> switch_around(const Fabric& fabric,

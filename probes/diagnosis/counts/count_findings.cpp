@@ -104,19 +104,15 @@ class Findings {
     all.nodes.clear();
     if (const auto node = switch_around(fabric_, channels)) all.nodes.push_back(*node);
     all.alternatives = std::move(channels);
-    bool of_a_switch = false;
     for (const std::uint32_t i : told) {
       const Found one = found(i);
-      of_a_switch |= one.channels.empty();
       const auto name =
           one.channels.empty() ? fabric_.name_of(one.nodes.front()) : fabric_.name_of(one.channels.front());
       all.evidence.push_back(fmt::format("{}: {}", name, one.evidence.front()));
       all.probability = std::min(all.probability, result_.with_rivals(i));
       reported_.insert(i);
     }
-    all.evidence.push_back(of_a_switch
-                               ? "cables of it, each with a loss of its own, fit as well as the whole switch"
-                               : "the same loss on the other channels would look alike");
+    all.evidence.emplace_back(why_open(problem_, alternatives));
     found_.told.push_back({std::move(all)});
   }
 

@@ -28,7 +28,7 @@ class Challenges {
   std::vector<std::vector<Exchange>> take() {
     std::vector<Exchange> all;
     for (int improved = 0; improved <= kMaxImproved; ++improved) {
-      all.clear();
+      std::erase_if(all, [this](const Exchange& one) { return !state_.all_faulty(one.removed); });
       std::ranges::copy(climb_.moves().prefer_cables(all), std::back_inserter(replaced_));
       if (!by_challenge_ || !challenge_each()) break;
     }

@@ -66,6 +66,10 @@ std::vector<std::uint32_t> SwitchMoves::prefer_cables(std::vector<Exchange>& ope
     if (!chosen.empty()) {
       state_.restore(chosen);
       replaced.push_back(*around.itself);
+      auto cables = state_.added_since(kept);
+      const double less_likely = best - before.probable;
+      if (less_likely < kAsGood && pass_nothing(cables))
+        open.push_back({std::move(cables), {*around.itself}, less_likely});
     } else if (!instead.empty()) {
       note_instead(*around.itself, std::move(instead), open);
     }
@@ -96,6 +100,15 @@ std::vector<Exchange> SwitchMoves::equal_shifts() {
       state_.restore(kept);
     });
   return all;
+}
+
+bool SwitchMoves::pass_nothing(std::span<const std::uint32_t> hazards) const {
+  const CountProblem& problem = state_.problem();
+  return std::ranges::all_of(hazards, [&](std::uint32_t i) {
+    for (std::size_t share = 0; share < problem.shares.size(); ++share)
+      if (problem.survivors(state_.model().suspect_of(i), share) > 0) return false;
+    return true;
+  });
 }
 
 void SwitchMoves::note_instead(std::uint32_t itself, std::vector<Instead> instead,

@@ -46,7 +46,8 @@ class SwitchMoves {
   /// neighbours, whose faults look like one of its own to all that passes through, and than more of them if
   /// these, for all that more faults are less likely, are the more probable, or fit better with a cable left
   /// out: a switch that harms, harms all that crosses it. Where such cables fit as well and are much less
-  /// likely, which it is stays open. The switches that cables took the place of; the rest joins `open`.
+  /// likely, which it is stays open; so it does where nothing passes: a switch that swallows what comes in
+  /// swallows what would tell. The switches that cables took the place of; what is open joins `open`.
   std::vector<std::uint32_t> prefer_cables(std::vector<Exchange>& open);
 
   /// What the channels into a switch from one tier lose and what those out of it to one tier lose can be told
@@ -62,6 +63,7 @@ class SwitchMoves {
   };
   void note_instead(std::uint32_t itself, std::vector<Instead> instead, std::vector<Exchange>& open) const;
   std::vector<std::vector<std::uint32_t>> cables_for(const CountPriors::Around& around) const;
+  bool pass_nothing(std::span<const std::uint32_t> hazards) const;
   void join_in_series(const CountPriors::Around::Side& side);
   bool may_shift(const Shift& one) const;
   void shift(const Shifts& shifts);
