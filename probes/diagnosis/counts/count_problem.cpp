@@ -97,8 +97,8 @@ class Builder {
     problem_.sent += all.n;
     problem_.lost += all.k;
     problem_.has_lossy_sets |= all.k > 0 && is_one_of_several(i);
-    const bool may_be_dropped = counting_.what == Counted::loss && counts.n == all.n;
-    const std::uint64_t excused = may_be_dropped ? excused_of(observations_.probes[i]) : 0;
+    const bool estimated = counts.n == all.n && counting_.estimates_drops(i);
+    const std::uint64_t excused = estimated ? excused_of(observations_.probes[i]) : 0;
     if (counts.k + excused > 0) rows_.push_back({i, counts, excused});
     const std::uint64_t tag = mix(i);
     for (const Crossing& crossing : crossings_.of(i)) {

@@ -46,12 +46,18 @@ struct Counting {
   Counted what = Counted::loss;
   /// By observation: all its packets were swallowed by what is known to be dead; it tells of nothing else.
   std::vector<bool> swallowed = {};
+  /// By observation, absent: none. Its host dropped so few packets that it matters little whose they are: its
+  /// share of them is taken off. Else it is an estimate.
+  std::vector<bool> takes_off = {};
   /// Of a flow that took one of several paths only whether it lost all is counted. Else that is one packet
   /// for those that lost all or none.
   bool whole_flows = false;
   /// What else explains the same as what is found is asked.
   bool exchanges = true;
 
+  bool estimates_drops(std::size_t observation) const {
+    return what == Counted::loss && (takes_off.empty() || !takes_off[observation]);
+  }
   bool leaves_out(std::size_t observation) const { return !swallowed.empty() && swallowed[observation]; }
 };
 

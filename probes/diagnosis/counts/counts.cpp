@@ -18,14 +18,19 @@ constexpr int kMaxPasses = 4;
 constexpr double kHides = 10.0;       // times what is tolerated: as much as the least fault loses
 constexpr double kFewExcused = 10.0;  // packets: fewer hide nothing that would be named
 
+/// The NIC for which an observation's packets were; of round trips their sender's.
+PortId receiver_of(const Fabric& fabric, const PathTable& paths, const Observation& probe) {
+  return fabric.target(paths.channels(paths.paths(probe.back.value_or(probe.path)).front()).back());
+}
+
 /// What hosts dropped themselves, by their own counts, blames no channel. But a host that dropped as much as
-/// a fault loses may hide one: of it nothing is known then.
+/// a fault loses may hide one: of it nothing is known then. What others dropped is taken off as they counted.
 struct Excuses {
   std::uint64_t counted = 0;  // by the hosts
   std::uint64_t beside = 0;   // lost in rows that tell of nothing for it
 };
 Excuses report_excuses(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance,
-                       Report& report) {
+                       Counting& counting, Report& report) {
   struct Received {
     std::uint64_t sent = 0;
     Excuses excused;
@@ -36,23 +41,26 @@ Excuses report_excuses(const Fabric& fabric, const Observations& observations, c
   Excuses all;
   for (const Observation& probe : observations.probes) {
     if (probe.sent == 0) continue;
-    const auto& paths = observations.paths;
-    const ChannelId last = paths.channels(paths.paths(probe.back.value_or(probe.path)).front()).back();
-    Received& here = at[fabric.target(last)];
+    Received& here = at[receiver_of(fabric, observations.paths, probe)];
     const std::uint64_t excused = excused_of(probe);
     const std::uint64_t counted = std::min(probe.excused, excused);
     here.sent += probe.sent;
     for (Excuses* sum : {&here.excused, &all}) sum->counted += counted, sum->beside += excused - counted;
   }
+  std::set<PortId> busy;
   for (const auto& [nic, received] : at) {
     const double hides = kHides * tolerance.loss.value() * static_cast<double>(received.sent);
     const auto hidden = static_cast<double>(received.excused.counted + received.excused.beside);
     if (hidden <= std::max(hides, kFewExcused)) continue;
+    busy.insert(nic);
     report.add(HostEvidence{fabric.port(nic).node, nic, Verdict::unknown, std::nullopt,
                             fmt::format("it dropped {} packets itself, as it counted: too busy to tell what "
                                         "its cable loses",
                                         share_text(received.excused.counted, received.sent))});
   }
+  for (const Observation& probe : observations.probes)
+    counting.takes_off.push_back(probe.excused == 0 ||
+                                 !busy.contains(receiver_of(fabric, observations.paths, probe)));
   return all;
 }
 
@@ -286,8 +294,9 @@ void report_counts(const Fabric& fabric, const Observations& observations, Count
                    const Tolerance& tolerance, Report& report) {
   const Counted counted = counting.what;
   AccountLine& account = counted == Counted::loss ? report.account().lost : report.account().corrupt;
-  const Excuses excused =
-      counted == Counted::loss ? report_excuses(fabric, observations, tolerance, report) : Excuses{};
+  const Excuses excused = counted == Counted::loss
+                              ? report_excuses(fabric, observations, tolerance, counting, report)
+                              : Excuses{};
   Swallowing swallowing(fabric, observations, std::move(counting));
   std::optional<Observations> narrowed;
   std::uint64_t swallowed = 0;

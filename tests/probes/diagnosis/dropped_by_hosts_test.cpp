@@ -7,6 +7,7 @@
 #include <array>
 #include <random>
 
+#include "made_up_run.hpp"
 #include "swept.hpp"
 #include "topology/model/clos.hpp"
 
@@ -94,6 +95,26 @@ TEST(DroppedByHosts, ALossyCableOfAStalledHostIsNeverHealthy) {
     expect_no_blame(drawn, found, bad);
   }
   EXPECT_GE(10 * named, 8 * kSeeds) << "rows of the time when it did not stall tell";
+}
+
+/// So few that no fault hides behind them: what is left is told as if the host had dropped none.
+TEST(DroppedByHosts, AFewDroppedPacketsHideNoLossOfTheHostsCable) {
+  constexpr std::size_t kSeeds = 24, kFew = 30;
+  std::size_t named = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    MadeUpRun run(seed, {.leaves = 4, .spines = 2, .hosts_per_leaf = 2});
+    run.fault("leaf1->host1").loss = 0.0005;
+    run.probe(300, 1000);
+    std::vector<Observation*> into;
+    for (Observation& probe : run.seen.probes)
+      if (run.seen.paths.channels(run.seen.paths.paths(probe.path).front()).back() ==
+          run.channel("leaf1->host1"))
+        into.push_back(&probe);
+    for (std::size_t i = 0; i < kFew; ++i) ++into[i % into.size()]->lost, ++into[i % into.size()]->excused;
+    const Diagnosis found = run.diagnosed();
+    named += !found.hosts.empty() && found.hosts.front().verdict == Verdict::degraded ? 1 : 0;
+  }
+  EXPECT_GE(10 * named, 9 * kSeeds);
 }
 
 /// Large packets of a whole wave neither pass the cable nor are read by the host: which of the two took which
