@@ -1,7 +1,9 @@
 // `weft lab` as people run it, as root and as an ordinary user.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "tests/support/lab_user.hpp"
@@ -68,6 +70,37 @@ TEST(LabOfAnOrdinaryUser, WithADamagedStateFileStillEnds) {
   EXPECT_EQ(user.weft({"lab", "down", "--name", user.lab}).status, 0);
   EXPECT_FALSE(is_running(*holder));
   EXPECT_TRUE(std::filesystem::is_empty(user.state_root()));
+}
+
+TEST(LabCommand, StatusListsTheOtherLabsWhereTheStateOfOneIsDamaged) {
+  const LabUser user(kFabric, as_nobody());
+  ASSERT_EQ(user.up().status, 0);
+  struct stat owner {};
+  ASSERT_EQ(stat((user.state_root() / user.lab).c_str(), &owner), 0);
+  std::string own;
+  std::getline(std::ifstream(user.state_root() / user.lab / "state.json"), own, '\0');
+  for (const std::string& text : {std::string(), std::string("{"), std::string("[1]"),
+                                  std::string("{\"name\":\"a\"}"), own.substr(0, own.size() / 2), own}) {
+    const auto damaged = user.state_root() / "a-damaged";
+    std::filesystem::create_directories(damaged);
+    ASSERT_EQ(chown(damaged.c_str(), owner.st_uid, owner.st_gid), 0);
+    std::ofstream(damaged / "state.json", std::ios::trunc) << text;
+    for (const bool json : {false, true}) {
+      const auto status = user.weft({"lab", "status", "-o", json ? "json" : "table"});
+      EXPECT_EQ(status.status, 64) << text;
+      EXPECT_NE(status.output.find(user.lab), std::string::npos) << status.output;
+      EXPECT_EQ(status.output.find("a-damaged"), std::string::npos) << status.output;
+      if (json) {
+        expect_matches_schema(status.output, "lab");
+      }
+      EXPECT_EQ(std::ranges::count(status.errors, '\n'), 1) << status.errors;
+      EXPECT_NE(status.errors.find("weft lab down --name a-damaged"), std::string::npos) << status.errors;
+    }
+  }
+  EXPECT_EQ(user.weft({"lab", "down", "--name", "a-damaged"}).status, 0) << "what the message says to do";
+  const auto status = user.weft({"lab", "status"});
+  EXPECT_EQ(status.status, 0) << status.errors;
+  EXPECT_NE(status.output.find(user.lab), std::string::npos);
 }
 
 TEST(LabOfAnOrdinaryUser, SaysWhatIsNeededWhereUserNamespacesAreRefused) {

@@ -105,7 +105,12 @@ Result<LabState> read_lab_state(const std::filesystem::path& state_root, std::st
   Result<LabState> state = document ? lab_state_from_json(*document) : pass_on(document);
   if (state && state->name != name)
     state = fail(ErrorKind::invalid_input, "it is that of a lab '{}'", outside_text(state->name));
-  if (!state) return pass_on(state, fmt::format("the state of lab '{}' ({})", name, path.string()));
+  if (!state)
+    return fail(
+        state.error().kind,
+        "the state of lab '{0}' ({1}) cannot be read: {2}; weft lab down --name {0} takes away what is "
+        "left of the lab",
+        name, path.string(), state.error().message);
   return state;
 }
 
