@@ -59,14 +59,16 @@ Result<run::AgentWords> read_words(const po::variables_map& values) {
 }
 
 /// The first line of the input, or what the environment has; an empty one: the server asks for none.
-bus::BusCredential credential_from(bool from_stdin) {
+Result<bus::BusCredential> credential_from(bool from_stdin) {
   std::string line;
   if (from_stdin) {
     std::getline(std::cin, line);
   } else if (const char* given = std::getenv(run::kBusTokenVariable)) {
     line = given;
   }
-  return bus::read_credential(line);
+  auto credential = bus::read_credential(line);
+  if (!credential) return pass_on(credential, from_stdin ? "the input's first line" : run::kBusTokenVariable);
+  return credential;
 }
 
 }  // namespace
@@ -96,10 +98,12 @@ int run_agent_command(const Arguments& arguments, const run::AgentParts& parts) 
   if (parser.help_was_asked(*values)) return kExitHealthy;
   const auto words = read_words(*values);
   if (!words) return report(words.error());
+  const auto credential = credential_from(words->token_on_stdin);
+  if (!credential) return report(credential.error());
   const Interrupt interrupt;
   const auto served = serve_agent(
-      *words, credential_from(words->token_on_stdin), tool_version(), parts,
-      [](const char* name) { return std::getenv(name); }, interrupt.token());
+      *words, *credential, tool_version(), parts, [](const char* name) { return std::getenv(name); },
+      interrupt.token());
   return served ? kExitHealthy : report(served.error());
 }
 

@@ -49,8 +49,10 @@ Result<std::optional<run::BusPlace>> read_bus_place(const po::variables_map& val
   const auto listen = text_option(values, "listen");
   if (server && listen) return fail(ErrorKind::usage, "give either --server or --listen, not both");
   if (server) {
-    const char* token = std::getenv(run::kBusTokenVariable);
-    return bus::NatsAddress{*server, token ? token : ""};
+    const char* given = std::getenv(run::kBusTokenVariable);
+    auto credential = bus::read_credential(given ? given : "");  // as the agents read it
+    if (!credential) return pass_on(credential, run::kBusTokenVariable);
+    return bus::NatsAddress{*server, std::move(*credential)};
   }
   if (!listen) return std::nullopt;
   WEFT_TRY(const auto address, run::parse_listen_address(*listen));

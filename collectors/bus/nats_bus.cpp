@@ -16,6 +16,7 @@
 #include "probes/session/messages_json.hpp"
 #include "probes/session/subject.hpp"
 #include "topology/base/json_members.hpp"
+#include "topology/base/outside_text.hpp"
 
 namespace weft::bus {
 
@@ -323,9 +324,17 @@ std::string credential_line(const BusCredential& credential) {
   return json_members::to_text(json_members::write_value(std::get<BusLogin>(credential)));
 }
 
-BusCredential read_credential(std::string_view line) {
-  auto login = json_members::read_text<BusLogin>(line, kLogin, "a login");
-  return login ? BusCredential(std::move(*login)) : BusCredential(std::string(line));
+Result<BusCredential> read_credential(std::string_view line) {
+  if (!line.starts_with('{')) return BusCredential(std::string(line));
+  constexpr std::string_view kWhat = "the credential begins with '{', as a login does, and is none";
+  const auto value = json_members::parse(line, kLogin, "the line");
+  if (!value) return pass_on(value, kWhat);
+  WEFT_TRY(auto login, json_members::read_as<BusLogin>(*value, kWhat));
+  const auto known = json_members::write_value(login);
+  for (const auto& [name, member] : value->items())
+    if (!known.contains(name))
+      return fail(ErrorKind::invalid_input, "{}: no login has a member '{}'", kWhat, outside_text(name));
+  return BusCredential(std::move(login));
 }
 
 Result<std::unique_ptr<session::Bus>> connect_nats(const NatsAddress& address, RunId run,

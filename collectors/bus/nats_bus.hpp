@@ -29,8 +29,10 @@ using BusCredential = std::variant<std::string, BusLogin>;
 
 /// Without the line's end.
 std::string credential_line(const BusCredential& credential);
-/// What is no login that credential_line wrote is a token.
-BusCredential read_credential(std::string_view line);
+/// A line that begins with '{' is a login, any other is a token. Error: invalid_input (a login that
+/// credential_line would not write so: a member is missing, wrong or one too many); it quotes no value, which
+/// may be a secret.
+Result<BusCredential> read_credential(std::string_view line);
 
 struct NatsAddress {
   std::string url;           // nats://HOST:PORT

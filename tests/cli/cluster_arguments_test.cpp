@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "probes/run/listen_address.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/scratch_file.hpp"
@@ -54,6 +56,20 @@ TEST(ClusterArguments, HostsMustBeHostsOfTheFabric) {
   EXPECT_THAT(said("host[1"), HasSubstr("']' is missing"));
   EXPECT_THAT(said("host1"), HasSubstr("two hosts at least"));
   EXPECT_THAT(said("@/nonexistent/hosts"), HasSubstr("/nonexistent/hosts"));
+}
+
+TEST(ClusterArguments, ACredentialThatIsHalfALoginIsNoToken) {
+  const ScratchFile file(kFabric);
+  setenv("WEFT_BUS_TOKEN", R"({"user":"a","password":"secret"})", 1);
+  const auto sweep = call(sweep_command, {"--fabric", file.path(), "--server", "nats://127.0.0.1:1"});
+  const auto agent = call(agent_command, {"--server", "nats://127.0.0.1:1", "--run", "1", "--host", "host1",
+                                          "--nic", "127.0.0.1"});
+  unsetenv("WEFT_BUS_TOKEN");
+  for (const Outcome& outcome : {sweep, agent}) {
+    EXPECT_EQ(outcome.status, 64) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("WEFT_BUS_TOKEN: "));
+    EXPECT_THAT(outcome.err, HasSubstr("'certificate' is missing"));
+  }
 }
 
 TEST(ClusterArguments, AListOfHostsMayStandInAFileWithComments) {
