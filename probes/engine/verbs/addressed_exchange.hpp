@@ -28,8 +28,8 @@ class AddressedExchange final : public datapath::PeerExchange {
   using Answer = std::function<Result<std::string>(PortId from, std::string_view question)>;
   inline static constexpr std::uint16_t kPort = 47'910;  // free of what IANA assigns
 
-  /// NICs are asked where `nics` has them. Errors: absent (the address is none of an RDMA device's, or its
-  /// port is taken).
+  /// NICs are asked where `nics` has them. Errors: absent (the address is none of an RDMA device's), conflict
+  /// (another run is using it).
   static Result<std::unique_ptr<AddressedExchange>> open(const StreamCalls& calls, const IpAddress& own,
                                                          PortId self, const packet::RunKey& key,
                                                          datapath::SharedNics nics, Answer answer,

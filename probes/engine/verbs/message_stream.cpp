@@ -109,9 +109,15 @@ Result<MessageStream> MessageStream::listen(const StreamCalls& calls, const IpAd
   const int again = 1;  // an agent that was here a minute ago must not stand in the way of this one
   if (stream.stream_ >= 0) calls.set_option(stream.stream_, SOL_SOCKET, SO_REUSEADDR, &again, sizeof again);
   if (stream.stream_ < 0 || calls.bind(stream.stream_, address.get(), address.length) != 0 ||
-      calls.listen(stream.stream_, kBacklog) != 0)
+      calls.listen(stream.stream_, kBacklog) != 0) {
+    if (errno == EADDRINUSE)  // no fault of the NIC
+      return fail(
+          ErrorKind::conflict,
+          "{} port {} is taken: is another run of weft using this NIC by --exchange rdmacm? Wait for its end",
+          to_string(at), port);
     return fail(ErrorKind::absent, "librdmacm takes no streams at {} port {}: {}", to_string(at), port,
                 std::strerror(errno));
+  }
   calls.control(stream.stream_, F_SETFL, O_NONBLOCK);
   return stream;
 }

@@ -102,7 +102,10 @@ TEST(AddressedExchange, WhoSaysNothingDoesNotKeepTheOthersOut) {
 
 TEST(AddressedExchange, TwoOfOneAddressAreRefused) {
   const auto here = open(1, kHere);
-  EXPECT_FALSE(AddressedExchange::open(sockets(), own_address(1), kThere, kKey, nics(), nullptr));
+  const auto second = AddressedExchange::open(sockets(), own_address(1), kThere, kKey, nics(), nullptr);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().kind, ErrorKind::conflict) << "absent would blame the NIC";
+  EXPECT_NE(second.error().message.find("another run of weft"), std::string::npos) << second.error().message;
 }
 
 TEST(MessageStream, WhatIsNoMessageOfThisRunIsRefused) {
