@@ -73,7 +73,8 @@ struct FlowTally {
   Nanoseconds elapsed{};      // from the first packet to the last
   Nanoseconds longest_gap{};  // that no pace asked for: a sender that was not scheduled shows here
   std::optional<std::string> error = std::nullopt;  // what its queue pair said as it broke
-  std::optional<PathLabel> chosen = std::nullopt;   // by the device, where the spec left the label to it
+  bool of_sender = false;  // the error is of the device that posts it: it says nothing of the path
+  std::optional<PathLabel> chosen = std::nullopt;  // by the device, where the spec left the label to it
   std::optional<FlowMeasure> measure = std::nullopt;
   std::optional<LabelChange> moved = std::nullopt;    // to its second label
   std::optional<std::string> refused = std::nullopt;  // why the peer gave it no queue pair; nothing was sent

@@ -39,6 +39,24 @@ std::string describe_status(int status) {
   return fmt::format("{} (status {})", known ? kWords[static_cast<std::size_t>(status)] : "unknown", status);
 }
 
+bool is_of_sender(int status) {
+  switch (status) {
+    case IBV_WC_LOC_LEN_ERR:
+    case IBV_WC_LOC_QP_OP_ERR:
+    case IBV_WC_LOC_EEC_OP_ERR:
+    case IBV_WC_LOC_PROT_ERR:
+    case IBV_WC_MW_BIND_ERR:
+    case IBV_WC_LOC_ACCESS_ERR:
+    case IBV_WC_LOC_RDD_VIOL_ERR:
+    case IBV_WC_INV_EECN_ERR:
+    case IBV_WC_INV_EEC_STATE_ERR:
+    case IBV_WC_FATAL_ERR:  // "not transport related"
+      return true;
+    default:
+      return false;
+  }
+}
+
 namespace {
 
 constexpr std::size_t kAtOnce = 32;

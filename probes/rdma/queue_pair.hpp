@@ -22,6 +22,8 @@ struct Completion {
 };
 /// "transport retry counter exceeded (status 12)".
 std::string describe_status(int status);
+/// The sender's own device did not do the work: that says nothing of the way to the peer.
+bool is_of_sender(int status);
 
 /// Looks of somebody who never sleeps before it does anything else: what it does in between delays what it
 /// looks for.

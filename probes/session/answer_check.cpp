@@ -44,6 +44,7 @@ Result<void> check_row(const datapath::PingRequest& asked, const datapath::PingT
 Result<void> check_row(const datapath::FlowRequest&, const datapath::FlowTally& told) {
   if (!datapath::fit(told.bytes, told.packets))
     return impossible("{} bytes in {} packets sent", told.bytes, told.packets);
+  if (told.of_sender && !told.error) return impossible("trouble of its device, and not what");
   return {};
 }
 

@@ -29,6 +29,7 @@ struct LoadStage::Gathered {
   std::uint64_t unread = 0;                           // packets that its receiver's host dropped at most
   std::uint64_t sent = 0;                             // packets
   bool has_receiver = true;                           // who could be asked what arrived
+  bool not_sent = false;                              // by the device of one of its queue pairs
   std::vector<QpResult> qps;
 };
 
@@ -108,7 +109,8 @@ void LoadStage::take(const WorkItem& item, const TaskAnswer* answer) {
 void LoadStage::conclude(const plan::LoadRound& round) {
   std::map<std::size_t, Gathered> flows;
   begin_on_clock();
-  for (const auto& [nic, tallies] : tallies_)
+  for (const auto& [nic, tallies] : tallies_) {
+    note_not_sent(nic, round);
     for (const datapath::FlowTally& tally : tallies) {
       if (tally.spec >= by_nic_[nic].size()) continue;
       const auto [flow, label] = by_nic_[nic][tally.spec];
@@ -116,11 +118,16 @@ void LoadStage::conclude(const plan::LoadRound& round) {
         note_refusal(in_->fabric, *results_, nic, peer(round[flow]), *tally.refused);
         continue;
       }
+      if (tally.of_sender) {
+        flows[flow].not_sent = true;
+        continue;
+      }
       gather(flows[flow], round[flow], tally, label);
     }
+  }
   const auto number = first_round_ + static_cast<std::uint32_t>((wave_ / 2) - 1);
   for (auto& [flow, gathered] : flows)
-    if (gathered.has_receiver) observe(round[flow], std::move(gathered), number);
+    if (gathered.has_receiver && !gathered.not_sent) observe(round[flow], std::move(gathered), number);
   tallies_.clear();
   receipts_.clear();
 }
@@ -210,6 +217,22 @@ void LoadStage::observe(const plan::PlannedFlow& flow, Gathered gathered, std::u
                                      .delivered = seen.delivered,
                                      .sender_stalled = seen.sender_stalled,
                                      .qps = std::move(gathered.qps)});
+}
+
+/// What the device of the NIC did not send is no loss of the fabric. Its host is told of once in a stage.
+void LoadStage::note_not_sent(PortId nic, const plan::LoadRound& round) {
+  const auto& tallies = tallies_.at(nic);
+  const auto is_of_sender = [](const datapath::FlowTally& tally) { return tally.of_sender; };
+  const auto first = std::ranges::find_if(tallies, is_of_sender);
+  if (first == tallies.end() || first->spec >= by_nic_[nic].size() || !told_not_sent_.insert(nic).second)
+    return;
+  const auto [flow, label] = by_nic_[nic][first->spec];
+  results_->observations.hosts.push_back(
+      {in_->fabric.port(nic).node, nic, Verdict::unknown, std::nullopt,
+       fmt::format("its device did not send {} of {} flows of a round, so they say nothing of their paths; "
+                   "that to {} with label {}: {}",
+                   std::ranges::count_if(tallies, is_of_sender), tallies.size(),
+                   in_->fabric.name_of_nic(peer(round[flow])), label.value(), first->error.value_or(""))});
 }
 
 /// A queue pair that died says that its path is bad, not which channel of it: the diagnosis decides that.

@@ -44,6 +44,7 @@ class LoadStage : public Stage {
   void gather(Gathered& into, const plan::PlannedFlow& flow, const datapath::FlowTally& tally,
               PathLabel label);
   void observe(const plan::PlannedFlow& flow, Gathered gathered, std::uint32_t round);
+  void note_not_sent(PortId nic, const plan::LoadRound& round);
   void note_death(const plan::PlannedFlow& flow, PathLabel label, const std::string& why);
 
   const SweepInputs* in_;
@@ -58,6 +59,7 @@ class LoadStage : public Stage {
   std::map<PortId, std::vector<datapath::FlowTally>> tallies_;
   std::map<PortId, std::vector<datapath::ReceivedTally>> receipts_;
   std::vector<Contradiction> contradictions_;  // of all rounds
+  std::set<PortId> told_not_sent_;
 };
 
 }  // namespace weft::session

@@ -279,6 +279,7 @@ static void members(Io& io, datapath::FlowTally& m) {
   io("elapsed", m.elapsed);
   io("longest_gap", m.longest_gap);
   io("error", m.error);
+  rarely(io, "of_sender", m.of_sender);
   io("chosen", m.chosen);
   io(kMeasure, m.measure);
   io("moved", m.moved);

@@ -100,6 +100,10 @@ void FakeVerbs::refuse(Call call, int error, std::size_t after) {
   const std::lock_guard guard(state_->mutex);
   state_->refusals.push_back({call, error, after});
 }
+void FakeVerbs::end_with(std::size_t device, int status, std::size_t after) {
+  const std::lock_guard guard(state_->mutex);
+  state_->devices.at(device)->ends = {status, after};
+}
 void FakeVerbs::shrink_queues(std::size_t entries) {
   const std::lock_guard guard(state_->mutex);
   state_->entries = entries;

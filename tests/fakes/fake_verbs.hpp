@@ -43,6 +43,9 @@ class FakeVerbs {
   void lose(std::size_t device, Lid to, std::size_t one_in);
   /// After `after` more calls of the kind, one fails with this error number.
   void refuse(Call call, int error, std::size_t after = 0);
+  /// After `after` more messages that the device was given, it ends one with this completion status, and
+  /// those of its queue pair behind it are flushed.
+  void end_with(std::size_t device, int status, std::size_t after = 0);
   /// The device's GID is in its table no more; queue pairs that have it go on.
   void forget_gid(std::size_t device);
   /// From now on the device is an InfiniBand adapter: its port has these LIDs, its one GID no type of RoCE.

@@ -42,6 +42,16 @@ struct Device {
     const auto found = losses.find(lid);
     return found != losses.end() && ++found->second.sent % found->second.one_in == 0;
   }
+  struct End {
+    int status;
+    std::size_t after;
+  };
+  std::optional<End> ends;  // one message
+  /// The status that a message ends with before it is sent; 0: it is sent.
+  int ended() {
+    if (!ends || ends->after-- > 0) return IBV_WC_SUCCESS;
+    return std::exchange(ends, std::nullopt)->status;
+  }
   std::optional<std::chrono::nanoseconds> ahead;  // of the clock by which it stamps
   std::optional<std::size_t> passes;              // messages until it is cut off
   rdma::ReadLimits reads{16, 16};
@@ -166,6 +176,7 @@ struct FakeVerbsState {
   /// False: it must wait for a receive.
   bool carry(Pair& from, const Work& work) {
     if (from.state == IBV_QPS_ERR) return finish(from, work.request, IBV_WC_WR_FLUSH_ERR), true;
+    if (const int status = from.device->ended()) return finish(from, work.request, status), true;
     const bool reliable = from.qp.qp_type == IBV_QPT_RC;
     const bool datagram = from.qp.qp_type == IBV_QPT_UD;
     const auto found = pairs.find(datagram ? work.request.wr.ud.remote_qpn : from.to);

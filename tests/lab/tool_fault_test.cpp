@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "probes/session/messages.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/sweep_document.hpp"
 #include "tests/support/test_cluster.hpp"
@@ -142,7 +143,8 @@ TEST(ToolFault, AnotherProtocolIsNoHostsFault) {
   ASSERT_EQ(std::system(fmt::format("sed -i s/protocol/protocal/g {}", copy.string()).c_str()), 0);
   auto words = cluster.sweep_words(cluster.launcher());
   words.insert(words.end(), {"--agent-program", copy});
-  expect_refusal(cluster.on_head(words), "and speaks protocol 1, this one speaks 4");
+  expect_refusal(cluster.on_head(words),
+                 fmt::format("and speaks protocol 1, this one speaks {}", session::kProtocol));
 }
 
 TEST(ToolFault, ATemporaryDirectoryThatIsNotThereOrFullIsNoHostsFault) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "probes/datapath/pacer.hpp"
@@ -25,6 +26,11 @@ class FlowProgress {
 
   /// It has no queue pair: nothing is ever posted.
   void never_starts() { error_ = kFlushed; }
+  /// The device did not take what post_due gave: nothing more is posted.
+  void not_posted(std::string why) {
+    never_starts();
+    not_posted_ = std::move(why);
+  }
 
   struct ToPost {
     std::uint64_t first = 0;  // number of the message
@@ -55,6 +61,7 @@ class FlowProgress {
   Nanoseconds last_done() const { return last_done_; }
   const LatencyHistogram& latency() const { return latency_; }
   std::optional<int> error() const { return error_; }
+  const std::optional<std::string>& why_not_posted() const { return not_posted_; }
 
   std::optional<PathLabel> chosen = std::nullopt;  // by the device
 
@@ -76,6 +83,7 @@ class FlowProgress {
   Nanoseconds last_done_{};
   LatencyHistogram latency_;
   std::optional<int> error_;
+  std::optional<std::string> not_posted_;
 };
 
 }  // namespace weft::verbs

@@ -44,6 +44,11 @@ FlowShape shape_of(const datapath::FlowRequest& request, Bytes mtu) {
           .on_wire = packet::message_on_wire(flow_options.operation, message, mtu, v6)};
 }
 
+std::optional<std::string> why_ended(const FlowProgress& flow) {
+  if (flow.why_not_posted() || !flow.error()) return flow.why_not_posted();
+  return rdma::describe_status(*flow.error());
+}
+
 class FlowRun {
  public:
   FlowRun(const datapath::FlowRequest& request, const FlowShape& shape)
@@ -96,7 +101,7 @@ class FlowRun {
       }
       Nanoseconds next = warming ? measured_from_ : end;
       for (std::uint32_t i = 0; i < flows_.size(); ++i) {
-        if (const auto sent = send_due(i, at); !sent) return sent;
+        send_due(i, at);
         next = std::min(next, flows_[i].next());
       }
       meant = next;
@@ -120,7 +125,8 @@ class FlowRun {
            .bytes = flow.due() * bytes,
            .elapsed = elapsed,
            .longest_gap = longest_gap_,
-           .error = flow.error() ? std::optional(rdma::describe_status(*flow.error())) : std::nullopt,
+           .error = why_ended(flow),
+           .of_sender = flow.why_not_posted() || (flow.error() && rdma::is_of_sender(*flow.error())),
            .chosen = flow.chosen,
            .measure = datapath::FlowMeasure{flow.counted() * packets, flow.counted() * bytes, flow.latency()},
            .moved = moved_[i],
@@ -181,10 +187,11 @@ class FlowRun {
     return {};
   }
 
-  Result<void> send_due(std::uint32_t spec, Nanoseconds at) {
+  /// What the device does not take ends that flow alone.
+  void send_due(std::uint32_t spec, Nanoseconds at) {
     FlowProgress& flow = flows_[spec];
     const auto posting = flow.post_due(at);
-    if (posting.count == 0) return {};
+    if (posting.count == 0) return;
     for (std::uint64_t i = 0; i < posting.count; ++i) {
       const std::uint64_t message = posting.first + i;
       const std::size_t place = message % shape_.places;
@@ -194,7 +201,8 @@ class FlowRun {
                    .remote_key = qps_->memory_key(spec),
                    .asks = flow.asks(posting, message)};
     }
-    return qps_->qp(spec).post(shape_.operation, std::span(chain_).first(posting.count));
+    const auto posted = qps_->qp(spec).post(shape_.operation, std::span(chain_).first(posting.count));
+    if (!posted) flow.not_posted(posted.error().message);
   }
 
   Result<void> take(Nanoseconds limit) {

@@ -182,6 +182,9 @@ class PingRun {
     if (taken_ == 0) return {};
     const Nanoseconds at = now();
     for (const rdma::Completion& completion : done) take(completion, at);
+    if (not_sent_)
+      return fail(ErrorKind::internal, "its device does not send probes: {}",
+                  rdma::describe_status(*not_sent_));
     return {};
   }
 
@@ -190,8 +193,14 @@ class PingRun {
     if ((completion.work & kSendBit) != 0) {
       Line& line = lines_[spec];
       --line.busy;
-      if (completion.status == 0)
-        line.times.sent(static_cast<std::uint32_t>(completion.work), completion.stamp.value_or(at));
+      const auto sequence = static_cast<std::uint32_t>(completion.work);
+      if (completion.status == 0) {
+        line.times.sent(sequence, completion.stamp.value_or(at));
+        return;
+      }
+      // Nobody acknowledges probes: whatever the status, it never left.
+      line.times.not_sent(sequence);
+      if (rdma::is_of_sender(completion.status)) not_sent_ = completion.status;
       return;
     }
     if (completion.status != 0) return;
@@ -242,6 +251,7 @@ class PingRun {
   bool in_turn_ = request_.busy_poll && request_.pace.packets_per_second <= 0;
   Nanoseconds turn_{};               // of the next probe: not before
   std::uint64_t newest_ = 0;         // the probe sent last
+  std::optional<int> not_sent_;      // with this status of our own device
   std::unique_ptr<RequestQps> qps_;  // they go before the queue
 };
 

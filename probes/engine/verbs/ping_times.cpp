@@ -22,6 +22,13 @@ void PingTimes::sent(std::uint32_t sequence, Nanoseconds t2) {
   if (Probe* probe = at(sequence)) probe->t2 = t2;
 }
 
+void PingTimes::not_sent(std::uint32_t sequence) {
+  Probe* probe = at(sequence);
+  if (probe == nullptr || !probe->t1 || probe->t5) return;
+  probe->t1.reset();
+  --sent_;
+}
+
 bool PingTimes::answered(std::uint32_t sequence, Nanoseconds t5, Nanoseconds t6) {
   Probe* probe = at(sequence);
   if (probe == nullptr || !probe->t1 || probe->t5) return false;

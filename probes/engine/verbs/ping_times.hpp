@@ -19,6 +19,8 @@ class PingTimes {
 
   void posted(std::uint32_t sequence, Nanoseconds t1);
   void sent(std::uint32_t sequence, Nanoseconds t2);
+  /// The device did not send what was posted: it is no loss.
+  void not_sent(std::uint32_t sequence);
   /// False: no such probe is waited for (a repeat, or never sent).
   bool answered(std::uint32_t sequence, Nanoseconds t5, Nanoseconds t6);
   /// What the responder said of an earlier probe: T4 - T3. What no responder can have taken is not believed.

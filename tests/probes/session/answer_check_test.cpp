@@ -91,6 +91,7 @@ TEST(AnswerCheck, HopsFlowsAndTransfersHaveTheirLimits) {
   flows.specs.resize(1);
   expect_refused(flows, std::vector<datapath::FlowTally>{{.spec = 0, .packets = 1, .bytes = ~0ull}},
                  "bytes in 1 packets");
+  expect_refused(flows, std::vector<datapath::FlowTally>{{.spec = 0, .of_sender = true}}, "not what");
   datapath::TransferRequest transfers{.peers = kPeers, .specs = {{0, PathLabel(1), PathLabel(1), 100}}};
   EXPECT_TRUE(check_answer(transfers, std::vector<datapath::TransferTally>{{0, 105, 100}}));
   expect_refused(transfers, std::vector<datapath::TransferTally>{{0, 99, 100}}, "100 packets delivered");

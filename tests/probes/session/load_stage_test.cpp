@@ -23,7 +23,7 @@ struct OneFlow {
 
   /// Runs the round; the sender says `error` of its flow, or that the peer `refused` it.
   void run(std::optional<std::string> error, std::optional<std::string> refused = std::nullopt,
-           bool corrupted = false) {
+           bool corrupted = false, bool of_sender = false) {
     const auto path = path_by_choice(fabric, results.learner.ways(), from, to, 0);
     const PathLabel label(50'000);
     ASSERT_TRUE(
@@ -37,6 +37,7 @@ struct OneFlow {
                                                               .bytes = 622'592,
                                                               .elapsed = std::chrono::milliseconds(500),
                                                               .error = error,
+                                                              .of_sender = of_sender,
                                                               .refused = refused,
                                                               .corrupted = corrupted}};
     stage.take(flows[0], &sent);
@@ -102,6 +103,21 @@ TEST(LoadStage, APeerThatGivesNoQueuePairIsToBlameNotWhoAsked) {
   EXPECT_EQ(said.text, "it made no queue pairs with host1: no memory may be locked");
   EXPECT_TRUE(flow.results.observations.loads.empty()) << "nothing was sent: it says nothing of the path";
   EXPECT_FALSE(flow.results.takes_part(flow.to));
+  EXPECT_TRUE(flow.results.takes_part(flow.from));
+}
+
+TEST(LoadStage, AFlowThatItsOwnDeviceDidNotSendIsTroubleOfThatHostAndNoLoss) {
+  OneFlow flow;
+  flow.run("mlx5_0: work is refused: Invalid argument", std::nullopt, false, true);
+  EXPECT_TRUE(flow.results.observations.loads.empty()) << "it says nothing of the path";
+  EXPECT_TRUE(flow.results.verified.empty());
+  ASSERT_EQ(flow.results.observations.hosts.size(), 1u);
+  const HostEvidence& said = flow.results.observations.hosts[0];
+  EXPECT_EQ(said.host, *flow.fabric.find_node("host1"));
+  EXPECT_EQ(said.nic, flow.from);
+  EXPECT_EQ(said.verdict, Verdict::unknown);
+  EXPECT_THAT(said.text, HasSubstr("did not send 1 of 1 flows"));
+  EXPECT_THAT(said.text, HasSubstr("host2 with label 50000: mlx5_0: work is refused: Invalid argument"));
   EXPECT_TRUE(flow.results.takes_part(flow.from));
 }
 

@@ -127,6 +127,7 @@ TEST(Flows, WhosePathIsCutEndWithStatus12) {
   const auto tallies = hosts.here->run(hosts.flows({50'000}), {});
   ASSERT_TRUE(tallies);
   EXPECT_EQ(tallies->at(0).error, "transport retry counter exceeded (status 12)");
+  EXPECT_FALSE(tallies->at(0).of_sender);
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
@@ -176,13 +177,44 @@ TEST(Flows, WhoseCompletionQueueOverrunsAreAnErrorThatSaysSo) {
   EXPECT_EQ(hosts.leaked(), 0u);
 }
 
+TEST_P(FlowsBy, WhoseWorkTheirOwnDeviceRefusesEndAloneAsTroubleOfTheSender) {
+  FakeHosts hosts;
+  auto request = hosts.flows({50'000, 51'000, 52'000}, Bandwidth::gbit(1));
+  request.flow_options.operation = GetParam();
+  hosts.fake.refuse(FakeVerbs::Call::post_send, EINVAL, 7);
+  const auto tallies = hosts.here->run(request, {});
+  ASSERT_TRUE(tallies) << tallies.error().message;
+  int refused = 0;
+  for (const datapath::FlowTally& tally : *tallies) {
+    EXPECT_EQ(tally.of_sender, tally.error.has_value());
+    refused += tally.of_sender ? 1 : 0;
+    if (!tally.error) continue;
+    EXPECT_THAT(*tally.error, HasSubstr("fake0: work is refused: Invalid argument"));
+  }
+  EXPECT_EQ(refused, 1);
+  EXPECT_EQ(hosts.leaked(), 0u);
+}
+
+TEST_P(FlowsBy, WhoseWorkTheirOwnDeviceFailsAtSayThatTheTroubleIsTheSenders) {
+  constexpr int kProtection = 4;  // IBV_WC_LOC_PROT_ERR
+  FakeHosts hosts;
+  auto request = hosts.flows({50'000}, Bandwidth::gbit(1));
+  request.flow_options.operation = GetParam();
+  hosts.fake.end_with(FakeHosts::kHere, kProtection, 5);
+  const auto tallies = hosts.here->run(request, {});
+  ASSERT_TRUE(tallies) << tallies.error().message;
+  EXPECT_TRUE(tallies->at(0).of_sender);
+  EXPECT_THAT(tallies->at(0).error.value_or(""), HasSubstr("local protection error (status 4)"));
+  EXPECT_EQ(hosts.leaked(), 0u);
+}
+
 /// Whatever is refused, at either end: the error says what, and nothing is left behind.
 class RefusedFlows : public ::testing::TestWithParam<std::tuple<FakeVerbs::Call, std::size_t>> {};
-INSTANTIATE_TEST_SUITE_P(
-    Calls, RefusedFlows,
-    ::testing::Combine(::testing::Values(FakeVerbs::Call::reg_mr, FakeVerbs::Call::create_qp,
-                                         FakeVerbs::Call::modify_qp, FakeVerbs::Call::post_send),
-                       ::testing::Values(0, 1, 3)));
+INSTANTIATE_TEST_SUITE_P(Calls, RefusedFlows,
+                         ::testing::Combine(::testing::Values(FakeVerbs::Call::reg_mr,
+                                                              FakeVerbs::Call::create_qp,
+                                                              FakeVerbs::Call::modify_qp),
+                                            ::testing::Values(0, 1, 3)));
 
 TEST_P(RefusedFlows, AreAnErrorAndGiveBackWhatTheyHeld) {
   FakeHosts hosts;

@@ -185,6 +185,30 @@ TEST_P(Pings, DoWithoutCopyingWhereADeviceCannot) {
   EXPECT_EQ((*tallies)[0].answered, 3u);
 }
 
+TEST_P(Pings, ThatTheirOwnDeviceDoesNotSendAreNoLossButAnErrorOfItsHost) {
+  constexpr int kProtection = 4;  // IBV_WC_LOC_PROT_ERR
+  FakeHosts hosts{.probes = GetParam()};
+  hosts.fake.end_with(FakeHosts::kHere, kProtection, 3);
+  const auto tallies = hosts.here->ping(hosts.pings(20, 2), {});
+  ASSERT_FALSE(tallies);
+  EXPECT_EQ(tallies.error().kind, ErrorKind::internal) << "not absent, which would blame the NIC";
+  EXPECT_THAT(tallies.error().message, HasSubstr("local protection error (status 4)"));
+  EXPECT_EQ(hosts.leaked(), 0u);
+}
+
+TEST_P(Pings, ThatAreFlushedWereNeverSent) {
+  constexpr int kFlushed = 5;  // IBV_WC_WR_FLUSH_ERR
+  FakeHosts hosts{.probes = GetParam()};
+  hosts.fake.end_with(FakeHosts::kHere, kFlushed, 3);
+  auto request = hosts.pings(20);
+  request.pace.answer_wait = std::chrono::milliseconds(5);
+  const auto tallies = hosts.here->ping(request, {});
+  ASSERT_TRUE(tallies) << tallies.error().message;
+  EXPECT_EQ(tallies->at(0).sent, 3u);
+  EXPECT_EQ(tallies->at(0).answered, 3u);
+  EXPECT_EQ(hosts.leaked(), 0u);
+}
+
 TEST_P(Pings, GiveBackWhatTheyHeldWhenACallIsRefused) {
   std::vector calls{FakeVerbs::Call::reg_mr, FakeVerbs::Call::create_cq, FakeVerbs::Call::create_qp,
                     FakeVerbs::Call::modify_qp, FakeVerbs::Call::post_send};

@@ -92,5 +92,14 @@ TEST(PingTimes, AResponderThatSaysWhatCannotBeIsNotBelieved) {
   EXPECT_EQ(times.network()->p99, microseconds(20));
 }
 
+TEST(PingTimes, WhatTheDeviceDidNotSendIsNotSentAndNothingIsWaitedFor) {
+  PingTimes times(3);
+  for (const std::uint32_t sequence : {0u, 1u}) times.posted(sequence, microseconds(sequence));
+  ASSERT_TRUE(times.answered(0, microseconds(5), microseconds(6)));
+  for (const std::uint32_t sequence : {0u, 1u, 2u, 3u}) times.not_sent(sequence);
+  EXPECT_EQ(times.sent_count(), 1u) << "what was answered was sent; two were never posted";
+  EXPECT_TRUE(times.settled());
+}
+
 }  // namespace
 }  // namespace weft::verbs
