@@ -38,6 +38,10 @@ files::DocumentTree sending_json(const Fabric& fabric, const trial::TrialSending
   return json;
 }
 
+files::DocumentTree number_or_null(std::optional<double> number) {
+  return number ? files::DocumentTree(*number) : files::DocumentTree();
+}
+
 files::DocumentTree after_json(const Fabric& fabric, LinkId link, const trial::TrialAfterFailure& after) {
   files::DocumentTree blamed = files::DocumentTree::array();
   for (const LinkId one : after.blamed) blamed.push_back(fabric.name_of(one));
@@ -48,8 +52,9 @@ files::DocumentTree after_json(const Fabric& fabric, LinkId link, const trial::T
           {"mapping_seconds", after.mapping},
           {"diagnosing_seconds", after.diagnosing},
           {"assigning_seconds", after.assigning},
-          {"first_byte_seconds", after.first_byte},
-          {"in_force_seconds", after.in_force},
+          {"first_byte_seconds", number_or_null(after.first_byte)},
+          {"in_force_seconds", number_or_null(after.in_force)},
+          {"unacknowledged", after.unacknowledged},
           {"moved", after.moved},
           {"bytes_over_link", static_cast<std::uint64_t>(bytes_over(after.again, link))},
           {"sending", sending_json(fabric, after.again)}};
@@ -119,9 +124,15 @@ void print_after_failure(const Fabric& fabric, LinkId link, const trial::TrialAf
   for (const LinkId one : after.blamed) blamed += (blamed.empty() ? ": " : ", ") + fabric.name_of(one);
   fmt::print("  paths mapped anew in {}, diagnosis in {}: {}{}\n", time_of(after.mapping),
              time_of(after.diagnosing), to_string(after.verdict), blamed);
-  fmt::print(
-      "  {} QPs on another path, assigned in {}; first byte {} after the diagnosis, all in force after {}\n",
-      after.moved, time_of(after.assigning), time_of(after.first_byte), time_of(after.in_force));
+  const std::string first = after.first_byte
+                                ? fmt::format("first byte {} after the diagnosis", time_of(*after.first_byte))
+                                : "no byte acknowledged";
+  const std::string in_force = after.in_force
+                                   ? fmt::format("all in force after {}", time_of(*after.in_force))
+                                   : fmt::format("not in force: {} of {} QPs were never acknowledged",
+                                                 after.unacknowledged, after.again.qps);
+  fmt::print("  {} QPs on another path, assigned in {}; {}, {}\n", after.moved, time_of(after.assigning),
+             first, in_force);
   fmt::print("  done in {}, predicted {} ({}); {} of {} QPs unfinished; {:.0f} bytes over {}\n",
              time_of(after.again.measured), time_of(after.again.predicted),
              off_by(after.again.measured, after.again.predicted), after.again.unfinished, after.again.qps,

@@ -172,6 +172,7 @@ void BalanceTrial::begin_phase() {
   session::TransferSettings settings = options_.transfer;
   settings.limit = limit_;
   asked_ = world_.now();
+  answered_.clear();
   transfer_ = std::make_unique<session::TransferStage>(in_, *results_,
                                                        planned(current_->phases[current_->phase]), settings);
 }
@@ -212,16 +213,25 @@ void BalanceTrial::end_phase() {
       sum.error =
           fmt::format("{} -> {} by label {}: {}", fabric_.name_of_nic(sendings[i].src),
                       fabric_.name_of_nic(sendings[i].dst), sendings[i].label.value(), *outcome.error);
-    if (!outcome.first || now.phase > 1) continue;
-    const double first = seconds(asked_ + *outcome.first - diagnosed_);
-    now.first_byte = now.any_first ? std::min(now.first_byte, first) : first;
-    now.any_first = true;
-    now.last_first_byte = std::max(now.last_first_byte, first);
+    now.unacknowledged += outcome.first ? 0 : 1;
+    if (now.phase == 1 && outcome.first) time_first_byte(sendings[i].src, outcome);
   }
   sum.measured += seconds(slowest);
   predict(sendings, sum);
   const auto bytes = wire_bytes(sendings, options_.frames, fabric_.channel_count());
   for (std::size_t c = 0; c < bytes.size(); ++c) sum.planned[c] += bytes[c];
+}
+
+/// An agent may have been asked late, where the bus lost the message: it began as long before its answer as
+/// it says that it took.
+void BalanceTrial::time_first_byte(PortId src, const session::TransferOutcome& outcome) {
+  const auto answered = answered_.find(src);
+  const Nanoseconds began = outcome.took && answered != answered_.end()
+                                ? std::max(asked_, answered->second - *outcome.took)
+                                : asked_;
+  const double first = seconds(began + *outcome.first - diagnosed_);
+  current_->first_byte = std::min(current_->first_byte.value_or(first), first);
+  current_->last_first_byte = std::max(current_->last_first_byte.value_or(first), first);
 }
 
 /// True when all phases are through and the sending is on record.
@@ -239,7 +249,8 @@ bool BalanceTrial::end_sending() {
       break;
     case Part::sending_again:
       after_->first_byte = current_->first_byte;
-      after_->in_force = current_->last_first_byte;
+      after_->unacknowledged = current_->unacknowledged;
+      if (current_->unacknowledged == 0) after_->in_force = current_->last_first_byte;
       after_->again = std::move(sum);
       break;
     default:
@@ -288,8 +299,10 @@ void BalanceTrial::take(const session::WorkItem& item, const session::TaskAnswer
     sweep_->take(item, answer);
   else if (part_ == Part::mapping || part_ == Part::mapping_again)
     map_->take(item, answer);
-  else if (transfer_)
+  else if (transfer_) {
+    if (std::holds_alternative<datapath::TransferRequest>(item.work)) answered_[item.nic] = world_.now();
     transfer_->take(item, answer);
+  }
 }
 
 void BalanceTrial::exclude(PortId nic) {

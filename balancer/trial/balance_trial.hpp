@@ -4,7 +4,9 @@
 // script: what it must know of the world it asks TrialWorld.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 
 #include "balancer/flowsim/packets.hpp"
 #include "probes/plan/trace_plan.hpp"
@@ -59,10 +61,14 @@ struct TrialAfterFailure {
   double mapping = 0;     // seconds
   double diagnosing = 0;  // seconds
   std::uint32_t moved = 0;
-  double assigning = 0;   // seconds from the diagnosis to the new assignment
-  double first_byte = 0;  // seconds from the diagnosis until the first QP's first byte was acknowledged
-  double in_force = 0;    // seconds from the diagnosis until every QP's first byte was
-  TrialSending again;     // by the new labels
+  double assigning = 0;  // seconds from the diagnosis to the new assignment
+  /// Seconds from the diagnosis until the first QP's first byte was acknowledged; absent: none ever was.
+  std::optional<double> first_byte;
+  /// Seconds from the diagnosis until every QP's first byte was; absent: of `unacknowledged` QPs none ever
+  /// was.
+  std::optional<double> in_force;
+  std::uint64_t unacknowledged = 0;
+  TrialSending again;  // by the new labels
 };
 
 class BalanceTrial final : public session::Script {
@@ -95,9 +101,9 @@ class BalanceTrial final : public session::Script {
     std::size_t phase = 0;
     TrialSending sum;
     std::vector<std::uint64_t> before;
-    bool any_first = false;  // QP had a byte acknowledged
-    double first_byte = 0;
-    double last_first_byte = 0;
+    std::optional<double> first_byte;  // seconds from the diagnosis
+    std::optional<double> last_first_byte;
+    std::uint64_t unacknowledged = 0;  // QPs
   };
 
   void begin_mapping();
@@ -107,6 +113,7 @@ class BalanceTrial final : public session::Script {
   void begin_sending(bool steered, std::vector<std::vector<flowsim::Sending>> phases, Nanoseconds limit);
   void begin_phase();
   void end_phase();
+  void time_first_byte(PortId src, const session::TransferOutcome& outcome);
   void predict(const std::vector<flowsim::Sending>& sendings, TrialSending& sum) const;
   bool end_sending();
   void begin_repeat();
@@ -139,8 +146,9 @@ class BalanceTrial final : public session::Script {
   std::optional<TrialAfterFailure> after_;
   std::optional<Current> current_;
   Nanoseconds limit_{};
-  Nanoseconds since_{};  // when the part began
-  Nanoseconds asked_{};  // when the phase was sent out
+  Nanoseconds since_{};                     // when the part began
+  Nanoseconds asked_{};                     // when the phase was sent out
+  std::map<PortId, Nanoseconds> answered_;  // when each NIC's agent said that the phase was over
   Nanoseconds diagnosed_{};
 };
 

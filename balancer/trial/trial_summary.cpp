@@ -80,8 +80,11 @@ void judge_failure(const Fabric& fabric, LinkId link, const TrialAfterFailure& a
     complaints.push_back(fmt::format("{} QPs unfinished after the change", after.again.unfinished));
   if (bytes_over(after.again, link) > 0)
     complaints.push_back(fmt::format("{:.0f} bytes crossed {}", bytes_over(after.again, link), name));
-  if (after.in_force > kInForce)
-    complaints.push_back(fmt::format("in force {:.2f} s after the diagnosis", after.in_force));
+  if (after.unacknowledged > 0)
+    complaints.push_back(fmt::format("{} of {} QPs were never acknowledged by their new labels",
+                                     after.unacknowledged, after.again.qps));
+  if (after.in_force && *after.in_force > kInForce)
+    complaints.push_back(fmt::format("in force {:.2f} s after the diagnosis", *after.in_force));
 }
 
 }  // namespace

@@ -114,6 +114,9 @@ struct TransferTally {
   Nanoseconds elapsed{};        // from when the first packet could go to the last acknowledgement
   /// From the start of the request, queue pairs not connected yet, to the first acknowledgement.
   std::optional<Nanoseconds> first = std::nullopt;
+  /// From the start of the request until all of it was over: whoever has the answer knows how long ago it
+  /// began.
+  std::optional<Nanoseconds> took = std::nullopt;
   /// Queue pairs only: why the peer gave none, what it said as it broke, or that memory holds something else.
   std::optional<std::string> error = std::nullopt;
   friend bool operator==(const TransferTally&, const TransferTally&) = default;

@@ -57,6 +57,7 @@ class TransferRun {
       all.push_back(qp.tally);
       all.back().sent = qp.book.sent_count();
       all.back().delivered = qp.book.delivered();
+      all.back().took = port_.now() - start_;
     }
     return all;
   }

@@ -69,6 +69,7 @@ void TransferStage::take(const WorkItem& item, const TaskAnswer* answer) {
         outcome->delivered = tally.delivered;
         outcome->elapsed = tally.elapsed;
         outcome->first = tally.first;
+        outcome->took = tally.took;
         outcome->error = tally.error;
       }
   if (const auto* receipts = std::get_if<std::vector<datapath::ReceivedTally>>(answer))

@@ -29,6 +29,7 @@ struct TransferOutcome {
   std::uint64_t received = 0;                       // packets the receiver counted
   Nanoseconds elapsed{};                            // until the last acknowledgement, on the sender's clock
   std::optional<Nanoseconds> first = std::nullopt;  // acknowledgement: TransferTally::first
+  std::optional<Nanoseconds> took = std::nullopt;   // the whole request: TransferTally::took
   std::optional<std::string> error = std::nullopt;  // of its queue pair
 };
 

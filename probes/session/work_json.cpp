@@ -309,6 +309,7 @@ static void members(Io& io, datapath::TransferTally& m) {
   io("delivered", m.delivered);
   io("elapsed", m.elapsed);
   io("first", m.first);
+  io("took", m.took);
   io("error", m.error);
 }
 

@@ -88,6 +88,7 @@ class TransferRun {
                        transfer.delivered * on_wire.bytes, transfer.last});
     }
     for (const std::uint32_t spec : qps_->close(moved)) all[spec].error = kChangedInMemory;
+    for (datapath::TransferTally& tally : all) tally.took = now() - asked_;
     return all;
   }
 

@@ -25,7 +25,10 @@ class FakeTrialWorld : public TrialWorld {
   }
 
   std::set<PortId> lost_agents;
-  bool breaks = false;            // every queue pair
+  bool breaks = false;  // every queue pair
+  // After a diagnosis:
+  std::optional<PortId> mute;     // nothing that it sends is acknowledged
+  std::optional<PortId> late;     // it is asked two seconds late
   std::uint64_t stray_bytes = 0;  // on the first channel, at every reading
 
   Result<std::vector<std::uint64_t>> carried() override {
@@ -89,13 +92,16 @@ class FakeTrialWorld : public TrialWorld {
   void deliver(BalanceTrial& trial, const session::WorkItem& item, const datapath::TransferRequest& request) {
     ++transfers;
     std::vector<datapath::TransferTally> tallies;
+    const bool diagnosed = trial.after_failure() && trial.after_failure()->diagnosing > 0;
+    if (diagnosed && item.nic == late) now_ += std::chrono::seconds(2);
     for (std::uint32_t i = 0; i < request.specs.size(); ++i) {
       const datapath::TransferSpec& spec = request.specs[i];
       const PortId dst = request.peers[spec.peer].nic;
       const auto there = path_of(item.nic, dst, spec.label);
       const auto back = path_of(dst, item.nic, spec.back_label);
-      const bool arrives = there && back;
+      const bool arrives = there && back && !(diagnosed && item.nic == mute);
       tallies.push_back({i, spec.packets, arrives ? spec.packets : 0, milliseconds(arrives ? 900 : 0)});
+      tallies.back().took = milliseconds(900);
       if (breaks) tallies.back().error = "its queue pair broke";
       if (!arrives) continue;
       tallies.back().first = milliseconds(2);
@@ -107,8 +113,10 @@ class FakeTrialWorld : public TrialWorld {
                                                .packets = spec.packets,
                                                .bytes = std::uint64_t{spec.packets} * 4096});
     }
+    now_ += milliseconds(900);
     const session::TaskAnswer done(tallies);
     trial.take(item, &done);
+    now_ -= milliseconds(900);  // all agents send at once
   }
 
   const Fabric& fabric_;
@@ -184,9 +192,35 @@ TEST_F(TrialTest, AfterAFailureNothingCrossesTheDeadLinkAndEverythingArrives) {
   EXPECT_EQ(after.again.unfinished, 0u);
   EXPECT_EQ(after.again.counted, after.again.planned);
   EXPECT_EQ(bytes_over(after.again, *options.fail), 0);
-  EXPECT_GT(after.in_force, 0);
-  EXPECT_LT(after.in_force, 1);
+  EXPECT_EQ(after.unacknowledged, 0u);
+  EXPECT_GT(after.in_force.value(), 0);
+  EXPECT_LT(after.in_force.value(), 1);
   EXPECT_NEAR(t.assignment().ratio(), 1.0, 1e-9);
+}
+
+TEST_F(TrialTest, ALabelThatIsNeverAcknowledgedIsNotInForce) {
+  options.fail = *fabric.find_link("leaf1--spine2");
+  world.mute = fabric.nics()[5];
+  auto t = trial();
+  world.run(t);
+  ASSERT_TRUE(t.outcome() && t.after_failure());
+  EXPECT_EQ(t.after_failure()->unacknowledged, 2u) << "both QPs of its one flow";
+  EXPECT_TRUE(t.after_failure()->first_byte) << "others were";
+  EXPECT_FALSE(t.after_failure()->in_force);
+  EXPECT_THAT(summarize(fabric, options, t).complaints,
+              ::testing::Contains("2 of 16 QPs were never acknowledged by their new labels"));
+}
+
+TEST_F(TrialTest, AnAgentThatWasAskedLateHasItsLabelsInForceLate) {
+  options.fail = *fabric.find_link("leaf1--spine2");
+  world.late = fabric.nics()[5];
+  auto t = trial();
+  world.run(t);
+  ASSERT_TRUE(t.outcome() && t.after_failure());
+  EXPECT_LT(t.after_failure()->first_byte.value(), 1) << "of the agents before it";
+  EXPECT_GT(t.after_failure()->in_force.value(), 2);
+  EXPECT_THAT(summarize(fabric, options, t).complaints,
+              ::testing::Contains(::testing::HasSubstr("in force 2.")));
 }
 
 TEST_F(TrialTest, ALostAgentEndsItWithTheReason) {

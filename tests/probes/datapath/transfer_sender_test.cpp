@@ -48,6 +48,7 @@ TEST_P(TransferSenderTest, ThePeerCountsExactlyWhatWasToBeDelivered) {
     EXPECT_GT((*tallies)[i].elapsed, Nanoseconds(0));
     ASSERT_TRUE((*tallies)[i].first);
     EXPECT_LE(*(*tallies)[i].first, (*tallies)[i].elapsed);
+    EXPECT_GE((*tallies)[i].took.value(), (*tallies)[i].elapsed);
   }
   EXPECT_LE((*tallies)[2].elapsed, (*tallies)[0].elapsed);
 }

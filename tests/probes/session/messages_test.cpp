@@ -125,6 +125,7 @@ std::vector<ToCoordinator> all_to_coordinator() {
           TaskId(5), std::nullopt,
           std::vector<datapath::TransferTally>{{1, 1502, 1500, std::chrono::seconds(1)},
                                                {1, 4, 4, std::chrono::seconds(1), microseconds(900)},
+                                               {.spec = 3, .took = std::chrono::seconds(2)},
                                                {.spec = 2, .sent = 8, .error = "its queue pair broke"}}},
       TaskResult{TaskId(6), std::nullopt,
                  std::vector<NicCounters>{

@@ -45,6 +45,7 @@ TEST(Transfers, DeliverEveryPacketAndTheReceiverSaysSo) {
     EXPECT_FALSE(tally.error) << *tally.error;
     EXPECT_EQ(tally.elapsed > Nanoseconds(0), kWanted[i] > 0);
     EXPECT_EQ(tally.first.has_value(), kWanted[i] > 0);
+    EXPECT_GE(tally.took.value(), tally.elapsed);
     EXPECT_EQ(receipts[i].from, FakeHosts::nic(FakeHosts::kHere));
     EXPECT_EQ(receipts[i].packets, kWanted[i]);
     EXPECT_EQ(receipts[i].bytes, kWanted[i] * 4092) << "IP packets: the payload is a multiple of 16 bytes";
