@@ -1,7 +1,9 @@
 #include "probes/diagnosis/counts/exchanges.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
+#include <optional>
 #include <set>
 
 #include "topology/base/disjoint_sets.hpp"
@@ -16,6 +18,10 @@ constexpr double kBetter = 3.0;             // nats: what is better by less is a
 constexpr double kAsGood = 3.0;             // nats: explanations this close are not told apart
 constexpr double kTwoExchanges = 7.0;       // nats: what two that go together may cost
 constexpr double kNeeded = 12.0;            // nats: more than a fault less is worth
+constexpr double kRival = 2.2;              // nats, ln 9: a stand-in closer than this keeps a fault unnamed
+constexpr double kRefitted = 1.0;           // nats that all hazards at their best must be worth, to be told
+constexpr double kByChance = 2.0;           // standard deviations of a variance
+constexpr double kFarOut = 16.0;            // squared deviations: what is above may be a burst
 
 using Suspects = std::vector<std::uint32_t>;
 using Kept = CountState::Kept;
@@ -49,6 +55,7 @@ class Challenges {
     if (is_large()) return false;
     const Worth best = worth_of(state_);
     const Kept kept = state_.keep();
+    note_scatter();
     const double fits = state_.model().likeliest_hazards(state_.forbidden(), true).fits;
     for (const auto& forbidden : challenges(faults)) {
       if (is_needed(forbidden, fits)) continue;
@@ -60,9 +67,10 @@ class Challenges {
         challenged_.clear();
         return true;
       }
-      note_exchange(kept, best, now);
+      auto exchange = exchange_for(kept, best, now);
       state_.restore(kept);
       state_.gather_crowds();
+      if (exchange && !is_a_rival(*exchange)) challenged_.push_back(std::move(*exchange));
     }
     return false;
   }
@@ -89,23 +97,91 @@ class Challenges {
   }
 
   /// What is worse than what was found by more than chance may do stands beside it only if it is no more
-  /// faults. One in the place of one is weighed with its rivals (see weigh_answer).
-  void note_exchange(const Kept& kept, const Worth& best, const Worth& now) {
+  /// faults.
+  std::optional<Exchange> exchange_for(const Kept& kept, const Worth& best, Worth now) const {
     std::set<std::uint32_t> before, after;
     for (const auto& [fault, hazard] : kept) before.insert(fault);
     for (const std::uint32_t fault : state_.faults()) after.insert(fault);
-    Exchange exchange{.less_likely = best.probable - now.probable};
+    Exchange exchange;
     std::ranges::set_difference(before, after, std::back_inserter(exchange.removed));
     std::ranges::set_difference(after, before, std::back_inserter(exchange.added));
     // Hazards of single losses have the numbers of their suspects; those of bursts do not stand in exchanges.
     const auto is_burst = [this](std::uint32_t hazard) { return state_.model().is_burst(hazard); };
     if (std::ranges::any_of(exchange.removed, is_burst) || std::ranges::any_of(exchange.added, is_burst))
-      return;
+      return std::nullopt;
     drop_same_hosts(exchange);
     const std::size_t removed = exchange.removed.size(), added = exchange.added.size();
-    if (removed == 0 || added == 0 || removed + added == 2) return;
-    if (is_as_good(now, best) && (now.probable > best.probable - kAsGood || added <= removed))
-      challenged_.push_back(std::move(exchange));
+    if (removed == 0 || added == 0) return std::nullopt;
+    // Losses that scatter more than chance lets them tell by so much the less.
+    const double by_scatter = std::max(best.fits - now.fits, 0.0) * (1 - 1 / scatter_at(exchange, before));
+    now.probable += by_scatter;
+    now.fits += by_scatter;
+    exchange.less_likely = best.probable - now.probable;
+    if (!is_as_good(now, best) || (now.probable <= best.probable - kAsGood && added > removed))
+      return std::nullopt;
+    return exchange;
+  }
+
+  /// One in the place of one, of which weigh_answer says enough. It weighs stand-ins with all other hazards
+  /// as they are; what those would be beside it may make it as probable.
+  bool is_a_rival(const Exchange& exchange) {
+    if (exchange.removed.size() + exchange.added.size() > 2) return false;
+    const auto is_channel = [this](std::uint32_t s) { return state_.problem().suspects[s].is_channel(); };
+    const bool of_channels = is_channel(exchange.removed.front()) && is_channel(exchange.added.front());
+    if (!of_channels || exchange.less_likely > kRival) return true;
+    const auto rivals = state_.stand_ins(exchange.removed.front());
+    const auto at = [&](std::uint32_t s) {
+      return std::ranges::find(rivals, s, &CountState::StandIn::hazard);
+    };
+    const auto other = at(exchange.added.front());
+    if (other == rivals.end()) return false;
+    const double held = at(exchange.removed.front())->score.weight - other->score.weight;
+    return held < kRival || held < exchange.less_likely + kRefitted;
+  }
+
+  /// How far the losses of each row are from what is expected, as a share of what chance allows.
+  void note_scatter() {
+    const CountProblem& problem = state_.problem();
+    expected_.clear(), squares_.clear();
+    for (std::uint32_t row = 0; row < problem.row_count(); ++row) {
+      const double loss = -std::expm1(-std::max(state_.model().row_hazard(row), kMinHazard));
+      const double variance = problem.n[row] * loss * (1 - loss);
+      const double off = problem.k[row] - problem.n[row] * loss;
+      expected_.push_back(variance);
+      squares_.push_back(std::min(off * off, kFarOut * variance));
+    }
+  }
+
+  /// The variance of the losses of these rows in units of that of packets lost one by one: above 1 where a
+  /// fault comes and goes, else 1.
+  double scatter_over(const std::set<std::uint32_t>& rows) const {
+    double expected = 0, squares = 0, parts = 0;
+    for (const std::uint32_t row : rows) {
+      expected += expected_[row];
+      squares += squares_[row];
+      parts += expected_[row] * expected_[row];
+    }
+    // A squared deviation scatters by 2 about 1: few rows are far out by chance.
+    return squares > expected + kByChance * std::sqrt(2 * parts) ? squares / expected : 1.0;
+  }
+
+  /// The most of it over the suspects of an exchange, or over any fault that shares rows with them.
+  double scatter_at(const Exchange& exchange, const std::set<std::uint32_t>& faults) const {
+    const auto rows_of = [this](std::uint32_t hazard, std::set<std::uint32_t>& rows) {
+      for (const auto& cell : state_.problem().rows_of(state_.model().suspect_of(hazard)))
+        rows.insert(cell.index);
+    };
+    std::set<std::uint32_t> rows;
+    for (const Suspects* side : {&exchange.removed, &exchange.added})
+      for (const std::uint32_t s : *side) rows_of(s, rows);
+    double most = scatter_over(rows);
+    for (const std::uint32_t fault : faults) {
+      std::set<std::uint32_t> its;
+      rows_of(fault, its);
+      if (std::ranges::any_of(its, [&](std::uint32_t row) { return rows.contains(row); }))
+        most = std::max(most, scatter_over(its));
+    }
+    return most;
   }
 
   /// A host in the place of its own cables, or the other way round, makes no difference.
@@ -162,6 +238,8 @@ class Challenges {
   const bool by_challenge_;
   Suspects replaced_;  // switches, by cables of theirs
   std::vector<Exchange> challenged_;
+  std::vector<double> expected_;  // by row: the variance of its losses, were they lost one by one
+  std::vector<double> squares_;   // by row: of how far they are from their mean
 };
 
 }  // namespace
