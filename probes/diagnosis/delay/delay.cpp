@@ -8,6 +8,7 @@
 
 #include "probes/diagnosis/delay/delay_causes.hpp"
 #include "probes/diagnosis/delay/delay_fit.hpp"
+#include "probes/diagnosis/delay/delay_rivals.hpp"
 #include "probes/diagnosis/delay/delay_rows.hpp"
 #include "topology/base/disjoint_sets.hpp"
 #include "topology/base/statistics.hpp"
@@ -18,8 +19,7 @@ namespace {
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kMaxOptions = 6;    // alternatives of a set that are worth listing
 constexpr std::size_t kMaxFitted = 4000;  // round trips of one fit: more say no more
-constexpr std::size_t kMaxJoint =
-    4000;  // round trips, and channels, of which bases are fitted with the shifts
+constexpr std::size_t kMaxJoint = 4000;   // round trips, and channels, of which bases are fitted with shifts
 constexpr std::size_t kMaxJointChannels = 200;
 constexpr int kTurns = 3;            // what a base is decides how finely the next one is fitted
 constexpr std::uint32_t kMin = 3;    // round trips over a channel, to speak of a shift
@@ -104,10 +104,10 @@ class DelaySearch {
     auto parts = fit_all();
     // Where all round trips of a length cross a fault, the fastest of them are no base.
     if (are_bases_doubtful(parts)) {
-      for (int turn = 0; turn < kTurns; ++turn) rows_ = rows_.with_bases(rows_.joint_bases());
-      count_late();
-      parts = fit_all();
+      for (int turn = 0; turn + 1 < kTurns; ++turn) rows_ = rows_.with_bases(rows_.joint_bases());
+      parts = fit_with(rows_.joint_bases());
     }
+    weigh_bases(parts);
     for (const Part& part : parts) {
       std::set<ChannelId> blamed;
       for (const DelayFit::Active& active : part.actives)
@@ -122,6 +122,12 @@ class DelaySearch {
     std::vector<DelayCause> causes;
     std::vector<DelayFit::Active> actives;
   };
+
+  std::vector<Part> fit_with(const std::vector<double>& bases) {
+    rows_ = rows_.with_bases(bases);
+    count_late();
+    return fit_all();
+  }
 
   std::vector<Part> fit_all() const {
     auto causes = delay_causes(fabric_, rows_, seen_, late_);
@@ -142,6 +148,24 @@ class DelaySearch {
       });
     }
     return parts;
+  }
+
+  /// What may be late in the place of what was found, were the bases others.
+  void weigh_bases(std::vector<Part>& parts) {
+    if (rows_.rows().size() > kMaxJoint || seen_.size() > kMaxJointChannels) return;
+    const auto other = explained_from_hosts(fabric_, rows_, seen_, causes_of(parts));
+    if (!other) return;
+    std::vector<DelayCause> before;
+    for (const DelayCause* cause : causes_of(parts)) before.push_back(*cause);
+    if (other->is_likelier) parts = fit_with(other->bases);
+    for (const auto& others : {other->causes, before}) add_instead(others, causes_of(parts));
+  }
+
+  static std::vector<DelayCause*> causes_of(std::vector<Part>& parts) {
+    std::vector<DelayCause*> causes;
+    for (Part& part : parts)
+      for (const DelayFit::Active& active : part.actives) causes.push_back(&part.causes[active.column]);
+    return causes;
   }
 
   /// No round trip would be late by it: healthy cables and hosts differ so.
@@ -334,25 +358,6 @@ class DelaySearch {
     }));
   }
 
-  /// On every round trip of each length that crosses it: nothing tells its delay from theirs.
-  bool has_shared_channel() const {
-    std::vector<std::uint32_t> of_kind(rows_.kinds().size(), 0);
-    std::vector<std::vector<std::uint32_t>> crossed(of_kind.size());
-    for (auto& by_channel : crossed) by_channel.resize(fabric_.channel_count());
-    for (std::size_t i = 0; i < rows_.rows().size(); ++i) {
-      const std::uint32_t kind = rows_.rows()[i].kind;
-      ++of_kind[kind];
-      for (const ChannelId channel : rows_.channels_of(i)) ++crossed[kind][channel.value()];
-    }
-    for (std::size_t c = 0; c < seen_.size(); ++c) {
-      bool on_all = seen_[c] > 0;
-      for (std::size_t kind = 0; kind < of_kind.size(); ++kind)
-        on_all &= crossed[kind][c] == 0 || crossed[kind][c] == of_kind[kind];
-      if (on_all) return true;
-    }
-    return false;
-  }
-
   /// On the channel that the fewest round trips crossed: as many nats as a fault costs. What a channel adds
   /// to all round trips is told from the tolerated delay on.
   void note_sensitivity() {
@@ -364,7 +369,7 @@ class DelaySearch {
     for (const DelayKind& kind : rows_.kinds()) noise = std::max(noise, kind.noise);
     const double each = kShownNats / (2.0 * fewest);  // 2 ln(1 + z^2 / 3), Student's t
     const double z = std::max(std::sqrt(3.0 * std::expm1(each)), DelayRows::kLate) + 2.33;
-    const double shown = has_shared_channel() ? std::max(z * noise, ceiling_) : z * noise;
+    const double shown = has_shared_channel(rows_, seen_) ? std::max(z * noise, ceiling_) : z * noise;
     report_.sensitivity().delay = Nanoseconds(static_cast<std::int64_t>(std::ceil(shown * 1e3)));
   }
 

@@ -164,4 +164,22 @@ std::vector<DelayCause> delay_causes(const Fabric& fabric, const DelayRows& rows
   return Collector(fabric, rows, seen, late).collect();
 }
 
+bool has_shared_channel(const DelayRows& rows, const std::vector<std::uint32_t>& seen) {
+  std::vector<std::uint32_t> of_kind(rows.kinds().size(), 0);
+  std::vector<std::vector<std::uint32_t>> crossed(of_kind.size());
+  for (auto& by_channel : crossed) by_channel.resize(seen.size());
+  for (std::size_t i = 0; i < rows.rows().size(); ++i) {
+    const std::uint32_t kind = rows.rows()[i].kind;
+    ++of_kind[kind];
+    for (const ChannelId channel : rows.channels_of(i)) ++crossed[kind][channel.value()];
+  }
+  for (std::size_t c = 0; c < seen.size(); ++c) {
+    bool on_all = seen[c] > 0;
+    for (std::size_t kind = 0; kind < of_kind.size(); ++kind)
+      on_all &= crossed[kind][c] == 0 || crossed[kind][c] == of_kind[kind];
+    if (on_all) return true;
+  }
+  return false;
+}
+
 }  // namespace weft::diagnosis

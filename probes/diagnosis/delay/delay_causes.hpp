@@ -24,4 +24,7 @@ std::vector<DelayCause> delay_causes(const Fabric& fabric, const DelayRows& rows
                                      const std::vector<std::uint32_t>& seen,
                                      const std::vector<std::uint32_t>& late);
 
+/// Some channel is on every round trip of each length that crosses it: nothing tells its delay from theirs.
+bool has_shared_channel(const DelayRows& rows, const std::vector<std::uint32_t>& seen);
+
 }  // namespace weft::diagnosis

@@ -32,7 +32,6 @@ class DelayFit {
 
   std::vector<Active> solve() const;
 
- private:
   struct Solution {
     std::vector<std::uint32_t> support;  // ascending
     std::vector<double> shifts;
@@ -40,7 +39,13 @@ class DelayFit {
     double likelihood = 0;
     double score = -1e300;  // likelihood less the costs
   };
+  /// `near`: a solution of nearly the same causes, if one is known.
+  Solution fit(std::vector<std::uint32_t> support, const Solution* near) const;
+  /// One cause less or more at a time, as long as the score rises; whether any did.
+  bool prune(Solution& solution) const;
+  bool grow(Solution& solution) const;
 
+ private:
   struct Pivot {
     std::uint32_t column = 0;
     std::vector<std::uint32_t> replaced;
@@ -54,16 +59,12 @@ class DelayFit {
                                const std::vector<double>& weights) const;
   std::vector<double> normal_matrix(const std::vector<std::uint32_t>& support,
                                     const std::vector<double>& weights) const;
-  /// `near`: a solution of nearly the same causes, if one is known.
-  Solution fit(std::vector<std::uint32_t> support, const Solution* near) const;
   void solve_weighted(Solution& solution, const std::vector<double>& weights) const;
   void judge(Solution& solution, const std::vector<double>& weights) const;
   std::vector<std::uint32_t> all_at_once() const;
   /// Columns outside `support` by how much of `residual` they would explain, most first.
   std::vector<std::uint32_t> promising(const std::vector<std::uint32_t>& support,
                                        const std::vector<double>& residual, std::size_t most) const;
-  bool prune(Solution& solution) const;
-  bool grow(Solution& solution) const;
   bool swap(Solution& solution) const;
   Solution improve(std::vector<std::uint32_t> support) const;
   std::vector<Pivot> pivots(const Solution& solution) const;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "swept.hpp"
+#include "topology/files/fabric_file.hpp"
 #include "topology/model/clos.hpp"
 
 namespace weft::diagnosis {
@@ -38,6 +39,43 @@ TEST(Rivals, OfASmallLossBesideAFlapAreNotHiddenByIt) {
                                 {"leaf3--spine5", "leaf1--spine1"});
     EXPECT_LE(wrong, 5) << cores;
   }
+}
+
+/// Every round trip crosses one of two late hosts' cables: the fastest of them is no base.
+TEST(Rivals, OfLateCablesBetweenSwitchesAreLateHosts) {
+  const Fabric fabric = files::parse_fabric_file(R"(fabric: ring
+nodes:
+  - {name: sw1, kind: switch}
+  - {name: sw2, kind: switch}
+  - {name: sw3, kind: switch}
+  - {name: host1, kind: host}
+  - {name: host2, kind: host}
+  - {name: host3, kind: host}
+links:
+  - {a: host1, b: sw1, rate: 100G}
+  - {a: host2, b: sw2, rate: 100G}
+  - {a: host3, b: sw3, rate: 100G}
+  - {a: sw1, b: sw2, rate: 100G}
+  - {a: sw2, b: sw3, rate: 100G}
+  - {a: sw3, b: sw1, rate: 100G}
+)",
+                                                 "ring")
+                            .value()
+                            .fabric;
+  std::uint64_t seed = 0;
+  for (const char* late : {"60us", "100us", "2000us"})
+    for (const char* other : {"300us", "2000us"})
+      for (const auto& [a, b] : {std::pair("host1--sw1", "host2--sw2"),
+                                 {"host2--sw2", "host3--sw3"},
+                                 {"host3--sw3", "host1--sw1"}}) {
+        const Diagnosis diagnosis = swept(fabric,
+                                          std::vector<std::string>{fmt::format("{}:delay={}", a, late),
+                                                                   fmt::format("{}:delay={}", b, other)},
+                                          {.seed = ++seed});
+        EXPECT_EQ(diagnosis.verdict, Verdict::degraded);
+        EXPECT_TRUE(diagnosis.fabric.empty()) << a << late << b << other;
+        EXPECT_FALSE(blames_good_ones(fabric, diagnosis, {a, b})) << a << late << b << other;
+      }
 }
 
 }  // namespace
