@@ -27,6 +27,7 @@ constexpr double kMaxUnpressed = 2.0;   // nats: what rounds of one offer alone 
 constexpr double kFaster = 1.1;         // a culprit that passes so many times more does not hide a slower one
 constexpr double kSlowest = 0.01;       // share of its rate
 constexpr double kPlanned = 0.95;       // of its capacity, what a plan offers a channel
+constexpr double kMaybe = 0.6;          // that it is this channel, and not several others in series
 constexpr double kUntested = 0.1;       // as a hypothesis: nothing speaks for a fault
 constexpr double kDip = 0.9;            // share of its offer that a flow may miss without a question
 constexpr double kShows = 1.25;         // a fault so far beyond the noise's limit shows with .99
@@ -200,6 +201,10 @@ class LoadFindings {
     else
       found.channels = suspicion.alternatives.front();
     describe(first, judged, found);
+    if (judged.cause == Cause::congestion && elimination_.could_be_in_series_beside(first, suspicion)) {
+      found.probability = std::min(found.probability, kMaybe);
+      found.evidence.push_back("other channels of these paths, each with other traffic, may do the same");
+    }
     const bool settled = found.alternatives.empty() && found.probability >= named_from(found.cause);
     for (const std::uint32_t i : suspicion.flows) account_[i] = settled ? Part::found : Part::open;
     add_hypotheses(suspicion, judged, found.probability);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace weft::diagnosis {
 namespace {
@@ -22,6 +23,7 @@ constexpr double kSureEnough = 6.0;  // nats
 constexpr double kNamed = 0.95;
 constexpr double kAlike = 0.05;  // of the likeliest: three nats; such an alternative is not told from it
 constexpr std::size_t kMaxAlternatives = 12;
+constexpr std::size_t kMaxInSeries = 10;  // channels of a path that may carry traffic of others
 
 double posterior(double nats) { return 1.0 / (1.0 + std::exp(-nats)); }
 
@@ -34,6 +36,13 @@ LoadElimination::LoadElimination(const Fabric& fabric, const LoadRounds& rounds)
   for (Need& need : needs_)
     for (const ChannelId channel : need.channels)
       if (could_hold(channel, need.round)) need.candidates.push_back(channel);
+  for (Need& need : needs_) {
+    const auto more = could_hold_together(rounds_.flows()[need.flow]);
+    need.candidates.insert(need.candidates.end(), more.begin(), more.end());
+    std::ranges::sort(need.candidates);
+    const auto again = std::ranges::unique(need.candidates);
+    need.candidates.erase(again.begin(), again.end());
+  }
   suspect(kFault);
   explain_the_rest();
   for (Need& need : needs_)
@@ -104,6 +113,47 @@ bool LoadElimination::could_hold(ChannelId channel, std::uint32_t number) const 
   const double passed = capacity * round->offered / (round->offered + seen.other);
   const bool shared = seen.other > kMinOther * capacity && passed < round->offered * rounds_.whole_share();
   return shared && round->got >= passed * (1 - match);
+}
+
+/// What the flow gets where each of these, in the order of its path, passes what the one before let through
+/// as it passes flows that it alone holds back.
+double LoadElimination::pass_together(const LoadFlow& flow, const std::vector<ChannelId>& channels) const {
+  double passed = flow.offered;
+  for (const ChannelId channel : channels) {
+    const double beside = rounds_.round_of(channel, flow.round)->offered - flow.offered;
+    const double full = passed + beside + seen_[channel.value()].other;
+    passed *= std::min(rounds_.capacity(channel) / full, 1.0);
+  }
+  return passed;
+}
+
+/// Channels of its path none of which would hold it back so far alone, but several in series would, and to
+/// just what it got.
+std::vector<ChannelId> LoadElimination::could_hold_together(const LoadFlow& flow) const {
+  auto shared = flow.channels;
+  std::erase_if(shared,
+                [&](ChannelId c) { return !could_scatter(c, flow.round) || could_hold(c, flow.round); });
+  if (!flow.one_path || shared.size() < 2 || shared.size() > kMaxInSeries) return {};
+  std::set<ChannelId> found;
+  for (std::uint32_t chosen = 1; chosen < (1u << shared.size()); ++chosen) {
+    std::vector<ChannelId> some;
+    for (std::size_t i = 0; i < shared.size(); ++i)
+      if ((chosen >> i & 1) != 0) some.push_back(shared[i]);
+    const double passed = pass_together(flow, some);
+    if (some.size() > 1 && std::abs(flow.got - passed) <= kMatch * rounds_.noise() * passed)
+      found.insert(some.begin(), some.end());
+  }
+  return {found.begin(), found.end()};
+}
+
+bool LoadElimination::could_be_in_series_beside(ChannelId channel, const LoadSuspicion& suspicion) const {
+  return !suspicion.flows.empty() && std::ranges::all_of(suspicion.flows, [&](std::uint32_t i) {
+    const LoadFlow& flow = rounds_.flows()[i];
+    auto others = flow.channels;
+    std::erase_if(others, [&](ChannelId c) { return c == channel || !could_scatter(c, flow.round); });
+    const double match = kMatch * rounds_.noise();
+    return others.size() > 1 && pass_together(flow, others) <= flow.got * (1 + match);
+  });
 }
 
 /// Nothing arrived whole of so much.

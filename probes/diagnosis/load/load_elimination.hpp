@@ -33,6 +33,9 @@ class LoadElimination {
   std::vector<ChannelId> untested() const;
   /// Some flow crossed it and its flows arrived whole.
   bool is_tested(ChannelId channel) const;
+  /// Each flow of the suspicion may as well have been held back by several other channels in series, were all
+  /// shared with other traffic; none of them would do alone.
+  bool could_be_in_series_beside(ChannelId channel, const LoadSuspicion& suspicion) const;
   /// The most that all flows of a round got over it; bits per second.
   double passes(ChannelId channel) const { return seen_[channel.value()].most; }
 
@@ -59,6 +62,8 @@ class LoadElimination {
   bool loses_behind(const LoadFlow& flow, ChannelId channel) const;
   bool could_hold(ChannelId channel, std::uint32_t round) const;
   bool could_scatter(ChannelId channel, std::uint32_t round) const;
+  double pass_together(const LoadFlow& flow, const std::vector<ChannelId>& channels) const;
+  std::vector<ChannelId> could_hold_together(const LoadFlow& flow) const;
   void suspect(double fault);
   bool take_the_sure(double fault);
   std::vector<std::vector<Need>> open_questions() const;

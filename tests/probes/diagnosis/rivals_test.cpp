@@ -78,5 +78,23 @@ links:
       }
 }
 
+/// Between hosts whose cables carry other traffic flows get less than either cable alone would leave them.
+TEST(Rivals, OfACongestedCableBetweenSwitchesAreCongestedHostsInSeries) {
+  int wrong = 0, all = 0;
+  const std::vector<std::string> most{"host1--leaf1:load=80G", "host3--leaf3:load=80G",
+                                      "host4--leaf4:load=80G"};
+  auto every = most;
+  every.push_back("host2--leaf2:load=80G");
+  for (const std::uint32_t spines : {2u, 3u})
+    for (const auto& faults : {most, every})
+      for (std::uint64_t seed = 1; seed <= 16; ++seed, ++all) {
+        const Fabric fabric =
+            make_clos({.leaves = 4, .spines = spines, .hosts_per_leaf = 1, .link = Bandwidth::gbit(100)})
+                .value();
+        wrong += blames_good_ones(fabric, swept(fabric, faults, {.seed = seed}), {});
+      }
+  EXPECT_LE(wrong, all / 10);
+}
+
 }  // namespace
 }  // namespace weft::diagnosis
