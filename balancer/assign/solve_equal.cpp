@@ -256,8 +256,10 @@ bool within(const Instance& instance, const std::vector<double>& room,
   std::vector<double> load(room.size());
   const double tolerance = instance.quantum / 2;
   for (const SwitchRoute& route : taken)
-    for (const ChannelId channel : route.channels())
-      if ((load[channel.value()] += instance.quantum) > room[channel.value()] + tolerance) return false;
+    for (const ChannelId channel : route.channels()) {
+      load[channel.value()] += instance.quantum;
+      if (load[channel.value()] > room[channel.value()] + tolerance) return false;
+    }
   return true;
 }
 

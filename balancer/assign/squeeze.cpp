@@ -64,10 +64,10 @@ void place_all(Placement& placement, std::vector<ItemId> loose, double bytes, st
   const Instance& instance = placement.instance();
   const Effort effort{kForcedWithin, kStepsWithin + kStepsWithinAnItem * instance.item_count()};
   Chains chains(placement, seed);
-  loose = mend(chains, std::move(loose), effort);
+  loose = mend(chains, loose, effort);
   if (loose.empty()) return;
   placement.set_room(rooms_of(instance, bytes));
-  loose = mend(chains, std::move(loose), effort);
+  loose = mend(chains, loose, effort);
   if (loose.empty()) return;
   for (const ItemId item : loose) place_least_loaded(placement, item);
   squeeze(placement, bytes, seed);
