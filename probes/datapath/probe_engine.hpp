@@ -132,6 +132,8 @@ struct ReceivedTally {
   /// Frames of this batch that reached the host and that it dropped unread, of all streams together: the same
   /// in each tally of a batch.
   std::uint64_t dropped = 0;
+  /// Echoes of `packets` that this host's own kernel or device did not take to send.
+  std::uint64_t unsent = 0;
   friend bool operator==(const ReceivedTally&, const ReceivedTally&) = default;
 };
 

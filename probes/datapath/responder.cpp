@@ -123,6 +123,14 @@ std::size_t Responder::answer(const packet::ProbePacket& packet, Nanoseconds tur
   return encode_probe_frame(route, header, secrets_.key, size, reply);
 }
 
+void Responder::note_unsent(ByteSpan reply) {
+  const auto packet = packet::decode_probe_frame(reply, secrets_.key);
+  const auto batch = packet ? by_id_.find(packet->header.batch) : by_id_.end();
+  if (batch == by_id_.end()) return;
+  const auto stream = batch->second->streams.find(key_of(packet->header));
+  if (stream != batch->second->streams.end()) ++stream->second.tally.unsent;
+}
+
 std::vector<ReceivedTally> Responder::received(BatchId batch) const {
   std::vector<ReceivedTally> result;
   const auto found = by_id_.find(batch);
@@ -163,9 +171,13 @@ void ResponderLoop::serve(std::span<const Arrival> arrivals) {
       if (size > 0) outgoing_.push_back(ByteSpan(reply).first(size));
     }
   }
-  // An echo that does not go out at once is not sent: its prober takes it for lost, and a flood of probes
-  // cannot pile up answers here.
-  if (!outgoing_.empty()) (void)port_.send(outgoing_);
+  // An echo that does not go out at once is not sent: a flood of probes cannot pile up answers here.
+  if (outgoing_.empty()) return;
+  const auto outcome = port_.send(outgoing_);
+  const std::size_t taken = outcome ? outcome->taken : 0;
+  if (taken == outgoing_.size()) return;
+  const std::lock_guard lock(mutex_);
+  for (const ByteSpan reply : std::span(outgoing_).subspan(taken)) responder_.note_unsent(reply);
 }
 
 std::vector<ReceivedTally> ResponderLoop::received(BatchId batch) {

@@ -88,6 +88,8 @@ class Responder {
   /// returns its size, 0 where there is none. `reply` is as large as `frame`, and what it holds behind the
   /// headers goes out as padding.
   std::size_t take(ByteSpan frame, Nanoseconds at, Nanoseconds now, MutableByteSpan reply);
+  /// An answer that take() wrote did not go out.
+  void note_unsent(ByteSpan reply);
   /// By NIC, then spec; empty for a batch of which nothing came.
   std::vector<ReceivedTally> received(BatchId batch) const;
   const ResponderRejects& rejects() const { return rejects_; }

@@ -87,6 +87,8 @@ Result<void> check_rows(const ReceivedQuery& asked, const std::vector<datapath::
       return impossible("spec {} of NIC {} twice", told.spec, told.from.value());
     if (!datapath::fit(told.bytes, told.packets))
       return impossible("{} bytes in {} packets received", told.bytes, told.packets);
+    if (told.unsent > told.packets)
+      return impossible("{} echoes not sent of {} packets received", told.unsent, told.packets);
     if (told.first > told.last) return impossible("the last packet came before the first");
   }
   return {};

@@ -64,6 +64,9 @@ std::optional<std::string> contradiction_of(const datapath::PingTally& sent,
   if (whole > sent.sent || damaged > sent.sent - whole)
     return fmt::format("{} probes received, {} more damaged, of {} sent", whole, damaged, sent.sent);
   if (back > whole) return fmt::format("{} probes answered of {} received", back, whole);
+  if (received && received->unsent > whole - back)
+    return fmt::format("{} probes answered, {} answers not sent, of {} received", back, received->unsent,
+                       whole);
   return std::nullopt;
 }
 

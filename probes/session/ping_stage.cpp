@@ -212,14 +212,15 @@ void PingStage::observe(const plan::PlannedPing& ping, const datapath::PingTally
                                            .pair = there});
   results_->sent += tally.sent;
   results_->lost += lost;
-  if (!ping.back || arrived == 0) return;
+  const std::uint64_t echoed = received ? arrived - received->unsent : 0;
+  if (!ping.back || echoed == 0) return;
   const std::uint64_t answered = tally.answered;
   const std::uint64_t damaged = tally.corrupt;
-  const std::uint64_t lost_back = arrived - answered - damaged;
+  const std::uint64_t lost_back = echoed - answered - damaged;
   echoed_to_[ping.pair.src].push_back(results_->observations.probes.size());
   results_->observations.probes.push_back(
       {.path = *ping.back,
-       .sent = arrived,
+       .sent = echoed,
        .lost = lost_back,
        .size = size_,
        .corrupt = damaged,
@@ -227,7 +228,7 @@ void PingStage::observe(const plan::PlannedPing& ping, const datapath::PingTally
        .runs = lost_there ? if_of(lost_back, lost_on_the_way_back(*lost_there, tally.unanswered))
                           : std::vector<LossRun>(),
        .pair = LabelledPair{ping.pair.dst, ping.pair.src, ping.back_label}});
-  results_->sent += arrived;
+  results_->sent += echoed;
   results_->lost += lost_back;
   if (tally.delays) {
     HostDelays& prober = results_->delays[ping.pair.src];

@@ -300,6 +300,7 @@ static void members(Io& io, datapath::ReceivedTally& m) {
   io("last", m.last);
   loss_runs_of(io, "missing", m.missing, std::uint64_t{1} << 32U);
   rarely(io, "dropped", m.dropped);
+  rarely(io, "unsent", m.unsent);
 }
 
 template <class Io>

@@ -58,9 +58,17 @@ Excuses report_excuses(const Fabric& fabric, const Observations& observations, c
                                         "its cable loses",
                                         share_text(received.excused.counted, received.sent))});
   }
-  for (const Observation& probe : observations.probes)
-    counting.takes_off.push_back(probe.excused == 0 ||
-                                 !busy.contains(receiver_of(fabric, observations.paths, probe)));
+  // Where a host dropped most of what came, a row of which nothing came tells of no channel, however little
+  // of it the host's share was.
+  counting.swallowed.resize(observations.probes.size(), false);
+  for (std::size_t i = 0; i < observations.probes.size(); ++i) {
+    const Observation& probe = observations.probes[i];
+    const PortId nic = receiver_of(fabric, observations.paths, probe);
+    counting.takes_off.push_back(probe.excused == 0 || !busy.contains(nic));
+    if (probe.sent == 0 || probe.lost < probe.sent || 2 * at[nic].excused.counted < at[nic].sent) continue;
+    counting.swallowed[i] = true;
+    all.beside += probe.sent - excused_of(probe);
+  }
   return all;
 }
 

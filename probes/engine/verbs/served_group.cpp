@@ -183,10 +183,11 @@ void ServedGroup::echo(const rdma::Completion& completion, std::size_t slot) {
   store(slots_->bytes(answer),
         {note.sequence, line->answered, static_cast<std::uint64_t>(line->turnaround.count())});
   answers_[slot] = {line, note.sequence, completion.stamp.value_or(at)};
-  // A full send queue loses the answer, as a full switch would: the prober sees it missing.
+  // A full send queue loses the answer.
   const rdma::Message message{kAnswerBit | work(slot), slots_->piece(answer, bytes)};
-  (void)(line->handle ? line->qp->post(*line->handle, {&message, 1})
-                      : line->qp->post(FlowOperation::send, {&message, 1}));
+  const auto posted = line->handle ? line->qp->post(*line->handle, {&message, 1})
+                                   : line->qp->post(FlowOperation::send, {&message, 1});
+  tally.unsent += posted ? 0 : 1;
 }
 
 /// What a flow will read.

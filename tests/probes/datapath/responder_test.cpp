@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace weft::datapath {
 namespace {
 
@@ -77,6 +79,52 @@ TEST(Responder, AParticipantThatNamesAnotherSourceGetsNothingSentThere) {
   EXPECT_TRUE(responder.received(BatchId(1)).empty()) << "nor is it counted for who it names";
   EXPECT_EQ(responder.rejects().foreign, 13u);
   EXPECT_FALSE(take(responder, frame_of({})).empty());
+}
+
+/// A port into which some frames come once, and which takes so many answers.
+class FullPort : public PacketPort {
+ public:
+  FullPort(std::vector<Frame> frames, std::stop_source& stop) : frames_(std::move(frames)), stop_(stop) {
+    for (const Frame& frame : frames_) arrivals_.push_back({frame, kAt});
+  }
+  std::optional<std::size_t> takes;  // absent: the port fails
+
+  Nanoseconds now() const override { return kAt; }
+  Result<SendOutcome> send(std::span<const ByteSpan>) override {
+    if (takes) return SendOutcome{.taken = *takes};
+    return fail(ErrorKind::absent, "the interface is down");
+  }
+  Result<std::span<const Arrival>> receive(Nanoseconds) override {
+    if (given_) stop_.request_stop();
+    return std::exchange(given_, true) ? std::span<const Arrival>() : std::span<const Arrival>(arrivals_);
+  }
+  std::uint64_t overruns() override { return 0; }
+
+ private:
+  std::vector<Frame> frames_;
+  std::vector<Arrival> arrivals_;
+  std::stop_source& stop_;
+  bool given_ = false;
+};
+
+TEST(ResponderLoop, TellsHowManyOfItsAnswersDidNotGoOut) {
+  for (const std::optional<std::size_t> takes :
+       {std::optional<std::size_t>(2), std::optional<std::size_t>()}) {
+    std::stop_source stop;
+    FullPort port({frame_of({.spec = 0, .sequence = 0}), frame_of({.spec = 0, .sequence = 1}),
+                   frame_of({.spec = 0, .sequence = 2}), frame_of({.spec = 1, .sequence = 0}),
+                   frame_of({.kind = packet::ProbeKind::flow, .spec = 2, .sequence = 0})},
+                  stop);
+    port.takes = takes;
+    ResponderLoop loop(port, kNic, kSecrets, kNics);
+    loop.run(stop.get_token());
+    const auto tallies = loop.received(BatchId(1));
+    ASSERT_EQ(tallies.size(), 3u);
+    EXPECT_EQ(tallies[0].packets, 3u);
+    EXPECT_EQ(tallies[0].unsent, takes ? 1u : 3u);
+    EXPECT_EQ(tallies[1].unsent, 1u);
+    EXPECT_EQ(tallies[2].unsent, 0u) << "flows are not answered";
+  }
 }
 
 TEST(Responder, CountsByBatchNicAndSpec) {

@@ -30,8 +30,9 @@ struct Drawn {
     for (const NodeId host : stalled) {
       constexpr std::array kLengths{"1s", "3s", "20s"};
       constexpr std::array kStarts{"500ms", "2s", "4s"};
-      stalls.push_back(fmt::format("{}:at={},for={}", fabric.name_of(host), kStarts[random() % 3],
-                                   kLengths[random() % 3]));
+      const auto* length = kLengths[random() % 3];
+      const auto* start = kStarts[random() % 3];
+      stalls.push_back(fmt::format("{}:at={},for={}", fabric.name_of(host), start, length));
     }
   }
 

@@ -70,6 +70,10 @@ TEST(AnswerCheck, WhatAReceiverCannotHaveSeenIsRefused) {
   expect_refused(asked, told(1, 65'536), "65536 bytes");
   expect_refused(asked, told(~0ull, 1), "packets");
   expect_refused(asked, std::vector<datapath::ReceivedTally>{{BatchId(5), PortId(3), 0, 1, 100}}, "batch 5");
+  expect_refused(
+      asked,
+      std::vector<datapath::ReceivedTally>{{.batch = BatchId(6), .packets = 1, .bytes = 100, .unsent = 2}},
+      "2 echoes not sent");
   expect_refused(asked,
                  std::vector<datapath::ReceivedTally>{{BatchId(6), PortId(3), 0, 1, 100},
                                                       {BatchId(6), PortId(3), 0, 1, 100}},

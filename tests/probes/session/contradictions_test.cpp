@@ -28,6 +28,10 @@ TEST(Contradictions, AreMoreReceivedThanSentAndMoreAnsweredThanReceived) {
   EXPECT_THAT(of({0, 10, 0, 0}, received(1, ~0ull)), HasSubstr("damaged"));
   EXPECT_THAT(of({0, 10, 10, 0}, received(9)), HasSubstr("10 probes answered of 9"));
   EXPECT_THAT(of({0, 10, 5, 5}, received(9)), HasSubstr("10 probes answered of 9"));
+  datapath::ReceivedTally silent = received(9);
+  silent.unsent = 5;
+  EXPECT_EQ(of({0, 10, 4, 0}, silent), "none");
+  EXPECT_THAT(of({0, 10, 4, 1}, silent), HasSubstr("5 probes answered, 5 answers not sent, of 9"));
   EXPECT_TRUE(contradiction_of(datapath::PingTally{0, 10, 1, 0}, nullptr))
       << "answered by who received nothing";
   EXPECT_FALSE(contradiction_of(datapath::PingTally{0, 10, 0, 0}, nullptr));

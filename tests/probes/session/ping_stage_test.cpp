@@ -142,6 +142,17 @@ TEST(PingStage, RowsOfWhichNothingCameShareWhatTheHostDroppedAlike) {
   EXPECT_EQ(seen[1].excused, 60u) << "what it dropped is as likely of the one as of the other";
 }
 
+TEST(PingStage, AnswersThatAHostDidNotSendAreNoLoss) {
+  Pair pair;
+  const auto seen =
+      pair.observe({{.spec = 0, .sent = 100, .answered = 60}, {.spec = 1, .sent = 100}},
+                   {{.spec = 0, .packets = 100, .unsent = 38}, {.spec = 1, .packets = 100, .unsent = 100}});
+  ASSERT_EQ(seen.size(), 3u) << "one way back, of which something is known";
+  EXPECT_EQ(seen[1].sent, 62u);
+  EXPECT_EQ(seen[1].lost, 2u);
+  EXPECT_EQ(seen[2].lost, 0u);
+}
+
 TEST(PingStage, PutsWindowsOnTheClockOfTheRun) {
   Pair pair;
   using std::chrono::seconds;

@@ -36,6 +36,11 @@ TEST(ServedGroup, PassesOverWhatAGroupBeforeLeftInTheQueue) {
   EXPECT_EQ(tally.packets, 0u);
   (*group)->take({.work = work_of(2, 0), .qp = qp, .bytes = 64});
   EXPECT_EQ(tally.packets, 1u) << "its own";
+  EXPECT_EQ(tally.unsent, 0u);
+  fake.refuse(testing::FakeVerbs::Call::post_send, ENOMEM);
+  (*group)->take({.work = work_of(2, 1), .qp = qp, .bytes = 64});
+  EXPECT_EQ(tally.packets, 2u);
+  EXPECT_EQ(tally.unsent, 1u) << "its own device took no answer";
 }
 
 TEST(ServedGroup, CountsTheRingsOfItsQueuePairsAsMemory) {
