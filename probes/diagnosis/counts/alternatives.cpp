@@ -118,6 +118,20 @@ std::string_view why_open(const CountProblem& problem,
   return "the same loss on the other channels would look alike";
 }
 
+void set_beside_switch(const Fabric& fabric, Found& found) {
+  if (found.channels.size() != 1) return;
+  const NodeId node = fabric.target_node(found.channels.front());
+  if (fabric.is_host(node) || std::ranges::find(found.nodes, node) == found.nodes.end()) return;
+  std::vector<ChannelId> whole;
+  for (const PortId port : fabric.ports_of(node))
+    if (const auto channel = fabric.channel_from(port))
+      whole.insert(whole.end(), {*channel, Fabric::reverse(*channel)});
+  std::ranges::sort(whole);
+  found.alternatives = {found.channels, std::move(whole)};
+  found.nodes = {node};
+  found.evidence.emplace_back("the whole switch would look alike, or all that leaves it");
+}
+
 std::optional<NodeId> switch_around(const Fabric& fabric,
                                     const std::vector<std::vector<ChannelId>>& alternatives) {
   const ChannelId first = alternatives.front().front();

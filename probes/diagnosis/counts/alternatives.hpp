@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "probes/diagnosis/counts/count_search.hpp"
+#include "probes/diagnosis/report.hpp"
 
 namespace weft::diagnosis {
 
@@ -21,6 +22,10 @@ std::vector<std::vector<ChannelId>> channels_of_alternatives(
 /// In words, why it stays open which of the alternatives it is.
 std::string_view why_open(const CountProblem& problem,
                           const std::vector<std::vector<std::uint32_t>>& alternatives);
+
+/// A dead channel into a switch that answered no trace, where all that is known of the switch crossed the
+/// channel: the switch may be dead, or let nothing out, and stands beside it.
+void set_beside_switch(const Fabric& fabric, Found& found);
 
 /// The switch that every channel of the alternatives enters or leaves.
 std::optional<NodeId> switch_around(const Fabric& fabric,

@@ -116,8 +116,7 @@ class Findings {
     found_.told.push_back({std::move(all)});
   }
 
-  /// Where a switch has two neighbours its channels fall into two classes, each the other's reverse: a cable
-  /// that is bad both ways is one of as many cables.
+  /// Of two classes, each the other's reverse (a switch of two cables): one cable both ways, or two one way.
   void report_pairs_of_classes() {
     for (std::uint32_t i = 0; i < result_.suspicions.size(); ++i)
       for (std::uint32_t j = i + 1; j < result_.suspicions.size(); ++j) {
@@ -137,6 +136,9 @@ class Findings {
         Found both = found(i);
         const Found other = found(j);
         for (const ChannelId c : both.channels) both.alternatives.push_back({c, Fabric::reverse(c)});
+        for (const ChannelId c : both.channels)
+          for (const ChannelId d : b.channels)
+            if (d != Fabric::reverse(c)) both.alternatives.push_back({c, d});
         both.channels.clear();
         both.nodes.clear();
         both.probability = std::min(both.probability, other.probability);
@@ -242,7 +244,9 @@ class Findings {
       drop_passing(found);
       prefer_dead_cable(found);
     }
-    if (found.channels.size() == 1) drop_switches_at(found.channels.front(), found.nodes);
+    if (found.cause == Cause::down) set_beside_switch(fabric_, found);
+    if (found.channels.size() == 1 && found.alternatives.empty())
+      drop_switches_at(found.channels.front(), found.nodes);
     for (const ChannelEvidence& sign : observations_.channels)
       if (sign.log_ratio > 0 && std::ranges::binary_search(found.channels, sign.channel))
         found.evidence.push_back(sign.text);

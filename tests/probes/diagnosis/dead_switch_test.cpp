@@ -73,6 +73,39 @@ TEST(DeadSwitch, ALeafThatSwallowsAllStandsInASetWithItsHosts) {
   }
 }
 
+/// All that comes to it crosses its uplink, which may be what is dead.
+TEST(DeadSwitch, ALeafOfOneUplinkThatLetsNothingOutStandsBesideTheWayIn) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const std::array kOneSpine{ClosSpec{.leaves = 2, .spines = 1, .hosts_per_leaf = 2},
+                               ClosSpec{.leaves = 2, .spines = 1, .hosts_per_leaf = 3},
+                               ClosSpec{.leaves = 3, .spines = 1, .hosts_per_leaf = 2}};
+    const ClosSpec& shape = kOneSpine[seed % kOneSpine.size()];
+    const Fabric fabric = make_clos(shape).value();
+    const NodeId leaf = draw_leaf(fabric, seed, shape);
+    SCOPED_TRACE(fmt::format("seed {}, out of {} of {}", seed, fabric.name_of(leaf), shape.leaves));
+    const Diagnosis found = swept(fabric, all_dead(fabric, leaf, false, false), {.seed = seed});
+    EXPECT_EQ(found.verdict, Verdict::failed);
+    EXPECT_FALSE(names_hosts(found));
+    std::vector<ChannelId> dead;
+    for (const PortId port : fabric.ports_of(leaf))
+      if (const auto out = fabric.channel_from(port)) dead.push_back(*out);
+    EXPECT_TRUE(holds(found, dead));
+    // A way in that alone is dead is named: the leaf answers its hosts.
+    const ChannelId way_in = [&] {
+      for (const ChannelId one : dead)
+        if (fabric.between_switches(one)) return Fabric::reverse(one);
+      return dead.front();
+    }();
+    const auto alone = swept(fabric,
+                             {fmt::format("{}:loss=100%,from={}", fabric.name_of(Fabric::link_of(way_in)),
+                                          fabric.name_of(fabric.source_node(way_in)))},
+                             {.seed = seed});
+    ASSERT_EQ(alone.links.size(), 1u);
+    EXPECT_EQ(alone.links[0].link, Fabric::link_of(way_in));
+    EXPECT_TRUE(alone.sets.empty());
+  }
+}
+
 TEST(DeadSwitch, WhereTheLeafAnswersTracesItsHostsAreNamed) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const ClosSpec& shape = kShapes[seed % kShapes.size()];

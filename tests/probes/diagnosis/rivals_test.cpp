@@ -41,6 +41,34 @@ TEST(Rivals, OfASmallLossBesideAFlapAreNotHiddenByIt) {
   }
 }
 
+/// What goes by a spine of two leaves crosses both cables: bad both ways is one, or each is one way.
+TEST(Rivals, OfACableThatIsBadBothWaysAreTwoThatAreBadOneWay) {
+  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
+    const ClosSpec shape{
+        .leaves = 2, .spines = seed % 2 == 0 ? 2u : 4u, .hosts_per_leaf = seed % 3 == 0 ? 2u : 4u};
+    const Fabric fabric = make_clos(shape).value();
+    const std::string loss = seed % 4 == 0 ? "100%" : "8%";
+    const bool from_leaves = seed % 8 < 4;
+    std::vector<std::string> faults;
+    std::vector<ChannelId> bad;
+    for (const std::string leaf : {"leaf1", "leaf2"}) {
+      const std::string from = from_leaves ? leaf : "spine1";
+      faults.push_back(leaf + "--spine1:loss=" + loss + ",from=" + from);
+      const ChannelId one = Fabric::a_to_b(*fabric.find_link(leaf + "--spine1"));
+      bad.push_back(fabric.name_of(fabric.source_node(one)) == from ? one : Fabric::reverse(one));
+    }
+    std::ranges::sort(bad);
+    const auto found = swept(fabric, faults, {.seed = seed});
+    const bool told = std::ranges::any_of(found.sets, [&](const OpenSet& set) {
+      return std::ranges::any_of(set.alternatives, [&](auto alternative) {
+        std::ranges::sort(alternative);
+        return alternative == bad;
+      });
+    });
+    EXPECT_TRUE(told) << "seed " << seed << ": " << faults[0] << ", " << faults[1];
+  }
+}
+
 /// Every round trip crosses one of two late hosts' cables: the fastest of them is no base.
 TEST(Rivals, OfLateCablesBetweenSwitchesAreLateHosts) {
   const Fabric fabric = files::parse_fabric_file(R"(fabric: ring
