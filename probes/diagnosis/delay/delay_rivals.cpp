@@ -1,6 +1,7 @@
 #include "probes/diagnosis/delay/delay_rivals.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "probes/diagnosis/delay/delay_fit.hpp"
 
@@ -10,6 +11,7 @@ namespace {
 constexpr double kSurely = 20.0;   // nats: there is a base, however little it takes to do without
 constexpr double kAsGood = 3.0;    // nats: explanations this close in fit are not told apart
 constexpr double kUnlikely = 7.0;  // nats: what is less likely than this is not worth listing
+constexpr double kOfTail = 0.25;   // what medians scatter by; bases apart need no finer noise
 constexpr int kMaxRounds = 20;
 
 /// Columns of a joint fit: the bases by kind, then what may be late.
@@ -75,7 +77,7 @@ class Joint {
     std::vector<DelayFit::Column> columns(bases_, {{}, -kSurely});
     for (std::uint32_t i = 0; i < rows.rows().size(); ++i) {
       times.push_back(rows.rows()[i].time);
-      noise.push_back(rows.kind_of(i).noise);
+      noise.push_back(std::hypot(rows.kind_of(i).noise, kOfTail * rows.kind_of(i).tail));
       columns[rows.rows()[i].kind].entries.push_back({i, 1.0});
     }
     for (const DelayCause& cause : causes_) columns.push_back(cause.column);
