@@ -71,11 +71,7 @@ std::vector<KnownLoss> known_losses(const Fabric& fabric, const Report& report) 
     for (const auto& alternative : found.alternatives)
       for (const ChannelId channel : alternative) add(channel, *loss, sure);
     for (const NodeId node : found.nodes)
-      for (const PortId port : fabric.ports_of(node))
-        if (const auto channel = fabric.channel_from(port)) {
-          add(*channel, *loss, false);
-          add(Fabric::reverse(*channel), *loss, false);
-        }
+      for (const ChannelId channel : fabric.channels_at(node)) add(channel, *loss, false);
   }
   for (const FabricFinding& found : report.found_everywhere())
     if (const auto loss = loss_of(found.cause, found.estimate))

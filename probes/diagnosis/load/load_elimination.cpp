@@ -61,7 +61,7 @@ void LoadElimination::look_at(ChannelId channel) {
     seen.most = std::max(seen.most, round.got);
     seen.asked = std::max(seen.asked, std::min(round.offered, kPlanned * capacity));
     if (round.got > 0)
-      seen.other = std::min(seen.other, capacity * round.offered / round.got - round.offered);
+      seen.other = std::min(seen.other, capacity * round.reached / round.got - round.reached);
   }
 }
 
@@ -82,10 +82,11 @@ void LoadElimination::add_needs() {
 /// Of a channel that others filled with it, whose packets got no further than that: they lost them behind it,
 /// at what passes no more.
 bool LoadElimination::had_its_share(const LoadFlow& flow) const {
+  const double fair = std::min(kFairShare, rounds_.whole_share());
   return std::ranges::any_of(flow.channels, [&](ChannelId channel) {
     const ChannelRound& round = *rounds_.round_of(channel, flow.round);
     const double capacity = rounds_.capacity(channel);
-    if (round.flows < 2 || flow.got < kFairShare * capacity * flow.offered / round.offered) return false;
+    if (round.flows < 2 || flow.got < fair * capacity * flow.offered / round.offered) return false;
     double carried = 0;
     for (const std::uint32_t i : rounds_.flows_over(channel)) {
       const LoadFlow& other = rounds_.flows()[i];
@@ -108,10 +109,10 @@ bool LoadElimination::could_hold(ChannelId channel, std::uint32_t number) const 
   const Seen& seen = seen_[channel.value()];
   const double capacity = rounds_.capacity(channel);
   const double match = kMatch * rounds_.noise();
-  const bool slow = round->offered * rounds_.whole_share() > seen.most;
+  const bool slow = round->reached * rounds_.whole_share() > seen.most;
   if (slow && round->got >= seen.most * (1 - match)) return true;
-  const double passed = capacity * round->offered / (round->offered + seen.other);
-  const bool shared = seen.other > kMinOther * capacity && passed < round->offered * rounds_.whole_share();
+  const double passed = capacity * round->reached / (round->reached + seen.other);
+  const bool shared = seen.other > kMinOther * capacity && passed < round->reached * rounds_.whole_share();
   return shared && round->got >= passed * (1 - match);
 }
 

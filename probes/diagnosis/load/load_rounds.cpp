@@ -59,6 +59,7 @@ LoadRounds::LoadRounds(const Fabric& fabric, const Observations& observations,
     flows_.push_back(std::move(flow));
   }
   sum_up();
+  add_up_reached();
   learn_noise();
 }
 
@@ -98,6 +99,19 @@ void LoadRounds::sum_up() {
       if (round.flows < 2 || round.offered <= full) continue;
       flows_[i].shared = true;
       if (!round.whole || round.got > kFits * full) flows_[i].met_full = true;
+    }
+  }
+}
+
+/// A channel that is offered more than it carries lets through as much of each flow.
+void LoadRounds::add_up_reached() {
+  for (const LoadFlow& flow : flows_) {
+    double let_through = 1;
+    for (const ChannelId channel : flow.channels) {
+      auto& rounds = rounds_[channel.value()];
+      ChannelRound& round = *std::ranges::lower_bound(rounds, flow.round, {}, &ChannelRound::round);
+      round.reached += let_through * flow.offered;
+      let_through = std::min(let_through, capacity(channel) / round.offered);
     }
   }
 }

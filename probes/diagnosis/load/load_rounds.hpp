@@ -36,6 +36,7 @@ struct LoadFlow {
 struct ChannelRound {
   std::uint32_t round = 0;
   double offered = 0;
+  double reached = 0;  // at most, of the offer: channels before carry no more than their capacity
   double got = 0;
   std::uint32_t flows = 0;
   bool whole = true;  // no sender stalled, nothing else is known to lower it
@@ -68,6 +69,7 @@ class LoadRounds {
   void learn_scale(const Observations& observations);
   void learn_noise();
   void sum_up();
+  void add_up_reached();
 
   const Fabric& fabric_;
   std::vector<LoadFlow> flows_;

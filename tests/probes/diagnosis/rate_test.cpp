@@ -216,6 +216,46 @@ TEST(Rate, SoAreMostOfUpToHalfOfAllCables) {
   EXPECT_LE(all.bad_estimates, 0.02 * all.named) << all.text();
 }
 
+// Flows that fill a channel before another: it lets through what it carries, and no more reaches the other.
+
+Diagnosis congested(const Fabric& fabric, const std::vector<std::string>& faults, std::uint64_t seed) {
+  return swept(fabric, faults, {.seed = seed});
+}
+
+TEST(Congestion, AChannelIsNotPressedWithMoreThanTheOneBeforeItCarries) {
+  const Fabric fabric =
+      make_clos({.leaves = 3, .spines = 2, .hosts_per_leaf = 1, .link = Bandwidth::gbit(100)}).value();
+  const auto idle = fabric.find_channel("spine2->leaf1").value();
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const auto diagnosis =
+        congested(fabric, {"host1--leaf1:load=60G,from=leaf1", "leaf1--spine1:load=80G"}, seed);
+    EXPECT_FALSE(named(diagnosis, Cause::congestion).contains(idle)) << told(fabric, diagnosis);
+  }
+}
+
+/// Sets whose alternatives all have a good channel.
+std::size_t false_sets(const Diagnosis& diagnosis, const std::set<ChannelId>& bad) {
+  return static_cast<std::size_t>(std::ranges::count_if(diagnosis.sets, [&](const OpenSet& set) {
+    return std::ranges::none_of(set.alternatives, [&](const auto& alternative) {
+      return std::ranges::all_of(alternative, [&](ChannelId channel) { return bad.contains(channel); });
+    });
+  }));
+}
+
+TEST(Congestion, AHostThatFillsItsCableForTwoCongestedOnesIsNoSuspect) {
+  const Fabric fabric =
+      make_clos({.leaves = 3, .spines = 1, .hosts_per_leaf = 1, .link = Bandwidth::gbit(100)}).value();
+  std::set<ChannelId> bad;
+  for (const auto* name : {"leaf1->host1", "host1->leaf1", "leaf2->host2", "host2->leaf2"})
+    bad.insert(fabric.find_channel(name).value());
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    const auto both = congested(fabric, {"host1--leaf1:load=95G", "host2--leaf2:load=60G"}, seed);
+    EXPECT_EQ(false_sets(both, bad), 0u) << told(fabric, both);
+    const auto one = congested(fabric, {"host1--leaf1:load=95G,from=leaf1", "host2--leaf2:load=60G"}, seed);
+    EXPECT_EQ(false_sets(one, bad), 0u) << told(fabric, one);
+  }
+}
+
 // Loads of a job's patterns, whose flows are many and small.
 
 Diagnosis loaded(std::uint64_t seed, LoadPattern pattern, const std::vector<std::string>& faults) {
