@@ -83,13 +83,13 @@ std::optional<NodeId> host_of(const Fabric& fabric, const Found& found) {
 
 /// Alternatives become a set, those that it lists, and what the finding is about is the sum of them.
 void Report::add_set(Found& found) {
-  const bool more = found.alternatives.size() > kMaxAlternatives;
-  if (more) found.alternatives.resize(kMaxAlternatives);
+  const bool too_many = found.alternatives.size() > kMaxAlternatives;
+  if (too_many) found.alternatives.resize(kMaxAlternatives);
   OpenSet set{.cause = found.cause,
               .verdict = verdict_of_found(found),
               .alternatives = found.alternatives,
               .confidence = found.probability,
-              .more = more};
+              .more = found.more || too_many};
   for (auto& alternative : set.alternatives) std::ranges::sort(alternative);
   const auto is_same = [&](const OpenSet& other) {
     return other.cause == set.cause && other.alternatives == set.alternatives;
@@ -179,10 +179,9 @@ void Report::add_group(Found found) {
                                              found.channels.size() + found.nodes.size()));
     note_ambiguous(found);
   }
-  for (const NodeId node : found.nodes)
-    for (const PortId port : fabric_.ports_of(node))
-      if (const auto channel = fabric_.channel_from(port); channel && found.channels.empty())
-        finding.channels.insert(finding.channels.end(), {*channel, Fabric::reverse(*channel)});
+  if (found.channels.empty())
+    for (const NodeId node : found.nodes)
+      for (const ChannelId channel : fabric_.channels_at(node)) finding.channels.push_back(channel);
   std::ranges::sort(finding.channels);
   finding.channels.erase(std::unique(finding.channels.begin(), finding.channels.end()),
                          finding.channels.end());

@@ -30,6 +30,7 @@ struct Found {
   double probability = 0;
   std::vector<std::string> evidence;
   std::vector<std::vector<ChannelId>> alternatives = {};  // likeliest first
+  bool more = false;                                      // alternatives that are not among these
   std::optional<Intermittence> intermittent = std::nullopt;
 };
 

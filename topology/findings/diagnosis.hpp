@@ -113,7 +113,8 @@ struct Account {
   }
 };
 
-/// The smallest fault that the run would have shown with .99 on the channel it knows least of; absent: none
+/// The smallest fault that the run would have shown with .99 on the channel it knows least of, where no other
+/// channel had the same: what all paths of a length share shows from what is tolerated on. Absent: none
 /// of any size (rates, where no load was sent).
 struct Sensitivity {
   std::optional<double> loss;        // share

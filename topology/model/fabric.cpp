@@ -13,6 +13,14 @@ std::optional<ChannelId> Fabric::channel_from(PortId id) const {
   return link(*link_id).a == id ? a_to_b(*link_id) : b_to_a(*link_id);
 }
 
+std::span<const ChannelId> Fabric::channels_from(NodeId node) const { return channels_from_[node.value()]; }
+
+std::vector<ChannelId> Fabric::channels_at(NodeId node) const {
+  std::vector<ChannelId> all;
+  for (const ChannelId leaving : channels_from(node)) all.insert(all.end(), {leaving, reverse(leaving)});
+  return all;
+}
+
 std::optional<ChannelId> Fabric::channel_into(PortId id) const {
   const auto leaving = channel_from(id);
   return leaving ? std::optional(reverse(*leaving)) : std::nullopt;
@@ -70,9 +78,8 @@ Result<PortId> Fabric::find_port(std::string_view name) const {
 
 std::vector<LinkId> Fabric::links_between(NodeId a, NodeId b) const {
   std::vector<LinkId> found;
-  for (const PortId mine : ports_of(a))
-    if (const auto leaving = channel_from(mine); leaving && target_node(*leaving) == b)
-      found.push_back(link_of(*leaving));
+  for (const ChannelId leaving : channels_from(a))
+    if (target_node(leaving) == b) found.push_back(link_of(leaving));
   return found;
 }
 

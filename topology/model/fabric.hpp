@@ -86,6 +86,10 @@ class Fabric {
   static ChannelId b_to_a(LinkId link) { return ChannelId(link.value() * 2 + 1); }
   /// The channel that leaves a port; absent where it has no cable.
   std::optional<ChannelId> channel_from(PortId port) const;
+  /// The channels that leave a node, in the order of its ports.
+  std::span<const ChannelId> channels_from(NodeId node) const;
+  /// The channels that leave a node or arrive there, each beside its reverse.
+  std::vector<ChannelId> channels_at(NodeId node) const;
   /// The channel that arrives at a port; absent where it has no cable.
   std::optional<ChannelId> channel_into(PortId port) const;
   PortId source(ChannelId channel) const;
@@ -126,6 +130,7 @@ class Fabric {
   std::vector<Port> ports_;
   std::vector<Link> links_;
   std::vector<std::vector<PortId>> ports_of_;
+  std::vector<std::vector<ChannelId>> channels_from_;  // by node
   std::vector<PortId> nics_;
   std::vector<NodeId> hosts_;
   std::vector<bool> shares_nodes_;  // per link: another link joins the same two nodes

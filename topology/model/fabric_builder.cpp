@@ -100,6 +100,11 @@ Fabric FabricBuilder::build() && {
   for (const NodeId host : fabric_.hosts_)
     for (const PortId port : fabric_.ports_of(host))
       if (fabric_.port(port).link) fabric_.nics_.push_back(port);
+  for (const auto& ports : fabric_.ports_of_) {
+    auto& leaving = fabric_.channels_from_.emplace_back();
+    for (const PortId port : ports)
+      if (const auto channel = fabric_.channel_from(port)) leaving.push_back(*channel);
+  }
   std::unordered_map<std::uint64_t, std::uint32_t> joined;
   const auto key = [this](const Link& link) {
     const std::uint64_t one = fabric_.port(link.a).node.value();

@@ -15,13 +15,11 @@ ShortestPaths::ShortestPaths(const Fabric& fabric, NodeId target)
     const NodeId node = open.front();
     open.pop_front();
     if (fabric.is_host(node)) continue;
-    for (const PortId port : fabric.ports_of(node)) {
-      const auto leaving = fabric.channel_from(port);
-      if (!leaving) continue;
-      auto& hops = hops_[fabric.target_node(*leaving).value()];
+    for (const ChannelId leaving : fabric.channels_from(node)) {
+      auto& hops = hops_[fabric.target_node(leaving).value()];
       if (hops != kNoWay) continue;
       hops = static_cast<std::uint16_t>(hops_[node.value()] + 1);
-      open.push_back(fabric.target_node(*leaving));
+      open.push_back(fabric.target_node(leaving));
     }
   }
 }
@@ -35,11 +33,10 @@ std::span<const ChannelId> ShortestPaths::next(NodeId node) {
   auto& known = next_[node.value()];
   if (known) return *known;
   known.emplace();
-  for (const PortId port : fabric_->ports_of(node)) {
-    const auto leaving = fabric_->channel_from(port);
-    if (!leaving || fabric_->is_host(fabric_->target_node(*leaving))) continue;
-    const auto there = hops(fabric_->target_node(*leaving));
-    if (there && hops(node) == *there + 1) known->push_back(*leaving);
+  for (const ChannelId leaving : fabric_->channels_from(node)) {
+    if (fabric_->is_host(fabric_->target_node(leaving))) continue;
+    const auto there = hops(fabric_->target_node(leaving));
+    if (there && hops(node) == *there + 1) known->push_back(leaving);
   }
   return *known;
 }

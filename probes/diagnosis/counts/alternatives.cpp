@@ -1,6 +1,7 @@
 #include "probes/diagnosis/counts/alternatives.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace weft::diagnosis {
 namespace {
@@ -23,8 +24,7 @@ class Named {
     if (!suspect.channels.empty()) return suspect.channels;
     std::vector<ChannelId> all;
     for (const NodeId node : suspect.nodes)
-      for (const PortId port : fabric_.ports_of(node))
-        if (const auto out = fabric_.channel_from(port)) all.insert(all.end(), {*out, Fabric::reverse(*out)});
+      for (const ChannelId channel : fabric_.channels_at(node)) all.push_back(channel);
     auto channels = all;
     std::erase_if(channels, [this](ChannelId channel) { return has(channel); });
     return channels.empty() ? all : channels;
@@ -82,25 +82,53 @@ std::vector<std::vector<ChannelId>> meanings(const CountProblem& problem, const 
   return all;
 }
 
+/// Of more than can be listed, those by which all classes are harmed at one switch.
+std::vector<std::vector<ChannelId>> meanings_at_one_switch(const Fabric& fabric, const CountProblem& problem,
+                                                           const Named& named,
+                                                           const std::vector<std::uint32_t>& alternative) {
+  std::vector<std::vector<ChannelId>> all;
+  for (std::uint32_t n = 0; n < fabric.node_count(); ++n) {
+    std::vector<ChannelId> chosen;
+    const auto touches = [&](ChannelId channel) {
+      return fabric.source_node(channel) == NodeId(n) || fabric.target_node(channel) == NodeId(n);
+    };
+    const bool is_one = std::ranges::all_of(alternative, [&](std::uint32_t s) {
+      auto its = named.channels_of(problem.suspects[s]);
+      const bool is_class = problem.suspects[s].channels.size() > 1;
+      if (is_class) std::erase_if(its, std::not_fn(touches));
+      chosen.insert(chosen.end(), its.begin(), its.end());
+      return !is_class || its.size() == 1;
+    });
+    if (is_one) all.push_back(std::move(chosen));
+  }
+  return all.size() > kMaxMeanings ? std::vector<std::vector<ChannelId>>{} : all;
+}
+
 }  // namespace
 
-std::vector<std::vector<ChannelId>> channels_of_alternatives(
-    const Fabric& fabric, const CountProblem& problem, std::span<const Suspicion> suspicions,
-    const std::vector<std::vector<std::uint32_t>>& alternatives, double named_from) {
+ChannelAlternatives channels_of_alternatives(const Fabric& fabric, const CountProblem& problem,
+                                             std::span<const Suspicion> suspicions,
+                                             const std::vector<std::vector<std::uint32_t>>& alternatives,
+                                             double named_from) {
   const Named named(fabric, problem, suspicions, named_from, alternatives.front());
   const bool of_a_node = problem.suspects[alternatives.front().front()].channels.empty();
-  std::vector<std::vector<ChannelId>> all;
+  ChannelAlternatives all;
   for (const auto& alternative : alternatives) {
     for (const std::uint32_t s : alternative) {
       const auto& channels = problem.suspects[s].channels;
       if (!of_a_node && !channels.empty() && named.ends_of(channels.front())) return {};
     }
-    const auto meant = meanings(problem, named, alternative);
+    auto meant = meanings(problem, named, alternative);
+    if (meant.empty()) {
+      meant = meanings_at_one_switch(fabric, problem, named, alternative);
+      all.more = true;
+    }
     if (meant.empty()) return {};
     for (auto channels : meant) {
       std::ranges::sort(channels);
       channels.erase(std::unique(channels.begin(), channels.end()), channels.end());
-      if (std::ranges::find(all, channels) == all.end()) all.push_back(std::move(channels));
+      if (std::ranges::find(all.channels, channels) == all.channels.end())
+        all.channels.push_back(std::move(channels));
     }
   }
   return all;
@@ -122,10 +150,7 @@ void set_beside_switch(const Fabric& fabric, Found& found) {
   if (found.channels.size() != 1) return;
   const NodeId node = fabric.target_node(found.channels.front());
   if (fabric.is_host(node) || std::ranges::find(found.nodes, node) == found.nodes.end()) return;
-  std::vector<ChannelId> whole;
-  for (const PortId port : fabric.ports_of(node))
-    if (const auto channel = fabric.channel_from(port))
-      whole.insert(whole.end(), {*channel, Fabric::reverse(*channel)});
+  std::vector<ChannelId> whole = fabric.channels_at(node);
   std::ranges::sort(whole);
   found.alternatives = {found.channels, std::move(whole)};
   found.nodes = {node};

@@ -11,13 +11,19 @@
 
 namespace weft::diagnosis {
 
-/// Each once, the likelier first; empty where no set can tell them: large classes of
-/// channels, and channels that end at a node which is itself at fault. A class of two is one or the other. A
+struct ChannelAlternatives {
+  std::vector<std::vector<ChannelId>> channels;  // each once, the likelier first
+  bool more = false;                             // classes may mean others too: too many to list
+};
+
+/// Empty where no set can tell them: large classes of channels, and channels that end at a node which is
+/// itself at fault. A class of two is one or the other; of many such, all at one switch stand for the rest. A
 /// switch stands for all its channels but those named by themselves. `named_from`: the probability from which
 /// on a suspicion is named.
-std::vector<std::vector<ChannelId>> channels_of_alternatives(
-    const Fabric& fabric, const CountProblem& problem, std::span<const Suspicion> suspicions,
-    const std::vector<std::vector<std::uint32_t>>& alternatives, double named_from);
+ChannelAlternatives channels_of_alternatives(const Fabric& fabric, const CountProblem& problem,
+                                             std::span<const Suspicion> suspicions,
+                                             const std::vector<std::vector<std::uint32_t>>& alternatives,
+                                             double named_from);
 
 /// In words, why it stays open which of the alternatives it is.
 std::string_view why_open(const CountProblem& problem,

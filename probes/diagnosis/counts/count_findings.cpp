@@ -95,15 +95,15 @@ class Findings {
     for (const std::uint32_t s : alternatives.front())
       if (const auto i = suspicion_of(s); i && !reported_.contains(*i)) told.push_back(*i);
     if (told.size() < alternatives.front().size()) return;
-    auto channels = channels_of_alternatives(fabric_, problem_, result_.suspicions, alternatives, kNamed);
-    if (channels.size() < 2) return;
+    auto meant = channels_of_alternatives(fabric_, problem_, result_.suspicions, alternatives, kNamed);
+    if (meant.channels.size() < 2) return;
     Found all = found(told.front());
     all.probability = 1;
     all.channels.clear();
     all.evidence.clear();
     all.nodes.clear();
-    if (const auto node = switch_around(fabric_, channels)) all.nodes.push_back(*node);
-    all.alternatives = std::move(channels);
+    if (const auto node = switch_around(fabric_, meant.channels)) all.nodes.push_back(*node);
+    all.alternatives = std::move(meant.channels), all.more = meant.more;
     for (const std::uint32_t i : told) {
       const Found one = found(i);
       const auto name =

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "probes/diagnosis/counts/count_state.hpp"
 
@@ -23,12 +24,8 @@ double a_share(double expected, double of) { return std::min(expected / std::max
 
 /// A switch with two neighbours is told from its cables by nothing.
 bool has_many_neighbours(const Fabric& fabric, NodeId node) {
-  std::vector<NodeId> neighbours;
-  for (const PortId port : fabric.ports_of(node))
-    if (const auto channel = fabric.channel_from(port))
-      if (const NodeId next = fabric.target_node(*channel);
-          std::ranges::find(neighbours, next) == neighbours.end())
-        neighbours.push_back(next);
+  std::set<NodeId> neighbours;
+  for (const ChannelId channel : fabric.channels_from(node)) neighbours.insert(fabric.target_node(channel));
   return neighbours.size() > 2;
 }
 
@@ -62,12 +59,11 @@ CountPriors::Around around_of(const Fabric& fabric, const Places& places, NodeId
   CountPriors::Around around;
   if (places.node[node.value()] != kNone) around.itself = places.node[node.value()];
   std::map<Tier, CountPriors::Around::Side> sides;
-  for (const PortId port : fabric.ports_of(node))
-    if (const auto channel = fabric.channel_from(port)) {
-      auto& side = sides[fabric.node(fabric.target_node(*channel)).tier];
-      note(side.out, places.channel[channel->value()]);
-      note(side.in, places.channel[Fabric::reverse(*channel).value()]);
-    }
+  for (const ChannelId channel : fabric.channels_from(node)) {
+    auto& side = sides[fabric.node(fabric.target_node(channel)).tier];
+    note(side.out, places.channel[channel.value()]);
+    note(side.in, places.channel[Fabric::reverse(channel).value()]);
+  }
   for (auto& [tier, side] : sides) around.sides.push_back(std::move(side));
   return around;
 }

@@ -98,12 +98,7 @@ class Swallowing {
     if (!found.alternatives.empty())
       sets_.push_back({found.alternatives, passes});
     else if (found.channels.empty())
-      for (const NodeId node : found.nodes)
-        for (const PortId port : fabric_.ports_of(node))
-          if (const auto channel = fabric_.channel_from(port)) {
-            add(*channel);
-            add(Fabric::reverse(*channel));
-          }
+      for (const NodeId node : found.nodes) std::ranges::for_each(fabric_.channels_at(node), add);
     const bool one = found.channels.size() == 1;
     if (one && found.cause == Cause::down) dead_.push_back(found.channels.front());
     std::ranges::sort(dead_);
@@ -174,12 +169,12 @@ std::vector<ChannelId> crossed_once(const Fabric& fabric, const Found& found) {
   if (!found.channels.empty()) return found.channels;
   if (!found.alternatives.empty()) return found.alternatives.front();
   std::vector<ChannelId> channels;
-  for (const NodeId node : found.nodes)
-    for (const PortId port : fabric.ports_of(node))
-      if (const auto out = fabric.channel_from(port)) {
-        channels.push_back(*out);
-        if (fabric.is_host(node)) channels.push_back(Fabric::reverse(*out));
-      }
+  for (const NodeId node : found.nodes) {
+    for (const ChannelId out : fabric.channels_from(node)) {
+      channels.push_back(out);
+      if (fabric.is_host(node)) channels.push_back(Fabric::reverse(out));
+    }
+  }
   return channels;
 }
 

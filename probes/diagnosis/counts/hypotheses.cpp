@@ -30,9 +30,7 @@ Hypothesis hypothesis_of(const Fabric& fabric, const CountProblem& problem, cons
     hypothesis.channels.insert(hypothesis.channels.end(), suspect.channels.begin(), suspect.channels.end());
     if (suspect.channels.empty())
       for (const NodeId node : suspect.nodes)
-        for (const PortId port : fabric.ports_of(node))
-          if (const auto channel = fabric.channel_from(port))
-            hypothesis.channels.insert(hypothesis.channels.end(), {*channel, Fabric::reverse(*channel)});
+        for (const ChannelId channel : fabric.channels_at(node)) hypothesis.channels.push_back(channel);
     if (suspect.from_size && *suspect.from_size > hypothesis.size) hypothesis.size = *suspect.from_size;
     weakest = std::min(weakest, -std::log1p(-std::min(suspicion.loss, 0.999)));
   }

@@ -35,11 +35,7 @@ class Marks {
 
  private:
   void mark_node(NodeId node, std::uint32_t i) {
-    for (const PortId port : fabric_.ports_of(node))
-      if (const auto channel = fabric_.channel_from(port)) {
-        by_channel_[channel->value()].push_back(i);
-        by_channel_[Fabric::reverse(*channel).value()].push_back(i);
-      }
+    for (const ChannelId channel : fabric_.channels_at(node)) by_channel_[channel.value()].push_back(i);
   }
 
   const Fabric& fabric_;

@@ -89,13 +89,11 @@ class Collector {
   /// Its channels by where they lead and which way, and all that come in or go out.
   void add_sides(NodeId node) {
     std::map<std::pair<int, bool>, std::vector<ChannelId>> sides;
-    for (const PortId port : fabric_.ports_of(node)) {
-      const auto out = fabric_.channel_from(port);
-      if (!out) continue;
-      const NodeId peer_node = fabric_.target_node(*out);
+    for (const ChannelId out : fabric_.channels_from(node)) {
+      const NodeId peer_node = fabric_.target_node(out);
       const Node& peer = fabric_.node(peer_node);
       for (const bool leaves : {true, false}) {
-        const ChannelId channel = leaves ? *out : Fabric::reverse(*out);
+        const ChannelId channel = leaves ? out : Fabric::reverse(out);
         if (seen_[channel.value()] == 0) continue;
         // Round trips cross a host's cable both ways, always.
         const bool to_host = peer.kind == NodeKind::host;

@@ -309,7 +309,8 @@ TEST(Alternatives, AHostWhoseCableIsNamedByItselfStillHasAPlace) {
                                           {.suspect = 1, .probability = 1},
                                           {.suspect = 2, .probability = 1},
                                           {.suspect = 3, .probability = .03}};
-  const auto alternatives = channels_of_alternatives(rig.fabric, problem, suspicions, {{2}, {3, 4}}, .5);
+  const auto alternatives =
+      channels_of_alternatives(rig.fabric, problem, suspicions, {{2}, {3, 4}}, .5).channels;
   ASSERT_EQ(alternatives.size(), 2u);
   for (const auto& alternative : alternatives) EXPECT_EQ(alternative.size(), 2u);
   EXPECT_EQ(switch_around(rig.fabric, alternatives), *rig.fabric.find_node("leaf1"));

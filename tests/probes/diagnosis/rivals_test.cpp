@@ -69,6 +69,43 @@ TEST(Rivals, OfACableThatIsBadBothWaysAreTwoThatAreBadOneWay) {
   }
 }
 
+/// What all hosts of a leaf send crosses its uplinks, and the downlinks of the other leaf: each spine is a
+/// class of two, and what several of them may mean is more than a set lists.
+TEST(Rivals, OfTheHostsOfALeafAreTheWaysByEverySpine) {
+  int wrong = 0;
+  for (const std::string loss : {"loss=1%,on=0.05s,off=0.5s", "loss=0.1%"})
+    for (std::uint64_t seed = 1; seed <= 16; ++seed) {
+      const std::uint32_t spines = seed % 2 == 0 ? 3 : 4;
+      const Fabric fabric = make_clos({.leaves = 2, .spines = spines, .hosts_per_leaf = 2}).value();
+      std::vector<std::string> faults;
+      for (std::uint32_t spine = 1; spine <= spines; ++spine)
+        faults.push_back(fmt::format("leaf2--spine{0}:{1},from=spine{0}", spine, loss));
+      const auto found = swept(fabric, faults, {.seed = seed});
+      wrong += found.hosts.empty() ? 0 : 1;
+    }
+  EXPECT_LE(wrong, 3);  // of 32: by chance hosts and some of the spines may fit better
+}
+
+/// Nothing passes a spine that is on every path: which side of it is dead nothing tells.
+TEST(Rivals, OfAllWaysIntoTheOnlySpineAreAllWaysOutOfIt) {
+  for (const std::uint32_t leaves : {3u, 4u})
+    for (const bool into : {true, false}) {
+      const Fabric fabric = make_clos({.leaves = leaves, .spines = 1, .hosts_per_leaf = 1}).value();
+      std::vector<std::string> faults;
+      std::vector<ChannelId> bad;
+      for (std::uint32_t n = 1; n <= leaves; ++n) {
+        const auto leaf = fmt::format("leaf{}", n);
+        faults.push_back(fmt::format("{}--spine1:down,from={}", leaf, into ? leaf : "spine1"));
+        bad.push_back(*fabric.find_channel(into ? leaf + "->spine1" : "spine1->" + leaf));
+      }
+      std::ranges::sort(bad);
+      const auto found = swept(fabric, faults, {.seed = leaves});
+      EXPECT_TRUE(found.links.empty()) << faults.front();
+      ASSERT_EQ(found.sets.size(), 1u) << faults.front();
+      EXPECT_TRUE(std::ranges::count(found.sets.front().alternatives, bad)) << faults.front();
+    }
+}
+
 /// Every round trip crosses one of two late hosts' cables: the fastest of them is no base.
 TEST(Rivals, OfLateCablesBetweenSwitchesAreLateHosts) {
   const Fabric fabric = files::parse_fabric_file(R"(fabric: ring

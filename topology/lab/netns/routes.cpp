@@ -9,10 +9,8 @@ namespace {
 constexpr std::uint32_t kFar = std::numeric_limits<std::uint32_t>::max() - 1;
 
 bool has_hosts(const Fabric& fabric, NodeId node) {
-  return std::ranges::any_of(fabric.ports_of(node), [&](PortId port) {
-    const auto leaving = fabric.channel_from(port);
-    return leaving && fabric.is_host(fabric.target_node(*leaving));
-  });
+  return std::ranges::any_of(fabric.channels_from(node),
+                             [&](ChannelId leaving) { return fabric.is_host(fabric.target_node(leaving)); });
 }
 
 /// Distances to one switch over paths that go up and then down.
