@@ -164,7 +164,7 @@ void print_table(const Fabric& fabric, const AskedDemand& asked,
   for (const flowsim::SpreadOutcome& outcome : outcomes) longest = std::max(longest, outcome.seconds);
   for (const flowsim::SpreadOutcome& outcome : outcomes) {
     const double part = longest > 0 ? outcome.seconds / longest : 0;
-    const auto bar = static_cast<std::size_t>(part * static_cast<double>(kBarColumns) + 0.5);
+    const auto bar = static_cast<std::size_t>(std::lround(part * static_cast<double>(kBarColumns)));
     fmt::print("{:<18} {:>12} {:>10.3f} {:>12}  {}\n", describe(outcome.strategy), time_of(outcome.seconds),
                outcome.over_bound, time_of(outcome.mean_flow), std::string(std::min(bar, kBarColumns), '#'));
   }

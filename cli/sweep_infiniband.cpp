@@ -180,7 +180,7 @@ int sweep_infiniband_lab(const po::variables_map& values, const session::SweepOp
 
 int sweep_infiniband_fabric(const po::variables_map& values, session::SweepOptions options,
                             const files::FabricFile& file) {
-  const auto status = sweep_fabric(values, std::move(options), file);
+  const auto status = sweep_fabric(values, options, file);
   return status ? *status : report(status.error());
 }
 

@@ -11,11 +11,9 @@ namespace {
 std::vector<ChannelId> climbing(const Fabric& fabric, const Capacities& capacities, NodeId node,
                                 bool reversed) {
   std::vector<ChannelId> found;
-  for (const PortId port : fabric.ports_of(node)) {
-    const auto leaving = fabric.channel_from(port);
-    if (!leaving) continue;
-    const ChannelId channel = reversed ? Fabric::reverse(*leaving) : *leaving;
-    if (fabric.node(fabric.target_node(*leaving)).tier > fabric.node(node).tier && capacities.usable(channel))
+  for (const ChannelId leaving : fabric.channels_from(node)) {
+    const ChannelId channel = reversed ? Fabric::reverse(leaving) : leaving;
+    if (fabric.node(fabric.target_node(leaving)).tier > fabric.node(node).tier && capacities.usable(channel))
       found.push_back(channel);
   }
   return found;

@@ -14,12 +14,10 @@ struct Cable {
 /// The cables from a switch to higher tiers, by the switch above, then port.
 std::vector<Cable> cables_up(const Fabric& fabric, NodeId node) {
   std::vector<Cable> found;
-  for (const PortId port : fabric.ports_of(node)) {
-    const auto up = fabric.channel_from(port);
-    if (!up) continue;
-    const NodeId above = fabric.target_node(*up);
+  for (const ChannelId up : fabric.channels_from(node)) {
+    const NodeId above = fabric.target_node(up);
     if (!fabric.is_host(above) && fabric.node(above).tier > fabric.node(node).tier)
-      found.push_back({above, *up});
+      found.push_back({above, up});
   }
   std::ranges::stable_sort(found, {}, &Cable::above);
   return found;

@@ -27,7 +27,8 @@ std::optional<session::Incoming> MessageQueue::take() {
   const std::size_t cost = cost_of(first);
   kept_ -= cost;
   const auto of_sender = kept_of_.find(first.from);
-  if ((of_sender->second -= cost) == 0) kept_of_.erase(of_sender);
+  of_sender->second -= cost;
+  if (of_sender->second == 0) kept_of_.erase(of_sender);
   return first;
 }
 

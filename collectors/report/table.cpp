@@ -343,7 +343,7 @@ std::string sensitivity_part(const files::DiagnosisDocument& document, std::size
   parts.push_back(shown.rate ? fmt::format("rate {:.3g}% too low", *shown.rate * 100) : "rates not tested");
   if (shown.size && *shown.size < kFullPacket)
     parts.push_back(fmt::format("packets above {} not tested", to_string(*shown.size)));
-  return wrapped("would have shown on every link crossed: " + joined(parts, ", "), 0, columns);
+  return wrapped("one fault would have shown on any link crossed: " + joined(parts, ", "), 0, columns);
 }
 
 std::string timings_part(const files::DiagnosisDocument& document, std::size_t columns) {

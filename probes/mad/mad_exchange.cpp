@@ -54,7 +54,7 @@ std::optional<MadPacket> MadExchange::fill(Nanoseconds now) {
   const std::uint32_t index = free_.back();
   free_.pop_back();
   Slot& slot = slots_[index];
-  slot = Slot{.question = std::move(*question),
+  slot = Slot{.question = *question,
               .generation = (slot.generation + 1) & kGenerationMask,
               .in_use = true,
               .give_up_at = now + limits_.timeout};

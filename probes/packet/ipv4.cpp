@@ -37,7 +37,7 @@ Result<Decoded<Ipv4Header>> decode_ipv4(ByteSpan packet, IpInput input) {
   if (auto enough = need_bytes(packet, kIpv4Size, "IPv4 header"); !enough) return pass_on(enough);
   const auto version = load_u8(packet, 0) >> 4;
   if (version != 4) return fail(ErrorKind::invalid_input, "IP version {} where 4 was expected", version);
-  const std::size_t size = (load_u8(packet, 0) & 0xFu) * 4u;
+  const std::size_t size = std::size_t{load_u8(packet, 0) & 0xFu} * 4;
   if (size < kIpv4Size || size > packet.size())
     return fail(ErrorKind::invalid_input, "IPv4 header of {} bytes in {}", size, packet.size());
   const auto header = load_fields(packet);

@@ -7,6 +7,7 @@
 # Counted in this tree: tiny_units_share (a .hpp with its .cpp of less than 60 lines in all, of units with a header) and
 # one_user_headers (headers that one other file includes, and no test).
 set -euo pipefail
+export CCACHE_DISABLE=1
 cd "$(dirname "$0")/../.."
 
 readonly before_commit=${1:-23856f0} place=build/bench/build runs=${WEFT_BUILD_RUNS:-1}
@@ -29,7 +30,7 @@ user_seconds() {
 
 configure() {
   rm -rf "$place/$1/build"
-  cmake -S "$place/$1" -B "$place/$1/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DWEFT_CCACHE=WEFT_CCACHE-NOTFOUND >>"$place/log" 2>&1
+  cmake -S "$place/$1" -B "$place/$1/build" -G Ninja -DCMAKE_BUILD_TYPE=Release >>"$place/log" 2>&1
 }
 
 figures=()

@@ -250,14 +250,12 @@ Json write_value(const T& value) {
     return object;
   } else if constexpr (std::integral<T> || std::same_as<T, double> || std::same_as<T, std::string>) {
     return Json(value);
-  } else if constexpr (kIs<T, Strong>) {
+  } else if constexpr (kIs<T, Strong> || std::same_as<T, Fraction>) {
     return Json(value.value());
   } else if constexpr (std::same_as<T, Nanoseconds> || std::same_as<T, Bytes>) {
     return Json(static_cast<std::uint64_t>(value.count()));
   } else if constexpr (std::same_as<T, Bandwidth>) {
     return Json(value.bits_per_second());
-  } else if constexpr (std::same_as<T, Fraction>) {
-    return Json(value.value());
   } else if constexpr (std::same_as<T, IpAddress>) {
     return Json(to_string(value));
   } else if constexpr (requires { write_json(OneValue(), value); }) {

@@ -89,7 +89,7 @@ Result<Bytes> parse_bytes(std::string_view text) {
 
 Result<Fraction> parse_percent(std::string_view text) {
   const auto scaled = split_number(text);
-  if (!scaled || (scaled->suffix != "" && scaled->suffix != "%") || scaled->number > 100)
+  if (!scaled || (!scaled->suffix.empty() && scaled->suffix != "%") || scaled->number > 100)
     return fail(ErrorKind::invalid_input, "'{}' is no percentage: expected 0 to 100, as in 0.5%", text);
   return Fraction::percent(scaled->number);
 }

@@ -3,6 +3,7 @@
 // packets were lost. Private to topology/files.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -40,9 +41,7 @@ inline constexpr std::uint64_t kMaxPackets = 1'000'000'000'000'000;  // a year a
 inline constexpr double kMaxMicros = 1e9;                            // of a round trip: a quarter of an hour
 
 /// Precondition: below 1e15.
-inline Nanoseconds from_micros(double micros) {
-  return Nanoseconds(static_cast<std::int64_t>(micros * 1000.0 + 0.5));
-}
+inline Nanoseconds from_micros(double micros) { return Nanoseconds(std::llround(micros * 1000.0)); }
 
 /// At most kMaxPackets. `otherwise`: where the member is absent.
 Result<std::uint64_t> read_count(const JsonView& view, std::string_view key,

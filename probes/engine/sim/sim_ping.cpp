@@ -115,8 +115,10 @@ class FixedTimes {
     double all = 0;
     for (const auto& [time, packets] : times_) all += packets;
     double sum = 0;
-    for (const auto& [time, packets] : times_)
-      if ((sum += packets) >= share * all) return time;
+    for (const auto& [time, packets] : times_) {
+      sum += packets;
+      if (sum >= share * all) return time;
+    }
     return Nanoseconds(0);
   }
 

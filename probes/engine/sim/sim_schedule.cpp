@@ -1,6 +1,7 @@
 #include "probes/engine/sim/sim_schedule.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace weft::sim {
 namespace {
@@ -11,7 +12,7 @@ double nanoseconds_between(const datapath::Pace& pace) {
   return 1e9 / (pace.packets_per_second > 0 ? pace.packets_per_second : kUnpaced);
 }
 
-Nanoseconds rounded(double nanoseconds) { return Nanoseconds(static_cast<std::int64_t>(nanoseconds + 0.5)); }
+Nanoseconds rounded(double nanoseconds) { return Nanoseconds(std::llround(nanoseconds)); }
 
 }  // namespace
 

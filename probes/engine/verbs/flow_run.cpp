@@ -196,7 +196,7 @@ class FlowRun {
       const std::uint64_t message = posting.first + i;
       const std::size_t place = message % shape_.places;
       chain_[i] = {.work = std::uint64_t{spec} << 32U | message % shape_.depth,
-                   .piece = slots_->piece(spec * shape_.places + place, shape_.message),
+                   .piece = slots_->piece(std::size_t{spec} * shape_.places + place, shape_.message),
                    .remote_address = qps_->memory(spec) + place * shape_.message,
                    .remote_key = qps_->memory_key(spec),
                    .asks = flow.asks(posting, message)};

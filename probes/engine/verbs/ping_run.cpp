@@ -65,12 +65,12 @@ class PingRun {
         static_cast<int>(std::min<std::size_t>(2 * request_.specs.size() * depth_ + 16, 32'000));
     WEFT_TRY(auto queue, rdma::CompletionQueue::make(device, entries));
     queue_ = std::move(queue);
-    WEFT_TRY(auto slots, Slots::make(device, buffers, 2 * depth_ * request_.specs.size(),
+    WEFT_TRY(auto slots, Slots::make(device, buffers, 2 * request_.specs.size() * depth_,
                                      Bytes(static_cast<std::int64_t>(headroom_ + payload_))));
     slots_ = std::move(slots);
     for (std::size_t i = 0; i < request_.specs.size(); ++i)
       lines_.push_back(
-          {.first_slot = 2 * depth_ * i, .times = PingTimes(request_.specs[i].count, !queue_->stamps())});
+          {.first_slot = 2 * i * depth_, .times = PingTimes(request_.specs[i].count, !queue_->stamps())});
     return connect(device, traffic, access);
   }
 

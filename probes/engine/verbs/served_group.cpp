@@ -17,7 +17,7 @@ constexpr std::uint64_t kMaxProbe = 4096;  // one packet of the largest MTU
 /// What a queue pair takes beside its messages: a page at least for each of its two rings; and for each
 /// message that it may send and receive, a work request in each. Estimates from above: one to send has up to
 /// 256 bytes with a small probe copied into it, one to receive fewer.
-constexpr std::uint64_t kRings = 2 * 4096;
+constexpr std::uint64_t kRings = 8192;
 constexpr std::uint64_t kWorkRequests = 512;
 
 /// What is written or read comes without a work request at this end.

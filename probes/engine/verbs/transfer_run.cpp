@@ -108,7 +108,7 @@ class TransferRun {
       const std::size_t place = (transfer.posted + i) % depth_;
       const auto bytes = static_cast<std::size_t>(message_.count());
       chain_[i] = {.work = spec,
-                   .piece = slots_->piece(spec * depth_ + place, bytes),
+                   .piece = slots_->piece(std::size_t{spec} * depth_ + place, bytes),
                    .remote_address = qps_->memory(spec) + place * bytes,
                    .remote_key = qps_->memory_key(spec)};
     }

@@ -34,7 +34,7 @@ tl::unexpected<Error> closed() { return fail(ErrorKind::absent, "the guest's con
 }  // namespace
 
 std::string read_some(int fd) {
-  std::string text(16 * 1024, '\0');
+  std::string text(16'384, '\0');
   ssize_t got = 0;
   do got = read(fd, text.data(), text.size());
   while (got < 0 && errno == EINTR);
