@@ -133,8 +133,8 @@ int balance_fabric(const po::variables_map& values) {
 
 int balance_command(const Arguments& arguments) {
   OptionParser parser(
-      "weft balance (--fabric FABRIC.yaml | --lab=NAME) (--flows FLOWS.jsonl | --collective NAME --hosts N) "
-      "[options]",
+      "weft balance (--fabric FABRIC.yaml | --lab=NAME) (--flows FLOWS.jsonl | --collective NAME --hosts N | "
+      "--job JOB | --place NAME:DEGREE:BYTES) [options]",
       "Gives every QP of a job a path so that no link carries more than it must.", kExamples);
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"), "the fabric file");
   add_balance_lab_options(parser.options());

@@ -81,6 +81,7 @@ int dispatch(const Arguments& words) {
     print_stderr("weft: no command given\ntry: weft --help\n");
     return kExitUsage;
   }
+  if (words[0] == "help" && words.size() > 1) return dispatch({words[1], "--help"});
   if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") return print_help(), kExitHealthy;
   if (words[0] == "--version") return print_version(), kExitHealthy;
   const auto all = commands();

@@ -28,16 +28,18 @@ std::string describe_unknown(const po::unknown_option& error, const po::options_
                      best ? fmt::format(": did you mean '--{}'?", *best) : "");
 }
 
-/// "--qps -1", where an option that counts was given a number below zero: program_options would wrap it
-/// around.
-std::optional<std::string> below_zero(const po::parsed_options& words,
-                                      const po::options_description& options) {
+/// "--qps -1", where an option that counts was not given a count: program_options would wrap it around, and
+/// does not say what it expects.
+std::optional<std::string> not_a_count(const po::parsed_options& words,
+                                       const po::options_description& options) {
   for (const auto& word : words.options) {
     const auto* option = options.find_nothrow(word.string_key, false);
     const auto* kind = option ? dynamic_cast<const po::typed_value_base*>(option->semantic().get()) : nullptr;
     const bool counts =
         kind && (kind->value_type() == typeid(std::uint32_t) || kind->value_type() == typeid(std::uint64_t));
-    if (counts && !word.value.empty() && word.value[0].starts_with('-'))
+    const auto is_digit = [](char c) { return '0' <= c && c <= '9'; };
+    if (counts && !word.value.empty() &&
+        (word.value[0].empty() || !std::ranges::all_of(word.value[0], is_digit)))
       return fmt::format("--{} {}", word.string_key, word.value[0]);
   }
   return std::nullopt;
@@ -58,12 +60,15 @@ Result<po::variables_map> OptionParser::parse(const Arguments& arguments) {
   po::variables_map values;
   try {
     const auto words = po::command_line_parser(arguments).options(options_).positional(positional_).run();
-    if (const auto wrong = below_zero(words, options_))
+    if (const auto wrong = not_a_count(words, options_))
       return fail(ErrorKind::usage, "{}: expected a number from 0 on", *wrong);
     po::store(words, values);
     po::notify(values);
   } catch (const po::unknown_option& error) {
     return fail(ErrorKind::usage, "{}\nusage: {}", describe_unknown(error, options_), usage_);
+  } catch (const po::too_many_positional_options_error&) {
+    return fail(ErrorKind::usage, "too many words without an option's name in '{}'\nusage: {}",
+                fmt::join(arguments, " "), usage_);
   } catch (const po::error& error) {
     return fail(ErrorKind::usage, "{}\nusage: {}", error.what(), usage_);
   }

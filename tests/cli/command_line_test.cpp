@@ -54,9 +54,19 @@ TEST(CommandLine, AnswersATypoWithTheNearestCommand) {
   expect_refused({"simulate", "--zzz"}, "unknown option '--zzz'");
 }
 
+TEST(CommandLine, HelpOfACommandIsItsOwn) {
+  const auto outcome = weft_called({"help", "simulate"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.out, weft_called({"simulate", "--help"}).out);
+  expect_refused({"help", "swep"}, "did you mean 'sweep'");
+}
+
+TEST(CommandLine, AWordTooManyIsShown) { expect_refused({"lab", "status", "nolab"}, "'nolab'"); }
+
 TEST(CommandLine, ANumberBelowZeroIsRefusedAsItWasTyped) {
   expect_refused({"sweep", "--service-level", "-1"}, "--service-level -1: expected a number from 0 on");
   expect_refused({"simulate", "--seed=-7"}, "--seed -7");
+  expect_refused({"simulate", "--seed", "x"}, "--seed x: expected a number from 0 on");
   expect_refused({"topology", "discover", "--window", "-1"}, "--window -1");
 }
 
