@@ -38,7 +38,7 @@ Result<session::NicReport> parse_nic(const std::string& text) {
 Result<run::AgentWords> read_words(const po::variables_map& values) {
   run::AgentWords words;
   for (const char* name : {"server", "run", "host"})
-    if (!values.count(name)) return fail(ErrorKind::usage, "--{} is missing", name);
+    if (!values.count(name)) return fail(ErrorKind::usage, "--{} is missing; try: weft agent --help", name);
   WEFT_TRY(const auto run, parse_run(values["run"].as<std::string>()));
   words = {values["server"].as<std::string>(), run, values["host"].as<std::string>(), {}};
   if (values.count("nic"))

@@ -27,9 +27,9 @@ int not_yet(const Arguments&) {
 
 constexpr std::array<Command, 4> kWords{{
     {"export", "the blacklist of a diagnosis, for other programs", blacklist_export_command},
-    {"list", "not supported yet", not_yet},
-    {"add", "not supported yet", not_yet},
-    {"release", "not supported yet", not_yet},
+    {"list", "not supported yet", not_yet, true},
+    {"add", "not supported yet", not_yet, true},
+    {"release", "not supported yet", not_yet, true},
 }};
 
 Result<void> check_target(const po::variables_map& values) {

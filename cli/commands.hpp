@@ -16,7 +16,7 @@ struct Command {
   std::string_view name;
   std::string_view summary;
   int (*run)(const Arguments& arguments);
-  bool hidden = false;  // started by weft itself: not listed
+  bool hidden = false;  // started by weft itself, or not supported yet: not listed
 };
 
 int agent_command(const Arguments& arguments);

@@ -27,17 +27,23 @@ std::vector<NodeId> guests_of(const lab::Lab& lab) {
 
 Result<run::EngineKind> choose_lab_engine(std::optional<run::EngineKind> asked, const lab::Lab& lab) {
   const bool has_guests = !guests_of(lab).empty();
-  if (asked == run::EngineKind::raw && has_guests)
-    return fail(ErrorKind::not_supported,
-                "--engine raw: the RDMA devices of this lab's guests take the probes; use --engine verbs");
-  if (asked == run::EngineKind::umad)
-    return fail(ErrorKind::usage, "--engine umad: lab '{}' is a RoCE fabric", lab.name());
-  if (asked == run::EngineKind::verbs && !has_guests)
-    return fail(ErrorKind::absent,
-                "--engine verbs: no host of lab '{}' has an RDMA device; say `lab: {{guests: all}}` in its "
-                "fabric file",
-                lab.name());
-  return has_guests ? run::EngineKind::verbs : run::EngineKind::raw;
+  const run::EngineKind engine = asked.value_or(has_guests ? run::EngineKind::verbs : run::EngineKind::raw);
+  switch (engine) {
+    case run::EngineKind::raw:
+      if (!has_guests) return engine;
+      return fail(ErrorKind::not_supported,
+                  "--engine raw: the RDMA devices of this lab's guests take the probes; use --engine verbs");
+    case run::EngineKind::verbs:
+      if (has_guests) return engine;
+      return fail(ErrorKind::absent,
+                  "--engine verbs: no host of lab '{}' has an RDMA device; say `lab: {{guests: all}}` in its "
+                  "fabric file",
+                  lab.name());
+    case run::EngineKind::umad:
+    case run::EngineKind::ibsim:
+      break;
+  }
+  return fail(ErrorKind::usage, "--engine {}: lab '{}' is a RoCE fabric", to_string(engine), lab.name());
 }
 
 }  // namespace weft::cli

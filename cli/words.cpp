@@ -17,7 +17,8 @@ void print_help(const WordGroup& group) {
   fmt::print("{}\n\nusage: weft {} WORD [OPTIONS]\n       weft {} WORD --help\n\nwords:\n",
              fit_prose(group.summary), group.name, group.name);
   for (const Command& word : group.words)
-    fmt::print("{}\n", fit_prose(fmt::format("  {:<12}{}", word.name, word.summary), kSummaryColumn));
+    if (!word.hidden)
+      fmt::print("{}\n", fit_prose(fmt::format("  {:<12}{}", word.name, word.summary), kSummaryColumn));
   fmt::print("\nexamples:\n{}", fit_commands(group.examples));
 }
 
@@ -25,7 +26,8 @@ void print_help(const WordGroup& group) {
 
 int run_word(const WordGroup& group, const Arguments& arguments) {
   std::vector<std::string_view> names;
-  for (const Command& word : group.words) names.push_back(word.name);
+  for (const Command& word : group.words)
+    if (!word.hidden) names.push_back(word.name);
   if (arguments.empty()) {
     print_stderr("weft: {}: expected one of {}\ntry: weft {} --help\n", group.name, fmt::join(names, ", "),
                  group.name);

@@ -250,28 +250,31 @@ function(weft_all_fuzz_targets)
   endforeach()
 endfunction()
 
-# tests/bench/NAME_bench.cpp (with tests/bench/NAME/*.cpp, if any): the program bench_NAME, run by `./bootstrap bench NAME`; built on demand.
+# tests/bench/NAME_bench.cpp (with tests/bench/NAME/*.cpp, if any): the program bench_NAME, run by `./bootstrap bench NAME`.
+# All are built with the tests, so that none stops compiling unseen.
 function(weft_all_benchmarks)
   weft_all_targets(targets)
   file(GLOB benches CONFIGURE_DEPENDS tests/bench/*_bench.cpp)
   list(FILTER benches EXCLUDE REGEX "/gpu_bench\\.cpp$")  # weft_cuda.cmake: it builds with the CUDA toolkit alone
   file(GLOB shared CONFIGURE_DEPENDS tests/bench/support/*.cpp)
+  add_library(weft_bench_support STATIC ${shared})
+  weft_use_precompiled(weft_bench_support weft_precompiled_for_tests)
+  target_link_libraries(weft_bench_support PUBLIC ${WEFT_TEST_SUPPORT} ${targets} weft_cli nlohmann_json::nlohmann_json GTest::gmock)
+  target_include_directories(weft_bench_support PUBLIC ${CMAKE_BINARY_DIR}/generated)
+  add_dependencies(weft_bench_support weft)
   foreach(source IN LISTS benches)
     get_filename_component(name ${source} NAME_WE)
     string(REGEX REPLACE "^(.*)_bench$" "bench_\\1" name ${name})
     string(REGEX REPLACE "^bench_" "" folder ${name})
     file(GLOB own CONFIGURE_DEPENDS tests/bench/${folder}/*.cpp)
-    add_executable(${name} EXCLUDE_FROM_ALL ${source} ${shared} ${own})
+    add_executable(${name} ${source} ${own})
     weft_use_precompiled(${name} weft_precompiled_for_tests)
-    target_link_libraries(${name} PRIVATE ${WEFT_TEST_SUPPORT} ${targets} weft_cli nlohmann_json::nlohmann_json GTest::gmock)
-    target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/generated)
+    target_link_libraries(${name} PRIVATE weft_bench_support)
     add_dependencies(${name} weft)
   endforeach()
   # A sweep of each kind in every test run: all must be right.
-  set_target_properties(bench_acceptance PROPERTIES EXCLUDE_FROM_ALL FALSE)
   add_test(NAME "tests/bench: one sweep of each kind names its fault" COMMAND bench_acceptance 1 --at-least 7)
   set_tests_properties("tests/bench: one sweep of each kind names its fault" PROPERTIES RUN_SERIAL TRUE TIMEOUT 600 LABELS lab)
-  set_target_properties(bench_ib_acceptance PROPERTIES EXCLUDE_FROM_ALL FALSE)
   add_test(NAME "tests/bench: InfiniBand sweeps are clean or name each fault" COMMAND bench_ib_acceptance 2 few)
   set_tests_properties("tests/bench: InfiniBand sweeps are clean or name each fault"
                        PROPERTIES RUN_SERIAL TRUE TIMEOUT 600 LABELS lab SKIP_RETURN_CODE 77)

@@ -145,7 +145,7 @@ std::optional<Collective> parse_collective(std::string_view text) {
 
 std::string collective_names() {
   std::string all;
-  for (const Named& named : kNames) all += (all.empty() ? "" : "|") + std::string(named.name);
+  for (const Named& named : kNames) all += (all.empty() ? "" : ", ") + std::string(named.name);
   return all;
 }
 

@@ -25,7 +25,7 @@ enum class Collective {
 
 std::string_view to_string(Collective collective);
 std::optional<Collective> parse_collective(std::string_view text);
-/// "ring|recursive-doubling|...", for help and errors.
+/// "ring, recursive-doubling, ...", for help and errors.
 std::string collective_names();
 
 /// The flows of one collective over `ranks`, NICs in rank order. Fewer than two ranks: no flows.

@@ -34,7 +34,7 @@ Worst over_seeds(const Fabric& fabric, std::uint32_t qps, double share_down, boo
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     assign::AssignOptions options{.qps = qps, .weighted = weighted, .seed = seed};
     options.avoid = assign::without(random_uplinks(fabric, share_down, seed));
-    worst.see(assign(fabric, cross_leaf_permutation(fabric, seed), options));
+    worst.see(assign::assign(fabric, cross_leaf_permutation(fabric, seed), options));
   }
   return worst;
 }
@@ -76,8 +76,8 @@ void mixed(bench::Figures& figures) {
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
       const auto phase = mixed_traffic(fabric, flows, seed);
       slowest = std::max(slowest, bench::cpu_milliseconds([&] {
-                           ratio =
-                               std::max(ratio, assign(fabric, phase, {.qps = qps, .seed = seed}).load.ratio);
+                           ratio = std::max(
+                               ratio, assign::assign(fabric, phase, {.qps = qps, .seed = seed}).load.ratio);
                          }));
     }
     return ratio;
@@ -98,7 +98,8 @@ Labelled with_labels(const Fabric& fabric, std::uint32_t qps, std::uint32_t labe
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     const auto phase = cross_leaf_permutation(fabric, seed);
     const auto map = probed_path_map(fabric, phase, labels, back, seed);
-    const auto answer = assign(fabric, phase, {.qps = qps, .paths = &map, .reverse = back, .seed = seed});
+    const auto answer =
+        assign::assign(fabric, phase, {.qps = qps, .paths = &map, .reverse = back, .seed = seed});
     WEFT_CHECK(answer.unassigned.empty());
     worst.ratio = std::max(worst.ratio, answer.load.ratio);
     if (back) worst.reverse = std::max(worst.reverse, answer.reverse_load->ratio);
@@ -141,8 +142,8 @@ Repair one_cable_down(std::uint32_t hosts, std::uint32_t qps) {
   constexpr std::size_t kLinks = 30;
   const auto fabric = *make_clos({.leaves = 32, .spines = 32, .hosts_per_leaf = hosts});
   const auto phase = cross_leaf_permutation(fabric, 1);
-  const auto healthy = assign(fabric, phase, {.qps = qps});
-  const auto before = kept(phase, healthy);
+  const auto healthy = assign::assign(fabric, phase, {.qps = qps});
+  const auto before = assign::kept(phase, healthy);
   auto links = random_uplinks(fabric, 1.0, 1);
   std::erase_if(links, [&](LinkId link) { return crossing(healthy, link) == 0; });
   links.resize(kLinks);
@@ -167,11 +168,11 @@ double failures_in_succession() {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const auto phase = cross_leaf_permutation(fabric, seed);
     assign::AssignOptions options{.qps = 4};
-    auto answer = assign(fabric, phase, options);
+    auto answer = assign::assign(fabric, phase, options);
     auto links = random_uplinks(fabric, 1.0, seed);
     for (std::size_t failed = 1; failed <= 20; ++failed) {
       options.avoid = assign::without(std::span(links).first(failed));
-      answer = reassign(fabric, phase, options, kept(phase, answer));
+      answer = assign::reassign(fabric, phase, options, assign::kept(phase, answer));
       worst = std::max(worst, answer.load.ratio);
     }
   }
@@ -193,12 +194,12 @@ void repairs(bench::Figures& figures) {
 void makespans(bench::Figures& figures) {
   const auto fabric = *make_clos({.leaves = 8, .spines = 8, .hosts_per_leaf = 8});
   const auto demand = demand::make_shift(fabric.nics(), 8, Bytes(10'000'000));
-  const auto ours = simulate(fabric, demand, {flowsim::Spread::weft, 1}, {});
+  const auto ours = flowsim::simulate(fabric, demand, {flowsim::Spread::weft, 1}, {});
   figures.add("makespan_vs_bound", ours.over_bound, "at most 1.005");
   for (const std::uint32_t qps : {16U, 4U, 1U}) {
     double mean = 0;
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed)
-      mean += simulate(fabric, demand, {flowsim::Spread::ecmp, qps}, {.seed = seed}).seconds /
+      mean += flowsim::simulate(fabric, demand, {flowsim::Spread::ecmp, qps}, {.seed = seed}).seconds /
               static_cast<double>(kSeeds);
     figures.add(fmt::format("ecmp{}_vs_ours", qps), mean / ours.seconds,
                 qps == 16  ? "at least 1.5"
@@ -221,8 +222,8 @@ void all_channels(bench::Figures& figures) {
   double squares = 0;
   const auto compare = [&](const Fabric& fabric, const demand::Demand& demand,
                            const assign::AssignOptions& options) {
-    const auto ours = simulate(fabric, demand, {flowsim::Spread::weft, options.qps}, options);
-    const auto greedy = simulate(fabric, demand, {flowsim::Spread::greedy, options.qps}, options);
+    const auto ours = flowsim::simulate(fabric, demand, {flowsim::Spread::weft, options.qps}, options);
+    const auto greedy = flowsim::simulate(fabric, demand, {flowsim::Spread::greedy, options.qps}, options);
     mean_flow = std::max(mean_flow, ours.mean_flow / greedy.mean_flow);
     squares = std::max(squares, ours.squares / greedy.squares);
   };
@@ -274,7 +275,7 @@ void large_all_to_all(bench::Figures& figures) {
     assign::AssignOptions options{.qps = 4, .seed = seed};
     options.avoid = assign::without(random_uplinks(fabric, kShareDown, seed));
     return bench::cpu_milliseconds([&] {
-             const auto answer = assign(fabric, phase, options);
+             const auto answer = assign::assign(fabric, phase, options);
              WEFT_CHECK(answer.load.ratio < 1 + 1e-9);
            }) /
            1000;
@@ -293,7 +294,7 @@ void label_bounds(bench::Figures& figures) {
     const auto phase = cross_leaf_permutation(fabric, seed);
     const auto map = probed_path_map(fabric, phase, 1 + n % 3, false, seed);
     const std::uint32_t qps = phase.flows.size() <= 6 ? 2 : 1;
-    const auto answer = assign(fabric, phase, {.qps = qps, .paths = &map});
+    const auto answer = assign::assign(fabric, phase, {.qps = qps, .paths = &map});
     const double least = least_busiest(fabric, phase, qps, map);
     WEFT_CHECK(answer.labels->bound <= least * (1 + 1e-9));
     low = std::min(low, answer.labels->bound / least);
@@ -311,7 +312,7 @@ double median_ms(const Fabric& fabric, std::uint32_t qps, double share_down, int
     assign::AssignOptions options{.qps = qps, .seed = seed};
     options.avoid = assign::without(random_uplinks(fabric, share_down, seed));
     times.push_back(bench::cpu_milliseconds([&] {
-      const auto answer = assign(fabric, phase, options);
+      const auto answer = assign::assign(fabric, phase, options);
       WEFT_CHECK(answer.load.ratio < 1.0 + 1e-9);
     }));
   }

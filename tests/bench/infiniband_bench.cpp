@@ -155,7 +155,7 @@ double most_per_second(mad::Mads& mads) {
 
 /// Writes "mads paths_s peak_gb unread links" to stdout, or one number.
 int work(const std::string& job) {
-  const auto mads = must(open_umad({}));
+  const auto mads = must(umad::open_umad({}));
   if (job == "sent") return fmt::print("{}\n", count_sent(*mads)), 0;
   if (job == "most") return fmt::print("{}\n", most_per_second(*mads)), 0;
   const auto found = must(discover::discover_subnet(*mads));
@@ -170,7 +170,7 @@ int work(const std::string& job) {
     unread = counters.unread;
     sent += counters.tally.sent;
   } else if (job == "tables" || job == "paths") {
-    const auto tables = must(read_tables(*mads, fabric, found.routes));
+    const auto tables = must(discover::read_tables(*mads, fabric, found.routes));
     sent += tables.tally.sent;
     unread = tables.remarks.size();
     if (job == "paths") paths = walk_paths(fabric, tables.tables);

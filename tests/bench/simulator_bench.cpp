@@ -94,7 +94,7 @@ int run() {
   bool is_read = false;
   figures.add("fabric_file_read_ms",
               bench::milliseconds([&] { is_read = files::parse_fabric_file(text, "f").has_value(); }));
-  figures.add("fabric_json_ms", bench::milliseconds([&] { text = fabric_json(fabric, {}); }));
+  figures.add("fabric_json_ms", bench::milliseconds([&] { text = files::fabric_json(fabric, {}); }));
   return is_read ? figures.write() : 70;
 }
 

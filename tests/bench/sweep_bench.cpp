@@ -56,7 +56,7 @@ double lab_up_seconds(const ClosSpec& spec, const Scratch& scratch) {
   const auto start = Clock::now();
   must(lab::lab_up(name, fabric, {}, scratch.directory.path()));
   const double seconds = seconds_since(start);
-  must(lab_down(name, scratch.directory.path()));
+  must(lab::lab_down(name, scratch.directory.path()));
   return seconds;
 }
 

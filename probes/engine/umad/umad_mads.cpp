@@ -44,6 +44,13 @@ class Adapter {
   bool is_read_;
 };
 
+/// libibumad warns on stderr by itself where it is not there.
+bool is_module_loaded() {
+  const int file = open("/sys/class/infiniband_mad/abi_version", O_RDONLY | O_CLOEXEC);
+  if (file >= 0) close(file);
+  return file >= 0;
+}
+
 /// Puts the adapter and the port with the GUID in its place. Error: what ports there are instead.
 Result<UmadPort> found_by_guid(UmadPort port) {
   if (!port.guid) return port;
@@ -194,7 +201,7 @@ class Umad : public mad::Mads {
 }  // namespace
 
 Result<std::unique_ptr<mad::Mads>> open_umad(const UmadPort& wanted) {
-  const bool manages = umad_init() >= 0;
+  const bool manages = is_module_loaded() && umad_init() >= 0;
   WEFT_TRY(const auto found, manages ? found_by_guid(wanted) : Result<UmadPort>(wanted));
   const UmadPort& port = found;
   const char* device = port.device.empty() ? nullptr : port.device.c_str();

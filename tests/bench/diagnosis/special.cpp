@@ -69,7 +69,7 @@ const Scenario kLimit{.least_loss = 0.001, .most_loss = 0.002};
 
 Settled settle(World& world, const Fabric& fabric) {
   Settled result;
-  const auto first = assess(fabric, world.run().observations);
+  const auto first = diagnosis::assess(fabric, world.run().observations);
   const double packets = static_cast<double>(kLimit.probes) * kLimit.sizes.packets;
   double used = 0;
   for (const diagnosis::Hypothesis& hypothesis : first.hypotheses)

@@ -110,8 +110,8 @@ Result<CounterFault> parse_counter_fault(std::string_view text) {
 
 Result<void> ib_lab_fault(const IbLab& lab, const FaultSpec& spec,
                           const std::optional<CounterFault>& counter) {
-  if (spec.rate || spec.load || spec.delay || spec.mtu || spec.corruption || spec.comes_and_goes() ||
-      spec.burst)
+  const FaultSpec can{.link = spec.link, .channel = spec.channel, .loss = spec.loss, .down = spec.down};
+  if (spec != can)
     return fail(
         ErrorKind::not_supported,
         "an InfiniBand lab (ibsim) can lose packets, unplug a cable and set counters; rates come from "
