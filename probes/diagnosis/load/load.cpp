@@ -19,7 +19,7 @@ namespace {
 constexpr double kMax = 1e6;  // microseconds: a queue holds less
 constexpr double kLostToo =
     3.0;  // nats: a queue that overflows loses small probes too, a slow cable does not
-constexpr double kMaxIdle = 12.0;       // nats: what is seen without load counts as much as a few load rounds
+constexpr double kMaxIdle = 4.0;        // nats: a slow cable may be late too (kFault of the elimination)
 constexpr double kSmallProbe = 1024.0;  // bits of a small probe
 constexpr double kSlowWait = 3.0;       // a shaper lets a probe wait for some of those before it
 constexpr double kFull = 1.02;          // an offer beyond a capacity, by more than headers make
@@ -130,7 +130,7 @@ class LoadFindings {
     const double queue = shift > shifts_.spread ? -std::log(shift * std::log(kMax / shifts_.spread)) : -1e300;
     const double waits =
         std::log(0.5 + 0.5 * std::exp(std::min(queue - log_student(shift, shifts_.spread), 30.0)));
-    return std::min(nats + waits, kMaxIdle);
+    return nats + waits;
   }
 
   /// True when another suspect on the flow's path may have held it back, or a channel was overfilled there.
@@ -179,8 +179,8 @@ class LoadFindings {
     const CauseFit congestion = fit_cause(Cause::congestion, judged.rounds, rounds_.noise());
     double for_congestion = congestion.log_likelihood - rate.log_likelihood;
     if (!judged.pressed) for_congestion = std::clamp(for_congestion, -kMaxUnpressed, kMaxUnpressed);
-    for_congestion += idle_evidence(channel, std::max(elimination_.passes(channel), kSlowest * capacity)) +
-                      waits_.log_ratio(channel);
+    const double slow = std::max(elimination_.passes(channel), kSlowest * capacity);
+    for_congestion += std::min(idle_evidence(channel, slow) + waits_.log_ratio(channel), kMaxIdle);
     judged.cause = for_congestion > 0 ? Cause::congestion : Cause::rate;
     judged.probability = 1.0 / (1.0 + std::exp(-std::abs(for_congestion)));
     judged.passing = for_congestion > 0 ? congestion.best : rate.best;

@@ -256,6 +256,16 @@ TEST(Congestion, AHostThatFillsItsCableForTwoCongestedOnesIsNoSuspect) {
   }
 }
 
+TEST(Congestion, IsNotSureWhereACableInSeriesIsLateAndOneIsSlow) {
+  const Fabric fabric =
+      make_pod_clos({.pods = 2, .leaves = 2, .spines = 2, .cores = 2, .hosts_per_leaf = 2}).value();
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const auto diagnosis = congested(fabric, {"spine2--core2:rate=307G", "spine4--core2:delay=648us"}, seed);
+    for (const OpenSet& set : diagnosis.sets) EXPECT_NE(set.verdict, Verdict::congested) << seed;
+    EXPECT_EQ(diagnosis.verdict, Verdict::degraded) << told(fabric, diagnosis);
+  }
+}
+
 // Loads of a job's patterns, whose flows are many and small.
 
 Diagnosis loaded(std::uint64_t seed, LoadPattern pattern, const std::vector<std::string>& faults) {
