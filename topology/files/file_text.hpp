@@ -1,7 +1,8 @@
-// Whole files as text, with a bound on their size; an Error names the file and what to do.
+// Files as text, whole with a bound on their size or piece by piece; an Error names the file and what to do.
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,10 @@
 #include "topology/base/units.hpp"
 
 namespace weft::files {
+
+/// Gives the file's bytes to `take`, piece by piece, until it refuses one.
+Result<void> read_pieces(const std::filesystem::path& path,
+                         const std::function<Result<void>(std::string_view)>& take);
 
 /// The file's bytes; refused when it is no ordinary file or pipe, or holds more than `most`.
 Result<std::string> read_text_file(const std::filesystem::path& path, Bytes most);

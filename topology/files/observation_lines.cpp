@@ -1,17 +1,15 @@
 #include "topology/files/observation_lines.hpp"
 
 #include <cmath>
-#include <fstream>
 #include <unordered_map>
 
 #include "topology/base/outside_text.hpp"
+#include "topology/files/file_text.hpp"
 #include "topology/files/json_view.hpp"
 #include "topology/files/observation_members.hpp"
 
 namespace weft::files {
 namespace {
-
-constexpr std::size_t kChunk = 1 << 20;
 
 template <class... Args>
 tl::unexpected<Error> broken(fmt::format_string<Args...> format, Args&&... args) {
@@ -312,17 +310,11 @@ void ObservationReader::feed(std::string_view bytes) { impl_->feed(bytes); }
 ReadObservations ObservationReader::finish() && { return impl_->finish(); }
 
 Result<ReadObservations> read_observation_file(const Fabric& fabric, const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path))
-    return fail(ErrorKind::not_found, "cannot open {}: is there such a file, and may you read it?",
-                path.string());
   ObservationReader reader(fabric);
-  std::string chunk(kChunk, '\0');
-  while (file) {
-    file.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
-    reader.feed({chunk.data(), static_cast<std::size_t>(file.gcount())});
-  }
-  if (file.bad()) return fail(ErrorKind::absent, "reading {} failed", path.string());
+  WEFT_TRY_VOID(read_pieces(path, [&reader](std::string_view piece) -> Result<void> {
+    reader.feed(piece);
+    return {};
+  }));
   return std::move(reader).finish();
 }
 
