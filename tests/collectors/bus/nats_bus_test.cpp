@@ -8,7 +8,7 @@
 namespace weft::bus {
 namespace {
 
-constexpr auto kSoon = std::chrono::seconds(10);
+constexpr auto kSoon = std::chrono::seconds(60);  // a limit for machines that are busy
 constexpr RunId kRun(1);
 
 Result<run::NatsServer> server(const char* address = "127.0.0.1") {
