@@ -34,7 +34,6 @@ constexpr JsonLimits kLogin{.bytes = 16'384, .depth = 1, .values = 10};
 constexpr int kConnectTimeoutMs = 3000;
 constexpr int kReconnects = 10;
 constexpr int kReconnectWaitMs = 300;
-constexpr int kCloseTimeoutMs = 2000;   // they end in milliseconds
 constexpr int kWriteDeadlineMs = 4000;  // a path that went dark must not hold the signs of life for longer
 /// Of a server's limit: room for the subject and what the protocol adds.
 constexpr std::size_t kEnvelope = 10'000;
@@ -57,26 +56,6 @@ struct Destroyer {
 using Options = std::unique_ptr<natsOptions, Destroyer<natsOptions_Destroy>>;
 using Connection = std::unique_ptr<natsConnection, Destroyer<natsConnection_Destroy>>;
 using Subscription = std::unique_ptr<natsSubscription, Destroyer<natsSubscription_Destroy>>;
-
-/// The library's threads let go of a connection, with its TLS context, after it was destroyed. The last bus
-/// waits for them: a process that ended meanwhile would take libcrypto away from under them.
-class LibraryThreads {
- public:
-  LibraryThreads() {
-    const std::lock_guard lock(mutex_);
-    ++buses_;
-  }
-  ~LibraryThreads() {
-    const std::lock_guard lock(mutex_);
-    if (--buses_ == 0) nats_CloseAndWait(kCloseTimeoutMs);
-  }
-  LibraryThreads(const LibraryThreads&) = delete;
-  LibraryThreads& operator=(const LibraryThreads&) = delete;
-
- private:
-  static inline std::mutex mutex_;
-  static inline int buses_ = 0;
-};
 
 /// What the library's threads hand over to receive() and deliver().
 class Inbox {
@@ -326,7 +305,6 @@ class NatsBus : public session::Bus {
                 natsStatus_GetText(status));
   }
 
-  LibraryThreads threads_;
   RunId run_;
   std::string self_;
   /// From a number by chance on: another participant of the same name, or one before it, has others, whose
