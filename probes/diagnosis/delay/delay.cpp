@@ -189,7 +189,7 @@ class DelaySearch {
           left[entry.row] -= entry.weight * active.shift;
     std::size_t astray = 0;
     for (std::size_t i = 0; i < left.size(); ++i)
-      astray += rows_.is_late(rows_.rows()[i], std::abs(left[i])) ? 1 : 0;
+      astray += rows_.rows()[i].halves == 0 && rows_.is_late(rows_.rows()[i], std::abs(left[i])) ? 1 : 0;
     return static_cast<double>(astray) > kMinStrays * static_cast<double>(left.size());
   }
 
@@ -306,9 +306,10 @@ class DelaySearch {
     const auto at = shared_.find(kind.hops);
     return at == shared_.end() || kind.shared == 0 ? 0.0 : at->second;
   }
+  /// What no finding explains of it, wherever the median of its possible paths lies.
   double left_of(std::size_t row) const {
     double left = rows_.rows()[row].late - shared_of(row);
-    for (const ChannelId channel : rows_.channels_of(row)) left -= shift_[channel.value()];
+    for (const ChannelId channel : rows_.possible_of(row)) left -= shift_[channel.value()];
     return left;
   }
 
@@ -320,15 +321,14 @@ class DelaySearch {
       const DelayRow& row = rows_.rows()[i];
       if (!rows_.is_late(row, row.late)) continue;
       ++line.all;
-      const double left = left_of(i);
-      if (rows_.is_late(row, left)) {
+      if (rows_.is_late(row, left_of(i))) {
         strays.push_back(i);
         for (const ChannelId channel : rows_.channels_of(i)) ++astray[channel.value()];
         continue;
       }
       const auto is_open = [&](ChannelId c) { return open_[c.value()]; };
       const auto is_found = [&](ChannelId c) { return shift_[c.value()] > 0; };
-      const auto channels = rows_.channels_of(i);
+      const auto channels = rows_.possible_of(i);
       if (std::ranges::any_of(channels, is_open))
         ++line.open;
       else if (std::ranges::any_of(channels, is_found) || shared_of(i) > ceiling_)

@@ -11,7 +11,8 @@
 namespace weft::diagnosis {
 namespace {
 
-constexpr double kCarries = 0.5;   // share of a set of paths from which on it shows a channel's delay
+constexpr double kCarries = 0.5;  // share of a set of paths beyond which it shows a channel's delay
+constexpr double kRounding = 1e-9;
 constexpr double kMinNoise = 1.0;  // microseconds: clocks and queues are no finer
 constexpr double kUnlike = 0.05;   // of the base: healthy hosts and cables of a length differ so
 constexpr double kWithin = 0.25;   // of a row's own tail: its median scatters by less from four packets on
@@ -126,14 +127,20 @@ void DelayRows::add(const Observations& observations, const Observation& probe) 
           shares.emplace_back(channel, 1.0 / static_cast<double>(members.size()));
     }
     std::ranges::sort(shares);
+    std::vector<ChannelId> halves;
     for (std::size_t at = 0; at < shares.size();) {
       const ChannelId channel = shares[at].first;
       double share = 0;
       for (; at < shares.size() && shares[at].first == channel; ++at) share += shares[at].second;
-      if (share > kCarries - 1e-9) channels_.push_back(channel);
+      if (share > kCarries + kRounding)
+        channels_.push_back(channel);
+      else if (share > kCarries - kRounding)
+        halves.push_back(channel);
     }
+    row.halves = static_cast<std::uint32_t>(halves.size());
+    channels_.insert(channels_.end(), halves.begin(), halves.end());
   }
-  row.count = static_cast<std::uint32_t>(channels_.size()) - row.first;
+  row.count = static_cast<std::uint32_t>(channels_.size()) - row.first - row.halves;
   const auto same = [&](const DelayKind& kind) {
     return kind.hops == hops && kind.size == probe.size.count();
   };

@@ -33,6 +33,7 @@ struct DelayRow {
   std::uint32_t kind = 0;
   std::uint32_t first = 0;  // of its channels
   std::uint32_t count = 0;
+  std::uint32_t halves = 0;  // channels after these, each on half of its possible paths
 };
 
 class DelayRows {
@@ -50,9 +51,13 @@ class DelayRows {
   const std::vector<DelayRow>& rows() const { return rows_; }
   const std::vector<DelayKind>& kinds() const { return kinds_; }
   const DelayKind& kind_of(std::size_t row) const { return kinds_[rows_[row].kind]; }
-  /// The channels that shift the median of a row: all of a known path, and of a set those of half the paths.
+  /// The channels that shift the median of a row: all of a known path, and of a set those of most paths.
   std::span<const ChannelId> channels_of(std::size_t row) const {
     return std::span(channels_).subspan(rows_[row].first, rows_[row].count);
+  }
+  /// These, and those on half of the paths: the median may hold their shifts or not.
+  std::span<const ChannelId> possible_of(std::size_t row) const {
+    return std::span(channels_).subspan(rows_[row].first, rows_[row].count + rows_[row].halves);
   }
   /// Above what a healthy row of this kind shows, but for strays.
   bool is_late(const DelayRow& row, double by) const { return by > kLate * kinds_[row.kind].noise; }

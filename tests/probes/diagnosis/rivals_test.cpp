@@ -41,6 +41,20 @@ TEST(Rivals, OfASmallLossBesideAFlapAreNotHiddenByIt) {
   }
 }
 
+/// With a dead cable an answer may come back by either of two others: its median need not hold the delay of
+/// one of them.
+TEST(Rivals, OfADelayBesideADeadCableAreNoGoodCables) {
+  const Fabric fabric = make_clos({.leaves = 3, .spines = 2, .hosts_per_leaf = 2}).value();
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const auto found = swept(
+        fabric,
+        std::vector<std::string>{"leaf1--spine1:delay=3.872ms,from=spine1", "leaf2--spine2:down,from=spine2"},
+        {.seed = seed});
+    EXPECT_FALSE(blames_good_ones(fabric, found, {"leaf1--spine1", "leaf2--spine2"})) << "seed " << seed;
+    EXPECT_EQ(found.account.late.unexplained, 0u) << "seed " << seed;
+  }
+}
+
 /// What goes by a spine of two leaves crosses both cables: bad both ways is one, or each is one way.
 TEST(Rivals, OfACableThatIsBadBothWaysAreTwoThatAreBadOneWay) {
   for (std::uint64_t seed = 1; seed <= 24; ++seed) {
