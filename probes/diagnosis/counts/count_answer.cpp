@@ -250,9 +250,18 @@ bool CountResult::is_in_alternatives(std::uint32_t suspect) const {
 
 CountResult weigh_answer(CountState& state) { return Answer(state).take(); }
 
-void leave_open(const std::vector<std::vector<Exchange>>& groups, const CountProblem& problem,
-                CountResult& result) {
-  for (const auto& group : groups) add_alternatives(group, problem, result);
+void leave_open(std::vector<std::vector<Exchange>> groups, const CountProblem& problem, CountResult& result) {
+  // Of what loses packets one by one and in bursts there is one suspect.
+  const auto to_suspects = [&](Suspects& hazards) {
+    Suspects suspects;
+    for (const std::uint32_t i : hazards)
+      add_once({i % static_cast<std::uint32_t>(problem.suspects.size())}, suspects);
+    hazards = std::move(suspects);
+  };
+  for (auto& group : groups) {
+    for (Exchange& one : group) to_suspects(one.removed), to_suspects(one.added);
+    add_alternatives(std::move(group), problem, result);
+  }
 }
 
 }  // namespace weft::diagnosis

@@ -13,7 +13,6 @@ CountResult weigh_answer(CountState& state);
 /// What was found and may be exchanged for something else becomes one alternative of a set; where classes of
 /// channels stand among these, of which one or another is at fault, no set tells them: a switch is a
 /// suspicion then, and channels stay named. Of the exchanges of a group no two go together.
-void leave_open(const std::vector<std::vector<Exchange>>& groups, const CountProblem& problem,
-                CountResult& result);
+void leave_open(std::vector<std::vector<Exchange>> groups, const CountProblem& problem, CountResult& result);
 
 }  // namespace weft::diagnosis

@@ -178,6 +178,9 @@ class Builder {
       problem_.k.push_back(static_cast<std::uint32_t>(std::min<std::uint64_t>(gone, ~0u)));
       problem_.excused.push_back(static_cast<double>(row.excused));
       problem_.packets.push_back(static_cast<double>(all_of(row.observation).k));
+      const bool ordered = counting_.what == Counted::loss;
+      problem_.runs.push_back(ordered ? static_cast<double>(observations_.probes[row.observation].runs.size())
+                                      : 0);
       for (const Crossing& crossing : merged(row.observation))
         problem_.row_cells.push_back({crossing.suspect, crossing.share});
       problem_.row_offsets.push_back(static_cast<std::uint32_t>(problem_.row_cells.size()));

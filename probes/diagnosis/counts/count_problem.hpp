@@ -77,6 +77,7 @@ struct CountProblem {
   std::vector<double> n;
   std::vector<std::uint32_t> k;
   std::vector<double> packets;  // lost, of which k tells; without those excused
+  std::vector<double> runs;     // of consecutive lost packets; 0: their order is not known
   std::vector<double> excused;  // of k, what the host dropped itself: an estimate as good as a drawn sample
   std::vector<std::uint32_t> row_offsets{0};
   std::vector<Cell> row_cells;  // suspects of a row

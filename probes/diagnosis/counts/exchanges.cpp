@@ -105,13 +105,15 @@ class Challenges {
     Exchange exchange;
     std::ranges::set_difference(before, after, std::back_inserter(exchange.removed));
     std::ranges::set_difference(after, before, std::back_inserter(exchange.added));
-    // Hazards of single losses have the numbers of their suspects; those of bursts do not stand in exchanges.
-    const auto is_burst = [this](std::uint32_t hazard) { return state_.model().is_burst(hazard); };
-    if (std::ranges::any_of(exchange.removed, is_burst) || std::ranges::any_of(exchange.added, is_burst))
-      return std::nullopt;
+    drop_same_suspects(exchange);
     drop_same_hosts(exchange);
     const std::size_t removed = exchange.removed.size(), added = exchange.added.size();
     if (removed == 0 || added == 0) return std::nullopt;
+    // What may stand in for bursts is said by weigh_answer, but for rows that hold several.
+    const auto is_burst = [this](std::uint32_t i) { return state_.model().is_burst(i); };
+    const bool of_bursts =
+        std::ranges::any_of(exchange.removed, is_burst) || std::ranges::any_of(exchange.added, is_burst);
+    if (of_bursts && !has_many_runs(exchange)) return std::nullopt;
     // Losses that scatter more than chance lets them tell by so much the less.
     const double by_scatter = std::max(best.fits - now.fits, 0.0) * (1 - 1 / scatter_at(exchange, before));
     now.probable += by_scatter;
@@ -126,7 +128,9 @@ class Challenges {
   /// as they are; what those would be beside it may make it as probable.
   bool is_a_rival(const Exchange& exchange) {
     if (exchange.removed.size() + exchange.added.size() > 2) return false;
-    const auto is_channel = [this](std::uint32_t s) { return state_.problem().suspects[s].is_channel(); };
+    const auto is_channel = [this](std::uint32_t i) {
+      return state_.problem().suspects[state_.model().suspect_of(i)].is_channel();
+    };
     const bool of_channels = is_channel(exchange.removed.front()) && is_channel(exchange.added.front());
     if (!of_channels || exchange.less_likely > kRival) return true;
     const auto rivals = state_.stand_ins(exchange.removed.front());
@@ -139,7 +143,8 @@ class Challenges {
     return held < kRival || held < exchange.less_likely + kRefitted;
   }
 
-  /// How far the losses of each row are from what is expected, as a share of what chance allows.
+  /// How far the losses of each row are from what is expected, as a share of what chance allows. What one
+  /// burst explains scatters no more; several runs in a row are several, of which the model knows one.
   void note_scatter() {
     const CountProblem& problem = state_.problem();
     expected_.clear(), squares_.clear();
@@ -148,7 +153,8 @@ class Challenges {
       const double variance = problem.n[row] * loss * (1 - loss);
       const double off = problem.k[row] - problem.n[row] * loss;
       expected_.push_back(variance);
-      squares_.push_back(std::min(off * off, kFarOut * variance));
+      const bool is_burst = problem.runs[row] == 1 && state_.model().burst_weight(row) > 0.5;
+      squares_.push_back(is_burst ? variance : std::min(off * off, kFarOut * variance));
     }
   }
 
@@ -163,6 +169,18 @@ class Challenges {
     }
     // A squared deviation scatters by 2 about 1: few rows are far out by chance.
     return squares > expected + kByChance * std::sqrt(2 * parts) ? squares / expected : 1.0;
+  }
+
+  /// Most of what was lost in the rows of what is removed was lost in rows of several runs.
+  bool has_many_runs(const Exchange& exchange) const {
+    const CountProblem& problem = state_.problem();
+    double lost = 0, in_such = 0;
+    for (const std::uint32_t hazard : exchange.removed)
+      for (const auto& cell : problem.rows_of(state_.model().suspect_of(hazard))) {
+        lost += problem.k[cell.index];
+        if (problem.runs[cell.index] > 1) in_such += problem.k[cell.index];
+      }
+    return 2 * in_such > lost;
   }
 
   /// The most of it over the suspects of an exchange, or over any fault that shares rows with them.
@@ -184,17 +202,36 @@ class Challenges {
     return most;
   }
 
+  /// What loses packets one by one instead of in bursts is the same.
+  void drop_same_suspects(Exchange& exchange) const {
+    const auto suspects = [this](const Suspects& hazards) {
+      std::set<std::uint32_t> all;
+      for (const std::uint32_t i : hazards) all.insert(state_.model().suspect_of(i));
+      return all;
+    };
+    const auto before = suspects(exchange.removed), after = suspects(exchange.added);
+    const auto is_in_both = [&](std::uint32_t i) {
+      const std::uint32_t s = state_.model().suspect_of(i);
+      return before.contains(s) && after.contains(s);
+    };
+    std::erase_if(exchange.removed, is_in_both);
+    std::erase_if(exchange.added, is_in_both);
+  }
+
   /// A host in the place of its own cables, or the other way round, makes no difference.
   void drop_same_hosts(Exchange& exchange) const {
-    const auto hosts_of = [this](const Suspects& suspects) {
+    const auto host_of = [this](std::uint32_t i) {
+      return state_.priors().host[state_.model().suspect_of(i)];
+    };
+    const auto hosts_of = [&](const Suspects& hazards) {
       std::set<NodeId> hosts;
-      for (const std::uint32_t s : suspects)
-        if (const auto& host = state_.priors().host[s]) hosts.insert(*host);
+      for (const std::uint32_t i : hazards)
+        if (const auto host = host_of(i)) hosts.insert(*host);
       return hosts;
     };
     const auto before = hosts_of(exchange.removed), after = hosts_of(exchange.added);
-    const auto is_in_both = [&](std::uint32_t s) {
-      const auto& host = state_.priors().host[s];
+    const auto is_in_both = [&](std::uint32_t i) {
+      const auto host = host_of(i);
       return host && before.contains(*host) && after.contains(*host);
     };
     std::erase_if(exchange.removed, is_in_both);
@@ -223,6 +260,7 @@ class Challenges {
     const Kept kept = state_.keep();
     Suspects removed = one.removed;
     std::ranges::copy(other.removed, std::back_inserter(removed));
+    for (std::uint32_t& i : removed) i = state_.model().suspect_of(i);
     state_.forbid(removed);
     for (const Exchange* each : {&one, &other})
       for (const std::uint32_t s : each->added) state_.add(s);

@@ -55,6 +55,19 @@ TEST(Rivals, OfADelayBesideADeadCableAreNoGoodCables) {
   }
 }
 
+/// Rows that hold many bursts scatter more than the model knows: what is not much less likely stays open.
+TEST(Rivals, OfALossBesideManyBurstsStayOpen) {
+  const Fabric fabric = make_clos({.leaves = 3, .spines = 2, .hosts_per_leaf = 1}).value();
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const auto found =
+        swept(fabric,
+              std::vector<std::string>{"host1--leaf1:loss=0.7%,from=leaf1", "leaf1--spine1:loss=5%,burst=30"},
+              {.seed = seed});
+    EXPECT_FALSE(blames_good_ones(fabric, found, {"host1--leaf1", "leaf1--spine1"})) << "seed " << seed;
+    EXPECT_NE(found.verdict, Verdict::healthy) << "seed " << seed;
+  }
+}
+
 /// What goes by a spine of two leaves crosses both cables: bad both ways is one, or each is one way.
 TEST(Rivals, OfACableThatIsBadBothWaysAreTwoThatAreBadOneWay) {
   for (std::uint64_t seed = 1; seed <= 24; ++seed) {
