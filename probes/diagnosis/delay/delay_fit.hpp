@@ -19,6 +19,8 @@ class DelayFit {
     std::vector<Entry> entries;  // rows ascending
     double cost = 0;             // nats: minus the log prior odds of such a cause
   };
+  /// The cost of a column that is there, however little it takes to do without: a base.
+  static constexpr double kThere = -20.0;
   struct Active {
     std::uint32_t column = 0;
     double shift = 0;    // at least 0

@@ -8,10 +8,8 @@
 namespace weft::diagnosis {
 namespace {
 
-constexpr double kSurely = 20.0;   // nats: there is a base, however little it takes to do without
 constexpr double kAsGood = 3.0;    // nats: explanations this close in fit are not told apart
 constexpr double kUnlikely = 7.0;  // nats: what is less likely than this is not worth listing
-constexpr double kOfTail = 0.25;   // what medians scatter by; bases apart need no finer noise
 constexpr int kMaxRounds = 20;
 
 /// Columns of a joint fit: the bases by kind, then what may be late.
@@ -74,10 +72,10 @@ class Joint {
 
   DelayFit make(const DelayRows& rows) const {
     std::vector<double> times, noise;
-    std::vector<DelayFit::Column> columns(bases_, {{}, -kSurely});
+    std::vector<DelayFit::Column> columns(bases_, {{}, DelayFit::kThere});
     for (std::uint32_t i = 0; i < rows.rows().size(); ++i) {
       times.push_back(rows.rows()[i].time);
-      noise.push_back(std::hypot(rows.kind_of(i).noise, kOfTail * rows.kind_of(i).tail));
+      noise.push_back(std::hypot(rows.kind_of(i).noise, DelayRows::kOfTail * rows.kind_of(i).tail));
       columns[rows.rows()[i].kind].entries.push_back({i, 1.0});
     }
     for (const DelayCause& cause : causes_) columns.push_back(cause.column);

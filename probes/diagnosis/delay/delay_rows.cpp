@@ -13,20 +13,18 @@ namespace {
 
 constexpr double kCarries = 0.5;  // share of a set of paths beyond which it shows a channel's delay
 constexpr double kRounding = 1e-9;
-constexpr double kMinNoise = 1.0;  // microseconds: clocks and queues are no finer
-constexpr double kUnlike = 0.05;   // of the base: healthy hosts and cables of a length differ so
-constexpr double kWithin = 0.25;   // of a row's own tail: its median scatters by less from four packets on
-constexpr double kWide = 5.0;      // scales of noise that the fastest rows lie within
+constexpr double kMinNoise = 1.0;       // microseconds: clocks and queues are no finer
+constexpr double kUnlike = 0.05;        // of the base: healthy hosts and cables of a length differ so
+constexpr double kWide = 5.0;           // scales of noise that the fastest rows lie within
 constexpr double kMinFast = 1.0 / 256;  // of a kind's rows: fewer do not make a base
 constexpr std::size_t kTellSpread = 6;  // rows, to tell how they scatter
 constexpr double kGap = 20.0;           // times what the rows below it spread over
-constexpr double kSurely = 20.0;        // nats: there is a base, however little it takes to do without
 constexpr double kLongerAtMost = 1.25;  // times what the number of channels lets expect
 
 double micros(Nanoseconds time) { return static_cast<double>(time.count()) / 1e3; }
 
 double noise_at(double base, double within) {
-  return std::hypot(std::max(kMinNoise, kUnlike * base), kWithin * within);
+  return std::hypot(std::max(kMinNoise, kUnlike * base), DelayRows::kOfTail * within);
 }
 
 /// Where rows from `first` on lie so close together that the next one cannot be of theirs, however long their
@@ -72,7 +70,7 @@ std::vector<double> DelayRows::joint_bases() const {
     bases.push_back(kind.fastest);
     least = std::min(least, kind.base);
   }
-  std::vector<DelayFit::Column> columns(kinds_.size(), {{}, -kSurely});
+  std::vector<DelayFit::Column> columns(kinds_.size(), {{}, DelayFit::kThere});
   std::map<ChannelId, std::vector<DelayFit::Entry>> of_channel;
   for (std::uint32_t i = 0; i < rows_.size(); ++i) {
     times.push_back(rows_[i].time);
@@ -173,7 +171,7 @@ void DelayRows::learn_bases() {
       kinds_[k].base = kinds_[k].fastest = median(fast);
       kinds_[k].within = kinds_[k].tail = median(within);
       if (fast.size() >= kTellSpread)
-        kinds_[k].within = std::min(kinds_[k].tail, (fast.back() - fast.front()) / kWithin);
+        kinds_[k].within = std::min(kinds_[k].tail, (fast.back() - fast.front()) / DelayRows::kOfTail);
       break;
     }
   }

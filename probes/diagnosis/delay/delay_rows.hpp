@@ -39,6 +39,8 @@ struct DelayRow {
 class DelayRows {
  public:
   static constexpr double kLate = 5.0;  // scales of noise
+  /// Of a row's own tail: its median scatters by less from four packets on.
+  static constexpr double kOfTail = 0.25;
 
   explicit DelayRows(const Observations& observations);
 
