@@ -7,7 +7,7 @@
 
 #include "probes/mad/mad_counters.hpp"
 #include "probes/mad/mad_exchange.hpp"
-#include "topology/model/infiniband.hpp"
+#include "topology/model/ib_subnet.hpp"
 
 namespace weft::counters {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "topology/findings/observation.hpp"
-#include "topology/model/infiniband.hpp"
+#include "topology/model/ib_subnet.hpp"
 
 namespace weft::discover {
 

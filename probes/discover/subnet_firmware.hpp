@@ -3,7 +3,7 @@
 #pragma once
 
 #include "probes/mad/mad_exchange.hpp"
-#include "topology/model/infiniband.hpp"
+#include "topology/model/ib_subnet.hpp"
 
 namespace weft::discover {
 

@@ -6,6 +6,8 @@
 
 namespace weft {
 
+class Fabric;
+
 /// Each NIC an adapter of its own; GUIDs are the fabric's, the others count in the order of nodes and ports.
 /// The fabric's fastest links are 4x of their speed, `fastest` at most; slower ones as many lanes fewer, or
 /// slower lanes.

@@ -6,6 +6,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "topology/model/fabric.hpp"
 #include "topology/model/infiniband.hpp"
 
 namespace weft {
@@ -36,6 +37,13 @@ struct IbSubnetNode {
 struct IbSubnet {
   std::vector<IbSubnetNode> nodes;
   std::vector<std::string> remarks;
+};
+
+/// A fabric and what InfiniBand says of it.
+struct InfinibandFabric {
+  Fabric fabric;
+  InfinibandInventory inventory;
+  std::vector<std::string> remarks;  // what was odd on the way, one sentence each
 };
 
 /// Names people gave to nodes, by node GUID (the node-name map of infiniband-diags).

@@ -8,8 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "topology/base/ids.hpp"
 #include "topology/base/ip.hpp"
-#include "topology/model/fabric.hpp"
+#include "topology/base/units.hpp"
 
 namespace weft {
 
@@ -84,13 +85,6 @@ struct InfinibandInventory {
   std::vector<IbNode> nodes;
   std::vector<IbPort> ports;
   std::vector<AggregationNode> aggregation_nodes;
-};
-
-/// A fabric and what InfiniBand says of it.
-struct InfinibandFabric {
-  Fabric fabric;
-  InfinibandInventory inventory;
-  std::vector<std::string> remarks;  // what was odd on the way, one sentence each
 };
 
 }  // namespace weft

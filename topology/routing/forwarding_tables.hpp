@@ -6,7 +6,7 @@
 #include <array>
 #include <span>
 
-#include "topology/model/infiniband.hpp"
+#include "topology/model/ib_subnet.hpp"
 
 namespace weft::routing {
 
