@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 
 namespace weft::diagnosis {
 namespace {
@@ -16,6 +15,73 @@ double log_tail(double k, double mean) {
   if (k <= mean) return 0.0;
   return k - mean - k * std::log(k / std::max(mean, 1e-12));
 }
+
+constexpr std::uint32_t kNone = ~0u;
+
+/// The likeliest hazards of channels for the losses of rows, with a ceiling on each or without.
+struct HazardFit {
+  struct Channel {
+    double exposure = 1;                                       // packets
+    double ceiling = std::numeric_limits<double>::infinity();  // of the hazard
+    double hazard = 0;
+    double share = 0;  // of the lost packets, by its hazard
+  };
+  struct Row {
+    double lost = 0;    // packets
+    double hazard = 0;  // of what is no channel
+    std::size_t first = 0;
+  };
+  struct Cell {
+    std::uint32_t channel = 0;
+    double share = 1;  // of the row's paths
+  };
+  std::vector<Channel> channels;
+  std::vector<Row> rows;
+  std::vector<Cell> cells;  // of the rows, one after the other
+
+  /// Expectation maximisation (Poisson; a ceiling cuts each step, for the steps are separate and concave).
+  /// Each step raises the log likelihood, which is returned but for what does not depend on the hazards; it
+  /// ends where that exceeds `enough`, or rises no more.
+  double run(double start, bool ceilings, double enough) {
+    constexpr int kSteps = 200;
+    constexpr double kSettled = 1e-4;  // nats a step
+    for (Channel& channel : channels) channel.hazard = start;
+    double last = -std::numeric_limits<double>::infinity();
+    for (int step = 0; step < kSteps; ++step) {
+      const double likelihood = share_out();
+      if (step + 1 == kSteps || likelihood > enough || likelihood - last < kSettled) return likelihood;
+      last = likelihood;
+      for (Channel& channel : channels) {
+        channel.hazard = channel.share / channel.exposure;
+        if (ceilings) channel.hazard = std::min(channel.hazard, channel.ceiling);
+      }
+    }
+    return last;
+  }
+
+ private:
+  /// The losses by the hazards as they are; their log likelihood.
+  double share_out() {
+    double likelihood = 0;
+    for (Channel& channel : channels) {
+      channel.share = 0;
+      likelihood -= channel.exposure * channel.hazard;
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::size_t end = i + 1 < rows.size() ? rows[i + 1].first : cells.size();
+      double sum = rows[i].hazard;
+      for (std::size_t c = rows[i].first; c < end; ++c)
+        sum += cells[c].share * channels[cells[c].channel].hazard;
+      likelihood += rows[i].lost * std::log(sum);
+      const double by_hazard = rows[i].lost / sum;
+      for (std::size_t c = rows[i].first; c < end; ++c) {
+        Channel& channel = channels[cells[c].channel];
+        channel.share += by_hazard * cells[c].share * channel.hazard;
+      }
+    }
+    return likelihood;
+  }
+};
 
 class Accounting {
  public:
@@ -137,64 +203,32 @@ class Accounting {
   /// path may hide what one of them loses; so the hazards are fitted twice, with a ceiling on each and
   /// without. Where the ceilings fit the losses worse by the odds, what is beyond them is not tolerated.
   double beyond_ceilings(const std::vector<double>& left) const {
-    std::vector<std::uint32_t> rows;
-    std::map<std::uint32_t, Channel> channels;
+    HazardFit fit;
+    std::vector<std::uint32_t> place(model_.suspects(), kNone);
     for (std::uint32_t row = 0; row < left.size(); ++row) {
       if (left[row] < 0.5) continue;
-      rows.push_back(row);
-      for (const auto& cell : problem_.suspects_of(row)) channels.try_emplace(cell.index);
+      const double dropped = problem_.excused[row] / problem_.n[row];
+      fit.rows.push_back({left[row] + problem_.excused[row], kMinHazard + dropped, fit.cells.size()});
+      for (const auto& cell : problem_.suspects_of(row)) {
+        const Suspect& suspect = problem_.suspects[cell.index];
+        if (!suspect.is_channel()) continue;
+        if (place[cell.index] == kNone) {
+          place[cell.index] = static_cast<std::uint32_t>(fit.channels.size());
+          HazardFit::Channel& channel = fit.channels.emplace_back();
+          channel.exposure = std::max(exposure(cell.index), 1.0);
+          if (standing_[cell.index] == Standing::healthy)
+            channel.ceiling = tolerated_ * static_cast<double>(suspect.channels.size());
+        }
+        fit.cells.push_back({place[cell.index], problem_.shares[cell.share]});
+      }
     }
-    std::erase_if(channels, [&](const auto& each) { return !problem_.suspects[each.first].is_channel(); });
-    for (auto& [s, channel] : channels) {
-      channel.exposure = std::max(exposure(s), 1.0);
-      if (standing_[s] == Standing::healthy)
-        channel.ceiling = tolerated_ * static_cast<double>(problem_.suspects[s].channels.size());
-    }
-    const double free = fit(channels, rows, left, false);
-    const double capped = fit(channels, rows, left, true);
-    if (free - capped < std::log(static_cast<double>(model_.suspects()) / kOdds)) return 0;
+    const double free = fit.run(tolerated_, false, std::numeric_limits<double>::infinity());
+    const double enough = free - std::log(static_cast<double>(model_.suspects()) / kOdds);
+    if (fit.run(tolerated_, true, enough) > enough) return 0;
     double beyond = 0;
-    for (const auto& [s, channel] : channels)
+    for (const HazardFit::Channel& channel : fit.channels)
       beyond += std::max(channel.share - channel.exposure * channel.ceiling, 0.0);
     return beyond;
-  }
-
-  struct Channel {
-    double exposure = 1;                                       // packets
-    double ceiling = std::numeric_limits<double>::infinity();  // of the hazard
-    double hazard = 0;
-    double share = 0;  // of the lost packets, by its hazard
-  };
-
-  /// The likeliest hazards (expectation maximisation, Poisson; a ceiling cuts each step, for the steps are
-  /// separate and concave). Returns the log likelihood but for what does not depend on them.
-  double fit(std::map<std::uint32_t, Channel>& channels, const std::vector<std::uint32_t>& rows,
-             const std::vector<double>& left, bool ceilings) const {
-    constexpr int kSteps = 200;
-    for (auto& [s, channel] : channels) channel.hazard = tolerated_;
-    double likelihood = 0;
-    for (int step = 0; step < kSteps; ++step) {
-      for (auto& [s, channel] : channels) channel.share = 0;
-      likelihood = 0;
-      for (const std::uint32_t row : rows) {
-        double sum = kMinHazard + problem_.excused[row] / problem_.n[row];
-        for (const auto& cell : problem_.suspects_of(row))
-          if (const auto at = channels.find(cell.index); at != channels.end())
-            sum += problem_.shares[cell.share] * at->second.hazard;
-        const double gone = left[row] + problem_.excused[row];
-        likelihood += gone * std::log(sum);
-        for (const auto& cell : problem_.suspects_of(row))
-          if (const auto at = channels.find(cell.index); at != channels.end())
-            at->second.share += gone * problem_.shares[cell.share] * at->second.hazard / sum;
-      }
-      for (auto& [s, channel] : channels) {
-        likelihood -= channel.exposure * channel.hazard;
-        if (step + 1 == kSteps) continue;
-        channel.hazard = channel.share / channel.exposure;
-        if (ceilings) channel.hazard = std::min(channel.hazard, channel.ceiling);
-      }
-    }
-    return likelihood;
   }
 
   const CountModel& model_;
