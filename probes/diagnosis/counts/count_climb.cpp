@@ -1,12 +1,14 @@
 #include "probes/diagnosis/counts/count_climb.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace weft::diagnosis {
 namespace {
 
 constexpr int kMaxRounds = 8;
 constexpr int kMaxMoves = 400;
+constexpr int kMaxVisits = 3;         // of the same faults: beyond, what is added is removed again and again
 constexpr int kLongFit = 30;          // sweeps: of channels in series one takes all, by and by
 constexpr double kOutOfReach = 30.0;  // nats: swaps win no more
 
@@ -62,6 +64,7 @@ void CountClimb::add_likeliest() {
 }
 
 void CountClimb::climb() {
+  std::map<std::vector<bool>, int> visits;
   for (int move = 0; move < kMaxMoves; ++move) {
     const bool added = add_best();
     state_.refit(2);
@@ -69,6 +72,7 @@ void CountClimb::climb() {
     const bool removed = state_.remove_refuted();
     if (removed) state_.gather_crowds();
     if (!added && !removed) return;
+    if (removed && ++visits[state_.faulty()] > kMaxVisits) return;
   }
 }
 

@@ -68,6 +68,17 @@ TEST(Rivals, OfALossBesideManyBurstsStayOpen) {
   }
 }
 
+/// What is added and removed again and again ends the search: this one took minutes.
+TEST(Rivals, OfABurstBesideADeadCableDoNotTurnInCircles) {
+  const Fabric fabric = make_clos({.leaves = 5, .spines = 3, .hosts_per_leaf = 3}).value();
+  const auto found =
+      swept(fabric,
+            std::vector<std::string>{"host10--leaf4:loss=4.065%,burst=10", "leaf4--spine3:down,from=spine3"},
+            {.seed = 5342});
+  EXPECT_FALSE(blames_good_ones(fabric, found, {"host10--leaf4", "leaf4--spine3"}));
+  EXPECT_EQ(found.verdict, Verdict::failed);
+}
+
 /// What goes by a spine of two leaves crosses both cables: bad both ways is one, or each is one way.
 TEST(Rivals, OfACableThatIsBadBothWaysAreTwoThatAreBadOneWay) {
   for (std::uint64_t seed = 1; seed <= 24; ++seed) {
