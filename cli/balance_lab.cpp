@@ -9,7 +9,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/lab_place.hpp"
-#include "cli/sweep_answer.hpp"
+#include "cli/progress.hpp"
 #include "probes/packet/probe_frame.hpp"
 #include "probes/packet/roce.hpp"
 #include "probes/run/agent_run.hpp"
@@ -208,7 +208,7 @@ int run_trial(const lab::Lab& lab, const Fabric& fabric, const BalanceOptions& o
         for (const lab::LabNic& nic : lab.nics_of(host)) trial.exclude(nic.port);
   Result<void> done;
   {
-    ProgressLine progress;
+    ProgressLine progress(usual_progress_style());
     done = run_with_agents(
         *site, run::ListenAddress{lab.coordinator_address()}, fabric, trial, secrets,
         [&](const session::Progress& p) { progress.show(p); }, interrupt.token());

@@ -119,11 +119,12 @@ int simulate_sweep(const po::variables_map& values, const files::FabricFile& fil
     note_missing_load(values);
   }
   session::Coordinator coordinator(fabric, sweep, {RunId(options.seed), {}}, *hosts);
-  ProgressLine progress;
+  ProgressLine progress(read_progress_style(values).value_or(ProgressStyle::none));
   const auto open = run::simulated_engines(fabric, addresses->book, faults, options.seed,
                                            subnet ? subnet->tables : nullptr, stalls);
   const auto done = coordinate_in_process(
       coordinator, names, open, [&](const session::Progress& p) { progress.show(p); }, interrupt.token());
+  progress.clear();
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return report(done.error());
   return answer(values, fabric, sweep, progress);

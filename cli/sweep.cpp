@@ -58,10 +58,11 @@ int sweep_lab(const po::variables_map& values, session::SweepOptions options) {
     for (const NodeId host : fabric.hosts())
       if (!lab->is_guest(host))
         for (const lab::LabNic& nic : lab->nics_of(host)) sweep.leave_out(nic.port);
-  ProgressLine progress;
+  ProgressLine progress(read_progress_style(values).value_or(ProgressStyle::none));
   const auto done = run_with_agents(
       *site, run::ListenAddress{lab->coordinator_address()}, fabric, sweep, secrets,
       [&](const session::Progress& p) { progress.show(p); }, interrupt.token());
+  progress.clear();
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return report(done.error());
   return answer(values, fabric, sweep, progress);
@@ -96,13 +97,13 @@ int sweep_cluster(const po::variables_map& values, session::SweepOptions options
   for (const PortId nic : nics_without_agent(cluster->site, file.fabric)) sweep.leave_out(nic);
   if (values.count("hosts"))
     sweep.limit_to(plan::channels_in_scope(file.fabric, nics_with_agent(cluster->site)));
-  ProgressLine progress;
+  ProgressLine progress(read_progress_style(values).value_or(ProgressStyle::none));
   const auto done = run_with_agents(
       cluster->site, cluster->bus, file.fabric, sweep, secrets,
       [&](const session::Progress& p) { progress.show(p); }, interrupt.token(), cluster->timing);
+  progress.clear();
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return report(done.error());
-  progress.clear();
   report_strangers(file.fabric, sweep.learner());
   return answer(values, file.fabric, sweep, progress);
 }

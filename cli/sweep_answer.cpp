@@ -23,7 +23,6 @@
 namespace weft::cli {
 namespace {
 
-constexpr auto kShowInterval = std::chrono::milliseconds(100);
 constexpr std::size_t kPipeColumns = 80;
 
 std::size_t terminal_columns() {
@@ -73,44 +72,9 @@ std::vector<files::NicUseReport> nics_of(const Fabric& fabric, const session::Sw
 
 }  // namespace
 
-ProgressLine::ProgressLine() : on_terminal_(isatty(STDERR_FILENO) == 1) {}
-
-ProgressLine::~ProgressLine() { clear(); }
-
-void ProgressLine::clear() {
-  if (on_terminal_) print_stderr("\r\033[K");
-}
-
-void ProgressLine::begin(std::string_view part) {
-  const auto now = Clock::now();
-  if (!part_.empty()) {
-    // A part that comes again (a second round of probes) adds to its first time.
-    auto known =
-        std::find_if(timings_.begin(), timings_.end(), [this](const auto& t) { return t.first == part_; });
-    if (known == timings_.end()) known = timings_.insert(timings_.end(), {part_, Nanoseconds(0)});
-    known->second += now - part_began_;
-  }
-  part_ = part;
-  part_began_ = now;
-}
-
-void ProgressLine::show(const session::Progress& progress) {
-  if (progress.doing != part_) begin(progress.doing);
-  const auto now = Clock::now();
-  if (!on_terminal_ || (now - shown_ < kShowInterval && progress.done != progress.total)) return;
-  shown_ = now;
-  print_stderr("\r\033[K{}: {} of {}  {:.0f} s", progress.doing, progress.done, progress.total,
-               std::chrono::duration<double>(now - began_).count());
-  std::fflush(stderr);
-}
-
-std::vector<std::pair<std::string, Nanoseconds>> ProgressLine::timings() {
-  begin("");
-  return timings_;
-}
-
 void add_answer_options(po::options_description& options) {
   add_output_option(options);
+  add_progress_option(options);
   options.add_options()("save", po::value<std::string>()->value_name("FILE"),
                         "write the JSON document to a file too")(
       "paths", po::value<std::string>()->value_name("FILE"), "write the path map (weft.pathmap/1) to a file")(
@@ -128,6 +92,7 @@ Result<bool> read_answer_options(const po::variables_map& values) {
     if (access(place.c_str(), W_OK) != 0)
       return fail(ErrorKind::usage, "--{} {}: cannot write {}: {}", name, *file, place, std::strerror(errno));
   }
+  if (const auto style = read_progress_style(values); !style) return pass_on(style);
   return wants_json(values);
 }
 
@@ -141,6 +106,7 @@ int answer(const po::variables_map& values, const Fabric& fabric, session::Sweep
                          {report.sent, report.lost, progress.timings(), nics_of(fabric, sweep)}, stamp);
   if (has_news(sweep.flows()))
     document.flows = files::flows_report(fabric, sweep.observations().paths, sweep.flows());
+  progress.clear();
   const auto json = wants_json(values);
   if (!json) return cli::report(json.error());
   if (*json)

@@ -77,11 +77,12 @@ Result<int> sweep_subnet(const po::variables_map& values, const session::SweepOp
   });
   for (ChannelEvidence& sign : match_evidence(fabric, reading.found, reading.match))
     sweep.note(std::move(sign));
-  ProgressLine progress;
+  ProgressLine progress(read_progress_style(values).value_or(ProgressStyle::none));
   const Interrupt interrupt;
   const auto done = run_with_agents(
       place.site, place.bus, fabric, sweep, secrets, [&](const session::Progress& p) { progress.show(p); },
       interrupt.token(), place.timing);
+  progress.clear();
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return pass_on(done);
   WEFT_TRY(const auto after, counters::read_counters(mads, reading.found));
