@@ -9,9 +9,9 @@
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
 #include "cli/sweep_arguments.hpp"
+#include "cli/verdict_output.hpp"
 #include "collectors/counters/counter_evidence.hpp"
 #include "collectors/counters/counter_text.hpp"
-#include "collectors/report/table.hpp"
 #include "probes/diagnosis/coverage.hpp"
 #include "probes/diagnosis/diagnose.hpp"
 #include "probes/plan/scope.hpp"
@@ -104,7 +104,7 @@ Result<int> run(const po::variables_map& values) {
   const auto lines = text_option(values, "observations");
   if (!lines && !values.count("counters"))
     return fail(ErrorKind::usage, "--observations OBS.jsonl is missing, or --counters FILE");
-  WEFT_TRY(const auto json, wants_json(values));
+  WEFT_TRY_VOID(check_verdict_options(values));
   WEFT_TRY(const auto fabric, load_fabric_file(*file));
   WEFT_TRY(const auto tolerance, read_tolerance(values, fabric.lab.tolerate));
   const auto began = Clock::now();
@@ -123,10 +123,7 @@ Result<int> run(const po::variables_map& values) {
       fabric.fabric, diagnosis,
       run_report(read.observations, {{"reading", parsed - began}, {"diagnosing", done - parsed}}),
       stamp_now());
-  if (json)
-    fmt::print("{}", diagnosis_json(document));
-  else
-    fmt::print("{}", report::diagnosis_table(document));
+  print_diagnosis(values, document);
   return exit_status(diagnosis.verdict);
 }
 
@@ -146,7 +143,7 @@ int diagnose_command(const Arguments& arguments) {
       "dump", po::value<std::string>()->value_name("FILE"),
       "an ibnetdiscover dump: which port has the LIDs that perfquery names");
   add_tolerate_option(parser.options());
-  add_output_option(parser.options());
+  add_verdict_options(parser.options());
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (OptionParser::help_was_asked(*values)) return kExitHealthy;

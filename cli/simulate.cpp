@@ -158,7 +158,7 @@ int simulate_command(const Arguments& arguments) {
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (parser.help_was_asked(*values)) return kExitHealthy;
-  if (const auto json = read_answer_options(*values); !json) return report(json.error());
+  if (const auto known = check_answer_options(*values); !known) return report(known.error());
   if (!values->count("fabric"))
     return report({ErrorKind::usage, "no fabric file given\ntry: weft simulate --help"});
   const auto options = read_sweep_options(*values, false);

@@ -151,7 +151,7 @@ int sweep_command(const Arguments& arguments) {
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (parser.help_was_asked(*values)) return kExitHealthy;
-  if (const auto json = read_answer_options(*values); !json) return report(json.error());
+  if (const auto known = check_answer_options(*values); !known) return report(known.error());
   if (const auto place = check_place(*values); !place) return report(place.error());
   const auto options = read_sweep_options(*values, values->count("fabric") != 0);
   if (!options) return report(options.error());

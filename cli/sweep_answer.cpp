@@ -1,7 +1,6 @@
 #include "cli/sweep_answer.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,21 +14,13 @@
 
 #include "cli/exit_status.hpp"
 #include "cli/stamp.hpp"
-#include "collectors/report/table.hpp"
+#include "cli/verdict_output.hpp"
 #include "topology/files/diagnosis_document.hpp"
 #include "topology/files/observation_json.hpp"
 #include "topology/files/path_map_json.hpp"
 
 namespace weft::cli {
 namespace {
-
-constexpr std::size_t kPipeColumns = 80;
-
-std::size_t terminal_columns() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kPipeColumns;
-  return size.ws_col;
-}
 
 Result<void> write_file(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
@@ -73,7 +64,7 @@ std::vector<files::NicUseReport> nics_of(const Fabric& fabric, const session::Sw
 }  // namespace
 
 void add_answer_options(po::options_description& options) {
-  add_output_option(options);
+  add_verdict_options(options);
   add_progress_option(options);
   options.add_options()("save", po::value<std::string>()->value_name("FILE"),
                         "write the JSON document to a file too")(
@@ -82,7 +73,7 @@ void add_answer_options(po::options_description& options) {
       "write the observations (JSON Lines) to a file, for weft diagnose");
 }
 
-Result<bool> read_answer_options(const po::variables_map& values) {
+Result<void> check_answer_options(const po::variables_map& values) {
   for (const char* name : kFiles) {
     const auto file = text_option(values, name);
     if (!file) continue;
@@ -93,7 +84,7 @@ Result<bool> read_answer_options(const po::variables_map& values) {
       return fail(ErrorKind::usage, "--{} {}: cannot write {}: {}", name, *file, place, std::strerror(errno));
   }
   if (const auto style = read_progress_style(values); !style) return pass_on(style);
-  return wants_json(values);
+  return check_verdict_options(values);
 }
 
 int answer(const po::variables_map& values, const Fabric& fabric, session::Sweep& sweep,
@@ -107,12 +98,7 @@ int answer(const po::variables_map& values, const Fabric& fabric, session::Sweep
   if (has_news(sweep.flows()))
     document.flows = files::flows_report(fabric, sweep.observations().paths, sweep.flows());
   progress.clear();
-  const auto json = wants_json(values);
-  if (!json) return cli::report(json.error());
-  if (*json)
-    fmt::print("{}", diagnosis_json(document));
-  else
-    fmt::print("{}", report::diagnosis_table(document, terminal_columns()));
+  print_diagnosis(values, document);
   const auto save = [&](const char* option, auto text) -> Result<void> {
     const auto path = text_option(values, option);
     return path ? write_file(*path, text()) : Result<void>();

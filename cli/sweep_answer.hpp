@@ -8,11 +8,10 @@
 namespace weft::cli {
 
 void add_answer_options(po::options_description& options);
-/// Whether the answer is to be JSON. Error: usage, also for a file that could not be written once the work is
-/// done.
-Result<bool> read_answer_options(const po::variables_map& values);
+/// Error: usage, also for a file that could not be written once the work is done.
+Result<void> check_answer_options(const po::variables_map& values);
 
-/// Prints the table or the JSON document and writes the files that were asked for; the exit status of the
+/// Prints the answer and writes the files that were asked for; the exit status of the
 /// verdict.
 int answer(const po::variables_map& values, const Fabric& fabric, session::Sweep& sweep,
            ProgressLine& progress);

@@ -1,11 +1,12 @@
 #include "collectors/report/table.hpp"
 
 #include <fmt/format.h>
-#include <string>
 
 #include <algorithm>
-#include <map>
+#include <span>
+#include <string>
 
+#include "collectors/report/findings.hpp"
 #include "topology/base/text.hpp"
 #include "topology/files/flows_report.hpp"
 
@@ -75,207 +76,144 @@ std::string flow_table(const files::FlowsReport& report, std::size_t columns) {
 }
 
 constexpr std::size_t kIndent = 4;
+constexpr std::size_t kNarrow = 64;  // below it there is no room for columns
+constexpr std::size_t kListed = 20;  // findings, unless all are asked for
 
-std::string share_range(const Estimate& e) {
-  return fmt::format("{:.3g}% ({:.3g} to {:.3g})", e.value * 100, e.low * 100, e.high * 100);
-}
-
-std::string milliseconds_range(const Estimate& e) {
-  return fmt::format("+{:.3g} ms ({:.3g} to {:.3g})", e.value * 1e3, e.low * 1e3, e.high * 1e3);
-}
-
-std::string estimate_text(Cause cause, const std::optional<Estimate>& estimate) {
-  if (!estimate) return "";
-  switch (cause) {
-    case Cause::loss:
-    case Cause::corruption:
-      return share_range(*estimate);
-    case Cause::rate:
-    case Cause::congestion:
-      return "at " + share_range(*estimate) + " of its rate";
-    case Cause::delay:
-      return milliseconds_range(*estimate);
-    case Cause::mtu:
-      return fmt::format("passes up to {:.0f} bytes", estimate->value);
-    case Cause::down:
-    case Cause::counter:
-      break;
-  }
-  return "";
-}
-
-std::string link_name(const files::LinkReport& finding) {
-  return finding.from ? fmt::format("{} (from {})", finding.link, *finding.from) : finding.link;
-}
-
-std::string confidence_text(double confidence) {
-  return confidence > 0.999 ? ">.999" : fmt::format("{:.3f}", confidence).substr(1);
-}
-
-std::string evidence_lines(const std::vector<std::string>& evidence, std::size_t columns,
-                           std::size_t indent = kIndent) {
-  std::string lines;
-  for (const std::string& line : evidence) lines += wrapped(line, indent, columns);
-  return lines;
-}
-
-/// A fault that comes and goes says so below its row.
-std::string intermittence_line(const files::LinkReport& finding, std::size_t columns) {
-  if (!finding.intermittent) return "";
-  return wrapped(fmt::format("intermittent: {:.2g} outages a second, of {:.2g} s each",
-                             finding.intermittent->per_second, finding.intermittent->duration),
-                 kIndent, columns);
-}
-
-std::string links_part(const files::DiagnosisDocument& document, std::size_t columns) {
-  if (document.links.empty()) return "";
-  std::size_t width = 4;
-  for (const files::LinkReport& finding : document.links) width = std::max(width, link_name(finding).size());
-  std::string part = fmt::format("\n{:<{}}  {:<9}  {:<10}  {:<5}  {}\n", "LINK", width, "VERDICT", "CAUSE",
-                                 "CONF", "ESTIMATE");
-  for (const files::LinkReport& finding : document.links) {
-    auto line =
-        fmt::format("{:<{}}  {:<9}  {:<10}  {:<5}  {}", link_name(finding), width, to_string(finding.verdict),
-                    to_string(finding.cause), confidence_text(finding.confidence),
-                    estimate_text(finding.cause, finding.estimate));
-    line.erase(line.find_last_not_of(' ') + 1);
-    part += line + "\n" + intermittence_line(finding, columns) + evidence_lines(finding.evidence, columns);
-  }
-  return part;
-}
+/// How wide the columns of a table of findings are.
+struct Widths {
+  std::size_t what = 4;
+  std::size_t verdict = 7;
+  std::size_t cause = 5;
+  std::size_t confidence = 4;
+  std::size_t estimate = 8;
+};
 
 std::string joined(const std::vector<std::string>& names, std::string_view separator) {
   return fmt::format("{}", fmt::join(names, separator));
 }
 
-/// What a host finding says, without whom it says it of.
-std::string host_heading(const files::HostReport& finding) {
-  return fmt::format("{}{}", to_string(finding.verdict),
-                     finding.cause ? fmt::format(", {}", to_string(*finding.cause)) : "");
-}
-
-/// Who has the same said of them stands together: a cluster without weft is one entry, not a thousand.
-class Entries {
- public:
-  void add(const std::string& heading, const std::vector<std::string>& lines, const std::string& name) {
-    const auto [at, is_new] = places_.try_emplace({heading, lines}, entries_.size());
-    if (is_new) entries_.push_back({heading, lines, {}});
-    entries_[at->second].names.push_back(name);
+/// Told apart without colours too.
+std::string_view sign_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::healthy:
+      return "ok ";
+    case Verdict::unknown:
+      return "?? ";
+    case Verdict::congested:
+      return "~~ ";
+    case Verdict::degraded:
+      return "!  ";
+    case Verdict::failed:
+      return "!! ";
   }
-  std::string text(std::size_t columns) {
-    std::string part;
-    for (auto& [heading, lines, names] : entries_) {
-      std::ranges::sort(names, {}, [](const std::string& name) { return std::pair(name.size(), name); });
-      part += "\n" +
-              wrapped(fmt::format("host{} {}: {}", names.size() > 1 ? "s" : "", joined(names, ", "), heading),
-                      0, columns);
-      part += evidence_lines(lines, columns);
-    }
-    return part;
+  return "";
+}
+
+/// `text`, which has the verdict in it, with the verdict coloured: it takes no more columns than before.
+std::string coloured(std::string text, Verdict verdict, const TableStyle& style) {
+  if (!style.colour) return text;
+  const char* code = verdict == Verdict::healthy  ? "\x1b[32m"
+                     : verdict == Verdict::failed ? "\x1b[31m"
+                                                  : "\x1b[33m";
+  const std::string_view word = to_string(verdict);
+  const std::size_t at = text.rfind(word);
+  return at == std::string::npos
+             ? text
+             : text.substr(0, at) + code + std::string(word) + "\x1b[0m" + text.substr(at + word.size());
+}
+
+std::string verdict_word(const Entry& entry) {
+  return entry.trouble.place == Place::not_tested ? "untested" : std::string(to_string(entry.verdict));
+}
+
+std::string cause_word(const Entry& entry) {
+  return entry.trouble.cause ? std::string(to_string(*entry.trouble.cause)) : "";
+}
+
+Widths widths_of(std::span<const Entry> entries, const TableStyle& style) {
+  Widths widths;
+  const auto widen = [](std::size_t& width, std::size_t to) { width = std::max(width, to); };
+  for (const Entry& entry : entries) {
+    widen(widths.what, entry.what.size() + (style.sign ? sign_of(entry.verdict).size() : 0));
+    widen(widths.verdict, verdict_word(entry).size());
+    widen(widths.cause, cause_word(entry).size());
+    widen(widths.confidence, entry.confidence.size());
+    widen(widths.estimate, entry.estimate.size());
   }
-
- private:
-  struct Entry {
-    std::string heading;
-    std::vector<std::string> lines;
-    std::vector<std::string> names;
-  };
-  std::map<std::pair<std::string, std::vector<std::string>>, std::size_t> places_;
-  std::vector<Entry> entries_;  // in the order of the findings
-};
-
-/// "host1", or "host1/p2" where it is about one of its NICs.
-template <class Report>
-std::string whom(const Report& report) {
-  return report.nic && *report.nic != report.host ? *report.nic : report.host;
+  // Two spaces stand before each of the others.
+  const std::size_t others = widths.verdict + widths.cause + widths.confidence + widths.estimate + 4 * 2;
+  widths.what = std::min(widths.what, style.columns > others + 7 ? style.columns - others : 7);
+  return widths;
 }
 
-std::string hosts_part(const files::DiagnosisDocument& document, std::size_t columns) {
-  Entries entries;
-  for (const files::HostReport& finding : document.hosts)
-    entries.add(host_heading(finding), finding.evidence, whom(finding));
-  for (const files::NotTestedReport& report : document.coverage.not_tested)
-    entries.add("not tested", {report.why}, whom(report));
-  return entries.text(columns);
-}
-
-std::vector<std::string> sorted(std::vector<std::string> names) {
-  std::ranges::sort(names);
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
-}
-
-/// These channels are the alternatives of the set, put together.
-bool is_sum_of(const files::SetReport& set, const std::vector<std::string>& channels) {
-  std::vector<std::string> sum;
-  for (const auto& each : set.alternatives) sum.insert(sum.end(), each.begin(), each.end());
-  return sorted(sum) == sorted(channels);
-}
-
-/// The set that says what the finding is about: that is printed once, as the set.
-bool shows_as(const files::GroupReport& finding, const files::SetReport& set) {
-  return finding.nodes.empty() && finding.cause == set.cause && is_sum_of(set, finding.channels);
-}
-
-std::string groups_part(const files::DiagnosisDocument& document, std::size_t columns) {
-  std::string part;
-  for (const files::GroupReport& finding : document.groups) {
-    if (std::ranges::any_of(document.sets,
-                            [&](const files::SetReport& set) { return shows_as(finding, set); }))
-      continue;
-    const auto what = fmt::format("{}, {}", to_string(finding.verdict), to_string(finding.cause));
-    part += "\n";
-    if (finding.nodes.empty())
-      part += wrapped(fmt::format("one of {}: {}", joined(finding.channels, ", "), what), 0, columns);
-    else
-      part += wrapped(fmt::format("{}: {} on {} channels at once", joined(finding.nodes, ", "), what,
-                                  finding.channels.size()),
-                      0, columns);
-    part += evidence_lines(finding.evidence, columns);
+/// The row of a finding: what it is about first. A name too long for its column has a line of its own.
+std::string row(const Entry& entry, const Widths& widths, const TableStyle& style) {
+  const std::string sign = style.sign ? std::string(sign_of(entry.verdict)) : "";
+  if (style.columns < kNarrow) {
+    std::vector<std::string> parts;
+    for (const auto& part : {verdict_word(entry), cause_word(entry), entry.estimate,
+                             entry.confidence.empty() ? "" : "confidence " + entry.confidence})
+      if (!part.empty()) parts.push_back(part);
+    return wrapped(fmt::format("{}{}: {}", sign, entry.what, joined(parts, ", ")), 0, style.columns);
   }
-  return part;
+  std::string cells =
+      fmt::format("{:<{}}  {:<{}}  {:<{}}  {}", verdict_word(entry), widths.verdict, cause_word(entry),
+                  widths.cause, entry.confidence, widths.confidence, entry.estimate);
+  cells.erase(cells.find_last_not_of(' ') + 1);
+  cells = coloured(std::move(cells), entry.verdict, style);
+  const std::string name = sign + entry.what;
+  if (name.size() <= widths.what) return fmt::format("{:<{}}  {}\n", name, widths.what, cells);
+  return wrapped(name, 0, style.columns) + std::string(widths.what + 2, ' ') + cells + "\n";
 }
 
-std::string fabric_part(const files::DiagnosisDocument& document, std::size_t columns) {
-  std::string part;
-  for (const FabricFinding& finding : document.fabric_wide) {
-    const std::string estimate = estimate_text(finding.cause, finding.estimate);
-    part += "\n" + wrapped(fmt::format("the whole fabric: {}, {}{}{}", to_string(finding.verdict),
-                                       to_string(finding.cause), estimate.empty() ? "" : ", ", estimate),
-                           0, columns);
-    part += evidence_lines(finding.evidence, columns);
-  }
-  return part;
+std::string below_row(const Entry& entry, std::size_t columns) {
+  std::string text;
+  if (!entry.ports.empty()) text += wrapped("ports: " + entry.ports, kIndent, columns);
+  for (const std::string& line : entry.lines) text += wrapped(line, kIndent, columns);
+  const std::size_t deeper = entry.trouble.place == Place::set ? 2 * kIndent : kIndent;
+  for (const std::string& line : entry.evidence) text += wrapped(line, deeper, columns);
+  if (const auto todo = what_to_do(entry.trouble); !todo.empty())
+    text += wrapped("do: " + todo, kIndent, columns);
+  return text;
 }
 
-std::string sets_part(const files::DiagnosisDocument& document, std::size_t columns) {
-  std::string part;
-  for (const files::SetReport& set : document.sets) {
-    part += "\n" + wrapped(fmt::format("{}, {}: one of these, which the probes cannot tell apart",
-                                       to_string(set.verdict), to_string(set.cause)),
-                           0, columns);
-    for (const auto& channels : set.alternatives)
-      part += wrapped(joined(channels, " and "), kIndent, columns);
-    if (set.more) part += wrapped("or others that fit as well, too many to list", kIndent, columns);
-    for (const files::GroupReport& finding : document.groups)
-      if (shows_as(finding, set)) part += evidence_lines(finding.evidence, columns, 2 * kIndent);
+/// How many of each kind: what stands before a list that is too long to be read.
+std::string summary(const std::vector<Entry>& entries, std::size_t columns) {
+  std::vector<std::pair<std::string, std::size_t>> kinds;  // in the order of the entries
+  for (const Entry& entry : entries) {
+    const std::string cause = cause_word(entry);
+    const std::string kind = verdict_word(entry) + (cause.empty() ? "" : ", " + cause);
+    auto known = std::ranges::find(kinds, kind, &std::pair<std::string, std::size_t>::first);
+    if (known == kinds.end()) known = kinds.insert(kinds.end(), {kind, 0});
+    ++known->second;
   }
-  return part;
+  std::string text = fmt::format("\n{} findings, what hurts most first:\n", entries.size());
+  for (const auto& [kind, count] : kinds)
+    text += wrapped(fmt::format("{} {}", count, kind), kIndent, columns);
+  return text;
+}
+
+std::string findings_part(const std::vector<Entry>& entries, const TableStyle& style) {
+  if (entries.empty()) return "";
+  const bool cut = entries.size() > kListed && !style.all;
+  const std::span<const Entry> shown(entries.data(), cut ? kListed : entries.size());
+  const Widths widths = widths_of(shown, style);
+  std::string text = entries.size() > kListed ? summary(entries, style.columns) : "";
+  if (style.columns >= kNarrow)
+    text +=
+        fmt::format("\n{:<{}}  {:<{}}  {:<{}}  {:<{}}  {}\n", style.sign ? "   WHAT" : "WHAT", widths.what,
+                    "VERDICT", widths.verdict, "CAUSE", widths.cause, "CONF", widths.confidence, "ESTIMATE");
+  else
+    text += "\n";
+  for (const Entry& entry : shown) text += row(entry, widths, style) + below_row(entry, style.columns);
+  if (cut) text += fmt::format("\n{} more: --all lists them\n", entries.size() - kListed);
+  return text;
 }
 
 std::string ambiguous_part(const files::DiagnosisDocument& document, std::size_t columns) {
   std::string part;
-  // What a set or a group has said is not said again.
-  const auto is_told = [&](const std::vector<std::string>& channels) {
-    return std::ranges::any_of(document.sets,
-                               [&](const files::SetReport& set) { return is_sum_of(set, channels); }) ||
-           std::ranges::any_of(document.groups, [&](const files::GroupReport& finding) {
-             return finding.nodes.empty() && sorted(finding.channels) == sorted(channels);
-           });
-  };
-  for (const auto& channels : document.ambiguous)
-    if (!is_told(channels))
-      part += wrapped("cannot be told apart by these probes: " + joined(channels, ", "), 0, columns);
+  for (const auto& channels : untold_classes(document))
+    part += wrapped("cannot be told apart by these probes: " + joined(channels, ", "), 0, columns);
   return part.empty() ? "" : "\n" + part;
 }
 
@@ -333,17 +271,67 @@ std::string account_part(const files::DiagnosisDocument& document, std::size_t c
 
 constexpr Bytes kFullPacket(4096);  // the largest RoCE and InfiniBand MTU
 
-std::string sensitivity_part(const files::DiagnosisDocument& document, std::size_t columns) {
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{}{}{}{}", count, kNoBreak, what, count == 1 ? "" : "s");
+}
+
+std::size_t not_healthy(const files::DiagnosisDocument& document) {
+  return document.links.size() + document.hosts.size() + document.groups.size() + document.sets.size() +
+         document.fabric_wide.size();
+}
+
+/// How much is at fault, of how much that was looked at.
+std::string extent(const files::DiagnosisDocument& document, const std::vector<Entry>& entries) {
+  const std::string links = counted((document.coverage.channels + 1) / 2, "link");
+  if (not_healthy(document) == 0) return "nothing found on " + links;
+  std::vector<std::string> parts;
+  if (!document.links.empty()) parts.push_back(fmt::format("{} of {}", document.links.size(), links));
+  if (!document.hosts.empty()) parts.push_back(counted(document.hosts.size(), "host"));
+  const auto add = [&](Place place, std::string_view what) {
+    const auto count =
+        std::ranges::count(entries, place, [](const Entry& entry) { return entry.trouble.place; });
+    if (count > 0) parts.push_back(counted(static_cast<std::size_t>(count), what));
+  };
+  add(Place::node, "switch-wide fault");
+  add(Place::set, "open set");
+  if (!document.fabric_wide.empty()) parts.emplace_back("the whole fabric");
+  return joined(parts, ", ") + (document.links.empty() ? " in a fabric of " + links : "");
+}
+
+/// What a healthy verdict does not speak of.
+std::string untested(const files::DiagnosisDocument& document) {
   const Sensitivity& shown = document.sensitivity;
+  std::vector<std::string> parts;
+  if (!shown.rate) parts.emplace_back("rates");
+  if (shown.size && *shown.size < kFullPacket)
+    parts.push_back(fmt::format("packets above {}", to_string(*shown.size)));
+  if (const auto count = document.coverage.missing.size() + document.coverage.thin.size(); count > 0)
+    parts.push_back(counted(count, "channel"));
+  if (const auto count = document.coverage.not_tested.size(); count > 0)
+    parts.push_back(counted(count, "host"));
+  return parts.empty() ? "" : "; not tested: " + joined(parts, ", ");
+}
+
+std::string smallest_fault(const Sensitivity& shown) {
   std::vector<std::string> parts;
   if (shown.loss) parts.push_back(fmt::format("loss of {:.3g}%", *shown.loss * 100));
   if (shown.delay)
-    parts.push_back(
-        fmt::format("delay of {:.3g} us", std::chrono::duration<double>(*shown.delay).count() * 1e6));
-  parts.push_back(shown.rate ? fmt::format("rate {:.3g}% too low", *shown.rate * 100) : "rates not tested");
-  if (shown.size && *shown.size < kFullPacket)
-    parts.push_back(fmt::format("packets above {} not tested", to_string(*shown.size)));
-  return wrapped("one fault would have shown on any link crossed: " + joined(parts, ", "), 0, columns);
+    parts.push_back(fmt::format("delay of {:.3g}{}us",
+                                std::chrono::duration<double>(*shown.delay).count() * 1e6, kNoBreak));
+  if (shown.rate) parts.push_back(fmt::format("rate {:.3g}% too low", *shown.rate * 100));
+  return parts.empty() ? "" : "; one fault would have shown on any link crossed: " + joined(parts, ", ");
+}
+
+std::string headline(const files::DiagnosisDocument& document, const std::vector<Entry>& entries,
+                     const TableStyle& style) {
+  const std::string text =
+      fmt::format("{}fabric {}: {}; {}{}{}", style.sign ? sign_of(document.verdict) : "", document.fabric,
+                  to_string(document.verdict), extent(document, entries), untested(document),
+                  smallest_fault(document.sensitivity));
+  std::string lines = wrapped(text, 0, style.columns);
+  const std::size_t first = lines.find(';');
+  if (first == std::string::npos) return lines;
+  return coloured(lines.substr(0, first), document.verdict, style) + lines.substr(first);
 }
 
 std::string timings_part(const files::DiagnosisDocument& document, std::size_t columns) {
@@ -360,13 +348,36 @@ std::string timings_part(const files::DiagnosisDocument& document, std::size_t c
 
 }  // namespace
 
-std::string diagnosis_table(const files::DiagnosisDocument& document, std::size_t columns) {
-  return fmt::format("fabric {}: {}\n", document.fabric, to_string(document.verdict)) +
-         links_part(document, columns) + groups_part(document, columns) + hosts_part(document, columns) +
-         fabric_part(document, columns) + sets_part(document, columns) + ambiguous_part(document, columns) +
-         (document.flows ? flow_table(*document.flows, columns) : "") + coverage_part(document, columns) +
-         account_part(document, columns) + sensitivity_part(document, columns) +
-         timings_part(document, columns);
+std::string diagnosis_table(const files::DiagnosisDocument& document, const TableStyle& style) {
+  const std::size_t columns = style.columns;
+  const std::vector<Entry> entries = entries_of(document);
+  return headline(document, entries, style) + findings_part(entries, style) +
+         ambiguous_part(document, columns) + (document.flows ? flow_table(*document.flows, columns) : "") +
+         coverage_part(document, columns) + account_part(document, columns) + timings_part(document, columns);
+}
+
+std::string monitoring_line(const files::DiagnosisDocument& document) {
+  const auto word = [&] {
+    switch (document.verdict) {
+      case Verdict::healthy:
+        return "OK";
+      case Verdict::unknown:
+        return "UNKNOWN";
+      case Verdict::congested:
+      case Verdict::degraded:
+        return "WARNING";
+      case Verdict::failed:
+        return "CRITICAL";
+    }
+    return "";
+  };
+  std::string said = fmt::format("fabric {}: {}; {}{}", document.fabric, to_string(document.verdict),
+                                 extent(document, entries_of(document)), untested(document));
+  std::ranges::replace(said, '|', '/');
+  std::ranges::replace(said, kNoBreak, ' ');
+  return fmt::format("WEFT {} - {} | links={} hosts={} sets={} not_tested={} sent={}c lost={}c\n", word(),
+                     said, document.links.size(), document.hosts.size(), document.sets.size(),
+                     document.coverage.not_tested.size(), document.run.sent, document.run.lost);
 }
 
 }  // namespace weft::report

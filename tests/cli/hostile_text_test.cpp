@@ -43,7 +43,7 @@ std::string table_after(const std::vector<std::string>& messages) {
   }
   return report::diagnosis_table(files::diagnosis_document(fabric, sweep.finish().diagnosis, {},
                                                            {.generated_at = {}, .tool_version = "1"}),
-                                 80);
+                                 {.columns = 80});
 }
 
 TEST(HostileText, AForgedGoodbyeCannotSteerTheTerminal) {

@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
 #include "cli/progress.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/scratch_file.hpp"
@@ -24,7 +28,7 @@ TEST(Terminal, TheProgressLineIsGoneBeforeTheAnswerAndWasThere) {
   const auto screen = call_on_terminal(simulate_command, {fabric.path(), "--load", "none"}, 80);
   EXPECT_EQ(screen.status, 0);
   EXPECT_THAT(screen.bytes, HasSubstr(kProgress));
-  EXPECT_THAT(screen.lines.front(), StartsWith("fabric a: healthy"));
+  EXPECT_THAT(screen.lines.front(), StartsWith("ok fabric a: healthy"));
   EXPECT_THAT(screen.lines, Each(AllOf(Not(HasSubstr("gathering agents:")), Not(HasSubstr("diagnosing:")))));
 }
 
@@ -50,6 +54,46 @@ TEST(Terminal, PlainProgressIsLinesForALog) {
   const auto outcome = call(simulate_command, {fabric.path(), "--load", "none", "--progress=plain"});
   EXPECT_THAT(outcome.err, AllOf(StartsWith(kProgress), HasSubstr("\ndiagnosing: "), Not(HasSubstr("\r"))));
   EXPECT_EQ(call(simulate_command, {fabric.path(), "--progress=often"}).status, 64);
+}
+
+TEST(Terminal, NoLineIsWiderThanTheTerminal) {
+  const ScratchFile fabric(kClos);
+  for (const unsigned short columns : std::array<unsigned short, 3>{40, 80, 200}) {
+    const auto screen =
+        call_on_terminal(simulate_command, {fabric.path(), "--fault", "leaf1--spine2:loss=2%"}, columns);
+    for (const std::string& line : screen.lines) EXPECT_LE(line.size(), columns) << line;
+  }
+}
+
+TEST(Terminal, ColoursGoByTheTerminalByNoColorAndByTheOption) {
+  const ScratchFile fabric(kClos);
+  const Arguments words{fabric.path(), "--load", "none", "--progress=none"};
+  const auto with = [&](const char* color) {
+    Arguments more = words;
+    more.emplace_back(color);
+    return more;
+  };
+  EXPECT_THAT(call_on_terminal(simulate_command, words, 80).bytes, HasSubstr("\x1b[32mhealthy"));
+  EXPECT_THAT(call_on_terminal(simulate_command, words, 80, "dumb").bytes, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(call(simulate_command, words).out, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(call(simulate_command, with("--color=always")).out, HasSubstr("\x1b[32mhealthy"));
+  setenv("NO_COLOR", "1", 1);
+  const auto refused = call_on_terminal(simulate_command, words, 80);
+  const auto asked = call_on_terminal(simulate_command, with("--color=always"), 80);
+  unsetenv("NO_COLOR");
+  EXPECT_THAT(refused.bytes, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(refused.lines.front(), StartsWith("ok fabric a: healthy")) << "the sign stays";
+  EXPECT_THAT(asked.bytes, HasSubstr("\x1b[32mhealthy"));
+  EXPECT_EQ(call(simulate_command, with("--color=blue")).status, 64);
+}
+
+TEST(Terminal, QuietIsOneLineWithTheStatusOfTheVerdict) {
+  const ScratchFile fabric(kClos);
+  const auto outcome = call(simulate_command, {fabric.path(), "--quiet", "--fault", "leaf1--spine1:loss=1%"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.out, StartsWith("WEFT WARNING - fabric a: degraded; "));
+  EXPECT_EQ(std::ranges::count(outcome.out, '\n'), 1);
+  EXPECT_EQ(call(simulate_command, {fabric.path(), "--quiet", "-o", "json"}).status, 64);
 }
 
 TEST(Progress, SaysShareAndTimeLeftOfThePart) {

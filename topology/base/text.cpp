@@ -21,6 +21,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+/// Where a word that is longer than the room goes on in the next line: not inside a character of UTF-8.
+std::size_t end_within_word(std::string_view text, std::size_t room) {
+  std::size_t end = std::min(room, text.size());
+  while (end > 1 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return end;
+}
+
 }  // namespace
 
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns) {
@@ -30,10 +37,11 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t colum
     std::size_t end = text.size();
     if (end > room) {
       end = text.rfind(' ', room);
-      if (end == std::string_view::npos || end == 0) end = std::min(text.find(' '), text.size());
+      if (end == std::string_view::npos || end == 0) end = end_within_word(text, room);
     }
     lines += std::string(indent, ' ') + std::string(text.substr(0, end)) + "\n";
-    text.remove_prefix(std::min(end + 1, text.size()));
+    text.remove_prefix(std::min(end, text.size()));
+    if (text.starts_with(' ')) text.remove_prefix(1);
   }
   std::ranges::replace(lines, kNoBreak, ' ');
   return lines;

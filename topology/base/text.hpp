@@ -19,7 +19,7 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
 inline constexpr char kNoBreak = '\x01';
 
 /// `text` broken at spaces into lines of at most `columns`, each after `indent` spaces. A word longer than
-/// the room is not broken.
+/// the room goes on in the next line: nothing is cut.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns);
 
 }  // namespace weft

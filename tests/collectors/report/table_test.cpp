@@ -11,8 +11,10 @@
 namespace weft::report {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 files::DiagnosisDocument lossy() {
   files::DiagnosisDocument document;
@@ -70,7 +72,7 @@ TEST(DiagnosisTable, KeepsWhatFlowsTookWithinEightyColumnsWithoutExponents) {
   document.flows->slow = {{"a-host-with-a-long-name17/p1", true, 11, 15}};
   for (const int milliseconds : {1, 14, 1'072, 130'000})
     document.flows->latency.add(std::chrono::milliseconds(milliseconds));
-  const auto text = diagnosis_table(document, 80);
+  const auto text = diagnosis_table(document, {.columns = 80});
   EXPECT_THAT(text, HasSubstr(" ms (p50)"));
   EXPECT_THAT(text, HasSubstr(" s (p99)"));
   EXPECT_THAT(text, Not(HasSubstr("e+")));
@@ -79,7 +81,7 @@ TEST(DiagnosisTable, KeepsWhatFlowsTookWithinEightyColumnsWithoutExponents) {
 }
 
 TEST(DiagnosisTable, KeepsEvidenceWithinTheTerminal) {
-  std::istringstream lines(diagnosis_table(lossy(), 60));
+  std::istringstream lines(diagnosis_table(lossy(), {.columns = 60}));
   std::size_t longest = 0;
   for (std::string line; std::getline(lines, line);)
     if (line.starts_with("    ")) longest = std::max(longest, line.size());
@@ -94,7 +96,7 @@ TEST(DiagnosisTable, KeepsCoverageAndTimesWithinEightyColumnsAndNumbersBesideThe
   document.run.sent = 224'340'000;
   for (const char* stage : {"gathering agents", "mapping paths", "loading", "settling", "diagnosing"})
     document.run.timings.emplace_back(stage, std::chrono::milliseconds(12'300));
-  std::istringstream lines(diagnosis_table(document, 80));
+  std::istringstream lines(diagnosis_table(document, {.columns = 80}));
   for (std::string line; std::getline(lines, line);) {
     EXPECT_LE(line.size(), 80u) << line;
     EXPECT_FALSE(line.starts_with("s,")) << line;
@@ -108,8 +110,46 @@ TEST(DiagnosisTable, HostsOfWhichTheSameIsSaidStandTogether) {
     document.hosts.push_back({.host = host, .verdict = Verdict::failed, .evidence = {"no weft there"}});
   document.hosts.push_back({.host = "host3", .verdict = Verdict::failed, .evidence = {"no route"}});
   const auto text = diagnosis_table(document);
-  EXPECT_THAT(text, HasSubstr("\nhosts host1, host2, host10: failed\n    no weft there\n"));
-  EXPECT_THAT(text, HasSubstr("\nhost host3: failed\n    no route\n"));
+  EXPECT_THAT(text, ContainsRegex("\nhosts host1, host2, host10 +failed\n    no weft there\n    do: "));
+  EXPECT_THAT(text, ContainsRegex("\nhost host3 +failed\n    no route\n    do: "));
+}
+
+TEST(DiagnosisTable, HostsThatFailedAlikeStandTogetherWithTheFiguresOfOne) {
+  files::DiagnosisDocument document;
+  for (const char* host : {"host4", "host2", "host3"})
+    document.hosts.push_back({.host = host,
+                              .verdict = Verdict::failed,
+                              .cause = Cause::down,
+                              .evidence = {host + std::string(": all lost")},
+                              .confidence = 0.99});
+  EXPECT_THAT(diagnosis_table(document),
+              ContainsRegex("\nhosts host2, host3, host4 +failed +down .*\n"
+                            "    here host4; the others alike:\n    host4: all lost\n"
+                            "    do: "));
+  for (auto& finding : document.hosts) finding.verdict = Verdict::degraded;
+  EXPECT_THAT(diagnosis_table(document), Not(HasSubstr("\nhosts ")))
+      << "figures matter of what is not all lost";
+}
+
+TEST(DiagnosisTable, NamesThePortsOfAllHostsOfAnEntryUnlessTheyAreMany) {
+  const auto ports_of = [](int hosts) {
+    files::DiagnosisDocument document;
+    for (int i = 1; i <= hosts; ++i)
+      document.hosts.push_back(
+          {.host = "host" + std::to_string(i),
+           .ends =
+               files::LinkReference{.name = {},
+                                    .a = {.node = "host" + std::to_string(i), .port = PortNumber(1)},
+                                    .b = {.node = "leaf1", .port = PortNumber(static_cast<std::uint16_t>(i))},
+                                    .kind = files::LinkClass::host_leaf},
+           .verdict = Verdict::failed,
+           .cause = Cause::down,
+           .evidence = {"all lost"}});
+    return diagnosis_table(document, {.columns = 200});
+  };
+  EXPECT_THAT(ports_of(2),
+              HasSubstr("\n    ports: host1 port 1, leaf1 port 1; host2 port 1, leaf1 port 2\n"));
+  EXPECT_THAT(ports_of(20), HasSubstr("leaf1 port 8; and of 12 more\n"));
 }
 
 TEST(DiagnosisTable, SaysWhoWasNotTestedAndWhyAndThatTheRunWasCutShort) {
@@ -120,29 +160,37 @@ TEST(DiagnosisTable, SaysWhoWasNotTestedAndWhyAndThatTheRunWasCutShort) {
   document.coverage.cut_short = "the bus is lost";
   document.coverage.out_of_scope = 12;
   const auto text = diagnosis_table(document);
-  EXPECT_THAT(text, HasSubstr("\nhosts host1, host2: not tested\n    its agent did not come\n"));
-  EXPECT_THAT(text, HasSubstr("\nhost host3/p2: not tested\n    needs CAP_NET_RAW\n"));
+  EXPECT_THAT(text, ContainsRegex("\nhosts host1, host2 +untested\n    its agent did not come\n"));
+  EXPECT_THAT(text, ContainsRegex("\nhost host3/p2 +untested\n    needs CAP_NET_RAW\n"));
   EXPECT_THAT(text, HasSubstr("\ncut short: the bus is lost\n"));
   EXPECT_THAT(text, HasSubstr("(12 more are on no path between these hosts)"));
   document.coverage.out_of_scope_told_by = "counters";
-  EXPECT_THAT(diagnosis_table(document, 200),
+  EXPECT_THAT(diagnosis_table(document, {.columns = 200}),
               HasSubstr("(12 more are on no path between these hosts: of those only counters tell)"));
 }
 
-TEST(DiagnosisTable, AHealthyFabricIsTwoLinesAndNoHeadings) {
+TEST(DiagnosisTable, AHealthyFabricHasNoHeadingsAndSaysWhatWouldHaveShown) {
   files::DiagnosisDocument document;
   document.fabric = "roce-a";
   document.verdict = Verdict::healthy;
-  EXPECT_THAT(diagnosis_table(document), Not(HasSubstr("LINK")));
+  document.coverage.channels = 64;
+  document.sensitivity = {.loss = 0.014, .delay = std::chrono::microseconds(252), .rate = {}, .size = {}};
+  const auto text = diagnosis_table(document, {.columns = 200});
+  EXPECT_THAT(text, Not(HasSubstr("VERDICT")));
+  EXPECT_THAT(text,
+              StartsWith("fabric roce-a: healthy; nothing found on 32 links; not tested: rates; one fault "
+                         "would have shown on any link crossed: loss of 1.4%, delay of 252 us\n"));
 }
 
 TEST(DiagnosisTable, NamesAClassAndNeverOneOfItsMembers) {
   files::DiagnosisDocument document;
   document.groups.push_back(
       {.channels = {"leaf1->spine2", "spine2->leaf2"}, .cause = Cause::loss, .verdict = Verdict::degraded});
-  EXPECT_THAT(diagnosis_table(document), HasSubstr("one of leaf1->spine2, spine2->leaf2: degraded, loss"));
+  EXPECT_THAT(diagnosis_table(document),
+              ContainsRegex("one of leaf1->spine2, spine2->leaf2 +degraded +loss"));
   document.groups[0].nodes = {"spine2"};
-  EXPECT_THAT(diagnosis_table(document), HasSubstr("spine2: degraded, loss on 2 channels at once"));
+  EXPECT_THAT(diagnosis_table(document),
+              ContainsRegex("\nspine2 +degraded +loss .*\n    2 channels at once\n"));
 }
 
 TEST(DiagnosisTable, ASetIsToldOnceWithItsEvidenceAndNotAsTheSumOfItsAlternatives) {
@@ -157,9 +205,9 @@ TEST(DiagnosisTable, ASetIsToldOnceWithItsEvidenceAndNotAsTheSumOfItsAlternative
        .alternatives = {{"leaf1->spine2", "spine2->leaf1"}, {"leaf2->spine2", "spine2->leaf2"}}});
   document.ambiguous.push_back(document.groups[0].channels);
   const auto text = diagnosis_table(document);
-  EXPECT_THAT(text, HasSubstr("\ndegraded, loss: one of these, which the probes cannot tell apart\n"
-                              "    leaf1->spine2 and spine2->leaf1\n    leaf2->spine2 and spine2->leaf2\n"
-                              "        3 of 9 lost\n"));
+  EXPECT_THAT(text, ContainsRegex("\none of these, which the probes cannot tell apart\n* +degraded +loss .*\n"
+                                  "    leaf1->spine2 and spine2->leaf1\n    leaf2->spine2 and spine2->leaf2\n"
+                                  "        3 of 9 lost\n"));
   EXPECT_THAT(text, Not(HasSubstr("one of leaf1->spine2")));
   EXPECT_THAT(text, Not(HasSubstr("cannot be told apart by these probes")));
   EXPECT_THAT(text, Not(HasSubstr("or others")));
@@ -175,6 +223,88 @@ TEST(DiagnosisTable, ManyChannelsThatWereNotCrossedAreCountedNotListed) {
   files::DiagnosisDocument document;
   for (int i = 0; i < 100; ++i) document.coverage.missing.push_back("leaf" + std::to_string(i) + "->spine1");
   EXPECT_THAT(diagnosis_table(document), HasSubstr("and 92 more"));
+}
+
+files::LinkReport at(const std::string& a, const std::string& b, Verdict verdict, Cause cause, double value) {
+  return {.link = a + "--" + b,
+          .from = a,
+          .ends = files::LinkReference{.name = a + "--" + b,
+                                       .a = {.node = b, .port = PortNumber(3)},
+                                       .b = {.node = a, .port = PortNumber(6)}},
+          .verdict = verdict,
+          .cause = cause,
+          .estimate = Estimate{value, value, value},
+          .confidence = 0.9,
+          .evidence = {"seen"}};
+}
+
+TEST(DiagnosisTable, NamesThePortThatSendsFirst) {
+  files::DiagnosisDocument document;
+  document.links = {at("leaf4", "spine2", Verdict::degraded, Cause::loss, 0.01)};
+  EXPECT_THAT(diagnosis_table(document), HasSubstr("\n    ports: from leaf4 port 6 to spine2 port 3\n"));
+}
+
+TEST(DiagnosisTable, WhatHurtsMostStandsFirst) {
+  files::DiagnosisDocument document;
+  document.links = {at("a", "s1", Verdict::congested, Cause::congestion, 0.5),
+                    at("b", "s1", Verdict::degraded, Cause::rate, 0.8),
+                    at("c", "s1", Verdict::degraded, Cause::rate, 0.2),
+                    at("d", "s1", Verdict::degraded, Cause::loss, 0.01),
+                    at("e", "s1", Verdict::degraded, Cause::loss, 0.04)};
+  document.groups.push_back(
+      {.nodes = {"spine9"}, .channels = {"x->y"}, .cause = Cause::down, .verdict = Verdict::failed});
+  const auto text = diagnosis_table(document);
+  std::size_t last = 0;
+  for (const char* row : {"\nspine9 ", "\ne--s1", "\nd--s1", "\nc--s1", "\nb--s1", "\na--s1"}) {
+    const auto here = text.find(row);
+    ASSERT_NE(here, std::string::npos) << row;
+    EXPECT_GT(here, last) << row;
+    last = here;
+  }
+}
+
+TEST(DiagnosisTable, AboveTwentyFindingsASummaryStandsFirstAndAllAreListedWhenAsked) {
+  files::DiagnosisDocument document;
+  for (int i = 0; i < 25; ++i)
+    document.links.push_back(at("leaf" + std::to_string(i), "s1", Verdict::degraded, Cause::loss, 0.001 * i));
+  const auto text = diagnosis_table(document);
+  EXPECT_THAT(text, HasSubstr("\n25 findings, what hurts most first:\n    25 degraded, loss\n"));
+  EXPECT_THAT(text, HasSubstr("\n5 more: --all lists them\n"));
+  EXPECT_THAT(text, Not(HasSubstr("leaf4--s1")));
+  EXPECT_THAT(diagnosis_table(document, {.all = true}), HasSubstr("leaf4--s1"));
+}
+
+TEST(DiagnosisTable, NoRowIsWiderThanTheTerminalAndNoNameIsCut) {
+  files::DiagnosisDocument document;
+  for (const std::size_t length : {5, 24, 64})
+    for (const Cause cause : {Cause::loss, Cause::rate, Cause::delay, Cause::mtu, Cause::counter})
+      document.links.push_back(at("l" + std::string(length - 1, 'x'), "s" + std::string(length - 1, 'y'),
+                                  Verdict::degraded, cause, 0.5));
+  document.hosts.push_back({.host = std::string(64, 'h'), .verdict = Verdict::failed, .evidence = {"gone"}});
+  for (const std::size_t columns : {40, 80, 132})
+    for (const bool sign : {false, true}) {
+      const auto text = diagnosis_table(document, {.columns = columns, .sign = sign});
+      std::istringstream lines(text);
+      for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), columns) << line;
+      std::string joined = text;
+      std::erase(joined, '\n');
+      EXPECT_THAT(joined, HasSubstr(std::string(64, 'h')));
+    }
+}
+
+TEST(DiagnosisTable, ColoursAndSignsAreThereWhenAskedForAlone) {
+  EXPECT_THAT(diagnosis_table(lossy()), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(diagnosis_table(lossy(), {.colour = true}), HasSubstr("roce-a: \x1b[33mdegraded\x1b[0m;"));
+  EXPECT_THAT(diagnosis_table(lossy(), {.sign = true}), StartsWith("!  fabric roce-a: degraded;"));
+}
+
+TEST(MonitoringLine, IsOneLineWithPerformanceData) {
+  auto document = lossy();
+  document.fabric = "a|b";
+  EXPECT_EQ(
+      monitoring_line(document),
+      "WEFT WARNING - fabric a/b: degraded; 1 of 32 links; not tested: rates, 1 channel | links=1 hosts=0 "
+      "sets=0 not_tested=0 sent=4096c lost=38c\n");
 }
 
 TEST(RoutingTable, NamesTheEngineWhatIsBrokenTheRingAndTheUseOfTheTopTier) {

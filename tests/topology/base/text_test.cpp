@@ -21,5 +21,17 @@ TEST(Closest, WhatResemblesNothingFindsNothing) {
   EXPECT_EQ(closest(std::string(1'000'000, 's'), kWords), std::nullopt);
 }
 
+TEST(Wrapped, BreaksAtSpacesAndAWordOnlyWhereItIsLongerThanALine) {
+  EXPECT_EQ(wrapped("one two three", 2, 22), "  one two three\n");
+  EXPECT_EQ(wrapped("twelve words and more", 0, 20), "twelve words and\nmore\n");
+  EXPECT_EQ(wrapped(std::string(25, 'x') + " y", 0, 20), std::string(20, 'x') + "\nxxxxx y\n");
+}
+
+TEST(Wrapped, CutsNoCharacterOfUtf8InTwo) {
+  std::string umlauts = "x";
+  for (int i = 0; i < 12; ++i) umlauts += "\xc3\xbc";
+  EXPECT_EQ(wrapped(umlauts, 0, 20).find("\xc3\n"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace weft

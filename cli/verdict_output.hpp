@@ -1,0 +1,18 @@
+// How a diagnosis is printed: by -o, --quiet, --all and --color, and by what stdout is. For sweep, simulate
+// and diagnose alike.
+#pragma once
+
+#include "cli/options.hpp"
+#include "topology/files/diagnosis_document.hpp"
+
+namespace weft::cli {
+
+/// -o, --quiet, --all, --color.
+void add_verdict_options(po::options_description& options);
+/// Error: usage.
+Result<void> check_verdict_options(const po::variables_map& values);
+
+/// On stdout, by options that were checked.
+void print_diagnosis(const po::variables_map& values, const files::DiagnosisDocument& document);
+
+}  // namespace weft::cli

@@ -1,0 +1,302 @@
+#include "collectors/report/findings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace weft::report {
+namespace {
+
+std::string joined(const std::vector<std::string>& names, std::string_view separator) {
+  return fmt::format("{}", fmt::join(names, separator));
+}
+
+std::string share_range(const Estimate& e) {
+  return fmt::format("{:.3g}% ({:.3g} to {:.3g})", e.value * 100, e.low * 100, e.high * 100);
+}
+
+std::string estimate_text(Cause cause, const std::optional<Estimate>& estimate) {
+  if (!estimate) return "";
+  switch (cause) {
+    case Cause::loss:
+    case Cause::corruption:
+      return share_range(*estimate);
+    case Cause::rate:
+    case Cause::congestion:
+      return "at " + share_range(*estimate);  // of the link's rate
+    case Cause::delay:
+      return fmt::format("+{:.3g} ms ({:.3g} to {:.3g})", estimate->value * 1e3, estimate->low * 1e3,
+                         estimate->high * 1e3);
+    case Cause::mtu:
+      return fmt::format("up to {:.0f} bytes", estimate->value);
+    case Cause::down:
+    case Cause::counter:
+      break;
+  }
+  return "";
+}
+
+/// Of faults of one verdict and cause: what is missing of a good link.
+double hurt_of(Cause cause, const std::optional<Estimate>& estimate) {
+  if (!estimate) return 1;
+  const bool less_is_worse = cause == Cause::rate || cause == Cause::congestion || cause == Cause::mtu;
+  return less_is_worse ? -estimate->value : estimate->value;
+}
+
+std::string confidence_text(double confidence) {
+  return confidence > 0.999 ? ">.999" : fmt::format("{:.3f}", confidence).substr(1);
+}
+
+std::string port_text(const files::LinkEnd& end) {
+  return fmt::format("{} port {}", end.node, end.port.value());
+}
+
+/// The cable's ports, the one that sends first where one direction is at fault.
+void put_ports(Trouble& trouble, const files::LinkReference& link, const std::optional<std::string>& from) {
+  const bool turned = from && *from != link.a.node;
+  trouble.a = port_text(turned ? link.b : link.a);
+  trouble.b = port_text(turned ? link.a : link.b);
+  trouble.one_way = from.has_value();
+}
+
+std::string ports_of(const Trouble& trouble) {
+  return trouble.one_way ? fmt::format("from {} to {}", trouble.a, trouble.b)
+                         : fmt::format("{}, {}", trouble.a, trouble.b);
+}
+
+Entry entry_of(const files::LinkReport& finding, FabricKind kind) {
+  Entry entry{.what = finding.from ? fmt::format("{} (from {})", finding.link, *finding.from) : finding.link,
+              .verdict = finding.verdict,
+              .trouble = {.cause = finding.cause, .kind = kind},
+              .confidence = confidence_text(finding.confidence),
+              .estimate = estimate_text(finding.cause, finding.estimate),
+              .hurt = hurt_of(finding.cause, finding.estimate),
+              .lines = {},
+              .evidence = finding.evidence};
+  entry.trouble.shuts = finding.verdict == Verdict::failed;
+  entry.trouble.comes_and_goes = finding.intermittent.has_value();
+  if (finding.ends) {
+    put_ports(entry.trouble, *finding.ends, finding.from);
+    entry.ports = ports_of(entry.trouble);
+    if (finding.ends->kind == files::LinkClass::host_leaf) entry.trouble.place = Place::host_cable;
+  }
+  if (finding.intermittent)
+    entry.lines.push_back(fmt::format("intermittent: {:.2g} outages a second, of {:.2g} s each",
+                                      finding.intermittent->per_second, finding.intermittent->duration));
+  return entry;
+}
+
+Entry entry_of(const files::HostReport& finding, FabricKind kind) {
+  Entry entry{.what = {},
+              .verdict = finding.verdict,
+              .trouble = {.place = Place::host, .cause = finding.cause, .kind = kind},
+              .confidence = finding.confidence ? confidence_text(*finding.confidence) : "",
+              .estimate = finding.cause ? estimate_text(*finding.cause, finding.estimate) : "",
+              .hurt = finding.cause ? hurt_of(*finding.cause, finding.estimate) : 2,
+              .lines = {},
+              .evidence = finding.evidence};
+  entry.trouble.shuts = finding.verdict == Verdict::failed;
+  if (finding.ends && finding.cause) {
+    entry.trouble.place = Place::host_cable;
+    put_ports(entry.trouble, *finding.ends, finding.from);
+  }
+  return entry;
+}
+
+Entry entry_of(const files::NotTestedReport& report, FabricKind kind) {
+  return {.what = {},
+          .verdict = Verdict::unknown,
+          .trouble = {.place = Place::not_tested, .kind = kind},
+          .confidence = {},
+          .estimate = {},
+          .hurt = 0,
+          .lines = {},
+          .evidence = {report.why}};
+}
+
+/// "host1", or "host1/p2" where it is about one of its NICs.
+template <class Report>
+std::string whom(const Report& report) {
+  return report.nic && *report.nic != report.host ? *report.nic : report.host;
+}
+
+/// The first of them, where they are many.
+std::string listed(const std::vector<std::string>& ports) {
+  constexpr std::size_t kMaxNamed = 8;
+  const std::vector<std::string> first(
+      ports.begin(), ports.begin() + static_cast<std::ptrdiff_t>(std::min(kMaxNamed, ports.size())));
+  return joined(first, "; ") +
+         (ports.size() > kMaxNamed ? fmt::format("; and of {} more", ports.size() - kMaxNamed) : "");
+}
+
+/// Evidence without its figures. Hosts that failed in the same way differ in these alone.
+std::vector<std::string> shape_of(const Entry& entry) {
+  std::vector<std::string> shape = entry.evidence;
+  if (entry.verdict == Verdict::failed)
+    for (std::string& line : shape)
+      std::erase_if(line, [](char c) { return (c >= '0' && c <= '9') || c == ','; });
+  return shape;
+}
+
+/// Hosts of which the same is said become one entry: a cluster without weft is one, not a thousand.
+class Hosts {
+ public:
+  void add(const Entry& entry, std::string name) {
+    const auto key = std::tuple(entry.trouble.place, entry.verdict, entry.trouble.cause, entry.confidence,
+                                entry.estimate, shape_of(entry));
+    const auto [at, is_new] = places_.try_emplace(key, groups_.size());
+    if (is_new) groups_.push_back({entry, name, true, {}, {}});
+    Group& group = groups_[at->second];
+    group.same = group.same && entry.evidence == group.entry.evidence;
+    group.names.push_back(std::move(name));
+    if (!entry.trouble.a.empty()) group.ports.push_back(ports_of(entry.trouble));
+  }
+
+  void move_to(std::vector<Entry>& all) {
+    for (auto& [entry, first, same, names, ports] : groups_) {
+      std::ranges::sort(names, {}, [](const std::string& name) { return std::pair(name.size(), name); });
+      entry.what = fmt::format("host{} {}", names.size() > 1 ? "s" : "", joined(names, ", "));
+      entry.ports = ports.empty() ? "" : listed(ports);
+      if (names.size() > 1) entry.trouble.a = entry.trouble.b = "";
+      if (!same)
+        entry.evidence.insert(entry.evidence.begin(), fmt::format("here {}; the others alike:", first));
+      entry.hurt += static_cast<double>(names.size());
+      all.push_back(std::move(entry));
+    }
+  }
+
+ private:
+  struct Group {
+    Entry entry;  // of the first
+    std::string first;
+    bool same;  // the evidence of all, to the figure
+    std::vector<std::string> names;
+    std::vector<std::string> ports;
+  };
+  std::map<
+      std::tuple<Place, Verdict, std::optional<Cause>, std::string, std::string, std::vector<std::string>>,
+      std::size_t>
+      places_;
+  std::vector<Group> groups_;  // in the order of the findings
+};
+
+std::vector<std::string> sorted(std::vector<std::string> names) {
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+/// These channels are the alternatives of the set, put together.
+bool is_sum_of(const files::SetReport& set, const std::vector<std::string>& channels) {
+  std::vector<std::string> sum;
+  for (const auto& each : set.alternatives) sum.insert(sum.end(), each.begin(), each.end());
+  return sorted(sum) == sorted(channels);
+}
+
+/// The set that says what the finding is about: that is printed once, as the set.
+bool shows_as(const files::GroupReport& finding, const files::SetReport& set) {
+  return finding.nodes.empty() && finding.cause == set.cause && is_sum_of(set, finding.channels);
+}
+
+Entry entry_of(const files::GroupReport& finding, FabricKind kind) {
+  const bool is_class = finding.nodes.empty();
+  Entry entry{.what = is_class ? fmt::format("one of {}", joined(finding.channels, ", "))
+                               : joined(finding.nodes, ", "),
+              .verdict = finding.verdict,
+              .trouble = {.place = is_class ? Place::set : Place::node, .cause = finding.cause, .kind = kind},
+              .confidence = confidence_text(finding.confidence),
+              .estimate = {},
+              .hurt = is_class ? 1.0 : static_cast<double>(finding.channels.size()),
+              .lines = {},
+              .evidence = finding.evidence};
+  if (!is_class) entry.lines.push_back(fmt::format("{} channels at once", finding.channels.size()));
+  return entry;
+}
+
+Entry entry_of(const files::SetReport& set, const files::DiagnosisDocument& document) {
+  Entry entry{.what = "one of these, which the probes cannot tell apart",
+              .verdict = set.verdict,
+              .trouble = {.place = Place::set, .cause = set.cause, .kind = document.kind},
+              .confidence = confidence_text(set.confidence),
+              .estimate = {},
+              .hurt = 1,
+              .lines = {},
+              .evidence = {}};
+  for (const auto& channels : set.alternatives) entry.lines.push_back(joined(channels, " and "));
+  if (set.more) entry.lines.emplace_back("or others that fit as well, too many to list");
+  for (const files::GroupReport& finding : document.groups)
+    if (shows_as(finding, set))
+      entry.evidence.insert(entry.evidence.end(), finding.evidence.begin(), finding.evidence.end());
+  return entry;
+}
+
+Entry entry_of(const FabricFinding& finding, FabricKind kind) {
+  return {.what = "the whole fabric",
+          .verdict = finding.verdict,
+          .trouble = {.place = Place::fabric, .cause = finding.cause, .kind = kind},
+          .confidence = confidence_text(finding.confidence),
+          .estimate = estimate_text(finding.cause, finding.estimate),
+          .hurt = hurt_of(finding.cause, finding.estimate),
+          .lines = {},
+          .evidence = finding.evidence};
+}
+
+/// Of one verdict, causes that stop a job stand before those that slow it.
+int rank_of(const std::optional<Cause>& cause) {
+  if (!cause) return 0;
+  switch (*cause) {
+    case Cause::down:
+      return 1;
+    case Cause::mtu:
+      return 2;
+    case Cause::loss:
+      return 3;
+    case Cause::corruption:
+      return 4;
+    case Cause::rate:
+      return 5;
+    case Cause::delay:
+      return 6;
+    case Cause::congestion:
+      return 7;
+    case Cause::counter:
+      return 8;
+  }
+  return 9;
+}
+
+}  // namespace
+
+std::vector<Entry> entries_of(const files::DiagnosisDocument& document) {
+  std::vector<Entry> all;
+  for (const auto& finding : document.links) all.push_back(entry_of(finding, document.kind));
+  for (const auto& finding : document.groups)
+    if (std::ranges::none_of(document.sets, [&](const auto& set) { return shows_as(finding, set); }))
+      all.push_back(entry_of(finding, document.kind));
+  for (const auto& set : document.sets) all.push_back(entry_of(set, document));
+  for (const auto& finding : document.fabric_wide) all.push_back(entry_of(finding, document.kind));
+  Hosts hosts;
+  for (const auto& finding : document.hosts) hosts.add(entry_of(finding, document.kind), whom(finding));
+  for (const auto& report : document.coverage.not_tested)
+    hosts.add(entry_of(report, document.kind), whom(report));
+  hosts.move_to(all);
+  std::ranges::stable_sort(all, {}, [](const Entry& entry) {
+    return std::tuple(-static_cast<int>(entry.verdict), rank_of(entry.trouble.cause), -entry.hurt);
+  });
+  return all;
+}
+
+std::vector<std::vector<std::string>> untold_classes(const files::DiagnosisDocument& document) {
+  std::vector<std::vector<std::string>> untold;
+  for (const auto& channels : document.ambiguous)
+    if (std::ranges::none_of(document.sets, [&](const auto& set) { return is_sum_of(set, channels); }) &&
+        std::ranges::none_of(document.groups, [&](const auto& finding) {
+          return finding.nodes.empty() && sorted(finding.channels) == sorted(channels);
+        }))
+      untold.push_back(channels);
+  return untold;
+}
+
+}  // namespace weft::report

@@ -1,0 +1,110 @@
+#include "collectors/report/remedy.hpp"
+
+#include <fmt/format.h>
+
+namespace weft::report {
+namespace {
+
+/// What sends is looked at before what receives.
+std::string ends(const Trouble& trouble) {
+  return trouble.one_way && !trouble.a.empty() ? fmt::format("both ports, {} first (it sends)", trouble.a)
+                                               : "both ports";
+}
+
+std::string sender(const Trouble& trouble) {
+  return trouble.one_way && !trouble.a.empty() ? trouble.a : "both ports";
+}
+
+/// How traffic leaves a cable: a subnet manager routes round a port that is disabled; a host's only one takes
+/// the host's traffic with it.
+std::string avoid(const Trouble& trouble) {
+  if (trouble.place == Place::host_cable) return "keep jobs off the host";
+  const std::string port = trouble.a.empty() ? "one of its ports" : trouble.a;
+  return trouble.kind == FabricKind::infiniband
+             ? fmt::format("disable {} (ibportstate) so that routes leave it", port)
+             : fmt::format("shut {} so that routes leave it", port);
+}
+
+std::string reseat_and_replace(const Trouble& trouble) {
+  const std::string work =
+      fmt::format("clean and reseat {}, then replace {}", ends(trouble),
+                  trouble.place == Place::host_cable ? "the cable, then the NIC" : "the cable");
+  return trouble.shuts ? fmt::format("{}; {}", avoid(trouble), work)
+                       : fmt::format("{}; until then {}", work, avoid(trouble));
+}
+
+std::string of_cable(const Trouble& trouble, Cause cause) {
+  switch (cause) {
+    case Cause::loss:
+      if (trouble.comes_and_goes)
+        return "read the logs of both ports for flaps; " + reseat_and_replace(trouble);
+      return reseat_and_replace(trouble);
+    case Cause::down:
+      return reseat_and_replace(trouble) + "; a port that was shut on purpose is no fault";
+    case Cause::corruption:
+      return fmt::format(
+          "read the CRC and symbol errors of {}: where they grow, replace transceiver and cable; where none "
+          "do, the memory of the sender changes packets: take it out of service",
+          ends(trouble));
+    case Cause::rate:
+      return fmt::format(
+          "compare speed, lanes and FEC of {} with the design; reseat a port that came up slower, then "
+          "replace "
+          "the cable; where all are right, look for a rate limit at {}",
+          ends(trouble), sender(trouble));
+    case Cause::congestion:
+      return fmt::format("look for other traffic through {} (jobs, storage, an incast); nothing is broken",
+                         sender(trouble));
+    case Cause::delay:
+      return fmt::format(
+          "look for full queues at {}: other traffic, pause frames; where there are none, compare FEC and "
+          "cable "
+          "length with the design",
+          sender(trouble));
+    case Cause::mtu:
+      return "set the same MTU on both ports";
+    case Cause::counter:
+      return fmt::format("read the counter again: while it grows, {}", reseat_and_replace(trouble));
+  }
+  return "";
+}
+
+std::string of_node(std::optional<Cause> cause) {
+  if (cause == Cause::congestion) return "look for other traffic through it: several links of it are busy";
+  if (cause == Cause::mtu) return "set the MTU of all its ports alike";
+  return "its links share a cause: look at the switch before the cables (log, line card, buffers, settings) "
+         "and "
+         "take traffic off it before a restart";
+}
+
+}  // namespace
+
+std::string what_to_do(const Trouble& trouble) {
+  switch (trouble.place) {
+    case Place::link:
+      return trouble.cause ? of_cable(trouble, *trouble.cause) : "";
+    case Place::host_cable:
+      return trouble.cause == Cause::congestion
+                 ? "look for other traffic to and from this host: jobs, storage, an incast"
+             : trouble.cause ? of_cable(trouble, *trouble.cause)
+                             : what_to_do({.place = Place::host, .kind = trouble.kind});
+    case Place::host:
+      return "keep jobs off the host; mend on it what is said above, then sweep again";
+    case Place::node:
+      return of_node(trouble.cause);
+    case Place::set:
+      return trouble.cause == Cause::congestion ? "look for other traffic through each of them; a sweep with "
+                                                  "a longer --budget may tell them apart"
+                                                : "read the error counters of each of them, the first first; "
+                                                  "sweep again with a longer --budget "
+                                                  "to tell them apart";
+    case Place::fabric:
+      return "look for what all paths share: settings of all switches or hosts, load; what is usual here is "
+             "said by --tolerate";
+    case Place::not_tested:
+      return "mend what kept it away, then sweep again: nothing is known of it";
+  }
+  return "";
+}
+
+}  // namespace weft::report
