@@ -48,18 +48,16 @@ std::string of_cable(const Trouble& trouble, Cause cause) {
           ends(trouble));
     case Cause::rate:
       return fmt::format(
-          "compare speed, lanes and FEC of {} with the design; reseat a port that came up slower, then "
-          "replace "
-          "the cable; where all are right, look for a rate limit at {}",
+          "compare speed, lanes and FEC of {} with the design; reseat a port that came up slower, "
+          "then replace the cable; where all are right, look for a rate limit at {}",
           ends(trouble), sender(trouble));
     case Cause::congestion:
       return fmt::format("look for other traffic through {} (jobs, storage, an incast); nothing is broken",
                          sender(trouble));
     case Cause::delay:
       return fmt::format(
-          "look for full queues at {}: other traffic, pause frames; where there are none, compare FEC and "
-          "cable "
-          "length with the design",
+          "look for full queues at {}: other traffic, pause frames; where there are none, "
+          "compare FEC and cable length with the design",
           sender(trouble));
     case Cause::mtu:
       return "set the same MTU on both ports";
@@ -73,8 +71,7 @@ std::string of_node(std::optional<Cause> cause) {
   if (cause == Cause::congestion) return "look for other traffic through it: several links of it are busy";
   if (cause == Cause::mtu) return "set the MTU of all its ports alike";
   return "its links share a cause: look at the switch before the cables (log, line card, buffers, settings) "
-         "and "
-         "take traffic off it before a restart";
+         "and take traffic off it before a restart";
 }
 
 }  // namespace
@@ -93,11 +90,9 @@ std::string what_to_do(const Trouble& trouble) {
     case Place::node:
       return of_node(trouble.cause);
     case Place::set:
-      return trouble.cause == Cause::congestion ? "look for other traffic through each of them; a sweep with "
-                                                  "a longer --budget may tell them apart"
-                                                : "read the error counters of each of them, the first first; "
-                                                  "sweep again with a longer --budget "
-                                                  "to tell them apart";
+      return (trouble.cause == Cause::congestion ? std::string("look for other traffic through each of them")
+                                                 : "read the error counters of all of them, in this order") +
+             "; a sweep with a longer --budget may tell them apart";
     case Place::fabric:
       return "look for what all paths share: settings of all switches or hosts, load; what is usual here is "
              "said by --tolerate";
