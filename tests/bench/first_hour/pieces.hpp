@@ -1,0 +1,6 @@
+// The pieces of `./bootstrap bench first_hour`; each adds its figures.
+#pragma once
+
+#include "tests/bench/support/figures.hpp"
+
+namespace weft::bench {}  // namespace weft::bench
