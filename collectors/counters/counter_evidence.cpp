@@ -77,10 +77,7 @@ class Evidence {
       evidence_.push_back({*channel, cause, nats, std::move(text)});
   }
 
-  std::string place(PortId port) const {
-    return fmt::format("{}/p{}", whole_.fabric.name_of(whole_.fabric.port(port).node),
-                       whole_.fabric.port(port).number.value());
-  }
+  std::string place(PortId port) const { return whole_.fabric.name_of(port); }
 
   void weigh_cable(PortId port, const PortReading& now) {
     for (const ErrorCounter& error : kCableErrors) {

@@ -50,6 +50,7 @@ std::string confidence_text(double confidence) {
 }
 
 std::string port_text(const files::LinkEnd& end) {
+  if (!end.port_name.empty()) return fmt::format("{} {}", end.node, end.port_name);
   return fmt::format("{} port {}", end.node, end.port.value());
 }
 

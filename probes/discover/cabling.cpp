@@ -20,10 +20,6 @@ struct Cable {
   PortId ports[2];
 };
 
-std::string port_name(const Fabric& fabric, PortId port) {
-  return fmt::format("{}/p{}", fabric.name_of(fabric.port(port).node), fabric.port(port).number.value());
-}
-
 std::string shape_of(const IbPort& port) {
   return port.width && port.speed ? fmt::format("{}{}", to_string(*port.width), to_string(*port.speed))
                                   : std::string("no known width and speed");
@@ -93,8 +89,8 @@ class Comparison {
     }
     pair_up();
     for (const Cable& cable : missing_)
-      faults_.push_back({CablingKind::missing_cable, port_name(expected_, cable.ports[0]),
-                         fmt::format("a cable to {}", port_name(expected_, cable.ports[1])), "no link"});
+      faults_.push_back({CablingKind::missing_cable, expected_.name_of(cable.ports[0]),
+                         fmt::format("a cable to {}", expected_.name_of(cable.ports[1])), "no link"});
     for (const Cable& cable : extra_)
       faults_.push_back({CablingKind::extra_cable, found_port_name(cable.ports[0]), "",
                          fmt::format("a cable to {}", found_port_name(cable.ports[1]))});

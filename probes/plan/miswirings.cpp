@@ -32,8 +32,7 @@ bool are_joined(const Fabric& fabric, NodeId a, NodeId b) {
 void note_port(const Fabric& fabric, PortId port, const Behind& behind, Miswirings& found) {
   const auto wanted = wired_to(fabric, port);
   if (behind.traces < kMinTraces || behind.nodes.size() != 1 || wanted == *behind.nodes.begin()) return;
-  const auto name =
-      fmt::format("{}/p{}", fabric.name_of(fabric.port(port).node), fabric.port(port).number.value());
+  const auto name = fabric.name_of(port);
   const auto text = fmt::format(
       "{} traces come from {} into {}, which the fabric joins with {}: a cable is miswired", behind.traces,
       fabric.name_of(*behind.nodes.begin()), name, wanted ? fabric.name_of(*wanted) : "nothing");

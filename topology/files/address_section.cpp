@@ -66,9 +66,9 @@ class BookReader {
     if (!whole) return key.error("addresses: expected NODE or NODE/pN, found {}", key.described());
     const auto node = fabric_.find_node(whole->node);
     if (!node) return key.error("addresses: {}", node.error().message);
-    const bool of_node = !whole->port && !fabric_.is_host(*node);
+    const bool of_node = !whole->names_port() && !fabric_.is_host(*node);
     Result<PortId> port = PortId(0);
-    if (!of_node) port = whole->port ? fabric_.find_port(name) : fabric_.find_nic(name);
+    if (!of_node) port = whole->names_port() ? fabric_.find_port(name) : fabric_.find_nic(name);
     if (!port) return key.error("addresses: {}", port.error().message);
     WEFT_TRY(const auto address, address_in(value, name));
     auto& place = of_node ? by_node_[node->value()] : by_port_[port->value()];

@@ -19,8 +19,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array kNodeKeys{"name"sv, "kind"sv,  "tier"sv,       "pod"sv,  "plane"sv,
-                               "guid"sv, "ports"sv, "port_guids"sv, "guest"sv};
+constexpr std::array kNodeKeys{"name"sv, "kind"sv,  "tier"sv,       "pod"sv,        "plane"sv,
+                               "guid"sv, "ports"sv, "port_guids"sv, "port_names"sv, "guest"sv};
 constexpr std::array kLinkKeys{"a"sv, "b"sv, "rate"sv};
 
 struct NodeEntry {
@@ -29,12 +29,14 @@ struct NodeEntry {
   bool has_tier = false;
   std::vector<PortNumber> ports = {};
   std::map<PortNumber, Guid> port_guids = {};
+  std::map<PortNumber, std::string> port_names = {};
   bool guest = false;  // of the lab
 };
 
 struct End {
   std::uint32_t node = 0;  // index of the NodeEntry
   std::optional<PortNumber> port;
+  std::string name = {};  // of the port, where the file gives that
 };
 
 struct LinkEntry {
@@ -84,20 +86,32 @@ Result<std::vector<PortNumber>> yaml_ports(YamlView list, std::string_view key) 
   return ports;
 }
 
-/// {1: 0x0002c90300a1b2c4, 2: ...}
-Result<std::map<PortNumber, Guid>> yaml_port_guids(YamlView value, std::string_view key) {
-  if (value.kind() != YamlKind::map)
-    return value.error("{}: expected a map of port numbers to GUIDs, found {}", key, value.described());
-  std::map<PortNumber, Guid> guids;
-  for (auto at = value.first(); at;) {
+/// {1: 0x0002c90300a1b2c4, 2: ...}: `read` reads what is said of each port.
+template <class Value>
+Result<std::map<PortNumber, Value>> yaml_by_port(YamlView map, std::string_view key,
+                                                 Result<Value> (*read)(YamlView, std::string_view)) {
+  if (map.kind() != YamlKind::map)
+    return map.error("{}: expected a map by port numbers as in {{1: ..., 2: ...}}, found {}", key,
+                     map.described());
+  std::map<PortNumber, Value> values;
+  for (auto at = map.first(); at;) {
     WEFT_TRY(const auto number, yaml_port_number(*at));
-    const auto guid_at = at->next();
-    if (!guid_at) break;
-    WEFT_TRY(const auto guid, yaml_guid(*guid_at, key));
-    if (!guids.emplace(number, guid).second) return at->error("{}: port {} stands twice", key, at->text());
-    at = guid_at->next();
+    const auto value_at = at->next();
+    if (!value_at) break;
+    WEFT_TRY(auto value, read(*value_at, key));
+    if (!values.emplace(number, std::move(value)).second)
+      return at->error("{}: port {} stands twice", key, at->text());
+    at = value_at->next();
   }
-  return guids;
+  return values;
+}
+
+Result<std::map<PortNumber, Guid>> yaml_port_guids(YamlView value, std::string_view key) {
+  return yaml_by_port<Guid>(value, key, &yaml_guid);
+}
+
+Result<std::map<PortNumber, std::string>> yaml_port_names(YamlView value, std::string_view key) {
+  return yaml_by_port<std::string>(value, key, &yaml_text);
 }
 
 Result<bool> yaml_truth(YamlView value, std::string_view key) {
@@ -119,6 +133,7 @@ Result<NodeEntry> read_node(YamlView where) {
                             [&] { return fields.read_into("guid", node.guid, yaml_guid); },
                             [&] { return fields.read_into("ports", entry.ports, yaml_ports); },
                             [&] { return fields.read_into("port_guids", entry.port_guids, yaml_port_guids); },
+                            [&] { return fields.read_into("port_names", entry.port_names, yaml_port_names); },
                             [&] { return fields.read_into("guest", entry.guest, yaml_truth); });
   if (!done) return pass_on(done);
   const bool is_host = node.kind == NodeKind::host;
@@ -177,10 +192,11 @@ class ExplicitReader {
   Result<End> read_end(YamlView value, std::string_view key) const {
     const auto name = split_port(value.text());
     if (!name || name->node.empty() || (name->port && name->port->value() == 0))
-      return value.error("{}: expected NODE/pN as in leaf1/p3, found {}", key, value.described());
+      return value.error("{}: expected NODE/PORT as in leaf1/p3 or leaf1/Ethernet1/6, found {}", key,
+                         value.described());
     const auto at = index_.find(std::string(name->node));
     if (at == index_.end()) return value.error("{}: no node '{}' stands under nodes", key, name->node);
-    return End{at->second, name->port};
+    return End{at->second, name->port, std::string(name->name)};
   }
 
   Result<void> read_links(YamlView list) {
@@ -188,7 +204,7 @@ class ExplicitReader {
     for (auto item = list.first(); item; item = item->next()) {
       if (links_.size() >= kMaxLinks) return item->error("links: more than {} links", kMaxLinks);
       WEFT_TRY(auto entry, read_link(*item));
-      links_.push_back(entry);
+      links_.push_back(std::move(entry));
     }
     return {};
   }
@@ -230,6 +246,17 @@ class ExplicitReader {
         const PortNumber number = entry.port_guids.begin()->first;
         WEFT_CHECK(builder_.add_port(*id, number, take_guid(entry, number)).has_value());
       }
+      WEFT_TRY_VOID(name_ports(*id, entry));
+    }
+    return {};
+  }
+
+  Result<void> name_ports(NodeId id, NodeEntry& entry) {
+    for (auto& [number, name] : entry.port_names) {
+      auto port = builder_.find_port(id, number);
+      if (!port) port = *builder_.add_port(id, number);
+      if (const auto named = builder_.name_port(*port, std::move(name)); !named)
+        return entry.where.error("{}", named.error().message);
     }
     return {};
   }
@@ -247,9 +274,14 @@ class ExplicitReader {
 
   Result<PortId> port_of(const End& end, YamlView where) {
     if (end.port) return *builder_.find_port(NodeId(end.node), *end.port);
+    if (const auto named = builder_.find_port(NodeId(end.node), end.name); named && !end.name.empty())
+      return *named;
     if (builder_.find_port(NodeId(end.node), PortNumber(std::numeric_limits<std::uint16_t>::max())))
       return where.error("node '{}' has no port number left", builder_.node(NodeId(end.node)).name);
-    return builder_.add_next_port(NodeId(end.node));
+    const PortId next = builder_.add_next_port(NodeId(end.node));
+    if (end.name.empty()) return next;
+    const auto named = builder_.name_port(next, end.name);
+    return named ? Result<PortId>(next) : where.error("{}", named.error().message);
   }
 
   Result<void> add_links() {

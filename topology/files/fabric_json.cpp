@@ -16,7 +16,9 @@ void put_node(JsonText& out, const Node& node) {
 
 void put_end(JsonText& out, const Fabric& fabric, PortId id) {
   const Port& port = fabric.port(id);
-  put(out, "{{\"node\":\"{}\",\"port\":{}}}", fabric.name_of(port.node), port.number.value());
+  put(out, "{{\"node\":\"{}\",\"port\":{}", fabric.name_of(port.node), port.number.value());
+  if (!port.name.empty()) put(out, ",\"port_name\":\"{}\"", port.name);
+  put(out, "}}");
 }
 
 void put_link(JsonText& out, const Fabric& fabric, LinkId id) {

@@ -62,6 +62,16 @@ void put_port_guids(Text& out, const Fabric& fabric, std::span<const PortId> por
   if (std::string_view(before) == ", ") put(out, "}}");
 }
 
+void put_port_names(Text& out, const Fabric& fabric, std::span<const PortId> ports) {
+  const char* before = ", port_names: {";
+  for (const PortId id : ports)
+    if (const Port& port = fabric.port(id); !port.name.empty()) {
+      put(out, "{}{}: {}", before, port.number.value(), scalar(port.name));
+      before = ", ";
+    }
+  if (std::string_view(before) == ", ") put(out, "}}");
+}
+
 void put_node(Text& out, const Fabric& fabric, NodeId id) {
   const Node& node = fabric.node(id);
   put(out, "  - {{name: {}, kind: {}, tier: {}", scalar(node.name),
@@ -71,6 +81,7 @@ void put_node(Text& out, const Fabric& fabric, NodeId id) {
   if (node.guid) put(out, ", guid: 0x{:016x}", node.guid->value());
   const auto ports = fabric.ports_of(id);
   put_port_guids(out, fabric, ports);
+  put_port_names(out, fabric, ports);
   const auto has_cable = [&](PortId port) { return fabric.port(port).link.has_value(); };
   if (!std::ranges::all_of(ports, has_cable)) {
     put(out, ", ports: [");
@@ -81,10 +92,7 @@ void put_node(Text& out, const Fabric& fabric, NodeId id) {
   put(out, "}}\n");
 }
 
-std::string end_name(const Fabric& fabric, PortId id) {
-  const Port& port = fabric.port(id);
-  return scalar(fmt::format("{}/p{}", fabric.name_of(port.node), port.number.value()));
-}
+std::string end_name(const Fabric& fabric, PortId id) { return scalar(fabric.name_of(id)); }
 
 void put_lab(Text& out, const LabSettings& lab) {
   put(out, "lab: {{link_rate: {}, family: {}, mtu: {}", lab.link_rate ? exact(*lab.link_rate) : "none",
@@ -114,9 +122,10 @@ void put_tolerance(Text& out, const StatedTolerance& stated) {
 
 void put_addresses(Text& out, const Fabric& fabric, const AddressBook& addresses) {
   put(out, "addresses:\n  ports:\n");
-  for (std::uint32_t p = 0; p < fabric.port_count(); ++p)
-    if (const auto address = addresses.address_of(PortId(p)))
-      put(out, "    {}: \"{}\"\n", end_name(fabric, PortId(p)), to_string(*address));
+  for (std::uint32_t n = 0; n < fabric.node_count(); ++n)
+    for (const PortId port : fabric.ports_of(NodeId(n)))  // their ids may be others when they are read again
+      if (const auto address = addresses.address_of(port))
+        put(out, "    {}: \"{}\"\n", end_name(fabric, port), to_string(*address));
   for (std::uint32_t n = 0; n < fabric.node_count(); ++n)
     if (const auto address = addresses.address_of(NodeId(n)))
       put(out, "    {}: \"{}\"\n", scalar(fabric.name_of(NodeId(n))), to_string(*address));

@@ -10,13 +10,17 @@ namespace {
 LinkEnd end_of(const Fabric& fabric, PortId id) {
   const Port& port = fabric.port(id);
   const Node& node = fabric.node(port.node);
-  return {.node = node.name, .port = port.number, .guid = node.guid};
+  return {.node = node.name, .port = port.number, .guid = node.guid, .port_name = port.name};
 }
 
 void put_end(JsonText& out, std::string_view key, const LinkEnd& end) {
   put(out, ",\"{}\":{{\"node\":", key);
   put_string(out, end.node);
   put(out, ",\"port\":{}", end.port.value());
+  if (!end.port_name.empty()) {
+    put(out, ",\"port_name\":");
+    put_string(out, end.port_name);
+  }
   if (end.guid) put(out, ",\"guid\":\"0x{:016x}\"", end.guid->value());
   put(out, "}}");
 }
@@ -36,6 +40,7 @@ Result<LinkEnd> as_end(const JsonView& view) {
   LinkEnd end;
   WEFT_TRY_VOID(in_turn([&] { return need_member(view, "node", end.node, as_text); },
                         [&] { return need_member(view, "port", end.port, as_short); },
+                        [&] { return read_member(view, "port_name", end.port_name, as_text); },
                         [&] { return read_member(view, "guid", end.guid, as_guid); }));
   return end;
 }

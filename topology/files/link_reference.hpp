@@ -23,6 +23,7 @@ struct LinkEnd {
   std::string node;
   PortNumber port;
   std::optional<Guid> guid = std::nullopt;
+  std::string port_name = {};  // what the switch calls the port; empty: not known
   friend bool operator==(const LinkEnd&, const LinkEnd&) = default;
 };
 
@@ -36,7 +37,7 @@ struct LinkReference {
 
 LinkReference refer_to(const Fabric& fabric, LinkId link);
 
-/// `,"a":{"node","port","guid"},"b":{...},"class":"..."`.
+/// `,"a":{"node","port","port_name","guid"},"b":{...},"class":"..."`.
 void put_ends(JsonText& out, const LinkReference& link);
 
 /// The reference whose ends stand in `object`, under that name; absent where `object` has no `a`.

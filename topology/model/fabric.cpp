@@ -41,22 +41,26 @@ std::string Fabric::name_of(LinkId id) const {
   const Port& a = port(link(id).a);
   const Port& b = port(link(id).b);
   if (!is_bundle_member(id)) return fmt::format("{}--{}", node(a.node).name, node(b.node).name);
-  return fmt::format("{}/p{}--{}/p{}", node(a.node).name, a.number.value(), node(b.node).name,
-                     b.number.value());
+  return fmt::format("{}--{}", name_of(link(id).a), name_of(link(id).b));
 }
 
 std::string Fabric::name_of(ChannelId id) const {
   const Port& from = port(source(id));
   const Port& to = port(target(id));
   if (!is_bundle_member(link_of(id))) return fmt::format("{}->{}", node(from.node).name, node(to.node).name);
-  return fmt::format("{}/p{}->{}/p{}", node(from.node).name, from.number.value(), node(to.node).name,
-                     to.number.value());
+  return fmt::format("{}->{}", name_of(source(id)), name_of(target(id)));
 }
 
 std::string Fabric::name_of_nic(PortId id) const {
   const Port& p = port(id);
   if (ports_of(p.node).size() == 1) return node(p.node).name;
-  return fmt::format("{}/p{}", node(p.node).name, p.number.value());
+  return name_of(id);
+}
+
+std::string Fabric::name_of(PortId id) const {
+  const Port& p = port(id);
+  if (p.name.empty()) return fmt::format("{}/p{}", node(p.node).name, p.number.value());
+  return fmt::format("{}/{}", node(p.node).name, p.name);
 }
 
 Result<NodeId> Fabric::find_node(std::string_view name) const {
@@ -67,13 +71,13 @@ Result<NodeId> Fabric::find_node(std::string_view name) const {
 
 Result<PortId> Fabric::find_port(std::string_view name) const {
   const auto parts = split_port(name);
-  if (!parts || !parts->port)
+  if (!parts || !parts->names_port())
     return fail(ErrorKind::invalid_input, "'{}' is no port: expected NODE/pN, as in leaf1/p3", name);
   WEFT_TRY(const auto owner, find_node(parts->node));
   for (const PortId candidate : ports_of(owner))
-    if (port(candidate).number == *parts->port) return candidate;
-  return fail(ErrorKind::not_found, "{} has no port p{}; it has {}", parts->node, parts->port->value(),
-              ports_of(owner).size());
+    if (parts->fits(port(candidate))) return candidate;
+  return fail(ErrorKind::not_found, "{} has no port {}; it has {}", parts->node,
+              name.substr(parts->node.size() + 1), ports_of(owner).size());
 }
 
 std::vector<LinkId> Fabric::links_between(NodeId a, NodeId b) const {
@@ -96,9 +100,8 @@ Result<LinkId> Fabric::find_between(std::string_view whole, std::string_view a, 
   auto candidates = links_between(*from, *to);
   const auto has_other_port = [&](LinkId id) {
     const bool in_order = port(link(id).a).node == *from;
-    const PortNumber near = port(in_order ? link(id).a : link(id).b).number;
-    const PortNumber far = port(in_order ? link(id).b : link(id).a).number;
-    return (first->port && *first->port != near) || (second->port && *second->port != far);
+    return !first->fits(port(in_order ? link(id).a : link(id).b)) ||
+           !second->fits(port(in_order ? link(id).b : link(id).a));
   };
   std::erase_if(candidates, has_other_port);
   if (candidates.empty()) return fail(ErrorKind::not_found, "fabric {} has no link '{}'", name_, whole);
@@ -132,7 +135,7 @@ Result<PortId> Fabric::find_nic(std::string_view name) const {
   WEFT_TRY(const auto owner, find_node(parts->node));
   if (!is_host(owner)) return fail(ErrorKind::invalid_input, "'{}' is a switch: expected a host", name);
   for (const PortId candidate : ports_of(owner))
-    if (port(candidate).link && (!parts->port || port(candidate).number == *parts->port)) return candidate;
+    if (port(candidate).link && parts->fits(port(candidate))) return candidate;
   return fail(ErrorKind::not_found, "host '{}' has no such NIC with a cable: '{}'", parts->node, name);
 }
 
@@ -166,15 +169,30 @@ std::string_view to_string(Tier tier) {
   return "";
 }
 
+bool is_port_name(std::string_view name) {
+  constexpr std::size_t kMaxLength = 64;  // as of nodes
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto allowed = [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) ||
+           std::string_view("._:/-").find(c) != std::string_view::npos;
+  };
+  if (name.empty() || name.size() > kMaxLength || name.front() == '-' || name.back() == '-') return false;
+  const auto after_p = name.substr(name.front() == 'p' ? 1 : 0);
+  return std::ranges::all_of(name, allowed) && !std::ranges::all_of(after_p, is_digit) &&
+         name.find("--") == std::string_view::npos;
+}
+
 std::optional<PortName> split_port(std::string_view name) {
   const auto slash = name.find('/');
-  if (slash == std::string_view::npos) return PortName{name, std::nullopt};
+  if (slash == std::string_view::npos) return PortName{.node = name};
+  const auto node = name.substr(0, slash);
   const auto tail = name.substr(slash + 1);
+  if (is_port_name(tail)) return PortName{.node = node, .name = tail};
   std::uint16_t number = 0;
   if (tail.size() < 2 || tail.front() != 'p') return std::nullopt;
   const auto [end, error] = std::from_chars(tail.data() + 1, tail.data() + tail.size(), number);
   if (error != std::errc{} || end != tail.data() + tail.size()) return std::nullopt;
-  return PortName{name.substr(0, slash), PortNumber(number)};
+  return PortName{.node = node, .port = PortNumber(number)};
 }
 
 }  // namespace weft

@@ -45,6 +45,7 @@ struct Port {
   PortNumber number;                          // from 1, unique within the node
   std::optional<LinkId> link = std::nullopt;  // absent: no cable
   std::optional<Guid> guid = std::nullopt;  // InfiniBand port GUID; NICs: which port it is, whatever its name
+  std::string name = {};                    // what its switch calls it, "Ethernet1/6"; empty: not known
 };
 
 struct Link {
@@ -101,16 +102,18 @@ class Fabric {
   bool between_switches(LinkId link) const;
   bool between_switches(ChannelId channel) const { return between_switches(link_of(channel)); }
 
-  // Names. `leaf1--spine2`, with `/pN` on both sides where two nodes share several links; `leaf1->spine2`;
-  // a NIC is `host1`, or `host1/p2` where its host has several ports.
+  // Names. A port is `leaf1/Ethernet1/6` as its switch calls it, `leaf1/p6` where that is not known.
+  // `leaf1--spine2`, with ports on both sides where two nodes share several links; `leaf1->spine2`;
+  // a NIC is `host1`, or its port where its host has several.
   std::string name_of(LinkId link) const;
   std::string name_of(ChannelId channel) const;
   std::string name_of_nic(PortId port) const;
   const std::string& name_of(NodeId id) const { return node(id).name; }
+  std::string name_of(PortId port) const;
 
   // Look-ups; an Error says what was not found, where the name goes wrong and how such a name looks.
   Result<NodeId> find_node(std::string_view name) const;
-  Result<PortId> find_port(std::string_view name) const;  // node/pN
+  Result<PortId> find_port(std::string_view name) const;  // node/pN, or with the port's name
   Result<LinkId> find_link(
       std::string_view name) const;  // either order of the ends; ports may be given always
   Result<ChannelId> find_channel(std::string_view name) const;
@@ -143,10 +146,21 @@ std::string_view to_string(Tier tier);        // host | leaf | spine | core | ti
 /// The written form of a node or one of its ports.
 struct PortName {
   std::string_view node;
-  std::optional<PortNumber> port;
+  std::optional<PortNumber> port = std::nullopt;
+  std::string_view name = {};  // what the switch calls it; empty where it is given by number or not at all
+
+  bool names_port() const { return port.has_value() || !name.empty(); }
+  bool fits(const Port& candidate) const {
+    return (!port || candidate.number == *port) && (name.empty() || candidate.name == name);
+  }
 };
 
-/// "leaf1/p3" or "leaf1" taken apart; absent when what follows the slash is no port. Views into `name`.
+/// Whether a switch's port may be called so: 1 to 64 letters, digits, '.', '_', ':', '/' and single '-' that
+/// do not stand at an end. A number alone and `pN` are no names: the one says nothing, the other is a number.
+bool is_port_name(std::string_view name);
+
+/// "leaf1/p3", "leaf1/Ethernet1/6" or "leaf1" taken apart; absent when what follows the first slash is no
+/// port. Views into `name`.
 std::optional<PortName> split_port(std::string_view name);
 
 }  // namespace weft

@@ -52,6 +52,22 @@ Result<PortId> FabricBuilder::add_port(NodeId node, PortNumber number, std::opti
   return id;
 }
 
+Result<void> FabricBuilder::name_port(PortId id, std::string name) {
+  Port& port = fabric_.ports_[id.value()];
+  const std::string& owner = node(port.node).name;
+  if (!is_port_name(name))
+    return fail(
+        ErrorKind::invalid_input,
+        "port name '{}' of {} cannot be used: expected 1 to 64 letters, digits, '.', '_', ':', '/' or "
+        "single '-', as in Ethernet1/6, and neither a number alone nor pN",
+        name, owner);
+  const auto [at, is_new] = named_.emplace(std::pair(port.node, name), id);
+  if (!is_new && at->second != id)
+    return fail(ErrorKind::invalid_input, "two ports of {} are called {}", owner, name);
+  port.name = std::move(name);
+  return {};
+}
+
 PortId FabricBuilder::add_next_port(NodeId node) {
   WEFT_CHECK(node.value() < fabric_.nodes_.size());
   const auto& ports = fabric_.ports_of_[node.value()];
@@ -60,9 +76,7 @@ PortId FabricBuilder::add_next_port(NodeId node) {
 }
 
 Result<LinkId> FabricBuilder::add_link(PortId a, PortId b, Bandwidth rate) {
-  const auto name = [this](PortId p) {
-    return fmt::format("{}/p{}", node(fabric_.port(p).node).name, fabric_.port(p).number.value());
-  };
+  const auto name = [this](PortId p) { return fabric_.name_of(p); };
   for (const PortId end : {a, b})
     if (fabric_.port(end).link) return fail(ErrorKind::invalid_input, "port {} has two cables", name(end));
   if (fabric_.port(a).node == fabric_.port(b).node)
@@ -94,6 +108,11 @@ std::optional<PortId> FabricBuilder::find_port(NodeId node, PortNumber number) c
   const auto before = [this](PortId p, PortNumber n) { return fabric_.port(p).number < n; };
   const auto at = std::lower_bound(ports.begin(), ports.end(), number, before);
   return at != ports.end() && fabric_.port(*at).number == number ? std::optional(*at) : std::nullopt;
+}
+
+std::optional<PortId> FabricBuilder::find_port(NodeId node, std::string_view name) const {
+  const auto found = named_.find(std::pair(node, std::string(name)));
+  return found == named_.end() ? std::nullopt : std::optional(found->second);
 }
 
 Fabric FabricBuilder::build() && {

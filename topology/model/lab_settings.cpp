@@ -30,7 +30,10 @@ Fabric with_lab_rates(const Fabric& fabric, const LabSettings& settings) {
   const Bandwidth fastest = fastest_link(fabric);
   // The same order gives the same ids; what was once accepted is accepted again.
   for (const Node& node : fabric.nodes()) WEFT_CHECK(builder.add_node(node).has_value());
-  for (const Port& port : fabric.ports()) WEFT_CHECK(builder.add_port(port.node, port.number).has_value());
+  for (const Port& port : fabric.ports()) {
+    const auto id = builder.add_port(port.node, port.number);
+    WEFT_CHECK(id && (port.name.empty() || builder.name_port(*id, port.name)));
+  }
   for (const Link& link : fabric.links())
     WEFT_CHECK(builder.add_link(link.a, link.b, scaled(link.rate, fastest, settings)).has_value());
   return std::move(builder).build();

@@ -51,6 +51,14 @@ TEST(DiagnosisTable, SaysWhichCableWhichWayHowMuchAndWhy) {
   EXPECT_THAT(text, HasSubstr("probing 2.5 s"));
 }
 
+TEST(DiagnosisTable, CallsPortsAsTheirSwitchDoes) {
+  auto document = lossy();
+  document.links[0].ends = files::LinkReference{.name = "leaf1--spine2",
+                                                .a = {"leaf1", PortNumber(6), {}, "Ethernet1/6"},
+                                                .b = {"spine2", PortNumber(1), {}, ""}};
+  EXPECT_THAT(diagnosis_table(document), HasSubstr("ports: from leaf1 Ethernet1/6 to spine2 port 1\n"));
+}
+
 TEST(DiagnosisTable, SaysWhatEachReceiverGotAndWhoIsSlow) {
   auto document = lossy();
   document.flows = files::FlowsReport{.pattern = LoadPattern::incast};

@@ -72,7 +72,8 @@ TEST(AddressSection, RefusesWhatIsNotThereStandsTwiceOrCannotBe) {
   const auto ports = [](const std::string& lines) { return refusal("addresses:\n  ports:\n" + lines); };
   EXPECT_THAT(ports("    host9: 10.1.0.1\n"), HasSubstr("f.yaml:5: addresses: "));
   EXPECT_THAT(ports("    leaf1/p9: 10.1.0.1\n"), HasSubstr("f.yaml:5: addresses: leaf1 has no port p9"));
-  EXPECT_THAT(ports("    leaf1/x: 10.1.0.1\n"), HasSubstr("expected NODE or NODE/pN, found 'leaf1/x'"));
+  EXPECT_THAT(ports("    leaf1/x: 10.1.0.1\n"), HasSubstr("addresses: leaf1 has no port x"));
+  EXPECT_THAT(ports("    leaf1/7: 10.1.0.1\n"), HasSubstr("expected NODE or NODE/pN, found 'leaf1/7'"));
   EXPECT_THAT(ports("    host1: 10.1.0.1\n    host2: 10.1.0.1\n"),
               HasSubstr("f.yaml:6: address of host2: 10.1.0.1 stands twice, first in line 5"));
   EXPECT_THAT(ports("    host1: 10.1.0.1\n    host1/p1: 10.1.0.2\n"),

@@ -99,6 +99,28 @@ TEST(FabricJson, HasTheContractsShape) {
       "b":{"node":"leaf1","port":1},"rate":400000000000.0})"));
 }
 
+TEST(FabricJson, APortSaysWhatItsSwitchCallsIt) {
+  FabricBuilder builder("named", FabricKind::roce);
+  const auto host = *builder.add_node({.name = "h", .kind = NodeKind::host, .tier = Tier::host});
+  const auto leaf = *builder.add_node({.name = "leaf1"});
+  const auto link = builder.connect(host, leaf, Bandwidth::gbit(400));
+  const auto port = *builder.find_port(leaf, PortNumber(1));
+  ASSERT_TRUE(builder.name_port(port, "Ethernet1/6"));
+  const Fabric fabric = std::move(builder).build();
+  const auto text = fabric_json(fabric, stamp());
+  expect_matches_schema(text, "fabric");
+  EXPECT_THAT(text, HasSubstr("{\"node\":\"leaf1\",\"port\":1,\"port_name\":\"Ethernet1/6\"}"));
+
+  Diagnosis diagnosis{.verdict = Verdict::failed};
+  diagnosis.links.push_back(
+      {.link = link, .verdict = Verdict::failed, .cause = Cause::down, .confidence = 1});
+  const auto document = diagnosis_json(diagnosis_document(fabric, diagnosis, {}, stamp()));
+  expect_matches_schema(document, "diagnosis");
+  const auto back = parse_diagnosis(document, "d.json");
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(back->links[0].ends->b.port_name, "Ethernet1/6");
+}
+
 TEST(FabricJson, SpeaksOfPodsPlanesAndGuids) {
   expect_matches_schema(
       fabric_json(*make_pod_clos({.pods = 2, .leaves = 1, .spines = 2, .cores = 2, .hosts_per_leaf = 1}),

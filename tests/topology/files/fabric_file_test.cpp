@@ -210,6 +210,50 @@ TEST(FabricFile, AWrongValueIsNamedWithItsLineAndWhatWasExpected) {
   EXPECT_THAT(refusal("fabric: \"\"\nclos: {}\n"), HasSubstr("expected a name"));
 }
 
+TEST(FabricFile, PortsHaveTheNamesThatTheirSwitchGivesThem) {
+  const auto file = parsed(
+      "fabric: a\n"
+      "nodes:\n"
+      "  - {name: h1, kind: host}\n"
+      "  - {name: leaf1, kind: switch, port_names: {7: Ethernet1/7}}\n"
+      "  - {name: spine1, kind: switch}\n"
+      "links:\n"
+      "  - {a: h1, b: leaf1/Ethernet1/6}\n"
+      "  - {a: leaf1/Ethernet1/7, b: spine1/et-0/0/1:2}\n"
+      "  - {a: leaf1/p3, b: spine1}\n"
+      "addresses: {ports: {h1: 10.0.0.1, leaf1/Ethernet1/6: 10.0.0.0}}\n");
+  const Fabric& fabric = file.fabric;
+  EXPECT_EQ(fabric.name_of(LinkId(0)), "h1--leaf1");
+  EXPECT_EQ(fabric.name_of(fabric.link(LinkId(0)).b), "leaf1/Ethernet1/6");
+  EXPECT_EQ(fabric.port(fabric.link(LinkId(0)).b).number, PortNumber(8));
+  EXPECT_EQ(fabric.name_of(LinkId(1)), "leaf1/Ethernet1/7--spine1/et-0/0/1:2");
+  EXPECT_EQ(fabric.name_of(LinkId(2)), "leaf1/p3--spine1/p2");
+  for (std::uint32_t l = 0; l < fabric.link_count(); ++l)
+    EXPECT_EQ(fabric.find_link(fabric.name_of(LinkId(l))), LinkId(l));
+  EXPECT_EQ(fabric.find_link("leaf1/p7--spine1"), LinkId(1));
+  EXPECT_EQ(fabric.find_port("leaf1/Ethernet1/6"), fabric.link(LinkId(0)).b);
+  EXPECT_TRUE(file.addresses.address_of(fabric.link(LinkId(0)).b));
+  const auto written = write_fabric_file(fabric, file.lab, file.addresses);
+  EXPECT_THAT(written, HasSubstr("b: leaf1/Ethernet1/6"));
+  const auto again = parsed(written);
+  EXPECT_EQ(write_fabric_file(again.fabric, again.lab, again.addresses), written);
+}
+
+TEST(FabricFile, PortNamesThatCannotBeAreRefused) {
+  const std::string nodes = "fabric: a\nnodes:\n  - {name: h, kind: host}\n  - {name: s, ";
+  const std::string links = "}\nlinks:\n  - {a: h, b: s/";
+  EXPECT_THAT(refusal(nodes + "port_names: {1: \"Eth 1\"}" + links + "p2}\n"),
+              HasSubstr("f.yaml:4: port name 'Eth 1' of s cannot be used"));
+  EXPECT_THAT(refusal(nodes + "port_names: {1: a/1, 2: a/1}" + links + "p2}\n"),
+              HasSubstr("f.yaml:4: two ports of s are called a/1"));
+  EXPECT_THAT(refusal(nodes + "port_names: [1]" + links + "p2}\n"),
+              HasSubstr("expected a map by port numbers"));
+  EXPECT_THAT(refusal(nodes + "pod: 1" + links + "7}\n"), HasSubstr("expected NODE/PORT as in leaf1/p3"));
+  EXPECT_THAT(refusal(nodes + "pod: 1" + links + "a--b}\n"), HasSubstr("expected NODE/PORT as in leaf1/p3"));
+  EXPECT_THAT(refusal(nodes + "pod: 1" + links + "e1}\n  - {a: h, b: s/e1}\n"),
+              HasSubstr("f.yaml:7: port s/e1 has two cables"));
+}
+
 TEST(FabricFile, WhatContradictsIsRefused) {
   EXPECT_THAT(refusal("fabric: a\n"), HasSubstr("expected one of clos, rails"));
   EXPECT_THAT(refusal("fabric: a\nclos: {}\nrails: {}\n"), HasSubstr("found more than one"));
@@ -229,7 +273,7 @@ TEST(FabricFile, WhatContradictsIsRefused) {
   EXPECT_THAT(refusal(nodes + "links:\n  - {a: h/p1, b: s/p1}\n  - {a: h/p1, b: s/p2}\n"),
               HasSubstr("f.yaml:7: port h/p1 has two cables"));
   EXPECT_THAT(refusal(nodes + "links:\n  - {a: s, b: s}\n"), HasSubstr("joins a node to itself"));
-  EXPECT_THAT(refusal(nodes + "links:\n  - {a: h/p0, b: s}\n"), HasSubstr("expected NODE/pN"));
+  EXPECT_THAT(refusal(nodes + "links:\n  - {a: h/p0, b: s}\n"), HasSubstr("expected NODE/PORT"));
   EXPECT_THAT(refusal(nodes + "links:\n  - {a: h/p65535, b: s}\n  - {a: h, b: s}\n"),
               HasSubstr("no port number left"));
 }

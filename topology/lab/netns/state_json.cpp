@@ -44,6 +44,7 @@ template <class Io>
 static void members(Io& io, Port& m) {
   io("node", m.node);
   io("number", m.number);
+  rarely(io, "name", m.name);
 }
 template <class Io>
 static void members(Io& io, Link& m) {
@@ -73,7 +74,9 @@ static void read_json(OneValue, const Json& from, Fabric& into) {
   for (const Node& node : parts.nodes) check(builder.add_node(node));
   for (const Port& port : parts.ports) {
     if (port.node.value() >= parts.nodes.size()) throw BadField("a port of no node");
-    check(builder.add_port(port.node, port.number));
+    const auto id = builder.add_port(port.node, port.number);
+    check(id);
+    if (!port.name.empty()) check(builder.name_port(*id, port.name));
   }
   for (const Link& link : parts.links) {
     if (std::max(link.a, link.b).value() >= parts.ports.size()) throw BadField("a link of no port");
