@@ -47,8 +47,10 @@ std::optional<PortId> SimWorld::nic_at(const IpAddress& address) const {
 }
 
 std::optional<IpAddress> SimWorld::answering_address(ChannelId into) const {
-  return silent_[fabric_->target_node(into).value()] ? std::nullopt
-                                                     : addresses_->address_of(fabric_->target(into));
+  const NodeId node = fabric_->target_node(into);
+  if (silent_[node.value()]) return std::nullopt;
+  const auto of_port = addresses_->address_of(fabric_->target(into));
+  return of_port ? of_port : addresses_->address_of(node);
 }
 
 bool SimWorld::can_send(PortId nic) const {

@@ -26,7 +26,8 @@ class SimWorld {
 
   /// Absent: nobody has this address.
   std::optional<PortId> nic_at(const IpAddress& address) const;
-  /// The address of the port that a channel arrives at; absent: it has none, or its switch does not answer.
+  /// The address of the port that a channel arrives at, else its switch's own; absent: there is none, or its
+  /// switch does not answer.
   std::optional<IpAddress> answering_address(ChannelId into) const;
   /// False when the NIC's own cable is down: it sends nothing.
   bool can_send(PortId nic) const;

@@ -1,0 +1,27 @@
+// The NICs of the hosts of a fabric that nobody has described yet: all that a discovery begins with.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "topology/files/fabric_file.hpp"
+
+namespace weft::discover {
+
+struct HostNic {
+  std::string interface;  // as its host calls it
+  IpAddress address;
+  std::optional<Bandwidth> rate = std::nullopt;
+};
+struct HostNics {
+  std::string host;
+  std::vector<HostNic> nics;
+};
+
+/// A stand-in for the fabric to be discovered, for a coordinator and its agents: each NIC, with its address,
+/// on one switch called `unknown`. NIC n of a host is its port n. Errors: invalid_input (a name no node can
+/// have, an address twice, no NIC at all).
+Result<files::FabricFile> fabric_of_hosts(const std::vector<HostNics>& hosts);
+
+}  // namespace weft::discover
