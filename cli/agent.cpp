@@ -75,7 +75,7 @@ Result<bus::BusCredential> credential_from(bool from_stdin) {
 
 int agent_command(const Arguments& arguments) { return run_agent_command(arguments, {}); }
 
-int run_agent_command(const Arguments& arguments, const run::AgentParts& parts) {
+OptionParser agent_options() {
   OptionParser parser(
       "weft agent --server URL --run ID --host NAME --nic ADDRESS... [options]",
       "Probes from this host for a coordinator. weft sweep and weft trace start their agents themselves.",
@@ -84,15 +84,21 @@ int run_agent_command(const Arguments& arguments, const run::AgentParts& parts) 
                                  "the coordinator's NATS server")(
       "run", po::value<std::string>()->value_name("ID"),
       "the run to take part in, as the coordinator gives it")(
-      "host", po::value<std::string>()->value_name("NAME"), "this host's name in the fabric")(
-      "engine", po::value<std::string>()->value_name("NAME")->default_value("raw"),
+      "host", po::value<std::string>()->value_name("raw|verbs|umad|ibsim"), "this host's name in the fabric")(
+      "engine", po::value<std::string>()->value_name("raw|verbs|umad|ibsim")->default_value("raw"),
       "raw: RoCEv2 datagrams; verbs: RDMA queue pairs; umad: InfiniBand management datagrams; ibsim: these "
       "in a lab")("nic", po::value<std::vector<std::string>>()->value_name("NIC"),
                   "a NIC to probe from: its ADDRESS or INTERFACE=ADDRESS; may be given several times")(
       "token-stdin",
       "read the server's credential from the first line of the input (else from WEFT_BUS_TOKEN)")(
       "shared-machine", "other hosts are this same machine (a lab): tell of the NICs alone");
-  add_agent_options(parser.options());
+  add_agent_options(parser.options(Group::rdma));
+  parser.without_configuration();  // weft starts agents, with all that they need on their command line
+  return parser;
+}
+
+int run_agent_command(const Arguments& arguments, const run::AgentParts& parts) {
+  auto parser = agent_options();
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (parser.help_was_asked(*values)) return kExitHealthy;

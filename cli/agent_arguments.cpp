@@ -21,14 +21,14 @@ Result<datapath::ProbeTransport> read_probe_transport(const po::variables_map& v
 
 void add_memory_option(po::options_description& options) {
   options.add_options()(
-      "memory", po::value<std::string>()->value_name("WHOSE"),
+      "memory", po::value<std::string>()->value_name("host|gpu"),
       "what flows of queue pairs move: memory of the host, or of the gpu nearest to each NIC "
       "(GPUDirect RDMA where driver and NIC can, else a staged copy; default host)");
 }
 
 void add_probe_transport_option(po::options_description& options) {
   options.add_options()(
-      "probe-transport", po::value<std::string>()->value_name("HOW"),
+      "probe-transport", po::value<std::string>()->value_name("auto|ud|uc"),
       "probes of queue pairs: ud (datagrams, one queue pair for all labels), uc (unreliable "
       "connections, one a label) or auto (ud where the NIC is known to label datagrams, "
       "else uc; the default)");
@@ -76,8 +76,9 @@ Result<run::ExchangeBy> read_exchange(const po::variables_map& values) {
 void add_exchange_option(po::options_description& options) {
   options.add_options()(
       "exchange",
-      po::value<std::string>()->value_name("HOW")->default_value(
-          std::string(to_string(run::ExchangeBy::coordinator))),
+      po::value<std::string>()
+          ->value_name("nats|rdmacm")
+          ->default_value(std::string(to_string(run::ExchangeBy::coordinator))),
       "how queue pairs find their peers: nats (by way of the coordinator) or rdmacm (by address)");
 }
 

@@ -103,9 +103,9 @@ int place_groups_of(const po::variables_map& values, const Fabric& fabric) {
 }
 
 constexpr const char* kExamples =
-    "  weft balance --fabric roce-a.yaml --collective ring --hosts 16\n"
-    "  weft balance --fabric roce-a.yaml --flows job.jsonl --qps 4 --paths map.json -o json\n"
-    "  weft balance --fabric roce-a.yaml --place tensor:8:10GB --place data:16:2GB\n"
+    "  weft balance --fabric fabric.yaml --collective ring --hosts 16\n"
+    "  weft balance --fabric fabric.yaml --flows job.jsonl --qps 4 --paths map.json -o json\n"
+    "  weft balance --fabric fabric.yaml --place tensor:8:10GB --place data:16:2GB\n"
     "  weft balance --lab=mine --collective shift-4 --hosts 16 --qps 4 --run\n"
     "  weft balance --lab=mine --collective ring --hosts 16 --qps 4 --run --fail leaf1--spine2\n";
 
@@ -131,16 +131,23 @@ int balance_fabric(const po::variables_map& values) {
 
 }  // namespace
 
-int balance_command(const Arguments& arguments) {
+OptionParser balance_options() {
   OptionParser parser(
       "weft balance (--fabric FABRIC.yaml | --lab=NAME) (--flows FLOWS.jsonl | --collective NAME --hosts N | "
       "--job JOB | --place NAME:DEGREE:BYTES) [options]",
       "Gives every QP of a job a path so that no link carries more than it must.", kExamples);
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"), "the fabric file");
   add_balance_lab_options(parser.options());
-  add_balance_options(parser.options());
-  add_place_options(parser.options());
-  add_output_option(parser.options());
+  add_balance_options(parser.options(Group::how));
+  add_place_options(parser.options(Group::job));
+  add_output_option(parser.options(Group::output));
+  parser.either({"lab"}, {"fabric"});
+  parser.command_line_only({"run", "fail"});
+  return parser;
+}
+
+int balance_command(const Arguments& arguments) {
+  auto parser = balance_options();
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (OptionParser::help_was_asked(*values)) return kExitHealthy;

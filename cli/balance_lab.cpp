@@ -225,7 +225,7 @@ int run_trial(const lab::Lab& lab, const Fabric& fabric, const BalanceOptions& o
 void add_balance_lab_options(po::options_description& options) {
   options.add_options()("lab", po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
                         "a lab instead of a fabric file: its paths are mapped first")(
-      "engine", po::value<std::string>()->value_name("NAME")->default_value("auto"),
+      "engine", po::value<std::string>()->value_name("auto|raw|verbs")->default_value("auto"),
       "in a lab: how packets are sent: auto, raw or verbs (RDMA queue pairs, between guests)")(
       "labels", po::value<std::uint32_t>()->value_name("N")->default_value(64),
       "in a lab: labels to try for each pair, each way")(

@@ -26,7 +26,8 @@ int not_yet(const Arguments&) {
 }
 
 constexpr std::array<Command, 4> kWords{{
-    {"export", "the blacklist of a diagnosis, for other programs", blacklist_export_command},
+    {"export", "the blacklist of a diagnosis, for other programs", blacklist_export_command,
+     blacklist_export_options},
     {"list", "not supported yet", not_yet, true},
     {"add", "not supported yet", not_yet, true},
     {"release", "not supported yet", not_yet, true},
@@ -81,7 +82,7 @@ Result<Export> export_blacklist(const po::variables_map& values) {
 
 }  // namespace
 
-int blacklist_export_command(const Arguments& arguments) {
+OptionParser blacklist_export_options() {
   OptionParser parser(
       "weft blacklist export --to jsonl [DIAGNOSIS.json]",
       "Prints the links that a diagnosis found degraded or failed, one JSON line each. Reads "
@@ -91,7 +92,7 @@ int blacklist_export_command(const Arguments& arguments) {
       "status is then 1.",
       "  weft sweep --lab=demo -o json | weft blacklist export --to jsonl > blacklist.jsonl\n"
       "  weft blacklist export --to jsonl --expires 168h diagnosis.json\n");
-  parser.options().add_options()("to", po::value<std::string>()->value_name("TARGET"), "jsonl")(
+  parser.options().add_options()("to", po::value<std::string>()->value_name("jsonl"), "for whom")(
       "diagnosis", po::value<std::string>()->value_name("FILE")->default_value("-"),
       "the diagnosis document; - is stdin")("fabric", po::value<std::string>()->value_name("FABRIC.yaml"),
                                             "for documents that do not say what their links join")(
@@ -99,6 +100,12 @@ int blacklist_export_command(const Arguments& arguments) {
       "how long an entry holds after the diagnosis (24h)")("apply",
                                                            "for targets that change a scheduler or a fabric");
   parser.positional("diagnosis", 1);
+  parser.command_line_only({"apply"});
+  return parser;
+}
+
+int blacklist_export_command(const Arguments& arguments) {
+  auto parser = blacklist_export_options();
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (OptionParser::help_was_asked(*values)) return kExitHealthy;
@@ -110,10 +117,13 @@ int blacklist_export_command(const Arguments& arguments) {
   return made->left_out.empty() ? kExitHealthy : kExitDegraded;
 }
 
-int blacklist_command(const Arguments& arguments) {
-  return run_word({"blacklist", "which links to keep work away from", kWords,
-                   "  weft sweep --lab=demo -o json | weft blacklist export --to jsonl > blacklist.jsonl\n"},
-                  arguments);
+const WordGroup& blacklist_words() {
+  static const WordGroup words{
+      "blacklist", "which links to keep work away from", kWords,
+      "  weft sweep --lab=demo -o json | weft blacklist export --to jsonl > blacklist.jsonl\n"};
+  return words;
 }
+
+int blacklist_command(const Arguments& arguments) { return run_word(blacklist_words(), arguments); }
 
 }  // namespace weft::cli

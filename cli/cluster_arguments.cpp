@@ -63,7 +63,7 @@ Result<std::optional<run::BusPlace>> read_bus_place(const po::variables_map& val
 
 void add_launch_options(po::options_description& options) {
   options.add_options()(
-      "launcher", po::value<std::string>()->value_name("HOW")->default_value("ssh"),
+      "launcher", po::value<std::string>()->value_name("ssh|srun|COMMAND")->default_value("ssh"),
       "what starts the agents: ssh, srun, or a command with {host} in it, as 'ssh -l root {host}'")(
       "listen", po::value<std::string>()->value_name("ADDR[:PORT]"),
       "where agents reach this machine (default: its address on the way to the hosts, any free port)")(

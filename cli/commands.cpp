@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "cli/blacklist.hpp"
+#include "cli/configured.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/help_text.hpp"
 #include "cli/lab.hpp"
@@ -23,16 +24,21 @@ namespace {
 
 // A new command: one line here, one declaration in its own header or in commands.hpp.
 constexpr auto kCommands = std::to_array<Command>({
-    {"sweep", "find what is wrong with a fabric, link by link", sweep_command},
-    {"simulate", "the same on a simulated fabric: any size, any fault, no privileges", simulate_command},
-    {"trace", "show every path between two NICs and the labels that select it", trace_command},
-    {"diagnose", "name what is wrong from a file of observations", diagnose_command},
-    {"balance", "give every QP of a job a path, so that every link stays at the bound", balance_command},
-    {"blacklist", "which links to keep work away from", blacklist_command},
-    {"topology", "look at, check and write fabric files", topology_command},
-    {"lab", "a fabric on this machine: up, down, status, fault, heal, exec", lab_command},
-    {"agent", "probe from this host for a coordinator", agent_command},
+    {"sweep", "find what is wrong with a fabric, link by link", sweep_command, sweep_options},
+    {"simulate", "the same on a simulated fabric: any size, any fault, no privileges", simulate_command,
+     simulate_options},
+    {"trace", "show every path between two NICs and the labels that select it", trace_command, trace_options},
+    {"diagnose", "name what is wrong from a file of observations", diagnose_command, diagnose_options},
+    {"balance", "give every QP of a job a path, so that every link stays at the bound", balance_command,
+     balance_options},
+    {"blacklist", "which links to keep work away from", blacklist_command, blacklist_words},
+    {"topology", "look at, check and write fabric files", topology_command, topology_words},
+    {"lab", "a fabric on this machine: up, down, status, fault, heal, exec", lab_command, lab_words},
+    {"config", "which options files and variables set, and whence", config_command, config_options},
+    {"completion", "what a shell needs to complete these commands", completion_command, completion_options},
+    {"agent", "probe from this host for a coordinator", agent_command, agent_options},
     {"guest-run", "run a program in a guest of a lab", guest_run_command, true},
+    {"write-pages", "manual pages and completions, for a package", write_pages_command, true},
     {"guest-serve", "take commands, inside a guest of a lab", guest_serve_command, true},
 });
 
@@ -87,7 +93,13 @@ int dispatch(const Arguments& words) {
   const auto all = commands();
   const auto found = std::ranges::find(all, words[0], &Command::name);
   if (found == all.end()) return unknown_command(words[0]);
-  return found->run(Arguments(words.begin() + 1, words.end()));
+  const auto configured = with_configuration(words, usual_places());
+  if (!configured) return report(configured.error());
+  const int status = found->run(Arguments(configured->words.begin() + 1, configured->words.end()));
+  if (status == kExitUsage && !configured->added.empty())
+    print_stderr("weft: from the configuration: {}; weft config shows all, --no-config leaves it out\n",
+                 fmt::join(configured->added, ", "));
+  return status;
 }
 
 }  // namespace

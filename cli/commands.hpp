@@ -12,21 +12,51 @@ namespace weft::cli {
 
 using Arguments = std::vector<std::string>;
 
+class OptionParser;
+struct WordGroup;
+
 struct Command {
+  using Run = int (*)(const Arguments& arguments);
+  using Options = OptionParser (*)();
+  using Words = const WordGroup& (*)();
+
+  /// One that takes options, one of several words, and one that weft itself starts or that is not supported
+  /// yet: `hidden`, in no list and without a configuration.
+  constexpr Command(std::string_view of, std::string_view text, Run command, Options its = nullptr)
+      : name(of), summary(text), run(command), options(its) {}
+  constexpr Command(std::string_view of, std::string_view text, Run command, Words its)
+      : name(of), summary(text), run(command), words(its) {}
+  constexpr Command(std::string_view of, std::string_view text, Run command, bool is_hidden)
+      : name(of), summary(text), run(command), hidden(is_hidden) {}
+
   std::string_view name;
   std::string_view summary;
-  int (*run)(const Arguments& arguments);
-  bool hidden = false;  // started by weft itself, or not supported yet: not listed
+  Run run;
+  bool hidden = false;
+  Options options = nullptr;  // what it takes, without running it
+  Words words = nullptr;
 };
 
 int agent_command(const Arguments& arguments);
 int balance_command(const Arguments& arguments);
+int completion_command(const Arguments& arguments);
+int config_command(const Arguments& arguments);
 int diagnose_command(const Arguments& arguments);
 int guest_run_command(const Arguments& arguments);    // topology/lab/guests/guest_commands.hpp
 int guest_serve_command(const Arguments& arguments);  // inside a lab's guest
 int simulate_command(const Arguments& arguments);
 int sweep_command(const Arguments& arguments);
 int trace_command(const Arguments& arguments);
+int write_pages_command(const Arguments& arguments);
+
+OptionParser agent_options();
+OptionParser balance_options();
+OptionParser completion_options();
+OptionParser config_options();
+OptionParser diagnose_options();
+OptionParser simulate_options();
+OptionParser sweep_options();
+OptionParser trace_options();
 
 /// All commands, in the order in which --help lists them.
 std::span<const Command> commands();

@@ -25,9 +25,9 @@ namespace {
 
 constexpr Bytes kMaxFileBytes(512'000'000);
 constexpr const char* kExamples =
-    "  weft diagnose --fabric roce-a.yaml --observations run.jsonl\n"
-    "  weft sweep --fabric roce-a.yaml --observations run.jsonl; weft diagnose --fabric roce-a.yaml \\\n"
-    "      --observations run.jsonl -o json\n";
+    "  weft diagnose --fabric fabric.yaml --observations run.jsonl\n"
+    "  weft sweep --fabric cluster.yaml --observations run.jsonl\n"
+    "  weft diagnose --fabric cluster.yaml --observations run.jsonl -o json\n";
 
 files::RunReport run_report(const Observations& observations,
                             std::vector<std::pair<std::string, Nanoseconds>> timings) {
@@ -129,7 +129,7 @@ Result<int> run(const po::variables_map& values) {
 
 }  // namespace
 
-int diagnose_command(const Arguments& arguments) {
+OptionParser diagnose_options() {
   OptionParser parser(
       "weft diagnose --fabric FABRIC.yaml [--observations OBS.jsonl] [--counters FILE] [-o json]",
       "Names what is wrong with a fabric from a file of observations (JSON Lines), of port counters, or "
@@ -142,8 +142,13 @@ int diagnose_command(const Arguments& arguments) {
       "InfiniBand port counters, as perfquery or ibqueryerrors printed them")(
       "dump", po::value<std::string>()->value_name("FILE"),
       "an ibnetdiscover dump: which port has the LIDs that perfquery names");
-  add_tolerate_option(parser.options());
-  add_verdict_options(parser.options());
+  add_tolerate_option(parser.options(Group::how_much));
+  add_verdict_options(parser.options(Group::output));
+  return parser;
+}
+
+int diagnose_command(const Arguments& arguments) {
+  auto parser = diagnose_options();
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (OptionParser::help_was_asked(*values)) return kExitHealthy;

@@ -71,7 +71,7 @@ Result<void> read_flow_options(const po::variables_map& values, session::SweepOp
 }  // namespace
 
 void add_flow_options(po::options_description& options) {
-  options.add_options()("operation", po::value<std::string>()->value_name("NAME"),
+  options.add_options()("operation", po::value<std::string>()->value_name("write|read|send"),
                         "what queue pairs load with: write, read or send (default write)")(
       "qps", po::value<std::int64_t>()->value_name("N"),
       "queue pairs that share the rate and the path of each flow (default 1)")(

@@ -97,17 +97,17 @@ int down(const po::variables_map& values) {
 }
 
 constexpr std::array<Command, 6> kWords{{
-    {"up", "build the lab of a fabric file", lab_up_command},
-    {"down", "end a lab: nothing of it stays", lab_down_command},
-    {"status", "the labs, or one with its faults", lab_status_command},
-    {"fault", "break a link", lab_fault_command},
-    {"heal", "mend a link, or all", lab_heal_command},
-    {"exec", "run a program in a node of the lab", lab_exec_command},
+    {"up", "build the lab of a fabric file", lab_up_command, lab_up_options},
+    {"down", "end a lab: nothing of it stays", lab_down_command, lab_down_options},
+    {"status", "the labs, or one with its faults", lab_status_command, lab_status_options},
+    {"fault", "break a link", lab_fault_command, lab_fault_options},
+    {"heal", "mend a link, or all", lab_heal_command, lab_heal_options},
+    {"exec", "run a program in a node of the lab", lab_exec_command, lab_exec_options},
 }};
 
 }  // namespace
 
-int lab_up_command(const Arguments& arguments) {
+OptionParser lab_up_options() {
   OptionParser parser("weft lab up FABRIC.yaml [--name N]",
                       "builds the lab of a fabric file; done twice it is no error",
                       "  weft lab up fabric.yaml\n  weft lab up fabric.yaml --name demo\n");
@@ -115,32 +115,45 @@ int lab_up_command(const Arguments& arguments) {
                                  "the fabric file");
   parser.positional("fabric", 1);
   add_name_option(parser.options());
+  return parser;
+}
+
+int lab_up_command(const Arguments& arguments) {
+  auto parser = lab_up_options();
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   return OptionParser::help_was_asked(*values) ? kExitHealthy : up(*values);
 }
 
-int lab_down_command(const Arguments& arguments) {
+OptionParser lab_down_options() {
   OptionParser parser("weft lab down [--name N] [--force]",
                       "ends a lab and all that runs in it, also after a crash half way up; refused while a "
                       "sweep or a balancing run loads it",
                       "  weft lab down\n  weft lab down --name demo\n  weft lab down --force\n");
   add_name_option(parser.options());
   parser.options().add_options()("force", "end what loads it too");
+  parser.command_line_only({"force"});
+  return parser;
+}
+
+int lab_down_command(const Arguments& arguments) {
+  auto parser = lab_down_options();
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   return OptionParser::help_was_asked(*values) ? kExitHealthy : down(*values);
 }
 
-int lab_command(const Arguments& arguments) {
-  return run_word(
-      {"lab", "a fabric on this machine: one network namespace per node, the kernel's own ECMP, real packets",
-       kWords,
-       "  weft lab up fabric.yaml --name demo\n"
-       "  weft lab fault leaf1--spine2 --name demo --loss 0.5 --from leaf1\n"
-       "  weft lab exec host1 --name demo -- ping -c 3 10.0.2.1\n"
-       "  weft lab down --name demo\n"},
-      arguments);
+const WordGroup& lab_words() {
+  static const WordGroup words{
+      "lab", "a fabric on this machine: one network namespace per node, the kernel's own ECMP, real packets",
+      kWords,
+      "  weft lab up fabric.yaml --name demo\n"
+      "  weft lab fault leaf1--spine2 --name demo --loss 0.5 --from leaf1\n"
+      "  weft lab exec host1 --name demo -- ping -c 3 10.0.2.1\n"
+      "  weft lab down --name demo\n"};
+  return words;
 }
+
+int lab_command(const Arguments& arguments) { return run_word(lab_words(), arguments); }
 
 }  // namespace weft::cli

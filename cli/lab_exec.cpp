@@ -37,7 +37,7 @@ int exec(const po::variables_map& values, Arguments command) {
 
 }  // namespace
 
-int lab_exec_command(const Arguments& arguments) {
+OptionParser lab_exec_options() {
   OptionParser parser("weft lab exec NODE [--name N] -- COMMAND...",
                       "runs a program in a node of the lab; its exit status is weft's",
                       "  weft lab exec host1 -- ping -c 3 10.0.2.1\n  weft lab exec leaf1 -- ip route\n");
@@ -45,6 +45,11 @@ int lab_exec_command(const Arguments& arguments) {
   add("node", po::value<std::string>()->value_name("NODE"), "a host or switch, as host1");
   add("name", po::value<std::string>()->value_name("N")->default_value(kDefaultLabName), "the lab's name");
   parser.positional("node", 1);
+  return parser;
+}
+
+int lab_exec_command(const Arguments& arguments) {
+  auto parser = lab_exec_options();
   const auto dashes = std::ranges::find(arguments, "--");
   const auto values = parser.parse(Arguments(arguments.begin(), dashes));
   if (!values) return report(values.error());

@@ -113,7 +113,7 @@ int heal(const po::variables_map& values) {
 
 }  // namespace
 
-int lab_fault_command(const Arguments& arguments) {
+OptionParser lab_fault_options() {
   OptionParser parser("weft lab fault LINK [--name N] [--from NODE] --loss PCT | --rate BW | ...",
                       "breaks a link; several settings at once add up, a setting given again replaces itself",
                       "  weft lab fault leaf1--spine2 --loss 0.5 --from leaf1\n"
@@ -129,18 +129,30 @@ int lab_fault_command(const Arguments& arguments) {
   add("counter", po::value<std::string>()->value_name("NAME=VALUE"),
       "set an error counter (InfiniBand labs)");
   parser.positional("link", 1);
+  parser.command_line_only({"down", "counter", "from"});
+  for (const Setting& setting : kSettings) parser.command_line_only({setting.name});
+  return parser;
+}
+
+int lab_fault_command(const Arguments& arguments) {
+  auto parser = lab_fault_options();
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   return OptionParser::help_was_asked(*values) ? kExitHealthy : fault(*values);
 }
 
-int lab_heal_command(const Arguments& arguments) {
+OptionParser lab_heal_options() {
   OptionParser parser("weft lab heal [LINK] [--name N]", "ends the faults of a link, or of all links",
                       "  weft lab heal leaf1--spine2\n  weft lab heal --name demo\n");
   auto add = parser.options().add_options();
   add("link", po::value<std::string>()->value_name("LINK"), "the link; all where it is left out");
   add("name", po::value<std::string>()->value_name("N")->default_value(kDefaultLabName), "the lab's name");
   parser.positional("link", 1);
+  return parser;
+}
+
+int lab_heal_command(const Arguments& arguments) {
+  auto parser = lab_heal_options();
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   return OptionParser::help_was_asked(*values) ? kExitHealthy : heal(*values);

@@ -138,11 +138,16 @@ int status(const po::variables_map& values) {
 
 }  // namespace
 
-int lab_status_command(const Arguments& arguments) {
+OptionParser lab_status_options() {
   OptionParser parser("weft lab status [--name N] [-o table|json]", "the labs of this user and their faults",
                       "  weft lab status\n  weft lab status --name demo -o json\n");
   parser.options().add_options()("name", po::value<std::string>()->value_name("N"), "only this lab");
-  add_output_option(parser.options());
+  add_output_option(parser.options(Group::output));
+  return parser;
+}
+
+int lab_status_command(const Arguments& arguments) {
+  auto parser = lab_status_options();
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   return OptionParser::help_was_asked(*values) ? kExitHealthy : status(*values);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/program_options/cmdline.hpp>
 #include <boost/program_options/errors.hpp>
 #include <boost/program_options/parsers.hpp>
 #include <sstream>
@@ -45,40 +46,155 @@ std::optional<std::string> not_a_count(const po::parsed_options& words,
   return std::nullopt;
 }
 
+/// Of "TIME (=15s)" or "[=NAME(=default)]", as program_options writes them: the name and the default.
+void describe_argument(const po::value_semantic& semantic, OptionText& text) {
+  const std::string all = semantic.name();
+  std::string_view shown = all;
+  constexpr std::string_view kOpen = "[=";
+  constexpr std::string_view kUsual = "(=";
+  text.argument_open = shown.starts_with(kOpen);
+  if (text.argument_open) {
+    const auto end = shown.find(")]");
+    text.argument = shown.substr(kOpen.size(), shown.find(kUsual) - kOpen.size());
+    shown.remove_prefix(std::min(end, shown.size()));
+  } else {
+    text.argument = shown.substr(0, shown.find(" (="));
+  }
+  if (const auto at = shown.find(" (="); at != std::string_view::npos)
+    text.usual = std::string(shown.substr(at + 3, shown.size() - at - 4));
+}
+
+/// The words as program_options reads them; an Error that says what is wrong and how the command is used.
+Result<po::parsed_options> words_of(const Arguments& arguments, const po::options_description& all,
+                                    const po::positional_options_description& positional,
+                                    const std::string& usage) {
+  try {
+    auto words = po::command_line_parser(arguments).options(all).positional(positional).run();
+    if (const auto wrong = not_a_count(words, all))
+      return fail(ErrorKind::usage, "{}: expected a number from 0 on", *wrong);
+    return words;
+  } catch (const po::unknown_option& error) {
+    return fail(ErrorKind::usage, "{}\nusage: {}", describe_unknown(error, all), usage);
+  } catch (const po::too_many_positional_options_error&) {
+    return fail(ErrorKind::usage, "too many words without an option's name in '{}'\nusage: {}",
+                fmt::join(arguments, " "), usage);
+  } catch (const po::error& error) {
+    return fail(ErrorKind::usage, "{}\nusage: {}", error.what(), usage);
+  }
+}
+
 }  // namespace
 
+std::string_view caption(Group group) {
+  switch (group) {
+    case Group::what:
+      return "what";
+    case Group::how_much:
+      return "how much";
+    case Group::how:
+      return "how";
+    case Group::job:
+      return "traffic of a job";
+    case Group::rdma:
+      return "RDMA";
+    case Group::infiniband:
+      return "InfiniBand";
+    case Group::cluster:
+      return "cluster";
+    case Group::output:
+      return "output";
+    case Group::configuration:
+      return "help and configuration";
+  }
+  return "";
+}
+
 OptionParser::OptionParser(std::string usage, std::string summary, std::string examples)
-    : usage_(std::move(usage)),
-      summary_(std::move(summary)),
-      examples_(std::move(examples)),
-      options_("options", kHelpColumns) {
+    : usage_(std::move(usage)), summary_(std::move(summary)), examples_(std::move(examples)) {
   std::ranges::replace(summary_, '\n', ' ');  // the page breaks it, not the source
 }
 
-Result<po::variables_map> OptionParser::parse(const Arguments& arguments) {
-  if (!options_.find_nothrow("help", false)) options_.add_options()("help,h", "print this page");
+po::options_description& OptionParser::options(Group group) {
+  return groups_.try_emplace(group, std::string(caption(group)), kHelpColumns).first->second;
+}
+
+void OptionParser::command_line_only(std::vector<std::string> names) {
+  std::ranges::move(names, std::back_inserter(command_line_only_));
+}
+
+void OptionParser::either(std::vector<std::string> one, std::vector<std::string> other) {
+  alternatives_.emplace_back(std::move(one), std::move(other));
+}
+
+po::options_description OptionParser::all_options() const {
+  po::options_description all("", kHelpColumns);
+  for (const auto& [group, options] : groups_)
+    if (!options.options().empty()) all.add(options);
+  po::options_description last(std::string(caption(Group::configuration)), kHelpColumns);
+  last.add_options()("help,h", "print this page");
+  if (takes_configuration_)
+    last.add_options()("config", po::value<std::string>()->value_name("FILE"),
+                       "options from this file alone (see weft config)")(
+        "no-config", "neither configuration files nor WEFT_* variables");
+  all.add(last);
+  return all;
+}
+
+Result<std::map<std::string, std::vector<std::string>>> OptionParser::given(
+    const Arguments& arguments) const {
+  const auto all = all_options();
+  WEFT_TRY(const auto words, words_of(arguments, all, positional_, usage_));
+  std::map<std::string, std::vector<std::string>> found;
+  for (const auto& word : words.options) {
+    auto& values = found[word.string_key];
+    values.insert(values.end(), word.value.begin(), word.value.end());
+  }
+  return found;
+}
+
+Result<po::variables_map> OptionParser::parse(const Arguments& arguments) const {
+  const auto all = all_options();
+  WEFT_TRY(const auto words, words_of(arguments, all, positional_, usage_));
   po::variables_map values;
   try {
-    const auto words = po::command_line_parser(arguments).options(options_).positional(positional_).run();
-    if (const auto wrong = not_a_count(words, options_))
-      return fail(ErrorKind::usage, "{}: expected a number from 0 on", *wrong);
     po::store(words, values);
     po::notify(values);
-  } catch (const po::unknown_option& error) {
-    return fail(ErrorKind::usage, "{}\nusage: {}", describe_unknown(error, options_), usage_);
-  } catch (const po::too_many_positional_options_error&) {
-    return fail(ErrorKind::usage, "too many words without an option's name in '{}'\nusage: {}",
-                fmt::join(arguments, " "), usage_);
   } catch (const po::error& error) {
     return fail(ErrorKind::usage, "{}\nusage: {}", error.what(), usage_);
   }
-  if (help_was_asked(values)) {
-    std::ostringstream table;
-    table << options_;
-    fmt::print("{}\n\n{}\n\n{}\nexamples:\n{}", fit_prose(summary_),
-               fit_prose("usage: " + usage_, kUsageIndent), table.str(), fit_commands(examples_));
-  }
+  if (help_was_asked(values)) fmt::print("{}", help_page());
   return values;
+}
+
+std::string OptionParser::help_page() const {
+  std::ostringstream table;
+  table << all_options();
+  return fmt::format("{}\n\n{}\n{}\nexamples:\n{}", fit_prose(summary_),
+                     fit_prose("usage: " + usage_, kUsageIndent), table.str(), fit_commands(examples_));
+}
+
+std::vector<OptionText> OptionParser::texts() const {
+  std::vector<OptionText> texts;
+  const auto all = all_options();
+  const auto group_of = [&](const std::string& name) {
+    for (const auto& [group, options] : groups_)
+      if (options.find_nothrow(name, false)) return group;
+    return Group::configuration;
+  };
+  for (const auto& option : all.options()) {
+    OptionText text{.name = option->long_name(), .text = option->description()};
+    if (const auto shown = option->canonical_display_name(po::command_line_style::allow_dash_for_short);
+        shown.size() == 2 && shown[0] == '-')
+      text.letter = shown.substr(1);
+    text.group = group_of(text.name);
+    text.command_line_only = std::ranges::count(command_line_only_, text.name) > 0;
+    const auto& semantic = *option->semantic();
+    if (semantic.max_tokens() > 0) describe_argument(semantic, text);
+    const auto* kind = dynamic_cast<const po::typed_value_base*>(&semantic);
+    text.repeats = kind && kind->value_type() == typeid(std::vector<std::string>);
+    texts.push_back(std::move(text));
+  }
+  return texts;
 }
 
 Result<files::FabricFile> load_fabric_file(const std::string& path) {
@@ -101,7 +217,8 @@ std::optional<std::string> text_option(const po::variables_map& values, const ch
 }
 
 void add_output_option(po::options_description& options) {
-  options.add_options()("output,o", po::value<std::string>()->value_name("FORMAT")->default_value("table"),
+  options.add_options()("output,o",
+                        po::value<std::string>()->value_name("table|json")->default_value("table"),
                         "table for people, json for programs");
 }
 

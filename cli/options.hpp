@@ -1,16 +1,22 @@
 // Parsing of one command's words with Boost.Program_options, with weft's conventions: every option has a
-// text, a mistyped one is answered with the nearest, --help prints the command's own page. Usage:
+// text, a mistyped one is answered with the nearest, --help prints the command's own page. A command's
+// parser is made by a function of its own (sweep_options), which its line in a table of commands names: help,
+// manual pages, completion and configuration are made of it (cli/pages.hpp). Usage:
 //
-//   OptionParser parser("weft sweep", "weft sweep (--lab=N | --fabric FABRIC.yaml) [options]", kExamples);
-//   parser.options().add_options()("lab", po::value<std::string>()->implicit_value("default"), "the lab to
-//   sweep"); parser.positional("fabric", 1); const auto values = parser.parse(arguments); if (!values) return
+//   OptionParser parser("weft sweep (--lab=N | --fabric FABRIC.yaml) [options]", "Maps every ...",
+//   kExamples); parser.options(Group::how_much).add_options()("load",
+//   po::value<std::string>()->value_name("none|full"),
+//   "..."); parser.positional("fabric", 1); const auto values = parser.parse(arguments); if (!values) return
 //   report(values.error()); if (parser.help_was_asked(*values)) return kExitHealthy;   // printed already
+//
+// The name of a value says what it may be: `none|full` these words, `FILE` and `FABRIC.yaml` a file.
 #pragma once
 
 #include <boost/program_options/options_description.hpp>
 #include <boost/program_options/positional_options.hpp>
 #include <boost/program_options/value_semantic.hpp>
 #include <boost/program_options/variables_map.hpp>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,25 +30,66 @@ namespace weft::cli {
 
 namespace po = boost::program_options;
 
+/// The sections of a help page, in its order.
+enum class Group { what, how_much, how, job, rdma, infiniband, cluster, output, configuration };
+std::string_view caption(Group group);
+
+/// One option as a value.
+struct OptionText {
+  std::string name;
+  std::string letter;  // "o"; empty: none
+  Group group = Group::what;
+  std::string argument;        // the name of its value; empty: it takes none
+  bool argument_open = false;  // the value may be left out; else it is written with =
+  bool repeats = false;        // it may be given several times
+  bool command_line_only = false;
+  std::optional<std::string> usual;  // the value where none is given, as it is written
+  std::string text;
+};
+
 class OptionParser {
  public:
   /// `usage` is the line after "usage: "; `examples` stands at the end of the help page.
   OptionParser(std::string usage, std::string summary, std::string examples);
 
-  po::options_description& options() { return options_; }
+  po::options_description& options(Group group = Group::what);
   /// Words without a dash go to this option, `most` of them (-1: all the rest).
   void positional(const std::string& name, int most) { positional_.add(name.c_str(), most); }
+  /// No file and no variable sets these: what they do is asked for each time.
+  void command_line_only(std::vector<std::string> names);
+  /// The command line is complete: no file and no variable adds to it.
+  void without_configuration() { takes_configuration_ = false; }
+  /// Options of these two lists do not go together. Those of a later source stand then, and the other list's
+  /// of earlier ones do not.
+  void either(std::vector<std::string> one, std::vector<std::string> other);
 
   /// The values; prints the help page on stdout when it was asked for.
-  Result<po::variables_map> parse(const Arguments& arguments);
+  Result<po::variables_map> parse(const Arguments& arguments) const;
   static bool help_was_asked(const po::variables_map& values) { return values.count("help") != 0; }
+  /// What stands on a command line, without defaults; an Error where parse would give one for its form.
+  Result<std::map<std::string, std::vector<std::string>>> given(const Arguments& arguments) const;
+
+  const std::string& usage() const { return usage_; }
+  const std::string& summary() const { return summary_; }
+  const std::string& examples() const { return examples_; }
+  bool takes_configuration() const { return takes_configuration_; }
+  using Alternatives = std::pair<std::vector<std::string>, std::vector<std::string>>;
+  const std::vector<Alternatives>& alternatives() const { return alternatives_; }
+  std::vector<OptionText> texts() const;  // in the order of the help page
+  std::string help_page() const;
 
  private:
+  /// All groups, with --help and, where it applies, --config and --no-config.
+  po::options_description all_options() const;
+
   std::string usage_;
   std::string summary_;
   std::string examples_;
-  po::options_description options_;
+  std::map<Group, po::options_description> groups_;
   po::positional_options_description positional_;
+  std::vector<std::string> command_line_only_{"help", "config", "no-config"};
+  std::vector<Alternatives> alternatives_;
+  bool takes_configuration_ = true;
 };
 
 /// The value of an option read with `read` (as parse_bandwidth); absent when not given, an Error naming the

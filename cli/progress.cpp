@@ -37,7 +37,7 @@ bool can_erase() {
 ProgressStyle usual_progress_style() { return can_erase() ? ProgressStyle::terminal : ProgressStyle::none; }
 
 void add_progress_option(po::options_description& options) {
-  options.add_options()("progress", po::value<std::string>()->value_name("STYLE"),
+  options.add_options()("progress", po::value<std::string>()->value_name("auto|plain|none"),
                         "auto (a line on a terminal), plain (lines for a log, one each 10 s) or none");
 }
 

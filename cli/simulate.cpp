@@ -26,8 +26,8 @@ constexpr const char* kExamples =
     "  weft simulate fabric.yaml --fault 'leaf1--spine2:loss=100%,on=0.5s,off=2s' --stall "
     "host3:at=2s,for=300ms\n"
     "  weft simulate fabric.yaml --seed 7 --load none\n"
-    "  weft simulate fabric.yaml --hosts host1,host7      what lies between these two\n"
-    "  weft simulate fabric.yaml --collective ring --hosts 64 --bytes 256MB\n";
+    "  weft simulate fabric.yaml --hosts host1,host7   # what lies between these two\n"
+    "  weft simulate fabric.yaml --collective ring --hosts 16 --bytes 256MB\n";
 
 /// What stands behind an option that may be given several times.
 template <class T, class Parse>
@@ -132,7 +132,7 @@ int simulate_sweep(const po::variables_map& values, const files::FabricFile& fil
 
 }  // namespace
 
-int simulate_command(const Arguments& arguments) {
+OptionParser simulate_options() {
   OptionParser parser(
       "weft simulate FABRIC.yaml [--fault 'LINK:loss=0.5%,from=NODE']... [options]\n"
       "       weft simulate FABRIC.yaml (--collective NAME --hosts N | --flows FILE) [--plot FILE]",
@@ -152,9 +152,14 @@ int simulate_command(const Arguments& arguments) {
                        "knows how much; may be "
                        "given several times");
   parser.positional("fabric", 1);
-  add_sweep_options(parser.options());
-  add_answer_options(parser.options());
-  add_collective_options(parser.options());
+  add_sweep_options(parser.options(Group::how_much));
+  add_answer_options(parser.options(Group::output));
+  add_collective_options(parser.options(Group::job));
+  return parser;
+}
+
+int simulate_command(const Arguments& arguments) {
+  auto parser = simulate_options();
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (parser.help_was_asked(*values)) return kExitHealthy;

@@ -21,10 +21,10 @@ namespace weft::cli {
 namespace {
 
 constexpr const char* kExamples =
-    "  weft sweep --fabric fabric.yaml                    every host, agents by ssh\n"
-    "  weft sweep --fabric fabric.yaml --hosts 'gpu[001-064],gpu100' --load light\n"
-    "  weft sweep --fabric fabric.yaml --hosts \"$SLURM_JOB_NODELIST\" --launcher srun\n"
-    "  weft sweep --lab                                   the lab named 'default'\n"
+    "  weft sweep --fabric cluster.yaml         # every host, agents by ssh\n"
+    "  weft sweep --fabric cluster.yaml --hosts 'gpu[001-064],gpu100' --load light\n"
+    "  weft sweep --fabric cluster.yaml --hosts \"$SLURM_JOB_NODELIST\" --launcher srun\n"
+    "  weft sweep --lab                         # the lab named 'default'\n"
     "  weft sweep --lab=mine --load none -o json\n"
     "  weft sweep --lab --budget 60s --save diagnosis.json\n";
 
@@ -126,7 +126,7 @@ Result<void> check_place(const po::variables_map& values) {
 
 }  // namespace
 
-int sweep_command(const Arguments& arguments) {
+OptionParser sweep_options() {
   OptionParser parser(
       "weft sweep (--fabric FABRIC.yaml [--hosts LIST] | --lab[=NAME]) [options]",
       "Maps every path of a fabric, probes every link in both directions, and names what is not healthy.",
@@ -137,17 +137,25 @@ int sweep_command(const Arguments& arguments) {
       "hosts", po::value<std::string>()->value_name("LIST"),
       "probe from these hosts, as gpu[001-064],login2 or @FILE (default: all)")(
       "lab", po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
-      "the lab to sweep (see weft lab)")("engine",
-                                         po::value<std::string>()->value_name("NAME")->default_value("auto"),
-                                         "how packets are sent: auto, raw, verbs (RDMA queue pairs) or, on "
-                                         "InfiniBand, umad (management datagrams)");
+      "the lab to sweep (see weft lab)");
+  parser.options(Group::how)
+      .add_options()("engine",
+                     po::value<std::string>()->value_name("auto|raw|verbs|umad")->default_value("auto"),
+                     "how packets are sent: auto, raw, verbs (RDMA queue pairs) or, on "
+                     "InfiniBand, umad (management datagrams)");
   parser.positional("fabric", 1);
-  add_sweep_options(parser.options());
-  add_flow_options(parser.options());
-  add_launch_options(parser.options());
-  add_subnet_options(parser.options());
-  add_agent_options(parser.options());
-  add_answer_options(parser.options());
+  add_sweep_options(parser.options(Group::how_much));
+  add_flow_options(parser.options(Group::rdma));
+  add_launch_options(parser.options(Group::cluster));
+  add_subnet_options(parser.options(Group::infiniband));
+  add_agent_options(parser.options(Group::rdma));
+  add_answer_options(parser.options(Group::output));
+  parser.either({"lab"}, {"fabric", "hosts"});
+  return parser;
+}
+
+int sweep_command(const Arguments& arguments) {
+  auto parser = sweep_options();
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (parser.help_was_asked(*values)) return kExitHealthy;

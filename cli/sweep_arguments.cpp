@@ -110,10 +110,10 @@ Result<Tolerance> read_tolerance(const po::variables_map& values, const StatedTo
 }
 
 void add_sweep_options(po::options_description& options) {
-  options.add_options()("load", po::value<std::string>()->value_name("LEVEL"),
+  options.add_options()("load", po::value<std::string>()->value_name("none|light|full"),
                         "load every link with real-size flows: none, light (a quarter of its rate) or full "
                         "(default none on a live fabric, else full)")(
-      "pattern", po::value<std::string>()->value_name("NAME"),
+      "pattern", po::value<std::string>()->value_name("links|incast|all-pairs"),
       "which flows load together: links (no two over one channel, every channel in turn), incast (all to "
       "one, "
       "every NIC in turn) or all-pairs (every NIC to another, all in turn; default links)")(

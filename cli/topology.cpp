@@ -93,13 +93,16 @@ int topology_check_or_compare(const Arguments& arguments) {
 }
 
 constexpr std::array<Command, 5> kWords{{
-    {"show", "print the fabric of a file: what it consists of, or all of it", topology_show_command},
+    {"show", "print the fabric of a file: what it consists of, or all of it", topology_show_command,
+     topology_show_options},
     {"check", "say whether a file is sound, or where an InfiniBand fabric differs from it",
-     topology_check_or_compare},
-    {"generate", "write the file of a fabric of a usual shape", topology_generate_command},
+     topology_check_or_compare, topology_cabling_options},
+    {"generate", "write the file of a fabric of a usual shape", topology_generate_command,
+     topology_generate_options},
     {"discover", "read the InfiniBand fabric that this host is on, or a dump of one",
-     topology_discover_command},
-    {"routes", "say what an InfiniBand fabric's forwarding tables amount to", topology_routes_command},
+     topology_discover_command, topology_discover_options},
+    {"routes", "say what an InfiniBand fabric's forwarding tables amount to", topology_routes_command,
+     topology_routes_options},
 }};
 
 Result<files::FabricFile> read_file(const po::variables_map& values) {
@@ -156,7 +159,7 @@ int run(OptionParser& parser, const Arguments& arguments, int (*command)(const p
 
 }  // namespace
 
-int topology_show_command(const Arguments& arguments) {
+OptionParser topology_show_options() {
   auto parser = parser_of_file(
       "weft topology show (FABRIC.yaml | --host[=ROOT]) [-o table|json|yaml]",
       "Prints the fabric of a file: what it consists of, or every node and link. With --host, "
@@ -165,14 +168,19 @@ int topology_show_command(const Arguments& arguments) {
       "  weft topology show fabric.yaml\n  weft topology show fabric.yaml -o json\n  weft topology show "
       "--host\n");
   parser.options().add_options()(
-      "output,o", po::value<std::string>()->value_name("FORMAT")->default_value("table"),
+      "output,o", po::value<std::string>()->value_name("table|json|yaml")->default_value("table"),
       "table for people, json for programs, yaml: the file with every node and link")(
       "host", po::value<std::string>()->implicit_value("/")->value_name("ROOT"),
       "this host, or one captured under ROOT (its sys/ and hwloc.xml), instead of a file");
+  return parser;
+}
+
+int topology_show_command(const Arguments& arguments) {
+  auto parser = topology_show_options();
   return run(parser, arguments, show);
 }
 
-int topology_check_command(const Arguments& arguments) {
+OptionParser topology_check_options() {
   auto parser = parser_of_file("weft topology check FABRIC.yaml",
                                "Says whether a fabric file is sound, and what is odd about its fabric: parts "
                                "that are not joined, nodes\n"
@@ -180,15 +188,22 @@ int topology_check_command(const Arguments& arguments) {
                                "Exit status 0 when nothing is, 1\n"
                                "when something is, 64 when the file cannot be read.",
                                "  weft topology check fabric.yaml\n");
+  return parser;
+}
+
+int topology_check_command(const Arguments& arguments) {
+  auto parser = topology_check_options();
   return run(parser, arguments, check);
 }
 
-int topology_command(const Arguments& arguments) {
-  return run_word({"topology", "look at, check and write fabric files", kWords,
-                   "  weft topology generate --clos leaves=4,spines=4,hosts=4 > fabric.yaml\n"
-                   "  weft topology check fabric.yaml\n"
-                   "  weft topology show fabric.yaml -o json\n"},
-                  arguments);
+const WordGroup& topology_words() {
+  static const WordGroup words{"topology", "look at, check and write fabric files", kWords,
+                               "  weft topology generate --clos leaves=4,spines=4,hosts=4 > fabric.yaml\n"
+                               "  weft topology check fabric.yaml\n"
+                               "  weft topology show fabric.yaml -o json\n"};
+  return words;
 }
+
+int topology_command(const Arguments& arguments) { return run_word(topology_words(), arguments); }
 
 }  // namespace weft::cli

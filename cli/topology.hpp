@@ -1,14 +1,18 @@
 // `weft topology`: look at, check and write fabric files. One function for each of its words.
 #pragma once
 
-#include "cli/commands.hpp"
+#include "cli/words.hpp"
 
 namespace weft::cli {
 
+const WordGroup& topology_words();
 int topology_command(const Arguments& arguments);
 
+OptionParser topology_show_options();
 int topology_show_command(const Arguments& arguments);
+OptionParser topology_check_options();
 int topology_check_command(const Arguments& arguments);
+OptionParser topology_generate_options();
 int topology_generate_command(const Arguments& arguments);
 
 }  // namespace weft::cli

@@ -16,12 +16,11 @@ namespace weft::cli {
 namespace {
 
 constexpr std::string_view kDiscoverExamples =
-    "  weft topology discover                         what is there, counted\n"
-    "  weft topology discover -o yaml > fabric.yaml   the fabric as a fabric file\n"
-    "  weft topology discover --dump net.txt -o yaml  the same, out of an ibnetdiscover dump\n";
+    "  weft topology discover                         # what is there, counted\n"
+    "  weft topology discover -o yaml > fabric.yaml   # the fabric as a fabric file\n"
+    "  weft topology discover --dump net.txt -o yaml  # the same, out of a dump\n";
 constexpr std::string_view kCheckExamples =
-    "  weft topology check fabric.yaml --lab          what differs from the file, as a list to work "
-    "through\n"
+    "  weft topology check fabric.yaml --lab   # what differs from the file\n"
     "  weft topology check fabric.yaml --device mlx5_0 -o json\n";
 
 unsigned count_tier(const Fabric& fabric, Tier tier) {
@@ -92,15 +91,20 @@ bool names_a_live_fabric(const Arguments& arguments) {
   });
 }
 
-int topology_discover_command(const Arguments& arguments) {
+OptionParser topology_discover_options() {
   OptionParser parser("weft topology discover [options]",
                       "Reads the InfiniBand fabric that this host is on, or a dump of one.",
                       std::string(kDiscoverExamples));
-  add_infiniband_options(parser.options());
+  add_infiniband_options(parser.options(Group::infiniband));
   parser.options().add_options()(
       "name", po::value<std::string>()->value_name("NAME")->default_value("discovered"), "the fabric's name")(
-      "output,o", po::value<std::string>()->value_name("FORMAT")->default_value("table"),
+      "output,o", po::value<std::string>()->value_name("table|yaml|ibnetdiscover")->default_value("table"),
       "table: counts and notes; yaml: a fabric file; ibnetdiscover: a dump");
+  return parser;
+}
+
+int topology_discover_command(const Arguments& arguments) {
+  auto parser = topology_discover_options();
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (OptionParser::help_was_asked(*values)) return kExitHealthy;
@@ -119,17 +123,23 @@ int topology_discover_command(const Arguments& arguments) {
   return kExitHealthy;
 }
 
-int topology_cabling_command(const Arguments& arguments) {
+OptionParser topology_cabling_options() {
   OptionParser parser(
       "weft topology check FABRIC.yaml [options]",
       "Compares the InfiniBand fabric that this host is on with the file that says how it should be, and\n"
       "names devices of another model or firmware than most beside them.",
       std::string(kCheckExamples));
-  add_infiniband_options(parser.options());
+  add_infiniband_options(parser.options(Group::infiniband));
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FABRIC.yaml"),
                                  "what it should be");
-  add_output_option(parser.options());
+  add_output_option(parser.options(Group::output));
   parser.positional("fabric", 1);
+  parser.command_line_only({"lab", "device", "dump"});  // these make it another question
+  return parser;
+}
+
+int topology_cabling_command(const Arguments& arguments) {
+  auto parser = topology_cabling_options();
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (OptionParser::help_was_asked(*values)) return kExitHealthy;

@@ -92,7 +92,7 @@ int generate(const po::variables_map& values) {
 
 }  // namespace
 
-int topology_generate_command(const Arguments& arguments) {
+OptionParser topology_generate_options() {
   OptionParser parser("weft topology generate (--clos KEY=N,... | --rails KEY=N,...) [options]",
                       "Writes the file of a fabric of a usual shape on stdout.",
                       "  weft topology generate --clos leaves=4,spines=4,hosts=4 > fabric.yaml\n"
@@ -104,10 +104,15 @@ int topology_generate_command(const Arguments& arguments) {
       "rails", text("KEY=N,..."), "groups, hosts (a group), rails, spines; with pods and cores three tiers")(
       "link", text("BW")->default_value("400G"), "the rate of every link")(
       "name", text("NAME")->default_value("fabric"), "of the fabric")(
-      "kind", text("KIND")->default_value("roce"), "roce or infiniband")(
+      "kind", text("roce|infiniband")->default_value("roce"), "roce or infiniband")(
       "lab-rate", text("BW"), "what a lab shapes every link to, or none")(
-      "family", text("FAMILY"), "of a lab: ipv4 or ipv6")("explicit",
-                                                          "every node and link by itself, to be edited");
+      "family", text("ipv4|ipv6"), "of a lab: ipv4 or ipv6")("explicit",
+                                                             "every node and link by itself, to be edited");
+  return parser;
+}
+
+int topology_generate_command(const Arguments& arguments) {
+  auto parser = topology_generate_options();
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   return OptionParser::help_was_asked(*values) ? kExitHealthy : generate(*values);

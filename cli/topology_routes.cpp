@@ -12,12 +12,12 @@ namespace weft::cli {
 namespace {
 
 constexpr const char* kExamples =
-    "  weft topology routes                 of the fabric that this host is on\n"
-    "  weft topology routes --lab -o json   of an InfiniBand lab, for programs\n";
+    "  weft topology routes                 # of the fabric that this host is on\n"
+    "  weft topology routes --lab -o json   # of an InfiniBand lab, for programs\n";
 
 }  // namespace
 
-int topology_routes_command(const Arguments& arguments) {
+OptionParser topology_routes_options() {
   OptionParser parser(
       "weft topology routes [options]",
       "Reads the forwarding tables of all switches of an InfiniBand fabric, and tells which "
@@ -26,8 +26,13 @@ int topology_routes_command(const Arguments& arguments) {
       "Exit status 0\n"
       "when every route arrives and none can deadlock, 2 when one does not arrive, else 1.",
       kExamples);
-  add_infiniband_options(parser.options());
-  add_output_option(parser.options());
+  add_infiniband_options(parser.options(Group::infiniband));
+  add_output_option(parser.options(Group::output));
+  return parser;
+}
+
+int topology_routes_command(const Arguments& arguments) {
+  auto parser = topology_routes_options();
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (OptionParser::help_was_asked(*values)) return kExitHealthy;

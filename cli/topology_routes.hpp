@@ -5,6 +5,7 @@
 
 namespace weft::cli {
 
+OptionParser topology_routes_options();
 int topology_routes_command(const Arguments& arguments);
 
 }  // namespace weft::cli

@@ -68,13 +68,13 @@ Result<InfinibandTrace> trace_infiniband(mad::Mads& mads, const Fabric& fabric, 
 }
 
 constexpr const char* kExamples =
-    "  weft trace host1 host5 --lab                   every path, and its labels\n"
-    "  weft trace host1/p2 host9/p2 --labels 256 --lab=mine -o json\n"
-    "  weft trace gpu001 gpu064 --fabric fabric.yaml  live: agents on both, by ssh\n"
+    "  weft trace host1 host5 --lab                    # every path, and its labels\n"
+    "  weft trace host1 host9 --labels 256 --lab=mine -o json\n"
+    "  weft trace gpu001 gpu064 --fabric cluster.yaml  # live: agents on both, by ssh\n"
     "  weft trace host1 host5 --fabric fabric.yaml --simulate\n"
-    "  weft trace gpu001 gpu064 --fabric ib.yaml --device mlx5_0  InfiniBand: out of the switches' tables\n"
-    "  weft trace gpu001 gpu064 --fabric fabric.yaml --audit 64   where default queue pairs go\n"
-    "  weft trace host1 host5 --lab --audit 12 --move   spread them evenly while they live\n";
+    "  weft trace gpu001 gpu064 --fabric ib.yaml --device mlx5_0   # InfiniBand\n"
+    "  weft trace gpu001 gpu064 --fabric cluster.yaml --audit 64   # where queue pairs go\n"
+    "  weft trace host1 host5 --lab --audit 12 --move   # spread them evenly while they live\n";
 
 constexpr double kLiveAnswersPerSecond = 100;  // as a sweep's default
 constexpr double kAnswersPerSecond = 100'000;  // labs and simulations answer as fast as they are asked
@@ -318,7 +318,7 @@ int trace_fabric(const po::variables_map& values, const TraceWords& words) {
 
 }  // namespace
 
-int trace_command(const Arguments& arguments) {
+OptionParser trace_options() {
   OptionParser parser(
       "weft trace SRC DST [--labels N] (--lab=NAME | --fabric FABRIC.yaml) [-o json]",
       "Shows every path between two NICs and the labels (UDP source ports; on InfiniBand destination\n"
@@ -337,12 +337,18 @@ int trace_command(const Arguments& arguments) {
       "move",
       "then move these while they live to ports that spread them evenly: how, and whether they live on")(
       "simulate", "simulate the fabric in any case: needs no hosts and no privileges");
-  add_exchange_option(parser.options());
-  add_launch_options(parser.options());
-  add_subnet_options(parser.options());
+  add_exchange_option(parser.options(Group::rdma));
+  add_launch_options(parser.options(Group::cluster));
+  add_subnet_options(parser.options(Group::infiniband));
   parser.positional("src", 1);
   parser.positional("dst", 1);
-  add_output_option(parser.options());
+  add_output_option(parser.options(Group::output));
+  parser.either({"lab"}, {"fabric", "simulate"});
+  return parser;
+}
+
+int trace_command(const Arguments& arguments) {
+  auto parser = trace_options();
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (parser.help_was_asked(*values)) return kExitHealthy;

@@ -43,7 +43,7 @@ void add_verdict_options(po::options_description& options) {
   add_output_option(options);
   options.add_options()("quiet", "one line for monitoring: a Nagios plug-in's, with performance data")(
       "all", "every finding: without it a summary and the twenty that hurt most")(
-      "color", po::value<std::string>()->value_name("WHEN"),
+      "color", po::value<std::string>()->value_name("auto|always|never"),
       "auto (on a terminal, unless NO_COLOR is set), always or never");
 }
 

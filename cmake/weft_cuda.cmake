@@ -22,7 +22,7 @@ function(weft_cuda_module)
   target_include_directories(weft_cuda PUBLIC ${CMAKE_SOURCE_DIR})
   target_compile_options(weft_cuda PRIVATE -Xcompiler=-Wall,-Wextra,-Werror)
   target_link_options(weft_cuda PRIVATE -Wl,--exclude-libs,ALL)  # the runtime inside stays inside
-  install(TARGETS weft_cuda LIBRARY DESTINATION bin)
+  install(TARGETS weft_cuda LIBRARY DESTINATION lib/weft COMPONENT weft)
 
   add_executable(gpu_checks tests/gpu/gpu_checks.cpp probes/packet/pattern.cpp)
   target_link_libraries(gpu_checks PRIVATE weft_cuda)

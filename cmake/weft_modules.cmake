@@ -92,7 +92,7 @@ function(weft_program path)
   set_source_files_properties(${CMAKE_SOURCE_DIR}/${path}/commands.cpp PROPERTIES COMPILE_DEFINITIONS "${about}")
   add_executable(weft ${path}/main.cpp)
   target_link_libraries(weft PRIVATE weft_cli)
-  install(TARGETS weft)
+  install(TARGETS weft RUNTIME COMPONENT weft)
 endfunction()
 
 # The targets of the modules that these test files include, directly or by way of other files of tests/: what their program
