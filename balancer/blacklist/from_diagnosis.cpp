@@ -100,8 +100,7 @@ bool is_listed(const files::DiagnosisDocument& document, const std::vector<std::
 
 Result<std::vector<BlacklistEntry>> blacklist_of(const files::DiagnosisDocument& document,
                                                  const BlacklistOptions& options) {
-  // What a host finding is worth: it names a cable or its NIC, without a probability of its own.
-  constexpr double kHostConfidence = 1.0;
+  constexpr double kMeasured = 1.0;  // what a host measured of itself has no probability
   BlacklistMaker maker(document, options);
   for (const auto& report : document.links) {
     if (!is_fault(report.verdict)) continue;
@@ -114,7 +113,8 @@ Result<std::vector<BlacklistEntry>> blacklist_of(const files::DiagnosisDocument&
   }
   for (const auto& report : document.hosts)
     if (is_fault(report.verdict) && report.ends)
-      maker.add({report.ends, report.verdict, kHostConfidence, summary_of(report), report.evidence});
+      maker.add({report.ends, report.verdict, report.confidence.value_or(kMeasured), summary_of(report),
+                 report.evidence});
   return std::move(maker).take();
 }
 

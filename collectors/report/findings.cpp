@@ -67,6 +67,13 @@ std::string ports_of(const Trouble& trouble) {
                          : fmt::format("{}, {}", trouble.a, trouble.b);
 }
 
+void put_rhythm(Entry& entry, const std::optional<Intermittence>& rhythm) {
+  entry.trouble.comes_and_goes = rhythm.has_value();
+  if (rhythm)
+    entry.lines.push_back(fmt::format("intermittent: {:.2g} outages a second, of {:.2g} s each",
+                                      rhythm->per_second, rhythm->duration));
+}
+
 Entry entry_of(const files::LinkReport& finding, FabricKind kind) {
   Entry entry{.what = finding.from ? fmt::format("{} (from {})", finding.link, *finding.from) : finding.link,
               .verdict = finding.verdict,
@@ -77,15 +84,12 @@ Entry entry_of(const files::LinkReport& finding, FabricKind kind) {
               .lines = {},
               .evidence = finding.evidence};
   entry.trouble.shuts = finding.verdict == Verdict::failed;
-  entry.trouble.comes_and_goes = finding.intermittent.has_value();
   if (finding.ends) {
     put_ports(entry.trouble, *finding.ends, finding.from);
     entry.ports = ports_of(entry.trouble);
     if (finding.ends->kind == files::LinkClass::host_leaf) entry.trouble.place = Place::host_cable;
   }
-  if (finding.intermittent)
-    entry.lines.push_back(fmt::format("intermittent: {:.2g} outages a second, of {:.2g} s each",
-                                      finding.intermittent->per_second, finding.intermittent->duration));
+  put_rhythm(entry, finding.intermittent);
   return entry;
 }
 
@@ -103,6 +107,7 @@ Entry entry_of(const files::HostReport& finding, FabricKind kind) {
     entry.trouble.place = Place::host_cable;
     put_ports(entry.trouble, *finding.ends, finding.from);
   }
+  put_rhythm(entry, finding.intermittent);
   return entry;
 }
 
@@ -135,6 +140,7 @@ std::string listed(const std::vector<std::string>& ports) {
 /// Evidence without its figures. Hosts that failed in the same way differ in these alone.
 std::vector<std::string> shape_of(const Entry& entry) {
   std::vector<std::string> shape = entry.evidence;
+  shape.insert(shape.end(), entry.lines.begin(), entry.lines.end());
   if (entry.verdict == Verdict::failed)
     for (std::string& line : shape)
       std::erase_if(line, [](char c) { return (c >= '0' && c <= '9') || c == ','; });
@@ -150,7 +156,7 @@ class Hosts {
     const auto [at, is_new] = places_.try_emplace(key, groups_.size());
     if (is_new) groups_.push_back({entry, name, true, {}, {}});
     Group& group = groups_[at->second];
-    group.same = group.same && entry.evidence == group.entry.evidence;
+    group.same = group.same && entry.evidence == group.entry.evidence && entry.lines == group.entry.lines;
     group.names.push_back(std::move(name));
     if (!entry.trouble.a.empty()) group.ports.push_back(ports_of(entry.trouble));
   }

@@ -11,8 +11,16 @@ void append(std::vector<T>& to, const std::vector<T>& from) {
     if (std::ranges::find(to, value) == to.end()) to.push_back(value);
 }
 
-bool same_fault(const LinkFinding& a, const LinkFinding& b) {
+template <class Finding>
+bool same_fault(const Finding& a, const Finding& b) {
   return a.link == b.link && a.cause == b.cause && a.channel && b.channel && *a.channel != *b.channel;
+}
+
+/// Of which direction it is evidence, where that of both stands together.
+template <class Finding>
+void put_channel_first(const Fabric& fabric, Finding& finding) {
+  for (std::string& text : finding.evidence)
+    text = fmt::format("{}: {}", fabric.name_of(*finding.channel), text);
 }
 
 /// Of what both directions of a cable pass or lose, what hurts more: the least rate or packet size, the most
@@ -25,6 +33,7 @@ std::optional<Estimate> worse_of(Cause cause, const std::optional<Estimate>& a,
 }
 
 /// What is known of the host's cable goes by the finding that decides; of both directions, by the less sure.
+/// A host that is at fault as a whole has no link: one of its cables may be told beside it.
 void join_cables(HostFinding& into, const HostFinding& other) {
   const bool same = into.link && into.link == other.link && into.cause == other.cause;
   if (same && into.channel != other.channel &&
@@ -32,11 +41,15 @@ void join_cables(HostFinding& into, const HostFinding& other) {
     into.channel = std::nullopt;
     into.confidence = std::min(into.confidence, other.confidence);
     if (into.cause) into.estimate = worse_of(*into.cause, into.estimate, other.estimate);
-  } else if (!into.link || (other.link && other.verdict > into.verdict)) {
-    into.link = other.link;
+    if (!into.intermittent) into.intermittent = other.intermittent;
+  } else if (!into.confidence || (other.confidence && other.verdict > into.verdict)) {
     into.channel = other.channel;
     into.estimate = other.estimate;
     into.confidence = other.confidence;
+    into.intermittent = other.intermittent;
+    if (other.link) into.link = other.link;
+  } else if (!into.link) {
+    into.link = other.link;
   }
 }
 
@@ -79,6 +92,14 @@ std::optional<NodeId> host_of(const Fabric& fabric, const Found& found) {
     host = end;
   }
   return host;
+}
+
+std::optional<ChannelId> one_channel_of(const Fabric& fabric, const Found& found) {
+  if (found.channels.size() == 1) return found.channels.front();
+  if (!found.channels.empty() || found.nodes.size() != 1 || !fabric.is_host(found.nodes.front()))
+    return std::nullopt;
+  const auto ports = fabric.ports_of(found.nodes.front());
+  return ports.size() == 1 ? fabric.channel_from(ports.front()) : std::nullopt;
 }
 
 /// Alternatives become a set, those that it lists, and what the finding is about is the sum of them.
@@ -141,10 +162,11 @@ void Report::add_host(NodeId host, Found found) {
   const auto same_link = [&](ChannelId c) {
     return Fabric::link_of(c) == Fabric::link_of(found.channels.front());
   };
-  if (!found.channels.empty() && std::ranges::all_of(found.channels, same_link)) {
-    finding.link = Fabric::link_of(found.channels.front());
+  if (std::ranges::all_of(found.channels, same_link)) {  // of a host as a whole there are none
     finding.estimate = found.estimate;
     finding.confidence = found.probability;
+    finding.intermittent = found.intermittent;
+    if (!found.channels.empty()) finding.link = Fabric::link_of(found.channels.front());
     if (found.channels.size() == 1) finding.channel = found.channels.front();
   }
   if (found.channels.size() > 1) note_ambiguous(found);
@@ -238,9 +260,7 @@ void Report::join_directions() {
     for (std::size_t j = i + 1; j < links.size(); ++j) {
       if (!same_fault(links[i], links[j])) continue;
       if (links[i].verdict == Verdict::unknown || links[j].verdict == Verdict::unknown) continue;
-      for (LinkFinding* finding : {&links[i], &links[j]})
-        for (std::string& text : finding->evidence)
-          text = fmt::format("{}: {}", fabric_.name_of(*finding->channel), text);
+      for (LinkFinding* finding : {&links[i], &links[j]}) put_channel_first(fabric_, *finding);
       LinkFinding& worse = links[j].verdict > links[i].verdict ? links[j] : links[i];
       const LinkFinding other = &worse == &links[i] ? links[j] : links[i];
       append(worse.evidence, other.evidence);
@@ -264,6 +284,8 @@ void Report::join_hosts() {
         ++j;
         continue;
       }
+      if (same_fault(hosts[i], hosts[j]))
+        for (HostFinding* finding : {&hosts[i], &hosts[j]}) put_channel_first(fabric_, *finding);
       join_cables(hosts[i], hosts[j]);
       if (hosts[j].verdict > hosts[i].verdict || !hosts[i].cause) hosts[i].cause = hosts[j].cause;
       hosts[i].verdict = std::max(hosts[i].verdict, hosts[j].verdict);

@@ -36,6 +36,8 @@ struct Found {
 
 /// The host that all channels (and nodes) of it touch, if so.
 std::optional<NodeId> host_of(const Fabric& fabric, const Found& found);
+/// The channel a finding is about; of a host as a whole its only cable's, the way it sends.
+std::optional<ChannelId> one_channel_of(const Fabric& fabric, const Found& found);
 
 class Report {
  public:

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -131,6 +132,35 @@ TEST(TrustedVerdicts, AFlappingCableIsToldWithItsRhythm) {
   ASSERT_TRUE(document["links"][0].contains("intermittent"));
   EXPECT_NEAR(document["links"][0]["intermittent"]["per_second"], 1.0, 0.3);
   EXPECT_NEAR(document["links"][0]["intermittent"]["duration_s"], 0.2, 0.05);
+}
+
+TEST(TrustedVerdicts, ABadHostIsToldAsSurelyAndAsExactlyAsALink) {
+  const auto document = swept(k4x4, {"host8--leaf2:loss=3%"}, 1);
+  ASSERT_EQ(document["hosts"].size(), 1u) << document;
+  const Json& host = document["hosts"][0];
+  EXPECT_EQ(host["link"], "host8--leaf2");
+  ASSERT_TRUE(host.contains("confidence") && host.contains("estimate")) << host;
+  EXPECT_GT(host["confidence"], 0.99);
+  EXPECT_NEAR(host["estimate"]["value"], 0.03, 0.003);
+  EXPECT_LT(host["estimate"]["low"], 0.03);
+  EXPECT_GT(host["estimate"]["high"], 0.03);
+}
+
+TEST(TrustedVerdicts, AFlappingCableOfAHostIsToldWithItsRhythm) {
+  for (const char* direction : {"", ",from=host8"}) {
+    const auto document = swept(k4x4, {fmt::format("host8--leaf2:down,on=0.2s,off=0.8s{}", direction)}, 2);
+    ASSERT_EQ(document["hosts"].size(), 1u) << document;
+    const Json& host = document["hosts"][0];
+    ASSERT_TRUE(host.contains("intermittent")) << direction << host;
+    EXPECT_NEAR(host["intermittent"]["per_second"], 1.0, 0.3) << direction;
+    EXPECT_NEAR(host["intermittent"]["duration_s"], 0.2, 0.05) << direction;
+    EXPECT_EQ(host.contains("from"), *direction != 0);
+    const auto evidence = host["evidence"].get<std::vector<std::string>>();
+    EXPECT_EQ(
+        std::ranges::any_of(evidence, [](const auto& line) { return line.starts_with("host8->leaf2: "); }),
+        *direction == 0)
+        << "of both directions it is said which lost what";
+  }
 }
 
 TEST(TrustedVerdicts, AnMtuIsToldToTheSizesSent) {

@@ -42,7 +42,8 @@ HostReport report_of(const Fabric& fabric, const HostFinding& finding) {
                     .cause = finding.cause,
                     .evidence = finding.evidence,
                     .estimate = finding.estimate,
-                    .confidence = finding.confidence};
+                    .confidence = finding.confidence,
+                    .intermittent = finding.intermittent};
   if (finding.channel) report.from = fabric.name_of(fabric.source_node(*finding.channel));
   if (finding.nic) report.nic = fabric.name_of_nic(*finding.nic);
   if (const auto cable = cable_of(fabric, finding)) report.ends = refer_to(fabric, *cable);

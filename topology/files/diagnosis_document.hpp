@@ -48,6 +48,7 @@ struct HostReport {
   std::optional<std::string> from = std::nullopt;  // the node that the faulty channel of the cable leaves
   std::optional<Estimate> estimate = std::nullopt;
   std::optional<double> confidence = std::nullopt;
+  std::optional<Intermittence> intermittent = std::nullopt;
 };
 
 /// One of the alternatives is true; each is channels that are all at fault then.

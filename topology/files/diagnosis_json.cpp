@@ -32,6 +32,13 @@ void put_estimate(JsonText& out, const Estimate& estimate) {
   put(out, "}}");
 }
 
+void put_intermittence(JsonText& out, const Intermittence& intermittent) {
+  put(out, ",\"intermittent\":{{\"per_second\":");
+  put_number(out, intermittent.per_second);
+  put_member(out, "duration_s", intermittent.duration);
+  put(out, "}}");
+}
+
 void put_names(JsonText& out, const std::vector<std::vector<std::string>>& lists) {
   put_array(out, lists, [&](const std::vector<std::string>& names) {
     put_array(out, names, [&](const std::string& name) { put_string(out, name); });
@@ -46,12 +53,7 @@ void put_link(JsonText& out, const LinkReport& report) {
   put_member(out, "cause", to_string(report.cause));
   if (report.estimate) put_estimate(out, *report.estimate);
   put_member(out, "confidence", report.confidence);
-  if (report.intermittent) {
-    put(out, ",\"intermittent\":{{\"per_second\":");
-    put_number(out, report.intermittent->per_second);
-    put_member(out, "duration_s", report.intermittent->duration);
-    put(out, "}}");
-  }
+  if (report.intermittent) put_intermittence(out, *report.intermittent);
   put_strings(out, "evidence", report.evidence);
   if (!report.labels.empty()) {
     put_key(out, "labels");
@@ -75,6 +77,7 @@ void put_host(JsonText& out, const HostReport& report) {
   if (report.from) put_member(out, "from", *report.from);
   if (report.estimate) put_estimate(out, *report.estimate);
   if (report.confidence) put_member(out, "confidence", *report.confidence);
+  if (report.intermittent) put_intermittence(out, *report.intermittent);
   put_strings(out, "evidence", report.evidence);
   if (report.ends) put_member(out, "link", report.ends->name);
   if (report.ends) put_ends(out, *report.ends);

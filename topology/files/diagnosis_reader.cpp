@@ -68,16 +68,18 @@ Result<HostReport> as_host(const JsonView& view) {
   HostReport host;
   std::string link;
   const auto ends = [&](const JsonView&) { return read_ends(view, link); };
-  const auto done = in_turn([&] { return need_member(view, "host", host.host, as_text); },
-                            [&] { return read_member(view, "nic", host.nic, as_text); },
-                            [&] { return need_member(view, "verdict", host.verdict, as_verdict); },
-                            [&] { return read_member(view, "cause", host.cause, as_cause); },
-                            [&] { return read_member(view, "evidence", host.evidence, read_texts); },
-                            [&] { return read_member(view, "from", host.from, as_text); },
-                            [&] { return read_member(view, "estimate", host.estimate, as_estimate); },
-                            [&] { return read_member(view, "confidence", host.confidence, as_share); },
-                            [&] { return read_member(view, "link", link, as_text); },
-                            [&] { return read_member(view, "a", host.ends, ends); });
+  const auto done =
+      in_turn([&] { return need_member(view, "host", host.host, as_text); },
+              [&] { return read_member(view, "nic", host.nic, as_text); },
+              [&] { return need_member(view, "verdict", host.verdict, as_verdict); },
+              [&] { return read_member(view, "cause", host.cause, as_cause); },
+              [&] { return read_member(view, "evidence", host.evidence, read_texts); },
+              [&] { return read_member(view, "from", host.from, as_text); },
+              [&] { return read_member(view, "estimate", host.estimate, as_estimate); },
+              [&] { return read_member(view, "confidence", host.confidence, as_share); },
+              [&] { return read_member(view, "intermittent", host.intermittent, as_intermittence); },
+              [&] { return read_member(view, "link", link, as_text); },
+              [&] { return read_member(view, "a", host.ends, ends); });
   if (!done) return pass_on(done);
   return host;
 }

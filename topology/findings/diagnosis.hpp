@@ -55,12 +55,13 @@ struct HostFinding {
   Verdict verdict = Verdict::unknown;
   std::optional<Cause> cause = std::nullopt;
   std::vector<std::string> evidence;
-  /// Of the host's cable, where probes told; `channel` is absent when both directions are at fault or when
-  /// which one is cannot be told.
+  /// Of the host's cable, where probes told, or of all its cables (no link); `channel` is absent when both
+  /// directions are at fault or when which one is cannot be told.
   std::optional<LinkId> link = std::nullopt;
   std::optional<ChannelId> channel = std::nullopt;
   std::optional<Estimate> estimate = std::nullopt;
   std::optional<double> confidence = std::nullopt;
+  std::optional<Intermittence> intermittent = std::nullopt;
 };
 
 /// One cause behind many channels: a switch, a line card.

@@ -251,8 +251,8 @@ class Findings {
       if (sign.log_ratio > 0 && std::ranges::binary_search(found.channels, sign.channel))
         found.evidence.push_back(sign.text);
     note_lone_host(found);
-    if (counted_ == Counted::loss && found.channels.size() == 1 && found.cause == Cause::loss)
-      found.intermittent = intermittence_of(observations_, found.channels.front(), blamed_but(i));
+    if (const auto over = one_channel_of(fabric_, found); over && found.cause == Cause::loss)
+      found.intermittent = intermittence_of(observations_, *over, blamed_but(i));
     return found;
   }
 

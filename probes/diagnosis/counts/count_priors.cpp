@@ -48,6 +48,15 @@ std::map<std::optional<Bytes>, Places> places_of(const Fabric& fabric, const Cou
     if (suspect.channels.empty())
       for (const NodeId node : suspect.nodes) places.node[node.value()] = s;
   }
+  // What nothing of one size crossed is there what harms the next larger ones.
+  for (auto& [size, places] : all)
+    for (std::uint32_t s = 0; s < problem.suspects.size(); ++s) {
+      const Suspect& suspect = problem.suspects[s];
+      if (!size || !suspect.least_size || *size < *suspect.least_size || *size >= *suspect.from_size)
+        continue;
+      for (const ChannelId channel : suspect.channels)
+        if (places.channel[channel.value()] == kNone) places.channel[channel.value()] = s;
+    }
   return all;
 }
 

@@ -150,7 +150,9 @@ class Builder {
       else
         add_once(NodeId(place - static_cast<std::uint32_t>(fabric_.channel_count())), suspect.nodes);
       if (plain) continue;
-      suspect.from_size = crossings_.size_of(size_class);
+      suspect.from_size = crossings_.size_of(size_class);  // classes ascend
+      if (suspect.least_size) continue;
+      suspect.least_size = suspect.from_size;
       suspect.below_size = crossings_.size_below(size_class);
     }
     std::ranges::sort(suspect.channels);

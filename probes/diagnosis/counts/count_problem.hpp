@@ -21,7 +21,8 @@ struct Suspect {
   std::vector<ChannelId> channels;    // ids ascending
   std::vector<NodeId> nodes;          // with channels: the node cannot be told from them
   std::optional<Bytes> from_size{};   // harms packets of this size and more only
-  std::optional<Bytes> below_size{};  // with from_size: the largest size sent below it
+  std::optional<Bytes> least_size{};  // with from_size: none from here up to that crossed it
+  std::optional<Bytes> below_size{};  // with from_size: the largest size sent below `least_size`
   std::uint64_t sent = 0;             // packets that crossed it
   std::uint64_t lost = 0;             // of these, lost (on any channel of their path)
   std::uint32_t observations = 0;

@@ -63,13 +63,17 @@ TEST(Blacklist, BothDirectionsOfALinkAreOneEntryWithTheWorstOfThem) {
 TEST(Blacklist, ANicAtFaultIsItsCableAndADeadAgentIsNoLink) {
   const auto host = *fabric().find_node("host2");
   Diagnosis diagnosis;
-  diagnosis.hosts = {
-      {.host = host, .nic = fabric().nics()[1], .verdict = Verdict::failed, .cause = Cause::loss},
-      {.host = host, .verdict = Verdict::failed, .evidence = {"its agent died"}}};
+  diagnosis.hosts = {{.host = host,
+                      .nic = fabric().nics()[1],
+                      .verdict = Verdict::failed,
+                      .cause = Cause::loss,
+                      .confidence = 0.97},
+                     {.host = host, .verdict = Verdict::failed, .evidence = {"its agent died"}}};
   const auto entries = *blacklist_of(document_of(diagnosis));
   ASSERT_EQ(entries.size(), 1u);
   EXPECT_EQ(entries[0].id, "roce-a:host2--leaf2");
   EXPECT_EQ(entries[0].link.kind, files::LinkClass::host_leaf);
+  EXPECT_EQ(entries[0].confidence, 0.97);
 }
 
 TEST(Blacklist, AHostWithOneNicThatLosesPacketsIsItsCableToo) {
@@ -80,6 +84,7 @@ TEST(Blacklist, AHostWithOneNicThatLosesPacketsIsItsCableToo) {
   const auto entries = *blacklist_of(document);
   ASSERT_EQ(entries.size(), 1u);
   EXPECT_EQ(entries[0].id, "roce-a:host2--leaf2");
+  EXPECT_EQ(entries[0].confidence, 1.0) << "measured: no probability of it is known";
   document.hosts[0].ends.reset();
   ASSERT_TRUE(complete_ends(document, fabric()));
   EXPECT_EQ(*blacklist_of(document), entries);

@@ -122,6 +122,20 @@ TEST(DiagnosisTable, HostsOfWhichTheSameIsSaidStandTogether) {
   EXPECT_THAT(text, ContainsRegex("\nhost host3 +failed\n    no route\n    do: "));
 }
 
+TEST(DiagnosisTable, AHostsCableThatComesAndGoesIsToldWithItsRhythm) {
+  files::DiagnosisDocument document;
+  for (const double duration : {0.2, 0.4})
+    document.hosts.push_back({.host = duration < 0.3 ? "host1" : "host2",
+                              .verdict = Verdict::degraded,
+                              .cause = Cause::loss,
+                              .evidence = {"9 of 100 lost"},
+                              .confidence = 0.99,
+                              .intermittent = Intermittence{1.0, duration}});
+  const auto text = diagnosis_table(document);
+  EXPECT_THAT(text, ContainsRegex("host host1 .*\n    intermittent: 1 outages a second, of 0.2 s each\n"));
+  EXPECT_THAT(text, ContainsRegex("host host2 .*\n    intermittent: 1 outages a second, of 0.4 s each\n"));
+}
+
 TEST(DiagnosisTable, HostsThatFailedAlikeStandTogetherWithTheFiguresOfOne) {
   files::DiagnosisDocument document;
   for (const char* host : {"host4", "host2", "host3"})

@@ -127,5 +127,35 @@ TEST(SizeLimits, OfFourCablesOfASpineAnyThreeStandInOneSet) {
   }
 }
 
+TEST(SizeLimits, ASwitchOfTwoTiersStandsBesideItsCablesOfWhichOneIsGood) {
+  const Fabric fabric =
+      make_pod_clos({.pods = 4, .leaves = 3, .spines = 2, .cores = 2, .hosts_per_leaf = 2}).value();
+  const std::vector<std::string> cables{"leaf7--spine5", "leaf8--spine5", "spine5--core1"};
+  const auto bad = links_of(fabric, cables);
+  for (const std::uint64_t seed : {3, 4, 5}) {
+    const Diagnosis diagnosis = swept_with_limits(fabric, cables, "mtu=1500", seed);
+    ASSERT_EQ(diagnosis.sets.size(), 1u) << seed;
+    EXPECT_TRUE(has_alternative_of(diagnosis, bad)) << seed;
+    expect_names_within(fabric, diagnosis, bad);
+  }
+}
+
+TEST(SizeLimits, ASizeThatNeverCrossedAChannelIsNotSaidToPass) {
+  MadeUpRun run(1);
+  const ChannelId bad = run.channel("leaf1->spine1");
+  run.fault("leaf1->spine1").largest = Bytes(1500);
+  for (const std::int64_t size : {1500, 2112, 4160}) run.probe(400, 20, Bytes(size));
+  std::erase_if(run.seen.probes, [&](const Observation& row) {
+    const auto channels = run.seen.paths.channels(run.seen.paths.paths(row.path).front());
+    return row.size == Bytes(2112) && std::ranges::find(channels, bad) != channels.end();
+  });
+  const Diagnosis diagnosis = run.diagnosed();
+  ASSERT_EQ(diagnosis.links.size(), 1u);
+  EXPECT_EQ(diagnosis.links[0].channel, bad);
+  EXPECT_EQ(diagnosis.links[0].cause, Cause::mtu);
+  EXPECT_EQ(diagnosis.links[0].estimate->value, 1500);
+  EXPECT_EQ(diagnosis.links[0].estimate->high, 4159);
+}
+
 }  // namespace
 }  // namespace weft::diagnosis

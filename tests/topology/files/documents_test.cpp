@@ -51,7 +51,8 @@ Diagnosis everything(const Fabric& fabric) {
                              .nic = fabric.ports_of(host).front(),
                              .verdict = Verdict::failed,
                              .cause = Cause::loss,
-                             .evidence = {"\xff no UTF-8"}});
+                             .evidence = {"\xff no UTF-8"},
+                             .intermittent = Intermittence{2.0, 0.125}});
   diagnosis.hosts.push_back({.host = host, .verdict = Verdict::failed, .evidence = {"its agent died"}});
   diagnosis.groups.push_back({.nodes = {*fabric.find_node("spine2")}, .channels = {bad}, .confidence = 0.5});
   diagnosis.ambiguous.push_back(channels(fabric, {"host1->leaf1", "leaf1->host1"}));
@@ -145,6 +146,7 @@ TEST(DiagnosisJson, HasTheContractsShape) {
   EXPECT_FALSE(document["links"][1].contains("from")) << "both directions are at fault";
   EXPECT_EQ(document["hosts"][0]["nic"], "host1");
   EXPECT_EQ(document["hosts"][0]["class"], "host-leaf");
+  EXPECT_EQ(document["hosts"][0]["intermittent"]["duration_s"], 0.125);
   EXPECT_EQ(document["sets"][0]["alternatives"][1], json({"leaf2->spine1", "spine1->leaf2"}));
   EXPECT_FALSE(document["sets"][0].contains("more"));
   EXPECT_EQ(document["sets"][1]["more"], true);
