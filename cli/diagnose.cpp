@@ -25,7 +25,7 @@ namespace {
 
 constexpr Bytes kMaxFileBytes(512'000'000);
 constexpr const char* kExamples =
-    "  weft diagnose --fabric fabric.yaml --observations run.jsonl\n"
+    "  weft diagnose --fabric cluster.yaml --observations run.jsonl\n"
     "  weft sweep --fabric cluster.yaml --observations run.jsonl\n"
     "  weft diagnose --fabric cluster.yaml --observations run.jsonl -o json\n";
 

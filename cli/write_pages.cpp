@@ -60,7 +60,7 @@ int completion_command(const Arguments& arguments) {
 
 int write_pages_command(const Arguments& arguments) {
   if (arguments.size() == 1 && arguments[0] == "--help") {
-    fmt::print("usage: weft write-pages FOLDER DATE\nexamples:\n  weft write-pages share 2026-01-31\n");
+    fmt::print("usage: weft write-pages FOLDER DATE\n\nexamples:\n  weft write-pages share 2026-01-31\n");
     return kExitHealthy;
   }
   if (arguments.size() != 2)

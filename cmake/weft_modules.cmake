@@ -280,6 +280,14 @@ function(weft_all_benchmarks)
                        PROPERTIES RUN_SERIAL TRUE TIMEOUT 600 LABELS lab SKIP_RETURN_CODE 77)
 endfunction()
 
+# The packages, installed in a fresh Debian and used there: two minutes, most of them the making of that root.
+function(weft_package_test)
+  add_test(NAME "tests/package: installs in a fresh root, and the demo runs there"
+           COMMAND ${CMAKE_SOURCE_DIR}/tests/package/install_test.sh ${CMAKE_BINARY_DIR})
+  set_tests_properties("tests/package: installs in a fresh root, and the demo runs there"
+                       PROPERTIES TIMEOUT 600 LABELS lab SKIP_RETURN_CODE 77 RESOURCE_LOCK test_lab)
+endfunction()
+
 function(weft_summary)
   message(STATUS "weft ${PROJECT_VERSION}, ${CMAKE_BUILD_TYPE}")
   foreach(part IN LISTS WEFT_FOUND)

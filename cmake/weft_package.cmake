@@ -85,19 +85,20 @@ execute_process(COMMAND date -u -R -d "${WEFT_DATE}" OUTPUT_VARIABLE WEFT_DEBIAN
 weft_install_pages()
 weft_deb(weft
          SUMMARY "tests, explains and balances the fabrics under GPU training jobs\n\
- It maps every path of a RoCE or InfiniBand fabric, probes every link in both\n\
- directions, names what is not healthy, and gives the queue pairs of a job\n\
- paths so that no link carries more than it must."
+It maps every path of a RoCE or InfiniBand fabric, probes every link in both\n\
+directions, names what is not healthy, and gives the queue pairs of a job\n\
+paths so that no link carries more than it must."
          RECOMMENDS "nats-server, openssh-client, ibverbs-providers")
 weft_deb(labs
-         SUMMARY "fabrics on one machine to try weft on\n\
- Depends on what the labs of weft need: network namespaces with the kernel's\n\
- own ECMP, and InfiniBand fabrics in ibsim under OpenSM."
-         DEPENDS "weft (= ${WEFT_PACKAGE_VERSION}), nats-server, iproute2, nftables, iptables, util-linux, ibsim-utils, opensm, infiniband-diags"
+         SUMMARY "fabrics on one machine to try weft on (metapackage)\n\
+Depends on what the labs of weft need: network namespaces with the kernel's\n\
+own ECMP, and InfiniBand fabrics in ibsim under OpenSM. This is a metapackage."
+         DEPENDS "weft (= ${WEFT_PACKAGE_VERSION}), nats-server, iproute2, nftables, iptables, ibsim-utils, opensm, infiniband-diags"
          RECOMMENDS "qemu-system-x86, busybox-static, kmod, cpio, iputils-ping")
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME weft)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has its own
 set(CPACK_PACKAGE_VERSION ${WEFT_PACKAGE_VERSION})
 set(CPACK_PACKAGE_CONTACT "${WEFT_MAINTAINER}")
 set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR}/package/made)

@@ -3,4 +3,8 @@
 
 #include "tests/bench/support/figures.hpp"
 
-namespace weft::bench {}  // namespace weft::bench
+namespace weft::bench {
+
+void packages(Figures& figures);
+
+}  // namespace weft::bench

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# install_test.sh BUILD: makes the Debian packages, installs them in a fresh Debian 12, and runs there what a user runs first:
+# the version, a manual page, a configuration of the host, the demo. Exits with 77, and says why, where that cannot be.
+set -euo pipefail
+build=$(realpath "${1:?usage: install_test.sh BUILD}")
+skip() { echo "skipped: $1"; exit 77; }
+fail() { echo "failed: $1" >&2; exit 1; }
+
+[ "$(id -u)" = 0 ] || skip "only root can make a root of its own"
+command -v mmdebstrap >/dev/null || skip "no mmdebstrap"
+mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME)' 'Created-By: Packages' 2>/dev/null |
+  awk '$2 == "bookworm" { print $1; exit }')
+mirror=${mirror:-http://deb.debian.org/debian/}
+scratch=$(mktemp -d)
+trap 'rm -rf --one-file-system "$scratch"' EXIT
+timeout 30 /usr/lib/apt/apt-helper -o Acquire::Retries=0 download-file "${mirror}dists/bookworm/InRelease" \
+  "$scratch/InRelease" >/dev/null 2>&1 || skip "no mirror of Debian 12 can be reached: $mirror"
+
+(cd "$build" && cpack -G DEB -B "$scratch/made" >"$scratch/cpack.log" 2>&1) || fail "cpack: $(tail -n 5 "$scratch/cpack.log")"
+mkdir "$scratch/debs"
+cp "$scratch"/made/*.deb "$scratch/debs"
+lintian --fail-on error --tag-display-limit 0 "$scratch"/debs/*.deb || fail "lintian has errors"
+
+# Debian starts services as they are installed; this root has none.
+export root=$scratch/root
+timeout 240 mmdebstrap --quiet --variant=apt --aptopt='APT::Install-Recommends "false"' \
+  --customize-hook='printf "#!/bin/sh\nexit 101\n" >"$1/usr/sbin/policy-rc.d"; chmod 755 "$1/usr/sbin/policy-rc.d"' \
+  --customize-hook="copy-in $scratch/debs /root" \
+  --customize-hook='chroot "$1" sh -c "apt-get install -y -qq /root/debs/*.deb >/root/install.log 2>&1" || { tail -n 20 "$1/root/install.log" >&2; exit 1; }' \
+  bookworm "$root" "$mirror" || fail "the packages cannot be installed"
+
+cat >"$root/root/first_hour" <<'TEXT'
+set -eu
+weft --version
+for page in weft weft-sweep weft-lab-up; do gzip -dc "/usr/share/man/man1/$page.1.gz" | grep -q '^.SH OPTIONS\|^.SH COMMANDS'; done
+. /usr/share/bash-completion/completions/weft
+ls /usr/share/doc/weft/copyright /usr/share/doc/weft/docs/schema/diagnosis.schema.json /usr/share/zsh/vendor-completions/_weft
+mkdir -p /etc/weft
+cp /usr/share/doc/weft/examples/weft.yaml /etc/weft/weft.yaml
+weft config sweep | grep -A1 -e '--budget 60s' | grep -q 'from /etc/weft/weft.yaml:8'
+echo 'sweep: {budgt: 60s}' >/etc/weft/weft.yaml
+status=0
+weft sweep 2>said || status=$?
+[ "$status" = 64 ] && grep -q "/etc/weft/weft.yaml:1: 'sweep' has no option 'budgt'" said
+rm /etc/weft/weft.yaml
+status=0
+/usr/share/doc/weft/demo/run /usr/bin/weft >demo 2>&1 || status=$?
+tail -n 1 demo
+[ "$status" = 2 ] && grep -q 'the blacklist has 3 entries' demo
+TEXT
+unshare -nm --propagation private sh -c 'mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" &&
+  mount -t tmpfs none "$root/run" && ip link set lo up && timeout 150 chroot "$root" bash -c "cd /root && bash first_hour"' ||
+  fail "what a user runs first: $(tail -n 20 "$root/root/demo" 2>/dev/null)"
+du -b "$scratch"/debs/weft_*.deb | awk '{ printf "the package: %.2f MB\n", $1 / 1e6 }'
