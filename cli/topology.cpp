@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "cli/discovered_hosts.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
@@ -97,8 +98,7 @@ constexpr std::array<Command, 5> kWords{{
     {"check", "say whether a file is sound, or where an InfiniBand fabric differs from it",
      topology_check_or_compare},
     {"generate", "write the file of a fabric of a usual shape", topology_generate_command},
-    {"discover", "read the InfiniBand fabric that this host is on, or a dump of one",
-     topology_discover_command},
+    {"discover", "find out what a RoCE or InfiniBand fabric consists of", topology_discover_command},
     {"routes", "say what an InfiniBand fabric's forwarding tables amount to", topology_routes_command},
 }};
 
@@ -119,6 +119,7 @@ void print_summary(const Fabric& fabric) {
 
 int show(const po::variables_map& values) {
   if (values.count("host")) return show_host(values);
+  if (values.count("nics")) return show_nics(values["output"].as<std::string>());
   const auto format = values["output"].as<std::string>();
   if (format != "table" && format != "json" && format != "yaml")
     return report(Error{ErrorKind::usage, fmt::format("-o {}: expected table, json or yaml", format)});
@@ -158,7 +159,7 @@ int run(OptionParser& parser, const Arguments& arguments, int (*command)(const p
 
 int topology_show_command(const Arguments& arguments) {
   auto parser = parser_of_file(
-      "weft topology show (FABRIC.yaml | --host[=ROOT]) [-o table|json|yaml]",
+      "weft topology show (FABRIC.yaml | --host[=ROOT] | --nics) [-o table|json|yaml]",
       "Prints the fabric of a file: what it consists of, or every node and link. With --host, "
       "what this host has: GPUs, NICs,\nPCIe links and the settings that RoCE depends on; exit "
       "status 1 when something is odd about it.",
@@ -168,7 +169,8 @@ int topology_show_command(const Arguments& arguments) {
       "output,o", po::value<std::string>()->value_name("FORMAT")->default_value("table"),
       "table for people, json for programs, yaml: the file with every node and link")(
       "host", po::value<std::string>()->implicit_value("/")->value_name("ROOT"),
-      "this host, or one captured under ROOT (its sys/ and hwloc.xml), instead of a file");
+      "this host, or one captured under ROOT (its sys/ and hwloc.xml), instead of a file")(
+      "nics", "the interfaces of this host with their addresses, instead of a file");
   return run(parser, arguments, show);
 }
 

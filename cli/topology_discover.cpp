@@ -7,6 +7,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/infiniband_source.hpp"
 #include "cli/stamp.hpp"
+#include "cli/topology_discover_roce.hpp"
 #include "probes/discover/cabling_json.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/ibnetdiscover.hpp"
@@ -16,7 +17,11 @@ namespace weft::cli {
 namespace {
 
 constexpr std::string_view kDiscoverExamples =
-    "  weft topology discover                         what is there, counted\n"
+    "  weft topology discover --hosts gpu[001-064]               what traces show\n"
+    "  weft topology discover --hosts gpu[001-064] -o yaml > fabric.yaml\n"
+    "  weft topology discover --lldp dumps/ -o yaml > fabric.yaml  by LLDP alone\n"
+    "  weft topology discover --hosts @hosts --lldp dumps/ --against fabric.yaml\n"
+    "  weft topology discover                         InfiniBand: what is there, counted\n"
     "  weft topology discover -o yaml > fabric.yaml   the fabric as a fabric file\n"
     "  weft topology discover --dump net.txt -o yaml  the same, out of an ibnetdiscover dump\n";
 constexpr std::string_view kCheckExamples =
@@ -93,17 +98,22 @@ bool names_a_live_fabric(const Arguments& arguments) {
 }
 
 int topology_discover_command(const Arguments& arguments) {
-  OptionParser parser("weft topology discover [options]",
-                      "Reads the InfiniBand fabric that this host is on, or a dump of one.",
-                      std::string(kDiscoverExamples));
+  OptionParser parser(
+      "weft topology discover [options]",
+      "Finds out what a fabric consists of. RoCE: by traces between its hosts (--hosts), from\n"
+      "LLDP tables and other records, or both. InfiniBand (without these options): reads the\n"
+      "fabric that this host is on, or a dump of one.",
+      std::string(kDiscoverExamples));
   add_infiniband_options(parser.options());
+  add_roce_discovery_options(parser.options());
   parser.options().add_options()(
       "name", po::value<std::string>()->value_name("NAME")->default_value("discovered"), "the fabric's name")(
       "output,o", po::value<std::string>()->value_name("FORMAT")->default_value("table"),
-      "table: counts and notes; yaml: a fabric file; ibnetdiscover: a dump");
+      "table: counts and notes; yaml: a fabric file; json: RoCE alone; ibnetdiscover: a dump");
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (OptionParser::help_was_asked(*values)) return kExitHealthy;
+  if (is_roce_discovery(*values)) return discover_roce(*values);
   const auto format = (*values)["output"].as<std::string>();
   if (format != "table" && format != "yaml" && format != "ibnetdiscover")
     return report({ErrorKind::usage, fmt::format("-o {}: expected table, yaml or ibnetdiscover", format)});
