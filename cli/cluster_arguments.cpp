@@ -95,6 +95,13 @@ Result<files::FabricFile> read_live_fabric(const std::string& path) {
   return file;
 }
 
+Result<std::vector<std::string>> host_names(const po::variables_map& values) {
+  WEFT_TRY(const auto text, host_list_text(values["hosts"].as<std::string>()));
+  auto names = expand_hosts(text);
+  if (!names) return fail(ErrorKind::usage, "--hosts: {}", names.error().message);
+  return names;
+}
+
 Result<std::vector<NodeId>> chosen_hosts(const po::variables_map& values, const files::FabricFile& file) {
   std::vector<NodeId> hosts;
   const auto given = text_option(values, "hosts");

@@ -21,6 +21,13 @@ Result<files::FabricFile> read_live_fabric(const std::string& path);
 /// no host of the fabric, or a host without an address.
 Result<std::vector<NodeId>> chosen_hosts(const po::variables_map& values, const files::FabricFile& file);
 
+/// The names of --hosts as they are, of a fabric that is not known yet.
+Result<std::vector<std::string>> host_names(const po::variables_map& values);
+
+/// Probes per second that a switch of a live fabric answers, unless told otherwise: what control-plane
+/// policing lets through as a rule.
+inline constexpr double kLiveAnswersPerSecond = 100;
+
 /// One line on stderr about hops that answered from addresses the fabric file does not list, where there are
 /// any: paths are then less certain than they could be.
 void report_strangers(const Fabric& fabric, const plan::PathLearner& learner);

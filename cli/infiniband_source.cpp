@@ -39,7 +39,7 @@ Result<std::unique_ptr<mad::Mads>> open_subnet(const po::variables_map& values) 
 
 void add_infiniband_options(po::options_description& options) {
   options.add_options()("lab", po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
-                        "an InfiniBand lab");
+                        "an InfiniBand lab; of discover a RoCE lab too");
   add_subnet_options(options);
   options.add_options()("window", po::value<unsigned>()->value_name("N")->default_value(64),
                         "questions in flight at once, 1 to 128")(

@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "cli/discovered_hosts.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
@@ -99,8 +100,8 @@ constexpr std::array<Command, 5> kWords{{
      topology_check_or_compare, topology_cabling_options},
     {"generate", "write the file of a fabric of a usual shape", topology_generate_command,
      topology_generate_options},
-    {"discover", "read the InfiniBand fabric that this host is on, or a dump of one",
-     topology_discover_command, topology_discover_options},
+    {"discover", "find out what a RoCE or InfiniBand fabric consists of", topology_discover_command,
+     topology_discover_options},
     {"routes", "say what an InfiniBand fabric's forwarding tables amount to", topology_routes_command,
      topology_routes_options},
 }};
@@ -122,6 +123,7 @@ void print_summary(const Fabric& fabric) {
 
 int show(const po::variables_map& values) {
   if (values.count("host")) return show_host(values);
+  if (values.count("nics")) return show_nics(values["output"].as<std::string>());
   const auto format = values["output"].as<std::string>();
   if (format != "table" && format != "json" && format != "yaml")
     return report(Error{ErrorKind::usage, fmt::format("-o {}: expected table, json or yaml", format)});
@@ -161,7 +163,7 @@ int run(OptionParser& parser, const Arguments& arguments, int (*command)(const p
 
 OptionParser topology_show_options() {
   auto parser = parser_of_file(
-      "weft topology show (FABRIC.yaml | --host[=ROOT]) [-o table|json|yaml]",
+      "weft topology show (FABRIC.yaml | --host[=ROOT] | --nics) [-o table|json|yaml]",
       "Prints the fabric of a file: what it consists of, or every node and link. With --host, "
       "what this host has: GPUs, NICs,\nPCIe links and the settings that RoCE depends on; exit "
       "status 1 when something is odd about it.",
@@ -171,7 +173,8 @@ OptionParser topology_show_options() {
       "output,o", po::value<std::string>()->value_name("table|json|yaml")->default_value("table"),
       "table for people, json for programs, yaml: the file with every node and link")(
       "host", po::value<std::string>()->implicit_value("/")->value_name("ROOT"),
-      "this host, or one captured under ROOT (its sys/ and hwloc.xml), instead of a file");
+      "this host, or one captured under ROOT (its sys/ and hwloc.xml), instead of a file")(
+      "nics", "the interfaces of this host with their addresses, instead of a file");
   return parser;
 }
 

@@ -7,6 +7,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/infiniband_source.hpp"
 #include "cli/stamp.hpp"
+#include "cli/topology_discover_roce.hpp"
 #include "probes/discover/cabling_json.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/ibnetdiscover.hpp"
@@ -16,7 +17,11 @@ namespace weft::cli {
 namespace {
 
 constexpr std::string_view kDiscoverExamples =
-    "  weft topology discover                         # what is there, counted\n"
+    "  weft topology discover --hosts gpu[001-064]    # RoCE: what traces show\n"
+    "  weft topology discover --hosts gpu[001-064] -o yaml > fabric.yaml\n"
+    "  weft topology discover --lldp dumps/ -o yaml > fabric.yaml  # by LLDP alone\n"
+    "  weft topology discover --hosts @hosts.txt --lldp dumps/ --against fabric.yaml\n"
+    "  weft topology discover                         # InfiniBand: what is there\n"
     "  weft topology discover -o yaml > fabric.yaml   # the fabric as a fabric file\n"
     "  weft topology discover --dump net.txt -o yaml  # the same, out of a dump\n";
 constexpr std::string_view kCheckExamples =
@@ -92,14 +97,20 @@ bool names_a_live_fabric(const Arguments& arguments) {
 }
 
 OptionParser topology_discover_options() {
-  OptionParser parser("weft topology discover [options]",
-                      "Reads the InfiniBand fabric that this host is on, or a dump of one.",
-                      std::string(kDiscoverExamples));
-  add_infiniband_options(parser.options(Group::infiniband));
+  OptionParser parser(
+      "weft topology discover [options]",
+      "Finds out what a fabric consists of. RoCE: by traces between its hosts (--hosts), from LLDP tables "
+      "and "
+      "other records, or both. InfiniBand (without these options): reads the fabric that this host is on, or "
+      "a dump of one.",
+      std::string(kDiscoverExamples));
   parser.options().add_options()(
       "name", po::value<std::string>()->value_name("NAME")->default_value("discovered"), "the fabric's name")(
-      "output,o", po::value<std::string>()->value_name("table|yaml|ibnetdiscover")->default_value("table"),
-      "table: counts and notes; yaml: a fabric file; ibnetdiscover: a dump");
+      "output,o",
+      po::value<std::string>()->value_name("table|yaml|json|ibnetdiscover")->default_value("table"),
+      "table: counts and notes; yaml: a fabric file; json: RoCE alone; ibnetdiscover: a dump");
+  add_roce_discovery_options(parser);
+  add_infiniband_options(parser.options(Group::infiniband));
   return parser;
 }
 
@@ -108,6 +119,7 @@ int topology_discover_command(const Arguments& arguments) {
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (OptionParser::help_was_asked(*values)) return kExitHealthy;
+  if (is_roce_discovery(*values)) return discover_roce(*values);
   const auto format = (*values)["output"].as<std::string>();
   if (format != "table" && format != "yaml" && format != "ibnetdiscover")
     return report({ErrorKind::usage, fmt::format("-o {}: expected table, yaml or ibnetdiscover", format)});

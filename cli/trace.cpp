@@ -76,7 +76,6 @@ constexpr const char* kExamples =
     "  weft trace gpu001 gpu064 --fabric cluster.yaml --audit 64   # where queue pairs go\n"
     "  weft trace host1 host5 --lab --audit 12 --move   # spread them evenly while they live\n";
 
-constexpr double kLiveAnswersPerSecond = 100;  // as a sweep's default
 constexpr double kAnswersPerSecond = 100'000;  // labs and simulations answer as fast as they are asked
 constexpr std::uint32_t kMaxAudited = 1024;
 constexpr std::uint32_t kMaxLabels = 16384;  // the dynamic ports that RoCE uses

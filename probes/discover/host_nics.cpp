@@ -1,5 +1,7 @@
 #include "probes/discover/host_nics.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <map>
 
 #include "topology/model/fabric_builder.hpp"
@@ -9,7 +11,60 @@ namespace {
 
 constexpr std::string_view kStandIn = "unknown";
 
+bool can_probe(const IpAddress& address) {
+  const auto& bytes = address.bytes();
+  if (address.is_v6())
+    return address != IpAddress(IpAddress::V6{}) && !(bytes[0] == 0xfe && (bytes[1] & 0xc0U) == 0x80) &&
+           bytes[0] != 0xff && to_string(address) != "::1";
+  return bytes[0] != 127 && bytes[0] != 0 && bytes[0] < 224 && !(bytes[0] == 169 && bytes[1] == 254);
+}
+
+bool lies_in(const IpAddress& address, const IpPrefix& prefix) {
+  if (address.is_v6() != prefix.base.is_v6()) return false;
+  for (unsigned bit = 0; bit < prefix.length; ++bit) {
+    const unsigned mask = 0x80U >> bit % 8;
+    if ((address.bytes()[bit / 8] & mask) != (prefix.base.bytes()[bit / 8] & mask)) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+Result<IpPrefix> parse_prefix(std::string_view text) {
+  const auto slash = text.find('/');
+  const auto address = IpAddress::parse(text.substr(0, slash));
+  const unsigned most = address && address->is_v6() ? 128 : 32;
+  unsigned length = most;
+  if (slash != std::string_view::npos) {
+    const auto digits = text.substr(slash + 1);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
+    if (error != std::errc{} || end != digits.data() + digits.size()) length = most + 1;
+  }
+  if (!address || length > most)
+    return fail(ErrorKind::usage, "'{}' is no network: expected one as in 10.0.0.0/8", text);
+  return IpPrefix{*address, static_cast<std::uint8_t>(length)};
+}
+
+HostNics choose_nics(const std::string& host, const files::NicList& list,
+                     const std::optional<IpPrefix>& subnet) {
+  const auto usable = [&](const files::ListedNic& nic) -> std::optional<IpAddress> {
+    if (!nic.up) return std::nullopt;
+    if (!subnet && list.reached_by &&
+        std::ranges::find(nic.addresses, *list.reached_by) != nic.addresses.end())
+      return std::nullopt;
+    for (const IpAddress& address : nic.addresses)
+      if (can_probe(address) && (!subnet || lies_in(address, *subnet))) return address;
+    return std::nullopt;
+  };
+  const bool by_device = !subnet && std::ranges::any_of(list.nics, [&](const files::ListedNic& nic) {
+    return nic.rdma_device && usable(nic);
+  });
+  HostNics chosen{host, {}};
+  for (const files::ListedNic& nic : list.nics)
+    if (const auto address = usable(nic); address && (!by_device || nic.rdma_device))
+      chosen.nics.push_back({nic.interface, *address, nic.rate});
+  return chosen;
+}
 
 Result<files::FabricFile> fabric_of_hosts(const std::vector<HostNics>& hosts) {
   FabricBuilder builder("discovered", FabricKind::roce);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "topology/files/fabric_file.hpp"
+#include "topology/files/nic_list.hpp"
 
 namespace weft::discover {
 
@@ -18,6 +19,15 @@ struct HostNics {
   std::string host;
   std::vector<HostNic> nics;
 };
+
+/// "10.0.0.0/8".
+Result<IpPrefix> parse_prefix(std::string_view text);
+
+/// The NICs that take part, in the order of the list, each with its first address that fits: in `subnet`; of
+/// RDMA devices, where there is none given and the host has any that is up and has an address; else all that
+/// are up, but the one by which the host was reached. Loopback and link-local addresses never.
+HostNics choose_nics(const std::string& host, const files::NicList& list,
+                     const std::optional<IpPrefix>& subnet);
 
 /// A stand-in for the fabric to be discovered, for a coordinator and its agents: each NIC, with its address,
 /// on one switch called `unknown`. NIC n of a host is its port n. Errors: invalid_input (a name no node can

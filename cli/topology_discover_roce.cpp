@@ -1,0 +1,181 @@
+#include "cli/topology_discover_roce.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/cluster_arguments.hpp"
+#include "cli/discovered_hosts.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/lab_place.hpp"
+#include "cli/progress.hpp"
+#include "cli/record_files.hpp"
+#include "cli/stamp.hpp"
+#include "collectors/report/discovery.hpp"
+#include "probes/discover/against_file.hpp"
+#include "probes/discover/found_fabric.hpp"
+#include "probes/run/agent_run.hpp"
+#include "probes/run/engines.hpp"
+#include "probes/session/discover_script.hpp"
+#include "topology/lab/ibsim/ib_lab.hpp"
+
+namespace weft::cli {
+namespace {
+
+constexpr double kLabAnswersPerSecond = 100'000;  // the kernel answers as fast as it is asked
+
+struct Traced {
+  discover::TracedCabling cabling;
+  std::size_t traces = 0;
+  std::vector<std::string> troubles;
+};
+
+Result<Traced> trace(const run::AgentSite& site, const run::BusPlace& bus, const files::FabricFile& stand_in,
+                     double answers_per_second, const session::CoordinatorTiming& timing) {
+  const Interrupt interrupt;
+  const auto secrets = run::new_run_secrets();
+  session::DiscoverScript script(stand_in.fabric, stand_in.addresses,
+                                 {.answers_per_second = answers_per_second}, secrets.run);
+  ProgressLine progress(usual_progress_style());
+  const auto done = run_with_agents(
+      site, bus, stand_in.fabric, script, secrets, [&](const session::Progress& p) { progress.show(p); },
+      interrupt.token(), timing);
+  progress.clear();
+  if (interrupt.happened()) return fail(ErrorKind::timeout, "interrupted before it was done");
+  if (!done) return pass_on(done);
+  Traced traced{script.found(), script.traces().size(), {}};
+  for (const HostEvidence& trouble : script.troubles())
+    traced.troubles.push_back(fmt::format("{}: {}", stand_in.fabric.name_of(trouble.host), trouble.text));
+  return traced;
+}
+
+Result<double> answer_rate(const po::variables_map& values, double usual) {
+  if (!values.count("answer-rate")) return usual;
+  const auto rate = values["answer-rate"].as<double>();
+  if (rate < 1 || rate > 1e6) return fail(ErrorKind::usage, "--answer-rate {}: expected 1 to 1000000", rate);
+  return rate;
+}
+
+/// Of a lab nothing is used but the names of its hosts and the addresses of their NICs.
+Result<Traced> trace_lab(const po::variables_map& values, discover::FoundSources& sources) {
+  WEFT_TRY(const auto lab, run::open_lab_for_run(values["lab"].as<std::string>(), lab_state_root()));
+  WEFT_TRY(auto site, run::lab_site(lab, {}));
+  for (const run::AgentHost& host : site.hosts) {
+    auto& one = sources.hosts.emplace_back(discover::HostNics{lab.fabric().name_of(host.host), {}});
+    for (const lab::LabNic& nic : lab.nics_of(host.host))
+      one.nics.push_back(
+          {nic.interface, nic.address, lab.fabric().rate(*lab.fabric().channel_from(nic.port))});
+  }
+  WEFT_TRY(const auto stand_in, discover::fabric_of_hosts(sources.hosts));
+  std::map<NodeId, NodeId> in_lab;
+  for (run::AgentHost& host : site.hosts) {
+    WEFT_TRY(const auto node, stand_in.fabric.find_node(lab.fabric().name_of(host.host)));
+    in_lab[node] = host.host;
+    host.host = node;
+    for (run::AgentNic& nic : host.nics) {
+      const auto port = stand_in.addresses.port_of(nic.report.address);
+      if (!port) return fail(ErrorKind::internal, "a NIC of the lab is missing in its stand-in");
+      nic.nic = *port;
+    }
+  }
+  site.launch = [&in_lab, launch = site.launch](const run::AgentHost& where, os::ChildSpec agent) {
+    run::AgentHost real = where;
+    real.host = in_lab.at(where.host);
+    return launch(real, std::move(agent));
+  };
+  WEFT_TRY(const auto rate, answer_rate(values, kLabAnswersPerSecond));
+  return trace(site, run::ListenAddress{lab.coordinator_address()}, stand_in, rate, {});
+}
+
+Result<Traced> trace_hosts(const po::variables_map& values, discover::FoundSources& sources) {
+  WEFT_TRY(const auto names, host_names(values));
+  if (names.size() < 2)
+    return fail(ErrorKind::usage, "two hosts are needed at least: traces go from one to another");
+  WEFT_TRY(const auto launch, read_launch_options(values));
+  WEFT_TRY(const auto rate, answer_rate(values, kLiveAnswersPerSecond));
+  WEFT_TRY(auto asked, ask_for_nics(launch, names, values));
+  sources.hosts = std::move(asked.hosts);
+  WEFT_TRY(const auto stand_in, discover::fabric_of_hosts(sources.hosts));
+  const auto hosts = stand_in.fabric.hosts();
+  WEFT_TRY(const auto cluster, cluster_of(launch, stand_in, std::vector<NodeId>(hosts.begin(), hosts.end())));
+  WEFT_TRY(auto traced, trace(cluster.site, cluster.bus, stand_in, rate, cluster.timing));
+  traced.troubles.insert(traced.troubles.begin(), asked.troubles.begin(), asked.troubles.end());
+  return traced;
+}
+
+Result<void> check_format(const std::string& format) {
+  if (format == "table" || format == "yaml" || format == "json") return {};
+  return fail(ErrorKind::usage, "-o {}: expected table, yaml or json", format);
+}
+
+Result<report::Discovery> discover_it(const po::variables_map& values) {
+  discover::FoundSources sources{.name = values["name"].as<std::string>()};
+  WEFT_TRY(const auto rate, read_option<Bandwidth>(values, "rate", parse_bandwidth));
+  sources.rate = *rate;
+  WEFT_TRY(const auto lists, read_records(values));  // first: a file that cannot be read costs no packets
+  std::optional<files::FabricFile> design;
+  if (const auto path = text_option(values, "against")) {
+    WEFT_TRY(design, load_fabric_file(*path));
+  }
+  Traced traced;
+  if (values.count("lab") || values.count("hosts")) {
+    WEFT_TRY(traced, values.count("lab") ? trace_lab(values, sources) : trace_hosts(values, sources));
+    sources.traced = traced.cabling;
+  }
+  std::vector<std::string> names;
+  for (const auto& host : sources.hosts) names.push_back(host.host);
+  sources.listed = discover::listed_cables(lists, names);
+  WEFT_TRY(auto found, found_fabric(sources));
+  report::Discovery answer{std::move(found), traced.traces, lists.size(), std::move(traced.troubles), {}};
+  if (design) {
+    const auto differences =
+        discover::differences_from_file(answer.found.fabric, answer.found.addresses, *design);
+    answer.differences = differences;
+    answer.against = values["against"].as<std::string>();
+  }
+  return answer;
+}
+
+}  // namespace
+
+void add_roce_discovery_options(OptionParser& parser) {
+  parser.options().add_options()(
+      "hosts", po::value<std::string>()->value_name("LIST"),
+      "RoCE: trace between these hosts, as gpu[001-064] or @FILE; nothing else need be known")(
+      "subnet", po::value<std::string>()->value_name("PREFIX"),
+      "by their NICs in this network, as 10.0.0.0/8 (default: those of RDMA devices, else all but the one "
+      "towards this machine)")(
+      "answer-rate", po::value<double>()->value_name("N"),
+      "probes per second that a switch answers (default 100; labs as fast as they are asked)")(
+      "rate", po::value<std::string>()->value_name("BW")->default_value("400G"),
+      "of cables whose rate nothing tells")("against", po::value<std::string>()->value_name("FABRIC.yaml"),
+                                            "say where the fabric differs from this file");
+  add_record_options(parser.options());
+  add_launch_options(parser.options(Group::cluster));
+}
+
+bool is_roce_discovery(const po::variables_map& values) {
+  if (values.count("hosts") || names_records(values)) return true;
+  const auto lab = text_option(values, "lab");
+  return lab && !lab::ib_lab_exists(*lab, ib_lab_root()) && std::filesystem::exists(lab_state_root() / *lab);
+}
+
+int discover_roce(const po::variables_map& values) {
+  const auto format = values["output"].as<std::string>();
+  if (const auto checked = check_format(format); !checked) return report(checked.error());
+  if (values.count("lab") && values.count("hosts"))
+    return report({ErrorKind::usage, "--lab stands alone: the lab knows its hosts"});
+  const auto found = discover_it(values);
+  if (!found) return report(found.error());
+  for (const auto& trouble : found->troubles) print_stderr("weft: {}\n", trouble);
+  if (format == "yaml") fmt::print("{}", report::discovery_yaml(*found));
+  if (format == "json") fmt::print("{}", report::discovery_json(*found, stamp_now()));
+  if (format == "table") fmt::print("{}", report::discovery_table(*found));
+  const bool contradicted = !found->found.disagreements.empty() || !found->differences.empty();
+  return contradicted                                           ? kExitDegraded
+         : found->found.gaps.empty() && found->troubles.empty() ? kExitHealthy
+                                                                : kExitUnknown;
+}
+
+}  // namespace weft::cli
