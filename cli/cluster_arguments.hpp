@@ -21,6 +21,9 @@ Result<files::FabricFile> read_live_fabric(const std::string& path);
 /// no host of the fabric, or a host without an address.
 Result<std::vector<NodeId>> chosen_hosts(const po::variables_map& values, const files::FabricFile& file);
 
+/// The names of --hosts (a list, or @FILE), which must be given. Error: usage.
+Result<std::vector<std::string>> named_hosts(const po::variables_map& values);
+
 /// One line on stderr about hops that answered from addresses the fabric file does not list, where there are
 /// any: paths are then less certain than they could be.
 void report_strangers(const Fabric& fabric, const plan::PathLearner& learner);

@@ -23,6 +23,7 @@ namespace {
 
 // A new command: one line here, one declaration in its own header or in commands.hpp.
 constexpr auto kCommands = std::to_array<Command>({
+    {"doctor", "look at hosts before a run: what keeps them from it, and what mends it", doctor_command},
     {"sweep", "find what is wrong with a fabric, link by link", sweep_command},
     {"simulate", "the same on a simulated fabric: any size, any fault, no privileges", simulate_command},
     {"trace", "show every path between two NICs and the labels that select it", trace_command},
@@ -32,6 +33,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"topology", "look at, check and write fabric files", topology_command},
     {"lab", "a fabric on this machine: up, down, status, fault, heal, exec", lab_command},
     {"agent", "probe from this host for a coordinator", agent_command},
+    {"doctor-report", "answer weft doctor, on a host", doctor_report_command, true},
     {"guest-run", "run a program in a guest of a lab", guest_run_command, true},
     {"guest-serve", "take commands, inside a guest of a lab", guest_serve_command, true},
 });

@@ -22,6 +22,8 @@ struct Command {
 int agent_command(const Arguments& arguments);
 int balance_command(const Arguments& arguments);
 int diagnose_command(const Arguments& arguments);
+int doctor_command(const Arguments& arguments);
+int doctor_report_command(const Arguments& arguments);  // on each host that the doctor asks
 int guest_run_command(const Arguments& arguments);    // topology/lab/guests/guest_commands.hpp
 int guest_serve_command(const Arguments& arguments);  // inside a lab's guest
 int simulate_command(const Arguments& arguments);

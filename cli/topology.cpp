@@ -24,11 +24,6 @@ namespace {
 
 // `weft topology show --host`: what one host has and how it is set, and what is odd about it.
 
-std::string this_hosts_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "localhost";
-}
-
 std::string link_text(const PcieLink& link) {
   if (!link.lanes || !link.speed) return "";
   return fmt::format("x{} at {} GT/s", *link.lanes, link.speed->in_giga_transfers());
@@ -155,6 +150,11 @@ int run(OptionParser& parser, const Arguments& arguments, int (*command)(const p
 }
 
 }  // namespace
+
+std::string this_hosts_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "localhost";
+}
 
 int topology_show_command(const Arguments& arguments) {
   auto parser = parser_of_file(

@@ -5,6 +5,9 @@
 
 namespace weft::cli {
 
+/// As the kernel knows it.
+std::string this_hosts_name();
+
 int topology_command(const Arguments& arguments);
 
 int topology_show_command(const Arguments& arguments);
