@@ -104,16 +104,13 @@ Result<std::vector<std::string>> host_names(const po::variables_map& values) {
 
 Result<std::vector<NodeId>> chosen_hosts(const po::variables_map& values, const files::FabricFile& file) {
   std::vector<NodeId> hosts;
-  const auto given = text_option(values, "hosts");
-  if (!given) {
+  if (!values.count("hosts")) {
     for (const NodeId host : file.fabric.hosts())
       if (has_address(file, host)) hosts.push_back(host);
     return hosts;
   }
-  WEFT_TRY(const auto text, host_list_text(*given));
-  const auto names = expand_hosts(text);
-  if (!names) return fail(ErrorKind::usage, "--hosts: {}", names.error().message);
-  for (const std::string& name : *names) {
+  WEFT_TRY(const auto names, host_names(values));
+  for (const std::string& name : names) {
     WEFT_TRY(const auto host, find_host(file, name));
     if (has_address(file, host))
       hosts.push_back(host);

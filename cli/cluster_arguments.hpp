@@ -21,7 +21,8 @@ Result<files::FabricFile> read_live_fabric(const std::string& path);
 /// no host of the fabric, or a host without an address.
 Result<std::vector<NodeId>> chosen_hosts(const po::variables_map& values, const files::FabricFile& file);
 
-/// The names of --hosts as they are, of a fabric that is not known yet.
+/// The names of --hosts (a list, or @FILE; it must be given) as they are, of a fabric that is not known yet.
+/// Error: usage.
 Result<std::vector<std::string>> host_names(const po::variables_map& values);
 
 /// Probes per second that a switch of a live fabric answers, unless told otherwise: what control-plane

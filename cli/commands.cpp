@@ -24,6 +24,8 @@ namespace {
 
 // A new command: one line here, one declaration in its own header or in commands.hpp.
 constexpr auto kCommands = std::to_array<Command>({
+    {"doctor", "look at hosts before a run: what keeps them from it, and what mends it", doctor_command,
+     doctor_options},
     {"sweep", "find what is wrong with a fabric, link by link", sweep_command, sweep_options},
     {"simulate", "the same on a simulated fabric: any size, any fault, no privileges", simulate_command,
      simulate_options},
@@ -37,6 +39,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"config", "which options files and variables set, and whence", config_command, config_options},
     {"completion", "what a shell needs to complete these commands", completion_command, completion_options},
     {"agent", "probe from this host for a coordinator", agent_command, agent_options},
+    {"doctor-report", "answer weft doctor, on a host", doctor_report_command, true},
     {"guest-run", "run a program in a guest of a lab", guest_run_command, true},
     {"write-pages", "manual pages and completions, for a package", write_pages_command, true},
     {"guest-serve", "take commands, inside a guest of a lab", guest_serve_command, true},

@@ -42,8 +42,10 @@ int balance_command(const Arguments& arguments);
 int completion_command(const Arguments& arguments);
 int config_command(const Arguments& arguments);
 int diagnose_command(const Arguments& arguments);
-int guest_run_command(const Arguments& arguments);    // topology/lab/guests/guest_commands.hpp
-int guest_serve_command(const Arguments& arguments);  // inside a lab's guest
+int doctor_command(const Arguments& arguments);
+int doctor_report_command(const Arguments& arguments);  // on each host that the doctor asks
+int guest_run_command(const Arguments& arguments);      // topology/lab/guests/guest_commands.hpp
+int guest_serve_command(const Arguments& arguments);    // inside a lab's guest
 int simulate_command(const Arguments& arguments);
 int sweep_command(const Arguments& arguments);
 int trace_command(const Arguments& arguments);
@@ -54,6 +56,7 @@ OptionParser balance_options();
 OptionParser completion_options();
 OptionParser config_options();
 OptionParser diagnose_options();
+OptionParser doctor_options();
 OptionParser simulate_options();
 OptionParser sweep_options();
 OptionParser trace_options();

@@ -25,11 +25,6 @@ namespace {
 
 // `weft topology show --host`: what one host has and how it is set, and what is odd about it.
 
-std::string this_hosts_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "localhost";
-}
-
 std::string link_text(const PcieLink& link) {
   if (!link.lanes || !link.speed) return "";
   return fmt::format("x{} at {} GT/s", *link.lanes, link.speed->in_giga_transfers());
@@ -160,6 +155,11 @@ int run(OptionParser& parser, const Arguments& arguments, int (*command)(const p
 }
 
 }  // namespace
+
+std::string this_hosts_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "localhost";
+}
 
 OptionParser topology_show_options() {
   auto parser = parser_of_file(

@@ -6,6 +6,9 @@
 namespace weft::cli {
 
 const WordGroup& topology_words();
+/// As the kernel knows it.
+std::string this_hosts_name();
+
 int topology_command(const Arguments& arguments);
 
 OptionParser topology_show_options();

@@ -6,8 +6,6 @@
 
 #include <cstdlib>
 
-#include "collectors/report/table.hpp"
-
 namespace weft::cli {
 namespace {
 
@@ -57,16 +55,20 @@ Result<void> check_verdict_options(const po::variables_map& values) {
   return {};
 }
 
+report::TableStyle table_style(const po::variables_map& values) {
+  return {.columns = terminal_columns(),
+          .colour = wants_colour(color_of(values)),
+          .sign = isatty(STDOUT_FILENO) == 1,
+          .all = values.count("all") > 0};
+}
+
 void print_diagnosis(const po::variables_map& values, const files::DiagnosisDocument& document) {
   if (wants_json(values).value_or(false))
     fmt::print("{}", diagnosis_json(document));
   else if (values.count("quiet"))
     fmt::print("{}", report::monitoring_line(document));
   else
-    fmt::print("{}", report::diagnosis_table(document, {.columns = terminal_columns(),
-                                                        .colour = wants_colour(color_of(values)),
-                                                        .sign = isatty(STDOUT_FILENO) == 1,
-                                                        .all = values.count("all") > 0}));
+    fmt::print("{}", report::diagnosis_table(document, table_style(values)));
 }
 
 }  // namespace weft::cli

@@ -1,8 +1,9 @@
-// How a diagnosis is printed: by -o, --quiet, --all and --color, and by what stdout is. For sweep, simulate
-// and diagnose alike.
+// How a diagnosis is printed: by -o, --quiet, --all and --color, and by what stdout is. For sweep, simulate,
+// diagnose and doctor alike.
 #pragma once
 
 #include "cli/options.hpp"
+#include "collectors/report/table.hpp"
 #include "topology/files/diagnosis_document.hpp"
 
 namespace weft::cli {
@@ -11,6 +12,9 @@ namespace weft::cli {
 void add_verdict_options(po::options_description& options);
 /// Error: usage.
 Result<void> check_verdict_options(const po::variables_map& values);
+
+/// Of a table on stdout, by --all, --color and what stdout is.
+report::TableStyle table_style(const po::variables_map& values);
 
 /// On stdout, by options that were checked.
 void print_diagnosis(const po::variables_map& values, const files::DiagnosisDocument& document);

@@ -92,36 +92,6 @@ std::string joined(const std::vector<std::string>& names, std::string_view separ
   return fmt::format("{}", fmt::join(names, separator));
 }
 
-/// Told apart without colours too.
-std::string_view sign_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::healthy:
-      return "ok ";
-    case Verdict::unknown:
-      return "?? ";
-    case Verdict::congested:
-      return "~~ ";
-    case Verdict::degraded:
-      return "!  ";
-    case Verdict::failed:
-      return "!! ";
-  }
-  return "";
-}
-
-/// `text`, which has the verdict in it, with the verdict coloured: it takes no more columns than before.
-std::string coloured(std::string text, Verdict verdict, const TableStyle& style) {
-  if (!style.colour) return text;
-  const char* code = verdict == Verdict::healthy  ? "\x1b[32m"
-                     : verdict == Verdict::failed ? "\x1b[31m"
-                                                  : "\x1b[33m";
-  const std::string_view word = to_string(verdict);
-  const std::size_t at = text.rfind(word);
-  return at == std::string::npos
-             ? text
-             : text.substr(0, at) + code + std::string(word) + "\x1b[0m" + text.substr(at + word.size());
-}
-
 std::string verdict_word(const Entry& entry) {
   return entry.trouble.place == Place::not_tested ? "untested" : std::string(to_string(entry.verdict));
 }
@@ -348,6 +318,49 @@ std::string timings_part(const files::DiagnosisDocument& document, std::size_t c
 
 }  // namespace
 
+std::string_view sign_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::healthy:
+      return "ok ";
+    case Verdict::unknown:
+      return "?? ";
+    case Verdict::congested:
+      return "~~ ";
+    case Verdict::degraded:
+      return "!  ";
+    case Verdict::failed:
+      return "!! ";
+  }
+  return "";
+}
+
+std::string coloured(std::string text, Verdict verdict, const TableStyle& style) {
+  if (!style.colour) return text;
+  const char* code = verdict == Verdict::healthy  ? "\x1b[32m"
+                     : verdict == Verdict::failed ? "\x1b[31m"
+                                                  : "\x1b[33m";
+  const std::string_view word = to_string(verdict);
+  const std::size_t at = text.rfind(word);
+  return at == std::string::npos
+             ? text
+             : text.substr(0, at) + code + std::string(word) + "\x1b[0m" + text.substr(at + word.size());
+}
+
+std::string_view monitoring_word(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::healthy:
+      return "OK";
+    case Verdict::unknown:
+      return "UNKNOWN";
+    case Verdict::congested:
+    case Verdict::degraded:
+      return "WARNING";
+    case Verdict::failed:
+      return "CRITICAL";
+  }
+  return "";
+}
+
 std::string diagnosis_table(const files::DiagnosisDocument& document, const TableStyle& style) {
   const std::size_t columns = style.columns;
   const std::vector<Entry> entries = entries_of(document);
@@ -357,27 +370,14 @@ std::string diagnosis_table(const files::DiagnosisDocument& document, const Tabl
 }
 
 std::string monitoring_line(const files::DiagnosisDocument& document) {
-  const auto word = [&] {
-    switch (document.verdict) {
-      case Verdict::healthy:
-        return "OK";
-      case Verdict::unknown:
-        return "UNKNOWN";
-      case Verdict::congested:
-      case Verdict::degraded:
-        return "WARNING";
-      case Verdict::failed:
-        return "CRITICAL";
-    }
-    return "";
-  };
   std::string said = fmt::format("fabric {}: {}; {}{}", document.fabric, to_string(document.verdict),
                                  extent(document, entries_of(document)), untested(document));
   std::ranges::replace(said, '|', '/');
   std::ranges::replace(said, kNoBreak, ' ');
-  return fmt::format("WEFT {} - {} | links={} hosts={} sets={} not_tested={} sent={}c lost={}c\n", word(),
-                     said, document.links.size(), document.hosts.size(), document.sets.size(),
-                     document.coverage.not_tested.size(), document.run.sent, document.run.lost);
+  return fmt::format("WEFT {} - {} | links={} hosts={} sets={} not_tested={} sent={}c lost={}c\n",
+                     monitoring_word(document.verdict), said, document.links.size(), document.hosts.size(),
+                     document.sets.size(), document.coverage.not_tested.size(), document.run.sent,
+                     document.run.lost);
 }
 
 }  // namespace weft::report

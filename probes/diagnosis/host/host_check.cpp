@@ -11,81 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "probes/diagnosis/host/device_faults.hpp"
+#include "probes/diagnosis/host/majority.hpp"
 #include "topology/findings/host_inventory.hpp"
 #include "topology/findings/verdict.hpp"
 
 namespace weft::diagnosis {
 namespace {
-
-/// A fault that a device shows by itself: a port that is down, a PCIe link below what both its ends can.
-struct LoneFault {
-  Verdict verdict = Verdict::degraded;
-  std::optional<Cause> cause = std::nullopt;
-  std::string text;
-};
-
-std::string link_text(std::optional<std::uint32_t> lanes, std::optional<PcieSpeed> speed) {
-  std::string text = lanes ? fmt::format("x{}", *lanes) : "";
-  if (speed) text += fmt::format("{}{} GT/s", text.empty() ? "" : " at ", speed->in_giga_transfers());
-  return text;
-}
-
-std::optional<LoneFault> narrow_or_slow(const PcieLink& link, const std::string& device, bool speed_counts) {
-  const bool narrow = link.lanes && link.most_lanes && *link.lanes < *link.most_lanes;
-  const bool slow = speed_counts && link.speed && link.most_speed && *link.speed < *link.most_speed;
-  if (!narrow && !slow) return std::nullopt;
-  return LoneFault{
-      Verdict::degraded, Cause::rate,
-      fmt::format("the PCIe link of {} runs {}; both its ends can {}: reseat it, look at its slot", device,
-                  link_text(link.lanes, link.speed), link_text(link.most_lanes, link.most_speed))};
-}
-
-std::vector<LoneFault> lone_faults(const NicInventory& nic) {
-  std::vector<LoneFault> faults;
-  const std::string name = name_of(nic);
-  if (nic.port_state && *nic.port_state != "ACTIVE")
-    faults.push_back(
-        {Verdict::failed, Cause::down,
-         fmt::format("the port of {} is {}, not ACTIVE", nic.rdma_device.value_or(name), *nic.port_state)});
-  else if (nic.up == false)
-    faults.push_back({Verdict::failed, Cause::down, fmt::format("{} is down or has no carrier", name)});
-  if (auto fault = narrow_or_slow(nic.link, name, true)) faults.push_back(std::move(*fault));
-  return faults;
-}
-
-/// Of a GPU only the width of its link counts: an idle GPU lowers the speed to save power.
-std::vector<LoneFault> lone_faults(const GpuInventory& gpu) {
-  std::vector<LoneFault> faults;
-  if (auto fault = narrow_or_slow(gpu.link, "GPU " + gpu.pci, false)) faults.push_back(std::move(*fault));
-  return faults;
-}
-
-/// Majority: what most of many have, and who differs.
-class Majority {
- public:
-  void count(const std::string& value) {
-    ++counts_[value];
-    ++all_;
-  }
-  bool differs() const { return counts_.size() > 1; }
-  /// What more than half have; absent where no value has that.
-  std::optional<std::string> value() const {
-    for (const auto& [value, count] : counts_)
-      if (count * 2 > all_) return value;
-    return std::nullopt;
-  }
-  /// True where all are not alike and this is not what most have: with no majority, all are odd.
-  bool is_odd(const std::string& value) const { return differs() && this->value() != value; }
-  std::size_t count_of(const std::string& value) const {
-    const auto found = counts_.find(value);
-    return found == counts_.end() ? 0 : found->second;
-  }
-  std::size_t all() const { return all_; }
-
- private:
-  std::map<std::string, std::size_t> counts_;
-  std::size_t all_ = 0;
-};
 
 /// A NIC of the run: the fabric's port, and what its host tells of it.
 struct RunNic {
@@ -111,11 +43,11 @@ class Check {
 
   std::vector<HostEvidence> run() {
     for (const RunNic& nic : nics_)
-      for (const LoneFault& fault : lone_faults(*nic.told))
+      for (const DeviceFault& fault : device_faults(*nic.told))
         blame(nic, fault.verdict, fault.cause, fault.text);
     for (const JoinedHost& host : hosts_)
       for (const GpuInventory& gpu : host.inventory.gpus)
-        for (const LoneFault& fault : lone_faults(gpu))
+        for (const DeviceFault& fault : device_faults(gpu))
           blame({host.host, {}, nullptr}, fault.verdict, fault.cause, fault.text);
     check_gids();
     check_rates();
@@ -206,18 +138,9 @@ class Check {
     for (const RunNic& nic : nics_) {
       const auto value = value_of(*nic.told);
       const auto& group = groups[group_of(*nic.told)];
-      if (value && group.is_odd(*value)) blame(nic, Verdict::degraded, cause, describe(what, *value, group));
+      if (value && group.is_odd(*value))
+        blame(nic, Verdict::degraded, cause, unlike_most(what, *value, group, "NICs of the run"));
     }
-  }
-
-  static std::string describe(const char* what, const std::string& value, const Majority& group) {
-    const auto shown = [](const std::string& text) { return text.empty() ? std::string("none") : text; };
-    const auto usual = group.value();
-    if (!usual)
-      return fmt::format("{} is {} on {} of {} NICs of the run, and no value is on most of them", what,
-                         shown(value), group.count_of(value), group.all());
-    return fmt::format("{} is {}; on {} of {} NICs of the run it is {}", what, shown(value),
-                       group.count_of(*usual), group.all(), shown(*usual));
   }
 
   static std::vector<std::string> addresses(const std::vector<GpuInventory>& gpus) {
@@ -276,13 +199,13 @@ std::vector<HostEvidence> check_hosts(const Fabric& fabric, const std::vector<Jo
 
 std::vector<std::string> check_alone(const HostInventory& inventory) {
   std::vector<std::string> texts;
-  const auto add = [&](std::vector<LoneFault> faults) {
-    for (LoneFault& fault : faults) texts.push_back(std::move(fault.text));
+  const auto add = [&](std::vector<DeviceFault> faults) {
+    for (DeviceFault& fault : faults) texts.push_back(std::move(fault.text));
   };
-  for (const GpuInventory& gpu : inventory.gpus) add(lone_faults(gpu));
+  for (const GpuInventory& gpu : inventory.gpus) add(device_faults(gpu));
   for (const NicInventory& nic : inventory.nics) {
     if (!nic.rdma_device && !nic.serves) continue;  // an unused port has no cable, and that is no fault
-    add(lone_faults(nic));
+    add(device_faults(nic));
     if (nic.link_layer == "Ethernet" && nic.gids && nic.gids->roce_v2 == 0)
       texts.push_back(
           fmt::format("no RoCE v2 entry in the GID table of {}: give it an address", name_of(nic)));

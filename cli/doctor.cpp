@@ -1,0 +1,167 @@
+#include "cli/commands.hpp"
+#include "cli/doctor_facts.hpp"
+#include "cli/doctor_place.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/progress.hpp"
+#include "cli/stamp.hpp"
+#include "cli/topology.hpp"
+#include "cli/verdict_output.hpp"
+#include "collectors/report/doctor_report.hpp"
+#include "probes/session/messages.hpp"
+#include "topology/base/outside_text.hpp"
+#include "topology/files/host_facts_json.hpp"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kExamples =
+    "  weft doctor                                          this host\n"
+    "  weft doctor --hosts 'gpu[001-064]'                   those hosts, by ssh\n"
+    "  weft doctor --hosts \"$SLURM_JOB_NODELIST\" --launcher srun\n"
+    "  weft doctor --fabric fabric.yaml --all               its hosts, against the file\n"
+    "  weft doctor --fabric fabric.yaml --quiet             one line, for monitoring\n"
+    "  weft doctor --lab -o json\n";
+
+std::string last_line(std::string text) {
+  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.pop_back();
+  return outside_text(text.substr(text.rfind('\n') + 1));
+}
+
+/// What a host said, as a report or as the reason for none.
+AskedHost asked_host(std::string name, const run::HostAnswer& answer, std::uint32_t protocol) {
+  AskedHost host{.name = std::move(name), .asked = answer.asked, .answered = answer.answered};
+  host.words = last_line(answer.errors);
+  if (answer.not_started) {
+    host.silence = HostTrouble::unreachable;
+    host.words = answer.not_started->message;
+  } else if (!answer.in_time) {
+    host.silence = HostTrouble::no_answer;
+  } else if (answer.too_long) {
+    host.silence = HostTrouble::bad_answer;
+    host.words = "it says more than a report can be: " + outside_text(answer.output.substr(0, 60)) + " ...";
+  } else if (answer.exit_code == 0) {
+    auto facts = files::read_host_facts(answer.output, protocol);
+    if (facts) {
+      host.report = std::move(*facts);
+      host.words.clear();
+    } else {
+      host.silence = HostTrouble::bad_answer;
+      host.words = facts.error().message;
+    }
+  } else {
+    host.silence = diagnosis::why_silent(answer.exit_code, answer.errors);
+    if (host.words.empty())
+      host.words = answer.exit_code ? fmt::format("exit status {}, without a word", *answer.exit_code)
+                                    : "ended by a signal, without a word";
+  }
+  return host;
+}
+
+/// The same program starts everywhere: one that is not here is no trouble of any host.
+const Error* launcher_absent(const std::vector<run::HostAnswer>& answers) {
+  for (const run::HostAnswer& answer : answers)
+    if (!answer.not_started || answer.not_started->kind == ErrorKind::internal) return nullptr;
+  return answers.empty() ? nullptr : &*answers.front().not_started;
+}
+
+int print(const po::variables_map& values, const DoctorReport& report) {
+  if (wants_json(values).value_or(false))
+    fmt::print("{}", report::doctor_json(report, stamp_now()));
+  else if (values.count("quiet"))
+    fmt::print("{}", report::doctor_line(report));
+  else
+    fmt::print("{}", report::doctor_table(report, table_style(values)));
+  return exit_status(report.verdict());
+}
+
+int examine_this_host(const po::variables_map& values, diagnosis::DoctorExpectations expectations) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  auto facts = read_own_facts({});
+  if (!facts) return report(facts.error());
+  expectations.program = facts->program;
+  AskedHost host{.name = this_hosts_name(), .report = std::move(*facts), .asked = now};
+  host.answered = std::chrono::system_clock::now().time_since_epoch();
+  return print(values, examine({std::move(host)}, expectations));
+}
+
+int examine_place(const po::variables_map& values, const diagnosis::DoctorExpectations& common,
+                  const run::GatherLimits& limits) {
+  auto place = read_doctor_place(values);
+  if (!place) return report(place.error());
+  place->expectations.version = common.version;
+  place->expectations.protocol = common.protocol;
+  place->expectations.limit = common.limit;
+  const auto ask = [&](std::size_t host, os::ChildSpec spec) -> Result<os::ChildProcess> {
+    spec.argv = question_words(*place, host);
+    if (place->ask) return place->ask(host, std::move(spec));
+    const auto node = place->lab->fabric().find_node(place->hosts[host]);
+    if (!node) return pass_on(node);
+    if (place->lab->is_guest(*node)) spec.argv[0] = "weft";  // as its own files have it
+    return spawn_in(*place->lab, *node, std::move(spec));
+  };
+  const Interrupt interrupt;
+  ProgressLine progress(read_progress_style(values).value_or(ProgressStyle::none));
+  const auto total = place->hosts.size();
+  const auto answers = run::ask_hosts(
+      total, ask, {.limits = limits, .longest = static_cast<std::size_t>(files::kMaxHostFacts.count())},
+      [&](std::size_t done) {
+        if (place->way_back) place->way_back->greet();
+        progress.show({"asking hosts", done, total});
+      },
+      interrupt.token());
+  progress.clear();
+  if (interrupt.happened()) return kExitInterrupted;
+  if (const Error* error = launcher_absent(answers)) return report(*error);
+  std::vector<AskedHost> hosts;
+  for (std::size_t i = 0; i < total; ++i)
+    hosts.push_back(asked_host(place->hosts[i], answers[i], common.protocol));
+  auto found = examine(std::move(hosts), place->expectations);
+  found.notes.insert(found.notes.begin(), place->notes.begin(), place->notes.end());
+  return print(values, found);
+}
+
+Result<run::GatherLimits> read_limits(const po::variables_map& values) {
+  run::GatherLimits limits;
+  WEFT_TRY(const auto each, read_option(values, "gather", parse_duration));
+  if (each && (*each < std::chrono::seconds(1) || *each > std::chrono::hours(1)))
+    return fail(ErrorKind::usage, "--gather {}: expected 1s to 1h", to_string(*each));
+  limits.each = each.value_or(limits.each);
+  return limits;
+}
+
+}  // namespace
+
+OptionParser doctor_options() {
+  OptionParser parser("weft doctor [--hosts LIST | --fabric FILE [--hosts LIST] | --lab[=NAME]] [options]",
+                      "Looks at hosts before a run: asks all of them at once, compares them, and names what "
+                      "keeps them from a run, with the command that mends it. Without a place: this host.",
+                      kExamples);
+  add_doctor_place_options(parser);
+  parser.options(Group::cluster)
+      .add_options()("gather", po::value<std::string>()->value_name("TIME"),
+                     "how long a host may take to answer (default 20s)");
+  add_verdict_options(parser.options(Group::output));
+  add_progress_option(parser.options(Group::output));
+  parser.positional("fabric", 1);
+  parser.either({"lab"}, {"fabric", "hosts"});
+  return parser;
+}
+
+int doctor_command(const Arguments& arguments) {
+  const auto parser = doctor_options();
+  const auto values = parser.parse(arguments);
+  if (!values) return report(values.error());
+  if (parser.help_was_asked(*values)) return kExitHealthy;
+  if (const auto known = check_verdict_options(*values); !known) return report(known.error());
+  if (const auto style = read_progress_style(*values); !style) return report(style.error());
+  const auto limits = read_limits(*values);
+  if (!limits) return report(limits.error());
+  const diagnosis::DoctorExpectations common{.version = std::string(tool_version()),
+                                             .protocol = session::kProtocol,
+                                             .limit = to_string(limits->each)};
+  const bool elsewhere = values->count("hosts") || values->count("fabric") || values->count("lab");
+  return elsewhere ? examine_place(*values, common, *limits) : examine_this_host(*values, common);
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,42 @@
+// What keeps the hosts of a fleet from a run, before anything is sent: each host's report by itself, against
+// what the fabric file says, and against what most hosts of the fleet have; hosts that could not be asked by
+// what was said instead. Hosts of which the same holds are one finding. Pure. What a host did not tell is no
+// fault.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topology/findings/host_trouble.hpp"
+
+namespace weft::diagnosis {
+
+/// A NIC that the fabric file gives a host.
+struct WantedNic {
+  std::string address;
+  std::optional<Bandwidth> rate = std::nullopt;
+};
+
+struct DoctorExpectations {
+  std::string version;               // of this weft
+  std::uint32_t protocol = 0;        // that its coordinator speaks
+  std::string program;               // weft, as the hosts know it
+  std::string login = "ssh {host}";  // what reaches a host, for what is to be done there
+  std::string coordinator = {};      // where it would wait: address:port
+  std::string limit = {};            // how long a host had to answer
+  bool one_machine = false;          // all hosts are this machine: a lab
+  bool roce = true;                  // false: InfiniBand
+  std::map<std::string, std::vector<WantedNic>> nics = {};  // by host; empty: no fabric file was given
+  std::optional<Bytes> mtu = std::nullopt;                  // of those NICs
+};
+
+/// Why a host that ended with `exit_code` (absent: by a signal) after it said `words` gave no report.
+HostTrouble why_silent(std::optional<int> exit_code, std::string_view words);
+
+DoctorReport examine(std::vector<AskedHost> hosts, const DoctorExpectations& expectations);
+
+}  // namespace weft::diagnosis

@@ -1,0 +1,41 @@
+// Asks many hosts one question each, by a program that is started on them, and takes what it says: all at
+// once as far as the machine allows, each within its limit. Starts processes; one thread.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "probes/run/gathering.hpp"
+#include "topology/base/result.hpp"
+#include "topology/os/child_process.hpp"
+
+namespace weft::run {
+
+struct HostAnswer {
+  std::string output;
+  std::string errors;                           // the last of what it said on stderr
+  std::optional<int> exit_code = std::nullopt;  // absent: ended by a signal
+  bool in_time = true;                          // false: given up
+  bool too_long = false;                        // it said more than is read
+  std::optional<Error> not_started = std::nullopt;
+  Nanoseconds asked{};  // since 1970
+  Nanoseconds answered{};
+};
+
+/// Starts what asks the host of this index, with the output that it is given.
+using AskHost = std::function<Result<os::ChildProcess>(std::size_t host, os::ChildSpec spec)>;
+
+struct AskOptions {
+  GatherLimits limits = {};
+  std::size_t longest = 1'000'000;  // bytes of output that are read of each
+};
+
+/// In the order of the hosts. `tick` is called again and again, with how many are done. When `stop` is
+/// requested the rest are given up.
+std::vector<HostAnswer> ask_hosts(std::size_t hosts, const AskHost& ask, const AskOptions& options,
+                                  const std::function<void(std::size_t done)>& tick, std::stop_token stop);
+
+}  // namespace weft::run
