@@ -48,7 +48,7 @@ Result<run::AgentWords> read_words(const po::variables_map& values) {
     }
   const auto given = values["engine"].as<std::string>();
   const auto engine = run::parse_engine(given);
-  if (!engine) return fail(ErrorKind::usage, "--engine {}: expected raw, verbs, umad or ibsim", given);
+  if (!engine) return fail(ErrorKind::usage, "--engine {}: expected auto, raw, verbs, umad or ibsim", given);
   words.agent_options.engine = *engine;
   words.shares_machine = values.count("shared-machine") != 0;
   if (words.nics.empty())
@@ -84,11 +84,12 @@ OptionParser agent_options() {
                                  "the coordinator's NATS server")(
       "run", po::value<std::string>()->value_name("ID"),
       "the run to take part in, as the coordinator gives it")(
-      "host", po::value<std::string>()->value_name("raw|verbs|umad|ibsim"), "this host's name in the fabric")(
-      "engine", po::value<std::string>()->value_name("raw|verbs|umad|ibsim")->default_value("raw"),
-      "raw: RoCEv2 datagrams; verbs: RDMA queue pairs; umad: InfiniBand management datagrams; ibsim: these "
-      "in a lab")("nic", po::value<std::vector<std::string>>()->value_name("NIC"),
-                  "a NIC to probe from: its ADDRESS or INTERFACE=ADDRESS; may be given several times")(
+      "host", po::value<std::string>()->value_name("NAME"), "this host's name in the fabric")(
+      "engine", po::value<std::string>()->value_name("raw|verbs|auto|umad|ibsim")->default_value("raw"),
+      "raw: RoCEv2 datagrams; verbs: RDMA queue pairs; auto: the run says which of these two, by what the "
+      "NICs have; umad: InfiniBand management datagrams; ibsim: these in a lab")(
+      "nic", po::value<std::vector<std::string>>()->value_name("NIC"),
+      "a NIC to probe from: its ADDRESS or INTERFACE=ADDRESS; may be given several times")(
       "token-stdin",
       "read the server's credential from the first line of the input (else from WEFT_BUS_TOKEN)")(
       "shared-machine", "other hosts are this same machine (a lab): tell of the NICs alone");

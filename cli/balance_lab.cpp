@@ -10,6 +10,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/progress.hpp"
+#include "cli/time_limit.hpp"
 #include "probes/packet/probe_frame.hpp"
 #include "probes/packet/roce.hpp"
 #include "probes/run/agent_run.hpp"
@@ -193,7 +194,8 @@ Result<void> check_hosts(const lab::Lab& lab, run::EngineKind engine, const dema
 }
 
 int run_trial(const lab::Lab& lab, const Fabric& fabric, const BalanceOptions& options,
-              run::EngineKind engine, const trial::TrialOptions& trial_options) {
+              run::EngineKind engine, const trial::TrialOptions& trial_options,
+              const std::optional<session::TimeLimit>& limit) {
   auto site = run::lab_site(lab, engine == run::EngineKind::verbs ? guests_of(lab) : std::vector<NodeId>());
   if (!site) return report(site.error());
   site->agent_options.engine = engine;
@@ -209,9 +211,9 @@ int run_trial(const lab::Lab& lab, const Fabric& fabric, const BalanceOptions& o
   Result<void> done;
   {
     ProgressLine progress(usual_progress_style());
-    done = run_with_agents(
-        *site, run::ListenAddress{lab.coordinator_address()}, fabric, trial, secrets,
-        [&](const session::Progress& p) { progress.show(p); }, interrupt.token());
+    done = run_with_agents(*site, run::ListenAddress{lab.coordinator_address()}, fabric, trial, secrets,
+                           [&](const session::Progress& p) { progress.show(p); }, interrupt.token(),
+                           {.limit = limit});
   }
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return report(done.error());
@@ -223,6 +225,7 @@ int run_trial(const lab::Lab& lab, const Fabric& fabric, const BalanceOptions& o
 }  // namespace
 
 void add_balance_lab_options(po::options_description& options) {
+  add_timeout_option(options);
   options.add_options()("lab", po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
                         "a lab instead of a fabric file: its paths are mapped first")(
       "engine", po::value<std::string>()->value_name("auto|raw|verbs")->default_value("auto"),
@@ -242,6 +245,8 @@ int balance_lab(const po::variables_map& given) {
   po::variables_map values = given;
   if (values.count("run") && values["bytes"].defaulted())
     values.at("bytes").value() = std::string(to_string(kRunBytes));
+  const auto limit = read_time_limit(values);
+  if (!limit) return report(limit.error());
   const auto claim = lab::claim_lab(values["lab"].as<std::string>(), lab_state_root());
   if (!claim) return report(claim.error());
   const auto lab = run::open_lab_for_run(values["lab"].as<std::string>(), lab_state_root());
@@ -255,7 +260,7 @@ int balance_lab(const po::variables_map& given) {
     return report(can.error());
   const auto trial = trial_options(*lab, fabric, *options, *words);
   if (!trial) return report(trial.error());
-  return run_trial(*lab, fabric, *options, words->engine, *trial);
+  return run_trial(*lab, fabric, *options, words->engine, *trial, *limit);
 }
 
 }  // namespace weft::cli

@@ -41,6 +41,7 @@ Result<run::EngineKind> choose_lab_engine(std::optional<run::EngineKind> asked, 
                   lab.name());
     case run::EngineKind::umad:
     case run::EngineKind::ibsim:
+    case run::EngineKind::automatic:
       break;
   }
   return fail(ErrorKind::usage, "--engine {}: lab '{}' is a RoCE fabric", to_string(engine), lab.name());

@@ -18,6 +18,10 @@ constexpr auto kTerminalInterval = std::chrono::milliseconds(100);
 constexpr auto kPlainInterval = std::chrono::seconds(10);
 constexpr std::size_t kUsualColumns = 80;
 
+constexpr std::size_t kBar = 20;
+/// Before that the time left is a guess.
+constexpr double kTellsTime = 0.05;
+
 double seconds(Nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
 std::size_t stderr_columns() {
@@ -49,6 +53,42 @@ Result<ProgressStyle> read_progress_style(const po::variables_map& values) {
   return fail(ErrorKind::usage, "--progress {}: expected auto, plain or none", style);
 }
 
+namespace {
+
+/// As many of the parts as fit, at least the first.
+std::string fitted(std::vector<std::string> parts, std::size_t columns) {
+  while (true) {
+    std::string text = fmt::format("{}", fmt::join(parts, ", "));
+    if (text.size() <= columns || parts.size() == 1) return text.substr(0, columns);
+    parts.pop_back();
+  }
+}
+
+}  // namespace
+
+std::string WholeRun::text(const session::Progress& progress, Nanoseconds run_time, std::size_t columns,
+                           bool with_bar) {
+  if (!progress.part) return {};
+  const double of_wave =
+      progress.total > 0 ? static_cast<double>(progress.done) / static_cast<double>(progress.total) : 0;
+  const auto& [begin, end] = *progress.part;
+  share_ = std::clamp(begin + (end - begin) * of_wave, share_, 1.0);
+  const auto filled = static_cast<std::size_t>(share_ * static_cast<double>(kBar));
+  const auto bar = std::string(filled, '#') + std::string(kBar - filled, '-');
+  std::vector<std::string> parts{fmt::format("{}: {} of {}", progress.doing, progress.done, progress.total)};
+  if (with_bar)
+    parts.front() = fmt::format("[{}] {:.0f}% {}", bar, share_ * 100, parts.front());
+  else
+    parts.push_back(fmt::format("{:.0f}% of the run", share_ * 100));
+  const double took = seconds(run_time);
+  parts.push_back(fmt::format("{:.0f} s", took));
+  if (share_ > kTellsTime && share_ < 1 && took >= 1)
+    parts.push_back(fmt::format("about {:.0f} s left", took * (1 / share_ - 1)));
+  if (progress.probes > 0 && took >= 1)
+    parts.push_back(fmt::format("{:.0f} probes/s", static_cast<double>(progress.probes) / took));
+  return fitted(std::move(parts), columns);
+}
+
 std::string progress_text(const session::Progress& progress, Nanoseconds run_time, Nanoseconds part_time,
                           std::size_t columns) {
   std::vector<std::string> parts{fmt::format("{}: {} of {}", progress.doing, progress.done, progress.total),
@@ -59,11 +99,7 @@ std::string progress_text(const session::Progress& progress, Nanoseconds run_tim
     if (progress.done > 0 && progress.done < progress.total && seconds(part_time) >= 1)
       parts.push_back(fmt::format("about {:.0f} s left", seconds(part_time) * (1 / share - 1)));
   }
-  while (true) {
-    std::string text = fmt::format("{}", fmt::join(parts, ", "));
-    if (text.size() <= columns || parts.size() == 1) return text.substr(0, columns);
-    parts.pop_back();
-  }
+  return fitted(std::move(parts), columns);
 }
 
 ProgressLine::ProgressLine(ProgressStyle style) : style_(style) {}
@@ -97,8 +133,9 @@ void ProgressLine::show(const session::Progress& progress) {
   if (now - shown_ < interval && !(plain ? is_new : progress.done == progress.total)) return;
   shown_ = now;
   // A terminal that the last column has been written to may begin a new line.
-  const std::string text =
-      progress_text(progress, now - began_, now - part_began_, plain ? kUsualColumns : stderr_columns() - 1);
+  const std::size_t columns = plain ? kUsualColumns : stderr_columns() - 1;
+  std::string text = whole_.text(progress, now - began_, columns, !plain);
+  if (text.empty()) text = progress_text(progress, now - began_, now - part_began_, columns);
   if (plain)
     print_stderr("{}\n", text);
   else

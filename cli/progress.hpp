@@ -29,6 +29,18 @@ Result<ProgressStyle> read_progress_style(const po::variables_map& values);
 std::string progress_text(const session::Progress& progress, Nanoseconds run_time, Nanoseconds part_time,
                           std::size_t columns);
 
+/// Of a run that tells which part of it is being done: one bar for the whole. Its share never goes back.
+class WholeRun {
+ public:
+  /// "[############--------] 63% loading: 3 of 16, 12 s, about 7 s left, 21400 probes/s", or without the bar,
+  /// at most `columns` wide; empty: the run does not tell.
+  std::string text(const session::Progress& progress, Nanoseconds run_time, std::size_t columns,
+                   bool with_bar);
+
+ private:
+  double share_ = 0;
+};
+
 class ProgressLine {
  public:
   explicit ProgressLine(ProgressStyle style);
@@ -47,6 +59,7 @@ class ProgressLine {
   void begin(std::string_view part);
 
   ProgressStyle style_;
+  WholeRun whole_;
   bool shown_line_ = false;
   std::string part_;
   Clock::time_point began_ = Clock::now();

@@ -12,6 +12,7 @@
 #include "cli/simulate_infiniband.hpp"
 #include "cli/sweep_answer.hpp"
 #include "cli/sweep_arguments.hpp"
+#include "cli/time_limit.hpp"
 #include "probes/plan/scope.hpp"
 #include "probes/run/engines.hpp"
 #include "probes/session/coordinator_loop.hpp"
@@ -93,6 +94,8 @@ int simulate_sweep(const po::variables_map& values, const files::FabricFile& fil
   options.tolerate = *tolerance;
   const auto addresses = plan_addresses(fabric, file.lab.family);
   if (!addresses) return report(addresses.error());
+  const auto limit = read_time_limit(values);
+  if (!limit) return report(limit.error());
   const Interrupt interrupt(Interrupt::Then::exit);  // a diagnosis alone may take seconds
   const auto hosts = hosts_to_sweep(values, fabric);
   if (!hosts) return report(hosts.error());
@@ -118,12 +121,13 @@ int simulate_sweep(const po::variables_map& values, const files::FabricFile& fil
     know_simulated_subnet(sweep, fabric, *subnet, faults, choice.without, choice.scope);
     note_missing_load(values);
   }
-  session::Coordinator coordinator(fabric, sweep, {RunId(options.seed), {}}, *hosts);
+  session::Coordinator coordinator(fabric, sweep, {RunId(options.seed), {}}, *hosts, {.limit = *limit});
   ProgressLine progress(read_progress_style(values).value_or(ProgressStyle::none));
   const auto open = run::simulated_engines(fabric, addresses->book, faults, options.seed,
                                            subnet ? subnet->tables : nullptr, stalls);
   const auto done = coordinate_in_process(
-      coordinator, names, open, [&](const session::Progress& p) { progress.show(p); }, interrupt.token());
+      coordinator, names, open, [&](const session::Progress& p) { progress.show(p); }, interrupt.token(),
+      *limit);
   progress.clear();
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return report(done.error());
@@ -153,13 +157,14 @@ OptionParser simulate_options() {
                        "given several times");
   parser.positional("fabric", 1);
   add_sweep_options(parser.options(Group::how_much));
+  add_timeout_option(parser.options(Group::how_much));
   add_answer_options(parser.options(Group::output));
   add_collective_options(parser.options(Group::job));
   return parser;
 }
 
 int simulate_command(const Arguments& arguments) {
-  auto parser = simulate_options();
+  const auto parser = simulate_options();
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (parser.help_was_asked(*values)) return kExitHealthy;

@@ -1,16 +1,21 @@
+#include <cstdlib>
+
 #include "cli/agent.hpp"
 #include "cli/agent_arguments.hpp"
 #include "cli/cluster_arguments.hpp"
 #include "cli/commands.hpp"
+#include "cli/dry_run.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/flow_arguments.hpp"
 #include "cli/infiniband_source.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/job_arguments.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
 #include "cli/sweep_answer.hpp"
 #include "cli/sweep_arguments.hpp"
 #include "cli/sweep_infiniband.hpp"
+#include "cli/time_limit.hpp"
 #include "probes/plan/scope.hpp"
 #include "probes/run/agent_run.hpp"
 #include "probes/run/engines.hpp"
@@ -23,7 +28,8 @@ namespace {
 constexpr const char* kExamples =
     "  weft sweep --fabric cluster.yaml         # every host, agents by ssh\n"
     "  weft sweep --fabric cluster.yaml --hosts 'gpu[001-064],gpu100' --load light\n"
-    "  weft sweep --fabric cluster.yaml --hosts \"$SLURM_JOB_NODELIST\" --launcher srun\n"
+    "  weft sweep --fabric cluster.yaml --job   # in an allocation of Slurm: its hosts, by srun\n"
+    "  weft sweep --fabric cluster.yaml --dry-run\n"
     "  weft sweep --lab                         # the lab named 'default'\n"
     "  weft sweep --lab=mine --load none -o json\n"
     "  weft sweep --lab --budget 60s --save diagnosis.json\n";
@@ -49,6 +55,8 @@ int sweep_lab(const po::variables_map& values, session::SweepOptions options) {
   site->agent_options.engine = *engine;
   options.nic_counters = queue_pairs;
   if (const auto read = read_agent_options(values, site->agent_options); !read) return report(read.error());
+  const auto limit = read_time_limit(values);
+  if (!limit) return report(limit.error());
   const Interrupt interrupt;
   const Fabric fabric = lab->fabric_as_built();
   const auto secrets = run::new_run_secrets();
@@ -58,21 +66,33 @@ int sweep_lab(const po::variables_map& values, session::SweepOptions options) {
     for (const NodeId host : fabric.hosts())
       if (!lab->is_guest(host))
         for (const lab::LabNic& nic : lab->nics_of(host)) sweep.leave_out(nic.port);
+  if (dry_run_was_asked(values))
+    return dry_run(values, {fabric, lab->addresses().book, *site, "in the namespaces of the lab's hosts"},
+                   sweep, options.seed, interrupt.token());
   ProgressLine progress(read_progress_style(values).value_or(ProgressStyle::none));
-  const auto done = run_with_agents(
-      *site, run::ListenAddress{lab->coordinator_address()}, fabric, sweep, secrets,
-      [&](const session::Progress& p) { progress.show(p); }, interrupt.token());
+  const auto done = run_with_agents(*site, run::ListenAddress{lab->coordinator_address()}, fabric, sweep,
+                                    secrets, [&](const session::Progress& p) { progress.show(p); },
+                                    interrupt.token(), {.limit = *limit});
   progress.clear();
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return report(done.error());
   return answer(values, fabric, sweep, progress);
 }
 
+/// How agents would be started on a cluster, and where they would reach this machine.
+std::string agents_in_words(const po::variables_map& values, const run::Cluster& cluster) {
+  const auto back = text_option(values, "server")
+                        .value_or(text_option(values, "listen")
+                                      .value_or("this machine's address on the way to them, any free port"));
+  return fmt::format("{} started on {} hosts by '{}'; they dial back to {}", cluster.site.program,
+                     cluster.site.hosts.size(), values["launcher"].as<std::string>(), back);
+}
+
 int sweep_cluster(const po::variables_map& values, session::SweepOptions options,
                   const files::FabricFile& file) {
   const auto asked = read_engine(values);
   if (!asked) return report(asked.error());
-  const run::EngineKind engine = asked->value_or(run::EngineKind::raw);
+  const run::EngineKind engine = asked->value_or(run::EngineKind::automatic);
   if (engine == run::EngineKind::umad)
     return report({ErrorKind::usage, "--engine umad: a RoCE fabric is probed by raw packets or by verbs"});
   if (const auto read = read_flow_options(values, engine, options); !read) return report(read.error());
@@ -84,10 +104,15 @@ int sweep_cluster(const po::variables_map& values, session::SweepOptions options
   if (!hosts) return report(hosts.error());
   if (hosts->size() < 2)
     return report({ErrorKind::usage, "a sweep needs two hosts at least: probes go from one to another"});
-  const auto launch = read_launch_options(values);
+  const auto limit = read_time_limit(values);
+  if (!limit) return report(limit.error());
+  auto launch = read_launch_options(values);
   if (!launch) return report(launch.error());
+  // Nobody is to be reached: no way to the hosts is looked for.
+  if (dry_run_was_asked(values) && !launch->bus) launch->bus = run::ListenAddress{};
   auto cluster = cluster_of(*launch, file, *hosts);
   if (!cluster) return report(cluster.error());
+  cluster->timing.limit = *limit;
   cluster->site.agent_options.engine = engine;
   if (const auto read = read_agent_options(values, cluster->site.agent_options); !read)
     return report(read.error());
@@ -97,6 +122,9 @@ int sweep_cluster(const po::variables_map& values, session::SweepOptions options
   for (const PortId nic : nics_without_agent(cluster->site, file.fabric)) sweep.leave_out(nic);
   if (values.count("hosts"))
     sweep.limit_to(plan::channels_in_scope(file.fabric, nics_with_agent(cluster->site)));
+  if (dry_run_was_asked(values))
+    return dry_run(values, {file.fabric, file.addresses, cluster->site, agents_in_words(values, *cluster)},
+                   sweep, options.seed, interrupt.token());
   ProgressLine progress(read_progress_style(values).value_or(ProgressStyle::none));
   const auto done = run_with_agents(
       cluster->site, cluster->bus, file.fabric, sweep, secrets,
@@ -124,11 +152,40 @@ Result<void> check_place(const po::variables_map& values) {
   return {};
 }
 
+int sweep_place(const po::variables_map& values, const session::SweepOptions& options,
+                const Arguments& arguments) {
+  const auto path = text_option(values, "fabric");
+  const auto file = path ? std::optional(read_live_fabric(*path)) : std::nullopt;
+  if (file && !*file) return report(file->error());
+  const bool infiniband = file ? (*file)->fabric.kind() == FabricKind::infiniband
+                               : lab::ib_lab_exists(values["lab"].as<std::string>(), ib_lab_root());
+  if (infiniband && dry_run_was_asked(values))
+    return report(
+        {ErrorKind::not_supported,
+         "--dry-run: on InfiniBand the paths stand in the switches' tables, and to read them is to send; "
+         "weft simulate shows such a sweep"});
+  if (file && infiniband) return sweep_infiniband_fabric(values, options, **file);
+  if (const auto none = refuse_subnet_options(values); !none) return report(none.error());
+  if (file) return sweep_cluster(values, options, **file);
+  if (const auto name = values["lab"].as<std::string>(); lab::ib_lab_exists(name, ib_lab_root())) {
+    if (const auto engine = values["engine"].as<std::string>(); engine != "auto")
+      return report({ErrorKind::usage,
+                     fmt::format("--engine {}: an InfiniBand lab moves management datagrams alone", engine)});
+    session::SweepOptions of_load = options;
+    if (const auto read = read_flow_options(values, run::EngineKind::ibsim, of_load); !read)
+      return report(read.error());
+    Arguments words{"sweep"};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return sweep_infiniband_lab(values, options, name, words);
+  }
+  return sweep_lab(values, options);
+}
+
 }  // namespace
 
 OptionParser sweep_options() {
   OptionParser parser(
-      "weft sweep (--fabric FABRIC.yaml [--hosts LIST] | --lab[=NAME]) [options]",
+      "weft sweep (--fabric FABRIC.yaml [--hosts LIST | --job] | --lab[=NAME]) [options]",
       "Maps every path of a fabric, probes every link in both directions, and names what is not healthy.",
       kExamples);
   parser.options().add_options()(
@@ -138,50 +195,38 @@ OptionParser sweep_options() {
       "probe from these hosts, as gpu[001-064],login2 or @FILE (default: all)")(
       "lab", po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
       "the lab to sweep (see weft lab)");
+  add_job_option(parser.options());
   parser.options(Group::how)
       .add_options()("engine",
                      po::value<std::string>()->value_name("auto|raw|verbs|umad")->default_value("auto"),
                      "how packets are sent: auto, raw, verbs (RDMA queue pairs) or, on "
                      "InfiniBand, umad (management datagrams)");
+  add_dry_run_option(parser.options(Group::how));
   parser.positional("fabric", 1);
   add_sweep_options(parser.options(Group::how_much));
+  add_timeout_option(parser.options(Group::how_much));
   add_flow_options(parser.options(Group::rdma));
   add_launch_options(parser.options(Group::cluster));
   add_subnet_options(parser.options(Group::infiniband));
   add_agent_options(parser.options(Group::rdma));
   add_answer_options(parser.options(Group::output));
-  parser.either({"lab"}, {"fabric", "hosts"});
+  parser.either({"lab"}, {"fabric", "hosts", "job"});
   return parser;
 }
 
 int sweep_command(const Arguments& arguments) {
-  auto parser = sweep_options();
-  const auto values = parser.parse(arguments);
+  const auto parser = sweep_options();
+  auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (parser.help_was_asked(*values)) return kExitHealthy;
+  if (const auto job = read_job(*values, [](const char* name) { return std::getenv(name); }); !job)
+    return report(job.error());
   if (const auto known = check_answer_options(*values); !known) return report(known.error());
   if (const auto place = check_place(*values); !place) return report(place.error());
   const auto options = read_sweep_options(*values, values->count("fabric") != 0);
   if (!options) return report(options.error());
-  const auto path = text_option(*values, "fabric");
-  const auto file = path ? std::optional(read_live_fabric(*path)) : std::nullopt;
-  if (file && !*file) return report(file->error());
-  if (file && (*file)->fabric.kind() == FabricKind::infiniband)
-    return sweep_infiniband_fabric(*values, *options, **file);
-  if (const auto none = refuse_subnet_options(*values); !none) return report(none.error());
-  if (file) return sweep_cluster(*values, *options, **file);
-  if (const auto name = (*values)["lab"].as<std::string>(); lab::ib_lab_exists(name, ib_lab_root())) {
-    if (const auto engine = (*values)["engine"].as<std::string>(); engine != "auto")
-      return report({ErrorKind::usage,
-                     fmt::format("--engine {}: an InfiniBand lab moves management datagrams alone", engine)});
-    session::SweepOptions of_load = *options;
-    if (const auto read = read_flow_options(*values, run::EngineKind::ibsim, of_load); !read)
-      return report(read.error());
-    Arguments words{"sweep"};
-    words.insert(words.end(), arguments.begin(), arguments.end());
-    return sweep_infiniband_lab(*values, *options, name, words);
-  }
-  return sweep_lab(*values, *options);
+  if (const auto limit = read_time_limit(*values); !limit) return report(limit.error());
+  return sweep_place(*values, *options, arguments);
 }
 
 }  // namespace weft::cli

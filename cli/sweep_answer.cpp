@@ -90,11 +90,13 @@ Result<void> check_answer_options(const po::variables_map& values) {
 int answer(const po::variables_map& values, const Fabric& fabric, session::Sweep& sweep,
            ProgressLine& progress) {
   const files::DocumentStamp stamp = stamp_now();
-  progress.show({"diagnosing", 0, 1});
+  progress.show({"diagnosing", 0, 1, session::RunPart{1, 1}});
   const session::SweepReport report = sweep.finish();
   auto document =
       diagnosis_document(fabric, report.diagnosis,
                          {report.sent, report.lost, progress.timings(), nics_of(fabric, sweep)}, stamp);
+  if (const auto& chosen = sweep.engine())
+    document.run.engine = files::EngineReport{chosen->engine, chosen->why};
   if (has_news(sweep.flows()))
     document.flows = files::flows_report(fabric, sweep.observations().paths, sweep.flows());
   progress.clear();

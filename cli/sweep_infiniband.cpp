@@ -13,6 +13,7 @@
 #include "cli/lab_place.hpp"
 #include "cli/sweep_answer.hpp"
 #include "cli/sweep_arguments.hpp"
+#include "cli/time_limit.hpp"
 #include "collectors/counters/counter_evidence.hpp"
 #include "probes/run/agent_run.hpp"
 #include "probes/run/engines.hpp"
@@ -108,6 +109,7 @@ Result<int> sweep_lab(const po::variables_map& values, session::SweepOptions opt
   options.mads_alone = true;
   WEFT_TRY(const auto tolerance, read_tolerance(values, lab.settings.tolerate));
   options.tolerate = tolerance;
+  WEFT_TRY(const auto limit, read_time_limit(values));
   WEFT_TRY(const auto mads, open_lab_mads(lab));
   WEFT_TRY(const auto reading, read_infiniband(*mads, lab.fabric));
   note_missing_load(values);
@@ -121,6 +123,7 @@ Result<int> sweep_lab(const po::variables_map& values, session::SweepOptions opt
                        .gids = gids,
                        .site = std::move(site),
                        .bus = run::ListenAddress{IpAddress(kLoopback)},
+                       .timing = {.limit = limit},
                        .sees_a_part = true});
 }
 
@@ -141,6 +144,7 @@ Result<int> sweep_fabric(const po::variables_map& values, session::SweepOptions 
   WEFT_TRY(const auto tolerance, read_tolerance(values, file.lab.tolerate));
   options.tolerate = tolerance;
   if (options.mads_alone) note_missing_load(values);
+  WEFT_TRY(const auto limit, read_time_limit(values));
   WEFT_TRY(const auto mads, open_subnet(values));
   WEFT_TRY(const auto reading, read_infiniband(*mads, file.fabric));
   print_notes(reading, "");
@@ -155,6 +159,7 @@ Result<int> sweep_fabric(const po::variables_map& values, session::SweepOptions 
   WEFT_TRY(auto cluster, cluster_of(launch, file, hosts));
   for (run::AgentHost& host : cluster.site.hosts)
     for (run::AgentNic& nic : host.nics) nic.lids = lids_of(reading, nic.nic);
+  cluster.timing.limit = limit;
   cluster.site.agent_options.engine = engine;
   WEFT_TRY_VOID(read_agent_options(values, cluster.site.agent_options));
   return sweep_subnet(values, options, *mads, reading,

@@ -16,6 +16,7 @@
 #include "cli/options.hpp"
 #include "cli/simulate_infiniband.hpp"
 #include "cli/stamp.hpp"
+#include "cli/time_limit.hpp"
 #include "collectors/report/audit_json.hpp"
 #include "collectors/report/audit_table.hpp"
 #include "collectors/report/path_table.hpp"
@@ -87,6 +88,7 @@ struct TraceWords {
   bool json;
   session::AuditOrder audit;
   run::ExchangeBy exchange = run::ExchangeBy::coordinator;  // by which they find their peers
+  std::optional<session::TimeLimit> limit = std::nullopt;
 };
 
 Result<session::AuditOrder> read_audit(const po::variables_map& values) {
@@ -116,8 +118,9 @@ Result<TraceWords> read_words(const po::variables_map& values) {
   WEFT_TRY(const auto exchange, read_exchange(values));
   if (audit.queue_pairs == 0 && !values["exchange"].defaulted())
     return fail(ErrorKind::usage, "--exchange is how audited queue pairs find their peers: add --audit N");
+  WEFT_TRY(const auto limit, read_time_limit(values));
   return TraceWords{
-      values["src"].as<std::string>(), values["dst"].as<std::string>(), labels, json, audit, exchange};
+      values["src"].as<std::string>(), values["dst"].as<std::string>(), labels, json, audit, exchange, limit};
 }
 
 Result<plan::NicPair> find_pair(const Fabric& fabric, const TraceWords& words) {
@@ -134,10 +137,19 @@ std::vector<NodeId> hosts_of(const Fabric& fabric, const plan::NicPair& pair) {
   return hosts;
 }
 
-void serve_audit(run::AgentSite& site, const TraceWords& words) {
+/// Queue pairs to audit need their engine; else each NIC is traced from as it can send.
+void choose_engine(run::AgentSite& site, const TraceWords& words) {
   if (words.audit.queue_pairs == 0) return;
   site.agent_options.engine = run::EngineKind::verbs;
   site.agent_options.exchange = words.exchange;
+}
+
+/// By what each NIC was traced from, in one line.
+void report_engines(const Fabric& fabric, const session::TraceScript& script) {
+  std::vector<std::string> said;
+  for (const auto& [nic, text] : script.uses())
+    said.push_back(fmt::format("{}: {}", fabric.name_of_nic(nic), text));
+  if (!said.empty()) print_stderr("weft: traced by {}\n", fmt::join(said, "; "));
 }
 
 plan::TracePlan plan_for(const plan::NicPair& pair, std::uint32_t labels) {
@@ -160,16 +172,18 @@ int print_audit(const Fabric& fabric, const session::TraceScript& script, const 
   fmt::print("{}", words.json ? audit_json(fabric, learner.table(), audit, stamp_now())
                               : audit_table(fabric, learner.table(), audit));
   const bool known = audit.queue_pairs > 0 && (!audit.move || audit.move->moved > 0);
-  return script.troubles().empty() && known ? kExitHealthy : kExitUnknown;
+  return script.troubles().empty() && !script.why_cut_short() && known ? kExitHealthy : kExitUnknown;
 }
 
 int print(const Fabric& fabric, const session::TraceScript& script, const plan::NicPair& pair,
           const TraceWords& words) {
   for (const HostEvidence& trouble : script.troubles())
     print_stderr("weft: {}: {}\n", fabric.name_of(trouble.host), trouble.text);
+  if (const auto& why = script.why_cut_short()) print_stderr("weft: cut short: {}\n", *why);
   if (words.audit.queue_pairs > 0) return print_audit(fabric, script, pair, words);
   print(fabric, script.learner(), words, words.labels);
-  return script.troubles().empty() && !script.learner().pairs().empty() ? kExitHealthy : kExitUnknown;
+  const bool whole = script.troubles().empty() && !script.why_cut_short();
+  return whole && !script.learner().pairs().empty() ? kExitHealthy : kExitUnknown;
 }
 
 int trace_lab(const po::variables_map& values, const TraceWords& words) {
@@ -183,10 +197,10 @@ int trace_lab(const po::variables_map& values, const TraceWords& words) {
                               secrets.run, plan_for(*pair, words.labels), words.audit);
   auto site = run::lab_site(*lab, hosts_of(lab->fabric(), *pair));
   if (!site) return report(site.error());
-  serve_audit(*site, words);
-  const auto done = run_with_agents(
-      *site, run::ListenAddress{lab->coordinator_address()}, lab->fabric(), script, secrets,
-      [](const session::Progress&) {}, interrupt.token());
+  choose_engine(*site, words);
+  const auto done =
+      run_with_agents(*site, run::ListenAddress{lab->coordinator_address()}, lab->fabric(), script, secrets,
+                      [](const session::Progress&) {}, interrupt.token(), {.limit = words.limit});
   if (interrupt.happened()) return kExitInterrupted;
   return done ? print(lab->fabric(), script, *pair, words) : report(done.error());
 }
@@ -231,7 +245,9 @@ int trace_cluster(const po::variables_map& values, const TraceWords& words, cons
   if (!launch) return report(launch.error());
   auto cluster = cluster_of(*launch, file, hosts_of(file.fabric, *pair));
   if (!cluster) return report(cluster.error());
-  serve_audit(cluster->site, words);
+  cluster->timing.limit = words.limit;
+  cluster->site.agent_options.engine = run::EngineKind::automatic;
+  choose_engine(cluster->site, words);
   const Interrupt interrupt;
   const auto secrets = run::new_run_secrets();
   session::TraceScript script(file.fabric, file.addresses, {.answers_per_second = kLiveAnswersPerSecond},
@@ -241,6 +257,7 @@ int trace_cluster(const po::variables_map& values, const TraceWords& words, cons
       interrupt.token(), cluster->timing);
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return report(done.error());
+  report_engines(file.fabric, script);
   report_strangers(file.fabric, script.learner());
   return print(file.fabric, script, *pair, words);
 }
@@ -336,6 +353,7 @@ OptionParser trace_options() {
       "move",
       "then move these while they live to ports that spread them evenly: how, and whether they live on")(
       "simulate", "simulate the fabric in any case: needs no hosts and no privileges");
+  add_timeout_option(parser.options(Group::how_much));
   add_exchange_option(parser.options(Group::rdma));
   add_launch_options(parser.options(Group::cluster));
   add_subnet_options(parser.options(Group::infiniband));

@@ -217,7 +217,11 @@ std::string coverage_part(const files::DiagnosisDocument& document, std::size_t 
          first_of("not crossed", covered.missing, columns) +
          first_of("crossed by too few probes", covered.thin, columns) +
          first_of("not loaded (senders held back, or nobody said what arrived)", covered.unloaded, columns) +
-         first_of("rate not tested (behind slower channels)", covered.rate_untested, columns);
+         first_of("rate not tested (behind slower channels)", covered.rate_untested, columns) +
+         (document.run.engine
+              ? wrapped(fmt::format("engine: {}: {}", document.run.engine->name, document.run.engine->why), 0,
+                        columns)
+              : "");
 }
 
 /// Losses and delays that nothing found explains.

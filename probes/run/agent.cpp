@@ -8,6 +8,8 @@
 namespace weft::run {
 namespace {
 
+constexpr const char* kDevices = "/sys";
+
 /// Authorities that OpenSSL knows by itself. A login brings the one certificate that counts; to read all
 /// others of a host would cost an agent 30 ms and megabytes.
 void trust_no_authority() {
@@ -31,18 +33,25 @@ MemoryOfNic memory_for(MemoryOf memory, const packet::BufferFactory& of_host,
 }
 
 session::OpenEngines engines_for(const AgentWords& words, const AgentParts& parts, const ChosenClass& packets,
+                                 const std::vector<session::NicOffer>& offers,
                                  const std::optional<HostInventory>& inventory) {
   const AgentOptions& options = words.agent_options;
+  const auto raw = [&] { return raw_engines(words.nics, packets); };
+  const auto verbs = [&] {
+    return verbs_engines(words.nics, memory_for(options.memory, parts.memory, inventory),
+                         {packets, options.probes, options.exchange == ExchangeBy::address},
+                         parts.open_verbs);
+  };
   switch (options.engine) {
     case EngineKind::raw:
-      return raw_engines(words.nics, packets);
+      return raw();
     case EngineKind::verbs:
-      return verbs_engines(words.nics, memory_for(options.memory, parts.memory, inventory),
-                           {packets, options.probes, options.exchange == ExchangeBy::address},
-                           parts.open_verbs);
+      return verbs();
     case EngineKind::umad:
     case EngineKind::ibsim:
       return umad_engines(words.nics, options.engine == EngineKind::ibsim, parts.open_mads);
+    case EngineKind::automatic:
+      return chosen_engines(offers, raw(), verbs());
   }
   return {};
 }
@@ -54,12 +63,13 @@ Result<void> serve_agent(const AgentWords& words, const bus::BusCredential& cred
                          std::stop_token stop) {
   if (std::holds_alternative<bus::BusLogin>(credential)) trust_no_authority();
   WEFT_TRY(const auto bus, bus::connect_nats({words.server, credential}, words.run, words.host));
-  const session::Hello hello{words.host, std::string(version),
-                             std::string(to_string(words.agent_options.engine)), words.nics};
+  session::Hello hello{words.host, std::string(version), std::string(to_string(words.agent_options.engine)),
+                       words.nics};
+  if (words.agent_options.engine == EngineKind::automatic) hello.offers = offers_of(words.nics, kDevices);
   WEFT_TRY(const auto packets, choose_packet_class(words.agent_options.packets, environment));
   const auto prepare = [&]() -> session::RunHost {
     const auto inventory = inventory_of(words);
-    return {near_nics(engines_for(words, parts, packets, inventory), inventory), inventory};
+    return {near_nics(engines_for(words, parts, packets, hello.offers, inventory), inventory), inventory};
   };
   return run_agent(*bus, hello, prepare, std::move(stop), parts.life);
 }

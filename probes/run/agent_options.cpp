@@ -13,7 +13,8 @@ using Words = std::vector<std::pair<T, std::string_view>>;
 const Words<EngineKind> kEngines{{EngineKind::raw, "raw"},
                                  {EngineKind::verbs, "verbs"},
                                  {EngineKind::umad, "umad"},
-                                 {EngineKind::ibsim, "ibsim"}};
+                                 {EngineKind::ibsim, "ibsim"},
+                                 {EngineKind::automatic, session::kAnyEngine}};
 const Words<ExchangeBy> kExchanges{{ExchangeBy::coordinator, "nats"}, {ExchangeBy::address, "rdmacm"}};
 const Words<MemoryOf> kMemories{{MemoryOf::host, "host"}, {MemoryOf::gpu, "gpu"}};
 

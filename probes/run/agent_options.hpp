@@ -13,8 +13,9 @@
 
 namespace weft::run {
 
-/// What sends an agent's packets.
-enum class EngineKind : std::uint8_t { raw, verbs, umad, ibsim };
+/// What sends an agent's packets. `automatic`: queue pairs or raw packets, as the run says by what the NICs
+/// have, or where it does not say, as the NIC has.
+enum class EngineKind : std::uint8_t { raw, verbs, umad, ibsim, automatic };
 /// How queue pairs find their peers: by way of the coordinator ("nats"), or by address ("rdmacm").
 enum class ExchangeBy : std::uint8_t { coordinator, address };
 /// Whose memory the flows of queue pairs move.

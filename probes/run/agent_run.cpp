@@ -33,10 +33,12 @@ Result<void> run_with_agents(const AgentSite& site, const BusPlace& place, const
   WEFT_TRY(const auto bus, connect_nats(server.address_for(session::kCoordinator), secrets.run,
                                         std::string(session::kCoordinator)));
   const auto bus_of = [&](const std::string& host) { return server.address_for(host); };
-  WEFT_TRY(auto agents, Agents::start(fabric, site, bus_of, secrets.run, stop));
+  WEFT_TRY(auto agents, Agents::start(fabric, site, bus_of, secrets.run, stop, timing.limit));
   session::Coordinator coordinator(fabric, script, secrets, expected_hosts(site), timing);
   coordinator.name_targets(nics_of(site));
-  return coordinate(*bus, coordinator, on_progress, std::move(stop), [&] { return agents.gone(); });
+  return coordinate(*bus, coordinator, on_progress, std::move(stop), [&] {
+    return agents.tend([&](const std::string& host) { return coordinator.awaits(host); });
+  });
 }
 
 Result<lab::Lab> open_lab_for_run(const std::string& name, const std::filesystem::path& root) {

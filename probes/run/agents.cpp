@@ -63,24 +63,39 @@ std::vector<datapath::RunNic> nics_of(const AgentSite& site) {
 }
 
 Result<Agents> Agents::start(const Fabric& fabric, const AgentSite& site, const BusOfHost& bus, RunId run,
-                             std::stop_token stop) {
+                             std::stop_token stop, const std::optional<session::TimeLimit>& limit) {
   WEFT_TRY(auto logs, os::ScratchDirectory::make());
-  Agents agents(std::move(logs));
-  for (const AgentHost& host : site.hosts) {
-    if (stop.stop_requested()) break;
-    const bus::NatsAddress address = bus(agent_name(fabric, host));
-    const auto words = words_of(fabric, host, address.url, run, site);
-    os::ChildSpec spec{.argv = {site.program}};
-    for (auto& argument : agent_arguments(words)) spec.argv.push_back(std::move(argument));
-    spec.input = credential_line(address.credential) + "\n";
-    spec.output = os::ToNothing{};
-    spec.errors = os::ToFile{agents.log_of(words.host)};
-    spec.own_session = true;
-    auto agent = site.launch(host, std::move(spec));
-    if (!agent) return pass_on(agent, "the agent of " + words.host);
-    agents.agents_.push_back({words.host, std::move(*agent)});
-  }
+  Agents agents(std::move(logs), {&fabric, &site, bus, run, std::move(stop), limit});
+  const auto now = std::chrono::steady_clock::now();
+  while (agents.may_start() && agents.window_.room(now, [](const auto&) { return true; }) > 0)
+    WEFT_TRY_VOID(agents.start(site.hosts[agents.next_++]));
   return agents;
+}
+
+/// A lab's agents need no login.
+StartWindow Agents::window_for(const AgentSite& site) {
+  return site.one_machine ? StartWindow(site.hosts.size()) : StartWindow();
+}
+
+bool Agents::may_start() const {
+  return next_ < order_.site->hosts.size() && !order_.stop.stop_requested() &&
+         (!order_.limit || std::chrono::steady_clock::now() < order_.limit->until);
+}
+
+Result<void> Agents::start(const AgentHost& host) {
+  const bus::NatsAddress address = order_.bus(agent_name(*order_.fabric, host));
+  const auto words = words_of(*order_.fabric, host, address.url, order_.run, *order_.site);
+  os::ChildSpec spec{.argv = {order_.site->program}};
+  for (auto& argument : agent_arguments(words)) spec.argv.push_back(std::move(argument));
+  spec.input = credential_line(address.credential) + "\n";
+  spec.output = os::ToNothing{};
+  spec.errors = os::ToFile{log_of(words.host)};
+  spec.own_session = true;
+  window_.note_start(words.host, std::chrono::steady_clock::now());
+  auto agent = order_.site->launch(host, std::move(spec));
+  if (!agent) return pass_on(agent, "the agent of " + words.host);
+  agents_.push_back({words.host, std::move(*agent)});
+  return {};
 }
 
 Agents::~Agents() {
@@ -98,8 +113,14 @@ Agents::~Agents() {
   for (Agent& agent : agents_) agent.process.send_signal_to_group(SIGKILL);
 }
 
-std::vector<session::GoneAgent> Agents::gone() {
+std::vector<session::GoneAgent> Agents::tend(const std::function<bool(const std::string&)>& is_awaited) {
   std::vector<session::GoneAgent> gone;
+  for (auto room = window_.room(std::chrono::steady_clock::now(), is_awaited); room > 0 && may_start();
+       --room) {
+    const AgentHost& host = order_.site->hosts[next_++];
+    if (const auto started = start(host); !started)
+      gone.push_back({agent_name(*order_.fabric, host), started.error().message});
+  }
   for (Agent& agent : agents_) {
     if (agent.ended) continue;
     const auto end = agent.process.wait_for(Nanoseconds(0));

@@ -9,6 +9,7 @@
 
 #include "collectors/bus/nats_bus.hpp"
 #include "probes/run/agent_options.hpp"
+#include "probes/run/start_window.hpp"
 #include "probes/session/coordinator_loop.hpp"
 #include "topology/os/child_process.hpp"
 #include "topology/os/scratch_directory.hpp"
@@ -51,17 +52,19 @@ using BusOfHost = std::function<bus::NatsAddress(const std::string& host)>;
 
 class Agents {
  public:
-  /// Starts one on each host, until `stop` is requested. Each reads its credential for the bus from its
-  /// input; what it says on stderr is kept. An Error: the launcher itself cannot be run.
+  /// Starts one on each of the first hosts, the others as `tend` is called; none once `stop` is requested or
+  /// the time given is over. The site and the fabric must outlive it. Each reads its credential for the bus
+  /// from its input; what it says on stderr is kept. An Error: the launcher itself cannot be run.
   static Result<Agents> start(const Fabric& fabric, const AgentSite& site, const BusOfHost& bus, RunId run,
-                              std::stop_token stop);
+                              std::stop_token stop, const std::optional<session::TimeLimit>& limit = {});
   Agents(Agents&&) = default;
   Agents& operator=(Agents&&) = delete;
   /// Waits a little for those that end by themselves, for they were told to; then ends what is left.
   ~Agents();
 
-  /// Those that have ended by failing since this was asked last, with their last words.
-  std::vector<session::GoneAgent> gone();
+  /// Starts more where those on their way have come. Those that have ended by failing since this was asked
+  /// last, or could not be started, with their last words. `is_awaited`: the coordinator has not heard of it.
+  std::vector<session::GoneAgent> tend(const std::function<bool(const std::string&)>& is_awaited);
 
  private:
   struct Agent {
@@ -69,11 +72,27 @@ class Agents {
     os::ChildProcess process;
     bool ended = false;
   };
-  explicit Agents(os::ScratchDirectory logs) : logs_(std::move(logs)) {}
+  /// What the agents are started with.
+  struct Order {
+    const Fabric* fabric;
+    const AgentSite* site;
+    BusOfHost bus;
+    RunId run;
+    std::stop_token stop;
+    std::optional<session::TimeLimit> limit;
+  };
+  Agents(os::ScratchDirectory logs, Order order)
+      : logs_(std::move(logs)), order_(std::move(order)), window_(window_for(*order_.site)) {}
+  static StartWindow window_for(const AgentSite& site);
+  Result<void> start(const AgentHost& host);
+  bool may_start() const;
   std::filesystem::path log_of(const std::string& host) const;
   std::string last_words_of(const std::string& host) const;
 
   os::ScratchDirectory logs_;
+  Order order_;
+  StartWindow window_;
+  std::size_t next_ = 0;  // of the site's hosts to be started
   std::vector<Agent> agents_;
 };
 

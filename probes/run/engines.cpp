@@ -51,12 +51,15 @@ Result<session::NicReport> find_nic(const std::vector<session::NicReport>& nics,
 }
 
 /// A NIC goes by its interface, or by its address alone.
+Result<std::string> interface_of(const session::NicReport& nic) {
+  return nic.interface == to_string(nic.address) ? raw::interface_with(nic.address)
+                                                 : Result<std::string>(nic.interface);
+}
+
 Result<raw::RawNic> raw_nic(const std::vector<session::NicReport>& nics,
                             const session::NicAssignment& assigned, const ChosenClass& packets) {
   WEFT_TRY(const auto nic, find_nic(nics, assigned));
-  const bool by_address = nic.interface == to_string(nic.address);
-  WEFT_TRY(const auto interface,
-           by_address ? raw::interface_with(nic.address) : Result<std::string>(nic.interface));
+  WEFT_TRY(const auto interface, interface_of(nic));
   return raw::RawNic{.interface = interface, .address = nic.address, .traffic_class = packets.traffic_class};
 }
 
@@ -118,6 +121,38 @@ session::OpenEngines verbs_engines(std::vector<session::NicReport> nics, MemoryO
     if (const auto opens = tracer(); !opens) return pass_on(opens);
     engines.probes = std::make_shared<TracedEngine>(tracer, *opened);
     engines.counters = counters_of(nic->interface);
+    return engines;
+  };
+}
+
+std::vector<session::NicOffer> offers_of(const std::vector<session::NicReport>& nics,
+                                         const std::filesystem::path& sys) {
+  std::vector<session::NicOffer> offers;
+  for (const session::NicReport& nic : nics) {
+    const auto interface = interface_of(nic);
+    const auto device = interface ? host::rdma_device_of(sys, *interface) : std::nullopt;
+    offers.push_back({nic.interface, device.value_or(""),
+                      device      ? ""
+                      : interface ? fmt::format("no RDMA device has an address of {}", *interface)
+                                  : interface.error().message});
+  }
+  return offers;
+}
+
+session::OpenEngines chosen_engines(std::vector<session::NicOffer> offers, session::OpenEngines raw,
+                                    session::OpenEngines verbs) {
+  return [offers = std::move(offers), raw = std::move(raw), verbs = std::move(verbs)](
+             const session::NicAssignment& assigned, const packet::RunSecrets& secrets,
+             const datapath::SharedNics& of_run) -> Result<session::NicEngines> {
+    const auto offer = std::ranges::find(offers, assigned.interface, &session::NicOffer::interface);
+    const bool has_device = offer != offers.end() && !offer->rdma_device.empty();
+    if (assigned.engine.empty() ? has_device : assigned.engine == session::kVerbsEngine)
+      return verbs(assigned, secrets, of_run);
+    if (!assigned.engine.empty() && assigned.engine != session::kRawEngine)
+      return fail(ErrorKind::not_supported, "this agent knows no engine '{}'", assigned.engine);
+    auto engines = raw(assigned, secrets, of_run);
+    if (engines && offer != offers.end() && !offer->why.empty())
+      engines->uses = fmt::format("raw packets: {}", offer->why);
     return engines;
   };
 }

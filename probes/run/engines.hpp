@@ -1,6 +1,7 @@
 // Where adapters meet the session: what opens the engines of a NIC, by kind.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <vector>
 
@@ -46,6 +47,14 @@ struct VerbsEngineOptions {
 /// Opens queue pairs for probes and flows, and raw sockets for traces.
 session::OpenEngines verbs_engines(std::vector<session::NicReport> nics, MemoryOfNic memory,
                                    const VerbsEngineOptions& options, OpenVerbsEngine open);
+
+/// By what each of these NICs can send, of a host whose devices are listed in `sys`.
+std::vector<session::NicOffer> offers_of(const std::vector<session::NicReport>& nics,
+                                         const std::filesystem::path& sys);
+/// Opens each NIC by the engine that its assignment names; where that names none, by `verbs` where the NIC
+/// has an RDMA device, else by `raw`.
+session::OpenEngines chosen_engines(std::vector<session::NicOffer> offers, session::OpenEngines raw,
+                                    session::OpenEngines verbs);
 
 /// The management datagrams of this host's ports.
 umad::OpenMads mads_of_host();

@@ -4,6 +4,7 @@
 #include <sodium.h>
 #include <unistd.h>
 
+#include <array>
 #include <fstream>
 #include <iterator>
 
@@ -38,6 +39,18 @@ Result<void> write_secret(const std::filesystem::path& path, std::string_view te
   if (write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
     return fail(ErrorKind::absent, "cannot write {}: is the disk full?", path.string());
   return {};
+}
+
+/// As PATH has it, or where distributions put it: the PATH of users often lacks these.
+constexpr std::array kPrograms{"nats-server", "/usr/sbin/nats-server", "/usr/local/sbin/nats-server"};
+
+Result<os::ChildProcess> start_program(os::ChildSpec spec) {
+  auto child = os::ChildProcess::start(spec);
+  for (std::size_t i = 1; !child && child.error().kind == ErrorKind::absent && i < kPrograms.size(); ++i) {
+    spec.argv.front() = kPrograms[i];
+    if (auto other = os::ChildProcess::start(spec)) return other;
+  }
+  return child;
 }
 
 /// A list of subjects: none has a character that would end its quotation.
@@ -102,11 +115,11 @@ Result<NatsServer> NatsServer::start(const ListenAddress& listen, RunId run,
   WEFT_TRY(const auto logins, prepare(listen, scratch.path(), users));
   const auto log = scratch.path() / "nats.log";
   os::ChildSpec spec{
-      .argv = {"nats-server", "-c", scratch.path() / kConfig, "--ports_file_dir", scratch.path()}};
+      .argv = {kPrograms.front(), "-c", scratch.path() / kConfig, "--ports_file_dir", scratch.path()}};
   spec.output = os::ToNothing{};
   spec.errors = os::ToFile{log};
   spec.own_session = true;
-  auto child = os::ChildProcess::start(spec);
+  auto child = start_program(std::move(spec));
   if (!child)
     return fail(child.error().kind, "{}\ninstall it with: apt-get install nats-server",
                 child.error().message);

@@ -78,6 +78,7 @@ class AgentLoop {
       return {};
     }
     if (const auto* start = std::get_if<StartRun>(&sent->message)) return begin(*start);
+    if (!run_ && std::holds_alternative<Alive>(sent->message)) last_heard_ = Clock::now();  // it is to wait
     if (!at_work() || sent->run != run_->id()) return {};  // of a run that is over, or of another agent's
     last_heard_ = Clock::now();
     std::visit([this](const auto& m) { on(m); }, sent->message);

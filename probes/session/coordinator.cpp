@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "probes/session/answer_check.hpp"
+#include "probes/session/engine_choice.hpp"
 
 namespace weft::session {
 namespace {
@@ -10,10 +11,6 @@ namespace {
 constexpr auto kAliveInterval = std::chrono::seconds(1);
 /// Between two calls: ten ticks that did not come.
 constexpr auto kMaxTick = std::chrono::seconds(1);
-/// Two signs of life that did not come, and a little.
-constexpr auto kQuiet = std::chrono::milliseconds(2500);
-/// Agents that fell silent or late for one reason did so within a sign of life of each other, and a little.
-constexpr auto kAtOnce = std::chrono::milliseconds(1500);
 
 PeerReply nobody_answers(const PeerQuestion& question) {
   return {question.to, question.from, question.id, true, "no agent serves that NIC any more"};
@@ -41,7 +38,7 @@ Coordinator::Actions Coordinator::start(TimePoint now) {
   now_ = now;
   gather_until_ = now + timing_.gather;
   last_alive_sent_ = now;
-  Actions actions{Progress{"gathering agents", 0, agents_.size()}};
+  Actions actions{Progress{"gathering agents", 0, agents_.size(), script_.part()}};
   if (agents_.empty()) finish(actions);  // nobody would ever speak
   return actions;
 }
@@ -71,27 +68,6 @@ void Coordinator::advance(TimePoint now) {
   if (gap > kMaxTick) move_deadlines(gap);
 }
 
-/// Signs of life come once a second: where none came from anyone it was the bus, and what was asked meanwhile
-/// came late.
-void Coordinator::note_heard(Agent& agent) {
-  const auto silence = now_ - last_heard_;
-  last_heard_ = agent.last_heard = now_;
-  if (phase_ != Phase::running || bus_silent_since_ || silence <= kQuiet) return;
-  for (auto& [task, work] : outstanding_) work.deadline += silence;
-  bus_was_silent_ = now_;
-  script_.note_pause();
-}
-
-void Coordinator::move_deadlines(TimePoint::duration gap) {
-  gather_until_ += gap;
-  last_heard_ += gap;
-  for (auto& [name, agent] : agents_) agent.last_heard += gap;
-  for (auto& [task, work] : outstanding_) work.deadline += gap;
-  if (bus_silent_since_) *bus_silent_since_ += gap;
-  bus_was_silent_ = now_;
-  script_.note_pause();
-}
-
 void Coordinator::on(Agent& agent, const std::string& name, const Hello& hello, Actions& actions) {
   if (hello.protocol != kProtocol)
     return lose(name, Whose::tool,
@@ -101,8 +77,59 @@ void Coordinator::on(Agent& agent, const std::string& name, const Hello& hello, 
   // A second hello is an agent that began anew: what it was doing is lost.
   if (agent.state == AgentState::ready)
     return lose(name, Whose::tool, "its agent was started again during the run", actions);
+  const bool is_open = hello.engine == kAnyEngine && !script_.mixes_engines();
+  if (!is_open || agent.state == AgentState::starting) return start_agent(agent, name, actions);
+  agent.state = AgentState::offering;
+  agent.offers = hello.offers;
+  // It waits for the others: it is to know that it is not forgotten.
+  actions.push_back(SendToAgent{name, Alive{}});
+  choose_engine_of_run(actions);
+}
+
+void Coordinator::start_agent(Agent& agent, const std::string& name, Actions& actions) {
   agent.state = AgentState::starting;
   actions.push_back(SendToAgent{name, StartRun{secrets_, agent.expected.nics, targets_}});
+}
+
+void Coordinator::choose_engine_of_run(Actions& actions) {
+  const auto is = [](AgentState state) {
+    return [state](const auto& entry) { return entry.second.state == state; };
+  };
+  if (phase_ == Phase::done || std::ranges::any_of(agents_, is(AgentState::awaited))) return;
+  std::vector<OfferOfNic> offers;
+  for (const auto& [name, agent] : agents_) {
+    if (agent.state != AgentState::offering) continue;
+    for (const NicAssignment& nic : agent.expected.nics) {
+      const auto offer = std::ranges::find(agent.offers, nic.interface, &NicOffer::interface);
+      offers.push_back({nic.nic, offer == agent.offers.end() ? NicOffer{} : *offer});
+    }
+  }
+  if (offers.empty()) return;
+  const EngineChoice choice = choose_engine(fabric_, offers);
+  script_.note_engine(choice.engine, choice.why);
+  std::map<PortId, std::string> unfit;
+  for (const auto& [nic, why] : choice.unfit) unfit.emplace(nic, why);
+  std::vector<std::pair<std::string, std::string>> useless;  // agents, and why
+  for (auto& [name, agent] : agents_) {
+    if (agent.state != AgentState::offering) continue;
+    auto& nics = agent.expected.nics;
+    const bool all_unfit =
+        std::ranges::all_of(nics, [&](const NicAssignment& nic) { return unfit.contains(nic.nic); });
+    if (all_unfit) {
+      agent.state = AgentState::starting;  // no offer any more
+      useless.emplace_back(name, unfit.at(nics.front().nic));
+      continue;
+    }
+    for (NicAssignment& nic : nics) {
+      nic.engine = choice.engine;
+      if (!unfit.contains(nic.nic)) continue;
+      script_.exclude(nic.nic);
+      leave_out(agent.expected.host, nic.nic, unfit.at(nic.nic));
+    }
+    std::erase_if(nics, [&](const NicAssignment& nic) { return unfit.contains(nic.nic); });
+    start_agent(agent, name, actions);
+  }
+  for (const auto& [name, why] : useless) lose(name, Whose::tool, why, actions);
 }
 
 void Coordinator::on(Agent& agent, const std::string& name, const Ready& ready, Actions& actions) {
@@ -130,7 +157,7 @@ void Coordinator::on(Agent& agent, const std::string& name, const Ready& ready, 
   const auto is_ready = [](const auto& entry) { return entry.second.state == AgentState::ready; };
   actions.push_back(Progress{"gathering agents",
                              static_cast<std::size_t>(std::ranges::count_if(agents_, is_ready)),
-                             agents_.size()});
+                             agents_.size(), script_.part()});
   if (phase_ == Phase::gathering && all_gathered()) begin_wave(actions);
 }
 
@@ -220,6 +247,7 @@ void Coordinator::lose(const std::string& name, Whose whose, const std::string& 
   for (const auto& [task, work] : outstanding_)
     if (work.host == name) given_up.push_back(task);
   for (const TaskId task : given_up) take(task, nullptr, actions);
+  choose_engine_of_run(actions);
   if (phase_ == Phase::gathering && all_gathered()) begin_wave(actions);
 }
 
@@ -238,8 +266,13 @@ void Coordinator::take(TaskId task, const TaskAnswer* answer, Actions& actions) 
   const std::size_t item = found->second.item;
   outstanding_.erase(found);
   script_.take(wave_[item], answer);
-  actions.push_back(Progress{script_.doing(), wave_.size() - outstanding_.size(), wave_.size()});
+  actions.push_back(progress_of_wave());
   if (outstanding_.empty()) begin_wave(actions);
+}
+
+Progress Coordinator::progress_of_wave() const {
+  return {script_.doing(), wave_.size() - outstanding_.size(), wave_.size(), script_.part(),
+          script_.probes_sent()};
 }
 
 std::vector<diagnosis::JoinedHost> Coordinator::joined_hosts() const {
@@ -282,7 +315,7 @@ void Coordinator::begin_wave(Actions& actions) {
                     now_ + std::chrono::duration_cast<TimePoint::duration>(wave_[i].limit + timing_.grace)});
     actions.push_back(SendToAgent{host, Task{id, wave_[i].nic, wave_[i].limit, wave_[i].work}});
   }
-  actions.push_back(Progress{script_.doing(), 0, wave_.size()});
+  actions.push_back(progress_of_wave());
 }
 
 Coordinator::Actions Coordinator::stop_all() {
@@ -310,91 +343,17 @@ Coordinator::Actions Coordinator::on_tick(TimePoint now) {
   advance(now);
   Actions actions;
   if (phase_ == Phase::done) return actions;
+  if (timing_.limit && now >= timing_.limit->until) return run_out();
   if (now - last_alive_sent_ >= kAliveInterval) {
     last_alive_sent_ = now;
     for (const auto& [name, agent] : agents_)
-      if (agent.state == AgentState::ready || agent.state == AgentState::starting)
+      if (agent.state != AgentState::awaited && agent.state != AgentState::lost)
         actions.push_back(SendToAgent{name, Alive{}});
   }
   if (now >= gather_until_) give_up_latecomers(actions);
   judge_silence(actions);
   judge_overdue(actions);
   return actions;
-}
-
-void Coordinator::give_up_latecomers(Actions& actions) {
-  for (const auto& [name, agent] : agents_) {
-    if (agent.state == AgentState::awaited) lose(name, Whose::tool, "its agent did not come", actions);
-    const bool opens = now_ - agent.last_heard <= timing_.silence && now_ < gather_until_ + timing_.open;
-    if (agent.state == AgentState::starting && !opens)
-      lose(name, Whose::tool, "its agent did not get ready", actions);
-  }
-}
-
-/// Judged a little later than the limit, when all that fell silent for the same reason are beyond it.
-void Coordinator::judge_silence(Actions& actions) {
-  if (phase_ != Phase::running) return;
-  std::vector<std::string> silent;
-  std::size_t at_work = 0;
-  bool is_time = false;
-  for (const auto& [name, agent] : agents_) {
-    if (agent.state != AgentState::ready) continue;
-    ++at_work;
-    const auto silence = now_ - agent.last_heard;
-    if (silence > timing_.silence) silent.push_back(name);
-    is_time |= silence > timing_.silence + kAtOnce;
-  }
-  const bool most = silent.size() * 2 > at_work;
-  if (bus_silent_since_ || (is_time && most)) return await_bus(most, actions);
-  if (!is_time) return;
-  const bool alone = silent.size() == 1;
-  const auto why = alone ? fmt::format("its agent fell silent while {}", script_.doing())
-                         : fmt::format("{} agents fell silent at once while {}, others did not",
-                                       silent.size(), script_.doing());
-  for (const std::string& name : silent) lose(name, alone ? Whose::host : Whose::tool, why, actions);
-}
-
-void Coordinator::await_bus(bool is_silent, Actions& actions) {
-  if (!bus_silent_since_) {
-    bus_silent_since_ = now_;
-    for (const auto& [name, agent] : agents_)
-      if (agent.state == AgentState::ready)
-        bus_silent_since_ = std::min(*bus_silent_since_, agent.last_heard);
-    script_.note_pause();
-  }
-  const auto silence = now_ - *bus_silent_since_;
-  if (is_silent && silence > timing_.bus_silence) {
-    const auto why = fmt::format(
-        "most agents fell silent at once while {}: the bus between them and this "
-        "machine is lost",
-        script_.doing());
-    for (auto& action : lose_bus(why)) actions.push_back(std::move(action));
-  }
-  if (is_silent) return;
-  for (auto& [name, agent] : agents_) agent.last_heard = now_;
-  for (auto& [task, work] : outstanding_) work.deadline += silence;
-  bus_silent_since_.reset();
-  bus_was_silent_ = now_;
-}
-
-/// Only of an agent that was heard since its deadline (what it said before has come too), and a little later.
-void Coordinator::judge_overdue(Actions& actions) {
-  if (phase_ != Phase::running || bus_silent_since_) return;
-  std::set<std::string> heard;
-  bool is_time = false;
-  bool over_bus = false;  // that lost some of what it carried, perhaps
-  for (const auto& [task, work] : outstanding_) {
-    if (now_ <= work.deadline) continue;
-    overdue_.insert(work.host);
-    if (agents_.at(work.host).last_heard > work.deadline) heard.insert(work.host);
-    is_time |= now_ > work.deadline + kAtOnce;
-    over_bus |= bus_was_silent_ && *bus_was_silent_ >= work.sent;
-  }
-  if (!is_time) return;
-  const bool alone = overdue_.size() == 1 && !over_bus;
-  const auto* others = alone ? "" : ", nor did others";
-  const auto why = fmt::format("its agent did not finish {} in time{}", script_.doing(), others);
-  for (const std::string& name : heard) lose(name, alone ? Whose::host : Whose::tool, why, actions);
 }
 
 }  // namespace weft::session

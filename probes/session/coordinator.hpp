@@ -20,6 +20,12 @@ namespace weft::session {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
+/// When a run ends, done or not.
+struct TimeLimit {
+  TimePoint until;
+  Nanoseconds given{};  // for its words
+};
+
 struct CoordinatorTiming {
   Nanoseconds gather = std::chrono::seconds(10);  // for all agents to come
   /// Beyond that, for those that came and live to be ready: devices open in milliseconds, memory of GPUs in
@@ -30,6 +36,7 @@ struct CoordinatorTiming {
   /// A bus over which nothing came for so long is lost: agents end by themselves after 10 s
   /// (AgentTiming::coordinator_silence).
   Nanoseconds bus_silence = std::chrono::seconds(12);
+  std::optional<TimeLimit> limit = std::nullopt;
 };
 
 /// What is expected of one agent: the NICs of its host that it serves, by the name of their interface.
@@ -43,11 +50,13 @@ struct SendToAgent {
   std::string host;
   ToAgent message;
 };
-/// For a progress line: `done` of `total` pieces of the current wave.
+/// For a progress line: `done` of `total` pieces of the current wave, and which part of the whole that is.
 struct Progress {
   std::string_view doing;
   std::size_t done = 0;
   std::size_t total = 0;
+  std::optional<RunPart> part = std::nullopt;
+  std::uint64_t probes = 0;  // sent so far
 };
 struct AllDone {};
 using CoordinatorAction = std::variant<SendToAgent, Progress, AllDone>;
@@ -75,23 +84,33 @@ class Coordinator {
   /// The bus is lost for good.
   Actions lose_bus(const std::string& why);
 
+  /// The time given is over: the run ends with what is known, as it does by itself at the first tick beyond
+  /// its limit.
+  Actions run_out();
+
   /// Tells every agent to stop; nothing more is done.
   Actions stop_all();
 
   RunId run() const { return secrets_.run; }
+  /// Its agent has not been heard of yet, nor given up.
+  bool awaits(const std::string& host) const {
+    const auto agent = agents_.find(host);
+    return agent != agents_.end() && agent->second.state == AgentState::awaited;
+  }
   bool is_done() const { return phase_ == Phase::done; }
   /// Why the run came to nothing: no host took part, or the bus was lost before anything was of use.
   const Result<void>& outcome() const { return outcome_; }
 
  private:
   enum class Phase { gathering, running, done };
-  enum class AgentState { awaited, starting, ready, lost };
+  enum class AgentState { awaited, offering, starting, ready, lost };
   struct Agent {
     ExpectedHost expected;
     AgentState state = AgentState::awaited;
     TimePoint last_heard{};
     std::optional<HostInventory> inventory = std::nullopt;
-    bool took_part = false;  // it told of its NICs, or serves one
+    bool took_part = false;             // it told of its NICs, or serves one
+    std::vector<NicOffer> offers = {};  // what it can send by, where the run is to say
   };
   struct Outstanding {
     std::size_t item;
@@ -108,6 +127,9 @@ class Coordinator {
   void on(Agent& agent, const std::string& name, const Bye& bye, Actions& actions);
   void on(Agent& agent, const std::string& name, const PeerQuestion& question, Actions& actions);
   void on(Agent& agent, const std::string& name, const PeerReply& reply, Actions& actions);
+  void start_agent(Agent& agent, const std::string& name, Actions& actions);
+  /// All that are to come have told what they can send by, or are given up: they start.
+  void choose_engine_of_run(Actions& actions);
   /// The host that serves a NIC, if its agent is at work.
   const std::string* working_host_of(PortId nic) const;
   void advance(TimePoint now);
@@ -128,6 +150,7 @@ class Coordinator {
   bool all_gathered() const;
   std::vector<diagnosis::JoinedHost> joined_hosts() const;
   void begin_wave(Actions& actions);
+  Progress progress_of_wave() const;
   void finish(Actions& actions);
 
   const Fabric& fabric_;

@@ -221,7 +221,7 @@ Result<void> coordinate(Bus& bus, Coordinator& coordinator, const OnProgress& on
 
 Result<void> coordinate_in_process(Coordinator& coordinator, const std::vector<std::string>& hosts,
                                    const OpenEngines& open, const OnProgress& on_progress,
-                                   std::stop_token stop) {
+                                   std::stop_token stop, std::optional<TimeLimit> limit) {
   LocalAgents agents(open);
   const TimePoint now{};
   std::deque<CoordinatorAction> todo;
@@ -232,6 +232,7 @@ Result<void> coordinate_in_process(Coordinator& coordinator, const std::vector<s
   for (const std::string& host : hosts) add(coordinator.on_message(host, Hello{.host = host}, now));
   while (!todo.empty()) {
     if (stop.stop_requested()) return fail(ErrorKind::conflict, "{}", kInterrupted);
+    if (limit && !coordinator.is_done() && Clock::now() >= limit->until) add(coordinator.run_out());
     const CoordinatorAction action = std::move(todo.front());
     todo.pop_front();
     if (const auto* message = std::get_if<SendToAgent>(&action)) {

@@ -27,9 +27,9 @@ Result<void> coordinate(Bus& bus, Coordinator& coordinator, const OnProgress& on
                         std::stop_token stop, const WatchAgents& watch = {});
 
 /// The same with every agent in this process, one task after the other and no time passing: for engines that
-/// simulate. The engines of a NIC are opened when its host is told to start.
+/// simulate. The engines of a NIC are opened when its host is told to start. `limit`: of this machine's time.
 Result<void> coordinate_in_process(Coordinator& coordinator, const std::vector<std::string>& hosts,
                                    const OpenEngines& open, const OnProgress& on_progress,
-                                   std::stop_token stop);
+                                   std::stop_token stop, std::optional<TimeLimit> limit = std::nullopt);
 
 }  // namespace weft::session

@@ -2,6 +2,7 @@
 // may share the rate and the path of a flow, and who receives may be the one to post (reads).
 #pragma once
 
+#include <algorithm>
 #include <map>
 
 #include "probes/plan/load_plan.hpp"
@@ -22,6 +23,7 @@ class LoadStage : public Stage {
         share_(share),
         keeps_results_(keeps_results) {}
   std::string_view name() const override { return "loading"; }
+  std::size_t waves_left() const override { return 2 * rounds_.size() - std::min(wave_, 2 * rounds_.size()); }
   std::vector<WorkItem> next_wave() override;
   void take(const WorkItem& item, const TaskAnswer* answer) override;
 

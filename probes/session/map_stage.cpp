@@ -30,6 +30,10 @@ std::uint8_t hops_between(const Fabric& fabric, routing::ShortestPathCache& ways
 
 }  // namespace
 
+std::size_t MapStage::waves_left() const {
+  return only_ ? 1 : static_cast<std::size_t>(std::max(1, kMaxRounds - round_));
+}
+
 std::vector<WorkItem> MapStage::next_wave() {
   if (round_++ >= (only_ ? 1 : kMaxRounds)) return {};
   if (only_) return work_for(*only_);

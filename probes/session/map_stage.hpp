@@ -14,6 +14,7 @@ class MapStage : public Stage {
   MapStage(const SweepInputs& in, SweepResults& results, std::vector<plan::TracePlan> plan)
       : in_(&in), results_(&results), only_(std::move(plan)) {}
   std::string_view name() const override { return "mapping paths"; }
+  std::size_t waves_left() const override;
   std::vector<WorkItem> next_wave() override;
   void take(const WorkItem& item, const TaskAnswer* answer) override;
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -24,12 +25,18 @@ namespace weft::session {
 /// it.
 inline constexpr std::uint32_t kProtocol = 5;
 
+// The engines that a run chooses among, as these messages name them.
+inline constexpr std::string_view kAnyEngine = "auto";
+inline constexpr std::string_view kRawEngine = "raw";
+inline constexpr std::string_view kVerbsEngine = "verbs";
+
 // From the coordinator.
 
 /// A NIC of the agent's host by the name of its interface, and the id by which this run speaks of it.
 struct NicAssignment {
   std::string interface;
   PortId nic;
+  std::string engine = {};  // by which the agent sends; empty: as its own command line says
   friend bool operator==(const NicAssignment&, const NicAssignment&) = default;
 };
 struct StartRun {
@@ -67,12 +74,20 @@ struct NicReport {
   IpAddress address;
   friend bool operator==(const NicReport&, const NicReport&) = default;
 };
+/// What an agent that leaves the choice of its engine open can send by, of one of its NICs.
+struct NicOffer {
+  std::string interface;    // as its NicReport has it
+  std::string rdma_device;  // which sends by queue pairs from the NIC's address; empty: none
+  std::string why;          // there is none
+  friend bool operator==(const NicOffer&, const NicOffer&) = default;
+};
 struct Hello {
   std::string host;
   std::string version;  // of weft
-  std::string engine;   // raw, ...
+  std::string engine;   // raw, ...; kAnyEngine: the run is to say which
   std::vector<NicReport> nics;
   std::uint32_t protocol = kProtocol;
+  std::vector<NicOffer> offers = {};  // of each NIC, with kAnyEngine
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 struct NicTrouble {

@@ -86,6 +86,7 @@ template <class Io>
 static void members(Io& io, NicAssignment& m) {
   io("interface", m.interface);
   io("nic", m.nic);
+  rarely(io, "engine", m.engine);
 }
 /// Every agent is told of all NICs of the run, on a large fabric thousands: 8,192 take 316,000 bytes as
 /// objects and 168,000 as a table.
@@ -116,6 +117,12 @@ static void members(Io& io, NicReport& m) {
   io("interface", m.interface);
   io("address", m.address);
 }
+template <class Io>
+static void members(Io& io, NicOffer& m) {
+  io("interface", m.interface);
+  rarely(io, "rdma_device", m.rdma_device);
+  rarely(io, "why", m.why);
+}
 /// Of another protocol only who says it: the rest may have another form. The first had no number.
 template <class Io>
 static void members(Io& io, Hello& m) {
@@ -127,6 +134,8 @@ static void members(Io& io, Hello& m) {
   if (Io::kReads && m.protocol != kProtocol) return;
   io("engine", m.engine);
   io("nics", at_most(kMaxNicsOfHost, m.nics));
+  rarely(io, "offers", m.offers);
+  if (m.offers.size() > kMaxNicsOfHost) throw BadField("'offers' has more entries than a host has NICs");
 }
 template <class Io>
 static void members(Io& io, NicTrouble& m) {

@@ -26,6 +26,7 @@ class PingStage : public Stage {
         size_(size),
         packets_per_second_(packets_per_second) {}
   std::string_view name() const override { return "probing"; }
+  std::size_t waves_left() const override { return wave_ == Wave::pings ? 2 : 1; }
   std::vector<WorkItem> next_wave() override;
   void take(const WorkItem& item, const TaskAnswer* answer) override;
 

@@ -87,6 +87,8 @@ class PeerList {
 class Stage {
  public:
   virtual ~Stage() = default;
+  /// Waves still to come, this one included, as far as can be told.
+  virtual std::size_t waves_left() const { return 1; }
   /// What the progress line calls it.
   virtual std::string_view name() const = 0;
   /// The next wave; empty: the stage is over.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "probes/diagnosis/host/nic_counter_evidence.hpp"
@@ -81,8 +82,16 @@ Sweep::~Sweep() = default;
 std::vector<WorkItem> Sweep::next_wave() {
   while (part_ != Part::done) {
     while (!stages_.empty()) {
+      const auto left = std::accumulate(
+          stages_.begin(), stages_.end(), 0.0,
+          [](double sum, const auto& stage) { return sum + static_cast<double>(stage->waves_left()); });
       auto wave = stages_.front()->next_wave();
-      if (!wave.empty()) return wave;
+      if (!wave.empty()) {
+        const RunPart part = share_of(part_);
+        const double begin = std::max(part.begin, at_.end);  // what is left of the part, shared by its waves
+        at_ = {begin, begin + (part.end - begin) / std::max(1.0, left)};
+        return wave;
+      }
       stages_.pop_front();
     }
     begin_next_part();
@@ -111,6 +120,30 @@ bool Sweep::cut_short(const std::string& why) {
 void Sweep::skip_mapping() {
   stages_.clear();
   paths_known_ = true;
+}
+
+/// By the time that the parts take, of a sweep that finds little: the shares of the budget, and a map that
+/// takes about as long as the small probes.
+RunPart Sweep::share_of(Part part) const {
+  constexpr double kMapped = 0.25;
+  constexpr double kSettled = 0.9;
+  const double probed = load_.wanted() ? 0.55 : 0.85;
+  switch (part) {
+    case Part::mapping:
+      return {0, kMapped};
+    case Part::probing:
+      return {kMapped, probed - 0.02};
+    case Part::sizing:
+      return {probed - 0.02, probed};
+    case Part::loading:
+      return {probed, kSettled};
+    case Part::counting:
+      return {kSettled, kSettled + 0.01};
+    case Part::settling:
+    case Part::done:
+      return {kSettled + 0.01, 1};
+  }
+  return {};
 }
 
 void Sweep::begin_next_part() {

@@ -22,6 +22,11 @@ struct SweepReport {
   std::uint64_t lost = 0;
 };
 
+struct EngineUsed {
+  std::string engine;
+  std::string why;
+};
+
 class Sweep final : public Script {
  public:
   /// `fabric` and `addresses` outlive the sweep; every NIC that takes part has an address.
@@ -37,7 +42,12 @@ class Sweep final : public Script {
   bool cut_short(const std::string& why) override;
   void meet(const std::vector<diagnosis::JoinedHost>& hosts) override;
   void note_use(PortId nic, std::string_view text) override { uses_[nic] = text; }
+  void note_engine(std::string_view engine, std::string_view why) override {
+    engine_ = {std::string(engine), std::string(why)};
+  }
   std::string_view doing() const override;
+  std::optional<RunPart> part() const override { return at_; }
+  std::uint64_t probes_sent() const override { return results_.sent; }
 
   /// What the hosts must be like, beyond what most of them are. Call before the run.
   void expect_of_hosts(const diagnosis::HostExpectations& expectations) { expectations_ = expectations; }
@@ -72,12 +82,15 @@ class Sweep final : public Script {
   const std::vector<NicCounterSteps>& nic_counters() const { return nic_counters_; }
   /// What the hosts at the NICs added to the round trips of probes, where engines can tell.
   const std::map<PortId, HostDelays>& host_delays() const { return results_.delays; }
+  /// The engine that the run chose, and why; absent: it was told.
+  const std::optional<EngineUsed>& engine() const { return engine_; }
   /// What the engines of the NICs went by, in words.
   const std::map<PortId, std::string>& uses() const { return uses_; }
 
  private:
   enum class Part { mapping, probing, sizing, loading, counting, settling, done };
   void skip_mapping();
+  RunPart share_of(Part part) const;
   void begin_next_part();
   void add(std::unique_ptr<Stage> stage);
   void add(std::vector<std::unique_ptr<Stage>> stages);
@@ -101,10 +114,12 @@ class Sweep final : public Script {
   std::optional<std::string> out_of_scope_told_by_;
   diagnosis::HostExpectations expectations_;
   std::deque<std::unique_ptr<Stage>> stages_;  // of the current part
+  RunPart at_{0, 0};                           // the wave in hand
   int settlings_ = 0;
   std::map<PortId, NicCounters> counters_before_, counters_after_;
   std::vector<NicCounterSteps> nic_counters_;
   std::map<PortId, std::string> uses_;
+  std::optional<EngineUsed> engine_;
   std::optional<std::string> cut_short_;
 };
 

@@ -20,6 +20,7 @@ class SweepLoad {
   /// `in` and `results` outlive this and its stages.
   SweepLoad(const SweepInputs& in, SweepResults& results) : in_(&in), results_(&results) {}
 
+  bool wanted() const { return in_->options.load != LoadLevel::none && !in_->options.mads_alone; }
   // Each null where nothing is to be loaded.
   std::unique_ptr<Stage> load();
   /// Flows that their senders held back tell nothing of the channels they cross; twice at most. Those of a
@@ -33,7 +34,6 @@ class SweepLoad {
   const std::vector<ChannelId>& unloaded() const { return unloaded_; }
 
  private:
-  bool wanted() const { return in_->options.load != LoadLevel::none && !in_->options.mads_alone; }
   std::unique_ptr<Stage> stage(std::vector<plan::LoadRound> rounds, bool keeps_results);
   std::size_t most_rounds() const;
   void add_repeats(const diagnosis::Hypothesis& hypothesis, std::vector<plan::LoadRound>& rounds) const;

@@ -26,11 +26,22 @@ class TraceScript final : public Script {
   void not_tested(NotTested what) override {
     blame({what.host, what.nic, Verdict::unknown, std::nullopt, std::move(what.why)});
   }
+  bool mixes_engines() const override { return audit_.queue_pairs == 0; }
+  void note_use(PortId nic, std::string_view text) override { uses_[nic] = text; }
+  bool cut_short(const std::string& why) override {
+    cut_short_ = why;
+    step_ = Step::over;
+    return true;
+  }
   std::string_view doing() const override { return "tracing"; }
 
   const plan::PathLearner& learner() const { return results_.learner; }
   /// Those that told which label their device chose.
   const std::vector<datapath::AuditedQp>& audited() const { return audited_; }
+  /// What the engines of the NICs go by, in words.
+  const std::map<PortId, std::string>& uses() const { return uses_; }
+  /// Why it ended before it was done.
+  const std::optional<std::string>& why_cut_short() const { return cut_short_; }
   /// Hosts that could not take part, and why.
   const std::vector<HostEvidence>& troubles() const { return results_.observations.hosts; }
 
@@ -47,6 +58,8 @@ class TraceScript final : public Script {
   Step step_ = Step::map;
   std::vector<datapath::AuditedQp> audited_;
   std::optional<MapStage> stage_;
+  std::map<PortId, std::string> uses_;
+  std::optional<std::string> cut_short_;
 };
 
 }  // namespace weft::session

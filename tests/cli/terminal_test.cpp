@@ -109,5 +109,24 @@ TEST(Progress, NeverTakesMoreThanALine) {
   EXPECT_EQ(progress_text({"loading", 4, 16}, 20s, 10s, 10), "loading: 4");
 }
 
+TEST(Progress, IsOneBarForTheWholeRun) {
+  using namespace std::chrono_literals;
+  WholeRun whole;
+  const session::Progress loading{"loading", 4, 16, session::RunPart{0.4, 0.8}, 1000};
+  EXPECT_EQ(whole.text(loading, 10s, 80, true),
+            "[##########----------] 50% loading: 4 of 16, 10 s, about 10 s left, 100 probes/s");
+  EXPECT_EQ(whole.text(loading, 10s, 50, true), "[##########----------] 50% loading: 4 of 16, 10 s");
+  EXPECT_EQ(whole.text(loading, 10s, 80, false),
+            "loading: 4 of 16, 50% of the run, 10 s, about 10 s left, 100 probes/s");
+  EXPECT_EQ(whole.text({"loading", 4, 16}, 10s, 80, true), "") << "a run that does not tell";
+}
+
+TEST(Progress, OfTheWholeNeverGoesBack) {
+  using namespace std::chrono_literals;
+  WholeRun whole;
+  (void)whole.text({"loading", 4, 16, session::RunPart{0.4, 0.8}}, 10s, 80, true);
+  EXPECT_THAT(whole.text({"probing", 0, 16, session::RunPart{0.1, 0.2}}, 11s, 80, true), HasSubstr("] 50% "));
+}
+
 }  // namespace
 }  // namespace weft::cli

@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <ctime>
+
+#include <functional>
 #include <nlohmann/json.hpp>
 
+#include "tests/places.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/test_cluster.hpp"
 
@@ -27,8 +31,10 @@ std::string host_name() {
 
 class SlurmCluster : public TestCluster {
  public:
-  SlurmCluster() {
-    write_configuration();
+  /// Lines for slurm.conf, of a cluster that keeps its files in this directory.
+  using MoreSettings = std::function<std::string(const std::filesystem::path& here)>;
+  explicit SlurmCluster(const MoreSettings& more = nullptr) {
+    write_configuration(more ? more(slurm_.path()) : "");
     start({"munged", "--force", "--foreground", "--num-threads=1", "--key-file=" + here("key"),
            "--socket=" + here("munge"), "--pid-file=" + here("munged.pid"),
            "--log-file=" + here("munged.log"), "--seed-file=" + here("munged.seed")},
@@ -77,7 +83,7 @@ class SlurmCluster : public TestCluster {
     processes_.emplace_back(name, std::move(*child));
   }
 
-  void write_configuration() {
+  void write_configuration(const std::string& more) {
     std::ofstream(here("key"), std::ios::binary) << std::string(128, 'k');
     std::filesystem::permissions(here("key"), std::filesystem::perms::owner_read);
     std::filesystem::create_directories(here("state"));
@@ -100,7 +106,7 @@ class SlurmCluster : public TestCluster {
                           to_string(opened().management_address(node(host))));
     }
     text += "PartitionName=all Nodes=host[1-4] Default=YES State=UP OverSubscribe=FORCE\n";
-    std::ofstream(here("slurm.conf")) << text;
+    std::ofstream(here("slurm.conf")) << text << more;
   }
 
   TestDirectory slurm_;
@@ -157,6 +163,87 @@ TEST(ClusterBySlurm, ANodeWhoseSlurmdIsGoneIsNotTestedAndNoJobIsLeft) {
     usleep(200'000);
   }
   EXPECT_EQ(left.output, "");
+}
+
+/// Hosts whose prolog, epilog and health check are those of docs/recipes/slurm, with their verdicts here.
+class GuardedCluster {
+ public:
+  GuardedCluster() : slurm_([this](const auto& here) { return install(here); }) {}
+  SlurmCluster& slurm() { return slurm_; }
+
+  void set_verdict(const std::string& host, const std::string& verdict) const {
+    std::ofstream(verdicts_ / host) << verdict << ' ' << std::time(nullptr) << " a cable\n";
+  }
+  /// "STATE REASON", once it holds `part`, or after a while.
+  std::string state_of(const std::string& host, const std::string& part) const {
+    std::string said;
+    for (int look = 0; look < 50 && said.find(part) == std::string::npos; ++look) {
+      if (look > 0) usleep(200'000);
+      said = slurm_.slurm({"sinfo", "-h", "-N", "-n", host, "-o", "%T %E"}).output;
+    }
+    return said;
+  }
+  /// Whether a job runs there.
+  bool runs_on(const char* host) const {
+    return slurm_.slurm({"timeout", "5", "srun", "--quiet", "-w", host, "true"}).status == 0;
+  }
+
+ private:
+  std::string install(const std::filesystem::path& here) {
+    verdicts_ = here / "verdicts";
+    std::filesystem::create_directories(verdicts_);
+    for (const char* host : kHosts) set_verdict(host, "healthy");
+    const auto recipes = here / "recipes";
+    std::filesystem::copy(WEFT_SOURCE_DIR "/docs/recipes/slurm", recipes);
+    // What a site sets: where its verdicts are, and here where its slurm.conf is.
+    std::ofstream(recipes / "verdict.sh", std::ios::app) << fmt::format(
+        "WEFT_VERDICTS={}\nexport SLURM_CONF={}/slurm.conf\n", verdicts_.string(), here.string());
+    return fmt::format(
+        "Prolog={0}/prolog.sh\nEpilog={0}/epilog.sh\nPrologFlags=Alloc\nHealthCheckProgram={0}/"
+        "health_check.sh\n"
+        "HealthCheckInterval=1\n",
+        recipes.string());
+  }
+  std::filesystem::path verdicts_;
+  SlurmCluster slurm_;
+};
+
+TEST(SlurmRecipes, DrainAFailedHostWithItsWordsAndLiftNothingOfOthers) {
+  if (const auto why = why_not_here(); !why.empty()) GTEST_SKIP() << why;
+  GuardedCluster cluster;
+  ASSERT_TRUE(cluster.slurm().is_ready());
+  for (const char* verdict : {"degraded", "unknown"}) {
+    cluster.set_verdict("host4", verdict);
+    EXPECT_TRUE(cluster.runs_on("host4")) << verdict << " is reported, and the job runs";
+  }
+  ASSERT_EQ(
+      cluster.slurm().slurm({"scontrol", "update", "NodeName=host2", "State=DRAIN", "Reason=disk"}).status,
+      0);
+  cluster.set_verdict("host2", "failed");
+  cluster.set_verdict("host3", "failed");
+  EXPECT_THAT(cluster.state_of("host3", "drained"), HasSubstr("drained weft: a cable"));
+  EXPECT_FALSE(cluster.runs_on("host3"));
+  cluster.set_verdict("host2", "healthy");
+  cluster.set_verdict("host3", "healthy");
+  EXPECT_THAT(cluster.state_of("host3", "idle"), HasSubstr("idle"));
+  EXPECT_THAT(cluster.state_of("host2", "disk"), HasSubstr("drained disk"));
+}
+
+TEST(SlurmRecipes, TakeTheHostsOfAJobAndEndWithTheVerdict) {
+  if (const auto why = why_not_here(); !why.empty()) GTEST_SKIP() << why;
+  const SlurmCluster cluster;
+  ASSERT_TRUE(cluster.is_ready());
+  auto words = cluster.sweep_words("srun");
+  words.erase(words.begin() + 3, words.begin() + 7);  // --hosts and --launcher with theirs
+  words.insert(words.begin() + 1, {"--job", "--timeout", "50s"});
+  auto command = cluster.start_after({"nsenter", cluster.on_head_network(), "salloc", "--quiet", "-N3"},
+                                     words, cluster.environment());
+  const auto inside = command.wait(kLimit);
+  EXPECT_EQ(inside.status, 0) << inside.errors << inside.output;
+  const auto document = Json::parse(inside.output, nullptr, false);
+  EXPECT_EQ(document["coverage"]["complete"], true) << inside.output;
+  EXPECT_GT(document["coverage"]["out_of_scope"], 0) << "the scope is that of the job's three hosts";
+  EXPECT_EQ(document["engine"]["name"], "raw") << inside.output;
 }
 
 }  // namespace

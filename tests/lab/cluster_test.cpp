@@ -255,5 +255,56 @@ TEST(Cluster, IsTracedOverTheTwoHostsOfThePair) {
   EXPECT_EQ(Json::parse(live.output)["pairs"], Json::parse(expected.output)["pairs"]);
 }
 
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+TEST(Cluster, EndsWhenItsTimeIsOverWithWhatIsKnown) {
+  const TestCluster cluster;
+  auto words = cluster.sweep_words(cluster.launcher_with("[ $1 = host2 ] && exec sleep 600"));
+  words.insert(words.end(), {"--timeout", "3s"});
+  const auto begin = std::chrono::steady_clock::now();
+  const auto gathering = cluster.on_head(words);
+  EXPECT_LE(seconds_since(begin), 3 + 5);
+  EXPECT_EQ(gathering.status, 3) << gathering.errors;
+  const auto document = document_of(gathering);
+  EXPECT_THAT(document["coverage"]["cut_short"].dump(), HasSubstr("--timeout 3s"));
+  EXPECT_THAT(untested(document, "host2"), HasSubstr("did not come before the time given was over"));
+  words = cluster.sweep_words(cluster.launcher(), "60s");
+  words.insert(words.end(), {"--timeout", "6s"});
+  const auto again = std::chrono::steady_clock::now();
+  const auto probing = cluster.on_head(words);
+  EXPECT_LE(seconds_since(again), 6 + 5);
+  EXPECT_EQ(probing.status, 3) << probing.errors;
+  EXPECT_THAT(document_of(probing)["coverage"]["cut_short"].dump(), HasSubstr("was over while"));
+  EXPECT_EQ(document_of(probing)["verdict"], "unknown") << probing.output;
+}
+
+TEST(Cluster, ChoosesItsEngineAndSaysWhy) {
+  const TestCluster cluster;
+  const auto document = document_of(cluster.on_head(cluster.sweep_words(cluster.launcher())));
+  EXPECT_EQ(document["engine"]["name"], "raw");
+  EXPECT_EQ(document["engine"]["why"], "none of the 4 NICs has an RDMA device");
+}
+
+TEST(Cluster, ADryRunStartsNoAgentAndTellsWhatTheSweepThenSends) {
+  const TestCluster cluster;
+  const auto started = cluster.directory() / "started";
+  auto words = cluster.sweep_words(cluster.launcher_with("touch " + started.string()));
+  words.emplace_back("--dry-run");
+  const auto dry = cluster.on_head(words);
+  EXPECT_EQ(dry.status, 0) << dry.errors;
+  EXPECT_FALSE(std::filesystem::exists(started));
+  expect_matches_schema(dry.output, "dryrun");
+  const auto told = document_of(dry);
+  words.pop_back();
+  const auto swept = document_of(cluster.on_head(words));
+  std::uint64_t probes = 0;
+  for (const auto& stage : told["stages"])
+    if (stage.contains("size_bytes")) probes += stage["packets"].get<std::uint64_t>();
+  const auto sent = swept["probes"]["sent"].get<double>();
+  EXPECT_NEAR(static_cast<double>(probes), sent, sent * 0.1) << dry.output;
+}
+
 }  // namespace
 }  // namespace weft

@@ -115,11 +115,18 @@ struct NicUseReport {
 };
 
 /// What a run did, beside what it found.
+/// By what the packets were sent, where the run chose.
+struct EngineReport {
+  std::string name;
+  std::string why;
+};
+
 struct RunReport {
   std::uint64_t sent = 0;
   std::uint64_t lost = 0;
   std::vector<std::pair<std::string, Nanoseconds>> timings;  // by stage, in the order they ran
   std::vector<NicUseReport> nics = {};
+  std::optional<EngineReport> engine = std::nullopt;
 };
 
 struct DiagnosisDocument {

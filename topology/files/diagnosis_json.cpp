@@ -233,6 +233,12 @@ std::string diagnosis_json(const DiagnosisDocument& document) {
   put_sensitivity(out, document.sensitivity);
   put_coverage(out, document.coverage);
   put_run(out, document.run);
+  if (const auto& engine = document.run.engine) {
+    put(out, ",\n\"engine\":{{\"name\":");
+    put_string(out, engine->name);
+    put_member(out, "why", engine->why);
+    put(out, "}}");
+  }
   if (!document.run.nics.empty()) {
     put(out, ",\n\"nics\":");
     put_array(out, document.run.nics, [&](const NicUseReport& nic) { put_nic(out, nic); });

@@ -35,6 +35,14 @@ std::optional<std::uint32_t> port_number(const std::string& name) {
 
 }  // namespace
 
+std::optional<std::string> rdma_device_of(const std::filesystem::path& sys, const std::string& interface) {
+  const auto devices = sys / "class/infiniband";
+  for (const std::string& device : sysfs_names(devices))
+    for (const std::string& port : sysfs_names(devices / device / "ports"))
+      if (serves(devices / device / "ports" / port, interface)) return device;
+  return std::nullopt;
+}
+
 std::optional<NicCounters> rdma_counters(const std::filesystem::path& sys, const std::string& name,
                                          Nanoseconds now) {
   const auto devices = sys / "class/infiniband";

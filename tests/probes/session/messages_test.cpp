@@ -19,7 +19,7 @@ std::vector<ToAgent> all_to_agent() {
   for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::byte>(i * 17);
   return {
       StartRun{{kRun, key},
-               {{"p1", PortId(3)}, {"p2", PortId(4)}},
+               {{"p1", PortId(3)}, {"p2", PortId(4), "verbs"}},
                {{kPeers[0].nic, kPeers[0].address}, {kPeers[1].nic, kPeers[1].address, LidRange{Lid(8), 2}}}},
       Task{TaskId(1), PortId(3), std::chrono::seconds(5),
            datapath::TraceRequest{RunId(5),
@@ -83,6 +83,12 @@ std::vector<ToCoordinator> all_to_coordinator() {
   using std::chrono::microseconds;
   return {
       Hello{"host1", "0.1.0", "raw", {{"p1", *IpAddress::parse("10.0.1.1")}}},
+      Hello{"host1",
+            "0.1.0",
+            "auto",
+            {{"p1", *IpAddress::parse("10.0.1.1")}},
+            kProtocol,
+            {{"p1", "mlx5_0", ""}, {"p2", "", "no RDMA device has an address of p2"}}},
       Ready{{{PortId(3), "interface p1 is down"}, {PortId(4), "needs a right", true}},
             {{PortId(4), "mlx5_0 port 1"}}},
       Ready{.inventory = inventory()},

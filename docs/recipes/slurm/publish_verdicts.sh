@@ -1,0 +1,32 @@
+#!/bin/sh
+# publish_verdicts.sh DIAGNOSIS.json FABRIC.yaml DIRECTORY: writes the verdict of each host of the fabric, a
+# file a host, for prolog.sh and its like. A host has the worst of what names it: an entry under hosts, its
+# own cables, its leaf as a whole. A host that was not tested, or of a sweep that was cut short, is unknown.
+# Faults between switches are nobody's: routes and weft blacklist keep jobs off those. Needs jq.
+set -eu
+[ $# -eq 3 ] || { echo "usage: publish_verdicts.sh DIAGNOSIS.json FABRIC.yaml DIRECTORY" >&2; exit 64; }
+fabric=$("${WEFT:-weft}" topology show "$2" -o json)
+now=$(date +%s)
+mkdir -p "$3"
+printf '%s' "$fabric" | jq -r --arg now "$now" --slurpfile found "$1" '
+  def rank: {"healthy": 0, "unknown": 1, "congested": 2, "degraded": 3, "failed": 4}[.] // 1;
+  . as $fabric | $found[0] as $d
+  | if $d.schema != "weft.diagnosis/1" then error("no weft.diagnosis/1") else . end
+  | $fabric.nodes[] | select(.kind == "host") | .name as $host
+  | ([$fabric.links[] | select(.a.node == $host) | .b.node] +
+     [$fabric.links[] | select(.b.node == $host) | .a.node]) as $leaves
+  | ([$d.hosts[] | select(.host == $host) | {verdict, text: (.evidence[0] // .cause // "")}] +
+     [$d.links[] | select(.a.node == $host or .b.node == $host)
+      | {verdict, text: "\(.link): \(.cause)"}] +
+     [$d.groups[] | select([.nodes[]] | any(. as $n | $leaves | index($n)))
+      | {verdict: (.verdict // "failed"), text: "\(.nodes | join(", ")): \(.cause)"}] +
+     [($d.coverage.not_tested // [])[] | select(.host == $host) | {verdict: "unknown", text: .why}] +
+     (if $d.coverage.cut_short then [{verdict: "unknown", text: $d.coverage.cut_short}] else [] end) +
+     [{verdict: "healthy", text: "nothing found"}])
+  | max_by(.verdict | rank)
+  | "\($host)\t\(.verdict) \($now) \(.text | gsub("[[:cntrl:]]"; " "))"' |
+  while IFS="$(printf '\t')" read -r name line; do
+    case $name in */* | .* | '') continue ;; esac
+    printf '%s\n' "$line" >"$3/.$name.new"
+    mv "$3/.$name.new" "$3/$name" # a reader sees the old line or the new one
+  done

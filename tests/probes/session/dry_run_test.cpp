@@ -1,0 +1,109 @@
+// What a dry run tells is what the sweep then does.
+#include "probes/session/dry_run.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "probes/run/engines.hpp"
+#include "topology/model/clos.hpp"
+#include "topology/model/fault.hpp"
+
+namespace weft::session {
+namespace {
+
+struct Planned {
+  Fabric fabric =
+      make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2, .link = Bandwidth::gbit(100)}).value();
+  AddressPlan addresses = plan_addresses(fabric, IpFamily::v4).value();
+  plan::SendingPlan plan;
+  std::uint64_t probes = 0;  // that the sweep's own count says were sent
+
+  explicit Planned(const SweepOptions& options, std::vector<PortId> out = {}) {
+    Sweep sweep(fabric, addresses.book, options, RunId(1));
+    std::vector<PortId> nics(fabric.nics().begin(), fabric.nics().end());
+    for (const PortId nic : out) {
+      sweep.leave_out(nic);
+      std::erase(nics, nic);
+    }
+    plan = dry_run(fabric, sweep, nics, {RunId(1), {}}, run::simulated_engines(fabric, addresses.book, {}, 1))
+               .value();
+    probes = sweep.finish().sent;
+  }
+  std::uint64_t packets(std::string_view stage) const {
+    std::uint64_t all = 0;
+    for (const plan::StageSending& each : plan.stages)
+      if (each.stage == stage) all += each.packets;
+    return all;
+  }
+  const plan::StageSending& stage(std::string_view name) const {
+    return *std::ranges::find(plan.stages, name, &plan::StageSending::stage);
+  }
+};
+
+TEST(DryRun, CountsTheProbesThatTheSweepSends) {
+  const Planned run({});
+  EXPECT_GT(run.probes, 0u);
+  EXPECT_EQ(run.packets("probing"), run.probes);
+  EXPECT_EQ(run.packets("loading"), 0u);
+  EXPECT_EQ(run.plan.nics.size(), 4u);
+  EXPECT_EQ(run.plan.switches.size(), 4u);
+}
+
+TEST(DryRun, KeepsToTheRatesThatAreAsked) {
+  const Planned run({.answers_per_second = 50, .probes_per_second = 200});
+  const plan::StageSending& maps = run.stage("mapping paths");
+  EXPECT_LE(maps.answers_per_second, 50.5) << "what a switch is asked for";
+  EXPECT_GE(maps.answers_per_second, 25);
+  // 200 probes of 128 bytes a second, and the echoes of others' as many on the average.
+  const plan::StageSending& small = run.stage("probing");
+  EXPECT_EQ(small.size, Bytes(128));
+  EXPECT_GE(small.nic, Bandwidth::bit(200 * 128 * 8));
+  EXPECT_LE(small.nic, Bandwidth::bit(3 * 200 * 128 * 8));
+  EXPECT_LT(run.plan.time(), std::chrono::seconds(60));
+}
+
+TEST(DryRun, SaysThatAFullLoadFillsChannels) {
+  const Planned run({.load = LoadLevel::full});
+  EXPECT_NEAR(run.stage("loading").share, 0.95, 0.01);
+  EXPECT_GT(run.packets("loading"), 0u);
+  EXPECT_NEAR(Planned({.load = LoadLevel::light}).stage("loading").share, 0.25, 0.01);
+}
+
+TEST(DryRun, HostsThatAreLeftOutSendNothing) {
+  const Fabric fabric = make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2}).value();
+  const Planned run({}, {fabric.nics()[0]});
+  EXPECT_EQ(run.plan.nics.size(), 3u);
+  EXPECT_FALSE(run.plan.nics.contains(fabric.nics()[0]));
+  EXPECT_EQ(run.packets("probing"), run.probes);
+}
+
+TEST(SweepProgress, EachWaveBeginsWhereTheLastEndedOrLater) {
+  for (const auto load : {LoadLevel::none, LoadLevel::full}) {
+    const Fabric fabric = make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2}).value();
+    const auto addresses = plan_addresses(fabric, IpFamily::v4).value();
+    const auto fault = parse_fault(fabric, "leaf1--spine2:loss=1%").value();
+    const auto open = run::simulated_engines(fabric, addresses.book, {fault}, 1);
+    Sweep sweep(fabric, addresses.book, {.load = load}, RunId(1));
+    std::map<PortId, NicEngines> engines;
+    for (const PortId nic : fabric.nics()) engines.emplace(nic, open({"", nic}, {RunId(1), {}}, {}).value());
+    double end = 0;
+    int waves = 0;
+    for (auto wave = sweep.next_wave(); !wave.empty(); wave = sweep.next_wave()) {
+      ++waves;
+      const auto part = sweep.part().value();
+      EXPECT_GE(part.begin, end - 1e-9) << sweep.doing();
+      EXPECT_GE(part.end, part.begin);
+      end = part.end;
+      for (const WorkItem& item : wave) {
+        const auto answer = do_work(engines.at(item.nic), item.work, {});
+        sweep.take(item, answer ? &*answer : nullptr);
+      }
+    }
+    EXPECT_GT(waves, 5);
+    EXPECT_GT(end, 0.9);
+    EXPECT_LE(end, 1.0);
+  }
+}
+
+}  // namespace
+}  // namespace weft::session
