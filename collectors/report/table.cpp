@@ -289,9 +289,7 @@ std::string untested(const files::DiagnosisDocument& document) {
 std::string smallest_fault(const Sensitivity& shown) {
   std::vector<std::string> parts;
   if (shown.loss) parts.push_back(fmt::format("loss of {:.3g}%", *shown.loss * 100));
-  if (shown.delay)
-    parts.push_back(fmt::format("delay of {:.3g}{}us",
-                                std::chrono::duration<double>(*shown.delay).count() * 1e6, kNoBreak));
+  if (shown.delay) parts.push_back("delay of " + duration(*shown.delay));
   if (shown.rate) parts.push_back(fmt::format("rate {:.3g}% too low", *shown.rate * 100));
   return parts.empty() ? "" : "; one fault would have shown on any link crossed: " + joined(parts, ", ");
 }

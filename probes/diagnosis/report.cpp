@@ -16,13 +16,6 @@ bool same_fault(const Finding& a, const Finding& b) {
   return a.link == b.link && a.cause == b.cause && a.channel && b.channel && *a.channel != *b.channel;
 }
 
-/// Of which direction it is evidence, where that of both stands together.
-template <class Finding>
-void put_channel_first(const Fabric& fabric, Finding& finding) {
-  for (std::string& text : finding.evidence)
-    text = fmt::format("{}: {}", fabric.name_of(*finding.channel), text);
-}
-
 /// Of what both directions of a cable pass or lose, what hurts more: the least rate or packet size, the most
 /// of all else.
 std::optional<Estimate> worse_of(Cause cause, const std::optional<Estimate>& a,
@@ -260,7 +253,9 @@ void Report::join_directions() {
     for (std::size_t j = i + 1; j < links.size(); ++j) {
       if (!same_fault(links[i], links[j])) continue;
       if (links[i].verdict == Verdict::unknown || links[j].verdict == Verdict::unknown) continue;
-      for (LinkFinding* finding : {&links[i], &links[j]}) put_channel_first(fabric_, *finding);
+      for (LinkFinding* finding : {&links[i], &links[j]})
+        for (std::string& text : finding->evidence)
+          text = fmt::format("{}: {}", fabric_.name_of(*finding->channel), text);
       LinkFinding& worse = links[j].verdict > links[i].verdict ? links[j] : links[i];
       const LinkFinding other = &worse == &links[i] ? links[j] : links[i];
       append(worse.evidence, other.evidence);
@@ -285,7 +280,10 @@ void Report::join_hosts() {
         continue;
       }
       if (same_fault(hosts[i], hosts[j]))
-        for (HostFinding* finding : {&hosts[i], &hosts[j]}) put_channel_first(fabric_, *finding);
+        for (HostFinding* finding : {&hosts[i], &hosts[j]})  // the figures: what else is said is of the host
+          if (!finding->evidence.empty())
+            finding->evidence.front() =
+                fmt::format("{}: {}", fabric_.name_of(*finding->channel), finding->evidence.front());
       join_cables(hosts[i], hosts[j]);
       if (hosts[j].verdict > hosts[i].verdict || !hosts[i].cause) hosts[i].cause = hosts[j].cause;
       hosts[i].verdict = std::max(hosts[i].verdict, hosts[j].verdict);
