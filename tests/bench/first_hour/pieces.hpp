@@ -3,4 +3,11 @@
 
 #include "tests/bench/support/figures.hpp"
 
-namespace weft::bench {}  // namespace weft::bench
+namespace weft::bench {
+
+/// 3,072 hosts asked, simulated and by processes.
+void run_doctor_fleet(Figures& figures);
+/// Each trouble put in alone.
+void run_doctor_findings(Figures& figures);
+
+}  // namespace weft::bench
