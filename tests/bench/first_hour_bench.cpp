@@ -18,6 +18,10 @@ struct Piece {
 };
 
 const std::vector<Piece> kPieces{{"packages", packages}};
+const std::vector<Piece> kPieces{
+    {"doctor_fleet", run_doctor_fleet},
+    {"doctor_findings", run_doctor_findings},
+};
 
 /// Of "a,b": the pieces of these names; none where one of them is no piece.
 std::vector<Piece> chosen(std::string_view names) {

@@ -51,9 +51,8 @@ class SshCluster : public TestCluster {
     for (const char* host : {"host1", "host2", "host3"}) start_server(host);
   }
 
-  Words ssh_words(const char* budget) const {
-    return sweep_words("ssh -F " + (directory() / "config").string() + " {host}", budget);
-  }
+  Words ssh_words(const char* budget) const { return sweep_words(launcher(), budget); }
+  std::string launcher() const { return "ssh -F " + (directory() / "config").string() + " {host}"; }
   /// The agents that live below the servers.
   std::vector<pid_t> agents() const {
     std::vector<pid_t> found;
@@ -119,6 +118,18 @@ TEST(ClusterBySsh, IsSweptAndAHostThatRefusesIsNotTested) {
   EXPECT_EQ(untested[0]["host"], "host4");
   EXPECT_THAT(untested[0].dump(), HasSubstr("Connection refused"));
   EXPECT_GE(document["coverage"]["probed"], 14) << "all but the cable of host4: " << answer.output;
+}
+
+TEST(ClusterBySsh, TheDoctorKnowsHostsByNothingButTheirNames) {
+  if (!is_true_root()) GTEST_SKIP() << "an ssh server needs to be root outside a user namespace";
+  const SshCluster cluster;
+  const auto answer = cluster.on_head({"doctor", "--hosts", "host[1-4]", "--launcher", cluster.launcher(),
+                                       "--listen", cluster.head_address(), "-o", "json"});
+  EXPECT_EQ(answer.status, 3) << answer.output << answer.errors;
+  const auto findings = Json::parse(answer.output, nullptr, false)["findings"];
+  ASSERT_EQ(findings.size(), 1u) << answer.output;
+  EXPECT_EQ(findings[0]["trouble"], "unreachable");
+  EXPECT_EQ(findings[0]["hosts"], Json{"host4"});
 }
 
 TEST(ClusterBySsh, AgentsEndByThemselvesWhenTheCoordinatorIsKilled) {

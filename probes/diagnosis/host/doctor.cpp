@@ -27,6 +27,7 @@ std::string filled(std::string remedy, const std::vector<std::string>& hosts, co
   std::string reach = login;
   replace_all(reach, "{host}", hosts.front());
   replace_all(remedy, "@on", hosts.size() == 1 ? "on " + hosts.front() : "on each of them");
+  replace_all(remedy, "@first", "on " + hosts.front());
   replace_all(remedy, "@host", hosts.front());
   replace_all(remedy, "@login", reach);
   return remedy;
@@ -35,11 +36,10 @@ std::string filled(std::string remedy, const std::vector<std::string>& hosts, co
 /// Hosts of which the same holds become one finding.
 std::vector<DoctorFinding> together(FoundTroubles all, const std::string& login) {
   std::ranges::stable_sort(all, by_length_and_name, &FoundTrouble::host);
-  std::map<std::tuple<HostTrouble, Verdict, std::string, std::string>, std::size_t> places;
+  std::map<std::tuple<HostTrouble, Verdict, std::string>, std::size_t> places;
   std::vector<DoctorFinding> findings;
   for (const FoundTrouble& one : all) {
-    const auto [at, is_new] =
-        places.try_emplace({one.trouble, one.verdict, one.what, one.remedy}, findings.size());
+    const auto [at, is_new] = places.try_emplace({one.trouble, one.verdict, one.what}, findings.size());
     if (is_new) findings.push_back({one.trouble, one.verdict, one.what, {}, {}, one.remedy});
     DoctorFinding& finding = findings[at->second];
     if (finding.hosts.empty() || finding.hosts.back() != one.host) finding.hosts.push_back(one.host);

@@ -66,14 +66,14 @@ class Alone {
       if (!path.small_answered)
         add(HostTrouble::nic_unreached, Verdict::degraded, "a NIC has no echo from another NIC of the run",
             fmt::format("{} to {}: no answer to ICMP", path.from, path.to),
-            fmt::format("@on: ping -I {} {}; look at routes (ip route get {}) and at filters of ICMP",
+            fmt::format("@first: ping -I {} {}; look at routes (ip route get {}) and at filters of ICMP",
                         pasteable(path.from), pasteable(path.to), pasteable(path.to)));
       else if (path.full && !path.full_answered)
         add(HostTrouble::path_mtu, Verdict::failed,
             fmt::format("packets of {} bytes do not come through to another NIC of the run",
                         path.full->count()),
             fmt::format("{} to {}: small packets are answered, those are not", path.from, path.to),
-            fmt::format("@on: tracepath -n -b {}, and raise the MTU where it stops", pasteable(path.to)));
+            fmt::format("@first: tracepath -n -b {}, and raise the MTU where it stops", pasteable(path.to)));
     }
   }
 
@@ -114,7 +114,7 @@ class Alone {
       if (told == nics.end())
         add(HostTrouble::nic_missing, Verdict::failed, "a NIC of the fabric file is not there",
             fmt::format("no interface has {}", nic.address),
-            fmt::format("@on: ip -br address; give its interface {} or correct the fabric file",
+            fmt::format("@first: ip -br address; give its interface {} or correct the fabric file",
                         nic.address));
       else
         check_against_file(*told, nic);

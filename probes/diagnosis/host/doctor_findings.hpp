@@ -1,6 +1,6 @@
 // What the checks of `weft doctor` find, before hosts of which the same holds are put together. For the files
-// of this folder. Remedies have marks: @on ("on gpu7", "on each of them"), @host (the first host) and @login
-// (what reaches it, "ssh gpu7").
+// of this folder. Remedies have marks: @on ("on gpu7", "on each of them"), @first ("on gpu7", the first of
+// them), @host (the first's name) and @login (what reaches it, "ssh gpu7").
 #pragma once
 
 #include <string>

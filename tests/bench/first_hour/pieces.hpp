@@ -6,5 +6,9 @@
 namespace weft::bench {
 
 void packages(Figures& figures);
+/// 3,072 hosts asked, simulated and by processes.
+void run_doctor_fleet(Figures& figures);
+/// Each trouble put in alone.
+void run_doctor_findings(Figures& figures);
 
 }  // namespace weft::bench

@@ -1,0 +1,166 @@
+// `weft doctor`: hosts are reached by a launcher of the test's own making.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/commands.hpp"
+#include "tests/places.hpp"
+#include "tests/support/command.hpp"
+#include "tests/support/schema.hpp"
+#include "tests/support/scratch_file.hpp"
+
+namespace weft::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using Json = nlohmann::json;
+
+/// Hosts on this machine: a shell's lines that know the host as $1 and the question as "$@" from there on.
+class Hosts {
+ public:
+  explicit Hosts(const std::string& lines) : script_("host=$1; shift\n" + lines) {}
+  Outcome asked(const std::string& hosts, Arguments more = {}) const {
+    Arguments words{"--hosts",  hosts,       "--launcher",      "sh " + script_.path() + " {host}",
+                    "--listen", "127.0.0.1", "--agent-program", kWeft};
+    words.insert(words.end(), more.begin(), more.end());
+    return call(doctor_command, words);
+  }
+
+ private:
+  static constexpr const char* kWeft = WEFT_BINARY_DIR "/weft";
+  ScratchFile script_;
+};
+
+std::size_t widest(const std::string& text) {
+  std::istringstream lines(text);
+  std::size_t most = 0;
+  for (std::string line; std::getline(lines, line);) most = std::max(most, line.size());
+  return most;
+}
+
+TEST(DoctorCommand, AsksThisHostWithoutAPlace) {
+  const auto outcome = call(doctor_command, {"-o", "json"});
+  expect_matches_schema(outcome.out, "doctor");
+  const auto document = Json::parse(outcome.out);
+  ASSERT_EQ(document["hosts"].size(), 1u);
+  expect_matches_schema(document["hosts"][0]["report"].dump(), "host_facts");
+}
+
+TEST(DoctorCommand, HostsAnswerByTheirLauncherAndTwoNamesOfOneHostAreNamed) {
+  const Hosts hosts("exec \"$@\"");
+  const auto outcome = hosts.asked("a,b", {"-o", "json"});
+  EXPECT_EQ(outcome.status, 2) << outcome.out << outcome.err;
+  expect_matches_schema(outcome.out, "doctor");
+  const auto document = Json::parse(outcome.out);
+  ASSERT_GE(document["findings"].size(), 1u);
+  EXPECT_EQ(document["findings"][0]["trouble"], "same_machine");
+  EXPECT_EQ(document["findings"][0]["hosts"], (Json{"a", "b"}));
+  EXPECT_EQ(document["hosts"][0]["report"]["reaches_coordinator"], true);
+}
+
+TEST(DoctorCommand, EachWayOfNotAnsweringIsNamedInAtMostItsLimit) {
+  const Hosts hosts(
+      "case $host in\n"
+      "gone) echo 'ssh: connect to host gone port 22: Connection refused' >&2; exit 255;;\n"
+      "locked) echo 'root@locked: Permission denied (publickey).' >&2; exit 255;;\n"
+      "bare) exec /no/such/weft;;\n"
+      "old) echo \"weft: unknown command 'doctor-report'\" >&2; exit 64;;\n"
+      "other) echo 'sh: weft: Exec format error' >&2; exit 126;;\n"
+      "chatty) yes | head -c 3000000;;\n"
+      "liar) echo '{\"schema\":\"weft.host_facts/1\",\"protocol\":true}';;\n"
+      "hangs*) sleep 1000;;\n"
+      "*) exec \"$@\";;\n"
+      "esac\n");
+  const auto began = std::chrono::steady_clock::now();
+  const auto outcome =
+      hosts.asked("gone,locked,bare,old,other,chatty,liar,hangs[1-5],good", {"-o", "json", "--gather", "2s"});
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(9))
+      << "five hang for 2 s, together";
+  EXPECT_EQ(outcome.status, 3) << outcome.out << outcome.err;
+  std::map<std::string, std::string> trouble_of;
+  const auto document = Json::parse(outcome.out);
+  for (const auto& finding : document["findings"])
+    for (const auto& host : finding["hosts"]) trouble_of[host] = finding["trouble"];
+  EXPECT_EQ(trouble_of, (std::map<std::string, std::string>{{"gone", "unreachable"},
+                                                            {"locked", "login_refused"},
+                                                            {"bare", "no_weft"},
+                                                            {"old", "other_version"},
+                                                            {"other", "wrong_machine"},
+                                                            {"chatty", "bad_answer"},
+                                                            {"liar", "bad_answer"},
+                                                            {"hangs1", "no_answer"},
+                                                            {"hangs2", "no_answer"},
+                                                            {"hangs3", "no_answer"},
+                                                            {"hangs4", "no_answer"},
+                                                            {"hangs5", "no_answer"}}));
+}
+
+TEST(DoctorCommand, TheTableFitsATerminalAndSaysWhatToDo) {
+  const Hosts hosts("echo \"ssh: connect to host $host port 22: No route to host\" >&2; exit 255");
+  const auto outcome = hosts.asked("node-with-a-long-name-[001-030]");
+  EXPECT_EQ(outcome.status, 3);
+  EXPECT_LE(widest(outcome.out), 80u) << outcome.out;
+  EXPECT_THAT(outcome.out, HasSubstr("30 not asked"));
+  EXPECT_THAT(outcome.out, HasSubstr("and 22 more"));
+  EXPECT_THAT(outcome.out, HasSubstr("do: "));
+  const auto all = hosts.asked("node-with-a-long-name-[001-030]", {"--all"});
+  EXPECT_THAT(all.out, HasSubstr("node-with-a-long-name-030"));
+}
+
+TEST(DoctorCommand, QuietIsOneLineForMonitoring) {
+  const Hosts hosts("echo 'Connection refused | evil' >&2; exit 255");
+  const auto outcome = hosts.asked("a", {"--quiet"});
+  EXPECT_EQ(outcome.status, 3);
+  EXPECT_THAT(outcome.out, testing::StartsWith("WEFT UNKNOWN - doctor: unknown; 1 host"));
+  EXPECT_THAT(outcome.out, HasSubstr(" | hosts=1 failed=0 degraded=0 not_asked=1 findings=1\n"));
+  EXPECT_EQ(std::ranges::count(outcome.out, '\n'), 1);
+}
+
+TEST(DoctorCommand, WhatHostsSayCannotSteerATerminal) {
+  const Hosts hosts("printf 'no\\033[2Jway\\n' >&2; exit 1");
+  const auto outcome = hosts.asked("a");
+  EXPECT_THAT(outcome.out, HasSubstr("no\\x1b[2Jway"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("\x1b")));
+}
+
+TEST(DoctorCommand, ALauncherThatIsNotHereIsNoTroubleOfAHost) {
+  const auto outcome = call(doctor_command, {"--hosts", "a", "--launcher", "/no/such/ssh {host}"});
+  EXPECT_EQ(outcome.status, 69);
+  EXPECT_THAT(outcome.err, HasSubstr("/no/such/ssh"));
+}
+
+TEST(DoctorCommand, MistakesAreAnsweredBeforeAnybodyIsAsked) {
+  for (const Arguments& words : {Arguments{"--hosts", "a", "--launcher", "ssh -l root"},
+                                 {"--hosts", "a[1-"},
+                                 {"--hosts", ""},
+                                 {"--hosts", "a", "--gather", "0s"},
+                                 {"--hosts", "a", "--gather", "never"},
+                                 {"--lab=x", "--hosts", "a"},
+                                 {"--quiet", "-o", "json"},
+                                 {"--hosts", "a", "--listen", "nowhere"},
+                                 {"-o", "yaml"},
+                                 {"/no/such.yaml"},
+                                 {"--hosts", "@/no/such/list"}}) {
+    const auto outcome = call(doctor_command, words);
+    EXPECT_EQ(outcome.status, 64) << testing::PrintToString(words) << outcome.err;
+    EXPECT_THAT(outcome.err, testing::StartsWith("weft: "));
+    EXPECT_EQ(outcome.out, "");
+  }
+}
+
+TEST(DoctorReportCommand, RefusesAQuestionThatMakesNoSense) {
+  for (const Arguments& words : {Arguments{"--towards", "10.0.0.1"},
+                                 {"--towards", "x:1"},
+                                 {"--nic", "eth0"},
+                                 {"--nic", "10.0.0.1=x"},
+                                 {"--nics"}})
+    EXPECT_EQ(call(doctor_report_command, words).status, 64) << testing::PrintToString(words);
+}
+
+}  // namespace
+}  // namespace weft::cli

@@ -1,0 +1,136 @@
+#include "probes/diagnosis/host/doctor.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/support/doctored_fleet.hpp"
+
+namespace weft::diagnosis {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Doctor, FindsNothingInAFleetWithoutTrouble) {
+  const auto report = DoctoredFleet().examined();
+  EXPECT_TRUE(report.findings.empty()) << report.findings.front().what;
+  EXPECT_EQ(report.verdict(), Verdict::healthy);
+  EXPECT_TRUE(report.notes.empty());
+}
+
+TEST(Doctor, NamesEachTroubleAloneWithItsHostAndTheCommandThatMendsIt) {
+  std::set<HostTrouble> named;
+  for (const TroubleCase& each : trouble_cases()) {
+    SCOPED_TRACE(to_string(each.trouble));
+    DoctoredFleet fleet;
+    each.put_in(fleet);
+    const auto report = fleet.examined();
+    ASSERT_EQ(report.findings.size(), 1u) << (report.findings.empty() ? "" : report.findings.back().what);
+    const DoctorFinding& finding = report.findings.front();
+    EXPECT_EQ(finding.trouble, each.trouble) << finding.what;
+    EXPECT_THAT(finding.hosts, testing::Contains(each.host));
+    EXPECT_THAT(finding.remedy, HasSubstr(each.command));
+    EXPECT_THAT(finding.remedy, Not(HasSubstr("@"))) << "a mark was not filled";
+    EXPECT_NE(report.verdict(), Verdict::healthy);
+    named.insert(finding.trouble);
+  }
+  for (const HostTrouble trouble : all_host_troubles())
+    EXPECT_TRUE(named.contains(trouble)) << to_string(trouble);
+}
+
+TEST(Doctor, HostsOfWhichTheSameHoldsAreOneFinding) {
+  DoctoredFleet fleet;
+  for (const std::size_t host : {6u, 1u, 3u})
+    fleet.silence(host, 127, "sh: 1: /usr/bin/weft: not found in line " + std::to_string(host));
+  const auto report = fleet.examined();
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_THAT(report.findings[0].hosts, ElementsAre("gpu2", "gpu4", "gpu7"));
+  EXPECT_THAT(report.findings[0].evidence, ElementsAre(HasSubstr("line 1"))) << "of the first alone";
+  EXPECT_EQ(report.verdict(), Verdict::unknown);
+}
+
+TEST(Doctor, WhatHurtsMostStandsFirst) {
+  DoctoredFleet fleet;
+  fleet.silence(0, 255, "ssh: connect to host gpu1 port 22: No route to host");
+  fleet.nic(1).mtu = Bytes(1500);
+  fleet.nic(2).port_state = "DOWN";
+  const auto report = fleet.examined();
+  ASSERT_EQ(report.findings.size(), 3u);
+  EXPECT_EQ(report.findings[0].trouble, HostTrouble::port_not_active);
+  EXPECT_EQ(report.findings[1].trouble, HostTrouble::mtu_differs);
+  EXPECT_EQ(report.findings[2].trouble, HostTrouble::unreachable);
+  EXPECT_EQ(report.verdict(), Verdict::failed);
+}
+
+TEST(Doctor, WhatAHostCallsItsPartsCannotSteerTheShellOfWhoPastesTheRemedy) {
+  DoctoredFleet fleet;
+  fleet.nic(2).interface = "eth0;reboot";
+  fleet.nic(2).port_state = "DOWN";
+  const auto report = fleet.examined();
+  ASSERT_FALSE(report.findings.empty());
+  for (const DoctorFinding& finding : report.findings) EXPECT_THAT(finding.remedy, Not(HasSubstr(";reboot")));
+}
+
+TEST(Doctor, AClockIsJudgedByWhatIsKnownOfTheTimeOfTheAnswer) {
+  DoctoredFleet fleet;
+  fleet.hosts[2].answered += std::chrono::seconds(4);  // a slow login: four seconds of doubt
+  fleet.facts(2).clock += std::chrono::seconds(4);
+  EXPECT_TRUE(fleet.examined().findings.empty());
+}
+
+TEST(Doctor, WhereNothingSetsAnyClockThatIsANote) {
+  DoctoredFleet fleet;
+  for (AskedHost& host : fleet.hosts) host.report->clock_follows = false;
+  const auto report = fleet.examined();
+  EXPECT_TRUE(report.findings.empty());
+  EXPECT_THAT(report.notes, ElementsAre(HasSubstr("clock")));
+}
+
+TEST(Doctor, StoragePortsHaveSettingsOfTheirOwn) {
+  DoctoredFleet fleet;
+  for (AskedHost& host : fleet.hosts) host.report->inventory.nics[1].mtu = Bytes(9000);
+  EXPECT_TRUE(fleet.examined().findings.empty());
+}
+
+TEST(Doctor, WhatAHostDoesNotTellIsNoFault) {
+  DoctoredFleet fleet;
+  for (AskedHost& host : fleet.hosts) {
+    const HostFacts known = *host.report;
+    host.report = HostFacts{.version = known.version, .protocol = known.protocol};
+    host.report->identity = known.identity;
+    host.report->clock = known.clock;
+  }
+  EXPECT_TRUE(fleet.examined().findings.empty());
+}
+
+TEST(Doctor, AFabricFileSaysWhichNicsRatesAndMtu) {
+  DoctoredFleet fleet;
+  for (AskedHost& host : fleet.hosts) {
+    fleet.expectations.nics[host.name] = {{"10.0.0.1", Bandwidth::gbit(400)}};
+    host.report->inventory.nics[0].served_as = "10.0.0.1";
+    host.report->inventory.nics[0].serves = true;
+    host.report->inventory.nics[1].port_state = "DOWN";  // not of this fabric
+  }
+  EXPECT_TRUE(fleet.examined().findings.empty());
+  for (AskedHost& host : fleet.hosts) host.report->inventory.nics[0].rate = Bandwidth::gbit(200);
+  fleet.expectations.mtu = Bytes(9000);
+  const auto report = fleet.examined();
+  ASSERT_EQ(report.findings.size(), 2u) << "all alike, and all below the file";
+  EXPECT_EQ(report.findings[0].hosts.size(), 8u);
+}
+
+TEST(WhySilent, TheShellsWordsTellAMissingFileFromOneThatMayNotRun) {
+  EXPECT_EQ(why_silent(126, "bash: /usr/bin/weft: Permission denied"), HostTrouble::no_weft);
+  EXPECT_EQ(why_silent(255, "gpu1: Permission denied (publickey,password)."), HostTrouble::login_refused);
+  EXPECT_EQ(why_silent(1, "srun: error: Unable to allocate resources: Invalid node name specified"),
+            HostTrouble::unreachable);
+  EXPECT_EQ(why_silent(255, ""), HostTrouble::unreachable);
+  EXPECT_EQ(why_silent(127, ""), HostTrouble::no_weft);
+  EXPECT_EQ(why_silent(std::nullopt, ""), HostTrouble::bad_answer);
+}
+
+}  // namespace
+}  // namespace weft::diagnosis
