@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 #include "cli/discovered_hosts.hpp"
@@ -13,6 +14,7 @@
 #include "cli/topology_discover.hpp"
 #include "cli/topology_routes.hpp"
 #include "cli/words.hpp"
+#include "collectors/report/fabric_drawing.hpp"
 #include "probes/diagnosis/host/host_check.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/fabric_json.hpp"
@@ -120,10 +122,14 @@ int show(const po::variables_map& values) {
   if (values.count("host")) return show_host(values);
   if (values.count("nics")) return show_nics(values["output"].as<std::string>());
   const auto format = values["output"].as<std::string>();
-  if (format != "table" && format != "json" && format != "yaml")
-    return report(Error{ErrorKind::usage, fmt::format("-o {}: expected table, json or yaml", format)});
+  constexpr std::array<std::string_view, 5> kFormats{"table", "json", "yaml", "svg", "dot"};
+  if (std::ranges::find(kFormats, format) == kFormats.end())
+    return report(
+        Error{ErrorKind::usage, fmt::format("-o {}: expected {}", format, fmt::join(kFormats, ", "))});
   const auto file = read_file(values);
   if (!file) return report(file.error());
+  if (format == "svg") fmt::print("{}", report::fabric_svg(file->fabric));
+  if (format == "dot") fmt::print("{}", report::fabric_dot(file->fabric));
   if (format == "json") fmt::print("{}", fabric_json(file->fabric, stamp_now()));
   if (format == "yaml") fmt::print("{}", files::write_fabric_file(file->fabric, file->lab, file->addresses));
   if (format == "table") print_summary(file->fabric);
@@ -163,15 +169,16 @@ std::string this_hosts_name() {
 
 OptionParser topology_show_options() {
   auto parser = parser_of_file(
-      "weft topology show (FABRIC.yaml | --host[=ROOT] | --nics) [-o table|json|yaml]",
+      "weft topology show (FABRIC.yaml | --host[=ROOT] | --nics) [-o table|json|yaml|svg|dot]",
       "Prints the fabric of a file: what it consists of, or every node and link. With --host, "
       "what this host has: GPUs, NICs,\nPCIe links and the settings that RoCE depends on; exit "
       "status 1 when something is odd about it.",
       "  weft topology show fabric.yaml\n  weft topology show fabric.yaml -o json\n  weft topology show "
-      "--host\n");
+      "fabric.yaml -o svg > fabric.svg\n  weft topology show --host\n");
   parser.options().add_options()(
-      "output,o", po::value<std::string>()->value_name("table|json|yaml")->default_value("table"),
-      "table for people, json for programs, yaml: the file with every node and link")(
+      "output,o", po::value<std::string>()->value_name("table|json|yaml|svg|dot")->default_value("table"),
+      "table for people, json for programs, yaml: the file with every node and link, svg and dot (Graphviz): "
+      "a drawing by tier")(
       "host", po::value<std::string>()->implicit_value("/")->value_name("ROOT"),
       "this host, or one captured under ROOT (its sys/ and hwloc.xml), instead of a file")(
       "nics", "the interfaces of this host with their addresses, instead of a file");

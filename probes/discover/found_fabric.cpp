@@ -94,7 +94,7 @@ class FabricFinder {
         votes[cable.b.index][far->second.end.node].push_back(
             fmt::format("{} ({})", nic_name(cable.a.index), far->second.source));
     }
-    std::map<IpAddress, std::string> owners;
+    std::map<IpAddress, std::string> owners = in_.listed.known_by;
     for (const auto& [port, address] : in_.listed.address_of_port) owners[address] = port.node;
     for (const auto& [device, address] : in_.listed.address_of_device) owners[address] = device;
     for (std::size_t s = 0; s < switches.size(); ++s)
@@ -213,14 +213,23 @@ class FabricFinder {
       }
       for (const TracedEnd* end : {&cable.a, &cable.b})
         if (end->port) {
-          const auto& other = name_of(end == &cable.a ? b : a);
-          open_[named_[end->index] ? name_of(end->index) : "a switch beside " + other].push_back(*end->port);
+          open_[named_[end->index] ? name_of(end->index) : "one switch beside " + beside(end->index)]
+              .push_back(*end->port);
         }
     }
   }
 
+  /// The switches that a traced one has cables to.
+  std::string beside(std::uint32_t at) const {
+    std::set<std::string> names;
+    for (const auto& [ends, traced] : between_)
+      if (ends.first == at || ends.second == at)
+        names.insert(name_of(ends.first == at ? ends.second : ends.first));
+    return fmt::format("{} ({})", listed(names, [](const auto& name) { return name; }), at);
+  }
+
   void say_gaps() {
-    std::vector<std::string> as_one;
+    std::vector<std::string> as_one, untraced;
     for (const TracedGap& gap : in_.traced->gaps) {
       const auto nics = listed(gap.nics, [this](std::uint32_t nic) { return nic_name(nic); });
       switch (gap.kind) {
@@ -240,7 +249,7 @@ class FabricFinder {
           gaps_.push_back(fmt::format("the cables of {}: it enters the fabric by several ports", nics));
           break;
         case GapKind::untraced_nic:
-          gaps_.push_back(fmt::format("where {} is cabled: no trace from it or to it was answered", nics));
+          untraced.push_back(nics);
           break;
         case GapKind::sprayed:
           gaps_.emplace_back(
@@ -251,11 +260,18 @@ class FabricFinder {
           break;
       }
     }
+    const auto itself = [](const auto& name) { return name; };
+    if (!untraced.empty())
+      gaps_.push_back(
+          fmt::format("where {} are cabled: no trace from or to them was answered (NICs of another "
+                      "network? --subnet leaves them out)",
+                      listed(untraced, itself)));
+    if (!open_.empty()) gaps_.emplace_back("which ports have the addresses below");
     if (!as_one.empty())
       gaps_.push_back(
           fmt::format("the ports of {}: each answers from one address, and parallel cables count "
                       "as one",
-                      listed(as_one, [](const auto& name) { return name; })));
+                      listed(as_one, itself)));
   }
 
   bool is_host(const std::string& node) const {
@@ -303,9 +319,16 @@ class FabricFinder {
           addresses_.emplace_back(nic, host->nics[n].address);
           return nic;
         }
-    const auto port = builder.add_next_port(node);
-    if (!builder.node(node).name.empty() && is_port_name(end.port) && !is_host(end.node))
-      WEFT_TRY_VOID(builder.name_port(port, end.port));
+    const auto name = split_port(end.node + "/" + end.port);
+    const bool is_free = name && name->port && !builder.find_port(node, *name->port) &&
+                         name->port->value() > 0 && name->port->value() < 60'000;
+    PortId port;
+    if (is_free && !is_host(end.node)) {  // its device numbers its ports as fabric files do
+      WEFT_TRY(port, builder.add_port(node, *name->port));
+    } else {
+      port = builder.add_next_port(node);
+    }
+    if (is_port_name(end.port) && !is_host(end.node)) WEFT_TRY_VOID(builder.name_port(port, end.port));
     if (end.address) addresses_.emplace_back(port, *end.address);
     return port;
   }

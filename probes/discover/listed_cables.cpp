@@ -21,6 +21,8 @@ class ListMerger {
     for (const auto& name : list.hosts) result_.hosts.insert(canonical(name));
     for (const auto& remark : list.remarks)
       result_.remarks.push_back(fmt::format("{}: {}", list.source, remark));
+    for (const auto& [device, address] : list.known_by)
+      result_.known_by.emplace(address, canonical(device.node));
     const std::set<std::string> own(list.devices.begin(), list.devices.end());
     for (const files::Cable& cable : list.cables) {
       const files::CableEnd a{canonical(cable.a.node), cable.a.port};

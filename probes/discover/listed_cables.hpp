@@ -21,7 +21,8 @@ struct ListedCables {
   std::map<files::CableEnd, FarEnd> far;  // each cable from both of its ends, as far as these have port names
   std::map<std::string, IpAddress> address_of_device;
   std::map<files::CableEnd, IpAddress> address_of_port;
-  std::set<std::string> devices;  // whose own tables are known
+  std::map<IpAddress, std::string> known_by;  // devices by addresses that they are managed by
+  std::set<std::string> devices;              // whose own tables are known
   std::set<std::string> switches;
   std::set<std::string> hosts;
   std::vector<std::string> disagreements;

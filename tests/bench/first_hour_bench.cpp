@@ -17,8 +17,8 @@ struct Piece {
   void (*run)(Figures&);
 };
 
-const std::vector<Piece> kPieces{{"packages", packages}};
 const std::vector<Piece> kPieces{
+    {"packages", packages},
     {"doctor_fleet", run_doctor_fleet},
     {"doctor_findings", run_doctor_findings},
 };

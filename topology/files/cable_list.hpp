@@ -35,7 +35,9 @@ struct CableList {
   bool is_live = true;  // seen on the wire; else planned
   std::vector<Cable> cables;
   std::vector<PortAddress> addresses = {};
-  std::vector<std::string> devices = {};   // whose own tables are here, whole as far as could be read
+  std::vector<PortAddress> known_by =
+      {};                                 // an address of the device, which its probes' answers need not bear
+  std::vector<std::string> devices = {};  // whose own tables are here, whole as far as could be read
   std::vector<std::string> switches = {};  // that are said to forward packets
   std::vector<std::string> hosts = {};     // that are said not to
   std::vector<std::string> remarks = {};   // what is odd in it

@@ -97,6 +97,15 @@ class LldpReader {
       return;
     }
     if (const auto on = forwards(chassis)) (*on ? list_.switches : list_.hosts).push_back(name);
+    const auto* addresses = member(chassis, "mgmt-ip");
+    const auto know = [&](const Json& value) {
+      const auto address = IpAddress::parse(text_in(&value));
+      if (address) list_.known_by.push_back({{name, ""}, *address});
+    };
+    if (addresses != nullptr && addresses->is_array())
+      std::ranges::for_each(*addresses, know);
+    else if (addresses != nullptr)
+      know(*addresses);
     list_.cables.push_back({{source_.device, interface}, {name, port}});
   }
 

@@ -1,0 +1,186 @@
+// Traces and a site's records, held against each other and against a file.
+#include "probes/discover/found_fabric.hpp"
+
+#include <gmock/gmock.h>
+
+#include "probes/discover/against_file.hpp"
+#include "tests/support/simulated_traces.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft::discover {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+/// LLDP of every node of a fabric, ports of switches by names of their own.
+std::vector<files::CableList> lldp_of(const Fabric& fabric, const AddressBook* managed_by = nullptr) {
+  const auto end = [&](PortId id) {
+    const Port& port = fabric.port(id);
+    return files::CableEnd{
+        fabric.name_of(port.node),
+        fmt::format(fabric.is_host(port.node) ? "p{}" : "Ethernet1/{}", port.number.value())};
+  };
+  std::vector<files::CableList> lists;
+  for (std::uint32_t n = 0; n < fabric.node_count(); ++n) {
+    auto& list = lists.emplace_back(files::CableList{.source = "LLDP of " + fabric.name_of(NodeId(n))});
+    list.devices.push_back(fabric.name_of(NodeId(n)));
+    (fabric.is_host(NodeId(n)) ? list.hosts : list.switches).push_back(fabric.name_of(NodeId(n)));
+    for (const ChannelId channel : fabric.channels_from(NodeId(n))) {
+      list.cables.push_back({end(fabric.source(channel)), end(fabric.target(channel))});
+      if (managed_by)
+        if (const auto address = managed_by->address_of(fabric.source(channel));
+            address && list.known_by.empty())
+          list.known_by.push_back({{fabric.name_of(NodeId(n)), ""}, *address});
+    }
+  }
+  return lists;
+}
+
+struct Rig {
+  Fabric fabric = make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 4}).value();
+  AddressBook book = plan_addresses(fabric, IpFamily::v4)->book;
+
+  FoundSources traced(const Fabric& real, const sim::SimOptions& options = {}) const {
+    const SimulatedDiscovery run(real, book, options);
+    return {.hosts = run.hosts, .traced = run.script.found()};
+  }
+  FoundFabric found(FoundSources sources, const std::vector<files::CableList>& lists = {}) const {
+    std::vector<std::string> names;
+    for (const auto& host : sources.hosts) names.push_back(host.host);
+    sources.listed = listed_cables(lists, names);
+    auto result = found_fabric(sources);
+    EXPECT_TRUE(result) << result.error().message;
+    return std::move(result).value();
+  }
+  files::FabricFile design() const { return {fabric, {}, book, {}}; }
+};
+
+TEST(FoundFabric, OfTracesAloneReadsBackAsAFabricFileThatDiffersInNothing) {
+  const Rig rig;
+  const auto found = rig.found(rig.traced(rig.fabric));
+  const auto written = files::write_fabric_file(found.fabric, {}, found.addresses);
+  const auto again = files::parse_fabric_file(written, "written");
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->fabric.link_count(), rig.fabric.link_count());
+  EXPECT_THAT(found.gaps, IsEmpty());
+  EXPECT_THAT(differences_from_file(again->fabric, again->addresses, rig.design()), IsEmpty());
+}
+
+TEST(FoundFabric, OfLldpAloneHasTheSwitchesOwnNamesOfPorts) {
+  const Rig rig;
+  const auto found = rig.found({}, lldp_of(rig.fabric));
+  EXPECT_EQ(found.fabric.link_count(), rig.fabric.link_count());
+  EXPECT_EQ(found.fabric.hosts().size(), 16u);
+  EXPECT_TRUE(found.fabric.find_port("leaf1/Ethernet1/5"));
+  EXPECT_EQ(found.fabric.node(*found.fabric.find_node("spine3")).tier, Tier::spine);
+  EXPECT_THAT(found.disagreements, IsEmpty());
+}
+
+TEST(FoundFabric, TracesGiveTheNamedPortsTheirAddressesWhereTheSwitchIsKnown) {
+  const Rig rig;
+  const auto found = rig.found(rig.traced(rig.fabric), lldp_of(rig.fabric, &rig.book));
+  EXPECT_THAT(found.open, IsEmpty());
+  EXPECT_THAT(found.disagreements, IsEmpty());
+  for (std::uint32_t l = 0; l < found.fabric.link_count(); ++l)
+    for (const PortId end : {found.fabric.link(LinkId(l)).a, found.fabric.link(LinkId(l)).b})
+      EXPECT_TRUE(found.addresses.address_of(end)) << found.fabric.name_of(end);
+  const auto port = found.fabric.find_port("spine2/Ethernet1/3").value();
+  EXPECT_EQ(found.addresses.address_of(port), rig.book.address_of(*rig.fabric.find_port("spine2/p3")));
+}
+
+TEST(FoundFabric, WhereTheSpinesCannotBeToldApartTheirAddressesStayOpen) {
+  const Rig rig;
+  const auto found = rig.found(rig.traced(rig.fabric), lldp_of(rig.fabric));
+  EXPECT_EQ(found.fabric.link_count(), rig.fabric.link_count()) << "no cable twice";
+  std::size_t open = 0;
+  for (const auto& some : found.open) open += some.addresses.size();
+  EXPECT_EQ(open, 32u);
+  EXPECT_THAT(found.gaps, Contains(HasSubstr("which ports have the addresses")));
+}
+
+TEST(FoundFabric, WhatASilentSpineHidesIsGivenByLldp) {
+  const Rig rig;
+  const sim::SimOptions silent{.silent = {*rig.fabric.find_node("spine2")}};
+  const auto alone = rig.found(rig.traced(rig.fabric, silent));
+  EXPECT_EQ(alone.fabric.link_count(), 28u);
+  EXPECT_THAT(alone.gaps, SizeIs(4));
+  EXPECT_THAT(alone.gaps, Contains(AllOf(HasSubstr("above leaf1"), HasSubstr("never answers"))));
+  EXPECT_EQ(rig.found(rig.traced(rig.fabric, silent), lldp_of(rig.fabric, &rig.book)).fabric.link_count(),
+            32u);
+}
+
+TEST(FoundFabric, AMiswiredCableIsNamedAgainstTheFile) {
+  const Rig rig;
+  const auto real = with_swapped(rig.fabric, *rig.fabric.find_link("leaf1--spine2"),
+                                 *rig.fabric.find_link("leaf2--spine3"));
+  const auto found = rig.found(rig.traced(real));
+  const auto said = differences_from_file(found.fabric, found.addresses, rig.design());
+  EXPECT_THAT(said, SizeIs(4)) << "both ends of both cables";
+  EXPECT_THAT(said, Contains(AllOf(HasSubstr("leaf1/p6"),
+                                   HasSubstr("is cabled to spine3; the file says to spine2"))));
+}
+
+TEST(FoundFabric, TracesThatContradictLldpAreNamedWithBoth) {
+  const Rig rig;
+  auto lists = lldp_of(rig.fabric, &rig.book);
+  const auto moved =
+      with_swapped(rig.fabric, *rig.fabric.find_link("host1--leaf1"), *rig.fabric.find_link("host5--leaf2"));
+  const auto found = rig.found(rig.traced(moved), lists);
+  EXPECT_THAT(found.disagreements, Contains(AllOf(HasSubstr("host1"), HasSubstr("LLDP of host1"),
+                                                  HasSubstr("leaf1"), HasSubstr("leaf2"))));
+}
+
+TEST(ListedCables, TwoLiveRecordsThatContradictEachOtherAreNamedAndNeitherIsBelieved) {
+  const std::vector<files::CableList> lists{
+      {.source = "LLDP of leaf1", .cables = {{{"leaf1", "e1"}, {"spine1", "e1"}}}, .devices = {"leaf1"}},
+      {.source = "LLDP of spine1", .cables = {{{"spine1", "e1"}, {"leaf2", "e1"}}}, .devices = {"spine1"}}};
+  const auto listed = listed_cables(lists, {});
+  EXPECT_THAT(listed.disagreements,
+              ElementsAre(AllOf(HasSubstr("LLDP of leaf1"), HasSubstr("LLDP of spine1"))));
+  EXPECT_THAT(listed.far, IsEmpty());
+}
+
+TEST(ListedCables, WhatIsOnTheWireGoesBeforeWhatIsPlanned) {
+  const std::vector<files::CableList> lists{
+      {.source = "NetBox", .is_live = false, .cables = {{{"leaf1", "e1"}, {"spine2", "e1"}}}},
+      {.source = "LLDP of leaf1", .cables = {{{"leaf1", "e1"}, {"spine1", "e1"}}}, .devices = {"leaf1"}}};
+  const auto listed = listed_cables(lists, {});
+  EXPECT_EQ(listed.far.at({"leaf1", "e1"}).end.node, "spine1");
+  EXPECT_THAT(listed.disagreements, SizeIs(1));
+}
+
+TEST(ListedCables, ADeviceKnowsItsOwnPortsNameAndAHostHasOneWithoutItsDomain) {
+  const std::vector<files::CableList> lists{{.source = "LLDP of gpu1",
+                                             .cables = {{{"gpu1.example.org", "eth2"}, {"leaf1", "etp1"}}},
+                                             .devices = {"gpu1.example.org"}},
+                                            {.source = "LLDP of leaf1",
+                                             .cables = {{{"leaf1", "Ethernet0"}, {"gpu1", "eth2"}}},
+                                             .devices = {"leaf1"}}};
+  const auto listed = listed_cables(lists, std::vector<std::string>{"gpu1"});
+  EXPECT_THAT(listed.disagreements, IsEmpty());
+  EXPECT_EQ(listed.far.at({"gpu1", "eth2"}).end.port, "Ethernet0");
+}
+
+TEST(HostNics, AreThoseOfRdmaDevicesElseAllButTheOneItIsReachedBy) {
+  const auto at = [](const char* text) { return IpAddress::parse(text).value(); };
+  files::NicList list{
+      "h",
+      {{"lo", {at("127.0.0.1")}}, {"mgmt", {at("172.31.0.2")}}, {"eth1", {at("fe80::1"), at("10.0.1.1")}}},
+      at("172.31.0.2")};
+  const auto chosen = choose_nics("h", list, std::nullopt);
+  ASSERT_THAT(chosen.nics, SizeIs(1));
+  EXPECT_EQ(chosen.nics[0].interface, "eth1");
+  list.nics.push_back({"eth2", {at("10.0.2.1")}, "mlx5_0"});
+  EXPECT_EQ(choose_nics("h", list, std::nullopt).nics[0].interface, "eth2");
+  EXPECT_EQ(choose_nics("h", list, parse_prefix("172.16.0.0/12").value()).nics[0].interface, "mgmt");
+  EXPECT_FALSE(parse_prefix("10.0.0.0/33"));
+  EXPECT_FALSE(fabric_of_hosts({{"a", {{"e", at("10.0.0.1"), {}}}}, {"b", {{"e", at("10.0.0.1"), {}}}}}));
+}
+
+}  // namespace
+}  // namespace weft::discover
