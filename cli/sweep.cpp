@@ -28,7 +28,7 @@ namespace {
 constexpr const char* kExamples =
     "  weft sweep --fabric fabric.yaml                    every host, agents by ssh\n"
     "  weft sweep --fabric fabric.yaml --hosts 'gpu[001-064],gpu100' --load light\n"
-    "  weft sweep --fabric fabric.yaml --job              inside an allocation of Slurm: its hosts, by srun\n"
+    "  weft sweep --fabric fabric.yaml --job              in an allocation of Slurm\n"
     "  weft sweep --lab                                   the lab named 'default'\n"
     "  weft sweep --lab=mine --load none -o json\n"
     "  weft sweep --lab --budget 60s --save diagnosis.json\n";
