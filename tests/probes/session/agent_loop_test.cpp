@@ -113,6 +113,18 @@ TEST(AgentLoop, EndsWhenNoCoordinatorComes) {
   EXPECT_GE(agent.said<Hello>().size(), 2u) << "it says hello until it is heard";
 }
 
+TEST(AgentLoop, WaitsForItsStartAsLongAsTheCoordinatorSaysThatItIsKnown) {
+  OneAgent agent;
+  const auto begin = std::chrono::steady_clock::now();
+  agent.bus.coordinator = [&](const ToCoordinator& message) -> Answers {
+    const bool others_have_come = std::chrono::steady_clock::now() - begin > 3 * kQuick.wait_for_start;
+    if (std::holds_alternative<Hello>(message)) return {others_have_come ? agent.start() : Alive{}};
+    if (std::holds_alternative<Ready>(message)) return {StopRun{}};
+    return {};
+  };
+  EXPECT_TRUE(agent.run(kQuick));
+}
+
 TEST(AgentLoop, EndsWhenTheCoordinatorFallsSilent) {
   OneAgent agent;
   agent.bus.coordinator = [&](const ToCoordinator& message) -> Answers {

@@ -99,8 +99,8 @@ TEST(SweepProgress, EachWaveBeginsWhereTheLastEndedOrLater) {
         sweep.take(item, answer ? &*answer : nullptr);
       }
     }
-    EXPECT_GT(waves, 5);
-    EXPECT_GT(end, 0.9);
+    EXPECT_GE(waves, 5);
+    EXPECT_GT(end, 0.8) << "what is left finds nothing to do";
     EXPECT_LE(end, 1.0);
   }
 }

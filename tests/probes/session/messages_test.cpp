@@ -83,12 +83,6 @@ std::vector<ToCoordinator> all_to_coordinator() {
   using std::chrono::microseconds;
   return {
       Hello{"host1", "0.1.0", "raw", {{"p1", *IpAddress::parse("10.0.1.1")}}},
-      Hello{"host1",
-            "0.1.0",
-            "auto",
-            {{"p1", *IpAddress::parse("10.0.1.1")}},
-            kProtocol,
-            {{"p1", "mlx5_0", ""}, {"p2", "", "no RDMA device has an address of p2"}}},
       Ready{{{PortId(3), "interface p1 is down"}, {PortId(4), "needs a right", true}},
             {{PortId(4), "mlx5_0 port 1"}}},
       Ready{.inventory = inventory()},
@@ -140,7 +134,13 @@ std::vector<ToCoordinator> all_to_coordinator() {
                  std::vector<datapath::ReceivedTally>{
                      {BatchId(6), PortId(3), 1, 2, 3, 4, microseconds(5), microseconds(6)}}},
       Alive{},
-      Bye{"told to stop"}};
+      Bye{"told to stop"},
+      Hello{"host1",
+            "0.1.0",
+            "auto",
+            {{"p1", *IpAddress::parse("10.0.1.1")}},
+            kProtocol,
+            {{"p1", "mlx5_0", ""}, {"p2", "", "no RDMA device has an address of p2"}}}};
 }
 
 /// As a message of the run; a Hello is of none.
