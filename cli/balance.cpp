@@ -10,6 +10,9 @@
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
+#include "cli/terminal.hpp"
+#include "topology/base/readable.hpp"
+#include "topology/base/text_table.hpp"
 #include "topology/files/json_text.hpp"
 #include "topology/model/fabric.hpp"
 
@@ -40,14 +43,16 @@ Result<assign::Parallelism> read_parallelism(const std::string& text) {
 
 void print_table(const Fabric& fabric, const std::vector<assign::Placed>& placed,
                  const std::vector<assign::Layer>& layers) {
-  fmt::print("on {}: innermost first; rank = sum of each group's index times its stride\n\n", fabric.name());
-  fmt::print("{:<12} {:>8} {:>10} {:>8} {:<8} {:>12}\n", "group", "degree", "bytes", "stride", "within",
-             "for a rank");
+  print_wrapped(fmt::format("on {}: innermost first; rank = sum of each group's index times its stride",
+                            fabric.name()));
+  TextTable table(
+      {{"group"}, {"degree", true}, {"bytes", true}, {"stride", true}, {"within"}, {"for a rank", true}});
   for (const assign::Placed& each : placed)
-    fmt::print("{:<12} {:>8} {:>10} {:>8} {:<8} {:>12}\n", each.parallelism.name, each.parallelism.degree,
-               to_string(each.parallelism.bytes), each.stride, layers[each.layer].name,
-               to_string(layers[each.layer].per_rank));
-  fmt::print("\nsending takes {:.3g} s a step, one group after another\n", seconds_of(placed, layers));
+    table.add({each.parallelism.name, fmt::format("{}", each.parallelism.degree),
+               readable(each.parallelism.bytes), fmt::format("{}", each.stride), layers[each.layer].name,
+               readable(layers[each.layer].per_rank)});
+  fmt::print("\n{}\nsending takes {:.3g} s a step, one group after another\n", table.text(terminal_columns()),
+             seconds_of(placed, layers));
 }
 
 std::string document(const Fabric& fabric, const std::vector<assign::Placed>& placed,
@@ -140,7 +145,7 @@ OptionParser balance_options() {
   add_balance_lab_options(parser.options());
   add_balance_options(parser.options(Group::how));
   add_place_options(parser.options(Group::job));
-  add_output_option(parser.options(Group::output));
+  add_rows_option(parser.options(Group::output));
   parser.either({"lab"}, {"fabric"});
   parser.command_line_only({"run", "fail"});
   return parser;

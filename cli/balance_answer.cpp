@@ -5,9 +5,15 @@
 #include <cstdio>
 
 #include "balancer/assign/assignment_json.hpp"
+#include "balancer/assign/ecmp_spread.hpp"
 #include "balancer/assign/label_bound.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/stamp.hpp"
+#include "cli/terminal.hpp"
+#include "collectors/report/path_table.hpp"
+#include "topology/base/readable.hpp"
+#include "topology/base/text_table.hpp"
+#include "topology/files/row_text.hpp"
 
 namespace weft::cli {
 namespace {
@@ -16,16 +22,37 @@ constexpr std::size_t kRowsForPeople = 64;
 constexpr std::size_t kMaxUnassignedShown = 10;
 constexpr double kTiny = 1e-9;
 
-std::string size_of(double bytes) { return to_string(Bytes(std::llround(bytes))); }
+std::string size_of(double bytes) { return readable(Bytes(std::llround(bytes))); }
 
+/// The bound for QPs of any shares stands beside that for equal ones where it is another.
 void print_phases(const Fabric& fabric, const assign::Assignment& assignment) {
-  fmt::print("{:<24} {:>10} {:>10} {:>7} {:>10} {:>10}  {}\n", "phase", "bound", "busiest", "ratio",
-             "fractional", "NIC", "busiest channel");
-  for (const assign::PhaseAssignment& phase : assignment.phases)
-    fmt::print("{:<24} {:>10} {:>10} {:>7.3f} {:>10} {:>10}  {}\n", phase.name,
-               size_of(phase.bounds.integral), size_of(phase.load.busiest), phase.load.ratio,
-               size_of(phase.bounds.fractional), size_of(phase.bounds.nic),
-               phase.load.channel ? fabric.name_of(*phase.load.channel) : "none");
+  const bool differ = std::ranges::any_of(assignment.phases, [](const assign::PhaseAssignment& phase) {
+    return phase.bounds.fractional < phase.bounds.integral * (1 - kTiny);
+  });
+  std::vector<TextColumn> columns{{"phase"}, {"bound", true}, {"busiest", true}, {"ratio", true}};
+  if (differ) columns.push_back({"fractional", true});
+  columns.insert(columns.end(), {{"NIC", true}, {"busiest channel"}});
+  TextTable table(columns);
+  for (const assign::PhaseAssignment& phase : assignment.phases) {
+    std::vector<std::string> row{phase.name, size_of(phase.bounds.integral), size_of(phase.load.busiest),
+                                 fmt::format("{:.3f}", phase.load.ratio)};
+    if (differ) row.push_back(size_of(phase.bounds.fractional));
+    row.push_back(size_of(phase.bounds.nic));
+    row.push_back(phase.load.channel ? fabric.name_of(*phase.load.channel) : "none");
+    table.add(std::move(row));
+  }
+  fmt::print("{}", table.text(terminal_columns()));
+}
+
+/// What hashing would make of it: the worth of steering.
+void print_gain(const assign::EcmpSpread& ecmp, const assign::Assignment& assignment) {
+  if (ecmp.draws == 0 || assignment.busiest() <= 0) return;
+  fmt::print("\n");
+  print_wrapped(
+      fmt::format("ECMP would put {} on the busiest link (mean of {} draws; 90 % of them between {} "
+                  "and {}): {:.2f} times as much as this assignment",
+                  size_of(ecmp.mean), ecmp.draws, size_of(ecmp.low), size_of(ecmp.high),
+                  ecmp.mean / assignment.busiest()));
 }
 
 /// Where the labels known allow less than the fabric: both bounds, and what more labels would bring.
@@ -33,15 +60,15 @@ void print_label_bounds(const assign::Assignment& assignment) {
   for (const assign::PhaseAssignment& phase : assignment.phases) {
     if (!phase.labels || phase.labels->bound <= phase.bounds.integral * (1 + kTiny)) continue;
     const assign::LabelReport& labels = *phase.labels;
-    fmt::print(
-        "\n{}: no assignment over the paths whose labels are known does with less than {}: the busiest is "
+    fmt::print("\n");
+    print_wrapped(fmt::format(
+        "{}: no assignment over the paths whose labels are known does with less than {}: the busiest is "
         "{:.3f} "
-        "times that.\nThe fabric would do with {}, {:.1f} times less: {} of {} pairs know fewer than their "
-        "{} "
-        "paths; {} labels a pair find all of them with 99 %.\n",
+        "times that. The fabric would do with {}, {:.1f} times less: {} of {} pairs know fewer than their {} "
+        "paths; {} labels a pair find all of them with 99 %.",
         phase.name, size_of(labels.bound), phase.load.busiest / labels.bound, size_of(phase.bounds.integral),
         labels.bound / phase.bounds.integral, labels.pairs_short, labels.pairs, labels.paths,
-        assign::labels_for(labels.paths));
+        assign::labels_for(labels.paths)));
   }
 }
 
@@ -50,27 +77,28 @@ void print_turns(const demand::Demand& demand, const assign::Assignment& assignm
   std::uint32_t turns = 0;
   for (const demand::Phase& phase : demand.phases)
     for (const demand::Flow& flow : phase.flows) turns = std::max(turns, flow.turn);
-  if (turns > 1 && !assignment.phases.empty())
-    fmt::print(
-        "\n{} turns: a NIC is to send its flows in rotation, in the order below; then no NIC receives from "
-        "two "
-        "at once\n",
-        turns);
+  if (turns <= 1 || assignment.phases.empty()) return;
+  fmt::print("\n");
+  print_wrapped(
+      fmt::format("{} turns: a NIC is to send its flows in rotation, in the order below; then no NIC "
+                  "receives from two at once",
+                  turns));
 }
 
-void print_qp(const Fabric& fabric, const demand::Flow& flow, const assign::SteeredQp& qp) {
-  std::string path;
-  for (const ChannelId channel : qp.route.channels())
-    path += (path.empty() ? "" : " ") + fabric.name_of(channel);
-  fmt::print("{:<12} {:<12} {:>4} {:>10} {:>8}  {}\n", fabric.name_of_nic(flow.src),
-             fabric.name_of_nic(flow.dst), qp.qp, size_of(qp.bytes),
-             qp.label ? fmt::to_string(qp.label->value()) : "-", path.empty() ? "within its leaf" : path);
+std::vector<std::string> row_of(const Fabric& fabric, const demand::Flow& flow, const assign::SteeredQp& qp) {
+  std::vector<ChannelId> channels(qp.route.channels().begin(), qp.route.channels().end());
+  return {fabric.name_of_nic(flow.src),
+          fabric.name_of_nic(flow.dst),
+          fmt::format("{}", qp.qp),
+          size_of(qp.bytes),
+          qp.label ? fmt::to_string(qp.label->value()) : "-",
+          channels.empty() ? "within its leaf" : report::path_chain(fabric, channels)};
 }
 
 void print_qps(const Fabric& fabric, const demand::Demand& demand, const assign::Assignment& assignment) {
+  TextTable table({{"from"}, {"to"}, {"QP", true}, {"bytes", true}, {"label", true}, {"path"}});
   std::size_t left = kRowsForPeople;
   std::size_t more = 0;
-  fmt::print("\n{:<12} {:<12} {:>4} {:>10} {:>8}  {}\n", "from", "to", "QP", "bytes", "label", "path");
   for (std::size_t p = 0; p < assignment.phases.size(); ++p)
     for (const assign::SteeredQp& qp : assignment.phases[p].qps) {
       if (left == 0) {
@@ -78,9 +106,10 @@ void print_qps(const Fabric& fabric, const demand::Demand& demand, const assign:
         continue;
       }
       --left;
-      print_qp(fabric, demand.phases[p].flows[qp.flow], qp);
+      table.add(row_of(fabric, demand.phases[p].flows[qp.flow], qp));
     }
-  if (more > 0) fmt::print("... and {} more: -o json lists all\n", more);
+  fmt::print("\n{}", table.text(terminal_columns()));
+  if (more > 0) fmt::print("... and {} more: -o json, jsonl or csv list all\n", more);
 }
 
 void print_moves(const assign::Assignment& assignment) {
@@ -90,13 +119,35 @@ void print_moves(const assign::Assignment& assignment) {
 }
 
 void print_table(const Fabric& fabric, const BalanceOptions& options, const assign::Assignment& assignment) {
-  fmt::print("{} on {}, {} QP{} a flow; bytes on a link of {}\n\n", options.asked.name, fabric.name(),
-             options.assign.qps, options.assign.qps == 1 ? "" : "s", to_string(assignment.reference));
+  const demand::Demand& demand = options.asked.demand;
+  print_wrapped(fmt::format("{} on {}, {} QP{} a flow; bytes on a link of {}", options.asked.name,
+                            fabric.name(), options.assign.qps, options.assign.qps == 1 ? "" : "s",
+                            readable(assignment.reference)));
+  fmt::print("\n");
   print_phases(fabric, assignment);
+  print_gain(ecmp_spread(fabric, demand, options.assign), assignment);
   print_label_bounds(assignment);
   if (options.previous) print_moves(assignment);
-  print_turns(options.asked.demand, assignment);
-  print_qps(fabric, options.asked.demand, assignment);
+  print_turns(demand, assignment);
+  print_qps(fabric, demand, assignment);
+}
+
+/// A row for each QP.
+files::RowSet rows_of(const Fabric& fabric, const demand::Demand& demand,
+                      const assign::Assignment& assignment) {
+  files::RowSet set{.columns = {"phase", "src", "dst", "turn", "qp", "bytes", "label", "path"}, .rows = {}};
+  for (std::size_t p = 0; p < assignment.phases.size(); ++p)
+    for (const assign::SteeredQp& qp : assignment.phases[p].qps) {
+      const demand::Flow& flow = demand.phases[p].flows[qp.flow];
+      std::vector<std::string> path{fabric.name_of(*fabric.channel_from(flow.src))};
+      for (const ChannelId channel : qp.route.channels()) path.push_back(fabric.name_of(channel));
+      path.push_back(fabric.name_of(*fabric.channel_into(flow.dst)));
+      set.rows.push_back(
+          {assignment.phases[p].name, fabric.name_of_nic(flow.src), fabric.name_of_nic(flow.dst),
+           std::int64_t{flow.turn}, std::int64_t{qp.qp}, qp.bytes,
+           qp.label ? files::RowValue(std::int64_t{qp.label->value()}) : files::RowValue(), std::move(path)});
+    }
+  return set;
 }
 
 }  // namespace
@@ -116,11 +167,22 @@ std::size_t print_unassigned(const AskedDemand& asked, const assign::Assignment&
 
 int answer_balance(const Fabric& fabric, const BalanceOptions& options,
                    const assign::Assignment& assignment) {
-  if (options.json)
-    fmt::print("{}",
-               assignment_json(fabric, options.asked.demand, assignment, options.asked.refused, stamp_now()));
-  else
-    print_table(fabric, options, assignment);
+  const demand::Demand& demand = options.asked.demand;
+  switch (options.output) {
+    case OutputFormat::table:
+      print_table(fabric, options, assignment);
+      break;
+    case OutputFormat::json:
+      fmt::print("{}", assignment_json(fabric, demand, assignment, options.asked.refused, stamp_now(),
+                                       ecmp_spread(fabric, demand, options.assign)));
+      break;
+    case OutputFormat::jsonl:
+      fmt::print("{}", files::json_lines(rows_of(fabric, demand, assignment)));
+      break;
+    case OutputFormat::csv:
+      fmt::print("{}", files::csv_text(rows_of(fabric, demand, assignment)));
+      break;
+  }
   return print_unassigned(options.asked, assignment) > 0 ? kExitDegraded : kExitHealthy;
 }
 

@@ -101,9 +101,8 @@ void add_balance_options(po::options_description& options) {
 
 Result<BalanceOptions> read_balance_options(const Fabric& fabric, const po::variables_map& values) {
   WEFT_TRY(auto asked, read_demand(fabric, values));
-  BalanceOptions options{std::move(asked), {}, {}, {}, false};
-  WEFT_TRY(const auto json, wants_json(values));
-  options.json = json;
+  BalanceOptions options{.asked = std::move(asked)};
+  WEFT_TRY(options.output, read_output_format(values));
   options.assign.qps = values["qps"].as<std::uint32_t>();
   if (options.assign.qps < 1 || options.assign.qps > assign::kMaxQps)
     return fail(ErrorKind::usage, "--qps {}: expected 1 to {}", options.assign.qps, assign::kMaxQps);

@@ -12,10 +12,10 @@ void add_balance_options(po::options_description& options);
 
 struct BalanceOptions {
   AskedDemand asked;
-  assign::AssignOptions assign;  // .paths is set by the caller, to `paths` below
-  std::optional<PathMap> paths;
-  std::optional<std::vector<std::vector<assign::KeptQp>>> previous;
-  bool json = false;
+  assign::AssignOptions assign = {};  // .paths is set by the caller, to `paths` below
+  std::optional<PathMap> paths = {};
+  std::optional<std::vector<std::vector<assign::KeptQp>>> previous = {};
+  OutputFormat output = OutputFormat::table;
 };
 
 /// Prints on stderr which links of a blacklist the fabric has not, and what was predicted.

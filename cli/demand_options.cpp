@@ -1,13 +1,16 @@
 #include "cli/demand_options.hpp"
 
+#include "balancer/assign/choose_algorithm.hpp"
 #include "balancer/assign/rank_order.hpp"
 #include "balancer/demand/collectives.hpp"
+#include "topology/base/readable.hpp"
 #include "topology/files/file_text.hpp"
 
 namespace weft::cli {
 namespace {
 
 constexpr Bytes kMaxFlowFileBytes(1'000'000'000);
+constexpr std::string_view kAllReduce = "all-reduce";
 
 Result<AskedDemand> from_file(const Fabric& fabric, const std::string& path) {
   WEFT_TRY(const auto text, files::read_text_file(path, kMaxFlowFileBytes));
@@ -19,18 +22,37 @@ Result<AskedDemand> from_file(const Fabric& fabric, const std::string& path) {
   return AskedDemand{path, std::move(file.demand), std::move(file.refused)};
 }
 
-Result<demand::Demand> collective_demand(const Fabric& fabric, std::span<const NodeId> hosts,
-                                         const std::string& name, Bytes size) {
+struct NamedDemand {
+  std::string name;
+  demand::Demand demand;
+};
+
+/// What --latency of `simulate --collective all-reduce` is where nobody measured it.
+constexpr Nanoseconds kUsualStep = std::chrono::microseconds(5);
+
+/// By the algorithm that takes the least time at this size on this fabric.
+NamedDemand all_reduce_demand(const Fabric& fabric, std::span<const NodeId> hosts, Bytes size) {
+  const auto times = assign::all_reduce_times(fabric, {}, demand::rails_of(fabric, hosts).front(), size,
+                                              {kUsualStep, kUsualStep});
+  const demand::Collective quickest = times.front().collective;
+  return {fmt::format("{} by {}", kAllReduce, to_string(quickest)),
+          make_hierarchical(fabric, hosts, quickest, size)};
+}
+
+Result<NamedDemand> collective_demand(const Fabric& fabric, std::span<const NodeId> hosts,
+                                      const std::string& name, Bytes size) {
   if (const auto collective = demand::parse_collective(name))
-    return make_hierarchical(fabric, hosts, *collective, size);
+    return NamedDemand{name, make_hierarchical(fabric, hosts, *collective, size)};
+  if (name == kAllReduce) return all_reduce_demand(fabric, hosts, size);
   constexpr std::string_view kShift = "shift-";
   if (name.starts_with(kShift)) {
     const auto distance = parse_bytes(std::string_view(name).substr(kShift.size()));
     if (distance && distance->count() > 0)
-      return demand::make_shift(demand::rails_of(fabric, hosts).front(),
-                                static_cast<std::size_t>(distance->count()), size);
+      return NamedDemand{name, demand::make_shift(demand::rails_of(fabric, hosts).front(),
+                                                  static_cast<std::size_t>(distance->count()), size)};
   }
-  return fail(ErrorKind::usage, "--collective {}: expected {} or shift-N", name, demand::collective_names());
+  return fail(ErrorKind::usage, "--collective {}: expected {}, {} or shift-N", name, kAllReduce,
+              demand::collective_names());
 }
 
 Result<Bytes> checked_size(std::string_view option, Bytes size) {
@@ -49,14 +71,14 @@ Result<AskedDemand> from_collective(const Fabric& fabric, const po::variables_ma
   const auto name = values["collective"].as<std::string>();
   WEFT_TRY(const auto hosts, asked_hosts(fabric, values));
   WEFT_TRY(const auto size, asked_size(values));
-  WEFT_TRY(auto demand, collective_demand(fabric, hosts, name, size));
-  return AskedDemand{
-      fmt::format("{} over {} hosts, {} a rank", name, hosts.size(), to_string(size)), std::move(demand), {}};
+  WEFT_TRY(auto asked, collective_demand(fabric, hosts, name, size));
+  return AskedDemand{fmt::format("{} over {} hosts, {} a rank", asked.name, hosts.size(), readable(size)),
+                     std::move(asked.demand),
+                     {}};
 }
 
 /// "ring:host1,host5:64MB"; the size may be left out.
-Result<demand::Demand> read_job(const Fabric& fabric, const po::variables_map& values,
-                                const std::string& text) {
+Result<NamedDemand> read_job(const Fabric& fabric, const po::variables_map& values, const std::string& text) {
   const auto first = text.find(':');
   if (first == std::string::npos)
     return fail(ErrorKind::usage, "--job {}: expected COLLECTIVE:HOSTS or COLLECTIVE:HOSTS:SIZE", text);
@@ -71,7 +93,8 @@ Result<demand::Demand> read_job(const Fabric& fabric, const po::variables_map& v
     if (size) size = checked_size("job", *size);
   }
   if (!size) return pass_on(size, "--job " + text);
-  return collective_demand(fabric, *hosts, text.substr(0, first), *size);
+  WEFT_TRY(auto asked, collective_demand(fabric, *hosts, text.substr(0, first), *size));
+  return NamedDemand{asked.name + text.substr(first), std::move(asked.demand)};
 }
 
 Result<AskedDemand> from_jobs(const Fabric& fabric, const po::variables_map& values) {
@@ -79,9 +102,9 @@ Result<AskedDemand> from_jobs(const Fabric& fabric, const po::variables_map& val
   std::vector<demand::Demand> demands;
   std::string name;
   for (const std::string& job : jobs) {
-    WEFT_TRY(auto demand, read_job(fabric, values, job));
-    demands.push_back(std::move(demand));
-    name += (name.empty() ? "" : " + ") + job;
+    WEFT_TRY(auto asked, read_job(fabric, values, job));
+    demands.push_back(std::move(asked.demand));
+    name += (name.empty() ? "" : " + ") + asked.name;
   }
   return AskedDemand{name, combine(demands), {}};
 }
@@ -101,7 +124,10 @@ void add_demand_options(po::options_description& options) {
   options.add_options()("flows", text()->value_name("FILE"),
                         "flows to carry, one JSON object a line: src, dst, bytes")(
       "collective", text()->value_name("NAME"),
-      ("a collective instead: " + demand::collective_names() + ", or shift-N (host i sends to host i+N)")
+      (fmt::format(
+           "a collective instead: {} (by the quickest algorithm), {}, or shift-N (host i sends to host "
+           "i+N)",
+           kAllReduce, demand::collective_names()))
           .c_str())(
       "job", po::value<std::vector<std::string>>()->value_name("JOB"),
       "several jobs at once: COLLECTIVE:HOSTS[:SIZE], as ring:host1,host5:64MB; may be given several times")(

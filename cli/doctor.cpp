@@ -141,7 +141,7 @@ OptionParser doctor_options() {
   parser.options(Group::cluster)
       .add_options()("gather", po::value<std::string>()->value_name("TIME"),
                      "how long a host may take to answer (default 20s)");
-  add_verdict_options(parser.options(Group::output));
+  add_verdict_options(parser.options(Group::output), false);
   add_progress_option(parser.options(Group::output));
   parser.positional("fabric", 1);
   parser.either({"lab"}, {"fabric", "hosts"});
@@ -153,6 +153,7 @@ int doctor_command(const Arguments& arguments) {
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (parser.help_was_asked(*values)) return kExitHealthy;
+  if (const auto json = wants_json(*values); !json) return report(json.error());
   if (const auto known = check_verdict_options(*values); !known) return report(known.error());
   if (const auto style = read_progress_style(*values); !style) return report(style.error());
   const auto limits = read_limits(*values);

@@ -10,6 +10,7 @@
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
 #include "cli/words.hpp"
+#include "topology/base/readable.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/lab/ibsim/ib_lab.hpp"
 #include "topology/lab/netns/lab_control.hpp"
@@ -31,7 +32,7 @@ std::string describe(const lab::Lab& lab) {
   const auto rate = lab.settings().link_rate;
   return fmt::format("fabric {}, {} hosts, {} switches, {} links at {}, {}", fabric.name(),
                      fabric.hosts().size(), fabric.node_count() - fabric.hosts().size(), fabric.link_count(),
-                     rate ? to_string(*rate) : "full speed", to_string(lab.settings().family));
+                     rate ? readable(*rate) : "full speed", to_string(lab.settings().family));
 }
 
 /// Where tests/rdma/build_guest_image puts what guests boot.
@@ -149,7 +150,7 @@ const WordGroup& lab_words() {
       kWords,
       "  weft lab up fabric.yaml --name demo\n"
       "  weft lab fault leaf1--spine2 --name demo --loss 0.5 --from leaf1\n"
-      "  weft lab exec host1 --name demo -- ping -c 3 10.0.2.1\n"
+      "  weft lab exec host1 --name demo -- ping -c 3 host5\n"
       "  weft lab down --name demo\n"};
   return words;
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
@@ -11,24 +13,51 @@
 #include "cli/options.hpp"
 #include "topology/lab/guests/guest_commands.hpp"
 #include "topology/lab/guests/guests.hpp"
+#include "topology/lab/ibsim/ib_lab.hpp"
+#include "topology/lab/netns/hosts_text.hpp"
 #include "topology/lab/netns/lab.hpp"
+#include "topology/os/scratch_directory.hpp"
 
 namespace weft::cli {
 namespace {
 
+constexpr const char* kHostsFile = "hosts";
+
+/// A directory with what the program reads as /etc/hosts: the lab's names before the machine's.
+Result<os::ScratchDirectory> names_of(const lab::Lab& lab) {
+  WEFT_TRY(auto directory, os::ScratchDirectory::make());
+  std::ostringstream own;
+  own << std::ifstream("/etc/hosts").rdbuf();
+  std::ofstream file(directory.path() / kHostsFile);
+  file << lab::hosts_text(lab.fabric(), lab.addresses().book) << own.str();
+  file.close();
+  if (!file)
+    return fail(ErrorKind::absent, "cannot write the lab's host names in {}", directory.path().string());
+  return directory;
+}
+
 int exec(const po::variables_map& values, Arguments command) {
   if (!values.count("node") || command.empty())
-    return report(
-        {ErrorKind::usage,
-         "lab exec: expected a node and a command, as in: weft lab exec host1 -- ping -c 3 10.0.2.1"});
-  const auto lab = lab::Lab::open(values["name"].as<std::string>(), lab_state_root());
+    return report({ErrorKind::usage,
+                   "lab exec: expected a node and a command, as in: weft lab exec host1 -- ping -c 3 host2"});
+  const auto name = values["name"].as<std::string>();
+  if (lab::ib_lab_exists(name, ib_lab_root()))
+    return report({ErrorKind::not_supported,
+                   fmt::format("lab '{}' is InfiniBand in ibsim: its nodes are no network namespaces that a "
+                               "program could run in",
+                               name)});
+  const auto lab = lab::Lab::open(name, lab_state_root());
   if (!lab) return report(lab.error());
   const auto node = lab->fabric().find_node(values["node"].as<std::string>());
   if (!node) return report(node.error());
   // Ctrl-C is for the program; how it ends is then our own end.
   signal(SIGINT, SIG_IGN);
   signal(SIGQUIT, SIG_IGN);
-  auto child = spawn_in(*lab, *node, {.argv = std::move(command), .with_stdin = true});
+  const auto names = names_of(*lab);
+  if (!names) return report(names.error());
+  auto child =
+      spawn_in(*lab, *node,
+               {.argv = std::move(command), .with_stdin = true, .hosts_file = names->path() / kHostsFile});
   if (!child) return report(child.error());
   const auto ended = child->wait();
   if (!ended) return report(ended.error());
@@ -38,9 +67,12 @@ int exec(const po::variables_map& values, Arguments command) {
 }  // namespace
 
 OptionParser lab_exec_options() {
-  OptionParser parser("weft lab exec NODE [--name N] -- COMMAND...",
-                      "runs a program in a node of the lab; its exit status is weft's",
-                      "  weft lab exec host1 -- ping -c 3 10.0.2.1\n  weft lab exec leaf1 -- ip route\n");
+  OptionParser parser(
+      "weft lab exec NODE [--name N] -- COMMAND...",
+      "Runs a program in a node of the lab; its exit status is weft's. The program knows the lab's "
+      "nodes by name: host2 is the address of its first NIC in the fabric, p2.host2 of its second, "
+      "leaf1 the first address of that switch.",
+      "  weft lab exec host1 -- ping -c 3 host2\n  weft lab exec leaf1 -- ip route\n");
   auto add = parser.options().add_options();
   add("node", po::value<std::string>()->value_name("NODE"), "a host or switch, as host1");
   add("name", po::value<std::string>()->value_name("N")->default_value(kDefaultLabName), "the lab's name");

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -7,6 +8,7 @@
 #include "cli/lab.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
+#include "cli/terminal.hpp"
 #include "topology/base/utc.hpp"
 #include "topology/files/json_text.hpp"
 #include "topology/lab/ibsim/ib_lab.hpp"
@@ -27,17 +29,25 @@ std::vector<std::string> fault_lines(const lab::LabStatus& status) {
   return lines;
 }
 
+void print_lab(const std::string& name, std::string_view phase, const std::string& what) {
+  print_wrapped(fmt::format("lab {:<16} {:<8} {}", name, phase, what));
+}
+
+std::string size_of(const Fabric& fabric, std::size_t faults) {
+  return fmt::format("{} hosts, {} links, {} faults", fabric.hosts().size(), fabric.link_count(), faults);
+}
+
 void print_table(const lab::LabStatus& status) {
   const Fabric& fabric = status.lab.fabric();
   const auto lines = fault_lines(status);
-  fmt::print("lab {:<16} {:<8} fabric {}, {} hosts, {} links, {} faults\n", status.name,
-             to_string(status.phase), fabric.name(), fabric.hosts().size(), fabric.link_count(),
-             lines.size());
-  for (const std::string& line : lines) fmt::print("  {}\n", line);
-  if (!status.ended_guests.empty())
-    fmt::print(
-        "  guests that have ended: {}\n  boot them with `weft lab down --name {}`, then `weft lab up`\n",
-        fmt::join(status.ended_guests, ", "), status.name);
+  print_lab(status.name, to_string(status.phase),
+            fmt::format("fabric {}, {}", fabric.name(), size_of(fabric, lines.size())));
+  for (const std::string& line : lines) print_wrapped(line, 2);
+  if (!status.ended_guests.empty()) {
+    print_wrapped(fmt::format("guests that have ended: {}", fmt::join(status.ended_guests, ", ")), 2);
+    print_wrapped(fmt::format("boot them with `weft lab down --name {}`, then `weft lab up`", status.name),
+                  2);
+  }
 }
 
 nlohmann::json to_json(const Fabric& fabric, const lab::ActiveFault& active) {
@@ -58,6 +68,7 @@ nlohmann::json to_json(const lab::LabStatus& status) {
   const Fabric& fabric = status.lab.fabric();
   nlohmann::json out = {{"name", status.name},
                         {"phase", to_string(status.phase)},
+                        {"kind", "roce"},
                         {"owner", status.lab.owner() == lab::LabOwner::root ? "root" : "user"},
                         {"fabric", fabric.name()},
                         {"family", to_string(status.lab.settings().family)},
@@ -72,26 +83,38 @@ nlohmann::json to_json(const lab::LabStatus& status) {
   return out;
 }
 
-/// What is known of an InfiniBand lab, also when it is half up or gone.
+std::string_view owner_of_this_user() { return geteuid() == 0 ? "root" : "user"; }
+
+/// What is known of an InfiniBand lab, also when it is half up or gone: the members of every lab, and `kind`.
 nlohmann::json describe_infiniband(const std::string& name) {
   const auto lab = lab::ib_lab_open(name, ib_lab_root());
-  nlohmann::json out = {{"name", name}, {"phase", lab ? "up" : "gone"}, {"kind", "infiniband"}};
+  nlohmann::json out = {{"name", name},
+                        {"phase", lab ? "up" : "gone"},
+                        {"kind", "infiniband"},
+                        {"owner", owner_of_this_user()},
+                        {"fabric", lab ? lab->fabric.name() : ""},
+                        {"family", "none"},  // no IP on it
+                        {"hosts", 0},
+                        {"switches", 0},
+                        {"links", 0},
+                        {"faults", nlohmann::json::array()},
+                        {"down", nlohmann::json::array()}};
   if (!lab) return out;
-  out["fabric"] = lab->fabric.name();
   out["hosts"] = lab->fabric.hosts().size();
   out["switches"] = lab->fabric.node_count() - lab->fabric.hosts().size();
   out["links"] = lab->fabric.link_count();
-  out["faults"] = ib_lab_faults(*lab);
+  out["injected"] = ib_lab_faults(*lab);
   return out;
 }
 
 void print_infiniband(const std::string& name) {
   const auto lab = lab::ib_lab_open(name, ib_lab_root());
-  if (!lab) return fmt::print("lab {:<16} {}\n", name, lab.error().message);
+  if (!lab) return print_lab(name, "gone", lab.error().message);
   const auto faults = ib_lab_faults(*lab);
-  fmt::print("lab {:<16} {:<8} fabric {} (InfiniBand), {} hosts, {} links, {} faults\n", name, "up",
-             lab->fabric.name(), lab->fabric.hosts().size(), lab->fabric.link_count(), faults.size());
-  for (const auto& line : faults) fmt::print("  {}\n", line);
+  print_lab(
+      name, "up",
+      fmt::format("fabric {} (InfiniBand), {}", lab->fabric.name(), size_of(lab->fabric, faults.size())));
+  for (const auto& line : faults) print_wrapped(line, 2);
 }
 
 /// The InfiniBand labs that the options mean.

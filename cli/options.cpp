@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/program_options/cmdline.hpp>
 #include <boost/program_options/errors.hpp>
 #include <boost/program_options/parsers.hpp>
 #include <sstream>
 #include <typeinfo>
+#include <utility>
 
 #include "cli/exit_status.hpp"
 #include "cli/help_text.hpp"
@@ -220,6 +222,22 @@ void add_output_option(po::options_description& options) {
   options.add_options()("output,o",
                         po::value<std::string>()->value_name("table|json")->default_value("table"),
                         "table for people, json for programs");
+}
+
+void add_rows_option(po::options_description& options) {
+  options.add_options()(
+      "output,o", po::value<std::string>()->value_name("table|json|jsonl|csv")->default_value("table"),
+      "table for people, json for programs; jsonl or csv: one row a line (columns: docs/schema/README.md)");
+}
+
+Result<OutputFormat> read_output_format(const po::variables_map& values) {
+  const auto word = values["output"].as<std::string>();
+  constexpr std::array kFormats{std::pair("table", OutputFormat::table),
+                                std::pair("json", OutputFormat::json),
+                                std::pair("jsonl", OutputFormat::jsonl), std::pair("csv", OutputFormat::csv)};
+  for (const auto& [name, format] : kFormats)
+    if (word == name) return format;
+  return fail(ErrorKind::usage, "-o {}: expected table, json, jsonl or csv", word);
 }
 
 Result<bool> wants_json(const po::variables_map& values) {

@@ -110,6 +110,11 @@ void print_remarks(const files::FabricFile& file);
 /// A text option; absent when not given.
 std::optional<std::string> text_option(const po::variables_map& values, const char* name);
 
+/// Of what has many rows: also a row a line.
+enum class OutputFormat { table, json, jsonl, csv };
+void add_rows_option(po::options_description& options);
+Result<OutputFormat> read_output_format(const po::variables_map& values);
+
 /// True for `-o json`, false for a table; an Error for any other format. Add the option with
 /// add_output_option.
 void add_output_option(po::options_description& options);

@@ -16,6 +16,10 @@
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
+#include "cli/terminal.hpp"
+#include "topology/base/readable.hpp"
+#include "topology/base/text.hpp"
+#include "topology/base/text_table.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/json_text.hpp"
 
@@ -45,21 +49,22 @@ Result<assign::MeasuredCost> read_cost(const po::variables_map& values, const Fa
 
 void print_rows(const Fabric& fabric, std::size_t hosts, const assign::MeasuredCost& cost,
                 const std::vector<Row>& rows) {
-  fmt::print("all-reduce over {} hosts of {}, {} a step", hosts, fabric.name(),
-             to_string(cost.latency_across));
-  if (cost.latency_in_leaf != cost.latency_across)
-    fmt::print(" ({} in a leaf)", to_string(cost.latency_in_leaf));
-  if (cost.link) fmt::print(", {} over a link", to_string(*cost.link));
-  fmt::print("; every algorithm balanced\n\n");
-  fmt::print("{:>8}  {:<20} {:>12}  {}\n", "bytes", "quickest", "takes", "the others");
+  const auto in_leaf = cost.latency_in_leaf == cost.latency_across
+                           ? ""
+                           : fmt::format(" ({} in a leaf)", readable(cost.latency_in_leaf));
+  print_wrapped(fmt::format("all-reduce over {} hosts of {}, {} a step{}{}; every algorithm balanced", hosts,
+                            fabric.name(), readable(cost.latency_across), in_leaf,
+                            cost.link ? fmt::format(", {} over a link", readable(*cost.link)) : ""));
+  TextTable table({{"bytes", true}, {"quickest"}, {"takes", true}, {"the others"}});
   for (const Row& row : rows) {
     std::string others;
     for (std::size_t i = 1; i < row.times.size(); ++i)
       others += fmt::format("{}{} {}", i > 1 ? ", " : "", to_string(row.times[i].collective),
-                            to_string(row.times[i].time));
-    fmt::print("{:>8}  {:<20} {:>12}  {}\n", to_string(row.size), to_string(row.times[0].collective),
-               to_string(row.times[0].time), others);
+                            readable(row.times[i].time, kNoBreak));
+    table.add({readable(row.size), std::string(to_string(row.times[0].collective)),
+               readable(row.times[0].time), std::move(others)});
   }
+  fmt::print("\n{}", table.text(terminal_columns()));
 }
 
 std::string document(const Fabric& fabric, std::size_t hosts, const std::vector<Row>& rows) {
@@ -102,7 +107,7 @@ int all_reduce_table(const po::variables_map& values, const Fabric& fabric,
 constexpr std::uint64_t kDraws = 10;
 /// Above so many QPs the simulation ends streams together that are a thousandth apart.
 constexpr std::size_t kExactUpTo = 20'000;
-constexpr std::size_t kBarColumns = 28;
+constexpr std::size_t kBarColumns = 20;
 /// With packets: fewer draws, and at most so many packets a strategy (some ten seconds of computing).
 constexpr std::uint64_t kPacketDraws = 3;
 constexpr std::uint64_t kMaxPackets = 2'000'000;
@@ -152,40 +157,48 @@ flowsim::SpreadOutcome mean_outcome(const Fabric& fabric, const demand::Demand& 
 
 std::string time_of(double seconds) {
   if (!(seconds < 9e9)) return "never";
-  return to_string(Nanoseconds(std::llround(seconds * 1e9)));
+  return readable(Nanoseconds(std::llround(seconds * 1e9)));
 }
 
 void print_table(const Fabric& fabric, const AskedDemand& asked,
                  const std::vector<flowsim::SpreadOutcome>& outcomes) {
-  fmt::print("{} on {}; fluid model, max-min fair shares; ECMP: mean of {} draws\n\n", asked.name,
-             fabric.name(), kDraws);
-  fmt::print("{:<18} {:>12} {:>10} {:>12}\n", "spread by", "done after", "x optimum", "mean flow");
+  print_wrapped(fmt::format("{} on {}; fluid model, max-min fair shares; ECMP: mean of {} draws", asked.name,
+                            fabric.name(), kDraws));
+  TextTable table({{"spread by"}, {"done after", true}, {"x optimum", true}, {"mean flow", true}, {""}});
   double longest = 0;
   for (const flowsim::SpreadOutcome& outcome : outcomes) longest = std::max(longest, outcome.seconds);
   for (const flowsim::SpreadOutcome& outcome : outcomes) {
     const double part = longest > 0 ? outcome.seconds / longest : 0;
     const auto bar = static_cast<std::size_t>(std::lround(part * static_cast<double>(kBarColumns)));
-    fmt::print("{:<18} {:>12} {:>10.3f} {:>12}  {}\n", describe(outcome.strategy), time_of(outcome.seconds),
-               outcome.over_bound, time_of(outcome.mean_flow), std::string(std::min(bar, kBarColumns), '#'));
+    table.add({describe(outcome.strategy), time_of(outcome.seconds),
+               fmt::format("{:.3f}", outcome.over_bound), time_of(outcome.mean_flow),
+               std::string(std::min(bar, kBarColumns), '#')});
   }
+  fmt::print("\n{}", table.text(terminal_columns()));
 }
 
 void print_packets(const Fabric& fabric, const AskedDemand& asked,
                    const std::vector<flowsim::SpreadOutcome>& outcomes,
                    const flowsim::PacketSettings& settings) {
-  fmt::print(
-      "{} on {}; packets of {} bytes, store and forward; window of a NIC {} packets, queues of {}; ECMP: "
-      "mean "
-      "of {} draws\n\n",
-      asked.name, fabric.name(), settings.payload.count(), settings.window, to_string(settings.queue),
-      kPacketDraws);
-  fmt::print("{:<18} {:>12} {:>12} {:>8} {:>12} {:>10} {:>10} {:>10}\n", "spread by", "done after", "fluid",
-             "x fluid", "mean flow", "packets", "sent again", "dropped");
+  print_wrapped(
+      fmt::format("{} on {}; packets of {}, store and forward; window of a NIC {} packets, queues of "
+                  "{}; ECMP: mean of {} draws",
+                  asked.name, fabric.name(), readable(settings.payload), settings.window,
+                  readable(settings.queue), kPacketDraws));
+  TextTable table({{"spread by"},
+                   {"done", true},
+                   {"fluid", true},
+                   {"x fluid", true},
+                   {"mean flow", true},
+                   {"packets", true},
+                   {"again", true},
+                   {"dropped", true}});
   for (const flowsim::SpreadOutcome& outcome : outcomes)
-    fmt::print("{:<18} {:>12} {:>12} {:>8.3f} {:>12} {:>10} {:>10} {:>10}\n", describe(outcome.strategy),
-               time_of(outcome.seconds), time_of(outcome.fluid),
-               outcome.fluid > 0 ? outcome.seconds / outcome.fluid : 1, time_of(outcome.mean_flow),
-               outcome.packets, outcome.sent_again, outcome.dropped);
+    table.add({describe(outcome.strategy), time_of(outcome.seconds), time_of(outcome.fluid),
+               fmt::format("{:.3f}", outcome.fluid > 0 ? outcome.seconds / outcome.fluid : 1),
+               time_of(outcome.mean_flow), fmt::format("{}", outcome.packets),
+               fmt::format("{}", outcome.sent_again), fmt::format("{}", outcome.dropped)});
+  fmt::print("\n{}", table.text(terminal_columns()));
 }
 
 /// Absent: not asked for. An Error where that many packets would take too long.

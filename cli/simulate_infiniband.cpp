@@ -5,6 +5,7 @@
 
 #include "probes/discover/matching.hpp"
 #include "probes/plan/scope.hpp"
+#include "topology/base/readable.hpp"
 #include "topology/model/ib_design.hpp"
 #include "topology/routing/min_hop_tables.hpp"
 #include "topology/routing/routing_report.hpp"
@@ -92,7 +93,7 @@ void know_simulated_subnet(session::Sweep& sweep, const Fabric& fabric, const Si
       if (fault.down)
         sweep.note(discover::evidence_of_no_link(channel));
       else if (fault.rate && *fault.rate < fabric.rate(channel))
-        sweep.note(discover::evidence_of_slow_link(channel, to_string(*fault.rate), fabric.rate(channel)));
+        sweep.note(discover::evidence_of_slow_link(channel, readable(*fault.rate), fabric.rate(channel)));
     }
   }
 }

@@ -11,11 +11,13 @@
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
+#include "cli/terminal.hpp"
 #include "cli/topology_discover.hpp"
 #include "cli/topology_routes.hpp"
 #include "cli/words.hpp"
 #include "collectors/report/fabric_drawing.hpp"
 #include "probes/diagnosis/host/host_check.hpp"
+#include "topology/base/readable.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/fabric_json.hpp"
 #include "topology/files/host_inventory_json.hpp"
@@ -37,36 +39,38 @@ std::string numa_text(const std::optional<std::uint32_t>& numa) {
 }
 
 void print_gpu(const GpuInventory& gpu) {
-  fmt::print("GPU {}  {}  {:<7} {:<15}  near {}\n", gpu.pci, gpu.model, numa_text(gpu.numa),
-             link_text(gpu.link),
-             gpu.nearest_nics.empty() ? "no NIC" : fmt::format("{}", fmt::join(gpu.nearest_nics, ", ")));
+  print_wrapped(fmt::format(
+      "GPU {}  {}  {:<7} {:<15}  near {}", gpu.pci, gpu.model, numa_text(gpu.numa), link_text(gpu.link),
+      gpu.nearest_nics.empty() ? "no NIC" : fmt::format("{}", fmt::join(gpu.nearest_nics, ", "))));
 }
 
 void print_nic(const NicInventory& nic) {
-  fmt::print("NIC {}  {}  {:<7} {:<15}  {}\n", nic.pci.value_or("-"), name_of(nic), numa_text(nic.numa),
-             link_text(nic.link), nic.rdma_device.value_or(""));
+  print_wrapped(fmt::format("NIC {}  {}  {:<7} {:<15}  {}", nic.pci.value_or("-"), name_of(nic),
+                            numa_text(nic.numa), link_text(nic.link), nic.rdma_device.value_or("")));
   std::vector<std::string> facts;
   if (nic.port_state) facts.push_back(*nic.port_state);
   if (nic.up) facts.push_back(*nic.up ? "up" : "no carrier");
-  if (nic.rate) facts.push_back(to_string(*nic.rate) + "bit/s");
+  if (nic.rate) facts.push_back(readable(*nic.rate));
   if (nic.mtu) facts.push_back(fmt::format("MTU {}", nic.mtu->count()));
   if (nic.firmware) facts.push_back("firmware " + *nic.firmware);
   if (nic.gids) facts.push_back(fmt::format("{} GIDs of RoCE v2", nic.gids->roce_v2));
   for (const auto& [name, value] : nic.settings) facts.push_back(fmt::format("{}: {}", name, value));
-  fmt::print("    {}\n", fmt::join(facts, "; "));
+  print_wrapped(fmt::format("{}", fmt::join(facts, "; ")), 4);
 }
 
 int print(const HostInventory& inventory) {
   fmt::print("{} GPUs, {} NICs, {} PCIe switches\n", inventory.gpus.size(), inventory.nics.size(),
              inventory.pcie_switches.size());
-  for (const auto& node : inventory.numa_nodes) fmt::print("NUMA {}: CPUs {}\n", node.number, node.cpus);
+  for (const auto& node : inventory.numa_nodes)
+    print_wrapped(fmt::format("NUMA {}: CPUs {}", node.number, node.cpus));
   for (const auto& found : inventory.pcie_switches)
-    fmt::print("switch {}  {}  above {}\n", found.pci, found.model, fmt::join(found.below, ", "));
+    print_wrapped(
+        fmt::format("switch {}  {}  above {}", found.pci, found.model, fmt::join(found.below, ", ")));
   for (const GpuInventory& gpu : inventory.gpus) print_gpu(gpu);
   for (const NicInventory& nic : inventory.nics) print_nic(nic);
-  for (const auto& gap : inventory.gaps) fmt::print("not read: {}\n", gap);
+  for (const auto& gap : inventory.gaps) print_wrapped("not read: " + gap);
   const auto odd = diagnosis::check_alone(inventory);
-  for (const auto& line : odd) fmt::print("odd: {}\n", line);
+  for (const auto& line : odd) print_wrapped("odd: " + line);
   return odd.empty() ? kExitHealthy : kExitDegraded;
 }
 
@@ -84,10 +88,13 @@ int show_host(const po::variables_map& values) {
   return diagnosis::check_alone(*inventory).empty() ? kExitHealthy : kExitDegraded;
 }
 
-/// A file alone is checked for itself; with a fabric beside it, the fabric is checked against the file.
+/// A file alone is checked for itself; with a fabric beside it, the fabric is checked against the file. Both
+/// have one help page.
 int topology_check_or_compare(const Arguments& arguments) {
-  return names_a_live_fabric(arguments) ? topology_cabling_command(arguments)
-                                        : topology_check_command(arguments);
+  const bool asks_for_help = std::ranges::any_of(
+      arguments, [](const std::string& word) { return word == "--help" || word == "-h"; });
+  return asks_for_help || names_a_live_fabric(arguments) ? topology_cabling_command(arguments)
+                                                         : topology_check_command(arguments);
 }
 
 constexpr std::array<Command, 5> kWords{{
@@ -111,11 +118,11 @@ Result<files::FabricFile> read_file(const po::variables_map& values) {
 
 void print_summary(const Fabric& fabric) {
   const auto summary = summarise(fabric);
-  fmt::print("fabric {} ({}): {} nodes, {} NICs, {} links, {} channels\n", fabric.name(),
-             to_string(fabric.kind()), fabric.node_count(), summary.nics, fabric.link_count(),
-             fabric.channel_count());
-  for (const auto& part : summary.nodes) fmt::print("  {:<24}{:>9}\n", part.what, part.count);
-  for (const auto& part : summary.links) fmt::print("  {:<24}{:>9}\n", part.what, part.count);
+  print_wrapped(fmt::format("fabric {} ({}): {} nodes, {} NICs, {} links, {} channels", fabric.name(),
+                            to_string(fabric.kind()), fabric.node_count(), summary.nics, fabric.link_count(),
+                            fabric.channel_count()));
+  for (const auto& part : summary.nodes) fmt::print("  {:<28}{:>9}\n", part.what, part.count);
+  for (const auto& part : summary.links) fmt::print("  {:<28}{:>9}\n", part.what, part.count);
 }
 
 int show(const po::variables_map& values) {
@@ -141,7 +148,7 @@ int check(const po::variables_map& values) {
   if (!file) return report(file.error());
   print_summary(file->fabric);
   const auto odd = oddities(file->fabric);
-  for (const auto& line : odd) fmt::print("odd: {}\n", line);
+  for (const auto& line : odd) print_wrapped("odd: " + line);
   if (odd.empty()) fmt::print("nothing odd\n");
   return odd.empty() ? kExitHealthy : kExitDegraded;
 }

@@ -7,8 +7,11 @@
 #include "cli/exit_status.hpp"
 #include "cli/infiniband_source.hpp"
 #include "cli/stamp.hpp"
+#include "cli/terminal.hpp"
 #include "cli/topology_discover_roce.hpp"
 #include "probes/discover/cabling_json.hpp"
+#include "topology/base/text.hpp"
+#include "topology/base/text_table.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/ibnetdiscover.hpp"
 #include "topology/lab/ibsim/ib_lab.hpp"
@@ -46,7 +49,8 @@ std::map<std::string, unsigned> shapes(const InfinibandFabric& found) {
 }
 
 void print_remarks(const std::vector<std::string>& remarks, FILE* to) {
-  for (const auto& remark : remarks) fmt::print(to, "note: {}\n", remark);
+  for (const auto& remark : remarks)
+    fmt::print(to, "{}", wrapped("note: " + remark, 0, terminal_columns(), 4));
 }
 
 void print_summary(const FoundFabric& found) {
@@ -55,9 +59,10 @@ void print_summary(const FoundFabric& found) {
   for (const Tier tier : kTiers)
     if (const unsigned count = count_tier(fabric, tier); tier > Tier::core && count > 0)
       above += fmt::format(", {} of {}", count, to_string(tier));
-  fmt::print("fabric {}: {} hosts with {} ports, {} leaves, {} spines, {} cores{}, {} links\n", fabric.name(),
-             fabric.hosts().size(), fabric.nics().size(), count_tier(fabric, Tier::leaf),
-             count_tier(fabric, Tier::spine), count_tier(fabric, Tier::core), above, fabric.link_count());
+  print_wrapped(fmt::format("fabric {}: {} hosts with {} ports, {} leaves, {} spines, {} cores{}, {} links",
+                            fabric.name(), fabric.hosts().size(), fabric.nics().size(),
+                            count_tier(fabric, Tier::leaf), count_tier(fabric, Tier::spine),
+                            count_tier(fabric, Tier::core), above, fabric.link_count()));
   for (const auto& [shape, count] : shapes(found.fabric)) fmt::print("  {} at {}\n", count, shape);
   for (const auto& node : found.fabric.inventory.aggregation_nodes)
     fmt::print("  aggregation node 0x{:x}\n", node.guid.value());
@@ -70,11 +75,11 @@ void print_summary(const FoundFabric& found) {
 
 void print_cabling(const Fabric& expected, const discover::CablingReport& report,
                    const std::vector<std::string>& remarks) {
-  constexpr auto kLine = "{:<14} {:<24} {:<32} {}\n";
-  if (!report.faults.empty()) fmt::print(kLine, "WHAT", "WHERE", "SHOULD BE", "IS");
+  TextTable table({{"WHAT"}, {"WHERE"}, {"SHOULD BE"}, {"IS"}});
   for (const auto& fault : report.faults)
-    fmt::print(kLine, to_string(fault.kind), fault.where, fault.should, fault.is);
-  for (const auto& remark : report.remarks) fmt::print("{}\n", to_string(remark));
+    table.add({std::string(to_string(fault.kind)), fault.where, fault.should, fault.is});
+  if (!table.empty()) fmt::print("{}", table.text(terminal_columns()));
+  for (const auto& remark : report.remarks) print_wrapped(to_string(remark));
   print_remarks(remarks, stderr);
   const auto& faults = report.faults;
   fmt::print("{} of {} links as they should be, {} to look at{}\n", report.links_right, expected.link_count(),
@@ -137,9 +142,11 @@ int topology_discover_command(const Arguments& arguments) {
 
 OptionParser topology_cabling_options() {
   OptionParser parser(
-      "weft topology check FABRIC.yaml [options]",
-      "Compares the InfiniBand fabric that this host is on with the file that says how it should be, and\n"
-      "names devices of another model or firmware than most beside them.",
+      "weft topology check FABRIC.yaml [(--lab=NAME | --device HCA | --dump FILE) [options]]",
+      "A file alone: says whether it is sound, and what is odd about its fabric: parts that are not joined, "
+      "nodes without a cable, switches with fewer or slower uplinks than their fellows; exit status 1 when "
+      "something is. With --lab, --device or --dump: compares that InfiniBand fabric with the file that says "
+      "how it should be, and names devices of another model or firmware than most beside them.",
       std::string(kCheckExamples));
   add_infiniband_options(parser.options(Group::infiniband));
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FABRIC.yaml"),

@@ -5,6 +5,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/infiniband_source.hpp"
 #include "cli/stamp.hpp"
+#include "cli/terminal.hpp"
 #include "collectors/report/routing_table.hpp"
 #include "topology/files/routing_json.hpp"
 
@@ -47,7 +48,7 @@ int topology_routes_command(const Arguments& arguments) {
   if (*json)
     fmt::print("{}\n", routing_json(fabric, routing, found->engine, stamp_now()));
   else
-    fmt::print("{}", report::routing_table(fabric, routing, found->engine));
+    fmt::print("{}", report::routing_table(fabric, routing, found->engine, terminal_columns()));
   for (const auto& remark : found->tables.remarks) print_stderr("note: {}\n", remark);
   if (routing.unreachable > 0) return kExitFailed;
   return routing.credit_loop.empty() && found->tables.remarks.empty() ? kExitHealthy : kExitDegraded;

@@ -16,6 +16,7 @@
 #include "cli/options.hpp"
 #include "cli/simulate_infiniband.hpp"
 #include "cli/stamp.hpp"
+#include "cli/terminal.hpp"
 #include "cli/time_limit.hpp"
 #include "collectors/report/audit_json.hpp"
 #include "collectors/report/audit_table.hpp"
@@ -85,7 +86,7 @@ struct TraceWords {
   std::string src;
   std::string dst;
   std::uint32_t labels;
-  bool json;
+  OutputFormat output;
   session::AuditOrder audit;
   run::ExchangeBy exchange = run::ExchangeBy::coordinator;  // by which they find their peers
   std::optional<session::TimeLimit> limit = std::nullopt;
@@ -106,7 +107,7 @@ Result<session::AuditOrder> read_audit(const po::variables_map& values) {
 }
 
 Result<TraceWords> read_words(const po::variables_map& values) {
-  WEFT_TRY(const auto json, wants_json(values));
+  WEFT_TRY(const auto output, read_output_format(values));
   if (!values.count("src") || !values.count("dst"))
     return fail(ErrorKind::usage, "two hosts are needed: weft trace SRC DST");
   const auto labels = values["labels"].as<std::uint32_t>();
@@ -116,11 +117,18 @@ Result<TraceWords> read_words(const po::variables_map& values) {
     return fail(ErrorKind::usage, "give either --lab=NAME or --fabric FABRIC.yaml");
   WEFT_TRY(const auto audit, read_audit(values));
   WEFT_TRY(const auto exchange, read_exchange(values));
+  if (audit.queue_pairs > 0 && output != OutputFormat::table && output != OutputFormat::json)
+    return fail(ErrorKind::usage, "-o {}: an audit is a table or json", values["output"].as<std::string>());
   if (audit.queue_pairs == 0 && !values["exchange"].defaulted())
     return fail(ErrorKind::usage, "--exchange is how audited queue pairs find their peers: add --audit N");
   WEFT_TRY(const auto limit, read_time_limit(values));
-  return TraceWords{
-      values["src"].as<std::string>(), values["dst"].as<std::string>(), labels, json, audit, exchange, limit};
+  return TraceWords{values["src"].as<std::string>(),
+                    values["dst"].as<std::string>(),
+                    labels,
+                    output,
+                    audit,
+                    exchange,
+                    limit};
 }
 
 Result<plan::NicPair> find_pair(const Fabric& fabric, const TraceWords& words) {
@@ -158,10 +166,16 @@ plan::TracePlan plan_for(const plan::NicPair& pair, std::uint32_t labels) {
 
 void print(const Fabric& fabric, const plan::PathLearner& learner, const TraceWords& words,
            std::uint32_t tried) {
-  if (words.json)
-    fmt::print("{}", path_map_json(fabric, learner.path_map(), stamp_now()));
-  else
-    fmt::print("{}", report::path_table(fabric, learner, tried));
+  switch (words.output) {
+    case OutputFormat::table:
+      return fmt::print("{}", report::path_table(fabric, learner, tried, terminal_columns()));
+    case OutputFormat::json:
+      return fmt::print("{}", path_map_json(fabric, learner.path_map(), stamp_now()));
+    case OutputFormat::jsonl:
+      return fmt::print("{}", files::json_lines(report::path_rows(fabric, learner)));
+    case OutputFormat::csv:
+      return fmt::print("{}", files::csv_text(report::path_rows(fabric, learner)));
+  }
 }
 
 int print_audit(const Fabric& fabric, const session::TraceScript& script, const plan::NicPair& pair,
@@ -169,8 +183,9 @@ int print_audit(const Fabric& fabric, const session::TraceScript& script, const 
   const plan::PathLearner& learner = script.learner();
   report::Audit audit = report::audit_of(pair.src, pair.dst, learner, script.audited());
   if (words.audit.move) audit.move = report::move_of(pair.src, pair.dst, learner, script.audited());
-  fmt::print("{}", words.json ? audit_json(fabric, learner.table(), audit, stamp_now())
-                              : audit_table(fabric, learner.table(), audit));
+  fmt::print("{}", words.output == OutputFormat::json
+                       ? audit_json(fabric, learner.table(), audit, stamp_now())
+                       : audit_table(fabric, learner.table(), audit, terminal_columns()));
   const bool known = audit.queue_pairs > 0 && (!audit.move || audit.move->moved > 0);
   return script.troubles().empty() && !script.why_cut_short() && known ? kExitHealthy : kExitUnknown;
 }
@@ -359,7 +374,7 @@ OptionParser trace_options() {
   add_subnet_options(parser.options(Group::infiniband));
   parser.positional("src", 1);
   parser.positional("dst", 1);
-  add_output_option(parser.options(Group::output));
+  add_rows_option(parser.options(Group::output));
   parser.either({"lab"}, {"fabric", "simulate"});
   return parser;
 }

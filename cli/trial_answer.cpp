@@ -6,6 +6,9 @@
 #include "cli/balance_answer.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/stamp.hpp"
+#include "cli/terminal.hpp"
+#include "topology/base/readable.hpp"
+#include "topology/base/text_table.hpp"
 #include "topology/files/json_text.hpp"
 
 namespace weft::cli {
@@ -95,35 +98,44 @@ std::string trial_json(const Fabric& fabric, const BalanceOptions& options,
   return files::document_text(json);
 }
 
-std::string time_of(double seconds) { return to_string(Nanoseconds(std::llround(seconds * 1e6) * 1000)); }
+std::string time_of(double seconds) { return readable(Nanoseconds(std::llround(seconds * 1e9))); }
+
 std::string off_by(double measured, double predicted) {
   return predicted > 0 ? fmt::format("{:+.1f}%", (measured / predicted - 1) * 100) : "-";
 }
 
-void print_row(const char* labels, const trial::TrialTimes& times) {
-  fmt::print("{:<10} {:>10} {:>10} {:>8} {:>10} {:>8} {:>10} {:>11}\n", labels, time_of(times.measured),
-             time_of(times.predicted), off_by(times.measured, times.predicted),
-             times.by_packets > 0 ? time_of(times.by_packets) : "-", off_by(times.measured, times.by_packets),
-             times.packets, times.sent_again);
+std::vector<std::string> row_of(const char* labels, const trial::TrialTimes& times) {
+  return {labels,
+          time_of(times.measured),
+          time_of(times.predicted),
+          off_by(times.measured, times.predicted),
+          times.by_packets > 0 ? time_of(times.by_packets) : "-",
+          off_by(times.measured, times.by_packets),
+          fmt::format("{}", times.packets),
+          fmt::format("{}", times.sent_again)};
 }
 
 void print_links(const Fabric& fabric, const trial::TrialSummary& summary) {
   if (!summary.worst) return;
   const trial::ChannelBytes& worst = *summary.worst;
-  fmt::print(
-      "\n{} channels carried assigned flows; farthest from the plan: {}, {:.0f} of {:.0f} bytes ({})\n",
+  fmt::print("\n");
+  print_wrapped(fmt::format(
+      "{} channels carried assigned flows; farthest from the plan: {}, {:.0f} of {:.0f} bytes ({})",
       summary.channels, fabric.name_of(worst.channel), worst.counted, worst.planned,
-      off_by(worst.counted, worst.planned));
+      off_by(worst.counted, worst.planned)));
 }
 
 void print_after_failure(const Fabric& fabric, LinkId link, const trial::TrialAfterFailure& after) {
   const std::string name = fabric.name_of(link);
-  fmt::print("\n{} down:\n", name);
-  fmt::print("  the labels of before: {} of {} QPs stuck\n", after.stuck.unfinished, after.stuck.qps);
+  fmt::print("\n");
+  print_wrapped(name + " down:");
+  print_wrapped(
+      fmt::format("the labels of before: {} of {} QPs stuck", after.stuck.unfinished, after.stuck.qps), 2);
   std::string blamed;
   for (const LinkId one : after.blamed) blamed += (blamed.empty() ? ": " : ", ") + fabric.name_of(one);
-  fmt::print("  paths mapped anew in {}, diagnosis in {}: {}{}\n", time_of(after.mapping),
-             time_of(after.diagnosing), to_string(after.verdict), blamed);
+  print_wrapped(fmt::format("paths mapped anew in {}, diagnosis in {}: {}{}", time_of(after.mapping),
+                            time_of(after.diagnosing), to_string(after.verdict), blamed),
+                2);
   const std::string first = after.first_byte
                                 ? fmt::format("first byte {} after the diagnosis", time_of(*after.first_byte))
                                 : "no byte acknowledged";
@@ -131,30 +143,42 @@ void print_after_failure(const Fabric& fabric, LinkId link, const trial::TrialAf
                                    ? fmt::format("all in force after {}", time_of(*after.in_force))
                                    : fmt::format("not in force: {} of {} QPs were never acknowledged",
                                                  after.unacknowledged, after.again.qps);
-  fmt::print("  {} QPs on another path, assigned in {}; {}, {}\n", after.moved, time_of(after.assigning),
-             first, in_force);
-  fmt::print("  done in {}, predicted {} ({}); {} of {} QPs unfinished; {:.0f} bytes over {}\n",
-             time_of(after.again.measured), time_of(after.again.predicted),
-             off_by(after.again.measured, after.again.predicted), after.again.unfinished, after.again.qps,
-             bytes_over(after.again, link), name);
+  print_wrapped(fmt::format("{} QPs on another path, assigned in {}; {}, {}", after.moved,
+                            time_of(after.assigning), first, in_force),
+                2);
+  print_wrapped(fmt::format("done in {}, predicted {} ({}); {} of {} QPs unfinished; {:.0f} bytes over {}",
+                            time_of(after.again.measured), time_of(after.again.predicted),
+                            off_by(after.again.measured, after.again.predicted), after.again.unfinished,
+                            after.again.qps, bytes_over(after.again, link), name),
+                2);
 }
 
 void print_table(const Fabric& fabric, const BalanceOptions& options,
                  const trial::TrialOptions& trial_options, const trial::BalanceTrial& trial,
                  const trial::TrialSummary& summary) {
-  fmt::print("{} on {}, {} QP{} a flow, {} labels a pair; medians of {}\n\n", options.asked.name,
-             fabric.name(), options.assign.qps, options.assign.qps == 1 ? "" : "s", trial_options.labels,
-             trial_options.repeats);
-  fmt::print("{:<10} {:>10} {:>10} {:>8} {:>10} {:>8} {:>10} {:>11}\n", "labels", "time", "predicted", "off",
-             "by packets", "off", "packets", "sent again");
-  print_row("assigned", summary.steered);
-  print_row("random", summary.hashed);
-  fmt::print("{:<10} {:>10.2f} {:>10.2f} {:>8}\n", "gain", summary.gain_measured, summary.gain_predicted,
-             off_by(summary.gain_measured, summary.gain_predicted));
+  print_wrapped(fmt::format("{} on {}, {} QP{} a flow, {} labels a pair; medians of {}", options.asked.name,
+                            fabric.name(), options.assign.qps, options.assign.qps == 1 ? "" : "s",
+                            trial_options.labels, trial_options.repeats));
+  TextTable table({{"labels"},
+                   {"time", true},
+                   {"predicted", true},
+                   {"off", true},
+                   {"by packets", true},
+                   {"off", true},
+                   {"packets", true},
+                   {"again", true}});
+  table.add(row_of("assigned", summary.steered));
+  table.add(row_of("random", summary.hashed));
+  table.add({"gain", fmt::format("{:.2f}", summary.gain_measured),
+             fmt::format("{:.2f}", summary.gain_predicted),
+             off_by(summary.gain_measured, summary.gain_predicted), "", "", "", ""});
+  fmt::print("\n{}", table.text(terminal_columns()));
   print_links(fabric, summary);
   if (trial.after_failure()) print_after_failure(fabric, *trial_options.fail, *trial.after_failure());
-  for (const std::string& complaint : summary.complaints)
-    fmt::print("\nnot as it should be: {}\n", complaint);
+  for (const std::string& complaint : summary.complaints) {
+    fmt::print("\n");
+    print_wrapped("not as it should be: " + complaint);
+  }
 }
 
 }  // namespace
@@ -162,7 +186,7 @@ void print_table(const Fabric& fabric, const BalanceOptions& options,
 int answer_trial(const Fabric& fabric, const BalanceOptions& options,
                  const trial::TrialOptions& trial_options, const trial::BalanceTrial& trial) {
   const trial::TrialSummary summary = summarize(fabric, trial_options, trial);
-  if (options.json)
+  if (options.output == OutputFormat::json)
     fmt::print("{}\n", trial_json(fabric, options, trial_options, trial, summary));
   else
     print_table(fabric, options, trial_options, trial, summary);

@@ -8,8 +8,8 @@
 
 namespace weft::cli {
 
-/// -o, --quiet, --all, --color.
-void add_verdict_options(po::options_description& options);
+/// -o, --quiet, --all, --color. `rows`: -o jsonl and csv are known too.
+void add_verdict_options(po::options_description& options, bool rows = true);
 /// Error: usage.
 Result<void> check_verdict_options(const po::variables_map& values);
 

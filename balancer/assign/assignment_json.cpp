@@ -113,11 +113,20 @@ class AssignmentWriter {
   bool any_ = false;
 };
 
+void put_ecmp(files::JsonText& out, const EcmpSpread& ecmp) {
+  files::put(out, ",\"ecmp\":{{\"draws\":{}", ecmp.draws);
+  for (const auto& [name, value] : {std::pair("mean", ecmp.mean), {"low", ecmp.low}, {"high", ecmp.high}}) {
+    files::put(out, ",\"{}\":", name);
+    files::put_number(out, value);
+  }
+  files::put(out, "}}");
+}
+
 }  // namespace
 
 std::string assignment_json(const Fabric& fabric, const demand::Demand& demand, const Assignment& assignment,
                             const std::vector<demand::RefusedFlow>& refused,
-                            const files::DocumentStamp& stamp) {
+                            const files::DocumentStamp& stamp, const EcmpSpread& ecmp) {
   files::JsonText out;
   AssignmentWriter writer(out, fabric, demand, assignment);
   files::put(out, "{{");
@@ -127,6 +136,7 @@ std::string assignment_json(const Fabric& fabric, const demand::Demand& demand, 
   writer.put_bounds(assignment.bound(), assignment.busiest(), assignment.ratio(),
                     assignment.fractional_bound());
   if (const auto bound = assignment.label_bound()) writer.put_label_bound(*bound);
+  if (ecmp.draws > 0) put_ecmp(out, ecmp);
   files::put(out, ",\"reference_rate\":\"{}\"", to_string(assignment.reference));
   std::uint64_t moves = 0;
   for (const PhaseAssignment& phase : assignment.phases) moves += phase.moves;

@@ -5,7 +5,7 @@
 
 namespace weft::report {
 
-/// What is not a path is at most `columns` wide.
+/// No line is wider than `columns`.
 std::string audit_table(const Fabric& fabric, const PathTable& table, const Audit& audit,
                         std::size_t columns = 80);
 

@@ -76,10 +76,14 @@ void put_rhythm(Entry& entry, const std::optional<Intermittence>& rhythm) {
 
 Entry entry_of(const files::LinkReport& finding, FabricKind kind) {
   Entry entry{.what = finding.from ? fmt::format("{} (from {})", finding.link, *finding.from) : finding.link,
+              .subject = finding.link,
+              .from = finding.from.value_or(""),
               .verdict = finding.verdict,
               .trouble = {.cause = finding.cause, .kind = kind},
               .confidence = confidence_text(finding.confidence),
               .estimate = estimate_text(finding.cause, finding.estimate),
+              .probability = finding.confidence,
+              .figures = finding.estimate,
               .hurt = hurt_of(finding.cause, finding.estimate),
               .lines = {},
               .evidence = finding.evidence};
@@ -99,12 +103,15 @@ Entry entry_of(const files::HostReport& finding, FabricKind kind) {
               .trouble = {.place = Place::host, .cause = finding.cause, .kind = kind},
               .confidence = finding.confidence ? confidence_text(*finding.confidence) : "",
               .estimate = finding.cause ? estimate_text(*finding.cause, finding.estimate) : "",
+              .probability = finding.confidence,
+              .figures = finding.estimate,
               .hurt = finding.cause ? hurt_of(*finding.cause, finding.estimate) : 2,
               .lines = {},
               .evidence = finding.evidence};
   entry.trouble.shuts = finding.verdict == Verdict::failed;
   if (finding.ends && finding.cause) {
     entry.trouble.place = Place::host_cable;
+    entry.from = finding.from.value_or("");
     put_ports(entry.trouble, *finding.ends, finding.from);
   }
   put_rhythm(entry, finding.intermittent);
@@ -150,9 +157,11 @@ std::vector<std::string> shape_of(const Entry& entry) {
 /// Hosts of which the same is said become one entry: a cluster without weft is one, not a thousand.
 class Hosts {
  public:
+  explicit Hosts(AlikeHosts alike) : alike_(alike) {}
+
   void add(const Entry& entry, std::string name) {
     const auto key = std::tuple(entry.trouble.place, entry.verdict, entry.trouble.cause, entry.confidence,
-                                entry.estimate, shape_of(entry));
+                                entry.estimate, shape_of(entry), alike_ == AlikeHosts::apart ? name : "");
     const auto [at, is_new] = places_.try_emplace(key, groups_.size());
     if (is_new) groups_.push_back({entry, name, true, {}, {}});
     Group& group = groups_[at->second];
@@ -165,6 +174,8 @@ class Hosts {
     for (auto& [entry, first, same, names, ports] : groups_) {
       std::ranges::sort(names, {}, [](const std::string& name) { return std::pair(name.size(), name); });
       entry.what = fmt::format("host{} {}", names.size() > 1 ? "s" : "", joined(names, ", "));
+      entry.is_host = true;
+      entry.subject = joined(names, ", ");
       entry.ports = ports.empty() ? "" : listed(ports);
       if (names.size() > 1) entry.trouble.a = entry.trouble.b = "";
       if (!same)
@@ -182,9 +193,10 @@ class Hosts {
     std::vector<std::string> names;
     std::vector<std::string> ports;
   };
-  std::map<
-      std::tuple<Place, Verdict, std::optional<Cause>, std::string, std::string, std::vector<std::string>>,
-      std::size_t>
+  AlikeHosts alike_;
+  std::map<std::tuple<Place, Verdict, std::optional<Cause>, std::string, std::string,
+                      std::vector<std::string>, std::string>,
+           std::size_t>
       places_;
   std::vector<Group> groups_;  // in the order of the findings
 };
@@ -215,6 +227,7 @@ Entry entry_of(const files::GroupReport& finding, FabricKind kind) {
               .trouble = {.place = is_class ? Place::set : Place::node, .cause = finding.cause, .kind = kind},
               .confidence = confidence_text(finding.confidence),
               .estimate = {},
+              .probability = finding.confidence,
               .hurt = is_class ? 1.0 : static_cast<double>(finding.channels.size()),
               .lines = {},
               .evidence = finding.evidence};
@@ -228,6 +241,7 @@ Entry entry_of(const files::SetReport& set, const files::DiagnosisDocument& docu
               .trouble = {.place = Place::set, .cause = set.cause, .kind = document.kind},
               .confidence = confidence_text(set.confidence),
               .estimate = {},
+              .probability = set.confidence,
               .hurt = 1,
               .lines = {},
               .evidence = {}};
@@ -245,6 +259,8 @@ Entry entry_of(const FabricFinding& finding, FabricKind kind) {
           .trouble = {.place = Place::fabric, .cause = finding.cause, .kind = kind},
           .confidence = confidence_text(finding.confidence),
           .estimate = estimate_text(finding.cause, finding.estimate),
+          .probability = finding.confidence,
+          .figures = finding.estimate,
           .hurt = hurt_of(finding.cause, finding.estimate),
           .lines = {},
           .evidence = finding.evidence};
@@ -276,7 +292,7 @@ int rank_of(const std::optional<Cause>& cause) {
 
 }  // namespace
 
-std::vector<Entry> entries_of(const files::DiagnosisDocument& document) {
+std::vector<Entry> entries_of(const files::DiagnosisDocument& document, AlikeHosts alike) {
   std::vector<Entry> all;
   for (const auto& finding : document.links) all.push_back(entry_of(finding, document.kind));
   for (const auto& finding : document.groups)
@@ -284,7 +300,7 @@ std::vector<Entry> entries_of(const files::DiagnosisDocument& document) {
       all.push_back(entry_of(finding, document.kind));
   for (const auto& set : document.sets) all.push_back(entry_of(set, document));
   for (const auto& finding : document.fabric_wide) all.push_back(entry_of(finding, document.kind));
-  Hosts hosts;
+  Hosts hosts(alike);
   for (const auto& finding : document.hosts) hosts.add(entry_of(finding, document.kind), whom(finding));
   for (const auto& report : document.coverage.not_tested)
     hosts.add(entry_of(report, document.kind), whom(report));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "probes/plan/path_learner.hpp"
+#include "topology/files/row_text.hpp"
 
 namespace weft::report {
 
@@ -11,6 +12,11 @@ namespace weft::report {
 std::string path_chain(const Fabric& fabric, std::span<const ChannelId> path);
 
 /// `tried`: the labels that were traced, for the headline.
-std::string path_table(const Fabric& fabric, const plan::PathLearner& learner, std::uint32_t tried);
+std::string path_table(const Fabric& fabric, const plan::PathLearner& learner, std::uint32_t tried,
+                       std::size_t columns = 80);
+
+/// For programs: a row for each label and path; a label that may take several paths has several rows, and
+/// says how many.
+files::RowSet path_rows(const Fabric& fabric, const plan::PathLearner& learner);
 
 }  // namespace weft::report

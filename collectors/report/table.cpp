@@ -7,7 +7,9 @@
 #include <string>
 
 #include "collectors/report/findings.hpp"
+#include "topology/base/readable.hpp"
 #include "topology/base/text.hpp"
+#include "topology/base/text_table.hpp"
 #include "topology/files/flows_report.hpp"
 
 namespace weft::report {
@@ -16,26 +18,10 @@ namespace {
 // What a run's load moved, as lines for people: how long messages took, what each receiver got, who was
 // slow.
 
-int decimals(double value) { return value >= 100 ? 0 : value >= 10 ? 1 : 2; }
-
-/// To three digits or more, without an exponent: `1.86 us`, `1.02 ms`, `1072 s`.
-std::string duration(Nanoseconds time) {
-  const auto said = [&](double size, const char* unit) {
-    const double value = static_cast<double>(time.count()) / size;
-    return fmt::format("{:.{}f}{}{}", value, decimals(value), kNoBreak, unit);
-  };
-  if (time >= std::chrono::seconds(1)) return said(1e9, "s");
-  if (time >= std::chrono::milliseconds(1)) return said(1e6, "ms");
-  return said(1e3, "us");
-}
-
 double percent(Bandwidth part, Bandwidth whole) { return whole > Bandwidth() ? part / whole * 100 : 100; }
 
-std::string rate(Bandwidth rate) {
-  for (const auto& [unit, size] : {std::pair{'G', 1e9}, {'M', 1e6}, {'K', 1e3}})
-    if (rate.bits_per_second() >= size) return fmt::format("{:.3g}{}", rate.bits_per_second() / size, unit);
-  return fmt::format("{:.3g}", rate.bits_per_second());
-}
+/// For text that is wrapped.
+std::string duration(Nanoseconds time) { return readable(time, kNoBreak); }
 
 std::string latency_lines(const files::FlowsReport& report, std::size_t columns) {
   std::size_t qps = 0;
@@ -48,24 +34,20 @@ std::string latency_lines(const files::FlowsReport& report, std::size_t columns)
       0, columns);
 }
 
-std::string receiver_lines(const files::FlowsReport& report) {
+std::string receiver_lines(const files::FlowsReport& report, std::size_t columns) {
   if (report.receivers.empty()) return "";
-  std::size_t width = 8;
-  for (const files::ReceiverReport& receiver : report.receivers) width = std::max(width, receiver.nic.size());
   const bool incast = report.pattern == LoadPattern::incast;
-  std::string lines = fmt::format("{:<{}}  SENDERS  {:<9}  OF ITS RIGHT  SLOWEST SENDER\n", "RECEIVER", width,
-                                  incast ? "IN ALL" : "FROM EACH");
+  TextTable table(
+      {{"RECEIVER"}, {"SENDERS"}, {incast ? "IN ALL" : "FROM EACH"}, {"OF ITS RIGHT"}, {"SLOWEST SENDER"}});
   for (const files::ReceiverReport& receiver : report.receivers)
-    lines += fmt::format("{:<{}}  {:<7}  {:<9}  {:<12}  {}, {:.0f}%\n", receiver.nic, width, receiver.senders,
-                         rate(receiver.delivered),
-                         fmt::format("{:.0f}%", percent(receiver.delivered, receiver.wanted)),
-                         receiver.slowest, receiver.slowest_share * 100);
-  return lines;
+    table.add({receiver.nic, fmt::format("{}", receiver.senders), readable(receiver.delivered),
+               fmt::format("{:.0f}%", percent(receiver.delivered, receiver.wanted)),
+               fmt::format("{}, {:.0f}%", receiver.slowest, receiver.slowest_share * 100)});
+  return table.text(columns);
 }
 
-/// At most `columns` wide, but for the table of receivers.
 std::string flow_table(const files::FlowsReport& report, std::size_t columns) {
-  std::string lines = receiver_lines(report) + latency_lines(report, columns);
+  std::string lines = receiver_lines(report, columns) + latency_lines(report, columns);
   for (const files::SlowNicReport& slow : report.slow)
     lines +=
         wrapped(fmt::format("slow in {}: {}, {} of its {} flows got less than {:.0f}{}% of what is usual",
@@ -278,7 +260,7 @@ std::string untested(const files::DiagnosisDocument& document) {
   std::vector<std::string> parts;
   if (!shown.rate) parts.emplace_back("rates");
   if (shown.size && *shown.size < kFullPacket)
-    parts.push_back(fmt::format("packets above {}", to_string(*shown.size)));
+    parts.push_back(fmt::format("packets above {}", readable(*shown.size, kNoBreak)));
   if (const auto count = document.coverage.missing.size() + document.coverage.thin.size(); count > 0)
     parts.push_back(counted(count, "channel"));
   if (const auto count = document.coverage.not_tested.size(); count > 0)

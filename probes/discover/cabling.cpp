@@ -1,5 +1,7 @@
 #include "probes/discover/cabling.hpp"
 
+#include "topology/base/readable.hpp"
+
 #include <algorithm>
 #include <map>
 
@@ -103,8 +105,8 @@ class Comparison {
       ++links_right_;
     else
       faults_.push_back(
-          {CablingKind::wrong_rate, expected_.name_of(wanted), to_string(should),
-           fmt::format("{} ({})", to_string(link.rate), shape_of(found_.inventory.ports[link.a.value()]))});
+          {CablingKind::wrong_rate, expected_.name_of(wanted), readable(should),
+           fmt::format("{} ({})", readable(link.rate), shape_of(found_.inventory.ports[link.a.value()]))});
   }
 
   /// A cable missing at a node and another too many at the same node are one cable in the wrong place.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "probes/discover/identity.hpp"
+#include "topology/base/readable.hpp"
 #include "topology/model/ib_names.hpp"
 
 namespace weft::discover {
@@ -193,7 +194,7 @@ ChannelEvidence evidence_of_no_link(ChannelId channel) {
 
 ChannelEvidence evidence_of_slow_link(ChannelId channel, std::string_view rate, Bandwidth expected) {
   return {channel, Cause::rate, kCertain,
-          fmt::format("the link runs at {} instead of {}", rate, to_string(expected))};
+          fmt::format("the link runs at {} instead of {}", rate, readable(expected))};
 }
 
 std::vector<ChannelEvidence> match_evidence(const Fabric& expected, const InfinibandFabric& found,
@@ -213,7 +214,7 @@ std::vector<ChannelEvidence> match_evidence(const Fabric& expected, const Infini
     const auto rate = found.fabric.rate(*there);
     if (rate < expected.rate(channel) * 0.99)
       evidence.push_back(
-          evidence_of_slow_link(channel, to_string(rate) + shape_of(port), expected.rate(channel)));
+          evidence_of_slow_link(channel, readable(rate) + shape_of(port), expected.rate(channel)));
   }
   return evidence;
 }

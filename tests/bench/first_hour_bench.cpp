@@ -21,6 +21,7 @@ const std::vector<Piece> kPieces{
     {"packages", packages},
     {"doctor_fleet", run_doctor_fleet},
     {"doctor_findings", run_doctor_findings},
+    {"rows_over_80", rows_over_80},
 };
 
 /// Of "a,b": the pieces of these names; none where one of them is no piece.

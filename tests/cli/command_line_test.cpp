@@ -173,7 +173,7 @@ TEST(CommandLine, RefusesBadArgumentsOfASweep) {
   expect_refused({"sweep", "--lab", "--budget", "1ms"}, "expected 1s to 24h");
   expect_refused({"sweep", "--lab", "--confidence", "1.5"}, "between 0 and 1");
   expect_refused({"sweep", "--lab", "--probe-rate", "0"}, "--probe-rate");
-  expect_refused({"sweep", "--lab", "-o", "xml"}, "expected table or json");
+  expect_refused({"sweep", "--lab", "-o", "xml"}, "expected table, json, jsonl or csv");
 }
 
 TEST(CommandLine, RefusesBadArgumentsOfASimulation) {

@@ -65,6 +65,45 @@ TEST(Terminal, NoLineIsWiderThanTheTerminal) {
   }
 }
 
+TEST(Terminal, TablesOfOtherCommandsFitItTooAndTakeWhatAWiderOneHas) {
+  const ScratchFile fabric(kClos);
+  const Arguments balance{"--fabric", fabric.path(), "--collective", "all-reduce", "--hosts", "4"};
+  const Arguments trace{"host1", "host4", "--fabric", fabric.path(), "--simulate"};
+  for (const unsigned short columns : std::array<unsigned short, 3>{40, 80, 200})
+    for (const auto& screen : {call_on_terminal(balance_command, balance, columns),
+                               call_on_terminal(trace_command, trace, columns)}) {
+      EXPECT_EQ(screen.status, 0);
+      for (const std::string& line : screen.lines) EXPECT_LE(line.size(), columns) << line;
+    }
+  EXPECT_GT(call_on_terminal(balance_command, balance, 40).lines.size(),
+            call_on_terminal(balance_command, balance, 200).lines.size());
+}
+
+TEST(Output, ManyRowsAreALineEachInTheSameColumns) {
+  const ScratchFile fabric(kClos);
+  const Arguments fault{fabric.path(), "--fault", "leaf1--spine1:down", "-o"};
+  const auto with = [](Arguments words, const char* format) {
+    words.emplace_back(format);
+    return words;
+  };
+  const auto csv = call(simulate_command, with(fault, "csv"));
+  EXPECT_EQ(csv.status, 2);
+  EXPECT_THAT(csv.out, StartsWith("fabric,kind,what,from,verdict,cause,"));
+  EXPECT_THAT(csv.out, HasSubstr("\na,link,leaf1--spine1,,failed,down,"));
+  EXPECT_THAT(call(simulate_command, with(fault, "jsonl")).out,
+              StartsWith("{\"fabric\":\"a\",\"kind\":\"link\""));
+  EXPECT_EQ(call(simulate_command, with(fault, "xml")).status, 64);
+  const Arguments trace{"host1", "host4", "--fabric", fabric.path(), "--simulate", "--labels", "4", "-o"};
+  const auto paths = call(trace_command, with(trace, "csv"));
+  EXPECT_THAT(paths.out, StartsWith("src,dst,label,reached,alternatives,path\nhost1,host4,"));
+  EXPECT_EQ(std::ranges::count(paths.out, '\n'), 5);
+  const Arguments balance{"--fabric", fabric.path(), "--collective", "ring", "--hosts", "4", "-o"};
+  EXPECT_THAT(call(balance_command, with(balance, "csv")).out,
+              StartsWith("phase,src,dst,turn,qp,bytes,label,path\nring,"));
+  EXPECT_THAT(call(balance_command, with(balance, "jsonl")).out,
+              StartsWith("{\"phase\":\"ring\",\"src\":\"host1\""));
+}
+
 TEST(Terminal, ColoursGoByTheTerminalByNoColorAndByTheOption) {
   const ScratchFile fabric(kClos);
   const Arguments words{fabric.path(), "--load", "none", "--progress=none"};

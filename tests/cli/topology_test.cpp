@@ -81,7 +81,7 @@ TEST(TopologyCheck, SaysWhatIsOdd) {
       "leaf}, {name: s, tier: spine}]\n"
       "links: [{a: h1, b: l1}, {a: h2, b: l2}, {a: l1, b: s, rate: 400G}, {a: l2, b: s, rate: 100G}]\n");
   EXPECT_THAT(call(topology_command, {"check", narrow.path()}).out,
-              HasSubstr("odd: l2 has 100G up, others of its tier 400G\n"));
+              HasSubstr("odd: l2 has 100 Gbit/s up, others of its tier 400 Gbit/s\n"));
   const ScratchFile broken("fabric: a\nclos: {leaves: 2}\n");
   const auto refused = call(topology_command, {"check", broken.path()});
   EXPECT_EQ(refused.status, 64);

@@ -1,6 +1,7 @@
 // Text for people: broken into lines, and the known word nearest to a mistyped one.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,8 +19,12 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
 /// Stands for a space at which no line ends, as between a number and its unit.
 inline constexpr char kNoBreak = '\x01';
 
+/// How many columns of a terminal `text` takes: UTF-8, of which some characters take two and some none.
+std::size_t columns_of(std::string_view text);
+
 /// `text` broken at spaces into lines of at most `columns`, each after `indent` spaces. A word longer than
-/// the room goes on in the next line: nothing is cut.
-std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns);
+/// the room goes on in the next line, behind an arrow of a path where it has one: nothing is cut. What goes
+/// on stands `deeper` by so many spaces.
+std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns, std::size_t deeper = 0);
 
 }  // namespace weft

@@ -38,6 +38,14 @@ constexpr double kMinRate = 1;
 constexpr double kMaxRate = 1e18;
 constexpr std::array<Suffix, 5> kBandwidthSuffixes{
     {{"", 1}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}}};
+
+/// "G" of "G", "Gbit", "Gbit/s" and " Gbit/s": as people are told a rate, so they may say it.
+std::string_view prefix_of_rate(std::string_view suffix) {
+  if (suffix.starts_with(' ')) suffix.remove_prefix(1);
+  for (const std::string_view unit : {"bit/s", "bit"})
+    if (suffix.ends_with(unit)) suffix.remove_suffix(unit.size());
+  return suffix == "k" ? "K" : suffix;
+}
 constexpr std::array<Suffix, 8> kByteSuffixes{{{"", 1},
                                                {"B", 1},
                                                {"KB", 1e3},
@@ -69,7 +77,7 @@ std::string in_largest(double number, const std::array<Suffix, N>& units, std::s
 
 Result<Bandwidth> parse_bandwidth(std::string_view text) {
   const auto scaled = split_number(text);
-  const auto factor = scaled ? factor_of(scaled->suffix, kBandwidthSuffixes) : std::nullopt;
+  const auto factor = scaled ? factor_of(prefix_of_rate(scaled->suffix), kBandwidthSuffixes) : std::nullopt;
   const double rate = factor ? scaled->number * *factor : 0;
   if (rate < kMinRate || rate > kMaxRate)
     return fail(ErrorKind::invalid_input,

@@ -1,5 +1,7 @@
 #include "topology/model/fabric_check.hpp"
 
+#include "topology/base/readable.hpp"
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -94,8 +96,8 @@ void note_narrow_switches(const Fabric& fabric, Tier tier, std::size_t most, std
   Lines lines(most, "switches with a narrower way up");
   for (const auto& [node, rate] : uplinks)
     if (rate < widest)
-      lines.add(fmt::format("{} has {} up, others of its tier {}", fabric.name_of(node), to_string(rate),
-                            to_string(widest)));
+      lines.add(fmt::format("{} has {} up, others of its tier {}", fabric.name_of(node), readable(rate),
+                            readable(widest)));
   std::move(lines).move_to(all);
 }
 
@@ -114,7 +116,7 @@ FabricSummary summarise(const Fabric& fabric) {
   }
   for (const auto& [sort, count] : sorts)
     summary.links.push_back({fmt::format("{} to {}, {}", to_string(std::get<0>(sort)),
-                                         to_string(std::get<1>(sort)), to_string(std::get<2>(sort))),
+                                         to_string(std::get<1>(sort)), readable(std::get<2>(sort))),
                              count});
   return summary;
 }

@@ -81,6 +81,7 @@ struct Launch {
   FileDescriptor output;
   FileDescriptor errors;
   FileDescriptor network_namespace;
+  std::string hosts_file;
   bool dies_with_parent = true;
   bool own_session = false;
   pid_t parent = 0;
@@ -99,13 +100,16 @@ void put(const FileDescriptor& from, int to, int pipe) {
   if (from && dup2(from.get(), to) < 0) give_up(pipe, Step::redirect);
 }
 
-/// Moves to the namespace, and gives the child the /sys that belongs to it where that is allowed.
+/// Moves to the namespace, and gives the child the /sys that belongs to it, and names of its hosts, where
+/// that is allowed: nobody else sees these mounts.
 void enter_namespace(const Launch& launch) {
   if (setns(launch.network_namespace.get(), CLONE_NEWNET) != 0)
     give_up(launch.failed.get(), Step::enter_namespace);
   if (unshare(CLONE_NEWNS) != 0) return;
   if (mount("", "/", nullptr, MS_SLAVE | MS_REC, nullptr) != 0) return;
   (void)mount("weft", "/sys", "sysfs", 0, nullptr);
+  if (!launch.hosts_file.empty())
+    (void)mount(launch.hosts_file.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr);
 }
 
 [[noreturn]] void become(const Launch& launch) {
@@ -222,6 +226,7 @@ Result<ChildProcess> ChildProcess::start(const ChildSpec& spec) {
   launch.output = std::move(*output);
   launch.errors = std::move(*errors);
   launch.network_namespace = std::move(*network_namespace);
+  launch.hosts_file = spec.hosts_file.string();
   if (!spec.with_stdin) {
     auto input = spec.input_from ? FileDescriptor(fcntl(*spec.input_from, F_DUPFD_CLOEXEC, 3))
                                  : input_file(spec.input);

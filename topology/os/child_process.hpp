@@ -42,6 +42,8 @@ struct ChildSpec {
   bool own_session = false;  // a session of its own: the terminal's Ctrl-C does not reach it
   /// The namespace to run in, with its own view of /sys; absent: the calling thread's.
   std::optional<std::filesystem::path> network_namespace = std::nullopt;
+  /// With a network namespace: a file that the child finds as /etc/hosts, where it may mount.
+  std::filesystem::path hosts_file = {};
 };
 
 /// How a child ended.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <map>
 #include <set>
@@ -13,6 +12,7 @@
 #include "probes/diagnosis/counts/hypotheses.hpp"
 #include "probes/diagnosis/counts/intermittence.hpp"
 #include "probes/diagnosis/counts/tally.hpp"
+#include "topology/base/readable.hpp"
 
 namespace weft::diagnosis {
 namespace {
@@ -334,12 +334,12 @@ class Findings {
     const char* what = counted_ == Counted::corruption ? "corrupt" : "lost";
     std::string text = fmt::format("{} {} over {} path{}", share_text(own.lost, own.sent), what,
                                    grouped(own.paths), own.paths == 1 ? "" : "s");
-    if (suspect.from_size) text += fmt::format(", of packets of {} and more", to_string(*suspect.from_size));
+    if (suspect.from_size) text += fmt::format(", of packets of {} and more", readable(*suspect.from_size));
     if (tally_.rest.sent > 0)
       text += fmt::format("; the other paths {}", share_text(tally_.rest.lost, tally_.rest.sent));
     std::vector<std::string> evidence{std::move(text)};
     if (suspect.from_size && suspect.below_size->count() > 0)
-      evidence.push_back(fmt::format("packets of {} and less pass", to_string(*suspect.below_size)));
+      evidence.push_back(fmt::format("packets of {} and less pass", readable(*suspect.below_size)));
     return evidence;
   }
 

@@ -10,6 +10,7 @@
 #include "probes/diagnosis/counts/count_findings.hpp"
 #include "probes/diagnosis/counts/flow_paths.hpp"
 #include "probes/diagnosis/counts/tally.hpp"
+#include "topology/base/readable.hpp"
 
 namespace weft::diagnosis {
 namespace {
@@ -286,8 +287,8 @@ FabricFinding finding_of(const LimitOfAll& limit, Counted counted) {
   all.verdict = verdict_of(all.cause, all.estimate->value);
   all.evidence = {
       fmt::format("{} packets of {} and more {}: all of them, over every path, and nothing tells why",
-                  grouped(limit.harmed), to_string(limit.from), of_loss ? "lost" : "corrupt"),
-      fmt::format("packets of {} and less pass", to_string(limit.below))};
+                  grouped(limit.harmed), readable(limit.from), of_loss ? "lost" : "corrupt"),
+      fmt::format("packets of {} and less pass", readable(limit.below))};
   return all;
 }
 

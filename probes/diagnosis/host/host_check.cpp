@@ -13,6 +13,7 @@
 
 #include "probes/diagnosis/host/device_faults.hpp"
 #include "probes/diagnosis/host/majority.hpp"
+#include "topology/base/readable.hpp"
 #include "topology/findings/host_inventory.hpp"
 #include "topology/findings/verdict.hpp"
 
@@ -90,8 +91,8 @@ class Check {
       const auto link = fabric_.port(nic.nic).link;
       if (!link || !nic.told->rate || *nic.told->rate >= fabric_.link(*link).rate) continue;
       blame(nic, Verdict::degraded, Cause::rate,
-            fmt::format("its port runs at {}, the fabric's cable is {}", to_string(*nic.told->rate),
-                        to_string(fabric_.link(*link).rate)));
+            fmt::format("its port runs at {}, the fabric's cable is {}", readable(*nic.told->rate),
+                        readable(fabric_.link(*link).rate)));
     }
   }
 

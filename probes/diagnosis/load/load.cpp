@@ -11,6 +11,7 @@
 #include "probes/diagnosis/load/load_elimination.hpp"
 #include "probes/diagnosis/load/load_rounds.hpp"
 #include "probes/diagnosis/report.hpp"
+#include "topology/base/readable.hpp"
 #include "topology/base/statistics.hpp"
 
 namespace weft::diagnosis {
@@ -230,9 +231,9 @@ class LoadFindings {
       for (const ChannelRound& round : rounds_.rounds_of(channel))
         rounds.push_back({round.offered / capacity, round.got / capacity});
     const auto designed = Bandwidth::bit(capacity);
-    found.evidence.push_back(fmt::format(
-        "{}, where {} should pass; flows elsewhere get what they offer to within {:.0f} %",
-        offers_in_words(std::move(rounds), designed), to_string(designed), 100 * rounds_.noise()));
+    found.evidence.push_back(
+        fmt::format("{}, where {} should pass; flows elsewhere get what they offer to within {:.0f} %",
+                    offers_in_words(std::move(rounds), designed), readable(designed), 100 * rounds_.noise()));
     const double shift = shifts_.measured() ? shifts_.of_channel[channel.value()] : 0.0;
     if (judged.cause == Cause::congestion && shift > 3 * shifts_.spread)
       found.evidence.push_back(

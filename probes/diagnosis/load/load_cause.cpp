@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "topology/base/check.hpp"
+#include "topology/base/readable.hpp"
 #include "topology/base/statistics.hpp"
 
 namespace weft::diagnosis {
@@ -90,14 +91,6 @@ std::vector<Group> by_offer(std::vector<PressedRound> rounds) {
   return groups;
 }
 
-/// Three digits: more are noise.
-std::string in_three_digits(Bandwidth rate) {
-  const double bits = rate.bits_per_second();
-  if (bits <= 0) return to_string(rate);
-  const double unit = std::pow(10.0, std::floor(std::log10(bits)) - 2);
-  return to_string(Bandwidth::bit(std::round(bits / unit) * unit));
-}
-
 constexpr Bytes kSmall(1024);         // a large probe may wait for its own time on a slow cable
 constexpr std::size_t kMinTrips = 4;  // round trips over a channel to speak of
 constexpr double kMinSpread = 0.2;    // of ln p99: what a scheduler's whims do to the slowest probe
@@ -139,8 +132,8 @@ std::string offers_in_words(std::vector<PressedRound> rounds, Bandwidth capacity
   if (groups.size() > 3) groups = {groups.front(), groups[groups.size() / 2], groups.back()};
   std::string text;
   for (const Group& group : groups)
-    text += fmt::format("{}of {}{} {}{}", text.empty() ? "" : ", ", in_three_digits(capacity * group.offered),
-                        text.empty() ? " offered" : "", in_three_digits(capacity * group.got),
+    text += fmt::format("{}of {}{} {}{}", text.empty() ? "" : ", ", readable(capacity * group.offered),
+                        text.empty() ? " offered" : "", readable(capacity * group.got),
                         text.empty() ? " arrived" : "");
   return text;
 }

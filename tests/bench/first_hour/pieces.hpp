@@ -10,5 +10,7 @@ void packages(Figures& figures);
 void run_doctor_fleet(Figures& figures);
 /// Each trouble put in alone.
 void run_doctor_findings(Figures& figures);
+/// Rows of all tables and help pages that are wider than 80 columns.
+void rows_over_80(Figures& figures);
 
 }  // namespace weft::bench

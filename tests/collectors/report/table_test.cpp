@@ -66,7 +66,7 @@ TEST(DiagnosisTable, SaysWhatEachReceiverGotAndWhoIsSlow) {
   document.flows->slow = {{"host3", false, 3, 3}};
   document.flows->latency.add(std::chrono::microseconds(90));
   const auto text = diagnosis_table(document);
-  EXPECT_THAT(text, HasSubstr("host1     3        6.1M       64%           host3, 21%"));
+  EXPECT_THAT(text, HasSubstr("host1     3        6.1 Mbit/s  64%           host3, 21%"));
   EXPECT_THAT(text, HasSubstr("slow in sending: host3, 3 of its 3 flows"));
   EXPECT_THAT(text, HasSubstr("took 90.1 us (p50), 90.1 us (p99), 90.1 us (p99.9)"));
   document.flows->latency = {};
@@ -342,7 +342,7 @@ TEST(RoutingTable, NamesTheEngineWhatIsBrokenTheRingAndTheUseOfTheTopTier) {
   const auto text = routing_table(*fabric, report, "updn");
   for (const char* part :
        {"8 of 10 routes", "routing engine: updn", "2 do not arrive, 1 of them loop",
-        "LID 5: no entry at leaf1", "in a ring:\n  leaf1->spine1", "1.50 times the mean", "75.0 %"})
+        "LID 5: no entry at leaf1", "in a ring:\n  leaf1->spine1", "1.50 times the mean", "75.0%"})
     EXPECT_THAT(text, testing::HasSubstr(part));
   EXPECT_LT(text.find("spine2  "), text.find("spine1  "));
   EXPECT_THAT(routing_table(*fabric, {}, std::nullopt), testing::HasSubstr("routing engine: not known"));

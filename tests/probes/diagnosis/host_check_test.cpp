@@ -146,7 +146,7 @@ TEST(HostCheck, APortThatIsDownOrSlowIsNamed) {
   run.nic(0, 0).rate = Bandwidth::gbit(200);
   const auto slow = only(run.check());
   EXPECT_EQ(slow.cause, Cause::rate);
-  EXPECT_TRUE(says(slow, {"200G", "400G"}));
+  EXPECT_TRUE(says(slow, {"200 Gbit/s", "400 Gbit/s"}));
 }
 
 TEST(HostCheck, TheOddOneOutOfASettingIsNamedWithWhatDiffers) {

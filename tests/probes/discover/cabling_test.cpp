@@ -94,7 +94,7 @@ TEST(Cabling, ALinkAtHalfItsWidthIsAWrongRate) {
   ASSERT_EQ(faults.size(), 1u);
   EXPECT_EQ(faults[0].kind, CablingKind::wrong_rate);
   EXPECT_EQ(faults[0].where, "leaf1--spine2");
-  EXPECT_EQ(faults[0].is, "100G (2xHDR)");
+  EXPECT_EQ(faults[0].is, "100 Gbit/s (2xHDR)");
 }
 
 TEST(Cabling, AnAdapterOfAnotherModelIsNamed) {

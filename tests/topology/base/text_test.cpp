@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <sstream>
+#include <string>
 
 namespace weft {
 namespace {
@@ -31,6 +33,22 @@ TEST(Wrapped, CutsNoCharacterOfUtf8InTwo) {
   std::string umlauts = "x";
   for (int i = 0; i < 12; ++i) umlauts += "\xc3\xbc";
   EXPECT_EQ(wrapped(umlauts, 0, 20).find("\xc3\n"), std::string::npos);
+}
+
+TEST(Wrapped, APathGoesOnBehindAnArrow) {
+  EXPECT_EQ(wrapped("host1->leaf-number-1->spine-2->leaf2", 2, 30, 4),
+            "  host1->leaf-number-1->\n      spine-2->leaf2\n");
+}
+
+TEST(ColumnsOf, CountsWhatATerminalShows) {
+  EXPECT_EQ(columns_of("caf\xc3\xa9"), 4u);
+  EXPECT_EQ(columns_of("\xe4\xbd\xa0\xe5\xa5\xbd"), 4u) << "two wide characters";
+  EXPECT_EQ(columns_of("e\xcc\x81"), 1u) << "a letter and its accent";
+  EXPECT_EQ(columns_of("\xff\xc3"), 2u) << "bytes that are no UTF-8";
+  std::string wide;
+  for (int i = 0; i < 30; ++i) wide += "\xe4\xbd\xa0";
+  std::istringstream lines(wrapped(wide, 0, 24));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(columns_of(line), 24u);
 }
 
 }  // namespace

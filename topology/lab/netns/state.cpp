@@ -53,7 +53,11 @@ std::string process_in(int claim) {
 }
 
 tl::unexpected<Error> no_such_lab(const std::filesystem::path& root, std::string_view name) {
-  const auto names = lab_names(root);
+  constexpr const char* kInfinibandLabs = "ib-labs";  // beside ours, by topology/lab/ibsim
+  auto names = lab_names(root);
+  std::error_code none;
+  for (const auto& other : std::filesystem::directory_iterator(root.parent_path() / kInfinibandLabs, none))
+    names.push_back(other.path().filename().string() + " (InfiniBand)");
   const std::string there = names.empty() ? "no lab is up" : fmt::format("up: {}", fmt::join(names, ", "));
   std::error_code error;
   if (root != kLabsOfRoot && std::filesystem::exists(std::filesystem::path(kLabsOfRoot) / name, error))
