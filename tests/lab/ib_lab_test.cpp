@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/schema.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/model/ib_design.hpp"
 #include "topology/routing/min_hop_tables.hpp"
@@ -32,6 +33,11 @@ TEST_F(InfinibandLabTest, ASweepIsCleanThenNamesEachFaultAndIsCleanAgain) {
   EXPECT_EQ(two.status, 2) << two.text;
   EXPECT_THAT(two.text, AllOf(HasSubstr("leaf1--spine2 (from leaf1)"),
                               HasSubstr("leaf2--spine1 (from spine1)"), Not(HasSubstr("leaf3--"))));
+
+  const auto status = lab.weft({"lab", "status", "--name", lab.name(), "-o", "json"});
+  expect_matches_schema(status.text, "lab");
+  EXPECT_THAT(status.text, HasSubstr("leaf1--spine2:loss=10%"));
+  EXPECT_EQ(lab.weft({"lab", "exec", "host1", "--name", lab.name(), "--", "true"}).status, 69);
 
   EXPECT_EQ(lab.heal().status, 0);
   EXPECT_EQ(lab.fault({"leaf3--spine1", "--down"}).status, 0);

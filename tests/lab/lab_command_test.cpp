@@ -25,6 +25,9 @@ TEST(LabOfAnOrdinaryUser, IsBuiltBrokenMendedAndEnded) {
   EXPECT_EQ(
       user.weft({"lab", "exec", "host1", "--name", user.lab, "--", "ping", "-c1", "-W2", "10.0.2.1"}).status,
       0);
+  const auto named =
+      user.weft({"lab", "exec", "host1", "--name", user.lab, "--", "getent", "hosts", "host2"});
+  EXPECT_EQ(named.output.find("10.0.2.1"), 0u) << named.output << named.errors;
   const auto fault = user.weft({"lab", "fault", "host1--leaf1", "--name", user.lab, "--loss", "100", "--load",
                                 "1M", "--delay", "1ms"});
   ASSERT_EQ(fault.status, 0) << fault.errors;

@@ -73,10 +73,10 @@ TEST(LoadCause, OffersDifferWhenOneIsWellAboveAnother) {
 TEST(LoadEvidence, TellsTheLeastTheMiddleAndTheMostThatWasOffered) {
   const std::vector<PressedRound> rounds{{1.9, 0.5}, {0.95, 0.49}, {0.4, 0.4}, {0.96, 0.51}};
   EXPECT_EQ(offers_in_words(rounds, Bandwidth::mbit(50)),
-            "of 20M offered 20M arrived, of 47.8M 25M, of 95M 25M");
+            "of 20 Mbit/s offered 20 Mbit/s arrived, of 47.8 Mbit/s 25 Mbit/s, of 95 Mbit/s 25 Mbit/s");
   const std::vector<PressedRound> many{{0.4, 0.4}, {0.7, 0.5}, {0.95, 0.5}, {1.4, 0.5}, {1.9, 0.5}};
   EXPECT_EQ(offers_in_words(many, Bandwidth::gbit(400)),
-            "of 160G offered 160G arrived, of 380G 200G, of 760G 200G");
+            "of 160 Gbit/s offered 160 Gbit/s arrived, of 380 Gbit/s 200 Gbit/s, of 760 Gbit/s 200 Gbit/s");
   EXPECT_EQ(offers_in_words({}, Bandwidth::gbit(400)), "");
 }
 
