@@ -104,6 +104,24 @@ TEST(Recipes, EachHostGetsTheWorstThatNamesIt) {
   EXPECT_EQ(recipes.status_of("prolog.sh", "host2"), "0\n");
 }
 
+TEST(Recipes, AHostWhoseCableMayBeAtFaultIsNotHealthy) {
+  if (!run({"sh", "-c", "command -v jq"})) GTEST_SKIP() << "jq is not installed";
+  const Recipes recipes;
+  std::ofstream(recipes.here("fabric.yaml"))
+      << "fabric: a\nkind: roce\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 3}\n";
+  std::ofstream(recipes.here("diagnosis.json"))
+      << R"({"schema":"weft.diagnosis/1","hosts":[],"links":[],"groups":[],
+    "ambiguous":[["host2->leaf1","leaf1->spine1"]],
+    "coverage":{"missing":["leaf1->host3"],"thin":["host4/p1->leaf2/p1","leaf2->spine1"]}})";
+  const auto published =
+      run({"env", std::string("WEFT=") + WEFT_BINARY_DIR "/weft", recipes.here("recipes/publish_verdicts.sh"),
+           recipes.here("diagnosis.json"), recipes.here("fabric.yaml"), recipes.here("verdicts")});
+  ASSERT_TRUE(published) << published.error().message;
+  for (const char* host : {"host2", "host3", "host4"})
+    EXPECT_TRUE(run({"grep", "-q", "^unknown ", recipes.here(std::string("verdicts/") + host)})) << host;
+  EXPECT_TRUE(run({"grep", "-q", "^healthy ", recipes.here("verdicts/host5")}));
+}
+
 TEST(Recipes, AreScriptsWithoutTheUsualMistakes) {
   if (!run({"sh", "-c", "command -v shellcheck"})) GTEST_SKIP() << "shellcheck is not installed";
   const auto checked =

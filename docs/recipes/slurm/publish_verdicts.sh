@@ -1,7 +1,8 @@
 #!/bin/sh
 # publish_verdicts.sh DIAGNOSIS.json FABRIC.yaml DIRECTORY: writes the verdict of each host of the fabric, a
 # file a host, for prolog.sh and its like. A host has the worst of what names it: an entry under hosts, its
-# own cables, its leaf as a whole. A host that was not tested, or of a sweep that was cut short, is unknown.
+# own cables, its leaf as a whole. A host that was not tested, whose cables too few probes crossed or may be at
+# fault, or of a sweep that was cut short, is unknown.
 # Faults between switches are nobody's: routes and weft blacklist keep jobs off those. Needs jq.
 set -eu
 [ $# -eq 3 ] || { echo "usage: publish_verdicts.sh DIAGNOSIS.json FABRIC.yaml DIRECTORY" >&2; exit 64; }
@@ -10,6 +11,7 @@ now=$(date +%s)
 mkdir -p "$3"
 printf '%s' "$fabric" | jq -r --arg now "$now" --slurpfile found "$1" '
   def rank: {"healthy": 0, "unknown": 1, "congested": 2, "degraded": 3, "failed": 4}[.] // 1;
+  def of_host($name): split("->") | any(split("/")[0] == $name);
   . as $fabric | $found[0] as $d
   | if $d.schema != "weft.diagnosis/1" then error("no weft.diagnosis/1") else . end
   | $fabric.nodes[] | select(.kind == "host") | .name as $host
@@ -21,6 +23,10 @@ printf '%s' "$fabric" | jq -r --arg now "$now" --slurpfile found "$1" '
      [$d.groups[] | select([.nodes[]] | any(. as $n | $leaves | index($n)))
       | {verdict: (.verdict // "failed"), text: "\(.nodes | join(", ")): \(.cause)"}] +
      [($d.coverage.not_tested // [])[] | select(.host == $host) | {verdict: "unknown", text: .why}] +
+     [($d.coverage.missing // [])[], ($d.coverage.thin // [])[] | select(of_host($host))
+      | {verdict: "unknown", text: "\(.): crossed by too few probes"}] +
+     [($d.ambiguous // []) | .. | strings | select(contains("->") and of_host($host))
+      | {verdict: "unknown", text: "\(.): may be at fault"}] +
      (if $d.coverage.cut_short then [{verdict: "unknown", text: $d.coverage.cut_short}] else [] end) +
      [{verdict: "healthy", text: "nothing found"}])
   | max_by(.verdict | rank)
