@@ -23,7 +23,7 @@ class EngineOfGuests : public QueuePairs {
         {"sweep", "--fabric", file, "--launcher", launcher, "--agent-program", "weft", "--listen",
          to_string(rig().lab().coordinator_address()), "--budget", "4s", "--probe-rate", "250",
          "--answer-rate", "10000", "--tolerate", "delay=50ms", "-o", "json"});
-    const auto answer = command.wait(seconds(90));
+    const auto answer = command.wait(seconds(180));
     expect_matches_schema(answer.output, "diagnosis");
     return Json::parse(answer.output, nullptr, false);
   }
