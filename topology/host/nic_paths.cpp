@@ -42,8 +42,8 @@ class Echo {
     const int protocol = from.is_v6() ? static_cast<int>(IPPROTO_ICMPV6) : static_cast<int>(IPPROTO_ICMP);
     os::FileDescriptor socket(::socket(family, SOCK_RAW | SOCK_CLOEXEC, protocol));
     if (!socket) return fail(ErrorKind::permission, "no socket for ICMP echoes: {}", std::strerror(errno));
-    const int probe =
-        from.is_v6() ? static_cast<int>(IPV6_PMTUDISC_PROBE) : static_cast<int>(IP_PMTUDISC_PROBE);
+    static_assert(int{IPV6_PMTUDISC_PROBE} == int{IP_PMTUDISC_PROBE});
+    const int probe = IP_PMTUDISC_PROBE;
     const int level = from.is_v6() ? static_cast<int>(IPPROTO_IPV6) : static_cast<int>(IPPROTO_IP);
     setsockopt(socket.get(), level, from.is_v6() ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER, &probe, sizeof probe);
     const auto own = os::socket_address(from, UdpPort(0));
