@@ -97,10 +97,9 @@ OptionParser blacklist_export_options() {
       "the diagnosis document; - is stdin")("fabric", po::value<std::string>()->value_name("FABRIC.yaml"),
                                             "for documents that do not say what their links join")(
       "expires", po::value<std::string>()->value_name("TIME"),
-      "how long an entry holds after the diagnosis (24h)")("apply",
-                                                           "for targets that change a scheduler or a fabric");
+      "how long an entry holds after the diagnosis (24h)");
+  parser.options(Group::unlisted).add_options()("apply", "for targets that change a scheduler or a fabric");
   parser.positional("diagnosis", 1);
-  parser.command_line_only({"apply"});
   return parser;
 }
 

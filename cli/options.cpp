@@ -89,6 +89,8 @@ Result<po::parsed_options> words_of(const Arguments& arguments, const po::option
 
 std::string_view caption(Group group) {
   switch (group) {
+    case Group::unlisted:
+      return "not supported yet";
     case Group::what:
       return "what";
     case Group::how_much:
@@ -128,10 +130,10 @@ void OptionParser::either(std::vector<std::string> one, std::vector<std::string>
   alternatives_.emplace_back(std::move(one), std::move(other));
 }
 
-po::options_description OptionParser::all_options() const {
+po::options_description OptionParser::listed_options() const {
   po::options_description all("", kHelpColumns);
   for (const auto& [group, options] : groups_)
-    if (!options.options().empty()) all.add(options);
+    if (group != Group::unlisted && !options.options().empty()) all.add(options);
   po::options_description last(std::string(caption(Group::configuration)), kHelpColumns);
   last.add_options()("help,h", "print this page");
   if (takes_configuration_)
@@ -139,6 +141,13 @@ po::options_description OptionParser::all_options() const {
                        "options from this file alone (see weft config)")(
         "no-config", "neither configuration files nor WEFT_* variables");
   all.add(last);
+  return all;
+}
+
+po::options_description OptionParser::all_options() const {
+  auto all = listed_options();
+  if (const auto unlisted = groups_.find(Group::unlisted); unlisted != groups_.end())
+    all.add(unlisted->second);
   return all;
 }
 
@@ -170,14 +179,14 @@ Result<po::variables_map> OptionParser::parse(const Arguments& arguments) const 
 
 std::string OptionParser::help_page() const {
   std::ostringstream table;
-  table << all_options();
+  table << listed_options();
   return fmt::format("{}\n\n{}\n{}\nexamples:\n{}", fit_prose(summary_),
                      fit_prose("usage: " + usage_, kUsageIndent), table.str(), fit_commands(examples_));
 }
 
 std::vector<OptionText> OptionParser::texts() const {
   std::vector<OptionText> texts;
-  const auto all = all_options();
+  const auto all = listed_options();
   const auto group_of = [&](const std::string& name) {
     for (const auto& [group, options] : groups_)
       if (options.find_nothrow(name, false)) return group;

@@ -30,8 +30,9 @@ namespace weft::cli {
 
 namespace po = boost::program_options;
 
-/// The sections of a help page, in its order.
-enum class Group { what, how_much, how, job, rdma, infiniband, cluster, output, configuration };
+/// The sections of a help page, in its order. `unlisted`: understood, and in no list: what is not supported
+/// yet.
+enum class Group { unlisted, what, how_much, how, job, rdma, infiniband, cluster, output, configuration };
 std::string_view caption(Group group);
 
 /// One option as a value.
@@ -80,7 +81,8 @@ class OptionParser {
 
  private:
   /// All groups, with --help and, where it applies, --config and --no-config.
-  po::options_description all_options() const;
+  po::options_description listed_options() const;
+  po::options_description all_options() const;  // the unlisted too
 
   std::string usage_;
   std::string summary_;

@@ -285,7 +285,7 @@ function(weft_package_test)
   add_test(NAME "tests/package: installs in a fresh root, and the demo runs there"
            COMMAND ${CMAKE_SOURCE_DIR}/tests/package/install_test.sh ${CMAKE_BINARY_DIR})
   set_tests_properties("tests/package: installs in a fresh root, and the demo runs there"
-                       PROPERTIES TIMEOUT 600 LABELS lab SKIP_RETURN_CODE 77 RESOURCE_LOCK test_lab)
+                       PROPERTIES TIMEOUT 900 LABELS lab SKIP_RETURN_CODE 77 RESOURCE_LOCK test_lab)
 endfunction()
 
 function(weft_summary)

@@ -79,7 +79,8 @@ endfunction()
 # The program for the tarball: it looks for its libraries beside itself first. What they are: cmake/make_packages.
 add_executable(weft_portable EXCLUDE_FROM_ALL cli/main.cpp)
 target_link_libraries(weft_portable PRIVATE weft_cli)
-target_link_options(weft_portable PRIVATE "-Wl,--disable-new-dtags,-rpath,$ORIGIN/../lib/weft")
+target_link_options(weft_portable PRIVATE -Wl,--disable-new-dtags)  # RPATH: its libraries look there too
+set_target_properties(weft_portable PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../lib/weft")
 
 execute_process(COMMAND date -u -R -d "${WEFT_DATE}" OUTPUT_VARIABLE WEFT_DEBIAN_DATE OUTPUT_STRIP_TRAILING_WHITESPACE)
 weft_install_pages()

@@ -88,7 +88,7 @@ TEST(Configuration, MistakesAreNamedByFileLineAndTheNearestOption) {
   EXPECT_EQ(refusal("budget: 5s\nbudget: 6s\n"), "weft.yaml:2: 'budget' stands twice");
   EXPECT_THAT(refusal("budget:\n"), HasSubstr("'budget' has no value"));
   EXPECT_THAT(refusal("- a\n"), HasSubstr("expected options and commands"));
-  EXPECT_THAT(refusal("blacklist: {export: {apply: true}}\n"), HasSubstr("stands on the command line alone"));
+  EXPECT_THAT(refusal("lab: {down: {force: true}}\n"), HasSubstr("stands on the command line alone"));
   EXPECT_THAT(refusal("agent: {engine: raw}\n"), HasSubstr("no command is called 'agent'"));
   EXPECT_THAT(refusal("a: [\n"), HasSubstr("weft.yaml:2: not YAML"));
   EXPECT_EQ(refusal("# nothing\n\n"), "accepted");

@@ -4,10 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
+#include <sstream>
 
+#include "cli/blacklist.hpp"
 #include "cli/completion.hpp"
+#include "cli/help_text.hpp"
 #include "cli/manual.hpp"
 #include "cli/words.hpp"
 #include "tests/places.hpp"
@@ -47,6 +48,29 @@ TEST(Pages, EveryCommandInAListTellsItsOptionsOrItsWords) {
     for (const Command& word : command.words().words)
       EXPECT_TRUE(word.hidden || word.options) << command.name << " " << word.name << ": name its options";
   }
+}
+
+TEST(Pages, OfHelpAreGroupedAndFitATerminal) {
+  const auto help = call(sweep_command, {"--help"}).out;
+  std::size_t at = 0;
+  for (const char* group : {"what", "how much", "how", "RDMA", "InfiniBand", "cluster", "output"}) {
+    const auto found = help.find(fmt::format("\n{}:\n", group));
+    ASSERT_NE(found, std::string::npos) << group;
+    EXPECT_GT(found, at) << group;
+    at = found;
+  }
+  for (const Command& command : commands())
+    for (const Command& word : command.words ? command.words().words : std::span(&command, 1)) {
+      if (!word.options) continue;
+      std::istringstream lines(word.options().help_page());
+      for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), kHelpColumns) << line;
+    }
+}
+
+TEST(Pages, DoNotNameWhatIsNotSupported) {
+  EXPECT_THAT(call(blacklist_export_command, {"--help"}).out, testing::Not(HasSubstr("--apply")));
+  EXPECT_THAT(call(blacklist_export_command, {"--to", "jsonl", "--apply"}).err,
+              HasSubstr("nothing to apply"));
 }
 
 TEST(Pages, OptionsAreValues) {
@@ -120,7 +144,7 @@ TEST(Completion, OfBashKnowsCommandsOptionsAndValues) {
   EXPECT_EQ(offered({"weft", "topology", "show", "/etc/hostn"}), "/etc/hostname");
 }
 
-TEST(Completion, HoldsEveryOptionAndZshReadsIt) {
+TEST(Completion, HoldsEveryOption) {
   const auto pages = command_pages();
   const std::string bash = bash_completion(pages);
   const std::string zsh = zsh_completion(pages);
@@ -129,9 +153,32 @@ TEST(Completion, HoldsEveryOptionAndZshReadsIt) {
       EXPECT_THAT(bash, testing::ContainsRegex("'" + page.title() + "'. echo '.*--" + option.name + "[ ']"));
       EXPECT_THAT(zsh, HasSubstr("--" + option.name)) << page.title();
     }
+}
+
+// A terminal of its own, in which a tabulator is typed.
+constexpr const char* kZshSession = R"(
+zmodload zsh/zpty
+zpty w zsh -f -i
+zpty -w w "autoload -Uz compinit; compinit -u -D; source $1; echo rea''dy"
+zpty -r -m w out '*ready*'
+offers() {
+  zpty -w -n w "$1"$'\t'
+  zpty -r -m w out "*$2*" || exit 1
+  zpty -w -n w $'\x15'
+}
+offers 'weft sw' 'weft sweep'
+offers 'weft sweep --loa' 'weft sweep --load'
+offers 'weft sweep --load=' 'full*light*none'
+offers 'weft lab st' 'weft lab status'
+offers 'weft topology show -o ' 'json*table*yaml'
+echo all
+)";
+
+TEST(Completion, OfZshKnowsCommandsOptionsAndValues) {
   if (!is_there("zsh")) GTEST_SKIP() << "no zsh";
-  const ScratchFile file(zsh);
-  EXPECT_EQ(out_of({"zsh", "-n", file.path()}), "");
+  const ScratchFile completion(zsh_completion(command_pages()));
+  const ScratchFile session(kZshSession);
+  EXPECT_EQ(out_of({"timeout", "60", "zsh", "-f", session.path(), completion.path()}), "all\n");
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ lintian --fail-on error --tag-display-limit 0 "$scratch"/debs/*.deb || fail "lin
 
 # Debian starts services as they are installed; this root has none.
 export root=$scratch/root
-timeout 240 mmdebstrap --quiet --variant=apt --aptopt='APT::Install-Recommends "false"' \
+timeout 400 mmdebstrap --quiet --variant=apt --aptopt='APT::Install-Recommends "false"' \
   --customize-hook='printf "#!/bin/sh\nexit 101\n" >"$1/usr/sbin/policy-rc.d"; chmod 755 "$1/usr/sbin/policy-rc.d"' \
   --customize-hook="copy-in $scratch/debs /root" \
   --customize-hook='chroot "$1" sh -c "apt-get install -y -qq /root/debs/*.deb >/root/install.log 2>&1" || { tail -n 20 "$1/root/install.log" >&2; exit 1; }' \
