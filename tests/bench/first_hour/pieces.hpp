@@ -3,4 +3,9 @@
 
 #include "tests/bench/support/figures.hpp"
 
-namespace weft::bench {}  // namespace weft::bench
+namespace weft::bench {
+
+void measure_discovery(Figures& figures);
+void measure_discovery_time(Figures& figures);
+
+}  // namespace weft::bench
