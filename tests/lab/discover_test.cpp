@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/schema.hpp"
 #include "tests/support/test_cluster.hpp"
 #include "topology/files/fabric_file.hpp"
 
@@ -25,6 +26,7 @@ TEST(DiscoverLab, FindsEveryCableOfRailsAndDiffersFromTheFileInNothing) {
       user.weft({"topology", "discover", "--lab=" + user.lab, "--against", user.fabric_file(), "-o", "json"});
   EXPECT_EQ(answer.status, 0) << answer.errors << answer.output;
   const auto document = nlohmann::json::parse(answer.output);
+  expect_matches_schema(answer.output, "discovery");
   EXPECT_EQ(document["fabric"]["links"].size(), 16u);
   EXPECT_TRUE(document["unknown"].empty() && document["differences"].empty()) << answer.output;
 }

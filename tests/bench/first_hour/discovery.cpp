@@ -40,13 +40,13 @@ void discover_one(const Fabric& design, Tally& tally) {
   tally.add(seen);
 
   const LinkId one = design.find_link("leaf1--spine1").value();
-  const LinkId other =
-      design.channels_from(spine).empty() ? one : Fabric::link_of(design.channels_from(spine).back());
+  const LinkId other = design.find_link("leaf2--spine2").value();
   const auto real = with_swapped(design, one, other);
   const SimulatedDiscovery moved(real, plan.book);
   tally.add(score(real, plan.book, moved.script.found()));
-  const auto found = found_fabric({.hosts = moved.hosts, .traced = moved.script.found()}).value();
-  const auto said = differences_from_file(found.fabric, found.addresses, {design, {}, plan.book, {}});
+  const auto found = discover::found_fabric({.hosts = moved.hosts, .traced = moved.script.found()}).value();
+  const auto said =
+      discover::differences_from_file(found.fabric, found.addresses, {design, {}, plan.book, {}});
   ++tally.miswired;
   for (const LinkId link : {one, other})
     for (const auto& line : said)
