@@ -112,12 +112,11 @@ class FabricFinder {
                  std::set<std::string>& taken) {
     const auto most = std::ranges::max_element(votes, {}, [](const auto& v) { return v.second.size(); });
     if (most == votes.end()) return;
+    const auto others = listed(most->second, [](const auto& w) { return w; });
     for (const auto& [name, who] : votes)
-      if (name != most->first)
-        disagreements_.push_back(fmt::format("traces find one switch where {} say {} and {} say {}",
-                                             listed(most->second, [](const auto& w) { return w; }),
-                                             most->first, listed(who, [](const auto& w) { return w; }),
-                                             name));
+      for (std::size_t i = 0; i < who.size() && name != most->first; ++i)
+        disagreements_.push_back(fmt::format("{}: at {}; traces find it at the switch of {}, which is {}",
+                                             who[i], name, others, most->first));
     if (taken.insert(most->first).second)
       names_[s] = most->first;
     else
@@ -149,6 +148,8 @@ class FabricFinder {
     const bool near_is_a = listed.a.node == host.node && listed.a.port == host.port;
     (near_is_a ? listed.a : listed.b).address = nic.address;
     End& far = near_is_a ? listed.b : listed.a;
+    if (named_[cable.b.index] && far.node != name_of(cable.b.index))
+      far = {name_of(cable.b.index), ""};  // where packets go; that its record says otherwise has been said
     if (far.node == name_of(cable.b.index) && !far.address) far.address = cable.b.port;
     if (!listed.rate) listed.rate = nic.rate;
   }

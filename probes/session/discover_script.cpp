@@ -129,6 +129,7 @@ std::vector<WorkItem> DiscoverScript::work_for(const std::vector<Order>& orders)
   std::map<std::uint32_t, std::vector<const Order*>> by_nic;
   for (const Order& order : orders) by_nic[order.src].push_back(&order);
   std::vector<WorkItem> work;
+  double longest = 0;
   for (const auto& [src, mine] : by_nic) {
     datapath::TraceRequest request{.run = run_, .batch = BatchId(rounds_), .attempts = kAttempts};
     PeerList peers;
@@ -136,11 +137,13 @@ std::vector<WorkItem> DiscoverScript::work_for(const std::vector<Order>& orders)
       request.specs.push_back({peers.index_of(nics_[order->dst], *addresses_), order->label, hops});
     request.peers = std::move(peers).take();
     const double least = std::max(seconds, static_cast<double>(mine.size()) / kMaxTracesPerSecond);
+    longest = std::max(longest, least);
     request.pace.packets_per_second = static_cast<double>(hops) * static_cast<double>(mine.size()) / least;
     const Nanoseconds expected(static_cast<std::int64_t>(least * 1e9));
     work.push_back(
         {nics_[src], (expected + request.pace.answer_wait) * kAttempts + kSlack, std::move(request)});
   }
+  sending_time_ += longest + std::chrono::duration<double>(datapath::Pace{}.answer_wait).count();
   return work;
 }
 

@@ -35,7 +35,8 @@ class DiscoverScript final : public Script {
   const std::vector<discover::Trace>& traces() const { return traces_; }
   /// What the traces showed; of use when the script is over.
   const discover::TracedCabling& found() const { return found_; }
-  unsigned rounds() const { return rounds_; }
+  /// How long its rounds send at least, in seconds, if every hop answers.
+  double sending_time() const { return sending_time_; }
   const std::vector<HostEvidence>& troubles() const { return troubles_; }
 
  private:
@@ -59,6 +60,7 @@ class DiscoverScript final : public Script {
   std::vector<discover::Trace> traces_;
   std::vector<HostEvidence> troubles_;
   discover::TracedCabling found_;  // by the rounds before
+  double sending_time_ = 0;
   unsigned rounds_ = 0;
   unsigned quiet_rounds_ = 0;
   std::size_t longest_ = 0;  // switches of a trace that reached its peer

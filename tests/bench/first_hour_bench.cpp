@@ -22,6 +22,8 @@ const std::vector<Piece> kPieces{
     {"doctor_fleet", run_doctor_fleet},
     {"doctor_findings", run_doctor_findings},
     {"rows_over_80", rows_over_80},
+    {"discovery", measure_discovery},
+    {"discovery_time", measure_discovery_time},
 };
 
 /// Of "a,b": the pieces of these names; none where one of them is no piece.

@@ -33,10 +33,11 @@ struct SimulatedDiscovery {
   files::FabricFile stand_in;
   session::DiscoverScript script;
 
-  SimulatedDiscovery(const Fabric& fabric, const AddressBook& addresses, const sim::SimOptions& options = {})
+  SimulatedDiscovery(const Fabric& fabric, const AddressBook& addresses, const sim::SimOptions& options = {},
+                     double answers_per_second = 100'000)
       : hosts(nics_of_hosts(fabric, addresses)),
         stand_in(discover::fabric_of_hosts(hosts).value()),
-        script(stand_in.fabric, stand_in.addresses, {.answers_per_second = 100'000}, RunId(1)) {
+        script(stand_in.fabric, stand_in.addresses, {.answers_per_second = answers_per_second}, RunId(1)) {
     const auto world = sim::SimFabric::make(fabric, addresses, options);
     std::vector<session::ExpectedHost> expected;
     std::vector<std::string> names;

@@ -85,6 +85,9 @@ Result<CableList> parse_sonic_lldp_table(std::string_view text, const RecordSour
   std::size_t lines = 0;
   bool ended = false;
   std::optional<std::size_t> total;
+  if (text.find("Total entries displayed:") ==
+      text.npos)  // it may be cut: what the last row says is not whole
+    text = text.substr(0, text.rfind('\n') == text.npos ? 0 : text.rfind('\n') + 1);
   std::istringstream in{std::string(text)};
   for (std::string line; std::getline(in, line);) {
     if (++lines > kMostLines)

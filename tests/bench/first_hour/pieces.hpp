@@ -12,5 +12,7 @@ void run_doctor_fleet(Figures& figures);
 void run_doctor_findings(Figures& figures);
 /// Rows of all tables and help pages that are wider than 80 columns.
 void rows_over_80(Figures& figures);
+void measure_discovery(Figures& figures);
+void measure_discovery_time(Figures& figures);
 
 }  // namespace weft::bench

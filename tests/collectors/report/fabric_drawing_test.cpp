@@ -19,8 +19,12 @@ TEST(FabricLayout, PutsEachTierAboveTheOneBelowAndNoTwoNodesOnEachOther) {
     for (std::uint32_t b = 0; b < fabric.node_count(); ++b) {
       const Place& one = layout.nodes[a];
       const Place& other = layout.nodes[b];
-      if (fabric.node(NodeId(a)).tier > fabric.node(NodeId(b)).tier) EXPECT_LT(one.y + one.height, other.y);
-      if (a != b && one.y == other.y) EXPECT_GE(std::abs(one.x - other.x), (one.width + other.width) / 2);
+      if (fabric.node(NodeId(a)).tier > fabric.node(NodeId(b)).tier) {
+        EXPECT_LT(one.y + one.height, other.y);
+      }
+      if (a != b && one.y == other.y) {
+        EXPECT_GE(std::abs(one.x - other.x), (one.width + other.width) / 2);
+      }
       EXPECT_GE(one.x - one.width / 2, 0);
       EXPECT_LE(one.x + one.width / 2, layout.width);
       EXPECT_LE(one.y + one.height / 2, layout.height);

@@ -1,0 +1,79 @@
+// `weft topology discover` from records alone, and what a host tells of its NICs, as a user calls them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "cli/topology.hpp"
+#include "cli/topology_discover.hpp"
+#include "tests/support/command.hpp"
+#include "tests/support/schema.hpp"
+#include "tests/support/test_lab.hpp"
+#include "topology/files/fabric_file.hpp"
+#include "topology/files/nic_list.hpp"
+
+namespace weft::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kLeaf1 =
+    R"({"lldp": {"interface": [{"Ethernet1/1": {"chassis": {"gpu1": {"capability": {"type": "Station",
+    "enabled": true}}}, "port": {"id": {"type": "ifname", "value": "eth2"}}}}, {"Ethernet1/9": {"chassis": {
+    "spine1": {"capability": {"type": "Router", "enabled": true}}}, "port": {"id": {"type": "ifname",
+    "value": "Ethernet1/1"}}}}]}})";
+
+struct Dumps : TestDirectory {
+  std::string put(const char* name, std::string_view text) const {
+    std::ofstream(path() / name) << text;
+    return (path() / name).string();
+  }
+};
+
+TEST(DiscoverRecords, AFabricFileWithTheSwitchesOwnPortsComesOfOneLeafsTable) {
+  const Dumps dumps;
+  dumps.put("leaf1.json", kLeaf1);
+  const auto outcome =
+      call(topology_discover_command, {"--lldp", dumps.path().string(), "-o", "yaml", "--rate", "200G"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const auto file = files::parse_fabric_file(outcome.out, "found");
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ(file->fabric.link_count(), 2u);
+  EXPECT_TRUE(file->fabric.find_port("leaf1/Ethernet1/9"));
+  EXPECT_EQ(file->fabric.link(LinkId(0)).rate, Bandwidth::gbit(200));
+  const auto json = call(topology_discover_command, {"--lldp", dumps.path().string(), "-o", "json"});
+  expect_matches_schema(json.out, "discovery");
+}
+
+TEST(DiscoverRecords, TwoTablesOfOneDeviceAreRefusedWithBothFiles) {
+  const Dumps dumps;
+  const auto a = dumps.put("leaf1.json", kLeaf1), b = dumps.put("leaf1.txt", kLeaf1);
+  const auto outcome = call(topology_discover_command, {"--lldp", a, "--lldp", b});
+  EXPECT_EQ(outcome.status, 64);
+  EXPECT_THAT(outcome.err, HasSubstr("leaf1.json and"));
+  EXPECT_THAT(outcome.err, HasSubstr("both the table of leaf1"));
+}
+
+TEST(DiscoverRecords, HalfAFileAndWhatIsNoneAreNamed) {
+  const Dumps dumps;
+  const auto half = dumps.put("leaf2.json", std::string_view(kLeaf1).substr(0, 100));
+  EXPECT_THAT(call(topology_discover_command, {"--lldp", half}).err, HasSubstr("leaf2.json: not JSON"));
+  EXPECT_EQ(call(topology_discover_command, {"--lldp", "/no/such"}).status, 64);
+  EXPECT_EQ(call(topology_discover_command, {"--lldp", half, "-o", "ibnetdiscover"}).status, 64);
+  EXPECT_EQ(call(topology_discover_command, {"--hosts", "a[1-"}).status, 64);
+  EXPECT_EQ(call(topology_discover_command, {"--hosts", "one"}).status, 64);
+}
+
+TEST(ShowNics, TellsThisHostsAddressesSoThatTheyReadBack) {
+  const auto outcome = call(topology_command, {"show", "--nics", "-o", "json"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  expect_matches_schema(outcome.out, "nics");
+  const auto list = files::parse_nic_list(outcome.out, "this host");
+  ASSERT_TRUE(list) << list.error().message;
+  EXPECT_FALSE(files::parse_nic_list(outcome.out.substr(0, outcome.out.size() / 2), "half"));
+  EXPECT_FALSE(files::parse_nic_list("{\"schema\": \"weft.nics/1\"}", "empty"));
+}
+
+}  // namespace
+}  // namespace weft::cli
