@@ -8,6 +8,7 @@
 #include "balancer/assign/label_bound.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/stamp.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 namespace {

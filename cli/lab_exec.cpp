@@ -12,6 +12,7 @@
 #include "topology/lab/guests/guest_commands.hpp"
 #include "topology/lab/guests/guests.hpp"
 #include "topology/lab/netns/lab.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 namespace {

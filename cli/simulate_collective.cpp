@@ -18,6 +18,7 @@
 #include "cli/stamp.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/json_text.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "probes/discover/matching.hpp"
 #include "probes/plan/scope.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/model/ib_design.hpp"
 #include "topology/routing/min_hop_tables.hpp"
 #include "topology/routing/routing_report.hpp"

@@ -7,6 +7,7 @@
 #include "cli/stamp.hpp"
 #include "collectors/report/routing_table.hpp"
 #include "topology/files/routing_json.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 namespace {

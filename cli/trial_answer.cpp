@@ -7,6 +7,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/stamp.hpp"
 #include "topology/files/json_text.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 namespace {

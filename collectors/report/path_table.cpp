@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::report {
 namespace {
 

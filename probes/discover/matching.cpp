@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "probes/discover/identity.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/model/ib_names.hpp"
 
 namespace weft::discover {

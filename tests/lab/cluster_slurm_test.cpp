@@ -8,6 +8,7 @@
 
 #include "tests/support/schema.hpp"
 #include "tests/support/test_cluster.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft {
 namespace {

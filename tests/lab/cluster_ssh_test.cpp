@@ -9,6 +9,7 @@
 
 #include "tests/support/schema.hpp"
 #include "tests/support/test_cluster.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/os/child_process.hpp"
 
 namespace weft {

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <set>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft {
 namespace {
 

@@ -10,6 +10,7 @@
 #include "probes/diagnosis/counts/count_findings.hpp"
 #include "probes/diagnosis/counts/flow_paths.hpp"
 #include "probes/diagnosis/counts/tally.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
 namespace {

@@ -13,6 +13,7 @@
 
 #include "topology/findings/host_inventory.hpp"
 #include "topology/findings/verdict.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
 namespace {

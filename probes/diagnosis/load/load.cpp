@@ -12,6 +12,7 @@
 #include "probes/diagnosis/load/load_rounds.hpp"
 #include "probes/diagnosis/report.hpp"
 #include "topology/base/statistics.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
 namespace {
