@@ -14,6 +14,7 @@
 #include "topology/base/readable.hpp"
 #include "topology/base/text_table.hpp"
 #include "topology/files/row_text.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 namespace {

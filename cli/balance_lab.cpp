@@ -18,6 +18,7 @@
 #include "topology/lab/netns/lab.hpp"
 #include "topology/lab/netns/lab_control.hpp"
 #include "topology/lab/netns/scripts.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 namespace {

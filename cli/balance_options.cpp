@@ -10,6 +10,7 @@
 #include "topology/base/result.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/path_map_json.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 namespace {

@@ -6,6 +6,7 @@
 #include "cli/exit_status.hpp"
 #include "topology/base/host_list.hpp"
 #include "topology/files/file_text.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 namespace {

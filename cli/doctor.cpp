@@ -11,6 +11,7 @@
 #include "probes/session/messages.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/files/host_facts_json.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 namespace {

@@ -16,6 +16,7 @@
 #include "topology/lab/ibsim/ib_lab.hpp"
 #include "topology/lab/netns/hosts_text.hpp"
 #include "topology/lab/netns/lab.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/os/scratch_directory.hpp"
 
 namespace weft::cli {

@@ -8,6 +8,7 @@
 #include "cli/options.hpp"
 #include "topology/lab/ibsim/ib_lab.hpp"
 #include "topology/lab/netns/lab_control.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 namespace {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "topology/lab/netns/lab_control.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 

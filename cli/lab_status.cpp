@@ -13,6 +13,7 @@
 #include "topology/files/json_text.hpp"
 #include "topology/lab/ibsim/ib_lab.hpp"
 #include "topology/lab/netns/lab_control.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 namespace {

@@ -22,6 +22,7 @@
 #include "topology/base/text_table.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/json_text.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 namespace {

@@ -4,8 +4,11 @@
 #include <vector>
 
 #include "cli/options.hpp"
-#include "topology/model/fabric.hpp"
 #include "topology/model/fault.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::cli {
 

@@ -6,6 +6,7 @@
 #include "probes/discover/matching.hpp"
 #include "probes/plan/scope.hpp"
 #include "topology/base/readable.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/model/ib_design.hpp"
 #include "topology/routing/min_hop_tables.hpp"
 #include "topology/routing/routing_report.hpp"

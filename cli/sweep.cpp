@@ -21,6 +21,7 @@
 #include "probes/run/engines.hpp"
 #include "topology/lab/ibsim/ib_lab.hpp"
 #include "topology/lab/netns/lab_control.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 namespace {

@@ -18,6 +18,7 @@
 #include "probes/run/agent_run.hpp"
 #include "probes/run/engines.hpp"
 #include "topology/lab/netns/lab_control.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 namespace {

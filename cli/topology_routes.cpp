@@ -8,6 +8,7 @@
 #include "cli/terminal.hpp"
 #include "collectors/report/routing_table.hpp"
 #include "topology/files/routing_json.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 namespace {

@@ -10,6 +10,7 @@
 #include "topology/base/readable.hpp"
 #include "topology/base/text_table.hpp"
 #include "topology/files/json_text.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 namespace {

@@ -16,6 +16,7 @@
 #include "balancer/assign/solve_equal.hpp"
 #include "balancer/assign/squeeze.hpp"
 #include "topology/base/check.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::assign {
 namespace {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "topology/files/json_text.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::assign {
 namespace {

@@ -3,6 +3,7 @@
 #include "balancer/assign/known_paths.hpp"
 #include "balancer/demand/flow_file.hpp"
 #include "topology/files/json_fields.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::assign {
 namespace {

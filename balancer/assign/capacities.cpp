@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "topology/base/check.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::assign {
 namespace {

@@ -5,7 +5,12 @@
 #include <span>
 #include <vector>
 
-#include "topology/model/fabric.hpp"
+#include "topology/base/ids.hpp"
+#include "topology/base/units.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::assign {
 

@@ -6,6 +6,7 @@
 
 #include "balancer/assign/capacities.hpp"
 #include "balancer/assign/routes.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::assign {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "balancer/assign/known_paths.hpp"
 #include "topology/base/check.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::assign {
 namespace {

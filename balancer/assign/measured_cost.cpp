@@ -4,6 +4,7 @@
 #include <map>
 
 #include "topology/base/statistics.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::assign {
 namespace {

@@ -12,6 +12,7 @@
 #include "balancer/assign/lp_bound.hpp"
 #include "balancer/assign/rooms.hpp"
 #include "topology/base/check.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::assign {
 namespace {

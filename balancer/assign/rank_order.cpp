@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "balancer/assign/routes.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::assign {
 namespace {

@@ -2,11 +2,18 @@
 // leaf's uplinks once; and the parallelism that talks most belongs where talk is cheapest.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "topology/model/fabric.hpp"
+#include "topology/base/ids.hpp"
+#include "topology/base/result.hpp"
+#include "topology/base/units.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::assign {
 

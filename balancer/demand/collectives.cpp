@@ -5,6 +5,8 @@
 #include <bit>
 #include <charconv>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::demand {
 namespace {
 

@@ -3,11 +3,16 @@
 // doubling has one phase a step. Plain values.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "topology/base/ids.hpp"
 #include "topology/base/units.hpp"
-#include "topology/model/fabric.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::demand {
 

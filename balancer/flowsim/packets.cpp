@@ -8,6 +8,8 @@
 #include <optional>
 #include <queue>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::flowsim {
 namespace {
 

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "balancer/flowsim/fair_share.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::flowsim {
 namespace {

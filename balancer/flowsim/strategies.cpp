@@ -9,6 +9,7 @@
 #include "balancer/assign/phase_solver.hpp"
 #include "balancer/flowsim/fair_share.hpp"
 #include "topology/base/check.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::flowsim {
 namespace {

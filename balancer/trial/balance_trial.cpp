@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "balancer/assign/avoid.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::trial {
 namespace {

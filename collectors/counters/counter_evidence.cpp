@@ -6,6 +6,7 @@
 #include <set>
 
 #include "topology/findings/counter_weight.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::counters {
 namespace {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "topology/base/outside_text.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::counters {
 namespace {

@@ -1,6 +1,7 @@
 #include "collectors/report/audit_json.hpp"
 
 #include "topology/files/json_text.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::report {
 namespace {

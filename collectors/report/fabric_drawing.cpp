@@ -6,6 +6,7 @@
 #include <map>
 
 #include "collectors/report/fabric_layout.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::report {
 namespace {

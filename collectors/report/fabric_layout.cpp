@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::report {
 namespace {
 

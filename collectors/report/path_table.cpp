@@ -5,6 +5,7 @@
 #include <map>
 
 #include "topology/base/text.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::report {
 namespace {

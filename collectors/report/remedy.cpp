@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::report {
 namespace {
 

@@ -6,6 +6,7 @@
 
 #include "topology/base/text.hpp"
 #include "topology/base/text_table.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::report {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "topology/base/text.hpp"
 #include "topology/files/json_text.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::report {
 namespace {

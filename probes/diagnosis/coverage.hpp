@@ -1,9 +1,17 @@
 // What of a fabric the observations of a run show: one definition for all commands.
 #pragma once
 
+#include <optional>
+#include <vector>
+
+#include "topology/base/ids.hpp"
+#include "topology/base/units.hpp"
 #include "topology/findings/diagnosis.hpp"
 #include "topology/findings/observation.hpp"
-#include "topology/model/fabric.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::diagnosis {
 

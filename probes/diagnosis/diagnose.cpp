@@ -12,6 +12,7 @@
 #include "probes/diagnosis/load/load.hpp"
 #include "probes/diagnosis/report.hpp"
 #include "topology/findings/observation.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
 namespace {

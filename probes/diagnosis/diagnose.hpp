@@ -6,10 +6,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "topology/base/ids.hpp"
+#include "topology/base/units.hpp"
 #include "topology/findings/diagnosis.hpp"
 #include "topology/findings/observation.hpp"
-#include "topology/model/fabric.hpp"
 #include "topology/model/tolerance.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::diagnosis {
 

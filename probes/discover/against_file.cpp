@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::discover {
 namespace {
 

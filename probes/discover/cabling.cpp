@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::discover {
 namespace {
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "topology/model/fabric.hpp"
 #include "topology/model/ib_names.hpp"
 
 namespace weft::discover {

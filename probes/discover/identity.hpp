@@ -5,7 +5,11 @@
 #include <optional>
 #include <vector>
 
-#include "topology/model/fabric.hpp"
+#include "topology/base/ids.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::discover {
 

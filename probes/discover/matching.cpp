@@ -6,6 +6,7 @@
 
 #include "probes/discover/identity.hpp"
 #include "topology/base/readable.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/model/ib_names.hpp"
 
 namespace weft::discover {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "probes/mad/mad_attributes.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::discover {
 namespace {

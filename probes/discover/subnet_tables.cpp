@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "probes/mad/mad_attributes.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::discover {
 namespace {

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::plan {
 namespace {
 

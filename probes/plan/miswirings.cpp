@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::plan {
 namespace {
 

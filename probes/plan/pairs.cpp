@@ -5,6 +5,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "topology/model/fabric.hpp"
 #include "topology/routing/shortest_paths.hpp"
 
 namespace weft::plan {

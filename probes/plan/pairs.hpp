@@ -4,7 +4,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "topology/model/fabric.hpp"
+#include "topology/base/ids.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::plan {
 

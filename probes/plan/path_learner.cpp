@@ -6,6 +6,7 @@
 #include <set>
 
 #include "topology/base/check.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::plan {
 namespace {

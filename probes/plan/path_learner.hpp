@@ -14,10 +14,14 @@
 #include <vector>
 
 #include "probes/datapath/probe_engine.hpp"
+#include "topology/base/ids.hpp"
 #include "topology/model/addressing.hpp"
-#include "topology/model/fabric.hpp"
 #include "topology/model/path.hpp"
 #include "topology/routing/shortest_paths.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::plan {
 

@@ -4,6 +4,8 @@
 #include <map>
 #include <random>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::plan {
 namespace {
 

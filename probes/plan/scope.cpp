@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "topology/model/fabric.hpp"
 #include "topology/routing/shortest_paths.hpp"
 
 namespace weft::plan {

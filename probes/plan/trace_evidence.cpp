@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::plan {
 namespace {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "topology/base/check.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::plan {
 namespace {

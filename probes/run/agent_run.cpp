@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::run {
 namespace {
 

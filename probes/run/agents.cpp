@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "topology/base/outside_text.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::run {
 namespace {

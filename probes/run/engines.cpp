@@ -13,6 +13,7 @@
 #include "topology/base/check.hpp"
 #include "topology/host/near_cpus.hpp"
 #include "topology/host/rdma_counters.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/model/infiniband.hpp"
 
 namespace weft::run {

@@ -4,6 +4,7 @@
 
 #include "probes/session/answer_check.hpp"
 #include "probes/session/engine_choice.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::session {
 namespace {

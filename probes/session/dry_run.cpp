@@ -4,6 +4,7 @@
 #include <map>
 
 #include "probes/packet/probe_frame.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::session {
 namespace {

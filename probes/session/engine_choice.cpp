@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::session {
 namespace {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "probes/session/stage.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::session {
 namespace {

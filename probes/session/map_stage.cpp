@@ -8,6 +8,7 @@
 #include "probes/plan/pattern_plan.hpp"
 #include "probes/plan/trace_evidence.hpp"
 #include "probes/session/stage.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::session {
 namespace {

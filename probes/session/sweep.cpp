@@ -13,6 +13,7 @@
 #include "probes/plan/trace_evidence.hpp"
 #include "probes/session/map_stage.hpp"
 #include "probes/session/stage.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::session {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "probes/plan/pattern_plan.hpp"
 #include "probes/session/load_stage.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::session {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "probes/mad/mad_probe.hpp"
 #include "probes/session/ping_stage.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::session {
 namespace {

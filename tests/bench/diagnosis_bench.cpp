@@ -15,6 +15,7 @@
 #include "tests/bench/diagnosis/special.hpp"
 #include "tests/bench/diagnosis/tables.hpp"
 #include "tests/bench/support/figures.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::bench {
 namespace {

@@ -10,6 +10,7 @@
 #include "tests/support/command.hpp"
 #include "tests/support/scratch_file.hpp"
 #include "tests/support/terminal.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 namespace {

@@ -7,6 +7,7 @@
 #include "tests/support/command.hpp"
 #include "tests/support/observation_text.hpp"
 #include "tests/support/scratch_file.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 namespace {

@@ -11,6 +11,7 @@
 #include "tests/places.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/scratch_file.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 namespace {

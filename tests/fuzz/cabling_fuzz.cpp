@@ -6,6 +6,7 @@
 #include "probes/discover/cabling.hpp"
 #include "probes/discover/matching.hpp"
 #include "topology/files/ibnetdiscover.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "topology/files/ibnetdiscover.hpp"
+#include "topology/model/fabric.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

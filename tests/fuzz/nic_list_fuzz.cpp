@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "probes/discover/host_nics.hpp"
+#include "topology/model/fabric.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace weft;

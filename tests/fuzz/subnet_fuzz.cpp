@@ -8,6 +8,7 @@
 #include "collectors/counters/counter_evidence.hpp"
 #include "probes/discover/subnet_firmware.hpp"
 #include "probes/discover/subnet_tables.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/routing/adaptive_routes.hpp"
 #include "topology/routing/routing_report.hpp"
 

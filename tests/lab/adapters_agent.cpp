@@ -14,6 +14,7 @@
 #include "cli/lab_place.hpp"
 #include "probes/engine/umad/umad_mads.hpp"
 #include "topology/lab/ibsim/ib_lab.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/os/child_process.hpp"
 #include "topology/os/file_descriptor.hpp"
 

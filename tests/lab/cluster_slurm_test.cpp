@@ -12,6 +12,7 @@
 #include "tests/places.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/test_cluster.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft {
 namespace {

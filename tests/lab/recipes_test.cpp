@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "tests/places.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/os/child_process.hpp"
 #include "topology/os/scratch_directory.hpp"
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/rdma/queue_pairs_rig.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft {
 namespace {

@@ -8,6 +8,7 @@
 #include "cli/lab_place.hpp"
 #include "tests/places.hpp"
 #include "topology/lab/ibsim/ib_simulator.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft {
 namespace {

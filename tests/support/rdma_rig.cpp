@@ -22,6 +22,7 @@
 #include "topology/base/bytes.hpp"
 #include "topology/base/check.hpp"
 #include "topology/lab/netns/state.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/os/network_namespace.hpp"
 
 namespace weft {

@@ -17,6 +17,7 @@
 #include "topology/base/bytes.hpp"
 #include "topology/base/check.hpp"
 #include "topology/lab/netns/names.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/os/network_namespace.hpp"
 
 namespace weft {

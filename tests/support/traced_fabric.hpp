@@ -5,6 +5,7 @@
 #include "probes/plan/path_learner.hpp"
 #include "probes/plan/trace_plan.hpp"
 #include "topology/model/addressing.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft {
 

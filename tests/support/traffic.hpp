@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "balancer/demand/demand.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/model/path.hpp"
 
 namespace weft {

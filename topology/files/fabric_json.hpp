@@ -4,7 +4,10 @@
 #include <string>
 
 #include "topology/files/document.hpp"
-#include "topology/model/fabric.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::files {
 

@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::files {
 namespace {
 

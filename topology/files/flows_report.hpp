@@ -1,12 +1,17 @@
 // What a run's load moved, with names instead of ids: the member `flows` of `weft.diagnosis/1`.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "topology/base/units.hpp"
 #include "topology/files/json_text.hpp"
 #include "topology/findings/flow_result.hpp"
-#include "topology/model/fabric.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::files {
 

@@ -2,6 +2,7 @@
 #include <iterator>
 
 #include "topology/files/ibnetdiscover.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::files {
 namespace {

@@ -5,7 +5,10 @@
 #include <string>
 
 #include "topology/findings/observation.hpp"
-#include "topology/model/fabric.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::files {
 

@@ -7,6 +7,7 @@
 #include "topology/files/file_text.hpp"
 #include "topology/files/json_view.hpp"
 #include "topology/files/observation_members.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::files {
 namespace {

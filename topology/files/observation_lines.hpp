@@ -13,7 +13,10 @@
 
 #include "topology/base/result.hpp"
 #include "topology/findings/observation.hpp"
-#include "topology/model/fabric.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::files {
 

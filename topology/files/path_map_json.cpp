@@ -5,6 +5,7 @@
 
 #include "topology/files/json_text.hpp"
 #include "topology/files/json_view.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::files {
 namespace {

@@ -4,9 +4,13 @@
 #include <string>
 #include <string_view>
 
+#include "topology/base/result.hpp"
 #include "topology/files/document.hpp"
-#include "topology/model/fabric.hpp"
 #include "topology/model/path.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::files {
 

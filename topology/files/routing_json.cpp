@@ -1,6 +1,7 @@
 #include "topology/files/routing_json.hpp"
 
 #include "topology/files/json_text.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::files {
 namespace {

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "topology/base/check.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft {
 namespace {

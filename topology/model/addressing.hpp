@@ -8,13 +8,17 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "topology/base/ids.hpp"
 #include "topology/base/ip.hpp"
-#include "topology/model/fabric.hpp"
+#include "topology/base/result.hpp"
 
 namespace weft {
+
+class Fabric;
 
 enum class IpFamily { v4, v6 };
 std::string_view to_string(IpFamily family);  // ipv4 | ipv6

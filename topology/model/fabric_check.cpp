@@ -7,6 +7,8 @@
 #include <numeric>
 #include <set>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft {
 namespace {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "topology/model/fabric.hpp"
-
 namespace weft {
+
+class Fabric;
 
 /// Nodes or links of one sort.
 struct FabricPart {

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft {
 namespace {
 

@@ -8,9 +8,13 @@
 #include <string>
 #include <string_view>
 
-#include "topology/model/fabric.hpp"
+#include "topology/base/ids.hpp"
+#include "topology/base/result.hpp"
+#include "topology/base/units.hpp"
 
 namespace weft {
+
+class Fabric;
 
 /// At least one of loss ... down is set. Several at once add up.
 struct FaultSpec {

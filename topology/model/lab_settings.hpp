@@ -1,16 +1,20 @@
 // LabSettings: how a fabric is built on this machine (the `lab:` part of a fabric file).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "topology/base/ids.hpp"
+#include "topology/base/units.hpp"
 #include "topology/model/addressing.hpp"
-#include "topology/model/fabric.hpp"
 #include "topology/model/tolerance.hpp"
 
 namespace weft {
+
+class Fabric;
 
 struct LabSettings {
   /// What the fabric's fastest links are shaped to, slower ones in proportion; absent: not shaped (`none` in

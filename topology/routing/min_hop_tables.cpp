@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::routing {
 namespace {
 

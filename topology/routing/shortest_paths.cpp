@@ -3,6 +3,7 @@
 #include <deque>
 
 #include "topology/base/check.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::routing {
 

@@ -9,7 +9,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "topology/model/fabric.hpp"
+#include "topology/base/ids.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::routing {
 

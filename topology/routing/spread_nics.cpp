@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "topology/model/fabric.hpp"
 #include "topology/routing/shortest_paths.hpp"
 
 namespace weft::routing {

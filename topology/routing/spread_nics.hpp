@@ -3,7 +3,11 @@
 
 #include <vector>
 
-#include "topology/model/fabric.hpp"
+#include "topology/base/ids.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::routing {
 

@@ -13,6 +13,7 @@
 #include "probes/diagnosis/counts/intermittence.hpp"
 #include "probes/diagnosis/counts/tally.hpp"
 #include "topology/base/readable.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
 namespace {

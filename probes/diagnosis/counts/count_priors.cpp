@@ -4,6 +4,7 @@
 #include <set>
 
 #include "probes/diagnosis/counts/count_state.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
 namespace {

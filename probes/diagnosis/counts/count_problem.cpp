@@ -6,6 +6,7 @@
 
 #include "probes/diagnosis/counts/crossings.hpp"
 #include "topology/base/splitmix.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
 namespace {

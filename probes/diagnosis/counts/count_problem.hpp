@@ -12,8 +12,13 @@
 #include <span>
 #include <vector>
 
+#include "topology/base/ids.hpp"
+#include "topology/base/units.hpp"
 #include "topology/findings/observation.hpp"
-#include "topology/model/fabric.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::diagnosis {
 

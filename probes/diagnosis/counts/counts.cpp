@@ -11,6 +11,7 @@
 #include "probes/diagnosis/counts/flow_paths.hpp"
 #include "probes/diagnosis/counts/tally.hpp"
 #include "topology/base/readable.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
 namespace {

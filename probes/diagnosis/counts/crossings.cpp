@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::diagnosis {
 namespace {
 
@@ -67,6 +69,8 @@ void Crossings::add_weighted(PathSetId set) {
     for (const Crossing& crossing : out_) weighted_.emplace_back(crossing.suspect, share);
   }
 }
+
+std::size_t Crossings::of_all_sizes() const { return fabric_.channel_count() + fabric_.node_count(); }
 
 std::span<const Crossing> Crossings::of(std::uint32_t index) {
   const Observation& observation = observations_.probes[index];

@@ -6,8 +6,12 @@
 #include <span>
 #include <vector>
 
+#include "topology/base/units.hpp"
 #include "topology/findings/observation.hpp"
-#include "topology/model/fabric.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::diagnosis {
 
@@ -27,7 +31,7 @@ class Crossings {
   /// The shares met so far; shares()[0] is 1.
   const std::vector<double>& shares() const { return shares_; }
   /// Raw suspects that harm packets of all sizes, and of each further size class.
-  std::size_t of_all_sizes() const { return fabric_.channel_count() + fabric_.node_count(); }
+  std::size_t of_all_sizes() const;
   /// Size classes beyond the first.
   std::size_t extra_sizes() const { return sizes_.size() - 1; }
   Bytes size_of(std::size_t size_class) const { return sizes_[size_class]; }

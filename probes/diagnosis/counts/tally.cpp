@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::diagnosis {
 namespace {
 

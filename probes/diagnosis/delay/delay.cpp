@@ -12,6 +12,7 @@
 #include "probes/diagnosis/delay/delay_rows.hpp"
 #include "topology/base/disjoint_sets.hpp"
 #include "topology/base/statistics.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
 namespace {

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::diagnosis {
 namespace {
 

@@ -8,7 +8,11 @@
 
 #include "probes/diagnosis/delay/delay_fit.hpp"
 #include "probes/diagnosis/delay/delay_rows.hpp"
-#include "topology/model/fabric.hpp"
+#include "topology/base/ids.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::diagnosis {
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "probes/diagnosis/delay/delay_fit.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
 namespace {

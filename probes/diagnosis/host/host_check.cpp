@@ -16,6 +16,7 @@
 #include "topology/base/readable.hpp"
 #include "topology/findings/host_inventory.hpp"
 #include "topology/findings/verdict.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
 namespace {

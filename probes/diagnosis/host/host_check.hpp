@@ -3,11 +3,18 @@
 // fault.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "topology/base/ids.hpp"
+#include "topology/base/units.hpp"
 #include "topology/findings/host_inventory.hpp"
 #include "topology/findings/observation.hpp"
-#include "topology/model/fabric.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::diagnosis {
 

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "topology/findings/counter_weight.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
 namespace {

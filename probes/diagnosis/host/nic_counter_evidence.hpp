@@ -9,7 +9,10 @@
 
 #include "topology/findings/nic_counters.hpp"
 #include "topology/findings/observation.hpp"
-#include "topology/model/fabric.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::diagnosis {
 

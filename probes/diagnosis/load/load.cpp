@@ -13,6 +13,7 @@
 #include "probes/diagnosis/report.hpp"
 #include "topology/base/readable.hpp"
 #include "topology/base/statistics.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
 namespace {

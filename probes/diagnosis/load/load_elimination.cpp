@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::diagnosis {
 namespace {
 

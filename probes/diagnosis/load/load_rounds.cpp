@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::diagnosis {
 namespace {
 
@@ -126,6 +128,10 @@ void LoadRounds::learn_noise() {
     weight += 1;
   }
   noise_ = std::clamp(std::sqrt(squares / weight), kUsualNoise, kMaxNoise);
+}
+
+double LoadRounds::capacity(ChannelId channel) const {
+  return scale_ * fabric_.rate(channel).bits_per_second();
 }
 
 const ChannelRound* LoadRounds::round_of(ChannelId channel, std::uint32_t round) const {

@@ -6,8 +6,12 @@
 #include <span>
 #include <vector>
 
+#include "topology/base/ids.hpp"
 #include "topology/findings/observation.hpp"
-#include "topology/model/fabric.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::diagnosis {
 
@@ -61,7 +65,7 @@ class LoadRounds {
   double whole_share() const { return 1.0 - 4.0 * noise_; }
   /// What a healthy channel carries, bits per second: the link's rate; in a lab that is shaped below it, what
   /// the plan takes for its rate.
-  double capacity(ChannelId channel) const { return scale_ * fabric_.rate(channel).bits_per_second(); }
+  double capacity(ChannelId channel) const;
   /// True when the flow got clearly less than it offered, and no loss that is known explains it.
   bool held_back(const LoadFlow& flow) const { return flow.most < whole_share() * flow.offered; }
 

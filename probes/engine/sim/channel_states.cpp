@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "probes/engine/sim/random_stream.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::sim {
 namespace {

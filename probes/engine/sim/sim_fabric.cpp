@@ -11,6 +11,7 @@
 #include "probes/engine/sim/sim_schedule.hpp"
 #include "probes/engine/sim/sim_world.hpp"
 #include "topology/base/check.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::sim {
 namespace {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::bench {
 namespace {
 

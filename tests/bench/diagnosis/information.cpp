@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "tests/bench/diagnosis/score.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::bench {
 namespace {

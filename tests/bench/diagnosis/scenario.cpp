@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::bench {
 std::uint64_t FlowSizes::draw(Random& random) const {
   if (shape == 0) return static_cast<std::uint64_t>(packets);

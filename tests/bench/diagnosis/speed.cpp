@@ -10,6 +10,7 @@
 #include "tests/bench/diagnosis/special.hpp"
 #include "topology/files/observation_json.hpp"
 #include "topology/files/observation_lines.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::bench {
 namespace {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "topology/base/check.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/model/fault.hpp"
 
 namespace weft::bench {

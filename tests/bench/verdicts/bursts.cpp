@@ -9,6 +9,7 @@
 #include "tests/bench/verdicts/claims.hpp"
 #include "tests/bench/verdicts/judge.hpp"
 #include "tests/bench/verdicts/pieces.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::bench {
 namespace {

@@ -9,6 +9,7 @@
 #include "tests/bench/support/random_paths.hpp"
 #include "topology/findings/verdict.hpp"
 #include "topology/model/addressing.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/model/fault.hpp"
 
 namespace weft::bench {

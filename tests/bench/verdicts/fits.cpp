@@ -4,6 +4,8 @@
 #include <cmath>
 #include <tuple>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::bench {
 namespace {
 

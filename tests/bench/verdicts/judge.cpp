@@ -8,6 +8,7 @@
 
 #include "tests/bench/verdicts/claims.hpp"
 #include "tests/bench/verdicts/fits.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::bench {
 namespace {

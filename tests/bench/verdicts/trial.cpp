@@ -8,6 +8,7 @@
 #include "probes/plan/scope.hpp"
 #include "probes/session/coordinator_loop.hpp"
 #include "topology/base/check.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::bench {
 namespace {

@@ -5,6 +5,8 @@
 #include <array>
 #include <set>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::report {
 namespace {
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "made_up_run.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
 namespace {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/probes/diagnosis/made_up_run.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
 namespace {

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "made_up_run.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
 namespace {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/probes/diagnosis/made_up_run.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
 namespace {

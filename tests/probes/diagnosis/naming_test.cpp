@@ -6,6 +6,7 @@
 
 #include "made_up_run.hpp"
 #include "probes/diagnosis/report.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
 namespace {

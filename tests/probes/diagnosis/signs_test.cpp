@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "made_up_run.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
 namespace {

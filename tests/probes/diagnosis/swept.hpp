@@ -6,6 +6,7 @@
 #include "probes/run/engines.hpp"
 #include "probes/session/coordinator_loop.hpp"
 #include "probes/session/sweep.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
 

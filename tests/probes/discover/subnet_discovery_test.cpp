@@ -4,6 +4,7 @@
 
 #include "probes/discover/subnet_scan.hpp"
 #include "tests/fakes/fake_subnet.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::discover {
 namespace {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/fakes/fake_subnet.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/routing/routing_report.hpp"
 
 namespace weft::discover {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tests/fakes/fake_subnet.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/routing/adaptive_routes.hpp"
 #include "topology/routing/routing_report.hpp"
 

@@ -6,6 +6,7 @@
 
 #include "topology/lab/guests/guest_commands.hpp"
 #include "topology/lab/netns/names.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/os/network_namespace.hpp"
 
 namespace weft::lab {

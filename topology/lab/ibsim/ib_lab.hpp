@@ -7,6 +7,7 @@
 #include <stop_token>
 
 #include "topology/lab/ibsim/ib_simulator.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/model/fault.hpp"
 #include "topology/model/lab_settings.hpp"
 

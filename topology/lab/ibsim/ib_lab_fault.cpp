@@ -7,6 +7,7 @@
 
 #include "topology/files/file_text.hpp"
 #include "topology/lab/ibsim/ib_lab.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::lab {
 namespace {

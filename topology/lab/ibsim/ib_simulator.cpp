@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "topology/files/ibnetdiscover.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::lab {
 namespace {

@@ -1,5 +1,7 @@
 #include "topology/lab/netns/fault.hpp"
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::lab {
 
 ChannelFault merged(const ChannelFault& before, const FaultSpec& spec) {

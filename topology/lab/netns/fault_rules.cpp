@@ -4,6 +4,7 @@
 
 #include "topology/base/check.hpp"
 #include "topology/lab/netns/names.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::lab {
 namespace {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::lab {
 namespace {
 

@@ -11,6 +11,7 @@
 #include "topology/lab/netns/holder.hpp"
 #include "topology/lab/netns/names.hpp"
 #include "topology/lab/netns/state.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/os/network_namespace.hpp"
 
 namespace weft::lab {

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "topology/model/fabric.hpp"
 #include "topology/model/lab_settings.hpp"
 #include "topology/os/child_process.hpp"
 

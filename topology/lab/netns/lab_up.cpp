@@ -15,6 +15,7 @@
 #include "topology/lab/netns/names.hpp"
 #include "topology/lab/netns/node_setup.hpp"
 #include "topology/lab/netns/state.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/os/network_namespace.hpp"
 
 namespace weft::lab {

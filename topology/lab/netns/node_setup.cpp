@@ -1,6 +1,7 @@
 #include "topology/lab/netns/node_setup.hpp"
 
 #include "topology/lab/netns/names.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/os/network_namespace.hpp"
 
 namespace weft::lab {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "topology/model/fabric.hpp"
+
 namespace weft::lab {
 namespace {
 

@@ -5,7 +5,12 @@
 
 #include <vector>
 
-#include "topology/model/fabric.hpp"
+#include "topology/base/ids.hpp"
+#include "topology/base/result.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::lab {
 
