@@ -279,8 +279,9 @@ std::string smallest_fault(const Sensitivity& shown) {
 std::string headline(const files::DiagnosisDocument& document, const std::vector<Entry>& entries,
                      const TableStyle& style) {
   const std::string text =
-      fmt::format("{}fabric {}: {}; {}{}{}", style.sign ? sign_of(document.verdict) : "", document.fabric,
-                  to_string(document.verdict), extent(document, entries), untested(document),
+      fmt::format("{}fabric {}: {}; {}{}{}{}", style.sign ? sign_of(document.verdict) : "", document.fabric,
+                  to_string(document.verdict), extent(document, entries),
+                  document.coverage.cut_short ? "; cut short" : "", untested(document),
                   smallest_fault(document.sensitivity));
   std::string lines = wrapped(text, 0, style.columns);
   const std::size_t first = lines.find(';');

@@ -12,7 +12,6 @@
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
-#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 namespace {

@@ -14,7 +14,6 @@
 #include "tests/places.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/scratch_file.hpp"
-#include "topology/model/fabric.hpp"
 #include "topology/os/child_process.hpp"
 
 namespace weft::cli {

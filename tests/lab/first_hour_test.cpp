@@ -75,7 +75,9 @@ TEST(FirstHour, GoesFromTheDoctorToAProlog) {
     const bool finds_the_fault = command.find("--save") != std::string::npos;
     EXPECT_EQ(answer.status, finds_the_fault ? 2 : 0) << command << "\n" << answer.output << answer.errors;
     said[command] = answer;
-    if (finds_the_fault) EXPECT_THAT(answer.output, HasSubstr("host2")) << command;
+    if (finds_the_fault) {
+      EXPECT_THAT(answer.output, HasSubstr("host2")) << command;
+    }
   }
   ASSERT_GE(said.size(), 7u) << "docs/cluster.md lost its commands";
   EXPECT_EQ(head.prolog_of("host2"), 1);

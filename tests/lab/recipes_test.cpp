@@ -10,7 +10,6 @@
 #include <fstream>
 
 #include "tests/places.hpp"
-#include "topology/model/fabric.hpp"
 #include "topology/os/child_process.hpp"
 #include "topology/os/scratch_directory.hpp"
 

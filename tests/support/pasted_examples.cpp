@@ -9,7 +9,6 @@
 
 #include "cli/pages.hpp"
 #include "tests/places.hpp"
-#include "topology/model/fabric.hpp"
 #include "topology/os/child_process.hpp"
 
 namespace weft {
