@@ -36,13 +36,28 @@ std::string last_words(const Asked& asked) {
   return text.empty() ? "" : ": " + outside_text(text);
 }
 
-Result<discover::HostNics> answer_of(Asked& asked, Nanoseconds left, const std::optional<IpPrefix>& subnet) {
-  const auto ended = asked.process->wait_for(left);
+using Deadline = std::chrono::steady_clock::time_point;
+
+/// How it ended; absent: not by then, or stopped.
+std::optional<os::ExitStatus> end_of(os::ChildProcess& process, Deadline deadline,
+                                    const std::stop_token& stop) {
+  constexpr Nanoseconds kLook = std::chrono::milliseconds(100);
+  while (!stop.stop_requested()) {
+    const Nanoseconds left =
+        std::max<Nanoseconds>(deadline - std::chrono::steady_clock::now(), Nanoseconds(0));
+    const auto ended = process.wait_for(std::min(left, kLook));
+    if (ended && *ended) return **ended;
+    if (!ended || left.count() == 0) break;
+  }
+  return std::nullopt;
+}
+
+Result<discover::HostNics> answer_of(Asked& asked, Deadline deadline, const std::optional<IpPrefix>& subnet,
+                                     const std::stop_token& stop) {
+  const auto ended = end_of(*asked.process, deadline, stop);
   if (!ended) return fail(ErrorKind::timeout, "it did not answer in time: is it reached without a password?");
-  if (!*ended)
-    return fail(ErrorKind::timeout, "it did not answer in time: is it reached without a password?");
-  if (!(*ended)->success())
-    return fail(ErrorKind::absent, "its NICs could not be asked for ({}){}", to_string(**ended),
+  if (!ended->success())
+    return fail(ErrorKind::absent, "its NICs could not be asked for ({}){}", to_string(*ended),
                 last_words(asked));
   WEFT_TRY(const auto text, files::read_text_file(asked.output, kMaxAnswer));
   WEFT_TRY(const auto list, files::parse_nic_list(text, "its answer"));
@@ -66,7 +81,7 @@ std::optional<IpAddress> reached_by() {
 }  // namespace
 
 Result<AskedHosts> ask_for_nics(const run::ClusterOptions& launch, const std::vector<std::string>& names,
-                                const po::variables_map& values) {
+                                const po::variables_map& values, std::stop_token stop) {
   std::optional<IpPrefix> subnet;
   if (const auto given = text_option(values, "subnet")) {
     WEFT_TRY(subnet, discover::parse_prefix(*given));
@@ -89,8 +104,8 @@ Result<AskedHosts> ask_for_nics(const run::ClusterOptions& launch, const std::ve
   const auto deadline = std::chrono::steady_clock::now() + launch.gather.value_or(kUsualLimit);
   AskedHosts answer;
   for (Asked& asked : all) {
-    const auto left = std::max<Nanoseconds>(deadline - std::chrono::steady_clock::now(), Nanoseconds(0));
-    auto nics = answer_of(asked, left, subnet);
+    auto nics = answer_of(asked, deadline, subnet, stop);
+    if (stop.stop_requested()) return fail(ErrorKind::timeout, "interrupted");
     if (nics)
       answer.hosts.push_back(std::move(*nics));
     else

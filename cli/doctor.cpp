@@ -17,11 +17,11 @@ namespace weft::cli {
 namespace {
 
 constexpr const char* kExamples =
-    "  weft doctor                                          this host\n"
-    "  weft doctor --hosts 'gpu[001-064]'                   those hosts, by ssh\n"
+    "  weft doctor                                 # this host\n"
+    "  weft doctor --hosts 'gpu[001-064]'          # those hosts, by ssh\n"
     "  weft doctor --hosts \"$SLURM_JOB_NODELIST\" --launcher srun\n"
-    "  weft doctor --fabric fabric.yaml --all               its hosts, against the file\n"
-    "  weft doctor --fabric fabric.yaml --quiet             one line, for monitoring\n"
+    "  weft doctor --fabric cluster.yaml --all     # its hosts, against the file\n"
+    "  weft doctor --fabric cluster.yaml --quiet   # one line, for monitoring\n"
     "  weft doctor --lab -o json\n";
 
 std::string last_line(std::string text) {

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -17,24 +19,27 @@
 #include "topology/lab/netns/hosts_text.hpp"
 #include "topology/lab/netns/lab.hpp"
 #include "topology/model/fabric.hpp"
-#include "topology/os/scratch_directory.hpp"
 
 namespace weft::cli {
 namespace {
 
 constexpr const char* kHostsFile = "hosts";
 
-/// A directory with what the program reads as /etc/hosts: the lab's names before the machine's.
-Result<os::ScratchDirectory> names_of(const lab::Lab& lab) {
-  WEFT_TRY(auto directory, os::ScratchDirectory::make());
+/// What the program reads as /etc/hosts: the lab's names before the machine's, in a file of the lab. Others
+/// may write it at the same time: the whole file takes its place at once.
+Result<std::filesystem::path> names_of(const lab::Lab& lab, const std::filesystem::path& directory) {
   std::ostringstream own;
   own << std::ifstream("/etc/hosts").rdbuf();
-  std::ofstream file(directory.path() / kHostsFile);
+  const auto place = directory / kHostsFile;
+  const auto written = directory / fmt::format("{}.{}", kHostsFile, getpid());
+  std::ofstream file(written);
   file << lab::hosts_text(lab.fabric(), lab.addresses().book) << own.str();
   file.close();
-  if (!file)
-    return fail(ErrorKind::absent, "cannot write the lab's host names in {}", directory.path().string());
-  return directory;
+  std::error_code error;
+  if (file) std::filesystem::rename(written, place, error);
+  if (!file || error)
+    return fail(ErrorKind::absent, "cannot write the lab's host names to {}", place.string());
+  return place;
 }
 
 int exec(const po::variables_map& values, Arguments command) {
@@ -54,11 +59,9 @@ int exec(const po::variables_map& values, Arguments command) {
   // Ctrl-C is for the program; how it ends is then our own end.
   signal(SIGINT, SIG_IGN);
   signal(SIGQUIT, SIG_IGN);
-  const auto names = names_of(*lab);
+  const auto names = names_of(*lab, lab_state_root() / name);
   if (!names) return report(names.error());
-  auto child =
-      spawn_in(*lab, *node,
-               {.argv = std::move(command), .with_stdin = true, .hosts_file = names->path() / kHostsFile});
+  auto child = spawn_in(*lab, *node, {.argv = std::move(command), .with_stdin = true, .hosts_file = *names});
   if (!child) return report(child.error());
   const auto ended = child->wait();
   if (!ended) return report(ended.error());

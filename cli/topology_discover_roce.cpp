@@ -32,8 +32,8 @@ struct Traced {
 };
 
 Result<Traced> trace(const run::AgentSite& site, const run::BusPlace& bus, const files::FabricFile& stand_in,
-                     double answers_per_second, const session::CoordinatorTiming& timing) {
-  const Interrupt interrupt;
+                     double answers_per_second, const session::CoordinatorTiming& timing,
+                     const Interrupt& interrupt) {
   const auto secrets = run::new_run_secrets();
   session::DiscoverScript script(stand_in.fabric, stand_in.addresses,
                                  {.answers_per_second = answers_per_second}, secrets.run);
@@ -58,8 +58,10 @@ Result<double> answer_rate(const po::variables_map& values, double usual) {
 }
 
 /// Of a lab nothing is used but the names of its hosts and the addresses of their NICs.
-Result<Traced> trace_lab(const po::variables_map& values, discover::FoundSources& sources) {
+Result<Traced> trace_lab(const po::variables_map& values, discover::FoundSources& sources,
+                         std::optional<Interrupt>& interrupt) {
   WEFT_TRY(const auto lab, run::open_lab_for_run(values["lab"].as<std::string>(), lab_state_root()));
+  interrupt.emplace();  // a thread: not before the lab is open
   WEFT_TRY(auto site, run::lab_site(lab, {}));
   for (const run::AgentHost& host : site.hosts) {
     auto& one = sources.hosts.emplace_back(discover::HostNics{lab.fabric().name_of(host.host), {}});
@@ -85,21 +87,26 @@ Result<Traced> trace_lab(const po::variables_map& values, discover::FoundSources
     return launch(real, std::move(agent));
   };
   WEFT_TRY(const auto rate, answer_rate(values, kLabAnswersPerSecond));
-  return trace(site, run::ListenAddress{lab.coordinator_address()}, stand_in, rate, {});
+  return trace(site, run::ListenAddress{lab.coordinator_address()}, stand_in, rate, {}, *interrupt);
 }
 
-Result<Traced> trace_hosts(const po::variables_map& values, discover::FoundSources& sources) {
+Result<Traced> trace_hosts(const po::variables_map& values, discover::FoundSources& sources,
+                           std::optional<Interrupt>& interrupt) {
   WEFT_TRY(const auto names, host_names(values));
   if (names.size() < 2)
     return fail(ErrorKind::usage, "two hosts are needed at least: traces go from one to another");
   WEFT_TRY(const auto launch, read_launch_options(values));
   WEFT_TRY(const auto rate, answer_rate(values, kLiveAnswersPerSecond));
-  WEFT_TRY(auto asked, ask_for_nics(launch, names, values));
+  interrupt.emplace();
+  WEFT_TRY(auto asked, ask_for_nics(launch, names, values, interrupt->token()));
+  if (asked.hosts.size() < 2)
+    return fail(ErrorKind::absent, "only {} told its NICs, and traces go from one host to another; {}",
+                asked.hosts.front().host, fmt::join(asked.troubles, "; "));
   sources.hosts = std::move(asked.hosts);
   WEFT_TRY(const auto stand_in, discover::fabric_of_hosts(sources.hosts));
   const auto hosts = stand_in.fabric.hosts();
   WEFT_TRY(const auto cluster, cluster_of(launch, stand_in, std::vector<NodeId>(hosts.begin(), hosts.end())));
-  WEFT_TRY(auto traced, trace(cluster.site, cluster.bus, stand_in, rate, cluster.timing));
+  WEFT_TRY(auto traced, trace(cluster.site, cluster.bus, stand_in, rate, cluster.timing, *interrupt));
   traced.troubles.insert(traced.troubles.begin(), asked.troubles.begin(), asked.troubles.end());
   return traced;
 }
@@ -109,7 +116,7 @@ Result<void> check_format(const std::string& format) {
   return fail(ErrorKind::usage, "-o {}: expected table, yaml or json", format);
 }
 
-Result<report::Discovery> discover_it(const po::variables_map& values) {
+Result<report::Discovery> discover_it(const po::variables_map& values, std::optional<Interrupt>& interrupt) {
   discover::FoundSources sources{.name = values["name"].as<std::string>()};
   WEFT_TRY(const auto rate, read_option<Bandwidth>(values, "rate", parse_bandwidth));
   sources.rate = *rate;
@@ -120,14 +127,19 @@ Result<report::Discovery> discover_it(const po::variables_map& values) {
   }
   Traced traced;
   if (values.count("lab") || values.count("hosts")) {
-    WEFT_TRY(traced, values.count("lab") ? trace_lab(values, sources) : trace_hosts(values, sources));
+    WEFT_TRY(traced, values.count("lab") ? trace_lab(values, sources, interrupt)
+                                         : trace_hosts(values, sources, interrupt));
     sources.traced = traced.cabling;
   }
   std::vector<std::string> names;
   for (const auto& host : sources.hosts) names.push_back(host.host);
   sources.listed = discover::listed_cables(lists, names);
-  WEFT_TRY(auto found, found_fabric(sources));
-  report::Discovery answer{std::move(found), traced.traces, lists.size(), std::move(traced.troubles), {}};
+  auto found = found_fabric(sources);
+  if (!found && sources.traced)  // not what was typed
+    return fail(ErrorKind::absent, "{}{}{}", found.error().message, traced.troubles.empty() ? "" : "; ",
+                fmt::join(traced.troubles, "; "));
+  if (!found) return pass_on(found);
+  report::Discovery answer{std::move(*found), traced.traces, lists.size(), std::move(traced.troubles), {}};
   if (design) {
     const auto differences =
         discover::differences_from_file(answer.found.fabric, answer.found.addresses, *design);
@@ -166,7 +178,9 @@ int discover_roce(const po::variables_map& values) {
   if (const auto checked = check_format(format); !checked) return report(checked.error());
   if (values.count("lab") && values.count("hosts"))
     return report({ErrorKind::usage, "--lab stands alone: the lab knows its hosts"});
-  const auto found = discover_it(values);
+  std::optional<Interrupt> interrupt;
+  const auto found = discover_it(values, interrupt);
+  if (interrupt && interrupt->happened()) return kExitInterrupted;
   if (!found) return report(found.error());
   for (const auto& trouble : found->troubles) print_stderr("weft: {}\n", trouble);
   if (format == "yaml") fmt::print("{}", report::discovery_yaml(*found));

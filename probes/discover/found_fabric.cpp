@@ -205,6 +205,7 @@ class FabricFinder {
     if (has_record(a) && has_record(b))
       disagreements_.push_back(fmt::format("traces go from {} to {}; the records of both know no such cable",
                                            name_of(a), name_of(b)));
+    if (traced.size() > 1) parallel_.push_back(fmt::format("{} and {}", name_of(a), name_of(b)));
     // A switch that records know by a name, and traces by addresses: which is which is not told.
     const bool open = (has_record(a) && !named_[b]) || (has_record(b) && !named_[a]);
     for (const TracedCable& cable : traced) {
@@ -262,6 +263,12 @@ class FabricFinder {
       }
     }
     const auto itself = [](const auto& name) { return name; };
+    if (!parallel_.empty())
+      gaps_.push_back(
+          fmt::format("whether several cables join {}, or a switch answers from another port than packets "
+                      "enter by (Linux: "
+                      "icmp_errors_use_inbound_ifaddr=0), and switches look like one: give LLDP tables",
+                      listed(parallel_, itself)));
     if (!untraced.empty())
       gaps_.push_back(
           fmt::format("where {} are cabled: no trace from or to them was answered (NICs of another "
@@ -375,6 +382,7 @@ class FabricFinder {
   std::vector<FoundCable> cables_;
   std::map<CableEnd, std::size_t> at_port_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<TracedCable>> between_;
+  std::vector<std::string> parallel_;  // pairs of switches, by traces alone
   std::map<std::string, std::vector<IpAddress>> open_;
   std::vector<std::pair<PortId, IpAddress>> addresses_;
   std::vector<std::string> gaps_;

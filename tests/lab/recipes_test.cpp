@@ -78,7 +78,7 @@ TEST(Recipes, EachHostGetsTheWorstThatNamesIt) {
   const Recipes recipes;
   std::ofstream(recipes.here("fabric.yaml"))
       << "fabric: a\nkind: roce\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 3}\n";
-  std::ofstream(recipes.here("diagnosis.json")) << R"({"schema":"weft.diagnosis/1","hosts":[
+  std::ofstream(recipes.here("diagnosis.json")) << R"({"schema":"weft.diagnosis/1","fabric":"a","hosts":[
     {"host":"host1","verdict":"degraded","evidence":["slow"]},
     {"host":"host1","verdict":"failed","evidence":["its agent\nfell silent"]}],
     "links":[{"link":"host2--leaf1","a":{"node":"host2"},"b":{"node":"leaf1"},"verdict":"degraded","cause":"loss"},
@@ -110,7 +110,7 @@ TEST(Recipes, AHostWhoseCableMayBeAtFaultIsNotHealthy) {
   std::ofstream(recipes.here("fabric.yaml"))
       << "fabric: a\nkind: roce\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 3}\n";
   std::ofstream(recipes.here("diagnosis.json"))
-      << R"({"schema":"weft.diagnosis/1","hosts":[],"links":[],"groups":[],
+      << R"({"schema":"weft.diagnosis/1","fabric":"a","hosts":[],"links":[],"groups":[],
     "ambiguous":[["host2->leaf1","leaf1->spine1"]],
     "coverage":{"missing":["leaf1->host3"],"thin":["host4/p1->leaf2/p1","leaf2->spine1"]}})";
   const auto published =

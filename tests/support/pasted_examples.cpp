@@ -101,6 +101,10 @@ PasteBoard::PasteBoard() {
   write(folder / "job.jsonl", R"({"src":"host1","dst":"host5","bytes":1000000})"
                               "\n");
   std::filesystem::copy_file(WEFT_SOURCE_DIR "/tests/data/small.ibnetdiscover", folder / "net.txt");
+  write(folder / "hosts.txt", "gpu[001-004]\n");
+  std::filesystem::create_directory(folder / "dumps");
+  std::filesystem::copy_file(WEFT_SOURCE_DIR "/tests/fuzz/corpus/cable_record/lldpcli.json",
+                             folder / "dumps/leaf1.json");
   std::filesystem::create_directory(folder / "bin");
   std::filesystem::create_symlink(WEFT_BINARY_DIR "/weft", folder / "bin/weft");
   for (const char* launcher : {"ssh", "srun"})
@@ -121,7 +125,7 @@ std::vector<Pasted> PasteBoard::paste(const std::vector<Example>& examples, cons
   std::vector<Pasted> pasted;
   const auto folder = folder_.path();
   std::string script = fmt::format(
-      "cd '{}'; export PATH=$PWD/bin:$PATH SLURM_JOB_NODELIST='gpu[001-004]' WEFT_GATHER=1s "
+      "cd '{}'; export PATH=$PWD/bin:$PATH SLURM_JOB_ID=7 SLURM_JOB_NODELIST='gpu[001-004]' WEFT_GATHER=1s "
       "WEFT_LISTEN=127.0.0.1\n{}\n",
       folder.string(), setup);
   for (std::size_t i = 0; i < examples.size(); ++i) {

@@ -28,14 +28,15 @@ read_verdict() {
   read -r said when words <<END
 $line
 END
-  case $when in '' | *[!0-9]*) text="the verdict of this host cannot be read"; return ;; esac
+  case $when in '' | *[!0-9]* | 0* | ????????????*) text="the verdict of this host cannot be read"; return ;; esac
   age=$(($(date +%s) - when))
-  if [ "$age" -gt "$WEFT_MAX_AGE" ]; then
+  if [ "$age" -gt "$WEFT_MAX_AGE" ] || [ "$age" -lt -300 ]; then
     text="the verdict of this host is $age s old"
     return
   fi
   case $said in
-    healthy | congested | degraded | failed | unknown) verdict=$said text=$words ;;
+    healthy | congested | degraded | failed | unknown)
+      verdict=$said text=$(printf '%s' "$words" | tr -d '[:cntrl:]') ;;
     *) text="the verdict of this host cannot be read" ;;
   esac
 }

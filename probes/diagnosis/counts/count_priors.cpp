@@ -69,17 +69,12 @@ CountPriors::Around around_of(const Fabric& fabric, const Places& places, NodeId
   CountPriors::Around around;
   if (places.node[node.value()] != kNone) around.itself = places.node[node.value()];
   std::map<Tier, CountPriors::Around::Side> sides;
-  std::map<NodeId, CountPriors::Around::Side> bundles;
   for (const ChannelId channel : fabric.channels_from(node)) {
-    const NodeId neighbour = fabric.target_node(channel);
-    for (auto* side : {&sides[fabric.node(neighbour).tier], &bundles[neighbour]}) {
-      note(side->out, places.channel[channel.value()]);
-      note(side->in, places.channel[Fabric::reverse(channel).value()]);
-    }
+    auto& side = sides[fabric.node(fabric.target_node(channel)).tier];
+    note(side.out, places.channel[channel.value()]);
+    note(side.in, places.channel[Fabric::reverse(channel).value()]);
   }
   for (auto& [tier, side] : sides) around.sides.push_back(std::move(side));
-  for (auto& [neighbour, bundle] : bundles)
-    if (bundle.in.size() > 1 || bundle.out.size() > 1) around.bundles.push_back(std::move(bundle));
   return around;
 }
 

@@ -29,8 +29,7 @@ struct CountPriors {
       std::vector<std::uint32_t> in, out;
     };
     std::optional<std::uint32_t> itself;
-    std::vector<Side> sides;    // a tier of its neighbours each
-    std::vector<Side> bundles;  // a neighbour of several cables each
+    std::vector<Side> sides;
   };
   std::vector<Around> switches;
   /// By suspect: the host that it is, or that all of its channels begin or end at.

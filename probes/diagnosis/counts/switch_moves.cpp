@@ -10,17 +10,16 @@ constexpr double kAsGood = 3.0;           // nats: alternatives this close are n
 constexpr double kSame = 1.0;             // nats: what is less probable must fit so well to stand beside it
 constexpr double kEqualParts = 0.25;      // of a hazard: faults this alike may be one moved from elsewhere
 
-/// From all channels into the switch of one tier, or of one bundle, to all out of it of one, and back; both
-/// at once first, for cables are often bad both ways.
+/// From all channels into the switch of one tier to all out of it of one, and back; both at once first,
+/// for cables are often bad both ways.
 template <class Visit>
 void for_each_shift(const CountPriors::Around& around, Visit visit) {
-  for (const auto* sides : {&around.sides, &around.bundles})
-    for (const auto& from : *sides)
-      for (const auto& to : *sides) {
-        if (&from != &to) visit(SwitchMoves::Shifts{{&from.in, &to.out}, {&from.out, &to.in}});
-        visit(SwitchMoves::Shifts{{&from.in, &to.out}});
-        visit(SwitchMoves::Shifts{{&from.out, &to.in}});
-      }
+  for (const auto& from : around.sides)
+    for (const auto& to : around.sides) {
+      if (&from != &to) visit(SwitchMoves::Shifts{{&from.in, &to.out}, {&from.out, &to.in}});
+      visit(SwitchMoves::Shifts{{&from.in, &to.out}});
+      visit(SwitchMoves::Shifts{{&from.out, &to.in}});
+    }
 }
 
 }  // namespace

@@ -56,12 +56,18 @@ std::vector<DoctorFinding> together(FoundTroubles all, const std::string& login)
 /// Gaps of the hosts, each once, with how many have it.
 std::vector<std::string> notes_of(const std::vector<const AskedHost*>& fleet) {
   std::map<std::string, std::size_t> gaps;
-  std::size_t clocks = 0;
+  std::size_t clocks = 0, without_nics = 0;
   for (const AskedHost* host : fleet) {
     for (const std::string& gap : host->report->inventory.gaps) ++gaps[gap];
     if (host->report->clock_follows == false) ++clocks;
+    if (host->report->inventory.nics.empty()) ++without_nics;
   }
   std::vector<std::string> notes;
+  if (without_nics > 0)
+    notes.push_back(
+        fmt::format("no NIC was looked at on {} of {} hosts: they have none on a PCI bus and no RDMA "
+                    "device; a fabric file (--fabric) says which interfaces are meant",
+                    without_nics, fleet.size()));
   for (const auto& [gap, count] : gaps)
     notes.push_back(fmt::format("not looked at on {} of {} hosts: {}", count, fleet.size(), gap));
   if (!fleet.empty() && clocks == fleet.size())

@@ -255,30 +255,6 @@ TEST(Alternatives, ParallelCablesDelayedAlikeStandBesideThoseOfTheOtherLeafOnceE
   expect_no_wrong_name(diagnosis, {});
 }
 
-/// What leaf1 sends by the spine crosses its bundle and then that of leaf2: either may be what loses.
-TEST(Alternatives, ParallelCablesThatLoseAlikeStandBesideThoseOfTheOtherLeaf) {
-  const Fabric fabric = parallel_cables(2);
-  const NodeId leaf = *fabric.find_node("leaf1"), spine = *fabric.find_node("spine1");
-  std::vector<ChannelId> truth;
-  for (std::uint32_t c = 0; c < fabric.channel_count(); ++c)
-    if (fabric.source_node(ChannelId(c)) == leaf && fabric.target_node(ChannelId(c)) == spine)
-      truth.emplace_back(c);
-  ASSERT_EQ(truth.size(), 2u);
-  for (const auto* loss : {"53.7%", "30%"})
-    for (const std::uint64_t seed : {1, 2, 3}) {
-      std::vector<std::string> faults;
-      for (const ChannelId channel : truth)
-        faults.push_back(
-            fmt::format("{}:loss={},from=leaf1", fabric.name_of(Fabric::link_of(channel)), loss));
-      const Diagnosis diagnosis = swept(fabric, faults, {.seed = seed});
-      expect_no_wrong_name(diagnosis, {});
-      const bool told = std::ranges::any_of(diagnosis.sets, [&](const OpenSet& set) {
-        return std::ranges::find(set.alternatives, truth) != set.alternatives.end();
-      });
-      EXPECT_TRUE(told) << loss << " seed " << seed;
-    }
-}
-
 TEST(Alternatives, WhatPassesSomeOfParallelCablesIsToldOnce) {
   const Fabric fabric = parallel_cables();
   const Diagnosis diagnosis =
