@@ -38,23 +38,36 @@ std::string last_words(const Asked& asked) {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-/// How it ended; absent: not by then, or stopped.
-std::optional<os::ExitStatus> end_of(os::ChildProcess& process, Deadline deadline,
-                                    const std::stop_token& stop) {
+/// Ends those that say more than an answer may be: what they say goes into files.
+void end_talkers(std::vector<Asked>& all) {
+  std::error_code none;
+  for (Asked& one : all)
+    for (const auto& file : {one.output, one.errors})
+      if (one.process &&
+          static_cast<std::int64_t>(std::filesystem::file_size(file, none)) > kMaxAnswer.count() && !none)
+        one.process.reset();
+}
+
+/// How it ended; absent: not by then, or stopped, or ended by end_talkers.
+std::optional<os::ExitStatus> end_of(Asked& asked, std::vector<Asked>& all, Deadline deadline,
+                                     const std::stop_token& stop) {
   constexpr Nanoseconds kLook = std::chrono::milliseconds(100);
   while (!stop.stop_requested()) {
+    end_talkers(all);
+    if (!asked.process) return std::nullopt;
     const Nanoseconds left =
         std::max<Nanoseconds>(deadline - std::chrono::steady_clock::now(), Nanoseconds(0));
-    const auto ended = process.wait_for(std::min(left, kLook));
+    const auto ended = asked.process->wait_for(std::min(left, kLook));
     if (ended && *ended) return **ended;
     if (!ended || left.count() == 0) break;
   }
   return std::nullopt;
 }
 
-Result<discover::HostNics> answer_of(Asked& asked, Deadline deadline, const std::optional<IpPrefix>& subnet,
-                                     const std::stop_token& stop) {
-  const auto ended = end_of(*asked.process, deadline, stop);
+Result<discover::HostNics> answer_of(Asked& asked, std::vector<Asked>& all, Deadline deadline,
+                                     const std::optional<IpPrefix>& subnet, const std::stop_token& stop) {
+  const auto ended = end_of(asked, all, deadline, stop);
+  if (!asked.process) return fail(ErrorKind::invalid_input, "its answer is longer than 1 MB");
   if (!ended) return fail(ErrorKind::timeout, "it did not answer in time: is it reached without a password?");
   if (!ended->success())
     return fail(ErrorKind::absent, "its NICs could not be asked for ({}){}", to_string(*ended),
@@ -104,7 +117,7 @@ Result<AskedHosts> ask_for_nics(const run::ClusterOptions& launch, const std::ve
   const auto deadline = std::chrono::steady_clock::now() + launch.gather.value_or(kUsualLimit);
   AskedHosts answer;
   for (Asked& asked : all) {
-    auto nics = answer_of(asked, deadline, subnet, stop);
+    auto nics = answer_of(asked, all, deadline, subnet, stop);
     if (stop.stop_requested()) return fail(ErrorKind::timeout, "interrupted");
     if (nics)
       answer.hosts.push_back(std::move(*nics));

@@ -140,9 +140,8 @@ Result<plan::NicPair> find_pair(const Fabric& fabric, const TraceWords& words) {
 
 /// Both ends; one where a host probes itself.
 std::vector<NodeId> hosts_of(const Fabric& fabric, const plan::NicPair& pair) {
-  std::vector<NodeId> hosts{fabric.port(pair.src).node};
-  if (const NodeId far = fabric.port(pair.dst).node; far != hosts[0]) hosts.push_back(far);
-  return hosts;
+  const NodeId near = fabric.port(pair.src).node, far = fabric.port(pair.dst).node;
+  return near == far ? std::vector{near} : std::vector{near, far};
 }
 
 /// Queue pairs to audit need their engine; else each NIC is traced from as it can send.

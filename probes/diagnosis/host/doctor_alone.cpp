@@ -37,7 +37,8 @@ class Alone {
       if (room.free < kLeastRoom)
         add(HostTrouble::no_room, Verdict::degraded, fmt::format("no room in {}", room.path),
             fmt::format("{} free", to_string(room.free)),
-            fmt::format("@on: du -xsh {}/* | sort -h | tail, and remove what nobody needs", room.path));
+            fmt::format("@on: du -xsh {}/* | sort -h | tail, and remove what nobody needs",
+                        pasteable(room.path)));
     check_wanted_nics();
     for (const NicInventory* nic : judged_nics(report_, expectations_)) check_nic(*nic);
     for (const GpuInventory& gpu : report_.inventory.gpus)
