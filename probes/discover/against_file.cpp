@@ -251,6 +251,7 @@ class Comparison {
     return names.size() == 1 ? names.front() : some_of(1, names);
   }
   std::string name_of(Pair pair) const {
+    if (design_.is_host(pair.second)) std::swap(pair.first, pair.second);  // as cables are called
     return fmt::format("{}--{}", design_.name_of(pair.first), design_.name_of(pair.second));
   }
   /// `missing` of all that are alike: each by name where all are.

@@ -127,6 +127,13 @@ TEST(AgainstFile, AHostThatIsNotThereIsNamed) {
   EXPECT_THAT(by_traces(without(clos(), "host6"), clos()), ElementsAre("host6: in the file, and not found"));
 }
 
+TEST(AgainstFile, AHostThatIsCabledElsewhereTooHasACableThatTheFileHasNot) {
+  auto more = clos();
+  more.emplace_back("host1/p2", "leaf2/p9");
+  EXPECT_THAT(by_traces(more, clos()), ElementsAre("host1--leaf2: found, and not in the file"));
+  EXPECT_THAT(by_traces(clos(), more), ElementsAre("host1--leaf2: in the file, and not found"));
+}
+
 TEST(AgainstFile, ASecondParallelCableOfTheFileIsMissed) {
   auto more = clos();
   more.emplace_back("leaf1/p9", "spine1/p9");
