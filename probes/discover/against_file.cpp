@@ -1,5 +1,7 @@
 #include "probes/discover/against_file.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -9,130 +11,379 @@
 namespace weft::discover {
 namespace {
 
+constexpr std::size_t kNamed = 8;  // of a list in a sentence
+
 std::optional<PortId> far_port(const Fabric& fabric, PortId port) {
   const auto channel = fabric.channel_from(port);
   return channel ? std::optional(fabric.target(*channel)) : std::nullopt;
 }
 
-class Comparison {
+std::string listed(const std::vector<std::string>& names) {
+  const std::vector<std::string> first(names.begin(),
+                                       names.begin() + std::min<std::ptrdiff_t>(kNamed, std::ssize(names)));
+  const auto more = names.size() > kNamed ? fmt::format(" and {} more", names.size() - kNamed) : "";
+  return fmt::format("{}{}", fmt::join(first, ", "), more);
+}
+std::string some_of(std::size_t count, const std::vector<std::string>& names) {
+  return fmt::format("{} of {}", count == 1 ? "one" : std::to_string(count), listed(names));
+}
+
+/// Cables from a node to each other node, without those of hosts.
+std::map<NodeId, int> switches_beside(const Fabric& fabric, NodeId node) {
+  std::map<NodeId, int> beside;
+  for (const ChannelId channel : fabric.channels_from(node))
+    if (const NodeId far = fabric.target_node(channel); !fabric.is_host(far)) ++beside[far];
+  return beside;
+}
+
+/// Which node of the file each found one is: hosts by name; switches by name where a record told it, else by
+/// most of their NICs, addresses and switches that are known already.
+class Matching {
  public:
-  Comparison(const Fabric& found, const AddressBook& addresses, const files::FabricFile& file)
-      : found_(found), addresses_(addresses), file_(file), design_(file.fabric) {}
-
-  std::vector<std::string> run() && {
-    match();
-    for (std::uint32_t p = 0; p < found_.port_count(); ++p) compare_port(PortId(p));
-    compare_pairs();
-    return std::move(said_);
+  Matching(const Fabric& found, const AddressBook& addresses, const files::FabricFile& file)
+      : found_(found), addresses_(addresses), file_(file), design_(file.fabric) {
+    shared_.resize(found.node_count());
+    known_found_.resize(found.node_count());
+    known_design_.resize(design_.node_count());
+    for (const PortId nic : found.nics()) traced_ = traced_ || addresses.address_of(nic);
+    match_names();
+    count_nics();
+    count_addresses();
+    while (const auto next = likest()) assign(next->first, next->second);
   }
 
- private:
-  void match() {
-    for (std::uint32_t n = 0; n < found_.node_count(); ++n)
-      if (found_.is_host(NodeId(n)))
-        if (const auto same = design_.find_node(found_.name_of(NodeId(n)))) design_of_[NodeId(n)] = *same;
-    for (std::uint32_t n = 0; n < found_.node_count(); ++n) {
-      if (found_.is_host(NodeId(n))) continue;
-      auto same = by_addresses(NodeId(n));
-      if (!same) same = by_hosts(NodeId(n));
-      if (!same)
-        if (const auto named = design_.find_node(found_.name_of(NodeId(n)))) same = *named;
-      if (same) design_of_[NodeId(n)] = *same;
-    }
+  /// Whether its name is that of a record; traces give names of their own.
+  bool is_named(NodeId found) const {
+    return found_.is_host(found) || !traced_ || std::ranges::any_of(found_.ports_of(found), [&](PortId p) {
+             return !found_.port(p).name.empty();
+           });
   }
-
-  static std::optional<NodeId> most(const std::map<NodeId, int>& votes) {
-    const auto at = std::ranges::max_element(votes, {}, &std::pair<const NodeId, int>::second);
-    return at == votes.end() ? std::nullopt : std::optional(at->first);
-  }
-  std::optional<NodeId> by_addresses(NodeId node) const {
-    std::map<NodeId, int> votes;
-    for (const PortId port : found_.ports_of(node))
-      if (const auto known = design_port(port)) ++votes[design_.port(*known).node];
-    if (const auto own = addresses_.address_of(node))
-      if (const auto known = file_.addresses.node_of(*own)) ++votes[*known];
-    return most(votes);
-  }
-  std::optional<NodeId> by_hosts(NodeId node) const {
-    std::map<NodeId, int> votes;
-    for (const PortId port : found_.ports_of(node)) {
-      const auto far = far_port(found_, port);
-      if (!far || !found_.is_host(found_.port(*far).node)) continue;
-      if (const auto nic = design_port(*far))
-        if (const auto leaf = far_port(design_, *nic)) ++votes[design_.port(*leaf).node];
-    }
-    return most(votes);
-  }
-
-  /// By its address; a host's by its number.
-  std::optional<PortId> design_port(PortId port) const {
-    if (const auto address = addresses_.address_of(port))
-      if (const auto known = file_.addresses.port_of(*address)) return known;
-    const Port& own = found_.port(port);
-    if (!found_.is_host(own.node)) return std::nullopt;
-    const auto same = design_.find_port(fmt::format("{}/p{}", found_.name_of(own.node), own.number.value()));
-    return same ? std::optional(*same) : std::nullopt;
-  }
-
+  bool is_traced() const { return traced_; }
   std::optional<NodeId> design_node(NodeId found) const {
     const auto at = design_of_.find(found);
     return at == design_of_.end() ? std::nullopt : std::optional(at->second);
   }
+  bool was_found(NodeId design) const { return taken_.contains(design); }
+  /// By name or by an address, not only by what is beside it.
+  bool is_certain(NodeId design) const { return certain_.contains(design); }
 
-  void compare_port(PortId port) {
-    const auto same = design_port(port);
-    const auto far = far_port(found_, port);
-    if (!same || !far) return;
-    const auto leads_to = design_node(found_.port(*far).node);
-    const auto should = far_port(design_, *same);
-    if (!leads_to || (should && design_.port(*should).node == *leads_to)) return;
+  std::optional<PortId> by_address(PortId port) const {
     const auto address = addresses_.address_of(port);
-    said_.push_back(fmt::format("{}{} is cabled to {}; the file says to {}", design_.name_of(*same),
-                                address ? fmt::format(" ({})", to_string(*address)) : "",
-                                design_.name_of(*leads_to), should ? design_.name_of(*should) : "nothing"));
-    named_.insert(std::minmax(design_.port(*same).node, *leads_to));
-    if (should) named_.insert(std::minmax(design_.port(*same).node, design_.port(*should).node));
+    const auto known = address ? file_.addresses.port_of(*address) : std::nullopt;
+    return known && design_node(found_.port(port).node) == design_.port(*known).node ? known : std::nullopt;
+  }
+  /// By its address, its name, a NIC's by its number. Records alone do not number the NICs of a host.
+  std::optional<PortId> design_port(PortId port) const {
+    const Port& own = found_.port(port);
+    const auto node = design_node(own.node);
+    if (!node) return std::nullopt;
+    for (const PortId p : design_.ports_of(*node))
+      if (!own.name.empty() && design_.port(p).name == own.name) return p;
+    if (const auto same = by_address(port)) return same;
+    if (!found_.is_host(own.node)) return std::nullopt;
+    const auto its = design_.ports_of(*node);
+    if (its.size() == 1 && found_.ports_of(own.node).size() == 1) return its.front();
+    for (const PortId p : its)
+      if (addresses_.address_of(port) && design_.port(p).number == own.number) return p;
+    return std::nullopt;
   }
 
-  using Pair = std::pair<NodeId, NodeId>;
-  static std::map<Pair, int> pairs_of(const Fabric& fabric, const std::map<NodeId, NodeId>* names) {
-    std::map<Pair, int> pairs;
-    for (const Link& link : fabric.links()) {
-      NodeId a = fabric.port(link.a).node, b = fabric.port(link.b).node;
-      if (names) {
-        if (!names->contains(a) || !names->contains(b)) continue;
-        a = names->at(a);
-        b = names->at(b);
-      }
-      ++pairs[std::minmax(a, b)];
+ private:
+  void assign(NodeId from, NodeId to) {
+    design_of_[from] = to;
+    taken_.insert(to);
+    if (has_address_of_.contains({from, to})) certain_.insert(to);
+    spread(from, to);
+  }
+
+  void match_names() {
+    for (std::uint32_t n = 0; n < found_.node_count(); ++n) {
+      if (!is_named(NodeId(n))) continue;
+      const auto same = design_.find_node(found_.name_of(NodeId(n)));
+      if (!same) continue;
+      certain_.insert(*same);
+      assign(NodeId(n), *same);
+      names_agree_ = names_agree_ || !found_.is_host(NodeId(n));
     }
-    return pairs;
   }
 
-  /// What no port told already.
-  void compare_pairs() {
-    const auto found = pairs_of(found_, &design_of_);
-    const auto design = pairs_of(design_, nullptr);
-    std::set<NodeId> matched;
-    for (const auto& [from, to] : design_of_) matched.insert(to);
-    const auto say = [&](const Pair& pair, const char* what) {
-      if (!named_.contains(pair))
-        said_.push_back(
-            fmt::format("{}--{}: {}", design_.name_of(pair.first), design_.name_of(pair.second), what));
+  void count_nics() {
+    for (const PortId nic : found_.nics()) {
+      const auto same = design_port(nic);
+      if (!same) continue;
+      const auto at = far_port(found_, nic), should = far_port(design_, *same);
+      if (at) ++known_found_[found_.port(*at).node.value()];
+      if (should) ++known_design_[design_.port(*should).node.value()];
+      if (at && should) ++shared_[found_.port(*at).node.value()][design_.port(*should).node.value()];
+    }
+  }
+
+  void count_addresses() {
+    const auto count = [&](NodeId from, NodeId to) {
+      ++shared_[from.value()][to.value()];
+      has_address_of_.emplace(from, to);
     };
-    for (const auto& [pair, count] : found)
-      if (!design.contains(pair)) say(pair, "found, and not in the file");
-    for (const auto& [pair, count] : design)
-      if (matched.contains(pair.first) && matched.contains(pair.second) && !found.contains(pair))
-        say(pair, "in the file, and not found");
+    for (std::uint32_t p = 0; p < found_.port_count(); ++p)
+      if (const auto address = addresses_.address_of(PortId(p)))
+        if (const auto known = file_.addresses.port_of(*address))
+          count(found_.port(PortId(p)).node, design_.port(*known).node);
+    for (std::uint32_t n = 0; n < found_.node_count(); ++n)
+      if (const auto own = addresses_.address_of(NodeId(n)))
+        if (const auto known = file_.addresses.node_of(*own)) count(NodeId(n), *known);
+  }
+
+  /// What is beside two that are one is more likely one.
+  void spread(NodeId from, NodeId to) {
+    if (found_.is_host(from)) return;  // by their NICs
+    const auto near = switches_beside(found_, from), like = switches_beside(design_, to);
+    for (const auto& [u, cables] : near) known_found_[u.value()] += cables;
+    for (const auto& [d, cables] : like) known_design_[d.value()] += cables;
+    for (const auto& [u, one] : near)
+      for (const auto& [d, other] : like)
+        if (!taken_.contains(d) && found_.node(u).tier == design_.node(d).tier)
+          shared_[u.value()][d.value()] += std::min(one, other);
+  }
+
+  struct Candidate {
+    bool is_clear = false;   // no other is as like
+    Tier tier = Tier::host;  // where none is clear, from the top: a core tells the spines of every pod apart
+    int likeness = 0;
+    auto operator<=>(const Candidate&) const = default;
+  };
+
+  std::optional<std::pair<NodeId, NodeId>> likest() const {
+    std::optional<std::pair<NodeId, NodeId>> next;
+    Candidate best;
+    for (std::uint32_t u = 0; u < found_.node_count(); ++u) {
+      const bool is_told = found_.is_host(NodeId(u)) || (names_agree_ && is_named(NodeId(u)));
+      if (is_told || design_of_.contains(NodeId(u))) continue;
+      std::optional<std::uint32_t> like;
+      Candidate its;
+      for (const auto& [d, shared] : shared_[u]) {
+        if (taken_.contains(NodeId(d)) || design_.is_host(NodeId(d))) continue;
+        const int likeness = 2 * shared - known_found_[u] - known_design_[d];
+        if (like && likeness <= its.likeness) {
+          its.is_clear = its.is_clear && likeness < its.likeness;
+          continue;
+        }
+        its = {true, Tier::host, likeness};
+        like = d;
+      }
+      if (!like) continue;
+      if (!its.is_clear) its.tier = found_.node(NodeId(u)).tier;
+      if (next && its <= best) continue;
+      best = its;
+      next = {NodeId(u), NodeId(*like)};
+    }
+    return next;
   }
 
   const Fabric& found_;
   const AddressBook& addresses_;
   const files::FabricFile& file_;
   const Fabric& design_;
+  bool traced_ = false;
+  bool names_agree_ = false;  // of some switches: then those of the others are no mere other spelling
+  std::vector<std::map<std::uint32_t, int>> shared_;  // by found node, then by the file's: what speaks for it
+  std::set<std::pair<NodeId, NodeId>> has_address_of_;
+  std::vector<int> known_found_;  // cables to nodes that are matched
+  std::vector<int> known_design_;
   std::map<NodeId, NodeId> design_of_;
-  std::set<Pair> named_;
+  std::set<NodeId> taken_;
+  std::set<NodeId> certain_;
+};
+
+/// Equal of nodes that nothing found tells apart: by what is beside them, and beside that, and so on.
+std::vector<int> classes_of(const Fabric& design, const Matching& matching) {
+  const auto count = static_cast<std::uint32_t>(design.node_count());
+  std::vector<int> classes(count);
+  for (std::uint32_t n = 0; n < count; ++n) {
+    const bool alone = design.is_host(NodeId(n)) || matching.is_certain(NodeId(n));
+    classes[n] = alone ? static_cast<int>(n) + 1 : 0;
+  }
+  for (std::size_t before = 0, now = 1; now > before;) {
+    using Sign = std::pair<int, std::vector<std::pair<int, std::uint32_t>>>;
+    std::map<Sign, int> signs;
+    std::vector<int> next(count);
+    for (std::uint32_t n = 0; n < count; ++n) {
+      Sign sign{classes[n], {}};
+      for (const ChannelId channel : design.channels_from(NodeId(n))) {
+        const NodeId far = design.target_node(channel);
+        sign.second.emplace_back(classes[far.value()],
+                                 design.is_host(far) ? design.target(channel).value() : 0);
+      }
+      std::ranges::sort(sign.second);
+      next[n] = signs.emplace(std::move(sign), static_cast<int>(signs.size())).first->second;
+    }
+    before = std::set(classes.begin(), classes.end()).size();
+    now = signs.size();
+    classes = std::move(next);
+  }
+  return classes;
+}
+
+class Comparison {
+ public:
+  Comparison(const Fabric& found, const AddressBook& addresses, const files::FabricFile& file)
+      : found_(found),
+        addresses_(addresses),
+        design_(file.fabric),
+        matching_(found, addresses, file),
+        class_(classes_of(design_, matching_)) {
+    for (std::uint32_t n = 0; n < design_.node_count(); ++n) members_[class_[n]].push_back(NodeId(n));
+  }
+
+  std::vector<std::string> run() && {
+    say_missing_nodes();
+    say_new_nodes();
+    for (std::uint32_t p = 0; p < found_.port_count(); ++p) compare_port(PortId(p));
+    compare_pairs();
+    return std::move(said_);
+  }
+
+ private:
+  using Pair = std::pair<NodeId, NodeId>;
+
+  const std::vector<NodeId>& alike(NodeId design) const { return members_.at(class_[design.value()]); }
+  std::string label(NodeId design) const {
+    std::vector<std::string> names;
+    for (const NodeId one : alike(design)) names.push_back(design_.name_of(one));
+    return names.size() == 1 ? names.front() : some_of(1, names);
+  }
+  std::string name_of(Pair pair) const {
+    if (design_.is_host(pair.second)) std::swap(pair.first, pair.second);  // as cables are called
+    return fmt::format("{}--{}", design_.name_of(pair.first), design_.name_of(pair.second));
+  }
+  /// `missing` of all that are alike: each by name where all are.
+  void say_missing(const std::vector<std::string>& missing, const std::vector<std::string>& all) {
+    if (missing.size() < all.size())
+      said_.push_back(some_of(missing.size(), all) + ": in the file, and not found");
+    else
+      for (const auto& name : missing) said_.push_back(name + ": in the file, and not found");
+  }
+
+  void say_missing_nodes() {
+    for (const auto& [which, nodes] : members_) {
+      std::vector<std::string> missing, all;
+      for (const NodeId node : nodes) {
+        if (design_.channels_from(node).empty()) continue;
+        all.push_back(design_.name_of(node));
+        if (!matching_.was_found(node)) missing.push_back(all.back());
+      }
+      if (!missing.empty()) say_missing(missing, all);
+    }
+  }
+
+  void say_new_nodes() {
+    for (std::uint32_t n = 0; n < found_.node_count(); ++n) {
+      if (matching_.design_node(NodeId(n))) continue;
+      const std::string what =
+          matching_.is_named(NodeId(n)) ? found_.name_of(NodeId(n)) : "a switch beside " + beside(NodeId(n));
+      said_.push_back(what + ": found, and not in the file");
+    }
+  }
+  /// Its hosts, else its switches, as the file calls them.
+  std::string beside(NodeId found) const {
+    std::set<std::string> hosts, switches;
+    for (const ChannelId channel : found_.channels_from(found)) {
+      const NodeId far = found_.target_node(channel);
+      const auto same = matching_.design_node(far);
+      if (found_.is_host(far) || same)
+        (found_.is_host(far) ? hosts : switches).insert(same ? label(*same) : found_.name_of(far));
+    }
+    const auto& names = hosts.empty() ? switches : hosts;
+    return listed({names.begin(), names.end()});
+  }
+
+  void compare_port(PortId port) {
+    const auto same = matching_.design_port(port);
+    const auto far = far_port(found_, port);
+    const auto node = far ? matching_.design_node(found_.port(*far).node) : std::nullopt;
+    if (!same || !node || alike(*node).size() > 1) return;
+    const auto should = far_port(design_, *same);
+    const bool same_node = should && design_.port(*should).node == *node;
+    if (same_node && !other_port(port, *far, *should)) return;
+    const auto address = addresses_.address_of(port);
+    const auto to = same_node ? port_label(*far, *node) : design_.name_of(*node);
+    const auto expected = should ? design_.name_of(*should) : "nothing";
+    said_.push_back(fmt::format("{}{} is cabled to {}; the file says to {}", design_.name_of(*same),
+                                address ? fmt::format(" ({})", to_string(*address)) : "", to, expected));
+    told_.insert(std::minmax(design_.port(*same).node, *node));
+    if (should) told_.insert(std::minmax(design_.port(*same).node, design_.port(*should).node));
+  }
+  /// Of the right node, another one than the file's: by its name, or both ends by their addresses.
+  bool other_port(PortId near, PortId far, PortId should) const {
+    const auto& name = found_.port(far).name;
+    if (!name.empty() && !design_.port(should).name.empty()) return name != design_.port(should).name;
+    const auto same = matching_.by_address(far);
+    return matching_.by_address(near) && same && *same != should;
+  }
+  std::string port_label(PortId found, NodeId node) const {
+    if (const auto& name = found_.port(found).name; !name.empty())
+      return fmt::format("{}/{}", design_.name_of(node), name);
+    const auto same = matching_.by_address(found);
+    return same ? design_.name_of(*same) : design_.name_of(node);
+  }
+
+  struct Count {
+    int found = 0;
+    int design = 0;
+    bool may_be_more = false;  // parallel cables of which traces see one
+  };
+
+  std::map<Pair, Count> counts() const {
+    std::map<Pair, Count> pairs;
+    for (const Link& link : found_.links()) {
+      const auto a = matching_.design_node(found_.port(link.a).node);
+      const auto b = matching_.design_node(found_.port(link.b).node);
+      if (!a || !b) continue;
+      Count& count = pairs[std::minmax(*a, *b)];
+      ++count.found;
+      for (const PortId end : {link.a, link.b})
+        if (matching_.is_traced() && found_.port(end).name.empty() && !addresses_.address_of(end))
+          count.may_be_more = true;
+    }
+    for (const Link& link : design_.links()) ++pairs[pair_of(link)].design;
+    return pairs;
+  }
+  Pair pair_of(const Link& link) const {
+    return std::minmax(design_.port(link.a).node, design_.port(link.b).node);
+  }
+
+  /// What no port told already.
+  void compare_pairs() {
+    std::map<std::pair<int, int>, std::vector<std::string>> missing, all;
+    for (const auto& [pair, count] : counts()) {
+      const std::pair<int, int> kind = std::minmax(class_[pair.first.value()], class_[pair.second.value()]);
+      if (count.design > 0) all[kind].push_back(name_of(pair));
+      if (!matching_.was_found(pair.first) || !matching_.was_found(pair.second) || told_.contains(pair) ||
+          count.found == count.design)
+        continue;
+      if (count.found == 0)
+        missing[kind].push_back(name_of(pair));
+      else if (count.found > count.design || !count.may_be_more)
+        say_count(pair, count);
+    }
+    for (const auto& [kind, names] : missing) say_missing(names, all[kind]);
+  }
+  void say_count(Pair pair, const Count& count) {
+    const bool is_clear = alike(pair.first).size() == 1 && alike(pair.second).size() == 1;
+    const auto name =
+        is_clear ? name_of(pair) : fmt::format("between {} and {}", label(pair.first), label(pair.second));
+    if (count.design == 0)
+      said_.push_back(name + ": found, and not in the file");
+    else
+      said_.push_back(fmt::format("{}: {} {} found, {} in the file", name, count.found,
+                                  count.found == 1 ? "cable" : "cables", count.design));
+  }
+
+  const Fabric& found_;
+  const AddressBook& addresses_;
+  const Fabric& design_;
+  const Matching matching_;
+  const std::vector<int> class_;  // by the file's node
+  std::map<int, std::vector<NodeId>> members_;
+  std::set<Pair> told_;
   std::vector<std::string> said_;
 };
 

@@ -1,4 +1,5 @@
-// A fabric that was found, held against the file that says how it should be: cables that lead elsewhere.
+// A fabric that was found, held against the file that says how it should be: nodes and cables of one of
+// them only, cables that lead elsewhere. A pure function.
 #pragma once
 
 #include <string>
@@ -8,8 +9,10 @@
 
 namespace weft::discover {
 
-/// Each in words, with what the file says and what was found. Switches are matched by the addresses of their
-/// ports, else by their hosts, else by name; of those that match none nothing is said.
+/// Each in words. Hosts are matched by name; switches by name where `found` has names of their ports or no
+/// address of a NIC (no traces: every name is a record's), else by their hosts, addresses and neighbours. Of
+/// switches of the file that these do not tell apart none is named alone. A node of one side has one line,
+/// its cables none.
 std::vector<std::string> differences_from_file(const Fabric& found, const AddressBook& addresses,
                                                const files::FabricFile& design);
 

@@ -12,6 +12,7 @@
 #include "tests/support/test_lab.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/nic_list.hpp"
+#include "topology/model/fabric_builder.hpp"
 
 namespace weft::cli {
 namespace {
@@ -44,6 +45,22 @@ TEST(DiscoverRecords, AFabricFileWithTheSwitchesOwnPortsComesOfOneLeafsTable) {
   EXPECT_EQ(file->fabric.link(LinkId(0)).rate, Bandwidth::gbit(200));
   const auto json = call(topology_discover_command, {"--lldp", dumps.path().string(), "-o", "json"});
   expect_matches_schema(json.out, "discovery");
+}
+
+TEST(DiscoverRecords, ANodeOfTheFileThatWasNotFoundIsADifference) {
+  const Dumps dumps;
+  const auto table = dumps.put("leaf1.json", kLeaf1);
+  const auto found = call(topology_discover_command, {"--lldp", table, "-o", "yaml"}).out;
+  const auto same = dumps.put("same.yaml", found);
+  EXPECT_EQ(call(topology_discover_command, {"--lldp", table, "--against", same}).status, 0);
+  FabricBuilder more("other", FabricKind::roce);
+  const auto leaf = more.add_node({"leaf1"}).value(), spine = more.add_node({"spine2"}).value();
+  ASSERT_TRUE(more.add_link(more.add_next_port(leaf), more.add_next_port(spine), Bandwidth::gbit(400)));
+  const auto other = dumps.put("other.yaml", files::write_fabric_file(std::move(more).build()));
+  const auto outcome = call(topology_discover_command, {"--lldp", table, "--against", other});
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("differs: spine2: in the file, and not found\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("differs: gpu1: found, and not in the file\n"));
 }
 
 TEST(DiscoverRecords, TwoTablesOfOneDeviceAreRefusedWithBothFiles) {
