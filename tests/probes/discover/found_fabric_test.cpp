@@ -168,6 +168,61 @@ TEST(ListedCables, ADeviceKnowsItsOwnPortsNameAndAHostHasOneWithoutItsDomain) {
   EXPECT_EQ(listed.far.at({"gpu1", "eth2"}).end.port, "Ethernet0");
 }
 
+files::CableList lldp(const char* device, std::vector<files::Cable> cables) {
+  return {.source = std::string("LLDP of ") + device, .cables = std::move(cables), .devices = {device}};
+}
+files::CableList plan(const char* source, std::vector<files::Cable> cables) {
+  return {.source = source, .is_live = false, .cables = std::move(cables)};
+}
+
+TEST(ListedCables, TwoRowsOfOneTableThatClaimOnePortDisagree) {
+  const auto leaf1 =
+      lldp("leaf1", {{{"leaf1", "e1"}, {"host1", "eth0"}}, {{"leaf1", "e9"}, {"host1", "eth0"}}});
+  const auto listed = listed_cables(std::vector{leaf1}, {});
+  EXPECT_THAT(listed.far, IsEmpty());
+  EXPECT_THAT(listed.disagreements, ElementsAre(AllOf(HasSubstr("host1 eth0"), HasSubstr("leaf1 e9"))));
+  const auto host1 = lldp("host1", {{{"host1", "eth0"}, {"leaf1", "e1"}}});
+  const auto settled = listed_cables(std::vector{leaf1, host1}, {});
+  EXPECT_EQ(settled.far.at({"host1", "eth0"}).end.port, "e1") << "the far end's own table says so too";
+  EXPECT_FALSE(settled.far.contains({"leaf1", "e9"}));
+  EXPECT_THAT(settled.disagreements, SizeIs(1));
+}
+
+TEST(ListedCables, OfPlansThatContradictEachOtherNoneIsBelievedInAnyOrder) {
+  const auto one = plan("NetBox", {{{"leaf1", "e1"}, {"spine1", "e1"}}});
+  const auto other = plan("configuration of leaf1", {{{"leaf1", "e1"}, {"spine2", "e1"}}});
+  const auto third = plan("configuration of spine1", {{{"spine1", "e1"}, {"leaf1", "e1"}}});
+  for (const auto& lists : {std::vector{one, other, third}, std::vector{third, other, one},
+                            std::vector{other, one, third}, std::vector{one, third, other}}) {
+    const auto listed = listed_cables(lists, {});
+    EXPECT_THAT(listed.far, IsEmpty());
+    EXPECT_THAT(listed.disagreements,
+                ElementsAre(AllOf(HasSubstr("leaf1 e1"), HasSubstr("spine2 e1"), HasSubstr("spine1 e1"))));
+  }
+}
+
+TEST(ListedCables, APlanThatContradictsTheWireIsNotClaimedBesideIt) {
+  const auto planned =
+      plan("NetBox", {{{"leaf1", "e1"}, {"spine2", "e1"}}, {{"leaf2", "e1"}, {"spine1", "e1"}}});
+  const auto listed =
+      listed_cables(std::vector{planned, lldp("leaf1", {{{"leaf1", "e1"}, {"spine1", "e1"}}})}, {});
+  EXPECT_THAT(listed.far, SizeIs(2)) << "one cable, from both its ends";
+  EXPECT_THAT(listed.disagreements, SizeIs(2));
+  FoundSources sources;
+  sources.listed = listed;
+  const auto found = found_fabric(sources);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->fabric.link_count(), 1u);
+}
+
+TEST(ListedCables, ARowWithANameThatNoNodeCanHaveIsLeftOut) {
+  const auto listed = listed_cables(std::vector{lldp("leaf1", {{{"leaf1", "m1"}, {"HP LaserJet 4", "1"}},
+                                                               {{"leaf1", "e1"}, {"host1", "eth0"}}})},
+                                    {});
+  EXPECT_THAT(listed.far, SizeIs(2));
+  EXPECT_THAT(listed.remarks, ElementsAre(AllOf(HasSubstr("leaf1 m1"), HasSubstr("HP LaserJet 4"))));
+}
+
 TEST(HostNics, AreThoseOfRdmaDevicesElseAllButTheOneItIsReachedBy) {
   const auto at = [](const char* text) { return IpAddress::parse(text).value(); };
   files::NicList list{
