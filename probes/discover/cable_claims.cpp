@@ -30,36 +30,41 @@ class ClaimSettler {
   }
 
  private:
-  using FarEnds = std::map<std::string, CableEnd>;  // by port, of one device's own table
+  /// What the own tables say: the far end of each port, and the ports that lead to each node.
+  struct OwnTables {
+    std::map<CableEnd, CableEnd> far;
+    std::map<std::pair<std::string, std::string>, std::set<CableEnd>> between;  // of the first, to the second
+
+    void add(const CableEnd& near, const CableEnd& there) {
+      far.insert_or_assign(near, there);
+      between[{near.node, there.node}].insert(near);
+    }
+  };
 
   /// Ports of devices whose own tables are known, by the names that these have for them.
   void name_ports() {
-    std::map<std::string, FarEnds> own;
+    OwnTables own;
     for (const CableClaim& claim : claims_) {
-      if (claim.told_by.contains(claim.a.node)) own[claim.a.node].insert_or_assign(claim.a.port, claim.b);
-      if (claim.told_by.contains(claim.b.node)) own[claim.b.node].insert_or_assign(claim.b.port, claim.a);
+      if (claim.told_by.contains(claim.a.node)) own.add(claim.a, claim.b);
+      if (claim.told_by.contains(claim.b.node)) own.add(claim.b, claim.a);
     }
     for (CableClaim& claim : claims_) {
       const CableEnd a = claim.a, b = claim.b;
-      if (!claim.told_by.contains(a.node) && devices_.contains(a.node))
-        claim.a.port = own_name(a, b, own[a.node], own[b.node]);
-      if (!claim.told_by.contains(b.node) && devices_.contains(b.node))
-        claim.b.port = own_name(b, a, own[b.node], own[a.node]);
+      if (!claim.told_by.contains(a.node) && devices_.contains(a.node)) claim.a.port = own_name(a, b, own);
+      if (!claim.told_by.contains(b.node) && devices_.contains(b.node)) claim.b.port = own_name(b, a, own);
     }
   }
 
-  static std::string own_name(const CableEnd& end, const CableEnd& far, const FarEnds& own,
-                              const FarEnds& own_of_far) {
-    if (own.contains(end.port)) return end.port;
-    std::vector<std::string> to_port, to_node;
-    for (const auto& [port, leads_to] : own) {
-      if (leads_to == far) to_port.push_back(port);
-      if (leads_to.node == far.node) to_node.push_back(port);
-    }
-    if (to_port.size() == 1) return to_port.front();
-    const auto back =
-        std::ranges::count_if(own_of_far, [&](const auto& entry) { return entry.second.node == end.node; });
-    return to_node.size() == 1 && back == 1 ? to_node.front() : end.port;  // the only cable between the two
+  static std::string own_name(const CableEnd& end, const CableEnd& far, const OwnTables& own) {
+    const auto there = own.between.find({end.node, far.node});
+    if (own.far.contains(end) || there == own.between.end()) return end.port;
+    std::vector<std::string> fitting;
+    for (const CableEnd& port : there->second)
+      if (own.far.at(port) == far) fitting.push_back(port.port);
+    if (fitting.size() == 1) return fitting.front();
+    const auto back = own.between.find({far.node, end.node});
+    const bool only = there->second.size() == 1 && back != own.between.end() && back->second.size() == 1;
+    return only ? there->second.begin()->port : end.port;  // the only cable between the two
   }
 
   /// An end without a port has the one that another record tells for the same far port.

@@ -70,11 +70,9 @@ class FabricFinder {
           devices));
       return;
     }
-    gaps_.push_back(
-        fmt::format("which switches records call {}: more of their cables are known by traces, so those of "
-                    "the records are "
-                    "left out; give LLDP tables of all",
-                    devices));
+    gaps_.push_back(fmt::format(
+        "which switches records call {}: their cables are as traces find them; give LLDP tables of all",
+        devices));
     for (FoundCable& cable : cables_)
       cable.refused =
           names_.untold_devices.contains(cable.a.node) || names_.untold_devices.contains(cable.b.node);

@@ -142,6 +142,21 @@ class SwitchNamer {
       by_records += is_untold && !is_second ? 1 : 0;
     }
     result_.records_stand = by_records >= by_traces;  // the side that tells more
+    if (by_records == by_traces) compare_untold();
+  }
+
+  /// Whichever is which: there must be as many devices as switches that are cabled to the same.
+  void compare_untold() {
+    std::multiset<Names> by_traces, by_records;
+    for (std::size_t s = 0; s < switches().size(); ++s)
+      if (result_.untold[s]) by_traces.insert(beside_[s]);
+    for (const std::string& device : result_.untold_devices) by_records.insert(listed_beside_[device]);
+    const auto is_whole = [](const Names& names) { return !names.contains(""); };
+    if (by_traces == by_records || !std::ranges::all_of(by_traces, is_whole)) return;
+    result_.records_stand = false;  // where packets go
+    result_.disagreements.push_back(
+        fmt::format("records have cables of {} that no switch which traces find has, whichever is which",
+                    listed(result_.untold_devices, [](const auto& name) { return name; })));
   }
 
   void give_names() {

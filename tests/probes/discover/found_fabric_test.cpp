@@ -209,6 +209,15 @@ TEST(FoundFabric, ATracedSwitchAndADeviceThatCouldBeTheSameAreNeverBothClaimed) 
   }
 }
 
+TEST(FoundFabric, RecordsThatFitNoSwitchOfTheTracesWhicheverItIsAreContradicted) {
+  const Rig rig;
+  const auto planned = with_swapped(rig.fabric, *rig.fabric.find_link("leaf1--spine1"),
+                                    *rig.fabric.find_link("leaf2--spine2"));
+  const auto found = rig.found(rig.traced(rig.fabric), some_of(lldp_of(planned), "LLDP", false));
+  EXPECT_EQ(found.fabric.link_count(), 32u);
+  EXPECT_THAT(found.disagreements, ElementsAre(HasSubstr("spine1, spine2")));
+}
+
 TEST(FoundFabric, ASpineIsTheOnlyDeviceThatIsCabledToTheSameLeaves) {
   const Rig rig{.fabric = make_clos({.leaves = 4, .spines = 1, .hosts_per_leaf = 4}).value()};
   const auto found = rig.found(rig.traced(rig.fabric), lldp_of(rig.fabric));
