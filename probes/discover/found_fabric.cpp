@@ -170,6 +170,12 @@ class FabricFinder {
     for (std::size_t c = 0; c < cables_.size(); ++c)
       if (!cables_[c].refused && !cables_[c].source.empty())
         known[std::minmax(cables_[c].a.node, cables_[c].b.node)].push_back(c);
+    for (const auto& [pair, cables] : known)
+      if (!is_host(pair.first) && !is_host(pair.second))
+        for (const auto& name : {pair.first, pair.second}) listed_between_[name] += cables.size();
+    for (const auto& [ends, traced] : between_)
+      for (const std::uint32_t end : {ends.first, ends.second})
+        traced_between_[name_of(end)] += traced.size();
     for (const auto& [ends, traced] : between_) {
       const auto at = known.find(std::minmax(name_of(ends.first), name_of(ends.second)));
       if (traced.empty()) continue;
@@ -241,12 +247,19 @@ class FabricFinder {
   }
 
   void add_unlisted(std::uint32_t a, std::uint32_t b, const std::vector<TracedCable>& traced) {
-    const auto has_record = [&](std::uint32_t s) {
-      return names_.named[s] && in_.listed.devices.contains(name_of(s));
+    const auto has_record = [&](std::uint32_t at) {
+      return names_.named[at] &&
+             (in_.listed.devices.contains(name_of(at)) || listed_between_.contains(name_of(at)));
     };
-    if (has_record(a) && has_record(b))
+    // Of a switch that records know fewer cables of than traces find, one is only missing there.
+    const auto is_short = [&](std::uint32_t at) {
+      return listed_between_[name_of(at)] < traced_between_[name_of(at)];
+    };
+    if (has_record(a) && has_record(b)) {
       disagreements_.push_back(fmt::format("traces go from {} to {}; the records of both know no such cable",
                                            name_of(a), name_of(b)));
+      if (!is_short(a) && !is_short(b)) return;  // it stands elsewhere in them
+    }
     if (traced.size() > 1 && !is_left_open(a) && !is_left_open(b))
       parallel_.push_back(fmt::format("{} and {}", name_of(a), name_of(b)));
     for (const TracedCable& cable : traced)
@@ -352,7 +365,8 @@ class FabricFinder {
   std::map<std::string, std::vector<std::size_t>> foreign_;              // by host
   std::map<std::pair<std::string, std::uint32_t>, unsigned> unmatched_;  // NICs of a host at a switch
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<TracedCable>> between_;
-  std::vector<std::string> parallel_;  // pairs of switches, by traces alone
+  std::map<std::string, std::size_t> listed_between_, traced_between_;  // cables to switches, by switch
+  std::vector<std::string> parallel_;                                   // pairs of switches, by traces alone
   std::map<std::string, std::vector<IpAddress>> open_;
   std::vector<std::string> gaps_;
   std::vector<std::string> disagreements_;

@@ -209,6 +209,24 @@ TEST(FoundFabric, ATracedSwitchAndADeviceThatCouldBeTheSameAreNeverBothClaimed) 
   }
 }
 
+TEST(FoundFabric, APlanOfKnownSwitchesThatTracesContradictIsNamedAndNoCableClaimedTwice) {
+  const Rig rig;
+  const auto planned = with_swapped(rig.fabric, *rig.fabric.find_link("leaf1--spine1"),
+                                    *rig.fabric.find_link("leaf2--spine2"));
+  auto lists = some_of(lldp_of(planned), "LLDP", false);
+  for (const auto& list : lldp_of(rig.fabric, &rig.book))
+    lists.push_back({.source = "addresses", .cables = {}, .known_by = list.known_by});
+  const auto found = rig.found(rig.traced(rig.fabric), lists);
+  EXPECT_EQ(found.fabric.link_count(), 32u);
+  EXPECT_THAT(found.disagreements, Contains(HasSubstr("from leaf1 to spine1; the records of both")));
+  lists = some_of(lldp_of(rig.fabric, &rig.book), "LLDP", false);
+  for (auto& list : lists)
+    std::erase_if(list.cables, [](const files::Cable& cable) {
+      return std::set{cable.a.node, cable.b.node} == std::set<std::string>{"leaf1", "spine1"};
+    });
+  EXPECT_EQ(rig.found(rig.traced(rig.fabric), lists).fabric.link_count(), 32u) << "which records only lack";
+}
+
 TEST(FoundFabric, RecordsThatFitNoSwitchOfTheTracesWhicheverItIsAreContradicted) {
   const Rig rig;
   const auto planned = with_swapped(rig.fabric, *rig.fabric.find_link("leaf1--spine1"),
