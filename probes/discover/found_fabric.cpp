@@ -4,71 +4,48 @@
 
 #include <algorithm>
 
-#include "topology/model/fabric_builder.hpp"
-#include "topology/model/tree_levels.hpp"
+#include "probes/discover/cable_claims.hpp"
+#include "probes/discover/fabric_of_cables.hpp"
+#include "probes/discover/switch_names.hpp"
 
 namespace weft::discover {
 namespace {
 
 using files::CableEnd;
 
-constexpr std::size_t kNamed = 8;  // of a list in a sentence
-
-struct End {
-  std::string node;
-  std::string port;  // its name; of a NIC its interface
-  std::optional<IpAddress> address = std::nullopt;
-};
-struct FoundCable {
-  End a;
-  End b;
-  std::optional<Bandwidth> rate = std::nullopt;
-};
-
-template <class Items, class Word>
-std::string listed(const Items& items, Word word) {
-  std::vector<std::string> words;
-  for (const auto& item : items)
-    if (words.size() < kNamed) words.push_back(word(item));
-  const auto more = items.size() > kNamed ? fmt::format(" and {} more", items.size() - kNamed) : "";
-  return fmt::format("{}{}", fmt::join(words, ", "), more);
-}
-std::string listed(const std::vector<IpAddress>& addresses) {
+std::string listed_addresses(const std::vector<IpAddress>& addresses) {
   return listed(addresses, [](const IpAddress& a) { return to_string(a); });
 }
 
 class FabricFinder {
  public:
-  explicit FabricFinder(const FoundSources& in) : in_(in), disagreements_(in.listed.disagreements) {
-    for (std::size_t h = 0; h < in.hosts.size(); ++h)
-      for (std::size_t n = 0; n < in.hosts[h].nics.size(); ++n) nics_.emplace_back(h, n);
-  }
+  explicit FabricFinder(const FoundSources& in)
+      : in_(in), nics_(in.hosts), disagreements_(in.listed.disagreements) {}
 
   Result<FoundFabric> run() && {
     add_listed();
     if (in_.traced) {
-      name_switches();
+      names_ = name_switches(in_);
+      for (const std::string& said : names_.disagreements) disagreements_.push_back(said);
+      refuse_untold();
+      index_foreign();
       for (const TracedCable& cable : in_.traced->cables)
         cable.a.is_nic ? add_nic(cable) : add_between(cable);
       settle_between();
       say_gaps();
+    } else {
+      say_gaps_of_records();
     }
     for (const std::string& remark : in_.listed.remarks) gaps_.push_back(remark);
     return build();
   }
 
  private:
-  const HostNics& host_of(std::uint32_t nic) const { return in_.hosts[nics_[nic].first]; }
-  const HostNic& nic_at(std::uint32_t nic) const { return host_of(nic).nics[nics_[nic].second]; }
-  std::string nic_name(std::uint32_t nic) const {
-    return host_of(nic).nics.size() == 1 ? host_of(nic).host
-                                         : fmt::format("{} {}", host_of(nic).host, nic_at(nic).interface);
-  }
-  CableEnd listed_nic(std::uint32_t nic) const { return {host_of(nic).host, nic_at(nic).interface}; }
-  const std::string& name_of(std::uint32_t at) const { return names_[at]; }
+  const std::string& name_of(std::uint32_t at) const { return names_.names[at]; }
+  bool is_left_open(std::uint32_t at) const { return names_.untold[at] && names_.records_stand; }
 
-  End end_of(const CableEnd& listed) const {
-    End end{listed.node, listed.port};
+  FoundEnd end_of(const CableEnd& listed) const {
+    FoundEnd end{listed.node, listed.port};
     const auto at = in_.listed.address_of_port.find(listed);
     if (at != in_.listed.address_of_port.end()) end.address = at->second;
     return end;
@@ -78,98 +55,169 @@ class FabricFinder {
     for (const auto& [near, far] : in_.listed.far) {
       const bool told_by_both = in_.listed.far.contains(far.end);
       if (told_by_both && far.end < near) continue;  // from its other end
-      cables_.push_back({end_of(near), end_of(far.end), far.rate});
+      cables_.push_back({end_of(near), end_of(far.end), far.rate, far.source});
       for (const CableEnd& end : {near, far.end}) at_port_[end] = cables_.size() - 1;
     }
   }
 
-  /// A traced switch is the device that its NICs' own records, or the addresses of its ports, say.
-  void name_switches() {
-    const auto& switches = in_.traced->switches;
-    std::vector<std::map<std::string, std::vector<std::string>>> votes(switches.size());
-    for (const TracedCable& cable : in_.traced->cables) {
-      if (!cable.a.is_nic) continue;
-      const auto far = in_.listed.far.find(listed_nic(cable.a.index));
-      if (far != in_.listed.far.end())
-        votes[cable.b.index][far->second.end.node].push_back(
-            fmt::format("{} ({})", nic_name(cable.a.index), far->second.source));
+  /// A switch of the traces that may be one of several devices, and these, are never both claimed.
+  void refuse_untold() {
+    if (names_.untold_devices.empty()) return;
+    const auto devices = listed(names_.untold_devices, [](const auto& name) { return name; });
+    if (names_.records_stand) {
+      gaps_.push_back(fmt::format(
+          "which of {} answered from the addresses below: their cables are as the records have them",
+          devices));
+      return;
     }
-    std::map<IpAddress, std::string> owners = in_.listed.known_by;
-    for (const auto& [port, address] : in_.listed.address_of_port) owners[address] = port.node;
-    for (const auto& [device, address] : in_.listed.address_of_device) owners[address] = device;
-    for (std::size_t s = 0; s < switches.size(); ++s)
-      for (const IpAddress& address : switches[s].addresses)
-        if (const auto at = owners.find(address); at != owners.end())
-          votes[s][at->second].push_back(to_string(address));
-    names_.assign(switches.size(), "");
-    std::set<std::string> taken;
-    for (std::size_t s = 0; s < switches.size(); ++s) take_vote(s, votes[s], taken);
-    for (std::size_t s = 0; s < switches.size(); ++s) named_.push_back(!names_[s].empty());
-    give_names(taken);
+    gaps_.push_back(fmt::format(
+        "which switches records call {}: their cables are as traces find them; give LLDP tables of all",
+        devices));
+    for (FoundCable& cable : cables_)
+      cable.refused =
+          names_.untold_devices.contains(cable.a.node) || names_.untold_devices.contains(cable.b.node);
   }
 
-  void take_vote(std::size_t s, const std::map<std::string, std::vector<std::string>>& votes,
-                 std::set<std::string>& taken) {
-    const auto most = std::ranges::max_element(votes, {}, [](const auto& v) { return v.second.size(); });
-    if (most == votes.end()) return;
-    const auto others = listed(most->second, [](const auto& w) { return w; });
-    for (const auto& [name, who] : votes)
-      for (std::size_t i = 0; i < who.size() && name != most->first; ++i)
-        disagreements_.push_back(fmt::format("{}: at {}; traces find it at the switch of {}, which is {}",
-                                             who[i], name, others, most->first));
-    if (taken.insert(most->first).second)
-      names_[s] = most->first;
-    else
-      disagreements_.push_back(fmt::format("traces find two switches that are both called {}", most->first));
+  /// Cables that records have of traced hosts at ports that are none of their NICs.
+  void index_foreign() {
+    for (std::size_t c = 0; c < cables_.size(); ++c)
+      for (const FoundEnd* end : {&cables_[c].a, &cables_[c].b})
+        if (const auto host = std::ranges::find(in_.hosts, end->node, &HostNics::host);
+            host != in_.hosts.end() && !cables_[c].refused &&
+            std::ranges::find(host->nics, end->port, &HostNic::interface) == host->nics.end())
+          foreign_[end->node].push_back(c);
+    for (const TracedCable& cable : in_.traced->cables)
+      if (cable.a.is_nic && !at_port_.contains(nics_.end(cable.a.index)))
+        ++unmatched_[{nics_.host(cable.a.index).host, cable.b.index}];
   }
 
-  void give_names(std::set<std::string> taken) {
-    for (const HostNics& host : in_.hosts) taken.insert(host.host);
-    for (const auto& [end, far] : in_.listed.far) taken.insert({end.node, far.end.node});
-    std::map<unsigned, unsigned> counts;
-    for (std::size_t s = 0; s < names_.size(); ++s)
-      while (names_[s].empty() || (!named_[s] && taken.contains(names_[s]))) {
-        const unsigned level = in_.traced->switches[s].level;
-        names_[s] = fmt::format("{}{}", to_string(tier_of_level(level)), ++counts[level]);
-        if (taken.insert(names_[s]).second) break;
-        names_[s].clear();
-      }
+  /// The record's cable of a NIC that it knows by another name (a MAC address, an alias), where only one can
+  /// be.
+  std::optional<std::size_t> adopt(const TracedCable& traced) {
+    const auto& host = nics_.host(traced.a.index);
+    const auto at = foreign_.find(host.host);
+    if (at == foreign_.end()) return std::nullopt;
+    std::vector<std::size_t> fitting;
+    for (const std::size_t c : at->second) {
+      const auto& far = cables_[c].a.node == host.host ? cables_[c].b.node : cables_[c].a.node;
+      const bool only = host.nics.size() == 1 && at->second.size() == 1;
+      if (!cables_[c].refused && (only || far == name_of(traced.b.index))) fitting.push_back(c);
+    }
+    if (fitting.size() == 1 && unmatched_[{host.host, traced.b.index}] == 1) {
+      FoundCable& cable = cables_[fitting.front()];
+      (cable.a.node == host.host ? cable.a : cable.b).port = nics_.at(traced.a.index).interface;
+      return fitting.front();
+    }
+    for (const std::size_t c : fitting) {
+      cables_[c].refused = true;
+      const FoundEnd& end = cables_[c].a.node == host.host ? cables_[c].a : cables_[c].b;
+      gaps_.push_back(fmt::format("which NIC of {} is what {} calls '{}': that cable is as traces find it",
+                                  host.host, cables_[c].source, end.port));
+    }
+    return std::nullopt;
   }
 
   void add_nic(const TracedCable& cable) {
-    const auto known = at_port_.find(listed_nic(cable.a.index));
-    const HostNic& nic = nic_at(cable.a.index);
-    End host{host_of(cable.a.index).host, nic.interface, nic.address};
-    if (known == at_port_.end()) {
+    const HostNic& nic = nics_.at(cable.a.index);
+    FoundEnd host{nics_.host(cable.a.index).host, nic.interface, nic.address};
+    std::optional<std::size_t> known;
+    if (const auto at = at_port_.find(nics_.end(cable.a.index)); at == at_port_.end())
+      known = adopt(cable);
+    else if (!cables_[at->second].refused)
+      known = at->second;
+    if (!known && is_left_open(cable.b.index)) {
+      gaps_.push_back(
+          fmt::format("where {} is cabled: its switch may be one of several", nics_.name(cable.a.index)));
+      leave_open({cable.b});
+      return;
+    }
+    if (!known) {
       cables_.push_back({std::move(host), {name_of(cable.b.index), "", cable.b.port}, nic.rate});
       return;
     }
-    FoundCable& listed = cables_[known->second];
+    FoundCable& listed = cables_[*known];
     const bool near_is_a = listed.a.node == host.node && listed.a.port == host.port;
     (near_is_a ? listed.a : listed.b).address = nic.address;
-    End& far = near_is_a ? listed.b : listed.a;
-    if (named_[cable.b.index] && far.node != name_of(cable.b.index))
+    FoundEnd& far = near_is_a ? listed.b : listed.a;
+    if (names_.named[cable.b.index] && far.node != name_of(cable.b.index))
       far = {name_of(cable.b.index), ""};  // where packets go; that its record says otherwise has been said
     if (far.node == name_of(cable.b.index) && !far.address) far.address = cable.b.port;
     if (!listed.rate) listed.rate = nic.rate;
+  }
+
+  void leave_open(std::initializer_list<TracedEnd> ends) {
+    for (const TracedEnd& end : ends) {
+      const auto& one = in_.traced->switches[end.index];
+      const auto of = names_.named[end.index] ? name_of(end.index) : "one switch beside " + beside(end.index);
+      if (end.port)
+        open_[of].push_back(*end.port);
+      else if (is_left_open(end.index) && one.answers_from_one && !open_.contains(of))
+        open_[of].push_back(one.addresses.front());
+    }
   }
 
   /// Between switches: kept by pair until all are known.
   void add_between(const TracedCable& cable) { between_[{cable.a.index, cable.b.index}].push_back(cable); }
 
   void settle_between() {
+    for (std::size_t c = 0; c < cables_.size(); ++c)
+      for (const FoundEnd* end : {&cables_[c].a, &cables_[c].b})
+        if (end->address && !cables_[c].refused) by_address_.emplace(*end->address, c);
+    for (auto& [ends, traced] : between_)
+      if (names_.named[ends.first] && names_.named[ends.second])
+        std::erase_if(traced, [this](const TracedCable& cable) { return contradicts(cable); });
     std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> known;
     for (std::size_t c = 0; c < cables_.size(); ++c)
-      known[std::minmax(cables_[c].a.node, cables_[c].b.node)].push_back(c);
+      if (!cables_[c].refused && !cables_[c].source.empty())
+        known[std::minmax(cables_[c].a.node, cables_[c].b.node)].push_back(c);
+    for (const auto& [pair, cables] : known)
+      if (!is_host(pair.first) && !is_host(pair.second))
+        for (const auto& name : {pair.first, pair.second}) listed_between_[name] += cables.size();
+    for (const auto& [ends, traced] : between_)
+      for (const std::uint32_t end : {ends.first, ends.second})
+        traced_between_[name_of(end)] += traced.size();
     for (const auto& [ends, traced] : between_) {
-      const auto& a = name_of(ends.first);
-      const auto& b = name_of(ends.second);
-      const auto at = known.find(std::minmax(a, b));
-      if (named_[ends.first] && named_[ends.second] && at != known.end())
+      const auto at = known.find(std::minmax(name_of(ends.first), name_of(ends.second)));
+      if (traced.empty()) continue;
+      if (names_.named[ends.first] && names_.named[ends.second] && at != known.end())
         join(traced, at->second);
       else
         add_unlisted(ends.first, ends.second, traced);
     }
+  }
+
+  /// The record's cable at the port that has this address, of this switch.
+  std::optional<std::size_t> cable_at(const TracedEnd& end) const {
+    const auto at = end.port ? by_address_.find(*end.port) : by_address_.end();
+    if (at == by_address_.end()) return std::nullopt;
+    const FoundCable& cable = cables_[at->second];
+    const auto& owner = cable.a.address == end.port ? cable.a.node : cable.b.node;
+    return owner == name_of(end.index) ? std::optional(at->second) : std::nullopt;
+  }
+
+  /// Packets enter by a port whose record leads elsewhere: they are believed.
+  bool contradicts(const TracedCable& traced) {
+    const auto at_a = cable_at(traced.a), at_b = cable_at(traced.b);
+    const auto end_at = [&](const TracedEnd& end, std::optional<std::size_t> at) {
+      if (!at) return std::pair(FoundEnd{name_of(end.index), "", end.port}, FoundEnd{});
+      const FoundCable& cable = cables_[*at];
+      return cable.a.address == end.port ? std::pair(cable.a, cable.b) : std::pair(cable.b, cable.a);
+    };
+    const auto [a, far_of_a] = end_at(traced.a, at_a);
+    const auto [b, far_of_b] = end_at(traced.b, at_b);
+    const bool is_other = (at_a && far_of_a.node != b.node) || (at_b && far_of_b.node != a.node);
+    if (!is_other && (!at_a || !at_b || at_a == at_b)) return false;
+    for (const auto& [at, near, told, found] :
+         {std::tuple(at_a, &a, &far_of_a, &b), std::tuple(at_b, &b, &far_of_b, &a)}) {
+      if (!at) continue;
+      cables_[*at].refused = true;
+      disagreements_.push_back(fmt::format("{} ({}): {} says it leads to {}, traces to {}",
+                                           text_of({near->node, near->port}), to_string(*near->address),
+                                           cables_[*at].source, text_of({told->node, told->port}),
+                                           text_of({found->node, found->port})));
+    }
+    cables_.push_back({a, b});
+    return true;
   }
 
   /// Traced cables between two switches whose records know theirs: one each is the same.
@@ -187,7 +235,7 @@ class FabricFinder {
     }
     FoundCable& cable = cables_[known.front()];
     for (const TracedEnd* end : {&traced.front().a, &traced.front().b}) {
-      End& there = cable.a.node == name_of(end->index) ? cable.a : cable.b;
+      FoundEnd& there = cable.a.node == name_of(end->index) ? cable.a : cable.b;
       if (there.address && end->port && *there.address != *end->port)
         disagreements_.push_back(fmt::format("{} {}: its record says {}, traces from {} enter by {}",
                                              there.node, there.port, to_string(*there.address),
@@ -199,26 +247,26 @@ class FabricFinder {
   }
 
   void add_unlisted(std::uint32_t a, std::uint32_t b, const std::vector<TracedCable>& traced) {
-    const auto has_record = [&](std::uint32_t s) {
-      return named_[s] && in_.listed.devices.contains(name_of(s));
+    const auto has_record = [&](std::uint32_t at) {
+      return names_.named[at] &&
+             (in_.listed.devices.contains(name_of(at)) || listed_between_.contains(name_of(at)));
     };
-    if (has_record(a) && has_record(b))
+    // Of a switch that records know fewer cables of than traces find, one is only missing there.
+    const auto is_short = [&](std::uint32_t at) {
+      return listed_between_[name_of(at)] < traced_between_[name_of(at)];
+    };
+    if (has_record(a) && has_record(b)) {
       disagreements_.push_back(fmt::format("traces go from {} to {}; the records of both know no such cable",
                                            name_of(a), name_of(b)));
-    if (traced.size() > 1) parallel_.push_back(fmt::format("{} and {}", name_of(a), name_of(b)));
-    // A switch that records know by a name, and traces by addresses: which is which is not told.
-    const bool open = (has_record(a) && !named_[b]) || (has_record(b) && !named_[a]);
-    for (const TracedCable& cable : traced) {
-      if (!open) {
-        cables_.push_back({{name_of(a), "", cable.a.port}, {name_of(b), "", cable.b.port}});
-        continue;
-      }
-      for (const TracedEnd* end : {&cable.a, &cable.b})
-        if (end->port) {
-          open_[named_[end->index] ? name_of(end->index) : "one switch beside " + beside(end->index)]
-              .push_back(*end->port);
-        }
+      if (!is_short(a) && !is_short(b)) return;  // it stands elsewhere in them
     }
+    if (traced.size() > 1 && !is_left_open(a) && !is_left_open(b))
+      parallel_.push_back(fmt::format("{} and {}", name_of(a), name_of(b)));
+    for (const TracedCable& cable : traced)
+      if (is_left_open(a) || is_left_open(b))
+        leave_open({cable.a, cable.b});
+      else
+        cables_.push_back({{name_of(a), "", cable.a.port}, {name_of(b), "", cable.b.port}});
   }
 
   /// The switches that a traced one has cables to.
@@ -233,15 +281,15 @@ class FabricFinder {
   void say_gaps() {
     std::vector<std::string> as_one, untraced;
     for (const TracedGap& gap : in_.traced->gaps) {
-      const auto nics = listed(gap.nics, [this](std::uint32_t nic) { return nic_name(nic); });
+      const auto nics = listed(gap.nics, [this](std::uint32_t nic) { return nics_.name(nic); });
       switch (gap.kind) {
         case GapKind::unplaced_address:
-          gaps_.push_back(fmt::format("which switches answered from {}", listed(gap.addresses)));
+          gaps_.push_back(fmt::format("which switches answered from {}", listed_addresses(gap.addresses)));
           open_["a switch that is not known"] = gap.addresses;
           break;
         case GapKind::silent_above:
           gaps_.push_back(fmt::format("what is above {} behind {}: it never answers", name_of(*gap.at),
-                                      listed(gap.addresses)));
+                                      listed_addresses(gap.addresses)));
           break;
         case GapKind::silent_switch:
           gaps_.push_back(fmt::format("the addresses of {} (the switch of {}): it never answers",
@@ -282,109 +330,44 @@ class FabricFinder {
                       listed(as_one, itself)));
   }
 
-  bool is_host(const std::string& node) const {
-    const auto is_it = [&](const HostNics& host) { return host.host == node; };
-    return std::ranges::any_of(in_.hosts, is_it) ||
-           (in_.listed.hosts.contains(node) && !in_.listed.switches.contains(node));
-  }
-
-  Result<std::map<std::string, NodeId>> add_nodes(FabricBuilder& builder) const {
-    std::vector<std::string> order;
-    std::map<std::string, std::uint32_t> index;
-    const auto add = [&](const std::string& name) {
-      if (index.emplace(name, static_cast<std::uint32_t>(order.size())).second) order.push_back(name);
+  /// Records alone.
+  void say_gaps_of_records() {
+    const auto& devices = in_.listed.devices;
+    const auto is_any_host = [&](const FoundCable& c) { return is_host(c.a.node) || is_host(c.b.node); };
+    const auto is_told_twice = [&](const FoundCable& c) {
+      return devices.contains(c.a.node) && devices.contains(c.b.node);
     };
-    for (const HostNics& host : in_.hosts) add(host.host);
-    for (const std::string& name : names_) add(name);
-    for (const FoundCable& cable : cables_)
-      for (const End* end : {&cable.a, &cable.b}) add(end->node);
-    CabledNodes nodes{std::vector<bool>(order.size()), std::vector<std::vector<std::uint32_t>>(order.size())};
-    for (const std::string& name : order) nodes.is_host[index[name]] = is_host(name);
-    for (const FoundCable& cable : cables_) {
-      nodes.neighbours[index[cable.a.node]].push_back(index[cable.b.node]);
-      nodes.neighbours[index[cable.b.node]].push_back(index[cable.a.node]);
-    }
-    const auto levels = tree_levels(nodes);
-    std::ranges::stable_sort(
-        order, {}, [&](const std::string& name) { return std::pair(!is_host(name), levels[index[name]]); });
-    std::map<std::string, NodeId> ids;
-    for (const std::string& name : order) {
-      if (!is_host(name) && nodes.neighbours[index[name]].empty()) continue;  // a switch of no cable
-      const bool host = is_host(name);
-      const Tier tier = host ? Tier::host : tier_of_level(std::max(1U, levels[index[name]]));
-      WEFT_TRY(const auto id, builder.add_node({name, host ? NodeKind::host : NodeKind::switch_, tier}));
-      ids.emplace(name, id);
-    }
-    return ids;
+    const bool hosts_known = std::ranges::any_of(cables_, is_any_host);
+    if (!hosts_known)
+      gaps_.emplace_back("which nodes are hosts: no record says it (--hosts names them, and traces)");
+    if (devices.size() == 1 ||
+        (!devices.empty() && !hosts_known && std::ranges::none_of(cables_, is_told_twice)))
+      gaps_.push_back(fmt::format("the cables of other devices: only {} told neighbours",
+                                  listed(devices, [](const auto& name) { return name; })));
   }
 
-  Result<PortId> add_port(FabricBuilder& builder, NodeId node, const End& end) {
-    const auto host = std::ranges::find(in_.hosts, end.node, &HostNics::host);
-    if (host != in_.hosts.end())
-      for (std::size_t n = 0; n < host->nics.size(); ++n)
-        if (host->nics[n].interface == end.port) {
-          WEFT_TRY(const auto nic, builder.add_port(node, PortNumber(static_cast<std::uint16_t>(n + 1))));
-          addresses_.emplace_back(nic, host->nics[n].address);
-          return nic;
-        }
-    const auto name = split_port(end.node + "/" + end.port);
-    const bool is_free = name && name->port && !builder.find_port(node, *name->port) &&
-                         name->port->value() > 0 && name->port->value() < 60'000;
-    PortId port;
-    if (is_free && !is_host(end.node)) {  // its device numbers its ports as fabric files do
-      WEFT_TRY(port, builder.add_port(node, *name->port));
-    } else {
-      port = builder.add_next_port(node);
-    }
-    if (is_port_name(end.port) && !is_host(end.node)) WEFT_TRY_VOID(builder.name_port(port, end.port));
-    if (end.address) addresses_.emplace_back(port, *end.address);
-    return port;
-  }
+  bool is_host(const std::string& node) const { return discover::is_host(in_, node); }
 
   Result<FoundFabric> build() {
-    if (cables_.empty()) return fail(ErrorKind::invalid_input, "no cable was found");
-    FabricBuilder builder(in_.name, FabricKind::roce);
-    WEFT_TRY(const auto ids, add_nodes(builder));
-    for (const FoundCable& cable : cables_) {
-      WEFT_TRY(const auto a, add_port(builder, ids.at(cable.a.node), cable.a));
-      WEFT_TRY(const auto b, add_port(builder, ids.at(cable.b.node), cable.b));
-      WEFT_TRY_VOID(builder.add_link(a, b, cable.rate.value_or(in_.rate)));
-    }
-    Fabric fabric = std::move(builder).build();
-    auto book = book_of(fabric, ids);
-    FoundFabric found{std::move(fabric), std::move(book), std::move(gaps_), std::move(disagreements_), {}};
+    WEFT_TRY(auto made, fabric_of_cables(in_, std::move(cables_), names_.names));
+    FoundFabric found{
+        std::move(made.fabric), std::move(made.addresses), std::move(gaps_), std::move(disagreements_), {}};
     for (auto& [of, addresses] : open_) found.open.push_back({std::move(addresses), of});
     return found;
   }
 
-  AddressBook book_of(const Fabric& fabric, const std::map<std::string, NodeId>& ids) {
-    std::vector<std::optional<IpAddress>> by_port(fabric.port_count()), by_node(fabric.node_count());
-    std::set<IpAddress> given;
-    for (const auto& [port, address] : addresses_)
-      if (given.insert(address).second) by_port[port.value()] = address;
-    const auto give = [&](const std::string& name, const IpAddress& address) {
-      if (const auto at = ids.find(name); at != ids.end() && given.insert(address).second)
-        by_node[at->second.value()] = address;
-    };
-    for (std::size_t s = 0; s < names_.size(); ++s)
-      if (in_.traced->switches[s].answers_from_one)
-        give(names_[s], in_.traced->switches[s].addresses.front());
-    for (const auto& [device, address] : in_.listed.address_of_device)
-      if (const auto at = ids.find(device); at != ids.end() && !by_node[at->second.value()])
-        give(device, address);
-    return AddressBook(std::move(by_port), std::move(by_node));
-  }
-
   const FoundSources& in_;
-  std::vector<std::pair<std::size_t, std::size_t>> nics_;  // host and NIC of the traces' indices
-  std::vector<std::string> names_;                         // of the traced switches
-  std::vector<bool> named_;                                // by a record
+  TracedNics nics_;
+  SwitchNames names_;
   std::vector<FoundCable> cables_;
   std::map<CableEnd, std::size_t> at_port_;
+  std::map<IpAddress, std::size_t> by_address_;                          // of ports of records' cables
+  std::map<std::string, std::vector<std::size_t>> foreign_;              // by host
+  std::map<std::pair<std::string, std::uint32_t>, unsigned> unmatched_;  // NICs of a host at a switch
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<TracedCable>> between_;
-  std::vector<std::string> parallel_;  // pairs of switches, by traces alone
+  std::map<std::string, std::size_t> listed_between_, traced_between_;  // cables to switches, by switch
+  std::vector<std::string> parallel_;                                   // pairs of switches, by traces alone
   std::map<std::string, std::vector<IpAddress>> open_;
-  std::vector<std::pair<PortId, IpAddress>> addresses_;
   std::vector<std::string> gaps_;
   std::vector<std::string> disagreements_;
 };

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "probes/discover/cable_claims.hpp"
+#include "topology/model/fabric_builder.hpp"
+
 namespace weft::discover {
 namespace {
 
-std::string text_of(const files::CableEnd& end) {
-  return end.port.empty() ? end.node : fmt::format("{} {}", end.node, end.port);
+bool can_be_a_node(const std::string& name) {
+  return FabricBuilder("", FabricKind::roce).add_node({name, NodeKind::switch_, Tier::leaf}).has_value();
 }
 
 class ListMerger {
@@ -23,23 +26,30 @@ class ListMerger {
       result_.remarks.push_back(fmt::format("{}: {}", list.source, remark));
     for (const auto& [device, address] : list.known_by)
       result_.known_by.emplace(address, canonical(device.node));
-    const std::set<std::string> own(list.devices.begin(), list.devices.end());
+    std::set<std::string> own;
+    for (const auto& device : list.devices) own.insert(canonical(device));
     for (const files::Cable& cable : list.cables) {
-      const files::CableEnd a{canonical(cable.a.node), cable.a.port};
-      const files::CableEnd b{canonical(cable.b.node), cable.b.port};
-      if (a.node == b.node) {
-        result_.remarks.push_back(
-            fmt::format("{}: {} is cabled to itself: left out", list.source, text_of(a)));
-        continue;
-      }
-      note(a, {b, list.source, list.is_live, cable.rate}, own.contains(cable.b.node));
-      note(b, {a, list.source, list.is_live, cable.rate}, own.contains(cable.a.node));
+      CableClaim claim{{canonical(cable.a.node), cable.a.port},
+                       {canonical(cable.b.node), cable.b.port},
+                       list.source,
+                       list.is_live,
+                       {},
+                       cable.rate};
+      if (!fits(claim)) continue;
+      for (const files::CableEnd* end : {&claim.a, &claim.b})
+        if (own.contains(end->node)) claim.told_by.insert(end->node);
+      claims_.push_back(std::move(claim));
     }
     for (const auto& [port, address] : list.addresses) note_address(port, address, list.source);
   }
 
   ListedCables take() && {
-    for (const files::CableEnd& end : refused_) drop(end);
+    auto settled = settle_claims(std::move(claims_), result_.devices);
+    for (std::string& said : settled.disagreements) result_.disagreements.push_back(std::move(said));
+    for (const CableClaim& cable : settled.cables) {
+      if (!cable.a.port.empty()) result_.far[cable.a] = {cable.b, cable.source, cable.is_live, cable.rate};
+      if (!cable.b.port.empty()) result_.far[cable.b] = {cable.a, cable.source, cable.is_live, cable.rate};
+    }
     return std::move(result_);
   }
 
@@ -51,27 +61,17 @@ class ListMerger {
     return known_.contains(first) ? first : name;
   }
 
-  /// `own_port`: the far port is named by its own device.
-  void note(const files::CableEnd& end, FarEnd far, bool own_port) {
-    if (end.port.empty()) return;  // which port of it is told by another record, or not at all
-    const auto at = result_.far.find(end);
-    if (at == result_.far.end()) {
-      result_.far.emplace(end, std::move(far));
-      return;
-    }
-    FarEnd& known = at->second;
-    if (!known.rate) known.rate = far.rate;
-    if (known.end == far.end) return;
-    if (known.end.node == far.end.node && (known.end.port.empty() || far.end.port.empty() || own_port ||
-                                           result_.devices.contains(far.end.node))) {
-      if (own_port || known.end.port.empty()) known.end.port = far.end.port;
-      return;  // one port under two names: its own device knows best
-    }
-    result_.disagreements.push_back(fmt::format("{}: {} says it leads to {}, {} to {}", text_of(end),
-                                                known.source, text_of(known.end), far.source,
-                                                text_of(far.end)));
-    if (known.is_live && far.is_live) refused_.insert(end);
-    if (!known.is_live && far.is_live) known = std::move(far);
+  bool fits(const CableClaim& claim) {
+    const auto leave_out = [&](const std::string& why) {
+      result_.remarks.push_back(fmt::format("{}: {}: left out", claim.source, why));
+      return false;
+    };
+    if (claim.a.node == claim.b.node) return leave_out(text_of(claim.a) + " is cabled to itself");
+    for (const auto& [end, far] : {std::pair(&claim.a, &claim.b), std::pair(&claim.b, &claim.a)})
+      if (!can_be_a_node(end->node))
+        return leave_out(
+            fmt::format("{} leads to '{}', which is no name of a host or switch", text_of(*far), end->node));
+    return true;
   }
 
   void note_address(const files::CableEnd& port, const IpAddress& address, const std::string& source) {
@@ -88,13 +88,8 @@ class ListMerger {
       result_.address_of_port.emplace(files::CableEnd{canonical(port.node), port.port}, address);
   }
 
-  void drop(const files::CableEnd& end) {
-    std::erase_if(result_.far,
-                  [&](const auto& entry) { return entry.first == end || entry.second.end == end; });
-  }
-
   std::set<std::string> known_;
-  std::set<files::CableEnd> refused_;
+  std::vector<CableClaim> claims_;
   std::map<IpAddress, std::pair<std::string, std::string>> owners_;
   ListedCables result_;
 };

@@ -37,7 +37,8 @@ TEST(DiscoverRecords, AFabricFileWithTheSwitchesOwnPortsComesOfOneLeafsTable) {
   dumps.put("leaf1.json", kLeaf1);
   const auto outcome =
       call(topology_discover_command, {"--lldp", dumps.path().string(), "-o", "yaml", "--rate", "200G"});
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.status, 3) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("only leaf1 told neighbours"));
   const auto file = files::parse_fabric_file(outcome.out, "found");
   ASSERT_TRUE(file) << file.error().message;
   EXPECT_EQ(file->fabric.link_count(), 2u);

@@ -58,6 +58,13 @@ bool is_planned(const std::string& status) {
   return lower(status) == "planned" || lower(status) == "decommissioning";
 }
 
+/// Of what a cable ends at: packets pass by these; by power ports and consoles they do not.
+bool carries_packets(const std::string& type) {
+  const auto is_one = [&](const char* name) { return lower(type).ends_with(name); };
+  return type.empty() || is_one("interface") || is_one("front port") || is_one("rear port") ||
+         is_one("frontport") || is_one("rearport");
+}
+
 /// The one device and port of an API's `a_terminations`; absent: none, several, or no interface.
 std::optional<CableEnd> end_of(const JsonView& cable, std::string_view key) {
   const auto terminations = cable.find(key);
@@ -72,6 +79,18 @@ std::optional<CableEnd> end_of(const JsonView& cable, std::string_view key) {
   return CableEnd{std::string(*device_name->text()), std::string(*name->text())};
 }
 
+bool is_for_packets(const JsonView& cable) {
+  for (const char* key : {"a_terminations", "b_terminations"}) {
+    const auto terminations = cable.find(key);
+    const auto count = terminations ? terminations->size().value_or(0) : 0;
+    for (std::size_t i = 0; i < count; ++i)
+      if (const auto type = terminations->at(i).find("object_type");
+          type && type->text() && !carries_packets(std::string(*type->text())))
+        return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<CableList> parse_netbox_csv(std::string_view text, const RecordSource& source) {
@@ -82,6 +101,8 @@ Result<CableList> parse_netbox_csv(std::string_view text, const RecordSource& so
   const auto device_b = column(head, {"device b", "side b device", "termination b device"});
   const auto port_a = column(head, {"termination a", "side a name", "a terminations"});
   const auto port_b = column(head, {"termination b", "side b name", "b terminations"});
+  const auto type_a = column(head, {"termination a type", "side a type"});
+  const auto type_b = column(head, {"termination b type", "side b type"});
   const auto status = column(head, {"status"});
   if (!device_a || !device_b || !port_a || !port_b)
     return fail(
@@ -100,6 +121,8 @@ Result<CableList> parse_netbox_csv(std::string_view text, const RecordSource& so
       continue;
     }
     if (status && is_planned(cells[*status])) continue;
+    if ((type_a && !carries_packets(cells[*type_a])) || (type_b && !carries_packets(cells[*type_b])))
+      continue;
     const CableEnd a{cells[*device_a], cells[*port_a]}, b{cells[*device_b], cells[*port_b]};
     if (a.node.empty() || b.node.empty())
       list.remarks.push_back(fmt::format("row {} has an end without a device: left out", row));
@@ -123,6 +146,7 @@ Result<CableList> parse_netbox_json(std::string_view text, const RecordSource& s
     const auto status = cable.find("status");
     const auto value = status ? status->find("value") : std::nullopt;
     if (value && value->text() && is_planned(std::string(*value->text()))) continue;
+    if (!is_for_packets(cable)) continue;
     const auto a = end_of(cable, "a_terminations"), b = end_of(cable, "b_terminations");
     if (a && b)
       list.cables.push_back({*a, *b});

@@ -11,6 +11,7 @@ namespace weft::discover {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -166,6 +167,178 @@ TEST(ListedCables, ADeviceKnowsItsOwnPortsNameAndAHostHasOneWithoutItsDomain) {
   const auto listed = listed_cables(lists, std::vector<std::string>{"gpu1"});
   EXPECT_THAT(listed.disagreements, IsEmpty());
   EXPECT_EQ(listed.far.at({"gpu1", "eth2"}).end.port, "Ethernet0");
+}
+
+/// What `lldp_of` says, as a plan, and of the nodes whose names begin so.
+std::vector<files::CableList> some_of(std::vector<files::CableList> lists, std::string_view begin,
+                                      bool live) {
+  std::erase_if(lists, [&](const auto& list) { return !list.source.starts_with(begin); });
+  for (auto& list : lists) {
+    list.is_live = live;
+    if (!live) list.devices.clear();
+  }
+  return lists;
+}
+
+/// config_db.json of every switch: neighbours and addresses of ports.
+std::vector<files::CableList> configs_of(const Fabric& fabric, const AddressBook& book) {
+  auto lists = lldp_of(fabric);
+  std::erase_if(lists, [&](const auto& l) { return fabric.is_host(*fabric.find_node(l.devices.front())); });
+  for (auto& list : lists) {
+    list.source = "configuration of " + list.devices.front();
+    list.is_live = false;
+    for (const PortId port : fabric.ports_of(*fabric.find_node(list.devices.front())))
+      list.addresses.push_back(
+          {{list.devices.front(), "Ethernet1/" + std::to_string(fabric.port(port).number.value())},
+           *book.address_of(port)});
+    list.devices.clear();
+  }
+  return lists;
+}
+
+TEST(FoundFabric, ATracedSwitchAndADeviceThatCouldBeTheSameAreNeverBothClaimed) {
+  const Rig rig;
+  const auto all = some_of(lldp_of(rig.fabric), "LLDP", false);
+  for (const auto& lists : {all, some_of(all, "LLDP of spine", true), some_of(all, "LLDP of leaf1", true),
+                            some_of(all, "LLDP of spine1", true), some_of(all, "LLDP of leaf", false)}) {
+    const auto found = rig.found(rig.traced(rig.fabric), lists);
+    EXPECT_EQ(found.fabric.link_count(), 32u) << lists.front().source << lists.size();
+    EXPECT_EQ(found.fabric.node_count(), 24u) << lists.front().source << lists.size();
+    EXPECT_THAT(found.gaps, Contains(AnyOf(HasSubstr("answered from the addresses below"),
+                                           HasSubstr("which switches records call"))));
+  }
+}
+
+TEST(FoundFabric, APlanOfKnownSwitchesThatTracesContradictIsNamedAndNoCableClaimedTwice) {
+  const Rig rig;
+  const auto planned = with_swapped(rig.fabric, *rig.fabric.find_link("leaf1--spine1"),
+                                    *rig.fabric.find_link("leaf2--spine2"));
+  auto lists = some_of(lldp_of(planned), "LLDP", false);
+  for (const auto& list : lldp_of(rig.fabric, &rig.book))
+    lists.push_back({.source = "addresses", .cables = {}, .known_by = list.known_by});
+  const auto found = rig.found(rig.traced(rig.fabric), lists);
+  EXPECT_EQ(found.fabric.link_count(), 32u);
+  EXPECT_THAT(found.disagreements, Contains(HasSubstr("from leaf1 to spine1; the records of both")));
+  lists = some_of(lldp_of(rig.fabric, &rig.book), "LLDP", false);
+  for (auto& list : lists)
+    std::erase_if(list.cables, [](const files::Cable& cable) {
+      return std::set{cable.a.node, cable.b.node} == std::set<std::string>{"leaf1", "spine1"};
+    });
+  EXPECT_EQ(rig.found(rig.traced(rig.fabric), lists).fabric.link_count(), 32u) << "which records only lack";
+}
+
+TEST(FoundFabric, RecordsThatFitNoSwitchOfTheTracesWhicheverItIsAreContradicted) {
+  const Rig rig;
+  const auto planned = with_swapped(rig.fabric, *rig.fabric.find_link("leaf1--spine1"),
+                                    *rig.fabric.find_link("leaf2--spine2"));
+  const auto found = rig.found(rig.traced(rig.fabric), some_of(lldp_of(planned), "LLDP", false));
+  EXPECT_EQ(found.fabric.link_count(), 32u);
+  EXPECT_THAT(found.disagreements, ElementsAre(HasSubstr("spine1, spine2")));
+}
+
+TEST(FoundFabric, ASpineIsTheOnlyDeviceThatIsCabledToTheSameLeaves) {
+  const Rig rig{.fabric = make_clos({.leaves = 4, .spines = 1, .hosts_per_leaf = 4}).value()};
+  const auto found = rig.found(rig.traced(rig.fabric), lldp_of(rig.fabric));
+  EXPECT_THAT(found.gaps, IsEmpty());
+  EXPECT_TRUE(found.addresses.address_of(found.fabric.find_port("spine1/Ethernet1/3").value()));
+}
+
+TEST(FoundFabric, AConfigurationThatTracesContradictIsNamedAndItsCableNotClaimedTwice) {
+  const Rig rig;
+  const auto planned = with_swapped(rig.fabric, *rig.fabric.find_link("leaf1--spine1"),
+                                    *rig.fabric.find_link("leaf2--spine2"));
+  const auto found = rig.found(rig.traced(rig.fabric), configs_of(planned, rig.book));
+  EXPECT_EQ(found.fabric.link_count(), 32u);
+  EXPECT_TRUE(found.fabric.find_link("leaf1--spine1")) << "where packets go";
+  EXPECT_THAT(found.disagreements,
+              Contains(AllOf(HasSubstr("leaf1 Ethernet1/5"), HasSubstr("configuration of leaf1"),
+                             HasSubstr("spine2 Ethernet1/2"), HasSubstr("traces to spine1"))));
+  const auto agreed = rig.found(rig.traced(rig.fabric), configs_of(rig.fabric, rig.book));
+  EXPECT_THAT(agreed.disagreements, IsEmpty());
+  EXPECT_EQ(agreed.fabric.link_count(), 32u);
+}
+
+TEST(FoundFabric, ARecordThatKnowsANicByAnotherNameIsOfTheSameCable) {
+  const Rig rig;
+  auto lists = some_of(lldp_of(rig.fabric, &rig.book), "LLDP of leaf", true);
+  for (auto& list : lists)
+    for (auto& cable : list.cables)
+      if (cable.b.node == "host1") cable.b.port = "02:77:00:00:00:01";
+  const auto found = rig.found(rig.traced(rig.fabric), lists);
+  EXPECT_EQ(found.fabric.link_count(), 32u);
+  EXPECT_TRUE(found.fabric.find_link("host1--leaf1"));
+  for (auto& list : lists)
+    for (auto& cable : list.cables)
+      if (cable.b.node == "host2") cable.b = {"host1", "mlx5_1"};  // two cables of a host of one NIC
+  EXPECT_THAT(rig.found(rig.traced(rig.fabric), lists).gaps, Contains(HasSubstr("which NIC of host1")));
+}
+
+TEST(FoundFabric, RecordsAloneSayWhatTheyDoNotTell) {
+  const Rig rig;
+  auto planned = some_of(lldp_of(rig.fabric), "LLDP", false);
+  for (auto& list : planned) list.hosts.clear();
+  EXPECT_THAT(rig.found({}, planned).gaps, ElementsAre(HasSubstr("which nodes are hosts")));
+  EXPECT_THAT(rig.found({}, lldp_of(rig.fabric)).gaps, IsEmpty());
+  EXPECT_THAT(rig.found({}, some_of(lldp_of(rig.fabric), "LLDP of leaf1", true)).gaps,
+              Contains(HasSubstr("only leaf1 told")));
+  auto hosts = some_of(lldp_of(rig.fabric), "LLDP of host", true);
+  for (auto& list : hosts) list.hosts.clear();
+  EXPECT_THAT(rig.found({}, hosts).gaps, Contains(AllOf(HasSubstr("only host1"), HasSubstr("8 more told"))));
+}
+
+files::CableList lldp(const char* device, std::vector<files::Cable> cables) {
+  return {.source = std::string("LLDP of ") + device, .cables = std::move(cables), .devices = {device}};
+}
+files::CableList plan(const char* source, std::vector<files::Cable> cables) {
+  return {.source = source, .is_live = false, .cables = std::move(cables)};
+}
+
+TEST(ListedCables, TwoRowsOfOneTableThatClaimOnePortDisagree) {
+  const auto leaf1 =
+      lldp("leaf1", {{{"leaf1", "e1"}, {"host1", "eth0"}}, {{"leaf1", "e9"}, {"host1", "eth0"}}});
+  const auto listed = listed_cables(std::vector{leaf1}, {});
+  EXPECT_THAT(listed.far, IsEmpty());
+  EXPECT_THAT(listed.disagreements, ElementsAre(AllOf(HasSubstr("host1 eth0"), HasSubstr("leaf1 e9"))));
+  const auto host1 = lldp("host1", {{{"host1", "eth0"}, {"leaf1", "e1"}}});
+  const auto settled = listed_cables(std::vector{leaf1, host1}, {});
+  EXPECT_EQ(settled.far.at({"host1", "eth0"}).end.port, "e1") << "the far end's own table says so too";
+  EXPECT_FALSE(settled.far.contains({"leaf1", "e9"}));
+  EXPECT_THAT(settled.disagreements, SizeIs(1));
+}
+
+TEST(ListedCables, OfPlansThatContradictEachOtherNoneIsBelievedInAnyOrder) {
+  const auto one = plan("NetBox", {{{"leaf1", "e1"}, {"spine1", "e1"}}});
+  const auto other = plan("configuration of leaf1", {{{"leaf1", "e1"}, {"spine2", "e1"}}});
+  const auto third = plan("configuration of spine1", {{{"spine1", "e1"}, {"leaf1", "e1"}}});
+  for (const auto& lists : {std::vector{one, other, third}, std::vector{third, other, one},
+                            std::vector{other, one, third}, std::vector{one, third, other}}) {
+    const auto listed = listed_cables(lists, {});
+    EXPECT_THAT(listed.far, IsEmpty());
+    EXPECT_THAT(listed.disagreements,
+                ElementsAre(AllOf(HasSubstr("leaf1 e1"), HasSubstr("spine2 e1"), HasSubstr("spine1 e1"))));
+  }
+}
+
+TEST(ListedCables, APlanThatContradictsTheWireIsNotClaimedBesideIt) {
+  const auto planned =
+      plan("NetBox", {{{"leaf1", "e1"}, {"spine2", "e1"}}, {{"leaf2", "e1"}, {"spine1", "e1"}}});
+  const auto listed =
+      listed_cables(std::vector{planned, lldp("leaf1", {{{"leaf1", "e1"}, {"spine1", "e1"}}})}, {});
+  EXPECT_THAT(listed.far, SizeIs(2)) << "one cable, from both its ends";
+  EXPECT_THAT(listed.disagreements, SizeIs(2));
+  FoundSources sources;
+  sources.listed = listed;
+  const auto found = found_fabric(sources);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->fabric.link_count(), 1u);
+}
+
+TEST(ListedCables, ARowWithANameThatNoNodeCanHaveIsLeftOut) {
+  const auto listed = listed_cables(std::vector{lldp("leaf1", {{{"leaf1", "m1"}, {"HP LaserJet 4", "1"}},
+                                                               {{"leaf1", "e1"}, {"host1", "eth0"}}})},
+                                    {});
+  EXPECT_THAT(listed.far, SizeIs(2));
+  EXPECT_THAT(listed.remarks, ElementsAre(AllOf(HasSubstr("leaf1 m1"), HasSubstr("HP LaserJet 4"))));
 }
 
 TEST(HostNics, AreThoseOfRdmaDevicesElseAllButTheOneItIsReachedBy) {

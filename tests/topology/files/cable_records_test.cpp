@@ -133,6 +133,19 @@ TEST(NetboxCables, AsTheApiAnswersThem) {
   EXPECT_THAT(list.remarks, ElementsAre(HasSubstr("1 cables"), HasSubstr("one page")));
 }
 
+TEST(NetboxCables, OfPowerAndConsolesAreLeftOut) {
+  const auto list = read(R"([{"a_terminations": [{"object_type": "dcim.powerport",
+        "object": {"device": {"name": "leaf1"}, "name": "PSU1"}}], "b_terminations": [
+        {"object_type": "dcim.poweroutlet", "object": {"device": {"name": "pdu1"}, "name": "3"}}]}])");
+  EXPECT_THAT(list.cables, IsEmpty());
+  EXPECT_THAT(list.remarks, IsEmpty());
+  const auto csv = read(
+      "Device A,Termination A,Termination A Type,Device B,Termination B,Termination B Type\n"
+      "leaf1,con0,dcim.consoleport,ts1,3,dcim.consoleserverport\n"
+      "leaf1,Ethernet1,dcim.interface,host1,eth0,Interface\n");
+  EXPECT_THAT(csv.cables, ElementsAre(cable("leaf1", "Ethernet1", "host1", "eth0")));
+}
+
 TEST(CableRecord, WhatIsNoneNamesTheFormsThatAre) {
   EXPECT_THAT(refusal(""), HasSubstr("empty"));
   EXPECT_THAT(refusal("fabric: a\n"), HasSubstr("show lldp table"));
