@@ -52,6 +52,7 @@ int exec(const po::variables_map& values, Arguments command) {
                    fmt::format("lab '{}' is InfiniBand in ibsim: its nodes are no network namespaces that a "
                                "program could run in",
                                name)});
+  const auto directory = lab_state_root() / name;  // before the lab of an ordinary user makes us its root
   const auto lab = lab::Lab::open(name, lab_state_root());
   if (!lab) return report(lab.error());
   const auto node = lab->fabric().find_node(values["node"].as<std::string>());
@@ -59,9 +60,10 @@ int exec(const po::variables_map& values, Arguments command) {
   // Ctrl-C is for the program; how it ends is then our own end.
   signal(SIGINT, SIG_IGN);
   signal(SIGQUIT, SIG_IGN);
-  const auto names = names_of(*lab, lab_state_root() / name);
-  if (!names) return report(names.error());
-  auto child = spawn_in(*lab, *node, {.argv = std::move(command), .with_stdin = true, .hosts_file = *names});
+  const auto names = names_of(*lab, directory);
+  if (!names) print_stderr("weft: {}: it does not know the lab's nodes by name\n", names.error().message);
+  auto child = spawn_in(*lab, *node,
+                        {.argv = std::move(command), .with_stdin = true, .hosts_file = names.value_or("")});
   if (!child) return report(child.error());
   const auto ended = child->wait();
   if (!ended) return report(ended.error());
