@@ -14,13 +14,17 @@ constexpr const char* kSchema = "weft.host_facts/1";
 
 }  // namespace
 
-static Json write_json(OneValue, const HostInventory& inventory) {
-  return files::host_inventory_value(inventory);
+/// An inventory's own file names its members.
+struct FactsInventory {
+  HostInventory host;
+};
+static Json write_json(OneValue, const FactsInventory& inventory) {
+  return files::host_inventory_value(inventory.host);
 }
-static void read_json(OneValue, const Json& from, HostInventory& into) {
+static void read_json(OneValue, const Json& from, FactsInventory& into) {
   auto read = files::host_inventory_from(from);
   if (!read) throw BadField(read.error().message);
-  into = std::move(*read);
+  into.host = std::move(*read);
 }
 
 template <class Io>
@@ -68,7 +72,9 @@ static void members(Io& io, HostFacts& m) {
   io("reaches_coordinator", m.reaches_coordinator);
   io("unreached_because", m.unreached_because);
   io("paths", at_most(kMaxItems, m.paths));
-  io("inventory", m.inventory);
+  FactsInventory inventory{std::move(m.inventory)};
+  io("inventory", inventory);
+  m.inventory = std::move(inventory.host);
 }
 
 }  // namespace weft::json_members
