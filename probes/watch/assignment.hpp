@@ -1,0 +1,48 @@
+// Assignment: what a watcher asks of one standing agent: which labels its NICs probe to whom, how fast, and
+// who may ask it for echoes. It holds until another comes, also while the watcher or the bus are away.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "probes/datapath/probe_engine.hpp"
+#include "probes/datapath/run_nics.hpp"
+#include "probes/packet/run_secrets.hpp"
+#include "topology/base/ids.hpp"
+#include "topology/model/path.hpp"
+
+namespace weft::watch {
+
+using PlanVersion = Strong<struct PlanVersionTag>;  // counts from 1; 0: no plan yet
+
+/// Probes of one label to one peer; the echo takes back_label.
+struct StreamSpec {
+  std::uint32_t peer = 0;  // index into Assignment::peers
+  PathLabel label;
+  PathLabel back_label;
+  friend bool operator==(const StreamSpec&, const StreamSpec&) = default;
+};
+
+/// The schedule of a NIC: probe number p, counted from 0 at the start of the plan, is of stream
+/// p % streams.size() and goes at p / packets_per_second after the start, in bursts of `burst`.
+struct NicSchedule {
+  PortId nic;             // as the fabric of the watcher names it; echoed
+  std::string interface;  // as the agent named it
+  double packets_per_second = 500;
+  std::uint32_t burst = 10;  // probes that leave together, over different paths
+  std::vector<StreamSpec> streams;
+  friend bool operator==(const NicSchedule&, const NicSchedule&) = default;
+};
+
+struct Assignment {
+  PlanVersion plan;
+  packet::RunSecrets secrets;  // of this plan; probes of others are not answered
+  std::vector<NicSchedule> nics;
+  std::vector<datapath::Peer> peers;    // whom the streams go to
+  std::vector<datapath::RunNic> asked;  // NICs that may ask this host for echoes
+  Bytes size = Bytes(128);              // of a probe's IP packet
+  friend bool operator==(const Assignment&, const Assignment&) = default;
+};
+
+}  // namespace weft::watch
