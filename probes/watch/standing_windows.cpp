@@ -1,7 +1,6 @@
 #include "probes/watch/standing_windows.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace weft::watch {
@@ -43,6 +42,14 @@ std::optional<Window> StandingWindows::last(const Nics& nics, Nanoseconds now, c
   return close(nics, decided(nics, now), now, dropped);
 }
 
+/// What was dropped at the end of a window is among the losses of the next one.
+std::uint32_t StandingWindows::dropped_among(std::uint32_t nic, std::uint64_t lost, std::uint64_t dropped) {
+  auto& left = dropped_before_[nic];
+  const auto told = std::min<std::uint64_t>({left + dropped, lost, kMaxProbesOfWindow});
+  left = std::min(left + dropped - told, dropped);
+  return static_cast<std::uint32_t>(told);
+}
+
 Window StandingWindows::close(const Nics& nics, const Ended& ended, Nanoseconds now,
                               const DroppedOf& dropped) {
   Window window{.plan = plan_,
@@ -55,8 +62,7 @@ Window StandingWindows::close(const Nics& nics, const Ended& ended, Nanoseconds 
     if (end == ended.ends.end()) continue;  // it was opened since
     auto part = nic->close(end->second, now, tells);
     part.nic = index;
-    const auto most = std::min<std::uint64_t>(part.lost.size(), std::numeric_limits<std::uint32_t>::max());
-    part.dropped = static_cast<std::uint32_t>(std::min(dropped(index), most));
+    part.dropped = dropped_among(index, part.lost.size(), dropped(index));
     window.nics.push_back(std::move(part));
   }
   turn_ = (turn_ + 1) % kDelaysEvery;

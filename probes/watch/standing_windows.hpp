@@ -45,6 +45,7 @@ class StandingWindows {
   };
   static Ended decided(const Nics& nics, Nanoseconds now);
   Window close(const Nics& nics, const Ended& ended, Nanoseconds now, const DroppedOf& dropped);
+  std::uint32_t dropped_among(std::uint32_t nic, std::uint64_t lost, std::uint64_t dropped);
 
   PlanVersion plan_;
   Nanoseconds epoch_;
@@ -53,7 +54,8 @@ class StandingWindows {
   std::optional<Ended> waiting_;           // for the answers to its last probes
   bool alarmed_ = false;
   bool stalled_ = false;
-  std::uint32_t turn_ = 0;  // whose delays are told
+  std::map<std::uint32_t, std::uint64_t> dropped_before_;  // and not told
+  std::uint32_t turn_ = 0;                                 // whose delays are told
 };
 
 }  // namespace weft::watch
