@@ -49,6 +49,7 @@ Result<void> read_place(const JsonView& root, IncidentReport& incident) {
   return in_turn([&] { return read_member(root, "channels", incident.channels, read_texts); },
                  [&] { return read_member(root, "nodes", incident.nodes, read_texts); },
                  [&] { return read_member(root, "alternatives", incident.alternatives, as_alternatives); },
+                 [&] { return read_member(root, "links", incident.links, read_texts); },
                  [&]() -> Result<void> {
                    if (incident.channels.empty() && incident.nodes.empty() && incident.alternatives.empty())
                      return root.error("it names neither channels nor nodes nor alternatives");
@@ -93,6 +94,7 @@ void put_place(DocumentTree& tree, const IncidentReport& incident) {
   if (!incident.channels.empty()) tree["channels"] = incident.channels;
   if (!incident.nodes.empty()) tree["nodes"] = incident.nodes;
   if (!incident.alternatives.empty()) tree["alternatives"] = incident.alternatives;
+  if (!incident.links.empty()) tree["links"] = incident.links;
 }
 
 template <class Id>
@@ -100,6 +102,18 @@ std::vector<std::string> names_of(const Fabric& fabric, const std::vector<Id>& i
   std::vector<std::string> names;
   for (const Id id : ids) names.emplace_back(fabric.name_of(id));
   return names;
+}
+
+std::vector<std::string> links_of(const Fabric& fabric, const IncidentPlace& place) {
+  std::vector<LinkId> links;
+  const auto add = [&](const std::vector<ChannelId>& channels) {
+    for (const ChannelId channel : channels) links.push_back(Fabric::link_of(channel));
+  };
+  add(place.channels);
+  for (const auto& alternative : place.alternatives) add(alternative);
+  std::ranges::sort(links);
+  links.erase(std::ranges::unique(links).begin(), links.end());
+  return names_of(fabric, links);
 }
 
 /// Ascending, as IncidentPlace has them: another fabric file may have other ids for the same names.
@@ -118,11 +132,28 @@ Result<std::vector<Id>> found(const std::vector<std::string>& names, const auto&
 
 }  // namespace
 
+std::string place_text(const IncidentReport& incident) {
+  if (!incident.nodes.empty()) {
+    const std::string nodes = fmt::format("{}", fmt::join(incident.nodes, ", "));
+    return incident.channels.empty() ? nodes
+                                     : fmt::format("{} ({} channels)", nodes, incident.channels.size());
+  }
+  if (!incident.alternatives.empty()) {
+    std::vector<std::string> each;
+    for (const auto& alternative : incident.alternatives)
+      each.push_back(fmt::format("{}", fmt::join(alternative, " and ")));
+    return fmt::format("{}", fmt::join(each, " or "));
+  }
+  if (incident.links.size() == 1 && incident.channels.size() == 2) return incident.links.front();
+  return fmt::format("{}", fmt::join(incident.channels, ", "));
+}
+
 EventReport report_of(const Fabric& fabric, const IncidentEvent& event) {
   const Incident& from = event.incident;
   IncidentReport incident{.id = from.id,
                           .channels = names_of(fabric, from.place.channels),
                           .nodes = names_of(fabric, from.place.nodes),
+                          .links = links_of(fabric, from.place),
                           .alternatives = {},
                           .cause = from.cause,
                           .verdict = from.verdict,

@@ -17,6 +17,7 @@ struct IncidentReport {
   IncidentId id;
   std::vector<std::string> channels;
   std::vector<std::string> nodes;
+  std::vector<std::string> links;  // of all these channels, those of alternatives too
   std::vector<std::vector<std::string>> alternatives;
   Cause cause = Cause::loss;
   Verdict verdict = Verdict::unknown;
@@ -50,6 +51,21 @@ Result<IncidentEvent> event_of(const Fabric& fabric, const EventReport& report);
 std::string event_line(const EventReport& report);
 /// An Error (invalid_input) names `what` and the member that is wrong.
 Result<EventReport> parse_event(std::string_view line, std::string_view what);
+
+/// Its place in one line: "leaf1->spine2", "leaf1--spine2" (both directions), "spine2 (8 channels)", "a->b or
+/// c->d".
+std::string place_text(const IncidentReport& incident);
+
+/// What is held against a cable: all incidents of one cause that blamed it alone.
+struct OffenceReport {
+  std::string link;
+  Cause cause = Cause::loss;
+  Nanoseconds first_seen{};
+  Nanoseconds last_seen{};
+  Nanoseconds bad{};        // time in which it was seen, in all
+  std::uint64_t times = 0;  // that it came
+  std::string evidence;     // of the last one
+};
 
 /// Without line ends.
 std::string mutes_text(const Fabric& fabric, const Mutes& mutes);
