@@ -82,13 +82,8 @@ IncidentBook::Entry* IncidentBook::find(const LookFinding& finding, Nanoseconds 
 }
 
 std::optional<std::string> IncidentBook::muted(const Incident& incident, Nanoseconds wall) const {
-  for (const Silence& silence : silences_) {
-    if (wall < silence.from || wall >= silence.until) continue;
-    const auto is_its = [&](ChannelId channel) { return silence.link == Fabric::link_of(channel); };
-    if (std::ranges::any_of(all_channels(incident.place), is_its) ||
-        (silence.node && touches(incident.place, *silence.node)))
-      return silence.reason;
-  }
+  const Mute* mute = muting(*fabric_, mutes_, incident.place, wall);
+  if (mute != nullptr) return mute->reason;
   return std::nullopt;
 }
 

@@ -14,18 +14,9 @@
 
 #include "probes/watch/look.hpp"
 #include "topology/findings/incident.hpp"
+#include "topology/findings/mute.hpp"
 
 namespace weft::watch {
-
-/// Planned work: what is found at this link or node is measured and shown, and nobody is alerted.
-struct Silence {
-  std::optional<LinkId> link = std::nullopt;
-  std::optional<NodeId> node = std::nullopt;  // with all its links
-  Nanoseconds from{};                         // wall clock
-  Nanoseconds until{};
-  std::string reason;
-  friend bool operator==(const Silence&, const Silence&) = default;
-};
 
 struct BookOptions {
   /// An incident is recovering for so long at least before it closes; twice as long for each time that it
@@ -45,7 +36,7 @@ class IncidentBook {
 
   /// The last event of each incident, in any order; before the first look.
   void restore(std::span<const IncidentEvent> last, Nanoseconds now);
-  void silence(std::vector<Silence> silences) { silences_ = std::move(silences); }
+  void mute(Mutes mutes) { mutes_ = std::move(mutes); }
 
   struct Times {
     Nanoseconds now{};
@@ -95,7 +86,7 @@ class IncidentBook {
 
   const Fabric* fabric_;
   BookOptions options_;
-  std::vector<Silence> silences_;
+  Mutes mutes_;
   std::vector<Entry> entries_;  // ascending by id
   std::uint64_t next_id_ = 1;
   std::vector<IncidentEvent> events_;

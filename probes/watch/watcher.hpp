@@ -45,7 +45,7 @@ class Watcher {
 
   /// The last event of each incident that is not over, as an earlier watcher wrote them.
   void restore(std::span<const IncidentEvent> last, Nanoseconds now);
-  void silence(std::vector<Silence> silences) { book_.silence(std::move(silences)); }
+  void mute(Mutes mutes) { book_.mute(std::move(mutes)); }
 
   /// A plan, from now on. `version` is above all before. Windows of the plan before it count for a while:
   /// what was probed under it was probed. `ends`: of all its NICs.
