@@ -70,7 +70,11 @@ Result<void> watch_with_agents(const Fabric& fabric, const AddressBook& addresse
   WEFT_TRY(auto agents, run::Agents::start(
                             fabric, site, [&](const std::string& host) { return server.address_for(host); },
                             run::standing_run(fabric.name()), stop));
-  const run::WatchPlace place{fabric, addresses, expected_hosts(site), nics_of(site),
+  const run::WatchPlace place{fabric,
+                              addresses,
+                              expected_hosts(site),
+                              nics_of(site),
+                              server.address_for(session::kWatcher),
                               server.address_for(session::kCoordinator)};
   return run_watch(
       place, options, listener, [&] { return agents.tend([](const auto&) { return false; }); }, stop);
@@ -108,8 +112,8 @@ int watch_lab(const po::variables_map& values, const std::optional<Nanoseconds>&
 Result<void> watch_standing(const files::FabricFile& file, const run::Cluster& cluster,
                             const bus::NatsAddress& bus, const run::WatchOptions& options,
                             run::WatchListener& listener, const std::stop_token& stop) {
-  const run::WatchPlace place{file.fabric, file.addresses, expected_hosts(cluster.site),
-                              nics_of(cluster.site), bus};
+  const run::WatchPlace place{
+      file.fabric, file.addresses, expected_hosts(cluster.site), nics_of(cluster.site), bus, bus};
   return run_watch(place, options, listener, {}, stop);
 }
 

@@ -8,7 +8,7 @@
 
 #include "collectors/bus/nats_bus.hpp"
 #include "probes/session/coordinator_loop.hpp"
-#include "probes/session/sweep_options.hpp"
+#include "probes/session/watch_subjects.hpp"
 #include "probes/watch/watcher.hpp"
 #include "topology/model/addressing.hpp"
 
@@ -25,10 +25,11 @@ struct WatchPlace {
   std::vector<session::ExpectedHost> hosts;  // whose agents may come
   std::vector<datapath::RunNic> nics;        // of these
   bus::NatsAddress bus;                      // with the login of a watcher
+  bus::NatsAddress runs;                     // the same server, with the login of who coordinates runs
 };
 
 struct WatchOptions {
-  std::string name = std::string(session::kCoordinator);  // of this watcher among several
+  std::string name = std::string(session::kWatcher);  // of this watcher among several
   watch::WatcherOptions watcher;
   watch::PlanLimits limits;
   double answers_per_second = 100;  // hop answers asked of a switch while paths are mapped
