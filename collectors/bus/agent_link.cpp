@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <random>
 
 #include "collectors/bus/bus_key.hpp"
 #include "collectors/bus/kept_connection.hpp"
@@ -33,7 +34,8 @@ class Agent : public watch::AgentLink {
       : host_(host),
         windows_(session::watch_subject(session::kWindows, fabric, host)),
         say_(session::watch_subject(session::kSay, fabric, host)),
-        answers_(session::inbox_of(fabric, host) + ".ack."),
+        answers_(fmt::format("{}.ack.{:08x}{:08x}.", session::inbox_of(fabric, host), std::random_device()(),
+                             std::random_device()())),
         connection_(address, host, session::inbox_of(fabric, host),
                     {{session::watch_subject(session::kPlan, fabric, host),
                       [this](BusMessage message) { hear(std::move(message)); }},
@@ -82,7 +84,7 @@ class Agent : public watch::AgentLink {
   const std::string host_;
   const std::string windows_;
   const std::string say_;
-  const std::string answers_;
+  const std::string answers_;  // by chance: nobody else can have an acknowledgement sent there
   UnderWay under_way_{UnderWay::Limits()};
   std::mutex mutex_;
   std::condition_variable arrived_;

@@ -20,7 +20,7 @@ struct WatchLink {
 };
 
 struct WatchLinkOptions {
-  std::string name = "coordinator";  // as which this watcher logs in
+  std::string name = "watcher";      // as which this watcher logs in
   std::uint64_t windows_behind = 0;  // the feed begins behind this sequence; 0: with all that is kept
   Nanoseconds lease_time = std::chrono::seconds(3);
   StreamLimits limits = {};

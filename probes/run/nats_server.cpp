@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "collectors/bus/run_certificate.hpp"
+#include "collectors/bus/server_config.hpp"
 #include "topology/base/check.hpp"
 #include "topology/files/json_view.hpp"
 #include "topology/os/file_descriptor.hpp"
@@ -18,8 +19,6 @@ namespace {
 
 constexpr auto kStartLimit = std::chrono::seconds(10);
 constexpr auto kPoll = std::chrono::milliseconds(10);
-/// A busy machine whose agents all come at once; the server's own limit is 2.
-constexpr int kHandshakeSeconds = 10;
 constexpr const char* kCertificate = "certificate.pem";
 constexpr const char* kKey = "key.pem";
 constexpr const char* kConfig = "nats.conf";
@@ -53,37 +52,22 @@ Result<os::ChildProcess> start_program(os::ChildSpec spec) {
   return child;
 }
 
-/// A list of subjects: none has a character that would end its quotation.
-std::string quoted(const std::vector<std::string>& subjects) {
-  return subjects.empty() ? std::string() : fmt::format("\"{}\"", fmt::join(subjects, "\", \""));
-}
-
 using Logins = std::map<std::string, bus::BusLogin, std::less<>>;  // by participant
-
-std::string jet_stream_text(const JetStreamSpec& wanted, const std::filesystem::path& directory) {
-  const auto store = wanted.store.empty() ? directory / kStore : wanted.store;
-  return fmt::format("jetstream {{ store_dir: \"{}\", max_memory_store: 64MB, max_file_store: {} }}\n",
-                     store.string(), wanted.bytes);
-}
 
 std::string config_text(const NatsServerSpec& spec, const std::filesystem::path& directory,
                         const Logins& logins) {
-  auto text = fmt::format(
-      "host: \"{}\"\nport: {}\n"
-      "tls {{ cert_file: \"{}\", key_file: \"{}\", timeout: {} }}\n"
-      "authorization {{\n  timeout: {}\n  users: [\n",
-      to_string(spec.listen.address), spec.listen.port ? int{*spec.listen.port} : -1,
-      (directory / kCertificate).string(), (directory / kKey).string(), kHandshakeSeconds,
-      2 * kHandshakeSeconds);
+  bus::ServerConfig config{.host = to_string(spec.listen.address),
+                           .port = spec.listen.port ? int{*spec.listen.port} : -1,
+                           .certificate_file = directory / kCertificate,
+                           .key_file = directory / kKey,
+                           .users = {}};
   for (const session::BusUser& user : spec.users)
-    text += fmt::format(
-        "    {{ user: \"{}\", password: \"{}\", permissions: {{ publish: {{ allow: [{}] }}, subscribe: {{ "
-        "allow: [{}] }} }} }}\n",
-        user.name, logins.at(user.participant).password, quoted(user.may.publish),
-        quoted(user.may.subscribe));
-  text += "  ]\n}\n";
-  if (spec.jet_stream) text += jet_stream_text(*spec.jet_stream, directory);
-  return text;
+    config.users.push_back({user, logins.at(user.participant).password});
+  if (spec.jet_stream) {
+    const auto& store = spec.jet_stream->store;
+    config.jet_stream = {store.empty() ? directory / kStore : store, spec.jet_stream->bytes};
+  }
+  return bus::server_config_text(config);
 }
 
 /// The files that the server starts from, and what each participant shows it.

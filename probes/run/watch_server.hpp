@@ -9,7 +9,8 @@
 
 namespace weft::run {
 
-/// The watcher is the participant kCoordinator. Errors: those of NatsServer::start.
+/// Participants: kWatcher, the hosts, and kCoordinator, for runs with them. Errors: those of
+/// NatsServer::start.
 Result<NatsServer> start_watch_server(const ListenAddress& listen, const std::string& fabric,
                                       const std::vector<std::string>& hosts,
                                       const JetStreamSpec& jet_stream = {});

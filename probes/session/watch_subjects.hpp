@@ -20,6 +20,9 @@ inline constexpr std::string_view kEvents = "event";
 inline constexpr std::string_view kSay = "say";
 inline constexpr std::string_view kPlan = "plan";
 
+/// The watcher where there is only one.
+inline constexpr std::string_view kWatcher = "watcher";
+
 /// weft.KIND.FABRIC.NAME; `name`: a host's, or an incident's number.
 std::string watch_subject(std::string_view kind, std::string_view fabric, std::string_view name);
 /// weft.KIND.FABRIC.*
@@ -29,12 +32,13 @@ std::optional<std::string> name_in(std::string_view subject, std::string_view ki
 /// Under which answers to this participant come: nobody else hears them.
 std::string inbox_of(std::string_view fabric, std::string_view participant);
 
-/// Of an agent that stands: its windows, what it says of itself, and its part in any run (which stands for a
-/// run's number, or * for all); it hears its plan, its runs and its answers alone.
-BusPermissions standing_agent_permissions(std::string_view fabric, std::string_view host,
-                                          std::string_view run = "*");
-/// Of a watcher, which also coordinates runs: everything of weft, and JetStream.
+/// Of an agent that stands: its windows, what it says of itself, and its part in any run; it hears its plan,
+/// its runs and its answers alone.
+BusPermissions standing_agent_permissions(std::string_view fabric, std::string_view host);
+/// Of a watcher: all of its account (collectors/bus/server_config.hpp).
 BusPermissions watcher_permissions();
+/// Of who coordinates runs of agents that stand, whatever their number.
+BusUser coordinator_of_all_runs();
 
 /// Watchers first, then hosts. Error (usage): two of one name, or the fabric's name is that of one: then the
 /// subjects of runs and those of windows could not be told apart.

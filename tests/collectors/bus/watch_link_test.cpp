@@ -41,7 +41,7 @@ std::uint16_t free_port() {
 }
 
 WatchLink watcher(const run::NatsServer& nats, const WatchLinkOptions& options = {}) {
-  auto link = connect_watch_link(nats.address_for("coordinator"), kFabric, options);
+  auto link = connect_watch_link(nats.address_for("watcher"), kFabric, options);
   if (!link) ADD_FAILURE() << link.error().message;
   WEFT_CHECK(link.has_value());
   return std::move(*link);
