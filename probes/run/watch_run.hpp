@@ -9,6 +9,7 @@
 #include "collectors/bus/nats_bus.hpp"
 #include "probes/session/coordinator_loop.hpp"
 #include "probes/session/watch_subjects.hpp"
+#include "probes/watch/seams.hpp"
 #include "probes/watch/watcher.hpp"
 #include "topology/model/addressing.hpp"
 
@@ -41,8 +42,9 @@ struct WatchOptions {
 class WatchListener {
  public:
   virtual ~WatchListener() = default;
-  /// An event that this watcher wrote, or one that another did and this one follows.
-  virtual void on_event(const IncidentEvent& event, bool followed) = 0;
+  /// An event of this fabric, in the order of the stream that keeps them; `stored`: as it stands there.
+  /// `followed`: another watcher wrote it, or this one in an earlier life.
+  virtual void on_event(const IncidentEvent& event, const watch::StoredEvent& stored, bool followed) = 0;
   /// Once a second.
   virtual void on_state(const watch::WatchState& state) = 0;
   /// What happens to the watch itself, in words: paths are mapped, the lease is lost.
