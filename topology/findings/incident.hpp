@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "topology/findings/diagnosis.hpp"
@@ -63,6 +65,10 @@ struct IncidentEvent {
   IncidentChange change = IncidentChange::suspected;
   Incident incident;  // from now on
 };
+
+/// The incidents that are open or recovering, as what a sweep would say now: for what reads diagnoses. Its
+/// coverage is empty; its verdict is that of what is in it, never healthy (unknown where it is empty).
+Diagnosis diagnosis_of(std::span<const Incident> incidents);
 
 std::string_view to_string(IncidentState state);
 std::string_view to_string(IncidentChange change);
