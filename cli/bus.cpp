@@ -88,7 +88,7 @@ OptionParser bus_init_options() {
       "watchers", po::value<unsigned>()->value_name("N")->default_value(1),
       "how many watchers: one is active, the others stand by");
   parser.positional("directory", 1);
-  parser.command_line_only({"directory"});
+  parser.without_configuration();  // what it writes is asked for each time; a run's --listen is another
   return parser;
 }
 

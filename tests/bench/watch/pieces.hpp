@@ -14,5 +14,7 @@ void measure_detection(Figures& figures);
 void count_false_incidents(Figures& figures);
 /// 24,576 NICs with eight faults: one look, and how long until a loss of 1 % is found, by tier.
 void measure_look_24576(Figures& figures);
+/// Windows published and fetched over a real nats-server.
+void measure_bus(Figures& figures);
 
 }  // namespace weft::bench
