@@ -28,8 +28,10 @@ constexpr const char* kExamples =
     "  weft watch --fabric cluster.yaml         # agents by ssh, a server of its own\n"
     "  weft watch --fabric cluster.yaml --server nats://watch1:4222\n";
 
-run::WatchOptions watch_options_of(const po::variables_map& values, const Tolerance& tolerance) {
+Result<run::WatchOptions> read_watch_options(const po::variables_map& values, const Tolerance& tolerance) {
   run::WatchOptions options;
+  WEFT_TRY(const auto close_after, read_option(values, "close-after", parse_duration));
+  if (close_after) options.watcher.book.hold = *close_after;
   options.watcher.tolerance = tolerance;
   options.limits.packets_per_second = values["rate"].as<double>();
   return options;
@@ -101,8 +103,9 @@ int watch_lab(const po::variables_map& values, const std::optional<Nanoseconds>&
   if (!tolerance) return report(tolerance.error());
   auto site = run::lab_site(*lab, {});
   if (!site) return report(site.error());
-  auto options = watch_options_of(values, *tolerance);
-  options.answers_per_second = kLabAnswersPerSecond;
+  auto options = read_watch_options(values, *tolerance);
+  if (!options) return report(options.error());
+  options->answers_per_second = kLabAnswersPerSecond;
   const Interrupt interrupt;
   const Until until(interrupt.token(), limit);
   const Fabric fabric = lab->fabric_as_built();
@@ -111,7 +114,7 @@ int watch_lab(const po::variables_map& values, const std::optional<Nanoseconds>&
   const auto state = state_directory(values);
   if (!state) return report(state.error());
   return ended(watch_with_agents(fabric, lab->addresses().book, std::move(*site),
-                                 run::ListenAddress{lab->coordinator_address()}, options, **listener, *state,
+                                 run::ListenAddress{lab->coordinator_address()}, *options, **listener, *state,
                                  until.token()));
 }
 
@@ -138,7 +141,8 @@ int watch_cluster(const po::variables_map& values, const std::optional<Nanosecon
   if (!launch) return report(launch.error());
   const auto cluster = cluster_of(*launch, *file, *hosts);
   if (!cluster) return report(cluster.error());
-  const auto options = watch_options_of(values, *tolerance);
+  auto options = read_watch_options(values, *tolerance);
+  if (!options) return report(options.error());
   const Interrupt interrupt;
   const Until until(interrupt.token(), limit);
   const auto listener = make_watch_listener(values, file->fabric);
@@ -146,9 +150,9 @@ int watch_cluster(const po::variables_map& values, const std::optional<Nanosecon
   const auto state = state_directory(values);
   if (!state) return report(state.error());
   if (const auto* running = std::get_if<bus::NatsAddress>(&cluster->bus))
-    return ended(watch_standing(*file, *cluster, *running, options, **listener, until.token()));
+    return ended(watch_standing(*file, *cluster, *running, *options, **listener, until.token()));
   return ended(watch_with_agents(file->fabric, file->addresses, cluster->site,
-                                 std::get<run::ListenAddress>(cluster->bus), options, **listener, *state,
+                                 std::get<run::ListenAddress>(cluster->bus), *options, **listener, *state,
                                  until.token()));
 }
 
@@ -180,8 +184,10 @@ OptionParser watch_options() {
       "watch this lab (see weft lab)");
   parser.options(Group::how_much)
       .add_options()("rate", po::value<double>()->value_name("N")->default_value(kUsualRate),
-                     "probes a host sends per second")("for", po::value<std::string>()->value_name("TIME"),
-                                                       "end after this time (default: when told to)");
+                     "probes a host sends per second")(
+          "close-after", po::value<std::string>()->value_name("TIME"),
+          "an incident is closed when clean probes have crossed its place for so long (default: 1m)")(
+          "for", po::value<std::string>()->value_name("TIME"), "end after this time (default: when told to)");
   add_tolerate_option(parser.options(Group::how_much));
   add_launch_options(parser.options(Group::cluster));
   add_watch_output_options(parser.options(Group::output));

@@ -1,0 +1,115 @@
+// `weft watch` on real packets: standing agents in a lab, a server of its own, faults that come and go.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/support/lab_user.hpp"
+#include "tests/support/schema.hpp"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::json;
+using namespace std::chrono_literals;
+
+constexpr const char* kFabric =
+    "fabric: watched\nkind: roce\nclos: {leaves: 3, spines: 2, hosts_per_leaf: 2, link: 400G}\n"
+    "lab: {link_rate: 50M}\n";
+
+/// A lab, and a watch of it whose events go to a file.
+class WatchedLab {
+ public:
+  WatchedLab() {
+    EXPECT_EQ(user.up().status, 0);
+    watch_.emplace(user.start({"watch", "--lab=" + user.lab, "--state", state(), "--events", events_file(),
+                               "--close-after", "4s", "--for", "100s"}));
+  }
+
+  std::string state() const { return user.directory() / "state"; }
+  std::string events_file() const { return user.directory() / "events.jsonl"; }
+  RunningCommand& watch() { return *watch_; }
+
+  std::vector<Json> events() const {
+    std::vector<Json> all;
+    std::ifstream file(events_file());
+    for (std::string line; std::getline(file, line) && !file.eof();) {
+      expect_matches_schema(line, "event");
+      all.push_back(Json::parse(line));
+    }
+    return all;
+  }
+  /// The first event of this change that is there within `limit`.
+  std::optional<Json> wait_for(const std::string& change, std::chrono::seconds limit) const {
+    const auto until = std::chrono::steady_clock::now() + limit;
+    while (std::chrono::steady_clock::now() < until) {
+      for (const Json& event : events())
+        if (event["change"] == change) return event;
+      std::this_thread::sleep_for(100ms);
+    }
+    return std::nullopt;
+  }
+  /// Every channel was crossed by probes: the database has the first seconds.
+  void wait_until_it_probes() const {
+    for (int i = 0; i < 300 && !std::filesystem::exists(state() + "/watch.db"); ++i)
+      std::this_thread::sleep_for(100ms);
+    std::this_thread::sleep_for(6s);
+  }
+
+  const LabUser user{kFabric};
+
+ private:
+  std::optional<RunningCommand> watch_;
+};
+
+TEST(Watch, OpensOneIncidentForAFaultAndClosesItWhenCleanProbesCrossedAgain) {
+  WatchedLab lab;
+  lab.wait_until_it_probes();
+  EXPECT_THAT(lab.events(), testing::IsEmpty());
+  lab.user.fault("leaf1--spine1", {"--loss", "10", "--from", "leaf1"});
+  const auto opened = lab.wait_for("opened", 20s);
+  ASSERT_TRUE(opened);
+  const Json& incident = (*opened)["incident"];
+  EXPECT_EQ(incident["channels"], Json({"leaf1->spine1"})) << *opened;
+  EXPECT_EQ(incident["cause"], "loss");
+  EXPECT_GT(incident["confidence"], 0.9);
+  ASSERT_EQ(lab.user.weft({"lab", "heal", "--name", lab.user.lab}).status, 0);
+  EXPECT_TRUE(lab.wait_for("closed", 40s));
+  for (const Json& event : lab.events()) EXPECT_EQ(event["incident"]["id"], incident["id"]) << event;
+  lab.watch().signal(SIGINT);
+  const auto answer = lab.watch().wait(10s);
+  EXPECT_EQ(answer.status, 0) << answer.errors;
+  EXPECT_THAT(answer.output, testing::HasSubstr("incident 1 opened: leaf1--spine1 (from leaf1): loss"));
+}
+
+TEST(Watch, ASweepRunsBesideIt) {
+  WatchedLab lab;
+  lab.wait_until_it_probes();
+  const auto swept = lab.user.weft({"sweep", "--lab=" + lab.user.lab, "--load", "none", "--budget", "3s"});
+  EXPECT_EQ(swept.status, 0) << swept.output << swept.errors;
+  lab.watch().signal(SIGTERM);
+  EXPECT_EQ(lab.watch().wait(10s).status, 0);
+  EXPECT_THAT(lab.events(), testing::IsEmpty());
+}
+
+TEST(Watch, GoesOnWithItsIncidentsWhenItIsKilledAndStartedAgain) {
+  WatchedLab lab;
+  lab.wait_until_it_probes();
+  lab.user.fault("leaf2--spine2", {"--down"});
+  ASSERT_TRUE(lab.wait_for("opened", 20s));
+  lab.watch().signal(SIGKILL);
+  lab.watch().wait(10s);
+  ASSERT_EQ(lab.user.weft({"lab", "heal", "--name", lab.user.lab}).status, 0);
+  auto again = lab.user.start({"watch", "--lab=" + lab.user.lab, "--state", lab.state(), "--events",
+                               lab.events_file(), "--close-after", "4s", "--for", "60s"});
+  EXPECT_TRUE(lab.wait_for("closed", 50s)) << "the incident of the watcher before";
+  for (const Json& event : lab.events()) EXPECT_EQ(event["incident"]["id"], 1) << event;
+  again.signal(SIGINT);
+  EXPECT_EQ(again.wait(10s).status, 0);
+}
+
+}  // namespace
+}  // namespace weft
