@@ -12,6 +12,8 @@ pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)  # libsodium-dev
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)        # libssl-dev: the certificate of a run's server
 pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate)  # libdeflate-dev: the fast CRC-32 of the ICRC
 
+pkg_check_modules(HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)  # libcpp-httplib-dev: the live page
+
 set(WEFT_FOUND "")
 set(WEFT_LEFT_OUT "")
 
