@@ -144,7 +144,9 @@ Result<std::vector<web::CrossingPath>> FakeWatched::paths_over(LinkId link, std:
     for (const ChannelId before : fabric_->channels_from(fabric_->source_node(over))) {
       if (paths.size() == most || before == over) break;
       const auto lost = static_cast<std::uint64_t>(loss_of(over, now_) * 600);
-      paths.push_back({PathLabel(49'152 + paths.size()), {Fabric::reverse(before), over}, {600, lost}});
+      paths.push_back({PathLabel(49'152 + static_cast<std::uint32_t>(paths.size())),
+                       {Fabric::reverse(before), over},
+                       {600, lost}});
     }
   std::ranges::stable_sort(paths, std::greater{},
                            [](const web::CrossingPath& path) { return path.sum.lost; });

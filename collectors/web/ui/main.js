@@ -213,7 +213,9 @@ function showSide() {
   else if (node !== undefined) parts = nodeSide(page.model, page.moment, node, now(), { open: openIncident, href: hrefOf });
   else if (link >= 0) {
     const mine = sorted(page.moment.of.get(link) ?? []);
-    parts = [element('h2', {}, mine.length ? 'at fault here' : 'nothing is at fault here'), ...mine.map((i) => card(i, now(), openIncident)), ...parts];
+    const rest = { state: page.moment.state, incidents: page.moment.incidents.filter((i) => !mine.includes(i)) };
+    parts = [element('h2', {}, mine.length ? 'at fault here' : 'nothing is at fault here'), ...mine.map((i) => card(i, now(), openIncident)),
+      ...overviewSide(rest, now(), openIncident, 'elsewhere')];
   } else if (kind && kind !== 'pod') parts.unshift(element('p', {}, `There is no ${kind} '${id}' in this fabric.`));
   byId('side').replaceChildren(...parts);
   if (focused) byId('side').querySelector(`[data-incident="${focused}"]`)?.focus();

@@ -53,7 +53,7 @@ export function matrixScene(model, tiles, { width, height, labels }) {
     best.across = Math.max(1, Math.floor(width / (cells.w * 2 + margin * blocks + 2 * kPad)));
     best.size = (width / best.across - 2 * kPad - margin * blocks) / cells.w;
   }
-  const size = Math.max(labels ? 9 : 2, Math.min(26, best.size >= 4 ? Math.floor(best.size) : best.size));
+  const size = Math.max(labels ? 8 : 2, Math.min(26, best.size >= 4 ? Math.floor(best.size) : best.size));
   const tileWidth = cells.w * size + margin * blocks + 2 * kPad;
   const tileHeight = cells.h * size + head + kPad;
   const down = Math.ceil(tiles.length / best.across);
@@ -111,7 +111,7 @@ function drawBlock(ctx, moment, model, block, { x, y, size, labels, room }) {
   block.rows.forEach((row, r) => {
     const top = y + r * size;
     ctx.fillStyle = colour('h');
-    ctx.fillRect(x, top, row.links.length * size, size);
+    fillCells(ctx, x, top, row.links.length * size, size);
     row.links.forEach((l, c) => {
       const letter = moment.link(l);
       if (letter !== 'h') drawCell(ctx, letter, x + c * size, top, size);
@@ -133,10 +133,16 @@ function drawBlock(ctx, moment, model, block, { x, y, size, labels, room }) {
   ctx.stroke();
 }
 
+// On whole pixels, so that no seam shows between two cells.
+function fillCells(ctx, x, y, w, h) {
+  const [left, top] = [Math.round(x), Math.round(y)];
+  ctx.fillRect(left, top, Math.round(x + w) - left, Math.round(y + h) - top);
+}
+
 // Unknown cells are hollow, those that the plan does not cover faint.
 function drawCell(ctx, letter, x, y, size) {
   ctx.fillStyle = letter === 'u' || letter === 'n' ? colour('ground') : colour(letter);
-  ctx.fillRect(x, y, size, size);
+  fillCells(ctx, x, y, size, size);
   if (isBad(letter)) return;
   ctx.fillStyle = colour(letter === 'u' ? 'u' : 'line');
   const inset = size * 0.25;

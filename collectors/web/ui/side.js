@@ -33,11 +33,12 @@ export function card(incident, now, open) {
   incident.do && incident.state !== 'closed' ? element('div', { class: 'do' }, incident.do) : null);
 }
 
-export function overviewSide(moment, now, open) {
+export function overviewSide(moment, now, open, title = 'incidents') {
   const agents = moment.state.agents;
   const standing = sorted(moment.incidents);
-  const parts = [element('h2', {}, standing.length ? `incidents (${moment.state.incident_count ?? standing.length})` : 'incidents')];
-  if (standing.length === 0) parts.push(element('p', {}, 'None. Nothing that was probed is at fault.'));
+  const all = Math.max(standing.length, title === 'incidents' ? moment.state.incident_count ?? 0 : 0);
+  const parts = [element('h2', {}, all ? `${title} (${all})` : title)];
+  if (standing.length === 0) parts.push(element('p', {}, 'None.'));
   parts.push(...standing.map((incident) => card(incident, now, open)));
   if (agents) parts.push(...healthOfWatch(moment.state, agents));
   return parts;
