@@ -35,6 +35,18 @@ Result<session::NicReport> parse_nic(const std::string& text) {
                             *address};
 }
 
+/// The fabric that it probes all the time; empty: none.
+Result<std::string> fabric_to_stand_for(const po::variables_map& values, run::EngineKind engine) {
+  const bool standing = values.count("standing") != 0;
+  if (standing != (values.count("fabric") != 0))
+    return fail(ErrorKind::usage, "--standing and --fabric go together, as in --standing --fabric roce-a");
+  if (!standing) return std::string();
+  if (engine != run::EngineKind::raw)
+    return fail(ErrorKind::usage, "--standing --engine {}: standing probes are raw packets, so far",
+                to_string(engine));
+  return values["fabric"].as<std::string>();
+}
+
 Result<run::AgentWords> read_words(const po::variables_map& values) {
   run::AgentWords words;
   for (const char* name : {"server", "run", "host"})
@@ -55,6 +67,7 @@ Result<run::AgentWords> read_words(const po::variables_map& values) {
     return fail(ErrorKind::usage, "--nic is missing: name at least one ADDRESS or INTERFACE=ADDRESS");
   words.token_on_stdin = values.count("token-stdin") != 0;
   WEFT_TRY_VOID(read_agent_options(values, words.agent_options));
+  WEFT_TRY(words.agent_options.standing_for, fabric_to_stand_for(values, *engine));
   return words;
 }
 
@@ -92,6 +105,10 @@ OptionParser agent_options() {
       "a NIC to probe from: its ADDRESS or INTERFACE=ADDRESS; may be given several times")(
       "token-stdin",
       "read the server's credential from the first line of the input (else from WEFT_BUS_TOKEN)")(
+      "standing",
+      "probe all the time by what the watcher of --fabric assigns, until it is told to stop, and "
+      "serve runs beside")("fabric", po::value<std::string>()->value_name("NAME"),
+                           "the fabric of that watcher")(
       "shared-machine", "other hosts are this same machine (a lab): tell of the NICs alone");
   add_agent_options(parser.options(Group::rdma));
   parser.without_configuration();  // weft starts agents, with all that they need on their command line

@@ -40,7 +40,6 @@ constexpr double kWindowSeconds = 0.0053;
 /// Four guests on two cores carry about 2,200 packets a second together, of any size. Eight of them are on
 /// their way from a NIC: at 10 Mbit/s 33 KB, and the queue of a link holds 60 (LabScripts::queue).
 constexpr double kGuestPacketSeconds = 0.0033;
-constexpr double kAnswersPerSecond = 100'000;  // labs answer as fast as they are asked
 constexpr double kProbesPerSecond = 1500;
 constexpr auto kSweepBudget = std::chrono::seconds(2);
 
@@ -174,7 +173,7 @@ Result<trial::TrialOptions> trial_options(const lab::Lab& lab, const Fabric& fab
                             .sweep = {.load = session::LoadLevel::none,
                                       .budget = kSweepBudget,
                                       .seed = options.assign.seed,
-                                      .answers_per_second = kAnswersPerSecond,
+                                      .answers_per_second = kLabAnswersPerSecond,
                                       .probes_per_second = guests ? kGuestProbesPerSecond : kProbesPerSecond,
                                       .tolerate = guests ? Tolerance{.delay = kGuestDelay} : Tolerance()}};
   return trial;

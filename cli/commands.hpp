@@ -49,6 +49,7 @@ int guest_serve_command(const Arguments& arguments);    // inside a lab's guest
 int simulate_command(const Arguments& arguments);
 int sweep_command(const Arguments& arguments);
 int trace_command(const Arguments& arguments);
+int watch_command(const Arguments& arguments);
 int write_pages_command(const Arguments& arguments);
 
 OptionParser agent_options();
@@ -60,6 +61,7 @@ OptionParser doctor_options();
 OptionParser simulate_options();
 OptionParser sweep_options();
 OptionParser trace_options();
+OptionParser watch_options();
 
 /// All commands, in the order in which --help lists them.
 std::span<const Command> commands();

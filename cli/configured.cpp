@@ -9,8 +9,6 @@
 #include "cli/words.hpp"
 #include "topology/files/file_text.hpp"
 
-extern char** environ;
-
 namespace weft::cli {
 namespace {
 

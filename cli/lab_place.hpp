@@ -18,6 +18,8 @@ std::filesystem::path lab_state_root();
 /// Where the InfiniBand labs (ibsim) of this user are kept: beside the others.
 std::filesystem::path ib_lab_root();
 
+/// Probes that a switch answers a second: those of labs and simulations answer as fast as they are asked.
+inline constexpr double kLabAnswersPerSecond = 100'000;
 /// What four emulated guests on two cores carry beside the fabric: each probe costs them two system calls and
 /// four emulated interrupts.
 inline constexpr double kGuestProbesPerSecond = 250;

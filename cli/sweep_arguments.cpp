@@ -1,18 +1,18 @@
 #include "cli/sweep_arguments.hpp"
-#include "cli/exit_status.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <set>
 
+#include "cli/exit_status.hpp"
+#include "cli/lab_place.hpp"
+
 namespace weft::cli {
 namespace {
 
 /// 16 agents with a responder each carry this on two cores without losing packets of their own.
 constexpr double kLabProbesPerSecond = 1500;
-/// As fast as a lab's namespaces answer: far above what a trace asks.
-constexpr double kLabAnswersPerSecond = 100'000;
 
 Result<session::LoadLevel> parse_load(const std::string& text) {
   if (text == "none") return session::LoadLevel::none;

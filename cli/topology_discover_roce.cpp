@@ -23,7 +23,6 @@
 namespace weft::cli {
 namespace {
 
-constexpr double kLabAnswersPerSecond = 100'000;  // the kernel answers as fast as it is asked
 
 struct Traced {
   discover::TracedCabling cabling;

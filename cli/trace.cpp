@@ -78,7 +78,6 @@ constexpr const char* kExamples =
     "  weft trace gpu001 gpu064 --fabric cluster.yaml --audit 64   # where queue pairs go\n"
     "  weft trace host1 host5 --lab --audit 12 --move   # spread them evenly while they live\n";
 
-constexpr double kAnswersPerSecond = 100'000;  // labs and simulations answer as fast as they are asked
 constexpr std::uint32_t kMaxAudited = 1024;
 constexpr std::uint32_t kMaxLabels = 16384;  // the dynamic ports that RoCE uses
 
@@ -207,7 +206,7 @@ int trace_lab(const po::variables_map& values, const TraceWords& words) {
   if (!pair) return report(pair.error());
   const Interrupt interrupt;
   const auto secrets = run::new_run_secrets();
-  session::TraceScript script(lab->fabric(), lab->addresses().book, {.answers_per_second = kAnswersPerSecond},
+  session::TraceScript script(lab->fabric(), lab->addresses().book, {.answers_per_second = kLabAnswersPerSecond},
                               secrets.run, plan_for(*pair, words.labels), words.audit);
   auto site = run::lab_site(*lab, hosts_of(lab->fabric(), *pair));
   if (!site) return report(site.error());
@@ -295,7 +294,7 @@ int trace_simulated(const TraceWords& words, const files::FabricFile& file) {
   if (file.fabric.kind() == FabricKind::infiniband) return trace_simulated_infiniband(words, file, *pair);
   const auto addresses = plan_addresses(file.fabric, file.lab.family);
   if (!addresses) return report(addresses.error());
-  session::TraceScript script(file.fabric, addresses->book, {.answers_per_second = kAnswersPerSecond},
+  session::TraceScript script(file.fabric, addresses->book, {.answers_per_second = kLabAnswersPerSecond},
                               RunId(1), plan_for(*pair, words.labels));
   const NodeId host = file.fabric.port(pair->src).node;
   session::Coordinator coordinator(file.fabric, script, {RunId(1), {}},

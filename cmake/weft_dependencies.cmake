@@ -11,6 +11,7 @@ find_package(benchmark REQUIRED)           # libbenchmark-dev
 pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)  # libsodium-dev
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)        # libssl-dev: the certificate of a run's server
 pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate)  # libdeflate-dev: the fast CRC-32 of the ICRC
+pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)  # libsqlite3-dev: the history of a watcher
 
 pkg_check_modules(HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)  # libcpp-httplib-dev: the live page
 

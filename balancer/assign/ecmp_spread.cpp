@@ -1,6 +1,7 @@
 #include "balancer/assign/ecmp_spread.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <random>
 
@@ -100,7 +101,7 @@ EcmpSpread ecmp_spread(const Fabric& fabric, const demand::Demand& demand, const
   if (sums.empty()) return {};
   std::ranges::sort(sums);
   const auto at = [&](double share) {
-    return sums[static_cast<std::size_t>(share * static_cast<double>(sums.size() - 1) + 0.5)];
+    return sums[static_cast<std::size_t>(std::lround(share * static_cast<double>(sums.size() - 1)))];
   };
   return {.draws = static_cast<std::uint32_t>(sums.size()),
           .mean = std::accumulate(sums.begin(), sums.end(), 0.0) / static_cast<double>(sums.size()),

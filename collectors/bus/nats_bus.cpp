@@ -11,8 +11,8 @@
 #include <random>
 
 #include "collectors/bus/message_queue.hpp"
+#include "collectors/bus/nats_login.hpp"
 #include "collectors/bus/parts.hpp"
-#include "collectors/bus/run_certificate.hpp"
 #include "probes/session/messages_json.hpp"
 #include "probes/session/subject.hpp"
 #include "topology/base/json_members.hpp"
@@ -115,9 +115,7 @@ class Inbox {
     std::unique_lock lock(mutex_);
     arrived_.wait_for(lock, limit, [this] { return closed_ || !messages_.empty(); });
     if (!messages_.empty()) return messages_.take();
-    if (closed_)
-      return fail(ErrorKind::absent,
-                  "the connection to the NATS server is lost: is nats-server still running?");
+    if (closed_) return connection_lost();
     return std::optional<session::Incoming>();
   }
 
@@ -182,13 +180,13 @@ class NatsBus : public session::Bus {
   }
 
   Result<void> connect(const NatsAddress& address) {
+    address_ = address;
     natsOptions* raw = nullptr;
     if (natsOptions_Create(&raw) != NATS_OK)
       return fail(ErrorKind::internal, "no memory for a NATS connection");
     const Options options(raw);
     natsOptions_SetURL(raw, address.url.c_str());
-    if (const auto status = authenticate(raw, address.credential); status != NATS_OK)
-      return refused(address, status);
+    WEFT_TRY_VOID(use_login(raw, address_.credential));
     natsOptions_SetTimeout(raw, kConnectTimeoutMs);
     natsOptions_SetMaxReconnect(raw, kReconnects);
     natsOptions_SetReconnectWait(raw, kReconnectWaitMs);
@@ -198,21 +196,21 @@ class NatsBus : public session::Bus {
     natsOptions_SetName(raw, self_.c_str());
     natsConnection* connection = nullptr;
     if (const auto status = natsConnection_Connect(&connection, raw); status != NATS_OK)
-      return refused(address, status);
+      return refused_by(address, status);
     connection_.reset(connection);
     (void)for_closing.release();  // to on_closed: closing calls it once
     auto status = subscribe(messages_, session::subscription_of(run_, self_), on_message);
     if (status == NATS_OK)
       status = subscribe(acknowledgements_, session::subscription_to_acknowledgements(run_, self_),
                          on_acknowledgement);
-    if (status != NATS_OK) return refused(address, status);
+    if (status != NATS_OK) return refused_by(address, status);
     // The server knows the subscriptions before anyone is told that we are here, and has refused them if it
     // will.
     if (const auto flushed = natsConnection_FlushTimeout(connection, kConnectTimeoutMs); flushed != NATS_OK)
-      return refused(address, flushed);
+      return refused_by(address, flushed);
     const char* words = nullptr;
     if (const auto last = natsConnection_GetLastError(connection, &words); last == NATS_NOT_PERMITTED)
-      return refused(address, last);
+      return refused_by(address, last);
     return {};
   }
 
@@ -266,25 +264,11 @@ class NatsBus : public session::Bus {
               ? natsConnection_PublishRequest(connection_.get(), subject.c_str(), reply, part.data(), size)
               : natsConnection_Publish(connection_.get(), subject.c_str(), part.data(), size);
       if (status == NATS_OK) continue;
-      if (status == NATS_CONNECTION_CLOSED)
-        return fail(ErrorKind::absent,
-                    "the connection to the NATS server is lost: is nats-server still running?");
+      if (status == NATS_CONNECTION_CLOSED) return connection_lost();
       return fail(ErrorKind::internal, "a message of {} bytes to {} was not sent: {}", bytes.size(), to,
                   natsStatus_GetText(status));
     }
     return {};
-  }
-
-  static natsStatus authenticate(natsOptions* options, const BusCredential& credential) {
-    if (const auto* token = std::get_if<std::string>(&credential))
-      return token->empty() ? NATS_OK : natsOptions_SetToken(options, token->c_str());
-    const auto& login = std::get<BusLogin>(credential);
-    auto status = natsOptions_SetSecure(options, true);
-    if (status == NATS_OK) status = natsOptions_SetCATrustedCertificates(options, login.certificate.c_str());
-    if (status == NATS_OK) status = natsOptions_SetExpectedHostname(options, kRunServerName);
-    if (status == NATS_OK)
-      status = natsOptions_SetUserInfo(options, login.user.c_str(), login.password.c_str());
-    return status;
   }
 
   /// The server's own limit, 1 MB unless it was set otherwise.
@@ -294,23 +278,13 @@ class NatsBus : public session::Bus {
     return limit > 2 * kEnvelope ? limit - kEnvelope : kEnvelope;
   }
 
-  static tl::unexpected<Error> refused(const NatsAddress& address, natsStatus status) {
-    if (status == NATS_CONNECTION_AUTH_FAILED || status == NATS_NOT_PERMITTED)
-      return fail(ErrorKind::permission, "the NATS server at {} refuses the credential ({})", address.url,
-                  natsStatus_GetText(status));
-    if (status == NATS_SSL_ERROR || status == NATS_SECURE_CONNECTION_WANTED)
-      return fail(ErrorKind::absent, "what answers at {} is not the server of this run ({})", address.url,
-                  natsStatus_GetText(status));
-    return fail(ErrorKind::absent, "no connection to the NATS server at {}: {}", address.url,
-                natsStatus_GetText(status));
-  }
-
   RunId run_;
   std::string self_;
   /// From a number by chance on: another participant of the same name, or one before it, has others, whose
   /// acknowledgements and parts are not taken for these.
   std::atomic<std::uint32_t> last_number_ = std::random_device()();
   InboxShare inbox_;
+  NatsAddress address_;  // its key signs whenever the connection is made again
   Connection connection_;
   Subscription messages_;
   Subscription acknowledgements_;

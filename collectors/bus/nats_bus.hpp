@@ -24,10 +24,17 @@ struct BusLogin {
   friend bool operator==(const BusLogin&, const BusLogin&) = default;
 };
 
-/// A token that all who use a server share (empty: it asks for none), or one's own login.
-using BusCredential = std::variant<std::string, BusLogin>;
+/// Of a host or a watcher, at a server that stands for long: `weft bus init` makes it.
+struct BusKey {
+  std::string seed;       // of a user's nkey (bus_key.hpp): secret
+  std::string authority;  // PEM: who signs the server's certificate, which is of kBusServerName
+  friend bool operator==(const BusKey&, const BusKey&) = default;
+};
 
-/// Without the line's end.
+/// A token that all who use a server share (empty: it asks for none), one's own login, or one's own key.
+using BusCredential = std::variant<std::string, BusLogin, BusKey>;
+
+/// Of a token or a login, without the line's end.
 std::string credential_line(const BusCredential& credential);
 /// A line that begins with '{' is a login, any other is a token. Error: invalid_input (a login that
 /// credential_line would not write so: a member is missing, wrong or one too many); it quotes no value, which

@@ -12,6 +12,9 @@ namespace weft::bus {
 /// agents may reach the server by several, and who holds the key is all that counts.
 inline constexpr const char* kRunServerName = "run.weft.invalid";
 
+/// The same of a server that stands for long.
+inline constexpr const char* kBusServerName = "bus.weft.invalid";
+
 /// Both in PEM.
 struct RunCertificate {
   std::string certificate;  // self-signed

@@ -27,8 +27,8 @@ std::string counted(std::size_t count, std::string_view what) {
 
 double seconds(Nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
-/// How many hosts have a finding of this verdict, and none that is worse.
-std::size_t hosts_with(const DoctorReport& report, Verdict verdict) {
+/// The hosts that have a finding of this verdict, and none that is worse.
+std::set<std::string> hosts_with(const DoctorReport& report, Verdict verdict) {
   std::set<std::string> with;
   std::set<std::string> worse;
   for (const DoctorFinding& finding : report.findings)
@@ -37,7 +37,13 @@ std::size_t hosts_with(const DoctorReport& report, Verdict verdict) {
       if (finding.verdict > verdict) worse.insert(host);
     }
   std::erase_if(with, [&](const std::string& host) { return worse.contains(host); });
-  return with.size();
+  return with;
+}
+
+/// Those of which nothing is known: no report, or one of another protocol.
+std::size_t silent_hosts(const DoctorReport& report) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      report.hosts, [](const AskedHost& host) { return !host.report || host.report->identity.empty(); }));
 }
 
 std::string slowest(const DoctorReport& report) {
@@ -53,11 +59,13 @@ std::string extent(const DoctorReport& report) {
     return fmt::format("{} ready, nothing found by {} checks; the slowest answered in {}", hosts,
                        all_host_troubles().size(), slowest(report));
   std::string text = fmt::format("{}, {}", hosts, counted(report.findings.size(), "finding"));
-  for (const auto& [verdict, word] : {std::pair{Verdict::failed, "cannot take part"},
-                                      {Verdict::degraded, "degraded"},
-                                      {Verdict::unknown, "not asked"}})
-    if (const auto count = hosts_with(report, verdict); count > 0)
-      text += fmt::format("; {} {}", count, word);
+  const std::size_t unknown = hosts_with(report, Verdict::unknown).size();
+  const std::size_t not_asked = silent_hosts(report);
+  for (const auto& [count, word] : {std::pair{hosts_with(report, Verdict::failed).size(), "cannot take part"},
+                                    {hosts_with(report, Verdict::degraded).size(), "degraded"},
+                                    {not_asked, "not asked"},
+                                    {unknown - std::min(unknown, not_asked), "not judged"}})
+    if (count > 0) text += fmt::format("; {} {}", count, word);
   return text;
 }
 
@@ -162,9 +170,9 @@ std::string doctor_line(const DoctorReport& report) {
   std::ranges::replace(said, '|', '/');
   std::ranges::replace(said, kNoBreak, ' ');
   return fmt::format("WEFT {} - {} | hosts={} failed={} degraded={} not_asked={} findings={}\n",
-                     monitoring_word(verdict), said, report.hosts.size(), hosts_with(report, Verdict::failed),
-                     hosts_with(report, Verdict::degraded), hosts_with(report, Verdict::unknown),
-                     report.findings.size());
+                     monitoring_word(verdict), said, report.hosts.size(),
+                     hosts_with(report, Verdict::failed).size(), hosts_with(report, Verdict::degraded).size(),
+                     silent_hosts(report), report.findings.size());
 }
 
 std::string doctor_json(const DoctorReport& report, const files::DocumentStamp& stamp) {

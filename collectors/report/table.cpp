@@ -92,8 +92,8 @@ Widths widths_of(std::span<const Entry> entries, const TableStyle& style) {
     widen(widths.confidence, entry.confidence.size());
     widen(widths.estimate, entry.estimate.size());
   }
-  // Two spaces stand before each of the others.
-  const std::size_t others = widths.verdict + widths.cause + widths.confidence + widths.estimate + 4 * 2;
+  constexpr std::size_t kBefore = 2 * 4;  // two spaces before each of the others
+  const std::size_t others = widths.verdict + widths.cause + widths.confidence + widths.estimate + kBefore;
   widths.what = std::min(widths.what, style.columns > others + 7 ? style.columns - others : 7);
   return widths;
 }

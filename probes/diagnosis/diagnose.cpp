@@ -94,14 +94,16 @@ void report_signs(const Fabric& fabric, const Observations& observations, Report
 }  // namespace
 
 Assessment assess(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance,
-                  Purpose purpose) {
+                  Purpose purpose, double log_prior) {
   const bool for_verdict = purpose == Purpose::verdict;
   Report report(fabric);
   for (const HostEvidence& evidence : observations.hosts) report.add(evidence);
-  report_counts(fabric, observations, {.what = Counted::loss, .exchanges = for_verdict}, tolerance, report);
+  report_counts(fabric, observations,
+                {.what = Counted::loss, .exchanges = for_verdict, .log_prior = log_prior}, tolerance, report);
   const auto is_corrupt = [](const Observation& probe) { return probe.corrupt > 0; };
   if (std::ranges::any_of(observations.probes, is_corrupt))
-    report_counts(fabric, observations, {.what = Counted::corruption, .exchanges = for_verdict}, tolerance,
+    report_counts(fabric, observations,
+                  {.what = Counted::corruption, .exchanges = for_verdict, .log_prior = log_prior}, tolerance,
                   report);
   const DelayShifts shifts = report_delays(fabric, observations, tolerance, report);
   report_loads(fabric, observations, shifts, report);

@@ -41,8 +41,10 @@ struct Assessment {
 /// tells both as a set; hypotheses to settle need no more than what was found.
 enum class Purpose { verdict, settling };
 
+/// `log_prior`: what is added to the prior log odds of losses, in nats, where a fault is less likely than in
+/// a fabric of which nothing is known yet: one that was looked at a moment ago.
 Assessment assess(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance = {},
-                  Purpose purpose = Purpose::verdict);
+                  Purpose purpose = Purpose::verdict, double log_prior = 0);
 
 /// Findings about every channel and host that `observations` can speak of; one that they cannot is not named.
 /// Coverage and verdict are those of all channels of the fabric; a caller that asked for less, or for more,

@@ -1,14 +1,21 @@
 #include "probes/run/agent.hpp"
 
+#include <atomic>
+#include <condition_variable>
 #include <cstdlib>
+#include <mutex>
+#include <thread>
 
+#include "collectors/bus/agent_link.hpp"
 #include "probes/run/gpu_memory.hpp"
+#include "probes/run/standing_agent.hpp"
 #include "topology/host/host_reader.hpp"
 
 namespace weft::run {
 namespace {
 
 constexpr const char* kDevices = "/sys";
+constexpr auto kBusAgain = std::chrono::seconds(2);  // of an agent that outlives its bus
 
 /// Authorities that OpenSSL knows by itself. A login brings the one certificate that counts; to read all
 /// others of a host would cost an agent 30 ms and megabytes.
@@ -56,13 +63,46 @@ session::OpenEngines engines_for(const AgentWords& words, const AgentParts& part
   return {};
 }
 
+/// What serves runs, whatever becomes of the bus: it is connected to again.
+void serve_runs(const AgentWords& words, const bus::BusCredential& credential, const session::Hello& hello,
+                const session::PrepareRun& prepare, const std::stop_token& stop) {
+  std::mutex mutex;
+  while (!stop.stop_requested()) {
+    if (const auto bus = bus::connect_nats({words.server, credential}, words.run, words.host))
+      static_cast<void>(run_agent(**bus, hello, prepare, stop, session::AgentLife::until_stopped));
+    std::unique_lock lock(mutex);
+    std::condition_variable_any().wait_for(lock, stop, kBusAgain, [] { return false; });
+  }
+}
+
+/// Probes all the time, and serves runs beside.
+Result<void> serve_standing(const AgentWords& words, const bus::BusCredential& credential,
+                            const session::Hello& hello, const session::PrepareRun& prepare,
+                            const ChosenClass& packets, const std::stop_token& stop) {
+  const auto served = std::make_shared<std::atomic<int>>(0);
+  WEFT_TRY(const auto link,
+           bus::connect_agent_link({words.server, credential}, words.agent_options.standing_for, words.host));
+  const auto counted = [&]() -> session::RunHost {
+    auto host = prepare();
+    host.open = counted_engines(std::move(host.open), served);
+    return host;
+  };
+  const std::jthread runs(
+      [&](const std::stop_token& end) { serve_runs(words, credential, hello, counted, end); });
+  return run_standing_agent({.host = words.host,
+                             .version = hello.version,
+                             .nics = words.nics,
+                             .open = raw_standing_nics(packets.traffic_class),
+                             .runs_served = served},
+                            *link, stop);
+}
+
 }  // namespace
 
 Result<void> serve_agent(const AgentWords& words, const bus::BusCredential& credential,
                          std::string_view version, const AgentParts& parts, const Environment& environment,
                          std::stop_token stop) {
   if (std::holds_alternative<bus::BusLogin>(credential)) trust_no_authority();
-  WEFT_TRY(const auto bus, bus::connect_nats({words.server, credential}, words.run, words.host));
   session::Hello hello{words.host, std::string(version), std::string(to_string(words.agent_options.engine)),
                        words.nics};
   if (words.agent_options.engine == EngineKind::automatic) hello.offers = offers_of(words.nics, kDevices);
@@ -71,6 +111,9 @@ Result<void> serve_agent(const AgentWords& words, const bus::BusCredential& cred
     const auto inventory = inventory_of(words);
     return {near_nics(engines_for(words, parts, packets, hello.offers, inventory), inventory), inventory};
   };
+  if (!words.agent_options.standing_for.empty())
+    return serve_standing(words, credential, hello, prepare, packets, stop);
+  WEFT_TRY(const auto bus, bus::connect_nats({words.server, credential}, words.run, words.host));
   return run_agent(*bus, hello, prepare, std::move(stop), parts.life);
 }
 

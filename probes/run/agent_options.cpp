@@ -48,6 +48,10 @@ std::vector<std::string> agent_option_words(const AgentOptions& agent_options) {
   if (agent_options.memory != MemoryOf::host) add("--memory", to_string(agent_options.memory));
   if (agent_options.probes != datapath::ProbeTransport::by_device)
     add("--probe-transport", to_string(agent_options.probes));
+  if (!agent_options.standing_for.empty()) {
+    words.push_back("--standing");
+    add("--fabric", agent_options.standing_for);
+  }
   const auto add_number = [&](const char* name, const auto& value) {
     if (value) add(name, std::to_string(*value));
   };

@@ -35,6 +35,8 @@ struct AgentOptions {
   ExchangeBy exchange = ExchangeBy::coordinator;
   MemoryOf memory = MemoryOf::host;
   datapath::ProbeTransport probes = datapath::ProbeTransport::by_device;  // by which queue pairs
+  /// The fabric that it probes all the time, for its watcher, beside the runs that it serves; empty: none.
+  std::string standing_for = {};
 };
 /// As an agent's command line has it, the engine first.
 std::vector<std::string> agent_option_words(const AgentOptions& agent_options);

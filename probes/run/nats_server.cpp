@@ -9,7 +9,7 @@
 #include <iterator>
 
 #include "collectors/bus/run_certificate.hpp"
-#include "probes/session/bus_permissions.hpp"
+#include "collectors/bus/server_config.hpp"
 #include "topology/base/check.hpp"
 #include "topology/files/json_view.hpp"
 #include "topology/os/file_descriptor.hpp"
@@ -19,11 +19,10 @@ namespace {
 
 constexpr auto kStartLimit = std::chrono::seconds(10);
 constexpr auto kPoll = std::chrono::milliseconds(10);
-/// A busy machine whose agents all come at once; the server's own limit is 2.
-constexpr int kHandshakeSeconds = 10;
 constexpr const char* kCertificate = "certificate.pem";
 constexpr const char* kKey = "key.pem";
 constexpr const char* kConfig = "nats.conf";
+constexpr const char* kStore = "streams";
 
 std::string random_password() {
   unsigned char bytes[24];
@@ -53,41 +52,32 @@ Result<os::ChildProcess> start_program(os::ChildSpec spec) {
   return child;
 }
 
-/// A list of subjects: none has a character that would end its quotation.
-std::string quoted(const std::vector<std::string>& subjects) {
-  return subjects.empty() ? std::string() : fmt::format("\"{}\"", fmt::join(subjects, "\", \""));
-}
-
 using Logins = std::map<std::string, bus::BusLogin, std::less<>>;  // by participant
 
-std::string config_text(const ListenAddress& listen, const std::filesystem::path& directory,
-                        const std::vector<session::BusUser>& users, const Logins& logins) {
-  auto text = fmt::format(
-      "host: \"{}\"\nport: {}\n"
-      "tls {{ cert_file: \"{}\", key_file: \"{}\", timeout: {} }}\n"
-      "authorization {{\n  timeout: {}\n  users: [\n",
-      to_string(listen.address), listen.port ? int{*listen.port} : -1, (directory / kCertificate).string(),
-      (directory / kKey).string(), kHandshakeSeconds, 2 * kHandshakeSeconds);
-  for (const session::BusUser& user : users)
-    text += fmt::format(
-        "    {{ user: \"{}\", password: \"{}\", permissions: {{ publish: {{ allow: [{}] }}, subscribe: {{ "
-        "allow: [{}] }} }} }}\n",
-        user.name, logins.at(user.participant).password, quoted(user.may.publish),
-        quoted(user.may.subscribe));
-  return text + "  ]\n}\n";
+std::string config_text(const NatsServerSpec& spec, const std::filesystem::path& directory,
+                        const Logins& logins) {
+  bus::ServerConfig config{.host = to_string(spec.listen.address),
+                           .port = spec.listen.port ? int{*spec.listen.port} : -1,
+                           .certificate_file = directory / kCertificate,
+                           .key_file = directory / kKey,
+                           .users = {}};
+  for (const session::BusUser& user : spec.users)
+    config.users.push_back({user, logins.at(user.participant).password});
+  if (spec.jet_stream) {
+    const auto& store = spec.jet_stream->store;
+    config.jet_stream = {store.empty() ? directory / kStore : store, spec.jet_stream->bytes};
+  }
+  return bus::server_config_text(config);
 }
 
 /// The files that the server starts from, and what each participant shows it.
-Result<Logins> prepare(const ListenAddress& listen, const std::filesystem::path& directory,
-                       const std::vector<session::BusUser>& users) {
+Result<Logins> prepare(const NatsServerSpec& spec, const std::filesystem::path& directory) {
   WEFT_TRY(const auto made, bus::make_run_certificate());
   Logins logins;
-  for (const session::BusUser& user : users)
+  for (const session::BusUser& user : spec.users)
     logins[user.participant] = {user.name, random_password(), made.certificate};
   const std::pair<const char*, std::string> files[] = {
-      {kCertificate, made.certificate},
-      {kKey, made.key},
-      {kConfig, config_text(listen, directory, users, logins)}};
+      {kCertificate, made.certificate}, {kKey, made.key}, {kConfig, config_text(spec, directory, logins)}};
   for (const auto& [name, text] : files) WEFT_TRY_VOID(write_secret(directory / name, text));
   return logins;
 }
@@ -106,16 +96,15 @@ std::string url_from(const std::filesystem::path& ports_file) {
   return urls && !urls->empty() ? urls->front() : std::string();
 }
 
-}  // namespace
+struct Started {
+  os::ChildProcess child;
+  std::string url;
+};
 
-Result<NatsServer> NatsServer::start(const ListenAddress& listen, RunId run,
-                                     const std::vector<std::string>& hosts) {
-  WEFT_TRY(const auto users, session::bus_users(run, hosts));
-  WEFT_TRY(auto scratch, os::ScratchDirectory::make());
-  WEFT_TRY(const auto logins, prepare(listen, scratch.path(), users));
-  const auto log = scratch.path() / "nats.log";
-  os::ChildSpec spec{
-      .argv = {kPrograms.front(), "-c", scratch.path() / kConfig, "--ports_file_dir", scratch.path()}};
+/// With the files in `directory`, until it listens.
+Result<Started> start_in(const std::filesystem::path& directory) {
+  const auto log = directory / "nats.log";
+  os::ChildSpec spec{.argv = {kPrograms.front(), "-c", directory / kConfig, "--ports_file_dir", directory}};
   spec.output = os::ToNothing{};
   spec.errors = os::ToFile{log};
   spec.own_session = true;
@@ -123,20 +112,40 @@ Result<NatsServer> NatsServer::start(const ListenAddress& listen, RunId run,
   if (!child)
     return fail(child.error().kind, "{}\ninstall it with: apt-get install nats-server",
                 child.error().message);
-  const auto ports_file = scratch.path() / fmt::format("nats-server_{}.ports", child->pid());
+  const auto ports_file = directory / fmt::format("nats-server_{}.ports", child->pid());
   for (auto waited = Nanoseconds(0); waited < kStartLimit; waited += kPoll) {
-    if (const auto url = url_from(ports_file); !url.empty()) {
-      Addresses addresses;
-      for (const auto& [participant, login] : logins) addresses[participant] = {url, login};
-      return NatsServer(std::move(scratch), std::move(*child), std::move(addresses));
-    }
+    if (auto url = url_from(ports_file); !url.empty()) return Started{std::move(*child), std::move(url)};
     const auto ended = child->wait_for(kPoll);
     if (ended && *ended)
       return fail(ErrorKind::absent, "nats-server ended at once ({}):\n{}", to_string(**ended),
                   read_all(log));
   }
-  return fail(ErrorKind::timeout, "nats-server did not listen on {} within 10 s:\n{}",
-              to_string(listen.address), read_all(log));
+  return fail(ErrorKind::timeout, "nats-server did not listen within 10 s:\n{}", read_all(log));
+}
+
+}  // namespace
+
+Result<NatsServer> NatsServer::start(const ListenAddress& listen, RunId run,
+                                     const std::vector<std::string>& hosts) {
+  WEFT_TRY(auto users, session::bus_users(run, hosts));
+  return start({listen, std::move(users)});
+}
+
+Result<NatsServer> NatsServer::start(const NatsServerSpec& spec) {
+  WEFT_TRY(auto scratch, os::ScratchDirectory::make());
+  WEFT_TRY(const auto logins, prepare(spec, scratch.path()));
+  auto started = start_in(scratch.path());
+  if (!started) return pass_on(started, to_string(spec.listen.address));
+  Addresses addresses;
+  for (const auto& [participant, login] : logins) addresses[participant] = {started->url, login};
+  return NatsServer(std::move(scratch), std::move(started->child), std::move(addresses));
+}
+
+Result<void> NatsServer::restart() {
+  WEFT_TRY(auto started, start_in(scratch_.path()));
+  child_ = std::move(started.child);
+  for (auto& [participant, address] : addresses_) address.url = started.url;
+  return {};
 }
 
 const bus::NatsAddress& NatsServer::address_for(std::string_view participant) const {

@@ -29,6 +29,7 @@ struct BusUser {
   std::string participant;  // kCoordinator, or a host's name
   std::string name;         // letters, digits, '-', '_' and '=' alone
   BusPermissions may;
+  bool watcher = false;  // it may use what the server keeps (watch_subjects.hpp)
   friend bool operator==(const BusUser&, const BusUser&) = default;
 };
 

@@ -19,6 +19,8 @@ struct ChannelState {
   bool covered = false;    // the plan crosses it
   bool fresh = false;      // something was heard of it lately: else its verdict is unknown
   Verdict verdict = Verdict::unknown;
+  std::uint64_t sent_in_all = 0;  // as sent and lost, since the watcher's start: never less than before
+  std::uint64_t lost_in_all = 0;
   friend bool operator==(const ChannelState&, const ChannelState&) = default;
 };
 

@@ -1,10 +1,12 @@
 // `weft doctor`: hosts are reached by a launcher of the test's own making.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "cli/commands.hpp"
@@ -98,6 +100,24 @@ TEST(DoctorCommand, EachWayOfNotAnsweringIsNamedInAtMostItsLimit) {
                                                             {"hangs3", "no_answer"},
                                                             {"hangs4", "no_answer"},
                                                             {"hangs5", "no_answer"}}));
+}
+
+TEST(DoctorCommand, VirtualInterfacesAreLookedAtAndNoneAtAllIsNotHealthy) {
+  if (geteuid() != 0) GTEST_SKIP() << "a network namespace of its own needs root";
+  const Hosts hosts(
+      "exec unshare -n sh -c '[ $0 = bare ] || { ip link add net0 type veth peer name far && ip link set far "
+      "up && ip address add 10.99.0.1/24 dev net0 && ip link set net0 up && sleep 1; }; exec \"$@\"' $host "
+      "\"$@\"");
+  const auto outcome = hosts.asked("virtual,bare", {"-o", "json"});
+  const auto document = Json::parse(outcome.out);
+  std::map<std::string, std::set<std::string>> found;
+  for (const auto& finding : document["findings"])
+    for (const auto& host : finding["hosts"]) found[finding["trouble"]].insert(host);
+  EXPECT_EQ(found["no_nic"], std::set<std::string>{"bare"}) << outcome.out;
+  EXPECT_EQ(found["nic_down"], std::set<std::string>{});
+  const auto nics = document["hosts"][0]["report"]["inventory"]["nics"];
+  ASSERT_EQ(nics.size(), 1u) << outcome.out;
+  EXPECT_EQ(nics[0]["interface"], "net0");
 }
 
 TEST(DoctorCommand, TheTableFitsATerminalAndSaysWhatToDo) {

@@ -57,7 +57,7 @@ void FakeWire::travel(const Frame& frame) {
   if (ip->bytes.size() > path_mtu) return;
   const auto there = now_ + hop_time * (routers_ + 1);
   Frame reply(frame.size());
-  const auto size = responder_.take(frame, there, there + peer_busy, reply);
+  const auto size = far_end(frame, there, there + peer_busy, reply);
   if (size == 0) return;
   reply.resize(size);
   come_home(std::move(reply), there + peer_busy + hop_time * (routers_ + 1));

@@ -40,12 +40,20 @@ class FakeWire : public datapath::PacketPort, public datapath::NextHops {
   std::function<Frames(Frame)> outward = [](Frame frame) { return Frames{std::move(frame)}; };
   std::function<Frames(Frame)> homeward = [](Frame frame) { return Frames{std::move(frame)}; };
 
+  /// What the far end makes of a frame (as Responder::take); responder() unless it is given another one.
+  std::function<std::size_t(ByteSpan frame, Nanoseconds at, Nanoseconds now, MutableByteSpan reply)> far_end =
+      [this](ByteSpan frame, Nanoseconds at, Nanoseconds now, MutableByteSpan reply) {
+        return responder_.take(frame, at, now, reply);
+      };
+
   const datapath::LocalNic& nic() const { return near_; }
   const datapath::LocalNic& peer_nic() const { return far_; }
   IpAddress router(int hop) const;
   datapath::Responder& responder() { return responder_; }
   /// Every frame sent, as it left.
   const Frames& sent() const { return sent_; }
+  /// Time in which nobody sends or looks.
+  void let_pass(Nanoseconds time) { now_ += time; }
   /// Lets a frame arrive at the prober after `delay`.
   void inject(Frame frame, Nanoseconds delay);
 

@@ -133,6 +133,12 @@ void add_facts(std::vector<TroubleCase>& cases) {
       HostTrouble::gpu_missing, [](HostFacts& f) { f.inventory.gpus.pop_back(); }, "lspci");
   change(
       HostTrouble::nic_missing, [](HostFacts& f) { f.inventory.nics.pop_back(); }, "lspci");
+  change(
+      HostTrouble::no_nic,
+      [](HostFacts& f) {
+        for (NicInventory& nic : f.inventory.nics) nic.rdma_device.reset(), nic.up.reset();
+      },
+      "ip -br address");
   const auto seen = [&](HostTrouble trouble, KernelOffenceKind kind, std::optional<std::uint32_t> code,
                         const char* command) {
     change(

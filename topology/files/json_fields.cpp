@@ -1,5 +1,7 @@
 #include "topology/files/json_fields.hpp"
 
+#include "topology/base/instant.hpp"
+
 namespace weft::files {
 
 Result<std::string> as_text(const JsonView& view) {
@@ -21,6 +23,13 @@ Result<double> as_share(const JsonView& view) {
 Result<UtcTime> as_time(const JsonView& view) {
   WEFT_TRY(const auto text, view.text());
   const auto time = parse_utc(text);
+  if (!time) return view.error("{}", time.error().message);
+  return *time;
+}
+
+Result<Nanoseconds> as_instant(const JsonView& view) {
+  WEFT_TRY(const auto text, view.text());
+  const auto time = parse_instant(text);
   if (!time) return view.error("{}", time.error().message);
   return *time;
 }

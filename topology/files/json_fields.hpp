@@ -2,6 +2,7 @@
 #pragma once
 
 #include "topology/base/result.hpp"
+#include "topology/base/units.hpp"
 #include "topology/base/utc.hpp"
 #include "topology/files/json_view.hpp"
 
@@ -34,6 +35,7 @@ Result<std::uint64_t> as_count(const JsonView& view);
 Result<std::uint16_t> as_short(const JsonView& view);
 Result<bool> as_boolean(const JsonView& view);
 Result<UtcTime> as_time(const JsonView& view);
+Result<Nanoseconds> as_instant(const JsonView& view);  // parse_instant
 
 /// A reader of a word that `parse` knows.
 template <class T>

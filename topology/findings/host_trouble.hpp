@@ -37,6 +37,7 @@ enum class HostTrouble : std::uint8_t {
   clock_loose,
   no_room,
   nic_missing,
+  no_nic,
   nic_down,
   port_not_active,
   no_gid,

@@ -37,6 +37,7 @@ constexpr std::array kDrivers{"mlx5_core", "mlx5_ib", "ib_uverbs",      "bnxt_re
                               "rdma_rxe",  "nvidia",  "nvidia_peermem", "nvidia_uvm", "amdgpu"};
 constexpr int kConnectMs = 2000;
 constexpr std::size_t kMaxLine = 300;
+constexpr std::size_t kMostInterfaces = 128;  // a report with more is not read
 
 std::string first_line(const fs::path& file) {
   std::ifstream in(file);
@@ -64,6 +65,28 @@ std::string identity() {
   struct stat net {};
   const bool known = stat("/proc/self/ns/net", &net) == 0;
   return fmt::format("{}/{}", first_line("/proc/sys/kernel/random/boot_id"), known ? net.st_ino : 0);
+}
+
+bool is_link_local(const std::string& address) {
+  return address.starts_with("fe80:") || address.starts_with("169.254.");
+}
+
+/// Where nobody said which NICs are meant, `all` with an address are told: virtual ones too (a bond, a VLAN,
+/// a container's cable), for probes may go by them.
+void read_interfaces(HostFacts& report, bool all) {
+  auto& nics = report.inventory.nics;
+  for (const NetworkInterface& interface : interfaces_of_kernel()) {
+    if (interface.name == "lo" || interface.addresses.empty()) continue;
+    // Of pods there may be hundreds, each with a cable that has the address of its link alone.
+    if (!interface.pci && std::ranges::all_of(interface.addresses, is_link_local)) continue;
+    if (report.addresses.size() == kMostInterfaces) break;
+    report.addresses[interface.name] = interface.addresses;
+    if (all && std::ranges::count(nics, std::optional(interface.name), &NicInventory::interface) == 0)
+      nics.push_back({.interface = interface.name,
+                      .driver = interface.driver,
+                      .mtu = interface.mtu,
+                      .up = interface.up});
+  }
 }
 
 void read_rights(HostFacts& report) {
@@ -156,9 +179,7 @@ Result<HostFacts> read_facts(const FactsQuestion& question) {
   report.identity = identity();
   WEFT_TRY(report.inventory,
            read_host({.serves = question.serves, .shares_machine = question.shares_machine}));
-  for (const NetworkInterface& interface : interfaces_of_kernel())
-    if (interface.name != "lo" && !interface.addresses.empty())
-      report.addresses[interface.name] = interface.addresses;
+  read_interfaces(report, question.serves.empty());
   read_rights(report);
   if (!question.shares_machine) read_devices(report);
   report.rooms = rooms_of(question.rooms);

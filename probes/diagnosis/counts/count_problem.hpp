@@ -60,6 +60,8 @@ struct Counting {
   bool whole_flows = false;
   /// What else explains the same as what is found is asked.
   bool exchanges = true;
+  /// Added to the prior log odds of all faults, in nats: see assess().
+  double log_prior = 0;
 
   bool estimates_drops(std::size_t observation) const {
     return what == Counted::loss && (takes_off.empty() || !takes_off[observation]);

@@ -53,21 +53,25 @@ std::vector<DoctorFinding> together(FoundTroubles all, const std::string& login)
   return findings;
 }
 
+bool has_no_rdma(const NicInventory* nic) { return !nic->rdma_device; }
+
 /// Gaps of the hosts, each once, with how many have it.
-std::vector<std::string> notes_of(const std::vector<const AskedHost*>& fleet) {
+std::vector<std::string> notes_of(const std::vector<const AskedHost*>& fleet,
+                                  const DoctorExpectations& expectations) {
   std::map<std::string, std::size_t> gaps;
-  std::size_t clocks = 0, without_nics = 0;
+  std::size_t clocks = 0, plain = 0;
   for (const AskedHost* host : fleet) {
     for (const std::string& gap : host->report->inventory.gaps) ++gaps[gap];
     if (host->report->clock_follows == false) ++clocks;
-    if (host->report->inventory.nics.empty()) ++without_nics;
+    const auto judged = judged_nics(*host->report, expectations);
+    if (!judged.empty() && expectations.nics.empty() && std::ranges::all_of(judged, has_no_rdma)) ++plain;
   }
   std::vector<std::string> notes;
-  if (without_nics > 0)
+  if (plain > 0)
     notes.push_back(
-        fmt::format("no NIC was looked at on {} of {} hosts: they have none on a PCI bus and no RDMA "
-                    "device; a fabric file (--fabric) says which interfaces are meant",
-                    without_nics, fleet.size()));
+        fmt::format("{} of {} hosts have no RDMA device: their interfaces with an address were looked at, "
+                    "for carrier and MTU; a fabric file (--fabric) says which are meant",
+                    plain, fleet.size()));
   for (const auto& [gap, count] : gaps)
     notes.push_back(fmt::format("not looked at on {} of {} hosts: {}", count, fleet.size(), gap));
   if (!fleet.empty() && clocks == fleet.size())
@@ -91,7 +95,7 @@ DoctorReport examine(std::vector<AskedHost> hosts, const DoctorExpectations& exp
   for (const AskedHost* host : fleet) check_by_itself(*host, expectations, found);
   check_fleet(fleet, expectations, found);
   report.findings = together(std::move(found), expectations.login);
-  report.notes = notes_of(fleet);
+  report.notes = notes_of(fleet, expectations);
   return report;
 }
 

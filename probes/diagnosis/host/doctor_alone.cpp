@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "probes/diagnosis/host/device_faults.hpp"
@@ -40,7 +41,7 @@ class Alone {
             fmt::format("@on: du -xsh {}/* | sort -h | tail, and remove what nobody needs",
                         pasteable(room.path)));
     check_wanted_nics();
-    for (const NicInventory* nic : judged_nics(report_, expectations_)) check_nic(*nic);
+    check_nics();
     for (const GpuInventory& gpu : report_.inventory.gpus)
       for (const DeviceFault& fault : device_faults(gpu)) add_device_fault(fault, "", gpu.pci);
     check_drivers();
@@ -138,6 +139,23 @@ class Alone {
           "", fmt::format("@on: ip link set dev {} mtu {}", interface, expectations_.mtu->count()));
   }
 
+  void check_nics() {
+    const auto judged = judged_nics(report_, expectations_);
+    for (const NicInventory* nic : judged) check_nic(*nic);
+    const auto wanted = expectations_.nics.find(host_.name);
+    if (!judged.empty() || (wanted != expectations_.nics.end() && !wanted->second.empty())) return;
+    if (!expectations_.nics.empty())
+      add(HostTrouble::no_nic, Verdict::unknown, "the fabric file gives no address of its NICs", "",
+          "give them in the fabric file (addresses:), or leave the host out with --hosts");
+    else
+      add(HostTrouble::no_nic, Verdict::unknown,
+          fmt::format("no NIC that probes could go by is seen there: no RDMA device{}",
+                      expectations_.roce ? ", no interface with an address and a carrier" : ""),
+          "",
+          "@on: ip -br address, and ls /sys/class/infiniband; in a container, give it the host's network; a "
+          "fabric file (--fabric) says which NICs are meant");
+  }
+
   void check_nic(const NicInventory& nic) {
     for (const DeviceFault& fault : device_faults(nic)) add_device_fault(fault, interface_of(nic), nic.pci);
     const bool ethernet = !nic.link_layer || *nic.link_layer == "Ethernet";
@@ -225,6 +243,22 @@ class Alone {
   FoundTroubles& found_;
 };
 
+bool is_link_local(const std::string& address) {
+  return address.starts_with("fe80:") || address.starts_with("169.254.");
+}
+
+/// Whether a NIC without RDMA is one that packets to other hosts may take: it has an address, and is no end
+/// of a tunnel. A bridge of containers is down while it has none, which is no fault.
+bool carries_probes(const NicInventory& nic, const HostFacts& report) {
+  constexpr std::array<std::string_view, 3> kOthers{"tun", "wireguard", "dummy"};
+  const auto own = nic.interface ? report.addresses.find(*nic.interface) : report.addresses.end();
+  if (own == report.addresses.end() || std::ranges::all_of(own->second, is_link_local)) return false;
+  const std::string_view driver = nic.driver ? std::string_view(*nic.driver) : "";
+  if (std::ranges::count(kOthers, driver) > 0) return false;
+  // The kernel tells of a carrier up to a second late: what shows none yet is neither good nor bad.
+  return driver == "bridge" ? nic.up == true : nic.up.has_value();
+}
+
 }  // namespace
 
 std::string pasteable(std::string text) {
@@ -241,6 +275,9 @@ std::vector<const NicInventory*> judged_nics(const HostFacts& report,
   std::vector<const NicInventory*> nics;
   for (const NicInventory& nic : report.inventory.nics)
     if (nic.serves || (expectations.nics.empty() && nic.rdma_device)) nics.push_back(&nic);
+  if (!nics.empty() || !expectations.nics.empty() || !expectations.roce) return nics;
+  for (const NicInventory& nic : report.inventory.nics)
+    if (carries_probes(nic, report)) nics.push_back(&nic);
   return nics;
 }
 

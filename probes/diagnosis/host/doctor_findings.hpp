@@ -28,7 +28,7 @@ void check_fleet(const std::vector<const AskedHost*>& fleet, const DoctorExpecta
                  FoundTroubles& found);
 
 /// The NICs that are looked at: those that serve; without a fabric file all RDMA devices; without any of
-/// them, all.
+/// them, on RoCE, the interfaces with an address that packets to other hosts may take.
 std::vector<const NicInventory*> judged_nics(const HostFacts& report, const DoctorExpectations& expectations);
 
 /// Text of a host as a person may paste it into a shell: what else has a meaning there becomes `_`.

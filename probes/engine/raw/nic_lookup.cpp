@@ -54,6 +54,19 @@ Result<void> check_state(const os::FileDescriptor& socket, const std::string& in
   return {};
 }
 
+/// `shares`: another one that shares may own the port as well (SO_REUSEPORT, socket(7)).
+Result<os::FileDescriptor> open_port_socket(const RawNic& nic, bool shares) {
+  const int family = nic.address.is_v6() ? AF_INET6 : AF_INET;
+  os::FileDescriptor socket(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket) return fail(ErrorKind::internal, "cannot open a socket: {}", std::strerror(errno));
+  auto program = drop_all_filter();
+  const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
+  const int on = 1;
+  if (shares) ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+  return socket;
+}
+
 }  // namespace
 
 Result<KernelNic> look_up_nic(const RawNic& nic) {
@@ -87,15 +100,14 @@ Result<std::string> interface_with(const IpAddress& address) {
               to_string(address));
 }
 
-Result<os::FileDescriptor> own_roce_port(const RawNic& nic) {
-  const int family = nic.address.is_v6() ? AF_INET6 : AF_INET;
-  os::FileDescriptor socket(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket) return fail(ErrorKind::internal, "cannot open a socket: {}", std::strerror(errno));
-  auto program = drop_all_filter();
-  const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
+Result<os::FileDescriptor> own_roce_port(const RawNic& nic, PortOwner owner) {
+  WEFT_TRY(auto socket, open_port_socket(nic, owner == PortOwner::standing));
   const auto address = os::socket_address(nic.address, packet::kRocePort);
   if (::bind(socket.get(), address.get(), address.size) == 0) return socket;
+  if (errno == EADDRINUSE && owner == PortOwner::run) {
+    WEFT_TRY(auto beside, open_port_socket(nic, true));
+    if (::bind(beside.get(), address.get(), address.size) == 0) return beside;
+  }
   if (errno == EADDRINUSE)
     return fail(ErrorKind::conflict,
                 "UDP port 4791 on {} is in use: end the other weft agent (or soft-RoCE) there",

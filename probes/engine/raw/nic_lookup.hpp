@@ -28,8 +28,12 @@ Result<KernelNic> look_up_nic(const RawNic& nic);
 /// The name of the interface that has this address. An error where none has.
 Result<std::string> interface_with(const IpAddress& address);
 
+/// Who owns UDP 4791: a run, which wants it for itself; or a standing agent, beside which runs come and go.
+enum class PortOwner : std::uint8_t { run, standing };
+
 /// Owns UDP 4791 on the NIC's address, so that the kernel does not answer probes with "port unreachable";
-/// takes no packet. An error where another program owns it, or the address is not this host's.
-Result<os::FileDescriptor> own_roce_port(const RawNic& nic);
+/// takes no packet. A run may own it beside a standing agent of the same user. An error where another program
+/// owns it, or the address is not this host's.
+Result<os::FileDescriptor> own_roce_port(const RawNic& nic, PortOwner owner = PortOwner::run);
 
 }  // namespace weft::raw

@@ -26,6 +26,20 @@ sock_filter any_bit(std::uint32_t bits, std::uint8_t if_so, std::uint8_t if_not)
 }
 sock_filter give(std::uint32_t bytes) { return BPF_STMT(BPF_RET | BPF_K, bytes); }
 
+/// As transport_part, of probes and echoes alone: those of a sweep beside are told apart by their run.
+std::vector<sock_filter> standing_part() {
+  constexpr auto ip = static_cast<std::uint32_t>(packet::kEthernetSize);
+  return {
+      equal(IPPROTO_UDP, 0, 5),                          // 0: else drop
+      load_half_behind(ip + 2),                          // 1: destination port
+      equal(packet::kRocePort.value(), 0, 3),            // 2: else drop
+      load_byte_behind(ip + kKindAt),                    // 3
+      BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, kEcho, 1, 0),  // 4: flows and segments: drop
+      give(kTakeAll),                                    // 5
+      give(0),                                           // 6
+  };
+}
+
 /// Both families alike: X holds the size of the IP header, A its protocol.
 std::vector<sock_filter> transport_part(PacketRole role, std::uint32_t icmp, std::uint32_t ran_out,
                                         std::uint32_t unreachable) {
@@ -59,8 +73,9 @@ std::vector<sock_filter> packet_filter(PacketRole role, bool v6) {
   else
     program = {load_half(ip + 6), any_bit(0x3FFF, 0, 1), give(0),  // a fragment
                BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, ip), load_byte(ip + 9)};
-  const auto rest =
-      v6 ? transport_part(role, IPPROTO_ICMPV6, 3, 1) : transport_part(role, IPPROTO_ICMP, 11, 3);
+  const auto rest = role == PacketRole::standing ? standing_part()
+                    : v6                         ? transport_part(role, IPPROTO_ICMPV6, 3, 1)
+                                                 : transport_part(role, IPPROTO_ICMP, 11, 3);
   program.insert(program.end(), rest.begin(), rest.end());
   return program;
 }

@@ -102,6 +102,8 @@ TEST(Doctor, WhatAHostDoesNotTellIsNoFault) {
     host.report = HostFacts{.version = known.version, .protocol = known.protocol};
     host.report->identity = known.identity;
     host.report->clock = known.clock;
+    host.report->inventory.nics = {{.interface = "eth0", .up = true}};
+    host.report->addresses = {{"eth0", {"10.0.0.1"}}};
   }
   EXPECT_TRUE(fleet.examined().findings.empty());
 }
@@ -120,6 +122,67 @@ TEST(Doctor, AFabricFileSaysWhichNicsRatesAndMtu) {
   const auto report = fleet.examined();
   ASSERT_EQ(report.findings.size(), 2u) << "all alike, and all below the file";
   EXPECT_EQ(report.findings[0].hosts.size(), 8u);
+}
+
+/// Hosts without RDMA: one interface, which the doctor was not told of.
+DoctoredFleet plain_fleet(const char* driver, std::optional<bool> up, const char* address) {
+  DoctoredFleet fleet;
+  for (AskedHost& host : fleet.hosts) {
+    host.report->inventory.nics = {{.interface = "net0", .driver = driver, .mtu = Bytes(1500), .up = up}};
+    host.report->addresses = {{"net0", {address}}};
+    host.report->drivers = {"nvidia"};
+  }
+  return fleet;
+}
+
+TEST(Doctor, AnInterfaceWithAnAddressIsLookedAtWhereThereIsNoRdma) {
+  for (const char* driver : {"veth", "bonding", "macvlan", "bridge", "mlx5_core"}) {
+    DoctoredFleet fleet = plain_fleet(driver, true, "10.0.0.1");
+    auto report = fleet.examined();
+    EXPECT_TRUE(report.findings.empty()) << driver << report.findings.front().what;
+    EXPECT_THAT(report.notes, ElementsAre(HasSubstr("8 of 8 hosts have no RDMA device")));
+    fleet.nic(2).mtu = Bytes(9000);
+    report = fleet.examined();
+    ASSERT_EQ(report.findings.size(), 1u) << driver;
+    EXPECT_EQ(report.findings[0].trouble, HostTrouble::mtu_differs);
+  }
+  const auto down = plain_fleet("bonding", false, "10.0.0.1").examined();
+  ASSERT_EQ(down.findings.size(), 1u);
+  EXPECT_EQ(down.findings[0].trouble, HostTrouble::nic_down);
+}
+
+TEST(Doctor, AHostWithNothingToVouchForIsUnknown) {
+  for (const DoctoredFleet& fleet :
+       {plain_fleet("wireguard", true, "10.0.0.1"), plain_fleet("bridge", false, "172.17.0.1"),
+        plain_fleet("veth", std::nullopt, "10.0.0.1"), plain_fleet("veth", true, "fe80::1")}) {
+    const auto report = fleet.examined();
+    ASSERT_EQ(report.findings.size(), 1u);
+    EXPECT_EQ(report.findings[0].trouble, HostTrouble::no_nic);
+    EXPECT_EQ(report.findings[0].hosts.size(), 8u);
+    EXPECT_EQ(report.verdict(), Verdict::unknown);
+  }
+}
+
+TEST(Doctor, ManagementInterfacesStandInForNoRdmaDeviceOfAnInfinibandFabric) {
+  DoctoredFleet fleet = plain_fleet("veth", true, "10.0.0.1");
+  fleet.expectations.roce = false;
+  const auto report = fleet.examined();
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].trouble, HostTrouble::no_nic);
+}
+
+TEST(Doctor, AHostToWhichTheFabricFileGivesNoNicIsUnknown) {
+  DoctoredFleet fleet;
+  for (AskedHost& host : fleet.hosts) {
+    if (host.name == "gpu3") continue;
+    fleet.expectations.nics[host.name] = {{"10.0.0.1", Bandwidth::gbit(400)}};
+    host.report->inventory.nics[0].served_as = "10.0.0.1";
+    host.report->inventory.nics[0].serves = true;
+  }
+  const auto report = fleet.examined();
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].trouble, HostTrouble::no_nic);
+  EXPECT_THAT(report.findings[0].hosts, ElementsAre("gpu3"));
 }
 
 TEST(WhySilent, TheShellsWordsTellAMissingFileFromOneThatMayNotRun) {

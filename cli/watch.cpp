@@ -1,0 +1,191 @@
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "cli/cluster_arguments.hpp"
+#include "cli/commands.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/lab_place.hpp"
+#include "cli/options.hpp"
+#include "cli/sweep_arguments.hpp"
+#include "cli/watch_listener.hpp"
+#include "probes/run/watch_run.hpp"
+#include "probes/run/watch_server.hpp"
+#include "topology/lab/ibsim/ib_lab.hpp"
+#include "topology/model/fabric.hpp"
+
+namespace weft::cli {
+namespace {
+
+constexpr double kUsualRate = 500;   // as the plan's limits have it
+constexpr double kMaxRate = 20'000;  // of a host: more would be load
+
+constexpr const char* kExamples =
+    "  weft watch --lab                         # the lab named 'default', until Ctrl-C\n"
+    "  weft watch --lab --for 30s -o json       # events as JSON lines\n"
+    "  weft watch --fabric cluster.yaml         # agents by ssh, a server of its own\n"
+    "  weft watch --fabric cluster.yaml --server nats://watch1:4222\n";
+
+run::WatchOptions watch_options_of(const po::variables_map& values, const Tolerance& tolerance) {
+  run::WatchOptions options;
+  options.watcher.tolerance = tolerance;
+  options.limits.packets_per_second = values["rate"].as<double>();
+  return options;
+}
+
+/// A stop when Ctrl-C is pressed or --for is over.
+class Until {
+ public:
+  Until(std::stop_token interrupt, std::optional<Nanoseconds> limit)
+      : forward_(interrupt, [this] { source_.request_stop(); }), timer_([this, limit](std::stop_token stop) {
+          if (!limit) return;
+          std::mutex mutex;
+          std::unique_lock lock(mutex);
+          std::condition_variable_any over;
+          if (!over.wait_for(lock, stop, *limit, [] { return false; }) && !stop.stop_requested())
+            source_.request_stop();
+        }) {}
+  std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  std::stop_source source_;
+  std::stop_callback<std::function<void()>> forward_;
+  std::jthread timer_;
+};
+
+std::vector<std::string> names_of(const Fabric& fabric, const run::AgentSite& site) {
+  std::vector<std::string> names;
+  for (const run::AgentHost& host : site.hosts) names.push_back(agent_name(fabric, host));
+  return names;
+}
+
+/// With agents that this process starts, and a server of its own between.
+Result<void> watch_with_agents(const Fabric& fabric, const AddressBook& addresses, run::AgentSite site,
+                               const run::ListenAddress& listen, const run::WatchOptions& options,
+                               run::WatchListener& listener, const std::stop_token& stop) {
+  WEFT_TRY(const auto server, run::start_watch_server(listen, fabric.name(), names_of(fabric, site)));
+  site.agent_options.standing_for = fabric.name();
+  WEFT_TRY(auto agents, run::Agents::start(
+                            fabric, site, [&](const std::string& host) { return server.address_for(host); },
+                            run::standing_run(fabric.name()), stop));
+  const run::WatchPlace place{fabric, addresses, expected_hosts(site), nics_of(site),
+                              server.address_for(session::kCoordinator)};
+  return run_watch(
+      place, options, listener, [&] { return agents.tend([](const auto&) { return false; }); }, stop);
+}
+
+int ended(const Result<void>& done) { return done ? kExitHealthy : report(done.error()); }
+
+int watch_lab(const po::variables_map& values, const std::optional<Nanoseconds>& limit) {
+  const auto name = values["lab"].as<std::string>();
+  if (lab::ib_lab_exists(name, ib_lab_root()))
+    return report({ErrorKind::not_supported,
+                   fmt::format("lab '{}' is an InfiniBand fabric: weft watch probes by raw packets", name)});
+  const auto lab = run::open_lab_for_run(name, lab_state_root());
+  if (!lab) return report(lab.error());
+  if (!guests_of(*lab).empty())
+    return report({ErrorKind::not_supported,
+                   fmt::format("lab '{}' has guests: standing agents probe by raw packets alone", name)});
+  const auto tolerance = read_tolerance(values, lab->settings().tolerate);
+  if (!tolerance) return report(tolerance.error());
+  auto site = run::lab_site(*lab, {});
+  if (!site) return report(site.error());
+  auto options = watch_options_of(values, *tolerance);
+  options.answers_per_second = kLabAnswersPerSecond;
+  const Interrupt interrupt;
+  const Until until(interrupt.token(), limit);
+  const Fabric fabric = lab->fabric_as_built();
+  const auto listener = make_watch_listener(values, fabric);
+  if (!listener) return report(listener.error());
+  return ended(watch_with_agents(fabric, lab->addresses().book, std::move(*site),
+                                 run::ListenAddress{lab->coordinator_address()}, options, **listener,
+                                 until.token()));
+}
+
+/// Agents that stand already, at a server that runs.
+Result<void> watch_standing(const files::FabricFile& file, const run::Cluster& cluster,
+                            const bus::NatsAddress& bus, const run::WatchOptions& options,
+                            run::WatchListener& listener, const std::stop_token& stop) {
+  const run::WatchPlace place{file.fabric, file.addresses, expected_hosts(cluster.site),
+                              nics_of(cluster.site), bus};
+  return run_watch(place, options, listener, {}, stop);
+}
+
+int watch_cluster(const po::variables_map& values, const std::optional<Nanoseconds>& limit) {
+  const auto file = read_live_fabric(values["fabric"].as<std::string>());
+  if (!file) return report(file.error());
+  if (file->fabric.kind() == FabricKind::infiniband)
+    return report({ErrorKind::not_supported,
+                   "weft watch probes by raw packets, which an InfiniBand fabric does not carry"});
+  const auto tolerance = read_tolerance(values, file->lab.tolerate);
+  if (!tolerance) return report(tolerance.error());
+  const auto hosts = chosen_hosts(values, *file);
+  if (!hosts) return report(hosts.error());
+  const auto launch = read_launch_options(values);
+  if (!launch) return report(launch.error());
+  const auto cluster = cluster_of(*launch, *file, *hosts);
+  if (!cluster) return report(cluster.error());
+  const auto options = watch_options_of(values, *tolerance);
+  const Interrupt interrupt;
+  const Until until(interrupt.token(), limit);
+  const auto listener = make_watch_listener(values, file->fabric);
+  if (!listener) return report(listener.error());
+  if (const auto* running = std::get_if<bus::NatsAddress>(&cluster->bus))
+    return ended(watch_standing(*file, *cluster, *running, options, **listener, until.token()));
+  return ended(watch_with_agents(file->fabric, file->addresses, cluster->site,
+                                 std::get<run::ListenAddress>(cluster->bus), options, **listener,
+                                 until.token()));
+}
+
+Result<void> check_place(const po::variables_map& values) {
+  const bool lab = values.count("lab") != 0;
+  const bool fabric = values.count("fabric") != 0;
+  if (lab && fabric) return fail(ErrorKind::usage, "--lab stands alone: the lab knows its fabric");
+  if (!lab && !fabric)
+    return fail(ErrorKind::usage,
+                "nothing to watch: give --fabric FABRIC.yaml or --lab=NAME\ntry: weft watch --help");
+  const double rate = values["rate"].as<double>();
+  if (!(rate >= 1 && rate <= kMaxRate))
+    return fail(ErrorKind::usage, "--rate {}: expected 1 to {} probes per second", rate, kMaxRate);
+  return {};
+}
+
+}  // namespace
+
+OptionParser watch_options() {
+  OptionParser parser(
+      "weft watch (--fabric FABRIC.yaml [--server URL] | --lab[=NAME]) [options]",
+      "Probes every link of a fabric all the time, and tells what becomes sick and what gets well again.",
+      kExamples);
+  parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"),
+                                 "the live fabric: its file, with addresses; `weft watch FILE` does as well")(
+      "hosts", po::value<std::string>()->value_name("LIST"),
+      "probe from these hosts, as gpu[001-064],login2 or @FILE (default: all)")(
+      "lab", po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
+      "watch this lab (see weft lab)");
+  parser.options(Group::how_much)
+      .add_options()("rate", po::value<double>()->value_name("N")->default_value(kUsualRate),
+                     "probes a host sends per second")("for", po::value<std::string>()->value_name("TIME"),
+                                                       "end after this time (default: when told to)");
+  add_tolerate_option(parser.options(Group::how_much));
+  add_launch_options(parser.options(Group::cluster));
+  add_watch_output_options(parser.options(Group::output));
+  parser.positional("fabric", 1);
+  parser.either({"lab"}, {"fabric", "hosts"});
+  return parser;
+}
+
+int watch_command(const Arguments& arguments) {
+  const auto parser = watch_options();
+  const auto values = parser.parse(arguments);
+  if (!values) return report(values.error());
+  if (parser.help_was_asked(*values)) return kExitHealthy;
+  if (const auto place = check_place(*values); !place) return report(place.error());
+  const auto limit = read_option(*values, "for", parse_duration);
+  if (!limit) return report(limit.error());
+  return values->count("lab") ? watch_lab(*values, *limit) : watch_cluster(*values, *limit);
+}
+
+}  // namespace weft::cli

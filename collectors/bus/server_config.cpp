@@ -1,0 +1,67 @@
+#include "collectors/bus/server_config.hpp"
+
+#include <fmt/format.h>
+
+namespace weft::bus {
+namespace {
+
+/// A busy machine whose agents all come at once; the server's own limit is 2.
+constexpr int kHandshakeSeconds = 10;
+
+/// A list of subjects: none has a character that would end its quotation.
+std::string quoted(const std::vector<std::string>& subjects) {
+  return subjects.empty() ? std::string() : fmt::format("\"{}\"", fmt::join(subjects, "\", \""));
+}
+
+std::string user_line(const ServerUser& one) {
+  const auto identity = one.password
+                            ? fmt::format("user: \"{}\", password: \"{}\"", one.user.name, *one.password)
+                            : fmt::format("nkey: {}", one.public_key);
+  return fmt::format(
+      "    {{ {}, permissions: {{ publish: {{ allow: [{}] }}, subscribe: {{ allow: [{}] }} }} }}\n", identity,
+      quoted(one.user.may.publish), quoted(one.user.may.subscribe));
+}
+
+std::string user_lines(const std::vector<ServerUser>& users, bool watchers) {
+  std::string lines;
+  for (const ServerUser& one : users)
+    if (one.user.watcher == watchers) lines += user_line(one);
+  return lines;
+}
+
+std::string accounts(const std::vector<ServerUser>& users) {
+  return fmt::format(
+      "accounts {{\n"
+      "  AGENTS: {{\n"
+      "    exports: [ {{ stream: \"weft.say.>\" }} ]\n"
+      "    imports: [ {{ service: {{ account: WATCH, subject: \"weft.obs.>\" }} }},\n"
+      "               {{ stream: {{ account: WATCH, subject: \"weft.plan.>\" }} }} ]\n"
+      "    users: [\n{}    ]\n  }}\n"
+      "  WATCH: {{\n"
+      "    jetstream: enabled\n"
+      "    exports: [ {{ service: \"weft.obs.>\" }}, {{ stream: \"weft.plan.>\" }} ]\n"
+      "    imports: [ {{ stream: {{ account: AGENTS, subject: \"weft.say.>\" }} }} ]\n"
+      "    users: [\n{}    ]\n  }}\n"
+      "}}\n",
+      user_lines(users, false), user_lines(users, true));
+}
+
+}  // namespace
+
+std::string server_config_text(const ServerConfig& config) {
+  auto text = fmt::format(
+      "host: \"{}\"\nport: {}\n"
+      "tls {{ cert_file: \"{}\", key_file: \"{}\", timeout: {} }}\n",
+      config.host, config.port, config.certificate_file, config.key_file, kHandshakeSeconds);
+  if (!config.jet_stream)
+    return text + fmt::format("authorization {{\n  timeout: {}\n  users: [\n{}  ]\n}}\n",
+                              2 * kHandshakeSeconds, user_lines(config.users, false));
+  return text +
+         fmt::format(
+             "authorization {{ timeout: {} }}\n"
+             "jetstream {{ store_dir: \"{}\", max_memory_store: 256MB, max_file_store: {} }}\n",
+             2 * kHandshakeSeconds, config.jet_stream->store, config.jet_stream->bytes) +
+         accounts(config.users);
+}
+
+}  // namespace weft::bus

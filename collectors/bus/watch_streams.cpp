@@ -1,0 +1,70 @@
+#include "collectors/bus/watch_streams.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "collectors/bus/jet_stream.hpp"
+#include "probes/watch/window.hpp"
+
+namespace weft::bus {
+namespace {
+
+using std::chrono::minutes;
+
+constexpr auto kWindowsKept = minutes(20);
+constexpr auto kEventsKept = std::chrono::hours(400 * 24);
+/// In which a stream knows an id again. An agent that could not hear the acknowledgement sends again within
+/// seconds; watchers know the ids of their own, for the case that it took longer. Each id costs the server
+/// some 100 bytes.
+constexpr auto kIdsKnown = minutes(5);
+/// Two windows a second for twenty minutes: beyond that an agent pushes out its own, not those of others.
+constexpr int kWindowsOfAgent = 2400;
+constexpr std::size_t kHeaders = 1024;
+constexpr std::size_t kLongestValue = 1'000'000;
+constexpr std::uint64_t kBucketBytes = 64'000'000;
+constexpr std::size_t kLongestName = 128;
+
+nlohmann::json stream(std::string_view name, const std::string& subjects, Nanoseconds kept, Nanoseconds ids,
+                      std::uint64_t bytes, std::size_t longest) {
+  return {{"name", name},
+          {"subjects", {subjects}},
+          {"retention", "limits"},
+          {"storage", "file"},
+          {"discard", "old"},
+          {"num_replicas", 1},
+          {"max_consumers", -1},
+          {"max_msgs", -1},
+          {"max_msgs_per_subject", -1},
+          {"max_age", kept.count()},
+          {"max_bytes", bytes},
+          {"max_msg_size", longest},
+          {"duplicate_window", ids.count()}};
+}
+
+}  // namespace
+
+Result<void> ensure_streams(KeptConnection& connection, const StreamLimits& limits, Nanoseconds limit) {
+  auto windows = stream(kWindowStream, "weft.obs.>", kWindowsKept, kIdsKnown, limits.windows,
+                        watch::kMaxWindowBytes + kHeaders);
+  windows["max_msgs_per_subject"] = kWindowsOfAgent;
+  const auto events =
+      stream(kEventStream, "weft.event.>", kEventsKept, minutes(2), limits.events, kLongestValue);
+  auto bucket = stream(kBucketStream, fmt::format("$KV.{}.>", kBucket), Nanoseconds(0), minutes(2),
+                       kBucketBytes, kLongestValue);
+  bucket["max_msgs_per_subject"] = 1;
+  bucket["discard"] = "new";
+  bucket["deny_delete"] = true;
+  bucket["allow_rollup_hdrs"] = true;
+  for (const auto& wanted : {windows, events, bucket})
+    WEFT_TRY_VOID(ensure_stream(connection, wanted, limit));
+  return {};
+}
+
+Result<void> check_names(std::string_view fabric, std::string_view participant) {
+  for (const auto& [what, name] : {std::pair("fabric", fabric), std::pair("participant", participant)})
+    if (name.empty() || name.size() > kLongestName)
+      return fail(ErrorKind::invalid_input, "the name of the {} has {} bytes: 1 to {} are one", what,
+                  name.size(), kLongestName);
+  return {};
+}
+
+}  // namespace weft::bus

@@ -1,0 +1,30 @@
+// What a NATS server keeps for standing agents and watchers: two streams and a bucket, made when they are
+// missing, and never changed when they are there.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "collectors/bus/kept_connection.hpp"
+
+namespace weft::bus {
+
+inline constexpr std::string_view kWindowStream = "WEFT_OBS";
+inline constexpr std::string_view kEventStream = "WEFT_EVENTS";
+/// Of a key-value bucket; the stream under it has "KV_" before.
+inline constexpr std::string_view kBucket = "WEFT_WATCH";
+inline constexpr std::string_view kBucketStream = "KV_WEFT_WATCH";
+
+/// In bytes on the server's disk; the oldest are discarded beyond.
+struct StreamLimits {
+  std::uint64_t windows = 512'000'000;
+  std::uint64_t events = 256'000'000;
+};
+
+/// Errors: those of KeptConnection::request; not_supported (JetStream is off), absent (no room for them).
+Result<void> ensure_streams(KeptConnection& connection, const StreamLimits& limits, Nanoseconds limit);
+
+/// Error: invalid_input (empty, or too long for a subject).
+Result<void> check_names(std::string_view fabric, std::string_view participant);
+
+}  // namespace weft::bus

@@ -1,0 +1,42 @@
+// The part of a store's database that is made of the event stream alone: events, incidents, offences. Lines
+// that cannot be read are kept as they came, so that a later weft can make something of them.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "collectors/store/database.hpp"
+#include "probes/watch/seams.hpp"
+#include "topology/files/incident_json.hpp"
+
+namespace weft::store {
+
+struct Applied {
+  std::size_t events = 0;      // new ones
+  std::size_t unreadable = 0;  // of these, kept as they came alone
+};
+
+/// The stream's sequence of the last event that is in it; 0: none.
+Result<std::uint64_t> last_sequence(Database& database);
+
+/// Events in the order of the stream; those up to last_sequence() change nothing. All of them, or none.
+Result<Applied> apply_events(Database& database, std::span<const watch::StoredEvent> events);
+
+/// Which incidents: those seen at some time in [from, until); of one link or node where it is named.
+struct IncidentQuery {
+  Nanoseconds from{};
+  Nanoseconds until = Nanoseconds::max();
+  std::optional<std::string> place = std::nullopt;
+  bool suspicions = true;  // also those that never opened
+};
+/// The last event of each, the latest first.
+Result<std::vector<files::EventReport>> incidents(Database& database, const IncidentQuery& query);
+/// All events of one, in their order.
+Result<std::vector<files::EventReport>> events_of(Database& database, IncidentId incident);
+/// What stands against cables (of one, where it is named), by link and cause, the most often seen first.
+Result<std::vector<files::OffenceReport>> offences(Database& database, const IncidentQuery& query);
+
+/// Forgets events, and incidents that are over, from before that time. Offences stay.
+Result<void> forget_events(Database& database, Nanoseconds before);
+
+}  // namespace weft::store

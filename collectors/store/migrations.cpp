@@ -1,0 +1,120 @@
+#include "collectors/store/migrations.hpp"
+
+#include <array>
+
+namespace weft::store {
+namespace {
+
+// "weft", in the file's header: whose database it is.
+constexpr std::int64_t kApplicationId = 0x77656674;
+
+constexpr auto kSteps = std::to_array<std::string_view>({
+    // 1: the projection of the event stream.
+    R"(
+CREATE TABLE facts(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE events(
+  sequence INTEGER PRIMARY KEY,   -- of the event stream
+  incident INTEGER NOT NULL,
+  at INTEGER NOT NULL,            -- ns since 1970, as all times here
+  line TEXT NOT NULL);
+CREATE INDEX events_by_incident ON events(incident, sequence);
+CREATE INDEX events_by_time ON events(at);
+CREATE TABLE incidents(
+  id INTEGER PRIMARY KEY,
+  sequence INTEGER NOT NULL,      -- of its last event
+  first_seen INTEGER NOT NULL,
+  last_seen INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  opened INTEGER,
+  line TEXT NOT NULL);            -- its last event
+CREATE INDEX incidents_by_time ON incidents(last_seen);
+CREATE TABLE incident_places(     -- links and nodes that it names
+  incident INTEGER NOT NULL,
+  place TEXT NOT NULL,
+  PRIMARY KEY(incident, place)) WITHOUT ROWID;
+CREATE INDEX incident_places_by_place ON incident_places(place);
+CREATE TABLE offences(            -- of a cable, kept when the incident itself is forgotten
+  link TEXT NOT NULL,
+  incident INTEGER NOT NULL,
+  cause TEXT NOT NULL,
+  first_seen INTEGER NOT NULL,
+  last_seen INTEGER NOT NULL,
+  bad INTEGER NOT NULL,           -- ns in which it was seen
+  times INTEGER NOT NULL,         -- 1 and how often it came back
+  evidence TEXT NOT NULL,
+  PRIMARY KEY(link, incident)) WITHOUT ROWID;
+)",
+    // 2: what is not in the event stream.
+    R"(
+CREATE TABLE hosts(
+  host TEXT PRIMARY KEY,
+  presence TEXT NOT NULL,
+  since INTEGER NOT NULL,         -- of this presence
+  windows INTEGER NOT NULL,
+  gaps INTEGER NOT NULL,
+  refused INTEGER NOT NULL,
+  stalled INTEGER NOT NULL,
+  plan INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE plans(version INTEGER PRIMARY KEY, first_seen INTEGER NOT NULL);
+CREATE TABLE mutes(
+  target TEXT NOT NULL,
+  begins INTEGER NOT NULL,
+  ends INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  who TEXT NOT NULL,
+  PRIMARY KEY(target, begins)) WITHOUT ROWID;
+CREATE TABLE layouts(             -- which channels a row of history has
+  id INTEGER PRIMARY KEY,
+  names TEXT NOT NULL);           -- in their order, a line each
+CREATE TABLE history(
+  resolution INTEGER NOT NULL,    -- seconds
+  bucket INTEGER NOT NULL,        -- its begin, seconds since 1970
+  layout INTEGER NOT NULL REFERENCES layouts(id),
+  block INTEGER NOT NULL,         -- the thousand of channels
+  data BLOB NOT NULL);
+CREATE UNIQUE INDEX history_by_time ON history(resolution, bucket, layout, block);
+)",
+});
+
+Result<std::int64_t> version_of(Database& database) {
+  WEFT_TRY(const auto id, database.number("PRAGMA application_id"));
+  WEFT_TRY(const auto version, database.number("PRAGMA user_version"));
+  WEFT_TRY(const auto tables, database.number("SELECT count(*) FROM sqlite_master"));
+  const bool empty = id == 0 && version == 0 && tables == 0;
+  if (id != kApplicationId && !empty)
+    return fail(ErrorKind::invalid_input, "{}: it is a database of another program, not of 'weft watch'",
+                database.path().string());
+  if (version > newest_version())
+    return fail(ErrorKind::conflict,
+                "{}: it is of version {}, and this weft knows version {}: use the newer weft that wrote it",
+                database.path().string(), version, newest_version());
+  return version;
+}
+
+}  // namespace
+
+std::int64_t newest_version() { return static_cast<std::int64_t>(kSteps.size()); }
+
+Result<void> migrate(Database& database, std::int64_t version) {
+  WEFT_TRY(auto at, version_of(database));
+  for (; at < version; ++at) {
+    const auto done = database.in_transaction([&]() -> Result<void> {
+      WEFT_TRY_VOID(database.run(fmt::format("PRAGMA application_id={}", kApplicationId)));
+      WEFT_TRY_VOID(database.run(kSteps[static_cast<std::size_t>(at)]));
+      return database.run(fmt::format("PRAGMA user_version={}", at + 1));
+    });
+    if (!done) return done;
+  }
+  return {};
+}
+
+Result<void> check_version(Database& database) {
+  WEFT_TRY(const auto version, version_of(database));
+  if (version < newest_version())
+    return fail(ErrorKind::conflict,
+                "{}: it is of version {}, and this weft reads version {}: 'weft watch --db' migrates it",
+                database.path().string(), version, newest_version());
+  return {};
+}
+
+}  // namespace weft::store

@@ -1,0 +1,116 @@
+#include "probes/run/standing_agent.hpp"
+
+#include <sodium.h>
+
+#include <chrono>
+#include <utility>
+
+#include "probes/run/standing_worker.hpp"
+#include "probes/watch/assignment_json.hpp"
+
+namespace weft::run {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class StandingAgent {
+ public:
+  StandingAgent(const StandingOptions& options, watch::AgentLink& link, std::uint64_t boot,
+                std::uint64_t seed)
+      : options_(options),
+        link_(link),
+        boot_(boot),
+        spool_(boot, options.spool),
+        nics_(options.nics, options.open),
+        worker_(boot, seed, nics_) {}
+
+  void run(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      say_hello();
+      if (options_.runs_served) worker_.pause(*options_.runs_served > 0);
+      auto word = link_.next_word(options_.timing.look);
+      if (word && *word) take(**word);
+      if (!word) std::this_thread::sleep_for(options_.timing.look);  // the bus is away
+      pass_windows_on();
+    }
+    pass_windows_on();
+    static_cast<void>(
+        link_.tell(watch::to_json_text(watch::AgentBye{options_.host, boot_, "it was told to stop", true})));
+  }
+
+ private:
+  void say_hello() {
+    const auto every = assignment_ ? options_.timing.repeated_hello : options_.timing.hello_interval;
+    if (said_ && Clock::now() - *said_ < every) return;
+    said_ = Clock::now();
+    watch::AgentHello hello{.host = options_.host,
+                            .version = options_.version,
+                            .boot = boot_,
+                            .plan = assignment_ ? assignment_->plan : watch::PlanVersion(),
+                            .interfaces = {},
+                            .troubles = nics_.troubles()};
+    if (!refused_.empty()) hello.troubles.push_back(refused_);
+    for (const session::NicReport& nic : options_.nics)
+      hello.interfaces.push_back({nic.interface, {nic.address}});
+    static_cast<void>(link_.tell(watch::to_json_text(hello)));  // where the bus is away: again
+  }
+
+  /// An assignment that it has already begins nothing anew: a watcher may say it again.
+  void take(const std::string& text) {
+    auto assignment = watch::read_assignment(text);
+    refused_ = assignment ? "" : assignment.error().message;
+    said_.reset();  // the watcher hears which plan it has now, or why not
+    if (!assignment || (assignment_ && *assignment_ == *assignment)) return;
+    assignment_ = std::make_shared<const watch::Assignment>(std::move(*assignment));
+    nics_.assign(assignment_);
+    worker_.assign(assignment_);
+  }
+
+  void pass_windows_on() {
+    for (watch::Window& window : worker_.windows()) {
+      window.boot = boot_;
+      window.number = spool_.next_number();
+      spool_.add(watch::encode_window(window));
+    }
+    spool_.serve(link_);
+  }
+
+  const StandingOptions& options_;
+  watch::AgentLink& link_;
+  std::uint64_t boot_;
+  watch::Spool spool_;
+  std::shared_ptr<const watch::Assignment> assignment_;
+  std::string refused_;  // why the last assignment was not taken
+  std::optional<Clock::time_point> said_;
+  StandingNics nics_;
+  StandingWorker worker_;  // last: its thread asks nics_
+};
+
+}  // namespace
+
+Result<void> run_standing_agent(const StandingOptions& options, watch::AgentLink& link,
+                                std::stop_token stop) {
+  if (sodium_init() < 0) return fail(ErrorKind::internal, "libsodium has no random numbers here");
+  std::uint64_t drawn[2];
+  randombytes_buf(drawn, sizeof drawn);
+  StandingAgent(options, link, drawn[0], drawn[1]).run(stop);
+  return {};
+}
+
+session::OpenEngines counted_engines(session::OpenEngines open,
+                                     std::shared_ptr<std::atomic<int>> runs_served) {
+  return [open = std::move(open), runs_served = std::move(runs_served)](
+             const session::NicAssignment& nic, const packet::RunSecrets& secrets,
+             const datapath::SharedNics& of_run) -> Result<session::NicEngines> {
+    // Before they are opened: what is on its way then may still be answered.
+    ++*runs_served;
+    const std::shared_ptr<void> counted(nullptr, [runs_served](void*) { --*runs_served; });
+    WEFT_TRY(auto engines, open(nic, secrets, of_run));
+    if (auto* probes = engines.probes.get())
+      engines.probes = std::shared_ptr<datapath::ProbeEngine>(
+          probes, [counted, kept = engines.probes](datapath::ProbeEngine*) {});
+    return engines;
+  };
+}
+
+}  // namespace weft::run

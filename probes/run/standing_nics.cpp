@@ -1,0 +1,184 @@
+#include "probes/run/standing_nics.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "probes/engine/raw/kernel_next_hops.hpp"
+#include "probes/engine/raw/packet_socket.hpp"
+
+namespace weft::run {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kLook = std::chrono::seconds(2);  // at NICs that are not open, and peers without a way
+/// A first station that changes its MAC address is found again within a minute; asking costs two messages to
+/// the kernel for each peer.
+constexpr int kLooksToRefresh = 30;
+constexpr auto kMostForHops = std::chrono::seconds(3);  // of one look, for one NIC: silent ones take a second
+
+/// A packet socket that holds UDP 4791 as long as it is open. Another program may hold it instead.
+class StandingSocket final : public datapath::PacketPort {
+ public:
+  StandingSocket(std::unique_ptr<raw::PacketSocket> socket, os::FileDescriptor roce_port)
+      : socket_(std::move(socket)), roce_port_(std::move(roce_port)) {}
+  Nanoseconds now() const override { return socket_->now(); }
+  Result<datapath::SendOutcome> send(std::span<const ByteSpan> frames) override {
+    return socket_->send(frames);
+  }
+  Result<std::span<const datapath::Arrival>> receive(Nanoseconds until) override {
+    return socket_->receive(until);
+  }
+  std::uint64_t overruns() override { return socket_->overruns(); }
+
+ private:
+  std::unique_ptr<raw::PacketSocket> socket_;
+  os::FileDescriptor roce_port_;
+};
+
+Result<OpenedNic> open_raw(const raw::RawNic& nic) {
+  WEFT_TRY(const auto kernel, raw::look_up_nic(nic));
+  WEFT_TRY(auto socket, raw::PacketSocket::open(nic, kernel, raw::PacketRole::standing));
+  WEFT_TRY(auto hops, raw::KernelNextHops::open(nic, kernel));
+  auto port = raw::own_roce_port(nic, raw::PortOwner::standing);
+  if (!port && port.error().kind != ErrorKind::conflict) return pass_on(port);
+  return OpenedNic{
+      kernel.local,
+      std::make_unique<StandingSocket>(std::move(socket), port ? std::move(*port) : os::FileDescriptor()),
+      std::make_unique<raw::KernelNextHops>(std::move(hops))};
+}
+
+}  // namespace
+
+OpenStandingNic raw_standing_nics(std::uint8_t traffic_class) {
+  return [traffic_class](const session::NicReport& nic) -> Result<OpenedNic> {
+    raw::RawNic wanted{nic.interface, nic.address, traffic_class};
+    if (nic.interface == to_string(nic.address)) {
+      WEFT_TRY(wanted.interface, raw::interface_with(nic.address));
+    }
+    return open_raw(wanted);
+  };
+}
+
+StandingNics::StandingNics(std::vector<session::NicReport> nics, OpenStandingNic open)
+    : reports_(std::move(nics)),
+      open_(std::move(open)),
+      thread_([this](const std::stop_token& stop) { keep(stop); }) {}
+
+void StandingNics::assign(std::shared_ptr<const watch::Assignment> assignment) {
+  {
+    const std::lock_guard lock(mutex_);
+    assignment_ = std::move(assignment);
+    is_new_ = true;
+    news_ = {};
+    in_trouble_.clear();
+    troubles_.clear();
+  }
+  changed_.notify_all();
+}
+
+StandingNics::News StandingNics::news(const watch::Assignment& assignment) {
+  const std::lock_guard lock(mutex_);
+  return assignment_.get() == &assignment ? std::exchange(news_, {}) : News{};
+}
+
+void StandingNics::in_trouble(std::uint32_t nic) {
+  const std::lock_guard lock(mutex_);
+  in_trouble_.insert(nic);
+}
+
+std::vector<std::string> StandingNics::troubles() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> lines;
+  for (const auto& [interface, why] : troubles_) lines.push_back(interface + ": " + why);
+  return lines;
+}
+
+bool StandingNics::is_current(const watch::Assignment& assignment) const {
+  const std::lock_guard lock(mutex_);
+  return assignment_.get() == &assignment && !is_new_;
+}
+
+void StandingNics::keep(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    std::shared_ptr<const watch::Assignment> assignment;
+    bool is_fresh = false;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, stop, kLook, [this] { return is_new_; });
+      is_fresh = std::exchange(is_new_, false);
+      assignment = assignment_;
+    }
+    if (assignment && !stop.stop_requested()) look_after(*assignment, is_fresh, stop);
+  }
+}
+
+void StandingNics::look_after(const watch::Assignment& assignment, bool is_fresh,
+                              const std::stop_token& stop) {
+  const bool again = looks_++ % kLooksToRefresh == 0;
+  for (std::uint32_t nic = 0; nic < assignment.nics.size() && is_current(assignment); ++nic) {
+    std::optional<OpenedNic> opened;
+    if (is_to_open(assignment, nic)) opened = open(assignment, nic);
+    auto hops = find_hops(assignment, nic, again || opened, stop);
+    const std::lock_guard lock(mutex_);
+    if (assignment_.get() != &assignment) return;
+    if (hops || is_fresh) news_.hops[nic] = hops ? std::move(*hops) : known_hops(assignment, nic);
+    if (opened) news_.opened[nic] = std::move(*opened);
+  }
+}
+
+bool StandingNics::is_to_open(const watch::Assignment& assignment, std::uint32_t nic) {
+  const std::lock_guard lock(mutex_);
+  return in_trouble_.erase(nic) > 0 || !known_.contains(assignment.nics[nic].interface);
+}
+
+std::optional<OpenedNic> StandingNics::open(const watch::Assignment& assignment, std::uint32_t nic) {
+  const auto& interface = assignment.nics[nic].interface;
+  const auto report = std::ranges::find(reports_, interface, &session::NicReport::interface);
+  auto opened = report != reports_.end()
+                    ? open_(*report)
+                    : Result<OpenedNic>(fail(ErrorKind::absent, "this agent was not told of such a NIC"));
+  const std::lock_guard lock(mutex_);
+  if (!opened) {
+    troubles_[interface] = opened.error().message;
+    if (known_.contains(interface)) in_trouble_.insert(nic);
+    return std::nullopt;
+  }
+  troubles_.erase(interface);
+  known_[interface].next_hops = std::move(opened->next_hops);
+  return std::move(*opened);
+}
+
+PeerHops StandingNics::known_hops(const watch::Assignment& assignment, std::uint32_t nic) const {
+  PeerHops hops(assignment.peers.size());
+  const auto known = known_.find(assignment.nics[nic].interface);
+  if (known == known_.end()) return hops;
+  for (std::size_t peer = 0; peer < hops.size(); ++peer)
+    if (const auto hop = known->second.hops.find(assignment.peers[peer].address);
+        hop != known->second.hops.end())
+      hops[peer] = hop->second;
+  return hops;
+}
+
+/// Absent: nothing was asked. A station that does not answer now stays where it was: a dead cable is for the
+/// probes to find.
+std::optional<PeerHops> StandingNics::find_hops(const watch::Assignment& assignment, std::uint32_t nic,
+                                                bool again, const std::stop_token& stop) {
+  const auto known = known_.find(assignment.nics[nic].interface);
+  if (known == known_.end()) return std::nullopt;
+  std::set<std::uint32_t> peers;
+  for (const watch::StreamSpec& stream : assignment.nics[nic].streams) peers.insert(stream.peer);
+  auto& hops = known->second.hops;
+  bool asked = false;
+  const auto end = Clock::now() + kMostForHops;
+  for (const std::uint32_t peer : peers) {
+    const auto& address = assignment.peers[peer].address;
+    if (!again && hops.contains(address)) continue;
+    if (Clock::now() > end || stop.stop_requested() || !is_current(assignment)) break;
+    asked = true;
+    if (const auto hop = known->second.next_hops->next_hop(address)) hops[address] = *hop;
+  }
+  return asked ? std::optional(known_hops(assignment, nic)) : std::nullopt;
+}
+
+}  // namespace weft::run

@@ -1,0 +1,181 @@
+#include "probes/run/standing_worker.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace weft::run {
+namespace {
+
+constexpr Nanoseconds kLongestRest = std::chrono::milliseconds(20);
+constexpr Nanoseconds kShortestRest = std::chrono::milliseconds(1);
+constexpr int kMostReceives = 16;  // of a NIC in one look, 64 frames each
+constexpr int kMostSends = 4;
+/// An interface that takes nothing for so long is looked up again: it may have become another one.
+constexpr Nanoseconds kTroubleAfter = std::chrono::seconds(1);
+constexpr std::size_t kMostTold = 64;  // windows that nobody fetched: a minute
+
+Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+/// NICs that begin at different times wake the thread at the same ones.
+Nanoseconds on_the_grid(Nanoseconds time) {
+  return Nanoseconds((time.count() / kLongestRest.count() + 1) * kLongestRest.count());
+}
+
+}  // namespace
+
+StandingWorker::StandingWorker(std::uint64_t boot, std::uint64_t seed, StandingNics& nics)
+    : seed_(seed),
+      source_(nics),
+      epoch_(now()),
+      run_{.boot = boot},
+      thread_([this](const std::stop_token& stop) { work(stop); }) {}
+
+void StandingWorker::assign(std::shared_ptr<const watch::Assignment> assignment) {
+  const std::lock_guard lock(mutex_);
+  next_assignment_ = std::move(assignment);
+}
+
+std::vector<watch::Window> StandingWorker::windows() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(told_, {});
+}
+
+void StandingWorker::tell(std::optional<watch::Window> window) {
+  if (!window) return;
+  const std::lock_guard lock(mutex_);
+  if (told_.size() < kMostTold) told_.push_back(std::move(*window));
+}
+
+void StandingWorker::work(const std::stop_token& stop) {
+  auto planned = now();
+  while (!stop.stop_requested()) {
+    if (windows_ && now() - planned > watch::kStallAfter) windows_->stalled();
+    std::shared_ptr<const watch::Assignment> next;
+    {
+      const std::lock_guard lock(mutex_);
+      next = std::exchange(next_assignment_, nullptr);
+    }
+    if (next) begin(std::move(next), now());
+    if (assignment_) {
+      take_news(now());
+      for (std::uint32_t i = 0; i < assignment_->nics.size(); ++i)
+        if (Nic* nic = nic_of(i)) look_at(i, *nic);
+      tell(windows_->next(probing(), now(), dropped_of()));
+    }
+    planned = next_look(now());
+    std::this_thread::sleep_for(planned - now());
+  }
+}
+
+void StandingWorker::begin(std::shared_ptr<const watch::Assignment> assignment, Nanoseconds at) {
+  if (windows_) tell(windows_->last(probing(), at, dropped_of()));
+  for (auto& [interface, nic] : nics_) nic.probes.reset();
+  assignment_ = std::move(assignment);
+  run_ = {assignment_->plan, assignment_->secrets, assignment_->peers, assignment_->size, run_.boot};
+  keys_.renew(*assignment_);
+  for (auto& [interface, nic] : nics_) nic.responder->forget_strangers();
+  windows_.emplace(assignment_->plan, epoch_, at);
+  for (std::uint32_t i = 0; i < assignment_->nics.size(); ++i)
+    if (Nic* nic = nic_of(i)) {
+      nic->hops.assign(assignment_->peers.size(), std::nullopt);
+      nic->probes = std::make_unique<watch::StandingNic>(run_, assignment_->nics[i], nic->opened.local,
+                                                         on_the_grid(at));
+    }
+}
+
+void StandingWorker::take_news(Nanoseconds at) {
+  auto news = source_.news(*assignment_);
+  for (auto& [index, opened] : news.opened) open(index, std::move(opened), at);
+  for (auto& [index, hops] : news.hops)
+    if (Nic* nic = nic_of(index)) nic->hops = std::move(hops);
+}
+
+void StandingWorker::open(std::uint32_t index, OpenedNic opened, Nanoseconds at) {
+  Nic& nic = nics_[assignment_->nics[index].interface];
+  nic.opened.port = std::move(opened.port);
+  nic.opened.local = opened.local;
+  if (!nic.responder)
+    nic.responder = std::make_unique<watch::StandingResponder>(nic.opened.local, keys_, seed_ + nics_.size());
+  if (nic.probes) return;  // they go on where they were
+  nic.hops.assign(assignment_->peers.size(), std::nullopt);
+  nic.probes =
+      std::make_unique<watch::StandingNic>(run_, assignment_->nics[index], nic.opened.local, on_the_grid(at));
+}
+
+StandingWorker::Nic* StandingWorker::nic_of(std::uint32_t index) {
+  const auto found = nics_.find(assignment_->nics[index].interface);
+  return found == nics_.end() ? nullptr : &found->second;
+}
+
+watch::StandingWindows::DroppedOf StandingWorker::dropped_of() {
+  return [this](std::uint32_t index) { return nic_of(index)->opened.port->overruns(); };
+}
+
+watch::StandingWindows::Nics StandingWorker::probing() {
+  watch::StandingWindows::Nics probing;
+  for (std::uint32_t i = 0; assignment_ && i < assignment_->nics.size(); ++i)
+    if (Nic* nic = nic_of(i); nic != nullptr && nic->probes) probing[i] = nic->probes.get();
+  return probing;
+}
+
+void StandingWorker::look_at(std::uint32_t index, Nic& nic) {
+  receive(nic);
+  if (nic.probes && !paused_) send_due(index, nic);
+}
+
+void StandingWorker::receive(Nic& nic) {
+  for (int i = 0; i < kMostReceives; ++i) {
+    const auto arrivals = nic.opened.port->receive(Nanoseconds(0));
+    if (!arrivals || arrivals->empty()) return;
+    answer(nic, *arrivals);
+  }
+}
+
+/// An echo that does not go out at once is not sent: a flood of probes cannot pile up answers here.
+void StandingWorker::answer(Nic& nic, std::span<const datapath::Arrival> arrivals) {
+  outgoing_.clear();
+  if (replies_.size() < arrivals.size()) replies_.resize(arrivals.size());
+  for (const datapath::Arrival& arrival : arrivals) {
+    const auto packet = keys_.read(arrival.frame);
+    if (!packet) continue;
+    if (packet->header.kind == packet::ProbeKind::echo) {
+      if (nic.probes) nic.probes->take(*packet, arrival.at);
+      continue;
+    }
+    auto& reply = replies_[outgoing_.size()];
+    if (reply.size() != arrival.frame.size()) reply.assign(arrival.frame.size(), std::byte{0});
+    const auto size = nic.responder->take(*packet, arrival.at, now(), reply);
+    if (size > 0) outgoing_.push_back(ByteSpan(reply).first(size));
+  }
+  if (!outgoing_.empty()) static_cast<void>(nic.opened.port->send(outgoing_));
+}
+
+void StandingWorker::send_due(std::uint32_t index, Nic& nic) {
+  const auto hop_of = [&nic](std::uint32_t peer) { return nic.hops[peer]; };
+  for (int i = 0; i < kMostSends; ++i) {
+    const auto frames = nic.probes->compose(now(), hop_of);
+    if (frames.empty()) return;
+    const auto before = now();
+    const auto sent = nic.opened.port->send(frames);
+    const auto taken = sent ? sent->taken : 0;
+    const bool all = taken == frames.size();
+    nic.probes->sent(taken, before, now());
+    if (taken > 0)
+      nic.refused_since.reset();
+    else if (!nic.refused_since)
+      nic.refused_since = before;
+    else if (before - *nic.refused_since > kTroubleAfter)
+      source_.in_trouble(index), nic.refused_since.reset();
+    if (!all) return;
+  }
+}
+
+Nanoseconds StandingWorker::next_look(Nanoseconds at) {
+  auto next = at + kLongestRest;
+  if (!paused_)
+    for (const auto& [index, nic] : probing()) next = std::min(next, nic->next_burst());
+  return std::max(next, at + kShortestRest);
+}
+
+}  // namespace weft::run

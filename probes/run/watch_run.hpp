@@ -1,0 +1,56 @@
+// A watcher at work: the pure Watcher with a bus, clocks and agents that serve its mapping runs. It holds the
+// lease of its fabric while it is the active one of several; the others follow the events and take over. The
+// loop has one thread; mapping, which waits for answers, has another.
+#pragma once
+
+#include <stop_token>
+#include <string_view>
+
+#include "collectors/bus/nats_bus.hpp"
+#include "probes/session/coordinator_loop.hpp"
+#include "probes/session/sweep_options.hpp"
+#include "probes/watch/watcher.hpp"
+#include "topology/model/addressing.hpp"
+
+namespace weft::run {
+
+/// The number under which the standing agents of a fabric serve runs: of its name, so that agents and
+/// watchers need not tell each other.
+RunId standing_run(std::string_view fabric);
+
+/// What is watched, and by whom. All references outlive the watch.
+struct WatchPlace {
+  const Fabric& fabric;
+  const AddressBook& addresses;
+  std::vector<session::ExpectedHost> hosts;  // whose agents may come
+  std::vector<datapath::RunNic> nics;        // of these
+  bus::NatsAddress bus;                      // with the login of a watcher
+};
+
+struct WatchOptions {
+  std::string name = std::string(session::kCoordinator);  // of this watcher among several
+  watch::WatcherOptions watcher;
+  watch::PlanLimits limits;
+  double answers_per_second = 100;  // hop answers asked of a switch while paths are mapped
+  /// For agents to come before the first plan is made without those that did not.
+  Nanoseconds gather = std::chrono::seconds(10);
+};
+
+/// Who is told. Called by the thread of run_watch, which waits meanwhile.
+class WatchListener {
+ public:
+  virtual ~WatchListener() = default;
+  /// An event that this watcher wrote, or one that another did and this one follows.
+  virtual void on_event(const IncidentEvent& event, bool followed) = 0;
+  /// Once a second.
+  virtual void on_state(const watch::WatchState& state) = 0;
+  /// What happens to the watch itself, in words: paths are mapped, the lease is lost.
+  virtual void on_note(std::string_view text) = 0;
+};
+
+/// Blocks until `stop` is requested (success) or the bus refuses this watcher. `tend` as coordinate() has it,
+/// where the agents were started by this process. Errors: those of connect_watch_link.
+Result<void> run_watch(const WatchPlace& place, const WatchOptions& options, WatchListener& listener,
+                       const session::WatchAgents& tend, std::stop_token stop);
+
+}  // namespace weft::run

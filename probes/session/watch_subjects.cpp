@@ -1,0 +1,73 @@
+#include "probes/session/watch_subjects.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "probes/session/bus.hpp"
+#include "probes/session/subject.hpp"
+
+namespace weft::session {
+
+std::string watch_subject(std::string_view kind, std::string_view fabric, std::string_view name) {
+  return fmt::format("weft.{}.{}.{}", kind, subject_token(fabric), subject_token(name));
+}
+
+std::string watch_subjects(std::string_view kind, std::string_view fabric) {
+  return fmt::format("weft.{}.{}.*", kind, subject_token(fabric));
+}
+
+std::optional<std::string> name_in(std::string_view subject, std::string_view kind, std::string_view fabric) {
+  const auto start = fmt::format("weft.{}.{}.", kind, subject_token(fabric));
+  if (!subject.starts_with(start) || subject.find('.', start.size()) != std::string_view::npos)
+    return std::nullopt;
+  return sender_of(subject);
+}
+
+std::string inbox_of(std::string_view fabric, std::string_view participant) {
+  return fmt::format("weft.inbox.{}.{}", subject_token(fabric), subject_token(participant));
+}
+
+BusPermissions standing_agent_permissions(std::string_view fabric, std::string_view host) {
+  const auto self = subject_token(host);
+  const auto to_coordinator = fmt::format("weft.*.{}.{}", subject_token(kCoordinator), self);
+  const auto to_self = fmt::format("weft.*.{}.*", self);
+  return {.publish = {watch_subject(kWindows, fabric, host), watch_subject(kSay, fabric, host),
+                      to_coordinator, to_coordinator + ".*"},
+          .subscribe = {watch_subject(kPlan, fabric, host), inbox_of(fabric, host) + ".>", to_self,
+                        to_self + ".*"}};
+}
+
+BusPermissions watcher_permissions() {
+  return {.publish = {"weft.>", "$JS.API.>", "$KV.>"}, .subscribe = {"weft.>"}};
+}
+
+BusUser coordinator_of_all_runs() {
+  const auto self = subject_token(kCoordinator);
+  return {std::string(kCoordinator),
+          self,
+          {.publish = {fmt::format("weft.*.*.{}", self), fmt::format("weft.*.*.{}.*", self)},
+           .subscribe = {fmt::format("weft.*.{}.*", self), fmt::format("weft.*.{}.*.*", self)}}};
+}
+
+Result<std::vector<BusUser>> watch_users(std::string_view fabric, const std::vector<std::string>& watchers,
+                                         const std::vector<std::string>& hosts) {
+  std::vector<BusUser> users;
+  std::set<std::string_view> taken{fabric, kCoordinator};
+  if (fabric == kCoordinator)
+    return fail(ErrorKind::usage, "a fabric may not be named '{}': rename it in the fabric file", fabric);
+  const auto add = [&](const std::string& name, BusPermissions may, bool watcher) -> Result<void> {
+    if (!taken.insert(name).second)
+      return fail(ErrorKind::usage,
+                  "'{}' is the name of the fabric, or of another host or watcher of it: give it another",
+                  name);
+    users.push_back({name, subject_token(name), std::move(may), watcher});
+    return {};
+  };
+  for (const std::string& watcher : watchers) WEFT_TRY_VOID(add(watcher, watcher_permissions(), true));
+  for (const std::string& host : hosts)
+    WEFT_TRY_VOID(add(host, standing_agent_permissions(fabric, host), false));
+  return users;
+}
+
+}  // namespace weft::session

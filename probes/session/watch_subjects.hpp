@@ -1,0 +1,48 @@
+// The subjects on which standing agents and watchers of a fabric speak, and who may do what there. Pure; a
+// server's configuration is made of it. Names are written as subject_token writes them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "probes/session/bus_permissions.hpp"
+#include "topology/base/result.hpp"
+
+namespace weft::session {
+
+/// kWindows: an agent's windows, kept by the stream WEFT_OBS. kEvents: those of incidents, kept by
+/// WEFT_EVENTS. kSay: what an agent says of itself. kPlan: what a watcher says to it.
+inline constexpr std::string_view kWindows = "obs";
+inline constexpr std::string_view kEvents = "event";
+inline constexpr std::string_view kSay = "say";
+inline constexpr std::string_view kPlan = "plan";
+
+/// The watcher where there is only one.
+inline constexpr std::string_view kWatcher = "watcher";
+
+/// weft.KIND.FABRIC.NAME; `name`: a host's, or an incident's number.
+std::string watch_subject(std::string_view kind, std::string_view fabric, std::string_view name);
+/// weft.KIND.FABRIC.*
+std::string watch_subjects(std::string_view kind, std::string_view fabric);
+/// The name that ends it, and only where it is of this kind and fabric.
+std::optional<std::string> name_in(std::string_view subject, std::string_view kind, std::string_view fabric);
+/// Under which answers to this participant come: nobody else hears them.
+std::string inbox_of(std::string_view fabric, std::string_view participant);
+
+/// Of an agent that stands: its windows, what it says of itself, and its part in any run; it hears its plan,
+/// its runs and its answers alone.
+BusPermissions standing_agent_permissions(std::string_view fabric, std::string_view host);
+/// Of a watcher: all of its account (collectors/bus/server_config.hpp).
+BusPermissions watcher_permissions();
+/// Of who coordinates runs of agents that stand, whatever their number.
+BusUser coordinator_of_all_runs();
+
+/// Watchers first, then hosts. Error (usage): two of one name, or the fabric's name is that of one: then the
+/// subjects of runs and those of windows could not be told apart.
+Result<std::vector<BusUser>> watch_users(std::string_view fabric, const std::vector<std::string>& watchers,
+                                         const std::vector<std::string>& hosts);
+
+}  // namespace weft::session

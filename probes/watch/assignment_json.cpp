@@ -1,0 +1,183 @@
+#include "probes/watch/assignment_json.hpp"
+
+#include <set>
+
+#include "topology/base/json_members.hpp"
+
+namespace weft::watch {
+
+using namespace json_members;
+
+namespace {
+
+constexpr JsonLimits kAssignmentLimits{kMaxWordBytes, 8, 600'000};
+constexpr JsonLimits kSpeechLimits{65'536, 6, 8'192};
+constexpr std::size_t kMaxInterfaces = 256;
+constexpr std::size_t kMaxAddresses = 64;  // of an interface
+constexpr std::size_t kMaxNameLength = 256;
+constexpr std::uint32_t kLastLabel = 0xFFFF;
+constexpr std::int64_t kLargestProbe = 9'600;
+
+/// The key in hexadecimal.
+std::string hex_of(const packet::RunKey& key) {
+  std::string hex;
+  for (const std::byte each : key) hex += fmt::format("{:02x}", std::to_integer<unsigned>(each));
+  return hex;
+}
+
+unsigned digit_of(char digit) {
+  if (digit >= '0' && digit <= '9') return static_cast<unsigned>(digit - '0');
+  if (digit >= 'a' && digit <= 'f') return static_cast<unsigned>(digit - 'a' + 10);
+  throw BadField("a key is 32 hexadecimal digits");
+}
+
+packet::RunKey key_of(const std::string& hex) {
+  packet::RunKey key;
+  if (hex.size() != 2 * key.size()) throw BadField("a key is 32 hexadecimal digits");
+  for (std::size_t i = 0; i < key.size(); ++i)
+    key[i] = static_cast<std::byte>(digit_of(hex[2 * i]) << 4 | digit_of(hex[2 * i + 1]));
+  return key;
+}
+
+void check(bool fits, const char* what) {
+  if (!fits) throw BadField(what);
+}
+
+}  // namespace
+
+/// A NIC elsewhere. The types of probes/datapath have their members in probes/session, for other messages.
+struct NicPlace {
+  PortId nic;
+  IpAddress address;
+};
+template <class Io>
+static void members(Io& io, NicPlace& m) {
+  io("nic", m.nic);
+  io("address", m.address);
+}
+
+/// Peers, and NICs that may ask.
+template <class Io, class T>
+static void places(Io& io, const char* name, std::vector<T>& nics) {
+  std::vector<NicPlace> rows;
+  for (const T& nic : nics) rows.push_back({nic.nic, nic.address});
+  io(name, table(rows, kMaxOtherNics));
+  nics.clear();
+  for (const NicPlace& row : rows) nics.push_back({row.nic, row.address});
+}
+
+/// A name, or a line for people; never long.
+struct ShortText {
+  std::string& text;
+};
+static Json write_json(OneValue, const ShortText& text) { return text.text; }
+static void read_json(OneValue, const Json& from, const ShortText& into) {
+  into.text = text(from, kMaxNameLength);
+}
+
+template <class Io>
+static void members(Io& io, StreamSpec& m) {
+  io("peer", m.peer);
+  io("label", m.label);
+  io("back", m.back_label);
+}
+template <class Io>
+static void members(Io& io, NicSchedule& m) {
+  io("nic", m.nic);
+  io("interface", ShortText{m.interface});
+  io("pps", m.packets_per_second);
+  io("burst", m.burst);
+  io("streams", table(m.streams, kMaxStreams));
+}
+template <class Io>
+static void members(Io& io, Assignment& m) {
+  std::string key = hex_of(m.secrets.key);
+  io("plan", m.plan);
+  io("run", m.secrets.run);
+  io("key", key);
+  io("size", m.size);
+  io("nics", at_most(kMaxNicsOfHost, m.nics));
+  places(io, "peers", m.peers);
+  places(io, "asked", m.asked);
+  if (Io::kReads) m.secrets.key = key_of(key);
+}
+
+template <class Io>
+static void members(Io& io, HostInterface& m) {
+  io("interface", ShortText{m.interface});
+  io("addresses", at_most(kMaxAddresses, m.addresses));
+}
+template <class Io>
+static void members(Io& io, AgentHello& m) {
+  io("protocol", m.protocol);
+  io("host", ShortText{m.host});
+  io("version", ShortText{m.version});
+  io("boot", m.boot);
+  io("plan", m.plan);
+  io("interfaces", at_most(kMaxInterfaces, m.interfaces));
+  io("troubles", at_most(kMaxNicsOfHost, m.troubles));
+}
+template <class Io>
+static void members(Io& io, AgentBye& m) {
+  io("host", ShortText{m.host});
+  io("boot", m.boot);
+  io("reason", m.reason);
+  io("planned", m.planned);
+}
+
+namespace {
+
+constexpr const char* kSpeeches[] = {"hello", "bye"};  // in the order of AgentSpeech
+
+void check_schedule(const NicSchedule& nic, std::size_t peers) {
+  check(nic.packets_per_second > 0 && nic.packets_per_second <= kMaxRate, "a rate beyond what is sent");
+  check(nic.burst >= 1 && nic.burst <= kMaxBurst, "a burst of no probe, or of more than 64");
+  for (const StreamSpec& stream : nic.streams) {
+    check(stream.peer < peers, "a stream to a peer that is not listed");
+    check(stream.label.value() <= kLastLabel && stream.back_label.value() <= kLastLabel,
+          "a label that is no UDP port");
+  }
+}
+
+void check_assignment(const Assignment& assignment) {
+  check(assignment.plan.value() > 0, "plan 0 is none");
+  check(assignment.size.count() > 0 && assignment.size.count() <= kLargestProbe, "no size of a probe");
+  std::set<std::string> interfaces;
+  for (const NicSchedule& nic : assignment.nics) {
+    check(interfaces.insert(nic.interface).second, "an interface comes twice");
+    check_schedule(nic, assignment.peers.size());
+  }
+}
+
+}  // namespace
+
+std::string to_json_text(const Assignment& assignment) { return to_text(write_value(assignment)); }
+
+std::string to_json_text(const AgentSpeech& speech) {
+  Json json = std::visit([](const auto& said) { return write_value(said); }, speech);
+  json["kind"] = kSpeeches[speech.index()];
+  return to_text(json);
+}
+
+Result<Assignment> read_assignment(std::string_view text) {
+  WEFT_TRY(auto assignment, read_text<Assignment>(text, kAssignmentLimits, "an assignment"));
+  try {
+    check_assignment(assignment);
+  } catch (const BadField& bad) {
+    return fail(ErrorKind::invalid_input, "an assignment does not fit: {}", bad.what());
+  }
+  return assignment;
+}
+
+Result<AgentSpeech> read_speech(std::string_view said) {
+  WEFT_TRY(const auto json, parse(said, kSpeechLimits, "an agent's word"));
+  try {
+    return read_kind<AgentSpeech>(kSpeeches, text(field(json, "kind")),
+                                  [&](auto& into) { read_value(json, into); });
+  } catch (const BadField& bad) {
+    return fail(ErrorKind::invalid_input, "an agent's word does not fit: {}{}{}", bad.place,
+                bad.place.empty() ? "" : ": ", bad.what());
+  }
+}
+
+}  // namespace weft::watch

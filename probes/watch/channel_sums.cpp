@@ -1,0 +1,61 @@
+#include "probes/watch/channel_sums.hpp"
+
+#include <algorithm>
+
+namespace weft::watch {
+namespace {
+
+constexpr std::size_t kMinute = 60;
+
+void add_to(std::vector<ChannelCounts>& sums, const std::vector<ChannelCounts>& more) {
+  for (std::size_t c = 0; c < sums.size(); ++c) sums[c].sent += more[c].sent, sums[c].lost += more[c].lost;
+}
+void take_from(std::vector<ChannelCounts>& sums, const std::vector<ChannelCounts>& less) {
+  for (std::size_t c = 0; c < sums.size(); ++c) sums[c].sent -= less[c].sent, sums[c].lost -= less[c].lost;
+}
+
+}  // namespace
+
+bool RowChannels::is_on_all(std::span<const PathId> paths, ChannelId channel) const {
+  return std::ranges::all_of(paths, [&](PathId path) {
+    const auto its = paths_->channels(path);
+    return std::ranges::find(its, channel) != its.end();
+  });
+}
+
+void ChannelSums::next_second() {
+  if (seconds_.size() == kMinute) {
+    take_from(minute_, seconds_.front());
+    seconds_.pop_front();
+  }
+  seconds_.emplace_back(minute_.size());
+  if (seconds_.size() > kRecent) take_from(recent_, seconds_[seconds_.size() - 1 - kRecent]);
+}
+
+void ChannelSums::add(const StandingPlan& plan, const ScaleSums& second) {
+  std::vector<ChannelCounts> counts(minute_.size());
+  const RowChannels rows(plan.paths, counts.size());
+  for (std::uint32_t n = 0; n < plan.nics.size(); ++n) {
+    const StandingNic& nic = plan.nics[n];
+    if (nic.streams.empty() || second.sent.sent(n) == 0) continue;
+    for (std::uint32_t s = 0; s < nic.streams.size(); ++s) {
+      const auto sent = static_cast<std::uint32_t>(second.sent.sent(n, s, nic.streams.size()));
+      if (sent == 0) continue;
+      for (const PathSetId set : {nic.streams[s].there, nic.streams[s].back})
+        rows.for_each(set, [&](ChannelId channel) { counts[channel.value()].sent += sent; });
+    }
+  }
+  for (const auto& [row, lost] : second.lost) {
+    const StandingStream& stream = plan.stream(row);
+    rows.for_each_lost(stream, lost,
+                       [&](ChannelId channel, std::uint32_t gone) { counts[channel.value()].lost += gone; });
+    // What was lost on its way there did not go back.
+    if (lost.there > 0)
+      rows.for_each(stream.back, [&](ChannelId channel) {
+        counts[channel.value()].sent -= std::min(counts[channel.value()].sent, lost.there);
+      });
+  }
+  for (auto* sums : {&seconds_.back(), &minute_, &recent_}) add_to(*sums, counts);
+}
+
+}  // namespace weft::watch

@@ -1,0 +1,67 @@
+// ChannelSums: how many probes crossed each channel, and how many of these were lost, second by second and
+// over the last minute. Of a row over several paths those channels count that all of them cross. Pure.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "probes/watch/path_sums.hpp"
+
+namespace weft::watch {
+
+struct ChannelCounts {
+  std::uint32_t sent = 0;
+  std::uint32_t lost = 0;
+  friend bool operator==(const ChannelCounts&, const ChannelCounts&) = default;
+};
+
+/// Which channels the rows of a plan cross for certain, there and back.
+class RowChannels {
+ public:
+  RowChannels(const PathTable& paths, std::size_t channels) : paths_(&paths), channels_(channels) {}
+
+  template <class Visit>
+  void for_each(PathSetId set, Visit visit) const {
+    const auto paths = paths_->paths(set);
+    for (const ChannelId channel : paths_->channels(paths.front()))
+      if (paths.size() == 1 || is_on_all(paths, channel)) visit(channel);
+  }
+  template <class Visit>
+  void for_each_lost(const StandingStream& stream, const RowLosses& lost, Visit visit) const {
+    if (const auto there = lost.there + lost.open; there > 0)
+      for_each(stream.there, [&](ChannelId channel) { visit(channel, there); });
+    if (const auto back = lost.back + lost.open; back > 0)
+      for_each(stream.back, [&](ChannelId channel) { visit(channel, back); });
+  }
+  std::size_t channels() const { return channels_; }
+
+ private:
+  bool is_on_all(std::span<const PathId> paths, ChannelId channel) const;
+
+  const PathTable* paths_;
+  std::size_t channels_;
+};
+
+class ChannelSums {
+ public:
+  explicit ChannelSums(std::size_t channels) : minute_(channels), recent_(channels) {}
+
+  /// The sums of one second, under `plan`.
+  void add(const StandingPlan& plan, const ScaleSums& second);
+  /// Begins the next second; the one of a minute ago is forgotten.
+  void next_second();
+
+  const std::vector<ChannelCounts>& second() const { return seconds_.back(); }
+  const std::vector<ChannelCounts>& minute() const { return minute_; }
+  /// Of the last kRecent seconds.
+  const std::vector<ChannelCounts>& recent() const { return recent_; }
+  static constexpr std::size_t kRecent = 5;
+
+ private:
+  std::deque<std::vector<ChannelCounts>> seconds_;
+  std::vector<ChannelCounts> minute_;
+  std::vector<ChannelCounts> recent_;
+};
+
+}  // namespace weft::watch

@@ -1,0 +1,261 @@
+#include "probes/watch/incident_book.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "topology/model/fabric.hpp"
+
+namespace weft::watch {
+namespace {
+
+constexpr double kOver = 6.9;         // nats, a thousand to one: what was at fault is clean
+constexpr double kSurelyOver = 13.8;  // a million to one: it may be closed
+constexpr double kBackground = 1e-4;  // what a healthy path is taken to lose (Tolerance)
+constexpr double kLeastLoss = 3e-4;   // a fault is told from that by no fewer losses
+constexpr double kAtMostBad = 3.0;    // nats that a loss just now speaks against the next clean probes
+constexpr Nanoseconds kLongestHold = std::chrono::minutes(30);
+constexpr Nanoseconds kRemembered = std::chrono::hours(25);  // closed ones, for looks that still see them
+
+bool overlaps(const std::vector<ChannelId>& a, const std::vector<ChannelId>& b) {
+  return std::ranges::any_of(a, [&](ChannelId one) {
+    return std::ranges::any_of(
+        b, [&](ChannelId other) { return Fabric::link_of(one) == Fabric::link_of(other); });
+  });
+}
+
+std::vector<ChannelId> all_channels(const IncidentPlace& place) {
+  std::vector<ChannelId> all = place.channels;
+  for (const auto& alternative : place.alternatives)
+    all.insert(all.end(), alternative.begin(), alternative.end());
+  return all;
+}
+
+/// The share that it loses, for what clean probes say.
+double loss_of(const Incident& incident) {
+  if (incident.cause == Cause::down || !incident.estimate) return 1.0;
+  if (incident.cause != Cause::loss && incident.cause != Cause::corruption) return 1.0;
+  return std::clamp(incident.estimate->value, kLeastLoss, 1.0);
+}
+
+/// Told of no more than before by what differs by chance.
+bool says_another(const std::optional<Estimate>& before, const std::optional<Estimate>& after) {
+  if (before.has_value() != after.has_value()) return true;
+  return before && (after->low > 2 * before->high || 2 * after->high < before->low);
+}
+
+}  // namespace
+
+void IncidentBook::restore(std::span<const IncidentEvent> last, Nanoseconds now) {
+  for (const IncidentEvent& event : last) {
+    next_id_ = std::max(next_id_, event.incident.id.value() + 1);
+    Entry entry{.incident = event.incident, .events = event.number + 1, .seen = now, .recovering = now};
+    if (!entry.is_over()) entries_.push_back(std::move(entry));
+  }
+  std::ranges::sort(entries_, {}, [](const Entry& entry) { return entry.incident.id; });
+}
+
+bool IncidentBook::touches(const IncidentPlace& place, NodeId node) const {
+  if (std::ranges::find(place.nodes, node) != place.nodes.end()) return true;
+  return std::ranges::any_of(all_channels(place), [&](ChannelId channel) {
+    return fabric_->source_node(channel) == node || fabric_->target_node(channel) == node;
+  });
+}
+
+bool IncidentBook::is_about(const Entry& entry, const LookFinding& finding) const {
+  const IncidentPlace& a = entry.incident.place;
+  const IncidentPlace& b = finding.place;
+  if (overlaps(all_channels(a), all_channels(b))) return true;
+  return std::ranges::any_of(a.nodes, [&](NodeId node) { return touches(b, node); }) ||
+         std::ranges::any_of(b.nodes, [&](NodeId node) { return touches(a, node); });
+}
+
+/// The incident that a finding is about: one that goes on before one that is over, which still shows in a
+/// look at a time before its end.
+IncidentBook::Entry* IncidentBook::find(const LookFinding& finding, Nanoseconds from) {
+  for (const bool over : {false, true})
+    for (Entry& entry : entries_)
+      if (entry.is_over() == over && is_about(entry, finding) && (!over || from < entry.closed))
+        return &entry;
+  return nullptr;
+}
+
+std::optional<std::string> IncidentBook::muted(const Incident& incident, Nanoseconds wall) const {
+  const Mute* mute = muting(*fabric_, mutes_, incident.place, wall);
+  if (mute != nullptr) return mute->reason;
+  return std::nullopt;
+}
+
+void IncidentBook::note(Entry& entry, IncidentChange change, Nanoseconds wall) {
+  entry.incident.muted_by = muted(entry.incident, wall);
+  events_.push_back({entry.events++, wall, change, entry.incident});
+}
+
+void IncidentBook::begin(const LookFinding& finding, Nanoseconds span, Times times) {
+  Entry entry{.span = span, .seen = times.now};
+  entry.incident = {.id = IncidentId(next_id_++),
+                    .place = finding.place,
+                    .cause = finding.cause,
+                    .verdict = finding.verdict,
+                    .estimate = finding.estimate,
+                    .confidence = finding.confidence,
+                    .evidence = finding.evidence,
+                    .first_seen = times.wall,
+                    .last_seen = times.wall};
+  entries_.push_back(std::move(entry));
+  note(entries_.back(), IncidentChange::suspected, times.wall);
+  update(entries_.back(), finding, span, times);
+}
+
+/// Whether what a look says of place and cause is better than what is known: surer, or as sure and by more
+/// probes.
+bool IncidentBook::take_over(Entry& entry, const LookFinding& finding, Nanoseconds span) const {
+  const Incident& known = entry.incident;
+  if (finding.place == known.place && finding.cause == known.cause && finding.verdict == known.verdict &&
+      !says_another(known.estimate, finding.estimate))
+    return false;
+  if (known.state == IncidentState::suspected) return finding.sure || finding.confidence > known.confidence;
+  return finding.sure && (span >= entry.span || !finding.place.nodes.empty());
+}
+
+void IncidentBook::update(Entry& entry, const LookFinding& finding, Nanoseconds span, Times times) {
+  Incident& incident = entry.incident;
+  const bool changed = take_over(entry, finding, span);
+  if (changed) {
+    incident.place = finding.place, incident.cause = finding.cause, incident.verdict = finding.verdict;
+    incident.estimate = finding.estimate;
+    incident.evidence = finding.evidence, incident.confidence = finding.confidence;
+    entry.span = span;
+  } else {
+    incident.confidence = std::max(incident.confidence, finding.confidence);
+  }
+  if (times.now > entry.seen) incident.bad += std::min(times.now - entry.seen, span);
+  entry.seen = times.now, incident.last_seen = std::max(incident.last_seen, times.wall);
+  entry.clean = std::max(entry.clean, 0.0);
+  if (incident.state == IncidentState::suspected && finding.sure) {
+    incident.state = IncidentState::open;
+    incident.opened = times.wall;
+    note(entry, IncidentChange::opened, times.wall);
+  } else if (changed) {
+    note(entry, IncidentChange::changed, times.wall);
+  }
+  if (changed && !incident.place.nodes.empty()) fold(entry, times);
+}
+
+/// What a switch or host explains is part of its incident.
+void IncidentBook::fold(Entry& into, Times times) {
+  for (Entry& entry : entries_) {
+    if (&entry == &into || entry.is_over()) continue;
+    const bool is_part = std::ranges::any_of(
+        into.incident.place.nodes, [&](NodeId node) { return touches(entry.incident.place, node); });
+    if (!is_part) continue;
+    entry.incident.evidence.push_back(fmt::format("part of incident {}", into.incident.id.value()));
+    into.incident.first_seen = std::min(into.incident.first_seen, entry.incident.first_seen);
+    end(entry, times);
+  }
+}
+
+void IncidentBook::end(Entry& entry, Times times) {
+  const bool was_open = entry.incident.opened.has_value();
+  entry.incident.state = was_open ? IncidentState::closed : IncidentState::dismissed;
+  entry.incident.closed = times.wall;
+  entry.closed = times.now;
+  note(entry, was_open ? IncidentChange::closed : IncidentChange::dismissed, times.wall);
+}
+
+void IncidentBook::come_back(Entry& entry, Times times) {
+  entry.incident.state = IncidentState::open;
+  ++entry.incident.flaps;
+  entry.clean = entry.again = 0;
+  entry.seen = times.now;
+  note(entry, IncidentChange::came_back, times.wall);
+}
+
+void IncidentBook::see(const std::vector<LookFinding>& findings, Nanoseconds from, Times times) {
+  // A switch first: its cables are then part of it.
+  std::vector<const LookFinding*> order;
+  for (const LookFinding& finding : findings) order.push_back(&finding);
+  std::ranges::stable_sort(order, std::ranges::greater(),
+                           [](const LookFinding* finding) { return !finding->place.nodes.empty(); });
+  for (const LookFinding* finding : order) {
+    Entry* entry = find(*finding, from);
+    if (entry == nullptr) {
+      begin(*finding, times.now - from, times);
+      if (!finding->place.nodes.empty()) fold(entries_.back(), times);
+      continue;
+    }
+    if (entry->is_over()) continue;
+    if (entry->incident.state == IncidentState::recovering) {
+      if (from < entry->recovering || !finding->sure) continue;  // it may still see what was before
+      come_back(*entry, times);
+    }
+    update(*entry, *finding, times.now - from, times);
+  }
+}
+
+void IncidentBook::see_in_time(const std::vector<LookFinding>& findings, Nanoseconds from) {
+  constexpr double kOfALook = 3.5;  // nats: a look at delays finds what is there far more often than not
+  for (Entry& entry : entries_) {
+    if (entry.is_over() || entry.incident.cause != Cause::delay || from < entry.seen) continue;
+    const auto names = [&](const LookFinding& finding) { return is_about(entry, finding); };
+    if (std::ranges::none_of(findings, names)) entry.clean -= kOfALook;
+  }
+}
+
+void IncidentBook::weigh(Entry& entry, const Crossed& crossed, Times times) {
+  if (entry.incident.cause != Cause::delay) {
+    // Wald's sequential test of the loss that was found against a healthy path's.
+    const double loss = loss_of(entry.incident);
+    const double step = static_cast<double>(crossed.lost) * std::log(loss / kBackground) -
+                        static_cast<double>(crossed.sent) * (loss - kBackground);
+    entry.clean = std::min(entry.clean + step, kAtMostBad);
+    entry.again = std::max(entry.again + step, 0.0);
+  }
+  if (entry.incident.state == IncidentState::recovering) {
+    if (entry.again >= kOver) return come_back(entry, times);
+    const auto longer = std::min<std::uint32_t>(entry.incident.flaps, 10);
+    const Nanoseconds hold =
+        std::min<Nanoseconds>(options_.hold * (1U << longer), std::max(kLongestHold, options_.hold));
+    if (entry.clean <= -kSurelyOver && times.now - entry.recovering >= hold) end(entry, times);
+    return;
+  }
+  if (entry.clean > -kOver) return;
+  if (entry.incident.state == IncidentState::suspected) {
+    if (entry.clean <= -kSurelyOver && times.now - entry.seen >= options_.hold) end(entry, times);
+    return;
+  }
+  entry.incident.state = IncidentState::recovering;
+  entry.recovering = times.now;
+  entry.again = 0;
+  note(entry, IncidentChange::recovering, times.wall);
+}
+
+void IncidentBook::cross(const std::function<Crossed(const Incident&)>& crossed, Times times) {
+  for (Entry& entry : entries_) {
+    if (entry.is_over()) continue;
+    if (entry.incident.muted_by != muted(entry.incident, times.wall))
+      note(entry, IncidentChange::changed, times.wall);
+    weigh(entry, crossed(entry.incident), times);
+  }
+  forget(times.now);
+}
+
+void IncidentBook::forget(Nanoseconds now) {
+  std::erase_if(entries_,
+                [&](const Entry& entry) { return entry.is_over() && entry.closed + kRemembered < now; });
+}
+
+std::vector<Incident> IncidentBook::current() const {
+  std::vector<Incident> all;
+  for (const Entry& entry : entries_)
+    if (!entry.is_over()) all.push_back(entry.incident);
+  std::ranges::stable_sort(all, std::ranges::greater(), [](const Incident& incident) {
+    return std::pair(incident.state != IncidentState::suspected, incident.verdict);
+  });
+  return all;
+}
+
+std::vector<IncidentEvent> IncidentBook::take_events() { return std::exchange(events_, {}); }
+
+}  // namespace weft::watch

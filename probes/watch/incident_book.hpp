@@ -1,0 +1,95 @@
+// IncidentBook: what looks find, as incidents with a life: suspected, open, recovering, closed. One trouble
+// is one incident, however often it comes and goes, whatever its cause and place turn out to be, and however
+// many cables a switch or host takes with it. Only clean probes that crossed what was at fault end it: where
+// nothing is probed, nothing gets healthy. Pure; not thread-safe. `now` is of the watcher's steady clock,
+// `wall` is what people are told.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "probes/watch/look.hpp"
+#include "topology/findings/incident.hpp"
+#include "topology/findings/mute.hpp"
+
+namespace weft::watch {
+
+struct BookOptions {
+  /// An incident is recovering for so long at least before it closes; twice as long for each time that it
+  /// came back (as route flap damping does, RFC 2439), up to half an hour.
+  Nanoseconds hold = std::chrono::minutes(1);
+};
+
+/// Probes that crossed a place in some time.
+struct Crossed {
+  std::uint64_t sent = 0;  // over the channel of it that the fewest crossed, of those that the plan covers
+  std::uint64_t lost = 0;  // of those that crossed no other incident's place
+};
+
+class IncidentBook {
+ public:
+  IncidentBook(const Fabric& fabric, const BookOptions& options) : fabric_(&fabric), options_(options) {}
+
+  /// The last event of each incident, in any order; before the first look.
+  void restore(std::span<const IncidentEvent> last, Nanoseconds now);
+  void mute(Mutes mutes) { mutes_ = std::move(mutes); }
+
+  struct Times {
+    Nanoseconds now{};
+    Nanoseconds wall{};
+  };
+  /// The findings of a look at what was sent since `from`.
+  void see(const std::vector<LookFinding>& findings, Nanoseconds from, Times times);
+  /// What crossed each incident's place since the last call.
+  void cross(const std::function<Crossed(const Incident&)>& crossed, Times times);
+  /// A look at delays found what `findings` says; those incidents of delay that it does not name are crossed
+  /// by probes that were in time.
+  void see_in_time(const std::vector<LookFinding>& findings, Nanoseconds from);
+
+  /// Those not closed nor dismissed, worst first.
+  std::vector<Incident> current() const;
+  /// What changed since the last call.
+  std::vector<IncidentEvent> take_events();
+
+ private:
+  struct Entry {
+    Incident incident;
+    std::uint64_t events = 0;  // so far
+    Nanoseconds span{};        // of the look that told its place
+    Nanoseconds seen{};        // last, steady
+    Nanoseconds recovering{};  // since, steady
+    Nanoseconds closed{};      // steady
+    double clean = 0;          // log odds that it is over are -clean
+    double again = 0;          // log odds that it is back
+    bool is_over() const {
+      return incident.state == IncidentState::closed || incident.state == IncidentState::dismissed;
+    }
+  };
+
+  Entry* find(const LookFinding& finding, Nanoseconds from);
+  bool is_about(const Entry& entry, const LookFinding& finding) const;
+  bool touches(const IncidentPlace& place, NodeId node) const;
+  void begin(const LookFinding& finding, Nanoseconds span, Times times);
+  void update(Entry& entry, const LookFinding& finding, Nanoseconds span, Times times);
+  bool take_over(Entry& entry, const LookFinding& finding, Nanoseconds span) const;
+  void fold(Entry& into, Times times);
+  void weigh(Entry& entry, const Crossed& crossed, Times times);
+  void come_back(Entry& entry, Times times);
+  void end(Entry& entry, Times times);
+  std::optional<std::string> muted(const Incident& incident, Nanoseconds wall) const;
+  void note(Entry& entry, IncidentChange change, Nanoseconds wall);
+  void forget(Nanoseconds now);
+
+  const Fabric* fabric_;
+  BookOptions options_;
+  Mutes mutes_;
+  std::vector<Entry> entries_;  // ascending by id
+  std::uint64_t next_id_ = 1;
+  std::vector<IncidentEvent> events_;
+};
+
+}  // namespace weft::watch

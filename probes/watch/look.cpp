@@ -1,0 +1,280 @@
+#include "probes/watch/look.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "probes/diagnosis/report.hpp"
+#include "topology/model/fabric.hpp"
+#include "topology/routing/shortest_paths.hpp"
+
+namespace weft::watch {
+namespace {
+
+constexpr std::uint64_t kEnough = 10;    // probes: so many do not all get lost by chance
+constexpr double kUnreachable = 0.9;     // of the probes to a host that does not answer
+constexpr int kMaxAlone = 3;             // hosts that are disbelieved in one look
+constexpr std::uint32_t kOfOthers = 10;  // one in so many losses, at least, others must have seen
+
+/// The batch's prior odds of a fault of one channel between switches (count_priors.cpp).
+double odds_of_batch(const Fabric& fabric) {
+  double between = 0;
+  for (std::uint32_t link = 0; link < fabric.link_count(); ++link)
+    between += fabric.between_switches(LinkId(link)) ? 2 : 0;
+  return std::min(1.1 / std::max(between, 1.0), 0.005);
+}
+
+std::vector<ChannelId> channels_of(LinkId link, const std::optional<ChannelId>& channel) {
+  if (channel) return {*channel};
+  return {Fabric::a_to_b(link), Fabric::b_to_a(link)};
+}
+
+bool is_sure(Cause cause, double confidence) { return confidence >= diagnosis::named_from(cause); }
+
+}  // namespace
+
+/// What says nothing in a look.
+struct Looker::Left {
+  std::vector<bool> out;      // by node: hosts whose probes, and probes to whom, are left out
+  std::vector<bool> reports;  // by node: hosts whose probes count
+};
+
+std::vector<LookFinding> findings_of(const Fabric& fabric, const Diagnosis& diagnosis) {
+  std::vector<LookFinding> all;
+  const auto add = [&](LookFinding finding) {
+    if (finding.confidence < diagnosis::kSuspected) return;
+    std::ranges::sort(finding.place.channels);
+    finding.sure = is_sure(finding.cause, finding.confidence);
+    all.push_back(std::move(finding));
+  };
+  for (const LinkFinding& link : diagnosis.links)
+    add({.place = {channels_of(link.link, link.channel), {}},
+         .cause = link.cause,
+         .verdict = link.verdict,
+         .estimate = link.estimate,
+         .confidence = link.confidence,
+         .evidence = link.evidence});
+  for (const HostFinding& host : diagnosis.hosts) {
+    if (!host.cause) continue;
+    IncidentPlace place;
+    if (host.link)
+      place.channels = channels_of(*host.link, host.channel);
+    else
+      place.nodes = {host.host};
+    add({.place = std::move(place),
+         .cause = *host.cause,
+         .verdict = host.verdict,
+         .estimate = host.estimate,
+         .confidence = host.confidence.value_or(1.0),
+         .evidence = host.evidence});
+  }
+  for (const GroupFinding& group : diagnosis.groups) {
+    LookFinding finding{.place = {group.channels, group.nodes},
+                        .cause = group.cause,
+                        .verdict = group.verdict,
+                        .confidence = group.confidence,
+                        .evidence = group.evidence};
+    if (group.nodes.empty() && group.channels.size() > 1) {
+      finding.place.channels.clear();
+      for (const ChannelId channel : group.channels) finding.place.alternatives.push_back({channel});
+    }
+    add(std::move(finding));
+  }
+  for (const OpenSet& set : diagnosis.sets)
+    add({.place = {{}, {}, set.alternatives},
+         .cause = set.cause,
+         .verdict = set.verdict,
+         .confidence = set.confidence,
+         .evidence = {
+             fmt::format("one of {} alternatives{}", set.alternatives.size(), set.more ? " or more" : "")}});
+  (void)fabric;
+  return all;
+}
+
+Looker::Looker(const Fabric& fabric, const StandingPlan& plan, const Tolerance& tolerance)
+    : fabric_(&fabric),
+      plan_(&plan),
+      tolerance_(tolerance),
+      odds_of_batch_(odds_of_batch(fabric)),
+      silent_rows_(plan.rows, false) {
+  observations_.paths = plan.paths;
+}
+
+double Looker::log_prior(Nanoseconds between) const {
+  const double days = std::chrono::duration<double, std::ratio<86400>>(between).count();
+  return std::min(0.0, std::log(kFaultsADay * std::max(days, 1e-9) / odds_of_batch_));
+}
+
+/// Hosts that are silent, and none of whose NICs answer anybody: one finding each, and no link is blamed. All
+/// hosts of a leaf at once are the leaf.
+void Looker::find_down(const ScaleSums& sums, const std::vector<HostNews>& news, Left& left,
+                       LookAnswer& answer) const {
+  struct Asked {
+    std::uint64_t sent = 0, lost = 0;
+  };
+  std::map<NodeId, Asked> asked;
+  for (std::uint32_t n = 0; n < plan_->nics.size(); ++n) {
+    const StandingNic& nic = plan_->nics[n];
+    if (left.out[nic.host.value()]) continue;
+    for (std::uint32_t s = 0; s < nic.streams.size(); ++s) {
+      const NodeId peer = fabric_->port(nic.streams[s].peer).node;
+      if (news[peer.value()] != HostNews::silent && news[peer.value()] != HostNews::late) continue;
+      asked[peer].sent += sums.sent.sent(n, s, nic.streams.size());
+    }
+  }
+  for (const auto& [row, lost] : sums.lost) {
+    const auto peer = asked.find(fabric_->port(plan_->stream(row).peer).node);
+    if (peer != asked.end() && !left.out[plan_->nics[plan_->nic_of(row)].host.value()])
+      peer->second.lost += lost.all();
+  }
+  std::map<NodeId, std::vector<NodeId>> by_leaf;
+  for (const auto& [host, seen] : asked) {
+    if (seen.sent < kEnough || static_cast<double>(seen.lost) < kUnreachable * static_cast<double>(seen.sent))
+      continue;
+    left.out[host.value()] = true;
+    if (news[host.value()] != HostNews::silent) continue;
+    const auto nics = plan_->nics_of(host);
+    const NodeId leaf = routing::edge_switch(*fabric_, nics.front().nic);
+    by_leaf[nics.size() == 1 ? leaf : host].push_back(host);
+  }
+  for (const auto& [at, hosts] : by_leaf) {
+    std::size_t under = 0;
+    for (const StandingNic& nic : plan_->nics) under += routing::edge_switch(*fabric_, nic.nic) == at ? 1 : 0;
+    const bool whole = hosts.size() > 1 && hosts.size() == under;
+    const auto tell = [&](NodeId node, std::string text) {
+      answer.findings.push_back({.place = {{}, {node}},
+                                 .cause = Cause::down,
+                                 .verdict = Verdict::failed,
+                                 .confidence = 0.99,
+                                 .evidence = {std::move(text)},
+                                 .sure = true});
+    };
+    if (whole)
+      tell(at, fmt::format("its {} hosts are silent and none of them answers", hosts.size()));
+    else
+      for (const NodeId host : hosts)
+        tell(host, fmt::format("its agent is silent, and its NICs answered {} of {} probes",
+                               asked[host].sent - asked[host].lost, asked[host].sent));
+  }
+}
+
+void Looker::fill(const ScaleSums& sums, const Left& left, const PathSums* delays) {
+  auto& probes = observations_.probes;
+  probes.clear();
+  observations_.hosts.clear();
+  auto lost = sums.lost.begin();
+  for (std::uint32_t n = 0; n < plan_->nics.size(); ++n) {
+    const StandingNic& nic = plan_->nics[n];
+    if (left.out[nic.host.value()] || !left.reports[nic.host.value()]) continue;
+    for (std::uint32_t s = 0; s < nic.streams.size(); ++s) {
+      const std::uint32_t row = nic.first_row + s;
+      const StandingStream& stream = nic.streams[s];
+      const std::uint64_t sent = sums.sent.sent(n, s, nic.streams.size());
+      if (sent == 0 || silent_rows_[row] || left.out[fabric_->port(stream.peer).node.value()]) continue;
+      while (lost != sums.lost.end() && lost->first < row) ++lost;
+      RowLosses losses = lost != sums.lost.end() && lost->first == row ? lost->second : RowLosses{};
+      // Sums of ranges may be off by one (SentRanges): no more is lost than was sent.
+      losses.there = static_cast<std::uint32_t>(std::min<std::uint64_t>(losses.there, sent));
+      losses.back = static_cast<std::uint32_t>(std::min<std::uint64_t>(losses.back, sent - losses.there));
+      losses.open =
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(losses.open, sent - losses.there - losses.back));
+      const LabelledPair pair{nic.nic, stream.peer, stream.label};
+      // Open losses are the last of their row, behind its last echo: what was sent before is known by way.
+      // Of the ones the product over both ways counts, of the others each way by itself.
+      if (const std::uint64_t known = sent - losses.open; known > 0) {
+        probes.push_back({.path = stream.there, .sent = known, .lost = losses.there, .pair = pair});
+        if (known > losses.there)
+          probes.push_back({.path = stream.back,
+                            .sent = known - losses.there,
+                            .lost = losses.back,
+                            .excused = std::min(losses.excused, losses.back)});
+      }
+      if (losses.open > 0)
+        probes.push_back({.path = stream.there,
+                          .back = stream.back,
+                          .sent = losses.open,
+                          .lost = losses.open,
+                          .excused = losses.excused - std::min(losses.excused, losses.back)});
+      if (delays != nullptr && delays->delays(row).at > sums.from)
+        probes.push_back({.path = stream.there, .back = stream.back, .rtt = delays->delays(row).rtt});
+    }
+  }
+}
+
+/// A host none but whose probes told of a finding that is not its own cable: it may be lying.
+std::optional<NodeId> Looker::told_alone(const ScaleSums& sums, const Left& left,
+                                         const LookFinding& finding) const {
+  if (finding.cause == Cause::delay || finding.cause == Cause::congestion) return std::nullopt;
+  std::vector<bool> at(fabric_->channel_count(), false);
+  std::vector<NodeId> owners;
+  const auto note = [&](ChannelId channel) {
+    at[channel.value()] = true;
+    for (const NodeId end : {fabric_->source_node(channel), fabric_->target_node(channel)})
+      if (fabric_->is_host(end)) owners.push_back(end);
+  };
+  std::ranges::for_each(finding.place.channels, note);
+  for (const auto& alternative : finding.place.alternatives) std::ranges::for_each(alternative, note);
+  if (finding.place.channels.empty() && finding.place.alternatives.empty())
+    for (const NodeId node : finding.place.nodes) std::ranges::for_each(fabric_->channels_at(node), note);
+  const auto crosses = [&](PathSetId set) {
+    return std::ranges::any_of(plan_->paths.paths(set), [&](PathId path) {
+      return std::ranges::any_of(plan_->paths.channels(path), [&](ChannelId c) { return at[c.value()]; });
+    });
+  };
+  std::map<NodeId, std::uint64_t> by_host;
+  std::uint64_t all = 0;
+  for (const auto& [row, lost] : sums.lost) {
+    const NodeId host = plan_->nics[plan_->nic_of(row)].host;
+    if (left.out[host.value()] || !left.reports[host.value()]) continue;
+    const StandingStream& stream = plan_->stream(row);
+    const std::uint64_t there = crosses(stream.there) ? lost.there + lost.open : 0;
+    const std::uint64_t back = crosses(stream.back) ? lost.back + (there > 0 ? 0 : lost.open) : 0;
+    by_host[host] += there + back;
+    all += there + back;
+  }
+  if (by_host.empty()) return std::nullopt;
+  const auto most = std::ranges::max_element(by_host, {}, [](const auto& one) { return one.second; });
+  const std::uint64_t others = all - most->second;
+  if (std::ranges::find(owners, most->first) != owners.end()) return std::nullopt;
+  if (others >= 2 && others * kOfOthers >= all) return std::nullopt;
+  return most->first;
+}
+
+LookAnswer Looker::look(const ScaleSums& sums, Nanoseconds between, const std::vector<HostNews>& news,
+                        const PathSums* delays) {
+  Left left{std::vector<bool>(fabric_->node_count(), false), std::vector<bool>(fabric_->node_count(), true)};
+  for (std::size_t node = 0; node < news.size(); ++node) left.out[node] = news[node] == HostNews::gone;
+  LookAnswer answer;
+  find_down(sums, news, left, answer);
+  const std::vector<LookFinding> down = answer.findings;
+  for (int alone = 0;; ++alone) {
+    fill(sums, left, delays);
+    const auto assessment = diagnosis::assess(*fabric_, observations_, tolerance_,
+                                              diagnosis::Purpose::verdict, log_prior(between));
+    answer.findings = findings_of(*fabric_, assessment.diagnosis);
+    answer.account = assessment.diagnosis.account;
+    answer.everywhere = !assessment.diagnosis.fabric.empty();
+    std::optional<NodeId> liar;
+    for (LookFinding& finding : answer.findings) {
+      const auto teller = told_alone(sums, left, finding);
+      if (!teller) continue;
+      finding.sure = false;
+      liar = teller;
+    }
+    if (!liar || alone == kMaxAlone) break;
+    left.reports[liar->value()] = false;
+    answer.disbelieved.push_back(*liar);
+  }
+  std::ranges::sort(answer.disbelieved);
+  // A host of which nothing was heard since may be down as a whole: its cable is not named yet.
+  for (LookFinding& finding : answer.findings)
+    for (const ChannelId channel : finding.place.channels)
+      for (const NodeId end : {fabric_->source_node(channel), fabric_->target_node(channel)})
+        if (fabric_->is_host(end) && news[end.value()] == HostNews::late) finding.sure = false;
+  answer.findings.insert(answer.findings.begin(), down.begin(), down.end());
+  return answer;
+}
+
+}  // namespace weft::watch

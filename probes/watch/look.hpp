@@ -1,0 +1,87 @@
+// look: from the sums of a span of time to what is wrong, in the words of incidents. Pure.
+//
+// The odds of a fault before a look are a rate. A batch of probes asks a fabric of which nothing is known:
+// some share of its channels is bad. A watcher looks again and again at channels that were healthy a moment
+// ago, so what it asks is whether a fault began since its last look at this scale: kFaultsADay (a channel) x
+// the time between two looks. The log odds of the batch's model are lowered by the ratio of the two. Summed
+// over all looks of a day this expects, of each scale, as many faults as a day has, and by Bayes' rule the
+// share of wrong ones among those opened stays below one less their confidence, however often it looks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "probes/diagnosis/diagnose.hpp"
+#include "probes/watch/path_sums.hpp"
+#include "topology/findings/incident.hpp"
+
+namespace weft::watch {
+
+/// New faults of a channel and day: 0.057 % of the cables between NICs and leaves fail in a month (Qian et
+/// al., "Alibaba HPN", SIGCOMM 2024, section 2), and more of them flap or lose packets for a while: five
+/// times that.
+inline constexpr double kFaultsADay = 1e-4;
+
+/// What is known of a host besides windows.
+enum class HostNews : std::uint8_t {
+  heard,   // windows come
+  late,    // none came since the span began to end: it may be down
+  silent,  // none for long
+  gone,    // it said that it goes: its NICs are not probed for certain
+};
+
+struct LookFinding {
+  IncidentPlace place;
+  Cause cause = Cause::loss;
+  Verdict verdict = Verdict::unknown;
+  std::optional<Estimate> estimate = std::nullopt;
+  double confidence = 0;
+  std::vector<std::string> evidence;
+  /// It may be opened: confident enough, not told by one host alone, not about a host that may be down.
+  bool sure = false;
+};
+
+struct LookAnswer {
+  std::vector<LookFinding> findings;
+  Account account;
+  bool everywhere = false;          // the fabric as a whole loses, at no place of its own
+  std::vector<NodeId> disbelieved;  // hosts whose losses nobody else saw, ascending
+};
+
+class Looker {
+ public:
+  /// All must outlive it.
+  Looker(const Fabric& fabric, const StandingPlan& plan, const Tolerance& tolerance);
+
+  /// Rows that say nothing, from now on.
+  void leave_out(std::uint32_t row) { silent_rows_[row] = true; }
+
+  /// `sums` of some span; `between`: the time between two looks at this scale; `news` by node. With `delays`:
+  /// also at round trips told after sums.from.
+  LookAnswer look(const ScaleSums& sums, Nanoseconds between, const std::vector<HostNews>& news,
+                  const PathSums* delays = nullptr);
+
+  /// ln of (kFaultsADay x `between`) over the batch's prior odds; at most 0.
+  double log_prior(Nanoseconds between) const;
+
+ private:
+  struct Left;
+  void find_down(const ScaleSums& sums, const std::vector<HostNews>& news, Left& left,
+                 LookAnswer& answer) const;
+  void fill(const ScaleSums& sums, const Left& left, const PathSums* delays);
+  std::optional<NodeId> told_alone(const ScaleSums& sums, const Left& left, const LookFinding& finding) const;
+
+  const Fabric* fabric_;
+  const StandingPlan* plan_;
+  Tolerance tolerance_;
+  double odds_of_batch_ = 0;  // of a fault of a channel between switches
+  std::vector<bool> silent_rows_;
+  Observations observations_;
+};
+
+/// The findings of a diagnosis, in the words of incidents.
+std::vector<LookFinding> findings_of(const Fabric& fabric, const Diagnosis& diagnosis);
+
+}  // namespace weft::watch

@@ -1,0 +1,282 @@
+#include "probes/watch/path_sums.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace weft::watch {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+/// Buckets of `length` are kept so until they are `until` old, then they join one of the next length: a span
+/// that begins at a bucket is a fifth too long at most.
+struct Level {
+  Nanoseconds length;
+  Nanoseconds until;
+};
+constexpr std::array kLevels{Level{seconds(1), seconds(50)}, Level{seconds(10), minutes(5)},
+                             Level{minutes(1), minutes(50)}, Level{minutes(10), hours(5)},
+                             Level{hours(1), hours(26)}};
+
+constexpr std::size_t kBoots = 4;       // an agent that restarts more often loses windows that come late
+constexpr std::size_t kMissing = 2048;  // more windows than a spool of 20 minutes holds
+constexpr std::size_t kHoles = 64;
+constexpr Nanoseconds kMaxLag = minutes(20);  // what the stream keeps
+/// Windows that an agent may send at once, as after the bus was away, and those each second: two, and those
+/// that losses in a row close early.
+constexpr double kAtOnce = 1500;
+constexpr double kEachSecond = 10;
+/// Of the rate of a plan: clocks run apart by less, and agents learn of a plan later than it is made.
+constexpr double kFaster = 1.02;
+constexpr double kAhead = 2.0;   // seconds
+constexpr double kDrift = 2e-4;  // of two steady clocks; crystals are within 1e-4
+
+double in_seconds(Nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+
+bool in_order(const NicWindow& told) {
+  const auto rising = [](const auto& list, auto member) {
+    return std::ranges::adjacent_find(list, std::ranges::greater_equal(), member) == list.end();
+  };
+  return rising(told.lost, &LostProbe::offset) && rising(told.settled, &SettledProbe::number) &&
+         rising(told.delays, &StreamDelays::stream);
+}
+
+/// `range` cut out of `holes`; false where it lies in none.
+bool cut_out(std::vector<SentRange>& holes, SentRange range) {
+  for (std::size_t i = 0; i < holes.size(); ++i) {
+    if (range.first < holes[i].first || range.end > holes[i].end) continue;
+    const SentRange after{range.end, holes[i].end};
+    holes[i].end = range.first;
+    if (after.count() > 0) holes.insert(holes.begin() + static_cast<std::ptrdiff_t>(i) + 1, after);
+    std::erase_if(holes, [](const SentRange& hole) { return hole.count() == 0; });
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void RowLosses::add(const RowLosses& other) {
+  there += other.there;
+  back += other.back;
+  open += other.open;
+  excused += other.excused;
+}
+
+PathSums::PathSums(const StandingPlan& plan, PlanVersion version, Nanoseconds since)
+    : plan_(&plan), version_(version), since_(since), now_(since), delays_(plan.rows) {}
+
+PathSums::Boot& PathSums::boot_of(NodeId host, std::uint64_t boot) {
+  auto& boots = agents_[host].boots;
+  const auto known = std::ranges::find(boots, boot, &Boot::boot);
+  if (known != boots.end()) return *known;
+  if (boots.size() == kBoots) boots.pop_back();
+  const std::size_t nics = plan_->nics_of(host).size();
+  boots.insert(boots.begin(), Boot{.boot = boot, .ends = std::vector<std::uint64_t>(nics, 0), .holes = {}});
+  boots.front().holes.resize(nics);
+  return boots.front();
+}
+
+bool PathSums::pays(Agent& agent, Nanoseconds arrival) const {
+  agent.credit = agent.at == Nanoseconds{}
+                     ? kAtOnce
+                     : std::min(kAtOnce, agent.credit + kEachSecond * in_seconds(arrival - agent.at));
+  agent.at = arrival;
+  if (agent.credit < 1) return false;
+  agent.credit -= 1;
+  return true;
+}
+
+bool PathSums::is_told(const Boot& boot, std::uint64_t number) {
+  return number < boot.next && !std::ranges::binary_search(boot.missing, number);
+}
+
+std::optional<Refusal> PathSums::check(NodeId host, const Boot& boot, const Window& window,
+                                       Nanoseconds arrival) const {
+  if (is_told(boot, window.number)) return Refusal::repeat;
+  const auto nics = plan_->nics_of(host);
+  std::vector<bool> seen(nics.size(), false);
+  for (const NicWindow& told : window.nics) {
+    if (told.nic >= nics.size() || seen[told.nic] || nics[told.nic].streams.empty())
+      return Refusal::impossible;
+    seen[told.nic] = true;
+    const StandingNic& nic = nics[told.nic];
+    if (told.count > kMaxProbesOfWindow || !in_order(told)) return Refusal::impossible;
+    if (!told.lost.empty() && told.lost.back().offset >= told.count) return Refusal::impossible;
+    if (!told.settled.empty() && told.settled.back().number >= told.first) return Refusal::impossible;
+    if (!told.delays.empty() && told.delays.back().stream >= nic.streams.size()) return Refusal::impossible;
+    const double most = nic.packets_per_second * kFaster * (in_seconds(arrival - since_) + kAhead);
+    if (static_cast<double>(told.first) + told.count > most + nic.burst) return Refusal::too_fast;
+    const SentRange range{told.first, told.first + told.count};
+    auto holes = boot.holes[told.nic];
+    if (range.count() > 0 && range.first < boot.ends[told.nic] && !cut_out(holes, range))
+      return Refusal::went_back;
+  }
+  return std::nullopt;
+}
+
+std::int64_t PathSums::note_number(Boot& boot, std::uint64_t number) {
+  if (number < boot.next) {
+    std::erase(boot.missing, number);
+    return -1;
+  }
+  const bool is_first = boot.ends.empty() || boot.last == Nanoseconds{};
+  // What came before the first that was heard: it may still come, and is no gap.
+  const std::uint64_t from = is_first ? number - std::min<std::uint64_t>(number, kHoles) : boot.next;
+  const std::uint64_t gaps = is_first ? 0 : number - boot.next;
+  for (std::uint64_t i = std::max(from, number - std::min<std::uint64_t>(number, kMissing)); i < number; ++i)
+    boot.missing.push_back(i);
+  if (boot.missing.size() > kMissing)
+    boot.missing.erase(boot.missing.begin(), boot.missing.end() - static_cast<std::ptrdiff_t>(kMissing));
+  boot.next = number + 1;
+  return static_cast<std::int64_t>(gaps);
+}
+
+void PathSums::note_sent(Boot& boot, const NicWindow& told) {
+  const SentRange range{told.first, told.first + told.count};
+  std::uint64_t& end = boot.ends[told.nic];
+  auto& holes = boot.holes[told.nic];
+  if (range.count() == 0 || (range.first < end && cut_out(holes, range))) return;
+  if (range.first > end) holes.push_back({end, range.first});
+  if (holes.size() > kHoles) holes.erase(holes.begin());
+  end = range.end;
+}
+
+/// By its own clock, less the fastest way that a window of this boot took here.
+Nanoseconds PathSums::lag_of(Boot& boot, const Window& window, Nanoseconds arrival) {
+  // Whatever it says: the sum cannot overflow.
+  const Nanoseconds longest = hours(24 * 365 * 20);
+  const Nanoseconds end =
+      std::clamp(window.begin, -longest, longest) + std::clamp(window.length, Nanoseconds{}, longest);
+  const Nanoseconds taken = arrival - end;
+  if (boot.offset) {
+    const double drift = kDrift * static_cast<double>((arrival - boot.last).count());
+    *boot.offset += Nanoseconds(static_cast<std::int64_t>(drift));
+  }
+  boot.offset = std::min(boot.offset.value_or(taken), taken);
+  return std::clamp(taken - *boot.offset, Nanoseconds{}, kMaxLag);
+}
+
+PathSums::Bucket& PathSums::bucket_at(Nanoseconds at) {
+  const auto behind = std::ranges::upper_bound(buckets_, at, {}, &Bucket::from);
+  if (behind != buckets_.begin() && at < std::prev(behind)->end()) return *std::prev(behind);
+  const Nanoseconds length = kLevels.front().length;
+  return *buckets_.insert(
+      behind,
+      Bucket{.from = at - at % length, .length = length, .sent = SentRanges(plan_->nics.size()), .lost = {}});
+}
+
+void PathSums::age() {
+  std::deque<Bucket> aged;
+  for (Bucket& bucket : buckets_) {
+    auto level = std::ranges::find(kLevels, bucket.length, &Level::length);
+    Nanoseconds from = bucket.from, length = bucket.length;
+    for (; level != kLevels.end() && std::next(level) != kLevels.end(); ++level) {
+      const Nanoseconds wider = std::next(level)->length;
+      const Nanoseconds start = from - from % wider;
+      if (start + wider > now_ - level->until) break;
+      from = start, length = wider;
+    }
+    if (length == kLevels.back().length && from + length < now_ - kLevels.back().until) {
+      for (const auto& [row, lost] : bucket.lost)
+        if (lost.open > 0) open_[row] -= lost.open;
+      continue;
+    }
+    if (!aged.empty() && aged.back().from == from && aged.back().length == length) {
+      aged.back().sent.add(bucket.sent);
+      for (const auto& [row, lost] : bucket.lost) aged.back().lost[row].add(lost);
+      continue;
+    }
+    bucket.from = from, bucket.length = length;
+    aged.push_back(std::move(bucket));
+  }
+  buckets_ = std::move(aged);
+}
+
+void PathSums::settle(std::uint32_t row, LostWay way) {
+  const auto open = open_.find(row);
+  if (open == open_.end() || open->second == 0 || way == LostWay::open) return;
+  for (Bucket& bucket : buckets_) {
+    const auto at = bucket.lost.find(row);
+    if (at == bucket.lost.end() || at->second.open == 0) continue;
+    --at->second.open, --open->second;
+    ++(way == LostWay::there ? at->second.there : at->second.back);
+    return;
+  }
+}
+
+void PathSums::add(std::uint32_t nic, const NicWindow& told, Bucket& bucket, Nanoseconds at) {
+  const StandingNic& standing = plan_->nics[nic];
+  const std::uint64_t streams = standing.streams.size();
+  bucket.sent.add(nic, {told.first, told.first + told.count});
+  const auto row_of = [&](std::uint64_t number) {
+    return standing.first_row + static_cast<std::uint32_t>(number % streams);
+  };
+  std::uint32_t dropped = told.dropped;
+  for (const LostProbe& lost : told.lost) {
+    const std::uint32_t row = row_of(told.first + lost.offset);
+    RowLosses& sums = bucket.lost[row];
+    ++(lost.way == LostWay::there ? sums.there : lost.way == LostWay::back ? sums.back : sums.open);
+    if (lost.way == LostWay::open) ++open_[row];
+    // Echoes that came to the host and went no further: none of those lost on their way there.
+    if (dropped > 0 && lost.way != LostWay::there) ++sums.excused, --dropped;
+  }
+  for (const SettledProbe& settled : told.settled) settle(row_of(settled.number), settled.way);
+  for (const StreamDelays& delays : told.delays) {
+    const auto p50 = delays.rtt.quantile(0.5), p99 = delays.rtt.quantile(0.99);
+    if (p50 && p99) delays_[standing.first_row + delays.stream] = {{*p50, *p99}, at};
+  }
+}
+
+Taken PathSums::take(NodeId host, const Window& window, Nanoseconds arrival) {
+  Taken taken;
+  if (window.plan != version_) return {.refused = Refusal::other_plan};
+  if (!pays(agents_[host], arrival)) return {.refused = Refusal::too_fast};
+  Boot& boot = boot_of(host, window.boot);
+  taken.refused = check(host, boot, window, arrival);
+  if (taken.refused) return taken;
+  taken.gaps = note_number(boot, window.number);
+  taken.lag = lag_of(boot, window, arrival);
+  boot.last = arrival;
+  taken.sent_until = std::max(arrival - taken.lag, since_);
+  for (const NicWindow& told : window.nics) note_sent(boot, told);
+  if (window.stalled) return taken;
+  const bool is_newer = arrival / kLevels.front().length > now_ / kLevels.front().length;
+  now_ = std::max(now_, arrival);
+  if (is_newer) age();
+  Bucket& bucket = bucket_at(taken.sent_until);
+  for (const NicWindow& told : window.nics) {
+    const std::uint32_t nic = plan_->first_nic[host.value()] + told.nic;
+    add(nic, told, bucket, arrival);
+    taken.rows +=
+        std::min<std::uint32_t>(told.count, static_cast<std::uint32_t>(plan_->nics[nic].streams.size()));
+  }
+  return taken;
+}
+
+template <class Wanted>
+ScaleSums PathSums::gather(Nanoseconds to, Wanted wanted) const {
+  ScaleSums sums{.from = to, .to = to, .sent = SentRanges(plan_->nics.size()), .lost = {}};
+  std::unordered_map<std::uint32_t, RowLosses> lost;
+  for (const Bucket& bucket : buckets_) {
+    if (!wanted(bucket)) continue;
+    sums.from = std::min(sums.from, bucket.from);
+    sums.sent.add(bucket.sent);
+    for (const auto& [row, losses] : bucket.lost) lost[row].add(losses);
+  }
+  sums.lost.assign(lost.begin(), lost.end());
+  std::ranges::sort(sums.lost, {}, [](const auto& one) { return one.first; });
+  return sums;
+}
+
+ScaleSums PathSums::sum(Nanoseconds now, Nanoseconds span) const {
+  return gather(now, [&](const Bucket& bucket) { return bucket.end() > now - span; });
+}
+
+ScaleSums PathSums::between(Nanoseconds from, Nanoseconds to) const {
+  return gather(to, [&](const Bucket& bucket) { return bucket.from >= from && bucket.end() <= to; });
+}
+
+}  // namespace weft::watch

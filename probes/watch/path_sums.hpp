@@ -1,0 +1,131 @@
+// PathSums: the windows of all agents under one plan, as sums over its rows (streams) in time buckets. How
+// many probes of a row were sent follows from ranges of schedule numbers; kept beside them is only what was
+// lost, by way. Buckets grow as they age, so that the last two seconds and the last day are both sums of a
+// few of them. What an agent says is not trusted: windows that cannot be are refused, all that is kept is
+// bounded, its clock only orders its own windows. Pure; not thread-safe. Times are of the watcher's steady
+// clock. The plan must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "probes/watch/sent_ranges.hpp"
+#include "probes/watch/standing_plan.hpp"
+#include "probes/watch/window.hpp"
+#include "topology/findings/observation.hpp"
+
+namespace weft::watch {
+
+/// Of the probes of a row, by where they were lost.
+struct RowLosses {
+  std::uint32_t there = 0;
+  std::uint32_t back = 0;
+  std::uint32_t open = 0;
+  std::uint32_t excused = 0;  // of all these, as many as the sender's host dropped itself
+  std::uint32_t all() const { return there + back + open; }
+  void add(const RowLosses& other);
+  friend bool operator==(const RowLosses&, const RowLosses&) = default;
+};
+
+/// What a span of time holds.
+struct ScaleSums {
+  Nanoseconds from{};
+  Nanoseconds to{};
+  SentRanges sent;
+  std::vector<std::pair<std::uint32_t, RowLosses>> lost;  // by row, ascending; none of them zero
+};
+
+/// Round trips of a row as last told.
+struct RowDelays {
+  RttQuantiles rtt;
+  Nanoseconds at{};  // when; zero: never
+};
+
+/// Why a window was not summed.
+enum class Refusal : std::uint8_t {
+  repeat,      // summed before: no offence
+  other_plan,  // of another plan than these sums
+  impossible,  // offsets beyond the count, NICs or streams that are not, out of order
+  went_back,   // numbers of its schedule that another window told already
+  too_fast,    // more probes than the plan allows, or more windows than an agent sends
+};
+
+/// What became of a window.
+struct Taken {
+  std::optional<Refusal> refused = std::nullopt;
+  std::uint32_t rows = 0;    // path-windows summed; none of a stalled window
+  Nanoseconds sent_until{};  // the end of its sending
+  Nanoseconds lag{};         // since then
+  std::int64_t gaps = 0;     // windows of this boot now known to be missing; below zero: one came late
+};
+
+class PathSums {
+ public:
+  /// `since`: when the plan was made: no probe of it was sent before.
+  PathSums(const StandingPlan& plan, PlanVersion version, Nanoseconds since);
+
+  Taken take(NodeId host, const Window& window, Nanoseconds arrival);
+
+  /// The sums of what was sent within `span` before `now`, and up to a fifth of it more: whole buckets.
+  ScaleSums sum(Nanoseconds now, Nanoseconds span) const;
+  /// Of the buckets that lie in from ... to.
+  ScaleSums between(Nanoseconds from, Nanoseconds to) const;
+  const RowDelays& delays(std::uint32_t row) const { return delays_[row]; }
+
+  const StandingPlan& plan() const { return *plan_; }
+  PlanVersion version() const { return version_; }
+
+ private:
+  /// Of one boot of an agent: what it told already.
+  struct Boot {
+    std::uint64_t boot = 0;
+    std::uint64_t next = 0;              // window number
+    std::vector<std::uint64_t> missing;  // numbers below it that did not come, ascending; the last ones
+    std::vector<std::uint64_t> ends;     // by NIC of the host: numbers below are told, but for holes
+    std::vector<std::vector<SentRange>> holes;  // by NIC of the host; the last ones
+    std::optional<Nanoseconds> offset;          // least of arrival less its clock
+    Nanoseconds last{};                         // arrival
+  };
+  struct Agent {
+    std::vector<Boot> boots;  // latest first, few
+    double credit = 0;        // windows that may come at once
+    Nanoseconds at{};         // when that was counted
+  };
+  struct Bucket {
+    Nanoseconds from{};
+    Nanoseconds length{};
+    SentRanges sent;
+    std::unordered_map<std::uint32_t, RowLosses> lost;
+    Nanoseconds end() const { return from + length; }
+  };
+
+  Boot& boot_of(NodeId host, std::uint64_t boot);
+  bool pays(Agent& agent, Nanoseconds arrival) const;
+  std::optional<Refusal> check(NodeId host, const Boot& boot, const Window& window,
+                               Nanoseconds arrival) const;
+  static bool is_told(const Boot& boot, std::uint64_t number);
+  static std::int64_t note_number(Boot& boot, std::uint64_t number);
+  static void note_sent(Boot& boot, const NicWindow& told);
+  static Nanoseconds lag_of(Boot& boot, const Window& window, Nanoseconds arrival);
+  void add(std::uint32_t nic, const NicWindow& told, Bucket& bucket, Nanoseconds at);
+  template <class Wanted>
+  ScaleSums gather(Nanoseconds to, Wanted wanted) const;
+  void settle(std::uint32_t row, LostWay way);
+  Bucket& bucket_at(Nanoseconds at);
+  void age();
+
+  const StandingPlan* plan_;
+  PlanVersion version_;
+  Nanoseconds since_;
+  Nanoseconds now_{};  // latest arrival
+  std::unordered_map<NodeId, Agent> agents_;
+  std::deque<Bucket> buckets_;                             // oldest first
+  std::unordered_map<std::uint32_t, std::uint32_t> open_;  // by row, in all buckets
+  std::vector<RowDelays> delays_;
+};
+
+}  // namespace weft::watch

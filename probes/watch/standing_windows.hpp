@@ -1,0 +1,61 @@
+// StandingWindows: when the windows of an agent end, over all its NICs together. A window is a second of
+// sending and is told when the answer wait of its last probe is over. Losses in a row (kLostInARow) end it
+// early: at what is decided then, so that it needs no more waiting. Pure; one thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "probes/watch/standing_nic.hpp"
+
+namespace weft::watch {
+
+inline constexpr Nanoseconds kWindow = std::chrono::seconds(1);
+/// Of a path that loses much many windows would end early: at most four a second.
+inline constexpr Nanoseconds kShortestWindow = std::chrono::milliseconds(250);
+/// Not all hosts of a plan have it at once; what is not answered in its first two seconds says nothing and is
+/// not told.
+inline constexpr Nanoseconds kPlanGrace = std::chrono::seconds(2);
+/// Round trips of a stream are told in every tenth window.
+inline constexpr std::uint32_t kDelaysEvery = 10;
+
+class StandingWindows {
+ public:
+  /// By their index in Assignment::nics; those of them that are open.
+  using Nics = std::map<std::uint32_t, StandingNic*>;
+  /// Frames that this NIC's host dropped unread since this was asked last.
+  using DroppedOf = std::function<std::uint64_t(std::uint32_t nic)>;
+
+  /// `epoch`: the agent's start, from which its windows count.
+  StandingWindows(PlanVersion plan, Nanoseconds epoch, Nanoseconds now)
+      : plan_(plan), epoch_(epoch), begin_(now), tells_from_(now + kPlanGrace) {}
+
+  /// The window that has ended, without boot and number. Often called: each time a thread looks at the NICs.
+  std::optional<Window> next(const Nics& nics, Nanoseconds now, const DroppedOf& dropped);
+  /// What is decided of the window at hand, for nothing more is sent; absent: nothing was told of yet.
+  std::optional<Window> last(const Nics& nics, Nanoseconds now, const DroppedOf& dropped);
+  /// The host did not let the agent run.
+  void stalled() { stalled_ = true; }
+
+ private:
+  struct Ended {
+    Nanoseconds at;
+    std::map<std::uint32_t, std::uint64_t> ends;  // of each NIC
+  };
+  static Ended decided(const Nics& nics, Nanoseconds now);
+  Window close(const Nics& nics, const Ended& ended, Nanoseconds now, const DroppedOf& dropped);
+  std::uint32_t dropped_among(std::uint32_t nic, std::uint64_t lost, std::uint64_t dropped);
+
+  PlanVersion plan_;
+  Nanoseconds epoch_;
+  Nanoseconds begin_;
+  std::optional<Nanoseconds> tells_from_;  // not yet
+  std::optional<Ended> waiting_;           // for the answers to its last probes
+  bool alarmed_ = false;
+  bool stalled_ = false;
+  std::map<std::uint32_t, std::uint64_t> dropped_before_;  // and not told
+  std::uint32_t turn_ = 0;                                 // whose delays are told
+};
+
+}  // namespace weft::watch

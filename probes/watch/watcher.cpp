@@ -1,0 +1,302 @@
+#include "probes/watch/watcher.hpp"
+
+#include <algorithm>
+
+#include "topology/model/fabric.hpp"
+
+namespace weft::watch {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+/// Windows come each second: a host that told nothing for longer may be down, and for much longer is silent.
+constexpr Nanoseconds kLate = milliseconds(1600);
+constexpr Nanoseconds kSilent = seconds(3);
+/// A second is counted once its windows are in: they are a second long, and late ones only make a look of the
+/// next scale better.
+constexpr Nanoseconds kComplete = milliseconds(1500);
+/// Agents take over a plan within seconds; what was probed under the one before may be in a spool.
+constexpr Nanoseconds kSwitchOver = minutes(2);
+constexpr std::uint32_t kFresh = 5;  // probes of the last seconds by which something is known of a channel
+
+}  // namespace
+
+const std::vector<Scale>& scales() {
+  // Each some four times the one before; looked at when a fifth of it or less is new.
+  static const std::vector<Scale> all{{seconds(2), seconds(1)},  {seconds(8), seconds(2)},
+                                      {seconds(30), seconds(5)}, {minutes(2), seconds(20)},
+                                      {minutes(10), minutes(2)}, {hours(1), minutes(10)},
+                                      {hours(6), hours(1)},      {hours(24), hours(4)}};
+  return all;
+}
+
+Watcher::Era::Era(const Fabric& fabric, const Tolerance& tolerance, StandingPlan its, PlanVersion number,
+                  const packet::RunSecrets& key, StandingEnds where, Nanoseconds now)
+    : plan(std::move(its)),
+      version(number),
+      secrets(key),
+      ends(std::move(where)),
+      since(now),
+      sums(plan, version, now),
+      looker(fabric, plan, tolerance),
+      looked(scales().size(), now) {}
+
+Watcher::Watcher(const Fabric& fabric, WatcherOptions options)
+    : fabric_(&fabric),
+      options_(options),
+      agents_(fabric.node_count()),
+      channels_(fabric.channel_count()),
+      book_(fabric, options.book) {
+  for (std::uint32_t node = 0; node < agents_.size(); ++node) agents_[node].told.host = NodeId(node);
+}
+
+void Watcher::restore(std::span<const IncidentEvent> last, Nanoseconds now) { book_.restore(last, now); }
+
+Watcher::Agent* Watcher::agent_of(std::string_view host) {
+  const auto node = fabric_->find_node(host);
+  return node && fabric_->is_host(*node) ? &agents_[node->value()] : nullptr;
+}
+
+void Watcher::learned(StandingPlan plan, PlanVersion version, const packet::RunSecrets& secrets,
+                      StandingEnds ends, Nanoseconds now) {
+  before_ = std::move(era_);
+  era_ = std::make_unique<Era>(*fabric_, options_.tolerance, std::move(plan), version, secrets,
+                               std::move(ends), now);
+  for (const StandingNic& nic : era_->plan.nics) agents_[nic.host.value()].wants_assignment = true;
+  ++version_;
+}
+
+void Watcher::hello(std::string_view host, Nanoseconds now) {
+  Agent* agent = agent_of(host);
+  if (agent == nullptr) return;
+  agent->told.presence = AgentPresence::present;
+  agent->heard = now;
+  agent->wants_assignment = true;
+  if (!era_ || era_->plan.nics_of(agent->told.host).empty()) map_again_ = true;
+}
+
+void Watcher::bye(std::string_view host, bool planned, Nanoseconds) {
+  Agent* agent = agent_of(host);
+  if (agent == nullptr) return;
+  agent->told.presence = planned ? AgentPresence::gone_planned : AgentPresence::silent;
+}
+
+Taken Watcher::take(std::string_view host, const Window& window, Nanoseconds arrival) {
+  Agent* agent = agent_of(host);
+  if (agent == nullptr) return {.refused = Refusal::impossible};
+  Era* era = era_ && window.plan == era_->version         ? era_.get()
+             : before_ && window.plan == before_->version ? before_.get()
+                                                          : nullptr;
+  const Taken taken =
+      era ? era->sums.take(agent->told.host, window, arrival) : Taken{.refused = Refusal::other_plan};
+  if (taken.refused == Refusal::repeat) return taken;
+  if (taken.refused) {
+    ++agent->told.refused;
+    // One that works a plan of long ago missed the assignment.
+    if (taken.refused == Refusal::other_plan) agent->wants_assignment = era_ != nullptr;
+    return taken;
+  }
+  agent->told.presence = AgentPresence::present;
+  agent->told.lag = taken.lag;
+  agent->told.plan = window.plan;
+  agent->told.stalled += window.stalled ? 1 : 0;
+  agent->told.windows += 1;
+  agent->told.gaps += static_cast<std::uint64_t>(taken.gaps);
+  agent->heard = arrival;
+  agent->sent_until = std::max(agent->sent_until.value_or(taken.sent_until), taken.sent_until);
+  ++windows_, path_windows_ += taken.rows;
+  return taken;
+}
+
+void Watcher::refuse(std::string_view host) {
+  if (Agent* agent = agent_of(host)) ++agent->told.refused;
+}
+
+void Watcher::doubt(PortId nic, PortId peer, PathLabel label) {
+  if (!era_) return;
+  for (const StandingNic& standing : era_->plan.nics) {
+    if (standing.nic != nic) continue;
+    for (std::uint32_t s = 0; s < standing.streams.size(); ++s)
+      if (standing.streams[s].peer == peer && standing.streams[s].label == label)
+        era_->looker.leave_out(standing.first_row + s), map_again_ = true;
+  }
+}
+
+void Watcher::note_presence(Nanoseconds now) {
+  for (Agent& agent : agents_)
+    if (agent.told.presence == AgentPresence::present && now - agent.heard.value_or(now) > kSilent)
+      agent.told.presence = AgentPresence::silent;
+}
+
+std::vector<HostNews> Watcher::news(Nanoseconds now) const {
+  std::vector<HostNews> all;
+  for (const Agent& agent : agents_) {
+    const auto presence = agent.told.presence;
+    if (presence == AgentPresence::gone_planned || presence == AgentPresence::never_seen)
+      all.push_back(HostNews::gone);
+    else if (presence == AgentPresence::silent)
+      all.push_back(HostNews::silent);
+    else
+      all.push_back(now - agent.sent_until.value_or(Nanoseconds{}) > kLate ? HostNews::late
+                                                                           : HostNews::heard);
+  }
+  return all;
+}
+
+Crossed Watcher::crossed(const Incident& incident, const std::vector<ScaleSums>& second) const {
+  std::vector<bool> mine(fabric_->channel_count(), false), others = mine;
+  const auto mark = [&](const IncidentPlace& place, std::vector<bool>& marked) {
+    for (const ChannelId channel : place.channels) marked[channel.value()] = true;
+    for (const auto& alternative : place.alternatives)
+      for (const ChannelId channel : alternative) marked[channel.value()] = true;
+    if (place.channels.empty() && place.alternatives.empty())
+      for (const NodeId node : place.nodes)
+        for (const ChannelId channel : fabric_->channels_at(node)) marked[channel.value()] = true;
+  };
+  mark(incident.place, mine);
+  for (const Incident& other : book_.current())
+    if (other.id != incident.id && other.state != IncidentState::suspected) mark(other.place, others);
+  std::optional<std::uint64_t> fewest;
+  for (std::uint32_t c = 0; c < mine.size(); ++c)
+    if (mine[c] && era_->plan.crossings[c] > 0)
+      fewest = std::min<std::uint64_t>(fewest.value_or(~0ull), channels_.second()[c].sent);
+  Crossed all{.sent = fewest.value_or(0)};
+  const Era* eras[] = {era_.get(), before_.get()};
+  for (std::size_t e = 0; e < second.size(); ++e) {
+    const RowChannels rows(eras[e]->plan.paths, mine.size());
+    for (const auto& [row, lost] : second[e].lost) {
+      std::uint32_t here = 0;
+      bool elsewhere = false;
+      rows.for_each_lost(eras[e]->plan.stream(row), lost, [&](ChannelId channel, std::uint32_t gone) {
+        if (mine[channel.value()])
+          here = std::max(here, gone);
+        else if (others[channel.value()])
+          elsewhere = true;
+      });
+      if (!elsewhere) all.lost += here;
+    }
+  }
+  return all;
+}
+
+void Watcher::count_seconds(Nanoseconds now, Nanoseconds wall) {
+  const Nanoseconds second = seconds(1);
+  const Nanoseconds complete = now - kComplete;
+  if (!counted_until_) counted_until_ = era_->since - era_->since % second;
+  // After a standstill of the watcher itself only the last minute matters.
+  counted_until_ = std::max(*counted_until_, complete - complete % second - minutes(1));
+  while (*counted_until_ + second <= complete) {
+    std::vector<ScaleSums> sums;
+    channels_.next_second();
+    for (const Era* era : {era_.get(), before_.get()}) {
+      if (era == nullptr) continue;
+      sums.push_back(era->sums.between(*counted_until_, *counted_until_ + second));
+      channels_.add(era->plan, sums.back());
+    }
+    book_.cross([&](const Incident& incident) { return crossed(incident, sums); }, {now, wall});
+    *counted_until_ += second;
+    ++version_;
+  }
+}
+
+void Watcher::look(Era& era, Nanoseconds now, Nanoseconds wall) {
+  const auto hosts = news(now);
+  constexpr std::size_t kOfDelays = 2;  // agents tell them each ten seconds
+  for (std::size_t i = 0; i < scales().size(); ++i) {
+    const Scale& scale = scales()[i];
+    const Nanoseconds since = now - era.looked[i];
+    // A scale that the plan is too young for sees what the one before it sees.
+    if (since < scale.every || (i > 0 && now - era.since < scales()[i - 1].span)) continue;
+    era.looked[i] = now;
+    const ScaleSums sums = era.sums.sum(now, scale.span);
+    const bool of_delays = i == kOfDelays;
+    if (sums.lost.empty() && !of_delays) {
+      unexplained_ = false;
+      continue;
+    }
+    const LookAnswer answer = era.looker.look(sums, scale.every, hosts, of_delays ? &era.sums : nullptr);
+    unexplained_ = answer.everywhere;
+    book_.see(answer.findings, sums.from, {now, wall});
+    if (of_delays) book_.see_in_time(answer.findings, sums.from);
+  }
+}
+
+void Watcher::assign(WatchActions& actions) {
+  if (!era_) return;
+  for (Agent& agent : agents_) {
+    if (!agent.wants_assignment || agent.told.presence == AgentPresence::gone_planned) continue;
+    agent.wants_assignment = false;
+    if (era_->plan.nics_of(agent.told.host).empty()) continue;
+    actions.assignments.emplace_back(
+        fabric_->name_of(agent.told.host),
+        assignment_of(era_->plan, agent.told.host, era_->version, era_->secrets, era_->ends));
+  }
+}
+
+WatchActions Watcher::tick(Nanoseconds now, Nanoseconds wall) {
+  WatchActions actions;
+  note_presence(now);
+  if (era_) {
+    if (before_ && now - era_->since > kSwitchOver) before_.reset();
+    count_seconds(now, wall);
+    if (before_) look(*before_, now, wall);
+    look(*era_, now, wall);
+  }
+  assign(actions);
+  actions.events = book_.take_events();
+  version_ += actions.events.empty() ? 0 : 1;
+  actions.map_again = std::exchange(map_again_, false);
+  return actions;
+}
+
+Verdict Watcher::verdict_of(const WatchState& state) const {
+  Verdict worst = Verdict::healthy;
+  for (const Incident& incident : state.incidents)
+    worst = std::max(worst, incident.state == IncidentState::suspected ? Verdict::unknown : incident.verdict);
+  const auto is_known = [](const ChannelState& channel) { return channel.covered && channel.fresh; };
+  const bool known = !state.channels.empty() && std::ranges::all_of(state.channels, is_known);
+  if (!known || unexplained_) worst = std::max(worst, Verdict::unknown);
+  return worst;
+}
+
+WatchState Watcher::state(Nanoseconds wall, bool active, Nanoseconds look_took) const {
+  WatchState state{.fabric = fabric_->name(),
+                   .version = version_,
+                   .at = wall,
+                   .active = active,
+                   .windows = windows_,
+                   .path_windows = path_windows_,
+                   .last_look = look_took};
+  for (const NodeId host : fabric_->hosts()) state.agents.push_back(agents_[host.value()].told);
+  std::ranges::sort(state.agents, {}, &AgentState::host);
+  state.incidents = book_.current();
+  state.channels.resize(fabric_->channel_count());
+  for (std::uint32_t c = 0; c < state.channels.size(); ++c) {
+    ChannelState& channel = state.channels[c];
+    channel.sent = channels_.minute()[c].sent, channel.lost = channels_.minute()[c].lost;
+    channel.covered = era_ && era_->plan.crossings[c] > 0;
+    channel.fresh = channels_.recent()[c].sent >= kFresh;
+    channel.verdict = channel.covered && channel.fresh ? Verdict::healthy : Verdict::unknown;
+  }
+  for (const Incident& incident : state.incidents) {
+    const auto verdict = incident.state == IncidentState::suspected ? Verdict::unknown : incident.verdict;
+    const auto mark = [&](ChannelId channel) {
+      state.channels[channel.value()].verdict = std::max(state.channels[channel.value()].verdict, verdict);
+    };
+    std::ranges::for_each(incident.place.channels, mark);
+    for (const auto& alternative : incident.place.alternatives)
+      for (const ChannelId channel : alternative)
+        state.channels[channel.value()].verdict =
+            std::max(state.channels[channel.value()].verdict, Verdict::unknown);
+    if (incident.place.channels.empty())
+      for (const NodeId node : incident.place.nodes) std::ranges::for_each(fabric_->channels_at(node), mark);
+  }
+  if (era_) state.plan = era_->version, state.uncovered = era_->plan.uncovered;
+  state.verdict = verdict_of(state);
+  return state;
+}
+
+}  // namespace weft::watch

@@ -1,0 +1,115 @@
+// Watcher: puts plan, sums, looks and incidents together. Values in, decisions out: it knows no clock, bus or
+// file, and whoever drives it calls take() for each window, tick() some times a second, and does what tick()
+// says. Pure; not thread-safe. `now` is of a steady clock, `wall` of the wall clock (for people). The fabric
+// must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "probes/watch/channel_sums.hpp"
+#include "probes/watch/incident_book.hpp"
+#include "probes/watch/look.hpp"
+#include "probes/watch/path_sums.hpp"
+#include "probes/watch/watch_state.hpp"
+#include "topology/model/tolerance.hpp"
+
+namespace weft::watch {
+
+struct WatcherOptions {
+  Tolerance tolerance;
+  BookOptions book;
+};
+
+/// How long a look looks back, and how often.
+struct Scale {
+  Nanoseconds span;
+  Nanoseconds every;
+};
+const std::vector<Scale>& scales();
+
+struct WatchActions {
+  std::vector<std::pair<std::string, Assignment>> assignments;  // by host name
+  std::vector<IncidentEvent> events;                            // to append, in order
+  bool map_again = false;  // routes may have changed, or NICs came that no plan has
+};
+
+class Watcher {
+ public:
+  Watcher(const Fabric& fabric, WatcherOptions options);
+
+  /// The last event of each incident that is not over, as an earlier watcher wrote them.
+  void restore(std::span<const IncidentEvent> last, Nanoseconds now);
+  void mute(Mutes mutes) { book_.mute(std::move(mutes)); }
+
+  /// A plan, from now on. `version` is above all before. Windows of the plan before it count for a while:
+  /// what was probed under it was probed. `ends`: of all its NICs.
+  void learned(StandingPlan plan, PlanVersion version, const packet::RunSecrets& secrets, StandingEnds ends,
+               Nanoseconds now);
+
+  /// An agent said what NICs it has: it is there, and is told what to probe.
+  void hello(std::string_view host, Nanoseconds now);
+  /// It said that it goes. Planned: nothing is at fault.
+  void bye(std::string_view host, bool planned, Nanoseconds now);
+
+  /// A window that `host` alone can have sent.
+  Taken take(std::string_view host, const Window& window, Nanoseconds arrival);
+  /// A window of it that could not be read.
+  void refuse(std::string_view host);
+
+  /// Where this label leads may have changed: what it shows says nothing until the next plan.
+  void doubt(PortId nic, PortId peer, PathLabel label);
+
+  WatchActions tick(Nanoseconds now, Nanoseconds wall);
+  /// `look_took`: how long the last tick that looked took, as its driver measured.
+  WatchState state(Nanoseconds wall, bool active, Nanoseconds look_took) const;
+
+ private:
+  struct Agent {
+    AgentState told;
+    bool wants_assignment = false;
+    std::optional<Nanoseconds> heard = std::nullopt;       // arrival of its last window
+    std::optional<Nanoseconds> sent_until = std::nullopt;  // latest end of what it told
+  };
+  /// A plan with what was seen under it.
+  struct Era {
+    StandingPlan plan;
+    PlanVersion version;
+    packet::RunSecrets secrets;
+    StandingEnds ends;
+    Nanoseconds since{};
+    PathSums sums;
+    Looker looker;
+    std::vector<Nanoseconds> looked;  // by scale
+    Era(const Fabric& fabric, const Tolerance& tolerance, StandingPlan its, PlanVersion number,
+        const packet::RunSecrets& key, StandingEnds where, Nanoseconds now);
+  };
+
+  Agent* agent_of(std::string_view host);
+  std::vector<HostNews> news(Nanoseconds now) const;
+  void count_seconds(Nanoseconds now, Nanoseconds wall);
+  Crossed crossed(const Incident& incident, const std::vector<ScaleSums>& second) const;
+  void look(Era& era, Nanoseconds now, Nanoseconds wall);
+  void assign(WatchActions& actions);
+  void note_presence(Nanoseconds now);
+  Verdict verdict_of(const WatchState& state) const;
+
+  const Fabric* fabric_;
+  WatcherOptions options_;
+  std::vector<Agent> agents_;  // by node
+  std::unique_ptr<Era> era_;
+  std::unique_ptr<Era> before_;  // while windows of it still come
+  ChannelSums channels_;
+  IncidentBook book_;
+  std::optional<Nanoseconds> counted_until_;
+  std::uint64_t windows_ = 0, path_windows_ = 0, version_ = 0;
+  bool map_again_ = false;
+  bool unexplained_ = false;  // in the last look of some scale
+};
+
+}  // namespace weft::watch

@@ -1,0 +1,257 @@
+#include "probes/watch/window.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace weft::watch {
+namespace {
+
+// The layout, all numbers as LEB128 varints unless a width is said; docs/watch.md has it in words.
+//   version (1 byte), boot (8 bytes), number, plan, begin, length, flags (1 byte), NICs, each of them
+//   NIC, first, count, dropped, lost (count, rows), settled (count, rows), delays (count, rows)
+constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kStalled = 1;  // of the flags; the others are 0
+constexpr std::size_t kMaxNics = 64;  // of a host; the largest have sixteen
+/// Streams whose delays one window tells: 64 NICs, a tenth of 640 streams each. With the longest histogram
+/// that is read, 4 KB of memory each.
+constexpr std::size_t kMaxDelays = 4096;
+constexpr std::uint32_t kMaxBucket = 527;                   // of round trips up to 68 s
+constexpr std::uint64_t kMaxTime = std::uint64_t{1} << 62;  // ns: 146 years
+constexpr std::uint64_t kMaxNumber = std::uint64_t{1} << 62;
+// A row of a histogram is one byte as a rule: how many buckets further (high half), how many counted (low
+// half). A half of all ones: the number is so much and a varint behind.
+constexpr std::uint64_t kHalf = 15;
+
+class Writer {
+ public:
+  void byte(std::uint8_t value) { out_.push_back(static_cast<std::byte>(value)); }
+  void number(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) byte(static_cast<std::uint8_t>(value | 0x80));
+    byte(static_cast<std::uint8_t>(value));
+  }
+  void fixed(std::uint64_t value) {
+    out_.resize(out_.size() + 8);
+    store_be64(MutableByteSpan(out_), out_.size() - 8, value);
+  }
+  void halves(std::uint64_t high, std::uint64_t low) {
+    byte(static_cast<std::uint8_t>(std::min(high, kHalf) << 4 | std::min(low, kHalf)));
+    if (high >= kHalf) number(high - kHalf);
+    if (low >= kHalf) number(low - kHalf);
+  }
+  std::vector<std::byte> take() && { return std::move(out_); }
+
+ private:
+  std::vector<std::byte> out_;
+};
+
+/// Reads on after a mistake, zeros, and keeps the first one.
+class Reader {
+ public:
+  explicit Reader(ByteSpan bytes) : bytes_(bytes) {}
+
+  bool ok() const { return wrong_.empty(); }
+  bool at_end() const { return at_ == bytes_.size(); }
+  const std::string& wrong() const { return wrong_; }
+  template <class... Args>
+  void refuse(fmt::format_string<Args...> format, Args&&... args) {
+    if (ok()) wrong_ = fmt::format("byte {}: {}", at_, fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  std::uint8_t byte(const char* what) {
+    if (!ok() || at_ >= bytes_.size()) {
+      refuse("it ends within its {}", what);
+      return 0;
+    }
+    return load_u8(bytes_, at_++);
+  }
+  std::uint64_t fixed(const char* what) {
+    if (!ok() || bytes_.size() - at_ < 8) {
+      refuse("it ends within its {}", what);
+      return 0;
+    }
+    at_ += 8;
+    return load_be64(bytes_, at_ - 8);
+  }
+  /// At most `most`, in as few bytes as it takes: each window has one form only.
+  std::uint64_t number(const char* what, std::uint64_t most) {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      const auto next = byte(what);
+      value |= std::uint64_t{next & 0x7Fu} << shift;
+      if ((next & 0x80) != 0) continue;
+      if (shift == 63 && next > 1) break;
+      if (shift > 0 && next == 0) break;
+      if (value > most) refuse("{} is no {}: at most {}", value, what, most);
+      return ok() ? value : 0;
+    }
+    refuse("no number stands for its {}", what);
+    return 0;
+  }
+  std::uint32_t small(const char* what, std::uint32_t most = std::numeric_limits<std::uint32_t>::max()) {
+    return static_cast<std::uint32_t>(number(what, most));
+  }
+  /// Of rows that take at least `least` bytes each.
+  std::size_t rows(const char* what, std::size_t most, std::size_t least) {
+    const auto count = static_cast<std::size_t>(number(what, most));
+    if (count * least > bytes_.size() - at_) refuse("{} {} do not fit what follows", count, what);
+    return ok() ? count : 0;
+  }
+  std::pair<std::uint64_t, std::uint64_t> halves(const char* what, std::uint64_t most_high) {
+    const auto both = byte(what);
+    std::uint64_t high = both >> 4;
+    std::uint64_t low = both & 0xF;
+    if (high == kHalf) high += number(what, most_high);
+    if (low == kHalf) low += number(what, kMaxNumber);
+    return {high, low};
+  }
+
+ private:
+  ByteSpan bytes_;
+  std::size_t at_ = 0;
+  std::string wrong_;
+};
+
+void write_histogram(Writer& out, const LatencyHistogram& histogram) {
+  const auto buckets = histogram.buckets();
+  out.number(buckets.size());
+  std::uint32_t last = 0;
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    // The first one is far from zero: round trips are.
+    if (i == 0) out.number(buckets[0].index);
+    out.halves(i == 0 ? 0 : buckets[i].index - last - 1, buckets[i].count);
+    last = buckets[i].index;
+  }
+}
+
+LatencyHistogram read_histogram(Reader& in) {
+  const auto count = in.rows("buckets", kMaxBucket + 1, 1);
+  std::vector<LatencyHistogram::Bucket> buckets;
+  std::uint64_t index = count > 0 ? in.small("bucket", kMaxBucket) : 0;
+  for (std::size_t i = 0; i < count && in.ok(); ++i) {
+    const auto [further, counted] = in.halves("bucket", kMaxBucket);
+    index += i == 0 ? 0 : further + 1;
+    if (i == 0 && further != 0) in.refuse("its first bucket is none");
+    if (index > kMaxBucket) in.refuse("{} is no bucket: at most {}", index, kMaxBucket);
+    if (counted == 0) in.refuse("an empty bucket");
+    buckets.push_back({static_cast<std::uint32_t>(index), counted});
+  }
+  if (!in.ok()) return {};
+  auto histogram = LatencyHistogram::from(buckets);
+  if (!histogram) in.refuse("{}", histogram.error().message);
+  return histogram ? std::move(*histogram) : LatencyHistogram();
+}
+
+void write_nic(Writer& out, const NicWindow& nic) {
+  out.number(nic.nic);
+  out.number(nic.first);
+  out.number(nic.count);
+  out.number(nic.dropped);
+  out.number(nic.lost.size());
+  std::uint64_t next = 0;  // each row is how far from the one before, and its way
+  for (const LostProbe& lost : nic.lost) {
+    out.number((lost.offset - next) << 2 | static_cast<std::uint64_t>(lost.way));
+    next = std::uint64_t{lost.offset} + 1;
+  }
+  out.number(nic.settled.size());
+  for (std::size_t i = 0; i < nic.settled.size(); ++i) {
+    const auto& settled = nic.settled[i];
+    // The first one from behind: it is not long ago.
+    const auto distance = i == 0 ? nic.first - settled.number - 1 : settled.number - next;
+    out.number(distance << 2 | static_cast<std::uint64_t>(settled.way));
+    next = settled.number + 1;
+  }
+  out.number(nic.delays.size());
+  next = 0;
+  for (const StreamDelays& delays : nic.delays) {
+    out.number(delays.stream - next);
+    write_histogram(out, delays.rtt);
+    next = std::uint64_t{delays.stream} + 1;
+  }
+}
+
+LostWay read_way(Reader& in, std::uint64_t row, LostWay last) {
+  if ((row & 3) > static_cast<std::uint64_t>(last)) in.refuse("no way of a loss");
+  return static_cast<LostWay>(row & 3);
+}
+
+void read_losses(Reader& in, NicWindow& nic) {
+  nic.lost.resize(in.rows("lost probes", nic.count, 1));
+  std::uint64_t next = 0;
+  for (LostProbe& lost : nic.lost) {
+    const auto row = in.number("lost probe", std::uint64_t{kMaxProbesOfWindow} << 2 | 3);
+    next += row >> 2;
+    if (next >= nic.count) in.refuse("probe {} of {}", next, nic.count);
+    lost = {static_cast<std::uint32_t>(next++), read_way(in, row, LostWay::open)};
+  }
+  nic.settled.resize(in.rows("settled probes", kMaxProbesOfWindow, 1));
+  std::uint64_t at = nic.first;
+  for (std::size_t i = 0; i < nic.settled.size(); ++i) {
+    const auto row = in.number("settled probe", kMaxNumber);
+    const auto distance = row >> 2;
+    if (i == 0 && distance < nic.first) at = nic.first - 1 - distance;
+    if (i > 0) at += distance;
+    if (at >= nic.first) in.refuse("a probe that was not sent before is settled");
+    nic.settled[i] = {at++, read_way(in, row, LostWay::back)};
+    if (!in.ok()) return;
+  }
+}
+
+NicWindow read_nic(Reader& in, std::size_t& delays_left) {
+  NicWindow nic;
+  nic.nic = in.small("NIC");
+  nic.first = in.number("first probe", kMaxNumber);
+  nic.count = in.small("probes", kMaxProbesOfWindow);
+  nic.dropped = in.small("dropped frames");
+  read_losses(in, nic);
+  const auto delays = in.rows("delays", delays_left, 2);
+  delays_left -= delays;
+  std::uint64_t stream = 0;
+  for (std::size_t i = 0; i < delays && in.ok(); ++i) {
+    stream += in.small("stream");
+    if (stream > std::numeric_limits<std::uint32_t>::max()) in.refuse("no stream has number {}", stream);
+    nic.delays.push_back({static_cast<std::uint32_t>(stream++), read_histogram(in)});
+  }
+  return nic;
+}
+
+}  // namespace
+
+std::vector<std::byte> encode_window(const Window& window) {
+  Writer out;
+  out.byte(kVersion);
+  out.fixed(window.boot);
+  out.number(window.number);
+  out.number(window.plan.value());
+  out.number(static_cast<std::uint64_t>(window.begin.count()));
+  out.number(static_cast<std::uint64_t>(window.length.count()));
+  out.byte(window.stalled ? kStalled : 0);
+  out.number(window.nics.size());
+  for (const NicWindow& nic : window.nics) write_nic(out, nic);
+  return std::move(out).take();
+}
+
+Result<Window> decode_window(ByteSpan bytes) {
+  if (bytes.size() > kMaxWindowBytes)
+    return fail(ErrorKind::invalid_input, "a window of {} bytes: at most {} are read", bytes.size(),
+                kMaxWindowBytes);
+  Reader in(bytes);
+  if (const auto version = in.byte("version"); in.ok() && version != kVersion)
+    return fail(ErrorKind::invalid_input, "a window of version {}: this program reads {}", version, kVersion);
+  Window window;
+  window.boot = in.fixed("boot");
+  window.number = in.number("number", kMaxNumber);
+  window.plan = PlanVersion(in.small("plan"));
+  window.begin = Nanoseconds(static_cast<std::int64_t>(in.number("begin", kMaxTime)));
+  window.length = Nanoseconds(static_cast<std::int64_t>(in.number("length", kMaxTime)));
+  const auto flags = in.byte("flags");
+  if (flags > kStalled) in.refuse("flags {} are not known", flags);
+  window.stalled = flags == kStalled;
+  const auto nics = in.rows("NICs", kMaxNics, 7);
+  std::size_t delays_left = kMaxDelays;
+  for (std::size_t i = 0; i < nics && in.ok(); ++i) window.nics.push_back(read_nic(in, delays_left));
+  if (!in.at_end()) in.refuse("more follows than belongs to it");
+  if (!in.ok()) return fail(ErrorKind::invalid_input, "a window cannot be read: {}", in.wrong());
+  return window;
+}
+
+}  // namespace weft::watch

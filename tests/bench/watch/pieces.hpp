@@ -1,0 +1,18 @@
+// The pieces of `./bootstrap bench watch`; each adds its figures.
+#pragma once
+
+#include "tests/bench/support/figures.hpp"
+
+namespace weft::bench {
+
+/// Path-windows checked and summed by one thread.
+void measure_ingest(Figures& figures);
+/// On the lab's fabric, 16 hosts: how long until drawn faults open an incident, and whether it is the right
+/// one. Simulated.
+void measure_detection(Figures& figures);
+/// Five simulated days of the lab's fabric with background losses.
+void count_false_incidents(Figures& figures);
+/// 24,576 NICs with eight faults: one look, and how long until a loss of 1 % is found, by tier.
+void measure_look_24576(Figures& figures);
+
+}  // namespace weft::bench

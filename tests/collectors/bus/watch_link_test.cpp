@@ -1,0 +1,248 @@
+// Agents and watchers over a real nats-server with JetStream on loopback.
+#include "collectors/bus/watch_link.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <thread>
+
+#include "collectors/bus/agent_link.hpp"
+#include "probes/run/watch_server.hpp"
+#include "tests/fakes/fake_watch_bus.hpp"
+#include "topology/base/check.hpp"
+
+namespace weft::bus {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+constexpr auto kSoon = 30s;  // a limit for machines that are busy
+const std::string kFabric = "pod.1";
+
+run::NatsServer server(run::ListenAddress listen = {IpAddress(IpAddress::V4{127, 0, 0, 1})}) {
+  auto started = run::start_watch_server(listen, kFabric, {"host1", "host2.cluster"});
+  WEFT_CHECK(started.has_value());
+  return std::move(*started);
+}
+
+/// For a server that is found again where it was.
+std::uint16_t free_port() {
+  const os::FileDescriptor socket_of_it(socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* raw = reinterpret_cast<sockaddr*>(&address);
+  WEFT_CHECK(bind(socket_of_it.get(), raw, size) == 0 && getsockname(socket_of_it.get(), raw, &size) == 0);
+  return ntohs(address.sin_port);
+}
+
+WatchLink watcher(const run::NatsServer& nats, const WatchLinkOptions& options = {}) {
+  auto link = connect_watch_link(nats.address_for("watcher"), kFabric, options);
+  if (!link) ADD_FAILURE() << link.error().message;
+  WEFT_CHECK(link.has_value());
+  return std::move(*link);
+}
+
+std::unique_ptr<watch::AgentLink> agent(const run::NatsServer& nats, const std::string& host) {
+  auto link = connect_agent_link(nats.address_for(host), kFabric, host);
+  WEFT_CHECK(link.has_value());
+  return std::move(*link);
+}
+
+std::vector<std::byte> window(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+/// As many acknowledgements as are awaited, or what came until the limit.
+std::vector<watch::MessageId> acknowledged(watch::AgentLink& link, std::size_t count) {
+  std::vector<watch::MessageId> all;
+  const auto until = std::chrono::steady_clock::now() + kSoon;
+  while (all.size() < count && std::chrono::steady_clock::now() < until) {
+    for (const auto id : link.acknowledged()) all.push_back(id);
+    std::this_thread::sleep_for(1ms);
+  }
+  return all;
+}
+
+std::vector<watch::ReceivedWindow> fetched(watch::WindowFeed& feed, std::size_t count) {
+  std::vector<watch::ReceivedWindow> all;
+  const auto until = std::chrono::steady_clock::now() + kSoon;
+  while (all.size() < count && std::chrono::steady_clock::now() < until) {
+    auto some = feed.fetch(count - all.size(), 100ms);
+    for (auto& each : some.value_or(std::vector<watch::ReceivedWindow>())) all.push_back(std::move(each));
+  }
+  return all;
+}
+
+TEST(WatchLink, CarriesAWindowFromAnAgentToTheWatcherAndAcknowledgesIt) {
+  const auto nats = server();
+  const auto link = watcher(nats);
+  const auto host = agent(nats, "host2.cluster");
+  ASSERT_TRUE(host->publish({7, 1}, window("one")));
+  EXPECT_THAT(acknowledged(*host, 1), ::testing::ElementsAre(watch::MessageId{7, 1}));
+  const auto windows = fetched(*link.feed, 1);
+  ASSERT_EQ(windows.size(), 1u);
+  EXPECT_EQ(windows[0].host, "host2.cluster");
+  EXPECT_EQ(windows[0].sequence, 1u);
+  EXPECT_EQ(windows[0].bytes, window("one"));
+  const auto none = link.feed->fetch(10, 50ms);
+  ASSERT_TRUE(none) << none.error().message;
+  EXPECT_TRUE(none->empty());
+}
+
+TEST(WatchLink, AWindowSentTwiceIsKeptOnce) {
+  const auto nats = server();
+  const auto link = watcher(nats);
+  const auto host = agent(nats, "host1");
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(host->publish({7, 1}, window("one")));
+  ASSERT_TRUE(host->publish({7, 2}, window("two")));
+  EXPECT_EQ(acknowledged(*host, 4).size(), 4u);
+  const auto windows = fetched(*link.feed, 2);
+  ASSERT_EQ(windows.size(), 2u);
+  EXPECT_EQ(windows[1].bytes, window("two"));
+}
+
+TEST(WatchLink, AWatcherBeginsWhereItSays) {
+  const auto nats = server();
+  const auto link = watcher(nats);
+  const auto host = agent(nats, "host1");
+  for (std::uint64_t i = 0; i < 10; ++i) ASSERT_TRUE(host->publish({7, i}, window("x")));
+  ASSERT_EQ(acknowledged(*host, 10).size(), 10u);
+  const auto all = watcher(nats);
+  EXPECT_EQ(fetched(*all.feed, 10).size(), 10u);
+  const auto later = watcher(nats, {.windows_behind = 6});
+  const auto windows = fetched(*later.feed, 4);
+  ASSERT_EQ(windows.size(), 4u);
+  EXPECT_EQ(windows.front().sequence, 7u);
+}
+
+TEST(WatchLink, CarriesWordsBothWays) {
+  const auto nats = server();
+  const auto link = watcher(nats);
+  const auto one = agent(nats, "host1");
+  const auto other = agent(nats, "host2.cluster");
+  ASSERT_TRUE(one->tell("here"));
+  std::vector<watch::AgentWord> said;
+  for (const auto until = std::chrono::steady_clock::now() + kSoon;
+       said.empty() && std::chrono::steady_clock::now() < until; std::this_thread::sleep_for(1ms))
+    said = link.feed->words();
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0].host, "host1");
+  EXPECT_EQ(said[0].text, "here");
+  const std::string plan(2'000'000, 'p');  // longer than the server takes at once
+  ASSERT_TRUE(link.feed->send_to("host1", plan));
+  const auto heard = one->next_word(kSoon);
+  ASSERT_TRUE(heard && *heard);
+  EXPECT_TRUE(**heard == plan);
+  const auto nothing = other->next_word(50ms);
+  ASSERT_TRUE(nothing);
+  EXPECT_FALSE(*nothing);
+}
+
+TEST(WatchLink, EventsAreAppendedBehindTheLastOfTheirIncidentAndReadInOrder) {
+  const auto nats = server();
+  const auto link = watcher(nats);
+  const auto none = link.events->read_behind(0, 10);
+  ASSERT_TRUE(none) << none.error().message;
+  EXPECT_TRUE(none->empty());
+  const auto first = link.events->append(5, 0, "a");
+  ASSERT_TRUE(first) << first.error().message;
+  ASSERT_TRUE(link.events->append(6, 0, "b"));
+  const auto third = link.events->append(5, *first, "c");
+  ASSERT_TRUE(third) << third.error().message;
+  for (const std::uint64_t last : {std::uint64_t{0}, *first}) {
+    const auto refused = link.events->append(5, last, "d");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, ErrorKind::conflict);
+  }
+  const auto read = link.events->read_behind(0, 10);
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_EQ(read->size(), 3u);
+  EXPECT_EQ(read->at(2).incident, 5u);
+  EXPECT_EQ(read->at(2).text, "c");
+  const auto some = link.events->read_behind(*first, 1);
+  ASSERT_TRUE(some);
+  ASSERT_EQ(some->size(), 1u);
+  EXPECT_EQ(some->at(0).text, "b");
+  const auto last = link.events->read_behind(some->at(0).sequence, 10);
+  ASSERT_TRUE(last);
+  ASSERT_EQ(last->size(), 1u);
+}
+
+TEST(WatchLink, SharedValuesCompareAndSet) {
+  const auto nats = server();
+  const auto link = watcher(nats);
+  const auto other = watcher(nats);
+  const auto absent = link.values->get("mutes");
+  ASSERT_TRUE(absent) << absent.error().message;
+  EXPECT_EQ(absent->revision, 0u);
+  const auto revision = link.values->put("mutes", 0, "[]");
+  ASSERT_TRUE(revision) << revision.error().message;
+  const auto seen = other.values->get("mutes");
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->text, "[]");
+  ASSERT_TRUE(other.values->put("mutes", seen->revision, "[1]"));
+  const auto stale = link.values->put("mutes", *revision, "[2]");
+  ASSERT_FALSE(stale);
+  EXPECT_EQ(stale.error().kind, ErrorKind::conflict);
+}
+
+TEST(WatchLink, AFrozenHolderLosesTheLeaseAndCannotWriteEvents) {
+  const auto nats = server();
+  const auto frozen = watcher(nats, {.lease_time = 500ms});
+  const auto standby = watcher(nats, {.lease_time = 500ms});
+  EXPECT_TRUE(frozen.lease->hold("one").value());
+  const auto event = frozen.events->append(1, 0, "by the first");
+  ASSERT_TRUE(event);
+  for (int i = 0; i < 4; ++i) {  // renewed: nobody takes it over
+    EXPECT_FALSE(standby.lease->hold("two").value());
+    std::this_thread::sleep_for(300ms);
+    EXPECT_TRUE(frozen.lease->hold("one").value());
+  }
+  EXPECT_FALSE(standby.lease->hold("two").value());
+  std::this_thread::sleep_for(600ms);
+  EXPECT_TRUE(standby.lease->hold("two").value());
+  ASSERT_TRUE(standby.events->append(1, *event, "by the second"));
+  const auto stale = frozen.events->append(1, *event, "by the first, thawed");
+  ASSERT_FALSE(stale);
+  EXPECT_EQ(stale.error().kind, ErrorKind::conflict);
+  EXPECT_FALSE(frozen.lease->hold("one").value());
+  ASSERT_TRUE(standby.lease->release());
+  EXPECT_TRUE(frozen.lease->hold("one").value()) << "what was given up is taken at once";
+}
+
+TEST(WatchLink, AnAgentWorksWhileTheServerIsAwayAndGoesOnWhenItIsBack) {
+  auto nats = server({IpAddress(IpAddress::V4{127, 0, 0, 1}), free_port()});
+  const auto link = watcher(nats);
+  const auto host = agent(nats, "host1");
+  ASSERT_TRUE(host->publish({7, 0}, window("x")));
+  ASSERT_EQ(acknowledged(*host, 1).size(), 1u);
+  nats.child().stop(0s);
+  const auto until = std::chrono::steady_clock::now() + kSoon;
+  Result<void> sent;
+  while (sent && std::chrono::steady_clock::now() < until) sent = host->publish({7, 1}, window("y"));
+  ASSERT_FALSE(sent);
+  EXPECT_THAT(sent.error().message, HasSubstr("NATS server"));
+  const auto away = link.feed->fetch(1, 10ms);
+  EXPECT_TRUE(!away || away->size() == 1) << "what came before it went may still be read";
+  ASSERT_TRUE(nats.restart());
+  sent = host->publish({7, 1}, window("y"));
+  for (; !sent && std::chrono::steady_clock::now() < until; std::this_thread::sleep_for(10ms))
+    sent = host->publish({7, 1}, window("y"));
+  ASSERT_TRUE(sent) << sent.error().message;
+  while (acknowledged(*host, 1).empty()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), until);
+    static_cast<void>(host->publish({7, 1}, window("y")));
+  }
+  const auto windows = fetched(*link.feed, away && away->size() == 1 ? 1 : 2);
+  ASSERT_FALSE(windows.empty());
+  EXPECT_EQ(windows.back().bytes, window("y"));
+}
+
+}  // namespace
+}  // namespace weft::bus

@@ -1,0 +1,118 @@
+#include "collectors/store/event_projection.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/collectors/store/store_rig.hpp"
+
+namespace weft::store {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::uint64_t> ids(const std::vector<files::EventReport>& events) {
+  std::vector<std::uint64_t> all;
+  for (const auto& event : events) all.push_back(event.incident.id.value());
+  return all;
+}
+
+class Projection : public ::testing::Test {
+ protected:
+  StoreFile file_;
+  WatchStore store_ = file_.open();
+  Database& database_ = store_.database();
+
+  void apply(const std::vector<watch::StoredEvent>& events) {
+    const auto applied = store_.apply(events);
+    ASSERT_TRUE(applied) << applied.error().message;
+  }
+};
+
+TEST_F(Projection, AnEventAppliedTwiceChangesNothing) {
+  const std::vector events{stored(5, cable_event(1, "leaf1->spine2", IncidentState::open, kStart))};
+  EXPECT_EQ(store_.apply(events)->events, 1u);
+  EXPECT_EQ(store_.last_sequence(), 5u);
+  EXPECT_EQ(store_.apply(events)->events, 0u);
+  EXPECT_EQ(database_.number("SELECT count(*) FROM events"), 1);
+  EXPECT_EQ(offences(database_, {})->front().times, 1u);
+}
+
+TEST_F(Projection, KeepsWhatItHasWhenTheFileIsOpenedAgain) {
+  apply({stored(5, cable_event(1, "leaf1->spine2", IncidentState::open, kStart))});
+  EXPECT_EQ(file_.open().last_sequence(), 5u);
+  const auto standing = file_.open().standing();
+  ASSERT_TRUE(standing);
+  ASSERT_EQ(standing->events.size(), 1u);
+  EXPECT_EQ(standing->events[0].incident.place.channels.front(),
+            small_fabric().find_channel("leaf1->spine2"));
+}
+
+TEST_F(Projection, FindsIncidentsByTimeAndByLinkWrittenEitherWay) {
+  apply({stored(1, cable_event(1, "leaf1->spine2", IncidentState::closed, kStart)),
+         stored(2, cable_event(2, "leaf2->spine1", IncidentState::open, kStart + Seconds(7200))),
+         stored(3, cable_event(3, "leaf1->spine2", IncidentState::dismissed, kStart + Seconds(7200)))});
+  EXPECT_THAT(ids(*incidents(database_, {})), ElementsAre(3, 2, 1));
+  EXPECT_THAT(ids(*incidents(database_, {.suspicions = false})), ElementsAre(2, 1));
+  EXPECT_THAT(ids(*incidents(database_, {.from = kStart + Seconds(3600)})), ElementsAre(3, 2));
+  EXPECT_THAT(ids(*incidents(database_, {.until = kStart + Seconds(3600)})), ElementsAre(1));
+  EXPECT_THAT(ids(*incidents(database_, {.place = "leaf1--spine2"})), ElementsAre(3, 1));
+  EXPECT_THAT(ids(*incidents(database_, {.place = "spine2--leaf1"})), ElementsAre(3, 1));
+  EXPECT_THAT(ids(*incidents(database_, {.from = kStart + Seconds(90'000), .place = "leaf2--spine1"})),
+              ElementsAre(2))
+      << "it is still open";
+}
+
+TEST_F(Projection, AddsUpTheOffencesOfACableAndTakesBackWhatASwitchExplains) {
+  auto flapping = cable_event(1, "leaf1->spine2", IncidentState::closed, kStart);
+  flapping.incident.flaps = 3;
+  apply({stored(1, flapping),
+         stored(2, cable_event(2, "leaf1->spine2", IncidentState::open, kStart + Seconds(86'400))),
+         stored(3, cable_event(3, "leaf2->spine1", IncidentState::suspected, kStart))});
+  auto found = offences(database_, {});
+  ASSERT_TRUE(found) << found.error().message;
+  ASSERT_EQ(found->size(), 1u) << "a suspicion is no offence";
+  EXPECT_EQ(found->front().link, "leaf1--spine2");
+  EXPECT_EQ(found->front().times, 5u);
+  EXPECT_EQ(found->front().bad, Seconds(120));
+  EXPECT_EQ(found->front().first_seen, kStart);
+  EXPECT_EQ(found->front().last_seen, kStart + Seconds(86'460));
+
+  auto of_switch = cable_event(2, "leaf1->spine2", IncidentState::open, kStart + Seconds(86'400));
+  of_switch.incident.place.nodes = {small_fabric().find_node("spine2").value()};
+  apply({stored(4, of_switch)});
+  EXPECT_EQ(offences(database_, {})->front().times, 4u);
+  EXPECT_THAT(ids(*incidents(database_, {.place = "spine2"})), ElementsAre(2));
+}
+
+TEST_F(Projection, KeepsALineThatItCannotReadAndGoesOn) {
+  const auto applied = store_.apply(std::vector<watch::StoredEvent>{
+      {.incident = 7, .sequence = 1, .text = R"({"schema":"weft.event/9"})"},
+      stored(2, cable_event(1, "leaf1->spine2", IncidentState::open, kStart))});
+  ASSERT_TRUE(applied) << applied.error().message;
+  EXPECT_EQ(applied->unreadable, 1u);
+  EXPECT_EQ(store_.last_sequence(), 2u);
+  EXPECT_EQ(database_.number("SELECT count(*) FROM events"), 2);
+  EXPECT_THAT(ids(*incidents(database_, {})), ElementsAre(1));
+}
+
+TEST_F(Projection, ForgetsOldIncidentsThatAreOverButNoOffence) {
+  apply({stored(1, cable_event(1, "leaf1->spine2", IncidentState::closed, kStart)),
+         stored(2, cable_event(2, "leaf2->spine1", IncidentState::open, kStart))});
+  ASSERT_TRUE(forget_events(database_, kStart + Seconds(86'400)));
+  EXPECT_THAT(ids(*incidents(database_, {})), ElementsAre(2));
+  EXPECT_EQ(offences(database_, {})->size(), 2u);
+  EXPECT_EQ(store_.last_sequence(), 2u) << "what was forgotten does not come again";
+}
+
+TEST_F(Projection, TellsTheEventsOfAnIncidentInTheirOrder) {
+  auto later = cable_event(1, "leaf1->spine2", IncidentState::closed, kStart);
+  later.number = 1;
+  apply({stored(1, cable_event(1, "leaf1->spine2", IncidentState::open, kStart)), stored(2, later)});
+  const auto events = events_of(database_, IncidentId(1));
+  ASSERT_EQ(events->size(), 2u);
+  EXPECT_EQ(events->back().incident.state, IncidentState::closed);
+}
+
+}  // namespace
+}  // namespace weft::store

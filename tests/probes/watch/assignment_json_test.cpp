@@ -1,0 +1,115 @@
+#include "probes/watch/assignment_json.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace weft::watch {
+namespace {
+
+Assignment small_assignment() {
+  Assignment made{
+      .plan = PlanVersion(3),
+      .secrets = {.run = RunId(0x8877665544332211)},
+      .nics = {{.nic = PortId(4),
+                .interface = "eth0",
+                .packets_per_second = 62.5,
+                .burst = 5,
+                .streams = {{0, PathLabel(49152), PathLabel(49153)},
+                            {1, PathLabel(50000), PathLabel(50001)}}}},
+      .peers = {{PortId(8), *IpAddress::parse("10.0.0.8")}, {PortId(9), *IpAddress::parse("fd00::9")}},
+      .asked = {{PortId(9), *IpAddress::parse("fd00::9")}},
+      .size = Bytes(256)};
+  for (std::size_t i = 0; i < made.secrets.key.size(); ++i)
+    made.secrets.key[i] = static_cast<std::byte>(0xF0 + i);
+  return made;
+}
+
+TEST(AssignmentJsonTest, ReadsBackTheSame) {
+  const auto read = read_assignment(to_json_text(small_assignment()));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, small_assignment());
+}
+
+TEST(AssignmentJsonTest, ALargePlanFitsAMessage) {
+  auto large = small_assignment();
+  large.nics.clear();
+  for (std::uint32_t nic = 0; nic < 8; ++nic) {
+    large.nics.push_back({.nic = PortId(nic), .interface = fmt::format("eth{}", nic)});
+    for (std::uint32_t i = 0; i < 512; ++i)
+      large.nics.back().streams.push_back({i % 2, PathLabel(49152 + i), PathLabel(49152 + i)});
+  }
+  large.asked.clear();
+  for (std::uint32_t i = 0; i < 4096; ++i)
+    large.asked.push_back({PortId(24'576 - i), *IpAddress::parse("10.100.200.100")});
+  EXPECT_LT(to_json_text(large).size(), kMaxWordBytes / 2);
+}
+
+struct Wrong {
+  const char* name;
+  std::function<void(Assignment&)> make;
+};
+class WrongAssignmentTest : public ::testing::TestWithParam<Wrong> {};
+INSTANTIATE_TEST_SUITE_P(
+    All, WrongAssignmentTest,
+    ::testing::Values(Wrong{"PlanNone", [](Assignment& a) { a.plan = PlanVersion(0); }},
+                      Wrong{"NoSuchPeer", [](Assignment& a) { a.nics[0].streams[1].peer = 2; }},
+                      Wrong{"LabelOfAnotherFabric",
+                            [](Assignment& a) { a.nics[0].streams[0].label = PathLabel(70'000); }},
+                      Wrong{"NoRate", [](Assignment& a) { a.nics[0].packets_per_second = 0; }},
+                      Wrong{"AFlood", [](Assignment& a) { a.nics[0].packets_per_second = 1e9; }},
+                      Wrong{"NoBurst", [](Assignment& a) { a.nics[0].burst = 0; }},
+                      Wrong{"TooLargeABurst", [](Assignment& a) { a.nics[0].burst = 65; }},
+                      Wrong{"InterfaceTwice", [](Assignment& a) { a.nics.push_back(a.nics[0]); }},
+                      Wrong{"NoSize", [](Assignment& a) { a.size = Bytes(0); }},
+                      Wrong{"JumboOfJumbos", [](Assignment& a) { a.size = Bytes(1'000'000); }},
+                      Wrong{"TooManyNics",
+                            [](Assignment& a) {
+                              for (int i = 0; i < 64; ++i) {
+                                a.nics.push_back(a.nics[0]);
+                                a.nics.back().interface = fmt::format("x{}", i);
+                              }
+                            }}),
+    [](const auto& wrong) { return wrong.param.name; });
+
+TEST_P(WrongAssignmentTest, IsRefused) {
+  auto assignment = small_assignment();
+  GetParam().make(assignment);
+  const auto read = read_assignment(to_json_text(assignment));
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().kind, ErrorKind::invalid_input);
+}
+
+TEST(AssignmentJsonTest, AWrongKeyIsRefused) {
+  const auto good = to_json_text(small_assignment());
+  const auto at = good.find("f0f1");
+  ASSERT_NE(at, std::string::npos);
+  for (const char* wrong : {"", "f0f", "zzzz", "F0F1"})
+    EXPECT_FALSE(read_assignment(std::string(good).replace(at, 4, wrong))) << wrong;
+}
+
+TEST(AssignmentJsonTest, WhatAgentsSayReadsBackTheSame) {
+  const AgentHello hello{.host = "host1",
+                         .version = "0.2.0",
+                         .boot = 0xFFFFFFFFFFFFFFFF,
+                         .plan = PlanVersion(2),
+                         .interfaces = {{"eth0", {*IpAddress::parse("10.0.0.1")}}},
+                         .troubles = {"eth1 is down"}};
+  const AgentBye bye{.host = "host1", .boot = 5, .reason = "it was told to stop", .planned = true};
+  for (const AgentSpeech& speech : {AgentSpeech(hello), AgentSpeech(bye)}) {
+    const auto read = read_speech(to_json_text(speech));
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(*read, speech);
+  }
+}
+
+TEST(AssignmentJsonTest, OtherTextsAreRefused) {
+  for (const char* text : {"", "{}", "[]", "null", R"({"kind":"hi"})", R"({"kind":"bye"})", R"({"kind":7})",
+                           R"({"kind":"hello","protocol":-1})", "{\"kind\":\"bye\"", "\xff\xfe"}) {
+    EXPECT_FALSE(read_speech(text)) << text;
+    EXPECT_FALSE(read_assignment(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace weft::watch

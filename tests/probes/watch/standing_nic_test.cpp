@@ -1,0 +1,356 @@
+#include "probes/watch/standing_nic.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "tests/support/standing_bench.hpp"
+
+namespace weft::watch {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Frame;
+using testing::Frames;
+using testing::StandingBench;
+
+packet::ProbeHeader header_of(const StandingBench& bench, const Frame& frame) {
+  const auto packet = packet::decode_probe_frame(frame, bench.assignment.secrets.key);
+  return packet ? packet->header : packet::ProbeHeader{};
+}
+
+struct Ways {
+  double sent = 0;
+  std::map<LostWay, double> lost;
+  double settled = 0;
+};
+
+Ways ways_of(const std::vector<Window>& windows) {
+  Ways ways;
+  for (const Window& window : windows)
+    for (const NicWindow& nic : window.nics) {
+      ways.sent += nic.count;
+      for (const LostProbe& lost : nic.lost) ++ways.lost[lost.way];
+      for (const SettledProbe& settled : nic.settled) {
+        ++ways.lost[settled.way];
+        --ways.lost[LostWay::open];
+        ++ways.settled;
+      }
+    }
+  return ways;
+}
+
+/// Drops probes of this number's stream and sequence, on their way out or of their echoes on their way back.
+std::function<Frames(Frame)> dropping(const StandingBench& bench,
+                                      std::function<bool(const packet::ProbeHeader&)> drops) {
+  return [&bench, drops](Frame frame) {
+    return drops(header_of(bench, frame)) ? Frames{} : Frames{std::move(frame)};
+  };
+}
+
+TEST(StandingNicTest, AHealthyWireLosesNothingAndAWindowIsASecond) {
+  StandingBench bench;
+  bench.run_for(7s);
+  ASSERT_GE(bench.told.size(), 3u);
+  std::uint64_t next = bench.told[0].nics.at(0).first;
+  for (const Window& window : bench.told) {
+    EXPECT_EQ(window.nics.at(0).first, next);
+    next += window.nics[0].count;
+    EXPECT_NEAR(window.nics[0].count, 500, 15);
+    EXPECT_NEAR(std::chrono::duration<double>(window.length).count(), 1.0, 0.03);
+    EXPECT_TRUE(window.nics[0].lost.empty());
+    EXPECT_TRUE(window.nics[0].settled.empty());
+    EXPECT_FALSE(window.stalled);
+  }
+}
+
+TEST(StandingNicTest, NumbersSayStreamAndTime) {
+  StandingBench bench({.streams = 7, .burst = 5});
+  bench.run_for(2s);
+  std::uint64_t number = 0;
+  for (const Frame& frame : bench.wire.sent()) {
+    const auto header = header_of(bench, frame);
+    ASSERT_EQ(header.spec, number % 7);
+    ASSERT_EQ(header.sequence, number / 7);
+    const auto due = 1000s + Nanoseconds(number / 5 * 5 * 2'000'000);
+    ASSERT_GE(header.sent_at, due);
+    ASSERT_LE(header.sent_at, due + 6ms);
+    ++number;
+  }
+}
+
+TEST(StandingNicTest, LossThereIsToldFromLossBack) {
+  for (const auto way : {LostWay::there, LostWay::back}) {
+    StandingBench bench;
+    bench.run_for(2500ms);
+    double dropped = 0;
+    const auto drop = dropping(bench, [&](const auto& header) {
+      const bool drops = header.spec == 3 && header.sequence % 10 == 4;
+      dropped += drops ? 1 : 0;
+      return drops;
+    });
+    (way == LostWay::there ? bench.wire.outward : bench.wire.homeward) = drop;
+    bench.run_for(8s);
+    const auto ways = ways_of(bench.told);
+    EXPECT_GT(dropped, 30);
+    EXPECT_GE(ways.lost.at(way), dropped - 10);
+    EXPECT_LE(ways.lost.at(way), dropped);
+    for (const auto& [other, count] : ways.lost)
+      EXPECT_LE(count, other == way ? dropped : 2) << static_cast<int>(other);
+  }
+}
+
+TEST(StandingNicTest, LossOnBothWaysIsCountedOnBoth) {
+  StandingBench bench;
+  bench.run_for(2500ms);
+  bench.wire.outward = dropping(bench, [&](const auto& h) { return h.sequence % 10 == 2; });
+  bench.wire.homeward = dropping(bench, [&](const auto& h) { return h.sequence % 10 == 3; });
+  bench.run_for(10s);
+  const auto ways = ways_of(bench.told);
+  EXPECT_NEAR(ways.lost.at(LostWay::there), 470, 40);
+  EXPECT_NEAR(ways.lost.at(LostWay::back), 470, 40);
+}
+
+TEST(StandingNicTest, WithoutAnyEchoTheWayStaysOpen) {
+  StandingBench bench;
+  bench.wire.outward = [](Frame) { return Frames{}; };
+  bench.run_for(6s);
+  const auto ways = ways_of(bench.told);
+  EXPECT_GT(ways.sent, 1000u);
+  EXPECT_EQ(ways.lost.at(LostWay::open), ways.sent);
+}
+
+TEST(StandingNicTest, AnEchoAfterAnOutageSettlesItsLosses) {
+  for (const bool there : {true, false}) {
+    StandingBench bench;
+    bench.run_for(2500ms);
+    (there ? bench.wire.outward : bench.wire.homeward) = [](Frame) { return Frames{}; };
+    bench.run_for(3s);
+    const auto open = ways_of(bench.told).lost[LostWay::open];
+    EXPECT_GT(open, 800u);
+    (there ? bench.wire.outward : bench.wire.homeward) = [](Frame frame) { return Frames{std::move(frame)}; };
+    bench.run_for(3s);
+    const auto ways = ways_of(bench.told);
+    EXPECT_GE(ways.settled, open);
+    EXPECT_EQ(ways.lost.at(LostWay::open), 0u);
+    EXPECT_NEAR(ways.lost.at(there ? LostWay::there : LostWay::back), 1500, 30);
+  }
+}
+
+TEST(StandingNicTest, LossesInARowEndAWindowEarly) {
+  StandingBench bench({.streams = 50});
+  bench.run_for(3s);
+  bench.told.clear();
+  bench.run_for(50ms);
+  bench.wire.outward = dropping(bench, [&](const auto& header) { return header.spec % 5 == 0; });
+  const auto fault = bench.wire.now();
+  std::optional<Nanoseconds> named;
+  while (!named && bench.wire.now() < fault + 3s) {
+    bench.run_for(10ms);
+    for (const Window& window : bench.told)
+      for (const NicWindow& nic : window.nics)
+        if (nic.lost.size() >= 15) named = bench.wire.now() - fault;
+  }
+  ASSERT_TRUE(named);
+  EXPECT_LE(*named, 650ms);
+}
+
+TEST(StandingNicTest, APathThatStaysDeadDoesNotMultiplyWindows) {
+  StandingBench bench({.streams = 50});
+  bench.run_for(3s);
+  bench.wire.outward = dropping(bench, [&](const auto& header) { return header.spec % 5 == 0; });
+  bench.run_for(10s);
+  EXPECT_LE(bench.told.size(), 15u);
+}
+
+TEST(StandingNicTest, ReorderedProbesAreNoLossAndHideNone) {
+  StandingBench bench({.streams = 1, .rate = 200, .burst = 1});
+  bench.run_for(2500ms);
+  std::optional<Frame> held;
+  // 6 is lost; 5 and 7 change places.
+  bench.wire.outward = [&](Frame frame) {
+    const auto sequence = header_of(bench, frame).sequence % 10;
+    if (sequence == 6) return Frames{};
+    if (sequence == 5) held = std::move(frame);
+    if (sequence == 5) return Frames{};
+    Frames both{std::move(frame)};
+    if (sequence == 7) both.push_back(std::move(*held));
+    return both;
+  };
+  bench.run_for(10s);
+  const auto ways = ways_of(bench.told);
+  EXPECT_NEAR(ways.lost.at(LostWay::there), 180, 20);
+  EXPECT_EQ(ways.lost.count(LostWay::back), 0u);
+}
+
+TEST(StandingNicTest, DuplicatesCountOnce) {
+  StandingBench bench;
+  bench.wire.outward = [](Frame frame) { return Frames{frame, frame}; };
+  bench.wire.homeward = [](Frame frame) { return Frames{frame, frame}; };
+  bench.run_for(2500ms);
+  bench.wire.homeward = dropping(bench, [](const auto& h) { return h.sequence % 10 == 4; });
+  bench.run_for(5s);
+  const auto ways = ways_of(bench.told);
+  EXPECT_NEAR(ways.lost.at(LostWay::back), 200, 30);
+  EXPECT_EQ(ways.lost.count(LostWay::there), 0u);
+}
+
+TEST(StandingNicTest, APeerThatBeginsAnewIsNoLoss) {
+  StandingBench bench;
+  bench.run_for(4s);
+  bench.restart_peer(2);
+  bench.run_for(4s);
+  EXPECT_TRUE(ways_of(bench.told).lost.empty());
+}
+
+TEST(StandingNicTest, LossesWhileAPeerBeginsAnewStayOpen) {
+  StandingBench bench;
+  bench.run_for(2500ms);
+  bench.responder.reset();
+  bench.run_for(2s);
+  bench.restart_peer(2);
+  bench.run_for(4s);
+  const auto ways = ways_of(bench.told);
+  EXPECT_NEAR(ways.lost.at(LostWay::open), 1000, 30);
+  EXPECT_EQ(ways.lost.count(LostWay::there) + ways.lost.count(LostWay::back), 0u);
+}
+
+TEST(StandingNicTest, AForgedEchoAnswersNothing) {
+  StandingBench bench;
+  bench.run_for(2500ms);
+  auto other_key = bench.assignment.secrets.key;
+  other_key[0] ^= std::byte{1};
+  std::uint64_t forged = 0;
+  // The probe vanishes; a stranger who saw it answers with another key, and a participant from elsewhere.
+  bench.wire.outward = [&](Frame frame) {
+    auto header = header_of(bench, frame);
+    if (header.sequence % 10 != 0) return Frames{std::move(frame)};
+    header.kind = packet::ProbeKind::echo;
+    const auto& nic = bench.wire.nic();
+    const auto forge = [&](const IpAddress& from, const packet::RunKey& key) {
+      Frame made(packet::kEthernetSize + 128);
+      encode_probe_frame({.from_mac = bench.wire.peer_nic().mac,
+                          .to_mac = nic.mac,
+                          .from = from,
+                          .to = nic.address,
+                          .label = UdpPort(51'000)},
+                         header, key, 128, made);
+      bench.wire.inject(std::move(made), 1ms);
+    };
+    forge(bench.wire.peer_nic().address, other_key);
+    forge(bench.wire.router(1), bench.assignment.secrets.key);
+    ++forged;
+    return Frames{};
+  };
+  bench.run_for(4s);
+  const auto ways = ways_of(bench.told);
+  EXPECT_GT(forged, 150u);
+  EXPECT_GE(ways.lost.at(LostWay::there), 120u);
+}
+
+TEST(StandingNicTest, CountsWrap) {
+  StandingBench bench({.streams = 1, .rate = 4'000, .burst = 40});
+  bench.run_for(2500ms);
+  bench.wire.homeward = dropping(bench, [](const auto& h) { return h.sequence % 1000 == 7; });
+  bench.run_for(25s);  // 100,000 probes of one stream
+  const auto ways = ways_of(bench.told);
+  EXPECT_NEAR(ways.lost.at(LostWay::back), 90, 15);
+  EXPECT_EQ(ways.lost.count(LostWay::there), 0u);
+}
+
+TEST(StandingNicTest, AStreamOfOneProbeASecondIsJudgedToo) {
+  StandingBench bench({.streams = 500});
+  bench.run_for(2500ms);
+  bench.wire.outward = dropping(bench, [](const auto& h) { return h.spec == 9 && h.sequence % 4 == 1; });
+  bench.run_for(20s);
+  const auto ways = ways_of(bench.told);
+  EXPECT_NEAR(ways.lost.at(LostWay::there), 4, 1);
+}
+
+TEST(StandingNicTest, WhatTheInterfaceDoesNotTakeIsLostOnTheWayThere) {
+  StandingBench bench;
+  bench.run_for(3s);
+  bench.wire.down = true;
+  bench.run_for(2s);
+  bench.wire.down = false;
+  bench.run_for(3s);
+  const auto ways = ways_of(bench.told);
+  EXPECT_NEAR(ways.lost.at(LostWay::there), 950, 60);
+  EXPECT_EQ(ways.lost.count(LostWay::back), 0u);
+}
+
+TEST(StandingNicTest, AQueueThatIsFullForAMomentLosesNothing) {
+  StandingBench bench;
+  bench.run_for(3s);
+  for (int i = 0; i < 20; ++i) {
+    bench.wire.queue_room = 0;
+    bench.run_for(50ms);
+    bench.wire.queue_room = SIZE_MAX;
+    bench.run_for(50ms);
+  }
+  EXPECT_TRUE(ways_of(bench.told).lost.empty());
+}
+
+TEST(StandingNicTest, APeerWithoutANextHopIsLostOnTheWayThere) {
+  StandingBench bench;
+  bench.wire.reachable = false;
+  bench.run_for(6s);
+  const auto ways = ways_of(bench.told);
+  EXPECT_GT(ways.sent, 1000u);
+  EXPECT_EQ(ways.lost.at(LostWay::there), ways.sent);
+}
+
+TEST(StandingNicTest, AfterAStallNothingIsSentAtOnceAndNothingIsLost) {
+  StandingBench bench;
+  bench.run_for(3s);
+  bench.wire.let_pass(5s);
+  const auto before = bench.wire.sent().size();
+  bench.run_for(100ms);
+  EXPECT_LE(bench.wire.sent().size() - before, 70u);
+  bench.run_for(3s);
+  EXPECT_TRUE(ways_of(bench.told).lost.empty());
+}
+
+TEST(StandingNicTest, DelaysOfEveryStreamAreToldInTenWindows) {
+  StandingBench bench;
+  bench.run_for(14s);
+  std::set<std::uint32_t> streams;
+  std::uint64_t count = 0;
+  for (const Window& window : bench.told)
+    for (const StreamDelays& delays : window.nics.at(0).delays) {
+      streams.insert(delays.stream);
+      count += delays.rtt.count();
+      EXPECT_NEAR(static_cast<double>(delays.rtt.quantile(0.5)->count()), 60'000,
+                  20'000);  // six hops of 10 us
+    }
+  EXPECT_EQ(streams.size(), 10u);
+  EXPECT_GT(count, 2000u);
+}
+
+TEST(StandingNicTest, WhatTheHostDroppedIsSaid) {
+  StandingBench bench;
+  bench.run_for(3s);
+  bench.told.clear();
+  bench.wire.unread = 7;
+  bench.wire.homeward = dropping(bench, [](const auto& h) { return h.sequence % 10 == 0; });
+  bench.run_for(2s);
+  EXPECT_EQ(bench.told.at(0).nics.at(0).dropped + bench.told.at(1).nics.at(0).dropped, 7u);
+}
+
+TEST(StandingNicTest, AnAgentThatBeginsAnewIsAnsweredFromTheStart) {
+  StandingBench bench;
+  bench.run_for(4s);
+  StandingBench again({.boot = 78});
+  again.responder.reset();
+  again.wire.far_end = [&](ByteSpan frame, Nanoseconds at, Nanoseconds now, MutableByteSpan reply) {
+    const auto probe = bench.keys.read(frame);
+    return probe ? bench.responder->take(*probe, at, now, reply) : 0;
+  };
+  again.run_for(5s);
+  EXPECT_GT(ways_of(again.told).sent, 500u);
+  EXPECT_TRUE(ways_of(again.told).lost.empty());
+}
+
+}  // namespace
+}  // namespace weft::watch

@@ -1,0 +1,107 @@
+// A standing NIC on a fake wire: one agent's prober at the near end, another's responder at the far end, and
+// the windows of the near one, on a virtual clock.
+#pragma once
+
+#include <vector>
+
+#include "probes/watch/standing_responder.hpp"
+#include "probes/watch/standing_windows.hpp"
+#include "tests/fakes/fake_wire.hpp"
+
+namespace weft::testing {
+
+struct StandingShape {
+  std::uint32_t streams = 10;
+  double rate = 500;
+  std::uint32_t burst = 10;
+  std::uint64_t boot = 77;
+  bool v6 = false;
+};
+
+class StandingBench {
+ public:
+  explicit StandingBench(const StandingShape& shape = {})
+      : assignment(assignment_of(shape)),
+        wire(assignment.secrets, shape.v6, 2),
+        run{assignment.plan,
+            assignment.secrets,
+            {{PortId(2), wire.peer_nic().address}},
+            Bytes(128),
+            shape.boot},
+        nic(run, assignment.nics[0], wire.nic(), wire.now()),
+        windows(assignment.plan, wire.now(), wire.now()) {
+    assignment.peers = run.peers;
+    assignment.asked = {{PortId(1), wire.nic().address}};
+    keys.renew(assignment);
+    restart_peer(1);
+    wire.far_end = [this](ByteSpan frame, Nanoseconds at, Nanoseconds now, MutableByteSpan reply) {
+      const auto probe = keys.read(frame);
+      return probe && responder ? responder->take(*probe, at, now, reply) : 0;
+    };
+  }
+
+  /// The agent at the far end begins anew; `seed` is what it draws then.
+  void restart_peer(std::uint64_t seed) { responder.emplace(wire.peer_nic(), keys, seed); }
+
+  /// One look of the agent's thread.
+  void look() {
+    while (true) {
+      const auto frames = nic.compose(wire.now(), [this](std::uint32_t) { return hop(); });
+      if (frames.empty()) break;
+      const auto before = wire.now();
+      const auto sent = wire.send(frames);
+      const auto taken = sent ? sent->taken : 0;
+      const bool all = taken == frames.size();
+      nic.sent(taken, before, wire.now());
+      if (!all) break;
+    }
+    if (auto window =
+            windows.next({{0, &nic}}, wire.now(), [this](std::uint32_t) { return wire.overruns(); }))
+      told.push_back(std::move(*window));
+  }
+
+  void run_for(Nanoseconds time) {
+    const auto end = wire.now() + time;
+    while (wire.now() < end) {
+      look();
+      const auto next = wire.now() + std::chrono::milliseconds(5);
+      while (wire.now() < next) {
+        const auto arrivals = wire.receive(next);
+        if (!arrivals) {
+          wire.let_pass(next - wire.now());
+          break;
+        }
+        for (const auto& arrival : *arrivals)
+          if (const auto packet = keys.read(arrival.frame)) nic.take(*packet, arrival.at);
+      }
+    }
+  }
+
+  std::optional<packet::MacAddress> hop() {
+    const auto found = wire.next_hop(wire.peer_nic().address);
+    return found ? std::optional(*found) : std::nullopt;
+  }
+
+  watch::Assignment assignment;
+  FakeWire wire;
+  watch::StandingRun run;
+  watch::StandingNic nic;
+  watch::StandingWindows windows;
+  watch::StandingKeys keys;
+  std::optional<watch::StandingResponder> responder;
+  std::vector<watch::Window> told;
+
+ private:
+  static watch::Assignment assignment_of(const StandingShape& shape) {
+    watch::Assignment made{
+        .plan = watch::PlanVersion(1),
+        .secrets = {.run = RunId(5)},
+        .nics = {
+            {.nic = PortId(1), .interface = "eth0", .packets_per_second = shape.rate, .burst = shape.burst}}};
+    for (std::uint32_t i = 0; i < shape.streams; ++i)
+      made.nics[0].streams.push_back({0, PathLabel(50'000 + i), PathLabel(51'000 + i)});
+    return made;
+  }
+};
+
+}  // namespace weft::testing
