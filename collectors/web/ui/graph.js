@@ -9,7 +9,11 @@ const kBox = 26;
 export function fabricScene(model, { width, height }) {
   const ratio = Math.max(0.55, Math.min((width - 8) / model.width, 1.8));
   const rise = Math.max(1, Math.min((height - 30) / model.height, 2.4));
-  const places = model.names.map((name, n) => ({ node: n, x: model.x[n] * ratio, y: model.y[n] * rise, w: name.length * 7.4 + 14, h: kBox }));
+  const places = model.names.map((name, n) => {
+    const upright = ratio < 0.95 && model.isHost(n); // side by side they would overlap
+    const long = name.length * 7.4 + 14;
+    return { node: n, x: model.x[n] * ratio, y: model.y[n] * rise, w: upright ? 18 : long, h: upright ? long : kBox, upright };
+  });
   const links = model.a.map((_, l) => l);
   return sceneOf(model, places, links, { width: Math.max(width - 2, model.width * ratio), height: Math.max(height - 4, model.height * rise) });
 }

@@ -117,6 +117,7 @@ function show() {
   showStage();
   showSide();
   timeline.setAt(page.route.at);
+  page.drawnAt ??= performance.now(); // since the address was entered
   document.body.dataset.ready = `${page.route.fabric}/${page.route.kind || 'overview'}${page.route.id ? `/${page.route.id}` : ''}${page.route.at ? '@past' : ''}`;
 }
 

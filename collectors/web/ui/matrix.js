@@ -49,11 +49,12 @@ export function matrixScene(model, tiles, { width, height, labels }) {
     const size = Math.min((width / across - 2 * kPad - margin * blocks) / cells.w, ((height - 6) / down - head - kPad) / cells.h);
     if (size > best.size) best = { size, across };
   }
-  if (best.size < 2) { // too much for one sight: as wide as the frame, and it scrolls
-    best.across = Math.max(1, Math.floor(width / (cells.w * 2 + margin * blocks + 2 * kPad)));
+  const least = labels ? 8 : 1; // signs are larger than cells: they show at any size
+  if (best.size < least) { // too much for one sight: as wide as the frame, and it scrolls
+    best.across = Math.max(1, Math.floor(width / (cells.w * least + margin * blocks + 2 * kPad)));
     best.size = (width / best.across - 2 * kPad - margin * blocks) / cells.w;
   }
-  const size = Math.max(labels ? 8 : 2, Math.min(26, best.size >= 4 ? Math.floor(best.size) : best.size));
+  const size = Math.max(least, Math.min(26, best.size >= 4 ? Math.floor(best.size) : best.size));
   const tileWidth = cells.w * size + margin * blocks + 2 * kPad;
   const tileHeight = cells.h * size + head + kPad;
   const down = Math.ceil(tiles.length / best.across);

@@ -75,7 +75,7 @@ export function incidentSide(incident, now, { mayChange, mute }) {
       element('div', { class: 'do' }, incident.do)),
     element('table', {}, ...[
       ['state', stateWords[incident.state]],
-      ['confidence', percent(Math.min(incident.confidence, 0.9999))],
+      ['confidence', `${(Math.floor(incident.confidence * 1e4) / 100).toFixed(2)} %`],
       ['first seen', clock(incident.first_seen)],
       ['last seen', clock(incident.last_seen)],
       ['bad in all', span(incident.bad_ms)],
