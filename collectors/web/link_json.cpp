@@ -15,10 +15,6 @@ constexpr std::size_t kMostBuckets = 720;
 constexpr std::size_t kMostPaths = 40;
 constexpr std::size_t kMostPast = 1000;
 
-std::int64_t milliseconds(Nanoseconds time) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
-}
-
 DocumentTree channel_tree(const LiveView& view, const std::string& letters, ChannelId channel) {
   DocumentTree tree{{"name", view.fabric->name_of(channel)}};
   if (view.state == nullptr || channel.value() >= letters.size()) return tree;

@@ -70,10 +70,6 @@ Result<TimeRange> range_of(const PageRequest& request, TimeRange kept) {
   return TimeRange{from, to};
 }
 
-std::int64_t milliseconds(Nanoseconds time) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
-}
-
 DocumentTree range_tree(TimeRange range) {
   return {{"from", milliseconds(range.from)}, {"to", milliseconds(range.to)}};
 }

@@ -13,10 +13,6 @@ using files::DocumentTree;
 
 constexpr std::size_t kMostNames = 100;  // of agents that are silent
 
-std::int64_t milliseconds(Nanoseconds time) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
-}
-
 char letter_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::healthy:
@@ -76,6 +72,10 @@ DocumentTree agents_tree(const Fabric& fabric, const watch::WatchState& state) {
 }
 
 }  // namespace
+
+std::int64_t milliseconds(Nanoseconds time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+}
 
 std::string channel_letters(const watch::WatchState& state) {
   std::string letters;

@@ -14,6 +14,9 @@ namespace weft::web {
 /// Incidents beyond these are counted, not listed.
 inline constexpr std::size_t kMostIncidents = 200;
 
+/// As all times of the page are told.
+std::int64_t milliseconds(Nanoseconds time);
+
 /// A letter a channel, by ChannelId: h healthy, c congested, d degraded, f failed, u unknown (nothing was
 /// heard of it lately), n not covered by the plan. What is known to be bad is told also where nothing is
 /// heard any more.
