@@ -8,6 +8,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/options.hpp"
+#include "topology/base/outside_text.hpp"
 
 namespace weft::cli {
 namespace {
@@ -86,7 +87,11 @@ Result<bus::BusCredential> credential_from(bool from_stdin) {
 
 }  // namespace
 
-int agent_command(const Arguments& arguments) { return run_agent_command(arguments, {}); }
+int agent_command(const Arguments& arguments) {
+  return run_agent_command(arguments, {.say = [](const std::string& line) {
+                             std::cerr << outside_text("weft agent: " + line) + "\n";
+                           }});
+}
 
 OptionParser agent_options() {
   OptionParser parser(

@@ -41,8 +41,8 @@ void add_record_options(po::options_description& options) {
   options.add_options()(
       "lldp", several(),
       "LLDP tables of hosts and switches, each in a file named after its device: `lldpcli show neighbors -f "
-      "json`, SONiC's `show lldp table`, `nv show interface --lldp -o json`")(
-      "sonic", several(), "SONiC's config_db.json or `show lldp table` of each switch")(
+      "json`, SONiC's `show lldp table` or `show lldp neighbors`, `nv show interface --lldp -o json`")(
+      "sonic", several(), "SONiC's config_db.json, minigraph.xml or `show lldp table` of each switch")(
       "netbox", several(), "cables of NetBox, exported as CSV or from its API");
 }
 

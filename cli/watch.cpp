@@ -64,13 +64,22 @@ std::vector<std::string> names_of(const Fabric& fabric, const run::AgentSite& si
 /// With agents that this process starts, and a server of its own between.
 Result<void> watch_with_agents(const Fabric& fabric, const AddressBook& addresses, run::AgentSite site,
                                const run::ListenAddress& listen, const run::WatchOptions& options,
-                               run::WatchListener& listener, const std::stop_token& stop) {
-  WEFT_TRY(const auto server, run::start_watch_server(listen, fabric.name(), names_of(fabric, site)));
+                               run::WatchListener& listener,
+                               const std::optional<std::filesystem::path>& state,
+                               const std::stop_token& stop) {
+  run::JetStreamSpec streams;
+  if (state) streams.store = *state / "streams";
+  WEFT_TRY(const auto server,
+           run::start_watch_server(listen, fabric.name(), names_of(fabric, site), streams));
   site.agent_options.standing_for = fabric.name();
   WEFT_TRY(auto agents, run::Agents::start(
                             fabric, site, [&](const std::string& host) { return server.address_for(host); },
                             run::standing_run(fabric.name()), stop));
-  const run::WatchPlace place{fabric, addresses, expected_hosts(site), nics_of(site),
+  const run::WatchPlace place{fabric,
+                              addresses,
+                              expected_hosts(site),
+                              nics_of(site),
+                              server.address_for(session::kWatcher),
                               server.address_for(session::kCoordinator)};
   return run_watch(
       place, options, listener, [&] { return agents.tend([](const auto&) { return false; }); }, stop);
@@ -99,8 +108,10 @@ int watch_lab(const po::variables_map& values, const std::optional<Nanoseconds>&
   const Fabric fabric = lab->fabric_as_built();
   const auto listener = make_watch_listener(values, fabric);
   if (!listener) return report(listener.error());
+  const auto state = state_directory(values);
+  if (!state) return report(state.error());
   return ended(watch_with_agents(fabric, lab->addresses().book, std::move(*site),
-                                 run::ListenAddress{lab->coordinator_address()}, options, **listener,
+                                 run::ListenAddress{lab->coordinator_address()}, options, **listener, *state,
                                  until.token()));
 }
 
@@ -108,8 +119,8 @@ int watch_lab(const po::variables_map& values, const std::optional<Nanoseconds>&
 Result<void> watch_standing(const files::FabricFile& file, const run::Cluster& cluster,
                             const bus::NatsAddress& bus, const run::WatchOptions& options,
                             run::WatchListener& listener, const std::stop_token& stop) {
-  const run::WatchPlace place{file.fabric, file.addresses, expected_hosts(cluster.site),
-                              nics_of(cluster.site), bus};
+  const run::WatchPlace place{
+      file.fabric, file.addresses, expected_hosts(cluster.site), nics_of(cluster.site), bus, bus};
   return run_watch(place, options, listener, {}, stop);
 }
 
@@ -132,10 +143,12 @@ int watch_cluster(const po::variables_map& values, const std::optional<Nanosecon
   const Until until(interrupt.token(), limit);
   const auto listener = make_watch_listener(values, file->fabric);
   if (!listener) return report(listener.error());
+  const auto state = state_directory(values);
+  if (!state) return report(state.error());
   if (const auto* running = std::get_if<bus::NatsAddress>(&cluster->bus))
     return ended(watch_standing(*file, *cluster, *running, options, **listener, until.token()));
   return ended(watch_with_agents(file->fabric, file->addresses, cluster->site,
-                                 std::get<run::ListenAddress>(cluster->bus), options, **listener,
+                                 std::get<run::ListenAddress>(cluster->bus), options, **listener, *state,
                                  until.token()));
 }
 

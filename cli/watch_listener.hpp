@@ -2,15 +2,20 @@
 // Lines, and where else its options say.
 #pragma once
 
+#include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "cli/options.hpp"
 #include "probes/run/watch_run.hpp"
 
 namespace weft::cli {
 
-/// -o, --events.
+/// -o, --events, --state, --metrics-file, --webhook, --webhook-secret.
 void add_watch_output_options(po::options_description& options);
+
+/// Of --state, made where it was not there; absent: not given. Error: absent (it cannot be made).
+Result<std::optional<std::filesystem::path>> state_directory(const po::variables_map& values);
 
 /// `fabric` outlives it. Errors: usage, absent (a file cannot be written).
 Result<std::unique_ptr<run::WatchListener>> make_watch_listener(const po::variables_map& values,

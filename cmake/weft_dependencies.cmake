@@ -5,13 +5,16 @@ find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)                 # libfmt-dev
 find_package(nlohmann_json REQUIRED)       # nlohmann-json3-dev
 find_package(yaml-cpp REQUIRED)            # libyaml-cpp-dev
+find_package(pugixml REQUIRED)             # libpugixml-dev: minigraph.xml
 find_package(Boost REQUIRED COMPONENTS program_options)  # libboost-program-options-dev
 find_package(GTest REQUIRED)               # libgtest-dev, libgmock-dev
 find_package(benchmark REQUIRED)           # libbenchmark-dev
 pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)  # libsodium-dev
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)        # libssl-dev: the certificate of a run's server
 pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate)  # libdeflate-dev: the fast CRC-32 of the ICRC
+pkg_check_modules(HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)  # libcpp-httplib-dev: the live page
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)  # libsqlite3-dev: the history of a watcher
+find_package(prometheus-cpp REQUIRED CONFIG)             # prometheus-cpp-dev: metrics as text
 
 pkg_check_modules(HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)  # libcpp-httplib-dev: the live page
 

@@ -33,9 +33,11 @@ std::string_view words_for(IncidentChange change) {
 }
 
 bool tells_all(IncidentChange change) {
-  return change == IncidentChange::suspected || change == IncidentChange::opened ||
-         change == IncidentChange::changed || change == IncidentChange::came_back;
+  return change == IncidentChange::opened || change == IncidentChange::changed ||
+         change == IncidentChange::came_back;
 }
+
+bool names_verdict(IncidentChange change) { return tells_all(change) || change == IncidentChange::suspected; }
 
 std::string headline(const IncidentEvent& event, const Entry& entry) {
   const Incident& incident = event.incident;
@@ -44,8 +46,8 @@ std::string headline(const IncidentEvent& event, const Entry& entry) {
                   to_string(UtcTime(std::chrono::duration_cast<std::chrono::seconds>(event.at))),
                   incident.id.value(), words_for(event.change), entry.what, to_string(incident.cause));
   if (!entry.estimate.empty()) text += " " + entry.estimate;
-  if (tells_all(event.change)) text += fmt::format(", {}", to_string(incident.verdict));
-  if (tells_all(event.change) && !entry.confidence.empty())
+  if (names_verdict(event.change)) text += fmt::format(", {}", to_string(incident.verdict));
+  if (names_verdict(event.change) && !entry.confidence.empty())
     text += fmt::format(", confidence {}", entry.confidence);
   if (event.change == IncidentChange::closed && incident.opened)
     text += fmt::format(", after {}", readable(event.at - *incident.opened, kNoBreak));

@@ -16,7 +16,7 @@ std::string place_text(const Fabric& fabric, const Incident& incident);
 ///       from leaf1 port 3 to spine2 port 1
 ///       38 of 4,096 probes over it were lost
 ///       do: ...
-/// What is below the first line stands only where an incident opens, changes or is suspected.
+/// What is below the first line stands only where an incident opens, changes or comes back.
 std::string event_lines(const Fabric& fabric, const IncidentEvent& event, std::size_t columns);
 
 }  // namespace weft::report

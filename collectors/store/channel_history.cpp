@@ -97,10 +97,11 @@ Result<void> roll_bucket(Database& database, const Resolution& fine, const Resol
   });
 }
 
-Result<void> roll(Database& database, const Resolution& fine, const Resolution& coarse, Seconds now) {
+/// `ready`: up to where the finer rows are complete.
+Result<void> roll(Database& database, const Resolution& fine, const Resolution& coarse, Seconds ready) {
   for (int n = 0; n < kBucketsAtATime; ++n) {
     WEFT_TRY(const auto begin, next_to_roll(database, fine, coarse));
-    if (!begin || *begin + coarse.length + kGrace > now) return {};
+    if (!begin || *begin + coarse.length > ready) return {};
     WEFT_TRY_VOID(roll_bucket(database, fine, coarse, *begin));
   }
   return {};
@@ -115,6 +116,7 @@ Result<void> forget(Database& database, const Resolution& old, const Resolution*
     WEFT_TRY(const auto rolled,
              database.number("SELECT value FROM facts WHERE name=?", {rolled_name(*coarse)}));
     before = std::min(before, rolled);
+    before -= before % coarse->length.count();  // finer rows begin where a coarser one ends: no gap
   }
   return database.execute(
       "DELETE FROM history WHERE rowid IN "
@@ -165,8 +167,12 @@ Result<void> record(Database& database, std::int64_t layout, const HistoryBucket
 }
 
 Result<void> roll_up(Database& database, Seconds now) {
-  for (std::size_t i = 0; i + 1 < kResolutions.size(); ++i)
-    WEFT_TRY_VOID(roll(database, kResolutions[i], kResolutions[i + 1], now));
+  Seconds ready = now - kGrace;
+  for (std::size_t i = 0; i + 1 < kResolutions.size(); ++i) {
+    WEFT_TRY_VOID(roll(database, kResolutions[i], kResolutions[i + 1], ready));
+    WEFT_TRY(const auto next, next_to_roll(database, kResolutions[i], kResolutions[i + 1]));
+    if (next) ready = std::min(ready, *next);
+  }
   for (std::size_t i = 0; i < kResolutions.size(); ++i)
     WEFT_TRY_VOID(
         forget(database, kResolutions[i], i + 1 < kResolutions.size() ? &kResolutions[i + 1] : nullptr));

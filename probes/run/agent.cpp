@@ -78,7 +78,8 @@ void serve_runs(const AgentWords& words, const bus::BusCredential& credential, c
 /// Probes all the time, and serves runs beside.
 Result<void> serve_standing(const AgentWords& words, const bus::BusCredential& credential,
                             const session::Hello& hello, const session::PrepareRun& prepare,
-                            const ChosenClass& packets, const std::stop_token& stop) {
+                            const ChosenClass& packets, const AgentParts& parts,
+                            const std::stop_token& stop) {
   const auto served = std::make_shared<std::atomic<int>>(0);
   WEFT_TRY(const auto link,
            bus::connect_agent_link({words.server, credential}, words.agent_options.standing_for, words.host));
@@ -93,7 +94,8 @@ Result<void> serve_standing(const AgentWords& words, const bus::BusCredential& c
                              .version = hello.version,
                              .nics = words.nics,
                              .open = raw_standing_nics(packets.traffic_class),
-                             .runs_served = served},
+                             .runs_served = served,
+                             .say = parts.say},
                             *link, stop);
 }
 
@@ -112,7 +114,7 @@ Result<void> serve_agent(const AgentWords& words, const bus::BusCredential& cred
     return {near_nics(engines_for(words, parts, packets, hello.offers, inventory), inventory), inventory};
   };
   if (!words.agent_options.standing_for.empty())
-    return serve_standing(words, credential, hello, prepare, packets, stop);
+    return serve_standing(words, credential, hello, prepare, packets, parts, stop);
   WEFT_TRY(const auto bus, bus::connect_nats({words.server, credential}, words.run, words.host));
   return run_agent(*bus, hello, prepare, std::move(stop), parts.life);
 }

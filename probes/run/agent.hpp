@@ -15,6 +15,8 @@ struct AgentParts {
   OpenVerbsEngine open_verbs = verbs_of_host();
   umad::OpenMads open_mads = mads_of_host();
   session::AgentLife life = session::AgentLife::one_run;
+  /// Hears what a standing agent says to people (StandingOptions::say).
+  std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 
 /// Blocks as run_agent does. `version` is of this

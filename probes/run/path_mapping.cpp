@@ -21,7 +21,7 @@ void PathMapping::run(const std::stop_token& stop) {
 Result<MappedPlan> PathMapping::map(const std::stop_token& stop) const {
   const Fabric& fabric = place_.fabric;
   WEFT_TRY(const auto bus,
-           bus::connect_nats(place_.bus, standing_run(fabric.name()), std::string(session::kCoordinator)));
+           bus::connect_nats(place_.runs, standing_run(fabric.name()), std::string(session::kCoordinator)));
   const auto secrets = new_run_secrets();
   session::MapScript script(fabric, place_.addresses, {.answers_per_second = options_.answers_per_second},
                             secrets.run);

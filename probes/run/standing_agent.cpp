@@ -2,6 +2,7 @@
 
 #include <sodium.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -52,7 +53,16 @@ class StandingAgent {
     if (!refused_.empty()) hello.troubles.push_back(refused_);
     for (const session::NicReport& nic : options_.nics)
       hello.interfaces.push_back({nic.interface, {nic.address}});
-    static_cast<void>(link_.tell(watch::to_json_text(hello)));  // where the bus is away: again
+    say_whether_reached(link_.tell(watch::to_json_text(hello)));
+    for (const std::string& trouble : hello.troubles)
+      if (std::ranges::find(troubles_, trouble) == troubles_.end()) options_.say(trouble);
+    troubles_ = hello.troubles;
+  }
+
+  /// Where the bus is away it is told again.
+  void say_whether_reached(const Result<void>& told) {
+    const auto now = told ? "the bus is there" : "the bus is away: " + told.error().message;
+    if (std::exchange(bus_, now) != now) options_.say(now);
   }
 
   /// An assignment that it has already begins nothing anew: a watcher may say it again.
@@ -62,6 +72,7 @@ class StandingAgent {
     said_.reset();  // the watcher hears which plan it has now, or why not
     if (!assignment || (assignment_ && *assignment_ == *assignment)) return;
     assignment_ = std::make_shared<const watch::Assignment>(std::move(*assignment));
+    options_.say(fmt::format("plan {} begins", assignment_->plan.value()));
     nics_.assign(assignment_);
     worker_.assign(assignment_);
   }
@@ -82,6 +93,8 @@ class StandingAgent {
   std::shared_ptr<const watch::Assignment> assignment_;
   std::string refused_;  // why the last assignment was not taken
   std::optional<Clock::time_point> said_;
+  std::string bus_;                    // as it was said last
+  std::vector<std::string> troubles_;  // the same
   StandingNics nics_;
   StandingWorker worker_;  // last: its thread asks nics_
 };

@@ -26,6 +26,8 @@ struct StandingOptions {
   OpenStandingNic open;
   /// How many runs the same process serves now: while there is one, standing probes pause. May be null.
   std::shared_ptr<const std::atomic<int>> runs_served = nullptr;
+  /// Hears when the bus comes or goes, which plan begins, and which NIC cannot be opened: lines for people.
+  std::function<void(const std::string&)> say = [](const std::string&) {};
   watch::SpoolLimits spool = {};
   StandingTiming timing = {};
 };

@@ -79,8 +79,8 @@ void StandingWorker::begin(std::shared_ptr<const watch::Assignment> assignment, 
   for (std::uint32_t i = 0; i < assignment_->nics.size(); ++i)
     if (Nic* nic = nic_of(i)) {
       nic->hops.assign(assignment_->peers.size(), std::nullopt);
-      nic->probes = std::make_unique<watch::StandingNic>(run_, assignment_->nics[i], nic->opened.local,
-                                                         on_the_grid(at));
+      nic->probes = std::make_unique<watch::StandingProber>(run_, assignment_->nics[i], nic->opened.local,
+                                                            on_the_grid(at));
     }
 }
 
@@ -99,8 +99,8 @@ void StandingWorker::open(std::uint32_t index, OpenedNic opened, Nanoseconds at)
     nic.responder = std::make_unique<watch::StandingResponder>(nic.opened.local, keys_, seed_ + nics_.size());
   if (nic.probes) return;  // they go on where they were
   nic.hops.assign(assignment_->peers.size(), std::nullopt);
-  nic.probes =
-      std::make_unique<watch::StandingNic>(run_, assignment_->nics[index], nic.opened.local, on_the_grid(at));
+  nic.probes = std::make_unique<watch::StandingProber>(run_, assignment_->nics[index], nic.opened.local,
+                                                       on_the_grid(at));
 }
 
 StandingWorker::Nic* StandingWorker::nic_of(std::uint32_t index) {

@@ -34,7 +34,7 @@ class StandingWorker {
   struct Nic {
     OpenedNic opened;
     std::unique_ptr<watch::StandingResponder> responder;
-    std::unique_ptr<watch::StandingNic> probes;  // of the assignment; absent: not of it
+    std::unique_ptr<watch::StandingProber> probes;  // of the assignment; absent: not of it
     PeerHops hops;
     std::optional<Nanoseconds> refused_since = std::nullopt;  // the interface takes nothing
   };

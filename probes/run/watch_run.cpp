@@ -122,7 +122,7 @@ class WatchRun {
                               : Result<IncidentEvent>(tl::unexpected(report.error()));
     if (!event) return listener_.on_note(event.error().message);
     last_events_.insert_or_assign(stored.incident, *event);
-    listener_.on_event(*event, true);
+    listener_.on_event(*event, stored, true);
   }
 
   void lead() {
@@ -135,7 +135,8 @@ class WatchRun {
     if (const auto took = Clock::now() - began; took > milliseconds(1)) look_took_ = took;
     for (const auto& [host, assignment] : actions.assignments)
       static_cast<void>(link_.feed->send_to(host, to_json_text(assignment)));
-    if (actions.map_again) next_mapping_ = std::min(next_mapping_, last_mapping_ + kMappingPause);
+    // Who is missing in a plan that is being made says so again.
+    if (actions.map_again && !mapping_) next_mapping_ = std::min(next_mapping_, last_mapping_ + kMappingPause);
     pending_.insert(pending_.end(), actions.events.begin(), actions.events.end());
     write_events();
   }
@@ -232,17 +233,17 @@ class WatchRun {
     while (!pending_.empty()) {
       const IncidentEvent& event = pending_.front();
       const auto id = event.incident.id.value();
-      const auto written =
-          link_.events->append(id, sequences_[id], files::event_line(files::report_of(place_.fabric, event)));
+      watch::StoredEvent stored{id, 0, files::event_line(files::report_of(place_.fabric, event))};
+      const auto written = link_.events->append(id, sequences_[id], stored.text);
       if (!written && written.error().kind == ErrorKind::conflict) {
         watcher_.reset();
         return step_down("another watcher wrote events meanwhile");
       }
       if (!written) return;
-      sequences_[id] = *written;
+      stored.sequence = sequences_[id] = *written;
       last_sequence_ = std::max(last_sequence_, *written);
       last_events_.insert_or_assign(id, event);
-      listener_.on_event(event, false);
+      listener_.on_event(event, stored, false);
       pending_.pop_front();
     }
   }

@@ -8,7 +8,8 @@
 
 #include "collectors/bus/nats_bus.hpp"
 #include "probes/session/coordinator_loop.hpp"
-#include "probes/session/sweep_options.hpp"
+#include "probes/session/watch_subjects.hpp"
+#include "probes/watch/seams.hpp"
 #include "probes/watch/watcher.hpp"
 #include "topology/model/addressing.hpp"
 
@@ -25,10 +26,11 @@ struct WatchPlace {
   std::vector<session::ExpectedHost> hosts;  // whose agents may come
   std::vector<datapath::RunNic> nics;        // of these
   bus::NatsAddress bus;                      // with the login of a watcher
+  bus::NatsAddress runs;                     // the same server, with the login of who coordinates runs
 };
 
 struct WatchOptions {
-  std::string name = std::string(session::kCoordinator);  // of this watcher among several
+  std::string name = std::string(session::kWatcher);  // of this watcher among several
   watch::WatcherOptions watcher;
   watch::PlanLimits limits;
   double answers_per_second = 100;  // hop answers asked of a switch while paths are mapped
@@ -40,8 +42,9 @@ struct WatchOptions {
 class WatchListener {
  public:
   virtual ~WatchListener() = default;
-  /// An event that this watcher wrote, or one that another did and this one follows.
-  virtual void on_event(const IncidentEvent& event, bool followed) = 0;
+  /// An event of this fabric, in the order of the stream that keeps them; `stored`: as it stands there.
+  /// `followed`: another watcher wrote it, or this one in an earlier life.
+  virtual void on_event(const IncidentEvent& event, const watch::StoredEvent& stored, bool followed) = 0;
   /// Once a second.
   virtual void on_state(const watch::WatchState& state) = 0;
   /// What happens to the watch itself, in words: paths are mapped, the lease is lost.

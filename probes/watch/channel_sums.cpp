@@ -23,6 +23,21 @@ bool RowChannels::is_on_all(std::span<const PathId> paths, ChannelId channel) co
   });
 }
 
+RowsByChannel::RowsByChannel(const StandingPlan& plan, std::size_t channels) : offsets_(channels + 1, 0) {
+  const auto for_each = [&](auto visit) {
+    for (const StandingNic& nic : plan.nics)
+      for (std::uint32_t s = 0; s < nic.streams.size(); ++s)
+        for (const PathSetId set : {nic.streams[s].there, nic.streams[s].back})
+          for (const PathId path : plan.paths.paths(set))
+            for (const ChannelId channel : plan.paths.channels(path)) visit(channel, nic.first_row + s);
+  };
+  for_each([&](ChannelId channel, std::uint32_t) { ++offsets_[channel.value() + 1]; });
+  for (std::size_t c = 0; c < channels; ++c) offsets_[c + 1] += offsets_[c];
+  rows_.resize(offsets_.back());
+  std::vector<std::uint32_t> next(offsets_.begin(), offsets_.end() - 1);
+  for_each([&](ChannelId channel, std::uint32_t row) { rows_[next[channel.value()]++] = row; });
+}
+
 void ChannelSums::next_second() {
   if (seconds_.size() == kMinute) {
     take_from(minute_, seconds_.front());

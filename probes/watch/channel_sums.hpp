@@ -2,8 +2,10 @@
 // over the last minute. Of a row over several paths those channels count that all of them cross. Pure.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <vector>
 
 #include "probes/watch/path_sums.hpp"
@@ -13,6 +15,8 @@ namespace weft::watch {
 struct ChannelCounts {
   std::uint32_t sent = 0;
   std::uint32_t lost = 0;
+  /// What came through, all of its path: no other probe says anything good of the channel.
+  std::uint32_t passed() const { return sent - std::min(sent, lost); }
   friend bool operator==(const ChannelCounts&, const ChannelCounts&) = default;
 };
 
@@ -41,6 +45,20 @@ class RowChannels {
 
   const PathTable* paths_;
   std::size_t channels_;
+};
+
+/// The rows of a plan by the channels that their paths, there or back, may cross.
+class RowsByChannel {
+ public:
+  RowsByChannel(const StandingPlan& plan, std::size_t channels);
+  std::span<const std::uint32_t> of(ChannelId channel) const {
+    return std::span(rows_).subspan(offsets_[channel.value()],
+                                    offsets_[channel.value() + 1] - offsets_[channel.value()]);
+  }
+
+ private:
+  std::vector<std::uint32_t> offsets_;
+  std::vector<std::uint32_t> rows_;  // ascending for each channel; a row twice where it crosses both ways
 };
 
 class ChannelSums {

@@ -14,7 +14,9 @@ constexpr double kOver = 6.9;         // nats, a thousand to one: what was at fa
 constexpr double kSurelyOver = 13.8;  // a million to one: it may be closed
 constexpr double kBackground = 1e-4;  // what a healthy path is taken to lose (Tolerance)
 constexpr double kLeastLoss = 3e-4;   // a fault is told from that by no fewer losses
-constexpr double kAtMostBad = 3.0;    // nats that a loss just now speaks against the next clean probes
+/// What passed nothing passes some: so long a look must say.
+constexpr Nanoseconds kSettled = std::chrono::seconds(30);
+constexpr double kAtMostBad = 3.0;  // nats that a loss just now speaks against the next clean probes
 constexpr Nanoseconds kLongestHold = std::chrono::minutes(30);
 constexpr Nanoseconds kRemembered = std::chrono::hours(25);  // closed ones, for looks that still see them
 
@@ -32,11 +34,11 @@ std::vector<ChannelId> all_channels(const IncidentPlace& place) {
   return all;
 }
 
-/// The share that it loses, for what clean probes say.
-double loss_of(const Incident& incident) {
-  if (incident.cause == Cause::down || !incident.estimate) return 1.0;
+/// The share that it loses, for what clean probes say; `seen`: of all that crossed it.
+double loss_of(const Incident& incident, double seen) {
   if (incident.cause != Cause::loss && incident.cause != Cause::corruption) return 1.0;
-  return std::clamp(incident.estimate->value, kLeastLoss, 1.0);
+  const double told = incident.estimate ? incident.estimate->value : 0.0;
+  return std::clamp(told > 0 ? told : seen, kLeastLoss, 1.0);
 }
 
 /// Told of no more than before by what differs by chance.
@@ -92,8 +94,8 @@ void IncidentBook::note(Entry& entry, IncidentChange change, Nanoseconds wall) {
   events_.push_back({entry.events++, wall, change, entry.incident});
 }
 
-void IncidentBook::begin(const LookFinding& finding, Nanoseconds span, Times times) {
-  Entry entry{.span = span, .seen = times.now};
+void IncidentBook::begin(const LookFinding& finding, Nanoseconds from, Times times) {
+  Entry entry{.began = from, .span = times.now - from, .seen = times.now};
   entry.incident = {.id = IncidentId(next_id_++),
                     .place = finding.place,
                     .cause = finding.cause,
@@ -105,23 +107,31 @@ void IncidentBook::begin(const LookFinding& finding, Nanoseconds span, Times tim
                     .last_seen = times.wall};
   entries_.push_back(std::move(entry));
   note(entries_.back(), IncidentChange::suspected, times.wall);
-  update(entries_.back(), finding, span, times);
+  update(entries_.back(), finding, from, times);
 }
 
-/// Whether what a look says of place and cause is better than what is known: surer, or as sure and by more
-/// probes.
-bool IncidentBook::take_over(Entry& entry, const LookFinding& finding, Nanoseconds span) const {
+/// Whether what a look says of place and cause is better than what is known: of a suspicion if it is surer;
+/// of an incident if it saw as much and nothing but the time in which it lasts. A look from before its
+/// begin takes a share of what is lost now for what is lost all the time. That nothing passes is always news.
+bool IncidentBook::take_over(const Entry& entry, const LookFinding& finding, Nanoseconds from,
+                             Nanoseconds span) const {
   const Incident& known = entry.incident;
   if (finding.place == known.place && finding.cause == known.cause && finding.verdict == known.verdict &&
       !says_another(known.estimate, finding.estimate))
     return false;
   if (known.state == IncidentState::suspected) return finding.sure || finding.confidence > known.confidence;
-  return finding.sure && (span >= entry.span || !finding.place.nodes.empty());
+  if (!finding.sure) return false;
+  if (!finding.place.nodes.empty() && known.place.nodes.empty()) return true;
+  if (finding.cause == Cause::down && known.cause == Cause::loss) return true;
+  if (known.cause == Cause::down && finding.cause == Cause::loss)
+    return from >= entry.down && span >= kSettled;
+  return from >= entry.began && span >= entry.span;
 }
 
-void IncidentBook::update(Entry& entry, const LookFinding& finding, Nanoseconds span, Times times) {
+void IncidentBook::update(Entry& entry, const LookFinding& finding, Nanoseconds from, Times times) {
   Incident& incident = entry.incident;
-  const bool changed = take_over(entry, finding, span);
+  const Nanoseconds span = times.now - from;
+  const bool changed = take_over(entry, finding, from, span);
   if (changed) {
     incident.place = finding.place, incident.cause = finding.cause, incident.verdict = finding.verdict;
     incident.estimate = finding.estimate;
@@ -130,9 +140,7 @@ void IncidentBook::update(Entry& entry, const LookFinding& finding, Nanoseconds 
   } else {
     incident.confidence = std::max(incident.confidence, finding.confidence);
   }
-  if (times.now > entry.seen) incident.bad += std::min(times.now - entry.seen, span);
-  entry.seen = times.now, incident.last_seen = std::max(incident.last_seen, times.wall);
-  entry.clean = std::max(entry.clean, 0.0);
+  saw(entry, finding, span, times);
   if (incident.state == IncidentState::suspected && finding.sure) {
     incident.state = IncidentState::open;
     incident.opened = times.wall;
@@ -141,6 +149,17 @@ void IncidentBook::update(Entry& entry, const LookFinding& finding, Nanoseconds 
     note(entry, IncidentChange::changed, times.wall);
   }
   if (changed && !incident.place.nodes.empty()) fold(entry, times);
+}
+
+/// A look further back than needed still sees it when it is over.
+void IncidentBook::saw(Entry& entry, const LookFinding& finding, Nanoseconds span, Times times) {
+  entry.shows_in = std::min(entry.shows_in, span);
+  if (span > entry.shows_in) return;
+  entry.share = finding.share;
+  if (finding.cause == Cause::down) entry.down = times.now;
+  if (times.now > entry.seen) entry.incident.bad += std::min(times.now - entry.seen, span);
+  entry.seen = times.now;
+  entry.incident.last_seen = std::max(entry.incident.last_seen, times.wall);
 }
 
 /// What a switch or host explains is part of its incident.
@@ -181,16 +200,17 @@ void IncidentBook::see(const std::vector<LookFinding>& findings, Nanoseconds fro
   for (const LookFinding* finding : order) {
     Entry* entry = find(*finding, from);
     if (entry == nullptr) {
-      begin(*finding, times.now - from, times);
+      begin(*finding, from, times);
       if (!finding->place.nodes.empty()) fold(entries_.back(), times);
       continue;
     }
     if (entry->is_over()) continue;
     if (entry->incident.state == IncidentState::recovering) {
-      if (from < entry->recovering || !finding->sure) continue;  // it may still see what was before
+      if (from < entry->seen || from < entry->recovering || !finding->sure)
+        continue;  // it may still see what was before
       come_back(*entry, times);
     }
-    update(*entry, *finding, times.now - from, times);
+    update(*entry, *finding, from, times);
   }
 }
 
@@ -206,9 +226,9 @@ void IncidentBook::see_in_time(const std::vector<LookFinding>& findings, Nanosec
 void IncidentBook::weigh(Entry& entry, const Crossed& crossed, Times times) {
   if (entry.incident.cause != Cause::delay) {
     // Wald's sequential test of the loss that was found against a healthy path's.
-    const double loss = loss_of(entry.incident);
+    const double loss = loss_of(entry.incident, entry.share);
     const double step = static_cast<double>(crossed.lost) * std::log(loss / kBackground) -
-                        static_cast<double>(crossed.sent) * (loss - kBackground);
+                        static_cast<double>(crossed.passed) * (loss - kBackground);
     entry.clean = std::min(entry.clean + step, kAtMostBad);
     entry.again = std::max(entry.again + step, 0.0);
   }
@@ -231,12 +251,15 @@ void IncidentBook::weigh(Entry& entry, const Crossed& crossed, Times times) {
   note(entry, IncidentChange::recovering, times.wall);
 }
 
-void IncidentBook::cross(const std::function<Crossed(const Incident&)>& crossed, Times times) {
+void IncidentBook::cross(const std::function<Crossed(const Incident&)>& crossed, Nanoseconds second,
+                         Times times) {
   for (Entry& entry : entries_) {
     if (entry.is_over()) continue;
     if (entry.incident.muted_by != muted(entry.incident, times.wall))
       note(entry, IncidentChange::changed, times.wall);
-    weigh(entry, crossed(entry.incident), times);
+    // What was sent before it was seen last, or seemed to end, says nothing new.
+    const bool recovers = entry.incident.state == IncidentState::recovering;
+    if (second >= (recovers ? entry.recovering : entry.seen)) weigh(entry, crossed(entry.incident), times);
   }
   forget(times.now);
 }

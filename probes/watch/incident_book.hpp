@@ -26,8 +26,9 @@ struct BookOptions {
 
 /// Probes that crossed a place in some time.
 struct Crossed {
-  std::uint64_t sent = 0;  // over the channel of it that the fewest crossed, of those that the plan covers
-  std::uint64_t lost = 0;  // of those that crossed no other incident's place
+  std::uint64_t passed = 0;  // over the channel of it that the fewest passed, of those that the plan covers
+  std::uint64_t lost =
+      0;  // of those that crossed no other incident's place, and were for hosts that are there
 };
 
 class IncidentBook {
@@ -44,8 +45,8 @@ class IncidentBook {
   };
   /// The findings of a look at what was sent since `from`.
   void see(const std::vector<LookFinding>& findings, Nanoseconds from, Times times);
-  /// What crossed each incident's place since the last call.
-  void cross(const std::function<Crossed(const Incident&)>& crossed, Times times);
+  /// What crossed each incident's place in the second that began at `second`.
+  void cross(const std::function<Crossed(const Incident&)>& crossed, Nanoseconds second, Times times);
   /// A look at delays found what `findings` says; those incidents of delay that it does not name are crossed
   /// by probes that were in time.
   void see_in_time(const std::vector<LookFinding>& findings, Nanoseconds from);
@@ -58,13 +59,17 @@ class IncidentBook {
  private:
   struct Entry {
     Incident incident;
-    std::uint64_t events = 0;  // so far
-    Nanoseconds span{};        // of the look that told its place
-    Nanoseconds seen{};        // last, steady
-    Nanoseconds recovering{};  // since, steady
-    Nanoseconds closed{};      // steady
-    double clean = 0;          // log odds that it is over are -clean
-    double again = 0;          // log odds that it is back
+    std::uint64_t events = 0;                   // so far
+    Nanoseconds began{};                        // of the look that saw it first
+    Nanoseconds span{};                         // of the look that told its place
+    Nanoseconds shows_in = Nanoseconds::max();  // the shortest span of a look that saw it
+    double share = 0;                           // that it loses, where there is no estimate
+    Nanoseconds down{};                         // when a look last found that nothing passes
+    Nanoseconds seen{};                         // last, steady
+    Nanoseconds recovering{};                   // since, steady
+    Nanoseconds closed{};                       // steady
+    double clean = 0;                           // log odds that it is over are -clean
+    double again = 0;                           // log odds that it is back
     bool is_over() const {
       return incident.state == IncidentState::closed || incident.state == IncidentState::dismissed;
     }
@@ -73,11 +78,12 @@ class IncidentBook {
   Entry* find(const LookFinding& finding, Nanoseconds from);
   bool is_about(const Entry& entry, const LookFinding& finding) const;
   bool touches(const IncidentPlace& place, NodeId node) const;
-  void begin(const LookFinding& finding, Nanoseconds span, Times times);
-  void update(Entry& entry, const LookFinding& finding, Nanoseconds span, Times times);
-  bool take_over(Entry& entry, const LookFinding& finding, Nanoseconds span) const;
+  void begin(const LookFinding& finding, Nanoseconds from, Times times);
+  void update(Entry& entry, const LookFinding& finding, Nanoseconds from, Times times);
+  bool take_over(const Entry& entry, const LookFinding& finding, Nanoseconds from, Nanoseconds span) const;
   void fold(Entry& into, Times times);
   void weigh(Entry& entry, const Crossed& crossed, Times times);
+  void saw(Entry& entry, const LookFinding& finding, Nanoseconds span, Times times);
   void come_back(Entry& entry, Times times);
   void end(Entry& entry, Times times);
   std::optional<std::string> muted(const Incident& incident, Nanoseconds wall) const;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::uint64_t kEnough = 10;    // probes: so many do not all get lost by chance
 constexpr double kUnreachable = 0.9;     // of the probes to a host that does not answer
+constexpr std::size_t kMany = 8;         // findings of a look
 constexpr int kMaxAlone = 3;             // hosts that are disbelieved in one look
 constexpr std::uint32_t kOfOthers = 10;  // one in so many losses, at least, others must have seen
 
@@ -33,6 +34,28 @@ std::vector<ChannelId> channels_of(LinkId link, const std::optional<ChannelId>& 
 
 bool is_sure(Cause cause, double confidence) { return confidence >= diagnosis::named_from(cause); }
 
+/// Of a place, whatever it is.
+std::vector<ChannelId> channels_at(const Fabric& fabric, const IncidentPlace& place) {
+  std::vector<ChannelId> channels = place.channels;
+  for (const auto& alternative : place.alternatives)
+    channels.insert(channels.end(), alternative.begin(), alternative.end());
+  if (channels.empty())
+    for (const NodeId node : place.nodes)
+      std::ranges::copy(fabric.channels_at(node), std::back_inserter(channels));
+  return channels;
+}
+
+/// Of `rows`, ascending, those that lost.
+template <class Visit>
+void for_each_lost_of(const std::vector<std::uint32_t>& rows, const ScaleSums& sums, Visit visit) {
+  auto at = rows.begin();
+  for (const auto& [row, lost] : sums.lost) {
+    at = std::lower_bound(at, rows.end(), row);
+    if (at == rows.end()) return;
+    if (*at == row) visit(row, lost);
+  }
+}
+
 }  // namespace
 
 /// What says nothing in a look.
@@ -41,7 +64,7 @@ struct Looker::Left {
   std::vector<bool> reports;  // by node: hosts whose probes count
 };
 
-std::vector<LookFinding> findings_of(const Fabric& fabric, const Diagnosis& diagnosis) {
+std::vector<LookFinding> findings_of(const Diagnosis& diagnosis) {
   std::vector<LookFinding> all;
   const auto add = [&](LookFinding finding) {
     if (finding.confidence < diagnosis::kSuspected) return;
@@ -89,7 +112,6 @@ std::vector<LookFinding> findings_of(const Fabric& fabric, const Diagnosis& diag
          .confidence = set.confidence,
          .evidence = {
              fmt::format("one of {} alternatives{}", set.alternatives.size(), set.more ? " or more" : "")}});
-  (void)fabric;
   return all;
 }
 
@@ -98,6 +120,7 @@ Looker::Looker(const Fabric& fabric, const StandingPlan& plan, const Tolerance& 
       plan_(&plan),
       tolerance_(tolerance),
       odds_of_batch_(odds_of_batch(fabric)),
+      rows_(plan, fabric.channel_count()),
       silent_rows_(plan.rows, false) {
   observations_.paths = plan.paths;
 }
@@ -203,57 +226,109 @@ void Looker::fill(const ScaleSums& sums, const Left& left, const PathSums* delay
   }
 }
 
+bool Looker::is_heard(std::uint32_t row, const Left& left) const {
+  const NodeId host = plan_->nics[plan_->nic_of(row)].host;
+  const NodeId peer = fabric_->port(plan_->stream(row).peer).node;
+  return !silent_rows_[row] && !left.out[host.value()] && left.reports[host.value()] &&
+         !left.out[peer.value()];
+}
+
+/// Whether nothing that crossed it came through lately: all rows over one of its channels end in losses
+/// behind which no echo came. What came through earlier in the span came before the fault.
+bool Looker::passes_nothing(const ScaleSums& sums, const Left& left, const LookFinding& finding) const {
+  constexpr double kMostThatPasses = 0.1;  // then so many in a row get lost once in a thousand times
+  const double enough = std::log(1e-3) / std::log(1 - kMostThatPasses);
+  return std::ranges::any_of(finding.place.channels, [&](ChannelId channel) {
+    std::uint64_t open = 0, others = 0;
+    for (const std::uint32_t row : rows_.of(channel)) {
+      const std::uint32_t n = plan_->nic_of(row);
+      const StandingNic& nic = plan_->nics[n];
+      if (!is_heard(row, left) || sums.sent.sent(n, row - nic.first_row, nic.streams.size()) == 0) continue;
+      const auto lost =
+          std::ranges::lower_bound(sums.lost, row, {}, [](const auto& one) { return one.first; });
+      if (lost == sums.lost.end() || lost->first != row || lost->second.open == 0) return false;
+      open += lost->second.open, others += lost->second.there + lost->second.back;
+    }
+    return static_cast<double>(open) >= enough && others * kOfOthers <= open;
+  });
+}
+
+std::vector<std::uint32_t> Looker::rows_over(const IncidentPlace& place) const {
+  std::vector<std::uint32_t> rows;
+  for (const ChannelId channel : channels_at(*fabric_, place))
+    std::ranges::copy(rows_.of(channel), std::back_inserter(rows));
+  std::ranges::sort(rows);
+  rows.erase(std::ranges::unique(rows).begin(), rows.end());
+  return rows;
+}
+
 /// A host none but whose probes told of a finding that is not its own cable: it may be lying.
 std::optional<NodeId> Looker::told_alone(const ScaleSums& sums, const Left& left,
                                          const LookFinding& finding) const {
   if (finding.cause == Cause::delay || finding.cause == Cause::congestion) return std::nullopt;
-  std::vector<bool> at(fabric_->channel_count(), false);
-  std::vector<NodeId> owners;
-  const auto note = [&](ChannelId channel) {
-    at[channel.value()] = true;
-    for (const NodeId end : {fabric_->source_node(channel), fabric_->target_node(channel)})
-      if (fabric_->is_host(end)) owners.push_back(end);
-  };
-  std::ranges::for_each(finding.place.channels, note);
-  for (const auto& alternative : finding.place.alternatives) std::ranges::for_each(alternative, note);
-  if (finding.place.channels.empty() && finding.place.alternatives.empty())
-    for (const NodeId node : finding.place.nodes) std::ranges::for_each(fabric_->channels_at(node), note);
-  const auto crosses = [&](PathSetId set) {
-    return std::ranges::any_of(plan_->paths.paths(set), [&](PathId path) {
-      return std::ranges::any_of(plan_->paths.channels(path), [&](ChannelId c) { return at[c.value()]; });
-    });
-  };
+  const auto rows = rows_over(finding.place);
   std::map<NodeId, std::uint64_t> by_host;
   std::uint64_t all = 0;
-  for (const auto& [row, lost] : sums.lost) {
-    const NodeId host = plan_->nics[plan_->nic_of(row)].host;
-    if (left.out[host.value()] || !left.reports[host.value()]) continue;
-    const StandingStream& stream = plan_->stream(row);
-    const std::uint64_t there = crosses(stream.there) ? lost.there + lost.open : 0;
-    const std::uint64_t back = crosses(stream.back) ? lost.back + (there > 0 ? 0 : lost.open) : 0;
-    by_host[host] += there + back;
-    all += there + back;
-  }
+  for_each_lost_of(rows, sums, [&](std::uint32_t row, const RowLosses& lost) {
+    if (!is_heard(row, left)) return;
+    by_host[plan_->nics[plan_->nic_of(row)].host] += lost.all();
+    all += lost.all();
+  });
   if (by_host.empty()) return std::nullopt;
   const auto most = std::ranges::max_element(by_host, {}, [](const auto& one) { return one.second; });
   const std::uint64_t others = all - most->second;
-  if (std::ranges::find(owners, most->first) != owners.end()) return std::nullopt;
-  if (others >= 2 && others * kOfOthers >= all) return std::nullopt;
+  const bool is_its_own = std::ranges::all_of(channels_at(*fabric_, finding.place), [&](ChannelId channel) {
+    return fabric_->source_node(channel) == most->first || fabric_->target_node(channel) == most->first;
+  });
+  if (is_its_own || (others >= 2 && others * kOfOthers >= all)) return std::nullopt;
   return most->first;
 }
 
-LookAnswer Looker::look(const ScaleSums& sums, Nanoseconds between, const std::vector<HostNews>& news,
+/// What a finding loses, whether it passes nothing, and whether a host at its end lived on when the losses
+/// began: if it did not, it may be the host that is down, and its cable is not named yet.
+void Looker::judge(const ScaleSums& sums, const Left& left, const LookHosts& hosts,
+                   LookFinding& finding) const {
+  if (finding.cause != Cause::loss && finding.cause != Cause::down) return;
+  const auto rows = rows_over(finding.place);
+  std::uint64_t sent = 0, gone = 0;
+  std::vector<Nanoseconds> began;
+  for (const std::uint32_t row : rows) {
+    const std::uint32_t n = plan_->nic_of(row);
+    sent += sums.sent.sent(n, row - plan_->nics[n].first_row, plan_->nics[n].streams.size());
+  }
+  for_each_lost_of(rows, sums, [&](std::uint32_t, const RowLosses& lost) {
+    gone += lost.all();
+    began.push_back(lost.first);
+  });
+  finding.share = static_cast<double>(gone) / static_cast<double>(std::max<std::uint64_t>(sent, 1));
+  if (finding.cause == Cause::loss && passes_nothing(sums, left, finding))
+    finding.cause = Cause::down, finding.verdict = Verdict::failed, finding.estimate.reset();
+  if (began.empty()) return;
+  // The third row that lost: the first ones may be the background's.
+  const auto third = began.begin() + std::min<std::ptrdiff_t>(2, std::ssize(began) - 1);
+  std::ranges::nth_element(began, third);
+  for (const ChannelId channel : finding.place.channels)
+    for (const NodeId end : {fabric_->source_node(channel), fabric_->target_node(channel)})
+      if (fabric_->is_host(end) && hosts.told_until[end.value()] <= *third) finding.sure = false;
+}
+
+LookAnswer Looker::look(const ScaleSums& sums, Nanoseconds between, const LookHosts& hosts,
                         const PathSums* delays) {
   Left left{std::vector<bool>(fabric_->node_count(), false), std::vector<bool>(fabric_->node_count(), true)};
-  for (std::size_t node = 0; node < news.size(); ++node) left.out[node] = news[node] == HostNews::gone;
+  for (std::size_t node = 0; node < hosts.news.size(); ++node)
+    left.out[node] = hosts.news[node] == HostNews::gone;
   LookAnswer answer;
-  find_down(sums, news, left, answer);
+  find_down(sums, hosts.news, left, answer);
   const std::vector<LookFinding> down = answer.findings;
   for (int alone = 0;; ++alone) {
     fill(sums, left, delays);
-    const auto assessment = diagnosis::assess(*fabric_, observations_, tolerance_,
-                                              diagnosis::Purpose::verdict, log_prior(between));
-    answer.findings = findings_of(*fabric_, assessment.diagnosis);
+    // What else explains the same is asked of few faults: of many it takes seconds, and their number is news
+    // enough.
+    const auto purpose = many_ ? diagnosis::Purpose::settling : diagnosis::Purpose::verdict;
+    const auto assessment =
+        diagnosis::assess(*fabric_, observations_, tolerance_, purpose, log_prior(between));
+    answer.findings = findings_of(assessment.diagnosis);
+    many_ = answer.findings.size() > kMany;
     answer.account = assessment.diagnosis.account;
     answer.everywhere = !assessment.diagnosis.fabric.empty();
     std::optional<NodeId> liar;
@@ -268,12 +343,8 @@ LookAnswer Looker::look(const ScaleSums& sums, Nanoseconds between, const std::v
     answer.disbelieved.push_back(*liar);
   }
   std::ranges::sort(answer.disbelieved);
-  // A host of which nothing was heard since may be down as a whole: its cable is not named yet.
-  for (LookFinding& finding : answer.findings)
-    for (const ChannelId channel : finding.place.channels)
-      for (const NodeId end : {fabric_->source_node(channel), fabric_->target_node(channel)})
-        if (fabric_->is_host(end) && news[end.value()] == HostNews::late) finding.sure = false;
-  answer.findings.insert(answer.findings.begin(), down.begin(), down.end());
+  for (LookFinding& finding : answer.findings) judge(sums, left, hosts, finding);
+  for (const LookFinding& host : down) answer.findings.push_back(host);
   return answer;
 }
 

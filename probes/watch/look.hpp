@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "probes/diagnosis/diagnose.hpp"
+#include "probes/watch/channel_sums.hpp"
 #include "probes/watch/path_sums.hpp"
 #include "topology/findings/incident.hpp"
 
@@ -32,6 +33,12 @@ enum class HostNews : std::uint8_t {
   gone,    // it said that it goes: its NICs are not probed for certain
 };
 
+/// Of all nodes, by id.
+struct LookHosts {
+  std::vector<HostNews> news;
+  std::vector<Nanoseconds> told_until;  // the latest end of what each told
+};
+
 struct LookFinding {
   IncidentPlace place;
   Cause cause = Cause::loss;
@@ -39,6 +46,7 @@ struct LookFinding {
   std::optional<Estimate> estimate = std::nullopt;
   double confidence = 0;
   std::vector<std::string> evidence;
+  double share = 0;  // lost, of all that crossed any of it
   /// It may be opened: confident enough, not told by one host alone, not about a host that may be down.
   bool sure = false;
 };
@@ -58,9 +66,10 @@ class Looker {
   /// Rows that say nothing, from now on.
   void leave_out(std::uint32_t row) { silent_rows_[row] = true; }
 
-  /// `sums` of some span; `between`: the time between two looks at this scale; `news` by node. With `delays`:
+  /// `sums` of some span; `between`: the time between two looks at this scale; `hosts`: what is
+  /// known of them. With `delays`:
   /// also at round trips told after sums.from.
-  LookAnswer look(const ScaleSums& sums, Nanoseconds between, const std::vector<HostNews>& news,
+  LookAnswer look(const ScaleSums& sums, Nanoseconds between, const LookHosts& hosts,
                   const PathSums* delays = nullptr);
 
   /// ln of (kFaultsADay x `between`) over the batch's prior odds; at most 0.
@@ -71,17 +80,23 @@ class Looker {
   void find_down(const ScaleSums& sums, const std::vector<HostNews>& news, Left& left,
                  LookAnswer& answer) const;
   void fill(const ScaleSums& sums, const Left& left, const PathSums* delays);
+  bool is_heard(std::uint32_t row, const Left& left) const;
+  bool passes_nothing(const ScaleSums& sums, const Left& left, const LookFinding& finding) const;
+  std::vector<std::uint32_t> rows_over(const IncidentPlace& place) const;
+  void judge(const ScaleSums& sums, const Left& left, const LookHosts& hosts, LookFinding& finding) const;
   std::optional<NodeId> told_alone(const ScaleSums& sums, const Left& left, const LookFinding& finding) const;
 
   const Fabric* fabric_;
   const StandingPlan* plan_;
   Tolerance tolerance_;
   double odds_of_batch_ = 0;  // of a fault of a channel between switches
+  RowsByChannel rows_;
   std::vector<bool> silent_rows_;
+  bool many_ = false;  // findings in the last look
   Observations observations_;
 };
 
 /// The findings of a diagnosis, in the words of incidents.
-std::vector<LookFinding> findings_of(const Fabric& fabric, const Diagnosis& diagnosis);
+std::vector<LookFinding> findings_of(const Diagnosis& diagnosis);
 
 }  // namespace weft::watch

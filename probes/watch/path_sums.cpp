@@ -63,6 +63,7 @@ void RowLosses::add(const RowLosses& other) {
   back += other.back;
   open += other.open;
   excused += other.excused;
+  first = std::min(first, other.first);
 }
 
 PathSums::PathSums(const StandingPlan& plan, PlanVersion version, Nanoseconds since)
@@ -207,7 +208,7 @@ void PathSums::settle(std::uint32_t row, LostWay way) {
   }
 }
 
-void PathSums::add(std::uint32_t nic, const NicWindow& told, Bucket& bucket, Nanoseconds at) {
+void PathSums::add(std::uint32_t nic, const NicWindow& told, Bucket& bucket, Nanoseconds until) {
   const StandingNic& standing = plan_->nics[nic];
   const std::uint64_t streams = standing.streams.size();
   bucket.sent.add(nic, {told.first, told.first + told.count});
@@ -218,6 +219,7 @@ void PathSums::add(std::uint32_t nic, const NicWindow& told, Bucket& bucket, Nan
   for (const LostProbe& lost : told.lost) {
     const std::uint32_t row = row_of(told.first + lost.offset);
     RowLosses& sums = bucket.lost[row];
+    sums.first = std::min(sums.first, until);
     ++(lost.way == LostWay::there ? sums.there : lost.way == LostWay::back ? sums.back : sums.open);
     if (lost.way == LostWay::open) ++open_[row];
     // Echoes that came to the host and went no further: none of those lost on their way there.
@@ -226,7 +228,7 @@ void PathSums::add(std::uint32_t nic, const NicWindow& told, Bucket& bucket, Nan
   for (const SettledProbe& settled : told.settled) settle(row_of(settled.number), settled.way);
   for (const StreamDelays& delays : told.delays) {
     const auto p50 = delays.rtt.quantile(0.5), p99 = delays.rtt.quantile(0.99);
-    if (p50 && p99) delays_[standing.first_row + delays.stream] = {{*p50, *p99}, at};
+    if (p50 && p99) delays_[standing.first_row + delays.stream] = {{*p50, *p99}, until};
   }
 }
 
@@ -249,7 +251,7 @@ Taken PathSums::take(NodeId host, const Window& window, Nanoseconds arrival) {
   Bucket& bucket = bucket_at(taken.sent_until);
   for (const NicWindow& told : window.nics) {
     const std::uint32_t nic = plan_->first_nic[host.value()] + told.nic;
-    add(nic, told, bucket, arrival);
+    add(nic, told, bucket, taken.sent_until);
     taken.rows +=
         std::min<std::uint32_t>(told.count, static_cast<std::uint32_t>(plan_->nics[nic].streams.size()));
   }

@@ -25,7 +25,8 @@ struct RowLosses {
   std::uint32_t there = 0;
   std::uint32_t back = 0;
   std::uint32_t open = 0;
-  std::uint32_t excused = 0;  // of all these, as many as the sender's host dropped itself
+  std::uint32_t excused = 0;               // of all these, as many as the sender's host dropped itself
+  Nanoseconds first = Nanoseconds::max();  // the end of the earliest window that lost some
   std::uint32_t all() const { return there + back + open; }
   void add(const RowLosses& other);
   friend bool operator==(const RowLosses&, const RowLosses&) = default;
@@ -111,7 +112,7 @@ class PathSums {
   static std::int64_t note_number(Boot& boot, std::uint64_t number);
   static void note_sent(Boot& boot, const NicWindow& told);
   static Nanoseconds lag_of(Boot& boot, const Window& window, Nanoseconds arrival);
-  void add(std::uint32_t nic, const NicWindow& told, Bucket& bucket, Nanoseconds at);
+  void add(std::uint32_t nic, const NicWindow& told, Bucket& bucket, Nanoseconds until);
   template <class Wanted>
   ScaleSums gather(Nanoseconds to, Wanted wanted) const;
   void settle(std::uint32_t row, LostWay way);

@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include "probes/watch/standing_nic.hpp"
+#include "probes/watch/standing_prober.hpp"
 
 namespace weft::watch {
 
@@ -23,7 +23,7 @@ inline constexpr std::uint32_t kDelaysEvery = 10;
 class StandingWindows {
  public:
   /// By their index in Assignment::nics; those of them that are open.
-  using Nics = std::map<std::uint32_t, StandingNic*>;
+  using Nics = std::map<std::uint32_t, StandingProber*>;
   /// Frames that this NIC's host dropped unread since this was asked last.
   using DroppedOf = std::function<std::uint64_t(std::uint32_t nic)>;
 

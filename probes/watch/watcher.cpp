@@ -22,14 +22,22 @@ constexpr Nanoseconds kComplete = milliseconds(1500);
 constexpr Nanoseconds kSwitchOver = minutes(2);
 constexpr std::uint32_t kFresh = 5;  // probes of the last seconds by which something is known of a channel
 
+bool touches_host(const IncidentPlace& place, NodeId host) {
+  return std::ranges::find(place.nodes, host) != place.nodes.end();
+}
+
 }  // namespace
 
 const std::vector<Scale>& scales() {
-  // Each some four times the one before; looked at when a fifth of it or less is new.
-  static const std::vector<Scale> all{{seconds(2), seconds(1)},  {seconds(8), seconds(2)},
-                                      {seconds(30), seconds(5)}, {minutes(2), seconds(20)},
-                                      {minutes(10), minutes(2)}, {hours(1), minutes(10)},
-                                      {hours(6), hours(1)},      {hours(24), hours(4)}};
+  // Each some four times the one before; looked at when a quarter of it or less is new.
+  static const std::vector<Scale> all{{seconds(2), milliseconds(500)},
+                                      {seconds(8), seconds(2)},
+                                      {seconds(30), seconds(5)},
+                                      {minutes(2), seconds(20)},
+                                      {minutes(10), minutes(2)},
+                                      {hours(1), minutes(10)},
+                                      {hours(6), hours(1)},
+                                      {hours(24), hours(4)}};
   return all;
 }
 
@@ -146,7 +154,14 @@ std::vector<HostNews> Watcher::news(Nanoseconds now) const {
   return all;
 }
 
-Crossed Watcher::crossed(const Incident& incident, const std::vector<ScaleSums>& second) const {
+std::vector<Nanoseconds> Watcher::told_until() const {
+  std::vector<Nanoseconds> all;
+  for (const Agent& agent : agents_) all.push_back(agent.sent_until.value_or(Nanoseconds{}));
+  return all;
+}
+
+Crossed Watcher::crossed(const Incident& incident, const std::vector<ScaleSums>& second,
+                         const std::vector<HostNews>& hosts) const {
   std::vector<bool> mine(fabric_->channel_count(), false), others = mine;
   const auto mark = [&](const IncidentPlace& place, std::vector<bool>& marked) {
     for (const ChannelId channel : place.channels) marked[channel.value()] = true;
@@ -162,15 +177,19 @@ Crossed Watcher::crossed(const Incident& incident, const std::vector<ScaleSums>&
   std::optional<std::uint64_t> fewest;
   for (std::uint32_t c = 0; c < mine.size(); ++c)
     if (mine[c] && era_->plan.crossings[c] > 0)
-      fewest = std::min<std::uint64_t>(fewest.value_or(~0ull), channels_.second()[c].sent);
-  Crossed all{.sent = fewest.value_or(0)};
+      fewest = std::min<std::uint64_t>(fewest.value_or(~0ull), channels_.second()[c].passed());
+  const auto is_away = [&](NodeId peer) {
+    return hosts[peer.value()] != HostNews::heard && !touches_host(incident.place, peer);
+  };
+  Crossed all{.passed = fewest.value_or(0)};
   const Era* eras[] = {era_.get(), before_.get()};
   for (std::size_t e = 0; e < second.size(); ++e) {
     const RowChannels rows(eras[e]->plan.paths, mine.size());
     for (const auto& [row, lost] : second[e].lost) {
+      const StandingStream& stream = eras[e]->plan.stream(row);
       std::uint32_t here = 0;
-      bool elsewhere = false;
-      rows.for_each_lost(eras[e]->plan.stream(row), lost, [&](ChannelId channel, std::uint32_t gone) {
+      bool elsewhere = is_away(fabric_->port(stream.peer).node);
+      rows.for_each_lost(stream, lost, [&](ChannelId channel, std::uint32_t gone) {
         if (mine[channel.value()])
           here = std::max(here, gone);
         else if (others[channel.value()])
@@ -188,6 +207,7 @@ void Watcher::count_seconds(Nanoseconds now, Nanoseconds wall) {
   if (!counted_until_) counted_until_ = era_->since - era_->since % second;
   // After a standstill of the watcher itself only the last minute matters.
   counted_until_ = std::max(*counted_until_, complete - complete % second - minutes(1));
+  const auto hosts = news(now);
   while (*counted_until_ + second <= complete) {
     std::vector<ScaleSums> sums;
     channels_.next_second();
@@ -196,7 +216,8 @@ void Watcher::count_seconds(Nanoseconds now, Nanoseconds wall) {
       sums.push_back(era->sums.between(*counted_until_, *counted_until_ + second));
       channels_.add(era->plan, sums.back());
     }
-    book_.cross([&](const Incident& incident) { return crossed(incident, sums); }, {now, wall});
+    book_.cross([&](const Incident& incident) { return crossed(incident, sums, hosts); }, *counted_until_,
+                {now, wall});
     *counted_until_ += second;
     ++version_;
   }
@@ -217,7 +238,8 @@ void Watcher::look(Era& era, Nanoseconds now, Nanoseconds wall) {
       unexplained_ = false;
       continue;
     }
-    const LookAnswer answer = era.looker.look(sums, scale.every, hosts, of_delays ? &era.sums : nullptr);
+    const LookAnswer answer =
+        era.looker.look(sums, scale.every, {hosts, told_until()}, of_delays ? &era.sums : nullptr);
     unexplained_ = answer.everywhere;
     book_.see(answer.findings, sums.from, {now, wall});
     if (of_delays) book_.see_in_time(answer.findings, sums.from);
@@ -278,7 +300,7 @@ WatchState Watcher::state(Nanoseconds wall, bool active, Nanoseconds look_took) 
     ChannelState& channel = state.channels[c];
     channel.sent = channels_.minute()[c].sent, channel.lost = channels_.minute()[c].lost;
     channel.covered = era_ && era_->plan.crossings[c] > 0;
-    channel.fresh = channels_.recent()[c].sent >= kFresh;
+    channel.fresh = channels_.recent()[c].passed() >= kFresh;
     channel.verdict = channel.covered && channel.fresh ? Verdict::healthy : Verdict::unknown;
   }
   for (const Incident& incident : state.incidents) {

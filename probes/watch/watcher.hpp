@@ -93,7 +93,9 @@ class Watcher {
   Agent* agent_of(std::string_view host);
   std::vector<HostNews> news(Nanoseconds now) const;
   void count_seconds(Nanoseconds now, Nanoseconds wall);
-  Crossed crossed(const Incident& incident, const std::vector<ScaleSums>& second) const;
+  std::vector<Nanoseconds> told_until() const;
+  Crossed crossed(const Incident& incident, const std::vector<ScaleSums>& second,
+                  const std::vector<HostNews>& hosts) const;
   void look(Era& era, Nanoseconds now, Nanoseconds wall);
   void assign(WatchActions& actions);
   void note_presence(Nanoseconds now);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace weft::watch {
 namespace {
@@ -18,9 +19,13 @@ constexpr std::size_t kMaxDelays = 4096;
 constexpr std::uint32_t kMaxBucket = 527;                   // of round trips up to 68 s
 constexpr std::uint64_t kMaxTime = std::uint64_t{1} << 62;  // ns: 146 years
 constexpr std::uint64_t kMaxNumber = std::uint64_t{1} << 62;
-// A row of a histogram is one byte as a rule: how many buckets further (high half), how many counted (low
-// half). A half of all ones: the number is so much and a varint behind.
-constexpr std::uint64_t kHalf = 15;
+// A histogram is half bytes, the high one first: below kLarge how often the next bucket counted, less one;
+// kLarge, and a number of how much more; kSkip: that bucket is empty; kSkipMore, and a number: two and so
+// many more are. Numbers have three bits in each half, the low ones first, and the fourth says that another
+// half follows. With ten probes a second a bucket counts one to three as a rule.
+constexpr std::uint8_t kLarge = 13;
+constexpr std::uint8_t kSkip = 14;
+constexpr std::uint8_t kSkipMore = 15;
 
 class Writer {
  public:
@@ -33,15 +38,21 @@ class Writer {
     out_.resize(out_.size() + 8);
     store_be64(MutableByteSpan(out_), out_.size() - 8, value);
   }
-  void halves(std::uint64_t high, std::uint64_t low) {
-    byte(static_cast<std::uint8_t>(std::min(high, kHalf) << 4 | std::min(low, kHalf)));
-    if (high >= kHalf) number(high - kHalf);
-    if (low >= kHalf) number(low - kHalf);
+  void half(std::uint8_t value) {
+    if (half_ == 0) byte(0);
+    out_.back() |= static_cast<std::byte>(half_ == 0 ? value << 4 : value);
+    half_ ^= 1;
   }
+  void number_in_halves(std::uint64_t value) {
+    for (; value >= 8; value >>= 3) half(static_cast<std::uint8_t>((value & 7) | 8));
+    half(static_cast<std::uint8_t>(value));
+  }
+  void end_halves() { half_ = 0; }
   std::vector<std::byte> take() && { return std::move(out_); }
 
  private:
   std::vector<std::byte> out_;
+  int half_ = 0;  // 1: the low half of the last byte is free
 };
 
 /// Reads on after a mistake, zeros, and keeps the first one.
@@ -96,45 +107,78 @@ class Reader {
     if (count * least > bytes_.size() - at_) refuse("{} {} do not fit what follows", count, what);
     return ok() ? count : 0;
   }
-  std::pair<std::uint64_t, std::uint64_t> halves(const char* what, std::uint64_t most_high) {
-    const auto both = byte(what);
-    std::uint64_t high = both >> 4;
-    std::uint64_t low = both & 0xF;
-    if (high == kHalf) high += number(what, most_high);
-    if (low == kHalf) low += number(what, kMaxNumber);
-    return {high, low};
+  std::uint8_t half(const char* what) {
+    if (half_ == 0) both_ = byte(what);
+    half_ ^= 1;
+    return half_ == 1 ? both_ >> 4 : both_ & 0xF;
+  }
+  std::uint64_t number_in_halves(const char* what) {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift <= 60; shift += 3) {
+      const auto next = half(what);
+      value |= std::uint64_t{next & 7u} << shift;
+      if ((next & 8) != 0) continue;
+      if (shift > 0 && next == 0) break;
+      return value;
+    }
+    refuse("no number stands for its {}", what);
+    return 0;
+  }
+  void end_halves() {
+    if (std::exchange(half_, 0) == 1 && (both_ & 0xF) != 0) refuse("half a byte too many");
   }
 
  private:
   ByteSpan bytes_;
   std::size_t at_ = 0;
+  int half_ = 0;  // 1: the low half of both_ comes next
+  std::uint8_t both_ = 0;
   std::string wrong_;
 };
 
 void write_histogram(Writer& out, const LatencyHistogram& histogram) {
   const auto buckets = histogram.buckets();
   out.number(buckets.size());
-  std::uint32_t last = 0;
-  for (std::size_t i = 0; i < buckets.size(); ++i) {
-    // The first one is far from zero: round trips are.
-    if (i == 0) out.number(buckets[0].index);
-    out.halves(i == 0 ? 0 : buckets[i].index - last - 1, buckets[i].count);
-    last = buckets[i].index;
+  if (buckets.empty()) return;
+  out.number(buckets[0].index);
+  std::uint32_t next = buckets[0].index;
+  for (const auto& [index, count] : buckets) {
+    const auto empty = index - next;
+    if (empty == 1) out.half(kSkip);
+    if (empty > 1) out.half(kSkipMore), out.number_in_halves(empty - 2);
+    if (count <= kLarge)
+      out.half(static_cast<std::uint8_t>(count - 1));
+    else
+      out.half(kLarge), out.number_in_halves(count - kLarge - 1);
+    next = index + 1;
   }
+  out.end_halves();
+}
+
+/// How far the next bucket is and how often it counted.
+std::pair<std::uint64_t, std::uint64_t> read_bucket(Reader& in) {
+  std::uint64_t empty = 0;
+  auto half = in.half("bucket");
+  if (half == kSkip) empty = 1;
+  if (half == kSkipMore) empty = in.number_in_halves("bucket") + 2;
+  if (half >= kSkip) half = in.half("bucket");
+  if (half >= kSkip) in.refuse("empty buckets come in two parts");
+  return {empty, half < kLarge ? half + 1u : in.number_in_halves("bucket") + kLarge + 1};
 }
 
 LatencyHistogram read_histogram(Reader& in) {
-  const auto count = in.rows("buckets", kMaxBucket + 1, 1);
+  const auto count = static_cast<std::size_t>(in.number("buckets", kMaxBucket + 1));
+  if (count == 0) return {};
   std::vector<LatencyHistogram::Bucket> buckets;
-  std::uint64_t index = count > 0 ? in.small("bucket", kMaxBucket) : 0;
+  std::uint64_t next = in.small("bucket", kMaxBucket);
   for (std::size_t i = 0; i < count && in.ok(); ++i) {
-    const auto [further, counted] = in.halves("bucket", kMaxBucket);
-    index += i == 0 ? 0 : further + 1;
-    if (i == 0 && further != 0) in.refuse("its first bucket is none");
-    if (index > kMaxBucket) in.refuse("{} is no bucket: at most {}", index, kMaxBucket);
-    if (counted == 0) in.refuse("an empty bucket");
-    buckets.push_back({static_cast<std::uint32_t>(index), counted});
+    const auto [empty, counted] = read_bucket(in);
+    if (i == 0 && empty != 0) in.refuse("its first bucket is none");
+    if (empty > kMaxBucket || next + empty > kMaxBucket) in.refuse("a round trip longer than a minute");
+    buckets.push_back({static_cast<std::uint32_t>(next + empty), counted});
+    next += empty + 1;
   }
+  in.end_halves();
   if (!in.ok()) return {};
   auto histogram = LatencyHistogram::from(buckets);
   if (!histogram) in.refuse("{}", histogram.error().message);

@@ -19,6 +19,7 @@ struct Piece {
 
 const std::vector<Piece> kPieces{
     {"packages", packages},
+    {"cold_start", measure_cold_start},
     {"doctor_fleet", run_doctor_fleet},
     {"doctor_findings", run_doctor_findings},
     {"rows_over_80", rows_over_80},

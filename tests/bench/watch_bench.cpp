@@ -22,6 +22,8 @@ const std::vector<Piece> kPieces{
     {"detection", measure_detection},
     {"false_incidents", count_false_incidents},
     {"look_24576", measure_look_24576},
+    {"agent", measure_agent},
+    {"bus", measure_bus},
     {"page_24576", measure_page_24576},
 };
 

@@ -3,9 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
-
 #include "tests/places.hpp"
+#include "tests/support/cluster_page.hpp"
 #include "tests/support/ssh_cluster.hpp"
 
 namespace weft {
@@ -14,25 +13,6 @@ namespace {
 using testing::HasSubstr;
 
 const std::string kDocs = WEFT_SOURCE_DIR "/docs";
-
-/// The lines of the blocks that are marked as a shell's, with the hosts and places of the test.
-std::vector<std::string> commands_of_page() {
-  std::vector<std::string> commands;
-  std::istringstream page(text_of(kDocs + "/cluster.md"));
-  bool in_block = false;
-  for (std::string line; std::getline(page, line);) {
-    if (line.starts_with("```")) {
-      in_block = line == "```sh";
-    } else if (in_block) {
-      for (const auto& [theirs, ours] : {std::pair<std::string, std::string>{"gpu[001-064]", "host[1-4]"},
-                                         {"/usr/share/doc/weft/docs", kDocs}})
-        for (auto at = line.find(theirs); at != std::string::npos; at = line.find(theirs))
-          line.replace(at, theirs.size(), ours);
-      commands.push_back(line);
-    }
-  }
-  return commands;
-}
 
 /// Someone on the head node, whose configuration says how hosts are reached.
 class Operator : public SshCluster {
@@ -70,7 +50,8 @@ TEST(FirstHour, GoesFromTheDoctorToAProlog) {
   const Operator head;
   head.fault("host2--leaf1", {"--loss", "40%"});
   std::map<std::string, Answer> said;
-  for (const std::string& command : commands_of_page()) {
+  for (const std::string& command :
+       commands_of_cluster_page({{"gpu[001-064]", "host[1-4]"}, {"/usr/share/doc/weft/docs", kDocs}})) {
     const auto answer = head.paste(command);
     const bool finds_the_fault = command.find("--save") != std::string::npos;
     EXPECT_EQ(answer.status, finds_the_fault ? 2 : 0) << command << "\n" << answer.output << answer.errors;

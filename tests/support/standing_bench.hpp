@@ -85,7 +85,7 @@ class StandingBench {
   watch::Assignment assignment;
   FakeWire wire;
   watch::StandingRun run;
-  watch::StandingNic nic;
+  watch::StandingProber nic;
   watch::StandingWindows windows;
   watch::StandingKeys keys;
   std::optional<watch::StandingResponder> responder;

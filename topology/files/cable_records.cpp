@@ -8,6 +8,7 @@
 namespace weft::files {
 namespace {
 
+constexpr std::size_t kTitle = 400;  // the rule above it, and what a prompt may have left
 constexpr JsonLimits kLimits{.bytes = 256'000'000, .depth = 32, .values = 16'000'000};
 
 Result<CableList> parse_json_record(std::string_view text, const RecordSource& source) {
@@ -33,13 +34,18 @@ Result<CableList> parse_cable_record(std::string_view text, const RecordSource& 
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return fail(ErrorKind::invalid_input, "{}: it is empty", source.file);
   if (text[first] == '{' || text[first] == '[') return parse_json_record(text, source);
+  if (text[first] == '<') return parse_sonic_minigraph(text, source);
+  if (text.substr(first, kTitle).find("LLDP neighbors:") != std::string_view::npos)
+    return parse_lldp_text(text, source);
   if (text.find("RemotePortID") != std::string_view::npos) return parse_sonic_lldp_table(text, source);
   const auto head = text.substr(0, text.find('\n'));
   if (head.find(',') != std::string_view::npos) return parse_netbox_csv(text, source);
-  return fail(ErrorKind::invalid_input,
-              "{}: not known: expected `lldpcli show neighbors -f json`, SONiC's `show lldp table` or "
-              "config_db.json, `nv show interface --lldp -o json`, or NetBox's cables as CSV or JSON",
-              source.file);
+  return fail(
+      ErrorKind::invalid_input,
+      "{}: not known: expected `lldpcli show neighbors -f json`, SONiC's `show lldp table`, `show lldp "
+      "neighbors`, config_db.json or minigraph.xml, `nv show interface --lldp -o json`, or NetBox's cables "
+      "as CSV or JSON",
+      source.file);
 }
 
 }  // namespace weft::files

@@ -25,6 +25,10 @@ Result<CableList> parse_lldpcli_json(std::string_view text, const RecordSource& 
 Result<CableList> parse_nvue_lldp(std::string_view text, const RecordSource& source);
 /// `show lldp table` of SONiC.
 Result<CableList> parse_sonic_lldp_table(std::string_view text, const RecordSource& source);
+/// `lldpcli show neighbors`, or SONiC's `show lldp neighbors`, as text.
+Result<CableList> parse_lldp_text(std::string_view text, const RecordSource& source);
+/// A minigraph.xml of SONiC: links, kinds of neighbours, addresses.
+Result<CableList> parse_sonic_minigraph(std::string_view text, const RecordSource& source);
 /// A config_db.json of SONiC: host name, neighbours, addresses of ports, speeds.
 Result<CableList> parse_sonic_config(std::string_view text, const RecordSource& source);
 /// Cables of NetBox: an export as CSV, or what /api/dcim/cables/ answers.

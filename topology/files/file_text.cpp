@@ -1,5 +1,9 @@
 #include "topology/files/file_text.hpp"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -17,21 +21,58 @@ ErrorKind kind_of(int error) {
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
+constexpr auto kPipes = 0x50495045;  // the file system of pipes without a name (linux/magic.h)
+/// In milliseconds: a shell that starts both sides of a pipe does it at once.
+constexpr int kPatience = 2000;
+
+struct OpenFile {
+  explicit OpenFile(int opened) : number(opened) {}
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() {
+    if (number >= 0) ::close(number);
+  }
+  int number;
+};
+
+/// Until there is something to read, an end of it, or `milliseconds` (-1: whatever it takes) have passed:
+/// false.
+bool wait_for_bytes(int file, int milliseconds) {
+  pollfd one{.fd = file, .events = POLLIN, .revents = 0};
+  return ::poll(&one, 1, milliseconds) > 0;
+}
+
+/// A pipe with a name may get a writer yet; that of a shell (`<(...)`, /dev/stdin) has had one.
+bool is_named_pipe(int file, const struct stat& kind) {
+  struct statfs place {};
+  return S_ISFIFO(kind.st_mode) && !(fstatfs(file, &place) == 0 && place.f_type == kPipes);
+}
+
 }  // namespace
 
 Result<void> read_pieces(const std::filesystem::path& path,
                          const std::function<Result<void>(std::string_view)>& take) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
+  // Without waiting: a named pipe would hold us until somebody opens it to write.
+  const OpenFile file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (file.number < 0) return fail(kind_of(errno), "{} cannot be opened: {}", path.string(), reason(errno));
+  struct stat kind {};
+  if (fstat(file.number, &kind) == 0 && S_ISDIR(kind.st_mode))
     return fail(ErrorKind::invalid_input, "{} is a folder: expected a file", path.string());
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return fail(kind_of(errno), "{} cannot be opened: {}", path.string(), reason(errno));
+  bool awaits_writer = is_named_pipe(file.number, kind);
   std::array<char, 1 << 16> block;
-  while (in.read(block.data(), block.size()) || in.gcount() > 0)
-    WEFT_TRY_VOID(take({block.data(), static_cast<std::size_t>(in.gcount())}));
-  if (in.bad()) return fail(ErrorKind::absent, "{} cannot be read", path.string());
-  return {};
+  while (true) {
+    const auto got = ::read(file.number, block.data(), block.size());
+    if (got == 0 && !awaits_writer) return {};
+    if (got == 0 && !wait_for_bytes(file.number, kPatience))
+      return fail(ErrorKind::invalid_input, "{} is a pipe, and nobody writes to it", path.string());
+    awaits_writer = false;
+    if (got > 0)
+      WEFT_TRY_VOID(take({block.data(), static_cast<std::size_t>(got)}));
+    else if (got < 0 && errno == EAGAIN)
+      wait_for_bytes(file.number, -1);
+    else if (got < 0 && errno != EINTR)
+      return fail(ErrorKind::absent, "{} cannot be read: {}", path.string(), reason(errno));
+  }
 }
 
 Result<std::string> read_text_file(const std::filesystem::path& path, Bytes most) {

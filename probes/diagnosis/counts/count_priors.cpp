@@ -183,7 +183,7 @@ void expect_other_directions(const CountProblem& problem, std::span<const Channe
 }
 
 CountPriors count_priors(const Fabric& fabric, const CountProblem& problem, Counted counted,
-                         std::span<const ChannelEvidence> signs) {
+                         std::span<const ChannelEvidence> signs, double log_prior) {
   double between = 0;
   for (std::uint32_t link = 0; link < fabric.link_count(); ++link)
     between += fabric.between_switches(LinkId(link)) ? 2 : 0;
@@ -209,6 +209,7 @@ CountPriors count_priors(const Fabric& fabric, const CountProblem& problem, Coun
     priors.log_odds.push_back(is_a_cable(fabric, suspect) ? kNever : std::log(std::min(odds, 0.5)));
     priors.kind.push_back(kind);
   }
+  for (double& odds : priors.log_odds) odds += log_prior;
   for (std::size_t s = 0; s < problem.suspects.size(); ++s) {
     const bool may_burst = problem.suspects[s].is_channel();
     priors.log_odds.push_back(may_burst ? priors.log_odds[s] + std::log(kBurstsToSingles) : kNever);

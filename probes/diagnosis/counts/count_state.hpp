@@ -42,9 +42,10 @@ inline constexpr std::size_t kSuspectKinds = 8;
 /// Of bad cables, those bad in both directions are common: one in ten of the others' odds is even.
 inline constexpr double kOtherDirection = 0.1;
 
-/// `signs` multiply the odds of the suspects they belong to, as far as they are of what is counted.
+/// `signs` multiply the odds of the suspects they belong to, as far as they are of what is counted. `log_prior`
+/// is added to all log odds but those of signs.
 CountPriors count_priors(const Fabric& fabric, const CountProblem& problem, Counted counted,
-                         std::span<const ChannelEvidence> signs);
+                         std::span<const ChannelEvidence> signs, double log_prior = 0);
 /// A sign that a channel passes something: that it is not dead.
 inline bool speaks_against_dead(const ChannelEvidence& sign) {
   return sign.cause == Cause::down && sign.log_ratio < 0;

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 
 #include "cli/completion.hpp"
@@ -50,27 +49,26 @@ double documented_share() {
   return all == 0 ? 0 : static_cast<double>(held) / all;
 }
 
-/// NaN: none could be made.
-double package_megabytes() {
+}  // namespace
+
+std::optional<std::filesystem::path> debian_package() {
   const std::filesystem::path build = WEFT_BINARY_DIR;
   const auto made = os::run_program({"sh", "-ec", fmt::format("cd '{}'; cpack -G DEB", build.string())}, "",
                                     std::chrono::minutes(5));
   if (!made) fmt::print("  no package: {}\n", made.error().message);
-  if (!made) return NAN;
+  if (!made) return std::nullopt;
   for (const auto& entry : std::filesystem::directory_iterator(build / "package/made"))
     if (const auto name = entry.path().filename().string();
         name.starts_with("weft_") && name.ends_with(".deb"))
-      return static_cast<double>(entry.file_size()) / 1e6;
-  return NAN;
+      return entry.path();
+  return std::nullopt;
 }
-
-}  // namespace
 
 void packages(Figures& figures) {
   figures.add("paste_failures", paste_failures(), "0");
   figures.add("man_completion_share", documented_share(), "1.00");
-  if (const double size = package_megabytes(); !std::isnan(size))
-    figures.add("package_mb", size, "at most 10");
+  if (const auto package = debian_package())
+    figures.add("package_mb", static_cast<double>(file_size(*package)) / 1e6, "at most 10");
 }
 
 }  // namespace weft::bench

@@ -14,6 +14,10 @@ void measure_detection(Figures& figures);
 void count_false_incidents(Figures& figures);
 /// 24,576 NICs with eight faults: one look, and how long until a loss of 1 % is found, by tier.
 void measure_look_24576(Figures& figures);
+/// CPU time, memory and bytes of `weft agent --standing`, with one NIC and with eight. Needs root.
+void measure_agent(Figures& figures);
+/// Windows published and fetched over a real nats-server.
+void measure_bus(Figures& figures);
 /// The live page of 24,576 NICs in a headless browser, of five starts the median: from the address to the
 /// drawn fabric, and what was loaded for it.
 void measure_page_24576(Figures& figures);

@@ -58,8 +58,7 @@ const auto kGolden = from_hex(
     "02"
     "02"
     "14"
-    "02"
-    "21");
+    "1f00");
 
 TEST(WindowTest, IsWrittenAsTheGoldenBytes) { EXPECT_EQ(encode_window(golden_window()), kGolden); }
 
@@ -78,6 +77,15 @@ TEST(WindowTest, AHealthyWindowOfEightNicsTakesAHundredBytes) {
   for (std::uint32_t nic = 0; nic < 8; ++nic)
     window.nics.push_back({.nic = nic, .first = 500'000'000, .count = 500});
   EXPECT_LE(encode_window(window).size(), 130u);
+}
+
+TEST(WindowTest, TenSecondsOfAStreamsDelaysTakeLessThanTheirNumber) {
+  Window window{.nics = {{.count = 500}}};
+  const auto without = encode_window(window).size();
+  LatencyHistogram histogram;
+  for (int i = 0; i < 80; ++i) histogram.add(std::chrono::microseconds(60 + i * i % 60));
+  window.nics[0].delays = {{3, histogram}};
+  EXPECT_LE(encode_window(window).size() - without, 16u);
 }
 
 TEST(WindowTest, EveryCutIsRefused) {

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/places.hpp"
+#include "topology/files/file_text.hpp"
+
 namespace weft::files {
 namespace {
 
@@ -157,6 +160,50 @@ TEST(CableRecord, NamesThatWouldSteerATerminalAreShownEscaped) {
   const auto list = read("Device A,Termination A,Device B,Termination B\nleaf\x1b[2J,p1,spine1,p2\n");
   ASSERT_EQ(list.cables.size(), 1u);
   EXPECT_EQ(list.cables[0].a.node, "leaf\\x1b[2J");
+}
+
+std::string corpus_file(const std::string& name) {
+  return read_text_file(WEFT_SOURCE_DIR "/tests/fuzz/corpus/cable_record/" + name, Bytes(100'000)).value();
+}
+
+TEST(LldpText, NeighboursAreReadByTheirIndentAndTheManagementPortIsLeftOut) {
+  const auto list = read(corpus_file("neighbors.txt"));
+  EXPECT_THAT(list.cables, ElementsAre(cable("leaf1", "Ethernet0", "host1", "eth2"),
+                                       cable("leaf1", "Ethernet4", "spine1", "Ethernet1/5")));
+  EXPECT_THAT(list.hosts, ElementsAre("host1"));
+  EXPECT_THAT(list.switches, ElementsAre("leaf1", "spine1"));
+  EXPECT_EQ(list.known_by.size(), 1u);
+  EXPECT_THAT(list.remarks, IsEmpty());
+}
+
+TEST(LldpText, ATableThatIsCutIsReadUpToItsLastWholeNeighbour) {
+  const auto whole = corpus_file("neighbors.txt");
+  const auto list = read(whole.substr(0, whole.find("ifname Ethernet1/5") + 12));
+  EXPECT_THAT(list.cables, ElementsAre(cable("leaf1", "Ethernet0", "host1", "eth2")));
+  EXPECT_THAT(list.remarks, ElementsAre(HasSubstr("cut")));
+}
+
+TEST(Minigraph, LinksRatesAddressesAndWhoIsAHost) {
+  const auto list = read(corpus_file("minigraph.xml"), {"minigraph.xml", "minigraph"});
+  auto fast = cable("leaf1", "fortyGigE0/0", "spine1", "Ethernet1");
+  fast.rate = Bandwidth::gbit(400);
+  EXPECT_THAT(list.cables, ElementsAre(fast, cable("host1", "eth2", "leaf1", "fortyGigE0/4")));
+  EXPECT_FALSE(list.is_live);
+  EXPECT_THAT(list.hosts, ElementsAre("host1"));
+  EXPECT_THAT(list.switches, ElementsAre("leaf1", "spine1"));
+  const auto address = [](const char* text) { return IpAddress::parse(text).value(); };
+  EXPECT_THAT(list.addresses, ElementsAre(PortAddress{{"leaf1", "fortyGigE0/0"}, address("10.0.0.0")},
+                                          PortAddress{{"leaf1", ""}, address("10.0.0.2")}));
+}
+
+TEST(Minigraph, WhatIsNoneIsRefusedWithItsPlace) {
+  EXPECT_THAT(refusal("<html><body/></html>"), HasSubstr("DeviceMiniGraph"));
+  EXPECT_THAT(refusal("<DeviceMiniGraph><PngDec>"), HasSubstr("leaf1.json: no XML, at byte"));
+  EXPECT_THAT(refusal("<!DOCTYPE x [<!ENTITY a SYSTEM 'file:///etc/passwd'>]><x>&a;</x>"),
+              HasSubstr("DeviceMiniGraph"));
+  std::string deep;
+  for (int i = 0; i < 200'000; ++i) deep += "<a>";
+  EXPECT_THAT(refusal(deep), HasSubstr("no XML"));
 }
 
 }  // namespace

@@ -37,7 +37,8 @@ Result<void> run_in_namespace(const std::filesystem::path& file, const std::vect
   return run(argv, input);
 }
 
-Result<void> NodeSetup::batch(NodeId node, std::vector<std::string> program, const std::string& lines) const {
+Result<void> NodeSetup::batch(NodeId node, const std::vector<std::string>& program,
+                              const std::string& lines) const {
   if (lines.empty()) return {};
   const auto done = run_in_namespace(lab_.namespace_of(node), program, lines);
   if (!done) return pass_on(done, fmt::format("set up {}", lab_.fabric().name_of(node)));

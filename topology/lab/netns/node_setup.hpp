@@ -25,7 +25,7 @@ class NodeSetup {
   Result<void> shape_port(PortId port, std::optional<Bandwidth> rate) const;
 
  private:
-  Result<void> batch(NodeId node, std::vector<std::string> program, const std::string& lines) const;
+  Result<void> batch(NodeId node, const std::vector<std::string>& program, const std::string& lines) const;
   Result<void> in_family(NodeId node, const std::string& lines) const;
 
   const Lab& lab_;

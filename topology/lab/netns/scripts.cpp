@@ -18,7 +18,7 @@ constexpr std::uint32_t kFirstGroup = 100'000;
 
 // TBF: two to four frames at once, and what a shallow switch buffer holds: 20 ms at the lab's rate, at least
 // 14 frames of 4 KB.
-constexpr std::int64_t kBurst = 16 * 1024;
+constexpr std::int64_t kBurst = 16'384;
 constexpr std::int64_t kMinQueue = 60'000;
 constexpr double kQueueSeconds = 0.020;
 

@@ -159,10 +159,10 @@ static void faults(Io& io, LabState& m) {
 
 template <class Io>
 static void members(Io& io, LabState& m) {
-  const std::string expected = "weft.labstate/2";
+  constexpr const char* expected = "weft.labstate/2";
   std::string schema = expected;
   io("schema", schema);
-  if (schema != expected) throw BadField("expected schema " + expected);
+  if (schema != expected) throw BadField(fmt::format("expected schema {}", expected));
   io("name", m.name);
   either(io, "root", m.owner, LabOwner::root, LabOwner::user);
   io("complete", m.complete);

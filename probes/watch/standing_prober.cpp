@@ -1,4 +1,4 @@
-#include "probes/watch/standing_nic.hpp"
+#include "probes/watch/standing_prober.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -18,8 +18,8 @@ BatchId batch_for(PlanVersion plan, std::uint64_t boot) {
 
 }  // namespace
 
-StandingNic::StandingNic(const StandingRun& run, NicSchedule schedule, const datapath::LocalNic& nic,
-                         Nanoseconds start)
+StandingProber::StandingProber(const StandingRun& run, NicSchedule schedule, const datapath::LocalNic& nic,
+                               Nanoseconds start)
     : run_(run),
       schedule_(std::move(schedule)),
       nic_(nic),
@@ -29,21 +29,21 @@ StandingNic::StandingNic(const StandingRun& run, NicSchedule schedule, const dat
       streams_(schedule_.streams.size()),
       identification_(packet::first_identification(batch_, run.secrets.key)) {}
 
-Nanoseconds StandingNic::next_burst() const {
+Nanoseconds StandingProber::next_burst() const {
   if (streams_.empty()) return Nanoseconds::max();
   const auto burst = next_ / schedule_.burst * schedule_.burst;  // begun ones are due already
   return start_ + Nanoseconds(std::llround(static_cast<double>(burst) / schedule_.packets_per_second * 1e9));
 }
 
 /// Whole bursts, each as its first probe is due.
-std::size_t StandingNic::due(Nanoseconds now) const {
+std::size_t StandingProber::due(Nanoseconds now) const {
   if (streams_.empty() || now < next_burst()) return 0;
   const auto passed = std::chrono::duration<double>(now - start_).count() * schedule_.packets_per_second;
   const auto bursts = static_cast<std::uint64_t>(passed) / schedule_.burst + 1;
   return bursts * schedule_.burst > next_ ? bursts * schedule_.burst - next_ : 0;
 }
 
-std::span<const ByteSpan> StandingNic::compose(Nanoseconds now, const HopOfPeer& hop_of) {
+std::span<const ByteSpan> StandingProber::compose(Nanoseconds now, const HopOfPeer& hop_of) {
   if (now - asked_ > kStallAfter) skip_time(asked_, now);  // what was missed is not sent at once
   asked_ = now;
   composed_.clear();
@@ -65,14 +65,14 @@ std::span<const ByteSpan> StandingNic::compose(Nanoseconds now, const HopOfPeer&
 }
 
 /// Probes that the interface has not taken for so long that it will take none.
-void StandingNic::give_up_unsent(Nanoseconds now) {
+void StandingProber::give_up_unsent(Nanoseconds now) {
   const auto late = now - kUnsentAfter;
   for (auto left = due(late); left > 0; --left, ++next_)
     probes_.push_back({.stamp = late, .state = State::unsent});
 }
 
-ByteSpan StandingNic::frame_of(std::uint64_t number, std::size_t slot, const packet::MacAddress& hop,
-                               Nanoseconds now) {
+ByteSpan StandingProber::frame_of(std::uint64_t number, std::size_t slot, const packet::MacAddress& hop,
+                                  Nanoseconds now) {
   const auto index = static_cast<std::uint32_t>(number % streams_.size());
   const StreamSpec& stream = schedule_.streams[index];
   const auto size = packet::probe_size(static_cast<std::size_t>(run_.size.count()), nic_.address.is_v6());
@@ -99,7 +99,7 @@ ByteSpan StandingNic::frame_of(std::uint64_t number, std::size_t slot, const pac
 }
 
 /// They leave one after the other: each when its share of the call was over.
-void StandingNic::sent(std::size_t taken, Nanoseconds before, Nanoseconds after) {
+void StandingProber::sent(std::size_t taken, Nanoseconds before, Nanoseconds after) {
   WEFT_CHECK(taken <= composed_.size());
   for (std::size_t i = 0; i < taken; ++i) {
     const auto left =
@@ -111,12 +111,12 @@ void StandingNic::sent(std::size_t taken, Nanoseconds before, Nanoseconds after)
   composed_.clear();
 }
 
-std::uint64_t StandingNic::number_at(std::uint64_t round, std::uint32_t stream) const {
+std::uint64_t StandingProber::number_at(std::uint64_t round, std::uint32_t stream) const {
   return round * streams_.size() + stream;
 }
 
 /// Of a probe that may still be answered. Sequences have 32 bits: the nearest to what is sent now.
-std::optional<std::uint64_t> StandingNic::number_of(const packet::ProbeHeader& header) const {
+std::optional<std::uint64_t> StandingProber::number_of(const packet::ProbeHeader& header) const {
   if (header.spec >= streams_.size()) return std::nullopt;
   const auto round = next_ / streams_.size();
   const auto off = static_cast<std::int32_t>(header.sequence - static_cast<std::uint32_t>(round));
@@ -124,7 +124,7 @@ std::optional<std::uint64_t> StandingNic::number_of(const packet::ProbeHeader& h
   return number >= first_ && number < next_ ? std::optional(number) : std::nullopt;
 }
 
-void StandingNic::take(const packet::ProbePacket& echo, Nanoseconds at_time) {
+void StandingProber::take(const packet::ProbePacket& echo, Nanoseconds at_time) {
   const auto& header = echo.header;
   if (header.kind != packet::ProbeKind::echo || header.run != run_.secrets.run || header.batch != batch_ ||
       header.nic != schedule_.nic || !echo.intact || echo.ip.destination != nic_.address)
@@ -141,11 +141,11 @@ void StandingNic::take(const packet::ProbePacket& echo, Nanoseconds at_time) {
   stream.rtt.add(std::max(at_time - left - header.turnaround, Nanoseconds(0)));
 }
 
-bool StandingNic::is_overdue(const Sent& probe, Nanoseconds now) const {
+bool StandingProber::is_overdue(const Sent& probe, Nanoseconds now) const {
   return probe.stamp + kAnswerWait <= now;
 }
 
-std::uint64_t StandingNic::decided(Nanoseconds now) {
+std::uint64_t StandingProber::decided(Nanoseconds now) {
   overdue_ = std::max(overdue_, first_);
   for (; overdue_ < next_ && is_overdue(at(overdue_), now); ++overdue_) {
     auto& stream = streams_[overdue_ % streams_.size()];
@@ -156,7 +156,7 @@ std::uint64_t StandingNic::decided(Nanoseconds now) {
 }
 
 /// Judges probes of the stream in their order, as far as what became of them is known.
-void StandingNic::judge(std::uint32_t index, std::uint64_t end, Nanoseconds now) {
+void StandingProber::judge(std::uint32_t index, std::uint64_t end, Nanoseconds now) {
   auto& stream = streams_[index];
   for (;; ++stream.round) {
     const auto number = number_at(stream.round, index);
@@ -182,7 +182,7 @@ void StandingNic::judge(std::uint32_t index, std::uint64_t end, Nanoseconds now)
   }
 }
 
-void StandingNic::note_settled() {
+void StandingProber::note_settled() {
   for (const SettledProbe& each : just_settled_) {
     const auto lost = lost_.find(each.number);
     if (lost != lost_.end())
@@ -192,8 +192,8 @@ void StandingNic::note_settled() {
   }
 }
 
-NicWindow StandingNic::close(std::uint64_t end, Nanoseconds now,
-                             const std::function<bool(std::uint32_t)>& tells_delays) {
+NicWindow StandingProber::close(std::uint64_t end, Nanoseconds now,
+                                const std::function<bool(std::uint32_t)>& tells_delays) {
   WEFT_CHECK(end >= first_ && end <= next_);
   NicWindow window{.first = first_, .count = static_cast<std::uint32_t>(end - first_)};
   for (std::uint32_t stream = 0; stream < streams_.size(); ++stream) {

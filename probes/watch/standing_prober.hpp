@@ -1,5 +1,5 @@
-// StandingNic: the probing end of one NIC under one assignment, by its schedule: which probes are due, what
-// came back, which were lost and on which way. Frames and times in, frames and NicWindows out. Pure; one
+// StandingProber: the probing end of one NIC under one assignment, by its schedule: which probes are due,
+// what came back, which were lost and on which way. Frames and times in, frames and NicWindows out. Pure; one
 // thread.
 //
 // Numbers count what was handed to the wire, so a window says exactly what was sent. A probe that could not
@@ -42,12 +42,13 @@ struct StandingRun {
   std::uint64_t boot = 0;  // of the agent: probes of its last life are others
 };
 
-class StandingNic {
+class StandingProber {
  public:
   static constexpr std::size_t kMostAtOnce = 64;
 
   /// `run` and `nic` outlive it. `schedule` is one that read_assignment lets pass.
-  StandingNic(const StandingRun& run, NicSchedule schedule, const datapath::LocalNic& nic, Nanoseconds start);
+  StandingProber(const StandingRun& run, NicSchedule schedule, const datapath::LocalNic& nic,
+                 Nanoseconds start);
 
   /// When compose() has something to give; a NIC without streams never has.
   Nanoseconds next_burst() const;

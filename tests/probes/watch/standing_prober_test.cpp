@@ -1,4 +1,4 @@
-#include "probes/watch/standing_nic.hpp"
+#include "probes/watch/standing_prober.hpp"
 
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ std::function<Frames(Frame)> dropping(const StandingBench& bench,
   };
 }
 
-TEST(StandingNicTest, AHealthyWireLosesNothingAndAWindowIsASecond) {
+TEST(StandingProberTest, AHealthyWireLosesNothingAndAWindowIsASecond) {
   StandingBench bench;
   bench.run_for(7s);
   ASSERT_GE(bench.told.size(), 3u);
@@ -65,7 +65,7 @@ TEST(StandingNicTest, AHealthyWireLosesNothingAndAWindowIsASecond) {
   }
 }
 
-TEST(StandingNicTest, NumbersSayStreamAndTime) {
+TEST(StandingProberTest, NumbersSayStreamAndTime) {
   StandingBench bench({.streams = 7, .burst = 5});
   bench.run_for(2s);
   std::uint64_t number = 0;
@@ -80,7 +80,7 @@ TEST(StandingNicTest, NumbersSayStreamAndTime) {
   }
 }
 
-TEST(StandingNicTest, LossThereIsToldFromLossBack) {
+TEST(StandingProberTest, LossThereIsToldFromLossBack) {
   for (const auto way : {LostWay::there, LostWay::back}) {
     StandingBench bench;
     bench.run_for(2500ms);
@@ -101,7 +101,7 @@ TEST(StandingNicTest, LossThereIsToldFromLossBack) {
   }
 }
 
-TEST(StandingNicTest, LossOnBothWaysIsCountedOnBoth) {
+TEST(StandingProberTest, LossOnBothWaysIsCountedOnBoth) {
   StandingBench bench;
   bench.run_for(2500ms);
   bench.wire.outward = dropping(bench, [&](const auto& h) { return h.sequence % 10 == 2; });
@@ -112,7 +112,7 @@ TEST(StandingNicTest, LossOnBothWaysIsCountedOnBoth) {
   EXPECT_NEAR(ways.lost.at(LostWay::back), 470, 40);
 }
 
-TEST(StandingNicTest, WithoutAnyEchoTheWayStaysOpen) {
+TEST(StandingProberTest, WithoutAnyEchoTheWayStaysOpen) {
   StandingBench bench;
   bench.wire.outward = [](Frame) { return Frames{}; };
   bench.run_for(6s);
@@ -121,7 +121,7 @@ TEST(StandingNicTest, WithoutAnyEchoTheWayStaysOpen) {
   EXPECT_EQ(ways.lost.at(LostWay::open), ways.sent);
 }
 
-TEST(StandingNicTest, AnEchoAfterAnOutageSettlesItsLosses) {
+TEST(StandingProberTest, AnEchoAfterAnOutageSettlesItsLosses) {
   for (const bool there : {true, false}) {
     StandingBench bench;
     bench.run_for(2500ms);
@@ -138,7 +138,7 @@ TEST(StandingNicTest, AnEchoAfterAnOutageSettlesItsLosses) {
   }
 }
 
-TEST(StandingNicTest, LossesInARowEndAWindowEarly) {
+TEST(StandingProberTest, LossesInARowEndAWindowEarly) {
   StandingBench bench({.streams = 50});
   bench.run_for(3s);
   bench.told.clear();
@@ -156,7 +156,7 @@ TEST(StandingNicTest, LossesInARowEndAWindowEarly) {
   EXPECT_LE(*named, 650ms);
 }
 
-TEST(StandingNicTest, APathThatStaysDeadDoesNotMultiplyWindows) {
+TEST(StandingProberTest, APathThatStaysDeadDoesNotMultiplyWindows) {
   StandingBench bench({.streams = 50});
   bench.run_for(3s);
   bench.wire.outward = dropping(bench, [&](const auto& header) { return header.spec % 5 == 0; });
@@ -164,7 +164,7 @@ TEST(StandingNicTest, APathThatStaysDeadDoesNotMultiplyWindows) {
   EXPECT_LE(bench.told.size(), 15u);
 }
 
-TEST(StandingNicTest, ReorderedProbesAreNoLossAndHideNone) {
+TEST(StandingProberTest, ReorderedProbesAreNoLossAndHideNone) {
   StandingBench bench({.streams = 1, .rate = 200, .burst = 1});
   bench.run_for(2500ms);
   std::optional<Frame> held;
@@ -184,7 +184,7 @@ TEST(StandingNicTest, ReorderedProbesAreNoLossAndHideNone) {
   EXPECT_EQ(ways.lost.count(LostWay::back), 0u);
 }
 
-TEST(StandingNicTest, DuplicatesCountOnce) {
+TEST(StandingProberTest, DuplicatesCountOnce) {
   StandingBench bench;
   bench.wire.outward = [](Frame frame) { return Frames{frame, frame}; };
   bench.wire.homeward = [](Frame frame) { return Frames{frame, frame}; };
@@ -196,7 +196,7 @@ TEST(StandingNicTest, DuplicatesCountOnce) {
   EXPECT_EQ(ways.lost.count(LostWay::there), 0u);
 }
 
-TEST(StandingNicTest, APeerThatBeginsAnewIsNoLoss) {
+TEST(StandingProberTest, APeerThatBeginsAnewIsNoLoss) {
   StandingBench bench;
   bench.run_for(4s);
   bench.restart_peer(2);
@@ -204,7 +204,7 @@ TEST(StandingNicTest, APeerThatBeginsAnewIsNoLoss) {
   EXPECT_TRUE(ways_of(bench.told).lost.empty());
 }
 
-TEST(StandingNicTest, LossesWhileAPeerBeginsAnewStayOpen) {
+TEST(StandingProberTest, LossesWhileAPeerBeginsAnewStayOpen) {
   StandingBench bench;
   bench.run_for(2500ms);
   bench.responder.reset();
@@ -216,7 +216,7 @@ TEST(StandingNicTest, LossesWhileAPeerBeginsAnewStayOpen) {
   EXPECT_EQ(ways.lost.count(LostWay::there) + ways.lost.count(LostWay::back), 0u);
 }
 
-TEST(StandingNicTest, AForgedEchoAnswersNothing) {
+TEST(StandingProberTest, AForgedEchoAnswersNothing) {
   StandingBench bench;
   bench.run_for(2500ms);
   auto other_key = bench.assignment.secrets.key;
@@ -249,7 +249,7 @@ TEST(StandingNicTest, AForgedEchoAnswersNothing) {
   EXPECT_GE(ways.lost.at(LostWay::there), 120u);
 }
 
-TEST(StandingNicTest, CountsWrap) {
+TEST(StandingProberTest, CountsWrap) {
   StandingBench bench({.streams = 1, .rate = 4'000, .burst = 40});
   bench.run_for(2500ms);
   bench.wire.homeward = dropping(bench, [](const auto& h) { return h.sequence % 1000 == 7; });
@@ -259,7 +259,7 @@ TEST(StandingNicTest, CountsWrap) {
   EXPECT_EQ(ways.lost.count(LostWay::there), 0u);
 }
 
-TEST(StandingNicTest, AStreamOfOneProbeASecondIsJudgedToo) {
+TEST(StandingProberTest, AStreamOfOneProbeASecondIsJudgedToo) {
   StandingBench bench({.streams = 500});
   bench.run_for(2500ms);
   bench.wire.outward = dropping(bench, [](const auto& h) { return h.spec == 9 && h.sequence % 4 == 1; });
@@ -268,7 +268,7 @@ TEST(StandingNicTest, AStreamOfOneProbeASecondIsJudgedToo) {
   EXPECT_NEAR(ways.lost.at(LostWay::there), 4, 1);
 }
 
-TEST(StandingNicTest, WhatTheInterfaceDoesNotTakeIsLostOnTheWayThere) {
+TEST(StandingProberTest, WhatTheInterfaceDoesNotTakeIsLostOnTheWayThere) {
   StandingBench bench;
   bench.run_for(3s);
   bench.wire.down = true;
@@ -280,7 +280,7 @@ TEST(StandingNicTest, WhatTheInterfaceDoesNotTakeIsLostOnTheWayThere) {
   EXPECT_EQ(ways.lost.count(LostWay::back), 0u);
 }
 
-TEST(StandingNicTest, AQueueThatIsFullForAMomentLosesNothing) {
+TEST(StandingProberTest, AQueueThatIsFullForAMomentLosesNothing) {
   StandingBench bench;
   bench.run_for(3s);
   for (int i = 0; i < 20; ++i) {
@@ -292,7 +292,7 @@ TEST(StandingNicTest, AQueueThatIsFullForAMomentLosesNothing) {
   EXPECT_TRUE(ways_of(bench.told).lost.empty());
 }
 
-TEST(StandingNicTest, APeerWithoutANextHopIsLostOnTheWayThere) {
+TEST(StandingProberTest, APeerWithoutANextHopIsLostOnTheWayThere) {
   StandingBench bench;
   bench.wire.reachable = false;
   bench.run_for(6s);
@@ -301,7 +301,7 @@ TEST(StandingNicTest, APeerWithoutANextHopIsLostOnTheWayThere) {
   EXPECT_EQ(ways.lost.at(LostWay::there), ways.sent);
 }
 
-TEST(StandingNicTest, AfterAStallNothingIsSentAtOnceAndNothingIsLost) {
+TEST(StandingProberTest, AfterAStallNothingIsSentAtOnceAndNothingIsLost) {
   StandingBench bench;
   bench.run_for(3s);
   bench.wire.let_pass(5s);
@@ -312,7 +312,7 @@ TEST(StandingNicTest, AfterAStallNothingIsSentAtOnceAndNothingIsLost) {
   EXPECT_TRUE(ways_of(bench.told).lost.empty());
 }
 
-TEST(StandingNicTest, DelaysOfEveryStreamAreToldInTenWindows) {
+TEST(StandingProberTest, DelaysOfEveryStreamAreToldInTenWindows) {
   StandingBench bench;
   bench.run_for(14s);
   std::set<std::uint32_t> streams;
@@ -328,7 +328,7 @@ TEST(StandingNicTest, DelaysOfEveryStreamAreToldInTenWindows) {
   EXPECT_GT(count, 2000u);
 }
 
-TEST(StandingNicTest, WhatTheHostDroppedIsSaid) {
+TEST(StandingProberTest, WhatTheHostDroppedIsSaid) {
   StandingBench bench;
   bench.run_for(3s);
   bench.told.clear();
@@ -338,7 +338,7 @@ TEST(StandingNicTest, WhatTheHostDroppedIsSaid) {
   EXPECT_EQ(bench.told.at(0).nics.at(0).dropped + bench.told.at(1).nics.at(0).dropped, 7u);
 }
 
-TEST(StandingNicTest, AnAgentThatBeginsAnewIsAnsweredFromTheStart) {
+TEST(StandingProberTest, AnAgentThatBeginsAnewIsAnsweredFromTheStart) {
   StandingBench bench;
   bench.run_for(4s);
   StandingBench again({.boot = 78});

@@ -1,0 +1,143 @@
+// Windows that are late, repeated, out of order or lies, and agents that stop.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <random>
+
+#include "tests/support/standing_fleet.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft::watch {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Fabric lab() { return *make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 4}); }
+
+/// The channels of each incident that ever opened.
+std::vector<IncidentPlace> opened(const std::vector<IncidentEvent>& events) {
+  std::vector<IncidentPlace> places;
+  for (const IncidentEvent& event : events)
+    if (event.change == IncidentChange::opened) places.push_back(event.incident.place);
+  return places;
+}
+
+TEST(HostileWindows, RepeatedLateAndDisorderedOnesTellTheSame) {
+  const Fabric fabric = lab();
+  const ChannelId bad = *fabric.find_channel("leaf2->spine3");
+  FleetRun run(fabric, {});
+  std::mt19937_64 random(7);
+  run.between = [&](std::vector<SentWindow>& windows) {
+    const std::size_t all = windows.size();
+    for (std::size_t i = 0; i < all; ++i) windows.push_back(windows[i]);
+    std::ranges::shuffle(windows, random);
+  };
+  run.fleet().put({{.link = Fabric::link_of(bad), .channel = bad, .loss = Fraction(0.02)}, seconds(5)});
+  run.advance(40);
+  ASSERT_EQ(opened(run.events()).size(), 1u);
+  const auto state = run.state();
+  EXPECT_THAT(state.incidents[0].place.channels, ElementsAre(bad));
+  for (const AgentState& agent : state.agents) {
+    EXPECT_EQ(agent.windows, 40u);
+    EXPECT_EQ(agent.gaps, 0u);
+    EXPECT_EQ(agent.refused, 0u);
+  }
+}
+
+TEST(HostileWindows, AWindowThatIsLostIsAGapAndNoHealth) {
+  const Fabric fabric = lab();
+  FleetRun run(fabric, {});
+  const NodeId host = *fabric.find_node("host5");
+  run.between = [&](std::vector<SentWindow>& windows) {
+    std::erase_if(windows,
+                  [&](const SentWindow& sent) { return sent.host == host && sent.window.number % 5 == 3; });
+  };
+  run.advance(31);
+  const auto state = run.state();
+  const auto agent = std::ranges::find(state.agents, host, &AgentState::host);
+  EXPECT_EQ(agent->gaps, 6u);
+  EXPECT_EQ(agent->refused, 0u);
+  EXPECT_THAT(run.events(), IsEmpty());
+}
+
+TEST(HostileWindows, OneLyingAgentHasNoSwitchLinkNamed) {
+  const Fabric fabric = lab();
+  FleetRun run(fabric, {});
+  const NodeId liar = *fabric.find_node("host6");
+  const ChannelId blamed = *fabric.find_channel("leaf2->spine1");
+  run.between = [&](std::vector<SentWindow>& windows) {
+    for (SentWindow& sent : windows) {
+      if (sent.host != liar) continue;
+      NicWindow& told = sent.window.nics.front();
+      const StandingNic& nic = run.plan().nics_of(liar).front();
+      told.lost.clear();
+      for (std::uint32_t i = 0; i < told.count; ++i) {
+        const auto& stream = nic.streams[(told.first + i) % nic.streams.size()];
+        const auto path = run.plan().paths.channels(run.plan().paths.paths(stream.there).front());
+        if (std::ranges::find(path, blamed) != path.end()) told.lost.push_back({i, LostWay::there});
+      }
+    }
+  };
+  run.advance(60);
+  EXPECT_THAT(opened(run.events()), IsEmpty());
+}
+
+TEST(HostileWindows, HalfTheAgentsThatSaidByeAreNoFault) {
+  const Fabric fabric = lab();
+  FleetRun run(fabric, {});
+  run.advance(10);
+  for (std::size_t h = 0; h < 8; ++h) {
+    run.watcher().bye(fabric.name_of(fabric.hosts()[h]), true, run.now());
+    run.fleet().stop(fabric.hosts()[h]);
+  }
+  run.advance(60);
+  EXPECT_THAT(opened(run.events()), IsEmpty());
+  EXPECT_EQ(run.state().verdict, Verdict::unknown);
+}
+
+TEST(HostileWindows, AHostThatDiesIsOneFindingAndNoLinkIsBlamed) {
+  const Fabric fabric = lab();
+  FleetRun run(fabric, {});
+  run.advance(10);
+  const NodeId host = *fabric.find_node("host7");
+  run.fleet().stop(host);
+  run.advance(30);
+  const auto places = opened(run.events());
+  ASSERT_EQ(places.size(), 1u);
+  EXPECT_THAT(places[0].nodes, ElementsAre(host));
+  EXPECT_THAT(places[0].channels, IsEmpty());
+  run.fleet().start(host);
+  run.advance(120);
+  EXPECT_THAT(run.state().incidents, IsEmpty());
+  EXPECT_EQ(run.state().verdict, Verdict::healthy);
+}
+
+TEST(HostileWindows, HalfTheAgentsThatDieUnannouncedBlameNoLink) {
+  const Fabric fabric = lab();
+  FleetRun run(fabric, {});
+  run.advance(10);
+  for (std::size_t h = 0; h < 16; h += 2) run.fleet().stop(fabric.hosts()[h]);
+  run.advance(30);
+  const auto places = opened(run.events());
+  EXPECT_EQ(places.size(), 8u);
+  for (const IncidentPlace& place : places) EXPECT_THAT(place.channels, IsEmpty());
+}
+
+TEST(HostileWindows, AWholeLeafDownIsOneIncidentOfTheLeaf) {
+  const Fabric fabric = lab();
+  FleetRun run(fabric, {});
+  run.advance(10);
+  const NodeId leaf = *fabric.find_node("leaf3");
+  for (const ChannelId channel : fabric.channels_from(leaf))
+    run.fleet().put({{.link = Fabric::link_of(channel), .down = true}, run.now()});
+  run.advance(30);
+  const auto incidents = run.state().incidents;
+  ASSERT_EQ(incidents.size(), 1u);
+  EXPECT_THAT(incidents[0].place.nodes, ElementsAre(leaf));
+  EXPECT_EQ(incidents[0].cause, Cause::down);
+}
+
+}  // namespace
+}  // namespace weft::watch

@@ -1,0 +1,158 @@
+// What becomes of faults over time: by a simulated fleet through the whole watcher.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "tests/support/standing_fleet.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft::watch {
+namespace {
+
+using std::chrono::seconds;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Fabric lab() { return *make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 4}); }
+
+long count_of(const std::vector<IncidentEvent>& events, IncidentChange change) {
+  return std::ranges::count(events, change, &IncidentEvent::change);
+}
+
+FaultSpec at(const Fabric& fabric, std::string_view channel) {
+  const ChannelId its = *fabric.find_channel(channel);
+  return {.link = Fabric::link_of(its), .channel = its};
+}
+
+TEST(Incidents, ALinkThatFlapsEvery20SecondsIsOneIncident) {
+  const Fabric fabric = lab();
+  FleetRun run(fabric, {});
+  run.advance(10);
+  FaultSpec fault = at(fabric, "leaf1->spine2");
+  fault.down = true, fault.on = seconds(20), fault.off = seconds(20);
+  run.fleet().put({fault, run.now()});
+  run.advance(300);
+  EXPECT_EQ(count_of(run.events(), IncidentChange::suspected), 1);
+  EXPECT_EQ(count_of(run.events(), IncidentChange::opened), 1);
+  EXPECT_EQ(count_of(run.events(), IncidentChange::closed), 0);
+  const auto incidents = run.state().incidents;
+  ASSERT_EQ(incidents.size(), 1u);
+  EXPECT_GE(incidents[0].flaps, 6u);
+  EXPECT_LE(incidents[0].flaps, 8u);
+  EXPECT_THAT(incidents[0].place.channels, ElementsAre(*fault.channel));
+}
+
+TEST(Incidents, AFaultFromBeforeTheFirstWindowIsFound) {
+  const Fabric fabric = lab();
+  FleetRun run(fabric, {});
+  FaultSpec fault = at(fabric, "spine1->leaf4");
+  fault.loss = Fraction(0.05);
+  run.fleet().put({fault, seconds(-5)});
+  const auto opened = run.until_opened(5);
+  ASSERT_TRUE(opened);
+  EXPECT_THAT(opened->incident.place.channels, ElementsAre(*fault.channel));
+}
+
+TEST(Incidents, AFabricAllOfWhoseUplinksLoseIsNotHealthy) {
+  const Fabric fabric = lab();
+  FleetRun run(fabric, {});
+  for (std::uint32_t link = 0; link < fabric.link_count(); ++link)
+    if (fabric.between_switches(LinkId(link)))
+      run.fleet().put({{.link = LinkId(link), .loss = Fraction(0.01)}, {}});
+  for (int i = 0; i < 20; ++i) {
+    run.advance(3);
+    EXPECT_NE(run.state().verdict, Verdict::healthy);
+  }
+}
+
+TEST(Incidents, InAFabricOfTwoLeavesTheCableIsFound) {
+  const Fabric fabric = *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2});
+  FleetRun run(fabric, {});
+  run.advance(5);
+  FaultSpec fault = at(fabric, "leaf1->spine2");
+  fault.loss = Fraction(0.02);
+  run.fleet().put({fault, run.now()});
+  run.advance(30);
+  const auto incidents = run.state().incidents;
+  ASSERT_EQ(incidents.size(), 1u);
+  EXPECT_EQ(incidents[0].state, IncidentState::open);
+  // All that goes up there comes down at the other leaf: which of the two it is no probe tells.
+  EXPECT_THAT(incidents[0].place.alternatives, Contains(ElementsAre(*fault.channel)));
+}
+
+TEST(Incidents, NothingClosesThatNoProbeCrosses) {
+  const Fabric fabric = lab();
+  FleetRun run(fabric, {});
+  run.advance(10);
+  FaultSpec fault = at(fabric, "leaf1->spine2");
+  fault.loss = Fraction(0.1);
+  run.fleet().put({fault, run.now(), run.now() + seconds(10)});
+  ASSERT_TRUE(run.until_opened(6));
+  run.between = [](std::vector<SentWindow>& windows) { windows.clear(); };
+  run.advance(600);
+  const auto state = run.state();
+  ASSERT_EQ(state.incidents.size(), 1u);
+  EXPECT_EQ(state.incidents[0].state, IncidentState::open);
+  EXPECT_NE(state.verdict, Verdict::healthy);
+}
+
+TEST(Incidents, AMutedOneSaysSoInItsFirstEventAndTheMuteEndsByItself) {
+  const Fabric fabric = lab();
+  FleetRun run(fabric, {});
+  const NodeId leaf = *fabric.find_node("leaf1");
+  run.watcher().silence({{.node = leaf, .from = {}, .until = seconds(40), .reason = "new optics"}});
+  run.advance(10);
+  FaultSpec fault = at(fabric, "leaf1->spine2");
+  fault.loss = Fraction(0.1);
+  run.fleet().put({fault, run.now()});
+  run.advance(20);
+  ASSERT_FALSE(run.events().empty());
+  for (const IncidentEvent& event : run.events()) EXPECT_EQ(event.incident.muted_by, "new optics");
+  run.advance(20);
+  EXPECT_EQ(run.events().back().incident.muted_by, std::nullopt);
+  EXPECT_EQ(run.state().incidents.front().muted_by, std::nullopt);
+}
+
+TEST(Incidents, ARestartedWatcherGoesOnWithTheSameIncident) {
+  const Fabric fabric = lab();
+  FaultSpec fault = at(fabric, "leaf1->spine2");
+  fault.loss = Fraction(0.1);
+  std::vector<IncidentEvent> before;
+  {
+    FleetRun run(fabric, {});
+    run.fleet().put({fault, seconds(5)});
+    run.advance(15);
+    before = run.events();
+  }
+  ASSERT_FALSE(before.empty());
+  FleetRun run(fabric, {.seed = 2});
+  run.watcher().restore({&before.back(), 1}, {});
+  run.fleet().put({fault, {}, seconds(20)});
+  run.advance(120);
+  EXPECT_THAT(run.state().incidents, IsEmpty());
+  std::uint64_t number = before.back().number;
+  for (const IncidentEvent& event : run.events()) {
+    EXPECT_EQ(event.incident.id, before.back().incident.id);
+    EXPECT_EQ(event.number, ++number);
+  }
+  EXPECT_EQ(run.events().back().change, IncidentChange::closed);
+}
+
+TEST(Incidents, ADelayIsFoundAndEnds) {
+  const Fabric fabric = lab();
+  FleetRun run(fabric, {});
+  run.advance(15);
+  FaultSpec fault = at(fabric, "leaf1->spine2");
+  fault.delay = std::chrono::milliseconds(2);
+  run.fleet().put({fault, run.now(), run.now() + seconds(60)});
+  const auto opened = run.until_opened(60);
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(opened->incident.cause, Cause::delay);
+  EXPECT_THAT(opened->incident.place.channels, Contains(*fault.channel));
+  run.advance(240);
+  EXPECT_THAT(run.state().incidents, IsEmpty());
+}
+
+}  // namespace
+}  // namespace weft::watch

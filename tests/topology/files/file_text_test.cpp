@@ -1,0 +1,68 @@
+#include "topology/files/file_text.hpp"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+namespace weft::files {
+namespace {
+
+constexpr Bytes kMost(100'000);
+
+class NamedPipe {
+ public:
+  NamedPipe() { EXPECT_EQ(mkfifo(path_.c_str(), 0600), 0); }
+  NamedPipe(const NamedPipe&) = delete;
+  NamedPipe& operator=(const NamedPipe&) = delete;
+  ~NamedPipe() { unlink(path_.c_str()); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = testing::TempDir() + "weft_pipe_" + std::to_string(getpid());
+};
+
+TEST(FileText, ANamedPipeThatNobodyWritesToIsRefusedSoon) {
+  const NamedPipe pipe;
+  const auto began = std::chrono::steady_clock::now();
+  const auto text = read_text_file(pipe.path(), kMost);
+  ASSERT_FALSE(text);
+  EXPECT_THAT(text.error().message, testing::HasSubstr(pipe.path() + " is a pipe, and nobody writes to it"));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
+}
+
+TEST(FileText, ANamedPipeWithAWriterIsReadToItsEnd) {
+  const NamedPipe pipe;
+  const std::string all(90'000, 'x');  // more than a pipe holds
+  std::jthread writer([&] { std::ofstream(pipe.path()) << all; });
+  EXPECT_EQ(read_text_file(pipe.path(), kMost).value_or(""), all);
+}
+
+TEST(FileText, APipeOfAShellIsWaitedFor) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  std::jthread writer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2300));  // longer than a named one may take
+    EXPECT_EQ(::write(ends[1], "late", 4), 4);
+    close(ends[1]);
+  });
+  EXPECT_EQ(read_text_file("/dev/fd/" + std::to_string(ends[0]), kMost).value_or(""), "late");
+  writer.join();
+  EXPECT_EQ(read_text_file("/dev/fd/" + std::to_string(ends[0]), kMost).value_or("none"), "");
+  close(ends[0]);
+}
+
+TEST(FileText, WhatNeverEndsIsBoundedAndAFolderIsNamed) {
+  EXPECT_THAT(read_text_file("/dev/zero", kMost).error().message, testing::HasSubstr("larger than"));
+  EXPECT_THAT(read_text_file("/tmp", kMost).error().message, testing::HasSubstr("is a folder"));
+  EXPECT_EQ(read_text_file("/no/such", kMost).error().kind, ErrorKind::not_found);
+}
+
+}  // namespace
+}  // namespace weft::files
