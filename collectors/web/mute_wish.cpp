@@ -9,7 +9,7 @@ namespace weft::web {
 namespace {
 
 constexpr JsonLimits kLimits{.bytes = 4096, .depth = 2, .values = 16};
-constexpr std::uint64_t kMostMinutes = 90 * 24 * 60;
+constexpr std::uint64_t kMostMinutes = std::uint64_t{90} * 24 * 60;
 constexpr std::size_t kMostText = 200;
 
 Result<std::string> short_text(const files::JsonView& view) {

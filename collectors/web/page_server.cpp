@@ -249,7 +249,7 @@ struct PageServer::Running {
       const int yes = 1;  // no SO_REUSEPORT: a second server on the port is to fail
       ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     });
-    server_.set_exception_handler([](const auto&, httplib::Response& response, std::exception_ptr) {
+    server_.set_exception_handler([](const auto&, httplib::Response& response, const std::exception_ptr&) {
       put_answer(error_answer(500, "the page failed on this request"), response);
     });
     server_.set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
