@@ -16,6 +16,8 @@ pkg_check_modules(HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)  # libcpp-httpli
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)  # libsqlite3-dev: the history of a watcher
 find_package(prometheus-cpp REQUIRED CONFIG)             # prometheus-cpp-dev: metrics as text
 
+pkg_check_modules(HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)  # libcpp-httplib-dev: the live page
+
 set(WEFT_FOUND "")
 set(WEFT_LEFT_OUT "")
 

@@ -24,6 +24,7 @@ const std::vector<Piece> kPieces{
     {"look_24576", measure_look_24576},
     {"agent", measure_agent},
     {"bus", measure_bus},
+    {"page_24576", measure_page_24576},
 };
 
 /// Of "a,b": the pieces of these names; none where one of them is no piece.

@@ -18,5 +18,8 @@ void measure_look_24576(Figures& figures);
 void measure_agent(Figures& figures);
 /// Windows published and fetched over a real nats-server.
 void measure_bus(Figures& figures);
+/// The live page of 24,576 NICs in a headless browser, of five starts the median: from the address to the
+/// drawn fabric, and what was loaded for it.
+void measure_page_24576(Figures& figures);
 
 }  // namespace weft::bench

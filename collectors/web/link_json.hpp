@@ -1,0 +1,16 @@
+// All that the page shows of one link.
+#pragma once
+
+#include <string>
+
+#include "collectors/web/page_source.hpp"
+
+namespace weft::web {
+
+/// {"link","name","ends":[port,port],"rate","channels":[{"name","letter","sent","lost"},{...}],
+///  "history":{"at":[ms],"length":[ms],"sent":[[a to b],[b to a]],"lost":[[...],[...]]}, "kept","range",
+///  "incidents":[...],"paths":[{"src","dst","label","nodes":[...],"sent","lost"}]}
+/// `history` and `incidents` are absent without a HistorySource. Error: what a source says.
+Result<std::string> link_json(const PageFabric& page, const LiveView& view, LinkId link, TimeRange range);
+
+}  // namespace weft::web

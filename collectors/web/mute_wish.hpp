@@ -1,0 +1,16 @@
+// What a caller of the page may ask to change, and whether he may. Pure.
+#pragma once
+
+#include <string_view>
+
+#include "collectors/web/page_source.hpp"
+
+namespace weft::web {
+
+/// {"place":"leaf1--spine2","minutes":60,"reason":"..."}: 1 minute to 90 days, a reason of 1 to 200 bytes.
+Result<MuteWish> parse_mute_wish(std::string_view text);
+
+/// Whether an Authorization header is "Bearer TOKEN"; takes the same time whatever is wrong in the token.
+bool is_bearer(std::string_view authorization, std::string_view token);
+
+}  // namespace weft::web

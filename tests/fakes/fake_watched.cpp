@@ -1,0 +1,207 @@
+#include "tests/fakes/fake_watched.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t kSentAMinute = 60'000;
+constexpr Nanoseconds kKept = 24h;
+
+bool is_over(const Incident& incident) { return incident.closed.has_value(); }
+
+}  // namespace
+
+FakeWatched::FakeWatched(std::shared_ptr<const Fabric> fabric, Nanoseconds now)
+    : fabric_(std::move(fabric)), now_(now) {
+  make_state();
+}
+
+IncidentId FakeWatched::fault(std::string_view channel, double loss, Nanoseconds since) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = fabric_->find_channel(channel).value();
+  const IncidentId id(faults_.size() + 1);
+  Incident incident{.id = id,
+                    .place = {.channels = {found}, .nodes = {}},
+                    .cause = loss < 1 ? Cause::loss : Cause::down,
+                    .verdict = verdict_of(loss < 1 ? Cause::loss : Cause::down, loss),
+                    .state = IncidentState::open,
+                    .confidence = 0.9997,
+                    .first_seen = since,
+                    .last_seen = now_,
+                    .opened = since + 3s,
+                    .bad = now_ - since};
+  if (loss < 1) incident.estimate = Estimate{loss, loss * 0.9, loss * 1.1};
+  incident.evidence = {fmt::format("{} of {} probes over it were lost",
+                                   static_cast<std::uint64_t>(loss * kSentAMinute), kSentAMinute)};
+  faults_.push_back({std::move(incident), loss});
+  make_state();
+  return id;
+}
+
+void FakeWatched::mute(IncidentId incident, std::string reason) {
+  const std::scoped_lock lock(mutex_);
+  faults_.at(incident.value() - 1).incident.muted_by = std::move(reason);
+  make_state();
+}
+
+void FakeWatched::heal(IncidentId incident, Nanoseconds at) {
+  const std::scoped_lock lock(mutex_);
+  Incident& healed = faults_.at(incident.value() - 1).incident;
+  healed.state = IncidentState::closed;
+  healed.last_seen = at;
+  healed.closed = at;
+  healed.bad = at - healed.first_seen;
+  make_state();
+}
+
+void FakeWatched::silence(std::string_view host) {
+  const std::scoped_lock lock(mutex_);
+  silent_.push_back(fabric_->find_node(host).value());
+  make_state();
+}
+
+void FakeWatched::advance(Nanoseconds by) {
+  const std::scoped_lock lock(mutex_);
+  now_ += by;
+  make_state();
+}
+
+void FakeWatched::break_with(std::string message) {
+  const std::scoped_lock lock(mutex_);
+  trouble_ = std::move(message);
+}
+
+Nanoseconds FakeWatched::now() const {
+  const std::scoped_lock lock(mutex_);
+  return now_;
+}
+
+web::PageFabric FakeWatched::page() { return {fabric_->name(), this, this, this}; }
+
+web::LiveView FakeWatched::view() const {
+  const std::scoped_lock lock(mutex_);
+  return {fabric_, state_};
+}
+
+double FakeWatched::loss_of(ChannelId channel, Nanoseconds at) const {
+  double loss = 0;
+  for (const Fault& fault : faults_)
+    if (fault.incident.place.channels.front() == channel && fault.incident.first_seen <= at &&
+        (!is_over(fault.incident) || at < *fault.incident.closed))
+      loss = std::max(loss, fault.loss);
+  return loss;
+}
+
+void FakeWatched::make_state() {
+  auto state = std::make_shared<watch::WatchState>();
+  state->fabric = fabric_->name();
+  state->version = ++version_;
+  state->at = now_;
+  state->plan = watch::PlanVersion(1);
+  state->verdict = Verdict::healthy;
+  state->windows = version_ * fabric_->hosts().size();
+  state->last_look = 12ms;
+  state->channels.assign(fabric_->channel_count(), {kSentAMinute, 0, true, true, Verdict::healthy});
+  for (const NodeId host : fabric_->hosts()) {
+    const bool is_silent = std::ranges::count(silent_, host) > 0;
+    state->agents.push_back(
+        {.host = host,
+         .presence = is_silent ? watch::AgentPresence::silent : watch::AgentPresence::present,
+         .lag = 180ms,
+         .windows = version_,
+         .plan = state->plan});
+    if (!is_silent) continue;
+    for (const ChannelId channel : fabric_->channels_at(host))
+      state->channels[channel.value()] = {0, 0, true, false, Verdict::unknown};
+  }
+  for (const Fault& fault : faults_) {
+    if (is_over(fault.incident)) continue;
+    auto& channel = state->channels[fault.incident.place.channels.front().value()];
+    channel.verdict = fault.incident.verdict;
+    channel.lost = static_cast<std::uint64_t>(fault.loss * kSentAMinute);
+    state->verdict = std::max(state->verdict, fault.incident.verdict);
+    state->incidents.push_back(fault.incident);
+  }
+  std::ranges::stable_sort(state->incidents, std::greater{}, &Incident::verdict);
+  state_ = std::move(state);
+}
+
+Result<void> FakeWatched::works() const {
+  if (!trouble_.empty()) return fail(ErrorKind::absent, "{}", trouble_);
+  return {};
+}
+
+Result<std::vector<web::CrossingPath>> FakeWatched::paths_over(LinkId link, std::size_t most) const {
+  const std::scoped_lock lock(mutex_);
+  WEFT_TRY_VOID(works());
+  std::vector<web::CrossingPath> paths;
+  for (const ChannelId over : {Fabric::a_to_b(link), Fabric::b_to_a(link)})
+    for (const ChannelId before : fabric_->channels_from(fabric_->source_node(over))) {
+      if (paths.size() == most || before == over) break;
+      const auto lost = static_cast<std::uint64_t>(loss_of(over, now_) * 600);
+      paths.push_back({PathLabel(49'152 + static_cast<std::uint32_t>(paths.size())),
+                       {Fabric::reverse(before), over},
+                       {600, lost}});
+    }
+  std::ranges::stable_sort(paths, std::greater{},
+                           [](const web::CrossingPath& path) { return path.sum.lost; });
+  return paths;
+}
+
+web::TimeRange FakeWatched::kept() const { return {now() - kKept, now()}; }
+
+Result<std::vector<Incident>> FakeWatched::incidents(web::TimeRange range, std::size_t most) const {
+  const std::scoped_lock lock(mutex_);
+  WEFT_TRY_VOID(works());
+  std::vector<Incident> found;
+  for (const Fault& fault : faults_)
+    if (fault.incident.first_seen < range.to &&
+        (!is_over(fault.incident) || *fault.incident.closed > range.from))
+      found.push_back(fault.incident);
+  std::ranges::sort(found, std::greater{}, &Incident::first_seen);
+  if (found.size() > most) found.resize(most);
+  return found;
+}
+
+Result<std::vector<web::LinkSums>> FakeWatched::link_sums(LinkId link, web::TimeRange range,
+                                                          std::size_t most) const {
+  const std::scoped_lock lock(mutex_);
+  WEFT_TRY_VOID(works());
+  std::vector<web::LinkSums> buckets;
+  const auto step = std::max<Nanoseconds>(1min, (range.to - range.from) / static_cast<std::int64_t>(most));
+  for (auto at = range.from; at < range.to && buckets.size() < most; at += step) {
+    const auto sum = [&](ChannelId channel) {
+      return web::ChannelSum{kSentAMinute,
+                             static_cast<std::uint64_t>(loss_of(channel, at) * double(kSentAMinute))};
+    };
+    buckets.push_back({at, step, sum(Fabric::a_to_b(link)), sum(Fabric::b_to_a(link))});
+  }
+  return buckets;
+}
+
+Result<std::vector<web::ChannelSum>> FakeWatched::sums_at(Nanoseconds at) const {
+  const std::scoped_lock lock(mutex_);
+  WEFT_TRY_VOID(works());
+  if (at < now_ - kKept || at > now_) return std::vector<web::ChannelSum>();
+  return std::vector<web::ChannelSum>(fabric_->channel_count(), {kSentAMinute, 0});
+}
+
+Result<std::vector<web::StandingMute>> FakeWatched::mutes() const {
+  const std::scoped_lock lock(mutex_);
+  return mutes_;
+}
+
+Result<void> FakeWatched::add(const web::MuteWish& wish) {
+  const std::scoped_lock lock(mutex_);
+  if (!fabric_->find_link(wish.place) && !fabric_->find_node(wish.place))
+    return fail(ErrorKind::not_found, "'{}' is neither a link nor a node of {}", wish.place, fabric_->name());
+  mutes_.push_back({wish.place, wish.reason, now_ + wish.length});
+  return {};
+}
+
+}  // namespace weft
