@@ -128,7 +128,6 @@ class Session {
       subscriptions_.emplace_back(subscription);
       gates_.push_back(*gate);
       natsSubscription_SetOnCompleteCB(subscription, on_last_message, gate.release());
-      natsSubscription_SetPendingLimits(subscription, -1, -1);  // who hears it has limits of its own
     }
     if (const auto status = natsConnection_FlushTimeout(connection_, kConnectTimeoutMs); status != NATS_OK)
       return refused_by(address, status);
