@@ -5,13 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace weft::testing {
+namespace weft::watch {
 namespace {
 
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using watch::MessageId;
+using weft::testing::FakeWatchBus;
 
 const std::vector<std::byte> kWindow(3, std::byte{7});
 constexpr MessageId kOne{1, 1};
@@ -102,4 +102,4 @@ TEST(FakeWatchBus, SharedValuesCompareAndSet) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::watch
