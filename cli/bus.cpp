@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <filesystem>
 
 #include "cli/cluster_arguments.hpp"
 #include "cli/exit_status.hpp"
@@ -99,15 +100,20 @@ int bus_init_command(const Arguments& arguments) {
   if (OptionParser::help_was_asked(*values)) return kExitHealthy;
   const auto made = init(*values);
   if (!made) return report(made.error());
-  const auto directory = (*values)["directory"].as<std::string>();
+  const auto count = [](std::size_t number, const char* what) {
+    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+  };
   fmt::print(
-      "the bus of fabric {}: {} host{}, {} watcher{}, at {}:{}\n"
-      "  {}/{:<10} what the server needs; start it: nats-server -c {}/{}\n"
-      "  {}/{:<10} a secret for each: copy NAME.json to host NAME, and to no other\n"
-      "  {}/{:<10} a secret for each watcher\n",
-      made->fabric, made->hosts.size(), made->hosts.size() == 1 ? "" : "s", made->watchers,
-      made->watchers == 1 ? "" : "s", made->address, made->port, directory, bus::kServerFolder, directory,
-      bus::kServerConfig, directory, bus::kHostFolder, directory, bus::kWatcherFolder);
+      "the bus of fabric {}: {}, {}, at {}:{}\n"
+      "  {:<9} secrets: copy NAME.json to host NAME, and to no other\n"
+      "  {:<9} secrets: one for each watcher\n"
+      "  {:<9} stays where it is; start it with\n"
+      "nats-server -c {}\n",
+      made->fabric, count(made->hosts.size(), "host"), count(made->watchers, "watcher"), made->address,
+      made->port, bus::kHostFolder, bus::kWatcherFolder, bus::kServerFolder,
+      (std::filesystem::path((*values)["directory"].as<std::string>()) / bus::kServerConfig)
+          .lexically_normal()
+          .string());
   return kExitHealthy;
 }
 

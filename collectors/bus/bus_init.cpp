@@ -100,8 +100,8 @@ Result<std::vector<NewFile>> files_of(const fs::path& directory, const BusSpec& 
 }
 
 tl::unexpected<Error> not_written(const fs::path& path, int code) {
-  return fail(code == EACCES || code == EPERM ? ErrorKind::permission : ErrorKind::absent,
-              "cannot write {}: {}", path.string(), std::strerror(code));
+  return fail(code == EACCES || code == EPERM ? ErrorKind::permission : ErrorKind::absent, "{}: {}",
+              path.filename().string(), std::strerror(code));
 }
 
 Result<void> write_file(const fs::path& path, const NewFile& file) {
@@ -114,8 +114,9 @@ Result<void> write_file(const fs::path& path, const NewFile& file) {
 }
 
 Result<void> write_all(const fs::path& directory, const std::vector<NewFile>& files) {
-  for (const char* folder : {"", kServerFolder, kHostFolder, kWatcherFolder})
-    if (mkdir((directory / folder).c_str(), 0700) != 0) return not_written(directory / folder, errno);
+  for (const fs::path& folder :
+       {directory, directory / kServerFolder, directory / kHostFolder, directory / kWatcherFolder})
+    if (mkdir(folder.c_str(), 0700) != 0) return not_written(folder, errno);
   for (const NewFile& file : files) WEFT_TRY_VOID(write_file(directory / file.path, file));
   return {};
 }
@@ -144,12 +145,12 @@ Result<void> write_bus_files(const fs::path& given, const BusSpec& spec) {
   beside += fmt::format(".new-{}", getpid());
   if (const auto written = write_all(beside, files); !written) {
     fs::remove_all(beside, error);
-    return written;
+    return pass_on(written, fmt::format("cannot make {}", directory.string()));
   }
   if (rename(beside.c_str(), directory.c_str()) != 0) {
     const int code = errno;
     fs::remove_all(beside, error);
-    return not_written(directory, code);
+    return not_written(directory, code);  // nobody was there a moment ago
   }
   return {};
 }

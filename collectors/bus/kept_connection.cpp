@@ -23,13 +23,6 @@ constexpr auto kFirstPause = std::chrono::milliseconds(100);
 constexpr auto kLongestPause = std::chrono::milliseconds(3000);
 constexpr int kRefusalsInARow = 3;  // by chance: one of 16 million, and then it is tried again all the same
 
-template <auto Destroy>
-struct Destroyer {
-  template <class T>
-  void operator()(T* object) const {
-    Destroy(object);
-  }
-};
 using Options = std::unique_ptr<natsOptions, Destroyer<natsOptions_Destroy>>;
 using Subscription = std::unique_ptr<natsSubscription, Destroyer<natsSubscription_Destroy>>;
 using Message = std::unique_ptr<natsMsg, Destroyer<natsMsg_Destroy>>;
@@ -128,7 +121,6 @@ class Session {
       subscriptions_.emplace_back(subscription);
       gates_.push_back(*gate);
       natsSubscription_SetOnCompleteCB(subscription, on_last_message, gate.release());
-      natsSubscription_SetPendingLimits(subscription, -1, -1);  // who hears it has limits of its own
     }
     if (const auto status = natsConnection_FlushTimeout(connection_, kConnectTimeoutMs); status != NATS_OK)
       return refused_by(address, status);

@@ -46,13 +46,6 @@ constexpr JoinLimits kUnfinished{.message = session::kMaxMessageBytes,
 constexpr QueueLimits kUnread{.of_sender = 2 * session::kMaxMessageBytes,
                               .in_all = 8 * session::kMaxMessageBytes};
 
-template <auto Destroy>
-struct Destroyer {
-  template <class T>
-  void operator()(T* object) const {
-    Destroy(object);
-  }
-};
 using Options = std::unique_ptr<natsOptions, Destroyer<natsOptions_Destroy>>;
 using Connection = std::unique_ptr<natsConnection, Destroyer<natsConnection_Destroy>>;
 using Subscription = std::unique_ptr<natsSubscription, Destroyer<natsSubscription_Destroy>>;

@@ -10,7 +10,16 @@ struct __natsOptions;  // NOLINT: the library's own name
 
 namespace weft::bus {
 
-/// Error: internal (no memory), usage (a key that is none).
+/// Ends an object of the library with this function of it.
+template <auto Destroy>
+struct Destroyer {
+  template <class T>
+  void operator()(T* object) const {
+    Destroy(object);
+  }
+};
+
+/// Error: invalid_input (a key or certificate that is none).
 Result<void> use_login(__natsOptions* options, const BusCredential& credential);
 
 /// Of a status of the library (natsStatus). Permission: the server refuses the credential. Absent: all else.

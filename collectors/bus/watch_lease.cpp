@@ -35,10 +35,8 @@ class BucketLease : public watch::Lease {
       if (renewed) return true;
     }
     WEFT_TRY(const auto stored, last_message(*connection_, kBucketStream, subject_, kLeaseRequest));
-    if (stored && stored->bytes == written_ && !written_.empty()) {
-      mine_ = stored->sequence;  // the answer to that write was lost
-      return true;
-    }
+    // Of ours: the answer to a write was lost. Others may be about to take it over, so it is written again.
+    if (stored && stored->bytes.starts_with(self_ + ':')) return write(holder, stored->sequence);
     mine_.reset();
     if (!stored || stored->bytes.empty()) return write(holder, stored ? stored->sequence : 0);
     if (stored->sequence != seen_) {
@@ -64,10 +62,12 @@ class BucketLease : public watch::Lease {
   /// False: somebody else wrote behind `last`.
   Result<bool> write(std::string_view holder, std::uint64_t last) {
     const auto id = next_id();
-    written_ = fmt::format("{} {}", id, holder);
-    const auto ack =
-        publish_expecting(*connection_, kBucketStream, subject_, last, id, written_, kLeaseRequest);
-    if (!ack && ack.error().kind == ErrorKind::conflict) return false;
+    const auto ack = publish_expecting(*connection_, kBucketStream, subject_, last, id,
+                                       fmt::format("{} {}", id, holder), kLeaseRequest);
+    if (!ack && ack.error().kind == ErrorKind::conflict) {
+      mine_.reset();
+      return false;
+    }
     if (!ack) return pass_on(ack);
     mine_ = ack->sequence;
     return true;
@@ -78,7 +78,6 @@ class BucketLease : public watch::Lease {
   const Nanoseconds time_to_live_;
   const std::string self_ = drawn();
   std::uint64_t writes_ = 0;
-  std::string written_;                // last, by us
   std::optional<std::uint64_t> mine_;  // the revision by which we hold it
   std::uint64_t seen_ = 0;             // another's revision, and since when
   steady_clock::time_point seen_at_{};

@@ -148,6 +148,14 @@ TEST_F(BusInit, WritesOverNothing) {
   EXPECT_EQ(file("hosts/a.json"), before);
 }
 
+TEST_F(BusInit, LeavesNothingBehindWhereItCannotWrite) {
+  const auto outcome =
+      call(bus_command, {"init", directory() + "/no/such", "--fabric", "pod1", "--hosts", "a"});
+  EXPECT_EQ(outcome.status, 69);
+  EXPECT_THAT(outcome.err, HasSubstr("cannot make " + directory() + "/no/such"));
+  EXPECT_TRUE(std::filesystem::is_empty(scratch_->path()));
+}
+
 TEST_F(BusInit, TakesNameAndHostsOfAFabricFile) {
   const auto fabric = scratch_->path() / "fabric.yaml";
   std::ofstream(fabric) << "fabric: roce-a\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 2, link: 400G}\n";
