@@ -22,6 +22,7 @@ const std::vector<Piece> kPieces{
     {"detection", measure_detection},
     {"false_incidents", count_false_incidents},
     {"look_24576", measure_look_24576},
+    {"detection_24576", measure_detection_24576},
 };
 
 /// Of "a,b": the pieces of these names; none where one of them is no piece.
