@@ -377,7 +377,7 @@ LookAnswer Looker::look(const ScaleSums& sums, Nanoseconds between, const LookHo
   for (int alone = 0;; ++alone) {
     const auto assessment = assess(sums, left, delays, between);
     answer.findings = findings_of(assessment.diagnosis);
-    many_ = answer.findings.size() > kMany;
+    many_ = answer.findings.size() > kMany || !assessment.diagnosis.fabric.empty();
     answer.account = assessment.diagnosis.account;
     answer.everywhere = !assessment.diagnosis.fabric.empty();
     std::optional<NodeId> liar;
