@@ -115,10 +115,11 @@ std::vector<LookFinding> findings_of(const Diagnosis& diagnosis) {
   return all;
 }
 
-Looker::Looker(const Fabric& fabric, const StandingPlan& plan, const Tolerance& tolerance)
+Looker::Looker(const Fabric& fabric, const StandingPlan& plan, const Tolerance& tolerance, std::size_t whole)
     : fabric_(&fabric),
       plan_(&plan),
       tolerance_(tolerance),
+      whole_(whole),
       odds_of_batch_(odds_of_batch(fabric)),
       rows_(plan, fabric.channel_count()),
       silent_rows_(plan.rows, false) {
@@ -138,12 +139,14 @@ void Looker::find_down(const ScaleSums& sums, const std::vector<HostNews>& news,
     std::uint64_t sent = 0, lost = 0;
   };
   std::map<NodeId, Asked> asked;
+  const auto may_be_down = [](HostNews host) { return host == HostNews::silent || host == HostNews::late; };
+  if (std::ranges::none_of(news, may_be_down)) return;
   for (std::uint32_t n = 0; n < plan_->nics.size(); ++n) {
     const StandingNic& nic = plan_->nics[n];
     if (left.out[nic.host.value()]) continue;
     for (std::uint32_t s = 0; s < nic.streams.size(); ++s) {
       const NodeId peer = fabric_->port(nic.streams[s].peer).node;
-      if (news[peer.value()] != HostNews::silent && news[peer.value()] != HostNews::late) continue;
+      if (!may_be_down(news[peer.value()])) continue;
       asked[peer].sent += sums.sent.sent(n, s, nic.streams.size());
     }
   }
@@ -183,10 +186,39 @@ void Looker::find_down(const ScaleSums& sums, const std::vector<HostNews>& news,
   }
 }
 
-void Looker::fill(const ScaleSums& sums, const Left& left, const PathSums* delays) {
+/// The channels that something lost may have been lost on; empty: of too many rows to leave any out.
+std::vector<bool> Looker::suspects(const ScaleSums& sums) const {
+  if (plan_->rows <= whole_) return {};
+  std::vector<bool> suspects(fabric_->channel_count(), false);
+  std::size_t rows = 0;
+  const auto suspect = [&](PathSetId set) {
+    for (const PathId path : plan_->paths.paths(set))
+      for (const ChannelId channel : plan_->paths.channels(path)) {
+        if (!suspects[channel.value()]) rows += rows_.of(channel).size();
+        suspects[channel.value()] = true;
+      }
+  };
+  for (const auto& [row, lost] : sums.lost) {
+    const StandingStream& stream = plan_->stream(row);
+    if (lost.there + lost.open > 0) suspect(stream.there);
+    if (lost.back + lost.open > 0) suspect(stream.back);
+    if (rows > plan_->rows) return {};
+  }
+  return suspects;
+}
+
+void Looker::fill(const ScaleSums& sums, const Left& left, const PathSums* delays,
+                  const std::vector<bool>& suspects) {
   auto& probes = observations_.probes;
   probes.clear();
   observations_.hosts.clear();
+  const auto crosses = [&](PathSetId set) {
+    if (suspects.empty()) return true;
+    return std::ranges::any_of(plan_->paths.paths(set), [&](PathId path) {
+      return std::ranges::any_of(plan_->paths.channels(path),
+                                 [&](ChannelId c) { return suspects[c.value()]; });
+    });
+  };
   auto lost = sums.lost.begin();
   for (std::uint32_t n = 0; n < plan_->nics.size(); ++n) {
     const StandingNic& nic = plan_->nics[n];
@@ -196,6 +228,8 @@ void Looker::fill(const ScaleSums& sums, const Left& left, const PathSums* delay
       const StandingStream& stream = nic.streams[s];
       const std::uint64_t sent = sums.sent.sent(n, s, nic.streams.size());
       if (sent == 0 || silent_rows_[row] || left.out[fabric_->port(stream.peer).node.value()]) continue;
+      const bool there = crosses(stream.there), back = crosses(stream.back);
+      if (!there && !back) continue;
       while (lost != sums.lost.end() && lost->first < row) ++lost;
       RowLosses losses = lost != sums.lost.end() && lost->first == row ? lost->second : RowLosses{};
       // Sums of ranges may be off by one (SentRanges): no more is lost than was sent.
@@ -207,8 +241,9 @@ void Looker::fill(const ScaleSums& sums, const Left& left, const PathSums* delay
       // Open losses are the last of their row, behind its last echo: what was sent before is known by way.
       // Of the ones the product over both ways counts, of the others each way by itself.
       if (const std::uint64_t known = sent - losses.open; known > 0) {
-        probes.push_back({.path = stream.there, .sent = known, .lost = losses.there, .pair = pair});
-        if (known > losses.there)
+        if (there)
+          probes.push_back({.path = stream.there, .sent = known, .lost = losses.there, .pair = pair});
+        if (back && known > losses.there)
           probes.push_back({.path = stream.back,
                             .sent = known - losses.there,
                             .lost = losses.back,
@@ -233,8 +268,8 @@ bool Looker::is_heard(std::uint32_t row, const Left& left) const {
          !left.out[peer.value()];
 }
 
-/// Whether nothing that crossed it came through lately: all rows over one of its channels end in losses
-/// behind which no echo came. What came through earlier in the span came before the fault.
+/// Whether nothing came through it lately: all rows over one of its channels end in losses behind which no
+/// echo came. What came through earlier in the span came before the fault.
 bool Looker::passes_nothing(const ScaleSums& sums, const Left& left, const LookFinding& finding) const {
   constexpr double kMostThatPasses = 0.1;  // then so many in a row get lost once in a thousand times
   const double enough = std::log(1e-3) / std::log(1 - kMostThatPasses);
@@ -312,6 +347,25 @@ void Looker::judge(const ScaleSums& sums, const Left& left, const LookHosts& hos
       if (fabric_->is_host(end) && hosts.told_until[end.value()] <= *third) finding.sure = false;
 }
 
+diagnosis::Assessment Looker::assess(const ScaleSums& sums, const Left& left, const PathSums* delays,
+                                     Nanoseconds between) {
+  // What else explains the same is asked of few faults: of many it takes seconds, and their number is news
+  // enough.
+  const auto purpose = many_ ? diagnosis::Purpose::settling : diagnosis::Purpose::verdict;
+  const auto look_at = [&](const std::vector<bool>& suspected) {
+    fill(sums, left, delays, suspected);
+    return diagnosis::assess(*fabric_, observations_, tolerance_, purpose, log_prior(between));
+  };
+  const auto suspected = delays == nullptr ? suspects(sums) : std::vector<bool>();
+  auto assessment = look_at(suspected);
+  const Diagnosis& found = assessment.diagnosis;
+  const bool plain =
+      found.groups.empty() && found.sets.empty() && found.fabric.empty() && found.ambiguous.empty() &&
+      std::ranges::none_of(found.hosts, [](const HostFinding& host) { return host.cause && !host.link; });
+  if (suspected.empty() || plain) return assessment;
+  return look_at({});
+}
+
 LookAnswer Looker::look(const ScaleSums& sums, Nanoseconds between, const LookHosts& hosts,
                         const PathSums* delays) {
   Left left{std::vector<bool>(fabric_->node_count(), false), std::vector<bool>(fabric_->node_count(), true)};
@@ -321,14 +375,9 @@ LookAnswer Looker::look(const ScaleSums& sums, Nanoseconds between, const LookHo
   find_down(sums, hosts.news, left, answer);
   const std::vector<LookFinding> down = answer.findings;
   for (int alone = 0;; ++alone) {
-    fill(sums, left, delays);
-    // What else explains the same is asked of few faults: of many it takes seconds, and their number is news
-    // enough.
-    const auto purpose = many_ ? diagnosis::Purpose::settling : diagnosis::Purpose::verdict;
-    const auto assessment =
-        diagnosis::assess(*fabric_, observations_, tolerance_, purpose, log_prior(between));
+    const auto assessment = assess(sums, left, delays, between);
     answer.findings = findings_of(assessment.diagnosis);
-    many_ = answer.findings.size() > kMany;
+    many_ = answer.findings.size() > kMany || !assessment.diagnosis.fabric.empty();
     answer.account = assessment.diagnosis.account;
     answer.everywhere = !assessment.diagnosis.fabric.empty();
     std::optional<NodeId> liar;

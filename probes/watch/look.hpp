@@ -33,6 +33,9 @@ enum class HostNews : std::uint8_t {
   gone,    // it said that it goes: its NICs are not probed for certain
 };
 
+/// Rows that are looked at in some 50 ms.
+inline constexpr std::size_t kWholeRows = 50'000;
+
 /// Of all nodes, by id.
 struct LookHosts {
   std::vector<HostNews> news;
@@ -61,7 +64,11 @@ struct LookAnswer {
 class Looker {
  public:
   /// All must outlive it.
-  Looker(const Fabric& fabric, const StandingPlan& plan, const Tolerance& tolerance);
+  /// Of plans of up to `whole` rows all are looked at. Of larger ones those that share a channel with a row
+  /// that lost something: all others say that channels are healthy of which nobody says anything else. Where
+  /// that leaves more than single channels to blame, all are.
+  Looker(const Fabric& fabric, const StandingPlan& plan, const Tolerance& tolerance,
+         std::size_t whole = kWholeRows);
 
   /// Rows that say nothing, from now on.
   void leave_out(std::uint32_t row) { silent_rows_[row] = true; }
@@ -72,6 +79,9 @@ class Looker {
   LookAnswer look(const ScaleSums& sums, Nanoseconds between, const LookHosts& hosts,
                   const PathSums* delays = nullptr);
 
+  /// The last look found so many faults that what else explains them was not asked.
+  bool many() const { return many_; }
+
   /// ln of (kFaultsADay x `between`) over the batch's prior odds; at most 0.
   double log_prior(Nanoseconds between) const;
 
@@ -79,7 +89,11 @@ class Looker {
   struct Left;
   void find_down(const ScaleSums& sums, const std::vector<HostNews>& news, Left& left,
                  LookAnswer& answer) const;
-  void fill(const ScaleSums& sums, const Left& left, const PathSums* delays);
+  std::vector<bool> suspects(const ScaleSums& sums) const;
+  void fill(const ScaleSums& sums, const Left& left, const PathSums* delays,
+            const std::vector<bool>& suspects);
+  diagnosis::Assessment assess(const ScaleSums& sums, const Left& left, const PathSums* delays,
+                               Nanoseconds between);
   bool is_heard(std::uint32_t row, const Left& left) const;
   bool passes_nothing(const ScaleSums& sums, const Left& left, const LookFinding& finding) const;
   std::vector<std::uint32_t> rows_over(const IncidentPlace& place) const;
@@ -89,6 +103,7 @@ class Looker {
   const Fabric* fabric_;
   const StandingPlan* plan_;
   Tolerance tolerance_;
+  std::size_t whole_;
   double odds_of_batch_ = 0;  // of a fault of a channel between switches
   RowsByChannel rows_;
   std::vector<bool> silent_rows_;

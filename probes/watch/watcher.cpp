@@ -230,7 +230,10 @@ void Watcher::look(Era& era, Nanoseconds now, Nanoseconds wall) {
     const Scale& scale = scales()[i];
     const Nanoseconds since = now - era.looked[i];
     // A scale that the plan is too young for sees what the one before it sees.
-    if (since < scale.every || (i > 0 && now - era.since < scales()[i - 1].span)) continue;
+    // Many faults at once take the longer, and nobody waits for the next of them so eagerly.
+    if (since < scale.every * (era.looker.many() ? 4 : 1) ||
+        (i > 0 && now - era.since < scales()[i - 1].span))
+      continue;
     era.looked[i] = now;
     const ScaleSums sums = era.sums.sum(now, scale.span);
     const bool of_delays = i == kOfDelays;

@@ -25,6 +25,7 @@ const std::vector<Piece> kPieces{
     {"agent", measure_agent},
     {"bus", measure_bus},
     {"page_24576", measure_page_24576},
+    {"detection_24576", measure_detection_24576},
 };
 
 /// Of "a,b": the pieces of these names; none where one of them is no piece.

@@ -132,7 +132,7 @@ TEST(HostileWindows, AWholeLeafDownIsOneIncidentOfTheLeaf) {
   const NodeId leaf = *fabric.find_node("leaf3");
   for (const ChannelId channel : fabric.channels_from(leaf))
     run.fleet().put({{.link = Fabric::link_of(channel), .down = true}, run.now()});
-  run.advance(30);
+  run.advance(15);
   const auto incidents = run.state().incidents;
   ASSERT_EQ(incidents.size(), 1u);
   EXPECT_THAT(incidents[0].place.nodes, ElementsAre(leaf));
