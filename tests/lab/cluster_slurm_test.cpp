@@ -247,5 +247,34 @@ TEST(SlurmRecipes, TakeTheHostsOfAJobAndEndWithTheVerdict) {
   EXPECT_EQ(document["engine"]["name"], "raw") << inside.output;
 }
 
+/// The coordinator is the batch script on the first node, and its agents come by srun from there.
+TEST(SlurmRecipes, AcceptARackByABatchJobThatEndsWithTheVerdict) {
+  if (const auto why = why_not_here(); !why.empty()) GTEST_SKIP() << why;
+  const SlurmCluster cluster;
+  ASSERT_TRUE(cluster.is_ready());
+  cluster.fault("leaf1--spine2", {"--down"});
+  auto environment = cluster.environment();
+  const auto first = cluster.opened().fabric().find_node("host1").value();
+  environment.insert(environment.end(),
+                     {"WEFT=" + cluster.program(), "WEFT_ANSWER_RATE=10000",
+                      "WEFT_LISTEN=" + to_string(cluster.opened().management_address(first))});
+  Words words{"nsenter", cluster.on_head_network(), "env"};
+  words.insert(words.end(), environment.begin(), environment.end());
+  for (const auto& word :
+       {std::string("sbatch"), std::string("--wait"), std::string("--nodes=4"),
+        "--chdir=" + cluster.directory().string(), std::string("--output=said"),
+        std::string(WEFT_SOURCE_DIR "/docs/recipes/slurm/acceptance.sbatch"), cluster.live_file()})
+    words.push_back(word);
+  auto job = os::ChildProcess::start({.argv = words, .output = os::ToNothing{}, .errors = os::ToNothing{}});
+  ASSERT_TRUE(job) << job.error().message;
+  const auto ended = job->wait_for(std::chrono::seconds(120));
+  std::ifstream said(cluster.directory() / "said");
+  const std::string text{std::istreambuf_iterator<char>(said), {}};
+  ASSERT_TRUE(ended && *ended) << text;
+  EXPECT_EQ((*ended)->code, 2) << text;
+  EXPECT_THAT(text, HasSubstr("leaf1--spine2"));
+  EXPECT_TRUE(std::filesystem::exists(cluster.directory() / "acceptance-1.json")) << text;
+}
+
 }  // namespace
 }  // namespace weft

@@ -162,6 +162,12 @@ TEST(CableRecord, NamesThatWouldSteerATerminalAreShownEscaped) {
   EXPECT_EQ(list.cables[0].a.node, "leaf\\x1b[2J");
 }
 
+TEST(NetboxCsv, AnInventoryOfMoreThanAFabricIsRefused) {
+  std::string text = "Device A,Termination A,Device B,Termination B\n";
+  for (int i = 0; i <= 300'000; ++i) text += "a,p" + std::to_string(i) + ",b,q\n";
+  EXPECT_THAT(refusal(text), HasSubstr("more than 300000 cables"));
+}
+
 std::string corpus_file(const std::string& name) {
   return read_text_file(WEFT_SOURCE_DIR "/tests/fuzz/corpus/cable_record/" + name, Bytes(100'000)).value();
 }
