@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 /// What is kept of a host: a healthy one sends 1,500 bytes a second (and 200 more are the server's own), for
 /// twenty minutes; twice that, for an hour with faults.
-constexpr std::uint64_t kBytesOfHost = 2 * 1700 * 1200;
+constexpr std::uint64_t kBytesOfHost = std::uint64_t{2} * 1700 * 1200;
 /// Of both streams and the bucket, where a file of the server is not yet given back.
 constexpr double kSlack = 1.25;
 
