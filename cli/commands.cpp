@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "cli/blacklist.hpp"
+#include "cli/bus.hpp"
 #include "cli/configured.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/help_text.hpp"
@@ -38,6 +39,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"blacklist", "which links to keep work away from", blacklist_command, blacklist_words},
     {"topology", "look at, check and write fabric files", topology_command, topology_words},
     {"lab", "a fabric on this machine: up, down, status, fault, heal, exec", lab_command, lab_words},
+    {"bus", "the message server of standing agents: its configuration and keys", bus_command, bus_words},
     {"config", "which options files and variables set, and whence", config_command, config_options},
     {"completion", "what a shell needs to complete these commands", completion_command, completion_options},
     {"agent", "probe from this host for a coordinator", agent_command, agent_options},

@@ -130,7 +130,13 @@ int topology_discover_command(const Arguments& arguments) {
     return report({ErrorKind::usage, fmt::format("-o {}: expected table, yaml or ibnetdiscover", format)});
   const auto found =
       find_fabric(*values, (*values)["name"].as<std::string>(), program_words("discover", arguments));
-  if (!found) return report(found.error());
+  if (!found) {
+    const int status = report(found.error());
+    // Without an option a RoCE host is asked for an adapter that it does not have.
+    if (status == kExitAbsent && !values->count("dump") && !values->count("lab"))
+      print_stderr("try, of a RoCE fabric: weft topology discover --hosts LIST, or --lldp DIR\n");
+    return status;
+  }
   if (format == "table") return print_summary(*found), kExitHealthy;
   print_remarks(found->fabric.remarks, stderr);
   if (format == "yaml")

@@ -143,11 +143,11 @@ std::optional<PulledAt> read_pulled_at(std::string_view subject) {
   PulledAt at;
   for (const auto& [token, into] :
        {std::pair(tokens[first], &at.sequence), std::pair(tokens[first + 1], &at.count),
-        std::pair(tokens[first + 3], &at.pending)})
-    if (std::from_chars(token.data(), token.data() + token.size(), *into).ptr !=
-            token.data() + token.size() ||
-        token.empty())
-      return std::nullopt;
+        std::pair(tokens[first + 3], &at.pending)}) {
+    const auto* end = token.data() + token.size();
+    const auto read = std::from_chars(token.data(), end, *into);
+    if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  }
   return at;
 }
 

@@ -45,9 +45,9 @@ bool number(X509* certificate) {
          BN_to_ASN1_INTEGER(serial.get(), X509_get_serialNumber(certificate)) != nullptr;
 }
 
-bool name(X509* certificate) {
+bool name(X509* certificate, const std::string& server) {
   X509_NAME* subject = X509_get_subject_name(certificate);
-  const auto* text = reinterpret_cast<const unsigned char*>(kRunServerName);
+  const auto* text = reinterpret_cast<const unsigned char*>(server.c_str());
   return X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, text, -1, -1, 0) == 1 &&
          X509_set_issuer_name(certificate, subject) == 1;
 }
@@ -57,12 +57,13 @@ bool extend(X509* certificate, int kind, const std::string& value) {
   return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
-bool fill(X509* certificate, EVP_PKEY* key) {
-  return X509_set_version(certificate, X509_VERSION_3) == 1 && number(certificate) && name(certificate) &&
+bool fill(X509* certificate, EVP_PKEY* key, const std::string& server) {
+  return X509_set_version(certificate, X509_VERSION_3) == 1 && number(certificate) &&
+         name(certificate, server) &&
          ASN1_TIME_set_string_X509(X509_getm_notBefore(certificate), kFirstDay) == 1 &&
          ASN1_TIME_set_string_X509(X509_getm_notAfter(certificate), kNoLastDay) == 1 &&
          X509_set_pubkey(certificate, key) == 1 &&
-         extend(certificate, NID_subject_alt_name, std::string("DNS:") + kRunServerName) &&
+         extend(certificate, NID_subject_alt_name, "DNS:" + server) &&
          extend(certificate, NID_basic_constraints, "critical,CA:FALSE") &&
          extend(certificate, NID_ext_key_usage, "serverAuth") &&
          X509_sign(certificate, key, EVP_sha256()) != 0;
@@ -76,11 +77,13 @@ std::string text_in(BIO* memory) {
 
 }  // namespace
 
-Result<RunCertificate> make_run_certificate() {
+Result<RunCertificate> make_run_certificate() { return make_certificate_of(kRunServerName); }
+
+Result<RunCertificate> make_certificate_of(const std::string& server) {
   const Key key(EVP_EC_gen("P-256"));
   if (!key) return failed("EVP_EC_gen");
   const Certificate certificate(X509_new());
-  if (!certificate || !fill(certificate.get(), key.get())) return failed("making a certificate");
+  if (!certificate || !fill(certificate.get(), key.get(), server)) return failed("making a certificate");
   const Text certificate_text(BIO_new(BIO_s_mem()));
   const Text key_text(BIO_new(BIO_s_secmem()));
   if (!certificate_text || !key_text || PEM_write_bio_X509(certificate_text.get(), certificate.get()) != 1 ||

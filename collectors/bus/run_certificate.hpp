@@ -24,5 +24,7 @@ struct RunCertificate {
 /// A new key (P-256) and its certificate. It has no dates that count: the key lives as long as the run, and
 /// the clocks of hosts may be wrong.
 Result<RunCertificate> make_run_certificate();
+/// The same for a server of this name.
+Result<RunCertificate> make_certificate_of(const std::string& server);
 
 }  // namespace weft::bus

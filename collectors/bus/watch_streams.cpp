@@ -20,7 +20,6 @@ constexpr auto kIdsKnown = minutes(5);
 constexpr int kWindowsOfAgent = 2400;
 constexpr std::size_t kHeaders = 1024;
 constexpr std::size_t kLongestValue = 1'000'000;
-constexpr std::uint64_t kBucketBytes = 64'000'000;
 constexpr std::size_t kLongestName = 128;
 
 nlohmann::json stream(std::string_view name, const std::string& subjects, Nanoseconds kept, Nanoseconds ids,

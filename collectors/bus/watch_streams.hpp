@@ -19,7 +19,9 @@ inline constexpr std::string_view kBucketStream = "KV_WEFT_WATCH";
 struct StreamLimits {
   std::uint64_t windows = 512'000'000;
   std::uint64_t events = 256'000'000;
+  friend bool operator==(const StreamLimits&, const StreamLimits&) = default;
 };
+inline constexpr std::uint64_t kBucketBytes = 64'000'000;
 
 /// Errors: those of KeptConnection::request; not_supported (JetStream is off), absent (no room for them).
 Result<void> ensure_streams(KeptConnection& connection, const StreamLimits& limits, Nanoseconds limit);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "topology/base/readable.hpp"
 #include "topology/base/text.hpp"
 #include "topology/files/fabric_json.hpp"
 #include "topology/files/json_text.hpp"
@@ -45,6 +46,13 @@ std::string open_addresses(const discover::FoundFabric& found, const char* befor
   return text;
 }
 
+/// A sweep sends by the rates of the file: one that nobody told is said.
+std::vector<std::string> assumptions(const discover::FoundFabric& found) {
+  if (found.rates_assumed == 0) return {};
+  return {fmt::format("{} of {}, whose rate nothing tells: correct it with --rate, for a sweep sends by it",
+                      readable(found.assumed_rate), count_of(found.rates_assumed, "cable", "cables"))};
+}
+
 }  // namespace
 
 std::string discovery_table(const Discovery& discovery) {
@@ -73,6 +81,7 @@ std::string discovery_table(const Discovery& discovery) {
     out += fmt::format("{}{}", discovery.traces > 0 ? " and " : "by ",
                        count_of(discovery.records, "record", "records"));
   out += "\n";
+  put_lines(out, "assumed", assumptions(discovery.found));
   put_lines(out, "unknown", discovery.found.gaps);
   put_lines(out, "disagree", discovery.found.disagreements);
   put_lines(out, "differs", discovery.differences);
@@ -89,6 +98,7 @@ std::string discovery_yaml(const Discovery& discovery) {
   const auto comment = [&](const char* before, const std::vector<std::string>& lines) {
     for (const auto& line : lines) out += fmt::format("# {}: {}\n", before, line);
   };
+  comment("assumed", assumptions(discovery.found));
   comment("unknown", discovery.found.gaps);
   comment("disagree", discovery.found.disagreements);
   comment("differs", discovery.differences);
@@ -109,6 +119,7 @@ std::string discovery_json(const Discovery& discovery, const files::DocumentStam
   for (std::uint32_t n = 0; n < fabric.node_count(); ++n)
     if (const auto address = discovery.found.addresses.address_of(NodeId(n)))
       addresses[fabric.name_of(NodeId(n))] = to_string(*address);
+  tree["assumed"] = assumptions(discovery.found);
   tree["unknown"] = discovery.found.gaps;
   auto& open = tree["open_addresses"] = files::DocumentTree::array();
   for (const auto& some : discovery.found.open) {

@@ -27,7 +27,8 @@ class CableFabric {
     }
     Fabric fabric = std::move(builder).build();
     auto book = book_of(fabric, ids);
-    return CabledFabric{std::move(fabric), std::move(book)};
+    const auto untold = std::ranges::count_if(cables_, [](const FoundCable& c) { return !c.rate; });
+    return CabledFabric{std::move(fabric), std::move(book), static_cast<std::size_t>(untold)};
   }
 
  private:

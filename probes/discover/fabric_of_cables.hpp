@@ -21,6 +21,7 @@ struct FoundCable {
 struct CabledFabric {
   Fabric fabric;
   AddressBook addresses;
+  std::size_t rates_assumed = 0;  // cables whose rate nobody told
 };
 
 bool is_host(const FoundSources& sources, const std::string& node);

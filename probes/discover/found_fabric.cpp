@@ -350,8 +350,13 @@ class FabricFinder {
 
   Result<FoundFabric> build() {
     WEFT_TRY(auto made, fabric_of_cables(in_, std::move(cables_), names_.names));
-    FoundFabric found{
-        std::move(made.fabric), std::move(made.addresses), std::move(gaps_), std::move(disagreements_), {}};
+    FoundFabric found{std::move(made.fabric),
+                      std::move(made.addresses),
+                      std::move(gaps_),
+                      std::move(disagreements_),
+                      {},
+                      made.rates_assumed,
+                      in_.rate};
     for (auto& [of, addresses] : open_) found.open.push_back({std::move(addresses), of});
     return found;
   }

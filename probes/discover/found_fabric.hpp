@@ -28,6 +28,8 @@ struct FoundFabric {
   std::vector<std::string> gaps;           // in words
   std::vector<std::string> disagreements;  // in words, each with both sources
   std::vector<OpenAddresses> open;         // for the operator to complete the file
+  std::size_t rates_assumed = 0;           // cables that have the rate of FoundSources for want of their own
+  Bandwidth assumed_rate = Bandwidth::gbit(400);
 };
 
 /// Errors: invalid_input (nothing was found; a name that no node can have).

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 
 #include "topology/base/outside_text.hpp"
 #include "topology/model/fabric.hpp"
@@ -16,6 +17,9 @@ constexpr const char* kSelf = "/proc/self/exe";  // also after the file was repl
 constexpr auto kSignOff = std::chrono::seconds(2);
 constexpr auto kTermination = std::chrono::seconds(1);
 constexpr std::size_t kMaxLineLength = 300;
+constexpr std::uintmax_t kMostWords = 1'000'000;  // of an agent and its launcher, in bytes
+constexpr std::uintmax_t kTail = 10'000;          // of them, what is read for the last ones
+constexpr auto kLook = std::chrono::milliseconds(250);
 
 AgentWords words_of(const Fabric& fabric, const AgentHost& host, const std::string& url, RunId run,
                     const AgentSite& site) {
@@ -122,6 +126,7 @@ std::vector<session::GoneAgent> Agents::tend(const std::function<bool(const std:
     if (const auto started = start(host); !started)
       gone.push_back({agent_name(*order_.fabric, host), started.error().message});
   }
+  std::ranges::move(end_talkers(), std::back_inserter(gone));
   for (Agent& agent : agents_) {
     if (agent.ended) continue;
     const auto end = agent.process.wait_for(Nanoseconds(0));
@@ -136,10 +141,31 @@ std::vector<session::GoneAgent> Agents::tend(const std::function<bool(const std:
   return gone;
 }
 
+/// What agents say goes into files: a launcher that says without end would fill the disk.
+std::vector<session::GoneAgent> Agents::end_talkers() {
+  std::vector<session::GoneAgent> gone;
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_look_) return gone;
+  next_look_ = now + kLook;
+  for (Agent& agent : agents_) {
+    std::error_code none;
+    const auto said = std::filesystem::file_size(log_of(agent.host), none);
+    if (agent.ended || none || said <= kMostWords) continue;
+    agent.process.send_signal_to_group(SIGKILL);
+    agent.ended = true;
+    gone.push_back({agent.host, fmt::format("its agent said more than {} MB on stderr and was ended: {}",
+                                            kMostWords / 1'000'000, last_words_of(agent.host))});
+  }
+  return gone;
+}
+
 std::filesystem::path Agents::log_of(const std::string& host) const { return logs_.path() / file_name(host); }
 
 std::string Agents::last_words_of(const std::string& host) const {
   std::ifstream log(log_of(host));
+  std::error_code none;
+  const auto size = std::filesystem::file_size(log_of(host), none);
+  if (!none && size > kTail) log.seekg(static_cast<std::streamoff>(size - kTail));
   std::string last;
   for (std::string line; std::getline(log, line);) {
     while (!line.empty() && static_cast<unsigned char>(line.back()) <= ' ') line.pop_back();

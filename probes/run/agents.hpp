@@ -2,6 +2,7 @@
 // object.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <stop_token>
 #include <string>
@@ -63,7 +64,8 @@ class Agents {
   ~Agents();
 
   /// Starts more where those on their way have come. Those that have ended by failing since this was asked
-  /// last, or could not be started, with their last words. `is_awaited`: the coordinator has not heard of it.
+  /// last, could not be started, or were ended because they say without end, with their last words.
+  /// `is_awaited`: the coordinator has not heard of it.
   std::vector<session::GoneAgent> tend(const std::function<bool(const std::string&)>& is_awaited);
 
  private:
@@ -88,12 +90,14 @@ class Agents {
   bool may_start() const;
   std::filesystem::path log_of(const std::string& host) const;
   std::string last_words_of(const std::string& host) const;
+  std::vector<session::GoneAgent> end_talkers();
 
   os::ScratchDirectory logs_;
   Order order_;
   StartWindow window_;
   std::size_t next_ = 0;  // of the site's hosts to be started
   std::vector<Agent> agents_;
+  std::chrono::steady_clock::time_point next_look_{};  // at what they have said
 };
 
 }  // namespace weft::run

@@ -233,8 +233,8 @@ class WatchRun {
     while (!pending_.empty()) {
       const IncidentEvent& event = pending_.front();
       const auto id = event.incident.id.value();
-      const auto written =
-          link_.events->append(id, sequences_[id], files::event_line(files::report_of(place_.fabric, event)));
+      watch::StoredEvent stored{id, 0, files::event_line(files::report_of(place_.fabric, event))};
+      const auto written = link_.events->append(id, sequences_[id], stored.text);
       if (!written && written.error().kind == ErrorKind::conflict) {
         watcher_.reset();
         return step_down("another watcher wrote events meanwhile");

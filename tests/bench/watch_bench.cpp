@@ -23,6 +23,7 @@ const std::vector<Piece> kPieces{
     {"false_incidents", count_false_incidents},
     {"look_24576", measure_look_24576},
     {"agent", measure_agent},
+    {"bus", measure_bus},
 };
 
 /// Of "a,b": the pieces of these names; none where one of them is no piece.

@@ -39,6 +39,7 @@ TEST(DiscoverRecords, AFabricFileWithTheSwitchesOwnPortsComesOfOneLeafsTable) {
       call(topology_discover_command, {"--lldp", dumps.path().string(), "-o", "yaml", "--rate", "200G"});
   EXPECT_EQ(outcome.status, 3) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("only leaf1 told neighbours"));
+  EXPECT_THAT(outcome.out, HasSubstr("# assumed: 200 Gbit/s of 2 cables, whose rate nothing tells"));
   const auto file = files::parse_fabric_file(outcome.out, "found");
   ASSERT_TRUE(file) << file.error().message;
   EXPECT_EQ(file->fabric.link_count(), 2u);

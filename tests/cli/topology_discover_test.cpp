@@ -35,6 +35,7 @@ TEST(TopologyDiscover, WithoutAManagementDeviceSaysSoAndNothingElse) {
     EXPECT_THAT(outcome.err, HasSubstr(what_to_do));
     EXPECT_EQ(outcome.out, "");
   }
+  EXPECT_THAT(call(topology_discover_command, {}).err, HasSubstr("weft topology discover --hosts LIST"));
 }
 
 TEST(TopologyDiscover, ADumpCutInTheMiddleIsReadAndSaidToBeCut) {

@@ -52,6 +52,14 @@ TEST(Cluster, AHostThatCannotBeReachedIsNotTestedAndTheRestIsSwept) {
   EXPECT_GE(document["coverage"]["probed"], 14) << "all but the cable of host3: " << answer.output;
 }
 
+TEST(Cluster, AHostThatSaysWithoutEndIsEndedBeforeItFillsTheDisk) {
+  const TestCluster cluster;
+  const auto answer = cluster.on_head(
+      cluster.sweep_words(cluster.launcher_with("[ $1 = host3 ] && exec yes 'a warning' >&2")));
+  EXPECT_EQ(answer.status, 3) << answer.errors;
+  EXPECT_THAT(untested(document_of(answer), "host3"), HasSubstr("said more than 1 MB on stderr"));
+}
+
 TEST(Cluster, AHostThatHangsIsWaitedForAsLongAsAsked) {
   const TestCluster cluster;
   auto words = cluster.sweep_words(cluster.launcher_with("[ $1 = host2 ] && exec sleep 600"));

@@ -1,7 +1,6 @@
 #include "topology/files/file_text.hpp"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -22,6 +21,7 @@ ErrorKind kind_of(int error) {
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
+constexpr auto kPipes = 0x50495045;  // the file system of pipes without a name (linux/magic.h)
 /// In milliseconds: a shell that starts both sides of a pipe does it at once.
 constexpr int kPatience = 2000;
 
@@ -45,7 +45,7 @@ bool wait_for_bytes(int file, int milliseconds) {
 /// A pipe with a name may get a writer yet; that of a shell (`<(...)`, /dev/stdin) has had one.
 bool is_named_pipe(int file, const struct stat& kind) {
   struct statfs place {};
-  return S_ISFIFO(kind.st_mode) && !(fstatfs(file, &place) == 0 && place.f_type == PIPEFS_MAGIC);
+  return S_ISFIFO(kind.st_mode) && !(fstatfs(file, &place) == 0 && place.f_type == kPipes);
 }
 
 }  // namespace

@@ -16,5 +16,7 @@ void count_false_incidents(Figures& figures);
 void measure_look_24576(Figures& figures);
 /// CPU time, memory and bytes of `weft agent --standing`, with one NIC and with eight. Needs root.
 void measure_agent(Figures& figures);
+/// Windows published and fetched over a real nats-server.
+void measure_bus(Figures& figures);
 
 }  // namespace weft::bench

@@ -3,81 +3,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
-#include <thread>
-
-#include "collectors/bus/agent_link.hpp"
-#include "probes/run/watch_server.hpp"
-#include "tests/fakes/fake_watch_bus.hpp"
-#include "topology/base/check.hpp"
+#include "tests/collectors/bus/watch_rig.hpp"
 
 namespace weft::bus {
 namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
-
-constexpr auto kSoon = 30s;  // a limit for machines that are busy
-const std::string kFabric = "pod.1";
-
-run::NatsServer server(run::ListenAddress listen = {IpAddress(IpAddress::V4{127, 0, 0, 1})}) {
-  auto started = run::start_watch_server(listen, kFabric, {"host1", "host2.cluster"});
-  WEFT_CHECK(started.has_value());
-  return std::move(*started);
-}
-
-/// For a server that is found again where it was.
-std::uint16_t free_port() {
-  const os::FileDescriptor socket_of_it(socket(AF_INET, SOCK_STREAM, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* raw = reinterpret_cast<sockaddr*>(&address);
-  WEFT_CHECK(bind(socket_of_it.get(), raw, size) == 0 && getsockname(socket_of_it.get(), raw, &size) == 0);
-  return ntohs(address.sin_port);
-}
-
-WatchLink watcher(const run::NatsServer& nats, const WatchLinkOptions& options = {}) {
-  auto link = connect_watch_link(nats.address_for("watcher"), kFabric, options);
-  if (!link) ADD_FAILURE() << link.error().message;
-  WEFT_CHECK(link.has_value());
-  return std::move(*link);
-}
-
-std::unique_ptr<watch::AgentLink> agent(const run::NatsServer& nats, const std::string& host) {
-  auto link = connect_agent_link(nats.address_for(host), kFabric, host);
-  WEFT_CHECK(link.has_value());
-  return std::move(*link);
-}
-
-std::vector<std::byte> window(std::string_view text) {
-  const auto bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
-}
-
-/// As many acknowledgements as are awaited, or what came until the limit.
-std::vector<watch::MessageId> acknowledged(watch::AgentLink& link, std::size_t count) {
-  std::vector<watch::MessageId> all;
-  const auto until = std::chrono::steady_clock::now() + kSoon;
-  while (all.size() < count && std::chrono::steady_clock::now() < until) {
-    for (const auto id : link.acknowledged()) all.push_back(id);
-    std::this_thread::sleep_for(1ms);
-  }
-  return all;
-}
-
-std::vector<watch::ReceivedWindow> fetched(watch::WindowFeed& feed, std::size_t count) {
-  std::vector<watch::ReceivedWindow> all;
-  const auto until = std::chrono::steady_clock::now() + kSoon;
-  while (all.size() < count && std::chrono::steady_clock::now() < until) {
-    auto some = feed.fetch(count - all.size(), 100ms);
-    for (auto& each : some.value_or(std::vector<watch::ReceivedWindow>())) all.push_back(std::move(each));
-  }
-  return all;
-}
 
 TEST(WatchLink, CarriesAWindowFromAnAgentToTheWatcherAndAcknowledgesIt) {
   const auto nats = server();
@@ -217,7 +150,7 @@ TEST(WatchLink, AFrozenHolderLosesTheLeaseAndCannotWriteEvents) {
 }
 
 TEST(WatchLink, AnAgentWorksWhileTheServerIsAwayAndGoesOnWhenItIsBack) {
-  auto nats = server({IpAddress(IpAddress::V4{127, 0, 0, 1}), free_port()});
+  auto nats = server(free_port());
   const auto link = watcher(nats);
   const auto host = agent(nats, "host1");
   ASSERT_TRUE(host->publish({7, 0}, window("x")));

@@ -1,0 +1,33 @@
+// The credential file of a standing agent or a watcher: where the bus is, as whom to log in there, and the
+// key for it. A secret: a file that others may read or change is refused.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "collectors/bus/nats_bus.hpp"
+#include "collectors/bus/watch_streams.hpp"
+
+namespace weft::bus {
+
+struct BusFile {
+  std::string url;     // tls://ADDRESS:PORT
+  std::string fabric;  // its name
+  std::string name;    // a host's, or a watcher's
+  BusKey key;
+  std::optional<StreamLimits> limits = std::nullopt;  // of a watcher, which makes the streams
+  NatsAddress address() const { return {url, key}; }
+  friend bool operator==(const BusFile&, const BusFile&) = default;
+};
+
+/// One JSON object and a line's end.
+std::string bus_file_text(const BusFile& file);
+/// `where`: its name, for errors, which quote no value that may be secret. Error: invalid_input.
+Result<BusFile> parse_bus_file(std::string_view text, std::string_view where);
+/// Errors: not_found; permission (it belongs to another user, or others may read or change it: with what
+/// mends it); those of parse_bus_file.
+Result<BusFile> read_bus_file(const std::filesystem::path& path);
+
+}  // namespace weft::bus
