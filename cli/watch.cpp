@@ -94,6 +94,7 @@ int watch_lab(const po::variables_map& values, const std::optional<Nanoseconds>&
   if (lab::ib_lab_exists(name, ib_lab_root()))
     return report({ErrorKind::not_supported,
                    fmt::format("lab '{}' is an InfiniBand fabric: weft watch probes by raw packets", name)});
+  const HomeNetwork home;
   const auto lab = run::open_lab_for_run(name, lab_state_root());
   if (!lab) return report(lab.error());
   if (!guests_of(*lab).empty())
@@ -109,7 +110,7 @@ int watch_lab(const po::variables_map& values, const std::optional<Nanoseconds>&
   const Interrupt interrupt;
   const Until until(interrupt.token(), limit);
   const Fabric fabric = lab->fabric_as_built();
-  const auto listener = make_watch_listener(values, fabric);
+  const auto listener = make_watch_listener(values, fabric, home);
   if (!listener) return report(listener.error());
   const auto state = state_directory(values);
   if (!state) return report(state.error());
@@ -145,7 +146,8 @@ int watch_cluster(const po::variables_map& values, const std::optional<Nanosecon
   if (!options) return report(options.error());
   const Interrupt interrupt;
   const Until until(interrupt.token(), limit);
-  const auto listener = make_watch_listener(values, file->fabric);
+  const HomeNetwork home;
+  const auto listener = make_watch_listener(values, file->fabric, home);
   if (!listener) return report(listener.error());
   const auto state = state_directory(values);
   if (!state) return report(state.error());
@@ -193,6 +195,7 @@ OptionParser watch_options() {
   add_watch_output_options(parser.options(Group::output));
   parser.positional("fabric", 1);
   parser.either({"lab"}, {"fabric", "hosts"});
+  parser.either({"server"}, {"listen"});
   return parser;
 }
 

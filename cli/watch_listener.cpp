@@ -18,6 +18,8 @@ namespace {
 
 constexpr int kStatesPerMetricsFile = 10;  // a state comes each second; collectors read each 15 s or so
 
+constexpr const char* kDatabase = "watch.db";  // in the directory of --state
+
 /// Where the events and states of a watch go. What fails says so once, until it works again.
 struct Targets {
   bool json = false;
@@ -25,6 +27,7 @@ struct Targets {
   std::optional<std::string> metrics;
   std::optional<store::WatchStore> store;
   std::unique_ptr<webhook::Webhook> webhook;
+  std::unique_ptr<WatchPage> page;
 };
 
 class Listener : public run::WatchListener {
@@ -42,6 +45,7 @@ class Listener : public run::WatchListener {
   }
   void on_state(const watch::WatchState& state) override {
     if (to_.store) note_trouble(store_trouble_, "--state", to_.store->note(state));
+    if (to_.page) to_.page->set(state);
     if (to_.metrics && states_++ % kStatesPerMetricsFile == 0)
       note_trouble(metrics_trouble_, "--metrics-file",
                    files::write_text_file(*to_.metrics, metrics::metrics_text(fabric_, state)));
@@ -86,6 +90,7 @@ void add_watch_output_options(po::options_description& options) {
       "webhook", po::value<std::string>()->value_name("URL"), "POST each event that alerts to this URL")(
       "webhook-secret", po::value<std::string>()->value_name("FILE"),
       "sign what is posted with the secret in this file");
+  add_page_options(options);
 }
 
 Result<std::optional<std::filesystem::path>> state_directory(const po::variables_map& values) {
@@ -98,16 +103,18 @@ Result<std::optional<std::filesystem::path>> state_directory(const po::variables
 }
 
 Result<std::unique_ptr<run::WatchListener>> make_watch_listener(const po::variables_map& values,
-                                                                const Fabric& fabric) {
+                                                                const Fabric& fabric,
+                                                                const HomeNetwork& home) {
   Targets to;
   WEFT_TRY(to.json, wants_json(values));
   to.events = text_option(values, "events");
   to.metrics = text_option(values, "metrics-file");
   WEFT_TRY(const auto directory, state_directory(values));
   if (directory) {
-    WEFT_TRY(to.store, store::WatchStore::open(*directory / "watch.db", fabric));
+    WEFT_TRY(to.store, store::WatchStore::open(*directory / kDatabase, fabric));
   }
   WEFT_TRY(to.webhook, make_webhook(values));
+  WEFT_TRY(to.page, start_page(values, fabric, directory ? *directory / kDatabase : "", home));
   return std::make_unique<Listener>(fabric, std::move(to));
 }
 

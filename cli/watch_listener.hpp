@@ -7,11 +7,12 @@
 #include <optional>
 
 #include "cli/options.hpp"
+#include "cli/watch_page.hpp"
 #include "probes/run/watch_run.hpp"
 
 namespace weft::cli {
 
-/// -o, --events, --state, --metrics-file, --webhook, --webhook-secret.
+/// -o, --events, --state, --metrics-file, --webhook, --webhook-secret, --page, --page-token.
 void add_watch_output_options(po::options_description& options);
 
 /// Of --state, made where it was not there; absent: not given. Error: absent (it cannot be made).
@@ -19,6 +20,7 @@ Result<std::optional<std::filesystem::path>> state_directory(const po::variables
 
 /// `fabric` outlives it. Errors: usage, absent (a file cannot be written).
 Result<std::unique_ptr<run::WatchListener>> make_watch_listener(const po::variables_map& values,
-                                                                const Fabric& fabric);
+                                                                const Fabric& fabric,
+                                                                const HomeNetwork& home);
 
 }  // namespace weft::cli

@@ -179,6 +179,11 @@ Result<void> roll_up(Database& database, Seconds now) {
   return {};
 }
 
+Result<std::optional<Seconds>> first_kept(Database& database) {
+  WEFT_TRY(const auto first, database.number("SELECT min(bucket) FROM history", {}, -1));
+  return first < 0 ? std::nullopt : std::optional(Seconds(first));
+}
+
 Result<std::vector<HistoryPoint>> channel_history(Database& database, std::string_view channel, Seconds from,
                                                   Seconds until) {
   WEFT_TRY(const auto places, places_of(database, channel));

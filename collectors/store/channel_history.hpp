@@ -49,6 +49,9 @@ struct HistoryPoint {
 Result<std::vector<HistoryPoint>> channel_history(Database& database, std::string_view channel, Seconds from,
                                                   Seconds until);
 
+/// When the oldest bucket begins; absent: nothing is kept.
+Result<std::optional<Seconds>> first_kept(Database& database);
+
 struct HistorySnapshot {
   Seconds begin{};
   Seconds length{};

@@ -1,0 +1,43 @@
+// The live page of `weft watch`: --page, --page-token; what it shows comes from the watcher each second, and
+// from the database of --state.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "cli/options.hpp"
+#include "probes/watch/watch_state.hpp"
+#include "topology/model/fabric.hpp"
+
+namespace weft::cli {
+
+void add_page_options(po::options_description& options);
+
+/// The network namespace of the calling thread, for a page that is to be reached from there. Call before a
+/// lab is entered.
+class HomeNetwork {
+ public:
+  HomeNetwork();
+  ~HomeNetwork();
+  HomeNetwork(const HomeNetwork&) = delete;
+  HomeNetwork& operator=(const HomeNetwork&) = delete;
+  /// Empty: it could not be opened.
+  std::filesystem::path file() const;
+
+ private:
+  int file_;
+};
+
+class WatchPage {
+ public:
+  virtual ~WatchPage() = default;
+  virtual void set(const watch::WatchState& state) = 0;
+};
+
+/// Null: --page is not given. `database`: empty where no history is kept. It listens in `home`. The fabric
+/// outlives it. Errors: usage; conflict (the port is taken); permission (the namespace of `home` may not be
+/// entered: a lab of an ordinary user).
+Result<std::unique_ptr<WatchPage>> start_page(const po::variables_map& values, const Fabric& fabric,
+                                              const std::filesystem::path& database, const HomeNetwork& home);
+
+}  // namespace weft::cli
