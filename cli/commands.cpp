@@ -16,6 +16,7 @@
 #include "cli/help_text.hpp"
 #include "cli/lab.hpp"
 #include "cli/options.hpp"
+#include "cli/report.hpp"
 #include "cli/topology.hpp"
 #include "topology/base/text.hpp"
 
@@ -36,6 +37,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"balance", "give every QP of a job a path, so that every link stays at the bound", balance_command,
      balance_options},
     {"blacklist", "which links to keep work away from", blacklist_command, blacklist_words},
+    {"report", "what a watcher kept: incidents, cables at fault, history", report_command, report_options},
     {"topology", "look at, check and write fabric files", topology_command, topology_words},
     {"lab", "a fabric on this machine: up, down, status, fault, heal, exec", lab_command, lab_words},
     {"config", "which options files and variables set, and whence", config_command, config_options},

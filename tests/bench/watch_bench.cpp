@@ -23,6 +23,8 @@ const std::vector<Piece> kPieces{
     {"false_incidents", count_false_incidents},
     {"look_24576", measure_look_24576},
     {"agent", measure_agent},
+    {"store_400d", measure_store_400d},
+    {"metrics_24576", measure_metrics_24576},
 };
 
 /// Of "a,b": the pieces of these names; none where one of them is no piece.

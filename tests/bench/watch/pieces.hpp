@@ -16,5 +16,9 @@ void count_false_incidents(Figures& figures);
 void measure_look_24576(Figures& figures);
 /// CPU time, memory and bytes of `weft agent --standing`, with one NIC and with eight. Needs root.
 void measure_agent(Figures& figures);
+/// The database of a watcher of 24,576 NICs: its size in 400 days, and the writing of ten seconds.
+void measure_store_400d(Figures& figures);
+/// A scrape of its metrics.
+void measure_metrics_24576(Figures& figures);
 
 }  // namespace weft::bench
