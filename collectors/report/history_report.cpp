@@ -27,8 +27,10 @@ double minutes(Nanoseconds time) {
   return std::round(std::chrono::duration<double, std::ratio<60>>(time).count() * 10) / 10;
 }
 
-std::string lasted(Nanoseconds time) {
-  return readable(std::chrono::round<std::chrono::seconds>(time), kNoBreak);
+std::string lasted(Nanoseconds time) { return readable(std::chrono::round<std::chrono::seconds>(time)); }
+
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string state_of(const files::IncidentReport& incident) {
@@ -129,11 +131,11 @@ std::vector<HistoryStep> thinned(const std::vector<HistoryStep>& steps, std::siz
 }
 
 std::string history_table(const WatchHistory& history, std::size_t columns) {
-  std::string text =
-      wrapped(fmt::format("{}{}, from {} to {}: {} incidents, {} cables at fault", history.fabric,
-                          history.place ? ", " + *history.place : "", when(history.from), when(history.until),
-                          history.incidents.size(), history.offences.size()),
-              0, columns);
+  std::string text = wrapped(
+      fmt::format("{}{}, from {} to {}: {}, {} at fault", history.fabric,
+                  history.place ? ", " + *history.place : "", when(history.from), when(history.until),
+                  counted(history.incidents.size(), "incident"), counted(history.offences.size(), "cable")),
+      0, columns);
   if (!history.incidents.empty()) text += '\n' + incident_table(history, columns);
   if (!history.offences.empty()) text += '\n' + offence_table(history, columns);
   if (history.place)

@@ -58,6 +58,9 @@ TEST(HistoryTable, TellsIncidentsAndCablesInEightyColumns) {
   EXPECT_THAT(text, HasSubstr("came back 2x, muted"));
   EXPECT_THAT(text, HasSubstr("leaf1->spine2"));
   EXPECT_THAT(text, HasSubstr("5.5"));
+  EXPECT_THAT(text, HasSubstr("330 s"));
+  EXPECT_THAT(text, HasSubstr("1 incident, 1 cable at"));
+  EXPECT_EQ(text.find(kNoBreak), std::string::npos);
   EXPECT_LE(widest(text), 80u);
   EXPECT_LE(widest(history_table(one_cable(), 40)), 40u);
 }
