@@ -17,6 +17,7 @@
 #include "cli/help_text.hpp"
 #include "cli/lab.hpp"
 #include "cli/options.hpp"
+#include "cli/report.hpp"
 #include "cli/topology.hpp"
 #include "topology/base/text.hpp"
 
@@ -37,6 +38,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"balance", "give every QP of a job a path, so that every link stays at the bound", balance_command,
      balance_options},
     {"blacklist", "which links to keep work away from", blacklist_command, blacklist_words},
+    {"report", "what a watcher kept: incidents, cables at fault, history", report_command, report_options},
     {"topology", "look at, check and write fabric files", topology_command, topology_words},
     {"lab", "a fabric on this machine: up, down, status, fault, heal, exec", lab_command, lab_words},
     {"bus", "the message server of standing agents: its configuration and keys", bus_command, bus_words},

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "cli/exit_status.hpp"
 #include "cli/terminal.hpp"
+#include "collectors/metrics/metrics.hpp"
 #include "collectors/report/finding_rows.hpp"
+#include "topology/files/file_text.hpp"
 
 namespace weft::cli {
 namespace {
@@ -20,6 +23,9 @@ void add_verdict_options(po::options_description& options, bool rows) {
       "all", "every finding: without it a summary and the twenty that hurt most")(
       "color", po::value<std::string>()->value_name("auto|always|never"),
       "auto (on a terminal, unless NO_COLOR is set), always or never");
+  if (rows)
+    options.add_options()("metrics-file", po::value<std::string>()->value_name("FILE"),
+                          "also write the result for the textfile collector of Prometheus");
 }
 
 Result<void> check_verdict_options(const po::variables_map& values) {
@@ -40,7 +46,9 @@ report::TableStyle table_style(const po::variables_map& values) {
           .all = values.count("all") > 0};
 }
 
-void print_diagnosis(const po::variables_map& values, const files::DiagnosisDocument& document) {
+namespace {
+
+void print_answer(const po::variables_map& values, const files::DiagnosisDocument& document) {
   if (values.count("quiet")) return fmt::print("{}", report::monitoring_line(document));
   switch (read_output_format(values).value_or(OutputFormat::table)) {
     case OutputFormat::json:
@@ -52,6 +60,17 @@ void print_diagnosis(const po::variables_map& values, const files::DiagnosisDocu
     case OutputFormat::table:
       fmt::print("{}", report::diagnosis_table(document, table_style(values)));
   }
+}
+
+}  // namespace
+
+void print_diagnosis(const po::variables_map& values, const files::DiagnosisDocument& document) {
+  print_answer(values, document);
+  const auto file = text_option(values, "metrics-file");
+  if (!file) return;
+  // The answer stands: a file that cannot be written changes nothing of it.
+  if (const auto written = files::write_text_file(*file, metrics::metrics_text(document)); !written)
+    print_stderr("weft: --metrics-file: {}\n", written.error().message);
 }
 
 }  // namespace weft::cli

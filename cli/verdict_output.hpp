@@ -8,7 +8,7 @@
 
 namespace weft::cli {
 
-/// -o, --quiet, --all, --color. `rows`: -o jsonl and csv are known too.
+/// -o, --quiet, --all, --color. `rows`: of a run, with -o jsonl and csv and --metrics-file.
 void add_verdict_options(po::options_description& options, bool rows = true);
 /// Error: usage.
 Result<void> check_verdict_options(const po::variables_map& values);
@@ -16,7 +16,7 @@ Result<void> check_verdict_options(const po::variables_map& values);
 /// Of a table on stdout, by --all, --color and what stdout is.
 report::TableStyle table_style(const po::variables_map& values);
 
-/// On stdout, by options that were checked.
+/// On stdout, by options that were checked; for --metrics-file in that file too.
 void print_diagnosis(const po::variables_map& values, const files::DiagnosisDocument& document);
 
 }  // namespace weft::cli

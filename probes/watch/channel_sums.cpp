@@ -71,6 +71,8 @@ void ChannelSums::add(const StandingPlan& plan, const ScaleSums& second) {
       });
   }
   for (auto* sums : {&seconds_.back(), &minute_, &recent_}) add_to(*sums, counts);
+  for (std::size_t c = 0; c < counts.size(); ++c)
+    in_all_[c].sent += counts[c].sent, in_all_[c].lost += counts[c].lost;
 }
 
 }  // namespace weft::watch

@@ -63,7 +63,7 @@ class RowsByChannel {
 
 class ChannelSums {
  public:
-  explicit ChannelSums(std::size_t channels) : minute_(channels), recent_(channels) {}
+  explicit ChannelSums(std::size_t channels) : minute_(channels), recent_(channels), in_all_(channels) {}
 
   /// The sums of one second, under `plan`.
   void add(const StandingPlan& plan, const ScaleSums& second);
@@ -75,11 +75,18 @@ class ChannelSums {
   /// Of the last kRecent seconds.
   const std::vector<ChannelCounts>& recent() const { return recent_; }
   static constexpr std::size_t kRecent = 5;
+  /// Since the first second.
+  struct InAll {
+    std::uint64_t sent = 0;
+    std::uint64_t lost = 0;
+  };
+  const std::vector<InAll>& in_all() const { return in_all_; }
 
  private:
   std::deque<std::vector<ChannelCounts>> seconds_;
   std::vector<ChannelCounts> minute_;
   std::vector<ChannelCounts> recent_;
+  std::vector<InAll> in_all_;
 };
 
 }  // namespace weft::watch

@@ -26,6 +26,8 @@ const std::vector<Piece> kPieces{
     {"bus", measure_bus},
     {"page_24576", measure_page_24576},
     {"detection_24576", measure_detection_24576},
+    {"store_400d", measure_store_400d},
+    {"metrics_24576", measure_metrics_24576},
 };
 
 /// Of "a,b": the pieces of these names; none where one of them is no piece.

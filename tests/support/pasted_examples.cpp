@@ -8,7 +8,9 @@
 #include <sstream>
 
 #include "cli/pages.hpp"
+#include "collectors/store/watch_store.hpp"
 #include "tests/places.hpp"
+#include "topology/model/clos.hpp"
 #include "topology/os/child_process.hpp"
 
 namespace weft {
@@ -36,6 +38,12 @@ std::string of_gpu_hosts(std::string_view head) {
     links += fmt::format("  - {{a: {}/p1, b: leaf1/p{}, rate: 400G}}\n", name, port);
   }
   return nodes + links;
+}
+
+/// Of which watch.db tells.
+const Fabric& kept_fabric() {
+  static const Fabric fabric = make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 4}).value();
+  return fabric;
 }
 
 std::vector<Example> all_examples() {
@@ -109,6 +117,7 @@ PasteBoard::PasteBoard() {
   std::filesystem::create_symlink(WEFT_BINARY_DIR "/weft", folder / "bin/weft");
   for (const char* launcher : {"ssh", "srun"})
     write(folder / "bin" / launcher, "#!/bin/sh\necho 'no route to host' >&2\nexit 255\n");
+  EXPECT_TRUE(store::WatchStore::open(folder / "watch.db", kept_fabric()).has_value());
   // What other examples write: a sweep's document and observations, a path map.
   const std::string made =
       "weft trace host1 host5 --fabric fabric.yaml --simulate -o json > map.json\n"

@@ -23,5 +23,9 @@ void measure_bus(Figures& figures);
 void measure_page_24576(Figures& figures);
 /// How long until a loss of 1 % of one of 24,576 NICs' channels opens an incident, by tier; three of each.
 void measure_detection_24576(Figures& figures);
+/// The database of a watcher of 24,576 NICs: its size in 400 days, and the writing of ten seconds.
+void measure_store_400d(Figures& figures);
+/// A scrape of its metrics.
+void measure_metrics_24576(Figures& figures);
 
 }  // namespace weft::bench

@@ -1,0 +1,125 @@
+#include "cli/report.hpp"
+
+#include <chrono>
+
+#include "cli/exit_status.hpp"
+#include "cli/stamp.hpp"
+#include "cli/terminal.hpp"
+#include "cli/time_span.hpp"
+#include "collectors/report/history_report.hpp"
+#include "collectors/store/watch_store.hpp"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kExamples =
+    "  weft report --db watch.db                     # the last seven days\n"
+    "  weft report --db watch.db --since 90d --link leaf1--spine2\n"
+    "  weft report --db watch.db --since 90d -o csv > rma.csv\n"
+    "  weft report --db watch.db --since 24h -o json\n";
+
+enum class Format { table, json, csv };
+
+Result<Format> read_format(const po::variables_map& values) {
+  const auto word = values["output"].as<std::string>();
+  if (word == "table") return Format::table;
+  if (word == "json") return Format::json;
+  if (word == "csv") return Format::csv;
+  return fail(ErrorKind::usage, "-o {}: expected table, json or csv", word);
+}
+
+Nanoseconds seconds_ago(Nanoseconds now, Nanoseconds span) { return span > now ? Nanoseconds() : now - span; }
+
+std::vector<report::HistoryStep> steps_of(const std::vector<store::HistoryPoint>& points) {
+  std::vector<report::HistoryStep> steps;
+  for (const auto& point : points)
+    steps.push_back({point.begin, point.length, point.sample.sent, point.sample.lost, point.sample.verdict});
+  return steps;
+}
+
+/// Both directions of the link asked for.
+Result<void> add_channels(store::Database& database, report::WatchHistory& history) {
+  const auto ends = history.place ? history.place->find("--") : std::string::npos;
+  if (ends == std::string::npos) return {};
+  const auto a = history.place->substr(0, ends), b = history.place->substr(ends + 2);
+  for (const auto& channel : {a + "->" + b, b + "->" + a}) {
+    const auto points =
+        store::channel_history(database, channel, std::chrono::floor<store::Seconds>(history.from),
+                               std::chrono::ceil<store::Seconds>(history.until));
+    if (points)
+      history.channels.push_back({channel, steps_of(*points)});
+    else if (points.error().kind != ErrorKind::not_found || history.incidents.empty())
+      return pass_on(points);
+  }
+  return {};
+}
+
+Result<report::WatchHistory> read_history(const po::variables_map& values) {
+  const auto file = text_option(values, "db");
+  if (!file) return fail(ErrorKind::usage, "--db FILE is missing: the database of 'weft watch'");
+  WEFT_TRY(const auto since, read_option(values, "since", parse_span));
+  const Nanoseconds now = std::chrono::system_clock::now().time_since_epoch();
+  WEFT_TRY(auto opened, store::open_to_read(*file));
+  report::WatchHistory history{.fabric = opened.fabric,
+                               .from = seconds_ago(now, since.value_or(Nanoseconds())),
+                               .until = now,
+                               .place = text_option(values, "link"),
+                               .incidents = {},
+                               .offences = {}};
+  const store::IncidentQuery query{.from = history.from,
+                                   .until = history.until,
+                                   .place = history.place,
+                                   .suspicions = values.count("suspicions") != 0};
+  WEFT_TRY(history.incidents, store::incidents(opened.database, query));
+  WEFT_TRY(history.offences, store::offences(opened.database, query));
+  WEFT_TRY_VOID(add_channels(opened.database, history));
+  return history;
+}
+
+}  // namespace
+
+OptionParser report_options() {
+  OptionParser parser(
+      "weft report --db FILE [--since 7d] [--link LINK] [-o table|json|csv]",
+      "What 'weft watch' kept: incidents of the last days, and which cables were at fault, how "
+      "often and for how long.\nOf one link also what was probed and lost over it. The watcher may "
+      "be running. csv has the cables\nalone, one a line with its evidence, for who repairs or "
+      "replaces them.",
+      kExamples);
+  parser.options().add_options()("db", po::value<std::string>()->value_name("FILE"),
+                                 "the database of the watcher")(
+      "since", po::value<std::string>()->value_name("TIME")->default_value("7d"),
+      "how far back: 90m, 24h, 7d")("link", po::value<std::string>()->value_name("LINK"),
+                                    "of one link (leaf1--spine2), host or switch alone")(
+      "suspicions", "also what never got certain");
+  parser.options(Group::output)
+      .add_options()("output,o",
+                     po::value<std::string>()->value_name("table|json|csv")->default_value("table"),
+                     "table for people, json for programs, csv of cables");
+  return parser;
+}
+
+int report_command(const Arguments& arguments) {
+  auto parser = report_options();
+  const auto values = parser.parse(arguments);
+  if (!values) return report(values.error());
+  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
+  const auto format = read_format(*values);
+  if (!format) return report(format.error());
+  const auto history = read_history(*values);
+  if (!history) return report(history.error());
+  switch (*format) {
+    case Format::table:
+      fmt::print("{}", report::history_table(*history, terminal_columns()));
+      break;
+    case Format::json:
+      fmt::print("{}", report::history_json(*history, stamp_now()));
+      break;
+    case Format::csv:
+      fmt::print("{}", report::offences_csv(*history));
+      break;
+  }
+  return kExitHealthy;
+}
+
+}  // namespace weft::cli

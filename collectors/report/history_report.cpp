@@ -1,0 +1,176 @@
+#include "collectors/report/history_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "topology/base/instant.hpp"
+#include "topology/base/readable.hpp"
+#include "topology/base/text.hpp"
+#include "topology/base/text_table.hpp"
+#include "topology/files/json_text.hpp"
+#include "topology/files/row_text.hpp"
+
+namespace weft::report {
+namespace {
+
+using files::DocumentTree;
+
+constexpr std::size_t kStepsShown = 12;
+constexpr std::size_t kIncidentsShown = 50;
+constexpr std::size_t kOffencesShown = 20;
+
+/// To the second.
+std::string when(Nanoseconds time) { return instant_text(std::chrono::floor<std::chrono::seconds>(time)); }
+
+double minutes(Nanoseconds time) {
+  return std::round(std::chrono::duration<double, std::ratio<60>>(time).count() * 10) / 10;
+}
+
+std::string lasted(Nanoseconds time) { return readable(std::chrono::round<std::chrono::seconds>(time)); }
+
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string state_of(const files::IncidentReport& incident) {
+  std::string text(to_string(incident.state));
+  if (incident.flaps > 0) text += fmt::format(", came back {}x", incident.flaps);
+  if (incident.muted_by) text += ", muted";
+  return text;
+}
+
+std::string left_out(std::size_t all, std::size_t shown, std::string_view what) {
+  if (all <= shown) return {};
+  return fmt::format("  and {} more {}: -o json has all\n", all - shown, what);
+}
+
+std::string incident_table(const WatchHistory& history, std::size_t columns) {
+  TextTable table({{"first seen"}, {"for", true}, {"state"}, {"cause"}, {"where"}});
+  for (std::size_t i = 0; i < std::min(history.incidents.size(), kIncidentsShown); ++i) {
+    const auto& incident = history.incidents[i].incident;
+    table.add({when(incident.first_seen), lasted(incident.bad), state_of(incident),
+               std::string(to_string(incident.cause)), place_text(incident)});
+  }
+  return "incidents, the latest first\n" + table.text(columns, 2) +
+         left_out(history.incidents.size(), kIncidentsShown, "incidents");
+}
+
+std::string offence_table(const WatchHistory& history, std::size_t columns) {
+  TextTable table({{"times", true}, {"minutes", true}, {"last seen"}, {"cause"}, {"cable"}});
+  for (std::size_t i = 0; i < std::min(history.offences.size(), kOffencesShown); ++i) {
+    const auto& offence = history.offences[i];
+    table.add({fmt::format("{}", offence.times), fmt::format("{:.1f}", minutes(offence.bad)),
+               when(offence.last_seen), std::string(to_string(offence.cause)), offence.link});
+  }
+  return "cables at fault, the most often first\n" + table.text(columns, 2) +
+         left_out(history.offences.size(), kOffencesShown, "cables");
+}
+
+std::string share(std::uint64_t lost, std::uint64_t sent) {
+  if (sent == 0) return "";
+  return fmt::format("{:.3g}%", 100.0 * static_cast<double>(lost) / static_cast<double>(sent));
+}
+
+std::string channel_table(const ChannelSteps& channel, std::size_t columns) {
+  TextTable table({{"from"}, {"for", true}, {"probes", true}, {"lost", true}, {"loss", true}, {"verdict"}});
+  for (const HistoryStep& step : thinned(channel.steps, kStepsShown))
+    table.add({when(step.begin), lasted(step.length), fmt::format("{}", step.sent),
+               fmt::format("{}", step.lost), share(step.lost, step.sent),
+               std::string(to_string(step.verdict))});
+  return channel.channel + '\n' + table.text(columns, 2);
+}
+
+DocumentTree tree_of(const files::OffenceReport& offence) {
+  DocumentTree tree;
+  tree["link"] = offence.link;
+  tree["cause"] = to_string(offence.cause);
+  tree["first_seen"] = instant_text(offence.first_seen);
+  tree["last_seen"] = instant_text(offence.last_seen);
+  tree["minutes"] = minutes(offence.bad);
+  tree["times"] = offence.times;
+  tree["evidence"] = offence.evidence;
+  return tree;
+}
+
+DocumentTree tree_of(const ChannelSteps& channel) {
+  DocumentTree tree;
+  tree["channel"] = channel.channel;
+  tree["steps"] = DocumentTree::array();
+  for (const HistoryStep& step : channel.steps) {
+    DocumentTree one;
+    one["begin"] = instant_text(step.begin);
+    one["seconds"] = std::chrono::duration_cast<std::chrono::seconds>(step.length).count();
+    one["sent"] = step.sent;
+    one["lost"] = step.lost;
+    one["verdict"] = to_string(step.verdict);
+    tree["steps"].push_back(std::move(one));
+  }
+  return tree;
+}
+
+}  // namespace
+
+std::vector<HistoryStep> thinned(const std::vector<HistoryStep>& steps, std::size_t most) {
+  const std::size_t each = (steps.size() + most - 1) / std::max<std::size_t>(most, 1);
+  std::vector<HistoryStep> thin;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (i % each == 0) {
+      thin.push_back(steps[i]);
+      continue;
+    }
+    HistoryStep& into = thin.back();
+    into.length = steps[i].begin + steps[i].length - into.begin;
+    into.sent += steps[i].sent, into.lost += steps[i].lost;
+    if (into.verdict == Verdict::unknown)
+      into.verdict = steps[i].verdict;
+    else if (steps[i].verdict != Verdict::unknown)
+      into.verdict = std::max(into.verdict, steps[i].verdict);
+  }
+  return thin;
+}
+
+std::string history_table(const WatchHistory& history, std::size_t columns) {
+  std::string text = wrapped(
+      fmt::format("{}{}, from {} to {}: {}, {} at fault", history.fabric,
+                  history.place ? ", " + *history.place : "", when(history.from), when(history.until),
+                  counted(history.incidents.size(), "incident"), counted(history.offences.size(), "cable")),
+      0, columns);
+  if (!history.incidents.empty()) text += '\n' + incident_table(history, columns);
+  if (!history.offences.empty()) text += '\n' + offence_table(history, columns);
+  if (history.place)
+    for (const auto& offence : history.offences)
+      if (!offence.evidence.empty())
+        text += wrapped(fmt::format("{}: {}", to_string(offence.cause), offence.evidence), 2, columns, 2);
+  for (const ChannelSteps& channel : history.channels)
+    if (!channel.steps.empty()) text += '\n' + channel_table(channel, columns);
+  return text;
+}
+
+std::string history_json(const WatchHistory& history, const files::DocumentStamp& stamp) {
+  DocumentTree tree = files::stamped_tree("weft.report/1", stamp);
+  tree["fabric"] = history.fabric;
+  tree["from"] = instant_text(history.from);
+  tree["until"] = instant_text(history.until);
+  if (history.place) tree["place"] = *history.place;
+  tree["incidents"] = DocumentTree::array();
+  for (const auto& event : history.incidents)
+    tree["incidents"].push_back(DocumentTree::parse(event_line(event)));
+  tree["offences"] = DocumentTree::array();
+  for (const auto& offence : history.offences) tree["offences"].push_back(tree_of(offence));
+  tree["history"] = DocumentTree::array();
+  for (const auto& channel : history.channels) tree["history"].push_back(tree_of(channel));
+  return files::document_text(tree);
+}
+
+std::string offences_csv(const WatchHistory& history) {
+  files::RowSet set{.columns = {"link", "cause", "first_seen", "last_seen", "minutes", "times", "evidence"},
+                    .rows = {}};
+  for (const auto& offence : history.offences)
+    set.rows.push_back({offence.link, std::string(to_string(offence.cause)), when(offence.first_seen),
+                        when(offence.last_seen), minutes(offence.bad),
+                        static_cast<std::int64_t>(offence.times), offence.evidence});
+  return files::csv_text(set);
+}
+
+}  // namespace weft::report

@@ -1,0 +1,44 @@
+// What a watcher kept of a time, for people and for programs (`weft.report/1`). Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "topology/files/document.hpp"
+#include "topology/files/incident_json.hpp"
+
+namespace weft::report {
+
+/// What was counted of a channel in a stretch of time.
+struct HistoryStep {
+  Nanoseconds begin{};  // since 1970
+  Nanoseconds length{};
+  std::uint64_t sent = 0;
+  std::uint64_t lost = 0;
+  Verdict verdict = Verdict::unknown;
+};
+
+struct ChannelSteps {
+  std::string channel;
+  std::vector<HistoryStep> steps;  // ascending
+};
+
+struct WatchHistory {
+  std::string fabric;
+  Nanoseconds from{};
+  Nanoseconds until{};
+  std::optional<std::string> place = std::nullopt;  // the link or node asked for; else all
+  std::vector<files::EventReport> incidents;        // the last event of each, the latest first
+  std::vector<files::OffenceReport> offences;       // the most often seen first
+  std::vector<ChannelSteps> channels = {};          // of the link asked for
+};
+
+/// At most `most` steps: neighbours put together.
+std::vector<HistoryStep> thinned(const std::vector<HistoryStep>& steps, std::size_t most);
+
+std::string history_table(const WatchHistory& history, std::size_t columns);
+std::string history_json(const WatchHistory& history, const files::DocumentStamp& stamp);
+/// The offences, one a line, for who repairs or replaces cables.
+std::string offences_csv(const WatchHistory& history);
+
+}  // namespace weft::report

@@ -1,0 +1,117 @@
+// `weft report` as a user calls it, on a database as a watcher keeps it.
+#include "cli/report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+
+#include "cli/time_span.hpp"
+#include "collectors/store/watch_store.hpp"
+#include "tests/support/command.hpp"
+#include "tests/support/schema.hpp"
+#include "topology/model/clos.hpp"
+#include "topology/os/scratch_directory.hpp"
+
+namespace weft::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class WeftReport : public ::testing::Test {
+ protected:
+  os::ScratchDirectory directory_ = os::ScratchDirectory::make().value();
+  std::string file_ = directory_.path() / "watch.db";
+  Fabric fabric_ = make_clos({.leaves = 4, .spines = 2, .hosts_per_leaf = 2}).value();
+  Nanoseconds now_ = std::chrono::system_clock::now().time_since_epoch();
+
+  /// An incident of that channel, so many hours ago.
+  IncidentEvent event(std::uint64_t id, std::string_view channel, int hours_ago, IncidentState state) const {
+    IncidentEvent made;
+    made.at = now_ - std::chrono::hours(hours_ago);
+    made.incident.id = IncidentId(id);
+    made.incident.place.channels = {fabric_.find_channel(channel).value()};
+    made.incident.state = state;
+    made.incident.verdict = Verdict::degraded;
+    made.incident.first_seen = made.incident.last_seen = made.at;
+    if (state != IncidentState::dismissed) made.incident.opened = made.at;
+    made.incident.evidence = {"38 of 4,096 lost"};
+    made.incident.bad = std::chrono::minutes(3);
+    return made;
+  }
+  void SetUp() override {
+    auto store = store::WatchStore::open(file_, fabric_).value();
+    std::vector<watch::StoredEvent> events;
+    for (const auto& each : {event(1, "leaf1->spine2", 1, IncidentState::closed),
+                             event(2, "leaf2->spine1", 24 * 20, IncidentState::closed),
+                             event(3, "leaf3->spine1", 2, IncidentState::dismissed)})
+      events.push_back({.incident = each.incident.id.value(),
+                        .sequence = each.incident.id.value(),
+                        .text = files::event_line(files::report_of(fabric_, each))});
+    ASSERT_TRUE(store.apply(events));
+    watch::WatchState state;
+    state.channels.assign(fabric_.channel_count(), {.fresh = true, .verdict = Verdict::healthy});
+    for (int i = 0; i < 3; ++i) {
+      state.at = now_ - std::chrono::seconds(600) + std::chrono::seconds(10 * i);
+      for (auto& channel : state.channels) channel.sent_in_all += 70;
+      ASSERT_TRUE(store.note(state));
+    }
+  }
+  Outcome run(Arguments words) const {
+    words.insert(words.begin(), {"--db", file_});
+    return call(report_command, words);
+  }
+};
+
+TEST_F(WeftReport, TellsTheLastSevenDays) {
+  const auto outcome = run({});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("leaf1->spine2"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("leaf2"))) << "twenty days ago";
+  EXPECT_THAT(outcome.out, Not(HasSubstr("leaf3"))) << "a suspicion";
+  EXPECT_THAT(run({"--since", "30d"}).out, HasSubstr("leaf2->spine1"));
+  EXPECT_THAT(run({"--suspicions"}).out, HasSubstr("leaf3->spine1"));
+}
+
+TEST_F(WeftReport, OfOneLinkHasItsHistory) {
+  const auto outcome = run({"--link", "spine2--leaf1"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("38 of 4,096 lost"));
+  EXPECT_THAT(outcome.out, HasSubstr("spine2->leaf1\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("70"));
+  const auto unknown = run({"--link", "leaf1--spine9"});
+  EXPECT_EQ(unknown.status, 64);
+  EXPECT_THAT(unknown.err, HasSubstr("leaf1->spine9"));
+}
+
+TEST_F(WeftReport, WritesJsonAndCsv) {
+  expect_matches_schema(run({"-o", "json", "--link", "leaf1--spine2"}).out, "report");
+  const auto csv = run({"-o", "csv", "--since", "30d"}).out;
+  EXPECT_THAT(csv, testing::StartsWith("link,cause,first_seen"));
+  EXPECT_THAT(csv, HasSubstr("leaf1--spine2,loss,"));
+}
+
+TEST_F(WeftReport, WhatIsWrongIsNamed) {
+  const auto missing = call(report_command, {});
+  EXPECT_EQ(missing.status, 64);
+  EXPECT_THAT(missing.err, HasSubstr("--db"));
+  EXPECT_THAT(call(report_command, {"--db", "/nowhere.db"}).err, HasSubstr("/nowhere.db"));
+  EXPECT_THAT(run({"--since", "soon"}).err, HasSubstr("as in 7d"));
+  EXPECT_THAT(run({"-o", "xml"}).err, HasSubstr("table, json or csv"));
+  std::ofstream(directory_.path() / "text") << std::string(5'000, 'x');
+  const auto damaged = call(report_command, {"--db", directory_.path() / "text"});
+  EXPECT_EQ(damaged.status, 64);
+  EXPECT_THAT(damaged.err, HasSubstr("event stream"));
+}
+
+TEST(TimeSpan, TakesDaysAndNoNonsense) {
+  EXPECT_EQ(parse_span("7d"), Nanoseconds(std::chrono::hours(168)));
+  EXPECT_EQ(parse_span("90m"), Nanoseconds(std::chrono::minutes(90)));
+  for (const char* text : {"", "d", "0d", "-1d", "7", "7w", "1e30d", "999999999d"})
+    EXPECT_FALSE(parse_span(text)) << text;
+}
+
+}  // namespace
+}  // namespace weft::cli

@@ -1,0 +1,120 @@
+#include "collectors/report/history_report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/schema.hpp"
+#include "topology/base/text.hpp"
+
+namespace weft::report {
+namespace {
+
+using std::chrono::seconds;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr Nanoseconds kNoon = seconds(1'769'860'800);
+
+WatchHistory one_cable() {
+  files::EventReport event{.fabric = "a", .number = 4, .at = kNoon, .change = IncidentChange::closed};
+  auto& incident = event.incident;
+  incident.id = IncidentId(12);
+  incident.channels = {"leaf1->spine2"};
+  incident.links = {"leaf1--spine2"};
+  incident.verdict = Verdict::degraded;
+  incident.state = IncidentState::closed;
+  incident.first_seen = kNoon;
+  incident.last_seen = kNoon + seconds(600);
+  incident.opened = kNoon + seconds(5);
+  incident.flaps = 2;
+  incident.bad = seconds(330);
+  incident.muted_by = "optics";
+  return {.fabric = "a",
+          .from = kNoon - seconds(86'400),
+          .until = kNoon + seconds(86'400),
+          .incidents = {event},
+          .offences = {{.link = "leaf1--spine2",
+                        .cause = Cause::loss,
+                        .first_seen = kNoon,
+                        .last_seen = kNoon + seconds(600),
+                        .bad = seconds(330),
+                        .times = 3,
+                        .evidence = "38 of 4,096 lost, \"so\""}}};
+}
+
+std::size_t widest(const std::string& text) {
+  std::size_t most = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find('\n', at), text.size());
+    most = std::max(most, columns_of(text.substr(at, end - at)));
+    at = end + 1;
+  }
+  return most;
+}
+
+TEST(HistoryTable, TellsIncidentsAndCablesInEightyColumns) {
+  const auto text = history_table(one_cable(), 80);
+  EXPECT_THAT(text, HasSubstr("2026-01-31T12:00:00Z"));
+  EXPECT_THAT(text, HasSubstr("came back 2x, muted"));
+  EXPECT_THAT(text, HasSubstr("leaf1->spine2"));
+  EXPECT_THAT(text, HasSubstr("5.5"));
+  EXPECT_THAT(text, HasSubstr("330 s"));
+  EXPECT_THAT(text, HasSubstr("1 incident, 1 cable at"));
+  EXPECT_EQ(text.find(kNoBreak), std::string::npos);
+  EXPECT_LE(widest(text), 80u);
+  EXPECT_LE(widest(history_table(one_cable(), 40)), 40u);
+}
+
+TEST(HistoryTable, OfOneLinkHasItsEvidenceAndWhatWasLostOverTime) {
+  auto history = one_cable();
+  history.place = "leaf1--spine2";
+  history.channels = {{"leaf1->spine2", {{kNoon, seconds(3600), 36'000, 360, Verdict::degraded}}},
+                      {"spine2->leaf1", {}}};
+  const auto text = history_table(history, 80);
+  EXPECT_THAT(text, HasSubstr("38 of 4,096"));
+  EXPECT_THAT(text, HasSubstr("1%"));
+  EXPECT_THAT(text, Not(HasSubstr("spine2->leaf1\n"))) << "nothing is kept of that direction";
+  EXPECT_LE(widest(text), 80u);
+}
+
+TEST(HistoryTable, OfNothingSaysSo) {
+  const auto text = history_table({.fabric = "a", .from = kNoon, .until = kNoon}, 80);
+  EXPECT_THAT(text, HasSubstr("0 incidents"));
+}
+
+TEST(HistoryJson, IsByItsSchema) {
+  auto history = one_cable();
+  history.place = "leaf1--spine2";
+  history.channels = {{"leaf1->spine2", {{kNoon, seconds(10), 100, 1, Verdict::healthy}}}};
+  expect_matches_schema(history_json(history, {.generated_at = UtcTime(seconds(1)), .tool_version = "1"}),
+                        "report");
+}
+
+TEST(OffencesCsv, HasACableALineQuotedWhereItMust) {
+  EXPECT_EQ(offences_csv(one_cable()),
+            "link,cause,first_seen,last_seen,minutes,times,evidence\n"
+            "leaf1--spine2,loss,2026-01-31T12:00:00Z,2026-01-31T12:10:00Z,5.5,3,\"38 of 4,096 lost, "
+            "\"\"so\"\"\"\n");
+}
+
+TEST(ThinnedSteps, AddUpAndKeepTheWorst) {
+  std::vector<HistoryStep> steps;
+  for (int i = 0; i < 100; ++i)
+    steps.push_back({kNoon + seconds(10 * i), seconds(10), 10, i == 50 ? 1u : 0u,
+                     i == 50      ? Verdict::failed
+                     : i % 2 == 0 ? Verdict::unknown
+                                  : Verdict::healthy});
+  const auto thin = thinned(steps, 12);
+  EXPECT_LE(thin.size(), 12u);
+  std::uint64_t sent = 0;
+  Nanoseconds length{};
+  for (const auto& step : thin) sent += step.sent, length += step.length;
+  EXPECT_EQ(sent, 1'000u);
+  EXPECT_EQ(length, seconds(1'000));
+  EXPECT_EQ(thin.front().verdict, Verdict::healthy);
+  EXPECT_EQ(thin[5].verdict, Verdict::failed);
+  EXPECT_TRUE(thinned({}, 12).empty());
+}
+
+}  // namespace
+}  // namespace weft::report
