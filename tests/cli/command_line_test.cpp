@@ -62,6 +62,19 @@ TEST(CommandLine, HelpOfACommandIsItsOwn) {
   expect_refused({"help", "swep"}, "did you mean 'sweep'");
 }
 
+TEST(CommandLine, AStandingAgentWantsItsFabricAndRawPackets) {
+  const Arguments agent{"agent", "--server", "nats://127.0.0.1:1", "--run", "1", "--host", "a",
+                        "--nic", "10.0.0.1"};
+  const auto with = [&](const Arguments& more) {
+    auto words = agent;
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  expect_refused(with({"--standing"}), "--fabric");
+  expect_refused(with({"--fabric", "roce-a"}), "--standing");
+  expect_refused(with({"--standing", "--fabric", "roce-a", "--engine", "verbs"}), "raw packets");
+}
+
 TEST(CommandLine, AWordTooManyIsShown) { expect_refused({"lab", "status", "nolab"}, "'nolab'"); }
 
 TEST(CommandLine, ANumberBelowZeroIsRefusedAsItWasTyped) {
