@@ -8,6 +8,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/options.hpp"
+#include "collectors/bus/bus_file.hpp"
 #include "topology/base/outside_text.hpp"
 
 namespace weft::cli {
@@ -16,7 +17,8 @@ namespace {
 constexpr const char* kExamples =
     "  weft agent --server nats://10.0.0.1:4222 --run 1f00ba11 --host gpu001 --nic 10.1.0.1 --token-stdin\n"
     "  WEFT_BUS_TOKEN=... weft agent --server nats://10.0.0.1:4222 --run 1f00ba11 --host gpu001 --nic "
-    "eth0=10.1.0.1\n";
+    "eth0=10.1.0.1\n"
+    "  weft agent --standing --credential /etc/weft/gpu001.json --nic 10.1.0.1\n";
 
 Result<RunId> parse_run(const std::string& text) {
   std::uint64_t number = 0;
@@ -36,24 +38,46 @@ Result<session::NicReport> parse_nic(const std::string& text) {
                             *address};
 }
 
+/// Of --credential; absent: not given.
+Result<std::optional<bus::BusFile>> read_bus_file_option(const po::variables_map& values) {
+  const auto path = text_option(values, "credential");
+  if (!path) return std::optional<bus::BusFile>();
+  for (const char* said : {"server", "host", "fabric", "token-stdin"})
+    if (values.count(said) != 0)
+      return fail(ErrorKind::usage, "--{} stands in the file of --credential: leave it out", said);
+  if (values.count("standing") == 0)
+    return fail(ErrorKind::usage, "--credential is of an agent that stands: add --standing");
+  WEFT_TRY(auto file, bus::read_bus_file(*path));
+  return std::optional(std::move(file));
+}
+
 /// The fabric that it probes all the time; empty: none.
-Result<std::string> fabric_to_stand_for(const po::variables_map& values, run::EngineKind engine) {
+Result<std::string> fabric_to_stand_for(const po::variables_map& values, run::EngineKind engine,
+                                        const std::optional<bus::BusFile>& file) {
   const bool standing = values.count("standing") != 0;
-  if (standing != (values.count("fabric") != 0))
+  if (!file && standing != (values.count("fabric") != 0))
     return fail(ErrorKind::usage, "--standing and --fabric go together, as in --standing --fabric roce-a");
   if (!standing) return std::string();
   if (engine != run::EngineKind::raw)
     return fail(ErrorKind::usage, "--standing --engine {}: standing probes are raw packets, so far",
                 to_string(engine));
-  return values["fabric"].as<std::string>();
+  return file ? file->fabric : values["fabric"].as<std::string>();
 }
 
-Result<run::AgentWords> read_words(const po::variables_map& values) {
+/// The run of --run; an agent that stands serves those of its fabric.
+Result<RunId> read_run(const po::variables_map& values, const std::string& standing_for) {
+  if (values.count("run")) return parse_run(values["run"].as<std::string>());
+  if (!standing_for.empty()) return run::standing_run(standing_for);
+  return fail(ErrorKind::usage, "--run is missing; try: weft agent --help");
+}
+
+Result<run::AgentWords> read_words(const po::variables_map& values, const std::optional<bus::BusFile>& file) {
   run::AgentWords words;
-  for (const char* name : {"server", "run", "host"})
-    if (!values.count(name)) return fail(ErrorKind::usage, "--{} is missing; try: weft agent --help", name);
-  WEFT_TRY(const auto run, parse_run(values["run"].as<std::string>()));
-  words = {values["server"].as<std::string>(), run, values["host"].as<std::string>(), {}};
+  for (const char* name : {"server", "host"})
+    if (!file && !values.count(name))
+      return fail(ErrorKind::usage, "--{} is missing; try: weft agent --help", name);
+  words.server = file ? file->url : values["server"].as<std::string>();
+  words.host = file ? file->name : values["host"].as<std::string>();
   if (values.count("nic"))
     for (const auto& text : values["nic"].as<std::vector<std::string>>()) {
       WEFT_TRY(const auto nic, parse_nic(text));
@@ -68,7 +92,8 @@ Result<run::AgentWords> read_words(const po::variables_map& values) {
     return fail(ErrorKind::usage, "--nic is missing: name at least one ADDRESS or INTERFACE=ADDRESS");
   words.token_on_stdin = values.count("token-stdin") != 0;
   WEFT_TRY_VOID(read_agent_options(values, words.agent_options));
-  WEFT_TRY(words.agent_options.standing_for, fabric_to_stand_for(values, *engine));
+  WEFT_TRY(words.agent_options.standing_for, fabric_to_stand_for(values, *engine, file));
+  WEFT_TRY(words.run, read_run(values, words.agent_options.standing_for));
   return words;
 }
 
@@ -114,6 +139,8 @@ OptionParser agent_options() {
       "probe all the time by what the watcher of --fabric assigns, until it is told to stop, and "
       "serve runs beside")("fabric", po::value<std::string>()->value_name("NAME"),
                            "the fabric of that watcher")(
+      "credential", po::value<std::string>()->value_name("FILE"),
+      "of an agent that stands: a file of weft bus init, which names server, fabric and host")(
       "shared-machine", "other hosts are this same machine (a lab): tell of the NICs alone");
   add_agent_options(parser.options(Group::rdma));
   parser.without_configuration();  // weft starts agents, with all that they need on their command line
@@ -125,9 +152,12 @@ int run_agent_command(const Arguments& arguments, const run::AgentParts& parts) 
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (parser.help_was_asked(*values)) return kExitHealthy;
-  const auto words = read_words(*values);
+  const auto file = read_bus_file_option(*values);
+  if (!file) return report(file.error());
+  const auto words = read_words(*values, *file);
   if (!words) return report(words.error());
-  const auto credential = credential_from(words->token_on_stdin);
+  const auto credential =
+      *file ? Result<bus::BusCredential>((*file)->key) : credential_from(words->token_on_stdin);
   if (!credential) return report(credential.error());
   const Interrupt interrupt;
   const auto served = serve_agent(

@@ -16,6 +16,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/help_text.hpp"
 #include "cli/lab.hpp"
+#include "cli/mute.hpp"
 #include "cli/options.hpp"
 #include "cli/report.hpp"
 #include "cli/topology.hpp"
@@ -41,6 +42,8 @@ constexpr auto kCommands = std::to_array<Command>({
     {"report", "what a watcher kept: incidents, cables at fault, history", report_command, report_options},
     {"topology", "look at, check and write fabric files", topology_command, topology_words},
     {"lab", "a fabric on this machine: up, down, status, fault, heal, exec", lab_command, lab_words},
+    {"mute", "links and nodes of which a watcher alerts nobody, as for planned work", mute_command,
+     mute_words},
     {"bus", "the message server of standing agents: its configuration and keys", bus_command, bus_words},
     {"config", "which options files and variables set, and whence", config_command, config_options},
     {"completion", "what a shell needs to complete these commands", completion_command, completion_options},

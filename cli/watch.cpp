@@ -11,6 +11,7 @@
 #include "cli/options.hpp"
 #include "cli/sweep_arguments.hpp"
 #include "cli/watch_listener.hpp"
+#include "collectors/bus/bus_file.hpp"
 #include "probes/run/watch_run.hpp"
 #include "probes/run/watch_server.hpp"
 #include "topology/lab/ibsim/ib_lab.hpp"
@@ -26,7 +27,7 @@ constexpr const char* kExamples =
     "  weft watch --lab                         # the lab named 'default', until Ctrl-C\n"
     "  weft watch --lab --for 30s -o json       # events as JSON lines\n"
     "  weft watch --fabric cluster.yaml         # agents by ssh, a server of its own\n"
-    "  weft watch --fabric cluster.yaml --server nats://watch1:4222\n";
+    "  weft watch --fabric cluster.yaml --credential watcher.json\n";
 
 Result<run::WatchOptions> read_watch_options(const po::variables_map& values, const Tolerance& tolerance) {
   run::WatchOptions options;
@@ -121,11 +122,27 @@ int watch_lab(const po::variables_map& values, const std::optional<Nanoseconds>&
 
 /// Agents that stand already, at a server that runs.
 Result<void> watch_standing(const files::FabricFile& file, const run::Cluster& cluster,
-                            const bus::NatsAddress& bus, const run::WatchOptions& options,
-                            run::WatchListener& listener, const std::stop_token& stop) {
+                            const bus::NatsAddress& bus, const bus::NatsAddress& runs,
+                            const run::WatchOptions& options, run::WatchListener& listener,
+                            const std::stop_token& stop) {
   const run::WatchPlace place{
-      file.fabric, file.addresses, expected_hosts(cluster.site), nics_of(cluster.site), bus, bus};
+      file.fabric, file.addresses, expected_hosts(cluster.site), nics_of(cluster.site), bus, runs};
   return run_watch(place, options, listener, {}, stop);
+}
+
+/// Of --credential; absent: not given.
+Result<std::optional<bus::BusFile>> read_credential_file(const po::variables_map& values,
+                                                         const Fabric& fabric) {
+  const auto path = text_option(values, "credential");
+  if (!path) return std::optional<bus::BusFile>();
+  for (const char* other : {"server", "listen"})
+    if (values.count(other))
+      return fail(ErrorKind::usage, "--{}: where the bus is stands in the file of --credential", other);
+  WEFT_TRY(auto file, bus::read_bus_file(*path));
+  if (file.fabric != fabric.name())
+    return fail(ErrorKind::usage, "--credential {}: it is of fabric {}, and this is {}", *path, file.fabric,
+                fabric.name());
+  return std::optional(std::move(file));
 }
 
 int watch_cluster(const po::variables_map& values, const std::optional<Nanoseconds>& limit) {
@@ -138,12 +155,17 @@ int watch_cluster(const po::variables_map& values, const std::optional<Nanosecon
   if (!tolerance) return report(tolerance.error());
   const auto hosts = chosen_hosts(values, *file);
   if (!hosts) return report(hosts.error());
-  const auto launch = read_launch_options(values);
+  auto launch = read_launch_options(values);
   if (!launch) return report(launch.error());
+  const auto credential = read_credential_file(values, file->fabric);
+  if (!credential) return report(credential.error());
+  if (*credential) launch->bus = (*credential)->address();
   const auto cluster = cluster_of(*launch, *file, *hosts);
   if (!cluster) return report(cluster.error());
   auto options = read_watch_options(values, *tolerance);
   if (!options) return report(options.error());
+  if (*credential) options->name = (*credential)->name;
+  if (*credential) options->streams = (*credential)->limits.value_or(options->streams);
   const Interrupt interrupt;
   const Until until(interrupt.token(), limit);
   const HomeNetwork home;
@@ -152,7 +174,9 @@ int watch_cluster(const po::variables_map& values, const std::optional<Nanosecon
   const auto state = state_directory(values);
   if (!state) return report(state.error());
   if (const auto* running = std::get_if<bus::NatsAddress>(&cluster->bus))
-    return ended(watch_standing(*file, *cluster, *running, *options, **listener, until.token()));
+    return ended(watch_standing(*file, *cluster, *running,
+                                *credential ? (*credential)->address_for_runs() : *running, *options,
+                                **listener, until.token()));
   return ended(watch_with_agents(file->fabric, file->addresses, cluster->site,
                                  std::get<run::ListenAddress>(cluster->bus), *options, **listener, *state,
                                  until.token()));
@@ -175,7 +199,7 @@ Result<void> check_place(const po::variables_map& values) {
 
 OptionParser watch_options() {
   OptionParser parser(
-      "weft watch (--fabric FABRIC.yaml [--server URL] | --lab[=NAME]) [options]",
+      "weft watch (--fabric FABRIC.yaml [--credential FILE] | --lab[=NAME]) [options]",
       "Probes every link of a fabric all the time, and tells what becomes sick and what gets well again.",
       kExamples);
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"),
@@ -192,6 +216,9 @@ OptionParser watch_options() {
           "for", po::value<std::string>()->value_name("TIME"), "end after this time (default: when told to)");
   add_tolerate_option(parser.options(Group::how_much));
   add_launch_options(parser.options(Group::cluster));
+  parser.options(Group::cluster)
+      .add_options()("credential", po::value<std::string>()->value_name("FILE"),
+                     "agents stand already, at the bus of this file of weft bus init");
   add_watch_output_options(parser.options(Group::output));
   parser.positional("fabric", 1);
   parser.either({"lab"}, {"fabric", "hosts"});

@@ -31,6 +31,7 @@ static void members(Io& io, BusFile& m) {
   io("fabric", m.fabric);
   io("name", m.name);
   io("key", m.key);
+  io("runs", m.runs);
   io("limits", m.limits);
 }
 
@@ -82,6 +83,8 @@ Result<BusFile> parse_bus_file(std::string_view text, std::string_view where) {
   if (!value) return pass_on(value, what);
   WEFT_TRY(auto file, json_members::read_as<BusFile>(*value, what));
   if (const auto key = public_key_of(file.key.seed); !key) return pass_on(key, what);
+  if (file.runs)
+    if (const auto key = public_key_of(file.runs->seed); !key) return pass_on(key, what);
   if (const auto names = check_names(file.fabric, file.name); !names) return pass_on(names, what);
   if (!file.url.starts_with("tls://"))
     return fail(ErrorKind::invalid_input, "{}: its url does not begin with tls://", what);

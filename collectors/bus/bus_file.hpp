@@ -17,8 +17,10 @@ struct BusFile {
   std::string fabric;  // its name
   std::string name;    // a host's, or a watcher's
   BusKey key;
+  std::optional<BusKey> runs = std::nullopt;          // of a watcher: by which it coordinates runs of agents
   std::optional<StreamLimits> limits = std::nullopt;  // of a watcher, which makes the streams
   NatsAddress address() const { return {url, key}; }
+  NatsAddress address_for_runs() const { return {url, runs.value_or(key)}; }
   friend bool operator==(const BusFile&, const BusFile&) = default;
 };
 

@@ -82,13 +82,18 @@ Result<std::vector<NewFile>> files_of(const fs::path& directory, const BusSpec& 
                              {"server/key.pem", certificate.key}};
   for (const session::BusUser& user : users) {
     WEFT_TRY_VOID(check_name(user.participant));
-    const BusFile credential{.url = fmt::format("tls://{}:{}", spec.address, spec.port),
-                             .fabric = spec.fabric,
-                             .name = user.participant,
-                             .key = {make_user_seed(), certificate.certificate},
-                             .limits = user.watcher ? std::optional(limits) : std::nullopt};
+    BusFile credential{.url = fmt::format("tls://{}:{}", spec.address, spec.port),
+                       .fabric = spec.fabric,
+                       .name = user.participant,
+                       .key = {make_user_seed(), certificate.certificate},
+                       .limits = user.watcher ? std::optional(limits) : std::nullopt};
     WEFT_TRY(auto key, public_key_of(credential.key.seed));
     config.users.push_back({user, std::nullopt, std::move(key)});
+    if (user.watcher) {
+      credential.runs = BusKey{make_user_seed(), certificate.certificate};
+      WEFT_TRY(auto of_runs, public_key_of(credential.runs->seed));
+      config.users.push_back({session::coordinator_of_all_runs(), std::nullopt, std::move(of_runs)});
+    }
     files.push_back({fmt::format("{}/{}.json", user.watcher ? kWatcherFolder : kHostFolder, user.participant),
                      bus_file_text(credential)});
   }

@@ -61,6 +61,13 @@ std::vector<std::string> agent_option_words(const AgentOptions& agent_options) {
   return words;
 }
 
+/// FNV-1a, 64 bits (Fowler, Noll, Vo).
+RunId standing_run(std::string_view fabric) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : fabric) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return RunId(hash);
+}
+
 std::vector<std::string> agent_arguments(const AgentWords& words) {
   std::vector<std::string> arguments{
       "agent",  "--server", words.server, "--run", fmt::format("{:x}", words.run.value()),

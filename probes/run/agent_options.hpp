@@ -41,6 +41,10 @@ struct AgentOptions {
 /// As an agent's command line has it, the engine first.
 std::vector<std::string> agent_option_words(const AgentOptions& agent_options);
 
+/// The number under which the standing agents of a fabric serve runs: made of its name, so that agents and
+/// watchers need not tell each other.
+RunId standing_run(std::string_view fabric);
+
 /// All that an agent's command line says.
 struct AgentWords {
   std::string server;  // nats://HOST:PORT

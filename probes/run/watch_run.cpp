@@ -26,7 +26,6 @@ constexpr auto kStateInterval = seconds(1);
 constexpr auto kMutesInterval = seconds(2);
 constexpr auto kMappingRetry = seconds(5);
 constexpr auto kMappingPause = seconds(30);  // between mappings that routes or late NICs ask for
-constexpr const char* kMutesKey = "mutes";
 constexpr const char* kPlanKey = "plan";
 
 Nanoseconds steady_now() { return Clock::now().time_since_epoch(); }
@@ -136,7 +135,8 @@ class WatchRun {
     for (const auto& [host, assignment] : actions.assignments)
       static_cast<void>(link_.feed->send_to(host, to_json_text(assignment)));
     // Who is missing in a plan that is being made says so again.
-    if (actions.map_again && !mapping_) next_mapping_ = std::min(next_mapping_, last_mapping_ + kMappingPause);
+    if (actions.map_again && !mapping_)
+      next_mapping_ = std::min(next_mapping_, last_mapping_ + kMappingPause);
     pending_.insert(pending_.end(), actions.events.begin(), actions.events.end());
     write_events();
   }
@@ -277,17 +277,11 @@ class WatchRun {
 
 }  // namespace
 
-/// FNV-1a, 64 bits (Fowler, Noll, Vo).
-RunId standing_run(std::string_view fabric) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : fabric) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return RunId(hash);
-}
-
 Result<void> run_watch(const WatchPlace& place, const WatchOptions& options, WatchListener& listener,
                        const session::WatchAgents& tend, std::stop_token stop) {
-  WEFT_TRY(auto link, bus::connect_watch_link(place.bus, place.fabric.name(),
-                                              {.name = options.name, .lease_time = kLeaseTime}));
+  WEFT_TRY(auto link, bus::connect_watch_link(
+                          place.bus, place.fabric.name(),
+                          {.name = options.name, .lease_time = kLeaseTime, .limits = options.streams}));
   return WatchRun(place, options, listener, std::move(link)).run(tend, stop);
 }
 

@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "collectors/bus/nats_bus.hpp"
+#include "collectors/bus/watch_streams.hpp"
+#include "probes/run/agent_options.hpp"
 #include "probes/session/coordinator_loop.hpp"
 #include "probes/session/watch_subjects.hpp"
 #include "probes/watch/seams.hpp"
@@ -15,9 +17,8 @@
 
 namespace weft::run {
 
-/// The number under which the standing agents of a fabric serve runs: of its name, so that agents and
-/// watchers need not tell each other.
-RunId standing_run(std::string_view fabric);
+/// Under which all watchers of a fabric share its mutes (mutes_text).
+inline constexpr std::string_view kMutesKey = "mutes";
 
 /// What is watched, and by whom. All references outlive the watch.
 struct WatchPlace {
@@ -31,6 +32,7 @@ struct WatchPlace {
 
 struct WatchOptions {
   std::string name = std::string(session::kWatcher);  // of this watcher among several
+  bus::StreamLimits streams = {};                     // of the bus, where it has none yet
   watch::WatcherOptions watcher;
   watch::PlanLimits limits;
   double answers_per_second = 100;  // hop answers asked of a switch while paths are mapped

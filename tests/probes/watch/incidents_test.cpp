@@ -101,7 +101,7 @@ TEST(Incidents, AMutedOneSaysSoInItsFirstEventAndTheMuteEndsByItself) {
   const Fabric fabric = lab();
   FleetRun run(fabric, {});
   const NodeId leaf = *fabric.find_node("leaf1");
-  run.watcher().silence({{.node = leaf, .from = {}, .until = seconds(40), .reason = "new optics"}});
+  run.watcher().mute({{.target = leaf, .from = {}, .until = seconds(40), .reason = "new optics"}});
   run.advance(10);
   FaultSpec fault = at(fabric, "leaf1->spine2");
   fault.loss = Fraction(0.1);

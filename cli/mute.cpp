@@ -1,0 +1,202 @@
+#include "cli/mute.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "cli/exit_status.hpp"
+#include "cli/options.hpp"
+#include "cli/terminal.hpp"
+#include "cli/time_span.hpp"
+#include "collectors/bus/bus_file.hpp"
+#include "collectors/bus/watch_link.hpp"
+#include "probes/run/watch_run.hpp"
+#include "topology/base/instant.hpp"
+#include "topology/base/text_table.hpp"
+#include "topology/files/incident_json.hpp"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::array<Command, 3> kWords{{
+    {"add", "alert nobody of a link or node for a time", mute_add_command, mute_add_options},
+    {"list", "what is muted, and until when", mute_list_command, mute_list_options},
+    {"remove", "alert again", mute_remove_command, mute_remove_options},
+}};
+constexpr int kTries = 3;  // somebody else may change the list meanwhile
+
+Nanoseconds wall_now() { return std::chrono::system_clock::now().time_since_epoch(); }
+
+void add_place_options(OptionParser& parser) {
+  parser.options(Group::cluster)
+      .add_options()("fabric", po::value<std::string>()->value_name("FILE"), "the fabric that is watched")(
+          "credential", po::value<std::string>()->value_name("FILE"),
+          "of a watcher: a file of weft bus init, which names the server");
+}
+
+/// The list of mutes on the bus of a fabric.
+class MuteList {
+ public:
+  static Result<MuteList> open(const po::variables_map& values) {
+    const auto path = text_option(values, "fabric");
+    const auto credential = text_option(values, "credential");
+    if (!path) return fail(ErrorKind::usage, "--fabric FILE is missing: the fabric that is watched");
+    if (!credential)
+      return fail(ErrorKind::usage, "--credential FILE is missing: that of a watcher, of weft bus init");
+    WEFT_TRY(auto file, load_fabric_file(*path));
+    WEFT_TRY(const auto bus, bus::read_bus_file(*credential));
+    if (bus.fabric != file.fabric.name())
+      return fail(ErrorKind::usage, "--credential {}: it is of fabric {}, and this is {}", *credential,
+                  bus.fabric, file.fabric.name());
+    const auto limits = bus.limits.value_or(bus::StreamLimits{});
+    WEFT_TRY(auto link,
+             bus::connect_watch_link(bus.address(), bus.fabric, {.name = bus.name, .limits = limits}));
+    return MuteList(std::move(file.fabric), std::move(link));
+  }
+
+  const Fabric& fabric() const { return fabric_; }
+  Result<Mutes> read() {
+    WEFT_TRY(const auto stored, link_.values->get(run::kMutesKey));
+    revision_ = stored.revision;
+    WEFT_TRY(auto list, files::parse_mutes(fabric_, stored.text, "the list of mutes"));
+    return without_ended(std::move(list.mutes), wall_now());
+  }
+  /// `change` makes the new list of the one that is there.
+  template <class Change>
+  Result<void> change(Change change) {
+    for (int tries = 0;; ++tries) {
+      WEFT_TRY(auto list, read());
+      const auto put =
+          link_.values->put(run::kMutesKey, revision_, files::mutes_text(fabric_, change(std::move(list))));
+      if (put) return {};
+      if (put.error().kind != ErrorKind::conflict || tries == kTries) return pass_on(put);
+    }
+  }
+
+ private:
+  MuteList(Fabric fabric, bus::WatchLink link) : fabric_(std::move(fabric)), link_(std::move(link)) {}
+  Fabric fabric_;
+  bus::WatchLink link_;
+  std::uint64_t revision_ = 0;
+};
+
+std::string who_asks() {
+  for (const char* name : {"SUDO_USER", "USER"})
+    if (const char* user = std::getenv(name); user != nullptr && *user != '\0') return user;
+  return fmt::format("uid {}", getuid());
+}
+
+Result<std::string> place_of(const po::variables_map& values) {
+  const auto place = text_option(values, "place");
+  if (!place) return fail(ErrorKind::usage, "which link or node? as in: weft mute add leaf1--spine2 ...");
+  return *place;
+}
+
+Result<void> add(const po::variables_map& values) {
+  WEFT_TRY(const auto place, place_of(values));
+  const auto reason = text_option(values, "reason");
+  if (!reason || reason->empty())
+    return fail(ErrorKind::usage, "--reason TEXT is missing: who reads the list wants to know");
+  WEFT_TRY(const auto span, read_option(values, "for", parse_span));
+  if (!span) return fail(ErrorKind::usage, "--for TIME is missing, as in --for 2h: a mute ends by itself");
+  WEFT_TRY(const auto ahead, read_option(values, "in", parse_span));
+  WEFT_TRY(auto list, MuteList::open(values));
+  WEFT_TRY(const auto target, files::find_mute_target(list.fabric(), place));
+  const Nanoseconds from = wall_now() + ahead.value_or(Nanoseconds(0));
+  const Mute mute{target, from, from + *span, *reason, who_asks()};
+  WEFT_TRY_VOID(list.change([&](Mutes mutes) { return with_mute(std::move(mutes), mute); }));
+  fmt::print("{} is muted until {}\n", place, instant_text(mute.until));
+  return {};
+}
+
+Result<void> remove(const po::variables_map& values) {
+  WEFT_TRY(const auto place, place_of(values));
+  WEFT_TRY(auto list, MuteList::open(values));
+  WEFT_TRY(const auto target, files::find_mute_target(list.fabric(), place));
+  bool was_there = false;
+  WEFT_TRY_VOID(list.change([&](Mutes mutes) {
+    const auto before = mutes.size();
+    auto left = without_target(std::move(mutes), target);
+    was_there = left.size() < before;
+    return left;
+  }));
+  fmt::print("{}\n", was_there ? place + " is muted no longer" : place + " was not muted");
+  return {};
+}
+
+Result<void> list(const po::variables_map& values) {
+  WEFT_TRY(const bool json, wants_json(values));
+  WEFT_TRY(auto opened, MuteList::open(values));
+  WEFT_TRY(const auto mutes, opened.read());
+  if (json) {
+    fmt::print("{}\n", files::mutes_text(opened.fabric(), mutes));
+    return {};
+  }
+  TextTable table({{"PLACE"}, {"FROM"}, {"UNTIL"}, {"WHO"}, {"REASON"}});
+  for (const Mute& mute : mutes)
+    table.add({name_of(opened.fabric(), mute.target), instant_text(mute.from), instant_text(mute.until),
+               mute.who, mute.reason});
+  fmt::print("{}", mutes.empty() ? "nothing is muted\n" : table.text(terminal_columns()));
+  return {};
+}
+
+int run_with(OptionParser parser, const Arguments& arguments,
+             Result<void> (*work)(const po::variables_map&)) {
+  const auto values = parser.parse(arguments);
+  if (!values) return report(values.error());
+  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
+  const auto done = work(*values);
+  return done ? kExitHealthy : report(done.error());
+}
+
+}  // namespace
+
+OptionParser mute_add_options() {
+  OptionParser parser("weft mute add LINK|NODE --for TIME --reason TEXT [options]",
+                      "Alerts nobody of a link or node for a time: it is measured and shown all the same.",
+                      "  weft mute add leaf1--spine2 --for 2h --reason 'new optics' --fabric cluster.yaml "
+                      "--credential watcher.json\n");
+  parser.options().add_options()("place", po::value<std::string>()->value_name("LINK|NODE"),
+                                 "the link, or the node with all its links")(
+      "for", po::value<std::string>()->value_name("TIME"), "how long, as 30m, 2h, 3d")(
+      "in", po::value<std::string>()->value_name("TIME"), "it begins so much later (default: now)")(
+      "reason", po::value<std::string>()->value_name("TEXT"), "why, for who reads the list");
+  add_place_options(parser);
+  parser.positional("place", 1);
+  return parser;
+}
+
+OptionParser mute_list_options() {
+  OptionParser parser("weft mute list [options]", "Lists what is muted, and until when.",
+                      "  weft mute list --fabric cluster.yaml --credential watcher.json\n");
+  add_place_options(parser);
+  add_output_option(parser.options(Group::output));
+  return parser;
+}
+
+OptionParser mute_remove_options() {
+  OptionParser parser("weft mute remove LINK|NODE [options]", "Ends the mutes of a link or node.",
+                      "  weft mute remove leaf1--spine2 --fabric cluster.yaml --credential watcher.json\n");
+  parser.options().add_options()("place", po::value<std::string>()->value_name("LINK|NODE"),
+                                 "the link or node");
+  add_place_options(parser);
+  parser.positional("place", 1);
+  return parser;
+}
+
+int mute_add_command(const Arguments& arguments) { return run_with(mute_add_options(), arguments, add); }
+int mute_list_command(const Arguments& arguments) { return run_with(mute_list_options(), arguments, list); }
+int mute_remove_command(const Arguments& arguments) {
+  return run_with(mute_remove_options(), arguments, remove);
+}
+
+const WordGroup& mute_words() {
+  static const WordGroup words{"mute", "links and nodes of which a watcher alerts nobody", kWords,
+                               "  weft mute list --fabric cluster.yaml --credential watcher.json\n"};
+  return words;
+}
+
+int mute_command(const Arguments& arguments) { return run_word(mute_words(), arguments); }
+
+}  // namespace weft::cli
