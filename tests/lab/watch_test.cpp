@@ -72,13 +72,13 @@ TEST(Watch, OpensOneIncidentForAFaultAndClosesItWhenCleanProbesCrossedAgain) {
   lab.user.fault("leaf1--spine1", {"--loss", "10", "--from", "leaf1"});
   const auto opened = lab.wait_for("opened", 20s);
   ASSERT_TRUE(opened);
-  const Json& incident = (*opened)["incident"];
+  const Json& incident = *opened;
   EXPECT_EQ(incident["channels"], Json({"leaf1->spine1"})) << *opened;
   EXPECT_EQ(incident["cause"], "loss");
   EXPECT_GT(incident["confidence"], 0.9);
   ASSERT_EQ(lab.user.weft({"lab", "heal", "--name", lab.user.lab}).status, 0);
   EXPECT_TRUE(lab.wait_for("closed", 40s));
-  for (const Json& event : lab.events()) EXPECT_EQ(event["incident"]["id"], incident["id"]) << event;
+  for (const Json& event : lab.events()) EXPECT_EQ(event["incident"], incident["incident"]) << event;
   lab.watch().signal(SIGINT);
   const auto answer = lab.watch().wait(10s);
   EXPECT_EQ(answer.status, 0) << answer.errors;
@@ -106,7 +106,7 @@ TEST(Watch, GoesOnWithItsIncidentsWhenItIsKilledAndStartedAgain) {
   auto again = lab.user.start({"watch", "--lab=" + lab.user.lab, "--state", lab.state(), "--events",
                                lab.events_file(), "--close-after", "4s", "--for", "60s"});
   EXPECT_TRUE(lab.wait_for("closed", 50s)) << "the incident of the watcher before";
-  for (const Json& event : lab.events()) EXPECT_EQ(event["incident"]["id"], 1) << event;
+  for (const Json& event : lab.events()) EXPECT_EQ(event["incident"], 1) << event;
   again.signal(SIGINT);
   EXPECT_EQ(again.wait(10s).status, 0);
 }
