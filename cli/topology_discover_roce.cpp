@@ -23,7 +23,6 @@
 namespace weft::cli {
 namespace {
 
-
 struct Traced {
   discover::TracedCabling cabling;
   std::size_t traces = 0;

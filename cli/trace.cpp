@@ -206,8 +206,9 @@ int trace_lab(const po::variables_map& values, const TraceWords& words) {
   if (!pair) return report(pair.error());
   const Interrupt interrupt;
   const auto secrets = run::new_run_secrets();
-  session::TraceScript script(lab->fabric(), lab->addresses().book, {.answers_per_second = kLabAnswersPerSecond},
-                              secrets.run, plan_for(*pair, words.labels), words.audit);
+  session::TraceScript script(lab->fabric(), lab->addresses().book,
+                              {.answers_per_second = kLabAnswersPerSecond}, secrets.run,
+                              plan_for(*pair, words.labels), words.audit);
   auto site = run::lab_site(*lab, hosts_of(lab->fabric(), *pair));
   if (!site) return report(site.error());
   choose_engine(*site, words);

@@ -42,8 +42,8 @@ inline constexpr std::size_t kSuspectKinds = 8;
 /// Of bad cables, those bad in both directions are common: one in ten of the others' odds is even.
 inline constexpr double kOtherDirection = 0.1;
 
-/// `signs` multiply the odds of the suspects they belong to, as far as they are of what is counted. `log_prior`
-/// is added to all log odds but those of signs.
+/// `signs` multiply the odds of the suspects they belong to, as far as they are of what is counted.
+/// `log_prior` is added to all log odds but those of signs.
 CountPriors count_priors(const Fabric& fabric, const CountProblem& problem, Counted counted,
                          std::span<const ChannelEvidence> signs, double log_prior = 0);
 /// A sign that a channel passes something: that it is not dead.
