@@ -25,7 +25,10 @@ constexpr std::size_t kEventsAtOnce = 1024;
 constexpr auto kStateInterval = seconds(1);
 constexpr auto kMutesInterval = seconds(2);
 constexpr auto kMappingRetry = seconds(5);
-constexpr auto kMappingPause = seconds(30);  // between mappings that routes or late NICs ask for
+constexpr auto kMappingPause = seconds(10);  // before one that routes, incidents or late NICs ask for
+/// Paths are mapped again by themselves, for routes move without a loss: a twentieth of the time at most.
+constexpr auto kMappingInterval = seconds(60);
+constexpr int kMappingShare = 20;
 constexpr const char* kPlanKey = "plan";
 
 Nanoseconds steady_now() { return Clock::now().time_since_epoch(); }
@@ -146,6 +149,7 @@ class WatchRun {
       auto mapped = mapping_->take();
       if (!mapped) return;
       mapping_.reset();
+      last_mapping_ = steady_now();
       if (!*mapped) {
         listener_.on_note(fmt::format("paths could not be mapped: {}", mapped->error().message));
         next_mapping_ = steady_now() + kMappingRetry;
@@ -153,24 +157,34 @@ class WatchRun {
         adopt(std::move(**mapped));
       }
     } else if (steady_now() >= next_mapping_) {
-      listener_.on_note("mapping paths");
+      if (watcher_->plan() == nullptr) listener_.on_note("mapping paths");
       next_mapping_ = Nanoseconds::max();
+      mapping_began_ = steady_now();
       mapping_.emplace(place_, options_);
     }
   }
 
   void adopt(MappedPlan mapped) {
+    next_mapping_ = last_mapping_ +
+                    std::max<Nanoseconds>(kMappingInterval, kMappingShare * (last_mapping_ - mapping_began_));
+    const bool is_same = watcher_->plan() != nullptr && same_ways(*watcher_->plan(), mapped.plan);
+    if (is_same || take_up(std::move(mapped))) watcher_->paths_known(mapping_began_);
+  }
+
+  /// False: its version could not be agreed upon.
+  bool take_up(MappedPlan mapped) {
     const auto version = next_version();
     if (!version) {
       next_mapping_ = steady_now() + kMappingRetry;
-      return listener_.on_note(version.error().message);
+      listener_.on_note(version.error().message);
+      return false;
     }
-    last_mapping_ = steady_now();
     listener_.on_note(fmt::format(
         "plan {}: {} streams from {} NICs; {} channels are crossed by none, {} by few{}", version->value(),
         mapped.plan.rows, mapped.plan.nics.size(), mapped.plan.uncovered.size(), mapped.plan.thin.size(),
         mapped.left_out > 0 ? fmt::format("; {} NICs take no part", mapped.left_out) : ""));
     watcher_->learned(std::move(mapped.plan), *version, new_run_secrets(), ends(), steady_now());
+    return true;
   }
 
   /// Above all that any watcher of this fabric has given.
@@ -231,6 +245,8 @@ class WatchRun {
   /// In order; what the bus does not take now waits.
   void write_events() {
     while (!pending_.empty()) {
+      // A process that was stopped meanwhile has lost its lease: whoever has it now writes.
+      if (steady_now() >= held_until_) return step_down("its lease ran out");
       const IncidentEvent& event = pending_.front();
       const auto id = event.incident.id.value();
       watch::StoredEvent stored{id, 0, files::event_line(files::report_of(place_.fabric, event))};
@@ -248,8 +264,10 @@ class WatchRun {
     }
   }
 
+  /// Of the active watcher; and once more when it is so no longer.
   void tell_state() {
-    if (!watcher_ || !state_.is_due(steady_now())) return;
+    if (!watcher_ || !(active_ || was_active_) || !state_.is_due(steady_now())) return;
+    was_active_ = active_;
     listener_.on_state(watcher_->state(wall_now(), active_, look_took_));
   }
 
@@ -259,8 +277,10 @@ class WatchRun {
   bus::WatchLink link_;
   const std::string holder_ = fmt::format("{}:{:x}", options_.name, new_run_secrets().run.value());
   bool active_ = false;
+  bool was_active_ = false;  // when its state was told last
   Nanoseconds held_until_{};
   Nanoseconds next_mapping_ = Nanoseconds::max();
+  Nanoseconds mapping_began_{};
   Nanoseconds last_mapping_{};
   Nanoseconds look_took_{};
   Every renewal_{kRenewal};

@@ -33,7 +33,7 @@ struct WatchPlace {
 struct WatchOptions {
   std::string name = std::string(session::kWatcher);  // of this watcher among several
   bus::StreamLimits streams = {};                     // of the bus, where it has none yet
-  watch::WatcherOptions watcher;
+  watch::WatcherOptions watcher = {.tolerance = {}, .book = {.verify_paths = true}};
   watch::PlanLimits limits;
   double answers_per_second = 100;  // hop answers asked of a switch while paths are mapped
   /// For agents to come before the first plan is made without those that did not.

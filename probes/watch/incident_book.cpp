@@ -121,7 +121,7 @@ bool IncidentBook::take_over(const Entry& entry, const LookFinding& finding, Nan
     return false;
   if (known.state == IncidentState::suspected) return finding.sure || finding.confidence > known.confidence;
   if (!finding.sure) return false;
-  if (!finding.place.nodes.empty() && known.place.nodes.empty()) return true;
+  if (!finding.place.nodes.empty() && known.place.nodes.empty()) return from >= entry.began;
   if (finding.cause == Cause::down && known.cause == Cause::loss) return true;
   if (known.cause == Cause::down && finding.cause == Cause::loss)
     return from >= entry.down && span >= kSettled;
@@ -237,7 +237,8 @@ void IncidentBook::weigh(Entry& entry, const Crossed& crossed, Times times) {
     const auto longer = std::min<std::uint32_t>(entry.incident.flaps, 10);
     const Nanoseconds hold =
         std::min<Nanoseconds>(options_.hold * (1U << longer), std::max(kLongestHold, options_.hold));
-    if (entry.clean <= -kSurelyOver && times.now - entry.recovering >= hold) end(entry, times);
+    if (entry.clean <= -kSurelyOver && times.now - entry.recovering >= hold && may_close(entry))
+      end(entry, times);
     return;
   }
   if (entry.clean > -kOver) return;
@@ -247,8 +248,29 @@ void IncidentBook::weigh(Entry& entry, const Crossed& crossed, Times times) {
   }
   entry.incident.state = IncidentState::recovering;
   entry.recovering = times.now;
+  entry.is_verified = false;
   entry.again = 0;
   note(entry, IncidentChange::recovering, times.wall);
+}
+
+/// A host alone is at no path.
+bool IncidentBook::may_close(const Entry& entry) const {
+  return !options_.verify_paths || entry.is_verified || all_channels(entry.incident.place).empty();
+}
+
+void IncidentBook::paths_known(Nanoseconds since) {
+  for (Entry& entry : entries_) {
+    if (entry.incident.state != IncidentState::recovering || entry.is_verified || since < entry.recovering)
+      continue;
+    entry.is_verified = true;
+    entry.clean = 0;
+  }
+}
+
+bool IncidentBook::awaits_paths() const {
+  return std::ranges::any_of(entries_, [&](const Entry& entry) {
+    return entry.incident.state == IncidentState::recovering && !may_close(entry);
+  });
 }
 
 void IncidentBook::cross(const std::function<Crossed(const Incident&)>& crossed, Nanoseconds second,

@@ -22,6 +22,9 @@ struct BookOptions {
   /// An incident is recovering for so long at least before it closes; twice as long for each time that it
   /// came back (as route flap damping does, RFC 2439), up to half an hour.
   Nanoseconds hold = std::chrono::minutes(1);
+  /// Routes that left a dead cable make its probes clean: an incident of channels closes only by probes whose
+  /// paths were mapped after it began to recover (paths_known).
+  bool verify_paths = false;
 };
 
 /// Probes that crossed a place in some time.
@@ -51,6 +54,11 @@ class IncidentBook {
   /// by probes that were in time.
   void see_in_time(const std::vector<LookFinding>& findings, Nanoseconds from);
 
+  /// Paths were mapped anew, beginning then: what crosses a recovering place counts from now on.
+  void paths_known(Nanoseconds since);
+  /// Some incident recovers, and cannot close before paths are mapped again.
+  bool awaits_paths() const;
+
   /// Those not closed nor dismissed, worst first.
   std::vector<Incident> current() const;
   /// What changed since the last call.
@@ -70,6 +78,7 @@ class IncidentBook {
     Nanoseconds closed{};                       // steady
     double clean = 0;                           // log odds that it is over are -clean
     double again = 0;                           // log odds that it is back
+    bool is_verified = false;                   // its paths were mapped since it recovers
     bool is_over() const {
       return incident.state == IncidentState::closed || incident.state == IncidentState::dismissed;
     }
@@ -86,6 +95,7 @@ class IncidentBook {
   void saw(Entry& entry, const LookFinding& finding, Nanoseconds span, Times times);
   void come_back(Entry& entry, Times times);
   void end(Entry& entry, Times times);
+  bool may_close(const Entry& entry) const;
   std::optional<std::string> muted(const Incident& incident, Nanoseconds wall) const;
   void note(Entry& entry, IncidentChange change, Nanoseconds wall);
   void forget(Nanoseconds now);

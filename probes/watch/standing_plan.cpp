@@ -148,6 +148,21 @@ StandingPlan make_standing_plan(const Fabric& fabric, const plan::PathLearner& l
   return plan;
 }
 
+bool same_ways(const StandingPlan& a, const StandingPlan& b) {
+  const auto same_set = [&](PathSetId x, PathSetId y) {
+    return std::ranges::equal(a.paths.paths(x), b.paths.paths(y), [&](PathId p, PathId q) {
+      return std::ranges::equal(a.paths.channels(p), b.paths.channels(q));
+    });
+  };
+  const auto same_stream = [&](const StandingStream& x, const StandingStream& y) {
+    return x.peer == y.peer && x.label == y.label && x.back_label == y.back_label &&
+           same_set(x.there, y.there) && same_set(x.back, y.back);
+  };
+  return std::ranges::equal(a.nics, b.nics, [&](const StandingNic& x, const StandingNic& y) {
+    return x.nic == y.nic && std::ranges::equal(x.streams, y.streams, same_stream);
+  });
+}
+
 Assignment assignment_of(const StandingPlan& plan, NodeId host, PlanVersion version,
                          const packet::RunSecrets& secrets, const StandingEnds& ends) {
   Assignment told{.plan = version, .secrets = secrets};

@@ -71,6 +71,9 @@ struct StandingPlan {
 StandingPlan make_standing_plan(const Fabric& fabric, const plan::PathLearner& learner,
                                 const std::vector<PortId>& nics, const PlanLimits& limits = {});
 
+/// The same NICs send the same labels to the same peers, over the same paths.
+bool same_ways(const StandingPlan& a, const StandingPlan& b);
+
 /// A NIC that takes part, as its agent said: what it calls it and where it is.
 struct StandingEnd {
   datapath::RunNic at;

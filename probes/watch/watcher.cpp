@@ -273,7 +273,7 @@ WatchActions Watcher::tick(Nanoseconds now, Nanoseconds wall) {
   assign(actions);
   actions.events = book_.take_events();
   version_ += actions.events.empty() ? 0 : 1;
-  actions.map_again = std::exchange(map_again_, false);
+  actions.map_again = std::exchange(map_again_, false) || book_.awaits_paths();
   return actions;
 }
 

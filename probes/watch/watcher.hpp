@@ -52,6 +52,11 @@ class Watcher {
   void learned(StandingPlan plan, PlanVersion version, const packet::RunSecrets& secrets, StandingEnds ends,
                Nanoseconds now);
 
+  /// Paths were mapped, from `since` on, and are those of the plan.
+  void paths_known(Nanoseconds since) { book_.paths_known(since); }
+  /// Null: there is none yet.
+  const StandingPlan* plan() const { return era_ ? &era_->plan : nullptr; }
+
   /// An agent said what NICs it has: it is there, and is told what to probe.
   void hello(std::string_view host, Nanoseconds now);
   /// It said that it goes. Planned: nothing is at fault.

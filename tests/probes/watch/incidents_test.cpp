@@ -43,6 +43,44 @@ TEST(Incidents, ALinkThatFlapsEvery20SecondsIsOneIncident) {
   EXPECT_THAT(incidents[0].place.channels, ElementsAre(*fault.channel));
 }
 
+TEST(Incidents, ThatRecoverWaitForTheirPathsToBeMappedAgain) {
+  const Fabric fabric = lab();
+  FleetRun run(fabric, {}, {.tolerance = {}, .book = {.hold = seconds(2), .verify_paths = true}});
+  FaultSpec fault = at(fabric, "leaf1->spine2");
+  fault.loss = Fraction(0.1);
+  run.fleet().put({fault, seconds(5), seconds(15)});
+  run.advance(60);
+  EXPECT_EQ(count_of(run.events(), IncidentChange::recovering), 1);
+  EXPECT_EQ(count_of(run.events(), IncidentChange::closed), 0);
+  EXPECT_NE(run.state().verdict, Verdict::healthy);
+  EXPECT_TRUE(run.watcher().tick(run.now(), run.now()).map_again);
+  run.watcher().paths_known(seconds(10));  // mapped before it recovered: that says nothing
+  run.advance(10);
+  EXPECT_EQ(count_of(run.events(), IncidentChange::closed), 0);
+  run.watcher().paths_known(run.now());
+  run.advance(10);
+  EXPECT_EQ(count_of(run.events(), IncidentChange::closed), 1);
+  EXPECT_EQ(run.state().verdict, Verdict::healthy);
+}
+
+TEST(Incidents, ACableIsNotTakenForItsSwitchByALookFromBeforeItBegan) {
+  const Fabric fabric = lab();
+  FleetRun run(fabric, {}, {.tolerance = {}, .book = {.hold = seconds(2)}});
+  FaultSpec small = at(fabric, "spine1->leaf2"), large = at(fabric, "leaf3->spine1");
+  small.loss = Fraction(0.002), large.loss = Fraction(0.05);
+  run.fleet().put({small, seconds(10)});
+  run.fleet().put({large, seconds(50), seconds(55)});
+  run.advance(120);
+  for (const IncidentEvent& event : run.events())
+    EXPECT_NE(event.change == IncidentChange::closed &&
+                  event.incident.place.channels == std::vector{*small.channel},
+              true)
+        << "it lasts";
+  const auto incidents = run.state().incidents;
+  ASSERT_FALSE(incidents.empty());
+  EXPECT_NE(run.state().verdict, Verdict::healthy);
+}
+
 TEST(Incidents, AFaultFromBeforeTheFirstWindowIsFound) {
   const Fabric fabric = lab();
   FleetRun run(fabric, {});
