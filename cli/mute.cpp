@@ -156,7 +156,7 @@ OptionParser mute_add_options() {
   OptionParser parser("weft mute add LINK|NODE --for TIME --reason TEXT [options]",
                       "Alerts nobody of a link or node for a time: it is measured and shown all the same.",
                       "  weft mute add leaf1--spine2 --for 2h --reason 'new optics' --fabric cluster.yaml "
-                      "--credential watcher.json\n");
+                      "--credential bus/watchers/watcher.json\n");
   parser.options().add_options()("place", po::value<std::string>()->value_name("LINK|NODE"),
                                  "the link, or the node with all its links")(
       "for", po::value<std::string>()->value_name("TIME"), "how long, as 30m, 2h, 3d")(
@@ -169,15 +169,16 @@ OptionParser mute_add_options() {
 
 OptionParser mute_list_options() {
   OptionParser parser("weft mute list [options]", "Lists what is muted, and until when.",
-                      "  weft mute list --fabric cluster.yaml --credential watcher.json\n");
+                      "  weft mute list --fabric cluster.yaml --credential bus/watchers/watcher.json\n");
   add_place_options(parser);
   add_output_option(parser.options(Group::output));
   return parser;
 }
 
 OptionParser mute_remove_options() {
-  OptionParser parser("weft mute remove LINK|NODE [options]", "Ends the mutes of a link or node.",
-                      "  weft mute remove leaf1--spine2 --fabric cluster.yaml --credential watcher.json\n");
+  OptionParser parser(
+      "weft mute remove LINK|NODE [options]", "Ends the mutes of a link or node.",
+      "  weft mute remove leaf1--spine2 --fabric cluster.yaml --credential bus/watchers/watcher.json\n");
   parser.options().add_options()("place", po::value<std::string>()->value_name("LINK|NODE"),
                                  "the link or node");
   add_place_options(parser);
@@ -192,8 +193,9 @@ int mute_remove_command(const Arguments& arguments) {
 }
 
 const WordGroup& mute_words() {
-  static const WordGroup words{"mute", "links and nodes of which a watcher alerts nobody", kWords,
-                               "  weft mute list --fabric cluster.yaml --credential watcher.json\n"};
+  static const WordGroup words{
+      "mute", "links and nodes of which a watcher alerts nobody", kWords,
+      "  weft mute list --fabric cluster.yaml --credential bus/watchers/watcher.json\n"};
   return words;
 }
 

@@ -24,10 +24,10 @@ constexpr double kUsualRate = 500;   // as the plan's limits have it
 constexpr double kMaxRate = 20'000;  // of a host: more would be load
 
 constexpr const char* kExamples =
-    "  weft watch --lab                         # the lab named 'default', until Ctrl-C\n"
-    "  weft watch --lab --for 30s -o json       # events as JSON lines\n"
+    "  weft watch --lab --for 10s               # the lab named 'default'; without --for until Ctrl-C\n"
+    "  weft watch --lab --for 10s -o json       # events as JSON lines\n"
     "  weft watch --fabric cluster.yaml         # agents by ssh, a server of its own\n"
-    "  weft watch --fabric cluster.yaml --credential watcher.json\n";
+    "  weft watch --fabric cluster.yaml --credential bus/watchers/watcher.json\n";
 
 Result<run::WatchOptions> read_watch_options(const po::variables_map& values, const Tolerance& tolerance) {
   run::WatchOptions options;
@@ -223,6 +223,7 @@ OptionParser watch_options() {
   parser.positional("fabric", 1);
   parser.either({"lab"}, {"fabric", "hosts"});
   parser.either({"server"}, {"listen"});
+  parser.either({"credential"}, {"server", "listen"});
   return parser;
 }
 

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <map>
+#include <set>
 
 #include "collectors/bus/watch_link.hpp"
 #include "probes/run/engines.hpp"
@@ -56,8 +57,13 @@ class WatchRun {
 
   Result<void> run(const session::WatchAgents& tend, const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-      if (tend)
-        for (const auto& gone : tend()) listener_.on_note(fmt::format("{}: {}", gone.host, gone.why));
+      if (tend) {
+        for (const auto& gone : tend()) {
+          listener_.on_note(fmt::format("{}: {}", gone.host, gone.why));
+          gone_.insert(gone.host);
+        }
+        if (gone_.size() >= place_.hosts.size()) return fail(ErrorKind::absent, "no agent is left");
+      }
       renew_lease();
       if (active_) {
         lead();
@@ -290,6 +296,7 @@ class WatchRun {
   std::uint64_t last_sequence_ = 0;                     // of the events known
   std::map<std::uint64_t, std::uint64_t> sequences_;    // by incident, of its last event
   std::map<std::uint64_t, IncidentEvent> last_events_;  // by incident
+  std::set<std::string> gone_;                          // agents that this process started
   std::deque<IncidentEvent> pending_;                   // not written yet
   std::optional<watch::Watcher> watcher_;
   std::optional<PathMapping> mapping_;

@@ -122,7 +122,8 @@ PasteBoard::PasteBoard() {
   const std::string made =
       "weft trace host1 host5 --fabric fabric.yaml --simulate -o json > map.json\n"
       "weft simulate fabric.yaml --fault leaf1--spine2:loss=2% -o json > diagnosis.json || true\n"
-      "weft simulate cluster.yaml --observations run.jsonl > table\n";
+      "weft simulate cluster.yaml --observations run.jsonl > table\n"
+      "weft bus init bus --fabric cluster.yaml > table\n";
   write(folder / "make", "export PATH=$PWD/bin:$PATH\n" + made);
   const auto ready = os::run_program({"sh", "-ec", fmt::format("cd '{}'; . ./make", folder.string())}, "",
                                      std::chrono::seconds(60));
