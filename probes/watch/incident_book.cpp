@@ -121,11 +121,25 @@ bool IncidentBook::take_over(const Entry& entry, const LookFinding& finding, Nan
     return false;
   if (known.state == IncidentState::suspected) return finding.sure || finding.confidence > known.confidence;
   if (!finding.sure) return false;
-  if (!finding.place.nodes.empty() && known.place.nodes.empty()) return from >= entry.began;
+  if (finding.place != known.place && is_mixed(entry, finding, from)) return false;
+  if (!finding.place.alternatives.empty() && known.place.alternatives.empty()) return false;  // it knew more
+  if (!finding.place.nodes.empty() && known.place.nodes.empty())
+    return finding.cause == Cause::down || span >= kSettled;
   if (finding.cause == Cause::down && known.cause == Cause::loss) return true;
   if (known.cause == Cause::down && finding.cause == Cause::loss)
     return from >= entry.down && span >= kSettled;
   return from >= entry.began && span >= entry.span;
+}
+
+/// Whether a look back to `from` mixes in what belongs to another incident there, which may be over by now,
+/// or tells of channels of which none was this incident's: then it says nothing of the place.
+bool IncidentBook::is_mixed(const Entry& entry, const LookFinding& finding, Nanoseconds from) const {
+  if (!all_channels(entry.incident.place).empty() && !all_channels(finding.place).empty() &&
+      !overlaps(all_channels(entry.incident.place), all_channels(finding.place)))
+    return true;
+  return std::ranges::any_of(entries_, [&](const Entry& other) {
+    return &other != &entry && other.is_over() && other.seen >= from && is_about(other, finding);
+  });
 }
 
 void IncidentBook::update(Entry& entry, const LookFinding& finding, Nanoseconds from, Times times) {

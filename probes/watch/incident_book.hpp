@@ -90,6 +90,7 @@ class IncidentBook {
   void begin(const LookFinding& finding, Nanoseconds from, Times times);
   void update(Entry& entry, const LookFinding& finding, Nanoseconds from, Times times);
   bool take_over(const Entry& entry, const LookFinding& finding, Nanoseconds from, Nanoseconds span) const;
+  bool is_mixed(const Entry& entry, const LookFinding& finding, Nanoseconds from) const;
   void fold(Entry& into, Times times);
   void weigh(Entry& entry, const Crossed& crossed, Times times);
   void saw(Entry& entry, const LookFinding& finding, Nanoseconds span, Times times);
