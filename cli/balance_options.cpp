@@ -62,6 +62,11 @@ Result<void> read_avoid(const Fabric& fabric, BalanceOptions& options, const po:
   const auto path = text_option(values, "avoid");
   if (!path) return {};
   WEFT_TRY(const auto text, files::read_text_file(*path, kMaxBlacklistBytes));
+  if (blacklist::are_of_ledger(text)) {
+    WEFT_TRY(const auto entries, blacklist::parse_entry_lines(text, *path));
+    avoid(options, assign::avoided_by(fabric, entries), *path);
+    return {};
+  }
   WEFT_TRY(const auto entries, blacklist::parse_blacklist(text, *path));
   avoid(options, assign::avoided_by(fabric, entries, stamp_now().generated_at), *path);
   return {};

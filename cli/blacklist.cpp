@@ -20,17 +20,23 @@ constexpr std::array<std::string_view, 6> kOtherTargets{"slurm",  "kubernetes", 
                                                         "opensm", "sonic",      "nccl"};
 constexpr Bytes kMaxDiagnosisBytes = Bytes(1'000'000'000);
 
-int not_yet(const Arguments&) {
-  return report(
-      Error{ErrorKind::not_supported, "blacklist list, add and release are not supported yet: export is"});
-}
-
-constexpr std::array<Command, 4> kWords{{
-    {"export", "the blacklist of a diagnosis, for other programs", blacklist_export_command,
+constexpr std::array<Command, 9> kWords{{
+    {"update", "take what runs found into the blacklist of a fabric", blacklist_update_command,
+     blacklist_update_options},
+    {"list", "what is on it, and why", blacklist_list_command, blacklist_list_options},
+    {"add", "keep work away from a link, NIC, host or switch for a time", blacklist_add_command,
+     blacklist_add_options},
+    {"release", "take an entry off", blacklist_release_command, blacklist_release_options},
+    {"approve", "let an entry become active that waits for it", blacklist_approve_command,
+     blacklist_approve_options},
+    {"hold", "take an entry out of force until it is approved", blacklist_hold_command,
+     blacklist_hold_options},
+    {"resume", "let new entries become active again after the breaker", blacklist_resume_command,
+     blacklist_resume_options},
+    {"history", "what happened to it, when and by whom", blacklist_history_command,
+     blacklist_history_options},
+    {"export", "the faults of one diagnosis as entries, for other programs", blacklist_export_command,
      blacklist_export_options},
-    {"list", "not supported yet", not_yet, true},
-    {"add", "not supported yet", not_yet, true},
-    {"release", "not supported yet", not_yet, true},
 }};
 
 Result<void> check_target(const po::variables_map& values) {

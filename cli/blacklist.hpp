@@ -10,4 +10,22 @@ int blacklist_command(const Arguments& arguments);
 OptionParser blacklist_export_options();
 int blacklist_export_command(const Arguments& arguments);
 
+// Of a ledger (cli/ledger.cpp).
+OptionParser blacklist_update_options();
+OptionParser blacklist_list_options();
+OptionParser blacklist_add_options();
+OptionParser blacklist_release_options();
+OptionParser blacklist_approve_options();
+OptionParser blacklist_hold_options();
+OptionParser blacklist_resume_options();
+OptionParser blacklist_history_options();
+int blacklist_update_command(const Arguments& arguments);
+int blacklist_list_command(const Arguments& arguments);
+int blacklist_add_command(const Arguments& arguments);
+int blacklist_release_command(const Arguments& arguments);
+int blacklist_approve_command(const Arguments& arguments);
+int blacklist_hold_command(const Arguments& arguments);
+int blacklist_resume_command(const Arguments& arguments);
+int blacklist_history_command(const Arguments& arguments);
+
 }  // namespace weft::cli

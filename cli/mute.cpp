@@ -1,12 +1,10 @@
 #include "cli/mute.hpp"
 
-#include <unistd.h>
-
 #include <array>
-#include <cstdlib>
 
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
+#include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
 #include "cli/time_span.hpp"
 #include "collectors/bus/bus_file.hpp"
@@ -80,12 +78,6 @@ class MuteList {
   bus::WatchLink link_;
   std::uint64_t revision_ = 0;
 };
-
-std::string who_asks() {
-  for (const char* name : {"SUDO_USER", "USER"})
-    if (const char* user = std::getenv(name); user != nullptr && *user != '\0') return user;
-  return fmt::format("uid {}", getuid());
-}
 
 Result<std::string> place_of(const po::variables_map& values) {
   const auto place = text_option(values, "place");

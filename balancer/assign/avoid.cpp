@@ -39,6 +39,23 @@ std::vector<Avoided> avoided_by(const Diagnosis& diagnosis) {
   return avoided;
 }
 
+DocumentAvoided avoided_by(const Fabric& fabric, std::span<const blacklist::LedgerEntry> entries) {
+  DocumentAvoided avoided;
+  for (const auto& [of, entry] : entries) {
+    if (of != fabric.name() || entry.state != blacklist::EntryState::active) continue;
+    const auto subject = find_subject(fabric, entry.subject);
+    if (!subject) {
+      avoided.unknown.push_back(fmt::format("entry {}: {}", entry.id.value(), subject.error().message));
+      continue;
+    }
+    for (const ChannelId channel : blacklist::channels_of(fabric, *subject)) {
+      avoided.channels.push_back({channel});
+      avoided.channels.push_back({Fabric::reverse(channel)});
+    }
+  }
+  return avoided;
+}
+
 DocumentAvoided avoided_by(const Fabric& fabric, std::span<const blacklist::BlacklistEntry> entries,
                            UtcTime now) {
   DocumentAvoided avoided;

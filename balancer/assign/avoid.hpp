@@ -7,6 +7,7 @@
 
 #include "balancer/assign/capacities.hpp"
 #include "balancer/blacklist/entry.hpp"
+#include "balancer/blacklist/ledger_json.hpp"
 #include "topology/files/diagnosis_document.hpp"
 
 namespace weft::assign {
@@ -24,6 +25,10 @@ struct DocumentAvoided {
 /// Both channels of every link with an entry that has not expired. Entries of other fabrics are passed over.
 DocumentAvoided avoided_by(const Fabric& fabric, std::span<const blacklist::BlacklistEntry> entries,
                            UtcTime now);
+
+/// What the active entries of a ledger are about; a link counts in both directions. Entries of other fabrics
+/// are passed over.
+DocumentAvoided avoided_by(const Fabric& fabric, std::span<const blacklist::LedgerEntry> entries);
 
 /// A diagnosis read from a file, by the rules of avoided_by(diagnosis).
 DocumentAvoided avoided_by(const Fabric& fabric, const files::DiagnosisDocument& document);

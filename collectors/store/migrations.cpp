@@ -5,10 +5,7 @@
 namespace weft::store {
 namespace {
 
-// "weft", in the file's header: whose database it is.
-constexpr std::int64_t kApplicationId = 0x77656674;
-
-constexpr auto kSteps = std::to_array<std::string_view>({
+constexpr auto kWatchSteps = std::to_array<std::string_view>({
     // 1: the projection of the event stream.
     R"(
 CREATE TABLE facts(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -76,31 +73,57 @@ CREATE UNIQUE INDEX history_by_time ON history(resolution, bucket, layout, block
 )",
 });
 
-Result<std::int64_t> version_of(Database& database) {
+constexpr auto kLedgerSteps = std::to_array<std::string_view>({
+    // 1
+    R"(
+CREATE TABLE facts(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE entries(
+  id INTEGER PRIMARY KEY,
+  line TEXT NOT NULL);            -- weft.blacklist/2
+CREATE TABLE history(
+  number INTEGER PRIMARY KEY,
+  at INTEGER NOT NULL,            -- s since 1970, wall clock
+  entry INTEGER,
+  kind TEXT NOT NULL,
+  text TEXT NOT NULL,
+  author TEXT NOT NULL);
+CREATE INDEX history_by_entry ON history(entry, number);
+)",
+});
+
+Result<std::int64_t> version_of(Database& database, const Schema& schema) {
   WEFT_TRY(const auto id, database.number("PRAGMA application_id"));
   WEFT_TRY(const auto version, database.number("PRAGMA user_version"));
   WEFT_TRY(const auto tables, database.number("SELECT count(*) FROM sqlite_master"));
   const bool empty = id == 0 && version == 0 && tables == 0;
-  if (id != kApplicationId && !empty)
-    return fail(ErrorKind::invalid_input, "{}: it is a database of another program, not of 'weft watch'",
-                database.path().string());
-  if (version > newest_version())
+  if (id != schema.application && !empty)
+    return fail(ErrorKind::invalid_input, "{}: it is a database of another program, not of '{}'",
+                database.path().string(), schema.owner);
+  if (version > schema.newest())
     return fail(ErrorKind::conflict,
                 "{}: it is of version {}, and this weft knows version {}: use the newer weft that wrote it",
-                database.path().string(), version, newest_version());
+                database.path().string(), version, schema.newest());
   return version;
 }
 
 }  // namespace
 
-std::int64_t newest_version() { return static_cast<std::int64_t>(kSteps.size()); }
+const Schema& watch_schema() {
+  static constexpr Schema schema{0x77656674, "weft watch", kWatchSteps};  // "weft"
+  return schema;
+}
 
-Result<void> migrate(Database& database, std::int64_t version) {
-  WEFT_TRY(auto at, version_of(database));
+const Schema& ledger_schema() {
+  static constexpr Schema schema{0x77666262, "weft blacklist", kLedgerSteps};  // "wfbl"
+  return schema;
+}
+
+Result<void> migrate(Database& database, const Schema& schema, std::int64_t version) {
+  WEFT_TRY(auto at, version_of(database, schema));
   for (; at < version; ++at) {
     const auto done = database.in_transaction([&]() -> Result<void> {
-      WEFT_TRY_VOID(database.run(fmt::format("PRAGMA application_id={}", kApplicationId)));
-      WEFT_TRY_VOID(database.run(kSteps[static_cast<std::size_t>(at)]));
+      WEFT_TRY_VOID(database.run(fmt::format("PRAGMA application_id={}", schema.application)));
+      WEFT_TRY_VOID(database.run(schema.steps[static_cast<std::size_t>(at)]));
       return database.run(fmt::format("PRAGMA user_version={}", at + 1));
     });
     if (!done) return done;
@@ -108,12 +131,12 @@ Result<void> migrate(Database& database, std::int64_t version) {
   return {};
 }
 
-Result<void> check_version(Database& database) {
-  WEFT_TRY(const auto version, version_of(database));
-  if (version < newest_version())
+Result<void> check_version(Database& database, const Schema& schema) {
+  WEFT_TRY(const auto version, version_of(database, schema));
+  if (version < schema.newest())
     return fail(ErrorKind::conflict,
-                "{}: it is of version {}, and this weft reads version {}: 'weft watch --db' migrates it",
-                database.path().string(), version, newest_version());
+                "{}: it is of version {}, and this weft reads version {}: '{}' migrates it",
+                database.path().string(), version, schema.newest(), schema.owner);
   return {};
 }
 

@@ -44,7 +44,7 @@ Result<std::string> fabric_of(Database& database) {
 
 Result<WatchStore> WatchStore::open(const std::filesystem::path& path, const Fabric& fabric) {
   WEFT_TRY(auto database, Database::open(path, Database::Access::write));
-  WEFT_TRY_VOID(migrate(database));
+  WEFT_TRY_VOID(migrate(database, watch_schema()));
   WEFT_TRY(const auto owner, fabric_of(database));
   if (owner.empty()) {
     WEFT_TRY_VOID(database.execute("INSERT INTO facts(name, value) VALUES(?,?)",
@@ -119,7 +119,7 @@ Result<void> WatchStore::keep_mutes(const Mutes& mutes) {
 
 Result<OpenedStore> open_to_read(const std::filesystem::path& path) {
   WEFT_TRY(auto database, Database::open(path, Database::Access::read));
-  WEFT_TRY_VOID(check_version(database));
+  WEFT_TRY_VOID(check_version(database, watch_schema()));
   WEFT_TRY(auto fabric, fabric_of(database));
   return OpenedStore{std::move(database), std::move(fabric)};
 }

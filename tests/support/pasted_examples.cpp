@@ -123,7 +123,9 @@ PasteBoard::PasteBoard() {
       "weft trace host1 host5 --fabric fabric.yaml --simulate -o json > map.json\n"
       "weft simulate fabric.yaml --fault leaf1--spine2:loss=2% -o json > diagnosis.json || true\n"
       "weft simulate cluster.yaml --observations run.jsonl > table\n"
-      "weft bus init bus --fabric cluster.yaml > table\n";
+      "weft bus init bus --fabric cluster.yaml > table\n"
+      "for host in host1 host2 host3; do weft blacklist add $host --for 4h --reason work --ledger bl.db "
+      "--fabric fabric.yaml > table; done\n";
   write(folder / "make", "export PATH=$PWD/bin:$PATH\n" + made);
   const auto ready = os::run_program({"sh", "-ec", fmt::format("cd '{}'; . ./make", folder.string())}, "",
                                      std::chrono::seconds(60));

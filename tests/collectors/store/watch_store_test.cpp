@@ -20,11 +20,11 @@ std::vector<watch::StoredEvent> one_event() {
 
 TEST(Migrations, ADatabaseOfAnOlderVersionIsMigratedWithWhatItHas) {
   const StoreFile file;
-  for (std::int64_t version = 0; version <= newest_version(); ++version) {
+  for (std::int64_t version = 0; version <= watch_schema().newest(); ++version) {
     const auto path = file.other(fmt::format("v{}.db", version));
     {
       auto old = Database::open(path, Database::Access::write).value();
-      ASSERT_TRUE(migrate(old, version));
+      ASSERT_TRUE(migrate(old, watch_schema(), version));
       if (version >= 1) {
         ASSERT_TRUE(apply_events(old, one_event()));
       }
@@ -61,7 +61,7 @@ TEST(Migrations, AnOlderOneIsNotReadButSaysWhatMigratesIt) {
   const StoreFile file;
   {
     auto old = Database::open(file.path(), Database::Access::write).value();
-    ASSERT_TRUE(migrate(old, 1));
+    ASSERT_TRUE(migrate(old, watch_schema(), 1));
   }
   EXPECT_THAT(open_to_read(file.path()).error().message, HasSubstr("migrates it"));
 }

@@ -1,0 +1,81 @@
+#include "balancer/blacklist/capacity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft::blacklist {
+namespace {
+
+/// 25 % of 4 is 1, whatever a double makes of it.
+std::size_t share_of(double share, std::size_t all) {
+  return static_cast<std::size_t>(std::floor(share * static_cast<double>(all) + 1e-9));
+}
+
+}  // namespace
+
+std::size_t hosts_allowed(const Caps& caps, std::size_t hosts) {
+  const std::size_t some = std::max<std::size_t>(caps.few_hosts, share_of(caps.hosts, hosts));
+  return std::min(some, std::max<std::size_t>(1, share_of(caps.most_hosts, hosts)));
+}
+
+std::size_t Capacity::Group::allowed() const { return std::max(least, share_of(share, all)); }
+
+Capacity::Capacity(const Fabric& fabric, const Caps& caps)
+    : links_(fabric.link_count()), nics_(fabric.port_count()), hosts_(fabric.node_count()) {
+  for (std::uint32_t i = 0; i < fabric.link_count(); ++i) {
+    const Link& link = fabric.link(LinkId(i));
+    if (!fabric.between_switches(LinkId(i))) continue;
+    join(links_, i, {"links of the fabric", caps.fabric_links, 1});
+    for (const PortId end : {link.a, link.b}) {
+      const Node& node = fabric.node(fabric.port(end).node);
+      if (node.tier == Tier::leaf) join(links_, i, {"uplinks of " + node.name, caps.leaf_uplinks});
+      if (node.pod) join(links_, i, {fmt::format("links of pod {}", *node.pod), caps.pod_links, 1});
+    }
+  }
+  for (const PortId nic : fabric.nics())
+    join(nics_, nic.value(),
+         {fmt::format("NICs of rail {}", fabric.port(nic).number.value()), caps.rail_nics, 1});
+  for (const NodeId host : fabric.hosts())
+    join(hosts_, host.value(), {"hosts", 0, hosts_allowed(caps, fabric.hosts().size())});
+}
+
+void Capacity::join(Things& things, std::uint32_t thing, Group group) {
+  const auto [at, is_new] = by_name_.try_emplace(group.name, static_cast<std::uint32_t>(groups_.size()));
+  if (is_new) groups_.push_back(std::move(group));
+  auto& in = things.groups[thing];
+  if (std::ranges::find(in, at->second) != in.end()) return;  // both ends in one pod
+  in.push_back(at->second);
+  ++groups_[at->second].all;
+}
+
+void Capacity::take_out(const Effect& effect) {
+  const auto take = [&](Things& things, const auto& ids) {
+    for (const auto id : ids) {
+      if (things.out[id.value()]) continue;
+      things.out[id.value()] = true;
+      for (const std::uint32_t group : things.groups[id.value()]) ++groups_[group].out;
+    }
+  };
+  take(links_, effect.links), take(nics_, effect.nics), take(hosts_, effect.hosts);
+}
+
+std::optional<std::string> Capacity::broken_by(const Effect& effect) const {
+  std::map<std::uint32_t, std::size_t> more;  // by group: what would be out besides
+  const auto count = [&](const Things& things, const auto& ids) {
+    for (const auto id : ids)
+      for (const std::uint32_t group : things.groups[id.value()])
+        more[group] += things.out[id.value()] ? 0 : 1;
+  };
+  count(links_, effect.links), count(nics_, effect.nics), count(hosts_, effect.hosts);
+  for (const auto& [number, count_of] : more) {
+    const Group& group = groups_[number];
+    if (group.out + count_of <= group.allowed()) continue;
+    return fmt::format("{}: {} of {} would be out of use, {} may be", group.name, group.out + count_of,
+                       group.all, group.allowed());
+  }
+  return std::nullopt;
+}
+
+}  // namespace weft::blacklist

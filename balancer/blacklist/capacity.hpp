@@ -1,0 +1,61 @@
+// Capacity: what is out of use of a fabric, whoever took it out - this blacklist, others, or a fault - and
+// the caps on it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "balancer/blacklist/subject.hpp"
+
+namespace weft::blacklist {
+
+/// Shares of what was built that may be out of use. Of each group at least one may be, but for a leaf's
+/// uplinks: a leaf of two would have one left for all of its hosts.
+struct Caps {
+  double leaf_uplinks = 0.25;
+  double pod_links = 0.10;     // of the links between switches with an end in the pod
+  double fabric_links = 0.05;  // of all links between switches
+  double rail_nics = 0.05;     // without those of drained hosts
+  double hosts = 0.005;        // drained: this share or `few_hosts`, whichever is more,
+  std::uint32_t few_hosts = 10;
+  double most_hosts = 0.25;  // but never more than this share
+};
+
+/// How many hosts may be drained; as many may be newly drained in an hour.
+std::size_t hosts_allowed(const Caps& caps, std::size_t hosts);
+
+class Capacity {
+ public:
+  /// The fabric must outlive it.
+  Capacity(const Fabric& fabric, const Caps& caps);
+
+  /// Out of use from now on; what is already, stays.
+  void take_out(const Effect& effect);
+  /// The cap that `effect` breaks, or that is broken where it would take more, in words; absent: none.
+  std::optional<std::string> broken_by(const Effect& effect) const;
+
+ private:
+  struct Group {  // a leaf's uplinks, a rail's NICs, ...
+    std::string name;
+    double share = 0;       // of `all` that may be out,
+    std::size_t least = 0;  // or so many
+    std::size_t all = 0, out = 0;
+    std::size_t allowed() const;
+  };
+  /// Links, NICs or hosts, by the number of their id.
+  struct Things {
+    std::vector<std::vector<std::uint32_t>> groups;  // that each is in
+    std::vector<bool> out;
+    explicit Things(std::size_t count) : groups(count), out(count, false) {}
+  };
+  void join(Things& things, std::uint32_t thing, Group group);
+
+  std::vector<Group> groups_;
+  std::map<std::string, std::uint32_t> by_name_;
+  Things links_, nics_, hosts_;
+};
+
+}  // namespace weft::blacklist

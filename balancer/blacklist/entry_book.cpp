@@ -1,0 +1,73 @@
+#include "balancer/blacklist/entry_book.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weft::blacklist {
+
+EntryBook::EntryBook(Ledger& ledger, const Fabric& fabric, NicAction action)
+    : ledger_(&ledger), fabric_(&fabric), action_(action), out_(fabric.link_count(), false) {
+  for (Entry& entry : ledger.entries) {
+    by_name_[entry.subject].push_back(entry.id);
+    if (entry.state == EntryState::released) continue;
+    const auto subject = find_subject(fabric, entry.subject);
+    if (!subject && entry.is_known)
+      newly_lost_.emplace_back(entry.id, fmt::format("{} {}: {}", to_string(entry.subject.kind),
+                                                     entry.subject.name, subject.error().message));
+    entry.is_known = subject.has_value();
+    if (!subject) continue;
+    know(entry, *subject);
+    if (entry.state == EntryState::active)
+      for (const LinkId link : effect(entry).links) out_[link.value()] = true;
+  }
+}
+
+void EntryBook::know(const Entry& entry, const Subject& subject) {
+  subjects_.insert_or_assign(entry.id, subject);
+  for (const ChannelId channel : channels_of(*fabric_, subject)) by_channel_[channel].push_back(entry.id);
+}
+
+Entry* EntryBook::entry(EntryId id) {
+  const auto found = std::ranges::lower_bound(ledger_->entries, id, {}, &Entry::id);
+  return found != ledger_->entries.end() && found->id == id ? &*found : nullptr;
+}
+
+Entry* EntryBook::covering(const std::vector<ChannelId>& channels_wanted) {
+  const auto at = by_channel_.find(channels_wanted.front());
+  if (at == by_channel_.end()) return nullptr;
+  for (const EntryId id : at->second) {
+    Entry* candidate = entry(id);
+    if (!is_live(*candidate)) continue;
+    const auto own = channels(*candidate);
+    if (std::ranges::all_of(channels_wanted,
+                            [&](ChannelId channel) { return std::ranges::find(own, channel) != own.end(); }))
+      return candidate;
+  }
+  return nullptr;
+}
+
+std::vector<ChannelId> EntryBook::channels(const Entry& entry) const {
+  return channels_of(*fabric_, subjects_.at(entry.id));
+}
+
+Effect EntryBook::effect(const Entry& entry) const {
+  return effect_of(*fabric_, subjects_.at(entry.id), action_);
+}
+
+Entry& EntryBook::add(Entry made, const Subject& subject) {
+  made.id = EntryId(++ledger_->last_id);
+  made.subject = name_of(*fabric_, subject);
+  made.since = ledger_->time;
+  auto& same = by_name_[made.subject];
+  for (const EntryId id : same) {
+    const Entry* other = entry(id);
+    if (!other->by_hand && other->last_seen + kOffencesCount > made.first_seen)
+      made.offences = std::max(made.offences, other->offences + 1);
+  }
+  same.push_back(made.id);
+  know(made, subject);
+  return ledger_->entries.emplace_back(std::move(made));
+}
+
+}  // namespace weft::blacklist

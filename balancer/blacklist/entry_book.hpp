@@ -1,0 +1,55 @@
+// EntryBook: the entries of a ledger by id, by name and by channel, with what their names mean in a fabric.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "balancer/blacklist/ledger.hpp"
+
+namespace weft::blacklist {
+
+class EntryBook {
+ public:
+  /// Marks entries whose subject the fabric does not have (Entry::is_known). Both must outlive it, and
+  /// entries come by add() alone.
+  EntryBook(Ledger& ledger, const Fabric& fabric, NicAction action);
+
+  /// Not released, and of this fabric.
+  static bool is_live(const Entry& entry) { return entry.state != EntryState::released && entry.is_known; }
+  /// Those that became unknown with this fabric, and why.
+  const std::vector<std::pair<EntryId, std::string>>& newly_lost() const { return newly_lost_; }
+
+  /// Null: there is none.
+  Entry* entry(EntryId id);
+  /// All of that name, released ones too, the oldest first.
+  const std::vector<EntryId>& named(const SubjectName& name) { return by_name_[name]; }
+  /// A live one whose channels include these; null: none does.
+  Entry* covering(const std::vector<ChannelId>& channels);
+
+  // Of a live one.
+  std::vector<ChannelId> channels(const Entry& entry) const;
+  Effect effect(const Entry& entry) const;
+
+  /// Out of the routes by an entry that was active as the book was made.
+  bool is_out_of_routes(LinkId link) const { return out_[link.value()]; }
+
+  /// Gives it its id, name and time, and counts its offences. Other entries move in memory.
+  Entry& add(Entry entry, const Subject& subject);
+
+ private:
+  void know(const Entry& entry, const Subject& subject);
+
+  Ledger* ledger_;
+  const Fabric* fabric_;
+  NicAction action_;
+  std::vector<bool> out_;
+  std::unordered_map<EntryId, Subject> subjects_;
+  std::unordered_map<ChannelId, std::vector<EntryId>> by_channel_;
+  std::map<SubjectName, std::vector<EntryId>> by_name_;
+  std::vector<std::pair<EntryId, std::string>> newly_lost_;
+};
+
+}  // namespace weft::blacklist

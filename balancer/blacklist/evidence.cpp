@@ -1,0 +1,198 @@
+#include "balancer/blacklist/evidence.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weft::blacklist {
+namespace {
+
+/// Shows under load alone: rates, and what only large packets meet.
+bool needs_load(Cause cause) {
+  return cause == Cause::rate || cause == Cause::congestion || cause == Cause::mtu ||
+         cause == Cause::corruption;
+}
+
+bool shows(const Evidence& evidence, Cause cause, std::optional<double> size) {
+  const auto reaches = [&](std::optional<double> shown) { return shown && (!size || *shown <= *size); };
+  switch (cause) {
+    case Cause::loss:
+      return reaches(evidence.shows_loss);
+    case Cause::delay:
+      return reaches(evidence.shows_delay);
+    case Cause::rate:
+    case Cause::congestion:  // estimated as the share that is left; shown as the share that is missing
+      return evidence.shows_rate && (!size || *evidence.shows_rate <= 1 - *size);
+    case Cause::down:
+    case Cause::mtu:
+    case Cause::corruption:
+    case Cause::counter:
+      return true;
+  }
+  return false;
+}
+
+class Reader {
+ public:
+  Reader(const Fabric& fabric, const files::DiagnosisDocument& document)
+      : fabric_(fabric), document_(document), suspected_(fabric.channel_count(), false) {}
+
+  Result<ReadEvidence> read() && {
+    name_run();
+    for (const auto& report : document_.links) WEFT_TRY_VOID(take(report));
+    for (const auto& report : document_.hosts) WEFT_TRY_VOID(take(report));
+    for (const auto& report : document_.groups) WEFT_TRY_VOID(take(report));
+    for (const auto& report : document_.sets) WEFT_TRY_VOID(take(report));
+    for (const auto& channels : document_.ambiguous) WEFT_TRY_VOID(suspect(channels).map([](auto&&) {}));
+    for (const FabricFinding& finding : document_.fabric_wide)
+      advise(finding.verdict, "the fabric as a whole: {}", to_string(finding.cause));
+    WEFT_TRY_VOID(find_clean());
+    return std::move(out_);
+  }
+
+ private:
+  void name_run() {
+    Nanoseconds took{};
+    for (const auto& [stage, time] : document_.run.timings) took += time;
+    Evidence& evidence = out_.evidence;
+    evidence.until = document_.stamp.generated_at;
+    evidence.from = evidence.until - std::chrono::ceil<std::chrono::seconds>(took);
+    evidence.run = fmt::format("the run of {}", weft::to_string(evidence.until));
+  }
+
+  template <class... Parts>
+  void advise(Verdict verdict, fmt::format_string<Parts...> form, Parts&&... parts) {
+    if (verdict >= Verdict::degraded) out_.advice.push_back(fmt::format(form, std::forward<Parts>(parts)...));
+  }
+
+  /// Not clean, whatever else is said of them.
+  Result<std::vector<ChannelId>> suspect(const std::vector<std::string>& names) {
+    std::vector<ChannelId> channels;
+    for (const std::string& name : names) {
+      WEFT_TRY(const auto channel, fabric_.find_channel(name));
+      channels.push_back(channel);
+      suspected_[channel.value()] = true;
+    }
+    return channels;
+  }
+  void suspect(const Subject& subject) {
+    for (const ChannelId channel : channels_of(fabric_, subject)) suspected_[channel.value()] = true;
+  }
+
+  void add(Subject subject, Cause cause, Verdict verdict, double confidence,
+           const std::optional<Estimate>& estimate, const std::vector<std::string>& evidence) {
+    suspect(subject);
+    if (verdict < Verdict::degraded) return;
+    const auto size = estimate
+                          ? std::optional(cause == Cause::rate || cause == Cause::congestion ? estimate->high
+                                                                                             : estimate->low)
+                          : std::nullopt;
+    out_.evidence.faults.push_back({subject, cause, verdict, confidence, evidence, size});
+  }
+
+  Result<void> take(const files::LinkReport& report) {
+    WEFT_TRY(const auto link, fabric_.find_link(report.link));
+    IncidentPlace place{.channels = {Fabric::a_to_b(link), Fabric::b_to_a(link)}, .nodes = {}};
+    if (report.from)
+      std::erase_if(place.channels, [&](ChannelId channel) {
+        return fabric_.name_of(fabric_.source_node(channel)) != *report.from;
+      });
+    if (place.channels.empty())
+      return fail(ErrorKind::invalid_input, "{} does not leave {}", report.link, *report.from);
+    add(*covering(fabric_, place), report.cause, report.verdict, report.confidence, report.estimate,
+        report.evidence);
+    return {};
+  }
+
+  Result<void> take(const files::HostReport& report) {
+    constexpr double kMeasured = 1.0;  // what a host measured of itself has no probability
+    Subject subject;
+    if (report.nic) {
+      WEFT_TRY(subject, fabric_.find_nic(*report.nic));
+    } else {
+      WEFT_TRY(subject, fabric_.find_node(report.host));
+    }
+    add(subject, report.cause.value_or(Cause::down), report.verdict, report.confidence.value_or(kMeasured),
+        report.estimate, report.evidence);
+    return {};
+  }
+
+  Result<void> take(const files::GroupReport& report) {
+    WEFT_TRY(const auto channels, suspect(report.channels));
+    if (report.nodes.size() == 1) {
+      WEFT_TRY(const auto node, fabric_.find_node(report.nodes.front()));
+      add(node, report.cause, report.verdict, report.confidence, std::nullopt, report.evidence);
+      return {};
+    }
+    if (const auto subject = covering(fabric_, {.channels = channels, .nodes = {}}))
+      add(*subject, report.cause, report.verdict, report.confidence, std::nullopt, report.evidence);
+    else
+      advise(report.verdict, "{}: {}", fmt::join(report.nodes.empty() ? report.channels : report.nodes, ", "),
+             weft::to_string(report.cause));
+    return {};
+  }
+
+  Result<void> take(const files::SetReport& report) {
+    IncidentPlace place;
+    std::vector<std::string> words;
+    for (const auto& names : report.alternatives) {
+      WEFT_TRY(auto channels, suspect(names));
+      place.alternatives.push_back(std::move(channels));
+      words.push_back(fmt::format("{}", fmt::join(names, " and ")));
+    }
+    const auto subject = report.more ? std::nullopt : covering(fabric_, place);
+    if (subject)
+      add(*subject, report.cause, report.verdict, report.confidence, std::nullopt, {});
+    else
+      advise(report.verdict, "one of {}{}: {}; which, is not known", fmt::join(words, ", or "),
+             report.more ? ", or others" : "", weft::to_string(report.cause));
+    return {};
+  }
+
+  Result<void> find_clean() {
+    const files::CoverageReport& coverage = document_.coverage;
+    Evidence& evidence = out_.evidence;
+    evidence.shows_loss = document_.sensitivity.loss;
+    evidence.shows_rate = document_.sensitivity.rate;
+    if (document_.sensitivity.delay)
+      evidence.shows_delay = std::chrono::duration<double>(*document_.sensitivity.delay).count();
+    WEFT_TRY_VOID(suspect(coverage.missing).map([](auto&&) {}));
+    WEFT_TRY_VOID(suspect(coverage.thin).map([](auto&&) {}));
+    const bool all_known = coverage.out_of_scope == 0 && coverage.channels == fabric_.channel_count() &&
+                           !document_.account.unexplained() && document_.fabric_wide.empty();
+    if (!all_known) return {};
+    evidence.clean = suspected_;
+    evidence.clean.flip();
+    if (!evidence.shows_rate) return {};
+    evidence.loaded = evidence.clean;
+    for (const auto* names : {&coverage.unloaded, &coverage.rate_untested}) {
+      WEFT_TRY(const auto channels, suspect(*names));
+      for (const ChannelId channel : channels) evidence.loaded[channel.value()] = false;
+    }
+    return {};
+  }
+
+  const Fabric& fabric_;
+  const files::DiagnosisDocument& document_;
+  std::vector<bool> suspected_;  // by channel
+  ReadEvidence out_;
+};
+
+}  // namespace
+
+bool is_clean_over(const Evidence& evidence, const std::vector<ChannelId>& channels, Cause cause,
+                   std::optional<double> size) {
+  const auto& clean = needs_load(cause) ? evidence.loaded : evidence.clean;
+  return shows(evidence, cause, size) && std::ranges::all_of(channels, [&](ChannelId channel) {
+           return channel.value() < clean.size() && clean[channel.value()];
+         });
+}
+
+Result<ReadEvidence> evidence_of(const Fabric& fabric, const files::DiagnosisDocument& document) {
+  if (document.fabric != fabric.name())
+    return fail(ErrorKind::invalid_input, "the diagnosis is of fabric {}, not of {}", document.fabric,
+                fabric.name());
+  return Reader(fabric, document).read();
+}
+
+}  // namespace weft::blacklist

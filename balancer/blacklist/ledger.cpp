@@ -1,0 +1,34 @@
+#include "balancer/blacklist/ledger.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace weft::blacklist {
+namespace {
+
+constexpr std::array<std::string_view, 4> kStates{"proposed", "active", "probation", "released"};
+/// Of a gap that only the wall clock measured.
+constexpr Seconds kMostByWallClock = std::chrono::minutes(10);
+
+}  // namespace
+
+std::string_view to_string(EntryState state) { return kStates[static_cast<std::size_t>(state)]; }
+
+std::optional<EntryState> parse_entry_state(std::string_view text) {
+  const auto found = std::ranges::find(kStates, text);
+  if (found == kStates.end()) return std::nullopt;
+  return static_cast<EntryState>(found - kStates.begin());
+}
+
+Seconds passed(const std::optional<Now>& before, const Now& now) {
+  if (!before) return Seconds(0);
+  if (before->boot == now.boot && !now.boot.empty()) return std::max(now.uptime - before->uptime, Seconds(0));
+  return std::clamp(now.wall - before->wall, Seconds(0), kMostByWallClock);
+}
+
+const Entry* find(const Ledger& ledger, EntryId id) {
+  const auto found = std::ranges::lower_bound(ledger.entries, id, {}, &Entry::id);
+  return found != ledger.entries.end() && found->id == id ? &*found : nullptr;
+}
+
+}  // namespace weft::blacklist

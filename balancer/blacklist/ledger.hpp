@@ -1,0 +1,110 @@
+// The ledger: all entries of a fabric's blacklist with their marks, and the time that it counts by. Plain
+// values. step() (policy.hpp) alone changes entries; whoever applies changes writes their marks.
+//
+// Wall clocks jump, and a process that runs by cron has no other between its runs. So the ledger counts a
+// time of its own: what passed of the machine's uptime since the step before, and after a reboot, or where
+// the wall clock went back, no more than a few minutes. Nothing ends by a jump.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "balancer/blacklist/subject.hpp"
+#include "topology/base/utc.hpp"
+
+namespace weft::blacklist {
+
+using Seconds = std::chrono::seconds;
+using EntryId = Strong<struct EntryIdTag, std::uint64_t>;  // from 1, in one ledger never twice
+
+/// An entry counts as an offence, and is kept, for so long after it was last seen.
+inline constexpr auto kOffencesCount = std::chrono::hours(24 * 30);
+
+/// proposed: not applied, for its evidence does not suffice, somebody has to approve, or something holds it
+/// back. active: to be applied. probation: marks are taken off, a relapse makes it active at once. released:
+/// over; it stays for its offences.
+enum class EntryState : std::uint8_t { proposed, active, probation, released };
+std::string_view to_string(EntryState state);
+std::optional<EntryState> parse_entry_state(std::string_view text);
+
+/// What stands at a target because of an entry, written before it is set (an intent) and once it was read
+/// back.
+struct Mark {
+  std::string target;  // slurm
+  std::string object;  // gpu001
+  std::string before;  // what stood there, to be put back
+  std::string set;     // what we put there
+  UtcTime at{};
+  std::optional<UtcTime> read_back = std::nullopt;  // absent: an intent, which may or may not stand there
+  friend bool operator==(const Mark&, const Mark&) = default;
+};
+
+/// A run that says that the subject is at fault.
+struct Sighting {
+  std::string run;
+  UtcTime from{}, until{};  // when its packets were sent
+  friend bool operator==(const Sighting&, const Sighting&) = default;
+};
+
+struct Entry {
+  EntryId id{};
+  SubjectName subject{};
+  Cause cause = Cause::loss;
+  Verdict verdict = Verdict::degraded;
+  EntryState state = EntryState::proposed;
+  double confidence = 0;
+  std::optional<double> size{};         // least of what was estimated, in the unit of Estimate
+  std::vector<std::string> evidence{};  // of the last run that saw it
+  std::string author{};                 // weft, or who added it
+  std::string reason{};                 // as they gave it; empty: the evidence is the reason
+  std::uint32_t offences = 1;           // with those of 30 days before
+  bool by_hand = false;                 // added, not found: evidence does not release it
+  bool approved = false;
+  bool supported = false;                  // its evidence suffices
+  bool relapsed = false;                   // seen again while on probation
+  bool is_known = true;                    // the fabric has its subject
+  bool held = false;                       // by an operator: nothing is applied until approved
+  std::optional<std::string> held_back{};  // why it is not active although its evidence suffices
+  std::optional<Sighting> first_sure{};    // of the runs that proposed it, the first of some confidence
+  UtcTime first_seen{}, last_seen{};       // wall clock, for people
+  UtcTime told_until{};                    // of the last run that said anything of it
+  std::optional<Seconds> ends{};           // by the ledger's time, where it was added for a time
+  Seconds since{};                         // ledger's time of the last change of state
+  std::optional<Seconds> clean_at{};       // ledger's time of the last clean run, in a row of such
+  Seconds clean{};                         // how long it has been clean
+  std::vector<Mark> marks{};
+  friend bool operator==(const Entry&, const Entry&) = default;
+};
+
+/// Now, as the machine has it.
+struct Now {
+  UtcTime wall{};
+  Seconds uptime{};
+  std::string boot;  // id of this boot
+  friend bool operator==(const Now&, const Now&) = default;
+};
+
+struct Ledger {
+  std::string fabric;
+  std::vector<Entry> entries;  // by id, ascending
+  std::uint64_t last_id = 0;
+  Seconds time{};           // the ledger's own
+  std::optional<Now> last;  // of the step before
+  UtcTime told_until{};     // of the newest evidence
+  /// Why nothing new is applied (resume ends it); absent: it is.
+  std::optional<std::string> breaker{};
+  /// Ledger's times of new activations that drained a host, within the last hour.
+  std::vector<Seconds> drained;
+  friend bool operator==(const Ledger&, const Ledger&) = default;
+};
+
+/// What of the time between two steps is believed.
+Seconds passed(const std::optional<Now>& before, const Now& now);
+
+/// Null: there is none.
+const Entry* find(const Ledger& ledger, EntryId id);
+
+}  // namespace weft::blacklist

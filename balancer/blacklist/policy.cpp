@@ -1,0 +1,343 @@
+#include "balancer/blacklist/policy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "balancer/blacklist/admission.hpp"
+#include "balancer/blacklist/entry_book.hpp"
+#include "topology/base/readable.hpp"
+
+namespace weft::blacklist {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+
+constexpr double kLeastToPropose = 0.5;    // likelier at fault than not
+constexpr auto kClocksApart = minutes(5);  // of the machine that swept and this one
+constexpr std::string_view kAuthor = "weft";
+
+constexpr std::array<std::string_view, 12> kEvents{"proposed", "held back", "activated", "probation",
+                                                   "relapsed", "released",  "expired",   "held",
+                                                   "approved", "breaker",   "resumed",   "refused"};
+
+std::string words(const Entry& entry) {
+  return fmt::format("{} {}", to_string(entry.subject.kind), entry.subject.name);
+}
+
+bool worse(const Entry* a, const Entry* b) {
+  return std::tuple(a->verdict, a->confidence) > std::tuple(b->verdict, b->confidence);
+}
+
+/// One step: evidence, commands, then finish().
+class Stepper {
+ public:
+  Stepper(Ledger ledger, const Fabric& fabric, const Policy& policy, const Surroundings& around,
+          const Now& now)
+      : ledger_(std::move(ledger)),
+        fabric_(fabric),
+        policy_(policy),
+        around_(around),
+        now_(now),
+        book_(ledger_, fabric, policy.nic_action) {
+    ledger_.time += passed(ledger_.last, now);
+    ledger_.last = now;
+    for (const auto& [id, why] : book_.newly_lost())
+      tell(EventKind::refused, id, why + "; it stays as it is until it is released");
+  }
+
+  void take(const Evidence& evidence) {
+    if (evidence.until > now_.wall + kClocksApart)
+      return tell(EventKind::refused, std::nullopt,
+                  fmt::format("{} ended at {} as it says, and it is {}: one of the clocks is wrong",
+                              evidence.run, weft::to_string(evidence.until), weft::to_string(now_.wall)));
+    std::set<EntryId> seen;
+    for (const Fault& fault : evidence.faults)
+      if (const auto id = entry_for(fault, evidence)) {
+        seen.insert(*id);
+        sight(*book_.entry(*id), fault, evidence);
+      }
+    for (Entry& entry : ledger_.entries)
+      if (EntryBook::is_live(entry) && !seen.contains(entry.id) && evidence.until > entry.told_until &&
+          is_clean_over(evidence, book_.channels(entry), entry.cause, entry.size))
+        count_clean(entry, evidence);
+    ledger_.told_until = std::max(ledger_.told_until, evidence.until);
+  }
+
+  void obey(const Command& command) {
+    std::visit([this](const auto& given) { on(given); }, command);
+  }
+
+  Stepped finish() {
+    for (Entry& entry : ledger_.entries)
+      if (EntryBook::is_live(entry)) let_pass(entry);
+    try_one();
+    activate();
+    std::erase_if(ledger_.drained, [&](Seconds at) { return at + hours(1) <= ledger_.time; });
+    std::erase_if(ledger_.entries, [&](const Entry& entry) {
+      return entry.state == EntryState::released && entry.marks.empty() &&
+             entry.last_seen + kOffencesCount < now_.wall && entry.since + kOffencesCount < ledger_.time;
+    });
+    return {std::move(ledger_), std::move(events_)};
+  }
+
+ private:
+  void tell(EventKind kind, std::optional<EntryId> entry, std::string text,
+            std::string author = std::string(kAuthor)) {
+    events_.push_back({kind, entry, std::move(text), std::move(author)});
+  }
+
+  /// The entry that this fault is a sign of, a new one where there is none. Absent: it says nothing new, our
+  /// own marks caused it, or nobody wants to hear of it.
+  std::optional<EntryId> entry_for(const Fault& fault, const Evidence& evidence) {
+    if (!(fault.confidence >= kLeastToPropose) || fault.verdict < Verdict::degraded) return std::nullopt;
+    const auto channels = channels_of(fabric_, fault.subject);
+    if (channels.empty() || std::ranges::all_of(channels, [&](ChannelId channel) {
+          return book_.is_out_of_routes(Fabric::link_of(channel));
+        }))
+      return std::nullopt;
+    if (muting(fabric_, around_.mutes, {.channels = channels, .nodes = {}}, now_.wall.time_since_epoch()))
+      return std::nullopt;
+    if (const Entry* entry = book_.covering(channels))
+      return evidence.until > entry->told_until ? std::optional(entry->id) : std::nullopt;
+    for (const EntryId id : book_.named(name_of(fabric_, fault.subject)))
+      if (evidence.until <= book_.entry(id)->told_until) return std::nullopt;  // of before its release
+    Entry& made = book_.add({.cause = fault.cause,
+                             .verdict = fault.verdict,
+                             .author = std::string(kAuthor),
+                             .first_seen = evidence.until},
+                            fault.subject);
+    tell(EventKind::proposed, made.id,
+         fmt::format("{}: {}, confidence {:.3f}", words(made), weft::to_string(fault.cause),
+                     fault.confidence));
+    return made.id;
+  }
+
+  void sight(Entry& entry, const Fault& fault, const Evidence& evidence) {
+    entry.cause = fault.cause, entry.verdict = fault.verdict;
+    entry.confidence = fault.confidence, entry.evidence = fault.evidence, entry.size = fault.size;
+    entry.last_seen = entry.told_until = evidence.until;
+    entry.clean = Seconds(0), entry.clean_at.reset();
+    if (entry.state == EntryState::probation) entry.relapsed = true;
+    if (fault.confidence >= policy_.sure) entry.supported = true;
+    if (fault.confidence < policy_.confirmed) return;
+    const auto& first = entry.first_sure;
+    if (!first)
+      entry.first_sure = Sighting{evidence.run, evidence.from, evidence.until};
+    else if (first->run != evidence.run && first->until < evidence.from)
+      entry.supported = true;
+  }
+
+  /// Between two clean runs it was clean.
+  void count_clean(Entry& entry, const Evidence& evidence) {
+    if (entry.clean_at) entry.clean += std::min(ledger_.time - *entry.clean_at, policy_.longest_gap);
+    entry.clean_at = ledger_.time;
+    entry.told_until = evidence.until;
+  }
+
+  void on(const Add& given) {
+    const auto name = name_of(fabric_, given.subject);
+    for (const EntryId id : book_.named(name))
+      if (Entry* entry = book_.entry(id); EntryBook::is_live(*entry) && entry->by_hand) {
+        entry->ends = ledger_.time + given.length;
+        entry->reason = given.reason, entry->author = given.author;
+        entry->approved = entry->supported = true, entry->held = false;
+        if (entry->state == EntryState::probation) entry->state = EntryState::proposed;
+        return tell(EventKind::approved, id, words(*entry) + ": for another time", given.author);
+      }
+    Entry& made = book_.add({.author = given.author,
+                             .reason = given.reason,
+                             .by_hand = true,
+                             .approved = true,
+                             .supported = true,
+                             .first_seen = now_.wall,
+                             .last_seen = now_.wall,
+                             .ends = ledger_.time + given.length},
+                            given.subject);
+    tell(EventKind::proposed, made.id, fmt::format("{}: {}", words(made), given.reason), given.author);
+  }
+  void on(const Release& given) {
+    Entry* entry = open_entry(given.id, given.author);
+    if (entry) change(*entry, EntryState::released, EventKind::released, "by hand", given.author);
+  }
+  void on(const Approve& given) {
+    Entry* entry = open_entry(given.id, given.author);
+    if (!entry) return;
+    entry->approved = entry->supported = true, entry->held = false;
+    tell(EventKind::approved, entry->id, words(*entry), given.author);
+  }
+  void on(const Hold& given) {
+    Entry* entry = open_entry(given.id, given.author);
+    if (!entry) return;
+    entry->held = true, entry->approved = false;
+    change(*entry, EntryState::proposed, EventKind::held, given.reason, given.author);
+  }
+  /// What the newest run says holds; the rest has to be seen again.
+  void on(const Resume& given) {
+    ledger_.breaker.reset();
+    resumed_ = true;
+    for (Entry& entry : ledger_.entries)
+      if (entry.state == EntryState::proposed && !entry.approved && entry.last_seen < ledger_.told_until)
+        entry.supported = false, entry.first_sure.reset();
+    tell(EventKind::resumed, std::nullopt, "entries may become active again", given.author);
+  }
+  Entry* open_entry(EntryId id, const std::string& author) {
+    Entry* entry = book_.entry(id);
+    if (entry && entry->state != EntryState::released) return entry;
+    tell(EventKind::refused, id, entry ? "it is released" : "there is no such entry", author);
+    return nullptr;
+  }
+
+  void change(Entry& entry, EntryState to, EventKind kind, std::string_view why,
+              std::string author = std::string(kAuthor)) {
+    entry.state = to;
+    entry.since = ledger_.time;
+    entry.clean = Seconds(0), entry.clean_at.reset();
+    entry.held_back.reset();
+    entry.relapsed = false;
+    if (to == EntryState::probation || to == EntryState::released) entry.ends.reset();
+    tell(kind, entry.id, fmt::format("{}: {}", words(entry), why), std::move(author));
+  }
+
+  /// Whether probes cross it while it is active.
+  bool is_out_of_routes(const Entry& entry) const { return !book_.effect(entry).links.empty(); }
+
+  void let_pass(Entry& entry) {
+    const bool is_over = entry.ends && ledger_.time >= *entry.ends;
+    const bool is_clean = entry.clean >= needed_clean(policy_, entry);
+    if (is_over && entry.state == EntryState::active)
+      return change(entry, EntryState::probation, EventKind::expired, "its time is over");
+    if (is_over && entry.state == EntryState::proposed)
+      return change(entry, EntryState::released, EventKind::expired,
+                    "its time was over before it was applied");
+    if (!is_clean || entry.ends) return;
+    if (entry.state == EntryState::active)
+      change(entry, EntryState::probation, EventKind::probation,
+             fmt::format("clean for {}", readable(entry.clean)));
+    else
+      change(entry, EntryState::released, EventKind::released,
+             entry.state == EntryState::probation ? "clean on probation" : "not confirmed");
+  }
+
+  /// Of links that no probe crosses: one at a time is put back, and swept.
+  void try_one() {
+    Entry* longest = nullptr;
+    for (Entry& entry : ledger_.entries) {
+      if (!EntryBook::is_live(entry) || entry.by_hand || !is_out_of_routes(entry)) continue;
+      if (entry.state == EntryState::probation) return;  // one is on trial
+      if (entry.state != EntryState::active || ledger_.time - entry.since < needed_clean(policy_, entry))
+        continue;
+      if (!longest || entry.since < longest->since) longest = &entry;
+    }
+    if (longest)
+      change(*longest, EntryState::probation, EventKind::probation,
+             "put back on trial: it has to be swept now");
+  }
+
+  bool is_automatic(const Entry& entry) const {
+    const auto at = policy_.automatic.find(entry.subject.kind);
+    return at == policy_.automatic.end() || at->second;
+  }
+
+  /// What is out of use by others, by us, and by faults that let nothing through.
+  Capacity capacity_now() const {
+    Capacity capacity(fabric_, policy_.caps);
+    capacity.take_out(around_.out_by_others);
+    for (const Entry& entry : ledger_.entries)
+      if (EntryBook::is_live(entry) &&
+          (entry.state == EntryState::active || (entry.verdict == Verdict::failed && !entry.by_hand)))
+        capacity.take_out(book_.effect(entry));
+    return capacity;
+  }
+
+  /// Those that may become active, the worst first; those that are back from probation before all.
+  std::vector<Entry*> candidates() {
+    std::vector<Entry*> all;
+    for (Entry& entry : ledger_.entries) {
+      if (!EntryBook::is_live(entry) || entry.held) continue;
+      const bool is_new = entry.state == EntryState::proposed && entry.supported;
+      if (!is_new && !entry.relapsed) continue;
+      if (entry.relapsed || entry.approved || is_automatic(entry))
+        all.push_back(&entry);
+      else
+        hold_back(entry, fmt::format("entries of a {} need approval", to_string(entry.subject.kind)));
+    }
+    std::ranges::stable_sort(all, [](const Entry* a, const Entry* b) {
+      if (a->relapsed != b->relapsed) return a->relapsed;
+      return worse(a, b);
+    });
+    return all;
+  }
+
+  void hold_back(Entry& entry, const std::string& why) {
+    if (entry.held_back == why) return;
+    entry.held_back = why;
+    tell(EventKind::held_back, entry.id, fmt::format("{}: {}", words(entry), why));
+  }
+
+  void activate() {
+    const auto all = candidates();
+    std::vector<Candidate> asked;
+    for (const Entry* entry : all)
+      asked.push_back({book_.effect(*entry), !entry->relapsed, entry->by_hand, !entry->held_back});
+    const Admission admitted =
+        admit(asked, capacity_now(), ledger_.drained.size(),
+              hosts_allowed(policy_.caps, fabric_.hosts().size()), ledger_.breaker, !resumed_);
+    if (admitted.breaker && !ledger_.breaker)
+      tell(EventKind::breaker, std::nullopt,
+           *admitted.breaker + ": nothing new is applied until `weft blacklist resume`");
+    ledger_.breaker = admitted.breaker;
+    ledger_.drained.insert(ledger_.drained.end(), admitted.drained, ledger_.time);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (admitted.held_back[i]) {
+        hold_back(*all[i], *admitted.held_back[i]);
+      } else if (all[i]->relapsed) {
+        ++all[i]->offences;
+        change(*all[i], EntryState::active, EventKind::relapsed, "seen again while on probation");
+      } else {
+        change(*all[i], EntryState::active, EventKind::activated, "is to be kept out of use");
+      }
+    }
+  }
+
+  Ledger ledger_;
+  const Fabric& fabric_;
+  const Policy& policy_;
+  const Surroundings& around_;
+  const Now& now_;
+  EntryBook book_;  // of ledger_
+  std::vector<LedgerEvent> events_;
+  bool resumed_ = false;
+};
+
+}  // namespace
+
+std::string_view to_string(EventKind kind) { return kEvents[static_cast<std::size_t>(kind)]; }
+
+std::optional<EventKind> parse_event_kind(std::string_view text) {
+  const auto found = std::ranges::find(kEvents, text);
+  if (found == kEvents.end()) return std::nullopt;
+  return static_cast<EventKind>(found - kEvents.begin());
+}
+
+Seconds needed_clean(const Policy& policy, const Entry& entry) {
+  Seconds needed = policy.clean;
+  for (std::uint32_t i = 1; i < entry.offences && needed < policy.longest_clean; ++i) needed *= 2;
+  return std::min(needed, policy.longest_clean);
+}
+
+Stepped step(Ledger ledger, const Fabric& fabric, const Policy& policy, std::span<const Evidence> evidence,
+             std::span<const Command> commands, const Surroundings& around, const Now& now) {
+  std::vector<const Evidence*> ordered;
+  for (const Evidence& one : evidence) ordered.push_back(&one);
+  std::ranges::stable_sort(ordered, {}, &Evidence::until);
+  Stepper stepper(std::move(ledger), fabric, policy, around, now);
+  for (const Evidence* one : ordered) stepper.take(*one);
+  for (const Command& command : commands) stepper.obey(command);
+  return stepper.finish();
+}
+
+}  // namespace weft::blacklist

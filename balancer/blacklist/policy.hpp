@@ -1,0 +1,102 @@
+// Policy: what becomes of a blacklist when a run has told something, an operator has said something, or time
+// has passed. Pure: step() takes a ledger and returns the next one with what happened. It applies nothing;
+// what an active entry means at a target, translate.hpp says.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "balancer/blacklist/capacity.hpp"
+#include "balancer/blacklist/evidence.hpp"
+#include "balancer/blacklist/ledger.hpp"
+#include "topology/findings/mute.hpp"
+
+namespace weft::blacklist {
+
+struct Add {
+  Subject subject;
+  Seconds length{};
+  std::string reason, author;
+};
+struct Release {
+  EntryId id;
+  std::string author;
+};
+/// May be applied, also after it was held.
+struct Approve {
+  EntryId id;
+  std::string author;
+};
+/// Is taken off, and not applied again without approval.
+struct Hold {
+  EntryId id;
+  std::string reason, author;
+};
+/// Ends the breaker.
+struct Resume {
+  std::string author;
+};
+using Command = std::variant<Add, Release, Approve, Hold, Resume>;
+
+struct Policy {
+  double sure = 0.99;                       // confidence that suffices of one run
+  double confirmed = 0.9;                   // of two that share no packet
+  std::map<SubjectKind, bool> automatic{};  // false: an entry needs approval; absent: automatic
+  NicAction nic_action = NicAction::host;
+  Caps caps;
+  /// Of clean evidence until marks come off, and again until the entry is released; doubled with each offence
+  /// of the last 30 days.
+  Seconds clean = std::chrono::minutes(30);
+  Seconds longest_clean = std::chrono::hours(24 * 7);
+  /// What lies between two clean runs counts for no more than this.
+  Seconds longest_gap = std::chrono::hours(1);
+};
+
+/// Around the policy: what others took out of use, and what nobody wants an entry of.
+struct Surroundings {
+  Effect out_by_others{};
+  Mutes mutes{};
+};
+
+enum class EventKind : std::uint8_t {
+  proposed,
+  held_back,
+  activated,
+  probation,
+  relapsed,
+  released,
+  expired,
+  held,
+  approved,
+  breaker,
+  resumed,
+  refused,  // a command or evidence that changes nothing, and why
+};
+std::string_view to_string(EventKind kind);
+std::optional<EventKind> parse_event_kind(std::string_view text);
+
+struct LedgerEvent {
+  EventKind kind = EventKind::proposed;
+  std::optional<EntryId> entry{};
+  std::string text{};    // what a person reads
+  std::string author{};  // weft, or who gave the command
+  friend bool operator==(const LedgerEvent&, const LedgerEvent&) = default;
+};
+
+struct Stepped {
+  Ledger ledger;
+  std::vector<LedgerEvent> events;
+};
+
+/// Evidence in the order of its time, then commands, then time. An entry whose subject the fabric has no more
+/// stays as it is, and no mark of it is renewed: its event says so once.
+Stepped step(Ledger ledger, const Fabric& fabric, const Policy& policy, std::span<const Evidence> evidence,
+             std::span<const Command> commands, const Surroundings& around, const Now& now);
+
+/// How long an entry must be clean.
+Seconds needed_clean(const Policy& policy, const Entry& entry);
+
+}  // namespace weft::blacklist

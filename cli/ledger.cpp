@@ -1,0 +1,372 @@
+// `weft blacklist update | list | add | release | approve | hold | resume | history`: the ledger of a fabric.
+#include <time.h>
+
+#include <charconv>
+#include <fstream>
+
+#include "balancer/blacklist/evidence.hpp"
+#include "balancer/blacklist/ledger_json.hpp"
+#include "cli/blacklist.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/options.hpp"
+#include "cli/stamp.hpp"
+#include "cli/terminal.hpp"
+#include "cli/time_span.hpp"
+#include "collectors/store/ledger_store.hpp"
+#include "topology/base/text_table.hpp"
+#include "topology/files/file_text.hpp"
+#include "topology/files/incident_json.hpp"
+
+namespace weft::cli {
+namespace {
+
+using blacklist::Entry;
+using blacklist::EntryState;
+using store::Database;
+using store::LedgerStore;
+
+constexpr Bytes kMaxDiagnosisBytes = Bytes(1'000'000'000);
+constexpr Bytes kMaxMutesBytes = Bytes(10'000'000);
+constexpr std::size_t kMostEvents = 1000;
+
+blacklist::Now now_of_machine() {
+  blacklist::Now now{.wall = stamp_now().generated_at, .uptime = {}, .boot = {}};
+  timespec uptime{};
+  if (clock_gettime(CLOCK_BOOTTIME, &uptime) == 0) now.uptime = blacklist::Seconds(uptime.tv_sec);
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> now.boot;
+  return now;
+}
+
+struct Opened {
+  Fabric fabric;
+  LedgerStore store;
+};
+
+Result<Opened> open_ledger(const po::variables_map& values, Database::Access access) {
+  const auto path = text_option(values, "ledger");
+  const auto fabric = text_option(values, "fabric");
+  if (!path) return fail(ErrorKind::usage, "--ledger FILE is missing: where the blacklist is kept");
+  if (!fabric) return fail(ErrorKind::usage, "--fabric FILE is missing: the fabric whose blacklist it is");
+  WEFT_TRY(auto file, load_fabric_file(*fabric));
+  WEFT_TRY(auto store, LedgerStore::open(*path, file.fabric.name(), access));
+  return Opened{std::move(file.fabric), std::move(store)};
+}
+
+Result<blacklist::Policy> read_policy(const po::variables_map& values) {
+  blacklist::Policy policy;
+  const auto nic = values["nic"].as<std::string>();
+  if (nic != "host" && nic != "rail") return fail(ErrorKind::usage, "--nic {}: expected host or rail", nic);
+  policy.nic_action = nic == "rail" ? blacklist::NicAction::rail : blacklist::NicAction::host;
+  if (values.count("approval"))
+    for (const std::string& word : values["approval"].as<std::vector<std::string>>()) {
+      const auto kind = blacklist::parse_subject_kind(word);
+      if (!kind)
+        return fail(ErrorKind::usage, "--approval {}: expected channel, link, nic, host or switch", word);
+      policy.automatic[*kind] = false;
+    }
+  WEFT_TRY(const auto clean, read_option(values, "clean", parse_span));
+  if (clean) policy.clean = std::chrono::ceil<blacklist::Seconds>(*clean);
+  return policy;
+}
+
+Result<blacklist::Surroundings> read_surroundings(const po::variables_map& values, const Fabric& fabric) {
+  blacklist::Surroundings around;
+  if (const auto path = text_option(values, "mutes")) {
+    WEFT_TRY(const auto text, files::read_text_file(*path, kMaxMutesBytes));
+    WEFT_TRY(auto read, files::parse_mutes(fabric, text, *path));
+    for (const std::string& name : read.unknown)
+      print_stderr("weft: {}: the fabric has no {}\n", *path, name);
+    around.mutes = std::move(read.mutes);
+  }
+  return around;
+}
+
+void print_events(const std::vector<blacklist::LedgerEvent>& events) {
+  for (const blacklist::LedgerEvent& event : events)
+    fmt::print("{}{}: {}\n", event.entry ? fmt::format("{} ", event.entry->value()) : "",
+               to_string(event.kind), event.text);
+}
+
+Result<std::vector<blacklist::Evidence>> read_evidence(const po::variables_map& values,
+                                                       const Fabric& fabric) {
+  std::vector<blacklist::Evidence> evidence;
+  if (!values.count("diagnosis")) return evidence;
+  for (const std::string& path : values["diagnosis"].as<std::vector<std::string>>()) {
+    const std::string name = path == "-" ? "stdin" : path;
+    const auto text = files::read_text_file(path == "-" ? "/dev/stdin" : path, kMaxDiagnosisBytes);
+    if (!text) return pass_on(text, name);
+    WEFT_TRY(const auto document, files::parse_diagnosis(*text, name));
+    auto read = blacklist::evidence_of(fabric, document);
+    if (!read) return pass_on(read, name);
+    for (const std::string& words : read->advice)
+      print_stderr("weft: {}: no entry says this, look yourself: {}\n", name, words);
+    evidence.push_back(std::move(read->evidence));
+  }
+  return evidence;
+}
+
+/// One step with this, and what came of it.
+Result<void> step_with(const po::variables_map& values, Opened& opened,
+                       const std::vector<blacklist::Evidence>& evidence,
+                       const std::vector<blacklist::Command>& commands) {
+  WEFT_TRY(const auto policy, read_policy(values));
+  WEFT_TRY(const auto around, read_surroundings(values, opened.fabric));
+  const auto now = now_of_machine();
+  WEFT_TRY(const auto stepped, opened.store.change(now.wall, [&](blacklist::Ledger ledger) {
+    return Result<blacklist::Stepped>(
+        step(std::move(ledger), opened.fabric, policy, evidence, commands, around, now));
+  }));
+  print_events(stepped.events);
+  return {};
+}
+
+Result<void> update(const po::variables_map& values) {
+  WEFT_TRY(auto opened, open_ledger(values, Database::Access::write));
+  WEFT_TRY(const auto evidence, read_evidence(values, opened.fabric));
+  return step_with(values, opened, evidence, {});
+}
+
+Result<std::string> need_text(const po::variables_map& values, const char* name, std::string_view why) {
+  const auto text = text_option(values, name);
+  if (!text || text->empty()) return fail(ErrorKind::usage, "--{} is missing: {}", name, why);
+  return *text;
+}
+
+Result<blacklist::EntryId> read_id(const po::variables_map& values) {
+  const auto text = text_option(values, "id");
+  if (!text) return fail(ErrorKind::usage, "which entry? give its number: weft blacklist list shows them");
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
+  if (error != std::errc() || end != text->data() + text->size())
+    return fail(ErrorKind::usage, "{}: expected the number of an entry, as weft blacklist list shows it",
+                *text);
+  return blacklist::EntryId(number);
+}
+
+Result<void> add(const po::variables_map& values) {
+  WEFT_TRY(const auto reason, need_text(values, "reason", "who reads the list wants to know"));
+  WEFT_TRY(const auto span, read_option(values, "for", parse_span));
+  if (!span) return fail(ErrorKind::usage, "--for TIME is missing, as in --for 4h: an entry ends by itself");
+  const auto name = text_option(values, "subject");
+  if (!name) return fail(ErrorKind::usage, "of what? a link, NIC, host or switch, as in: add leaf1--spine2");
+  WEFT_TRY(auto opened, open_ledger(values, Database::Access::write));
+  WEFT_TRY(const auto subject, blacklist::parse_subject(opened.fabric, *name));
+  return step_with(
+      values, opened, {},
+      {blacklist::Add{subject, std::chrono::ceil<blacklist::Seconds>(*span), reason, who_asks()}});
+}
+
+/// A command that names an entry.
+template <class Make>
+Result<void> command_on_entry(const po::variables_map& values, Make make) {
+  WEFT_TRY(const auto id, read_id(values));
+  WEFT_TRY(auto opened, open_ledger(values, Database::Access::write));
+  WEFT_TRY(const auto ledger, opened.store.read());
+  const Entry* entry = find(ledger, id);
+  if (!entry || entry->state == EntryState::released)
+    return fail(ErrorKind::usage, "{} is {}: weft blacklist list shows what there is", id.value(),
+                entry ? "released already" : "no entry");
+  return step_with(values, opened, {}, {make(id)});
+}
+
+Result<void> release(const po::variables_map& values) {
+  return command_on_entry(values, [](auto id) { return blacklist::Release{id, who_asks()}; });
+}
+Result<void> approve(const po::variables_map& values) {
+  return command_on_entry(values, [](auto id) { return blacklist::Approve{id, who_asks()}; });
+}
+Result<void> hold(const po::variables_map& values) {
+  WEFT_TRY(const auto reason, need_text(values, "reason", "who reads the list wants to know"));
+  return command_on_entry(values, [&](auto id) { return blacklist::Hold{id, reason, who_asks()}; });
+}
+Result<void> resume(const po::variables_map& values) {
+  WEFT_TRY(auto opened, open_ledger(values, Database::Access::write));
+  return step_with(values, opened, {}, {blacklist::Resume{who_asks()}});
+}
+
+std::string why(const Entry& entry) {
+  if (entry.held_back) return "held back: " + *entry.held_back;
+  if (entry.held) return "held: approve it to apply it again";
+  if (!entry.is_known) return "the fabric file has it no more";
+  if (!entry.reason.empty()) return entry.reason;
+  return entry.evidence.empty() ? "" : entry.evidence.front();
+}
+
+Result<void> list(const po::variables_map& values) {
+  WEFT_TRY(const bool json, wants_json(values));
+  std::optional<EntryState> only;
+  if (const auto word = text_option(values, "state")) {
+    only = blacklist::parse_entry_state(*word);
+    if (!only)
+      return fail(ErrorKind::usage, "--state {}: expected proposed, active, probation or released", *word);
+  }
+  WEFT_TRY(auto opened, open_ledger(values, Database::Access::read));
+  WEFT_TRY(const auto ledger, opened.store.read());
+  TextTable table({{"ID"}, {"SUBJECT"}, {"STATE"}, {"CAUSE"}, {"CONFIDENCE"}, {"WHY"}});
+  for (const Entry& entry : ledger.entries) {
+    if (only ? entry.state != *only : entry.state == EntryState::released) continue;
+    if (json)
+      fmt::print("{}\n", entry_line(ledger.fabric, entry));
+    else
+      table.add({std::to_string(entry.id.value()), entry.subject.name, std::string(to_string(entry.state)),
+                 entry.by_hand ? "" : std::string(weft::to_string(entry.cause)),
+                 entry.by_hand ? "" : fmt::format("{:.3f}", entry.confidence), why(entry)});
+  }
+  if (ledger.breaker) print_stderr("weft: nothing new is applied: {}\n", *ledger.breaker);
+  if (!json) fmt::print("{}", table.text(terminal_columns()));
+  return {};
+}
+
+Result<void> history(const po::variables_map& values) {
+  std::optional<blacklist::EntryId> id;
+  if (values.count("id")) {
+    WEFT_TRY(id, read_id(values));
+  }
+  WEFT_TRY(auto opened, open_ledger(values, Database::Access::read));
+  WEFT_TRY(const auto lines, opened.store.history(id, kMostEvents));
+  TextTable table({{"TIME"}, {"ID"}, {"EVENT"}, {"WHO"}, {"WHAT"}});
+  for (const auto& [at, event] : lines)
+    table.add({weft::to_string(at), event.entry ? std::to_string(event.entry->value()) : "",
+               std::string(to_string(event.kind)), event.author, event.text});
+  fmt::print("{}", table.text(terminal_columns()));
+  return {};
+}
+
+void add_ledger_options(OptionParser& parser) {
+  parser.options().add_options()("ledger", po::value<std::string>()->value_name("FILE"),
+                                 "where the blacklist is kept (made by update and add)")(
+      "fabric", po::value<std::string>()->value_name("FILE"), "the fabric whose blacklist it is");
+}
+
+void add_policy_options(OptionParser& parser) {
+  parser.options(Group::how)
+      .add_options()("nic", po::value<std::string>()->value_name("host|rail")->default_value("host"),
+                     "a bad NIC or cable of a host: jobs do without the host, or without that rail of it")(
+          "approval", po::value<std::vector<std::string>>()->value_name("KIND"),
+          "entries of this kind wait for approve: channel, link, nic, host or switch")(
+          "clean", po::value<std::string>()->value_name("TIME"),
+          "clean evidence until it is put back, and again until it is released (default: 30m)")(
+          "mutes", po::value<std::string>()->value_name("FILE"),
+          "what is muted makes no entry: as weft mute list -o json prints it");
+}
+
+OptionParser entry_options(const char* word, const char* summary, const char* example) {
+  OptionParser parser(fmt::format("weft blacklist {} ID --ledger FILE --fabric FILE", word), summary,
+                      example);
+  parser.options().add_options()("id", po::value<std::string>()->value_name("ID"),
+                                 "the entry's number, as list shows it");
+  add_ledger_options(parser);
+  add_policy_options(parser);
+  parser.positional("id", 1);
+  return parser;
+}
+
+int run_with(const OptionParser& parser, const Arguments& arguments,
+             Result<void> (*work)(const po::variables_map&)) {
+  const auto values = parser.parse(arguments);
+  if (!values) return report(values.error());
+  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
+  const auto done = work(*values);
+  return done ? kExitHealthy : report(done.error());
+}
+
+}  // namespace
+
+OptionParser blacklist_update_options() {
+  OptionParser parser(
+      "weft blacklist update [DIAGNOSIS.json...] --ledger FILE --fabric FILE",
+      "Takes what runs found into the blacklist, and what time has brought: faults become "
+      "entries, clean runs\nrelease them, caps hold back what would take too much out of use. "
+      "Reads documents that sweep, simulate\nand diagnose write with -o json. Prints what "
+      "changed; changes no scheduler and no fabric.",
+      "  weft blacklist update diagnosis.json --ledger bl.db --fabric fabric.yaml\n");
+  parser.options().add_options()("diagnosis", po::value<std::vector<std::string>>()->value_name("FILE"),
+                                 "documents of runs, in any order; - is stdin");
+  add_ledger_options(parser);
+  add_policy_options(parser);
+  parser.positional("diagnosis", -1);
+  return parser;
+}
+
+OptionParser blacklist_list_options() {
+  OptionParser parser(
+      "weft blacklist list --ledger FILE --fabric FILE [--state S]",
+      "Lists the entries that are not released. As JSON: an entry a line, which "
+      "weft balance --avoid reads.",
+      "  weft blacklist list --ledger bl.db --fabric fabric.yaml --state active -o json > avoid.jsonl\n");
+  add_ledger_options(parser);
+  parser.options().add_options()(
+      "state", po::value<std::string>()->value_name("proposed|active|probation|released"), "these alone");
+  add_output_option(parser.options(Group::output));
+  return parser;
+}
+
+OptionParser blacklist_add_options() {
+  OptionParser parser(
+      "weft blacklist add SUBJECT --for TIME --reason TEXT --ledger FILE --fabric FILE",
+      "Puts a link, NIC, host or switch on the blacklist for a time, as for planned work. Caps "
+      "hold for it too.",
+      "  weft blacklist add leaf2 --for 4h --reason 'line card' --ledger bl.db --fabric fabric.yaml\n");
+  parser.options().add_options()("subject", po::value<std::string>()->value_name("SUBJECT"),
+                                 "leaf1--spine2, leaf1->spine2, host1/p2, host1 or leaf1")(
+      "for", po::value<std::string>()->value_name("TIME"), "how long, as 30m, 2h, 3d")(
+      "reason", po::value<std::string>()->value_name("TEXT"), "why, for who reads the list");
+  add_ledger_options(parser);
+  add_policy_options(parser);
+  parser.positional("subject", 1);
+  return parser;
+}
+
+OptionParser blacklist_release_options() {
+  return entry_options("release", "Takes an entry off the blacklist.",
+                       "  weft blacklist release 3 --ledger bl.db --fabric fabric.yaml\n");
+}
+OptionParser blacklist_approve_options() {
+  return entry_options("approve", "Lets an entry become active that waits for it, or that was held.",
+                       "  weft blacklist approve 2 --ledger bl.db --fabric fabric.yaml\n");
+}
+OptionParser blacklist_hold_options() {
+  auto parser =
+      entry_options("hold", "Takes an entry out of force until it is approved again.",
+                    "  weft blacklist hold 1 --reason 'under repair' --ledger bl.db --fabric fabric.yaml\n");
+  parser.options().add_options()("reason", po::value<std::string>()->value_name("TEXT"),
+                                 "why, for who reads the list");
+  return parser;
+}
+OptionParser blacklist_resume_options() {
+  OptionParser parser(
+      "weft blacklist resume --ledger FILE --fabric FILE",
+      "Ends the breaker, which trips when more faults come at once than the caps let through. "
+      "What the newest run\nsays is applied then, as far as the caps go; the rest has to be "
+      "seen again.",
+      "  weft blacklist resume --ledger bl.db --fabric fabric.yaml\n");
+  add_ledger_options(parser);
+  add_policy_options(parser);
+  return parser;
+}
+OptionParser blacklist_history_options() {
+  OptionParser parser("weft blacklist history [ID] --ledger FILE --fabric FILE",
+                      "What happened to the blacklist, or to one entry: when, what, by whom.",
+                      "  weft blacklist history --ledger bl.db --fabric fabric.yaml\n");
+  parser.options().add_options()("id", po::value<std::string>()->value_name("ID"), "of this entry alone");
+  add_ledger_options(parser);
+  parser.positional("id", 1);
+  return parser;
+}
+
+int blacklist_update_command(const Arguments& a) { return run_with(blacklist_update_options(), a, update); }
+int blacklist_list_command(const Arguments& a) { return run_with(blacklist_list_options(), a, list); }
+int blacklist_add_command(const Arguments& a) { return run_with(blacklist_add_options(), a, add); }
+int blacklist_release_command(const Arguments& a) {
+  return run_with(blacklist_release_options(), a, release);
+}
+int blacklist_approve_command(const Arguments& a) {
+  return run_with(blacklist_approve_options(), a, approve);
+}
+int blacklist_hold_command(const Arguments& a) { return run_with(blacklist_hold_options(), a, hold); }
+int blacklist_resume_command(const Arguments& a) { return run_with(blacklist_resume_options(), a, resume); }
+int blacklist_history_command(const Arguments& a) {
+  return run_with(blacklist_history_options(), a, history);
+}
+
+}  // namespace weft::cli

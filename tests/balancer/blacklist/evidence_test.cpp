@@ -1,0 +1,120 @@
+#include "balancer/blacklist/evidence.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "topology/model/clos.hpp"
+
+namespace weft::blacklist {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+Fabric fabric() { return *make_clos({.name = "f", .leaves = 2, .spines = 2, .hosts_per_leaf = 2}); }
+
+/// Of a whole sweep that found nothing.
+files::DiagnosisDocument clean_document() {
+  files::DiagnosisDocument document;
+  document.fabric = "f";
+  document.stamp.generated_at = UtcTime(std::chrono::seconds(1'800'000'000));
+  document.coverage.channels = fabric().channel_count();
+  document.sensitivity = {.loss = 0.002, .delay = 100us, .rate = std::nullopt, .size = std::nullopt};
+  document.run.timings = {{"map", 2s}, {"probe", 1500ms}};
+  return document;
+}
+
+std::vector<ChannelId> channels(const Fabric& of, std::string_view name) {
+  return channels_of(of, *parse_subject(of, name));
+}
+
+TEST(BlacklistEvidence, NamesEachFaultByTheSmallestThingThatCoversIt) {
+  const Fabric f = fabric();
+  auto document = clean_document();
+  const auto link = [&](const char* name, std::optional<std::string> from) {
+    return files::LinkReport{.link = name,
+                             .from = std::move(from),
+                             .ends = {},
+                             .verdict = Verdict::degraded,
+                             .confidence = 0.99,
+                             .evidence = {}};
+  };
+  document.links = {link("leaf1--spine1", "leaf1"), link("leaf1--spine2", std::nullopt),
+                    link("host1--leaf1", "host1")};
+  document.hosts = {{.host = "host2",
+                     .nic = std::nullopt,
+                     .ends = {},
+                     .verdict = Verdict::failed,
+                     .cause = std::nullopt,
+                     .evidence = {}},
+                    {.host = "host3",
+                     .nic = "host3",
+                     .ends = {},
+                     .verdict = Verdict::failed,
+                     .cause = Cause::loss,
+                     .evidence = {}}};
+  document.groups = {
+      {.nodes = {"spine2"}, .channels = {"leaf2->spine2"}, .verdict = Verdict::failed, .evidence = {}}};
+  document.sets = {{.verdict = Verdict::degraded, .alternatives = {{"host4->leaf2"}, {"leaf2->host4"}}},
+                   {.verdict = Verdict::degraded, .alternatives = {{"host1->leaf1"}, {"leaf1->spine1"}}}};
+  const auto read = evidence_of(f, document);
+  ASSERT_TRUE(read) << read.error().message;
+  std::vector<SubjectName> names;
+  for (const Fault& fault : read->evidence.faults) names.push_back(name_of(f, fault.subject));
+  EXPECT_THAT(names,
+              testing::ElementsAre(
+                  SubjectName{SubjectKind::channel, "leaf1->spine1"},
+                  SubjectName{SubjectKind::link, "leaf1--spine2"}, SubjectName{SubjectKind::nic, "host1"},
+                  SubjectName{SubjectKind::host, "host2"}, SubjectName{SubjectKind::nic, "host3"},
+                  SubjectName{SubjectKind::switch_, "spine2"}, SubjectName{SubjectKind::nic, "host4"}));
+  EXPECT_THAT(read->advice,
+              testing::ElementsAre("one of host1->leaf1, or leaf1->spine1: loss; which, is not known"));
+  EXPECT_EQ(read->evidence.until - read->evidence.from, 4s);
+}
+
+TEST(BlacklistEvidence, WhatWasCrossedByEnoughAndIsInNoFindingIsClean) {
+  const Fabric f = fabric();
+  auto document = clean_document();
+  document.coverage.missing = {"leaf1->spine1"};
+  document.coverage.thin = {"spine1->leaf1"};
+  document.ambiguous = {{"leaf2->spine1", "spine1->leaf2"}};
+  const auto read = evidence_of(f, document);
+  ASSERT_TRUE(read);
+  for (const char* name : {"leaf1--spine1", "leaf2--spine1"})
+    EXPECT_FALSE(is_clean_over(read->evidence, channels(f, name), Cause::loss, {})) << name;
+  EXPECT_TRUE(is_clean_over(read->evidence, channels(f, "leaf2--spine2"), Cause::loss, {}));
+  EXPECT_TRUE(is_clean_over(read->evidence, channels(f, "leaf2--spine2"), Cause::loss, 0.002));
+  EXPECT_FALSE(is_clean_over(read->evidence, channels(f, "leaf2--spine2"), Cause::loss, 0.001))
+      << "the run shows .002 and more";
+  EXPECT_FALSE(is_clean_over(read->evidence, channels(f, "leaf2--spine2"), Cause::rate, {}))
+      << "nothing was loaded";
+}
+
+TEST(BlacklistEvidence, NothingIsCleanWhereTheRunDoesNotKnow) {
+  const Fabric f = fabric();
+  const auto is_clean = [&](const auto& change) {
+    auto document = clean_document();
+    change(document);
+    return is_clean_over(evidence_of(f, document)->evidence, channels(f, "leaf1--spine1"), Cause::loss, {});
+  };
+  EXPECT_TRUE(is_clean([](auto&) {}));
+  EXPECT_FALSE(is_clean([](auto& document) { document.coverage.out_of_scope = 4; }));
+  EXPECT_FALSE(is_clean([](auto& document) { document.coverage.channels = 3; }));
+  EXPECT_FALSE(is_clean([](auto& document) { document.account.lost.unexplained = 1; }));
+  EXPECT_FALSE(is_clean([](auto& document) { document.fabric_wide = {{.evidence = {}}}; }));
+  EXPECT_FALSE(is_clean([](auto& document) { document.sensitivity.loss.reset(); }));
+}
+
+TEST(BlacklistEvidence, ADocumentOfAnotherFabricOrWithUnknownNamesIsRefused) {
+  const Fabric f = fabric();
+  auto document = clean_document();
+  document.fabric = "g";
+  EXPECT_FALSE(evidence_of(f, document));
+  document = clean_document();
+  document.coverage.missing = {"leaf9->spine1"};
+  EXPECT_FALSE(evidence_of(f, document));
+}
+
+}  // namespace
+}  // namespace weft::blacklist

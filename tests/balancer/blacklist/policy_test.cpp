@@ -1,0 +1,380 @@
+#include "balancer/blacklist/policy.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "topology/model/clos.hpp"
+
+namespace weft::blacklist {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr UtcTime kStart{std::chrono::seconds(1'800'000'000)};
+
+/// A ledger over a fabric, with a clock; minutes pass from step to step.
+class Kept {
+ public:
+  explicit Kept(Fabric its = *make_clos({.leaves = 4, .spines = 8, .hosts_per_leaf = 10}))
+      : fabric(std::move(its)) {}
+
+  Evidence run(std::vector<Fault> faults = {}) {
+    Evidence evidence{.run = "run" + std::to_string(++runs_),
+                      .from = kStart + at - 10s,
+                      .until = kStart + at,
+                      .faults = std::move(faults),
+                      .clean = std::vector(fabric.channel_count(), true),
+                      .shows_loss = 0.001};
+    for (const Fault& fault : evidence.faults)
+      for (const ChannelId channel : channels_of(fabric, fault.subject))
+        evidence.clean[channel.value()] = false;
+    return evidence;
+  }
+  Fault fault(std::string_view name, double confidence = 0.999, Verdict verdict = Verdict::degraded) const {
+    return {*parse_subject(fabric, name), Cause::loss, verdict, confidence, {"3 of 1,000 lost"}};
+  }
+  std::vector<LedgerEvent> pass(Seconds time, std::vector<Evidence> evidence = {},
+                                std::vector<Command> commands = {}) {
+    at += time;
+    auto stepped =
+        step(std::move(ledger), fabric, policy, evidence, commands, around, {kStart + at, at, "boot"});
+    ledger = std::move(stepped.ledger);
+    return stepped.events;
+  }
+  /// As pass(), by a run that saw these.
+  std::vector<LedgerEvent> sweep(Seconds time, std::vector<Fault> faults = {}) {
+    at += time;
+    const auto evidence = run(std::move(faults));
+    at -= time;
+    return pass(time, {evidence});
+  }
+  EntryState state(std::size_t entry = 0) const { return ledger.entries.at(entry).state; }
+
+  Fabric fabric;
+  Policy policy;
+  Surroundings around;
+  Ledger ledger;
+  Seconds at{1000};
+
+ private:
+  int runs_ = 0;
+};
+
+std::vector<EventKind> kinds(const std::vector<LedgerEvent>& events) {
+  std::vector<EventKind> all;
+  for (const auto& event : events) all.push_back(event.kind);
+  return all;
+}
+
+TEST(BlacklistPolicy, ASureFaultIsActiveAtOnceAndAnUnsureOneAfterASecondRunThatSharesNoPacket) {
+  Kept sure;
+  EXPECT_THAT(kinds(sure.sweep(60s, {sure.fault("leaf1->spine1", 0.995)})),
+              testing::ElementsAre(EventKind::proposed, EventKind::activated));
+  EXPECT_EQ(sure.state(), EntryState::active);
+  Kept unsure;
+  unsure.sweep(60s, {unsure.fault("leaf1->spine1", 0.95)});
+  EXPECT_EQ(unsure.state(), EntryState::proposed);
+  Evidence overlapping = unsure.run({unsure.fault("leaf1->spine1", 0.95)});
+  overlapping.until += 30s;  // begins before the first one ended
+  unsure.pass(60s, {overlapping});
+  EXPECT_EQ(unsure.state(), EntryState::proposed);
+  unsure.sweep(60s, {unsure.fault("leaf1->spine1", 0.95)});
+  EXPECT_EQ(unsure.state(), EntryState::active);
+}
+
+TEST(BlacklistPolicy, TheSameRunTwiceConfirmsNothing) {
+  Kept kept;
+  kept.at += 60s;
+  const auto evidence = kept.run({kept.fault("leaf1->spine1", 0.95)});
+  kept.pass(60s, {evidence});
+  EXPECT_THAT(kept.pass(60s, {evidence}), IsEmpty());
+  EXPECT_EQ(kept.state(), EntryState::proposed);
+}
+
+TEST(BlacklistPolicy, CleanEvidenceOverThatVeryCableEndsItAndAbsenceOfEvidenceDoesNot) {
+  Kept kept;
+  kept.sweep(60s, {kept.fault("host1")});
+  ASSERT_EQ(kept.state(), EntryState::active);
+  auto elsewhere = kept.run();
+  for (int i = 0; i < 50; ++i) {
+    kept.at += 600s;
+    elsewhere = kept.run();
+    for (const ChannelId channel : channels_of(kept.fabric, *parse_subject(kept.fabric, "host1")))
+      elsewhere.clean[channel.value()] = false;
+    kept.pass(0s, {elsewhere});
+  }
+  EXPECT_EQ(kept.state(), EntryState::active) << "nothing crossed it";
+  for (int i = 0; i < 4; ++i) kept.sweep(600s);
+  EXPECT_EQ(kept.state(), EntryState::probation);
+  for (int i = 0; i < 4; ++i) kept.sweep(600s);
+  EXPECT_EQ(kept.state(), EntryState::released);
+}
+
+TEST(BlacklistPolicy, ARunThatWouldNotHaveShownTheFaultIsNotCleanEvidence) {
+  Kept kept;
+  auto small = kept.fault("host1");
+  small.size = 0.0005;  // and the sweeps show a loss of .001
+  kept.sweep(60s, {small});
+  auto slow = kept.fault("host2");
+  slow.cause = Cause::rate;
+  kept.sweep(60s, {slow});
+  for (int i = 0; i < 20; ++i) kept.sweep(600s);
+  EXPECT_EQ(kept.state(0), EntryState::active);
+  EXPECT_EQ(kept.state(1), EntryState::active) << "nothing was loaded";
+  for (int i = 0; i < 4; ++i) {
+    kept.at += 600s;
+    auto loaded = kept.run();
+    loaded.loaded = loaded.clean, loaded.shows_rate = 0.25;
+    kept.pass(0s, {loaded});
+  }
+  EXPECT_EQ(kept.state(1), EntryState::probation);
+}
+
+TEST(BlacklistPolicy, ARelapseOnProbationIsActiveAtOnceAndHasToBeCleanForTwiceAsLong) {
+  Kept kept;
+  kept.sweep(60s, {kept.fault("host1")});
+  for (int i = 0; i < 4; ++i) kept.sweep(600s);
+  ASSERT_EQ(kept.state(), EntryState::probation);
+  EXPECT_THAT(kinds(kept.sweep(60s, {kept.fault("host1", 0.7)})), testing::ElementsAre(EventKind::relapsed));
+  EXPECT_EQ(kept.state(), EntryState::active);
+  EXPECT_EQ(kept.ledger.entries[0].offences, 2u);
+  for (int i = 0; i < 6; ++i) kept.sweep(600s);
+  EXPECT_EQ(kept.state(), EntryState::active);
+  kept.sweep(600s);
+  EXPECT_EQ(kept.state(), EntryState::probation);
+}
+
+TEST(BlacklistPolicy, AReleasedCableThatFailsAgainWithinAMonthIsARepeatedOffence) {
+  Kept kept;
+  kept.sweep(60s, {kept.fault("host1")});
+  for (int i = 0; i < 8; ++i) kept.sweep(600s);
+  ASSERT_EQ(kept.state(), EntryState::released);
+  kept.sweep(24h * 20, {kept.fault("host1")});
+  EXPECT_EQ(kept.ledger.entries.at(1).offences, 2u);
+}
+
+TEST(BlacklistPolicy, EvidenceFromBeforeItsReleaseProposesNothing) {
+  Kept kept;
+  kept.at += 60s;
+  const auto old = kept.run({kept.fault("host1")});
+  kept.pass(0s, {old});
+  for (int i = 0; i < 8; ++i) kept.sweep(600s);
+  ASSERT_EQ(kept.state(), EntryState::released);
+  kept.pass(60s, {old});
+  EXPECT_THAT(kept.ledger.entries, SizeIs(1));
+}
+
+TEST(BlacklistPolicy, ACableOutOfTheRoutesIsPutBackOneAtATimeAndWhatOurOwnMarkCausesIsNoEvidence) {
+  Kept kept;
+  kept.policy.caps.fabric_links = 0.5;
+  kept.sweep(60s, {kept.fault("leaf1->spine1")});
+  kept.sweep(60s, {kept.fault("leaf2->spine2")});
+  ASSERT_EQ(kept.state(0), EntryState::active);
+  ASSERT_EQ(kept.state(1), EntryState::active);
+  const auto down = Fault{*parse_subject(kept.fabric, "leaf1--spine1"), Cause::down, Verdict::failed, 1.0};
+  for (int i = 0; i < 9; ++i) EXPECT_THAT(kept.sweep(180s, {down}), IsEmpty());
+  kept.sweep(180s, {down});
+  EXPECT_EQ(kept.state(0), EntryState::probation);
+  EXPECT_EQ(kept.state(1), EntryState::active) << "one at a time";
+  kept.sweep(60s, {kept.fault("leaf1->spine1", 0.9)});
+  EXPECT_EQ(kept.state(0), EntryState::active);
+  kept.pass(60s);
+  EXPECT_EQ(kept.state(1), EntryState::probation);
+}
+
+TEST(BlacklistPolicy, CapsHoldBackAndSaySo) {
+  Kept kept;  // 8 uplinks a leaf: two may be out; of 32 links of the fabric one
+  kept.policy.caps.fabric_links = 0.5;
+  for (const char* link : {"leaf1->spine1", "leaf1->spine2", "leaf1->spine3"})
+    kept.sweep(60s, {kept.fault(link)});
+  EXPECT_EQ(kept.state(1), EntryState::active);
+  EXPECT_EQ(kept.state(2), EntryState::proposed);
+  EXPECT_EQ(kept.ledger.entries[2].held_back, "uplinks of leaf1: 3 of 8 would be out of use, 2 may be");
+  EXPECT_FALSE(kept.ledger.breaker);
+  kept.pass(60s, {}, {Release{EntryId(1), "ann"}});
+  EXPECT_EQ(kept.state(2), EntryState::active) << "there is room now";
+}
+
+TEST(BlacklistPolicy, FaultsAndMarksOfOthersCount) {
+  Kept kept;
+  kept.policy.caps.fabric_links = 0.5;
+  for (const char* link : {"leaf1--spine1", "leaf1--spine2"})
+    kept.around.out_by_others.links.push_back(*kept.fabric.find_link(link));
+  kept.sweep(60s, {kept.fault("leaf1->spine3")});
+  EXPECT_EQ(kept.state(), EntryState::proposed);
+}
+
+TEST(BlacklistPolicy, ThirtyFalseFindingsTripTheBreakerAndNothingIsTakenOut) {
+  Kept kept;
+  std::vector<Fault> faults;
+  for (int host = 1; host <= 30; ++host) faults.push_back(kept.fault("host" + std::to_string(host)));
+  kept.sweep(60s, faults);
+  EXPECT_TRUE(kept.ledger.breaker);
+  for (const Entry& entry : kept.ledger.entries) EXPECT_EQ(entry.state, EntryState::proposed);
+  kept.sweep(60s, {kept.fault("host40")});
+  for (const Entry& entry : kept.ledger.entries) EXPECT_EQ(entry.state, EntryState::proposed);
+  // After it, what the newest run says holds: no backlog.
+  kept.pass(60s, {}, {Resume{"ann"}});
+  EXPECT_FALSE(kept.ledger.breaker);
+  for (const Entry& entry : kept.ledger.entries)
+    EXPECT_EQ(entry.state == EntryState::active, entry.subject.name == "host40") << entry.subject.name;
+}
+
+TEST(BlacklistPolicy, WhenNothingIsLeftOfThemTheCapsStillHoldAfterTheBreaker) {
+  Kept kept;
+  std::vector<Fault> faults;
+  for (int host = 1; host <= 30; ++host) faults.push_back(kept.fault("host" + std::to_string(host)));
+  kept.sweep(60s, faults);
+  kept.pass(60s, {}, {Resume{"ann"}});
+  const auto active = std::ranges::count(kept.ledger.entries, EntryState::active, &Entry::state);
+  EXPECT_EQ(active, 10) << "of 40 hosts a quarter";
+}
+
+TEST(BlacklistPolicy, AnOperatorsEntryEndsInProbationByTheTimeThatPassedAndNotByAJumpOfTheClock) {
+  Kept kept;
+  kept.pass(60s, {}, {Add{*parse_subject(kept.fabric, "leaf2"), 4h, "line card", "ann"}});
+  ASSERT_EQ(kept.state(), EntryState::active);
+  auto stepped = step(kept.ledger, kept.fabric, kept.policy, {}, {}, kept.around,
+                      {kStart + kept.at + 48h, kept.at + 60s, "boot"});
+  EXPECT_EQ(stepped.ledger.entries[0].state, EntryState::active) << "the wall clock jumped";
+  stepped = step(kept.ledger, kept.fabric, kept.policy, {}, {}, kept.around,
+                 {kStart + kept.at + 48h, 10s, "another boot"});
+  EXPECT_EQ(stepped.ledger.entries[0].state, EntryState::active) << "after a reboot nobody knows";
+  EXPECT_THAT(kinds(kept.pass(4h)), testing::ElementsAre(EventKind::expired));
+  EXPECT_EQ(kept.state(), EntryState::probation);
+}
+
+TEST(BlacklistPolicy, WhatIsHeldIsNotAppliedAgainWithoutApproval) {
+  Kept kept;
+  kept.sweep(60s, {kept.fault("host1")});
+  kept.pass(60s, {}, {Hold{EntryId(1), "resumed by root", "weft"}});
+  kept.sweep(60s, {kept.fault("host1")});
+  EXPECT_EQ(kept.state(), EntryState::proposed);
+  kept.pass(60s, {}, {Approve{EntryId(1), "ann"}});
+  EXPECT_EQ(kept.state(), EntryState::active);
+}
+
+TEST(BlacklistPolicy, AMutedCableMakesNoEntryAndAKindThatNeedsApprovalWaits) {
+  Kept kept;
+  const auto now = (kStart + kept.at + 60s).time_since_epoch();
+  kept.around.mutes = {{*kept.fabric.find_link("leaf1--spine1"), now - 1h, now + 1h, "work", "ann"}};
+  kept.sweep(60s, {kept.fault("leaf1->spine1")});
+  EXPECT_THAT(kept.ledger.entries, IsEmpty());
+  kept.policy.automatic[SubjectKind::host] = false;
+  kept.sweep(60s, {kept.fault("host1")});
+  EXPECT_EQ(kept.state(), EntryState::proposed);
+  EXPECT_TRUE(kept.ledger.entries[0].held_back);
+  kept.pass(60s, {}, {Approve{EntryId(1), "ann"}});
+  EXPECT_EQ(kept.state(), EntryState::active);
+}
+
+TEST(BlacklistPolicy, ASubjectThatTheFabricHasNoMoreStaysAndIsSaidOnce) {
+  Kept kept;
+  kept.sweep(60s, {kept.fault("host40")});
+  kept.fabric = *make_clos({.leaves = 3, .spines = 8, .hosts_per_leaf = 10});
+  EXPECT_THAT(kinds(kept.sweep(60s)), testing::ElementsAre(EventKind::refused));
+  EXPECT_THAT(kept.sweep(60s), IsEmpty());
+  EXPECT_EQ(kept.state(), EntryState::active);
+  kept.pass(60s, {}, {Release{EntryId(1), "ann"}});
+  EXPECT_EQ(kept.state(), EntryState::released);
+}
+
+TEST(BlacklistPolicy, EvidenceFromTheFutureIsRefused) {
+  Kept kept;
+  auto evidence = kept.run({kept.fault("host1")});
+  evidence.until += 1h;
+  EXPECT_THAT(kinds(kept.pass(60s, {evidence})), testing::ElementsAre(EventKind::refused));
+  EXPECT_THAT(kept.ledger.entries, IsEmpty());
+}
+
+/// What holds of every ledger that steps can make.
+void expect_sound(const Kept& kept, const Ledger& before) {
+  Capacity all(kept.fabric, kept.policy.caps);
+  std::size_t hosts = 0;
+  for (const Entry& entry : kept.ledger.entries) {
+    if (entry.state != EntryState::active || !entry.is_known) continue;
+    const auto effect =
+        effect_of(kept.fabric, *find_subject(kept.fabric, entry.subject), kept.policy.nic_action);
+    all.take_out(effect);
+    hosts += effect.hosts.size();
+  }
+  for (const Entry& entry : kept.ledger.entries) {
+    if (entry.state != EntryState::active) {
+      EXPECT_FALSE(entry.ends && kept.ledger.time >= *entry.ends && entry.state != EntryState::released);
+      continue;
+    }
+    const auto effect =
+        effect_of(kept.fabric, *find_subject(kept.fabric, entry.subject), kept.policy.nic_action);
+    ASSERT_EQ(all.broken_by(effect), std::nullopt);
+    ASSERT_FALSE(entry.ends && kept.ledger.time >= *entry.ends) << "it outlived its time";
+    ASSERT_FALSE(entry.held);
+  }
+  ASSERT_LE(kept.ledger.drained.size(), hosts_allowed(kept.policy.caps, kept.fabric.hosts().size()));
+  ASSERT_GE(kept.ledger.time, before.time);
+}
+
+TEST(BlacklistPolicy, NoHistoryBreaksACapOrOutlivesItsTime) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+    Kept kept(below(2)
+                  ? *make_clos({.leaves = 3, .spines = 4, .hosts_per_leaf = 4})
+                  : *make_pod_clos({.pods = 2, .leaves = 2, .spines = 4, .cores = 8, .hosts_per_leaf = 6}));
+    kept.policy.nic_action = below(2) ? NicAction::host : NicAction::rail;
+    const auto any_subject = [&]() -> Subject {
+      const auto& f = kept.fabric;
+      switch (below(4)) {
+        case 0:
+          return ChannelId(static_cast<std::uint32_t>(below(f.channel_count())));
+        case 1:
+          return LinkId(static_cast<std::uint32_t>(below(f.link_count())));
+        case 2:
+          return f.nics()[below(f.nics().size())];
+        default:
+          return NodeId(static_cast<std::uint32_t>(below(f.node_count())));
+      }
+    };
+    for (int i = 0; i < 400 && !testing::Test::HasFailure(); ++i) {
+      const Ledger before = kept.ledger;
+      std::vector<Evidence> evidence;
+      std::vector<Command> commands;
+      if (below(3) == 0) {
+        std::vector<Fault> faults;
+        for (std::size_t n = below(below(5) ? 3 : 12); n > 0; --n)
+          faults.push_back({any_subject(), Cause::loss, below(3) ? Verdict::degraded : Verdict::failed,
+                            1.0 - 0.2 * static_cast<double>(below(100)) / 100});
+        evidence.push_back(kept.run(std::move(faults)));
+      }
+      const EntryId id(1 + below(kept.ledger.last_id + 1));
+      switch (below(12)) {
+        case 0:
+          commands.push_back(Add{any_subject(), Seconds(below(7200)), "work", "ann"});
+          break;
+        case 1:
+          commands.push_back(Release{id, "ann"});
+          break;
+        case 2:
+          commands.push_back(Approve{id, "ann"});
+          break;
+        case 3:
+          commands.push_back(Hold{id, "no", "ann"});
+          break;
+        case 4:
+          commands.push_back(Resume{"ann"});
+          break;
+        default:
+          break;
+      }
+      kept.pass(Seconds(below(4) ? below(300) : below(7200)), evidence, commands);
+      expect_sound(kept, before);
+    }
+    if (testing::Test::HasFailure()) FAIL() << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace weft::blacklist
