@@ -15,7 +15,7 @@ namespace weft::cli {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 struct Muted {
   Fabric fabric = make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 4}).value();
@@ -78,7 +78,9 @@ class Contended final : public watch::SharedValue {
       : values_(std::move(values)), other_(std::move(other)), times_(times) {}
   Result<Stored> get(std::string_view key) override {
     auto stored = values_->get(key);
-    if (stored && times_-- > 0) EXPECT_TRUE(values_->put(key, stored->revision, other_));
+    if (stored && times_-- > 0) {
+      EXPECT_TRUE(values_->put(key, stored->revision, other_));
+    }
     return stored;
   }
   Result<std::uint64_t> put(std::string_view key, std::uint64_t revision, std::string_view text) override {

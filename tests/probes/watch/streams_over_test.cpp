@@ -59,8 +59,9 @@ TEST(StreamsOver, ThoseThatLoseStandFirstAndOnlyTheirBadWayCounts) {
   EXPECT_GT(streams.front().lost, 0u);
   EXPECT_TRUE(std::ranges::is_sorted(streams, std::greater{}, &StreamOver::lost));
   for (const StreamOver& stream : streams)
-    if (std::ranges::find(stream.channels, bad) == stream.channels.end())
+    if (std::ranges::find(stream.channels, bad) == stream.channels.end()) {
       EXPECT_LT(stream.lost * 10, stream.sent) << "the other channel of the link is good";
+    }
   EXPECT_EQ(seen.over("leaf1--spine2", 3).size(), 3u);
   EXPECT_EQ(seen.over("leaf1--spine2", 3).front(), streams.front());
 }
