@@ -3,13 +3,13 @@
 #include <array>
 
 #include "cli/exit_status.hpp"
+#include "cli/mute_list.hpp"
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
 #include "cli/time_span.hpp"
 #include "collectors/bus/bus_file.hpp"
 #include "collectors/bus/watch_link.hpp"
-#include "probes/run/watch_run.hpp"
 #include "topology/base/instant.hpp"
 #include "topology/base/text_table.hpp"
 #include "topology/files/incident_json.hpp"
@@ -22,7 +22,6 @@ constexpr std::array<Command, 3> kWords{{
     {"list", "what is muted, and until when", mute_list_command, mute_list_options},
     {"remove", "alert again", mute_remove_command, mute_remove_options},
 }};
-constexpr int kTries = 3;  // somebody else may change the list meanwhile
 
 Nanoseconds wall_now() { return std::chrono::system_clock::now().time_since_epoch(); }
 
@@ -33,10 +32,10 @@ void add_place_options(OptionParser& parser) {
           "of a watcher: a file of weft bus init, which names the server");
 }
 
-/// The list of mutes on the bus of a fabric.
-class MuteList {
+/// The bus of a fabric, and the list of mutes there.
+class MutedFabric {
  public:
-  static Result<MuteList> open(const po::variables_map& values) {
+  static Result<MutedFabric> open(const po::variables_map& values) {
     const auto path = text_option(values, "fabric");
     const auto credential = text_option(values, "credential");
     if (!path) return fail(ErrorKind::usage, "--fabric FILE is missing: the fabric that is watched");
@@ -50,33 +49,17 @@ class MuteList {
     const auto limits = bus.limits.value_or(bus::StreamLimits{});
     WEFT_TRY(auto link,
              bus::connect_watch_link(bus.address(), bus.fabric, {.name = bus.name, .limits = limits}));
-    return MuteList(std::move(file.fabric), std::move(link));
+    return MutedFabric(std::move(file.fabric), std::move(link.values));
   }
 
-  const Fabric& fabric() const { return fabric_; }
-  Result<Mutes> read() {
-    WEFT_TRY(const auto stored, link_.values->get(run::kMutesKey));
-    revision_ = stored.revision;
-    WEFT_TRY(auto list, files::parse_mutes(fabric_, stored.text, "the list of mutes"));
-    return without_ended(std::move(list.mutes), wall_now());
-  }
-  /// `change` makes the new list of the one that is there.
-  template <class Change>
-  Result<void> change(Change change) {
-    for (int tries = 0;; ++tries) {
-      WEFT_TRY(auto list, read());
-      const auto put =
-          link_.values->put(run::kMutesKey, revision_, files::mutes_text(fabric_, change(std::move(list))));
-      if (put) return {};
-      if (put.error().kind != ErrorKind::conflict || tries == kTries) return pass_on(put);
-    }
-  }
+  const Fabric& fabric() const { return *fabric_; }
+  const MuteList& list() const { return list_; }
 
  private:
-  MuteList(Fabric fabric, bus::WatchLink link) : fabric_(std::move(fabric)), link_(std::move(link)) {}
-  Fabric fabric_;
-  bus::WatchLink link_;
-  std::uint64_t revision_ = 0;
+  MutedFabric(Fabric fabric, std::shared_ptr<watch::SharedValue> values)
+      : fabric_(std::make_unique<const Fabric>(std::move(fabric))), list_(*fabric_, std::move(values)) {}
+  std::unique_ptr<const Fabric> fabric_;
+  MuteList list_;
 };
 
 Result<std::string> place_of(const po::variables_map& values) {
@@ -93,41 +76,35 @@ Result<void> add(const po::variables_map& values) {
   WEFT_TRY(const auto span, read_option(values, "for", parse_span));
   if (!span) return fail(ErrorKind::usage, "--for TIME is missing, as in --for 2h: a mute ends by itself");
   WEFT_TRY(const auto ahead, read_option(values, "in", parse_span));
-  WEFT_TRY(auto list, MuteList::open(values));
-  WEFT_TRY(const auto target, files::find_mute_target(list.fabric(), place));
+  WEFT_TRY(const auto muted, MutedFabric::open(values));
+  WEFT_TRY(const auto target, files::find_mute_target(muted.fabric(), place));
   const Nanoseconds from = wall_now() + ahead.value_or(Nanoseconds(0));
   const Mute mute{target, from, from + *span, *reason, who_asks()};
-  WEFT_TRY_VOID(list.change([&](Mutes mutes) { return with_mute(std::move(mutes), mute); }));
+  WEFT_TRY_VOID(muted.list().add(mute));
   fmt::print("{} is muted until {}\n", place, instant_text(mute.until));
   return {};
 }
 
 Result<void> remove(const po::variables_map& values) {
   WEFT_TRY(const auto place, place_of(values));
-  WEFT_TRY(auto list, MuteList::open(values));
-  WEFT_TRY(const auto target, files::find_mute_target(list.fabric(), place));
-  bool was_there = false;
-  WEFT_TRY_VOID(list.change([&](Mutes mutes) {
-    const auto before = mutes.size();
-    auto left = without_target(std::move(mutes), target);
-    was_there = left.size() < before;
-    return left;
-  }));
+  WEFT_TRY(const auto muted, MutedFabric::open(values));
+  WEFT_TRY(const auto target, files::find_mute_target(muted.fabric(), place));
+  WEFT_TRY(const bool was_there, muted.list().remove(target));
   fmt::print("{}\n", was_there ? place + " is muted no longer" : place + " was not muted");
   return {};
 }
 
 Result<void> list(const po::variables_map& values) {
   WEFT_TRY(const bool json, wants_json(values));
-  WEFT_TRY(auto opened, MuteList::open(values));
-  WEFT_TRY(const auto mutes, opened.read());
+  WEFT_TRY(const auto muted, MutedFabric::open(values));
+  WEFT_TRY(const auto mutes, muted.list().read());
   if (json) {
-    fmt::print("{}\n", files::mutes_text(opened.fabric(), mutes));
+    fmt::print("{}\n", files::mutes_text(muted.fabric(), mutes));
     return {};
   }
   TextTable table({{"PLACE"}, {"FROM"}, {"UNTIL"}, {"WHO"}, {"REASON"}});
   for (const Mute& mute : mutes)
-    table.add({name_of(opened.fabric(), mute.target), instant_text(mute.from), instant_text(mute.until),
+    table.add({name_of(muted.fabric(), mute.target), instant_text(mute.from), instant_text(mute.until),
                mute.who, mute.reason});
   fmt::print("{}", mutes.empty() ? "nothing is muted\n" : table.text(terminal_columns()));
   return {};

@@ -34,6 +34,9 @@ class Listener : public run::WatchListener {
  public:
   Listener(const Fabric& fabric, Targets targets) : fabric_(fabric), to_(std::move(targets)) {}
 
+  void on_shared(std::shared_ptr<watch::SharedValue> values) override {
+    if (to_.page) to_.page->share(std::move(values));
+  }
   void on_event(const IncidentEvent& event, const watch::StoredEvent& stored, bool followed) override {
     if (to_.store) note_trouble(store_trouble_, "--state", to_.store->apply({&stored, 1}));
     if (followed) return;  // told by the watcher that wrote it
@@ -42,6 +45,9 @@ class Listener : public run::WatchListener {
     std::fflush(stdout);
     if (to_.events) note_trouble(events_trouble_, "--events", webhook::append_event(*to_.events, report));
     if (to_.webhook) to_.webhook->tell(report);
+  }
+  void on_pass(const watch::Watcher& watcher, Nanoseconds now) override {
+    if (to_.page) to_.page->answer(watcher, now);
   }
   void on_state(const watch::WatchState& state) override {
     if (to_.store) note_trouble(store_trouble_, "--state", to_.store->note(state));

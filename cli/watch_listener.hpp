@@ -12,7 +12,7 @@
 
 namespace weft::cli {
 
-/// -o, --events, --state, --metrics-file, --webhook, --webhook-secret, --page, --page-token.
+/// -o, --events, --state, --metrics-file, --webhook, --webhook-secret, and those of the page.
 void add_watch_output_options(po::options_description& options);
 
 /// Of --state, made where it was not there; absent: not given. Error: absent (it cannot be made).

@@ -1,12 +1,13 @@
-// The live page of `weft watch`: --page, --page-token; what it shows comes from the watcher each second, and
-// from the database of --state.
+// The live page of `weft watch`: --page, --page-token, --page-also, --blacklist; what it shows comes from the
+// watcher each second, and from the database of --state.
 #pragma once
 
 #include <filesystem>
 #include <memory>
 
 #include "cli/options.hpp"
-#include "probes/watch/watch_state.hpp"
+#include "probes/watch/seams.hpp"
+#include "probes/watch/watcher.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::cli {
@@ -32,6 +33,10 @@ class WatchPage {
  public:
   virtual ~WatchPage() = default;
   virtual void set(const watch::WatchState& state) = 0;
+  /// What its threads have asked of the watcher.
+  virtual void answer(const watch::Watcher& watcher, Nanoseconds now) = 0;
+  /// Where mutes are kept, once the bus is there.
+  virtual void share(std::shared_ptr<watch::SharedValue> values) = 0;
 };
 
 /// Null: --page is not given. `database`: empty where no history is kept. It listens in `home`. The fabric

@@ -1,8 +1,9 @@
-# weft_embed(target folder header): the files of a folder as a C++ source of the target, so that the program needs
-# none of them when it runs. The header declares `assets()`; each file is made anew when it changes.
+# weft_embed(target folder header [FILE...]): the files of a folder, and others, as a C++ source of the target, so that the
+# program needs none of them when it runs. The header declares `assets()`; each file is made anew when it changes.
 function(weft_embed target folder header)
   file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.html ${CMAKE_SOURCE_DIR}/${folder}/*.css
        ${CMAKE_SOURCE_DIR}/${folder}/*.js ${CMAKE_SOURCE_DIR}/${folder}/*.svg)
+  list(APPEND files ${ARGN})
   set(source ${CMAKE_BINARY_DIR}/generated/${folder}/assets.cpp)
   add_custom_command(OUTPUT ${source}
                      COMMAND ${CMAKE_COMMAND} -DOUT=${source} "-DFILES=${files}" -DHEADER=${header}

@@ -28,7 +28,9 @@ function(weft_debian_papers component package)
   file(WRITE ${folder}/copyright
        "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: weft\n\n"
        "Files: *\nCopyright: 2026 the authors of weft\nLicense: Apache-2.0\n"
-       " On Debian systems the whole text of this license is in\n /usr/share/common-licenses/Apache-2.0.\n")
+       " On Debian systems the whole text of this license is in\n /usr/share/common-licenses/Apache-2.0.\n"
+       "Comment: The charts of the live page are parts of Apache ECharts, copyright 2017-2026 The Apache Software\n"
+       " Foundation, Apache-2.0, with zrender, copyright 2013-2026 Baidu Inc., BSD-3-Clause.\n")
   file(WRITE ${folder}/changelog
        "${package} (${WEFT_PACKAGE_VERSION}) bookworm; urgency=medium\n\n  * What is new: CHANGELOG.md of weft.\n\n"
        " -- ${WEFT_MAINTAINER}  ${WEFT_DEBIAN_DATE}\n")

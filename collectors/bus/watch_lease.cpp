@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <random>
@@ -105,7 +106,7 @@ class BucketValue : public watch::SharedValue {
   std::shared_ptr<KeptConnection> connection_;
   const std::string prefix_;
   const std::string self_ = drawn();
-  std::uint64_t writes_ = 0;
+  std::atomic<std::uint64_t> writes_ = 0;
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ struct WatchLink {
   std::unique_ptr<watch::WindowFeed> feed;
   std::unique_ptr<watch::EventLog> events;
   std::unique_ptr<watch::Lease> lease;
-  std::unique_ptr<watch::SharedValue> values;
+  std::shared_ptr<watch::SharedValue> values;
 };
 
 struct WatchLinkOptions {

@@ -81,9 +81,12 @@ Result<std::string> link_json(const PageFabric& page, const LiveView& view, Link
     tree["history"] = history_tree(buckets);
     tree["incidents"] = std::move(past);
   }
-  WEFT_TRY(const auto paths, page.live->paths_over(link, kMostPaths));
+  const auto paths = page.live->paths_over(link, kMostPaths);
   auto list = DocumentTree::array();
-  for (const CrossingPath& path : paths) list.push_back(path_tree(fabric, path));
+  if (paths)
+    for (const CrossingPath& path : *paths) list.push_back(path_tree(fabric, path));
+  else
+    tree["paths_trouble"] = paths.error().message;
   tree["paths"] = std::move(list);
   return files::document_line(tree);
 }

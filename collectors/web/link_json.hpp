@@ -8,9 +8,10 @@
 namespace weft::web {
 
 /// {"link","name","ends":[port,port],"rate","channels":[{"name","letter","sent","lost"},{...}],
-///  "history":{"at":[ms],"length":[ms],"sent":[[a to b],[b to a]],"lost":[[...],[...]]}, "kept","range",
+///  "history":{"at":[ms],"length":[ms],"sent":[[a to b],[b to a]],"lost":[[...],[...]]},"range",
 ///  "incidents":[...],"paths":[{"src","dst","label","nodes":[...],"sent","lost"}]}
-/// `history` and `incidents` are absent without a HistorySource. Error: what a source says.
+/// `history` and `incidents` are absent without a HistorySource; `paths_trouble` says why no path is told.
+/// Error: what the HistorySource says.
 Result<std::string> link_json(const PageFabric& page, const LiveView& view, LinkId link, TimeRange range);
 
 }  // namespace weft::web

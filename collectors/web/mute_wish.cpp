@@ -18,10 +18,16 @@ Result<std::string> short_text(const files::JsonView& view) {
   return text;
 }
 
-Result<Nanoseconds> length_of(const files::JsonView& view) {
+Result<Nanoseconds> minutes_of(const files::JsonView& view) {
   WEFT_TRY(const auto minutes, files::as_count(view));
-  if (minutes < 1 || minutes > kMostMinutes) return view.error("expected 1 to {} minutes", kMostMinutes);
+  if (minutes > kMostMinutes) return view.error("expected at most {} minutes", kMostMinutes);
   return std::chrono::minutes(minutes);
+}
+
+Result<Nanoseconds> length_of(const files::JsonView& view) {
+  WEFT_TRY(const auto length, minutes_of(view));
+  if (length == Nanoseconds::zero()) return view.error("expected 1 to {} minutes", kMostMinutes);
+  return length;
 }
 
 }  // namespace
@@ -30,10 +36,16 @@ Result<MuteWish> parse_mute_wish(std::string_view text) {
   WEFT_TRY_VOID(check_json_limits(text, kLimits));
   WEFT_TRY(const auto json, files::parse_json(text, "mute"));
   const files::JsonView root(json, "mute");
-  MuteWish wish;
+  MuteWish wish{.place = {}, .reason = {}, .who = "live page"};
   WEFT_TRY_VOID(files::need_member(root, "place", wish.place, short_text));
   WEFT_TRY_VOID(files::need_member(root, "minutes", wish.length, length_of));
   WEFT_TRY_VOID(files::need_member(root, "reason", wish.reason, short_text));
+  if (const auto who = root.find("who")) {
+    WEFT_TRY(wish.who, short_text(*who));
+  }
+  if (const auto in = root.find("in")) {
+    WEFT_TRY(wish.after, minutes_of(*in));
+  }
   return wish;
 }
 

@@ -118,17 +118,57 @@ PageAnswer link_of(const PageFabric& fabric, const LiveView& view, const std::st
   return text ? json_answer(*text) : refused(text.error());
 }
 
-PageAnswer of_asset(const std::string& path, const PageRequest& request) {
-  const auto all = assets();
-  const auto asset =
-      std::ranges::find(all, path == "/" ? std::string_view("/index.html") : path, &Asset::path);
-  if (asset == all.end()) return error_answer(404, "there is no such page");
-  PageAnswer answer{.type = std::string(asset->type), .etag = std::string(asset->hash)};
-  if (request.if_none_match == answer.etag)
-    answer.status = 304;
-  else
-    answer.body = std::make_shared<const std::string>(asset->text);
-  return answer;
+/// What a browser says of who asks. A token is no cookie, so no other site has it by itself; this keeps out
+/// one that was told it, too. Who is no browser says neither.
+bool is_of_other_site(const PageRequest& request) {
+  if (!request.fetch_site.empty()) return request.fetch_site != "same-origin";
+  return !request.origin.empty() && request.origin != "http://" + request.host &&
+         request.origin != "https://" + request.host;
+}
+
+/// Of all that a browser has loaded: it loads again what is of another version.
+std::string version_of_assets() {
+  std::string all;
+  for (const Asset& asset : assets()) all += asset.hash;
+  return hash_of(all);
+}
+
+DocumentTree row_tree(const FabricRow& row) {
+  DocumentTree tree{{"name", row.name},
+                    {"nics", row.nics},
+                    {"incidents", row.incidents},
+                    {"history", row.history},
+                    {"mutes", row.mutes},
+                    {"blacklist", row.blacklist},
+                    {"may_change", row.may_change}};
+  if (row.at > 0) tree["at"] = row.at;
+  if (row.verdict) tree["verdict"] = to_string(*row.verdict);
+  if (!row.trouble.empty()) tree["trouble"] = row.trouble;
+  return tree;
+}
+
+PageAnswer blacklist_of(const PageFabric& fabric, const LiveView& view) {
+  if (fabric.avoided == nullptr)
+    return error_answer(501, "this watcher shows no blacklist: start it with --blacklist FILE");
+  const auto avoided = fabric.avoided->avoided();
+  auto list = DocumentTree::array();
+  for (const AvoidedLink& one : avoided.links) {
+    if (list.size() == kMostListed || one.link.value() >= view.fabric->link_count()) break;
+    list.push_back({{"link", one.link.value()},
+                    {"name", view.fabric->name_of(one.link)},
+                    {"verdict", to_string(one.verdict)},
+                    {"confidence", one.confidence},
+                    {"evidence", one.evidence},
+                    {"first_seen", milliseconds(one.first_seen)},
+                    {"last_seen", milliseconds(one.last_seen)},
+                    {"until", milliseconds(one.until)},
+                    {"owner", one.owner},
+                    {"actions", one.actions}});
+  }
+  DocumentTree tree{
+      {"links", std::move(list)}, {"count", avoided.links.size()}, {"unknown", avoided.unknown}};
+  if (!avoided.trouble.empty()) tree["trouble"] = avoided.trouble;
+  return json_answer(files::document_line(tree));
 }
 
 }  // namespace
@@ -186,59 +226,97 @@ PageAnswer PageRoutes::state(const PageFabric& fabric, const LiveView& view,
   return answer;
 }
 
-PageAnswer PageRoutes::mutes(const PageFabric& fabric, const PageRequest& request) const {
+PageAnswer PageRoutes::mutes(const PageFabric& fabric) {
   if (fabric.mutes == nullptr) return error_answer(501, "this watcher keeps no mutes");
-  if (request.method == "GET") {
-    const auto mutes = fabric.mutes->mutes();
-    if (!mutes) return refused(mutes.error());
-    auto list = DocumentTree::array();
-    for (const StandingMute& mute : *mutes)
-      list.push_back({{"place", mute.place}, {"reason", mute.reason}, {"until", milliseconds(mute.until)}});
-    return json_answer(files::document_line({{"mutes", std::move(list)}}));
-  }
+  const auto mutes = fabric.mutes->mutes();
+  if (!mutes) return refused(mutes.error());
+  auto list = DocumentTree::array();
+  for (const StandingMute& mute : *mutes)
+    list.push_back({{"place", mute.place},
+                    {"who", mute.who},
+                    {"reason", mute.reason},
+                    {"from", milliseconds(mute.from)},
+                    {"until", milliseconds(mute.until)}});
+  return json_answer(files::document_line({{"mutes", std::move(list)}}));
+}
+
+std::optional<PageAnswer> PageRoutes::refused_change(const PageRequest& request) const {
+  if (is_of_other_site(request))
+    return error_answer(403, "a page of another site asks for a change: it gets none");
   if (!setup_.token)
     return error_answer(403,
-                        "this page is read-only: start the watcher with a token file, or use weft mute add");
-  if (!is_bearer(request.authorization, *setup_.token)) {
-    auto answer = error_answer(401, "the token is missing or wrong");
-    answer.headers.emplace_back("WWW-Authenticate", "Bearer");
-    return answer;
-  }
-  const auto wish = parse_mute_wish(request.body);
-  if (!wish) return refused(wish.error());
-  if (const auto added = fabric.mutes->add(*wish); !added) return refused(added.error());
-  auto answer = json_answer("{}");
-  answer.status = 201;
+                        "this page is read-only: start the watcher with --page-token FILE, or use weft mute");
+  if (is_bearer(request.authorization, *setup_.token)) return std::nullopt;
+  auto answer = error_answer(401, "the token is missing or wrong");
+  answer.headers.emplace_back("WWW-Authenticate", "Bearer");
   return answer;
 }
 
-PageAnswer PageRoutes::fabrics() const {
+PageAnswer PageRoutes::changed_mutes(const PageFabric& fabric, const std::string& place,
+                                     const PageRequest& request) const {
+  if (auto refusal = refused_change(request)) return *refusal;
+  if (fabric.mutes == nullptr) return error_answer(501, "this watcher keeps no mutes");
+  const bool adds = request.method == "POST";
+  const auto wish = adds ? parse_mute_wish(request.body) : Result<MuteWish>();
+  if (!wish) return refused(wish.error());
+  const auto changed = adds ? fabric.mutes->add(*wish) : fabric.mutes->remove(place);
+  if (!changed) return refused(changed.error());
+  auto answer = json_answer("{}");
+  answer.status = adds ? 201 : 200;
+  return answer;
+}
+
+FabricRow PageRoutes::row_of(const PageFabric& fabric) const {
+  const auto view = fabric.live->view();
+  FabricRow row{.name = fabric.name,
+                .nics = view.fabric ? view.fabric->nics().size() : 0,
+                .history = fabric.history != nullptr,
+                .mutes = fabric.mutes != nullptr,
+                .blacklist = fabric.avoided != nullptr,
+                .may_change = setup_.token && fabric.mutes != nullptr};
+  if (!view.state) return row;
+  row.incidents = view.state->incidents.size();
+  row.at = static_cast<std::uint64_t>(milliseconds(view.state->at));
+  row.verdict = view.state->verdict;
+  return row;
+}
+
+PageAnswer PageRoutes::fabrics(const PageRequest& request) const {
   auto list = DocumentTree::array();
-  for (const PageFabric& fabric : setup_.fabrics) {
-    const auto view = fabric.live->view();
-    DocumentTree row{{"name", fabric.name},
-                     {"nics", view.fabric ? view.fabric->nics().size() : 0},
-                     {"history", fabric.history != nullptr},
-                     {"mutes", fabric.mutes != nullptr}};
-    if (view.state) {
-      row["verdict"] = to_string(view.state->verdict);
-      row["incidents"] = view.state->incidents.size();
-    }
-    list.push_back(std::move(row));
-  }
-  return json_answer(
-      files::document_line({{"fabrics", std::move(list)}, {"may_change", setup_.token.has_value()}}));
+  for (const PageFabric& fabric : setup_.fabrics) list.push_back(row_tree(row_of(fabric)));
+  if (!request.is_passed_on)
+    for (const auto& other : setup_.elsewhere) list.push_back(row_tree(other->row()));
+  static const std::string version = version_of_assets();
+  return json_answer(files::document_line({{"fabrics", std::move(list)}, {"page", version}}));
+}
+
+PageAnswer PageRoutes::of_asset(const PageRequest& request) const {
+  const auto all = assets();
+  const auto asset = std::ranges::find(
+      all, request.path == "/" ? std::string_view("/index.html") : std::string_view(request.path),
+      &Asset::path);
+  if (asset == all.end()) return error_answer(404, "there is no such page");
+  const auto text = made("asset " + std::string(asset->path), nullptr, std::string(asset->hash),
+                         [&] { return std::string(asset->text); });
+  auto answer = of_made(text, request);
+  answer.type = asset->type;
+  return answer;
 }
 
 PageAnswer PageRoutes::of_fabric(const PageFabric& fabric, const std::string& rest,
                                  const PageRequest& request) const {
   constexpr std::string_view kLinks = "links/";
-  if (rest == "mutes") return mutes(fabric, request);
+  constexpr std::string_view kMutes = "mutes/";
+  if (rest == "mutes" && request.method == "POST") return changed_mutes(fabric, "", request);
+  if (rest.starts_with(kMutes) && request.method == "DELETE")
+    return changed_mutes(fabric, rest.substr(kMutes.size()), request);
   if (request.method != "GET") return error_answer(405, "only GET is allowed here");
+  if (rest == "mutes") return mutes(fabric);
   const auto view = fabric.live->view();
   if (view.fabric == nullptr) return error_answer(503, "the fabric is not known yet");
   if (rest == "layout") return of_made(layout(fabric, view), request);
   if (rest == "state") return state(fabric, view, request);
+  if (rest == "blacklist") return blacklist_of(fabric, view);
   if (rest == "incidents") return incidents_of(fabric, view, request);
   if (rest.starts_with(kLinks)) return link_of(fabric, view, rest.substr(kLinks.size()), request);
   return error_answer(404, "there is no such page");
@@ -246,11 +324,17 @@ PageAnswer PageRoutes::of_fabric(const PageFabric& fabric, const std::string& re
 
 PageAnswer PageRoutes::answer(const PageRequest& request) const {
   if (request.path.starts_with(kFabrics)) {
-    if (request.path == kFabrics && request.method == "GET") return fabrics();
+    if (request.path == kFabrics && request.method == "GET") return fabrics(request);
     for (const PageFabric& fabric : setup_.fabrics) {
       const auto start = fmt::format("{}/{}/", kFabrics, fabric.name);
       if (request.path.starts_with(start))
         return of_fabric(fabric, request.path.substr(start.size()), request);
+    }
+    if (request.is_passed_on) return error_answer(404, "there is no such fabric here");
+    for (const auto& other : setup_.elsewhere) {
+      if (!request.path.starts_with(fmt::format("{}/{}/", kFabrics, other->name()))) continue;
+      if (request.method != "GET" && is_of_other_site(request)) return *refused_change(request);
+      return other->ask(request);
     }
     return error_answer(404, "there is no such fabric");
   }
@@ -260,7 +344,7 @@ PageAnswer PageRoutes::answer(const PageRequest& request) const {
     answer.type = "text/plain; version=0.0.4; charset=utf-8";
     return answer;
   }
-  return of_asset(request.path, request);
+  return of_asset(request);
 }
 
 }  // namespace weft::web

@@ -11,6 +11,8 @@
 #include <deque>
 #include <thread>
 
+#include "collectors/web/loopback.hpp"
+
 namespace weft::web {
 namespace {
 
@@ -184,10 +186,6 @@ class BoundedServer final : public httplib::Server {
   std::atomic<std::ptrdiff_t> waiting_ = 0;
 };
 
-bool is_loopback(std::string_view address) {
-  return address.starts_with("127.") || address == "::1" || address == "localhost";
-}
-
 /// A page of another site whose name was made to lead here may not read this one.
 bool is_own_name(std::string host, const std::string& address) {
   if (!is_loopback(address)) return true;
@@ -203,7 +201,11 @@ PageRequest request_of(const httplib::Request& request) {
       .method = request.method == "HEAD" ? "GET" : request.method,
       .path = request.path,
       .authorization = request.get_header_value("Authorization"),
+      .origin = request.get_header_value("Origin"),
+      .fetch_site = request.get_header_value("Sec-Fetch-Site"),
+      .host = request.get_header_value("Host"),
       .takes_gzip = request.get_header_value("Accept-Encoding").find("gzip") != std::string::npos,
+      .is_passed_on = request.has_header(std::string(kPassedOn).c_str()),
       .body = request.body};
   for (const auto& [name, value] : request.params) asked.query.emplace(name, value);
   std::string match = request.get_header_value("If-None-Match");
@@ -212,9 +214,17 @@ PageRequest request_of(const httplib::Request& request) {
   return asked;
 }
 
+std::int64_t wall_milliseconds() {
+  return std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now())
+      .time_since_epoch()
+      .count();
+}
+
 void put_answer(const PageAnswer& answer, httplib::Response& response) {
   response.status = answer.status;
   for (const auto& [name, value] : answer.headers) response.set_header(name, value);
+  if (!response.has_header(std::string(kNow)))
+    response.set_header(std::string(kNow), fmt::format("{}", wall_milliseconds()));
   if (!answer.etag.empty()) response.set_header("ETag", fmt::format("\"{}\"", answer.etag));
   if (answer.gzipped) response.set_header("Content-Encoding", "gzip");
   if (answer.body == nullptr) return;
@@ -255,20 +265,26 @@ struct PageServer::Running {
     server_.set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
       using enum httplib::Server::HandlerResponse;
       if (auto refusal = refusal_of(request)) return put_answer(*refusal, response), Handled;
-      if (request.method == "POST") return Unhandled;  // its body has not been read yet
+      if (changes(request)) return Unhandled;  // its body has not been read yet
       return put_answer(routes_.answer(request_of(request)), response), Handled;
     });
-    server_.Post(".*", [this](const httplib::Request& request, httplib::Response& response) {
+    const auto change = [this](const httplib::Request& request, httplib::Response& response) {
       put_answer(routes_.answer(request_of(request)), response);
-    });
+    };
+    server_.Post(".*", change);
+    server_.Delete(".*", change);
   }
   ~Running() {
     server_.end();
     if (thread_.joinable()) thread_.join();
   }
 
+  static bool changes(const httplib::Request& request) {
+    return request.method == "POST" || request.method == "DELETE";
+  }
+
   std::optional<PageAnswer> refusal_of(const httplib::Request& request) const {
-    if (request.method != "GET" && request.method != "HEAD" && request.method != "POST")
+    if (request.method != "GET" && request.method != "HEAD" && !changes(request))
       return error_answer(405, "only GET and HEAD are allowed here");
     if (request.path.size() > kMostPath) return error_answer(414, "the path is too long");
     if (!request.ranges.empty()) return error_answer(416, "there are no parts of a page");

@@ -1,4 +1,4 @@
-// What the live page asks for: three seams, each of one fabric. The server's threads call them at the same
+// What the live page asks for: four seams, each of one fabric. The server's threads call them at the same
 // time: implementations are thread-safe, answer from memory or from a database within a second, and hand out
 // copies.
 #pragma once
@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "probes/watch/watch_state.hpp"
@@ -72,14 +73,18 @@ class HistorySource {
 };
 
 struct MuteWish {
-  std::string place;  // a link or a node, by its name
+  std::string place;    // a link or a node, by its name
+  Nanoseconds after{};  // it begins so much later
   Nanoseconds length{};
   std::string reason;
+  std::string who;
 };
 
 struct StandingMute {
   std::string place;
+  std::string who;
   std::string reason;
+  Nanoseconds from{};  // may be ahead
   Nanoseconds until{};
 };
 
@@ -88,14 +93,42 @@ class MuteSource {
   virtual ~MuteSource() = default;
   virtual Result<std::vector<StandingMute>> mutes() const = 0;
   virtual Result<void> add(const MuteWish& wish) = 0;
+  /// All mutes of this place. Error: not_found, there is none.
+  virtual Result<void> remove(std::string_view place) = 0;
 };
 
-/// One fabric of the page. `history` and `mutes` may be absent: the page says so. All outlive the server.
+/// A link that work is kept away from, as a blacklist has it.
+struct AvoidedLink {
+  LinkId link;
+  Verdict verdict = Verdict::degraded;
+  double confidence = 0;
+  std::vector<std::string> evidence;
+  Nanoseconds first_seen{};
+  Nanoseconds last_seen{};
+  Nanoseconds until{};  // over: it is kept away no longer
+  std::string owner;
+  std::vector<std::string> actions;  // what was done about it
+};
+
+struct Avoided {
+  std::vector<AvoidedLink> links;
+  std::size_t unknown = 0;  // entries of links that the fabric does not have
+  std::string trouble;      // why it could not be read; the links are of the last time that it could
+};
+
+class AvoidSource {
+ public:
+  virtual ~AvoidSource() = default;
+  virtual Avoided avoided() const = 0;
+};
+
+/// One fabric of the page. All but `live` may be absent: the page says so. All outlive the server.
 struct PageFabric {
   std::string name;
   const LiveSource* live = nullptr;
   const HistorySource* history = nullptr;
   MuteSource* mutes = nullptr;
+  const AvoidSource* avoided = nullptr;
 };
 
 }  // namespace weft::web

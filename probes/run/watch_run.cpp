@@ -147,6 +147,7 @@ class WatchRun {
     if (actions.map_again && !mapping_)
       next_mapping_ = std::min(next_mapping_, last_mapping_ + kMappingPause);
     pending_.insert(pending_.end(), actions.events.begin(), actions.events.end());
+    listener_.on_pass(*watcher_, steady_now());
     write_events();
   }
 
@@ -309,6 +310,7 @@ Result<void> run_watch(const WatchPlace& place, const WatchOptions& options, Wat
   WEFT_TRY(auto link, bus::connect_watch_link(
                           place.bus, place.fabric.name(),
                           {.name = options.name, .lease_time = kLeaseTime, .limits = options.streams}));
+  listener.on_shared(link.values);
   return WatchRun(place, options, listener, std::move(link)).run(tend, stop);
 }
 

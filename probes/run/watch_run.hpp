@@ -3,6 +3,7 @@
 // loop has one thread; mapping, which waits for answers, has another.
 #pragma once
 
+#include <memory>
 #include <stop_token>
 #include <string_view>
 
@@ -44,9 +45,13 @@ struct WatchOptions {
 class WatchListener {
  public:
   virtual ~WatchListener() = default;
+  /// Before all else: what the watchers of this fabric share. Whoever keeps it may use it from any thread.
+  virtual void on_shared(std::shared_ptr<watch::SharedValue> values) = 0;
   /// An event of this fabric, in the order of the stream that keeps them; `stored`: as it stands there.
   /// `followed`: another watcher wrote it, or this one in an earlier life.
   virtual void on_event(const IncidentEvent& event, const watch::StoredEvent& stored, bool followed) = 0;
+  /// Some times a second while it is the active one, for questions that its state does not answer.
+  virtual void on_pass(const watch::Watcher& watcher, Nanoseconds steady_now) = 0;
   /// Once a second.
   virtual void on_state(const watch::WatchState& state) = 0;
   /// What happens to the watch itself, in words: paths are mapped, the lease is lost.

@@ -91,7 +91,7 @@ class Lease {
   virtual Result<void> release() = 0;
 };
 
-/// A small value that all watchers of a fabric share: mutes, the version of the plan.
+/// A small value that all watchers of a fabric share: mutes, the version of the plan. Thread-safe.
 class SharedValue {
  public:
   struct Stored {

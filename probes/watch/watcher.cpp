@@ -325,4 +325,9 @@ WatchState Watcher::state(Nanoseconds wall, bool active, Nanoseconds look_took) 
   return state;
 }
 
+std::vector<StreamOver> Watcher::streams_over(LinkId link, Nanoseconds now, std::size_t most) const {
+  if (!era_) return {};
+  return watch::streams_over(era_->plan, era_->sums.sum(now, minutes(1)), link, most);
+}
+
 }  // namespace weft::watch

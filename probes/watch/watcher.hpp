@@ -16,6 +16,7 @@
 #include "probes/watch/incident_book.hpp"
 #include "probes/watch/look.hpp"
 #include "probes/watch/path_sums.hpp"
+#include "probes/watch/streams_over.hpp"
 #include "probes/watch/watch_state.hpp"
 #include "topology/model/tolerance.hpp"
 
@@ -73,6 +74,8 @@ class Watcher {
   WatchActions tick(Nanoseconds now, Nanoseconds wall);
   /// `look_took`: how long the last tick that looked took, as its driver measured.
   WatchState state(Nanoseconds wall, bool active, Nanoseconds look_took) const;
+  /// Of the last minute; empty while there is no plan.
+  std::vector<StreamOver> streams_over(LinkId link, Nanoseconds now, std::size_t most) const;
 
  private:
   struct Agent {

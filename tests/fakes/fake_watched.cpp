@@ -76,12 +76,37 @@ void FakeWatched::break_with(std::string message) {
   trouble_ = std::move(message);
 }
 
+void FakeWatched::break_paths(std::string message) {
+  const std::scoped_lock lock(mutex_);
+  paths_trouble_ = std::move(message);
+}
+
+void FakeWatched::avoid(std::string_view link, Verdict verdict, Nanoseconds until) {
+  const std::scoped_lock lock(mutex_);
+  avoided_.links.push_back({.link = fabric_->find_link(link).value(),
+                            .verdict = verdict,
+                            .confidence = 0.9997,
+                            .evidence = {"38 of 4096 probes over it were lost"},
+                            .first_seen = now_ - 24h,
+                            .last_seen = now_ - 1h,
+                            .until = until,
+                            .owner = "weft",
+                            .actions = {"drained host3"}});
+}
+
+web::Avoided FakeWatched::avoided() const {
+  const std::scoped_lock lock(mutex_);
+  auto told = avoided_;
+  told.trouble = trouble_;
+  return told;
+}
+
 Nanoseconds FakeWatched::now() const {
   const std::scoped_lock lock(mutex_);
   return now_;
 }
 
-web::PageFabric FakeWatched::page() { return {fabric_->name(), this, this, this}; }
+web::PageFabric FakeWatched::page() { return {fabric_->name(), this, this, this, this}; }
 
 web::LiveView FakeWatched::view() const {
   const std::scoped_lock lock(mutex_);
@@ -139,6 +164,7 @@ Result<void> FakeWatched::works() const {
 Result<std::vector<web::CrossingPath>> FakeWatched::paths_over(LinkId link, std::size_t most) const {
   const std::scoped_lock lock(mutex_);
   WEFT_TRY_VOID(works());
+  if (!paths_trouble_.empty()) return fail(ErrorKind::timeout, "{}", paths_trouble_);
   std::vector<web::CrossingPath> paths;
   for (const ChannelId over : {Fabric::a_to_b(link), Fabric::b_to_a(link)})
     for (const ChannelId before : fabric_->channels_from(fabric_->source_node(over))) {
@@ -196,12 +222,41 @@ Result<std::vector<web::StandingMute>> FakeWatched::mutes() const {
   return mutes_;
 }
 
+Result<void> FakeWatched::known(std::string_view place) const {
+  if (fabric_->find_link(place) || fabric_->find_node(place)) return {};
+  return fail(ErrorKind::not_found, "'{}' is neither a link nor a node of {}", place, fabric_->name());
+}
+
 Result<void> FakeWatched::add(const web::MuteWish& wish) {
   const std::scoped_lock lock(mutex_);
-  if (!fabric_->find_link(wish.place) && !fabric_->find_node(wish.place))
-    return fail(ErrorKind::not_found, "'{}' is neither a link nor a node of {}", wish.place, fabric_->name());
-  mutes_.push_back({wish.place, wish.reason, now_ + wish.length});
+  WEFT_TRY_VOID(known(wish.place));
+  const auto link = fabric_->find_link(wish.place);
+  mutes_.push_back({link ? fabric_->name_of(*link) : wish.place, wish.who, wish.reason, now_ + wish.after,
+                    now_ + wish.after + wish.length});
+  note_mutes();
   return {};
+}
+
+Result<void> FakeWatched::remove(std::string_view place) {
+  const std::scoped_lock lock(mutex_);
+  WEFT_TRY_VOID(known(place));
+  const auto link = fabric_->find_link(place);
+  const auto name = link ? fabric_->name_of(*link) : std::string(place);
+  if (std::erase_if(mutes_, [&](const web::StandingMute& mute) { return mute.place == name; }) == 0)
+    return fail(ErrorKind::not_found, "{} was not muted", place);
+  note_mutes();
+  return {};
+}
+
+void FakeWatched::note_mutes() {
+  for (Fault& fault : faults_) {
+    fault.incident.muted_by.reset();
+    for (const web::StandingMute& mute : mutes_)
+      if (mute.from <= now_ &&
+          mute.place == fabric_->name_of(Fabric::link_of(fault.incident.place.channels.front())))
+        fault.incident.muted_by = mute.reason;
+  }
+  make_state();
 }
 
 }  // namespace weft

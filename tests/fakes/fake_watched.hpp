@@ -12,7 +12,10 @@
 
 namespace weft {
 
-class FakeWatched final : public web::LiveSource, public web::HistorySource, public web::MuteSource {
+class FakeWatched final : public web::LiveSource,
+                          public web::HistorySource,
+                          public web::MuteSource,
+                          public web::AvoidSource {
  public:
   /// `now`: of the wall clock; all of its history is before.
   FakeWatched(std::shared_ptr<const Fabric> fabric, Nanoseconds now);
@@ -26,6 +29,10 @@ class FakeWatched final : public web::LiveSource, public web::HistorySource, pub
   void advance(Nanoseconds by);
   /// What every call that may fail says from now on.
   void break_with(std::string message);
+  /// What a question for paths gets from now on.
+  void break_paths(std::string message);
+  /// The link is on the blacklist.
+  void avoid(std::string_view link, Verdict verdict, Nanoseconds until);
   Nanoseconds now() const;
 
   web::PageFabric page();
@@ -39,6 +46,8 @@ class FakeWatched final : public web::LiveSource, public web::HistorySource, pub
   Result<std::vector<web::ChannelSum>> sums_at(Nanoseconds at) const override;
   Result<std::vector<web::StandingMute>> mutes() const override;
   Result<void> add(const web::MuteWish& wish) override;
+  Result<void> remove(std::string_view place) override;
+  web::Avoided avoided() const override;
 
  private:
   struct Fault {
@@ -46,6 +55,8 @@ class FakeWatched final : public web::LiveSource, public web::HistorySource, pub
     double loss = 0;
   };
   void make_state();
+  void note_mutes();  // in the incidents of links
+  Result<void> known(std::string_view place) const;
   double loss_of(ChannelId channel, Nanoseconds at) const;
   Result<void> works() const;
 
@@ -55,7 +66,9 @@ class FakeWatched final : public web::LiveSource, public web::HistorySource, pub
   std::vector<Fault> faults_;
   std::vector<NodeId> silent_;
   std::vector<web::StandingMute> mutes_;
+  web::Avoided avoided_;
   std::string trouble_;
+  std::string paths_trouble_;
   std::uint64_t version_ = 0;
   std::shared_ptr<const watch::WatchState> state_;
 };

@@ -34,8 +34,10 @@ class Nothing final : public web::LiveSource, public web::HistorySource, public 
   Result<std::vector<web::StandingMute>> mutes() const override { return {}; }
   Result<void> add(const web::MuteWish& wish) override {
     WEFT_CHECK(!wish.place.empty() && wish.length > Nanoseconds{} && !wish.reason.empty());
+    WEFT_CHECK(wish.after >= Nanoseconds{} && !wish.who.empty());
     return {};
   }
+  Result<void> remove(std::string_view) override { return {}; }
 };
 
 std::string_view take_until(std::string_view& text, char mark) {

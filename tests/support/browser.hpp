@@ -79,6 +79,18 @@ class Browser {
         "POST", "/actions",
         {{"actions", {{{"type", "key"}, {"id", "keys"}, {"actions", {act("keyDown"), act("keyUp")}}}}}});
   }
+  /// The keys of a text in UTF-8, one after the other.
+  Result<void> type(std::string_view text) {
+    auto actions = nlohmann::json::array();
+    for (std::size_t at = 0; at < text.size();) {
+      std::size_t end = at + 1;
+      while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
+      for (const char* type : {"keyDown", "keyUp"})
+        actions.push_back({{"type", type}, {"value", std::string(text.substr(at, end - at))}});
+      at = end;
+    }
+    return run("POST", "/actions", {{"actions", {{{"type", "key"}, {"id", "keys"}, {"actions", actions}}}}});
+  }
   /// At a place of the window.
   Result<void> click(int x, int y) {
     const nlohmann::json moves{

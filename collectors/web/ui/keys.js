@@ -5,7 +5,7 @@ import { element } from './text.js';
 const kKeys = [
   ['← ↑ → ↓', 'move over pods, switches, hosts'], ['Enter', 'open what is marked'], ['Esc', 'one level up'],
   ['j, k', 'next, previous incident'], ['[, ]', 'back, forth in time'], ['l', 'now'], ['/', 'find a node or link'],
-  ['f', 'next fabric'], ['t', 'dark or light'], ['?', 'this list'],
+  ['f', 'next fabric'], ['m', 'mutes'], ['t', 'dark or light'], ['?', 'this list'],
 ];
 
 export function bindKeys(page, { go, draw, timeline, setTheme }) {
@@ -67,12 +67,13 @@ export function bindKeys(page, { go, draw, timeline, setTheme }) {
     Enter: () => page.cursor && go({ kind: page.cursor.go.kind, id: page.cursor.go.id }),
     Escape: () => page.up && go({ kind: '', id: '', ...page.up }),
     j: () => step(1), k: () => step(-1), '[': () => turn(-1 / 48), ']': () => turn(1 / 48), l: () => turn(0),
-    '/': () => find.focus(), t: theme, '?': help, f: nextFabric,
+    '/': () => find.focus(), t: theme, '?': help, f: nextFabric, m: () => go({ kind: 'mutes', id: '' }),
   };
   function turn(part) {
-    if (timeline.range.to > timeline.range.from) go({ kind: page.route.kind, id: page.route.id, at: part ? timeline.step(part) : 0 });
+    if (timeline.kept.to > timeline.kept.from) go({ kind: page.route.kind, id: page.route.id, at: part ? timeline.step(part) : 0 });
   }
   function nextFabric() {
+    if (page.fabrics.length === 0) return;
     const at = page.fabrics.findIndex((f) => f.name === page.route.fabric);
     go({ fabric: page.fabrics[(at + 1) % page.fabrics.length].name, at: 0 });
   }
@@ -97,5 +98,6 @@ function tipText(page, stop) {
   const channel = (c, from, to) => `${page.model.names[from]} → ${page.model.names[to]}: ${words[page.moment.channel(c)]}`;
   const [a, b] = [page.model.a[link], page.model.b[link]];
   const why = [...(page.moment.of.get(link) ?? [])].map((i) => `incident ${i.id}: ${i.cause} ${i.estimate} ${i.muted_by ? `(muted: ${i.muted_by})` : ''}`);
+  if (page.moment.avoided.has(link)) why.push('on the blacklist');
   return [page.model.linkName(link), channel(2 * link, a, b), channel(2 * link + 1, b, a), ...why].join('\n');
 }

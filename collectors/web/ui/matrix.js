@@ -79,7 +79,7 @@ export function matrixScene(model, tiles, { width, height, labels }) {
 
 // In the overview a cell is hit where it bears a sign.
 function bearsSign(scene, cell) {
-  return scene.moment?.marked.includes(cell.go.link);
+  return scene.moment?.marked.includes(cell.go.link) || scene.moment?.avoided.has(cell.go.link);
 }
 
 function addTile(scene, areas, model, tile, { x, y, size, margin, labels, head }) {

@@ -36,8 +36,15 @@ export class Model {
   lower(l) { return this.tiers[this.a[l]] <= this.tiers[this.b[l]] ? this.a[l] : this.b[l]; }
   upper(l) { return this.lower(l) === this.a[l] ? this.b[l] : this.a[l]; }
   other(l, n) { return this.a[l] === n ? this.b[l] : this.a[l]; }
+  // Of a host, that of its leaf.
+  podNear(n) { return this.pods[n] || (this.linksOf[n].length ? this.pods[this.other(this.linksOf[n][0], n)] : 0); }
   // In this form a link is found whatever else joins the same two nodes.
   linkName(l) { return `${this.names[this.a[l]]}/p${this.aPorts[l]}--${this.names[this.b[l]]}/p${this.bPorts[l]}`; }
+  // As people and `weft mute` name it, where no other link joins the same two nodes.
+  plainName(l) {
+    const alone = this.linksOf[this.a[l]].filter((other) => this.other(other, this.a[l]) === this.b[l]).length === 1;
+    return alone ? `${this.names[this.a[l]]}--${this.names[this.b[l]]}` : this.linkName(l);
+  }
   portText(l, n) {
     const isA = this.a[l] === n;
     const given = this.portNames[l]?.[isA ? 0 : 1];
@@ -61,11 +68,14 @@ export class Model {
   }
 }
 
-// A moment of the fabric: letters of its channels, incidents, and what follows of links.
+// A moment of the fabric: letters of its channels, incidents, and what follows of links. Stale: it is over,
+// and nothing is known to be healthy any more. `avoided`: links of the blacklist.
 export class Moment {
-  constructor(model, state) {
+  constructor(model, state, { stale = false, avoided = [] } = {}) {
     this.state = state;
-    this.letters = state.channels;
+    this.stale = stale;
+    this.avoided = new Set(avoided);
+    this.letters = stale ? state.channels.replaceAll('h', 'u') : state.channels;
     this.incidents = state.incidents;
     this.suspected = new Map(); // link: incident, where no verdict stands yet
     this.muted = new Set(); // links of which every incident is muted

@@ -1,6 +1,6 @@
 // A scene: what stands on the canvas and where. A stop is what the pointer or the arrow keys can reach:
 // {x, y, w, h, label, go: {kind, id}}.
-import { colour, drawSign, isBad } from './signs.js';
+import { colour, drawAvoided, drawSign, isBad } from './signs.js';
 
 export class Scene {
   constructor(width, height) {
@@ -58,6 +58,12 @@ export class Scene {
       for (const l of found) {
         const [x, y] = this.places.get(l);
         drawSign(ctx, moment.link(l), x, y, size, moment.options(l));
+      }
+      for (const l of moment.avoided) {
+        if (!this.places.has(l)) continue;
+        const [x, y] = this.places.get(l);
+        const beside = found.includes(l) ? size * 0.75 : 0;
+        drawAvoided(ctx, x + beside, y - beside, size * 0.8);
       }
     });
   }

@@ -1,11 +1,11 @@
-// What stands beside and under the drawing: incidents as cards, a link with its history, a node.
-import { drawChart } from './chart.js';
+// What stands beside the drawing: incidents as cards, one of them in full, a node, a link, the watch itself.
+import { muteForm, standingMutes } from './mutes.js';
 import { letterOf, signCanvas, words } from './signs.js';
-import { clock, count, element, percent, span } from './text.js';
+import { clock, count, element, span } from './text.js';
 
 const kOrder = ['failed', 'degraded', 'congested', 'unknown', 'healthy'];
 export const sorted = (incidents) =>
-  [...incidents].sort((a, b) => !!a.muted_by - !!b.muted_by || kOrder.indexOf(a.verdict) - kOrder.indexOf(b.verdict) || b.first_seen - a.first_seen);
+  [...incidents].sort((a, b) => !!a.muted_by - !!b.muted_by || (a.state === 'suspected') - (b.state === 'suspected') || kOrder.indexOf(a.verdict) - kOrder.indexOf(b.verdict) || b.first_seen - a.first_seen);
 
 export const stateWords = {
   suspected: 'suspected, not sure yet', open: 'open', recovering: 'recovering', closed: 'closed', dismissed: 'dismissed: more probes did not confirm it',
@@ -63,8 +63,22 @@ function healthOfWatch(state, agents) {
   ];
 }
 
-export function incidentSide(incident, now, { mayChange, mute }) {
-  const link = incident.place.split(' ')[0];
+// One of several fabrics. Nothing heard of it: its verdict is unknown.
+export function fabricCard(fabric, href) {
+  const verdict = fabric.trouble ? 'unknown' : (fabric.verdict ?? 'unknown');
+  return element('a', { class: 'card', href, 'data-verdict': verdict, 'data-fabric': fabric.name },
+    element('b', {}, signCanvas(letterOf[verdict]), fabric.name),
+    element('div', { class: 'verdict' }, fabric.trouble ? 'NOT HEARD' : (fabric.verdict?.toUpperCase() ?? 'STARTING')),
+    fabric.trouble ? element('div', { class: 'faint' }, fabric.trouble) : element('div', {}, `${count(fabric.incidents ?? 0)} incidents, ${count(fabric.nics ?? 0)} NICs`));
+}
+
+// What is to be muted so that nobody is alerted of an incident: its nodes, or all of its links.
+export const placesOf = (model, incident) =>
+  incident.nodes.length ? incident.nodes.map((n) => model.names[n]) : [...new Set(incident.channels.map((c) => c >> 1))].map((l) => model.plainName(l));
+
+export function incidentSide(model, incident, now, mutes) {
+  const places = placesOf(model, incident);
+  const over = incident.state === 'closed' || incident.state === 'dismissed';
   return [
     element('h2', {}, `incident ${incident.id}`),
     element('div', { class: 'card', 'data-verdict': incident.verdict, 'data-incident': incident.id },
@@ -84,60 +98,27 @@ export function incidentSide(incident, now, { mayChange, mute }) {
     ].filter(Boolean).map(([name, value]) => element('tr', {}, element('th', {}, name), element('td', {}, value)))),
     element('h2', {}, 'evidence'),
     element('ul', { class: 'evidence' }, ...[...incident.evidence, ...incident.more].map((line) => element('li', {}, line))),
-    element('h2', {}, 'mute'),
-    incident.state === 'closed' || incident.state === 'dismissed' ? element('p', { class: 'faint' }, 'It is over.')
-      : mayChange ? muteForm(link, mute)
-        : element('p', { class: 'faint' }, 'This page is read-only. On the watcher: ', element('code', {}, `weft mute add '${link}' --for 4h --reason TEXT`)),
+    ...(over ? [element('h2', {}, 'mute'), element('p', { class: 'faint' }, 'It is over.')] : muteParts(mutes, places, model)),
   ];
 }
 
-let token = ''; // kept for as long as the page is open
-
-function muteForm(place, mute) {
-  const field = (name, attributes) => element('input', { name, required: true, 'aria-label': name, ...attributes });
-  const said = element('output');
-  const form = element('form', { class: 'mute' },
-    field('place', { value: place }), field('minutes', { type: 'number', min: 1, max: 129600, value: 240 }),
-    field('reason', { placeholder: 'reason', maxlength: 200 }),
-    field('token', { type: 'password', placeholder: 'token', autocomplete: 'off' }), element('button', {}, 'mute'), said);
-  form.elements.token.value = token;
-  form.addEventListener('submit', async (event) => {
-    event.preventDefault();
-    token = form.elements.token.value;
-    said.textContent = await mute({ place: form.elements.place.value, minutes: Number(form.elements.minutes.value), reason: form.elements.reason.value }, token);
-  });
-  return form;
+// The mutes of some places, and the form for one more.
+export function muteParts(mutes, places, model) {
+  if (!mutes) return [];
+  const links = places.map((place) => model.findLink(place));
+  const fits = (name) => places.includes(name) || (model.findLink(name) >= 0 && links.includes(model.findLink(name)));
+  return [element('h2', {}, 'mute'), ...standingMutes(mutes, fits), muteForm(mutes, places)];
 }
 
-// A link in full, in place of the drawing.
-export function linkDetail(data, width, at, open, now) {
-  const canvas = element('canvas', { id: 'chart', role: 'img', 'aria-label': 'loss over time' });
-  const names = data.channels.map((channel) => channel.name);
-  const parts = [
-    element('h2', { id: 'link-name' }, data.name),
-    element('div', { class: 'faint' }, `${data.ends.join(' to ')} · ${data.rate}`),
-    element('table', {}, element('tr', {}, ...['channel', 'verdict', 'sent', 'lost', 'share'].map((name, i) => element('th', { class: i > 1 ? 'number' : null }, name))),
-      ...data.channels.map((channel) => element('tr', {},
-        element('td', {}, channel.name),
-        element('td', {}, signCanvas(channel.letter ?? 'u'), ` ${words[channel.letter ?? 'u']}`),
-        element('td', { class: 'number' }, count(channel.sent ?? 0)), element('td', { class: 'number' }, count(channel.lost ?? 0)),
-        element('td', { class: 'number' }, channel.sent ? percent(channel.lost / channel.sent) : '–')))),
-    element('h3', {}, 'history'),
-  ];
-  if (data.history) parts.push(canvas);
-  else parts.push(element('p', { class: 'faint' }, 'This watcher keeps no history.'));
-  if (data.history) drawChart(canvas, data.history, names, { width, height: 230, at });
-  if (data.incidents?.length) parts.push(element('h3', {}, 'incidents of this link'), ...data.incidents.map((incident) => card(incident, now, open)));
-  parts.push(element('h3', {}, 'paths over it, the worst first'));
-  if (data.paths.length === 0) parts.push(element('p', { class: 'faint' }, 'None is known.'));
-  else
-    parts.push(element('table', { id: 'paths' }, element('tr', {}, ...['label', 'path', 'sent', 'lost'].map((name, i) => element('th', { class: i > 1 ? 'number' : null }, name))),
-      ...data.paths.map((path) => element('tr', {}, element('td', {}, String(path.label)), element('td', {}, path.nodes.join(' → ')),
-        element('td', { class: 'number' }, count(path.sent)), element('td', { class: 'number' }, count(path.lost))))));
-  return parts;
+export function mutesSide(mutes) {
+  if (!mutes) return [element('h2', {}, 'mutes'), element('p', {}, 'This watcher keeps no mutes.')];
+  const list = standingMutes(mutes, () => true);
+  return [element('h2', {}, `mutes (${list.length})`), element('p', { class: 'faint' }, 'What is muted is measured and shown, and alerts nobody. A mute ends by itself.'),
+    mutes.trouble ? element('p', { role: 'alert' }, mutes.trouble) : null,
+    ...(list.length || mutes.trouble ? list : [element('p', {}, 'None.')]), element('h2', {}, 'mute a link or node'), muteForm(mutes, [])].filter(Boolean);
 }
 
-export function nodeSide(model, moment, node, now, { open, href }) {
+export function nodeSide(model, moment, node, now, { open, href, mutes }) {
   const links = [...model.linksOf[node]].sort((x, y) => ports(model, x, node) - ports(model, y, node));
   const mine = moment.incidents.filter((i) => i.nodes.includes(node) || i.channels.some((c) => links.includes(c >> 1)));
   return [
@@ -147,7 +128,8 @@ export function nodeSide(model, moment, node, now, { open, href }) {
     element('h2', {}, 'ports'),
     element('table', { id: 'ports' }, ...links.map((l) => element('tr', {},
       element('td', {}, model.portText(l, node)), element('td', {}, element('a', { href: href(l) }, model.names[model.other(l, node)])),
-      element('td', {}, signCanvas(moment.link(l), moment.options(l)), ` ${words[moment.link(l)].split(':')[0]}`)))),
+      element('td', {}, signCanvas(moment.link(l), moment.options(l)), ` ${words[moment.link(l)].split(':')[0]}${moment.avoided.has(l) ? ', on the blacklist' : ''}`)))),
+    ...muteParts(mutes, [model.names[node]], model),
   ].filter(Boolean);
 }
 

@@ -35,7 +35,8 @@ export function drawSign(ctx, letter, x, y, size, { muted = false, suspected = f
   else if (letter === 'f') ctx.rect(-r, -r, size, size);
   else if (letter === 'd') polygon(ctx, [[0, -r], [r, r * 0.85], [-r, r * 0.85]]);
   else ctx.arc(0, 0, letter === 'u' || letter === 'n' ? r * 0.8 : r, 0, 7);
-  if (letter === 'u' || letter === 'n') ctx.fillStyle = colours.panel;
+  if (!suspected && (letter === 'u' || letter === 'n')) ctx.fillStyle = colours.panel;
+  if (size > 8) halo(ctx);
   ctx.fill();
   ctx.stroke();
   ctx.strokeStyle = muted ? ink : colours.panel;
@@ -50,19 +51,47 @@ export function drawSign(ctx, letter, x, y, size, { muted = false, suspected = f
   ctx.restore();
 }
 
+// A sign stands out from what it is drawn on, be that of its own colour.
+function halo(ctx) {
+  ctx.save();
+  ctx.strokeStyle = colours.ground;
+  ctx.lineWidth += 3;
+  ctx.stroke();
+  ctx.restore();
+}
+
+// Of a link that work is kept away from: a ring with a slash, beside its other sign.
+export function drawAvoided(ctx, x, y, size) {
+  const r = size / 2;
+  ctx.save();
+  ctx.translate(x, y);
+  ctx.fillStyle = colours.panel;
+  ctx.strokeStyle = colours.ink;
+  ctx.lineWidth = Math.max(2, size / 5);
+  ctx.beginPath();
+  ctx.arc(0, 0, r, 0, 7);
+  ctx.fill();
+  ctx.moveTo(-r * 0.7, r * 0.7), ctx.lineTo(r * 0.7, -r * 0.7);
+  ctx.stroke();
+  ctx.restore();
+}
+
 function polygon(ctx, points) {
   points.forEach(([x, y], i) => (i ? ctx.lineTo(x, y) : ctx.moveTo(x, y)));
   ctx.closePath();
 }
 
-export function signCanvas(letter, options) {
+export function signCanvas(letter, options = {}) {
+  const size = options.size ?? 16;
   const canvas = document.createElement('canvas');
-  canvas.width = canvas.height = 32;
-  canvas.style.width = canvas.style.height = '16px';
+  canvas.width = canvas.height = 2 * size;
+  canvas.style.width = canvas.style.height = `${size}px`;
   canvas.setAttribute('aria-hidden', 'true');
   const ctx = canvas.getContext('2d');
-  ctx.scale(2, 2);
-  if (letter === 'h') {
+  ctx.scale(size / 8, size / 8);
+  if (options.avoided) {
+    drawAvoided(ctx, 8, 8, 11);
+  } else if (letter === 'h') {
     ctx.fillStyle = colours.h;
     ctx.fillRect(2, 2, 12, 12);
   } else {

@@ -27,5 +27,23 @@ export function span(ms) {
   return `${Math.floor(s / 86400)} days`;
 }
 
-export const percent = (share) => `${(share * 100).toPrecision(share < 0.1 ? 2 : 3)} %`;
+export const percent = (share) => share === 0 ? '0 %' : `${(share * 100).toPrecision(share < 0.1 ? 2 : 3)} %`;
 export const count = (n) => n.toLocaleString('en-US').replaceAll(',', ' ');
+
+// Draws what is in `root` anew; what had the keyboard has it afterwards, where it is still there.
+export function redrawn(root, redraw) {
+  const active = root.contains(document.activeElement) ? document.activeElement : null;
+  const top = root.scrollTop;
+  const key = active && !active.closest('form') ? focusKey(active) : null;
+  redraw();
+  root.scrollTop = top;
+  if (key && !root.contains(document.activeElement)) root.querySelector(key)?.focus({ preventScroll: true });
+}
+
+function focusKey(active) {
+  const quoted = (text) => `"${CSS.escape(text)}"`;
+  const [card, standing] = [active.closest('.card'), active.closest('.standing')];
+  if (card) return `.card[data-incident=${quoted(card.dataset.incident)}]`;
+  if (standing) return `.standing[data-mute=${quoted(standing.dataset.mute)}] button`;
+  return active.matches('a[href]') ? `a[href=${quoted(active.getAttribute('href'))}]` : null;
+}

@@ -1,72 +1,88 @@
-// The time slider over the kept history, with the incidents of that time as bars above it.
+// The time slider over the kept history, with the incidents of that time as bars above it. It shows all that
+// is kept, or its last hours, or as many around the moment that is looked at.
+import { kSpans } from './route.js';
 import { colour, letterOf } from './signs.js';
 import { clock, element } from './text.js';
 
+const kHour = 3600e3;
+
 export class Timeline {
-  // `move(at)`: a moment was chosen; 0: now.
-  constructor(move) {
+  // `move(at)`: a moment was chosen; 0: now. `choose(hours)`: how much is to be shown; 0: all.
+  constructor(move, choose) {
     this.slider = document.getElementById('time');
     this.when = document.getElementById('when');
     this.live = document.getElementById('live');
+    this.spans = document.getElementById('span');
+    this.spans.append(...Object.entries(kSpans).sort((a, b) => (a[0] || Infinity) - (b[0] || Infinity)).map(([hours, text]) => element('option', { value: hours }, text)));
     this.strip = element('canvas', { id: 'strip', 'aria-hidden': 'true' });
     const times = element('div', { id: 'times' });
     this.slider.replaceWith(times);
     times.append(this.strip, this.slider);
-    this.range = { from: 0, to: 0 };
+    this.kept = { from: 0, to: 0 };
     this.incidents = [];
     this.at = 0;
+    this.span = 0;
     this.slider.addEventListener('input', () => {
       this.at = Number(this.slider.value) >= this.range.to ? 0 : Number(this.slider.value);
       this.show();
       clearTimeout(this.pause);
       this.pause = setTimeout(() => move(this.at), 150);
     });
+    this.spans.addEventListener('change', () => choose(Number(this.spans.value)));
     this.live.addEventListener('click', () => move(0));
   }
   setHistory(kept, incidents) {
-    this.range = kept;
+    this.kept = kept;
     this.incidents = incidents;
-    const empty = kept.to <= kept.from;
-    this.slider.disabled = empty;
-    this.slider.min = kept.from;
-    this.slider.max = kept.to;
-    this.slider.step = Math.max(1000, Math.round((kept.to - kept.from) / 1440));
     this.show();
   }
-  setAt(at) {
+  setView(at, span) {
     this.at = at;
+    this.span = span;
+    this.spans.value = span;
     this.show();
+  }
+  // What the slider covers.
+  get range() {
+    const { from, to } = this.kept;
+    const length = this.span * kHour;
+    if (!length || to - from <= length) return this.kept;
+    const end = this.at && this.at < to - length ? Math.min(to, this.at + length / 2) : to;
+    return { from: Math.max(from, end - length), to: end };
   }
   step(part) {
-    const length = this.range.to - this.range.from;
-    const at = (this.at || this.range.to) + Math.round(length * part);
-    return at >= this.range.to ? 0 : Math.max(this.range.from, at);
+    const { from, to } = this.range;
+    const at = (this.at || this.kept.to) + Math.round((to - from) * part);
+    return at >= this.kept.to ? 0 : Math.max(this.kept.from, at);
   }
   show(now = 0) {
-    if (now > this.range.to && this.range.to > this.range.from) {
-      this.range.to = now;
-      this.slider.max = now;
-    }
-    this.slider.value = this.at || this.range.to;
+    if (now > this.kept.to && this.kept.to > this.kept.from) this.kept.to = now;
+    const { from, to } = this.range;
+    this.slider.disabled = this.spans.disabled = to <= from;
+    this.slider.min = from;
+    this.slider.max = to;
+    this.slider.step = Math.max(1000, Math.round((to - from) / 1440));
+    this.slider.value = this.at || to;
     this.live.setAttribute('aria-pressed', String(!this.at));
     if (this.at) this.when.textContent = clock(this.at);
-    else this.when.textContent = now ? `now, ${clock(now)}` : this.when.textContent;
-    this.drawStrip();
+    else if (now) this.when.textContent = `now, ${clock(now)}`;
+    this.slider.setAttribute('aria-valuetext', this.at ? clock(this.at) : 'now');
+    this.drawStrip(from, to);
   }
-  drawStrip() {
+  drawStrip(from, to) {
     const width = this.strip.clientWidth || 300;
     this.strip.width = width;
     this.strip.height = 12;
     const ctx = this.strip.getContext('2d');
-    const { from, to } = this.range;
     if (to <= from) return;
     const x = (t) => ((Math.min(Math.max(t, from), to) - from) / (to - from)) * width;
     for (const incident of this.incidents) {
-      if (incident.state === 'dismissed') continue;
+      const end = incident.closed ?? to;
+      if (incident.state === 'dismissed' || end < from || incident.first_seen > to) continue;
       ctx.fillStyle = colour(letterOf[incident.verdict] ?? 'u');
       const row = { failed: 0, degraded: 4 }[incident.verdict] ?? 8;
       const left = x(incident.first_seen);
-      ctx.fillRect(left, row, Math.max(2, x(incident.closed ?? to) - left), 3);
+      ctx.fillRect(left, row, Math.max(2, x(end) - left), 3);
     }
   }
 }

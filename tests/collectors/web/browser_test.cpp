@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "collectors/web/assets.hpp"
+#include "collectors/web/other_page.hpp"
 #include "collectors/web/page_server.hpp"
 #include "tests/fakes/fake_watched.hpp"
 #include "tests/support/browser.hpp"
@@ -18,6 +20,9 @@ constexpr const char* kEscape = "\uE00C";
 constexpr const char* kEnter = "\uE007";
 constexpr const char* kLeft = "\uE012";
 constexpr const char* kDown = "\uE015";
+constexpr const char* kTab = "\uE004";
+/// The state of a fabric stands still here: it is of so much later, so that no slow machine sees it grow old.
+constexpr auto kAhead = 10min;
 
 /// Red, green and blue of the sign of a link, in the middle of what is drawn there. A pixel is copied first:
 /// the browser warns of a canvas that is read often.
@@ -39,18 +44,25 @@ std::string with(std::string text, const std::string& what, const std::string& b
 class Page {
  public:
   explicit Page(Fabric fabric)
-      : watched_(
-            std::make_shared<const Fabric>(std::move(fabric)),
-            std::chrono::duration_cast<Nanoseconds>(std::chrono::system_clock::now().time_since_epoch())) {}
+      : watched_(std::make_shared<const Fabric>(std::move(fabric)),
+                 std::chrono::system_clock::now().time_since_epoch() + kAhead) {}
 
   /// Null: it did not start, and the test has failed.
   void start(std::optional<std::string> token = std::nullopt) {
-    server_ = PageServer::start({}, {.fabrics = {watched_.page()}, .token = std::move(token)}).value();
+    server_ =
+        PageServer::start({}, {.fabrics = {watched_.page()}, .elsewhere = also_, .token = std::move(token)})
+            .value();
     auto browser = Browser::start();
     ASSERT_TRUE(browser) << browser.error().message;
     browser_ = *std::move(browser);
     open("#/" + watched_.view().fabric->name(), watched_.view().fabric->name() + "/overview");
   }
+  /// Another page's fabric; before it starts.
+  void also(const std::string& name, const std::string& url) {
+    also_.push_back(other_page(name, url).value());
+  }
+  /// Real keys, one after the other.
+  void type(std::string_view keys) { ASSERT_TRUE(browser_->type(keys)); }
   void open(const std::string& hash, const std::string& ready) {
     ASSERT_TRUE(browser_->open(server_->url() + hash));
     shows(ready);
@@ -74,6 +86,19 @@ class Page {
              "LINK", link));
     ASSERT_TRUE(browser_->click(at.at(0), at.at(1)));
   }
+  /// The history as a chart with something drawn, or as a table where the program has no charts.
+  void shows_chart() {
+    if (!has_charts()) {
+      EXPECT_TRUE(browser_->waits_for("return document.querySelector('#losses') !== null"));
+      return;
+    }
+    EXPECT_TRUE(browser_->waits_for("return document.querySelector('#chart canvas') !== null"));
+    EXPECT_GT(browser_->script("return Number(document.getElementById('chart').dataset.points)").get<int>(),
+              100);
+  }
+  static bool has_charts() {
+    return std::ranges::find(assets(), std::string_view("/charts.js"), &Asset::path) != assets().end();
+  }
   std::string text(const std::string& selector) {
     return browser_->script("return document.querySelector('" + selector + "').innerText").get<std::string>();
   }
@@ -82,6 +107,7 @@ class Page {
 
  private:
   FakeWatched watched_;
+  std::vector<std::shared_ptr<Elsewhere>> also_;
   std::unique_ptr<PageServer> server_;
   std::unique_ptr<Browser> browser_;
 };
@@ -137,7 +163,7 @@ TEST(LivePage, GoesFromTheFabricToALinksHistoryPathsAndEvidenceByPointer) {
             "#/lab/link/leaf1/p6--spine2/p1");
   EXPECT_THAT(page.text("#detail"), HasSubstr("leaf1->spine2"));
   EXPECT_THAT(page.text("#paths"), HasSubstr("host1 → leaf1 → spine2"));
-  EXPECT_GT(page.browser().script("return document.getElementById('chart').width").get<int>(), 300);
+  page.shows_chart();
   page.browser().script("document.querySelector('#side .card').click()");
   page.shows("lab/incident/1");
   EXPECT_THAT(page.text("#side"), HasSubstr("720 of 60000 probes over it were lost"));
@@ -185,33 +211,140 @@ TEST(LivePage, TheSliderShowsAMomentThatIsOver) {
   EXPECT_EQ(page.browser().console(), "");
 }
 
-TEST(LivePage, MutesWithAToken) {
+TEST(LivePage, AMomentThatIsOverIsOpenedByItsAddress) {
+  NEEDS_BROWSER();
+  Page page(make_clos({.name = "lab", .leaves = 4, .spines = 4, .hosts_per_leaf = 4}).value());
+  const auto now = page.watched().now();
+  page.watched().heal(page.watched().fault("leaf3->spine4", 0.2, now - 5h), now - 3h);
+  ASSERT_NO_FATAL_FAILURE(page.start());
+  const auto at = std::chrono::floor<std::chrono::milliseconds>(now - 4h).count();
+  ASSERT_TRUE(page.browser().open("about:blank"));
+  page.open("#/lab/link/leaf3/p8--spine4/p3?at=" + std::to_string(at) + "&span=2",
+            "lab/link/leaf3/p8--spine4/p3@past");
+  ASSERT_TRUE(page.browser().waits_for("return document.body.dataset.link === 'leaf3--spine4'"));
+  EXPECT_THAT(page.text("#banner"), HasSubstr("FAILED — leaf3--spine4"));
+  EXPECT_EQ(page.text("#span option:checked"), "2 h");
+  page.shows_chart();
+  page.open("#/lab?at=1000", "lab/overview@past");
+  EXPECT_THAT(page.text("#banner"), HasSubstr("UNKNOWN — nothing is kept of that moment"));
+  EXPECT_EQ(page.browser().console(), "");
+}
+
+TEST(LivePage, LoadsItsChartsWithTheFirstChartAlone) {
+  NEEDS_BROWSER();
+  if (!Page::has_charts()) GTEST_SKIP() << "this weft was built without charts: npm was not there";
+  Page page(make_clos({.name = "lab", .leaves = 4, .spines = 4, .hosts_per_leaf = 4}).value());
+  page.watched().fault("leaf1->spine2", 0.012, page.watched().now() - 90min);
+  ASSERT_NO_FATAL_FAILURE(page.start());
+  const std::string loaded =
+      "return performance.getEntriesByType('resource').filter(e => e.name.endsWith('/charts.js')).length";
+  EXPECT_EQ(page.browser().script(loaded), 0);
+  page.open("#/lab/link/leaf1/p6--spine2/p1", "lab/link/leaf1/p6--spine2/p1");
+  page.shows_chart();
+  EXPECT_EQ(page.browser().script(loaded), 1);
+  EXPECT_THAT(page.browser()
+                  .script("return document.getElementById('chart').getAttribute('aria-label')")
+                  .get<std::string>(),
+              HasSubstr("leaf1->spine2 at most 1.2 %"));
+  EXPECT_EQ(page.browser().console(), "");
+}
+
+TEST(LivePage, MutesWithATokenAndEndsTheMuteByTheKeyboard) {
   NEEDS_BROWSER();
   Page page(make_clos({.name = "lab", .leaves = 4, .spines = 4, .hosts_per_leaf = 4}).value());
   page.watched().fault("leaf1->spine2", 0.012, page.watched().now() - 90min);
   ASSERT_NO_FATAL_FAILURE(page.start("a-token-of-the-test-1234"));
   page.open("#/lab/incident/1", "lab/incident/1");
-  const std::string fill = R"(
-    const f = document.querySelector('form.mute').elements;
-    f.reason.value = 'cable ordered'; f.token.value = 'TOKEN';
-    document.querySelector('form.mute button').click();)";
-  page.browser().script(with(fill, "TOKEN", "wrong-token-of-the-test"));
-  const std::string said = "return document.querySelector('form.mute output').innerText.includes('TEXT')";
-  EXPECT_TRUE(page.browser().waits_for(with(said, "TEXT", "the token is missing or wrong")));
+  const auto said = [&](const std::string& text) {
+    return page.browser().waits_for(
+        with("return [...document.querySelectorAll('#side output')].some(o => o.innerText.includes('TEXT'))",
+             "TEXT", text));
+  };
+  page.browser().script("document.querySelector('form.mute').elements.reason.focus()");
+  page.type("cable ordered" + std::string(kTab) + "anna" + kTab + "wrong-token-of-the-test" + kEnter);
+  EXPECT_TRUE(said("the token is missing or wrong"));
   EXPECT_EQ(page.watched().mutes()->size(), 0u);
-  page.browser().script(with(fill, "TOKEN", "a-token-of-the-test-1234"));
-  EXPECT_TRUE(page.browser().waits_for(with(said, "TEXT", "muted")));
+  page.type("a-token-of-the-test-1234" + std::string(kEnter));  // what was wrong is selected
+  EXPECT_TRUE(said("muted"));
   ASSERT_EQ(page.watched().mutes()->size(), 1u);
   EXPECT_EQ(page.watched().mutes()->front().place, "leaf1--spine2");
+  EXPECT_EQ(page.watched().mutes()->front().who, "anna");
+  EXPECT_EQ(page.watched().mutes()->front().until - page.watched().mutes()->front().from, 4h);
+  EXPECT_TRUE(page.browser().waits_for("return document.getElementById('mutes').innerText === 'mutes (1)'"));
+  page.browser().script("document.activeElement.blur()");
+  ASSERT_TRUE(page.browser().press("m"));
+  page.shows("lab/mutes");
+  EXPECT_TRUE(
+      page.browser().waits_for("return document.getElementById('banner').innerText.includes('1 muted')"));
+  EXPECT_THAT(page.text(".standing"), testing::AllOf(HasSubstr("cable ordered"), HasSubstr("by anna")));
+  page.browser().script("document.querySelector('.standing button').focus()");
+  ASSERT_TRUE(page.browser().press(kEnter));
+  EXPECT_TRUE(page.browser().waits_for("return document.querySelector('.standing') === null"));
+  EXPECT_EQ(page.watched().mutes()->size(), 0u);
 }
 
-TEST(LivePage, SaysThatTheWatcherIsGone) {
+TEST(LivePage, WhatSomebodyTypesOutlivesNews) {
   NEEDS_BROWSER();
-  auto watched = std::make_unique<FakeWatched>(
-      std::make_shared<const Fabric>(
-          make_clos({.name = "lab", .leaves = 2, .spines = 2, .hosts_per_leaf = 2}).value()),
-      1h);
-  auto server = PageServer::start({}, {.fabrics = {watched->page()}}).value();
+  Page page(make_clos({.name = "lab", .leaves = 4, .spines = 4, .hosts_per_leaf = 4}).value());
+  page.watched().fault("leaf1->spine2", 0.012, page.watched().now() - 90min);
+  ASSERT_NO_FATAL_FAILURE(page.start("a-token-of-the-test-1234"));
+  page.open("#/lab/incident/1", "lab/incident/1");
+  page.browser().script("document.querySelector('form.mute').elements.reason.focus()");
+  page.type("planned work");
+  page.browser().script("document.activeElement.blur()");
+  page.watched().fault("leaf2->spine1", 1.0, page.watched().now());
+  EXPECT_TRUE(
+      page.browser().waits_for("return document.getElementById('banner').dataset.verdict === 'failed'"));
+  EXPECT_EQ(page.browser().script("return document.querySelector('form.mute').elements.reason.value"),
+            "planned work");
+}
+
+TEST(LivePage, ShowsWhichLinksAreOnTheBlacklistAndWhy) {
+  NEEDS_BROWSER();
+  Page page(make_clos({.name = "lab", .leaves = 4, .spines = 4, .hosts_per_leaf = 4}).value());
+  page.watched().avoid("leaf3--spine3", Verdict::degraded, page.watched().now() + 2h);
+  page.watched().avoid("leaf4--spine4", Verdict::failed, page.watched().now() - 2h);
+  ASSERT_NO_FATAL_FAILURE(page.start());
+  ASSERT_TRUE(page.browser().waits_for(
+      "return document.querySelector('#side').innerText.includes('ON THE BLACKLIST (1)')"));
+  EXPECT_THAT(page.text("#side"), Not(HasSubstr("leaf4--spine4"))) << "it has ended";
+  EXPECT_THAT(page.colour("leaf3--spine3", 0, 0), testing::Each(testing::Lt(64)))
+      << "a ring with a dark slash";
+  page.open("#/lab/link/leaf3/p7--spine3/p3", "lab/link/leaf3/p7--spine3/p3");
+  ASSERT_TRUE(page.browser().waits_for("return document.querySelector('.avoided[data-active]') !== null"));
+  EXPECT_THAT(page.text(".avoided"),
+              testing::AllOf(HasSubstr("38 of 4096"), HasSubstr("set by weft"), HasSubstr("drained host3")));
+  page.open("#/lab/link/leaf4/p8--spine4/p4", "lab/link/leaf4/p8--spine4/p4");
+  ASSERT_TRUE(
+      page.browser().waits_for("return document.querySelector('.avoided:not([data-active])') !== null"));
+  EXPECT_EQ(page.browser().console(), "");
+}
+
+TEST(LivePage, AnOldStateIsUnknownAndNeverHealthy) {
+  NEEDS_BROWSER();
+  Page page(make_clos({.name = "lab", .leaves = 4, .spines = 4, .hosts_per_leaf = 4}).value());
+  page.watched().fault("leaf1->spine2", 0.012, page.watched().now() - 90min);
+  page.watched().advance(-kAhead - 20s);  // the watcher hangs since then, and its server goes on
+  ASSERT_NO_FATAL_FAILURE(page.start());
+  EXPECT_THAT(page.text("#banner"), HasSubstr("UNKNOWN since"));
+  EXPECT_EQ(page.browser().script("return document.getElementById('banner').dataset.verdict"), "unknown");
+  EXPECT_THAT(page.text("#notice"), HasSubstr("the watcher has not looked for"));
+  EXPECT_EQ(page.browser().script("return weftPage.moment.letters.includes('h')"), false);
+  EXPECT_EQ(page.colour("leaf1--spine2", 0, 2), kDegraded)
+      << "what was at fault still is, for all that is known";
+  page.watched().advance(kAhead);
+  EXPECT_TRUE(
+      page.browser().waits_for("return document.getElementById('banner').dataset.verdict === 'degraded'"));
+  EXPECT_EQ(page.browser().script("return weftPage.moment.letters.includes('h')"), true);
+}
+
+TEST(LivePage, SaysThatTheWatcherIsGoneAndComesBackWithIt) {
+  NEEDS_BROWSER();
+  FakeWatched watched(std::make_shared<const Fabric>(
+                          make_clos({.name = "lab", .leaves = 2, .spines = 2, .hosts_per_leaf = 2}).value()),
+                      std::chrono::system_clock::now().time_since_epoch() + kAhead);
+  auto server = PageServer::start({}, {.fabrics = {watched.page()}}).value();
+  const auto port = server->port();
   auto browser = Browser::start();
   ASSERT_TRUE(browser) << browser.error().message;
   ASSERT_TRUE((*browser)->open(server->url()));
@@ -220,6 +353,47 @@ TEST(LivePage, SaysThatTheWatcherIsGone) {
   server.reset();
   EXPECT_TRUE((*browser)->waits_for(
       "return document.getElementById('notice').innerText.includes('does not answer')"));
+  server = PageServer::start({.port = port}, {.fabrics = {watched.page()}}).value();
+  EXPECT_TRUE((*browser)->waits_for("return document.getElementById('notice').hidden"));
+}
+
+TEST(LivePage, SeveralFabricsStandOnOnePageEachWithItsVerdict) {
+  NEEDS_BROWSER();
+  Page other(make_clos({.name = "north", .leaves = 2, .spines = 2, .hosts_per_leaf = 2}).value());
+  other.watched().fault("leaf1->spine2", 0.012, other.watched().now() - 90min);
+  const auto server = PageServer::start({}, {.fabrics = {other.watched().page()}}).value();
+  Page page(make_clos({.name = "lab", .leaves = 4, .spines = 4, .hosts_per_leaf = 4}).value());
+  page.also("north", server->url());
+  page.also("away", "http://127.0.0.1:1/");
+  ASSERT_NO_FATAL_FAILURE(page.start());
+  page.open("#/", "fabrics");
+  ASSERT_TRUE(page.browser().waits_for(
+      "return document.querySelector('[data-fabric=north]').innerText.includes('DEGRADED')"));
+  EXPECT_THAT(page.text("[data-fabric=lab]"), HasSubstr("HEALTHY"));
+  EXPECT_THAT(page.text("[data-fabric=away]"), HasSubstr("NOT HEARD"));
+  EXPECT_THAT(page.text("#banner"), HasSubstr("2 of 3 fabrics are not healthy"));
+  page.browser().script("document.querySelector('[data-fabric=north]').click()");
+  page.shows("north/overview");
+  EXPECT_THAT(page.text("#banner"), HasSubstr("DEGRADED — leaf1--spine2"));
+  EXPECT_EQ(page.colour("leaf1--spine2", 0, 2), kDegraded);
+  page.open("#/north/link/leaf1/p4--spine2/p1", "north/link/leaf1/p4--spine2/p1");
+  page.shows_chart();
+  EXPECT_EQ(page.browser().console(), "");
+}
+
+TEST(LivePage, TheSmallestFabricsAreDrawnWithoutAnError) {
+  NEEDS_BROWSER();
+  for (const auto& spec :
+       {ClosSpec{.name = "one", .leaves = 1, .spines = 1, .hosts_per_leaf = 1},
+        ClosSpec{.name = std::string(200, 'n'), .leaves = 1, .spines = 1, .hosts_per_leaf = 2}}) {
+    Page page(make_clos(spec).value());
+    ASSERT_NO_FATAL_FAILURE(page.start());
+    EXPECT_THAT(page.text("#banner"), HasSubstr("HEALTHY"));
+    page.open("#/" + spec.name + "/node/leaf1", spec.name + "/node/leaf1");
+    EXPECT_LE(page.browser().script("return document.documentElement.scrollWidth - innerWidth").get<int>(), 0)
+        << "it fits the window";
+    EXPECT_EQ(page.browser().console(), "");
+  }
 }
 
 TEST(LivePage, NamesFromOutsideAreTextAndNothingElse) {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "collectors/web/other_page.hpp"
 #include "tests/fakes/fake_watched.hpp"
 #include "tests/support/scratch_file.hpp"
 #include "topology/model/clos.hpp"
@@ -32,25 +33,32 @@ std::string milliseconds(Nanoseconds time) {
 }
 
 struct Served {
-  FakeWatched watched{std::make_shared<const Fabric>(
-                          make_clos({.name = "lab", .leaves = 4, .spines = 4, .hosts_per_leaf = 4}).value()),
-                      kNow};
+  FakeWatched watched;
   std::unique_ptr<PageServer> server;
   std::unique_ptr<httplib::Client> client;
 
-  explicit Served(std::optional<std::string> token = std::nullopt) {
+  explicit Served(std::optional<std::string> token = std::nullopt, const std::string& name = "lab",
+                  std::vector<std::shared_ptr<Elsewhere>> elsewhere = {})
+      : watched(std::make_shared<const Fabric>(
+                    make_clos({.name = name, .leaves = 4, .spines = 4, .hosts_per_leaf = 4}).value()),
+                kNow) {
     server = PageServer::start({}, {.fabrics = {watched.page()},
+                                    .elsewhere = std::move(elsewhere),
                                     .metrics = [] { return std::string("weft_up 1\n"); },
                                     .token = std::move(token)})
                  .value();
     client = std::make_unique<httplib::Client>("127.0.0.1", server->port());
   }
+  std::string own() const { return "http://127.0.0.1:" + std::to_string(server->port()); }
   json get(const std::string& path) { return json::parse(client->Get(path)->body); }
   int status(const std::string& path) { return client->Get(path)->status; }
   int mute(const json& wish, const std::string& token) {
     return client
         ->Post(kLab + "mutes", {{"Authorization", "Bearer " + token}}, wish.dump(), "application/json")
         ->status;
+  }
+  int unmute(const std::string& place, const std::string& token) {
+    return client->Delete(kLab + "mutes/" + place, {{"Authorization", "Bearer " + token}})->status;
   }
 };
 
@@ -169,8 +177,11 @@ TEST(PageServer, WhatIsNotThereAndWhatMakesNoSenseIsRefusedWithAReason) {
   EXPECT_EQ(served.client->Put(kLab + "state", "", "text/plain")->status, 405);
   EXPECT_EQ(served.client->Post(kLab + "state", "", "text/plain")->status, 405);
   EXPECT_EQ(served.client->Delete("/")->status, 405);
+  EXPECT_EQ(served.client->Delete(kLab + "mutes")->status, 405);
+  EXPECT_EQ(served.client->Options("/")->status, 405);
   EXPECT_EQ(served.client->Get("/", {{"Range", "bytes=0-1,0-1,0-1"}})->status, 416);
   EXPECT_EQ(served.client->Get("/", {{"Host", "evil.example"}})->status, 421);
+  EXPECT_EQ(served.client->Get("/", {{"Host", "127.0.0.1.evil.example"}})->status, 421);
   EXPECT_EQ(served.client->Get("/", {{"Host", "localhost:8000"}})->status, 200);
 }
 
@@ -195,18 +206,189 @@ TEST(PageServer, AMuteNeedsTheToken) {
   const json wish{{"place", "leaf1--spine2"}, {"minutes", 60}, {"reason", "cable ordered"}};
   Served closed;
   EXPECT_EQ(closed.mute(wish, kToken), 403) << "without a token nobody changes anything";
+  EXPECT_EQ(closed.unmute("leaf1--spine2", kToken), 403);
   Served served{std::string(kToken)};
   EXPECT_EQ(served.mute(wish, "a-token-of-the-test-1235"), 401);
   EXPECT_EQ(served.mute(wish, ""), 401);
   EXPECT_EQ(served.client->Post(kLab + "mutes", wish.dump(), "application/json")->status, 401);
   EXPECT_EQ(served.get(kLab + "mutes").at("mutes").size(), 0u);
   EXPECT_EQ(served.mute(wish, kToken), 201);
-  EXPECT_EQ(served.get(kLab + "mutes").at("mutes").at(0).at("place"), "leaf1--spine2");
-  EXPECT_EQ(served.mute({{"place", "leaf9"}, {"minutes", 60}, {"reason", "x"}}, kToken), 404);
-  EXPECT_EQ(served.mute({{"place", "leaf1"}, {"minutes", 0}, {"reason", "x"}}, kToken), 400);
-  EXPECT_EQ(served.mute({{"place", "leaf1"}, {"minutes", 60}, {"reason", std::string(300, 'x')}}, kToken),
-            400);
+  const auto standing = served.get(kLab + "mutes").at("mutes").at(0);
+  EXPECT_EQ(standing.at("place"), "leaf1--spine2");
+  EXPECT_EQ(standing.at("who"), "live page");
+  EXPECT_EQ(standing.at("until").get<std::int64_t>() - standing.at("from").get<std::int64_t>(), 3'600'000);
+}
+
+TEST(PageServer, AMuteThatMakesNoSenseIsRefused) {
+  Served served{std::string(kToken)};
+  const auto refused = [&](const json& change) {
+    json wish{{"place", "leaf1"}, {"minutes", 60}, {"reason", "x"}};
+    wish.update(change);
+    return served.mute(wish, kToken);
+  };
+  EXPECT_EQ(refused({{"place", "leaf9"}}), 404);
+  EXPECT_EQ(refused({{"minutes", 0}}), 400);
+  EXPECT_EQ(refused({{"minutes", 90 * 24 * 60 + 1}}), 400);
+  EXPECT_EQ(refused({{"minutes", -5}}), 400);
+  EXPECT_EQ(refused({{"in", 90 * 24 * 60 + 1}}), 400);
+  EXPECT_EQ(refused({{"in", "tomorrow"}}), 400);
+  EXPECT_EQ(refused({{"reason", ""}}), 400);
+  EXPECT_EQ(refused({{"reason", std::string(300, 'x')}}), 400);
   EXPECT_EQ(served.mute(json(std::string(20'000, 'x')), kToken), 413);
+  EXPECT_EQ(served.get(kLab + "mutes").at("mutes").size(), 0u);
+}
+
+TEST(PageServer, ControlCharactersOfAMuteAreMadeHarmless) {
+  Served served{std::string(kToken)};
+  EXPECT_EQ(served.mute({{"place", "leaf1"}, {"minutes", 60}, {"reason", "two\nlines"}, {"who", "\x1b[2J"}},
+                        kToken),
+            201);
+  const auto mutes = served.watched.mutes().value();
+  for (const std::string& text : {mutes.at(0).reason, mutes.at(0).who})
+    EXPECT_TRUE(std::ranges::none_of(text, [](char c) {
+      return std::iscntrl(static_cast<unsigned char>(c));
+    })) << text;
+}
+
+TEST(PageServer, AMuteMayBeAheadAndIsRemovedByItsPlace) {
+  Served served{std::string(kToken)};
+  EXPECT_EQ(served.mute({{"place", "leaf1/p6--spine2/p1"},
+                         {"minutes", 60},
+                         {"reason", "new optics"},
+                         {"who", "anna"},
+                         {"in", 30}},
+                        kToken),
+            201);
+  const auto standing = served.get(kLab + "mutes").at("mutes").at(0);
+  EXPECT_EQ(standing.at("who"), "anna");
+  EXPECT_EQ(std::to_string(standing.at("from").get<std::int64_t>()), milliseconds(kNow + 30min));
+  EXPECT_EQ(served.unmute("leaf1--spine2", "a-token-of-the-test-1235"), 401);
+  EXPECT_EQ(served.unmute("leaf1--spine3", kToken), 404) << "it was not muted";
+  EXPECT_EQ(served.unmute("leaf1/p6--spine2/p1", kToken), 200) << "by another of its names";
+  EXPECT_EQ(served.get(kLab + "mutes").at("mutes").size(), 0u);
+}
+
+TEST(PageServer, APageOfAnotherSiteChangesNothingEvenWithTheToken) {
+  Served served{std::string(kToken)};
+  const std::string wish = R"({"place":"leaf1","minutes":60,"reason":"x"})";
+  const auto from = [&](httplib::Headers headers) {
+    headers.emplace("Authorization", std::string("Bearer ") + kToken);
+    return served.client->Post(kLab + "mutes", headers, wish, "application/json")->status;
+  };
+  EXPECT_EQ(from({{"Origin", "https://evil.example"}}), 403);
+  EXPECT_EQ(from({{"Origin", "null"}}), 403);
+  EXPECT_EQ(from({{"Sec-Fetch-Site", "cross-site"}}), 403);
+  EXPECT_EQ(from({{"Sec-Fetch-Site", "same-site"}, {"Origin", served.own()}}), 403);
+  EXPECT_EQ(served.get(kLab + "mutes").at("mutes").size(), 0u);
+  EXPECT_EQ(from({{"Origin", served.own()}}), 201);
+  EXPECT_EQ(from({{"Sec-Fetch-Site", "same-origin"}, {"Origin", "https://watch.example"}}), 201)
+      << "behind a proxy the browser knows better";
+  EXPECT_EQ(served.client->Options(kLab + "mutes")->status, 405) << "no other site is told that it may";
+}
+
+TEST(PageServer, TellsTheBlacklistAndWhyItCannotBeRead) {
+  Served served;
+  EXPECT_EQ(served.get(kLab + "blacklist").at("count"), 0);
+  served.watched.avoid("leaf1--spine2", Verdict::degraded, kNow + 2h);
+  const auto list = served.get(kLab + "blacklist");
+  const auto& link = list.at("links").at(0);
+  EXPECT_EQ(link.at("name"), "leaf1--spine2");
+  EXPECT_EQ(link.at("verdict"), "degraded");
+  EXPECT_EQ(std::to_string(link.at("until").get<std::int64_t>()), milliseconds(kNow + 2h));
+  EXPECT_FALSE(list.contains("trouble"));
+  served.watched.break_with("the file is away");
+  EXPECT_EQ(served.get(kLab + "blacklist").at("trouble"), "the file is away");
+}
+
+TEST(PageServer, SaysHowOldAStateIsByItsOwnClock) {
+  Served served;
+  const auto answer = served.client->Get(kLab + "state");
+  const auto age =
+      std::stoll(answer->get_header_value("Weft-Now")) - std::stoll(answer->get_header_value("Weft-At"));
+  EXPECT_GT(age, 24LL * 3600 * 1000) << "the state of the test is of 2020";
+}
+
+TEST(PageServer, ALinkWhoseWatcherIsBusyIsShownWithoutItsPaths) {
+  Served served;
+  served.watched.break_paths("the watcher is busy");
+  const auto link = served.get(kLab + "links/leaf1--spine2");
+  EXPECT_EQ(link.at("paths").size(), 0u);
+  EXPECT_EQ(link.at("paths_trouble"), "the watcher is busy");
+  EXPECT_GT(link.at("history").at("at").size(), 0u);
+}
+
+/// Two watchers with a page each; the first shows the fabric of the second too.
+struct TwoPages {
+  Served other{std::string(kToken), "north"};
+  Served own{std::string(kToken), "lab", {other_page("north", other.own()).value()}};
+  const std::string north = "/api/v1/fabrics/north/";
+
+  json row() {
+    for (int i = 0; i < 200; ++i, std::this_thread::sleep_for(50ms))
+      if (auto found = own.get("/api/v1/fabrics").at("fabrics").at(1); found.contains("verdict"))
+        return found;
+    return {};
+  }
+};
+
+TEST(OtherPages, AFabricOfAnotherWatcherIsShownAsOnItsOwnPage) {
+  TwoPages pages;
+  pages.other.watched.fault("leaf1->spine2", 0.012, kNow - 5min);
+  const auto row = pages.row();
+  EXPECT_EQ(row.at("name"), "north");
+  EXPECT_EQ(row.at("may_change"), true);
+  EXPECT_EQ(pages.own.get("/api/v1/fabrics").at("fabrics").at(0).at("verdict"), "healthy");
+  const auto state = pages.own.client->Get(pages.north + "state");
+  EXPECT_EQ(json::parse(state->body), pages.other.get(pages.north + "state"));
+  EXPECT_EQ(state->get_header_value("Weft-At"), milliseconds(kNow));
+  const auto version = json::parse(state->body).at("version").get<std::string>();
+  EXPECT_EQ(pages.own.status(pages.north + "state?since=" + version), 304);
+  EXPECT_EQ(pages.own.get(pages.north + "links/leaf1%2Fp6--spine2%2Fp1").at("name"), "leaf1--spine2");
+  const auto packed = pages.own.client->Get(pages.north + "layout", {{"Accept-Encoding", "gzip"}});
+  EXPECT_EQ(json::parse(packed->body).at("fabric"), "north")
+      << "it comes compressed and is unpacked by the client";
+}
+
+TEST(OtherPages, AMuteGoesToItsOwnWatcherWithTheTokenOfThat) {
+  TwoPages pages;
+  const std::string wish = R"({"place":"leaf1","minutes":60,"reason":"x"})";
+  const auto mute = [&](httplib::Headers headers) {
+    return pages.own.client->Post(pages.north + "mutes", headers, wish, "application/json")->status;
+  };
+  EXPECT_EQ(mute({{"Authorization", "Bearer a-token-of-the-test-1235"}}), 401);
+  const std::string good = std::string("Bearer ") + kToken;
+  EXPECT_EQ(mute({{"Authorization", good}, {"Origin", "https://evil.example"}}), 403);
+  EXPECT_EQ(mute({{"Authorization", good}}), 201);
+  EXPECT_EQ(pages.other.watched.mutes()->size(), 1u);
+  EXPECT_EQ(pages.own.watched.mutes()->size(), 0u);
+  EXPECT_EQ(pages.own.client->Delete(pages.north + "mutes/leaf1", {{"Authorization", good}})->status, 200);
+  EXPECT_EQ(pages.other.watched.mutes()->size(), 0u);
+}
+
+TEST(OtherPages, OneThatIsAwayIsSaidSoAndTheOwnFabricGoesOn) {
+  auto pages = std::make_unique<TwoPages>();
+  EXPECT_EQ(pages->row().at("name"), "north");
+  pages->other.server.reset();
+  const auto answer = pages->own.client->Get(pages->north + "state");
+  EXPECT_EQ(answer->status, 503);
+  EXPECT_THAT(answer->body, HasSubstr("does not answer"));
+  EXPECT_EQ(pages->own.status(kLab + "state"), 200);
+}
+
+TEST(OtherPages, WhatAnotherPagePassesOnIsNotPassedOnAgain) {
+  TwoPages pages;
+  const httplib::Headers passed{{"Weft-Passed-On", "1"}};
+  EXPECT_EQ(pages.own.client->Get(pages.north + "state", passed)->status, 404);
+  EXPECT_EQ(json::parse(pages.own.client->Get("/api/v1/fabrics", passed)->body).at("fabrics").size(), 1u);
+}
+
+TEST(OtherPages, OnlyPlainAddressesOfPagesAreTaken) {
+  for (const std::string url :
+       {"https://host:1", "host:1", "http://", "http://:80", "http://a:0", "http://a:65536", "http://a:1/x",
+        "http://user@host:1", "http://a b:1", "http://a:1?x"})
+    EXPECT_FALSE(other_page("north", url)) << url;
+  EXPECT_FALSE(other_page("", "http://a:1"));
+  EXPECT_FALSE(other_page("a/b", "http://a:1"));
 }
 
 TEST(PageServer, HugeRequestsAreCutOff) {

@@ -1,0 +1,103 @@
+// The live page of `weft watch` on real packets, in a real browser: what an operator changes there is what
+// the watcher goes by.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "collectors/web/page_server.hpp"
+#include "tests/support/browser.hpp"
+#include "tests/support/lab_user.hpp"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::json;
+using namespace std::chrono_literals;
+
+constexpr const char* kToken = "a-token-of-the-test-1234";
+constexpr const char* kTab = "\uE004";
+constexpr const char* kEnter = "\uE007";
+constexpr const char* kFabric =
+    "fabric: watched\nkind: roce\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 2, link: 400G}\n"
+    "lab: {link_rate: 50M}\n";
+
+class WatchedByPage {
+ public:
+  WatchedByPage() {
+    EXPECT_EQ(user.up().status, 0);
+    std::ofstream(token_file()) << kToken << "\n";
+    std::filesystem::permissions(token_file(), std::filesystem::perms(0600));
+    watch_.emplace(user.start({"watch", "--lab=" + user.lab, "--state", user.directory() / "state",
+                               "--events", events_file(), "--page", "127.0.0.1:" + std::to_string(port()),
+                               "--page-token", token_file(), "--for", "200s"}));
+  }
+  Json get(const std::string& path) {
+    httplib::Client client("127.0.0.1", port());
+    client.set_read_timeout(10s);
+    const auto answer = client.Get("/api/v1/fabrics/watched/" + path);
+    return answer && answer->status == 200 ? Json::parse(answer->body) : Json();
+  }
+  template <class Holds>
+  bool comes(Holds holds, std::chrono::seconds limit) {
+    for (const auto end = std::chrono::steady_clock::now() + limit; std::chrono::steady_clock::now() < end;
+         std::this_thread::sleep_for(200ms))
+      if (holds()) return true;
+    return false;
+  }
+  std::optional<Json> opened() {
+    std::ifstream file(events_file());
+    for (std::string line; std::getline(file, line) && !file.eof();)
+      if (auto event = Json::parse(line); event["change"] == "opened") return event;
+    return std::nullopt;
+  }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port()) + "/"; }
+
+  const LabUser user{kFabric};
+
+ private:
+  /// Of each process that tests at the same time another one.
+  static int port() { return 20'000 + getpid() % 10'000; }
+  std::string token_file() const { return user.directory() / "token"; }
+  std::string events_file() const { return user.directory() / "events.jsonl"; }
+
+  std::optional<RunningCommand> watch_;
+};
+
+TEST(WatchPage, AMuteThatIsTypedThereAlertsNobodyUntilItIsEndedThere) {
+  if (!Browser::is_there()) GTEST_SKIP() << "chromium and chromium-driver are not installed";
+  WatchedByPage lab;
+  ASSERT_TRUE(lab.comes([&] { return lab.get("state").value("verdict", "") == "healthy"; }, 60s));
+  const auto link = lab.get("links/leaf1--spine1");
+  EXPECT_FALSE(link.at("paths").empty()) << link;
+  EXPECT_GT(link.at("paths").at(0).at("sent"), 0) << link;
+
+  auto browser = Browser::start();
+  ASSERT_TRUE(browser) << browser.error().message;
+  ASSERT_TRUE((*browser)->open(lab.url() + "#/watched/link/" + "leaf1--spine1"));
+  ASSERT_TRUE((*browser)->waits_for("return document.querySelector('form.mute') !== null"));
+  (*browser)->script("document.querySelector('form.mute').elements.reason.focus()");
+  ASSERT_TRUE((*browser)->type("cable ordered" + std::string(kTab) + "anna" + kTab + kToken + kEnter));
+  EXPECT_TRUE((*browser)->waits_for(
+      "return document.querySelector('form.mute output').innerText.includes('nobody is alerted')"));
+  EXPECT_EQ(lab.get("mutes").at("mutes").at(0).at("who"), "anna");
+
+  lab.user.fault("leaf1--spine1", {"--loss", "20", "--from", "leaf1"});
+  ASSERT_TRUE(lab.comes([&] { return lab.opened().has_value(); }, 40s));
+  EXPECT_EQ(lab.opened()->value("muted_by", ""), "cable ordered") << *lab.opened();
+  (*browser)->script("document.activeElement.blur()");
+  EXPECT_TRUE(
+      (*browser)->waits_for("return document.getElementById('banner').innerText.includes('1 muted')"));
+
+  (*browser)->script("document.querySelector('.standing button').click()");
+  EXPECT_TRUE((*browser)->waits_for("return document.querySelector('.standing') === null"));
+  EXPECT_TRUE(
+      (*browser)->waits_for("return document.getElementById('banner').innerText.includes('leaf1--spine1')"));
+  EXPECT_EQ(lab.get("mutes").at("mutes").size(), 0u);
+  EXPECT_EQ((*browser)->console(), "");
+}
+
+}  // namespace
+}  // namespace weft
