@@ -15,6 +15,7 @@ constexpr std::uint32_t kMagic = 0x57454654;  // "WEFT"
 constexpr std::uint8_t kVersion = 1;
 constexpr std::size_t kAuthenticated = 44;  // bytes of the header that stand before the authenticator
 constexpr std::size_t kEnvelopeSize = 34;
+constexpr std::size_t kBeforeHeader = kUdpSize + kBthSize + kDethSize;  // in the payload of the IP packet
 
 using Authenticator = std::array<std::byte, crypto_shorthash_BYTES>;
 static_assert(kAuthenticated + crypto_shorthash_BYTES == kProbeHeaderSize);
@@ -164,22 +165,30 @@ std::size_t encode_probe_frame(const ProbeRoute& route, const ProbeHeader& heade
   return frame.size();
 }
 
-Result<ProbePacket> decode_probe_frame(ByteSpan frame, const RunKey& key) {
+Result<ProbePacket> decode_probe_frame(ByteSpan frame) {
   WEFT_TRY(const auto ethernet, decode_ethernet(frame));
   WEFT_TRY(const auto ip, decode_ip(frame.subspan(ethernet.size)));
   WEFT_TRY(const auto udp, decode_roce_udp(ip));
-  constexpr auto before = kUdpSize + kBthSize + kDethSize;
-  if (auto enough = need_bytes(ip.payload, before + kProbeHeaderSize + kIcrcSize, "probe"); !enough)
+  if (auto enough = need_bytes(ip.payload, kBeforeHeader + kProbeHeaderSize + kIcrcSize, "probe"); !enough)
     return pass_on(enough);
-  const auto payload = ip.payload.subspan(before);
-  WEFT_TRY(const auto header, decode_probe_header(payload));
+  WEFT_TRY(const auto header, decode_probe_header(ip.payload.subspan(kBeforeHeader)));
   return ProbePacket{.ethernet = ethernet.header,
                      .ip = ip,
                      .label = udp.source,
                      .header = header,
-                     .authentic = authenticate(payload, {ip.source, ip.destination, udp.source}, key),
                      .intact = load_icrc(ip.bytes) ==
                                compute_icrc(ip.bytes.first(ip.bytes.size() - kIcrcSize), ip.header_size)};
+}
+
+bool authenticate(const ProbePacket& packet, const RunKey& key) {
+  return authenticate(packet.ip.payload.subspan(kBeforeHeader),
+                      {packet.ip.source, packet.ip.destination, packet.label}, key);
+}
+
+Result<ProbePacket> decode_probe_frame(ByteSpan frame, const RunKey& key) {
+  auto packet = decode_probe_frame(frame);
+  if (packet) packet->authentic = authenticate(*packet, key);
+  return packet;
 }
 
 }  // namespace weft::packet

@@ -110,5 +110,9 @@ struct ProbePacket {
 
 /// An error where the frame is no probe of ours, or is cut short.
 Result<ProbePacket> decode_probe_frame(ByteSpan frame, const RunKey& key);
+/// Where the header says which key to use: it is not `authentic` until authenticate() says so. The frame
+/// outlives the packet.
+Result<ProbePacket> decode_probe_frame(ByteSpan frame);
+bool authenticate(const ProbePacket& packet, const RunKey& key);
 
 }  // namespace weft::packet

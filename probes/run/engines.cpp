@@ -217,4 +217,11 @@ packet::RunSecrets new_run_secrets() {
   return secrets;
 }
 
+packet::Secret new_secret() {
+  WEFT_CHECK(sodium_init() >= 0);
+  packet::Secret secret;
+  randombytes_buf(secret.data(), secret.size());
+  return secret;
+}
+
 }  // namespace weft::run

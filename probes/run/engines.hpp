@@ -9,6 +9,7 @@
 #include "probes/datapath/probe_engine.hpp"
 #include "probes/engine/umad/umad_engine.hpp"
 #include "probes/engine/verbs/verbs_engine.hpp"
+#include "probes/packet/pair_key.hpp"
 #include "probes/packet/transfer_buffer.hpp"
 #include "probes/run/packet_class.hpp"
 #include "probes/session/work.hpp"
@@ -75,5 +76,7 @@ session::OpenEngines near_nics(session::OpenEngines open, const std::optional<Ho
 
 /// A new run's id and key, from the system's random source.
 packet::RunSecrets new_run_secrets();
+/// Drawn at random, as those.
+packet::Secret new_secret();
 
 }  // namespace weft::run

@@ -48,6 +48,7 @@ class StandingAgent {
                             .version = options_.version,
                             .boot = boot_,
                             .plan = assignment_ ? assignment_->plan : watch::PlanVersion(),
+                            .epoch = epoch_,
                             .interfaces = {},
                             .troubles = nics_.troubles()};
     if (!refused_.empty()) hello.troubles.push_back(refused_);
@@ -65,13 +66,16 @@ class StandingAgent {
     if (std::exchange(bus_, now) != now) options_.say(now);
   }
 
-  /// An assignment that it has already begins nothing anew: a watcher may say it again.
+  /// An assignment that it has already begins nothing anew: a watcher may say it again, with new keys.
   void take(const std::string& text) {
-    auto assignment = watch::read_assignment(text);
-    refused_ = assignment ? "" : assignment.error().message;
-    said_.reset();  // the watcher hears which plan it has now, or why not
-    if (!assignment || (assignment_ && *assignment_ == *assignment)) return;
-    assignment_ = std::make_shared<const watch::Assignment>(std::move(*assignment));
+    auto read = watch::read_assignment(text);
+    refused_ = read ? "" : read.error().message;
+    said_.reset();  // the watcher hears what it has now, or why not
+    if (!read) return;
+    const auto assignment = std::make_shared<const watch::Assignment>(std::move(*read));
+    epoch_ = assignment->epochs.front().name;
+    if (assignment_ && same_work(*assignment_, *assignment)) return worker_.renew_keys(assignment);
+    assignment_ = assignment;
     options_.say(fmt::format("plan {} begins", assignment_->plan.value()));
     nics_.assign(assignment_);
     worker_.assign(assignment_);
@@ -91,6 +95,7 @@ class StandingAgent {
   std::uint64_t boot_;
   watch::Spool spool_;
   std::shared_ptr<const watch::Assignment> assignment_;
+  RunId epoch_;          // of the keys that came last
   std::string refused_;  // why the last assignment was not taken
   std::optional<Clock::time_point> said_;
   std::string bus_;                    // as it was said last

@@ -34,6 +34,12 @@ StandingWorker::StandingWorker(std::uint64_t boot, std::uint64_t seed, StandingN
 void StandingWorker::assign(std::shared_ptr<const watch::Assignment> assignment) {
   const std::lock_guard lock(mutex_);
   next_assignment_ = std::move(assignment);
+  next_keys_.reset();
+}
+
+void StandingWorker::renew_keys(std::shared_ptr<const watch::Assignment> assignment) {
+  const std::lock_guard lock(mutex_);
+  next_keys_ = std::move(assignment);
 }
 
 std::vector<watch::Window> StandingWorker::windows() {
@@ -51,12 +57,7 @@ void StandingWorker::work(const std::stop_token& stop) {
   auto planned = now();
   while (!stop.stop_requested()) {
     if (windows_ && now() - planned > watch::kStallAfter) windows_->stalled();
-    std::shared_ptr<const watch::Assignment> next;
-    {
-      const std::lock_guard lock(mutex_);
-      next = std::exchange(next_assignment_, nullptr);
-    }
-    if (next) begin(std::move(next), now());
+    take_orders();
     if (assignment_) {
       take_news(now());
       for (std::uint32_t i = 0; i < assignment_->nics.size(); ++i)
@@ -68,19 +69,30 @@ void StandingWorker::work(const std::stop_token& stop) {
   }
 }
 
+void StandingWorker::take_orders() {
+  std::shared_ptr<const watch::Assignment> next, keys;
+  {
+    const std::lock_guard lock(mutex_);
+    next = std::exchange(next_assignment_, nullptr);
+    keys = std::exchange(next_keys_, nullptr);
+  }
+  if (next) begin(std::move(next), now());
+  if (keys) keys_.renew(*keys, now());
+}
+
 void StandingWorker::begin(std::shared_ptr<const watch::Assignment> assignment, Nanoseconds at) {
   if (windows_) tell(windows_->last(probing(), at, dropped_of()));
   for (auto& [interface, nic] : nics_) nic.probes.reset();
   assignment_ = std::move(assignment);
-  run_ = {assignment_->plan, assignment_->secrets, assignment_->peers, assignment_->size, run_.boot};
-  keys_.renew(*assignment_);
+  run_ = {assignment_->plan, assignment_->peers, assignment_->size, run_.boot};
+  keys_.renew(*assignment_, at);
   for (auto& [interface, nic] : nics_) nic.responder->forget_strangers();
   windows_.emplace(assignment_->plan, epoch_, at);
   for (std::uint32_t i = 0; i < assignment_->nics.size(); ++i)
     if (Nic* nic = nic_of(i)) {
       nic->hops.assign(assignment_->peers.size(), std::nullopt);
-      nic->probes = std::make_unique<watch::StandingProber>(run_, assignment_->nics[i], nic->opened.local,
-                                                            on_the_grid(at));
+      nic->probes = std::make_unique<watch::StandingProber>(run_, keys_, assignment_->nics[i],
+                                                            nic->opened.local, on_the_grid(at));
     }
 }
 
@@ -99,8 +111,8 @@ void StandingWorker::open(std::uint32_t index, OpenedNic opened, Nanoseconds at)
     nic.responder = std::make_unique<watch::StandingResponder>(nic.opened.local, keys_, seed_ + nics_.size());
   if (nic.probes) return;  // they go on where they were
   nic.hops.assign(assignment_->peers.size(), std::nullopt);
-  nic.probes = std::make_unique<watch::StandingProber>(run_, assignment_->nics[index], nic.opened.local,
-                                                       on_the_grid(at));
+  nic.probes = std::make_unique<watch::StandingProber>(run_, keys_, assignment_->nics[index],
+                                                       nic.opened.local, on_the_grid(at));
 }
 
 StandingWorker::Nic* StandingWorker::nic_of(std::uint32_t index) {
@@ -137,15 +149,15 @@ void StandingWorker::answer(Nic& nic, std::span<const datapath::Arrival> arrival
   outgoing_.clear();
   if (replies_.size() < arrivals.size()) replies_.resize(arrivals.size());
   for (const datapath::Arrival& arrival : arrivals) {
-    const auto packet = keys_.read(arrival.frame);
-    if (!packet) continue;
-    if (packet->header.kind == packet::ProbeKind::echo) {
-      if (nic.probes) nic.probes->take(*packet, arrival.at);
+    const auto read = keys_.read(arrival.frame, nic.opened.local.address);
+    if (!read) continue;
+    if (read->packet.header.kind == packet::ProbeKind::echo) {
+      if (nic.probes) nic.probes->take(read->packet, arrival.at);
       continue;
     }
     auto& reply = replies_[outgoing_.size()];
     if (reply.size() != arrival.frame.size()) reply.assign(arrival.frame.size(), std::byte{0});
-    const auto size = nic.responder->take(*packet, arrival.at, now(), reply);
+    const auto size = nic.responder->take(*read, arrival.at, now(), reply);
     if (size > 0) outgoing_.push_back(ByteSpan(reply).first(size));
   }
   if (!outgoing_.empty()) static_cast<void>(nic.opened.port->send(outgoing_));

@@ -24,6 +24,8 @@ class StandingWorker {
 
   /// Probes by it from now on; the window at hand ends.
   void assign(std::shared_ptr<const watch::Assignment> assignment);
+  /// The keys of this one, whose work is the same: nothing begins anew.
+  void renew_keys(std::shared_ptr<const watch::Assignment> assignment);
   /// While it is paused it sends no probes, and answers.
   void pause(bool paused) { paused_ = paused; }
   /// Windows that have ended since this was asked last, without boot and number.
@@ -40,6 +42,7 @@ class StandingWorker {
   };
 
   void work(const std::stop_token& stop);
+  void take_orders();
   void begin(std::shared_ptr<const watch::Assignment> assignment, Nanoseconds now);
   void take_news(Nanoseconds now);
   void open(std::uint32_t index, OpenedNic opened, Nanoseconds now);
@@ -69,6 +72,7 @@ class StandingWorker {
 
   std::mutex mutex_;  // of all below
   std::shared_ptr<const watch::Assignment> next_assignment_;
+  std::shared_ptr<const watch::Assignment> next_keys_;  // of the assignment, or of the next one
   std::vector<watch::Window> told_;
   std::jthread thread_;
 };

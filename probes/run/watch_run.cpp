@@ -98,7 +98,9 @@ class WatchRun {
     active_ = true;
     if (watcher_ && known == last_sequence_) return;  // nobody wrote meanwhile: it goes on
     pending_.clear();
-    watcher_.emplace(place_.fabric, options_.watcher);
+    auto options = options_.watcher;
+    options.secret = new_secret();
+    watcher_.emplace(place_.fabric, options);
     std::vector<IncidentEvent> last;
     for (const auto& [id, event] : last_events_) last.push_back(event);
     watcher_->restore(last, steady_now());
@@ -190,7 +192,7 @@ class WatchRun {
         "plan {}: {} streams from {} NICs; {} channels are crossed by none, {} by few{}", version->value(),
         mapped.plan.rows, mapped.plan.nics.size(), mapped.plan.uncovered.size(), mapped.plan.thin.size(),
         mapped.left_out > 0 ? fmt::format("; {} NICs take no part", mapped.left_out) : ""));
-    watcher_->learned(std::move(mapped.plan), *version, new_run_secrets(), ends(), steady_now());
+    watcher_->learned(std::move(mapped.plan), *version, ends(), steady_now());
     return true;
   }
 
@@ -217,8 +219,8 @@ class WatchRun {
         watcher_->refuse(word.host);
       } else if (const auto* bye = std::get_if<watch::AgentBye>(&*speech)) {
         watcher_->bye(word.host, bye->planned, steady_now());
-      } else {
-        watcher_->hello(word.host, steady_now());
+      } else if (const auto* hello = std::get_if<watch::AgentHello>(&*speech)) {
+        watcher_->hello(word.host, hello->plan, hello->epoch, steady_now());
       }
     }
   }

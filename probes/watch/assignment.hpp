@@ -8,7 +8,7 @@
 
 #include "probes/datapath/probe_engine.hpp"
 #include "probes/datapath/run_nics.hpp"
-#include "probes/packet/run_secrets.hpp"
+#include "probes/packet/pair_key.hpp"
 #include "topology/base/ids.hpp"
 #include "topology/model/path.hpp"
 
@@ -35,14 +35,35 @@ struct NicSchedule {
   friend bool operator==(const NicSchedule&, const NicSchedule&) = default;
 };
 
+/// The keys of an epoch, an hour of a watcher's: what a host needs to probe and to answer in it.
+struct EpochKeys {
+  RunId name;                         // by which probes say of which epoch they are
+  Nanoseconds ends_in{};              // from when the assignment was made; then probes are of the next epoch
+  packet::Secret own{};               // the keys of NICs that ask follow from it
+  std::vector<packet::RunKey> pairs;  // in the order of asked_pairs()
+  friend bool operator==(const EpochKeys&, const EpochKeys&) = default;
+};
+
 struct Assignment {
   PlanVersion plan;
-  packet::RunSecrets secrets;  // of this plan; probes of others are not answered
+  /// The epoch that it is, then the next one: all hosts know that before any probe is of it.
+  std::vector<EpochKeys> epochs;
   std::vector<NicSchedule> nics;
   std::vector<datapath::Peer> peers;    // whom the streams go to
   std::vector<datapath::RunNic> asked;  // NICs that may ask this host for echoes
   Bytes size = Bytes(128);              // of a probe's IP packet
   friend bool operator==(const Assignment&, const Assignment&) = default;
 };
+
+/// A NIC of the host (its index in Assignment::nics) and one that it probes (in Assignment::peers).
+struct AskedPair {
+  std::uint32_t nic = 0;
+  std::uint32_t peer = 0;
+};
+/// Each once: by NIC, then by peer.
+std::vector<AskedPair> asked_pairs(const std::vector<NicSchedule>& nics);
+
+/// The same but for its keys: who works the one works the other.
+bool same_work(const Assignment& a, const Assignment& b);
 
 }  // namespace weft::watch

@@ -1,7 +1,9 @@
 #include "probes/watch/assignment_json.hpp"
 
 #include <set>
+#include <span>
 
+#include "topology/base/bytes.hpp"
 #include "topology/base/json_members.hpp"
 
 namespace weft::watch {
@@ -17,26 +19,13 @@ constexpr std::size_t kMaxAddresses = 64;  // of an interface
 constexpr std::size_t kMaxNameLength = 256;
 constexpr std::uint32_t kLastLabel = 0xFFFF;
 constexpr std::int64_t kLargestProbe = 9'600;
-
-/// The key in hexadecimal.
-std::string hex_of(const packet::RunKey& key) {
-  std::string hex;
-  for (const std::byte each : key) hex += fmt::format("{:02x}", std::to_integer<unsigned>(each));
-  return hex;
-}
+constexpr std::size_t kMaxEpochs = 4;      // two are used
+constexpr std::uint32_t kMaxPairs = 8192;  // 64 NICs with 128 peers: what a message holds
 
 unsigned digit_of(char digit) {
   if (digit >= '0' && digit <= '9') return static_cast<unsigned>(digit - '0');
   if (digit >= 'a' && digit <= 'f') return static_cast<unsigned>(digit - 'a' + 10);
-  throw BadField("a key is 32 hexadecimal digits");
-}
-
-packet::RunKey key_of(const std::string& hex) {
-  packet::RunKey key;
-  if (hex.size() != 2 * key.size()) throw BadField("a key is 32 hexadecimal digits");
-  for (std::size_t i = 0; i < key.size(); ++i)
-    key[i] = static_cast<std::byte>(digit_of(hex[2 * i]) << 4 | digit_of(hex[2 * i + 1]));
-  return key;
+  throw BadField("a key is hexadecimal digits");
 }
 
 void check(bool fits, const char* what) {
@@ -44,6 +33,22 @@ void check(bool fits, const char* what) {
 }
 
 }  // namespace
+
+/// Keys: two hexadecimal digits a byte.
+struct Hex {
+  MutableByteSpan bytes;
+};
+static Json write_json(OneValue, const Hex& hex) {
+  std::string text;
+  for (const std::byte each : hex.bytes) text += fmt::format("{:02x}", std::to_integer<unsigned>(each));
+  return text;
+}
+static void read_json(OneValue, const Json& from, const Hex& into) {
+  const std::string digits = text(from, 2 * into.bytes.size());
+  if (digits.size() != 2 * into.bytes.size()) throw BadField("a key that is too short");
+  for (std::size_t i = 0; i < into.bytes.size(); ++i)
+    into.bytes[i] = static_cast<std::byte>(digit_of(digits[2 * i]) << 4 | digit_of(digits[2 * i + 1]));
+}
 
 /// A NIC elsewhere. The types of probes/datapath have their members in probes/session, for other messages.
 struct NicPlace {
@@ -89,17 +94,26 @@ static void members(Io& io, NicSchedule& m) {
   io("burst", m.burst);
   io("streams", table(m.streams, kMaxStreams));
 }
+/// One text for all pairs: there may be a thousand.
+template <class Io>
+static void members(Io& io, EpochKeys& m) {
+  auto pairs = static_cast<std::uint32_t>(m.pairs.size());
+  io("name", m.name);
+  io("ends_in", m.ends_in);
+  io("own", Hex{m.own});
+  io("count", pairs);
+  if (pairs > kMaxPairs) throw BadField(fmt::format("{} keys: at most {} are read", pairs, kMaxPairs));
+  m.pairs.resize(pairs);
+  io("pairs", Hex{std::as_writable_bytes(std::span(m.pairs))});
+}
 template <class Io>
 static void members(Io& io, Assignment& m) {
-  std::string key = hex_of(m.secrets.key);
   io("plan", m.plan);
-  io("run", m.secrets.run);
-  io("key", key);
+  io("epochs", at_most(kMaxEpochs, m.epochs));
   io("size", m.size);
   io("nics", at_most(kMaxNicsOfHost, m.nics));
   places(io, "peers", m.peers);
   places(io, "asked", m.asked);
-  if (Io::kReads) m.secrets.key = key_of(key);
 }
 
 template <class Io>
@@ -114,6 +128,7 @@ static void members(Io& io, AgentHello& m) {
   io("version", ShortText{m.version});
   io("boot", m.boot);
   io("plan", m.plan);
+  rarely(io, "epoch", m.epoch);
   io("interfaces", at_most(kMaxInterfaces, m.interfaces));
   io("troubles", at_most(kMaxNicsOfHost, m.troubles));
 }
@@ -147,6 +162,10 @@ void check_assignment(const Assignment& assignment) {
     check(interfaces.insert(nic.interface).second, "an interface comes twice");
     check_schedule(nic, assignment.peers.size());
   }
+  check(!assignment.epochs.empty(), "no keys");
+  const auto pairs = asked_pairs(assignment.nics).size();
+  for (const EpochKeys& keys : assignment.epochs)
+    check(keys.pairs.size() == pairs, "not a key for each pair of NICs");
 }
 
 }  // namespace

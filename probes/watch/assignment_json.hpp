@@ -28,6 +28,7 @@ struct AgentHello {
   std::string version;     // of weft
   std::uint64_t boot = 0;  // as in its windows
   PlanVersion plan;        // that it probes by; 0: none yet
+  RunId epoch;             // the first that it has keys of
   std::vector<HostInterface> interfaces;
   std::vector<std::string> troubles = {};  // why NICs of its assignment are not probed from
   std::uint32_t protocol = kWatchProtocol;
@@ -48,7 +49,7 @@ using AgentSpeech = std::variant<AgentHello, AgentBye>;
 std::string to_json_text(const Assignment& assignment);
 std::string to_json_text(const AgentSpeech& speech);
 /// Errors: invalid_input. Every index of what is read is in range, rates and bursts are of this world
-/// (kMaxRate, kMaxBurst), interfaces come once.
+/// (kMaxRate, kMaxBurst), interfaces come once, each epoch has a key for each pair.
 Result<Assignment> read_assignment(std::string_view text);
 Result<AgentSpeech> read_speech(std::string_view text);
 

@@ -163,23 +163,30 @@ bool same_ways(const StandingPlan& a, const StandingPlan& b) {
   });
 }
 
-Assignment assignment_of(const StandingPlan& plan, NodeId host, PlanVersion version,
-                         const packet::RunSecrets& secrets, const StandingEnds& ends) {
-  Assignment told{.plan = version, .secrets = secrets};
+Assignment assignment_of(const Fabric& fabric, const StandingPlan& plan, NodeId host, PlanVersion version,
+                         const StandingEnds& ends, const KeyEpochs& keys, Nanoseconds now) {
+  Assignment told{.plan = version};
+  std::vector<IpAddress> addresses;
+  std::vector<NodeId> peer_hosts;
   std::map<PortId, std::uint32_t> peers;
   for (const StandingNic& nic : plan.nics_of(host)) {
+    addresses.push_back(ends.at(nic.nic).at.address);
     NicSchedule schedule{.nic = nic.nic,
                          .interface = ends.at(nic.nic).interface,
                          .packets_per_second = nic.packets_per_second,
                          .burst = nic.burst};
     for (const StandingStream& stream : nic.streams) {
       const auto [peer, is_new] = peers.emplace(stream.peer, static_cast<std::uint32_t>(peers.size()));
-      if (is_new) told.peers.push_back({stream.peer, ends.at(stream.peer).at.address});
+      if (is_new) {
+        told.peers.push_back({stream.peer, ends.at(stream.peer).at.address});
+        peer_hosts.push_back(fabric.port(stream.peer).node);
+      }
       schedule.streams.push_back({peer->second, stream.label, stream.back_label});
     }
     told.nics.push_back(std::move(schedule));
   }
   for (const PortId asker : plan.askers[host.value()]) told.asked.push_back(ends.at(asker).at);
+  keys.give(told, host, addresses, peer_hosts, now);
   return told;
 }
 

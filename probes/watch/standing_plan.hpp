@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "probes/plan/path_learner.hpp"
-#include "probes/watch/assignment.hpp"
+#include "probes/watch/key_epochs.hpp"
 #include "topology/model/path.hpp"
 
 namespace weft {
@@ -82,9 +82,9 @@ struct StandingEnd {
 
 using StandingEnds = std::unordered_map<PortId, StandingEnd>;
 
-/// What a host is told. Precondition: `ends` has all NICs of the plan. The order of the NICs is that of the
-/// plan: a window's index counts in `plan.nics_of(host)`.
-Assignment assignment_of(const StandingPlan& plan, NodeId host, PlanVersion version,
-                         const packet::RunSecrets& secrets, const StandingEnds& ends);
+/// What a host is told at `now`. Precondition: `ends` has all NICs of the plan. The order of the NICs is that
+/// of the plan: a window's index counts in `plan.nics_of(host)`.
+Assignment assignment_of(const Fabric& fabric, const StandingPlan& plan, NodeId host, PlanVersion version,
+                         const StandingEnds& ends, const KeyEpochs& keys, Nanoseconds now);
 
 }  // namespace weft::watch

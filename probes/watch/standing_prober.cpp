@@ -18,16 +18,17 @@ BatchId batch_for(PlanVersion plan, std::uint64_t boot) {
 
 }  // namespace
 
-StandingProber::StandingProber(const StandingRun& run, NicSchedule schedule, const datapath::LocalNic& nic,
-                               Nanoseconds start)
+StandingProber::StandingProber(const StandingRun& run, const StandingKeys& keys, NicSchedule schedule,
+                               const datapath::LocalNic& nic, Nanoseconds start)
     : run_(run),
+      keys_(keys),
       schedule_(std::move(schedule)),
       nic_(nic),
       batch_(batch_for(run.plan, run.boot)),
       start_(start),
       asked_(start),
       streams_(schedule_.streams.size()),
-      identification_(packet::first_identification(batch_, run.secrets.key)) {}
+      identification_(static_cast<std::uint16_t>(mix_bits(batch_.value()))) {}
 
 Nanoseconds StandingProber::next_burst() const {
   if (streams_.empty()) return Nanoseconds::max();
@@ -78,23 +79,25 @@ ByteSpan StandingProber::frame_of(std::uint64_t number, std::size_t slot, const 
   const auto size = packet::probe_size(static_cast<std::size_t>(run_.size.count()), nic_.address.is_v6());
   auto& frame = frames_[slot];
   if (frame.size() != packet::kEthernetSize + size) frame.assign(packet::kEthernetSize + size, std::byte{0});
+  const IpAddress& peer = run_.peers[stream.peer].address;
+  const auto secrets = keys_.sending(schedule_.nic, peer, now);
   const packet::ProbeRoute route{.from_mac = nic_.mac,
                                  .to_mac = hop,
                                  .from = nic_.address,
-                                 .to = run_.peers[stream.peer].address,
+                                 .to = peer,
                                  .label = UdpPort(static_cast<std::uint16_t>(stream.label.value())),
                                  .traffic_class = nic_.traffic_class,
                                  .identification = static_cast<std::uint16_t>(identification_ + number)};
   const packet::ProbeHeader header{
       .kind = packet::ProbeKind::probe,
       .back_label = UdpPort(static_cast<std::uint16_t>(stream.back_label.value())),
-      .run = run_.secrets.run,
+      .run = secrets.run,
       .batch = batch_,
       .nic = schedule_.nic,
       .spec = index,
       .sequence = static_cast<std::uint32_t>(number / streams_.size()),
       .sent_at = now};
-  encode_probe_frame(route, header, run_.secrets.key, size, frame);
+  encode_probe_frame(route, header, secrets.key, size, frame);
   return frame;
 }
 
@@ -126,8 +129,8 @@ std::optional<std::uint64_t> StandingProber::number_of(const packet::ProbeHeader
 
 void StandingProber::take(const packet::ProbePacket& echo, Nanoseconds at_time) {
   const auto& header = echo.header;
-  if (header.kind != packet::ProbeKind::echo || header.run != run_.secrets.run || header.batch != batch_ ||
-      header.nic != schedule_.nic || !echo.intact || echo.ip.destination != nic_.address)
+  if (header.kind != packet::ProbeKind::echo || header.batch != batch_ || header.nic != schedule_.nic ||
+      !echo.intact)
     return;
   const auto number = number_of(header);
   if (!number) return;

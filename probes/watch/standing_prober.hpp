@@ -15,8 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "probes/datapath/packet_port.hpp"
-#include "probes/packet/probe_frame.hpp"
+#include "probes/watch/standing_keys.hpp"
 #include "probes/watch/stream_losses.hpp"
 
 namespace weft::watch {
@@ -36,7 +35,6 @@ using HopOfPeer = std::function<std::optional<packet::MacAddress>(std::uint32_t 
 /// What a NIC's probes are of.
 struct StandingRun {
   PlanVersion plan;
-  packet::RunSecrets secrets;
   std::vector<datapath::Peer> peers;
   Bytes size;
   std::uint64_t boot = 0;  // of the agent: probes of its last life are others
@@ -46,9 +44,9 @@ class StandingProber {
  public:
   static constexpr std::size_t kMostAtOnce = 64;
 
-  /// `run` and `nic` outlive it. `schedule` is one that read_assignment lets pass.
-  StandingProber(const StandingRun& run, NicSchedule schedule, const datapath::LocalNic& nic,
-                 Nanoseconds start);
+  /// References outlive it. `keys` are of the assignment that `schedule` is of.
+  StandingProber(const StandingRun& run, const StandingKeys& keys, NicSchedule schedule,
+                 const datapath::LocalNic& nic, Nanoseconds start);
 
   /// When compose() has something to give; a NIC without streams never has.
   Nanoseconds next_burst() const;
@@ -58,7 +56,7 @@ class StandingProber {
   void sent(std::size_t taken, Nanoseconds before, Nanoseconds after);
   /// Nothing was due from `since` on: the schedule goes on where it was.
   void skip_time(Nanoseconds since, Nanoseconds now) { start_ += now - since; }
-  /// An authentic echo received at `at`.
+  /// An authentic echo that came to this NIC at `at`.
   void take(const packet::ProbePacket& echo, Nanoseconds at);
 
   /// One beyond the last probe handed out, and one beyond those whose answer wait is over.
@@ -98,6 +96,7 @@ class StandingProber {
   Sent& at(std::uint64_t number) { return probes_[number - first_]; }
 
   const StandingRun& run_;
+  const StandingKeys& keys_;
   NicSchedule schedule_;
   const datapath::LocalNic& nic_;
   BatchId batch_;

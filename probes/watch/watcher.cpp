@@ -20,6 +20,9 @@ constexpr Nanoseconds kSilent = seconds(3);
 constexpr Nanoseconds kComplete = milliseconds(1500);
 /// Agents take over a plan within seconds; what was probed under the one before may be in a spool.
 constexpr Nanoseconds kSwitchOver = minutes(2);
+/// The keys of 3,072 hosts with 8 NICs are 170 MB of text: a tick tells them to a few. Agents go on to the
+/// next epoch by themselves, and answer for the one before (kEpochOverlap) until all have heard of it.
+constexpr int kRenewalsATick = 8;
 constexpr std::uint32_t kFresh = 5;  // probes of the last seconds by which something is known of a channel
 
 bool touches_host(const IncidentPlace& place, NodeId host) {
@@ -42,10 +45,9 @@ const std::vector<Scale>& scales() {
 }
 
 Watcher::Era::Era(const Fabric& fabric, const Tolerance& tolerance, StandingPlan its, PlanVersion number,
-                  const packet::RunSecrets& key, StandingEnds where, Nanoseconds now)
+                  StandingEnds where, Nanoseconds now)
     : plan(std::move(its)),
       version(number),
-      secrets(key),
       ends(std::move(where)),
       since(now),
       sums(plan, version, now),
@@ -57,7 +59,8 @@ Watcher::Watcher(const Fabric& fabric, WatcherOptions options)
       options_(options),
       agents_(fabric.node_count()),
       channels_(fabric.channel_count()),
-      book_(fabric, options.book) {
+      book_(fabric, options.book),
+      keys_(options.secret, options.key_time) {
   for (std::uint32_t node = 0; node < agents_.size(); ++node) agents_[node].told.host = NodeId(node);
 }
 
@@ -68,21 +71,19 @@ Watcher::Agent* Watcher::agent_of(std::string_view host) {
   return node && fabric_->is_host(*node) ? &agents_[node->value()] : nullptr;
 }
 
-void Watcher::learned(StandingPlan plan, PlanVersion version, const packet::RunSecrets& secrets,
-                      StandingEnds ends, Nanoseconds now) {
+void Watcher::learned(StandingPlan plan, PlanVersion version, StandingEnds ends, Nanoseconds now) {
   before_ = std::move(era_);
-  era_ = std::make_unique<Era>(*fabric_, options_.tolerance, std::move(plan), version, secrets,
-                               std::move(ends), now);
+  era_ = std::make_unique<Era>(*fabric_, options_.tolerance, std::move(plan), version, std::move(ends), now);
   for (const StandingNic& nic : era_->plan.nics) agents_[nic.host.value()].wants_assignment = true;
   ++version_;
 }
 
-void Watcher::hello(std::string_view host, Nanoseconds now) {
+void Watcher::hello(std::string_view host, PlanVersion plan, RunId epoch, Nanoseconds now) {
   Agent* agent = agent_of(host);
   if (agent == nullptr) return;
   agent->told.presence = AgentPresence::present;
   agent->heard = now;
-  agent->wants_assignment = true;
+  agent->wants_assignment = !era_ || plan != era_->version || epoch != keys_.name();
   if (!era_ || era_->plan.nics_of(agent->told.host).empty()) map_again_ = true;
 }
 
@@ -249,15 +250,20 @@ void Watcher::look(Era& era, Nanoseconds now, Nanoseconds wall) {
   }
 }
 
-void Watcher::assign(WatchActions& actions) {
+void Watcher::assign(WatchActions& actions, Nanoseconds now) {
   if (!era_) return;
+  if (keys_.renew(now))
+    for (const StandingNic& nic : era_->plan.nics) agents_[nic.host.value()].wants_keys = true;
+  int renewals = 0;
   for (Agent& agent : agents_) {
-    if (!agent.wants_assignment || agent.told.presence == AgentPresence::gone_planned) continue;
-    agent.wants_assignment = false;
-    if (era_->plan.nics_of(agent.told.host).empty()) continue;
+    if (agent.told.presence == AgentPresence::gone_planned) continue;
+    if (!agent.wants_assignment && (!agent.wants_keys || renewals++ >= kRenewalsATick)) continue;
+    agent.wants_assignment = agent.wants_keys = false;
+    const NodeId host = agent.told.host;
+    if (era_->plan.nics_of(host).empty()) continue;
     actions.assignments.emplace_back(
-        fabric_->name_of(agent.told.host),
-        assignment_of(era_->plan, agent.told.host, era_->version, era_->secrets, era_->ends));
+        fabric_->name_of(host),
+        assignment_of(*fabric_, era_->plan, host, era_->version, era_->ends, keys_, now));
   }
 }
 
@@ -270,7 +276,7 @@ WatchActions Watcher::tick(Nanoseconds now, Nanoseconds wall) {
     if (before_) look(*before_, now, wall);
     look(*era_, now, wall);
   }
-  assign(actions);
+  assign(actions, now);
   actions.events = book_.take_events();
   version_ += actions.events.empty() ? 0 : 1;
   actions.map_again = std::exchange(map_again_, false) || book_.awaits_paths();

@@ -25,6 +25,8 @@ namespace weft::watch {
 struct WatcherOptions {
   Tolerance tolerance;
   BookOptions book;
+  packet::Secret secret{};  // drawn for each watcher: the keys of all probes follow from it
+  Nanoseconds key_time = std::chrono::hours(1);
 };
 
 /// How long a look looks back, and how often.
@@ -50,16 +52,16 @@ class Watcher {
 
   /// A plan, from now on. `version` is above all before. Windows of the plan before it count for a while:
   /// what was probed under it was probed. `ends`: of all its NICs.
-  void learned(StandingPlan plan, PlanVersion version, const packet::RunSecrets& secrets, StandingEnds ends,
-               Nanoseconds now);
+  void learned(StandingPlan plan, PlanVersion version, StandingEnds ends, Nanoseconds now);
 
   /// Paths were mapped, from `since` on, and are those of the plan.
   void paths_known(Nanoseconds since) { book_.paths_known(since); }
   /// Null: there is none yet.
   const StandingPlan* plan() const { return era_ ? &era_->plan : nullptr; }
 
-  /// An agent said what NICs it has: it is there, and is told what to probe.
-  void hello(std::string_view host, Nanoseconds now);
+  /// An agent said that it is there, with the plan and the epoch that it has: it is told what to probe where
+  /// these are not those of now.
+  void hello(std::string_view host, PlanVersion plan, RunId epoch, Nanoseconds now);
   /// It said that it goes. Planned: nothing is at fault.
   void bye(std::string_view host, bool planned, Nanoseconds now);
 
@@ -81,6 +83,7 @@ class Watcher {
   struct Agent {
     AgentState told;
     bool wants_assignment = false;
+    bool wants_keys = false;                               // it has the assignment
     std::optional<Nanoseconds> heard = std::nullopt;       // arrival of its last window
     std::optional<Nanoseconds> sent_until = std::nullopt;  // latest end of what it told
   };
@@ -88,14 +91,13 @@ class Watcher {
   struct Era {
     StandingPlan plan;
     PlanVersion version;
-    packet::RunSecrets secrets;
     StandingEnds ends;
     Nanoseconds since{};
     PathSums sums;
     Looker looker;
     std::vector<Nanoseconds> looked;  // by scale
     Era(const Fabric& fabric, const Tolerance& tolerance, StandingPlan its, PlanVersion number,
-        const packet::RunSecrets& key, StandingEnds where, Nanoseconds now);
+        StandingEnds where, Nanoseconds now);
   };
 
   Agent* agent_of(std::string_view host);
@@ -105,7 +107,7 @@ class Watcher {
   Crossed crossed(const Incident& incident, const std::vector<ScaleSums>& second,
                   const std::vector<HostNews>& hosts) const;
   void look(Era& era, Nanoseconds now, Nanoseconds wall);
-  void assign(WatchActions& actions);
+  void assign(WatchActions& actions, Nanoseconds now);
   void note_presence(Nanoseconds now);
   Verdict verdict_of(const WatchState& state) const;
 
@@ -116,6 +118,7 @@ class Watcher {
   std::unique_ptr<Era> before_;  // while windows of it still come
   ChannelSums channels_;
   IncidentBook book_;
+  KeyEpochs keys_;
   std::optional<Nanoseconds> counted_until_;
   std::uint64_t windows_ = 0, path_windows_ = 0, version_ = 0;
   bool map_again_ = false;

@@ -8,6 +8,7 @@
 
 #include "probes/engine/raw/raw_engine.hpp"
 #include "probes/watch/assignment_json.hpp"
+#include "probes/watch/key_epochs.hpp"
 #include "probes/watch/window.hpp"
 #include "tests/fakes/fake_watch_bus.hpp"
 #include "tests/support/router_chain.hpp"
@@ -68,14 +69,16 @@ class StandingAgentTest : public ::testing::Test {
     const int other = 3 - host;
     watch::Assignment made{
         .plan = watch::PlanVersion(plan),
-        .secrets = {.run = RunId(1000 + plan), .key = {std::byte{7}}},
         .nics = {{.nic = PortId(static_cast<std::uint32_t>(host)), .interface = fmt::format("r{}", host)}},
         .peers = {{PortId(static_cast<std::uint32_t>(other)), RouterChain::address(other, false)}}};
     for (std::uint32_t i = 0; i < 20; ++i)
       made.nics[0].streams.push_back({0, PathLabel(50'000 + i), PathLabel(51'000 + i)});
     made.asked = {{made.peers[0].nic, made.peers[0].address}};
+    epochs.give(made, NodeId(static_cast<std::uint32_t>(host)), {RouterChain::address(host, false)},
+                {NodeId(static_cast<std::uint32_t>(other))}, now());
     return made;
   }
+  static Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
   void assign(std::uint32_t plan) {
     for (int host : {1, 2})
       ASSERT_TRUE(feed->send_to(fmt::format("host{}", host), watch::to_json_text(assignment_of(host, plan))));
@@ -116,6 +119,7 @@ class StandingAgentTest : public ::testing::Test {
 
   std::unique_ptr<RouterChain> chain;
   FakeWatchBus bus;
+  watch::KeyEpochs epochs{{std::byte{7}}, 1h};
   std::unique_ptr<watch::WindowFeed> feed;
   std::set<std::uint64_t> numbers;
 };
@@ -178,6 +182,35 @@ TEST_F(StandingAgentTest, ANewPlanLosesNothingAndAnOldOneSaidAgainChangesNothing
   const auto again = watch_for(3s);
   EXPECT_GE(again.windows, 2u) << "it begins nothing anew";
   EXPECT_EQ(again.lost, 0u);
+}
+
+TEST_F(StandingAgentTest, AnHourChangesWithoutALostProbe) {
+  AgentOnHost one(bus, *chain, 1);
+  AgentOnHost two(bus, *chain, 2);
+  epochs = watch::KeyEpochs({std::byte{7}}, 5s);
+  epochs.renew(now());
+  assign(1);
+  watch_for(4s);
+  const RunId first = epochs.name();
+  std::uint64_t sent = 0;
+  for (int hour = 0; hour < 2; ++hour) {
+    while (!epochs.renew(now())) sent += watch_for(100ms).sent;
+    for (int host : {2, 1}) {
+      ASSERT_TRUE(feed->send_to(fmt::format("host{}", host), watch::to_json_text(assignment_of(host, 1))));
+      const auto sums = watch_for(1s);
+      EXPECT_EQ(sums.lost, 0u);
+      sent += sums.sent;
+    }
+  }
+  const auto last = watch_for(8s);  // and the third one without a word
+  EXPECT_EQ(last.lost, 0u);
+  EXPECT_EQ(last.plan, 1u);
+  EXPECT_GE(last.sent, 3000u);
+  EXPECT_GE(sent, 3000u);
+  const auto said = hellos();
+  ASSERT_FALSE(said.empty());
+  EXPECT_EQ(said.back().epoch, epochs.name());
+  EXPECT_NE(said.back().epoch, first);
 }
 
 TEST_F(StandingAgentTest, WithoutABusItGoesOnAndTellsLater) {

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "probes/watch/key_epochs.hpp"
 #include "probes/watch/standing_responder.hpp"
 #include "probes/watch/standing_windows.hpp"
 #include "tests/fakes/fake_wire.hpp"
@@ -16,32 +17,42 @@ struct StandingShape {
   std::uint32_t burst = 10;
   std::uint64_t boot = 77;
   bool v6 = false;
+  Nanoseconds key_time = std::chrono::hours(1);
 };
 
 class StandingBench {
  public:
   explicit StandingBench(const StandingShape& shape = {})
-      : assignment(assignment_of(shape)),
-        wire(assignment.secrets, shape.v6, 2),
-        run{assignment.plan,
-            assignment.secrets,
-            {{PortId(2), wire.peer_nic().address}},
-            Bytes(128),
-            shape.boot},
-        nic(run, assignment.nics[0], wire.nic(), wire.now()),
+      : wire({}, shape.v6, 2),
+        epochs({std::byte{42}}, shape.key_time),
+        assignment(assignment_of(shape)),
+        run{assignment.plan, {{PortId(2), wire.peer_nic().address}}, Bytes(128), shape.boot},
+        nic(run, keys, assignment.nics[0], wire.nic(), wire.now()),
         windows(assignment.plan, wire.now(), wire.now()) {
     assignment.peers = run.peers;
-    assignment.asked = {{PortId(1), wire.nic().address}};
-    keys.renew(assignment);
+    peer_assignment.plan = assignment.plan;
+    peer_assignment.asked = {{PortId(1), wire.nic().address}};
+    epochs.renew(wire.now());
+    renew_keys();
+    renew_peer_keys();
     restart_peer(1);
     wire.far_end = [this](ByteSpan frame, Nanoseconds at, Nanoseconds now, MutableByteSpan reply) {
-      const auto probe = keys.read(frame);
+      const auto probe = peer_keys.read(frame, wire.peer_nic().address);
       return probe && responder ? responder->take(*probe, at, now, reply) : 0;
     };
   }
 
   /// The agent at the far end begins anew; `seed` is what it draws then.
-  void restart_peer(std::uint64_t seed) { responder.emplace(wire.peer_nic(), keys, seed); }
+  void restart_peer(std::uint64_t seed) { responder.emplace(wire.peer_nic(), peer_keys, seed); }
+  /// Either end hears of the keys of now.
+  void renew_keys() {
+    epochs.give(assignment, NodeId(1), {wire.nic().address}, {NodeId(2)}, wire.now());
+    keys.renew(assignment, wire.now());
+  }
+  void renew_peer_keys() {
+    epochs.give(peer_assignment, NodeId(2), {}, {}, wire.now());
+    peer_keys.renew(peer_assignment, wire.now());
+  }
 
   /// One look of the agent's thread.
   void look() {
@@ -72,7 +83,8 @@ class StandingBench {
           break;
         }
         for (const auto& arrival : *arrivals)
-          if (const auto packet = keys.read(arrival.frame)) nic.take(*packet, arrival.at);
+          if (const auto read = keys.read(arrival.frame, wire.nic().address))
+            nic.take(read->packet, arrival.at);
       }
     }
   }
@@ -82,12 +94,13 @@ class StandingBench {
     return found ? std::optional(*found) : std::nullopt;
   }
 
-  watch::Assignment assignment;
   FakeWire wire;
+  watch::KeyEpochs epochs;
+  watch::Assignment assignment, peer_assignment;
+  watch::StandingKeys keys, peer_keys;
   watch::StandingRun run;
   watch::StandingProber nic;
   watch::StandingWindows windows;
-  watch::StandingKeys keys;
   std::optional<watch::StandingResponder> responder;
   std::vector<watch::Window> told;
 
@@ -95,7 +108,6 @@ class StandingBench {
   static watch::Assignment assignment_of(const StandingShape& shape) {
     watch::Assignment made{
         .plan = watch::PlanVersion(1),
-        .secrets = {.run = RunId(5)},
         .nics = {
             {.nic = PortId(1), .interface = "eth0", .packets_per_second = shape.rate, .burst = shape.burst}}};
     for (std::uint32_t i = 0; i < shape.streams; ++i)

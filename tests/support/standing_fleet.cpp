@@ -220,8 +220,8 @@ FleetRun::FleetRun(const Fabric& fabric, const FleetOptions& options, const watc
       plan_(fleet_plan(fabric, options)),
       fleet_(fabric, plan_, watch::PlanVersion(1), options),
       watcher_(fabric, watcher) {
-  watcher_.learned(plan_, watch::PlanVersion(1), {}, fleet_ends(fabric, plan_), {});
-  for (const NodeId host : fabric.hosts()) watcher_.hello(fabric.name_of(host), {});
+  watcher_.learned(plan_, watch::PlanVersion(1), fleet_ends(fabric, plan_), {});
+  for (const NodeId host : fabric.hosts()) watcher_.hello(fabric.name_of(host), {}, {}, {});
 }
 
 std::vector<IncidentEvent> FleetRun::advance(int count) {

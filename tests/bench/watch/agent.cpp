@@ -10,6 +10,7 @@
 #include "probes/run/agent_options.hpp"
 #include "probes/run/watch_server.hpp"
 #include "probes/watch/assignment_json.hpp"
+#include "probes/watch/key_epochs.hpp"
 #include "probes/watch/window.hpp"
 #include "tests/bench/watch/pieces.hpp"
 #include "tests/places.hpp"
@@ -65,7 +66,8 @@ class TwoHosts {
 };
 
 watch::Assignment assignment_of(int host, std::uint32_t nics) {
-  watch::Assignment made{.plan = watch::PlanVersion(1), .secrets = {.run = RunId(1), .key = {std::byte{1}}}};
+  watch::Assignment made{.plan = watch::PlanVersion(1)};
+  std::vector<IpAddress> addresses;
   for (std::uint32_t nic = 0; nic < nics; ++nic) {
     const auto id = [&](int of) { return PortId(2 * nic + static_cast<std::uint32_t>(of)); };
     made.nics.push_back({.nic = id(host), .interface = fmt::format("n{}", nic)});
@@ -73,7 +75,11 @@ watch::Assignment assignment_of(int host, std::uint32_t nics) {
       made.nics.back().streams.push_back({nic, PathLabel(50'000 + i), PathLabel(51'000 + i)});
     made.peers.push_back({id(3 - host), address(nic, 3 - host)});
     made.asked.push_back({id(3 - host), address(nic, 3 - host)});
+    addresses.push_back(address(nic, host));
   }
+  const auto node = [](int of) { return NodeId(static_cast<std::uint32_t>(of)); };
+  watch::KeyEpochs({std::byte{1}}, 1h)
+      .give(made, node(host), addresses, std::vector<NodeId>(made.peers.size(), node(3 - host)), {});
   return made;
 }
 

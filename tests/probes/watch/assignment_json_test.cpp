@@ -10,7 +10,8 @@ namespace {
 Assignment small_assignment() {
   Assignment made{
       .plan = PlanVersion(3),
-      .secrets = {.run = RunId(0x8877665544332211)},
+      .epochs = {{.name = RunId(0x8877665544332211), .ends_in = std::chrono::minutes(12)},
+                 {.name = RunId(7), .ends_in = std::chrono::minutes(72)}},
       .nics = {{.nic = PortId(4),
                 .interface = "eth0",
                 .packets_per_second = 62.5,
@@ -20,8 +21,10 @@ Assignment small_assignment() {
       .peers = {{PortId(8), *IpAddress::parse("10.0.0.8")}, {PortId(9), *IpAddress::parse("fd00::9")}},
       .asked = {{PortId(9), *IpAddress::parse("fd00::9")}},
       .size = Bytes(256)};
-  for (std::size_t i = 0; i < made.secrets.key.size(); ++i)
-    made.secrets.key[i] = static_cast<std::byte>(0xF0 + i);
+  for (EpochKeys& keys : made.epochs) {
+    for (std::size_t i = 0; i < keys.own.size(); ++i) keys.own[i] = static_cast<std::byte>(0xF0 + i);
+    keys.pairs = {{std::byte{1}}, {std::byte{2}}};
+  }
   return made;
 }
 
@@ -42,6 +45,7 @@ TEST(AssignmentJsonTest, ALargePlanFitsAMessage) {
   large.asked.clear();
   for (std::uint32_t i = 0; i < 4096; ++i)
     large.asked.push_back({PortId(24'576 - i), *IpAddress::parse("10.100.200.100")});
+  for (EpochKeys& keys : large.epochs) keys.pairs.resize(asked_pairs(large.nics).size());
   EXPECT_LT(to_json_text(large).size(), kMaxWordBytes / 2);
 }
 
@@ -61,6 +65,10 @@ INSTANTIATE_TEST_SUITE_P(
                       Wrong{"NoBurst", [](Assignment& a) { a.nics[0].burst = 0; }},
                       Wrong{"TooLargeABurst", [](Assignment& a) { a.nics[0].burst = 65; }},
                       Wrong{"InterfaceTwice", [](Assignment& a) { a.nics.push_back(a.nics[0]); }},
+                      Wrong{"NoKeys", [](Assignment& a) { a.epochs.clear(); }},
+                      Wrong{"TooManyEpochs", [](Assignment& a) { a.epochs.resize(5, a.epochs[0]); }},
+                      Wrong{"APairWithoutAKey", [](Assignment& a) { a.epochs[1].pairs.pop_back(); }},
+                      Wrong{"AKeyWithoutAPair", [](Assignment& a) { a.nics[0].streams.pop_back(); }},
                       Wrong{"NoSize", [](Assignment& a) { a.size = Bytes(0); }},
                       Wrong{"JumboOfJumbos", [](Assignment& a) { a.size = Bytes(1'000'000); }},
                       Wrong{"TooManyNics",
@@ -93,6 +101,7 @@ TEST(AssignmentJsonTest, WhatAgentsSayReadsBackTheSame) {
                          .version = "0.2.0",
                          .boot = 0xFFFFFFFFFFFFFFFF,
                          .plan = PlanVersion(2),
+                         .epoch = RunId(99),
                          .interfaces = {{"eth0", {*IpAddress::parse("10.0.0.1")}}},
                          .troubles = {"eth1 is down"}};
   const AgentBye bye{.host = "host1", .boot = 5, .reason = "it was told to stop", .planned = true};

@@ -107,7 +107,7 @@ TEST(StandingPlan, AnAssignmentHasTheStreamsOfAHostAndAllWhoAskIt) {
   const StandingPlan plan = fleet_plan(fabric, {});
   const StandingEnds ends = fleet_ends(fabric, plan);
   for (const NodeId host : fabric.hosts()) {
-    const Assignment told = assignment_of(plan, host, PlanVersion(3), {}, ends);
+    const Assignment told = assignment_of(fabric, plan, host, PlanVersion(3), ends, KeyEpochs({}, {}), {});
     EXPECT_EQ(told.plan, PlanVersion(3));
     ASSERT_EQ(told.nics.size(), plan.nics_of(host).size());
     for (std::size_t n = 0; n < told.nics.size(); ++n) {

@@ -15,8 +15,8 @@ using testing::Frame;
 using testing::Frames;
 using testing::StandingBench;
 
-packet::ProbeHeader header_of(const StandingBench& bench, const Frame& frame) {
-  const auto packet = packet::decode_probe_frame(frame, bench.assignment.secrets.key);
+packet::ProbeHeader header_of(const Frame& frame) {
+  const auto packet = packet::decode_probe_frame(frame);
   return packet ? packet->header : packet::ProbeHeader{};
 }
 
@@ -42,11 +42,8 @@ Ways ways_of(const std::vector<Window>& windows) {
 }
 
 /// Drops probes of this number's stream and sequence, on their way out or of their echoes on their way back.
-std::function<Frames(Frame)> dropping(const StandingBench& bench,
-                                      std::function<bool(const packet::ProbeHeader&)> drops) {
-  return [&bench, drops](Frame frame) {
-    return drops(header_of(bench, frame)) ? Frames{} : Frames{std::move(frame)};
-  };
+std::function<Frames(Frame)> dropping(std::function<bool(const packet::ProbeHeader&)> drops) {
+  return [drops](Frame frame) { return drops(header_of(frame)) ? Frames{} : Frames{std::move(frame)}; };
 }
 
 TEST(StandingProberTest, AHealthyWireLosesNothingAndAWindowIsASecond) {
@@ -70,7 +67,7 @@ TEST(StandingProberTest, NumbersSayStreamAndTime) {
   bench.run_for(2s);
   std::uint64_t number = 0;
   for (const Frame& frame : bench.wire.sent()) {
-    const auto header = header_of(bench, frame);
+    const auto header = header_of(frame);
     ASSERT_EQ(header.spec, number % 7);
     ASSERT_EQ(header.sequence, number / 7);
     const auto due = 1000s + Nanoseconds(number / 5 * 5 * 2'000'000);
@@ -85,7 +82,7 @@ TEST(StandingProberTest, LossThereIsToldFromLossBack) {
     StandingBench bench;
     bench.run_for(2500ms);
     double dropped = 0;
-    const auto drop = dropping(bench, [&](const auto& header) {
+    const auto drop = dropping([&](const auto& header) {
       const bool drops = header.spec == 3 && header.sequence % 10 == 4;
       dropped += drops ? 1 : 0;
       return drops;
@@ -104,8 +101,8 @@ TEST(StandingProberTest, LossThereIsToldFromLossBack) {
 TEST(StandingProberTest, LossOnBothWaysIsCountedOnBoth) {
   StandingBench bench;
   bench.run_for(2500ms);
-  bench.wire.outward = dropping(bench, [&](const auto& h) { return h.sequence % 10 == 2; });
-  bench.wire.homeward = dropping(bench, [&](const auto& h) { return h.sequence % 10 == 3; });
+  bench.wire.outward = dropping([&](const auto& h) { return h.sequence % 10 == 2; });
+  bench.wire.homeward = dropping([&](const auto& h) { return h.sequence % 10 == 3; });
   bench.run_for(10s);
   const auto ways = ways_of(bench.told);
   EXPECT_NEAR(ways.lost.at(LostWay::there), 470, 40);
@@ -143,7 +140,7 @@ TEST(StandingProberTest, LossesInARowEndAWindowEarly) {
   bench.run_for(3s);
   bench.told.clear();
   bench.run_for(50ms);
-  bench.wire.outward = dropping(bench, [&](const auto& header) { return header.spec % 5 == 0; });
+  bench.wire.outward = dropping([&](const auto& header) { return header.spec % 5 == 0; });
   const auto fault = bench.wire.now();
   std::optional<Nanoseconds> named;
   while (!named && bench.wire.now() < fault + 3s) {
@@ -159,7 +156,7 @@ TEST(StandingProberTest, LossesInARowEndAWindowEarly) {
 TEST(StandingProberTest, APathThatStaysDeadDoesNotMultiplyWindows) {
   StandingBench bench({.streams = 50});
   bench.run_for(3s);
-  bench.wire.outward = dropping(bench, [&](const auto& header) { return header.spec % 5 == 0; });
+  bench.wire.outward = dropping([&](const auto& header) { return header.spec % 5 == 0; });
   bench.run_for(10s);
   EXPECT_LE(bench.told.size(), 15u);
 }
@@ -170,7 +167,7 @@ TEST(StandingProberTest, ReorderedProbesAreNoLossAndHideNone) {
   std::optional<Frame> held;
   // 6 is lost; 5 and 7 change places.
   bench.wire.outward = [&](Frame frame) {
-    const auto sequence = header_of(bench, frame).sequence % 10;
+    const auto sequence = header_of(frame).sequence % 10;
     if (sequence == 6) return Frames{};
     if (sequence == 5) held = std::move(frame);
     if (sequence == 5) return Frames{};
@@ -189,7 +186,7 @@ TEST(StandingProberTest, DuplicatesCountOnce) {
   bench.wire.outward = [](Frame frame) { return Frames{frame, frame}; };
   bench.wire.homeward = [](Frame frame) { return Frames{frame, frame}; };
   bench.run_for(2500ms);
-  bench.wire.homeward = dropping(bench, [](const auto& h) { return h.sequence % 10 == 4; });
+  bench.wire.homeward = dropping([](const auto& h) { return h.sequence % 10 == 4; });
   bench.run_for(5s);
   const auto ways = ways_of(bench.told);
   EXPECT_NEAR(ways.lost.at(LostWay::back), 200, 30);
@@ -219,12 +216,13 @@ TEST(StandingProberTest, LossesWhileAPeerBeginsAnewStayOpen) {
 TEST(StandingProberTest, AForgedEchoAnswersNothing) {
   StandingBench bench;
   bench.run_for(2500ms);
-  auto other_key = bench.assignment.secrets.key;
+  const auto right_key = bench.assignment.epochs[0].pairs.at(0);
+  auto other_key = right_key;
   other_key[0] ^= std::byte{1};
   std::uint64_t forged = 0;
   // The probe vanishes; a stranger who saw it answers with another key, and a participant from elsewhere.
   bench.wire.outward = [&](Frame frame) {
-    auto header = header_of(bench, frame);
+    auto header = header_of(frame);
     if (header.sequence % 10 != 0) return Frames{std::move(frame)};
     header.kind = packet::ProbeKind::echo;
     const auto& nic = bench.wire.nic();
@@ -239,7 +237,7 @@ TEST(StandingProberTest, AForgedEchoAnswersNothing) {
       bench.wire.inject(std::move(made), 1ms);
     };
     forge(bench.wire.peer_nic().address, other_key);
-    forge(bench.wire.router(1), bench.assignment.secrets.key);
+    forge(bench.wire.router(1), right_key);
     ++forged;
     return Frames{};
   };
@@ -252,7 +250,7 @@ TEST(StandingProberTest, AForgedEchoAnswersNothing) {
 TEST(StandingProberTest, CountsWrap) {
   StandingBench bench({.streams = 1, .rate = 4'000, .burst = 40});
   bench.run_for(2500ms);
-  bench.wire.homeward = dropping(bench, [](const auto& h) { return h.sequence % 1000 == 7; });
+  bench.wire.homeward = dropping([](const auto& h) { return h.sequence % 1000 == 7; });
   bench.run_for(25s);  // 100,000 probes of one stream
   const auto ways = ways_of(bench.told);
   EXPECT_NEAR(ways.lost.at(LostWay::back), 90, 15);
@@ -262,7 +260,7 @@ TEST(StandingProberTest, CountsWrap) {
 TEST(StandingProberTest, AStreamOfOneProbeASecondIsJudgedToo) {
   StandingBench bench({.streams = 500});
   bench.run_for(2500ms);
-  bench.wire.outward = dropping(bench, [](const auto& h) { return h.spec == 9 && h.sequence % 4 == 1; });
+  bench.wire.outward = dropping([](const auto& h) { return h.spec == 9 && h.sequence % 4 == 1; });
   bench.run_for(20s);
   const auto ways = ways_of(bench.told);
   EXPECT_NEAR(ways.lost.at(LostWay::there), 4, 1);
@@ -333,7 +331,7 @@ TEST(StandingProberTest, WhatTheHostDroppedIsSaid) {
   bench.run_for(3s);
   bench.told.clear();
   bench.wire.unread = 7;
-  bench.wire.homeward = dropping(bench, [](const auto& h) { return h.sequence % 10 == 0; });
+  bench.wire.homeward = dropping([](const auto& h) { return h.sequence % 10 == 0; });
   bench.run_for(2s);
   EXPECT_EQ(bench.told.at(0).nics.at(0).dropped + bench.told.at(1).nics.at(0).dropped, 7u);
 }
@@ -344,7 +342,7 @@ TEST(StandingProberTest, AnAgentThatBeginsAnewIsAnsweredFromTheStart) {
   StandingBench again({.boot = 78});
   again.responder.reset();
   again.wire.far_end = [&](ByteSpan frame, Nanoseconds at, Nanoseconds now, MutableByteSpan reply) {
-    const auto probe = bench.keys.read(frame);
+    const auto probe = bench.peer_keys.read(frame, bench.wire.peer_nic().address);
     return probe ? bench.responder->take(*probe, at, now, reply) : 0;
   };
   again.run_for(5s);

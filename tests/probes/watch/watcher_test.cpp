@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
+
 #include "tests/support/standing_fleet.hpp"
 #include "topology/model/clos.hpp"
 
@@ -51,6 +53,58 @@ TEST(Watcher, KnowsNothingOfAFabricOfWhichNothingIsHeard) {
   run.between = [](std::vector<SentWindow>& windows) { windows.clear(); };
   EXPECT_TRUE(run.advance(30).empty());
   EXPECT_EQ(run.state().verdict, Verdict::unknown);
+}
+
+/// Three leaves of eight hosts, all of which have the plan.
+struct Renewed {
+  Fabric fabric = *make_clos({.leaves = 3, .spines = 2, .hosts_per_leaf = 8});
+  StandingPlan plan = fleet_plan(fabric, {});
+  Watcher watcher{fabric, {.tolerance = {}, .book = {}, .secret = {std::byte{5}}, .key_time = seconds(600)}};
+  std::map<std::string, Assignment> has;
+
+  Renewed() {
+    watcher.learned(plan, PlanVersion(4), fleet_ends(fabric, plan), {});
+    EXPECT_EQ(tick({}), 24u);
+  }
+  std::size_t tick(Nanoseconds now) {
+    const auto actions = watcher.tick(now, now);
+    for (const auto& [host, assignment] : actions.assignments) has[host] = assignment;
+    return actions.assignments.size();
+  }
+};
+
+TEST(Watcher, RenewsTheKeysOfAllHostsAFewATickAndNothingElse) {
+  Renewed run;
+  const auto before = run.has;
+  EXPECT_EQ(run.tick(seconds(599)), 0u);
+  std::size_t ticks = 0, told = 0;
+  for (; told < 24 && ticks < 24; ++ticks) {
+    const auto now = run.tick(seconds(600) + std::chrono::milliseconds(100) * ticks);
+    EXPECT_LE(now, 8u);
+    told += now;
+  }
+  EXPECT_EQ(ticks, 3u);
+  for (const auto& [host, assignment] : run.has) {
+    EXPECT_TRUE(same_work(assignment, before.at(host)));
+    EXPECT_EQ(assignment.epochs.at(0).name, before.at(host).epochs.at(1).name);
+    EXPECT_EQ(assignment.epochs.at(0).pairs, before.at(host).epochs.at(1).pairs);
+    EXPECT_NE(assignment.epochs.at(1).own, before.at(host).epochs.at(1).own);
+  }
+  EXPECT_EQ(run.tick(seconds(602)), 0u);
+}
+
+TEST(Watcher, TellsAnAgentNothingThatItHas) {
+  Renewed run;
+  const std::string host(run.fabric.name_of(run.fabric.hosts().front()));
+  const RunId epoch = run.has.at(host).epochs.at(0).name;
+  run.watcher.hello(host, PlanVersion(4), epoch, seconds(1));
+  EXPECT_EQ(run.tick(seconds(1)), 0u);
+  run.watcher.hello(host, PlanVersion(4), RunId(77), seconds(2));
+  EXPECT_EQ(run.tick(seconds(2)), 1u) << "it missed the hour";
+  run.watcher.hello(host, PlanVersion(3), epoch, seconds(3));
+  EXPECT_EQ(run.tick(seconds(3)), 1u) << "it missed the plan";
+  run.watcher.hello(host, {}, {}, seconds(4));
+  EXPECT_EQ(run.tick(seconds(4)), 1u) << "it begins";
 }
 
 }  // namespace

@@ -1,0 +1,79 @@
+#include "probes/watch/standing_keys.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "topology/base/splitmix.hpp"
+
+namespace weft::watch {
+namespace {
+
+/// Watchers that take over from one another each bring their own epochs: more than that are not kept.
+constexpr std::size_t kMostEpochs = 8;
+
+}  // namespace
+
+std::size_t StandingKeys::Hash::operator()(const Asking& pair) const {
+  return mix_bits(std::hash<IpAddress>()(pair.peer) + pair.nic.value());
+}
+
+std::size_t StandingKeys::Hash::operator()(const Asker& pair) const {
+  return mix_bits(mix_bits(std::hash<IpAddress>()(pair.from)) + std::hash<IpAddress>()(pair.local));
+}
+
+void StandingKeys::renew(const Assignment& assignment, Nanoseconds now) {
+  if (plan_ != assignment.plan) asked_before_ = std::move(asked_);
+  plan_ = assignment.plan;
+  asked_ = datapath::RunNics(assignment.asked);
+  std::deque<Epoch> epochs;
+  const auto pairs = asked_pairs(assignment.nics);
+  for (const EpochKeys& keys : assignment.epochs) {
+    Epoch epoch{.name = keys.name, .until = now + keys.ends_in, .own = keys.own, .asking = {}, .askers = {}};
+    WEFT_CHECK(keys.pairs.size() == pairs.size());
+    for (std::size_t i = 0; i < pairs.size(); ++i)
+      epoch.asking[{assignment.nics[pairs[i].nic].nic, assignment.peers[pairs[i].peer].address}] =
+          keys.pairs[i];
+    epochs.push_back(std::move(epoch));
+  }
+  assigned_ = epochs.size();
+  for (Epoch& earlier : epochs_) {
+    const bool is_known = std::ranges::find(epochs, earlier.name, &Epoch::name) != epochs.end();
+    if (is_known || earlier.until + kEpochOverlap <= now || epochs.size() == kMostEpochs) continue;
+    earlier.askers.clear();
+    epochs.push_back(std::move(earlier));
+  }
+  epochs_ = std::move(epochs);
+}
+
+packet::RunSecrets StandingKeys::sending(PortId nic, const IpAddress& peer, Nanoseconds now) const {
+  WEFT_CHECK(assigned_ > 0);
+  // The last one for as long as no other comes: where all are without a watcher, all of them are there.
+  std::size_t at = 0;
+  while (at + 1 < assigned_ && epochs_[at].until <= now) ++at;
+  return {epochs_[at].name, epochs_[at].asking.at({nic, peer})};
+}
+
+const packet::RunKey* StandingKeys::key_of(Epoch& epoch, const packet::ProbePacket& packet) {
+  const auto nic = packet.header.nic;
+  if (packet.header.kind == packet::ProbeKind::echo) {
+    const auto found = epoch.asking.find({nic, packet.ip.source});
+    return found == epoch.asking.end() ? nullptr : &found->second;
+  }
+  if (!asked_.is_at(nic, packet.ip.source) && !asked_before_.is_at(nic, packet.ip.source)) return nullptr;
+  const auto [asker, is_new] = epoch.askers.try_emplace({packet.ip.source, packet.ip.destination});
+  if (is_new) asker->second = packet::pair_key(epoch.own, packet.ip.source, packet.ip.destination);
+  return &asker->second;
+}
+
+std::optional<StandingKeys::Read> StandingKeys::read(ByteSpan frame, const IpAddress& local) {
+  auto packet = packet::decode_probe_frame(frame);
+  if (!packet || packet->ip.destination != local) return std::nullopt;
+  const auto epoch = std::ranges::find(epochs_, packet->header.run, &Epoch::name);
+  if (epoch == epochs_.end()) return std::nullopt;
+  const auto* key = key_of(*epoch, *packet);
+  if (key == nullptr || !packet::authenticate(*packet, *key)) return std::nullopt;
+  packet->authentic = true;
+  return Read{*packet, *key};
+}
+
+}  // namespace weft::watch
