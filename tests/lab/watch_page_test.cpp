@@ -21,7 +21,7 @@ constexpr const char* kToken = "a-token-of-the-test-1234";
 constexpr const char* kTab = "\uE004";
 constexpr const char* kEnter = "\uE007";
 constexpr const char* kFabric =
-    "fabric: watched\nkind: roce\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 2, link: 400G}\n"
+    "fabric: watched\nkind: roce\nclos: {leaves: 3, spines: 2, hosts_per_leaf: 2, link: 400G}\n"
     "lab: {link_rate: 50M}\n";
 
 class WatchedByPage {
@@ -38,7 +38,7 @@ class WatchedByPage {
     httplib::Client client("127.0.0.1", port());
     client.set_read_timeout(10s);
     const auto answer = client.Get("/api/v1/fabrics/watched/" + path);
-    return answer && answer->status == 200 ? Json::parse(answer->body) : Json();
+    return answer && answer->status == 200 ? Json::parse(answer->body) : Json::object();
   }
   template <class Holds>
   bool comes(Holds holds, std::chrono::seconds limit) {
