@@ -1,13 +1,16 @@
 #include "cli/agent.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 
 #include "cli/agent_arguments.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/options.hpp"
+#include "cli/service.hpp"
 #include "collectors/bus/bus_file.hpp"
 #include "topology/base/outside_text.hpp"
 
@@ -17,7 +20,8 @@ namespace {
 constexpr const char* kExamples =
     "  weft agent --server nats://10.0.0.1:4222 --run 1f00ba11 --host gpu001 --nic 10.1.0.1 --token-stdin\n"
     "  WEFT_BUS_TOKEN=... weft agent --server nats://10.0.0.1:4222 --run 1f00ba11 --host gpu001 --nic "
-    "eth0=10.1.0.1\n";
+    "eth0=10.1.0.1\n"
+    "  weft agent --standing --credential /etc/weft/agent      # what the unit weft-agent starts\n";
 
 Result<RunId> parse_run(const std::string& text) {
   std::uint64_t number = 0;
@@ -37,17 +41,41 @@ Result<session::NicReport> parse_nic(const std::string& text) {
                             *address};
 }
 
-/// Of --credential; absent: not given.
-Result<std::optional<bus::BusFile>> read_bus_file_option(const po::variables_map& values) {
-  const auto path = text_option(values, "credential");
-  if (!path) return std::optional<bus::BusFile>();
+/// The files that --credential means: of a directory those that end in .json, in the order of their names.
+Result<std::vector<std::filesystem::path>> credential_files(const std::string& given) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(given, error)) return std::vector<std::filesystem::path>{given};
+  std::vector<std::filesystem::path> files;
+  for (std::filesystem::directory_iterator it(given, error), end; !error && it != end; it.increment(error))
+    if (it->path().extension() == ".json") files.push_back(it->path());
+  if (error) return fail(ErrorKind::permission, "--credential {}: {}", given, error.message());
+  if (files.empty())
+    return fail(ErrorKind::not_found, "--credential {}: no file there ends in .json: copy this host's there",
+                given);
+  std::ranges::sort(files);
+  return files;
+}
+
+/// Of --credential, one a fabric; none: not given.
+Result<std::vector<bus::BusFile>> read_bus_files_option(const po::variables_map& values) {
+  std::vector<bus::BusFile> files;
+  if (!values.count("credential")) return files;
   for (const char* said : {"server", "host", "fabric", "token-stdin"})
     if (values.count(said) != 0)
       return fail(ErrorKind::usage, "--{} stands in the file of --credential: leave it out", said);
   if (values.count("standing") == 0)
     return fail(ErrorKind::usage, "--credential is of an agent that stands: add --standing");
-  WEFT_TRY(auto file, bus::read_bus_file(*path));
-  return std::optional(std::move(file));
+  for (const auto& given : values["credential"].as<std::vector<std::string>>()) {
+    WEFT_TRY(const auto paths, credential_files(given));
+    for (const auto& path : paths) {
+      WEFT_TRY(auto file, bus::read_bus_file(path));
+      if (std::ranges::find(files, file.fabric, &bus::BusFile::fabric) != files.end())
+        return fail(ErrorKind::usage, "--credential {}: another one is of fabric {} too: leave one of them",
+                    path.string(), file.fabric);
+      files.push_back(std::move(file));
+    }
+  }
+  return files;
 }
 
 /// The fabric that it probes all the time; empty: none.
@@ -70,6 +98,23 @@ Result<RunId> read_run(const po::variables_map& values, const std::string& stand
   return fail(ErrorKind::usage, "--run is missing; try: weft agent --help");
 }
 
+/// Those of --nic; without it, those that the credential names.
+Result<std::vector<session::NicReport>> read_nics(const po::variables_map& values,
+                                                  const std::optional<bus::BusFile>& file) {
+  std::vector<session::NicReport> nics;
+  if (values.count("nic"))
+    for (const auto& text : values["nic"].as<std::vector<std::string>>()) {
+      WEFT_TRY(const auto nic, parse_nic(text));
+      nics.push_back(nic);
+    }
+  else if (file)
+    for (const IpAddress& address : file->nics) nics.push_back({to_string(address), address});
+  if (nics.empty())
+    return fail(ErrorKind::usage, "--nic is missing: name at least one ADDRESS or INTERFACE=ADDRESS{}",
+                file ? "; the credential was made without a fabric file and names none" : "");
+  return nics;
+}
+
 Result<run::AgentWords> read_words(const po::variables_map& values, const std::optional<bus::BusFile>& file) {
   run::AgentWords words;
   for (const char* name : {"server", "host"})
@@ -77,18 +122,12 @@ Result<run::AgentWords> read_words(const po::variables_map& values, const std::o
       return fail(ErrorKind::usage, "--{} is missing; try: weft agent --help", name);
   words.server = file ? file->url : values["server"].as<std::string>();
   words.host = file ? file->name : values["host"].as<std::string>();
-  if (values.count("nic"))
-    for (const auto& text : values["nic"].as<std::vector<std::string>>()) {
-      WEFT_TRY(const auto nic, parse_nic(text));
-      words.nics.push_back(nic);
-    }
+  WEFT_TRY(words.nics, read_nics(values, file));
   const auto given = values["engine"].as<std::string>();
   const auto engine = run::parse_engine(given);
   if (!engine) return fail(ErrorKind::usage, "--engine {}: expected auto, raw, verbs, umad or ibsim", given);
   words.agent_options.engine = *engine;
   words.shares_machine = values.count("shared-machine") != 0;
-  if (words.nics.empty())
-    return fail(ErrorKind::usage, "--nic is missing: name at least one ADDRESS or INTERFACE=ADDRESS");
   words.token_on_stdin = values.count("token-stdin") != 0;
   WEFT_TRY_VOID(read_agent_options(values, words.agent_options));
   WEFT_TRY(words.agent_options.standing_for, fabric_to_stand_for(values, *engine, file));
@@ -107,6 +146,21 @@ Result<bus::BusCredential> credential_from(bool from_stdin) {
   auto credential = bus::read_credential(line);
   if (!credential) return pass_on(credential, from_stdin ? "the input's first line" : run::kBusTokenVariable);
   return credential;
+}
+
+/// At the bus of each credential, or at the one that the command line says.
+Result<std::vector<run::AgentSeat>> read_seats(const po::variables_map& values) {
+  WEFT_TRY(const auto files, read_bus_files_option(values));
+  std::vector<run::AgentSeat> seats;
+  for (const bus::BusFile& file : files) {
+    WEFT_TRY(auto words, read_words(values, file));
+    seats.push_back({std::move(words), file.key});
+  }
+  if (!seats.empty()) return seats;
+  WEFT_TRY(auto words, read_words(values, std::nullopt));
+  WEFT_TRY(auto credential, credential_from(words.token_on_stdin));
+  seats.push_back({std::move(words), std::move(credential)});
+  return seats;
 }
 
 }  // namespace
@@ -131,18 +185,22 @@ OptionParser agent_options() {
       "raw: RoCEv2 datagrams; verbs: RDMA queue pairs; auto: the run says which of these two, by what the "
       "NICs have; umad: InfiniBand management datagrams; ibsim: these in a lab")(
       "nic", po::value<std::vector<std::string>>()->value_name("NIC"),
-      "a NIC to probe from: its ADDRESS or INTERFACE=ADDRESS; may be given several times")(
+      "a NIC to probe from: its ADDRESS or INTERFACE=ADDRESS; may be given several times (default: those "
+      "that --credential names)")(
       "token-stdin",
       "read the server's credential from the first line of the input (else from WEFT_BUS_TOKEN)")(
       "standing",
       "probe all the time by what the watcher of --fabric assigns, until it is told to stop, and "
       "serve runs beside")("fabric", po::value<std::string>()->value_name("NAME"),
                            "the fabric of that watcher")(
-      "credential", po::value<std::string>()->value_name("FILE"),
-      "of an agent that stands: a file of weft bus init, which names server, fabric and host")(
+      "credential", po::value<std::vector<std::string>>()->value_name("FILE"),
+      "of an agent that stands: a file of weft bus init, which names server, fabric and host, or a directory "
+      "of them; it serves all their fabrics")(
       "shared-machine", "other hosts are this same machine (a lab): tell of the NICs alone");
   add_agent_options(parser.options(Group::rdma));
-  parser.without_configuration();  // weft starts agents, with all that they need on their command line
+  parser.command_line_only({"server", "run", "host", "engine", "token-stdin", "standing", "fabric",
+                            "credential", "shared-machine", "exchange", "memory", "probe-transport",
+                            "service-level", "gid-index"});
   return parser;
 }
 
@@ -151,17 +209,16 @@ int run_agent_command(const Arguments& arguments, const run::AgentParts& parts) 
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (parser.help_was_asked(*values)) return kExitHealthy;
-  const auto file = read_bus_file_option(*values);
-  if (!file) return report(file.error());
-  const auto words = read_words(*values, *file);
-  if (!words) return report(words.error());
-  const auto credential =
-      *file ? Result<bus::BusCredential>((*file)->key) : credential_from(words->token_on_stdin);
-  if (!credential) return report(credential.error());
+  const auto seats = read_seats(*values);
+  if (!seats) return report(seats.error());
+  auto service = service_notifier(seats->size());
+  run::AgentParts told = parts;
+  told.say = [&](const std::string& line) { parts.say(line), service.status(line); };
+  told.went_round = [&](std::size_t seat) { service.went_round(seat); };
   const Interrupt interrupt;
-  const auto served = serve_agent(
-      *words, *credential, tool_version(), parts, [](const char* name) { return std::getenv(name); },
-      interrupt.token());
+  const std::stop_callback stopping(interrupt.token(), [&] { service.stopping(); });
+  const auto served = serve_agents(
+      *seats, tool_version(), told, [](const char* name) { return std::getenv(name); }, interrupt.token());
   return served ? kExitHealthy : report(served.error());
 }
 

@@ -4,39 +4,67 @@
 
 #include <array>
 #include <filesystem>
+#include <set>
 
 #include "cli/cluster_arguments.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
-#include "collectors/bus/bus_init.hpp"
+#include "collectors/bus/bus_directory.hpp"
 #include "probes/run/listen_address.hpp"
+#include "topology/files/file_text.hpp"
+#include "topology/os/private_file.hpp"
 
 namespace weft::cli {
 namespace {
 
 constexpr std::uint16_t kUsualPort = 4222;
 constexpr unsigned kMostWatchers = 16;
+constexpr std::size_t kLongestPem = 32'768;  // as a credential takes it
 
-constexpr std::array<Command, 1> kWords{{
+constexpr std::array<Command, 4> kWords{{
     {"init", "the configuration of a NATS server, and a credential for each host and watcher",
      bus_init_command, bus_init_options},
+    {"add", "credentials for hosts that are new", bus_add_command, bus_add_options},
+    {"renew", "new keys beside the old ones, which hold until they are dropped", bus_renew_command,
+     bus_renew_options},
+    {"drop", "old keys, or hosts and watchers, out of the server's configuration", bus_drop_command,
+     bus_drop_options},
 }};
 
-/// The fabric's name, and its hosts where it is a file.
-Result<void> read_fabric(const po::variables_map& values, bus::BusSpec& spec) {
-  const auto given = text_option(values, "fabric");
-  if (!given) return fail(ErrorKind::usage, "--fabric: say which: its file, or its name");
-  spec.fabric = *given;
-  if (given->ends_with(".yaml") || given->ends_with(".yml")) {
-    WEFT_TRY(const auto file, load_fabric_file(*given));
-    spec.fabric = file.fabric.name();
-    for (const NodeId host : file.fabric.hosts()) spec.hosts.push_back(file.fabric.node(host).name);
+/// What --fabric and --hosts say.
+struct Asked {
+  std::string fabric;
+  std::vector<std::string> hosts;  // of --hosts, or else of the fabric's file
+  bool listed = false;             // by --hosts
+  bus::NicsOfHosts nics;
+};
+
+bus::NicsOfHosts nics_in(const files::FabricFile& file) {
+  bus::NicsOfHosts nics;
+  for (const NodeId host : file.fabric.hosts())
+    for (const PortId port : file.fabric.ports_of(host))
+      if (const auto address = file.addresses.address_of(port); address && file.fabric.port(port).link)
+        nics[file.fabric.name_of(host)].push_back(*address);
+  return nics;
+}
+
+/// The fabric's name, its hosts and their NICs where it is a file.
+Result<Asked> read_asked(const po::variables_map& values) {
+  Asked asked;
+  if (const auto given = text_option(values, "fabric")) {
+    asked.fabric = *given;
+    if (given->ends_with(".yaml") || given->ends_with(".yml")) {
+      WEFT_TRY(const auto file, load_fabric_file(*given));
+      asked.fabric = file.fabric.name();
+      for (const NodeId host : file.fabric.hosts()) asked.hosts.push_back(file.fabric.node(host).name);
+      asked.nics = nics_in(file);
+    }
   }
-  if (values.count("hosts")) {
-    WEFT_TRY(spec.hosts, host_names(values));
+  asked.listed = values.count("hosts") != 0;
+  if (asked.listed) {
+    WEFT_TRY(asked.hosts, host_names(values));
   }
-  if (spec.hosts.empty()) return fail(ErrorKind::usage, "--hosts: name the hosts that will have an agent");
-  return {};
+  return asked;
 }
 
 Result<void> read_listen(const po::variables_map& values, bus::BusSpec& spec) {
@@ -52,21 +80,156 @@ Result<void> read_listen(const po::variables_map& values, bus::BusSpec& spec) {
   return {};
 }
 
+/// Of --ca, --cert and --key; absent: none of them is given.
+Result<std::optional<bus::SiteCertificate>> read_site_certificate(const po::variables_map& values) {
+  const auto authority = text_option(values, "ca");
+  const auto certificate = text_option(values, "cert");
+  const auto key = text_option(values, "key");
+  if (!authority && !certificate && !key) return std::optional<bus::SiteCertificate>();
+  if (!authority || !certificate || !key)
+    return fail(ErrorKind::usage, "--ca, --cert and --key go together: the authority, and what it signed");
+  bus::SiteCertificate site;
+  WEFT_TRY(site.authority, files::read_text_file(*authority, Bytes(kLongestPem)));
+  WEFT_TRY(site.certificate, files::read_text_file(*certificate, Bytes(kLongestPem)));
+  WEFT_TRY(site.key, os::read_private_file(*key, "the key", kLongestPem));
+  return std::optional(std::move(site));
+}
+
 Result<bus::BusSpec> read_spec(const po::variables_map& values) {
-  bus::BusSpec spec;
-  WEFT_TRY_VOID(read_fabric(values, spec));
+  WEFT_TRY(auto asked, read_asked(values));
+  if (asked.fabric.empty()) return fail(ErrorKind::usage, "--fabric: say which: its file, or its name");
+  if (asked.hosts.empty()) return fail(ErrorKind::usage, "--hosts: name the hosts that will have an agent");
+  bus::BusSpec spec{.fabric = asked.fabric, .hosts = asked.hosts, .nics = std::move(asked.nics)};
   WEFT_TRY_VOID(read_listen(values, spec));
+  WEFT_TRY(spec.site, read_site_certificate(values));
   spec.watchers = values["watchers"].as<unsigned>();
   if (spec.watchers < 1 || spec.watchers > kMostWatchers)
     return fail(ErrorKind::usage, "--watchers {}: expected 1 to {}", spec.watchers, kMostWatchers);
   return spec;
 }
 
-Result<bus::BusSpec> init(const po::variables_map& values) {
-  if (!values.count("directory")) return fail(ErrorKind::usage, "which directory? try: weft bus init --help");
-  WEFT_TRY(auto spec, read_spec(values));
-  WEFT_TRY_VOID(bus::write_bus_files(values["directory"].as<std::string>(), spec));
-  return spec;
+std::string count(std::size_t number, const char* what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+std::string path_in(const std::filesystem::path& directory, const char* name) {
+  return (directory / name).lexically_normal().string();
+}
+
+Result<void> init(const po::variables_map& values) {
+  WEFT_TRY(const auto spec, read_spec(values));
+  const std::filesystem::path directory = values["directory"].as<std::string>();
+  WEFT_TRY_VOID(bus::write_bus_directory(directory, spec));
+  fmt::print(
+      "the bus of fabric {}: {}, {}, at {}:{}\n"
+      "  {:<9} secrets: copy NAME.json to host NAME, and to no other\n"
+      "  {:<9} secrets: one for each watcher\n"
+      "  {:<9} stays where it is; start it with\n"
+      "nats-server -c {}\n",
+      spec.fabric, count(spec.hosts.size(), "host"), count(spec.watchers, "watcher"), spec.address, spec.port,
+      bus::kHostFolder, bus::kWatcherFolder, bus::kServerFolder, path_in(directory, bus::kServerConfig));
+  return {};
+}
+
+/// What a change of a bus is of: its directory and plan, and what is asked.
+struct Change {
+  std::filesystem::path directory;
+  bus::BusPlan plan;
+  Asked asked;
+};
+
+Result<Change> read_change(const po::variables_map& values) {
+  Change change{.directory = values["directory"].as<std::string>(), .plan = {}, .asked = {}};
+  WEFT_TRY(change.plan, bus::read_bus_plan(change.directory));
+  WEFT_TRY(change.asked, read_asked(values));
+  if (!change.asked.fabric.empty() && change.asked.fabric != change.plan.fabric)
+    return fail(ErrorKind::usage, "--fabric: {} is of fabric {}, not of {}", change.directory.string(),
+                change.plan.fabric, change.asked.fabric);
+  return change;
+}
+
+void print_change(const Change& change, const std::string& what) {
+  fmt::print(
+      "the bus of fabric {}: {}; the server takes it with\nkill -HUP PID    # or systemctl reload "
+      "weft-bus@{}\n",
+      change.plan.fabric, what, change.plan.fabric);
+}
+
+Result<void> add(const po::variables_map& values) {
+  WEFT_TRY(auto change, read_change(values));
+  auto& hosts = change.asked.hosts;
+  if (!change.asked.listed)  // all that the fabric's file has and the bus has not
+    std::erase_if(hosts, [&](const std::string& host) { return change.plan.hosts.contains(host); });
+  if (hosts.empty() && (change.asked.listed || change.asked.fabric.empty()))
+    return fail(ErrorKind::usage, "--hosts: name the hosts that are new, or give the fabric's file");
+  WEFT_TRY_VOID(bus::add_hosts(change.directory, hosts, change.asked.nics));
+  print_change(change, fmt::format("{} more, whose credentials are in {}", count(hosts.size(), "host"),
+                                   path_in(change.directory, bus::kHostFolder)));
+  const auto all = change.plan.hosts.size() + hosts.size();
+  if (const auto wanted = bus::stream_limits_for(all).windows; wanted > change.plan.limits.windows)
+    fmt::print(
+        "the streams were made for fewer hosts: with faults they may hold less than twenty minutes; set\n"
+        "max_file_store in {} to {} or more, start the server\nagain, and nats stream edit WEFT_OBS "
+        "--max-bytes {}\n",
+        path_in(change.directory, bus::kServerConfig), bus::bytes_for(bus::stream_limits_for(all)), wanted);
+  return {};
+}
+
+/// Those of --hosts or NAME..., or with --all everyone.
+Result<std::vector<std::string>> read_names(const po::variables_map& values, const Change& change) {
+  std::vector<std::string> names = change.asked.listed ? change.asked.hosts : std::vector<std::string>();
+  const bool all = values.count("all") != 0;
+  if (all == !names.empty())
+    return fail(ErrorKind::usage, "say whose keys: --hosts LIST (hosts and watchers), or --all");
+  if (!all) return names;
+  for (const auto* members : {&change.plan.hosts, &change.plan.watchers})
+    for (const auto& [name, member] : *members) names.push_back(name);
+  return names;
+}
+
+Result<void> renew(const po::variables_map& values) {
+  WEFT_TRY(const auto change, read_change(values));
+  WEFT_TRY(const auto names, read_names(values, change));
+  WEFT_TRY_VOID(bus::renew_keys(change.directory, names, change.asked.nics));
+  print_change(change, fmt::format("a new key for {}; the older ones hold until weft bus drop --older",
+                                   count(names.size(), "name")));
+  return {};
+}
+
+Result<void> drop(const po::variables_map& values) {
+  WEFT_TRY(const auto change, read_change(values));
+  const bool older = values.count("older") != 0;
+  if (values.count("all") && !older)
+    return fail(ErrorKind::usage, "--all goes with --older: it would leave nobody");
+  WEFT_TRY(const auto names, read_names(values, change));
+  WEFT_TRY_VOID(
+      bus::drop_keys(change.directory, names, older ? bus::Dropped::older_keys : bus::Dropped::all_keys));
+  print_change(change, fmt::format("{} of {} dropped", older ? "older keys" : "all keys",
+                                   count(names.size(), "name")));
+  return {};
+}
+
+int run(const Arguments& arguments, const OptionParser& parser,
+        Result<void> (*command)(const po::variables_map&)) {
+  const auto values = parser.parse(arguments);
+  if (!values) return report(values.error());
+  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
+  if (!values->count("directory"))
+    return report({ErrorKind::usage, "which directory? try: " + parser.usage()});
+  const auto done = command(*values);
+  return done ? kExitHealthy : report(done.error());
+}
+
+void add_directory(OptionParser& parser, const char* text) {
+  parser.options().add_options()("directory", po::value<std::string>()->value_name("DIR"), text);
+  parser.positional("directory", 1);
+  parser.without_configuration();  // what it writes is asked for each time; a run's --listen is another
+}
+
+void add_all(OptionParser& parser) {
+  parser.options().add_options()("hosts", po::value<std::string>()->value_name("LIST"),
+                                 "hosts and watchers, as gpu[001-064],watcher, or @FILE")(
+      "all", "every host and watcher");
 }
 
 }  // namespace
@@ -79,47 +242,73 @@ OptionParser bus_init_options() {
                       "  weft bus init bus --fabric cluster.yaml\n"
                       "  weft bus init bus2 --fabric pod1 --hosts 'gpu[001-064]' --listen 10.0.0.5 "
                       "--watchers 2\n");
-  parser.options().add_options()("directory", po::value<std::string>()->value_name("DIR"),
-                                 "the directory to make")(
-      "fabric", po::value<std::string>()->value_name("FABRIC.yaml"), "the fabric's file, or its name alone")(
+  add_directory(parser, "the directory to make");
+  parser.options().add_options()(
+      "fabric", po::value<std::string>()->value_name("FABRIC.yaml"),
+      "the fabric's file, or its name alone; of a file credentials say the NICs of their hosts")(
       "hosts", po::value<std::string>()->value_name("LIST"),
       "hosts that will have an agent, as gpu[001-064], or @FILE (default: all of the file)")(
       "listen", po::value<std::string>()->value_name("ADDR[:PORT]")->default_value("127.0.0.1:4222"),
       "where the server listens and agents reach it")(
       "watchers", po::value<unsigned>()->value_name("N")->default_value(1),
-      "how many watchers: one is active, the others stand by");
-  parser.positional("directory", 1);
-  parser.without_configuration();  // what it writes is asked for each time; a run's --listen is another
+      "how many watchers: one is active, the others stand by")(
+      "ca", po::value<std::string>()->value_name("FILE"),
+      "the authority that signed --cert, in PEM (default: a certificate that nobody else trusts is made)")(
+      "cert", po::value<std::string>()->value_name("FILE"),
+      "the server's certificate; agents know it by its first DNS name, whatever its address")(
+      "key", po::value<std::string>()->value_name("FILE"), "the key of --cert");
   return parser;
 }
 
-int bus_init_command(const Arguments& arguments) {
-  auto parser = bus_init_options();
-  const auto values = parser.parse(arguments);
-  if (!values) return report(values.error());
-  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
-  const auto made = init(*values);
-  if (!made) return report(made.error());
-  const auto count = [](std::size_t number, const char* what) {
-    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-  };
-  fmt::print(
-      "the bus of fabric {}: {}, {}, at {}:{}\n"
-      "  {:<9} secrets: copy NAME.json to host NAME, and to no other\n"
-      "  {:<9} secrets: one for each watcher\n"
-      "  {:<9} stays where it is; start it with\n"
-      "nats-server -c {}\n",
-      made->fabric, count(made->hosts.size(), "host"), count(made->watchers, "watcher"), made->address,
-      made->port, bus::kHostFolder, bus::kWatcherFolder, bus::kServerFolder,
-      (std::filesystem::path((*values)["directory"].as<std::string>()) / bus::kServerConfig)
-          .lexically_normal()
-          .string());
-  return kExitHealthy;
+OptionParser bus_add_options() {
+  OptionParser parser(
+      "weft bus add DIR (--hosts LIST | --fabric FABRIC.yaml)",
+      "Makes credentials for hosts that are new. All others keep theirs; the server takes "
+      "the new configuration when it is told to reload.",
+      "  weft bus add bus --fabric cluster.yaml      # all that the file has and the bus has not\n"
+      "  weft bus add bus --hosts 'gpu[065-128]'\n");
+  add_directory(parser, "that weft bus init made");
+  parser.options().add_options()("fabric", po::value<std::string>()->value_name("FABRIC.yaml"),
+                                 "the fabric's file, with the NICs of the new hosts")(
+      "hosts", po::value<std::string>()->value_name("LIST"),
+      "the new hosts, as gpu[065-128], or @FILE (default: those of the file that the bus has not)");
+  return parser;
 }
+
+OptionParser bus_renew_options() {
+  OptionParser parser(
+      "weft bus renew DIR (--hosts LIST | --all) [--fabric FABRIC.yaml]",
+      "Gives hosts and watchers another key and writes their credentials anew. The older keys "
+      "hold until weft bus drop --older takes them out, so that nobody is without one.",
+      "  weft bus renew bus --all\n  weft bus renew bus --hosts gpu007,watcher2\n");
+  add_directory(parser, "that weft bus init made");
+  add_all(parser);
+  parser.options().add_options()("fabric", po::value<std::string>()->value_name("FABRIC.yaml"),
+                                 "the fabric's file, where NICs of these hosts have other addresses now");
+  return parser;
+}
+
+OptionParser bus_drop_options() {
+  OptionParser parser("weft bus drop DIR (--hosts LIST [--older] | --all --older)",
+                      "Takes hosts and watchers out of the server's configuration, or with --older all their "
+                      "keys but the newest.",
+                      "  weft bus drop bus --all --older        # when every new credential is in its place\n"
+                      "  weft bus drop bus --hosts gpu007       # it is no longer of this fabric\n");
+  add_directory(parser, "that weft bus init made");
+  add_all(parser);
+  parser.options().add_options()("older", "only the keys that renew left beside the newest");
+  return parser;
+}
+
+int bus_init_command(const Arguments& arguments) { return run(arguments, bus_init_options(), init); }
+int bus_add_command(const Arguments& arguments) { return run(arguments, bus_add_options(), add); }
+int bus_renew_command(const Arguments& arguments) { return run(arguments, bus_renew_options(), renew); }
+int bus_drop_command(const Arguments& arguments) { return run(arguments, bus_drop_options(), drop); }
 
 const WordGroup& bus_words() {
   static const WordGroup words{"bus", "the message server that standing agents and watchers share", kWords,
-                               "  weft bus init bus --fabric cluster.yaml\n"};
+                               "  weft bus init bus --fabric cluster.yaml\n"
+                               "  weft bus add bus --fabric cluster.yaml\n"};
   return words;
 }
 

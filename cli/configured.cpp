@@ -72,6 +72,12 @@ Result<std::vector<ConfigurationFile>> files_of(const Settings& given, const Con
   return files;
 }
 
+/// Weft starts agents with all that they need on their command line, and the configuration of a host changes no
+/// run; one that stands by a credential is the site's own.
+bool is_complete(const Command& command, const std::map<std::string, std::vector<std::string>>& given) {
+  return command.name == "agent" && !given.contains("credential");
+}
+
 }  // namespace
 
 ConfigurationPlaces usual_places() {
@@ -116,6 +122,7 @@ Result<ConfiguredLine> with_configuration(const Arguments& line, const Configura
   const auto name_end = line.begin() + static_cast<std::ptrdiff_t>(words);
   const auto given = parser.given(Arguments(name_end, std::find(name_end, line.end(), "--")));
   if (!given || given->contains("help")) return configured;  // the command itself says what is wrong
+  if (is_complete(*command, *given)) return configured;
   Settings asked;
   for (const auto& [name, values] : *given) asked[name] = {values, "command line"};
   WEFT_TRY(auto configuration, load_configuration(asked, places));

@@ -9,6 +9,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
+#include "cli/service.hpp"
 #include "cli/sweep_arguments.hpp"
 #include "cli/watch_listener.hpp"
 #include "collectors/bus/bus_file.hpp"
@@ -29,8 +30,10 @@ constexpr const char* kExamples =
     "  weft watch --fabric cluster.yaml         # agents by ssh, a server of its own\n"
     "  weft watch --fabric cluster.yaml --credential bus/watchers/watcher.json\n";
 
-Result<run::WatchOptions> read_watch_options(const po::variables_map& values, const Tolerance& tolerance) {
+Result<run::WatchOptions> read_watch_options(const po::variables_map& values, const Tolerance& tolerance,
+                                             os::ServiceNotifier& service) {
   run::WatchOptions options;
+  options.went_round = [&service] { service.went_round(0); };
   WEFT_TRY(const auto close_after, read_option(values, "close-after", parse_duration));
   if (close_after) options.watcher.book.hold = *close_after;
   options.watcher.tolerance = tolerance;
@@ -90,7 +93,8 @@ Result<void> watch_with_agents(const Fabric& fabric, const AddressBook& addresse
 
 int ended(const Result<void>& done) { return done ? kExitHealthy : report(done.error()); }
 
-int watch_lab(const po::variables_map& values, const std::optional<Nanoseconds>& limit) {
+int watch_lab(const po::variables_map& values, const std::optional<Nanoseconds>& limit,
+              os::ServiceNotifier& service) {
   const auto name = values["lab"].as<std::string>();
   if (lab::ib_lab_exists(name, ib_lab_root()))
     return report({ErrorKind::not_supported,
@@ -105,13 +109,14 @@ int watch_lab(const po::variables_map& values, const std::optional<Nanoseconds>&
   if (!tolerance) return report(tolerance.error());
   auto site = run::lab_site(*lab, {});
   if (!site) return report(site.error());
-  auto options = read_watch_options(values, *tolerance);
+  auto options = read_watch_options(values, *tolerance, service);
   if (!options) return report(options.error());
   options->answers_per_second = kLabAnswersPerSecond;
   const Interrupt interrupt;
   const Until until(interrupt.token(), limit);
+  const std::stop_callback stopping(until.token(), [&] { service.stopping(); });
   const Fabric fabric = lab->fabric_as_built();
-  const auto listener = make_watch_listener(values, fabric, home);
+  const auto listener = make_watch_listener(values, fabric, home, service);
   if (!listener) return report(listener.error());
   const auto state = state_directory(values);
   if (!state) return report(state.error());
@@ -145,7 +150,8 @@ Result<std::optional<bus::BusFile>> read_credential_file(const po::variables_map
   return std::optional(std::move(file));
 }
 
-int watch_cluster(const po::variables_map& values, const std::optional<Nanoseconds>& limit) {
+int watch_cluster(const po::variables_map& values, const std::optional<Nanoseconds>& limit,
+                  os::ServiceNotifier& service) {
   const auto file = read_live_fabric(values["fabric"].as<std::string>());
   if (!file) return report(file.error());
   if (file->fabric.kind() == FabricKind::infiniband)
@@ -162,14 +168,15 @@ int watch_cluster(const po::variables_map& values, const std::optional<Nanosecon
   if (*credential) launch->bus = (*credential)->address();
   const auto cluster = cluster_of(*launch, *file, *hosts);
   if (!cluster) return report(cluster.error());
-  auto options = read_watch_options(values, *tolerance);
+  auto options = read_watch_options(values, *tolerance, service);
   if (!options) return report(options.error());
   if (*credential) options->name = (*credential)->name;
   if (*credential) options->streams = (*credential)->limits.value_or(options->streams);
   const Interrupt interrupt;
   const Until until(interrupt.token(), limit);
+  const std::stop_callback stopping(until.token(), [&] { service.stopping(); });
   const HomeNetwork home;
-  const auto listener = make_watch_listener(values, file->fabric, home);
+  const auto listener = make_watch_listener(values, file->fabric, home, service);
   if (!listener) return report(listener.error());
   const auto state = state_directory(values);
   if (!state) return report(state.error());
@@ -235,7 +242,8 @@ int watch_command(const Arguments& arguments) {
   if (const auto place = check_place(*values); !place) return report(place.error());
   const auto limit = read_option(*values, "for", parse_duration);
   if (!limit) return report(limit.error());
-  return values->count("lab") ? watch_lab(*values, *limit) : watch_cluster(*values, *limit);
+  auto service = service_notifier(1);
+  return values->count("lab") ? watch_lab(*values, *limit, service) : watch_cluster(*values, *limit, service);
 }
 
 }  // namespace weft::cli

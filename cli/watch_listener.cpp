@@ -32,7 +32,8 @@ struct Targets {
 
 class Listener : public run::WatchListener {
  public:
-  Listener(const Fabric& fabric, Targets targets) : fabric_(fabric), to_(std::move(targets)) {}
+  Listener(const Fabric& fabric, Targets targets, os::ServiceNotifier& service)
+      : fabric_(fabric), to_(std::move(targets)), service_(service) {}
 
   void on_shared(std::shared_ptr<watch::SharedValue> values) override {
     if (to_.page) to_.page->share(std::move(values));
@@ -50,15 +51,24 @@ class Listener : public run::WatchListener {
     if (to_.page) to_.page->answer(watcher, now);
   }
   void on_state(const watch::WatchState& state) override {
+    service_.status(status_line(state));
     if (to_.store) note_trouble(store_trouble_, "--state", to_.store->note(state));
     if (to_.page) to_.page->set(state);
     if (to_.metrics && states_++ % kStatesPerMetricsFile == 0)
       note_trouble(metrics_trouble_, "--metrics-file",
                    files::write_text_file(*to_.metrics, metrics::metrics_text(fabric_, state)));
   }
-  void on_note(std::string_view text) override { print_stderr("weft: {}\n", text); }
+  void on_note(std::string_view text) override {
+    print_stderr("weft: {}\n", text);
+    service_.status(text);
+  }
 
  private:
+  static std::string status_line(const watch::WatchState& state) {
+    if (!state.active) return fmt::format("{}: standing by", state.fabric);
+    return fmt::format("{}: {}, incidents: {}", state.fabric, to_string(state.verdict),
+                       state.incidents.size());
+  }
   template <class T>
   static void note_trouble(bool& told, std::string_view option, const Result<T>& result) {
     if (!result && !told) print_stderr("weft: {}: {}\n", option, result.error().message);
@@ -67,6 +77,7 @@ class Listener : public run::WatchListener {
 
   const Fabric& fabric_;
   Targets to_;
+  os::ServiceNotifier& service_;
   bool store_trouble_ = false, events_trouble_ = false, metrics_trouble_ = false;
   std::uint64_t states_ = 0;
 };
@@ -109,8 +120,8 @@ Result<std::optional<std::filesystem::path>> state_directory(const po::variables
 }
 
 Result<std::unique_ptr<run::WatchListener>> make_watch_listener(const po::variables_map& values,
-                                                                const Fabric& fabric,
-                                                                const HomeNetwork& home) {
+                                                                const Fabric& fabric, const HomeNetwork& home,
+                                                                os::ServiceNotifier& service) {
   Targets to;
   WEFT_TRY(to.json, wants_json(values));
   to.events = text_option(values, "events");
@@ -121,7 +132,7 @@ Result<std::unique_ptr<run::WatchListener>> make_watch_listener(const po::variab
   }
   WEFT_TRY(to.webhook, make_webhook(values));
   WEFT_TRY(to.page, start_page(values, fabric, directory ? *directory / kDatabase : "", home));
-  return std::make_unique<Listener>(fabric, std::move(to));
+  return std::make_unique<Listener>(fabric, std::move(to), service);
 }
 
 }  // namespace weft::cli

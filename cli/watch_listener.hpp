@@ -9,6 +9,7 @@
 #include "cli/options.hpp"
 #include "cli/watch_page.hpp"
 #include "probes/run/watch_run.hpp"
+#include "topology/os/service_notifier.hpp"
 
 namespace weft::cli {
 
@@ -18,9 +19,10 @@ void add_watch_output_options(po::options_description& options);
 /// Of --state, made where it was not there; absent: not given. Error: absent (it cannot be made).
 Result<std::optional<std::filesystem::path>> state_directory(const po::variables_map& values);
 
-/// `fabric` outlives it. Errors: usage, absent (a file cannot be written).
+/// `fabric` and `service`, which hears in a line how the watch is, outlive it. Errors: usage, absent (a file
+/// cannot be written).
 Result<std::unique_ptr<run::WatchListener>> make_watch_listener(const po::variables_map& values,
-                                                                const Fabric& fabric,
-                                                                const HomeNetwork& home);
+                                                                const Fabric& fabric, const HomeNetwork& home,
+                                                                os::ServiceNotifier& service);
 
 }  // namespace weft::cli

@@ -1,6 +1,6 @@
 # `cmake --install`, the Debian packages (`cpack -G DEB`) and what the tarball is made of; ./bootstrap package runs them.
 # What belongs to a package: install(... COMPONENT weft). A package more: one line, weft_deb(NAME SUMMARY "..." [DEPENDS "..."]
-# [RECOMMENDS "..."]), beside install(... COMPONENT NAME).
+# [RECOMMENDS "..."]), beside install(... COMPONENT NAME); one with units: weft_service_deb.
 include(GNUInstallDirs)
 
 # Version and date of the last commit: a build of the same commit makes the same files.
@@ -58,6 +58,33 @@ function(weft_deb component)
   set(WEFT_DEBS ${WEFT_DEBS} PARENT_SCOPE)
 endfunction()
 
+# weft_service_deb(component SUMMARY ... UNITS file... DIRECTORIES path...): units, and what the package does when it comes
+# and goes: cmake/systemd/COMPONENT.postinst, .prerm, .postrm. They are of the package alone: `cmake --install` without
+# --component leaves them out, for they go to /lib and /etc whatever the prefix.
+function(weft_service_deb component)
+  cmake_parse_arguments(arg "" "SUMMARY;DEPENDS;RECOMMENDS" "UNITS;DIRECTORIES" ${ARGN})
+  string(TOUPPER ${component} upper)
+  list(TRANSFORM arg_UNITS PREPEND ${CMAKE_SOURCE_DIR}/cmake/systemd/)
+  install(FILES ${arg_UNITS} DESTINATION /lib/systemd/system COMPONENT ${component} EXCLUDE_FROM_ALL)
+  foreach(directory IN LISTS arg_DIRECTORIES)
+    install(DIRECTORY DESTINATION ${directory} COMPONENT ${component} EXCLUDE_FROM_ALL)
+  endforeach()
+  set(scripts "")
+  foreach(script postinst prerm postrm)
+    set(copy ${CMAKE_BINARY_DIR}/package/${component}/${script})
+    configure_file(cmake/systemd/${component}.${script} ${copy} COPYONLY
+                   FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+    list(APPEND scripts ${copy})
+  endforeach()
+  set(CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_EXTRA ${scripts} PARENT_SCOPE)
+  weft_deb(${component} SUMMARY "${arg_SUMMARY}" DEPENDS "${arg_DEPENDS}" RECOMMENDS "${arg_RECOMMENDS}")
+  foreach(name PACKAGE_NAME FILE_NAME PACKAGE_DEPENDS PACKAGE_RECOMMENDS DESCRIPTION)
+    set(CPACK_DEBIAN_${upper}_${name} "${CPACK_DEBIAN_${upper}_${name}}" PARENT_SCOPE)
+  endforeach()
+  set(CPACK_COMPONENT_${upper}_DESCRIPTION "${arg_SUMMARY}" PARENT_SCOPE)
+  set(WEFT_DEBS ${WEFT_DEBS} PARENT_SCOPE)
+endfunction()
+
 # Manual pages and completions are what the program says of itself.
 function(weft_install_pages)
   set(share ${CMAKE_BINARY_DIR}/share)
@@ -98,6 +125,24 @@ Depends on what the labs of weft need: network namespaces with the kernel's\n\
 own ECMP, and InfiniBand fabrics in ibsim under OpenSM. This is a metapackage."
          DEPENDS "weft (= ${WEFT_PACKAGE_VERSION}), nats-server, iproute2, nftables, iptables, ibsim-utils, opensm, infiniband-diags"
          RECOMMENDS "qemu-system-x86, busybox-static, kmod, cpio, iputils-ping")
+weft_service_deb(agent
+         SUMMARY "standing agent of weft: probes from this host all the time\n\
+A service that probes every path of this host's NICs 500 times a second, at\n\
+about one percent of a core, and tells the watchers of its fabrics. It does\n\
+nothing before a credential stands in /etc/weft/agent."
+         DEPENDS "weft (= ${WEFT_PACKAGE_VERSION}), init-system-helpers (>= 1.52)"
+         UNITS weft-agent.service
+         DIRECTORIES /etc/weft/agent)
+weft_service_deb(watch
+         SUMMARY "watcher of weft: names the link that becomes sick\n\
+Services for each fabric: weft-watch@FABRIC diagnoses what standing agents\n\
+tell, keeps incidents and a history, and serves metrics and a page;\n\
+weft-bus@FABRIC is the message server between them. None is started before\n\
+the site enables it."
+         DEPENDS "weft (= ${WEFT_PACKAGE_VERSION}), init-system-helpers (>= 1.52)"
+         RECOMMENDS "nats-server"
+         UNITS weft-watch@.service weft-bus@.service
+         DIRECTORIES /etc/weft/watch /var/lib/weft-bus)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME weft)

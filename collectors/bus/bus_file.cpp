@@ -1,29 +1,37 @@
 #include "collectors/bus/bus_file.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
-#include <cstring>
-
 #include "collectors/bus/bus_key.hpp"
+#include "collectors/bus/run_certificate.hpp"
+#include "probes/watch/assignment_json.hpp"
 #include "topology/base/json_members.hpp"
 #include "topology/base/outside_text.hpp"
-#include "topology/os/file_descriptor.hpp"
+#include "topology/os/private_file.hpp"
 
 namespace weft::bus {
+
+inline constexpr std::size_t kLongestAuthority = 32'768;  // several certificates
 
 template <class Io>
 static void members(Io& io, StreamLimits& m) {
   io("windows", m.windows);
   io("events", m.events);
 }
+/// Longer than other texts: certificates.
+struct Pem {
+  std::string& text;
+};
+static json_members::Json write_json(json_members::OneValue, const Pem& pem) { return pem.text; }
+static void read_json(json_members::OneValue, const json_members::Json& from, const Pem& into) {
+  into.text = json_members::text(from, kLongestAuthority);
+}
+
 template <class Io>
 static void members(Io& io, BusKey& m) {
   io("seed", m.seed);
-  io("authority", m.authority);
+  io("authority", Pem{m.authority});
+  auto server = m.server == kBusServerName ? std::nullopt : std::optional(m.server);
+  io("server", server);
+  m.server = server.value_or(kBusServerName);
 }
 template <class Io>
 static void members(Io& io, BusFile& m) {
@@ -33,42 +41,13 @@ static void members(Io& io, BusFile& m) {
   io("key", m.key);
   io("runs", m.runs);
   io("limits", m.limits);
+  rarely(io, "nics", m.nics);
 }
 
 namespace {
 
-constexpr std::size_t kMost = 16'384;
-constexpr JsonLimits kFile{.bytes = kMost, .depth = 3, .values = 30};
-
-/// The owner alone, or root's: systemd hands credentials to a service as files of root that a list of access
-/// rights opens to it, which shows as a group that may read.
-Result<void> check_is_private(int file, std::string_view where) {
-  struct stat about {};
-  if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode))
-    return fail(ErrorKind::invalid_input, "{} is no ordinary file", where);
-  if (about.st_uid != geteuid() && about.st_uid != 0)
-    return fail(ErrorKind::permission, "{} belongs to another user, who may change it: chown {} {}", where,
-                geteuid(), where);
-  const mode_t loose = about.st_uid == 0 ? S_IWGRP | S_IXGRP | S_IRWXO : S_IRWXG | S_IRWXO;
-  if ((about.st_mode & loose) != 0)
-    return fail(ErrorKind::permission, "{} holds a key and others may use it (mode {:04o}): chmod 600 {}",
-                where, about.st_mode & 07777, where);
-  return {};
-}
-
-Result<std::string> read_all(int file, std::string_view where) {
-  std::string text;
-  std::array<char, 4096> piece{};
-  while (text.size() <= kMost) {
-    const auto got = read(file, piece.data(), piece.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail(ErrorKind::invalid_input, "{} cannot be read: {}", where, std::strerror(errno));
-    if (got == 0) return text;
-    text.append(piece.data(), static_cast<std::size_t>(got));
-  }
-  return fail(ErrorKind::invalid_input, "{} has more than {} bytes: it is no credential of the bus", where,
-              kMost);
-}
+constexpr std::size_t kMost = 65'536;
+constexpr JsonLimits kFile{.bytes = kMost, .depth = 3, .values = 30 + 2 * watch::kMaxNicsOfHost};
 
 }  // namespace
 
@@ -85,24 +64,23 @@ Result<BusFile> parse_bus_file(std::string_view text, std::string_view where) {
   if (const auto key = public_key_of(file.key.seed); !key) return pass_on(key, what);
   if (file.runs)
     if (const auto key = public_key_of(file.runs->seed); !key) return pass_on(key, what);
+  if (file.nics.size() > watch::kMaxNicsOfHost)
+    return fail(ErrorKind::invalid_input, "{}: it has {} NICs, {} at most", what, file.nics.size(),
+                watch::kMaxNicsOfHost);
   if (const auto names = check_names(file.fabric, file.name); !names) return pass_on(names, what);
   if (!file.url.starts_with("tls://"))
     return fail(ErrorKind::invalid_input, "{}: its url does not begin with tls://", what);
+  if (file.key.server.empty() || !is_harmless(file.key.server) ||
+      (file.runs && file.runs->server != file.key.server))
+    return fail(ErrorKind::invalid_input, "{}: it has no name of the server's certificate", what);
   if (!is_harmless(file.url) || !is_harmless(file.fabric) || !is_harmless(file.name))
     return fail(ErrorKind::invalid_input, "{}: its url or a name has characters that cannot be shown", what);
   return file;
 }
 
 Result<BusFile> read_bus_file(const std::filesystem::path& path) {
-  const auto where = outside_text(path.string());
-  // Of a pipe that nobody writes the opening would wait.
-  const os::FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file)
-    return fail(errno == EACCES ? ErrorKind::permission : ErrorKind::not_found,
-                "the credential {} cannot be opened: {}", where, std::strerror(errno));
-  WEFT_TRY_VOID(check_is_private(file.get(), where));
-  WEFT_TRY(const auto text, read_all(file.get(), where));
-  return parse_bus_file(text, where);
+  WEFT_TRY(const auto text, os::read_private_file(path, "the credential", kMost));
+  return parse_bus_file(text, path.string());
 }
 
 }  // namespace weft::bus

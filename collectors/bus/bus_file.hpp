@@ -6,9 +6,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "collectors/bus/nats_bus.hpp"
 #include "collectors/bus/watch_streams.hpp"
+#include "topology/base/ip.hpp"
 
 namespace weft::bus {
 
@@ -19,6 +21,7 @@ struct BusFile {
   BusKey key;
   std::optional<BusKey> runs = std::nullopt;          // of a watcher: by which it coordinates runs of agents
   std::optional<StreamLimits> limits = std::nullopt;  // of a watcher, which makes the streams
+  std::vector<IpAddress> nics = {};  // of a host, from which it probes; none: its agent is told
   NatsAddress address() const { return {url, key}; }
   NatsAddress address_for_runs() const { return {url, runs.value_or(key)}; }
   friend bool operator==(const BusFile&, const BusFile&) = default;

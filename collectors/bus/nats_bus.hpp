@@ -11,6 +11,7 @@
 #include <string_view>
 #include <variant>
 
+#include "collectors/bus/run_certificate.hpp"
 #include "probes/session/bus.hpp"
 #include "topology/base/ids.hpp"
 
@@ -26,8 +27,9 @@ struct BusLogin {
 
 /// Of a host or a watcher, at a server that stands for long: `weft bus init` makes it.
 struct BusKey {
-  std::string seed;       // of a user's nkey (bus_key.hpp): secret
-  std::string authority;  // PEM: who signs the server's certificate, which is of kBusServerName
+  std::string seed;                     // of a user's nkey (bus_key.hpp): secret
+  std::string authority;                // PEM: who signs the server's certificate
+  std::string server = kBusServerName;  // the name that this certificate is of
   friend bool operator==(const BusKey&, const BusKey&) = default;
 };
 

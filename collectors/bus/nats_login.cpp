@@ -52,7 +52,7 @@ Result<void> use(natsOptions* options, const BusLogin& login) {
 
 Result<void> use(natsOptions* options, const BusKey& key) {
   WEFT_TRY(const auto name, public_key_of(key.seed));
-  auto status = trust(options, key.authority, kBusServerName);
+  auto status = trust(options, key.authority, key.server.c_str());
   if (status == NATS_OK)
     status = natsOptions_SetNKey(options, name.c_str(), sign, const_cast<std::string*>(&key.seed));
   if (status != NATS_OK) return bad_options(status);

@@ -15,7 +15,7 @@
 #include "collectors/webhook/event_queue.hpp"
 #include "topology/base/check.hpp"
 #include "topology/base/outside_text.hpp"
-#include "topology/os/file_descriptor.hpp"
+#include "topology/os/private_file.hpp"
 
 namespace weft::webhook {
 namespace {
@@ -132,26 +132,11 @@ class HttpWebhook final : public Webhook {
 }  // namespace
 
 Result<std::string> read_secret(const std::filesystem::path& path) {
-  const auto name = path.string();
-  const os::FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat about {};
-  if (!file || fstat(file.get(), &about) != 0)
-    return fail(errno == EACCES ? ErrorKind::permission : ErrorKind::not_found, "secret {}: {}", name,
-                std::generic_category().message(errno));
-  if (!S_ISREG(about.st_mode)) return fail(ErrorKind::invalid_input, "secret {}: it is no file", name);
-  if (about.st_uid != geteuid() && about.st_uid != 0)
-    return fail(ErrorKind::permission, "secret {}: it is another user's, who can change it", name);
-  if ((about.st_mode & 077) != 0)
-    return fail(ErrorKind::permission, "secret {}: others may read it: chmod 600 {}", name, name);
-  std::string secret(kLongestSecret + 1, '\0');
-  const auto got = read(file.get(), secret.data(), secret.size());
-  if (got < 0)
-    return fail(ErrorKind::internal, "secret {}: {}", name, std::generic_category().message(errno));
-  secret.resize(static_cast<std::size_t>(got));
+  WEFT_TRY(auto secret, os::read_private_file(path, "the secret", kLongestSecret));
   while (secret.ends_with('\n') || secret.ends_with('\r')) secret.pop_back();
-  if (secret.size() < kShortestSecret || secret.size() > kLongestSecret)
+  if (secret.size() < kShortestSecret)
     return fail(ErrorKind::invalid_input,
-                "secret {}: it has {} bytes: expected {} to {}, as of openssl rand -hex 32", name,
+                "secret {}: it has {} bytes: expected {} to {}, as of openssl rand -hex 32", path.string(),
                 secret.size(), kShortestSecret, kLongestSecret);
   return secret;
 }

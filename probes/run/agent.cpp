@@ -1,5 +1,6 @@
 #include "probes/run/agent.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdlib>
@@ -95,15 +96,16 @@ Result<void> serve_standing(const AgentWords& words, const bus::BusCredential& c
                              .nics = words.nics,
                              .open = raw_standing_nics(packets.traffic_class),
                              .runs_served = served,
-                             .say = parts.say},
+                             .say = parts.say,
+                             .went_round = [&] { parts.went_round(0); }},
                             *link, stop);
 }
 
 }  // namespace
 
-Result<void> serve_agent(const AgentWords& words, const bus::BusCredential& credential,
-                         std::string_view version, const AgentParts& parts, const Environment& environment,
-                         std::stop_token stop) {
+Result<void> serve_agent(const AgentSeat& seat, std::string_view version, const AgentParts& parts,
+                         const Environment& environment, std::stop_token stop) {
+  const auto& [words, credential] = seat;
   if (std::holds_alternative<bus::BusLogin>(credential)) trust_no_authority();
   session::Hello hello{words.host, std::string(version), std::string(to_string(words.agent_options.engine)),
                        words.nics};
@@ -117,6 +119,29 @@ Result<void> serve_agent(const AgentWords& words, const bus::BusCredential& cred
     return serve_standing(words, credential, hello, prepare, packets, parts, stop);
   WEFT_TRY(const auto bus, bus::connect_nats({words.server, credential}, words.run, words.host));
   return run_agent(*bus, hello, prepare, std::move(stop), parts.life);
+}
+
+Result<void> serve_agents(std::span<const AgentSeat> seats, std::string_view version, const AgentParts& parts,
+                          const Environment& environment, std::stop_token stop) {
+  if (seats.size() == 1) return serve_agent(seats[0], version, parts, environment, std::move(stop));
+  std::stop_source all;
+  const std::stop_callback told(stop, [&] { all.request_stop(); });
+  std::vector<Result<void>> served(seats.size());
+  const auto serve = [&](std::size_t i) {
+    const auto& fabric = seats[i].words.agent_options.standing_for;
+    AgentParts own = parts;
+    own.say = [&](const std::string& line) { parts.say(fabric + ": " + line); };
+    own.went_round = [&, i](std::size_t) { parts.went_round(i); };
+    served[i] = serve_agent(seats[i], version, own, environment, all.get_token());
+    if (!served[i]) served[i] = pass_on(served[i], fabric);
+    all.request_stop();
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < seats.size(); ++i) threads.emplace_back(serve, i);
+  }
+  const auto failed = std::ranges::find_if(served, [](const auto& one) { return !one; });
+  return failed == served.end() ? Result<void>() : *failed;
 }
 
 }  // namespace weft::run

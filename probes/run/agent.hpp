@@ -1,6 +1,7 @@
 // An agent: serves a run, or one after the other, from this host, with the engines of its NICs.
 #pragma once
 
+#include <span>
 #include <stop_token>
 
 #include "probes/run/agent_options.hpp"
@@ -17,13 +18,25 @@ struct AgentParts {
   session::AgentLife life = session::AgentLife::one_run;
   /// Hears what a standing agent says to people (StandingOptions::say).
   std::function<void(const std::string&)> say = [](const std::string&) {};
+  /// That of this seat went round (StandingOptions::went_round).
+  std::function<void(std::size_t seat)> went_round = [](std::size_t) {};
+};
+
+/// A bus at which an agent serves, and as whom.
+struct AgentSeat {
+  AgentWords words;
+  bus::BusCredential credential;
 };
 
 /// Blocks as run_agent does. `version` is of this
 /// program; `environment` tells how the host's jobs mark their packets. Call before other threads read the
 /// environment: it sets what OpenSSL reads. Errors: those of connect_nats, choose_packet_class and run_agent.
-Result<void> serve_agent(const AgentWords& words, const bus::BusCredential& credential,
-                         std::string_view version, const AgentParts& parts, const Environment& environment,
-                         std::stop_token stop);
+Result<void> serve_agent(const AgentSeat& seat, std::string_view version, const AgentParts& parts,
+                         const Environment& environment, std::stop_token stop);
+
+/// All at once, each in a thread of its own: the standing agents of several fabrics. Where one ends in an
+/// error all end, with that error.
+Result<void> serve_agents(std::span<const AgentSeat> seats, std::string_view version, const AgentParts& parts,
+                          const Environment& environment, std::stop_token stop);
 
 }  // namespace weft::run

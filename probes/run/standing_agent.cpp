@@ -33,6 +33,8 @@ class StandingAgent {
       if (word && *word) take(**word);
       if (!word) std::this_thread::sleep_for(options_.timing.look);  // the bus is away
       pass_windows_on();
+      if (const auto rounds = worker_.rounds(); std::exchange(rounds_, rounds) != rounds)
+        options_.went_round();
     }
     pass_windows_on();
     static_cast<void>(
@@ -100,6 +102,7 @@ class StandingAgent {
   std::optional<Clock::time_point> said_;
   std::string bus_;                    // as it was said last
   std::vector<std::string> troubles_;  // the same
+  std::uint64_t rounds_ = 0;           // of the worker, as they were
   StandingNics nics_;
   StandingWorker worker_;  // last: its thread asks nics_
 };

@@ -28,6 +28,8 @@ struct StandingOptions {
   std::shared_ptr<const std::atomic<int>> runs_served = nullptr;
   /// Hears when the bus comes or goes, which plan begins, and which NIC cannot be opened: lines for people.
   std::function<void(const std::string&)> say = [](const std::string&) {};
+  /// Called each time that both its threads have gone round: some twenty times a second, as long as it works.
+  std::function<void()> went_round = [] {};
   watch::SpoolLimits spool = {};
   StandingTiming timing = {};
 };

@@ -64,6 +64,7 @@ void StandingWorker::work(const std::stop_token& stop) {
         if (Nic* nic = nic_of(i)) look_at(i, *nic);
       tell(windows_->next(probing(), now(), dropped_of()));
     }
+    ++rounds_;
     planned = next_look(now());
     std::this_thread::sleep_for(planned - now());
   }

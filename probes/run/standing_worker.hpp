@@ -30,6 +30,8 @@ class StandingWorker {
   void pause(bool paused) { paused_ = paused; }
   /// Windows that have ended since this was asked last, without boot and number.
   std::vector<watch::Window> windows();
+  /// How often its thread has gone round: it grows as long as that works.
+  std::uint64_t rounds() const { return rounds_; }
 
  private:
   /// A NIC that was opened, by its interface; it stays from one assignment to the next.
@@ -60,6 +62,7 @@ class StandingWorker {
   StandingNics& source_;
   Nanoseconds epoch_;
   std::atomic<bool> paused_ = false;
+  std::atomic<std::uint64_t> rounds_ = 0;
 
   // Of the thread alone.
   std::shared_ptr<const watch::Assignment> assignment_;

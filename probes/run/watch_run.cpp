@@ -8,6 +8,7 @@
 #include "probes/run/engines.hpp"
 #include "probes/run/path_mapping.hpp"
 #include "probes/watch/assignment_json.hpp"
+#include "probes/watch/watch_protocol.hpp"
 #include "topology/files/incident_json.hpp"
 #include "topology/model/fabric.hpp"
 
@@ -72,6 +73,7 @@ class WatchRun {
         std::this_thread::sleep_for(kFetchWait);
       }
       tell_state();
+      options_.went_round();
     }
     mapping_.reset();
     if (active_) static_cast<void>(link_.lease->release());
@@ -121,6 +123,7 @@ class WatchRun {
       if (!read) return false;
       if (read->empty()) return true;
       for (const watch::StoredEvent& stored : *read) note_stored(stored);
+      options_.went_round();  // a history of years takes its time
     }
   }
 
@@ -219,10 +222,21 @@ class WatchRun {
         watcher_->refuse(word.host);
       } else if (const auto* bye = std::get_if<watch::AgentBye>(&*speech)) {
         watcher_->bye(word.host, bye->planned, steady_now());
-      } else if (const auto* hello = std::get_if<watch::AgentHello>(&*speech)) {
-        watcher_->hello(word.host, hello->plan, hello->epoch, steady_now());
+      } else if (const auto& hello = std::get<watch::AgentHello>(*speech); !watch::speaks(hello.protocol)) {
+        note_stranger(word.host, hello);
+      } else {
+        watcher_->hello(word.host, hello.plan, hello.epoch, steady_now());
       }
     }
+  }
+
+  /// It gets no work: it would not understand it, or this watcher not what it tells.
+  void note_stranger(const std::string& host, const watch::AgentHello& hello) {
+    if (!strangers_.insert(host).second) return;
+    listener_.on_note(
+        fmt::format("{}: its weft {} speaks protocol {}, this watcher {} and the one before: upgrade {}",
+                    host, hello.version, hello.protocol, watch::kWatchProtocol,
+                    hello.protocol > watch::kWatchProtocol ? "the watcher" : "the agent"));
   }
 
   void read_mutes() {
@@ -299,6 +313,7 @@ class WatchRun {
   std::uint64_t last_sequence_ = 0;                     // of the events known
   std::map<std::uint64_t, std::uint64_t> sequences_;    // by incident, of its last event
   std::map<std::uint64_t, IncidentEvent> last_events_;  // by incident
+  std::set<std::string> strangers_;                     // agents of another protocol, that were told of
   std::set<std::string> gone_;                          // agents that this process started
   std::deque<IncidentEvent> pending_;                   // not written yet
   std::optional<watch::Watcher> watcher_;

@@ -3,6 +3,7 @@
 // loop has one thread; mapping, which waits for answers, has another.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string_view>
@@ -37,6 +38,8 @@ struct WatchOptions {
   watch::WatcherOptions watcher = {.tolerance = {}, .book = {.verify_paths = true}};
   watch::PlanLimits limits;
   double answers_per_second = 100;  // hop answers asked of a switch while paths are mapped
+  /// Called each time that the watch has gone round: some times a second, as long as it works.
+  std::function<void()> went_round = [] {};
   /// For agents to come before the first plan is made without those that did not.
   Nanoseconds gather = std::chrono::seconds(10);
 };

@@ -89,10 +89,22 @@ TEST(Configuration, MistakesAreNamedByFileLineAndTheNearestOption) {
   EXPECT_THAT(refusal("budget:\n"), HasSubstr("'budget' has no value"));
   EXPECT_THAT(refusal("- a\n"), HasSubstr("expected options and commands"));
   EXPECT_THAT(refusal("lab: {down: {force: true}}\n"), HasSubstr("stands on the command line alone"));
-  EXPECT_THAT(refusal("agent: {engine: raw}\n"), HasSubstr("no command is called 'agent'"));
+  EXPECT_THAT(refusal("agent: {engine: raw}\n"), HasSubstr("stands on the command line alone"));
   EXPECT_THAT(refusal("a: [\n"), HasSubstr("weft.yaml:2: not YAML"));
   EXPECT_EQ(refusal("# nothing\n\n"), "accepted");
   EXPECT_EQ(refusal(""), "accepted");
+}
+
+TEST(Configuration, AnAgentThatStandsByACredentialTakesWhatASiteSays) {
+  const Arguments line{"agent", "--standing", "--credential", "/etc/weft/agent"};
+  auto expected = line;
+  expected.erase(expected.begin());
+  expected.insert(expected.begin(), {"--nic=eth0=10.1.0.1", "--traffic-class=104"});
+  // What is meant for other commands (the fabric's file, the server of sweeps) is not for it.
+  EXPECT_THAT(added(line,
+                    "traffic-class: 104\nfabric: /etc/weft/fabric.yaml\nserver: nats://a:1\nengine: verbs\n"
+                    "agent: {nic: [eth0=10.1.0.1]}\n"),
+              testing::UnorderedElementsAreArray(expected));
 }
 
 TEST(Configuration, AgentsHelpAndHiddenCommandsTakeNone) {

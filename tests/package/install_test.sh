@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # install_test.sh BUILD: makes the Debian packages, installs them in a fresh Debian 12, and runs there what a user runs first:
-# the version, a manual page, a configuration of the host, the demo. Exits with 77, and says why, where that cannot be.
+# the version, a manual page, a configuration of the host, the demo. The units of the services are verified there, and
+# nothing is started. Exits with 77, and says why, where that cannot be.
 set -euo pipefail
 build=$(realpath "${1:?usage: install_test.sh BUILD}")
 skip() { echo "skipped: $1"; exit 77; }
@@ -20,6 +21,13 @@ timeout 30 /usr/lib/apt/apt-helper -o Acquire::Retries=0 download-file "${mirror
 mkdir "$scratch/debs"
 cp "$scratch"/made/*.deb "$scratch/debs"
 lintian --fail-on error --tag-display-limit 0 "$scratch"/debs/*.deb || fail "lintian has errors"
+version=$(dpkg-deb -f "$scratch"/debs/weft_*.deb Version)
+for name in weft-agent weft-watch; do
+  deb=$(ls "$scratch"/debs/${name}_*.deb)
+  [ "$(dpkg-deb -f "$deb" Depends)" = "weft (= $version), init-system-helpers (>= 1.52)" ] || fail "$name depends on $(dpkg-deb -f "$deb" Depends)"
+  # What stands in /etc is the site's: the packages bring directories alone.
+  ! dpkg-deb -c "$deb" | grep -v '^d' | grep ' \./etc/' || fail "$name brings a configuration file"
+done
 
 # Debian starts services as they are installed; this root has none.
 export root=$scratch/root
@@ -28,6 +36,27 @@ timeout 400 mmdebstrap --quiet --variant=apt --aptopt='APT::Install-Recommends "
   --customize-hook="copy-in $scratch/debs /root" \
   --customize-hook='chroot "$1" sh -c "apt-get install -y -qq /root/debs/*.deb >/root/install.log 2>&1" || { tail -n 20 "$1/root/install.log" >&2; exit 1; }' \
   bookworm "$root" "$mirror" || fail "the packages cannot be installed"
+
+units="weft-agent.service weft-watch@.service weft-bus@.service"
+for unit in $units; do
+  [ -f "$root/lib/systemd/system/$unit" ] || fail "$unit is not installed"
+
+  systemd-analyze verify --man=no --root="$root" "${unit/@/@pod1}" >"$scratch/verified" 2>&1 || fail "verify $unit: $(cat "$scratch/verified")"
+  ! grep -F "$unit" "$scratch/verified" || fail "verify $unit: $(cat "$scratch/verified")"
+  systemd-analyze security --offline=true --threshold=30 --root="$root" "${unit/@/@pod1}" >"$scratch/security" 2>&1 ||
+    fail "security of $unit: $(tail -n 2 "$scratch/security")"
+  grep 'Overall exposure' "$scratch/security"
+done
+[ -L "$root/etc/systemd/system/multi-user.target.wants/weft-agent.service" ] || fail "weft-agent is not enabled"
+! ls "$root"/etc/systemd/system/multi-user.target.wants | grep -E 'weft-(watch|bus)' || fail "a watcher is enabled that nobody asked for"
+# The agent has one capability, the others have none.
+grep -qx 'CapabilityBoundingSet=CAP_NET_RAW' "$root/lib/systemd/system/weft-agent.service" || fail "the agent's capabilities"
+! ls -l /proc/[0-9]*/root 2>/dev/null | grep -F "$root" || fail "something was started in the new root"
+touch "$root/etc/weft/agent/pod1.json"
+chroot "$root" dpkg -P weft-agent weft-watch >"$scratch/purged" 2>&1 || fail "purge: $(cat "$scratch/purged")"
+[ -f "$root/etc/weft/agent/pod1.json" ] || fail "a purge took the site's credential"
+! ls "$root"/lib/systemd/system | grep weft || fail "a purge left units"
+rm "$root/etc/weft/agent/pod1.json"
 
 cat >"$root/root/first_hour" <<'TEXT'
 set -eu

@@ -54,7 +54,8 @@ Result<void> check_state(const os::FileDescriptor& socket, const std::string& in
   return {};
 }
 
-/// `shares`: another one that shares may own the port as well (SO_REUSEPORT, socket(7)).
+/// `shares`: another one that shares may own the port as well, also of another user: a service has a user of its
+/// own (SO_REUSEADDR of a UDP socket, socket(7); SO_REUSEPORT asks for the same user).
 Result<os::FileDescriptor> open_port_socket(const RawNic& nic, bool shares) {
   const int family = nic.address.is_v6() ? AF_INET6 : AF_INET;
   os::FileDescriptor socket(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -63,7 +64,7 @@ Result<os::FileDescriptor> open_port_socket(const RawNic& nic, bool shares) {
   const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
   ::setsockopt(socket.get(), SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
   const int on = 1;
-  if (shares) ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+  if (shares) ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   return socket;
 }
 

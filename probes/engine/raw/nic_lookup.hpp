@@ -32,7 +32,7 @@ Result<std::string> interface_with(const IpAddress& address);
 enum class PortOwner : std::uint8_t { run, standing };
 
 /// Owns UDP 4791 on the NIC's address, so that the kernel does not answer probes with "port unreachable";
-/// takes no packet. A run may own it beside a standing agent of the same user. An error where another program
+/// takes no packet. A run may own it beside a standing agent. An error where another program
 /// owns it, or the address is not this host's.
 Result<os::FileDescriptor> own_roce_port(const RawNic& nic, PortOwner owner = PortOwner::run);
 

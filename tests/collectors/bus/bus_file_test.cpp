@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collectors/bus/bus_init.hpp"
+#include "collectors/bus/bus_directory.hpp"
 #include "collectors/bus/bus_key.hpp"
 #include "topology/os/scratch_directory.hpp"
 
@@ -22,7 +22,7 @@ class BusFiles : public ::testing::Test {
     auto made = os::ScratchDirectory::make();
     ASSERT_TRUE(made);
     scratch_ = std::move(*made);
-    const auto written = write_bus_files(directory(), {"pod1", {"gpu001", "gpu002"}, 2, "10.0.0.5", 4222});
+    const auto written = write_bus_directory(directory(), {"pod1", {"gpu001", "gpu002"}, 2, "10.0.0.5", 4222});
     ASSERT_TRUE(written) << written.error().message;
   }
   std::filesystem::path directory() const { return scratch_->path() / "bus"; }
@@ -93,7 +93,7 @@ TEST_F(BusFiles, ThatAreDamagedAreRefusedWithoutQuotingTheKey) {
 
 TEST_F(BusFiles, AreNeverWrittenOver) {
   const auto before = read_bus_file(host_file()).value();
-  const auto again = write_bus_files(directory(), {"pod1", {"gpu001"}, 1, "10.0.0.5", 4222});
+  const auto again = write_bus_directory(directory(), {"pod1", {"gpu001"}, 1, "10.0.0.5", 4222});
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().kind, ErrorKind::conflict);
   EXPECT_EQ(read_bus_file(host_file()).value(), before);
@@ -107,7 +107,7 @@ TEST_F(BusFiles, AreMadeForNamesThatFilesAndSubjectsCanHave) {
         BusSpec{"pod1", {"watcher"}, 1, "10.0.0.5", 1}, BusSpec{"pod1", {"coordinator"}, 1, "10.0.0.5", 1},
         BusSpec{"coordinator", {"a"}, 1, "10.0.0.5", 1}, BusSpec{"a b", {"a"}, 1, "10.0.0.5", 1},
         BusSpec{"pod1", {std::string(300, 'a')}, 1, "10.0.0.5", 1}}) {
-    const auto refused = write_bus_files(other, bad);
+    const auto refused = write_bus_directory(other, bad);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind, ErrorKind::usage);
     EXPECT_FALSE(std::filesystem::exists(other));

@@ -1,0 +1,108 @@
+// That a standing agent says that it works only as long as it does.
+#include "probes/run/standing_agent.hpp"
+
+#include <gtest/gtest.h>
+
+#include <latch>
+#include <semaphore>
+#include <thread>
+
+#include "probes/watch/assignment_json.hpp"
+#include "tests/fakes/fake_watch_bus.hpp"
+
+namespace weft::run {
+namespace {
+
+using namespace std::chrono_literals;
+
+const IpAddress kAddress{IpAddress::V4{10, 0, 0, 1}};
+
+/// A port whose receive() does not return until it is let go, as on a driver that hangs.
+class StuckPort final : public datapath::PacketPort {
+ public:
+  struct Gate {
+    std::latch reached{1};
+    std::binary_semaphore open{0};
+  };
+  explicit StuckPort(std::shared_ptr<Gate> gate) : gate_(std::move(gate)) {}
+  Nanoseconds now() const override { return std::chrono::steady_clock::now().time_since_epoch(); }
+  Result<datapath::SendOutcome> send(std::span<const ByteSpan> frames) override {
+    return datapath::SendOutcome{frames.size()};
+  }
+  Result<std::span<const datapath::Arrival>> receive(Nanoseconds) override {
+    if (!std::exchange(held_, true)) gate_->reached.count_down(), gate_->open.acquire();
+    return std::span<const datapath::Arrival>();
+  }
+
+ private:
+  std::shared_ptr<Gate> gate_;
+  bool held_ = false;
+};
+
+class NoHops final : public datapath::NextHops {
+ public:
+  Result<packet::MacAddress> next_hop(const IpAddress&) override {
+    return fail(ErrorKind::absent, "nobody is there");
+  }
+};
+
+/// Counts how often the agent asks for words: its other thread goes on.
+class CountingLink final : public watch::AgentLink {
+ public:
+  CountingLink(std::unique_ptr<watch::AgentLink> link, std::counting_semaphore<>& asked)
+      : link_(std::move(link)), asked_(asked) {}
+  Result<void> publish(watch::MessageId id, ByteSpan window) override { return link_->publish(id, window); }
+  std::vector<watch::MessageId> acknowledged() override { return link_->acknowledged(); }
+  std::vector<watch::MessageId> failed() override { return link_->failed(); }
+  Result<std::optional<std::string>> next_word(Nanoseconds limit) override {
+    asked_.release();
+    return link_->next_word(limit);
+  }
+  Result<void> tell(std::string_view text) override { return link_->tell(text); }
+
+ private:
+  std::unique_ptr<watch::AgentLink> link_;
+  std::counting_semaphore<>& asked_;
+};
+
+TEST(StandingAgent, GoesRoundNoMoreWhileTheThreadThatProbesHangs) {
+  testing::FakeWatchBus bus;
+  const auto feed = bus.feed();
+  const auto gate = std::make_shared<StuckPort::Gate>();
+  std::counting_semaphore<> asked(0);
+  std::counting_semaphore<> rounds(0);
+  std::atomic<int> went_round = 0;
+  const StandingOptions options{.host = "host1",
+                                .version = "test",
+                                .nics = {{"eth0", kAddress}},
+                                .open = [&](const session::NicReport&) -> Result<OpenedNic> {
+                                  return OpenedNic{{.mac = {}, .address = kAddress},
+                                                   std::make_unique<StuckPort>(gate),
+                                                   std::make_unique<NoHops>()};
+                                },
+                                .went_round = [&] { ++went_round, rounds.release(); },
+                                .timing = {.look = 1ms}};
+  CountingLink link(bus.agent("host1"), asked);
+  const std::jthread agent(
+      [&](const std::stop_token& stop) { EXPECT_TRUE(run_standing_agent(options, link, stop)); });
+  rounds.acquire();  // with no plan and no bus it works: it is ready
+
+  const watch::Assignment assignment{.plan = watch::PlanVersion(1),
+                                     .secrets = {.run = RunId(1), .key = {}},
+                                     .nics = {{.nic = PortId(1), .interface = "eth0", .streams = {{}}}},
+                                     .peers = {{PortId(2), kAddress}}};
+  ASSERT_TRUE(feed->send_to("host1", watch::to_json_text(assignment)));
+  gate->reached.wait();
+  while (asked.try_acquire()) continue;
+  for (int i = 0; i < 3; ++i) asked.acquire();  // the last round of the thread that hangs was seen
+  const int before = went_round;
+  for (int i = 0; i < 20; ++i) asked.acquire();  // the other thread goes on
+  EXPECT_EQ(went_round, before);
+
+  while (rounds.try_acquire()) continue;
+  gate->open.release();
+  rounds.acquire();  // and so do both
+}
+
+}  // namespace
+}  // namespace weft::run
