@@ -122,8 +122,7 @@ void add_page_options(po::options_description& options) {
       "page-token", po::value<std::string>()->value_name("FILE"),
       "who shows the token in this file may mute by the page")(
       "page-also", po::value<std::vector<std::string>>()->composing()->value_name("NAME=URL"),
-      "show fabric NAME too, from the page of its own watcher, as north=http://127.0.0.1:8421; may be "
-      "repeated")(
+      "show fabric NAME too, from the page of its own watcher, http://HOST:PORT; may be repeated")(
       "blacklist", po::value<std::string>()->value_name("FILE"),
       "show on the page which links work is kept away from (weft.blacklist/1); read again when it changes");
 }
