@@ -136,7 +136,7 @@ nothing before a credential stands in /etc/weft/agent."
 weft_service_deb(watch
          SUMMARY "watcher of weft: names the link that becomes sick\n\
 Services for each fabric: weft-watch@FABRIC diagnoses what standing agents\n\
-tell, keeps incidents and a history, and serves metrics and a page;\n\
+tell, keeps incidents and a history, and serves metrics and a page.\n\
 weft-bus@FABRIC is the message server between them. None is started before\n\
 the site enables it."
          DEPENDS "weft (= ${WEFT_PACKAGE_VERSION}), init-system-helpers (>= 1.52)"

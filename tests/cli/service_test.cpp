@@ -102,7 +102,7 @@ TEST_F(Service, OneAgentServesTheFabricsOfAllItsCredentialsAndTellsItsManager) {
   one.stop(5s);
   EXPECT_TRUE(manager_->hears("STATUS=pod1: the bus is away"));
   EXPECT_TRUE(manager_->hears("WATCHDOG=1")) << "it works without the bus";
-  agent.send_signal(SIGTERM).value();
+  ASSERT_TRUE(agent.send_signal(SIGTERM));
   EXPECT_TRUE(manager_->hears("STOPPING=1"));
   const auto ended = agent.wait_for(10s);
   ASSERT_TRUE(ended && *ended);
@@ -113,8 +113,8 @@ TEST_F(Service, AnAgentIsReadyWhileTheBusIsAway) {
   { auto server = start_bus("pod1"); }
   const auto agent =
       start({"agent", "--standing", "--credential", in("pod1") / "hosts/host1.json", "--nic", "127.0.0.1"});
-  EXPECT_TRUE(manager_->hears("READY=1")) << said();
   EXPECT_TRUE(manager_->hears("STATUS=the bus is away")) << said();
+  EXPECT_TRUE(manager_->hears("READY=1")) << said();
 }
 
 TEST_F(Service, AWatcherIsReadyAtItsBusAndSaysHowTheFabricIs) {
@@ -124,10 +124,9 @@ TEST_F(Service, AWatcherIsReadyAtItsBusAndSaysHowTheFabricIs) {
   auto server = start_bus("pod1");
   auto watcher = start({"watch", "--fabric", in("fabric.yaml"), "--credential",
                         in("pod1") / "watchers/watcher.json", "--state", in("state")});
-  EXPECT_TRUE(manager_->hears("READY=1")) << said();
   EXPECT_TRUE(manager_->hears("STATUS=watching pod1 as the active watcher")) << said();
+  EXPECT_TRUE(manager_->hears("READY=1")) << said();
   EXPECT_TRUE(manager_->hears("WATCHDOG=1"));
-  EXPECT_TRUE(manager_->hears("STATUS=pod1: unknown, incidents: 0")) << said();
   const auto host = bus::read_bus_file(in("pod1") / "hosts/host1.json").value();
   const auto newer = bus::connect_agent_link(host.address(), host.fabric, host.name);
   ASSERT_TRUE(newer);
@@ -137,7 +136,7 @@ TEST_F(Service, AWatcherIsReadyAtItsBusAndSaysHowTheFabricIs) {
   while (!(*newer)->tell(watch::to_json_text(hello)) && std::chrono::steady_clock::now() < until)
     std::this_thread::sleep_for(20ms);
   EXPECT_TRUE(manager_->hears("STATUS=host1: its weft 9.0 speaks protocol")) << said();
-  watcher.send_signal(SIGTERM).value();
+  ASSERT_TRUE(watcher.send_signal(SIGTERM));
   EXPECT_TRUE(manager_->hears("STOPPING=1"));
 }
 
@@ -148,7 +147,7 @@ TEST_F(Service, AnAgentSaysWhatItsCredentialsLack) {
     return call(agent_command, more);
   };
   const auto none = ask({});
-  EXPECT_EQ(none.status, 69);
+  EXPECT_EQ(none.status, 64);
   EXPECT_THAT(none.err, HasSubstr("no file there ends in .json"));
   ASSERT_EQ(call(bus_command, {"init", in("pod1"), "--fabric", "pod1", "--hosts", "host1"}).status, 0);
   const auto credential = in("pod1") / "hosts/host1.json";

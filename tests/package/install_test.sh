@@ -34,16 +34,15 @@ export root=$scratch/root
 timeout 400 mmdebstrap --quiet --variant=apt --aptopt='APT::Install-Recommends "false"' \
   --customize-hook='printf "#!/bin/sh\nexit 101\n" >"$1/usr/sbin/policy-rc.d"; chmod 755 "$1/usr/sbin/policy-rc.d"' \
   --customize-hook="copy-in $scratch/debs /root" \
-  --customize-hook='chroot "$1" sh -c "apt-get install -y -qq /root/debs/*.deb >/root/install.log 2>&1" || { tail -n 20 "$1/root/install.log" >&2; exit 1; }' \
+  --customize-hook='chroot "$1" sh -c "apt-get install -y -qq systemd /root/debs/*.deb >/root/install.log 2>&1" || { tail -n 20 "$1/root/install.log" >&2; exit 1; }' \
   bookworm "$root" "$mirror" || fail "the packages cannot be installed"
 
 units="weft-agent.service weft-watch@.service weft-bus@.service"
 for unit in $units; do
   [ -f "$root/lib/systemd/system/$unit" ] || fail "$unit is not installed"
-
-  systemd-analyze verify --man=no --root="$root" "${unit/@/@pod1}" >"$scratch/verified" 2>&1 || fail "verify $unit: $(cat "$scratch/verified")"
+  chroot "$root" systemd-analyze verify --man=no "${unit/@/@pod1}" >"$scratch/verified" 2>&1 || fail "verify $unit: $(cat "$scratch/verified")"
   ! grep -F "$unit" "$scratch/verified" || fail "verify $unit: $(cat "$scratch/verified")"
-  systemd-analyze security --offline=true --threshold=30 --root="$root" "${unit/@/@pod1}" >"$scratch/security" 2>&1 ||
+  chroot "$root" systemd-analyze security --offline=true --threshold=30 "${unit/@/@pod1}" >"$scratch/security" 2>&1 ||
     fail "security of $unit: $(tail -n 2 "$scratch/security")"
   grep 'Overall exposure' "$scratch/security"
 done

@@ -77,8 +77,9 @@ Result<void> write_whole_file(const std::filesystem::path& path, std::string_vie
                                                   : ErrorKind::absent,
                 "{}: {}", where, std::strerror(code));
   };
-  const FileDescriptor file(
-      open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
+  // Another user may write in that directory: what he put there is not written through.
+  unlink(beside.c_str());
+  const FileDescriptor file(open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (!file) return failed(errno);
   if (fchmod(file.get(), mode) != 0) return failed(errno);
   if (const auto written = write_all(file.get(), text); !written) {
