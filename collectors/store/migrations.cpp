@@ -74,6 +74,8 @@ CREATE TABLE history(
   data BLOB NOT NULL);
 CREATE UNIQUE INDEX history_by_time ON history(resolution, bucket, layout, block);
 )",
+    // 3: mutes are on the bus alone, where all watchers read them.
+    "DROP TABLE mutes;",
 });
 
 Result<std::int64_t> version_of(Database& database) {
@@ -112,7 +114,7 @@ Result<void> check_version(Database& database) {
   WEFT_TRY(const auto version, version_of(database));
   if (version < newest_version())
     return fail(ErrorKind::conflict,
-                "{}: it is of version {}, and this weft reads version {}: 'weft watch --db' migrates it",
+                "{}: it is of version {}, and this weft reads version {}: 'weft watch --state' migrates it",
                 database.path().string(), version, newest_version());
   return {};
 }
