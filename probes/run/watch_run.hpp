@@ -3,6 +3,7 @@
 // loop has one thread; mapping, which waits for answers, has another.
 #pragma once
 
+#include <functional>
 #include <stop_token>
 #include <string_view>
 
@@ -53,9 +54,13 @@ class WatchListener {
   virtual void on_note(std::string_view text) = 0;
 };
 
-/// Blocks until `stop` is requested (success) or the bus refuses this watcher. `tend` as coordinate() has it,
-/// where the agents were started by this process. Errors: those of connect_watch_link.
+/// Of a watch that started its agents, and a server between: called some times a second, it looks after both
+/// and says which agents have gone. Its error ends the watch.
+using TendWatch = std::function<Result<std::vector<session::GoneAgent>>()>;
+
+/// Blocks until `stop` is requested (success), the bus refuses this watcher, or all agents that it started
+/// are gone. Errors: those of connect_watch_link and of `tend`, absent (no agent is left).
 Result<void> run_watch(const WatchPlace& place, const WatchOptions& options, WatchListener& listener,
-                       const session::WatchAgents& tend, std::stop_token stop);
+                       const TendWatch& tend, std::stop_token stop);
 
 }  // namespace weft::run
