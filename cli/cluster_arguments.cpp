@@ -56,8 +56,9 @@ Result<std::optional<run::BusPlace>> read_bus_place(const po::variables_map& val
     return bus::NatsAddress{*server, std::move(*credential)};
   }
   if (!listen) return std::nullopt;
-  WEFT_TRY(const auto address, run::parse_listen_address(*listen));
-  return address;
+  const auto address = run::parse_listen_address(*listen);
+  if (!address) return pass_on(address, "--listen");
+  return *address;
 }
 
 }  // namespace

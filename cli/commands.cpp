@@ -20,10 +20,17 @@
 #include "cli/options.hpp"
 #include "cli/report.hpp"
 #include "cli/topology.hpp"
+#include "cli/watch_backup.hpp"
 #include "topology/base/text.hpp"
 
 namespace weft::cli {
 namespace {
+
+/// One that takes options, and has words beside.
+constexpr Command with_words(Command command, Command::Words words) {
+  command.words = words;
+  return command;
+}
 
 // A new command: one line here, one declaration in its own header or in commands.hpp.
 constexpr auto kCommands = std::to_array<Command>({
@@ -32,8 +39,9 @@ constexpr auto kCommands = std::to_array<Command>({
     {"sweep", "find what is wrong with a fabric, link by link", sweep_command, sweep_options},
     {"simulate", "the same on a simulated fabric: any size, any fault, no privileges", simulate_command,
      simulate_options},
-    {"watch", "probe all the time, and tell what becomes sick and what gets well", watch_command,
-     watch_options},
+    with_words({"watch", "probe all the time, and tell what becomes sick and what gets well", watch_command,
+                watch_options},
+               watch_words),
     {"trace", "show every path between two NICs and the labels that select it", trace_command, trace_options},
     {"diagnose", "name what is wrong from a file of observations", diagnose_command, diagnose_options},
     {"balance", "give every QP of a job a path, so that every link stays at the bound", balance_command,

@@ -66,8 +66,9 @@ std::string login_of(const std::string& launcher) {
 /// Where a run would wait for agents; what keeps it from being found is a note, unless it was asked for.
 Result<void> find_way_back(const po::variables_map& values, DoctorPlace& place) {
   if (const auto given = text_option(values, "listen")) {
-    WEFT_TRY(const auto where, run::parse_listen_address(*given));
-    return open_way_back(place, where);
+    const auto where = run::parse_listen_address(*given);
+    if (!where) return pass_on(where, "--listen");
+    return open_way_back(place, *where);
   }
   const auto address = run::address_towards(place.hosts);
   const auto opened = address ? open_way_back(place, run::ListenAddress{*address}) : pass_on(address);

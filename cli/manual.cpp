@@ -99,6 +99,18 @@ std::string see_also(const std::vector<std::string>& names) {
   return out;
 }
 
+/// The words of a command; their pages join `others`. Empty: it has none.
+std::string words_of(const CommandPage& page, std::span<const CommandPage> all,
+                     std::vector<std::string>& others) {
+  std::string out;
+  for (const CommandPage& word : all)
+    if (word.words.size() > 1 && word.words[0] == page.words[0]) {
+      out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", escaped(word.words[1]), escaped(word.summary));
+      others.push_back(manual_name(word));
+    }
+  return out.empty() ? out : ".SH WORDS\n" + out;
+}
+
 }  // namespace
 
 std::string manual_name(const CommandPage& page) {
@@ -109,16 +121,8 @@ std::string manual_page(const CommandPage& page, std::span<const CommandPage> al
   std::string out = head(manual_name(page), page.summary, stamp) + synopsis(page.usage) +
                     ".SH DESCRIPTION\n" + escaped(page.about) + "\n";
   std::vector<std::string> others{"weft"};
-  if (page.group) {
-    out += ".SH WORDS\n";
-    for (const CommandPage& word : all)
-      if (word.words.size() > 1 && word.words[0] == page.words[0]) {
-        out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", escaped(word.words[1]), escaped(word.summary));
-        others.push_back(manual_name(word));
-      }
-  } else {
-    out += options_of(page);
-  }
+  if (!page.group) out += options_of(page);
+  if (page.words.size() == 1) out += words_of(page, all, others);
   out += exit_statuses();
   if (page.takes_configuration)
     out += fmt::format(

@@ -45,7 +45,7 @@ std::vector<CommandPage> command_pages() {
     if (command.hidden) continue;
     if (command.options) pages.push_back(page_of(command, {std::string(command.name)}));
     if (!command.words) continue;
-    pages.push_back(group_page(command));
+    if (!command.options) pages.push_back(group_page(command));
     for (const Command& word : command.words().words)
       if (!word.hidden && word.options)
         pages.push_back(page_of(word, {std::string(command.name), std::string(word.name)}));
@@ -58,9 +58,12 @@ FoundCommand find_command(const Arguments& line) {
   for (std::size_t depth = 0; depth < line.size() && depth < 2; ++depth) {
     const auto found = std::ranges::find(among, line[depth], &Command::name);
     if (found == among.end() || found->hidden) return {};
-    if (found->options) return {&*found, depth + 1};
-    if (!found->words) return {};
-    among = found->words().words;
+    const auto words = found->words ? found->words().words : std::span<const Command>();
+    const bool names_word =
+        depth + 1 < line.size() && std::ranges::find(words, line[depth + 1], &Command::name) != words.end();
+    if (found->options && !names_word) return {&*found, depth + 1};
+    if (words.empty()) return {};
+    among = words;
   }
   return {};
 }

@@ -11,16 +11,19 @@
 #include "cli/options.hpp"
 #include "cli/service.hpp"
 #include "cli/sweep_arguments.hpp"
+#include "cli/watch_backup.hpp"
 #include "cli/watch_listener.hpp"
 #include "collectors/bus/bus_file.hpp"
 #include "probes/run/watch_run.hpp"
 #include "probes/run/watch_server.hpp"
 #include "topology/lab/ibsim/ib_lab.hpp"
+#include "topology/lab/netns/lab_control.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 namespace {
 
+constexpr Nanoseconds kLeastHold = std::chrono::seconds(1);
 constexpr double kUsualRate = 500;   // as the plan's limits have it
 constexpr double kMaxRate = 20'000;  // of a host: more would be load
 
@@ -35,6 +38,10 @@ Result<run::WatchOptions> read_watch_options(const po::variables_map& values, co
   run::WatchOptions options;
   options.went_round = [&service] { service.went_round(0); };
   WEFT_TRY(const auto close_after, read_option(values, "close-after", parse_duration));
+  if (close_after && *close_after < kLeastHold)
+    return fail(ErrorKind::usage,
+                "--close-after {}: at least 1s, for one second of clean probes proves nothing",
+                text_option(values, "close-after").value_or(""));
   if (close_after) options.watcher.book.hold = *close_after;
   options.watcher.tolerance = tolerance;
   options.limits.packets_per_second = values["rate"].as<double>();
@@ -75,8 +82,8 @@ Result<void> watch_with_agents(const Fabric& fabric, const AddressBook& addresse
                                const std::stop_token& stop) {
   run::JetStreamSpec streams;
   if (state) streams.store = *state / "streams";
-  WEFT_TRY(const auto server,
-           run::start_watch_server(listen, fabric.name(), names_of(fabric, site), streams));
+  WEFT_TRY(auto server, run::start_watch_server(listen, fabric.name(), names_of(fabric, site), streams));
+  run::KeptServer kept(server);
   site.agent_options.standing_for = fabric.name();
   WEFT_TRY(auto agents, run::Agents::start(
                             fabric, site, [&](const std::string& host) { return server.address_for(host); },
@@ -87,11 +94,19 @@ Result<void> watch_with_agents(const Fabric& fabric, const AddressBook& addresse
                               nics_of(site),
                               server.address_for(session::kWatcher),
                               server.address_for(session::kCoordinator)};
-  return run_watch(
-      place, options, listener, [&] { return agents.tend([](const auto&) { return false; }); }, stop);
+  const auto tend = [&]() -> Result<std::vector<session::GoneAgent>> {
+    WEFT_TRY(const auto news, kept.tend(std::chrono::steady_clock::now().time_since_epoch()));
+    if (news) listener.on_note(*news);
+    return agents.tend([](const auto&) { return false; });
+  };
+  return run_watch(place, options, listener, tend, stop);
 }
 
-int ended(const Result<void>& done) { return done ? kExitHealthy : report(done.error()); }
+int ended(const Result<void>& done, WatchOutputs& outputs) {
+  const auto written = outputs.finish();
+  if (!done) return report(done.error());
+  return written ? kExitHealthy : report(written.error());
+}
 
 int watch_lab(const po::variables_map& values, const std::optional<Nanoseconds>& limit,
               os::ServiceNotifier& service) {
@@ -100,6 +115,8 @@ int watch_lab(const po::variables_map& values, const std::optional<Nanoseconds>&
     return report({ErrorKind::not_supported,
                    fmt::format("lab '{}' is an InfiniBand fabric: weft watch probes by raw packets", name)});
   const HomeNetwork home;
+  const auto claim = lab::claim_lab(name, lab_state_root(), lab::LabUse::watch);
+  if (!claim) return report(claim.error());
   const auto lab = run::open_lab_for_run(name, lab_state_root());
   if (!lab) return report(lab.error());
   if (!guests_of(*lab).empty())
@@ -116,13 +133,14 @@ int watch_lab(const po::variables_map& values, const std::optional<Nanoseconds>&
   const Until until(interrupt.token(), limit);
   const std::stop_callback stopping(until.token(), [&] { service.stopping(); });
   const Fabric fabric = lab->fabric_as_built();
-  const auto listener = make_watch_listener(values, fabric, home, service);
-  if (!listener) return report(listener.error());
+  const auto outputs = make_watch_outputs(values, fabric, home, service);
+  if (!outputs) return report(outputs.error());
   const auto state = state_directory(values);
   if (!state) return report(state.error());
   return ended(watch_with_agents(fabric, lab->addresses().book, std::move(*site),
-                                 run::ListenAddress{lab->coordinator_address()}, *options, **listener, *state,
-                                 until.token()));
+                                 run::ListenAddress{lab->coordinator_address()}, *options, **outputs, *state,
+                                 until.token()),
+               **outputs);
 }
 
 /// Agents that stand already, at a server that runs.
@@ -176,17 +194,19 @@ int watch_cluster(const po::variables_map& values, const std::optional<Nanosecon
   const Until until(interrupt.token(), limit);
   const std::stop_callback stopping(until.token(), [&] { service.stopping(); });
   const HomeNetwork home;
-  const auto listener = make_watch_listener(values, file->fabric, home, service);
-  if (!listener) return report(listener.error());
+  const auto outputs = make_watch_outputs(values, file->fabric, home, service);
+  if (!outputs) return report(outputs.error());
   const auto state = state_directory(values);
   if (!state) return report(state.error());
   if (const auto* running = std::get_if<bus::NatsAddress>(&cluster->bus))
-    return ended(watch_standing(*file, *cluster, *running,
-                                *credential ? (*credential)->address_for_runs() : *running, *options,
-                                **listener, until.token()));
+    return ended(
+        watch_standing(*file, *cluster, *running, *credential ? (*credential)->address_for_runs() : *running,
+                       *options, **outputs, until.token()),
+        **outputs);
   return ended(watch_with_agents(file->fabric, file->addresses, cluster->site,
-                                 std::get<run::ListenAddress>(cluster->bus), *options, **listener, *state,
-                                 until.token()));
+                                 std::get<run::ListenAddress>(cluster->bus), *options, **outputs, *state,
+                                 until.token()),
+               **outputs);
 }
 
 Result<void> check_place(const po::variables_map& values) {
@@ -206,7 +226,8 @@ Result<void> check_place(const po::variables_map& values) {
 
 OptionParser watch_options() {
   OptionParser parser(
-      "weft watch (--fabric FABRIC.yaml [--credential FILE] | --lab[=NAME]) [options]",
+      "weft watch (--fabric FABRIC.yaml [--credential FILE] | --lab[=NAME]) [options]\n"
+      "       weft watch backup FILE --state DIR",
       "Probes every link of a fabric all the time, and tells what becomes sick and what gets well again.",
       kExamples);
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"),
@@ -235,6 +256,7 @@ OptionParser watch_options() {
 }
 
 int watch_command(const Arguments& arguments) {
+  if (!arguments.empty() && arguments[0] == "backup") return run_word(watch_words(), arguments);
   const auto parser = watch_options();
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());

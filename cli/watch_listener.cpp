@@ -1,6 +1,9 @@
 #include "cli/watch_listener.hpp"
 
-#include <cstdio>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "cli/exit_status.hpp"
@@ -8,43 +11,73 @@
 #include "collectors/metrics/metrics.hpp"
 #include "collectors/report/incident_report.hpp"
 #include "collectors/store/watch_store.hpp"
-#include "collectors/webhook/event_file.hpp"
+#include "collectors/webhook/waiting_lines.hpp"
 #include "collectors/webhook/webhook.hpp"
+#include "topology/base/outside_text.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/incident_json.hpp"
+#include "topology/os/file_descriptor.hpp"
+#include "topology/os/network_namespace.hpp"
 
 namespace weft::cli {
 namespace {
 
 constexpr int kStatesPerMetricsFile = 10;  // a state comes each second; collectors read each 15 s or so
 
-constexpr const char* kDatabase = "watch.db";  // in the directory of --state
+constexpr const char* kClaim = "watch.lock";  // in the directory of --state
 
-/// Where the events and states of a watch go. What fails says so once, until it works again.
+/// Trouble of one target: said once, until it is over.
+class Trouble {
+ public:
+  explicit Trouble(std::string_view target) : target_(target) {}
+  template <class T>
+  void note(const Result<T>& result) {
+    if (!result && !told_) print_stderr("weft: {}: {}\n", target_, outside_text(result.error().message));
+    if (result && told_) print_stderr("weft: {}: works again\n", target_);
+    told_ = !result;
+  }
+
+ private:
+  std::string_view target_;
+  bool told_ = false;
+};
+
+/// Events as lines, with their trouble.
+struct LineTarget {
+  webhook::WaitingLines lines;
+  Trouble trouble;
+  void add(std::string line) { trouble.note(lines.add(std::move(line))); }
+  void flush() {
+    if (lines.waiting() > 0) trouble.note(lines.flush());
+  }
+  std::size_t lost() const { return lines.waiting() + lines.dropped(); }
+};
+
+/// Where the events and states of a watch go.
 struct Targets {
   bool json = false;
-  std::optional<std::string> events;
+  std::optional<LineTarget> events;
   std::optional<std::string> metrics;
+  os::FileDescriptor claim;  // of the directory of --state
   std::optional<store::WatchStore> store;
   std::unique_ptr<webhook::Webhook> webhook;
   std::unique_ptr<WatchPage> page;
 };
 
-class Listener : public run::WatchListener {
+class Outputs : public WatchOutputs {
  public:
-  Listener(const Fabric& fabric, Targets targets, os::ServiceNotifier& service)
+  Outputs(const Fabric& fabric, Targets targets, os::ServiceNotifier& service)
       : fabric_(fabric), to_(std::move(targets)), service_(service) {}
 
   void on_shared(std::shared_ptr<watch::SharedValue> values) override {
     if (to_.page) to_.page->share(std::move(values));
   }
   void on_event(const IncidentEvent& event, const watch::StoredEvent& stored, bool followed) override {
-    if (to_.store) note_trouble(store_trouble_, "--state", to_.store->apply({&stored, 1}));
+    if (to_.store) store_trouble_.note(to_.store->apply({&stored, 1}));
     if (followed) return;  // told by the watcher that wrote it
     const auto report = files::report_of(fabric_, event);
-    fmt::print("{}", to_.json ? stored.text + "\n" : report::event_lines(fabric_, event, terminal_columns()));
-    std::fflush(stdout);
-    if (to_.events) note_trouble(events_trouble_, "--events", webhook::append_event(*to_.events, report));
+    stdout_.add(to_.json ? stored.text + "\n" : report::event_lines(fabric_, event, terminal_columns()));
+    if (to_.events) to_.events->add(stored.text + '\n');
     if (to_.webhook) to_.webhook->tell(report);
   }
   void on_pass(const watch::Watcher& watcher, Nanoseconds now) override {
@@ -52,15 +85,26 @@ class Listener : public run::WatchListener {
   }
   void on_state(const watch::WatchState& state) override {
     service_.status(status_line(state));
-    if (to_.store) note_trouble(store_trouble_, "--state", to_.store->note(state));
+    flush();
+    if (to_.store) keep(state);
     if (to_.page) to_.page->set(state);
     if (to_.metrics && states_++ % kStatesPerMetricsFile == 0)
-      note_trouble(metrics_trouble_, "--metrics-file",
-                   files::write_text_file(*to_.metrics, metrics::metrics_text(fabric_, state)));
+      metrics_trouble_.note(files::write_text_file(*to_.metrics, metrics::metrics_text(fabric_, state)));
   }
   void on_note(std::string_view text) override {
     print_stderr("weft: {}\n", text);
     service_.status(text);
+  }
+
+  Result<void> finish() override {
+    flush();
+    if (to_.store) store_trouble_.note(to_.store->apply({}));
+    if (stdout_.lost() > 0)
+      return fail(ErrorKind::absent, "{} events could not be written to standard output", stdout_.lost());
+    if (to_.events && to_.events->lost() > 0)
+      return fail(ErrorKind::absent, "{} events could not be written to the file of --events",
+                  to_.events->lost());
+    return {};
   }
 
  private:
@@ -69,20 +113,27 @@ class Listener : public run::WatchListener {
     return fmt::format("{}: {}, incidents: {}", state.fabric, to_string(state.verdict),
                        state.incidents.size());
   }
-  template <class T>
-  static void note_trouble(bool& told, std::string_view option, const Result<T>& result) {
-    if (!result && !told) print_stderr("weft: {}: {}\n", option, result.error().message);
-    told = !result;
+  void flush() {
+    stdout_.flush();
+    if (to_.events) to_.events->flush();
+  }
+  void keep(const watch::WatchState& state) {
+    store_trouble_.note(to_.store->apply({}));
+    const auto kept = to_.store->note(state);
+    if (!kept || *kept) history_trouble_.note(kept);
   }
 
   const Fabric& fabric_;
   Targets to_;
   os::ServiceNotifier& service_;
-  bool store_trouble_ = false, events_trouble_ = false, metrics_trouble_ = false;
+  LineTarget stdout_{webhook::WaitingLines(webhook::descriptor_sink(STDOUT_FILENO)), Trouble("stdout")};
+  Trouble store_trouble_{"--state: events"}, history_trouble_{"--state: history"};
+  Trouble metrics_trouble_{"--metrics-file"};
   std::uint64_t states_ = 0;
 };
 
-Result<std::unique_ptr<webhook::Webhook>> make_webhook(const po::variables_map& values) {
+Result<std::unique_ptr<webhook::Webhook>> make_webhook(const po::variables_map& values,
+                                                       const HomeNetwork& home) {
   const auto url = text_option(values, "webhook");
   const auto file = text_option(values, "webhook-secret");
   if (!url && file) return fail(ErrorKind::usage, "--webhook-secret needs --webhook URL");
@@ -91,7 +142,25 @@ Result<std::unique_ptr<webhook::Webhook>> make_webhook(const po::variables_map& 
   if (file) {
     WEFT_TRY(options.secret, webhook::read_secret(*file));
   }
+  // Its thread, from where the receiver is reached: not from within a lab.
+  const auto visit = os::NamespaceVisit::enter(home.file());
+  if (!visit) return pass_on(visit, "--webhook");
   return webhook::Webhook::start(std::move(options));
+}
+
+/// One watch at a time has a directory: until the descriptor is closed.
+Result<os::FileDescriptor> claim_state(const std::filesystem::path& directory) {
+  const auto path = directory / kClaim;
+  os::FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640));
+  if (!file)
+    return fail(ErrorKind::permission, "--state: {}: {}", path.string(),
+                std::generic_category().message(errno));
+  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0)
+    return fail(
+        ErrorKind::conflict,
+        "--state {}: another weft watch keeps its incidents there: each watch needs a directory of its own",
+        directory.string());
+  return file;
 }
 
 }  // namespace
@@ -119,20 +188,22 @@ Result<std::optional<std::filesystem::path>> state_directory(const po::variables
   return std::filesystem::absolute(*given);
 }
 
-Result<std::unique_ptr<run::WatchListener>> make_watch_listener(const po::variables_map& values,
-                                                                const Fabric& fabric, const HomeNetwork& home,
-                                                                os::ServiceNotifier& service) {
+Result<std::unique_ptr<WatchOutputs>> make_watch_outputs(const po::variables_map& values,
+                                                         const Fabric& fabric, const HomeNetwork& home,
+                                                         os::ServiceNotifier& service) {
   Targets to;
   WEFT_TRY(to.json, wants_json(values));
-  to.events = text_option(values, "events");
+  if (const auto file = text_option(values, "events"))
+    to.events.emplace(LineTarget{webhook::WaitingLines(webhook::file_sink(*file)), Trouble("--events")});
   to.metrics = text_option(values, "metrics-file");
   WEFT_TRY(const auto directory, state_directory(values));
   if (directory) {
-    WEFT_TRY(to.store, store::WatchStore::open(*directory / kDatabase, fabric));
+    WEFT_TRY(to.claim, claim_state(*directory));
+    WEFT_TRY(to.store, store::WatchStore::open(*directory / kWatchDatabase, fabric));
   }
-  WEFT_TRY(to.webhook, make_webhook(values));
-  WEFT_TRY(to.page, start_page(values, fabric, directory ? *directory / kDatabase : "", home));
-  return std::make_unique<Listener>(fabric, std::move(to), service);
+  WEFT_TRY(to.webhook, make_webhook(values, home));
+  WEFT_TRY(to.page, start_page(values, fabric, directory ? *directory / kWatchDatabase : "", home));
+  return std::make_unique<Outputs>(fabric, std::move(to), service);
 }
 
 }  // namespace weft::cli

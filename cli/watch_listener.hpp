@@ -13,16 +13,25 @@
 
 namespace weft::cli {
 
+/// In the directory of --state.
+inline constexpr const char* kWatchDatabase = "watch.db";
+
 /// -o, --events, --state, --metrics-file, --webhook, --webhook-secret, and those of the page.
 void add_watch_output_options(po::options_description& options);
 
 /// Of --state, made where it was not there; absent: not given. Error: absent (it cannot be made).
 Result<std::optional<std::filesystem::path>> state_directory(const po::variables_map& values);
 
+class WatchOutputs : public run::WatchListener {
+ public:
+  /// When the watch is over. Error: absent, some events could not be written to stdout or --events.
+  virtual Result<void> finish() = 0;
+};
+
 /// `fabric` and `service`, which hears in a line how the watch is, outlive it. Errors: usage, absent (a file
-/// cannot be written).
-Result<std::unique_ptr<run::WatchListener>> make_watch_listener(const po::variables_map& values,
-                                                                const Fabric& fabric, const HomeNetwork& home,
-                                                                os::ServiceNotifier& service);
+/// cannot be written), conflict (another watch has the directory of --state).
+Result<std::unique_ptr<WatchOutputs>> make_watch_outputs(const po::variables_map& values,
+                                                         const Fabric& fabric, const HomeNetwork& home,
+                                                         os::ServiceNotifier& service);
 
 }  // namespace weft::cli

@@ -63,6 +63,12 @@ void StreamReader::move_to(std::uint64_t position) {
   position_ = position;
 }
 
+Result<void> StreamReader::skip(KeptConnection& connection) {
+  WEFT_TRY(const auto stream, ask_jet_stream(connection, "STREAM.INFO." + stream_, "", kRequest));
+  move_to(number_at(stream, "state", "last_seq"));
+  return {};
+}
+
 Result<void> StreamReader::make_consumer(KeptConnection& connection) {
   WEFT_TRY(const auto stream, ask_jet_stream(connection, "STREAM.INFO." + stream_, "", kRequest));
   // A stream that was made anew, on another disk, counts from 1 again.

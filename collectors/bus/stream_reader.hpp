@@ -29,6 +29,8 @@ class StreamReader {
   /// The sequence of the last message given.
   std::uint64_t position() const { return position_; }
   void move_to(std::uint64_t position);
+  /// Moves behind all that the stream has now.
+  Result<void> skip(KeptConnection& connection);
 
  private:
   using TimePoint = std::chrono::steady_clock::time_point;

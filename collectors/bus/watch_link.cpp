@@ -92,6 +92,7 @@ class Feed : public watch::WindowFeed {
     }
     return windows;
   }
+  Result<void> skip() override { return shared_->mail.windows.skip(shared_->connection); }
   std::vector<watch::AgentWord> words() override {
     const std::lock_guard lock(shared_->mail.mutex);
     std::vector<watch::AgentWord> said;

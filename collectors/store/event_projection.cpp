@@ -7,6 +7,7 @@ using files::EventReport;
 using files::IncidentReport;
 
 constexpr std::string_view kLastSequence = "last_sequence";
+constexpr std::string_view kWatched = "watched_until";
 
 SqlValue number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 SqlValue time(Nanoseconds value) { return value.count(); }
@@ -76,11 +77,21 @@ std::string other_way(const std::string& place) {
   return at == std::string::npos ? place : place.substr(at + 2) + "--" + place.substr(0, at);
 }
 
+Result<Nanoseconds> watched_until(Database& database) {
+  WEFT_TRY(const auto until, database.number("SELECT value FROM facts WHERE name=?", {word(kWatched)}));
+  return Nanoseconds(until);
+}
+
 }  // namespace
 
 Result<std::uint64_t> last_sequence(Database& database) {
   WEFT_TRY(const auto last, database.number("SELECT value FROM facts WHERE name=?", {word(kLastSequence)}));
   return static_cast<std::uint64_t>(last);
+}
+
+Result<void> note_watched(Database& database, Nanoseconds at) {
+  return database.execute("INSERT OR REPLACE INTO facts(name, value) VALUES(?,?)",
+                          {word(kWatched), time(at)});
 }
 
 Result<Applied> apply_events(Database& database, std::span<const watch::StoredEvent> events) {
@@ -113,7 +124,15 @@ Result<std::vector<EventReport>> incidents(Database& database, const IncidentQue
     values.emplace_back(*query.place), values.emplace_back(other_way(*query.place));
   }
   if (!query.suspicions) text += " AND opened IS NOT NULL";
-  return read_lines(database, text + " ORDER BY last_seen DESC, id DESC", values);
+  WEFT_TRY(const auto watched, watched_until(database));
+  WEFT_TRY(auto events, read_lines(database, text + " ORDER BY last_seen DESC, id DESC", values));
+  for (EventReport& event : events) {
+    IncidentReport& incident = event.incident;
+    if (incident.state != IncidentState::open || incident.last_seen >= watched) continue;
+    incident.bad += watched - incident.last_seen;
+    incident.last_seen = watched;
+  }
+  return events;
 }
 
 Result<std::vector<EventReport>> events_of(Database& database, IncidentId incident) {
@@ -124,16 +143,19 @@ Result<std::vector<EventReport>> events_of(Database& database, IncidentId incide
 Result<std::vector<files::OffenceReport>> offences(Database& database, const IncidentQuery& query) {
   // Of a group SQLite takes the other columns from the row that has the max(): the evidence is the last
   // one's.
+  WEFT_TRY(const auto watched, watched_until(database));
   std::string text =
-      "SELECT link, cause, min(first_seen), max(last_seen), sum(bad), sum(times), evidence FROM offences "
-      "WHERE first_seen < ? AND last_seen >= ?";
-  SqlValues values{time(query.until), time(query.from)};
+      "SELECT link, cause, min(first_seen), max(last_seen + more), sum(bad + more), sum(times), evidence "
+      "FROM "
+      "(SELECT offences.*, iif(state = 'open', max(? - offences.last_seen, 0), 0) AS more FROM offences "
+      "LEFT JOIN incidents ON incidents.id = incident) WHERE first_seen < ? AND last_seen + more >= ?";
+  SqlValues values{time(watched), time(query.until), time(query.from)};
   if (query.place) {
     text += " AND link IN (?,?)";
     values.emplace_back(*query.place), values.emplace_back(other_way(*query.place));
   }
   std::vector<files::OffenceReport> found;
-  text += " GROUP BY link, cause ORDER BY sum(times) DESC, sum(bad) DESC, link, cause";
+  text += " GROUP BY link, cause ORDER BY sum(times) DESC, sum(bad + more) DESC, link, cause";
   WEFT_TRY_VOID(database.query(text, values, [&](const Row& row) -> Result<void> {
     const auto cause = parse_cause(row.text(1));
     if (!cause)

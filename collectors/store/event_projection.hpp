@@ -22,6 +22,9 @@ Result<std::uint64_t> last_sequence(Database& database);
 /// Events in the order of the stream; those up to last_sequence() change nothing. All of them, or none.
 Result<Applied> apply_events(Database& database, std::span<const watch::StoredEvent> events);
 
+/// The fabric was watched at that time: what is open then was bad until then.
+Result<void> note_watched(Database& database, Nanoseconds at);
+
 /// Which incidents: those seen at some time in [from, until); of one link or node where it is named.
 struct IncidentQuery {
   Nanoseconds from{};
@@ -29,11 +32,13 @@ struct IncidentQuery {
   std::optional<std::string> place = std::nullopt;
   bool suspicions = true;  // also those that never opened
 };
-/// The last event of each, the latest first.
+/// The last event of each, the latest first; of one that is open it is bad and was seen until note_watched()
+/// said so last.
 Result<std::vector<files::EventReport>> incidents(Database& database, const IncidentQuery& query);
 /// All events of one, in their order.
 Result<std::vector<files::EventReport>> events_of(Database& database, IncidentId incident);
-/// What stands against cables (of one, where it is named), by link and cause, the most often seen first.
+/// What stands against cables (of one, where it is named), by link and cause, the most often seen first; with
+/// open incidents as in incidents().
 Result<std::vector<files::OffenceReport>> offences(Database& database, const IncidentQuery& query);
 
 /// Forgets events, and incidents that are over, from before that time. Offences stay.

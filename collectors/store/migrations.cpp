@@ -71,6 +71,8 @@ CREATE TABLE history(
   data BLOB NOT NULL);
 CREATE UNIQUE INDEX history_by_time ON history(resolution, bucket, layout, block);
 )",
+    // 3: mutes are on the bus alone, where all watchers read them.
+    "DROP TABLE mutes;",
 });
 
 constexpr auto kLedgerSteps = std::to_array<std::string_view>({

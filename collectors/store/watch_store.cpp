@@ -6,6 +6,7 @@ namespace weft::store {
 namespace {
 
 constexpr std::string_view kFabric = "fabric";
+constexpr std::size_t kMostWaiting = 10'000;
 
 SqlValue count(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
@@ -58,36 +59,36 @@ Result<WatchStore> WatchStore::open(const std::filesystem::path& path, const Fab
   return WatchStore(std::move(database), fabric, layout);
 }
 
-Result<WatchStore::Standing> WatchStore::standing() {
-  WEFT_TRY(const auto all, incidents(database_, {}));
-  Standing standing;
-  for (const auto& report : all) {
-    const auto state = report.incident.state;
-    if (state == IncidentState::closed || state == IncidentState::dismissed) continue;
-    if (auto event = event_of(*fabric_, report))
-      standing.events.push_back(std::move(*event));
-    else
-      standing.unknown.push_back(
-          fmt::format("incident {}: {}", report.incident.id.value(), event.error().message));
+Result<Applied> WatchStore::apply(std::span<const watch::StoredEvent> events) {
+  if (!is_behind_) waiting_.insert(waiting_.end(), events.begin(), events.end());
+  if (waiting_.empty()) return Applied();
+  auto applied = apply_events(database_, waiting_);
+  if (applied) {
+    waiting_.clear();
+  } else if (waiting_.size() > kMostWaiting) {
+    waiting_.resize(kMostWaiting);
+    is_behind_ = true;  // one after them would make the file think that it had those between
   }
-  return standing;
+  return applied;
 }
 
-Result<void> WatchStore::note(const watch::WatchState& state) {
+Result<bool> WatchStore::note(const watch::WatchState& state) {
   const auto ended = recorder_.take(state);
-  if (!ended) return {};
+  if (!ended) return false;
   WEFT_TRY_VOID(record(database_, layout_, *ended));
   WEFT_TRY_VOID(keep_hosts(state));
   if (state.plan != watch::PlanVersion())
     WEFT_TRY_VOID(database_.execute("INSERT OR IGNORE INTO plans(version, first_seen) VALUES(?,?)",
                                     {std::int64_t{state.plan.value()}, state.at.count()}));
   WEFT_TRY_VOID(roll_up(database_, std::chrono::floor<Seconds>(state.at)));
-  return forget_events(database_, state.at - kResolutions.back().kept);
+  WEFT_TRY_VOID(forget_events(database_, state.at - kResolutions.back().kept));
+  return true;
 }
 
 Result<void> WatchStore::keep_hosts(const watch::WatchState& state) {
   const bool first = agents_.size() != state.agents.size();
   const auto done = database_.in_transaction([&]() -> Result<void> {
+    if (state.active) WEFT_TRY_VOID(note_watched(database_, state.at));
     for (std::size_t i = 0; i < state.agents.size(); ++i) {
       const auto& agent = state.agents[i];
       if (!first && same_but_windows(agent, agents_[i])) continue;
@@ -105,16 +106,6 @@ Result<void> WatchStore::keep_hosts(const watch::WatchState& state) {
   });
   if (done) agents_ = state.agents;
   return done;
-}
-
-Result<void> WatchStore::keep_mutes(const Mutes& mutes) {
-  return database_.in_transaction([&]() -> Result<void> {
-    for (const Mute& mute : mutes)
-      WEFT_TRY_VOID(database_.execute(
-          "INSERT OR REPLACE INTO mutes(target, begins, ends, reason, who) VALUES(?,?,?,?,?)",
-          {name_of(*fabric_, mute.target), mute.from.count(), mute.until.count(), mute.reason, mute.who}));
-    return {};
-  });
 }
 
 Result<OpenedStore> open_to_read(const std::filesystem::path& path) {

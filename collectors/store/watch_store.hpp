@@ -1,15 +1,15 @@
 // WatchStore: what a watcher keeps, in one SQLite file for each fabric and watcher. Events, incidents and
-// offences are a projection of the event stream and can be made anew from it; hosts, mutes, plans and the
-// history of channels are of this watcher alone. One thread; no call takes longer than about a second.
+// offences are a projection of the event stream and can be made anew from it; hosts, plans and the history of
+// channels are of this watcher alone. One thread; no call takes longer than about a second.
 // Call order: open, apply() what the stream has behind last_sequence(), then note() and apply() as things
 // come.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "collectors/store/channel_recorder.hpp"
 #include "collectors/store/event_projection.hpp"
-#include "topology/findings/mute.hpp"
 
 namespace weft::store {
 
@@ -21,20 +21,14 @@ class WatchStore {
   static Result<WatchStore> open(const std::filesystem::path& path, const Fabric& fabric);
 
   Result<std::uint64_t> last_sequence() { return store::last_sequence(database_); }
-  /// An event that is in it already changes nothing.
-  Result<Applied> apply(std::span<const watch::StoredEvent> events) {
-    return apply_events(database_, events);
-  }
-
-  struct Standing {
-    std::vector<IncidentEvent> events;  // the last of each incident that is not over: for a new watcher
-    std::vector<std::string> unknown;   // of incidents whose names the fabric no longer has: why
-  };
-  Result<Standing> standing();
+  /// An event that is in it already changes nothing. What cannot be written now waits and is written before
+  /// the next, also where that is none; above ten thousand none is taken any more: the next watcher reads
+  /// them from the stream.
+  Result<Applied> apply(std::span<const watch::StoredEvent> events);
 
   /// Each second or so: keeps what is to be kept of it, every ten seconds; sums up and forgets by itself.
-  Result<void> note(const watch::WatchState& state);
-  Result<void> keep_mutes(const Mutes& mutes);
+  /// False: nothing was due.
+  Result<bool> note(const watch::WatchState& state);
 
   Database& database() { return database_; }
 
@@ -47,7 +41,9 @@ class WatchStore {
   const Fabric* fabric_;
   std::int64_t layout_;
   ChannelRecorder recorder_;
-  std::vector<watch::AgentState> agents_;  // as they are kept
+  std::vector<watch::StoredEvent> waiting_;  // in order
+  bool is_behind_ = false;                   // some were not taken
+  std::vector<watch::AgentState> agents_;    // as they are kept
 };
 
 /// The file of a watcher that may be running, to read alone.

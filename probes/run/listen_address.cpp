@@ -61,7 +61,7 @@ Result<ListenAddress> parse_listen_address(std::string_view text) {
   const auto port = colon == std::string_view::npos ? std::nullopt : parse_port(text.substr(colon + 1));
   if (!address || !port || address->is_v6() != bracketed)
     return fail(ErrorKind::usage,
-                "--listen {}: expected an address of this machine, as in 10.0.0.5 or "
+                "{}: expected an address of this machine, as in 10.0.0.5, or with a port, 1 to 65535, as in "
                 "10.0.0.5:4222",
                 text);
   return ListenAddress{*address, port};

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <charconv>
 #include <fstream>
 #include <iterator>
 
@@ -101,6 +102,27 @@ struct Started {
   std::string url;
 };
 
+/// The port at the end of a url, as in "tls://10.0.0.1:4222".
+std::optional<std::uint16_t> port_in(std::string_view url) {
+  const auto digits = url.substr(url.rfind(':') + 1);
+  std::uint16_t port = 0;
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  const bool whole = read.ec == std::errc{} && read.ptr == digits.data() + digits.size() && port != 0;
+  return whole ? std::optional(port) : std::nullopt;
+}
+
+/// Whatever port it took: started again from these files it takes the same one.
+Result<void> keep_port(NatsServerSpec spec, const Started& started, const std::filesystem::path& directory,
+                       const Logins& logins) {
+  if (spec.listen.port) return {};
+  spec.listen.port = port_in(started.url);
+  if (!spec.listen.port)
+    return fail(ErrorKind::internal, "nats-server says that it listens at {}: no port", started.url);
+  std::error_code failed;
+  std::filesystem::remove(directory / kConfig, failed);
+  return write_secret(directory / kConfig, config_text(spec, directory, logins));
+}
+
 /// With the files in `directory`, until it listens.
 Result<Started> start_in(const std::filesystem::path& directory) {
   const auto log = directory / "nats.log";
@@ -136,6 +158,7 @@ Result<NatsServer> NatsServer::start(const NatsServerSpec& spec) {
   WEFT_TRY(const auto logins, prepare(spec, scratch.path()));
   auto started = start_in(scratch.path());
   if (!started) return pass_on(started, to_string(spec.listen.address));
+  WEFT_TRY_VOID(keep_port(spec, *started, scratch.path(), logins));
   Addresses addresses;
   for (const auto& [participant, login] : logins) addresses[participant] = {started->url, login};
   return NatsServer(std::move(scratch), std::move(started->child), std::move(addresses));
@@ -144,7 +167,6 @@ Result<NatsServer> NatsServer::start(const NatsServerSpec& spec) {
 Result<void> NatsServer::restart() {
   WEFT_TRY(auto started, start_in(scratch_.path()));
   child_ = std::move(started.child);
-  for (auto& [participant, address] : addresses_) address.url = started.url;
   return {};
 }
 

@@ -38,8 +38,7 @@ class NatsServer {
   /// As `participant` finds it: one of the users (kCoordinator, or one of the hosts).
   const bus::NatsAddress& address_for(std::string_view participant) const;
 
-  /// Starts it again after it has ended, with the same files; it is found where it was if spec.listen has a
-  /// port. Errors: those of start.
+  /// Starts it again after it has ended, with the same files, at the same address. Errors: those of start.
   Result<void> restart();
   os::ChildProcess& child() { return child_; }
 

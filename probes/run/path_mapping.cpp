@@ -14,25 +14,26 @@ std::optional<Result<MappedPlan>> PathMapping::take() {
 }
 
 void PathMapping::run(const std::stop_token& stop) {
-  made_ = map(stop);
+  made_ = map_(stop);
   is_over_ = true;
 }
 
-Result<MappedPlan> PathMapping::map(const std::stop_token& stop) const {
-  const Fabric& fabric = place_.fabric;
+Result<MappedPlan> map_paths(const WatchPlace& place, const WatchOptions& options,
+                             const std::stop_token& stop) {
+  const Fabric& fabric = place.fabric;
   WEFT_TRY(const auto bus,
-           bus::connect_nats(place_.runs, standing_run(fabric.name()), std::string(session::kCoordinator)));
+           bus::connect_nats(place.runs, standing_run(fabric.name()), std::string(session::kCoordinator)));
   const auto secrets = new_run_secrets();
-  session::MapScript script(fabric, place_.addresses, {.answers_per_second = options_.answers_per_second},
+  session::MapScript script(fabric, place.addresses, {.answers_per_second = options.answers_per_second},
                             secrets.run);
-  session::Coordinator coordinator(fabric, script, secrets, place_.hosts, {.gather = options_.gather});
-  coordinator.name_targets(place_.nics);
+  session::Coordinator coordinator(fabric, script, secrets, place.hosts, {.gather = options.gather});
+  coordinator.name_targets(place.nics);
   WEFT_TRY_VOID(coordinate(
       *bus, coordinator, [](const session::Progress&) {}, stop));
   std::vector<PortId> nics;
-  for (const datapath::RunNic& nic : place_.nics)
+  for (const datapath::RunNic& nic : place.nics)
     if (!script.out().contains(nic.nic)) nics.push_back(nic.nic);
-  return MappedPlan{make_standing_plan(fabric, script.learner(), nics, options_.limits),
+  return MappedPlan{make_standing_plan(fabric, script.learner(), nics, options.limits),
                     fabric.nics().size() - nics.size()};
 }
 

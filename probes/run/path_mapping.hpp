@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <thread>
 
@@ -16,21 +17,24 @@ struct MappedPlan {
   std::size_t left_out = 0;  // NICs of the fabric that take no part
 };
 
+/// By the agents of the place; blocks. Errors: those of connect_nats and coordinate.
+Result<MappedPlan> map_paths(const WatchPlace& place, const WatchOptions& options,
+                             const std::stop_token& stop);
+
 class PathMapping {
  public:
-  /// Starts at once; both references outlive it.
-  PathMapping(const WatchPlace& place, const WatchOptions& options)
-      : place_(place), options_(options), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+  using Map = std::function<Result<MappedPlan>(const std::stop_token&)>;
+  /// Starts at once; what `map` refers to outlives it.
+  explicit PathMapping(Map map)
+      : map_(std::move(map)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
   /// Absent while it runs; asked once more, nothing.
   std::optional<Result<MappedPlan>> take();
 
  private:
   void run(const std::stop_token& stop);
-  Result<MappedPlan> map(const std::stop_token& stop) const;
 
-  const WatchPlace& place_;
-  const WatchOptions& options_;
+  const Map map_;
   std::optional<Result<MappedPlan>> made_;
   std::atomic<bool> is_over_ = false;
   std::jthread thread_;

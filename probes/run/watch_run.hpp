@@ -49,21 +49,25 @@ class WatchListener {
  public:
   virtual ~WatchListener() = default;
   /// Before all else: what the watchers of this fabric share. Whoever keeps it may use it from any thread.
-  virtual void on_shared(std::shared_ptr<watch::SharedValue> values) = 0;
+  virtual void on_shared(std::shared_ptr<watch::SharedValue> /*values*/) {}
   /// An event of this fabric, in the order of the stream that keeps them; `stored`: as it stands there.
   /// `followed`: another watcher wrote it, or this one in an earlier life.
   virtual void on_event(const IncidentEvent& event, const watch::StoredEvent& stored, bool followed) = 0;
   /// Some times a second while it is the active one, for questions that its state does not answer.
-  virtual void on_pass(const watch::Watcher& watcher, Nanoseconds steady_now) = 0;
+  virtual void on_pass(const watch::Watcher& /*watcher*/, Nanoseconds /*steady_now*/) {}
   /// Once a second.
   virtual void on_state(const watch::WatchState& state) = 0;
   /// What happens to the watch itself, in words: paths are mapped, the lease is lost.
   virtual void on_note(std::string_view text) = 0;
 };
 
-/// Blocks until `stop` is requested (success) or the bus refuses this watcher. `tend` as coordinate() has it,
-/// where the agents were started by this process. Errors: those of connect_watch_link.
+/// Of a watch that started its agents, and a server between: called some times a second, it looks after both
+/// and says which agents have gone. Its error ends the watch.
+using TendWatch = std::function<Result<std::vector<session::GoneAgent>>()>;
+
+/// Blocks until `stop` is requested (success), the bus refuses this watcher, or all agents that it started
+/// are gone. Errors: those of connect_watch_link and of `tend`, absent (no agent is left).
 Result<void> run_watch(const WatchPlace& place, const WatchOptions& options, WatchListener& listener,
-                       const session::WatchAgents& tend, std::stop_token stop);
+                       const TendWatch& tend, std::stop_token stop);
 
 }  // namespace weft::run

@@ -165,10 +165,11 @@ void IncidentBook::update(Entry& entry, const LookFinding& finding, Nanoseconds 
   if (changed && !incident.place.nodes.empty()) fold(entry, times);
 }
 
-/// A look further back than needed still sees it when it is over.
+/// A look further back than needed still sees it when it is over, unless all that it looks at came after
+/// that.
 void IncidentBook::saw(Entry& entry, const LookFinding& finding, Nanoseconds span, Times times) {
   entry.shows_in = std::min(entry.shows_in, span);
-  if (span > entry.shows_in) return;
+  if (span > entry.shows_in && times.now - span < entry.seen) return;
   entry.share = finding.share;
   if (finding.cause == Cause::down) entry.down = times.now;
   if (times.now > entry.seen) entry.incident.bad += std::min(times.now - entry.seen, span);

@@ -59,6 +59,8 @@ class WindowFeed {
   /// Windows in the order of the stream, each once unless the watcher restarts; at most `most`; waits for the
   /// first one until `limit` is over.
   virtual Result<std::vector<ReceivedWindow>> fetch(std::size_t most, Nanoseconds limit) = 0;
+  /// Passes over all windows that the stream has now.
+  virtual Result<void> skip() = 0;
   /// What agents said since the last call.
   virtual std::vector<AgentWord> words() = 0;
   virtual Result<void> send_to(std::string_view host, std::string_view text) = 0;

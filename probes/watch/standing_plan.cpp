@@ -127,7 +127,8 @@ std::uint32_t StandingPlan::nic_of(std::uint32_t row) const {
 
 StandingPlan make_standing_plan(const Fabric& fabric, const plan::PathLearner& learner,
                                 const std::vector<PortId>& nics, const PlanLimits& limits) {
-  StandingPlan plan{.paths = learner.table()};
+  PathTable table = learner.table();
+  std::vector<StandingNic> planned;
   std::vector<PortId> sorted = nics;
   std::ranges::sort(sorted, {}, [&](PortId nic) { return std::pair(fabric.port(nic).node, nic); });
   sorted.erase(std::ranges::unique(sorted).begin(), sorted.end());
@@ -140,10 +141,16 @@ StandingPlan make_standing_plan(const Fabric& fabric, const plan::PathLearner& l
   for (const PortId nic : sorted) {
     StandingNic standing{.host = fabric.port(nic).node, .nic = nic};
     for (const PlannedPing& ping :
-         spread(plan.paths, choose(plan.paths, std::move(by_nic[nic]), limits.streams, crossed)))
+         spread(table, choose(table, std::move(by_nic[nic]), limits.streams, crossed)))
       standing.streams.push_back({ping.pair.dst, ping.label, ping.back_label, ping.path, *ping.back});
-    plan.nics.push_back(std::move(standing));
+    planned.push_back(std::move(standing));
   }
+  return plan_over(fabric, std::move(table), std::move(planned), limits);
+}
+
+StandingPlan plan_over(const Fabric& fabric, PathTable table, std::vector<StandingNic> nics,
+                       const PlanLimits& limits) {
+  StandingPlan plan{.paths = std::move(table), .nics = std::move(nics)};
   finish(fabric, limits, plan);
   return plan;
 }

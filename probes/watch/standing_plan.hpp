@@ -71,6 +71,11 @@ struct StandingPlan {
 StandingPlan make_standing_plan(const Fabric& fabric, const plan::PathLearner& learner,
                                 const std::vector<PortId>& nics, const PlanLimits& limits = {});
 
+/// A plan of these streams over the paths of `table`, with rates, rows and what they cross; `nics` ascending
+/// by host, then NIC, each with its host, NIC and streams.
+StandingPlan plan_over(const Fabric& fabric, PathTable table, std::vector<StandingNic> nics,
+                       const PlanLimits& limits);
+
 /// The same NICs send the same labels to the same peers, over the same paths.
 bool same_ways(const StandingPlan& a, const StandingPlan& b);
 

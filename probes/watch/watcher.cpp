@@ -102,10 +102,14 @@ Taken Watcher::take(std::string_view host, const Window& window, Nanoseconds arr
   const Taken taken =
       era ? era->sums.take(agent->told.host, window, arrival) : Taken{.refused = Refusal::other_plan};
   if (taken.refused == Refusal::repeat) return taken;
+  if (taken.refused == Refusal::other_plan) {
+    // One that works a plan of long ago missed the assignment, or told this before it came: no offence.
+    agent->wants_assignment = era_ != nullptr;
+    if (era_ && window.plan > era_->version) ++agent->told.refused;
+    return taken;
+  }
   if (taken.refused) {
     ++agent->told.refused;
-    // One that works a plan of long ago missed the assignment.
-    if (taken.refused == Refusal::other_plan) agent->wants_assignment = era_ != nullptr;
     return taken;
   }
   agent->told.presence = AgentPresence::present;

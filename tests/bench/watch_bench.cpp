@@ -16,6 +16,7 @@ constexpr auto kPieces = std::to_array<Piece>({
     {"look_24576", measure_look_24576},
     {"agent", measure_agent},
     {"bus", measure_bus},
+    {"takeover", measure_takeover},
     {"page_24576", measure_page_24576},
     {"detection_24576", measure_detection_24576},
     {"store_400d", measure_store_400d},

@@ -75,7 +75,7 @@ struct Watched {
   Watched() {
     auto plan = fleet_plan(fabric, {});
     auto ends = fleet_ends(fabric, plan);
-    watcher.learned(std::move(plan), watch::PlanVersion(1), {}, std::move(ends), 0s);
+    watcher.learned(std::move(plan), watch::PlanVersion(1), std::move(ends), 0s);
   }
 };
 

@@ -82,6 +82,12 @@ class FakeWatchBus::Feed : public watch::WindowFeed {
     }
     return read;
   }
+  Result<void> skip() override {
+    const std::lock_guard lock(bus_.mutex_);
+    if (bus_.away_) return gone();
+    position_ = bus_.last_window_;
+    return {};
+  }
   std::vector<watch::AgentWord> words() override {
     const std::lock_guard lock(bus_.mutex_);
     auto said = std::exchange(bus_.words_[number_], {});

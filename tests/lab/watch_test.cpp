@@ -141,5 +141,54 @@ TEST(Watch, GoesOnWithItsIncidentsWhenItIsKilledAndStartedAgain) {
   EXPECT_EQ(again.wait(10s).status, 0);
 }
 
+TEST(Watch, StartsItsServerAgainWhenThatDiesAndGoesOnWithItsIncidents) {
+  WatchedLab lab;
+  lab.wait_until_it_probes();
+  lab.user.fault("leaf1--spine1", {"--loss", "20", "--from", "leaf1"});
+  ASSERT_TRUE(lab.wait_for("opened", 20s));
+  ASSERT_TRUE(send_signal(child_with_word(lab.watch().pid(), "nats-server"), SIGKILL));
+  const auto until = std::chrono::steady_clock::now() + 20s;
+  while (lab.watch().errors_so_far().find("(signal 9); it runs again") == std::string::npos) {
+    ASSERT_LT(std::chrono::steady_clock::now(), until) << lab.watch().errors_so_far();
+    std::this_thread::sleep_for(100ms);
+  }
+  ASSERT_EQ(lab.user.weft({"lab", "heal", "--name", lab.user.lab}).status, 0);
+  EXPECT_TRUE(lab.wait_for("closed", 80s)) << lab.watch().errors_so_far();
+  for (const Json& event : lab.events()) EXPECT_EQ(event["incident"], 1) << event;
+  lab.watch().signal(SIGINT);
+  EXPECT_EQ(lab.watch().wait(10s).status, 0);
+}
+
+TEST(Watch, ASecondOneOfALabIsRefusedAndAnOutputThatTakesNothingIsSaidOnce) {
+  LabUser user(kFabric);
+  ASSERT_EQ(user.up().status, 0);
+  auto watch = user.start_after({"sh", "-c", "exec \"$0\" \"$@\" > /dev/full"},
+                                {"watch", "--lab=" + user.lab, "--for", "120s"});
+  const auto said = [&](std::string_view text) {
+    const auto all = watch.errors_so_far();
+    int found = 0;
+    for (auto at = all.find(text); at != std::string::npos; at = all.find(text, at + 1)) ++found;
+    return found;
+  };
+  const auto within = [&](std::string_view text, std::chrono::seconds limit) {
+    const auto until = std::chrono::steady_clock::now() + limit;
+    while (said(text) == 0 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(100ms);
+    return said(text) > 0;
+  };
+  ASSERT_TRUE(within("plan 1", 40s)) << watch.errors_so_far();
+  const auto second = user.weft({"watch", "--lab=" + user.lab, "--for", "5s"});
+  EXPECT_EQ(second.status, 69);
+  EXPECT_THAT(second.errors, testing::HasSubstr("is being watched by another weft"));
+  std::this_thread::sleep_for(6s);
+  user.fault("leaf1--spine1", {"--loss", "20", "--from", "leaf1"});
+  EXPECT_TRUE(within("stdout: ", 20s)) << watch.errors_so_far();
+  std::this_thread::sleep_for(6s);
+  EXPECT_EQ(said("stdout: "), 1) << watch.errors_so_far();
+  watch.signal(SIGINT);
+  const auto answer = watch.wait(10s);
+  EXPECT_EQ(answer.status, 69) << answer.errors;
+  EXPECT_THAT(answer.errors, testing::HasSubstr("events could not be written to standard output"));
+}
+
 }  // namespace
 }  // namespace weft

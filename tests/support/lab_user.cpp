@@ -83,6 +83,8 @@ Answer RunningCommand::wait(Nanoseconds limit) {
   return {(*ended)->shell_status(), text_of(output_), text_of(errors_)};
 }
 
+std::string RunningCommand::errors_so_far() const { return text_of(errors_); }
+
 LabUser::LabUser(std::string_view fabric, std::vector<std::string> before) : before_(std::move(before)) {
   chmod(scratch_.path().c_str(), 0777);
   std::filesystem::create_directories(temporary());

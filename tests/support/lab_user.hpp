@@ -27,6 +27,8 @@ class RunningCommand {
   void signal(int number);
   /// How it ended; it is a failed test when it has not within `limit`.
   Answer wait(Nanoseconds limit);
+  /// What it wrote on stderr so far.
+  std::string errors_so_far() const;
 
  private:
   os::ChildProcess child_;

@@ -19,9 +19,8 @@ inline constexpr const char* kClusterFabric =
 /// A lab that is up, without agents, and a fabric file that gives the address of every port.
 class TestCluster : public LabUser {
  public:
-  explicit TestCluster(const std::string& family = "ipv4")
-      : LabUser(
-            fmt::format("{}lab: {{family: {}}}\naddresses: {{plan: {}}}\n", kClusterFabric, family, family)) {
+  explicit TestCluster(const std::string& family = "ipv4", const std::string& fabric = kClusterFabric)
+      : LabUser(fmt::format("{}lab: {{family: {}}}\naddresses: {{plan: {}}}\n", fabric, family, family)) {
     const auto answer = up();
     EXPECT_EQ(answer.status, 0) << answer.errors;
     const auto written = weft({"topology", "show", fabric_file(), "-o", "yaml"});

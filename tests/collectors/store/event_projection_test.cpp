@@ -41,11 +41,8 @@ TEST_F(Projection, AnEventAppliedTwiceChangesNothing) {
 TEST_F(Projection, KeepsWhatItHasWhenTheFileIsOpenedAgain) {
   apply({stored(5, cable_event(1, "leaf1->spine2", IncidentState::open, kStart))});
   EXPECT_EQ(file_.open().last_sequence(), 5u);
-  const auto standing = file_.open().standing();
-  ASSERT_TRUE(standing);
-  ASSERT_EQ(standing->events.size(), 1u);
-  EXPECT_EQ(standing->events[0].incident.place.channels.front(),
-            small_fabric().find_channel("leaf1->spine2"));
+  auto again = file_.open();
+  EXPECT_THAT(ids(*incidents(again.database(), {})), ElementsAre(1));
 }
 
 TEST_F(Projection, FindsIncidentsByTimeAndByLinkWrittenEitherWay) {

@@ -191,31 +191,81 @@ TEST(WatchStoreNotes, KeepHostsPlansAndHistoryEveryTenSeconds) {
   EXPECT_EQ((*points)[1].sample.sent, 1000u);
 }
 
-TEST(WatchStoreNotes, KeepMutes) {
+TEST(WatchStoreFile, EventsThatAFullDiskRefusedAreWrittenBeforeTheNextAndNoneIsLostOrDoubled) {
   const StoreFile file;
   auto store = file.open();
-  const Mute mute{small_fabric().find_link("leaf1--spine2").value(), kStart, kStart + Seconds(60), "optics",
-                  "ann"};
-  ASSERT_TRUE(store.keep_mutes({mute}));
-  ASSERT_TRUE(store.keep_mutes({mute}));
-  EXPECT_EQ(store.database().number("SELECT count(*) FROM mutes WHERE target='leaf1--spine2'"), 1);
+  ASSERT_TRUE(store.apply(one_event()));
+  const auto pages = store.database().number("PRAGMA page_count").value();
+  ASSERT_TRUE(store.database().run(fmt::format("PRAGMA max_page_count={}", pages)));
+  std::uint64_t next = 2;
+  const auto write_one = [&] {
+    const auto event = stored(next, cable_event(next, "leaf1->spine2", IncidentState::open, kStart));
+    ++next;
+    return store.apply({&event, 1}).has_value();
+  };
+  while (write_one()) ASSERT_LT(next, 500u);
+  ASSERT_FALSE(write_one());
+  ASSERT_FALSE(write_one());
+  EXPECT_EQ(store.last_sequence(), next - 4);
+  ASSERT_TRUE(store.database().run("PRAGMA max_page_count=1073741823"));
+  ASSERT_TRUE(store.apply({})) << "also without a new one";
+  EXPECT_EQ(store.last_sequence(), next - 1);
+  EXPECT_EQ(store.database().number("SELECT count(*) FROM events"), static_cast<std::int64_t>(next - 1));
 }
 
-TEST(WatchStoreRestart, TellsWhatStandsAndWhichNamesAreGone) {
+TEST(WatchStoreFile, WhereTooManyEventsWaitTheFileDoesNotPassOverOne) {
+  const StoreFile file;
+  {
+    auto store = file.open();
+    ASSERT_TRUE(store.apply(one_event()));
+    const auto pages = store.database().number("PRAGMA page_count").value();
+    ASSERT_TRUE(store.database().run(fmt::format("PRAGMA max_page_count={}", pages)));
+    const auto event = cable_event(1, "leaf1->spine2", IncidentState::open, kStart);
+    std::vector<watch::StoredEvent> many;
+    for (std::uint64_t i = 2; i < 10'100; ++i) many.push_back(stored(i, event));
+    ASSERT_FALSE(store.apply(many));
+    ASSERT_TRUE(store.database().run("PRAGMA max_page_count=1073741823"));
+    const auto later = stored(10'100, event);
+    ASSERT_TRUE(store.apply({&later, 1}));
+    EXPECT_EQ(store.last_sequence(), 10'001u) << "as if those behind had not come yet";
+  }
+}
+
+TEST(WatchStoreIncidents, OneThatIsOpenWasBadUntilTheFabricWasWatchedLast) {
   const StoreFile file;
   auto store = file.open();
-  ASSERT_TRUE(
-      store.apply(std::vector{stored(1, cable_event(1, "leaf1->spine2", IncidentState::open, kStart)),
-                              stored(2, cable_event(2, "leaf1->spine1", IncidentState::closed, kStart))}));
-  const Fabric smaller =
-      make_clos({.name = small_fabric().name(), .leaves = 4, .spines = 1, .hosts_per_leaf = 2}).value();
-  auto later = WatchStore::open(file.path(), smaller);
-  ASSERT_TRUE(later) << later.error().message;
-  const auto standing = later->standing();
-  ASSERT_TRUE(standing) << standing.error().message;
-  EXPECT_TRUE(standing->events.empty());
-  ASSERT_EQ(standing->unknown.size(), 1u);
-  EXPECT_THAT(standing->unknown[0], HasSubstr("spine2"));
+  ASSERT_TRUE(store.apply(
+      std::vector{stored(1, cable_event(1, "leaf1->spine2", IncidentState::open, kStart)),
+                  stored(2, cable_event(2, "leaf2->spine1", IncidentState::closed, kStart)),
+                  stored(3, cable_event(3, "leaf3->spine1", IncidentState::recovering, kStart))}));
+  const auto bad_of = [&](std::string_view link) {
+    Nanoseconds all{};
+    const auto found = offences(store.database(), {});
+    for (const auto& offence : *found)
+      if (offence.link == link) all += offence.bad;
+    return all;
+  };
+  EXPECT_EQ(bad_of("leaf1--spine2"), Seconds(60)) << "as its event said";
+  auto state = minute(kStart + Seconds(3600), watch::AgentPresence::present, 0);
+  state.active = true;
+  for (int i = 0; i < 3; ++i, state.at += Seconds(10)) ASSERT_TRUE(store.note(state));
+  const auto until = kStart + Seconds(3620);
+  EXPECT_EQ(bad_of("leaf1--spine2"), Seconds(3620)) << "seen for 60 s until 60 s after its begin, then on";
+  EXPECT_EQ(bad_of("leaf2--spine1"), Seconds(60));
+  EXPECT_EQ(bad_of("leaf3--spine1"), Seconds(60));
+  const auto all = incidents(store.database(), {.from = kStart + Seconds(600)});
+  ASSERT_TRUE(all);
+  const auto open = std::ranges::find(*all, IncidentId(1), [](const auto& one) { return one.incident.id; });
+  ASSERT_NE(open, all->end());
+  EXPECT_EQ(open->incident.bad, Seconds(3620));
+  EXPECT_EQ(open->incident.last_seen, Nanoseconds(until));
+  const auto offended = offences(store.database(), {.from = kStart + Seconds(600)});
+  ASSERT_EQ(offended->size(), 1u) << "those that are over were seen before that";
+  EXPECT_EQ(offended->at(0).last_seen, Nanoseconds(until));
+  state.active = false;
+  state.at += Seconds(3600);
+  for (int i = 0; i < 3; ++i, state.at += Seconds(10)) ASSERT_TRUE(store.note(state));
+  EXPECT_EQ(bad_of("leaf1--spine2"), Seconds(3620)) << "who stands by hears nothing";
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "collectors/webhook/event_file.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
 
@@ -176,31 +175,6 @@ TEST(Secret, IsReadFromAFileThatOnlyItsOwnerCanRead) {
   EXPECT_THAT(read_secret(shorter.path()).error().message, HasSubstr("7 bytes"));
   EXPECT_EQ(read_secret("/nowhere/secret").error().kind, ErrorKind::not_found);
   EXPECT_EQ(read_secret("/tmp").error().kind, ErrorKind::invalid_input);
-}
-
-TEST(EventFile, HasALineForEachEventAndFollowsARotation) {
-  const ScratchFile file("");
-  std::filesystem::remove(file.path());
-  ASSERT_TRUE(append_event(file.path(), opened(1)));
-  ASSERT_TRUE(append_event(file.path(), opened(2)));
-  std::ifstream lines(file.path());
-  std::string first, second, third;
-  std::getline(lines, first), std::getline(lines, second);
-  expect_matches_schema(first, "event");
-  EXPECT_EQ(files::parse_event(second, "file")->incident.id, IncidentId(2));
-  EXPECT_FALSE(std::getline(lines, third));
-  std::filesystem::remove(file.path());
-  ASSERT_TRUE(append_event(file.path(), opened(3)));
-  EXPECT_TRUE(std::filesystem::exists(file.path()));
-  const auto lost = append_event("/nowhere/events.jsonl", opened(4));
-  ASSERT_FALSE(lost);
-  EXPECT_THAT(lost.error().message, HasSubstr("/nowhere/events.jsonl"));
-}
-
-TEST(EventFile, AFullDiskIsSaid) {
-  const auto full = append_event("/dev/full", opened(1));
-  ASSERT_FALSE(full);
-  EXPECT_THAT(full.error().message, HasSubstr("No space left"));
 }
 
 }  // namespace

@@ -43,6 +43,20 @@ TEST(Incidents, ALinkThatFlapsEvery20SecondsIsOneIncident) {
   EXPECT_THAT(incidents[0].place.channels, ElementsAre(*fault.channel));
 }
 
+TEST(Incidents, MinutesCountAlsoWhereOnlyLooksFurtherBackShowIt) {
+  const Fabric fabric = lab();
+  FleetRun run(fabric, {});
+  FaultSpec fault = at(fabric, "leaf1->spine2");
+  fault.loss = Fraction(0.003);
+  run.fleet().put({fault, seconds(10), seconds(610)});
+  run.advance(605);
+  const auto incidents = run.state().incidents;
+  ASSERT_EQ(incidents.size(), 1u);
+  EXPECT_GE(incidents[0].bad, seconds(480)) << "a look at few seconds saw it once, by chance";
+  EXPECT_LE(incidents[0].bad, seconds(610));
+  EXPECT_GE(incidents[0].last_seen, run.now() - seconds(130)) << "the scale that shows it looks back two minutes";
+}
+
 TEST(Incidents, ThatRecoverWaitForTheirPathsToBeMappedAgain) {
   const Fabric fabric = lab();
   FleetRun run(fabric, {}, {.tolerance = {}, .book = {.hold = seconds(2), .verify_paths = true}});

@@ -31,11 +31,14 @@ struct LabUp {
 Result<LabUp> lab_up(std::string_view name, const Fabric& fabric, const LabSettings& settings,
                      const std::filesystem::path& state_root, std::stop_token stop = {});
 
-/// For who loads the lab, as long as it lives.
+/// For who loads or watches the lab, as long as it lives.
 using LabClaim = os::FileDescriptor;
-/// What two load at once, each would take for a fault; and no lab goes down under who loads it. Errors:
-/// conflict (another has it: says which process), not_found.
-Result<LabClaim> claim_lab(std::string_view name, const std::filesystem::path& state_root);
+enum class LabUse { load, watch };
+/// What two load at once, each would take for a fault, and two watches would answer each other's probes; one
+/// of each may be. No lab goes down under who loads it. Errors: conflict (another has it: says which
+/// process), not_found.
+Result<LabClaim> claim_lab(std::string_view name, const std::filesystem::path& state_root,
+                           LabUse use = LabUse::load);
 
 enum class WhenLoaded { refuse, end_it };
 /// Ends the processes in the lab, removes its namespaces and state. True: there was something to remove.

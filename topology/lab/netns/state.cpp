@@ -25,6 +25,7 @@ constexpr const char* kFile = "state.json";
 constexpr JsonLimits kLimits{.bytes = 64'000'000, .depth = 16, .values = 4'000'000};
 constexpr const char* kLock = "lock";
 constexpr const char* kClaim = "claim";
+constexpr const char* kWatchClaim = "watch.claim";
 constexpr std::chrono::milliseconds kLockPoll{20};
 
 Result<std::string> read_file(const std::filesystem::path& path) {
@@ -126,21 +127,19 @@ std::vector<std::string> lab_names(const std::filesystem::path& state_root) {
   return {names.begin(), names.end()};
 }
 
-Result<LabClaim> claim_lab(std::string_view name, const std::filesystem::path& state_root) {
+Result<LabClaim> claim_lab(std::string_view name, const std::filesystem::path& state_root, LabUse use) {
   const auto directory = state_directory(state_root, name);
-  LabClaim file(open_lock(directory / kClaim));
+  const auto path = directory / (use == LabUse::load ? kClaim : kWatchClaim);
+  LabClaim file(open_lock(path));
   std::error_code error;
   if (!file && !std::filesystem::exists(directory, error)) return no_such_lab(state_root, name);
-  if (!file)
-    return fail(ErrorKind::permission, "cannot use {}: {}", (directory / kClaim).string(),
-                std::strerror(errno));
+  if (!file) return fail(ErrorKind::permission, "cannot use {}: {}", path.string(), std::strerror(errno));
   if (flock(file.get(), LOCK_EX | LOCK_NB) != 0)
-    return fail(ErrorKind::conflict, "lab '{}' is being loaded by another weft{}: wait for its end", name,
-                process_in(file.get()));
+    return fail(ErrorKind::conflict, "lab '{}' is being {} by another weft{}: wait for its end", name,
+                use == LabUse::load ? "loaded" : "watched", process_in(file.get()));
   const auto text = fmt::format("{}\n", getpid());
   if (ftruncate(file.get(), 0) != 0 || pwrite(file.get(), text.data(), text.size(), 0) < 0)
-    return fail(ErrorKind::absent, "cannot write {}: {}", (directory / kClaim).string(),
-                std::strerror(errno));
+    return fail(ErrorKind::absent, "cannot write {}: {}", path.string(), std::strerror(errno));
   return file;
 }
 

@@ -1,0 +1,317 @@
+#include "probes/run/watch_loop.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "probes/run/engines.hpp"
+#include "probes/watch/assignment_json.hpp"
+#include "probes/watch/plan_record.hpp"
+#include "probes/watch/watch_protocol.hpp"
+#include "topology/files/incident_json.hpp"
+#include "topology/model/fabric.hpp"
+
+namespace weft::run {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr auto kRenewal = seconds(1);
+constexpr auto kPoll = milliseconds(200);  // of one that stands by: so much later it takes over
+constexpr auto kStateInterval = seconds(1);
+constexpr auto kMutesInterval = seconds(2);
+constexpr std::size_t kWindowsAtOnce = 4096;
+constexpr std::size_t kEventsAtOnce = 1024;
+constexpr auto kMappingRetry = seconds(5);
+constexpr auto kMappingPause = seconds(10);  // before one that routes, incidents or late NICs ask for
+/// Paths are mapped again by themselves, for routes move without a loss: a twentieth of the time at most.
+constexpr auto kMappingInterval = seconds(60);
+constexpr int kMappingShare = 20;
+constexpr const char* kPlanKey = "plan";
+
+watch::PlanVersion version_in(const watch::SharedValue::Stored& stored) {
+  return watch::PlanVersion(static_cast<std::uint32_t>(std::strtoul(stored.text.c_str(), nullptr, 10)));
+}
+
+}  // namespace
+
+WatchLoop::WatchLoop(const WatchPlace& place, const WatchOptions& options, WatchListener& listener,
+                     WatchParts parts)
+    : place_(place),
+      options_(options),
+      listener_(listener),
+      parts_(std::move(parts)),
+      shared_(*parts_.link.values),
+      holder_(fmt::format("{}:{:x}", options.name, new_run_secrets().run.value())),
+      renewal_(kRenewal),
+      poll_(kPoll),
+      state_(kStateInterval),
+      mutes_(kMutesInterval) {}
+WatchLoop::~WatchLoop() = default;
+
+void WatchLoop::turn() {
+  renew_lease();
+  if (active_) {
+    lead();
+  } else {
+    follow();
+    static_cast<void>(parts_.link.feed->words());  // said again to whoever is active
+    std::this_thread::sleep_for(parts_.wait);
+  }
+  tell_state();
+}
+
+void WatchLoop::end() {
+  mapping_.reset();
+  if (active_) static_cast<void>(parts_.link.lease->release());
+  active_ = false;
+}
+
+/// What it holds counts by this process's own steady clock from before it was asked for.
+void WatchLoop::renew_lease() {
+  const auto asked = now();
+  if (active_ ? renewal_.is_due(asked) : poll_.is_due(asked)) {
+    const auto held = parts_.link.lease->hold(holder_);
+    if (held && *held) held_until_ = asked + kLeaseTime;
+    if (held && !*held) held_until_ = Nanoseconds(0);
+    if (held && !*held && !watcher_ && !std::exchange(stands_by_, true))
+      listener_.on_note(fmt::format("standing by: another watcher of {} is active", place_.fabric.name()));
+  }
+  const bool holds = now() < held_until_;
+  if (holds && !active_) take_over();
+  if (!holds && active_) step_down("the lease is another watcher's, or the bus is away");
+}
+
+void WatchLoop::take_over() {
+  if (!follow()) return;  // the events are not all read: next time
+  const auto plan = parts_.link.values->get(kPlanKey);
+  if (!plan) return;
+  active_ = true;
+  listener_.on_note(fmt::format("watching {} as the active watcher", place_.fabric.name()));
+  // Where nobody was active meanwhile, it goes on.
+  if (!watcher_ || led_until_ != last_sequence_ || version_in(*plan) != version_) begin_anew();
+}
+
+void WatchLoop::begin_anew() {
+  pending_.clear();
+  mapping_.reset();
+  auto options = options_.watcher;
+  options.secret = new_secret();
+  watcher_.emplace(place_.fabric, options);
+  mutes_revision_ = 0;
+  std::vector<IncidentEvent> last;
+  for (const auto& [id, event] : last_events_) last.push_back(event);
+  watcher_->restore(last, now());
+  // Windows so far are of plans before its own.
+  static_cast<void>(parts_.link.feed->skip());
+  next_mapping_ = now();
+  adopt_shared();
+}
+
+/// Begins with the paths that the watcher before knew: they are mapped again soon.
+void WatchLoop::adopt_shared() {
+  const auto bytes = shared_.read();
+  if (!bytes) return;
+  auto plan = watch::decode_plan(place_.fabric, options_.limits, *bytes);
+  const auto places = ends();
+  const auto has_place = [&](const watch::StandingNic& nic) { return places.contains(nic.nic); };
+  if (!plan || !std::ranges::all_of(plan->nics, has_place)) return;
+  const auto left_out = place_.fabric.nics().size() - plan->nics.size();
+  if (!take_up({std::move(*plan), left_out})) return;
+  last_mapping_ = now();
+  next_mapping_ = last_mapping_ + kMappingPause;
+}
+
+void WatchLoop::step_down(std::string_view why) {
+  active_ = false;
+  led_until_ = last_sequence_;
+  held_until_ = Nanoseconds(0);
+  listener_.on_note(fmt::format("no longer the active watcher: {}", why));
+}
+
+/// Reads the events of all watchers up to now; false: they cannot be read.
+bool WatchLoop::follow() {
+  for (;;) {
+    const auto read = parts_.link.events->read_behind(last_sequence_, kEventsAtOnce);
+    if (!read) return false;
+    if (read->empty()) return true;
+    for (const watch::StoredEvent& stored : *read) note_stored(stored);
+    options_.went_round();  // a history of years takes its time
+  }
+}
+
+void WatchLoop::note_stored(const watch::StoredEvent& stored) {
+  last_sequence_ = stored.sequence;
+  sequences_[stored.incident] = stored.sequence;
+  const auto report = files::parse_event(stored.text, "an event of the bus");
+  const auto event = report ? files::event_of(place_.fabric, *report)
+                            : Result<IncidentEvent>(tl::unexpected(report.error()));
+  if (!event) return listener_.on_note(event.error().message);
+  last_events_.insert_or_assign(stored.incident, *event);
+  listener_.on_event(*event, stored, true);
+}
+
+void WatchLoop::lead() {
+  map_paths();
+  static_cast<void>(shared_.write_some());  // again in the next turn
+  hear_agents();
+  read_mutes();
+  take_windows();
+  const auto began = now();
+  const auto actions = watcher_->tick(began, parts_.wall());
+  if (const auto took = now() - began; took > milliseconds(1)) look_took_ = took;
+  for (const auto& [host, assignment] : actions.assignments)
+    static_cast<void>(parts_.link.feed->send_to(host, to_json_text(assignment)));
+  // Who is missing in a plan that is being made says so again.
+  if (actions.map_again && !mapping_) next_mapping_ = std::min(next_mapping_, last_mapping_ + kMappingPause);
+  pending_.insert(pending_.end(), actions.events.begin(), actions.events.end());
+  listener_.on_pass(*watcher_, now());
+  write_events();
+}
+
+void WatchLoop::map_paths() {
+  if (mapping_) {
+    auto mapped = mapping_->take();
+    if (!mapped) return;
+    mapping_.reset();
+    last_mapping_ = now();
+    if (!*mapped) {
+      listener_.on_note(fmt::format("paths could not be mapped: {}", mapped->error().message));
+      next_mapping_ = now() + kMappingRetry;
+    } else {
+      adopt(std::move(**mapped));
+    }
+  } else if (now() >= next_mapping_) {
+    if (watcher_->plan() == nullptr) listener_.on_note("mapping paths");
+    next_mapping_ = Nanoseconds::max();
+    mapping_began_ = now();
+    mapping_.emplace(parts_.map);
+  }
+}
+
+void WatchLoop::adopt(MappedPlan mapped) {
+  next_mapping_ = last_mapping_ +
+                  std::max<Nanoseconds>(kMappingInterval, kMappingShare * (last_mapping_ - mapping_began_));
+  const bool is_same = watcher_->plan() != nullptr && same_ways(*watcher_->plan(), mapped.plan);
+  auto record = is_same ? std::string() : watch::encode_plan(place_.fabric, mapped.plan, options_.limits);
+  if (!is_same && !take_up(std::move(mapped))) return;
+  watcher_->paths_known(mapping_began_);
+  if (is_same) return;
+  if (const auto shared = shared_.set(std::move(record)); !shared) listener_.on_note(shared.error().message);
+}
+
+/// False: its version could not be agreed upon.
+bool WatchLoop::take_up(MappedPlan mapped) {
+  const auto version = next_version();
+  if (!version) {
+    next_mapping_ = now() + kMappingRetry;
+    listener_.on_note(version.error().message);
+    return false;
+  }
+  version_ = *version;
+  listener_.on_note(fmt::format(
+      "plan {}: {} streams from {} NICs; {} channels are crossed by none, {} by few{}", version->value(),
+      mapped.plan.rows, mapped.plan.nics.size(), mapped.plan.uncovered.size(), mapped.plan.thin.size(),
+      mapped.left_out > 0 ? fmt::format("; {} NICs take no part", mapped.left_out) : ""));
+  watcher_->learned(std::move(mapped.plan), *version, ends(), now());
+  return true;
+}
+
+/// Above all that any watcher of this fabric has given.
+Result<watch::PlanVersion> WatchLoop::next_version() {
+  WEFT_TRY(const auto stored, parts_.link.values->get(kPlanKey));
+  const watch::PlanVersion next(version_in(stored).value() + 1);
+  WEFT_TRY_VOID(parts_.link.values->put(kPlanKey, stored.revision, std::to_string(next.value())));
+  return next;
+}
+
+watch::StandingEnds WatchLoop::ends() const {
+  watch::StandingEnds all;
+  for (const datapath::RunNic& nic : place_.nics) all[nic.nic].at = nic;
+  for (const session::ExpectedHost& host : place_.hosts)
+    for (const session::NicAssignment& nic : host.nics) all[nic.nic].interface = nic.interface;
+  return all;
+}
+
+void WatchLoop::hear_agents() {
+  for (const watch::AgentWord& word : parts_.link.feed->words()) {
+    const auto speech = watch::read_speech(word.text);
+    if (!speech) {
+      watcher_->refuse(word.host);
+    } else if (const auto* bye = std::get_if<watch::AgentBye>(&*speech)) {
+      watcher_->bye(word.host, bye->planned, now());
+    } else if (const auto& hello = std::get<watch::AgentHello>(*speech); !watch::speaks(hello.protocol)) {
+      note_stranger(word.host, hello);
+    } else {
+      watcher_->hello(word.host, hello.plan, hello.epoch, now());
+    }
+  }
+}
+
+/// It gets no work: it would not understand it, or this watcher not what it tells.
+void WatchLoop::note_stranger(const std::string& host, const watch::AgentHello& hello) {
+  watcher_->refuse(host);
+  if (!strangers_.insert(host).second) return;
+  listener_.on_note(
+      fmt::format("{}: its weft {} speaks protocol {}, this watcher {} and the one before: upgrade {}", host,
+                  hello.version, hello.protocol, watch::kWatchProtocol,
+                  hello.protocol > watch::kWatchProtocol ? "the watcher" : "the agent"));
+}
+
+void WatchLoop::read_mutes() {
+  if (!mutes_.is_due(now())) return;
+  const auto stored = parts_.link.values->get(kMutesKey);
+  if (!stored || stored->revision == mutes_revision_) return;
+  mutes_revision_ = stored->revision;
+  const auto read = files::parse_mutes(place_.fabric, stored->text, "the list of mutes");
+  if (!read) return listener_.on_note(read.error().message);
+  for (const std::string& name : read->unknown)
+    listener_.on_note(fmt::format("a mute names {}, which the fabric does not have", name));
+  watcher_->mute(read->mutes);
+}
+
+void WatchLoop::take_windows() {
+  const auto received = parts_.link.feed->fetch(kWindowsAtOnce, parts_.wait);
+  if (!received) return std::this_thread::sleep_for(parts_.wait);  // the bus is away: it comes back by itself
+  for (const watch::ReceivedWindow& one : *received) {
+    const auto window = watch::decode_window(one.bytes);
+    if (window) {
+      watcher_->take(one.host, *window, now());
+    } else {
+      watcher_->refuse(one.host);
+    }
+  }
+}
+
+/// In order; what the bus does not take now waits.
+void WatchLoop::write_events() {
+  while (!pending_.empty()) {
+    // A process that was stopped meanwhile has lost its lease: whoever has it now writes.
+    if (now() >= held_until_) return step_down("its lease ran out");
+    const IncidentEvent& event = pending_.front();
+    const auto id = event.incident.id.value();
+    watch::StoredEvent stored{id, 0, files::event_line(files::report_of(place_.fabric, event))};
+    const auto written = parts_.link.events->append(id, sequences_[id], stored.text);
+    if (!written && written.error().kind == ErrorKind::conflict) {
+      watcher_.reset();
+      return step_down("another watcher wrote events meanwhile");
+    }
+    if (!written) return;
+    stored.sequence = sequences_[id] = *written;
+    last_sequence_ = std::max(last_sequence_, *written);
+    last_events_.insert_or_assign(id, event);
+    listener_.on_event(event, stored, false);
+    pending_.pop_front();
+  }
+}
+
+/// Of the active watcher; and once more when it is so no longer.
+void WatchLoop::tell_state() {
+  if (!watcher_ || !(active_ || was_active_) || !state_.is_due(now())) return;
+  was_active_ = active_;
+  listener_.on_state(watcher_->state(parts_.wall(), active_, look_took_));
+}
+
+}  // namespace weft::run

@@ -1,0 +1,107 @@
+// WatchLoop: a watcher at work, turn by turn: the pure Watcher with a bus, clocks and what maps paths. It is
+// the active one of several while it holds the lease; else it follows the events of the active one, and takes
+// over with its incidents and its plan. One thread.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "collectors/bus/watch_link.hpp"
+#include "probes/run/path_mapping.hpp"
+#include "probes/run/shared_plan.hpp"
+#include "probes/watch/assignment_json.hpp"
+
+namespace weft::run {
+
+inline constexpr Nanoseconds kLeaseTime = std::chrono::seconds(3);
+
+/// Something is due again and again; at once at first.
+class Every {
+ public:
+  explicit Every(Nanoseconds interval) : interval_(interval) {}
+  bool is_due(Nanoseconds now) {
+    if (last_ && now - *last_ < interval_) return false;
+    last_ = now;
+    return true;
+  }
+
+ private:
+  Nanoseconds interval_;
+  std::optional<Nanoseconds> last_;
+};
+
+/// What it stands on; a test has its own.
+struct WatchParts {
+  bus::WatchLink link;
+  PathMapping::Map map;
+  std::function<Nanoseconds()> steady;  // never goes back
+  std::function<Nanoseconds()> wall;    // what people are told
+  /// For windows to come, in one turn; also how late a tick may be.
+  Nanoseconds wait = std::chrono::milliseconds(100);
+};
+
+class WatchLoop {
+ public:
+  /// Place, options and listener outlive it.
+  WatchLoop(const WatchPlace& place, const WatchOptions& options, WatchListener& listener, WatchParts parts);
+  ~WatchLoop();
+
+  /// One turn; waits for parts.wait at most, and for answers of the bus.
+  void turn();
+  /// Gives up the lease: the next watcher need not wait until it runs out.
+  void end();
+
+ private:
+  Nanoseconds now() const { return parts_.steady(); }
+  void renew_lease();
+  void take_over();
+  void begin_anew();
+  void adopt_shared();
+  void step_down(std::string_view why);
+  bool follow();
+  void note_stored(const watch::StoredEvent& stored);
+  void lead();
+  void map_paths();
+  void adopt(MappedPlan mapped);
+  bool take_up(MappedPlan mapped);
+  Result<watch::PlanVersion> next_version();
+  watch::StandingEnds ends() const;
+  void hear_agents();
+  void note_stranger(const std::string& host, const watch::AgentHello& hello);
+  void read_mutes();
+  void take_windows();
+  void write_events();
+  void tell_state();
+
+  const WatchPlace& place_;
+  const WatchOptions& options_;
+  WatchListener& listener_;
+  WatchParts parts_;
+  SharedPlan shared_;
+  const std::string holder_;
+  bool active_ = false;
+  bool was_active_ = false;  // when its state was told last
+  bool stands_by_ = false;   // from its start on, and said so
+  Nanoseconds held_until_{};
+  Nanoseconds next_mapping_ = Nanoseconds::max();
+  Nanoseconds mapping_began_{};
+  Nanoseconds last_mapping_{};
+  Nanoseconds look_took_{};
+  Every renewal_, poll_, state_, mutes_;
+  std::uint64_t mutes_revision_ = 0;
+  watch::PlanVersion version_;                          // of the last plan of this watcher
+  std::uint64_t last_sequence_ = 0;                     // of the events known
+  std::uint64_t led_until_ = 0;                         // of those known when it was active last
+  std::map<std::uint64_t, std::uint64_t> sequences_;    // by incident, of its last event
+  std::map<std::uint64_t, IncidentEvent> last_events_;  // by incident
+  std::set<std::string> strangers_;                     // agents of another protocol, that were told of
+  std::deque<IncidentEvent> pending_;                   // not written yet
+  std::optional<watch::Watcher> watcher_;
+  std::optional<PathMapping> mapping_;  // last: its thread uses what stands above
+};
+
+}  // namespace weft::run

@@ -1,0 +1,362 @@
+// A watcher's loop over a bus in memory, by a clock of the test's own: who is active, what is written, what
+// is told.
+#include "probes/run/watch_loop.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "probes/watch/assignment_json.hpp"
+#include "tests/fakes/fake_watch_bus.hpp"
+#include "tests/support/standing_fleet.hpp"
+#include "topology/files/incident_json.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft::run {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+/// What a watcher told whoever listens.
+class Told : public WatchListener {
+ public:
+  void on_event(const IncidentEvent& event, const watch::StoredEvent& stored, bool followed) override {
+    (followed ? read : written).push_back(stored.sequence);
+    last = event;
+  }
+  void on_state(const watch::WatchState& state) override { states.push_back(state); }
+  void on_note(std::string_view text) override { notes.emplace_back(text); }
+  int count(std::string_view text) const {
+    return static_cast<int>(std::ranges::count_if(
+        notes, [&](const std::string& note) { return note.find(text) != std::string::npos; }));
+  }
+  /// Of states that say so.
+  std::ptrdiff_t said_active(bool active) const {
+    return std::ranges::count(states, active, &watch::WatchState::active);
+  }
+
+  std::vector<std::uint64_t> written, read;
+  std::vector<watch::WatchState> states;
+  std::vector<std::string> notes;
+  std::optional<IncidentEvent> last;
+};
+
+/// Passes on what it is asked; the clock goes on by `takes` with each append.
+class SlowEvents : public watch::EventLog {
+ public:
+  SlowEvents(std::unique_ptr<watch::EventLog> to, Nanoseconds& now, const Nanoseconds& takes)
+      : to_(std::move(to)), now_(now), takes_(takes) {}
+  Result<std::uint64_t> append(std::uint64_t incident, std::uint64_t last, std::string_view text) override {
+    auto done = to_->append(incident, last, text);
+    now_ += takes_;
+    return done;
+  }
+  Result<std::vector<watch::StoredEvent>> read_behind(std::uint64_t sequence, std::size_t most) override {
+    return to_->read_behind(sequence, most);
+  }
+
+ private:
+  std::unique_ptr<watch::EventLog> to_;
+  Nanoseconds& now_;
+  const Nanoseconds& takes_;
+};
+
+/// A fabric, its bus, its agents (simulated) and the clock of all.
+class Rig {
+ public:
+  Rig() {
+    bus.clock = [this] { return now; };
+    for (const NodeId host : fabric.hosts()) agents.push_back(bus.agent(fabric.name_of(host)));
+    place.nics.clear();
+    for (const auto& [nic, end] : fleet_ends(fabric, plan)) place.nics.push_back(end.at);
+  }
+
+  WatchParts parts() {
+    bus::WatchLink link{bus.feed(), std::make_unique<SlowEvents>(bus.event_log(), now, append_takes),
+                        bus.lease(), bus.values()};
+    const auto map = [this](const std::stop_token&) -> Result<MappedPlan> {
+      ++mappings;
+      return MappedPlan{plan};
+    };
+    return {std::move(link), map, [this] { return now; }, [this] { return now + wall_offset; }, 0ns};
+  }
+
+  /// What the agents of this plan send in a second, over a fabric with `fault`.
+  void agents_send(watch::PlanVersion version) {
+    if (!fleet_ || version != version_) {
+      fleet_.emplace(fabric, plan, version, FleetOptions{.background = 0});
+      is_put_ = false;
+    }
+    version_ = version;
+    if (fault && !std::exchange(is_put_, true)) fleet_->put({*fault});
+    for (const SentWindow& sent : fleet_->second()) {
+      const auto node = std::ranges::find(fabric.hosts(), sent.host);
+      const auto at = static_cast<std::size_t>(node - fabric.hosts().begin());
+      const watch::MessageId id{sent.window.boot + 1000 * version.value(), sent.window.number};
+      static_cast<void>(agents[at]->publish(id, watch::encode_window(sent.window)));
+    }
+  }
+  /// The plan that the first host was assigned last.
+  std::optional<watch::Assignment> assigned() {
+    std::optional<watch::Assignment> last;
+    while (auto word = agents.front()->next_word(0ns).value()) last = watch::read_assignment(*word).value();
+    return last;
+  }
+
+  Fabric fabric = make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2}).value();
+  watch::StandingPlan plan = fleet_plan(fabric, {});
+  AddressBook addresses;
+  WatchPlace place{fabric, addresses, {}, {}, {}, {}};
+  WatchOptions options;
+  ::weft::testing::FakeWatchBus bus;
+  std::vector<std::unique_ptr<watch::AgentLink>> agents;
+  Nanoseconds now = 1000s, wall_offset = 1'769'860'800s, append_takes{};
+  std::optional<FaultSpec> fault;
+  std::atomic<int> mappings = 0;
+
+ private:
+  std::optional<StandingFleet> fleet_;
+  watch::PlanVersion version_;
+  bool is_put_ = false;
+};
+
+struct Watch {
+  explicit Watch(Rig& its) : rig(its), loop(its.place, its.options, told, its.parts()) {}
+  /// Turns, a tenth of a second each; agents send by the plan that they were assigned.
+  void run_for(Nanoseconds time) {
+    for (const auto until = rig.now + time; rig.now < until; rig.now += 100ms) {
+      if (auto assignment = rig.assigned()) version = assignment->plan;
+      if (rig.now % 1s < 100ms && version != watch::PlanVersion()) rig.agents_send(version);
+      loop.turn();
+      if (told.states.empty() || !rig.mappings) std::this_thread::sleep_for(1ms);  // the thread that maps
+    }
+  }
+  void run_until_planned() {
+    for (int i = 0; i < 1000 && told.count("plan ") == 0; ++i) {
+      loop.turn();
+      std::this_thread::sleep_for(1ms);
+    }
+    ASSERT_EQ(told.count("plan "), 1);
+  }
+
+  Rig& rig;
+  Told told;
+  watch::PlanVersion version;
+  WatchLoop loop;
+};
+
+FaultSpec dead(const Fabric& fabric, std::string_view link) {
+  return {.link = fabric.find_link(link).value(), .down = true};
+}
+
+TEST(WatchLoop, TakesOverWithIncidentsAndPlanAndMapsNothingBeforeItSees) {
+  Rig rig;
+  Watch first(rig);
+  first.run_until_planned();
+  first.run_for(5s);
+  rig.fault = dead(rig.fabric, "leaf1--spine1");
+  first.run_for(10s);
+  ASSERT_TRUE(first.told.last);
+  ASSERT_EQ(first.told.last->incident.state, IncidentState::open);
+  const auto before = rig.bus.events().size();
+  const int mapped = rig.mappings;
+
+  Watch second(rig);  // the first has its last turn behind it: kill -9
+  const auto killed = rig.now;
+  while (second.told.count("as the active watcher") == 0 && rig.now < killed + 10s) second.run_for(100ms);
+  EXPECT_LE(rig.now - killed, kLeaseTime + 1s);
+  EXPECT_EQ(second.told.count("plan 2"), 1) << "that of the first, under a version of its own";
+  EXPECT_EQ(rig.mappings, mapped);
+  EXPECT_THAT(second.told.read, SizeIs(before));
+  second.run_for(5s);
+  ASSERT_FALSE(second.told.states.empty());
+  EXPECT_THAT(second.told.states.back().incidents, SizeIs(1)) << "neither lost nor doubled";
+  EXPECT_EQ(second.told.states.back().incidents[0].id, IncidentId(1));
+  EXPECT_EQ(second.version, watch::PlanVersion(2)) << "the agents work by it";
+  EXPECT_GT(second.told.states.back().windows, 0u);
+  for (const auto& agent : second.told.states.back().agents)
+    EXPECT_EQ(agent.refused, 0u) << "older plans: no offence";
+  for (const auto& event : rig.bus.events()) EXPECT_EQ(event.incident, 1u);
+}
+
+TEST(WatchLoop, AFrozenOneThatThawsWritesNothingAndTellsItsStateOnce) {
+  Rig rig;
+  Watch first(rig);
+  first.run_until_planned();
+  first.run_for(5s);
+  rig.fault = dead(rig.fabric, "leaf1--spine1");
+  first.run_for(1s);
+  const auto before = first.told.written;
+  Watch second(rig);
+  rig.now += 4s;
+  second.run_for(12s);
+  ASSERT_EQ(second.told.said_active(true) > 0, true);
+  const auto written = rig.bus.events().size();
+  ASSERT_GT(written, 0u);
+
+  const auto states = first.told.states.size();
+  first.run_for(2s);  // SIGCONT; shorter than the lease of the second, which does nothing meanwhile
+  EXPECT_EQ(rig.bus.events().size(), written);
+  EXPECT_EQ(first.told.written, before);
+  EXPECT_EQ(first.told.count("no longer the active watcher"), 1);
+  EXPECT_EQ(first.told.states.size(), states + 1);
+  EXPECT_FALSE(first.told.states.back().active);
+}
+
+TEST(WatchLoop, ALeaseThatRanOutBetweenTwoWritesStopsTheSecond) {
+  Rig rig;
+  Watch only(rig);
+  only.run_until_planned();
+  only.run_for(5s);
+  rig.append_takes = 4s;  // as if it were stopped in the midst of it
+  rig.fault = dead(rig.fabric, "leaf1--spine1");
+  while (rig.bus.events().empty() && rig.now < 1100s) only.run_for(100ms);
+  // It found a suspicion and that it is sure in one look; the second was due after the lease.
+  EXPECT_THAT(only.told.written, SizeIs(1));
+  EXPECT_THAT(rig.bus.events(), SizeIs(1));
+  EXPECT_EQ(only.told.count("its lease ran out"), 1);
+  rig.append_takes = 0s;
+  only.run_for(1s);
+  EXPECT_THAT(rig.bus.events(), SizeIs(::testing::Ge(2u))) << "nobody else came: it goes on with what waited";
+}
+
+TEST(WatchLoop, OneWhoseEventIsRefusedReadsWhatTheOtherWroteAndBeginsWithThat) {
+  Rig rig;
+  Watch first(rig);
+  first.run_until_planned();
+  first.run_for(5s);
+  rig.fault = dead(rig.fabric, "leaf1--spine1");
+  first.run_for(10s);
+  ASSERT_THAT(first.told.written, SizeIs(::testing::Ge(2u)));
+  auto other = *first.told.last;
+  other.incident.state = IncidentState::closed;
+  other.change = IncidentChange::closed;
+  rig.bus.write_event(1, files::event_line(files::report_of(rig.fabric, other)));
+  rig.bus.set_away(true);
+  first.run_for(4s);
+  rig.bus.set_away(false);
+  first.run_for(8s);
+  EXPECT_EQ(first.told.read.size(), 1u);
+  ASSERT_FALSE(first.told.states.empty());
+  for (const Incident& incident : first.told.states.back().incidents)
+    EXPECT_NE(incident.id, IncidentId(1)) << "the other closed it";
+}
+
+TEST(WatchLoop, MutesHoldAlsoAfterItWasDemotedAndBeganAnew) {
+  Rig rig;
+  const Mute mute{rig.fabric.find_node("spine1").value(), rig.wall_offset, rig.wall_offset + 3600s, "optics",
+                  "ann"};
+  ASSERT_TRUE(rig.bus.values()->put(kMutesKey, 0, files::mutes_text(rig.fabric, {mute})));
+  Watch first(rig);
+  first.run_until_planned();
+  first.run_for(5s);
+  rig.bus.write_event(9, "{}");  // another wrote meanwhile
+  rig.bus.set_away(true);
+  first.run_for(4s);
+  rig.bus.set_away(false);
+  first.run_for(5s);
+  rig.fault = dead(rig.fabric, "leaf1--spine1");
+  first.run_for(10s);
+  ASSERT_TRUE(first.told.last);
+  EXPECT_EQ(first.told.last->incident.muted_by, "optics");
+}
+
+TEST(WatchLoop, AWallClockThatStepsDecidesNothing) {
+  Rig rig;
+  Watch only(rig);
+  only.run_until_planned();
+  only.run_for(5s);
+  rig.wall_offset -= 3600s;
+  only.run_for(5s);
+  rig.wall_offset += 2 * 3600s;
+  only.run_for(5s);
+  EXPECT_EQ(only.told.count("no longer"), 0);
+  EXPECT_THAT(rig.bus.events(), IsEmpty());
+  EXPECT_EQ(only.told.states.back().verdict, Verdict::healthy);
+  rig.fault = dead(rig.fabric, "leaf1--spine1");
+  only.run_for(5s);
+  ASSERT_TRUE(only.told.last);
+  rig.wall_offset -= 7200s;
+  only.run_for(5s);
+  EXPECT_EQ(only.told.states.back().incidents.at(0).state, IncidentState::open);
+  EXPECT_GE(only.told.states.back().incidents.at(0).last_seen,
+            only.told.states.back().incidents.at(0).first_seen);
+}
+
+TEST(WatchLoop, AnAgentOfAnotherProtocolIsNamedOnceAndToldNothing) {
+  Rig rig;
+  Watch only(rig);
+  only.run_until_planned();
+  static_cast<void>(rig.assigned());
+  const auto text = watch::to_json_text(watch::AgentHello{.host = rig.fabric.name_of(rig.fabric.hosts()[0]),
+                                                          .version = "0.1",
+                                                          .boot = 1,
+                                                          .plan = {},
+                                                          .interfaces = {},
+                                                          .protocol = watch::kWatchProtocol + 1});
+  only.loop.turn();
+  static_cast<void>(rig.assigned());
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(rig.agents[0]->tell(text));
+    only.loop.turn();
+  }
+  EXPECT_EQ(only.told.count("speaks protocol 2"), 1);
+  EXPECT_FALSE(rig.assigned());
+}
+
+TEST(WatchLoop, AFabricFileThatChangedIsMappedAnewAndOldEventsOfNamesThatAreGoneAreSaid) {
+  Rig rig;
+  {
+    Watch first(rig);
+    first.run_until_planned();
+    first.run_for(5s);
+    rig.fault = dead(rig.fabric, "leaf1--spine2");
+    first.run_for(10s);
+    ASSERT_FALSE(rig.bus.events().empty());
+  }
+  const Fabric smaller = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 2}).value();
+  WatchPlace place{smaller, rig.addresses, {}, {}, {}, {}};
+  Told told;
+  WatchParts parts = rig.parts();
+  int mappings = 0;
+  parts.map = [&](const std::stop_token&) -> Result<MappedPlan> {
+    ++mappings;
+    return fail(ErrorKind::timeout, "not now");
+  };
+  WatchLoop second(place, rig.options, told, std::move(parts));
+  for (int i = 0; i < 50; ++i, rig.now += 100ms) second.turn();
+  EXPECT_EQ(told.count("spine2"), static_cast<int>(rig.bus.events().size()));
+  EXPECT_EQ(told.count("plan 2"), 0) << "the plan of another fabric is not taken over";
+  EXPECT_EQ(told.count("mapping paths"), 1);
+}
+
+TEST(SharedPlan, IsReadWholeOrNotAtAll) {
+  ::weft::testing::FakeWatchBus bus;
+  const auto values = bus.values();
+  SharedPlan one(*values), other(*values);
+  EXPECT_FALSE(other.read()) << "there is none";
+  const std::string first(2'000'000, 'a'), second(1'900'000, 'b');
+  ASSERT_TRUE(one.set(first));
+  ASSERT_TRUE(one.write_some());
+  EXPECT_FALSE(other.read()) << "a part of three";
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(one.write_some());
+  EXPECT_EQ(other.read(), first);
+  ASSERT_TRUE(other.set(second));
+  ASSERT_TRUE(other.write_some());
+  EXPECT_FALSE(one.read()) << "parts of two";
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(other.write_some());
+  EXPECT_EQ(one.read(), second);
+  ASSERT_TRUE(one.set("short"));
+  ASSERT_TRUE(one.write_some());
+  EXPECT_EQ(other.read(), "short");
+  EXPECT_EQ(one.set(std::string(kLongestSharedPlan + 1, 'x')).error().kind, ErrorKind::not_supported);
+  for (const char* wrong : {"", "x", "0 0\n", "0 1\n", "0 99999999\nabc", "0123456789abcdef 1\nshort"}) {
+    const auto revision = values->get("plan-part-0")->revision;
+    ASSERT_TRUE(values->put("plan-part-0", revision, wrong));
+    EXPECT_FALSE(other.read()) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace weft::run
