@@ -117,7 +117,8 @@ TEST(Watchers, HalfTheAgentsToldToStopAreNoFault) {
   StandingCluster cluster;
   auto watch = cluster.watcher(1, {"--page", "127.0.0.1:8420"});
   begin(watch);
-  for (const char* host : {"host2", "host3"}) cluster.agents().at(host).signal(SIGTERM);
+  for (const char* host : {"host2", "host3"})
+    ASSERT_TRUE(send_signal(child_with_word(cluster.agents().at(host).pid(), "--standing"), SIGTERM));
   std::this_thread::sleep_for(15s);
   EXPECT_THAT(watch.events(), IsEmpty()) << "maintenance";
   EXPECT_THAT(page(cluster, "/metrics"),
