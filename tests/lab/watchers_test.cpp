@@ -225,7 +225,7 @@ TEST(Watchers, AFaultIsOneIncidentInEventsMetricsWebhookAndPageAMutedOneAlertsNo
            page(cluster, "/metrics").find("cause=\"loss\",place=\"leaf1->spine1\"") != std::string::npos;
   })) << page(cluster, "/metrics");
   EXPECT_THAT(page(cluster, "/api/v1/fabrics/small/incidents?from=0&to=4000000000000"),
-              HasSubstr("leaf1->spine1"));
+              HasSubstr("leaf1--spine1 (from leaf1)"));
   ASSERT_EQ(cluster.weft({"lab", "heal", "--name", cluster.lab}).status, 0);
   EXPECT_TRUE(comes_true_within(90s, [&] { return receiver.posted().back()["change"] == "closed"; }));
   const auto story = StandingCluster::story_of({&watch});
