@@ -67,11 +67,13 @@ TEST_F(WeftWatch, BacksUpAndTheCopyIsWhatAWatchGoesOnWith) {
   std::filesystem::create_directory(state);
   {
     auto store = store::WatchStore::open(state + "/watch.db", store::small_fabric()).value();
-    const auto open = stored(1, store::cable_event(1, "leaf1->spine2", IncidentState::open, store::kStart));
+    const auto open =
+        store::stored(1, store::cable_event(1, "leaf1->spine2", IncidentState::open, store::kStart));
     ASSERT_TRUE(store.apply({&open, 1}));
     const auto done = call(watch_command, {"backup", path("copy.db"), "--state", state});  // while it is open
     EXPECT_EQ(done.status, 0) << done.err;
-    const auto later = stored(2, store::cable_event(2, "leaf2->spine2", IncidentState::open, store::kStart));
+    const auto later =
+        store::stored(2, store::cable_event(2, "leaf2->spine2", IncidentState::open, store::kStart));
     ASSERT_TRUE(store.apply({&later, 1}));
   }
   EXPECT_EQ(call(watch_command, {"backup", path("copy.db"), "--state", state}).status, 69) << "it is there";

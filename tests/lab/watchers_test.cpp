@@ -117,7 +117,8 @@ TEST(Watchers, HalfTheAgentsToldToStopAreNoFault) {
   StandingCluster cluster;
   auto watch = cluster.watcher(1, {"--page", "127.0.0.1:8420"});
   begin(watch);
-  for (const char* host : {"host2", "host3"}) cluster.agents().at(host).signal(SIGTERM);
+  for (const char* host : {"host2", "host3"})
+    ASSERT_TRUE(send_signal(child_with_word(cluster.agents().at(host).pid(), "--standing"), SIGTERM));
   std::this_thread::sleep_for(15s);
   EXPECT_THAT(watch.events(), IsEmpty()) << "maintenance";
   EXPECT_THAT(page(cluster, "/metrics"),
@@ -224,7 +225,7 @@ TEST(Watchers, AFaultIsOneIncidentInEventsMetricsWebhookAndPageAMutedOneAlertsNo
            page(cluster, "/metrics").find("cause=\"loss\",place=\"leaf1->spine1\"") != std::string::npos;
   })) << page(cluster, "/metrics");
   EXPECT_THAT(page(cluster, "/api/v1/fabrics/small/incidents?from=0&to=4000000000000"),
-              HasSubstr("leaf1->spine1"));
+              HasSubstr("leaf1--spine1 (from leaf1)"));
   ASSERT_EQ(cluster.weft({"lab", "heal", "--name", cluster.lab}).status, 0);
   EXPECT_TRUE(comes_true_within(90s, [&] { return receiver.posted().back()["change"] == "closed"; }));
   const auto story = StandingCluster::story_of({&watch});
