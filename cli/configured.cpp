@@ -72,8 +72,8 @@ Result<std::vector<ConfigurationFile>> files_of(const Settings& given, const Con
   return files;
 }
 
-/// Weft starts agents with all that they need on their command line, and the configuration of a host changes no
-/// run; one that stands by a credential is the site's own.
+/// Weft starts agents with all that they need on their command line, and the configuration of a host changes
+/// no run; one that stands by a credential is the site's own.
 bool is_complete(const Command& command, const std::map<std::string, std::vector<std::string>>& given) {
   return command.name == "agent" && !given.contains("credential");
 }

@@ -54,8 +54,8 @@ Result<void> check_state(const os::FileDescriptor& socket, const std::string& in
   return {};
 }
 
-/// `shares`: another one that shares may own the port as well, also of another user: a service has a user of its
-/// own (SO_REUSEADDR of a UDP socket, socket(7); SO_REUSEPORT asks for the same user).
+/// `shares`: another one that shares may own the port as well, also of another user: a service has a user of
+/// its own (SO_REUSEADDR of a UDP socket, socket(7); SO_REUSEPORT asks for the same user).
 Result<os::FileDescriptor> open_port_socket(const RawNic& nic, bool shares) {
   const int family = nic.address.is_v6() ? AF_INET6 : AF_INET;
   os::FileDescriptor socket(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));

@@ -22,7 +22,8 @@ class BusFiles : public ::testing::Test {
     auto made = os::ScratchDirectory::make();
     ASSERT_TRUE(made);
     scratch_ = std::move(*made);
-    const auto written = write_bus_directory(directory(), {"pod1", {"gpu001", "gpu002"}, 2, "10.0.0.5", 4222});
+    const auto written =
+        write_bus_directory(directory(), {"pod1", {"gpu001", "gpu002"}, 2, "10.0.0.5", 4222});
     ASSERT_TRUE(written) << written.error().message;
   }
   std::filesystem::path directory() const { return scratch_->path() / "bus"; }
