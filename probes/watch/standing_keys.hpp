@@ -7,7 +7,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "probes/datapath/packet_port.hpp"
+#include "probes/datapath/run_nics.hpp"
 #include "probes/packet/probe_frame.hpp"
 #include "probes/watch/assignment.hpp"
 

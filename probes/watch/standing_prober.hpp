@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "probes/datapath/packet_port.hpp"
 #include "probes/watch/standing_keys.hpp"
 #include "probes/watch/stream_losses.hpp"
 

@@ -2,6 +2,7 @@
 // of the same size, and with how many of its stream have come. Pure; one thread.
 #pragma once
 
+#include "probes/datapath/packet_port.hpp"
 #include "probes/watch/standing_counts.hpp"
 #include "probes/watch/standing_keys.hpp"
 

@@ -20,8 +20,8 @@ constexpr Nanoseconds kSilent = seconds(3);
 constexpr Nanoseconds kComplete = milliseconds(1500);
 /// Agents take over a plan within seconds; what was probed under the one before may be in a spool.
 constexpr Nanoseconds kSwitchOver = minutes(2);
-/// The keys of 3,072 hosts with 8 NICs are 170 MB of text: a tick tells them to a few. Agents go on to the
-/// next epoch by themselves, and answer for the one before (kEpochOverlap) until all have heard of it.
+/// The keys of 3,072 hosts with 8 NICs are up to 190 MB of text: a tick tells them to a few. Agents go on to
+/// the next epoch by themselves, and answer for the one before (kEpochOverlap) until all have heard of it.
 constexpr int kRenewalsATick = 8;
 constexpr std::uint32_t kFresh = 5;  // probes of the last seconds by which something is known of a channel
 
