@@ -20,8 +20,7 @@ namespace {
 constexpr const char* kExamples =
     "  weft agent --server nats://10.0.0.1:4222 --run 1f00ba11 --host gpu001 --nic 10.1.0.1 --token-stdin\n"
     "  WEFT_BUS_TOKEN=... weft agent --server nats://10.0.0.1:4222 --run 1f00ba11 --host gpu001 --nic "
-    "eth0=10.1.0.1\n"
-    "  weft agent --standing --credential /etc/weft/agent      # what the unit weft-agent starts\n";
+    "eth0=10.1.0.1\n";
 
 Result<RunId> parse_run(const std::string& text) {
   std::uint64_t number = 0;

@@ -280,7 +280,7 @@ OptionParser bus_renew_options() {
       "weft bus renew DIR (--hosts LIST | --all) [--fabric FABRIC.yaml]",
       "Gives hosts and watchers another key and writes their credentials anew. The older keys "
       "hold until weft bus drop --older takes them out, so that nobody is without one.",
-      "  weft bus renew bus --all\n  weft bus renew bus --hosts gpu007,watcher2\n");
+      "  weft bus renew bus --all\n  weft bus renew bus --hosts gpu007,watcher\n");
   add_directory(parser, "that weft bus init made");
   add_all(parser);
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FABRIC.yaml"),

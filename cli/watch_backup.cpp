@@ -17,7 +17,7 @@ OptionParser backup_options() {
       "history of channels, as they are at one moment. The watch may be running. To restore, stop "
       "it, put the copy in the place of DIR/watch.db without the files watch.db-wal and "
       "watch.db-shm, and start it: what happened since comes from the event stream of its bus.",
-      "  weft watch backup /backup/watch-monday.db --state /var/lib/weft/roce-a\n");
+      "  weft watch backup watch-monday.db --state state\n");
   parser.options().add_options()("file", po::value<std::string>()->value_name("FILE"),
                                  "the copy to make; it must not be there")(
       "state", po::value<std::string>()->value_name("DIR"), "the directory of the watch");

@@ -62,7 +62,7 @@ tl::unexpected<Error> error_of(const std::filesystem::path& path, int code, std:
       return fail(
           ErrorKind::invalid_input,
           "{}: {}: {}: the file is damaged or no database of weft. Move it away, or put a backup in its "
-          "place; 'weft watch' then makes its incidents anew from the event stream (the history of "
+          "place; a watcher then makes its incidents anew from the event stream (the history of "
           "channels since the backup is lost)",
           name, doing, says);
     case SQLITE_BUSY:

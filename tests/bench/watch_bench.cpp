@@ -19,6 +19,11 @@ constexpr auto kPieces = std::to_array<Piece>({
     {"takeover", measure_takeover},
     {"page_24576", measure_page_24576},
     {"detection_24576", measure_detection_24576},
+    {"watch_24576", measure_watch_24576},
+    {"lab_down", measure_lab_down},
+    {"lab_loss1", measure_lab_loss1},
+    {"lab_loss01", measure_lab_loss01},
+    {"false_incidents_lab", count_false_incidents_lab},
     {"store_400d", measure_store_400d},
     {"metrics_24576", measure_metrics_24576},
 });

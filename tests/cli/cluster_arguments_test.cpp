@@ -106,7 +106,7 @@ TEST(ClusterArguments, WrongLaunchOptionsAreNamed) {
     return outcome.err;
   };
   EXPECT_THAT(said({"--launcher", "pdsh"}), HasSubstr("with {host} in it"));
-  EXPECT_THAT(said({"--listen", "here"}), HasSubstr("--listen here: expected an address of this machine"));
+  EXPECT_THAT(said({"--listen", "here"}), HasSubstr("--listen: here: expected an address of this machine"));
   EXPECT_THAT(said({"--listen", "127.0.0.1", "--server", "nats://x"}), HasSubstr("not both"));
   EXPECT_THAT(said({"--gather", "5h", "--listen", "127.0.0.1"}), HasSubstr("expected 1s to 1h"));
 }

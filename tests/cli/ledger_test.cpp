@@ -132,7 +132,7 @@ TEST_F(BlacklistLedger, AFileOfSomethingElseIsLeftAlone) {
   const ScratchFile fabric(kFabric);
   const auto outcome =
       call(blacklist_command, {"update", "--ledger", text.path(), "--fabric", fabric.path()});
-  EXPECT_EQ(outcome.status, 69) << outcome.err;
+  EXPECT_EQ(outcome.status, 64) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr(text.path()));
 }
 

@@ -118,6 +118,8 @@ PasteBoard::PasteBoard() {
   for (const char* launcher : {"ssh", "srun"})
     write(folder / "bin" / launcher, "#!/bin/sh\necho 'no route to host' >&2\nexit 255\n");
   EXPECT_TRUE(store::WatchStore::open(folder / "watch.db", kept_fabric()).has_value());
+  std::filesystem::create_directory(folder / "state");
+  std::filesystem::copy_file(folder / "watch.db", folder / "state/watch.db");
   // What other examples write: a sweep's document and observations, a path map.
   const std::string made =
       "weft trace host1 host5 --fabric fabric.yaml --simulate -o json > map.json\n"

@@ -5,7 +5,7 @@
 
 namespace weft::bench {
 
-/// Path-windows checked and summed by one thread.
+/// Path-windows decoded, checked and summed by one thread.
 void measure_ingest(Figures& figures);
 /// On the lab's fabric, 16 hosts: how long until drawn faults open an incident, and whether it is the right
 /// one. Simulated.
@@ -28,6 +28,16 @@ void measure_page_24576(Figures& figures);
 void measure_detection_24576(Figures& figures);
 /// The database of a watcher of 24,576 NICs: its size in 400 days, and the writing of ten seconds.
 void measure_store_400d(Figures& figures);
+/// A watcher of 3,072 simulated agents over nats-server, for five minutes: cores, memory, and how late the
+/// slowest agent's window is summed.
+void measure_watch_24576(Figures& figures);
+/// `weft watch` over a lab of 16 hosts, with packets: as measure_detection, of each kind up to 100 drawn
+/// channels, as many as twenty minutes hold.
+void measure_lab_down(Figures& figures);
+void measure_lab_loss1(Figures& figures);
+void measure_lab_loss01(Figures& figures);
+/// An hour of it without a fault.
+void count_false_incidents_lab(Figures& figures);
 /// A scrape of its metrics.
 void measure_metrics_24576(Figures& figures);
 

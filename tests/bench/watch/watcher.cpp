@@ -8,6 +8,7 @@
 #include "tests/bench/support/random_paths.hpp"
 #include "tests/bench/watch/pieces.hpp"
 #include "tests/support/standing_fleet.hpp"
+#include "topology/base/check.hpp"
 #include "topology/base/statistics.hpp"
 #include "topology/model/clos.hpp"
 
@@ -99,17 +100,25 @@ void count_false_incidents(Figures& figures) {
 
 void measure_ingest(Figures& figures) {
   const Fabric fabric = *make_rails({.groups = 2, .hosts_per_group = 8, .rails = 8, .spines = 8});
-  const FleetOptions options{.labels = 32, .partners = 8, .delays = false};
+  const FleetOptions options{.labels = 32, .partners = 8};
   const watch::StandingPlan plan = fleet_plan(fabric, options);
   StandingFleet fleet(fabric, plan, watch::PlanVersion(1), options);
-  std::vector<SentWindow> windows;
+  struct Sent {
+    NodeId host;
+    Nanoseconds arrival;
+    std::vector<std::byte> bytes;
+  };
+  std::vector<Sent> windows;
   for (int i = 0; i < 200; ++i)
-    for (SentWindow& window : fleet.second()) windows.push_back(std::move(window));
+    for (const SentWindow& sent : fleet.second())
+      windows.push_back({sent.host, sent.arrival, watch::encode_window(sent.window)});
   watch::PathSums sums(plan, watch::PlanVersion(1), {});
   std::uint64_t rows = 0, refused = 0;
   const double took = cpu_milliseconds([&] {
-    for (const SentWindow& sent : windows) {
-      const watch::Taken taken = sums.take(sent.host, sent.window, sent.arrival);
+    for (const Sent& sent : windows) {
+      const auto window = watch::decode_window(sent.bytes);
+      WEFT_CHECK(window.has_value());
+      const watch::Taken taken = sums.take(sent.host, *window, sent.arrival);
       rows += taken.rows, refused += taken.refused ? 1 : 0;
     }
   });

@@ -162,12 +162,12 @@ TEST(Signature, IsHmacSha256OverTimeAndBody) {
             "t=1769860800,v1=a9355dbe4b0efb8cfff5f2b1db9fee5ed34ea3a6fe8d160e2c073a969f149142");
 }
 
-TEST(Secret, IsReadFromAFileThatOnlyItsOwnerCanRead) {
+TEST(Secret, IsReadFromAFileThatNobodyElseCanRead) {
   using std::filesystem::perms;
   const ScratchFile file(std::string(kSecret) + "\n");
   std::filesystem::permissions(file.path(), perms::owner_read | perms::owner_write);
   EXPECT_EQ(read_secret(file.path()), std::string(kSecret));
-  std::filesystem::permissions(file.path(), perms::group_read, std::filesystem::perm_options::add);
+  std::filesystem::permissions(file.path(), perms::others_read, std::filesystem::perm_options::add);
   EXPECT_EQ(read_secret(file.path()).error().kind, ErrorKind::permission);
   EXPECT_THAT(read_secret(file.path()).error().message, HasSubstr("chmod 600"));
   const ScratchFile shorter("hunter2");

@@ -88,7 +88,8 @@ TEST(StandingAgent, GoesRoundNoMoreWhileTheThreadThatProbesHangs) {
   rounds.acquire();  // with no plan and no bus it works: it is ready
 
   const watch::Assignment assignment{.plan = watch::PlanVersion(1),
-                                     .secrets = {.run = RunId(1), .key = {}},
+                                     .epochs = {{.name = RunId(1), .ends_in = 1h, .own = {}, .pairs = {{}}},
+                                                {.name = RunId(2), .ends_in = 2h, .own = {}, .pairs = {{}}}},
                                      .nics = {{.nic = PortId(1), .interface = "eth0", .streams = {{}}}},
                                      .peers = {{PortId(2), kAddress}}};
   ASSERT_TRUE(feed->send_to("host1", watch::to_json_text(assignment)));

@@ -51,7 +51,7 @@ TEST(PlanRecord, CutOrChangedItIsAnErrorOrAPlanThatHoldsTogether) {
       const auto plan = decode_plan(fabric, {}, changed);
       if (!plan) continue;
       for (const NodeId host : fabric.hosts())  // what it is for: no index of it leads beyond
-        static_cast<void>(assignment_of(*plan, host, PlanVersion(1), {}, ends));
+        static_cast<void>(assignment_of(fabric, *plan, host, PlanVersion(1), ends, KeyEpochs({}, {}), {}));
     }
 }
 
