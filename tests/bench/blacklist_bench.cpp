@@ -50,8 +50,9 @@ void measure_step(Figures& figures) {
       std::ranges::count(ledger.entries, blacklist::EntryState::active, &blacklist::Entry::state);
   fmt::print("  {} entries, {} active, the breaker {}\n", ledger.entries.size(), active,
              ledger.breaker ? "holds" : "does not hold");
-  figures.add("step_24576_ms", median(std::vector(took.begin() + 1, took.end())), "at most 20");
   figures.add("step_24576_first_ms", took.front());
+  took.erase(took.begin());
+  figures.add("step_24576_ms", median(took), "at most 20");
 }
 
 }  // namespace
