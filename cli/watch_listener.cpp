@@ -69,8 +69,8 @@ class Outputs : public WatchOutputs {
   Outputs(const Fabric& fabric, Targets targets, os::ServiceNotifier& service)
       : fabric_(fabric), to_(std::move(targets)), service_(service) {}
 
-  void on_shared(std::shared_ptr<watch::SharedValue> values) override {
-    if (to_.page) to_.page->share(std::move(values));
+  void on_shared(const std::shared_ptr<watch::SharedValue>& values) override {
+    if (to_.page) to_.page->share(values);
   }
   void on_event(const IncidentEvent& event, const watch::StoredEvent& stored, bool followed) override {
     if (to_.store) store_trouble_.note(to_.store->apply({&stored, 1}));

@@ -205,7 +205,7 @@ PageRequest request_of(const httplib::Request& request) {
       .fetch_site = request.get_header_value("Sec-Fetch-Site"),
       .host = request.get_header_value("Host"),
       .takes_gzip = request.get_header_value("Accept-Encoding").find("gzip") != std::string::npos,
-      .is_passed_on = request.has_header(std::string(kPassedOn).c_str()),
+      .is_passed_on = request.has_header(std::string(kPassedOn)),
       .body = request.body};
   for (const auto& [name, value] : request.params) asked.query.emplace(name, value);
   std::string match = request.get_header_value("If-None-Match");

@@ -49,7 +49,7 @@ class WatchListener {
  public:
   virtual ~WatchListener() = default;
   /// Before all else: what the watchers of this fabric share. Whoever keeps it may use it from any thread.
-  virtual void on_shared(std::shared_ptr<watch::SharedValue> /*values*/) {}
+  virtual void on_shared(const std::shared_ptr<watch::SharedValue>& /*values*/) {}
   /// An event of this fabric, in the order of the stream that keeps them; `stored`: as it stands there.
   /// `followed`: another watcher wrote it, or this one in an earlier life.
   virtual void on_event(const IncidentEvent& event, const watch::StoredEvent& stored, bool followed) = 0;
