@@ -294,13 +294,11 @@ TEST(BlacklistPolicy, EvidenceFromTheFutureIsRefused) {
 /// What holds of every ledger that steps can make.
 void expect_sound(const Kept& kept, const Ledger& before) {
   Capacity all(kept.fabric, kept.policy.caps);
-  std::size_t hosts = 0;
   for (const Entry& entry : kept.ledger.entries) {
     if (entry.state != EntryState::active || !entry.is_known) continue;
     const auto effect =
         effect_of(kept.fabric, *find_subject(kept.fabric, entry.subject), kept.policy.nic_action);
     all.take_out(effect);
-    hosts += effect.hosts.size();
   }
   for (const Entry& entry : kept.ledger.entries) {
     if (entry.state != EntryState::active) {
