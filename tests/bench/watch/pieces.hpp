@@ -18,8 +18,8 @@ void measure_look_24576(Figures& figures);
 void measure_agent(Figures& figures);
 /// Windows published and fetched over a real nats-server.
 void measure_bus(Figures& figures);
-/// Twenty times the active one of two watchers is killed at a random moment while an incident is open: until the
-/// other holds the lease, with a plan that agents work by. Needs root.
+/// Twenty times the active one of two watchers is killed at a random moment while an incident is open: until
+/// the other holds the lease, with a plan that agents work by. Needs root.
 void measure_takeover(Figures& figures);
 /// The live page of 24,576 NICs in a headless browser, of five starts the median: from the address to the
 /// drawn fabric, and what was loaded for it.

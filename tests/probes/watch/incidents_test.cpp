@@ -54,7 +54,8 @@ TEST(Incidents, MinutesCountAlsoWhereOnlyLooksFurtherBackShowIt) {
   ASSERT_EQ(incidents.size(), 1u);
   EXPECT_GE(incidents[0].bad, seconds(480)) << "a look at few seconds saw it once, by chance";
   EXPECT_LE(incidents[0].bad, seconds(610));
-  EXPECT_GE(incidents[0].last_seen, run.now() - seconds(130)) << "the scale that shows it looks back two minutes";
+  EXPECT_GE(incidents[0].last_seen, run.now() - seconds(130))
+      << "the scale that shows it looks back two minutes";
 }
 
 TEST(Incidents, ThatRecoverWaitForTheirPathsToBeMappedAgain) {
