@@ -13,6 +13,7 @@
 #include "cli/terminal.hpp"
 #include "cli/time_span.hpp"
 #include "collectors/store/ledger_store.hpp"
+#include "topology/base/outside_text.hpp"
 #include "topology/base/text_table.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/incident_json.hpp"
@@ -69,16 +70,13 @@ Result<blacklist::Policy> read_policy(const po::variables_map& values) {
   return policy;
 }
 
-Result<blacklist::Surroundings> read_surroundings(const po::variables_map& values, const Fabric& fabric) {
-  blacklist::Surroundings around;
-  if (const auto path = text_option(values, "mutes")) {
-    WEFT_TRY(const auto text, files::read_text_file(*path, kMaxMutesBytes));
-    WEFT_TRY(auto read, files::parse_mutes(fabric, text, *path));
-    for (const std::string& name : read.unknown)
-      print_stderr("weft: {}: the fabric has no {}\n", *path, name);
-    around.mutes = std::move(read.mutes);
-  }
-  return around;
+Result<Mutes> read_mutes(const po::variables_map& values, const Fabric& fabric) {
+  const auto path = text_option(values, "mutes");
+  if (!path) return Mutes();
+  WEFT_TRY(const auto text, files::read_text_file(*path, kMaxMutesBytes));
+  WEFT_TRY(auto read, files::parse_mutes(fabric, text, *path));
+  for (const std::string& name : read.unknown) print_stderr("weft: {}: the fabric has no {}\n", *path, name);
+  return std::move(read.mutes);
 }
 
 void print_events(const std::vector<blacklist::LedgerEvent>& events) {
@@ -110,11 +108,11 @@ Result<void> step_with(const po::variables_map& values, Opened& opened,
                        const std::vector<blacklist::Evidence>& evidence,
                        const std::vector<blacklist::Command>& commands) {
   WEFT_TRY(const auto policy, read_policy(values));
-  WEFT_TRY(const auto around, read_surroundings(values, opened.fabric));
+  WEFT_TRY(const auto mutes, read_mutes(values, opened.fabric));
   const auto now = now_of_machine();
   WEFT_TRY(const auto stepped, opened.store.change(now.wall, [&](blacklist::Ledger ledger) {
     return Result<blacklist::Stepped>(
-        step(std::move(ledger), opened.fabric, policy, evidence, commands, around, now));
+        step(std::move(ledger), opened.fabric, policy, evidence, commands, mutes, now));
   }));
   print_events(stepped.events);
   return {};
@@ -129,7 +127,9 @@ Result<void> update(const po::variables_map& values) {
 Result<std::string> need_text(const po::variables_map& values, const char* name, std::string_view why) {
   const auto text = text_option(values, name);
   if (!text || text->empty()) return fail(ErrorKind::usage, "--{} is missing: {}", name, why);
-  return *text;
+  if (text->size() > blacklist::kLongestText)
+    return fail(ErrorKind::usage, "--{}: {} bytes at most", name, blacklist::kLongestText);
+  return outside_text(*text);
 }
 
 Result<blacklist::EntryId> read_id(const po::variables_map& values) {
@@ -147,6 +147,7 @@ Result<void> add(const po::variables_map& values) {
   WEFT_TRY(const auto reason, need_text(values, "reason", "who reads the list wants to know"));
   WEFT_TRY(const auto span, read_option(values, "for", parse_span));
   if (!span) return fail(ErrorKind::usage, "--for TIME is missing, as in --for 4h: an entry ends by itself");
+  if (*span > blacklist::kLongestTime) return fail(ErrorKind::usage, "--for: 366 days at most");
   const auto name = text_option(values, "subject");
   if (!name) return fail(ErrorKind::usage, "of what? a link, NIC, host or switch, as in: add leaf1--spine2");
   WEFT_TRY(auto opened, open_ledger(values, Database::Access::write));
@@ -261,15 +262,6 @@ OptionParser entry_options(const char* word, const char* summary, const char* ex
   return parser;
 }
 
-int run_with(const OptionParser& parser, const Arguments& arguments,
-             Result<void> (*work)(const po::variables_map&)) {
-  const auto values = parser.parse(arguments);
-  if (!values) return report(values.error());
-  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
-  const auto done = work(*values);
-  return done ? kExitHealthy : report(done.error());
-}
-
 }  // namespace
 
 OptionParser blacklist_update_options() {
@@ -354,19 +346,23 @@ OptionParser blacklist_history_options() {
   return parser;
 }
 
-int blacklist_update_command(const Arguments& a) { return run_with(blacklist_update_options(), a, update); }
-int blacklist_list_command(const Arguments& a) { return run_with(blacklist_list_options(), a, list); }
-int blacklist_add_command(const Arguments& a) { return run_with(blacklist_add_options(), a, add); }
+int blacklist_update_command(const Arguments& a) {
+  return run_command(blacklist_update_options(), a, update);
+}
+int blacklist_list_command(const Arguments& a) { return run_command(blacklist_list_options(), a, list); }
+int blacklist_add_command(const Arguments& a) { return run_command(blacklist_add_options(), a, add); }
 int blacklist_release_command(const Arguments& a) {
-  return run_with(blacklist_release_options(), a, release);
+  return run_command(blacklist_release_options(), a, release);
 }
 int blacklist_approve_command(const Arguments& a) {
-  return run_with(blacklist_approve_options(), a, approve);
+  return run_command(blacklist_approve_options(), a, approve);
 }
-int blacklist_hold_command(const Arguments& a) { return run_with(blacklist_hold_options(), a, hold); }
-int blacklist_resume_command(const Arguments& a) { return run_with(blacklist_resume_options(), a, resume); }
+int blacklist_hold_command(const Arguments& a) { return run_command(blacklist_hold_options(), a, hold); }
+int blacklist_resume_command(const Arguments& a) {
+  return run_command(blacklist_resume_options(), a, resume);
+}
 int blacklist_history_command(const Arguments& a) {
-  return run_with(blacklist_history_options(), a, history);
+  return run_command(blacklist_history_options(), a, history);
 }
 
 }  // namespace weft::cli

@@ -110,15 +110,6 @@ Result<void> list(const po::variables_map& values) {
   return {};
 }
 
-int run_with(OptionParser parser, const Arguments& arguments,
-             Result<void> (*work)(const po::variables_map&)) {
-  const auto values = parser.parse(arguments);
-  if (!values) return report(values.error());
-  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
-  const auto done = work(*values);
-  return done ? kExitHealthy : report(done.error());
-}
-
 }  // namespace
 
 OptionParser mute_add_options() {
@@ -155,10 +146,12 @@ OptionParser mute_remove_options() {
   return parser;
 }
 
-int mute_add_command(const Arguments& arguments) { return run_with(mute_add_options(), arguments, add); }
-int mute_list_command(const Arguments& arguments) { return run_with(mute_list_options(), arguments, list); }
+int mute_add_command(const Arguments& arguments) { return run_command(mute_add_options(), arguments, add); }
+int mute_list_command(const Arguments& arguments) {
+  return run_command(mute_list_options(), arguments, list);
+}
 int mute_remove_command(const Arguments& arguments) {
-  return run_with(mute_remove_options(), arguments, remove);
+  return run_command(mute_remove_options(), arguments, remove);
 }
 
 const WordGroup& mute_words() {

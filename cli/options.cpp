@@ -223,6 +223,15 @@ void print_remarks(const files::FabricFile& file) {
                  file.remarks.size() - shown);
 }
 
+int run_command(const OptionParser& parser, const Arguments& arguments,
+                Result<void> (*work)(const po::variables_map&)) {
+  const auto values = parser.parse(arguments);
+  if (!values) return report(values.error());
+  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
+  const auto done = work(*values);
+  return done ? kExitHealthy : report(done.error());
+}
+
 std::optional<std::string> text_option(const po::variables_map& values, const char* name) {
   return values.count(name) ? std::optional(values[name].as<std::string>()) : std::nullopt;
 }

@@ -109,6 +109,10 @@ Result<std::optional<T>> read_option(const po::variables_map& values, const char
 Result<files::FabricFile> load_fabric_file(const std::string& path);
 void print_remarks(const files::FabricFile& file);
 
+/// A command that prints its answer itself: parses, works, reports; its exit status.
+int run_command(const OptionParser& parser, const Arguments& arguments,
+                Result<void> (*work)(const po::variables_map&));
+
 /// A text option; absent when not given.
 std::optional<std::string> text_option(const po::variables_map& values, const char* name);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "balancer/blacklist/entry.hpp"
+#include "balancer/blacklist/ledger_json.hpp"
 #include "collectors/store/channel_history.hpp"
 #include "collectors/store/watch_store.hpp"
 #include "topology/files/file_text.hpp"
@@ -33,6 +34,54 @@ web::AvoidedLink avoided_link(LinkId link, blacklist::BlacklistEntry entry) {
           .until = entry.expires.time_since_epoch(),
           .owner = std::move(entry.owner),
           .actions = std::move(entry.actions)};
+}
+
+/// The links that an entry of a ledger is about.
+std::vector<LinkId> links_of(const Fabric& fabric, const blacklist::Subject& subject) {
+  std::vector<LinkId> links;
+  for (const ChannelId channel : blacklist::channels_of(fabric, subject))
+    if (const LinkId link = Fabric::link_of(channel); std::ranges::find(links, link) == links.end())
+      links.push_back(link);
+  return links;
+}
+
+Result<web::Avoided> avoided_in_ledger(const Fabric& fabric, std::string_view text, std::string_view what) {
+  WEFT_TRY(const auto entries, blacklist::parse_entry_lines(text, what));
+  web::Avoided avoided;
+  for (const auto& [of, entry] : entries) {
+    if (of != fabric.name() || entry.state != blacklist::EntryState::active) continue;
+    const auto subject = find_subject(fabric, entry.subject);
+    if (!subject) ++avoided.unknown;
+    for (const LinkId link : subject ? links_of(fabric, *subject) : std::vector<LinkId>())
+      avoided.links.push_back({.link = link,
+                               .verdict = entry.verdict,
+                               .confidence = entry.confidence,
+                               .evidence = entry.by_hand ? std::vector{entry.reason} : entry.evidence,
+                               .first_seen = entry.first_seen.time_since_epoch(),
+                               .last_seen = entry.last_seen.time_since_epoch(),
+                               .owner = entry.author,
+                               .actions = {}});
+  }
+  return avoided;
+}
+
+Result<web::Avoided> avoided_in_list(const Fabric& fabric, std::string_view text, std::string_view what) {
+  WEFT_TRY(auto entries, blacklist::parse_blacklist(text, what));
+  web::Avoided avoided;
+  for (blacklist::BlacklistEntry& entry : entries) {
+    if (entry.fabric != fabric.name()) continue;
+    if (const auto link = fabric.find_link(entry.link.name))
+      avoided.links.push_back(avoided_link(*link, std::move(entry)));
+    else
+      ++avoided.unknown;
+  }
+  return avoided;
+}
+
+Result<web::Avoided> read_avoided(const Fabric& fabric, const std::filesystem::path& file) {
+  WEFT_TRY(const auto text, files::read_text_file(file, kMostBlacklist));
+  return blacklist::are_of_ledger(text) ? avoided_in_ledger(fabric, text, file.string())
+                                        : avoided_in_list(fabric, text, file.string());
 }
 
 }  // namespace
@@ -118,21 +167,13 @@ web::Avoided FileBlacklist::avoided() const {
   return avoided_;
 }
 
+/// What was known stays where it cannot be read.
 void FileBlacklist::read() const {
-  const auto text = files::read_text_file(file_, kMostBlacklist);
-  auto entries = text ? blacklist::parse_blacklist(*text, file_.string())
-                      : Result<std::vector<blacklist::BlacklistEntry>>(tl::unexpected(text.error()));
-  avoided_.trouble = entries ? "" : entries.error().message;
-  if (!entries) return;
-  avoided_.links.clear();
-  avoided_.unknown = 0;
-  for (blacklist::BlacklistEntry& entry : *entries) {
-    if (entry.fabric != fabric_.name()) continue;
-    if (const auto link = fabric_.find_link(entry.link.name))
-      avoided_.links.push_back(avoided_link(*link, std::move(entry)));
-    else
-      ++avoided_.unknown;
-  }
+  auto read = read_avoided(fabric_, file_);
+  if (read)
+    avoided_ = std::move(*read);
+  else
+    avoided_.trouble = read.error().message;
 }
 
 Result<std::vector<web::CrossingPath>> AskedPaths::ask(LinkId link, std::size_t most) {

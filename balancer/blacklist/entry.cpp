@@ -40,16 +40,7 @@ Result<BlacklistEntry> parse_entry(std::string_view line, std::string_view what)
 }  // namespace
 
 Result<std::vector<BlacklistEntry>> parse_blacklist(std::string_view text, std::string_view what) {
-  std::vector<BlacklistEntry> entries;
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const auto end = text.find('\n');
-    const auto line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    WEFT_TRY(auto entry, parse_entry(line, fmt::format("{}:{}", what, number)));
-    entries.push_back(std::move(entry));
-  }
-  return entries;
+  return files::read_lines<BlacklistEntry>(text, what, parse_entry);
 }
 
 }  // namespace weft::blacklist

@@ -23,14 +23,18 @@ bool shows(const Evidence& evidence, Cause cause, std::optional<double> size) {
     case Cause::rate:
     case Cause::congestion:  // estimated as the share that is left; shown as the share that is missing
       return evidence.shows_rate && (!size || *evidence.shows_rate <= 1 - *size);
+    case Cause::mtu:  // estimated as the largest packet that passed
+      return evidence.shows_size && (!size || *evidence.shows_size > *size);
     case Cause::down:
-    case Cause::mtu:
     case Cause::corruption:
-    case Cause::counter:
       return true;
+    case Cause::counter:  // a document does not say whether the counters of a port were read
+      return false;
   }
   return false;
 }
+
+constexpr Nanoseconds kLongestRun = std::chrono::hours(24 * 30);  // whatever a document says
 
 class Reader {
  public:
@@ -53,7 +57,8 @@ class Reader {
  private:
   void name_run() {
     Nanoseconds took{};
-    for (const auto& [stage, time] : document_.run.timings) took += time;
+    for (const auto& [stage, time] : document_.run.timings)
+      took = std::clamp(took + std::clamp(time, Nanoseconds(0), kLongestRun), Nanoseconds(0), kLongestRun);
     Evidence& evidence = out_.evidence;
     evidence.until = document_.stamp.generated_at;
     evidence.from = evidence.until - std::chrono::ceil<std::chrono::seconds>(took);
@@ -156,10 +161,15 @@ class Reader {
     evidence.shows_rate = document_.sensitivity.rate;
     if (document_.sensitivity.delay)
       evidence.shows_delay = std::chrono::duration<double>(*document_.sensitivity.delay).count();
+    if (document_.sensitivity.size)
+      evidence.shows_size = static_cast<double>(document_.sensitivity.size->count());
     WEFT_TRY_VOID(suspect(coverage.missing).map([](auto&&) {}));
     WEFT_TRY_VOID(suspect(coverage.thin).map([](auto&&) {}));
-    const bool all_known = coverage.out_of_scope == 0 && coverage.channels == fabric_.channel_count() &&
-                           !document_.account.unexplained() && document_.fabric_wide.empty();
+    const bool all_told =
+        coverage.channels == fabric_.channel_count() &&
+        coverage.probed + coverage.missing.size() + coverage.thin.size() == coverage.channels;
+    const bool all_known = coverage.out_of_scope == 0 && all_told && !document_.account.unexplained() &&
+                           document_.fabric_wide.empty();
     if (!all_known) return {};
     evidence.clean = suspected_;
     evidence.clean.flip();

@@ -28,7 +28,7 @@ struct Evidence {
   /// By channel: it also carried a full load.
   std::vector<bool> loaded{};
   /// The smallest fault that it would have shown, in the units of Estimate: a smaller one may still be there.
-  std::optional<double> shows_loss{}, shows_delay{}, shows_rate{};
+  std::optional<double> shows_loss{}, shows_delay{}, shows_rate{}, shows_size{};
 };
 
 /// Whether the run would have shown a fault of that cause and size over these channels, and showed none. Of a
@@ -42,7 +42,7 @@ struct ReadEvidence {
   std::vector<std::string> advice;
 };
 
-/// Nothing is clean where a loss is unexplained, an even fault of the whole fabric was found, or where hosts
+/// Nothing is clean where the coverage does not add up, where a loss is unexplained, an even fault of the whole fabric was found, or where hosts
 /// were chosen and the document does not say which channels lay outside. Errors: invalid_input (it is of
 /// another fabric), not_found (it names what the fabric has not).
 Result<ReadEvidence> evidence_of(const Fabric& fabric, const files::DiagnosisDocument& document);

@@ -136,6 +136,16 @@ Result<std::vector<Seconds>> as_times(const JsonView& view) {
   return files::read_array<Seconds>(view, as_seconds);
 }
 
+/// One line of this schema; `read(root)` takes its members.
+template <class Read>
+Result<void> read_document(std::string_view line, std::string_view what, std::string_view schema, Read read) {
+  if (const auto fits = check_json_limits(line, kLimits); !fits) return pass_on(fits, what);
+  WEFT_TRY(const auto json, files::parse_json(line, what));
+  const JsonView root(json, what);
+  WEFT_TRY_VOID(check_schema(root, schema));
+  return read(root);
+}
+
 }  // namespace
 
 std::string entry_line(std::string_view fabric, const Entry& entry) {
@@ -163,14 +173,12 @@ std::string entry_line(std::string_view fabric, const Entry& entry) {
 }
 
 Result<LedgerEntry> parse_entry_line(std::string_view line, std::string_view what) {
-  if (const auto fits = check_json_limits(line, kLimits); !fits) return pass_on(fits, what);
-  WEFT_TRY(const auto json, files::parse_json(line, what));
-  const JsonView root(json, what);
-  WEFT_TRY_VOID(check_schema(root, kEntrySchema));
   LedgerEntry read;
-  WEFT_TRY_VOID(in_turn([&] { return need_member(root, "fabric", read.fabric, as_text); },
-                        [&] { return read_story(root, read.entry); },
-                        [&] { return read_memory(root, read.entry); }));
+  WEFT_TRY_VOID(read_document(line, what, kEntrySchema, [&](const JsonView& root) {
+    return in_turn([&] { return need_member(root, "fabric", read.fabric, as_text); },
+                   [&] { return read_story(root, read.entry); },
+                   [&] { return read_memory(root, read.entry); });
+  }));
   return read;
 }
 
@@ -179,16 +187,7 @@ bool are_of_ledger(std::string_view lines) {
 }
 
 Result<std::vector<LedgerEntry>> parse_entry_lines(std::string_view lines, std::string_view what) {
-  std::vector<LedgerEntry> entries;
-  for (std::size_t number = 1; !lines.empty(); ++number) {
-    const auto end = lines.find('\n');
-    const auto line = lines.substr(0, end);
-    lines.remove_prefix(end == std::string_view::npos ? lines.size() : end + 1);
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    WEFT_TRY(auto entry, parse_entry_line(line, fmt::format("{}:{}", what, number)));
-    entries.push_back(std::move(entry));
-  }
-  return entries;
+  return files::read_lines<LedgerEntry>(lines, what, parse_entry_line);
 }
 
 std::string ledger_line(const Ledger& ledger) {
@@ -210,18 +209,16 @@ std::string ledger_line(const Ledger& ledger) {
 }
 
 Result<Ledger> parse_ledger_line(std::string_view line, std::string_view what) {
-  if (const auto fits = check_json_limits(line, kLimits); !fits) return pass_on(fits, what);
-  WEFT_TRY(const auto json, files::parse_json(line, what));
-  const JsonView root(json, what);
-  WEFT_TRY_VOID(check_schema(root, kLedgerSchema));
   Ledger ledger;
-  WEFT_TRY_VOID(in_turn([&] { return need_member(root, "fabric", ledger.fabric, as_text); },
-                        [&] { return need_member(root, "last_id", ledger.last_id, files::as_count); },
-                        [&] { return need_member(root, "time_s", ledger.time, as_seconds); },
-                        [&] { return read_member(root, "last", ledger.last, as_now); },
-                        [&] { return need_member(root, "told_until", ledger.told_until, files::as_time); },
-                        [&] { return read_member(root, "breaker", ledger.breaker, as_text); },
-                        [&] { return need_member(root, "drained_s", ledger.drained, as_times); }));
+  WEFT_TRY_VOID(read_document(line, what, kLedgerSchema, [&](const JsonView& root) {
+    return in_turn([&] { return need_member(root, "fabric", ledger.fabric, as_text); },
+                   [&] { return need_member(root, "last_id", ledger.last_id, files::as_count); },
+                   [&] { return need_member(root, "time_s", ledger.time, as_seconds); },
+                   [&] { return read_member(root, "last", ledger.last, as_now); },
+                   [&] { return need_member(root, "told_until", ledger.told_until, files::as_time); },
+                   [&] { return read_member(root, "breaker", ledger.breaker, as_text); },
+                   [&] { return need_member(root, "drained_s", ledger.drained, as_times); });
+  }));
   return ledger;
 }
 

@@ -19,6 +19,7 @@ using std::chrono::minutes;
 constexpr double kLeastToPropose = 0.5;    // likelier at fault than not
 constexpr auto kClocksApart = minutes(5);  // of the machine that swept and this one
 constexpr std::string_view kAuthor = "weft";
+constexpr std::size_t kMostLines = 20;  // of evidence
 
 constexpr std::array<std::string_view, 12> kEvents{"proposed", "held back", "activated", "probation",
                                                    "relapsed", "released",  "expired",   "held",
@@ -32,15 +33,28 @@ bool worse(const Entry* a, const Entry* b) {
   return std::tuple(a->verdict, a->confidence) > std::tuple(b->verdict, b->confidence);
 }
 
+/// No character of UTF-8 is cut.
+std::string first_bytes(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;
+  return text.substr(0, most);
+}
+
+/// A ledger is read as a whole, and whoever reads a reason wants its first lines.
+std::vector<std::string> shortened(std::vector<std::string> lines) {
+  if (lines.size() > kMostLines) lines.resize(kMostLines);
+  for (std::string& line : lines) line = first_bytes(line, kLongestText);
+  return lines;
+}
+
 /// One step: evidence, commands, then finish().
 class Stepper {
  public:
-  Stepper(Ledger ledger, const Fabric& fabric, const Policy& policy, const Surroundings& around,
-          const Now& now)
+  Stepper(Ledger ledger, const Fabric& fabric, const Policy& policy, const Mutes& mutes, const Now& now)
       : ledger_(std::move(ledger)),
         fabric_(fabric),
         policy_(policy),
-        around_(around),
+        mutes_(mutes),
         now_(now),
         book_(ledger_, fabric, policy.nic_action) {
     ledger_.time += passed(ledger_.last, now);
@@ -99,7 +113,7 @@ class Stepper {
           return book_.is_out_of_routes(Fabric::link_of(channel));
         }))
       return std::nullopt;
-    if (muting(fabric_, around_.mutes, {.channels = channels, .nodes = {}}, now_.wall.time_since_epoch()))
+    if (muting(fabric_, mutes_, {.channels = channels, .nodes = {}}, now_.wall.time_since_epoch()))
       return std::nullopt;
     if (const Entry* entry = book_.covering(channels))
       return evidence.until > entry->told_until ? std::optional(entry->id) : std::nullopt;
@@ -118,7 +132,8 @@ class Stepper {
 
   void sight(Entry& entry, const Fault& fault, const Evidence& evidence) {
     entry.cause = fault.cause, entry.verdict = fault.verdict;
-    entry.confidence = fault.confidence, entry.evidence = fault.evidence, entry.size = fault.size;
+    entry.confidence = fault.confidence, entry.size = fault.size;
+    entry.evidence = shortened(fault.evidence);
     entry.last_seen = entry.told_until = evidence.until;
     entry.clean = Seconds(0), entry.clean_at.reset();
     if (entry.state == EntryState::probation) entry.relapsed = true;
@@ -242,10 +257,9 @@ class Stepper {
     return at == policy_.automatic.end() || at->second;
   }
 
-  /// What is out of use by others, by us, and by faults that let nothing through.
+  /// What is out of use by us, and by faults that let nothing through.
   Capacity capacity_now() const {
     Capacity capacity(fabric_, policy_.caps);
-    capacity.take_out(around_.out_by_others);
     for (const Entry& entry : ledger_.entries)
       if (EntryBook::is_live(entry) &&
           (entry.state == EntryState::active || (entry.verdict == Verdict::failed && !entry.by_hand)))
@@ -296,6 +310,7 @@ class Stepper {
         hold_back(*all[i], *admitted.held_back[i]);
       } else if (all[i]->relapsed) {
         ++all[i]->offences;
+        all[i]->by_hand = false;  // what put it there is over: evidence keeps it now
         change(*all[i], EntryState::active, EventKind::relapsed, "seen again while on probation");
       } else {
         change(*all[i], EntryState::active, EventKind::activated, "is to be kept out of use");
@@ -306,7 +321,7 @@ class Stepper {
   Ledger ledger_;
   const Fabric& fabric_;
   const Policy& policy_;
-  const Surroundings& around_;
+  const Mutes& mutes_;
   const Now& now_;
   EntryBook book_;  // of ledger_
   std::vector<LedgerEvent> events_;
@@ -330,11 +345,11 @@ Seconds needed_clean(const Policy& policy, const Entry& entry) {
 }
 
 Stepped step(Ledger ledger, const Fabric& fabric, const Policy& policy, std::span<const Evidence> evidence,
-             std::span<const Command> commands, const Surroundings& around, const Now& now) {
+             std::span<const Command> commands, const Mutes& mutes, const Now& now) {
   std::vector<const Evidence*> ordered;
   for (const Evidence& one : evidence) ordered.push_back(&one);
   std::ranges::stable_sort(ordered, {}, &Evidence::until);
-  Stepper stepper(std::move(ledger), fabric, policy, around, now);
+  Stepper stepper(std::move(ledger), fabric, policy, mutes, now);
   for (const Evidence* one : ordered) stepper.take(*one);
   for (const Command& command : commands) stepper.obey(command);
   return stepper.finish();

@@ -55,12 +55,6 @@ struct Policy {
   Seconds longest_gap = std::chrono::hours(1);
 };
 
-/// Around the policy: what others took out of use, and what nobody wants an entry of.
-struct Surroundings {
-  Effect out_by_others{};
-  Mutes mutes{};
-};
-
 enum class EventKind : std::uint8_t {
   proposed,
   held_back,
@@ -91,10 +85,10 @@ struct Stepped {
   std::vector<LedgerEvent> events;
 };
 
-/// Evidence in the order of its time, then commands, then time. An entry whose subject the fabric has no more
+/// Evidence in the order of its time, then commands, then time. What is muted makes no entry. An entry whose subject the fabric has no more
 /// stays as it is, and no mark of it is renewed: its event says so once.
 Stepped step(Ledger ledger, const Fabric& fabric, const Policy& policy, std::span<const Evidence> evidence,
-             std::span<const Command> commands, const Surroundings& around, const Now& now);
+             std::span<const Command> commands, const Mutes& mutes, const Now& now);
 
 /// How long an entry must be clean.
 Seconds needed_clean(const Policy& policy, const Entry& entry);

@@ -161,9 +161,9 @@ PageAnswer blacklist_of(const PageFabric& fabric, const LiveView& view) {
                     {"evidence", one.evidence},
                     {"first_seen", milliseconds(one.first_seen)},
                     {"last_seen", milliseconds(one.last_seen)},
-                    {"until", milliseconds(one.until)},
                     {"owner", one.owner},
                     {"actions", one.actions}});
+    if (one.until) list.back()["until"] = milliseconds(*one.until);
   }
   DocumentTree tree{
       {"links", std::move(list)}, {"count", avoided.links.size()}, {"unknown", avoided.unknown}};

@@ -105,7 +105,7 @@ struct AvoidedLink {
   std::vector<std::string> evidence;
   Nanoseconds first_seen{};
   Nanoseconds last_seen{};
-  Nanoseconds until{};  // over: it is kept away no longer
+  std::optional<Nanoseconds> until = std::nullopt;  // over: it is kept away no longer; absent: until released
   std::string owner;
   std::vector<std::string> actions;  // what was done about it
 };

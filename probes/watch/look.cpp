@@ -121,8 +121,7 @@ Looker::Looker(const Fabric& fabric, const StandingPlan& plan, const Tolerance& 
       tolerance_(tolerance),
       whole_(whole),
       odds_of_batch_(odds_of_batch(fabric)),
-      rows_(plan, fabric.channel_count()),
-      silent_rows_(plan.rows, false) {
+      rows_(plan, fabric.channel_count()) {
   observations_.paths = plan.paths;
 }
 
@@ -227,7 +226,7 @@ void Looker::fill(const ScaleSums& sums, const Left& left, const PathSums* delay
       const std::uint32_t row = nic.first_row + s;
       const StandingStream& stream = nic.streams[s];
       const std::uint64_t sent = sums.sent.sent(n, s, nic.streams.size());
-      if (sent == 0 || silent_rows_[row] || left.out[fabric_->port(stream.peer).node.value()]) continue;
+      if (sent == 0 || left.out[fabric_->port(stream.peer).node.value()]) continue;
       const bool there = crosses(stream.there), back = crosses(stream.back);
       if (!there && !back) continue;
       while (lost != sums.lost.end() && lost->first < row) ++lost;
@@ -264,8 +263,7 @@ void Looker::fill(const ScaleSums& sums, const Left& left, const PathSums* delay
 bool Looker::is_heard(std::uint32_t row, const Left& left) const {
   const NodeId host = plan_->nics[plan_->nic_of(row)].host;
   const NodeId peer = fabric_->port(plan_->stream(row).peer).node;
-  return !silent_rows_[row] && !left.out[host.value()] && left.reports[host.value()] &&
-         !left.out[peer.value()];
+  return !left.out[host.value()] && left.reports[host.value()] && !left.out[peer.value()];
 }
 
 /// Whether nothing came through it lately: all rows over one of its channels end in losses behind which no

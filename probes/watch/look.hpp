@@ -70,9 +70,6 @@ class Looker {
   Looker(const Fabric& fabric, const StandingPlan& plan, const Tolerance& tolerance,
          std::size_t whole = kWholeRows);
 
-  /// Rows that say nothing, from now on.
-  void leave_out(std::uint32_t row) { silent_rows_[row] = true; }
-
   /// `sums` of some span; `between`: the time between two looks at this scale; `hosts`: what is
   /// known of them. With `delays`:
   /// also at round trips told after sums.from.
@@ -106,7 +103,6 @@ class Looker {
   std::size_t whole_;
   double odds_of_batch_ = 0;  // of a fault of a channel between switches
   RowsByChannel rows_;
-  std::vector<bool> silent_rows_;
   bool many_ = false;  // findings in the last look
   Observations observations_;
 };

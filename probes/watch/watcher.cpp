@@ -128,16 +128,6 @@ void Watcher::refuse(std::string_view host) {
   if (Agent* agent = agent_of(host)) ++agent->told.refused;
 }
 
-void Watcher::doubt(PortId nic, PortId peer, PathLabel label) {
-  if (!era_) return;
-  for (const StandingNic& standing : era_->plan.nics) {
-    if (standing.nic != nic) continue;
-    for (std::uint32_t s = 0; s < standing.streams.size(); ++s)
-      if (standing.streams[s].peer == peer && standing.streams[s].label == label)
-        era_->looker.leave_out(standing.first_row + s), map_again_ = true;
-  }
-}
-
 void Watcher::note_presence(Nanoseconds now) {
   for (Agent& agent : agents_)
     if (agent.told.presence == AgentPresence::present && now - agent.heard.value_or(now) > kSilent)

@@ -70,9 +70,6 @@ class Watcher {
   /// A window of it that could not be read.
   void refuse(std::string_view host);
 
-  /// Where this label leads may have changed: what it shows says nothing until the next plan.
-  void doubt(PortId nic, PortId peer, PathLabel label);
-
   WatchActions tick(Nanoseconds now, Nanoseconds wall);
   /// `look_took`: how long the last tick that looked took, as its driver measured.
   WatchState state(Nanoseconds wall, bool active, Nanoseconds look_took) const;

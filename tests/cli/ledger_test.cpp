@@ -115,6 +115,9 @@ TEST_F(BlacklistLedger, RefusesWhatIsWrongAndSaysWhatToDo) {
   EXPECT_EQ(run({"add", "host1", "--for", "4h"}).status, 64);
   EXPECT_THAT(run({"add", "host1", "--reason", "r"}).err, HasSubstr("--for TIME is missing"));
   EXPECT_THAT(run({"add", "host99", "--for", "1h", "--reason", "r"}).err, HasSubstr("host99"));
+  EXPECT_THAT(run({"add", "host1", "--for", "9999d", "--reason", "r"}).err, HasSubstr("366 days at most"));
+  EXPECT_THAT(run({"add", "host1", "--for", "1h", "--reason", std::string(5000, 'x')}).err,
+              HasSubstr("1000 bytes at most"));
   EXPECT_THAT(run({"release", "7"}).err, HasSubstr("no entry"));
   EXPECT_THAT(run({"release", "-7"}).status, 64);
   EXPECT_THAT(run({"release", "x"}).err, HasSubstr("expected the number of an entry"));

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <thread>
 
+#include "balancer/blacklist/ledger_json.hpp"
 #include "tests/support/scratch_file.hpp"
 #include "tests/support/standing_fleet.hpp"
 #include "topology/model/clos.hpp"
@@ -57,7 +58,7 @@ TEST(FileBlacklist, IsReadAgainWhenItChangesAndKeepsTheLastGoodOne) {
   ASSERT_EQ(first.links.size(), 1u) << first.trouble;
   EXPECT_EQ(first.links[0].link, fabric.find_link("leaf1--spine1").value());
   EXPECT_EQ(first.links[0].verdict, Verdict::failed);
-  EXPECT_EQ(first.links[0].until - first.links[0].first_seen, 24h);
+  EXPECT_EQ(*first.links[0].until - first.links[0].first_seen, 24h);
   EXPECT_EQ(first.unknown, 1u);
   std::ofstream(file.path()) << "{ half a line";
   EXPECT_THAT(blacklist.avoided().trouble, HasSubstr(":1"));
@@ -67,6 +68,30 @@ TEST(FileBlacklist, IsReadAgainWhenItChangesAndKeepsTheLastGoodOne) {
   EXPECT_EQ(blacklist.avoided().trouble, "");
   std::filesystem::remove(file.path());
   EXPECT_THAT(blacklist.avoided().trouble, HasSubstr("No such file"));
+}
+
+TEST(FileBlacklist, ShowsWhatTheActiveEntriesOfALedgerKeepAwayFrom) {
+  const Fabric fabric = make_clos({.name = "lab", .leaves = 2, .spines = 2, .hosts_per_leaf = 2}).value();
+  const auto line = [](blacklist::SubjectKind kind, std::string name, blacklist::EntryState state) {
+    return blacklist::entry_line("lab", {.id = blacklist::EntryId(1),
+                              .subject = {kind, std::move(name)},
+                              .state = state,
+                              .evidence = {"31 of 1,790 lost"},
+                              .author = "weft"}) +
+           "\n";
+  };
+  using enum blacklist::EntryState;
+  using Kind = blacklist::SubjectKind;
+  const ScratchFile file(line(Kind::channel, "leaf1->spine1", active) +
+                         line(Kind::switch_, "spine2", active) + line(Kind::link, "leaf2--spine1", proposed) +
+                         line(Kind::host, "host9", active));
+  const auto avoided = FileBlacklist(file.path(), fabric).avoided();
+  EXPECT_EQ(avoided.trouble, "");
+  std::vector<std::string> links;
+  for (const web::AvoidedLink& one : avoided.links) links.push_back(fabric.name_of(one.link));
+  EXPECT_THAT(links, testing::ElementsAre("leaf1--spine1", "leaf1--spine2", "leaf2--spine2"));
+  EXPECT_FALSE(avoided.links.at(0).until) << "until it is released";
+  EXPECT_EQ(avoided.unknown, 1u);
 }
 
 struct Watched {

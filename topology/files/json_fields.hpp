@@ -1,6 +1,11 @@
 // Reading the members of a JSON object into values, for readers in .cpp files.
 #pragma once
 
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "topology/base/result.hpp"
 #include "topology/base/units.hpp"
 #include "topology/base/utc.hpp"
@@ -25,6 +30,22 @@ Result<void> need_member(const JsonView& object, std::string_view key, T& place,
   WEFT_TRY(auto value, read(member));
   place = T(std::move(value));
   return {};
+}
+
+/// The values of JSON Lines, each by `parse(line, where)`; empty lines are passed over. `where`:
+/// "WHAT:NUMBER".
+template <class T, class Parse>
+Result<std::vector<T>> read_lines(std::string_view text, std::string_view what, Parse parse) {
+  std::vector<T> values;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const auto end = text.find('\n');
+    const auto line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    WEFT_TRY(auto value, parse(line, fmt::format("{}:{}", what, number)));
+    values.push_back(std::move(value));
+  }
+  return values;
 }
 
 // Readers of one value.

@@ -1,9 +1,11 @@
 // Links of the blacklist: what keeps jobs away from a cable, why, until when.
 import { clock, element, span } from './text.js';
 
-export const isActive = (entry, now) => entry.until > now;
+// Entries of a ledger have no end: they stand until they are released.
+export const isActive = (entry, now) => entry.until === undefined || entry.until > now;
 
 export function avoidedText(entry, now) {
+  if (entry.until === undefined) return 'kept away from until it is released';
   return isActive(entry, now) ? `kept away from until ${clock(entry.until)} (${span(entry.until - now)})` : `was kept away from until ${clock(entry.until)}`;
 }
 
@@ -24,7 +26,7 @@ export function avoidedList(avoided, now, href) {
   return [
     element('h2', {}, `on the blacklist (${active.length})`),
     avoided.trouble ? element('p', { role: 'alert' }, `It cannot be read: ${avoided.trouble}`) : null,
-    ...active.slice(0, 40).map((entry) => element('div', { class: 'row' }, element('a', { href: href(entry.link) }, entry.name), ` ${entry.verdict}, ${span(entry.until - now)} left`)),
+    ...active.slice(0, 40).map((entry) => element('div', { class: 'row' }, element('a', { href: href(entry.link) }, entry.name), ` ${entry.verdict}${entry.until === undefined ? '' : `, ${span(entry.until - now)} left`}`)),
     active.length > 40 ? element('div', { class: 'faint' }, `and ${active.length - 40} more`) : null,
     avoided.unknown ? element('div', { class: 'faint' }, `${avoided.unknown} of links that this fabric does not have`) : null,
     active.length || avoided.trouble ? null : element('p', {}, 'None.'),

@@ -19,7 +19,7 @@ files::DiagnosisDocument clean_document() {
   files::DiagnosisDocument document;
   document.fabric = "f";
   document.stamp.generated_at = UtcTime(std::chrono::seconds(1'800'000'000));
-  document.coverage.channels = fabric().channel_count();
+  document.coverage.channels = document.coverage.probed = fabric().channel_count();
   document.sensitivity = {.loss = 0.002, .delay = 100us, .rate = std::nullopt, .size = std::nullopt};
   document.run.timings = {{"map", 2s}, {"probe", 1500ms}};
   return document;
@@ -78,6 +78,7 @@ TEST(BlacklistEvidence, WhatWasCrossedByEnoughAndIsInNoFindingIsClean) {
   auto document = clean_document();
   document.coverage.missing = {"leaf1->spine1"};
   document.coverage.thin = {"spine1->leaf1"};
+  document.coverage.probed -= 2;
   document.ambiguous = {{"leaf2->spine1", "spine1->leaf2"}};
   const auto read = evidence_of(f, document);
   ASSERT_TRUE(read);
@@ -101,9 +102,28 @@ TEST(BlacklistEvidence, NothingIsCleanWhereTheRunDoesNotKnow) {
   EXPECT_TRUE(is_clean([](auto&) {}));
   EXPECT_FALSE(is_clean([](auto& document) { document.coverage.out_of_scope = 4; }));
   EXPECT_FALSE(is_clean([](auto& document) { document.coverage.channels = 3; }));
+  EXPECT_FALSE(is_clean([](auto& document) { --document.coverage.probed; })) << "one is named nowhere";
   EXPECT_FALSE(is_clean([](auto& document) { document.account.lost.unexplained = 1; }));
   EXPECT_FALSE(is_clean([](auto& document) { document.fabric_wide = {{.evidence = {}}}; }));
   EXPECT_FALSE(is_clean([](auto& document) { document.sensitivity.loss.reset(); }));
+}
+
+TEST(BlacklistEvidence, ARunOfSmallPacketsOrWithoutCountersClearsNoFaultThatOnlyTheyShow) {
+  const Fabric f = fabric();
+  auto document = clean_document();
+  document.sensitivity.rate = 0.25, document.sensitivity.size = Bytes(4096);
+  const auto evidence = evidence_of(f, document)->evidence;
+  const auto link = channels(f, "leaf1--spine1");
+  EXPECT_TRUE(is_clean_over(evidence, link, Cause::mtu, 1500));
+  EXPECT_FALSE(is_clean_over(evidence, link, Cause::mtu, 4200)) << "nothing larger was sent";
+  EXPECT_FALSE(is_clean_over(evidence, link, Cause::counter, {}));
+}
+
+TEST(BlacklistEvidence, TimesBeyondAllSenseAreARunOfAMonthAtMost) {
+  auto document = clean_document();
+  document.run.timings.assign(100, {"probe", Nanoseconds::max()});
+  const auto read = evidence_of(fabric(), document);
+  EXPECT_EQ(read->evidence.until - read->evidence.from, 720h);
 }
 
 TEST(BlacklistEvidence, ADocumentOfAnotherFabricOrWithUnknownNamesIsRefused) {
