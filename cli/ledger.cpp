@@ -1,6 +1,7 @@
 // `weft blacklist update | list | add | release | approve | hold | resume | history`: the ledger of a fabric.
 #include <time.h>
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 
@@ -115,6 +116,11 @@ Result<void> step_with(const po::variables_map& values, Opened& opened,
         step(std::move(ledger), opened.fabric, policy, evidence, commands, mutes, now));
   }));
   print_events(stepped.events);
+  // Whoever runs it by cron has to hear that a run counted for nothing.
+  const auto refused = std::ranges::find_if(stepped.events, [](const blacklist::LedgerEvent& event) {
+    return event.kind == blacklist::EventKind::refused && !event.entry;
+  });
+  if (refused != stepped.events.end()) return fail(ErrorKind::invalid_input, "not taken: {}", refused->text);
   return {};
 }
 

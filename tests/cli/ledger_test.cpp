@@ -130,6 +130,13 @@ TEST_F(BlacklistLedger, RefusesWhatIsWrongAndSaysWhatToDo) {
   EXPECT_THAT(run({"list"}).out, Not(HasSubstr("active"))) << "nothing of it is kept";
 }
 
+TEST_F(BlacklistLedger, ARunOfTheFutureIsNotTakenAndTheStatusSaysSo) {
+  const auto outcome = update({{"leaf1--spine1", 0.999}}, -3600s);
+  EXPECT_EQ(outcome.status, 64);
+  EXPECT_THAT(outcome.err, HasSubstr("one of the clocks is wrong"));
+  EXPECT_THAT(run({"list"}).out, Not(HasSubstr("leaf1")));
+}
+
 TEST_F(BlacklistLedger, AFileOfSomethingElseIsLeftAlone) {
   const ScratchFile text("no database, some text that is long enough to be looked at as one");
   const ScratchFile fabric(kFabric);
