@@ -42,9 +42,9 @@ struct ReadEvidence {
   std::vector<std::string> advice;
 };
 
-/// Nothing is clean where the coverage does not add up, where a loss is unexplained, an even fault of the whole fabric was found, or where hosts
-/// were chosen and the document does not say which channels lay outside. Errors: invalid_input (it is of
-/// another fabric), not_found (it names what the fabric has not).
+/// Nothing is clean where the coverage does not add up, where a loss is unexplained, an even fault of the
+/// whole fabric was found, or where hosts were chosen and the document does not say which channels lay
+/// outside. Errors: invalid_input (it is of another fabric), not_found (it names what the fabric has not).
 Result<ReadEvidence> evidence_of(const Fabric& fabric, const files::DiagnosisDocument& document);
 
 }  // namespace weft::blacklist

@@ -85,8 +85,8 @@ struct Stepped {
   std::vector<LedgerEvent> events;
 };
 
-/// Evidence in the order of its time, then commands, then time. What is muted makes no entry. An entry whose subject the fabric has no more
-/// stays as it is, and no mark of it is renewed: its event says so once.
+/// Evidence in the order of its time, then commands, then time. What is muted makes no entry. An entry whose
+/// subject the fabric has no more stays as it is, and no mark of it is renewed: its event says so once.
 Stepped step(Ledger ledger, const Fabric& fabric, const Policy& policy, std::span<const Evidence> evidence,
              std::span<const Command> commands, const Mutes& mutes, const Now& now);
 

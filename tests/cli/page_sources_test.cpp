@@ -74,10 +74,10 @@ TEST(FileBlacklist, ShowsWhatTheActiveEntriesOfALedgerKeepAwayFrom) {
   const Fabric fabric = make_clos({.name = "lab", .leaves = 2, .spines = 2, .hosts_per_leaf = 2}).value();
   const auto line = [](blacklist::SubjectKind kind, std::string name, blacklist::EntryState state) {
     return blacklist::entry_line("lab", {.id = blacklist::EntryId(1),
-                              .subject = {kind, std::move(name)},
-                              .state = state,
-                              .evidence = {"31 of 1,790 lost"},
-                              .author = "weft"}) +
+                                         .subject = {kind, std::move(name)},
+                                         .state = state,
+                                         .evidence = {"31 of 1,790 lost"},
+                                         .author = "weft"}) +
            "\n";
   };
   using enum blacklist::EntryState;
