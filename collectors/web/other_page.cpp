@@ -26,6 +26,7 @@ constexpr auto kRead = 3s;                      // for its next bytes; twice tha
 constexpr auto kInterval = 5s;                  // between two questions how the fabric is
 constexpr std::size_t kMostBytes = 16'000'000;  // of an answer
 constexpr std::ptrdiff_t kMostAtOnce = 2;       // of the eight threads of this page
+constexpr auto kRoom = 1s;                      // for one of them: a view asks for several things at once
 constexpr JsonLimits kRowLimits{.bytes = 1'000'000, .depth = 8, .values = 20'000};
 
 struct Place {
@@ -121,7 +122,7 @@ class HttpPage final : public Elsewhere {
   PageAnswer ask(const PageRequest& request) const override {
     if (request.method != "GET" && !is_loopback(place_.host))
       return error_answer(403, "a token would go to " + place_.host + " in clear: change it on its own page");
-    if (!room_.try_acquire()) return error_answer(503, "the page of " + fabric_ + " is slow: try again");
+    if (!room_.try_acquire_for(kRoom)) return error_answer(503, "the page of " + fabric_ + " is slow: try again");
     const auto answer = fetch(request);
     room_.release();
     return answer ? *answer : error_answer(503, answer.error().message);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <tuple>
 
 #include "topology/model/fabric.hpp"
 
@@ -16,6 +18,11 @@ constexpr double kBackground = 1e-4;  // what a healthy path is taken to lose (T
 constexpr double kLeastLoss = 3e-4;   // a fault is told from that by no fewer losses
 /// What passed nothing passes some: so long a look must say.
 constexpr Nanoseconds kSettled = std::chrono::seconds(30);
+/// A look at what began so long ago saw enough of it to tell its place.
+constexpr Nanoseconds kSettlesIn = std::chrono::seconds(3);
+constexpr Nanoseconds kAllSettleIn = std::chrono::seconds(5);  // of those of one switch
+constexpr int kAgreeing = 2;  // looks, one after the other: of what began later than that
+constexpr Nanoseconds kJustNow = std::chrono::seconds(1);
 constexpr double kAtMostBad = 3.0;  // nats that a loss just now speaks against the next clean probes
 constexpr Nanoseconds kLongestHold = std::chrono::minutes(30);
 constexpr Nanoseconds kRemembered = std::chrono::hours(25);  // closed ones, for looks that still see them
@@ -41,6 +48,19 @@ double loss_of(const Incident& incident, double seen) {
   return std::clamp(told > 0 ? told : seen, kLeastLoss, 1.0);
 }
 
+/// The order of alternatives is that of their likelihood, which changes from look to look.
+bool is_same(const IncidentPlace& a, const IncidentPlace& b) {
+  const auto sorted = [](auto alternatives) {
+    std::ranges::sort(alternatives);
+    return alternatives;
+  };
+  return a.channels == b.channels && a.nodes == b.nodes && sorted(a.alternatives) == sorted(b.alternatives);
+}
+
+bool says_less(const Incident& known, const LookFinding& finding) {
+  return known.estimate && finding.estimate && finding.estimate->value < known.estimate->value;
+}
+
 /// Told of no more than before by what differs by chance.
 bool says_another(const std::optional<Estimate>& before, const std::optional<Estimate>& after) {
   if (before.has_value() != after.has_value()) return true;
@@ -62,6 +82,17 @@ bool IncidentBook::touches(const IncidentPlace& place, NodeId node) const {
   if (std::ranges::find(place.nodes, node) != place.nodes.end()) return true;
   return std::ranges::any_of(all_channels(place), [&](ChannelId channel) {
     return fabric_->source_node(channel) == node || fabric_->target_node(channel) == node;
+  });
+}
+
+/// Channels of both are at one switch, and no node is named yet.
+bool IncidentBook::share_a_switch(const IncidentPlace& a, const IncidentPlace& b) const {
+  if (!a.nodes.empty() || !b.nodes.empty()) return false;
+  return std::ranges::any_of(a.channels, [&](ChannelId channel) {
+    const NodeId ends[] = {fabric_->source_node(channel), fabric_->target_node(channel)};
+    return std::ranges::any_of(ends, [&](NodeId end) {
+      return !fabric_->is_host(end) && !b.channels.empty() && touches({b.channels, {}}, end);
+    });
   });
 }
 
@@ -94,8 +125,8 @@ void IncidentBook::note(Entry& entry, IncidentChange change, Nanoseconds wall) {
   events_.push_back({entry.events++, wall, change, entry.incident});
 }
 
-void IncidentBook::begin(const LookFinding& finding, Nanoseconds from, Times times) {
-  Entry entry{.began = from, .span = times.now - from, .seen = times.now};
+void IncidentBook::begin(const LookFinding& finding, Nanoseconds from, Times times, bool is_beside) {
+  Entry entry{.began = std::max(from, finding.since), .span = times.now - from, .seen = times.now};
   entry.incident = {.id = IncidentId(next_id_++),
                     .place = finding.place,
                     .cause = finding.cause,
@@ -107,46 +138,50 @@ void IncidentBook::begin(const LookFinding& finding, Nanoseconds from, Times tim
                     .last_seen = times.wall};
   entries_.push_back(std::move(entry));
   note(entries_.back(), IncidentChange::suspected, times.wall);
-  update(entries_.back(), finding, from, times);
+  update(entries_.back(), finding, from, times, is_beside);
 }
 
-/// Whether what a look says of place and cause is better than what is known: of a suspicion if it is surer;
-/// of an incident if it saw as much and nothing but the time in which it lasts. A look from before its
-/// begin takes a share of what is lost now for what is lost all the time. That nothing passes is always news.
+/// Whether what a look says of place, cause and estimate is better than what is known: of a suspicion if it
+/// is surer; of an opened incident if the look saw as much as the one that told these, and nothing but the
+/// time in which it lasts. What moved once moves on by a look twice as long, and loses less only by one that
+/// sees much more than its end. That nothing passes is always news.
 bool IncidentBook::take_over(const Entry& entry, const LookFinding& finding, Nanoseconds from,
-                             Nanoseconds span) const {
+                             Times times) const {
   const Incident& known = entry.incident;
-  if (finding.place == known.place && finding.cause == known.cause && finding.verdict == known.verdict &&
-      !says_another(known.estimate, finding.estimate))
+  const Nanoseconds span = times.now - from;
+  const bool same = is_same(finding.place, known.place);
+  // Near the loss that parts degraded from failed the verdict of a look is chance.
+  if (same && finding.cause == known.cause && !says_another(known.estimate, finding.estimate) &&
+      (finding.verdict <= known.verdict || known.estimate || span < 2 * entry.span))
     return false;
   if (known.state == IncidentState::suspected) return finding.sure || finding.confidence > known.confidence;
   if (!finding.sure) return false;
-  if (finding.place != known.place && is_mixed(entry, finding, from)) return false;
-  if (!finding.place.alternatives.empty() && known.place.alternatives.empty()) return false;  // it knew more
-  if (!finding.place.nodes.empty() && known.place.nodes.empty())
-    return finding.cause == Cause::down || span >= kSettled;
-  if (finding.cause == Cause::down && known.cause == Cause::loss) return true;
+  if (finding.cause == Cause::down && known.cause == Cause::loss && (same || !entry.moved)) return true;
+  if (from < entry.began) return false;
   if (known.cause == Cause::down && finding.cause == Cause::loss)
     return from >= entry.down && span >= kSettled;
-  return from >= entry.began && span >= entry.span;
+  if (from < entry.seen && times.now - entry.seen > std::max<Nanoseconds>(entry.shows_in / 2, kJustNow))
+    return false;  // it may be over
+  if (same) return span >= (says_less(known, finding) ? 4 * entry.shows_in : entry.span);
+  if (!all_channels(known.place).empty() && !all_channels(finding.place).empty() &&
+      !overlaps(all_channels(known.place), all_channels(finding.place)))
+    return false;
+  if (!finding.place.alternatives.empty() && known.place.alternatives.empty()) return false;  // it knew more
+  if (finding.place.nodes.empty() != known.place.nodes.empty() && span < kSettled &&
+      (finding.cause != Cause::down || finding.place.nodes.empty()))
+    return false;
+  return span >= entry.span * (entry.moved ? 2 : 1);
 }
 
-/// Whether a look back to `from` mixes in what belongs to another incident there, which may be over by now,
-/// or tells of channels of which none was this incident's: then it says nothing of the place.
-bool IncidentBook::is_mixed(const Entry& entry, const LookFinding& finding, Nanoseconds from) const {
-  if (!all_channels(entry.incident.place).empty() && !all_channels(finding.place).empty() &&
-      !overlaps(all_channels(entry.incident.place), all_channels(finding.place)))
-    return true;
-  return std::ranges::any_of(entries_, [&](const Entry& other) {
-    return &other != &entry && other.is_over() && other.seen >= from && is_about(other, finding);
-  });
-}
-
-void IncidentBook::update(Entry& entry, const LookFinding& finding, Nanoseconds from, Times times) {
+/// `is_beside`: the look found several at one switch, which may be what is at fault.
+void IncidentBook::update(Entry& entry, const LookFinding& finding, Nanoseconds from, Times times,
+                          bool is_beside) {
   Incident& incident = entry.incident;
   const Nanoseconds span = times.now - from;
-  const bool changed = take_over(entry, finding, from, span);
+  const bool changed = take_over(entry, finding, from, times);
+  const bool same = is_same(finding.place, incident.place);
   if (changed) {
+    entry.moved |= !same && incident.opened.has_value();
     incident.place = finding.place, incident.cause = finding.cause, incident.verdict = finding.verdict;
     incident.estimate = finding.estimate;
     incident.evidence = finding.evidence, incident.confidence = finding.confidence;
@@ -155,7 +190,14 @@ void IncidentBook::update(Entry& entry, const LookFinding& finding, Nanoseconds 
     incident.confidence = std::max(incident.confidence, finding.confidence);
   }
   saw(entry, finding, span, times);
-  if (incident.state == IncidentState::suspected && finding.sure) {
+  // Of what began just now a look sees a part: the next one must say the same.
+  if (!same || !finding.sure)
+    entry.agreeing = 0;
+  else if (times.now > std::exchange(entry.agreed, times.now))
+    ++entry.agreeing;
+  const Nanoseconds age = times.now - finding.since;
+  const bool is_settled = is_beside ? age >= kAllSettleIn : entry.agreeing >= kAgreeing || age >= kSettlesIn;
+  if (incident.state == IncidentState::suspected && finding.sure && is_settled) {
     incident.state = IncidentState::open;
     incident.opened = times.wall;
     note(entry, IncidentChange::opened, times.wall);
@@ -198,7 +240,8 @@ void IncidentBook::end(Entry& entry, Times times) {
   note(entry, was_open ? IncidentChange::closed : IncidentChange::dismissed, times.wall);
 }
 
-void IncidentBook::come_back(Entry& entry, Times times) {
+void IncidentBook::come_back(Entry& entry, Nanoseconds since, Times times) {
+  entry.began = since;
   entry.incident.state = IncidentState::open;
   ++entry.incident.flaps;
   entry.clean = entry.again = 0;
@@ -206,27 +249,60 @@ void IncidentBook::come_back(Entry& entry, Times times) {
   note(entry, IncidentChange::came_back, times.wall);
 }
 
-void IncidentBook::see(const std::vector<LookFinding>& findings, Nanoseconds from, Times times) {
-  // A switch first: its cables are then part of it.
+/// A switch first: its cables are then part of it. Then what says of an incident what is known, then what
+/// takes most channels to explain it.
+std::vector<const LookFinding*> IncidentBook::in_order(const std::vector<LookFinding>& findings) const {
+  const auto is_known = [&](const LookFinding& finding) {
+    return std::ranges::any_of(entries_, [&](const Entry& entry) {
+      return !entry.is_over() && entry.incident.cause == finding.cause &&
+             is_same(entry.incident.place, finding.place);
+    });
+  };
+  const auto rank = [&](const LookFinding* finding) {
+    const auto& sets = finding->place.alternatives;
+    return std::tuple(!finding->place.nodes.empty(), is_known(*finding),
+                      sets.empty() ? 0 : sets.front().size());
+  };
   std::vector<const LookFinding*> order;
   for (const LookFinding& finding : findings) order.push_back(&finding);
-  std::ranges::stable_sort(order, std::ranges::greater(),
-                           [](const LookFinding* finding) { return !finding->place.nodes.empty(); });
-  for (const LookFinding* finding : order) {
+  std::ranges::stable_sort(order, std::ranges::greater(), rank);
+  return order;
+}
+
+void IncidentBook::see(const std::vector<LookFinding>& findings, Nanoseconds from, Times times) {
+  std::set<IncidentId> seen;  // a look tells of an incident once
+  const auto beside = [&](const LookFinding& finding) {
+    return std::ranges::any_of(findings, [&](const LookFinding& other) {
+      return &other != &finding && other.sure && share_a_switch(finding.place, other.place);
+    });
+  };
+  for (const LookFinding* finding : in_order(findings)) {
     Entry* entry = find(*finding, from);
     if (entry == nullptr) {
-      begin(*finding, from, times);
+      begin(*finding, from, times, beside(*finding));
+      seen.insert(entries_.back().incident.id);
       if (!finding->place.nodes.empty()) fold(entries_.back(), times);
       continue;
     }
-    if (entry->is_over()) continue;
+    if (entry->is_over() || !seen.insert(entry->incident.id).second) continue;
     if (entry->incident.state == IncidentState::recovering) {
       if (from < entry->seen || from < entry->recovering || !finding->sure)
         continue;  // it may still see what was before
-      come_back(*entry, times);
+      come_back(*entry, std::max(from, finding->since), times);
     }
-    update(*entry, *finding, from, times);
+    update(*entry, *finding, from, times, beside(*finding));
   }
+}
+
+std::vector<ChannelId> IncidentBook::told_of(Nanoseconds from) const {
+  std::vector<ChannelId> channels;
+  for (const Entry& entry : entries_) {
+    if (!entry.incident.opened || (from >= entry.began && from >= entry.recovering)) continue;
+    std::ranges::copy(channels_at(*fabric_, entry.incident.place), std::back_inserter(channels));
+  }
+  std::ranges::sort(channels);
+  channels.erase(std::ranges::unique(channels).begin(), channels.end());
+  return channels;
 }
 
 void IncidentBook::see_in_time(const std::vector<LookFinding>& findings, Nanoseconds from) {
@@ -242,13 +318,13 @@ void IncidentBook::weigh(Entry& entry, const Crossed& crossed, Times times) {
   if (entry.incident.cause != Cause::delay) {
     // Wald's sequential test of the loss that was found against a healthy path's.
     const double loss = loss_of(entry.incident, entry.share);
-    const double step = static_cast<double>(crossed.lost) * std::log(loss / kBackground) -
+    const double step = static_cast<double>(crossed.lost) * std::log(loss / kBackground) + crossed.beside -
                         static_cast<double>(crossed.passed) * (loss - kBackground);
     entry.clean = std::min(entry.clean + step, kAtMostBad);
     entry.again = std::max(entry.again + step, 0.0);
   }
   if (entry.incident.state == IncidentState::recovering) {
-    if (entry.again >= kOver) return come_back(entry, times);
+    if (entry.again >= kOver) return come_back(entry, times.now, times);
     const auto longer = std::min<std::uint32_t>(entry.incident.flaps, 10);
     const Nanoseconds hold =
         std::min<Nanoseconds>(options_.hold * (1U << longer), std::max(kLongestHold, options_.hold));
@@ -288,15 +364,21 @@ bool IncidentBook::awaits_paths() const {
   });
 }
 
-void IncidentBook::cross(const std::function<Crossed(const Incident&)>& crossed, Nanoseconds second,
-                         Times times) {
+void IncidentBook::cross(const CrossedOf& crossed, Nanoseconds second, Times times) {
+  std::vector<WatchedIncident> watched;
+  for (const Entry& entry : entries_)
+    if (!entry.is_over())
+      watched.push_back({&entry.incident,
+                         entry.incident.cause == Cause::delay ? 0.0 : loss_of(entry.incident, entry.share)});
+  auto its = watched.begin();
   for (Entry& entry : entries_) {
     if (entry.is_over()) continue;
+    const WatchedIncident& mine = *its++;
     if (entry.incident.muted_by != muted(entry.incident, times.wall))
       note(entry, IncidentChange::changed, times.wall);
     // What was sent before it was seen last, or seemed to end, says nothing new.
     const bool recovers = entry.incident.state == IncidentState::recovering;
-    if (second >= (recovers ? entry.recovering : entry.seen)) weigh(entry, crossed(entry.incident), times);
+    if (second >= (recovers ? entry.recovering : entry.seen)) weigh(entry, crossed(mine, watched), times);
   }
   forget(times.now);
 }

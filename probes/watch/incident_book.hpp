@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "probes/watch/look.hpp"
+#include "probes/watch/crossings.hpp"
 #include "topology/findings/incident.hpp"
 #include "topology/findings/mute.hpp"
 
@@ -27,13 +27,6 @@ struct BookOptions {
   bool verify_paths = false;
 };
 
-/// Probes that crossed a place in some time.
-struct Crossed {
-  std::uint64_t passed = 0;  // over the channel of it that the fewest passed, of those that the plan covers
-  std::uint64_t lost =
-      0;  // of those that crossed no other incident's place, and were for hosts that are there
-};
-
 class IncidentBook {
  public:
   IncidentBook(const Fabric& fabric, const BookOptions& options) : fabric_(&fabric), options_(options) {}
@@ -46,10 +39,15 @@ class IncidentBook {
     Nanoseconds now{};
     Nanoseconds wall{};
   };
-  /// The findings of a look at what was sent since `from`.
+  /// Channels of opened incidents that began or ended behind `from`: a look back to there mixes what was lost
+  /// while they lasted with what came through before or after, and takes it for a fault of something else.
+  /// What was lost there is told of already.
+  std::vector<ChannelId> told_of(Nanoseconds from) const;
+  /// The findings of a look at what was sent since `from`, in which told_of(from) said nothing.
   void see(const std::vector<LookFinding>& findings, Nanoseconds from, Times times);
+  using CrossedOf = std::function<Crossed(const WatchedIncident&, std::span<const WatchedIncident> all)>;
   /// What crossed each incident's place in the second that began at `second`.
-  void cross(const std::function<Crossed(const Incident&)>& crossed, Nanoseconds second, Times times);
+  void cross(const CrossedOf& crossed, Nanoseconds second, Times times);
   /// A look at delays found what `findings` says; those incidents of delay that it does not name are crossed
   /// by probes that were in time.
   void see_in_time(const std::vector<LookFinding>& findings, Nanoseconds from);
@@ -67,18 +65,21 @@ class IncidentBook {
  private:
   struct Entry {
     Incident incident;
-    std::uint64_t events = 0;                   // so far
-    Nanoseconds began{};                        // of the look that saw it first
-    Nanoseconds span{};                         // of the look that told its place
-    Nanoseconds shows_in = Nanoseconds::max();  // the shortest span of a look that saw it
-    double share = 0;                           // that it loses, where there is no estimate
-    Nanoseconds down{};                         // when a look last found that nothing passes
-    Nanoseconds seen{};                         // last, steady
-    Nanoseconds recovering{};                   // since, steady
-    Nanoseconds closed{};                       // steady
-    double clean = 0;                           // log odds that it is over are -clean
-    double again = 0;                           // log odds that it is back
-    bool is_verified = false;                   // its paths were mapped since it recovers
+    std::uint64_t events = 0;                     // so far
+    Nanoseconds began{};                          // what was sent before may have come before the fault
+    Nanoseconds span{};                           // of the look that told its place and estimate
+    bool moved = false;                           // to another place since it was opened
+    int agreeing = 0;                             // looks in a row that told the same place
+    Nanoseconds agreed = Nanoseconds::min();      // when the last of them did
+    Nanoseconds shows_in = Nanoseconds::max();    // the shortest span of a look that saw it
+    double share = 0;                             // that it loses, where there is no estimate
+    Nanoseconds down{};                           // when a look last found that nothing passes
+    Nanoseconds seen{};                           // last, steady
+    Nanoseconds recovering = Nanoseconds::min();  // since, steady; the last time
+    Nanoseconds closed{};                         // steady
+    double clean = 0;                             // log odds that it is over are -clean
+    double again = 0;                             // log odds that it is back
+    bool is_verified = false;                     // its paths were mapped since it recovers
     bool is_over() const {
       return incident.state == IncidentState::closed || incident.state == IncidentState::dismissed;
     }
@@ -87,14 +88,15 @@ class IncidentBook {
   Entry* find(const LookFinding& finding, Nanoseconds from);
   bool is_about(const Entry& entry, const LookFinding& finding) const;
   bool touches(const IncidentPlace& place, NodeId node) const;
-  void begin(const LookFinding& finding, Nanoseconds from, Times times);
-  void update(Entry& entry, const LookFinding& finding, Nanoseconds from, Times times);
-  bool take_over(const Entry& entry, const LookFinding& finding, Nanoseconds from, Nanoseconds span) const;
-  bool is_mixed(const Entry& entry, const LookFinding& finding, Nanoseconds from) const;
+  bool share_a_switch(const IncidentPlace& a, const IncidentPlace& b) const;
+  void begin(const LookFinding& finding, Nanoseconds from, Times times, bool is_beside);
+  void update(Entry& entry, const LookFinding& finding, Nanoseconds from, Times times, bool is_beside);
+  bool take_over(const Entry& entry, const LookFinding& finding, Nanoseconds from, Times times) const;
+  std::vector<const LookFinding*> in_order(const std::vector<LookFinding>& findings) const;
   void fold(Entry& into, Times times);
   void weigh(Entry& entry, const Crossed& crossed, Times times);
   void saw(Entry& entry, const LookFinding& finding, Nanoseconds span, Times times);
-  void come_back(Entry& entry, Times times);
+  void come_back(Entry& entry, Nanoseconds since, Times times);
   void end(Entry& entry, Times times);
   bool may_close(const Entry& entry) const;
   std::optional<std::string> muted(const Incident& incident, Nanoseconds wall) const;

@@ -34,17 +34,6 @@ std::vector<ChannelId> channels_of(LinkId link, const std::optional<ChannelId>& 
 
 bool is_sure(Cause cause, double confidence) { return confidence >= diagnosis::named_from(cause); }
 
-/// Of a place, whatever it is.
-std::vector<ChannelId> channels_at(const Fabric& fabric, const IncidentPlace& place) {
-  std::vector<ChannelId> channels = place.channels;
-  for (const auto& alternative : place.alternatives)
-    channels.insert(channels.end(), alternative.begin(), alternative.end());
-  if (channels.empty())
-    for (const NodeId node : place.nodes)
-      std::ranges::copy(fabric.channels_at(node), std::back_inserter(channels));
-  return channels;
-}
-
 /// Of `rows`, ascending, those that lost.
 template <class Visit>
 void for_each_lost_of(const std::vector<std::uint32_t>& rows, const ScaleSums& sums, Visit visit) {
@@ -56,12 +45,30 @@ void for_each_lost_of(const std::vector<std::uint32_t>& rows, const ScaleSums& s
   }
 }
 
+/// A row that passed what it was asked, and then nothing more: what came through before it died says nothing
+/// of now, and would make a dead channel of one that loses some.
+bool died(std::uint64_t known, const RowLosses& losses) {
+  constexpr std::uint32_t kInARow = 5;
+  return losses.open >= kInARow && std::uint64_t{kOfOthers} * (losses.there + losses.back) <= known;
+}
+
 }  // namespace
+
+std::vector<ChannelId> channels_at(const Fabric& fabric, const IncidentPlace& place) {
+  std::vector<ChannelId> channels = place.channels;
+  for (const auto& alternative : place.alternatives)
+    channels.insert(channels.end(), alternative.begin(), alternative.end());
+  if (channels.empty())
+    for (const NodeId node : place.nodes)
+      std::ranges::copy(fabric.channels_at(node), std::back_inserter(channels));
+  return channels;
+}
 
 /// What says nothing in a look.
 struct Looker::Left {
   std::vector<bool> out;      // by node: hosts whose probes, and probes to whom, are left out
   std::vector<bool> reports;  // by node: hosts whose probes count
+  std::vector<bool> rows;     // by row: left out; empty: none
 };
 
 std::vector<LookFinding> findings_of(const Diagnosis& diagnosis) {
@@ -227,6 +234,7 @@ void Looker::fill(const ScaleSums& sums, const Left& left, const PathSums* delay
       const StandingStream& stream = nic.streams[s];
       const std::uint64_t sent = sums.sent.sent(n, s, nic.streams.size());
       if (sent == 0 || left.out[fabric_->port(stream.peer).node.value()]) continue;
+      if (!left.rows.empty() && left.rows[row]) continue;
       const bool there = crosses(stream.there), back = crosses(stream.back);
       if (!there && !back) continue;
       while (lost != sums.lost.end() && lost->first < row) ++lost;
@@ -239,7 +247,7 @@ void Looker::fill(const ScaleSums& sums, const Left& left, const PathSums* delay
       const LabelledPair pair{nic.nic, stream.peer, stream.label};
       // Open losses are the last of their row, behind its last echo: what was sent before is known by way.
       // Of the ones the product over both ways counts, of the others each way by itself.
-      if (const std::uint64_t known = sent - losses.open; known > 0) {
+      if (const std::uint64_t known = sent - losses.open; known > 0 && !died(known, losses)) {
         if (there)
           probes.push_back({.path = stream.there, .sent = known, .lost = losses.there, .pair = pair});
         if (back && known > losses.there)
@@ -260,7 +268,17 @@ void Looker::fill(const ScaleSums& sums, const Left& left, const PathSums* delay
   }
 }
 
+std::vector<bool> Looker::leave_out(const std::vector<ChannelId>& channels, ScaleSums& sums) const {
+  if (channels.empty()) return {};
+  std::vector<bool> out(plan_->rows, false);
+  for (const ChannelId channel : channels)
+    for (const std::uint32_t row : rows_.of(channel)) out[row] = true;
+  std::erase_if(sums.lost, [&](const auto& one) { return out[one.first]; });
+  return out;
+}
+
 bool Looker::is_heard(std::uint32_t row, const Left& left) const {
+  if (!left.rows.empty() && left.rows[row]) return false;
   const NodeId host = plan_->nics[plan_->nic_of(row)].host;
   const NodeId peer = fabric_->port(plan_->stream(row).peer).node;
   return !left.out[host.value()] && left.reports[host.value()] && !left.out[peer.value()];
@@ -319,7 +337,7 @@ std::optional<NodeId> Looker::told_alone(const ScaleSums& sums, const Left& left
 
 /// What a finding loses, whether it passes nothing, and whether a host at its end lived on when the losses
 /// began: if it did not, it may be the host that is down, and its cable is not named yet.
-void Looker::judge(const ScaleSums& sums, const Left& left, const LookHosts& hosts,
+void Looker::judge(const ScaleSums& sums, const Left& left, const LookContext& context,
                    LookFinding& finding) const {
   if (finding.cause != Cause::loss && finding.cause != Cause::down) return;
   const auto rows = rows_over(finding.place);
@@ -340,9 +358,10 @@ void Looker::judge(const ScaleSums& sums, const Left& left, const LookHosts& hos
   // The third row that lost: the first ones may be the background's.
   const auto third = began.begin() + std::min<std::ptrdiff_t>(2, std::ssize(began) - 1);
   std::ranges::nth_element(began, third);
+  finding.since = *third;
   for (const ChannelId channel : finding.place.channels)
     for (const NodeId end : {fabric_->source_node(channel), fabric_->target_node(channel)})
-      if (fabric_->is_host(end) && hosts.told_until[end.value()] <= *third) finding.sure = false;
+      if (fabric_->is_host(end) && context.told_until[end.value()] <= *third) finding.sure = false;
 }
 
 diagnosis::Assessment Looker::assess(const ScaleSums& sums, const Left& left, const PathSums* delays,
@@ -364,13 +383,30 @@ diagnosis::Assessment Looker::assess(const ScaleSums& sums, const Left& left, co
   return look_at({});
 }
 
-LookAnswer Looker::look(const ScaleSums& sums, Nanoseconds between, const LookHosts& hosts,
+/// A host's only cable, bad both ways, looks as the host does, and its leaf where there is no other host: the
+/// cable is what is named.
+void Looker::settle_on_cable(LookFinding& finding) const {
+  IncidentPlace& place = finding.place;
+  if (place.nodes.empty()) return;
+  std::vector<ChannelId> channels = place.channels;
+  if (channels.empty() && fabric_->is_host(place.nodes.front()))
+    channels = fabric_->channels_at(place.nodes.front());
+  const auto is_of_first = [&](ChannelId channel) {
+    return Fabric::link_of(channel) == Fabric::link_of(channels.front());
+  };
+  if (channels.empty() || !std::ranges::all_of(channels, is_of_first)) return;
+  std::ranges::sort(channels);
+  place = {std::move(channels), {}};
+}
+
+LookAnswer Looker::look(const ScaleSums& sums, Nanoseconds between, const LookContext& context,
                         const PathSums* delays) {
-  Left left{std::vector<bool>(fabric_->node_count(), false), std::vector<bool>(fabric_->node_count(), true)};
-  for (std::size_t node = 0; node < hosts.news.size(); ++node)
-    left.out[node] = hosts.news[node] == HostNews::gone;
+  Left left{std::vector<bool>(fabric_->node_count(), false), std::vector<bool>(fabric_->node_count(), true),
+            context.out};
+  for (std::size_t node = 0; node < context.news.size(); ++node)
+    left.out[node] = context.news[node] == HostNews::gone;
   LookAnswer answer;
-  find_down(sums, hosts.news, left, answer);
+  find_down(sums, context.news, left, answer);
   const std::vector<LookFinding> down = answer.findings;
   for (int alone = 0;; ++alone) {
     const auto assessment = assess(sums, left, delays, between);
@@ -390,7 +426,16 @@ LookAnswer Looker::look(const ScaleSums& sums, Nanoseconds between, const LookHo
     answer.disbelieved.push_back(*liar);
   }
   std::ranges::sort(answer.disbelieved);
-  for (LookFinding& finding : answer.findings) judge(sums, left, hosts, finding);
+  // A fault that loses no more than a healthy path may is none: what it stands for is told of elsewhere, or
+  // not yet.
+  std::erase_if(answer.findings, [&](const LookFinding& finding) {
+    return finding.cause == Cause::loss && finding.estimate &&
+           finding.estimate->high < tolerance_.loss.value();
+  });
+  for (LookFinding& finding : answer.findings) {
+    settle_on_cable(finding);
+    judge(sums, left, context, finding);
+  }
   for (const LookFinding& host : down) answer.findings.push_back(host);
   return answer;
 }

@@ -36,10 +36,11 @@ enum class HostNews : std::uint8_t {
 /// Rows that are looked at in some 50 ms.
 inline constexpr std::size_t kWholeRows = 50'000;
 
-/// Of all nodes, by id.
-struct LookHosts {
-  std::vector<HostNews> news;
-  std::vector<Nanoseconds> told_until;  // the latest end of what each told
+/// What a look knows besides the sums.
+struct LookContext {
+  std::vector<HostNews> news;           // by node
+  std::vector<Nanoseconds> told_until;  // by node: the latest end of what each told
+  std::vector<bool> out{};              // by row: says nothing (Looker::leave_out); empty: all do
 };
 
 struct LookFinding {
@@ -49,7 +50,8 @@ struct LookFinding {
   std::optional<Estimate> estimate = std::nullopt;
   double confidence = 0;
   std::vector<std::string> evidence;
-  double share = 0;  // lost, of all that crossed any of it
+  double share = 0;     // lost, of all that crossed any of it
+  Nanoseconds since{};  // when losses began, at the latest; zero: long ago, or no losses
   /// It may be opened: confident enough, not told by one host alone, not about a host that may be down.
   bool sure = false;
 };
@@ -70,14 +72,20 @@ class Looker {
   Looker(const Fabric& fabric, const StandingPlan& plan, const Tolerance& tolerance,
          std::size_t whole = kWholeRows);
 
-  /// `sums` of some span; `between`: the time between two looks at this scale; `hosts`: what is
-  /// known of them. With `delays`:
-  /// also at round trips told after sums.from.
-  LookAnswer look(const ScaleSums& sums, Nanoseconds between, const LookHosts& hosts,
+  /// The rows that may cross any of `channels`, by row: a look that has them in its context says nothing of
+  /// them, nor by them. Takes their losses out of `sums`. Empty where there are no such channels.
+  std::vector<bool> leave_out(const std::vector<ChannelId>& channels, ScaleSums& sums) const;
+
+  /// `sums` of some span; `between`: the time between two looks at this scale. With `delays`: also at round
+  /// trips told after sums.from.
+  LookAnswer look(const ScaleSums& sums, Nanoseconds between, const LookContext& context,
                   const PathSums* delays = nullptr);
 
   /// The last look found so many faults that what else explains them was not asked.
   bool many() const { return many_; }
+
+  /// The rows that may cross any channel of a place, ascending.
+  std::vector<std::uint32_t> rows_over(const IncidentPlace& place) const;
 
   /// ln of (kFaultsADay x `between`) over the batch's prior odds; at most 0.
   double log_prior(Nanoseconds between) const;
@@ -93,8 +101,8 @@ class Looker {
                                Nanoseconds between);
   bool is_heard(std::uint32_t row, const Left& left) const;
   bool passes_nothing(const ScaleSums& sums, const Left& left, const LookFinding& finding) const;
-  std::vector<std::uint32_t> rows_over(const IncidentPlace& place) const;
-  void judge(const ScaleSums& sums, const Left& left, const LookHosts& hosts, LookFinding& finding) const;
+  void judge(const ScaleSums& sums, const Left& left, const LookContext& context, LookFinding& finding) const;
+  void settle_on_cable(LookFinding& finding) const;
   std::optional<NodeId> told_alone(const ScaleSums& sums, const Left& left, const LookFinding& finding) const;
 
   const Fabric* fabric_;
@@ -106,6 +114,10 @@ class Looker {
   bool many_ = false;  // findings in the last look
   Observations observations_;
 };
+
+/// All that a place may be: its channels, those of its alternatives; where it has neither, those of its
+/// nodes.
+std::vector<ChannelId> channels_at(const Fabric& fabric, const IncidentPlace& place);
 
 /// The findings of a diagnosis, in the words of incidents.
 std::vector<LookFinding> findings_of(const Diagnosis& diagnosis);

@@ -43,7 +43,7 @@ struct ScaleSums {
 /// Round trips of a row as last told.
 struct RowDelays {
   RttQuantiles rtt;
-  Nanoseconds at{};  // when; zero: never
+  Nanoseconds at = Nanoseconds::min();  // when; min: never
 };
 
 /// Why a window was not summed.

@@ -25,10 +25,6 @@ constexpr Nanoseconds kSwitchOver = minutes(2);
 constexpr int kRenewalsATick = 8;
 constexpr std::uint32_t kFresh = 5;  // probes of the last seconds by which something is known of a channel
 
-bool touches_host(const IncidentPlace& place, NodeId host) {
-  return std::ranges::find(place.nodes, host) != place.nodes.end();
-}
-
 }  // namespace
 
 const std::vector<Scale>& scales() {
@@ -155,64 +151,25 @@ std::vector<Nanoseconds> Watcher::told_until() const {
   return all;
 }
 
-Crossed Watcher::crossed(const Incident& incident, const std::vector<ScaleSums>& second,
-                         const std::vector<HostNews>& hosts) const {
-  std::vector<bool> mine(fabric_->channel_count(), false), others = mine;
-  const auto mark = [&](const IncidentPlace& place, std::vector<bool>& marked) {
-    for (const ChannelId channel : place.channels) marked[channel.value()] = true;
-    for (const auto& alternative : place.alternatives)
-      for (const ChannelId channel : alternative) marked[channel.value()] = true;
-    if (place.channels.empty() && place.alternatives.empty())
-      for (const NodeId node : place.nodes)
-        for (const ChannelId channel : fabric_->channels_at(node)) marked[channel.value()] = true;
-  };
-  mark(incident.place, mine);
-  for (const Incident& other : book_.current())
-    if (other.id != incident.id && other.state != IncidentState::suspected) mark(other.place, others);
-  std::optional<std::uint64_t> fewest;
-  for (std::uint32_t c = 0; c < mine.size(); ++c)
-    if (mine[c] && era_->plan.crossings[c] > 0)
-      fewest = std::min<std::uint64_t>(fewest.value_or(~0ull), channels_.second()[c].passed());
-  const auto is_away = [&](NodeId peer) {
-    return hosts[peer.value()] != HostNews::heard && !touches_host(incident.place, peer);
-  };
-  Crossed all{.passed = fewest.value_or(0)};
-  const Era* eras[] = {era_.get(), before_.get()};
-  for (std::size_t e = 0; e < second.size(); ++e) {
-    const RowChannels rows(eras[e]->plan.paths, mine.size());
-    for (const auto& [row, lost] : second[e].lost) {
-      const StandingStream& stream = eras[e]->plan.stream(row);
-      std::uint32_t here = 0;
-      bool elsewhere = is_away(fabric_->port(stream.peer).node);
-      rows.for_each_lost(stream, lost, [&](ChannelId channel, std::uint32_t gone) {
-        if (mine[channel.value()])
-          here = std::max(here, gone);
-        else if (others[channel.value()])
-          elsewhere = true;
-      });
-      if (!elsewhere) all.lost += here;
-    }
-  }
-  return all;
-}
-
 void Watcher::count_seconds(Nanoseconds now, Nanoseconds wall) {
   const Nanoseconds second = seconds(1);
   const Nanoseconds complete = now - kComplete;
   if (!counted_until_) counted_until_ = era_->since - era_->since % second;
   // After a standstill of the watcher itself only the last minute matters.
   counted_until_ = std::max(*counted_until_, complete - complete % second - minutes(1));
-  const auto hosts = news(now);
   while (*counted_until_ + second <= complete) {
-    std::vector<ScaleSums> sums;
+    std::vector<PlanSecond> plans;
     channels_.next_second();
     for (const Era* era : {era_.get(), before_.get()}) {
       if (era == nullptr) continue;
-      sums.push_back(era->sums.between(*counted_until_, *counted_until_ + second));
-      channels_.add(era->plan, sums.back());
+      plans.push_back(
+          {&era->plan, &era->looker, era->sums.between(*counted_until_, *counted_until_ + second)});
+      channels_.add(era->plan, plans.back().sums);
     }
-    book_.cross([&](const Incident& incident) { return crossed(incident, sums, hosts); }, *counted_until_,
-                {now, wall});
+    std::vector<bool> told;
+    for (const Nanoseconds until : told_until()) told.push_back(until >= *counted_until_ + second);
+    book_.cross([&](const auto& mine, auto all) { return crossed(*fabric_, plans, told, mine, all); },
+                *counted_until_, {now, wall});
     *counted_until_ += second;
     ++version_;
   }
@@ -230,14 +187,15 @@ void Watcher::look(Era& era, Nanoseconds now, Nanoseconds wall) {
         (i > 0 && now - era.since < scales()[i - 1].span))
       continue;
     era.looked[i] = now;
-    const ScaleSums sums = era.sums.sum(now, scale.span);
+    ScaleSums sums = era.sums.sum(now, scale.span);
+    const auto left_out = era.looker.leave_out(book_.told_of(sums.from), sums);
     const bool of_delays = i == kOfDelays;
     if (sums.lost.empty() && !of_delays) {
       unexplained_ = false;
       continue;
     }
     const LookAnswer answer =
-        era.looker.look(sums, scale.every, {hosts, told_until()}, of_delays ? &era.sums : nullptr);
+        era.looker.look(sums, scale.every, {hosts, told_until(), left_out}, of_delays ? &era.sums : nullptr);
     unexplained_ = answer.everywhere;
     book_.see(answer.findings, sums.from, {now, wall});
     if (of_delays) book_.see_in_time(answer.findings, sums.from);

@@ -101,8 +101,6 @@ class Watcher {
   std::vector<HostNews> news(Nanoseconds now) const;
   void count_seconds(Nanoseconds now, Nanoseconds wall);
   std::vector<Nanoseconds> told_until() const;
-  Crossed crossed(const Incident& incident, const std::vector<ScaleSums>& second,
-                  const std::vector<HostNews>& hosts) const;
   void look(Era& era, Nanoseconds now, Nanoseconds wall);
   void assign(WatchActions& actions, Nanoseconds now);
   void note_presence(Nanoseconds now);

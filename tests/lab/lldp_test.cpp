@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
-constexpr std::chrono::seconds kLimit{30};
+constexpr std::chrono::seconds kLimit{120};
 
 class LldpLab : public TestCluster {
  public:

@@ -73,11 +73,10 @@ export class Feed {
     const { name } = this;
     const row = this.row();
     if (!row) return;
-    await Promise.all([
-      row.history ? this.loadHistory(name) : null,
-      row.mutes ? this.loadMutes() : null,
-      row.blacklist ? this.into('avoided', name, () => api.blacklist(name)) : null,
-    ]);
+    // One after the other: a page that stands behind another one is asked few things at once.
+    if (row.history) await this.loadHistory(name);
+    if (row.mutes) await this.loadMutes();
+    if (row.blacklist) await this.into('avoided', name, () => api.blacklist(name));
   }
   // What cannot be had says so where it is shown.
   async into(place, name, ask) {

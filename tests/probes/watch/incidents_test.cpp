@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
 
 #include "tests/support/standing_fleet.hpp"
 #include "topology/model/clos.hpp"
@@ -216,6 +219,110 @@ TEST(Incidents, ADelayIsFoundAndEnds) {
   EXPECT_THAT(opened->incident.place.channels, Contains(*fault.channel));
   run.advance(240);
   EXPECT_THAT(run.state().incidents, IsEmpty());
+}
+
+/// Windows of a time in which the server is away: each host tells them up to three seconds after it is back.
+std::function<void(std::vector<SentWindow>&)> told_late(const FleetRun& run, Nanoseconds from,
+                                                        Nanoseconds until) {
+  auto held = std::make_shared<std::vector<SentWindow>>();
+  return [held, &run, from, until](std::vector<SentWindow>& windows) {
+    std::vector<SentWindow> now;
+    windows.insert(windows.begin(), held->begin(), held->end());
+    held->clear();
+    for (SentWindow& sent : windows) {
+      const Nanoseconds back = until + std::chrono::milliseconds(sent.host.value() * 977 % 3000);
+      const bool is_late = run.now() > from && run.now() <= back;
+      if (!is_late) sent.arrival = std::max(sent.arrival, run.now() - std::chrono::milliseconds(750));
+      (is_late ? *held : now).push_back(std::move(sent));
+    }
+    windows = std::move(now);
+  };
+}
+
+TEST(Incidents, ABacklogOfWindowsNeitherEndsAnIncidentNorBringsItBack) {
+  const Fabric fabric = *make_clos({.leaves = 2, .spines = 8, .hosts_per_leaf = 4});
+  for (const int away : {3, 15, 40}) {
+    SCOPED_TRACE(away);
+    FleetRun run(fabric, {});
+    FaultSpec fault = at(fabric, "spine5->leaf1");
+    fault.loss = Fraction(0.07);
+    run.fleet().put({fault, seconds(10)});
+    run.between = told_late(run, seconds(25), seconds(25 + away));
+    run.advance(90);
+    EXPECT_EQ(count_of(run.events(), IncidentChange::opened), 1);
+    EXPECT_EQ(count_of(run.events(), IncidentChange::recovering), 0);
+    EXPECT_EQ(count_of(run.events(), IncidentChange::came_back), 0);
+  }
+}
+
+TEST(Incidents, OneInTheShadowOfAnotherNeitherEndsNorComesBackBeforeItsTime) {
+  const Fabric fabric = *make_clos({.leaves = 4, .spines = 2, .hosts_per_leaf = 1});
+  FleetRun run(fabric, {.seed = 47});
+  FaultSpec cable = at(fabric, "host2->leaf2"), uplink = at(fabric, "leaf2->spine1");
+  cable.channel.reset(), cable.loss = Fraction(0.44), uplink.loss = Fraction(0.16);
+  run.fleet().put({cable, seconds(15), seconds(60)});
+  run.fleet().put({uplink, seconds(18)});
+  run.advance(80);
+  const auto& events = run.events();
+  for (const IncidentEvent& event : events)
+    EXPECT_TRUE(event.change != IncidentChange::recovering || event.at >= seconds(60));
+  EXPECT_EQ(count_of(events, IncidentChange::came_back), 0);
+}
+
+TEST(Incidents, AHostsOnlyCableIsNamedNotTheHostNorItsLeaf) {
+  for (const std::uint32_t hosts : {1u, 4u}) {
+    const Fabric fabric = *make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = hosts});
+    for (const double loss : {0.03, 1.0}) {
+      SCOPED_TRACE(loss);
+      FleetRun run(fabric, {});
+      FaultSpec fault = at(fabric, "host2->leaf" + std::to_string(1 + 1 / hosts));
+      fault.channel.reset(), fault.loss = Fraction(loss);
+      run.fleet().put({fault, seconds(14), seconds(80)});
+      run.advance(150);
+      ASSERT_FALSE(run.events().empty());
+      for (const IncidentEvent& event : run.events()) {
+        EXPECT_THAT(event.incident.place.nodes, IsEmpty()) << to_string(event.change);
+        EXPECT_EQ(Fabric::link_of(event.incident.place.channels.at(0)), fault.link);
+      }
+    }
+  }
+}
+
+TEST(Incidents, WhatIsOverIsNoFaultOfAnythingElseInALookFurtherBack) {
+  const Fabric fabric = *make_clos({.leaves = 2, .spines = 4, .hosts_per_leaf = 2});
+  FleetRun run(fabric, {});
+  FaultSpec fault = at(fabric, "host4->leaf2");
+  fault.down = true;
+  run.fleet().put({fault, seconds(17), seconds(58)});
+  run.advance(400);
+  EXPECT_EQ(count_of(run.events(), IncidentChange::suspected), 1);
+  EXPECT_THAT(run.state().incidents, IsEmpty());
+}
+
+TEST(Incidents, ADeadSpineIsOneIncidentFromItsBeginToItsEnd) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const Fabric fabric = *make_clos({.leaves = 6, .spines = 3, .hosts_per_leaf = 2});
+    FleetRun run(fabric, {.seed = seed});
+    const NodeId spine = *fabric.find_node("spine1");
+    for (const ChannelId channel : fabric.channels_at(spine))
+      if (fabric.source_node(channel) == spine)
+        run.fleet().put({{.link = Fabric::link_of(channel), .down = true}, seconds(19), seconds(74)});
+    run.advance(200);
+    EXPECT_EQ(count_of(run.events(), IncidentChange::opened), 1) << seed;
+    EXPECT_EQ(count_of(run.events(), IncidentChange::closed), 1) << seed;
+    EXPECT_THAT(run.state().incidents, IsEmpty());
+  }
+}
+
+TEST(Incidents, WhatCannotBeToldApartIsToldOnce) {
+  const Fabric fabric = *make_clos({.leaves = 2, .spines = 8, .hosts_per_leaf = 4});
+  FleetRun run(fabric, {.seed = 7});
+  FaultSpec fault = at(fabric, "leaf2->spine1");
+  fault.channel.reset(), fault.loss = Fraction(0.025);
+  run.fleet().put({fault, seconds(16), seconds(61)});
+  run.advance(60);
+  EXPECT_LE(count_of(run.events(), IncidentChange::changed), 3);
+  EXPECT_EQ(count_of(run.events(), IncidentChange::opened), 1);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 using std::chrono::hours;
 using std::chrono::seconds;
 
-LookHosts all_heard(const Fabric& fabric, Nanoseconds now) {
+LookContext all_heard(const Fabric& fabric, Nanoseconds now) {
   return {std::vector(fabric.node_count(), HostNews::heard),
           std::vector<Nanoseconds>(fabric.node_count(), now)};
 }
