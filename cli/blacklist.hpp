@@ -34,6 +34,8 @@ OptionParser blacklist_undo_options();
 OptionParser blacklist_check_options();
 int blacklist_sync_command(const Arguments& arguments);
 int blacklist_undo_command(const Arguments& arguments);
+OptionParser blacklist_adopt_options();
+int blacklist_adopt_command(const Arguments& arguments);
 int blacklist_check_command(const Arguments& arguments);
 
 }  // namespace weft::cli

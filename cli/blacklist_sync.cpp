@@ -222,6 +222,67 @@ Result<int> check(const po::variables_map& values) {
   return kExitDegraded;
 }
 
+/// The ledger with marks for these objects, each of an entry that wants it out of use: one is added where
+/// there is none.
+Result<blacklist::Stepped> adopted_into(const Site& site, const Look& look, Ledger ledger,
+                                        const std::vector<std::string>& objects, blacklist::Seconds length) {
+  const auto wants = [](const Translation& translation, const std::string& object) {
+    const auto at = std::ranges::find(translation.demands, object, &exports::Demand::object);
+    return at != translation.demands.end() ? std::optional(at->entry) : std::nullopt;
+  };
+  const auto before = translated(site, ledger);
+  std::vector<blacklist::Command> commands;
+  for (const std::string& object : objects)
+    if (!wants(before, object)) {
+      WEFT_TRY(const auto host, site.opened.fabric.find_node(object));
+      commands.push_back(blacklist::Add{host, length, "adopted: " + what_stands(look, object), who_asks()});
+    }
+  const auto now = now_of_machine();
+  auto stepped = step(std::move(ledger), site.opened.fabric, site.policy, {}, commands, Mutes(), now);
+  const auto after = translated(site, stepped.ledger);
+  for (const std::string& object : objects) {
+    const auto id = wants(after, object);
+    if (!id)
+      return fail(ErrorKind::conflict,
+                  "{}: a cap or the breaker holds its entry back (weft blacklist list): nothing was adopted",
+                  object);
+    const auto entry = std::ranges::find(stepped.ledger.entries, *id, &Entry::id);
+    entry->marks.push_back({std::string(site.target.name()), object, "in service", what_stands(look, object),
+                            now.wall, now.wall});
+  }
+  return stepped;
+}
+
+Result<int> adopt(const po::variables_map& values) {
+  const bool apply = values.count("apply") != 0;
+  if (!values.count("object"))
+    return fail(ErrorKind::usage, "which? weft blacklist check names what can be adopted");
+  const auto objects = values["object"].as<std::vector<std::string>>();
+  WEFT_TRY(const auto span, read_option(values, "for", parse_span));
+  if (span && *span > blacklist::kLongestTime) return fail(ErrorKind::usage, "--for: 366 days at most");
+  const auto length = std::chrono::ceil<blacklist::Seconds>(span.value_or(std::chrono::hours(24)));
+  WEFT_TRY(auto site, open_site(values, apply));
+  WEFT_TRY(auto ledger, site.opened.store.read());
+  WEFT_TRY(auto look, look_at(site, std::move(ledger)));
+  for (const std::string& object : objects)
+    if (std::ranges::find(look.plan.orphans, object) == look.plan.orphans.end())
+      return fail(ErrorKind::usage,
+                  "{}: no mark of this blacklist stands there that the ledger does not know", object);
+  if (apply) WEFT_TRY_VOID(site.target.check_rights());
+  const auto work = [&](Ledger read) { return adopted_into(site, look, std::move(read), objects, length); };
+  if (apply) {
+    WEFT_TRY(const auto stepped, site.opened.store.change(stamp_now().generated_at, work));
+    print_events(stepped.events);
+    plan_anew(site, look, stepped.ledger);
+    return applied(site, look);
+  }
+  WEFT_TRY(auto read, site.opened.store.read());
+  WEFT_TRY(const auto stepped, work(std::move(read)));
+  print_events(stepped.events);
+  plan_anew(site, look, stepped.ledger);
+  return shown(values, site, look);
+}
+
 /// Runs a command whose status tells more than whether it worked.
 int run_with_status(const OptionParser& parser, const Arguments& arguments,
                     Result<int> (*work)(const po::variables_map&)) {
@@ -282,8 +343,27 @@ OptionParser blacklist_check_options() {
   return parser;
 }
 
+OptionParser blacklist_adopt_options() {
+  OptionParser parser(
+      "weft blacklist adopt OBJECT... --to slurm --ledger FILE --fabric FILE [--apply]",
+      "Takes marks into the ledger that weft set and this ledger does not know, as after the loss "
+      "of a ledger: for\nan entry that wants the object out of use, or for a new one that ends by itself.",
+      "  weft blacklist adopt host1 --for 4h --to slurm --ledger bl.db --fabric fabric.yaml\n");
+  parser.options().add_options()("object", po::value<std::vector<std::string>>()->value_name("OBJECT"),
+                                 "as check names it")("for", po::value<std::string>()->value_name("TIME"),
+                                                      "how long a new entry holds (24h)");
+  parser.positional("object", -1);
+  add_target_options(parser);
+  add_apply_option(parser);
+  add_output_option(parser.options(Group::output));
+  return parser;
+}
+
 int blacklist_sync_command(const Arguments& a) { return run_with_status(blacklist_sync_options(), a, sync); }
 int blacklist_undo_command(const Arguments& a) { return run_with_status(blacklist_undo_options(), a, undo); }
+int blacklist_adopt_command(const Arguments& a) {
+  return run_with_status(blacklist_adopt_options(), a, adopt);
+}
 int blacklist_check_command(const Arguments& a) {
   return run_with_status(blacklist_check_options(), a, check);
 }

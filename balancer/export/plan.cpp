@@ -135,8 +135,10 @@ class Planner {
     forget(standing.object, its, ours->mark, "another mark stands there");
     const Entry& entry = *ours->entry;
     if (its.demands.empty()) return change(Act::take, standing, ours->mark->before, entry.id);
-    if (!its.wanted_by(entry.id)) {
-      const Demand& demand = *its.demands.front();
+    const auto still = std::ranges::find(its.demands, entry.id, &Demand::entry);
+    const bool is_adopted = standing.mark && *standing.mark != mark_id(ledger_.fabric, entry.id);
+    if (still == its.demands.end() || is_adopted) {
+      const Demand& demand = still == its.demands.end() ? *its.demands.front() : **still;
       return change(Act::pass, standing, demand.set, demand.entry);
     }
     if (!ours->mark->read_back) settle(entry, standing.object, true, standing.text);
