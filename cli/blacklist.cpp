@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 6> kOtherTargets{"slurm",  "kubernetes", 
                                                         "opensm", "sonic",      "nccl"};
 constexpr Bytes kMaxDiagnosisBytes = Bytes(1'000'000'000);
 
-constexpr std::array<Command, 9> kWords{{
+constexpr std::array<Command, 13> kWords{{
     {"update", "take what runs found into the blacklist of a fabric", blacklist_update_command,
      blacklist_update_options},
     {"list", "what is on it, and why", blacklist_list_command, blacklist_list_options},
@@ -33,6 +33,13 @@ constexpr std::array<Command, 9> kWords{{
      blacklist_hold_options},
     {"resume", "let new entries become active again after the breaker", blacklist_resume_command,
      blacklist_resume_options},
+    {"sync", "make a scheduler keep work away from what is on it", blacklist_sync_command,
+     blacklist_sync_options},
+    {"undo", "take the marks of an entry off a scheduler", blacklist_undo_command, blacklist_undo_options},
+    {"check", "what stands at a scheduler, against the ledger", blacklist_check_command,
+     blacklist_check_options},
+    {"adopt", "take marks into the ledger that it does not know", blacklist_adopt_command,
+     blacklist_adopt_options},
     {"history", "what happened to it, when and by whom", blacklist_history_command,
      blacklist_history_options},
     {"export", "the faults of one diagnosis as entries, for other programs", blacklist_export_command,

@@ -28,4 +28,14 @@ int blacklist_hold_command(const Arguments& arguments);
 int blacklist_resume_command(const Arguments& arguments);
 int blacklist_history_command(const Arguments& arguments);
 
+// Of a ledger and a target (cli/blacklist_sync.cpp).
+OptionParser blacklist_sync_options();
+OptionParser blacklist_undo_options();
+OptionParser blacklist_check_options();
+int blacklist_sync_command(const Arguments& arguments);
+int blacklist_undo_command(const Arguments& arguments);
+OptionParser blacklist_adopt_options();
+int blacklist_adopt_command(const Arguments& arguments);
+int blacklist_check_command(const Arguments& arguments);
+
 }  // namespace weft::cli

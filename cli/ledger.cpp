@@ -1,23 +1,16 @@
 // `weft blacklist update | list | add | release | approve | hold | resume | history`: the ledger of a fabric.
-#include <time.h>
-
 #include <algorithm>
-#include <charconv>
-#include <fstream>
 
 #include "balancer/blacklist/evidence.hpp"
 #include "balancer/blacklist/ledger_json.hpp"
 #include "cli/blacklist.hpp"
 #include "cli/exit_status.hpp"
-#include "cli/options.hpp"
+#include "cli/ledger_options.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
 #include "cli/time_span.hpp"
-#include "collectors/store/ledger_store.hpp"
-#include "topology/base/outside_text.hpp"
 #include "topology/base/text_table.hpp"
 #include "topology/files/file_text.hpp"
-#include "topology/files/incident_json.hpp"
 
 namespace weft::cli {
 namespace {
@@ -25,66 +18,9 @@ namespace {
 using blacklist::Entry;
 using blacklist::EntryState;
 using store::Database;
-using store::LedgerStore;
 
 constexpr Bytes kMaxDiagnosisBytes = Bytes(1'000'000'000);
-constexpr Bytes kMaxMutesBytes = Bytes(10'000'000);
 constexpr std::size_t kMostEvents = 1000;
-
-blacklist::Now now_of_machine() {
-  blacklist::Now now{.wall = stamp_now().generated_at, .uptime = {}, .boot = {}};
-  timespec uptime{};
-  if (clock_gettime(CLOCK_BOOTTIME, &uptime) == 0) now.uptime = blacklist::Seconds(uptime.tv_sec);
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> now.boot;
-  return now;
-}
-
-struct Opened {
-  Fabric fabric;
-  LedgerStore store;
-};
-
-Result<Opened> open_ledger(const po::variables_map& values, Database::Access access) {
-  const auto path = text_option(values, "ledger");
-  const auto fabric = text_option(values, "fabric");
-  if (!path) return fail(ErrorKind::usage, "--ledger FILE is missing: where the blacklist is kept");
-  if (!fabric) return fail(ErrorKind::usage, "--fabric FILE is missing: the fabric whose blacklist it is");
-  WEFT_TRY(auto file, load_fabric_file(*fabric));
-  WEFT_TRY(auto store, LedgerStore::open(*path, file.fabric.name(), access));
-  return Opened{std::move(file.fabric), std::move(store)};
-}
-
-Result<blacklist::Policy> read_policy(const po::variables_map& values) {
-  blacklist::Policy policy;
-  const auto nic = values["nic"].as<std::string>();
-  if (nic != "host" && nic != "rail") return fail(ErrorKind::usage, "--nic {}: expected host or rail", nic);
-  policy.nic_action = nic == "rail" ? blacklist::NicAction::rail : blacklist::NicAction::host;
-  if (values.count("approval"))
-    for (const std::string& word : values["approval"].as<std::vector<std::string>>()) {
-      const auto kind = blacklist::parse_subject_kind(word);
-      if (!kind)
-        return fail(ErrorKind::usage, "--approval {}: expected channel, link, nic, host or switch", word);
-      policy.automatic[*kind] = false;
-    }
-  WEFT_TRY(const auto clean, read_option(values, "clean", parse_span));
-  if (clean) policy.clean = std::chrono::ceil<blacklist::Seconds>(*clean);
-  return policy;
-}
-
-Result<Mutes> read_mutes(const po::variables_map& values, const Fabric& fabric) {
-  const auto path = text_option(values, "mutes");
-  if (!path) return Mutes();
-  WEFT_TRY(const auto text, files::read_text_file(*path, kMaxMutesBytes));
-  WEFT_TRY(auto read, files::parse_mutes(fabric, text, *path));
-  for (const std::string& name : read.unknown) print_stderr("weft: {}: the fabric has no {}\n", *path, name);
-  return std::move(read.mutes);
-}
-
-void print_events(const std::vector<blacklist::LedgerEvent>& events) {
-  for (const blacklist::LedgerEvent& event : events)
-    fmt::print("{}{}: {}\n", event.entry ? fmt::format("{} ", event.entry->value()) : "",
-               to_string(event.kind), event.text);
-}
 
 Result<std::vector<blacklist::Evidence>> read_evidence(const po::variables_map& values,
                                                        const Fabric& fabric) {
@@ -105,7 +41,7 @@ Result<std::vector<blacklist::Evidence>> read_evidence(const po::variables_map& 
 }
 
 /// One step with this, and what came of it.
-Result<void> step_with(const po::variables_map& values, Opened& opened,
+Result<void> step_with(const po::variables_map& values, OpenedLedger& opened,
                        const std::vector<blacklist::Evidence>& evidence,
                        const std::vector<blacklist::Command>& commands) {
   WEFT_TRY(const auto policy, read_policy(values));
@@ -128,25 +64,6 @@ Result<void> update(const po::variables_map& values) {
   WEFT_TRY(auto opened, open_ledger(values, Database::Access::write));
   WEFT_TRY(const auto evidence, read_evidence(values, opened.fabric));
   return step_with(values, opened, evidence, {});
-}
-
-Result<std::string> need_text(const po::variables_map& values, const char* name, std::string_view why) {
-  const auto text = text_option(values, name);
-  if (!text || text->empty()) return fail(ErrorKind::usage, "--{} is missing: {}", name, why);
-  if (text->size() > blacklist::kLongestText)
-    return fail(ErrorKind::usage, "--{}: {} bytes at most", name, blacklist::kLongestText);
-  return outside_text(*text);
-}
-
-Result<blacklist::EntryId> read_id(const po::variables_map& values) {
-  const auto text = text_option(values, "id");
-  if (!text) return fail(ErrorKind::usage, "which entry? give its number: weft blacklist list shows them");
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
-  if (error != std::errc() || end != text->data() + text->size())
-    return fail(ErrorKind::usage, "{}: expected the number of an entry, as weft blacklist list shows it",
-                *text);
-  return blacklist::EntryId(number);
 }
 
 Result<void> add(const po::variables_map& values) {
@@ -237,24 +154,6 @@ Result<void> history(const po::variables_map& values) {
                std::string(to_string(event.kind)), event.author, event.text});
   fmt::print("{}", table.text(terminal_columns()));
   return {};
-}
-
-void add_ledger_options(OptionParser& parser) {
-  parser.options().add_options()("ledger", po::value<std::string>()->value_name("FILE"),
-                                 "where the blacklist is kept (made by update and add)")(
-      "fabric", po::value<std::string>()->value_name("FILE"), "the fabric whose blacklist it is");
-}
-
-void add_policy_options(OptionParser& parser) {
-  parser.options(Group::how)
-      .add_options()("nic", po::value<std::string>()->value_name("host|rail")->default_value("host"),
-                     "a bad NIC or cable of a host: jobs do without the host, or without that rail of it")(
-          "approval", po::value<std::vector<std::string>>()->value_name("KIND"),
-          "entries of this kind wait for approve: channel, link, nic, host or switch")(
-          "clean", po::value<std::string>()->value_name("TIME"),
-          "clean evidence until it is put back, and again until it is released (default: 30m)")(
-          "mutes", po::value<std::string>()->value_name("FILE"),
-          "what is muted makes no entry: as weft mute list -o json prints it");
 }
 
 OptionParser entry_options(const char* word, const char* summary, const char* example) {

@@ -21,9 +21,9 @@ constexpr auto kClocksApart = minutes(5);  // of the machine that swept and this
 constexpr std::string_view kAuthor = "weft";
 constexpr std::size_t kMostLines = 20;  // of evidence
 
-constexpr std::array<std::string_view, 12> kEvents{"proposed", "held back", "activated", "probation",
-                                                   "relapsed", "released",  "expired",   "held",
-                                                   "approved", "breaker",   "resumed",   "refused"};
+constexpr std::array<std::string_view, 15> kEvents{
+    "proposed", "held back", "activated", "probation", "relapsed", "released",  "expired",    "held",
+    "approved", "breaker",   "resumed",   "refused",   "applied",  "taken off", "not applied"};
 
 std::string words(const Entry& entry) {
   return fmt::format("{} {}", to_string(entry.subject.kind), entry.subject.name);

@@ -1,6 +1,6 @@
 // Policy: what becomes of a blacklist when a run has told something, an operator has said something, or time
 // has passed. Pure: step() takes a ledger and returns the next one with what happened. It applies nothing;
-// what an active entry means at a target, translate.hpp says.
+// what an active entry means at a target, balancer/export says.
 #pragma once
 
 #include <map>
@@ -68,6 +68,10 @@ enum class EventKind : std::uint8_t {
   breaker,
   resumed,
   refused,  // a command or evidence that changes nothing, and why
+  // At a target, told by whoever applies:
+  applied,      // a mark stands there
+  taken_off,    // it stands there no more
+  not_applied,  // and why
 };
 std::string_view to_string(EventKind kind);
 std::optional<EventKind> parse_event_kind(std::string_view text);

@@ -6,12 +6,11 @@
 
 #include <ctime>
 
-#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "tests/places.hpp"
 #include "tests/support/schema.hpp"
-#include "tests/support/test_cluster.hpp"
+#include "tests/support/slurm_cluster.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft {
@@ -22,110 +21,9 @@ using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
 constexpr std::chrono::seconds kLimit{60};
-constexpr const char* kHosts[] = {"host1", "host2", "host3", "host4"};
-
-std::string host_name() {
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  return name;
-}
-
-class SlurmCluster : public TestCluster {
- public:
-  /// Lines for slurm.conf, of a cluster that keeps its files in this directory.
-  using MoreSettings = std::function<std::string(const std::filesystem::path& here)>;
-  explicit SlurmCluster(const MoreSettings& more = nullptr) {
-    write_configuration(more ? more(slurm_.path()) : "");
-    start({"munged", "--force", "--foreground", "--num-threads=1", "--key-file=" + here("key"),
-           "--socket=" + here("munge"), "--pid-file=" + here("munged.pid"),
-           "--log-file=" + here("munged.log"), "--seed-file=" + here("munged.seed")},
-          "munged");
-    start({"nsenter", on_head_network(), "slurmctld", "-D", "-i", "-f", here("slurm.conf")}, "slurmctld");
-    for (const char* host : kHosts)
-      start({"nsenter", "--net=" + opened().namespace_of(node(host)).string(), "slurmd", "-D", "-N", host,
-             "-f", here("slurm.conf")},
-            host);
-  }
-
-  /// Waits until all nodes take jobs.
-  testing::AssertionResult is_ready() const {
-    Answer said;
-    for (int look = 0; look < 100; ++look) {
-      said = slurm({"sinfo", "-h", "-r", "-t", "idle", "-o", "%D"});
-      if (said.output == "4\n") return testing::AssertionSuccess();
-      usleep(200'000);
-    }
-    return testing::AssertionFailure() << said.output << said.errors;
-  }
-  Words environment() const { return {"SLURM_CONF=" + here("slurm.conf")}; }
-  std::string on_head_network() const { return "--net=" + opened().management_namespace().string(); }
-  void kill_slurmd_of(const std::string& host) {
-    for (auto& [name, process] : processes_)
-      if (name == host) process.stop(std::chrono::seconds(2));
-  }
-  /// One of Slurm's own commands.
-  Answer slurm(Words command) const {
-    command.insert(command.begin(), {"env", environment()[0], "nsenter", on_head_network()});
-    const auto done = os::run_program(command, "", std::chrono::seconds(10));
-    return done ? Answer{0, *done, ""} : Answer{1, "", done.error().message};
-  }
-
- private:
-  std::string here(const char* name) const { return slurm_.path() / name; }
-  NodeId node(const std::string& host) const { return opened().fabric().find_node(host).value(); }
-
-  void start(Words argv, const std::string& name) {
-    argv.insert(argv.begin(), {"env", environment()[0]});
-    auto child = os::ChildProcess::start({.argv = argv,
-                                          .output = os::ToNothing{},
-                                          .errors = os::ToFile{slurm_.path() / (name + ".err")},
-                                          .own_session = true});
-    ASSERT_TRUE(child) << child.error().message;
-    processes_.emplace_back(name, std::move(*child));
-  }
-
-  void write_configuration(const std::string& more) {
-    std::ofstream(here("key"), std::ios::binary) << std::string(128, 'k');
-    std::filesystem::permissions(here("key"), std::filesystem::perms::owner_read);
-    std::filesystem::create_directories(here("state"));
-    std::string text = fmt::format(
-        "ClusterName=weft\nSlurmctldHost={}({})\nSlurmUser=root\nSlurmdUser=root\nAuthType=auth/munge\n"
-        "CredType=cred/munge\nProctrackType=proctrack/pgid\nTaskPlugin=task/none\nMpiDefault=none\n"
-        "JobAcctGatherType=jobacct_gather/none\nAccountingStorageType=accounting_storage/none\n"
-        "SelectType=select/cons_tres\nSwitchType=switch/none\nSlurmdParameters=config_overrides\n"
-        "ReturnToService=2\n",
-        host_name(), head_address());
-    const auto path = slurm_.path().string();
-    text += fmt::format(
-        "AuthInfo=socket={0}/munge\nStateSaveLocation={0}/state\nSlurmdSpoolDir={0}/spool.%n\n"
-        "SlurmctldPidFile={0}/slurmctld.pid\nSlurmdPidFile={0}/slurmd.%n.pid\n"
-        "SlurmctldLogFile={0}/slurmctld.log\nSlurmdLogFile={0}/slurmd.%n.log\n",
-        path);
-    for (const char* host : kHosts) {
-      std::filesystem::create_directories(slurm_.path() / fmt::format("spool.{}", host));
-      text += fmt::format("NodeName={} NodeAddr={} CPUs=2 RealMemory=500\n", host,
-                          to_string(opened().management_address(node(host))));
-    }
-    text += "PartitionName=all Nodes=host[1-4] Default=YES State=UP OverSubscribe=FORCE\n";
-    std::ofstream(here("slurm.conf")) << text << more;
-  }
-
-  TestDirectory slurm_;
-  std::vector<std::pair<std::string, os::ChildProcess>> processes_;
-};
-
-std::string why_not_here() {
-  std::ifstream map("/proc/self/uid_map");
-  const std::string ids{std::istreambuf_iterator<char>(map), {}};
-  if (ids.find("4294967295") == std::string::npos) return "Slurm must be root outside a user namespace";
-  std::error_code absent;
-  if (!std::filesystem::exists("/sys/fs/cgroup/freezer", absent))
-    return "slurmd without systemd needs control groups of version 1";
-  return "";
-}
 
 TEST(ClusterBySlurm, IsSweptWithoutAndWithinAnAllocation) {
-  if (const auto why = why_not_here(); !why.empty()) GTEST_SKIP() << why;
+  if (const auto why = why_no_slurm_here(); !why.empty()) GTEST_SKIP() << why;
   const SlurmCluster cluster;
   ASSERT_TRUE(cluster.is_ready());
   const auto alone = cluster.on_head(cluster.sweep_words("srun"), cluster.environment());
@@ -144,7 +42,7 @@ TEST(ClusterBySlurm, IsSweptWithoutAndWithinAnAllocation) {
 }
 
 TEST(ClusterBySlurm, ANodeWhoseSlurmdIsGoneIsNotTestedAndNoJobIsLeft) {
-  if (const auto why = why_not_here(); !why.empty()) GTEST_SKIP() << why;
+  if (const auto why = why_no_slurm_here(); !why.empty()) GTEST_SKIP() << why;
   SlurmCluster cluster;
   ASSERT_TRUE(cluster.is_ready());
   cluster.kill_slurmd_of("host3");
@@ -193,7 +91,7 @@ class GuardedCluster {
   std::string install(const std::filesystem::path& here) {
     verdicts_ = here / "verdicts";
     std::filesystem::create_directories(verdicts_);
-    for (const char* host : kHosts) set_verdict(host, "healthy");
+    for (const char* host : kSlurmHosts) set_verdict(host, "healthy");
     const auto recipes = here / "recipes";
     std::filesystem::copy(WEFT_SOURCE_DIR "/docs/recipes/slurm", recipes);
     // What a site sets: where its verdicts are, and here where its slurm.conf is.
@@ -210,7 +108,7 @@ class GuardedCluster {
 };
 
 TEST(SlurmRecipes, DrainAFailedHostWithItsWordsAndLiftNothingOfOthers) {
-  if (const auto why = why_not_here(); !why.empty()) GTEST_SKIP() << why;
+  if (const auto why = why_no_slurm_here(); !why.empty()) GTEST_SKIP() << why;
   GuardedCluster cluster;
   ASSERT_TRUE(cluster.slurm().is_ready());
   for (const char* verdict : {"degraded", "unknown"}) {
@@ -231,7 +129,7 @@ TEST(SlurmRecipes, DrainAFailedHostWithItsWordsAndLiftNothingOfOthers) {
 }
 
 TEST(SlurmRecipes, TakeTheHostsOfAJobAndEndWithTheVerdict) {
-  if (const auto why = why_not_here(); !why.empty()) GTEST_SKIP() << why;
+  if (const auto why = why_no_slurm_here(); !why.empty()) GTEST_SKIP() << why;
   const SlurmCluster cluster;
   ASSERT_TRUE(cluster.is_ready());
   auto words = cluster.sweep_words("srun");
@@ -249,7 +147,7 @@ TEST(SlurmRecipes, TakeTheHostsOfAJobAndEndWithTheVerdict) {
 
 /// The coordinator is the batch script on the first node, and its agents come by srun from there.
 TEST(SlurmRecipes, AcceptARackByABatchJobThatEndsWithTheVerdict) {
-  if (const auto why = why_not_here(); !why.empty()) GTEST_SKIP() << why;
+  if (const auto why = why_no_slurm_here(); !why.empty()) GTEST_SKIP() << why;
   const SlurmCluster cluster;
   ASSERT_TRUE(cluster.is_ready());
   cluster.fault("leaf1--spine2", {"--down"});

@@ -20,7 +20,8 @@ case $verdict in
     ask scontrol update NodeName="$host" State=DRAIN Reason="$ours$text" && say "drained: $text"
     ;;
   healthy)
-    case $reason in "$ours"*) ask scontrol update NodeName="$host" State=UNDRAIN && say "back: healthy" ;; esac
+    # One with an id is a blacklist's, which takes it off itself.
+    case $reason in "$ours"*" id="*) ;; "$ours"*) ask scontrol update NodeName="$host" State=UNDRAIN && say "back: healthy" ;; esac
     ;;
 esac
 exit 0

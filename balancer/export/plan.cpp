@@ -1,0 +1,246 @@
+#include "balancer/export/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "topology/files/json_text.hpp"
+
+namespace weft::exports {
+namespace {
+
+using blacklist::Entry;
+using blacklist::Mark;
+
+constexpr std::string_view kSchema = "weft.changes/1";
+
+class Planner {
+ public:
+  Planner(const Target& target, const blacklist::Ledger& ledger, const Fabric& fabric,
+          std::span<const Standing> standings, const blacklist::Caps& caps)
+      : target_(target), ledger_(ledger), capacity_(fabric, caps) {
+    for (const Standing& standing : standings) {
+      standings_.emplace(standing.object, &standing);
+      if (whose(standing) == Whose::others) take_host_out(fabric, standing.object);
+    }
+    for (const Entry& entry : ledger.entries)
+      for (const Mark& mark : entry.marks)
+        if (mark.target == target.name()) objects_[mark.object].marks.push_back({&entry, &mark});
+  }
+
+  Plan run(const Translation& translation) && {
+    for (const Demand& demand : translation.demands) objects_[demand.object].demands.push_back(&demand);
+    // What stands is out of use, whatever else is put; those whose entries are older come first.
+    for (const auto& [object, its] : objects_)
+      if (!its.demands.empty() && stands(object)) capacity_.take_out(its.demands.front()->effect);
+    std::vector<std::pair<EntryId, const std::string*>> order;
+    for (const auto& [object, its] : objects_)
+      order.emplace_back(its.demands.empty() ? EntryId(0) : its.demands.front()->entry, &object);
+    std::ranges::stable_sort(order, {}, [](const auto& one) { return one.first; });
+    for (const auto& [first, object] : order) look_at(*object, objects_.at(*object));
+    for (const auto& [object, standing] : standings_)
+      if (standing->mark && whose(*standing) == Whose::weft && !objects_.contains(object))
+        plan_.orphans.push_back(object);
+    std::ranges::sort(plan_.orphans);
+    return std::move(plan_);
+  }
+
+ private:
+  struct Marked {
+    const Entry* entry;
+    const Mark* mark;
+  };
+  struct Object {
+    std::vector<Marked> marks;
+    std::vector<const Demand*> demands;  // by entry, ascending
+    bool wanted_by(EntryId entry) const {
+      return std::ranges::any_of(demands, [&](const Demand* demand) { return demand->entry == entry; });
+    }
+  };
+
+  /// A mark of another fabric's blacklist is somebody else's.
+  Whose whose(const Standing& standing) const {
+    if (standing.whose != Whose::weft || !standing.mark) return standing.whose;
+    return entry_of(ledger_.fabric, *standing.mark) ? Whose::weft : Whose::others;
+  }
+  bool stands(const std::string& object) const {
+    const auto at = standings_.find(object);
+    return at != standings_.end() && whose(*at->second) == Whose::weft;
+  }
+  void take_host_out(const Fabric& fabric, const std::string& name) {
+    const auto node = fabric.find_node(name);
+    if (node && fabric.is_host(*node)) capacity_.take_out({.hosts = {*node}});
+  }
+
+  void look_at(const std::string& object, const Object& its) {
+    if (std::ranges::any_of(its.marks, [](const Marked& m) { return !m.entry->is_known; })) return;
+    const auto at = standings_.find(object);
+    if (at == standings_.end()) {
+      forget(object, its, nullptr, "it is not there any more");
+      if (!its.demands.empty())
+        plan_.left_alone.push_back(fmt::format("{}: {} does not have it", object, target_.name()));
+      return;
+    }
+    switch (whose(*at->second)) {
+      case Whose::nobody:
+        return free(*at->second, its);
+      case Whose::weft:
+        return marked(*at->second, its);
+      case Whose::others:
+        forget(object, its, nullptr, fmt::format("somebody else's now: {}", at->second->text));
+        if (!its.demands.empty())
+          plan_.left_alone.push_back(fmt::format("{}: left alone: {}", object, at->second->text));
+        return;
+    }
+  }
+
+  void free(const Standing& standing, const Object& its) {
+    bool is_undone = false;
+    for (const auto& [entry, mark] : its.marks)
+      is_undone = is_undone || (mark->read_back && standing.lasts && its.wanted_by(entry->id));
+    if (is_undone) {
+      for (const Demand* demand : its.demands) plan_.undone.push_back({demand->entry, standing.object});
+      return;
+    }
+    if (its.demands.empty()) return forget(standing.object, its, nullptr, "it is off");
+    const Demand& demand = *its.demands.front();
+    for (const auto& [entry, mark] : its.marks)
+      if (entry->id != demand.entry) settle(*entry, standing.object, false, "it is off");
+    if (const auto broken = capacity_.broken_by(demand.effect)) {
+      plan_.left_alone.push_back(
+          fmt::format("{}: held back, with what others took out of use: {}", standing.object, *broken));
+      return;
+    }
+    capacity_.take_out(demand.effect);
+    change(Act::put, standing, demand.set, demand.entry);
+  }
+
+  void marked(const Standing& standing, const Object& its) {
+    const auto ours = std::ranges::find_if(its.marks, [&](const Marked& m) {
+      return !standing.mark || mark_id(ledger_.fabric, m.entry->id) == *standing.mark ||
+             m.mark->set == standing.text;
+    });
+    if (ours == its.marks.end()) {
+      forget(standing.object, its, nullptr, fmt::format("another mark stands there: {}", standing.text));
+      if (standing.mark)
+        plan_.orphans.push_back(standing.object);
+      else if (!its.demands.empty())
+        plan_.left_alone.push_back(fmt::format("{}: it is off already, and not by weft", standing.object));
+      return;
+    }
+    forget(standing.object, its, ours->mark, "another mark stands there");
+    const Entry& entry = *ours->entry;
+    if (its.demands.empty()) return change(Act::take, standing, ours->mark->before, entry.id);
+    const auto still = std::ranges::find(its.demands, entry.id, &Demand::entry);
+    const bool is_adopted = standing.mark && *standing.mark != mark_id(ledger_.fabric, entry.id);
+    if (still == its.demands.end() || is_adopted) {
+      const Demand& demand = still == its.demands.end() ? *its.demands.front() : **still;
+      return change(Act::pass, standing, demand.set, demand.entry);
+    }
+    if (!ours->mark->read_back) settle(entry, standing.object, true, standing.text);
+  }
+
+  void change(Act act, const Standing& standing, const std::string& set, EntryId entry) {
+    Change made{.act = act,
+                .target = std::string(target_.name()),
+                .object = standing.object,
+                .before = standing.text,
+                .set = set,
+                .entry = entry};
+    made.undo = target_.by_hand(reversed(made));
+    plan_.changes.push_back(std::move(made));
+  }
+  void settle(const Entry& entry, const std::string& object, bool stands, std::string text) {
+    plan_.settled.push_back({entry.id, object, stands, std::move(text)});
+  }
+  void forget(const std::string& object, const Object& its, const Mark* but, const std::string& text) {
+    for (const auto& [entry, mark] : its.marks)
+      if (mark != but) settle(*entry, object, false, text);
+  }
+
+  const Target& target_;
+  const blacklist::Ledger& ledger_;
+  blacklist::Capacity capacity_;
+  std::unordered_map<std::string, const Standing*> standings_;
+  std::map<std::string, Object> objects_;
+  Plan plan_;
+};
+
+std::string line_of(const Change& change) {
+  const std::string head =
+      fmt::format("{} {} (entry {})\n", to_string(change.act), change.object, change.entry.value());
+  return fmt::format("{}- {}\n+ {}\n  undo: {}\n", head, change.before, change.set, change.undo);
+}
+
+}  // namespace
+
+Plan plan_changes(const Target& target, const blacklist::Ledger& ledger, const Fabric& fabric,
+                  const Translation& translation, std::span<const Standing> standings,
+                  const blacklist::Caps& caps) {
+  return Planner(target, ledger, fabric, standings, caps).run(translation);
+}
+
+std::vector<std::string> objects_to_read(std::string_view target, const blacklist::Ledger& ledger,
+                                         const Fabric& fabric, const Translation& translation) {
+  std::vector<std::string> objects;
+  std::unordered_set<std::string> seen;
+  const auto add = [&](const std::string& object) {
+    if (seen.insert(object).second) objects.push_back(object);
+  };
+  for (const NodeId host : fabric.hosts()) add(fabric.name_of(host));
+  for (const Demand& demand : translation.demands) add(demand.object);
+  for (const Entry& entry : ledger.entries)
+    for (const Mark& mark : entry.marks)
+      if (mark.target == target) add(mark.object);
+  return objects;
+}
+
+std::string diff_of(const Plan& plan) {
+  std::string text;
+  for (const Change& change : plan.changes) text += line_of(change);
+  for (const auto& [entry, object, stands, why] : plan.settled)
+    text += fmt::format("ledger: the mark of entry {} on {} {}: {}\n", entry.value(), object,
+                        stands ? "stands" : "is forgotten", why);
+  for (const auto& [entry, object] : plan.undone)
+    text += fmt::format("ledger: entry {} goes to hold: somebody put {} back\n", entry.value(), object);
+  return text;
+}
+
+std::string changes_json(const blacklist::Ledger& ledger, std::string_view target, const Plan& plan,
+                         const Translation& translation, const files::DocumentStamp& stamp) {
+  using files::DocumentTree;
+  DocumentTree tree = files::stamped_tree(kSchema, stamp);
+  tree["fabric"] = ledger.fabric;
+  tree["target"] = target;
+  auto& changes = tree["changes"] = DocumentTree::array();
+  for (const Change& change : plan.changes) {
+    DocumentTree one;
+    one["id"] = id_of(change);
+    one["act"] = to_string(change.act);
+    one["object"] = change.object, one["entry"] = change.entry.value();
+    one["before"] = change.before, one["set"] = change.set, one["undo"] = change.undo;
+    changes.push_back(std::move(one));
+  }
+  auto& settled = tree["settled"] = DocumentTree::array();
+  for (const auto& [entry, object, stands, why] : plan.settled) {
+    DocumentTree one;
+    one["entry"] = entry.value(), one["object"] = object, one["stands"] = stands, one["why"] = why;
+    settled.push_back(std::move(one));
+  }
+  auto& undone = tree["undone"] = DocumentTree::array();
+  for (const auto& [entry, object] : plan.undone) {
+    DocumentTree one;
+    one["entry"] = entry.value(), one["object"] = object;
+    undone.push_back(std::move(one));
+  }
+  tree["left_alone"] = plan.left_alone;
+  tree["orphans"] = plan.orphans;
+  tree["advice"] = translation.advice;
+  return files::document_text(tree);
+}
+
+}  // namespace weft::exports

@@ -1,0 +1,53 @@
+// Plan: what has to change at a target so that what the ledger demands stands there, and nothing else of
+// ours. Pure: the ledger, its translation and what stands there in, changes out.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "balancer/export/translate.hpp"
+#include "topology/files/document.hpp"
+
+namespace weft::exports {
+
+struct Plan {
+  std::vector<Change> changes;
+  /// Marks of the ledger of which the target shows what became of them: they stand, or are to be forgotten.
+  struct Settled {
+    EntryId entry{};
+    std::string object;
+    bool stands = false;
+    std::string text;  // what it means, for people
+    friend bool operator==(const Settled&, const Settled&) = default;
+  };
+  std::vector<Settled> settled;
+  /// Entries of which somebody took a mark off at the target: to be held.
+  struct Undone {
+    EntryId entry{};
+    std::string object;
+    friend bool operator==(const Undone&, const Undone&) = default;
+  };
+  std::vector<Undone> undone;
+  std::vector<std::string> left_alone;  // what is others', absent, or stopped by a cap, in words
+  std::vector<std::string> orphans;     // objects with a mark of ours that the ledger does not know
+
+  bool would_change() const { return !changes.empty() || !settled.empty() || !undone.empty(); }
+};
+
+/// `standings`: of all that is demanded or marked, and of all hosts of the fabric, which count for the caps.
+/// Marks of entries whose subject the fabric has no more stay as they are.
+Plan plan_changes(const Target& target, const blacklist::Ledger& ledger, const Fabric& fabric,
+                  const Translation& translation, std::span<const Standing> standings,
+                  const blacklist::Caps& caps);
+
+/// What would be asked of read(): each once.
+std::vector<std::string> objects_to_read(std::string_view target, const blacklist::Ledger& ledger,
+                                         const Fabric& fabric, const Translation& translation);
+
+/// As a person reads it, and `weft.changes/1` (docs/schema/changes.schema.json).
+std::string diff_of(const Plan& plan);
+std::string changes_json(const blacklist::Ledger& ledger, std::string_view target, const Plan& plan,
+                         const Translation& translation, const files::DocumentStamp& stamp);
+
+}  // namespace weft::exports

@@ -1,0 +1,164 @@
+#include "balancer/export/slurm_target.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "topology/os/child_process.hpp"
+
+namespace weft::exports {
+namespace {
+
+/// More are asked for as all that there are: a command line has its bounds.
+constexpr std::size_t kMostNames = 64;
+/// No node has it. slurmctld looks at the rights first and at the name then.
+constexpr std::string_view kNoNode = "weft-no-such-node";
+
+using Words = std::vector<std::string>;
+
+Words drain(std::string_view nodes, std::string_view reason) {
+  return {"update", fmt::format("NodeName={}", nodes), "State=DRAIN", fmt::format("Reason={}", reason)};
+}
+/// RESUME would lift DOWN too.
+Words undrain(std::string_view nodes) {
+  return {"update", fmt::format("NodeName={}", nodes), "State=UNDRAIN"};
+}
+
+/// For a shell, as an operator types it.
+std::string quoted(const std::string& word) {
+  if (word.find_first_of(" ;|&$<>()'\"\\*?[]#~`!") == std::string::npos) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+std::string typed(const Words& words) {
+  std::string line = "scontrol";
+  for (const std::string& word : words) line += " " + quoted(word);
+  return line;
+}
+
+/// Calls `each` with the first error kept: what was done, a reading shows.
+template <class Calls, class Each>
+Result<void> all_of(const Calls& calls, Each each) {
+  Result<void> first;
+  for (const auto& one : calls)
+    if (const Result<void> done = each(one); !done && first) first = done;
+  return first;
+}
+
+}  // namespace
+
+Result<std::string> SlurmTarget::call(Words words) const {
+  words.insert(words.begin(), calls_.scontrol);
+  return os::run_program(words, "", calls_.limit);
+}
+
+Result<void> SlurmTarget::check_rights() {
+  const auto said = call(undrain(kNoNode));
+  if (said || said.error().kind == ErrorKind::timeout || said.error().kind == ErrorKind::absent)
+    return said ? Result<void>() : pass_on(said);
+  const std::string& text = said.error().message;
+  if (text.find("Invalid user id") == std::string::npos && text.find("denied") == std::string::npos)
+    return {};
+  return fail(ErrorKind::permission,
+              "this user may not change nodes of Slurm ({}): run it as SlurmUser, or as an operator of its "
+              "accounting; nothing was changed",
+              text);
+}
+
+Result<std::vector<SlurmNode>> SlurmTarget::show(const Words& names) const {
+  Words words{"-o", "show", "node"};
+  if (names.size() <= kMostNames) words.push_back(fmt::format("{}", fmt::join(names, ",")));
+  // Of some that it does not have it ends with 1 and says nothing of the others.
+  auto said = call(words);
+  if (!said && said.error().message.find("not found") != std::string::npos && words.size() == 4) {
+    words.pop_back();
+    said = call(words);
+  }
+  if (!said) return pass_on(said);
+  return parse_slurm_nodes(*said);
+}
+
+Result<std::vector<Standing>> SlurmTarget::read(std::span<const std::string> objects) {
+  Words names;
+  std::set<std::string> seen;
+  for (const std::string& object : objects) {
+    const auto node = parse_slurm_object(object).node;
+    if (is_slurm_name(node) && seen.insert(node).second) names.push_back(node);
+  }
+  std::vector<Standing> standings;
+  if (names.empty()) return standings;
+  WEFT_TRY(const auto nodes, show(names));
+  std::map<std::string, const SlurmNode*> by_name;
+  for (const SlurmNode& node : nodes) by_name.emplace(node.name, &node);
+  for (const std::string& object : objects) {
+    const auto at = by_name.find(parse_slurm_object(object).node);
+    if (at == by_name.end()) continue;
+    if (auto standing = standing_of(*at->second, object)) standings.push_back(std::move(*standing));
+  }
+  return standings;
+}
+
+Result<void> SlurmTarget::apply(std::span<const Change> changes) {
+  std::map<std::vector<std::string>, Words> nodes;  // words of one call but the first: nodes
+  std::vector<Change> features;
+  for (const Change& change : changes) {
+    const auto [node, feature] = parse_slurm_object(change.object);
+    if (!is_slurm_name(node))
+      return fail(ErrorKind::usage, "'{}' is no name of a node that scontrol can be given", change.object);
+    if (!feature.empty())
+      features.push_back(change);
+    else
+      nodes[change.act == Act::take ? Words() : Words{change.set}].push_back(node);
+  }
+  const auto done = all_of(nodes, [&](const auto& one) -> Result<void> {
+    const auto list = fmt::format("{}", fmt::join(one.second, ","));
+    const auto said = call(one.first.empty() ? undrain(list) : drain(list, one.first.front()));
+    return said ? Result<void>() : pass_on(said);
+  });
+  const auto set = set_features(features);
+  return done ? set : done;
+}
+
+/// The list of active features is set as a whole: of what stands now, one more or one less.
+Result<void> SlurmTarget::set_features(std::span<const Change> changes) const {
+  std::map<std::string, std::pair<std::set<std::string>, std::set<std::string>>> wanted;  // on, off
+  for (const Change& change : changes) {
+    const auto [node, feature] = parse_slurm_object(change.object);
+    (change.act == Act::take ? wanted[node].first : wanted[node].second).insert(feature);
+  }
+  if (wanted.empty()) return {};
+  Words names;
+  for (const auto& [name, features] : wanted) names.push_back(name);
+  WEFT_TRY(const auto nodes, show(names));
+  std::map<std::string, Words> by_list;
+  for (const SlurmNode& node : nodes) {
+    const auto at = wanted.find(node.name);
+    if (at == wanted.end()) continue;
+    Words active;
+    for (const std::string& feature : node.available) {
+      const bool is_on = std::ranges::find(node.active, feature) != node.active.end();
+      if ((is_on || at->second.first.contains(feature)) && !at->second.second.contains(feature))
+        active.push_back(feature);
+    }
+    by_list[fmt::format("ActiveFeatures={}", fmt::join(active, ","))].push_back(node.name);
+  }
+  return all_of(by_list, [&](const auto& one) -> Result<void> {
+    const auto said = call({"update", fmt::format("NodeName={}", fmt::join(one.second, ",")), one.first});
+    return said ? Result<void>() : pass_on(said);
+  });
+}
+
+std::string SlurmTarget::by_hand(const Change& change) const {
+  const auto [node, feature] = parse_slurm_object(change.object);
+  if (feature.empty()) return typed(change.act == Act::take ? undrain(node) : drain(node, change.set));
+  return fmt::format("{} ActiveFeatures=(those of `scontrol show node {}` {} {})",
+                     typed({"update", "NodeName=" + node}), node, change.act == Act::take ? "and" : "without",
+                     feature);
+}
+
+}  // namespace weft::exports

@@ -1,0 +1,33 @@
+// SlurmTarget: Slurm by its scontrol, a process a call, without a shell. Never libslurm, whose licence is
+// GPL.
+#pragma once
+
+#include "balancer/export/slurm_node.hpp"
+#include "topology/base/units.hpp"
+
+namespace weft::exports {
+
+struct SlurmCalls {
+  std::string scontrol = "scontrol";             // looked up in PATH unless it has a '/'
+  Nanoseconds limit = std::chrono::seconds(10);  // of one call: it is killed then
+};
+
+class SlurmTarget : public Target {
+ public:
+  explicit SlurmTarget(SlurmCalls calls = {}) : calls_(std::move(calls)) {}
+
+  std::string_view name() const override { return "slurm"; }
+  Result<void> check_rights() override;
+  Result<std::vector<Standing>> read(std::span<const std::string> objects) override;
+  Result<void> apply(std::span<const Change> changes) override;
+  std::string by_hand(const Change& change) const override;
+
+ private:
+  Result<std::string> call(std::vector<std::string> words) const;
+  Result<std::vector<SlurmNode>> show(const std::vector<std::string>& names) const;
+  Result<void> set_features(std::span<const Change> changes) const;
+
+  SlurmCalls calls_;
+};
+
+}  // namespace weft::exports

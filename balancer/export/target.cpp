@@ -1,0 +1,66 @@
+#include "balancer/export/target.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace weft::exports {
+namespace {
+
+constexpr std::array<std::string_view, 3> kActs{"put", "take", "pass"};
+constexpr std::size_t kLongestFabric = 40;
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+         c == '-';
+}
+
+std::string plain(std::string_view name) {
+  std::string text(name.substr(0, kLongestFabric));
+  std::ranges::replace_if(
+      text, [](char c) { return !is_plain(c); }, '_');
+  return text;
+}
+
+}  // namespace
+
+std::string_view to_string(Act act) { return kActs[static_cast<std::size_t>(act)]; }
+
+std::string id_of(const Change& change) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, 64 bits
+  const auto take = [&](std::string_view text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    hash = (hash ^ 0xff) * 0x100000001b3;  // ends the text: no UTF-8 has it
+  };
+  for (const std::string_view text :
+       {to_string(change.act), std::string_view(change.target), std::string_view(change.object),
+        std::string_view(change.before), std::string_view(change.set)})
+    take(text);
+  take(std::to_string(change.entry.value()));
+  return fmt::format("{:016x}", hash);
+}
+
+Change reversed(const Change& change) {
+  Change back = change;
+  std::swap(back.before, back.set);
+  if (change.act != Act::pass) back.act = change.act == Act::put ? Act::take : Act::put;
+  return back;
+}
+
+std::string mark_id(std::string_view fabric, EntryId entry) {
+  return fmt::format("{}:{}", plain(fabric), entry.value());
+}
+
+std::optional<EntryId> entry_of(std::string_view fabric, std::string_view mark) {
+  const std::string prefix = plain(fabric) + ":";
+  if (!mark.starts_with(prefix)) return std::nullopt;
+  mark.remove_prefix(prefix.size());
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(mark.data(), mark.data() + mark.size(), number);
+  if (error != std::errc() || end != mark.data() + mark.size() || number == 0) return std::nullopt;
+  return EntryId(number);
+}
+
+}  // namespace weft::exports

@@ -1,0 +1,72 @@
+// Target: a scheduler or a fabric manager that acts on a blacklist. What stands there, what is to change, and
+// the seam behind which each target has its adapter. One thread; every call is bounded in time.
+//
+// A mark is ours only where it carries our prefix and an id that the ledger knows: all else is left alone.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "balancer/blacklist/ledger.hpp"
+
+namespace weft::exports {
+
+using blacklist::EntryId;
+
+enum class Whose : std::uint8_t { nobody, weft, others };
+
+/// What stands at an object of a target.
+struct Standing {
+  std::string object;
+  Whose whose = Whose::nobody;
+  std::string text{};                              // nobody's: as it is in service; else the mark
+  std::optional<std::string> mark = std::nullopt;  // the mark_id that it names
+  /// A restart of the target keeps a mark. Where not, one that is gone was taken off by nobody.
+  bool lasts = true;
+  friend bool operator==(const Standing&, const Standing&) = default;
+};
+
+/// put: a mark where nobody has one. take: off again. pass: ours goes to another entry.
+enum class Act : std::uint8_t { put, take, pass };
+std::string_view to_string(Act act);
+
+struct Change {
+  Act act = Act::put;
+  std::string target, object;
+  std::string before;  // what must stand there now
+  std::string set;     // what is to stand there
+  EntryId entry{};     // whose mark it is then; take: was
+  std::string undo{};  // what an operator types to take it back
+  friend bool operator==(const Change&, const Change&) = default;
+};
+
+/// Of this very change, in every run: 16 hexadecimal digits.
+std::string id_of(const Change& change);
+/// The change that takes it back.
+Change reversed(const Change& change);
+
+/// How an entry is named in a mark: `FABRIC:3`, of letters, digits and `._-:` alone.
+std::string mark_id(std::string_view fabric, EntryId entry);
+/// Absent: it is of the blacklist of another fabric, or none.
+std::optional<EntryId> entry_of(std::string_view fabric, std::string_view mark);
+
+class Target {
+ public:
+  virtual ~Target() = default;
+  virtual std::string_view name() const = 0;
+  /// Whether this user may change it, as far as can be known without a change. Error: permission.
+  virtual Result<void> check_rights() = 0;
+  /// Objects that the target does not have are left out.
+  virtual Result<std::vector<Standing>> read(std::span<const std::string> objects) = 0;
+  /// Changes of one act, of which a target may have done a part when it returns an Error: read() tells what
+  /// stands then.
+  virtual Result<void> apply(std::span<const Change> changes) = 0;
+  /// What an operator types to do it.
+  virtual std::string by_hand(const Change& change) const = 0;
+};
+
+}  // namespace weft::exports

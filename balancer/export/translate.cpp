@@ -1,0 +1,97 @@
+#include "balancer/export/translate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "balancer/export/slurm_node.hpp"
+
+namespace weft::exports {
+namespace {
+
+using blacklist::Effect;
+using blacklist::Entry;
+using blacklist::EntryState;
+
+class SlurmTranslator {
+ public:
+  SlurmTranslator(const blacklist::Ledger& ledger, const Fabric& fabric, const SlurmOptions& options)
+      : ledger_(ledger), fabric_(fabric), options_(options), out_(fabric.link_count(), false) {}
+
+  Translation run() && {
+    for (const Entry& entry : ledger_.entries) {
+      if (entry.state == EntryState::released) continue;
+      const auto subject = find_subject(fabric_, entry.subject);
+      if (!subject) continue;
+      const Effect effect = effect_of(fabric_, *subject, options_.nic_action);
+      if (entry.state == EntryState::active || (entry.verdict == Verdict::failed && !entry.by_hand))
+        for (const LinkId link : effect.links) out_[link.value()] = true;
+      if (entry.state == EntryState::active) demand(entry, effect);
+    }
+    look_at_leaves();
+    return std::move(result_);
+  }
+
+ private:
+  void demand(const Entry& entry, const Effect& effect) {
+    for (const NodeId host : effect.hosts)
+      ask(entry, host, fabric_.name_of(host), slurm_reason(fabric_, entry, ledger_.fabric),
+          {.hosts = {host}});
+    for (const PortId nic : effect.nics) {
+      const Port& port = fabric_.port(nic);
+      ask(entry, port.node, feature_object(fabric_.name_of(port.node), rail_feature(port.number.value())),
+          "not active", {.nics = {nic}});
+    }
+  }
+
+  void ask(const Entry& entry, NodeId host, std::string object, std::string set, Effect effect) {
+    const std::string& name = fabric_.name_of(host);
+    if (is_slurm_name(name))
+      result_.demands.push_back({entry.id, std::move(object), std::move(set), std::move(effect)});
+    else if (unfit_.insert(host.value()).second)
+      result_.advice.push_back(
+          fmt::format("entry {}: '{}' is no name of a node that scontrol can be given: drain it by hand",
+                      entry.id.value(), name));
+  }
+
+  /// What a scheduler can do about links between switches is to leave the hosts below alone.
+  void look_at_leaves() {
+    for (std::uint32_t i = 0; i < fabric_.node_count(); ++i) {
+      const NodeId leaf(i);
+      if (fabric_.is_host(leaf) || fabric_.node(leaf).tier != Tier::leaf) continue;
+      std::size_t uplinks = 0, out = 0, hosts = 0;
+      for (const ChannelId channel : fabric_.channels_from(leaf)) {
+        if (!fabric_.between_switches(channel)) {
+          ++hosts;
+          continue;
+        }
+        ++uplinks;
+        out += out_[Fabric::link_of(channel).value()] ? 1 : 0;
+      }
+      if (hosts == 0 || static_cast<double>(out) <= options_.caps.leaf_uplinks * static_cast<double>(uplinks))
+        continue;
+      const std::string& name = fabric_.name_of(leaf);
+      result_.advice.push_back(
+          fmt::format("{}: {} of {} uplinks are out of use, more than it may lose: drain its hosts by `weft "
+                      "blacklist add {} --for TIME --reason TEXT`",
+                      name, out, uplinks, name));
+    }
+  }
+
+  const blacklist::Ledger& ledger_;
+  const Fabric& fabric_;
+  const SlurmOptions& options_;
+  std::vector<bool> out_;  // links that no route should use
+  std::set<std::uint32_t> unfit_;
+  Translation result_;
+};
+
+}  // namespace
+
+Translation translate_for_slurm(const blacklist::Ledger& ledger, const Fabric& fabric,
+                                const SlurmOptions& options) {
+  return SlurmTranslator(ledger, fabric, options).run();
+}
+
+}  // namespace weft::exports

@@ -1,0 +1,27 @@
+// What all words of `weft blacklist` that use a ledger have in common: their options, the ledger, the policy.
+#pragma once
+
+#include "cli/options.hpp"
+#include "collectors/store/ledger_store.hpp"
+
+namespace weft::cli {
+
+void add_ledger_options(OptionParser& parser);
+void add_policy_options(OptionParser& parser);
+
+struct OpenedLedger {
+  Fabric fabric;
+  store::LedgerStore store;
+};
+Result<OpenedLedger> open_ledger(const po::variables_map& values, store::Database::Access access);
+
+Result<blacklist::Policy> read_policy(const po::variables_map& values);
+Result<Mutes> read_mutes(const po::variables_map& values, const Fabric& fabric);
+Result<std::string> need_text(const po::variables_map& values, const char* name, std::string_view why);
+/// Of the option `id`.
+Result<blacklist::EntryId> read_id(const po::variables_map& values);
+
+blacklist::Now now_of_machine();
+void print_events(const std::vector<blacklist::LedgerEvent>& events);
+
+}  // namespace weft::cli

@@ -1,0 +1,116 @@
+// From a fault in a lab to a drained node of a real Slurm, and back.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/slurm_cluster.hpp"
+
+namespace weft {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using Words = std::vector<std::string>;
+
+class BlacklistedCluster {
+ public:
+  SlurmCluster slurm;
+
+  Answer blacklist(const std::string& word, Words more = {}) const {
+    more.insert(more.begin(), {"blacklist", word});
+    more.insert(more.end(), {"--ledger", slurm.directory() / "bl.db", "--fabric", slurm.live_file()});
+    return slurm.on_head(more, slurm.environment());
+  }
+  Answer sync() const { return blacklist("sync", {"--to", "slurm", "--apply"}); }
+  /// What a sweep of all finds is taken into the ledger.
+  Answer sweep_and_update() const {
+    const auto swept = slurm.on_head(slurm.sweep_words(slurm.launcher(), "4s"), slurm.environment());
+    const auto path = slurm.directory() / fmt::format("run{}.json", ++runs_);
+    std::ofstream(path) << swept.output;
+    EXPECT_EQ(swept.output.substr(0, 1), "{") << swept.errors;
+    return blacklist("update", {path, "--clean", "1s"});
+  }
+  /// "STATE REASON"
+  std::string state_of(const std::string& host) const {
+    return slurm.slurm({"sinfo", "-h", "-N", "-n", host, "-o", "%T %E"}).output;
+  }
+  std::string wait_for(const std::string& host, const std::string& part) const {
+    std::string said = state_of(host);
+    for (int look = 0; look < 75 && said.find(part) == std::string::npos; ++look) {
+      usleep(200'000);
+      said = state_of(host);
+    }
+    return said;
+  }
+
+ private:
+  mutable int runs_ = 0;
+};
+
+TEST(BlacklistBySlurm, AFaultOfACableDrainsItsNodeAndCleanSweepsGiveItBack) {
+  if (const auto why = why_no_slurm_here(); !why.empty()) GTEST_SKIP() << why;
+  const BlacklistedCluster cluster;
+  ASSERT_TRUE(cluster.slurm.is_ready());
+  const auto before = cluster.state_of("host2");
+  cluster.slurm.fault("host2--leaf1", {"--loss", "20%", "--from", "leaf1"});
+  const auto updated = cluster.sweep_and_update();
+  ASSERT_THAT(updated.output, HasSubstr("activated: nic host2")) << updated.errors;
+  const auto drained = cluster.sync();
+  EXPECT_EQ(drained.status, 0) << drained.errors << drained.output;
+  EXPECT_THAT(cluster.state_of("host2"),
+              AllOf(HasSubstr("drained weft: "), HasSubstr("host2--leaf1 id=small:1 "), HasSubstr("lost")));
+  const auto job =
+      cluster.slurm.slurm({"timeout", "20", "srun", "--quiet", "-N3", "-l", "printenv", "SLURMD_NODENAME"});
+  EXPECT_EQ(job.status, 0) << job.errors;
+  EXPECT_THAT(job.output,
+              AllOf(HasSubstr("host1"), HasSubstr("host3"), HasSubstr("host4"), Not(HasSubstr("host2"))));
+
+  ASSERT_EQ(cluster.slurm.weft({"lab", "heal", "host2--leaf1", "--name", cluster.slurm.lab}).status, 0);
+  std::string said;
+  for (int run = 0; run < 6 && said.find("released") == std::string::npos; ++run)
+    said += cluster.sweep_and_update().output;
+  EXPECT_THAT(said, AllOf(HasSubstr("1 probation"), HasSubstr("1 released"))) << said;
+  EXPECT_EQ(cluster.sync().status, 0);
+  EXPECT_EQ(cluster.wait_for("host2", "idle none"), before) << "idle* until it answers";
+  EXPECT_EQ(cluster.blacklist("check", {"--to", "slurm"}).status, 0);
+}
+
+TEST(BlacklistBySlurm, LeavesOthersAloneAndOutlivesARestartAndAReconfigure) {
+  if (const auto why = why_no_slurm_here(); !why.empty()) GTEST_SKIP() << why;
+  BlacklistedCluster cluster;
+  auto& slurm = cluster.slurm;
+  ASSERT_TRUE(slurm.is_ready());
+  const auto add = [&](const std::string& host) {
+    const auto added =
+        cluster.blacklist("add", {host, "--for", "1h", "--reason", "it's \"odd\" [x] ALL; $HOME"});
+    EXPECT_THAT(added.output, HasSubstr("activated")) << added.errors;
+  };
+  ASSERT_EQ(slurm.slurm({"scontrol", "update", "NodeName=host1", "State=DRAIN", "Reason=disk"}).status, 0);
+  add("host1");
+  EXPECT_THAT(cluster.sync().errors, HasSubstr("host1: left alone"));
+  EXPECT_THAT(cluster.state_of("host1"), HasSubstr("disk"));
+  ASSERT_EQ(slurm.slurm({"scontrol", "update", "NodeName=host1", "State=DOWN", "Reason=psu"}).status, 0);
+  EXPECT_THAT(cluster.sync().errors, HasSubstr("host1: left alone"));
+  EXPECT_THAT(cluster.state_of("host1"), HasSubstr("psu"));
+  ASSERT_EQ(slurm.slurm({"scontrol", "update", "NodeName=host1", "State=RESUME"}).status, 0);
+  cluster.wait_for("host1", "idle ");
+  const auto applied = cluster.sync();
+  EXPECT_EQ(applied.status, 0) << applied.errors << applied.output;
+  EXPECT_THAT(cluster.state_of("host1"),
+              HasSubstr("weft: planned host1 id=small:1 it's 'odd' [x] ALL; $HOME"));
+
+  slurm.stop_controller();
+  EXPECT_EQ(cluster.sync().status, 70) << "the controller is down";
+  slurm.start_controller();
+  EXPECT_THAT(cluster.wait_for("host1", "weft"), HasSubstr("drained"));
+  ASSERT_EQ(slurm.slurm({"scontrol", "reconfigure"}).status, 0);
+  const auto same = cluster.sync();
+  EXPECT_EQ(same.status, 0) << same.errors;
+  EXPECT_EQ(same.output, "") << "it stands as before";
+  EXPECT_EQ(cluster.blacklist("release", {"1"}).status, 0);
+  EXPECT_EQ(cluster.sync().status, 0);
+  EXPECT_THAT(cluster.wait_for("host1", "idle"), HasSubstr("none"));
+}
+
+}  // namespace
+}  // namespace weft
