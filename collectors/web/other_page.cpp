@@ -122,7 +122,8 @@ class HttpPage final : public Elsewhere {
   PageAnswer ask(const PageRequest& request) const override {
     if (request.method != "GET" && !is_loopback(place_.host))
       return error_answer(403, "a token would go to " + place_.host + " in clear: change it on its own page");
-    if (!room_.try_acquire_for(kRoom)) return error_answer(503, "the page of " + fabric_ + " is slow: try again");
+    if (!room_.try_acquire_for(kRoom))
+      return error_answer(503, "the page of " + fabric_ + " is slow: try again");
     const auto answer = fetch(request);
     room_.release();
     return answer ? *answer : error_answer(503, answer.error().message);

@@ -143,7 +143,7 @@ void measure_look_24576(Figures& figures) {
     for (const SentWindow& sent : fleet.second()) (void)sums.take(sent.host, sent.window, sent.arrival);
   watch::Looker looker(fabric, plan, {});
   const watch::LookContext hosts{std::vector(fabric.node_count(), watch::HostNews::heard),
-                               std::vector<Nanoseconds>(fabric.node_count(), fleet.now())};
+                                 std::vector<Nanoseconds>(fabric.node_count(), fleet.now())};
   std::size_t lossy = 0, found = 0;
   std::vector<double> took;
   for (int i = 0; i < 5; ++i)
