@@ -12,6 +12,7 @@ namespace {
 constexpr auto kPieces = std::to_array<Piece>({
     {"ingest", measure_ingest},
     {"detection", measure_detection},
+    {"incident_histories", measure_incident_histories},
     {"false_incidents", count_false_incidents},
     {"look_24576", measure_look_24576},
     {"agent", measure_agent},

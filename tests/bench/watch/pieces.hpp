@@ -10,6 +10,9 @@ void measure_ingest(Figures& figures);
 /// On the lab's fabric, 16 hosts: how long until drawn faults open an incident, and whether it is the right
 /// one. Simulated.
 void measure_detection(Figures& figures);
+/// Of 300 drawn histories of small fabrics (one or two faults that may flap, a watcher stopped or a server
+/// away meanwhile) how many had just the incidents that were true, from their begin to their end. Simulated.
+void measure_incident_histories(Figures& figures);
 /// Five simulated days of the lab's fabric with background losses.
 void count_false_incidents(Figures& figures);
 /// 24,576 NICs with eight faults: one look.
