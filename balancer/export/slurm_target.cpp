@@ -79,6 +79,8 @@ Result<std::vector<SlurmNode>> SlurmTarget::show(const Words& names) const {
     words.pop_back();
     said = call(words);
   }
+  if (!said && said.error().kind == ErrorKind::internal)  // it ended with 1: no fault of weft's
+    return fail(ErrorKind::absent, "Slurm does not answer: {}", said.error().message);
   if (!said) return pass_on(said);
   return parse_slurm_nodes(*said);
 }

@@ -100,7 +100,7 @@ TEST(BlacklistBySlurm, LeavesOthersAloneAndOutlivesARestartAndAReconfigure) {
               HasSubstr("weft: planned host1 id=small:1 it's 'odd' [x] ALL; $HOME"));
 
   slurm.stop_controller();
-  EXPECT_EQ(cluster.sync().status, 70) << "the controller is down";
+  EXPECT_EQ(cluster.sync().status, 69) << "the controller is down";
   slurm.start_controller();
   EXPECT_THAT(cluster.wait_for("host1", "weft"), HasSubstr("drained"));
   ASSERT_EQ(slurm.slurm({"scontrol", "reconfigure"}).status, 0);
