@@ -89,7 +89,10 @@ class Rig {
       is_put_ = false;
     }
     version_ = version;
-    if (fault && !std::exchange(is_put_, true)) fleet_->put({*fault});
+    if (fault && !std::exchange(is_put_, true)) {
+      fleet_->put({*fault});
+      if (another) fleet_->put({*another});
+    }
     for (const SentWindow& sent : fleet_->second()) {
       const auto node = std::ranges::find(fabric.hosts(), sent.host);
       const auto at = static_cast<std::size_t>(node - fabric.hosts().begin());
@@ -113,6 +116,7 @@ class Rig {
   std::vector<std::unique_ptr<watch::AgentLink>> agents;
   Nanoseconds now = 1000s, wall_offset = 1'769'860'800s, append_takes{};
   std::optional<FaultSpec> fault;
+  std::optional<FaultSpec> another;  // with it
   std::atomic<int> mappings = 0;
 
  private:
@@ -210,9 +214,10 @@ TEST(WatchLoop, ALeaseThatRanOutBetweenTwoWritesStopsTheSecond) {
   only.run_until_planned();
   only.run_for(5s);
   rig.append_takes = 4s;  // as if it were stopped in the midst of it
-  rig.fault = dead(rig.fabric, "leaf1--spine1");
+  rig.another = dead(rig.fabric, "host3--leaf2");
+  rig.fault = dead(rig.fabric, "host1--leaf1");
   while (rig.bus.events().empty() && rig.now < 1100s) only.run_for(100ms);
-  // It found a suspicion and that it is sure in one look; the second was due after the lease.
+  // It suspects two in one look; the second event was due after the lease.
   EXPECT_THAT(only.told.written, SizeIs(1));
   EXPECT_THAT(rig.bus.events(), SizeIs(1));
   EXPECT_EQ(only.told.count("its lease ran out"), 1);
