@@ -27,34 +27,11 @@ constexpr double kAtMostBad = 3.0;  // nats that a loss just now speaks against 
 constexpr Nanoseconds kLongestHold = std::chrono::minutes(30);
 constexpr Nanoseconds kRemembered = std::chrono::hours(25);  // closed ones, for looks that still see them
 
-bool overlaps(const std::vector<ChannelId>& a, const std::vector<ChannelId>& b) {
-  return std::ranges::any_of(a, [&](ChannelId one) {
-    return std::ranges::any_of(
-        b, [&](ChannelId other) { return Fabric::link_of(one) == Fabric::link_of(other); });
-  });
-}
-
-std::vector<ChannelId> all_channels(const IncidentPlace& place) {
-  std::vector<ChannelId> all = place.channels;
-  for (const auto& alternative : place.alternatives)
-    all.insert(all.end(), alternative.begin(), alternative.end());
-  return all;
-}
-
 /// The share that it loses, for what clean probes say; `seen`: of all that crossed it.
 double loss_of(const Incident& incident, double seen) {
   if (incident.cause != Cause::loss && incident.cause != Cause::corruption) return 1.0;
   const double told = incident.estimate ? incident.estimate->value : 0.0;
   return std::clamp(told > 0 ? told : seen, kLeastLoss, 1.0);
-}
-
-/// The order of alternatives is that of their likelihood, which changes from look to look.
-bool is_same(const IncidentPlace& a, const IncidentPlace& b) {
-  const auto sorted = [](auto alternatives) {
-    std::ranges::sort(alternatives);
-    return alternatives;
-  };
-  return a.channels == b.channels && a.nodes == b.nodes && sorted(a.alternatives) == sorted(b.alternatives);
 }
 
 bool says_less(const Incident& known, const LookFinding& finding) {

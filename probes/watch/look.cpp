@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 
-#include "probes/diagnosis/report.hpp"
 #include "topology/model/fabric.hpp"
 #include "topology/routing/shortest_paths.hpp"
 
@@ -26,13 +25,6 @@ double odds_of_batch(const Fabric& fabric) {
     between += fabric.between_switches(LinkId(link)) ? 2 : 0;
   return std::min(1.1 / std::max(between, 1.0), 0.005);
 }
-
-std::vector<ChannelId> channels_of(LinkId link, const std::optional<ChannelId>& channel) {
-  if (channel) return {*channel};
-  return {Fabric::a_to_b(link), Fabric::b_to_a(link)};
-}
-
-bool is_sure(Cause cause, double confidence) { return confidence >= diagnosis::named_from(cause); }
 
 /// Of `rows`, ascending, those that lost.
 template <class Visit>
@@ -54,73 +46,12 @@ bool died(std::uint64_t known, const RowLosses& losses) {
 
 }  // namespace
 
-std::vector<ChannelId> channels_at(const Fabric& fabric, const IncidentPlace& place) {
-  std::vector<ChannelId> channels = place.channels;
-  for (const auto& alternative : place.alternatives)
-    channels.insert(channels.end(), alternative.begin(), alternative.end());
-  if (channels.empty())
-    for (const NodeId node : place.nodes)
-      std::ranges::copy(fabric.channels_at(node), std::back_inserter(channels));
-  return channels;
-}
-
 /// What says nothing in a look.
 struct Looker::Left {
   std::vector<bool> out;      // by node: hosts whose probes, and probes to whom, are left out
   std::vector<bool> reports;  // by node: hosts whose probes count
   std::vector<bool> rows;     // by row: left out; empty: none
 };
-
-std::vector<LookFinding> findings_of(const Diagnosis& diagnosis) {
-  std::vector<LookFinding> all;
-  const auto add = [&](LookFinding finding) {
-    if (finding.confidence < diagnosis::kSuspected) return;
-    std::ranges::sort(finding.place.channels);
-    finding.sure = is_sure(finding.cause, finding.confidence);
-    all.push_back(std::move(finding));
-  };
-  for (const LinkFinding& link : diagnosis.links)
-    add({.place = {channels_of(link.link, link.channel), {}},
-         .cause = link.cause,
-         .verdict = link.verdict,
-         .estimate = link.estimate,
-         .confidence = link.confidence,
-         .evidence = link.evidence});
-  for (const HostFinding& host : diagnosis.hosts) {
-    if (!host.cause) continue;
-    IncidentPlace place;
-    if (host.link)
-      place.channels = channels_of(*host.link, host.channel);
-    else
-      place.nodes = {host.host};
-    add({.place = std::move(place),
-         .cause = *host.cause,
-         .verdict = host.verdict,
-         .estimate = host.estimate,
-         .confidence = host.confidence.value_or(1.0),
-         .evidence = host.evidence});
-  }
-  for (const GroupFinding& group : diagnosis.groups) {
-    LookFinding finding{.place = {group.channels, group.nodes},
-                        .cause = group.cause,
-                        .verdict = group.verdict,
-                        .confidence = group.confidence,
-                        .evidence = group.evidence};
-    if (group.nodes.empty() && group.channels.size() > 1) {
-      finding.place.channels.clear();
-      for (const ChannelId channel : group.channels) finding.place.alternatives.push_back({channel});
-    }
-    add(std::move(finding));
-  }
-  for (const OpenSet& set : diagnosis.sets)
-    add({.place = {{}, {}, set.alternatives},
-         .cause = set.cause,
-         .verdict = set.verdict,
-         .confidence = set.confidence,
-         .evidence = {
-             fmt::format("one of {} alternatives{}", set.alternatives.size(), set.more ? " or more" : "")}});
-  return all;
-}
 
 Looker::Looker(const Fabric& fabric, const StandingPlan& plan, const Tolerance& tolerance, std::size_t whole)
     : fabric_(&fabric),

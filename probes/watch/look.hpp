@@ -15,8 +15,8 @@
 
 #include "probes/diagnosis/diagnose.hpp"
 #include "probes/watch/channel_sums.hpp"
+#include "probes/watch/look_finding.hpp"
 #include "probes/watch/path_sums.hpp"
-#include "topology/findings/incident.hpp"
 
 namespace weft::watch {
 
@@ -41,19 +41,6 @@ struct LookContext {
   std::vector<HostNews> news;           // by node
   std::vector<Nanoseconds> told_until;  // by node: the latest end of what each told
   std::vector<bool> out{};              // by row: says nothing (Looker::leave_out); empty: all do
-};
-
-struct LookFinding {
-  IncidentPlace place;
-  Cause cause = Cause::loss;
-  Verdict verdict = Verdict::unknown;
-  std::optional<Estimate> estimate = std::nullopt;
-  double confidence = 0;
-  std::vector<std::string> evidence;
-  double share = 0;     // lost, of all that crossed any of it
-  Nanoseconds since{};  // when losses began, at the latest; zero: long ago, or no losses
-  /// It may be opened: confident enough, not told by one host alone, not about a host that may be down.
-  bool sure = false;
 };
 
 struct LookAnswer {
@@ -114,12 +101,5 @@ class Looker {
   bool many_ = false;  // findings in the last look
   Observations observations_;
 };
-
-/// All that a place may be: its channels, those of its alternatives; where it has neither, those of its
-/// nodes.
-std::vector<ChannelId> channels_at(const Fabric& fabric, const IncidentPlace& place);
-
-/// The findings of a diagnosis, in the words of incidents.
-std::vector<LookFinding> findings_of(const Diagnosis& diagnosis);
 
 }  // namespace weft::watch
