@@ -16,8 +16,7 @@
 namespace weft::cli {
 namespace {
 
-constexpr std::array<std::string_view, 6> kOtherTargets{"slurm",  "kubernetes", "ufm",
-                                                        "opensm", "sonic",      "nccl"};
+constexpr std::array<std::string_view, 5> kOtherTargets{"kubernetes", "ufm", "opensm", "sonic", "nccl"};
 constexpr Bytes kMaxDiagnosisBytes = Bytes(1'000'000'000);
 
 constexpr std::array<Command, 13> kWords{{
@@ -49,6 +48,8 @@ constexpr std::array<Command, 13> kWords{{
 Result<void> check_target(const po::variables_map& values) {
   const auto target = text_option(values, "to");
   if (!target) return fail(ErrorKind::usage, "to what? expected --to jsonl");
+  if (*target == "slurm")
+    return fail(ErrorKind::not_supported, "--to slurm: weft blacklist sync does that, from a ledger");
   if (std::ranges::find(kOtherTargets, *target) != kOtherTargets.end())
     return fail(ErrorKind::not_supported, "--to {} is not supported yet: --to jsonl is", *target);
   if (*target != "jsonl") return fail(ErrorKind::usage, "--to {}: expected jsonl", *target);

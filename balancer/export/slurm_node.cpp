@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 
 #include "topology/base/outside_text.hpp"
 
@@ -139,6 +140,7 @@ SlurmObject parse_slurm_object(std::string_view object) {
 Result<std::vector<SlurmNode>> parse_slurm_nodes(std::string_view text) {
   constexpr std::string_view kNode = "NodeName=";
   std::vector<SlurmNode> nodes;
+  std::unordered_set<std::string> names;
   for (const std::string& line : split(text, '\n')) {
     if (!line.starts_with(kNode)) continue;
     const std::string_view rest = std::string_view(line).substr(kNode.size());
@@ -151,6 +153,8 @@ Result<std::vector<SlurmNode>> parse_slurm_nodes(std::string_view text) {
       return fail(ErrorKind::invalid_input, "scontrol show node: no state of node {}", node.name);
     for (std::string& word : node.state)
       while (word.ends_with('*')) word.pop_back();
+    if (!names.insert(node.name).second)
+      return fail(ErrorKind::invalid_input, "scontrol show node: node {} twice", node.name);
     nodes.push_back(std::move(node));
   }
   return nodes;

@@ -275,6 +275,7 @@ void Looker::judge(const ScaleSums& sums, const Left& left, const LookContext& c
   std::uint64_t sent = 0, gone = 0;
   std::vector<Nanoseconds> began;
   for (const std::uint32_t row : rows) {
+    if (!left.rows.empty() && left.rows[row]) continue;
     const std::uint32_t n = plan_->nic_of(row);
     sent += sums.sent.sent(n, row - plan_->nics[n].first_row, plan_->nics[n].streams.size());
   }
@@ -357,13 +358,10 @@ LookAnswer Looker::look(const ScaleSums& sums, Nanoseconds between, const LookCo
     answer.disbelieved.push_back(*liar);
   }
   std::ranges::sort(answer.disbelieved);
-  // A fault that loses no more than a healthy path may is none: what it stands for is told of elsewhere, or
-  // not yet.
-  std::erase_if(answer.findings, [&](const LookFinding& finding) {
-    return finding.cause == Cause::loss && finding.estimate &&
-           finding.estimate->high < tolerance_.loss.value();
-  });
   for (LookFinding& finding : answer.findings) {
+    // One that loses no more than a healthy path may stands for something else.
+    if (finding.cause == Cause::loss && finding.estimate && finding.estimate->high < tolerance_.loss.value())
+      finding.sure = false;
     settle_on_cable(finding);
     judge(sums, left, context, finding);
   }

@@ -113,7 +113,7 @@ TEST(BlacklistExport, NamesAHostOfWhichNoLinkIsKnownButNotOneThatIsUnknown) {
 TEST(BlacklistExport, RefusesWhatItCannotDoAndSaysWhatItCan) {
   const auto to_slurm = call(blacklist_command, {"export", "--to", "slurm"});
   EXPECT_EQ(to_slurm.status, 69);
-  EXPECT_THAT(to_slurm.err, HasSubstr("--to slurm is not supported yet: --to jsonl is"));
+  EXPECT_THAT(to_slurm.err, HasSubstr("weft blacklist sync does that, from a ledger"));
   EXPECT_EQ(call(blacklist_command, {"export"}).status, 64);
   EXPECT_EQ(call(blacklist_command, {"export", "--to", "paper"}).status, 64);
   EXPECT_EQ(call(blacklist_command, {"export", "--to", "jsonl", "--apply"}).status, 64);
