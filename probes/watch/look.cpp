@@ -266,24 +266,37 @@ std::optional<NodeId> Looker::told_alone(const ScaleSums& sums, const Left& left
   return most->first;
 }
 
-/// What a finding loses, whether it passes nothing, and whether a host at its end lived on when the losses
-/// began: if it did not, it may be the host that is down, and its cable is not named yet.
+/// What a place loses of what crosses it and no other finding's place, where there is such: a row over both
+/// may have lost it at the other.
+double Looker::share_of(const ScaleSums& sums, const Left& left, const LookFinding& finding,
+                        const std::vector<LookFinding>& all) const {
+  const auto channels = channels_at(*fabric_, finding.place);
+  std::vector<bool> skipped = left.rows.empty() ? std::vector<bool>(plan_->rows, false) : left.rows;
+  for (const LookFinding& other : all)
+    if (other.cause != Cause::delay && !overlaps(channels, channels_at(*fabric_, other.place)))
+      for (const std::uint32_t row : rows_over(other.place)) skipped[row] = true;
+  std::uint64_t sent = 0, gone = 0;
+  const auto rows = rows_over(finding.place);
+  for (const std::uint32_t row : rows) {
+    const std::uint32_t n = plan_->nic_of(row);
+    if (!skipped[row])
+      sent += sums.sent.sent(n, row - plan_->nics[n].first_row, plan_->nics[n].streams.size());
+  }
+  for_each_lost_of(rows, sums, [&](std::uint32_t row, const RowLosses& lost) {
+    if (!skipped[row]) gone += lost.all();
+  });
+  if (sent == 0 && all.size() > 1) return share_of(sums, left, finding, {});
+  return static_cast<double>(gone) / static_cast<double>(std::max<std::uint64_t>(sent, 1));
+}
+
+/// Whether a finding passes nothing, and whether a host at its end lived on when the losses began: if it did
+/// not, it may be the host that is down, and its cable is not named yet.
 void Looker::judge(const ScaleSums& sums, const Left& left, const LookContext& context,
                    LookFinding& finding) const {
   if (finding.cause != Cause::loss && finding.cause != Cause::down) return;
   const auto rows = rows_over(finding.place);
-  std::uint64_t sent = 0, gone = 0;
   std::vector<Nanoseconds> began;
-  for (const std::uint32_t row : rows) {
-    if (!left.rows.empty() && left.rows[row]) continue;
-    const std::uint32_t n = plan_->nic_of(row);
-    sent += sums.sent.sent(n, row - plan_->nics[n].first_row, plan_->nics[n].streams.size());
-  }
-  for_each_lost_of(rows, sums, [&](std::uint32_t, const RowLosses& lost) {
-    gone += lost.all();
-    began.push_back(lost.first);
-  });
-  finding.share = static_cast<double>(gone) / static_cast<double>(std::max<std::uint64_t>(sent, 1));
+  for_each_lost_of(rows, sums, [&](std::uint32_t, const RowLosses& lost) { began.push_back(lost.first); });
   if (finding.cause == Cause::loss && passes_nothing(sums, left, finding))
     finding.cause = Cause::down, finding.verdict = Verdict::failed, finding.estimate.reset();
   if (began.empty()) return;
@@ -365,6 +378,9 @@ LookAnswer Looker::look(const ScaleSums& sums, Nanoseconds between, const LookCo
     settle_on_cable(finding);
     judge(sums, left, context, finding);
   }
+  for (LookFinding& finding : answer.findings)
+    if (finding.cause == Cause::loss && !finding.estimate)
+      finding.share = share_of(sums, left, finding, answer.findings);
   for (const LookFinding& host : down) answer.findings.push_back(host);
   return answer;
 }

@@ -88,6 +88,8 @@ class Looker {
                                Nanoseconds between);
   bool is_heard(std::uint32_t row, const Left& left) const;
   bool passes_nothing(const ScaleSums& sums, const Left& left, const LookFinding& finding) const;
+  double share_of(const ScaleSums& sums, const Left& left, const LookFinding& finding,
+                  const std::vector<LookFinding>& all) const;
   void judge(const ScaleSums& sums, const Left& left, const LookContext& context, LookFinding& finding) const;
   void settle_on_cable(LookFinding& finding) const;
   std::optional<NodeId> told_alone(const ScaleSums& sums, const Left& left, const LookFinding& finding) const;

@@ -21,7 +21,7 @@ struct LookFinding {
   std::optional<Estimate> estimate = std::nullopt;
   double confidence = 0;
   std::vector<std::string> evidence;
-  double share = 0;     // lost, of all that crossed any of it
+  double share = 0;     // lost, of all that crossed any of it; where there is no estimate
   Nanoseconds since{};  // when losses began, at the latest; zero: long ago, or no losses
   /// It may be opened: confident enough, not told by one host alone, not about a host that may be down.
   bool sure = false;

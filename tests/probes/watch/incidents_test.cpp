@@ -269,6 +269,21 @@ TEST(Incidents, OneInTheShadowOfAnotherNeitherEndsNorComesBackBeforeItsTime) {
   EXPECT_EQ(count_of(events, IncidentChange::came_back), 0);
 }
 
+TEST(Incidents, OneThatCannotBeToldApartLastsBesideADeadSpine) {
+  const Fabric fabric = *make_clos({.leaves = 2, .spines = 8, .hosts_per_leaf = 4});
+  for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+    FleetRun run(fabric, {.seed = seed});
+    for (const char* cable : {"leaf1--spine1", "leaf2--spine1"})
+      run.fleet().put({{.link = *fabric.find_link(cable), .down = true}, seconds(14)});
+    FaultSpec small = at(fabric, "spine2->leaf2");
+    small.loss = Fraction(0.014);
+    run.fleet().put({small, seconds(18)});
+    run.advance(90);
+    EXPECT_EQ(count_of(run.events(), IncidentChange::recovering), 0) << seed;
+    EXPECT_EQ(count_of(run.events(), IncidentChange::opened), 2) << seed;
+  }
+}
+
 TEST(Incidents, AHostsOnlyCableIsNamedNotTheHostNorItsLeaf) {
   for (const std::uint32_t hosts : {1u, 4u}) {
     const Fabric fabric = *make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = hosts});
