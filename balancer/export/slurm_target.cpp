@@ -95,6 +95,10 @@ Result<std::vector<Standing>> SlurmTarget::read(std::span<const std::string> obj
   std::vector<Standing> standings;
   if (names.empty()) return standings;
   WEFT_TRY(const auto nodes, show(names));
+  // Of an answer without any, all marks would count as gone.
+  if (nodes.empty())
+    return fail(ErrorKind::absent, "scontrol shows no node at all, {} were asked for: nothing was concluded",
+                names.size());
   std::map<std::string, const SlurmNode*> by_name;
   for (const SlurmNode& node : nodes) by_name.emplace(node.name, &node);
   for (const std::string& object : objects) {

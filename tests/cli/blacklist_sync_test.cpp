@@ -298,6 +298,20 @@ TEST_F(BlacklistSync, ACallThatHangsIsEndedAndTheNextRunFindsOut) {
   EXPECT_EQ(at("host1"), idle_);
 }
 
+TEST_F(BlacklistSync, OfAnAnswerWithoutANodeNothingIsConcluded) {
+  add("host1");
+  ASSERT_EQ(sync().status, 0);
+  for (const char* script : {"exit 0", "echo 'slurm_load_node: no nodes'; exit 0"}) {
+    hook("before", script);
+    const auto outcome = sync();
+    EXPECT_EQ(outcome.status, 69) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("shows no node at all"));
+    EXPECT_EQ(marks_of("1").size(), 1u);
+  }
+  unhook();
+  EXPECT_EQ(run({"check", "--to", "slurm"}).status, 0);
+}
+
 TEST_F(BlacklistSync, OneWriterAtATime) {
   add("host1");
   const int other = open(here("bl.db.sync").c_str(), O_RDWR | O_CREAT, 0600);
