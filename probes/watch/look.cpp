@@ -97,6 +97,7 @@ void Looker::find_down(const ScaleSums& sums, const std::vector<HostNews>& news,
     if (seen.sent < kEnough || static_cast<double>(seen.lost) < kUnreachable * static_cast<double>(seen.sent))
       continue;
     left.out[host.value()] = true;
+    answer.unreachable.push_back(host);
     if (news[host.value()] != HostNews::silent) continue;
     const auto nics = plan_->nics_of(host);
     const NodeId leaf = routing::edge_switch(*fabric_, nics.front().nic);

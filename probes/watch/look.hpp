@@ -48,6 +48,7 @@ struct LookAnswer {
   Account account;
   bool everywhere = false;          // the fabric as a whole loses, at no place of its own
   std::vector<NodeId> disbelieved;  // hosts whose losses nobody else saw, ascending
+  std::vector<NodeId> unreachable;  // hosts that tell nothing and answer nobody, ascending: left out
 };
 
 class Looker {

@@ -15,6 +15,11 @@ using std::chrono::seconds;
 /// Windows come each second: a host that told nothing for longer may be down, and for much longer is silent.
 constexpr Nanoseconds kLate = milliseconds(1600);
 constexpr Nanoseconds kSilent = seconds(3);
+constexpr Nanoseconds kQuiet = seconds(2);  // of many at once
+/// Most agents are silent for so long, and others are not: these hosts are down.
+constexpr Nanoseconds kBusAway = seconds(30);
+/// After the bus was away all agents are heard again: they connect within 3 s (KeptConnection).
+constexpr Nanoseconds kAllBack = kSilent + seconds(3);
 /// A second is counted once its windows are in: they are a second long, and late ones only make a look of the
 /// next scale better.
 constexpr Nanoseconds kComplete = milliseconds(1500);
@@ -124,10 +129,19 @@ void Watcher::refuse(std::string_view host) {
   if (Agent* agent = agent_of(host)) ++agent->told.refused;
 }
 
+/// When most agents fall silent at once it is the bus, unless that lasts while others are heard.
 void Watcher::note_presence(Nanoseconds now) {
-  for (Agent& agent : agents_)
+  std::size_t heard = 0, quiet = 0;
+  for (Agent& agent : agents_) {
     if (agent.told.presence == AgentPresence::present && now - agent.heard.value_or(now) > kSilent)
       agent.told.presence = AgentPresence::silent;
+    const bool is_known =
+        agent.told.presence == AgentPresence::present || agent.told.presence == AgentPresence::silent;
+    if (is_known) ++(now - agent.heard.value_or(now) > kQuiet ? quiet : heard);
+  }
+  if (quiet <= heard) return most_quiet_since_.reset();
+  if (!most_quiet_since_) most_quiet_since_ = now;
+  if (heard == 0 || now - *most_quiet_since_ < kBusAway) bus_away_ = now;
 }
 
 std::vector<HostNews> Watcher::news(Nanoseconds now) const {
@@ -137,7 +151,7 @@ std::vector<HostNews> Watcher::news(Nanoseconds now) const {
     if (presence == AgentPresence::gone_planned || presence == AgentPresence::never_seen)
       all.push_back(HostNews::gone);
     else if (presence == AgentPresence::silent)
-      all.push_back(HostNews::silent);
+      all.push_back(now - bus_away_ < kAllBack ? HostNews::late : HostNews::silent);
     else
       all.push_back(now - agent.sent_until.value_or(Nanoseconds{}) > kLate ? HostNews::late
                                                                            : HostNews::heard);
@@ -175,6 +189,16 @@ void Watcher::count_seconds(Nanoseconds now, Nanoseconds wall) {
   }
 }
 
+/// What a look back to `from` leaves out: also hosts that were unreachable in it, whatever they are called by
+/// now.
+std::vector<ChannelId> Watcher::told_of(Nanoseconds from) const {
+  std::vector<ChannelId> channels = book_.told_of(from);
+  for (const Agent& agent : agents_)
+    if (agent.unreachable && *agent.unreachable >= from)
+      std::ranges::copy(fabric_->channels_at(agent.told.host), std::back_inserter(channels));
+  return channels;
+}
+
 void Watcher::look(Era& era, Nanoseconds now, Nanoseconds wall) {
   const auto hosts = news(now);
   constexpr std::size_t kOfDelays = 2;  // agents tell them each ten seconds
@@ -188,7 +212,8 @@ void Watcher::look(Era& era, Nanoseconds now, Nanoseconds wall) {
       continue;
     era.looked[i] = now;
     ScaleSums sums = era.sums.sum(now, scale.span);
-    const auto left_out = era.looker.leave_out(book_.told_of(sums.from), sums);
+    // The shortest look finds out what is unreachable now.
+    const auto left_out = era.looker.leave_out(i == 0 ? book_.told_of(sums.from) : told_of(sums.from), sums);
     const bool of_delays = i == kOfDelays;
     if (sums.lost.empty() && !of_delays) {
       unexplained_ = false;
@@ -196,6 +221,8 @@ void Watcher::look(Era& era, Nanoseconds now, Nanoseconds wall) {
     }
     const LookAnswer answer =
         era.looker.look(sums, scale.every, {hosts, told_until(), left_out}, of_delays ? &era.sums : nullptr);
+    if (i == 0)
+      for (const NodeId host : answer.unreachable) agents_[host.value()].unreachable = now;
     unexplained_ = answer.everywhere;
     book_.see(answer.findings, sums.from, {now, wall});
     if (of_delays) book_.see_in_time(answer.findings, sums.from);

@@ -80,9 +80,10 @@ class Watcher {
   struct Agent {
     AgentState told;
     bool wants_assignment = false;
-    bool wants_keys = false;                               // it has the assignment
-    std::optional<Nanoseconds> heard = std::nullopt;       // arrival of its last window
-    std::optional<Nanoseconds> sent_until = std::nullopt;  // latest end of what it told
+    bool wants_keys = false;                                // it has the assignment
+    std::optional<Nanoseconds> heard = std::nullopt;        // arrival of its last window
+    std::optional<Nanoseconds> sent_until = std::nullopt;   // latest end of what it told
+    std::optional<Nanoseconds> unreachable = std::nullopt;  // when a look last found it so
   };
   /// A plan with what was seen under it.
   struct Era {
@@ -102,6 +103,7 @@ class Watcher {
   void count_seconds(Nanoseconds now, Nanoseconds wall);
   std::vector<Nanoseconds> told_until() const;
   void look(Era& era, Nanoseconds now, Nanoseconds wall);
+  std::vector<ChannelId> told_of(Nanoseconds from) const;
   void assign(WatchActions& actions, Nanoseconds now);
   void note_presence(Nanoseconds now);
   Verdict verdict_of(const WatchState& state) const;
@@ -115,6 +117,8 @@ class Watcher {
   IncidentBook book_;
   KeyEpochs keys_;
   std::optional<Nanoseconds> counted_until_;
+  std::optional<Nanoseconds> most_quiet_since_;   // agents; absent: most are heard
+  Nanoseconds bus_away_ = -std::chrono::hours(1);  // when it last was
   std::uint64_t windows_ = 0, path_windows_ = 0, version_ = 0;
   bool map_again_ = false;
   bool unexplained_ = false;  // in the last look of some scale

@@ -48,6 +48,7 @@ class History {
     }
     if (static_cast<int>(opened.size()) > faults_in_all_) all.insert("more incidents than faults");
     if (opened.empty()) all.insert("missed");
+    if (healthy_) all.insert("healthy while it is bad");
     for (const Incident& incident : run_.state().incidents)
       if (!flaps_ || incident.state != IncidentState::recovering) all.insert("not over");
     return all;
@@ -122,6 +123,15 @@ class History {
       const auto actions = run_.watcher().tick(now, now);
       events_.insert(events_.end(), actions.events.begin(), actions.events.end());
     }
+    look_at_verdict();
+  }
+
+  /// Ten seconds show a loss of 1 %: from then on nobody may be told that all is well.
+  void look_at_verdict() {
+    const auto is_bad = [&](const FleetFault& fault) {
+      return run_.now() > fault.from + seconds(10) && run_.now() < fault.until;
+    };
+    if (std::ranges::any_of(faults_, is_bad) && run_.state().verdict == Verdict::healthy) healthy_ = true;
   }
 
   void judge(const IncidentEvent& event, std::set<std::string>& all) const {
@@ -149,6 +159,7 @@ class History {
   std::vector<FleetFault> faults_;  // of each link
   int faults_in_all_ = 0;
   bool flaps_ = false;
+  bool healthy_ = false;  // was said while it was bad
   Trouble trouble_ = Trouble::none;
   Nanoseconds from_{}, until_{};  // of the trouble
   std::map<NodeId, Nanoseconds> back_;

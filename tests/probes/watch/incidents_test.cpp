@@ -255,6 +255,31 @@ TEST(Incidents, ABacklogOfWindowsNeitherEndsAnIncidentNorBringsItBack) {
   }
 }
 
+TEST(Incidents, WhenMostAgentsFallSilentAtOnceItIsTheBusAndNoHostIsDown) {
+  const Fabric fabric = *make_clos({.leaves = 4, .spines = 2, .hosts_per_leaf = 1});
+  for (const char* cable : {"leaf2--spine2", "host2--leaf2"})
+    for (const int away : {10, 45}) {
+      SCOPED_TRACE(cable);
+      FleetRun run(fabric, {});
+      run.fleet().put({{.link = *fabric.find_link(cable), .down = true}, seconds(12)});
+      run.between = told_late(run, seconds(30), seconds(30 + away));
+      run.advance(110);
+      for (const IncidentEvent& event : run.events()) EXPECT_THAT(event.incident.place.nodes, IsEmpty());
+      EXPECT_EQ(count_of(run.events(), IncidentChange::opened), 1);
+    }
+}
+
+TEST(Incidents, MostHostsThatStayDownAreToldOfWhileOthersAreHeard) {
+  const Fabric fabric = *make_clos({.leaves = 4, .spines = 2, .hosts_per_leaf = 2});
+  FleetRun run(fabric, {});
+  run.advance(10);
+  for (int i = 0; i < 5; ++i) run.fleet().stop(fabric.hosts()[i]);
+  run.advance(25);
+  EXPECT_EQ(count_of(run.events(), IncidentChange::opened), 0) << "it may be the bus";
+  run.advance(20);
+  EXPECT_GE(count_of(run.events(), IncidentChange::opened), 3) << "two leaves and a host";
+}
+
 TEST(Incidents, OneInTheShadowOfAnotherNeitherEndsNorComesBackBeforeItsTime) {
   const Fabric fabric = *make_clos({.leaves = 4, .spines = 2, .hosts_per_leaf = 1});
   FleetRun run(fabric, {.seed = 47});
