@@ -340,18 +340,16 @@ TEST(Incidents, WhatIsOverIsNoFaultOfAnythingElseInALookFurtherBack) {
 }
 
 TEST(Incidents, ADeadSpineIsOneIncidentFromItsBeginToItsEnd) {
-  for (std::uint64_t seed = 1; seed <= 2; ++seed) {
-    const Fabric fabric = *make_clos({.leaves = 6, .spines = 3, .hosts_per_leaf = 2});
-    FleetRun run(fabric, {.seed = seed});
-    const NodeId spine = *fabric.find_node("spine1");
-    for (const ChannelId channel : fabric.channels_at(spine))
-      if (fabric.source_node(channel) == spine)
-        run.fleet().put({{.link = Fabric::link_of(channel), .down = true}, seconds(19), seconds(50)});
-    run.advance(125);
-    EXPECT_EQ(count_of(run.events(), IncidentChange::opened), 1) << seed;
-    EXPECT_EQ(count_of(run.events(), IncidentChange::closed), 1) << seed;
-    EXPECT_THAT(run.state().incidents, IsEmpty());
-  }
+  const Fabric fabric = *make_clos({.leaves = 6, .spines = 3, .hosts_per_leaf = 2});
+  FleetRun run(fabric, {});
+  const NodeId spine = *fabric.find_node("spine1");
+  for (const ChannelId channel : fabric.channels_at(spine))
+    if (fabric.source_node(channel) == spine)
+      run.fleet().put({{.link = Fabric::link_of(channel), .down = true}, seconds(19), seconds(50)});
+  run.advance(125);
+  EXPECT_EQ(count_of(run.events(), IncidentChange::opened), 1);
+  EXPECT_EQ(count_of(run.events(), IncidentChange::closed), 1);
+  EXPECT_THAT(run.state().incidents, IsEmpty());
 }
 
 TEST(Incidents, WhatCannotBeToldApartIsToldOnce) {
