@@ -117,7 +117,7 @@ class Watcher {
   IncidentBook book_;
   KeyEpochs keys_;
   std::optional<Nanoseconds> counted_until_;
-  std::optional<Nanoseconds> most_quiet_since_;   // agents; absent: most are heard
+  std::optional<Nanoseconds> most_quiet_since_;    // agents; absent: most are heard
   Nanoseconds bus_away_ = -std::chrono::hours(1);  // when it last was
   std::uint64_t windows_ = 0, path_windows_ = 0, version_ = 0;
   bool map_again_ = false;
