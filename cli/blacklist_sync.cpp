@@ -4,9 +4,10 @@
 
 #include <algorithm>
 
+#include "balancer/export/exec_target.hpp"
 #include "balancer/export/slurm_target.hpp"
+#include "balancer/export/sync.hpp"
 #include "cli/blacklist.hpp"
-#include "cli/blacklist_apply.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/ledger_options.hpp"
 #include "cli/stamp.hpp"
@@ -25,7 +26,9 @@ using blacklist::Ledger;
 using blacklist::Mark;
 using exports::Act;
 using exports::Change;
+using exports::Look;
 using exports::Plan;
+using exports::Site;
 using exports::Standing;
 using exports::Translation;
 using store::Database;
@@ -42,70 +45,54 @@ Result<os::FileDescriptor> claim_targets(const std::string& ledger) {
   return file;
 }
 
-struct Site {
-  OpenedLedger opened;
-  blacklist::Policy policy;
-  exports::SlurmTarget target;
-  os::FileDescriptor claim;  // none where nothing is applied
-};
+constexpr std::string_view kProgram = "exec:";
 
-Result<Site> open_site(const po::variables_map& values, bool apply) {
+Result<std::unique_ptr<exports::Target>> open_target(const po::variables_map& values) {
   const auto to = text_option(values, "to");
-  if (!to) return fail(ErrorKind::usage, "to what? expected --to slurm");
-  if (*to != "slurm")
-    return fail(ErrorKind::not_supported, "--to {}: slurm is what can be changed so far", *to);
+  if (!to) return fail(ErrorKind::usage, "to what? expected --to slurm or exec:PROGRAM");
   WEFT_TRY(const auto limit, read_option(values, "call-limit", parse_span));
   if (limit && (*limit < std::chrono::seconds(1) || *limit > kLongestCall))
     return fail(ErrorKind::usage, "--call-limit: expected 1s to 10m");
-  WEFT_TRY(const auto policy, read_policy(values));
   exports::SlurmCalls calls;
   if (limit) calls.limit = *limit;
+  if (*to == "slurm") return std::make_unique<exports::SlurmTarget>(calls);
+  if (to->starts_with(kProgram) && to->size() > kProgram.size())
+    return std::make_unique<exports::ExecTarget>(to->substr(kProgram.size()), calls.limit);
+  return fail(ErrorKind::not_supported, "--to {}: slurm and exec:PROGRAM are what can be changed so far",
+              *to);
+}
+
+/// What the words name: a ledger with its fabric, and a target.
+struct Place {
+  OpenedLedger opened;
+  blacklist::Policy policy;
+  std::unique_ptr<exports::Target> target;
+  os::FileDescriptor claim;  // none where nothing is applied
+
+  Site site() { return {opened.fabric, policy, opened.store, *target, now_of_machine, print_events}; }
+};
+
+Result<Place> open_place(const po::variables_map& values, bool apply) {
+  WEFT_TRY(auto target, open_target(values));
+  WEFT_TRY(const auto policy, read_policy(values));
   WEFT_TRY(auto opened, open_ledger(values, apply ? Database::Access::write : Database::Access::read));
   os::FileDescriptor claim;
   if (apply) {
     WEFT_TRY(claim, claim_targets(values["ledger"].as<std::string>()));
   }
-  return Site{std::move(opened), policy, exports::SlurmTarget(calls), std::move(claim)};
-}
-
-struct Look {
-  Ledger ledger;
-  Translation translation;
-  std::vector<Standing> standings;
-  Plan plan;
-};
-
-Translation translated(const Site& site, const Ledger& ledger) {
-  return exports::translate_for_slurm(ledger, site.opened.fabric,
-                                      {.nic_action = site.policy.nic_action, .caps = site.policy.caps});
-}
-
-void plan_anew(const Site& site, Look& look, Ledger ledger) {
-  look.ledger = std::move(ledger);
-  look.translation = translated(site, look.ledger);
-  look.plan = plan_changes(site.target, look.ledger, site.opened.fabric, look.translation, look.standings,
-                           site.policy.caps);
-}
-
-Result<Look> look_at(Site& site, Ledger ledger) {
-  Look look;
-  const auto translation = translated(site, ledger);
-  const auto objects = objects_to_read(site.target.name(), ledger, site.opened.fabric, translation);
-  WEFT_TRY(look.standings, site.target.read(objects));
-  plan_anew(site, look, std::move(ledger));
-  return look;
+  return Place{std::move(opened), policy, std::move(target), std::move(claim)};
 }
 
 /// A step with these commands; `keep` it in the ledger, or only see what it would be.
-Result<blacklist::Stepped> stepped_with(Site& site, const std::vector<blacklist::Command>& commands,
+Result<blacklist::Stepped> stepped_with(const Site& site, const std::vector<blacklist::Command>& commands,
                                         bool keep) {
-  const auto now = now_of_machine();
+  const auto now = site.clock();
   const auto work = [&](Ledger ledger) {
     return Result<blacklist::Stepped>(
-        step(std::move(ledger), site.opened.fabric, site.policy, {}, commands, Mutes(), now));
+        step(std::move(ledger), site.fabric, site.policy, {}, commands, Mutes(), now));
   };
-  if (keep) return site.opened.store.change(now.wall, work);
-  WEFT_TRY(auto ledger, site.opened.store.read());
+  if (keep) return site.ledger.change(now.wall, work);
+  WEFT_TRY(auto ledger, site.ledger.read());
   return work(std::move(ledger));
 }
 
@@ -117,31 +104,11 @@ void say(const Plan& plan, const Translation& translation) {
   for (const std::string& words : translation.advice) print_stderr("weft: {}\n", words);
 }
 
-/// Entries of which somebody took a mark off go to hold, and their other marks come off.
-Result<void> respect(Site& site, Look& look) {
-  if (look.plan.undone.empty()) return {};
-  std::vector<blacklist::Command> commands;
-  for (const auto& [entry, object] : look.plan.undone)
-    commands.push_back(blacklist::Hold{
-        entry,
-        fmt::format("somebody put {} back at {}: approve it to apply it again", object, site.target.name()),
-        std::string(site.target.name())});
-  WEFT_TRY(const auto stepped, stepped_with(site, commands, true));
-  print_events(stepped.events);
-  plan_anew(site, look, stepped.ledger);
-  return {};
-}
-
-Result<int> applied(Site& site, Look& look) {
-  if (!look.plan.changes.empty()) WEFT_TRY_VOID(site.target.check_rights());
-  WEFT_TRY_VOID(respect(site, look));
-  WEFT_TRY(const auto settled, settle_marks(site.opened.store, site.target.name(), look.plan.settled));
-  print_events(settled);
+Result<int> applied(const Site& site, Look& look) {
+  const auto refused = exports::apply(site, look);
   say(look.plan, look.translation);
-  if (look.plan.changes.empty()) return kExitHealthy;
-  WEFT_TRY(const auto done, apply_changes(site.opened.store, site.target, look.plan.changes));
-  print_events(done.events);
-  return done.refused == 0 ? kExitHealthy : kExitDegraded;
+  if (!refused) return pass_on(refused);
+  return *refused == 0 ? kExitHealthy : kExitDegraded;
 }
 
 Result<int> shown(const po::variables_map& values, const Site& site, const Look& look) {
@@ -160,8 +127,9 @@ Result<int> sync(const po::variables_map& values) {
   const bool apply = values.count("apply") != 0;
   if (apply && values["output"].as<std::string>() != "table")
     return fail(ErrorKind::usage, "-o goes with a dry run: --apply prints what it did");
-  WEFT_TRY(auto site, open_site(values, apply));
-  WEFT_TRY(auto ledger, site.opened.store.read());
+  WEFT_TRY(auto place, open_place(values, apply));
+  const Site site = place.site();
+  WEFT_TRY(auto ledger, site.ledger.read());
   WEFT_TRY(auto look, look_at(site, std::move(ledger)));
   return apply ? applied(site, look) : shown(values, site, look);
 }
@@ -182,8 +150,9 @@ void keep_only(Plan& plan, const Entry& entry, std::string_view target) {
 Result<int> undo(const po::variables_map& values) {
   const bool apply = values.count("apply") != 0;
   WEFT_TRY(const auto id, read_id(values));
-  WEFT_TRY(auto site, open_site(values, apply));
-  WEFT_TRY(const auto before, site.opened.store.read());
+  WEFT_TRY(auto place, open_place(values, apply));
+  const Site site = place.site();
+  WEFT_TRY(const auto before, site.ledger.read());
   const Entry* entry = find(before, id);
   if (!entry) return fail(ErrorKind::usage, "{} is no entry: weft blacklist list shows them", id.value());
   std::vector<blacklist::Command> commands;
@@ -205,8 +174,9 @@ std::string what_stands(const Look& look, const std::string& object) {
 }
 
 Result<int> check(const po::variables_map& values) {
-  WEFT_TRY(auto site, open_site(values, false));
-  WEFT_TRY(auto ledger, site.opened.store.read());
+  WEFT_TRY(auto place, open_place(values, false));
+  const Site site = place.site();
+  WEFT_TRY(auto ledger, site.ledger.read());
   WEFT_TRY(const auto look, look_at(site, std::move(ledger)));
   TextTable table({{"OBJECT"}, {"ENTRY"}, {"LEDGER"}, {"THERE"}});
   for (const Entry& entry : look.ledger.entries)
@@ -230,16 +200,16 @@ Result<blacklist::Stepped> adopted_into(const Site& site, const Look& look, Ledg
     const auto at = std::ranges::find(translation.demands, object, &exports::Demand::object);
     return at != translation.demands.end() ? std::optional(at->entry) : std::nullopt;
   };
-  const auto before = translated(site, ledger);
+  const auto before = site.target.translate(ledger, site.fabric, site.policy);
   std::vector<blacklist::Command> commands;
   for (const std::string& object : objects)
     if (!wants(before, object)) {
-      WEFT_TRY(const auto host, site.opened.fabric.find_node(object));
-      commands.push_back(blacklist::Add{host, length, "adopted: " + what_stands(look, object), who_asks()});
+      WEFT_TRY(const auto subject, blacklist::parse_subject(site.fabric, object));
+      commands.push_back(blacklist::Add{subject, length, "adopted: " + what_stands(look, object), who_asks()});
     }
   const auto now = now_of_machine();
-  auto stepped = step(std::move(ledger), site.opened.fabric, site.policy, {}, commands, Mutes(), now);
-  const auto after = translated(site, stepped.ledger);
+  auto stepped = step(std::move(ledger), site.fabric, site.policy, {}, commands, Mutes(), now);
+  const auto after = site.target.translate(stepped.ledger, site.fabric, site.policy);
   for (const std::string& object : objects) {
     const auto id = wants(after, object);
     if (!id)
@@ -261,8 +231,9 @@ Result<int> adopt(const po::variables_map& values) {
   WEFT_TRY(const auto span, read_option(values, "for", parse_span));
   if (span && *span > blacklist::kLongestTime) return fail(ErrorKind::usage, "--for: 366 days at most");
   const auto length = std::chrono::ceil<blacklist::Seconds>(span.value_or(std::chrono::hours(24)));
-  WEFT_TRY(auto site, open_site(values, apply));
-  WEFT_TRY(auto ledger, site.opened.store.read());
+  WEFT_TRY(auto place, open_place(values, apply));
+  const Site site = place.site();
+  WEFT_TRY(auto ledger, site.ledger.read());
   WEFT_TRY(auto look, look_at(site, std::move(ledger)));
   for (const std::string& object : objects)
     if (std::ranges::find(look.plan.orphans, object) == look.plan.orphans.end())
@@ -271,12 +242,12 @@ Result<int> adopt(const po::variables_map& values) {
   if (apply) WEFT_TRY_VOID(site.target.check_rights());
   const auto work = [&](Ledger read) { return adopted_into(site, look, std::move(read), objects, length); };
   if (apply) {
-    WEFT_TRY(const auto stepped, site.opened.store.change(stamp_now().generated_at, work));
+    WEFT_TRY(const auto stepped, site.ledger.change(stamp_now().generated_at, work));
     print_events(stepped.events);
     plan_anew(site, look, stepped.ledger);
     return applied(site, look);
   }
-  WEFT_TRY(auto read, site.opened.store.read());
+  WEFT_TRY(auto read, site.ledger.read());
   WEFT_TRY(const auto stepped, work(std::move(read)));
   print_events(stepped.events);
   plan_anew(site, look, stepped.ledger);
@@ -294,9 +265,10 @@ int run_with_status(const OptionParser& parser, const Arguments& arguments,
 }
 
 void add_target_options(OptionParser& parser) {
-  parser.options().add_options()("to", po::value<std::string>()->value_name("slurm"), "the target")(
+  parser.options().add_options()("to", po::value<std::string>()->value_name("slurm|exec:PROGRAM"),
+                                 "the target")(
       "call-limit", po::value<std::string>()->value_name("TIME"),
-      "each call of scontrol is ended after so long (10s)");
+      "each call of the target's program is ended after so long (10s)");
   add_ledger_options(parser);
   add_policy_options(parser);
 }
@@ -310,9 +282,9 @@ void add_apply_option(OptionParser& parser) {
 
 OptionParser blacklist_sync_options() {
   OptionParser parser(
-      "weft blacklist sync --to slurm --ledger FILE --fabric FILE [--apply]",
-      "Makes a scheduler keep work away from what is active on the blacklist, and from nothing "
-      "else of weft's.\nWithout --apply it prints what it would change; the exit status is 1 if "
+      "weft blacklist sync --to slurm|exec:PROGRAM --ledger FILE --fabric FILE [--apply]",
+      "Makes a scheduler (or a program of the site) keep work away from what is active on the blacklist, and "
+      "from nothing else of weft's.\nWithout --apply it prints what it would change; the exit status is 1 if "
       "anything would. What others\nset there is left alone.",
       "  weft blacklist sync --to slurm --ledger bl.db --fabric fabric.yaml\n");
   add_target_options(parser);

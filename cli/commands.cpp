@@ -14,6 +14,7 @@
 #include "cli/bus.hpp"
 #include "cli/configured.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/gate.hpp"
 #include "cli/help_text.hpp"
 #include "cli/lab.hpp"
 #include "cli/mute.hpp"
@@ -47,6 +48,8 @@ constexpr auto kCommands = std::to_array<Command>({
     {"balance", "give every QP of a job a path, so that every link stays at the bound", balance_command,
      balance_options},
     {"blacklist", "which links to keep work away from", blacklist_command, blacklist_words},
+    with_words({"gate", "on a host: whether a job should start there", gate_command, gate_options},
+               gate_words),
     {"report", "what a watcher kept: incidents, cables at fault, history", report_command, report_options},
     {"topology", "look at, check and write fabric files", topology_command, topology_words},
     {"lab", "a fabric on this machine: up, down, status, fault, heal, exec", lab_command, lab_words},

@@ -29,7 +29,7 @@ endif()
 
 set(WEFT_SANITIZE "" CACHE STRING "Sanitizers for every target, as in address,undefined")
 if(WEFT_SANITIZE)
-  weft_cxx_options(-fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g)
+  weft_cxx_options(-fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${WEFT_SANITIZE})
 endif()
 
@@ -41,12 +41,18 @@ if(WEFT_CCACHE)
       CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${WEFT_CCACHE})
 endif()
 
-# One precompiled header for the program and one for its tests: three quarters of a small file's time went into these
-# headers. Fuzz targets build without: so it is found what a file forgot to include.
+# Precompiled headers: three quarters of a small file's time goes into headers. One for the lowest modules, one for those
+# that may include what stands in topology/findings, one for the program's commands, one for tests. The fuzz preset and
+# clang-tidy build without: so it is found what a file forgot to include.
 set(WEFT_PRECOMPILED <algorithm> <array> <chrono> <cmath> <cstdint> <filesystem> <fstream> <functional> <map> <memory>
-    <mutex> <optional> <random> <set> <span> <string> <string_view> <thread> <unordered_map> <utility> <variant>
-    <vector> <fmt/format.h> <tl/expected.hpp>)
-set(WEFT_PRECOMPILED_FOR_TESTS ${WEFT_PRECOMPILED} <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
+    <mutex> <optional> <random> <ranges> <set> <span> <string> <string_view> <thread> <unordered_map> <utility> <variant>
+    <vector> <fmt/format.h> <fmt/ranges.h> <tl/expected.hpp>)
+set(WEFT_PRECOMPILED_FINDINGS ${WEFT_PRECOMPILED} <nlohmann/json.hpp> topology/model/fabric.hpp
+    topology/findings/diagnosis.hpp topology/findings/incident.hpp)
+set(WEFT_PRECOMPILED_CLI ${WEFT_PRECOMPILED_FINDINGS} <boost/program_options/options_description.hpp>
+    <boost/program_options/positional_options.hpp> <boost/program_options/value_semantic.hpp>
+    <boost/program_options/variables_map.hpp>)
+set(WEFT_PRECOMPILED_FOR_TESTS ${WEFT_PRECOMPILED_FINDINGS} <gmock/gmock.h> <gtest/gtest.h>)
 
 # What ccache asks for, to know a precompiled header again.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -55,16 +61,18 @@ else()
   set(WEFT_PRECOMPILED_FLAGS "SHELL:-Xclang -fno-pch-timestamp")
 endif()
 
-# weft_make_precompiled(target LIBS... HEADERS...): the target that others take their precompiled header from.
+# weft_make_precompiled(target [FLAGS...] LIBS... HEADERS...): the target that others take their precompiled header from;
+# they need its FLAGS too.
 function(weft_make_precompiled target)
-  cmake_parse_arguments(arg "" "" "LIBS;HEADERS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "FLAGS;LIBS;HEADERS" ${ARGN})
   if(WEFT_FUZZ)
     return()
   endif()
   file(WRITE ${CMAKE_BINARY_DIR}/${target}.cpp "")
   add_library(${target} OBJECT ${CMAKE_BINARY_DIR}/${target}.cpp)
   target_link_libraries(${target} PRIVATE ${arg_LIBS})
-  target_compile_options(${target} PRIVATE ${WEFT_PRECOMPILED_FLAGS})
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_compile_options(${target} PRIVATE ${WEFT_PRECOMPILED_FLAGS} ${arg_FLAGS})
   target_precompile_headers(${target} PRIVATE ${arg_HEADERS})
 endfunction()
 
@@ -74,6 +82,17 @@ function(weft_use_precompiled target from)
     target_compile_options(${target} PRIVATE ${WEFT_PRECOMPILED_FLAGS})
   endif()
 endfunction()
+
+# One of the modules that may include topology/findings, optimised in a build that is not.
+function(weft_optimise target)
+  weft_make_precompiled(${target}_precompiled FLAGS -O1 LIBS fmt::fmt nlohmann_json::nlohmann_json
+                        HEADERS ${WEFT_PRECOMPILED_FINDINGS})
+  target_compile_options(${target} PRIVATE -O1)
+  if(TARGET ${target}_precompiled)
+    set_target_properties(${target} PROPERTIES PRECOMPILE_HEADERS_REUSE_FROM ${target}_precompiled)
+  endif()
+endfunction()
+
 find_program(WEFT_MOLD mold)
 if(WEFT_MOLD)
   add_link_options(-fuse-ld=mold)

@@ -145,6 +145,8 @@ class Reader {
       place.alternatives.push_back(std::move(channels));
       words.push_back(fmt::format("{}", fmt::join(names, " and ")));
     }
+    // Of the alternatives that were left out nobody knows the channels.
+    all_named_ = all_named_ && !report.more;
     const auto subject = report.more ? std::nullopt : covering(fabric_, place);
     if (subject)
       add(*subject, report.cause, report.verdict, report.confidence, std::nullopt, {});
@@ -168,7 +170,7 @@ class Reader {
     const bool all_told =
         coverage.channels == fabric_.channel_count() &&
         coverage.probed + coverage.missing.size() + coverage.thin.size() == coverage.channels;
-    const bool all_known = coverage.out_of_scope == 0 && all_told && !document_.account.unexplained() &&
+    const bool all_known = all_named_ && coverage.out_of_scope == 0 && all_told && !document_.account.unexplained() &&
                            document_.fabric_wide.empty();
     if (!all_known) return {};
     evidence.clean = suspected_;
@@ -185,6 +187,7 @@ class Reader {
   const Fabric& fabric_;
   const files::DiagnosisDocument& document_;
   std::vector<bool> suspected_;  // by channel
+  bool all_named_ = true;        // what may be at fault
   ReadEvidence out_;
 };
 

@@ -3,6 +3,7 @@
 // what an active entry means at a target, balancer/export says.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -93,6 +94,16 @@ struct Stepped {
 /// subject the fabric has no more stays as it is, and no mark of it is renewed: its event says so once.
 Stepped step(Ledger ledger, const Fabric& fabric, const Policy& policy, std::span<const Evidence> evidence,
              std::span<const Command> commands, const Mutes& mutes, const Now& now);
+
+/// Keeps the ledger of a fabric. Errors say what keeps it from doing so.
+class LedgerKeeper {
+ public:
+  virtual ~LedgerKeeper() = default;
+  virtual Result<Ledger> read() = 0;
+  /// What `step` makes of the ledger is kept with its events, or nothing is. Nobody else changes it
+  /// meanwhile.
+  virtual Result<Stepped> change(UtcTime now, const std::function<Result<Stepped>(Ledger)>& step) = 0;
+};
 
 /// How long an entry must be clean.
 Seconds needed_clean(const Policy& policy, const Entry& entry);

@@ -25,7 +25,7 @@ class Planner {
       : target_(target), ledger_(ledger), capacity_(fabric, caps) {
     for (const Standing& standing : standings) {
       standings_.emplace(standing.object, &standing);
-      if (whose(standing) == Whose::others) take_host_out(fabric, standing.object);
+      if (whose(standing) == Whose::others) take_out(fabric, standing.object);
     }
     for (const Entry& entry : ledger.entries)
       for (const Mark& mark : entry.marks)
@@ -71,9 +71,9 @@ class Planner {
     const auto at = standings_.find(object);
     return at != standings_.end() && whose(*at->second) == Whose::weft;
   }
-  void take_host_out(const Fabric& fabric, const std::string& name) {
-    const auto node = fabric.find_node(name);
-    if (node && fabric.is_host(*node)) capacity_.take_out({.hosts = {*node}});
+  void take_out(const Fabric& fabric, const std::string& name) {
+    const auto subject = blacklist::parse_subject(fabric, name);
+    if (subject) capacity_.take_out(effect_of(fabric, *subject, blacklist::NicAction::rail));
   }
 
   void look_at(const std::string& object, const Object& its) {
@@ -108,8 +108,7 @@ class Planner {
     }
     if (its.demands.empty()) return forget(standing.object, its, nullptr, "it is off");
     const Demand& demand = *its.demands.front();
-    for (const auto& [entry, mark] : its.marks)
-      if (entry->id != demand.entry) settle(*entry, standing.object, false, "it is off");
+    forget(standing.object, its, nullptr, "it is off");  // a put writes its intent anew
     if (const auto broken = capacity_.broken_by(demand.effect)) {
       plan_.left_alone.push_back(
           fmt::format("{}: held back, with what others took out of use: {}", standing.object, *broken));

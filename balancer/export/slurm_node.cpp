@@ -25,13 +25,6 @@ constexpr std::array<std::string_view, 8> kHarmlessFlags{
 
 bool is_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
-/// What a reason may hold: printable ASCII, and no quotes, which scontrol takes off the ends.
-std::string printable(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += c < 0x20 || c > 0x7e ? '?' : c == '"' ? '\'' : c;
-  return out;
-}
-
 std::string link_or_node(const Fabric& fabric, const blacklist::Entry& entry) {
   const auto subject = find_subject(fabric, entry.subject);
   if (!subject) return entry.subject.name;
@@ -90,6 +83,12 @@ bool is_in_service(const SlurmNode& node) {
 }
 
 }  // namespace
+
+std::string printable(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c < 0x20 || c > 0x7e ? '?' : c == '"' ? '\'' : c;
+  return out;
+}
 
 bool is_slurm_name(std::string_view name) {
   if (name.empty() || name.size() > kLongestName || !is_alnum(name.front())) return false;

@@ -27,17 +27,9 @@ Words undrain(std::string_view nodes) {
   return {"update", fmt::format("NodeName={}", nodes), "State=UNDRAIN"};
 }
 
-/// For a shell, as an operator types it.
-std::string quoted(const std::string& word) {
-  if (word.find_first_of(" ;|&$<>()'\"\\*?[]#~`!") == std::string::npos) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 std::string typed(const Words& words) {
   std::string line = "scontrol";
-  for (const std::string& word : words) line += " " + quoted(word);
+  for (const std::string& word : words) line += " " + shell_word(word);
   return line;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "balancer/export/slurm_node.hpp"
+#include "balancer/export/translate.hpp"
 #include "topology/base/units.hpp"
 
 namespace weft::exports {
@@ -17,6 +18,10 @@ class SlurmTarget : public Target {
   explicit SlurmTarget(SlurmCalls calls = {}) : calls_(std::move(calls)) {}
 
   std::string_view name() const override { return "slurm"; }
+  Translation translate(const blacklist::Ledger& ledger, const Fabric& fabric,
+                        const blacklist::Policy& policy) const override {
+    return translate_for_slurm(ledger, fabric, policy);
+  }
   Result<void> check_rights() override;
   Result<std::vector<Standing>> read(std::span<const std::string> objects) override;
   Result<void> apply(std::span<const Change> changes) override;

@@ -49,6 +49,13 @@ Change reversed(const Change& change) {
   return back;
 }
 
+std::string shell_word(const std::string& word) {
+  if (!word.empty() && word.find_first_of(" ;|&$<>(){}'\"\\*?[]#~`!\t\n") == std::string::npos) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
 std::string mark_id(std::string_view fabric, EntryId entry) {
   return fmt::format("{}:{}", plain(fabric), entry.value());
 }

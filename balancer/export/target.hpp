@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "balancer/blacklist/ledger.hpp"
+#include "balancer/blacklist/policy.hpp"
 
 namespace weft::exports {
 
@@ -49,15 +49,34 @@ std::string id_of(const Change& change);
 /// The change that takes it back.
 Change reversed(const Change& change);
 
+/// A word as an operator types it in a shell.
+std::string shell_word(const std::string& word);
+
 /// How an entry is named in a mark: `FABRIC:3`, of letters, digits and `._-:` alone.
 std::string mark_id(std::string_view fabric, EntryId entry);
 /// Absent: it is of the blacklist of another fabric, or none.
 std::optional<EntryId> entry_of(std::string_view fabric, std::string_view mark);
 
+/// An entry wants this to stand.
+struct Demand {
+  EntryId entry{};
+  std::string object, set;
+  blacklist::Effect effect{};  // what it takes out of use
+  friend bool operator==(const Demand&, const Demand&) = default;
+};
+
+struct Translation {
+  std::vector<Demand> demands;
+  std::vector<std::string> advice;  // what the target cannot express, for people
+};
+
 class Target {
  public:
   virtual ~Target() = default;
   virtual std::string_view name() const = 0;
+  /// What the active entries of a ledger demand of it. Pure.
+  virtual Translation translate(const blacklist::Ledger& ledger, const Fabric& fabric,
+                                const blacklist::Policy& policy) const = 0;
   /// Whether this user may change it, as far as can be known without a change. Error: permission.
   virtual Result<void> check_rights() = 0;
   /// Objects that the target does not have are left out.

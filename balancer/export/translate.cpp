@@ -16,15 +16,15 @@ using blacklist::EntryState;
 
 class SlurmTranslator {
  public:
-  SlurmTranslator(const blacklist::Ledger& ledger, const Fabric& fabric, const SlurmOptions& options)
-      : ledger_(ledger), fabric_(fabric), options_(options), out_(fabric.link_count(), false) {}
+  SlurmTranslator(const blacklist::Ledger& ledger, const Fabric& fabric, const blacklist::Policy& policy)
+      : ledger_(ledger), fabric_(fabric), policy_(policy), out_(fabric.link_count(), false) {}
 
   Translation run() && {
     for (const Entry& entry : ledger_.entries) {
       if (entry.state == EntryState::released) continue;
       const auto subject = find_subject(fabric_, entry.subject);
       if (!subject) continue;
-      const Effect effect = effect_of(fabric_, *subject, options_.nic_action);
+      const Effect effect = effect_of(fabric_, *subject, policy_.nic_action);
       if (entry.state == EntryState::active || (entry.verdict == Verdict::failed && !entry.by_hand))
         for (const LinkId link : effect.links) out_[link.value()] = true;
       if (entry.state == EntryState::active) demand(entry, effect);
@@ -69,7 +69,7 @@ class SlurmTranslator {
         ++uplinks;
         out += out_[Fabric::link_of(channel).value()] ? 1 : 0;
       }
-      if (hosts == 0 || static_cast<double>(out) <= options_.caps.leaf_uplinks * static_cast<double>(uplinks))
+      if (hosts == 0 || static_cast<double>(out) <= policy_.caps.leaf_uplinks * static_cast<double>(uplinks))
         continue;
       const std::string& name = fabric_.name_of(leaf);
       result_.advice.push_back(
@@ -81,7 +81,7 @@ class SlurmTranslator {
 
   const blacklist::Ledger& ledger_;
   const Fabric& fabric_;
-  const SlurmOptions& options_;
+  const blacklist::Policy& policy_;
   std::vector<bool> out_;  // links that no route should use
   std::set<std::uint32_t> unfit_;
   Translation result_;
@@ -90,8 +90,27 @@ class SlurmTranslator {
 }  // namespace
 
 Translation translate_for_slurm(const blacklist::Ledger& ledger, const Fabric& fabric,
-                                const SlurmOptions& options) {
-  return SlurmTranslator(ledger, fabric, options).run();
+                                const blacklist::Policy& policy) {
+  return SlurmTranslator(ledger, fabric, policy).run();
+}
+
+Translation translate_for_program(const blacklist::Ledger& ledger, const Fabric& fabric,
+                                  const blacklist::Policy& policy) {
+  Translation result;
+  for (const Entry& entry : ledger.entries) {
+    if (entry.state != EntryState::active) continue;
+    const auto subject = find_subject(fabric, entry.subject);
+    if (!subject) continue;
+    const Effect effect = effect_of(fabric, *subject, policy.nic_action);
+    const auto ask = [&](const blacklist::Subject& object, Effect its) {
+      result.demands.push_back({entry.id, blacklist::name_of(fabric, object).name,
+                                slurm_reason(fabric, entry, ledger.fabric), std::move(its)});
+    };
+    for (const LinkId link : effect.links) ask(link, {.links = {link}});
+    for (const PortId nic : effect.nics) ask(nic, {.nics = {nic}});
+    for (const NodeId host : effect.hosts) ask(host, {.hosts = {host}});
+  }
+  return result;
 }
 
 }  // namespace weft::exports

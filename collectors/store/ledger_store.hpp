@@ -3,7 +3,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,17 +16,16 @@ struct LedgerLine {
   blacklist::LedgerEvent event;
 };
 
-class LedgerStore {
+class LedgerStore : public blacklist::LedgerKeeper {
  public:
   /// For writing it is made where there is none. Errors: those of Database::open and migrate; conflict, it is
   /// of another fabric.
   static Result<LedgerStore> open(const std::filesystem::path& path, const std::string& fabric,
                                   Database::Access access);
 
-  Result<blacklist::Ledger> read();
-  /// What `step` makes of the ledger is written with its events, or nothing is.
-  Result<blacklist::Stepped> change(UtcTime now,
-                                    const std::function<Result<blacklist::Stepped>(blacklist::Ledger)>& step);
+  Result<blacklist::Ledger> read() override;
+  Result<blacklist::Stepped> change(
+      UtcTime now, const std::function<Result<blacklist::Stepped>(blacklist::Ledger)>& step) override;
   /// The last `most` events, of one entry or of all, the oldest first.
   Result<std::vector<LedgerLine>> history(std::optional<blacklist::EntryId> entry, std::size_t most);
 

@@ -1,12 +1,20 @@
-// The blacklist's policy at size: `./bootstrap bench blacklist`.
+// The blacklist from evidence to marks at a target: `./bootstrap bench blacklist [--only NAME,...]`.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
 #include <random>
 
-#include "balancer/blacklist/policy.hpp"
-#include "tests/bench/support/figures.hpp"
+#include "balancer/export/gate.hpp"
+#include "balancer/export/plan.hpp"
+#include "balancer/export/slurm_target.hpp"
+#include "tests/bench/support/pieces.hpp"
 #include "tests/bench/support/random_paths.hpp"
+#include "tests/bench/support/weft_command.hpp"
+#include "tests/support/blacklist_history.hpp"
+#include "tests/support/translation_oracle.hpp"
 #include "topology/base/statistics.hpp"
 
 namespace weft::bench {
@@ -55,11 +63,88 @@ void measure_step(Figures& figures) {
   figures.add("step_24576_ms", median(took), "at most 20");
 }
 
+/// A thousand entries, a tenth of them of NICs: what they demand of Slurm, against what stands at 3,072
+/// nodes.
+void measure_plan(Figures& figures) {
+  const Fabric fabric = rails_24576();
+  std::mt19937_64 random(1);
+  blacklist::Ledger ledger{.fabric = fabric.name()};
+  const exports::SlurmTarget target;
+  const blacklist::Policy policy{.nic_action = blacklist::NicAction::rail};
+  for (std::size_t i = 1; i <= kEntries; ++i) {
+    const auto subject =
+        i % 10 ? blacklist::Subject(LinkId(static_cast<std::uint32_t>(random() % fabric.link_count())))
+               : blacklist::Subject(fabric.nics()[random() % fabric.nics().size()]);
+    ledger.entries.push_back({.id = blacklist::EntryId(i),
+                              .subject = blacklist::name_of(fabric, subject),
+                              .state = blacklist::EntryState::active});
+  }
+  std::vector<double> took;
+  std::size_t changes = 0;
+  for (int round = 0; round < 9; ++round)
+    took.push_back(cpu_milliseconds([&] {
+      const auto translation = target.translate(ledger, fabric, policy);
+      std::vector<exports::Standing> standings;
+      for (std::string& object : exports::objects_to_read(target.name(), ledger, fabric, translation))
+        standings.push_back({.object = std::move(object), .text = "in service"});
+      changes =
+          exports::plan_changes(target, ledger, fabric, translation, standings, policy.caps).changes.size();
+    }));
+  fmt::print("  {} changes\n", changes);
+  figures.add("plan_24576_ms", median(took), "at most 200");
+}
+
+/// `weft gate` as a whole process, by a file of 3,072 hosts, for the last of them.
+void measure_gate(Figures& figures) {
+  exports::Gate gate{.fabric = "f", .told_at = {}, .hosts = {}};
+  gate.told_at = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  for (int i = 1; i <= 3072; ++i)
+    gate.hosts.push_back({fmt::format("gpu{:04}", i), Verdict::healthy, "nothing found"});
+  const auto path = (bench_folder() / "gate").string();
+  std::ofstream(path) << gate_text(gate);
+  std::vector<double> took;
+  for (int i = 0; i < 41; ++i)
+    took.push_back(milliseconds([&] { weft_output({"gate", "--file", path, "--host", "gpu3072"}); }));
+  figures.add("gate_ms", median(took), "at most 20");
+}
+
+void run_right_translation(Figures& figures) {
+  const auto tried = try_translations(20);
+  fmt::print("  {} translations{}\n", tried.all, tried.wrong.empty() ? "" : ", wrong first: " + tried.wrong);
+  figures.add("right_translation", 100.0 * tried.right / tried.all, "100");
+}
+
+void run_kill_points(Figures& figures) {
+  const auto points = try_kill_points();
+  figures.add("kill_points", points.all);
+  figures.add("kill_points_right", 100.0 * points.right / points.all, "100");
+}
+
+/// WEFT_HISTORIES: fewer or more of them.
+void run_histories(Figures& figures) {
+  const char* wanted = std::getenv("WEFT_HISTORIES");
+  const std::uint64_t histories = wanted ? std::strtoull(wanted, nullptr, 10) : 1'000'000;
+  std::uint64_t wrong = 0;
+  for (std::uint64_t seed = 1; seed <= histories; ++seed) {
+    const auto broken = run_blacklist_history(seed);
+    if (!broken.empty() && ++wrong <= 10) fmt::print("  seed {}: {}\n", seed, broken);
+  }
+  figures.add("histories", static_cast<double>(histories), "1,000,000");
+  figures.add("histories_wrong", static_cast<double>(wrong), "0");
+}
+
+constexpr auto kPieces = std::to_array<Piece>({
+    {"step", measure_step},
+    {"plan", measure_plan},
+    {"gate", measure_gate},
+    {"right_translation", run_right_translation},
+    {"kill_points", run_kill_points},
+    {"histories", run_histories},
+});
+
 }  // namespace
 }  // namespace weft::bench
 
-int main() {
-  weft::bench::Figures figures("blacklist");
-  weft::bench::measure_step(figures);
-  return figures.write();
+int main(int argc, char** argv) {
+  return weft::bench::run_pieces("blacklist", weft::bench::kPieces, argc, argv);
 }

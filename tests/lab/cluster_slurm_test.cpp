@@ -4,13 +4,14 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <ctime>
-
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "balancer/export/gate.hpp"
 #include "tests/places.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/slurm_cluster.hpp"
+#include "topology/files/file_text.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft {
@@ -64,14 +65,18 @@ TEST(ClusterBySlurm, ANodeWhoseSlurmdIsGoneIsNotTestedAndNoJobIsLeft) {
   EXPECT_EQ(left.output, "");
 }
 
-/// Hosts whose prolog, epilog and health check are those of docs/recipes/slurm, with their verdicts here.
+/// Hosts whose prolog, epilog and health check are those of docs/recipes/slurm, with their file here.
 class GuardedCluster {
  public:
   GuardedCluster() : slurm_([this](const auto& here) { return install(here); }) {}
   SlurmCluster& slurm() { return slurm_; }
 
-  void set_verdict(const std::string& host, const std::string& verdict) const {
-    std::ofstream(verdicts_ / host) << verdict << ' ' << std::time(nullptr) << " a cable\n";
+  void set_verdict(const std::string& host, const std::string& verdict) {
+    said_[host] = verdict;
+    exports::Gate gate{.fabric = "lab", .told_at = {}, .hosts = {}};
+    gate.told_at = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    for (const auto& [name, word] : said_) gate.hosts.push_back({name, *parse_verdict(word), "a cable"});
+    ASSERT_TRUE(files::write_text_file(gate_, gate_text(gate)));
   }
   /// "STATE REASON", once it holds `part`, or after a while.
   std::string state_of(const std::string& host, const std::string& part) const {
@@ -89,21 +94,22 @@ class GuardedCluster {
 
  private:
   std::string install(const std::filesystem::path& here) {
-    verdicts_ = here / "verdicts";
-    std::filesystem::create_directories(verdicts_);
+    gate_ = here / "gate";
     for (const char* host : kSlurmHosts) set_verdict(host, "healthy");
     const auto recipes = here / "recipes";
     std::filesystem::copy(WEFT_SOURCE_DIR "/docs/recipes/slurm", recipes);
-    // What a site sets: where its verdicts are, and here where its slurm.conf is.
-    std::ofstream(recipes / "verdict.sh", std::ios::app) << fmt::format(
-        "WEFT_VERDICTS={}\nexport SLURM_CONF={}/slurm.conf\n", verdicts_.string(), here.string());
+    // What a site sets: where its file is, and here where its slurm.conf is.
+    std::ofstream(recipes / "verdict.sh", std::ios::app)
+        << fmt::format("WEFT_GATE={}\nWEFT={}/weft\nexport SLURM_CONF={}/slurm.conf\n", gate_.string(),
+                       WEFT_BINARY_DIR, here.string());
     return fmt::format(
         "Prolog={0}/prolog.sh\nEpilog={0}/epilog.sh\nPrologFlags=Alloc\nHealthCheckProgram={0}/"
         "health_check.sh\n"
         "HealthCheckInterval=1\n",
         recipes.string());
   }
-  std::filesystem::path verdicts_;
+  std::filesystem::path gate_;
+  std::map<std::string, std::string> said_;  // verdict by host
   SlurmCluster slurm_;
 };
 

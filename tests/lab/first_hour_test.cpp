@@ -33,13 +33,14 @@ class Operator : public SshCluster {
                        {})
         .wait(std::chrono::seconds(120));
   }
-  /// What the prolog of this host ends with, by the verdicts of the page's last step.
+  /// What the prolog of this host ends with, by the file of the page's last step.
   int prolog_of(const std::string& host) const {
     const auto recipes = directory() / "recipes";
     if (!std::filesystem::exists(recipes)) {
       std::filesystem::copy(kDocs + "/recipes/slurm", recipes);
       std::ofstream(recipes / "verdict.sh", std::ios::app)
-          << "WEFT_VERDICTS=" << (directory() / "verdicts").string() << "\n";
+          << "WEFT_GATE=" << (directory() / "gate").string() << "\n"
+          << "WEFT=" << program() << "\n";
     }
     return paste("SLURMD_NODENAME=" + host + " sh recipes/prolog.sh").status;
   }

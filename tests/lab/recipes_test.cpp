@@ -5,18 +5,18 @@
 #include <sys/stat.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <fstream>
 
 #include "tests/places.hpp"
+#include "topology/base/utc.hpp"
 #include "topology/os/child_process.hpp"
 #include "topology/os/scratch_directory.hpp"
 
 namespace weft {
 namespace {
 
-using testing::HasSubstr;
 using Words = std::vector<std::string>;
 
 constexpr std::chrono::seconds kLimit{30};
@@ -24,19 +24,20 @@ const std::string kRecipes = WEFT_SOURCE_DIR "/docs/recipes";
 
 Result<std::string> run(const Words& words) { return os::run_program(words, "", kLimit); }
 
-/// The recipes of Slurm with their verdicts in a directory of ours.
+/// The recipes of Slurm with their file in a directory of ours.
 class Recipes {
  public:
   Recipes() : directory_(os::ScratchDirectory::make().value()) {
     std::filesystem::copy(kRecipes + "/slurm", here("recipes"));
-    std::filesystem::create_directories(here("verdicts"));
-    std::ofstream(here("recipes/verdict.sh"), std::ios::app) << "WEFT_VERDICTS=" << here("verdicts") << "\n";
+    std::ofstream(here("recipes/verdict.sh"), std::ios::app)
+        << "WEFT_GATE=" << here("gate") << "\nWEFT=" << WEFT_BINARY_DIR "/weft\n";
   }
   std::string here(const std::string& name) const { return directory_.path() / name; }
-  void write(const std::string& host, const std::string& text) const {
-    std::ofstream(here("verdicts/" + host)) << text << "\n";
+  void write(const std::string& lines, std::string_view when) const {
+    std::ofstream(here("gate")) << "weft.gate/1 f " << when << "\n"
+                                << lines << "end " << std::ranges::count(lines, '\n') << "\n";
   }
-  /// What it ends with.
+  /// What it ends with, and before that what it says.
   std::string status_of(const std::string& script, const std::string& host) const {
     const auto said = run(
         {"sh", "-c", "SLURMD_NODENAME=$1 sh $2 2>/dev/null; echo $?", "sh", host, here("recipes/" + script)});
@@ -47,79 +48,41 @@ class Recipes {
   os::ScratchDirectory directory_;
 };
 
-std::string now() { return std::to_string(std::time(nullptr)); }
+std::string now() {
+  return to_string(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
+}
 
 TEST(Recipes, APrologEndsBadlyForAFailedHostAlone) {
   const Recipes recipes;
-  recipes.write("gpu1", "failed " + now() + " its cable");
-  recipes.write("gpu2", "degraded " + now() + " its cable");
-  recipes.write("gpu3", "failed 1000000000 of another year");
-  recipes.write("gpu4", "failed yesterday");
-  recipes.write("gpu5", "");
+  const std::string lines = "gpu1 failed its cable\ngpu2 degraded its cable\ngpu3 healthy\ngpu4 sick\n";
   for (const char* script : {"prolog.sh", "epilog.sh"}) {
+    recipes.write(lines, now());
     EXPECT_EQ(recipes.status_of(script, "gpu1"), "1\n");
-    for (const char* host : {"gpu2", "gpu3", "gpu4", "gpu5", "absent", "../gpu1"})
+    for (const char* host : {"gpu2", "gpu3", "gpu4", "absent", "../gpu1", "-x", "end"})
       EXPECT_EQ(recipes.status_of(script, host), "0\n") << host;
+    recipes.write(lines, "2024-01-01T00:00:00Z");
+    EXPECT_EQ(recipes.status_of(script, "gpu1"), "0\n") << "of another year";
+    std::filesystem::remove(recipes.here("gate"));
+    EXPECT_EQ(recipes.status_of(script, "gpu1"), "0\n") << "no file";
   }
+}
+
+TEST(Recipes, AHostWhoseWeftDoesNotRunTakesJobs) {
+  const Recipes recipes;
+  recipes.write("gpu1 failed its cable\n", now());
+  std::ofstream(recipes.here("recipes/verdict.sh"), std::ios::app) << "WEFT=/absent/weft\n";
+  for (const char* script : {"prolog.sh", "epilog.sh", "health_check.sh"})
+    EXPECT_EQ(recipes.status_of(script, "gpu1"), "0\n") << script;
 }
 
 TEST(Recipes, NoneWaitsLongerThanItsLimit) {
   const Recipes recipes;
-  ASSERT_EQ(mkfifo(recipes.here("verdicts/gpu1").c_str(), 0600), 0);
+  ASSERT_EQ(mkfifo(recipes.here("gate").c_str(), 0600), 0);
   for (const char* script : {"prolog.sh", "epilog.sh", "health_check.sh"}) {
     const auto begin = std::chrono::steady_clock::now();
     EXPECT_EQ(recipes.status_of(script, "gpu1"), "0\n");
     EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10)) << script;
   }
-}
-
-TEST(Recipes, EachHostGetsTheWorstThatNamesIt) {
-  if (!run({"sh", "-c", "command -v jq"})) GTEST_SKIP() << "jq is not installed";
-  const Recipes recipes;
-  std::ofstream(recipes.here("fabric.yaml"))
-      << "fabric: a\nkind: roce\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 3}\n";
-  std::ofstream(recipes.here("diagnosis.json")) << R"({"schema":"weft.diagnosis/1","fabric":"a","hosts":[
-    {"host":"host1","verdict":"degraded","evidence":["slow"]},
-    {"host":"host1","verdict":"failed","evidence":["its agent\nfell silent"]}],
-    "links":[{"link":"host2--leaf1","a":{"node":"host2"},"b":{"node":"leaf1"},"verdict":"degraded","cause":"loss"},
-             {"link":"leaf1--spine1","a":{"node":"leaf1"},"b":{"node":"spine1"},"verdict":"failed","cause":"down"}],
-    "groups":[{"nodes":["leaf2"],"channels":[],"cause":"down"}],
-    "coverage":{"not_tested":[{"host":"host3","why":"no route"}]}})";
-  const auto published =
-      run({"env", std::string("WEFT=") + WEFT_BINARY_DIR "/weft", recipes.here("recipes/publish_verdicts.sh"),
-           recipes.here("diagnosis.json"), recipes.here("fabric.yaml"), recipes.here("verdicts")});
-  ASSERT_TRUE(published) << published.error().message;
-  const auto said = [&](const char* host) {
-    std::ifstream file(recipes.here(std::string("verdicts/") + host));
-    std::string line;
-    std::getline(file, line);
-    return line;
-  };
-  EXPECT_THAT(said("host1"),
-              testing::AllOf(testing::StartsWith("failed "), HasSubstr("its agent fell silent")));
-  EXPECT_THAT(said("host2"), testing::StartsWith("degraded ")) << "what is between switches is nobody's";
-  EXPECT_THAT(said("host3"), testing::StartsWith("unknown "));
-  EXPECT_THAT(said("host4"), testing::StartsWith("failed ")) << "its leaf is down as a whole";
-  EXPECT_EQ(recipes.status_of("prolog.sh", "host1"), "1\n");
-  EXPECT_EQ(recipes.status_of("prolog.sh", "host2"), "0\n");
-}
-
-TEST(Recipes, AHostWhoseCableMayBeAtFaultIsNotHealthy) {
-  if (!run({"sh", "-c", "command -v jq"})) GTEST_SKIP() << "jq is not installed";
-  const Recipes recipes;
-  std::ofstream(recipes.here("fabric.yaml"))
-      << "fabric: a\nkind: roce\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 3}\n";
-  std::ofstream(recipes.here("diagnosis.json"))
-      << R"({"schema":"weft.diagnosis/1","fabric":"a","hosts":[],"links":[],"groups":[],
-    "ambiguous":[["host2->leaf1","leaf1->spine1"]],
-    "coverage":{"missing":["leaf1->host3"],"thin":["host4/p1->leaf2/p1","leaf2->spine1"]}})";
-  const auto published =
-      run({"env", std::string("WEFT=") + WEFT_BINARY_DIR "/weft", recipes.here("recipes/publish_verdicts.sh"),
-           recipes.here("diagnosis.json"), recipes.here("fabric.yaml"), recipes.here("verdicts")});
-  ASSERT_TRUE(published) << published.error().message;
-  for (const char* host : {"host2", "host3", "host4"})
-    EXPECT_TRUE(run({"grep", "-q", "^unknown ", recipes.here(std::string("verdicts/") + host)})) << host;
-  EXPECT_TRUE(run({"grep", "-q", "^healthy ", recipes.here("verdicts/host5")}));
 }
 
 TEST(Recipes, AreScriptsWithoutTheUsualMistakes) {

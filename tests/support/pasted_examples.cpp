@@ -117,6 +117,8 @@ PasteBoard::PasteBoard() {
   std::filesystem::create_symlink(WEFT_BINARY_DIR "/weft", folder / "bin/weft");
   for (const char* launcher : {"ssh", "srun"})
     write(folder / "bin" / launcher, "#!/bin/sh\necho 'no route to host' >&2\nexit 255\n");
+  // The real one asks for names of machines for a minute first.
+  write(folder / "bin/scontrol", "#!/bin/sh\necho 'Unable to contact slurm controller' >&2\nexit 1\n");
   EXPECT_TRUE(store::WatchStore::open(folder / "watch.db", kept_fabric()).has_value());
   std::filesystem::create_directory(folder / "state");
   std::filesystem::copy_file(folder / "watch.db", folder / "state/watch.db");

@@ -7,10 +7,12 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -300,23 +302,77 @@ ExitStatus ChildProcess::stop(Nanoseconds grace) {
   return ended && *ended ? **ended : ExitStatus{.signal = SIGKILL};
 }
 
+namespace {
+
+/// A program with its output in memory.
+class Run {
+ public:
+  static Result<Run> start(const std::vector<std::string>& argv, std::string_view input, bool own_session) {
+    FileDescriptor output(memfd_create("weft-output", MFD_CLOEXEC));
+    FileDescriptor errors(memfd_create("weft-errors", MFD_CLOEXEC));
+    if (!output || !errors) return fail(ErrorKind::internal, "memfd_create: {}", std::strerror(errno));
+    WEFT_TRY(auto child, ChildProcess::start({.argv = argv,
+                                              .input = std::string(input),
+                                              .output = ToDescriptor{output.get()},
+                                              .errors = ToDescriptor{errors.get()},
+                                              .own_session = own_session}));
+    return Run(argv, std::move(child), std::move(output), std::move(errors));
+  }
+
+  ChildProcess& child() { return child_; }
+  bool wrote_more_than(Bytes most) const {
+    return std::ranges::any_of(std::array{output_.get(), errors_.get()}, [&](int file) {
+      struct stat told {};
+      return fstat(file, &told) == 0 && told.st_size > static_cast<off_t>(most.count());
+    });
+  }
+  /// What it wrote, once it ended or did not.
+  Result<std::string> answer(const Result<std::optional<ExitStatus>>& ended, Nanoseconds limit) const {
+    if (!ended) return pass_on(ended, command_line(argv_));
+    if (!*ended)
+      return fail(ErrorKind::timeout, "'{}' did not end within {}", command_line(argv_),
+                  weft::to_string(limit));
+    if (!(*ended)->success())
+      return fail(ErrorKind::internal, "'{}' failed ({}): {}", command_line(argv_), to_string(**ended),
+                  shown(read_all(errors_)));
+    return read_all(output_);
+  }
+
+ private:
+  Run(std::vector<std::string> argv, ChildProcess child, FileDescriptor output, FileDescriptor errors)
+      : argv_(std::move(argv)),
+        child_(std::move(child)),
+        output_(std::move(output)),
+        errors_(std::move(errors)) {}
+
+  std::vector<std::string> argv_;
+  ChildProcess child_;
+  FileDescriptor output_, errors_;
+};
+
+}  // namespace
+
 Result<std::string> run_program(const std::vector<std::string>& argv, std::string_view input,
                                 Nanoseconds limit) {
-  const FileDescriptor output(memfd_create("weft-output", MFD_CLOEXEC));
-  const FileDescriptor errors(memfd_create("weft-errors", MFD_CLOEXEC));
-  if (!output || !errors) return fail(ErrorKind::internal, "memfd_create: {}", std::strerror(errno));
-  WEFT_TRY(auto child, ChildProcess::start({.argv = argv,
-                                            .input = std::string(input),
-                                            .output = ToDescriptor{output.get()},
-                                            .errors = ToDescriptor{errors.get()}}));
-  const auto ended = child.wait_for(limit);
-  if (!ended) return pass_on(ended, command_line(argv));
-  if (!*ended)
-    return fail(ErrorKind::timeout, "'{}' did not end within {}", command_line(argv), weft::to_string(limit));
-  if (!(*ended)->success())
-    return fail(ErrorKind::internal, "'{}' failed ({}): {}", command_line(argv), to_string(**ended),
-                shown(read_all(errors)));
-  return read_all(output);
+  WEFT_TRY(auto run, Run::start(argv, input, false));
+  return run.answer(run.child().wait_for(limit), limit);
+}
+
+Result<std::string> run_strange_program(const std::vector<std::string>& argv, std::string_view input,
+                                        Nanoseconds limit, Bytes most) {
+  constexpr Nanoseconds kBetweenLooks = std::chrono::milliseconds(20);
+  WEFT_TRY(auto run, Run::start(argv, input, true));
+  Result<std::optional<ExitStatus>> ended;
+  for (Nanoseconds waited{}; waited < limit; waited += kBetweenLooks) {
+    ended = run.child().wait_for(std::min(kBetweenLooks, limit - waited));
+    const bool is_flood = run.wrote_more_than(most);
+    if (is_flood) run.child().send_signal_to_group(SIGKILL);
+    if (is_flood)
+      return fail(ErrorKind::absent, "'{}' wrote more than {}", command_line(argv), weft::to_string(most));
+    if (!ended || *ended) return run.answer(ended, limit);
+  }
+  run.child().send_signal_to_group(SIGKILL);
+  return run.answer(ended, limit);
 }
 
 }  // namespace weft::os

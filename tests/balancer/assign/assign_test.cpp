@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "balancer/demand/collectives.hpp"
+#include "tests/support/draws.hpp"
 #include "tests/support/traffic.hpp"
 #include "topology/model/clos.hpp"
 #include "topology/model/fabric_builder.hpp"
@@ -86,7 +87,7 @@ TEST(Assign, EveryCollectiveIsAtTheBoundInEveryPhase) {
 
 TEST(Assign, WithUplinksDownEveryLeafIsAtItsOwnBoundAndTheDeadOnesAreUnused) {
   const auto fabric = *make_clos({.leaves = 12, .spines = 12, .hosts_per_leaf = 11});
-  for (std::uint64_t seed = 1; seed <= 10; ++seed)
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(draws(10)); ++seed)
     for (const std::uint32_t qps : {1U, 4U}) {
       AssignOptions options{.qps = qps};
       const auto down = random_uplinks(fabric, 0.03, seed);
@@ -101,7 +102,7 @@ TEST(Assign, WithUplinksDownEveryLeafIsAtItsOwnBoundAndTheDeadOnesAreUnused) {
 
 TEST(Assign, AThreeTierFabricWithCablesDownStaysAtTheBound) {
   const auto fabric = *make_pod_clos({.pods = 4, .leaves = 4, .spines = 4, .cores = 16, .hosts_per_leaf = 4});
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(draws(10)); ++seed) {
     AssignOptions options{.qps = 4};
     options.avoid = without(random_uplinks(fabric, 0.03, seed));
     const auto answer = assign(fabric, cross_leaf_permutation(fabric, seed), options);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/clean_document.hpp"
 #include "topology/model/clos.hpp"
 
 namespace weft::blacklist {
@@ -14,24 +15,13 @@ using testing::SizeIs;
 
 Fabric fabric() { return *make_clos({.name = "f", .leaves = 2, .spines = 2, .hosts_per_leaf = 2}); }
 
-/// Of a whole sweep that found nothing.
-files::DiagnosisDocument clean_document() {
-  files::DiagnosisDocument document;
-  document.fabric = "f";
-  document.stamp.generated_at = UtcTime(std::chrono::seconds(1'800'000'000));
-  document.coverage.channels = document.coverage.probed = fabric().channel_count();
-  document.sensitivity = {.loss = 0.002, .delay = 100us, .rate = std::nullopt, .size = std::nullopt};
-  document.run.timings = {{"map", 2s}, {"probe", 1500ms}};
-  return document;
-}
-
 std::vector<ChannelId> channels(const Fabric& of, std::string_view name) {
   return channels_of(of, *parse_subject(of, name));
 }
 
 TEST(BlacklistEvidence, NamesEachFaultByTheSmallestThingThatCoversIt) {
   const Fabric f = fabric();
-  auto document = clean_document();
+  auto document = clean_document(fabric());
   const auto link = [&](const char* name, std::optional<std::string> from) {
     return files::LinkReport{.link = name,
                              .from = std::move(from),
@@ -75,7 +65,7 @@ TEST(BlacklistEvidence, NamesEachFaultByTheSmallestThingThatCoversIt) {
 
 TEST(BlacklistEvidence, WhatWasCrossedByEnoughAndIsInNoFindingIsClean) {
   const Fabric f = fabric();
-  auto document = clean_document();
+  auto document = clean_document(fabric());
   document.coverage.missing = {"leaf1->spine1"};
   document.coverage.thin = {"spine1->leaf1"};
   document.coverage.probed -= 2;
@@ -95,7 +85,7 @@ TEST(BlacklistEvidence, WhatWasCrossedByEnoughAndIsInNoFindingIsClean) {
 TEST(BlacklistEvidence, NothingIsCleanWhereTheRunDoesNotKnow) {
   const Fabric f = fabric();
   const auto is_clean = [&](const auto& change) {
-    auto document = clean_document();
+    auto document = clean_document(fabric());
     change(document);
     return is_clean_over(evidence_of(f, document)->evidence, channels(f, "leaf1--spine1"), Cause::loss, {});
   };
@@ -110,7 +100,7 @@ TEST(BlacklistEvidence, NothingIsCleanWhereTheRunDoesNotKnow) {
 
 TEST(BlacklistEvidence, ARunOfSmallPacketsOrWithoutCountersClearsNoFaultThatOnlyTheyShow) {
   const Fabric f = fabric();
-  auto document = clean_document();
+  auto document = clean_document(fabric());
   document.sensitivity.rate = 0.25, document.sensitivity.size = Bytes(4096);
   const auto evidence = evidence_of(f, document)->evidence;
   const auto link = channels(f, "leaf1--spine1");
@@ -120,7 +110,7 @@ TEST(BlacklistEvidence, ARunOfSmallPacketsOrWithoutCountersClearsNoFaultThatOnly
 }
 
 TEST(BlacklistEvidence, TimesBeyondAllSenseAreARunOfAMonthAtMost) {
-  auto document = clean_document();
+  auto document = clean_document(fabric());
   document.run.timings.assign(100, {"probe", Nanoseconds::max()});
   const auto read = evidence_of(fabric(), document);
   EXPECT_EQ(read->evidence.until - read->evidence.from, 720h);
@@ -128,10 +118,10 @@ TEST(BlacklistEvidence, TimesBeyondAllSenseAreARunOfAMonthAtMost) {
 
 TEST(BlacklistEvidence, ADocumentOfAnotherFabricOrWithUnknownNamesIsRefused) {
   const Fabric f = fabric();
-  auto document = clean_document();
+  auto document = clean_document(fabric());
   document.fabric = "g";
   EXPECT_FALSE(evidence_of(f, document));
-  document = clean_document();
+  document = clean_document(fabric());
   document.coverage.missing = {"leaf9->spine1"};
   EXPECT_FALSE(evidence_of(f, document));
 }

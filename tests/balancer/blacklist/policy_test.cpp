@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "tests/support/draws.hpp"
 #include "topology/model/clos.hpp"
 
 namespace weft::blacklist {
@@ -337,7 +338,7 @@ void expect_sound(const Kept& kept, const Ledger& before) {
 }
 
 TEST(BlacklistPolicy, NoHistoryBreaksACapOrOutlivesItsTime) {
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(draws(40)); ++seed) {
     std::mt19937_64 random(seed);
     const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
     Kept kept(below(2)

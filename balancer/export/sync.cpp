@@ -1,26 +1,20 @@
-#include "cli/blacklist_apply.hpp"
+#include "balancer/export/sync.hpp"
 
 #include <algorithm>
 #include <map>
 
-#include "cli/stamp.hpp"
 #include "topology/base/outside_text.hpp"
 
-namespace weft::cli {
+namespace weft::exports {
 namespace {
 
 using blacklist::Entry;
-using blacklist::EntryId;
 using blacklist::EntryState;
 using blacklist::EventKind;
 using blacklist::Ledger;
 using blacklist::LedgerEvent;
 using blacklist::Mark;
 using blacklist::Stepped;
-using exports::Act;
-using exports::Change;
-using exports::Standing;
-using exports::Whose;
 
 /// Of so many changes a killed run leaves behind what is not known.
 constexpr std::size_t kBatch = 64;
@@ -47,12 +41,13 @@ void forget(Entry* entry, std::string_view target, std::string_view object) {
 /// One batch: changes of one act.
 class Batch {
  public:
-  Batch(store::LedgerStore& store, exports::Target& target, std::span<const Change> changes)
-      : store_(store), target_(target), changes_(changes.begin(), changes.end()) {
+  Batch(const Site& site, std::span<const Change> changes)
+      : site_(site), changes_(changes.begin(), changes.end()) {
     for (const Change& change : changes_) objects_.push_back(change.object);
   }
 
-  Result<void> run(Applied& applied) {
+  /// How many changes did not come to stand.
+  Result<std::size_t> run() {
     WEFT_TRY_VOID(change_ledger([&](Ledger& ledger) {
       std::erase_if(changes_, [&](const Change& change) { return !intend(ledger, change); });
     }));
@@ -61,14 +56,12 @@ class Batch {
     std::vector<Change> ready;
     for (const Change& change : changes_)
       if (is_as_planned(change)) ready.push_back(change);
-    if (!ready.empty()) said_ = target_.apply(ready);
+    if (!ready.empty()) said_ = site_.target.apply(ready);
     WEFT_TRY_VOID(read(after_));
     WEFT_TRY_VOID(change_ledger([&](Ledger& ledger) {
       for (const Change& change : changes_) close(ledger, change);
     }));
-    applied.refused += refused_;
-    applied.events.insert(applied.events.end(), events_.begin(), events_.end());
-    return {};
+    return refused_;
   }
 
  private:
@@ -76,17 +69,18 @@ class Batch {
 
   template <class Work>
   Result<void> change_ledger(Work work) {
-    const auto done = store_.change(stamp_now().generated_at, [&](Ledger ledger) -> Result<Stepped> {
-      const std::size_t told = events_.size();
-      fabric_ = ledger.fabric;
+    WEFT_TRY(const auto done, site_.ledger.change(now(), [&](Ledger ledger) -> Result<Stepped> {
+      events_.clear();
       work(ledger);
-      return Stepped{std::move(ledger), {events_.begin() + static_cast<std::ptrdiff_t>(told), events_.end()}};
-    });
-    return done ? Result<void>() : pass_on(done);
+      return Stepped{std::move(ledger), events_};
+    }));
+    site_.tell(done.events);
+    return {};
   }
+  UtcTime now() const { return site_.clock().wall; }
 
   Result<void> read(Standings& into) {
-    auto standings = target_.read(objects_);
+    auto standings = site_.target.read(objects_);
     if (!standings) return pass_on(standings, "what stands there now is not known, the next sync finds out");
     into.clear();
     for (Standing& standing : *standings) into.emplace(standing.object, std::move(standing));
@@ -115,7 +109,7 @@ class Batch {
           before = mark->before;
         }
     forget(entry, change.target, change.object);
-    entry->marks.push_back({change.target, change.object, before, change.set, stamp_now().generated_at});
+    entry->marks.push_back({change.target, change.object, before, change.set, now()});
     return true;
   }
 
@@ -129,7 +123,7 @@ class Batch {
   /// The mark of that entry.
   bool stands(const Standing* standing, EntryId entry) const {
     return standing && standing->whose == Whose::weft &&
-           (!standing->mark || *standing->mark == exports::mark_id(fabric_, entry));
+           (!standing->mark || *standing->mark == mark_id(site_.fabric.name(), entry));
   }
 
   void close(Ledger& ledger, const Change& change) {
@@ -137,23 +131,26 @@ class Batch {
     const Standing* standing = at(after_, change);
     const bool it_stands = stands(standing, change.entry);
     const bool is_done = it_stands == (change.act != Act::take);
-    if (!it_stands)
+    Mark* mark = mark_in(entry, change.target, change.object);
+    if (it_stands && mark)
+      mark->read_back = now();
+    else if (!it_stands && (change.act == Act::take || !may_come_yet()))
       forget(entry, change.target, change.object);
-    else if (Mark* mark = mark_in(entry, change.target, change.object))
-      mark->read_back = stamp_now().generated_at;
     if (change.act == Act::pass)
       for (Entry& other : ledger.entries)
-        if (other.id != change.entry) close_other(other, change, standing);
+        if (other.id != change.entry) close_other(other, change, it_stands ? nullptr : standing);
     if (is_done)
       return tell(change.act == Act::take ? EventKind::taken_off : EventKind::applied, change, standing);
     ++refused_;
     tell(EventKind::not_applied, change, standing);
   }
-  /// Whose mark was to be passed on.
+  /// What was ended for its time may have begun something that goes on.
+  bool may_come_yet() const { return !said_ && said_.error().kind == ErrorKind::timeout; }
+  /// Whose mark was to be passed on. Null: it was; of a standing without an id nothing else would tell.
   void close_other(Entry& other, const Change& change, const Standing* standing) {
     Mark* mark = mark_in(&other, change.target, change.object);
     if (mark && stands(standing, other.id))
-      mark->read_back = stamp_now().generated_at;
+      mark->read_back = now();
     else if (mark)
       forget(&other, change.target, change.object);
   }
@@ -167,24 +164,39 @@ class Batch {
     events_.push_back({kind, change.entry, outside_text(text), "weft"});
   }
 
-  store::LedgerStore& store_;
-  exports::Target& target_;
+  const Site& site_;
   std::vector<Change> changes_;
   std::vector<std::string> objects_;
-  std::string fabric_;
   Standings before_, after_;
   Result<void> said_;
   std::vector<LedgerEvent> events_;
   std::size_t refused_ = 0;
 };
 
-}  // namespace
+/// Entries of which somebody took a mark off go to hold, and their other marks come off.
+Result<void> respect(const Site& site, Look& look) {
+  if (look.plan.undone.empty()) return {};
+  std::vector<blacklist::Command> commands;
+  for (const auto& [entry, object] : look.plan.undone)
+    commands.push_back(blacklist::Hold{
+        entry,
+        fmt::format("somebody put {} back at {}: approve it to apply it again", object, site.target.name()),
+        std::string(site.target.name())});
+  const auto now = site.clock();
+  WEFT_TRY(const auto stepped, site.ledger.change(now.wall, [&](Ledger ledger) -> Result<Stepped> {
+    return step(std::move(ledger), site.fabric, site.policy, {}, commands, Mutes(), now);
+  }));
+  site.tell(stepped.events);
+  plan_anew(site, look, stepped.ledger);
+  return {};
+}
 
-Result<std::vector<LedgerEvent>> settle_marks(store::LedgerStore& ledger, std::string_view target,
-                                              std::span<const exports::Plan::Settled> settled) {
-  if (settled.empty()) return std::vector<LedgerEvent>();
-  const auto now = stamp_now().generated_at;
-  WEFT_TRY(const auto stepped, ledger.change(now, [&](Ledger read) -> Result<Stepped> {
+/// Writes what the target showed of marks of the ledger.
+Result<void> settle(const Site& site, std::span<const Plan::Settled> settled) {
+  if (settled.empty()) return {};
+  const auto now = site.clock().wall;
+  const auto target = site.target.name();
+  WEFT_TRY(const auto stepped, site.ledger.change(now, [&](Ledger read) -> Result<Stepped> {
     std::vector<LedgerEvent> events;
     for (const auto& [id, object, stands, why] : settled) {
       Entry* entry = entry_in(read, id);
@@ -199,20 +211,47 @@ Result<std::vector<LedgerEvent>> settle_marks(store::LedgerStore& ledger, std::s
     }
     return Stepped{std::move(read), std::move(events)};
   }));
-  return stepped.events;
+  site.tell(stepped.events);
+  return {};
 }
 
-Result<Applied> apply_changes(store::LedgerStore& ledger, exports::Target& target,
-                              std::span<const Change> changes) {
-  Applied applied;
+Result<std::size_t> make_changes(const Site& site, std::span<const Change> changes) {
+  std::size_t refused = 0;
   for (const Act act : {Act::take, Act::pass, Act::put}) {
     std::vector<Change> its;
     std::ranges::copy_if(changes, std::back_inserter(its), [&](const Change& c) { return c.act == act; });
-    for (std::size_t from = 0; from < its.size(); from += kBatch)
-      WEFT_TRY_VOID(Batch(ledger, target, std::span(its).subspan(from, std::min(kBatch, its.size() - from)))
-                        .run(applied));
+    for (std::size_t from = 0; from < its.size(); from += kBatch) {
+      WEFT_TRY(const auto of_batch,
+               Batch(site, std::span(its).subspan(from, std::min(kBatch, its.size() - from))).run());
+      refused += of_batch;
+    }
   }
-  return applied;
+  return refused;
 }
 
-}  // namespace weft::cli
+}  // namespace
+
+Result<Look> look_at(const Site& site, Ledger ledger) {
+  Look look;
+  const auto translation = site.target.translate(ledger, site.fabric, site.policy);
+  const auto objects = objects_to_read(site.target.name(), ledger, site.fabric, translation);
+  WEFT_TRY(look.standings, site.target.read(objects));
+  plan_anew(site, look, std::move(ledger));
+  return look;
+}
+
+void plan_anew(const Site& site, Look& look, Ledger ledger) {
+  look.ledger = std::move(ledger);
+  look.translation = site.target.translate(look.ledger, site.fabric, site.policy);
+  look.plan =
+      plan_changes(site.target, look.ledger, site.fabric, look.translation, look.standings, site.policy.caps);
+}
+
+Result<std::size_t> apply(const Site& site, Look& look) {
+  if (!look.plan.changes.empty()) WEFT_TRY_VOID(site.target.check_rights());
+  WEFT_TRY_VOID(respect(site, look));
+  WEFT_TRY_VOID(settle(site, look.plan.settled));
+  return make_changes(site, look.plan.changes);
+}
+
+}  // namespace weft::exports

@@ -1,0 +1,245 @@
+#include "balancer/export/gate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "balancer/export/slurm_node.hpp"
+
+namespace weft::exports {
+namespace {
+
+using blacklist::Evidence;
+using std::chrono::seconds;
+
+constexpr std::string_view kForm = "weft.gate/1";
+constexpr std::string_view kNotListed = "not on the blacklist";
+constexpr std::size_t kLongestText = 200;
+/// By which the clock of a host may be behind.
+constexpr seconds kClocksDiffer = std::chrono::minutes(5);
+
+/// The first word of a line, which loses it and the blank behind it.
+std::string_view take_word(std::string_view& line) {
+  const auto end = std::min(line.find(' '), line.size());
+  const auto word = line.substr(0, end);
+  line.remove_prefix(std::min(end + 1, line.size()));
+  return word;
+}
+
+/// The verdicts of hosts as they are gathered: of each the worst.
+class Verdicts {
+ public:
+  explicit Verdicts(const Fabric& fabric) : fabric_(fabric), hosts_(fabric.node_count()) {}
+
+  void worsen(NodeId host, Verdict verdict, std::string_view text) {
+    auto& known = hosts_[host.value()];
+    if (!says_nothing_of(host) && known.verdict >= verdict) return;
+    known = {.host = fabric_.name_of(host), .verdict = verdict, .text = std::string(text)};
+  }
+  bool says_nothing_of(NodeId host) const { return hosts_[host.value()].host.empty(); }
+  void replace(Verdict verdict, Verdict by, std::string_view why) {
+    for (HostVerdict& host : hosts_)
+      if (host.verdict == verdict) host = {host.host, by, fmt::format("{}: {}", why, host.text)};
+  }
+  std::vector<HostVerdict> take() && {
+    std::erase_if(hosts_, [](const HostVerdict& host) { return host.host.empty(); });  // switches
+    return std::move(hosts_);
+  }
+
+ private:
+  const Fabric& fabric_;
+  std::vector<HostVerdict> hosts_;  // by node
+};
+
+/// Why nothing that was not found at fault can be called healthy; empty: it can.
+std::string why_none_is_clear(const files::DiagnosisDocument& document, const Evidence& evidence) {
+  if (document.coverage.cut_short) return "the sweep was cut short: " + *document.coverage.cut_short;
+  if (document.coverage.out_of_scope > 0) return "the sweep was of some hosts alone";
+  if (!document.fabric_wide.empty()) return "the fabric as a whole is not healthy";
+  return evidence.clean.empty() ? "the sweep could not tell" : "";
+}
+
+class DiagnosisReader {
+ public:
+  DiagnosisReader(const Fabric& fabric, const files::DiagnosisDocument& document, const Evidence& evidence)
+      : fabric_(fabric), document_(document), evidence_(evidence), verdicts_(fabric) {}
+
+  Result<Verdicts> read() && {
+    for (const blacklist::Fault& fault : evidence_.faults) take(fault);
+    for (const files::LinkReport& report : document_.links) WEFT_TRY_VOID(take(report));
+    for (const files::NotTestedReport& report : document_.coverage.not_tested) {
+      WEFT_TRY(const auto host, fabric_.find_node(report.host));
+      verdicts_.worsen(host, Verdict::unknown, "not tested: " + report.why);
+    }
+    const auto why = why_none_is_clear(document_, evidence_);
+    for (const NodeId host : fabric_.hosts()) {
+      if (!verdicts_.says_nothing_of(host)) continue;
+      if (!why.empty())
+        verdicts_.worsen(host, Verdict::unknown, why);
+      else
+        clear(host);
+    }
+    return std::move(verdicts_);
+  }
+
+ private:
+  void take(const blacklist::Fault& fault) {
+    const auto effect = effect_of(fabric_, fault.subject, blacklist::NicAction::host);
+    const auto text = fmt::format("{}: {}{}{}", blacklist::name_of(fabric_, fault.subject).name,
+                                  weft::to_string(fault.cause), fault.evidence.empty() ? "" : ", ",
+                                  fault.evidence.empty() ? "" : fault.evidence.front());
+    for (const NodeId host : effect.hosts) verdicts_.worsen(host, fault.verdict, text);
+  }
+
+  /// A cable of a host that is congested is no fault of it.
+  Result<void> take(const files::LinkReport& report) {
+    if (report.verdict != Verdict::congested) return {};
+    WEFT_TRY(const auto link, fabric_.find_link(report.link));
+    for (const NodeId node :
+         {fabric_.source_node(Fabric::a_to_b(link)), fabric_.source_node(Fabric::b_to_a(link))})
+      if (fabric_.is_host(node))
+        verdicts_.worsen(node, report.verdict,
+                         fmt::format("{}: {}", report.link, weft::to_string(report.cause)));
+    return {};
+  }
+
+  void clear(NodeId host) {
+    for (const ChannelId from : fabric_.channels_from(host))
+      for (const ChannelId channel : {from, Fabric::reverse(from)})
+        if (!evidence_.loaded.empty() && evidence_.clean[channel.value()] &&
+            !evidence_.loaded[channel.value()])
+          return verdicts_.worsen(host, Verdict::unknown,
+                                  fmt::format("{}: its rate could not be tested", fabric_.name_of(channel)));
+        else if (!evidence_.clean[channel.value()])
+          return verdicts_.worsen(
+              host, Verdict::unknown,
+              fmt::format("{}: crossed by too few probes, or maybe at fault", fabric_.name_of(channel)));
+    verdicts_.worsen(host, Verdict::healthy, "nothing found");
+  }
+
+  const Fabric& fabric_;
+  const files::DiagnosisDocument& document_;
+  const Evidence& evidence_;
+  Verdicts verdicts_;
+};
+
+/// How many hosts and leaves are failed: a leaf counts once for the hosts that hang on it alone.
+std::size_t failed_faults(const Fabric& fabric, const Evidence& evidence) {
+  std::set<NodeId> nodes;
+  for (const blacklist::Fault& fault : evidence.faults) {
+    if (fault.verdict != Verdict::failed) continue;
+    const auto* node = std::get_if<NodeId>(&fault.subject);
+    const bool is_leaf = node && !fabric.is_host(*node);
+    for (const NodeId host : effect_of(fabric, fault.subject, blacklist::NicAction::host).hosts)
+      nodes.insert(is_leaf && fabric.ports_of(host).size() == 1 ? *node : host);
+  }
+  return nodes.size();
+}
+
+std::string why(const blacklist::Entry& entry) {
+  const std::string& more =
+      !entry.reason.empty() || entry.evidence.empty() ? entry.reason : entry.evidence.front();
+  return fmt::format("blacklist entry {}{}, {}: {}{}{}", entry.id.value(),
+                     entry.state == blacklist::EntryState::proposed ? " (proposed)" : "", entry.subject.name,
+                     entry.by_hand ? "planned" : weft::to_string(entry.cause), more.empty() ? "" : ", ",
+                     more);
+}
+
+HostVerdict not_known(std::string_view host, std::string text) {
+  return {std::string(host), Verdict::unknown, std::move(text)};
+}
+
+/// The lines of a whole file, without its last; absent: a part is missing.
+std::optional<std::string_view> complete_lines(std::string_view text) {
+  if (!text.ends_with('\n')) return std::nullopt;
+  const auto last = text.rfind('\n', text.size() - 2);
+  if (last == std::string_view::npos) return std::nullopt;
+  std::string_view end = text.substr(last + 1, text.size() - last - 2);
+  std::size_t hosts = 0;
+  if (take_word(end) != "end") return std::nullopt;
+  const auto [rest, error] = std::from_chars(end.data(), end.data() + end.size(), hosts);
+  const auto lines = text.substr(0, last + 1);
+  const auto stands = static_cast<std::size_t>(std::ranges::count(lines, '\n')) - 1;
+  if (error != std::errc() || rest != end.data() + end.size() || hosts != stands) return std::nullopt;
+  return lines;
+}
+
+}  // namespace
+
+Result<Gate> gate_of(const Fabric& fabric, const files::DiagnosisDocument& document,
+                     const blacklist::Caps& caps) {
+  WEFT_TRY(const auto read, blacklist::evidence_of(fabric, document));
+  WEFT_TRY(auto verdicts, DiagnosisReader(fabric, document, read.evidence).read());
+  const auto failed = failed_faults(fabric, read.evidence);
+  const auto allowed = hosts_allowed(caps, fabric.hosts().size());
+  if (failed > allowed)
+    verdicts.replace(
+        Verdict::failed, Verdict::unknown,
+        fmt::format("{} faults of hosts at once, likelier an error ({} are believed)", failed, allowed));
+  return Gate{fabric.name(), document.stamp.generated_at, std::move(verdicts).take()};
+}
+
+Gate gate_of(const Fabric& fabric, const blacklist::Ledger& ledger, blacklist::NicAction nic_action,
+             UtcTime now) {
+  using blacklist::EntryState;
+  Verdicts verdicts(fabric);
+  for (const blacklist::Entry& entry : ledger.entries) {
+    const auto subject = find_subject(fabric, entry.subject);
+    if (!subject || entry.state == EntryState::released || entry.state == EntryState::probation) continue;
+    const bool is_active = entry.state == EntryState::active;
+    const auto effect = effect_of(fabric, *subject, nic_action);
+    for (const NodeId host : effect.hosts)
+      verdicts.worsen(host, is_active ? Verdict::failed : Verdict::unknown, why(entry));
+    for (const PortId nic : effect.nics)
+      verdicts.worsen(fabric.port(nic).node, is_active ? Verdict::degraded : Verdict::unknown, why(entry));
+  }
+  for (const NodeId host : fabric.hosts())
+    if (verdicts.says_nothing_of(host)) verdicts.worsen(host, Verdict::unknown, kNotListed);
+  return {fabric.name(), now, std::move(verdicts).take()};
+}
+
+Gate decided_by(const Gate& run, const Gate& ledger) {
+  Gate gate = run;
+  for (HostVerdict& host : gate.hosts) {
+    if (host.verdict == Verdict::failed) host.verdict = Verdict::degraded;
+    const auto listed = std::ranges::find(ledger.hosts, host.host, &HostVerdict::host);
+    if (listed != ledger.hosts.end() && listed->text != kNotListed && listed->verdict > host.verdict)
+      host = *listed;
+  }
+  return gate;
+}
+
+std::string gate_text(const Gate& gate) {
+  auto text = fmt::format("{} {} {}\n", kForm, printable(gate.fabric), weft::to_string(gate.told_at));
+  for (const HostVerdict& host : gate.hosts)
+    text += fmt::format("{} {} {}\n", host.host, weft::to_string(host.verdict),
+                        printable(host.text).substr(0, kLongestText));
+  return text + fmt::format("end {}\n", gate.hosts.size());
+}
+
+HostVerdict read_gate(std::string_view text, std::string_view host, UtcTime now, seconds longest) {
+  auto lines = complete_lines(text);
+  if (!lines) return not_known(host, "the file is none of weft gate publish, or a part of one");
+  std::string_view first = lines->substr(0, lines->find('\n'));
+  if (take_word(first) != kForm) return not_known(host, "the file is none of weft gate publish");
+  const auto at = first.rfind(' ');  // a fabric's name may have blanks
+  const auto told_at = parse_utc(first.substr(at == std::string_view::npos ? 0 : at + 1));
+  if (!told_at) return not_known(host, "the file does not say of when it is");
+  if (now - *told_at > longest || *told_at - now > kClocksDiffer)
+    return not_known(host, fmt::format("the file is of {}", weft::to_string(*told_at)));
+  lines->remove_prefix(lines->find('\n') + 1);
+  while (!lines->empty()) {
+    const auto end = lines->find('\n');
+    auto line = lines->substr(0, end);
+    lines->remove_prefix(end + 1);
+    if (take_word(line) != host) continue;
+    const auto verdict = parse_verdict(take_word(line));
+    if (!verdict) return not_known(host, "the file has no verdict of this host that can be read");
+    return {std::string(host), *verdict, printable(line).substr(0, kLongestText)};
+  }
+  return not_known(host, "the file has not this host");
+}
+
+}  // namespace weft::exports

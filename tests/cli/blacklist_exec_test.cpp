@@ -1,0 +1,163 @@
+// `weft blacklist sync --to exec:PROGRAM`, with the program that stands in docs/blacklist.md.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/blacklist.hpp"
+#include "tests/places.hpp"
+#include "tests/support/command.hpp"
+#include "tests/support/test_lab.hpp"
+
+namespace weft::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// Of a program that marked nothing.
+const std::string kAllInService = "sed 's/}$/,\"whose\":\"nobody\",\"text\":\"\"}/'\n";
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class BlacklistExec : public testing::Test {
+ protected:
+  BlacklistExec() {
+    std::ofstream(here("fabric.yaml"))
+        << "fabric: f\nkind: roce\nclos: {leaves: 2, spines: 4, hosts_per_leaf: 8, link: 400G}\n";
+    std::filesystem::create_directory(here("drains"));
+    std::ofstream(here("drains/marks.json")) << "{}";
+    auto script = text_of(WEFT_SOURCE_DIR "/docs/blacklist.md");
+    script = script.substr(script.find("#!/bin/sh"));
+    script = script.substr(0, script.find("```"));
+    const std::string place = "/var/lib/site-drains";
+    program(script.replace(script.find(place), place.size(), here("drains")));
+  }
+  std::string here(const std::string& name) const { return directory_.path() / name; }
+  void program(const std::string& script) const {
+    std::ofstream(here("site")) << script;
+    std::filesystem::permissions(here("site"), std::filesystem::perms::owner_all);
+  }
+  Outcome run(std::vector<std::string> words) const {
+    words.insert(words.end(), {"--ledger", here("bl.db"), "--fabric", here("fabric.yaml")});
+    return call(blacklist_command, words);
+  }
+  Outcome sync(const char* word = "sync", std::vector<std::string> more = {"--apply"}) const {
+    more.insert(more.begin(), {word, "--to", "exec:" + here("site"), "--call-limit", "5s"});
+    return run(more);
+  }
+  void add(const char* subject) const {
+    const auto added = run({"add", subject, "--for", "4h", "--reason", "line card"});
+    ASSERT_THAT(added.out, HasSubstr("activated")) << added.err << added.out;
+  }
+  nlohmann::json marks() const { return nlohmann::json::parse(text_of(here("drains/marks.json"))); }
+  std::string mark(const std::string& object) const { return marks().value(object, "none"); }
+  void set_mark(const std::string& object, const char* text) const {
+    auto all = marks();
+    text ? void(all[object] = text) : void(all.erase(object));
+    std::ofstream(here("drains/marks.json")) << all;
+  }
+
+ private:
+  TestDirectory directory_;
+};
+
+TEST_F(BlacklistExec, MarksHostsAndLinksAndTakesTheMarksOff) {
+  add("host1"), add("leaf1--spine2");
+  const auto dry = sync("sync", {});
+  EXPECT_EQ(dry.status, 1) << dry.err;
+  EXPECT_THAT(dry.out, AllOf(HasSubstr("put host1 (entry 1)"), HasSubstr("put leaf1--spine2 (entry 2)"),
+                             HasSubstr("/site apply")));
+  EXPECT_TRUE(marks().empty());
+  const auto applied = sync();
+  EXPECT_EQ(applied.status, 0) << applied.err;
+  EXPECT_EQ(mark("host1"), "weft: planned host1 id=f:1 line card");
+  EXPECT_EQ(mark("leaf1--spine2"), "weft: planned leaf1--spine2 id=f:2 line card");
+  EXPECT_EQ(sync("check", {}).status, 0);
+  ASSERT_EQ(run({"release", "2"}).status, 0);
+  EXPECT_EQ(sync().status, 0);
+  EXPECT_EQ(mark("leaf1--spine2"), "none");
+  EXPECT_EQ(mark("host1"), "weft: planned host1 id=f:1 line card");
+}
+
+TEST_F(BlacklistExec, LeavesWhatOthersMarkedAlone) {
+  add("host1"), add("host2");
+  set_mark("host1", "disk");
+  const auto applied = sync();
+  EXPECT_THAT(applied.err, HasSubstr("host1: left alone: disk"));
+  EXPECT_EQ(mark("host1"), "disk");
+  EXPECT_THAT(mark("host2"), StartsWith("weft: "));
+  set_mark("host2", nullptr);
+  EXPECT_THAT(sync().out, HasSubstr("somebody put host2 back")) << "and it goes to hold";
+  EXPECT_EQ(mark("host2"), "none");
+}
+
+TEST_F(BlacklistExec, SaysWhatIsWrongWithAProgramAndChangesNothing) {
+  add("host1");
+  const auto says = [&](const std::string& script) {
+    program("#!/bin/sh\n" + script);
+    const auto outcome = sync();
+    EXPECT_NE(outcome.status, 0) << script;
+    return outcome.err;
+  };
+  EXPECT_THAT(says("echo 'no such thing' >&2; exit 3"), HasSubstr("no such thing"));
+  EXPECT_THAT(says("[ $1 = check ] && { echo 'not root' >&2; exit 1; }\n" + kAllInService),
+              HasSubstr("not root"));
+  EXPECT_THAT(says("exit 0"), HasSubstr("the program's answer has no line of"));
+  EXPECT_THAT(says("yes"), HasSubstr("wrote more than"));
+  EXPECT_THAT(says("sleep 60"), HasSubstr("did not end within"));
+  EXPECT_THAT(says("echo nonsense"), HasSubstr("line 1 of the program's answer"));
+  EXPECT_THAT(says("echo '{\"object\":\"host99\",\"whose\":\"nobody\",\"text\":\"\"}'"),
+              HasSubstr("was not asked for"));
+  EXPECT_THAT(says("echo '{\"object\":\"host1\",\"whose\":\"me\",\"text\":\"\"}'"),
+              HasSubstr("expected nobody, weft, others or absent"));
+  std::filesystem::remove(here("site"));
+  EXPECT_EQ(sync().status, 69);
+  EXPECT_EQ(run({"sync", "--to", "exec:"}).status, 69) << "no program is named";
+  EXPECT_TRUE(marks().empty());
+}
+
+TEST_F(BlacklistExec, AShortAnswerForgetsNoMark) {
+  add("host1");
+  ASSERT_EQ(sync().status, 0);
+  program("#!/bin/sh\nexit 0\n");
+  EXPECT_EQ(sync().status, 64);
+  EXPECT_THAT(run({"list", "-o", "json"}).out, HasSubstr("\"object\":\"host1\""))
+      << "its mark is still known";
+}
+
+TEST_F(BlacklistExec, TwoProgramsHaveTwoSetsOfMarks) {
+  add("host1");
+  ASSERT_EQ(sync().status, 0);
+  std::ofstream(here("other")) << "#!/bin/sh\n" << kAllInService;
+  std::filesystem::permissions(here("other"), std::filesystem::perms::owner_all);
+  const auto other = run({"sync", "--to", "exec:" + here("other")});
+  EXPECT_THAT(other.out, HasSubstr("put host1 (entry 1)")) << "nobody put it back: it was never there";
+}
+
+TEST_F(BlacklistExec, WhatAProgramBeganBeforeItWasEndedIsCompletedByTheNext) {
+  add("host1");
+  const auto good = text_of(here("site"));
+  // It does the work in a process of a session of its own, long after its time is over.
+  program(good.substr(0, good.find("case $1")) + "[ $1 != apply ] || { echo x > late; sleep 60; }\n" +
+          good.substr(good.find("case $1")));
+  const auto applied = run({"sync", "--to", "exec:" + here("site"), "--call-limit", "1s", "--apply"});
+  EXPECT_NE(applied.status, 0);
+  EXPECT_TRUE(std::filesystem::exists(here("drains/late")));
+  set_mark("host1", "weft: planned host1 id=f:1 line card");
+  program(good);
+  EXPECT_EQ(sync().status, 0);
+  EXPECT_EQ(sync("check", {}).status, 0) << "its intent stood in the ledger, and is closed";
+  ASSERT_EQ(run({"release", "1"}).status, 0);
+  EXPECT_EQ(sync().status, 0);
+  EXPECT_EQ(mark("host1"), "none");
+}
+
+}  // namespace
+}  // namespace weft::cli

@@ -1,0 +1,159 @@
+// `weft gate` and `weft gate publish` as a user calls them.
+#include "cli/gate.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "cli/blacklist.hpp"
+#include "tests/support/clean_document.hpp"
+#include "tests/support/command.hpp"
+#include "tests/support/test_lab.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// The whole program, configuration and all.
+int run_whole(const Arguments& words) {
+  std::vector<std::string> all{"weft"};
+  all.insert(all.end(), words.begin(), words.end());
+  std::vector<char*> pointers;
+  for (std::string& word : all) pointers.push_back(word.data());
+  return run_command_line(static_cast<int>(pointers.size()), pointers.data());
+}
+
+class GateCommand : public testing::Test {
+ protected:
+  GateCommand() {
+    std::ofstream(here("fabric.yaml"))
+        << "fabric: f\nkind: roce\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 8, link: 400G}\n";
+    unsetenv("SLURMD_NODENAME");
+  }
+  std::string here(const std::string& name) const { return directory_.path() / name; }
+  void save_run(std::chrono::seconds ago) const {
+    auto document = clean_document(*make_clos({.name = "f", .leaves = 2, .spines = 2, .hosts_per_leaf = 8}));
+    document.stamp.generated_at =
+        std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()) - ago;
+    document.links = {{.link = "host1--leaf1",
+                       .from = {},
+                       .ends = {},
+                       .verdict = Verdict::failed,
+                       .cause = Cause::down,
+                       .confidence = 1,
+                       .evidence = {}},
+                      {.link = "host2--leaf1",
+                       .from = {},
+                       .ends = {},
+                       .verdict = Verdict::degraded,
+                       .confidence = 1,
+                       .evidence = {}}};
+    document.verdict = Verdict::failed;
+    std::ofstream(here("run.json")) << diagnosis_json(document);
+  }
+  Outcome publish(std::vector<std::string> words) const {
+    words.insert(words.begin(), "publish");
+    words.insert(words.end(), {"--fabric", here("fabric.yaml"), "--file", here("gate")});
+    return call(gate_command, words);
+  }
+  Outcome ask(std::vector<std::string> words) const {
+    words.insert(words.end(), {"--file", here("gate")});
+    return call(gate_command, words);
+  }
+
+ private:
+  TestDirectory directory_;
+};
+
+TEST_F(GateCommand, SaysTheVerdictOfAHostAndRefusesOnlyWhereItIsAsked) {
+  save_run(std::chrono::hours(1));
+  const auto published = publish({here("run.json")});
+  EXPECT_EQ(published.status, 0) << published.err;
+  EXPECT_THAT(published.out, HasSubstr("14 healthy, 1 degraded, 1 failed, of 20"));
+  auto said = ask({"--host", "host1"});
+  EXPECT_EQ(said.status, 0);
+  EXPECT_EQ(said.out, "failed host1: down\n");
+  EXPECT_EQ(ask({"--host", "host1", "--refuse", "failed"}).status, 2);
+  EXPECT_EQ(ask({"--host", "host2", "--refuse", "failed"}).status, 0);
+  EXPECT_EQ(ask({"--host", "host2", "--refuse", "degraded"}).status, 1);
+  EXPECT_EQ(ask({"--host", "host3", "--refuse", "degraded"}).out, "healthy nothing found\n");
+  EXPECT_EQ(ask({"--host", "host99", "--refuse", "failed"}).status, 0);
+  setenv("SLURMD_NODENAME", "host1", 1);
+  EXPECT_EQ(ask({"--refuse", "failed"}).status, 2);
+}
+
+TEST_F(GateCommand, AFileThatIsOldOrAbsentOrNoneRefusesNobody) {
+  const auto refuses = [&](std::vector<std::string> more = {}) {
+    more.insert(more.end(), {"--host", "host1", "--refuse", "failed"});
+    const auto said = ask(more);
+    EXPECT_THAT(said.out, said.status == 0 ? StartsWith("unknown ") : StartsWith("failed "));
+    return said.status == 2;
+  };
+  EXPECT_FALSE(refuses()) << "absent";
+  save_run(std::chrono::hours(3));
+  ASSERT_EQ(publish({here("run.json")}).status, 0);
+  EXPECT_TRUE(refuses());
+  EXPECT_FALSE(refuses({"--max-age", "2h"})) << "as old as the run, not as the file";
+  std::filesystem::resize_file(here("gate"), 100);
+  EXPECT_FALSE(refuses()) << "a part";
+  std::filesystem::remove(here("gate"));
+  std::filesystem::create_directory(here("gate"));
+  EXPECT_FALSE(refuses()) << "a folder";
+  std::filesystem::remove(here("gate"));
+  ASSERT_EQ(mkfifo(here("gate").c_str(), 0600), 0);
+  EXPECT_FALSE(refuses()) << "a pipe to which nobody writes";
+}
+
+TEST_F(GateCommand, PublishesWhatALedgerTakesOutOfUse) {
+  const auto added = call(blacklist_command, {"add", "host3", "--for", "4h", "--reason", "riser", "--ledger",
+                                              here("bl.db"), "--fabric", here("fabric.yaml")});
+  ASSERT_THAT(added.out, HasSubstr("activated")) << added.err;
+  ASSERT_EQ(publish({"--ledger", here("bl.db")}).status, 0);
+  const auto said = ask({"--host", "host3", "--refuse", "failed"});
+  EXPECT_EQ(said.status, 2);
+  EXPECT_EQ(said.out, "failed blacklist entry 1, host3: planned, riser\n");
+  EXPECT_EQ(ask({"--host", "host4"}).out, "unknown not on the blacklist\n");
+  save_run(std::chrono::hours(1));
+  ASSERT_EQ(publish({here("run.json"), "--ledger", here("bl.db")}).status, 0);
+  EXPECT_EQ(ask({"--host", "host3", "--refuse", "failed"}).status, 2);
+  EXPECT_EQ(ask({"--host", "host4"}).out, "healthy nothing found\n");
+  EXPECT_EQ(ask({"--host", "host1", "--refuse", "failed"}).status, 0) << "the ledger does not have it";
+}
+
+TEST_F(GateCommand, NoConfigurationDecidesOrIsWaitedFor) {
+  save_run(std::chrono::hours(1));
+  ASSERT_EQ(publish({here("run.json")}).status, 0);
+  setenv("WEFT_HOST", "host3", 1);
+  const auto said =
+      call(run_whole, {"gate", "--file", here("gate"), "--host", "host1", "--refuse", "failed"});
+  unsetenv("WEFT_HOST");
+  EXPECT_EQ(said.status, 2);
+  EXPECT_EQ(call(run_whole, {"gate", "--no-config"}).status, 64);
+}
+
+TEST_F(GateCommand, SaysWhatIsWrongWithItsWords) {
+  save_run(std::chrono::hours(0));
+  EXPECT_EQ(ask({"--refuse", "healthy"}).status, 64);
+  EXPECT_EQ(ask({"--refuse", "unknown"}).status, 64);
+  EXPECT_EQ(ask({"--max-age", "soon"}).status, 64);
+  EXPECT_EQ(ask({"pblish"}).status, 64);
+  EXPECT_THAT(publish({}).err, HasSubstr("DIAGNOSIS.json, --ledger FILE"));
+  EXPECT_NE(publish({here("run.json"), "--ledger", here("bl.db")}).status, 0) << "there is no such ledger";
+  EXPECT_EQ(call(gate_command, {"publish", here("run.json")}).status, 64);
+  EXPECT_EQ(publish({here("absent.json")}).status, 64);
+  EXPECT_FALSE(std::filesystem::exists(here("gate"))) << "nothing was written";
+  const auto lost = call(gate_command, {"publish", here("run.json"), "--fabric", here("fabric.yaml"),
+                                        "--file", here("no/gate")});
+  EXPECT_NE(lost.status, 0);
+  EXPECT_THAT(lost.err, HasSubstr("no/gate"));
+}
+
+}  // namespace
+}  // namespace weft::cli
