@@ -205,7 +205,8 @@ Result<blacklist::Stepped> adopted_into(const Site& site, const Look& look, Ledg
   for (const std::string& object : objects)
     if (!wants(before, object)) {
       WEFT_TRY(const auto subject, blacklist::parse_subject(site.fabric, object));
-      commands.push_back(blacklist::Add{subject, length, "adopted: " + what_stands(look, object), who_asks()});
+      commands.push_back(
+          blacklist::Add{subject, length, "adopted: " + what_stands(look, object), who_asks()});
     }
   const auto now = now_of_machine();
   auto stepped = step(std::move(ledger), site.fabric, site.policy, {}, commands, Mutes(), now);

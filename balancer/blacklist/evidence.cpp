@@ -170,8 +170,8 @@ class Reader {
     const bool all_told =
         coverage.channels == fabric_.channel_count() &&
         coverage.probed + coverage.missing.size() + coverage.thin.size() == coverage.channels;
-    const bool all_known = all_named_ && coverage.out_of_scope == 0 && all_told && !document_.account.unexplained() &&
-                           document_.fabric_wide.empty();
+    const bool all_known = all_named_ && coverage.out_of_scope == 0 && all_told &&
+                           !document_.account.unexplained() && document_.fabric_wide.empty();
     if (!all_known) return {};
     evidence.clean = suspected_;
     evidence.clean.flip();
