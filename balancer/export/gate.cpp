@@ -239,7 +239,7 @@ HostVerdict read_gate(std::string_view text, std::string_view host, UtcTime now,
     if (!verdict) return not_known(host, "the file has no verdict of this host that can be read");
     return {std::string(host), *verdict, printable(line).substr(0, kLongestText)};
   }
-  return not_known(host, "the file has not this host");
+  return not_known(host, fmt::format("the file has no host {}", printable(host)));
 }
 
 }  // namespace weft::exports
