@@ -22,10 +22,10 @@ class Planner {
  public:
   Planner(const Target& target, const blacklist::Ledger& ledger, const Fabric& fabric,
           std::span<const Standing> standings, const blacklist::Caps& caps)
-      : target_(target), ledger_(ledger), capacity_(fabric, caps) {
+      : target_(target), ledger_(ledger), fabric_(fabric), capacity_(fabric, caps) {
     for (const Standing& standing : standings) {
       standings_.emplace(standing.object, &standing);
-      if (whose(standing) == Whose::others) take_out(fabric, standing.object);
+      if (whose(standing) == Whose::others) take_out(standing.object, {});
     }
     for (const Entry& entry : ledger.entries)
       for (const Mark& mark : entry.marks)
@@ -34,9 +34,10 @@ class Planner {
 
   Plan run(const Translation& translation) && {
     for (const Demand& demand : translation.demands) objects_[demand.object].demands.push_back(&demand);
-    // What stands is out of use, whatever else is put; those whose entries are older come first.
+    // What stands is out of use until it is off, whatever else is put; those whose entries are older come
+    // first.
     for (const auto& [object, its] : objects_)
-      if (!its.demands.empty() && stands(object)) capacity_.take_out(its.demands.front()->effect);
+      if (stands(object)) take_out(object, its);
     std::vector<std::pair<EntryId, const std::string*>> order;
     for (const auto& [object, its] : objects_)
       order.emplace_back(its.demands.empty() ? EntryId(0) : its.demands.front()->entry, &object);
@@ -71,9 +72,15 @@ class Planner {
     const auto at = standings_.find(object);
     return at != standings_.end() && whose(*at->second) == Whose::weft;
   }
-  void take_out(const Fabric& fabric, const std::string& name) {
-    const auto subject = blacklist::parse_subject(fabric, name);
-    if (subject) capacity_.take_out(effect_of(fabric, *subject, blacklist::NicAction::rail));
+  /// An object that is no name of the fabric is a rail of a host, as the subject of its entry says.
+  void take_out(const std::string& name, const Object& its) {
+    if (!its.demands.empty()) return capacity_.take_out(its.demands.front()->effect);
+    const auto take = [&](const blacklist::Subject& subject) {
+      capacity_.take_out(effect_of(fabric_, subject, blacklist::NicAction::rail));
+    };
+    if (const auto subject = blacklist::parse_subject(fabric_, name)) return take(*subject);
+    for (const auto& [entry, mark] : its.marks)
+      if (const auto subject = find_subject(fabric_, entry->subject)) take(*subject);
   }
 
   void look_at(const std::string& object, const Object& its) {
@@ -163,6 +170,7 @@ class Planner {
 
   const Target& target_;
   const blacklist::Ledger& ledger_;
+  const Fabric& fabric_;
   blacklist::Capacity capacity_;
   std::unordered_map<std::string, const Standing*> standings_;
   std::map<std::string, Object> objects_;

@@ -215,9 +215,10 @@ Result<void> settle(const Site& site, std::span<const Plan::Settled> settled) {
   return {};
 }
 
-Result<std::size_t> make_changes(const Site& site, std::span<const Change> changes) {
+Result<std::size_t> make_changes(const Site& site, std::span<const Change> changes,
+                                 std::initializer_list<Act> acts) {
   std::size_t refused = 0;
-  for (const Act act : {Act::take, Act::pass, Act::put}) {
+  for (const Act act : acts) {
     std::vector<Change> its;
     std::ranges::copy_if(changes, std::back_inserter(its), [&](const Change& c) { return c.act == act; });
     for (std::size_t from = 0; from < its.size(); from += kBatch) {
@@ -251,7 +252,15 @@ Result<std::size_t> apply(const Site& site, Look& look) {
   if (!look.plan.changes.empty()) WEFT_TRY_VOID(site.target.check_rights());
   WEFT_TRY_VOID(respect(site, look));
   WEFT_TRY_VOID(settle(site, look.plan.settled));
-  return make_changes(site, look.plan.changes);
+  WEFT_TRY(const auto not_taken, make_changes(site, look.plan.changes, {Act::take, Act::pass}));
+  // What came off makes room for what a cap held back; what did not, does not.
+  const auto takes = [](const Change& change) { return change.act == Act::take; };
+  if (std::ranges::any_of(look.plan.changes, takes)) {
+    WEFT_TRY(auto ledger, site.ledger.read());
+    WEFT_TRY(look, look_at(site, std::move(ledger)));
+  }
+  WEFT_TRY(const auto not_put, make_changes(site, look.plan.changes, {Act::put}));
+  return not_taken + not_put;
 }
 
 }  // namespace weft::exports

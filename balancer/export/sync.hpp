@@ -34,10 +34,11 @@ Result<Look> look_at(const Site& site, blacklist::Ledger ledger);
 void plan_anew(const Site& site, Look& look, blacklist::Ledger ledger);
 
 /// Asks for the right to change the target; entries of which somebody took a mark off there go to hold, and
-/// their other marks come off; what the target showed of marks is written down; then the changes are made:
-/// what comes off before what is put, in batches. `look` is then what was planned in the end. The number of
-/// changes that did not come to stand, each with its event. An Error: what stands at the target is not known;
-/// intents stay in the ledger.
+/// their other marks come off; what the target showed of marks is written down; then the changes are made,
+/// in batches: what comes off first, and what is put by a plan made anew after that: only what did come off
+/// makes room under a cap. `look` is then what was planned in the end. The number of changes that did not
+/// come to stand, each with its event. An Error: what stands at the target is not known; intents stay in the
+/// ledger.
 Result<std::size_t> apply(const Site& site, Look& look);
 
 }  // namespace weft::exports
