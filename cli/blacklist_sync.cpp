@@ -123,6 +123,19 @@ Result<int> shown(const po::variables_map& values, const Site& site, const Look&
   return look.plan.would_change() ? kExitDegraded : kExitHealthy;
 }
 
+/// Of what stands now, which is looked at once more.
+Result<void> write_figures(const po::variables_map& values, const Site& site) {
+  WEFT_TRY(auto ledger, site.ledger.read());
+  WEFT_TRY(const auto look, look_at(site, std::move(ledger)));
+  write_metrics(values, look.ledger,
+                metrics::TargetFigures{.target = std::string(site.target.name()),
+                                       .pending = look.plan.changes.size() + look.plan.undone.size(),
+                                       .left_alone = look.plan.left_alone.size(),
+                                       .orphans = look.plan.orphans.size(),
+                                       .at = site.clock().wall});
+  return {};
+}
+
 Result<int> sync(const po::variables_map& values) {
   const bool apply = values.count("apply") != 0;
   if (apply && values["output"].as<std::string>() != "table")
@@ -131,7 +144,9 @@ Result<int> sync(const po::variables_map& values) {
   const Site site = place.site();
   WEFT_TRY(auto ledger, site.ledger.read());
   WEFT_TRY(auto look, look_at(site, std::move(ledger)));
-  return apply ? applied(site, look) : shown(values, site, look);
+  WEFT_TRY(const int status, apply ? applied(site, look) : shown(values, site, look));
+  if (values.count("metrics-file")) WEFT_TRY_VOID(write_figures(values, site));
+  return status;
 }
 
 /// Leaves of the plan what has to do with the objects that an entry has marks on.
@@ -290,6 +305,7 @@ OptionParser blacklist_sync_options() {
       "  weft blacklist sync --to slurm --ledger bl.db --fabric fabric.yaml\n");
   add_target_options(parser);
   add_apply_option(parser);
+  add_metrics_option(parser);
   add_output_option(parser.options(Group::output));
   return parser;
 }

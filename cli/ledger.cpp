@@ -52,6 +52,7 @@ Result<void> step_with(const po::variables_map& values, OpenedLedger& opened,
         step(std::move(ledger), opened.fabric, policy, evidence, commands, mutes, now));
   }));
   print_events(stepped.events);
+  write_metrics(values, stepped.ledger);
   // Whoever runs it by cron has to hear that a run counted for nothing.
   const auto refused = std::ranges::find_if(stepped.events, [](const blacklist::LedgerEvent& event) {
     return event.kind == blacklist::EventKind::refused && !event.entry;
@@ -181,6 +182,7 @@ OptionParser blacklist_update_options() {
                                  "documents of runs, in any order; - is stdin");
   add_ledger_options(parser);
   add_policy_options(parser);
+  add_metrics_option(parser);
   parser.positional("diagnosis", -1);
   return parser;
 }

@@ -88,6 +88,20 @@ Result<blacklist::EntryId> read_id(const po::variables_map& values) {
   return blacklist::EntryId(number);
 }
 
+void add_metrics_option(OptionParser& parser) {
+  parser.options(Group::output)
+      .add_options()("metrics-file", po::value<std::string>()->value_name("FILE"),
+                     "also write what stands on the blacklist for the textfile collector of Prometheus");
+}
+
+void write_metrics(const po::variables_map& values, const blacklist::Ledger& ledger,
+                   const std::optional<metrics::TargetFigures>& target) {
+  const auto file = text_option(values, "metrics-file");
+  if (!file) return;
+  if (const auto written = files::write_text_file(*file, metrics::metrics_text(ledger, target)); !written)
+    print_stderr("weft: --metrics-file: {}\n", written.error().message);
+}
+
 void add_ledger_options(OptionParser& parser) {
   parser.options().add_options()("ledger", po::value<std::string>()->value_name("FILE"),
                                  "where the blacklist is kept (made by update and add)")(

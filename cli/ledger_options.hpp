@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/options.hpp"
+#include "collectors/metrics/metrics.hpp"
 #include "collectors/store/ledger_store.hpp"
 
 namespace weft::cli {
@@ -22,6 +23,12 @@ Result<std::string> need_text(const po::variables_map& values, const char* name,
 Result<blacklist::EntryId> read_id(const po::variables_map& values);
 
 blacklist::Now now_of_machine();
+/// The option `metrics-file`, and what is written there; what cannot be written is said, and changes nothing
+/// else.
+void add_metrics_option(OptionParser& parser);
+void write_metrics(const po::variables_map& values, const blacklist::Ledger& ledger,
+                   const std::optional<metrics::TargetFigures>& target = std::nullopt);
+
 void print_events(const std::vector<blacklist::LedgerEvent>& events);
 
 }  // namespace weft::cli

@@ -1,10 +1,12 @@
-// What a watcher knows, and what a run found, as Prometheus reads it: the text exposition format, for
-// /metrics and for the textfile collector of the node exporter. By tier, rail and leaf; a link alone only
-// where it is not healthy; never by pair of NICs. Pure.
+// What a watcher knows, what a run found, and what stands on a blacklist, as Prometheus reads it: the text
+// exposition format, for /metrics and for the textfile collector of the node exporter. By tier, rail and
+// leaf; a link alone only where it is not healthy; never by pair of NICs. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "balancer/blacklist/ledger.hpp"
 #include "probes/watch/watch_state.hpp"
 #include "topology/files/diagnosis_document.hpp"
 
@@ -22,5 +24,16 @@ inline constexpr std::size_t kMostIncidents = 500;
 std::string metrics_text(const Fabric& fabric, const watch::WatchState& state,
                          const MetricsOptions& options = {});
 std::string metrics_text(const files::DiagnosisDocument& document);
+
+/// What a synchronization of a blacklist with a target came to.
+struct TargetFigures {
+  std::string target;
+  std::size_t pending = 0;     // changes that are still to be made
+  std::size_t left_alone = 0;  // wanted, but of others, absent, or stopped by a cap
+  std::size_t orphans = 0;     // marks of ours that the ledger does not know
+  UtcTime at{};
+};
+/// Of a ledger, and of a target where one was looked at.
+std::string metrics_text(const blacklist::Ledger& ledger, const std::optional<TargetFigures>& target);
 
 }  // namespace weft::metrics

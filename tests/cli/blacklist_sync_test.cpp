@@ -114,6 +114,25 @@ TEST_F(BlacklistSync, ADryRunPrintsWhatItWouldDoAndDoesNothing) {
       << "ids are stable";
 }
 
+TEST_F(BlacklistSync, WritesWhatStandsForPrometheus) {
+  add("host1"), add("host2");
+  node("host2", "ALLOCATED+DRAIN", "disk");
+  EXPECT_EQ(sync({"--metrics-file", here("a.prom")}).status, 1) << "a dry run";
+  EXPECT_THAT(read("a.prom"),
+              AllOf(HasSubstr("weft_blacklist_pending_changes{fabric=\"f\",target=\"slurm\"} 1\n"),
+                    HasSubstr("weft_blacklist_marks{fabric=\"f\",target=\"slurm\"} 0\n")));
+  EXPECT_EQ(sync({"--apply", "--metrics-file", here("a.prom")}).status, 0);
+  EXPECT_THAT(read("a.prom"),
+              AllOf(HasSubstr("weft_blacklist_pending_changes{fabric=\"f\",target=\"slurm\"} 0\n"),
+                    HasSubstr("weft_blacklist_marks{fabric=\"f\",target=\"slurm\"} 1\n"),
+                    HasSubstr("weft_blacklist_left_alone{fabric=\"f\",target=\"slurm\"} 1\n")));
+  const auto lost = sync({"--apply", "--metrics-file", here("no/a.prom")});
+  EXPECT_EQ(lost.status, 0) << "what was done stands";
+  EXPECT_THAT(lost.err, HasSubstr("--metrics-file: "));
+  EXPECT_THAT(run({"update", "--metrics-file", here("b.prom")}).err, IsEmpty());
+  EXPECT_THAT(read("b.prom"), HasSubstr("weft_blacklist_entries{fabric=\"f\",state=\"active\"} 2\n"));
+}
+
 TEST_F(BlacklistSync, DrainsWithTheReasonAndPutsBackWhatItDrainedAndNothingElse) {
   add("host1");
   node("host2", "ALLOCATED+DRAIN", "disk");

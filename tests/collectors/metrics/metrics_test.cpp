@@ -116,6 +116,42 @@ TEST(WatchMetrics, PrometheusFindsNothingToMend) {
   EXPECT_TRUE(promtool_takes(metrics_text(fabric(), lossy())));
 }
 
+TEST(BlacklistMetrics, CountEntriesAndMarksOfTheTarget) {
+  using blacklist::EntryId;
+  blacklist::Ledger ledger{.fabric = "a", .told_until = UtcTime(seconds(1'769'860'800)), .drained = {}};
+  ledger.entries = {
+      {.id = EntryId(1),
+       .state = blacklist::EntryState::active,
+       .marks = {{"slurm", "host1", "", "", {}, UtcTime(seconds(1))}, {"exec:x", "host1", "", "", {}}}},
+      {.id = EntryId(2), .state = blacklist::EntryState::proposed, .held_back = "a cap"},
+      {.id = EntryId(3), .state = blacklist::EntryState::proposed, .held = true},
+      {.id = EntryId(4),
+       .state = blacklist::EntryState::released,
+       .marks = {{"slurm", "host2", "", "", {}}}}};
+  ledger.breaker = "many";
+  const auto text = metrics_text(ledger, TargetFigures{.target = "slurm",
+                                                       .pending = 3,
+                                                       .left_alone = 4,
+                                                       .orphans = 5,
+                                                       .at = UtcTime(seconds(1'769'860'900))});
+  for (const char* line :
+       {"weft_blacklist_entries{fabric=\"a\",state=\"active\"} 1\n",
+        "weft_blacklist_entries{fabric=\"a\",state=\"proposed\"} 2\n",
+        "weft_blacklist_held_back_entries{fabric=\"a\"} 1\n", "weft_blacklist_held_entries{fabric=\"a\"} 1\n",
+        "weft_blacklist_breaker{fabric=\"a\"} 1\n", "weft_blacklist_marks{fabric=\"a\",target=\"slurm\"} 2\n",
+        "weft_blacklist_unknown_marks{fabric=\"a\",target=\"slurm\"} 1\n",
+        "weft_blacklist_pending_changes{fabric=\"a\",target=\"slurm\"} 3\n",
+        "weft_blacklist_left_alone{fabric=\"a\",target=\"slurm\"} 4\n",
+        "weft_blacklist_orphans{fabric=\"a\",target=\"slurm\"} 5\n",
+        "weft_blacklist_sync_timestamp_seconds{fabric=\"a\",target=\"slurm\"} 1769860900\n"})
+    EXPECT_THAT(text, HasSubstr(line));
+  if (promtool_is_here()) {
+    EXPECT_TRUE(promtool({"check", "metrics"}, text));
+  }
+  EXPECT_THAT(metrics_text({.fabric = "a", .drained = {}}, std::nullopt), Not(HasSubstr("timestamp")))
+      << "of what it never heard there is no time";
+}
+
 TEST(RunMetrics, AreOfADiagnosisDocument) {
   const auto path = std::string(WEFT_SOURCE_DIR) + "/tests/fuzz/corpus/diagnosis_document/good.json";
   const auto text = files::read_text_file(path, Bytes(1'000'000)).value();

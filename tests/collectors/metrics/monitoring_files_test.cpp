@@ -42,7 +42,10 @@ std::set<std::string> written() {
   state.incidents.push_back(incident);
   files::DiagnosisDocument document;
   document.links.emplace_back(), document.hosts.emplace_back();
-  return names_in(metrics_text(fabric, state) + metrics_text(document));
+  const blacklist::Ledger ledger{
+      .fabric = "a", .told_until = UtcTime(std::chrono::seconds(1)), .drained = {}};
+  return names_in(metrics_text(fabric, state) + metrics_text(document) +
+                  metrics_text(ledger, TargetFigures{.target = "slurm"}));
 }
 
 TEST(MonitoringFiles, RulesAndTheirTestsPassByPromtool) {
