@@ -161,10 +161,14 @@ function showStage() {
   const canvas = byId('view');
   canvas.hidden = false;
   const size = { width: frame.clientWidth, height: frame.clientHeight };
-  const key = [page.route.kind, page.route.id, size.width, size.height].join('|');
+  const place = [page.route.kind, page.route.id].join('|');
+  const key = [place, size.width, size.height].join('|');
   if (page.sceneKey !== key || page.sceneModel !== page.model) {
+    // What the arrow keys chose stays chosen where the same is only laid out anew.
+    const was = page.sceneKey?.startsWith(`${place}|`) ? page.cursor?.go : null;
     page.scene = sceneFor(page.route, size);
-    Object.assign(page, { sceneKey: key, sceneModel: page.model, cursor: null });
+    const cursor = was && page.scene.stops.find(({ go: stop }) => stop.kind === was.kind && stop.id === was.id && stop.link === was.link);
+    Object.assign(page, { sceneKey: key, sceneModel: page.model, cursor: cursor ?? null });
   }
   page.scene.moment = page.moment;
   draw();

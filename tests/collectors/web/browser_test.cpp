@@ -171,6 +171,20 @@ TEST(LivePage, GoesFromTheFabricToALinksHistoryPathsAndEvidenceByPointer) {
   EXPECT_EQ(page.browser().console(), "");
 }
 
+TEST(LivePage, WhatTheArrowsChoseStaysChosenWhenThePageIsLaidOutAnew) {
+  NEEDS_BROWSER();
+  Page page(make_clos({.name = "lab", .leaves = 4, .spines = 4, .hosts_per_leaf = 4}).value());
+  ASSERT_NO_FATAL_FAILURE(page.start());
+  for (const char* key : {kDown, kLeft}) ASSERT_TRUE(page.browser().press(key));
+  const auto chosen = page.browser().script("return weftPage.cursor.go.id");
+  const auto width = page.browser().script(
+      "const w = weftPage.scene.width; document.getElementById('frame').style.maxWidth = '400px';"
+      "dispatchEvent(new Event('resize')); return w");
+  ASSERT_TRUE(page.browser().waits_for("return weftPage.scene.width < " + width.dump()));
+  ASSERT_TRUE(page.browser().press(kEnter));
+  page.shows("lab/node/" + chosen.get<std::string>());
+}
+
 TEST(LivePage, TheKeyboardReachesAllThatThePointerDoes) {
   NEEDS_BROWSER();
   Page page(make_clos({.name = "lab", .leaves = 4, .spines = 4, .hosts_per_leaf = 4}).value());
