@@ -14,7 +14,6 @@
 #include "cli/bus.hpp"
 #include "cli/configured.hpp"
 #include "cli/exit_status.hpp"
-#include "cli/gate.hpp"
 #include "cli/help_text.hpp"
 #include "cli/lab.hpp"
 #include "cli/mute.hpp"

@@ -44,8 +44,9 @@ int config_command(const Arguments& arguments);
 int diagnose_command(const Arguments& arguments);
 int doctor_command(const Arguments& arguments);
 int doctor_report_command(const Arguments& arguments);  // on each host that the doctor asks
-int guest_run_command(const Arguments& arguments);      // topology/lab/guests/guest_commands.hpp
-int guest_serve_command(const Arguments& arguments);    // inside a lab's guest
+int gate_command(const Arguments& arguments);
+int guest_run_command(const Arguments& arguments);    // topology/lab/guests/guest_commands.hpp
+int guest_serve_command(const Arguments& arguments);  // inside a lab's guest
 int simulate_command(const Arguments& arguments);
 int sweep_command(const Arguments& arguments);
 int trace_command(const Arguments& arguments);
@@ -58,10 +59,13 @@ OptionParser completion_options();
 OptionParser config_options();
 OptionParser diagnose_options();
 OptionParser doctor_options();
+OptionParser gate_options();
 OptionParser simulate_options();
 OptionParser sweep_options();
 OptionParser trace_options();
 OptionParser watch_options();
+
+const WordGroup& gate_words();
 
 /// All commands, in the order in which --help lists them.
 std::span<const Command> commands();

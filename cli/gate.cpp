@@ -1,5 +1,3 @@
-#include "cli/gate.hpp"
-
 #include <unistd.h>
 
 #include <array>
@@ -8,9 +6,11 @@
 #include <thread>
 
 #include "balancer/export/gate.hpp"
+#include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/ledger_options.hpp"
 #include "cli/time_span.hpp"
+#include "cli/words.hpp"
 #include "topology/files/file_text.hpp"
 
 namespace weft::cli {
@@ -89,11 +89,13 @@ Result<Gate> gate_by_diagnosis(const Fabric& fabric, const std::string& path) {
   return gate;
 }
 
-Result<Gate> gate_by_ledger(const po::variables_map& values) {
+Result<Gate> gate_with_ledger(const po::variables_map& values, const std::optional<std::string>& diagnosis) {
   WEFT_TRY(const auto policy, read_policy(values));
   WEFT_TRY(auto opened, open_ledger(values, store::Database::Access::read));
   WEFT_TRY(const auto ledger, opened.store.read());
-  return exports::gate_of(opened.fabric, ledger, policy.nic_action, now_of_machine().wall);
+  if (!diagnosis) return exports::gate_of(opened.fabric, ledger, policy.nic_action, now_of_machine().wall);
+  WEFT_TRY(auto run, gate_by_diagnosis(opened.fabric, *diagnosis));
+  return exports::decided_by(opened.fabric, ledger, policy.nic_action, std::move(run));
 }
 
 Result<Gate> gate_to_publish(const po::variables_map& values) {
@@ -103,12 +105,9 @@ Result<Gate> gate_to_publish(const po::variables_map& values) {
   if (!diagnosis && !has_ledger)
     return fail(ErrorKind::usage, "by what? expected a DIAGNOSIS.json, --ledger FILE, or both");
   if (!fabric) return fail(ErrorKind::usage, "--fabric FILE is missing: the fabric whose hosts are told of");
-  if (!diagnosis) return gate_by_ledger(values);
+  if (has_ledger) return gate_with_ledger(values, diagnosis);
   WEFT_TRY(const auto file, load_fabric_file(*fabric));
-  WEFT_TRY(const auto run, gate_by_diagnosis(file.fabric, *diagnosis));
-  if (!has_ledger) return run;
-  WEFT_TRY(const auto ledger, gate_by_ledger(values));
-  return decided_by(run, ledger);
+  return gate_by_diagnosis(file.fabric, *diagnosis);
 }
 
 Result<void> publish(const po::variables_map& values) {

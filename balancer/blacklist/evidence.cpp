@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
+#include <set>
 
 namespace weft::blacklist {
 namespace {
@@ -33,6 +35,74 @@ bool shows(const Evidence& evidence, Cause cause, std::optional<double> size) {
   }
   return false;
 }
+
+/// Whether packets between two hosts cross a link and otherwise nothing that is suspected. Where none do, a
+/// small fault there is taken for a part of the larger ones that all its packets met: no one can say that it
+/// is clean.
+class Witnesses {
+ public:
+  Witnesses(const Fabric& fabric, const std::vector<bool>& suspected)
+      : fabric_(fabric),
+        suspected_(suspected),
+        below_(fabric.node_count()),
+        is_live_(fabric.node_count()),
+        rises_(fabric.node_count()) {
+    std::vector<NodeId> nodes;
+    for (std::uint32_t i = 0; i < fabric.node_count(); ++i) nodes.emplace_back(i);
+    std::ranges::stable_sort(nodes, {}, [this](NodeId node) { return height(node); });
+    for (const NodeId node : nodes) {
+      below_[node.value()] = live_below(node);
+      is_live_[node.value()] = fabric.is_host(node) || below_[node.value()] > 0;
+    }
+    for (const NodeId node : nodes | std::views::reverse) rises_[node.value()] = rises(node);
+  }
+
+  bool have(LinkId link) const {
+    NodeId low = fabric_.source_node(Fabric::a_to_b(link)), high = fabric_.source_node(Fabric::b_to_a(link));
+    if (height(low) > height(high)) std::swap(low, high);
+    if (height(low) == height(high)) return is_live_[low.value()] && is_live_[high.value()];
+    return is_live_[low.value()] && goes_on(high, is_quiet(link) ? 2 : 1);
+  }
+
+ private:
+  int height(NodeId node) const {
+    return fabric_.is_host(node) ? -1 : static_cast<int>(fabric_.node(node).tier);
+  }
+  bool is_quiet(LinkId link) const {
+    return !suspected_[Fabric::a_to_b(link).value()] && !suspected_[Fabric::b_to_a(link).value()];
+  }
+  template <class Each>
+  void over_quiet(NodeId node, Each each) const {
+    for (const ChannelId channel : fabric_.channels_from(node))
+      if (is_quiet(Fabric::link_of(channel))) each(fabric_.target_node(channel));
+  }
+  /// Nodes below it from which a host is reached downward.
+  std::size_t live_below(NodeId node) const {
+    std::set<NodeId> live;
+    over_quiet(node, [&](NodeId other) {
+      if (height(other) < height(node) && is_live_[other.value()]) live.insert(other);
+    });
+    return live.size();
+  }
+  /// What came up to it reaches another host by way of a node that is not below it.
+  bool rises(NodeId node) const {
+    bool is_so = false;
+    over_quiet(node, [&](NodeId other) {
+      is_so = is_so || (height(other) > height(node) && goes_on(other, 2)) ||
+              (height(other) == height(node) && is_live_[other.value()]);
+    });
+    return is_so;
+  }
+  /// Of `least` live nodes below it one is that from which packets came, or they rise.
+  bool goes_on(NodeId node, std::size_t least) const {
+    return below_[node.value()] >= least || rises_[node.value()];
+  }
+
+  const Fabric& fabric_;
+  const std::vector<bool>& suspected_;
+  std::vector<std::size_t> below_;  // by node
+  std::vector<bool> is_live_, rises_;
+};
 
 constexpr Nanoseconds kLongestRun = std::chrono::hours(24 * 30);  // whatever a document says
 
@@ -173,8 +243,10 @@ class Reader {
     const bool all_known = all_named_ && coverage.out_of_scope == 0 && all_told &&
                            !document_.account.unexplained() && document_.fabric_wide.empty();
     if (!all_known) return {};
-    evidence.clean = suspected_;
-    evidence.clean.flip();
+    const Witnesses witnesses(fabric_, suspected_);
+    evidence.clean.resize(fabric_.channel_count());
+    for (std::uint32_t i = 0; i < fabric_.channel_count(); ++i)
+      evidence.clean[i] = !suspected_[i] && witnesses.have(Fabric::link_of(ChannelId(i)));
     if (!evidence.shows_rate) return {};
     evidence.loaded = evidence.clean;
     for (const auto* names : {&coverage.unloaded, &coverage.rate_untested}) {

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <set>
 
-#include "balancer/export/slurm_node.hpp"
+#include "balancer/export/target.hpp"
 
 namespace weft::exports {
 namespace {
@@ -15,7 +15,6 @@ using blacklist::Evidence;
 using std::chrono::seconds;
 
 constexpr std::string_view kForm = "weft.gate/1";
-constexpr std::string_view kNotListed = "not on the blacklist";
 constexpr std::size_t kLongestText = 200;
 /// By which the clock of a host may be behind.
 constexpr seconds kClocksDiffer = std::chrono::minutes(5);
@@ -147,6 +146,24 @@ std::string why(const blacklist::Entry& entry) {
                      more);
 }
 
+/// What the entries of a ledger say of hosts, and nothing of others.
+Verdicts listed_hosts(const Fabric& fabric, const blacklist::Ledger& ledger,
+                      blacklist::NicAction nic_action) {
+  using blacklist::EntryState;
+  Verdicts verdicts(fabric);
+  for (const blacklist::Entry& entry : ledger.entries) {
+    const auto subject = find_subject(fabric, entry.subject);
+    if (!subject || entry.state == EntryState::released || entry.state == EntryState::probation) continue;
+    const bool is_active = entry.state == EntryState::active;
+    const auto effect = effect_of(fabric, *subject, nic_action);
+    for (const NodeId host : effect.hosts)
+      verdicts.worsen(host, is_active ? Verdict::failed : Verdict::unknown, why(entry));
+    for (const PortId nic : effect.nics)
+      verdicts.worsen(fabric.port(nic).node, is_active ? Verdict::degraded : Verdict::unknown, why(entry));
+  }
+  return verdicts;
+}
+
 HostVerdict not_known(std::string_view host, std::string text) {
   return {std::string(host), Verdict::unknown, std::move(text)};
 }
@@ -183,32 +200,20 @@ Result<Gate> gate_of(const Fabric& fabric, const files::DiagnosisDocument& docum
 
 Gate gate_of(const Fabric& fabric, const blacklist::Ledger& ledger, blacklist::NicAction nic_action,
              UtcTime now) {
-  using blacklist::EntryState;
-  Verdicts verdicts(fabric);
-  for (const blacklist::Entry& entry : ledger.entries) {
-    const auto subject = find_subject(fabric, entry.subject);
-    if (!subject || entry.state == EntryState::released || entry.state == EntryState::probation) continue;
-    const bool is_active = entry.state == EntryState::active;
-    const auto effect = effect_of(fabric, *subject, nic_action);
-    for (const NodeId host : effect.hosts)
-      verdicts.worsen(host, is_active ? Verdict::failed : Verdict::unknown, why(entry));
-    for (const PortId nic : effect.nics)
-      verdicts.worsen(fabric.port(nic).node, is_active ? Verdict::degraded : Verdict::unknown, why(entry));
-  }
+  auto verdicts = listed_hosts(fabric, ledger, nic_action);
   for (const NodeId host : fabric.hosts())
-    if (verdicts.says_nothing_of(host)) verdicts.worsen(host, Verdict::unknown, kNotListed);
+    if (verdicts.says_nothing_of(host)) verdicts.worsen(host, Verdict::unknown, "not on the blacklist");
   return {fabric.name(), now, std::move(verdicts).take()};
 }
 
-Gate decided_by(const Gate& run, const Gate& ledger) {
-  Gate gate = run;
-  for (HostVerdict& host : gate.hosts) {
-    if (host.verdict == Verdict::failed) host.verdict = Verdict::degraded;
-    const auto listed = std::ranges::find(ledger.hosts, host.host, &HostVerdict::host);
-    if (listed != ledger.hosts.end() && listed->text != kNotListed && listed->verdict > host.verdict)
-      host = *listed;
-  }
-  return gate;
+Gate decided_by(const Fabric& fabric, const blacklist::Ledger& ledger, blacklist::NicAction nic_action,
+                Gate run) {
+  auto verdicts = listed_hosts(fabric, ledger, nic_action);
+  for (const HostVerdict& host : run.hosts)
+    if (const auto node = fabric.find_node(host.host))
+      verdicts.worsen(*node, std::min(host.verdict, Verdict::degraded), host.text);
+  run.hosts = std::move(verdicts).take();
+  return run;
 }
 
 std::string gate_text(const Gate& gate) {

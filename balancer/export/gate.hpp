@@ -49,7 +49,8 @@ Gate gate_of(const Fabric& fabric, const blacklist::Ledger& ledger, blacklist::N
 
 /// Both: the ledger decides who is refused, for its policy and caps hold; what a run alone calls failed is
 /// degraded. What the ledger only proposes is not healthy. As old as the run.
-Gate decided_by(const Gate& run, const Gate& ledger);
+Gate decided_by(const Fabric& fabric, const blacklist::Ledger& ledger, blacklist::NicAction nic_action,
+                Gate run);
 
 std::string gate_text(const Gate& gate);
 

@@ -84,12 +84,6 @@ bool is_in_service(const SlurmNode& node) {
 
 }  // namespace
 
-std::string printable(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += c < 0x20 || c > 0x7e ? '?' : c == '"' ? '\'' : c;
-  return out;
-}
-
 bool is_slurm_name(std::string_view name) {
   if (name.empty() || name.size() > kLongestName || !is_alnum(name.front())) return false;
   if (!std::ranges::all_of(name, [](char c) { return is_alnum(c) || c == '-' || c == '_' || c == '.'; }))

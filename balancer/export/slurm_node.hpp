@@ -15,10 +15,6 @@ inline constexpr std::string_view kReasonPrefix = "weft: ";
 /// Of a reason, in bytes, all printable.
 inline constexpr std::size_t kLongestReason = 200;
 
-/// As a reason may hold it: what is not printable ASCII becomes `?`, and a double quote, which scontrol takes
-/// off the ends, a single one.
-std::string printable(std::string_view text);
-
 /// A name that scontrol takes for this one node alone: no list, range, `ALL`, option or word of another kind.
 bool is_slurm_name(std::string_view name);
 

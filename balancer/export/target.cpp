@@ -49,6 +49,12 @@ Change reversed(const Change& change) {
   return back;
 }
 
+std::string printable(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c < 0x20 || c > 0x7e ? '?' : c == '"' ? '\'' : c;
+  return out;
+}
+
 std::string shell_word(const std::string& word) {
   if (!word.empty() && word.find_first_of(" ;|&$<>(){}'\"\\*?[]#~`!\t\n") == std::string::npos) return word;
   std::string text = "'";

@@ -49,6 +49,10 @@ std::string id_of(const Change& change);
 /// The change that takes it back.
 Change reversed(const Change& change);
 
+/// Text as a mark may hold it: what is not printable ASCII becomes `?`, and a double quote, which scontrol
+/// takes off the ends, a single one.
+std::string printable(std::string_view text);
+
 /// A word as an operator types it in a shell.
 std::string shell_word(const std::string& word);
 

@@ -1,6 +1,4 @@
 // `weft gate` and `weft gate publish` as a user calls them.
-#include "cli/gate.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -9,6 +7,7 @@
 #include <fstream>
 
 #include "cli/blacklist.hpp"
+#include "cli/commands.hpp"
 #include "tests/support/clean_document.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/test_lab.hpp"

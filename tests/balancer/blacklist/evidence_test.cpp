@@ -126,5 +126,55 @@ TEST(BlacklistEvidence, ADocumentOfAnotherFabricOrWithUnknownNamesIsRefused) {
   EXPECT_FALSE(evidence_of(f, document));
 }
 
+/// Clean, where these hosts' cables and links are at fault.
+bool is_clean(const Fabric& of, const std::vector<std::string>& bad, const char* name) {
+  auto document = clean_document(of);
+  for (const std::string& link : bad)
+    document.links.push_back(
+        {.link = link, .from = {}, .ends = {}, .verdict = Verdict::failed, .evidence = {}});
+  const auto read = evidence_of(of, document);
+  EXPECT_TRUE(read) << read.error().message;
+  return read && is_clean_over(read->evidence, channels(of, name), Cause::loss, std::nullopt);
+}
+
+TEST(BlacklistEvidence, ACableAllOfWhosePacketsMeetLargerFaultsIsNotClean) {
+  const Fabric five = *make_clos({.name = "f", .leaves = 5, .spines = 2, .hosts_per_leaf = 1});
+  const std::vector<std::string> three{"host1--leaf1", "host2--leaf2", "host3--leaf3"};
+  auto four = three;
+  four.emplace_back("host4--leaf4");
+  EXPECT_TRUE(is_clean(five, three, "host5--leaf5")) << "host4 and host5 vouch for each other";
+  EXPECT_FALSE(is_clean(five, four, "host5--leaf5"));
+  EXPECT_FALSE(is_clean(five, four, "leaf5--spine1"));
+  EXPECT_TRUE(is_clean(five, three, "leaf5--spine1"));
+  EXPECT_FALSE(is_clean(five, three, "leaf1--spine1")) << "nothing behind it is well";
+  EXPECT_FALSE(is_clean(five, {"leaf5--spine1", "leaf5--spine2"}, "host5--leaf5"))
+      << "cut off from all others";
+  EXPECT_TRUE(is_clean(five, {"leaf5--spine1"}, "host5--leaf5"));
+}
+
+TEST(BlacklistEvidence, ACableBetweenPodsNeedsHostsThatAreWellInBoth) {
+  const Fabric pods =
+      *make_pod_clos({.name = "f", .pods = 2, .leaves = 1, .spines = 1, .cores = 1, .hosts_per_leaf = 2});
+  const auto name = [&](std::size_t host) {
+    return pods.name_of(Fabric::link_of(pods.channels_from(pods.hosts()[host])[0]));
+  };
+  std::string core;
+  for (std::uint32_t i = 0; i < pods.link_count(); ++i)
+    if (pods.name_of(LinkId(i)).find("core") != std::string::npos) core = pods.name_of(LinkId(i));
+  EXPECT_TRUE(is_clean(pods, {name(0), name(2)}, core.c_str()));
+  EXPECT_FALSE(is_clean(pods, {name(0), name(1)}, core.c_str()));
+}
+
+TEST(BlacklistEvidence, TheOtherDirectionOfAFaultIsClean) {
+  const Fabric f = fabric();
+  auto document = clean_document(f);
+  document.links = {
+      {.link = "leaf1--spine1", .from = "leaf1", .ends = {}, .verdict = Verdict::degraded, .evidence = {}}};
+  const auto read = evidence_of(f, document);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_TRUE(is_clean_over(read->evidence, channels(f, "spine1->leaf1"), Cause::loss, std::nullopt));
+  EXPECT_FALSE(is_clean_over(read->evidence, channels(f, "leaf1->spine1"), Cause::loss, std::nullopt));
+}
+
 }  // namespace
 }  // namespace weft::blacklist

@@ -134,6 +134,17 @@ TEST(Gate, ALeafThatIsDownIsOneFaultOfAllItsHosts) {
   for (const char* host : {"host9", "host16"}) EXPECT_THAT(said(document, host), StartsWith("failed leaf2"));
 }
 
+TEST(Gate, TheOnlyHostWithoutAFindingIsNotHealthy) {
+  const Fabric four = *make_clos({.name = "f", .leaves = 2, .spines = 1, .hosts_per_leaf = 2});
+  auto document = clean_document(four);
+  document.links = {link("host1--leaf1", Verdict::degraded), link("host2--leaf1", Verdict::degraded),
+                    link("host3--leaf2", Verdict::degraded)};
+  const auto gate = gate_of(four, document, Caps());
+  ASSERT_TRUE(gate) << gate.error().message;
+  EXPECT_THAT(said(*gate, "host4"), StartsWith("unknown host4->leaf2"))
+      << "all its packets met larger losses, which may hide a small one";
+}
+
 TEST(Gate, ALeafOfOneRailCountsForEachOfItsHosts) {
   const Fabric rails = *make_rails({.name = "f", .groups = 1, .hosts_per_group = 8, .rails = 2, .spines = 2});
   const auto leaf = std::string(
@@ -201,9 +212,8 @@ TEST(Gate, OfBothTheLedgerDecidesWhoIsRefusedAndTheRunWhoIsHealthy) {
   using enum blacklist::EntryState;
   constexpr auto host = blacklist::SubjectKind::host;
   ASSERT_TRUE(run) << run.error().message;
-  const auto ledger = gate_of(fabric(), ledger_of({{host, "host2", active}, {host, "host3", proposed}}),
-                              blacklist::NicAction::host, kThen + 5h);
-  const auto gate = decided_by(*run, ledger);
+  const auto gate = decided_by(fabric(), ledger_of({{host, "host2", active}, {host, "host3", proposed}}),
+                               blacklist::NicAction::host, *run);
   EXPECT_EQ(gate.told_at, kThen) << "as old as the run";
   EXPECT_THAT(said(gate, "host1"), StartsWith("degraded host1"))
       << "the ledger does not have it: a cap, an approval";
