@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <map>
 
@@ -69,7 +70,10 @@ tl::unexpected<Error> error_of(const std::filesystem::path& path, int code, std:
     case SQLITE_LOCKED:
       return fail(ErrorKind::conflict, "{}: {}: another program is writing to it; try again", name, doing);
     case SQLITE_CANTOPEN:
-      return fail(ErrorKind::not_found, "{}: {}: {}", name, doing, says);
+      if (access(path.c_str(), F_OK) != 0) return fail(ErrorKind::not_found, "{}: {}: {}", name, doing, says);
+      return fail(ErrorKind::permission,
+                  "{}: {}: {}: who only reads it writes too: {}-wal and -shm, in its folder", name, doing,
+                  says, path.filename().string());
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:

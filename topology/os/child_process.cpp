@@ -350,6 +350,28 @@ class Run {
   FileDescriptor output_, errors_;
 };
 
+/// Holds Ctrl-C and SIGTERM back from this thread while it lives; they are delivered then.
+class HeldBack {
+ public:
+  HeldBack() {
+    sigemptyset(&ours_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ours_, signal);
+    pthread_sigmask(SIG_BLOCK, &ours_, &before_);
+  }
+  HeldBack(const HeldBack&) = delete;
+  HeldBack& operator=(const HeldBack&) = delete;
+  ~HeldBack() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  bool any_came() const {
+    sigset_t came;
+    return sigpending(&came) == 0 &&
+           std::ranges::any_of(std::array{SIGINT, SIGTERM, SIGHUP},
+                               [&](int signal) { return sigismember(&came, signal) == 1; });
+  }
+
+ private:
+  sigset_t ours_{}, before_{};
+};
+
 }  // namespace
 
 Result<std::string> run_program(const std::vector<std::string>& argv, std::string_view input,
@@ -362,8 +384,10 @@ Result<std::string> run_strange_program(const std::vector<std::string>& argv, st
                                         Nanoseconds limit, Bytes most) {
   constexpr Nanoseconds kBetweenLooks = std::chrono::milliseconds(20);
   WEFT_TRY(auto run, Run::start(argv, input, true));
+  // The terminal's Ctrl-C does not reach a session of its own.
+  const HeldBack signals;
   Result<std::optional<ExitStatus>> ended;
-  for (Nanoseconds waited{}; waited < limit; waited += kBetweenLooks) {
+  for (Nanoseconds waited{}; waited < limit && !signals.any_came(); waited += kBetweenLooks) {
     ended = run.child().wait_for(std::min(kBetweenLooks, limit - waited));
     const bool is_flood = run.wrote_more_than(most);
     if (is_flood) run.child().send_signal_to_group(SIGKILL);

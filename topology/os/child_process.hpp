@@ -95,7 +95,8 @@ Result<std::string> run_program(const std::vector<std::string>& argv, std::strin
                                 Nanoseconds limit);
 
 /// The same for a program of somebody else's: it has a session of its own, and all that it started is killed
-/// with it; what it writes on stdout and stderr may have `most` bytes each.
+/// with it, also when this process is told to end; what it writes on stdout and stderr may have `most` bytes
+/// each.
 Result<std::string> run_strange_program(const std::vector<std::string>& argv, std::string_view input,
                                         Nanoseconds limit, Bytes most);
 

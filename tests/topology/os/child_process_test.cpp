@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
 
 #include "topology/os/processes.hpp"
+#include "topology/os/scratch_directory.hpp"
 
 namespace weft::os {
 namespace {
@@ -140,6 +142,59 @@ TEST(Processes, ReadTheStartTimeBehindAnyName) {
   EXPECT_EQ(start_time_of("77 (a) b) (c d)" + tail), 4242U);
   EXPECT_FALSE(start_time_of("77 (sh) S 1 2"));
   EXPECT_FALSE(start_time_of(""));
+}
+
+/// Whether the process is gone, or will be soon.
+bool ends(pid_t pid) {
+  for (int look = 0; look < 200 && kill(pid, 0) == 0; ++look) usleep(10'000);
+  return kill(pid, 0) != 0;
+}
+
+/// A program that starts another one and waits; the other's number, once it stands in the file.
+std::string starts_another(const std::string& file) {
+  return "sleep 300 & echo $! > " + file + ".new; mv " + file + ".new " + file + "; wait";
+}
+pid_t number_in(const std::string& file) {
+  pid_t pid = 0;
+  for (int look = 0; look < 500 && !(std::ifstream(file) >> pid); ++look) usleep(10'000);
+  return pid;
+}
+
+TEST(StrangeProgram, IsKilledWithAllThatItStartedWhenItsTimeIsOver) {
+  const auto scratch = ScratchDirectory::make().value();
+  const std::string file = scratch.path() / "pid";
+  const auto said = run_strange_program({"sh", "-c", starts_another(file)}, "", seconds(1), Bytes(1000));
+  ASSERT_FALSE(said);
+  EXPECT_EQ(said.error().kind, ErrorKind::timeout);
+  const pid_t other = number_in(file);
+  ASSERT_GT(other, 0);
+  EXPECT_TRUE(ends(other));
+}
+
+TEST(StrangeProgram, IsKilledWithAllThatItStartedWhenWeAreTold) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const auto scratch = ScratchDirectory::make().value();
+    const std::string file = scratch.path() / "pid";
+    const pid_t caller = fork();
+    if (caller == 0) {
+      (void)run_strange_program({"sh", "-c", starts_another(file)}, "", seconds(60), Bytes(1000));
+      _exit(0);
+    }
+    const pid_t other = number_in(file);
+    ASSERT_GT(other, 0);
+    kill(caller, signal);
+    int status = 0;
+    waitpid(caller, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal) << "the signal still counts";
+    EXPECT_TRUE(ends(other));
+  }
+}
+
+TEST(StrangeProgram, MayNotWriteWithoutEnd) {
+  const auto said = run_strange_program({"yes"}, "", seconds(30), Bytes(100'000));
+  ASSERT_FALSE(said);
+  EXPECT_NE(said.error().message.find("wrote more than"), std::string::npos) << said.error().message;
+  EXPECT_EQ(run_strange_program({"cat"}, "some", seconds(30), Bytes(4)).value(), "some");
 }
 
 TEST(Processes, FindAMountByItsWholePath) {
