@@ -9,7 +9,7 @@
 
 #include "balancer/export/slurm_node.hpp"
 #include "topology/files/json_view.hpp"
-#include "topology/os/child_process.hpp"
+#include "topology/os/run_program.hpp"
 
 namespace weft::exports {
 namespace {

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "topology/os/child_process.hpp"
+#include "topology/os/run_program.hpp"
 
 namespace weft::exports {
 namespace {

@@ -14,6 +14,7 @@
 #include "tests/collectors/bus/watch_rig.hpp"
 #include "tests/support/command.hpp"
 #include "topology/os/child_process.hpp"
+#include "topology/os/run_program.hpp"
 #include "topology/os/scratch_directory.hpp"
 
 namespace weft::cli {

@@ -14,7 +14,7 @@
 #include "tests/places.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/scratch_file.hpp"
-#include "topology/os/child_process.hpp"
+#include "topology/os/run_program.hpp"
 
 namespace weft::cli {
 namespace {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/support/test_cluster.hpp"
+#include "topology/os/run_program.hpp"
 
 namespace weft {
 namespace {

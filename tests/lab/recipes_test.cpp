@@ -11,7 +11,7 @@
 
 #include "tests/places.hpp"
 #include "topology/base/utc.hpp"
-#include "topology/os/child_process.hpp"
+#include "topology/os/run_program.hpp"
 #include "topology/os/scratch_directory.hpp"
 
 namespace weft {

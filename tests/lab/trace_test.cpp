@@ -8,6 +8,7 @@
 #include "tests/support/schema.hpp"
 #include "tests/support/test_lab.hpp"
 #include "topology/model/clos.hpp"
+#include "topology/os/run_program.hpp"
 
 namespace weft {
 namespace {

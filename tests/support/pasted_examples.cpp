@@ -11,7 +11,7 @@
 #include "collectors/store/watch_store.hpp"
 #include "tests/places.hpp"
 #include "topology/model/clos.hpp"
-#include "topology/os/child_process.hpp"
+#include "topology/os/run_program.hpp"
 
 namespace weft {
 namespace {

@@ -24,6 +24,7 @@
 #include "topology/lab/netns/state.hpp"
 #include "topology/model/fabric.hpp"
 #include "topology/os/network_namespace.hpp"
+#include "topology/os/run_program.hpp"
 
 namespace weft {
 namespace {

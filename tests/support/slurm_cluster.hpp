@@ -13,6 +13,7 @@
 #include "tests/support/test_cluster.hpp"
 #include "topology/model/fabric.hpp"
 #include "topology/os/child_process.hpp"
+#include "topology/os/run_program.hpp"
 
 namespace weft {
 

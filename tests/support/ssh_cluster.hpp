@@ -6,6 +6,7 @@
 
 #include "tests/support/test_cluster.hpp"
 #include "topology/os/child_process.hpp"
+#include "topology/os/run_program.hpp"
 
 namespace weft {
 

@@ -19,6 +19,7 @@
 #include "topology/lab/netns/names.hpp"
 #include "topology/model/fabric.hpp"
 #include "topology/os/network_namespace.hpp"
+#include "topology/os/run_program.hpp"
 
 namespace weft {
 namespace {

@@ -88,16 +88,4 @@ class ChildProcess {
   std::optional<ExitStatus> ended_;
 };
 
-/// Runs a program to its end with `input` on its stdin and gives what it wrote on stdout. An exit status
-/// other than 0, or no end within `limit` (it is then killed), is an Error with the first lines of its
-/// stderr.
-Result<std::string> run_program(const std::vector<std::string>& argv, std::string_view input,
-                                Nanoseconds limit);
-
-/// The same for a program of somebody else's: it has a session of its own, and all that it started is killed
-/// with it, also when this process is told to end; what it writes on stdout and stderr may have `most` bytes
-/// each.
-Result<std::string> run_strange_program(const std::vector<std::string>& argv, std::string_view input,
-                                        Nanoseconds limit, Bytes most);
-
 }  // namespace weft::os

@@ -13,6 +13,7 @@
 #include "tests/bench/first_hour/pieces.hpp"
 #include "tests/support/cluster_page.hpp"
 #include "tests/support/lab_user.hpp"
+#include "topology/os/run_program.hpp"
 
 namespace weft::bench {
 namespace {

@@ -11,7 +11,7 @@
 #include "tests/bench/first_hour/pieces.hpp"
 #include "tests/places.hpp"
 #include "tests/support/pasted_examples.hpp"
-#include "topology/os/child_process.hpp"
+#include "topology/os/run_program.hpp"
 
 namespace weft::bench {
 namespace {

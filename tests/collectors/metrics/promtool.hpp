@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "topology/os/child_process.hpp"
+#include "topology/os/run_program.hpp"
 
 namespace weft::metrics {
 

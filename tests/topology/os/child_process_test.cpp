@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "topology/os/processes.hpp"
+#include "topology/os/run_program.hpp"
 #include "topology/os/scratch_directory.hpp"
 
 namespace weft::os {

@@ -1,0 +1,136 @@
+#include "topology/os/run_program.hpp"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "topology/os/child_process.hpp"
+
+namespace weft::os {
+namespace {
+
+constexpr std::size_t kWordsShown = 400;  // characters of a failed program's stderr: two or three lines
+
+std::string read_all(const FileDescriptor& file) {
+  std::string text;
+  char block[4096];
+  ssize_t got = 0;
+  while ((got = pread(file.get(), block, sizeof block, static_cast<off_t>(text.size()))) > 0)
+    text.append(block, static_cast<std::size_t>(got));
+  return text;
+}
+
+std::string shown(std::string words) {
+  if (words.size() > kWordsShown) words = words.substr(0, kWordsShown) + " ...";
+  while (!words.empty() && words.back() == '\n') words.pop_back();
+  std::ranges::replace(words, '\n', ';');
+  return words;
+}
+
+std::string command_line(const std::vector<std::string>& argv) {
+  return fmt::format("{}", fmt::join(argv, " "));
+}
+
+/// A program with its output in memory.
+class Run {
+ public:
+  static Result<Run> start(const std::vector<std::string>& argv, std::string_view input, bool own_session) {
+    FileDescriptor output(memfd_create("weft-output", MFD_CLOEXEC));
+    FileDescriptor errors(memfd_create("weft-errors", MFD_CLOEXEC));
+    if (!output || !errors) return fail(ErrorKind::internal, "memfd_create: {}", std::strerror(errno));
+    WEFT_TRY(auto child, ChildProcess::start({.argv = argv,
+                                              .input = std::string(input),
+                                              .output = ToDescriptor{output.get()},
+                                              .errors = ToDescriptor{errors.get()},
+                                              .own_session = own_session}));
+    return Run(argv, std::move(child), std::move(output), std::move(errors));
+  }
+
+  ChildProcess& child() { return child_; }
+  bool wrote_more_than(Bytes most) const {
+    return std::ranges::any_of(std::array{output_.get(), errors_.get()}, [&](int file) {
+      struct stat told {};
+      return fstat(file, &told) == 0 && told.st_size > static_cast<off_t>(most.count());
+    });
+  }
+  /// What it wrote, once it ended or did not.
+  Result<std::string> answer(const Result<std::optional<ExitStatus>>& ended, Nanoseconds limit) const {
+    if (!ended) return pass_on(ended, command_line(argv_));
+    if (!*ended)
+      return fail(ErrorKind::timeout, "'{}' did not end within {}", command_line(argv_),
+                  weft::to_string(limit));
+    if (!(*ended)->success())
+      return fail(ErrorKind::internal, "'{}' failed ({}): {}", command_line(argv_), to_string(**ended),
+                  shown(read_all(errors_)));
+    return read_all(output_);
+  }
+
+ private:
+  Run(std::vector<std::string> argv, ChildProcess child, FileDescriptor output, FileDescriptor errors)
+      : argv_(std::move(argv)),
+        child_(std::move(child)),
+        output_(std::move(output)),
+        errors_(std::move(errors)) {}
+
+  std::vector<std::string> argv_;
+  ChildProcess child_;
+  FileDescriptor output_, errors_;
+};
+
+/// Holds Ctrl-C and SIGTERM back from this thread while it lives; they are delivered then.
+class HeldBack {
+ public:
+  HeldBack() {
+    sigemptyset(&ours_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ours_, signal);
+    pthread_sigmask(SIG_BLOCK, &ours_, &before_);
+  }
+  HeldBack(const HeldBack&) = delete;
+  HeldBack& operator=(const HeldBack&) = delete;
+  ~HeldBack() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  bool any_came() const {
+    sigset_t came;
+    return sigpending(&came) == 0 &&
+           std::ranges::any_of(std::array{SIGINT, SIGTERM, SIGHUP},
+                               [&](int signal) { return sigismember(&came, signal) == 1; });
+  }
+
+ private:
+  sigset_t ours_{}, before_{};
+};
+
+}  // namespace
+
+Result<std::string> run_program(const std::vector<std::string>& argv, std::string_view input,
+                                Nanoseconds limit) {
+  WEFT_TRY(auto run, Run::start(argv, input, false));
+  return run.answer(run.child().wait_for(limit), limit);
+}
+
+Result<std::string> run_strange_program(const std::vector<std::string>& argv, std::string_view input,
+                                        Nanoseconds limit, Bytes most) {
+  constexpr Nanoseconds kBetweenLooks = std::chrono::milliseconds(20);
+  WEFT_TRY(auto run, Run::start(argv, input, true));
+  // The terminal's Ctrl-C does not reach a session of its own.
+  const HeldBack signals;
+  Result<std::optional<ExitStatus>> ended;
+  for (Nanoseconds waited{}; waited < limit && !signals.any_came(); waited += kBetweenLooks) {
+    ended = run.child().wait_for(std::min(kBetweenLooks, limit - waited));
+    const bool is_flood = run.wrote_more_than(most);
+    if (is_flood) run.child().send_signal_to_group(SIGKILL);
+    if (is_flood)
+      return fail(ErrorKind::absent, "'{}' wrote more than {}", command_line(argv), weft::to_string(most));
+    if (!ended || *ended) return run.answer(ended, limit);
+  }
+  run.child().send_signal_to_group(SIGKILL);
+  return run.answer(ended, limit);
+}
+
+}  // namespace weft::os
