@@ -16,6 +16,7 @@
 
 #include "tests/bench/support/figures.hpp"
 #include "tests/places.hpp"
+#include "tests/support/text_of.hpp"
 #include "topology/os/child_process.hpp"
 
 namespace weft::bench {
@@ -151,8 +152,7 @@ class Lab {
   }
 
   static std::string taken(const std::filesystem::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(file), {}};
+    std::string text = text_of(path);
     std::filesystem::remove(path);
     return text;
   }

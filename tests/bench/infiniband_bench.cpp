@@ -18,6 +18,7 @@
 #include "probes/engine/umad/umad_mads.hpp"
 #include "probes/mad/mad_attributes.hpp"
 #include "tests/bench/support/figures.hpp"
+#include "tests/support/text_of.hpp"
 #include "topology/files/ibnetdiscover.hpp"
 #include "topology/lab/ibsim/ib_simulator.hpp"
 #include "topology/model/fabric_builder.hpp"
@@ -206,8 +207,7 @@ class Bench {
     const auto status = must(child.wait_for(kToolLimit));
     const double seconds = Seconds(steady_clock::now() - start).count();
     if (!status || (!status->success() && !dead)) fmt::print(stderr, "bench: {} did not succeed\n", argv[0]);
-    std::ifstream file(out);
-    return {seconds, {std::istreambuf_iterator<char>(file), {}}};
+    return {seconds, text_of(out)};
   }
   std::vector<std::string> environment() const {
     return lab::ibsim_environment(name_, inventory_.ports[fabric_.nics()[0].value()].node_guid, false);

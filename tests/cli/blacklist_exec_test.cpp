@@ -10,6 +10,7 @@
 #include "tests/places.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/test_lab.hpp"
+#include "tests/support/text_of.hpp"
 
 namespace weft::cli {
 namespace {
@@ -20,11 +21,6 @@ using testing::StartsWith;
 
 /// Of a program that marked nothing.
 const std::string kAllInService = "sed 's/}$/,\"whose\":\"nobody\",\"text\":\"\"}/'\n";
-
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 class BlacklistExec : public testing::Test {
  protected:

@@ -14,6 +14,7 @@
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/test_lab.hpp"
+#include "tests/support/text_of.hpp"
 
 namespace weft::cli {
 namespace {
@@ -61,10 +62,7 @@ class BlacklistSync : public testing::Test {
                                          << kFeatures << '\n'
                                          << active << '\n';
   }
-  std::string read(const std::string& name) const {
-    std::ifstream file(here(name));
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  std::string read(const std::string& name) const { return text_of(here(name)); }
   /// STATE|REASON|ACTIVE FEATURES
   std::string at(const std::string& name) const {
     std::ifstream file(here("nodes/" + name));

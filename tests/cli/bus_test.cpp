@@ -13,6 +13,7 @@
 #include "collectors/bus/watch_link.hpp"
 #include "tests/collectors/bus/watch_rig.hpp"
 #include "tests/support/command.hpp"
+#include "tests/support/text_of.hpp"
 #include "topology/os/child_process.hpp"
 #include "topology/os/run_program.hpp"
 #include "topology/os/scratch_directory.hpp"
@@ -93,11 +94,6 @@ TEST_F(BusInit, AServerStartsFromItAndLetsThoseInWhoHaveItsCredentials) {
   EXPECT_EQ(refused.error().kind, ErrorKind::permission);
   const auto not_a_watcher = bus::connect_watch_link(host.address(), host.fabric, {.name = host.name});
   ASSERT_FALSE(not_a_watcher) << "a host's key does not make a watcher";
-}
-
-std::string text_of(const std::string& path) {
-  std::ifstream stream(path);
-  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 TEST_F(BusInit, AnAgentThatWasRefusedTriesAgainUntilItIsLetIn) {

@@ -16,6 +16,7 @@
 #include "tests/places.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/service_manager.hpp"
+#include "tests/support/text_of.hpp"
 #include "topology/os/child_process.hpp"
 #include "topology/os/scratch_directory.hpp"
 
@@ -69,10 +70,7 @@ class Service : public ::testing::Test {
     WEFT_CHECK(child.has_value());
     return std::move(*child);
   }
-  std::string said() const {
-    std::ifstream stream(in("said"));
-    return {std::istreambuf_iterator<char>(stream), {}};
-  }
+  std::string said() const { return text_of(in("said")); }
 
   std::optional<os::ScratchDirectory> scratch_;
   std::unique_ptr<ServiceManager> manager_;

@@ -11,6 +11,7 @@
 #include "tests/places.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/scratch_file.hpp"
+#include "tests/support/text_of.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::cli {
@@ -18,10 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string small_dump() {
-  std::ifstream file(WEFT_SOURCE_DIR "/tests/data/small.ibnetdiscover");
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string small_dump() { return text_of(WEFT_SOURCE_DIR "/tests/data/small.ibnetdiscover"); }
 
 TEST(TopologyDiscover, WithoutAManagementDeviceSaysSoAndNothingElse) {
   std::error_code error;

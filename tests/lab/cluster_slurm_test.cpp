@@ -11,6 +11,7 @@
 #include "tests/places.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/slurm_cluster.hpp"
+#include "tests/support/text_of.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/model/fabric.hpp"
 
@@ -172,8 +173,7 @@ TEST(SlurmRecipes, AcceptARackByABatchJobThatEndsWithTheVerdict) {
   auto job = os::ChildProcess::start({.argv = words, .output = os::ToNothing{}, .errors = os::ToNothing{}});
   ASSERT_TRUE(job) << job.error().message;
   const auto ended = job->wait_for(std::chrono::seconds(120));
-  std::ifstream said(cluster.directory() / "said");
-  const std::string text{std::istreambuf_iterator<char>(said), {}};
+  const std::string text = text_of(cluster.directory() / "said");
   ASSERT_TRUE(ended && *ended) << text;
   EXPECT_EQ((*ended)->code, 2) << text;
   EXPECT_THAT(text, HasSubstr("leaf1--spine2"));

@@ -8,6 +8,7 @@
 #include "tests/support/schema.hpp"
 #include "tests/support/sweep_document.hpp"
 #include "tests/support/test_cluster.hpp"
+#include "tests/support/text_of.hpp"
 
 namespace weft {
 namespace {
@@ -87,8 +88,7 @@ TEST(Cluster, HostsThatAreLeftOutAreNoGap) {
 TEST(Cluster, ANicWhoseAddressItsHostDoesNotHaveIsAFinding) {
   const TestCluster cluster;
   auto words = cluster.sweep_words(cluster.launcher());
-  std::ifstream in(cluster.live_file());
-  std::string text{std::istreambuf_iterator<char>(in), {}};
+  std::string text = text_of(cluster.live_file());
   text.replace(text.find("\"10.0.1.1\""), 10, "\"10.7.7.7\"");
   std::ofstream(cluster.live_file()) << text;
   const auto answer = cluster.on_head(words);
@@ -119,8 +119,7 @@ std::vector<std::string> passwords_of(const TestCluster& cluster) {
   std::vector<std::string> passwords;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(cluster.temporary())) {
     if (entry.path().filename() != "nats.conf") continue;
-    std::ifstream file(entry.path());
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::string text = text_of(entry.path());
     constexpr std::string_view kBefore = "password: \"";
     for (auto at = text.find(kBefore); at != std::string::npos; at = text.find(kBefore, at + 1)) {
       const auto begin = at + kBefore.size();
@@ -131,8 +130,7 @@ std::vector<std::string> passwords_of(const TestCluster& cluster) {
 }
 
 std::string text_of_process(pid_t process, const char* file) {
-  std::ifstream in(fmt::format("/proc/{}/{}", process, file), std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  return text_of(fmt::format("/proc/{}/{}", process, file));
 }
 
 /// A sweep that probes: its launchers, and below them the agents.

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/support/test_cluster.hpp"
+#include "tests/support/text_of.hpp"
 #include "topology/os/run_program.hpp"
 
 namespace weft {
@@ -25,7 +26,13 @@ class LldpLab : public TestCluster {
     for (const char* folder : {"hosts", "switches", "text"}) fs::create_directories(directory() / folder);
     for (NodeId node(0); node.value() < opened().fabric().nodes().size(); node = NodeId(node.value() + 1))
       start(node);
-    wait_for_neighbours();
+    // One that is asked to send before it resumes by itself may never send or hear anything (lldpd 1.0.16).
+    wait_for("lldpd does not resume", [&] {
+      return std::ranges::all_of(daemons_, [](const Daemon& daemon) {
+        return text_of(daemon.log).find("should resume operations") != std::string::npos;
+      });
+    });
+    wait_for("lldpd does not hear all neighbours", [&] { return dump_all(); });
   }
 
   std::string dumps(const std::string& of) const { return directory() / of; }
@@ -33,14 +40,15 @@ class LldpLab : public TestCluster {
  private:
   struct Daemon {
     NodeId node;
-    fs::path socket;
+    fs::path socket, log;
     os::ChildProcess process;
   };
 
-  void wait_for_neighbours() {
+  template <class Holds>
+  void wait_for(std::string_view otherwise, Holds holds) {
     const auto deadline = std::chrono::steady_clock::now() + kLimit;
-    while (!dump_all()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "lldpd does not hear all neighbours";
+    while (!holds()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << otherwise;
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
     }
   }
@@ -48,15 +56,15 @@ class LldpLab : public TestCluster {
   /// The host name is the node's, in a UTS namespace of its own: it is what neighbours hear.
   void start(NodeId node) {
     const auto& name = opened().fabric().name_of(node);
-    const fs::path socket = directory() / (name + ".socket");
+    const fs::path socket = directory() / (name + ".socket"), log = directory() / (name + ".lldpd");
     auto started =
         spawn_in(opened(), node,
                  {.argv = {"unshare", "-u", "sh", "-c",
                            fmt::format("hostname {} && exec lldpd -d -u {}", name, socket.string())},
                   .output = os::ToNothing{},
-                  .errors = os::ToFile{directory() / (name + ".lldpd")}});
+                  .errors = os::ToFile{log}});
     ASSERT_TRUE(started) << started.error().message;
-    daemons_.push_back({node, socket, std::move(*started)});
+    daemons_.push_back({node, socket, log, std::move(*started)});
   }
 
   /// A lldpd sends as it starts, when others do not hear it yet, and each 30 s: asked for, it sends again.

@@ -83,6 +83,7 @@ TEST(WatchPage, AMuteThatIsTypedThereAlertsNobodyUntilItIsEndedThere) {
   EXPECT_TRUE((*browser)->waits_for(
       "return document.querySelector('form.mute output').innerText.includes('nobody is alerted')"));
   EXPECT_EQ(lab.get("mutes").at("mutes").at(0).at("who"), "anna");
+  std::this_thread::sleep_for(3s);  // a watcher reads the mutes every 2 s
 
   lab.user.fault("leaf1--spine1", {"--loss", "20", "--from", "leaf1"});
   ASSERT_TRUE(lab.comes([&] { return lab.opened().has_value(); }, 40s));

@@ -10,6 +10,7 @@
 
 #include "tests/support/lab_user.hpp"
 #include "tests/support/schema.hpp"
+#include "tests/support/text_of.hpp"
 
 namespace weft {
 namespace {
@@ -33,10 +34,7 @@ class WatchedLab {
   std::string state() const { return user.directory() / "state"; }
   std::string events_file() const { return user.directory() / "events.jsonl"; }
   std::string metrics_file() const { return user.directory() / "weft.prom"; }
-  std::string metrics() const {
-    std::ifstream file(metrics_file());
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  std::string metrics() const { return text_of(metrics_file()); }
   /// The metrics come to say so within `limit`.
   bool becomes_healthy(bool healthy, std::chrono::seconds limit) const {
     const auto until = std::chrono::steady_clock::now() + limit;

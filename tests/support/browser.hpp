@@ -14,6 +14,7 @@
 #include <string>
 #include <thread>
 
+#include "tests/support/text_of.hpp"
 #include "topology/os/child_process.hpp"
 #include "topology/os/scratch_directory.hpp"
 
@@ -115,8 +116,7 @@ class Browser {
 
   static Result<int> port_in(const std::filesystem::path& log) {
     for (int i = 0; i < 400; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(50))) {
-      std::ifstream file(log);
-      const std::string text(std::istreambuf_iterator<char>(file), {});
+      const std::string text = text_of(log);
       if (std::smatch match; std::regex_search(text, match, std::regex("successfully on port ([0-9]+)")))
         return std::stoi(match[1]);
     }

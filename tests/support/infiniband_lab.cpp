@@ -7,6 +7,7 @@
 
 #include "cli/lab_place.hpp"
 #include "tests/places.hpp"
+#include "tests/support/text_of.hpp"
 #include "topology/lab/ibsim/ib_simulator.hpp"
 #include "topology/model/fabric.hpp"
 
@@ -19,11 +20,6 @@ bool has_program(const char* name) {
   for (const char* folder : {"/usr/bin/", "/usr/sbin/"})
     if (access((std::string(folder) + name).c_str(), X_OK) == 0) return true;
   return false;
-}
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 }  // namespace

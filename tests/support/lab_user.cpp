@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tests/places.hpp"
+#include "tests/support/text_of.hpp"
 #include "topology/base/check.hpp"
 
 namespace weft {
@@ -19,11 +20,6 @@ namespace {
 constexpr std::chrono::seconds kMaxCommandLength{60};
 constexpr std::chrono::seconds kMaxWait{20};
 constexpr std::chrono::milliseconds kPoll{5};
-
-std::string text_of(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 /// proc(5): the parent's pid is the second field after the name in parentheses.
 pid_t parent_of(pid_t process) {

@@ -10,6 +10,7 @@
 #include "cli/pages.hpp"
 #include "collectors/store/watch_store.hpp"
 #include "tests/places.hpp"
+#include "tests/support/text_of.hpp"
 #include "topology/model/clos.hpp"
 #include "topology/os/run_program.hpp"
 
@@ -155,8 +156,7 @@ std::vector<Pasted> PasteBoard::paste(const std::vector<Example>& examples, cons
   for (std::size_t i = 0; i < examples.size(); ++i) {
     Pasted one{examples[i], kNotRun, {}};
     std::ifstream(folder / fmt::format("status{}", i)) >> one.status;
-    std::ifstream errors(folder / fmt::format("err{}", i));
-    one.said.assign(std::istreambuf_iterator<char>(errors), {});
+    one.said = text_of(folder / fmt::format("err{}", i));
     pasted.push_back(std::move(one));
   }
   return pasted;

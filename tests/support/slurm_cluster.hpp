@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/support/test_cluster.hpp"
+#include "tests/support/text_of.hpp"
 #include "topology/model/fabric.hpp"
 #include "topology/os/child_process.hpp"
 #include "topology/os/run_program.hpp"
@@ -117,9 +118,8 @@ class SlurmCluster : public TestCluster {
 
 /// Empty: Slurm runs here.
 inline std::string why_no_slurm_here() {
-  std::ifstream map("/proc/self/uid_map");
-  const std::string ids{std::istreambuf_iterator<char>(map), {}};
-  if (ids.find("4294967295") == std::string::npos) return "Slurm must be root outside a user namespace";
+  if (text_of("/proc/self/uid_map").find("4294967295") == std::string::npos)
+    return "Slurm must be root outside a user namespace";
   std::error_code absent;
   if (!std::filesystem::exists("/sys/fs/cgroup/freezer", absent))
     return "slurmd without systemd needs control groups of version 1";

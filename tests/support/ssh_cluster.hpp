@@ -5,15 +5,11 @@
 #include <sys/stat.h>
 
 #include "tests/support/test_cluster.hpp"
+#include "tests/support/text_of.hpp"
 #include "topology/os/child_process.hpp"
 #include "topology/os/run_program.hpp"
 
 namespace weft {
-
-inline std::string text_of(const std::filesystem::path& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 /// Mount and user changes need the machine's own root.
 inline bool is_true_root() { return text_of("/proc/self/uid_map").find("4294967295") != std::string::npos; }

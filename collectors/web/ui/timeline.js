@@ -22,14 +22,21 @@ export class Timeline {
     this.incidents = [];
     this.at = 0;
     this.span = 0;
+    this.pause = null; // a moment was chosen and is not gone to yet
+    this.move = move;
     this.slider.addEventListener('input', () => {
       this.at = Number(this.slider.value) >= this.range.to ? 0 : Number(this.slider.value);
       this.show();
       clearTimeout(this.pause);
-      this.pause = setTimeout(() => move(this.at), 150);
+      this.pause = setTimeout(() => this.goTo(this.at), 150);
     });
     this.spans.addEventListener('change', () => choose(Number(this.spans.value)));
-    this.live.addEventListener('click', () => move(0));
+    this.live.addEventListener('click', () => this.goTo(0));
+  }
+  goTo(at) {
+    clearTimeout(this.pause);
+    this.pause = null;
+    this.move(at);
   }
   setHistory(kept, incidents) {
     this.kept = kept;
@@ -37,7 +44,7 @@ export class Timeline {
     this.show();
   }
   setView(at, span) {
-    this.at = at;
+    if (!this.pause) this.at = at; // what is live comes at any time, also while somebody moves the slider
     this.span = span;
     this.spans.value = span;
     this.show();

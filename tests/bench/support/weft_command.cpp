@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "tests/places.hpp"
+#include "tests/support/text_of.hpp"
 
 namespace weft::bench {
 namespace {
@@ -44,8 +45,7 @@ WeftCommand::~WeftCommand() {
 
 std::string WeftCommand::output() {
   [[maybe_unused]] const auto ended = child_.wait_for(kLimit);
-  std::ifstream file(scratch_, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return text_of(scratch_);
 }
 
 std::string weft_output(const std::vector<std::string>& arguments) { return WeftCommand(arguments).output(); }

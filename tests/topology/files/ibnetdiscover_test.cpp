@@ -7,6 +7,7 @@
 
 #include "tests/fakes/fake_subnet.hpp"
 #include "tests/places.hpp"
+#include "tests/support/text_of.hpp"
 #include "topology/files/fabric_file.hpp"
 
 namespace weft::files {
@@ -17,10 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::string small_dump() {
-  std::ifstream file(WEFT_SOURCE_DIR "/tests/data/small.ibnetdiscover");
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string small_dump() { return text_of(WEFT_SOURCE_DIR "/tests/data/small.ibnetdiscover"); }
 
 InfinibandFabric fabric_of(std::string_view text) {
   const auto subnet = parse_ibnetdiscover(text);

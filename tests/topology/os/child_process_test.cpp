@@ -1,4 +1,5 @@
 #include "topology/os/child_process.hpp"
+#include "tests/support/text_of.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -89,9 +90,7 @@ TEST(ChildProcess, WritesWhereItIsTold) {
                                     .output = ToFile{file},
                                     .errors = ToNothing{}});
   ASSERT_TRUE(child && child->wait());
-  std::ifstream in(file);
-  std::string text(std::istreambuf_iterator<char>(in), {});
-  EXPECT_EQ(text, "well\n");
+  EXPECT_EQ(text_of(file), "well\n");
   std::filesystem::remove(file);
 }
 

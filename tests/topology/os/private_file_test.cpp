@@ -1,5 +1,6 @@
 // Files with a secret: read where nobody else could, written as a whole.
 #include "topology/os/private_file.hpp"
+#include "tests/support/text_of.hpp"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -57,8 +58,7 @@ TEST_F(PrivateFile, ALinkThatAnotherUserLeftBesideIsNotWrittenThrough) {
   beside += ".new-" + std::to_string(getpid());
   std::filesystem::create_symlink(in("victim"), beside);
   ASSERT_TRUE(write_whole_file(in("a"), "new", 0600, Existing::replaced));
-  std::ifstream victim(in("victim"));
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(victim), {}), "kept");
+  EXPECT_EQ(text_of(in("victim")), "kept");
 }
 
 TEST_F(PrivateFile, OfRootAGroupMayReadAsOfACredentialOfAService) {
