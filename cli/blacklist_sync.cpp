@@ -5,10 +5,12 @@
 #include <algorithm>
 
 #include "balancer/export/exec_target.hpp"
+#include "balancer/export/opensm_target.hpp"
 #include "balancer/export/slurm_target.hpp"
 #include "balancer/export/sync.hpp"
 #include "cli/blacklist.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/infiniband_source.hpp"
 #include "cli/ledger_options.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
@@ -47,35 +49,54 @@ Result<os::FileDescriptor> claim_targets(const std::string& ledger) {
 
 constexpr std::string_view kProgram = "exec:";
 
-Result<std::unique_ptr<exports::Target>> open_target(const po::variables_map& values) {
+/// Must not outlive `values` and the fabric.
+Result<std::unique_ptr<exports::Target>> open_opensm(const po::variables_map& values, const Fabric& fabric,
+                                                     Nanoseconds limit) {
+  if (fabric.kind() != FabricKind::infiniband)
+    return fail(ErrorKind::usage, "--to opensm: {} is a {} fabric, which no subnet manager routes",
+                fabric.name(), to_string(fabric.kind()));
+  exports::PortCalls calls{.limit = limit};
+  if (const auto& device = values["device"].as<std::string>(); !device.empty())
+    calls.ibportstate.insert(calls.ibportstate.end(), {"-C", device});
+  if (const auto port = values["port"].as<unsigned>(); port != 0)
+    calls.ibportstate.insert(calls.ibportstate.end(), {"-P", std::to_string(port)});
+  return std::make_unique<exports::OpensmTarget>(
+      fabric, [&values] { return open_subnet(values); }, std::move(calls));
+}
+
+Result<std::unique_ptr<exports::Target>> open_target(const po::variables_map& values, const Fabric& fabric) {
   const auto to = text_option(values, "to");
-  if (!to) return fail(ErrorKind::usage, "to what? expected --to slurm or exec:PROGRAM");
+  if (!to) return fail(ErrorKind::usage, "to what? expected --to slurm, opensm or exec:PROGRAM");
   WEFT_TRY(const auto limit, read_option(values, "call-limit", parse_span));
   if (limit && (*limit < std::chrono::seconds(1) || *limit > kLongestCall))
     return fail(ErrorKind::usage, "--call-limit: expected 1s to 10m");
   exports::SlurmCalls calls;
   if (limit) calls.limit = *limit;
+  if (*to == "opensm") return open_opensm(values, fabric, calls.limit);
+  for (const char* name : {"device", "port"})
+    if (!values[name].defaulted()) return fail(ErrorKind::usage, "--{} is of --to opensm", name);
   if (*to == "slurm") return std::make_unique<exports::SlurmTarget>(calls);
   if (to->starts_with(kProgram) && to->size() > kProgram.size())
     return std::make_unique<exports::ExecTarget>(to->substr(kProgram.size()), calls.limit);
-  return fail(ErrorKind::not_supported, "--to {}: slurm and exec:PROGRAM are what can be changed so far",
-              *to);
+  return fail(ErrorKind::not_supported,
+              "--to {}: slurm, opensm and exec:PROGRAM are what can be changed so far", *to);
 }
 
 /// What the words name: a ledger with its fabric, and a target.
 struct Place {
-  OpenedLedger opened;
+  std::unique_ptr<OpenedLedger> opened;
   blacklist::Policy policy;
   std::unique_ptr<exports::Target> target;
   os::FileDescriptor claim;  // none where nothing is applied
 
-  Site site() { return {opened.fabric, policy, opened.store, *target, now_of_machine, print_events}; }
+  Site site() { return {opened->fabric, policy, opened->store, *target, now_of_machine, print_events}; }
 };
 
 Result<Place> open_place(const po::variables_map& values, bool apply) {
-  WEFT_TRY(auto target, open_target(values));
   WEFT_TRY(const auto policy, read_policy(values));
-  WEFT_TRY(auto opened, open_ledger(values, apply ? Database::Access::write : Database::Access::read));
+  WEFT_TRY(auto ledger, open_ledger(values, apply ? Database::Access::write : Database::Access::read));
+  auto opened = std::make_unique<OpenedLedger>(std::move(ledger));
+  WEFT_TRY(auto target, open_target(values, opened->fabric));
   os::FileDescriptor claim;
   if (apply) {
     WEFT_TRY(claim, claim_targets(values["ledger"].as<std::string>()));
@@ -105,6 +126,9 @@ void say(const Plan& plan, const Translation& translation) {
 }
 
 Result<int> applied(const Site& site, Look& look) {
+  if (site.target.may_cut_off())
+    for (const Change& change : look.plan.changes)
+      print_stderr("weft: to undo {} {}: {}\n", to_string(change.act), change.object, change.undo);
   const auto refused = exports::apply(site, look);
   say(look.plan, look.translation);
   if (!refused) return pass_on(refused);
@@ -281,10 +305,11 @@ int run_with_status(const OptionParser& parser, const Arguments& arguments,
 }
 
 void add_target_options(OptionParser& parser) {
-  parser.options().add_options()("to", po::value<std::string>()->value_name("slurm|exec:PROGRAM"),
+  parser.options().add_options()("to", po::value<std::string>()->value_name("slurm|opensm|exec:PROGRAM"),
                                  "the target")(
       "call-limit", po::value<std::string>()->value_name("TIME"),
       "each call of the target's program is ended after so long (10s)");
+  add_subnet_options(parser.options());
   add_ledger_options(parser);
   add_policy_options(parser);
 }
@@ -298,8 +323,9 @@ void add_apply_option(OptionParser& parser) {
 
 OptionParser blacklist_sync_options() {
   OptionParser parser(
-      "weft blacklist sync --to slurm|exec:PROGRAM --ledger FILE --fabric FILE [--apply]",
-      "Makes a scheduler (or a program of the site) keep work away from what is active on the blacklist, and "
+      "weft blacklist sync --to slurm|opensm|exec:PROGRAM --ledger FILE --fabric FILE [--apply]",
+      "Makes a scheduler, a subnet manager or a program of the site keep work away from what is active on "
+      "the blacklist, and "
       "from nothing else of weft's.\nWithout --apply it prints what it would change; the exit status is 1 if "
       "anything would. What others\nset there is left alone.",
       "  weft blacklist sync --to slurm --ledger bl.db --fabric fabric.yaml\n");

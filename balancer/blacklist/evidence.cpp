@@ -238,11 +238,13 @@ class Reader {
     WEFT_TRY_VOID(suspect(coverage.missing).map([](auto&&) {}));
     WEFT_TRY_VOID(suspect(coverage.thin).map([](auto&&) {}));
     const bool all_told =
-        coverage.channels == fabric_.channel_count() &&
+        coverage.channels + coverage.out_of_scope == fabric_.channel_count() &&
+        coverage.in_scope.size() == (coverage.out_of_scope == 0 ? 0 : coverage.channels) &&
         coverage.probed + coverage.missing.size() + coverage.thin.size() == coverage.channels;
-    const bool all_known = all_named_ && coverage.out_of_scope == 0 && all_told &&
-                           !document_.account.unexplained() && document_.fabric_wide.empty();
+    const bool all_known =
+        all_named_ && all_told && !document_.account.unexplained() && document_.fabric_wide.empty();
     if (!all_known) return {};
+    WEFT_TRY_VOID(leave_out_of_scope(coverage));
     const Witnesses witnesses(fabric_, suspected_);
     evidence.clean.resize(fabric_.channel_count());
     for (std::uint32_t i = 0; i < fabric_.channel_count(); ++i)
@@ -253,6 +255,19 @@ class Reader {
       WEFT_TRY(const auto channels, suspect(*names));
       for (const ChannelId channel : channels) evidence.loaded[channel.value()] = false;
     }
+    return {};
+  }
+
+  /// What no chosen host sent over nobody can vouch for, and no packet came that way.
+  Result<void> leave_out_of_scope(const files::CoverageReport& coverage) {
+    if (coverage.out_of_scope == 0) return {};
+    std::vector<bool> in_scope(fabric_.channel_count(), false);
+    for (const std::string& name : coverage.in_scope) {
+      WEFT_TRY(const auto channel, fabric_.find_channel(name));
+      in_scope[channel.value()] = true;
+    }
+    for (std::uint32_t i = 0; i < fabric_.channel_count(); ++i)
+      if (!in_scope[i]) suspected_[i] = true;
     return {};
   }
 

@@ -70,7 +70,7 @@ class Planner {
   }
   bool stands(const std::string& object) const {
     const auto at = standings_.find(object);
-    return at != standings_.end() && whose(*at->second) == Whose::weft;
+    return at != standings_.end() && (whose(*at->second) == Whose::weft || !at->second->is_known);
   }
   /// An object that is no name of the fabric is a rail of a host, as the subject of its entry says.
   void take_out(const std::string& name, const Object& its) {
@@ -90,6 +90,10 @@ class Planner {
       forget(object, its, nullptr, "it is not there any more");
       if (!its.demands.empty())
         plan_.left_alone.push_back(fmt::format("{}: {} does not have it", object, target_.name()));
+      return;
+    }
+    if (!at->second->is_known) {
+      plan_.left_alone.push_back(fmt::format("{}: left as it is: {}", object, at->second->text));
       return;
     }
     switch (whose(*at->second)) {
@@ -127,8 +131,8 @@ class Planner {
 
   void marked(const Standing& standing, const Object& its) {
     const auto ours = std::ranges::find_if(its.marks, [&](const Marked& m) {
-      return !standing.mark || mark_id(ledger_.fabric, m.entry->id) == *standing.mark ||
-             m.mark->set == standing.text;
+      return m.mark->set == standing.text ||
+             (standing.mark && mark_id(ledger_.fabric, m.entry->id) == *standing.mark);
     });
     if (ours == its.marks.end()) {
       forget(standing.object, its, nullptr, fmt::format("another mark stands there: {}", standing.text));

@@ -115,11 +115,12 @@ class Batch {
 
   bool is_as_planned(const Change& change) const {
     const Standing* standing = at(before_, change);
-    if (!standing) return false;
+    if (!standing || !standing->is_known) return false;
     if (change.act == Act::put) return standing->whose == Whose::nobody;
     return standing->whose == Whose::weft && standing->text == change.before;
   }
 
+  static bool is_known(const Standing* standing) { return !standing || standing->is_known; }
   /// The mark of that entry.
   bool stands(const Standing* standing, EntryId entry) const {
     return standing && standing->whose == Whose::weft &&
@@ -134,7 +135,7 @@ class Batch {
     Mark* mark = mark_in(entry, change.target, change.object);
     if (it_stands && mark)
       mark->read_back = now();
-    else if (!it_stands && (change.act == Act::take || !may_come_yet()))
+    else if (!it_stands && is_known(standing) && (change.act == Act::take || !may_come_yet()))
       forget(entry, change.target, change.object);
     if (change.act == Act::pass)
       for (Entry& other : ledger.entries)
@@ -151,7 +152,7 @@ class Batch {
     Mark* mark = mark_in(&other, change.target, change.object);
     if (mark && stands(standing, other.id))
       mark->read_back = now();
-    else if (mark)
+    else if (mark && is_known(standing))
       forget(&other, change.target, change.object);
   }
 
@@ -246,6 +247,14 @@ void plan_anew(const Site& site, Look& look, Ledger ledger) {
   look.translation = site.target.translate(look.ledger, site.fabric, site.policy);
   look.plan =
       plan_changes(site.target, look.ledger, site.fabric, look.translation, look.standings, site.policy.caps);
+  const auto refusals = site.target.prepare(look.plan.changes);
+  std::vector<Change> left;
+  for (std::size_t i = 0; i < refusals.size(); ++i)
+    if (Change& change = look.plan.changes[i]; refusals[i].empty())
+      left.push_back(std::move(change));
+    else
+      look.plan.left_alone.push_back(fmt::format("{}: not changed: {}", change.object, refusals[i]));
+  look.plan.changes = std::move(left);
 }
 
 Result<std::size_t> apply(const Site& site, Look& look) {

@@ -27,6 +27,8 @@ struct Standing {
   std::optional<std::string> mark = std::nullopt;  // the mark_id that it names
   /// A restart of the target keeps a mark. Where not, one that is gone was taken off by nobody.
   bool lasts = true;
+  /// What stands there can be told. Where not, `text` says why, and nothing is concluded or changed.
+  bool is_known = true;
   friend bool operator==(const Standing&, const Standing&) = default;
 };
 
@@ -88,6 +90,13 @@ class Target {
   /// Changes of one act, of which a target may have done a part when it returns an Error: read() tells what
   /// stands then.
   virtual Result<void> apply(std::span<const Change> changes) = 0;
+  /// Completes changes that are to be made one after the other, where what is set and how it is undone
+  /// depends on what read() saw; and why each would be refused, as far as can be known; empty: it would not.
+  virtual std::vector<std::string> prepare(std::span<Change> changes) {
+    return std::vector<std::string>(changes.size());
+  }
+  /// A change may take the target out of reach: how it is undone by hand is told before it is made.
+  virtual bool may_cut_off() const { return false; }
   /// What an operator types to do it.
   virtual std::string by_hand(const Change& change) const = 0;
 };

@@ -87,6 +87,15 @@ class SlurmTranslator {
   Translation result_;
 };
 
+template <class Visit>
+void for_each_active(const blacklist::Ledger& ledger, const Fabric& fabric, const blacklist::Policy& policy,
+                     Visit visit) {
+  for (const Entry& entry : ledger.entries)
+    if (entry.state == EntryState::active)
+      if (const auto subject = find_subject(fabric, entry.subject))
+        visit(entry, effect_of(fabric, *subject, policy.nic_action));
+}
+
 }  // namespace
 
 Translation translate_for_slurm(const blacklist::Ledger& ledger, const Fabric& fabric,
@@ -94,14 +103,20 @@ Translation translate_for_slurm(const blacklist::Ledger& ledger, const Fabric& f
   return SlurmTranslator(ledger, fabric, policy).run();
 }
 
+Translation translate_for_opensm(const blacklist::Ledger& ledger, const Fabric& fabric,
+                                 const blacklist::Policy& policy) {
+  Translation result;
+  for_each_active(ledger, fabric, policy, [&](const Entry& entry, const Effect& effect) {
+    for (const LinkId link : effect.links)
+      result.demands.push_back({entry.id, fabric.name_of(link), "disabled", {.links = {link}}});
+  });
+  return result;
+}
+
 Translation translate_for_program(const blacklist::Ledger& ledger, const Fabric& fabric,
                                   const blacklist::Policy& policy) {
   Translation result;
-  for (const Entry& entry : ledger.entries) {
-    if (entry.state != EntryState::active) continue;
-    const auto subject = find_subject(fabric, entry.subject);
-    if (!subject) continue;
-    const Effect effect = effect_of(fabric, *subject, policy.nic_action);
+  for_each_active(ledger, fabric, policy, [&](const Entry& entry, const Effect& effect) {
     const auto ask = [&](const blacklist::Subject& object, Effect its) {
       result.demands.push_back({entry.id, blacklist::name_of(fabric, object).name,
                                 slurm_reason(fabric, entry, ledger.fabric), std::move(its)});
@@ -109,7 +124,7 @@ Translation translate_for_program(const blacklist::Ledger& ledger, const Fabric&
     for (const LinkId link : effect.links) ask(link, {.links = {link}});
     for (const PortId nic : effect.nics) ask(nic, {.nics = {nic}});
     for (const NodeId host : effect.hosts) ask(host, {.hosts = {host}});
-  }
+  });
   return result;
 }
 

@@ -12,6 +12,10 @@ namespace weft::exports {
 Translation translate_for_slurm(const blacklist::Ledger& ledger, const Fabric& fabric,
                                 const blacklist::Policy& policy);
 
+/// For OpenSM: links between switches leave the routes. Hosts and their NICs are a scheduler's.
+Translation translate_for_opensm(const blacklist::Ledger& ledger, const Fabric& fabric,
+                                 const blacklist::Policy& policy);
+
 /// For a program of the site, which may do anything: all that effect_of() takes out of use, by its name in
 /// the fabric: hosts, NICs (by rail) and links between switches. The mark is that of Slurm's reasons.
 Translation translate_for_program(const blacklist::Ledger& ledger, const Fabric& fabric,

@@ -87,6 +87,8 @@ void limit_to(Coverage& covered, const std::vector<bool>& scope) {
   const auto is_outside = [&](ChannelId channel) { return !scope[channel.value()]; };
   covered.channels = static_cast<std::size_t>(std::ranges::count(scope, true));
   covered.out_of_scope = scope.size() - covered.channels;
+  for (std::uint32_t c = 0; c < scope.size() && covered.out_of_scope > 0; ++c)
+    if (scope[c]) covered.in_scope.emplace_back(c);
   std::erase_if(covered.missing, is_outside);
   std::erase_if(covered.thin, is_outside);
   covered.probed = covered.channels - covered.missing.size() - covered.thin.size();

@@ -196,8 +196,10 @@ void SubnetScan::take_port_info(const Tag& tag, const mad::PortInfo& info) {
     known.node.about.lids = lids;
     return;
   }
-  if (!info.link_up && !known.node.ports.contains(tag.port)) return;  // no cable, or it is dead
+  const bool is_disabled = info.disabled && known.node.is_switch;
+  if (!info.link_up && !is_disabled && !known.node.ports.contains(tag.port)) return;  // no cable, or dead
   auto& port = known.node.ports[tag.port];
+  port.disabled = is_disabled;
   port.width = info.width;
   port.speed = info.speed;
   port.state = info.state;

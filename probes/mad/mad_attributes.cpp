@@ -6,6 +6,7 @@ namespace weft::mad {
 namespace {
 
 constexpr std::size_t kSmpData = 64;
+constexpr std::uint8_t kPhysDisabled = 3;
 constexpr std::uint8_t kPhysLinkUp = 5;
 constexpr std::uint16_t kFirstMulticastLid = 0xC000;
 
@@ -115,6 +116,7 @@ Result<PortInfo> decode_port_info(ByteSpan data) {
                 .lmc = static_cast<std::uint8_t>(load_u8(data, 34) & 0x07),
                 .sm_lid = unicast(load_be16(data, 18)),
                 .link_up = load_u8(data, 33) >> 4 == kPhysLinkUp,
+                .disabled = load_u8(data, 33) >> 4 == kPhysDisabled,
                 .width = width_of(load_u8(data, 31))};
   const std::uint8_t state = load_u8(data, 32) & 0x0F;
   if (state >= 1 && state <= 4) info.state = static_cast<IbPortState>(state);

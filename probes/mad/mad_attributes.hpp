@@ -40,7 +40,8 @@ struct PortInfo {
   std::uint8_t lmc = 0;
   std::optional<Lid> sm_lid = std::nullopt;
   std::optional<IbPortState> state = std::nullopt;
-  bool link_up = false;  // PortPhysicalState is LinkUp
+  bool link_up = false;   // PortPhysicalState is LinkUp
+  bool disabled = false;  // PortPhysicalState is Disabled: somebody took it out of use
   std::optional<LinkWidth> width = std::nullopt;
   std::optional<LinkSpeed> speed = std::nullopt;
 };

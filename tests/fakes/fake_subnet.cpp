@@ -45,7 +45,8 @@ void put_port_info(MutableByteSpan data, const IbSubnetNode& node, std::uint8_t 
   store_be16(data, 18, has_manager ? 1 : 0);
   const auto state = linked ? found->second.state.value_or(IbPortState::active) : IbPortState::down;
   store_u8(data, 32, static_cast<std::uint8_t>(number == 0 ? IbPortState::active : state));
-  store_u8(data, 33, linked || number == 0 ? 0x50 : 0x20);
+  const bool disabled = found != node.ports.end() && found->second.disabled;
+  store_u8(data, 33, linked || number == 0 ? 0x50 : disabled ? 0x30 : 0x20);
   if (!linked) return;
   store_u8(data, 31, width_code(found->second.width.value_or(LinkWidth::x4)));
   store_be32(data, 20, 1U << 14);

@@ -58,6 +58,17 @@ InfinibandLab::Answer InfinibandLab::weft_in_subnet(std::vector<std::string> wor
              : Answer{};
 }
 
+InfinibandLab::Answer InfinibandLab::run_at(const std::string& nic, std::vector<std::string> argv,
+                                            std::vector<std::string> env) {
+  const auto lab = lab::ib_lab_open(name_, cli::ib_lab_root());
+  EXPECT_TRUE(lab) << lab.error().message;
+  const auto at = lab ? lab->fabric.find_nic(nic) : Result<PortId>(tl::unexpected(lab.error()));
+  EXPECT_TRUE(at) << at.error().message;
+  if (!at) return {};
+  for (auto& variable : lab->environment_at(*at)) env.push_back(std::move(variable));
+  return run({.argv = lab::in_directory(lab->directory, std::move(argv)), .env = std::move(env)});
+}
+
 InfinibandLab::Answer InfinibandLab::run(os::ChildSpec spec) {
   spec.output = os::ToFile{out_};
   spec.errors = os::ToFile{out_ + ".err"};

@@ -43,6 +43,8 @@ class InfinibandLab {
   /// From a host at the first switch but one, whose adapter is in the subnet: as on a live fabric, whose file
   /// this is.
   Answer weft_in_subnet(std::vector<std::string> words);
+  /// From this NIC (of the fabric file) any program, with more environment.
+  Answer run_at(const std::string& nic, std::vector<std::string> argv, std::vector<std::string> env = {});
   /// For --launcher: starts agents as they run on hosts with adapters of ibsim.
   std::string launcher() const { return "sh " + launch_ + " {host}"; }
   const std::string& file() const { return path_; }

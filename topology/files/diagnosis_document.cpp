@@ -95,6 +95,7 @@ DiagnosisDocument diagnosis_document(const Fabric& fabric, const Diagnosis& diag
                        .rate_untested = names_of(fabric, diagnosis.coverage.rate_untested),
                        .out_of_scope = diagnosis.coverage.out_of_scope,
                        .out_of_scope_told_by = diagnosis.coverage.out_of_scope_told_by,
+                       .in_scope = names_of(fabric, diagnosis.coverage.in_scope),
                        .not_tested = {},
                        .cut_short = diagnosis.coverage.cut_short,
                        .complete = diagnosis.coverage.complete};

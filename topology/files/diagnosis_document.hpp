@@ -85,6 +85,7 @@ struct CoverageReport {
   std::vector<std::string> rate_untested;
   std::uint64_t out_of_scope = 0;
   std::optional<std::string> out_of_scope_told_by = std::nullopt;
+  std::vector<std::string> in_scope{};  // empty: all, or nobody said
   std::vector<NotTestedReport> not_tested;
   std::optional<std::string> cut_short;
   bool complete = true;

@@ -153,6 +153,7 @@ void put_coverage(JsonText& out, const CoverageReport& coverage) {
   put_strings(out, "rate_untested", coverage.rate_untested);
   put(out, ",\"out_of_scope\":{}", coverage.out_of_scope);
   if (coverage.out_of_scope_told_by) put_member(out, "out_of_scope_told_by", *coverage.out_of_scope_told_by);
+  if (!coverage.in_scope.empty()) put_strings(out, "in_scope", coverage.in_scope);
   put_key(out, "not_tested");
   put_array(out, coverage.not_tested, [&](const NotTestedReport& report) { put_not_tested(out, report); });
   if (coverage.cut_short) put_member(out, "cut_short", *coverage.cut_short);

@@ -116,6 +116,7 @@ Result<CoverageReport> as_coverage(const JsonView& view) {
       [&] { return read_member(view, "rate_untested", coverage.rate_untested, read_texts); },
       [&] { return read_member(view, "out_of_scope", coverage.out_of_scope, as_count); },
       [&] { return read_member(view, "out_of_scope_told_by", coverage.out_of_scope_told_by, as_text); },
+      [&] { return read_member(view, "in_scope", coverage.in_scope, read_texts); },
       [&] { return read_member(view, "not_tested", coverage.not_tested, untested); },
       [&] { return read_member(view, "cut_short", coverage.cut_short, as_text); },
       [&] { return read_member(view, "complete", coverage.complete, as_boolean); });

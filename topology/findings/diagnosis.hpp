@@ -136,6 +136,7 @@ struct Coverage {
   std::size_t channels = 0;      // of the fabric, or those in scope where hosts were chosen
   std::size_t out_of_scope = 0;  // no path between the chosen hosts crosses them
   std::optional<std::string> out_of_scope_told_by = std::nullopt;  // what tells of those, without probes
+  std::vector<ChannelId> in_scope{};  // where hosts were chosen: all of `channels`, in the order of their ids
   std::size_t probed = 0;           // of these, crossed by probes enough to show the loss that was asked for
   std::size_t paths = 0;            // distinct paths used
   std::vector<ChannelId> missing;   // not crossed, in the order of their ids

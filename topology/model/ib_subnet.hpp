@@ -24,6 +24,7 @@ struct IbSubnetPort {
   std::optional<LinkSpeed> speed = std::nullopt;
   std::optional<IbPortState> state = std::nullopt;
   std::optional<Peer> peer = std::nullopt;
+  bool disabled = false;  // of a switch: somebody took it out of use
 };
 
 struct IbSubnetNode {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tests/support/clean_document.hpp"
 #include "topology/model/clos.hpp"
 
@@ -96,6 +98,36 @@ TEST(BlacklistEvidence, NothingIsCleanWhereTheRunDoesNotKnow) {
   EXPECT_FALSE(is_clean([](auto& document) { document.account.lost.unexplained = 1; }));
   EXPECT_FALSE(is_clean([](auto& document) { document.fabric_wide = {{.evidence = {}}}; }));
   EXPECT_FALSE(is_clean([](auto& document) { document.sensitivity.loss.reset(); }));
+}
+
+TEST(BlacklistEvidence, ARunOfSomeHostsClearsWhatItsPacketsCrossed) {
+  const Fabric f = fabric();
+  auto document = clean_document(fabric());
+  std::set<std::uint32_t> scope;
+  const auto add = [&](const char* link) {
+    for (const ChannelId channel : channels(f, link)) scope.insert(channel.value());
+  };
+  const auto is_clean = [&](const char* link) {
+    document.coverage.in_scope.clear();
+    for (const auto channel : scope) document.coverage.in_scope.push_back(f.name_of(ChannelId(channel)));
+    document.coverage.channels = document.coverage.probed = scope.size();
+    document.coverage.out_of_scope = f.channel_count() - scope.size();
+    const auto read = evidence_of(f, document);
+    return read && is_clean_over(read->evidence, channels(f, link), Cause::loss, {});
+  };
+  for (const char* link : {"host1--leaf1", "leaf1--spine1", "leaf2--spine1"}) add(link);
+  EXPECT_FALSE(is_clean("leaf1--spine1")) << "its packets reach no host that was chosen";
+  const auto far = f.find_node("leaf2").value();
+  for (const ChannelId channel : f.channels_from(far))
+    if (!f.between_switches(channel)) add(f.name_of(Fabric::link_of(channel)).c_str());
+  EXPECT_TRUE(is_clean("leaf1--spine1"));
+  EXPECT_TRUE(is_clean("host1--leaf1"));
+  EXPECT_FALSE(is_clean("leaf1--spine2")) << "out of scope";
+  document.coverage.in_scope.pop_back();
+  const auto short_list = evidence_of(f, document);
+  EXPECT_FALSE(is_clean_over(short_list->evidence, channels(f, "leaf1--spine1"), Cause::loss, {}));
+  document.coverage.in_scope.push_back("leaf9->spine1");
+  EXPECT_FALSE(evidence_of(f, document)) << "the fabric has none of that name";
 }
 
 TEST(BlacklistEvidence, ARunOfSmallPacketsOrWithoutCountersClearsNoFaultThatOnlyTheyShow) {

@@ -63,6 +63,7 @@ TEST(PartialHosts, AnyTwoAndMoreOfAHealthyFabricAreHealthy) {
     const Coverage& covered = report.diagnosis.coverage;
     EXPECT_EQ(covered.channels + covered.out_of_scope, fabric.channel_count());
     EXPECT_GE(covered.channels, 4u);
+    EXPECT_EQ(covered.in_scope.size(), covered.out_of_scope > 0 ? covered.channels : 0);
     healthy += report.diagnosis.verdict == Verdict::healthy;
     if (report.diagnosis.verdict == Verdict::healthy) continue;
     std::string names;

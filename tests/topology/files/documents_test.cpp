@@ -69,6 +69,7 @@ Diagnosis everything(const Fabric& fabric) {
                         .complete = false};
   diagnosis.coverage.out_of_scope = 4;
   diagnosis.coverage.out_of_scope_told_by = "tables and counters";
+  diagnosis.coverage.in_scope = {bad};
   diagnosis.coverage.not_tested = {{host, std::nullopt, "its agent did not come"},
                                    {host, fabric.ports_of(host).front(), "needs CAP_NET_RAW"}};
   diagnosis.coverage.cut_short = "the bus is lost";
@@ -155,6 +156,7 @@ TEST(DiagnosisJson, HasTheContractsShape) {
   EXPECT_EQ(document["coverage"]["rate_untested"][0], "leaf1->spine2");
   EXPECT_EQ(document["coverage"]["out_of_scope"], 4);
   EXPECT_EQ(document["coverage"]["out_of_scope_told_by"], "tables and counters");
+  EXPECT_EQ(document["coverage"]["in_scope"], json({"leaf1->spine2"}));
   EXPECT_EQ(document["coverage"]["not_tested"][0],
             json({{"host", "host1"}, {"why", "its agent did not come"}}));
   EXPECT_EQ(document["coverage"]["not_tested"][1]["nic"], "host1");
