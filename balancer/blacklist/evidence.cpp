@@ -194,6 +194,7 @@ class Reader {
 
   Result<void> take(const files::GroupReport& report) {
     WEFT_TRY(const auto channels, suspect(report.channels));
+    if (is_open(report)) return {};
     if (report.nodes.size() == 1) {
       WEFT_TRY(const auto node, fabric_.find_node(report.nodes.front()));
       add(node, report.cause, report.verdict, report.confidence, std::nullopt, report.evidence);
@@ -205,6 +206,19 @@ class Reader {
       advise(report.verdict, "{}: {}", fmt::join(report.nodes.empty() ? report.channels : report.nodes, ", "),
              weft::to_string(report.cause));
     return {};
+  }
+
+  /// A set of that cause has its channels as one alternative of several: the set tells of it.
+  bool is_open(const files::GroupReport& report) const {
+    auto its = report.channels;
+    std::ranges::sort(its);
+    return std::ranges::any_of(document_.sets, [&](const files::SetReport& set) {
+      return set.cause == report.cause &&
+             std::ranges::any_of(set.alternatives, [&](std::vector<std::string> names) {
+               std::ranges::sort(names);
+               return names == its;
+             });
+    });
   }
 
   Result<void> take(const files::SetReport& report) {
@@ -237,6 +251,7 @@ class Reader {
       evidence.shows_size = static_cast<double>(document_.sensitivity.size->count());
     WEFT_TRY_VOID(suspect(coverage.missing).map([](auto&&) {}));
     WEFT_TRY_VOID(suspect(coverage.thin).map([](auto&&) {}));
+    WEFT_TRY_VOID(suspect(coverage.masked).map([](auto&&) {}));
     const bool all_told =
         coverage.channels + coverage.out_of_scope == fabric_.channel_count() &&
         coverage.in_scope.size() == (coverage.out_of_scope == 0 ? 0 : coverage.channels) &&

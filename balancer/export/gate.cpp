@@ -114,7 +114,8 @@ class DiagnosisReader {
         else if (!evidence_.clean[channel.value()])
           return verdicts_.worsen(
               host, Verdict::unknown,
-              fmt::format("{}: crossed by too few probes, or maybe at fault", fabric_.name_of(channel)));
+              fmt::format("{}: crossed by too few probes that met no other fault, or maybe at fault",
+                          fabric_.name_of(channel)));
     verdicts_.worsen(host, Verdict::healthy, "nothing found");
   }
 

@@ -69,6 +69,59 @@ Coverage coverage_of(const Fabric& fabric, const Observations& observations, con
   return coverage;
 }
 
+namespace {
+
+/// By channel: named in a finding, or it may be what is at fault.
+std::vector<bool> suspected_of(const Fabric& fabric, const Diagnosis& diagnosis) {
+  std::vector<bool> suspected(fabric.channel_count(), false);
+  const auto suspect = [&](const std::vector<ChannelId>& channels) {
+    for (const ChannelId channel : channels) suspected[channel.value()] = true;
+  };
+  for (const LinkFinding& finding : diagnosis.links)
+    suspect({Fabric::a_to_b(finding.link), Fabric::b_to_a(finding.link)});
+  for (const HostFinding& finding : diagnosis.hosts) suspect(fabric.channels_at(finding.host));
+  for (const GroupFinding& finding : diagnosis.groups) {
+    suspect(finding.channels);
+    for (const NodeId node : finding.nodes) suspect(fabric.channels_at(node));
+  }
+  for (const auto& channels : diagnosis.ambiguous) suspect(channels);
+  for (const OpenSet& set : diagnosis.sets)
+    for (const auto& channels : set.alternatives) suspect(channels);
+  return suspected;
+}
+
+}  // namespace
+
+std::vector<ChannelId> masked_channels(const Fabric& fabric, const Observations& observations,
+                                       const Diagnosis& diagnosis) {
+  const auto suspected = suspected_of(fabric, diagnosis);
+  if (std::ranges::find(suspected, true) == suspected.end()) return {};
+  const PathTable& table = observations.paths;
+  const auto meets_none = [&](PathSetId set) {
+    bool none = true;
+    for_each_crossing(table, set, [&](PathId path) {
+      for (const ChannelId channel : table.channels(path)) none = none && !suspected[channel.value()];
+    });
+    return none;
+  };
+  std::vector<double> all(fabric.channel_count(), 0.0), unmet(fabric.channel_count(), 0.0);
+  for (const Observation& probe : observations.probes) {
+    if (probe.sent == 0) continue;
+    const bool is_witness =
+        probe.lost < probe.sent && meets_none(probe.path) && (!probe.back || meets_none(*probe.back));
+    for (auto* over : {&all, is_witness ? &unmet : nullptr}) {
+      if (over == nullptr) continue;
+      add(table, probe.path, static_cast<double>(probe.sent), *over);
+      if (probe.back) add(table, *probe.back, static_cast<double>(probe.sent), *over);
+    }
+  }
+  const double enough = packets_to_show(kFailedLoss);
+  std::vector<ChannelId> masked;
+  for (std::uint32_t c = 0; c < all.size(); ++c)
+    if (!suspected[c] && all[c] >= enough && unmet[c] < enough) masked.emplace_back(c);
+  return masked;
+}
+
 std::vector<PortId> nics_seen(const Fabric& fabric, const Observations& observations) {
   std::vector<bool> is_seen(fabric.port_count(), false);
   const auto note = [&](PathSetId set) {

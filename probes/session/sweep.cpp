@@ -294,9 +294,10 @@ SweepReport Sweep::finish() {
   SweepReport report{diagnosis::assess(in_.fabric, results_.observations, in_.options.tolerate).diagnosis,
                      results_.sent, results_.lost};
   Coverage& covered = report.diagnosis.coverage;
-  auto untested = std::move(covered.rate_untested);
+  auto untested = std::move(covered.rate_untested), masked = std::move(covered.masked);
   covered = coverage();
   covered.rate_untested = std::move(untested);
+  covered.masked = std::move(masked);
   covered.not_tested = results_.not_tested;
   covered.cut_short = cut_short_;
   covered.complete &= covered.rate_untested.empty() && covered.not_tested.empty() && !covered.cut_short;

@@ -18,6 +18,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 /// The whole program, configuration and all.
@@ -70,6 +71,44 @@ class GateCommand : public testing::Test {
  private:
   TestDirectory directory_;
 };
+
+/// The verdict of a host by a simulated sweep of that fabric.
+class GateOfASweep : public GateCommand {
+ protected:
+  std::string verdict_of(const std::string& shape, const std::vector<std::string>& faults,
+                         const std::string& host) {
+    std::ofstream(here("fabric.yaml")) << "fabric: f\nkind: roce\nclos: {" << shape << ", link: 400G}\n";
+    std::vector<std::string> words{here("fabric.yaml"), "--seed", "5", "--load", "none", "-o", "json"};
+    for (const std::string& fault : faults) words.insert(words.end(), {"--fault", fault});
+    std::ofstream(here("run.json")) << call(simulate_command, words).out;
+    EXPECT_EQ(publish({here("run.json")}).status, 0);
+    return ask({"--host", host}).out;
+  }
+};
+
+TEST_F(GateOfASweep, AHostAllOfWhosePacketsMetOtherFaultsIsNotCalledHealthy) {
+  // Its peers are dead and its leaf is cut off: nothing of what it sent could tell.
+  for (const char* fault : {"loss=100%", "loss=20%", "mtu=2048", "delay=5ms"})
+    EXPECT_THAT(verdict_of("leaves: 2, spines: 1, hosts_per_leaf: 4",
+                           {"host5--leaf2:down", "host7--leaf2:loss=100%", "leaf2--spine1:down",
+                            std::string("host6--leaf2:") + fault},
+                           "host6"),
+                Not(StartsWith("healthy")))
+        << fault;
+  for (const char* host : {"host1", "host2"})
+    EXPECT_THAT(verdict_of("pods: 2, leaves: 2, spines: 1, cores: 1, hosts_per_leaf: 2",
+                           {"host1--leaf1:loss=80%", "host2--leaf1:loss=80%"}, host),
+                Not(StartsWith("healthy")));
+  EXPECT_THAT(verdict_of("leaves: 4, spines: 4, hosts_per_leaf: 4",
+                         {"leaf1--spine1:down", "host3--leaf1:loss=5%"}, "host1"),
+              StartsWith("healthy"));
+}
+
+TEST_F(GateOfASweep, AHostThatAnOpenSetMayNotNameIsNotRefused) {
+  EXPECT_THAT(verdict_of("leaves: 3, spines: 1, hosts_per_leaf: 2",
+                         {"host3--leaf2:mtu=2048", "leaf2--spine1:down"}, "host4"),
+              StartsWith("unknown"));
+}
 
 TEST_F(GateCommand, SaysTheVerdictOfAHostAndRefusesOnlyWhereItIsAsked) {
   save_run(std::chrono::hours(1));

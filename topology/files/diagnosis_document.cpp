@@ -93,6 +93,7 @@ DiagnosisDocument diagnosis_document(const Fabric& fabric, const Diagnosis& diag
                        .thin = names_of(fabric, diagnosis.coverage.thin),
                        .unloaded = names_of(fabric, diagnosis.coverage.unloaded),
                        .rate_untested = names_of(fabric, diagnosis.coverage.rate_untested),
+                       .masked = names_of(fabric, diagnosis.coverage.masked),
                        .out_of_scope = diagnosis.coverage.out_of_scope,
                        .out_of_scope_told_by = diagnosis.coverage.out_of_scope_told_by,
                        .in_scope = names_of(fabric, diagnosis.coverage.in_scope),

@@ -83,6 +83,7 @@ struct CoverageReport {
   std::vector<std::string> thin;
   std::vector<std::string> unloaded;
   std::vector<std::string> rate_untested;
+  std::vector<std::string> masked{};
   std::uint64_t out_of_scope = 0;
   std::optional<std::string> out_of_scope_told_by = std::nullopt;
   std::vector<std::string> in_scope{};  // empty: all, or nobody said

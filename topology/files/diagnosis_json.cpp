@@ -151,6 +151,7 @@ void put_coverage(JsonText& out, const CoverageReport& coverage) {
   put_strings(out, "thin", coverage.thin);
   put_strings(out, "unloaded", coverage.unloaded);
   put_strings(out, "rate_untested", coverage.rate_untested);
+  if (!coverage.masked.empty()) put_strings(out, "masked", coverage.masked);
   put(out, ",\"out_of_scope\":{}", coverage.out_of_scope);
   if (coverage.out_of_scope_told_by) put_member(out, "out_of_scope_told_by", *coverage.out_of_scope_told_by);
   if (!coverage.in_scope.empty()) put_strings(out, "in_scope", coverage.in_scope);

@@ -114,6 +114,7 @@ Result<CoverageReport> as_coverage(const JsonView& view) {
       [&] { return read_member(view, "thin", coverage.thin, read_texts); },
       [&] { return read_member(view, "unloaded", coverage.unloaded, read_texts); },
       [&] { return read_member(view, "rate_untested", coverage.rate_untested, read_texts); },
+      [&] { return read_member(view, "masked", coverage.masked, read_texts); },
       [&] { return read_member(view, "out_of_scope", coverage.out_of_scope, as_count); },
       [&] { return read_member(view, "out_of_scope_told_by", coverage.out_of_scope_told_by, as_text); },
       [&] { return read_member(view, "in_scope", coverage.in_scope, read_texts); },

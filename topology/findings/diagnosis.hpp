@@ -143,6 +143,9 @@ struct Coverage {
   std::vector<ChannelId> thin;      // crossed, by too few probes
   std::vector<ChannelId> unloaded;  // were to be loaded; all flows were held back by senders, or not counted
   std::vector<ChannelId> rate_untested;  // loaded, but each of their flows met a slower culprit
+  /// Not at fault as far as is known, but of the packets over them too few met nothing that is, or may be:
+  /// what is wrong with them besides may not show.
+  std::vector<ChannelId> masked{};
   std::vector<NotTested> not_tested;
   std::optional<std::string> cut_short = std::nullopt;  // why the run ended before its work was done
   bool complete = true;                                 // false when the run fell short of what was asked

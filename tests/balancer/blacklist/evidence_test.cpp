@@ -93,6 +93,7 @@ TEST(BlacklistEvidence, NothingIsCleanWhereTheRunDoesNotKnow) {
   };
   EXPECT_TRUE(is_clean([](auto&) {}));
   EXPECT_FALSE(is_clean([](auto& document) { document.coverage.out_of_scope = 4; }));
+  EXPECT_FALSE(is_clean([](auto& document) { document.coverage.masked = {"leaf1->spine1"}; }));
   EXPECT_FALSE(is_clean([](auto& document) { document.coverage.channels = 3; }));
   EXPECT_FALSE(is_clean([](auto& document) { --document.coverage.probed; })) << "one is named nowhere";
   EXPECT_FALSE(is_clean([](auto& document) { document.account.lost.unexplained = 1; }));

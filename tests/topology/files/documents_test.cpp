@@ -66,6 +66,7 @@ Diagnosis everything(const Fabric& fabric) {
                         .missing = {bad},
                         .unloaded = {bad},
                         .rate_untested = {bad},
+                        .masked = {bad},
                         .complete = false};
   diagnosis.coverage.out_of_scope = 4;
   diagnosis.coverage.out_of_scope_told_by = "tables and counters";
@@ -154,6 +155,7 @@ TEST(DiagnosisJson, HasTheContractsShape) {
   EXPECT_EQ(document["coverage"]["missing"][0], "leaf1->spine2");
   EXPECT_EQ(document["coverage"]["unloaded"][0], "leaf1->spine2");
   EXPECT_EQ(document["coverage"]["rate_untested"][0], "leaf1->spine2");
+  EXPECT_EQ(document["coverage"]["masked"], json({"leaf1->spine2"}));
   EXPECT_EQ(document["coverage"]["out_of_scope"], 4);
   EXPECT_EQ(document["coverage"]["out_of_scope_told_by"], "tables and counters");
   EXPECT_EQ(document["coverage"]["in_scope"], json({"leaf1->spine2"}));
