@@ -57,9 +57,9 @@ Result<std::unique_ptr<exports::Target>> open_opensm(const po::variables_map& va
                 fabric.name(), to_string(fabric.kind()));
   exports::PortCalls calls{.limit = limit};
   if (const auto& device = values["device"].as<std::string>(); !device.empty())
-    calls.ibportstate.insert(calls.ibportstate.end(), {"-C", device});
+    calls.options.insert(calls.options.end(), {"-C", device});
   if (const auto port = values["port"].as<unsigned>(); port != 0)
-    calls.ibportstate.insert(calls.ibportstate.end(), {"-P", std::to_string(port)});
+    calls.options.insert(calls.options.end(), {"-P", std::to_string(port)});
   return std::make_unique<exports::OpensmTarget>(
       fabric, [&values] { return open_subnet(values); }, std::move(calls));
 }
@@ -82,6 +82,10 @@ Result<std::unique_ptr<exports::Target>> open_target(const po::variables_map& va
               "--to {}: slurm, opensm and exec:PROGRAM are what can be changed so far", *to);
 }
 
+void print_undo(const Change& change) {
+  print_stderr("weft: to undo {} {}: {}\n", to_string(change.act), change.object, change.undo);
+}
+
 /// What the words name: a ledger with its fabric, and a target.
 struct Place {
   std::unique_ptr<OpenedLedger> opened;
@@ -89,7 +93,9 @@ struct Place {
   std::unique_ptr<exports::Target> target;
   os::FileDescriptor claim;  // none where nothing is applied
 
-  Site site() { return {opened->fabric, policy, opened->store, *target, now_of_machine, print_events}; }
+  Site site() {
+    return {opened->fabric, policy, opened->store, *target, now_of_machine, print_events, print_undo};
+  }
 };
 
 Result<Place> open_place(const po::variables_map& values, bool apply) {
@@ -126,9 +132,6 @@ void say(const Plan& plan, const Translation& translation) {
 }
 
 Result<int> applied(const Site& site, Look& look) {
-  if (site.target.may_cut_off())
-    for (const Change& change : look.plan.changes)
-      print_stderr("weft: to undo {} {}: {}\n", to_string(change.act), change.object, change.undo);
   const auto refused = exports::apply(site, look);
   say(look.plan, look.translation);
   if (!refused) return pass_on(refused);
@@ -182,7 +185,8 @@ void keep_only(Plan& plan, const Entry& entry, std::string_view target) {
   std::erase_if(plan.changes, [&](const Change& change) { return !is_its(change.object); });
   std::erase_if(plan.settled, [&](const Plan::Settled& one) { return one.entry != entry.id; });
   plan.undone.clear();
-  plan.left_alone.clear();
+  std::erase_if(plan.left_alone,
+                [&](const std::string& words) { return !is_its(words.substr(0, words.find(": "))); });
   plan.orphans.clear();
 }
 
@@ -204,7 +208,9 @@ Result<int> undo(const po::variables_map& values) {
   look.translation.advice.clear();
   if (!apply) return shown(values, site, look);
   print_events(stepped.events);
-  return applied(site, look);
+  const bool is_left = !look.plan.left_alone.empty();
+  WEFT_TRY(const int status, applied(site, look));
+  return is_left ? kExitDegraded : status;
 }
 
 std::string what_stands(const Look& look, const std::string& object) {

@@ -212,7 +212,7 @@ class Reader {
   bool is_open(const files::GroupReport& report) const {
     auto its = report.channels;
     std::ranges::sort(its);
-    return std::ranges::any_of(document_.sets, [&](const files::SetReport& set) {
+    return !its.empty() && std::ranges::any_of(document_.sets, [&](const files::SetReport& set) {
       return set.cause == report.cause &&
              std::ranges::any_of(set.alternatives, [&](std::vector<std::string> names) {
                std::ranges::sort(names);

@@ -15,13 +15,20 @@ std::string disabled_at(const SwitchPort& port) { return "disabled at " + port.n
 
 /// Reading needs the same rights as changing does, but for a subnet whose ports have keys.
 Result<void> OpensmTarget::check_rights() {
-  auto asked = calls_.ibportstate;
-  asked.emplace_back("--version");
-  if (const auto said = os::run_program(asked, "", calls_.limit);
-      !said && said.error().kind != ErrorKind::internal)
-    return fail(said.error().kind, "{}: it is part of infiniband-diags; nothing was changed",
-                said.error().message);
-  return {};
+  for (const char* program : {"ibportstate", "smpquery"})
+    if (const auto said = os::run_program({program, "--version"}, "", calls_.limit);
+        !said && said.error().kind != ErrorKind::internal)
+      return fail(said.error().kind, "{}: it is part of infiniband-diags; nothing was changed",
+                  said.error().message);
+  auto asked = calls_.options;
+  asked.insert(asked.begin(), "sminfo");
+  const auto said = os::run_program(asked, "", calls_.limit);
+  if (said && said->find("SMINFO_MASTER") != std::string::npos) return {};
+  return fail(
+      ErrorKind::absent,
+      "no subnet manager answers as the master (sminfo{}{}), so nothing would lead around a port that "
+      "is disabled; nothing was changed",
+      said ? "" : ": ", said ? "" : said.error().message);
 }
 
 Result<std::vector<Standing>> OpensmTarget::read(std::span<const std::string> objects) {
@@ -33,8 +40,13 @@ Result<std::vector<Standing>> OpensmTarget::read(std::span<const std::string> ob
   std::vector<bool> asked(fabric_.link_count(), false);
   std::vector<Standing> standings;
   for (const std::string& object : objects) {
+    if (fabric_.find_node(object)) continue;  // a host
     const auto link = fabric_.find_link(object);
-    if (!link || !fabric_.between_switches(*link)) continue;
+    if (!link) {
+      standings.push_back({.object = object, .text = link.error().message, .is_known = false});
+      continue;
+    }
+    if (!fabric_.between_switches(*link)) continue;
     asked[link->value()] = true;
     const auto seen = links_->seen(*link);
     standings.push_back({.object = object,
@@ -63,6 +75,7 @@ Result<SwitchPort> OpensmTarget::end_of(const Change& change) const {
 
 std::vector<std::string> OpensmTarget::prepare(std::span<Change> changes) {
   std::vector<std::string> refusals;
+  if (links_) links_->restart();
   for (Change& change : changes) {
     const auto end = end_of(change);
     refusals.push_back(end ? "" : end.error().message);
@@ -78,7 +91,7 @@ std::vector<std::string> OpensmTarget::prepare(std::span<Change> changes) {
 
 Result<void> OpensmTarget::apply(std::span<const Change> changes) {
   // All are looked at before the first is made: each with those before it out of use.
-  std::vector<std::vector<std::string>> calls;
+  std::vector<std::pair<SwitchPort, const char*>> calls;
   Result<void> first;
   const auto refuse = [&](const Change& change, const std::string& why) {
     if (first) first = fail(ErrorKind::conflict, "{}: {}", change.object, why);
@@ -91,28 +104,52 @@ Result<void> OpensmTarget::apply(std::span<const Change> changes) {
     } else if (change.act == Act::put && change.set != disabled_at(*end)) {
       refuse(change, "the routes have changed since this was planned: sync again");
     } else {
-      calls.push_back(words(*end, change.act == Act::put ? "disable" : "enable"));
+      calls.emplace_back(*end, change.act == Act::put ? "disable" : "enable");
       if (const auto link = fabric_.find_link(change.object); change.act == Act::put && link)
         links_->take_out(*link);
     }
   }
-  for (const auto& call : calls)
-    if (const auto said = os::run_program(call, "", calls_.limit); !said && first) first = pass_on(said);
+  // What goes wrong once is not tried with more ports.
+  for (const auto& [port, what] : calls) {
+    WEFT_TRY_VOID(check_is_there(port));
+    WEFT_TRY_VOID(os::run_program(words("ibportstate", port, what), "", calls_.limit).map([](auto&&) {}));
+  }
   return first;
+}
+
+/// That the tools, by whatever port of this host they go, find that switch at that LID.
+Result<void> OpensmTarget::check_is_there(const SwitchPort& port) const {
+  auto asked = calls_.options;
+  asked.insert(asked.begin(), "smpquery");
+  asked.insert(asked.end(), {"nodeinfo", std::to_string(port.lid.value())});
+  WEFT_TRY(const auto said, os::run_program(asked, "", calls_.limit));
+  const auto guid = fmt::format("{:#018x}", port.node.value());
+  for (std::size_t at = 0; at < said.size(); at = said.find('\n', at) + 1) {
+    const auto line = std::string_view(said).substr(at, said.find('\n', at) - at);
+    if (line.starts_with("Guid:") && line.ends_with(guid)) return {};
+    if (said.find('\n', at) == std::string::npos) break;
+  }
+  return fail(
+      ErrorKind::conflict,
+      "{}: at LID {} there is another switch than {} for smpquery: it goes by another port of this host "
+      "(--device, --port), or the LIDs have changed; nothing was changed there",
+      port.name, port.lid.value(), guid);
 }
 
 /// By LID, as it was read a moment ago: a question of the subnet administrator for it may go over the very
 /// link.
-std::vector<std::string> OpensmTarget::words(const SwitchPort& port, const char* what) const {
-  auto words = calls_.ibportstate;
+std::vector<std::string> OpensmTarget::words(const char* program, const SwitchPort& port,
+                                             const char* what) const {
+  auto words = calls_.options;
+  words.insert(words.begin(), program);
   words.insert(words.end(), {std::to_string(port.lid.value()), std::to_string(port.port), what});
   return words;
 }
 
 /// By GUID: LIDs may be others when somebody types it.
 std::string OpensmTarget::typed(const SwitchPort& port, const char* what) const {
-  std::string line;
-  for (const std::string& word : calls_.ibportstate) line += shell_word(word) + " ";
+  std::string line = "ibportstate ";
+  for (const std::string& word : calls_.options) line += shell_word(word) + " ";
   return fmt::format("{}-G {:#018x} {} {}", line, port.node.value(), port.port, what);
 }
 

@@ -13,8 +13,7 @@
 namespace weft::exports {
 
 struct PortCalls {
-  /// With the options that name our own port.
-  std::vector<std::string> ibportstate{"ibportstate"};
+  std::vector<std::string> options{};            // of infiniband-diags, that name our own port
   Nanoseconds limit = std::chrono::seconds(10);  // of one call
 };
 
@@ -40,7 +39,8 @@ class OpensmTarget : public Target {
   std::string by_hand(const Change& change) const override;
 
  private:
-  std::vector<std::string> words(const SwitchPort& port, const char* what) const;
+  std::vector<std::string> words(const char* program, const SwitchPort& port, const char* what) const;
+  Result<void> check_is_there(const SwitchPort& port) const;
   std::string typed(const SwitchPort& port, const char* what) const;
   /// At which end, by what read() saw.
   Result<SwitchPort> end_of(const Change& change) const;

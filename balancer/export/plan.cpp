@@ -134,12 +134,15 @@ class Planner {
       return m.mark->set == standing.text ||
              (standing.mark && mark_id(ledger_.fabric, m.entry->id) == *standing.mark);
     });
+    if (ours == its.marks.end() && !standing.mark) {
+      // Whoever did that, what is ours there may stand beneath it: it is told once nothing does.
+      if (!its.demands.empty() || !its.marks.empty())
+        plan_.left_alone.push_back(fmt::format("{}: it is off already, and not by weft", standing.object));
+      return;
+    }
     if (ours == its.marks.end()) {
       forget(standing.object, its, nullptr, fmt::format("another mark stands there: {}", standing.text));
-      if (standing.mark)
-        plan_.orphans.push_back(standing.object);
-      else if (!its.demands.empty())
-        plan_.left_alone.push_back(fmt::format("{}: it is off already, and not by weft", standing.object));
+      plan_.orphans.push_back(standing.object);
       return;
     }
     forget(standing.object, its, ours->mark, "another mark stands there");

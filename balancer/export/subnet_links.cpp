@@ -27,7 +27,7 @@ SubnetLinks::SubnetLinks(const Fabric& expected, discover::SubnetDiscovery disco
       match_(discover::match_fabrics(expected, found_.fabric)),
       node_of_(expected.node_count()),
       kept_(found_.fabric.node_count(), false),
-      out_(found_.fabric.link_count(), false) {
+      inactive_(found_.fabric.link_count(), false) {
   const Fabric& fabric = found_.fabric;
   for (std::uint32_t p = 0; p < fabric.port_count(); ++p)
     if (const auto node = match_.node_of_port[p]) node_of_[node->value()] = fabric.port(PortId(p)).node;
@@ -49,10 +49,21 @@ SubnetLinks::SubnetLinks(const Fabric& expected, discover::SubnetDiscovery disco
     if (discovery_.sm_lid && lids->contains(*discovery_.sm_lid)) manager_switch_ = node;
     if (fabric.node(node).guid != discovery_.routes.own_node) continue;
     own_switch_ = node;
+    is_own_switch_ = true;
     own_lid_ = lids->base;
   }
   for (const auto& node : {own_switch_, manager_switch_})
     if (node) kept_[node->value()] = true;
+  // Hosts that are off now will want their leaf.
+  for (const PortId nic : expected.nics())
+    if (const auto leaf = node_of(far_end(expected, nic)); leaf && !fabric.is_host(*leaf))
+      kept_[leaf->value()] = true;
+  for (std::uint32_t i = 0; i < fabric.link_count(); ++i)
+    for (const PortId port : {fabric.link(LinkId(i)).a, fabric.link(LinkId(i)).b})
+      if (const auto state = found_.inventory.ports[port.value()].state;
+          state && *state != IbPortState::active)
+        inactive_[i] = true;
+  out_ = inactive_;
 }
 
 std::optional<NodeId> SubnetLinks::node_of(NodeId expected) const {
@@ -83,7 +94,7 @@ std::optional<LinkId> SubnetLinks::found_link(LinkId expected) const {
 }
 
 SubnetLinks::Seen SubnetLinks::seen(LinkId link) const {
-  if (found_link(link)) return {State::up, "up", {}};
+  // At the ports of the file first: what is disabled there stays so when somebody moves its cable.
   Seen seen{State::down, "down", {}};
   for (const PortId port : {expected_.link(link).a, expected_.link(link).b}) {
     const auto end = end_of(port);
@@ -92,12 +103,16 @@ SubnetLinks::Seen SubnetLinks::seen(LinkId link) const {
       seen.text = fmt::format("{} is not in the subnet", expected_.name_of(expected_.port(port).node));
       continue;
     }
+    if (discovery_.unread.contains({end->port.node, end->port.port})) {
+      seen.state = State::unknown;
+      seen.text = fmt::format("{} does not tell how it is", end->port.name);
+    }
     const auto node = by_guid_.find(end->port.node);
     if (node == by_guid_.end()) continue;
     const auto about = node->second->ports.find(end->port.port);
     if (about != node->second->ports.end() && about->second.disabled) seen.disabled.push_back(end->port);
   }
-  if (seen.disabled.empty()) return seen;
+  if (seen.disabled.empty()) return found_link(link) ? Seen{State::up, "up", {}} : seen;
   seen.state = State::disabled;
   seen.text = "disabled at " + seen.disabled.front().name;
   if (seen.disabled.size() > 1) seen.text += " and at " + seen.disabled.back().name;
@@ -105,19 +120,18 @@ SubnetLinks::Seen SubnetLinks::seen(LinkId link) const {
 }
 
 /// Whether the tables lead from a switch to a LID by no link that is out.
-bool SubnetLinks::leads(NodeId from, Lid lid, const Links& out) const {
+bool SubnetLinks::leads(NodeId from, Lid lid, std::optional<NodeId> to, const Links& out) const {
   auto at = tables_.index_of(from);
   for (std::size_t hop = 0; at && hop < routing::kMaxHops; ++hop) {
     const std::uint8_t port = tables_.entry(*at, lid);
-    const auto& own = found_.inventory.nodes[tables_.switch_at(*at).value()].lids;
-    if (port == 0) return own && own->contains(lid);
+    if (port == 0) return to == tables_.switch_at(*at);  // a LID may be held twice
     const auto next =
         port == ForwardingTables::kNone ? ForwardingTables::Behind{} : tables_.behind(*at, port);
     if (next.to == ForwardingTables::kNowhere) return false;
     if (out[Fabric::link_of(ChannelId(next.channel)).value()]) return false;
     if (next.to < ForwardingTables::kNowhere) {
       const auto lids = found_.inventory.ports[static_cast<std::size_t>(-2 - next.to)].lids;
-      return lids && lids->contains(lid);
+      return !to && lids && lids->contains(lid);
     }
     at = static_cast<std::size_t>(next.to);
   }
@@ -126,8 +140,8 @@ bool SubnetLinks::leads(NodeId from, Lid lid, const Links& out) const {
 
 bool SubnetLinks::is_reachable(NodeId node, const Links& out) const {
   const auto& lids = found_.inventory.nodes[node.value()].lids;
-  return own_switch_ && own_lid_ && lids && leads(*own_switch_, lids->base, out) &&
-         leads(node, *own_lid_, out);
+  return own_switch_ && own_lid_ && lids && leads(*own_switch_, lids->base, node, out) &&
+         leads(node, *own_lid_, is_own_switch_ ? own_switch_ : std::nullopt, out);
 }
 
 /// By node: there is a way that goes down the tiers only once it does, as routing engines for trees have it.
@@ -205,25 +219,25 @@ Result<void> SubnetLinks::check_ways(LinkId link) const {
 Result<SwitchPort> SubnetLinks::end_to_disable(LinkId link) const {
   if (!manager_switch_)
     return fail(ErrorKind::conflict, "no subnet manager was found, so nothing would lead around it");
+  // Of a cable that is not there nobody knows what is at the ports where it should be.
   const auto found = found_link(link);
-  Links without = out_;
+  if (!found) return fail(ErrorKind::conflict, "it is down: no route leads over it");
   std::vector<End> ends;
   for (const PortId port : {expected_.link(link).a, expected_.link(link).b})
     if (const auto end = end_of(port)) ends.push_back(*end);
-  if (found) {
-    for (const End& end : ends) {
-      const Link& its = found_.fabric.link(*found);
-      if (!std::ranges::any_of(std::array{its.a, its.b}, [&](PortId port) {
-            const IbPort& about = found_.inventory.ports[port.value()];
-            return about.node_guid == end.port.node && about.hardware_port == end.port.port;
-          }))
-        return fail(ErrorKind::conflict,
-                    "its cable is not at {}, where the fabric file has it (weft topology check)",
-                    end.port.name);
-    }
-    WEFT_TRY_VOID(check_ways(*found));
-    without[found->value()] = true;
+  for (const End& end : ends) {
+    const Link& its = found_.fabric.link(*found);
+    if (!std::ranges::any_of(std::array{its.a, its.b}, [&](PortId port) {
+          const IbPort& about = found_.inventory.ports[port.value()];
+          return about.node_guid == end.port.node && about.hardware_port == end.port.port;
+        }))
+      return fail(ErrorKind::conflict,
+                  "its cable is not at {}, where the fabric file has it (weft topology check)",
+                  end.port.name);
   }
+  WEFT_TRY_VOID(check_ways(*found));
+  Links without = out_;
+  without[found->value()] = true;
   for (const End& end : ends)
     if (is_reachable(end.node, without)) return end.port;
   return fail(ErrorKind::conflict,

@@ -26,7 +26,7 @@ class SubnetLinks {
     up,
     down,      // both switches are there, the cable is not
     disabled,  // at one end or both
-    unknown,   // a switch is not there, and may have disabled its end
+    unknown,   // a switch is not there or does not tell, and may have disabled its end
   };
   struct Seen {
     State state = State::unknown;
@@ -46,12 +46,14 @@ class SubnetLinks {
 
   /// The end at which a link can be disabled, and enabled again: the forwarding tables lead there from our
   /// own port and back without this link, and without it there is still a way, up the tiers and down, from
-  /// each switch with hosts, that of the subnet manager and our own to all others of them that have one now.
-  /// Errors (conflict): which of that does not hold; there is no subnet manager; the cable is not at the
-  /// ports that the file says.
+  /// each switch with hosts, that of the subnet manager and our own to all others of them that have one now,
+  /// by links that are active. Errors (conflict): which of that does not hold; there is no subnet manager;
+  /// the cable is not at the ports that the file says, or not up.
   Result<SwitchPort> end_to_disable(LinkId link) const;
   /// Whatever is asked from now on, this link is out of use.
   void take_out(LinkId link);
+  /// All that was taken out is in use again.
+  void restart() { out_ = inactive_; }
 
  private:
   using Links = std::vector<bool>;  // by link of the found fabric
@@ -63,7 +65,8 @@ class SubnetLinks {
   std::optional<NodeId> node_of(NodeId expected) const;
   std::optional<End> end_of(PortId expected) const;
   std::optional<LinkId> found_link(LinkId expected) const;
-  bool leads(NodeId from, Lid lid, const Links& out) const;
+  /// `to`: the switch where it is to end; absent: at a host.
+  bool leads(NodeId from, Lid lid, std::optional<NodeId> to, const Links& out) const;
   bool is_reachable(NodeId node, const Links& out) const;
   std::vector<bool> reached_from(NodeId node, const Links& out) const;
   std::vector<NodeId> kept_below(LinkId found) const;
@@ -78,9 +81,11 @@ class SubnetLinks {
   std::unordered_map<Guid, const IbSubnetNode*> by_guid_;
   std::vector<bool> kept_;  // by found node: must keep its ways
   std::optional<NodeId> own_switch_;
+  bool is_own_switch_ = false;  // our own port is that switch's
   std::optional<Lid> own_lid_;
   std::optional<NodeId> manager_switch_;
-  Links out_;
+  Links inactive_;  // no way of packets, though there is a cable
+  Links out_;       // these, and what was taken out
 };
 
 }  // namespace weft::exports

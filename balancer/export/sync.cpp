@@ -121,21 +121,24 @@ class Batch {
   }
 
   static bool is_known(const Standing* standing) { return !standing || standing->is_known; }
-  /// The mark of that entry.
-  bool stands(const Standing* standing, EntryId entry) const {
-    return standing && standing->whose == Whose::weft &&
-           (!standing->mark || *standing->mark == mark_id(site_.fabric.name(), entry));
+  /// The mark of that entry, by its id; where a target has none, by what stands there.
+  bool stands(const Standing* standing, EntryId entry, const Mark* mark) const {
+    if (!standing || standing->whose != Whose::weft) return false;
+    if (standing->mark) return *standing->mark == mark_id(site_.fabric.name(), entry);
+    return mark != nullptr && standing->text == mark->set;
   }
 
   void close(Ledger& ledger, const Change& change) {
     Entry* entry = entry_in(ledger, change.entry);
     const Standing* standing = at(after_, change);
-    const bool it_stands = stands(standing, change.entry);
-    const bool is_done = it_stands == (change.act != Act::take);
     Mark* mark = mark_in(entry, change.target, change.object);
+    // What was put meanwhile where nothing of ours was tried is somebody else's, though it looks the same.
+    const bool was_tried = change.act != Act::put || is_as_planned(change);
+    const bool it_stands = was_tried && stands(standing, change.entry, mark);
+    const bool is_done = it_stands == (change.act != Act::take);
     if (it_stands && mark)
       mark->read_back = now();
-    else if (!it_stands && is_known(standing) && (change.act == Act::take || !may_come_yet()))
+    else if (!it_stands && is_known(standing) && (change.act == Act::take || !may_come_yet(was_tried)))
       forget(entry, change.target, change.object);
     if (change.act == Act::pass)
       for (Entry& other : ledger.entries)
@@ -145,12 +148,15 @@ class Batch {
     ++refused_;
     tell(EventKind::not_applied, change, standing);
   }
-  /// What was ended for its time may have begun something that goes on.
-  bool may_come_yet() const { return !said_ && said_.error().kind == ErrorKind::timeout; }
+  /// What was ended for its time may have begun something that goes on, and a port may show late that it is
+  /// disabled: an intent does no harm, a mark that nobody knows of does.
+  bool may_come_yet(bool was_tried) const {
+    return was_tried && (site_.target.may_cut_off() || (!said_ && said_.error().kind == ErrorKind::timeout));
+  }
   /// Whose mark was to be passed on. Null: it was; of a standing without an id nothing else would tell.
   void close_other(Entry& other, const Change& change, const Standing* standing) {
     Mark* mark = mark_in(&other, change.target, change.object);
-    if (mark && stands(standing, other.id))
+    if (mark && stands(standing, other.id, mark))
       mark->read_back = now();
     else if (mark && is_known(standing))
       forget(&other, change.target, change.object);
@@ -222,6 +228,9 @@ Result<std::size_t> make_changes(const Site& site, std::span<const Change> chang
   for (const Act act : acts) {
     std::vector<Change> its;
     std::ranges::copy_if(changes, std::back_inserter(its), [&](const Change& c) { return c.act == act; });
+    if (site.announce && site.target.may_cut_off())
+      for (const Change& change : its)
+        if (!change.undo.empty()) site.announce(change);
     for (std::size_t from = 0; from < its.size(); from += kBatch) {
       WEFT_TRY(const auto of_batch,
                Batch(site, std::span(its).subspan(from, std::min(kBatch, its.size() - from))).run());

@@ -20,6 +20,8 @@ struct Site {
   std::function<blacklist::Now()> clock;
   /// Of each event, as soon as it is in the ledger.
   std::function<void(const std::vector<blacklist::LedgerEvent>&)> tell;
+  /// Of each change of a target that may be cut off, before it is made; empty: nobody listens.
+  std::function<void(const Change&)> announce{};
 };
 
 /// What a ledger demands, what stands at the target, and what has to change for that.

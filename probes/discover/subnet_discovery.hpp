@@ -2,6 +2,8 @@
 // LIDs. Each link is asked once where that can be known. What does not answer is left out with a remark.
 #pragma once
 
+#include <set>
+
 #include "probes/mad/mad_exchange.hpp"
 #include "topology/model/ib_subnet.hpp"
 
@@ -20,6 +22,8 @@ struct SubnetDiscovery {
   SubnetRoutes routes;
   mad::MadTally tally;
   std::optional<Lid> sm_lid = std::nullopt;  // as our own port knows it; absent: no subnet manager yet
+  /// Ports that did not say how they are, so that a cable or a disabled port there may be missing.
+  std::set<std::pair<Guid, std::uint8_t>> unread = {};
 };
 
 /// Scans, then looks whether the LIDs are still those read: when a subnet manager changed them meanwhile it

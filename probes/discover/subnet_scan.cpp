@@ -97,10 +97,16 @@ void SubnetScan::take(const Tag& tag, ByteSpan data) {
   }
 }
 
+void SubnetScan::note_unread(const Tag& tag) {
+  if (tag.kind == Kind::port_info && tag.node != kNobody)
+    unread_.emplace(known_[tag.node].node.guid, tag.port);
+}
+
 template <class T>
 std::optional<T> SubnetScan::sane(const Tag& tag, const Result<T>& decoded) {
   if (decoded) return *decoded;
   remark("{}: {}", place(tag), decoded.error().message);
+  note_unread(tag);
   return std::nullopt;
 }
 
@@ -115,6 +121,7 @@ std::string SubnetScan::place(const Tag& tag) const {
 
 void SubnetScan::unanswered(const Tag& tag, const mad::MadAnswer& answer) {
   if (tag.kind == Kind::vendor_speed) return;  // older firmware does not know it: QDR, then
+  note_unread(tag);
   const auto how = answer.outcome == mad::MadOutcome::silent
                        ? std::string("no answer")
                        : fmt::format("a refusal (status 0x{:x})", answer.status);
@@ -232,7 +239,7 @@ Result<SubnetDiscovery> SubnetScan::result() && {
     return fail(ErrorKind::absent, "our own InfiniBand port does not answer: {}",
                 remarks_.empty() ? "nothing was asked" : remarks_.front());
   complete_from_peers();
-  SubnetDiscovery discovery{.sm_lid = sm_lid_};
+  SubnetDiscovery discovery{.sm_lid = sm_lid_, .unread = std::move(unread_)};
   discovery.routes.own_node = known_[0].node.guid;
   discovery.routes.own_port = known_[0].info.local_port;
   for (auto& known : known_) {

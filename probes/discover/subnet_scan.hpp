@@ -45,6 +45,7 @@ class SubnetScan : public mad::MadDialogue {
   const IbSubnetPort* peer_of(const IbSubnetNode& node, std::uint8_t number) const;
   void complete_from_peers();
   void unanswered(const Tag& tag, const mad::MadAnswer& answer);
+  void note_unread(const Tag& tag);
   void take(const Tag& tag, ByteSpan data);
   template <class T>
   std::optional<T> sane(const Tag& tag, const Result<T>& decoded);
@@ -63,6 +64,7 @@ class SubnetScan : public mad::MadDialogue {
   std::deque<Tag> visits_;  // ports of switches
   std::vector<std::string> remarks_;
   std::optional<Lid> sm_lid_;
+  std::set<std::pair<Guid, std::uint8_t>> unread_;
 };
 
 }  // namespace weft::discover

@@ -97,6 +97,8 @@ class Rig {
   InfinibandFabric built_;
 };
 
+constexpr std::uint8_t kOtherPort = 40;
+
 std::string why_not(const SubnetLinks& links, LinkId link) {
   const auto end = links.end_to_disable(link);
   return end ? "" : end.error().message;
@@ -109,6 +111,7 @@ TEST(SubnetLinks, SeeWhatStandsAtEachEnd) {
   auto links = rig.read();
   EXPECT_EQ(links.seen(rig.link("leaf3--spine1")).state, State::up);
   EXPECT_EQ(links.seen(rig.link("leaf2--spine1")).state, State::down);
+  EXPECT_THAT(why_not(links, rig.link("leaf2--spine1")), HasSubstr("it is down"));
   const auto disabled = links.seen(rig.link("leaf1--spine1"));
   EXPECT_EQ(disabled.state, State::disabled);
   ASSERT_EQ(disabled.disabled.size(), 1u);
@@ -116,6 +119,47 @@ TEST(SubnetLinks, SeeWhatStandsAtEachEnd) {
   rig.unplug("leaf3--spine1");
   EXPECT_EQ(rig.read().seen(rig.link("leaf3--spine1")).state, State::unknown) << "spine1 is not there";
   EXPECT_EQ(rig.read().seen(rig.link("leaf1--spine1")).state, State::disabled) << "known at its other end";
+}
+
+TEST(SubnetLinks, DoNotTakeAPortThatDoesNotTellForOneThatIsInUse) {
+  Rig rig(3, 4, 2);
+  rig.unplug("leaf2--spine1", "leaf2");
+  rig.route();
+  rig.subnet().ignored = {
+      {*rig.fabric().node(rig.fabric().find_node("leaf2").value()).guid, mad::MadAttribute::port_info}};
+  EXPECT_EQ(rig.read().seen(rig.link("leaf2--spine1")).state, State::unknown);
+}
+
+TEST(SubnetLinks, SeeAPortThatIsDisabledThoughItsCableWasMoved) {
+  Rig rig(2, 4, 1);
+  const Link& its = rig.fabric().link(rig.link("leaf1--spine1"));
+  auto& leaf = rig.subnet().node(*rig.fabric().node(rig.fabric().port(its.a).node).guid);
+  const auto at = static_cast<std::uint8_t>(rig.fabric().port(its.a).number.value());
+  leaf.about.port_count = kOtherPort;
+  leaf.ports[kOtherPort] = leaf.ports[at];
+  leaf.ports[at].peer.reset(), leaf.ports[at].disabled = true;
+  rig.port_of(its.b).peer->port = kOtherPort;
+  rig.route();
+  EXPECT_EQ(rig.read().seen(rig.link("leaf1--spine1")).state, State::disabled);
+}
+
+TEST(SubnetLinks, CountNoCableThatTheManagerHasNotActivated) {
+  Rig rig(2, 2, 1);
+  for (const PortId port :
+       {rig.fabric().link(rig.link("leaf2--spine1")).a, rig.fabric().link(rig.link("leaf2--spine1")).b})
+    rig.port_of(port).state = IbPortState::init;
+  rig.route();
+  EXPECT_THAT(why_not(rig.read(), rig.link("leaf2--spine2")), HasSubstr("last way"));
+}
+
+TEST(SubnetLinks, KeepALeafWhoseHostsAreAllOff) {
+  Rig rig(3, 2, 1);
+  const NodeId host = rig.fabric().find_node("host2").value();
+  rig.subnet().node(*rig.fabric().node(host).guid).ports.at(1).peer.reset();
+  rig.port_of(rig.fabric().target(rig.fabric().channels_from(host).front())).peer.reset();
+  rig.unplug("leaf2--spine1");
+  rig.route();
+  EXPECT_THAT(why_not(rig.read(), rig.link("leaf2--spine2")), HasSubstr("last way"));
 }
 
 TEST(SubnetLinks, ChooseAnEndThatTheTablesLeadToWithoutTheLink) {
@@ -169,11 +213,10 @@ TEST(SubnetLinks, RefuseACableThatIsElsewhereThanTheFileHasIt) {
   const Link& its = rig.fabric().link(rig.link("leaf1--spine1"));
   auto& leaf = rig.subnet().node(*rig.fabric().node(rig.fabric().port(its.a).node).guid);
   const auto at = static_cast<std::uint8_t>(rig.fabric().port(its.a).number.value());
-  constexpr std::uint8_t kOther = 40;
-  leaf.about.port_count = kOther;
-  leaf.ports[kOther] = leaf.ports[at];
+  leaf.about.port_count = kOtherPort;
+  leaf.ports[kOtherPort] = leaf.ports[at];
   leaf.ports.erase(at);
-  rig.port_of(its.b).peer->port = kOther;
+  rig.port_of(its.b).peer->port = kOtherPort;
   rig.route();
   EXPECT_THAT(why_not(rig.read(), rig.link("leaf1--spine1")), HasSubstr("is not at leaf1/p"));
 }
