@@ -1,11 +1,17 @@
 // A ledger and a target that are synchronized, with all that goes wrong meanwhile.
 #include "balancer/export/sync.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <map>
+#include <set>
 
 #include "tests/support/blacklist_history.hpp"
 #include "tests/support/draws.hpp"
+#include "tests/support/model_site.hpp"
 #include "tests/support/translation_oracle.hpp"
+#include "topology/model/clos.hpp"
 
 namespace weft::exports {
 namespace {
@@ -24,6 +30,162 @@ TEST(Sync, KilledBeforeOrAfterAnyCallIsCompletedOrUndoneByTheNext) {
 TEST(Translation, OfEachClassAndCauseIsWhatAnOracleSays) {
   const auto tried = try_translations(6);
   EXPECT_EQ(tried.right, tried.all) << tried.wrong;
+}
+
+/// Ports of switches that can be disabled, at one end or the other, and say not by whom.
+class ModelPorts : public Target {
+ public:
+  struct Cable {
+    std::set<std::string> disabled{};  // ends
+    bool is_known = true;
+  };
+  std::string_view name() const override { return "ports"; }
+  Translation translate(const blacklist::Ledger& ledger, const Fabric& fabric,
+                        const blacklist::Policy& policy) const override {
+    return translate_for_opensm(ledger, fabric, policy);
+  }
+  Result<void> check_rights() override { return {}; }
+  Result<std::vector<Standing>> read(std::span<const std::string> objects) override {
+    if (on_read) on_read();
+    std::vector<Standing> standings;
+    for (const std::string& object : objects)
+      if (object.find("--") != std::string::npos) standings.push_back(standing(object));
+    return standings;
+  }
+  std::vector<std::string> prepare(std::span<Change> changes) override {
+    std::vector<std::string> refusals;
+    for (Change& change : changes) {
+      if (change.act == Act::put) change.set = "disabled at a";
+      change.undo = "by hand";
+      refusals.push_back(refusal);
+    }
+    return refusals;
+  }
+  Result<void> apply(std::span<const Change> changes) override {
+    for (const Change& change : changes)
+      if (shows_late)
+        late.push_back(change.object);
+      else if (change.act == Act::put)
+        cables[change.object].disabled.insert("a");
+      else if (change.act == Act::take)
+        cables[change.object].disabled.erase("a");
+    return {};
+  }
+  bool may_cut_off() const override { return true; }
+  std::string by_hand(const Change&) const override { return {}; }
+
+  std::map<std::string, Cable> cables;
+  std::string refusal;
+  std::function<void()> on_read;
+  bool shows_late = false;
+  std::vector<std::string> late;  // will be disabled
+
+ private:
+  Standing standing(const std::string& object) {
+    const Cable& cable = cables[object];
+    if (!cable.is_known) return {.object = object, .text = "spine1 is not there", .is_known = false};
+    std::string text;
+    for (const std::string& end : cable.disabled) text += (text.empty() ? "disabled at " : " and at ") + end;
+    return {.object = object,
+            .whose = text.empty() ? Whose::nobody : Whose::weft,
+            .text = text.empty() ? "up" : text};
+  }
+};
+
+/// One link on the blacklist, and its cable.
+class PortsOfALink : public testing::Test {
+ protected:
+  PortsOfALink() {
+    run({blacklist::Add{fabric_.find_link(kLink).value(), std::chrono::hours(4), "card", "anna"}});
+  }
+
+  void run(const std::vector<blacklist::Command>& commands) {
+    ASSERT_TRUE(ledger_.change({}, [&](blacklist::Ledger read) -> Result<blacklist::Stepped> {
+      return blacklist::step(std::move(read), fabric_, policy_, {}, commands, Mutes(), now_);
+    }));
+  }
+  void sync() {
+    const Site site{fabric_,
+                    policy_,
+                    ledger_,
+                    ports_,
+                    [&] { return now_; },
+                    [](const auto&) {},
+                    [&](const Change& change) { announced_.push_back(change.object); }};
+    auto look = look_at(site, ledger_.ledger());
+    ASSERT_TRUE(look);
+    ASSERT_TRUE(apply(site, *look));
+    left_alone_ = look->plan.left_alone;
+  }
+  const blacklist::Entry& entry() const { return ledger_.ledger().entries.front(); }
+  ModelPorts::Cable& cable() { return ports_.cables[kLink]; }
+
+  static constexpr const char* kLink = "leaf1--spine1";
+  const Fabric fabric_ = *make_clos({.name = "f", .leaves = 2, .spines = 8, .hosts_per_leaf = 2});
+  const blacklist::Policy policy_;
+  blacklist::Now now_{.wall = UtcTime(std::chrono::seconds(1'800'000'000)), .uptime = {}, .boot = "b"};
+  ModelLedger ledger_{fabric_, [] { return Fate::well; }};
+  ModelPorts ports_;
+  std::vector<std::string> announced_, left_alone_;
+};
+
+TEST_F(PortsOfALink, IsDisabledWithItsUndoToldFirstAndEnabledAgain) {
+  sync();
+  EXPECT_EQ(cable().disabled, std::set<std::string>{"a"});
+  ASSERT_EQ(entry().marks.size(), 1u);
+  EXPECT_EQ(entry().marks[0].set, "disabled at a");
+  EXPECT_TRUE(entry().marks[0].read_back);
+  EXPECT_EQ(announced_, std::vector<std::string>{kLink});
+  run({blacklist::Release{entry().id, "anna"}});
+  sync();
+  EXPECT_TRUE(cable().disabled.empty());
+  EXPECT_TRUE(entry().marks.empty());
+}
+
+TEST_F(PortsOfALink, KeepsItsMarkWhileNobodyCanTellOrOthersDisabledTheOtherEnd) {
+  sync();
+  cable().is_known = false;
+  sync();
+  EXPECT_EQ(entry().marks.size(), 1u);
+  EXPECT_EQ(entry().state, blacklist::EntryState::active);
+  cable().is_known = true, cable().disabled = {"a", "b"};
+  run({blacklist::Release{entry().id, "anna"}});
+  sync();
+  EXPECT_EQ(cable().disabled, (std::set<std::string>{"a", "b"})) << "whose each is cannot be told";
+  EXPECT_EQ(entry().marks.size(), 1u);
+  cable().disabled = {"a"};
+  sync();
+  EXPECT_TRUE(cable().disabled.empty()) << "ours came off";
+}
+
+TEST_F(PortsOfALink, TakesNoPortForItsOwnThatOthersDisabledMeanwhile) {
+  int reads = 0;
+  ports_.on_read = [&] {
+    if (++reads == 2) cable().disabled = {"a"};  // after it was planned, before it is applied
+  };
+  sync();
+  EXPECT_TRUE(entry().marks.empty());
+  run({blacklist::Release{entry().id, "anna"}});
+  sync();
+  EXPECT_EQ(cable().disabled, std::set<std::string>{"a"});
+}
+
+TEST_F(PortsOfALink, KnowsAPortThatShowsLateThatItIsDisabled) {
+  ports_.shows_late = true;
+  sync();
+  ASSERT_EQ(ports_.late.size(), 1u);
+  ports_.shows_late = false;
+  cable().disabled = {"a"};
+  sync();
+  ASSERT_EQ(entry().marks.size(), 1u);
+  EXPECT_TRUE(entry().marks[0].read_back);
+}
+
+TEST_F(PortsOfALink, SaysWhyItIsNotDisabled) {
+  ports_.refusal = "it is the last way";
+  sync();
+  EXPECT_TRUE(cable().disabled.empty());
+  EXPECT_THAT(left_alone_, testing::ElementsAre("leaf1--spine1: not changed: it is the last way"));
 }
 
 }  // namespace
