@@ -57,7 +57,9 @@ std::string why_none_is_clear(const files::DiagnosisDocument& document, const Ev
   if (document.coverage.cut_short) return "the sweep was cut short: " + *document.coverage.cut_short;
   if (document.coverage.out_of_scope > 0) return "the sweep was of some hosts alone";
   if (!document.fabric_wide.empty()) return "the fabric as a whole is not healthy";
-  return evidence.clean.empty() ? "the sweep could not tell" : "";
+  if (evidence.clean.empty()) return "the sweep could not tell";
+  if (!evidence.shows_loss || *evidence.shows_loss > kFailedLoss) return "the sweep could not tell of losses";
+  return evidence.shows_delay ? "" : "the sweep could not tell of delays";
 }
 
 class DiagnosisReader {

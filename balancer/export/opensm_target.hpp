@@ -4,6 +4,7 @@
 // has it.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "balancer/export/subnet_links.hpp"

@@ -22,17 +22,19 @@ void add(const PathTable& paths, PathSetId set, double packets, std::vector<doub
   });
 }
 
+void add_probe(const PathTable& paths, const Observation& probe, std::vector<double>& over) {
+  add(paths, probe.path, static_cast<double>(probe.sent), over);
+  if (probe.back) add(paths, *probe.back, static_cast<double>(probe.sent), over);
+}
+
 }  // namespace
 
 double packets_to_show(double loss) { return std::ceil(kMeanToShow / std::max(loss, 1e-12)); }
 
 std::vector<double> packets_over(const Fabric& fabric, const Observations& observations) {
   std::vector<double> over(fabric.channel_count(), 0.0);
-  for (const Observation& probe : observations.probes) {
-    if (probe.sent == 0) continue;
-    add(observations.paths, probe.path, static_cast<double>(probe.sent), over);
-    if (probe.back) add(observations.paths, *probe.back, static_cast<double>(probe.sent), over);
-  }
+  for (const Observation& probe : observations.probes)
+    if (probe.sent > 0) add_probe(observations.paths, probe, over);
   return over;
 }
 
@@ -92,10 +94,9 @@ std::vector<bool> suspected_of(const Fabric& fabric, const Diagnosis& diagnosis)
 
 }  // namespace
 
-std::vector<ChannelId> masked_channels(const Fabric& fabric, const Observations& observations,
-                                       const Diagnosis& diagnosis) {
+void note_masked(const Fabric& fabric, const Observations& observations, Diagnosis& diagnosis) {
   const auto suspected = suspected_of(fabric, diagnosis);
-  if (std::ranges::find(suspected, true) == suspected.end()) return {};
+  if (std::ranges::find(suspected, true) == suspected.end()) return;
   const PathTable& table = observations.paths;
   const auto meets_none = [&](PathSetId set) {
     bool none = true;
@@ -109,17 +110,17 @@ std::vector<ChannelId> masked_channels(const Fabric& fabric, const Observations&
     if (probe.sent == 0) continue;
     const bool is_witness =
         probe.lost < probe.sent && meets_none(probe.path) && (!probe.back || meets_none(*probe.back));
-    for (auto* over : {&all, is_witness ? &unmet : nullptr}) {
-      if (over == nullptr) continue;
-      add(table, probe.path, static_cast<double>(probe.sent), *over);
-      if (probe.back) add(table, *probe.back, static_cast<double>(probe.sent), *over);
-    }
+    add_probe(table, probe, all);
+    if (is_witness) add_probe(table, probe, unmet);
   }
   const double enough = packets_to_show(kFailedLoss);
-  std::vector<ChannelId> masked;
-  for (std::uint32_t c = 0; c < all.size(); ++c)
-    if (!suspected[c] && all[c] >= enough && unmet[c] < enough) masked.emplace_back(c);
-  return masked;
+  for (std::uint32_t c = 0; c < all.size(); ++c) {
+    if (suspected[c] || all[c] < enough) continue;
+    if (unmet[c] < enough)
+      diagnosis.coverage.masked.emplace_back(c);
+    else if (auto& shown = diagnosis.sensitivity.loss)
+      shown = std::max(*shown, kMeanToShow / unmet[c]);
+  }
 }
 
 std::vector<PortId> nics_seen(const Fabric& fabric, const Observations& observations) {

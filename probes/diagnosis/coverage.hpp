@@ -34,10 +34,10 @@ std::vector<double> packets_over(const Fabric& fabric, const Observations& obser
 /// probe nor a flow crossed them. `complete` when none is thin or missing.
 Coverage coverage_of(const Fabric& fabric, const Observations& observations, const Detect& detect = {});
 
-/// The channels of which packets enough are known, but too few that came through without meeting a channel or
-/// host of a finding, of an ambiguous class or of a set. In the order of their ids.
-std::vector<ChannelId> masked_channels(const Fabric& fabric, const Observations& observations,
-                                       const Diagnosis& diagnosis);
+/// Notes as `masked` the channels of which packets enough are known, but too few that came through without
+/// meeting a channel or host of a finding, of an ambiguous class or of a set. Those few alone tell of a
+/// channel that is not at fault: the loss that the run shows is what they show.
+void note_masked(const Fabric& fabric, const Observations& observations, Diagnosis& diagnosis);
 
 /// The NICs at the ends of paths observed, ids ascending.
 std::vector<PortId> nics_seen(const Fabric& fabric, const Observations& observations);

@@ -121,13 +121,14 @@ Assessment assess(const Fabric& fabric, const Observations& observations, const 
   if (const auto shown = least_loss_shown(packets_over(fabric, observations)))
     report.sensitivity().loss = std::max(*shown, tolerance.loss.value() * static_cast<double>(longest));
   auto assessment = std::move(report).finish(coverage_of(fabric, observations));
-  assessment.diagnosis.coverage.masked = masked_channels(fabric, observations, assessment.diagnosis);
   note_labels(observations, assessment.diagnosis.links);
   return assessment;
 }
 
 Diagnosis diagnose(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance) {
-  return assess(fabric, observations, tolerance).diagnosis;
+  auto diagnosis = assess(fabric, observations, tolerance).diagnosis;
+  note_masked(fabric, observations, diagnosis);
+  return diagnosis;
 }
 
 }  // namespace weft::diagnosis

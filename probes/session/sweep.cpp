@@ -291,7 +291,7 @@ Coverage Sweep::coverage() {
 }
 
 SweepReport Sweep::finish() {
-  SweepReport report{diagnosis::assess(in_.fabric, results_.observations, in_.options.tolerate).diagnosis,
+  SweepReport report{diagnosis::diagnose(in_.fabric, results_.observations, in_.options.tolerate),
                      results_.sent, results_.lost};
   Coverage& covered = report.diagnosis.coverage;
   auto untested = std::move(covered.rate_untested), masked = std::move(covered.masked);

@@ -76,8 +76,9 @@ class GateCommand : public testing::Test {
 class GateOfASweep : public GateCommand {
  protected:
   std::string verdict_of(const std::string& shape, const std::vector<std::string>& faults,
-                         const std::string& host) {
-    std::ofstream(here("fabric.yaml")) << "fabric: f\nkind: roce\nclos: {" << shape << ", link: 400G}\n";
+                         const std::string& host, const char* kind = "roce") {
+    std::ofstream(here("fabric.yaml"))
+        << "fabric: f\nkind: " << kind << "\nclos: {" << shape << ", link: 400G}\n";
     std::vector<std::string> words{here("fabric.yaml"), "--seed", "5", "--load", "none", "-o", "json"};
     for (const std::string& fault : faults) words.insert(words.end(), {"--fault", fault});
     std::ofstream(here("run.json")) << call(simulate_command, words).out;
@@ -102,6 +103,14 @@ TEST_F(GateOfASweep, AHostAllOfWhosePacketsMetOtherFaultsIsNotCalledHealthy) {
   EXPECT_THAT(verdict_of("leaves: 4, spines: 4, hosts_per_leaf: 4",
                          {"leaf1--spine1:down", "host3--leaf1:loss=5%"}, "host1"),
               StartsWith("healthy"));
+}
+
+TEST_F(GateOfASweep, NoHostIsCalledHealthyWhereTheRunCouldTellNothingOfDelays) {
+  EXPECT_THAT(verdict_of("leaves: 2, spines: 1, hosts_per_leaf: 3",
+                         {"host4--leaf2:loss=100%,from=leaf2", "host5--leaf2:delay=20ms",
+                          "leaf2--spine1:loss=100%,from=spine1"},
+                         "host5", "infiniband"),
+              Not(StartsWith("healthy")));
 }
 
 TEST_F(GateOfASweep, AHostThatAnOpenSetMayNotNameIsNotRefused) {

@@ -37,6 +37,16 @@ class Rig {
       about.disabled = disabled && fabric().name_of(fabric().port(port).node) == *disabled;
     }
   }
+  /// Its first end goes to a port of the same switch that the file does not have; the port that it leaves.
+  IbSubnetPort& move_cable(const std::string& name) {
+    constexpr std::uint8_t kOtherPort = 40;
+    const Link& its = fabric().link(link(name));
+    auto& node = subnet_.node(*fabric().node(fabric().port(its.a).node).guid);
+    node.about.port_count = kOtherPort;
+    node.ports[kOtherPort] = port_of(its.a);
+    port_of(its.b).peer->port = kOtherPort;
+    return port_of(its.a);
+  }
   IbSubnetPort& port_of(PortId port) {
     const auto& its = fabric().port(port);
     return subnet_.node(*fabric().node(its.node).guid).ports[static_cast<std::uint8_t>(its.number.value())];
@@ -97,8 +107,6 @@ class Rig {
   InfinibandFabric built_;
 };
 
-constexpr std::uint8_t kOtherPort = 40;
-
 std::string why_not(const SubnetLinks& links, LinkId link) {
   const auto end = links.end_to_disable(link);
   return end ? "" : end.error().message;
@@ -132,13 +140,8 @@ TEST(SubnetLinks, DoNotTakeAPortThatDoesNotTellForOneThatIsInUse) {
 
 TEST(SubnetLinks, SeeAPortThatIsDisabledThoughItsCableWasMoved) {
   Rig rig(2, 4, 1);
-  const Link& its = rig.fabric().link(rig.link("leaf1--spine1"));
-  auto& leaf = rig.subnet().node(*rig.fabric().node(rig.fabric().port(its.a).node).guid);
-  const auto at = static_cast<std::uint8_t>(rig.fabric().port(its.a).number.value());
-  leaf.about.port_count = kOtherPort;
-  leaf.ports[kOtherPort] = leaf.ports[at];
-  leaf.ports[at].peer.reset(), leaf.ports[at].disabled = true;
-  rig.port_of(its.b).peer->port = kOtherPort;
+  auto& left = rig.move_cable("leaf1--spine1");
+  left.peer.reset(), left.disabled = true;
   rig.route();
   EXPECT_EQ(rig.read().seen(rig.link("leaf1--spine1")).state, State::disabled);
 }
@@ -210,13 +213,7 @@ TEST(SubnetLinks, CountWhatWasTakenOutBefore) {
 
 TEST(SubnetLinks, RefuseACableThatIsElsewhereThanTheFileHasIt) {
   Rig rig(2, 4, 1);
-  const Link& its = rig.fabric().link(rig.link("leaf1--spine1"));
-  auto& leaf = rig.subnet().node(*rig.fabric().node(rig.fabric().port(its.a).node).guid);
-  const auto at = static_cast<std::uint8_t>(rig.fabric().port(its.a).number.value());
-  leaf.about.port_count = kOtherPort;
-  leaf.ports[kOtherPort] = leaf.ports[at];
-  leaf.ports.erase(at);
-  rig.port_of(its.b).peer->port = kOtherPort;
+  rig.move_cable("leaf1--spine1").peer.reset();
   rig.route();
   EXPECT_THAT(why_not(rig.read(), rig.link("leaf1--spine1")), HasSubstr("is not at leaf1/p"));
 }
