@@ -1,14 +1,18 @@
-// CudaBuffer over a GPU made of host memory (tests/gpu/fake_cuda.cpp), and over the real module where there
-// is no GPU behind it.
+// CudaBuffer over a GPU made of host memory (tests/gpu/fake_cuda.cpp), over the real module where there is no
+// GPU behind it, and over a GPU where there is one.
 #include "probes/gpu/cuda_buffer.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iostream>
 
+#include "tests/gpu/real_gpu.hpp"
 #include "tests/places.hpp"
 
 namespace weft::gpu {
@@ -132,6 +136,60 @@ TEST(CudaLibrary, TheRealModuleLoadsWithoutADriverAndSaysSo) {
   if (devices) GTEST_SKIP() << "there is a GPU: tests/gpu covers it";
   EXPECT_TRUE(devices.error().kind == ErrorKind::absent || devices.error().kind == ErrorKind::not_supported);
   EXPECT_NE(devices.error().message.find("driver"), std::string::npos) << devices.error().message;
+}
+
+/// A buffer on this machine's first GPU.
+class BufferOnAGpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto gpu = real_gpu();
+    if (!gpu) GTEST_SKIP() << gpu.error().message;
+    context = *gpu;
+    auto made = CudaBuffer::allocate(context, kSize);
+    ASSERT_TRUE(made) << made.error().message;
+    buffer = std::move(*made);
+  }
+  std::shared_ptr<const CudaContext> context;
+  std::unique_ptr<CudaBuffer> buffer;
+};
+
+TEST_F(BufferOnAGpu, GivesItsMemoryByEachWayThatItOffersAndSaysWhyByNoOther) {
+  using enum packet::MemoryPath;
+  const auto offered = buffer->paths();
+  EXPECT_EQ(offered.back(), staged);
+  for (const auto path : {dma_buf, peer_memory, staged}) {
+    const auto reach = buffer->take(path);
+    EXPECT_EQ(reach.has_value(), std::ranges::count(offered, path) == 1) << to_string(path);
+    std::cout << to_string(path) << ": " << (reach ? "given" : reach.error().message) << '\n';
+    if (!reach || !reach->dma_buf) continue;
+    EXPECT_GE(lseek(*reach->dma_buf, 0, SEEK_END), kSize.count());
+  }
+}
+
+TEST_F(BufferOnAGpu, CarriesThePatternByAStagedCopyAndFindsAFlip) {
+  auto other = CudaBuffer::allocate(context, kSize);
+  ASSERT_TRUE(other) << other.error().message;
+  const auto sent = buffer->take(packet::MemoryPath::staged);
+  const auto received = (*other)->take(packet::MemoryPath::staged);
+  const packet::BufferRange range{32, 500'003};
+  ASSERT_TRUE(buffer->fill(range, 5, 64));
+  ASSERT_TRUE(buffer->before_send(range));
+  std::memcpy(received->address, sent->address, static_cast<std::size_t>(kSize.count()));
+  EXPECT_GT((*other)->verify(range, 5, 64)->bytes, 0u) << "not yet on the GPU";
+  ASSERT_TRUE((*other)->after_receive(range));
+  EXPECT_EQ((*other)->verify(range, 5, 64)->bytes, 0u);
+  static_cast<std::byte*>(received->address)[123'456] ^= std::byte{1};
+  ASSERT_TRUE((*other)->after_receive(range));
+  const auto difference = (*other)->verify(range, 5, 64);
+  EXPECT_EQ(difference->first, std::vector<std::uint64_t>{123'456 - 32});
+}
+
+TEST_F(BufferOnAGpu, MoreThanItHasIsAnErrorThatSaysHowMuch) {
+  const auto too_much = CudaBuffer::allocate(context, Bytes(std::int64_t{1} << 42));
+  ASSERT_FALSE(too_much);
+  EXPECT_EQ(too_much.error().kind, ErrorKind::absent);
+  EXPECT_NE(too_much.error().message.find("4398046511104"), std::string::npos) << too_much.error().message;
+  EXPECT_TRUE(buffer->fill({0, 4096}, 1, 0)) << "and the device goes on";
 }
 
 }  // namespace

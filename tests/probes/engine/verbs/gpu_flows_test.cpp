@@ -1,11 +1,12 @@
-// Flows from the memory of one GPU into that of another: GPUs made of host memory (tests/gpu/fake_cuda.cpp),
-// devices in the process (tests/fakes/fake_verbs).
+// Flows from the memory of one GPU into that of another: GPUs made of host memory (tests/gpu/fake_cuda.cpp)
+// and, where there is one, this machine's; devices in the process (tests/fakes/fake_verbs).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "fake_hosts.hpp"
 #include "probes/gpu/cuda_buffer.hpp"
 #include "tests/fakes/flipping_buffer.hpp"
+#include "tests/gpu/real_gpu.hpp"
 #include "tests/places.hpp"
 
 namespace weft::verbs {
@@ -13,30 +14,58 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Result<std::unique_ptr<packet::TransferBuffer>> of_gpu(Bytes size) {
-  const auto context = gpu::CudaContext::open(*gpu::CudaLibrary::load(WEFT_FAKE_CUDA), 0);
-  auto buffer = gpu::CudaBuffer::allocate(*context, size);
-  if (!buffer) return pass_on(buffer);
-  return std::unique_ptr<packet::TransferBuffer>(std::move(*buffer));
+packet::BufferFactory of_gpu(std::shared_ptr<const gpu::CudaContext> context) {
+  return [context = std::move(context)](Bytes size) -> Result<std::unique_ptr<packet::TransferBuffer>> {
+    WEFT_TRY(auto buffer, gpu::CudaBuffer::allocate(context, size));
+    return std::unique_ptr<packet::TransferBuffer>(std::move(buffer));
+  };
 }
 
-Result<std::unique_ptr<packet::TransferBuffer>> of_bad_gpu(Bytes size) {
-  auto buffer = of_gpu(size);
-  if (!buffer) return buffer;
-  return std::make_unique<FlippingBuffer>(std::move(*buffer));
+/// Its staged copy changes a bit of what arrives.
+packet::BufferFactory of_bad_gpu(std::shared_ptr<const gpu::CudaContext> context) {
+  return [well = of_gpu(std::move(context))](Bytes size) -> Result<std::unique_ptr<packet::TransferBuffer>> {
+    WEFT_TRY(auto buffer, well(size));
+    return std::make_unique<FlippingBuffer>(std::move(buffer));
+  };
 }
 
-class GpuFlows : public ::testing::TestWithParam<FlowOperation> {};
-INSTANTIATE_TEST_SUITE_P(Operations, GpuFlows, every_operation(), name_of_operation);
+using GpuMaker = Result<std::shared_ptr<const gpu::CudaContext>> (*)();
+Result<std::shared_ptr<const gpu::CudaContext>> fake_gpu() {
+  WEFT_TRY(const auto library, gpu::CudaLibrary::load(WEFT_FAKE_CUDA));
+  return gpu::CudaContext::open(library, 0);
+}
+
+class GpuFlows : public ::testing::TestWithParam<std::tuple<GpuMaker, FlowOperation>> {
+ protected:
+  void SetUp() override {
+    const auto gpu = std::get<0>(GetParam())();
+    if (!gpu) GTEST_SKIP() << gpu.error().message;
+    memory = of_gpu(*gpu);
+    bad_memory = of_bad_gpu(*gpu);
+  }
+  FlowOperation operation() const { return std::get<1>(GetParam()); }
+  packet::BufferFactory memory, bad_memory;
+};
+
+std::string name_of_gpu_flow(const ::testing::TestParamInfo<GpuFlows::ParamType>& tested) {
+  return std::string(to_string(std::get<1>(tested.param)));
+}
+INSTANTIATE_TEST_SUITE_P(OnAFake, GpuFlows,
+                         ::testing::Combine(::testing::Values(&fake_gpu), every_operation()),
+                         name_of_gpu_flow);
+INSTANTIATE_TEST_SUITE_P(OnAGpu, GpuFlows,
+                         ::testing::Combine(::testing::Values(+[] { return gpu::real_gpu(); }),
+                                            every_operation()),
+                         name_of_gpu_flow);
 
 TEST_P(GpuFlows, CarryThePatternAndProbesStayInTheHostsMemory) {
   FakeHosts hosts;
-  hosts.here = hosts.open(FakeHosts::kHere, of_gpu);
-  hosts.there = hosts.open(FakeHosts::kThere, of_gpu);
+  hosts.here = hosts.open(FakeHosts::kHere, memory);
+  hosts.there = hosts.open(FakeHosts::kThere, memory);
   EXPECT_THAT(hosts.here->uses(), HasSubstr("flows in GPU memory by a staged copy"))
       << "the device takes no dma-buf, and no peer memory is loaded";
   auto request = hosts.flows({50'000, 51'000});
-  request.flow_options.operation = GetParam();
+  request.flow_options.operation = operation();
   const auto tallies = hosts.here->run(request, {});
   ASSERT_TRUE(tallies) << tallies.error().message;
   for (const datapath::FlowTally& tally : *tallies) EXPECT_FALSE(tally.error) << *tally.error;
@@ -47,11 +76,11 @@ TEST_P(GpuFlows, CarryThePatternAndProbesStayInTheHostsMemory) {
 
 TEST_P(GpuFlows, AByteThatChangesInTheMemoryOfAGpuIsSilentCorruption) {
   FakeHosts hosts;
-  const bool reads = GetParam() == FlowOperation::read;
-  hosts.here = hosts.open(FakeHosts::kHere, reads ? of_bad_gpu : of_gpu);
-  hosts.there = hosts.open(FakeHosts::kThere, reads ? of_gpu : of_bad_gpu);
+  const bool reads = operation() == FlowOperation::read;
+  hosts.here = hosts.open(FakeHosts::kHere, reads ? bad_memory : memory);
+  hosts.there = hosts.open(FakeHosts::kThere, reads ? memory : bad_memory);
   auto request = hosts.flows({50'000});
-  request.flow_options.operation = GetParam();
+  request.flow_options.operation = operation();
   const auto tallies = hosts.here->run(request, {});
   ASSERT_TRUE(tallies) << tallies.error().message;
   ASSERT_TRUE(tallies->at(0).error);
