@@ -10,10 +10,14 @@
 #include "balancer/export/gate.hpp"
 #include "balancer/export/plan.hpp"
 #include "balancer/export/slurm_target.hpp"
+#include "balancer/export/sync.hpp"
+#include "cli/ledger_options.hpp"
+#include "collectors/store/ledger_store.hpp"
 #include "tests/bench/support/pieces.hpp"
 #include "tests/bench/support/random_paths.hpp"
 #include "tests/bench/support/weft_command.hpp"
 #include "tests/support/blacklist_history.hpp"
+#include "tests/support/slurm_cluster.hpp"
 #include "tests/support/translation_oracle.hpp"
 #include "topology/base/statistics.hpp"
 
@@ -108,6 +112,58 @@ void measure_gate(Figures& figures) {
   figures.add("gate_ms", median(took), "at most 20");
 }
 
+/// 64 of 66 nodes of a live slurmctld, from what the ledger has active to marks that were read back, and off
+/// again.
+void measure_drain(Figures& figures) {
+  if (const auto why = why_no_slurm_here(); !why.empty()) {
+    fmt::print("  left out: {}\n", why);
+    return;
+  }
+  const SlurmCluster cluster(nullptr,
+                             "fabric: f\nclos: {leaves: 11, spines: 1, hosts_per_leaf: 6, link: 50M}\n");
+  if (!cluster.is_ready()) {
+    fmt::print("  left out: Slurm's nodes did not come up\n");
+    return;
+  }
+  const Fabric& fabric = cluster.opened().fabric();
+  const auto scontrol = cluster.directory() / "scontrol";
+  std::ofstream(scontrol) << fmt::format("#!/bin/sh\nexport {}\nexec nsenter {} scontrol \"$@\"\n",
+                                         cluster.environment()[0], cluster.on_head_network());
+  std::filesystem::permissions(scontrol, std::filesystem::perms::owner_all);
+  auto store =
+      store::LedgerStore::open(cluster.directory() / "bl.db", fabric.name(), store::Database::Access::write)
+          .value();
+  exports::SlurmTarget target({.scontrol = scontrol});
+  const blacklist::Policy policy{.caps = {.hosts = 1, .most_hosts = 1}};
+  const exports::Site site{fabric, policy, store, target, cli::now_of_machine, [](const auto&) {}};
+  const auto sync_with = [&](blacklist::EntryState state) {
+    const auto set = [&](blacklist::Ledger ledger) {
+      if (ledger.entries.empty())
+        for (const NodeId host : fabric.hosts().first(64))
+          ledger.entries.push_back({.id = blacklist::EntryId(ledger.entries.size() + 1),
+                                    .subject = blacklist::name_of(fabric, blacklist::Subject(host))});
+      for (auto& entry : ledger.entries) entry.state = state;
+      return Result<blacklist::Stepped>({std::move(ledger), {}});
+    };
+    auto ledger = store.change(site.clock().wall, set).value().ledger;
+    return milliseconds([&] {
+             auto look = exports::look_at(site, std::move(ledger)).value();
+             const auto refused = exports::apply(site, look);
+             if (!refused || *refused > 0) fmt::print("  not all nodes were changed\n");
+           }) /
+           1000;
+  };
+  std::vector<double> drained, given_back;
+  for (int round = 0; round < 5; ++round) {
+    drained.push_back(sync_with(blacklist::EntryState::active));
+    const auto all = cluster.slurm({"sinfo", "-h", "-t", "drain", "-o", "%D"}).output;
+    if (all != "64\n") fmt::print("  drained, as sinfo has it: {}", all);
+    given_back.push_back(sync_with(blacklist::EntryState::released));
+  }
+  figures.add("slurm_drain_64_s", median(drained), "at most 1");
+  figures.add("slurm_undrain_64_s", median(given_back));
+}
+
 void run_right_translation(Figures& figures) {
   const auto tried = try_translations(20);
   fmt::print("  {} translations{}\n", tried.all, tried.wrong.empty() ? "" : ", wrong first: " + tried.wrong);
@@ -137,6 +193,7 @@ constexpr auto kPieces = std::to_array<Piece>({
     {"step", measure_step},
     {"plan", measure_plan},
     {"gate", measure_gate},
+    {"slurm_drain", measure_drain},
     {"right_translation", run_right_translation},
     {"kill_points", run_kill_points},
     {"histories", run_histories},

@@ -18,8 +18,6 @@
 
 namespace weft {
 
-inline constexpr const char* kSlurmHosts[] = {"host1", "host2", "host3", "host4"};
-
 inline std::string host_name() {
   char name[256] = {};
   gethostname(name, sizeof name - 1);
@@ -31,25 +29,27 @@ class SlurmCluster : public TestCluster {
   using Words = std::vector<std::string>;
   /// Lines for slurm.conf, of a cluster that keeps its files in this directory.
   using MoreSettings = std::function<std::string(const std::filesystem::path& here)>;
-  explicit SlurmCluster(const MoreSettings& more = nullptr) {
+  explicit SlurmCluster(const MoreSettings& more = nullptr, const std::string& fabric = kClusterFabric)
+      : TestCluster("ipv4", fabric) {
     write_configuration(more ? more(slurm_.path()) : "");
     start({"munged", "--force", "--foreground", "--num-threads=1", "--key-file=" + here("key"),
            "--socket=" + here("munge"), "--pid-file=" + here("munged.pid"),
            "--log-file=" + here("munged.log"), "--seed-file=" + here("munged.seed")},
           "munged");
     start_controller();
-    for (const char* host : kSlurmHosts)
-      start({"nsenter", "--net=" + opened().namespace_of(node(host)).string(), "slurmd", "-D", "-N", host,
+    for (const NodeId host : opened().fabric().hosts())
+      start({"nsenter", "--net=" + opened().namespace_of(host).string(), "slurmd", "-D", "-N", name_of(host),
              "-f", here("slurm.conf")},
-            host);
+            name_of(host));
   }
 
   /// Waits until all nodes take jobs.
   testing::AssertionResult is_ready() const {
     Answer said;
+    const auto all = fmt::format("{}\n", opened().fabric().hosts().size());
     for (int look = 0; look < 100; ++look) {
       said = slurm({"sinfo", "-h", "-r", "-t", "idle", "-o", "%D"});
-      if (said.output == "4\n") return testing::AssertionSuccess();
+      if (said.output == all) return testing::AssertionSuccess();
       usleep(200'000);
     }
     return testing::AssertionFailure() << said.output << said.errors;
@@ -74,7 +74,7 @@ class SlurmCluster : public TestCluster {
       if (name == what) process.stop(std::chrono::seconds(2));
   }
   std::string here(const char* name) const { return slurm_.path() / name; }
-  NodeId node(const std::string& host) const { return opened().fabric().find_node(host).value(); }
+  const std::string& name_of(NodeId host) const { return opened().fabric().node(host).name; }
 
   void start(Words argv, const std::string& name) {
     argv.insert(argv.begin(), {"env", environment()[0]});
@@ -103,12 +103,12 @@ class SlurmCluster : public TestCluster {
         "SlurmctldPidFile={0}/slurmctld.pid\nSlurmdPidFile={0}/slurmd.%n.pid\n"
         "SlurmctldLogFile={0}/slurmctld.log\nSlurmdLogFile={0}/slurmd.%n.log\n",
         path);
-    for (const char* host : kSlurmHosts) {
-      std::filesystem::create_directories(slurm_.path() / fmt::format("spool.{}", host));
-      text += fmt::format("NodeName={} NodeAddr={} CPUs=2 RealMemory=500 Features=weft_rail1_ok\n", host,
-                          to_string(opened().management_address(node(host))));
+    for (const NodeId host : opened().fabric().hosts()) {
+      std::filesystem::create_directories(slurm_.path() / fmt::format("spool.{}", name_of(host)));
+      text += fmt::format("NodeName={} NodeAddr={} CPUs=2 RealMemory=500 Features=weft_rail1_ok\n",
+                          name_of(host), to_string(opened().management_address(host)));
     }
-    text += "PartitionName=all Nodes=host[1-4] Default=YES State=UP OverSubscribe=FORCE\n";
+    text += "PartitionName=all Nodes=ALL Default=YES State=UP OverSubscribe=FORCE\n";
     std::ofstream(here("slurm.conf")) << text << more;
   }
 
