@@ -13,6 +13,7 @@
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
 #include "cli/topology_discover.hpp"
+#include "cli/topology_export.hpp"
 #include "cli/topology_routes.hpp"
 #include "cli/words.hpp"
 #include "collectors/report/fabric_drawing.hpp"
@@ -97,7 +98,7 @@ int topology_check_or_compare(const Arguments& arguments) {
                                                          : topology_check_command(arguments);
 }
 
-constexpr std::array<Command, 5> kWords{{
+constexpr std::array<Command, 6> kWords{{
     {"show", "print the fabric of a file: what it consists of, or all of it", topology_show_command,
      topology_show_options},
     {"check", "say whether a file is sound, or where an InfiniBand fabric differs from it",
@@ -108,6 +109,8 @@ constexpr std::array<Command, 5> kWords{{
      topology_discover_options},
     {"routes", "say what an InfiniBand fabric's forwarding tables amount to", topology_routes_command,
      topology_routes_options},
+    {"export", "write the network as a scheduler has it: Slurm's topology.conf or .yaml",
+     topology_export_command, topology_export_options},
 }};
 
 Result<files::FabricFile> read_file(const po::variables_map& values) {

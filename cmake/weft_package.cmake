@@ -137,12 +137,13 @@ weft_service_deb(watch
          SUMMARY "watcher of weft: names the link that becomes sick\n\
 Services for each fabric: weft-watch@FABRIC diagnoses what standing agents\n\
 tell, keeps incidents and a history, and serves metrics and a page.\n\
-weft-bus@FABRIC is the message server between them. None is started before\n\
-the site enables it."
+weft-bus@FABRIC is the message server between them, weft-blacklist@FABRIC a\n\
+timer that makes a scheduler show the blacklist. None is started before the\n\
+site enables it."
          DEPENDS "weft (= ${WEFT_PACKAGE_VERSION}), init-system-helpers (>= 1.52)"
          RECOMMENDS "nats-server"
-         UNITS weft-watch@.service weft-bus@.service
-         DIRECTORIES /etc/weft/watch /var/lib/weft-bus)
+         UNITS weft-watch@.service weft-bus@.service weft-blacklist@.service weft-blacklist@.timer
+         DIRECTORIES /etc/weft/watch /etc/weft/blacklist /var/lib/weft-bus)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME weft)

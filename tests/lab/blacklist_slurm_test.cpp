@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/places.hpp"
 #include "tests/support/slurm_cluster.hpp"
 
 namespace weft {
@@ -110,6 +111,31 @@ TEST(BlacklistBySlurm, LeavesOthersAloneAndOutlivesARestartAndAReconfigure) {
   EXPECT_EQ(cluster.blacklist("release", {"1"}).status, 0);
   EXPECT_EQ(cluster.sync().status, 0);
   EXPECT_THAT(cluster.wait_for("host1", "idle"), HasSubstr("none"));
+}
+
+TEST(SlurmTopology, AFileThatIsExportedIsWhatSlurmLoads) {
+  if (const auto why = why_no_slurm_here(); !why.empty()) GTEST_SKIP() << why;
+  const SlurmCluster cluster([](const std::filesystem::path& here) {
+    std::ofstream(here / "fabric.yaml") << kClusterFabric;
+    const auto written =
+        os::run_program({std::string(WEFT_BINARY_DIR) + "/weft", "topology", "export", here / "fabric.yaml",
+                         "--to", "topology.conf", "--nodes", "host[1-4]", "--file", here / "topology.conf"},
+                        "", std::chrono::seconds(10));
+    EXPECT_TRUE(written) << written.error().message;
+    return "TopologyPlugin=topology/tree\n";
+  });
+  ASSERT_TRUE(cluster.is_ready());
+  const auto shown = cluster.slurm({"scontrol", "show", "topology"}).output;
+  EXPECT_THAT(
+      shown,
+      AllOf(HasSubstr("SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=host1,host2"),
+            HasSubstr("SwitchName=leaf2 Level=0 LinkSpeed=1 Nodes=host3,host4"),
+            HasSubstr("SwitchName=spine1-spine2 Level=1 LinkSpeed=1 Nodes=host[1-4] Switches=leaf1,leaf2")))
+      << shown;
+  const auto near = cluster.slurm(
+      {"timeout", "20", "srun", "--quiet", "-N2", "--switches=1", "-l", "printenv", "SLURM_TOPOLOGY_ADDR"});
+  EXPECT_EQ(near.status, 0) << near.errors;
+  EXPECT_THAT(near.output, AllOf(HasSubstr("spine1-spine2.leaf1.host1"), HasSubstr("leaf1.host2")));
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ timeout 400 mmdebstrap --quiet --variant=apt --aptopt='APT::Install-Recommends "
   --customize-hook='chroot "$1" sh -c "apt-get install -y -qq systemd /root/debs/*.deb >/root/install.log 2>&1" || { tail -n 20 "$1/root/install.log" >&2; exit 1; }' \
   bookworm "$root" "$mirror" || fail "the packages cannot be installed"
 
-units="weft-agent.service weft-watch@.service weft-bus@.service"
+units="weft-agent.service weft-watch@.service weft-bus@.service weft-blacklist@.service"
 for unit in $units; do
   [ -f "$root/lib/systemd/system/$unit" ] || fail "$unit is not installed"
   chroot "$root" systemd-analyze verify --man=no "${unit/@/@pod1}" >"$scratch/verified" 2>&1 || fail "verify $unit: $(cat "$scratch/verified")"
@@ -46,8 +46,10 @@ for unit in $units; do
     fail "security of $unit: $(tail -n 2 "$scratch/security")"
   grep 'Overall exposure' "$scratch/security"
 done
+chroot "$root" systemd-analyze verify --man=no weft-blacklist@pod1.timer >"$scratch/verified" 2>&1 || fail "verify the timer: $(cat "$scratch/verified")"
 [ -L "$root/etc/systemd/system/multi-user.target.wants/weft-agent.service" ] || fail "weft-agent is not enabled"
 ! ls "$root"/etc/systemd/system/multi-user.target.wants | grep -E 'weft-(watch|bus)' || fail "a watcher is enabled that nobody asked for"
+! ls "$root"/etc/systemd/system/timers.target.wants 2>/dev/null | grep weft || fail "a timer is enabled that nobody asked for"
 # The agent has one capability, the others have none.
 grep -qx 'CapabilityBoundingSet=CAP_NET_RAW' "$root/lib/systemd/system/weft-agent.service" || fail "the agent's capabilities"
 ! ls -l /proc/[0-9]*/root 2>/dev/null | grep -F "$root" || fail "something was started in the new root"
