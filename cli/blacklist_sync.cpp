@@ -4,13 +4,10 @@
 
 #include <algorithm>
 
-#include "balancer/export/exec_target.hpp"
-#include "balancer/export/opensm_target.hpp"
-#include "balancer/export/slurm_target.hpp"
 #include "balancer/export/sync.hpp"
 #include "cli/blacklist.hpp"
+#include "cli/blacklist_target.hpp"
 #include "cli/exit_status.hpp"
-#include "cli/infiniband_source.hpp"
 #include "cli/ledger_options.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
@@ -35,8 +32,6 @@ using exports::Standing;
 using exports::Translation;
 using store::Database;
 
-constexpr auto kLongestCall = std::chrono::minutes(10);
-
 /// One writer: until the descriptor is closed.
 Result<os::FileDescriptor> claim_targets(const std::string& ledger) {
   const auto path = ledger + ".sync";
@@ -45,41 +40,6 @@ Result<os::FileDescriptor> claim_targets(const std::string& ledger) {
   if (flock(file.get(), LOCK_EX | LOCK_NB) != 0)
     return fail(ErrorKind::conflict, "{}: another weft is applying this blacklist: wait for its end", path);
   return file;
-}
-
-constexpr std::string_view kProgram = "exec:";
-
-/// Must not outlive `values` and the fabric.
-Result<std::unique_ptr<exports::Target>> open_opensm(const po::variables_map& values, const Fabric& fabric,
-                                                     Nanoseconds limit) {
-  if (fabric.kind() != FabricKind::infiniband)
-    return fail(ErrorKind::usage, "--to opensm: {} is a {} fabric, which no subnet manager routes",
-                fabric.name(), to_string(fabric.kind()));
-  exports::PortCalls calls{.limit = limit};
-  if (const auto& device = values["device"].as<std::string>(); !device.empty())
-    calls.options.insert(calls.options.end(), {"-C", device});
-  if (const auto port = values["port"].as<unsigned>(); port != 0)
-    calls.options.insert(calls.options.end(), {"-P", std::to_string(port)});
-  return std::make_unique<exports::OpensmTarget>(
-      fabric, [&values] { return open_subnet(values); }, std::move(calls));
-}
-
-Result<std::unique_ptr<exports::Target>> open_target(const po::variables_map& values, const Fabric& fabric) {
-  const auto to = text_option(values, "to");
-  if (!to) return fail(ErrorKind::usage, "to what? expected --to slurm, opensm or exec:PROGRAM");
-  WEFT_TRY(const auto limit, read_option(values, "call-limit", parse_span));
-  if (limit && (*limit < std::chrono::seconds(1) || *limit > kLongestCall))
-    return fail(ErrorKind::usage, "--call-limit: expected 1s to 10m");
-  exports::SlurmCalls calls;
-  if (limit) calls.limit = *limit;
-  if (*to == "opensm") return open_opensm(values, fabric, calls.limit);
-  for (const char* name : {"device", "port"})
-    if (!values[name].defaulted()) return fail(ErrorKind::usage, "--{} is of --to opensm", name);
-  if (*to == "slurm") return std::make_unique<exports::SlurmTarget>(calls);
-  if (to->starts_with(kProgram) && to->size() > kProgram.size())
-    return std::make_unique<exports::ExecTarget>(to->substr(kProgram.size()), calls.limit);
-  return fail(ErrorKind::not_supported,
-              "--to {}: slurm, opensm and exec:PROGRAM are what can be changed so far", *to);
 }
 
 void print_undo(const Change& change) {
@@ -310,12 +270,8 @@ int run_with_status(const OptionParser& parser, const Arguments& arguments,
   return status ? *status : report(status.error());
 }
 
-void add_target_options(OptionParser& parser) {
-  parser.options().add_options()("to", po::value<std::string>()->value_name("slurm|opensm|exec:PROGRAM"),
-                                 "the target")(
-      "call-limit", po::value<std::string>()->value_name("TIME"),
-      "each call of the target's program is ended after so long (10s)");
-  add_subnet_options(parser.options());
+void add_sync_options(OptionParser& parser) {
+  add_target_options(parser);
   add_ledger_options(parser);
   add_policy_options(parser);
 }
@@ -329,13 +285,13 @@ void add_apply_option(OptionParser& parser) {
 
 OptionParser blacklist_sync_options() {
   OptionParser parser(
-      "weft blacklist sync --to slurm|opensm|exec:PROGRAM --ledger FILE --fabric FILE [--apply]",
+      "weft blacklist sync --to TARGET --ledger FILE --fabric FILE [--apply]",
       "Makes a scheduler, a subnet manager or a program of the site keep work away from what is active on "
       "the blacklist, and "
       "from nothing else of weft's.\nWithout --apply it prints what it would change; the exit status is 1 if "
       "anything would. What others\nset there is left alone.",
       "  weft blacklist sync --to slurm --ledger bl.db --fabric fabric.yaml\n");
-  add_target_options(parser);
+  add_sync_options(parser);
   add_apply_option(parser);
   add_metrics_option(parser);
   add_output_option(parser.options(Group::output));
@@ -349,7 +305,7 @@ OptionParser blacklist_undo_options() {
   parser.options().add_options()("id", po::value<std::string>()->value_name("ID"),
                                  "the entry's number, as list shows it");
   parser.positional("id", 1);
-  add_target_options(parser);
+  add_sync_options(parser);
   add_apply_option(parser);
   add_output_option(parser.options(Group::output));
   return parser;
@@ -360,7 +316,7 @@ OptionParser blacklist_check_options() {
       "weft blacklist check --to slurm --ledger FILE --fabric FILE",
       "Compares what stands at a target with the ledger; the exit status is 1 where they differ.",
       "  weft blacklist check --to slurm --ledger bl.db --fabric fabric.yaml\n");
-  add_target_options(parser);
+  add_sync_options(parser);
   return parser;
 }
 
@@ -374,7 +330,7 @@ OptionParser blacklist_adopt_options() {
                                  "as check names it")("for", po::value<std::string>()->value_name("TIME"),
                                                       "how long a new entry holds (24h)");
   parser.positional("object", -1);
-  add_target_options(parser);
+  add_sync_options(parser);
   add_apply_option(parser);
   add_output_option(parser.options(Group::output));
   return parser;

@@ -150,7 +150,7 @@ class Planner {
     if (its.demands.empty()) return change(Act::take, standing, ours->mark->before, entry.id);
     const auto still = std::ranges::find(its.demands, entry.id, &Demand::entry);
     const bool is_adopted = standing.mark && *standing.mark != mark_id(ledger_.fabric, entry.id);
-    if (still == its.demands.end() || is_adopted) {
+    if (still == its.demands.end() || is_adopted || !standing.in_effect) {
       const Demand& demand = still == its.demands.end() ? *its.demands.front() : **still;
       return change(Act::pass, standing, demand.set, demand.entry);
     }

@@ -134,11 +134,12 @@ class Batch {
     Mark* mark = mark_in(entry, change.target, change.object);
     // What was put meanwhile where nothing of ours was tried is somebody else's, though it looks the same.
     const bool was_tried = change.act != Act::put || is_as_planned(change);
-    const bool it_stands = was_tried && stands(standing, change.entry, mark);
+    const bool is_there = was_tried && stands(standing, change.entry, mark);
+    const bool it_stands = is_there && (change.act == Act::take || standing->in_effect);
     const bool is_done = it_stands == (change.act != Act::take);
     if (it_stands && mark)
       mark->read_back = now();
-    else if (!it_stands && is_known(standing) && (change.act == Act::take || !may_come_yet(was_tried)))
+    else if (!is_there && is_known(standing) && (change.act == Act::take || !may_come_yet(was_tried)))
       forget(entry, change.target, change.object);
     if (change.act == Act::pass)
       for (Entry& other : ledger.entries)

@@ -29,6 +29,9 @@ struct Standing {
   bool lasts = true;
   /// What stands there can be told. Where not, `text` says why, and nothing is concluded or changed.
   bool is_known = true;
+  /// The mark does what it says. Where not (what should set it failed, or was killed), it is set again while
+  /// it is wanted, and else taken off.
+  bool in_effect = true;
   friend bool operator==(const Standing&, const Standing&) = default;
 };
 

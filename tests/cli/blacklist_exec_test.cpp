@@ -1,4 +1,5 @@
-// `weft blacklist sync --to exec:PROGRAM`, with the program that stands in docs/blacklist.md.
+// `weft blacklist sync` to what programs of a site do: `--to exec:PROGRAM`, with the program that stands in
+// docs/blacklist.md, and `--to cumulus --run PROGRAM`.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -153,6 +154,45 @@ TEST_F(BlacklistExec, WhatAProgramBeganBeforeItWasEndedIsCompletedByTheNext) {
   ASSERT_EQ(run({"release", "1"}).status, 0);
   EXPECT_EQ(sync().status, 0);
   EXPECT_EQ(mark("host1"), "none");
+}
+
+class BlacklistPorts : public BlacklistExec {
+ protected:
+  BlacklistPorts() {
+    std::ofstream(here("fabric.yaml"))
+        << "fabric: f\nnodes: [{name: host1, kind: host}, {name: host2, kind: host},\n"
+           "  {name: leaf1, kind: switch, tier: leaf}, {name: leaf2, kind: switch, tier: leaf}]\n"
+           "links: [{a: host1, b: leaf1}, {a: host2, b: leaf2},\n"
+           "  {a: leaf1/swp1, b: leaf2/swp9}, {a: leaf1/swp2, b: leaf2/swp8},\n"
+           "  {a: leaf1/swp3, b: leaf2/swp7}, {a: leaf1/swp4, b: leaf2/swp6}]\n";
+    std::filesystem::remove(here("drains/marks.json"));
+    program("#!/bin/sh\ncp \"$2\" " + here("given-to-") + "\"$1\"\n");
+  }
+  Outcome ports(std::vector<std::string> more) const {
+    more.insert(more.begin(), {"sync", "--to", "cumulus"});
+    return run(more);
+  }
+};
+
+TEST_F(BlacklistPorts, AreShutByTheProgramThatIsGivenTheLinesOfASwitch) {
+  add("leaf1/swp2--leaf2/swp8");
+  const auto dry = ports({"--dir", here("drains"), "--run", here("site")});
+  EXPECT_EQ(dry.status, 1) << dry.err;
+  EXPECT_THAT(dry.out, HasSubstr("undo: on leaf1: nv set interface swp2 link state up"));
+  EXPECT_FALSE(std::filesystem::exists(here("given-to-leaf1")));
+  const auto applied = ports({"--dir", here("drains"), "--run", here("site"), "--apply"});
+  EXPECT_EQ(applied.status, 0) << applied.err;
+  EXPECT_EQ(text_of(here("given-to-leaf1")), "nv set interface swp2 link state down\nnv config apply -y\n");
+}
+
+TEST_F(BlacklistPorts, WordsThatDoNotGoTogetherAreRefused) {
+  add("leaf1/swp2--leaf2/swp8");
+  EXPECT_THAT(ports({}).err, HasSubstr("expected --dir DIR"));
+  EXPECT_THAT(ports({"--dir", here("nowhere"), "--apply"}).err, HasSubstr("nowhere: No such file"));
+  EXPECT_THAT(run({"sync", "--to", "slurm", "--run", "x"}).err,
+              HasSubstr("--run is of --to sonic and cumulus"));
+  EXPECT_THAT(run({"sync", "--to", "sonic", "--dir", here("drains"), "--device", "mlx5_0"}).err,
+              HasSubstr("--device is of --to opensm"));
 }
 
 }  // namespace

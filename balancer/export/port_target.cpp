@@ -1,0 +1,210 @@
+#include "balancer/export/port_target.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "balancer/export/slurm_node.hpp"
+#include "topology/files/file_text.hpp"
+#include "topology/files/json_view.hpp"
+#include "topology/os/private_file.hpp"
+#include "topology/os/run_program.hpp"
+
+namespace weft::exports {
+namespace {
+
+constexpr const char* kMarks = "marks.json";
+constexpr std::string_view kSchema = "weft.port_marks/1";
+constexpr unsigned kReadByAll = 0644;
+constexpr Bytes kMostMarks = Bytes(64'000'000);
+constexpr Bytes kMostOutput = Bytes(1'000'000);
+
+constexpr std::string_view state_of(bool up) { return up ? "up" : "down"; }
+
+/// Letters, digits and `-_.`, of which such names consist; no other character means itself in a path and in a
+/// line.
+bool is_port_name(std::string_view name) {
+  return !name.empty() && std::ranges::all_of(name, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+           c == '_' || c == '.';
+  });
+}
+
+}  // namespace
+
+std::optional<std::string> port_text(PortDialect dialect, std::string_view port, bool up) {
+  if (!is_port_name(port)) return std::nullopt;
+  if (dialect == PortDialect::cumulus)
+    return fmt::format("nv set interface {} link state {}\n", port, state_of(up));
+  return fmt::format(R"({{"path": "/sonic-db:CONFIG_DB/localhost/PORT/{}/admin_status", "value": "{}"}})",
+                     port, state_of(up));
+}
+
+std::string port_typed(PortDialect dialect, std::string_view port, bool up) {
+  if (dialect == PortDialect::sonic)
+    return fmt::format("sudo config interface {} {}", up ? "startup" : "shutdown", port);
+  return fmt::format("nv set interface {} link state {} && nv config apply -y", port, state_of(up));
+}
+
+Translation PortTarget::translate(const blacklist::Ledger& ledger, const Fabric& fabric,
+                                  const blacklist::Policy& policy) const {
+  auto all = translate_for_program(ledger, fabric, policy);
+  std::erase_if(all.demands, [](const Demand& demand) { return demand.effect.links.empty(); });
+  return all;
+}
+
+Result<void> PortTarget::check_rights() {
+  if (access(files_.directory.c_str(), W_OK | X_OK) == 0) return {};
+  return fail(ErrorKind::permission, "nothing was changed: {}: {}", files_.directory.string(),
+              std::generic_category().message(errno));
+}
+
+Result<PortTarget::Marks> PortTarget::read_marks() const {
+  const auto path = files_.directory / kMarks;
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return Marks();
+  WEFT_TRY(const auto text, files::read_text_file(path, kMostMarks));
+  const auto what = path.string();
+  WEFT_TRY(const auto value, files::parse_json(text, what));
+  const files::JsonView view(value, what);
+  const auto word = [](const files::JsonView& of, std::string_view key) -> Result<std::string> {
+    WEFT_TRY(const auto member, of.need(key));
+    WEFT_TRY(const auto found, member.text());
+    return std::string(found);
+  };
+  WEFT_TRY(const auto schema, word(view, "schema"));
+  if (schema != kSchema) return view.error("schema: expected {}", kSchema);
+  WEFT_TRY(const auto fabric, word(view, "fabric"));
+  if (fabric != fabric_.name())
+    return fail(ErrorKind::conflict,
+                "{}: these are the marks of fabric {}: give each fabric a --dir of its "
+                "own",
+                what, fabric);
+  Marks marks;
+  WEFT_TRY(const auto list, view.need("marks"));
+  WEFT_TRY(const auto count, list.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto item = list.at(i);
+    WEFT_TRY(const auto link, word(item, "link"));
+    Shut shut;
+    WEFT_TRY(shut.node, word(item, "switch"));
+    WEFT_TRY(shut.port, word(item, "port"));
+    WEFT_TRY(shut.mark, word(item, "mark"));
+    WEFT_TRY(const auto in_effect, item.need("in_effect"));
+    WEFT_TRY(shut.in_effect, in_effect.boolean());
+    if (!marks.emplace(link, std::move(shut)).second) return item.error("link {} stands twice", link);
+  }
+  return marks;
+}
+
+Result<void> PortTarget::write_marks(const Marks& marks) const {
+  nlohmann::ordered_json document;
+  document["schema"] = kSchema;
+  document["fabric"] = fabric_.name();
+  document["marks"] = nlohmann::ordered_json::array();
+  for (const auto& [link, shut] : marks)
+    document["marks"].push_back({{"link", link},
+                                 {"switch", shut.node},
+                                 {"port", shut.port},
+                                 {"mark", shut.mark},
+                                 {"in_effect", shut.in_effect}});
+  return os::write_whole_file(files_.directory / kMarks, document.dump(1) + "\n", kReadByAll,
+                              os::Existing::replaced);
+}
+
+Result<std::vector<Standing>> PortTarget::read(std::span<const std::string> objects) {
+  WEFT_TRY(const auto marks, read_marks());
+  std::vector<Standing> standings;
+  for (const auto& [link, shut] : marks)
+    standings.push_back({.object = link,
+                         .whose = Whose::weft,
+                         .text = shut.mark,
+                         .mark = mark_in_reason(shut.mark),
+                         .in_effect = shut.in_effect});
+  for (const std::string& object : objects)
+    if (!marks.contains(object) && fabric_.find_link(object))
+      standings.push_back({.object = object, .text = "in service"});
+  return standings;
+}
+
+Result<PortTarget::Shut> PortTarget::place_of(const Change& change, const Marks& marks) const {
+  if (const auto at = marks.find(change.object); at != marks.end()) return at->second;
+  WEFT_TRY(const auto link, fabric_.find_link(change.object));
+  std::array ends{fabric_.link(link).a, fabric_.link(link).b};
+  const auto tier = [this](PortId port) { return fabric_.node(fabric_.port(port).node).tier; };
+  if (tier(ends[1]) < tier(ends[0])) std::swap(ends[0], ends[1]);
+  for (const PortId end : ends)
+    if (const Port& port = fabric_.port(end); port_text(dialect_, port.name, false))
+      return Shut{fabric_.name_of(port.node), port.name, change.set};
+  return fail(ErrorKind::usage,
+              "neither {} nor {} is a port of {} by its own name: give port_names in the fabric file, or let "
+              "weft topology discover find them",
+              fabric_.name_of(ends[0]), fabric_.name_of(ends[1]), name());
+}
+
+std::vector<std::string> PortTarget::prepare(std::span<Change> changes) {
+  std::vector<std::string> refused(changes.size());
+  const auto marks = read_marks();
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const auto place = marks ? place_of(changes[i], *marks) : pass_on(marks);
+    if (!place) refused[i] = place.error().message;
+  }
+  return refused;
+}
+
+Result<void> PortTarget::change_switch(const std::string& node, const std::string& text) const {
+  const auto file = files_.directory / (node + (dialect_ == PortDialect::sonic ? ".json" : ".nv"));
+  WEFT_TRY_VOID(os::write_whole_file(file, text, kReadByAll, os::Existing::replaced));
+  if (files_.program.empty()) return {};
+  auto said = os::run_strange_program({files_.program, node, file}, "", files_.limit, kMostOutput);
+  if (said) return {};
+  // A status other than 0 is the program's error, not ours.
+  return fail(ErrorKind::absent, "{}: {}", node, said.error().message);
+}
+
+/// Switch by switch. What is to change is in the marks before its tool is started, and is in effect once that
+/// has ended well: a run that is killed between leaves what the next one makes good.
+Result<void> PortTarget::apply(std::span<const Change> changes) {
+  WEFT_TRY(auto marks, read_marks());
+  std::map<std::string, std::vector<const Change*>> by_switch;
+  for (const Change& change : changes) {
+    WEFT_TRY(auto place, place_of(change, marks));
+    by_switch[place.node].push_back(&change);
+    place.in_effect = false;
+    if (change.act != Act::take) place.mark = change.set;
+    marks[change.object] = std::move(place);
+  }
+  WEFT_TRY_VOID(write_marks(marks));
+  Result<void> done;
+  for (const auto& [node, its] : by_switch) {
+    std::vector<std::string> lines;
+    for (const Change* change : its)
+      lines.push_back(
+          port_text(dialect_, marks.at(change->object).port, change->act == Act::take).value_or(""));
+    const auto changed = change_switch(
+        node, dialect_ == PortDialect::sonic ? fmt::format("[{}]\n", fmt::join(lines, ",\n "))
+                                             : fmt::format("{}nv config apply -y\n", fmt::join(lines, "")));
+    if (!changed) {
+      if (done) done = changed;
+      continue;
+    }
+    for (const Change* change : its)
+      if (change->act == Act::take)
+        marks.erase(change->object);
+      else
+        marks.at(change->object).in_effect = true;
+    WEFT_TRY_VOID(write_marks(marks));
+  }
+  return done;
+}
+
+std::string PortTarget::by_hand(const Change& change) const {
+  const auto marks = read_marks();
+  const auto place = place_of(change, marks ? *marks : Marks());
+  if (!place) return place.error().message;
+  return fmt::format("on {}: {}", place->node, port_typed(dialect_, place->port, change.act == Act::take));
+}
+
+}  // namespace weft::exports

@@ -1,0 +1,64 @@
+// PortTarget: links between switches are shut at a port of one end, by files for the tool with which a site
+// changes its switches: for SONiC the paths and values of a gNMI Set, for Cumulus the lines of NVUE. It
+// cannot read a switch: what stands is what it asked for, as `marks.json` in its directory has it.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "balancer/export/translate.hpp"
+#include "topology/base/units.hpp"
+
+namespace weft::exports {
+
+enum class PortDialect : std::uint8_t { sonic, cumulus };
+
+/// What shuts or opens a port. A name that such a switch cannot have: absent.
+std::optional<std::string> port_text(PortDialect dialect, std::string_view port, bool up);
+/// What a person types on the switch for it.
+std::string port_typed(PortDialect dialect, std::string_view port, bool up);
+
+struct PortFiles {
+  std::filesystem::path directory;  // SWITCH.json or SWITCH.nv: what is to change there now
+  std::string program{};  // started as `PROGRAM SWITCH FILE`; empty: the site takes the files itself
+  Nanoseconds limit = std::chrono::seconds(10);  // of one call: it is killed then
+};
+
+class PortTarget : public Target {
+ public:
+  /// The fabric must outlive it.
+  PortTarget(const Fabric& fabric, PortDialect dialect, PortFiles files)
+      : fabric_(fabric), dialect_(dialect), files_(std::move(files)) {}
+
+  std::string_view name() const override { return dialect_ == PortDialect::sonic ? "sonic" : "cumulus"; }
+  Translation translate(const blacklist::Ledger& ledger, const Fabric& fabric,
+                        const blacklist::Policy& policy) const override;
+  Result<void> check_rights() override;
+  Result<std::vector<Standing>> read(std::span<const std::string> objects) override;
+  std::vector<std::string> prepare(std::span<Change> changes) override;
+  Result<void> apply(std::span<const Change> changes) override;
+  std::string by_hand(const Change& change) const override;
+
+ private:
+  /// A link that is shut, by its name.
+  struct Shut {
+    std::string node, port;  // where
+    std::string mark;
+    bool in_effect = false;  // the last change of the port was made
+  };
+  using Marks = std::map<std::string, Shut>;
+
+  Result<Marks> read_marks() const;
+  Result<void> write_marks(const Marks& marks) const;
+  /// Where a change is made: where the link was shut, else the lower of its ends whose port has a name.
+  /// Error: usage, neither has.
+  Result<Shut> place_of(const Change& change, const Marks& marks) const;
+  Result<void> change_switch(const std::string& node, const std::string& text) const;
+
+  const Fabric& fabric_;
+  PortDialect dialect_;
+  PortFiles files_;
+};
+
+}  // namespace weft::exports

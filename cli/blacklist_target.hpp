@@ -1,0 +1,16 @@
+// What a blacklist is synchronized with: the options that name a target, and the target that they name.
+#pragma once
+
+#include <memory>
+
+#include "balancer/export/target.hpp"
+#include "cli/options.hpp"
+
+namespace weft::cli {
+
+void add_target_options(OptionParser& parser);
+
+/// The target of --to. It must not outlive `values` and the fabric. Errors: usage, not_supported.
+Result<std::unique_ptr<exports::Target>> open_target(const po::variables_map& values, const Fabric& fabric);
+
+}  // namespace weft::cli
