@@ -48,6 +48,40 @@ std::string port_typed(PortDialect dialect, std::string_view port, bool up) {
   return fmt::format("nv set interface {} link state {} && nv config apply -y", port, state_of(up));
 }
 
+Result<PortMarks> parse_port_marks(std::string_view text, std::string_view what, std::string_view fabric) {
+  const auto word = [](const files::JsonView& of, std::string_view key) -> Result<std::string> {
+    WEFT_TRY(const auto member, of.need(key));
+    WEFT_TRY(const auto found, member.text());
+    return std::string(found);
+  };
+  WEFT_TRY(const auto value, files::parse_json(text, what));
+  const files::JsonView view(value, what);
+  WEFT_TRY(const auto schema, word(view, "schema"));
+  if (schema != kSchema) return view.error("schema: expected {}", kSchema);
+  WEFT_TRY(const auto whose, word(view, "fabric"));
+  if (whose != fabric)
+    return fail(ErrorKind::conflict,
+                "{}: these are the marks of fabric {}: give each fabric a --dir of its own", what, whose);
+  PortMarks marks;
+  WEFT_TRY(const auto list, view.need("marks"));
+  WEFT_TRY(const auto count, list.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto item = list.at(i);
+    ShutPort shut;
+    WEFT_TRY(const auto link, word(item, "link"));
+    WEFT_TRY(shut.node, word(item, "switch"));
+    WEFT_TRY(shut.port, word(item, "port"));
+    WEFT_TRY(shut.mark, word(item, "mark"));
+    WEFT_TRY(const auto in_effect, item.need("in_effect"));
+    WEFT_TRY(shut.in_effect, in_effect.boolean());
+    const bool is_file_name = !shut.node.empty() && shut.node.find('/') == std::string::npos;
+    if (!is_port_name(shut.port) || !is_file_name || !mark_in_reason(shut.mark))
+      return item.error("expected a switch, a port and a mark as weft writes them");
+    if (!marks.emplace(link, std::move(shut)).second) return item.error("link {} stands twice", link);
+  }
+  return marks;
+}
+
 Translation PortTarget::translate(const blacklist::Ledger& ledger, const Fabric& fabric,
                                   const blacklist::Policy& policy) const {
   auto all = translate_for_program(ledger, fabric, policy);
@@ -61,45 +95,15 @@ Result<void> PortTarget::check_rights() {
               std::generic_category().message(errno));
 }
 
-Result<PortTarget::Marks> PortTarget::read_marks() const {
+Result<PortMarks> PortTarget::read_marks() const {
   const auto path = files_.directory / kMarks;
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return Marks();
+  if (!std::filesystem::exists(path, error)) return PortMarks();
   WEFT_TRY(const auto text, files::read_text_file(path, kMostMarks));
-  const auto what = path.string();
-  WEFT_TRY(const auto value, files::parse_json(text, what));
-  const files::JsonView view(value, what);
-  const auto word = [](const files::JsonView& of, std::string_view key) -> Result<std::string> {
-    WEFT_TRY(const auto member, of.need(key));
-    WEFT_TRY(const auto found, member.text());
-    return std::string(found);
-  };
-  WEFT_TRY(const auto schema, word(view, "schema"));
-  if (schema != kSchema) return view.error("schema: expected {}", kSchema);
-  WEFT_TRY(const auto fabric, word(view, "fabric"));
-  if (fabric != fabric_.name())
-    return fail(ErrorKind::conflict,
-                "{}: these are the marks of fabric {}: give each fabric a --dir of its "
-                "own",
-                what, fabric);
-  Marks marks;
-  WEFT_TRY(const auto list, view.need("marks"));
-  WEFT_TRY(const auto count, list.size());
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto item = list.at(i);
-    WEFT_TRY(const auto link, word(item, "link"));
-    Shut shut;
-    WEFT_TRY(shut.node, word(item, "switch"));
-    WEFT_TRY(shut.port, word(item, "port"));
-    WEFT_TRY(shut.mark, word(item, "mark"));
-    WEFT_TRY(const auto in_effect, item.need("in_effect"));
-    WEFT_TRY(shut.in_effect, in_effect.boolean());
-    if (!marks.emplace(link, std::move(shut)).second) return item.error("link {} stands twice", link);
-  }
-  return marks;
+  return parse_port_marks(text, path.string(), fabric_.name());
 }
 
-Result<void> PortTarget::write_marks(const Marks& marks) const {
+Result<void> PortTarget::write_marks(const PortMarks& marks) const {
   nlohmann::ordered_json document;
   document["schema"] = kSchema;
   document["fabric"] = fabric_.name();
@@ -129,7 +133,7 @@ Result<std::vector<Standing>> PortTarget::read(std::span<const std::string> obje
   return standings;
 }
 
-Result<PortTarget::Shut> PortTarget::place_of(const Change& change, const Marks& marks) const {
+Result<ShutPort> PortTarget::place_of(const Change& change, const PortMarks& marks) const {
   if (const auto at = marks.find(change.object); at != marks.end()) return at->second;
   WEFT_TRY(const auto link, fabric_.find_link(change.object));
   std::array ends{fabric_.link(link).a, fabric_.link(link).b};
@@ -137,7 +141,7 @@ Result<PortTarget::Shut> PortTarget::place_of(const Change& change, const Marks&
   if (tier(ends[1]) < tier(ends[0])) std::swap(ends[0], ends[1]);
   for (const PortId end : ends)
     if (const Port& port = fabric_.port(end); port_text(dialect_, port.name, false))
-      return Shut{fabric_.name_of(port.node), port.name, change.set};
+      return ShutPort{fabric_.name_of(port.node), port.name, change.set};
   return fail(ErrorKind::usage,
               "neither {} nor {} is a port of {} by its own name: give port_names in the fabric file, or let "
               "weft topology discover find them",
@@ -202,7 +206,7 @@ Result<void> PortTarget::apply(std::span<const Change> changes) {
 
 std::string PortTarget::by_hand(const Change& change) const {
   const auto marks = read_marks();
-  const auto place = place_of(change, marks ? *marks : Marks());
+  const auto place = place_of(change, marks ? *marks : PortMarks());
   if (!place) return place.error().message;
   return fmt::format("on {}: {}", place->node, port_typed(dialect_, place->port, change.act == Act::take));
 }

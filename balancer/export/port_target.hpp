@@ -25,6 +25,18 @@ struct PortFiles {
   Nanoseconds limit = std::chrono::seconds(10);  // of one call: it is killed then
 };
 
+/// A link that is shut.
+struct ShutPort {
+  std::string node, port;  // where
+  std::string mark;
+  bool in_effect = false;  // the last change of the port was made
+};
+/// By the links' names.
+using PortMarks = std::map<std::string, ShutPort>;
+
+/// A file of marks, which `what` names in errors: invalid_input; conflict, of another fabric.
+Result<PortMarks> parse_port_marks(std::string_view text, std::string_view what, std::string_view fabric);
+
 class PortTarget : public Target {
  public:
   /// The fabric must outlive it.
@@ -41,19 +53,11 @@ class PortTarget : public Target {
   std::string by_hand(const Change& change) const override;
 
  private:
-  /// A link that is shut, by its name.
-  struct Shut {
-    std::string node, port;  // where
-    std::string mark;
-    bool in_effect = false;  // the last change of the port was made
-  };
-  using Marks = std::map<std::string, Shut>;
-
-  Result<Marks> read_marks() const;
-  Result<void> write_marks(const Marks& marks) const;
+  Result<PortMarks> read_marks() const;
+  Result<void> write_marks(const PortMarks& marks) const;
   /// Where a change is made: where the link was shut, else the lower of its ends whose port has a name.
   /// Error: usage, neither has.
-  Result<Shut> place_of(const Change& change, const Marks& marks) const;
+  Result<ShutPort> place_of(const Change& change, const PortMarks& marks) const;
   Result<void> change_switch(const std::string& node, const std::string& text) const;
 
   const Fabric& fabric_;

@@ -226,9 +226,11 @@ TEST_F(Ports, WhoseMarksAreDamagedOrOfAnotherFabricAreNotTouched) {
         R"({"schema": "weft.port_marks/1", "fabric": "g", "marks": []})",
         R"({"schema": "weft.port_marks/1", "fabric": "f", "marks": {}})",
         R"({"schema": "weft.port_marks/1", "fabric": "f", "marks": [{"link": "leaf1--spine1"}]})",
+        R"({"schema": "weft.port_marks/1", "fabric": "f", "marks": [{"link": "leaf1--spine1",
+           "switch": "../../etc", "port": "c", "mark": "weft: failed a id=f:1", "in_effect": true}]})",
         R"({"schema": "weft.port_marks/1", "fabric": "f", "marks": [
-           {"link": "a", "switch": "b", "port": "c", "mark": "d", "in_effect": true},
-           {"link": "a", "switch": "b", "port": "c", "mark": "d", "in_effect": true}]})"}) {
+           {"link": "a", "switch": "b", "port": "c", "mark": "weft: failed a id=f:1", "in_effect": true},
+           {"link": "a", "switch": "b", "port": "c", "mark": "weft: failed a id=f:1", "in_effect": true}]})"}) {
     std::ofstream(files_ / "marks.json", std::ios::trunc) << text;
     auto its = target();
     EXPECT_FALSE(look_at(site(its), ledger_.ledger())) << text;
