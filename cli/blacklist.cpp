@@ -16,10 +16,10 @@
 namespace weft::cli {
 namespace {
 
-constexpr std::array<std::string_view, 5> kOtherTargets{"kubernetes", "ufm", "opensm", "sonic", "nccl"};
+constexpr std::array<std::string_view, 5> kTargetsOfSync{"slurm", "kubernetes", "opensm", "sonic", "cumulus"};
 constexpr Bytes kMaxDiagnosisBytes = Bytes(1'000'000'000);
 
-constexpr std::array<Command, 13> kWords{{
+constexpr std::array<Command, 14> kWords{{
     {"update", "take what runs found into the blacklist of a fabric", blacklist_update_command,
      blacklist_update_options},
     {"list", "what is on it, and why", blacklist_list_command, blacklist_list_options},
@@ -39,6 +39,8 @@ constexpr std::array<Command, 13> kWords{{
      blacklist_check_options},
     {"adopt", "take marks into the ledger that it does not know", blacklist_adopt_command,
      blacklist_adopt_options},
+    {"env", "what a job sets to do without the NICs that are on it", blacklist_env_command,
+     blacklist_env_options},
     {"history", "what happened to it, when and by whom", blacklist_history_command,
      blacklist_history_options},
     {"export", "the faults of one diagnosis as entries, for other programs", blacklist_export_command,
@@ -48,10 +50,10 @@ constexpr std::array<Command, 13> kWords{{
 Result<void> check_target(const po::variables_map& values) {
   const auto target = text_option(values, "to");
   if (!target) return fail(ErrorKind::usage, "to what? expected --to jsonl");
-  if (*target == "slurm")
-    return fail(ErrorKind::not_supported, "--to slurm: weft blacklist sync does that, from a ledger");
-  if (std::ranges::find(kOtherTargets, *target) != kOtherTargets.end())
-    return fail(ErrorKind::not_supported, "--to {} is not supported yet: --to jsonl is", *target);
+  if (std::ranges::find(kTargetsOfSync, *target) != kTargetsOfSync.end())
+    return fail(ErrorKind::not_supported, "--to {}: weft blacklist sync does that, from a ledger", *target);
+  if (*target == "nccl")
+    return fail(ErrorKind::not_supported, "--to nccl: weft blacklist env does that, from a ledger");
   if (*target != "jsonl") return fail(ErrorKind::usage, "--to {}: expected jsonl", *target);
   if (values.count("apply"))
     return fail(ErrorKind::usage, "--apply: jsonl goes to stdout, there is nothing to apply it to");

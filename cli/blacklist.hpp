@@ -38,4 +38,8 @@ OptionParser blacklist_adopt_options();
 int blacklist_adopt_command(const Arguments& arguments);
 int blacklist_check_command(const Arguments& arguments);
 
+// Of a ledger and a job (cli/blacklist_env.cpp).
+OptionParser blacklist_env_options();
+int blacklist_env_command(const Arguments& arguments);
+
 }  // namespace weft::cli

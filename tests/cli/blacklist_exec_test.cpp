@@ -1,5 +1,5 @@
 // `weft blacklist sync` to what programs of a site do: `--to exec:PROGRAM`, with the program that stands in
-// docs/blacklist.md, and `--to cumulus --run PROGRAM`.
+// docs/blacklist.md, and `--to cumulus --run PROGRAM`; and what a job is told.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -193,6 +193,27 @@ TEST_F(BlacklistPorts, WordsThatDoNotGoTogetherAreRefused) {
               HasSubstr("--run is of --to sonic and cumulus"));
   EXPECT_THAT(run({"sync", "--to", "sonic", "--dir", here("drains"), "--device", "mlx5_0"}).err,
               HasSubstr("--device is of --to opensm"));
+}
+
+TEST_F(BlacklistExec, AJobIsToldWhichAdaptersToDoWithout) {
+  std::ofstream(here("fabric.yaml"), std::ios::trunc)
+      << "fabric: f\nrails: {groups: 4, hosts_per_group: 8, rails: 4, spines: 2, link: 400G}\n";
+  const auto env = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), "env");
+    return run(more);
+  };
+  EXPECT_EQ(run({"add", "host3/p2", "--for", "4h", "--reason", "x", "--nic", "rail"}).status, 0);
+  const auto job = env({"--hosts", "host[1-4]", "--hca", "mlx5_[0-3]"});
+  EXPECT_EQ(job.status, 0) << job.err;
+  EXPECT_EQ(job.out, "NCCL_IB_HCA=^=mlx5_1:1\n");
+  EXPECT_THAT(job.err, HasSubstr("without the rail of host3/p2"));
+  EXPECT_EQ(env({"--hosts", "host1,host2", "--hca", "mlx5_[0-3]"}).out, "");
+  EXPECT_EQ(env({"--hosts", "host3"}).status, 64) << "nobody says which adapter that is";
+  EXPECT_EQ(env({}).status, 64);
+  EXPECT_EQ(run({"add", "host1", "--for", "4h", "--reason", "x"}).status, 0);
+  const auto out = env({"--hosts", "host1,host2"});
+  EXPECT_EQ(out.status, 1);
+  EXPECT_THAT(out.err, HasSubstr("host1 is out of use as a whole"));
 }
 
 }  // namespace
